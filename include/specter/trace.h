@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The trace format, version 1: JSON Lines, one file a process.
+ *
+ * This header is the one place that names what a trace can hold. The tracer expands its tables to
+ * write records, the readers expand the same tables to find keys, and docs/trace-format.md is
+ * tested against them. It includes nothing but the fixed-width types, so that it can live in
+ * somebody else's process.
+ *
+ * Times in a file are microseconds with three decimals; in memory they are integer nanoseconds.
+ *   start_us                       time of the operation's own device, counted from a base set at
+ *                                  init.mono_ns; `clock` records map it to the host clocks
+ *   host_us, host_end_us, time_us  CLOCK_MONOTONIC since init.mono_ns
+ *
+ * To add a record field: one line in the table of its record, and the value in the writer's and the
+ * reader's switch; the compiler names the places that miss it.
+ */
+#ifndef SPECTER_TRACE_H
+#define SPECTER_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPECTER_TRACE_VERSION 1
+#define SPECTER_TRACE_PREFIX "specter_trace_"
+#define SPECTER_TRACE_SUFFIX ".jsonl"
+
+/* Longest line a writer makes and a reader accepts, the newline included. */
+#define SPECTER_LINE_MAX 65536
+
+/* Operations that move data between ranks.
+ * X(id, name, class, bytes factor, bus numerator)
+ *   class         COLL: every member takes part, numbered by `seq`; P2P: numbered by `p2p_seq`
+ *   bytes factor  full buffer S (nccl-tests): ONE count*size; ALL nranks*count*size; SUM the sum
+ *                 over peers, which the caller passes as `count`
+ *   bus factor    busbw = algbw*f: TWO f=2(n-1)/n; PART f=(n-1)/n; UNIT f=1
+ *                 (nccl-tests, doc/PERFORMANCE.md) */
+#define SPECTER_COMM_OPS(X)                                                                        \
+    X(ALLREDUCE, "AllReduce", COLL, ONE, TWO)                                                      \
+    X(ALLGATHER, "AllGather", COLL, ALL, PART)                                                     \
+    X(REDUCESCATTER, "ReduceScatter", COLL, ALL, PART)                                             \
+    X(ALLTOALL, "AlltoAll", COLL, ALL, PART)                                                       \
+    X(ALLTOALLV, "AlltoAllv", COLL, SUM, PART)                                                     \
+    X(BROADCAST, "Broadcast", COLL, ONE, UNIT)                                                     \
+    X(REDUCE, "Reduce", COLL, ONE, UNIT)                                                           \
+    X(GATHER, "Gather", COLL, ALL, PART)                                                           \
+    X(SCATTER, "Scatter", COLL, ALL, PART)                                                         \
+    X(SEND, "Send", P2P, ONE, UNIT)                                                                \
+    X(RECV, "Recv", P2P, ONE, UNIT)
+
+enum specter_comm_op {
+#define X(id, name, class, bytes, bus) SPECTER_##id,
+    SPECTER_COMM_OPS(X)
+#undef X
+        SPECTER_COMM_OP_COUNT
+};
+
+/* Element types. X(id, name, bytes, ncclDataType_t or -1, cudaDataType_t or -1)
+ * tf32 is a compute type: its elements are stored as fp32. fp4 holds two elements a byte; its size
+ * is given as 0 and callers that need bytes use specter_dtype_bits(). */
+#define SPECTER_DTYPES(X)                                                                          \
+    X(INT8, "int8", 1, 0, 3)                                                                       \
+    X(UINT8, "uint8", 1, 1, 8)                                                                     \
+    X(INT32, "int32", 4, 2, 10)                                                                    \
+    X(UINT32, "uint32", 4, 3, 12)                                                                  \
+    X(INT64, "int64", 8, 4, 24)                                                                    \
+    X(UINT64, "uint64", 8, 5, 26)                                                                  \
+    X(FP16, "fp16", 2, 6, 2)                                                                       \
+    X(FP32, "fp32", 4, 7, 0)                                                                       \
+    X(FP64, "fp64", 8, 8, 1)                                                                       \
+    X(BF16, "bf16", 2, 9, 14)                                                                      \
+    X(FP8E4M3, "fp8e4m3", 1, 10, 28)                                                               \
+    X(FP8E5M2, "fp8e5m2", 1, 11, 29)                                                               \
+    X(TF32, "tf32", 4, -1, -1)                                                                     \
+    X(FP4, "fp4", 0, -1, 33)
+
+enum specter_dtype {
+#define X(id, name, bytes, nccl, cuda) SPECTER_##id,
+    SPECTER_DTYPES(X)
+#undef X
+        SPECTER_DTYPE_COUNT,
+    SPECTER_DTYPE_UNKNOWN = SPECTER_DTYPE_COUNT
+};
+
+/* Reduction operators. X(id, name, ncclRedOp_t or -1); values from ncclNumOps on are user-made,
+ * which today can only be premultiplied sums. */
+#define SPECTER_REDOPS(X)                                                                          \
+    X(SUM, "sum", 0)                                                                               \
+    X(PROD, "prod", 1)                                                                             \
+    X(MAX, "max", 2)                                                                               \
+    X(MIN, "min", 3)                                                                               \
+    X(AVG, "avg", 4)                                                                               \
+    X(PREMUL, "premul", -1)
+
+enum specter_redop {
+#define X(id, name, nccl) SPECTER_REDOP_##id,
+    SPECTER_REDOPS(X)
+#undef X
+        SPECTER_REDOP_COUNT,
+    SPECTER_REDOP_NONE = SPECTER_REDOP_COUNT
+};
+
+/* How a device time was got. X(id, name) */
+#define SPECTER_TIMINGS(X)                                                                         \
+    X(DEVICE, "device")     /* events on the operation's stream */                                 \
+    X(SYNC, "sync")         /* host clock around a synchronised call */                            \
+    X(HOST, "host")         /* the enqueue only */                                                 \
+    X(CAPTURED, "captured") /* inside a graph capture: not run now */                              \
+    X(GRAPH, "graph")       /* part of a timed graph launch */                                     \
+    X(UNKNOWN, "unknown")   /* launched later than we can see */                                   \
+    X(NONE, "none")         /* not finished */
+
+enum specter_timing {
+#define X(id, name) SPECTER_TIMING_##id,
+    SPECTER_TIMINGS(X)
+#undef X
+        SPECTER_TIMING_COUNT
+};
+
+/* The records. SPECTER_<RECORD>_FIELDS(X) lists the keys in the order a writer emits them:
+ * X(key, kind, when)
+ *   kind  STR  string or null            U64 unsigned integer or null    I64 signed or null
+ *         US   microseconds, 3 decimals  F1  number, one decimal         RAW any JSON value
+ *   when  ALWAYS, or SOME: only where it means something
+ * Readers take any order, ignore keys they do not know, and read null as unknown. */
+#define SPECTER_INIT_FIELDS(X)                                                                     \
+    X(event, STR, ALWAYS)                                                                          \
+    X(version, U64, ALWAYS)                                                                        \
+    X(run, STR, ALWAYS)                                                                            \
+    X(rank, I64, ALWAYS)                                                                           \
+    X(world_size, I64, ALWAYS)                                                                     \
+    X(local_rank, I64, ALWAYS)                                                                     \
+    X(sync_mode, U64, ALWAYS)                                                                      \
+    X(pid, U64, ALWAYS)                                                                            \
+    X(host, STR, ALWAYS)                                                                           \
+    X(mono_ns, U64, ALWAYS)                                                                        \
+    X(real_ns, U64, ALWAYS)                                                                        \
+    X(coverage, RAW, ALWAYS)                                                                       \
+    X(sample, U64, ALWAYS)                                                                         \
+    X(nccl, U64, ALWAYS)                                                                           \
+    X(cuda, U64, ALWAYS)                                                                           \
+    X(gpus, RAW, ALWAYS)                                                                           \
+    X(env, RAW, ALWAYS)
+
+#define SPECTER_COMM_FIELDS(X)                                                                     \
+    X(event, STR, ALWAYS)                                                                          \
+    X(time_us, US, ALWAYS)                                                                         \
+    X(comm, STR, ALWAYS)                                                                           \
+    X(comm_rank, I64, ALWAYS)                                                                      \
+    X(comm_size, I64, ALWAYS)                                                                      \
+    X(device, I64, ALWAYS)                                                                         \
+    X(parent, STR, ALWAYS)                                                                         \
+    X(split_seq, I64, ALWAYS)                                                                      \
+    X(color, I64, ALWAYS)                                                                          \
+    X(key, I64, ALWAYS)                                                                            \
+    X(name, STR, ALWAYS)                                                                           \
+    X(nodes, I64, ALWAYS)
+
+#define SPECTER_NCCL_FIELDS(X)                                                                     \
+    X(id, U64, ALWAYS)                                                                             \
+    X(type, STR, ALWAYS)                                                                           \
+    X(op, STR, ALWAYS)                                                                             \
+    X(start_us, US, ALWAYS)                                                                        \
+    X(duration_us, US, ALWAYS)                                                                     \
+    X(bytes, U64, ALWAYS)                                                                          \
+    X(count, U64, ALWAYS)                                                                          \
+    X(dtype, STR, ALWAYS)                                                                          \
+    X(redop, STR, ALWAYS)                                                                          \
+    X(comm, STR, ALWAYS)                                                                           \
+    X(comm_rank, I64, ALWAYS)                                                                      \
+    X(comm_size, I64, ALWAYS)                                                                      \
+    X(seq, I64, ALWAYS)                                                                            \
+    X(peer, I64, SOME)                                                                             \
+    X(p2p_seq, U64, SOME)                                                                          \
+    X(root, I64, SOME)                                                                             \
+    X(inplace, U64, SOME)                                                                          \
+    X(device, I64, ALWAYS)                                                                         \
+    X(stream, I64, ALWAYS)                                                                         \
+    X(tid, U64, ALWAYS)                                                                            \
+    X(group, I64, ALWAYS)                                                                          \
+    X(host_us, US, ALWAYS)                                                                         \
+    X(host_end_us, US, ALWAYS)                                                                     \
+    X(timing, STR, ALWAYS)                                                                         \
+    X(bound, STR, SOME)
+
+#define SPECTER_CUBLAS_FIELDS(X)                                                                   \
+    X(id, U64, ALWAYS)                                                                             \
+    X(type, STR, ALWAYS)                                                                           \
+    X(op, STR, ALWAYS)                                                                             \
+    X(start_us, US, ALWAYS)                                                                        \
+    X(duration_us, US, ALWAYS)                                                                     \
+    X(m, U64, ALWAYS)                                                                              \
+    X(n, U64, ALWAYS)                                                                              \
+    X(k, U64, ALWAYS)                                                                              \
+    X(batch, U64, ALWAYS)                                                                          \
+    X(dtype, STR, ALWAYS)                                                                          \
+    X(dtype_b, STR, ALWAYS)                                                                        \
+    X(dtype_c, STR, ALWAYS)                                                                        \
+    X(compute, STR, ALWAYS)                                                                        \
+    X(trans, STR, ALWAYS)                                                                          \
+    X(lda, I64, ALWAYS)                                                                            \
+    X(ldb, I64, ALWAYS)                                                                            \
+    X(ldc, I64, ALWAYS)                                                                            \
+    X(beta, RAW, ALWAYS)                                                                           \
+    X(epilogue, STR, ALWAYS)                                                                       \
+    X(tflops, F1, ALWAYS)                                                                          \
+    X(device, I64, ALWAYS)                                                                         \
+    X(stream, I64, ALWAYS)                                                                         \
+    X(tid, U64, ALWAYS)                                                                            \
+    X(host_us, US, ALWAYS)                                                                         \
+    X(host_end_us, US, ALWAYS)                                                                     \
+    X(timing, STR, ALWAYS)                                                                         \
+    X(bound, STR, SOME)
+
+/* kind: "record" or "wait" */
+#define SPECTER_DEP_FIELDS(X)                                                                      \
+    X(type, STR, ALWAYS)                                                                           \
+    X(kind, STR, ALWAYS)                                                                           \
+    X(cuda_event, U64, ALWAYS)                                                                     \
+    X(device, I64, ALWAYS)                                                                         \
+    X(stream, I64, ALWAYS)                                                                         \
+    X(tid, U64, ALWAYS)                                                                            \
+    X(host_us, US, ALWAYS)                                                                         \
+    X(host_end_us, US, ALWAYS)
+
+/* kind: "stream" (names stream), "event" (names cuda_event) or "device" */
+#define SPECTER_SYNC_FIELDS(X)                                                                     \
+    X(type, STR, ALWAYS)                                                                           \
+    X(kind, STR, ALWAYS)                                                                           \
+    X(cuda_event, U64, SOME)                                                                       \
+    X(device, I64, ALWAYS)                                                                         \
+    X(stream, I64, SOME)                                                                           \
+    X(tid, U64, ALWAYS)                                                                            \
+    X(host_us, US, ALWAYS)                                                                         \
+    X(host_end_us, US, ALWAYS)
+
+#define SPECTER_CLOCK_FIELDS(X)                                                                    \
+    X(event, STR, ALWAYS)                                                                          \
+    X(device, I64, ALWAYS)                                                                         \
+    X(dev_us, US, ALWAYS)                                                                          \
+    X(mono_ns, U64, ALWAYS)                                                                        \
+    X(real_ns, U64, ALWAYS)                                                                        \
+    X(err_ns, U64, ALWAYS)
+
+#define SPECTER_MARK_FIELDS(X)                                                                     \
+    X(event, STR, ALWAYS)                                                                          \
+    X(name, STR, ALWAYS)                                                                           \
+    X(time_us, US, ALWAYS)
+
+#define SPECTER_SHUTDOWN_FIELDS(X)                                                                 \
+    X(event, STR, ALWAYS)                                                                          \
+    X(time_us, US, ALWAYS)                                                                         \
+    X(total_ops, U64, ALWAYS)                                                                      \
+    X(dropped, U64, ALWAYS)                                                                        \
+    X(summary, RAW, ALWAYS)
+
+/* X(id, selector key, selector value): the line's own name and its field table. */
+#define SPECTER_RECORDS(X)                                                                         \
+    X(INIT, event, "init")                                                                         \
+    X(COMM, event, "comm")                                                                         \
+    X(NCCL, type, "nccl")                                                                          \
+    X(CUBLAS, type, "cublas")                                                                      \
+    X(DEP, type, "dep")                                                                            \
+    X(SYNC, type, "sync")                                                                          \
+    X(CLOCK, event, "clock")                                                                       \
+    X(MARK, event, "mark")                                                                         \
+    X(SHUTDOWN, event, "shutdown")
+
+enum specter_record {
+#define X(id, key, value) SPECTER_REC_##id,
+    SPECTER_RECORDS(X)
+#undef X
+        SPECTER_REC_COUNT
+};
+
+/* Names, sizes and conventions that follow from the tables. Defined once, in src/base/words.c,
+ * which the tracer links too. Lookups by name are exact for files; specter_comm_op_parse() is
+ * forgiving (all_reduce, allreduce, AllReduce) for options. A value out of range gives "unknown";
+ * a name not found gives the table's COUNT. */
+const char *specter_comm_op_name(enum specter_comm_op op);
+const char *specter_dtype_name(enum specter_dtype type);
+const char *specter_redop_name(enum specter_redop op);
+const char *specter_timing_name(enum specter_timing timing);
+enum specter_comm_op specter_comm_op_parse(const char *name, size_t len);
+enum specter_dtype specter_dtype_parse(const char *name, size_t len);
+enum specter_redop specter_redop_parse(const char *name, size_t len);
+enum specter_timing specter_timing_parse(const char *name, size_t len);
+enum specter_dtype specter_dtype_from_nccl(int nccl);
+enum specter_dtype specter_dtype_from_cuda(int cuda);
+enum specter_redop specter_redop_from_nccl(int nccl);
+unsigned specter_dtype_bits(enum specter_dtype type); /* 0 when unknown */
+
+/* 1 for operations numbered by p2p_seq (Send, Recv), 0 for collectives. */
+int specter_comm_op_is_p2p(enum specter_comm_op op);
+
+/* Full buffer S in bytes by the nccl-tests convention, from the call's own count argument and the
+ * communicator's size. 0 when the type is unknown or the product overflows. */
+uint64_t specter_comm_op_bytes(enum specter_comm_op op, uint64_t count, enum specter_dtype type,
+                               uint64_t nranks);
+
+/* busbw = algbw * this factor, for n ranks (0 for n < 2 where the factor has (n-1)). */
+double specter_comm_op_bus_factor(enum specter_comm_op op, uint64_t nranks);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/arena.h"
+
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_SIZE ((size_t)64 << 10)
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size, used;
+    _Alignas(max_align_t) char data[];
+};
+
+void arena_init(struct arena *a)
+{
+    a->head = NULL;
+    a->used = 0;
+}
+
+void arena_release(struct arena *a)
+{
+    struct arena_block *next;
+    for (struct arena_block *b = a->head; b != NULL; b = next) {
+        next = b->next;
+        free(b);
+    }
+    arena_init(a);
+}
+
+static struct arena_block *block_new(size_t size)
+{
+    struct arena_block *b;
+    if (size > SIZE_MAX - sizeof *b)
+        die("out of memory");
+    b = calloc(1, sizeof *b + size);
+    if (b == NULL)
+        die("out of memory");
+    b->size = size;
+    return b;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    const size_t align = _Alignof(max_align_t);
+    struct arena_block *b = a->head;
+    void *p;
+    if (size > SIZE_MAX - align)
+        die("out of memory");
+    size = (size + align - 1) / align * align;
+    if (b == NULL || b->size - b->used < size) {
+        b = block_new(size > BLOCK_SIZE ? size : BLOCK_SIZE);
+        b->next = a->head;
+        a->head = b;
+    }
+    p = b->data + b->used;
+    b->used += size;
+    a->used += size;
+    return p;
+}
+
+char *arena_strndup(struct arena *a, const char *text, size_t len)
+{
+    char *p = arena_alloc(a, len + 1);
+    if (len > 0)
+        memcpy(p, text, len);
+    return p;
+}
+
+char *arena_strdup(struct arena *a, const char *text)
+{
+    return arena_strndup(a, text, strlen(text));
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    char *p;
+    int n;
+    va_start(ap, fmt);
+    n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        die("cannot format '%s'", fmt);
+    p = arena_alloc(a, (size_t)n + 1);
+    va_start(ap, fmt);
+    vsnprintf(p, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    return p;
+}
+
+void intern_init(struct intern *in, struct arena *arena)
+{
+    memset(in, 0, sizeof *in);
+    in->arena = arena;
+}
+
+void intern_release(struct intern *in)
+{
+    free(in->slots);
+    intern_init(in, in->arena);
+}
+
+/* FNV-1a: short keys, no adversary that could gain more than a slow read of its own file. */
+static uint64_t hash_text(const char *text, size_t len)
+{
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (unsigned char)text[i]) * 1099511628211u;
+    return h ^ h >> 32;
+}
+
+static const char **intern_slot(const struct intern *in, const char *text, size_t len)
+{
+    size_t i = hash_text(text, len) & (in->nslots - 1);
+    while (in->slots[i] != NULL &&
+           (strncmp(in->slots[i], text, len) != 0 || in->slots[i][len] != '\0'))
+        i = (i + 1) & (in->nslots - 1);
+    return &in->slots[i];
+}
+
+static void intern_grow(struct intern *in)
+{
+    struct intern bigger = *in;
+    bigger.nslots = in->nslots ? in->nslots * 2 : 256;
+    bigger.slots = calloc(bigger.nslots, sizeof *bigger.slots);
+    if (bigger.slots == NULL)
+        die("out of memory");
+    for (size_t i = 0; i < in->nslots; i++) {
+        if (in->slots[i] != NULL)
+            *intern_slot(&bigger, in->slots[i], strlen(in->slots[i])) = in->slots[i];
+    }
+    free(in->slots);
+    *in = bigger;
+}
+
+const char *intern_add(struct intern *in, const char *text, size_t len)
+{
+    const char **slot;
+    len = strnlen(text, len); /* a NUL inside would make two equal strings differ */
+    if (in->count * 2 >= in->nslots)
+        intern_grow(in);
+    slot = intern_slot(in, text, len);
+    if (*slot == NULL) {
+        *slot = arena_strndup(in->arena, text, len);
+        in->count++;
+    }
+    return *slot;
+}
+
+void *array_grow(void *ptr, size_t *cap, size_t need, size_t elem_size)
+{
+    size_t bigger = *cap ? *cap : 16;
+    char *p;
+    if (need <= *cap)
+        return ptr;
+    while (bigger < need) {
+        if (bigger > SIZE_MAX / 2)
+            die("out of memory");
+        bigger *= 2;
+    }
+    if (bigger > SIZE_MAX / elem_size)
+        die("out of memory");
+    p = realloc(ptr, bigger * elem_size);
+    if (p == NULL)
+        die("out of memory");
+    memset(p + *cap * elem_size, 0, (bigger - *cap) * elem_size);
+    *cap = bigger;
+    return p;
+}

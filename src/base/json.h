@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A pull scanner for JSON in memory: the caller asks for what it wants, everything else is skipped
+ * without being built. Nothing is allocated; text is a view into the caller's bytes.
+ *
+ *     struct json j;
+ *     struct json_text key;
+ *     json_init(&j, line, len);
+ *     json_enter(&j, '{');
+ *     while (json_next_key(&j, &key)) {
+ *         if (json_text_is(key, "dur"))
+ *             dur_ns = json_time_ns(&j, 1000);
+ *         else
+ *             json_skip(&j);
+ *     }
+ *     if (j.error != NULL) ... j.error says what, json_offset(&j) where
+ *
+ * Errors are sticky: after the first one every call returns false, 0 or an empty text, so that a
+ * reader checks once, at the end. Nesting is bounded by JSON_DEPTH_MAX.
+ */
+#ifndef SPECTER_BASE_JSON_H
+#define SPECTER_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+
+#define JSON_DEPTH_MAX 64
+
+struct json {
+    const char *start, *p, *end; /* borrowed */
+    const char *error;           /* NULL, or a constant text: the first thing that was wrong */
+    bool first;                  /* directly behind an opening bracket */
+    int depth;
+};
+
+/* A string as it stands between its quotes (escapes not yet decoded), or a key. */
+struct json_text {
+    const char *p;
+    size_t len;
+    bool escaped; /* contains a backslash: decode with json_decode() before showing it */
+};
+
+void json_init(struct json *j, const char *text, size_t len);
+size_t json_offset(const struct json *j); /* bytes from the start to the place of the error */
+
+/* What comes next: one of { [ " t f n - 0 (any digit gives '0'), or '\0' at the end or on error. */
+char json_peek(struct json *j);
+
+/* Steps into an object or array; `bracket` is '{' or '['. false when something else is there. */
+bool json_enter(struct json *j, char bracket);
+
+/* The next key of the object, or element of the array, entered last; false at its end (which is
+ * consumed) or on error. After true the caller consumes exactly one value. */
+bool json_next_key(struct json *j, struct json_text *key);
+bool json_next_item(struct json *j);
+
+void json_skip(struct json *j); /* one value of any kind */
+
+/* Values. null is accepted everywhere and read as `none` (or an empty text); anything else of the
+ * wrong kind is an error. Integers outside their type are an error; a fraction is cut off. */
+struct json_text json_string(struct json *j);
+int64_t json_i64(struct json *j, int64_t none);
+uint64_t json_u64(struct json *j, uint64_t none);
+double json_double(struct json *j, double none);
+bool json_bool(struct json *j, bool none);
+
+/* A decimal number of `unit_ns`-nanosecond units (1000: microseconds), as exact integer
+ * nanoseconds: 1694128201436255.123 us loses nothing, where a double would. `none` for null. */
+int64_t json_time_ns(struct json *j, int64_t unit_ns, int64_t none);
+
+bool json_text_is(struct json_text text, const char *name);
+
+/* Appends the text with its escapes decoded to UTF-8 (a lone surrogate becomes U+FFFD). */
+void json_decode(struct json_text text, struct buf *out);
+
+/* Appends `text` as a JSON string, quotes included; bytes that are not UTF-8 become U+FFFD. */
+void json_quote(struct buf *out, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Command lines from a table. A command has a struct of options with its defaults and one row an
+ * option; opt_parse() fills the struct, opt_help() prints the same rows for `specter help`.
+ *
+ *     struct analyze_opts { const char *json; int64_t rank; };
+ *     static const struct opt rows[] = {
+ *         {"rank", 0, OPT_I64, offsetof(struct analyze_opts, rank), "N", "only this rank"},
+ *         {"json", 0, OPT_STR, offsetof(struct analyze_opts, json), "FILE|-", "write JSON"},
+ *         OPT_END,
+ *     };
+ *
+ * Both `--rank 3` and `--rank=3` work; `--` ends the options; -h and --help are known everywhere.
+ */
+#ifndef SPECTER_BASE_OPT_H
+#define SPECTER_BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct err;
+
+enum opt_type {
+    OPT_FLAG,   /* bool: no argument */
+    OPT_STR,    /* const char *: borrowed from argv */
+    OPT_I64,    /* int64_t */
+    OPT_DOUBLE, /* double */
+    OPT_BYTES,  /* uint64_t: 64M, 1.5GiB, 512 (k M G: powers of 1024, as nccl-tests) */
+    OPT_LIST,   /* struct opt_list: 1,2,4 or 0,8-15 */
+};
+
+struct opt {
+    const char *name; /* without dashes */
+    char letter;      /* 0: none */
+    enum opt_type type;
+    size_t offset; /* into the command's struct */
+    const char *arg;  /* NULL for a flag */
+    const char *help; /* one line */
+};
+
+#define OPT_END {NULL, 0, OPT_FLAG, 0, NULL, NULL}
+
+/* Comma-separated whole numbers with ranges; values are owned, freed with free(). */
+struct opt_list {
+    int64_t *values;
+    size_t count, cap;
+};
+
+/* Parses argv[0..argc), moving what is not an option to the front, in order.
+ * stop_at_operand: the first operand ends the options (`capture CMD --its-own-option`).
+ * Returns the number of operands, or -1 with e filled (ERR_USAGE). *help is set by -h / --help. */
+int opt_parse(const struct opt *rows, void *opts, int argc, char **argv, bool stop_at_operand,
+              bool *help, struct err *e);
+
+/* The option rows, aligned, at most 80 columns. */
+void opt_help(const struct opt *rows, FILE *out);
+
+/* Single values, for callers that hold text from elsewhere: 0, or -1 with e filled. `what` names
+ * the value in the message. */
+int opt_parse_i64(const char *what, const char *text, int64_t *out, struct err *e);
+int opt_parse_double(const char *what, const char *text, double *out, struct err *e);
+int opt_parse_bytes(const char *what, const char *text, uint64_t *out, struct err *e);
+int opt_parse_list(const char *what, const char *text, struct opt_list *out, struct err *e);
+
+/* How far apart two words are (insertions, deletions, replacements), for "did you mean". */
+size_t opt_distance(const char *a, const char *b);
+
+#endif

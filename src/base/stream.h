@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bytes from a file, a .gz, or a member of a .tar or .tar.gz, read front to back; nothing is ever
+ * unpacked to disk. The kind is recognised by content, not by name.
+ *
+ *     struct stream *s;
+ *     if (stream_open(&s, path, e) < 0) return -1;
+ *     while ((n = stream_read(s, block, sizeof block, e)) > 0) ...
+ *     stream_close(s);
+ */
+#ifndef SPECTER_BASE_STREAM_H
+#define SPECTER_BASE_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct stream;
+
+/* A file that inflates to more than this, or by more than this factor once past 16 MiB, is refused:
+ * it is an accident or an attack. */
+#define STREAM_INFLATED_MAX ((uint64_t)64 << 30)
+#define STREAM_RATIO_MAX 1100 /* deflate cannot exceed 1032 */
+
+int stream_open(struct stream **out, const char *path, struct err *e);
+
+/* Bytes read, 0 at the end, -1 with e filled (a damaged or cut archive names file and offset). */
+ssize_t stream_read(struct stream *s, void *buf, size_t len, struct err *e);
+
+void stream_close(struct stream *s); /* NULL is allowed */
+
+/* Archives: true when the content is a tar. stream_tar_next() goes to the next regular file and
+ * gives its name, valid until the next call: 1 found, 0 at the end, -1 error. stream_read() then
+ * yields that member. Links, devices and directories are passed over. */
+bool stream_is_tar(const struct stream *s);
+int stream_tar_next(struct stream *s, const char **name, struct err *e);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names and conventions that follow from the tables of specter/trace.h. The tracer links this file
+ * into other people's programs, so it allocates nothing and calls only string functions of libc.
+ */
+#include "specter/trace.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum bytes_factor { ONE, ALL, SUM };
+enum bus_factor { TWO, PART, UNIT };
+enum op_class { COLL, P2P };
+
+static const struct {
+    const char *name;
+    enum op_class class;
+    enum bytes_factor bytes;
+    enum bus_factor bus;
+} comm_ops[] = {
+#define X(id, name, class, bytes, bus) {name, class, bytes, bus},
+    SPECTER_COMM_OPS(X)
+#undef X
+};
+
+static const struct {
+    const char *name;
+    unsigned bytes;
+    int nccl;
+    int cuda;
+} dtypes[] = {
+#define X(id, name, bytes, nccl, cuda) {name, bytes, nccl, cuda},
+    SPECTER_DTYPES(X)
+#undef X
+};
+
+static const struct {
+    const char *name;
+    int nccl;
+} redops[] = {
+#define X(id, name, nccl) {name, nccl},
+    SPECTER_REDOPS(X)
+#undef X
+};
+
+static const char *const timings[] = {
+#define X(id, name) name,
+    SPECTER_TIMINGS(X)
+#undef X
+};
+
+#define NAME_OF(table, index) ((size_t)(index) < sizeof table / sizeof *table ? table[index].name : "unknown")
+
+const char *specter_comm_op_name(enum specter_comm_op op)
+{
+    return NAME_OF(comm_ops, op);
+}
+
+const char *specter_dtype_name(enum specter_dtype type)
+{
+    return NAME_OF(dtypes, type);
+}
+
+const char *specter_redop_name(enum specter_redop op)
+{
+    return NAME_OF(redops, op);
+}
+
+const char *specter_timing_name(enum specter_timing timing)
+{
+    return (unsigned)timing < SPECTER_TIMING_COUNT ? timings[timing] : "unknown";
+}
+
+static int same(const char *name, const char *text, size_t len)
+{
+    return strlen(name) == len && memcmp(name, text, len) == 0;
+}
+
+/* Equal but for case, underscores and dashes: all_reduce, allreduce, AllReduce. */
+static int same_loosely(const char *name, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '_' || text[i] == '-')
+            continue;
+        if (*name == '\0' || strncasecmp(name, &text[i], 1) != 0)
+            return 0;
+        name++;
+    }
+    return *name == '\0';
+}
+
+enum specter_comm_op specter_comm_op_parse(const char *name, size_t len)
+{
+    for (int op = 0; op < SPECTER_COMM_OP_COUNT; op++) {
+        if (same_loosely(comm_ops[op].name, name, len))
+            return (enum specter_comm_op)op;
+    }
+    return SPECTER_COMM_OP_COUNT;
+}
+
+enum specter_dtype specter_dtype_parse(const char *name, size_t len)
+{
+    for (int type = 0; type < SPECTER_DTYPE_COUNT; type++) {
+        if (same(dtypes[type].name, name, len))
+            return (enum specter_dtype)type;
+    }
+    return SPECTER_DTYPE_UNKNOWN;
+}
+
+enum specter_redop specter_redop_parse(const char *name, size_t len)
+{
+    for (int op = 0; op < SPECTER_REDOP_COUNT; op++) {
+        if (same(redops[op].name, name, len))
+            return (enum specter_redop)op;
+    }
+    return SPECTER_REDOP_NONE;
+}
+
+enum specter_timing specter_timing_parse(const char *name, size_t len)
+{
+    for (int timing = 0; timing < SPECTER_TIMING_COUNT; timing++) {
+        if (same(timings[timing], name, len))
+            return (enum specter_timing)timing;
+    }
+    return SPECTER_TIMING_COUNT;
+}
+
+enum specter_dtype specter_dtype_from_nccl(int nccl)
+{
+    for (int type = 0; type < SPECTER_DTYPE_COUNT; type++) {
+        if (nccl >= 0 && dtypes[type].nccl == nccl)
+            return (enum specter_dtype)type;
+    }
+    return SPECTER_DTYPE_UNKNOWN;
+}
+
+enum specter_dtype specter_dtype_from_cuda(int cuda)
+{
+    for (int type = 0; type < SPECTER_DTYPE_COUNT; type++) {
+        if (cuda >= 0 && dtypes[type].cuda == cuda)
+            return (enum specter_dtype)type;
+    }
+    return SPECTER_DTYPE_UNKNOWN;
+}
+
+enum specter_redop specter_redop_from_nccl(int nccl)
+{
+    const int built_in = 5; /* ncclNumOps: handles from here on come from RedOpCreatePreMulSum */
+    for (int op = 0; op < SPECTER_REDOP_COUNT; op++) {
+        if (nccl >= 0 && redops[op].nccl == nccl)
+            return (enum specter_redop)op;
+    }
+    return nccl >= built_in ? SPECTER_REDOP_PREMUL : SPECTER_REDOP_NONE;
+}
+
+unsigned specter_dtype_bits(enum specter_dtype type)
+{
+    if (type == SPECTER_FP4)
+        return 4;
+    return (unsigned)type < SPECTER_DTYPE_COUNT ? dtypes[type].bytes * 8 : 0;
+}
+
+int specter_comm_op_is_p2p(enum specter_comm_op op)
+{
+    return (unsigned)op < SPECTER_COMM_OP_COUNT && comm_ops[op].class == P2P;
+}
+
+uint64_t specter_comm_op_bytes(enum specter_comm_op op, uint64_t count, enum specter_dtype type,
+                               uint64_t nranks)
+{
+    uint64_t bits = specter_dtype_bits(type), total;
+    if ((unsigned)op >= SPECTER_COMM_OP_COUNT || bits == 0)
+        return 0;
+    if (__builtin_mul_overflow(count, bits, &total))
+        return 0;
+    total = total / 8 + (total % 8 != 0);
+    if (comm_ops[op].bytes == ALL && __builtin_mul_overflow(total, nranks, &total))
+        return 0;
+    return total;
+}
+
+double specter_comm_op_bus_factor(enum specter_comm_op op, uint64_t nranks)
+{
+    double n = (double)nranks;
+    if ((unsigned)op >= SPECTER_COMM_OP_COUNT || nranks == 0)
+        return 0;
+    switch (comm_ops[op].bus) {
+    case TWO:
+        return 2 * (n - 1) / n;
+    case PART:
+        return (n - 1) / n;
+    case UNIT:
+        return 1;
+    }
+    return 0;
+}

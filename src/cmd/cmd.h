@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The commands.
+ *
+ * To add one: write src/cmd/<name>.c with its struct of options, its option rows and its run
+ * function, and end it with `const struct command cmd_<name>`; add one line to COMMANDS below. Help,
+ * the command list and "did you mean" follow; tests/cli/help.sh fails until the new help text is
+ * reviewed and DESIGN-level documents (README, docs) name the command.
+ */
+#ifndef SPECTER_CMD_CMD_H
+#define SPECTER_CMD_CMD_H
+
+#include "base/err.h"
+#include "base/opt.h"
+
+#include <stdbool.h>
+
+struct command {
+    const char *name;
+    const char *synopsis; /* behind "specter ", one line or several separated by \n */
+    const char *summary;  /* one line, for the list */
+    const char *details;  /* paragraphs for `specter help NAME`, wrapped at 80; NULL: none */
+    const struct opt *rows;
+
+    /* argv[0] is the command's name. Prints its own result to stdout, returns the exit status;
+     * on failure fills e and returns e's code, and main prints "specter: <message>". */
+    int (*run)(const struct command *self, int argc, char **argv, struct err *e);
+};
+
+/* X(name) in the order in which help lists them. */
+#define COMMANDS(X)                                                                                \
+    X(capture)                                                                                     \
+    X(analyze)                                                                                     \
+    X(replay)                                                                                      \
+    X(profiles)                                                                                    \
+    X(predict)
+
+#define X(name) extern const struct command cmd_##name;
+COMMANDS(X)
+#undef X
+
+/* Parses `self`'s options into opts. Operands are left in argv[0..*n). Returns -1 to go on; else
+ * the status to return at once (0 after --help was printed, e's code on a usage error). */
+int cmd_parse(const struct command *self, void *opts, int argc, char **argv, bool stop_at_operand,
+              int *n, struct err *e);
+
+/* The directory (or file) a command reads: operand 0, else $SPECTER_OUTPUT, else ./traces. */
+const char *cmd_input(int n, char **argv);
+
+/* `specter help NAME`. */
+void cmd_help(const struct command *self);
+
+struct cJSON;
+
+/* Writes a JSON document to `where` ("-": stdout) and deletes it. 0, or -1 with e filled. */
+int cmd_write_json(struct cJSON *doc, const char *where, struct err *e);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Aligned text tables, the way people read them: headings, a rule, numbers to the right.
+ *
+ *     struct table t;
+ *     table_init(&t);
+ *     table_column(&t, "rank", TABLE_RIGHT);
+ *     table_column(&t, "busbw GB/s", TABLE_RIGHT);
+ *     table_cell(&t, "%d", rank);
+ *     table_cell(&t, "%.1f", busbw);
+ *     table_print(&t, stdout);
+ *     table_release(&t);
+ *
+ * Cells fill rows from left to right. Text from a trace goes through table_text(), which makes it
+ * safe for a terminal and cuts it to `max` columns with an ellipsis.
+ */
+#ifndef SPECTER_REPORT_TABLE_H
+#define SPECTER_REPORT_TABLE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum table_align { TABLE_LEFT, TABLE_RIGHT };
+
+struct table {
+    struct table_head {
+        const char *title; /* borrowed */
+        enum table_align align;
+    } *heads;
+    size_t nheads, cap_heads;
+    char **cells; /* owned, row by row */
+    size_t ncells, cap_cells;
+};
+
+void table_init(struct table *t);
+void table_release(struct table *t);
+void table_column(struct table *t, const char *title, enum table_align align);
+void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void table_text(struct table *t, const char *text, size_t max);
+void table_print(const struct table *t, FILE *out); /* two spaces of indent */
+
+/* Numbers for people, in a static-free way: each writes into buf and returns it.
+ * text_us: "12.3 us", "4.56 ms", "1.20 s" from nanoseconds; text_bytes: "64 MiB", "1.5 KiB". */
+char *text_ns(char *buf, size_t size, double ns);
+char *text_bytes(char *buf, size_t size, double bytes);
+
+#endif

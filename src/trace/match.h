@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The same collective on every rank: (communicator, sequence number) names one instance; a Send and
+ * its Recv pair up by (communicator, both ends, p2p_seq). Analysis and replay both start from here.
+ */
+#ifndef SPECTER_TRACE_MATCH_H
+#define SPECTER_TRACE_MATCH_H
+
+#include "trace/run.h"
+
+struct match_member {
+    uint32_t rank; /* index into run->ranks */
+    uint32_t op;   /* index into that rank's ops */
+};
+
+/* One collective, or one send with its receive. */
+struct match {
+    int32_t comm;
+    int64_t seq; /* seq or p2p_seq */
+    uint8_t op;  /* enum specter_comm_op; SPECTER_SEND for a pair */
+    uint8_t dtype;
+    bool consistent;    /* all members agree on operation, bytes and type */
+    uint32_t nmembers;  /* found */
+    uint32_t expected;  /* comm size; 2 for a pair */
+    uint64_t bytes;     /* of the first member */
+    size_t first;       /* members[first .. first + nmembers) */
+    int64_t transfer_ns; /* shortest duration over members: what remains when nobody waits for a
+                            late member; UNKNOWN_NS when none is timed */
+};
+
+struct matches {
+    struct match *list; /* owned, by comm, then seq */
+    size_t count;
+    struct match_member *members; /* owned */
+    size_t nmembers;
+    uint64_t incomplete;   /* fewer members than expected */
+    uint64_t inconsistent;
+    uint64_t unnumbered; /* communication ops without comm or seq */
+};
+
+void matches_make(struct matches *m, const struct run *run);
+void matches_release(struct matches *m);
+
+#endif

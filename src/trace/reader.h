@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The trace formats. To add one: write src/trace/<format>.c with a sniff and a read function and add
+ * its line to READERS; load.c finds the reader by content. Every reader bounds what it believes
+ * (lengths, depths, counts) and reports damage with file and place.
+ */
+#ifndef SPECTER_TRACE_READER_H
+#define SPECTER_TRACE_READER_H
+
+#include "base/stream.h"
+#include "trace/run.h"
+
+struct reader {
+    const char *name;
+
+    /* Looks at the first bytes of a file (up to 64 KiB): true when this reader understands it. */
+    bool (*sniff)(const char *head, size_t len);
+
+    /* Reads one file (head included again: the stream is fresh) into run, adding the ranks it
+     * holds. `label` names the file in messages. -1 with e filled when nothing of it is usable;
+     * partial damage becomes a note and 0. */
+    int (*read)(struct run *run, struct stream *s, const char *label, struct err *e);
+};
+
+#define READERS(X)                                                                                 \
+    X(jsonl)                                                                                       \
+    X(kineto)
+
+#define X(name) extern const struct reader reader_##name;
+READERS(X)
+#undef X
+
+#endif
