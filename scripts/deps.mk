@@ -4,15 +4,21 @@
 
 DEPS_ROOT := $(wildcard build/deps/root)
 ifneq ($(DEPS_ROOT),)
-  DEPS_CPPFLAGS += -I$(CURDIR)/build/deps/root/usr/include
-  DEPS_LIBDIR   := $(firstword $(wildcard $(CURDIR)/build/deps/root/usr/lib/*-linux-gnu))
+  DEPS_CPPFLAGS += -I$(CURDIR)/$(DEPS_ROOT)/usr/include
+  DEPS_LIBDIR   := $(firstword $(wildcard $(CURDIR)/$(DEPS_ROOT)/usr/lib/*-linux-gnu))
   DEPS_LIBS     += -L$(DEPS_LIBDIR) -Wl,-rpath,$(DEPS_LIBDIR)
 endif
 DEPS_LIBS += -lcjson -lz
 
-# The folder that holds cuda.h, nccl.h and cublas_v2.h, or empty: then tracer/abi.h declares the few
-# types itself.
-cuda_home := $(firstword $(CUDA_HOME) $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v nvcc))) \
-             /usr/local/cuda)
-CUDA_INCLUDE ?= $(firstword $(foreach d,$(cuda_home)/include /usr/include,\
-                $(if $(and $(wildcard $(d)/cuda.h),$(wildcard $(d)/nccl.h),$(wildcard $(d)/cublas_v2.h)),$(d))))
+# The folders that hold cuda.h, nccl.h and cublas_v2.h (one, or several: pip installs them apart), or
+# empty when one is missing: then tracer/abi declares the few types itself. CUDA_INCLUDE= switches
+# the search off.
+cuda_homes  := $(CUDA_HOME) $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v nvcc 2>&-))) \
+               /usr/local/cuda
+pip_folders := $(foreach d,$(VIRTUAL_ENV) $(HOME)/.local /usr/local,\
+               $(wildcard $(d)/lib/python3*/site-packages/nvidia/*/include \
+                          $(d)/lib/python3*/dist-packages/nvidia/*/include))
+folder_of    = $(firstword $(foreach d,$(addsuffix /include,$(cuda_homes) /usr/local /usr) \
+               $(pip_folders),$(if $(wildcard $(d)/$(1)),$(d))))
+cuda_found  := $(foreach h,cuda.h nccl.h cublas_v2.h,$(or $(call folder_of,$(h)),none))
+CUDA_INCLUDE ?= $(if $(filter none,$(cuda_found)),,$(sort $(cuda_found)))

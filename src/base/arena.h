@@ -29,7 +29,8 @@ void arena_release(struct arena *a); /* frees all; the arena is empty and usable
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
 char *arena_strndup(struct arena *a, const char *text, size_t len);
 char *arena_strdup(struct arena *a, const char *text);
-char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *arena_printf(struct arena *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3), nonnull));
 
 /* Strings stored once: equal text gives the same pointer, valid until the arena is released. */
 struct intern {

@@ -19,7 +19,10 @@ struct buf {
 };
 
 extern char buf_empty[1];
-#define BUF_INIT {buf_empty, 0, 0}
+#define BUF_INIT        \
+    {                   \
+        buf_empty, 0, 0 \
+    }
 
 void buf_init(struct buf *b);
 void buf_release(struct buf *b);
@@ -28,8 +31,8 @@ void buf_reset(struct buf *b); /* empty, memory kept */
 void buf_put(struct buf *b, const void *bytes, size_t len);
 void buf_puts(struct buf *b, const char *text);
 void buf_putc(struct buf *b, char c);
-void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
+void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3), nonnull));
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /* Room for `more` bytes behind len; returns where they go. The caller then adds to len. */
 char *buf_reserve(struct buf *b, size_t more);

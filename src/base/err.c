@@ -18,19 +18,30 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
     return -1;
 }
 
+/* Truncates on purpose: a message that does not fit loses its end. */
+static void join(char *out, size_t size, const char *before, const char *after)
+{
+    const char *parts[] = {before, ": ", after};
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t len = strnlen(parts[i], size - 1 - used);
+        memcpy(out + used, parts[i], len);
+        used += len;
+    }
+    out[used] = '\0';
+}
+
 int err_prefix(struct err *e, const char *fmt, ...)
 {
-    char old[sizeof e->msg];
+    char prefix[sizeof e->msg], old[sizeof e->msg];
     va_list ap;
-    int n;
     if (e == NULL)
         return -1;
     memcpy(old, e->msg, sizeof old);
     va_start(ap, fmt);
-    n = vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+    vsnprintf(prefix, sizeof prefix, fmt, ap);
     va_end(ap);
-    if (n >= 0 && (size_t)n < sizeof e->msg)
-        snprintf(e->msg + n, sizeof e->msg - (size_t)n, ": %s", old);
+    join(e->msg, sizeof e->msg, prefix, old);
     return -1;
 }
 

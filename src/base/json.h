@@ -30,7 +30,7 @@ struct buf;
 #define JSON_DEPTH_MAX 64
 
 struct json {
-    const char *start, *p, *end; /* borrowed */
+    const char *start, *p, *end; /* borrowed; end is drawn back to p on an error */
     const char *error;           /* NULL, or a constant text: the first thing that was wrong */
     bool first;                  /* directly behind an opening bracket */
     int depth;
@@ -39,17 +39,21 @@ struct json {
 /* A string as it stands between its quotes (escapes not yet decoded), or a key. */
 struct json_text {
     const char *p;
-    size_t len;
+    uint32_t len; /* 16 bytes in all: texts travel in registers */
     bool escaped; /* contains a backslash: decode with json_decode() before showing it */
 };
 
 void json_init(struct json *j, const char *text, size_t len);
-size_t json_offset(const struct json *j); /* bytes from the start to the place of the error */
+size_t json_offset(const struct json *j); /* bytes from the start to where it stands or failed */
+
+/* Is the error that the text ended too early? Then more text might mend it. */
+bool json_is_cut(const struct json *j);
 
 /* What comes next: one of { [ " t f n - 0 (any digit gives '0'), or '\0' at the end or on error. */
 char json_peek(struct json *j);
 
-/* Steps into an object or array; `bracket` is '{' or '['. false when something else is there. */
+/* Steps into an object or array; `bracket` is '{' or '['. false when something else is there: null
+ * is consumed, anything else is an error (json_peek() first where more kinds are allowed). */
 bool json_enter(struct json *j, char bracket);
 
 /* The next key of the object, or element of the array, entered last; false at its end (which is
@@ -57,20 +61,35 @@ bool json_enter(struct json *j, char bracket);
 bool json_next_key(struct json *j, struct json_text *key);
 bool json_next_item(struct json *j);
 
-void json_skip(struct json *j); /* one value of any kind */
+/* Consumes the next key when it is this one, written without white space: `quoted` holds the bytes
+ * "key": and then zeroes. Else false, nothing consumed, and json_next_key() says what is there. For
+ * readers that know the order in which a writer writes. */
+#define JSON_QUOTED_MAX 32
+bool json_try_key(struct json *j, const char quoted[JSON_QUOTED_MAX], size_t len);
 
-/* Values. null is accepted everywhere and read as `none` (or an empty text); anything else of the
- * wrong kind is an error. Integers outside their type are an error; a fraction is cut off. */
+/* One value of any kind; and what is left of the object or array entered last, its end included.
+ * What is passed over is only checked for its brackets and quotes. */
+void json_skip(struct json *j);
+void json_leave(struct json *j);
+
+/* Behind the outermost value: an error when anything but white space follows. */
+void json_end(struct json *j);
+
+/* Values. null is accepted everywhere and read as `none` (or an empty text, whose p is NULL);
+ * anything else of the wrong kind is an error. Integers outside their type are an error; a fraction
+ * is cut off. A double is within one unit of the last place. */
 struct json_text json_string(struct json *j);
 int64_t json_i64(struct json *j, int64_t none);
 uint64_t json_u64(struct json *j, uint64_t none);
 double json_double(struct json *j, double none);
 bool json_bool(struct json *j, bool none);
 
-/* A decimal number of `unit_ns`-nanosecond units (1000: microseconds), as exact integer
- * nanoseconds: 1694128201436255.123 us loses nothing, where a double would. `none` for null. */
+/* A decimal number of `unit_ns`-nanosecond units (1000: microseconds; at most 10^9), as exact
+ * integer nanoseconds: 1694128201436255.123 us loses nothing, where a double would. What is finer
+ * than a nanosecond is rounded, half away from zero. `none` for null. */
 int64_t json_time_ns(struct json *j, int64_t unit_ns, int64_t none);
 
+/* Compares the bytes as they stand: a name spelled with escapes is another name. */
 bool json_text_is(struct json_text text, const char *name);
 
 /* Appends the text with its escapes decoded to UTF-8 (a lone surrogate becomes U+FFFD). */

@@ -10,7 +10,9 @@
  *         OPT_END,
  *     };
  *
- * Both `--rank 3` and `--rank=3` work; `--` ends the options; -h and --help are known everywhere.
+ * Both `--rank 3` and `--rank=3` work, as do `-o DIR` and `-oDIR`; `--` ends the options; -h and
+ * --help are known everywhere. A repeated option takes its last value. Numbers are read the same
+ * way in every locale.
  */
 #ifndef SPECTER_BASE_OPT_H
 #define SPECTER_BASE_OPT_H
@@ -27,7 +29,8 @@ enum opt_type {
     OPT_STR,    /* const char *: borrowed from argv */
     OPT_I64,    /* int64_t */
     OPT_DOUBLE, /* double */
-    OPT_BYTES,  /* uint64_t: 64M, 1.5GiB, 512 (k M G: powers of 1024, as nccl-tests) */
+    OPT_BYTES,  /* uint64_t: 64M, 1.5GiB, 512 (k M G T: powers of 1024, as nccl-tests; MB and the
+                   like, which could mean either, are refused) */
     OPT_LIST,   /* struct opt_list: 1,2,4 or 0,8-15 */
 };
 
@@ -35,14 +38,20 @@ struct opt {
     const char *name; /* without dashes */
     char letter;      /* 0: none */
     enum opt_type type;
-    size_t offset; /* into the command's struct */
+    size_t offset;    /* into the command's struct */
     const char *arg;  /* NULL for a flag */
     const char *help; /* one line */
 };
 
-#define OPT_END {NULL, 0, OPT_FLAG, 0, NULL, NULL}
+#define OPT_END                          \
+    {                                    \
+        NULL, 0, OPT_FLAG, 0, NULL, NULL \
+    }
 
-/* Comma-separated whole numbers with ranges; values are owned, freed with free(). */
+/* Comma-separated whole numbers with ranges, OPT_LIST_MAX of them at most; values are owned, freed
+ * with free(). */
+#define OPT_LIST_MAX ((size_t)1 << 20)
+
 struct opt_list {
     int64_t *values;
     size_t count, cap;
@@ -54,8 +63,15 @@ struct opt_list {
 int opt_parse(const struct opt *rows, void *opts, int argc, char **argv, bool stop_at_operand,
               bool *help, struct err *e);
 
-/* The option rows, aligned, at most 80 columns. */
+/* Help never passes this column. */
+#define OPT_COLUMNS 80
+
+/* The option rows, --help included, aligned. */
 void opt_help(const struct opt *rows, FILE *out);
+
+/* Prints text and a newline, broken at spaces outside square brackets; `column` is where the cursor
+ * stands, `indent` where further lines start. */
+void opt_wrap(const char *text, size_t column, size_t indent, FILE *out);
 
 /* Single values, for callers that hold text from elsewhere: 0, or -1 with e filled. `what` names
  * the value in the message. */
@@ -66,5 +82,8 @@ int opt_parse_list(const char *what, const char *text, struct opt_list *out, str
 
 /* How far apart two words are (insertions, deletions, replacements), for "did you mean". */
 size_t opt_distance(const char *a, const char *b);
+
+/* True when `a` is close enough to `b` to be a slip of the fingers: up to a third of it differs. */
+bool opt_is_near(const char *a, const char *b);
 
 #endif

@@ -7,6 +7,8 @@
  *     if (stream_open(&s, path, e) < 0) return -1;
  *     while ((n = stream_read(s, block, sizeof block, e)) > 0) ...
  *     stream_close(s);
+ *
+ * Names in messages are made safe for a terminal.
  */
 #ifndef SPECTER_BASE_STREAM_H
 #define SPECTER_BASE_STREAM_H
@@ -26,8 +28,14 @@ struct stream;
 
 int stream_open(struct stream **out, const char *path, struct err *e);
 
-/* Bytes read, 0 at the end, -1 with e filled (a damaged or cut archive names file and offset). */
+/* Bytes read (all that were asked for, but at the end), 0 at the end, -1 with e filled: a damaged
+ * or cut archive names file and offset. What was good before the damage is returned first. */
 ssize_t stream_read(struct stream *s, void *buf, size_t len, struct err *e);
+
+/* Looks ahead without consuming: points *head at up to STREAM_PEEK bytes, valid until the next
+ * call, and returns how many there are. -1 only when not one byte could be read. */
+#define STREAM_PEEK ((size_t)64 << 10)
+ssize_t stream_peek(struct stream *s, const char **head, struct err *e);
 
 void stream_close(struct stream *s); /* NULL is allowed */
 
@@ -36,5 +44,8 @@ void stream_close(struct stream *s); /* NULL is allowed */
  * yields that member. Links, devices and directories are passed over. */
 bool stream_is_tar(const struct stream *s);
 int stream_tar_next(struct stream *s, const char **name, struct err *e);
+
+/* How the stream is called in messages: path, or path:member. Valid until stream_tar_next(). */
+const char *stream_label(const struct stream *s);
 
 #endif

@@ -49,7 +49,8 @@ static const char *const timings[] = {
 #undef X
 };
 
-#define NAME_OF(table, index) ((size_t)(index) < sizeof table / sizeof *table ? table[index].name : "unknown")
+#define NAME_OF(table, index) \
+    ((size_t)(index) < sizeof table / sizeof *table ? table[index].name : "unknown")
 
 const char *specter_comm_op_name(enum specter_comm_op op)
 {

@@ -11,8 +11,9 @@
  *     table_print(&t, stdout);
  *     table_release(&t);
  *
- * Cells fill rows from left to right. Text from a trace goes through table_text(), which makes it
- * safe for a terminal and cuts it to `max` columns with an ellipsis.
+ * Cells fill rows from left to right; a last row that is not full ends early. Text from a trace
+ * goes through table_text(), which makes it safe for a terminal and cuts it to `max` columns with
+ * an ellipsis ("..."). A character counts as one column. Lines have no trailing spaces.
  */
 #ifndef SPECTER_REPORT_TABLE_H
 #define SPECTER_REPORT_TABLE_H
@@ -26,7 +27,7 @@ struct table {
     struct table_head {
         const char *title; /* borrowed */
         enum table_align align;
-    } *heads;
+    } * heads;
     size_t nheads, cap_heads;
     char **cells; /* owned, row by row */
     size_t ncells, cap_cells;
@@ -39,9 +40,15 @@ void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(pri
 void table_text(struct table *t, const char *text, size_t max);
 void table_print(const struct table *t, FILE *out); /* two spaces of indent */
 
-/* Numbers for people, in a static-free way: each writes into buf and returns it.
- * text_us: "12.3 us", "4.56 ms", "1.20 s" from nanoseconds; text_bytes: "64 MiB", "1.5 KiB". */
+/* Numbers for people, without a static buffer: each writes into buf and returns it. Three
+ * significant digits; "-" for what is not finite.
+ * text_ns: "850 ns", "12.3 us", "4.56 ms", "1.20 s" from nanoseconds;
+ * text_bytes: "512 B", "1.5 KiB", "64 MiB". */
 char *text_ns(char *buf, size_t size, double ns);
 char *text_bytes(char *buf, size_t size, double bytes);
+
+/* Text from outside, safe for a terminal, in at most `max` columns: what is no valid UTF-8, control
+ * characters (C1 included) and those that reorder a line become '?'. */
+char *text_safe(char *buf, size_t size, const char *text, size_t max);
 
 #endif

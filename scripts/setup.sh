@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Finds out what the build lacks and gets it. Says what it does; does nothing when nothing is missing.
+#
+#   as root                installs the distribution's packages
+#   with sudo, a terminal  the same, after asking
+#   otherwise              unpacks the packages into build/deps/root (Debian and its kin), which
+#                          scripts/deps.mk finds; elsewhere names what an administrator should install
+#
+# --ci adds what .ci/run wants: clang with its sanitizers, clang-format, Python with PyTorch. What of
+# these cannot be had is said, and does without.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+CC=${CC:-cc}
+DEPS=build/deps
+TMP=$(mktemp -d)
+trap 'rm -rf "$TMP"' EXIT
+
+say() { echo "setup: $*"; }
+
+# True when a small program with these headers and linker flags builds.
+builds() {
+    local source=$1 libdir
+    shift
+    libdir=$(echo "$DEPS"/root/usr/lib/*-linux-gnu)
+    printf '%s\n' "$source" >"$TMP/try.c"
+    # shellcheck disable=SC2086  # CC may be two words
+    $CC -I"$DEPS/root/usr/include" "$TMP/try.c" -o "$TMP/try" -L"$libdir" "$@" >"$TMP/log" 2>&1
+}
+
+has_cc() { builds '#include <stdio.h>
+int main(void) { return puts("") < 0; }'; }
+has_make() { command -v make >/dev/null; }
+has_cjson() { builds '#include <cjson/cJSON.h>
+int main(void) { return cJSON_Version() == NULL; }' -lcjson; }
+has_zlib() { builds '#include <zlib.h>
+int main(void) { return zlibVersion() == NULL; }' -lz; }
+has_clang() { command -v clang >/dev/null; }
+has_clang_rt() { CC=clang builds 'int main(void) { return 0; }' -fsanitize=address,undefined; }
+has_clang_format() { command -v clang-format >/dev/null; }
+has_torch() {
+    [[ -x /usr/bin/python3 ]] && /usr/bin/python3 -c \
+        'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)'
+}
+
+# need|apt|dnf|pacman|apk|zypper
+PACKAGES='
+cc|gcc libc6-dev|gcc glibc-devel|gcc|gcc musl-dev|gcc glibc-devel
+make|make|make|make|make|make
+cjson|libcjson-dev|cjson-devel|cjson|cjson-dev|cJSON-devel
+zlib|zlib1g-dev|zlib-devel|zlib|zlib-dev|zlib-devel
+clang|clang|clang|clang|clang|clang
+clang_rt|libclang-rt-dev|compiler-rt|compiler-rt|compiler-rt|clang
+clang_format|clang-format|clang-tools-extra|clang|clang-extra-tools|clang-tools
+torch|python3-torch|python3-torch|python-pytorch|py3-pytorch|python3-torch
+'
+
+manager() {
+    local m
+    for m in apt-get dnf pacman apk zypper; do
+        command -v "$m" >/dev/null && echo "$m" && return
+    done
+    echo none
+}
+
+# Package names of the given needs, for this distribution.
+packages() {
+    local column need
+    case $(manager) in
+    dnf) column=3 ;; pacman) column=4 ;; apk) column=5 ;; zypper) column=6 ;; *) column=2 ;;
+    esac
+    for need in "$@"; do
+        grep "^$need|" <<<"$PACKAGES" | cut -d '|' -f "$column"
+    done | tr '\n' ' ' | sed 's/ $//'
+}
+
+install_command() {
+    case $(manager) in
+    apt-get) echo "apt-get install -y --no-install-recommends" ;;
+    dnf) echo "dnf install -y" ;;
+    pacman) echo "pacman -S --noconfirm --needed" ;;
+    apk) echo "apk add" ;;
+    zypper) echo "zypper --non-interactive install" ;;
+    none) echo "" ;;
+    esac
+}
+
+# Runs a command that talks much; shows its end only when it fails.
+quietly() {
+    "$@" >"$TMP/log" 2>&1 </dev/null && return
+    tail -n 5 "$TMP/log" | sed 's/^/setup:   /'
+    return 1
+}
+
+# As root, or through the sudo words given first. apt's lists may be missing or old: once more after
+# an update.
+install_packages() {
+    local sudo=$1 list=$2
+    export DEBIAN_FRONTEND=noninteractive
+    say "installing $list"
+    # shellcheck disable=SC2046,SC2086  # words
+    if [[ $(manager) == apt-get ]]; then
+        $sudo $(install_command) $list >"$TMP/log" 2>&1 </dev/null && return
+        say "fetching apt's package lists"
+        quietly $sudo apt-get update || true
+    fi
+    # shellcheck disable=SC2046,SC2086
+    quietly $sudo $(install_command) $list
+}
+
+# Without root: the packages' files into build/deps/root. apt keeps state of its own there when the
+# system's lists do not know the packages.
+unpack_packages() {
+    local root=$PWD/$DEPS/root apt=$PWD/$DEPS/apt own=() package
+    say "no root: unpacking $* into $DEPS/root"
+    mkdir -p "$root" "$apt/lists/partial" "$apt/cache/archives/partial" "$TMP/debs"
+    if ! (cd "$TMP/debs" && apt-get download "$@" >"$TMP/log" 2>&1); then
+        say "fetching package lists into $DEPS/apt"
+        own=(-o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=)
+        quietly apt-get "${own[@]}" update || return 1
+        (cd "$TMP/debs" && quietly apt-get "${own[@]}" download "$@") || return 1
+    fi
+    for package in "$TMP"/debs/*.deb; do
+        dpkg -x "$package" "$root"
+    done
+    rm -rf "$apt"
+}
+
+# The needs that an unprivileged user can unpack, as packages with their run-time halves.
+unpackable() {
+    local need
+    for need in "$@"; do
+        case $need in
+        cjson) echo libcjson-dev libcjson1 ;;
+        zlib) echo zlib1g-dev zlib1g ;;
+        esac
+    done
+}
+
+missing() {
+    local need
+    for need in "$@"; do
+        "has_$need" || echo "$need"
+    done
+}
+
+agreed_to_sudo() {
+    local answer
+    [[ -t 0 && -t 2 ]] && command -v sudo >/dev/null || return 1
+    read -r -p "setup: $1 missing; install with 'sudo $(install_command) $1'? [y/N] " answer
+    [[ $answer == [yY]* ]]
+}
+
+# Gets the given needs by the best way there is; whether that worked shows in missing().
+get() {
+    local list files
+    list=$(packages "$@")
+    files=$(unpackable "$@" | tr '\n' ' ')
+    if [[ $(manager) == none ]]; then
+        return
+    elif [[ $(id -u) == 0 ]]; then
+        install_packages "" "$list" || true
+    elif agreed_to_sudo "$list"; then
+        install_packages sudo "$list" || true
+    elif [[ $(manager) == apt-get && -n $files ]] && has_cc; then
+        # shellcheck disable=SC2086  # words
+        unpack_packages $files || true
+    fi
+}
+
+main() {
+    local needs need optional=() left
+    mapfile -t needs < <(missing cc make cjson zlib)
+    [[ ${#needs[@]} == 0 ]] || get "${needs[@]}"
+    left=$(missing cc make cjson zlib | tr '\n' ' ')
+    if [[ -n $left ]]; then
+        # shellcheck disable=SC2086  # words
+        say "still missing: $left- ask an administrator for: $(install_command) $(packages $left)" >&2
+        exit 1
+    fi
+    [[ ${#needs[@]} == 0 ]] || say "complete"
+    [[ ${1:-} == --ci ]] || return 0
+    for need in clang clang_rt clang_format torch; do
+        "has_$need" && continue
+        [[ $(id -u) != 0 ]] || install_packages "" "$(packages "$need")" || true
+        "has_$need" || optional+=("$need")
+    done
+    [[ ${#optional[@]} == 0 ]] || say "doing without: ${optional[*]}"
+}
+
+main "$@"

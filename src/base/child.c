@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/child.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127, SIGNALLED = 128 };
+
+/* What would end or disturb us and is meant for the program. Stop signals are left alone: parent
+ * and child stop and go on together. */
+static const int watched[] = {SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
+
+/* How the parent's signals were before; the child gets them back. */
+struct signals {
+    sigset_t mask;
+    struct sigaction child;
+};
+
+/* Blocked and fetched one by one, not handled: no race between a signal and the wait. SIGCHLD may
+ * have been inherited as ignored, and then there would be nothing to wait for. */
+static void signals_hold(struct signals *before, sigset_t *set)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+        sigaddset(set, watched[i]);
+    sigprocmask(SIG_BLOCK, set, &before->mask);
+    sigaction(SIGCHLD, &usual, &before->child);
+}
+
+static void signals_restore(const struct signals *before)
+{
+    sigaction(SIGCHLD, &before->child, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
+}
+
+/* Replaces the forked child; comes back only to report through `report` why that failed. */
+static _Noreturn void child_exec(char **argv, const struct child_env *env, size_t nenv,
+                                 const struct signals *before, int report)
+{
+    int why = 0;
+    for (size_t i = 0; i < nenv && why == 0; i++) {
+        if (env[i].value != NULL && setenv(env[i].name, env[i].value, 1) < 0)
+            why = errno;
+    }
+    if (why == 0) {
+        signals_restore(before);
+        execvp(argv[0], argv);
+        why = errno;
+    }
+    while (write(report, &why, sizeof why) < 0 && errno == EINTR)
+        continue;
+    _exit(NOT_FOUND);
+}
+
+/* Waits for pid; signals from the kernel (si_code > 0: the terminal) have reached the whole process
+ * group already, those from a process (kill, timeout, a scheduler) were sent to us alone. */
+static int wait_passing_signals(pid_t pid, const sigset_t *set)
+{
+    siginfo_t info;
+    int status;
+    while (waitpid(pid, &status, WNOHANG) != pid) {
+        int signo = sigwaitinfo(set, &info);
+        if (signo > 0 && signo != SIGCHLD && info.si_code <= 0)
+            kill(pid, signo);
+    }
+    return WIFSIGNALED(status) ? SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* What the child reports through the pipe: an errno, or end of file once it has become the program.
+ */
+static int read_report(int fd)
+{
+    int why = 0;
+    ssize_t n;
+    do
+        n = read(fd, &why, sizeof why);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof why ? why : 0;
+}
+
+int child_run(char **argv, const struct child_env *env, size_t nenv, struct err *e)
+{
+    struct signals before;
+    sigset_t set;
+    int report[2], why, status = 0;
+    pid_t pid;
+    if (pipe2(report, O_CLOEXEC) < 0) {
+        err_set(e, ERR_INPUT, "cannot start '%s': %s", argv[0], strerror(errno));
+        return NOT_EXECUTABLE;
+    }
+    signals_hold(&before, &set);
+    pid = fork();
+    if (pid == 0)
+        child_exec(argv, env, nenv, &before, report[1]);
+    why = pid < 0 ? errno : 0;
+    close(report[1]);
+    if (pid > 0) {
+        why = read_report(report[0]);
+        status = wait_passing_signals(pid, &set);
+    }
+    close(report[0]);
+    signals_restore(&before);
+    if (why == 0)
+        return status;
+    err_set(e, ERR_INPUT, "cannot run '%s': %s", argv[0], strerror(why));
+    return why == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+}

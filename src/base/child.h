@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs a program as a child and hands its end back the way a shell does.
+ *
+ * The program sees what it would see without us: the same process group and terminal, the same
+ * signal mask and dispositions. Meanwhile we ignore what the terminal sends to both of us (Ctrl-C
+ * is the program's business) and pass on what somebody sends to us alone.
+ *
+ *     struct child_env env[] = {{"LD_PRELOAD", path}};
+ *     int status = child_run(argv, env, 1, e);
+ */
+#ifndef SPECTER_BASE_CHILD_H
+#define SPECTER_BASE_CHILD_H
+
+#include <stddef.h>
+
+struct err;
+
+/* Set in the child only; borrowed. value NULL: left as it is. */
+struct child_env {
+    const char *name, *value;
+};
+
+/* argv[0] is looked up in PATH; argv ends with NULL. Returns the program's exit status, 128+n when
+ * signal n ended it; with e filled (ERR_INPUT) when it could not be started: 127 not found, 126
+ * found but not executable. */
+int child_run(char **argv, const struct child_env *env, size_t nenv, struct err *e);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/opt.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One parse under way. */
+struct parse {
+    const struct opt *rows;
+    void *opts;
+    int argc, at; /* at: the next argument to look at */
+    char **argv;
+    bool *help;
+};
+
+size_t opt_distance(const char *a, const char *b)
+{
+    size_t row[64], na = strlen(a), nb = strlen(b);
+    if (nb >= sizeof row / sizeof *row)
+        return na > nb ? na : nb;
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (best > row[j] + 1)
+                best = row[j] + 1;
+            if (best > row[j - 1] + 1)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[nb];
+}
+
+bool opt_is_near(const char *a, const char *b)
+{
+    return opt_distance(a, b) <= 1 + strlen(b) / 3;
+}
+
+int opt_parse_i64(const char *what, const char *text, int64_t *out, struct err *e)
+{
+    char *end;
+    long long value;
+    if (!isdigit((unsigned char)text[text[0] == '-']))
+        return err_set(e, ERR_USAGE, "%s: '%s' is not a whole number", what, text);
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (*end != '\0')
+        return err_set(e, ERR_USAGE, "%s: '%s' is not a whole number", what, text);
+    if (errno == ERANGE)
+        return err_set(e, ERR_USAGE, "%s: '%s' is out of range", what, text);
+    *out = value;
+    return 0;
+}
+
+int opt_parse_double(const char *what, const char *text, double *out, struct err *e)
+{
+    char *end;
+    double value;
+    /* strtod also knows hexadecimal, "inf" and "nan", which no option means. */
+    if (text[strspn(text, "+-.0123456789eE")] != '\0' || text[0] == '\0')
+        return err_set(e, ERR_USAGE, "%s: '%s' is not a number", what, text);
+    value = strtod(text, &end);
+    if (*end != '\0' || end == text)
+        return err_set(e, ERR_USAGE, "%s: '%s' is not a number", what, text);
+    if (!isfinite(value))
+        return err_set(e, ERR_USAGE, "%s: '%s' is out of range", what, text);
+    *out = value;
+    return 0;
+}
+
+/* The power of two that a suffix (k, KiB, M, ...) stands for; -1: no such suffix. */
+static int suffix_shift(const char *suffix)
+{
+    static const char letters[] = "KMGT";
+    const char *letter;
+    if (suffix[0] == '\0' || strcmp(suffix, "B") == 0)
+        return 0;
+    letter = strchr(letters, toupper((unsigned char)suffix[0]));
+    if (letter == NULL || (suffix[1] != '\0' && strcmp(suffix + 1, "iB") != 0))
+        return -1;
+    return 10 * (int)(letter - letters + 1);
+}
+
+int opt_parse_bytes(const char *what, const char *text, uint64_t *out, struct err *e)
+{
+    size_t digits = strspn(text, "0123456789"), number = digits;
+    uint64_t whole, unit;
+    double part = 0;
+    int shift;
+    if (text[digits] == '.') {
+        number += 1 + strspn(text + digits + 1, "0123456789");
+        part = strtod(text + digits, NULL);
+    }
+    shift = suffix_shift(text + number);
+    if (digits == 0 || shift < 0)
+        return err_set(e, ERR_USAGE,
+                       "%s: '%s' is not a size; write 512, 64k, 64M, 1.5GiB (powers of 1024)", what,
+                       text);
+    if (part > 0 && shift == 0)
+        return err_set(e, ERR_USAGE, "%s: '%s' is not a whole number of bytes", what, text);
+    unit = (uint64_t)1 << shift;
+    errno = 0;
+    whole = strtoull(text, NULL, 10);
+    if (errno == ERANGE || __builtin_mul_overflow(whole, unit, &whole) ||
+        __builtin_add_overflow(whole, (uint64_t)(part * (double)unit + 0.5), &whole))
+        return err_set(e, ERR_USAGE, "%s: '%s' is out of range", what, text);
+    *out = whole;
+    return 0;
+}
+
+/* Reads "3" or "8-15" at *text and steps behind it. */
+static int parse_range(const char **text, int64_t *first, int64_t *last)
+{
+    char *end;
+    if (!isdigit((unsigned char)**text))
+        return -1;
+    errno = 0;
+    *first = *last = strtoll(*text, &end, 10);
+    if (*end == '-' && isdigit((unsigned char)end[1]))
+        *last = strtoll(end + 1, &end, 10);
+    *text = end;
+    return errno == ERANGE || *last < *first ? -1 : 0;
+}
+
+int opt_parse_list(const char *what, const char *text, struct opt_list *out, struct err *e)
+{
+    const char *p = text;
+    int64_t first, last;
+    out->count = 0;
+    do {
+        if (parse_range(&p, &first, &last) < 0 || (*p != '\0' && *p != ','))
+            return err_set(e, ERR_USAGE, "%s: '%s' is not a list such as 1,2,4 or 0,8-15", what,
+                           text);
+        if ((uint64_t)(last - first) >= OPT_LIST_MAX - out->count)
+            return err_set(e, ERR_USAGE, "%s: '%s' has more than %zu values", what, text,
+                           OPT_LIST_MAX);
+        ARRAY_GROW(out->values, out->cap, out->count + (size_t)(last - first) + 1);
+        for (int64_t v = first; v <= last; v++)
+            out->values[out->count++] = v;
+    } while (*p++ == ',');
+    return 0;
+}
+
+static int set_value(const struct parse *p, const struct opt *row, const char *given,
+                     const char *text, struct err *e)
+{
+    void *at = (char *)p->opts + row->offset;
+    switch (row->type) {
+    case OPT_FLAG:
+        *(bool *)at = true;
+        return 0;
+    case OPT_STR:
+        *(const char **)at = text;
+        return 0;
+    case OPT_I64:
+        return opt_parse_i64(given, text, at, e);
+    case OPT_DOUBLE:
+        return opt_parse_double(given, text, at, e);
+    case OPT_BYTES:
+        return opt_parse_bytes(given, text, at, e);
+    case OPT_LIST:
+        return opt_parse_list(given, text, at, e);
+    }
+    return 0;
+}
+
+/* The argument of an option that came without one: the next word, unless that is an option too. */
+static const char *next_argument(struct parse *p, const struct opt *row, const char *given,
+                                 struct err *e)
+{
+    if (p->at < p->argc && strncmp(p->argv[p->at], "--", 2) != 0)
+        return p->argv[p->at++];
+    err_set(e, ERR_USAGE, "option '%s' needs an argument: %s", given, row->arg);
+    return NULL;
+}
+
+static int unknown_option(const struct parse *p, const char *given, struct err *e)
+{
+    const struct opt *best = NULL;
+    for (const struct opt *row = p->rows; row->name != NULL; row++) {
+        if (best == NULL ||
+            opt_distance(given + 2, row->name) < opt_distance(given + 2, best->name))
+            best = row;
+    }
+    if (best != NULL && opt_is_near(given + 2, best->name))
+        return err_set(e, ERR_USAGE, "unknown option '%s'; did you mean '--%s'?", given,
+                       best->name);
+    return err_set(e, ERR_USAGE, "unknown option '%s'", given);
+}
+
+/* --name, --name=VALUE, --name VALUE. Cuts arg at the '='. */
+static int take_long(struct parse *p, char *arg, struct err *e)
+{
+    char *text = strchr(arg, '=');
+    const struct opt *row = p->rows;
+    const char *value = text;
+    if (text != NULL) {
+        *text = '\0';
+        value = text + 1;
+    }
+    if (strcmp(arg, "--help") == 0) {
+        *p->help = true;
+        return 0;
+    }
+    while (row->name != NULL && strcmp(row->name, arg + 2) != 0)
+        row++;
+    if (row->name == NULL)
+        return unknown_option(p, arg, e);
+    if (row->type == OPT_FLAG && value != NULL)
+        return err_set(e, ERR_USAGE, "option '%s' takes no argument", arg);
+    if (row->type != OPT_FLAG && value == NULL && (value = next_argument(p, row, arg, e)) == NULL)
+        return -1;
+    return set_value(p, row, arg, value, e);
+}
+
+/* -a, -ab (two flags), -oVALUE, -o VALUE. */
+static int take_letters(struct parse *p, const char *arg, struct err *e)
+{
+    for (const char *letter = arg + 1; *letter != '\0'; letter++) {
+        const char given[] = {'-', *letter, '\0'}, *value = NULL;
+        const struct opt *row = p->rows;
+        if (*letter == 'h') {
+            *p->help = true;
+            return 0;
+        }
+        while (row->name != NULL && row->letter != *letter)
+            row++;
+        if (row->name == NULL)
+            return err_set(e, ERR_USAGE, "unknown option '%s'", given);
+        if (row->type == OPT_FLAG) {
+            set_value(p, row, given, NULL, e);
+            continue;
+        }
+        value = letter[1] != '\0' ? letter + 1 : next_argument(p, row, given, e);
+        return value == NULL ? -1 : set_value(p, row, given, value, e);
+    }
+    return 0;
+}
+
+int opt_parse(const struct opt *rows, void *opts, int argc, char **argv, bool stop_at_operand,
+              bool *help, struct err *e)
+{
+    struct parse p = {.rows = rows, .opts = opts, .argc = argc, .argv = argv, .help = help};
+    int operands = 0;
+    *help = false;
+    while (p.at < argc && !*help) {
+        char *arg = argv[p.at++];
+        if (strcmp(arg, "--") == 0)
+            break;
+        if (arg[0] != '-' || arg[1] == '\0') {
+            argv[operands++] = arg;
+            if (stop_at_operand)
+                break;
+            continue;
+        }
+        if ((arg[1] == '-' ? take_long(&p, arg, e) : take_letters(&p, arg, e)) < 0)
+            return -1;
+    }
+    while (p.at < argc)
+        argv[operands++] = argv[p.at++];
+    return operands;
+}
+
+/* Bytes up to the next space at which a line may be broken: "[-o DIR]" stays together. */
+static size_t unbroken(const char *text)
+{
+    size_t len = 0;
+    for (int depth = 0; text[len] != '\0' && (depth > 0 || text[len] != ' '); len++)
+        depth += (text[len] == '[') - (text[len] == ']');
+    return len;
+}
+
+void opt_wrap(const char *text, size_t column, size_t indent, FILE *out)
+{
+    bool first = true;
+    while (*text != '\0') {
+        size_t word = unbroken(text);
+        if (!first && column + 1 + word > OPT_COLUMNS) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text, 1, word, out);
+        column += word;
+        text += word;
+        text += *text == ' ';
+        first = false;
+    }
+    fputc('\n', out);
+}
+
+/* Columns of "  -o, --output DIR". */
+static size_t left_width(const struct opt *row)
+{
+    return 8 + strlen(row->name) + (row->arg ? 1 + strlen(row->arg) : 0);
+}
+
+static void print_row(const struct opt *row, size_t column, FILE *out)
+{
+    size_t width = left_width(row);
+    const char letter[] = {'-', row->letter, ',', '\0'};
+    fprintf(out, "  %3s --%s%s%s", row->letter ? letter : "", row->name, row->arg ? " " : "",
+            row->arg ? row->arg : "");
+    if (width + 2 > column) {
+        fputc('\n', out);
+        width = 0;
+    }
+    fprintf(out, "%*s", (int)(column - width), "");
+    opt_wrap(row->help, column, column, out);
+}
+
+void opt_help(const struct opt *rows, FILE *out)
+{
+    static const struct opt help = {"help", 'h', OPT_FLAG, 0, NULL, "show this help"};
+    const size_t widest = 26; /* rows with a longer left side put their help on the next line */
+    size_t column = left_width(&help);
+    for (const struct opt *row = rows; row->name != NULL; row++) {
+        size_t width = left_width(row);
+        if (width > column && width <= widest)
+            column = width;
+    }
+    column += 2;
+    for (const struct opt *row = rows; row->name != NULL; row++)
+        print_row(row, column, out);
+    print_row(&help, column, out);
+}

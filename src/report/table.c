@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/table.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDENT 2 /* before the first column, and between columns */
+#define ELLIPSIS "..."
+
+/* Length in bytes of the UTF-8 character at p, its code point in *code; 0 when it is none. */
+static size_t utf8_decode(const unsigned char *p, uint32_t *code)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc0 ? 2 : 0;
+    if (len == 0 || p[0] >= 0xf8)
+        return 0;
+    *code = len == 1 ? p[0] : p[0] & (0x7fu >> len);
+    for (size_t i = 1; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80) /* the end of the string fails here too */
+            return 0;
+        *code = *code << 6 | (p[i] & 0x3fu);
+    }
+    if (*code < smallest[len] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000))
+        return 0;
+    return len;
+}
+
+/* Control characters move the cursor, bidirectional ones make a line read as another one. */
+static bool is_unsafe(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+           code == 0xfeff;
+}
+
+static size_t columns(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80; /* bytes that start a character */
+    return n;
+}
+
+/* Appends `text`, made safe, in at most `max` columns. */
+static void put_safe(struct buf *b, const char *text, size_t max)
+{
+    size_t mark = 0, n = 0; /* where the text ends when an ellipsis has to follow */
+    const unsigned char *p = (const unsigned char *)text;
+    while (*p != '\0' && n <= max) {
+        uint32_t code = 0;
+        size_t len = utf8_decode(p, &code);
+        if (n + strlen(ELLIPSIS) <= max)
+            mark = b->len;
+        if (n++ == max)
+            break;
+        if (len == 0 || is_unsafe(code))
+            buf_putc(b, '?');
+        else
+            buf_put(b, p, len);
+        p += len > 0 ? len : 1;
+    }
+    if (*p == '\0')
+        return;
+    b->len = mark;
+    if (max >= strlen(ELLIPSIS))
+        buf_puts(b, ELLIPSIS);
+}
+
+void table_init(struct table *t)
+{
+    memset(t, 0, sizeof *t);
+}
+
+void table_release(struct table *t)
+{
+    for (size_t i = 0; i < t->ncells; i++)
+        free(t->cells[i]);
+    free(t->cells);
+    free(t->heads);
+    table_init(t);
+}
+
+void table_column(struct table *t, const char *title, enum table_align align)
+{
+    ARRAY_GROW(t->heads, t->cap_heads, t->nheads + 1);
+    t->heads[t->nheads++] = (struct table_head){title, align};
+}
+
+/* Keeps a copy of the text. */
+static void add_cell(struct table *t, const char *text)
+{
+    size_t size = strlen(text) + 1, cap = 0;
+    ARRAY_GROW(t->cells, t->cap_cells, t->ncells + 1);
+    char *copy = array_grow(NULL, &cap, size, 1);
+    memcpy(copy, text, size);
+    t->cells[t->ncells++] = copy;
+}
+
+void table_cell(struct table *t, const char *fmt, ...)
+{
+    struct buf b = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    add_cell(t, b.data);
+    buf_release(&b);
+}
+
+void table_text(struct table *t, const char *text, size_t max)
+{
+    struct buf b = BUF_INIT;
+    put_safe(&b, text, max);
+    buf_putc(&b, '\0');
+    add_cell(t, b.data);
+    buf_release(&b);
+}
+
+static size_t column_width(const struct table *t, size_t column)
+{
+    size_t width = columns(t->heads[column].title);
+    for (size_t i = column; i < t->ncells; i += t->nheads) {
+        size_t n = columns(t->cells[i]);
+        width = n > width ? n : width;
+    }
+    return width;
+}
+
+/* One cell; spaces that are due are kept in *owed until something follows them. */
+static void print_cell(FILE *out, const char *text, size_t width, enum table_align align,
+                       size_t *owed)
+{
+    size_t n = columns(text), fill = width - n;
+    if (align == TABLE_RIGHT)
+        *owed += fill;
+    if (n > 0) {
+        fprintf(out, "%*s%s", (int)*owed, "", text);
+        *owed = 0;
+    }
+    if (align == TABLE_LEFT)
+        *owed += fill;
+    *owed += INDENT;
+}
+
+static void print_rule(FILE *out, size_t width, size_t *owed)
+{
+    fprintf(out, "%*s", (int)*owed, "");
+    for (size_t i = 0; i < width; i++)
+        fputc('-', out);
+    *owed = INDENT;
+}
+
+void table_print(const struct table *t, FILE *out)
+{
+    size_t *width = NULL, cap = 0, owed = INDENT;
+    if (t->nheads == 0)
+        return;
+    ARRAY_GROW(width, cap, t->nheads);
+    for (size_t c = 0; c < t->nheads; c++) {
+        width[c] = column_width(t, c);
+        print_cell(out, t->heads[c].title, width[c], t->heads[c].align, &owed);
+    }
+    fputc('\n', out);
+    owed = INDENT;
+    for (size_t c = 0; c < t->nheads; c++)
+        print_rule(out, width[c], &owed);
+    for (size_t i = 0; i < t->ncells; i++) {
+        size_t c = i % t->nheads;
+        if (c == 0) {
+            fputc('\n', out);
+            owed = INDENT;
+        }
+        print_cell(out, t->cells[i], width[c], t->heads[c].align, &owed);
+    }
+    fputc('\n', out);
+    free(width);
+}
+
+struct unit {
+    const char *name;
+    double size;
+};
+
+/* Three significant digits with their zeros: 1.20, 12.3, 123, 1234. */
+static int decimals(double value)
+{
+    return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+}
+
+/* The largest unit in which the value, as it will be shown, is at least 1. */
+static const struct unit *unit_for(const struct unit *units, size_t n, double value, double next)
+{
+    size_t i = 0;
+    while (i + 1 < n && value / units[i].size >= next)
+        i++;
+    return &units[i];
+}
+
+char *text_ns(char *buf, size_t size, double ns)
+{
+    static const struct unit units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    const struct unit *u = unit_for(units, sizeof units / sizeof *units, fabs(ns), 999.5);
+    double value = ns / u->size;
+    if (!isfinite(ns))
+        snprintf(buf, size, "-");
+    else if (u == units)
+        snprintf(buf, size, "%.0f ns", value);
+    else
+        snprintf(buf, size, "%.*f %s", decimals(fabs(value)), value, u->name);
+    return buf;
+}
+
+char *text_bytes(char *buf, size_t size, double bytes)
+{
+    static const struct unit units[] = {{"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20},
+                                        {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"PiB", 0x1p50}};
+    const struct unit *u = unit_for(units, sizeof units / sizeof *units, fabs(bytes), 1023.5);
+    double value = bytes / u->size;
+    if (!isfinite(bytes))
+        snprintf(buf, size, "-");
+    else if (fabs(value) >= 999.5)
+        snprintf(buf, size, "%.0f %s", value, u->name);
+    else
+        snprintf(buf, size, "%.3g %s", value, u->name);
+    return buf;
+}
+
+char *text_safe(char *buf, size_t size, const char *text, size_t max)
+{
+    struct buf b = BUF_INIT;
+    put_safe(&b, text, max);
+    buf_putc(&b, '\0');
+    snprintf(buf, size, "%s", b.data);
+    buf_release(&b);
+    return buf;
+}
