@@ -12,35 +12,39 @@
 #include "model/profile.h"
 
 /* cost = lat + bytes / bw: the value that alpha-beta models are built from.
- * (the idea of a linear function as a value: UCX linear_func) */
+ * (A linear function as a value: the idea of UCX linear_func.) */
 struct linear {
     double lat_us;
     double us_per_byte;
 };
 
-struct linear linear_make(double lat_us, double bw_GBps);
-struct linear linear_add(struct linear a, struct linear b);
 double linear_us(struct linear f, double bytes);
 
-/* Where a communicator's ranks sit: `nodes` nodes with `per_node` ranks each (the largest share). */
+/* Where a communicator's ranks sit: `nodes` nodes, the fullest with `per_node` ranks. */
 struct layout {
     int ranks;
     int nodes;
     int per_node;
 };
 
-/* n ranks laid onto nodes in order, as a launcher does. */
+/* n ranks laid onto nodes in order, as a launcher does: full nodes, the rest on the last one. */
 struct layout layout_dense(const struct network_profile *net, int ranks);
 
 struct comm_cost {
-    double us;           /* total */
-    double lat_us;       /* of it: what does not depend on bytes */
-    double bw_GBps;      /* the bandwidth term's rate, as bus bandwidth */
-    const char *algo;    /* "ring", "tree", "p2p", ... */
-    const char *bound;   /* "latency", "intra", "inter": what the time is made of */
+    double us;         /* total */
+    double lat_us;     /* of it: what does not depend on bytes */
+    double bw_GBps;    /* the bandwidth term's rate, as bus bandwidth; 0 when nothing is sent */
+    const char *algo;  /* "ring", "tree", "p2p"; "none" for a single rank */
+    const char *proto; /* "LL", "Simple"; "none" for a single rank */
+    const char *bound; /* "latency", "intra", "inter": what the time is made of */
 };
 
-/* bytes: full buffer S (specter/trace.h). For AlltoAllv the bytes this rank sends. */
+/* What the figures rest on, one sentence each, ended by NULL: printed beside every result. */
+extern const char *const model_comm_assumptions[];
+extern const char *const model_gemm_assumptions[];
+
+/* bytes: full buffer S (specter/trace.h). For AlltoAllv the bytes this rank sends, taken as spread
+ * evenly over its peers. Prices each way to do the operation and returns the fastest. */
 int model_collective(const struct gpu_profile *gpu, const struct network_profile *net,
                      enum specter_comm_op op, double bytes, struct layout where,
                      struct comm_cost *out, struct err *e);
@@ -50,27 +54,29 @@ int model_p2p(const struct gpu_profile *gpu, const struct network_profile *net, 
               bool across, struct comm_cost *out, struct err *e);
 
 struct gemm_shape {
-    uint64_t m, n, k, batch;
+    uint64_t m, n, k;
+    uint64_t batch;             /* 0 counts as 1 */
     enum specter_dtype type;    /* of A and B */
-    enum specter_dtype type_c;
+    enum specter_dtype type_c;  /* SPECTER_DTYPE_UNKNOWN: as type */
     enum specter_dtype compute; /* SPECTER_DTYPE_UNKNOWN: follows type */
 };
 
 struct gemm_cost {
     double us;
-    double flops;
+    double flops;      /* 2*m*n*k*batch */
+    double bytes;      /* A and B read once, C written once */
     double tflops;     /* achieved: flops / us; never above the dense peak */
-    double compute_us; /* bounds: us >= each */
-    double memory_us;
+    double compute_us; /* flops at the dense peak: a bound, us >= it */
+    double memory_us;  /* bytes at the memory bandwidth: a bound, us >= it */
     const char *bound; /* "compute", "memory", "launch" */
 };
 
-int model_gemm(const struct gpu_profile *gpu, const struct gemm_shape *shape,
-               struct gemm_cost *out, struct err *e);
+int model_gemm(const struct gpu_profile *gpu, const struct gemm_shape *shape, struct gemm_cost *out,
+               struct err *e);
 
 /* Other device work, known only by its recorded time: how that time changes from one GPU to
- * another. memory_bound: copies and memsets, and kernels of unknown kind, follow the memory
- * bandwidth. Returns the factor target/source. */
+ * another. Copies, memsets and kernels of unknown kind are taken as memory bound. The factor
+ * target/source; 1 between equal GPUs. */
 int model_other_ratio(const struct gpu_profile *from, const struct gpu_profile *to, double *ratio,
                       struct err *e);
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/profile.h"
+
+#include "base/opt.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+const struct profile_field gpu_fields[] = {
+#define X(field, unit, help) {#field, unit, help, offsetof(struct gpu_profile, field)},
+    GPU_FIELDS(X)
+#undef X
+};
+
+const struct profile_field network_fields[] = {
+#define X(field, unit, help) {#field, unit, help, offsetof(struct network_profile, field)},
+    NETWORK_FIELDS(X)
+#undef X
+};
+
+const size_t gpu_field_count = sizeof gpu_fields / sizeof *gpu_fields;
+const size_t network_field_count = sizeof network_fields / sizeof *network_fields;
+
+double profile_value(const void *profile, const struct profile_field *field)
+{
+    double value;
+    memcpy(&value, (const char *)profile + field->offset, sizeof value);
+    return value;
+}
+
+/* An array of profiles of either kind: each begins with its name. */
+struct catalog {
+    const char *kind;
+    const void *first;
+    size_t count, size;
+};
+
+static const char *catalog_name(const struct catalog *c, size_t i)
+{
+    const char *name;
+    memcpy(&name, (const char *)c->first + i * c->size, sizeof name);
+    return name;
+}
+
+/* How far `name` is from what was probably meant; the beginning of a name is close to it. */
+static size_t how_far(const char *given, const char *name)
+{
+    size_t len = strlen(given);
+    return len > 0 && strncmp(given, name, len) == 0 ? 0 : opt_distance(given, name);
+}
+
+enum { NEAREST = 3 };
+
+/* The indices of the profiles nearest to `given`, nearest first, equal ones in table order. */
+static void find_nearest(const struct catalog *c, const char *given, size_t nearest[NEAREST])
+{
+    size_t found = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        size_t far = how_far(given, catalog_name(c, i)), at = found;
+        while (at > 0 && far < how_far(given, catalog_name(c, nearest[at - 1])))
+            at--;
+        if (at == NEAREST)
+            continue;
+        found += found < NEAREST;
+        memmove(&nearest[at + 1], &nearest[at], (found - 1 - at) * sizeof *nearest);
+        nearest[at] = i;
+    }
+}
+
+static const void *catalog_find(const struct catalog *c, const char *name, struct err *e)
+{
+    size_t nearest[NEAREST];
+    for (size_t i = 0; i < c->count; i++) {
+        if (strcmp(name, catalog_name(c, i)) == 0)
+            return (const char *)c->first + i * c->size;
+    }
+    find_nearest(c, name, nearest);
+    err_set(e, ERR_USAGE, "unknown %s profile '%.64s'; the nearest are %s, %s and %s", c->kind,
+            name, catalog_name(c, nearest[0]), catalog_name(c, nearest[1]),
+            catalog_name(c, nearest[2]));
+    return NULL;
+}
+
+const struct gpu_profile *gpu_profile_find(const char *name, struct err *e)
+{
+    const struct catalog c = {"GPU", gpu_profiles, gpu_profile_count, sizeof *gpu_profiles};
+    return catalog_find(&c, name, e);
+}
+
+const struct network_profile *network_profile_find(const char *name, struct err *e)
+{
+    const struct catalog c = {"network", network_profiles, network_profile_count,
+                              sizeof *network_profiles};
+    return catalog_find(&c, name, e);
+}
+
+/* True when text[0..len) stands in `device` where a word begins; at_end: and ends the name. */
+static bool has_part(const char *device, const char *text, size_t len, bool at_end)
+{
+    for (const char *p = device; *p != '\0'; p++) {
+        if (p > device && isalnum((unsigned char)p[-1]))
+            continue;
+        if (strncasecmp(p, text, len) == 0 && (!at_end || p[len] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* Length of the longest part of `match` found in `device`; 0 when none is. */
+static size_t longest_match(const char *match, const char *device)
+{
+    size_t longest = 0;
+    for (const char *part = match; *part != '\0';) {
+        size_t whole = strcspn(part, "|");
+        bool at_end = whole > 0 && part[whole - 1] == '$';
+        size_t len = whole - at_end;
+        if (len > longest && has_part(device, part, len, at_end))
+            longest = len;
+        part += whole + (part[whole] == '|');
+    }
+    return longest;
+}
+
+const struct gpu_profile *gpu_profile_of_device(const char *device_name)
+{
+    const struct gpu_profile *best = NULL;
+    size_t longest = 0;
+    for (size_t i = 0; device_name != NULL && i < gpu_profile_count; i++) {
+        size_t len = longest_match(gpu_profiles[i].match, device_name);
+        if (len > longest) {
+            longest = len;
+            best = &gpu_profiles[i];
+        }
+    }
+    return best;
+}
+
+/* The first row that fits decides. fp32 operands are the one case in which `compute` matters: the
+ * library may round them to a shorter type first. */
+#define ANY SPECTER_DTYPE_COUNT
+static const struct peak {
+    enum specter_dtype type, compute;
+    size_t offset; /* of the field in struct gpu_profile */
+} peaks[] = {
+    {SPECTER_FP32, SPECTER_TF32, offsetof(struct gpu_profile, tf32_tflops)},
+    {SPECTER_FP32, SPECTER_FP16, offsetof(struct gpu_profile, fp16_tflops)},
+    {SPECTER_FP32, SPECTER_BF16, offsetof(struct gpu_profile, bf16_tflops)},
+    {SPECTER_FP32, SPECTER_FP64, offsetof(struct gpu_profile, fp64_tflops)},
+    {SPECTER_FP32, ANY, offsetof(struct gpu_profile, fp32_tflops)},
+    {SPECTER_FP64, ANY, offsetof(struct gpu_profile, fp64_tflops)},
+    {SPECTER_TF32, ANY, offsetof(struct gpu_profile, tf32_tflops)},
+    {SPECTER_FP16, ANY, offsetof(struct gpu_profile, fp16_tflops)},
+    {SPECTER_BF16, ANY, offsetof(struct gpu_profile, bf16_tflops)},
+    {SPECTER_FP8E4M3, ANY, offsetof(struct gpu_profile, fp8_tflops)},
+    {SPECTER_FP8E5M2, ANY, offsetof(struct gpu_profile, fp8_tflops)},
+    {SPECTER_INT8, ANY, offsetof(struct gpu_profile, int8_tops)},
+    {SPECTER_UINT8, ANY, offsetof(struct gpu_profile, int8_tops)},
+    {SPECTER_FP4, ANY, offsetof(struct gpu_profile, fp4_tflops)},
+};
+
+static const struct profile_field *field_at(size_t offset)
+{
+    const struct profile_field *field = gpu_fields;
+    while (field->offset != offset)
+        field++;
+    return field;
+}
+
+const struct profile_field *gpu_peak_field(enum specter_dtype type, enum specter_dtype compute)
+{
+    for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
+        if (peaks[i].type == type && (peaks[i].compute == ANY || peaks[i].compute == compute))
+            return field_at(peaks[i].offset);
+    }
+    return NULL;
+}
+
+double gpu_peak_tflops(const struct gpu_profile *gpu, enum specter_dtype type,
+                       enum specter_dtype compute)
+{
+    const struct profile_field *field = gpu_peak_field(type, compute);
+    return field != NULL ? profile_value(gpu, field) : 0;
+}

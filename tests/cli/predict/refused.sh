@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# Each line is wrong in its own way: one message, status 2, nothing on stdout.
+while read -r line; do
+    eval "\"\$SPECTER\" predict $line"
+    [ $? -eq 2 ] || echo "status $? for: $line"
+done <<'LINES'
+
+training
+collective
+collective --op all_reduce --bytes 64M
+collective --op all_reduce --ranks 8
+collective --op reduce_all --bytes 1 --ranks 8
+collective --op send --bytes 1 --ranks 2
+collective --op all_reduce --bytes 64X --ranks 8
+collective --op all_reduce --bytes 64M --ranks 0
+collective --op all_reduce --bytes 64M --ranks -8
+collective --op all_reduce --bytes 64M --ranks 4294967296
+collective --op all_reduce --bytes 64M --ranks 8 --gpu h100
+collective --op all_reduce --bytes 64M --ranks 8 --gpu h100_sxm --network infiniband
+collective --op all_reduce --bytes 64M --ranks 16 --gpu h100_sxm --network single_node_nvlink
+collective --op all_reduce --bytes 64M --ranks 16 extra
+collective --dtype fp16
+p2p
+p2p --bytes 1 --across --gpu h100_sxm --network single_node_nvlink
+gemm -m 1 -n 1
+gemm -m 1 -n -1 -k 1
+gemm -m 1 -n 1 -k 1 --batch 0
+gemm -m 1 -n 1 -k 1 --dtype fp12
+gemm -m 1 -n 1 -k 1 --gpu v100_sxm --dtype bf16
+gemm -m 1 -n 1 -k 1 --gpu h100_sxm --dtype int32
+LINES

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+# From one rank to more than anybody has: a finite, positive time each.
+for op in all_reduce all_gather reduce_scatter alltoall alltoallv broadcast reduce gather scatter; do
+    for ranks in 1 2 8 9 1024 2147483647; do
+        "$SPECTER" predict collective --op $op --bytes 1G --ranks $ranks --gpu h100_sxm \
+            --network dgx_h100_400g --json | grep -q '"time_us":.[0-9]' || echo "$op $ranks"
+    done
+done
