@@ -47,14 +47,13 @@ $(B)/specter: $(CLI_OBJ) $(B)/libspecter.a
 	@echo "  LD      $@"
 	$(Q)$(CC) -pie -Wl,-z,relro,-z,now $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread
 
-$(B)/src/%.o $(B)/profiles/%.o: private CPPFLAGS += $(DEPS_CPPFLAGS) \
-    -DSPECTER_VERSION='"$(VERSION)"' -DSPECTER_LIBDIR='"$(libdir)/specter"'
+$(B)/src/%.o $(B)/profiles/%.o: private CPPFLAGS += -DSPECTER_VERSION='"$(VERSION)"' $(DEPS_CPPFLAGS)
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(BASE) -fPIE $(CPPFLAGS) -c -o $@ $<
 
-flags    := $(CC) $(VERSION) $(libdir) $(BASE) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(LINK) $(DEPS_LIBS)
+flags    := $(CC) $(VERSION) $(BASE) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(LINK) $(DEPS_LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@

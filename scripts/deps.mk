@@ -10,15 +10,16 @@ ifneq ($(DEPS_ROOT),)
 endif
 DEPS_LIBS += -lcjson -lz
 
-# The folders that hold cuda.h, nccl.h and cublas_v2.h (one, or several: pip installs them apart), or
-# empty when one is missing: then tracer/abi declares the few types itself. CUDA_INCLUDE= switches
-# the search off.
+# The folder that holds cuda.h, nccl.h and cublas_v2.h, or empty when one is missing: then tracer/abi
+# declares the few types itself. Pip installs them apart; then it is a list that can stand behind one
+# -isystem. CUDA_INCLUDE= on the command line switches the search off.
 cuda_homes  := $(CUDA_HOME) $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v nvcc 2>&-))) \
                /usr/local/cuda
 pip_folders := $(foreach d,$(VIRTUAL_ENV) $(HOME)/.local /usr/local,\
                $(wildcard $(d)/lib/python3*/site-packages/nvidia/*/include \
                           $(d)/lib/python3*/dist-packages/nvidia/*/include))
 folder_of    = $(firstword $(foreach d,$(addsuffix /include,$(cuda_homes) /usr/local /usr) \
-               $(pip_folders),$(if $(wildcard $(d)/$(1)),$(d))))
-cuda_found  := $(foreach h,cuda.h nccl.h cublas_v2.h,$(or $(call folder_of,$(h)),none))
-CUDA_INCLUDE ?= $(if $(filter none,$(cuda_found)),,$(sort $(cuda_found)))
+               $(pip_folders),$(if $(wildcard $(d)/$(1)),$(d))) none)
+cuda_found  := $(sort $(call folder_of,cuda.h) $(call folder_of,nccl.h) $(call folder_of,cublas_v2.h))
+no_text     :=
+CUDA_INCLUDE ?= $(if $(filter none,$(cuda_found)),,$(subst $(no_text) , -isystem ,$(cuda_found)))

@@ -43,7 +43,7 @@ struct json_text {
     bool escaped; /* contains a backslash: decode with json_decode() before showing it */
 };
 
-void json_init(struct json *j, const char *text, size_t len);
+void json_init(struct json *j, const char *text, size_t len); /* NULL with len 0: no text */
 size_t json_offset(const struct json *j); /* bytes from the start to where it stands or failed */
 
 /* Is the error that the text ended too early? Then more text might mend it. */

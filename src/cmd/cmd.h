@@ -3,9 +3,9 @@
  * The commands.
  *
  * To add one: write src/cmd/<name>.c with its struct of options, its option rows and its run
- * function, and end it with `const struct command cmd_<name>`; add one line to COMMANDS below. Help,
- * the command list and "did you mean" follow; tests/cli/help.sh fails until the new help text is
- * reviewed and DESIGN-level documents (README, docs) name the command.
+ * function, and end it with `const struct command cmd_<name>`; add one line to COMMANDS below.
+ * Help, the command list and "did you mean" follow; tests/cli/help/ fails until the new help text
+ * is reviewed.
  */
 #ifndef SPECTER_CMD_CMD_H
 #define SPECTER_CMD_CMD_H
@@ -18,8 +18,9 @@
 struct command {
     const char *name;
     const char *synopsis; /* behind "specter ", one line or several separated by \n */
-    const char *summary;  /* one line, for the list */
-    const char *details;  /* paragraphs for `specter help NAME`, wrapped at 80; NULL: none */
+    const char *summary;  /* one line, for the list; lower case, no full stop */
+    const char *details;  /* paragraphs for `specter help NAME`, broken anew at column 80; NULL:
+                             none.  A line that starts with a space stays as it is */
     const struct opt *rows;
 
     /* argv[0] is the command's name. Prints its own result to stdout, returns the exit status;
@@ -27,28 +28,36 @@ struct command {
     int (*run)(const struct command *self, int argc, char **argv, struct err *e);
 };
 
-/* X(name) in the order in which help lists them. */
-#define COMMANDS(X)                                                                                \
-    X(capture)                                                                                     \
-    X(analyze)                                                                                     \
-    X(replay)                                                                                      \
-    X(profiles)                                                                                    \
+/* X(name) in the order in which help lists them: along the path from a program to a prediction. */
+#define COMMANDS(X) \
+    X(capture)      \
+    X(analyze)      \
+    X(replay)       \
+    X(profiles)     \
     X(predict)
 
 #define X(name) extern const struct command cmd_##name;
 COMMANDS(X)
 #undef X
 
-/* Parses `self`'s options into opts. Operands are left in argv[0..*n). Returns -1 to go on; else
- * the status to return at once (0 after --help was printed, e's code on a usage error). */
+/* By name; NULL with e filled (ERR_USAGE), naming the nearest one. */
+const struct command *cmd_find(const char *name, struct err *e);
+
+/* Parses `self`'s options into opts. Operands are left in argv[0..*n), a NULL behind them. Returns
+ * -1 to go on; else the status to return at once (0 after --help was printed, e's code on a usage
+ * error). */
 int cmd_parse(const struct command *self, void *opts, int argc, char **argv, bool stop_at_operand,
               int *n, struct err *e);
 
 /* The directory (or file) a command reads: operand 0, else $SPECTER_OUTPUT, else ./traces. */
 const char *cmd_input(int n, char **argv);
 
-/* `specter help NAME`. */
+/* `specter help NAME` and `specter help`, to stdout. */
 void cmd_help(const struct command *self);
+void cmd_help_all(void);
+
+/* `specter --version`: of the program, the trace format and the libraries that are compiled in. */
+void cmd_version(void);
 
 struct cJSON;
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter: finds the command, calls it, reports. What the commands are: src/cmd/cmd.h.
+ */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A closed standard descriptor would be given to the first file we open, and talk or data would end
+ * up in it. Read-only, so that writing to it still fails; closed again in what we execute. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int run_help(int argc, char **argv, struct err *e)
+{
+    const struct command *command;
+    if (argc < 2) {
+        cmd_help_all();
+        return 0;
+    }
+    command = cmd_find(argv[1], e);
+    if (command == NULL)
+        return ERR_USAGE;
+    cmd_help(command);
+    return 0;
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+    const struct command *command;
+    if (argc < 1) {
+        err_set(e, ERR_USAGE, "no command given (see 'specter help')");
+        return ERR_USAGE;
+    }
+    if (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 ||
+        strcmp(argv[0], "-h") == 0)
+        return run_help(argc, argv, e);
+    if (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "-V") == 0) {
+        cmd_version();
+        return 0;
+    }
+    command = cmd_find(argv[0], e);
+    return command != NULL ? command->run(command, argc, argv, e) : ERR_USAGE;
+}
+
+/* A full disk shows only when the last buffer is written. SIGPIPE keeps its default action: a
+ * reader such as `head` that has seen enough ends us without a word. */
+static bool output_written(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    fprintf(stderr, "specter: cannot write output: %s\n", errno ? strerror(errno) : "write error");
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    struct err e = {.code = ERR_NONE};
+    int status;
+    fill_standard_descriptors();
+    status = run(argc - (argc > 0), argv + (argc > 0), &e);
+    if (e.code != ERR_NONE)
+        fprintf(stderr, "specter: %s\n", e.msg);
+    return output_written() ? status : ERR_INPUT;
+}

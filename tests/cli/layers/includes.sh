@@ -1,0 +1,36 @@
+# Which folder may include which: dependencies point one way (ARCHITECTURE.md). The hook table is data
+# that the tracer and the CLI share.
+allowed() {
+    case $1 in
+    src/base/*) echo 'base/ specter/' ;;
+    src/trace/*) echo 'base/ specter/ trace/' ;;
+    src/model/*) echo 'base/ specter/ model/' ;;
+    profiles/*) echo 'base/ specter/ model/ profiles/' ;;
+    src/sim/*) echo 'base/ specter/ trace/ model/ sim/' ;;
+    src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
+    src/report/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/' ;;
+    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/ cmd/ ../tracer/hooks.def' ;;
+    tracer/*) echo 'specter/' ;;
+    esac
+}
+
+cd "$ROOT"
+bad=0
+for file in $(find src profiles tracer -name '*.c' -o -name '*.h' -o -name '*.def'); do
+    prefixes=$(allowed "$file")
+    while read -r included; do
+        case $included in
+        */*) ;;
+        *) [[ -e $(dirname "$file")/$included || $file == tracer/* ]] && continue ;; # a neighbour
+        esac
+        ok=0
+        for prefix in $prefixes; do
+            [[ $included == "$prefix"* ]] && ok=1
+        done
+        if [[ $ok == 0 ]]; then
+            echo "$file must not include \"$included\""
+            bad=1
+        fi
+    done < <(sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file")
+done
+exit $bad

@@ -1,0 +1,38 @@
+# The test runner tells passing from failing: a green suite must mean something.
+mkdir -p tests/cli/a build
+cp "$ROOT/tests/run.sh" tests/
+case_of() { printf '%s\n' "$2" >"tests/cli/a/$1.sh"; }
+case_of ok 'echo one; echo two 2'
+printf 'one\nglob:two [0-9]\n' >tests/cli/a/ok.out
+case_of more 'echo one; echo two; echo three'
+printf 'glob:one\nglob:two\n' >tests/cli/a/more.out
+case_of fewer 'echo one'
+printf 'glob:one\nglob:two\n' >tests/cli/a/fewer.out
+case_of other 'echo two'
+printf 'one\n' >tests/cli/a/other.out
+case_of status 'exit 3'
+case_of wanted 'exit 3'
+echo 3 >tests/cli/a/wanted.status
+case_of late 'sleep 5'
+case_of skipped 'echo "no such device"; exit 77'
+case_of leaves 'set -m; sleep 300 & echo $! >"$TMPDIR/pid"'
+: >tests/cli/a/empty.sh
+printf '#!/bin/sh\necho "ok 1 - one"; echo "# x.c:1: one is not two"; echo "not ok 2 - two"
+echo "ok 3 - three # SKIP no data"; echo "1..3"; exit 1\n' >build/unit-tests
+chmod +x build/unit-tests
+LIMIT=1 BUILD=build tests/run.sh
+echo "status $?"
+for i in {1..50}; do # a process that is gone, or awaits burial, has no command line
+    grep -q . "/proc/$(cat build/test-runs/a/leaves/pid)/cmdline" 2>/dev/null || break
+    sleep 0.1
+done
+[[ $i != 50 ]] || echo "left running"
+printf '#!/bin/sh\necho "ok 1 - one"; kill -SEGV $$\n' >build/unit-tests
+BUILD=build tests/run.sh --unit
+echo "status $?"
+BUILD=build tests/run.sh --cli a/ok
+echo "status $?"
+BUILD=build tests/run.sh --cli --update a/other a/status
+cat tests/cli/a/other.out
+BUILD=build tests/run.sh --cli no-such-test
+echo "status $?"

@@ -1,0 +1,1 @@
+"$SPECTER" analyse traces

@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Runs the tests that `make check` has built and ends with one line: N passed, N failed.
+#
+#   BUILD=build tests/run.sh [--unit|--cli] [--update] [PATTERN...]
+#
+# The unit binary prints TAP. A command-line test is tests/cli/<command>/<case>.sh, run in an empty
+# folder of its own with SPECTER, LIBSPECTER, ROOT, BUILD, SHARED, TESTDATA, CC and CUDA_INCLUDE set
+# and hardly anything else. Where <case>.out, .err or .status stand beside it, its stdout, stderr and
+# exit status (default 0) must equal them, lines that start with `glob:` by shell pattern. Status 77 is
+# a skip, its reason on stdout. A new case starts with empty golden files and --update, and a look at
+# the difference.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
+BUILD=$(realpath "${BUILD:-$ROOT/build}")
+WORK=$BUILD/test-runs
+JOBS=${JOBS:-2}
+LIMIT=${LIMIT:-60} # seconds a test
+
+# True when the file's lines equal those of the golden file, `glob:` lines by pattern.
+matches() {
+    local golden=$1 got=$2 want line
+    cmp -s "$golden" "$got" && return 0
+    grep -q '^glob:' "$golden" || return 1
+    exec 3<"$golden" 4<"$got"
+    while IFS= read -r want <&3; do
+        IFS= read -r line <&4 || return 1
+        if [[ $want == glob:* ]]; then
+            # shellcheck disable=SC2053  # the pattern is meant as one
+            [[ $line == ${want#glob:} ]] || return 1
+        else
+            [[ $line == "$want" ]] || return 1
+        fi
+    done
+    ! IFS= read -r line <&4
+}
+
+# Compares one golden file; with --update rewrites it instead. Explains on stdout.
+compare() {
+    local golden=$1 got=$2 what=$3
+    [[ -e $golden ]] || return 0
+    matches "$golden" "$got" && return 0
+    if [[ $UPDATE == 1 ]]; then
+        cp "$got" "$golden"
+        return 0
+    fi
+    echo "$what differs (- wanted, + got):"
+    diff -u --label "${golden#"$ROOT"/}" --label "$what" "$golden" "$got" | tail -n +3 | head -40
+    return 1
+}
+
+# Ends what a test has left running, whichever process group it hid in: its TMPDIR is nobody else's.
+end_leftovers() {
+    local pid
+    grep -lzxF "TMPDIR=$1" /proc/[0-9]*/environ 2>/dev/null | while IFS=/ read -r _ _ pid _; do
+        kill -9 "$pid" 2>/dev/null || true
+    done || true
+}
+
+# Runs one case; leaves `ok`, `skip` or `fail` in its result file, with what there is to say.
+run_case() {
+    local script=$1 name dir status=0 want=0 bad=0
+    name=${script#"$ROOT"/tests/cli/}
+    name=${name%.sh}
+    dir=$WORK/$name
+    mkdir -p "$dir/run"
+    if [[ ! -s $script ]]; then
+        echo "fail $name: the script is empty" >"$dir/result"
+        return
+    fi
+    (cd "$dir/run" && env -i PATH="$PATH" HOME="$dir/run" LC_ALL=C TMPDIR="$dir" \
+        SPECTER="$BUILD/specter" LIBSPECTER="$BUILD/libspecter.so" ROOT="$ROOT" BUILD="$BUILD" \
+        SHARED="$SHARED" TESTDATA="$ROOT/tests/data" CC="${CC:-cc}" \
+        CUDA_INCLUDE="${CUDA_INCLUDE:-}" \
+        ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"} \
+        ${UBSAN_OPTIONS:+UBSAN_OPTIONS="$UBSAN_OPTIONS"} \
+        timeout -k 5 "$LIMIT" bash "$script" </dev/null >"$dir/out" 2>"$dir/err") || status=$?
+    end_leftovers "$dir"
+    if [[ $status == 77 ]]; then
+        echo "skip $name: $(head -n 1 "$dir/out")" >"$dir/result"
+        return
+    fi
+    [[ -e ${script%.sh}.status ]] && want=$(<"${script%.sh}.status")
+    {
+        compare "${script%.sh}.out" "$dir/out" stdout || bad=1
+        compare "${script%.sh}.err" "$dir/err" stderr || bad=1
+        if [[ $status != "$want" ]]; then
+            if [[ $UPDATE == 1 && -e ${script%.sh}.status ]]; then
+                echo "$status" >"${script%.sh}.status"
+            else
+                bad=1
+                echo "exit status $status, want $want$([[ $status != 124 ]] || echo " (ran past $LIMIT s)")"
+            fi
+        fi
+        if [[ $bad == 1 ]]; then
+            [[ -e ${script%.sh}.out ]] || tail -n 20 "$dir/out"
+            [[ -e ${script%.sh}.err ]] || tail -n 20 "$dir/err"
+        fi
+    } >"$dir/why"
+    if [[ $bad == 0 ]]; then
+        rm -rf "$dir/run" # a failed test's folder stays for a look
+        echo "ok $name" >"$dir/result"
+    else
+        { echo "fail $name"; sed 's/^/    /' "$dir/why"; } >"$dir/result"
+    fi
+}
+
+# The unit binary's TAP as result lines; a crash is a failure of its own.
+run_unit() {
+    local status=0
+    (cd "$ROOT" && SPECTER_ROOT=$ROOT timeout -k 5 300 "$BUILD/unit-tests" "$@" \
+        >"$WORK/unit.tap" 2>"$WORK/unit.err" </dev/null) || status=$?
+    awk '
+        /^#/      { notes = notes "    " substr($0, 3) "\n" }
+        /^ok/     { sub(/^ok [0-9]+ - /, "unit/")
+                    if (sub(/ # SKIP /, ": ")) print "skip " $0; else print "ok " $0; notes = "" }
+        /^not ok/ { sub(/^not ok [0-9]+ - /, "unit/"); printf "fail %s\n%s", $0, notes; notes = "" }
+        /^1\.\./  { plan = 1 }
+        END       { if (!plan) printf "fail unit/ended early\n%s", notes }' "$WORK/unit.tap"
+    if ! grep -q '^1\.\.' "$WORK/unit.tap"; then
+        echo "    exit status $status"
+        tail -n 40 "$WORK/unit.err" | sed 's/^/    /'
+    elif [[ $status != 0 && $status != 1 ]]; then
+        echo "fail unit/exit status $status"
+        tail -n 40 "$WORK/unit.err" | sed 's/^/    /'
+    fi
+}
+
+list_cases() {
+    local script pattern
+    for script in "$ROOT"/tests/cli/*/*.sh; do
+        [[ -e $script ]] || continue
+        [[ $# == 0 ]] && echo "$script"
+        for pattern in "$@"; do
+            [[ ${script#"$ROOT"/tests/} == *"$pattern"* ]] && echo "$script" && break
+        done
+    done
+    return 0
+}
+
+summarize() {
+    local results=$1 passed failed skipped
+    grep -v '^ok' "$results" || true
+    passed=$(grep -c '^ok' "$results" || true)
+    failed=$(grep -c '^fail' "$results" || true)
+    skipped=$(grep -c '^skip' "$results" || true)
+    echo "$passed passed, $failed failed$([[ $skipped == 0 ]] || echo ", $skipped skipped")"
+    [[ $failed == 0 && $passed != 0 ]]
+}
+
+main() {
+    local unit=1 cli=1
+    while [[ ${1:-} == --* ]]; do
+        case $1 in
+        --unit) cli=0 ;;
+        --cli) unit=0 ;;
+        --update) UPDATE=1 ;;
+        *) echo "run.sh: unknown option '$1'" >&2; exit 2 ;;
+        esac
+        shift
+    done
+    exec 9>"$BUILD/test-runs.lock"
+    flock 9 # two runs in one build folder would empty each other's
+    rm -rf "$WORK"
+    mkdir -p "$WORK"
+    { [[ $unit == 0 ]] || run_unit "$@" 9>&-; } >"$WORK/results"
+    if [[ $cli == 1 ]]; then
+        list_cases "$@" | tr '\n' '\0' | xargs -0 -r -n 1 -P "$JOBS" "$0" --case 9>&-
+        find "$WORK" -mindepth 3 -maxdepth 3 -name result -print0 | sort -z | xargs -0 -r cat >>"$WORK/results"
+    fi
+    summarize "$WORK/results"
+}
+
+export BUILD UPDATE=${UPDATE:-0}
+SHARED=
+[[ ! -d $ROOT/../shared ]] || SHARED=$(cd "$ROOT/../shared" && pwd)
+if [[ ${1:-} == --case ]]; then
+    run_case "$2"
+else
+    main "$@"
+fi
