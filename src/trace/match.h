@@ -2,6 +2,13 @@
  *
  * The same collective on every rank: (communicator, sequence number) names one instance; a Send and
  * its Recv pair up by (communicator, both ends, p2p_seq). Analysis and replay both start from here.
+ *
+ *     struct matches m;
+ *     matches_make(&m, &run);
+ *     for (size_t i = 0; i < m.count; i++)
+ *         for (uint32_t k = 0; k < m.list[i].nmembers; k++)
+ *             use(run.ranks[m.members[m.list[i].first + k].rank]...);
+ *     matches_release(&m);
  */
 #ifndef SPECTER_TRACE_MATCH_H
 #define SPECTER_TRACE_MATCH_H
@@ -13,19 +20,20 @@ struct match_member {
     uint32_t op;   /* index into that rank's ops */
 };
 
-/* One collective, or one send with its receive. */
+/* One collective (members by rank), or one send with its receive (the send first). */
 struct match {
     int32_t comm;
     int64_t seq; /* seq or p2p_seq */
     uint8_t op;  /* enum specter_comm_op; SPECTER_SEND for a pair */
     uint8_t dtype;
-    bool consistent;    /* all members agree on operation, bytes and type */
-    uint32_t nmembers;  /* found */
-    uint32_t expected;  /* comm size; 2 for a pair */
-    uint64_t bytes;     /* of the first member */
-    size_t first;       /* members[first .. first + nmembers) */
+    bool consistent;     /* all members that know them agree on operation, bytes (AlltoAllv apart)
+                            and type, and none appears twice */
+    uint32_t nmembers;   /* found */
+    uint32_t expected;   /* comm size; 2 for a pair */
+    uint64_t bytes;      /* of the first member that knows; 0 */
+    size_t first;        /* members[first .. first + nmembers) */
     int64_t transfer_ns; /* shortest duration over members: what remains when nobody waits for a
-                            late member; UNKNOWN_NS when none is timed */
+                            late member; UNKNOWN_NS when none is timed (op_timed) */
 };
 
 struct matches {
@@ -33,11 +41,12 @@ struct matches {
     size_t count;
     struct match_member *members; /* owned */
     size_t nmembers;
-    uint64_t incomplete;   /* fewer members than expected */
+    uint64_t incomplete; /* fewer members than expected */
     uint64_t inconsistent;
-    uint64_t unnumbered; /* communication ops without comm or seq */
+    uint64_t unnumbered; /* communication ops without comm, seq or peer: in no match */
 };
 
+/* Groups of N sends and N receives stay N pairs. Never fails; needs a finished run. */
 void matches_make(struct matches *m, const struct run *run);
 void matches_release(struct matches *m);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The trace formats. To add one: write src/trace/<format>.c with a sniff and a read function and add
- * its line to READERS; load.c finds the reader by content. Every reader bounds what it believes
+ * The trace formats. To add one: write src/trace/<format>.c with a sniff and a read function and
+ * add its line to READERS; load.c finds the reader by content. Every reader bounds what it believes
  * (lengths, depths, counts) and reports damage with file and place.
  */
 #ifndef SPECTER_TRACE_READER_H
@@ -10,24 +10,42 @@
 #include "base/stream.h"
 #include "trace/run.h"
 
+/* What the head of a file says of the run it belongs to. */
+struct identity {
+    char run[128];   /* "" unknown */
+    int64_t rank;    /* -1 unknown */
+    int64_t real_ns; /* when it began; 0 unknown */
+    bool known;      /* the head holds a record that says so */
+};
+
 struct reader {
     const char *name;
 
     /* Looks at the first bytes of a file (up to 64 KiB): true when this reader understands it. */
     bool (*sniff)(const char *head, size_t len);
 
+    /* Tells which run the file is of. NULL: the format has no runs, all files of a folder are one.
+     */
+    void (*identify)(const char *head, size_t len, struct identity *id);
+
     /* Reads one file (head included again: the stream is fresh) into run, adding the ranks it
      * holds. `label` names the file in messages. -1 with e filled when nothing of it is usable;
      * partial damage becomes a note and 0. */
     int (*read)(struct run *run, struct stream *s, const char *label, struct err *e);
+
+    /* Behind the last file, before run_finish(): what needs all ranks. NULL: nothing. */
+    void (*finish)(struct run *run);
 };
 
-#define READERS(X)                                                                                 \
-    X(jsonl)                                                                                       \
+#define READERS(X) \
+    X(jsonl)       \
     X(kineto)
 
 #define X(name) extern const struct reader reader_##name;
 READERS(X)
 #undef X
+
+/* The number behind the last "rank" or "worker" in a file's name; -1 when there is none. */
+int rank_in_name(const char *label);
 
 #endif

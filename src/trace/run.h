@@ -31,6 +31,22 @@
 
 #define UNKNOWN_NS INT64_MIN /* a time or duration that the trace does not hold */
 
+/* What a trace may claim; more is damage. Times stay below 2^62 ns either way, so that differences
+ * fit; no operation lasts 50 days. */
+#define RUN_RANKS_MAX (1 << 20)
+#define RUN_TIME_MAX ((int64_t)1 << 62)
+#define RUN_DUR_MAX ((int64_t)1 << 52)
+
+/* a + b; UNKNOWN_NS when either is unknown or the sum is not believable. */
+static inline int64_t ns_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (a == UNKNOWN_NS || b == UNKNOWN_NS || __builtin_add_overflow(a, b, &sum) ||
+        sum >= RUN_TIME_MAX || sum <= -RUN_TIME_MAX)
+        return UNKNOWN_NS;
+    return sum;
+}
+
 enum op_class {
     OP_COLL,   /* collective: every member of the communicator */
     OP_P2P,    /* Send, Recv */
@@ -46,27 +62,29 @@ enum op_flag {
 };
 
 struct op {
-    int64_t start_ns, dur_ns;     /* on the device; UNKNOWN_NS when not timed or not finished */
+    int64_t start_ns, dur_ns;     /* UNKNOWN_NS when not timed or not finished. Times of the device
+                                     only where op_timed() says so: with SPECTER_TIMING_HOST they
+                                     are those of the enqueuing call */
     int64_t host_ns, host_end_ns; /* the call that issued it; UNKNOWN_NS */
     uint64_t bytes;               /* comm: full buffer S (specter/trace.h); memory: bytes moved */
     const char *name;             /* kernel or API name; interned, never NULL */
     uint64_t id;                  /* of the trace */
     int32_t device;
-    int32_t stream;  /* small integer of the process; -1 unknown */
-    uint32_t tid;    /* issuing thread: index into the rank's threads */
-    uint8_t class;   /* enum op_class */
-    uint8_t dtype;   /* enum specter_dtype; SPECTER_DTYPE_UNKNOWN */
-    uint8_t timing;  /* enum specter_timing */
-    uint8_t flags;   /* enum op_flag */
+    int32_t stream; /* small integer of the process; -1 unknown */
+    uint32_t tid;   /* issuing thread: index into the rank's threads */
+    uint8_t class;  /* enum op_class */
+    uint8_t dtype;  /* enum specter_dtype; SPECTER_DTYPE_UNKNOWN */
+    uint8_t timing; /* enum specter_timing */
+    uint8_t flags;  /* enum op_flag */
     union {
         struct {
             uint64_t count;
-            int64_t seq;   /* collective: position in its communicator; -1 unknown */
+            int64_t seq; /* collective: position in its communicator; -1 unknown */
             int64_t p2p_seq;
             int32_t comm;  /* index into run->comms; -1 unknown */
             int32_t group; /* ops of one rank with equal group were launched together; -1 none */
             int32_t peer;  /* p2p: comm rank; rooted collective: root; else -1 */
-            uint8_t op;    /* enum specter_comm_op */
+            uint8_t op; /* enum specter_comm_op; SPECTER_COMM_OP_COUNT: the trace does not tell */
             uint8_t redop; /* enum specter_redop */
         } coll;            /* OP_COLL, OP_P2P */
         struct {
@@ -76,6 +94,14 @@ struct op {
         } gemm;                                /* OP_GEMM; dtype is that of A */
     };
 };
+
+/* Did a clock measure the work itself, on the device or around a synchronised call? */
+static inline bool op_timed(const struct op *op)
+{
+    return op->dur_ns != UNKNOWN_NS &&
+           (op->timing == SPECTER_TIMING_DEVICE || op->timing == SPECTER_TIMING_SYNC ||
+            op->timing == SPECTER_TIMING_GRAPH);
+}
 
 enum act_kind {
     ACT_RECORD,      /* event recorded on stream */
@@ -87,7 +113,7 @@ enum act_kind {
 
 struct act {
     int64_t host_ns, host_end_ns;
-    uint8_t kind;   /* enum act_kind */
+    uint8_t kind; /* enum act_kind */
     uint32_t tid;
     int32_t device;
     int32_t stream; /* -1: not applicable or the trace does not tell */
@@ -109,17 +135,26 @@ struct step {
     const char *name;
 };
 
+/* This rank is comm rank `rank` of a communicator. */
+struct membership {
+    int32_t comm, rank;
+};
+
 struct rank {
-    int rank;           /* global rank */
-    int domain;         /* clock domain (host) */
-    const char *host;   /* "" unknown */
-    const char *gpu;    /* device name as the driver says it; "" unknown */
-    const char *file;   /* where it came from */
+    int rank;         /* global rank; -1 unknown (only until run_finish) */
+    int domain;       /* clock domain (host) */
+    const char *host; /* "" unknown */
+    const char *gpu;  /* device name as the driver says it; "" unknown */
+    const char *file; /* where it came from */
     int64_t pid;
-    unsigned coverage;  /* enum coverage */
-    bool complete;      /* a shutdown record, or a format that has none */
-    uint64_t dropped;   /* operations the recorder says it lost */
-    uint64_t bad_lines; /* lines or events the reader could not use */
+    unsigned coverage;        /* enum coverage */
+    bool complete;            /* a shutdown record, or a format that has none */
+    bool torn;                /* the last line was cut in writing */
+    int host_gpus;            /* GPUs in this rank's machine; 0 unknown */
+    int64_t mono_ns, real_ns; /* one moment on the host's two clocks; UNKNOWN_NS: times are not on
+                                 CLOCK_MONOTONIC (mono_ns) or have no date (real_ns) */
+    uint64_t dropped;         /* operations the recorder says it lost */
+    uint64_t bad_lines;       /* lines or events the reader could not use */
     uint32_t nthreads;
     struct op *ops; /* owned, by start_ns (unknown starts by host_ns) */
     size_t nops, cap_ops;
@@ -127,15 +162,17 @@ struct rank {
     size_t nacts, cap_acts;
     struct step *steps; /* owned, by start_ns */
     size_t nsteps, cap_steps;
+    struct membership *in; /* owned */
+    size_t nin, cap_in;
 };
 
 struct comm {
-    const char *id; /* equal on all members */
-    const char *name;
-    int size;
-    int *ranks;  /* [size] global rank of each comm rank; -1 unknown */
-    int parent;  /* index into run->comms; -1 */
-    int nodes;   /* -1 unknown */
+    const char *id;   /* equal on all members */
+    const char *name; /* "" unknown */
+    int size;         /* 0 unknown */
+    int *ranks;       /* [size] global rank of each comm rank; -1 unknown; in the run's arena */
+    int parent;       /* index into run->comms; -1 */
+    int nodes;        /* -1 unknown */
 };
 
 /* Something the user must know about how the run was read, in one line. */
@@ -145,17 +182,20 @@ struct note {
 };
 
 struct run {
-    struct arena arena;   /* owns every string of the run */
+    struct arena arena; /* owns every string of the run */
     struct intern names;
-    const char *id;       /* run id; "" when the format has none */
-    const char *source;   /* what was read: path */
-    const char *format;   /* "specter", "kineto" */
-    int world_size;       /* as recorded; else the number of ranks */
-    struct rank *ranks;   /* owned, by rank */
+    const char *id;     /* run id; "" when the format has none */
+    const char *source; /* what was read: path */
+    const char *format; /* "specter", "kineto" */
+    int world_size;     /* as recorded; else the number of ranks */
+    struct rank *ranks; /* owned, by rank */
     size_t nranks, cap_ranks;
     struct comm *comms; /* owned */
     size_t ncomms, cap_comms;
-    struct note *notes; /* owned */
+    uint32_t *comm_slots; /* owned: where run_comm finds an id */
+    size_t ncomm_slots;
+    uint64_t comm_members; /* sum of the communicators' sizes, which is bounded */
+    struct note *notes;    /* owned */
     size_t nnotes, cap_notes;
     int ndomains;
     bool clock_aligned; /* times of all ranks may be compared */
@@ -171,17 +211,31 @@ struct load_opts {
 int run_load(struct run *run, const char *path, const struct load_opts *opts, struct err *e);
 void run_release(struct run *run);
 
-/* For readers. */
+/* For readers. Pointers to ranks, ops and so on hold until the next one of their kind is added. */
 void run_init(struct run *run);
 struct rank *run_add_rank(struct run *run);
-int run_comm(struct run *run, const char *id, size_t len, int size); /* finds or adds; index */
+
+/* Finds or adds the communicator and returns its index; `size` 0: unknown (a later call may say
+ * it). -1 when the size is not believable (over RUN_RANKS_MAX, or all sizes together too much). */
+int run_comm(struct run *run, const char *id, size_t len, int64_t size);
+
 struct op *rank_add_op(struct rank *rank);
 struct act *rank_add_act(struct rank *rank);
 struct step *rank_add_step(struct rank *rank);
+void rank_add_member(struct rank *rank, int comm, int comm_rank);
+void rank_clear(struct rank *rank);                /* frees what it owns */
+void rank_shift(struct rank *rank, int64_t by_ns); /* moves every time */
+void rank_sort(
+    struct rank *rank); /* ops, acts and steps into their order; run_finish does so too */
+
+/* One line, said once however often it is noted; control bytes of quoted trace text are made
+ * harmless here. */
 void run_note(struct run *run, bool loss, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Sorts, numbers and checks what the readers left; called once by run_load. */
+/* Sorts, numbers and checks what the readers left; called once by run_load. Notes what is missing:
+ * ranks, shutdown records, dropped operations. Afterwards ranks have distinct numbers, ops, acts
+ * and steps are in order, and every communicator knows its members as far as the trace does. */
 void run_finish(struct run *run);
 
 /* True when any note is a loss. */

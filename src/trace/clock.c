@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/clock.h"
+
+#include "trace/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+__extension__ typedef __int128 i128;
+
+void clock_add(struct clock_map *m, int32_t device, int64_t dev_ns, int64_t mono_ns)
+{
+    ARRAY_GROW(m->pairs, m->cap, m->count + 1);
+    m->pairs[m->count++] = (struct clock_pair){device, dev_ns, mono_ns};
+}
+
+static int compare_pairs(const void *pa, const void *pb)
+{
+    const struct clock_pair *a = pa, *b = pb;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    if (a->dev_ns != b->dev_ns)
+        return a->dev_ns < b->dev_ns ? -1 : 1;
+    return (a->mono_ns > b->mono_ns) - (a->mono_ns < b->mono_ns);
+}
+
+void clock_ready(struct clock_map *m, int64_t base_ns)
+{
+    size_t kept = 0;
+    m->base_ns = base_ns;
+    if (m->count > 0)
+        qsort(m->pairs, m->count, sizeof *m->pairs, compare_pairs);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct clock_pair *last = kept > 0 ? &m->pairs[kept - 1] : NULL;
+        if (last != NULL && last->device == m->pairs[i].device &&
+            (last->dev_ns == m->pairs[i].dev_ns || last->mono_ns >= m->pairs[i].mono_ns))
+            continue;
+        m->pairs[kept++] = m->pairs[i];
+    }
+    m->count = kept;
+}
+
+/* Is pair i of this device and not later than dev_ns? */
+static bool not_after(const struct clock_map *m, size_t i, int32_t device, int64_t dev_ns)
+{
+    const struct clock_pair *p = &m->pairs[i];
+    return p->device < device || (p->device == device && p->dev_ns <= dev_ns);
+}
+
+/* How many pairs come no later: the next one is the first behind. */
+static size_t pairs_before(struct clock_map *m, int32_t device, int64_t dev_ns)
+{
+    size_t low = 0, high = m->count;
+    if (m->hint > 0 && m->hint < m->count && not_after(m, m->hint - 1, device, dev_ns) &&
+        !not_after(m, m->hint, device, dev_ns))
+        return m->hint;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (not_after(m, mid, device, dev_ns))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    m->hint = low;
+    return low;
+}
+
+int64_t clock_host(struct clock_map *m, int32_t device, int64_t dev_ns)
+{
+    size_t n = pairs_before(m, device, dev_ns);
+    const struct clock_pair *a =
+        n > 0 && m->pairs[n - 1].device == device ? &m->pairs[n - 1] : NULL;
+    const struct clock_pair *b = n < m->count && m->pairs[n].device == device ? &m->pairs[n] : NULL;
+    i128 host;
+    if (dev_ns == UNKNOWN_NS)
+        return UNKNOWN_NS;
+    if (a == NULL && b == NULL)
+        return ns_add(dev_ns, m->base_ns);
+    if (a == NULL || b == NULL) {
+        a = a != NULL ? a : b;
+        host = (i128)a->mono_ns + dev_ns - a->dev_ns;
+    } else {
+        host = a->mono_ns +
+               ((i128)dev_ns - a->dev_ns) * (b->mono_ns - a->mono_ns) / (b->dev_ns - a->dev_ns);
+    }
+    return host > -RUN_TIME_MAX && host < RUN_TIME_MAX ? (int64_t)host : UNKNOWN_NS;
+}
+
+void clock_release(struct clock_map *m)
+{
+    free(m->pairs);
+    memset(m, 0, sizeof *m);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/glance.h"
+
+#include "base/json.h"
+#include "specter/trace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Holds the longest line and the newline before it. */
+#define BLOCK_SIZE ((size_t)SPECTER_LINE_MAX + 1)
+
+#define NO_ID UINT64_MAX
+
+/* What one line says, of whichever record it is. */
+struct line {
+    struct json_text event, run, host;
+    int64_t real_ns;
+    uint64_t id, ops, dropped;
+};
+
+/* What the lines at the end of a file say. */
+struct ending {
+    bool closed; /* the last line is a whole closing record */
+    uint64_t ops, dropped;
+};
+
+/* Up to `size` bytes of fd from `offset`; what cannot be read is as good as not there. */
+static size_t read_at(int fd, char *block, size_t size, off_t offset)
+{
+    size_t len = 0;
+    ssize_t n;
+    while (len < size && (n = pread(fd, block + len, size - len, offset + (off_t)len)) > 0)
+        len += (size_t)n;
+    return len;
+}
+
+static bool parse_line(const char *text, size_t len, struct line *line)
+{
+    struct json j;
+    struct json_text key;
+    memset(line, 0, sizeof *line);
+    line->id = NO_ID;
+    json_init(&j, text, len);
+    json_enter(&j, '{');
+    while (json_next_key(&j, &key)) {
+        if (json_text_is(key, "event"))
+            line->event = json_string(&j);
+        else if (json_text_is(key, "run"))
+            line->run = json_string(&j);
+        else if (json_text_is(key, "host"))
+            line->host = json_string(&j);
+        else if (json_text_is(key, "real_ns"))
+            line->real_ns = json_i64(&j, 0);
+        else if (json_text_is(key, "id"))
+            line->id = json_u64(&j, NO_ID);
+        else if (json_text_is(key, "total_ops"))
+            line->ops = json_u64(&j, 0);
+        else if (json_text_is(key, "dropped"))
+            line->dropped = json_u64(&j, 0);
+        else
+            json_skip(&j);
+    }
+    return j.error == NULL;
+}
+
+static bool belongs(const struct line *init, const struct glance_run *run)
+{
+    size_t others = strlen(run->others);
+    if (json_text_is(init->run, run->id))
+        return true;
+    return json_text_is(init->host, run->host) && init->real_ns >= run->since_ns &&
+           (init->run.len < others || memcmp(init->run.p, run->others, others) != 0);
+}
+
+static bool first_line_belongs(int fd, char *block, const struct glance_run *run)
+{
+    struct line init;
+    size_t len = read_at(fd, block, BLOCK_SIZE, 0);
+    const char *end = memchr(block, '\n', len);
+    return end != NULL && parse_line(block, (size_t)(end - block), &init) &&
+           json_text_is(init.event, "init") && belongs(&init, run);
+}
+
+/* Whole lines of the last block. Operations are numbered from 0: where no closing record counts
+ * them, the highest number does. */
+static struct ending read_ending(int fd, char *block, off_t size)
+{
+    struct ending end = {false, 0, 0};
+    struct line line;
+    off_t from = size > (off_t)BLOCK_SIZE ? size - (off_t)BLOCK_SIZE : 0;
+    size_t len = read_at(fd, block, BLOCK_SIZE, from);
+    const char *p = from > 0 ? memchr(block, '\n', len) : block, *newline;
+    p = from > 0 && p != NULL ? p + 1 : p;
+    for (; p != NULL && (newline = memchr(p, '\n', (size_t)(block + len - p))) != NULL;
+         p = newline + 1) {
+        if (!parse_line(p, (size_t)(newline - p), &line))
+            continue;
+        if (json_text_is(line.event, "shutdown"))
+            end = (struct ending){newline + 1 == block + len, line.ops, line.dropped};
+        else if (line.id != NO_ID && line.id >= end.ops)
+            end.ops = line.id + 1;
+    }
+    return end;
+}
+
+static void glance_file(struct glance *g, int dirfd, const char *name, char *block,
+                        const struct glance_run *run)
+{
+    struct ending end;
+    struct stat st;
+    int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !first_line_belongs(fd, block, run))
+        goto out;
+    end = read_ending(fd, block, st.st_size);
+    g->files++;
+    g->ops += end.ops;
+    g->dropped += end.dropped;
+    if (!end.closed && g->open++ < GLANCE_NAMED) {
+        buf_puts(&g->opened, g->opened.len > 0 ? ", " : "");
+        buf_put_printable(&g->opened, name, strlen(name));
+    }
+out:
+    close(fd);
+}
+
+static bool is_trace_name(const char *name)
+{
+    const size_t prefix = strlen(SPECTER_TRACE_PREFIX), suffix = strlen(SPECTER_TRACE_SUFFIX);
+    size_t len = strlen(name);
+    return len > prefix + suffix && strncmp(name, SPECTER_TRACE_PREFIX, prefix) == 0 &&
+           strcmp(name + len - suffix, SPECTER_TRACE_SUFFIX) == 0;
+}
+
+int glance_dir(struct glance *g, const char *dir, const struct glance_run *run, struct err *e)
+{
+    const struct dirent *entry;
+    char *block;
+    DIR *d;
+    memset(g, 0, sizeof *g);
+    buf_init(&g->opened);
+    d = opendir(dir);
+    if (d == NULL)
+        return err_set(e, ERR_INPUT, "cannot read '%s': %s", dir, strerror(errno));
+    block = malloc(BLOCK_SIZE);
+    if (block == NULL)
+        die("out of memory");
+    while ((entry = readdir(d)) != NULL) {
+        if (is_trace_name(entry->d_name))
+            glance_file(g, dirfd(d), entry->d_name, block, run);
+    }
+    free(block);
+    closedir(d);
+    return 0;
+}
+
+void glance_release(struct glance *g)
+{
+    buf_release(&g->opened);
+}

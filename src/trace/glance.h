@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the trace files of one run say of themselves in their first and last lines. Gigabytes in
+ * between are not read: for the line that ends `specter capture`. Everything else loads the run.
+ */
+#ifndef SPECTER_TRACE_GLANCE_H
+#define SPECTER_TRACE_GLANCE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which files belong to the run. */
+struct glance_run {
+    const char *id;   /* what capture asked the tracer to call it */
+    const char *host; /* a launcher may call it otherwise (Slurm's job and step, torchrun's id): */
+    int64_t since_ns; /* then what began on this host since this wall-clock time belongs to it, */
+    const char *others; /* unless its id starts with this: the run of another capture */
+};
+
+#define GLANCE_NAMED 3
+
+struct glance {
+    size_t files;
+    size_t open;       /* of them without a closing record: killed, or still running */
+    struct buf opened; /* names of up to GLANCE_NAMED of these */
+    uint64_t ops;      /* at least, when files are open: what their last lines tell */
+    uint64_t dropped;  /* of the closed ones */
+};
+
+/* 0, or -1 with e filled when the directory cannot be read. g must be released in either case. */
+int glance_dir(struct glance *g, const char *dir, const struct glance_run *run, struct err *e);
+void glance_release(struct glance *g);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/idmap.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct idmap_slot *slot_of(const struct idmap *m, int64_t id)
+{
+    size_t i = (uint64_t)id * 0x9E3779B97F4A7C15u >> 20 & (m->nslots - 1);
+    while (m->slots[i].index != 0 && m->slots[i].id != id)
+        i = (i + 1) & (m->nslots - 1);
+    return &m->slots[i];
+}
+
+static void grow(struct idmap *m)
+{
+    struct idmap bigger = {.nslots = m->nslots ? m->nslots * 2 : 64};
+    bigger.slots = calloc(bigger.nslots, sizeof *bigger.slots);
+    if (bigger.slots == NULL)
+        die("out of memory");
+    for (size_t i = 0; i < m->nslots; i++) {
+        if (m->slots[i].index != 0)
+            *slot_of(&bigger, m->slots[i].id) = m->slots[i];
+    }
+    free(m->slots);
+    m->slots = bigger.slots;
+    m->nslots = bigger.nslots;
+}
+
+uint32_t idmap_add(struct idmap *m, int64_t id)
+{
+    struct idmap_slot *slot;
+    if (m->last.index != 0 && m->last.id == id)
+        return m->last.index - 1;
+    if ((size_t)m->count * 2 >= m->nslots)
+        grow(m);
+    slot = slot_of(m, id);
+    if (slot->index == 0) {
+        slot->id = id;
+        slot->index = ++m->count;
+    }
+    m->last = *slot;
+    return slot->index - 1;
+}
+
+uint32_t idmap_find(const struct idmap *m, int64_t id)
+{
+    return m->nslots == 0 ? IDMAP_NONE : slot_of(m, id)->index - 1;
+}
+
+void idmap_release(struct idmap *m)
+{
+    free(m->slots);
+    memset(m, 0, sizeof *m);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads specter's own traces (JSON Lines, version 1) and those of the original Python tool, a line
+ * at a time in bounded memory. A line that cannot be used is counted, the rest of the file stands.
+ */
+#include "trace/jsonl.h"
+
+#include "base/buf.h"
+#include "trace/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_SIZE                                                                 \
+    ((size_t)1 << 20) /* read at once; holds a line of SPECTER_LINE_MAX many times \
+                       */
+#define HEAD_LINES 16 /* looked at to recognise a file whose first line is damaged */
+
+/* ---- lines ---- */
+
+static void bad_line(struct jsonl *r, const char *reason, size_t offset)
+{
+    if (r->bad++ > 0)
+        return;
+    r->first_bad = r->line_no;
+    if (offset > 0)
+        snprintf(r->bad_reason, sizeof r->bad_reason, "%s at byte %zu", reason, offset);
+    else
+        snprintf(r->bad_reason, sizeof r->bad_reason, "%s", reason);
+}
+
+/* `last`: the file ended without a newline, so the line may be cut. */
+static void take_line(struct jsonl *r, const char *text, size_t len, bool last)
+{
+    const char *wrong;
+    r->line_no++;
+    if (len > 0 && text[len - 1] == '\r')
+        len--;
+    if (len == 0)
+        return;
+    if (len >= SPECTER_LINE_MAX) {
+        bad_line(r, "longer than any line a trace has", 0);
+        return;
+    }
+    if (!line_parse(&r->line, text, len)) {
+        if (last && r->line.cut && !r->has_shutdown)
+            r->rank->torn = true;
+        else
+            bad_line(r, r->line.error, r->line.offset + 1);
+        return;
+    }
+    wrong = jsonl_record(r, &r->line);
+    if (wrong != NULL)
+        bad_line(r, wrong, 0);
+    else
+        r->usable++;
+}
+
+/* Takes the whole lines out of text; how many bytes they were. */
+static size_t take_lines(struct jsonl *r, const char *text, size_t len)
+{
+    size_t at = 0;
+    const char *end;
+    while (at < len && (end = memchr(text + at, '\n', len - at)) != NULL) {
+        take_line(r, text + at, (size_t)(end - text) - at, false);
+        at = (size_t)(end - text) + 1;
+    }
+    return at;
+}
+
+/* 0 at the end of the file, -1 with e filled when reading failed on the way. */
+static int read_lines(struct jsonl *r, struct stream *s, struct err *e)
+{
+    char *block = malloc(BLOCK_SIZE);
+    size_t have = 0, used;
+    ssize_t n;
+    if (block == NULL)
+        die("out of memory");
+    while ((n = stream_read(s, block + have, BLOCK_SIZE - have, e)) > 0) {
+        have += (size_t)n;
+        used = take_lines(r, block, have);
+        have -= used;
+        memmove(block, block + used, have);
+        if (have > SPECTER_LINE_MAX)
+            have = SPECTER_LINE_MAX; /* too long already: enough is kept to say so at its end */
+    }
+    if (n == 0 && have > 0)
+        take_line(r, block, have, true);
+    free(block);
+    return (int)n;
+}
+
+/* ---- the end of the file ---- */
+
+struct position {
+    uint64_t id;
+    size_t at;
+};
+
+static int compare_positions(const void *pa, const void *pb)
+{
+    const struct position *a = pa, *b = pb;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* An operation that is written twice (pending, then done) counts as the later line says. */
+static void drop_replaced(struct rank *rank)
+{
+    struct position *list = calloc(rank->nops + 1, sizeof *list);
+    bool *keep = calloc(rank->nops + 1, sizeof *keep);
+    size_t kept = 0;
+    if (list == NULL || keep == NULL)
+        die("out of memory");
+    for (size_t i = 0; i < rank->nops; i++)
+        list[i] = (struct position){rank->ops[i].id, i};
+    qsort(list, rank->nops, sizeof *list, compare_positions);
+    for (size_t i = 0; i < rank->nops; i++)
+        keep[list[i].at] = i + 1 == rank->nops || list[i + 1].id != list[i].id;
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (keep[i])
+            rank->ops[kept++] = rank->ops[i];
+    }
+    rank->nops = kept;
+    free(list);
+    free(keep);
+}
+
+static void end_steps(struct jsonl *r)
+{
+    for (size_t i = 0; i < r->rank->nsteps; i++) {
+        struct step *step = &r->rank->steps[i];
+        step->end_ns = i + 1 < r->rank->nsteps ? step[1].start_ns : r->end_ns;
+    }
+}
+
+/* Everything onto the host's clock. Without init.mono_ns the trace keeps a zero of its own. */
+static void map_times(struct jsonl *r)
+{
+    struct rank *rank = r->rank;
+    int64_t base = rank->mono_ns != UNKNOWN_NS ? rank->mono_ns : 0;
+    if (rank->mono_ns == UNKNOWN_NS)
+        r->clocks.count = 0;
+    clock_ready(&r->clocks, base);
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        bool host = op->timing == SPECTER_TIMING_SYNC || op->timing == SPECTER_TIMING_HOST;
+        int64_t start_ns = op->start_ns;
+        op->start_ns = UNKNOWN_NS;
+        if (start_ns != UNKNOWN_NS)
+            op->start_ns =
+                host ? ns_add(start_ns, base) : clock_host(&r->clocks, op->device, start_ns);
+        op->host_ns = ns_add(op->host_ns, base);
+        op->host_end_ns = ns_add(op->host_end_ns, base);
+        if (op->timing == SPECTER_TIMING_HOST && op->host_ns == UNKNOWN_NS) {
+            op->host_ns = op->start_ns; /* the call is all that was timed */
+            op->host_end_ns = ns_add(op->start_ns, op->dur_ns);
+        }
+    }
+    for (size_t i = 0; i < rank->nacts; i++) {
+        rank->acts[i].host_ns = ns_add(rank->acts[i].host_ns, base);
+        rank->acts[i].host_end_ns = ns_add(rank->acts[i].host_end_ns, base);
+    }
+    for (size_t i = 0; i < rank->nsteps; i++) {
+        rank->steps[i].start_ns = ns_add(rank->steps[i].start_ns, base);
+        rank->steps[i].end_ns = ns_add(rank->steps[i].end_ns, base);
+    }
+}
+
+static const char *gpu_name(const struct jsonl *r)
+{
+    for (size_t i = 0; i < r->ngpus && r->rank->nops > 0; i++) {
+        if (r->gpus[i].device == r->rank->ops[0].device)
+            return r->gpus[i].name;
+    }
+    return r->ngpus > 0 ? r->gpus[0].name : "";
+}
+
+static void note_legacy(struct jsonl *r)
+{
+    if (!r->typed || (r->saw_nccl && r->saw_gemm))
+        r->rank->coverage = (r->saw_nccl ? COVER_NCCL : 0u) | (r->saw_gemm ? COVER_GEMM : 0u);
+    else
+        r->rank->coverage = COVER_NCCL | COVER_GEMM;
+    run_note(r->run, false,
+             "traces of the original Python tool: communicators are told apart by size only%s",
+             r->synchronised ? ""
+                             : "; recorded without --sync, so that durations are those of the host "
+                               "calls, not of the device");
+}
+
+static void note_lines(struct jsonl *r)
+{
+    if (r->bad > 0)
+        run_note(r->run, true, "%s: line %llu: %s; %llu line%s of this file %s unusable", r->label,
+                 (unsigned long long)r->first_bad, r->bad_reason, (unsigned long long)r->bad,
+                 r->bad > 1 ? "s" : "", r->bad > 1 ? "are" : "is");
+    if (r->unknown > 0)
+        run_note(r->run, false, "%s: %llu records of kinds this version does not know ('%s')",
+                 r->label, (unsigned long long)r->unknown, r->unknown_kind);
+    if (!r->has_init)
+        run_note(r->run, false, "%s: no init record: rank, host and clock are unknown", r->label);
+}
+
+static void finish_file(struct jsonl *r)
+{
+    if (r->ids_repeat)
+        drop_replaced(r->rank);
+    if (!r->has_init)
+        r->rank->rank = rank_in_name(r->label);
+    r->rank->gpu = gpu_name(r);
+    r->rank->nthreads = r->threads.count;
+    r->rank->bad_lines = r->bad;
+    end_steps(r);
+    map_times(r);
+    if (r->legacy)
+        note_legacy(r);
+    note_lines(r);
+}
+
+static int read_file(struct jsonl *r, struct stream *s, struct err *e)
+{
+    int rc = read_lines(r, s, e);
+    if (r->usable == 0 && rc == 0)
+        return err_set(e, ERR_INPUT, "%s: line %llu: %s", r->label,
+                       (unsigned long long)(r->bad > 0 ? r->first_bad : r->line_no),
+                       r->bad > 0 ? r->bad_reason : "not one whole record");
+    if (r->usable == 0)
+        return -1;
+    if (rc < 0)
+        run_note(r->run, true, "%s; what stands before it is used", e->msg);
+    finish_file(r);
+    return 0;
+}
+
+static int jsonl_read(struct run *run, struct stream *s, const char *label, struct err *e)
+{
+    struct jsonl *r = calloc(1, sizeof *r);
+    int rc;
+    if (r == NULL)
+        die("out of memory");
+    r->run = run;
+    r->label = label;
+    r->line.record = SPECTER_REC_COUNT;
+    r->rank = run_add_rank(run);
+    r->rank->file = arena_strdup(&run->arena, label);
+    run->format = "specter";
+    rc = read_file(r, s, e);
+    if (rc < 0) {
+        rank_clear(r->rank);
+        run->nranks--;
+    }
+    clock_release(&r->clocks);
+    idmap_release(&r->threads);
+    free(r->joined);
+    free(r);
+    return rc;
+}
+
+/* ---- recognising ---- */
+
+/* Calls until one says true: the first lines of the head, the last one perhaps cut. */
+static bool any_line(const char *head, size_t len, bool (*is)(const struct line *, void *),
+                     void *arg)
+{
+    struct line l = LINE_INIT;
+    for (int i = 0; i < HEAD_LINES && len > 0; i++) {
+        const char *end = memchr(head, '\n', len);
+        size_t n = end != NULL ? (size_t)(end - head) : len;
+        line_parse(&l, head, n);
+        if (is(&l, arg))
+            return true;
+        n += end != NULL;
+        head += n;
+        len -= n;
+    }
+    return false;
+}
+
+static bool is_record(const struct line *l, void *arg)
+{
+    (void)arg;
+    return l->record != SPECTER_REC_COUNT || json_text_is(l->kind, "group_start");
+}
+
+static bool jsonl_sniff(const char *head, size_t len)
+{
+    return any_line(head, len, is_record, NULL);
+}
+
+static bool is_init(const struct line *l, void *arg)
+{
+    struct identity *id = arg;
+    struct json_text run = line_text(l, INIT_run);
+    struct buf plain = BUF_INIT, safe = BUF_INIT;
+    if (l->record != SPECTER_REC_INIT || l->error != NULL)
+        return false;
+    json_decode(run, &plain);
+    buf_put_printable(&safe, plain.data, plain.len);
+    snprintf(id->run, sizeof id->run, "%s", safe.data);
+    buf_release(&plain);
+    buf_release(&safe);
+    id->known = true;
+    id->rank = line_i64(l, INIT_rank, -1);
+    id->real_ns = line_u64(l, INIT_real_ns, 0) < (uint64_t)RUN_TIME_MAX
+                      ? (int64_t)line_u64(l, INIT_real_ns, 0)
+                      : 0;
+    return true;
+}
+
+static void jsonl_identify(const char *head, size_t len, struct identity *id)
+{
+    any_line(head, len, is_init, id);
+}
+
+const struct reader reader_jsonl = {"specter", jsonl_sniff, jsonl_identify, jsonl_read, NULL};

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One file of the specter format while it is read: jsonl.c brings the lines and ends the file,
+ * jsonl_record.c understands them.
+ *
+ * Times stay as they are in the file until its end, when all clock records are known: device times
+ * on the device's clock, host times since init.mono_ns.
+ */
+#ifndef SPECTER_TRACE_JSONL_H
+#define SPECTER_TRACE_JSONL_H
+
+#include "trace/clock.h"
+#include "trace/idmap.h"
+#include "trace/jsonl_line.h"
+#include "trace/memo.h"
+#include "trace/run.h"
+
+enum word_role { WORD_OP, WORD_DTYPE, WORD_REDOP, WORD_TIMING, WORD_COMM, WORD_OTHER, WORD_ROLES };
+
+struct jsonl {
+    struct run *run;
+    struct rank *rank; /* the one this file is; the last of the run while it is read */
+    const char *label;
+    struct line line;
+    struct memo words[WORD_ROLES];
+    struct clock_map clocks;
+    struct idmap threads;
+    struct jsonl_gpu {
+        int64_t device;
+        const char *name;
+    } gpus[64];
+    size_t ngpus;
+    bool *joined; /* owned, by communicator: this rank's place in it is known */
+    size_t cap_joined;
+    bool has_init, has_shutdown;
+    int64_t end_ns; /* of the trace, on the host: shutdown, else the latest host time */
+
+    uint64_t line_no, usable, bad, first_bad;
+    char bad_reason[128];
+    uint64_t unknown; /* records of kinds we do not know */
+    const char *unknown_kind;
+    uint64_t last_id;
+    bool ids_repeat; /* some id was not larger than the one before */
+
+    /* the original Python tool */
+    bool legacy, typed, synchronised;
+    bool saw_nccl, saw_gemm;
+    int32_t group, group_depth;
+    int64_t world_seq; /* collectives over all ranks so far */
+};
+
+/* Adds to the rank what the line says. NULL, or what is wrong with it. */
+const char *jsonl_record(struct jsonl *r, const struct line *l);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/jsonl_line.h"
+
+#include <string.h>
+
+enum kind { STR, U64, I64, US, F1, RAW };
+
+struct field {
+    char quoted[JSON_QUOTED_MAX]; /* "key": as a writer puts it */
+    uint8_t len;                  /* of that */
+    uint8_t kind;
+};
+
+#define FIELD(key, kind, when) {"\"" #key "\":", sizeof #key + 2, kind},
+
+static const struct field init_fields[] = {SPECTER_INIT_FIELDS(FIELD)};
+static const struct field comm_fields[] = {SPECTER_COMM_FIELDS(FIELD)};
+static const struct field nccl_fields[] = {SPECTER_NCCL_FIELDS(FIELD)};
+static const struct field cublas_fields[] = {SPECTER_CUBLAS_FIELDS(FIELD) LINE_EXTRA_CUBLAS(FIELD)};
+static const struct field dep_fields[] = {SPECTER_DEP_FIELDS(FIELD)};
+static const struct field sync_fields[] = {SPECTER_SYNC_FIELDS(FIELD)};
+static const struct field clock_fields[] = {SPECTER_CLOCK_FIELDS(FIELD)};
+static const struct field mark_fields[] = {SPECTER_MARK_FIELDS(FIELD)};
+static const struct field shutdown_fields[] = {SPECTER_SHUTDOWN_FIELDS(FIELD)};
+
+_Static_assert(INIT_COUNT <= LINE_FIELDS_MAX && COMM_COUNT <= LINE_FIELDS_MAX &&
+                   NCCL_COUNT <= LINE_FIELDS_MAX && CUBLAS_COUNT <= LINE_FIELDS_MAX &&
+                   DEP_COUNT <= LINE_FIELDS_MAX && SYNC_COUNT <= LINE_FIELDS_MAX &&
+                   CLOCK_COUNT <= LINE_FIELDS_MAX && MARK_COUNT <= LINE_FIELDS_MAX &&
+                   SHUTDOWN_COUNT <= LINE_FIELDS_MAX,
+               "struct line has room for every record");
+
+enum selector { event, type };
+
+static const struct record {
+    enum selector selector;
+    int selector_field;
+    const char *name;
+    const struct field *fields;
+    int count;
+} records[] = {
+#define INIT_TABLE init_fields
+#define COMM_TABLE comm_fields
+#define NCCL_TABLE nccl_fields
+#define CUBLAS_TABLE cublas_fields
+#define DEP_TABLE dep_fields
+#define SYNC_TABLE sync_fields
+#define CLOCK_TABLE clock_fields
+#define MARK_TABLE mark_fields
+#define SHUTDOWN_TABLE shutdown_fields
+#define X(id, key, name) {key, id##_##key, name, id##_TABLE, id##_COUNT},
+    SPECTER_RECORDS(X)
+#undef X
+};
+
+static int record_named(enum selector selector, struct json_text name)
+{
+    for (int r = 0; r < SPECTER_REC_COUNT; r++) {
+        if (records[r].selector == selector && json_text_is(name, records[r].name))
+            return r;
+    }
+    return SPECTER_REC_COUNT;
+}
+
+/* Finds the record's name among the keys. A line of the original tool's NCCL or cuBLAS files has
+ * none, but an operation, and a GEMM its shape. */
+static void find_record(struct line *l, struct json *j)
+{
+    struct json_text key;
+    bool op = false, shape = false;
+    l->record = SPECTER_REC_COUNT;
+    l->kind = (struct json_text){"", 0, false};
+    if (!json_enter(j, '{'))
+        return;
+    while (json_next_key(j, &key)) {
+        bool is_event = json_text_is(key, "event");
+        if ((is_event || json_text_is(key, "type")) && json_peek(j) == '"') {
+            l->kind = json_string(j);
+            l->record = record_named(is_event ? event : type, l->kind);
+            return;
+        }
+        op |= json_text_is(key, "op");
+        shape |= json_text_is(key, "m");
+        json_skip(j);
+    }
+    if (op)
+        l->record = shape ? SPECTER_REC_CUBLAS : SPECTER_REC_NCCL;
+}
+
+/* The field with this key: mostly the next one of the table, else the next of that name. */
+static inline int find_field(const struct record *record, int next, struct json_text key)
+{
+    for (int i = 0; i < record->count; i++, next++) {
+        const struct field *f;
+        if (next >= record->count)
+            next = 0;
+        f = &record->fields[next];
+        if (f->len == key.len + 3 && memcmp(f->quoted + 1, key.p, key.len) == 0)
+            return next;
+    }
+    return -1;
+}
+
+static struct json_text raw_value(struct json *j)
+{
+    struct json_text raw = {NULL, 0, false};
+    if (json_peek(j) == 'n') {
+        json_skip(j);
+        return raw;
+    }
+    raw.p = j->p;
+    json_skip(j);
+    raw.len = (uint32_t)(j->p - raw.p);
+    return raw;
+}
+
+/* Reads one value; false when it is null. */
+static inline bool take_value(struct json *j, enum kind kind, union line_value *v)
+{
+    switch (kind) {
+    case STR:
+        v->s = json_string(j);
+        return v->s.p != NULL;
+    case U64:
+        v->u = json_u64(j, UINT64_MAX);
+        return v->u != UINT64_MAX;
+    case I64:
+        v->i = json_i64(j, INT64_MIN);
+        return v->i != INT64_MIN;
+    case US:
+        v->i = json_time_ns(j, 1000, INT64_MIN);
+        return v->i != INT64_MIN;
+    case F1: /* only for people: derived from what else is in the line */
+        json_skip(j);
+        return false;
+    case RAW:
+        v->s = raw_value(j);
+        return v->s.p != NULL;
+    }
+    return false;
+}
+
+static bool finish_line(struct line *l, const struct json *j)
+{
+    l->error = j->error;
+    l->offset = json_offset(j);
+    l->cut = json_is_cut(j);
+    return j->error == NULL;
+}
+
+/* The next key as a field of the record: the one expected, or whichever it is; -1 for a key that
+ * the record does not have. False at the end of the object. */
+static inline bool next_field(struct json *j, const struct record *record, int next, int *field)
+{
+    struct json_text key;
+    const struct field *f = &record->fields[next < record->count ? next : 0];
+    if (json_try_key(j, f->quoted, f->len)) {
+        *field = next < record->count ? next : 0;
+        return true;
+    }
+    if (!json_next_key(j, &key))
+        return false;
+    *field = find_field(record, next, key);
+    return true;
+}
+
+/* Reads the line as this record; false as soon as it says that it is another. */
+static bool parse_as(struct line *l, struct json *j, const struct record *record)
+{
+    bool named = false;
+    int next = 0, f;
+    l->present = 0;
+    json_enter(j, '{');
+    while (next_field(j, record, next, &f)) {
+        if (f < 0) {
+            json_skip(j);
+            continue;
+        }
+        next = f + 1;
+        if (!take_value(j, record->fields[f].kind, &l->v[f]))
+            continue;
+        l->present |= (uint64_t)1 << f;
+        if (f == record->selector_field) {
+            if (!json_text_is(l->v[f].s, record->name))
+                return false;
+            named = true;
+        }
+    }
+    return named;
+}
+
+/* Traces come in runs of one kind: a line is first read as what the last one was. */
+bool line_parse(struct line *l, const char *text, size_t len)
+{
+    struct json j;
+    json_init(&j, text, len);
+    if (l->record < SPECTER_REC_COUNT && parse_as(l, &j, &records[l->record])) {
+        json_end(&j);
+        if (j.error == NULL)
+            return finish_line(l, &j);
+    }
+    json_init(&j, text, len);
+    find_record(l, &j);
+    if (j.error != NULL)
+        return finish_line(l, &j);
+    json_init(&j, text, len);
+    if (l->record < SPECTER_REC_COUNT)
+        parse_as(l, &j, &records[l->record]);
+    else
+        json_skip(&j);
+    json_end(&j);
+    return finish_line(l, &j);
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/jsonl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where a record keeps what all operations have. */
+struct op_fields {
+    int id, start, duration, device, stream, tid, host, host_end, timing, bound;
+};
+
+static const struct op_fields nccl_op = {
+    NCCL_id,  NCCL_start_us, NCCL_duration_us, NCCL_device, NCCL_stream,
+    NCCL_tid, NCCL_host_us,  NCCL_host_end_us, NCCL_timing, NCCL_bound,
+};
+
+static const struct op_fields cublas_op = {
+    CUBLAS_id,  CUBLAS_start_us, CUBLAS_duration_us, CUBLAS_device, CUBLAS_stream,
+    CUBLAS_tid, CUBLAS_host_us,  CUBLAS_host_end_us, CUBLAS_timing, CUBLAS_bound,
+};
+
+/* ---- values ---- */
+
+static struct memo_slot *word(struct jsonl *r, enum word_role role, struct json_text text)
+{
+    return memo_find(&r->words[role], r->run, text);
+}
+
+static uint8_t dtype(struct jsonl *r, struct json_text text)
+{
+    struct memo_slot *slot = word(r, WORD_DTYPE, text);
+    if (slot->value < 0)
+        slot->value = (int32_t)specter_dtype_parse(slot->text, slot->len);
+    return (uint8_t)slot->value;
+}
+
+static uint8_t redop(struct jsonl *r, struct json_text text)
+{
+    struct memo_slot *slot = word(r, WORD_REDOP, text);
+    if (slot->value < 0)
+        slot->value = (int32_t)specter_redop_parse(slot->text, slot->len);
+    return (uint8_t)slot->value;
+}
+
+static uint8_t comm_op(struct jsonl *r, struct json_text text, const char **name)
+{
+    struct memo_slot *slot = word(r, WORD_OP, text);
+    if (slot->value < 0)
+        slot->value = (int32_t)specter_comm_op_parse(slot->text, slot->len);
+    *name = slot->text;
+    return (uint8_t)slot->value;
+}
+
+static uint8_t timing(struct jsonl *r, const struct line *l, int field)
+{
+    struct memo_slot *slot;
+    if (!line_has(l, field)) {
+        if (!r->legacy)
+            return SPECTER_TIMING_UNKNOWN;
+        return r->synchronised ? SPECTER_TIMING_SYNC : SPECTER_TIMING_HOST;
+    }
+    slot = word(r, WORD_TIMING, line_text(l, field));
+    if (slot->value < 0)
+        slot->value = (int32_t)specter_timing_parse(slot->text, slot->len);
+    return slot->value < SPECTER_TIMING_COUNT ? (uint8_t)slot->value : SPECTER_TIMING_UNKNOWN;
+}
+
+/* A number that must fit 32 bits; false when it does not. */
+static bool take_i32(const struct line *l, int field, int32_t none, int32_t *out)
+{
+    int64_t value = line_i64(l, field, none);
+    *out = (int32_t)value;
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+static bool take_u32(const struct line *l, int field, uint32_t none, uint32_t *out)
+{
+    uint64_t value = line_u64(l, field, none);
+    *out = (uint32_t)value;
+    return value <= UINT32_MAX;
+}
+
+/* A time that is believable, or unknown. */
+static bool take_time(const struct line *l, int field, int64_t *out)
+{
+    *out = line_i64(l, field, UNKNOWN_NS);
+    return *out == UNKNOWN_NS || (*out<RUN_TIME_MAX && * out> - RUN_TIME_MAX);
+}
+
+static int64_t clock_value(const struct line *l, int field)
+{
+    uint64_t value = line_u64(l, field, UINT64_MAX);
+    return value < (uint64_t)RUN_TIME_MAX ? (int64_t)value : UNKNOWN_NS;
+}
+
+static uint32_t thread(struct jsonl *r, const struct line *l, int field)
+{
+    return idmap_add(&r->threads, (int64_t)line_u64(l, field, 0));
+}
+
+static void saw_host_time(struct jsonl *r, int64_t t_ns)
+{
+    if (!r->has_shutdown && t_ns != UNKNOWN_NS && t_ns > r->end_ns)
+        r->end_ns = t_ns;
+}
+
+/* ---- records: each handler returns NULL, or what is wrong with the line ---- */
+
+static void take_coverage(struct jsonl *r, struct json_text raw)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } known[] = {
+        {"nccl", COVER_NCCL},         {"cublas", COVER_GEMM},   {"cublaslt", COVER_GEMM},
+        {"deps", COVER_DEPS},         {"memory", COVER_MEMORY}, {"copies", COVER_MEMORY},
+        {"launches", COVER_LAUNCHES},
+    };
+    struct json j;
+    json_init(&j, raw.p, raw.len);
+    if (json_peek(&j) != '[' || !json_enter(&j, '['))
+        return;
+    while (json_next_item(&j)) {
+        struct json_text name = json_string(&j);
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+            if (json_text_is(name, known[i].name))
+                r->rank->coverage |= known[i].bit;
+        }
+    }
+}
+
+static void take_gpu(struct jsonl *r, struct json *j)
+{
+    struct json_text key;
+    struct jsonl_gpu gpu = {-1, ""};
+    if (!json_enter(j, '{'))
+        return;
+    while (json_next_key(j, &key)) {
+        if (json_text_is(key, "device"))
+            gpu.device = json_i64(j, -1);
+        else if (json_text_is(key, "name"))
+            gpu.name = word(r, WORD_OTHER, json_string(j))->text;
+        else
+            json_skip(j);
+    }
+    if (r->ngpus < sizeof r->gpus / sizeof *r->gpus)
+        r->gpus[r->ngpus++] = gpu;
+}
+
+static void take_gpus(struct jsonl *r, struct json_text raw)
+{
+    struct json j;
+    json_init(&j, raw.p, raw.len);
+    if (json_peek(&j) != '[' || !json_enter(&j, '['))
+        return;
+    while (json_next_item(&j))
+        take_gpu(r, &j);
+}
+
+static const char *on_init(struct jsonl *r, const struct line *l)
+{
+    int64_t rank = line_i64(l, INIT_rank, -1), world = line_i64(l, INIT_world_size, 0);
+    uint64_t version = line_u64(l, INIT_version, 0);
+    if (rank < -1 || rank >= RUN_RANKS_MAX || world < 0 || world > RUN_RANKS_MAX)
+        return "impossible rank or world size";
+    if (r->has_init)
+        return NULL; /* a second one says nothing new */
+    if (version > SPECTER_TRACE_VERSION)
+        run_note(r->run, false, "written by a newer specter (format %llu): what is new is not read",
+                 (unsigned long long)version);
+    if (line_u64(l, INIT_sample, 1) > 1)
+        run_note(r->run, false, "sampled: one operation in %llu is recorded",
+                 (unsigned long long)line_u64(l, INIT_sample, 1));
+    r->has_init = true;
+    r->legacy = version == 0;
+    r->synchronised = line_u64(l, INIT_sync_mode, 0) != 0;
+    r->rank->rank = (int)rank;
+    if (world > r->run->world_size)
+        r->run->world_size = (int)world;
+    r->rank->pid = (int64_t)line_u64(l, INIT_pid, UINT64_MAX);
+    r->rank->host = word(r, WORD_OTHER, line_text(l, INIT_host))->text;
+    r->rank->mono_ns = clock_value(l, INIT_mono_ns);
+    r->rank->real_ns = clock_value(l, INIT_real_ns);
+    if (r->run->id[0] == '\0')
+        r->run->id = word(r, WORD_OTHER, line_text(l, INIT_run))->text;
+    if (line_has(l, INIT_coverage))
+        take_coverage(r, line_text(l, INIT_coverage));
+    if (line_has(l, INIT_gpus))
+        take_gpus(r, line_text(l, INIT_gpus));
+    return NULL;
+}
+
+static void join_comm(struct jsonl *r, int comm, int comm_rank)
+{
+    ARRAY_GROW(r->joined, r->cap_joined, (size_t)comm + 1);
+    if (r->joined[comm])
+        return;
+    r->joined[comm] = true;
+    rank_add_member(r->rank, comm, comm_rank);
+}
+
+static const char *on_comm(struct jsonl *r, const struct line *l)
+{
+    struct json_text id = line_text(l, COMM_comm), parent = line_text(l, COMM_parent);
+    struct json_text name = line_text(l, COMM_name);
+    int64_t size = line_i64(l, COMM_comm_size, 0), at = line_i64(l, COMM_comm_rank, -1);
+    int64_t nodes = line_i64(l, COMM_nodes, -1);
+    struct memo_slot *slot;
+    int comm;
+    if (id.len == 0)
+        return "a communicator without a name";
+    if (size < 1 || at < 0 || at >= size)
+        return "impossible communicator size or rank";
+    slot = word(r, WORD_COMM, id);
+    comm = run_comm(r->run, slot->text, slot->len, size);
+    if (comm < 0)
+        return "impossible communicator size";
+    slot->value = comm;
+    join_comm(r, comm, (int)at);
+    if (name.len > 0)
+        r->run->comms[comm].name = word(r, WORD_OTHER, name)->text;
+    if (nodes > 0 && nodes <= size)
+        r->run->comms[comm].nodes = (int)nodes;
+    if (parent.len > 0) {
+        slot = word(r, WORD_COMM, parent);
+        slot->value = run_comm(r->run, slot->text, slot->len, 0);
+        if (slot->value != comm)
+            r->run->comms[comm].parent = slot->value;
+    }
+    return NULL;
+}
+
+static const char *take_op(struct jsonl *r, const struct line *l, const struct op_fields *f,
+                           struct op *op)
+{
+    op->id = line_u64(l, f->id, r->line_no);
+    op->timing = timing(r, l, f->timing);
+    if (!take_time(l, f->start, &op->start_ns) || !take_time(l, f->host, &op->host_ns) ||
+        !take_time(l, f->host_end, &op->host_end_ns))
+        return "impossible time";
+    op->dur_ns = line_i64(l, f->duration, UNKNOWN_NS);
+    if (op->dur_ns != UNKNOWN_NS && (op->dur_ns < 0 || op->dur_ns > RUN_DUR_MAX))
+        return "impossible duration";
+    if (!take_i32(l, f->device, 0, &op->device) || !take_i32(l, f->stream, -1, &op->stream))
+        return "impossible device or stream";
+    if (op->timing == SPECTER_TIMING_NONE)
+        op->dur_ns = UNKNOWN_NS;
+    op->tid = thread(r, l, f->tid);
+    if (json_text_is(line_text(l, f->bound), "upper"))
+        op->flags |= OP_UPPER_BOUND;
+    saw_host_time(r, op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns);
+    return NULL;
+}
+
+static void add_op(struct jsonl *r, const struct op *op)
+{
+    if (r->rank->nops > 0 && op->id <= r->last_id)
+        r->ids_repeat = true;
+    r->last_id = op->id;
+    *rank_add_op(r->rank) = *op;
+}
+
+static struct op blank_op(void)
+{
+    struct op op = {.stream = -1, .name = "", .dtype = SPECTER_DTYPE_UNKNOWN};
+    return op;
+}
+
+/* The original tool names no communicator. One over all ranks is known by its size, and its
+ * collectives by their order; of a smaller one only the size is known. */
+static const char *legacy_comm(struct jsonl *r, const struct line *l, struct op *op)
+{
+    int64_t size = line_i64(l, NCCL_comm_size, 0), at = line_i64(l, NCCL_comm_rank, -1);
+    char id[48];
+    int n = snprintf(id, sizeof id, "unnamed, of %lld ranks", (long long)size);
+    op->coll.seq = op->coll.p2p_seq = op->coll.comm = -1;
+    if (size == 0)
+        return NULL;
+    op->coll.comm = run_comm(r->run, id, (size_t)n, size);
+    if (op->coll.comm < 0 || at >= size)
+        return "impossible communicator size or rank";
+    if (size == r->run->world_size && at >= 0)
+        join_comm(r, op->coll.comm, (int)at);
+    if (size == r->run->world_size && op->class == OP_COLL)
+        op->coll.seq = r->world_seq++;
+    return NULL;
+}
+
+static const char *take_comm(struct jsonl *r, const struct line *l, struct op *op)
+{
+    struct json_text id = line_text(l, NCCL_comm);
+    int64_t size = line_i64(l, NCCL_comm_size, 0), at = line_i64(l, NCCL_comm_rank, -1);
+    uint64_t p2p_seq = line_u64(l, NCCL_p2p_seq, UINT64_MAX);
+    struct memo_slot *slot;
+    if (r->legacy)
+        return legacy_comm(r, l, op);
+    op->coll.comm = -1;
+    op->coll.seq = line_i64(l, NCCL_seq, -1);
+    op->coll.p2p_seq = p2p_seq <= INT64_MAX ? (int64_t)p2p_seq : -1;
+    if (id.len == 0)
+        return NULL;
+    slot = word(r, WORD_COMM, id);
+    if (slot->value < 0)
+        slot->value = run_comm(r->run, slot->text, slot->len, size);
+    if (slot->value < 0 || at < -1 || (size > 0 && at >= size))
+        return "impossible communicator size or rank";
+    op->coll.comm = slot->value;
+    if (at >= 0)
+        join_comm(r, slot->value, (int)at);
+    return NULL;
+}
+
+/* bytes is the full buffer; the original tool wrote count times size of element for every call. */
+static void take_bytes(struct jsonl *r, const struct line *l, struct op *op)
+{
+    uint64_t size = (uint64_t)line_i64(l, NCCL_comm_size, 0), full;
+    op->coll.count = line_u64(l, NCCL_count, 0);
+    op->bytes = line_u64(l, NCCL_bytes, 0);
+    if (op->coll.op >= SPECTER_COMM_OP_COUNT || (line_has(l, NCCL_bytes) && !r->legacy)) {
+        if (!line_has(l, NCCL_bytes))
+            op->flags |= OP_BYTES_UNKNOWN;
+        return;
+    }
+    full = specter_comm_op_bytes(op->coll.op, op->coll.count, op->dtype, size);
+    if (full == 0 && op->coll.count != 0) /* a type that neither tool knew: bytes as they stand */
+        full = specter_comm_op_bytes(op->coll.op, op->bytes, SPECTER_INT8, size);
+    op->bytes = full;
+    if (!line_has(l, NCCL_bytes) && !line_has(l, NCCL_count))
+        op->flags |= OP_BYTES_UNKNOWN;
+}
+
+static const char *on_nccl(struct jsonl *r, const struct line *l)
+{
+    struct op op = blank_op();
+    const char *wrong = take_op(r, l, &nccl_op, &op);
+    int peer;
+    if (wrong != NULL)
+        return wrong;
+    if (!line_has(l, NCCL_op))
+        return "an operation without a name";
+    op.coll.op = comm_op(r, line_text(l, NCCL_op), &op.name);
+    op.class = specter_comm_op_is_p2p(op.coll.op) ? OP_P2P : OP_COLL;
+    op.dtype = dtype(r, line_text(l, NCCL_dtype));
+    op.coll.redop = redop(r, line_text(l, NCCL_redop));
+    peer = op.class == OP_P2P || !line_has(l, NCCL_root) ? NCCL_peer : NCCL_root;
+    if (!take_i32(l, peer, -1, &op.coll.peer) || !take_i32(l, NCCL_group, -1, &op.coll.group))
+        return "impossible peer or group";
+    if (r->legacy)
+        op.coll.group = r->group_depth > 0 ? r->group : -1;
+    wrong = take_comm(r, l, &op);
+    if (wrong != NULL)
+        return wrong;
+    take_bytes(r, l, &op);
+    if (line_u64(l, NCCL_inplace, 0) != 0)
+        op.flags |= OP_INPLACE;
+    r->typed |= line_has(l, NCCL_type);
+    r->saw_nccl = true;
+    add_op(r, &op);
+    return NULL;
+}
+
+static char transposed(struct json_text text, size_t at)
+{
+    char c = at < text.len ? text.p[at] : '\0';
+    return c == 'N' || c == 'T' || c == 'C' ? c : '\0';
+}
+
+/* "NT", or the original tool's two fields. */
+static void take_trans(const struct line *l, char trans[3])
+{
+    bool one = line_has(l, CUBLAS_trans);
+    trans[0] = transposed(line_text(l, one ? CUBLAS_trans : CUBLAS_trans_a), 0);
+    trans[1] = transposed(line_text(l, one ? CUBLAS_trans : CUBLAS_trans_b), one ? 1 : 0);
+    if (trans[0] == '\0' || trans[1] == '\0')
+        memset(trans, 0, 3);
+}
+
+static const char *on_cublas(struct jsonl *r, const struct line *l)
+{
+    struct op op = blank_op();
+    const char *wrong = take_op(r, l, &cublas_op, &op);
+    bool shape = line_has(l, CUBLAS_m) && line_has(l, CUBLAS_n) && line_has(l, CUBLAS_k);
+    if (wrong != NULL)
+        return wrong;
+    if (!line_has(l, CUBLAS_op))
+        return "an operation without a name";
+    op.name = word(r, WORD_OTHER, line_text(l, CUBLAS_op))->text;
+    op.class = shape ? OP_GEMM : OP_KERNEL;
+    op.dtype = dtype(r, line_text(l, line_has(l, CUBLAS_dtype) ? CUBLAS_dtype : CUBLAS_dtype_a));
+    if (shape) {
+        if (!take_u32(l, CUBLAS_m, 0, &op.gemm.m) || !take_u32(l, CUBLAS_n, 0, &op.gemm.n) ||
+            !take_u32(l, CUBLAS_k, 0, &op.gemm.k) || !take_u32(l, CUBLAS_batch, 1, &op.gemm.batch))
+            return "impossible shape";
+        op.gemm.dtype_b = dtype(r, line_text(l, CUBLAS_dtype_b));
+        op.gemm.dtype_c = dtype(r, line_text(l, CUBLAS_dtype_c));
+        op.gemm.compute = dtype(r, line_text(l, CUBLAS_compute));
+        take_trans(l, op.gemm.trans);
+    }
+    r->typed |= line_has(l, CUBLAS_type);
+    r->saw_gemm = true;
+    add_op(r, &op);
+    return NULL;
+}
+
+static const char *add_act(struct jsonl *r, struct act *act)
+{
+    saw_host_time(r, act->host_end_ns != UNKNOWN_NS ? act->host_end_ns : act->host_ns);
+    *rank_add_act(r->rank) = *act;
+    return NULL;
+}
+
+static const char *on_dep(struct jsonl *r, const struct line *l)
+{
+    struct json_text kind = line_text(l, DEP_kind);
+    struct act act = {.kind = json_text_is(kind, "wait") ? ACT_WAIT : ACT_RECORD};
+    if (act.kind == ACT_RECORD && !json_text_is(kind, "record"))
+        return "neither a record nor a wait";
+    if (!take_time(l, DEP_host_us, &act.host_ns) ||
+        !take_time(l, DEP_host_end_us, &act.host_end_ns))
+        return "impossible time";
+    if (!take_i32(l, DEP_device, 0, &act.device) || !take_i32(l, DEP_stream, -1, &act.stream))
+        return "impossible device or stream";
+    act.event = (int64_t)line_u64(l, DEP_cuda_event, UINT64_MAX);
+    act.tid = thread(r, l, DEP_tid);
+    return add_act(r, &act);
+}
+
+static const char *on_sync(struct jsonl *r, const struct line *l)
+{
+    struct json_text kind = line_text(l, SYNC_kind);
+    struct act act = {.kind = json_text_is(kind, "stream")  ? ACT_SYNC_STREAM
+                              : json_text_is(kind, "event") ? ACT_SYNC_EVENT
+                                                            : ACT_SYNC_DEVICE};
+    if (act.kind == ACT_SYNC_DEVICE && !json_text_is(kind, "device"))
+        return "an unknown kind of synchronisation";
+    if (!take_time(l, SYNC_host_us, &act.host_ns) ||
+        !take_time(l, SYNC_host_end_us, &act.host_end_ns))
+        return "impossible time";
+    if (!take_i32(l, SYNC_device, 0, &act.device) || !take_i32(l, SYNC_stream, -1, &act.stream))
+        return "impossible device or stream";
+    act.event = (int64_t)line_u64(l, SYNC_cuda_event, UINT64_MAX);
+    act.tid = thread(r, l, SYNC_tid);
+    return add_act(r, &act);
+}
+
+static const char *on_clock(struct jsonl *r, const struct line *l)
+{
+    int64_t dev_ns, mono_ns = clock_value(l, CLOCK_mono_ns);
+    int32_t device;
+    if (!take_time(l, CLOCK_dev_us, &dev_ns) || !take_i32(l, CLOCK_device, 0, &device))
+        return "impossible time";
+    if (dev_ns != UNKNOWN_NS && mono_ns != UNKNOWN_NS)
+        clock_add(&r->clocks, device, dev_ns, mono_ns);
+    return NULL;
+}
+
+/* A mark begins a step; the next mark, or the end of the trace, ends it. */
+static const char *on_mark(struct jsonl *r, const struct line *l)
+{
+    int64_t t_ns;
+    struct step *step;
+    if (!take_time(l, MARK_time_us, &t_ns) || t_ns == UNKNOWN_NS)
+        return "impossible time";
+    step = rank_add_step(r->rank);
+    step->start_ns = t_ns;
+    step->name = word(r, WORD_OTHER, line_text(l, MARK_name))->text;
+    saw_host_time(r, t_ns);
+    return NULL;
+}
+
+static const char *on_shutdown(struct jsonl *r, const struct line *l)
+{
+    int64_t t_ns;
+    if (!take_time(l, SHUTDOWN_time_us, &t_ns))
+        return "impossible time";
+    saw_host_time(r, t_ns);
+    r->has_shutdown = r->rank->complete = true;
+    r->rank->dropped = line_u64(l, SHUTDOWN_dropped, 0);
+    return NULL;
+}
+
+/* The original tool's group brackets; anything else is from a newer specter. */
+static const char *on_other(struct jsonl *r, const struct line *l)
+{
+    if (json_text_is(l->kind, "group_start")) {
+        r->group += r->group_depth++ == 0;
+    } else if (json_text_is(l->kind, "group_end")) {
+        r->group_depth -= r->group_depth > 0;
+    } else if (l->kind.len > 0) {
+        if (r->unknown++ == 0)
+            r->unknown_kind = word(r, WORD_OTHER, l->kind)->text;
+    } else {
+        return "names no record";
+    }
+    return NULL;
+}
+
+const char *jsonl_record(struct jsonl *r, const struct line *l)
+{
+    switch ((enum specter_record)l->record) {
+    case SPECTER_REC_INIT:
+        return on_init(r, l);
+    case SPECTER_REC_COMM:
+        return on_comm(r, l);
+    case SPECTER_REC_NCCL:
+        return on_nccl(r, l);
+    case SPECTER_REC_CUBLAS:
+        return on_cublas(r, l);
+    case SPECTER_REC_DEP:
+        return on_dep(r, l);
+    case SPECTER_REC_SYNC:
+        return on_sync(r, l);
+    case SPECTER_REC_CLOCK:
+        return on_clock(r, l);
+    case SPECTER_REC_MARK:
+        return on_mark(r, l);
+    case SPECTER_REC_SHUTDOWN:
+        return on_shutdown(r, l);
+    case SPECTER_REC_COUNT:
+        break;
+    }
+    return on_other(r, l);
+}

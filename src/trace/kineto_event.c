@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/kineto_event.h"
+
+#include <string.h>
+
+/* What the category tells; within it the name decides. Old traces have capitalised categories. */
+enum category {
+    CAT_UNKNOWN,
+    CAT_OTHER,
+    CAT_KERNEL,
+    CAT_MEMCPY,
+    CAT_MEMSET,
+    CAT_RUNTIME,
+    CAT_SYNC,
+    CAT_OPERATOR,
+    CAT_ANNOTATION,
+};
+
+_Static_assert((int)CAT_ANNOTATION <= (int)EVENT_STEP,
+               "struct event_words has a memo for each category");
+
+static const struct {
+    const char *name;
+    enum category category;
+} categories[] = {
+    {"cpu_op", CAT_OPERATOR},   {"cuda_runtime", CAT_RUNTIME},
+    {"kernel", CAT_KERNEL},     {"gpu_memcpy", CAT_MEMCPY},
+    {"gpu_memset", CAT_MEMSET}, {"cuda_driver", CAT_RUNTIME},
+    {"cuda_sync", CAT_SYNC},    {"user_annotation", CAT_ANNOTATION},
+    {"Kernel", CAT_KERNEL},     {"Memcpy", CAT_MEMCPY},
+    {"Memset", CAT_MEMSET},     {"Runtime", CAT_RUNTIME},
+    {"Operator", CAT_OPERATOR},
+};
+
+static enum category category_of(struct json_text text)
+{
+    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++) {
+        if (json_text_is(text, categories[i].name))
+            return categories[i].category;
+    }
+    return CAT_OTHER;
+}
+
+/* ---- names ---- */
+
+/* Calls of the runtime and driver that matter, without cuda, cu or hip in front. */
+static const struct {
+    const char *begin;
+    enum act_kind act;
+} act_calls[] = {
+    {"StreamSynchronize", ACT_SYNC_STREAM}, {"DeviceSynchronize", ACT_SYNC_DEVICE},
+    {"CtxSynchronize", ACT_SYNC_DEVICE},    {"EventSynchronize", ACT_SYNC_EVENT},
+    {"StreamWaitEvent", ACT_WAIT},          {"EventRecord", ACT_RECORD},
+};
+
+/* Operators that are one matrix product; A and B stand at a and a + 1 of the inputs. */
+static const struct {
+    const char *name;
+    int a;
+} products[] = {
+    {"aten::mm", 0},
+    {"aten::addmm", 1},
+    {"aten::bmm", 0},
+    {"aten::linear", 0},
+    {"aten::baddbmm", 1},
+    {"aten::_scaled_mm", 0},
+    {"aten::_addmm_activation", 1},
+};
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* kind and detail in one number, for the memo. */
+static int32_t verdict(enum event_kind kind, int detail)
+{
+    return (int32_t)kind | detail << 8;
+}
+
+static int32_t runtime_verdict(const char *name)
+{
+    const char *call = begins(name, "cuda")  ? name + 4
+                       : begins(name, "hip") ? name + 3
+                       : begins(name, "cu")  ? name + 2
+                                             : name;
+    for (size_t i = 0; i < sizeof act_calls / sizeof *act_calls; i++) {
+        if (begins(call, act_calls[i].begin))
+            return verdict(EVENT_ACT, (int)act_calls[i].act);
+    }
+    if (strstr(call, "Launch") != NULL || begins(call, "Memcpy") || begins(call, "Memset"))
+        return verdict(EVENT_LAUNCH, 0);
+    return verdict(EVENT_OTHER, 0);
+}
+
+static int32_t host_verdict(const char *name)
+{
+    if (begins(name, "ProfilerStep#"))
+        return verdict(EVENT_STEP, 0);
+    if (begins(name, "nccl:"))
+        return verdict(EVENT_COLLECTIVE, 0);
+    if (strcmp(name, "record_param_comms") == 0)
+        return verdict(EVENT_PARAMS, 0);
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        if (strcmp(name, products[i].name) == 0)
+            return verdict(EVENT_GEMM, products[i].a);
+    }
+    return verdict(EVENT_OTHER, 0);
+}
+
+static int32_t name_verdict(enum category category, const char *name)
+{
+    switch (category) {
+    case CAT_KERNEL: /* capitalised traces put copies there too */
+        return verdict(begins(name, "Memcpy")   ? EVENT_MEMCPY
+                       : begins(name, "Memset") ? EVENT_MEMSET
+                                                : EVENT_KERNEL,
+                       0);
+    case CAT_MEMCPY:
+        return verdict(EVENT_MEMCPY, 0);
+    case CAT_MEMSET:
+        return verdict(EVENT_MEMSET, 0);
+    case CAT_SYNC:
+        return verdict(EVENT_SYNC, 0);
+    case CAT_RUNTIME:
+        return runtime_verdict(name);
+    case CAT_OPERATOR:
+    case CAT_ANNOTATION:
+        return host_verdict(name);
+    case CAT_UNKNOWN:
+    case CAT_OTHER:
+        break;
+    }
+    return verdict(EVENT_OTHER, 0);
+}
+
+/* ---- args ---- */
+
+enum arg_kind { NUM, STR, RAW };
+
+static const struct arg {
+    const char *key;
+    uint8_t len, kind;
+    uint16_t offset;
+} known_args[] = {
+#define X(field, kind, key) {key, sizeof key - 1, kind, offsetof(struct event_args, field)},
+    EVENT_ARGS(X)
+#undef X
+};
+
+static void args_init(struct event_args *args)
+{
+    static const struct event_args none = {
+#define INIT_NUM ARG_NONE
+#define INIT_STR {NULL, 0, false}
+#define INIT_RAW       \
+    {                  \
+        NULL, 0, false \
+    }
+#define X(field, kind, key) .field = INIT_##kind,
+        EVENT_ARGS(X)
+#undef X
+    };
+    *args = none;
+}
+
+static const struct arg *find_arg(struct json_text key)
+{
+    for (size_t i = 0; i < sizeof known_args / sizeof *known_args; i++) {
+        if (known_args[i].len == key.len && memcmp(known_args[i].key, key.p, key.len) == 0)
+            return &known_args[i];
+    }
+    return NULL;
+}
+
+/* Whole numbers; older exporters write some of them as text. */
+static int64_t number(struct json *j)
+{
+    struct json inner;
+    struct json_text text;
+    if (json_peek(j) != '"')
+        return json_i64(j, ARG_NONE);
+    text = json_string(j);
+    json_init(&inner, text.p, text.len);
+    if (json_peek(&inner) == '0' || json_peek(&inner) == '-') {
+        int64_t value = json_i64(&inner, ARG_NONE);
+        json_end(&inner);
+        return inner.error == NULL ? value : ARG_NONE;
+    }
+    return ARG_NONE;
+}
+
+static void take_arg(struct event_args *args, const struct arg *arg, struct json *j)
+{
+    void *field = (char *)args + arg->offset;
+    struct json_text *text = field;
+    char next = json_peek(j);
+    if (arg->kind == NUM) {
+        *(int64_t *)field = number(j);
+    } else if (arg->kind == STR && next == '"') {
+        *text = json_string(j);
+    } else {
+        text->p = j->p;
+        json_skip(j);
+        text->len = (uint32_t)(j->p - text->p);
+        if (next == 'n' || arg->kind == STR)
+            *text = (struct json_text){NULL, 0, false};
+    }
+}
+
+static void take_args(struct event_args *args, struct json *j)
+{
+    struct json_text key;
+    const struct arg *arg;
+    if (!json_enter(j, '{'))
+        return;
+    while (json_next_key(j, &key)) {
+        arg = find_arg(key);
+        if (arg != NULL)
+            take_arg(args, arg, j);
+        else
+            json_skip(j);
+    }
+}
+
+/* ---- the element ---- */
+
+/* What is known so far. */
+struct partial {
+    enum category category;
+    bool has_name, complete_event, other_phase;
+    struct json_text name, raw_args;
+};
+
+/* False as soon as the element is known to be of no interest. */
+static bool decide(struct event *ev, struct partial *p, struct event_words *words, struct run *run)
+{
+    if (p->other_phase || p->category == CAT_OTHER)
+        return false;
+    if (p->category == CAT_UNKNOWN || !p->has_name || ev->slot != NULL)
+        return true;
+    ev->slot = memo_find(&words->names[p->category], run, p->name);
+    if (ev->slot->value < 0)
+        ev->slot->value = name_verdict(p->category, ev->slot->text);
+    ev->name = ev->slot->text;
+    ev->kind = (enum event_kind)(ev->slot->value & 0xff);
+    ev->detail = ev->slot->value >> 8;
+    return ev->kind != EVENT_OTHER;
+}
+
+/* One key of the element; the value may be of interest only later, then it is kept as it stands. */
+static void take_key(struct event *ev, struct partial *p, struct json_text key, struct json *j)
+{
+    if (json_text_is(key, "ts")) {
+        ev->ts_ns = json_time_ns(j, 1000, UNKNOWN_NS);
+    } else if (json_text_is(key, "dur")) {
+        ev->dur_ns = json_time_ns(j, 1000, UNKNOWN_NS);
+    } else if (json_text_is(key, "args")) {
+        if (ev->kind != EVENT_OTHER) {
+            take_args(&ev->args, j);
+        } else {
+            json_peek(j);
+            p->raw_args.p = j->p;
+            json_skip(j);
+            p->raw_args.len = (uint32_t)(j->p - p->raw_args.p);
+        }
+    } else if (json_text_is(key, "name")) {
+        p->name = json_string(j);
+        p->has_name = true;
+    } else if (json_text_is(key, "cat")) {
+        p->category = category_of(json_string(j));
+    } else if (json_text_is(key, "ph")) {
+        p->complete_event = json_text_is(json_string(j), "X");
+        p->other_phase = !p->complete_event;
+    } else if (json_text_is(key, "tid")) {
+        ev->tid = number(j);
+    } else if (json_text_is(key, "pid")) {
+        ev->pid = number(j);
+    } else {
+        json_skip(j);
+    }
+}
+
+static bool pass_over(struct event *ev, struct json *j)
+{
+    ev->kind = EVENT_OTHER;
+    json_leave(j);
+    return j->error == NULL;
+}
+
+bool event_parse(struct event *ev, struct json *j, struct event_words *words, struct run *run)
+{
+    struct partial p = {.category = CAT_UNKNOWN};
+    struct json_text key;
+    struct json args;
+    ev->kind = EVENT_OTHER;
+    ev->name = NULL;
+    ev->slot = NULL;
+    ev->ts_ns = ev->dur_ns = UNKNOWN_NS;
+    ev->pid = ev->tid = -1;
+    ev->damaged = false;
+    args_init(&ev->args);
+    if (!json_enter(j, '{'))
+        return j->error == NULL;
+    while (json_next_key(j, &key)) {
+        take_key(ev, &p, key, j);
+        if (j->error == NULL && !decide(ev, &p, words, run))
+            return pass_over(ev, j);
+    }
+    if (!p.complete_event)
+        ev->kind = EVENT_OTHER;
+    if (ev->kind != EVENT_OTHER && p.raw_args.p != NULL && j->error == NULL) {
+        json_init(&args, p.raw_args.p, p.raw_args.len);
+        take_args(&ev->args, &args);
+        ev->damaged = args.error != NULL;
+    }
+    return j->error == NULL;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One element of a Kineto trace's traceEvents, as far as anybody asks for it. Most elements are not
+ * asked for (Python frames, flow arrows, operators that launch no work of interest): these are left
+ * as soon as their category or name is known.
+ *
+ * Keys come in any order; in the usual one every event is scanned once.
+ */
+#ifndef SPECTER_TRACE_KINETO_EVENT_H
+#define SPECTER_TRACE_KINETO_EVENT_H
+
+#include "base/json.h"
+#include "trace/memo.h"
+
+enum event_kind {
+    EVENT_OTHER, /* of no interest */
+    EVENT_KERNEL,
+    EVENT_MEMCPY,
+    EVENT_MEMSET,
+    EVENT_LAUNCH,     /* host call that puts work on a stream */
+    EVENT_ACT,        /* host call that orders or awaits it: act says which */
+    EVENT_SYNC,       /* what the profiler knows of such a call (cuda_sync) */
+    EVENT_PARAMS,     /* record_param_comms */
+    EVENT_COLLECTIVE, /* nccl:* annotation */
+    EVENT_GEMM,       /* operator that is one matrix product: gemm says which operands */
+    EVENT_STEP,       /* ProfilerStep#N */
+};
+
+/* Keys of "args" that are read, each into a field of struct event_args.
+ * X(field, kind, key): NUM whole number, STR text, RAW the value as it stands */
+#define EVENT_ARGS(X)                               \
+    X(correlation, NUM, "correlation")              \
+    X(device, NUM, "device")                        \
+    X(stream, NUM, "stream")                        \
+    X(bytes, NUM, "bytes")                          \
+    X(dims, RAW, "Input Dims")                      \
+    X(types, RAW, "Input type")                     \
+    X(collective, STR, "Collective name")           \
+    X(in_count, NUM, "In msg nelems")               \
+    X(out_count, NUM, "Out msg nelems")             \
+    X(dtype, STR, "dtype")                          \
+    X(group_size, NUM, "Group size")                \
+    X(group, STR, "Process Group Name")             \
+    X(group_text, STR, "Process Group Description") \
+    X(group_ranks, STR, "Process Group Ranks")      \
+    X(rank_start, NUM, "Global rank start")         \
+    X(rank_stride, NUM, "Global rank stride")       \
+    X(src, NUM, "Src Rank")                         \
+    X(dst, NUM, "Dst Rank")                         \
+    X(seq, NUM, "Seq")                              \
+    X(event_id, NUM, "wait_on_cuda_event_id")       \
+    X(event_stream, NUM, "wait_on_stream")          \
+    X(record_correlation, NUM, "wait_on_cuda_event_record_corr_id")
+
+#define ARG_NONE INT64_MIN /* a number that is not there */
+
+#define EVENT_ARG_NUM int64_t
+#define EVENT_ARG_STR struct json_text
+#define EVENT_ARG_RAW struct json_text
+
+struct event_args {
+#define X(field, kind, key) EVENT_ARG_##kind field;
+    EVENT_ARGS(X)
+#undef X
+};
+
+/* Texts are views into the scanned bytes; name is interned. */
+struct event {
+    enum event_kind kind;
+    int detail;             /* EVENT_ACT: enum act_kind; EVENT_GEMM: index of the operand A */
+    const char *name;       /* NULL when the element has none */
+    struct memo_slot *slot; /* of the name */
+    int64_t ts_ns, dur_ns;  /* UNKNOWN_NS; as written, without the trace's base */
+    int64_t pid, tid;
+    bool damaged; /* its args make no sense */
+    struct event_args args;
+};
+
+struct event_words {
+    struct memo names[EVENT_STEP + 1]; /* by what the category alone tells */
+};
+
+/* Reads the element that j stands at. false with j's error when it is malformed; then nothing has
+ * been changed but the memo. Kind EVENT_OTHER: passed over. */
+bool event_parse(struct event *ev, struct json *j, struct event_words *words, struct run *run);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the members of one match share, and who each is. Sorting by it puts them side by side. */
+struct key {
+    int64_t seq;
+    int32_t comm;
+    int32_t src, dst; /* pairs: global ranks; NO_PAIR for a collective */
+    uint32_t role;    /* 1 for a Recv, so that the Send comes first */
+    uint32_t rank, op;
+};
+
+struct keys {
+    struct key *list; /* owned */
+    size_t count, cap;
+};
+
+#define NO_PAIR INT32_MIN
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Same match? */
+static int compare_match(const struct key *a, const struct key *b)
+{
+    if (a->comm != b->comm)
+        return ORDER(a->comm, b->comm);
+    if (a->seq != b->seq)
+        return ORDER(a->seq, b->seq);
+    if (a->src != b->src)
+        return ORDER(a->src, b->src);
+    return ORDER(a->dst, b->dst);
+}
+
+/* Same member of it? */
+static int compare_member(const struct key *a, const struct key *b)
+{
+    if (a->role != b->role)
+        return ORDER(a->role, b->role);
+    return ORDER(a->rank, b->rank);
+}
+
+static int compare_keys(const void *pa, const void *pb)
+{
+    const struct key *a = pa, *b = pb;
+    int order = compare_match(a, b);
+    if (order == 0)
+        order = compare_member(a, b);
+    return order != 0 ? order : ORDER(a->op, b->op);
+}
+
+/* The global rank at the other end. When no trace says who that is, its comm rank stands for it, as
+ * a negative number that no rank has: such an end has no counterpart anyway. */
+static int32_t other_end(const struct comm *comm, int32_t peer)
+{
+    int32_t rank = peer < comm->size ? comm->ranks[peer] : -1;
+    return rank >= 0 ? rank : -1 - peer;
+}
+
+static bool key_of(struct key *key, const struct run *run, uint32_t r, uint32_t i)
+{
+    const struct rank *rank = &run->ranks[r];
+    const struct op *op = &rank->ops[i];
+    bool pair = op->class == OP_P2P, recv = op->coll.op == SPECTER_RECV;
+    int32_t end;
+    key->comm = op->coll.comm;
+    key->seq = pair ? op->coll.p2p_seq : op->coll.seq;
+    key->src = key->dst = NO_PAIR;
+    key->role = 0;
+    key->rank = r;
+    key->op = i;
+    if (key->comm < 0 || key->seq < 0)
+        return false;
+    if (!pair)
+        return true;
+    if (op->coll.peer < 0 || (!recv && op->coll.op != SPECTER_SEND))
+        return false;
+    end = other_end(&run->comms[key->comm], op->coll.peer);
+    key->src = recv ? end : rank->rank;
+    key->dst = recv ? rank->rank : end;
+    key->role = recv;
+    return true;
+}
+
+static void keys_collect(struct keys *keys, struct matches *m, const struct run *run)
+{
+    for (uint32_t r = 0; r < run->nranks; r++) {
+        for (uint32_t i = 0; i < run->ranks[r].nops; i++) {
+            uint8_t class = run->ranks[r].ops[i].class;
+            if (class != OP_COLL && class != OP_P2P)
+                continue;
+            ARRAY_GROW(keys->list, keys->cap, keys->count + 1);
+            if (key_of(&keys->list[keys->count], run, r, i))
+                keys->count++;
+            else
+                m->unnumbered++;
+        }
+    }
+}
+
+static bool same_bytes(const struct match *match, const struct op *op)
+{
+    if (op->flags & OP_BYTES_UNKNOWN || op->coll.op == SPECTER_ALLTOALLV)
+        return true;
+    return op->bytes == match->bytes;
+}
+
+static bool same_op(const struct match *match, const struct op *op)
+{
+    if (op->class == OP_P2P)
+        return true; /* a Send and a Recv differ by name and belong together */
+    return op->coll.op == match->op || op->coll.op == SPECTER_COMM_OP_COUNT;
+}
+
+static bool same_dtype(const struct match *match, const struct op *op)
+{
+    return op->dtype == match->dtype || op->dtype == SPECTER_DTYPE_UNKNOWN;
+}
+
+/* What the match says of itself: each fact from the first member that knows it. */
+static void match_learn(struct match *match, const struct op *op)
+{
+    if (match->op == SPECTER_COMM_OP_COUNT)
+        match->op = op->class == OP_P2P ? (uint8_t)SPECTER_SEND : op->coll.op;
+    if (match->dtype == SPECTER_DTYPE_UNKNOWN)
+        match->dtype = op->dtype;
+    if (match->bytes == 0 && !(op->flags & OP_BYTES_UNKNOWN))
+        match->bytes = op->bytes;
+}
+
+static void match_check(struct match *match, const struct op *op)
+{
+    match_learn(match, op);
+    if (!same_op(match, op) || !same_bytes(match, op) || !same_dtype(match, op))
+        match->consistent = false;
+    if (op_timed(op) && (match->transfer_ns == UNKNOWN_NS || op->dur_ns < match->transfer_ns))
+        match->transfer_ns = op->dur_ns;
+}
+
+/* Makes the match of keys[0..n), which all name it. */
+static void match_make(struct matches *m, const struct run *run, const struct key *keys, size_t n)
+{
+    struct match *match = &m->list[m->count++];
+    bool pair = keys->src != NO_PAIR;
+    match->comm = keys->comm;
+    match->seq = keys->seq;
+    match->op = SPECTER_COMM_OP_COUNT;
+    match->dtype = SPECTER_DTYPE_UNKNOWN;
+    match->consistent = true;
+    match->first = m->nmembers;
+    match->transfer_ns = UNKNOWN_NS;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && compare_member(&keys[i - 1], &keys[i]) == 0) {
+            match->consistent = false;
+            continue;
+        }
+        match_check(match, &run->ranks[keys[i].rank].ops[keys[i].op]);
+        m->members[m->nmembers++] = (struct match_member){keys[i].rank, keys[i].op};
+    }
+    match->nmembers = (uint32_t)(m->nmembers - match->first);
+    match->expected = pair ? 2 : (uint32_t)run->comms[keys->comm].size;
+    if (match->expected == 0)
+        match->expected = match->nmembers;
+    m->incomplete += match->nmembers < match->expected;
+    m->inconsistent += !match->consistent;
+}
+
+static size_t group_end(const struct keys *keys, size_t first)
+{
+    size_t i = first + 1;
+    while (i < keys->count && compare_match(&keys->list[first], &keys->list[i]) == 0)
+        i++;
+    return i;
+}
+
+void matches_make(struct matches *m, const struct run *run)
+{
+    struct keys keys = {0};
+    size_t cap_list = 0, cap_members = 0;
+    memset(m, 0, sizeof *m);
+    keys_collect(&keys, m, run);
+    if (keys.count > 0)
+        qsort(keys.list, keys.count, sizeof *keys.list, compare_keys);
+    ARRAY_GROW(m->members, cap_members, keys.count);
+    for (size_t i = 0, end; i < keys.count; i = end) {
+        end = group_end(&keys, i);
+        ARRAY_GROW(m->list, cap_list, m->count + 1);
+        match_make(m, run, &keys.list[i], end - i);
+    }
+    free(keys.list);
+}
+
+void matches_release(struct matches *m)
+{
+    free(m->list);
+    free(m->members);
+    memset(m, 0, sizeof *m);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/run.h"
+
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Members of all communicators together: 256 MiB of rank tables. */
+#define COMM_MEMBERS_MAX ((uint64_t)1 << 26)
+
+void run_init(struct run *run)
+{
+    memset(run, 0, sizeof *run);
+    arena_init(&run->arena);
+    intern_init(&run->names, &run->arena);
+    run->id = run->source = run->format = "";
+    run->clock_aligned = true;
+}
+
+void rank_clear(struct rank *rank)
+{
+    free(rank->ops);
+    free(rank->acts);
+    free(rank->steps);
+    free(rank->in);
+    memset(rank, 0, sizeof *rank);
+}
+
+void run_release(struct run *run)
+{
+    for (size_t r = 0; r < run->nranks; r++)
+        rank_clear(&run->ranks[r]);
+    free(run->ranks);
+    free(run->comms);
+    free(run->comm_slots);
+    free(run->notes);
+    intern_release(&run->names);
+    arena_release(&run->arena);
+    memset(run, 0, sizeof *run);
+}
+
+struct rank *run_add_rank(struct run *run)
+{
+    struct rank *rank;
+    ARRAY_GROW(run->ranks, run->cap_ranks, run->nranks + 1);
+    rank = &run->ranks[run->nranks++];
+    memset(rank, 0, sizeof *rank);
+    rank->rank = -1;
+    rank->pid = -1;
+    rank->host = rank->gpu = rank->file = "";
+    rank->mono_ns = rank->real_ns = UNKNOWN_NS;
+    return rank;
+}
+
+/* Interned ids are equal when their pointers are. */
+static uint32_t *comm_slot(const struct run *run, const char *id)
+{
+    size_t mask = run->ncomm_slots - 1;
+    size_t i = ((uintptr_t)id >> 4) * 0x9E3779B97F4A7C15u >> 32 & mask;
+    while (run->comm_slots[i] != 0 && run->comms[run->comm_slots[i] - 1].id != id)
+        i = (i + 1) & mask;
+    return &run->comm_slots[i];
+}
+
+static void comm_slots_grow(struct run *run)
+{
+    free(run->comm_slots);
+    run->ncomm_slots = run->ncomm_slots ? run->ncomm_slots * 2 : 64;
+    run->comm_slots = calloc(run->ncomm_slots, sizeof *run->comm_slots);
+    if (run->comm_slots == NULL)
+        die("out of memory");
+    for (size_t c = 0; c < run->ncomms; c++)
+        *comm_slot(run, run->comms[c].id) = (uint32_t)c + 1;
+}
+
+static void comm_add(struct run *run, const char *id)
+{
+    struct comm *comm;
+    ARRAY_GROW(run->comms, run->cap_comms, run->ncomms + 1);
+    comm = &run->comms[run->ncomms++];
+    memset(comm, 0, sizeof *comm);
+    comm->id = id;
+    comm->name = "";
+    comm->parent = comm->nodes = -1;
+}
+
+/* Gives the communicator room for its members. Two traces that disagree on the size leave the first
+ * one's: their operations then show as incomplete. */
+static void comm_resize(struct run *run, struct comm *comm, int size)
+{
+    if (comm->size != 0 || size == 0)
+        return;
+    comm->ranks = arena_alloc(&run->arena, (size_t)size * sizeof *comm->ranks);
+    for (int i = 0; i < size; i++)
+        comm->ranks[i] = -1;
+    comm->size = size;
+    run->comm_members += (uint64_t)size;
+}
+
+int run_comm(struct run *run, const char *id, size_t len, int64_t size)
+{
+    const char *name;
+    uint32_t *slot;
+    if (size < 0 || size > RUN_RANKS_MAX || run->comm_members + (uint64_t)size > COMM_MEMBERS_MAX)
+        return -1;
+    if (run->ncomms * 2 >= run->ncomm_slots)
+        comm_slots_grow(run);
+    name = intern_add(&run->names, id, len);
+    slot = comm_slot(run, name);
+    if (*slot == 0) {
+        comm_add(run, name);
+        *slot = (uint32_t)run->ncomms;
+    }
+    comm_resize(run, &run->comms[*slot - 1], (int)size);
+    return (int)*slot - 1;
+}
+
+struct op *rank_add_op(struct rank *rank)
+{
+    struct op *op;
+    ARRAY_GROW(rank->ops, rank->cap_ops, rank->nops + 1);
+    op = &rank->ops[rank->nops++];
+    memset(op, 0, sizeof *op);
+    op->start_ns = op->dur_ns = op->host_ns = op->host_end_ns = UNKNOWN_NS;
+    op->name = "";
+    op->stream = -1;
+    op->dtype = SPECTER_DTYPE_UNKNOWN;
+    return op;
+}
+
+struct act *rank_add_act(struct rank *rank)
+{
+    struct act *act;
+    ARRAY_GROW(rank->acts, rank->cap_acts, rank->nacts + 1);
+    act = &rank->acts[rank->nacts++];
+    memset(act, 0, sizeof *act);
+    act->host_ns = act->host_end_ns = UNKNOWN_NS;
+    act->stream = -1;
+    act->event = -1;
+    return act;
+}
+
+struct step *rank_add_step(struct rank *rank)
+{
+    struct step *step;
+    ARRAY_GROW(rank->steps, rank->cap_steps, rank->nsteps + 1);
+    step = &rank->steps[rank->nsteps++];
+    step->start_ns = step->end_ns = UNKNOWN_NS;
+    step->name = "";
+    return step;
+}
+
+void rank_add_member(struct rank *rank, int comm, int comm_rank)
+{
+    ARRAY_GROW(rank->in, rank->cap_in, rank->nin + 1);
+    rank->in[rank->nin++] = (struct membership){comm, comm_rank};
+}
+
+void rank_shift(struct rank *rank, int64_t by_ns)
+{
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        op->start_ns = ns_add(op->start_ns, by_ns);
+        op->host_ns = ns_add(op->host_ns, by_ns);
+        op->host_end_ns = ns_add(op->host_end_ns, by_ns);
+    }
+    for (size_t i = 0; i < rank->nacts; i++) {
+        rank->acts[i].host_ns = ns_add(rank->acts[i].host_ns, by_ns);
+        rank->acts[i].host_end_ns = ns_add(rank->acts[i].host_end_ns, by_ns);
+    }
+    for (size_t i = 0; i < rank->nsteps; i++) {
+        rank->steps[i].start_ns = ns_add(rank->steps[i].start_ns, by_ns);
+        rank->steps[i].end_ns = ns_add(rank->steps[i].end_ns, by_ns);
+    }
+}
+
+static bool has_note(const struct run *run, const char *text)
+{
+    for (size_t i = 0; i < run->nnotes; i++) {
+        if (strcmp(run->notes[i].text, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+void run_note(struct run *run, bool loss, const char *fmt, ...)
+{
+    struct buf text = BUF_INIT, safe = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    buf_put_printable(&safe, text.data, text.len);
+    if (!has_note(run, safe.data)) {
+        ARRAY_GROW(run->notes, run->cap_notes, run->nnotes + 1);
+        run->notes[run->nnotes].text = arena_strndup(&run->arena, safe.data, safe.len);
+        run->notes[run->nnotes].loss = loss;
+        run->nnotes++;
+    }
+    buf_release(&text);
+    buf_release(&safe);
+}
+
+bool run_partial(const struct run *run)
+{
+    for (size_t i = 0; i < run->nnotes; i++) {
+        if (run->notes[i].loss)
+            return true;
+    }
+    return false;
+}
