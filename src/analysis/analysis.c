@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/analysis.h"
+
+#include "base/buf.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LISTED_RANGES 8 /* in a message about a rank that is not there */
+
+/* "0-3, 5, 7-9": the ranks of a run, which are sorted. */
+static void put_ranks(struct buf *b, const struct run *run)
+{
+    int ranges = 0;
+    for (size_t i = 0, last; i < run->nranks; i = last + 1) {
+        for (last = i;
+             last + 1 < run->nranks && run->ranks[last + 1].rank <= run->ranks[last].rank + 1;
+             last++)
+            ;
+        if (ranges++ == LISTED_RANGES) {
+            buf_puts(b, ", ...");
+            return;
+        }
+        buf_printf(b, "%s%d", i > 0 ? ", " : "", run->ranks[i].rank);
+        if (run->ranks[last].rank > run->ranks[i].rank)
+            buf_printf(b, "-%d", run->ranks[last].rank);
+    }
+}
+
+static int no_such_rank(const struct run *run, int64_t rank, struct err *e)
+{
+    struct buf list = BUF_INIT;
+    put_ranks(&list, run);
+    err_set(e, ERR_INPUT, "no rank %lld in '%s': it holds rank%s %s", (long long)rank, run->source,
+            run->nranks == 1 ? "" : "s", list.data);
+    buf_release(&list);
+    return -1;
+}
+
+static void add_rank(struct analysis *a, size_t index)
+{
+    const struct rank *rank = &a->run->ranks[index];
+    const struct intervals *wait = a->comm.wait_known[index] ? &a->comm.wait[index] : NULL;
+    ARRAY_GROW(a->ranks, a->cap_ranks, a->nranks + 1);
+    struct rank_result *r = &a->ranks[a->nranks++];
+    r->rank = rank;
+    r->arrival = &a->comm.arrivals[index];
+    split_make(&r->split, rank, wait);
+    split_add(&a->total, &r->split);
+    work_add_rank(&a->work, rank);
+    a->coverage &= rank->coverage;
+}
+
+int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struct err *e)
+{
+    memset(a, 0, sizeof *a);
+    a->run = run;
+    a->coverage = ~0u;
+    work_init(&a->work);
+    comm_study_make(&a->comm, run);
+    for (size_t i = 0; i < run->nranks; i++) {
+        if (rank == ANALYSIS_ALL_RANKS || run->ranks[i].rank == rank)
+            add_rank(a, i);
+    }
+    if (a->nranks == 0) {
+        analysis_release(a);
+        return no_such_rank(run, rank, e);
+    }
+    work_finish(&a->work);
+    comm_rows_make(&a->collectives, &a->comm, false, false);
+    comm_rows_make(&a->collectives_named, &a->comm, false, true);
+    comm_rows_make(&a->p2p, &a->comm, true, false);
+    return 0;
+}
+
+void analysis_release(struct analysis *a)
+{
+    comm_rows_release(&a->collectives);
+    comm_rows_release(&a->collectives_named);
+    comm_rows_release(&a->p2p);
+    comm_study_release(&a->comm);
+    work_release(&a->work);
+    free(a->ranks);
+    memset(a, 0, sizeof *a);
+}
+
+bool analysis_timed(const struct analysis *a)
+{
+    return a->total.timed_ops > 0;
+}
+
+bool analysis_has_names(const struct analysis *a)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < a->run->ncomms; i++) {
+        const char *name = a->run->comms[i].name;
+        if (name == NULL || name[0] == '\0')
+            continue;
+        if (first != NULL && strcmp(first, name) != 0)
+            return true;
+        first = name;
+    }
+    return false;
+}
+
+double share_of(int64_t part_ns, int64_t whole_ns)
+{
+    return whole_ns > 0 ? (double)part_ns / (double)whole_ns : NAN;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * All numbers that `specter analyze` reports, from one run. Definitions: docs/analyze.md.
+ *
+ *     struct analysis a;
+ *     if (analysis_make(&a, &run, ANALYSIS_ALL_RANKS, e) < 0)
+ *         return e->code;
+ *     ...
+ *     analysis_release(&a);
+ *
+ * What belongs to ranks (splits, top operations, products) is of the selected rank or of all ranks;
+ * communication is always over all ranks.
+ */
+#ifndef SPECTER_ANALYSIS_ANALYSIS_H
+#define SPECTER_ANALYSIS_ANALYSIS_H
+
+#include "analysis/comm.h"
+#include "analysis/comm_rows.h"
+#include "analysis/split.h"
+#include "analysis/work.h"
+
+#define ANALYSIS_ALL_RANKS INT64_MIN
+
+struct rank_result {
+    const struct rank *rank;       /* borrowed from the run */
+    const struct arrival *arrival; /* borrowed from comm */
+    struct split split;
+};
+
+struct analysis {
+    const struct run *run;     /* borrowed */
+    struct rank_result *ranks; /* owned; the selected ones, by rank */
+    size_t nranks, cap_ranks;
+    struct split total; /* sum over them */
+    unsigned coverage;  /* enum coverage: what the traces of all of them look at */
+    struct work work;   /* of them */
+    struct comm_study comm;
+    struct comm_rows collectives, p2p;  /* rows as in JSON */
+    struct comm_rows collectives_named; /* told apart by the name of the communicator */
+};
+
+/* `rank` is a global rank or ANALYSIS_ALL_RANKS. 0, or -1 with e filled: no such rank in the run
+ * (the message lists what there is). The run must outlive the analysis. On failure nothing needs
+ * releasing. */
+int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struct err *e);
+void analysis_release(struct analysis *a);
+
+/* True when some selected rank has device times; without any, every time is 0 and means nothing. */
+bool analysis_timed(const struct analysis *a);
+
+/* Several communicators have names, so that rows by name say more. */
+bool analysis_has_names(const struct analysis *a);
+
+/* part / whole, NAN when whole is not positive. */
+double share_of(int64_t part_ns, int64_t whole_ns);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/comm_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An instance with the name that its row goes by. */
+struct named {
+    const struct comm_instance *in;
+    const char *name;
+};
+
+/* A growing list of numbers with a median. */
+struct sample {
+    double *values; /* owned */
+    size_t count, cap;
+    double sum;
+};
+
+static void sample_add(struct sample *s, double value)
+{
+    ARRAY_GROW(s->values, s->cap, s->count + 1);
+    s->values[s->count++] = value;
+    s->sum += value;
+}
+
+static void sample_reset(struct sample *s)
+{
+    s->count = 0;
+    s->sum = 0;
+}
+
+static int by_value(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Sorts the sample; the mean of the two middle values when their number is even. */
+static double sample_median(struct sample *s)
+{
+    if (s->count == 0)
+        return NAN;
+    qsort(s->values, s->count, sizeof *s->values, by_value);
+    return (s->values[(s->count - 1) / 2] + s->values[s->count / 2]) / 2;
+}
+
+/* Order of two lists of numbers, by the first that differs. */
+static int compare(const uint64_t *a, const uint64_t *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    }
+    return 0;
+}
+
+#define KEYS 5
+
+/* Order of instances by what makes a row. */
+static int by_key(const void *x, const void *y)
+{
+    const struct named *p = x, *q = y;
+    const struct comm_instance *a = p->in, *b = q->in;
+    int order = compare(
+        (const uint64_t[KEYS]){a->op, a->dtype, a->bytes_known, a->bytes, (uint64_t)a->comm_size},
+        (const uint64_t[KEYS]){b->op, b->dtype, b->bytes_known, b->bytes, (uint64_t)b->comm_size},
+        KEYS);
+    return order != 0 ? order : strcmp(p->name, q->name);
+}
+
+/* Order of rows in a report: what costs most first, then by key so that it is always the same. */
+static int by_cost(const void *x, const void *y)
+{
+    const struct comm_row *a = x, *b = y;
+    int order;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    order = compare(
+        (const uint64_t[KEYS]){a->op, a->dtype, a->bytes_known, a->bytes, (uint64_t)a->comm_size},
+        (const uint64_t[KEYS]){b->op, b->dtype, b->bytes_known, b->bytes, (uint64_t)b->comm_size},
+        KEYS);
+    return order != 0 ? order : strcmp(a->name, b->name);
+}
+
+static const char *name_of(const struct run *run, int32_t comm)
+{
+    const char *name = NULL;
+    if (comm >= 0 && (size_t)comm < run->ncomms)
+        name = run->comms[comm].name;
+    return name != NULL ? name : "";
+}
+
+/* Bandwidth from the instances list[0..n) of one row that are (grouped) or are not in a group. */
+static void set_bandwidth(struct comm_row *row, const struct named *list, size_t n, bool grouped,
+                          struct sample *times)
+{
+    double bytes = 0;
+    sample_reset(times);
+    for (size_t i = 0; i < n; i++) {
+        const struct comm_instance *in = list[i].in;
+        if (in->timed == 0 || in->grouped != grouped || in->moved_bytes == 0)
+            continue;
+        sample_add(times, (double)in->transfer_ns);
+        bytes += (double)in->moved_bytes;
+    }
+    double median = sample_median(times);
+    if (!(median > 0))
+        return;
+    row->algbw_GBps = bytes / (double)times->count / median; /* bytes/ns = 1e9 bytes/s */
+    if (row->comm_size > 0)
+        row->busbw_GBps =
+            row->algbw_GBps * specter_comm_op_bus_factor(row->op, (uint64_t)row->comm_size);
+}
+
+static void set_times(struct comm_row *row, const struct named *list, size_t n,
+                      struct sample *times)
+{
+    double wait = 0;
+    size_t waits = 0;
+    sample_reset(times);
+    for (size_t i = 0; i < n; i++) {
+        const struct comm_instance *in = list[i].in;
+        row->grouped += in->grouped;
+        row->records += in->members;
+        if (in->timed > 0)
+            sample_add(times, (double)in->transfer_ns);
+        if (in->timed < 2)
+            continue;
+        wait += in->wait_ns;
+        waits++;
+    }
+    row->timed = times->count;
+    row->total_ns = times->sum + wait;
+    row->wait_ns = waits > 0 ? wait / (double)waits : NAN;
+    row->median_ns = sample_median(times); /* sorts */
+    row->mean_ns = times->count > 0 ? times->sum / (double)times->count : NAN;
+    row->min_ns = times->count > 0 ? times->values[0] : NAN;
+    row->max_ns = times->count > 0 ? times->values[times->count - 1] : NAN;
+}
+
+static void add_row(struct comm_rows *rows, const struct named *list, size_t n,
+                    struct sample *times)
+{
+    const struct comm_instance *in = list[0].in;
+    struct comm_row *row;
+    ARRAY_GROW(rows->list, rows->cap, rows->count + 1);
+    row = &rows->list[rows->count++];
+    *row = (struct comm_row){.op = in->op,
+                             .dtype = in->dtype,
+                             .bytes_known = in->bytes_known,
+                             .bytes = in->bytes,
+                             .comm_size = in->comm_size,
+                             .name = list[0].name,
+                             .count = n,
+                             .algbw_GBps = NAN,
+                             .busbw_GBps = NAN};
+    set_times(row, list, n, times);
+    set_bandwidth(row, list, n, false, times);
+    if (isnan(row->algbw_GBps))
+        set_bandwidth(row, list, n, true, times);
+}
+
+void comm_rows_make(struct comm_rows *rows, const struct comm_study *study, bool p2p, bool by_name)
+{
+    struct named *list = NULL;
+    struct sample times = {0};
+    size_t n = 0, cap = 0;
+    memset(rows, 0, sizeof *rows);
+    for (size_t i = 0; i < study->count; i++) {
+        const struct comm_instance *in = &study->list[i];
+        if (in->p2p != p2p)
+            continue;
+        ARRAY_GROW(list, cap, n + 1);
+        list[n++] = (struct named){in, by_name ? name_of(study->run, in->comm) : ""};
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_key);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && by_key(&list[from], &list[to]) == 0; to++)
+            ;
+        add_row(rows, list + from, to - from, &times);
+    }
+    if (rows->count > 0)
+        qsort(rows->list, rows->count, sizeof *rows->list, by_cost);
+    free(times.values);
+    free(list);
+}
+
+void comm_rows_release(struct comm_rows *rows)
+{
+    free(rows->list);
+    memset(rows, 0, sizeof *rows);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communication by kind: one row for all instances of equal operation, element type, size and
+ * communicator size. Times are those of transfer (comm.h); bandwidths follow nccl-tests.
+ */
+#ifndef SPECTER_ANALYSIS_COMM_ROWS_H
+#define SPECTER_ANALYSIS_COMM_ROWS_H
+
+#include "analysis/comm.h"
+
+struct comm_row {
+    uint8_t op, dtype;
+    bool bytes_known;
+    uint64_t bytes;
+    int comm_size;    /* 0 unknown */
+    const char *name; /* of the communicator; "" when rows are not told apart by it */
+    uint64_t count;   /* instances */
+    uint64_t timed;   /* of them with a transfer time */
+    uint64_t grouped; /* of them launched together with others */
+    uint64_t records; /* operations of single ranks that the instances are made of */
+    double min_ns, median_ns, mean_ns, max_ns; /* of transfer; NAN when none is timed */
+    double wait_ns;  /* mean over instances of the mean wait of a member; NAN unknown */
+    double total_ns; /* sum over instances of transfer + mean wait: what the row costs a rank */
+
+    /* moved bytes / median transfer, and times the bus factor; NAN unknown. Of the instances that
+     * were launched alone where there are any; else of those whose group moved a known sum. */
+    double algbw_GBps, busbw_GBps;
+};
+
+struct comm_rows {
+    struct comm_row *list; /* owned; by total_ns, largest first */
+    size_t count, cap;
+};
+
+/* Rows of the study's collectives, or (p2p) of its sends and receives. by_name: communicators of
+ * different names are told apart. */
+void comm_rows_make(struct comm_rows *rows, const struct comm_study *study, bool p2p, bool by_name);
+void comm_rows_release(struct comm_rows *rows);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where a rank's time went, as exact lengths of interval unions on its device's timeline.
+ *
+ *   span            first start to last end of the operations that have device times
+ *   compute         |C|            C: GEMMs and other kernels
+ *   comm            |N|            N: collectives, sends and receives
+ *   memory          |M|            M: copies and memsets
+ *   overlap         |C n N|
+ *   exposed_comm    |N \ C|
+ *   exposed_memory  |(M \ C) \ N|
+ *   idle            span - |C u N u M|
+ *
+ * so that compute + exposed_comm + exposed_memory + idle = span, to the nanosecond. (The split of
+ * TraceLens' gpu_event_analyser, with memsets counted as memory as HTA does.)
+ */
+#ifndef SPECTER_ANALYSIS_SPLIT_H
+#define SPECTER_ANALYSIS_SPLIT_H
+
+#include "base/interval.h"
+#include "trace/run.h"
+
+/* X(name): every time above, in the order in which they are printed. */
+#define SPLIT_TIMES(X) \
+    X(span)            \
+    X(compute)         \
+    X(comm)            \
+    X(exposed_comm)    \
+    X(memory)          \
+    X(exposed_memory)  \
+    X(idle)            \
+    X(overlap)
+
+struct split {
+#define X(name) int64_t name##_ns;
+    SPLIT_TIMES(X)
+#undef X
+    /* Of exposed_comm: time in which the rank had arrived and others had not (comm.h). Meaningful
+     * when wait_known: at least one operation of the rank was matched with another rank's. */
+    int64_t exposed_wait_ns;
+    bool wait_known;
+
+    uint64_t timed_ops;
+    uint64_t untimed_ops[SPECTER_TIMING_COUNT]; /* by enum specter_timing: in none of the times */
+    int devices;                                /* that have timed operations */
+};
+
+/* Start and end of an operation on its device; false when the trace does not hold them: enqueue
+ * time only, captured into a graph, launched out of sight, not finished, or damaged. */
+bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns);
+
+/* `wait`: merged set of the times in which the rank waited for others; NULL: not known. */
+void split_make(struct split *s, const struct rank *rank, const struct intervals *wait);
+
+/* Adds `more` to s, time by time: the pooled split of several ranks. s starts zeroed. */
+void split_add(struct split *s, const struct split *more);
+
+uint64_t split_untimed(const struct split *s);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter analyze: where the time of a recorded run went.
+ */
+#include "analysis/analysis.h"
+#include "analysis/gate.h"
+#include "cmd/cmd.h"
+#include "report/analyze_report.h"
+#include "report/findings.h"
+#include "trace/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct analyze_opts {
+    int64_t rank;
+    const char *run_id, *json, *fail_on;
+};
+
+static const struct opt rows[] = {
+    {"rank", 0, OPT_I64, offsetof(struct analyze_opts, rank), "N",
+     "only this rank (communication stays over all ranks)"},
+    {"run", 0, OPT_STR, offsetof(struct analyze_opts, run_id), "ID",
+     "this run, where DIR holds several (default: the newest)"},
+    {"json", 0, OPT_STR, offsetof(struct analyze_opts, json), "FILE|-",
+     "write everything as JSON; -: to stdout, in place of the text"},
+    {"fail-on", 0, OPT_STR, offsetof(struct analyze_opts, fail_on), "EXPR",
+     "exit with status 1 when EXPR holds, such as 'exposed_comm>0.3'"},
+    OPT_END,
+};
+
+static const char details[] =
+    "Reads the traces in DIR (a folder, file or archive; default: $SPECTER_OUTPUT, else ./traces)\n"
+    "and prints the most important findings, the exact split of each rank's time, the collectives\n"
+    "with their bandwidths, the matrix products and the longest operations.\n"
+    "\n"
+    "EXPR compares a name with a number (> >= < <=; 0.3 or 30%); of several with commas between\n"
+    "them one is enough. All are shares of the span but the last, over all ranks together:\n"
+#define X(name, part, whole, help) "  " #name ": " help "\n"
+    GATE_NAMES(X)
+#undef X
+        "\n"
+        "Exit status: 0 done, 1 --fail-on holds, 3 no usable input, 4 part of the input was lost.";
+
+static void print_notes(const struct run *run)
+{
+    for (size_t i = 0; i < run->nnotes; i++)
+        fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
+}
+
+/* Prints or writes the result in the forms that were asked for. */
+static int report(const struct analyze_opts *opts, const struct analysis *a, struct err *e)
+{
+    struct findings findings;
+    int status = 0;
+    findings_make(&findings, a);
+    if (opts->json == NULL || strcmp(opts->json, "-") != 0)
+        analyze_text(a, &findings, stdout);
+    if (opts->json != NULL)
+        status = cmd_write_json(analyze_json(a, &findings), opts->json, e);
+    findings_release(&findings);
+    return status;
+}
+
+static int analyze(const struct analyze_opts *opts, const struct run *run, struct err *e)
+{
+    struct analysis a;
+    int status = -1;
+    if (analysis_make(&a, run, opts->rank, e) < 0)
+        return -1;
+    if (report(opts, &a, e) < 0)
+        goto release;
+    if (opts->fail_on != NULL && gate_apply(opts->fail_on, &a, e) < 0)
+        goto release;
+    status = 0;
+release:
+    analysis_release(&a);
+    return status;
+}
+
+static int run_analyze(const struct command *self, int argc, char **argv, struct err *e)
+{
+    struct analyze_opts opts = {.rank = ANALYSIS_ALL_RANKS};
+    struct load_opts load = {0};
+    struct run run;
+    int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
+    if (status >= 0)
+        return status;
+    if (n > 1) {
+        err_set(e, ERR_USAGE, "one DIR at a time: '%s' is too much (see 'specter help analyze')",
+                argv[1]);
+        return ERR_USAGE;
+    }
+    if (opts.fail_on != NULL && gate_check(opts.fail_on, e) < 0)
+        return (int)e->code;
+    load.run_id = opts.run_id;
+    if (run_load(&run, cmd_input(n, argv), &load, e) < 0) {
+        run_release(&run);
+        return (int)e->code;
+    }
+    print_notes(&run);
+    status = analyze(&opts, &run, e) < 0 ? (int)e->code : run_partial(&run) ? ERR_PARTIAL : 0;
+    run_release(&run);
+    return status;
+}
+
+const struct command cmd_analyze = {
+    .name = "analyze",
+    .synopsis = "analyze [DIR] [--rank N] [--run ID] [--json FILE|-] [--fail-on EXPR]",
+    .summary = "say where the time of a recorded run went",
+    .details = details,
+    .rows = rows,
+    .run = run_analyze,
+};

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/analyze_report.h"
+
+#include "base/arena.h"
+#include "report/table.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA "specter.analyze/1"
+
+static cJSON *array_in(cJSON *parent, const char *key)
+{
+    return cJSON_AddArrayToObject(parent, key);
+}
+
+static cJSON *object_in(cJSON *list)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, o);
+    return o;
+}
+
+/* null for what is not finite: not known. */
+static void add_number(cJSON *o, const char *key, double value)
+{
+    if (isfinite(value))
+        cJSON_AddNumberToObject(o, key, value);
+    else
+        cJSON_AddNullToObject(o, key);
+}
+
+static void add_count(cJSON *o, const char *key, uint64_t value)
+{
+    cJSON_AddNumberToObject(o, key, (double)value);
+}
+
+static void add_us(cJSON *o, const char *key, double ns)
+{
+    add_number(o, key, ns / 1e3);
+}
+
+/* Text of the trace: cJSON writes bytes as they are, and a document must be valid UTF-8. Empty is
+ * null: not known. */
+static void add_text(cJSON *o, const char *key, const char *text)
+{
+    size_t cap = 0;
+    char *safe;
+    if (text == NULL || text[0] == '\0') {
+        cJSON_AddNullToObject(o, key);
+        return;
+    }
+    safe = array_grow(NULL, &cap, strlen(text) + 1, 1);
+    cJSON_AddStringToObject(o, key, text_safe(safe, cap, text, strlen(text)));
+    free(safe);
+}
+
+static void add_dtype(cJSON *o, const char *key, unsigned type)
+{
+    add_text(o, key, type < SPECTER_DTYPE_COUNT ? specter_dtype_name(type) : NULL);
+}
+
+static void add_run(cJSON *doc, const struct run *run)
+{
+    cJSON *o = cJSON_AddObjectToObject(doc, "run");
+    add_text(o, "id", run->id);
+    add_text(o, "format", run->format);
+    add_text(o, "source", run->source);
+    cJSON_AddNumberToObject(o, "world_size", run->world_size);
+    add_count(o, "ranks", run->nranks);
+    cJSON_AddBoolToObject(o, "clock_aligned", run->clock_aligned);
+}
+
+static void add_notes(cJSON *doc, const struct run *run)
+{
+    cJSON *list = array_in(doc, "notes");
+    for (size_t i = 0; i < run->nnotes; i++) {
+        cJSON *o = object_in(list);
+        add_text(o, "text", run->notes[i].text);
+        cJSON_AddBoolToObject(o, "loss", run->notes[i].loss);
+    }
+}
+
+static void add_coverage(cJSON *doc, const struct analysis *a)
+{
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } bits[] = {{COVER_NCCL, "nccl"},
+                {COVER_GEMM, "gemm_shapes"},
+                {COVER_DEPS, "deps"},
+                {COVER_LAUNCHES, "launches"},
+                {COVER_MEMORY, "memory"}};
+    const char *limits[COVERAGE_LIMITS];
+    cJSON *o = cJSON_AddObjectToObject(doc, "coverage");
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
+        cJSON_AddBoolToObject(o, bits[i].name, (a->coverage & bits[i].bit) != 0);
+    cJSON *list = array_in(o, "limits");
+    coverage_limits(a, limits);
+    for (size_t i = 0; limits[i] != NULL; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(limits[i]));
+    add_count(o, "timed_ops", a->total.timed_ops);
+    cJSON *untimed = cJSON_AddObjectToObject(o, "untimed_ops");
+    for (int t = 0; t < SPECTER_TIMING_COUNT; t++) {
+        if (a->total.untimed_ops[t] > 0)
+            add_count(untimed, specter_timing_name((enum specter_timing)t),
+                      a->total.untimed_ops[t]);
+    }
+    add_count(o, "incomplete_collectives", a->comm.incomplete);
+    add_count(o, "inconsistent_collectives", a->comm.inconsistent);
+    add_count(o, "unmatched_ops", a->comm.unnumbered);
+}
+
+static void add_arrival(cJSON *o, const struct arrival *x)
+{
+    bool known = x->collectives > 0;
+    add_number(o, "arrived_last", known ? (double)x->last : NAN);
+    add_number(o, "arrivals", known ? (double)x->collectives : NAN);
+    add_us(o, "mean_late_us", x->late_ns / (double)x->collectives);
+    add_us(o, "caused_wait_us", known ? x->caused_ns : NAN);
+}
+
+static void add_ranks(cJSON *doc, const struct analysis *a)
+{
+    cJSON *list = array_in(doc, "ranks");
+    for (size_t i = 0; i < a->nranks; i++) {
+        const struct rank_result *r = &a->ranks[i];
+        const struct split *s = &r->split;
+        bool timed = s->timed_ops > 0;
+        cJSON *o = object_in(list);
+        cJSON_AddNumberToObject(o, "rank", r->rank->rank);
+#define X(name) add_us(o, #name "_us", timed ? (double)s->name##_ns : NAN);
+        SPLIT_TIMES(X)
+#undef X
+        add_us(o, "exposed_wait_us", s->wait_known ? (double)s->exposed_wait_ns : NAN);
+        add_arrival(o, r->arrival);
+        add_count(o, "timed_ops", s->timed_ops);
+        add_count(o, "untimed_ops", split_untimed(s));
+        add_count(o, "dropped_ops", r->rank->dropped);
+        add_text(o, "host", r->rank->host);
+        add_text(o, "gpu", r->rank->gpu);
+    }
+}
+
+static void add_comm_rows(cJSON *doc, const char *key, const struct comm_rows *rows)
+{
+    cJSON *list = array_in(doc, key);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct comm_row *row = &rows->list[i];
+        cJSON *o = object_in(list);
+        add_text(o, "op", row->op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name(row->op) : NULL);
+        add_dtype(o, "dtype", row->dtype);
+        add_number(o, "bytes", row->bytes_known ? (double)row->bytes : NAN);
+        add_number(o, "comm_size", row->comm_size > 0 ? row->comm_size : NAN);
+        add_count(o, "count", row->count);
+        add_us(o, "min_us", row->min_ns);
+        add_us(o, "median_us", row->median_ns);
+        add_us(o, "mean_us", row->mean_ns);
+        add_us(o, "max_us", row->max_ns);
+        add_number(o, "algbw_GBps", row->algbw_GBps);
+        add_number(o, "busbw_GBps", row->busbw_GBps);
+        add_us(o, "wait_us", row->wait_ns);
+        add_count(o, "timed", row->timed);
+        add_count(o, "grouped", row->grouped);
+        add_count(o, "records", row->records);
+    }
+}
+
+static void add_gemms(cJSON *doc, const struct work *w)
+{
+    cJSON *list = array_in(doc, "gemms");
+    for (size_t i = 0; i < w->ngemms; i++) {
+        const struct gemm_row *g = &w->gemms[i];
+        cJSON *o = object_in(list);
+        cJSON_AddNumberToObject(o, "m", g->m);
+        cJSON_AddNumberToObject(o, "n", g->n);
+        cJSON_AddNumberToObject(o, "k", g->k);
+        cJSON_AddNumberToObject(o, "batch", g->batch);
+        add_dtype(o, "dtype", g->dtype);
+        add_dtype(o, "compute", g->compute);
+        add_count(o, "count", g->count);
+        add_count(o, "timed", g->timed);
+        add_us(o, "total_us", g->timed > 0 ? g->total_ns : NAN);
+        add_number(o, "tflops", g->tflops);
+        add_number(o, "peak_tflops", g->peak_tflops);
+    }
+}
+
+static void add_top(cJSON *doc, const struct analysis *a)
+{
+    static const char *const classes[] = {[OP_COLL] = "collective",
+                                          [OP_P2P] = "p2p",
+                                          [OP_GEMM] = "gemm",
+                                          [OP_KERNEL] = "kernel",
+                                          [OP_MEMORY] = "memory"};
+    cJSON *list = array_in(doc, "top");
+    for (size_t i = 0; i < a->work.ntop; i++) {
+        const struct top_row *row = &a->work.top[i];
+        cJSON *o = object_in(list);
+        add_text(o, "name", row->name);
+        cJSON_AddStringToObject(o, "class", classes[row->class]);
+        add_count(o, "count", row->count);
+        add_us(o, "total_us", row->total_ns);
+        add_us(o, "mean_us", row->total_ns / (double)row->count);
+        add_number(o, "share", row->total_ns / (double)a->total.span_ns);
+    }
+}
+
+static void add_findings(cJSON *doc, const struct findings *f)
+{
+    cJSON *list = array_in(doc, "findings");
+    for (size_t i = 0; i < f->count; i++) {
+        cJSON *o = object_in(list);
+        cJSON_AddStringToObject(o, "rule", f->list[i].rule);
+        add_number(o, "value", f->list[i].value);
+        add_number(o, "threshold", f->list[i].threshold);
+        cJSON_AddStringToObject(o, "text", f->list[i].text);
+    }
+}
+
+struct cJSON *analyze_json(const struct analysis *a, const struct findings *f)
+{
+    cJSON *doc = cJSON_CreateObject();
+    cJSON_AddStringToObject(doc, "schema", SCHEMA);
+    add_run(doc, a->run);
+    add_notes(doc, a->run);
+    add_findings(doc, f);
+    add_coverage(doc, a);
+    add_ranks(doc, a);
+    add_comm_rows(doc, "collectives", &a->collectives);
+    add_comm_rows(doc, "p2p", &a->p2p);
+    add_gemms(doc, &a->work);
+    add_top(doc, a);
+    return doc;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/findings.h"
+
+#include "base/buf.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LATE_SHARE_MIN 0.01  /* of the span: less waiting than this names no late rank */
+#define LATE_FAIR_FACTOR 1.5 /* times its fair share (1/ranks) that one rank must cause */
+#define SLOW_RANKS_MIN 3     /* with fewer ranks the median is one of the two compared */
+#define GEMM_SHARE_MIN 0.20  /* of the span: less GEMM time than this is not judged */
+#define RATE_TEXT "%.0f %%"
+#define TIME_TEXT 32
+
+static double percent(double share)
+{
+    return 100 * share;
+}
+
+/* "(61.4 ms of 117 ms)": a part of the pooled span. */
+static void put_of_span(struct buf *b, const struct analysis *a, int64_t part_ns)
+{
+    char part[TIME_TEXT], span[TIME_TEXT];
+    buf_printf(b, "(%s of %s", text_ns(part, sizeof part, (double)part_ns),
+               text_ns(span, sizeof span, (double)a->total.span_ns));
+    buf_printf(b, a->nranks > 1 ? ", all ranks added)" : ")");
+}
+
+/* Each rule returns true when it has something to say, with value, weight and text set. */
+
+static bool rule_untimed(const struct analysis *a, double threshold, struct finding *f,
+                         struct buf *b)
+{
+    uint64_t untimed = split_untimed(&a->total), all = untimed + a->total.timed_ops;
+    const char *sep = "";
+    if (all == 0) {
+        buf_puts(b, "The trace holds no operation: nothing was recorded.");
+        f->weight = INFINITY;
+        return true;
+    }
+    f->value = (double)untimed / (double)all;
+    if (f->value < threshold)
+        return false;
+    if (!analysis_timed(a))
+        buf_puts(b, "The trace holds no device times, so how long anything took on the device is "
+                    "not known. ");
+    buf_printf(b, "%llu of %llu operations have no device time and are in no figure here (",
+               (unsigned long long)untimed, (unsigned long long)all);
+    for (int t = 0; t < SPECTER_TIMING_COUNT; t++) {
+        if (a->total.untimed_ops[t] == 0)
+            continue;
+        buf_printf(b, "%s%s: %llu", sep, specter_timing_name((enum specter_timing)t),
+                   (unsigned long long)a->total.untimed_ops[t]);
+        sep = ", ";
+    }
+    buf_puts(b, ").");
+    f->weight = analysis_timed(a) ? 0 : INFINITY;
+    return true;
+}
+
+/* Sums over all shapes that have both a time and a peak. */
+static void gemm_sums(const struct work *w, double *time_ns, double *flops, double *peak_flops)
+{
+    *time_ns = *flops = *peak_flops = 0;
+    for (size_t i = 0; i < w->ngemms; i++) {
+        const struct gemm_row *g = &w->gemms[i];
+        if (isnan(g->tflops) || isnan(g->peak_tflops))
+            continue;
+        *time_ns += g->total_ns;
+        *flops += g->tflops * g->total_ns * 1e3;
+        *peak_flops += g->peak_tflops * g->total_ns * 1e3;
+    }
+}
+
+static bool rule_compute(const struct analysis *a, double threshold, struct finding *f,
+                         struct buf *b)
+{
+    double gemm_ns, flops, peak;
+    f->value = f->weight = share_of(a->total.compute_ns, a->total.span_ns);
+    if (!(f->value >= threshold))
+        return false;
+    gemm_sums(&a->work, &gemm_ns, &flops, &peak);
+    buf_printf(b, "Compute-bound: %s computes for " RATE_TEXT " of the span ",
+               a->nranks > 1 ? "a device" : "the device", percent(f->value));
+    put_of_span(b, a, a->total.compute_ns);
+    buf_putc(b, '.');
+    if (gemm_ns > 0)
+        buf_printf(b, " GEMMs run at %.1f TFLOPS, " RATE_TEXT " of the dense peak.",
+                   flops / gemm_ns / 1e3, percent(flops / peak));
+    return true;
+}
+
+static bool rule_exposed_comm(const struct analysis *a, double threshold, struct finding *f,
+                              struct buf *b)
+{
+    double waiting = share_of(a->total.exposed_wait_ns, a->total.exposed_comm_ns);
+    f->value = f->weight = share_of(a->total.exposed_comm_ns, a->total.span_ns);
+    if (!(f->value >= threshold))
+        return false;
+    buf_printf(b, "Exposed communication: for " RATE_TEXT " of the span ", percent(f->value));
+    put_of_span(b, a, a->total.exposed_comm_ns);
+    buf_printf(b,
+               " data moves or is waited for and nothing computes; compute hides " RATE_TEXT
+               " of communication.",
+               percent(share_of(a->total.overlap_ns, a->total.comm_ns)));
+    if (a->total.wait_known)
+        buf_printf(b, " Of the exposed time " RATE_TEXT " is waiting for ranks that come late%s.",
+                   percent(waiting), waiting >= 0.5 ? ", not transfer" : ", the rest transfer");
+    return true;
+}
+
+static bool rule_exposed_memory(const struct analysis *a, double threshold, struct finding *f,
+                                struct buf *b)
+{
+    f->value = f->weight = share_of(a->total.exposed_memory_ns, a->total.span_ns);
+    if (!(f->value >= threshold))
+        return false;
+    buf_printf(b, "Copies: for " RATE_TEXT " of the span ", percent(f->value));
+    put_of_span(b, a, a->total.exposed_memory_ns);
+    buf_puts(b, " nothing but copies and memsets run.");
+    return true;
+}
+
+/* True for the largest of the four parts of the span. */
+static bool is_largest(const struct analysis *a, int64_t part_ns)
+{
+    const struct split *s = &a->total;
+    return part_ns >= s->compute_ns && part_ns >= s->exposed_comm_ns &&
+           part_ns >= s->exposed_memory_ns && part_ns >= s->idle_ns;
+}
+
+static bool rule_idle(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
+{
+    bool sees_all = a->coverage & COVER_LAUNCHES;
+    f->value = f->weight = share_of(a->total.idle_ns, a->total.span_ns);
+    if (!(f->value >= threshold))
+        return false;
+    if (sees_all)
+        buf_printf(b, "%s: %s idle for " RATE_TEXT " of the span ",
+                   is_largest(a, a->total.idle_ns) ? "Host-bound" : "Idle",
+                   a->nranks > 1 ? "the devices are" : "the device is", percent(f->value));
+    else
+        buf_printf(b, "Nothing that was traced runs for " RATE_TEXT " of the span ",
+                   percent(f->value));
+    put_of_span(b, a, a->total.idle_ns);
+    buf_puts(b, sees_all ? ": no work is ready, because the host launches it late or waits."
+                         : ". Other kernels were not traced, so how much of it is idle is not "
+                           "known.");
+    return true;
+}
+
+/* The rank for which the others waited longest, and the sum of such waits over all ranks. */
+static const struct arrival *worst_arrival(const struct analysis *a, double *all_ns, size_t *index)
+{
+    const struct arrival *worst = NULL;
+    *all_ns = 0;
+    for (size_t r = 0; r < a->run->nranks; r++) {
+        const struct arrival *x = &a->comm.arrivals[r];
+        *all_ns += x->caused_ns;
+        if (worst == NULL || x->caused_ns > worst->caused_ns) {
+            worst = x;
+            *index = r;
+        }
+    }
+    return worst;
+}
+
+static bool rule_straggler(const struct analysis *a, double threshold, struct finding *f,
+                           struct buf *b)
+{
+    char total[TIME_TEXT], each[TIME_TEXT];
+    double all_ns, mean_span = (double)a->total.span_ns / (double)a->nranks;
+    size_t rank = 0;
+    const struct arrival *worst = worst_arrival(a, &all_ns, &rank);
+    if (worst == NULL || !(all_ns > 0))
+        return false;
+    f->value = worst->caused_ns / all_ns;
+    f->weight = worst->caused_ns / mean_span;
+    if (f->value < threshold || f->value < LATE_FAIR_FACTOR / (double)a->run->nranks ||
+        !(f->weight >= LATE_SHARE_MIN))
+        return false;
+    buf_printf(b,
+               "Late rank: rank %d starts last in %llu of its %llu collectives; the others wait "
+               "for it %s on average, %s in all. That is " RATE_TEXT
+               " of all waiting for late ranks.",
+               a->run->ranks[rank].rank, (unsigned long long)worst->last,
+               (unsigned long long)worst->collectives,
+               text_ns(each, sizeof each, worst->caused_ns / (double)worst->last),
+               text_ns(total, sizeof total, worst->caused_ns), percent(f->value));
+    return true;
+}
+
+static int by_compute(const void *x, const void *y)
+{
+    const struct rank_result *a = *(const struct rank_result *const *)x;
+    const struct rank_result *b = *(const struct rank_result *const *)y;
+    return (a->split.compute_ns > b->split.compute_ns) -
+           (a->split.compute_ns < b->split.compute_ns);
+}
+
+static bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *f,
+                           struct buf *b)
+{
+    char slow[TIME_TEXT], usual[TIME_TEXT];
+    const struct rank_result **sorted = NULL;
+    size_t cap = 0, n = a->nranks;
+    if (n < SLOW_RANKS_MIN)
+        return false;
+    ARRAY_GROW(sorted, cap, n);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &a->ranks[i];
+    qsort(sorted, n, sizeof *sorted, by_compute);
+    int64_t most = sorted[n - 1]->split.compute_ns, median = sorted[n / 2]->split.compute_ns;
+    int rank = sorted[n - 1]->rank->rank;
+    free(sorted);
+    f->value = share_of(most, median);
+    f->weight = share_of(most - median, a->total.span_ns / (int64_t)n);
+    if (!(f->value >= threshold))
+        return false;
+    buf_printf(b, "Slow rank: rank %d computes %.2f times as long as the median rank (%s, %s).",
+               rank, f->value, text_ns(slow, sizeof slow, (double)most),
+               text_ns(usual, sizeof usual, (double)median));
+    return true;
+}
+
+static bool rule_gemm_efficiency(const struct analysis *a, double threshold, struct finding *f,
+                                 struct buf *b)
+{
+    double time_ns, flops, peak;
+    gemm_sums(&a->work, &time_ns, &flops, &peak);
+    double share = time_ns / (double)a->total.span_ns;
+    if (!(share >= GEMM_SHARE_MIN))
+        return false;
+    f->value = flops / peak;
+    f->weight = share * (1 - f->value);
+    if (f->value >= threshold)
+        return false;
+    buf_printf(b,
+               "Slow GEMMs: they reach " RATE_TEXT " of the dense peak (%.1f of %.0f TFLOPS) and "
+               "take as long as " RATE_TEXT " of the span.",
+               percent(f->value), flops / time_ns / 1e3, peak / time_ns / 1e3, percent(share));
+    return true;
+}
+
+static bool rule_gemm_peak(const struct analysis *a, double threshold, struct finding *f,
+                           struct buf *b)
+{
+    const struct gemm_row *worst = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < a->work.ngemms; i++) {
+        const struct gemm_row *g = &a->work.gemms[i];
+        double ratio = g->tflops / g->peak_tflops;
+        if (!(ratio > threshold))
+            continue;
+        n++;
+        if (worst == NULL || ratio > f->value) {
+            worst = g;
+            f->value = ratio;
+        }
+    }
+    if (worst == NULL)
+        return false;
+    f->weight = 0;
+    buf_printf(b,
+               "Impossible GEMMs: %zu shape%s faster than the dense peak (%ux%ux%u: %.1f of %.0f "
+               "TFLOPS): a recorded time or shape is wrong.",
+               n, n == 1 ? " runs" : "s run", worst->m, worst->n, worst->k, worst->tflops,
+               worst->peak_tflops);
+    return true;
+}
+
+static const struct {
+    const char *name;
+    double threshold;
+    bool (*speak)(const struct analysis *, double, struct finding *, struct buf *);
+} rules[] = {
+#define X(name, threshold, what) {#name, threshold, rule_##name},
+    RULES(X)
+#undef X
+};
+
+/* Places f by its weight; equal weights keep the order of the rules. */
+static void insert(struct findings *all, const struct finding *f)
+{
+    size_t at = all->count++;
+    for (; at > 0 && all->list[at - 1].weight < f->weight; at--)
+        all->list[at] = all->list[at - 1];
+    all->list[at] = *f;
+}
+
+void findings_make(struct findings *f, const struct analysis *a)
+{
+    struct buf text = BUF_INIT;
+    memset(f, 0, sizeof *f);
+    arena_init(&f->arena);
+    for (size_t i = 0; i < RULE_COUNT; i++) {
+        struct finding one = {.rule = rules[i].name, .threshold = rules[i].threshold};
+        buf_reset(&text);
+        if (!rules[i].speak(a, one.threshold, &one, &text))
+            continue;
+        one.text = arena_strndup(&f->arena, text.data, text.len);
+        insert(f, &one);
+    }
+    buf_release(&text);
+}
+
+void findings_release(struct findings *f)
+{
+    arena_release(&f->arena);
+    memset(f, 0, sizeof *f);
+}
+
+void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS])
+{
+    static const struct {
+        unsigned bit;
+        const char *text;
+    } limits[] = {
+        {COVER_NCCL, "communication was not traced: its time reads as idle"},
+        {COVER_GEMM, "shapes of matrix products were not traced"},
+        {COVER_LAUNCHES, "kernels other than NCCL's and cuBLAS's were not traced: their time reads "
+                         "as idle"},
+        {COVER_MEMORY, "copies and memsets were not traced: their time reads as idle"},
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        if (!(a->coverage & limits[i].bit))
+            list[n++] = limits[i].text;
+    }
+    if (a->total.devices > 1)
+        list[n++] = "a rank drives several devices: its times are of their union";
+    list[n] = NULL;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the numbers of an analysis say, in words, the most important finding first. Each rule is one
+ * function and one line of RULES, with the threshold that decides whether it speaks;
+ * docs/analyze.md explains them.
+ *
+ *     struct findings f;
+ *     findings_make(&f, &analysis);
+ *     for (size_t i = 0; i < f.count; i++)
+ *         puts(f.list[i].text);
+ *     findings_release(&f);
+ *
+ * To add a rule: a line in RULES, a function rule_<name> in findings.c, a paragraph in the
+ * document.
+ */
+#ifndef SPECTER_REPORT_FINDINGS_H
+#define SPECTER_REPORT_FINDINGS_H
+
+#include "analysis/analysis.h"
+#include "base/arena.h"
+
+/* X(name, threshold, what is compared with it). Shares are of the span, pooled over the ranks. */
+#define RULES(X)                                                                    \
+    X(untimed, 0.01, "share of operations without device time")                     \
+    X(compute, 0.50, "share of the span in which the device computes")              \
+    X(exposed_comm, 0.10, "share of the span with communication and no compute")    \
+    X(exposed_memory, 0.10, "share of the span with copies alone")                  \
+    X(idle, 0.10, "share of the span in which nothing traced runs")                 \
+    X(straggler, 0.50, "share of all waiting for a late rank that one rank causes") \
+    X(slow_rank, 1.20, "longest compute time of a rank over the median rank's")     \
+    X(gemm_efficiency, 0.40, "achieved over dense peak of the GEMMs, when below")   \
+    X(gemm_peak, 1.01, "achieved over dense peak of one GEMM shape")
+
+enum rule_id {
+#define X(name, threshold, what) RULE_##name,
+    RULES(X)
+#undef X
+        RULE_COUNT
+};
+
+struct finding {
+    const char *rule; /* its name in RULES */
+    double threshold;
+    double value;     /* what was compared */
+    double weight;    /* share of the span that is at stake: the order of findings */
+    const char *text; /* one paragraph, safe for a terminal; in the findings' arena */
+};
+
+struct findings {
+    struct arena arena;
+    struct finding list[RULE_COUNT]; /* by weight, largest first */
+    size_t count;
+};
+
+void findings_make(struct findings *f, const struct analysis *a);
+void findings_release(struct findings *f);
+
+/* What the traces did not look at and how that limits the numbers, one sentence each; ends with
+ * NULL. `list` has room for COVERAGE_LIMITS pointers to constant text. */
+#define COVERAGE_LIMITS 8
+void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS]);
+
+#endif

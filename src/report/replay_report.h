@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The report of `specter replay`: the scaling table with what it rests on, or everything as JSON
+ * (schema "specter.replay/1", src/sim/README.md).
+ */
+#ifndef SPECTER_REPORT_REPLAY_REPORT_H
+#define SPECTER_REPORT_REPLAY_REPORT_H
+
+#include "sim/replay.h"
+
+#include <stdio.h>
+
+/* At most 80 columns. */
+void replay_text(const struct replay *rep, const struct run *run, FILE *out);
+
+struct cJSON;
+struct cJSON *replay_json(const struct replay *rep, const struct run *run); /* caller deletes */
+
+#endif

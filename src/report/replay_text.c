@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/replay_report.h"
+
+#include "base/opt.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SOURCE_COLUMNS 46
+
+static void cell_time(struct table *t, double ns)
+{
+    char text[32];
+    table_cell(t, "%s", text_ns(text, sizeof text, ns));
+}
+
+static void print_table(const struct replay *rep, FILE *out)
+{
+    static const char *const titles[] = {"GPUs",    "iteration", "compute",  "comm",
+                                         "exposed", "idle",      "speed-up", "efficiency"};
+    struct table t;
+    table_init(&t);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_column(&t, titles[i], TABLE_RIGHT);
+    for (size_t i = 0; i < rep->nscales; i++) {
+        const struct replay_scale *s = &rep->scales[i];
+        table_cell(&t, "%lld", (long long)s->gpus);
+        cell_time(&t, s->time.span_ns);
+        cell_time(&t, s->time.compute_ns);
+        cell_time(&t, s->time.comm_ns);
+        cell_time(&t, s->time.exposed_comm_ns);
+        cell_time(&t, s->time.idle_ns);
+        table_cell(&t, "%.2f", s->speedup);
+        table_cell(&t, "%.1f %%", 100 * s->efficiency);
+    }
+    table_print(&t, out);
+    table_release(&t);
+}
+
+static void print_lines(const char *title, const struct replay_lines *lines, FILE *out)
+{
+    if (lines->count > 0)
+        fprintf(out, "\n%s\n", title);
+    for (size_t i = 0; i < lines->count; i++) {
+        fputs("  - ", out);
+        opt_wrap(lines->list[i].text, 4, 4, out);
+    }
+}
+
+static void print_own(const struct replay *rep, FILE *out)
+{
+    char recorded[32], own[32];
+    double off = rep->own.span_ns / rep->recorded.span_ns - 1;
+    fprintf(out, "iteration   %s recorded, %s replayed on the same hardware",
+            text_ns(recorded, sizeof recorded, rep->recorded.span_ns),
+            text_ns(own, sizeof own, rep->own.span_ns));
+    if (isfinite(off))
+        fprintf(out, " (%+.1f %%)", fabs(off) < 0.0005 ? 0.0 : 100 * off);
+    fputs("\n\n", out);
+}
+
+void replay_text(const struct replay *rep, const struct run *run, FILE *out)
+{
+    char source[SOURCE_COLUMNS * 4 + 1];
+    fprintf(out, "recording   %s, %zu of %d rank%s\n",
+            text_safe(source, sizeof source, run->source, SOURCE_COLUMNS), rep->nranks, rep->world,
+            rep->world > 1 ? "s" : "");
+    fprintf(out, "source      %s, %s\n", rep->from.gpu->name, rep->from.network->name);
+    fprintf(out, "target      %s, %s%s\n", rep->to.gpu->name, rep->to.network->name,
+            rep->same_hardware ? " (the same)" : "");
+    print_own(rep, out);
+    print_table(rep, out);
+    print_lines("assumptions", &rep->assumptions, out);
+    print_lines("notes", &rep->notes, out);
+}
