@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter replay: what a recorded run would do on other hardware and at other scales.
+ */
+#include "cmd/cmd.h"
+#include "report/replay_report.h"
+#include "sim/replay.h"
+#include "trace/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct replay_args {
+    const char *gpu, *network, *from_gpu, *from_network, *run_id, *json;
+    struct opt_list scales;
+    bool no_calibrate;
+};
+
+#define AT(field) offsetof(struct replay_args, field)
+
+static const struct opt rows[] = {
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME", "target GPU (default: that of the recording)"},
+    {"network", 0, OPT_STR, AT(network), "NAME", "target network (default: that of the recording)"},
+    {"scale", 0, OPT_LIST, AT(scales), "N[,N...]",
+     "how many times the job, by data parallelism (default: 1,2,4,8,16,32)"},
+    {"from-gpu", 0, OPT_STR, AT(from_gpu), "NAME", "the recording's GPU, where it does not tell"},
+    {"from-network", 0, OPT_STR, AT(from_network), "NAME",
+     "the recording's network (default: the usual one of its GPU)"},
+    {"no-calibrate", 0, OPT_FLAG, AT(no_calibrate), NULL,
+     "take the models' times, not measured times under the models' ratio"},
+    {"run", 0, OPT_STR, AT(run_id), "ID",
+     "this run, where DIR holds several (default: the newest)"},
+    {"json", 0, OPT_STR, AT(json), "FILE|-",
+     "write everything as JSON; -: to stdout, in place of the text"},
+    OPT_END,
+};
+
+static const char details[] =
+    "Simulates what the hosts, streams and communicators of the recording do, event by event, "
+    "with\n"
+    "every operation's time converted to the target. Waits and overlap come out by themselves:\n"
+    "recorded start times are never played back. Prints one line a scale and all assumptions.\n"
+    "\n"
+    "DIR is a folder, file or archive (default: $SPECTER_OUTPUT, else ./traces). NAME is one of\n"
+    "'specter profiles'. Speed-up is work done in the same time, as a multiple of scale 1.\n"
+    "\n"
+    "Exit status: 0 done, 2 bad option or a scale that the network cannot hold, 3 no usable "
+    "input,\n"
+    "4 part of the input was lost.";
+
+static void print_notes(const struct run *run)
+{
+    for (size_t i = 0; i < run->nnotes; i++)
+        fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
+}
+
+static bool partial(const struct run *run, const struct replay *rep)
+{
+    for (size_t i = 0; i < rep->notes.count; i++) {
+        if (rep->notes.list[i].loss)
+            return true;
+    }
+    return run_partial(run);
+}
+
+/* Returns 0, or -1 with e filled; the status follows from what was lost. */
+static int replay(const struct replay_args *args, const struct run *run, int *status, struct err *e)
+{
+    struct replay_opts opts = {
+        .gpu = args->gpu,
+        .network = args->network,
+        .from_gpu = args->from_gpu,
+        .from_network = args->from_network,
+        .scales = args->scales.values,
+        .nscales = args->scales.count,
+        .calibrate = !args->no_calibrate,
+    };
+    struct replay rep;
+    int rc = replay_run(&rep, run, &opts, e);
+    if (rc == 0 && (args->json == NULL || strcmp(args->json, "-") != 0))
+        replay_text(&rep, run, stdout);
+    if (rc == 0 && args->json != NULL)
+        rc = cmd_write_json(replay_json(&rep, run), args->json, e);
+    *status = rc == 0 && partial(run, &rep) ? ERR_PARTIAL : 0;
+    replay_release(&rep);
+    return rc;
+}
+
+/* What is wrong whatever the recording holds. */
+static int check_args(const struct replay_args *args, struct err *e)
+{
+    const char *gpus[] = {args->gpu, args->from_gpu};
+    const char *networks[] = {args->network, args->from_network};
+    for (size_t i = 0; i < 2; i++) {
+        if (gpus[i] != NULL && gpu_profile_find(gpus[i], e) == NULL)
+            return -1;
+        if (networks[i] != NULL && network_profile_find(networks[i], e) == NULL)
+            return -1;
+    }
+    for (size_t i = 0; i < args->scales.count; i++) {
+        if (args->scales.values[i] < 1)
+            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
+                           (long long)args->scales.values[i]);
+    }
+    return 0;
+}
+
+static int load_and_replay(const struct replay_args *args, const char *input, struct err *e)
+{
+    struct load_opts load = {.run_id = args->run_id};
+    struct run run;
+    int status = 0;
+    if (run_load(&run, input, &load, e) < 0) {
+        run_release(&run);
+        return (int)e->code;
+    }
+    print_notes(&run);
+    if (replay(args, &run, &status, e) < 0)
+        status = (int)e->code;
+    run_release(&run);
+    return status;
+}
+
+static int run_replay(const struct command *self, int argc, char **argv, struct err *e)
+{
+    struct replay_args args = {0};
+    int n, status = cmd_parse(self, &args, argc, argv, false, &n, e);
+    if (status >= 0)
+        goto release;
+    if (n > 1)
+        err_set(e, ERR_USAGE, "one DIR at a time: '%s' is too much (see 'specter help replay')",
+                argv[1]);
+    status = n > 1 || check_args(&args, e) < 0 ? (int)e->code
+                                               : load_and_replay(&args, cmd_input(n, argv), e);
+release:
+    free(args.scales.values);
+    return status;
+}
+
+const struct command cmd_replay = {
+    .name = "replay",
+    .synopsis = "replay [DIR] [--gpu NAME] [--network NAME] [--scale N[,N...]] [--from-gpu NAME] "
+                "[--from-network NAME] [--no-calibrate] [--run ID] [--json FILE|-]",
+    .summary = "predict a recorded run on other hardware, at other scales",
+    .details = details,
+    .rows = rows,
+    .run = run_replay,
+};

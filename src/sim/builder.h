@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside the building of one rank: for survey.c (what is in its trace) and build.c (its actions).
+ */
+#ifndef SPECTER_SIM_BUILDER_H
+#define SPECTER_SIM_BUILDER_H
+
+#include "sim/calls.h"
+#include "sim/program.h"
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* A stream of a rank: what a trace calls it, and the engine's index. */
+struct place {
+    int32_t device, stream;
+    uint32_t sim, sim_device;
+};
+
+/* One operation of a group; those of one item lie side by side, in the order of issue. */
+struct grouped {
+    int32_t group;
+    uint32_t stream, at, op;
+};
+
+/* One rank while its actions are made. Arrays are by operation unless they say otherwise. */
+struct builder {
+    struct program *p;
+    uint32_t r; /* index into run->ranks */
+    const struct rank *rank;
+    struct program_rank *out;
+    struct calls calls;
+    struct place *places; /* by stream, device */
+    size_t nplaces;
+    uint32_t *stream; /* index into places */
+    uint32_t *leader;
+    struct grouped *groups; /* by group, stream, position */
+    size_t ngroups;
+    uint32_t *group_of;  /* of a leader: where its item begins in groups */
+    uint32_t *act_event; /* by act: the engine's event */
+    uint32_t *op_event;  /* event recorded behind an operation; SIM_NONE */
+    struct inferred inferred;
+    uint32_t *thread_stream; /* by thread: place that it launched on last; SIM_NONE */
+    int64_t clock_ns;        /* end of the call before, as recorded */
+    int64_t sync_cost_ns;
+    bool first_sync; /* no synchronisation of this host so far */
+    bool launched;   /* since the last one */
+    struct arena scratch;
+};
+
+/* Fills everything above that does not change while actions are made. latency_ns: for the waits
+ * that are inferred. */
+void survey(struct builder *b, int64_t latency_ns);
+
+/* The stream that an act names: on its device, else the first of that number, because traces do not
+ * always tell the device of an act, and only some count streams for each device anew. SIM_NONE. */
+uint32_t find_place(const struct builder *b, int32_t device, int32_t stream);
+
+/* Operations recorded into a graph do not run then. */
+static inline bool is_issued(const struct op *op)
+{
+    return op->timing != SPECTER_TIMING_CAPTURED;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the host of a rank did, in order: the calls that issued its operations and those that order
+ * or await them, dealt out to the threads of the replay.
+ *
+ * Threads that never make calls at the same time share one issue order, so that one picks up where
+ * the other left (PyTorch's main and autograd threads hand over to each other in a way that no
+ * trace shows). A thread that does overlap another one runs on its own from its recorded offset.
+ */
+#ifndef SPECTER_SIM_CALLS_H
+#define SPECTER_SIM_CALLS_H
+
+#include "trace/run.h"
+
+struct call {
+    int64_t start_ns, end_ns;
+    uint32_t index; /* into the rank's ops or acts */
+    uint32_t host;  /* 0 .. nhosts-1 */
+    bool is_act;
+    bool untimed; /* the trace has no host time: it is issued right after the operation before it */
+};
+
+struct calls {
+    struct call *list; /* owned; by host, then by time */
+    size_t count;
+    uint32_t nhosts;
+    bool timed;                /* any host time is known */
+    int64_t first_ns, last_ns; /* the host's window, steps included; 0 when not timed */
+    int64_t steps_end_ns;      /* end of the last step; first_ns without one */
+};
+
+/* Two calls overlap when they do so by more than this: profilers round to microseconds. */
+#define CALLS_OVERLAP_NS 1000
+
+void calls_make(struct calls *calls, const struct rank *rank);
+void calls_release(struct calls *calls);
+
+#endif

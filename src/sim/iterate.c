@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/iterate.h"
+
+#include "base/interval.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 32;
+}
+
+/* What is the same about an operation in every iteration. Sizes of copies and of AlltoAllv vary
+ * with the data. */
+static uint64_t signature(const struct op *op)
+{
+    uint64_t hash = mix(mix(op->class, (uint32_t)op->stream), op->dtype);
+    switch (op->class) {
+    case OP_COLL:
+    case OP_P2P:
+        hash = mix(mix(hash, op->coll.op), (uint32_t)op->coll.comm);
+        hash = mix(hash, (uint32_t)op->coll.peer);
+        return op->coll.op == SPECTER_ALLTOALLV ? hash : mix(hash, op->bytes);
+    case OP_GEMM:
+        hash = mix(mix(hash, op->gemm.m), op->gemm.n);
+        return mix(mix(hash, op->gemm.k), op->gemm.batch);
+    default:
+        return mix(hash, (uintptr_t)op->name); /* interned */
+    }
+}
+
+static bool find_steps(struct iterations *it, const struct rank *rank,
+                       const struct program_rank *program)
+{
+    uint32_t step = 0, last = ITERATION_NONE;
+    it->count = 0;
+    for (size_t i = 0; i < program->nissued; i++) {
+        uint32_t op = program->issue[i];
+        int64_t t_ns = rank->ops[op].host_ns;
+        while (step < rank->nsteps && t_ns != UNKNOWN_NS && t_ns >= rank->steps[step].end_ns)
+            step++;
+        if (step == rank->nsteps)
+            break;
+        if (t_ns == UNKNOWN_NS || t_ns < rank->steps[step].start_ns)
+            continue;
+        it->count += step != last;
+        it->of[op] = it->count - 1;
+        last = step;
+    }
+    it->source = ITERATIONS_STEPS;
+    return it->count > 0;
+}
+
+static bool find_period(struct iterations *it, const struct rank *rank,
+                        const struct program_rank *program)
+{
+    uint64_t *symbols = malloc((program->nissued > 0 ? program->nissued : 1) * sizeof *symbols);
+    struct stretch found;
+    if (symbols == NULL)
+        die("out of memory");
+    for (size_t i = 0; i < program->nissued; i++)
+        symbols[i] = signature(&rank->ops[program->issue[i]]);
+    found = stretch_find(symbols, program->nissued);
+    free(symbols);
+    if (found.period == 0)
+        return false;
+    it->source = ITERATIONS_PERIOD;
+    it->period = found.period;
+    it->count = (uint32_t)(found.length / found.period);
+    for (size_t i = 0; i < it->count * found.period; i++)
+        it->of[program->issue[found.first + i]] = (uint32_t)(i / found.period);
+    return true;
+}
+
+void iterations_find(struct iterations *it, const struct rank *rank,
+                     const struct program_rank *program)
+{
+    memset(it, 0, sizeof *it);
+    it->of = malloc((rank->nops > 0 ? rank->nops : 1) * sizeof *it->of);
+    if (it->of == NULL)
+        die("out of memory");
+    for (size_t i = 0; i < rank->nops; i++)
+        it->of[i] = ITERATION_NONE;
+    if (rank->nsteps > 0 && find_steps(it, rank, program))
+        return;
+    if (rank->nsteps == 0 && find_period(it, rank, program))
+        return;
+    it->source = ITERATIONS_WHOLE;
+    it->count = 1;
+    for (size_t i = 0; i < program->nissued; i++)
+        it->of[program->issue[i]] = 0;
+}
+
+void iterations_release(struct iterations *it)
+{
+    free(it->of);
+    memset(it, 0, sizeof *it);
+}
+
+/* ---- what one takes ---- */
+
+/* End of the last operation of an iteration (ITERATION_NONE: of all); UNKNOWN_NS. */
+static int64_t device_end(const struct iterations *it, size_t nops, const struct timeline *when,
+                          uint32_t iteration)
+{
+    int64_t end_ns = UNKNOWN_NS;
+    for (size_t i = 0; i < nops; i++) {
+        if (when->spans[i].start_ns == UNKNOWN_NS)
+            continue;
+        if (iteration != ITERATION_NONE && it->of[i] != iteration)
+            continue;
+        if (when->spans[i].end_ns > end_ns)
+            end_ns = when->spans[i].end_ns;
+    }
+    return end_ns;
+}
+
+/* The stretch of time that is looked at, and how many iterations it holds. */
+struct window {
+    int64_t start_ns, end_ns;
+    uint32_t iterations;
+};
+
+static struct window window_of(const struct iterations *it, size_t nops,
+                               const struct timeline *when)
+{
+    struct window w = {when->begin_ns, when->end_ns, 1};
+    int64_t last_ns = device_end(it, nops, when, ITERATION_NONE);
+    if (it->count > 1) {
+        int64_t start_ns = device_end(it, nops, when, 0);
+        int64_t end_ns = device_end(it, nops, when, it->count - 1);
+        if (start_ns != UNKNOWN_NS && end_ns > start_ns)
+            return (struct window){start_ns, end_ns, it->count - 1};
+    }
+    if (last_ns > w.end_ns)
+        w.end_ns = last_ns;
+    w.iterations = it->count > 1 ? it->count : 1;
+    return w;
+}
+
+enum kind { COMPUTE, COMM, MEMORY, KINDS };
+
+static enum kind kind_of(const struct op *op)
+{
+    if (op->class == OP_COLL || op->class == OP_P2P)
+        return COMM;
+    return op->class == OP_MEMORY ? MEMORY : COMPUTE;
+}
+
+static void collect(struct intervals sets[KINDS], const struct rank *rank,
+                    const struct timeline *when, const struct window *w)
+{
+    for (int k = 0; k < KINDS; k++)
+        intervals_init(&sets[k]);
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct sim_span span = when->spans[i];
+        if (span.start_ns == UNKNOWN_NS)
+            continue;
+        if (span.start_ns < w->start_ns)
+            span.start_ns = w->start_ns;
+        if (span.end_ns > w->end_ns)
+            span.end_ns = w->end_ns;
+        intervals_add(&sets[kind_of(&rank->ops[i])], span.start_ns, span.end_ns);
+    }
+    for (int k = 0; k < KINDS; k++)
+        intervals_merge(&sets[k]);
+}
+
+void iteration_measure(struct iteration_time *out, const struct iterations *it,
+                       const struct rank *rank, const struct timeline *when)
+{
+    struct window w = window_of(it, rank->nops, when);
+    struct intervals sets[KINDS], busy, all;
+    double n = w.iterations;
+    int64_t compute_ns, busy_ns, all_ns;
+    collect(sets, rank, when, &w);
+    intervals_init(&busy);
+    intervals_init(&all);
+    intervals_union(&busy, &sets[COMPUTE], &sets[COMM]);
+    intervals_union(&all, &busy, &sets[MEMORY]);
+    compute_ns = intervals_length(&sets[COMPUTE]);
+    busy_ns = intervals_length(&busy);
+    all_ns = intervals_length(&all);
+    out->span_ns = (double)(w.end_ns - w.start_ns) / n;
+    out->compute_ns = (double)compute_ns / n;
+    out->comm_ns = (double)intervals_length(&sets[COMM]) / n;
+    out->exposed_comm_ns = (double)(busy_ns - compute_ns) / n;
+    out->memory_ns = (double)intervals_length(&sets[MEMORY]) / n;
+    out->exposed_memory_ns = (double)(all_ns - busy_ns) / n;
+    out->idle_ns = (double)(w.end_ns - w.start_ns - all_ns) / n;
+    intervals_release(&busy);
+    intervals_release(&all);
+    for (int k = 0; k < KINDS; k++)
+        intervals_release(&sets[k]);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The replay of a run on other hardware and at other scales: program, costs, simulation, iteration
+ * times. What it assumed and could not know is in the result, in words.
+ *
+ *     struct replay_opts opts = {.gpu = "h100_sxm", .scales = list, .nscales = 3, .calibrate =
+ * true}; struct replay rep; if (replay_run(&rep, &run, &opts, e) == 0) for (size_t i = 0; i <
+ * rep.nscales; i++) use(rep.scales[i].time.span_ns, rep.scales[i].efficiency);
+ *     replay_release(&rep);
+ */
+#ifndef SPECTER_SIM_REPLAY_H
+#define SPECTER_SIM_REPLAY_H
+
+#include "sim/iterate.h"
+#include "sim/retarget.h"
+#include "trace/run.h"
+
+struct replay_opts {
+    const char *gpu, *network;           /* target; NULL: the recording's own */
+    const char *from_gpu, *from_network; /* source; NULL: as the trace tells */
+    const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
+    size_t nscales;
+    bool calibrate; /* see struct retarget */
+};
+
+/* Span: the largest over ranks. Shares: the mean over ranks. */
+struct replay_scale {
+    int64_t scale, gpus;
+    struct iteration_time time;
+    double speedup;    /* scale * T(1) / T(scale): work done per time, as a multiple of scale 1 */
+    double efficiency; /* T(1) / T(scale) */
+};
+
+/* An iteration of one rank, as recorded and as replayed on the hardware of the recording. */
+struct replay_rank {
+    int rank;
+    double recorded_ns, replayed_ns;
+    uint32_t iterations;
+    enum iteration_source source;
+};
+
+/* Something that the reader of the result must know. */
+struct replay_line {
+    const char *text;
+    bool loss; /* part of the input could not be used */
+};
+
+struct replay_lines {
+    struct replay_line *list; /* owned; texts in the arena of the replay */
+    size_t count, cap;
+};
+
+struct replay {
+    struct hardware from, to;
+    bool same_hardware, calibrate;
+    int world;
+    struct iteration_time recorded;
+    struct iteration_time own;    /* replayed on the hardware of the recording */
+    uint32_t iterations;          /* the fewest of any rank */
+    enum iteration_source source; /* of that rank's */
+    struct replay_rank *ranks;    /* by index in run->ranks; in the arena */
+    size_t nranks;
+    struct replay_scale *scales; /* owned; in the order asked for */
+    size_t nscales, cap_scales;
+    double latency_us; /* from a launch to the start of its work, as the recording shows it */
+    double unmodelled; /* share of device time that rests on no model */
+    struct replay_lines assumptions, notes;
+    struct arena arena;
+};
+
+/* 0, or -1 with e filled. To be released in either case. */
+int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
+               struct err *e);
+void replay_release(struct replay *rep);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/retarget.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct layout *place_comms(const struct retarget *t, const struct network_profile *net,
+                                  int64_t scale)
+{
+    size_t n = t->run->ncomms;
+    struct layout *where = calloc(n > 0 ? n : 1, sizeof *where);
+    if (where == NULL)
+        die("out of memory");
+    for (size_t c = 0; c < n; c++)
+        where[c] = growth_layout(t->growth, (int)c, net, scale);
+    return where;
+}
+
+int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
+                  struct hardware from, struct hardware to, bool calibrate, int64_t scale,
+                  struct err *e)
+{
+    memset(t, 0, sizeof *t);
+    t->run = program->run;
+    t->program = program;
+    t->growth = growth;
+    t->from = from;
+    t->to = to;
+    t->calibrate = calibrate;
+    t->scale = scale;
+    t->from_where = place_comms(t, from.network, 1);
+    t->to_where = place_comms(t, to.network, scale);
+    return model_other_ratio(from.gpu, to.gpu, &t->other_ratio, e);
+}
+
+void retarget_release(struct retarget *t)
+{
+    free(t->from_where);
+    free(t->to_where);
+    memset(t, 0, sizeof *t);
+}
+
+/* What a model says of an operation, in us, on both kinds of hardware. */
+struct modelled {
+    double from_us, to_us;
+};
+
+static int64_t to_ns(double us)
+{
+    double ns = us * 1e3;
+    return !(ns > 0) ? 0 : ns < (double)RUN_DUR_MAX ? llround(ns) : RUN_DUR_MAX;
+}
+
+/* Measured time under the model's ratio; the model's own where nothing was measured. */
+static int64_t apply(struct retarget *t, int64_t measured_ns, struct modelled m)
+{
+    if (measured_ns == UNKNOWN_NS || !t->calibrate) {
+        t->modelled++;
+        return to_ns(m.to_us);
+    }
+    if (!(m.from_us > 0))
+        return measured_ns;
+    return to_ns((double)measured_ns / 1e3 * (m.to_us / m.from_us));
+}
+
+static bool same_hardware(const struct retarget *t)
+{
+    return t->from.gpu == t->to.gpu && t->from.network == t->to.network;
+}
+
+/* The measured time stands as it is: no rounding, no model asked. */
+static bool untouched(const struct retarget *t, int64_t measured_ns, bool same)
+{
+    return measured_ns != UNKNOWN_NS && t->calibrate && same;
+}
+
+static bool known_shape(const struct op *op)
+{
+    return op->class == OP_GEMM && op->gemm.m > 0 && op->gemm.n > 0 && op->gemm.k > 0 &&
+           op->dtype != SPECTER_DTYPE_UNKNOWN;
+}
+
+static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *us, struct err *e)
+{
+    struct gemm_cost cost;
+    struct gemm_shape shape = {
+        .m = op->gemm.m,
+        .n = op->gemm.n,
+        .k = op->gemm.k,
+        .batch = op->gemm.batch,
+        .type = (enum specter_dtype)op->dtype,
+        .type_c = (enum specter_dtype)op->gemm.dtype_c,
+        .compute = (enum specter_dtype)op->gemm.compute,
+    };
+    if (model_gemm(gpu, &shape, &cost, e) < 0)
+        return -1;
+    *us = cost.us;
+    return 0;
+}
+
+static int cost_gemm(struct retarget *t, const struct op *op, int64_t measured_ns, int64_t *ns,
+                     struct err *e)
+{
+    struct modelled m;
+    if (untouched(t, measured_ns, t->from.gpu == t->to.gpu)) {
+        *ns = measured_ns;
+        return 0;
+    }
+    if (gemm_us(t->from.gpu, op, &m.from_us, e) < 0 || gemm_us(t->to.gpu, op, &m.to_us, e) < 0)
+        return -1;
+    *ns = apply(t, measured_ns, m);
+    return 0;
+}
+
+/* Do both ends of a send sit on different nodes? Their communicator decides where the trace does
+ * not tell who they are. */
+static bool across_nodes(const struct retarget *t, const struct program_cost *cost,
+                         const struct network_profile *net, const struct layout *where)
+{
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    const struct op *op = &rank->ops[cost->op];
+    const struct comm *comm = &t->run->comms[op->coll.comm];
+    int per_node = net->gpus_per_node >= 1 ? (int)net->gpus_per_node : 1;
+    int peer = op->coll.peer;
+    int other = peer >= 0 && peer < comm->size ? comm->ranks[peer] : -1;
+    if (other < 0 || rank->rank < 0)
+        return where[op->coll.comm].nodes > 1;
+    return other / per_node != rank->rank / per_node;
+}
+
+static int comm_us(const struct retarget *t, const struct program_cost *cost, struct hardware on,
+                   const struct layout *where, double *us, struct err *e)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    enum specter_comm_op op = (enum specter_comm_op)match->op;
+    double bytes = (double)match->bytes;
+    struct comm_cost price;
+    int rc;
+    if (specter_comm_op_is_p2p(op)) {
+        bool across = across_nodes(t, cost, on.network, where);
+        rc = model_p2p(on.gpu, on.network, bytes, across, &price, e);
+    } else {
+        rc = model_collective(on.gpu, on.network, op, bytes, where[match->comm], &price, e);
+    }
+    if (rc == 0)
+        *us = price.us;
+    return rc;
+}
+
+/* Ranks whose device is busy with it. */
+static uint32_t members(const struct retarget *t, const struct program_cost *cost)
+{
+    return cost->match == PROGRAM_NONE ? 1 : t->program->matches.list[cost->match].nmembers;
+}
+
+static bool known_transfer(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct match *match;
+    if (cost->match == PROGRAM_NONE)
+        return false;
+    match = &t->program->matches.list[cost->match];
+    if (match->op >= SPECTER_COMM_OP_COUNT || t->run->comms[match->comm].size == 0)
+        return false;
+    return match->bytes > 0 || !(t->run->ranks[cost->rank].ops[cost->op].flags & OP_BYTES_UNKNOWN);
+}
+
+static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_t *ns,
+                     struct err *e)
+{
+    int comm = t->program->matches.list[cost->match].comm;
+    bool grown = t->scale > 1 && growth_grows(t->growth, comm);
+    struct modelled m;
+    if (untouched(t, cost->measured_ns, same_hardware(t) && !grown)) {
+        *ns = cost->measured_ns;
+        return 0;
+    }
+    if (comm_us(t, cost, t->from, t->from_where, &m.from_us, e) < 0)
+        return err_prefix(e, "the hardware of the recording (see --from-network)");
+    if (comm_us(t, cost, t->to, t->to_where, &m.to_us, e) < 0)
+        return -1;
+    *ns = apply(t, cost->measured_ns, m);
+    return 0;
+}
+
+static enum cost_rule rule_of(const struct retarget *t, const struct program_cost *cost,
+                              const struct op *op)
+{
+    if (known_shape(op))
+        return COST_GEMM;
+    if (known_transfer(t, cost))
+        return COST_COMM;
+    if (cost->measured_ns == UNKNOWN_NS)
+        return COST_NONE;
+    if (op->class == OP_MEMORY)
+        return COST_MEMORY;
+    return op->class == OP_KERNEL || op->class == OP_GEMM ? COST_KERNEL : COST_KEPT;
+}
+
+int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e)
+{
+    const struct op *op = &t->run->ranks[cost->rank].ops[cost->op];
+    enum cost_rule rule = rule_of(t, cost, op);
+    t->count[rule]++;
+    if (cost->measured_ns != UNKNOWN_NS)
+        t->device_ns[rule] += (double)cost->measured_ns * members(t, cost);
+    switch (rule) {
+    case COST_GEMM:
+        return cost_gemm(t, op, cost->measured_ns, ns, e);
+    case COST_COMM:
+        return cost_comm(t, cost, ns, e);
+    case COST_MEMORY:
+    case COST_KERNEL:
+        *ns = t->from.gpu == t->to.gpu ? cost->measured_ns
+                                       : to_ns((double)cost->measured_ns / 1e3 * t->other_ratio);
+        return 0;
+    default:
+        *ns = rule == COST_KEPT ? cost->measured_ns : 0;
+        return 0;
+    }
+}
+
+double retarget_unmodelled(const struct retarget *t)
+{
+    double all_ns = 0;
+    for (int rule = 0; rule < COST_RULES; rule++)
+        all_ns += t->device_ns[rule];
+    return all_ns > 0 ? (t->device_ns[COST_KERNEL] + t->device_ns[COST_KEPT]) / all_ns : 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an operation costs on other hardware: its measured time, waits removed, times
+ * model(target)/model(source) where a model knows the operation; else by a stated rule. On the same
+ * hardware at the recorded scale every measured time is kept exactly.
+ */
+#ifndef SPECTER_SIM_RETARGET_H
+#define SPECTER_SIM_RETARGET_H
+
+#include "sim/grow.h"
+#include "sim/program.h"
+
+struct hardware {
+    const struct gpu_profile *gpu; /* never NULL */
+    const struct network_profile *network;
+};
+
+/* By what right a time was changed or kept. */
+enum cost_rule {
+    COST_GEMM,   /* GEMM model */
+    COST_COMM,   /* communication model */
+    COST_MEMORY, /* copies and memsets: ratio of memory bandwidths */
+    COST_KERNEL, /* other kernels: the same ratio; no model of them */
+    COST_KEPT,   /* size or shape unknown: as measured */
+    COST_NONE,   /* neither a time nor a model: 0 */
+    COST_RULES
+};
+
+struct retarget {
+    const struct run *run;         /* borrowed */
+    const struct program *program; /* borrowed */
+    const struct growth *growth;   /* borrowed */
+    struct hardware from, to;
+    bool calibrate; /* false: GEMMs and communication take the model's own time */
+    int64_t scale;
+    double other_ratio;
+    struct layout *from_where, *to_where; /* by communicator; owned */
+    double device_ns[COST_RULES];         /* measured time of what retarget_cost() saw, by rule */
+    uint64_t count[COST_RULES];
+    uint64_t modelled; /* had no measured time, or were told not to use it: the model's */
+};
+
+/* To be released in either case. */
+int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
+                  struct hardware from, struct hardware to, bool calibrate, int64_t scale,
+                  struct err *e);
+void retarget_release(struct retarget *t);
+
+/* *ns: what `cost` takes there. -1 with e filled when a profile lacks what a model needs. */
+int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e);
+
+/* Share of the measured device time that rests on no model; 0 when nothing was measured. */
+double retarget_unmodelled(const struct retarget *t);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/say.h"
+
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+__attribute__((format(printf, 4, 0))) static void add_line(struct replay *rep,
+                                                           struct replay_lines *lines, bool loss,
+                                                           const char *fmt, va_list ap)
+{
+    struct buf text = BUF_INIT, safe = BUF_INIT;
+    buf_vprintf(&text, fmt, ap);
+    buf_put_printable(&safe, text.data, text.len);
+    ARRAY_GROW(lines->list, lines->cap, lines->count + 1);
+    lines->list[lines->count++] =
+        (struct replay_line){arena_strndup(&rep->arena, safe.data, safe.len), loss};
+    buf_release(&text);
+    buf_release(&safe);
+}
+
+void replay_assume(struct replay *rep, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add_line(rep, &rep->assumptions, false, fmt, ap);
+    va_end(ap);
+}
+
+void replay_note(struct replay *rep, bool loss, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add_line(rep, &rep->notes, loss, fmt, ap);
+    va_end(ap);
+}
+
+static unsigned long long u(uint64_t n)
+{
+    return (unsigned long long)n;
+}
+
+/* ---- how the program was made ---- */
+
+/* Counts that are worth a sentence when they are not 0. */
+static void say_facts(struct replay *rep, const struct program_facts *f)
+{
+    if (f->syncs_guessed > 0)
+        replay_assume(rep,
+                      "%llu stream synchronisations name no stream: each waits for the stream on "
+                      "which its thread launched last",
+                      u(f->syncs_guessed));
+    if (f->threads_apart > 0)
+        replay_assume(rep,
+                      "%llu threads overlap others: each runs on its own from its recorded offset",
+                      u(f->threads_apart));
+    if (f->no_host_time > 0)
+        replay_note(rep, false,
+                    "%llu operations have no host time: issued right after the one before",
+                    u(f->no_host_time));
+    if (f->syncs_dropped > 0)
+        replay_note(rep, false, "%llu event synchronisations name no event: taken as not blocking",
+                    u(f->syncs_dropped));
+    if (f->captured > 0)
+        replay_note(rep, false, "%llu operations were captured into a graph: not replayed",
+                    u(f->captured));
+}
+
+static void say_waits(struct replay *rep, const struct program *p)
+{
+    const struct program_facts *f = &p->facts;
+    if (f->ranks_inferred == 0)
+        return;
+    replay_assume(rep,
+                  "the traces of %llu of %llu ranks do not hold what streams wait for; inferred "
+                  "from recorded times: %llu waits behind another stream's operation, %llu "
+                  "collectives behind the computation issued before them",
+                  u(f->ranks_inferred), u(p->run->nranks), u(f->inferred[INFER_BY_GAP]),
+                  u(f->inferred[INFER_BY_ISSUE]));
+}
+
+/* What could not be matched across ranks is a loss: its waits are not recomputed. */
+static void say_matches(struct replay *rep, const struct matches *m)
+{
+    if (m->incomplete > 0)
+        replay_note(rep, true,
+                    "%llu of %llu collectives and messages lack members: replayed with those that "
+                    "are there",
+                    u(m->incomplete), u(m->count));
+    if (m->inconsistent > 0)
+        replay_note(rep, true, "%llu collectives whose members disagree on what they are",
+                    u(m->inconsistent));
+    if (m->unnumbered > 0)
+        replay_note(rep, true,
+                    "%llu communication operations name no communicator or number: replayed on "
+                    "each rank alone, with their recorded waits",
+                    u(m->unnumbered));
+}
+
+void say_program(struct replay *rep, const struct program *p)
+{
+    replay_assume(rep, "a transfer takes what it took once its last member was there; waits for "
+                       "late members come out of the simulation");
+    if (p->run->ndomains > 1)
+        replay_assume(rep, "ranks of %d hosts begin together: their clocks share no zero",
+                      p->run->ndomains);
+    say_waits(rep, p);
+    say_facts(rep, &p->facts);
+    say_matches(rep, &p->matches);
+}
+
+/* ---- iterations ---- */
+
+void say_iterations(struct replay *rep)
+{
+    uint32_t most = 0;
+    for (size_t r = 0; r < rep->nranks; r++) {
+        if (rep->ranks[r].iterations > most)
+            most = rep->ranks[r].iterations;
+    }
+    if (rep->source == ITERATIONS_WHOLE)
+        replay_assume(rep, "no repeating sequence of operations and no marked step: the whole "
+                           "trace is one iteration");
+    else
+        replay_assume(rep, "%u iteration%s (%s)%s", rep->iterations, rep->iterations > 1 ? "s" : "",
+                      rep->source == ITERATIONS_STEPS ? "marked as steps"
+                                                      : "the sequence of operations repeats",
+                      rep->iterations > 1 ? "; the first warms up and is left out" : "");
+    if (most != rep->iterations)
+        replay_note(rep, false, "ranks hold different numbers of iterations: %u to %u",
+                    rep->iterations, most);
+}
+
+/* ---- scaling ---- */
+
+static const struct {
+    const char *who, *what;
+} grow_words[GROW_RULES] = {
+    [GROW_WORLD] = {"of the whole job", "grow with the scale, as data-parallel"},
+    [GROW_STRIDED] = {"of ranks that are not adjacent", "grow with the scale, as data-parallel"},
+    [STAY_ADJACENT] = {"of adjacent ranks", "keep their size, as tensor-parallel"},
+    [STAY_UNKNOWN] = {"of ranks that the trace does not tell", "keep their size"},
+};
+
+/* "2, of 4 ranks": how many communicators of which sizes follow the rule. */
+static void put_sizes(struct buf *out, const struct growth *g, enum grow_rule rule)
+{
+    int smallest = 0, largest = 0;
+    uint64_t count = 0;
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        int size = g->run->comms[c].size;
+        if (g->rule[c] != rule)
+            continue;
+        count++;
+        smallest = smallest == 0 || size < smallest ? size : smallest;
+        largest = size > largest ? size : largest;
+    }
+    buf_printf(out, "%llu, of %d", u(count), smallest);
+    if (largest > smallest)
+        buf_printf(out, " to %d", largest);
+    buf_puts(out, " ranks");
+}
+
+static bool any_of(const struct growth *g, enum grow_rule rule)
+{
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        if (g->rule[c] == rule)
+            return true;
+    }
+    return false;
+}
+
+void say_growth(struct replay *rep, const struct growth *g)
+{
+    struct buf sizes = BUF_INIT;
+    replay_assume(rep, "weak scaling: every GPU keeps its work; buffer sizes stay, so shards of "
+                       "AllGather and ReduceScatter shrink");
+    for (int rule = 0; rule < GROW_RULES; rule++) {
+        if (grow_words[rule].who == NULL || !any_of(g, (enum grow_rule)rule))
+            continue;
+        buf_reset(&sizes);
+        put_sizes(&sizes, g, (enum grow_rule)rule);
+        replay_assume(rep, "communicators %s (%s) %s", grow_words[rule].who, sizes.data,
+                      grow_words[rule].what);
+    }
+    if (!any_of(g, GROW_WORLD) && !any_of(g, GROW_STRIDED))
+        replay_assume(rep, "no communicator grows: all scales take the same time");
+    buf_release(&sizes);
+}
+
+/* ---- costs ---- */
+
+void say_latency(struct replay *rep)
+{
+    double profile_us = rep->from.gpu->launch_us;
+    if (rep->latency_us == profile_us)
+        replay_assume(rep, "work starts %g us after its launch or later (launch_us of %s)",
+                      profile_us, rep->from.gpu->name);
+    else
+        replay_assume(rep,
+                      "work starts %.1f us after its launch or later: recorded "
+                      "synchronisations are that much longer than the work they await "
+                      "(launch_us of %s is %g)",
+                      rep->latency_us, rep->from.gpu->name, profile_us);
+}
+
+static void say_scaling_rules(struct replay *rep, const struct retarget *t)
+{
+    if (rep->same_hardware && rep->calibrate) {
+        replay_assume(rep, "same hardware as recorded: measured times are kept; a communicator "
+                           "that grows takes measured time x model(grown) / model(recorded)");
+        return;
+    }
+    if (rep->calibrate)
+        replay_assume(rep, "communication and GEMMs: measured time x model(%s, %s) / model(%s, %s)",
+                      rep->to.gpu->name, rep->to.network->name, rep->from.gpu->name,
+                      rep->from.network->name);
+    else
+        replay_assume(rep,
+                      "communication and GEMMs: the model's time on %s, %s, whatever was "
+                      "measured",
+                      rep->to.gpu->name, rep->to.network->name);
+    if (rep->from.gpu != rep->to.gpu)
+        replay_assume(rep,
+                      "copies and other kernels: measured time x %.3g, the ratio of memory "
+                      "bandwidths",
+                      t->other_ratio);
+    replay_assume(rep, "CPU time between calls is kept as recorded");
+}
+
+void say_costs(struct replay *rep, const struct retarget *t)
+{
+    say_scaling_rules(rep, t);
+    if (t->count[COST_KERNEL] + t->count[COST_KEPT] > 0)
+        replay_assume(rep,
+                      "%.1f %% of device time rests on no model: kernels of unknown kind "
+                      "(%llu), operations of unknown size (%llu)",
+                      100 * rep->unmodelled, u(t->count[COST_KERNEL]), u(t->count[COST_KEPT]));
+    else
+        replay_assume(rep, "all device time rests on a model or a measurement of the operation");
+    if (t->count[COST_KEPT] > 0)
+        replay_note(rep, false,
+                    "%llu operations keep their measured time at every scale: their "
+                    "size or communicator is not known",
+                    u(t->count[COST_KEPT]));
+    if (t->calibrate && t->modelled > 0)
+        replay_note(rep, false, "%llu operations were not timed: the model's time is taken",
+                    u(t->modelled));
+    if (t->count[COST_NONE] > 0)
+        replay_note(rep, true, "%llu operations have neither a time nor a model: taken as 0",
+                    u(t->count[COST_NONE]));
+}

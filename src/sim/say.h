@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For replay.c: what a result must say about itself, as sentences.
+ */
+#ifndef SPECTER_SIM_SAY_H
+#define SPECTER_SIM_SAY_H
+
+#include "sim/replay.h"
+
+void replay_assume(struct replay *rep, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void replay_note(struct replay *rep, bool loss, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void say_program(struct replay *rep, const struct program *p);
+void say_iterations(struct replay *rep);
+void say_growth(struct replay *rep, const struct growth *g);
+void say_latency(struct replay *rep);
+void say_costs(struct replay *rep, const struct retarget *t);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Recordings made in memory, by recurrences that share nothing with the simulator: data-parallel
+ * training of a few layers, with device times as a tracer would see them (a collective's recorded
+ * time includes the wait for the last rank).
+ */
+#ifndef SPECTER_TEST_MADE_RUN_H
+#define SPECTER_TEST_MADE_RUN_H
+
+#include "trace/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MADE_COMPUTE = 1, MADE_COMM = 2 }; /* streams */
+
+struct made {
+    int ranks, iterations, layers;
+    int64_t gemm_ns, reduce_ns; /* what they truly take */
+    int64_t call_ns, gap_ns;    /* CPU: a call, and between two calls */
+    int64_t latency_ns;         /* launch to start on an idle stream */
+    int64_t late_ns;            /* the last rank's GEMMs take so much more */
+    bool overlap;               /* collectives on a stream of their own */
+    bool sync;                  /* the host awaits the device after each iteration */
+    const char *gpu;
+};
+
+static const struct made made_default = {
+    .ranks = 4,
+    .iterations = 5,
+    .layers = 6,
+    .gemm_ns = 200000,
+    .reduce_ns = 120000,
+    .call_ns = 4000,
+    .gap_ns = 2000,
+    .latency_ns = 3000,
+    .overlap = true,
+    .sync = true,
+    .gpu = "NVIDIA H100 80GB HBM3",
+};
+
+struct made_rank {
+    int64_t host_ns, free_ns[3]; /* clock of the host, of each stream */
+    uint64_t ids;
+};
+
+static inline int64_t made_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline struct op *made_op(struct run *run, const struct made *m, struct made_rank *at,
+                                 size_t r, int stream)
+{
+    struct op *op = rank_add_op(&run->ranks[r]);
+    at->host_ns += m->gap_ns;
+    op->id = at->ids++;
+    op->name = "";
+    op->stream = stream;
+    op->host_ns = at->host_ns;
+    op->host_end_ns = at->host_ns += m->call_ns;
+    op->start_ns = made_max(op->host_ns + m->latency_ns, at->free_ns[stream]);
+    return op;
+}
+
+static inline void made_end(struct op *op, struct made_rank *at, int64_t end_ns)
+{
+    op->dur_ns = end_ns - op->start_ns;
+    at->free_ns[op->stream] = end_ns;
+}
+
+static inline void made_gemm(struct run *run, const struct made *m, struct made_rank *at, size_t r)
+{
+    struct op *op = made_op(run, m, at, r, MADE_COMPUTE);
+    bool late = (int)r == m->ranks - 1;
+    op->class = OP_GEMM;
+    op->dtype = SPECTER_FP16;
+    op->gemm.m = op->gemm.n = op->gemm.k = 4096;
+    op->gemm.batch = 1;
+    op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
+    op->gemm.compute = SPECTER_FP32;
+    made_end(op, at, op->start_ns + m->gemm_ns + (late ? m->late_ns : 0));
+}
+
+static inline struct act *made_act(struct run *run, const struct made *m, struct made_rank *at,
+                                   size_t r, enum act_kind kind, int stream, int64_t event)
+{
+    struct act *act = rank_add_act(&run->ranks[r]);
+    at->host_ns += m->gap_ns;
+    act->kind = (uint8_t)kind;
+    act->stream = stream;
+    act->event = event;
+    act->host_ns = at->host_ns;
+    act->host_end_ns = at->host_ns += m->call_ns;
+    return act;
+}
+
+/* `from` is recorded, `to` waits for it. */
+static inline void made_depend(struct run *run, const struct made *m, struct made_rank *at,
+                               size_t r, int from, int to)
+{
+    made_act(run, m, at, r, ACT_RECORD, from, from);
+    made_act(run, m, at, r, ACT_WAIT, to, from);
+    at->free_ns[to] = made_max(at->free_ns[to], at->free_ns[from]);
+}
+
+/* The ranks' operations are added in the same order, so that the last of each are one collective.
+ */
+static inline void made_reduce(struct run *run, const struct made *m, struct made_rank *at,
+                               int64_t seq)
+{
+    int64_t begin_ns = 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        int stream = m->overlap ? MADE_COMM : MADE_COMPUTE;
+        struct op *op;
+        if (m->overlap)
+            made_depend(run, m, &at[r], r, MADE_COMPUTE, MADE_COMM);
+        op = made_op(run, m, &at[r], r, stream);
+        op->class = OP_COLL;
+        op->dtype = SPECTER_FP16;
+        op->bytes = 32u << 20;
+        op->coll.op = SPECTER_ALLREDUCE;
+        op->coll.seq = seq;
+        op->coll.group = op->coll.peer = -1;
+        begin_ns = made_max(begin_ns, op->start_ns);
+    }
+    for (size_t r = 0; r < run->nranks; r++)
+        made_end(&run->ranks[r].ops[run->ranks[r].nops - 1], &at[r], begin_ns + m->reduce_ns);
+}
+
+static inline void made_iteration(struct run *run, const struct made *m, struct made_rank *at,
+                                  int64_t k)
+{
+    for (int l = 0; l < m->layers; l++) {
+        for (size_t r = 0; r < run->nranks; r++)
+            made_gemm(run, m, &at[r], r);
+        made_reduce(run, m, at, k * m->layers + l);
+    }
+    for (size_t r = 0; r < run->nranks; r++) {
+        struct act *act;
+        if (m->overlap)
+            made_depend(run, m, &at[r], r, MADE_COMM, MADE_COMPUTE);
+        made_gemm(run, m, &at[r], r);
+        if (!m->sync)
+            continue;
+        act = made_act(run, m, &at[r], r, ACT_SYNC_DEVICE, -1, -1);
+        act->host_end_ns = made_max(act->host_end_ns, at[r].free_ns[MADE_COMPUTE] + m->call_ns);
+        at[r].host_ns = act->host_end_ns;
+    }
+}
+
+static inline void made_run(struct run *run, const struct made *m)
+{
+    struct made_rank *at = calloc((size_t)m->ranks, sizeof *at);
+    int comm;
+    run_init(run);
+    run->format = "specter";
+    run->source = "made";
+    run->world_size = m->ranks;
+    run->ndomains = 1;
+    comm = run_comm(run, "world", 5, m->ranks);
+    for (int r = 0; r < m->ranks; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->gpu = m->gpu;
+        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS;
+        rank->nthreads = 1;
+        rank->complete = true;
+        run->comms[comm].ranks[r] = r;
+    }
+    for (int k = 0; k < m->iterations; k++)
+        made_iteration(run, m, at, k);
+    free(at);
+}
+
+static inline int made_by_start(const void *pa, const void *pb)
+{
+    const struct op *a = pa, *b = pb;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static inline uint64_t made_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 33;
+}
+
+/* Every device start becomes nonsense, and the operations are ordered by it, as a reader would. */
+static inline void made_scramble(struct run *run, uint64_t seed)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        struct rank *rank = &run->ranks[r];
+        for (size_t i = 0; i < rank->nops; i++)
+            rank->ops[i].start_ns = (int64_t)(made_random(&seed) % 1000000000u);
+        qsort(rank->ops, rank->nops, sizeof *rank->ops, made_by_start);
+    }
+}
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include "sim/iterate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Symbols are letters. */
+static void check_stretch(const char *text, size_t first, size_t period, size_t iterations)
+{
+    size_t n = strlen(text);
+    uint64_t *symbols = calloc(n + 1, sizeof *symbols);
+    struct stretch s;
+    for (size_t i = 0; i < n; i++)
+        symbols[i] = (uint64_t)text[i];
+    s = stretch_find(symbols, n);
+    if (s.first != first || s.period != period || (period && s.length / period != iterations))
+        test_fail(__FILE__, __LINE__, "'%s': %zu times %zu from %zu, want %zu times %zu from %zu",
+                  text, period ? s.length / (s.period ? s.period : 1) : 0, s.period, s.first,
+                  iterations, period, first);
+    free(symbols);
+}
+
+TEST(stretch_plain)
+{
+    check_stretch("", 0, 0, 0);
+    check_stretch("a", 0, 0, 0);
+    check_stretch("abcdef", 0, 0, 0);
+    check_stretch("abab", 0, 2, 2);
+    check_stretch("aaaa", 0, 1, 4);
+    check_stretch("abcabcabc", 0, 3, 3);
+    check_stretch("abcabcab", 0, 3, 2);
+}
+
+TEST(stretch_behind_a_prologue_and_before_an_epilogue)
+{
+    check_stretch("xyabcabcabcabc", 2, 3, 4);
+    check_stretch("abcabcabcabcxyz", 0, 3, 4);
+    check_stretch("xyzabcdabcdabcdq", 3, 4, 3);
+    check_stretch("warmupabcdefghabcdefghend", 6, 8, 2);
+}
+
+/* Layers repeat within an iteration: the iteration is what covers most. */
+TEST(stretch_of_iterations_with_layers)
+{
+    check_stretch("iLMLMLMLMoiLMLMLMLMoiLMLMLMLMo", 0, 10, 3);
+    check_stretch("piLLLLLLoiLLLLLLoiLLLLLLo", 1, 8, 3);
+}
+
+/* Half is not enough to speak of iterations. */
+TEST(stretch_covers_at_least_half)
+{
+    check_stretch("qwertyuiopabababzxcvbnm", 0, 0, 0);
+}
+
+TEST(stretch_long_sequences)
+{
+    enum { N = 200000, P = 997 };
+    uint64_t *symbols = calloc(N, sizeof *symbols);
+    struct stretch s;
+    for (size_t i = 0; i < N; i++)
+        symbols[i] = i < 500 ? 100000 + i : i % P % 31 * 7 + (i % P == 0) * 1000;
+    s = stretch_find(symbols, N);
+    CHECK_INT((int64_t)s.period, P);
+    CHECK_INT((int64_t)s.first, 500);
+    CHECK_INT((int64_t)s.length, N - 500);
+    for (size_t i = 0; i < N; i++)
+        symbols[i] = i * i; /* nothing repeats */
+    CHECK_INT((int64_t)stretch_find(symbols, N).period, 0);
+    memset(symbols, 0, N * sizeof *symbols);
+    CHECK_INT((int64_t)stretch_find(symbols, N).period, 1);
+    free(symbols);
+}
+
+/* ---- what one takes ---- */
+
+#define OPS 6
+
+/* Six operations of the given classes. */
+struct scene {
+    struct rank rank;
+    struct op ops[OPS];
+    struct program_rank program;
+    uint32_t issue[OPS];
+    struct iterations it;
+};
+
+static void make_scene(struct scene *s, const uint8_t *classes)
+{
+    memset(s, 0, sizeof *s);
+    for (uint32_t i = 0; i < OPS; i++) {
+        s->ops[i].class = classes[i];
+        s->ops[i].name = "";
+        s->ops[i].host_ns = i * 10;
+        s->issue[i] = i;
+    }
+    s->rank.ops = s->ops;
+    s->rank.nops = OPS;
+    s->program.issue = s->issue;
+    s->program.nissued = OPS;
+}
+
+static struct iteration_time measure(struct scene *s, const struct sim_span *spans, int64_t begin,
+                                     int64_t end)
+{
+    struct timeline when = {spans, begin, end};
+    struct iteration_time t;
+    iteration_measure(&t, &s->it, &s->rank, &when);
+    return t;
+}
+
+/* Kernel 10-40, collective 30-70, copy 60-90, then two overlapping kernels 100-120, 110-130, and
+ * one without a time. */
+TEST(iteration_whole_trace)
+{
+    static const uint8_t classes[OPS] = {OP_KERNEL, OP_COLL, OP_MEMORY, OP_GEMM, OP_KERNEL, OP_P2P};
+    static const struct sim_span spans[OPS] = {{10, 40},   {30, 70},   {60, 90},
+                                               {100, 120}, {110, 130}, {UNKNOWN_NS, UNKNOWN_NS}};
+    struct scene s;
+    struct iteration_time t;
+    make_scene(&s, classes);
+    iterations_find(&s.it, &s.rank, &s.program);
+    CHECK_INT(s.it.source, ITERATIONS_WHOLE);
+    CHECK_INT(s.it.count, 1);
+    t = measure(&s, spans, 0, 150);
+    CHECK_DOUBLE(t.span_ns, 150, 0);
+    CHECK_DOUBLE(t.compute_ns, 60, 0);
+    CHECK_DOUBLE(t.comm_ns, 40, 0);
+    CHECK_DOUBLE(t.exposed_comm_ns, 30, 0);
+    CHECK_DOUBLE(t.memory_ns, 30, 0);
+    CHECK_DOUBLE(t.exposed_memory_ns, 20, 0);
+    CHECK_DOUBLE(t.idle_ns, 40, 0);
+    t = measure(&s, spans, 0, 50); /* the device ends after the host */
+    CHECK_DOUBLE(t.span_ns, 130, 0);
+    iterations_release(&s.it);
+}
+
+/* Three marked steps of two operations each; what the first one holds is left out. */
+TEST(iteration_steps)
+{
+    static const uint8_t classes[OPS] = {OP_KERNEL, OP_COLL,   OP_KERNEL,
+                                         OP_COLL,   OP_KERNEL, OP_COLL};
+    static const struct sim_span spans[OPS] = {{0, 500},    {400, 700},   {700, 800},
+                                               {750, 1000}, {1000, 1100}, {1050, 1300}};
+    struct step steps[3] = {{-5, 20, "a"}, {20, 40, "b"}, {40, 55, "c"}};
+    struct scene s;
+    struct iteration_time t;
+    make_scene(&s, classes);
+    s.rank.steps = steps;
+    s.rank.nsteps = 3;
+    iterations_find(&s.it, &s.rank, &s.program);
+    CHECK_INT(s.it.source, ITERATIONS_STEPS);
+    CHECK_INT(s.it.count, 3);
+    CHECK_INT(s.it.of[1], 0);
+    CHECK_INT(s.it.of[2], 1);
+    t = measure(&s, spans, 0, 0);
+    CHECK_DOUBLE(t.span_ns, 300, 0); /* 700 to 1300 */
+    CHECK_DOUBLE(t.compute_ns, 100, 0);
+    CHECK_DOUBLE(t.comm_ns, 250, 0);
+    CHECK_DOUBLE(t.exposed_comm_ns, 200, 0);
+    CHECK_DOUBLE(t.idle_ns, 0, 0);
+    iterations_release(&s.it);
+}
+
+/* The middle step issued nothing; the last operation came after all steps. */
+TEST(iteration_empty_steps)
+{
+    static const uint8_t classes[OPS] = {0};
+    struct step steps[4] = {{0, 15, "a"}, {15, 19, "b"}, {19, 25, "c"}, {25, 45, "d"}};
+    struct scene s;
+    make_scene(&s, classes);
+    s.rank.steps = steps;
+    s.rank.nsteps = 4;
+    iterations_find(&s.it, &s.rank, &s.program);
+    CHECK_INT(s.it.count, 3);
+    CHECK_INT(s.it.of[0], 0);
+    CHECK_INT(s.it.of[2], 1);
+    CHECK_INT(s.it.of[3], 2);
+    CHECK_INT(s.it.of[5], ITERATION_NONE);
+    iterations_release(&s.it);
+}

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs as programs: every rule of src/sim/README.md on a run of a few calls.
+ */
+#include "test.h"
+
+#include "sim/program.h"
+
+#include <string.h>
+
+/* A run of n ranks and one communicator of all of them, 0. */
+static void start_run(struct run *run, int n)
+{
+    int comm;
+    run_init(run);
+    run->world_size = n;
+    run->ndomains = 1;
+    comm = run_comm(run, "w", 1, n);
+    for (int r = 0; r < n; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->nthreads = 1;
+        rank->coverage = COVER_NCCL | COVER_DEPS;
+        run->comms[comm].ranks[r] = r;
+    }
+}
+
+static struct op *add_kernel(struct run *run, int r, int stream, int64_t host_ns, int64_t dur_ns)
+{
+    struct op *op = rank_add_op(&run->ranks[r]);
+    op->class = OP_KERNEL;
+    op->name = "k";
+    op->stream = stream;
+    op->host_ns = host_ns;
+    op->host_end_ns = host_ns + 1;
+    op->start_ns = host_ns;
+    op->dur_ns = dur_ns;
+    return op;
+}
+
+static struct op *add_coll(struct run *run, int r, int stream, int64_t host_ns, int64_t dur_ns,
+                           int64_t seq)
+{
+    struct op *op = add_kernel(run, r, stream, host_ns, dur_ns);
+    op->class = OP_COLL;
+    op->bytes = 1 << 20;
+    op->coll.op = SPECTER_ALLREDUCE;
+    op->coll.seq = seq;
+    op->coll.group = op->coll.peer = -1;
+    return op;
+}
+
+static struct op *add_p2p(struct run *run, int r, enum specter_comm_op kind, int peer,
+                          int64_t host_ns, int64_t dur_ns, int group)
+{
+    struct op *op = add_coll(run, r, 1, host_ns, dur_ns, -1);
+    op->class = OP_P2P;
+    op->coll.op = (uint8_t)kind;
+    op->coll.peer = peer;
+    op->coll.p2p_seq = 0;
+    op->coll.group = group;
+    return op;
+}
+
+static struct act *add_act(struct run *run, int r, enum act_kind kind, int stream, int64_t event,
+                           int64_t host_ns, int64_t host_end_ns)
+{
+    struct act *act = rank_add_act(&run->ranks[r]);
+    act->kind = (uint8_t)kind;
+    act->stream = stream;
+    act->event = event;
+    act->host_ns = host_ns;
+    act->host_end_ns = host_end_ns;
+    return act;
+}
+
+/* Makes and runs the program with the measured times and no launch latency. */
+static int replay_measured(struct program *p, const struct run *run, struct err *e)
+{
+    program_make(p, run, 0, false);
+    program_measured(p);
+    return program_run(p, e);
+}
+
+/* The same with what the apart program teaches. */
+static int replay_learned(struct program *p, const struct run *run, struct err *e)
+{
+    struct program apart;
+    program_make(&apart, run, 0, true);
+    program_make(p, run, 0, false);
+    program_fit_latency(&apart, 0);
+    program_learn(p, &apart);
+    program_release(&apart);
+    program_measured(p);
+    return program_run(p, e);
+}
+
+static void check_span(const struct program *p, size_t rank, size_t op, int64_t start, int64_t end)
+{
+    struct sim_span span = program_span(p, rank, op);
+    CHECK_INT(span.start_ns, start);
+    CHECK_INT(span.end_ns, end);
+}
+
+TEST(program_of_an_empty_run)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 2);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    CHECK_INT(sim_host_end(p.sim, 1), 0);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* CPU time between calls is replayed; recorded starts are not; offsets between ranks are kept. */
+TEST(program_keeps_host_time)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 2);
+    add_kernel(&run, 0, 1, 5000, 10)->start_ns = 99999;
+    add_kernel(&run, 0, 1, 5100, 10);
+    add_kernel(&run, 1, 1, 5070, 10);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 0, 0, 10);
+    check_span(&p, 0, 1, 100, 110);
+    check_span(&p, 1, 0, 70, 80);
+    CHECK_INT(sim_host_end(p.sim, 0), 101);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Hosts that share no clock begin together. */
+TEST(program_clock_domains)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 3);
+    run.ranks[2].domain = 1;
+    run.ndomains = 2;
+    add_kernel(&run, 0, 1, 100, 10);
+    add_kernel(&run, 1, 1, 130, 10);
+    add_kernel(&run, 2, 1, 9000000, 10);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 0, 0, 10);
+    check_span(&p, 1, 0, 30, 40);
+    check_span(&p, 2, 0, 0, 10);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Rank 1 is late by 300: rank 0's recorded 340 hold that wait, which must be removed and come out
+ * again. */
+TEST(program_removes_waits)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 2);
+    add_coll(&run, 0, 1, 0, 340, 0);
+    add_coll(&run, 1, 1, 0, 40, 0);
+    add_kernel(&run, 1, 1, -1000, 300)->host_ns = 0;
+    run.ranks[1].ops[0].host_ns = 5; /* issued after the kernel */
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 0, 0, 340);
+    check_span(&p, 1, 0, 300, 340);
+    program_set_cost(&p, 0, 0); /* the kernel: nobody is late any more */
+    CHECK_INT(program_run(&p, &e), 0);
+    check_span(&p, 0, 0, 0, 45);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Rank 0 leaves the collective 40 after rank 1 came, rank 1 itself takes 46: neither time is that
+ * of both, and each rank is done when it was. */
+static void skewed(struct run *run, int64_t late)
+{
+    start_run(run, 2);
+    add_coll(run, 0, 1, 0, 340, 0);
+    add_kernel(run, 1, 1, 0, late);
+    add_coll(run, 1, 1, 5, 46, 0);
+}
+
+TEST(program_learns_each_members_part)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    skewed(&run, 300);
+    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    check_span(&p, 0, 0, 0, 340);
+    check_span(&p, 1, 1, 300, 346);
+    CHECK_INT((int64_t)p.ncosts, 2);
+    CHECK_INT(p.costs[1].measured_ns, 40);
+    program_set_cost(&p, 0, 100); /* rank 1 comes earlier */
+    CHECK_INT(program_run(&p, &e), 0);
+    check_span(&p, 0, 0, 0, 140);
+    check_span(&p, 1, 1, 100, 146);
+    program_set_cost(&p, 1, 80); /* half the bandwidth: the lag doubles too */
+    CHECK_INT(program_run(&p, &e), 0);
+    check_span(&p, 0, 0, 0, 180);
+    check_span(&p, 1, 1, 100, 192);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Rank 0 was done before rank 1 came: the recording is not understood, and the shortest time counts
+ * for both. */
+TEST(program_learns_nothing_from_contradictions)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    skewed(&run, 500);
+    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    CHECK_INT(p.costs[1].measured_ns, 46);
+    check_span(&p, 0, 0, 0, 546);
+    check_span(&p, 1, 1, 500, 546);
+    program_release(&p);
+    run_release(&run);
+}
+
+TEST(program_learns_nothing_without_times)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    skewed(&run, 300);
+    run.ranks[1].ops[1].timing = SPECTER_TIMING_HOST;
+    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    CHECK_INT(p.costs[1].measured_ns, 340);
+    check_span(&p, 1, 1, 300, 640);
+    run.ranks[0].ops[0].timing = SPECTER_TIMING_NONE;
+    program_release(&p);
+    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    CHECK_INT(p.costs[1].measured_ns, UNKNOWN_NS);
+    program_release(&p);
+    run_release(&run);
+}
+
+TEST(program_events_order_streams)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 1);
+    add_act(&run, 0, ACT_WAIT, 2, 7, 0, 1); /* never recorded so far: no wait */
+    add_kernel(&run, 0, 1, 10, 1000);
+    add_act(&run, 0, ACT_RECORD, 1, 7, 20, 21);
+    add_kernel(&run, 0, 1, 30, 1000);
+    add_kernel(&run, 0, 2, 40, 5);
+    add_act(&run, 0, ACT_WAIT, 2, 7, 50, 51);
+    add_act(&run, 0, ACT_RECORD, 1, 7, 60, 61); /* a new meaning, which comes too late for it */
+    add_kernel(&run, 0, 2, 70, 5);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 2, 40, 45);
+    check_span(&p, 0, 3, 1010, 1015);
+    CHECK_INT((int64_t)p.facts.ranks_inferred, 0);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Acts often do not tell their device: the stream's number alone must do. */
+TEST(program_acts_without_a_device)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 1);
+    add_kernel(&run, 0, 1, 0, 100000)->device = 3;
+    add_act(&run, 0, ACT_RECORD, 1, 7, 10, 11);
+    add_act(&run, 0, ACT_WAIT, 2, 7, 20, 21);
+    add_kernel(&run, 0, 2, 30, 10)->device = 3;
+    add_act(&run, 0, ACT_SYNC_STREAM, 2, -1, 40, 100010);
+    add_act(&run, 0, ACT_RECORD, 9, 8, 100020, 100021); /* a stream without operations */
+    add_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 100030, 100031);
+    add_kernel(&run, 0, 1, 100040, 10)->device = 3;
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 1, 100000, 100010);
+    check_span(&p, 0, 2, 100041, 100051);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* The same stream number on two devices is two streams. */
+TEST(program_streams_of_two_devices)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 1);
+    add_kernel(&run, 0, 7, 0, 1000)->device = 0;
+    add_kernel(&run, 0, 7, 10, 500)->device = 1;
+    add_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 20, 21)->device = 1;
+    add_kernel(&run, 0, 7, 100, 5)->device = 1;
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 1, 10, 510);
+    check_span(&p, 0, 2, 590, 595);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* The recorded 500 of the synchronisation were waiting; with a shorter kernel the host goes on
+ * earlier. 10 is what a synchronisation costs here. */
+TEST(program_recomputes_blocked_time)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 1);
+    add_kernel(&run, 0, 1, 0, 500);
+    add_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 10, 510);
+    add_kernel(&run, 0, 1, 530, 5);
+    add_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 600, 610);
+    add_kernel(&run, 0, 1, 620, 5);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 1, 530, 535);
+    check_span(&p, 0, 2, 620, 625);
+    program_set_cost(&p, 0, 100);
+    CHECK_INT(program_run(&p, &e), 0);
+    check_span(&p, 0, 1, 130, 135);
+    check_span(&p, 0, 2, 220, 225);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* A synchronised trace: the program got control back behind the device's time, which must not count
+ * twice. The launch latency is in it too, which the fit finds out. */
+TEST(program_sync_mode)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 1);
+    for (int i = 0; i < 4; i++) {
+        struct op *op = add_kernel(&run, 0, 1, i * 100, 80);
+        op->host_end_ns = op->host_ns + (i == 1 ? 90 : 4);
+        op->timing = SPECTER_TIMING_SYNC;
+    }
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 0, 0, 80);
+    check_span(&p, 0, 1, 110, 190); /* 10 of the call are the CPU's own */
+    check_span(&p, 0, 2, 200, 280);
+    CHECK_INT(sim_host_end(p.sim, 0), 380);
+    sim_set_launch_latency(p.sim, 30);
+    CHECK_INT(program_run(&p, &e), 0);
+    CHECK_INT(sim_host_end(p.sim, 0), 500);
+    program_release(&p);
+    program_make(&p, &run, 30, true);
+    CHECK_INT(program_fit_latency(&p, 30), 0);
+    CHECK_INT(sim_host_end(p.sim, 0), 380);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Every rank sends right and receives from the left in one group; rank 2 is late by 200. Members of
+ * a group record one time, so that rank 1's messages hold the wait for rank 2 although rank 0 did
+ * not; the shortest time that the group ties together is the transfer. */
+TEST(program_grouped_ring)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 4);
+    for (int r = 0; r < 4; r++) {
+        int64_t wait = r == 1 || r == 3 ? 200 : 0, late = r == 2 ? 200 : 0;
+        add_p2p(&run, r, SPECTER_SEND, (r + 1) % 4, late, 50 + wait, 5);
+        add_p2p(&run, r, SPECTER_RECV, (r + 3) % 4, late + 1, 50 + wait, 5);
+    }
+    add_kernel(&run, 2, 9, 0, 1);
+    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    check_span(&p, 0, 0, 1, 51);
+    check_span(&p, 0, 1, 1, 51);
+    check_span(&p, 1, 0, 1, 251);
+    check_span(&p, 2, 0, 201, 251);
+    check_span(&p, 3, 1, 1, 251);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Launches take 7 longer to start than assumed, as both synchronisations show; the last one, before
+ * which nothing was launched, says nothing. */
+TEST(program_fits_the_launch_latency)
+{
+    struct run run;
+    struct program p;
+    start_run(&run, 1);
+    add_kernel(&run, 0, 1, 0, 50000);
+    add_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 1, 60007);
+    add_kernel(&run, 0, 1, 60017, 50000);
+    add_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 60018, 120024);
+    add_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 120024, 190024);
+    program_make(&p, &run, 3000, true);
+    CHECK_INT(program_fit_latency(&p, 3000), 10006);
+    CHECK_INT(sim_host_end(p.sim, 0), 120025);
+    program_release(&p);
+    run.ranks[0].acts[0].host_end_ns = 90000; /* 40 us: no launch takes that long */
+    program_make(&p, &run, 3000, true);
+    CHECK_INT(program_fit_latency(&p, 3000), 3000);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* The same without a group blocks on the device; the message says who waits for whom. */
+TEST(program_stuck_is_named)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 2);
+    for (int r = 0; r < 2; r++) {
+        add_coll(&run, r, 3, 0, 10, r);
+        add_coll(&run, r, 3, 5, 10, 1 - r);
+    }
+    CHECK_INT(replay_measured(&p, &run, &e), -1);
+    CHECK_INT(e.code, ERR_INPUT);
+    CHECK_STR(e.msg, "the replay cannot proceed: "
+                     "rank 0: AllReduce (communicator 'w', seq 0) on stream 3 waits for rank 1 "
+                     "(1 of 2 arrived); "
+                     "rank 1: AllReduce (communicator 'w', seq 1) on stream 3 waits for rank 0 "
+                     "(1 of 2 arrived)");
+    program_release(&p);
+    run_release(&run);
+}
+
+/* A member that the trace lacks is not waited for. */
+TEST(program_incomplete_collective)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 3);
+    add_coll(&run, 0, 1, 0, 60, 0);
+    add_coll(&run, 1, 1, 0, 40, 0);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 0, 0, 40);
+    CHECK_INT((int64_t)p.matches.incomplete, 1);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Calls without a host time follow the operation before them; captured ones are not run. */
+TEST(program_odd_operations)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 1);
+    add_kernel(&run, 0, 1, 0, 10);
+    add_kernel(&run, 0, 1, 500, 10)->host_ns = UNKNOWN_NS;
+    add_kernel(&run, 0, 1, 600, 10)->timing = SPECTER_TIMING_CAPTURED;
+    add_kernel(&run, 0, 2, 700, 10);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 1, 10, 20);
+    check_span(&p, 0, 2, -1, -1);
+    check_span(&p, 0, 3, 700, 710);
+    CHECK_INT((int64_t)p.facts.no_host_time, 1);
+    CHECK_INT((int64_t)p.facts.captured, 1);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Thread 1 takes over while thread 0 pauses: what it issues comes later when the first is held up.
+ */
+TEST(program_threads_hand_over)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 1);
+    run.ranks[0].nthreads = 2;
+    add_kernel(&run, 0, 1, 0, 100000);
+    add_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 1, 100001);
+    add_kernel(&run, 0, 1, 200000, 5)->tid = 1;
+    add_kernel(&run, 0, 1, 300000, 5);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 1, 200000, 200005);
+    program_set_cost(&p, 0, 400000);
+    CHECK_INT(program_run(&p, &e), 0);
+    check_span(&p, 0, 1, 500000, 500005);
+    check_span(&p, 0, 2, 600000, 600005);
+    CHECK_INT((int64_t)p.facts.threads_apart, 0);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Thread 1 issues while thread 0 is blocked: it is a thread of its own and is not held up. */
+TEST(program_threads_overlap)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 1);
+    run.ranks[0].nthreads = 2;
+    add_kernel(&run, 0, 1, 0, 100000);
+    add_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 1, 100001);
+    add_kernel(&run, 0, 2, 40000, 5)->tid = 1;
+    add_kernel(&run, 0, 1, 120000, 5);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 1, 40000, 40005);
+    check_span(&p, 0, 2, 120000, 120005);
+    CHECK_INT((int64_t)p.facts.threads_apart, 1);
+    CHECK_INT((int64_t)p.ranks[0].issue[1], 1);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* As PyTorch's profiler shows it: no events. The kernel on stream 1 started right behind the
+ * collective, long after its launch; the collective behind the kernel issued before it. */
+static void kineto_like(struct run *run)
+{
+    start_run(run, 1);
+    run->ranks[0].coverage = COVER_NCCL | COVER_LAUNCHES;
+    add_kernel(run, 0, 1, 0, 50000);
+    add_coll(run, 0, 2, 20000, 100000, 0)->start_ns = 50100;
+    add_kernel(run, 0, 1, 30000, 1000)->start_ns = 150200;
+}
+
+TEST(program_infers_waits)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    kineto_like(&run);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 1, 50000, 150000);
+    check_span(&p, 0, 2, 150000, 151000);
+    CHECK_INT((int64_t)p.facts.inferred[INFER_BY_GAP], 2);
+    CHECK_INT((int64_t)p.facts.inferred[INFER_BY_ISSUE], 1);
+    CHECK_INT((int64_t)p.facts.ranks_inferred, 1);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* What the recording does not obey is never inferred, and one collective that did not wait clears
+ * the rule for its stream. */
+TEST(program_infers_no_more_than_was_seen)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    kineto_like(&run);
+    run.ranks[0].ops[1].start_ns = 30000;  /* overlapped the kernel: did not wait for it */
+    run.ranks[0].ops[2].start_ns = 190000; /* long behind anything */
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 1, 20000, 120000);
+    check_span(&p, 0, 2, 50000, 51000);
+    CHECK_INT((int64_t)p.facts.inferred[INFER_BY_GAP], 0);
+    CHECK_INT((int64_t)p.facts.inferred[INFER_BY_ISSUE], 0);
+    program_release(&p);
+    run_release(&run);
+}
+
+TEST(program_with_events_infers_nothing)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    kineto_like(&run);
+    run.ranks[0].coverage |= COVER_DEPS;
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 1, 20000, 120000);
+    check_span(&p, 0, 2, 50000, 51000);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* A synchronisation that does not name its stream means the one that its thread used last. */
+TEST(program_guesses_the_stream_of_a_sync)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 1);
+    run.ranks[0].coverage = COVER_LAUNCHES;
+    add_kernel(&run, 0, 2, 0, 900000);
+    add_kernel(&run, 0, 1, 10, 50000);
+    add_act(&run, 0, ACT_SYNC_STREAM, -1, -1, 20, 50010);
+    add_kernel(&run, 0, 1, 50110, 5);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 2, 50111, 50116);
+    CHECK_INT((int64_t)p.facts.syncs_guessed, 1);
+    program_release(&p);
+    run_release(&run);
+}
