@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+# The stand-in GPU stack (tests/emu/README.md), the training example and the programs that test both.
+#
+# Built without sanitizers even in a SAN build, because it is loaded into programs that are not
+# (Python); fortify and the warnings stay.
+
+EMU_ABI    := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE),-Itracer/abi)
+EMU_FLAGS  := -std=c11 -D_GNU_SOURCE -Iinclude -MMD -MP $(WARN) -fstack-protector-strong \
+              -D_FORTIFY_SOURCE=2 -O2 -g $(EMU_ABI)
+EMU_LIB    := $(B)/emu/lib
+EMU_LINK   := -L$(EMU_LIB) -Wl,--no-as-needed
+EMU_CUDA   := $(EMU_LINK) -l:libcuda.so.1
+EMU_LIBS   := $(addprefix $(EMU_LIB)/,libcuda.so.1 libcudart.so.13 libcublasLt.so.13 \
+              libcublas.so.13 libnccl.so.2 libnvidia-ml.so.1)
+EMU_TESTS  := $(patsubst tests/emu/check_%.c,$(B)/emu/check_%,$(wildcard tests/emu/check_*.c))
+
+.PHONY: emu
+## emu: the stand-in GPU libraries and the example, in build/emu and build/examples
+emu: $(EMU_LIBS) $(B)/emu/libemuext.so $(B)/emu/dlopen_local $(B)/examples/train $(EMU_TESTS)
+
+emu_so = @echo "  LD      $@"; mkdir -p $(@D) && \
+ $(CC) -shared -Wl,-z,defs -Wl,-soname,$(@F) -Wl,--version-script=tests/emu/map/$(1).map -o $@ \
+ $(filter %.o,$^) $(2) -lm -lpthread -ldl
+
+$(B)/emu/obj/%.o: tests/emu/%.c $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $<"
+	$(Q)$(CC) $(EMU_FLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
+
+$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda stream event engine capture thread fabric) \
+                         tests/emu/map/cuda.map
+	$(call emu_so,cuda)
+$(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart copy memory) tests/emu/map/cudart.map \
+                            $(EMU_LIB)/libcuda.so.1
+	$(call emu_so,cudart,$(EMU_CUDA))
+$(EMU_LIB)/libcublasLt.so.13: $(call emu_obj,cublaslt gemm number) tests/emu/map/cublasLt.map \
+                              $(EMU_LIB)/libcuda.so.1
+	$(call emu_so,cublasLt,$(EMU_CUDA))
+$(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas) tests/emu/map/cublas.map \
+                            $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcuda.so.1
+	$(call emu_so,cublas,$(EMU_CUDA) -l:libcublasLt.so.13)
+$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch segment settle collective number) \
+                         tests/emu/map/nccl.map $(EMU_LIB)/libcuda.so.1
+	$(call emu_so,nccl,$(EMU_CUDA))
+$(EMU_LIB)/libnvidia-ml.so.1: $(call emu_obj,nvml) tests/emu/map/nvml.map $(EMU_LIB)/libcuda.so.1
+	$(call emu_so,nvml,$(EMU_CUDA))
+
+# Programs are linked against the stand-ins and find them, or the real ones, by LD_LIBRARY_PATH.
+EMU_USE := $(EMU_LINK) -Wl,--allow-shlib-undefined -l:libnccl.so.2 -l:libcublas.so.13 \
+           -l:libcublasLt.so.13 -l:libcudart.so.13
+
+$(B)/emu/libemuext.so: tests/emu/ext.c $(EMU_LIBS) $(B)/flags
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -fPIC -shared -o $@ $< $(EMU_USE) -lm -ldl
+$(B)/emu/dlopen_local: tests/emu/dlopen_local.c $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $< -ldl
+# A library that the stand-ins take for the tracer by its name.
+$(B)/emu/libspecter_probe.so: tests/emu/probe.c $(EMU_LIBS) $(B)/flags
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -fPIC -shared -o $@ $< $(EMU_CUDA)
+$(B)/emu/check_%: tests/emu/check_%.c $(B)/emu/obj/number.o $(B)/emu/libspecter_probe.so $(B)/flags
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(EMU_USE) -l:libcuda.so.1 \
+	 -L$(B)/emu -l:libspecter_probe.so -Wl,-rpath,'$$ORIGIN' -lm -lpthread
+$(B)/examples/train: examples/train.c $(EMU_LIBS) $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $< $(EMU_USE) -lm -ldl

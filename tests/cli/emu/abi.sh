@@ -1,0 +1,59 @@
+#!/bin/sh
+# The minimal headers of tracer/abi say what the real ones say: every enumerator and number, the
+# size of every type, the offset of every named field, and every prototype.
+set -eu
+
+for dir in "${CUDA_INCLUDE:-}" "${CUDA_HOME:-/usr/local/cuda}/include" /usr/include; do
+    [ -f "$dir/cuda.h" ] && [ -f "$dir/nccl.h" ] && [ -f "$dir/cublasLt.h" ] && real=$dir && break
+done
+[ -n "${real:-}" ] || { echo "no CUDA and NCCL headers found"; exit 77; }
+abi=$ROOT/tracer/abi
+headers="$abi/cuda.h $abi/cuda_runtime_api.h $abi/cublas_v2.h $abi/cublasLt.h $abi/nccl.h"
+cc=${CC:-cc}
+
+{
+    printf '#include <stdio.h>\n#include <stddef.h>\n'
+    sed 's,.*/\(.*\),#include <\1>,' <<EOF
+$(printf '%s\n' $headers)
+EOF
+    cat <<EOF
+#define VALUE(v) printf("%s = %lld\n", #v, (long long)(v))
+#define SIZE(t) printf("sizeof %s = %zu\n", #t, sizeof(t))
+#define FIELD(t, f) printf("%s.%s at %zu, %zu bytes\n", #t, #f, offsetof(t, f), sizeof(((t *)0)->f))
+int main(void)
+{
+EOF
+    # enumerators, and macros that stand for a number
+    sed -nE 's/^    ([A-Za-z_0-9]+) = [-0-9a-fx]+,?$/VALUE(\1);/p' $headers
+    sed -nE 's/^#define ([A-Za-z_0-9]+) [-(0-9A-Z].*$/VALUE(\1);/p' $headers |
+        grep -v -e CONFIG_UNDEF_PTR
+    # types: `typedef ... name;`, `} name;`, `struct name {` of a public struct
+    sed -nE 's/^typedef .*[ *]([A-Za-z_0-9]+);$/SIZE(\1);/p; s/^\} ([A-Za-z_0-9]+);$/SIZE(\1);/p' \
+        $headers
+    # fields of the two structs that are read field by field, and of the heuristic's result
+    for type in cudaDeviceProp ncclConfig_v22800; do
+        sed -nE "/^(typedef )?struct $type \{/,/^\}/s/^    .*[ *]([A-Za-z]+)(\[[0-9]+\])?;\$/FIELD(struct $type, \1);/p" \
+            $headers | grep -v reserved
+    done
+    for field in algo workspaceSize state wavesCount; do
+        echo "FIELD(cublasLtMatmulHeuristicResult_t, $field);"
+    done
+    echo 'return 0; }'
+} >values.c
+
+# Each prototype of ours, declared once more behind the real headers: a difference is an error.
+{
+    sed -n '/^#include <cu/p; /^#include <nccl/p' values.c
+    awk '/^(CUresult|cudaError_t|cublasStatus_t|ncclResult_t|size_t|const char \*) *[a-zA-Z]/ { on = 1 }
+         on { print }
+         /;$/ { on = 0 }' $headers
+} >prototypes.c
+
+$cc -I"$abi" -o values-abi values.c
+$cc -isystem "$real" -o values-real values.c
+./values-abi >abi.txt
+./values-real >real.txt
+diff abi.txt real.txt
+$cc -isystem "$real" -fsyntax-only prototypes.c
+awk 'END { exit NR < 250 }' abi.txt || { echo "only $(wc -l <abi.txt) values were compared"; exit 1; }
+[ "$(grep -c '^[a-zA-Z].*(' prototypes.c)" -gt 100 ] || { echo "too few prototypes found"; exit 1; }

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+# Names, versions and bindings are those of the real libraries, so that a program built against one
+# runs on the other; every function of the hook table is exported.
+command -v readelf nm >/dev/null || { echo "no readelf"; exit 77; }
+lib=$BUILD/emu/lib
+
+soname() { readelf -d "$lib/$1" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p'; }
+for name in libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnccl.so.2 \
+    libnvidia-ml.so.1; do
+    echo "$(soname $name): $(nm -D --defined-only "$lib/$name" | grep -o '@@.*' | sort -u | tr '\n' ' ')"
+done
+nm -D --defined-only "$lib/libnccl.so.2" | awk '
+    $3 ~ /^nccl/ && $2 != "W" { print $3 " is not weak" }
+    $3 ~ /^pnccl/ && $2 != "T" { print $3 " is not strong" }
+    $3 ~ /^nccl/ { at[$3] = $1 }
+    $3 ~ /^pnccl/ { twin[substr($3, 2)] = $1 }
+    END { for (f in at) if (at[f] != twin[f]) print f " has no twin at its address" }'
+nm -D --defined-only "$lib"/lib*.so.* | awk '$2 != "A" && $3 { sub(/@.*/, "", $3); print $3 }' | sort -u >exported
+sed -nE 's/^HOOK\([A-Z]+, [A-Za-z_]+, ([A-Za-z0-9_]+),?.*/\1/p' "$ROOT/tracer/hooks.def" | sort >hooked
+[ $(wc -l <hooked) -ge 30 ] || echo "only $(wc -l <hooked) hooks found"
+comm -23 hooked exported
+# what is ours and what is theirs: nothing else is exported
+grep -vE '^(cu|nccl|pnccl|nvml|emu)' exported
+
+# the same program on the real libraries finds every symbol, and then no device
+for dir in "${CUDA_HOME:-/usr/local/cuda}/lib64" /usr/lib/x86_64-linux-gnu; do
+    [ -e "$dir/libcudart.so.13" ] && [ -e "$dir/libnccl.so.2" ] || continue
+    LD_BIND_NOW=1 LD_LIBRARY_PATH=$dir "$BUILD/examples/train" 2>&1 |
+        grep -E 'undefined symbol|no version information'
+    break
+done
+exit 0

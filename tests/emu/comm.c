@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communicators: their memory, shared and own.
+ */
+#include "comm.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fabric.h"
+#include "names.h"
+
+/* Shared bytes of all members' posts together, so that many ranks do not take much memory. */
+#define POSTS_BYTES (4u << 20)
+#define MESSAGE_BYTES 65536u
+
+static _Thread_local char last_error[256];
+
+ncclResult_t comm_fail(ncclResult_t result, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(last_error, sizeof(last_error), fmt, ap);
+    va_end(ap);
+    return result;
+}
+
+const char *comm_last_error(void)
+{
+    return last_error;
+}
+
+ncclResult_t comm_check(const struct ncclComm *comm)
+{
+    if (!comm || comm->magic != COMM_MAGIC)
+        return comm_fail(ncclInvalidArgument, "invalid communicator");
+    return ncclSuccess;
+}
+
+ncclResult_t comm_check_ready(const struct ncclComm *comm)
+{
+    ncclResult_t result = comm_check(comm);
+
+    if (!result && comm->job)
+        result = comm_fail(ncclInvalidArgument, "communicator is still in progress");
+    return result;
+}
+
+void names_segment(char *path, size_t size, uint64_t key, pid_t root_pid)
+{
+    const char *dir = secure_getenv("EMU_DIR");
+
+    if (dir && *dir)
+        snprintf(path, size, "%s/comm-%016llx", dir, (unsigned long long)key);
+    else
+        snprintf(path, size, "/dev/shm/emu-%d-%016llx", (int)root_pid, (unsigned long long)key);
+}
+
+/* Ours, a minute old, and made for a process that is gone. */
+static bool left_over(int dir, const char *name)
+{
+    struct stat st;
+    int pid;
+
+    if (sscanf(name, "emu-%d-", &pid) != 1 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    return S_ISREG(st.st_mode) && st.st_uid == geteuid() && time(NULL) - st.st_mtime > 60 &&
+           kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+void names_sweep(void)
+{
+    DIR *dir = opendir("/dev/shm");
+    struct dirent *entry;
+
+    if (!dir)
+        return;
+    while ((entry = readdir(dir)))
+        if (left_over(dirfd(dir), entry->d_name))
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    closedir(dir);
+}
+
+struct ncclComm *comm_new(int ranks, int rank, uint64_t key, pid_t root_pid)
+{
+    struct ncclComm *comm = emu_alloc(sizeof(*comm));
+
+    comm->magic = COMM_MAGIC;
+    atomic_init(&comm->refs, 1);
+    comm->ranks = ranks;
+    comm->rank = rank;
+    comm->key = key;
+    comm->root_pid = root_pid;
+    comm->sent = emu_alloc((size_t)ranks * sizeof(*comm->sent));
+    comm->received = emu_alloc((size_t)ranks * sizeof(*comm->received));
+    pthread_mutex_init(&comm->lock, NULL);
+    pthread_cond_init(&comm->turn, NULL);
+    return comm;
+}
+
+void comm_unref(struct ncclComm *comm)
+{
+    if (!comm || atomic_fetch_sub(&comm->refs, 1) != 1)
+        return;
+    if (comm->published.clock)
+        emu_unpublish(&comm->published);
+    segment_close(comm->segment);
+    pthread_mutex_destroy(&comm->lock);
+    pthread_cond_destroy(&comm->turn);
+    free(comm->sent);
+    free(comm->received);
+    free(comm->premul);
+    comm->magic = 0;
+    free(comm);
+}
+
+static unsigned node_of(const struct ncclComm *comm)
+{
+    int rank = emu_rank() >= 0 ? emu_rank() : comm->rank;
+
+    return (unsigned)rank / (unsigned)emu_fabric()->gpus_per_node;
+}
+
+ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self)
+{
+    size_t head = POSTS_BYTES / (unsigned)comm->ranks;
+    struct member *m;
+    char path[4096];
+
+    if (head > emu_fabric()->head_bytes)
+        head = (size_t)emu_fabric()->head_bytes;
+    head = head & ~(size_t)255 ? head & ~(size_t)255 : 256;
+    names_segment(path, sizeof(path), comm->key, comm->root_pid);
+    comm->segment = segment_open(path, (unsigned)comm->ranks, (unsigned)comm->rank, head,
+                                 head < MESSAGE_BYTES ? head : MESSAGE_BYTES);
+    if (!comm->segment)
+        return comm_fail(ncclSystemError, "cannot share '%s': %s", path, strerror(errno));
+    m = segment_member(comm->segment, (unsigned)comm->rank);
+    comm->published.clock = &m->clock;
+    comm->published.blocked = &m->blocked;
+    segment_arrive(comm->segment, self->clock, node_of(comm), comm->device);
+    emu_publish(&comm->published, self);
+    return ncclSuccess;
+}
+
+void comm_drain(struct ncclComm *comm, struct emu_thread *self)
+{
+    pthread_mutex_lock(&comm->lock);
+    while (comm->serving != comm->tickets)
+        pthread_cond_wait(&comm->turn, &comm->lock);
+    pthread_mutex_unlock(&comm->lock);
+    if (!emu_real_clock())
+        emu_advance(self, comm->last_end);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Copies and fills as work of a stream.
+ */
+#include "copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric.h"
+#include "memory.h"
+
+#define COPY_OVERHEAD_NS 1300
+
+struct copy {
+    void *to;
+    const void *from; /* NULL: fill with value */
+    void *snapshot;   /* owned: what `from` held at the call, when that was pageable */
+    int value;
+    size_t bytes;
+    bool over_bus; /* between host and device */
+};
+
+static size_t head_of(const struct copy *c)
+{
+    uint64_t most = c->over_bus ? emu_fabric()->copy_bytes : emu_fabric()->fill_bytes;
+
+    return c->bytes < most ? c->bytes : (size_t)most;
+}
+
+static uint64_t run_copy(void *data, uint64_t token, uint64_t start, CUresult *error)
+{
+    const struct emu_fabric *f = emu_fabric();
+    const struct copy *c = data;
+    double rate = c->over_bus ? f->pcie_GBps : f->memory_GBps * f->memory_efficiency;
+
+    (void)token;
+    (void)error;
+    if (c->from)
+        memmove(c->to, c->from, head_of(c));
+    else
+        memset(c->to, c->value, head_of(c));
+    if (c->from && !c->over_bus)
+        rate /= 2; /* read and written in the same memory */
+    return start + COPY_OVERHEAD_NS + (uint64_t)((double)c->bytes / rate);
+}
+
+static void release_copy(void *data)
+{
+    struct copy *c = data;
+
+    free(c->snapshot);
+    free(c);
+}
+
+static const struct emu_kind copy_kind = {"copy", NULL, run_copy, release_copy};
+
+static void take_snapshot(struct copy *c)
+{
+    c->snapshot = emu_alloc(head_of(c));
+    memcpy(c->snapshot, c->from, head_of(c));
+    c->from = c->snapshot;
+}
+
+static CUresult submit(struct emu_thread *self, const struct copy *what, CUstream handle)
+{
+    struct CUstream_st *stream;
+    CUresult result = emu_stream_find(self, handle, NULL, &stream);
+    struct copy *c;
+
+    if (result)
+        return result;
+    c = emu_alloc(sizeof(*c));
+    *c = *what;
+    if (c->from && memory_type_of(c->from) == MEMORY_PAGEABLE)
+        take_snapshot(c);
+    return emu_submit(self, stream, emu_work_new(&copy_kind, c), self->clock);
+}
+
+CUresult copy_async(struct emu_thread *self, void *to, const void *from, size_t bytes,
+                    CUstream handle)
+{
+    enum memory_type source = memory_type_of(from), target = memory_type_of(to);
+    struct copy c = {.to = to, .from = from, .bytes = bytes};
+    CUresult result;
+
+    if (!bytes)
+        return CUDA_SUCCESS;
+    if (!to || !from)
+        return CUDA_ERROR_INVALID_VALUE;
+    c.over_bus = source != MEMORY_DEVICE || target != MEMORY_DEVICE;
+    result = submit(self, &c, handle);
+    if (!result && target == MEMORY_PAGEABLE)
+        result = emu_stream_sync(self, handle);
+    return result;
+}
+
+CUresult copy_now(struct emu_thread *self, void *to, const void *from, size_t bytes)
+{
+    CUresult result = emu_unsafe(self);
+
+    if (!result)
+        result = copy_async(self, to, from, bytes, NULL);
+    return result ? result : emu_stream_sync(self, NULL);
+}
+
+CUresult fill_async(struct emu_thread *self, void *pointer, int value, size_t bytes,
+                    CUstream handle)
+{
+    struct copy c = {.to = pointer, .value = value, .bytes = bytes};
+
+    if (!bytes)
+        return CUDA_SUCCESS;
+    return pointer ? submit(self, &c, handle) : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the driver stand-in offers the other stand-ins: host threads with virtual clocks, contexts,
+ * streams that execute work in order, events, and graph capture. libcuda.so.1 holds all of it.
+ *
+ *     EMU_CALL(self);                                  the API call begins: the clock moves on
+ *     work = emu_work_new(&gemm_kind, arguments);
+ *     return emu_submit(self, stream, work, self->clock);
+ *
+ * Time. A host thread's clock moves on with each application call, and joins the end of what it
+ * waits for. Work starts at the latest of: the host's time of issue plus the launch latency, the
+ * end of what is before it on its stream, and the times of the events that the stream waits for.
+ * Its kind says when it ends. None of this depends on when a thread really runs, so that two runs
+ * of a program give the same times. With EMU_CLOCK=real the host's clock is CLOCK_MONOTONIC and
+ * work is over when its time has come.
+ *
+ * Observers. A call from a library whose name begins with `libspecter` is the tracer's own, unless
+ * the function is one that the tracer forwards (tracer/hooks.def): it moves no clock, and what it
+ * records delays nothing.
+ */
+#ifndef EMU_CORE_H
+#define EMU_CORE_H
+
+#include <cuda.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export.h"
+
+/* Where every virtual clock starts. */
+#define EMU_ORIGIN_NS 1000000000000u
+
+#define EMU_FOREVER UINT64_MAX
+
+/* ---- host threads (thread.c) ---- */
+
+/* One exported function: its cost and whether a tracer forwards it, looked up at its first call. */
+struct emu_function {
+    const char *name;
+    atomic_int known;
+    bool forwarded;
+    uint64_t cost_ns;
+};
+
+struct emu_published;
+
+struct emu_thread {
+    uint64_t clock;            /* virtual ns; real-clock mode keeps it up to date in calls */
+    bool app;                  /* has made an application call */
+    bool observer;             /* the call in progress is an observer's */
+    unsigned depth;            /* of calls in progress: one may make another */
+    struct CUctx_st *context;  /* current, or NULL */
+    struct CUctx_st *below[8]; /* what cuCtxPushCurrent covered */
+    unsigned below_count;
+    CUstreamCaptureMode capture_mode;
+    struct emu_deferred *deferred; /* done at the start of the next application call */
+};
+
+struct emu_call {
+    struct emu_thread *self;
+    bool observer; /* of the call around it */
+};
+
+EMU_API struct emu_call emu_enter(struct emu_function *function, const void *caller);
+EMU_API void emu_leave(struct emu_call *call);
+
+/* First line of every exported function; declares the calling thread under the name given. */
+#define EMU_CALL(_self)                                             \
+    static struct emu_function function_ = {__func__, 0, false, 0}; \
+    __attribute__((cleanup(emu_leave))) struct emu_call call_ =     \
+        emu_enter(&function_, __builtin_return_address(0));         \
+    struct emu_thread *const _self = call_.self
+
+/* The clock becomes at least t (application calls only). */
+EMU_API void emu_advance(struct emu_thread *self, uint64_t t);
+
+/* `done` runs at the start of the thread's next application call: what a helper thread of a real
+ * library does behind the caller's back, at a place that does not depend on scheduling. */
+EMU_API void emu_defer(struct emu_thread *self, void (*done)(struct emu_thread *, void *),
+                       void *argument);
+
+EMU_API bool emu_real_clock(void);
+
+/* Zeroed memory; out of memory ends the process. */
+EMU_API void *emu_alloc(size_t size);
+
+/* One line on stderr, then status 2: only for a misconfigured test. */
+EMU_API void emu_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* The process's global rank as launchers give it, or -1. */
+EMU_API int emu_rank(void);
+
+/* A thread that neither takes signals nor outlives the process's main work. Returns 0 or an errno.
+ */
+EMU_API int emu_thread_start(void *(*main)(void *), void *argument);
+
+/* Clocks that other processes may look at: a lower bound of the time of anything that this thread
+ * will issue. The word is in shared memory; the owner's calls keep it up to date. */
+struct emu_published {
+    _Atomic uint64_t *clock;   /* in shared memory; NULL when unused */
+    _Atomic uint32_t *blocked; /* in shared memory: 1 while the thread waits for the device */
+    const struct emu_thread *owner;
+    struct emu_published *next;
+};
+EMU_API void emu_publish(struct emu_published *p, struct emu_thread *owner);
+EMU_API void emu_unpublish(struct emu_published *p);
+
+/* ---- work ---- */
+
+/* What a kind of work does. Called without any lock held. */
+struct emu_kind {
+    const char *name;
+    /* By the host, when the work goes to a stream (for captured work: at each launch of its graph).
+     * The token is handed to that run. May be NULL. */
+    uint64_t (*issue)(void *data);
+    /* By the stream's thread: do it, starting at `start`; returns its end. *error may be set. */
+    uint64_t (*run)(void *data, uint64_t token, uint64_t start, CUresult *error);
+    void (*release)(void *data); /* may be NULL */
+};
+
+/* Counted: a graph and its launches share it. */
+struct emu_work {
+    const struct emu_kind *kind;
+    void *data;
+    atomic_uint refs;
+};
+
+/* Owns data from here on. Never NULL: out of memory ends the process. */
+EMU_API struct emu_work *emu_work_new(const struct emu_kind *kind, void *data);
+EMU_API struct emu_work *emu_work_ref(struct emu_work *work);
+EMU_API void emu_work_unref(struct emu_work *work);
+
+/* Sends work to a stream, or into the graph that the stream is capturing; takes the reference.
+ * `at`: the host's time of issue. */
+EMU_API CUresult emu_submit(struct emu_thread *self, CUstream stream, struct emu_work *work,
+                            uint64_t at);
+
+/* `to` waits for everything that `from` holds now. */
+EMU_API CUresult emu_stream_follow(struct emu_thread *self, CUstream to, CUstream from);
+
+/* For a kind whose run() waits for other processes: what a query may ask meanwhile. Called with the
+ * engine's lock held. */
+struct emu_waiting {
+    /* Whether what is waited for is certain to come after t. */
+    bool (*later)(void *argument, uint64_t t);
+    /* Whether nobody who could bring it has anything to run just now. */
+    bool (*idle)(void *argument);
+    void *argument;
+};
+
+/* From here on the calling stream's thread waits, or (NULL) not any more. */
+EMU_API void emu_set_waiting(const struct emu_waiting *waiting);
+
+/* ---- contexts, streams, events ---- */
+
+/* cuInit, for the runtime: CUDA_ERROR_NOT_INITIALIZED in a forked child, _NO_DEVICE without any. */
+EMU_API CUresult emu_init(void);
+EMU_API int emu_device_count(void);
+EMU_API unsigned emu_device_bus(int device); /* its PCI bus number */
+EMU_API CUcontext emu_primary(int device);   /* makes it active */
+EMU_API int emu_context_device(CUcontext context);
+
+/* The context that the runtime works in: the current one, else the primary of device 0, which
+ * becomes current. */
+EMU_API CUcontext emu_runtime_context(struct emu_thread *self);
+
+/* The stream that a handle names in a context (NULL: the calling thread's current one): 0 and 1
+ * are its legacy default stream, 2 the calling thread's. */
+EMU_API CUresult emu_stream_find(struct emu_thread *self, CUstream handle, CUcontext context,
+                                 CUstream *stream);
+
+EMU_API CUresult emu_stream_new(struct emu_thread *self, CUstream *stream, unsigned flags,
+                                int priority);
+EMU_API CUresult emu_stream_destroy(struct emu_thread *self, CUstream stream);
+EMU_API CUresult emu_stream_sync(struct emu_thread *self, CUstream handle);
+EMU_API CUresult emu_stream_query(struct emu_thread *self, CUstream handle);
+EMU_API CUresult emu_device_sync(struct emu_thread *self);
+EMU_API CUresult emu_context_reset(struct emu_thread *self, int device);
+
+EMU_API CUresult emu_event_new(struct emu_thread *self, CUevent *event, unsigned flags);
+EMU_API CUresult emu_event_destroy(struct emu_thread *self, CUevent event);
+EMU_API CUresult emu_event_record(struct emu_thread *self, CUevent event, CUstream handle,
+                                  unsigned flags);
+EMU_API CUresult emu_event_wait(struct emu_thread *self, CUstream handle, CUevent event);
+EMU_API CUresult emu_event_sync(struct emu_thread *self, CUevent event);
+EMU_API CUresult emu_event_query(struct emu_thread *self, CUevent event);
+EMU_API CUresult emu_event_elapsed(struct emu_thread *self, float *milliseconds, CUevent start,
+                                   CUevent end);
+
+/* ---- capture (capture.c) ---- */
+
+/* Called by every function that CUDA counts as unsafe during a capture: those that wait for or ask
+ * about the device, and those that allocate. Where a capture forbids it, the capture is invalid
+ * from here on and CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED comes back. */
+EMU_API CUresult emu_unsafe(struct emu_thread *self);
+
+struct emu_graph;
+struct emu_exec;
+
+EMU_API CUresult emu_capture_begin(struct emu_thread *self, CUstream handle,
+                                   CUstreamCaptureMode mode);
+EMU_API CUresult emu_capture_end(struct emu_thread *self, CUstream handle,
+                                 struct emu_graph **graph);
+EMU_API CUresult emu_capture_status(struct emu_thread *self, CUstream handle,
+                                    CUstreamCaptureStatus *status);
+EMU_API CUresult emu_capture_exchange(struct emu_thread *self, CUstreamCaptureMode *mode);
+EMU_API void emu_graph_instantiate(struct emu_exec **exec, const struct emu_graph *graph);
+EMU_API CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle);
+EMU_API void emu_graph_free(struct emu_graph *graph);
+EMU_API void emu_exec_free(struct emu_exec *exec);
+
+#endif

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * libcuda.so.1: the driver interface.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine.h"
+#include "fabric.h"
+
+static atomic_bool initialised;
+
+/* Handles and threads do not survive a fork, here as in the real driver. */
+static atomic_bool forked;
+
+static void in_child(void)
+{
+    atomic_store(&forked, true);
+    emu_forget_published();
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+/* The answer of every call that needs cuInit. */
+static CUresult ready(void)
+{
+    if (atomic_load(&forked) || !atomic_load(&initialised))
+        return CUDA_ERROR_NOT_INITIALIZED;
+    return CUDA_SUCCESS;
+}
+
+#define READY()                    \
+    do {                           \
+        CUresult ready_ = ready(); \
+        if (ready_)                \
+            return ready_;         \
+    } while (0)
+
+static bool valid_device(int device)
+{
+    return device >= 0 && device < emu_device_count();
+}
+
+CUresult emu_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    if (atomic_load(&forked))
+        return CUDA_ERROR_NOT_INITIALIZED;
+    if (!emu_device_count())
+        return CUDA_ERROR_NO_DEVICE;
+    pthread_once(&once, watch_forks);
+    atomic_store(&initialised, true);
+    return CUDA_SUCCESS;
+}
+
+EMU_API CUresult cuInit(unsigned int flags)
+{
+    EMU_CALL(self);
+    (void)self;
+    return flags ? CUDA_ERROR_INVALID_VALUE : emu_init();
+}
+
+EMU_API CUresult cuDriverGetVersion(int *version)
+{
+    EMU_CALL(self);
+    (void)self;
+    if (!version)
+        return CUDA_ERROR_INVALID_VALUE;
+    *version = CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+
+struct error_text {
+    CUresult error;
+    const char *name, *text;
+};
+
+static const struct error_text error_texts[] = {
+#define ERROR(_name, _text) {_name, #_name, _text},
+    ERROR(CUDA_SUCCESS, "no error") ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument") ERROR(
+        CUDA_ERROR_OUT_OF_MEMORY, "out of memory") ERROR(CUDA_ERROR_NOT_INITIALIZED,
+                                                         "initialization error")
+        ERROR(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected") ERROR(
+            CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal") ERROR(CUDA_ERROR_INVALID_CONTEXT,
+                                                                       "invalid device context")
+            ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle") ERROR(
+                CUDA_ERROR_ILLEGAL_STATE, "the operation cannot be performed in the present state")
+                ERROR(CUDA_ERROR_NOT_FOUND, "named symbol not found") ERROR(
+                    CUDA_ERROR_NOT_READY, "device not ready") ERROR(CUDA_ERROR_LAUNCH_FAILED,
+                                                                    "unspecified launch failure")
+                    ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported") ERROR(
+                        CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                        "operation not permitted when stream is capturing")
+                        ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+                              "operation failed due to a previous error during capture")
+                            ERROR(CUDA_ERROR_STREAM_CAPTURE_MERGE,
+                                  "operation would result in a merge of separate captures")
+                                ERROR(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+                                      "capture was not ended in the same stream")
+                                    ERROR(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+                                          "capturing stream has unjoined work")
+                                        ERROR(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                                              "dependency created on uncaptured work")
+                                            ERROR(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                                                  "operation would make the legacy stream depend "
+                                                  "on a capturing blocking stream")
+                                                ERROR(CUDA_ERROR_CAPTURED_EVENT,
+                                                      "operation not permitted on an event last "
+                                                      "recorded in a "
+                                                      "capturing stream")
+                                                    ERROR(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+                                                          "attempt to terminate a thread-local "
+                                                          "capture "
+                                                          "sequence from another thread")
+                                                        ERROR(CUDA_ERROR_UNKNOWN, "unknown error")
+#undef ERROR
+};
+
+static const struct error_text *find_error(CUresult error)
+{
+    for (size_t i = 0; i < sizeof(error_texts) / sizeof(error_texts[0]); i++)
+        if (error_texts[i].error == error)
+            return &error_texts[i];
+    return NULL;
+}
+
+EMU_API CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    const struct error_text *e = find_error(error);
+
+    *name = e ? e->name : NULL;
+    return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+EMU_API CUresult cuGetErrorString(CUresult error, const char **text)
+{
+    const struct error_text *e = find_error(error);
+
+    *text = e ? e->text : NULL;
+    return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- devices and contexts ---- */
+
+EMU_API CUresult cuDeviceGetCount(int *count)
+{
+    EMU_CALL(self);
+    (void)self;
+    READY();
+    *count = emu_device_count();
+    return CUDA_SUCCESS;
+}
+
+EMU_API CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    EMU_CALL(self);
+    (void)self;
+    READY();
+    if (!valid_device(ordinal))
+        return CUDA_ERROR_INVALID_DEVICE;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+EMU_API CUresult cuDeviceGetName(char *name, int len, CUdevice device)
+{
+    EMU_CALL(self);
+    (void)self;
+    READY();
+    if (!valid_device(device) || !name || len <= 0)
+        return valid_device(device) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
+    snprintf(name, (size_t)len, "%s", emu_fabric()->gpu_name);
+    return CUDA_SUCCESS;
+}
+
+EMU_API CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice device)
+{
+    EMU_CALL(self);
+    (void)self;
+    READY();
+    if (!valid_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!id || len < 13)
+        return CUDA_ERROR_INVALID_VALUE;
+    snprintf(id, (size_t)len, "0000:%02x:00.0", emu_device_bus(device));
+    return CUDA_SUCCESS;
+}
+
+static bool attribute(CUdevice_attribute attribute, CUdevice device, int *value)
+{
+    const struct emu_fabric *f = emu_fabric();
+
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+        *value = (int)f->sm_clock_MHz * 1000;
+        return true;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+        *value = (int)f->sms;
+        return true;
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+        *value = (int)emu_device_bus(device);
+        return true;
+    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
+    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
+        *value = 0;
+        return true;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+        *value = (int)f->sm_major;
+        return true;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+        *value = (int)f->sm_minor;
+        return true;
+    default:
+        return false;
+    }
+}
+
+EMU_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
+{
+    EMU_CALL(self);
+    (void)self;
+    READY();
+    if (!valid_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    return value && attribute(which, device, value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+EMU_API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
+{
+    EMU_CALL(self);
+    (void)self;
+    READY();
+    if (!valid_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    emu_lock();
+    *flags = 0;
+    *active = emu_context(device)->active;
+    emu_unlock();
+    return CUDA_SUCCESS;
+}
+
+EMU_API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    EMU_CALL(self);
+    (void)self;
+    READY();
+    if (!valid_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    *context = emu_primary(device);
+    return CUDA_SUCCESS;
+}
+
+EMU_API CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+    EMU_CALL(self);
+    (void)self;
+    READY();
+    return valid_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+EMU_API CUresult cuDevicePrimaryCtxReset(CUdevice device)
+{
+    EMU_CALL(self);
+    READY();
+    return valid_device(device) ? emu_context_reset(self, device) : CUDA_ERROR_INVALID_DEVICE;
+}
+
+EMU_API CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    EMU_CALL(self);
+    READY();
+    *context = self->context;
+    return CUDA_SUCCESS;
+}
+
+EMU_API CUresult cuCtxSetCurrent(CUcontext context)
+{
+    EMU_CALL(self);
+    READY();
+    self->context = context;
+    return CUDA_SUCCESS;
+}
+
+EMU_API CUresult cuCtxPushCurrent(CUcontext context)
+{
+    EMU_CALL(self);
+    READY();
+    if (!context || self->below_count == sizeof(self->below) / sizeof(self->below[0]))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    self->below[self->below_count++] = self->context;
+    self->context = context;
+    return CUDA_SUCCESS;
+}
+
+EMU_API CUresult cuCtxPopCurrent(CUcontext *context)
+{
+    EMU_CALL(self);
+    READY();
+    if (!self->context)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (context)
+        *context = self->context;
+    self->context = self->below_count ? self->below[--self->below_count] : NULL;
+    return CUDA_SUCCESS;
+}
+
+EMU_API CUresult cuCtxGetDevice(CUdevice *device)
+{
+    EMU_CALL(self);
+    READY();
+    if (!self->context)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *device = self->context->device;
+    return CUDA_SUCCESS;
+}
+
+/* ---- streams ---- */
+
+EMU_API CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_stream_new(self, stream, flags, priority);
+}
+
+EMU_API CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_stream_new(self, stream, flags, 0);
+}
+
+EMU_API CUresult cuStreamDestroy(CUstream stream)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_stream_destroy(self, stream);
+}
+
+EMU_API CUresult cuStreamSynchronize(CUstream stream)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_stream_sync(self, stream);
+}
+
+EMU_API CUresult cuStreamQuery(CUstream stream)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_stream_query(self, stream);
+}
+
+EMU_API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
+{
+    EMU_CALL(self);
+    READY();
+    (void)flags;
+    return emu_event_wait(self, stream, event);
+}
+
+EMU_API CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+    EMU_CALL(self);
+    struct CUstream_st *s;
+    CUresult result;
+
+    READY();
+    result = emu_stream_find(self, stream, NULL, &s);
+    if (!result)
+        *context = s->context;
+    return result;
+}
+
+EMU_API CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, CUgreenCtx *green)
+{
+    EMU_CALL(self);
+    struct CUstream_st *s;
+    CUresult result;
+
+    READY();
+    result = emu_stream_find(self, stream, NULL, &s);
+    if (!result) {
+        *context = s->context;
+        *green = NULL;
+    }
+    return result;
+}
+
+EMU_API CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_capture_status(self, stream, status);
+}
+
+EMU_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_capture_exchange(self, mode);
+}
+
+/* ---- events ---- */
+
+EMU_API CUresult cuEventCreate(CUevent *event, unsigned int flags)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_event_new(self, event, flags);
+}
+
+EMU_API CUresult cuEventDestroy(CUevent event)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_event_destroy(self, event);
+}
+
+EMU_API CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_event_record(self, event, stream, CU_EVENT_RECORD_DEFAULT);
+}
+
+EMU_API CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_event_record(self, event, stream, flags);
+}
+
+EMU_API CUresult cuEventQuery(CUevent event)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_event_query(self, event);
+}
+
+EMU_API CUresult cuEventSynchronize(CUevent event)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_event_sync(self, event);
+}
+
+EMU_API CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
+{
+    EMU_CALL(self);
+    READY();
+    return emu_event_elapsed(self, milliseconds, start, end);
+}
+
+/* The first versions of these calls, which old programs and careful libraries look up by name. */
+#undef cuEventDestroy
+#undef cuEventElapsedTime
+#undef cuStreamDestroy
+#undef cuCtxPushCurrent
+#undef cuCtxPopCurrent
+#define FIRST_VERSION(_old, _new) EMU_API extern __typeof__(_new) _old __attribute__((alias(#_new)))
+
+FIRST_VERSION(cuEventDestroy, cuEventDestroy_v2);
+FIRST_VERSION(cuEventElapsedTime, cuEventElapsedTime_v2);
+FIRST_VERSION(cuStreamDestroy, cuStreamDestroy_v2);
+FIRST_VERSION(cuCtxPushCurrent, cuCtxPushCurrent_v2);
+FIRST_VERSION(cuCtxPopCurrent, cuCtxPopCurrent_v2);

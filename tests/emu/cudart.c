@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * libcudart.so.13: the runtime interface, over the driver stand-in's objects. Errors of both have
+ * the same numbers where both have them.
+ */
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy.h"
+#include "core.h"
+#include "fabric.h"
+#include "memory.h"
+
+static _Thread_local cudaError_t last_error;
+
+static cudaError_t keep(CUresult result)
+{
+    if (result)
+        last_error = (cudaError_t)result;
+    return (cudaError_t)result;
+}
+
+/* First line of every call that needs a device: the primary context is made on first use. */
+#define RUNTIME_CALL(_self)       \
+    EMU_CALL(_self);              \
+    CUresult begun_ = emu_init(); \
+    if (begun_)                   \
+        return keep(begun_);      \
+    emu_runtime_context(_self)
+
+/* ---- errors and versions ---- */
+
+EMU_API cudaError_t cudaGetLastError(void)
+{
+    EMU_CALL(self);
+    cudaError_t error = last_error;
+
+    (void)self;
+    last_error = cudaSuccess;
+    return error;
+}
+
+EMU_API cudaError_t cudaPeekAtLastError(void)
+{
+    EMU_CALL(self);
+    (void)self;
+    return last_error;
+}
+
+struct error_name {
+    cudaError_t error;
+    const char *name;
+};
+
+#define NAME(_error)    \
+    {                   \
+        _error, #_error \
+    }
+
+static const struct error_name error_names[] = {
+    NAME(cudaSuccess),
+    NAME(cudaErrorInvalidValue),
+    NAME(cudaErrorMemoryAllocation),
+    NAME(cudaErrorInitializationError),
+    NAME(cudaErrorNoDevice),
+    NAME(cudaErrorInvalidDevice),
+    NAME(cudaErrorDeviceUninitialized),
+    NAME(cudaErrorInvalidResourceHandle),
+    NAME(cudaErrorIllegalState),
+    NAME(cudaErrorNotReady),
+    NAME(cudaErrorLaunchFailure),
+    NAME(cudaErrorNotSupported),
+    NAME(cudaErrorStreamCaptureUnsupported),
+    NAME(cudaErrorStreamCaptureInvalidated),
+    NAME(cudaErrorStreamCaptureMerge),
+    NAME(cudaErrorStreamCaptureUnmatched),
+    NAME(cudaErrorStreamCaptureUnjoined),
+    NAME(cudaErrorStreamCaptureIsolation),
+    NAME(cudaErrorStreamCaptureImplicit),
+    NAME(cudaErrorCapturedEvent),
+    NAME(cudaErrorStreamCaptureWrongThread),
+};
+
+EMU_API const char *cudaGetErrorName(cudaError_t error)
+{
+    for (size_t i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++)
+        if (error_names[i].error == error)
+            return error_names[i].name;
+    return "unrecognized error code";
+}
+
+EMU_API const char *cudaGetErrorString(cudaError_t error)
+{
+    const char *text = NULL;
+
+    cuGetErrorString((CUresult)error, &text);
+    return text ? text : "unrecognized error code";
+}
+
+EMU_API cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = CUDA_VERSION;
+    return cudaSuccess;
+}
+
+EMU_API cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+/* ---- devices ---- */
+
+EMU_API cudaError_t cudaGetDeviceCount(int *count)
+{
+    EMU_CALL(self);
+    CUresult result = emu_init();
+
+    (void)self;
+    *count = result ? 0 : emu_device_count();
+    return keep(result);
+}
+
+EMU_API cudaError_t cudaSetDevice(int device)
+{
+    EMU_CALL(self);
+    CUresult result = emu_init();
+
+    if (!result && (device < 0 || device >= emu_device_count()))
+        result = CUDA_ERROR_INVALID_DEVICE;
+    if (!result)
+        self->context = emu_primary(device);
+    return keep(result);
+}
+
+EMU_API cudaError_t cudaGetDevice(int *device)
+{
+    EMU_CALL(self);
+    CUresult result = emu_init();
+
+    *device = self->context ? emu_context_device(self->context) : 0;
+    return keep(result);
+}
+
+EMU_API cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
+{
+    EMU_CALL(self);
+    const struct emu_fabric *f = emu_fabric();
+
+    (void)self;
+    if (device < 0 || device >= emu_device_count())
+        return keep(CUDA_ERROR_INVALID_DEVICE);
+    memset(prop, 0, sizeof(*prop));
+    snprintf(prop->name, sizeof(prop->name), "%s", f->gpu_name);
+    prop->major = (int)f->sm_major;
+    prop->minor = (int)f->sm_minor;
+    prop->multiProcessorCount = (int)f->sms;
+    prop->totalGlobalMem = (size_t)f->memory_GiB << 30;
+    prop->pciBusID = (int)emu_device_bus(device);
+    return cudaSuccess;
+}
+
+EMU_API cudaError_t cudaDeviceGetPCIBusId(char *id, int len, int device)
+{
+    EMU_CALL(self);
+    (void)self;
+    if (device < 0 || device >= emu_device_count())
+        return keep(CUDA_ERROR_INVALID_DEVICE);
+    if (!id || len < 13)
+        return keep(CUDA_ERROR_INVALID_VALUE);
+    snprintf(id, (size_t)len, "0000:%02x:00.0", emu_device_bus(device));
+    return cudaSuccess;
+}
+
+EMU_API cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    EMU_CALL(self);
+    (void)self;
+    if (least)
+        *least = 0;
+    if (greatest)
+        *greatest = -5;
+    return cudaSuccess;
+}
+
+EMU_API cudaError_t cudaDeviceSynchronize(void)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_device_sync(self));
+}
+
+EMU_API cudaError_t cudaDeviceReset(void)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_context_reset(self, emu_context_device(self->context)));
+}
+
+/* ---- memory ---- */
+
+static cudaError_t allocate(struct emu_thread *self, void **pointer, size_t bytes,
+                            enum memory_type type)
+{
+    size_t limit = (size_t)emu_fabric()->memory_GiB << 30;
+    CUresult result = pointer ? emu_unsafe(self) : CUDA_ERROR_INVALID_VALUE;
+
+    if (result)
+        return keep(result);
+    *pointer = NULL;
+    if (!bytes)
+        return cudaSuccess;
+    if (type == MEMORY_DEVICE && (bytes > limit || bytes > limit - memory_used()))
+        return keep(CUDA_ERROR_OUT_OF_MEMORY);
+    *pointer = memory_map(bytes, type);
+    return keep(*pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+/* Freeing waits for the device, as the real call does. */
+static cudaError_t release(struct emu_thread *self, void *pointer)
+{
+    CUresult result;
+
+    if (!pointer)
+        return cudaSuccess;
+    result = emu_device_sync(self);
+    if (!result && memory_unmap(pointer) != 0)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return keep(result);
+}
+
+EMU_API cudaError_t cudaMalloc(void **pointer, size_t bytes)
+{
+    RUNTIME_CALL(self);
+    return allocate(self, pointer, bytes, MEMORY_DEVICE);
+}
+
+EMU_API cudaError_t cudaFree(void *pointer)
+{
+    RUNTIME_CALL(self);
+    return release(self, pointer);
+}
+
+EMU_API cudaError_t cudaMallocHost(void **pointer, size_t bytes)
+{
+    RUNTIME_CALL(self);
+    return allocate(self, pointer, bytes, MEMORY_PINNED);
+}
+
+EMU_API cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags)
+{
+    RUNTIME_CALL(self);
+    (void)flags;
+    return allocate(self, pointer, bytes, MEMORY_PINNED);
+}
+
+EMU_API cudaError_t cudaFreeHost(void *pointer)
+{
+    RUNTIME_CALL(self);
+    return release(self, pointer);
+}
+
+EMU_API cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
+{
+    RUNTIME_CALL(self);
+    *total = (size_t)emu_fabric()->memory_GiB << 30;
+    *available = *total - memory_used();
+    return cudaSuccess;
+}
+
+EMU_API cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    RUNTIME_CALL(self);
+    (void)kind;
+    return keep(copy_now(self, to, from, bytes));
+}
+
+EMU_API cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
+{
+    RUNTIME_CALL(self);
+    CUresult result = emu_unsafe(self);
+
+    return keep(result ? result : fill_async(self, pointer, value, bytes, NULL));
+}
+
+/* ---- streams ---- */
+
+EMU_API cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_stream_new(self, stream, cudaStreamDefault, 0));
+}
+
+EMU_API cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_stream_new(self, stream, flags, 0));
+}
+
+EMU_API cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags,
+                                                 int priority)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_stream_new(self, stream, flags, priority));
+}
+
+EMU_API cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_stream_destroy(self, stream));
+}
+
+EMU_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_capture_begin(self, stream, (CUstreamCaptureMode)mode));
+}
+
+EMU_API cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    RUNTIME_CALL(self);
+    struct emu_graph *captured = NULL;
+    CUresult result = emu_capture_end(self, stream, &captured);
+
+    *graph = (cudaGraph_t)(void *)captured;
+    return keep(result);
+}
+
+EMU_API cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+{
+    RUNTIME_CALL(self);
+    CUstreamCaptureStatus now = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult result = emu_capture_status(self, stream, &now);
+
+    *status = (enum cudaStreamCaptureStatus)now;
+    return keep(result);
+}
+
+EMU_API cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+{
+    RUNTIME_CALL(self);
+    CUstreamCaptureMode exchanged = (CUstreamCaptureMode)*mode;
+    CUresult result = emu_capture_exchange(self, &exchanged);
+
+    *mode = (enum cudaStreamCaptureMode)exchanged;
+    return keep(result);
+}
+
+/* ---- events ---- */
+
+EMU_API cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_event_new(self, event, cudaEventDefault));
+}
+
+EMU_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_event_new(self, event, flags));
+}
+
+EMU_API cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_event_destroy(self, event));
+}
+
+EMU_API cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_event_sync(self, event));
+}
+
+EMU_API cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_event_query(self, event));
+}
+
+EMU_API cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
+{
+    RUNTIME_CALL(self);
+    return keep(emu_event_elapsed(self, milliseconds, start, end));
+}
+
+/* ---- graphs ---- */
+
+EMU_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                         unsigned long long flags)
+{
+    RUNTIME_CALL(self);
+    struct emu_exec *made = NULL;
+
+    (void)flags;
+    if (!exec || !graph)
+        return keep(CUDA_ERROR_INVALID_VALUE);
+    emu_graph_instantiate(&made, (struct emu_graph *)(void *)graph);
+    *exec = (cudaGraphExec_t)(void *)made;
+    return cudaSuccess;
+}
+
+EMU_API cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    RUNTIME_CALL(self);
+    emu_graph_free((struct emu_graph *)(void *)graph);
+    return cudaSuccess;
+}
+
+EMU_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    RUNTIME_CALL(self);
+    emu_exec_free((struct emu_exec *)(void *)exec);
+    return cudaSuccess;
+}
+
+/* ---- calls with a twin for programs compiled for per-thread default streams ----
+ *
+ * STREAM_CALL(name, parameters before the stream, what to do). In the twin, handle 0 means the
+ * calling thread's stream; no header declares it, the real one renames the plain call. */
+
+#define STREAM_CALL(_name, _params, _do)                \
+    EMU_API cudaError_t _name _params                   \
+    {                                                   \
+        RUNTIME_CALL(self);                             \
+        return keep(_do);                               \
+    }                                                   \
+    EMU_API cudaError_t _name##_ptsz _params;           \
+    cudaError_t _name##_ptsz _params                    \
+    {                                                   \
+        RUNTIME_CALL(self);                             \
+        stream = stream ? stream : cudaStreamPerThread; \
+        return keep(_do);                               \
+    }
+
+STREAM_CALL(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream),
+            emu_event_record(self, event, stream, cudaEventRecordDefault))
+STREAM_CALL(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned int flags),
+            emu_event_record(self, event, stream, flags))
+STREAM_CALL(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned int flags),
+            ((void)flags, emu_event_wait(self, stream, event)))
+STREAM_CALL(cudaStreamSynchronize, (cudaStream_t stream), emu_stream_sync(self, stream))
+STREAM_CALL(cudaStreamQuery, (cudaStream_t stream), emu_stream_query(self, stream))
+STREAM_CALL(cudaMemcpyAsync,
+            (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+             cudaStream_t stream),
+            ((void)kind, copy_async(self, to, from, bytes, stream)))
+STREAM_CALL(cudaMemsetAsync, (void *pointer, int value, size_t bytes, cudaStream_t stream),
+            fill_async(self, pointer, value, bytes, stream))
+STREAM_CALL(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream),
+            emu_graph_launch(self, (struct emu_exec *)(void *)exec, stream))
+
+#define EMU_LIBRARY_CUDART
+#include "hooks_check.h"

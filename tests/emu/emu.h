@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the stand-in driver offers programs beyond the real one. A program that must also run on
+ * real hardware declares these weak, or looks them up with dlsym:
+ *
+ *     void emu_work(uint64_t ns) __attribute__((weak));
+ *     if (emu_work)
+ *         emu_work(20000);
+ */
+#ifndef EMU_H
+#define EMU_H
+
+#include <stdint.h>
+
+/* The calling thread computes for so long: its virtual clock moves on by ns. With EMU_CLOCK=real it
+ * sleeps instead. */
+void emu_work(uint64_t ns);
+
+/* Hands a time over from another thread: the caller's virtual clock becomes at least ns. Needed
+ * where threads of one program order themselves by means that the stand-ins cannot see. */
+void emu_join(uint64_t ns);
+
+/* The calling thread's CLOCK_MONOTONIC in virtual time; the real one with EMU_CLOCK=real. A thread
+ * that has made no application call sees the origin of the process. */
+uint64_t emuHostClockNs(void);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading of fabric files. Numbers are parsed by hand: the host program may have set a locale whose
+ * decimal point is a comma.
+ */
+#include "fabric.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core.h"
+
+enum kind { TEXT_KEY, INT_KEY, REAL_KEY };
+
+struct key {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+    const char *text; /* default of a TEXT key */
+    double number;    /* default of the others */
+};
+
+static const struct key keys[] = {
+#define TEXT(_key, _default) {#_key, TEXT_KEY, offsetof(struct emu_fabric, _key), _default, 0},
+#define INT(_key, _default) {#_key, INT_KEY, offsetof(struct emu_fabric, _key), NULL, _default},
+#define REAL(_key, _default) {#_key, REAL_KEY, offsetof(struct emu_fabric, _key), NULL, _default},
+#define API(_function, _ns)
+#include "fabric.def"
+#undef API
+};
+
+struct cost {
+    char function[48];
+    uint64_t ns;
+};
+
+static struct cost costs[256] = {
+#define TEXT(_key, _default)
+#define INT(_key, _default)
+#define REAL(_key, _default)
+#define API(_function, _ns) {#_function, _ns},
+#include "fabric.def"
+#undef API
+};
+
+static struct emu_fabric fabric;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void put_number(struct emu_fabric *f, const struct key *key, double value)
+{
+    char *at = (char *)f + key->offset;
+
+    if (key->kind == INT_KEY)
+        *(uint64_t *)(void *)at = (uint64_t)value;
+    else
+        *(double *)(void *)at = value;
+}
+
+static void put_text(struct emu_fabric *f, const struct key *key, const char *text, size_t len)
+{
+    char *at = (char *)f + key->offset;
+
+    snprintf(at, sizeof(f->gpu_name), "%.*s", (int)len, text);
+}
+
+void emu_fabric_defaults(struct emu_fabric *f)
+{
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (keys[i].kind == TEXT_KEY)
+            put_text(f, &keys[i], keys[i].text, strlen(keys[i].text));
+        else
+            put_number(f, &keys[i], keys[i].number);
+}
+
+/* A non-negative decimal number that fills the text. */
+static bool parse_number(const char *text, size_t len, double *value)
+{
+    double scale = 0;
+    bool any = false;
+
+    *value = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '.' && scale == 0) {
+            scale = 1;
+            continue;
+        }
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        any = true;
+        *value = *value * 10 + (text[i] - '0');
+        scale *= 10;
+    }
+    if (scale > 0)
+        *value /= scale;
+    return any;
+}
+
+static struct cost *find_cost(const char *function, size_t len)
+{
+    struct cost *c = costs;
+
+    while (c < costs + sizeof(costs) / sizeof(costs[0]) - 1 && c->function[0]) {
+        if (strlen(c->function) == len && memcmp(c->function, function, len) == 0)
+            return c;
+        c++;
+    }
+    return c;
+}
+
+static bool set_key(struct emu_fabric *f, const char *name, size_t name_len, const char *value,
+                    size_t value_len)
+{
+    double number = 0;
+    bool is_number = parse_number(value, value_len, &number);
+
+    if (name_len > 7 && name_len < 48 && memcmp(name, "api_ns.", 7) == 0) {
+        struct cost *c = find_cost(name + 7, name_len - 7);
+
+        snprintf(c->function, sizeof(c->function), "%.*s", (int)(name_len - 7), name + 7);
+        c->ns = (uint64_t)number;
+        return is_number;
+    }
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (strlen(keys[i].name) != name_len || memcmp(keys[i].name, name, name_len) != 0)
+            continue;
+        if (keys[i].kind == TEXT_KEY)
+            put_text(f, &keys[i], value, value_len);
+        else if (is_number)
+            put_number(f, &keys[i], number);
+        return is_number || keys[i].kind == TEXT_KEY;
+    }
+    return false;
+}
+
+/* Cuts blanks off both ends. */
+static void trim(const char **text, size_t *len)
+{
+    while (*len && strchr(" \t\r", (*text)[*len - 1]))
+        --*len;
+    while (*len && strchr(" \t", **text)) {
+        ++*text;
+        --*len;
+    }
+}
+
+static bool parse_line(struct emu_fabric *f, const char *line, size_t len)
+{
+    const char *hash = memchr(line, '#', len), *equals;
+
+    if (hash)
+        len = (size_t)(hash - line);
+    trim(&line, &len);
+    if (!len)
+        return true;
+    equals = memchr(line, '=', len);
+    if (!equals)
+        return false;
+
+    const char *value = equals + 1;
+    size_t name_len = (size_t)(equals - line), value_len = len - name_len - 1;
+
+    trim(&line, &name_len);
+    trim(&value, &value_len);
+    return set_key(f, line, name_len, value, value_len);
+}
+
+unsigned emu_fabric_parse(struct emu_fabric *f, const char *text, size_t len)
+{
+    unsigned number = 0;
+
+    while (len) {
+        const char *newline = memchr(text, '\n', len);
+        size_t line = newline ? (size_t)(newline - text) : len;
+
+        number++;
+        if (!parse_line(f, text, line))
+            return number;
+        text += line + (newline != NULL);
+        len -= line + (newline != NULL);
+    }
+    return 0;
+}
+
+static void load(void)
+{
+    const char *path = secure_getenv("EMU_FABRIC");
+    static char text[65536];
+    ssize_t len = -1;
+    unsigned bad;
+    int fd;
+
+    emu_fabric_defaults(&fabric);
+    if (!path || !*path)
+        return;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        len = read(fd, text, sizeof(text));
+        close(fd);
+    }
+    if (len < 0)
+        emu_die("EMU_FABRIC: cannot read '%s'", path);
+    bad = emu_fabric_parse(&fabric, text, (size_t)len);
+    if (bad)
+        emu_die("%s:%u: not a 'key = value' of fabric.def", path, bad);
+}
+
+const struct emu_fabric *emu_fabric(void)
+{
+    pthread_once(&once, load);
+    return &fabric;
+}
+
+uint64_t emu_fabric_api_ns(const char *function)
+{
+    const struct cost *c;
+
+    pthread_once(&once, load);
+    c = find_cost(function, strlen(function));
+    return c->function[0] && strcmp(c->function, function) == 0 ? c->ns : fabric.api_ns;
+}

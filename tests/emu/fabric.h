@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The machine that the stand-ins imitate: read once from the file that EMU_FABRIC names, else the
+ * defaults of fabric.def. Nothing here is shared with the models that the program under test uses.
+ */
+#ifndef EMU_FABRIC_H
+#define EMU_FABRIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export.h"
+
+/* PCI bus number of a node's device. */
+#define EMU_BUS(_device) ((0x1bu + (_device)*0x10u) & 0xffu)
+
+struct emu_fabric {
+#define TEXT(_key, _default) char _key[128];
+#define INT(_key, _default) uint64_t _key;
+#define REAL(_key, _default) double _key;
+#define API(_function, _ns)
+#include "fabric.def"
+#undef API
+};
+
+/* The loaded fabric; a bad file ends the process with a message and status 2, because a test that
+ * ran on another machine than it asked for would be worse. */
+EMU_API const struct emu_fabric *emu_fabric(void);
+
+/* What a call of this function costs the host, in ns. */
+EMU_API uint64_t emu_fabric_api_ns(const char *function);
+
+/* Fills *f with the defaults, then with the text of a file. Returns 0, or the number of the line
+ * that holds no `key = value` of fabric.def. The costs of calls are kept apart, process-wide. */
+void emu_fabric_defaults(struct emu_fabric *f);
+unsigned emu_fabric_parse(struct emu_fabric *f, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See group.h.
+ */
+#include "group.h"
+
+#include <stdlib.h>
+
+#include "fabric.h"
+#include "number.h"
+
+/* The group of the calling thread. */
+struct group {
+    unsigned depth;
+    struct emu_job *jobs, **last_job;
+    struct task *tasks;
+    unsigned count, room;
+    ncclResult_t error;
+};
+
+static _Thread_local struct group group;
+
+/* The streams of one communicator's tasks: the first gets the kernel, the others wait for it, and
+ * it for what they hold. */
+static ncclResult_t join_streams(struct emu_thread *self, const struct launch *l, bool before)
+{
+    struct CUstream_st *first, *other;
+
+    for (unsigned i = 1; i < l->count; i++) {
+        if (l->tasks[i].stream == l->tasks[0].stream)
+            continue;
+        if (emu_stream_find(self, l->tasks[0].stream, l->comm->context, &first) ||
+            emu_stream_find(self, l->tasks[i].stream, l->comm->context, &other) ||
+            emu_stream_follow(self, before ? first : other, before ? other : first))
+            return comm_fail(ncclUnhandledCudaError, "invalid stream");
+    }
+    return ncclSuccess;
+}
+
+/* Takes the work. */
+static ncclResult_t submit(struct emu_thread *self, struct emu_work *work, uint64_t at)
+{
+    const struct launch *l = work->data;
+    ncclResult_t result = join_streams(self, l, true);
+    struct CUstream_st *stream;
+
+    if (!result && emu_stream_find(self, l->tasks[0].stream, l->comm->context, &stream))
+        result = comm_fail(ncclUnhandledCudaError, "invalid stream");
+    if (!result && emu_submit(self, stream, emu_work_ref(work), at))
+        result = comm_fail(ncclUnhandledCudaError, "the stream does not take work");
+    if (!result)
+        result = join_streams(self, l, false);
+    emu_work_unref(work);
+    return result;
+}
+
+static void submit_late(struct emu_thread *self, void *work)
+{
+    const struct launch *l = ((struct emu_work *)work)->data;
+
+    submit(self, work, l->comm->ready_at);
+}
+
+/* One kernel for tasks of one communicator; takes them.
+ *
+ * A blocking communicator launches now. A non-blocking one launches from a thread of its own in the
+ * real library, after the call has returned; here that is at the caller's next call, which is also
+ * later than anything that a tracer does in this one, and not left to chance. */
+static ncclResult_t launch(struct emu_thread *self, struct task *tasks, unsigned count)
+{
+    struct ncclComm *comm = tasks[0].comm;
+    struct launch *l = emu_alloc(sizeof(*l));
+    struct emu_work *work;
+
+    *l = (struct launch){comm, tasks, count};
+    atomic_fetch_add(&comm->refs, 1);
+    emu_unpublish(&comm->published);
+    emu_publish(&comm->published, self);
+    work = emu_work_new(&launch_kind, l);
+    if (!comm->nonblocking)
+        return submit(self, work, self->clock);
+    comm->ready_at = self->clock + emu_fabric()->async_launch_ns;
+    emu_defer(self, submit_late, work);
+    return ncclInProgress;
+}
+
+/* Takes the tasks of the first communicator out of the group, in order. */
+static struct task *take_tasks(struct group *g, unsigned *count)
+{
+    struct task *taken = emu_alloc(g->count * sizeof(*taken));
+    struct ncclComm *comm = g->tasks[0].comm;
+    unsigned kept = 0;
+
+    *count = 0;
+    for (unsigned i = 0; i < g->count; i++)
+        if (g->tasks[i].comm == comm)
+            taken[(*count)++] = g->tasks[i];
+        else
+            g->tasks[kept++] = g->tasks[i];
+    g->count = kept;
+    return taken;
+}
+
+static void worse(ncclResult_t *result, ncclResult_t other)
+{
+    if (*result == ncclSuccess || (*result == ncclInProgress && other != ncclSuccess))
+        *result = other;
+}
+
+static ncclResult_t run_group(struct emu_thread *self)
+{
+    ncclResult_t result = group.error;
+
+    for (struct emu_job *job = group.jobs, *next; job; job = next) {
+        next = job->next;
+        job->next = NULL;
+        worse(&result, job_finish(job, self));
+    }
+    group.jobs = NULL;
+    if (group.error)
+        group.count = 0; /* nothing of a group with a bad call is launched */
+    while (group.count) {
+        unsigned count;
+        struct task *tasks = take_tasks(&group, &count);
+
+        worse(&result, launch(self, tasks, count));
+    }
+    group.error = ncclSuccess;
+    return result;
+}
+
+void group_start(void)
+{
+    group.depth++;
+}
+
+ncclResult_t group_end(struct emu_thread *self)
+{
+    if (!group.depth)
+        return comm_fail(ncclInvalidUsage, "ncclGroupEnd: not in a group call");
+    if (--group.depth)
+        return ncclSuccess;
+    return run_group(self);
+}
+
+ncclResult_t group_job(struct emu_job *job, struct emu_thread *self, int key)
+{
+    ncclResult_t result = job_arrive(job, self, key);
+
+    if (result) {
+        comm_unref(job->comm);
+        job_free(job);
+        return result;
+    }
+    if (!group.depth)
+        return job_finish(job, self);
+    if (!group.jobs)
+        group.last_job = &group.jobs;
+    *group.last_job = job;
+    group.last_job = &job->next;
+    return ncclSuccess;
+}
+
+static ncclResult_t check_task(const struct task *t)
+{
+    ncclResult_t result = comm_check_ready(t->comm);
+
+    if (result)
+        return result;
+    if (!number_size((enum number)t->type))
+        return comm_fail(ncclInvalidArgument, "datatype %d", (int)t->type);
+    if (t->root < 0 || t->root >= t->comm->ranks)
+        return comm_fail(ncclInvalidArgument, "root or peer %d of %d", t->root, t->comm->ranks);
+    if (t->redop >= ncclNumOps + t->comm->premul_count || t->redop < 0)
+        return comm_fail(ncclInvalidArgument, "operator %d", t->redop);
+    if (t->count && ((t->kind != TASK_RECV && !t->send) || (t->kind != TASK_SEND && !t->recv)))
+        return comm_fail(ncclInvalidArgument, "a buffer is NULL");
+    return ncclSuccess;
+}
+
+static void note_task(const struct task *t)
+{
+    if (group.count == group.room) {
+        group.room = group.room ? 2 * group.room : 16;
+        group.tasks = realloc(group.tasks, group.room * sizeof(*group.tasks));
+        if (!group.tasks)
+            emu_die("out of memory");
+    }
+    group.tasks[group.count++] = *t;
+}
+
+ncclResult_t group_task(struct emu_thread *self, const struct task *t)
+{
+    ncclResult_t result = check_task(t);
+
+    if (result) {
+        if (group.depth)
+            worse(&group.error, result);
+        return result;
+    }
+    if (t->count)
+        note_task(t);
+    return group.depth || !t->count ? ncclSuccess : run_group(self);
+}

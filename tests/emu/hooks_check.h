@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Included last in each stand-in, after `#define EMU_LIBRARY_<NAME>`: every function that the hook
+ * table gives to that library is defined there, with the table's prototype. A prototype that
+ * differs does not compile, a missing function does not link.
+ */
+#include "../../tracer/abi/half.h"
+
+#define EMU_DECLARE(_ret, _fn, _params) EMU_API _ret _fn _params;
+#define EMU_POINT(_ret, _fn, _params) (void (*)(void))(_fn),
+
+#define HOOK(_lib, _ret, _fn, _params, _args, ...) HOOK_##_lib(EMU_DECLARE, _ret, _fn, _params)
+
+#ifdef EMU_LIBRARY_NCCL
+#define HOOK_NCCL(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
+#else
+#define HOOK_NCCL(_use, _ret, _fn, _params)
+#endif
+#ifdef EMU_LIBRARY_CUBLAS
+#define HOOK_CUBLAS(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
+#else
+#define HOOK_CUBLAS(_use, _ret, _fn, _params)
+#endif
+#ifdef EMU_LIBRARY_CUBLASLT
+#define HOOK_CUBLASLT(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
+#else
+#define HOOK_CUBLASLT(_use, _ret, _fn, _params)
+#endif
+#ifdef EMU_LIBRARY_CUDART
+#define HOOK_CUDART(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
+#else
+#define HOOK_CUDART(_use, _ret, _fn, _params)
+#endif
+
+#include "../../tracer/hooks.def"
+
+#define HOOK(_lib, _ret, _fn, _params, _args, ...) HOOK_##_lib(EMU_POINT, _ret, _fn, _params)
+
+__attribute__((used)) static void (*const hooked_here[])(void) = {
+#include "../../tracer/hooks.def"
+};

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See job.h.
+ */
+#include "job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fabric.h"
+#include "hash.h"
+
+ncclResult_t job_config(const ncclConfig_t *config, bool *nonblocking)
+{
+    if (!config)
+        return ncclSuccess;
+    if (config->magic != 0xcafebeef || config->size < offsetof(ncclConfig_t, cgaClusterSize))
+        return comm_fail(ncclInvalidArgument, "ncclConfig_t is not initialised");
+    if (config->blocking == NCCL_CONFIG_UNDEF_INT)
+        return ncclSuccess;
+    if (config->blocking != 0 && config->blocking != 1)
+        return comm_fail(ncclInvalidArgument, "blocking is %d", config->blocking);
+    *nonblocking = config->blocking == 0;
+    return ncclSuccess;
+}
+
+struct emu_job *job_init(ncclComm_t *out, int ranks, int rank, uint64_t key, pid_t root_pid,
+                         int device)
+{
+    struct emu_job *job = emu_alloc(sizeof(*job));
+
+    job->comm = comm_new(ranks, rank, key, root_pid);
+    job->comm->device = device;
+    job->comm->context = emu_primary(device);
+    job->out = out;
+    return job;
+}
+
+struct emu_job *job_split(ncclComm_t *out, struct ncclComm *parent, int color)
+{
+    struct emu_job *job = emu_alloc(sizeof(*job));
+
+    job->parent = parent;
+    job->out = out;
+    job->color = color;
+    job->number = parent->splits++;
+    atomic_fetch_add(&parent->refs, 1);
+    return job;
+}
+
+ncclResult_t job_arrive(struct emu_job *job, struct emu_thread *self, int key)
+{
+    struct split *mine;
+    _Atomic uint32_t *bell;
+
+    job->arrived = true;
+    if (!job->parent)
+        return comm_attach(job->comm, self);
+    mine = segment_split(job->parent->segment, job->number, (unsigned)job->parent->rank);
+    mine->clock = self->clock;
+    mine->color = job->color;
+    mine->key = key;
+    atomic_store(&mine->came, job->number + 1);
+    bell = segment_split_bell(job->parent->segment);
+    atomic_fetch_add(bell, 1);
+    segment_wake(bell);
+    return ncclSuccess;
+}
+
+static bool all_here(const struct emu_job *job)
+{
+    if (!job->parent)
+        return segment_complete(job->comm->segment);
+    for (unsigned i = 0; i < (unsigned)job->parent->ranks; i++)
+        if (atomic_load(&segment_split(job->parent->segment, job->number, i)->came) !=
+            job->number + 1)
+            return false;
+    return true;
+}
+
+/* A member that came and died, or a parent's member that died before it came to the split. */
+static bool member_gone(const struct emu_job *job)
+{
+    const struct ncclComm *comm = job->parent ? job->parent : job->comm;
+
+    for (unsigned i = 0; i < (unsigned)comm->ranks; i++) {
+        if (job->parent &&
+            atomic_load(&segment_split(comm->segment, job->number, i)->came) == job->number + 1)
+            continue;
+        if (!segment_gone(comm->segment, i) || all_here(job))
+            continue;
+        fprintf(stderr, "emu: rank %d: rank %u is gone while a communicator is made\n", comm->rank,
+                i);
+        return true;
+    }
+    return false;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static ncclResult_t wait_for_members(const struct emu_job *job, uint64_t patience_ns)
+{
+    struct segment *s = job->parent ? job->parent->segment : job->comm->segment;
+    _Atomic uint32_t *bell = job->parent ? segment_split_bell(s) : segment_member_bell(s);
+    uint64_t begun = now_ns();
+
+    for (;;) {
+        uint32_t seen = atomic_load(bell);
+
+        if (all_here(job))
+            return ncclSuccess;
+        if (patience_ns != EMU_FOREVER && now_ns() - begun >= patience_ns)
+            return ncclInProgress;
+        segment_sleep(bell, seen);
+        if (atomic_load(bell) == seen && member_gone(job))
+            return comm_fail(ncclRemoteError, "a member is gone");
+    }
+}
+
+/* Members of a color stand by key, then by their rank in the parent. */
+static void find_place(const struct emu_job *job, int *ranks, int *rank)
+{
+    const struct ncclComm *parent = job->parent;
+    int key = segment_split(parent->segment, job->number, (unsigned)parent->rank)->key;
+
+    *ranks = *rank = 0;
+    for (int i = 0; i < parent->ranks; i++) {
+        const struct split *s = segment_split(parent->segment, job->number, (unsigned)i);
+
+        if (s->color != job->color)
+            continue;
+        ++*ranks;
+        *rank += s->key < key || (s->key == key && i < parent->rank);
+    }
+}
+
+static ncclResult_t open_child(struct emu_job *job, struct emu_thread *self)
+{
+    const struct ncclComm *parent = job->parent;
+    uint64_t id = emu_hash(emu_hash(parent->key, job->number), (uint64_t)job->color);
+    struct ncclComm *child = job->comm;
+    int ranks, rank;
+
+    find_place(job, &ranks, &rank);
+    child->sent = realloc(child->sent, (size_t)ranks * sizeof(*child->sent));
+    child->received = realloc(child->received, (size_t)ranks * sizeof(*child->received));
+    if (!child->sent || !child->received)
+        return ncclSystemError;
+    for (int i = 0; i < ranks; i++)
+        child->sent[i] = child->received[i] = 0;
+    child->ranks = ranks;
+    child->rank = rank;
+    child->key = id;
+    return comm_attach(child, self);
+}
+
+uint64_t job_end(const struct emu_job *job)
+{
+    const struct emu_fabric *f = emu_fabric();
+    const struct ncclComm *comm = job->parent ? job->parent : job->comm;
+    uint64_t last = 0;
+
+    for (unsigned i = 0; i < (unsigned)comm->ranks; i++) {
+        uint64_t clock = job->parent ? segment_split(comm->segment, job->number, i)->clock
+                                     : segment_member(comm->segment, i)->init_clock;
+
+        last = clock > last ? clock : last;
+    }
+    return last + (job->parent ? f->comm_split_ns : f->comm_init_ns);
+}
+
+ncclResult_t job_complete(struct emu_job *job, struct emu_thread *self, uint64_t patience_ns)
+{
+    ncclResult_t result = wait_for_members(job, patience_ns);
+
+    if (!result && job->parent && job->comm)
+        result = open_child(job, self);
+    return result;
+}
+
+/* A job on a non-blocking communicator goes on behind the caller's back. */
+static ncclResult_t start_nonblocking(struct emu_job *job)
+{
+    *job->out = job->comm;
+    if (!job->comm) {
+        job_free(job);
+        return ncclInProgress;
+    }
+    job->comm->job = job;
+    return ncclInProgress;
+}
+
+static ncclResult_t finish_blocking(struct emu_job *job, struct emu_thread *self)
+{
+    ncclResult_t result = job_complete(job, self, EMU_FOREVER);
+
+    if (result) {
+        comm_unref(job->comm);
+        *job->out = NULL;
+    } else {
+        *job->out = job->comm;
+        if (!emu_real_clock())
+            emu_advance(self, job_end(job));
+    }
+    job_free(job);
+    return result;
+}
+
+ncclResult_t job_finish(struct emu_job *job, struct emu_thread *self)
+{
+    bool nonblocking = job->comm ? job->comm->nonblocking : job->parent->nonblocking;
+
+    return nonblocking ? start_nonblocking(job) : finish_blocking(job, self);
+}
+
+void job_free(struct emu_job *job)
+{
+    if (job->parent)
+        comm_unref(job->parent);
+    free(job);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Making of communicators. A job is one pending ncclCommInitRank or ncclCommSplit: it arrives at
+ * once, so that several in one group do not wait for each other, and completes when all members
+ * have come.
+ */
+#ifndef EMU_JOB_H
+#define EMU_JOB_H
+
+#include "comm.h"
+
+struct emu_job {
+    struct ncclComm *comm;   /* to be made; NULL for a split without a color */
+    struct ncclComm *parent; /* of a split; counted; NULL otherwise */
+    ncclComm_t *out;
+    uint64_t number; /* of the split, on its parent */
+    int color;
+    bool arrived;
+    struct emu_job *next;
+};
+
+/* Reads blocking and name, as far as the caller's version of the struct reaches. */
+ncclResult_t job_config(const ncclConfig_t *config, bool *nonblocking);
+
+struct emu_job *job_init(ncclComm_t *out, int ranks, int rank, uint64_t key, pid_t root_pid,
+                         int device);
+struct emu_job *job_split(ncclComm_t *out, struct ncclComm *parent, int color);
+
+ncclResult_t job_arrive(struct emu_job *job, struct emu_thread *self, int key);
+
+/* Waits for the members, for at most `patience_ns` of real time; then opens what a split made, and
+ * joins the caller's clock. ncclInProgress: not all have come. */
+ncclResult_t job_complete(struct emu_job *job, struct emu_thread *self, uint64_t patience_ns);
+
+/* The host time at which a completed job is over. */
+uint64_t job_end(const struct emu_job *job);
+
+/* Completes a job and writes the handle; of a non-blocking communicator, writes the handle and lets
+ * ncclCommGetAsyncError complete it. Takes the job. */
+ncclResult_t job_finish(struct emu_job *job, struct emu_thread *self);
+
+void job_free(struct emu_job *job);
+
+#endif

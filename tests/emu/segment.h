@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The memory that the members of a communicator share, one file each, whose name goes as soon as
+ * all have it open: nothing is left behind, however the job ends.
+ *
+ * Collectives meet in two slots, used in turns: a rank comes to operation k+2 only after k+1 is
+ * over for it, and k+1 is over only after all came to it, which they do after k. Messages meet in a
+ * channel a pair of ranks and direction, by the same reasoning with two places.
+ */
+#ifndef EMU_SEGMENT_H
+#define EMU_SEGMENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SEGMENT_SPLITS 32
+
+struct member {
+    _Atomic uint32_t here;
+    pid_t pid;
+    unsigned node;
+    int device;
+    uint64_t init_clock;    /* when it came */
+    _Atomic uint64_t clock; /* of the thread that issues: see emu_publish() */
+    _Atomic uint32_t blocked;
+    _Atomic uint64_t issued;    /* launches on this communicator */
+    _Atomic uint64_t completed; /* of these */
+    _Atomic uint32_t bell;      /* rung when something was posted for this rank's messages */
+};
+
+/* What one rank brings to a collective. */
+struct ask {
+    _Atomic uint64_t came; /* number of the collective + 1 */
+    uint64_t start, end;   /* end: out */
+    uint64_t bytes;
+    int op, type, redop, root;
+};
+
+struct slot {
+    _Atomic uint32_t arrived;
+    _Atomic uint32_t settled; /* number of the collective + 1 */
+};
+
+struct split {
+    _Atomic uint64_t came; /* number of the split + 1 */
+    uint64_t clock;
+    int color, key;
+};
+
+struct post {
+    uint64_t start, bytes;
+    unsigned sharing;
+};
+
+struct channel {
+    _Atomic uint32_t sent, received; /* posts so far */
+    struct post send[2], recv[2];
+};
+
+struct segment;
+
+struct segment *segment_open(const char *path, unsigned ranks, unsigned rank, size_t head,
+                             size_t message_head);
+void segment_close(struct segment *s);
+
+/* Counts this rank in; the last one to come removes the file's name. */
+void segment_arrive(struct segment *s, uint64_t clock, unsigned node, int device);
+bool segment_complete(const struct segment *s); /* all came */
+
+unsigned segment_ranks(const struct segment *s);
+unsigned segment_rank(const struct segment *s);
+size_t segment_head(const struct segment *s);         /* bytes of a post or a result */
+size_t segment_message_head(const struct segment *s); /* bytes of a message's place */
+struct member *segment_member(struct segment *s, unsigned rank);
+struct slot *segment_slot(struct segment *s, uint64_t number);
+struct ask *segment_ask(struct segment *s, uint64_t number, unsigned rank);
+char *segment_post(struct segment *s, uint64_t number, unsigned rank);
+char *segment_result(struct segment *s, uint64_t number);
+struct split *segment_split(struct segment *s, uint64_t number, unsigned rank);
+_Atomic uint32_t *segment_split_bell(struct segment *s);
+_Atomic uint32_t *segment_member_bell(struct segment *s);
+struct channel *segment_channel(struct segment *s, unsigned from, unsigned to);
+char *segment_message(struct segment *s, unsigned from, unsigned to, uint32_t number);
+
+/* Sleeps until *word differs from `seen`, or about a second. */
+void segment_sleep(_Atomic uint32_t *word, uint32_t seen);
+void segment_wake(_Atomic uint32_t *word);
+
+/* Whether no member's process has a thread that runs or could; the caller's own does not count. */
+bool segment_idle(struct segment *s);
+
+/* Whether a member that came is gone: its process has ended. */
+bool segment_gone(struct segment *s, unsigned rank);
+
+#endif
