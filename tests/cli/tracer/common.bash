@@ -1,0 +1,49 @@
+# What the tracer's tests share: sourced, not run.
+
+CALLS=$BUILD/tracer/calls
+# A sanitized build tests its sanitized library, which needs the sanitizer's own in front.
+PRELOAD=$LIBSPECTER
+if [[ -e $BUILD/libspecter-san.so ]]; then
+    runtime=$(ldd "$BUILD/libspecter-san.so" | awk '/lib[at]san/ { print $3 }')
+    PRELOAD="$runtime $BUILD/libspecter-san.so"
+    export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+fi
+export LD_LIBRARY_PATH=$BUILD/emu/lib EMU_DIR=$PWD RANK=0 WORLD_SIZE=1 LOCAL_RANK=0
+
+# traced DIR COMMAND...: runs it under the library alone.
+traced() {
+    local dir=$1
+    shift
+    SPECTER_OUTPUT=$dir LD_PRELOAD=$PRELOAD "$@"
+}
+
+# Every line of these files is as include/specter/trace.h says.
+check() {
+    env -u LD_LIBRARY_PATH "$BUILD/tracer/check_trace" "$@"
+}
+
+# The operations of a file, by id, with the keys given: op AllReduce count 4 ...
+ops() {
+    local file=$1
+    shift
+    grep '^{"id"' "$file" | sort -t: -k2n | awk -v keys="$*" '
+        BEGIN { n = split(keys, key, " ") }
+        {
+            text = ""
+            for (i = 1; i <= n; i++) {
+                at = index($0, "\"" key[i] "\":")
+                if (at == 0)
+                    continue
+                value = substr($0, at + length(key[i]) + 3)
+                sub(/[,}].*/, "", value)
+                gsub(/"/, "", value)
+                text = text key[i] " " value " "
+            }
+            print text
+        }'
+}
+
+fail() {
+    echo "$*"
+    exit 1
+}

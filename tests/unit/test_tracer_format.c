@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include "../../tracer/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What `call`, a statement about `o`, writes. */
+#define WRITTEN(_call)                        \
+    do {                                      \
+        struct out out_ = {text}, *o = &out_; \
+        _call;                                \
+        *o->p = '\0';                         \
+    } while (0)
+
+#define CHECK_WRITTEN(_call, _want) \
+    do {                            \
+        WRITTEN(_call);             \
+        CHECK_STR(text, _want);     \
+    } while (0)
+
+static char text[FORMAT_LINE_MAX];
+
+TEST(tracer_format_numbers)
+{
+    CHECK_WRITTEN(put_U64(o, 0), "0");
+    CHECK_WRITTEN(put_U64(o, UINT64_MAX - 1), "18446744073709551614");
+    CHECK_WRITTEN(put_U64(o, UINT64_MAX), "null");
+    CHECK_WRITTEN(put_I64(o, -1), "-1");
+    CHECK_WRITTEN(put_I64(o, INT64_MAX), "9223372036854775807");
+    CHECK_WRITTEN(put_I64(o, INT64_MIN + 1), "-9223372036854775807");
+    CHECK_WRITTEN(put_I64(o, INT64_MIN), "null");
+}
+
+TEST(tracer_format_microseconds)
+{
+    CHECK_WRITTEN(put_US(o, 0), "0.000");
+    CHECK_WRITTEN(put_US(o, 7), "0.007");
+    CHECK_WRITTEN(put_US(o, 1000), "1.000");
+    CHECK_WRITTEN(put_US(o, 1234567), "1234.567");
+    CHECK_WRITTEN(put_US(o, -1), "-0.001");
+    CHECK_WRITTEN(put_US(o, -500000), "-500.000");
+    CHECK_WRITTEN(put_US(o, NO_TIME), "null");
+    CHECK_WRITTEN(put_US(o, INT64_MAX), "9223372036854775.807");
+}
+
+TEST(tracer_format_one_decimal)
+{
+    CHECK_WRITTEN(put_F1(o, 0), "0.0");
+    CHECK_WRITTEN(put_F1(o, 722.24), "722.2");
+    CHECK_WRITTEN(put_F1(o, 722.25), "722.3");
+    CHECK_WRITTEN(put_F1(o, 0.96), "1.0");
+    CHECK_WRITTEN(put_F1(o, -1), "null");
+    CHECK_WRITTEN(put_F1(o, 1e300), "null");
+}
+
+TEST(tracer_format_strings)
+{
+    CHECK_WRITTEN(put_STR(o, NULL), "null");
+    CHECK_WRITTEN(put_STR(o, ""), "\"\"");
+    CHECK_WRITTEN(put_STR(o, "a\"b\\c/d"), "\"a\\\"b\\\\c/d\"");
+    CHECK_WRITTEN(put_STR(o, "\x1b[31m\n\t\x7f"), "\"\\u001b[31m\\u000a\\u0009\\u007f\"");
+    CHECK_WRITTEN(put_STR(o, "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"),
+                  "\"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+    /* not UTF-8: lone bytes, overlong, surrogate, cut off */
+    CHECK_WRITTEN(put_STR(o, "\xff"), "\"\xef\xbf\xbd\"");
+    CHECK_WRITTEN(put_STR(o, "\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+    CHECK_WRITTEN(put_STR(o, "\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+    CHECK_WRITTEN(put_STR(o, "x\xe2\x82"), "\"x\xef\xbf\xbd\xef\xbf\xbd\"");
+}
+
+static struct record all_reduce(void)
+{
+    struct record r = {.kind = RECORD_NCCL,
+                       .op = SPECTER_ALLREDUCE,
+                       .dtype = SPECTER_FP16,
+                       .timing = SPECTER_TIMING_DEVICE,
+                       .tid = 2,
+                       .stream = 7,
+                       .span = NO_SPAN,
+                       .group = 3,
+                       .host_ns = 990000,
+                       .host_end_ns = 996000,
+                       .start_ns = 1000000,
+                       .dur_ns = 1234500};
+    r.nccl.comm = 0x94bb0c7ab2472b3d;
+    r.nccl.count = 67108864;
+    r.nccl.seq = 17;
+    r.nccl.comm_size = 8;
+    r.nccl.peer = -1;
+    r.nccl.redop = SPECTER_REDOP_SUM;
+    return r;
+}
+
+TEST(tracer_format_collective)
+{
+    struct record r = all_reduce();
+    CHECK_WRITTEN(
+        format_nccl(o, &r, 5),
+        "{\"id\":5,\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":1000.000,"
+        "\"duration_us\":1234.500,\"bytes\":134217728,\"count\":67108864,\"dtype\":\"fp16\","
+        "\"redop\":\"sum\",\"comm\":\"94bb0c7ab2472b3d\",\"comm_rank\":0,\"comm_size\":8,"
+        "\"seq\":17,\"device\":0,\"stream\":7,\"tid\":2,\"group\":3,\"host_us\":990.000,"
+        "\"host_end_us\":996.000,\"timing\":\"device\"}\n");
+}
+
+TEST(tracer_format_unknown_is_null)
+{
+    struct record r = all_reduce();
+    r.op = SPECTER_ALLGATHER;
+    r.dtype = SPECTER_DTYPE_UNKNOWN;
+    r.device = -1;
+    r.stream = r.group = NO_ID;
+    r.start_ns = r.dur_ns = NO_TIME;
+    r.timing = SPECTER_TIMING_NONE;
+    r.nccl.comm = 0;
+    r.nccl.seq = r.nccl.comm_rank = r.nccl.comm_size = -1;
+    r.nccl.redop = SPECTER_REDOP_NONE;
+    CHECK_WRITTEN(
+        format_nccl(o, &r, 0),
+        "{\"id\":0,\"type\":\"nccl\",\"op\":\"AllGather\",\"start_us\":null,\"duration_us\":null,"
+        "\"bytes\":null,\"count\":67108864,\"dtype\":null,\"redop\":null,\"comm\":null,"
+        "\"comm_rank\":null,\"comm_size\":null,\"seq\":null,\"device\":null,\"stream\":null,"
+        "\"tid\":2,\"group\":null,\"host_us\":990.000,\"host_end_us\":996.000,"
+        "\"timing\":\"none\"}\n");
+}
+
+static bool line_has(const struct record *r, const char *part)
+{
+    WRITTEN(format_nccl(o, r, 0));
+    return strstr(text, part) != NULL;
+}
+
+TEST(tracer_format_keys_that_are_sometimes_there)
+{
+    struct record r = all_reduce();
+    CHECK(!line_has(&r, "\"root\"") && !line_has(&r, "\"peer\"") && !line_has(&r, "\"inplace\""));
+    r.nccl.inplace = 1;
+    CHECK(line_has(&r, "\"seq\":17,\"inplace\":1,\"device\""));
+    r.op = SPECTER_BROADCAST;
+    r.nccl.peer = 4;
+    CHECK(line_has(&r, "\"seq\":17,\"root\":4,\"inplace\":1,"));
+    r.op = SPECTER_SEND;
+    r.nccl.inplace = 0;
+    CHECK(line_has(&r, "\"seq\":null,\"peer\":4,\"p2p_seq\":17,\"device\""));
+    CHECK(!line_has(&r, "\"root\""));
+    r.nccl.seq = -1;
+    CHECK(line_has(&r, "\"p2p_seq\":null,"));
+}
+
+TEST(tracer_format_bytes_follow_the_convention)
+{
+    struct record r = all_reduce();
+    r.nccl.count = 10;
+    r.op = SPECTER_ALLGATHER;
+    CHECK(line_has(&r, "\"bytes\":160,\"count\":10,"));
+    r.nccl.comm_size = -1;
+    CHECK(line_has(&r, "\"bytes\":null,\"count\":10,"));
+    r.op = SPECTER_BROADCAST;
+    CHECK(line_has(&r, "\"bytes\":20,\"count\":10,"));
+    r.nccl.count = 0;
+    CHECK(line_has(&r, "\"bytes\":0,\"count\":0,"));
+    r.nccl.count = UINT64_MAX / 2;
+    CHECK(line_has(&r, "\"bytes\":null,"));
+}
+
+static struct record gemm(void)
+{
+    struct record r = {.kind = RECORD_GEMM,
+                       .dtype = SPECTER_FP16,
+                       .timing = SPECTER_TIMING_DEVICE,
+                       .tid = 1,
+                       .stream = 1,
+                       .group = NO_ID,
+                       .host_ns = 1000,
+                       .host_end_ns = 2000,
+                       .start_ns = 2500000,
+                       .dur_ns = 190300};
+    r.gemm.m = r.gemm.n = r.gemm.k = r.gemm.lda = r.gemm.ldb = r.gemm.ldc = 4096;
+    r.gemm.batch = 1;
+    r.gemm.dtype_b = r.gemm.dtype_c = SPECTER_FP16;
+    r.gemm.compute = SPECTER_FP32;
+    r.gemm.beta_known = BETA_KNOWN;
+    memcpy(r.gemm.trans, "NT", 2);
+    return r;
+}
+
+TEST(tracer_format_gemm)
+{
+    struct record r = gemm();
+    CHECK_WRITTEN(
+        format_gemm(o, &r, 1, "GemmEx"),
+        "{\"id\":1,\"type\":\"cublas\",\"op\":\"GemmEx\",\"start_us\":2500.000,"
+        "\"duration_us\":190.300,\"m\":4096,\"n\":4096,\"k\":4096,\"batch\":1,\"dtype\":\"fp16\","
+        "\"dtype_b\":\"fp16\",\"dtype_c\":\"fp16\",\"compute\":\"fp32\",\"trans\":\"NT\","
+        "\"lda\":4096,\"ldb\":4096,\"ldc\":4096,\"beta\":0,\"epilogue\":\"none\","
+        "\"tflops\":722.2,\"device\":0,\"stream\":1,\"tid\":1,\"host_us\":1.000,"
+        "\"host_end_us\":2.000,\"timing\":\"device\"}\n");
+}
+
+static const char *beta_of(double beta, bool known)
+{
+    struct record r = gemm();
+    char *end;
+    r.gemm.beta = beta;
+    r.gemm.beta_known = known ? BETA_KNOWN : BETA_UNKNOWN;
+    WRITTEN(format_gemm(o, &r, 0, "X"));
+    memmove(text, strstr(text, "\"beta\":") + 7, sizeof text / 2);
+    end = strchr(text, ',');
+    *end = '\0';
+    return text;
+}
+
+TEST(tracer_format_beta)
+{
+    CHECK_STR(beta_of(1, true), "1");
+    CHECK_STR(beta_of(-1, true), "-1");
+    CHECK_STR(beta_of(0.5, true), "0.500000000");
+    CHECK_STR(beta_of(-0.125, true), "-0.125000000");
+    CHECK_STR(beta_of(0, false), "null");
+    CHECK_STR(beta_of(1e30, true), "null");
+    CHECK_STR(beta_of(1e-30, true), "null");
+    CHECK_STR(beta_of(__builtin_nan(""), true), "null");
+}
+
+TEST(tracer_format_no_rate_without_device_time)
+{
+    struct record r = gemm();
+    r.timing = SPECTER_TIMING_HOST;
+    WRITTEN(format_gemm(o, &r, 1, "GemmEx"));
+    CHECK(strstr(text, "\"tflops\":null,") != NULL);
+    r = gemm();
+    r.dur_ns = 0;
+    WRITTEN(format_gemm(o, &r, 1, "GemmEx"));
+    CHECK(strstr(text, "\"tflops\":null,") != NULL);
+}
+
+TEST(tracer_format_acts)
+{
+    struct record r = {.kind = RECORD_WAIT, .stream = 1, .tid = 3, .host_ns = 5, .host_end_ns = 9};
+    r.dep.event = 12;
+    CHECK_WRITTEN(format_dep(o, &r),
+                  "{\"type\":\"dep\",\"kind\":\"wait\",\"cuda_event\":12,\"device\":0,\"stream\":1,"
+                  "\"tid\":3,\"host_us\":0.005,\"host_end_us\":0.009}\n");
+    r.kind = RECORD_RECORD;
+    WRITTEN(format_dep(o, &r));
+    CHECK(strstr(text, "\"kind\":\"record\"") != NULL);
+    r.kind = RECORD_SYNC;
+    r.op = SYNC_STREAM;
+    CHECK_WRITTEN(format_sync(o, &r),
+                  "{\"type\":\"sync\",\"kind\":\"stream\",\"device\":0,\"stream\":1,\"tid\":3,"
+                  "\"host_us\":0.005,\"host_end_us\":0.009}\n");
+    r.op = SYNC_EVENT;
+    CHECK_WRITTEN(format_sync(o, &r),
+                  "{\"type\":\"sync\",\"kind\":\"event\",\"cuda_event\":12,\"device\":0,\"tid\":3,"
+                  "\"host_us\":0.005,\"host_end_us\":0.009}\n");
+    r.op = SYNC_DEVICE;
+    CHECK_WRITTEN(format_sync(o, &r), "{\"type\":\"sync\",\"kind\":\"device\",\"device\":0,"
+                                      "\"tid\":3,\"host_us\":0.005,\"host_end_us\":0.009}\n");
+}
+
+TEST(tracer_format_process_lines)
+{
+    struct init_line init = {.run = "r",
+                             .host = "h",
+                             .rank = 3,
+                             .world_size = INT64_MIN,
+                             .local_rank = INT64_MIN,
+                             .pid = 9,
+                             .mono_ns = 1,
+                             .real_ns = 2,
+                             .nccl = 22809,
+                             .cuda = UINT64_MAX,
+                             .coverage = "[]",
+                             .gpus = "[]",
+                             .env = "{}"};
+    struct comm_line comm = {.time_ns = 1500,
+                             .comm = 1,
+                             .comm_size = 2,
+                             .device = 0,
+                             .split_seq = INT64_MIN,
+                             .color = INT64_MIN,
+                             .key = INT64_MIN};
+    struct clock_line mark = {0, -1000, 5, 6, 7};
+    struct shutdown_line end = {2000, 3, 1, "{}"};
+    CHECK_WRITTEN(format_init(o, &init),
+                  "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":3,\"world_size\":null,"
+                  "\"local_rank\":null,\"sync_mode\":0,\"pid\":9,\"host\":\"h\",\"mono_ns\":1,"
+                  "\"real_ns\":2,\"coverage\":[],\"sample\":1,\"nccl\":22809,\"cuda\":null,"
+                  "\"gpus\":[],\"env\":{}}\n");
+    CHECK_WRITTEN(format_comm(o, &comm),
+                  "{\"event\":\"comm\",\"time_us\":1.500,\"comm\":\"0000000000000001\","
+                  "\"comm_rank\":0,\"comm_size\":2,\"device\":0,\"parent\":null,\"split_seq\":null,"
+                  "\"color\":null,\"key\":null,\"name\":null,\"nodes\":null}\n");
+    CHECK_WRITTEN(format_clock(o, &mark),
+                  "{\"event\":\"clock\",\"device\":0,\"dev_us\":-1.000,\"mono_ns\":5,"
+                  "\"real_ns\":6,\"err_ns\":7}\n");
+    CHECK_WRITTEN(format_shutdown(o, &end),
+                  "{\"event\":\"shutdown\",\"time_us\":2.000,\"total_ops\":3,\"dropped\":1,"
+                  "\"summary\":{}}\n");
+}
+
+TEST(tracer_format_gemm_names)
+{
+    char name[64];
+    format_gemm_name(name, "cublasGemmEx");
+    CHECK_STR(name, "GemmEx");
+    format_gemm_name(name, "cublasSgemm_v2");
+    CHECK_STR(name, "Sgemm");
+    format_gemm_name(name, "cublasLtMatmul");
+    CHECK_STR(name, "LtMatmul");
+}
+
+/* The page that explains the format names every key of every record, and every value of the word
+ * lists. */
+TEST(tracer_format_document_is_complete)
+{
+    static const char *const words[] = {
+#define X(_key, _kind, _when) "`" #_key "`",
+        SPECTER_INIT_FIELDS(X) SPECTER_COMM_FIELDS(X) SPECTER_NCCL_FIELDS(X)
+            SPECTER_CUBLAS_FIELDS(X) SPECTER_DEP_FIELDS(X) SPECTER_SYNC_FIELDS(X)
+                SPECTER_CLOCK_FIELDS(X) SPECTER_MARK_FIELDS(X) SPECTER_SHUTDOWN_FIELDS(X)
+#undef X
+#define X(_id, _name, ...) "`" _name "`",
+                    SPECTER_COMM_OPS(X) SPECTER_DTYPES(X) SPECTER_REDOPS(X)
+#undef X
+#define X(_id, _name) "`" _name "`",
+                        SPECTER_TIMINGS(X)
+#undef X
+    };
+    FILE *f = fopen("docs/trace-format.md", "r");
+    char *page = NULL;
+    size_t size = 0;
+    if (f == NULL)
+        SKIP("docs/trace-format.md is not in the current directory");
+    CHECK(getdelim(&page, &size, '\0', f) > 0);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strstr(page, words[i]) == NULL)
+            test_fail(__FILE__, __LINE__, "docs/trace-format.md does not name %s", words[i]);
+    }
+    free(page);
+    fclose(f);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls that make and end communicators.
+ */
+#include "call.h"
+
+#include "device.h"
+#include "threads.h"
+#include "tracer.h"
+
+#include <string.h>
+
+static _Atomic uint64_t born_at_once; /* communicators of ncclCommInitAll so far */
+
+/* ncclConfig_t has grown from version to version: a field is there when `size` covers it. This is
+ * the layout up to the name (NCCL 2.27). */
+struct config_head {
+    size_t size;
+    unsigned magic, version;
+    int blocking, cga_cluster_size, min_ctas, max_ctas;
+    const char *net_name;
+    int split_share, traffic_class;
+    const char *comm_name;
+};
+
+#define CONFIG_MAGIC 0xcafebeefu
+
+static void read_name(struct comm_birth *b, const ncclConfig_t *config)
+{
+    const struct config_head *head = (const void *)config;
+    if (head == NULL || head->magic != CONFIG_MAGIC || head->size < sizeof *head ||
+        head->comm_name == NULL)
+        return;
+    strncpy(b->name, head->comm_name, sizeof b->name - 1);
+}
+
+static void describe_handle(struct call *c, enum call_kind kind, ncclComm_t *handle,
+                            const ncclConfig_t *config)
+{
+    c->kind = handle != NULL ? kind : CALL_UNRECORDED;
+    c->birth = comm_unborn;
+    c->birth.handle = handle;
+    c->birth.before = handle != NULL ? *handle : NULL;
+    read_name(&c->birth, config);
+}
+
+void describe_birth(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *id, int rank,
+                    const ncclConfig_t *config)
+{
+    describe_handle(c, CALL_BIRTH, handle, config);
+    c->birth.id = comm_hash(id, sizeof *id, 0);
+    c->birth.size = size;
+    c->birth.rank = rank;
+}
+
+void describe_birth_all(struct call *c, ncclComm_t *handles, int count, const int *devices)
+{
+    describe_handle(c, CALL_BIRTH_ALL, handles, NULL);
+    c->birth.size = count;
+    c->devices = devices;
+}
+
+void describe_split(struct call *c, ncclComm_t parent, int color, int key, ncclComm_t *handle,
+                    const ncclConfig_t *config)
+{
+    describe_handle(c, CALL_BIRTH_SPLIT, handle, config);
+    c->comm = parent;
+    c->birth.color = color;
+    c->birth.key = key;
+}
+
+void describe_destroy(struct call *c, ncclComm_t comm)
+{
+    c->kind = CALL_DESTROY;
+    c->comm = comm;
+}
+
+/* Registers what was made as soon as NCCL has written its handle. `sure`: it has by now. */
+static bool add_birth(const struct comm_birth *b, bool sure)
+{
+    ncclComm_t now = *b->handle;
+    return now != NULL && (sure || now != b->before) && comm_add(now, b) != NULL;
+}
+
+void births_of_group(const struct group *g, int result)
+{
+    bool made = result == ncclSuccess || result == ncclInProgress;
+    for (uint32_t i = 0; made && i < g->ncomms; i++) {
+        if (!add_birth(&g->comms[i], result == ncclSuccess) && result == ncclInProgress)
+            comm_add_late(&g->comms[i]);
+    }
+}
+
+/* Registers what was made, now, at the end of the group that is to make it, or when it is used. */
+void birth_end(struct call *c, int result)
+{
+    struct group *g = &c->thread->group;
+    int device = device_current();
+    bool sure = result == ncclSuccess && g->depth == 0;
+    if (device >= 0)
+        c->birth.device = device;
+    if (add_birth(&c->birth, sure)) {
+        if (sure)
+            comm_find(*c->birth.handle, c->real);
+    } else if (g->depth > 0 && g->ncomms < GROUP_COMMS_MAX) {
+        g->comms[g->ncomms++] = c->birth;
+    } else if (result == ncclInProgress) {
+        comm_add_late(&c->birth);
+    }
+    if (!tracer.config.sync)
+        device_prepare();
+}
+
+void birth_all_end(struct call *c)
+{
+    struct {
+        char host[sizeof tracer.config.host];
+        int64_t pid;
+        uint64_t number;
+    } from;
+    memset(&from, 0, sizeof from);
+    memcpy(from.host, tracer.config.host, sizeof from.host);
+    from.pid = tracer.config.pid;
+    from.number = atomic_fetch_add(&born_at_once, 1);
+    c->birth.id = comm_hash(&from, sizeof from, 0);
+    for (int64_t i = 0; i < c->birth.size; i++) {
+        c->birth.rank = i;
+        c->birth.device = c->devices != NULL ? c->devices[i] : i;
+        comm_add(c->birth.handle[i], &c->birth);
+    }
+}
+
+/* Every member counts each split of its parent, also one that leaves it out (NCCL_SPLIT_NOCOLOR).
+ */
+void split_end(struct call *c, int result)
+{
+    struct comm *parent =
+        result == ncclSuccess ? comm_find(c->comm, c->real) : comm_look_up(c->comm);
+    if (parent == NULL)
+        return;
+    c->birth.parent = parent->birth.id;
+    c->birth.id = comm_split_id(parent, (int)c->birth.color, &c->birth.split_seq);
+    if (c->birth.color != NCCL_SPLIT_NOCOLOR)
+        birth_end(c, result);
+}
+
+void birth_reset(void)
+{
+    atomic_store(&born_at_once, 0);
+}

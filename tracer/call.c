@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include "call.h"
+
+#include "device.h"
+#include "driver.h"
+#include "ids.h"
+#include "threads.h"
+#include "tracer.h"
+#include "writer.h"
+
+#include <errno.h>
+#include <string.h>
+
+static _Atomic uint64_t stream_slots[4096];
+static _Atomic uint64_t event_slots[65536];
+static struct ids streams = IDS_INIT(stream_slots);
+static struct ids events = IDS_INIT(event_slots);
+
+/* ---- records ---- */
+
+/* Is the call's record still wanted? A record that cannot be kept is counted. */
+static bool recording(void)
+{
+    if (atomic_load_explicit(&tracer.state, memory_order_relaxed) == TRACER_ON)
+        return tracer.config.record_ops;
+    if (tracer.config.record_ops)
+        atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
+    return false;
+}
+
+uint32_t call_stream_id(const struct call *c)
+{
+    const struct record *r = &c->r;
+    CUstream stream = c->stream;
+    if (stream == CU_STREAM_PER_THREAD)
+        return ids_get(&streams, IDS_SPECIAL(2, (uint32_t)r->device << 16 | r->tid));
+    if ((uintptr_t)stream <= (uintptr_t)CU_STREAM_LEGACY)
+        return ids_get(&streams, IDS_SPECIAL(1, (uint32_t)r->device));
+    return ids_get(&streams, (uintptr_t)stream);
+}
+
+/* Room for the record in the ring; NULL when it is full. */
+struct record *call_reserve(struct call *c)
+{
+    return ring_slot(&c->thread->ring);
+}
+
+void call_publish(struct call *c, struct record *slot)
+{
+    if (slot == NULL)
+        return;
+    *slot = c->r;
+    ring_push(&c->thread->ring);
+    if (ring_filling(&c->thread->ring))
+        writer_wake();
+}
+
+void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint8_t op)
+{
+    c->kind = recording() ? kind : CALL_UNRECORDED;
+    c->r = (struct record){.kind = (uint8_t)record,
+                           .op = op,
+                           .device = -1,
+                           .tid = c->thread->tid,
+                           .span = NO_SPAN,
+                           .group = NO_ID,
+                           .start_ns = NO_TIME,
+                           .dur_ns = NO_TIME};
+}
+
+/* ---- work on a stream outside groups ---- */
+
+void work_sync(CUstream stream)
+{
+    if (driver_ready())
+        driver.StreamSynchronize(stream);
+}
+
+/* Work that was not issued, or will be launched when nobody looks, has no device time. */
+void work_drop_span(struct call *c)
+{
+    if (c->r.span != NO_SPAN)
+        span_close_void(c->r.span, 0);
+    c->r.span = NO_SPAN;
+}
+
+/* What --sync can say of work on this stream. `owner`: as for span_take(). */
+uint8_t work_sync_timing(CUstream stream, int owner)
+{
+    if (!driver_ready())
+        return SPECTER_TIMING_HOST;
+    if (device_is_captured(stream))
+        return SPECTER_TIMING_CAPTURED;
+    return device_is_foreign(stream, owner) ? SPECTER_TIMING_HOST : SPECTER_TIMING_SYNC;
+}
+
+static void sync_begin(struct call *c, int owner)
+{
+    c->r.timing = work_sync_timing(c->stream, owner);
+    if (c->r.device < 0)
+        c->r.device = (int16_t)device_current();
+    if (c->r.timing != SPECTER_TIMING_SYNC)
+        return;
+    work_sync(c->stream);
+    c->r.start_ns = tracer_now();
+}
+
+void work_begin(struct call *c, int owner)
+{
+    if (tracer.config.sync) {
+        sync_begin(c, owner);
+        return;
+    }
+    for (int tries = 0; tries < 2; tries++) { /* the pool may be of a context that was reset */
+        c->r.span = span_take(c->stream, owner, &c->r);
+        if (c->r.span == NO_SPAN || span_start(c->r.span, c->stream))
+            return;
+        work_drop_span(c);
+    }
+}
+
+void work_end_timing(struct call *c)
+{
+    if (c->r.timing == SPECTER_TIMING_SYNC) {
+        work_sync(c->stream);
+        c->r.dur_ns = tracer_now() - c->r.start_ns;
+    } else if (c->r.span != NO_SPAN && !span_stop(c->r.span, c->stream)) {
+        work_drop_span(c);
+    }
+}
+
+void work_end(struct call *c)
+{
+    struct record *slot = call_reserve(c);
+    c->r.stream = call_stream_id(c);
+    if (c->r.span != NO_SPAN)
+        span_close_timed(c->r.span, slot != NULL);
+    call_publish(c, slot);
+}
+
+/* ---- what orders and awaits work ---- */
+
+void describe_dep(struct call *c, enum record_kind kind, CUevent event, CUstream stream)
+{
+    call_start_record(c, CALL_ACT, kind, 0);
+    c->stream = stream;
+    c->r.dep.event = event != NULL ? ids_get(&events, (uintptr_t)event) : NO_ID;
+}
+
+void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream stream)
+{
+    call_start_record(c, CALL_ACT, RECORD_SYNC, (uint8_t)kind);
+    c->stream = stream;
+    c->r.dep.event = event != NULL ? ids_get(&events, (uintptr_t)event) : NO_ID;
+}
+
+/* A dependency within a graph capture is the graph's: nothing is ordered now. */
+static void act_end(struct call *c)
+{
+    bool on_stream = c->r.kind != RECORD_SYNC || c->r.op == SYNC_STREAM;
+    c->r.host_end_ns = tracer_now();
+    if (c->r.kind != RECORD_SYNC && device_is_captured(c->stream))
+        return;
+    c->r.device = (int16_t)device_current();
+    c->r.stream = on_stream ? call_stream_id(c) : NO_ID;
+    call_publish(c, call_reserve(c));
+}
+
+/* ---- any call ---- */
+
+bool call_enter(struct call *c, enum hook_id hook, function real)
+{
+    int saved = errno;
+    if (thread_depth > 0 || !tracer_on())
+        return false;
+    thread_depth++;
+    c->thread = thread_self();
+    if (c->thread == NULL) {
+        thread_depth--;
+        errno = saved;
+        return false;
+    }
+    c->hook = hook;
+    c->kind = CALL_UNRECORDED;
+    c->real = real;
+    c->saved_errno = saved;
+    return true;
+}
+
+void call_begin(struct call *c)
+{
+    switch (c->kind) {
+    case CALL_NCCL_OP:
+        nccl_begin(c);
+        break;
+    case CALL_GEMM_OP:
+        work_begin(c, -1);
+        c->r.host_ns = tracer_now();
+        break;
+    case CALL_ACT:
+        c->r.host_ns = tracer_now();
+        break;
+    case CALL_DESTROY:
+        comm_end(c->comm);
+        break;
+    case CALL_GROUP_CLOSE:
+        group_begin_close(c);
+        break;
+    case CALL_UNRECORDED:
+    case CALL_BIRTH:
+    case CALL_BIRTH_ALL:
+    case CALL_BIRTH_SPLIT:
+    case CALL_GROUP_OPEN:
+        break;
+    }
+    errno = c->saved_errno;
+}
+
+/* What only happened when the call went well. Success is 0 in all libraries. */
+static void end_well(struct call *c, int result)
+{
+    switch (c->kind) {
+    case CALL_GEMM_OP:
+        c->r.host_end_ns = tracer_now();
+        work_end_timing(c);
+        work_end(c);
+        break;
+    case CALL_ACT:
+        act_end(c);
+        break;
+    case CALL_BIRTH:
+        birth_end(c, result);
+        break;
+    case CALL_BIRTH_ALL:
+        birth_all_end(c);
+        break;
+    case CALL_BIRTH_SPLIT:
+        split_end(c, result);
+        break;
+    case CALL_GROUP_OPEN:
+        c->thread->group.depth++;
+        break;
+    default:
+        break;
+    }
+}
+
+static bool is_nccl(const struct call *c)
+{
+    return function_names[c->hook].lib == LIB_NCCL;
+}
+
+void call_end(struct call *c, int result)
+{
+    int saved = errno;
+    if (c->kind == CALL_NCCL_OP)
+        nccl_end(c, result);
+    else if (c->kind == CALL_GROUP_CLOSE)
+        group_end_close(c, result);
+    else if (result == 0 || (is_nccl(c) && result == ncclInProgress))
+        end_well(c, result);
+    else if (c->kind == CALL_GEMM_OP)
+        work_drop_span(c);
+    thread_depth--;
+    errno = saved;
+}
+
+void call_reset(void)
+{
+    ids_reset(&streams);
+    ids_reset(&events);
+    nccl_reset();
+    birth_reset();
+}

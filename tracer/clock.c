@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "clock.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <time.h>
+
+static uint64_t (*_Atomic virtual_now)(void);
+
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t clock_host_ns(void)
+{
+    uint64_t (*now)(void) = atomic_load_explicit(&virtual_now, memory_order_relaxed);
+    return now != NULL ? (int64_t)now() : read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t clock_pace_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t clock_real_ns(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+void clock_use(uint64_t (*now)(void))
+{
+    atomic_store(&virtual_now, now);
+}

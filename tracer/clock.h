@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The clocks.
+ *
+ * clock_host_ns() is the time that goes into a trace: CLOCK_MONOTONIC, or the virtual clock of the
+ * calling thread when the process runs on the stand-in GPU stack (tests/emu), whose libcuda exports
+ * emuHostClockNs(). Everything that only paces our own work uses clock_pace_ns(), which is always
+ * real.
+ */
+#ifndef SPECTER_TRACER_CLOCK_H
+#define SPECTER_TRACER_CLOCK_H
+
+#include <stdint.h>
+
+int64_t clock_host_ns(void);
+int64_t clock_pace_ns(void);
+int64_t clock_real_ns(void); /* wall clock: nanoseconds since 1970 */
+
+/* `now` returns nanoseconds and never advances the clock it reads; NULL: back to the real one. */
+void clock_use(uint64_t (*now)(void));
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "comm.h"
+
+#include "clock.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define COMMS_MAX 1024 /* a power of two */
+
+/* The key of a slot that was in use: a search goes on behind it, and it may be claimed again. */
+#define COMM_GONE ((ncclComm_t)(uintptr_t)1)
+
+const struct comm_birth comm_unborn = {.rank = COMM_UNKNOWN,
+                                       .size = COMM_UNKNOWN,
+                                       .device = COMM_UNKNOWN,
+                                       .split_seq = COMM_UNKNOWN,
+                                       .color = COMM_UNKNOWN,
+                                       .key = COMM_UNKNOWN};
+
+#define LATE_MAX 64
+
+static struct comm table[COMMS_MAX];
+static struct late {
+    _Atomic int state; /* enum comm_state, without COMM_ENDED */
+    struct comm_birth birth;
+} late[LATE_MAX];
+static _Atomic uint32_t changes;
+static uint32_t changes_seen; /* the writer's own */
+
+uint64_t comm_hash(const void *bytes, size_t len, uint64_t seed)
+{
+    uint64_t h = seed ^ UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < len; i++) /* FNV-1a, ... */
+        h = (h ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+    h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9); /* ... mixed as splitmix64 ends */
+    h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
+    h ^= h >> 31;
+    return h != 0 ? h : 1;
+}
+
+static uint32_t home_of(ncclComm_t handle)
+{
+    return (uint32_t)((uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> 40) &
+           (COMMS_MAX - 1);
+}
+
+struct comm *comm_look_up(ncclComm_t handle)
+{
+    uint32_t slot = home_of(handle);
+    if (handle == NULL || handle == COMM_GONE)
+        return NULL;
+    for (uint32_t i = 0; i < COMMS_MAX; i++, slot = (slot + 1) & (COMMS_MAX - 1)) {
+        ncclComm_t there = atomic_load_explicit(&table[slot].handle, memory_order_acquire);
+        if (there == handle)
+            return &table[slot];
+        if (there == NULL)
+            return NULL;
+    }
+    return NULL;
+}
+
+static struct comm *claim(ncclComm_t handle)
+{
+    uint32_t slot = home_of(handle);
+    for (uint32_t i = 0; i < COMMS_MAX; i++, slot = (slot + 1) & (COMMS_MAX - 1)) {
+        int was = COMM_FREE;
+        if (atomic_compare_exchange_strong(&table[slot].state, &was, COMM_FILLING))
+            return &table[slot];
+    }
+    return NULL;
+}
+
+struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth)
+{
+    struct comm *c = claim(handle);
+    bool known =
+        birth->rank != COMM_UNKNOWN && birth->size != COMM_UNKNOWN && birth->device != COMM_UNKNOWN;
+    if (c == NULL)
+        return NULL;
+    c->birth = *birth;
+    c->birth.handle = NULL;
+    c->time_ns = clock_host_ns();
+    atomic_store(&c->known, known ? COMM_KNOWN : COMM_TO_ASK);
+    atomic_store(&c->collectives, 0);
+    atomic_store(&c->splits, 0);
+    atomic_store_explicit(&c->handle, handle, memory_order_release);
+    atomic_store_explicit(&c->state, COMM_LIVE, memory_order_release);
+    atomic_fetch_add(&changes, 1);
+    return c;
+}
+
+static void ask(int64_t *what, enum hook_id getter, ncclComm_t handle, function from)
+{
+    ncclResult_t (*get)(ncclComm_t, int *) =
+        (ncclResult_t(*)(ncclComm_t, int *))resolve_beside(getter, from);
+    int value;
+    if (*what == COMM_UNKNOWN && get != NULL && get(handle, &value) == ncclSuccess)
+        *what = value;
+}
+
+static void ask_all(struct comm *c, ncclComm_t handle, function from)
+{
+    int was = COMM_TO_ASK;
+    if (!atomic_compare_exchange_strong(&c->known, &was, COMM_ASKING))
+        return;
+    ask(&c->birth.size, GETTER_ncclCommCount, handle, from);
+    ask(&c->birth.rank, GETTER_ncclCommUserRank, handle, from);
+    ask(&c->birth.device, GETTER_ncclCommCuDevice, handle, from);
+    atomic_store_explicit(&c->known, COMM_KNOWN, memory_order_release);
+    atomic_fetch_add(&changes, 1);
+}
+
+void comm_add_late(const struct comm_birth *birth)
+{
+    for (int i = 0; i < LATE_MAX; i++) {
+        int was = COMM_FREE;
+        if (atomic_compare_exchange_strong(&late[i].state, &was, COMM_FILLING)) {
+            late[i].birth = *birth;
+            atomic_store_explicit(&late[i].state, COMM_LIVE, memory_order_release);
+            return;
+        }
+    }
+}
+
+/* The program's variable, which may be gone by now: the kernel reads it for us and says so. */
+static ncclComm_t read_handle(ncclComm_t *from)
+{
+    ncclComm_t handle = NULL;
+    struct iovec to = {&handle, sizeof handle}, remote = {from, sizeof handle};
+    ssize_t n = process_vm_readv(getpid(), &to, 1, &remote, 1, 0);
+    return n == (ssize_t)sizeof handle ? handle : NULL;
+}
+
+static struct comm *add_unseen(ncclComm_t handle)
+{
+    for (int i = 0; i < LATE_MAX; i++) {
+        int was = COMM_LIVE;
+        struct comm *c;
+        if (atomic_load_explicit(&late[i].state, memory_order_acquire) != COMM_LIVE ||
+            read_handle(late[i].birth.handle) != handle ||
+            !atomic_compare_exchange_strong(&late[i].state, &was, COMM_FILLING))
+            continue;
+        c = comm_add(handle, &late[i].birth);
+        atomic_store(&late[i].state, COMM_FREE);
+        return c;
+    }
+    return comm_add(handle, &comm_unborn);
+}
+
+struct comm *comm_find(ncclComm_t handle, function from)
+{
+    struct comm *c = comm_look_up(handle);
+    if (c == NULL && handle != NULL && handle != COMM_GONE)
+        c = add_unseen(handle);
+    if (c != NULL && atomic_load_explicit(&c->known, memory_order_acquire) != COMM_KNOWN)
+        ask_all(c, handle, from);
+    return c;
+}
+
+void comm_end(ncclComm_t handle)
+{
+    struct comm *c = comm_look_up(handle);
+    ncclComm_t was = handle;
+    if (c == NULL || !atomic_compare_exchange_strong(&c->handle, &was, COMM_GONE))
+        return;
+    atomic_store_explicit(&c->state, COMM_ENDED, memory_order_release);
+    atomic_fetch_add(&changes, 1);
+}
+
+int64_t comm_next_collective(struct comm *c)
+{
+    return c->birth.id != 0 ? atomic_fetch_add(&c->collectives, 1) : -1;
+}
+
+/* Counters of all peers, made at the first use: pages that no peer touches cost nothing. */
+static _Atomic int64_t *p2p_counters(struct comm *c)
+{
+    _Atomic int64_t *made, *there = atomic_load_explicit(&c->p2p, memory_order_acquire);
+    size_t bytes = 2 * (size_t)c->birth.size * sizeof *made;
+    if (there != NULL)
+        return there;
+    made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        return NULL;
+    if (atomic_compare_exchange_strong(&c->p2p, &there, made))
+        return made;
+    munmap((void *)made, bytes);
+    return there;
+}
+
+int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv)
+{
+    _Atomic int64_t *counters;
+    if (c->birth.id == 0 || peer < 0 || peer >= c->birth.size)
+        return -1;
+    counters = p2p_counters(c);
+    if (counters == NULL)
+        return -1;
+    return atomic_fetch_add(&counters[(is_recv ? c->birth.size : 0) + peer], 1);
+}
+
+uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq)
+{
+    struct {
+        uint64_t parent;
+        int64_t seq, color;
+    } from = {parent->birth.id, atomic_fetch_add(&parent->splits, 1), color};
+    *split_seq = from.seq;
+    return from.parent != 0 ? comm_hash(&from, sizeof from, 0) : 0;
+}
+
+static void free_slot(struct comm *c)
+{
+    _Atomic int64_t *counters = atomic_exchange(&c->p2p, NULL);
+    if (counters != NULL)
+        munmap((void *)counters, 2 * (size_t)c->birth.size * sizeof *counters);
+    c->written = false;
+    atomic_store_explicit(&c->state, COMM_FREE, memory_order_release);
+}
+
+void comm_visit_new(void (*write)(const struct comm *c, void *arg), void *arg)
+{
+    uint32_t now = atomic_load(&changes);
+    if (now == changes_seen)
+        return;
+    changes_seen = now;
+    for (uint32_t i = 0; i < COMMS_MAX; i++) {
+        struct comm *c = &table[i];
+        int state = atomic_load_explicit(&c->state, memory_order_acquire);
+        bool known = atomic_load_explicit(&c->known, memory_order_acquire) == COMM_KNOWN;
+        if (state != COMM_LIVE && state != COMM_ENDED)
+            continue;
+        if (!c->written && (known || state == COMM_ENDED)) {
+            write(c, arg);
+            c->written = true;
+        }
+        if (state == COMM_ENDED)
+            free_slot(c);
+    }
+}
+
+void comm_reset(void)
+{
+    memset((void *)table, 0, sizeof table);
+    memset((void *)late, 0, sizeof late);
+    changes_seen = 0;
+    atomic_store(&changes, 0);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The communicators of this process: who they are in the job, and how far their members have
+ * counted.
+ *
+ * Identity. NCCL gives communicators no public name, so one is computed that comes out equal on
+ * every member without any talk between them:
+ *
+ *   from a unique id   a hash of its 128 bytes
+ *   split              a hash of the parent's identity, how many splits of that parent came before,
+ *                      and the colour
+ *   ncclCommInitAll    a hash of host, process and a counter: all members are in this process
+ *
+ * Handles are looked up without a lock in every hook. NCCL may write a handle only at the end of
+ * the group, or behind the program's back when the communicator is non-blocking: such a birth waits
+ * as *late* until the handle is used. A handle that was never seen being made (the library was
+ * loaded later) gets no identity, only rank and size.
+ */
+#ifndef SPECTER_TRACER_COMM_H
+#define SPECTER_TRACER_COMM_H
+
+#include "resolve.h"
+
+#include <nccl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COMM_NAME_MAX 64
+#define COMM_UNKNOWN INT64_MIN
+
+/* What a communicator is made of. */
+struct comm_birth {
+    ncclComm_t *handle;                    /* the program's: where NCCL writes it */
+    ncclComm_t before;                     /* what stood there before the call */
+    uint64_t id, parent;                   /* 0: none */
+    int64_t rank, size;                    /* COMM_UNKNOWN: NCCL is asked for it */
+    int64_t device, split_seq, color, key; /* COMM_UNKNOWN */
+    char name[COMM_NAME_MAX];
+};
+
+enum comm_state { COMM_FREE, COMM_FILLING, COMM_LIVE, COMM_ENDED };
+enum comm_known { COMM_TO_ASK, COMM_ASKING, COMM_KNOWN };
+
+struct comm {
+    _Atomic(ncclComm_t) handle; /* the key; NULL: never used; see comm.c */
+    _Atomic int state;          /* enum comm_state */
+    _Atomic int known;          /* enum comm_known: rank and size are what they will ever be */
+    bool written;               /* the writer's own */
+    struct comm_birth birth;
+    int64_t time_ns;
+    _Atomic int64_t collectives, splits;
+    _Atomic int64_t *_Atomic p2p; /* [2 * size]: sends to, then receives from each peer */
+};
+
+uint64_t comm_hash(const void *bytes, size_t len, uint64_t seed); /* never 0 */
+
+extern const struct comm_birth comm_unborn; /* nothing is known */
+
+/* Registers a new communicator. NULL when the table is full. */
+struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth);
+
+/* Registers one whose handle NCCL has yet to write. */
+void comm_add_late(const struct comm_birth *birth);
+
+struct comm *comm_look_up(ncclComm_t handle); /* NULL: never added */
+
+/* The same for a communicator that is ready for use: adds one that is missing, without identity,
+ * and asks NCCL for rank, size and device where the birth did not tell. `from`: any real function
+ * of the library that made it. NULL when the table is full. */
+struct comm *comm_find(ncclComm_t handle, function from);
+
+void comm_end(ncclComm_t handle); /* before the real destroy: the handle may come back at once */
+
+/* The numbers of the next collective, and of the next send or receive; -1 when the identity is not
+ * known, because numbers would not be those of the other members. */
+int64_t comm_next_collective(struct comm *c);
+int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv);
+
+/* Identity of the split that is made now. Counts it. */
+uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq);
+
+/* For the writer: calls `write` once for each communicator that is new, and frees those that ended.
+ * Cheap when nothing has changed. */
+void comm_visit_new(void (*write)(const struct comm *c, void *arg), void *arg);
+
+void comm_reset(void);
+
+#endif

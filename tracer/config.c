@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+/* Launchers that number their processes. The first row whose rank is set gives all three, so that
+ * numbers of nested launchers (torchrun inside a Slurm step) do not mix. */
+static const struct {
+    const char *rank, *world_size, *local_rank;
+} launchers[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    {"PMIX_RANK", NULL, NULL},
+};
+
+/* What may be recorded of the environment: settings that change how fast a program runs, and the
+ * job's identity. A name that ends in '_' stands for all that start with it. */
+static const char *const recorded[] = {
+    "NCCL_",
+    "TORCH_NCCL_",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "NVIDIA_TF32_OVERRIDE",
+    "OMP_NUM_THREADS",
+    "LOCAL_WORLD_SIZE",
+    "SLURM_JOB_ID",
+    "SLURM_STEP_ID",
+    "SLURM_JOB_NUM_NODES",
+    "SLURM_NTASKS",
+};
+
+#define VALUE_MAX 1024
+
+static const char *get(const char *const *environment, const char *name)
+{
+    size_t len = strlen(name);
+    for (; *environment != NULL; environment++) {
+        if (strncmp(*environment, name, len) == 0 && (*environment)[len] == '=')
+            return *environment + len + 1;
+    }
+    return NULL;
+}
+
+/* Unset, empty and "0" mean no. */
+static bool is_on(const char *value)
+{
+    return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
+}
+
+static int64_t number(const char *value)
+{
+    char *end;
+    long long n;
+    if (value == NULL || value[0] < '0' || value[0] > '9')
+        return CONFIG_UNKNOWN;
+    errno = 0;
+    n = strtoll(value, &end, 10);
+    return *end == '\0' && errno == 0 ? n : CONFIG_UNKNOWN;
+}
+
+static int64_t number_of(const char *const *environment, const char *name)
+{
+    return name != NULL ? number(get(environment, name)) : CONFIG_UNKNOWN;
+}
+
+static void read_ranks(struct config *c, const char *const *environment)
+{
+    c->rank = c->world_size = c->local_rank = CONFIG_UNKNOWN;
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        c->rank = number_of(environment, launchers[i].rank);
+        if (c->rank == CONFIG_UNKNOWN)
+            continue;
+        c->world_size = number_of(environment, launchers[i].world_size);
+        c->local_rank = number_of(environment, launchers[i].local_rank);
+        return;
+    }
+}
+
+bool config_in_list(const char *list, int64_t value)
+{
+    while (*list != '\0') {
+        char *end;
+        long long from, to;
+        if (*list < '0' || *list > '9')
+            return false;
+        from = to = strtoll(list, &end, 10);
+        if (*end == '-') {
+            if (end[1] < '0' || end[1] > '9')
+                return false;
+            to = strtoll(end + 1, &end, 10);
+        }
+        if (value >= from && value <= to)
+            return true;
+        if (*end != ',')
+            return false;
+        list = end + 1;
+    }
+    return false;
+}
+
+static bool is_recorded(const char *variable, size_t len)
+{
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
+        size_t n = strlen(recorded[i]);
+        bool prefix = recorded[i][n - 1] == '_';
+        if (len >= n && memcmp(variable, recorded[i], n) == 0 && (prefix || len == n))
+            return true;
+    }
+    return false;
+}
+
+static void record_environment(struct config *c, const char *const *environment)
+{
+    struct out o = {c->env};
+    const char *end = c->env + sizeof c->env;
+    put_RAW(&o, "{");
+    for (; *environment != NULL; environment++) {
+        const char *equals = strchr(*environment, '=');
+        char name[128];
+        size_t len = equals != NULL ? (size_t)(equals - *environment) : sizeof name;
+        if (len >= sizeof name || !is_recorded(*environment, len) ||
+            strnlen(equals + 1, VALUE_MAX) == VALUE_MAX ||
+            (size_t)(end - o.p) < FORMAT_STR_MAX(len) + FORMAT_STR_MAX(VALUE_MAX) + 4)
+            continue;
+        memcpy(name, *environment, len);
+        name[len] = '\0';
+        if (o.p[-1] != '{')
+            put_RAW(&o, ",");
+        put_STR(&o, name);
+        put_RAW(&o, ":");
+        put_STR(&o, equals + 1);
+    }
+    put_RAW(&o, "}");
+    *o.p = '\0';
+}
+
+/* ---- the run's name ---- */
+
+/* Field 22 of /proc/PID/stat, in clock ticks since boot: with the pid it names a process for good.
+ */
+static unsigned long long start_of(int64_t pid)
+{
+    char path[64], text[1024], *field;
+    ssize_t len;
+    int fd;
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    len = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    field = strrchr(text, ')'); /* the command's name may hold anything, spaces too */
+    for (int i = 2; field != NULL && i < 22; i++)
+        field = strchr(field + 1, ' ');
+    return field != NULL ? strtoull(field, NULL, 10) : 0;
+}
+
+/* A name that all processes of this job share and that no other job has, where launchers and
+ * capture gave none. torchrun makes each worker the leader of a group of its own, but is parent of
+ * all. */
+static void name_from_process(struct config *c, bool below_torchrun)
+{
+    int64_t pid = below_torchrun ? getppid() : getpgrp();
+    snprintf(c->run, sizeof c->run, "%s-%lld-%llu", c->host, (long long)pid, start_of(pid));
+}
+
+/* A launcher that started one capture per task or node gives the only name that all of them share;
+ * below one capture that started everything, its own name tells two captures apart. */
+static void name_run(struct config *c, const char *const *environment)
+{
+    const char *job = get(environment, "SLURM_JOB_ID"), *step = get(environment, "SLURM_STEP_ID");
+    const char *elastic = get(environment, "TORCHELASTIC_RUN_ID");
+    const char *space = get(environment, "PMIX_NAMESPACE");
+    const char *capture = get(environment, "SPECTER_RUN");
+    bool many_tasks = number(get(environment, "SLURM_STEP_NUM_TASKS")) > 1;
+    bool many_nodes = number(get(environment, "LOCAL_WORLD_SIZE")) < c->world_size;
+    bool named = elastic != NULL && elastic[0] != '\0' && strcmp(elastic, "none") != 0;
+    const char *given = NULL;
+    if (job != NULL && step != NULL && (many_tasks || capture == NULL)) {
+        snprintf(c->run, sizeof c->run, "%.64s.%.64s", job, step);
+        return;
+    }
+    if (named && (many_nodes || capture == NULL))
+        given = elastic;
+    else if (space != NULL && c->world_size > 1)
+        given = space;
+    else if (capture != NULL && capture[0] != '\0')
+        given = capture;
+    else if (job != NULL)
+        given = job;
+    if (given != NULL)
+        snprintf(c->run, sizeof c->run, "%.*s", (int)sizeof c->run - 1, given);
+    else
+        name_from_process(c, elastic != NULL);
+}
+
+/* ---- all of it ---- */
+
+void config_read_from(struct config *c, const char *const *environment)
+{
+    const char *output = get(environment, "SPECTER_OUTPUT");
+    const char *ranks = get(environment, "SPECTER_RANKS");
+    c->disabled = is_on(get(environment, "SPECTER_DISABLE"));
+    c->sync = is_on(get(environment, "SPECTER_SYNC"));
+    c->pid = getpid();
+    if (output == NULL || output[0] == '\0')
+        output = ".";
+    if (strlen(output) >= sizeof c->output)
+        c->disabled = true;
+    else
+        strcpy(c->output, output);
+    if (gethostname(c->host, sizeof c->host - 1) != 0)
+        c->host[0] = '\0';
+    c->host[sizeof c->host - 1] = '\0';
+    read_ranks(c, environment);
+    c->record_ops = ranks == NULL || ranks[0] == '\0' || c->rank == CONFIG_UNKNOWN ||
+                    config_in_list(ranks, c->rank);
+    name_run(c, environment);
+    record_environment(c, environment);
+}
+
+void config_read(struct config *c)
+{
+    static const char *const nothing[] = {NULL};
+    /* A program that gained rights by being started must not write where its caller says. */
+    if (getauxval(AT_SECURE) != 0)
+        c->disabled = true;
+    else
+        config_read_from(c, environ != NULL ? (const char *const *)environ : nothing);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Times of the device, without waiting for it.
+ *
+ * A *span* is a pair of events around the work of one call, or of one group on one stream. A hook
+ * takes a span from the pool of the stream's context, records its events around the real call, and
+ * leaves its number in the record; the writer thread later asks the events for their times and puts
+ * the span back. A *bare* span has no events: it only carries to the operations of a group what
+ * became of the group.
+ *
+ * Contexts. All that needs a context to be current is done by the writer thread, in its own thread
+ * and in a capture mode that disturbs nobody's graph capture. The first hook that meets a context
+ * waits for its pool, once; no other hook waits for anything.
+ */
+#ifndef SPECTER_TRACER_DEVICE_H
+#define SPECTER_TRACER_DEVICE_H
+
+#include "record.h"
+#include "specter/trace.h"
+#include "timeline.h"
+
+#include <cuda.h>
+#include <stdbool.h>
+
+/* ---- in hooks ---- */
+
+/* Takes a span for work on `stream`. NO_SPAN: there is no device time to be had, and r->timing says
+ * why ("captured" or "host"). Sets r->device when the record has none.
+ * owner_device: the communicator's, or -1 for work that goes to the current context. */
+uint32_t span_take(CUstream stream, int owner_device, struct record *r);
+uint32_t span_take_bare(void); /* NO_SPAN: none left */
+
+bool span_start(uint32_t span, CUstream stream); /* false: gives no time */
+bool span_stop(uint32_t span, CUstream stream);
+
+/* What became of the work. After one of these the span belongs to the `count` records that name it,
+ * and to nobody (back to its pool) when there are none. */
+void span_close_timed(uint32_t span, uint32_t count);
+void span_close(uint32_t span, uint32_t count, enum specter_timing timing, int64_t start_ns,
+                int64_t dur_ns);
+void span_close_void(uint32_t span, uint32_t count); /* it failed: the records are to be dropped */
+
+/* Before closing, for a group: its last operation also covers ncclGroupEnd, which launched it. */
+void span_set_end(uint32_t span, uint32_t last_index, int64_t host_end_ns);
+
+/* Device of the calling thread's current context; -1 when it has none. */
+int device_current(void);
+
+/* A stream that is being captured into a graph, or cannot be asked: its work does not run now. */
+bool device_is_captured(CUstream stream);
+
+/* A default stream (0, 1, 2) of another context than the one that uses it: the handle means the
+ * current context's, the library its communicator's. owner_device as for span_take(). */
+bool device_is_foreign(CUstream stream, int owner_device);
+
+/* Makes the current context's pool, before the first operation needs it. */
+void device_prepare(void);
+
+/* ---- in the writer thread ---- */
+
+/* Times in records count from here. */
+void device_begin(int64_t origin_ns);
+
+/* Serves contexts: pools, timelines. Calls `write` for what is new of the clocks; `last`: for all.
+ */
+void device_serve(bool last, timeline_write_fn *write, void *arg);
+
+enum span_answer { SPAN_PENDING, SPAN_DONE, SPAN_DROP };
+
+/* Fills r's times, timing and host end when they are known. */
+enum span_answer span_ask(struct record *r);
+
+/* The start alone, for work that does not end; NO_TIME when not even that is known. */
+int64_t span_ask_start(const struct record *r);
+
+bool span_is_open(uint32_t span); /* its group has not ended */
+
+void span_put(uint32_t span); /* one of its records is done with it */
+
+/* For the child of a fork: the parent's contexts and events mean nothing there. */
+void device_reset(void);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "file.h"
+
+#include "specter/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Out of the way of programs that count on low numbers, or have closed 0, 1 or 2. */
+#define FD_LOWEST 200
+#define COLLISIONS_MAX 10000
+
+static int make_directory(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0700); /* what matters shows when the last one is opened */
+        *slash = '/';
+    }
+    mkdir(path, 0700);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int move_up(int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, FD_LOWEST);
+    if (moved < 0)
+        moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(fd);
+    return moved;
+}
+
+static void stem_of(char *stem, size_t size, const struct config *c)
+{
+    if (c->rank != CONFIG_UNKNOWN)
+        snprintf(stem, size, SPECTER_TRACE_PREFIX "rank%lld", (long long)c->rank);
+    else
+        snprintf(stem, size, SPECTER_TRACE_PREFIX "%s_%lld", c->host, (long long)c->pid);
+    for (char *p = stem; *p != '\0'; p++) {
+        if (*p == '/')
+            *p = '_';
+    }
+}
+
+static int open_new(int dir, const char *stem, char *name, size_t size)
+{
+    int fd = -1;
+    for (int i = 0; i < COLLISIONS_MAX && fd < 0; i++) {
+        if (i == 0)
+            snprintf(name, size, "%s" SPECTER_TRACE_SUFFIX, stem);
+        else
+            snprintf(name, size, "%s.%d" SPECTER_TRACE_SUFFIX, stem, i);
+        fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0 && errno != EEXIST && errno != ELOOP)
+            break;
+    }
+    return fd;
+}
+
+int file_open(struct file *f, const struct config *c)
+{
+    char stem[128], name[160];
+    struct stat st;
+    int dir, error;
+    f->fd = -1;
+    f->size = 0;
+    strcpy(f->name, c->output);
+    dir = make_directory(f->name);
+    if (dir < 0)
+        return errno;
+    stem_of(stem, sizeof stem, c);
+    f->fd = open_new(dir, stem, name, sizeof name);
+    error = errno;
+    close(dir);
+    if (f->fd < 0)
+        return error;
+    f->fd = move_up(f->fd);
+    if (f->fd < 0 || fstat(f->fd, &st) < 0)
+        return errno;
+    f->dev = st.st_dev;
+    f->ino = st.st_ino;
+    snprintf(f->name + strlen(f->name), sizeof f->name - strlen(f->name), "/%s", name);
+    return 0;
+}
+
+static bool is_ours(const struct file *f)
+{
+    struct stat st;
+    return f->fd >= 0 && fstat(f->fd, &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
+}
+
+/* The limit on file sizes raises a signal, which is blocked in the writer's thread; taken here, it
+ * does not stay behind. */
+static void take_signal(void)
+{
+    const struct timespec at_once = {0, 0};
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGXFSZ);
+    while (sigtimedwait(&set, NULL, &at_once) > 0)
+        continue;
+}
+
+/* What is behind the last newline of lines[0..len) goes from the file. */
+static size_t cut_back(struct file *f, const char *lines, size_t len)
+{
+    const char *newline = len > 0 ? memrchr(lines, '\n', len) : NULL;
+    size_t kept = newline != NULL ? (size_t)(newline + 1 - lines) : 0;
+    if (kept < len && ftruncate(f->fd, f->size + (off_t)kept) == 0)
+        lseek(f->fd, f->size + (off_t)kept, SEEK_SET);
+    return kept;
+}
+
+int file_write(struct file *f, const char *lines, size_t len, size_t *kept)
+{
+    size_t done = 0;
+    int error = 0;
+    *kept = 0;
+    if (!is_ours(f)) {
+        f->fd = -1;
+        return EBADF;
+    }
+    while (done < len && error == 0) {
+        ssize_t n = write(f->fd, lines + done, len - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            error = n == 0 ? EIO : errno;
+    }
+    if (error != 0)
+        take_signal();
+    *kept = error != 0 ? cut_back(f, lines, done) : done;
+    f->size += (off_t)*kept;
+    return error;
+}
+
+size_t file_cut_tail(struct file *f, char *buf, size_t size)
+{
+    const char *newline;
+    size_t len;
+    if (!is_ours(f) || f->size < 2 * (off_t)size ||
+        pread(f->fd, buf, size, f->size - (off_t)size) != (ssize_t)size)
+        return 0;
+    newline = memchr(buf, '\n', size); /* what is before it began further ahead */
+    len = (size_t)(buf + size - 1 - newline);
+    if (ftruncate(f->fd, f->size - (off_t)len) != 0)
+        return 0;
+    memmove(buf, newline + 1, len);
+    f->size -= (off_t)len;
+    lseek(f->fd, f->size, SEEK_SET);
+    return len;
+}
+
+void file_close(struct file *f)
+{
+    if (is_ours(f))
+        close(f->fd);
+    f->fd = -1;
+}

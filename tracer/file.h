@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The trace file of this process. Lines are written whole, in batches; after a failure the file is
+ * cut back to its last whole line.
+ */
+#ifndef SPECTER_TRACER_FILE_H
+#define SPECTER_TRACER_FILE_H
+
+#include "config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct file {
+    int fd;     /* -1: none */
+    dev_t dev;  /* what fd must still be: a program that closes all descriptors may since have */
+    ino_t ino;  /* opened something of its own under our number */
+    off_t size; /* bytes written; always at the end of a line */
+    char name[PATH_MAX]; /* for messages */
+};
+
+/* Makes the directory (0700) and in it a new file of ours (0600, never an existing one, never
+ * through a link). 0, or an errno; f->name then says where. */
+int file_open(struct file *f, const struct config *c);
+
+/* Writes whole lines. 0, or the errno of what failed; *kept then tells how many bytes of `lines`
+ * are in the file, which ends with a whole line. */
+int file_write(struct file *f, const char *lines, size_t len, size_t *kept);
+
+/* Takes the last lines off the file, whole ones, as many as fit into buf; returns their length. A
+ * file that is not twice that long stays as it is: 0. */
+size_t file_cut_tail(struct file *f, char *buf, size_t size);
+
+void file_close(struct file *f); /* leaves alone what is no longer ours */
+
+#endif

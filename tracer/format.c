@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+#include "format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void put_bytes(struct out *o, const char *bytes, size_t len)
+{
+    memcpy(o->p, bytes, len);
+    o->p += len;
+}
+
+#define PUT_LITERAL(_o, _text) put_bytes(_o, _text, sizeof(_text) - 1)
+
+static void put_null(struct out *o)
+{
+    PUT_LITERAL(o, "null");
+}
+
+static void put_digits(struct out *o, uint64_t value)
+{
+    char digits[20];
+    size_t n = sizeof digits;
+    do {
+        digits[--n] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    put_bytes(o, digits + n, sizeof digits - n);
+}
+
+/* `value` with its last `places` digits behind the point. */
+static void put_fixed(struct out *o, uint64_t value, int places)
+{
+    uint64_t unit = 1;
+    for (int i = 0; i < places; i++)
+        unit *= 10;
+    put_digits(o, value / unit);
+    *o->p++ = '.';
+    for (uint64_t rest = value % unit; unit > 1; rest %= unit) {
+        unit /= 10;
+        *o->p++ = (char)('0' + rest / unit);
+    }
+}
+
+void put_U64(struct out *o, uint64_t value)
+{
+    if (value == UINT64_MAX)
+        put_null(o);
+    else
+        put_digits(o, value);
+}
+
+static uint64_t put_sign(struct out *o, int64_t value)
+{
+    if (value >= 0)
+        return (uint64_t)value;
+    *o->p++ = '-';
+    return -(uint64_t)value;
+}
+
+void put_I64(struct out *o, int64_t value)
+{
+    if (value == INT64_MIN)
+        put_null(o);
+    else
+        put_digits(o, put_sign(o, value));
+}
+
+void put_US(struct out *o, int64_t ns)
+{
+    if (ns == NO_TIME)
+        put_null(o);
+    else
+        put_fixed(o, put_sign(o, ns), 3);
+}
+
+void put_F1(struct out *o, double value)
+{
+    if (value >= 0 && value <= 1e15)
+        put_fixed(o, (uint64_t)(value * 10 + 0.5), 1);
+    else
+        put_null(o);
+}
+
+void put_RAW(struct out *o, const char *json)
+{
+    if (json == NULL)
+        put_null(o);
+    else
+        put_bytes(o, json, strlen(json));
+}
+
+/* Bytes of the UTF-8 character at s; 0: it is none (overlong, surrogate, too large, cut off). */
+static size_t utf8_length(const unsigned char *s)
+{
+    static const struct {
+        unsigned char from, to, second_from, second_to;
+        size_t len;
+    } rows[] = {
+        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+        {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+        {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (s[0] < rows[i].from || s[0] > rows[i].to)
+            continue;
+        if (s[1] < rows[i].second_from || s[1] > rows[i].second_to)
+            return 0;
+        for (size_t k = 2; k < rows[i].len; k++) {
+            if (s[k] < 0x80 || s[k] > 0xbf)
+                return 0;
+        }
+        return rows[i].len;
+    }
+    return 0;
+}
+
+static void put_escaped(struct out *o, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    if (c == '"' || c == '\\') {
+        *o->p++ = '\\';
+        *o->p++ = (char)c;
+    } else {
+        PUT_LITERAL(o, "\\u00");
+        *o->p++ = hex[c >> 4];
+        *o->p++ = hex[c & 15];
+    }
+}
+
+void put_STR(struct out *o, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (text == NULL) {
+        put_null(o);
+        return;
+    }
+    *o->p++ = '"';
+    while (*s != '\0') {
+        size_t len = *s >= 0x80 ? utf8_length(s) : 1;
+        if (len == 0)
+            PUT_LITERAL(o, "\xef\xbf\xbd");
+        else if (*s < 0x20 || *s == '"' || *s == '\\' || *s == 0x7f)
+            put_escaped(o, *s);
+        else
+            put_bytes(o, (const char *)s, len);
+        s += len != 0 ? len : 1;
+    }
+    *o->p++ = '"';
+}
+
+/* ---- lines ----
+ *
+ * Each record has its values as macros <RECORD>_<key>, in terms of the formatting function's
+ * parameters; the table in trace.h puts them in order and a key without a value does not compile.
+ * Keys that are only sometimes there have a condition <RECORD>_HAS_<key> besides. Every key is
+ * written with a comma in front, and the first comma becomes the opening bracket. */
+
+#define PUT_ALWAYS(_record, _key, _kind) \
+    PUT_LITERAL(o, ",\"" #_key "\":");   \
+    put_##_kind(o, _record##_##_key);
+#define PUT_SOME(_record, _key, _kind)   \
+    if (_record##_HAS_##_key) {          \
+        PUT_ALWAYS(_record, _key, _kind) \
+    }
+
+#define PUT_LINE(_record)                            \
+    do {                                             \
+        char *start_ = o->p;                         \
+        SPECTER_##_record##_FIELDS(X) *start_ = '{'; \
+        *o->p++ = '}';                               \
+        *o->p++ = '\n';                              \
+    } while (0)
+
+static int64_t known(int64_t value)
+{
+    return value >= 0 ? value : INT64_MIN;
+}
+
+static int64_t known_id(uint32_t id)
+{
+    return id != NO_ID ? (int64_t)id : INT64_MIN;
+}
+
+static const char *known_name(const char *name, bool is_known)
+{
+    return is_known ? name : NULL;
+}
+
+/* Writes the identity's 16 digits into text; NULL for 0. */
+static const char *identity(char text[17], uint64_t id)
+{
+    for (int i = 15; i >= 0; i--, id >>= 4)
+        text[i] = "0123456789abcdef"[id & 15];
+    text[16] = '\0';
+    return strspn(text, "0") < 16 ? text : NULL;
+}
+
+#define IDENTITY(_id) identity((char[17]){0}, _id)
+#define DTYPE(_type) known_name(specter_dtype_name(_type), (_type) < SPECTER_DTYPE_COUNT)
+
+static uint64_t nccl_bytes(const struct record *r)
+{
+    uint64_t n = r->nccl.comm_size > 0 ? (uint64_t)r->nccl.comm_size : 0;
+    uint64_t one = specter_comm_op_bytes(r->op, r->nccl.count, r->dtype, 1);
+    uint64_t all = specter_comm_op_bytes(r->op, r->nccl.count, r->dtype, n);
+    bool fails = r->nccl.count != 0 && (one == 0 || all == 0);
+    return fails || r->dtype == SPECTER_DTYPE_UNKNOWN ? UINT64_MAX : all;
+}
+
+static bool is_p2p(const struct record *r)
+{
+    return specter_comm_op_is_p2p(r->op) != 0;
+}
+
+#define NCCL_id id
+#define NCCL_type "nccl"
+#define NCCL_op specter_comm_op_name(r->op)
+#define NCCL_start_us r->start_ns
+#define NCCL_duration_us r->dur_ns
+#define NCCL_bytes nccl_bytes(r)
+#define NCCL_count r->nccl.count
+#define NCCL_dtype DTYPE(r->dtype)
+#define NCCL_redop \
+    known_name(specter_redop_name(r->nccl.redop), r->nccl.redop < SPECTER_REDOP_COUNT)
+#define NCCL_comm IDENTITY(r->nccl.comm)
+#define NCCL_comm_rank known(r->nccl.comm_rank)
+#define NCCL_comm_size known(r->nccl.comm_size)
+#define NCCL_seq (is_p2p(r) ? INT64_MIN : known(r->nccl.seq))
+#define NCCL_peer known(r->nccl.peer)
+#define NCCL_HAS_peer is_p2p(r)
+#define NCCL_p2p_seq (r->nccl.seq >= 0 ? (uint64_t)r->nccl.seq : UINT64_MAX)
+#define NCCL_HAS_p2p_seq is_p2p(r)
+#define NCCL_root known(r->nccl.peer)
+#define NCCL_HAS_root (!is_p2p(r) && r->nccl.peer >= 0)
+#define NCCL_inplace 1
+#define NCCL_HAS_inplace (r->nccl.inplace != 0)
+#define NCCL_device known(r->device)
+#define NCCL_stream known_id(r->stream)
+#define NCCL_tid r->tid
+#define NCCL_group known_id(r->group)
+#define NCCL_host_us r->host_ns
+#define NCCL_host_end_us r->host_end_ns
+#define NCCL_timing specter_timing_name(r->timing)
+#define NCCL_bound "upper"
+#define NCCL_HAS_bound false /* needs to know that the stream was idle, which is not looked at */
+
+void format_nccl(struct out *o, const struct record *r, uint64_t id)
+{
+#define X(_key, _kind, _when) PUT_##_when(NCCL, _key, _kind)
+    PUT_LINE(NCCL);
+#undef X
+}
+
+/* A whole number as such, another with nine decimals; NULL when unknown or out of that range. */
+static const char *beta_text(char text[48], const struct record *r)
+{
+    struct out o = {text};
+    double size = r->gemm.beta < 0 ? -r->gemm.beta : r->gemm.beta;
+    if (r->gemm.beta_known != BETA_KNOWN || !(size < 1e9) || (size > 0 && size < 1e-9))
+        return NULL;
+    if (r->gemm.beta < 0)
+        *o.p++ = '-';
+    if (size == (double)(uint64_t)size)
+        put_digits(&o, (uint64_t)size);
+    else
+        put_fixed(&o, (uint64_t)(size * 1e9 + 0.5), 9);
+    *o.p = '\0';
+    return text;
+}
+
+/* 2mnk per product; a stream time is needed, and real elements (complex ones are unknown types). */
+static double tflops(const struct record *r)
+{
+    double flop = 2.0 * (double)r->gemm.m * (double)r->gemm.n * (double)r->gemm.k * r->gemm.batch;
+    if (r->timing != SPECTER_TIMING_DEVICE || r->dur_ns <= 0 || r->dtype >= SPECTER_DTYPE_COUNT)
+        return -1;
+    return flop / ((double)r->dur_ns * 1e3);
+}
+
+#define CUBLAS_id id
+#define CUBLAS_type "cublas"
+#define CUBLAS_op name
+#define CUBLAS_start_us r->start_ns
+#define CUBLAS_duration_us r->dur_ns
+#define CUBLAS_m (uint64_t) r->gemm.m
+#define CUBLAS_n (uint64_t) r->gemm.n
+#define CUBLAS_k (uint64_t) r->gemm.k
+#define CUBLAS_batch r->gemm.batch
+#define CUBLAS_dtype DTYPE(r->dtype)
+#define CUBLAS_dtype_b DTYPE(r->gemm.dtype_b)
+#define CUBLAS_dtype_c DTYPE(r->gemm.dtype_c)
+#define CUBLAS_compute DTYPE(r->gemm.compute)
+#define CUBLAS_trans                             \
+    (char[3])                                    \
+    {                                            \
+        r->gemm.trans[0], r->gemm.trans[1], '\0' \
+    }
+#define CUBLAS_lda known(r->gemm.lda)
+#define CUBLAS_ldb known(r->gemm.ldb)
+#define CUBLAS_ldc known(r->gemm.ldc)
+#define CUBLAS_beta beta_text((char[48]){0}, r)
+#define CUBLAS_epilogue format_epilogue(r->gemm.epilogue)
+#define CUBLAS_tflops tflops(r)
+#define CUBLAS_device known(r->device)
+#define CUBLAS_stream known_id(r->stream)
+#define CUBLAS_tid r->tid
+#define CUBLAS_host_us r->host_ns
+#define CUBLAS_host_end_us r->host_end_ns
+#define CUBLAS_timing specter_timing_name(r->timing)
+#define CUBLAS_bound "upper"
+#define CUBLAS_HAS_bound false
+
+void format_gemm(struct out *o, const struct record *r, uint64_t id, const char *name)
+{
+#define X(_key, _kind, _when) PUT_##_when(CUBLAS, _key, _kind)
+    PUT_LINE(CUBLAS);
+#undef X
+}
+
+static uint64_t event_id(const struct record *r)
+{
+    return r->dep.event != NO_ID ? r->dep.event : UINT64_MAX;
+}
+
+#define DEP_type "dep"
+#define DEP_kind (r->kind == RECORD_RECORD ? "record" : "wait")
+#define DEP_cuda_event event_id(r)
+#define DEP_device known(r->device)
+#define DEP_stream known_id(r->stream)
+#define DEP_tid r->tid
+#define DEP_host_us r->host_ns
+#define DEP_host_end_us r->host_end_ns
+
+void format_dep(struct out *o, const struct record *r)
+{
+#define X(_key, _kind, _when) PUT_##_when(DEP, _key, _kind)
+    PUT_LINE(DEP);
+#undef X
+}
+
+#define SYNC_type "sync"
+#define SYNC_kind (r->op == SYNC_STREAM ? "stream" : r->op == SYNC_EVENT ? "event" : "device")
+#define SYNC_cuda_event event_id(r)
+#define SYNC_HAS_cuda_event (r->op == SYNC_EVENT)
+#define SYNC_device known(r->device)
+#define SYNC_stream known_id(r->stream)
+#define SYNC_HAS_stream (r->op == SYNC_STREAM)
+#define SYNC_tid r->tid
+#define SYNC_host_us r->host_ns
+#define SYNC_host_end_us r->host_end_ns
+
+void format_sync(struct out *o, const struct record *r)
+{
+#define X(_key, _kind, _when) PUT_##_when(SYNC, _key, _kind)
+    PUT_LINE(SYNC);
+#undef X
+}
+
+#define INIT_event "init"
+#define INIT_version SPECTER_TRACE_VERSION
+#define INIT_run l->run
+#define INIT_rank l->rank
+#define INIT_world_size l->world_size
+#define INIT_local_rank l->local_rank
+#define INIT_sync_mode l->sync_mode
+#define INIT_pid l->pid
+#define INIT_host l->host
+#define INIT_mono_ns l->mono_ns
+#define INIT_real_ns l->real_ns
+#define INIT_coverage l->coverage
+#define INIT_sample 1
+#define INIT_nccl l->nccl
+#define INIT_cuda l->cuda
+#define INIT_gpus l->gpus
+#define INIT_env l->env
+
+void format_init(struct out *o, const struct init_line *l)
+{
+#define X(_key, _kind, _when) PUT_##_when(INIT, _key, _kind)
+    PUT_LINE(INIT);
+#undef X
+}
+
+#define COMM_event "comm"
+#define COMM_time_us l->time_ns
+#define COMM_comm IDENTITY(l->comm)
+#define COMM_comm_rank l->comm_rank
+#define COMM_comm_size l->comm_size
+#define COMM_device l->device
+#define COMM_parent IDENTITY(l->parent)
+#define COMM_split_seq l->split_seq
+#define COMM_color l->color
+#define COMM_key l->key
+#define COMM_name l->name
+#define COMM_nodes INT64_MIN /* NCCL's interface does not tell it */
+
+void format_comm(struct out *o, const struct comm_line *l)
+{
+#define X(_key, _kind, _when) PUT_##_when(COMM, _key, _kind)
+    PUT_LINE(COMM);
+#undef X
+}
+
+#define CLOCK_event "clock"
+#define CLOCK_device l->device
+#define CLOCK_dev_us l->dev_ns
+#define CLOCK_mono_ns l->mono_ns
+#define CLOCK_real_ns l->real_ns
+#define CLOCK_err_ns l->err_ns
+
+void format_clock(struct out *o, const struct clock_line *l)
+{
+#define X(_key, _kind, _when) PUT_##_when(CLOCK, _key, _kind)
+    PUT_LINE(CLOCK);
+#undef X
+}
+
+#define SHUTDOWN_event "shutdown"
+#define SHUTDOWN_time_us l->time_ns
+#define SHUTDOWN_total_ops l->total_ops
+#define SHUTDOWN_dropped l->dropped
+#define SHUTDOWN_summary l->summary
+
+void format_shutdown(struct out *o, const struct shutdown_line *l)
+{
+#define X(_key, _kind, _when) PUT_##_when(SHUTDOWN, _key, _kind)
+    PUT_LINE(SHUTDOWN);
+#undef X
+}
+
+void format_gemm_name(char name[64], const char *function)
+{
+    const char *from = strncmp(function, "cublas", 6) == 0 ? function + 6 : function;
+    size_t len = strnlen(from, 63);
+    if (len > 3 && memcmp(from + len - 3, "_v2", 3) == 0)
+        len -= 3;
+    memcpy(name, from, len);
+    name[len] = '\0';
+}
+
+/* Values of cublasLtEpilogue_t (cublasLt.h). */
+const char *format_epilogue(unsigned epilogue)
+{
+    static const struct {
+        unsigned value;
+        const char *name;
+    } rows[] = {
+        {0, "none"},
+        {1, "none"},
+        {2, "relu"},
+        {4, "bias"},
+        {6, "relu_bias"},
+        {32, "gelu"},
+        {36, "gelu_bias"},
+        {130, "relu_aux"},
+        {134, "relu_aux_bias"},
+        {136, "drelu"},
+        {152, "drelu_bgrad"},
+        {160, "gelu_aux"},
+        {164, "gelu_aux_bias"},
+        {192, "dgelu"},
+        {208, "dgelu_bgrad"},
+        {256, "bgrada"},
+        {512, "bgradb"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].value == epilogue)
+            return rows[i].name;
+    }
+    return "other";
+}

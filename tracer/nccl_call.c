@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NCCL operations, alone and in groups. What is called between ncclGroupStart and ncclGroupEnd is
+ * launched by the outermost end: the operations of a communicator on a stream then share one span,
+ * whose events are recorded around that end.
+ */
+#include "call.h"
+
+#include "device.h"
+#include "threads.h"
+#include "tracer.h"
+
+static _Atomic uint32_t groups; /* in this process so far */
+
+/* ---- operations in groups ---- */
+
+static struct group_stream *find_group_stream(struct call *c)
+{
+    struct group *g = &c->thread->group;
+    struct group_stream *s;
+    for (uint32_t i = 0; i < g->nstreams; i++) {
+        if (g->streams[i].comm == c->comm && g->streams[i].stream == c->stream)
+            return &g->streams[i];
+    }
+    if (g->nstreams == GROUP_STREAMS_MAX)
+        return NULL;
+    s = &g->streams[g->nstreams++];
+    *s = (struct group_stream){.comm = c->comm, .stream = c->stream, .span = NO_SPAN};
+    return s;
+}
+
+/* For the first operation: a span with events where there can be a time, else a bare one. */
+static void prepare_group_stream(struct call *c, struct group_stream *s, int owner)
+{
+    if (tracer.config.sync)
+        c->r.timing = work_sync_timing(c->stream, owner);
+    else
+        s->span = span_take(c->stream, owner, &c->r);
+    if (s->span == NO_SPAN)
+        s->span = span_take_bare();
+    if (s->span == NO_SPAN)
+        c->r.timing = SPECTER_TIMING_HOST;
+    s->timing = c->r.timing;
+    s->device = c->r.device;
+    s->prepared = true;
+}
+
+/* The operation waits with the others of its communicator and stream for the end of the group. */
+static void group_op_begin(struct call *c, int owner)
+{
+    struct group_stream *s = find_group_stream(c);
+    c->r.timing = SPECTER_TIMING_HOST;
+    c->group_stream = GROUP_STREAMS_MAX;
+    if (s == NULL)
+        return;
+    c->group_stream = (uint32_t)(s - c->thread->group.streams);
+    if (!s->prepared)
+        prepare_group_stream(c, s, owner);
+    c->r.timing = s->timing;
+    c->r.device = s->device;
+    c->r.span = s->span;
+}
+
+static void group_op_end(struct call *c, bool in_progress)
+{
+    struct group *g = &c->thread->group;
+    struct record *slot = call_reserve(c);
+    if (g->id == NO_ID)
+        g->id = atomic_fetch_add(&groups, 1);
+    g->in_progress |= in_progress;
+    c->r.stream = call_stream_id(c);
+    c->r.group = g->id;
+    c->r.group_index = ++g->count;
+    if (slot != NULL && c->group_stream < GROUP_STREAMS_MAX)
+        g->streams[c->group_stream].count++;
+    call_publish(c, slot);
+}
+
+void nccl_begin(struct call *c)
+{
+    const struct comm *comm = comm_look_up(c->comm);
+    if (comm != NULL && comm->birth.device != COMM_UNKNOWN)
+        c->r.device = (int16_t)comm->birth.device;
+    if (c->thread->group.depth > 0)
+        group_op_begin(c, c->r.device);
+    else
+        work_begin(c, c->r.device);
+    c->r.host_ns = tracer_now();
+}
+
+/* The library's own rule for "in place": one buffer, at this rank's part where they differ in size
+ * (NCCL user guide, "In-place operations"). */
+static bool is_in_place(const struct call *c, const struct comm *comm)
+{
+    size_t part = specter_dtype_bits(c->r.dtype) / 8 * (size_t)c->r.nccl.count;
+    const char *send = c->send, *recv = c->recv;
+    size_t rank = comm->birth.rank > 0 ? (size_t)comm->birth.rank : 0;
+    if (send == NULL || recv == NULL)
+        return false;
+    if (c->r.op == SPECTER_ALLGATHER)
+        return send == recv + rank * part;
+    if (c->r.op == SPECTER_REDUCESCATTER)
+        return recv == send + rank * part;
+    return send == recv;
+}
+
+static void name_comm(struct call *c, struct comm *comm)
+{
+    const struct comm_birth *b = &comm->birth;
+    c->r.nccl.comm = b->id;
+    c->r.nccl.comm_rank = b->rank != COMM_UNKNOWN ? (int32_t)b->rank : -1;
+    c->r.nccl.comm_size = b->size != COMM_UNKNOWN ? (int32_t)b->size : -1;
+    if (specter_comm_op_is_p2p(c->r.op))
+        c->r.nccl.seq = comm_next_p2p(comm, c->r.nccl.peer, c->r.op == SPECTER_RECV);
+    else
+        c->r.nccl.seq = comm_next_collective(comm);
+    if (c->r.device < 0 && b->device != COMM_UNKNOWN)
+        c->r.device = (int16_t)b->device;
+    c->r.nccl.inplace = is_in_place(c, comm);
+}
+
+void nccl_end(struct call *c, int result)
+{
+    bool in_progress = result == ncclInProgress, in_group = c->thread->group.depth > 0;
+    struct comm *comm;
+    c->r.host_end_ns = tracer_now();
+    if (result != ncclSuccess && !in_progress) {
+        if (!in_group)
+            work_drop_span(c);
+        return;
+    }
+    if (in_progress && !in_group) {
+        work_drop_span(c);
+        c->r.timing = SPECTER_TIMING_UNKNOWN;
+        c->r.start_ns = NO_TIME;
+    } else if (!in_group) {
+        work_end_timing(c);
+    }
+    comm = in_progress ? comm_look_up(c->comm) : comm_find(c->comm, c->real);
+    if (comm != NULL)
+        name_comm(c, comm);
+    if (in_group)
+        group_op_end(c, in_progress);
+    else
+        work_end(c);
+}
+
+static void describe_op(struct call *c, enum specter_comm_op op, size_t count, int type, int peer,
+                        ncclComm_t comm, CUstream stream)
+{
+    call_start_record(c, CALL_NCCL_OP, RECORD_NCCL, (uint8_t)op);
+    c->comm = comm;
+    c->stream = stream;
+    c->send = c->recv = NULL;
+    c->r.dtype = (uint8_t)specter_dtype_from_nccl(type);
+    c->r.nccl.count = count;
+    c->r.nccl.seq = c->r.nccl.comm_rank = c->r.nccl.comm_size = -1;
+    c->r.nccl.peer = peer;
+    c->r.nccl.redop = SPECTER_REDOP_NONE;
+}
+
+void describe_coll(struct call *c, enum specter_comm_op op, size_t count, int type, int redop,
+                   int root, const void *send, const void *recv, ncclComm_t comm, CUstream stream)
+{
+    describe_op(c, op, count, type, root, comm, stream);
+    c->r.nccl.redop = (uint8_t)specter_redop_from_nccl(redop);
+    c->send = send;
+    c->recv = recv;
+}
+
+void describe_p2p(struct call *c, enum specter_comm_op op, size_t count, int type, int peer,
+                  ncclComm_t comm, CUstream stream)
+{
+    describe_op(c, op, count, type, peer, comm, stream);
+}
+
+/* ---- groups ---- */
+
+static bool is_outermost(const struct call *c)
+{
+    return c->thread->group.depth == 1;
+}
+
+/* Nothing of the group has been launched yet, so a start here, behind everything that the program
+ * has put on the stream, is as late as it can be. */
+void group_begin_close(struct call *c)
+{
+    struct group *g = &c->thread->group;
+    if (!is_outermost(c))
+        return;
+    for (uint32_t i = 0; i < g->nstreams; i++) {
+        struct group_stream *s = &g->streams[i];
+        if (s->timing == SPECTER_TIMING_SYNC)
+            work_sync(s->stream);
+        else if (s->span != NO_SPAN)
+            s->started = span_start(s->span, s->stream);
+    }
+    g->synced_ns = tracer_now();
+}
+
+static void close_group_stream(const struct group *g, struct group_stream *s, int result)
+{
+    if (s->timing == SPECTER_TIMING_SYNC && result == ncclSuccess)
+        work_sync(s->stream);
+    if (s->span == NO_SPAN)
+        return;
+    if (result == ncclInProgress || (result == ncclSuccess && g->in_progress))
+        span_close(s->span, s->count, SPECTER_TIMING_UNKNOWN, NO_TIME, NO_TIME);
+    else if (result != ncclSuccess)
+        span_close_void(s->span, s->count);
+    else if (s->timing == SPECTER_TIMING_SYNC)
+        span_close(s->span, s->count, SPECTER_TIMING_SYNC, g->synced_ns,
+                   tracer_now() - g->synced_ns);
+    else if (s->started && span_stop(s->span, s->stream))
+        span_close_timed(s->span, s->count);
+    else
+        span_close(s->span, s->count, s->timing, NO_TIME, NO_TIME);
+}
+
+/* NCCL leaves the group even when ending it fails. */
+void group_end_close(struct call *c, int result)
+{
+    struct group *g = &c->thread->group;
+    int64_t end_ns = tracer_now();
+    if (g->depth == 0 || --g->depth > 0)
+        return;
+    for (uint32_t i = 0; i < g->nstreams; i++) {
+        if (g->streams[i].span != NO_SPAN)
+            span_set_end(g->streams[i].span, g->count, end_ns);
+        close_group_stream(g, &g->streams[i], result);
+    }
+    births_of_group(g, result);
+    g->id = NO_ID;
+    g->count = g->nstreams = g->ncomms = 0;
+    g->in_progress = false;
+}
+
+void describe_group_open(struct call *c)
+{
+    c->kind = CALL_GROUP_OPEN;
+}
+
+void describe_group_close(struct call *c)
+{
+    c->kind = CALL_GROUP_CLOSE;
+}
+
+void nccl_reset(void)
+{
+    atomic_store(&groups, 0);
+}

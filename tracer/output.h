@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The lines of the trace file: what is known of the process, and one line a finished record. Lines
+ * are gathered and written in batches of up to 60 KiB, at most a tenth of a second old.
+ *
+ * When the file can no longer be written, the program is told once on stderr and everything after
+ * that is only counted.
+ *
+ * All functions are the writer thread's, but output_open() before that thread starts, and
+ * output_forked().
+ */
+#ifndef SPECTER_TRACER_OUTPUT_H
+#define SPECTER_TRACER_OUTPUT_H
+
+#include "config.h"
+#include "format.h"
+#include "record.h"
+
+#include <stdbool.h>
+
+struct comm;
+
+/* Opens the file for a trace that began at these times. 0, or an errno. config: borrowed. */
+int output_open(const struct config *config, int64_t mono_ns, int64_t real_ns);
+
+void output_init(void);
+void output_comm(const struct comm *c, void *unused);
+void output_clock(const struct clock_line *l, void *unused);
+
+/* An operation, dependency or synchronisation that has all it will get. Times count from mono_ns.
+ */
+void output_record(struct record *r, uint64_t id);
+
+/* An operation that is not finished, and may come once more. */
+void output_unfinished(const struct record *r, uint64_t id);
+
+/* One that will not be finished in this process; `shown`: its line is written already. */
+void output_abandoned(const struct record *r, uint64_t id, bool shown);
+
+/* The closing record, and the end of the file. `dropped`: records that never came here. */
+void output_close(int64_t end_ns, uint64_t dropped);
+
+bool output_is_pending(void); /* lines wait in the buffer */
+void output_flush_old(void);  /* writes them when they have waited long enough */
+bool output_has_failed(void);
+
+bool output_is_op(const struct record *r); /* has an id and a time */
+
+/* In the child of a fork: lets go of the parent's file at once; output_reset() forgets the rest. */
+void output_forked(void);
+void output_reset(void);
+
+#endif

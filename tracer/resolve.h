@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Finding the real function behind a hook.
+ *
+ * dlsym(RTLD_NEXT) is not enough: it is NULL when the library came in by dlopen(RTLD_LOCAL), as
+ * every Python extension brings it, and it knows one copy where a process may hold two versions.
+ * So, for each place that calls:
+ *
+ *   one loaded library has the file name  RTLD_NEXT, which keeps other preloads in the chain; else
+ *                                         that library
+ *   several have it                       the one that is the caller itself or that the caller's
+ *                                         object needs (DT_NEEDED); else RTLD_NEXT, else the first
+ *   none has it                           RTLD_NEXT, else the caller's own object (linked into it)
+ *
+ * Nothing is ever loaded: libraries are reopened with RTLD_NOLOAD. Our own functions are never the
+ * answer. Answers are kept per (function, calling place), because the right library depends on the
+ * caller and a library loaded later brings callers of its own.
+ */
+#ifndef SPECTER_TRACER_RESOLVE_H
+#define SPECTER_TRACER_RESOLVE_H
+
+#include "hooks.h"
+
+#include <stdbool.h>
+
+typedef void (*function)(void);
+
+/* The real function for a call from `caller` (a return address). NULL: there is none; a warning was
+ * given. Lock-free after the first call from a place. */
+function resolve(enum hook_id id, const void *caller);
+
+/* The function of that name in the library that holds `neighbour`, or NULL. */
+function resolve_beside(enum hook_id id, function neighbour);
+
+/* The function in whatever copy is loaded, or NULL; for what is asked once. */
+function resolve_any(enum hook_id id);
+
+/* A handle of a loaded library whose file name starts with `stem`, or NULL. */
+void *resolve_library(const char *stem);
+
+/* libnccl.so.2, libnccl.so, and libnccl-1a2b3c4d.so.2 as wheels rename it, for stem "libnccl"; not
+ * libnccl-net.so. */
+bool resolve_is_library(const char *path, const char *stem);
+
+#endif

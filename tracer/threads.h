@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tracer keeps for each thread of the program: its ring, and where it is between
+ * ncclGroupStart and ncclGroupEnd.
+ *
+ * A thread gets its block at its first record, by mmap; when it ends, the writer empties the ring
+ * and another thread may have the block. Blocks never move and are never given back, so the writer
+ * reads them without a lock.
+ */
+#ifndef SPECTER_TRACER_THREADS_H
+#define SPECTER_TRACER_THREADS_H
+
+#include "comm.h"
+#include "ring.h"
+
+#include <cuda.h>
+
+#define GROUP_STREAMS_MAX 64
+#define GROUP_COMMS_MAX 64
+
+/* The operations of one communicator on one stream within a group: launched, and timed, together.
+ */
+struct group_stream {
+    const void *comm;
+    CUstream stream;
+    uint32_t span;  /* NO_SPAN: could not be had; the operations are then not timed */
+    uint32_t count; /* operations waiting for the span */
+    int16_t device;
+    uint8_t timing; /* enum specter_timing: what remains without events */
+    bool prepared, started;
+};
+
+struct group {
+    uint32_t depth;
+    uint32_t id;    /* NO_ID until the group holds an operation */
+    uint32_t count; /* operations so far */
+    uint32_t nstreams, ncomms;
+    bool in_progress;  /* a call said ncclInProgress: launched later than we can see */
+    int64_t synced_ns; /* --sync: when the streams were empty */
+    struct group_stream streams[GROUP_STREAMS_MAX];
+    struct comm_birth comms[GROUP_COMMS_MAX]; /* made here; NCCL may fill the handles at the end */
+};
+
+enum thread_state { THREAD_FREE, THREAD_OWNED, THREAD_ENDED };
+
+struct thread {
+    _Atomic int state;
+    uint16_t tid;
+    struct group group;
+    struct ring ring;
+    struct record records[]; /* the ring's */
+};
+
+/* The calling thread's block; NULL when memory or the number of threads is exhausted. */
+struct thread *thread_self(void);
+
+/* Depth of hooks on the calling thread: only the outermost is recorded, because libraries call
+ * their own public functions. */
+extern __thread unsigned thread_depth __attribute__((tls_model("initial-exec")));
+
+/* For the writer: the i-th block or NULL behind the last; threads_release() frees the block of a
+ * thread that has ended, once its ring is empty. */
+struct thread *threads_get(uint32_t i);
+void threads_release(struct thread *t);
+
+uint64_t threads_dropped(void); /* records lost so far to full or missing rings */
+
+/* In the child of a fork: its one thread lets go of its block at once; threads_reset() forgets all
+ * blocks, before the child makes its own. */
+void threads_forked(void);
+void threads_reset(void);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer.h"
+
+#include "call.h"
+#include "comm.h"
+#include "device.h"
+#include "driver.h"
+#include "output.h"
+#include "threads.h"
+#include "warn.h"
+#include "writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define START_PATIENCE_NS INT64_C(1000000000)
+#define START_NAP_NS 50000
+
+struct tracer tracer;
+
+static pthread_once_t registered = PTHREAD_ONCE_INIT;
+static bool inherited; /* the tables hold what was the parent's */
+
+/* In the child of a fork only the forking thread lives, and nothing of the tracer but its memory.
+ * Most children never make a traced call, so the tables are cleared by those that do. */
+static void forked(void)
+{
+    if (atomic_load(&tracer.state) == TRACER_FRESH)
+        return;
+    output_forked();
+    threads_forked();
+    inherited = true;
+    atomic_store(&tracer.state, TRACER_FRESH);
+}
+
+static void forget_parent(void)
+{
+    writer_reset();
+    device_reset();
+    comm_reset();
+    call_reset();
+    threads_reset();
+    warn_reset();
+    atomic_store(&tracer.lost, 0);
+    inherited = false;
+}
+
+/* A process made by a bare clone() ran no fork handler: it has no writer, and the file is not its.
+ */
+static void at_exit(void)
+{
+    int state = atomic_load(&tracer.state);
+    if ((state != TRACER_ON && state != TRACER_LOSING) || tracer.config.pid != getpid())
+        return;
+    atomic_store(&tracer.state, TRACER_OFF);
+    writer_stop(clock_host_ns());
+}
+
+/* Registered late, at the first traced call, so that it runs before the driver's own handler. */
+static void register_handlers(void)
+{
+    pthread_atfork(NULL, NULL, forked);
+    atexit(at_exit);
+}
+
+static int begin(void)
+{
+    int64_t real_ns;
+    if (inherited)
+        forget_parent();
+    config_read(&tracer.config);
+    if (tracer.config.disabled)
+        return TRACER_OFF;
+    driver_ready(); /* it may bring a clock of its own */
+    tracer.origin_ns = clock_host_ns();
+    real_ns = clock_real_ns();
+    pthread_once(&registered, register_handlers);
+    return writer_start(&tracer.config, tracer.origin_ns, real_ns) == 0 ? TRACER_ON : TRACER_OFF;
+}
+
+static void await_start(void)
+{
+    const struct timespec nap = {0, START_NAP_NS};
+    int64_t begun = clock_pace_ns();
+    while (atomic_load(&tracer.state) == TRACER_STARTING &&
+           clock_pace_ns() - begun < START_PATIENCE_NS)
+        nanosleep(&nap, NULL);
+}
+
+bool tracer_start(void)
+{
+    int saved = errno, state = TRACER_FRESH;
+    if (atomic_compare_exchange_strong(&tracer.state, &state, TRACER_STARTING)) {
+        thread_depth++;
+        atomic_store(&tracer.state, begin());
+        thread_depth--;
+    } else if (state == TRACER_STARTING) {
+        await_start();
+    }
+    errno = saved;
+    state = atomic_load(&tracer.state);
+    return state == TRACER_ON || state == TRACER_LOSING;
+}
+
+void tracer_lose(void)
+{
+    int state = TRACER_ON;
+    atomic_compare_exchange_strong(&tracer.state, &state, TRACER_LOSING);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tracer's life in a process: it wakes in the first traced call, and ends at exit. A process
+ * that makes no traced call (a shell, a launcher) gets no file, no thread, nothing.
+ *
+ *   FRESH ──first traced call──> STARTING ──> ON ──exit──> OFF
+ *                                    │         └──file cannot be written──> LOSING ──exit──> OFF
+ *                                    └──disabled, or no file──> OFF
+ *
+ * fork() takes the child back to FRESH: it has a file of its own, from its first traced call on.
+ */
+#ifndef SPECTER_TRACER_TRACER_H
+#define SPECTER_TRACER_TRACER_H
+
+#include "clock.h"
+#include "config.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum tracer_state {
+    TRACER_FRESH,
+    TRACER_STARTING,
+    TRACER_ON,
+    TRACER_LOSING, /* nothing is recorded any more, only counted */
+    TRACER_OFF,
+};
+
+struct tracer {
+    _Atomic int state;     /* enum tracer_state */
+    _Atomic uint64_t lost; /* records that were not made because of LOSING */
+    int64_t origin_ns;     /* init.mono_ns: times in records count from here */
+    struct config config;
+};
+
+extern struct tracer tracer;
+
+/* Whether calls are looked at; starts the tracer when this is the first one. */
+bool tracer_start(void);
+
+static inline bool tracer_on(void)
+{
+    int state = atomic_load_explicit(&tracer.state, memory_order_acquire);
+    return state == TRACER_ON || (state != TRACER_OFF && tracer_start());
+}
+
+static inline int64_t tracer_now(void)
+{
+    return clock_host_ns() - tracer.origin_ns;
+}
+
+/* The file failed: from here on only count. */
+void tracer_lose(void);
+
+#endif

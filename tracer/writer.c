@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer.h"
+
+#include "clock.h"
+#include "comm.h"
+#include "device.h"
+#include "output.h"
+#include "threads.h"
+#include "tracer.h"
+#include "warn.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS INT64_C(1000000)
+
+#define POLL_NS (10 * MS)
+#define POLL_IDLE_NS (100 * MS) /* while nothing has happened for IDLE_AFTER_NS */
+#define POLL_WRITE_NS (50 * MS) /* while lines wait for the file */
+#define POLL_LAST_NS MS         /* at exit */
+#define IDLE_AFTER_NS (1000 * MS)
+#define LATE_NS (1000 * MS)  /* an operation that takes longer is written as not finished */
+#define DRAIN_NS (2000 * MS) /* at exit */
+#define STOP_NS (2300 * MS)  /* and the program waits no longer than this for it */
+
+#define PENDING_MAX 16384
+#define STACK_BYTES (256 * 1024)
+
+/* An operation that is not finished. */
+struct pending {
+    struct record r;
+    uint64_t id;
+    int64_t since_ns; /* on the pacing clock */
+    bool shown;       /* written as not finished */
+};
+
+/* All of it is the writer thread's own but for the atomics. */
+static struct writer {
+    _Atomic uint32_t wake, stop, stopped;
+    _Atomic int64_t end_ns;
+    int64_t mono_ns;
+    int64_t active_ns; /* when the last record came, on the pacing clock */
+    uint64_t next_id;
+    uint32_t npending, nawaited; /* awaited: issued, so that they will end */
+    uint64_t blocked[1024];      /* a bit a stream: its oldest operation is not finished */
+    struct pending pending[PENDING_MAX];
+} writer;
+
+/* ---- sleeping ---- */
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t ns)
+{
+    struct timespec t = {ns / 1000000000, ns % 1000000000};
+    syscall(SYS_futex, (void *)word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, (void *)word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void writer_wake(void)
+{
+    int saved = errno;
+    if (atomic_exchange(&writer.wake, 1) == 0)
+        futex_wake(&writer.wake);
+    errno = saved;
+}
+
+static void nap(bool stopping)
+{
+    int64_t ns = POLL_NS;
+    if (writer.npending == 0 && clock_pace_ns() - writer.active_ns > IDLE_AFTER_NS)
+        ns = output_is_pending() ? POLL_WRITE_NS : POLL_IDLE_NS;
+    futex_wait(&writer.wake, 0, stopping ? POLL_LAST_NS : ns);
+    atomic_store(&writer.wake, 0);
+}
+
+/* ---- records ---- */
+
+static void add_pending(const struct record *r, uint64_t id)
+{
+    struct pending *p = &writer.pending[writer.npending++];
+    p->r = *r;
+    p->id = id;
+    p->since_ns = clock_pace_ns();
+    p->shown = false;
+}
+
+static void take_record(const struct record *record)
+{
+    struct record r = *record;
+    uint64_t id = output_is_op(&r) ? writer.next_id++ : 0;
+    if (r.span != NO_SPAN)
+        add_pending(&r, id);
+    else
+        output_record(&r, id);
+}
+
+/* Empties the rings as far as there is room for what is not finished. */
+static void drain(void)
+{
+    struct thread *t;
+    for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
+        const struct record *r;
+        while (writer.npending < PENDING_MAX && (r = ring_peek(&t->ring)) != NULL) {
+            take_record(r);
+            ring_pop(&t->ring);
+            writer.active_ns = clock_pace_ns();
+        }
+        threads_release(t);
+    }
+}
+
+static bool rings_are_empty(void)
+{
+    struct thread *t;
+    for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
+        if (ring_peek(&t->ring) != NULL)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t *stream_bit(const struct record *r, uint64_t *mask)
+{
+    *mask = UINT64_C(1) << (r->stream & 63);
+    return &writer.blocked[r->stream >> 6 & 1023];
+}
+
+/* true: the record is done with. The operations of a stream end in order, so behind one that has
+ * not ended none is asked. */
+static bool harvest_one(struct pending *p)
+{
+    uint64_t mask, *word = stream_bit(&p->r, &mask);
+    bool known = p->r.stream != NO_ID;
+    enum span_answer answer = known && (*word & mask) != 0 ? SPAN_PENDING : span_ask(&p->r);
+    if (answer == SPAN_PENDING) {
+        *word |= known ? mask : 0;
+        return false;
+    }
+    span_put(p->r.span);
+    if (answer == SPAN_DONE)
+        output_record(&p->r, p->id);
+    return true;
+}
+
+static struct record unfinished(const struct record *record)
+{
+    struct record r = *record;
+    r.timing = SPECTER_TIMING_NONE;
+    r.start_ns = span_ask_start(&r);
+    r.dur_ns = NO_TIME;
+    return r;
+}
+
+static void show_late(struct pending *p, int64_t now)
+{
+    struct record r;
+    if (p->shown || now - p->since_ns <= LATE_NS)
+        return;
+    r = unfinished(&p->r);
+    output_unfinished(&r, p->id);
+    p->shown = true;
+}
+
+static void harvest(void)
+{
+    uint32_t kept = 0;
+    int64_t now = clock_pace_ns();
+    memset(writer.blocked, 0, sizeof writer.blocked);
+    writer.nawaited = 0;
+    for (uint32_t i = 0; i < writer.npending; i++) {
+        struct pending *p = &writer.pending[i];
+        if (harvest_one(p))
+            continue;
+        show_late(p, now);
+        writer.nawaited += !span_is_open(p->r.span);
+        if (kept != i)
+            writer.pending[kept] = *p;
+        kept++;
+    }
+    writer.npending = kept;
+}
+
+/* ---- the thread ---- */
+
+static void tick(bool last)
+{
+    comm_visit_new(output_comm, NULL);
+    device_serve(last, output_clock, NULL);
+    drain();
+    harvest();
+    output_flush_old();
+}
+
+/* Everything is asked until it is finished or time is up. */
+static void finish(int64_t deadline_ns)
+{
+    for (;;) {
+        tick(true);
+        if ((writer.nawaited == 0 && rings_are_empty()) || clock_pace_ns() >= deadline_ns)
+            break;
+        nap(true);
+    }
+    for (uint32_t i = 0; i < writer.npending; i++) {
+        struct record r = unfinished(&writer.pending[i].r);
+        output_abandoned(&r, writer.pending[i].id, writer.pending[i].shown);
+    }
+    output_close(atomic_load(&writer.end_ns), threads_dropped() + atomic_load(&tracer.lost));
+}
+
+static void *writer_main(void *unused)
+{
+    (void)unused;
+    pthread_setname_np(pthread_self(), "specter-writer");
+    thread_depth = 1; /* what the libraries call on this thread is ours */
+    device_begin(writer.mono_ns);
+    output_init();
+    while (atomic_load(&writer.stop) == 0) {
+        tick(false);
+        nap(false);
+    }
+    finish(clock_pace_ns() + DRAIN_NS);
+    atomic_store(&writer.stopped, 1);
+    futex_wake(&writer.stopped);
+    return NULL;
+}
+
+static int start_thread(void)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigset_t all, before;
+    int error;
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* inherited: no signal of the job comes to us */
+    error = pthread_create(&thread, &attr, writer_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return error;
+}
+
+int writer_start(const struct config *config, int64_t mono_ns, int64_t real_ns)
+{
+    char text[64];
+    int error = output_open(config, mono_ns, real_ns);
+    writer.mono_ns = mono_ns;
+    writer.active_ns = clock_pace_ns();
+    if (error == 0)
+        error = start_thread();
+    if (error == 0)
+        return 0;
+    warn_once("cannot write a trace in '", config->output,
+              "': ", strerror_r(error, text, sizeof text), "; nothing is recorded", NULL);
+    output_forked();
+    return -1;
+}
+
+void writer_stop(int64_t end_ns)
+{
+    int64_t deadline = clock_pace_ns() + STOP_NS, left;
+    atomic_store(&writer.end_ns, end_ns);
+    atomic_store(&writer.stop, 1);
+    writer_wake();
+    while (atomic_load(&writer.stopped) == 0 && (left = deadline - clock_pace_ns()) > 0)
+        futex_wait(&writer.stopped, 0, left);
+}
+
+void writer_reset(void)
+{
+    memset((void *)&writer, 0, offsetof(struct writer, pending));
+    output_reset();
+}
