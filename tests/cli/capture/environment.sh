@@ -1,0 +1,27 @@
+# Only the child's environment changes; what the user preloads stays, ours is there once and first.
+export SPECTER_LIB=$LIBSPECTER ASAN_OPTIONS=verify_asan_link_order=0 # of a SAN build, libm first
+show='echo "$LD_PRELOAD"; echo "$SPECTER_OUTPUT $SPECTER_SYNC,$SPECTER_RANKS"'
+expect() {
+    local line
+    read -r line
+    [[ $line == "$1" ]] || { echo "got '$line', want '$1'"; exit 1; }
+}
+"$SPECTER" capture -o a/b -- sh -c "$show" 2>/dev/null | {
+    expect "$LIBSPECTER"
+    expect "$PWD/a/b ,"
+} || exit 1
+LD_PRELOAD=libm.so.6 "$SPECTER" capture -o a/b --sync --ranks 0,8-15 sh -c "$show" 2>/dev/null | {
+    expect "$LIBSPECTER:libm.so.6"
+    expect "$PWD/a/b 1,0,8-15"
+} || exit 1
+LD_PRELOAD="libm.so.6 $LIBSPECTER" "$SPECTER" capture -o a/b sh -c "$show" 2>/dev/null | {
+    expect "libm.so.6 $LIBSPECTER"
+} || exit 1
+cd a
+SPECTER_OUTPUT=../elsewhere "$SPECTER" capture sh -c "$show" 2>/dev/null | {
+    expect "$LIBSPECTER"
+    expect "${PWD%/a}/elsewhere ,"
+} || exit 1
+cd ..
+"$SPECTER" capture true 2>/dev/null
+stat -c '%a %n' a a/b elsewhere traces

@@ -1,0 +1,1 @@
+"$SPECTER" capture -o traces -- no-such-program --its-option
