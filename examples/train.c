@@ -43,8 +43,7 @@
     X(StreamWaitEvent)   \
     X(StreamSynchronize) \
     X(DeviceSynchronize) \
-    X(MemcpyAsync)       \
-    X(MemsetAsync)
+    X(MemcpyAsync)
 
 enum counted {
 #define X(_name) COUNT_##_name,
@@ -445,10 +444,6 @@ static void reduce_loss(struct job *j, int iter)
 
 static void step(struct job *j, int iter)
 {
-    size_t grads = layer_grads(j) * (size_t)j->o.layers;
-
-    CUDA(cudaMemsetAsync(j->grads, 0, grads * sizeof(*j->grads), j->compute));
-    j->counts[COUNT_MemsetAsync]++;
     forward(j);
     backward(j);
     reduce_loss(j, iter);
