@@ -80,10 +80,21 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     va_end(ap);
 }
 
+/* How many bytes at the start of the text are one control character: 0, 1, or 2 for the C1 set
+ * (U+0080 to U+009F), which terminals obey as well. */
+static size_t control_len(const char *text, size_t len)
+{
+    unsigned char c = (unsigned char)text[0];
+    if (c < 0x20 || c == 0x7f)
+        return 1;
+    return c == 0xc2 && len > 1 && (unsigned char)text[1] < 0xa0 ? 2 : 0;
+}
+
 void buf_put_printable(struct buf *b, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        buf_putc(b, c < 0x20 || c == 0x7f ? '?' : (char)c);
+    size_t skip;
+    for (size_t i = 0; i < len; i += skip ? skip : 1) {
+        skip = control_len(text + i, len - i);
+        buf_putc(b, skip ? '?' : text[i]);
     }
 }

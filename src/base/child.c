@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -86,6 +88,27 @@ static int read_report(int fd)
     return n == (ssize_t)sizeof why ? why : 0;
 }
 
+bool child_find(const char *name, int mode, char *path, size_t size)
+{
+    const char *folders = strchr(name, '/') != NULL ? "" : getenv("PATH");
+    while (folders != NULL) {
+        size_t len = strcspn(folders, ":");
+        int n = snprintf(path, size, "%.*s%s%s", (int)len, folders, len > 0 ? "/" : "", name);
+        if (n > 0 && (size_t)n < size && access(path, mode) == 0)
+            return true;
+        folders = folders[len] == ':' ? folders + len + 1 : NULL;
+    }
+    return false;
+}
+
+/* One folder in PATH that may not be searched makes execvp() say EACCES, though nothing was found.
+ */
+static bool found_nothing(const char *name, int why)
+{
+    char path[PATH_MAX];
+    return why == ENOENT || (why == EACCES && !child_find(name, F_OK, path, sizeof path));
+}
+
 int child_run(char **argv, const struct child_env *env, size_t nenv, struct err *e)
 {
     struct signals before;
@@ -110,6 +133,8 @@ int child_run(char **argv, const struct child_env *env, size_t nenv, struct err 
     signals_restore(&before);
     if (why == 0)
         return status;
+    if (found_nothing(argv[0], why))
+        why = ENOENT;
     err_set(e, ERR_INPUT, "cannot run '%s': %s", argv[0], strerror(why));
     return why == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 }

@@ -12,6 +12,7 @@
 #ifndef SPECTER_BASE_CHILD_H
 #define SPECTER_BASE_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct err;
@@ -25,5 +26,10 @@ struct child_env {
  * signal n ended it; with e filled (ERR_INPUT) when it could not be started: 127 not found, 126
  * found but not executable. */
 int child_run(char **argv, const struct child_env *env, size_t nenv, struct err *e);
+
+/* Where the program called `name` is: itself when it holds a slash, else the first file in PATH
+ * that access() allows in the given mode. false when there is none, or its path is longer than
+ * `size`. */
+bool child_find(const char *name, int mode, char *path, size_t size);
 
 #endif

@@ -162,28 +162,13 @@ static const char *preload_list(struct capture *c)
     return arena_printf(&c->arena, "%s:%s", c->library, had);
 }
 
-/* Where execvp() will find the program; NULL: nowhere, which it will say itself. */
-static const char *find_program(struct capture *c, const char *name)
-{
-    const char *path = getenv("PATH");
-    if (strchr(name, '/') != NULL)
-        return name;
-    while (path != NULL && *path != '\0') {
-        size_t len = strcspn(path, ":");
-        char *full = arena_printf(&c->arena, "%.*s%s%s", (int)len, path, len > 0 ? "/" : "", name);
-        if (access(full, X_OK) == 0)
-            return full;
-        path += len + (path[len] == ':');
-    }
-    return NULL;
-}
-
 /* The loader ignores LD_PRELOAD for a program that gains rights by being started. */
-static void warn_if_privileged(struct capture *c, const char *name)
+static void warn_if_privileged(const char *name)
 {
-    const char *path = find_program(c, name), *why = NULL;
+    char path[PATH_MAX];
+    const char *why = NULL;
     struct stat st;
-    if (path == NULL || stat(path, &st) < 0)
+    if (!child_find(name, X_OK, path, sizeof path) || stat(path, &st) < 0)
         return;
     if (st.st_mode & S_ISUID && st.st_uid != getuid())
         why = "setuid";
@@ -281,7 +266,7 @@ static int capture(struct capture *c, const struct capture_opts *o, char **argv,
     if (find_library(c, e) < 0 || make_output(c, e) < 0)
         return (int)e->code;
     name_run(c);
-    warn_if_privileged(c, argv[0]);
+    warn_if_privileged(argv[0]);
     env[0] = (struct child_env){"LD_PRELOAD", preload_list(c)};
     env[1] = (struct child_env){"SPECTER_OUTPUT", c->full_dir};
     env[2] = (struct child_env){"SPECTER_RUN", c->run};

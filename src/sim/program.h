@@ -32,7 +32,7 @@
 /* A synchronisation that took less did not block: its time is what the call itself costs. */
 #define PROGRAM_SYNC_COST_MAX_NS 10000
 
-#define PROGRAM_LATENCY_MAX_NS 25000
+#define PROGRAM_LATENCY_MAX_NS 50000
 
 #define PROGRAM_NONE UINT32_MAX
 

@@ -200,8 +200,8 @@ void say_latency(struct replay *rep)
     else
         replay_assume(rep,
                       "work starts %.1f us after its launch or later: recorded "
-                      "synchronisations are that much longer than the work they await "
-                      "(launch_us of %s is %g)",
+                      "synchronisations are so much longer than the work they await, as far "
+                      "as it is traced (launch_us of %s is %g)",
                       rep->latency_us, rep->from.gpu->name, profile_us);
 }
 

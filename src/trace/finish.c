@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is done once, after the readers: ranks get distinct numbers, communicators their members,
+ * hosts their clock domains, everything its order; and what is missing is said.
+ */
+#include "trace/run.h"
+
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Two boots of one host name (or two machines of that name) have clocks that differ by more. The
+ * ranks of one boot differ by steps of the wall clock between their starts, and under a virtual
+ * clock, as the stand-in GPU stack has, by the real time between them. */
+#define SAME_BOOT_NS ((int64_t)120 * 1000000000)
+
+/* "0-3,7": the numbers for which `in` says true, below n. */
+static void put_ranks(struct buf *out, const bool *in, int n)
+{
+    size_t shown = 0;
+    for (int i = 0; i < n; i++) {
+        int first = i;
+        if (!in[i])
+            continue;
+        while (i + 1 < n && in[i + 1])
+            i++;
+        if (shown++ == 16) {
+            buf_puts(out, ",...");
+            return;
+        }
+        buf_printf(out, i > first ? "%s%d-%d" : "%s%d", shown > 1 ? "," : "", first, i);
+    }
+}
+
+static int count_true(const bool *in, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++)
+        count += in[i];
+    return count;
+}
+
+/* One note for all ranks that are in the set; `fmt` ends where the list of ranks goes. */
+static void note_ranks(struct run *run, bool loss, const char *text, const bool *in)
+{
+    struct buf list = BUF_INIT;
+    int count = count_true(in, run->world_size);
+    if (count > 0) {
+        put_ranks(&list, in, run->world_size);
+        run_note(run, loss, "%s: rank%s %s", text, count > 1 ? "s" : "", list.data);
+    }
+    buf_release(&list);
+}
+
+/* ---- numbers ---- */
+
+static int compare_ranks(const void *pa, const void *pb)
+{
+    const struct rank *a = pa, *b = pb;
+    return a->rank != b->rank ? ORDER(a->rank, b->rank) : strcmp(a->file, b->file);
+}
+
+static int largest_comm(const struct run *run)
+{
+    int best = -1;
+    for (size_t c = 0; c < run->ncomms; c++) {
+        if (best < 0 || run->comms[c].size > run->comms[best].size)
+            best = (int)c;
+    }
+    return best;
+}
+
+static int rank_in_comm(const struct rank *rank, int comm)
+{
+    for (size_t i = 0; i < rank->nin; i++) {
+        if (rank->in[i].comm == comm)
+            return rank->in[i].rank;
+    }
+    return -1;
+}
+
+static bool number_taken(const struct run *run, int number)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].rank == number)
+            return true;
+    }
+    return false;
+}
+
+/* A rank without a number is its comm rank in the largest communicator, which is the whole job's in
+ * all but odd cases; one that is not in it gets the next free number. */
+static void number_ranks(struct run *run)
+{
+    int world = largest_comm(run), next = 0, from_comm = 0, in_order = 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        int number = run->ranks[r].rank < 0 ? rank_in_comm(&run->ranks[r], world) : -1;
+        if (number < 0 || number_taken(run, number))
+            continue;
+        run->ranks[r].rank = number;
+        from_comm++;
+    }
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].rank >= 0)
+            continue;
+        while (number_taken(run, next))
+            next++;
+        run->ranks[r].rank = next;
+        in_order++;
+    }
+    if (from_comm > 0)
+        run_note(run, false,
+                 "%d trace%s without a rank took the number in the largest communicator", from_comm,
+                 from_comm > 1 ? "s" : "");
+    if (in_order > 0 && run->nranks > 1)
+        run_note(run, false, "%d trace%s without a rank %s numbered in the order of the files",
+                 in_order, in_order > 1 ? "s" : "", in_order > 1 ? "were" : "was");
+}
+
+/* ---- two files of one rank ---- */
+
+static int64_t first_start(const struct rank *rank)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (rank->ops[i].start_ns != UNKNOWN_NS && rank->ops[i].start_ns < first)
+            first = rank->ops[i].start_ns;
+    }
+    return first;
+}
+
+/* The profiler writes one file a window: the newest counts, as with runs. A recorder's second file
+ * is a child process: the one that did more counts. */
+static bool is_better(const struct run *run, const struct rank *a, const struct rank *b)
+{
+    if (strcmp(run->format, "kineto") == 0)
+        return first_start(a) > first_start(b);
+    return a->nops > b->nops;
+}
+
+/* The original tool can write NCCL and cuBLAS calls to a file each: together they are the rank. */
+static bool complementary(const struct rank *a, const struct rank *b)
+{
+    return a->mono_ns == UNKNOWN_NS && b->mono_ns == UNKNOWN_NS &&
+           (a->coverage | b->coverage) == (COVER_NCCL | COVER_GEMM) &&
+           (a->coverage & b->coverage) == 0;
+}
+
+static void rank_merge(struct rank *into, const struct rank *from)
+{
+    ARRAY_GROW(into->ops, into->cap_ops, into->nops + from->nops);
+    if (from->nops > 0)
+        memcpy(into->ops + into->nops, from->ops, from->nops * sizeof *from->ops);
+    into->nops += from->nops;
+    into->coverage |= from->coverage;
+    into->complete &= from->complete;
+    into->torn |= from->torn;
+    into->bad_lines += from->bad_lines;
+    into->nthreads = into->nthreads > from->nthreads ? into->nthreads : from->nthreads;
+}
+
+/* Keeps one of two ranks with the same number in *a. */
+static void rank_choose(const struct run *run, struct rank *a, struct rank *b)
+{
+    struct rank swap;
+    if (complementary(a, b)) {
+        rank_merge(a, b);
+    } else if (is_better(run, b, a)) {
+        swap = *a;
+        *a = *b;
+        *b = swap;
+    }
+    rank_clear(b);
+}
+
+static void drop_duplicates(struct run *run)
+{
+    size_t kept = 0, dropped = 0;
+    const char *one = "", *other = "";
+    int number = -1;
+    for (size_t r = 0; r < run->nranks; r++) {
+        struct rank *last = kept > 0 ? &run->ranks[kept - 1] : NULL;
+        if (last == NULL || last->rank != run->ranks[r].rank) {
+            if (kept != r)
+                run->ranks[kept] = run->ranks[r];
+            kept++;
+            continue;
+        }
+        if (!complementary(last, &run->ranks[r]) && dropped++ == 0) {
+            number = last->rank;
+            one = last->file;
+            other = run->ranks[r].file;
+        }
+        rank_choose(run, last, &run->ranks[r]);
+    }
+    run->nranks = kept;
+    if (dropped > 0)
+        run_note(run, strcmp(run->format, "kineto") != 0,
+                 "more than one trace of a rank (%d in '%s' and '%s'): the %s kept, %zu left out",
+                 number, one, other,
+                 strcmp(run->format, "kineto") == 0 ? "newest is" : "one with more operations is",
+                 dropped);
+}
+
+/* ---- communicators ---- */
+
+static void fill_comms(struct run *run)
+{
+    size_t clashes = 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        const struct rank *rank = &run->ranks[r];
+        for (size_t i = 0; i < rank->nin; i++) {
+            struct comm *comm = &run->comms[rank->in[i].comm];
+            int at = rank->in[i].rank;
+            if (at < 0 || at >= comm->size)
+                continue;
+            clashes += comm->ranks[at] >= 0 && comm->ranks[at] != rank->rank;
+            comm->ranks[at] = rank->rank;
+        }
+    }
+    if (clashes > 0)
+        run_note(run, false, "%zu places in communicators are claimed by two ranks", clashes);
+}
+
+/* ---- clocks ---- */
+
+struct domain {
+    const char *host;
+    int block;         /* machine number where only its size is known */
+    int64_t offset_ns; /* wall clock minus the clock of the times */
+    bool dated;
+};
+
+static struct domain domain_of(const struct rank *rank)
+{
+    struct domain d = {rank->host, 0, 0,
+                       rank->mono_ns != UNKNOWN_NS && rank->real_ns != UNKNOWN_NS};
+    if (d.dated)
+        d.offset_ns = rank->real_ns - rank->mono_ns;
+    if (rank->host[0] == '\0' && rank->host_gpus > 0)
+        d.block = rank->rank / rank->host_gpus;
+    return d;
+}
+
+/* Undated clocks (each process its own zero) are never the same. */
+static bool same_domain(const struct domain *a, const struct domain *b)
+{
+    int64_t apart = a->offset_ns - b->offset_ns;
+    return a->dated && b->dated && strcmp(a->host, b->host) == 0 && a->block == b->block &&
+           apart < SAME_BOOT_NS && apart > -SAME_BOOT_NS;
+}
+
+static void note_domains(struct run *run, bool dated)
+{
+    if (!dated)
+        run_note(run, false,
+                 "the ranks have no common clock (no clock records): times are not compared across "
+                 "ranks");
+    else
+        run_note(run, false,
+                 "ranks on %d machines, aligned by their wall clocks only: times are not compared "
+                 "across machines",
+                 run->ndomains);
+}
+
+/* Domain 0 is the first rank's; the others are moved onto its timeline by wall clock. */
+static void set_domains(struct run *run)
+{
+    struct domain *list = NULL;
+    size_t cap = 0, n = 0;
+    bool dated = true;
+    for (size_t r = 0; r < run->nranks; r++) {
+        struct domain d = domain_of(&run->ranks[r]);
+        size_t i = 0;
+        while (i < n && !same_domain(&list[i], &d))
+            i++;
+        if (i == n) {
+            ARRAY_GROW(list, cap, n + 1);
+            list[n++] = d;
+        }
+        run->ranks[r].domain = (int)i;
+        dated &= d.dated;
+        if (i > 0 && d.dated && list[0].dated && list[i].offset_ns != list[0].offset_ns)
+            rank_shift(&run->ranks[r], list[i].offset_ns - list[0].offset_ns);
+    }
+    run->ndomains = (int)n;
+    run->clock_aligned = n <= 1;
+    if (n > 1)
+        note_domains(run, dated);
+    free(list);
+}
+
+/* ---- order ---- */
+
+static int64_t op_key(const struct op *op)
+{
+    return op->start_ns != UNKNOWN_NS ? op->start_ns : op->host_ns;
+}
+
+static int compare_ops(const void *pa, const void *pb)
+{
+    const struct op *a = pa, *b = pb;
+    int order = ORDER(op_key(a), op_key(b));
+    return order != 0 ? order : ORDER(a->id, b->id);
+}
+
+static int compare_acts(const void *pa, const void *pb)
+{
+    const struct act *a = pa, *b = pb;
+    int order = ORDER(a->host_ns, b->host_ns);
+    return order != 0 ? order : ORDER(a->host_end_ns, b->host_end_ns);
+}
+
+static int compare_steps(const void *pa, const void *pb)
+{
+    const struct step *a = pa, *b = pb;
+    int order = ORDER(a->start_ns, b->start_ns);
+    return order != 0 ? order : ORDER(a->end_ns, b->end_ns);
+}
+
+/* qsort, but nothing for what is in order already, as most traces are. */
+static void sort(void *list, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    const char *p = list;
+    for (size_t i = 1; i < n; i++) {
+        if (compare(p + (i - 1) * size, p + i * size) > 0) {
+            qsort(list, n, size, compare);
+            return;
+        }
+    }
+}
+
+void rank_sort(struct rank *rank)
+{
+    sort(rank->ops, rank->nops, sizeof *rank->ops, compare_ops);
+    sort(rank->acts, rank->nacts, sizeof *rank->acts, compare_acts);
+    sort(rank->steps, rank->nsteps, sizeof *rank->steps, compare_steps);
+}
+
+/* ---- what is missing ---- */
+
+static void set_world(struct run *run)
+{
+    int highest = run->nranks > 0 ? run->ranks[run->nranks - 1].rank : -1;
+    if (run->world_size > 0 && highest >= run->world_size)
+        run_note(run, false, "rank %d in a world of %d", highest, run->world_size);
+    if (highest >= run->world_size)
+        run->world_size = highest + 1;
+}
+
+/* The set of ranks for which test() holds; of those missing when test is NULL. Owned. */
+static bool *rank_set(const struct run *run, bool (*test)(const struct rank *))
+{
+    bool *in = calloc((size_t)run->world_size + 1, sizeof *in);
+    if (in == NULL)
+        die("out of memory");
+    if (test == NULL)
+        memset(in, true, (size_t)run->world_size);
+    for (size_t r = 0; r < run->nranks; r++)
+        in[run->ranks[r].rank] = test != NULL && test(&run->ranks[r]);
+    return in;
+}
+
+static bool is_cut(const struct rank *rank)
+{
+    return rank->torn;
+}
+
+static bool is_open(const struct rank *rank)
+{
+    return !rank->complete && !rank->torn;
+}
+
+static bool has_pending(const struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (rank->ops[i].timing == SPECTER_TIMING_NONE)
+            return true;
+    }
+    return false;
+}
+
+static bool has_dropped(const struct rank *rank)
+{
+    return rank->dropped > 0;
+}
+
+static void note_set(struct run *run, bool loss, const char *text,
+                     bool (*test)(const struct rank *))
+{
+    bool *in = rank_set(run, test);
+    note_ranks(run, loss, text, in);
+    free(in);
+}
+
+static void note_losses(struct run *run)
+{
+    char text[96];
+    uint64_t dropped = 0;
+    for (size_t r = 0; r < run->nranks; r++)
+        dropped += run->ranks[r].dropped;
+    snprintf(text, sizeof text, "the recorder dropped %llu operations",
+             (unsigned long long)dropped);
+    note_set(run, true, text, has_dropped);
+    note_set(run, false, "no shutdown record (the program was killed or still runs)", is_open);
+    note_set(run, false, "cut off in the last line (the program was killed or still runs)", is_cut);
+    note_set(run, false, "operations that had not finished when the trace ends", has_pending);
+    snprintf(text, sizeof text, "%zu of %d ranks have a trace; missing", run->nranks,
+             run->world_size);
+    note_set(run, true, text, NULL);
+}
+
+void run_finish(struct run *run)
+{
+    number_ranks(run);
+    if (run->nranks > 0)
+        qsort(run->ranks, run->nranks, sizeof *run->ranks, compare_ranks);
+    drop_duplicates(run);
+    fill_comms(run);
+    set_domains(run);
+    for (size_t r = 0; r < run->nranks; r++)
+        rank_sort(&run->ranks[r]);
+    set_world(run);
+    note_losses(run);
+}

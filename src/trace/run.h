@@ -151,8 +151,8 @@ struct rank {
     bool complete;            /* a shutdown record, or a format that has none */
     bool torn;                /* the last line was cut in writing */
     int host_gpus;            /* GPUs in this rank's machine; 0 unknown */
-    int64_t mono_ns, real_ns; /* one moment on the host's two clocks; UNKNOWN_NS: times are not on
-                                 CLOCK_MONOTONIC (mono_ns) or have no date (real_ns) */
+    int64_t mono_ns, real_ns; /* one moment, on the clock of the times and on the wall clock;
+                                 UNKNOWN_NS: the trace has a zero of its own, or no date */
     uint64_t dropped;         /* operations the recorder says it lost */
     uint64_t bad_lines;       /* lines or events the reader could not use */
     uint32_t nthreads;
@@ -225,8 +225,7 @@ struct step *rank_add_step(struct rank *rank);
 void rank_add_member(struct rank *rank, int comm, int comm_rank);
 void rank_clear(struct rank *rank);                /* frees what it owns */
 void rank_shift(struct rank *rank, int64_t by_ns); /* moves every time */
-void rank_sort(
-    struct rank *rank); /* ops, acts and steps into their order; run_finish does so too */
+void rank_sort(struct rank *rank);                 /* orders all lists, as run_finish does */
 
 /* One line, said once however often it is noted; control bytes of quoted trace text are made
  * harmless here. */

@@ -64,7 +64,7 @@ $(B)/emu/libspecter_probe.so: tests/emu/probe.c $(EMU_LIBS) $(B)/flags
 	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -fPIC -shared -o $@ $< $(EMU_CUDA)
 $(B)/emu/check_%: tests/emu/check_%.c $(B)/emu/obj/number.o $(B)/emu/libspecter_probe.so $(B)/flags
 	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(EMU_USE) -l:libcuda.so.1 \
+	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(EMU_USE) -l:libcuda.so.1 -ldl \
 	 -L$(B)/emu -l:libspecter_probe.so -Wl,-rpath,'$$ORIGIN' -lm -lpthread
 $(B)/examples/train: examples/train.c $(EMU_LIBS) $(B)/flags
 	@mkdir -p $(@D)

@@ -15,7 +15,7 @@
 
 #include "core.h"
 
-enum kind { TEXT_KEY, INT_KEY, REAL_KEY };
+enum kind { TEXT_KEY, INT_KEY, COUNT_KEY, REAL_KEY, RATE_KEY };
 
 struct key {
     const char *name;
@@ -25,10 +25,15 @@ struct key {
     double number;    /* default of the others */
 };
 
+#define KEY(_kind, _key, _text, _number) \
+    {#_key, _kind, offsetof(struct emu_fabric, _key), _text, _number},
+
 static const struct key keys[] = {
-#define TEXT(_key, _default) {#_key, TEXT_KEY, offsetof(struct emu_fabric, _key), _default, 0},
-#define INT(_key, _default) {#_key, INT_KEY, offsetof(struct emu_fabric, _key), NULL, _default},
-#define REAL(_key, _default) {#_key, REAL_KEY, offsetof(struct emu_fabric, _key), NULL, _default},
+#define TEXT(_key, _default) KEY(TEXT_KEY, _key, _default, 0)
+#define INT(_key, _default) KEY(INT_KEY, _key, NULL, _default)
+#define COUNT(_key, _default) KEY(COUNT_KEY, _key, NULL, _default)
+#define REAL(_key, _default) KEY(REAL_KEY, _key, NULL, _default)
+#define RATE(_key, _default) KEY(RATE_KEY, _key, NULL, _default)
 #define API(_function, _ns)
 #include "fabric.def"
 #undef API
@@ -55,7 +60,7 @@ static void put_number(struct emu_fabric *f, const struct key *key, double value
 {
     char *at = (char *)f + key->offset;
 
-    if (key->kind == INT_KEY)
+    if (key->kind == INT_KEY || key->kind == COUNT_KEY)
         *(uint64_t *)(void *)at = (uint64_t)value;
     else
         *(double *)(void *)at = value;
@@ -77,6 +82,9 @@ void emu_fabric_defaults(struct emu_fabric *f)
             put_number(f, &keys[i], keys[i].number);
 }
 
+/* What no double holds exactly is no sensible figure either. */
+#define NUMBER_MAX 1e15
+
 /* A non-negative decimal number that fills the text. */
 static bool parse_number(const char *text, size_t len, double *value)
 {
@@ -97,7 +105,7 @@ static bool parse_number(const char *text, size_t len, double *value)
     }
     if (scale > 0)
         *value /= scale;
-    return any;
+    return any && *value <= NUMBER_MAX;
 }
 
 static struct cost *find_cost(const char *function, size_t len)
@@ -112,27 +120,37 @@ static struct cost *find_cost(const char *function, size_t len)
     return c;
 }
 
+static bool set_cost(const char *function, size_t len, double ns)
+{
+    struct cost *c = find_cost(function, len);
+
+    if (len >= sizeof(c->function))
+        return false;
+    snprintf(c->function, sizeof(c->function), "%.*s", (int)len, function);
+    c->ns = (uint64_t)ns;
+    return true;
+}
+
 static bool set_key(struct emu_fabric *f, const char *name, size_t name_len, const char *value,
                     size_t value_len)
 {
     double number = 0;
     bool is_number = parse_number(value, value_len, &number);
 
-    if (name_len > 7 && name_len < 48 && memcmp(name, "api_ns.", 7) == 0) {
-        struct cost *c = find_cost(name + 7, name_len - 7);
-
-        snprintf(c->function, sizeof(c->function), "%.*s", (int)(name_len - 7), name + 7);
-        c->ns = (uint64_t)number;
-        return is_number;
-    }
+    if (name_len > 7 && memcmp(name, "api_ns.", 7) == 0)
+        return is_number && set_cost(name + 7, name_len - 7, number);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        bool positive = keys[i].kind == COUNT_KEY || keys[i].kind == RATE_KEY;
+
         if (strlen(keys[i].name) != name_len || memcmp(keys[i].name, name, name_len) != 0)
             continue;
-        if (keys[i].kind == TEXT_KEY)
+        if (keys[i].kind == TEXT_KEY) {
             put_text(f, &keys[i], value, value_len);
-        else if (is_number)
+            return true;
+        }
+        if (is_number)
             put_number(f, &keys[i], number);
-        return is_number || keys[i].kind == TEXT_KEY;
+        return is_number && (number > 0 || !positive);
     }
     return false;
 }

@@ -418,7 +418,7 @@ TEST(load_two_machines_of_one_name)
     write_trace(folder, "specter_trace_rank0.jsonl", "r", 0, 2, "localhost", 100);
     write_text(folder, "specter_trace_rank1.jsonl",
                "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":1,\"world_size\":2,"
-               "\"host\":\"localhost\",\"mono_ns\":5,\"real_ns\":1700000100000000000}\n");
+               "\"host\":\"localhost\",\"mono_ns\":5,\"real_ns\":1700001000000000000}\n");
     load_path(&run, folder);
     CHECK_INT(run.ndomains, 2);
     CHECK(!run.clock_aligned);

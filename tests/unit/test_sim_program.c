@@ -398,7 +398,7 @@ TEST(program_fits_the_launch_latency)
     CHECK_INT(program_fit_latency(&p, 3000), 10006);
     CHECK_INT(sim_host_end(p.sim, 0), 120025);
     program_release(&p);
-    run.ranks[0].acts[0].host_end_ns = 90000; /* 40 us: no launch takes that long */
+    run.ranks[0].acts[0].host_end_ns = 190000; /* 140 us: no launch takes that long */
     program_make(&p, &run, 3000, true);
     CHECK_INT(program_fit_latency(&p, 3000), 3000);
     program_release(&p);

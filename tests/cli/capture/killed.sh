@@ -1,13 +1,13 @@
 # A program that SIGKILL ends: its status, and the trace without an end named.
 export LD_LIBRARY_PATH=$BUILD/emu/lib RANK=0 WORLD_SIZE=1 SPECTER_EXAMPLE_ID=$PWD/id EMU_DIR=$PWD
-"$SPECTER" capture -o traces -- "$BUILD/examples/train" --iters 1000000 --layers 1 --buckets 1 \
-    --hidden 64 --tokens 64 2>err &
+"$SPECTER" capture -o traces -- sh -c 'echo $$ >pid; exec "$@"' sh "$BUILD/examples/train" \
+    --iters 1000000 --layers 1 --buckets 1 --hidden 64 --tokens 64 2>err &
 capture=$!
 for i in {1..200}; do
     [[ -s traces/specter_trace_rank0.jsonl ]] && break
     sleep 0.05
 done
-kill -9 "$(pgrep -P $capture)"
+kill -9 "$(cat pid)"
 wait $capture
 echo "status $?"
 cat err

@@ -5,7 +5,7 @@ if [[ $(id -u) == 0 ]]; then
     cp "$SPECTER" "$LIBSPECTER" .
     export SPECTER=$PWD/specter
     as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-    "${as_user[@]}" "$SPECTER" --version >/dev/null 2>&1 || { echo "no other user can run specter here"; exit 77; }
+    "${as_user[@]}" test -x "$SPECTER" || { echo "no other user can run specter here"; exit 77; }
 fi
 "${as_user[@]}" "$SPECTER" capture -o traces -- su --version 2>err >/dev/null
 grep -F "specter: '$target' is setuid: the loader preloads nothing into it" err

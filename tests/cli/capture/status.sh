@@ -15,4 +15,8 @@ check 127 ./no-such-program
 check 127 no-such-program
 check 126 .
 touch plain && check 126 ./plain
-printf 'exit 7\n' >script && chmod +x script && check 7 ./script # no #!: sh runs it, as execvp() does
+printf 'exit 7\n' >no-shebang && chmod +x no-shebang && check 7 ./no-shebang # no #!: sh runs it, as execvp() does
+
+# A folder in PATH that may not be searched (as it is a file) hides nothing.
+PATH=$PWD/plain:$PATH:: check 127 no-such-program
+PATH=$PWD/plain:$PATH: check 7 no-shebang

@@ -28,8 +28,11 @@ within a100 "GemmEx 8192x8192x8192" 5 220 290
 within nodes "AllReduce 1073741824" 5 250 368
 within nodes "AllReduce 8" 3 20 60
 
-echo 'intra_GBps = fast' >bad.conf
-EMU_FABRIC=bad.conf "$BUILD/emu/check_driver"
-echo "status $?"
+for line in 'intra_GBps = fast' 'sms = 0' 'seed = 99999999999999999999' 'inter_GBps' 'speed = 1' \
+    'api_ns.ncclAllReduce = -1' 'memory_GBps = 1,5'; do
+    printf '# a comment\n\n%s\n' "$line" >bad.conf
+    EMU_FABRIC=bad.conf "$BUILD/emu/check_driver"
+    echo "status $? $line"
+done
 EMU_FABRIC=none.conf "$BUILD/emu/check_driver"
 echo "status $?"

@@ -7,6 +7,7 @@ if [[ -e $BUILD/libspecter-san.so ]]; then
     runtime=$(ldd "$BUILD/libspecter-san.so" | awk '/lib[at]san/ { print $3 }')
     PRELOAD="$runtime $BUILD/libspecter-san.so"
     export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+    export TSAN_OPTIONS=die_after_fork=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 fi
 export LD_LIBRARY_PATH=$BUILD/emu/lib EMU_DIR=$PWD RANK=0 WORLD_SIZE=1 LOCAL_RANK=0
 
