@@ -37,10 +37,16 @@ matches() {
     ! IFS= read -r line <&4
 }
 
-# Compares one golden file; with --update rewrites it instead. Explains on stdout.
+# Compares one golden file; with --update rewrites it instead. Explains on stdout. A script without an
+# .out says nothing when all is well: what its checks print is a failure.
 compare() {
     local golden=$1 got=$2 what=$3
-    [[ -e $golden ]] || return 0
+    if [[ ! -e $golden ]]; then
+        [[ $what == stdout && -s $got ]] || return 0
+        echo "stdout, where nothing was expected:"
+        head -n 20 "$got"
+        return 1
+    fi
     matches "$golden" "$got" && return 0
     if [[ $UPDATE == 1 ]]; then
         cp "$got" "$golden"
@@ -95,7 +101,6 @@ run_case() {
             fi
         fi
         if [[ $bad == 1 ]]; then
-            [[ -e ${script%.sh}.out ]] || tail -n 20 "$dir/out"
             [[ -e ${script%.sh}.err ]] || tail -n 20 "$dir/err"
         fi
     } >"$dir/why"

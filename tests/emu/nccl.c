@@ -36,6 +36,7 @@
 struct id {
     uint64_t key;
     int32_t root_pid;
+    uint32_t zero; /* where padding would differ from run to run */
 };
 
 /* ---- ids, versions, texts ---- */
@@ -67,7 +68,7 @@ NCCL(ncclResult_t, ncclGetUniqueId, (ncclUniqueId * uniqueId))
 {
     static atomic_uint made;
     const char *dir = secure_getenv("EMU_DIR");
-    struct id id = {0, (int32_t)getpid()};
+    struct id id = {0, (int32_t)getpid(), 0};
 
     EMU_CALL(self);
     (void)self;

@@ -5,9 +5,15 @@ CALLS=$BUILD/tracer/calls
 PRELOAD=$LIBSPECTER
 if [[ -e $BUILD/libspecter-san.so ]]; then
     runtime=$(ldd "$BUILD/libspecter-san.so" | awk '/lib[at]san/ { print $3 }')
+    if [[ -z $runtime ]]; then # clang links it into programs only
+        kind=asan
+        grep -q __tsan_init "$BUILD/libspecter-san.so" && kind=tsan
+        runtime=$("${CC:-cc}" -print-file-name="libclang_rt.$kind-$(uname -m).so")
+    fi
     PRELOAD="$runtime $BUILD/libspecter-san.so"
     export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-    export TSAN_OPTIONS=die_after_fork=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}
+    echo race:closes_everything >"$TMPDIR/tsan.supp" # closing somebody else's file is what it is there for
+    export TSAN_OPTIONS=die_after_fork=0:suppressions=$TMPDIR/tsan.supp${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 fi
 export LD_LIBRARY_PATH=$BUILD/emu/lib EMU_DIR=$PWD RANK=0 WORLD_SIZE=1 LOCAL_RANK=0
 

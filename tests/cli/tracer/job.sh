@@ -16,6 +16,6 @@ for file in run1/*; do
 done
 [[ $(sed -n 's/.*"event":"init".*"run":"\([^"]*\)".*/\1/p' run1/* | sort -u | wc -l) == 1 ]] || fail "ranks name the run differently"
 # (comm, seq) is one collective: as many members as the communicator has, the same operation.
-for file in run1/*; do ops $file comm comm_size seq op count dtype comm_rank; done | sort -u |
-    awk '{ what = $2 " " $4 " " $6; n[what]++; size[what] = $4; if (what in op && op[what] != $8 $10 $12) print "mismatch: " $0; op[what] = $8 $10 $12 }
-         END { for (what in n) if (n[what] != size[what]) print what ": " n[what] " of " size[what] }'
+for file in run1/*; do ops $file comm comm_size seq op count dtype comm_rank; done | grep "^comm " | sort -u |
+    awk '{ what = $2 " " $4 " " $6; n[what]++; all++; size[what] = $4; if (what in op && op[what] != $8 $10 $12) print "mismatch: " $0; op[what] = $8 $10 $12 }
+         END { print all " records of collectives"; for (what in n) if (n[what] != size[what]) print what ": " n[what] " of " size[what] }'

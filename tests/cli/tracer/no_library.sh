@@ -11,7 +11,8 @@ int main(void)
     int (*cuda)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "cudaDeviceSynchronize");
     if (!nccl || !cuda)
         return 1;
-    printf("%d %d %d\n", nccl(), nccl(), cuda());
+    int first = cuda(), second = nccl(), third = nccl();
+    printf("%d %d %d\n", second, third, first);
     return 0;
 }
 C
