@@ -23,7 +23,7 @@ check:
 	$(Q)+$(MAKE) $(jobs) check-build
 	$(Q)$(run_tests) $(if $(UPDATE),--update) $(T)
 
-check-build: all emu $(B)/unit-tests $(if $(SAN),$(B)/libspecter-san.so)
+check-build: all emu $(B)/unit-tests
 
 ## check-unit: the unit tests and laws only
 check-unit: $(B)/unit-tests

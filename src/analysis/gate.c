@@ -143,19 +143,26 @@ static int judge(const struct gate *g, const struct analysis *a, struct err *e)
     return 0;
 }
 
-/* Every condition of the expression, judged on `a` unless it is NULL. */
+/* Every condition of the expression, judged on `a` unless it is NULL. One that holds decides; one
+ * that cannot be judged does only when no other one holds, wherever it stands. */
 static int each_gate(const char *expr, const struct analysis *a, struct err *e)
 {
     struct gate g;
+    struct err unjudged = {0};
     for (const char *p = expr;; p++) {
         size_t len = strcspn(p, ",");
+        struct err said = {0};
         if (parse_gate(&g, p, len, e) < 0)
             return -1;
-        if (a != NULL && judge(&g, a, e) < 0)
-            return -1;
+        if (a != NULL && judge(&g, a, &said) < 0) {
+            if (said.code == ERR_NO)
+                return err_set(e, said.code, "%s", said.msg);
+            if (unjudged.code == 0)
+                unjudged = said;
+        }
         p += len;
         if (*p == '\0')
-            return 0;
+            return unjudged.code == 0 ? 0 : err_set(e, unjudged.code, "%s", unjudged.msg);
     }
 }
 

@@ -27,7 +27,7 @@
 int gate_check(const char *expr, struct err *e);
 
 /* 0: no condition holds. -1 with e filled: ERR_NO, the first condition that holds, with its value;
- * ERR_INPUT, the trace has no such number; ERR_USAGE as above. */
+ * ERR_INPUT, none holds, and for one the trace has no such number; ERR_USAGE as above. */
 int gate_apply(const char *expr, const struct analysis *a, struct err *e);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/split.h"
 
+#include "trace/idmap.h"
+
 #include <string.h>
 
 /* Beyond these a time is damage: 2^61 ns is the year 2043 as an epoch. They keep differences of
@@ -57,7 +59,7 @@ static void count_untimed(struct split *s, const struct op *op)
 static void collect(struct split *s, const struct rank *rank, struct intervals *sets)
 {
     int64_t first = INT64_MAX, last = INT64_MIN, start, end;
-    uint64_t devices = 0;
+    struct idmap devices = {0};
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         if (!op_device_time(op, &start, &end)) {
@@ -65,13 +67,15 @@ static void collect(struct split *s, const struct rank *rank, struct intervals *
             continue;
         }
         s->timed_ops++;
-        devices |= (uint64_t)1 << (op->device & 63);
+        if (op->device >= 0) /* else not known */
+            idmap_add(&devices, op->device);
         first = start < first ? start : first;
         last = end > last ? end : last;
         intervals_add(&sets[kind_of(op)], start, end);
     }
     s->span_ns = s->timed_ops > 0 ? last - first : 0;
-    s->devices = __builtin_popcountll(devices);
+    s->devices = (int)devices.count;
+    idmap_release(&devices);
 }
 
 /* The times of three merged sets, whose span is known. */

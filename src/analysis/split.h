@@ -42,7 +42,7 @@ struct split {
 
     uint64_t timed_ops;
     uint64_t untimed_ops[SPECTER_TIMING_COUNT]; /* by enum specter_timing: in none of the times */
-    int devices;                                /* that have timed operations */
+    int devices;                                /* known ones that have timed operations */
 };
 
 /* Start and end of an operation on its device; false when the trace does not hold them: enqueue

@@ -152,6 +152,14 @@ int opt_parse_list(const char *what, const char *text, struct opt_list *out, str
     return 0;
 }
 
+static int set_bytes(struct opt_bytes *out, const char *given, const char *text, struct err *e)
+{
+    if (opt_parse_bytes(given, text, &out->value, e) < 0)
+        return -1;
+    out->given = true;
+    return 0;
+}
+
 static int set_value(const struct parse *p, const struct opt *row, const char *given,
                      const char *text, struct err *e)
 {
@@ -168,7 +176,7 @@ static int set_value(const struct parse *p, const struct opt *row, const char *g
     case OPT_DOUBLE:
         return opt_parse_double(given, text, at, e);
     case OPT_BYTES:
-        return opt_parse_bytes(given, text, at, e);
+        return set_bytes(at, given, text, e);
     case OPT_LIST:
         return opt_parse_list(given, text, at, e);
     }

@@ -29,9 +29,9 @@ enum opt_type {
     OPT_STR,    /* const char *: borrowed from argv */
     OPT_I64,    /* int64_t */
     OPT_DOUBLE, /* double */
-    OPT_BYTES,  /* uint64_t: 64M, 1.5GiB, 512 (k M G T: powers of 1024, as nccl-tests; MB and the
-                   like, which could mean either, are refused) */
-    OPT_LIST,   /* struct opt_list: 1,2,4 or 0,8-15 */
+    OPT_BYTES, /* struct opt_bytes: 64M, 1.5GiB, 512 (k M G T: powers of 1024, as nccl-tests; MB and
+                  the like, which could mean either, are refused) */
+    OPT_LIST,  /* struct opt_list: 1,2,4 or 0,8-15 */
 };
 
 struct opt {
@@ -47,6 +47,12 @@ struct opt {
     {                                    \
         NULL, 0, OPT_FLAG, 0, NULL, NULL \
     }
+
+/* Every size is a possible one, so that none can stand for an option that was not given. */
+struct opt_bytes {
+    uint64_t value;
+    bool given;
+};
 
 /* Comma-separated whole numbers with ranges, OPT_LIST_MAX of them at most; values are owned, freed
  * with free(). */

@@ -8,24 +8,23 @@
 
 #include <cjson/cJSON.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
-#define DEFAULT_GPU "h100_sxm"
-#define DEFAULT_NETWORK "dgx_h100_400g"
-#define NO_BYTES UINT64_MAX /* not given */
-#define NO_NUMBER INT64_MIN /* not given */
+#define NO_NUMBER INT64_MIN           /* not given, and no number that an option accepts */
+#define BYTES_MAX ((uint64_t)1 << 53) /* up to here a double counts single bytes */
 
 struct predict_opts {
     const char *gpu, *network, *op, *dtype;
-    uint64_t bytes;
+    struct opt_bytes bytes;
     int64_t ranks, m, n, k, batch;
     bool across, json;
 };
 
 #define AT(field) offsetof(struct predict_opts, field)
-#define GPU_ROW                                                                 \
-    {                                                                           \
-        "gpu", 0, OPT_STR, AT(gpu), "NAME", "GPU profile; default " DEFAULT_GPU \
+#define GPU_ROW                                                                         \
+    {                                                                                   \
+        "gpu", 0, OPT_STR, AT(gpu), "NAME", "GPU profile; default " GPU_PROFILE_DEFAULT \
     }
 #define NETWORK_ROW                                                                       \
     {                                                                                     \
@@ -76,7 +75,7 @@ static int find_target(const struct predict_opts *o, bool needs_network, struct 
                        struct err *e)
 {
     const char *network = o->network;
-    *t = (struct target){.gpu = gpu_profile_find(o->gpu ? o->gpu : DEFAULT_GPU, e)};
+    *t = (struct target){.gpu = gpu_profile_find(o->gpu ? o->gpu : GPU_PROFILE_DEFAULT, e)};
     if (t->gpu == NULL)
         return -1;
     if (o->gpu == NULL)
@@ -84,7 +83,7 @@ static int find_target(const struct predict_opts *o, bool needs_network, struct 
     if (!needs_network)
         return 0;
     if (network == NULL)
-        network = o->gpu != NULL ? t->gpu->network : DEFAULT_NETWORK;
+        network = o->gpu != NULL ? t->gpu->network : NETWORK_PROFILE_DEFAULT;
     t->net = network_profile_find(network, e);
     if (t->net != NULL && o->network == NULL)
         fprintf(stderr, "specter: no --network given, assuming %s\n", network);
@@ -123,10 +122,27 @@ static cJSON *new_doc(const char *kind, const struct target *t)
     return doc;
 }
 
-/* bytes per us are 1e-3 GB/s */
-static double algbw_GBps(double bytes, double us)
+/* NAN where nothing moves, so that there is no rate: one rank, or no bytes. bytes per us are 1e-3
+ * GB/s. */
+static double algbw_GBps(const struct comm_cost *c, double bytes)
 {
-    return us > 0 ? bytes / us / 1e3 : 0;
+    return bytes > 0 && c->bw_GBps > 0 ? bytes / c->us / 1e3 : NAN;
+}
+
+static void print_rate(const char *name, double GBps)
+{
+    if (isnan(GBps))
+        printf("  %-10s -\n", name);
+    else
+        printf("  %-10s %.2f GB/s\n", name, GBps);
+}
+
+static void add_rate(cJSON *doc, const char *name, double GBps)
+{
+    if (isnan(GBps))
+        cJSON_AddNullToObject(doc, name);
+    else
+        cJSON_AddNumberToObject(doc, name, GBps);
 }
 
 static void print_bound(const struct comm_cost *c)
@@ -144,8 +160,8 @@ static void print_comm(const struct comm_cost *c, double bytes, double bus)
     char text[32];
     printf("  time       %s\n", text_ns(text, sizeof text, c->us * 1e3));
     printf("  latency    %s of it\n", text_ns(text, sizeof text, c->lat_us * 1e3));
-    printf("  algbw      %.2f GB/s\n", algbw_GBps(bytes, c->us));
-    printf("  busbw      %.2f GB/s\n", algbw_GBps(bytes, c->us) * bus);
+    print_rate("algbw", algbw_GBps(c, bytes));
+    print_rate("busbw", algbw_GBps(c, bytes) * bus);
     printf("  algorithm  %s, protocol %s\n", c->algo, c->proto);
     print_bound(c);
     print_assumptions(model_comm_assumptions);
@@ -157,8 +173,8 @@ static int write_comm(cJSON *doc, const struct comm_cost *c, double bytes, doubl
     cJSON_AddNumberToObject(doc, "bytes", bytes);
     cJSON_AddNumberToObject(doc, "time_us", c->us);
     cJSON_AddNumberToObject(doc, "lat_us", c->lat_us);
-    cJSON_AddNumberToObject(doc, "algbw_GBps", algbw_GBps(bytes, c->us));
-    cJSON_AddNumberToObject(doc, "busbw_GBps", algbw_GBps(bytes, c->us) * bus);
+    add_rate(doc, "algbw_GBps", algbw_GBps(c, bytes));
+    add_rate(doc, "busbw_GBps", algbw_GBps(c, bytes) * bus);
     cJSON_AddNumberToObject(doc, "bw_GBps", c->bw_GBps);
     cJSON_AddStringToObject(doc, "algo", c->algo);
     cJSON_AddStringToObject(doc, "proto", c->proto);
@@ -167,12 +183,22 @@ static int write_comm(cJSON *doc, const struct comm_cost *c, double bytes, doubl
     return cmd_write_json(doc, "-", e);
 }
 
+static int check_bytes(const struct predict_opts *o, struct err *e)
+{
+    if (!o->bytes.given)
+        return missing("--bytes", e);
+    if (o->bytes.value > BYTES_MAX)
+        return err_set(e, ERR_USAGE, "--bytes: %llu is out of range: at most %llu (8192T)",
+                       (unsigned long long)o->bytes.value, (unsigned long long)BYTES_MAX);
+    return 0;
+}
+
 static int check_collective(const struct predict_opts *o, enum specter_comm_op *op, struct err *e)
 {
     if (o->op == NULL)
         return missing("--op", e);
-    if (o->bytes == NO_BYTES)
-        return missing("--bytes", e);
+    if (check_bytes(o, e) < 0)
+        return -1;
     if (o->ranks == NO_NUMBER)
         return missing("--ranks", e);
     if (o->ranks < 1 || o->ranks > INT_MAX)
@@ -195,7 +221,7 @@ static int predict_collective(const struct predict_opts *o, struct err *e)
     struct comm_cost cost;
     struct layout where;
     struct target t;
-    double bytes = (double)o->bytes, bus;
+    double bytes = (double)o->bytes.value, bus;
     char text[32];
     if (check_collective(o, &op, e) < 0 || find_target(o, true, &t, e) < 0)
         return -1;
@@ -221,10 +247,10 @@ static int predict_p2p(const struct predict_opts *o, struct err *e)
 {
     struct comm_cost cost;
     struct target t;
-    double bytes = (double)o->bytes;
+    double bytes = (double)o->bytes.value;
     char text[32];
-    if (o->bytes == NO_BYTES)
-        return missing("--bytes", e);
+    if (check_bytes(o, e) < 0)
+        return -1;
     if (find_target(o, true, &t, e) < 0 || model_p2p(t.gpu, t.net, bytes, o->across, &cost, e) < 0)
         return -1;
     if (o->json) {
@@ -355,8 +381,7 @@ static const struct kind *find_kind(const char *name, struct err *e)
 
 static int run_kind(const struct kind *kind, int argc, char **argv, struct err *e)
 {
-    struct predict_opts opts = {.bytes = NO_BYTES,
-                                .ranks = NO_NUMBER,
+    struct predict_opts opts = {.ranks = NO_NUMBER,
                                 .m = NO_NUMBER,
                                 .n = NO_NUMBER,
                                 .k = NO_NUMBER,

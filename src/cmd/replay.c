@@ -21,7 +21,8 @@ struct replay_args {
 
 static const struct opt rows[] = {
     {"gpu", 0, OPT_STR, AT(gpu), "NAME", "target GPU (default: that of the recording)"},
-    {"network", 0, OPT_STR, AT(network), "NAME", "target network (default: that of the recording)"},
+    {"network", 0, OPT_STR, AT(network), "NAME",
+     "target network (default: the recording's; with another GPU, its usual one)"},
     {"scale", 0, OPT_LIST, AT(scales), "N[,N...]",
      "how many times the job, by data parallelism (default: 1,2,4,8,16,32)"},
     {"from-gpu", 0, OPT_STR, AT(from_gpu), "NAME", "the recording's GPU, where it does not tell"},
@@ -40,7 +41,12 @@ static const char details[] =
     "Simulates what the hosts, streams and communicators of the recording do, event by event, "
     "with\n"
     "every operation's time converted to the target. Waits and overlap come out by themselves:\n"
-    "recorded start times are never played back. Prints one line a scale and all assumptions.\n"
+    "recorded start times are never played back. Where a trace does not hold what its streams "
+    "wait\n"
+    "for (PyTorch's profiler), recorded device times decide which waits are inferred.\n"
+    "\n"
+    "Prints one line a scale and all assumptions. A line is about the rank that takes longest:\n"
+    "iteration = compute + exposed communication + copies that nothing hides + idle.\n"
     "\n"
     "DIR is a folder, file or archive (default: $SPECTER_OUTPUT, else ./traces). NAME is one of\n"
     "'specter profiles'. Speed-up is work done in the same time, as a multiple of scale 1.\n"

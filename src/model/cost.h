@@ -62,7 +62,8 @@ struct gemm_shape {
 };
 
 struct gemm_cost {
-    double us;
+    double us;         /* one call on an idle GPU: launch + busy_us */
+    double busy_us;    /* of it: what the GPU is at work; all that a queued call adds */
     double flops;      /* 2*m*n*k*batch */
     double bytes;      /* A and B read once, C written once */
     double tflops;     /* achieved: flops / us; never above the dense peak */

@@ -61,20 +61,20 @@ int model_gemm(const struct gpu_profile *gpu, const struct gemm_shape *shape, st
                struct err *e)
 {
     struct gemm_cost cost = {0};
-    double peak = peak_for(gpu, shape, e), busy_us;
+    double peak = peak_for(gpu, shape, e);
     if (!(peak > 0) || count_work(shape, &cost, e) < 0)
         return -1;
     if (!(gpu->mem_GBps > 0))
         return err_set(e, ERR_USAGE, "GPU profile '%s' lacks mem_GBps", gpu->name);
     cost.compute_us = cost.flops / (peak * 1e6);
     cost.memory_us = cost.bytes / (gpu->mem_GBps * 1e3);
-    busy_us = fmax(cost.compute_us / SUSTAINED, cost.memory_us);
-    cost.us = busy_us + gpu->launch_us;
+    cost.busy_us = fmax(cost.compute_us / SUSTAINED, cost.memory_us);
+    cost.us = cost.busy_us + gpu->launch_us;
     cost.tflops = cost.us > 0 ? cost.flops / (cost.us * 1e6) : 0;
-    if (gpu->launch_us >= busy_us)
+    if (gpu->launch_us >= cost.busy_us)
         cost.bound = "launch";
     else
-        cost.bound = cost.memory_us >= busy_us ? "memory" : "compute";
+        cost.bound = cost.memory_us >= cost.busy_us ? "memory" : "compute";
     *out = cost;
     return 0;
 }

@@ -76,13 +76,17 @@ struct gpu_profile {
 struct network_profile {
     const char *name;
     const char *title;
-    const char *intra; /* "nvswitch", "nvlink_mesh", "pcie" */
+    const char *intra; /* "nvswitch", "nvlink_mesh", "xgmi_mesh", "pcie" */
     const char *inter; /* "infiniband", "ethernet", "none" */
     const char *source;
 #define X(field, unit, help) double field;
     NETWORK_FIELDS(X)
 #undef X
 };
+
+/* What a command takes, and says so, when neither its user nor a trace names any. */
+#define GPU_PROFILE_DEFAULT "h100_sxm"
+#define NETWORK_PROFILE_DEFAULT "dgx_h100_400g"
 
 /* Tables, ended by count. */
 extern const struct gpu_profile gpu_profiles[];

@@ -44,16 +44,20 @@ static void add_time(cJSON *o, const struct iteration_time *t)
     add_us(o, "idle_us", t->idle_ns);
 }
 
-static void add_hardware(cJSON *o, struct hardware hw)
+/* null where it is not known. */
+static void add_name(cJSON *o, const char *key, const char *name)
 {
-    cJSON_AddStringToObject(o, "gpu", hw.gpu->name);
-    cJSON_AddStringToObject(o, "network", hw.network->name);
+    if (name != NULL)
+        cJSON_AddStringToObject(o, key, name);
+    else
+        cJSON_AddNullToObject(o, key);
 }
 
 static void add_source(cJSON *doc, const struct replay *rep, const struct run *run)
 {
     cJSON *o = cJSON_AddObjectToObject(doc, "source");
-    add_hardware(o, rep->from);
+    add_name(o, "gpu", rep->gpu_known ? rep->from.gpu->name : NULL);
+    add_name(o, "network", rep->network_known ? rep->from.network->name : NULL);
     add_text(o, "path", run->source);
     add_text(o, "run", run->id);
     cJSON_AddNumberToObject(o, "ranks", (double)rep->nranks);
@@ -100,10 +104,12 @@ static void add_lines(cJSON *doc, const char *key, const struct replay_lines *li
 
 cJSON *replay_json(const struct replay *rep, const struct run *run)
 {
-    cJSON *doc = cJSON_CreateObject();
+    cJSON *doc = cJSON_CreateObject(), *target;
     cJSON_AddStringToObject(doc, "schema", SCHEMA);
     add_source(doc, rep, run);
-    add_hardware(cJSON_AddObjectToObject(doc, "target"), rep->to);
+    target = cJSON_AddObjectToObject(doc, "target");
+    add_name(target, "gpu", rep->to.gpu->name);
+    add_name(target, "network", rep->to.network->name);
     cJSON_AddBoolToObject(doc, "calibrated", rep->calibrate);
     add_number(doc, "unmodelled", rep->unmodelled);
     add_scales(doc, rep);

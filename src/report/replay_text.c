@@ -52,12 +52,24 @@ static void print_own(const struct replay *rep, FILE *out)
 {
     char recorded[32], own[32];
     double off = rep->own.span_ns / rep->recorded.span_ns - 1;
-    fprintf(out, "iteration   %s recorded, %s replayed on the same hardware",
+    fprintf(out, "iteration   %s recorded, %s replayed %s",
             text_ns(recorded, sizeof recorded, rep->recorded.span_ns),
-            text_ns(own, sizeof own, rep->own.span_ns));
+            text_ns(own, sizeof own, rep->own.span_ns),
+            rep->gpu_known ? "on the same hardware" : "with its own times");
     if (isfinite(off))
         fprintf(out, " (%+.1f %%)", fabs(off) < 0.0005 ? 0.0 : 100 * off);
     fputs("\n\n", out);
+}
+
+static void print_source(const struct replay *rep, FILE *out)
+{
+    fprintf(out, "source      %s",
+            rep->gpu_known ? rep->from.gpu->name : "unknown (--from-gpu NAME says it)");
+    if (rep->network_known)
+        fprintf(out, ", %s", rep->from.network->name);
+    else if (rep->gpu_known)
+        fputs(", network unknown (--from-network NAME says it)", out);
+    fputc('\n', out);
 }
 
 void replay_text(const struct replay *rep, const struct run *run, FILE *out)
@@ -66,7 +78,7 @@ void replay_text(const struct replay *rep, const struct run *run, FILE *out)
     fprintf(out, "recording   %s, %zu of %d rank%s\n",
             text_safe(source, sizeof source, run->source, SOURCE_COLUMNS), rep->nranks, rep->world,
             rep->world > 1 ? "s" : "");
-    fprintf(out, "source      %s, %s\n", rep->from.gpu->name, rep->from.network->name);
+    print_source(rep, out);
     fprintf(out, "target      %s, %s%s\n", rep->to.gpu->name, rep->to.network->name,
             rep->same_hardware ? " (the same)" : "");
     print_own(rep, out);

@@ -203,6 +203,9 @@ static const struct unit *unit_for(const struct unit *units, size_t n, double va
     return &units[i];
 }
 
+/* Beyond its largest unit a number of any size stays short enough for every buffer. */
+#define DIGITS_END 999999.5
+
 char *text_ns(char *buf, size_t size, double ns)
 {
     static const struct unit units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
@@ -212,6 +215,8 @@ char *text_ns(char *buf, size_t size, double ns)
         snprintf(buf, size, "-");
     else if (u == units)
         snprintf(buf, size, "%.0f ns", value);
+    else if (fabs(value) >= DIGITS_END)
+        snprintf(buf, size, "%.3g %s", value, u->name);
     else
         snprintf(buf, size, "%.*f %s", decimals(fabs(value)), value, u->name);
     return buf;
@@ -225,7 +230,7 @@ char *text_bytes(char *buf, size_t size, double bytes)
     double value = bytes / u->size;
     if (!isfinite(bytes))
         snprintf(buf, size, "-");
-    else if (fabs(value) >= 999.5)
+    else if (fabs(value) >= 999.5 && fabs(value) < DIGITS_END)
         snprintf(buf, size, "%.0f %s", value, u->name);
     else
         snprintf(buf, size, "%.3g %s", value, u->name);

@@ -43,7 +43,8 @@ void table_print(const struct table *t, FILE *out); /* two spaces of indent */
 /* Numbers for people, without a static buffer: each writes into buf and returns it. Three
  * significant digits; "-" for what is not finite.
  * text_ns: "850 ns", "12.3 us", "4.56 ms", "1.20 s" from nanoseconds;
- * text_bytes: "512 B", "1.5 KiB", "64 MiB". */
+ * text_bytes: "512 B", "1.5 KiB", "64 MiB".
+ * From a million of the largest unit on with an exponent: "1e+21 s". 16 bytes hold any of them. */
 char *text_ns(char *buf, size_t size, double ns);
 char *text_bytes(char *buf, size_t size, double bytes);
 

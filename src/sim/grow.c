@@ -31,10 +31,10 @@ static int *sort_members(const struct comm *comm)
 
 static enum grow_rule rule_of(const struct comm *comm, const int *sorted, int world)
 {
-    if (comm->size <= 1)
-        return STAY_ALONE;
     if (comm->size >= world)
         return GROW_WORLD;
+    if (comm->size <= 1)
+        return STAY_ALONE;
     if (sorted == NULL)
         return STAY_UNKNOWN;
     return sorted[comm->size - 1] - sorted[0] == comm->size - 1 ? STAY_ADJACENT : GROW_STRIDED;
@@ -67,6 +67,15 @@ void growth_release(struct growth *g)
 bool growth_grows(const struct growth *g, int comm)
 {
     return g->rule[comm] == GROW_WORLD || g->rule[comm] == GROW_STRIDED;
+}
+
+bool growth_any(const struct growth *g)
+{
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        if (growth_grows(g, (int)c))
+            return true;
+    }
+    return false;
 }
 
 static int gpus_per_node(const struct network_profile *net)

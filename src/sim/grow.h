@@ -6,7 +6,7 @@
  *   the whole world            grows: data-parallel (and what the world does together)
  *   a split with gaps          grows: in the usual layout the data-parallel groups are strided
  *   a split of adjacent ranks  stays: tensor-parallel
- *   one rank, or ranks that the trace does not tell and that are not the world: stays
+ *   one rank of several, or ranks that the trace does not tell and that are not the world: stays
  *
  * Only the recorded ranks are simulated: replicas are symmetric. A grown communicator is priced
  * with all its members, on the nodes that they occupy when ranks fill nodes in order.
@@ -36,6 +36,9 @@ int growth_check(const struct growth *g, const struct network_profile *net, int6
                  struct err *e);
 
 bool growth_grows(const struct growth *g, int comm);
+
+/* Does any? */
+bool growth_any(const struct growth *g);
 
 /* Where the members of a communicator sit at that scale. */
 struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,

@@ -50,6 +50,7 @@ void iteration_measure(struct iteration_time *out, const struct iterations *it,
  * before it. period 0: none that covers at least half. */
 struct stretch {
     size_t first, length, period;
+    uint64_t compared; /* equal symbols that were compared on the way: linear in the sequence */
 };
 
 struct stretch stretch_find(const uint64_t *symbols, size_t n);

@@ -9,8 +9,6 @@
 
 static const int64_t default_scales[] = {1, 2, 4, 8, 16, 32};
 
-#define DEFAULT_GPU "h100_sxm"
-#define DEFAULT_NETWORK "dgx_h100_400g"
 
 /* ---- hardware ---- */
 
@@ -57,46 +55,63 @@ static int find_source(struct replay *rep, const struct run *run, const struct r
     return 0;
 }
 
+/* Of the target: that of the recording, unless another GPU is asked for, which brings its own. */
+static int choose_network(struct replay *rep, bool gpu_named, struct err *e)
+{
+    const struct gpu_profile *gpu = rep->to.gpu;
+    bool other = gpu_named && gpu != rep->from.gpu && gpu->network != NULL;
+    if (other)
+        rep->to.network = network_profile_find(gpu->network, e);
+    else if (rep->from.network != NULL)
+        rep->to.network = rep->from.network;
+    else
+        rep->to.network = network_profile_find(NETWORK_PROFILE_DEFAULT, e);
+    if (rep->to.network == NULL)
+        return -1;
+    if (other)
+        replay_assume(rep, "target network %s: where %s usually sits (--network)",
+                      rep->to.network->name, gpu->name);
+    else
+        replay_assume(rep, "target network %s: %s (--network)", rep->to.network->name,
+                      rep->from.network ? "that of the recording" : "the default");
+    return 0;
+}
+
 static int find_target(struct replay *rep, const struct replay_opts *opts, struct err *e)
 {
     if (find_named(&rep->to, opts->gpu, opts->network, e) < 0)
         return -1;
     if (rep->to.gpu == NULL) {
-        rep->to.gpu = rep->from.gpu ? rep->from.gpu : gpu_profile_find(DEFAULT_GPU, e);
+        rep->to.gpu = rep->from.gpu ? rep->from.gpu : gpu_profile_find(GPU_PROFILE_DEFAULT, e);
         if (rep->to.gpu == NULL)
             return -1;
         replay_assume(rep, "target GPU %s: %s (--gpu)", rep->to.gpu->name,
                       rep->from.gpu ? "that of the recording" : "the default");
     }
-    if (rep->to.network == NULL) {
-        rep->to.network =
-            rep->from.network ? rep->from.network : network_profile_find(DEFAULT_NETWORK, e);
-        if (rep->to.network == NULL)
-            return -1;
-        replay_assume(rep, "target network %s: %s (--network)", rep->to.network->name,
-                      rep->from.network ? "that of the recording" : "the default");
-    }
-    return 0;
+    return rep->to.network == NULL ? choose_network(rep, opts->gpu != NULL, e) : 0;
 }
 
-/* Without a source there is no ratio: the recording is taken as made on the target. */
-static void complete_source(struct replay *rep)
+/* Without a source there is no ratio. What was asked for by name and cannot be done is a loss. */
+static void complete_source(struct replay *rep, const struct replay_opts *opts)
 {
-    if (rep->from.gpu == NULL) {
+    rep->gpu_known = rep->from.gpu != NULL;
+    rep->network_known = rep->from.network != NULL;
+    if (!rep->gpu_known) {
         rep->from.gpu = rep->to.gpu;
-        replay_note(rep, false,
-                    "the recording names no GPU that specter knows: taken as %s, so computation "
-                    "keeps its time (--from-gpu)",
+        replay_note(rep, opts->gpu != NULL,
+                    "the recording names no GPU that specter knows: computation is not "
+                    "retargeted to %s, its measured times are kept (--from-gpu)",
                     rep->to.gpu->name);
     }
-    if (rep->from.network == NULL) {
+    if (!rep->network_known) {
         rep->from.network = rep->to.network;
-        replay_note(rep, false,
-                    "the network of the recording is not known: taken as %s "
-                    "(--from-network)",
+        replay_note(rep, opts->network != NULL,
+                    "the network of the recording is not known: communication is not "
+                    "retargeted to %s (--from-network)",
                     rep->to.network->name);
     }
-    rep->same_hardware = rep->from.gpu == rep->to.gpu && rep->from.network == rep->to.network;
+    rep->same_hardware = rep->gpu_known && rep->network_known && rep->from.gpu == rep->to.gpu &&
+                         rep->from.network == rep->to.network;
 }
 
 /* ---- times ---- */
@@ -141,29 +156,19 @@ static void measure_rank(struct iteration_time *out, const struct program *p, si
     free(spans);
 }
 
-static void add_rank(struct iteration_time *sum, const struct iteration_time *t, double weight)
-{
-    sum->compute_ns += t->compute_ns * weight;
-    sum->comm_ns += t->comm_ns * weight;
-    sum->exposed_comm_ns += t->exposed_comm_ns * weight;
-    sum->memory_ns += t->memory_ns * weight;
-    sum->exposed_memory_ns += t->exposed_memory_ns * weight;
-    sum->idle_ns += t->idle_ns * weight;
-    if (t->span_ns > sum->span_ns)
-        sum->span_ns = t->span_ns;
-}
-
-/* spans[r] receives the time of each rank. */
+/* Of the rank that takes longest, the first of several: it decides, and its parts add up. spans[r]
+ * receives the time of each rank. */
 static struct iteration_time measure(const struct program *p, const struct iterations *it,
                                      bool simulated, double *spans)
 {
-    struct iteration_time sum = {0}, one;
+    struct iteration_time longest = {0}, one;
     for (size_t r = 0; r < p->run->nranks; r++) {
         measure_rank(&one, p, r, &it[r], simulated);
-        add_rank(&sum, &one, 1.0 / (double)p->run->nranks);
         spans[r] = one.span_ns;
+        if (r == 0 || one.span_ns > longest.span_ns)
+            longest = one;
     }
-    return sum;
+    return longest;
 }
 
 /* ---- one simulation ---- */
@@ -194,10 +199,12 @@ static int set_costs(struct job *job, struct retarget *t, struct err *e)
     return 0;
 }
 
-/* The latency that the recording shows, changed by what the profiles differ. */
+/* What the recording shows, on its own GPU; else the profile's figure and the recording's excess.
+ */
 static int64_t latency_on(const struct replay *rep, const struct gpu_profile *gpu)
 {
-    return llround((rep->latency_us + gpu->launch_us - rep->from.gpu->launch_us) * 1e3);
+    bool own = gpu == rep->from.gpu;
+    return llround((own ? rep->latency_us : gpu->launch_us + rep->excess_us) * 1e3);
 }
 
 /* t, to be released in either case, tells by which rules the costs were set. */
@@ -264,15 +271,28 @@ static size_t default_count(struct job *job)
     return n;
 }
 
+/* Does the network hold them all? Says so when growing changes nothing. */
+static int check_scales(struct job *job, const int64_t *scales, size_t n, struct err *e)
+{
+    bool grown = false;
+    for (size_t i = 0; i < n; i++) {
+        if (growth_check(&job->growth, job->rep->to.network, scales[i], e) < 0)
+            return -1;
+        grown = grown || scales[i] > 1;
+    }
+    if (grown && !growth_any(&job->growth))
+        replay_note_first(job->rep, "no communicator grows with the scale: every scale takes the "
+                                    "time of scale 1, and 100 %% says nothing about scaling");
+    return 0;
+}
+
 static int simulate_all(struct job *job, const struct replay_opts *opts, struct err *e)
 {
     const int64_t *scales = opts->nscales > 0 ? opts->scales : default_scales;
     size_t n = opts->nscales > 0 ? opts->nscales : default_count(job);
     struct replay_scale base, one;
-    for (size_t i = 0; i < n; i++) {
-        if (growth_check(&job->growth, job->rep->to.network, scales[i], e) < 0)
-            return -1;
-    }
+    if (check_scales(job, scales, n, e) < 0)
+        return -1;
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
         simulate_scale(job, 1, &base, e) < 0)
         return -1;
@@ -313,6 +333,7 @@ static void make_program(struct job *job, const struct run *run)
     program_make(&apart, run, latency_ns, true);
     program_make(&job->program, run, latency_ns, false);
     rep->latency_us = (double)program_fit_latency(&apart, latency_ns) / 1e3;
+    rep->excess_us = fmax(rep->latency_us - rep->from.gpu->launch_us, 0);
     program_learn(&job->program, &apart);
     program_release(&apart);
 }
@@ -354,7 +375,7 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
     rep->ranks = arena_alloc(&rep->arena, run->nranks * sizeof *rep->ranks);
     if (find_source(rep, run, opts, e) < 0 || find_target(rep, opts, e) < 0)
         return -1;
-    complete_source(rep);
+    complete_source(rep, opts);
     job_make(&job, run);
     rep->recorded = measure(&job.program, job.iterations, false, job.spans);
     for (size_t r = 0; r < rep->nranks; r++)

@@ -16,14 +16,15 @@
 #include "trace/run.h"
 
 struct replay_opts {
-    const char *gpu, *network;           /* target; NULL: the recording's own */
+    const char *gpu, *network; /* target; NULL: the recording's own; the network of another GPU is
+                        the one that such a GPU usually sits in */
     const char *from_gpu, *from_network; /* source; NULL: as the trace tells */
     const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
     size_t nscales;
     bool calibrate; /* see struct retarget */
 };
 
-/* Span: the largest over ranks. Shares: the mean over ranks. */
+/* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
 struct replay_scale {
     int64_t scale, gpus;
     struct iteration_time time;
@@ -51,8 +52,10 @@ struct replay_lines {
 };
 
 struct replay {
-    struct hardware from, to;
-    bool same_hardware, calibrate;
+    struct hardware from, to;      /* what is not known of `from` is taken from `to`: no ratio */
+    bool gpu_known, network_known; /* of the recording */
+    bool same_hardware;            /* known to be */
+    bool calibrate;
     int world;
     struct iteration_time recorded;
     struct iteration_time own;    /* replayed on the hardware of the recording */
@@ -63,6 +66,7 @@ struct replay {
     struct replay_scale *scales; /* owned; in the order asked for */
     size_t nscales, cap_scales;
     double latency_us; /* from a launch to the start of its work, as the recording shows it */
+    double excess_us;  /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
     double unmodelled; /* share of device time that rests on no model */
     struct replay_lines assumptions, notes;
     struct arena arena;

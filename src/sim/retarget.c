@@ -17,6 +17,13 @@ static struct layout *place_comms(const struct retarget *t, const struct network
     return where;
 }
 
+static double link_ratio(const struct gpu_profile *from, const struct gpu_profile *to)
+{
+    if (!(from->pcie_GBps > 0) || !(to->pcie_GBps > 0))
+        return 1;
+    return from->pcie_GBps / to->pcie_GBps;
+}
+
 int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
                   struct hardware from, struct hardware to, bool calibrate, int64_t scale,
                   struct err *e)
@@ -31,6 +38,7 @@ int retarget_init(struct retarget *t, const struct program *program, const struc
     t->scale = scale;
     t->from_where = place_comms(t, from.network, 1);
     t->to_where = place_comms(t, to.network, scale);
+    t->link_ratio = link_ratio(from.gpu, to.gpu);
     return model_other_ratio(from.gpu, to.gpu, &t->other_ratio, e);
 }
 
@@ -81,6 +89,7 @@ static bool known_shape(const struct op *op)
            op->dtype != SPECTER_DTYPE_UNKNOWN;
 }
 
+/* Without the launch: the engine puts that before work which finds its stream idle. */
 static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *us, struct err *e)
 {
     struct gemm_cost cost;
@@ -95,7 +104,7 @@ static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *u
     };
     if (model_gemm(gpu, &shape, &cost, e) < 0)
         return -1;
-    *us = cost.us;
+    *us = cost.busy_us;
     return 0;
 }
 
@@ -165,6 +174,17 @@ static bool known_transfer(const struct retarget *t, const struct program_cost *
     return match->bytes > 0 || !(t->run->ranks[cost->rank].ops[cost->op].flags & OP_BYTES_UNKNOWN);
 }
 
+/* What one rank alone was measured at is no transfer: a ratio to it means nothing. */
+static int grow_from_one(struct retarget *t, const struct program_cost *cost, int64_t *ns,
+                         struct err *e)
+{
+    double us;
+    if (comm_us(t, cost, t->to, t->to_where, &us, e) < 0)
+        return -1;
+    *ns = to_ns(us);
+    return 0;
+}
+
 static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_t *ns,
                      struct err *e)
 {
@@ -175,12 +195,26 @@ static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_
         *ns = cost->measured_ns;
         return 0;
     }
+    if (grown && t->run->comms[comm].size == 1)
+        return grow_from_one(t, cost, ns, e);
     if (comm_us(t, cost, t->from, t->from_where, &m.from_us, e) < 0)
         return err_prefix(e, "the hardware of the recording (see --from-network)");
     if (comm_us(t, cost, t->to, t->to_where, &m.to_us, e) < 0)
         return -1;
     *ns = apply(t, cost->measured_ns, m);
     return 0;
+}
+
+/* Profilers name the direction of a copy: "Memcpy HtoD (Pinned -> Device)". */
+static bool over_host_link(const struct op *op)
+{
+    static const char *const words[] = {"HtoD",         "DtoH",           "HostToDevice",
+                                        "DeviceToHost", "Host-to-Device", "Device-to-Host"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcasestr(op->name, words[i]) != NULL)
+            return true;
+    }
+    return false;
 }
 
 static enum cost_rule rule_of(const struct retarget *t, const struct program_cost *cost,
@@ -193,8 +227,13 @@ static enum cost_rule rule_of(const struct retarget *t, const struct program_cos
     if (cost->measured_ns == UNKNOWN_NS)
         return COST_NONE;
     if (op->class == OP_MEMORY)
-        return COST_MEMORY;
+        return over_host_link(op) ? COST_LINK : COST_MEMORY;
     return op->class == OP_KERNEL || op->class == OP_GEMM ? COST_KERNEL : COST_KEPT;
+}
+
+static int64_t scaled(const struct retarget *t, int64_t measured_ns, double ratio)
+{
+    return t->from.gpu == t->to.gpu ? measured_ns : to_ns((double)measured_ns / 1e3 * ratio);
 }
 
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e)
@@ -211,8 +250,10 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
         return cost_comm(t, cost, ns, e);
     case COST_MEMORY:
     case COST_KERNEL:
-        *ns = t->from.gpu == t->to.gpu ? cost->measured_ns
-                                       : to_ns((double)cost->measured_ns / 1e3 * t->other_ratio);
+        *ns = scaled(t, cost->measured_ns, t->other_ratio);
+        return 0;
+    case COST_LINK:
+        *ns = scaled(t, cost->measured_ns, t->link_ratio);
         return 0;
     default:
         *ns = rule == COST_KEPT ? cost->measured_ns : 0;

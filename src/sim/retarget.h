@@ -19,7 +19,8 @@ struct hardware {
 enum cost_rule {
     COST_GEMM,   /* GEMM model */
     COST_COMM,   /* communication model */
-    COST_MEMORY, /* copies and memsets: ratio of memory bandwidths */
+    COST_MEMORY, /* copies on the device and memsets: ratio of memory bandwidths */
+    COST_LINK,   /* copies between host and device: ratio of host links */
     COST_KERNEL, /* other kernels: the same ratio; no model of them */
     COST_KEPT,   /* size or shape unknown: as measured */
     COST_NONE,   /* neither a time nor a model: 0 */
@@ -33,7 +34,8 @@ struct retarget {
     struct hardware from, to;
     bool calibrate; /* false: GEMMs and communication take the model's own time */
     int64_t scale;
-    double other_ratio;
+    double other_ratio;                   /* of memory bandwidths, source / target */
+    double link_ratio;                    /* of host links; 1 where a profile does not hold one */
     struct layout *from_where, *to_where; /* by communicator; owned */
     double device_ns[COST_RULES];         /* measured time of what retarget_cost() saw, by rule */
     uint64_t count[COST_RULES];

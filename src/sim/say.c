@@ -36,6 +36,19 @@ void replay_note(struct replay *rep, bool loss, const char *fmt, ...)
     va_end(ap);
 }
 
+void replay_note_first(struct replay *rep, const char *fmt, ...)
+{
+    struct replay_lines *notes = &rep->notes;
+    struct replay_line first;
+    va_list ap;
+    va_start(ap, fmt);
+    add_line(rep, notes, false, fmt, ap);
+    va_end(ap);
+    first = notes->list[notes->count - 1];
+    memmove(notes->list + 1, notes->list, (notes->count - 1) * sizeof *notes->list);
+    notes->list[0] = first;
+}
+
 static unsigned long long u(uint64_t n)
 {
     return (unsigned long long)n;
@@ -159,13 +172,22 @@ static void put_sizes(struct buf *out, const struct growth *g, enum grow_rule ru
     buf_printf(out, "%llu, of %d", u(count), smallest);
     if (largest > smallest)
         buf_printf(out, " to %d", largest);
-    buf_puts(out, " ranks");
+    buf_puts(out, largest == 1 ? " rank" : " ranks");
 }
 
 static bool any_of(const struct growth *g, enum grow_rule rule)
 {
     for (size_t c = 0; c < g->run->ncomms; c++) {
         if (g->rule[c] == rule)
+            return true;
+    }
+    return false;
+}
+
+static bool grows_from_one(const struct growth *g)
+{
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        if (g->run->comms[c].size == 1 && growth_grows(g, (int)c))
             return true;
     }
     return false;
@@ -184,7 +206,10 @@ void say_growth(struct replay *rep, const struct growth *g)
         replay_assume(rep, "communicators %s (%s) %s", grow_words[rule].who, sizes.data,
                       grow_words[rule].what);
     }
-    if (!any_of(g, GROW_WORLD) && !any_of(g, GROW_STRIDED))
+    if (grows_from_one(g))
+        replay_assume(rep, "a communicator of 1 rank that grows takes the model's time: what it "
+                           "was measured at is no transfer");
+    if (!growth_any(g))
         replay_assume(rep, "no communicator grows: all scales take the same time");
     buf_release(&sizes);
 }
@@ -205,11 +230,30 @@ void say_latency(struct replay *rep)
                       rep->latency_us, rep->from.gpu->name, profile_us);
 }
 
+static void say_ratios(struct replay *rep, const struct retarget *t)
+{
+    replay_assume(rep,
+                  "copies on the device and other kernels: measured time x %.3g, the ratio of "
+                  "memory bandwidths",
+                  t->other_ratio);
+    if (t->count[COST_LINK] > 0)
+        replay_assume(rep,
+                      "copies between host and device: measured time x %.3g, the ratio of host "
+                      "links (pcie_GBps)",
+                      t->link_ratio);
+}
+
 static void say_scaling_rules(struct replay *rep, const struct retarget *t)
 {
     if (rep->same_hardware && rep->calibrate) {
         replay_assume(rep, "same hardware as recorded: measured times are kept; a communicator "
                            "that grows takes measured time x model(grown) / model(recorded)");
+        return;
+    }
+    if (rep->calibrate && rep->from.gpu == rep->to.gpu && rep->from.network == rep->to.network) {
+        replay_assume(rep, "nothing was retargeted, because the source is unknown: measured times "
+                           "are kept; a communicator that grows takes measured time x "
+                           "model(grown) / model(recorded)");
         return;
     }
     if (rep->calibrate)
@@ -222,10 +266,7 @@ static void say_scaling_rules(struct replay *rep, const struct retarget *t)
                       "measured",
                       rep->to.gpu->name, rep->to.network->name);
     if (rep->from.gpu != rep->to.gpu)
-        replay_assume(rep,
-                      "copies and other kernels: measured time x %.3g, the ratio of memory "
-                      "bandwidths",
-                      t->other_ratio);
+        say_ratios(rep, t);
     replay_assume(rep, "CPU time between calls is kept as recorded");
 }
 

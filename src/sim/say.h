@@ -11,6 +11,10 @@ void replay_assume(struct replay *rep, const char *fmt, ...) __attribute__((form
 void replay_note(struct replay *rep, bool loss, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Before all other notes. */
+void replay_note_first(struct replay *rep, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
 void say_program(struct replay *rep, const struct program *p);
 void say_iterations(struct replay *rep);
 void say_growth(struct replay *rep, const struct growth *g);

@@ -191,15 +191,39 @@ static void note_legacy(struct jsonl *r)
                                "calls, not of the device");
 }
 
+/* "3 copy, 2 graph", and that there are more kinds. */
+static void put_kinds(struct buf *b, const struct jsonl_unread *unread)
+{
+    uint64_t others = unread->total;
+    for (size_t i = 0; i < unread->nkinds; i++) {
+        buf_printf(b, "%s%llu %s", i > 0 ? ", " : "", (unsigned long long)unread->kinds[i].count,
+                   unread->kinds[i].name);
+        others -= unread->kinds[i].count;
+    }
+    if (others > 0)
+        buf_printf(b, ", %llu of other kinds", (unsigned long long)others);
+    buf_putc(b, '\0');
+}
+
+static void note_unread(struct jsonl *r, const struct jsonl_unread *unread, bool loss,
+                        const char *what)
+{
+    struct buf kinds = BUF_INIT;
+    if (unread->total == 0)
+        return;
+    put_kinds(&kinds, unread);
+    run_note(r->run, loss, "%s: %s: %s", r->label, what, kinds.data);
+    buf_release(&kinds);
+}
+
 static void note_lines(struct jsonl *r)
 {
     if (r->bad > 0)
         run_note(r->run, true, "%s: line %llu: %s; %llu line%s of this file %s unusable", r->label,
                  (unsigned long long)r->first_bad, r->bad_reason, (unsigned long long)r->bad,
                  r->bad > 1 ? "s" : "", r->bad > 1 ? "are" : "is");
-    if (r->unknown > 0)
-        run_note(r->run, false, "%s: %llu records of kinds this version does not know ('%s')",
-                 r->label, (unsigned long long)r->unknown, r->unknown_kind);
+    note_unread(r, &r->lost, true, "records of device work that this version does not read");
+    note_unread(r, &r->unknown, false, "records of kinds this version does not know");
     if (!r->has_init)
         run_note(r->run, false, "%s: no init record: rank, host and clock are unknown", r->label);
 }

@@ -17,6 +17,19 @@
 
 enum word_role { WORD_OP, WORD_DTYPE, WORD_REDOP, WORD_TIMING, WORD_COMM, WORD_OTHER, WORD_ROLES };
 
+/* Records that are not read, by their kind; in `total` also those that have no place of their own.
+ */
+#define JSONL_UNREAD_MAX 8
+
+struct jsonl_unread {
+    uint64_t total;
+    size_t nkinds;
+    struct {
+        const char *name;
+        uint64_t count;
+    } kinds[JSONL_UNREAD_MAX];
+};
+
 struct jsonl {
     struct run *run;
     struct rank *rank; /* the one this file is; the last of the run while it is read */
@@ -37,8 +50,8 @@ struct jsonl {
 
     uint64_t line_no, usable, bad, first_bad;
     char bad_reason[128];
-    uint64_t unknown; /* records of kinds we do not know */
-    const char *unknown_kind;
+    struct jsonl_unread unknown; /* of kinds we do not know */
+    struct jsonl_unread lost;    /* those that hold device work, so that the result lacks it */
     uint64_t last_id;
     bool ids_repeat; /* some id was not larger than the one before */
 

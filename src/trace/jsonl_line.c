@@ -189,6 +189,21 @@ static bool parse_as(struct line *l, struct json *j, const struct record *record
     return named;
 }
 
+/* Reads the object to its end; true when it has what only records of device work have. */
+static bool has_device_time(struct json *j)
+{
+    struct json_text key;
+    bool found = false;
+    if (!json_enter(j, '{'))
+        return false;
+    while (json_next_key(j, &key)) {
+        if (json_text_is(key, "start_us") || json_text_is(key, "duration_us"))
+            found |= json_peek(j) != 'n'; /* null */
+        json_skip(j);
+    }
+    return found;
+}
+
 /* Traces come in runs of one kind: a line is first read as what the last one was. */
 bool line_parse(struct line *l, const char *text, size_t len)
 {
@@ -207,7 +222,7 @@ bool line_parse(struct line *l, const char *text, size_t len)
     if (l->record < SPECTER_REC_COUNT)
         parse_as(l, &j, &records[l->record]);
     else
-        json_skip(&j);
+        l->timed = has_device_time(&j);
     json_end(&j);
     return finish_line(l, &j);
 }

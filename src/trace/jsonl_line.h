@@ -51,6 +51,7 @@ union line_value {
 struct line {
     int record;            /* enum specter_record; SPECTER_REC_COUNT: another kind */
     struct json_text kind; /* its name where it is another kind; empty when the line names none */
+    bool timed;            /* another kind, and it has a start or a duration on a device */
     uint64_t present;      /* bit f: field f is there and not null */
     union line_value v[LINE_FIELDS_MAX];
     const char *error; /* why line_parse() returned false */

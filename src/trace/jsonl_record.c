@@ -479,6 +479,27 @@ static const char *on_shutdown(struct jsonl *r, const struct line *l)
     return NULL;
 }
 
+/* Kinds of device work that the format has and this version does not read. An `untraced` record has
+ * no time of its own, but stands for work that has. */
+static bool holds_work(const struct line *l)
+{
+    return l->timed || json_text_is(l->kind, "copy") || json_text_is(l->kind, "graph") ||
+           json_text_is(l->kind, "untraced");
+}
+
+static void count_unread(struct jsonl_unread *unread, const char *kind)
+{
+    size_t i = 0;
+    unread->total++;
+    while (i < unread->nkinds && strcmp(unread->kinds[i].name, kind) != 0)
+        i++;
+    if (i == JSONL_UNREAD_MAX)
+        return;
+    if (i == unread->nkinds)
+        unread->kinds[unread->nkinds++].name = kind;
+    unread->kinds[i].count++;
+}
+
 /* The original tool's group brackets; anything else is from a newer specter. */
 static const char *on_other(struct jsonl *r, const struct line *l)
 {
@@ -487,8 +508,7 @@ static const char *on_other(struct jsonl *r, const struct line *l)
     } else if (json_text_is(l->kind, "group_end")) {
         r->group_depth -= r->group_depth > 0;
     } else if (l->kind.len > 0) {
-        if (r->unknown++ == 0)
-            r->unknown_kind = word(r, WORD_OTHER, l->kind)->text;
+        count_unread(holds_work(l) ? &r->lost : &r->unknown, word(r, WORD_OTHER, l->kind)->text);
     } else {
         return "names no record";
     }

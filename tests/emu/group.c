@@ -143,6 +143,19 @@ ncclResult_t group_end(struct emu_thread *self)
     return run_group(self);
 }
 
+ncclResult_t group_simulate_end(void)
+{
+    ncclResult_t error = group.error;
+
+    if (!group.depth)
+        return comm_fail(ncclInvalidUsage, "ncclGroupSimulateEnd: not in a group call");
+    if (--group.depth)
+        return ncclSuccess;
+    group.count = 0;
+    group.error = ncclSuccess;
+    return error;
+}
+
 ncclResult_t group_job(struct emu_job *job, struct emu_thread *self, int key)
 {
     ncclResult_t result = job_arrive(job, self, key);

@@ -11,6 +11,7 @@
 
 void group_start(void);
 ncclResult_t group_end(struct emu_thread *self);
+ncclResult_t group_simulate_end(void); /* the outermost forgets what was called */
 
 /* At once where no group is open. `key`: of a split. Takes the job. */
 ncclResult_t group_job(struct emu_job *job, struct emu_thread *self, int key);

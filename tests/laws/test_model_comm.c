@@ -211,13 +211,44 @@ TEST(model_comm_time_never_falls_with_worse_hardware)
     for_each_case(check_worse_hardware);
 }
 
-/* Raw rates: a bound that no choice or efficiency may pass. What the ranks outside the fullest node
- * hold of S has to enter or leave some node. */
+/* The share of S that the NICs of one node have to carry in one direction, whatever the algorithm,
+ * when switches do not reduce. `most` and `least`: ranks on the fullest and on the emptiest node.
+ * AllReduce: every node holds its own sum of all of S. M of them become one by M-1 transfers of S,
+ *     and M-1 more bring it back to all: 2(M-1)S leave M nodes, so one node's share is no less than
+ *     2(M-1)/M.
+ * AllGather: the emptiest node gets what the n-least other ranks hold; ReduceScatter: it sends its
+ *     sums for them.
+ * Broadcast: each node but the root's gets S; Reduce: it sends S.
+ * AlltoAll(v): each of a node's p ranks sends S/n to each of n-p others.
+ * Gather, Scatter: the root's node, a full one, gets or sends what the others hold. */
+static double least_share(enum specter_comm_op op, int ranks, int nodes, int most, int least)
+{
+    const double n = ranks;
+    switch (op) {
+    case SPECTER_ALLREDUCE:
+        return 2 * (nodes - 1.0) / nodes;
+    case SPECTER_ALLGATHER:
+    case SPECTER_REDUCESCATTER:
+        return (n - least) / n;
+    case SPECTER_BROADCAST:
+    case SPECTER_REDUCE:
+        return 1;
+    case SPECTER_ALLTOALL:
+    case SPECTER_ALLTOALLV:
+        return fmax(most * (n - most), least * (n - least)) / n;
+    default:
+        return (n - most) / n;
+    }
+}
+
+/* Raw rates: a bound that no choice or efficiency may pass. */
 static void check_link_bound(const struct network_profile *net, enum specter_comm_op op, int ranks)
 {
     struct layout where = layout_dense(net, ranks);
     double factor = specter_comm_op_bus_factor(op, (uint64_t)ranks);
     double node_GBps = net->nics_per_node * net->nic_Gbps / 8;
+    double share = least_share(op, ranks, where.nodes, where.per_node,
+                               ranks - where.per_node * (where.nodes - 1));
     if (ranks == 1)
         return;
     for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -225,13 +256,24 @@ static void check_link_bound(const struct network_profile *net, enum specter_com
         if (where.nodes == 1)
             CHECK(us >= factor * sizes[i] / (net->intra_GBps * 1e3));
         else
-            CHECK(us >= sizes[i] * (ranks - where.per_node) / ranks / (node_GBps * 1e3));
+            CHECK(us >= share * sizes[i] / (node_GBps * 1e3));
     }
 }
 
 TEST(model_comm_never_faster_than_its_links)
 {
     for_each_case(check_link_bound);
+}
+
+/* The bound is worth something: half of each time on three full nodes would break it. The root of a
+ * Gather or Scatter uses the NIC next to it alone, so that its time stays further above. */
+TEST(model_comm_bound_is_tight_enough_to_see_a_factor_of_two)
+{
+    const struct network_profile *net = network_profile_find("dgx_h100_400g", NULL);
+    for (int op = 0; op < SPECTER_GATHER; op++) {
+        double us = comm_on(gpu_profiles, net, (enum specter_comm_op)op, 1024 * GiB, 24).us;
+        CHECK(us / 2 < least_share((enum specter_comm_op)op, 24, 3, 8, 8) * 1024 * GiB / 400e3);
+    }
 }
 
 TEST(model_comm_listed_cases_have_their_sign)
@@ -268,6 +310,26 @@ TEST(model_comm_units)
     us = named_us("rtx_4090", "consumer_pcie", SPECTER_ALLREDUCE, GiB, 4);
     busbw = GiB / us / 1e3 * 1.5;
     CHECK(busbw > 0.9 && busbw < 1.25);
+}
+
+/* A switch gives one message all links of a GPU, a mesh those of the pair. */
+TEST(model_comm_usual_networks_of_newer_gpus)
+{
+    static const struct {
+        const char *gpu;
+        double ring_GBps, pair_GBps; /* payload */
+    } cases[] = {{"h100_sxm", 0.82 * 450, 0.82 * 450},
+                 {"h200_sxm", 0.82 * 450, 0.82 * 450},
+                 {"b200_sxm", 0.80 * 900, 0.80 * 900},
+                 {"mi300x", 0.75 * 448, 0.75 * 64}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct gpu_profile *gpu = gpu_profile_find(cases[i].gpu, NULL);
+        const struct network_profile *net = network_profile_find(gpu->network, NULL);
+        struct comm_cost c = comm_on(gpu, net, SPECTER_ALLREDUCE, 64 * GiB, 8);
+        CHECK_DOUBLE(c.bw_GBps, cases[i].ring_GBps, 1e-12);
+        CHECK_INT(model_p2p(gpu, net, 64 * GiB, false, &c, NULL), 0);
+        CHECK_DOUBLE(c.bw_GBps, cases[i].pair_GBps, 1e-12);
+    }
 }
 
 TEST(model_comm_p2p_closed_forms)

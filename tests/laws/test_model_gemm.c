@@ -30,6 +30,16 @@ static struct gemm_cost gemm_on(const struct gpu_profile *gpu, struct gemm_shape
     return cost;
 }
 
+/* A call on an idle GPU is its launch and then its work; a queued one adds the work alone. */
+TEST(law_gemm_time_is_launch_and_work)
+{
+    for (size_t i = 0; i < COUNT(dims); i++) {
+        struct gemm_cost c = gemm_on(&gpu_profiles[0], square(dims[i], SPECTER_FP16));
+        CHECK(c.busy_us > 0);
+        CHECK_DOUBLE(c.us, c.busy_us + gpu_profiles[0].launch_us, 0);
+    }
+}
+
 /* Calls visit for every GPU and type that it computes in, over a grid of shapes. */
 static void for_each_shape(void (*visit)(const struct gpu_profile *gpu, struct gemm_shape shape))
 {

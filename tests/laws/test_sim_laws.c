@@ -300,20 +300,81 @@ TEST(law_replay_straggler_is_slower)
     CHECK(late > even);
 }
 
+static void check_parts(const struct iteration_time *t)
+{
+    CHECK_DOUBLE(t->compute_ns + t->exposed_comm_ns + t->exposed_memory_ns + t->idle_ns, t->span_ns,
+                 1e-6);
+}
+
+static void check_all_parts(const struct run *run, const char *gpu)
+{
+    struct replay rep;
+    struct err e;
+    struct replay_opts opts = {.gpu = gpu, .calibrate = true};
+    CHECK_INT(replay_run(&rep, run, &opts, &e), 0);
+    check_parts(&rep.recorded);
+    check_parts(&rep.own);
+    for (size_t i = 0; i < rep.nscales; i++)
+        check_parts(&rep.scales[i].time);
+    replay_release(&rep);
+}
+
+/* Whatever ranks differ in: a late one, one that computes less, one that has no communication. */
 TEST(law_replay_iteration_is_the_sum_of_its_parts)
 {
+    static const int64_t late_ns[] = {0, 1000, 150000};
+    for (size_t i = 0; i < sizeof late_ns / sizeof *late_ns; i++) {
+        struct made m = made_default;
+        struct run run;
+        m.late_ns = late_ns[i];
+        made_run(&run, &m);
+        check_all_parts(&run, NULL);
+        check_all_parts(&run, "a100_sxm");
+        for (size_t k = 0; k < run.ranks[0].nops; k++) {
+            struct op *op = &run.ranks[0].ops[k];
+            if (op->class == OP_GEMM)
+                op->dur_ns /= 2 + k % 3;
+        }
+        run.ranks[1].nops /= 2; /* ends earlier */
+        check_all_parts(&run, NULL);
+        run_release(&run);
+    }
+}
+
+/* n products that the host has queued up are launched while the first runs. */
+TEST(law_replay_queued_products_cost_one_launch)
+{
     struct made m = made_default;
+    struct replay_opts opts = {.calibrate = false};
+    struct gemm_shape shape = {512, 512, 512, 1, SPECTER_FP16, SPECTER_FP16, SPECTER_FP32};
+    struct gemm_cost cost = {0};
     struct run run;
     struct replay rep;
     struct err e;
-    struct replay_opts opts = {.calibrate = true};
+    struct step all = {0, INT64_MAX, "all"};
+    m.ranks = 1;
+    m.overlap = m.sync = false;
+    m.gap_ns = 0;
+    m.call_ns = 1;
     made_run(&run, &m);
-    CHECK_INT(replay_run(&rep, &run, &opts, &e), 0);
-    for (size_t i = 0; i < rep.nscales; i++) {
-        const struct iteration_time *t = &rep.scales[i].time;
-        CHECK_DOUBLE(t->compute_ns + t->exposed_comm_ns + t->exposed_memory_ns + t->idle_ns,
-                     t->span_ns, 1e-9);
+    for (size_t i = 0; i < run.ranks[0].nops; i++) {
+        struct op *op = &run.ranks[0].ops[i];
+        op->class = OP_GEMM;
+        memset(&op->gemm, 0, sizeof op->gemm);
+        op->gemm.m = op->gemm.n = op->gemm.k = 512;
+        op->gemm.batch = 1;
+        op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
+        op->gemm.compute = SPECTER_FP32;
     }
+    run.ranks[0].steps = &all;
+    run.ranks[0].nsteps = 1;
+    all.end_ns = run.ranks[0].ops[run.ranks[0].nops - 1].host_end_ns;
+    CHECK_INT(model_gemm(gpu_profile_find("h100_sxm", NULL), &shape, &cost, &e), 0);
+    CHECK_INT(replay_run(&rep, &run, &opts, &e), 0);
+    CHECK_DOUBLE(rep.scales[0].time.span_ns,
+                 3000 + (double)run.ranks[0].nops * (double)(int64_t)(cost.busy_us * 1e3 + 0.5), 0);
     replay_release(&rep);
+    run.ranks[0].steps = NULL;
+    run.ranks[0].nsteps = 0;
     run_release(&run);
 }

@@ -743,6 +743,43 @@ TEST(analysis_gate_refuses_what_the_trace_cannot_tell)
     done(&a, &run);
 }
 
+TEST(analysis_gate_order_of_conditions_changes_nothing)
+{
+    static const char *const holding[] = {"overlap<0.5,compute>0.5", "compute>0.5,overlap<0.5"};
+    static const char *const open[] = {"overlap<0.5,compute<0.5", "compute<0.5,overlap<0.5"};
+    struct run run;
+    struct analysis a;
+    make_run(&run, 1);
+    add_op(&run, 0, OP_KERNEL, 0, 25);
+    analyze(&a, &run);
+    for (int i = 0; i < 2; i++) {
+        struct err e = {0};
+        CHECK_INT(gate_apply(holding[i], &a, &e), -1);
+        CHECK_INT(e.code, ERR_NO);
+        CHECK_HAS(e.msg, "'compute>0.5' holds");
+        CHECK_INT(gate_apply(open[i], &a, &e), -1);
+        CHECK_INT(e.code, ERR_INPUT);
+        CHECK_HAS(e.msg, "cannot judge 'overlap<0.5'");
+    }
+    done(&a, &run);
+}
+
+TEST(analysis_counts_known_devices)
+{
+    static const int32_t devices[] = {0, -1, 64, 0, -1, 64, 128};
+    struct run run;
+    struct split s;
+    make_run(&run, 1);
+    for (int i = 0; i < 7; i++) {
+        add_op(&run, 0, OP_KERNEL, 10 * i, 5);
+        run.ranks[0].ops[i].device = devices[i];
+    }
+    split_make(&s, &run.ranks[0], NULL);
+    CHECK_INT(s.devices, 3);
+    CHECK_INT((int64_t)s.timed_ops, 7);
+    run_release(&run);
+}
+
 TEST(analysis_finding_order_and_words)
 {
     struct run run;

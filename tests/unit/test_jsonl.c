@@ -282,15 +282,41 @@ TEST(jsonl_pending_operations_are_said)
 TEST(jsonl_newer_writers)
 {
     struct run run;
-    load_text(&run,
-              "{\"event\":\"init\",\"version\":2,\"run\":\"r\",\"rank\":0,\"world_size\":1,"
-              "\"mono_ns\":1,\"real_ns\":1,\"new\":{\"a\":[1]}}\n"
-              "{\"type\":\"graph\",\"ops\":[1,2]}\n{\"type\":\"graph\",\"ops\":[]}\n" OP("0", "1.0")
-                  END);
+    load_text(&run, "{\"event\":\"init\",\"version\":2,\"run\":\"r\",\"rank\":0,\"world_size\":1,"
+                    "\"mono_ns\":1,\"real_ns\":1,\"new\":{\"a\":[1]}}\n"
+                    "{\"event\":\"beat\",\"of\":[1,2]}\n{\"event\":\"beat\",\"duration_us\":null}\n"
+                    "{\"type\":\"fan\"}\n" OP("0", "1.0") END);
     CHECK_HAS(note_with(&run, "newer specter"), "format 2");
-    CHECK_HAS(note_with(&run, "graph"), "2 records of kinds this version does not know ('graph')");
+    CHECK_HAS(note_with(&run, "not know"),
+              ": records of kinds this version does not know: 2 beat, 1 fan");
     CHECK_INT(run.ranks[0].nops, 1);
     CHECK(!run_partial(&run));
+    run_release(&run);
+}
+
+TEST(jsonl_unread_device_work_is_a_loss)
+{
+    struct run run;
+    load_text(
+        &run,
+        INIT OP(
+            "0",
+            "1.0") "{\"type\":\"copy\",\"kind\":\"h2d\"}\n{\"type\":\"graph\",\"ops\":[]}\n"
+                   "{\"type\":\"copy\",\"kind\":\"d2h\"}\n{\"type\":\"untraced\",\"launches\":37}\n"
+                   "{\"start_us\":1.5,\"type\":\"nvshmem\"}\n{\"event\":\"beat\"}\n" END);
+    CHECK_HAS(note_with(&run, "device work"), "loss: ");
+    CHECK_HAS(note_with(&run, "device work"),
+              "does not read: 2 copy, 1 graph, 1 untraced, 1 nvshmem");
+    CHECK_HAS(note_with(&run, "not know"), ": 1 beat");
+    CHECK(run_partial(&run));
+    run_release(&run);
+    load_text(&run,
+              INIT "{\"type\":\"a\",\"duration_us\":1}\n{\"type\":\"b\",\"duration_us\":1}\n"
+                   "{\"type\":\"c\",\"duration_us\":1}\n{\"type\":\"d\",\"duration_us\":1}\n"
+                   "{\"type\":\"e\",\"duration_us\":1}\n{\"type\":\"f\",\"duration_us\":1}\n"
+                   "{\"type\":\"g\",\"duration_us\":1}\n{\"type\":\"h\",\"duration_us\":1}\n"
+                   "{\"type\":\"i\",\"duration_us\":1}\n{\"type\":\"j\",\"duration_us\":1}\n" END);
+    CHECK_HAS(note_with(&run, "device work"), "1 g, 1 h, 2 of other kinds");
     run_release(&run);
 }
 
@@ -460,7 +486,7 @@ TEST(jsonl_control_bytes_do_not_reach_notes_or_names)
     load_text(&run, INIT "{\"type\":\"nccl\",\"op\":\"All\\u001b[2JReduce\\u009b\"}\n"
                          "{\"type\":\"ki\\u001b]0;nd\"}\n" END);
     CHECK_STR(op_of(&run, 0)->name, "All?[2JReduce??");
-    CHECK_HAS(note_with(&run, "does not know"), "('ki?]0;nd')");
+    CHECK_HAS(note_with(&run, "does not know"), ": 1 ki?]0;nd");
     run_release(&run);
 }
 

@@ -12,7 +12,7 @@ struct opts {
     const char *output;
     int64_t rank;
     double ratio;
-    uint64_t bytes;
+    struct opt_bytes bytes;
     struct opt_list scales;
 };
 
@@ -58,7 +58,8 @@ TEST(opt_every_type)
     CHECK_STR(p.opts.output, "out");
     CHECK_INT(p.opts.rank, -3);
     CHECK_DOUBLE(p.opts.ratio, 25, 0);
-    CHECK_INT(p.opts.bytes, 65536);
+    CHECK_INT(p.opts.bytes.value, 65536);
+    CHECK(p.opts.bytes.given);
     CHECK_INT(p.opts.scales.count, 5);
     CHECK_INT(p.opts.scales.values[4], 10);
     free(p.opts.scales.values);

@@ -47,6 +47,8 @@ TEST(profile_network_figures)
 {
     const struct network_profile *dgx1 = network_profile_find("dgx1_v100", NULL);
     const struct network_profile *dgx = network_profile_find("dgx_h100_400g", NULL);
+    const struct network_profile *b200 = network_profile_find("dgx_b200_400g", NULL);
+    const struct network_profile *mi300x = network_profile_find("mi300x_8x400g", NULL);
     const struct network_profile *single = network_profile_find("single_node_nvlink", NULL);
     CHECK_DOUBLE(dgx->intra_GBps, 450, 0);
     CHECK_DOUBLE(dgx->nics_per_node, 8, 0);
@@ -54,8 +56,20 @@ TEST(profile_network_figures)
     CHECK_STR(dgx1->intra, "nvlink_mesh");
     CHECK_DOUBLE(dgx1->intra_GBps, 6 * 25, 0);
     CHECK_DOUBLE(dgx1->nics_per_node * dgx1->nic_Gbps, 400, 0);
+    CHECK_DOUBLE(b200->intra_GBps, 900, 0);
+    CHECK_DOUBLE(b200->nics_per_node * b200->nic_Gbps, 3200, 0);
+    CHECK_DOUBLE(mi300x->intra_GBps, 7 * 64, 0);
+    CHECK_DOUBLE(mi300x->pair_GBps, 64, 0);
+    CHECK_DOUBLE(mi300x->nics_per_node * mi300x->nic_Gbps, 3200, 0);
     CHECK_DOUBLE(single->nics_per_node, 0, 0);
     CHECK_STR(single->inter, "none");
+}
+
+TEST(profile_defaults_exist)
+{
+    const struct gpu_profile *gpu = gpu_profile_find(GPU_PROFILE_DEFAULT, NULL);
+    CHECK(gpu != NULL && strcmp(gpu->network, NETWORK_PROFILE_DEFAULT) == 0);
+    CHECK(network_profile_find(NETWORK_PROFILE_DEFAULT, NULL) != NULL);
 }
 
 /* What vendors print "with sparsity" is twice the dense figure, to the rounding of a datasheet. */
@@ -69,7 +83,10 @@ TEST(profile_gpus_are_whole)
 {
     for (size_t i = 0; i < gpu_profile_count; i++) {
         const struct gpu_profile *gpu = &gpu_profiles[i];
-        CHECK(network_profile_find(gpu->network, NULL) != NULL);
+        const struct network_profile *net = network_profile_find(gpu->network, NULL);
+        CHECK(net != NULL);
+        if (gpu->nvlink_GBps > 0) /* the fabric it usually sits in is its own */
+            CHECK_DOUBLE(net->intra_GBps, gpu->nvlink_GBps, 0);
         CHECK(strlen(gpu->source) > 20 && strlen(gpu->title) > 5);
         CHECK(gpu_profile_find(gpu->name, NULL) == gpu);
         CHECK(gpu->fp32_tflops > 0 && gpu->fp64_tflops > 0 && gpu->fp16_tflops > 0);

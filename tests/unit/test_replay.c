@@ -17,6 +17,16 @@ static bool says(const struct replay_lines *lines, const char *part)
     return false;
 }
 
+/* Is part of the input lost? */
+static bool loses(const struct replay *rep)
+{
+    for (size_t i = 0; i < rep->notes.count; i++) {
+        if (rep->notes.list[i].loss)
+            return true;
+    }
+    return false;
+}
+
 /* Iteration time of the recording replayed on its own hardware, in ns. */
 static double identity(struct run *run, double *recorded_ns)
 {
@@ -151,6 +161,23 @@ TEST(replay_latency_on_another_gpu)
     run_release(&run);
 }
 
+/* A recording that is quicker than its profile does not make another GPU quicker than its own. */
+TEST(replay_latency_on_another_gpu_is_never_below_its_profile)
+{
+    struct made m = made_default;
+    struct run run;
+    struct replay rep;
+    struct replay_opts opts = {.gpu = "a100_sxm", .calibrate = true};
+    m.latency_ns = 1000;
+    made_run(&run, &m);
+    CHECK_INT(replay_run(&rep, &run, &opts, NULL), 0);
+    CHECK_DOUBLE(rep.latency_us, 1, 0);
+    CHECK_DOUBLE(rep.excess_us, 0, 0);
+    CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0);
+    replay_release(&rep);
+    run_release(&run);
+}
+
 TEST(replay_identity_ranks)
 {
     static const int ranks[] = {1, 2, 3, 64, 1024};
@@ -185,7 +212,7 @@ static double model_us(const char *gpu)
     struct gemm_shape shape = {4096, 4096, 4096, 1, SPECTER_FP16, SPECTER_FP16, SPECTER_FP32};
     struct gemm_cost cost = {0};
     model_gemm(gpu_profile_find(gpu, NULL), &shape, &cost, NULL);
-    return cost.us;
+    return cost.busy_us;
 }
 
 static double reduce_us(const char *gpu, const char *network, struct layout where)
@@ -213,7 +240,7 @@ TEST(replay_on_another_gpu)
     struct replay_opts opts = target("a100_sxm", NULL);
     double gemm_ns = 200e3 * model_us("a100_sxm") / model_us("h100_sxm"), reduce_ns;
     struct layout four = {4, 1, 4};
-    reduce_ns = 120e3 * reduce_us("a100_sxm", "dgx_h100_400g", four) /
+    reduce_ns = 120e3 * reduce_us("a100_sxm", "dgx_a100_200g", four) /
                 reduce_us("h100_sxm", "dgx_h100_400g", four);
     made_run(&run, &m);
     if (run_replay(&rep, &run, &opts)) {
@@ -224,7 +251,25 @@ TEST(replay_on_another_gpu)
         CHECK_DOUBLE(rep.unmodelled, 0, 0);
         CHECK(!rep.same_hardware);
         CHECK_STR(rep.from.gpu->name, "h100_sxm");
-        CHECK_STR(rep.to.network->name, "dgx_h100_400g");
+        CHECK_STR(rep.to.network->name, "dgx_a100_200g");
+        CHECK(says(&rep.assumptions, "target network dgx_a100_200g: where a100_sxm usually sits"));
+    }
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* The same GPU by name stays where it was recorded. */
+TEST(replay_on_the_named_gpu_of_the_recording)
+{
+    struct made m = busy();
+    struct run run;
+    struct replay rep;
+    struct replay_opts opts = target("h100_sxm", NULL);
+    opts.from_network = "cloud_pcie_100g";
+    made_run(&run, &m);
+    if (run_replay(&rep, &run, &opts)) {
+        CHECK_STR(rep.to.network->name, "cloud_pcie_100g");
+        CHECK(rep.same_hardware);
     }
     replay_release(&rep);
     run_release(&run);
@@ -266,6 +311,33 @@ TEST(replay_of_other_kernels_and_copies)
         CHECK_DOUBLE(rep.scales[0].time.span_ns, rep.own.span_ns * ratio, 1e-5);
         CHECK(rep.unmodelled > 0.4 && rep.unmodelled < 0.8);
         CHECK(says(&rep.assumptions, "rests on no model"));
+    }
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* Copies between host and device follow the host's link, whatever the memory does. */
+TEST(replay_of_copies_between_host_and_device)
+{
+    static const char *const names[] = {"Memcpy HtoD (Pinned -> Device)", "memcpy dtoh",
+                                        "[CUDA memcpy Device-to-Host]", "HostToDevice"};
+    const struct gpu_profile *h100 = gpu_profile_find("h100_sxm", NULL);
+    const struct gpu_profile *v100 = gpu_profile_find("v100_sxm", NULL);
+    struct made m = busy();
+    struct run run;
+    struct replay rep;
+    struct replay_opts opts = target("v100_sxm", NULL);
+    m.ranks = 1;
+    made_run(&run, &m);
+    for (size_t i = 0; i < run.ranks[0].nops; i++) {
+        run.ranks[0].ops[i].class = OP_MEMORY;
+        run.ranks[0].ops[i].name = names[i % 13 % 4]; /* 13 operations an iteration */
+    }
+    if (run_replay(&rep, &run, &opts)) {
+        CHECK_DOUBLE(rep.scales[0].time.span_ns,
+                     rep.own.span_ns * h100->pcie_GBps / v100->pcie_GBps, 1e-5);
+        CHECK(says(&rep.assumptions, "between host and device: measured time x 4, the ratio of "
+                                     "host links"));
     }
     replay_release(&rep);
     run_release(&run);
@@ -330,7 +402,39 @@ TEST(replay_without_known_hardware)
         CHECK(says(&rep.assumptions, "target GPU h100_sxm: the default"));
         CHECK(says(&rep.assumptions, "target network dgx_h100_400g: the default"));
         CHECK(says(&rep.notes, "names no GPU that specter knows"));
+        CHECK(says(&rep.assumptions, "nothing was retargeted, because the source is unknown"));
+        CHECK(!says(&rep.assumptions, "same hardware as recorded"));
+        CHECK(!rep.same_hardware && !rep.gpu_known && !rep.network_known);
+        CHECK(!loses(&rep));
         CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0);
+    }
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* Who names a target and gets the recording's times back must be told so, and by the status. */
+TEST(replay_of_an_unknown_source_on_a_named_target)
+{
+    struct replay_opts gpu = target("a100_sxm", NULL), network = target(NULL, "dgx_a100_200g");
+    struct replay_opts told = target("a100_sxm", NULL);
+    struct made m = busy();
+    struct run run;
+    struct replay rep;
+    m.gpu = "Tesla T1000";
+    made_run(&run, &m);
+    if (run_replay(&rep, &run, &gpu)) {
+        CHECK_STR(rep.to.network->name, "dgx_a100_200g");
+        CHECK_DOUBLE(rep.scales[0].time.span_ns, rep.recorded.span_ns, 0);
+        CHECK(loses(&rep));
+    }
+    replay_release(&rep);
+    if (run_replay(&rep, &run, &network))
+        CHECK(loses(&rep));
+    replay_release(&rep);
+    told.from_gpu = "h100_sxm";
+    if (run_replay(&rep, &run, &told)) {
+        CHECK(rep.scales[0].time.span_ns > rep.recorded.span_ns);
+        CHECK(!loses(&rep));
     }
     replay_release(&rep);
     run_release(&run);
@@ -367,10 +471,7 @@ TEST(replay_with_a_missing_member)
     made_run(&run, &made_default);
     run.nranks = 3;
     if (run_replay(&rep, &run, &calibrated)) {
-        bool loss = false;
-        for (size_t i = 0; i < rep.notes.count; i++)
-            loss = loss || rep.notes.list[i].loss;
-        CHECK(loss);
+        CHECK(loses(&rep));
         CHECK(says(&rep.notes, "30 of 30 collectives and messages lack members"));
         CHECK_INT(rep.world, 4);
         CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0);
@@ -531,18 +632,62 @@ TEST(replay_growth_of_uneven_replicas)
     run_release(&run);
 }
 
+/* Alone in the world is the whole world: its AllReduce becomes one of all replicas, at the time of
+ * the model, as the recorded one moved nothing. */
+TEST(replay_scale_of_one_gpu)
+{
+    static const int64_t scales[] = {1, 8};
+    struct made m = busy();
+    struct run run;
+    struct replay rep;
+    struct replay_opts opts = {.scales = scales, .nscales = 2, .calibrate = true};
+    struct layout eight = {8, 1, 8};
+    m.ranks = 1;
+    m.reduce_ns = 9000;
+    made_run(&run, &m);
+    if (run_replay(&rep, &run, &opts)) {
+        CHECK_DOUBLE(rep.scales[0].time.span_ns, 7 * 200e3 + 6 * 9e3, 0);
+        CHECK_DOUBLE(rep.scales[1].time.span_ns,
+                     7 * 200e3 + 6e3 * reduce_us("h100_sxm", "dgx_h100_400g", eight), 1e-5);
+        CHECK(rep.scales[1].efficiency < 1);
+        CHECK(says(&rep.assumptions, "a communicator of 1 rank that grows takes the model's time"));
+        CHECK(!says(&rep.notes, "no communicator grows"));
+    }
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* One communicator is all there is at the only scale asked for: nothing to warn of. */
+TEST(replay_at_scale_1_needs_no_growth)
+{
+    static const int64_t one[] = {1};
+    struct made m = busy();
+    struct run run;
+    struct replay rep;
+    struct replay_opts opts = {.scales = one, .nscales = 1, .calibrate = true};
+    made_run(&run, &m);
+    run.world_size = 8;
+    if (run_replay(&rep, &run, &opts))
+        CHECK(!says(&rep.notes, "no communicator grows"));
+    replay_release(&rep);
+    run_release(&run);
+}
+
 /* Communicators of ranks that keep together do not grow: nothing changes, and that is said. */
 TEST(replay_scale_of_tensor_parallel_only)
 {
     struct made m = busy();
     struct run run;
     struct replay rep;
+    m.gpu = ""; /* has a note of its own, which must not come first */
     made_run(&run, &m);
     run.world_size = 8;
     if (run_replay(&rep, &run, &calibrated)) {
         CHECK(says(&rep.assumptions,
                    "communicators of adjacent ranks (1, of 4 ranks) keep their size"));
         CHECK(says(&rep.assumptions, "no communicator grows"));
+        CHECK(rep.notes.count > 1 &&
+              strstr(rep.notes.list[0].text, "no communicator grows with the scale") != NULL);
         CHECK_DOUBLE(rep.scales[5].efficiency, 1, 0);
         CHECK_INT(rep.scales[5].gpus, 256);
     }

@@ -73,6 +73,37 @@ TEST(stretch_long_sequences)
     free(symbols);
 }
 
+/* Every symbol behind the odd one changes the period, and each such stretch reaches far left. */
+TEST(stretch_work_is_linear)
+{
+    enum { N = 200000, ODD = 80000 };
+    uint64_t *symbols = calloc(N, sizeof *symbols);
+    struct stretch s;
+    symbols[ODD] = 1;
+    s = stretch_find(symbols, N);
+    CHECK_INT((int64_t)s.period, 1);
+    CHECK(s.compared > 0 && s.compared < 100u * N);
+    free(symbols);
+}
+
+/* What is found repeats itself, and reaches to the left as far as it can. */
+TEST(stretch_is_as_periodic_as_it_says)
+{
+    uint64_t seed = 7, symbols[48];
+    for (int round = 0; round < 3000; round++) {
+        struct stretch s;
+        for (size_t i = 0; i < 48; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            symbols[i] = i >= 6 && seed >> 60 != 0 ? symbols[i - 6] : seed >> 33 & 1;
+        }
+        s = stretch_find(symbols, 48);
+        for (size_t i = s.first; s.period && i + s.period < s.first + s.length; i++)
+            CHECK(symbols[i] == symbols[i + s.period]);
+        if (s.period && s.first > 0)
+            CHECK(symbols[s.first - 1] != symbols[s.first - 1 + s.period]);
+    }
+}
+
 /* ---- what one takes ---- */
 
 #define OPS 6

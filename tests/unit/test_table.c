@@ -130,6 +130,10 @@ TEST(table_times_for_people)
     CHECK_STR(text_ns(b, sizeof b, 1.2e9), "1.20 s");
     CHECK_STR(text_ns(b, sizeof b, 12345e9), "12345 s");
     CHECK_STR(text_ns(b, sizeof b, -4.56e6), "-4.56 ms");
+    CHECK_STR(text_ns(b, sizeof b, 999999e9), "999999 s");
+    CHECK_STR(text_ns(b, sizeof b, 1e15), "1e+06 s");
+    CHECK_STR(text_ns(b, sizeof b, 1e30), "1e+21 s");
+    CHECK_STR(text_ns(b, 16, -1.797e308), "-1.8e+299 s");
     CHECK_STR(text_ns(b, sizeof b, NAN), "-");
     CHECK_STR(text_ns(b, sizeof b, INFINITY), "-");
 }
@@ -144,5 +148,7 @@ TEST(table_sizes_for_people)
     CHECK_STR(text_bytes(b, sizeof b, 67108864), "64 MiB");
     CHECK_STR(text_bytes(b, sizeof b, 0x1p20 - 1), "1 MiB");
     CHECK_STR(text_bytes(b, sizeof b, 0x1p64), "16384 PiB");
+    CHECK_STR(text_bytes(b, sizeof b, 1e30), "8.88e+14 PiB");
+    CHECK_STR(text_bytes(b, 16, -1.797e308), "-1.6e+293 PiB");
     CHECK_STR(text_bytes(b, sizeof b, NAN), "-");
 }

@@ -8,4 +8,4 @@ if [[ $(id -u) == 0 ]]; then
     "${as_user[@]}" test -x "$SPECTER" || { echo "no other user can run specter here"; exit 77; }
 fi
 "${as_user[@]}" "$SPECTER" capture -o traces -- su --version 2>err >/dev/null
-grep -F "specter: '$target' is setuid: the loader preloads nothing into it" err
+grep -qF "specter: '$target' is setuid: the loader preloads nothing into it" err

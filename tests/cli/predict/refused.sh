@@ -12,6 +12,9 @@ collective --op all_reduce --ranks 8
 collective --op reduce_all --bytes 1 --ranks 8
 collective --op send --bytes 1 --ranks 2
 collective --op all_reduce --bytes 64X --ranks 8
+collective --op all_reduce --bytes 18446744073709551615 --ranks 8
+p2p --bytes 18446744073709551615
+p2p --bytes 9007199254740993
 collective --op all_reduce --bytes 64M --ranks 0
 collective --op all_reduce --bytes 64M --ranks -8
 collective --op all_reduce --bytes 64M --ranks 4294967296

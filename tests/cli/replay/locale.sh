@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
 # Numbers are read and written the same way everywhere.
+. "$ROOT"/tests/cli/locale.bash
+need_decimal_comma
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
-"$SPECTER" replay --json - >plain
-LC_ALL=de_DE.UTF-8 "$SPECTER" replay --json - >german
-cmp plain german
+"$SPECTER" replay >plain
+"$SPECTER" replay --json - >plain.json
+LC_ALL=$COMMA_LOCALE "$SPECTER" replay >comma.out
+LC_ALL=$COMMA_LOCALE "$SPECTER" replay --json - >comma.json
+grep -q '[0-9]\.[0-9]' plain.json || exit 1 # there is something to tell apart
+cmp plain comma.out && cmp plain.json comma.json
