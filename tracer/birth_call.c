@@ -91,20 +91,28 @@ void births_of_group(const struct group *g, int result)
     }
 }
 
+/* Room for one more communicator, made when a first one is: few threads make any. */
+static bool group_room(struct group *g)
+{
+    if (g->comms == NULL)
+        g->comms = threads_comms();
+    return g->comms != NULL && g->ncomms < GROUP_COMMS_MAX;
+}
+
 /* Registers what was made, now, at the end of the group that is to make it, or when it is used. */
 void birth_end(struct call *c, int result)
 {
     struct group *g = &c->thread->group;
     int device = device_current();
-    bool sure = result == ncclSuccess && g->depth == 0;
+    bool sure = result == ncclSuccess && thread_group_depth == 0;
     if (device >= 0)
         c->birth.device = device;
     if (add_birth(&c->birth, sure)) {
         if (sure)
             comm_find(*c->birth.handle, c->real);
-    } else if (g->depth > 0 && g->ncomms < GROUP_COMMS_MAX) {
+    } else if (g->depth > 0 && group_room(g)) {
         g->comms[g->ncomms++] = c->birth;
-    } else if (result == ncclInProgress) {
+    } else if (result == ncclInProgress || thread_group_depth > 0) {
         comm_add_late(&c->birth);
     }
     if (!tracer.config.sync)
@@ -134,9 +142,8 @@ void birth_all_end(struct call *c)
  */
 void split_end(struct call *c, int result)
 {
-    struct comm *parent =
-        result == ncclSuccess ? comm_find(c->comm, c->real) : comm_look_up(c->comm);
-    if (parent == NULL)
+    struct comm *parent = c->member;
+    if (parent == NULL || !comm_is(parent, c->comm))
         return;
     c->birth.parent = parent->birth.id;
     c->birth.id = comm_split_id(parent, (int)c->birth.color, &c->birth.split_seq);

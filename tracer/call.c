@@ -70,10 +70,17 @@ void call_start_record(struct call *c, enum call_kind kind, enum record_kind rec
 
 /* ---- work on a stream outside groups ---- */
 
+/* In a mode in which it breaks no graph capture of another thread. */
 void work_sync(CUstream stream)
 {
-    if (driver_ready())
-        driver.StreamSynchronize(stream);
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    bool changed;
+    if (!driver_ready())
+        return;
+    changed = driver.ThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+    driver.StreamSynchronize(stream);
+    if (changed)
+        driver.ThreadExchangeStreamCaptureMode(&mode);
 }
 
 /* Work that was not issued, or will be launched when nobody looks, has no device time. */
@@ -168,14 +175,34 @@ static void act_end(struct call *c)
 
 /* ---- any call ---- */
 
+/* Also while nothing is looked at, so that whoever comes in the middle of a group knows. */
+static void count_groups(enum hook_id hook)
+{
+    if (hook == HOOK_ncclGroupStart)
+        thread_group_depth++;
+    else if ((hook == HOOK_ncclGroupEnd || hook == HOOK_ncclGroupSimulateEnd) &&
+             thread_group_depth > 0)
+        thread_group_depth--;
+}
+
+/* The hook table begins with the calls that leave no record. */
+static void count_homeless(enum hook_id hook)
+{
+    if (hook >= HOOK_ncclAllReduce && recording())
+        atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
+}
+
 bool call_enter(struct call *c, enum hook_id hook, function real)
 {
     int saved = errno;
+    if (thread_depth == 0)
+        count_groups(hook);
     if (thread_depth > 0 || !tracer_on())
         return false;
     thread_depth++;
     c->thread = thread_self();
     if (c->thread == NULL) {
+        count_homeless(hook);
         thread_depth--;
         errno = saved;
         return false;
@@ -200,6 +227,9 @@ void call_begin(struct call *c)
     case CALL_ACT:
         c->r.host_ns = tracer_now();
         break;
+    case CALL_BIRTH_SPLIT:
+        c->member = comm_find(c->comm, c->real);
+        break;
     case CALL_DESTROY:
         comm_end(c->comm);
         break;
@@ -209,8 +239,8 @@ void call_begin(struct call *c)
     case CALL_UNRECORDED:
     case CALL_BIRTH:
     case CALL_BIRTH_ALL:
-    case CALL_BIRTH_SPLIT:
     case CALL_GROUP_OPEN:
+    case CALL_GROUP_SIMULATE:
         break;
     }
     errno = c->saved_errno;
@@ -238,7 +268,8 @@ static void end_well(struct call *c, int result)
         split_end(c, result);
         break;
     case CALL_GROUP_OPEN:
-        c->thread->group.depth++;
+        if (c->thread->group.depth + 1 == thread_group_depth)
+            c->thread->group.depth++;
         break;
     default:
         break;
@@ -255,12 +286,14 @@ void call_end(struct call *c, int result)
     int saved = errno;
     if (c->kind == CALL_NCCL_OP)
         nccl_end(c, result);
-    else if (c->kind == CALL_GROUP_CLOSE)
+    else if (c->kind == CALL_GROUP_CLOSE || c->kind == CALL_GROUP_SIMULATE)
         group_end_close(c, result);
     else if (result == 0 || (is_nccl(c) && result == ncclInProgress))
         end_well(c, result);
     else if (c->kind == CALL_GEMM_OP)
         work_drop_span(c);
+    else if (c->kind == CALL_GROUP_OPEN)
+        thread_group_depth--;
     thread_depth--;
     errno = saved;
 }

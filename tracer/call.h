@@ -39,7 +39,12 @@ enum call_kind {
     CALL_DESTROY,
     CALL_GROUP_OPEN,
     CALL_GROUP_CLOSE,
+    CALL_GROUP_SIMULATE,
 };
+
+/* Where an NCCL operation is called. What the end of a group does with the operations of one whose
+ * start was not seen cannot be known. */
+enum op_place { OP_ALONE, OP_IN_GROUP, OP_IN_UNSEEN_GROUP };
 
 struct call {
     enum hook_id hook;
@@ -50,7 +55,9 @@ struct call {
     struct record r;
     CUstream stream;
     ncclComm_t comm;
+    struct comm *member;     /* of the call: found before it, and NULL when it cannot be */
     const void *send, *recv; /* NCCL operations: to see whether they are in place */
+    enum op_place op_place;  /* CALL_NCCL_OP */
     uint32_t group_stream;   /* index into the thread's group */
     struct comm_birth birth;
     const int *devices; /* CALL_BIRTH_ALL */
@@ -78,6 +85,7 @@ void describe_split(struct call *c, ncclComm_t parent, int color, int key, ncclC
 void describe_destroy(struct call *c, ncclComm_t comm);
 void describe_group_open(struct call *c);
 void describe_group_close(struct call *c);
+void describe_group_simulate(struct call *c); /* ends the group, but launches nothing */
 
 /* A GEMM's compute type that the call does not name: that of the handle's math mode. */
 #define COMPUTE_OF_HANDLE (-1)

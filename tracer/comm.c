@@ -21,6 +21,7 @@ const struct comm_birth comm_unborn = {.rank = COMM_UNKNOWN,
                                        .key = COMM_UNKNOWN};
 
 #define LATE_MAX 64
+#define P2P_PEERS_MIN 128
 
 static struct comm table[COMMS_MAX];
 static struct late {
@@ -39,6 +40,11 @@ uint64_t comm_hash(const void *bytes, size_t len, uint64_t seed)
     h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
     h ^= h >> 31;
     return h != 0 ? h : 1;
+}
+
+static size_t p2p_bytes(int64_t peers)
+{
+    return sizeof(struct p2p_counters) + 2 * (size_t)peers * sizeof(_Atomic int64_t);
 }
 
 static uint32_t home_of(ncclComm_t handle)
@@ -75,9 +81,11 @@ static struct comm *claim(ncclComm_t handle)
 
 struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth)
 {
-    struct comm *c = claim(handle);
     bool known =
         birth->rank != COMM_UNKNOWN && birth->size != COMM_UNKNOWN && birth->device != COMM_UNKNOWN;
+    struct comm *c;
+    comm_end(handle); /* destroyed unseen, or the handle would not have come back */
+    c = claim(handle);
     if (c == NULL)
         return NULL;
     c->birth = *birth;
@@ -92,24 +100,30 @@ struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth)
     return c;
 }
 
-static void ask(int64_t *what, enum hook_id getter, ncclComm_t handle, function from)
+/* false: it may answer later. */
+static bool ask(int64_t *what, enum hook_id getter, ncclComm_t handle, function from)
 {
     ncclResult_t (*get)(ncclComm_t, int *) =
         (ncclResult_t(*)(ncclComm_t, int *))resolve_beside(getter, from);
     int value;
-    if (*what == COMM_UNKNOWN && get != NULL && get(handle, &value) == ncclSuccess)
-        *what = value;
+    if (*what != COMM_UNKNOWN || get == NULL)
+        return true;
+    if (get(handle, &value) != ncclSuccess)
+        return false;
+    *what = value;
+    return true;
 }
 
 static void ask_all(struct comm *c, ncclComm_t handle, function from)
 {
     int was = COMM_TO_ASK;
+    bool all = true;
     if (!atomic_compare_exchange_strong(&c->known, &was, COMM_ASKING))
         return;
-    ask(&c->birth.size, GETTER_ncclCommCount, handle, from);
-    ask(&c->birth.rank, GETTER_ncclCommUserRank, handle, from);
-    ask(&c->birth.device, GETTER_ncclCommCuDevice, handle, from);
-    atomic_store_explicit(&c->known, COMM_KNOWN, memory_order_release);
+    all &= ask(&c->birth.size, GETTER_ncclCommCount, handle, from);
+    all &= ask(&c->birth.rank, GETTER_ncclCommUserRank, handle, from);
+    all &= ask(&c->birth.device, GETTER_ncclCommCuDevice, handle, from);
+    atomic_store_explicit(&c->known, all ? COMM_KNOWN : COMM_TO_ASK, memory_order_release);
     atomic_fetch_add(&changes, 1);
 }
 
@@ -175,31 +189,49 @@ int64_t comm_next_collective(struct comm *c)
     return c->birth.id != 0 ? atomic_fetch_add(&c->collectives, 1) : -1;
 }
 
-/* Counters of all peers, made at the first use: pages that no peer touches cost nothing. */
-static _Atomic int64_t *p2p_counters(struct comm *c)
+bool comm_is(const struct comm *c, ncclComm_t handle)
 {
-    _Atomic int64_t *made, *there = atomic_load_explicit(&c->p2p, memory_order_acquire);
-    size_t bytes = 2 * (size_t)c->birth.size * sizeof *made;
-    if (there != NULL)
-        return there;
-    made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return atomic_load_explicit(&c->handle, memory_order_relaxed) == handle;
+}
+
+/* Room for a power of two of peers, so that all that a slot outgrows is smaller than what it has.
+ */
+static struct p2p_counters *make_counters(int64_t peers)
+{
+    int64_t room = P2P_PEERS_MIN;
+    struct p2p_counters *made;
+    while (room < peers)
+        room *= 2;
+    made = mmap(NULL, p2p_bytes(room), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (made == MAP_FAILED)
         return NULL;
-    if (atomic_compare_exchange_strong(&c->p2p, &there, made))
+    made->peers = room;
+    return made;
+}
+
+/* Made at the first use. What is too small is left to those who may still be counting in it. */
+static struct p2p_counters *counters_of(struct comm *c)
+{
+    struct p2p_counters *made, *there = atomic_load_explicit(&c->p2p, memory_order_acquire);
+    int64_t peers = c->birth.size;
+    if (there != NULL && there->peers >= peers)
+        return there;
+    made = make_counters(peers);
+    if (made == NULL || atomic_compare_exchange_strong(&c->p2p, &there, made))
         return made;
-    munmap((void *)made, bytes);
+    munmap(made, p2p_bytes(made->peers));
     return there;
 }
 
 int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv)
 {
-    _Atomic int64_t *counters;
+    struct p2p_counters *p;
     if (c->birth.id == 0 || peer < 0 || peer >= c->birth.size)
         return -1;
-    counters = p2p_counters(c);
-    if (counters == NULL)
+    p = counters_of(c);
+    if (p == NULL || peer >= p->peers)
         return -1;
-    return atomic_fetch_add(&counters[(is_recv ? c->birth.size : 0) + peer], 1);
+    return atomic_fetch_add(&p->count[(is_recv ? p->peers : 0) + peer], 1);
 }
 
 uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq)
@@ -214,9 +246,11 @@ uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq)
 
 static void free_slot(struct comm *c)
 {
-    _Atomic int64_t *counters = atomic_exchange(&c->p2p, NULL);
-    if (counters != NULL)
-        munmap((void *)counters, 2 * (size_t)c->birth.size * sizeof *counters);
+    struct p2p_counters *p = atomic_load(&c->p2p);
+    for (int64_t i = 0; p != NULL && i < 2 * p->peers; i++) {
+        if (atomic_load_explicit(&p->count[i], memory_order_relaxed) != 0)
+            atomic_store_explicit(&p->count[i], 0, memory_order_relaxed);
+    }
     c->written = false;
     atomic_store_explicit(&c->state, COMM_FREE, memory_order_release);
 }

@@ -29,6 +29,13 @@
 #define COMM_NAME_MAX 64
 #define COMM_UNKNOWN INT64_MIN
 
+/* Counters of all peers; pages that no peer touches cost nothing. Stays with the slot of the table
+ * for good, because a thread may still count for a communicator that another one has aborted. */
+struct p2p_counters {
+    int64_t peers;           /* room for so many */
+    _Atomic int64_t count[]; /* sends to, then receives from each peer */
+};
+
 /* What a communicator is made of. */
 struct comm_birth {
     ncclComm_t *handle;                    /* the program's: where NCCL writes it */
@@ -50,14 +57,15 @@ struct comm {
     struct comm_birth birth;
     int64_t time_ns;
     _Atomic int64_t collectives, splits;
-    _Atomic int64_t *_Atomic p2p; /* [2 * size]: sends to, then receives from each peer */
+    struct p2p_counters *_Atomic p2p;
 };
 
 uint64_t comm_hash(const void *bytes, size_t len, uint64_t seed); /* never 0 */
 
 extern const struct comm_birth comm_unborn; /* nothing is known */
 
-/* Registers a new communicator. NULL when the table is full. */
+/* Registers a new communicator; one that had the handle before has ended. NULL when the table is
+ * full. */
 struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth);
 
 /* Registers one whose handle NCCL has yet to write. */
@@ -65,12 +73,16 @@ void comm_add_late(const struct comm_birth *birth);
 
 struct comm *comm_look_up(ncclComm_t handle); /* NULL: never added */
 
-/* The same for a communicator that is ready for use: adds one that is missing, without identity,
- * and asks NCCL for rank, size and device where the birth did not tell. `from`: any real function
+/* The same for a communicator that is ready for use, and that nobody else may end meanwhile, so
+ * before the real call that uses it: adds one that is missing, without identity, and asks NCCL for
+ * rank, size and device where the birth did not tell. `from`: any real function
  * of the library that made it. NULL when the table is full. */
 struct comm *comm_find(ncclComm_t handle, function from);
 
 void comm_end(ncclComm_t handle); /* before the real destroy: the handle may come back at once */
+
+/* Whether the slot still is this handle's: another thread may have ended the communicator. */
+bool comm_is(const struct comm *c, ncclComm_t handle);
 
 /* The numbers of the next collective, and of the next send or receive; -1 when the identity is not
  * known, because numbers would not be those of the other members. */

@@ -194,8 +194,12 @@ int device_current(void)
 bool device_is_captured(CUstream stream)
 {
     CUstreamCaptureStatus status;
-    return driver_ready() && (driver.StreamIsCapturing(stream, &status) != CUDA_SUCCESS ||
-                              status != CU_STREAM_CAPTURE_STATUS_NONE);
+    CUresult result;
+    if (!driver_ready())
+        return false;
+    result = driver.StreamIsCapturing(stream, &status);
+    return result == CUDA_SUCCESS ? status != CU_STREAM_CAPTURE_STATUS_NONE
+                                  : is_capture_error(result);
 }
 
 static bool is_implied(CUstream stream)

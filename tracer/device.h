@@ -46,7 +46,9 @@ void span_set_end(uint32_t span, uint32_t last_index, int64_t host_end_ns);
 /* Device of the calling thread's current context; -1 when it has none. */
 int device_current(void);
 
-/* A stream that is being captured into a graph, or cannot be asked: its work does not run now. */
+/* A stream that is being captured into a graph, or the legacy stream, which may not be asked while
+ * another is: work there does not run now. A stream that cannot be asked for another reason, such
+ * as a default stream without a context, is not captured. */
 bool device_is_captured(CUstream stream);
 
 /* A default stream (0, 1, 2) of another context than the one that uses it: the handle means the

@@ -45,6 +45,7 @@ static void look(void)
         return;
     library = resolve_library("libcuda");
     atomic_store(&state, library != NULL && bind(library) ? FOUND : NOT_FOUND);
+    dlerror(); /* what an optional function left there is not for the program to find */
 }
 
 bool driver_ready(void)

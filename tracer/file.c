@@ -157,6 +157,13 @@ size_t file_cut_tail(struct file *f, char *buf, size_t size)
     return len;
 }
 
+void file_discard(struct file *f)
+{
+    if (is_ours(f))
+        unlink(f->name);
+    file_close(f);
+}
+
 void file_close(struct file *f)
 {
     if (is_ours(f))

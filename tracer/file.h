@@ -32,6 +32,8 @@ int file_write(struct file *f, const char *lines, size_t len, size_t *kept);
  * file that is not twice that long stays as it is: 0. */
 size_t file_cut_tail(struct file *f, char *buf, size_t size);
 
+void file_discard(struct file *f); /* removes the file, if one was made */
+
 void file_close(struct file *f); /* leaves alone what is no longer ours */
 
 #endif

@@ -57,8 +57,8 @@ static bool half_value(uint16_t bits, double *value)
     return true;
 }
 
-/* Reads a scalar in host memory. Complex and exotic types stay unknown. */
-static void read_beta(struct record *r, const void *beta, int type)
+/* A scalar in host memory. false: a complex or exotic type, which stays unknown. */
+static bool scalar_value(const void *scalar, int type, double *value)
 {
     union {
         float f;
@@ -66,16 +66,29 @@ static void read_beta(struct record *r, const void *beta, int type)
         int32_t i;
         uint16_t h;
     } u;
-    bool known = beta != NULL;
-    if (known && type == CUDA_R_32F)
-        r->gemm.beta = (memcpy(&u, beta, sizeof u.f), (double)u.f);
-    else if (known && type == CUDA_R_64F)
-        r->gemm.beta = (memcpy(&u, beta, sizeof u.d), u.d);
-    else if (known && type == CUDA_R_32I)
-        r->gemm.beta = (memcpy(&u, beta, sizeof u.i), (double)u.i);
-    else
-        known = known && type == CUDA_R_16F && (memcpy(&u, beta, sizeof u.h), true) &&
-                half_value(u.h, &r->gemm.beta);
+    switch (type) {
+    case CUDA_R_32F:
+        memcpy(&u, scalar, sizeof u.f);
+        *value = (double)u.f;
+        return true;
+    case CUDA_R_64F:
+        memcpy(value, scalar, sizeof u.d);
+        return true;
+    case CUDA_R_32I:
+        memcpy(&u, scalar, sizeof u.i);
+        *value = (double)u.i;
+        return true;
+    case CUDA_R_16F:
+        memcpy(&u, scalar, sizeof u.h);
+        return half_value(u.h, value);
+    default:
+        return false;
+    }
+}
+
+static void read_beta(struct record *r, const void *beta, int type)
+{
+    bool known = beta != NULL && scalar_value(beta, type, &r->gemm.beta);
     r->gemm.beta_known = known ? BETA_KNOWN : BETA_UNKNOWN;
 }
 

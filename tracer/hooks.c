@@ -24,6 +24,7 @@
 #define CALL_COMM_DESTROY(_comm) describe_destroy(&call, _comm)
 #define CALL_GROUP_START() describe_group_open(&call)
 #define CALL_GROUP_END() describe_group_close(&call)
+#define CALL_GROUP_SIMULATE() describe_group_simulate(&call)
 #define CALL_COLL(_op, _count, _type, _redop, _root, _send, _recv, _comm, _stream)                \
     describe_coll(&call, SPECTER_##_op, _count, (int)(_type), _redop, _root, _send, _recv, _comm, \
                   _stream)

@@ -27,13 +27,17 @@ struct ids {
         _slots, sizeof(_slots) / sizeof *(_slots), 0 \
     }
 
+/* Numbers follow the order in which handles come; one may be skipped where two threads bring
+ * handles at the same moment. */
+
 /* The number of `handle`: a pointer of user space or IDS_SPECIAL(...), not 0. */
 uint32_t ids_get(struct ids *ids, uint64_t handle);
 
 void ids_reset(struct ids *ids);
 
 /* A handle that is no pointer: the default streams 1 and 2, each with the device or thread that it
- * belongs to. No user-space address looks like this. */
+ * belongs to. No handle looks like this: on x86-64 bit 47 is the kernel's, and on aarch64, where it
+ * is not, addresses just above 0x800000000000 lie between the heap and what is mapped. */
 #define IDS_SPECIAL(_kind, _owner) \
     (UINT64_C(1) << 47 | (uint64_t)(_kind) << 32 | (uint32_t)(_owner))
 

@@ -76,25 +76,13 @@ static void group_op_end(struct call *c, bool in_progress)
     call_publish(c, slot);
 }
 
-void nccl_begin(struct call *c)
-{
-    const struct comm *comm = comm_look_up(c->comm);
-    if (comm != NULL && comm->birth.device != COMM_UNKNOWN)
-        c->r.device = (int16_t)comm->birth.device;
-    if (c->thread->group.depth > 0)
-        group_op_begin(c, c->r.device);
-    else
-        work_begin(c, c->r.device);
-    c->r.host_ns = tracer_now();
-}
-
 /* The library's own rule for "in place": one buffer, at this rank's part where they differ in size
  * (NCCL user guide, "In-place operations"). */
-static bool is_in_place(const struct call *c, const struct comm *comm)
+static bool is_in_place(const struct call *c)
 {
     size_t part = specter_dtype_bits(c->r.dtype) / 8 * (size_t)c->r.nccl.count;
     const char *send = c->send, *recv = c->recv;
-    size_t rank = comm->birth.rank > 0 ? (size_t)comm->birth.rank : 0;
+    size_t rank = c->r.nccl.comm_rank > 0 ? (size_t)c->r.nccl.comm_rank : 0;
     if (send == NULL || recv == NULL)
         return false;
     if (c->r.op == SPECTER_ALLGATHER)
@@ -104,25 +92,54 @@ static bool is_in_place(const struct call *c, const struct comm *comm)
     return send == recv;
 }
 
-static void name_comm(struct call *c, struct comm *comm)
+/* All but the number, which only an accepted operation takes. */
+static void name_comm(struct call *c)
 {
-    const struct comm_birth *b = &comm->birth;
+    const struct comm_birth *b = &c->member->birth;
     c->r.nccl.comm = b->id;
     c->r.nccl.comm_rank = b->rank != COMM_UNKNOWN ? (int32_t)b->rank : -1;
     c->r.nccl.comm_size = b->size != COMM_UNKNOWN ? (int32_t)b->size : -1;
-    if (specter_comm_op_is_p2p(c->r.op))
-        c->r.nccl.seq = comm_next_p2p(comm, c->r.nccl.peer, c->r.op == SPECTER_RECV);
-    else
-        c->r.nccl.seq = comm_next_collective(comm);
-    if (c->r.device < 0 && b->device != COMM_UNKNOWN)
+    if (b->device != COMM_UNKNOWN)
         c->r.device = (int16_t)b->device;
-    c->r.nccl.inplace = is_in_place(c, comm);
+    c->r.nccl.inplace = is_in_place(c);
+}
+
+/* Behind the real call another thread may have aborted the communicator: it is asked nothing. */
+static void number_op(struct call *c)
+{
+    if (c->member == NULL || !comm_is(c->member, c->comm))
+        return;
+    if (specter_comm_op_is_p2p(c->r.op))
+        c->r.nccl.seq = comm_next_p2p(c->member, c->r.nccl.peer, c->r.op == SPECTER_RECV);
+    else
+        c->r.nccl.seq = comm_next_collective(c->member);
+}
+
+static enum op_place place_of(const struct call *c)
+{
+    if (thread_group_depth == 0)
+        return OP_ALONE;
+    return c->thread->group.depth > 0 ? OP_IN_GROUP : OP_IN_UNSEEN_GROUP;
+}
+
+void nccl_begin(struct call *c)
+{
+    c->member = comm_find(c->comm, c->real);
+    if (c->member != NULL)
+        name_comm(c);
+    c->op_place = place_of(c);
+    if (c->op_place == OP_IN_GROUP)
+        group_op_begin(c, c->r.device);
+    else if (c->op_place == OP_ALONE)
+        work_begin(c, c->r.device);
+    else
+        c->r.timing = SPECTER_TIMING_HOST;
+    c->r.host_ns = tracer_now();
 }
 
 void nccl_end(struct call *c, int result)
 {
-    bool in_progress = result == ncclInProgress, in_group = c->thread->group.depth > 0;
-    struct comm *comm;
+    bool in_progress = result == ncclInProgress, in_group = c->op_place == OP_IN_GROUP;
     c->r.host_end_ns = tracer_now();
     if (result != ncclSuccess && !in_progress) {
         if (!in_group)
@@ -136,9 +153,7 @@ void nccl_end(struct call *c, int result)
     } else if (!in_group) {
         work_end_timing(c);
     }
-    comm = in_progress ? comm_look_up(c->comm) : comm_find(c->comm, c->real);
-    if (comm != NULL)
-        name_comm(c, comm);
+    number_op(c);
     if (in_group)
         group_op_end(c, in_progress);
     else
@@ -222,6 +237,8 @@ void group_end_close(struct call *c, int result)
 {
     struct group *g = &c->thread->group;
     int64_t end_ns = tracer_now();
+    if (c->kind == CALL_GROUP_SIMULATE)
+        result = ncclInvalidUsage; /* to all that is in the group, as good as a failure */
     if (g->depth == 0 || --g->depth > 0)
         return;
     for (uint32_t i = 0; i < g->nstreams; i++) {
@@ -243,6 +260,11 @@ void describe_group_open(struct call *c)
 void describe_group_close(struct call *c)
 {
     c->kind = CALL_GROUP_CLOSE;
+}
+
+void describe_group_simulate(struct call *c)
+{
+    c->kind = CALL_GROUP_SIMULATE;
 }
 
 void nccl_reset(void)

@@ -407,6 +407,11 @@ void output_close(int64_t end_ns, uint64_t dropped)
     file_close(&output.file);
 }
 
+void output_abandon(void)
+{
+    file_discard(&output.file);
+}
+
 void output_forked(void)
 {
     file_close(&output.file);

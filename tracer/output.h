@@ -6,8 +6,8 @@
  * When the file can no longer be written, the program is told once on stderr and everything after
  * that is only counted.
  *
- * All functions are the writer thread's, but output_open() before that thread starts, and
- * output_forked().
+ * All functions are the writer thread's, but output_open() and output_abandon() before that thread
+ * starts, and output_forked().
  */
 #ifndef SPECTER_TRACER_OUTPUT_H
 #define SPECTER_TRACER_OUTPUT_H
@@ -45,6 +45,9 @@ void output_flush_old(void);  /* writes them when they have waited long enough *
 bool output_has_failed(void);
 
 bool output_is_op(const struct record *r); /* has an id and a time */
+
+/* Instead, when nothing will be written: no file stays behind. */
+void output_abandon(void);
 
 /* In the child of a fork: lets go of the parent's file at once; output_reset() forgets the rest. */
 void output_forked(void);

@@ -112,6 +112,17 @@ static void *in_library(const char *path, const char *name)
     return library != NULL ? usable(dlsym(library, name)) : NULL;
 }
 
+/* The answer of a search, whose library must not be unloaded either. */
+static void *pinned(void *p)
+{
+    Dl_info info;
+    if (usable(p) == NULL)
+        return NULL;
+    if (dladdr(p, &info) != 0 && info.dli_fname != NULL)
+        reopen(info.dli_fname);
+    return p;
+}
+
 static const struct link_map *object_of(const void *address)
 {
     struct link_map *map = NULL;
@@ -186,14 +197,14 @@ static int copy_of_caller(const struct copies *c, const struct link_map *caller)
 static void *choose(const char *name, const char *stem, const void *caller)
 {
     const struct link_map *object = object_of(caller);
-    void *next = usable(dlsym(RTLD_NEXT, name)), *found = NULL;
+    void *found = NULL;
     struct copies c;
     int own;
     find_copies(&c, stem);
     if (c.count > 1 && (own = copy_of_caller(&c, object)) >= 0)
         found = in_library(c.path[own], name);
     if (found == NULL)
-        found = next;
+        found = pinned(dlsym(RTLD_NEXT, name));
     for (int i = 0; found == NULL && i < c.count; i++)
         found = in_library(c.path[i], name);
     if (found == NULL && object != NULL && object->l_name[0] != '\0')
@@ -281,6 +292,7 @@ function resolve_beside(enum hook_id id, function neighbour)
         real = as_function(choose(function_names[id].name, stems[function_names[id].lib], address));
     if (real != NULL)
         keep(key, real);
+    dlerror(); /* as in choose() */
     return real;
 }
 

@@ -5,22 +5,23 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define THREADS_MAX 256
-
-/* The first three threads get large rings; all together they stay below 10 MiB, so that the tracer
+/* The first threads get large rings. All blocks together stay below 11 MiB, so that the tracer
  * keeps below 16 MiB whatever the program does. */
 static const struct {
-    size_t until; /* bytes of blocks, this one included */
     uint32_t slots;
-} ring_sizes[] = {{13u << 19, 1 << 14}, {17u << 19, 1 << 12}, {10u << 20, 1 << 10}};
+    uint32_t blocks; /* with so many slots */
+} ring_sizes[] = {{1 << 14, 2}, {1 << 12, 3}, {1 << 10, 8}, {1 << 8, 43}, {1 << 6, 200}};
+
+#define RING_SIZES (sizeof ring_sizes / sizeof *ring_sizes)
+#define THREADS_MAX 256 /* all of them */
 
 __thread unsigned thread_depth __attribute__((tls_model("initial-exec")));
+__thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
 static __thread struct thread *self __attribute__((tls_model("initial-exec")));
 
 static struct thread *_Atomic blocks[THREADS_MAX];
 static _Atomic uint32_t next_tid;
-static _Atomic size_t ring_total;
-static _Atomic uint64_t homeless; /* records of threads without a block */
+static _Atomic uint32_t blocks_made;
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
@@ -54,36 +55,56 @@ static size_t block_bytes(uint32_t slots)
     return sizeof(struct thread) + slots * sizeof(struct record);
 }
 
-static uint32_t choose_slots(void)
+/* Of the block made as number n; 0: there are enough. */
+static uint32_t slots_of(uint32_t n)
 {
-    size_t total = atomic_load(&ring_total);
-    for (size_t i = 0; i < sizeof ring_sizes / sizeof *ring_sizes; i++) {
-        if (total + block_bytes(ring_sizes[i].slots) <= ring_sizes[i].until)
+    for (size_t i = 0; i < RING_SIZES; i++) {
+        if (n < ring_sizes[i].blocks)
             return ring_sizes[i].slots;
+        n -= ring_sizes[i].blocks;
     }
     return 0;
 }
 
-static struct thread *make(void)
+static void *map(size_t bytes)
 {
-    uint32_t slots = choose_slots();
-    struct thread *t;
-    if (slots == 0)
-        return NULL;
-    t = mmap(NULL, block_bytes(slots), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (t == MAP_FAILED)
-        return NULL;
-    atomic_init(&t->state, THREAD_OWNED);
-    ring_init(&t->ring, t->records, slots);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p != MAP_FAILED ? p : NULL;
+}
+
+/* Where the table has room, which a number below THREADS_MAX says it has. */
+static void enter(struct thread *t)
+{
     for (uint32_t i = 0; i < THREADS_MAX; i++) {
         struct thread *none = NULL;
-        if (atomic_compare_exchange_strong(&blocks[i], &none, t)) {
-            atomic_fetch_add(&ring_total, block_bytes(slots));
-            return t;
-        }
+        if (atomic_compare_exchange_strong(&blocks[i], &none, t))
+            return;
     }
-    munmap(t, block_bytes(slots));
-    return NULL;
+}
+
+static struct thread *make(void)
+{
+    struct thread *t;
+    uint32_t n = atomic_load(&blocks_made), slots;
+    do {
+        slots = slots_of(n);
+        if (slots == 0)
+            return NULL;
+    } while (!atomic_compare_exchange_weak(&blocks_made, &n, n + 1));
+    t = map(block_bytes(slots));
+    if (t == NULL) {
+        atomic_fetch_sub(&blocks_made, 1);
+        return NULL;
+    }
+    atomic_init(&t->state, THREAD_OWNED);
+    ring_init(&t->ring, t->records, slots);
+    enter(t);
+    return t;
+}
+
+struct comm_birth *threads_comms(void)
+{
+    return map(GROUP_COMMS_MAX * sizeof(struct comm_birth));
 }
 
 static struct thread *begin(void)
@@ -91,12 +112,10 @@ static struct thread *begin(void)
     struct thread *t = reuse();
     if (t == NULL)
         t = make();
-    if (t == NULL) {
-        atomic_fetch_add(&homeless, 1);
+    if (t == NULL)
         return NULL;
-    }
     t->tid = (uint16_t)atomic_fetch_add(&next_tid, 1);
-    memset(&t->group, 0, offsetof(struct group, streams));
+    memset(&t->group, 0, offsetof(struct group, comms));
     t->group.id = NO_ID;
     pthread_once(&key_once, make_key);
     pthread_setspecific(key, t);
@@ -123,7 +142,7 @@ void threads_release(struct thread *t)
 
 uint64_t threads_dropped(void)
 {
-    uint64_t sum = atomic_load(&homeless);
+    uint64_t sum = 0;
     struct thread *t;
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++)
         sum += atomic_load_explicit(&t->ring.dropped, memory_order_relaxed);
@@ -142,10 +161,11 @@ void threads_reset(void)
 {
     struct thread *t;
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
+        if (t->group.comms != NULL)
+            munmap(t->group.comms, GROUP_COMMS_MAX * sizeof(struct comm_birth));
         munmap(t, block_bytes(t->ring.slots));
         atomic_store(&blocks[i], NULL);
     }
     atomic_store(&next_tid, 0);
-    atomic_store(&ring_total, 0);
-    atomic_store(&homeless, 0);
+    atomic_store(&blocks_made, 0);
 }

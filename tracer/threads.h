@@ -35,10 +35,11 @@ struct group {
     uint32_t id;    /* NO_ID until the group holds an operation */
     uint32_t count; /* operations so far */
     uint32_t nstreams, ncomms;
-    bool in_progress;  /* a call said ncclInProgress: launched later than we can see */
-    int64_t synced_ns; /* --sync: when the streams were empty */
+    bool in_progress;         /* a call said ncclInProgress: launched later than we can see */
+    int64_t synced_ns;        /* --sync: when the streams were empty */
+    struct comm_birth *comms; /* [GROUP_COMMS_MAX], or NULL: made here; NCCL may fill the handles at
+                               * the end; stays with the block, as all below */
     struct group_stream streams[GROUP_STREAMS_MAX];
-    struct comm_birth comms[GROUP_COMMS_MAX]; /* made here; NCCL may fill the handles at the end */
 };
 
 enum thread_state { THREAD_FREE, THREAD_OWNED, THREAD_ENDED };
@@ -58,12 +59,18 @@ struct thread *thread_self(void);
  * their own public functions. */
 extern __thread unsigned thread_depth __attribute__((tls_model("initial-exec")));
 
+/* How many ncclGroupStart of the calling thread have no end yet, counted in every wrapper, whatever
+ * the tracer's state. More than its block knows: a group whose start was not recorded. */
+extern __thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
+
+struct comm_birth *threads_comms(void); /* for struct group; NULL: no memory */
+
 /* For the writer: the i-th block or NULL behind the last; threads_release() frees the block of a
  * thread that has ended, once its ring is empty. */
 struct thread *threads_get(uint32_t i);
 void threads_release(struct thread *t);
 
-uint64_t threads_dropped(void); /* records lost so far to full or missing rings */
+uint64_t threads_dropped(void); /* records lost so far to full rings */
 
 /* In the child of a fork: its one thread lets go of its block at once; threads_reset() forgets all
  * blocks, before the child makes its own. */

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -201,19 +202,54 @@ static void tick(bool last)
     output_flush_old();
 }
 
+/* Nothing under way will end, and what is still in the rings has no room to wait in. */
+static bool is_finished(void)
+{
+    return writer.nawaited == 0 && (writer.npending == PENDING_MAX || rings_are_empty());
+}
+
+static void abandon(const struct record *record, uint64_t id, bool shown)
+{
+    struct record r = unfinished(record);
+    output_abandoned(&r, id, shown);
+}
+
+/* A record that found no room to wait in is asked once. */
+static void take_last(const struct record *record)
+{
+    struct record r = *record;
+    uint64_t id = output_is_op(&r) ? writer.next_id++ : 0;
+    enum span_answer answer = r.span != NO_SPAN ? span_ask(&r) : SPAN_DONE;
+    if (answer == SPAN_DONE)
+        output_record(&r, id);
+    else if (answer == SPAN_PENDING)
+        abandon(&r, id, false);
+}
+
+static void drain_last(void)
+{
+    struct thread *t;
+    for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
+        const struct record *r;
+        while ((r = ring_peek(&t->ring)) != NULL) {
+            take_last(r);
+            ring_pop(&t->ring);
+        }
+    }
+}
+
 /* Everything is asked until it is finished or time is up. */
 static void finish(int64_t deadline_ns)
 {
     for (;;) {
         tick(true);
-        if ((writer.nawaited == 0 && rings_are_empty()) || clock_pace_ns() >= deadline_ns)
+        if (is_finished() || clock_pace_ns() >= deadline_ns)
             break;
         nap(true);
     }
-    for (uint32_t i = 0; i < writer.npending; i++) {
-        struct record r = unfinished(&writer.pending[i].r);
-        output_abandoned(&r, writer.pending[i].id, writer.pending[i].shown);
-    }
+    for (uint32_t i = 0; i < writer.npending; i++)
+        abandon(&writer.pending[i].r, writer.pending[i].id, writer.pending[i].shown);
+    drain_last();
     output_close(atomic_load(&writer.end_ns), threads_dropped() + atomic_load(&tracer.lost));
 }
 
@@ -234,7 +270,8 @@ static void *writer_main(void *unused)
     return NULL;
 }
 
-static int start_thread(void)
+/* stack_bytes: 0 for the default. */
+static int create_thread(size_t stack_bytes)
 {
     pthread_attr_t attr;
     pthread_t thread;
@@ -242,7 +279,8 @@ static int start_thread(void)
     int error;
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    if (stack_bytes != 0)
+        pthread_attr_setstacksize(&attr, stack_bytes);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* inherited: no signal of the job comes to us */
     error = pthread_create(&thread, &attr, writer_main, NULL);
@@ -251,20 +289,35 @@ static int start_thread(void)
     return error;
 }
 
-int writer_start(const struct config *config, int64_t mono_ns, int64_t real_ns)
+/* The stack also holds the thread's copies of all thread-local variables, for which a program may
+ * want more than all we have asked for. */
+static int start_thread(void)
+{
+    int error = create_thread(STACK_BYTES);
+    return error == EINVAL ? create_thread(0) : error;
+}
+
+/* -1, after saying what could not be done, and without a file. */
+static int refuse(const char *what, const char *where, int error)
 {
     char text[64];
+    warn_once(what, where, strerror_r(error, text, sizeof text), "; nothing is recorded", NULL);
+    output_abandon();
+    return -1;
+}
+
+int writer_start(const struct config *config, int64_t mono_ns, int64_t real_ns)
+{
     int error = output_open(config, mono_ns, real_ns);
     writer.mono_ns = mono_ns;
     writer.active_ns = clock_pace_ns();
-    if (error == 0)
-        error = start_thread();
-    if (error == 0)
-        return 0;
-    warn_once("cannot write a trace in '", config->output,
-              "': ", strerror_r(error, text, sizeof text), "; nothing is recorded", NULL);
-    output_forked();
-    return -1;
+    if (error != 0) {
+        char what[32 + sizeof config->output];
+        snprintf(what, sizeof what, "cannot write a trace in '%s", config->output);
+        return refuse(what, "': ", error);
+    }
+    error = start_thread();
+    return error == 0 ? 0 : refuse("cannot start the thread that writes the trace", ": ", error);
 }
 
 void writer_stop(int64_t end_ns)

@@ -12,8 +12,9 @@
  *                                  init.mono_ns; `clock` records map it to the host clocks
  *   host_us, host_end_us, time_us  CLOCK_MONOTONIC since init.mono_ns
  *
- * To add a record field: one line in the table of its record, and the value in the writer's and the
- * reader's switch; the compiler names the places that miss it.
+ * To add a record field: one line in the table of its record, its <RECORD>_<key> in the writer
+ * (tracer/format.c) and in the reader (src/trace/jsonl_record.c), which do not compile without it,
+ * and its line in docs/trace-format.md.
  */
 #ifndef SPECTER_TRACE_H
 #define SPECTER_TRACE_H

@@ -9,7 +9,6 @@
 
 static const int64_t default_scales[] = {1, 2, 4, 8, 16, 32};
 
-
 /* ---- hardware ---- */
 
 /* The GPU that the ranks name; NULL when specter knows none of the names. */

@@ -7,6 +7,7 @@
 #include "calls.h"
 
 #include <cublasLt.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <half.h>
 #include <pthread.h>
@@ -232,13 +233,25 @@ static void reset(struct world *w)
     }
 }
 
-/* errno belongs to the program. */
+/* What is only estimated is not recorded, and what follows is outside the group. */
+static void simulates(struct world *w)
+{
+    ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
+    OK(ncclGroupStart());
+    OK(ncclAllReduce(w->a, w->b, 1, ncclFloat32, ncclSum, w->comm, w->stream));
+    OK(ncclGroupSimulateEnd(&info));
+    OK(ncclAllReduce(w->a, w->b, 2, ncclFloat32, ncclSum, w->comm, w->stream));
+    OK(cudaStreamSynchronize(w->stream));
+}
+
+/* errno and dlerror() belong to the program. */
 static void keeps_errno(struct world *w)
 {
     for (int i = 0; i < 3; i++) {
         errno = 4711;
         OK(ncclAllReduce(w->a, w->b, 1, ncclFloat32, ncclSum, w->comm, w->stream));
         CHECK(errno == 4711);
+        CHECK(dlerror() == NULL);
         OK(cudaStreamSynchronize(w->stream));
         CHECK(errno == 4711);
     }
@@ -278,6 +291,49 @@ static void threads(struct world *w)
     }
 }
 
+#define MANY_THREADS 64
+
+static pthread_barrier_t all_there;
+
+static void *use_shared(void *world)
+{
+    struct world *w = world;
+    cudaEvent_t event;
+    OK(cudaSetDevice(0));
+    OK(cudaEventCreate(&event));
+    for (int i = 0; i < 20; i++)
+        OK(cudaEventRecord(event, w->stream));
+    pthread_barrier_wait(&all_there); /* none has ended before all have recorded */
+    return NULL;
+}
+
+static void many_threads(struct world *w)
+{
+    pthread_t ids[MANY_THREADS];
+    CHECK(pthread_barrier_init(&all_there, NULL, MANY_THREADS) == 0);
+    for (int i = 0; i < MANY_THREADS; i++)
+        CHECK(pthread_create(&ids[i], NULL, use_shared, w) == 0);
+    for (int i = 0; i < MANY_THREADS; i++)
+        pthread_join(ids[i], NULL);
+    OK(cudaStreamSynchronize(w->stream));
+}
+
+static void *use_no_context(void *world)
+{
+    struct world *w = world;
+    OK(ncclAllReduce(w->a, w->b, 16, ncclFloat32, ncclSum, w->comm, NULL));
+    return NULL;
+}
+
+/* A thread that has made no context current cannot ask about stream 0; nothing is captured. */
+static void no_context(struct world *w)
+{
+    pthread_t id;
+    CHECK(pthread_create(&id, NULL, use_no_context, w) == 0);
+    pthread_join(id, NULL);
+    OK(cudaDeviceSynchronize());
+}
+
 /* The libraries do not survive a fork; the tracer's part of it can be seen with calls that fail or
  * need no device. */
 static void forks(struct world *w)
@@ -314,6 +370,18 @@ static void ends_in_group(struct world *w)
 {
     OK(ncclGroupStart());
     OK(ncclAllReduce(w->a, w->b, 1, ncclFloat32, ncclSum, w->comm, w->stream));
+    exit(5);
+}
+
+/* More than the writer keeps in wait, at a pace that fills no ring. */
+static void ends_in_big_group(struct world *w)
+{
+    OK(ncclGroupStart());
+    for (int i = 0; i < 20002; i++) {
+        OK(ncclAllReduce(w->a, w->b, 1, ncclFloat32, ncclSum, w->comm, w->stream));
+        if (i % 2000 == 0)
+            usleep(50000);
+    }
     exit(5);
 }
 
@@ -399,11 +467,15 @@ static const struct scenario {
     {"capture", capture, false},
     {"default_streams", default_streams, false},
     {"reset", reset, false},
+    {"simulate", simulates, false},
     {"errno", keeps_errno, false},
     {"threads", threads, false},
+    {"many_threads", many_threads, false},
+    {"no_context", no_context, false},
     {"forks", forks, false},
     {"exit_at_once", ends_at_once, false},
     {"exit_in_group", ends_in_group, false},
+    {"exit_in_big_group", ends_in_big_group, false},
     {"late", calls_after_exit, false},
     {"goes_on", goes_on, false},
     {"many", many, false},
