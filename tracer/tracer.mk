@@ -8,7 +8,7 @@
 TRACER_SRC  := $(wildcard tracer/*.c)
 TRACER_OBJ  := $(TRACER_SRC:%.c=$(B)/%.o) $(B)/tracer/words.o
 TRACER_MAP  := $(B)/tracer/exports.map
-TRACER_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE)) -idirafter tracer/abi
+TRACER_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) -idirafter tracer/abi,-Itracer/abi)
 TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
@@ -59,7 +59,7 @@ check-build: $(TRACER_TESTS)
 $(B)/tracer/calls: tests/tracer/calls.c tests/tracer/calls.h $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) -idirafter tracer/abi -MF $@.d -o $@ $< $(EMU_USE) -lpthread
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -lpthread
 $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

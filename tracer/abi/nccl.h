@@ -108,6 +108,11 @@ typedef struct ncclSimInfo_v22200 {
     float estimatedTime;
 } ncclSimInfo_t;
 
+#define NCCL_SIM_INFO_INITIALIZER                                   \
+    {                                                               \
+        sizeof(ncclSimInfo_t), 0x74685283, NCCL_VERSION_CODE, -1.0f \
+    }
+
 ncclResult_t ncclGetVersion(int *version);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *uniqueId);
 const char *ncclGetErrorString(ncclResult_t result);
