@@ -36,17 +36,17 @@
  *                 over peers, which the caller passes as `count`
  *   bus factor    busbw = algbw*f: TWO f=2(n-1)/n; PART f=(n-1)/n; UNIT f=1
  *                 (nccl-tests, doc/PERFORMANCE.md) */
-#define SPECTER_COMM_OPS(X)                                                                        \
-    X(ALLREDUCE, "AllReduce", COLL, ONE, TWO)                                                      \
-    X(ALLGATHER, "AllGather", COLL, ALL, PART)                                                     \
-    X(REDUCESCATTER, "ReduceScatter", COLL, ALL, PART)                                             \
-    X(ALLTOALL, "AlltoAll", COLL, ALL, PART)                                                       \
-    X(ALLTOALLV, "AlltoAllv", COLL, SUM, PART)                                                     \
-    X(BROADCAST, "Broadcast", COLL, ONE, UNIT)                                                     \
-    X(REDUCE, "Reduce", COLL, ONE, UNIT)                                                           \
-    X(GATHER, "Gather", COLL, ALL, PART)                                                           \
-    X(SCATTER, "Scatter", COLL, ALL, PART)                                                         \
-    X(SEND, "Send", P2P, ONE, UNIT)                                                                \
+#define SPECTER_COMM_OPS(X)                            \
+    X(ALLREDUCE, "AllReduce", COLL, ONE, TWO)          \
+    X(ALLGATHER, "AllGather", COLL, ALL, PART)         \
+    X(REDUCESCATTER, "ReduceScatter", COLL, ALL, PART) \
+    X(ALLTOALL, "AlltoAll", COLL, ALL, PART)           \
+    X(ALLTOALLV, "AlltoAllv", COLL, SUM, PART)         \
+    X(BROADCAST, "Broadcast", COLL, ONE, UNIT)         \
+    X(REDUCE, "Reduce", COLL, ONE, UNIT)               \
+    X(GATHER, "Gather", COLL, ALL, PART)               \
+    X(SCATTER, "Scatter", COLL, ALL, PART)             \
+    X(SEND, "Send", P2P, ONE, UNIT)                    \
     X(RECV, "Recv", P2P, ONE, UNIT)
 
 enum specter_comm_op {
@@ -59,20 +59,20 @@ enum specter_comm_op {
 /* Element types. X(id, name, bytes, ncclDataType_t or -1, cudaDataType_t or -1)
  * tf32 is a compute type: its elements are stored as fp32. fp4 holds two elements a byte; its size
  * is given as 0 and callers that need bytes use specter_dtype_bits(). */
-#define SPECTER_DTYPES(X)                                                                          \
-    X(INT8, "int8", 1, 0, 3)                                                                       \
-    X(UINT8, "uint8", 1, 1, 8)                                                                     \
-    X(INT32, "int32", 4, 2, 10)                                                                    \
-    X(UINT32, "uint32", 4, 3, 12)                                                                  \
-    X(INT64, "int64", 8, 4, 24)                                                                    \
-    X(UINT64, "uint64", 8, 5, 26)                                                                  \
-    X(FP16, "fp16", 2, 6, 2)                                                                       \
-    X(FP32, "fp32", 4, 7, 0)                                                                       \
-    X(FP64, "fp64", 8, 8, 1)                                                                       \
-    X(BF16, "bf16", 2, 9, 14)                                                                      \
-    X(FP8E4M3, "fp8e4m3", 1, 10, 28)                                                               \
-    X(FP8E5M2, "fp8e5m2", 1, 11, 29)                                                               \
-    X(TF32, "tf32", 4, -1, -1)                                                                     \
+#define SPECTER_DTYPES(X)            \
+    X(INT8, "int8", 1, 0, 3)         \
+    X(UINT8, "uint8", 1, 1, 8)       \
+    X(INT32, "int32", 4, 2, 10)      \
+    X(UINT32, "uint32", 4, 3, 12)    \
+    X(INT64, "int64", 8, 4, 24)      \
+    X(UINT64, "uint64", 8, 5, 26)    \
+    X(FP16, "fp16", 2, 6, 2)         \
+    X(FP32, "fp32", 4, 7, 0)         \
+    X(FP64, "fp64", 8, 8, 1)         \
+    X(BF16, "bf16", 2, 9, 14)        \
+    X(FP8E4M3, "fp8e4m3", 1, 10, 28) \
+    X(FP8E5M2, "fp8e5m2", 1, 11, 29) \
+    X(TF32, "tf32", 4, -1, -1)       \
     X(FP4, "fp4", 0, -1, 33)
 
 enum specter_dtype {
@@ -85,12 +85,12 @@ enum specter_dtype {
 
 /* Reduction operators. X(id, name, ncclRedOp_t or -1); values from ncclNumOps on are user-made,
  * which today can only be premultiplied sums. */
-#define SPECTER_REDOPS(X)                                                                          \
-    X(SUM, "sum", 0)                                                                               \
-    X(PROD, "prod", 1)                                                                             \
-    X(MAX, "max", 2)                                                                               \
-    X(MIN, "min", 3)                                                                               \
-    X(AVG, "avg", 4)                                                                               \
+#define SPECTER_REDOPS(X) \
+    X(SUM, "sum", 0)      \
+    X(PROD, "prod", 1)    \
+    X(MAX, "max", 2)      \
+    X(MIN, "min", 3)      \
+    X(AVG, "avg", 4)      \
     X(PREMUL, "premul", -1)
 
 enum specter_redop {
@@ -102,13 +102,13 @@ enum specter_redop {
 };
 
 /* How a device time was got. X(id, name) */
-#define SPECTER_TIMINGS(X)                                                                         \
-    X(DEVICE, "device")     /* events on the operation's stream */                                 \
-    X(SYNC, "sync")         /* host clock around a synchronised call */                            \
-    X(HOST, "host")         /* the enqueue only */                                                 \
-    X(CAPTURED, "captured") /* inside a graph capture: not run now */                              \
-    X(GRAPH, "graph")       /* part of a timed graph launch */                                     \
-    X(UNKNOWN, "unknown")   /* launched later than we can see */                                   \
+#define SPECTER_TIMINGS(X)                                              \
+    X(DEVICE, "device")     /* events on the operation's stream */      \
+    X(SYNC, "sync")         /* host clock around a synchronised call */ \
+    X(HOST, "host")         /* the enqueue only */                      \
+    X(CAPTURED, "captured") /* inside a graph capture: not run now */   \
+    X(GRAPH, "graph")       /* part of a timed graph launch */          \
+    X(UNKNOWN, "unknown")   /* launched later than we can see */        \
     X(NONE, "none")         /* not finished */
 
 enum specter_timing {
@@ -124,147 +124,147 @@ enum specter_timing {
  *         US   microseconds, 3 decimals  F1  number, one decimal         RAW any JSON value
  *   when  ALWAYS, or SOME: only where it means something
  * Readers take any order, ignore keys they do not know, and read null as unknown. */
-#define SPECTER_INIT_FIELDS(X)                                                                     \
-    X(event, STR, ALWAYS)                                                                          \
-    X(version, U64, ALWAYS)                                                                        \
-    X(run, STR, ALWAYS)                                                                            \
-    X(rank, I64, ALWAYS)                                                                           \
-    X(world_size, I64, ALWAYS)                                                                     \
-    X(local_rank, I64, ALWAYS)                                                                     \
-    X(sync_mode, U64, ALWAYS)                                                                      \
-    X(pid, U64, ALWAYS)                                                                            \
-    X(host, STR, ALWAYS)                                                                           \
-    X(mono_ns, U64, ALWAYS)                                                                        \
-    X(real_ns, U64, ALWAYS)                                                                        \
-    X(coverage, RAW, ALWAYS)                                                                       \
-    X(sample, U64, ALWAYS)                                                                         \
-    X(nccl, U64, ALWAYS)                                                                           \
-    X(cuda, U64, ALWAYS)                                                                           \
-    X(gpus, RAW, ALWAYS)                                                                           \
+#define SPECTER_INIT_FIELDS(X) \
+    X(event, STR, ALWAYS)      \
+    X(version, U64, ALWAYS)    \
+    X(run, STR, ALWAYS)        \
+    X(rank, I64, ALWAYS)       \
+    X(world_size, I64, ALWAYS) \
+    X(local_rank, I64, ALWAYS) \
+    X(sync_mode, U64, ALWAYS)  \
+    X(pid, U64, ALWAYS)        \
+    X(host, STR, ALWAYS)       \
+    X(mono_ns, U64, ALWAYS)    \
+    X(real_ns, U64, ALWAYS)    \
+    X(coverage, RAW, ALWAYS)   \
+    X(sample, U64, ALWAYS)     \
+    X(nccl, U64, ALWAYS)       \
+    X(cuda, U64, ALWAYS)       \
+    X(gpus, RAW, ALWAYS)       \
     X(env, RAW, ALWAYS)
 
-#define SPECTER_COMM_FIELDS(X)                                                                     \
-    X(event, STR, ALWAYS)                                                                          \
-    X(time_us, US, ALWAYS)                                                                         \
-    X(comm, STR, ALWAYS)                                                                           \
-    X(comm_rank, I64, ALWAYS)                                                                      \
-    X(comm_size, I64, ALWAYS)                                                                      \
-    X(device, I64, ALWAYS)                                                                         \
-    X(parent, STR, ALWAYS)                                                                         \
-    X(split_seq, I64, ALWAYS)                                                                      \
-    X(color, I64, ALWAYS)                                                                          \
-    X(key, I64, ALWAYS)                                                                            \
-    X(name, STR, ALWAYS)                                                                           \
+#define SPECTER_COMM_FIELDS(X) \
+    X(event, STR, ALWAYS)      \
+    X(time_us, US, ALWAYS)     \
+    X(comm, STR, ALWAYS)       \
+    X(comm_rank, I64, ALWAYS)  \
+    X(comm_size, I64, ALWAYS)  \
+    X(device, I64, ALWAYS)     \
+    X(parent, STR, ALWAYS)     \
+    X(split_seq, I64, ALWAYS)  \
+    X(color, I64, ALWAYS)      \
+    X(key, I64, ALWAYS)        \
+    X(name, STR, ALWAYS)       \
     X(nodes, I64, ALWAYS)
 
-#define SPECTER_NCCL_FIELDS(X)                                                                     \
-    X(id, U64, ALWAYS)                                                                             \
-    X(type, STR, ALWAYS)                                                                           \
-    X(op, STR, ALWAYS)                                                                             \
-    X(start_us, US, ALWAYS)                                                                        \
-    X(duration_us, US, ALWAYS)                                                                     \
-    X(bytes, U64, ALWAYS)                                                                          \
-    X(count, U64, ALWAYS)                                                                          \
-    X(dtype, STR, ALWAYS)                                                                          \
-    X(redop, STR, ALWAYS)                                                                          \
-    X(comm, STR, ALWAYS)                                                                           \
-    X(comm_rank, I64, ALWAYS)                                                                      \
-    X(comm_size, I64, ALWAYS)                                                                      \
-    X(seq, I64, ALWAYS)                                                                            \
-    X(peer, I64, SOME)                                                                             \
-    X(p2p_seq, U64, SOME)                                                                          \
-    X(root, I64, SOME)                                                                             \
-    X(inplace, U64, SOME)                                                                          \
-    X(device, I64, ALWAYS)                                                                         \
-    X(stream, I64, ALWAYS)                                                                         \
-    X(tid, U64, ALWAYS)                                                                            \
-    X(group, I64, ALWAYS)                                                                          \
-    X(host_us, US, ALWAYS)                                                                         \
-    X(host_end_us, US, ALWAYS)                                                                     \
-    X(timing, STR, ALWAYS)                                                                         \
+#define SPECTER_NCCL_FIELDS(X) \
+    X(id, U64, ALWAYS)         \
+    X(type, STR, ALWAYS)       \
+    X(op, STR, ALWAYS)         \
+    X(start_us, US, ALWAYS)    \
+    X(duration_us, US, ALWAYS) \
+    X(bytes, U64, ALWAYS)      \
+    X(count, U64, ALWAYS)      \
+    X(dtype, STR, ALWAYS)      \
+    X(redop, STR, ALWAYS)      \
+    X(comm, STR, ALWAYS)       \
+    X(comm_rank, I64, ALWAYS)  \
+    X(comm_size, I64, ALWAYS)  \
+    X(seq, I64, ALWAYS)        \
+    X(peer, I64, SOME)         \
+    X(p2p_seq, U64, SOME)      \
+    X(root, I64, SOME)         \
+    X(inplace, U64, SOME)      \
+    X(device, I64, ALWAYS)     \
+    X(stream, I64, ALWAYS)     \
+    X(tid, U64, ALWAYS)        \
+    X(group, I64, ALWAYS)      \
+    X(host_us, US, ALWAYS)     \
+    X(host_end_us, US, ALWAYS) \
+    X(timing, STR, ALWAYS)     \
     X(bound, STR, SOME)
 
-#define SPECTER_CUBLAS_FIELDS(X)                                                                   \
-    X(id, U64, ALWAYS)                                                                             \
-    X(type, STR, ALWAYS)                                                                           \
-    X(op, STR, ALWAYS)                                                                             \
-    X(start_us, US, ALWAYS)                                                                        \
-    X(duration_us, US, ALWAYS)                                                                     \
-    X(m, U64, ALWAYS)                                                                              \
-    X(n, U64, ALWAYS)                                                                              \
-    X(k, U64, ALWAYS)                                                                              \
-    X(batch, U64, ALWAYS)                                                                          \
-    X(dtype, STR, ALWAYS)                                                                          \
-    X(dtype_b, STR, ALWAYS)                                                                        \
-    X(dtype_c, STR, ALWAYS)                                                                        \
-    X(compute, STR, ALWAYS)                                                                        \
-    X(trans, STR, ALWAYS)                                                                          \
-    X(lda, I64, ALWAYS)                                                                            \
-    X(ldb, I64, ALWAYS)                                                                            \
-    X(ldc, I64, ALWAYS)                                                                            \
-    X(beta, RAW, ALWAYS)                                                                           \
-    X(epilogue, STR, ALWAYS)                                                                       \
-    X(tflops, F1, ALWAYS)                                                                          \
-    X(device, I64, ALWAYS)                                                                         \
-    X(stream, I64, ALWAYS)                                                                         \
-    X(tid, U64, ALWAYS)                                                                            \
-    X(host_us, US, ALWAYS)                                                                         \
-    X(host_end_us, US, ALWAYS)                                                                     \
-    X(timing, STR, ALWAYS)                                                                         \
+#define SPECTER_CUBLAS_FIELDS(X) \
+    X(id, U64, ALWAYS)           \
+    X(type, STR, ALWAYS)         \
+    X(op, STR, ALWAYS)           \
+    X(start_us, US, ALWAYS)      \
+    X(duration_us, US, ALWAYS)   \
+    X(m, U64, ALWAYS)            \
+    X(n, U64, ALWAYS)            \
+    X(k, U64, ALWAYS)            \
+    X(batch, U64, ALWAYS)        \
+    X(dtype, STR, ALWAYS)        \
+    X(dtype_b, STR, ALWAYS)      \
+    X(dtype_c, STR, ALWAYS)      \
+    X(compute, STR, ALWAYS)      \
+    X(trans, STR, ALWAYS)        \
+    X(lda, I64, ALWAYS)          \
+    X(ldb, I64, ALWAYS)          \
+    X(ldc, I64, ALWAYS)          \
+    X(beta, RAW, ALWAYS)         \
+    X(epilogue, STR, ALWAYS)     \
+    X(tflops, F1, ALWAYS)        \
+    X(device, I64, ALWAYS)       \
+    X(stream, I64, ALWAYS)       \
+    X(tid, U64, ALWAYS)          \
+    X(host_us, US, ALWAYS)       \
+    X(host_end_us, US, ALWAYS)   \
+    X(timing, STR, ALWAYS)       \
     X(bound, STR, SOME)
 
 /* kind: "record" or "wait" */
-#define SPECTER_DEP_FIELDS(X)                                                                      \
-    X(type, STR, ALWAYS)                                                                           \
-    X(kind, STR, ALWAYS)                                                                           \
-    X(cuda_event, U64, ALWAYS)                                                                     \
-    X(device, I64, ALWAYS)                                                                         \
-    X(stream, I64, ALWAYS)                                                                         \
-    X(tid, U64, ALWAYS)                                                                            \
-    X(host_us, US, ALWAYS)                                                                         \
+#define SPECTER_DEP_FIELDS(X)  \
+    X(type, STR, ALWAYS)       \
+    X(kind, STR, ALWAYS)       \
+    X(cuda_event, U64, ALWAYS) \
+    X(device, I64, ALWAYS)     \
+    X(stream, I64, ALWAYS)     \
+    X(tid, U64, ALWAYS)        \
+    X(host_us, US, ALWAYS)     \
     X(host_end_us, US, ALWAYS)
 
 /* kind: "stream" (names stream), "event" (names cuda_event) or "device" */
-#define SPECTER_SYNC_FIELDS(X)                                                                     \
-    X(type, STR, ALWAYS)                                                                           \
-    X(kind, STR, ALWAYS)                                                                           \
-    X(cuda_event, U64, SOME)                                                                       \
-    X(device, I64, ALWAYS)                                                                         \
-    X(stream, I64, SOME)                                                                           \
-    X(tid, U64, ALWAYS)                                                                            \
-    X(host_us, US, ALWAYS)                                                                         \
+#define SPECTER_SYNC_FIELDS(X) \
+    X(type, STR, ALWAYS)       \
+    X(kind, STR, ALWAYS)       \
+    X(cuda_event, U64, SOME)   \
+    X(device, I64, ALWAYS)     \
+    X(stream, I64, SOME)       \
+    X(tid, U64, ALWAYS)        \
+    X(host_us, US, ALWAYS)     \
     X(host_end_us, US, ALWAYS)
 
-#define SPECTER_CLOCK_FIELDS(X)                                                                    \
-    X(event, STR, ALWAYS)                                                                          \
-    X(device, I64, ALWAYS)                                                                         \
-    X(dev_us, US, ALWAYS)                                                                          \
-    X(mono_ns, U64, ALWAYS)                                                                        \
-    X(real_ns, U64, ALWAYS)                                                                        \
+#define SPECTER_CLOCK_FIELDS(X) \
+    X(event, STR, ALWAYS)       \
+    X(device, I64, ALWAYS)      \
+    X(dev_us, US, ALWAYS)       \
+    X(mono_ns, U64, ALWAYS)     \
+    X(real_ns, U64, ALWAYS)     \
     X(err_ns, U64, ALWAYS)
 
-#define SPECTER_MARK_FIELDS(X)                                                                     \
-    X(event, STR, ALWAYS)                                                                          \
-    X(name, STR, ALWAYS)                                                                           \
+#define SPECTER_MARK_FIELDS(X) \
+    X(event, STR, ALWAYS)      \
+    X(name, STR, ALWAYS)       \
     X(time_us, US, ALWAYS)
 
-#define SPECTER_SHUTDOWN_FIELDS(X)                                                                 \
-    X(event, STR, ALWAYS)                                                                          \
-    X(time_us, US, ALWAYS)                                                                         \
-    X(total_ops, U64, ALWAYS)                                                                      \
-    X(dropped, U64, ALWAYS)                                                                        \
+#define SPECTER_SHUTDOWN_FIELDS(X) \
+    X(event, STR, ALWAYS)          \
+    X(time_us, US, ALWAYS)         \
+    X(total_ops, U64, ALWAYS)      \
+    X(dropped, U64, ALWAYS)        \
     X(summary, RAW, ALWAYS)
 
 /* X(id, selector key, selector value): the line's own name and its field table. */
-#define SPECTER_RECORDS(X)                                                                         \
-    X(INIT, event, "init")                                                                         \
-    X(COMM, event, "comm")                                                                         \
-    X(NCCL, type, "nccl")                                                                          \
-    X(CUBLAS, type, "cublas")                                                                      \
-    X(DEP, type, "dep")                                                                            \
-    X(SYNC, type, "sync")                                                                          \
-    X(CLOCK, event, "clock")                                                                       \
-    X(MARK, event, "mark")                                                                         \
+#define SPECTER_RECORDS(X)    \
+    X(INIT, event, "init")    \
+    X(COMM, event, "comm")    \
+    X(NCCL, type, "nccl")     \
+    X(CUBLAS, type, "cublas") \
+    X(DEP, type, "dep")       \
+    X(SYNC, type, "sync")     \
+    X(CLOCK, event, "clock")  \
+    X(MARK, event, "mark")    \
     X(SHUTDOWN, event, "shutdown")
 
 enum specter_record {

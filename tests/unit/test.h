@@ -27,25 +27,25 @@ void test_fail(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void test_skip(const char *reason);
 
-#define TEST(_name)                                                                                \
-    static void test_##_name(void);                                                                \
-    static struct test test_entry_##_name = {#_name, __FILE__, test_##_name, 0};                   \
-    __attribute__((constructor)) static void test_add_##_name(void)                                \
-    {                                                                                              \
-        test_register(&test_entry_##_name);                                                        \
-    }                                                                                              \
+#define TEST(_name)                                                              \
+    static void test_##_name(void);                                              \
+    static struct test test_entry_##_name = {#_name, __FILE__, test_##_name, 0}; \
+    __attribute__((constructor)) static void test_add_##_name(void)              \
+    {                                                                            \
+        test_register(&test_entry_##_name);                                      \
+    }                                                                            \
     static void test_##_name(void)
 
-#define SKIP(_reason)                                                                              \
-    do {                                                                                           \
-        test_skip(_reason);                                                                        \
-        return;                                                                                    \
+#define SKIP(_reason)       \
+    do {                    \
+        test_skip(_reason); \
+        return;             \
     } while (0)
 
-#define CHECK(_cond)                                                                               \
-    do {                                                                                           \
-        if (!(_cond))                                                                              \
-            test_fail(__FILE__, __LINE__, "%s", #_cond);                                           \
+#define CHECK(_cond)                                     \
+    do {                                                 \
+        if (!(_cond))                                    \
+            test_fail(__FILE__, __LINE__, "%s", #_cond); \
     } while (0)
 
 void test_check_int(const char *file, int line, const char *what, int64_t got, int64_t want);
@@ -60,7 +60,7 @@ void test_check_has(const char *file, int line, const char *what, const char *go
 #define CHECK_STR(_got, _want) test_check_str(__FILE__, __LINE__, #_got, (_got), (_want))
 #define CHECK_HAS(_got, _part) test_check_has(__FILE__, __LINE__, #_got, (_got), (_part))
 /* relative: allowed |got - want| / |want|; absolute when want is 0 */
-#define CHECK_DOUBLE(_got, _want, _relative)                                                       \
+#define CHECK_DOUBLE(_got, _want, _relative) \
     test_check_double(__FILE__, __LINE__, #_got, (_got), (_want), (_relative))
 
 /* Path of ../shared/... beside the repository, or NULL when it is not there. */
