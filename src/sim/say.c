@@ -111,6 +111,19 @@ static void say_matches(struct replay *rep, const struct matches *m)
                     u(m->unnumbered));
 }
 
+/* A record that is missing must not read as work that was not there. */
+static void say_coverage(struct replay *rep, const struct run *run)
+{
+    size_t blind = 0;
+    for (size_t r = 0; r < run->nranks; r++)
+        blind += (~run->ranks[r].coverage & (COVER_LAUNCHES | COVER_MEMORY)) != 0;
+    if (blind > 0)
+        replay_assume(rep,
+                      "%zu of %zu ranks were not traced for copies and other kernels: what waits "
+                      "for those on the device is replayed too early",
+                      blind, run->nranks);
+}
+
 void say_program(struct replay *rep, const struct program *p)
 {
     replay_assume(rep, "a transfer takes what it took once its last member was there; waits for "
@@ -119,6 +132,7 @@ void say_program(struct replay *rep, const struct program *p)
         replay_assume(rep, "ranks of %d hosts begin together: their clocks share no zero",
                       p->run->ndomains);
     say_waits(rep, p);
+    say_coverage(rep, p->run);
     say_facts(rep, &p->facts);
     say_matches(rep, &p->matches);
 }
@@ -275,11 +289,12 @@ void say_costs(struct replay *rep, const struct retarget *t)
     say_scaling_rules(rep, t);
     if (t->count[COST_KERNEL] + t->count[COST_KEPT] > 0)
         replay_assume(rep,
-                      "%.1f %% of device time rests on no model: kernels of unknown kind "
+                      "%.1f %% of traced device time rests on no model: kernels of unknown kind "
                       "(%llu), operations of unknown size (%llu)",
                       100 * rep->unmodelled, u(t->count[COST_KERNEL]), u(t->count[COST_KEPT]));
     else
-        replay_assume(rep, "all device time rests on a model or a measurement of the operation");
+        replay_assume(rep, "all traced device time rests on a model or a measurement of the "
+                           "operation");
     if (t->count[COST_KEPT] > 0)
         replay_note(rep, false,
                     "%llu operations keep their measured time at every scale: their "
