@@ -4,7 +4,7 @@ export LD_LIBRARY_PATH=$BUILD/emu/lib RANK=0 WORLD_SIZE=1 SPECTER_EXAMPLE_ID=$PW
     --iters 1000000 --layers 1 --buckets 1 --hidden 64 --tokens 64 2>err &
 capture=$!
 for i in {1..200}; do
-    [[ -s traces/specter_trace_rank0.jsonl ]] && break
+    grep -qs '^{"id"' traces/specter_trace_rank0.jsonl && break # an operation, not only the head
     sleep 0.05
 done
 kill -9 "$(cat pid)"

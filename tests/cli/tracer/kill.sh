@@ -8,7 +8,7 @@ for i in 1 2 3 4 5 6; do
     ) &
     pid=$!
     for ((wait = 0; wait < 200; wait++)); do
-        [[ -s kill$i/specter_trace_rank0.jsonl ]] && break
+        grep -qs '^{"id"' kill$i/specter_trace_rank0.jsonl && break
         sleep 0.05
     done
     sleep 0.$i
