@@ -45,13 +45,24 @@ for ((rank = 0; rank < ranks; rank++)); do
     pids+=($!)
 done
 
+# By process: bash may have noticed several ends at once, of which `wait -n` alone tells one.
+declare -A left
+for pid in "${pids[@]}"; do
+    left[$pid]=1
+done
 status=0
-for ((left = ranks; left > 0; left--)); do
-    wait -n
+while [ ${#left[@]} -gt 0 ]; do
+    wait -n -p ended "${!left[@]}"
     code=$?
+    if [ -z "${ended:-}" ]; then
+        for ended in "${!left[@]}"; do break; done
+        wait "$ended"
+        code=$?
+    fi
+    unset "left[$ended]"
     if [ $code -ne 0 ] && [ $status -eq 0 ]; then
         status=$code
-        end_all
+        end_all -TERM
     fi
 done
 exit $status
