@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "driver.h"
+#include "gate.h"
 #include "ids.h"
 #include "threads.h"
 #include "tracer.h"
@@ -18,13 +19,14 @@ static struct ids events = IDS_INIT(event_slots);
 
 /* ---- records ---- */
 
-/* Is the call's record still wanted? A record that cannot be kept is counted. */
-static bool recording(void)
+/* Is a record of this kind wanted now? One that is wanted and cannot be kept is counted. */
+static bool recording(enum record_kind kind)
 {
+    if (!gate_wants(kind))
+        return false;
     if (atomic_load_explicit(&tracer.state, memory_order_relaxed) == TRACER_ON)
-        return tracer.config.record_ops;
-    if (tracer.config.record_ops)
-        atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
+        return true;
+    atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
     return false;
 }
 
@@ -55,15 +57,15 @@ void call_publish(struct call *c, struct record *slot)
         writer_wake();
 }
 
-void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint8_t op)
+void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint16_t op)
 {
-    c->kind = recording() ? kind : CALL_UNRECORDED;
+    c->kind = recording(record) ? kind : CALL_UNRECORDED;
     c->r = (struct record){.kind = (uint8_t)record,
                            .op = op,
                            .device = -1,
                            .tid = c->thread->tid,
                            .span = NO_SPAN,
-                           .group = NO_ID,
+                           .graph = NO_ID,
                            .start_ns = NO_TIME,
                            .dur_ns = NO_TIME};
 }
@@ -185,10 +187,11 @@ static void count_groups(enum hook_id hook)
         thread_group_depth--;
 }
 
-/* The hook table begins with the calls that leave no record. */
+/* There is no memory for the thread's ring. */
 static void count_homeless(enum hook_id hook)
 {
-    if (hook >= HOOK_ncclAllReduce && recording())
+    int kind = function_names[hook].record;
+    if (kind >= 0 && recording((enum record_kind)kind))
         atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
 }
 
@@ -220,7 +223,7 @@ void call_begin(struct call *c)
     case CALL_NCCL_OP:
         nccl_begin(c);
         break;
-    case CALL_GEMM_OP:
+    case CALL_STREAM_OP:
         work_begin(c, -1);
         c->r.host_ns = tracer_now();
         break;
@@ -250,7 +253,7 @@ void call_begin(struct call *c)
 static void end_well(struct call *c, int result)
 {
     switch (c->kind) {
-    case CALL_GEMM_OP:
+    case CALL_STREAM_OP:
         c->r.host_end_ns = tracer_now();
         work_end_timing(c);
         work_end(c);
@@ -290,7 +293,7 @@ void call_end(struct call *c, int result)
         group_end_close(c, result);
     else if (result == 0 || (is_nccl(c) && result == ncclInProgress))
         end_well(c, result);
-    else if (c->kind == CALL_GEMM_OP)
+    else if (c->kind == CALL_STREAM_OP)
         work_drop_span(c);
     else if (c->kind == CALL_GROUP_OPEN)
         thread_group_depth--;

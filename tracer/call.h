@@ -31,8 +31,8 @@ struct thread;
 enum call_kind {
     CALL_UNRECORDED, /* only its depth matters */
     CALL_NCCL_OP,
-    CALL_GEMM_OP,
-    CALL_ACT, /* dep, sync */
+    CALL_STREAM_OP, /* timed work on one stream: GEMMs, copies, launches of graphs */
+    CALL_ACT,       /* dep, sync */
     CALL_BIRTH,
     CALL_BIRTH_ALL,
     CALL_BIRTH_SPLIT,
@@ -70,7 +70,7 @@ void call_end(struct call *c, int result);
 /* ---- what is called ---- */
 
 /* For describe functions: begins a record, or leaves the call unrecorded when none is wanted. */
-void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint8_t op);
+void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint16_t op);
 
 void describe_coll(struct call *c, enum specter_comm_op op, size_t count, int type, int redop,
                    int root, const void *send, const void *recv, ncclComm_t comm, CUstream stream);

@@ -218,6 +218,8 @@ void config_read_from(struct config *c, const char *const *environment)
     c->disabled = is_on(get(environment, "SPECTER_DISABLE"));
     c->sync = is_on(get(environment, "SPECTER_SYNC"));
     c->pid = getpid();
+    for (int kind = 0; kind < RECORD_KIND_COUNT; kind++)
+        c->wanted[kind] = true;
     if (output == NULL || output[0] == '\0')
         output = ".";
     if (strlen(output) >= sizeof c->output)

@@ -7,6 +7,8 @@
 #ifndef SPECTER_TRACER_CONFIG_H
 #define SPECTER_TRACER_CONFIG_H
 
+#include "record.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +20,7 @@ struct config {
     bool disabled;
     bool sync;       /* SPECTER_SYNC */
     bool record_ops; /* this rank is in SPECTER_RANKS */
+    bool wanted[RECORD_KIND_COUNT];
     char output[PATH_MAX];
     char run[160];
     char host[65];

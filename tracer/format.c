@@ -10,6 +10,8 @@ static void put_bytes(struct out *o, const char *bytes, size_t len)
     o->p += len;
 }
 
+#define CLASSES_BYTES (SPECTER_KERNEL_CLASS_COUNT * 32 + 3)
+
 #define PUT_LITERAL(_o, _text) put_bytes(_o, _text, sizeof(_text) - 1)
 
 static void put_null(struct out *o)
@@ -208,6 +210,11 @@ static uint64_t nccl_bytes(const struct record *r)
     return fails || r->dtype == SPECTER_DTYPE_UNKNOWN ? UINT64_MAX : all;
 }
 
+static bool is_upper(const struct record *r)
+{
+    return (r->flags & RECORD_UPPER) != 0;
+}
+
 static bool is_p2p(const struct record *r)
 {
     return specter_comm_op_is_p2p(r->op) != 0;
@@ -234,16 +241,18 @@ static bool is_p2p(const struct record *r)
 #define NCCL_root known(r->nccl.peer)
 #define NCCL_HAS_root (!is_p2p(r) && r->nccl.peer >= 0)
 #define NCCL_inplace 1
-#define NCCL_HAS_inplace (r->nccl.inplace != 0)
+#define NCCL_HAS_inplace ((r->flags & RECORD_INPLACE) != 0)
 #define NCCL_device known(r->device)
 #define NCCL_stream known_id(r->stream)
 #define NCCL_tid r->tid
-#define NCCL_group known_id(r->group)
+#define NCCL_group known_id(r->nccl.group)
 #define NCCL_host_us r->host_ns
 #define NCCL_host_end_us r->host_end_ns
 #define NCCL_timing specter_timing_name(r->timing)
 #define NCCL_bound "upper"
-#define NCCL_HAS_bound false /* needs to know that the stream was idle, which is not looked at */
+#define NCCL_HAS_bound is_upper(r)
+#define NCCL_graph r->graph
+#define NCCL_HAS_graph (r->graph != NO_ID)
 
 void format_nccl(struct out *o, const struct record *r, uint64_t id)
 {
@@ -309,7 +318,9 @@ static double tflops(const struct record *r)
 #define CUBLAS_host_end_us r->host_end_ns
 #define CUBLAS_timing specter_timing_name(r->timing)
 #define CUBLAS_bound "upper"
-#define CUBLAS_HAS_bound false
+#define CUBLAS_HAS_bound is_upper(r)
+#define CUBLAS_graph r->graph
+#define CUBLAS_HAS_graph (r->graph != NO_ID)
 
 void format_gemm(struct out *o, const struct record *r, uint64_t id, const char *name)
 {
@@ -354,6 +365,140 @@ void format_sync(struct out *o, const struct record *r)
 {
 #define X(_key, _kind, _when) PUT_##_when(SYNC, _key, _kind)
     PUT_LINE(SYNC);
+#undef X
+}
+
+#define COPY_id id
+#define COPY_type "copy"
+#define COPY_kind specter_copy_name(r->op)
+#define COPY_start_us r->start_ns
+#define COPY_duration_us r->dur_ns
+#define COPY_bytes r->copy.bytes
+#define COPY_device known(r->device)
+#define COPY_stream known_id(r->stream)
+#define COPY_tid r->tid
+#define COPY_host_us r->host_ns
+#define COPY_host_end_us r->host_end_ns
+#define COPY_timing specter_timing_name(r->timing)
+#define COPY_bound "upper"
+#define COPY_HAS_bound is_upper(r)
+#define COPY_graph r->graph
+#define COPY_HAS_graph (r->graph != NO_ID)
+
+void format_copy(struct out *o, const struct record *r, uint64_t id)
+{
+#define X(_key, _kind, _when) PUT_##_when(COPY, _key, _kind)
+    PUT_LINE(COPY);
+#undef X
+}
+
+/* {"elementwise":30,"gemm":2}: the classes that were launched. */
+static const char *classes_text(char text[CLASSES_BYTES], const struct record *r)
+{
+    struct out o = {text};
+    PUT_LITERAL(&o, "{");
+    for (int i = 0; i < SPECTER_KERNEL_CLASS_COUNT; i++) {
+        if (r->untraced.classes[i] == 0)
+            continue;
+        if (o.p[-1] != '{')
+            PUT_LITERAL(&o, ",");
+        put_STR(&o, specter_kernel_class_name(i));
+        PUT_LITERAL(&o, ":");
+        put_digits(&o, r->untraced.classes[i]);
+    }
+    PUT_LITERAL(&o, "}");
+    *o.p = '\0';
+    return text;
+}
+
+#define UNTRACED_type "untraced"
+#define UNTRACED_launches r->untraced.launches
+#define UNTRACED_classes classes_text((char[CLASSES_BYTES]){0}, r)
+#define UNTRACED_device known(r->device)
+#define UNTRACED_stream known_id(r->stream)
+#define UNTRACED_tid r->tid
+#define UNTRACED_host_us r->host_ns
+#define UNTRACED_host_end_us r->host_end_ns
+#define UNTRACED_max_gap_us r->untraced.max_gap_ns
+#define UNTRACED_graph r->graph
+#define UNTRACED_HAS_graph (r->graph != NO_ID)
+
+void format_untraced(struct out *o, const struct record *r)
+{
+#define X(_key, _kind, _when) PUT_##_when(UNTRACED, _key, _kind)
+    PUT_LINE(UNTRACED);
+#undef X
+}
+
+#define GRAPH_id id
+#define GRAPH_type "graph"
+#define GRAPH_graph (r->graph != NO_ID ? r->graph : UINT64_MAX)
+#define GRAPH_launch r->launch.number
+#define GRAPH_op_count op_count
+#define GRAPH_ops ops
+#define GRAPH_HAS_ops (ops != NULL)
+#define GRAPH_start_us r->start_ns
+#define GRAPH_duration_us r->dur_ns
+#define GRAPH_device known(r->device)
+#define GRAPH_stream known_id(r->stream)
+#define GRAPH_tid r->tid
+#define GRAPH_host_us r->host_ns
+#define GRAPH_host_end_us r->host_end_ns
+#define GRAPH_timing specter_timing_name(r->timing)
+#define GRAPH_bound "upper"
+#define GRAPH_HAS_bound is_upper(r)
+
+void format_graph(struct out *o, const struct record *r, uint64_t id, uint64_t op_count,
+                  const char *ops)
+{
+#define X(_key, _kind, _when) PUT_##_when(GRAPH, _key, _kind)
+    PUT_LINE(GRAPH);
+#undef X
+}
+
+#define MARK_event "mark"
+#define MARK_name r->mark.name
+#define MARK_time_us r->host_ns
+#define MARK_kind specter_mark_name(r->op)
+#define MARK_tid r->tid
+#define MARK_end_us r->host_end_ns
+#define MARK_HAS_end_us (r->op == SPECTER_MARK_RANGE)
+
+void format_mark(struct out *o, const struct record *r)
+{
+#define X(_key, _kind, _when) PUT_##_when(MARK, _key, _kind)
+    PUT_LINE(MARK);
+#undef X
+}
+
+#define SAMPLE_event "sample"
+#define SAMPLE_time_us l->time_ns
+#define SAMPLE_of l->of
+#define SAMPLE_rate l->rate
+#define SAMPLE_why l->why
+
+void format_sample(struct out *o, const struct sample_line *l)
+{
+#define X(_key, _kind, _when) PUT_##_when(SAMPLE, _key, _kind)
+    PUT_LINE(SAMPLE);
+#undef X
+}
+
+#define PLUGIN_type "plugin"
+#define PLUGIN_op specter_comm_op_name(l->op)
+#define PLUGIN_comm IDENTITY(l->comm)
+#define PLUGIN_seq known(l->seq)
+#define PLUGIN_peer l->peer
+#define PLUGIN_HAS_peer (specter_comm_op_is_p2p(l->op) != 0)
+#define PLUGIN_algo l->algo
+#define PLUGIN_proto l->proto
+#define PLUGIN_channels l->channels
+#define PLUGIN_kernel_us l->kernel_ns
+
+void format_plugin(struct out *o, const struct plugin_line *l)
+{
+#define X(_key, _kind, _when) PUT_##_when(PLUGIN, _key, _kind)
+    PUT_LINE(PLUGIN);
 #undef X
 }
 

@@ -38,6 +38,14 @@ void format_nccl(struct out *o, const struct record *r, uint64_t id);
 void format_gemm(struct out *o, const struct record *r, uint64_t id, const char *name);
 void format_dep(struct out *o, const struct record *r);
 void format_sync(struct out *o, const struct record *r);
+void format_copy(struct out *o, const struct record *r, uint64_t id);
+void format_untraced(struct out *o, const struct record *r);
+void format_mark(struct out *o, const struct record *r);
+
+/* ops: a JSON array of the ids of what the graph holds, or NULL; it counts towards the line's
+ * length. */
+void format_graph(struct out *o, const struct record *r, uint64_t id, uint64_t op_count,
+                  const char *ops);
 
 struct init_line {
     const char *run, *host;
@@ -58,6 +66,21 @@ struct clock_line {
     uint64_t mono_ns, real_ns, err_ns;
 };
 
+struct sample_line {
+    int64_t time_ns;
+    const char *of, *why;
+    uint64_t rate;
+};
+
+struct plugin_line {
+    enum specter_comm_op op;
+    uint64_t comm;
+    int64_t seq, peer;
+    const char *algo, *proto; /* NULL: unknown */
+    uint64_t channels;        /* UINT64_MAX: unknown */
+    int64_t kernel_ns;        /* NO_TIME: unknown */
+};
+
 struct shutdown_line {
     int64_t time_ns;
     uint64_t total_ops, dropped;
@@ -67,6 +90,8 @@ struct shutdown_line {
 void format_init(struct out *o, const struct init_line *l);
 void format_comm(struct out *o, const struct comm_line *l);
 void format_clock(struct out *o, const struct clock_line *l);
+void format_sample(struct out *o, const struct sample_line *l);
+void format_plugin(struct out *o, const struct plugin_line *l);
 void format_shutdown(struct out *o, const struct shutdown_line *l);
 
 /* Name of a GEMM as it stands in the file: the function's, without "cublas" and "_v2". */

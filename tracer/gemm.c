@@ -131,7 +131,7 @@ void describe_gemm(struct call *c, const struct gemm_args *a)
     struct record *r = &c->r;
     const struct compute *compute =
         find_compute(a->compute == COMPUTE_OF_HANDLE ? CUBLAS_COMPUTE_32F : a->compute);
-    call_start_record(c, CALL_GEMM_OP, RECORD_GEMM, (uint8_t)c->hook);
+    call_start_record(c, CALL_STREAM_OP, RECORD_GEMM, (uint16_t)c->hook);
     if (c->kind == CALL_UNRECORDED || !find_stream(c, a->handle)) {
         c->kind = CALL_UNRECORDED;
         return;
@@ -209,7 +209,7 @@ void describe_lt_matmul(struct call *c, const struct lt_args *a)
     struct record *r = &c->r;
     struct lt_layout la, lb, lc, ld;
     int32_t ta, tb;
-    call_start_record(c, CALL_GEMM_OP, RECORD_GEMM, (uint8_t)c->hook);
+    call_start_record(c, CALL_STREAM_OP, RECORD_GEMM, (uint16_t)c->hook);
     if (c->kind == CALL_UNRECORDED)
         return;
     c->stream = a->stream;

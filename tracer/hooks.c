@@ -12,35 +12,9 @@
 #include <cublas_v2.h>
 #include <nccl.h>
 
-/* ---- what hooks.def may say of a call ---- */
-
-#define CALL_COMM_INIT(_handle, _size, _id, _rank, _config) \
-    describe_birth(&call, _handle, _size, _id, _rank, _config)
-#define CALL_COMM_INIT_ALL(_handles, _count, _devices) \
-    describe_birth_all(&call, _handles, _count, _devices)
-#define CALL_COMM_SPLIT(_parent, _color, _key, _handle, _config) \
-    describe_split(&call, _parent, _color, _key, _handle, _config)
-#define CALL_COMM_FINALIZE(_comm) (void)(_comm) /* the handle stays valid until it is destroyed */
-#define CALL_COMM_DESTROY(_comm) describe_destroy(&call, _comm)
-#define CALL_GROUP_START() describe_group_open(&call)
-#define CALL_GROUP_END() describe_group_close(&call)
-#define CALL_GROUP_SIMULATE() describe_group_simulate(&call)
-#define CALL_COLL(_op, _count, _type, _redop, _root, _send, _recv, _comm, _stream)                \
-    describe_coll(&call, SPECTER_##_op, _count, (int)(_type), _redop, _root, _send, _recv, _comm, \
-                  _stream)
-#define CALL_P2P(_op, _count, _type, _peer, _comm, _stream) \
-    describe_p2p(&call, SPECTER_##_op, _count, (int)(_type), _peer, _comm, _stream)
-#define CALL_GEMM(_handle, _transa, _transb, _m, _n, _k, _batch, _a, _b, _c, _compute, _lda, _ldb, \
-                  _ldc, _beta)                                                                     \
-    describe_gemm(&call, &(struct gemm_args){_handle, _transa, _transb, _m, _n, _k, _batch, _a,    \
-                                             _b, _c, _compute, _lda, _ldb, _ldc, _beta})
-#define CALL_LT_MATMUL(_desc, _a, _b, _c, _d, _beta, _stream) \
-    describe_lt_matmul(&call, &(struct lt_args){_desc, _a, _b, _c, _d, _beta, _stream})
-#define CALL_DEP(_kind, _event, _stream) describe_dep(&call, RECORD_##_kind, _event, _stream)
-#define CALL_SYNC(_kind, _event, _stream) describe_sync(&call, SYNC_##_kind, _event, _stream)
-
-/* What the _ptsz variants mean by the default stream. */
-#define PTSZ(_stream) ((_stream) != NULL ? (_stream) : CU_STREAM_PER_THREAD)
+#include "hooks/cublas.h"
+#include "hooks/cuda.h"
+#include "hooks/nccl.h"
 
 /* ---- what a call returns when no library has the function ---- */
 

@@ -47,6 +47,7 @@ enum hook_id {
 struct function_name {
     const char *name;
     enum lib_id lib;
+    int record; /* enum record_kind that a hook leaves; -1: none */
 };
 
 extern const struct function_name function_names[FUNCTION_COUNT];

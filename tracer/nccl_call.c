@@ -69,8 +69,8 @@ static void group_op_end(struct call *c, bool in_progress)
         g->id = atomic_fetch_add(&groups, 1);
     g->in_progress |= in_progress;
     c->r.stream = call_stream_id(c);
-    c->r.group = g->id;
-    c->r.group_index = ++g->count;
+    c->r.nccl.group = g->id;
+    c->r.group_index = (uint16_t)++g->count;
     if (slot != NULL && c->group_stream < GROUP_STREAMS_MAX)
         g->streams[c->group_stream].count++;
     call_publish(c, slot);
@@ -101,7 +101,8 @@ static void name_comm(struct call *c)
     c->r.nccl.comm_size = b->size != COMM_UNKNOWN ? (int32_t)b->size : -1;
     if (b->device != COMM_UNKNOWN)
         c->r.device = (int16_t)b->device;
-    c->r.nccl.inplace = is_in_place(c);
+    if (is_in_place(c))
+        c->r.flags |= RECORD_INPLACE;
 }
 
 /* Behind the real call another thread may have aborted the communicator: it is asked nothing. */
@@ -163,7 +164,7 @@ void nccl_end(struct call *c, int result)
 static void describe_op(struct call *c, enum specter_comm_op op, size_t count, int type, int peer,
                         ncclComm_t comm, CUstream stream)
 {
-    call_start_record(c, CALL_NCCL_OP, RECORD_NCCL, (uint8_t)op);
+    call_start_record(c, CALL_NCCL_OP, RECORD_NCCL, (uint16_t)op);
     c->comm = comm;
     c->stream = stream;
     c->send = c->recv = NULL;
@@ -172,6 +173,7 @@ static void describe_op(struct call *c, enum specter_comm_op op, size_t count, i
     c->r.nccl.seq = c->r.nccl.comm_rank = c->r.nccl.comm_size = -1;
     c->r.nccl.peer = peer;
     c->r.nccl.redop = SPECTER_REDOP_NONE;
+    c->r.nccl.group = NO_ID;
 }
 
 void describe_coll(struct call *c, enum specter_comm_op op, size_t count, int type, int redop,

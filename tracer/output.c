@@ -36,7 +36,8 @@ static struct output {
     struct tally comm_ops[SPECTER_COMM_OP_COUNT];
     struct tally gemms[HOOK_COUNT];
     uint64_t timings[SPECTER_TIMING_COUNT];
-    uint64_t deps, syncs;
+    uint64_t deps, syncs, launches, graphs, marks;
+    struct tally copies;
     char gemm_names[HOOK_COUNT][64];
     char buffer[BUFFER_BYTES];
 } output;
@@ -239,7 +240,8 @@ void output_clock(const struct clock_line *l, void *unused)
 
 bool output_is_op(const struct record *r)
 {
-    return r->kind == RECORD_NCCL || r->kind == RECORD_GEMM;
+    return r->kind == RECORD_NCCL || r->kind == RECORD_GEMM || r->kind == RECORD_COPY ||
+           r->kind == RECORD_GRAPH;
 }
 
 static void put_record(const struct record *r, uint64_t id)
@@ -258,6 +260,20 @@ static void put_record(const struct record *r, uint64_t id)
     case RECORD_SYNC:
         format_sync(line(), r);
         break;
+    case RECORD_COPY:
+        format_copy(line(), r, id);
+        break;
+    case RECORD_UNTRACED:
+        format_untraced(line(), r);
+        break;
+    case RECORD_GRAPH:
+        format_graph(line(), r, id, 0, NULL);
+        break;
+    case RECORD_MARK:
+        format_mark(line(), r);
+        break;
+    case RECORD_KIND_COUNT:
+        break;
     }
 }
 
@@ -269,6 +285,15 @@ static void count_record(const struct record *r)
         output.comm_ops[r->op].bytes += specter_comm_op_bytes(r->op, r->nccl.count, r->dtype, n);
     } else if (r->kind == RECORD_GEMM) {
         output.gemms[r->op].count++;
+    } else if (r->kind == RECORD_COPY) {
+        output.copies.count++;
+        output.copies.bytes += r->copy.bytes;
+    } else if (r->kind == RECORD_UNTRACED) {
+        output.launches += r->untraced.launches;
+    } else if (r->kind == RECORD_GRAPH) {
+        output.graphs++;
+    } else if (r->kind == RECORD_MARK) {
+        output.marks++;
     } else if (r->kind == RECORD_SYNC) {
         output.syncs++;
     } else {
@@ -377,6 +402,15 @@ static void put_summary(struct out *o)
     put_U64(o, output.deps);
     put_RAW(o, ",\"syncs\":");
     put_U64(o, output.syncs);
+    put_RAW(o, ",\"copies\":{");
+    if (output.copies.count > 0)
+        put_tally(o, "all", &output.copies, true);
+    put_RAW(o, "},\"launches\":");
+    put_U64(o, output.launches);
+    put_RAW(o, ",\"graphs\":");
+    put_U64(o, output.graphs);
+    put_RAW(o, ",\"marks\":");
+    put_U64(o, output.marks);
     put_RAW(o, "}");
     *o->p = '\0';
 }

@@ -1,34 +1,56 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a hook leaves behind: one fixed-size record in its thread's ring. The writer thread turns it
- * into a line of the trace; nothing here is text.
+ * into a line of the trace; nothing here is text but the name of a mark.
  */
 #ifndef SPECTER_TRACER_RECORD_H
 #define SPECTER_TRACER_RECORD_H
 
+#include "specter/trace.h"
+
 #include <stdint.h>
 
 #define NO_TIME INT64_MIN  /* a time that is not known: null in the file */
-#define NO_ID UINT32_MAX   /* likewise for streams, events, groups */
+#define NO_ID UINT32_MAX   /* likewise for streams, events, groups, graphs */
 #define NO_SPAN UINT32_MAX /* the record waits for nothing */
 
-enum record_kind { RECORD_NCCL, RECORD_GEMM, RECORD_RECORD, RECORD_WAIT, RECORD_SYNC };
+enum record_kind {
+    RECORD_NCCL,
+    RECORD_GEMM,
+    RECORD_RECORD,
+    RECORD_WAIT,
+    RECORD_SYNC,
+    RECORD_COPY,
+    RECORD_UNTRACED,
+    RECORD_GRAPH,
+    RECORD_MARK,
+    RECORD_KIND_COUNT
+};
 
 enum sync_kind { SYNC_STREAM, SYNC_EVENT, SYNC_DEVICE };
 
 enum beta_kind { BETA_UNKNOWN, BETA_KNOWN };
 
+enum record_flag {
+    RECORD_INPLACE = 1, /* NCCL: one buffer for input and output */
+    RECORD_UPPER = 2,   /* the time includes launch work: the stream was idle */
+};
+
+#define MARK_NAME_MAX 64 /* bytes of a mark's name, the 0 included; longer ones are cut */
+
 struct record {
     uint8_t kind;   /* enum record_kind */
-    uint8_t op;     /* enum specter_comm_op, enum hook_id (GEMM) or enum sync_kind */
-    uint8_t dtype;  /* enum specter_dtype */
     uint8_t timing; /* enum specter_timing; with a span: what remains when the span gives no time */
+    uint16_t op;    /* enum specter_comm_op, enum hook_id (GEMM), enum sync_kind, enum
+                       specter_copy or enum specter_mark */
+    uint8_t dtype;  /* enum specter_dtype */
+    uint8_t flags;  /* enum record_flag */
     int16_t device; /* CUDA ordinal; -1 unknown */
     uint16_t tid;
-    uint32_t stream; /* ids.h */
-    uint32_t span;   /* device.h */
-    uint32_t group;
-    uint32_t group_index; /* position in its group, from 1 */
+    uint16_t group_index; /* NCCL: position in its group, from 1 */
+    uint32_t stream;      /* ids.h */
+    uint32_t span;        /* device.h */
+    uint32_t graph;       /* of captured work, and of a launch: the capture; else NO_ID */
     int64_t host_ns, host_end_ns;
     int64_t start_ns, dur_ns; /* from init.mono_ns; set by --sync, else by the writer */
     union {
@@ -38,8 +60,8 @@ struct record {
             int64_t seq; /* or p2p_seq; -1 unknown */
             int32_t comm_rank, comm_size;
             int32_t peer; /* peer or root; -1 none */
+            uint32_t group;
             uint8_t redop;
-            uint8_t inplace;
         } nccl;
         struct {
             int64_t m, n, k;
@@ -54,6 +76,20 @@ struct record {
         struct {
             uint32_t event; /* ids.h */
         } dep;
+        struct {
+            uint64_t bytes;
+        } copy;
+        struct {
+            uint32_t launches;
+            uint32_t classes[SPECTER_KERNEL_CLASS_COUNT]; /* of the launches */
+            int64_t max_gap_ns; /* longest time between two of them, on the host */
+        } untraced;
+        struct {
+            uint32_t number; /* of this launch of the graph, from 0 */
+        } launch;            /* RECORD_GRAPH */
+        struct {
+            char name[MARK_NAME_MAX];
+        } mark; /* host_ns: when; host_end_ns: the end of a range, else NO_TIME */
     };
 };
 

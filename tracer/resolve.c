@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolve.h"
 
+#include "hooks/cublas.h"
+#include "hooks/cuda.h"
+#include "hooks/nccl.h"
+#include "record.h"
+
 #include "warn.h"
 
 #include <ctype.h>
@@ -16,9 +21,10 @@
 #define MAX_PATH 1024
 
 const struct function_name function_names[FUNCTION_COUNT] = {
-#define HOOK(_lib, _ret, _fn, _params, _args, _record) [HOOK_##_fn] = {#_fn, LIB_##_lib},
+#define HOOK(_lib, _ret, _fn, _params, _args, _record) \
+    [HOOK_##_fn] = {#_fn, LIB_##_lib, RECORD_OF_##_record},
 #include "hooks.def"
-#define X(_lib, _fn) [GETTER_##_fn] = {#_fn, LIB_##_lib},
+#define X(_lib, _fn) [GETTER_##_fn] = {#_fn, LIB_##_lib, -1},
     TRACER_GETTERS(X)
 #undef X
 };

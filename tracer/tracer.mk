@@ -23,11 +23,13 @@ $(B)/tracer/words.o: src/base/words.c $(B)/flags
 
 # The hooked functions and nothing else. The version node is anonymous: under a name of its own it
 # would not match the versioned references to cuBLAS and cudart.
-$(TRACER_MAP): tracer/hooks.def
+$(TRACER_MAP): $(B)/tracer/hooks.txt
+	$(Q){ echo '{ global:'; awk '{ print $$2 ";" }' $<; echo 'local: *; };'; } > $@
+# The table as a list, for the version script and for tests: a library and a function a line.
+$(B)/tracer/hooks.txt: tracer/hooks.def $(wildcard tracer/hooks/*.def)
 	@mkdir -p $(@D)
-	$(Q){ echo '{ global:'; \
-	   printf '#define HOOK(_lib, _ret, _fn, _params, _args, _record) _fn;\n#include "hooks.def"\n' | \
-	   $(CC) -E -P -Itracer -xc -; echo 'local: *; };'; } > $@
+	$(Q)printf '#define HOOK(_lib, _ret, _fn, _params, _args, _record) HOOK _lib _fn\n#include "hooks.def"\n' | \
+	   $(CC) -E -P -Itracer -xc - | tr -s ' \n' ' ' | sed 's/HOOK /\n/g' | awk 'NF == 2 { print $$1, $$2 }' > $@
 
 tracer_so = @echo "  LD      $@"; $(CC) -shared $(LDFLAGS) $(1) -o $@ $(filter %.o,$^) \
  -Wl,--version-script=$(TRACER_MAP) -Wl,-soname,libspecter.so \

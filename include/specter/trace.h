@@ -118,6 +118,49 @@ enum specter_timing {
         SPECTER_TIMING_COUNT
 };
 
+/* Copies and fills. X(id, name) */
+#define SPECTER_COPIES(X)                                                         \
+    X(H2D, "h2d")                                                                 \
+    X(D2H, "d2h") X(D2D, "d2d") X(P2P, "p2p") /* between devices */ X(H2H, "h2h") \
+        X(MEMSET, "memset")
+
+enum specter_copy {
+#define X(id, name) SPECTER_COPY_##id,
+    SPECTER_COPIES(X)
+#undef X
+        SPECTER_COPY_COUNT
+};
+
+/* Classes of kernels that no other record stands for, told by their names. X(id, name) */
+#define SPECTER_KERNEL_CLASSES(X)                                                           \
+    X(ATTENTION, "attention")                                                               \
+    X(GEMM, "gemm") X(ELEMENTWISE, "elementwise") X(REDUCTION, "reduction") X(COPY, "copy") \
+        X(OPTIMIZER, "optimizer") X(OTHER, "other")
+
+enum specter_kernel_class {
+#define X(id, name) SPECTER_KERNEL_##id,
+    SPECTER_KERNEL_CLASSES(X)
+#undef X
+        SPECTER_KERNEL_CLASS_COUNT
+};
+
+/* What a mark is. X(id, name) */
+#define SPECTER_MARKS(X)                                                                          \
+    X(MARK, "mark")                                                                               \
+    /* a moment that the program names */ X(                                                      \
+        ITERATION,                                                                                \
+        "iteration") /* a moment at which a training step begins */ X(RANGE,                      \
+                                                                      "range") /* from time_us to \
+                                                                                  end_us, on one  \
+                                                                                  thread */
+
+enum specter_mark {
+#define X(id, name) SPECTER_MARK_##id,
+    SPECTER_MARKS(X)
+#undef X
+        SPECTER_MARK_COUNT
+};
+
 /* The records. SPECTER_<RECORD>_FIELDS(X) lists the keys in the order a writer emits them:
  * X(key, kind, when)
  *   kind  STR  string or null            U64 unsigned integer or null    I64 signed or null
@@ -182,7 +225,8 @@ enum specter_timing {
     X(host_us, US, ALWAYS)     \
     X(host_end_us, US, ALWAYS) \
     X(timing, STR, ALWAYS)     \
-    X(bound, STR, SOME)
+    X(bound, STR, SOME)        \
+    X(graph, U64, SOME)
 
 #define SPECTER_CUBLAS_FIELDS(X) \
     X(id, U64, ALWAYS)           \
@@ -211,7 +255,8 @@ enum specter_timing {
     X(host_us, US, ALWAYS)       \
     X(host_end_us, US, ALWAYS)   \
     X(timing, STR, ALWAYS)       \
-    X(bound, STR, SOME)
+    X(bound, STR, SOME)          \
+    X(graph, U64, SOME)
 
 /* kind: "record" or "wait" */
 #define SPECTER_DEP_FIELDS(X)  \
@@ -235,6 +280,72 @@ enum specter_timing {
     X(host_us, US, ALWAYS)     \
     X(host_end_us, US, ALWAYS)
 
+/* kind: of SPECTER_COPIES */
+#define SPECTER_COPY_FIELDS(X) \
+    X(id, U64, ALWAYS)         \
+    X(type, STR, ALWAYS)       \
+    X(kind, STR, ALWAYS)       \
+    X(start_us, US, ALWAYS)    \
+    X(duration_us, US, ALWAYS) \
+    X(bytes, U64, ALWAYS)      \
+    X(device, I64, ALWAYS)     \
+    X(stream, I64, ALWAYS)     \
+    X(tid, U64, ALWAYS)        \
+    X(host_us, US, ALWAYS)     \
+    X(host_end_us, US, ALWAYS) \
+    X(timing, STR, ALWAYS)     \
+    X(bound, STR, SOME)        \
+    X(graph, U64, SOME)
+
+/* Kernels that one thread launched on a stream since its last record there: host_us is the first
+ * launch, host_end_us the end of the last, max_gap_us the longest time between two. classes: counts
+ * by name of SPECTER_KERNEL_CLASSES, those that are not 0. */
+#define SPECTER_UNTRACED_FIELDS(X) \
+    X(type, STR, ALWAYS)           \
+    X(launches, U64, ALWAYS)       \
+    X(classes, RAW, ALWAYS)        \
+    X(device, I64, ALWAYS)         \
+    X(stream, I64, ALWAYS)         \
+    X(tid, U64, ALWAYS)            \
+    X(host_us, US, ALWAYS)         \
+    X(host_end_us, US, ALWAYS)     \
+    X(max_gap_us, US, ALWAYS)      \
+    X(graph, U64, SOME)
+
+/* A launch of a graph. graph: the capture it came from, as in the records of what was captured;
+ * launch: how many launches of it came before; op_count: recorded operations in it, and ops their
+ * ids, in its first launch and as far as a line can hold them. */
+#define SPECTER_GRAPH_FIELDS(X) \
+    X(id, U64, ALWAYS)          \
+    X(type, STR, ALWAYS)        \
+    X(graph, U64, ALWAYS)       \
+    X(launch, U64, ALWAYS)      \
+    X(op_count, U64, ALWAYS)    \
+    X(ops, RAW, SOME)           \
+    X(start_us, US, ALWAYS)     \
+    X(duration_us, US, ALWAYS)  \
+    X(device, I64, ALWAYS)      \
+    X(stream, I64, ALWAYS)      \
+    X(tid, U64, ALWAYS)         \
+    X(host_us, US, ALWAYS)      \
+    X(host_end_us, US, ALWAYS)  \
+    X(timing, STR, ALWAYS)      \
+    X(bound, STR, SOME)
+
+/* What NCCL's profiler interface said of an operation: joined by (comm, seq), or for a message by
+ * (comm, peer, op, seq). algo and proto are NCCL's own words; kernel_us: first start to last end of
+ * its channels' kernels. */
+#define SPECTER_PLUGIN_FIELDS(X) \
+    X(type, STR, ALWAYS)         \
+    X(op, STR, ALWAYS)           \
+    X(comm, STR, ALWAYS)         \
+    X(seq, I64, ALWAYS)          \
+    X(peer, I64, SOME)           \
+    X(algo, STR, ALWAYS)         \
+    X(proto, STR, ALWAYS)        \
+    X(channels, U64, ALWAYS)     \
+    X(kernel_us, US, ALWAYS)
+
 #define SPECTER_CLOCK_FIELDS(X) \
     X(event, STR, ALWAYS)       \
     X(device, I64, ALWAYS)      \
@@ -243,10 +354,23 @@ enum specter_timing {
     X(real_ns, U64, ALWAYS)     \
     X(err_ns, U64, ALWAYS)
 
+/* kind: of SPECTER_MARKS; a mark without it is an iteration */
 #define SPECTER_MARK_FIELDS(X) \
     X(event, STR, ALWAYS)      \
     X(name, STR, ALWAYS)       \
-    X(time_us, US, ALWAYS)
+    X(time_us, US, ALWAYS)     \
+    X(kind, STR, ALWAYS)       \
+    X(tid, U64, ALWAYS)        \
+    X(end_us, US, SOME)
+
+/* From time_us on one operation in `rate` of type `of` ("cublas") is recorded or timed; `why`:
+ * "asked" or "governor". */
+#define SPECTER_SAMPLE_FIELDS(X) \
+    X(event, STR, ALWAYS)        \
+    X(time_us, US, ALWAYS)       \
+    X(of, STR, ALWAYS)           \
+    X(rate, U64, ALWAYS)         \
+    X(why, STR, ALWAYS)
 
 #define SPECTER_SHUTDOWN_FIELDS(X) \
     X(event, STR, ALWAYS)          \
@@ -256,15 +380,20 @@ enum specter_timing {
     X(summary, RAW, ALWAYS)
 
 /* X(id, selector key, selector value): the line's own name and its field table. */
-#define SPECTER_RECORDS(X)    \
-    X(INIT, event, "init")    \
-    X(COMM, event, "comm")    \
-    X(NCCL, type, "nccl")     \
-    X(CUBLAS, type, "cublas") \
-    X(DEP, type, "dep")       \
-    X(SYNC, type, "sync")     \
-    X(CLOCK, event, "clock")  \
-    X(MARK, event, "mark")    \
+#define SPECTER_RECORDS(X)        \
+    X(INIT, event, "init")        \
+    X(COMM, event, "comm")        \
+    X(NCCL, type, "nccl")         \
+    X(CUBLAS, type, "cublas")     \
+    X(DEP, type, "dep")           \
+    X(SYNC, type, "sync")         \
+    X(COPY, type, "copy")         \
+    X(UNTRACED, type, "untraced") \
+    X(GRAPH, type, "graph")       \
+    X(PLUGIN, type, "plugin")     \
+    X(CLOCK, event, "clock")      \
+    X(MARK, event, "mark")        \
+    X(SAMPLE, event, "sample")    \
     X(SHUTDOWN, event, "shutdown")
 
 enum specter_record {
@@ -282,10 +411,16 @@ const char *specter_comm_op_name(enum specter_comm_op op);
 const char *specter_dtype_name(enum specter_dtype type);
 const char *specter_redop_name(enum specter_redop op);
 const char *specter_timing_name(enum specter_timing timing);
+const char *specter_copy_name(enum specter_copy copy);
+const char *specter_kernel_class_name(enum specter_kernel_class kernel_class);
+const char *specter_mark_name(enum specter_mark mark);
 enum specter_comm_op specter_comm_op_parse(const char *name, size_t len);
 enum specter_dtype specter_dtype_parse(const char *name, size_t len);
 enum specter_redop specter_redop_parse(const char *name, size_t len);
 enum specter_timing specter_timing_parse(const char *name, size_t len);
+enum specter_copy specter_copy_parse(const char *name, size_t len);
+enum specter_kernel_class specter_kernel_class_parse(const char *name, size_t len);
+enum specter_mark specter_mark_parse(const char *name, size_t len);
 enum specter_dtype specter_dtype_from_nccl(int nccl);
 enum specter_dtype specter_dtype_from_cuda(int cuda);
 enum specter_redop specter_redop_from_nccl(int nccl);

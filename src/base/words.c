@@ -49,6 +49,24 @@ static const char *const timings[] = {
 #undef X
 };
 
+static const char *const copies[] = {
+#define X(id, name) name,
+    SPECTER_COPIES(X)
+#undef X
+};
+
+static const char *const kernel_classes[] = {
+#define X(id, name) name,
+    SPECTER_KERNEL_CLASSES(X)
+#undef X
+};
+
+static const char *const marks[] = {
+#define X(id, name) name,
+    SPECTER_MARKS(X)
+#undef X
+};
+
 #define NAME_OF(table, index) \
     ((size_t)(index) < sizeof table / sizeof *table ? table[index].name : "unknown")
 
@@ -70,6 +88,22 @@ const char *specter_redop_name(enum specter_redop op)
 const char *specter_timing_name(enum specter_timing timing)
 {
     return (unsigned)timing < SPECTER_TIMING_COUNT ? timings[timing] : "unknown";
+}
+
+const char *specter_copy_name(enum specter_copy copy)
+{
+    return (unsigned)copy < SPECTER_COPY_COUNT ? copies[copy] : "unknown";
+}
+
+const char *specter_kernel_class_name(enum specter_kernel_class kernel_class)
+{
+    return (unsigned)kernel_class < SPECTER_KERNEL_CLASS_COUNT ? kernel_classes[kernel_class]
+                                                               : "unknown";
+}
+
+const char *specter_mark_name(enum specter_mark mark)
+{
+    return (unsigned)mark < SPECTER_MARK_COUNT ? marks[mark] : "unknown";
 }
 
 static int same(const char *name, const char *text, size_t len)
@@ -117,13 +151,34 @@ enum specter_redop specter_redop_parse(const char *name, size_t len)
     return SPECTER_REDOP_NONE;
 }
 
+/* The place of the name among `count` names; count when it is none of them. */
+static int place_of(const char *const *names, int count, const char *name, size_t len)
+{
+    int i = 0;
+    while (i < count && !same(names[i], name, len))
+        i++;
+    return i;
+}
+
 enum specter_timing specter_timing_parse(const char *name, size_t len)
 {
-    for (int timing = 0; timing < SPECTER_TIMING_COUNT; timing++) {
-        if (same(timings[timing], name, len))
-            return (enum specter_timing)timing;
-    }
-    return SPECTER_TIMING_COUNT;
+    return (enum specter_timing)place_of(timings, SPECTER_TIMING_COUNT, name, len);
+}
+
+enum specter_copy specter_copy_parse(const char *name, size_t len)
+{
+    return (enum specter_copy)place_of(copies, SPECTER_COPY_COUNT, name, len);
+}
+
+enum specter_kernel_class specter_kernel_class_parse(const char *name, size_t len)
+{
+    return (enum specter_kernel_class)place_of(kernel_classes, SPECTER_KERNEL_CLASS_COUNT, name,
+                                               len);
+}
+
+enum specter_mark specter_mark_parse(const char *name, size_t len)
+{
+    return (enum specter_mark)place_of(marks, SPECTER_MARK_COUNT, name, len);
 }
 
 enum specter_dtype specter_dtype_from_nccl(int nccl)

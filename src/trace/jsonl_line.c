@@ -20,14 +20,21 @@ static const struct field cublas_fields[] = {SPECTER_CUBLAS_FIELDS(FIELD) LINE_E
 static const struct field dep_fields[] = {SPECTER_DEP_FIELDS(FIELD)};
 static const struct field sync_fields[] = {SPECTER_SYNC_FIELDS(FIELD)};
 static const struct field clock_fields[] = {SPECTER_CLOCK_FIELDS(FIELD)};
+static const struct field copy_fields[] = {SPECTER_COPY_FIELDS(FIELD)};
+static const struct field untraced_fields[] = {SPECTER_UNTRACED_FIELDS(FIELD)};
+static const struct field graph_fields[] = {SPECTER_GRAPH_FIELDS(FIELD)};
+static const struct field plugin_fields[] = {SPECTER_PLUGIN_FIELDS(FIELD)};
 static const struct field mark_fields[] = {SPECTER_MARK_FIELDS(FIELD)};
+static const struct field sample_fields[] = {SPECTER_SAMPLE_FIELDS(FIELD)};
 static const struct field shutdown_fields[] = {SPECTER_SHUTDOWN_FIELDS(FIELD)};
 
 _Static_assert(INIT_COUNT <= LINE_FIELDS_MAX && COMM_COUNT <= LINE_FIELDS_MAX &&
                    NCCL_COUNT <= LINE_FIELDS_MAX && CUBLAS_COUNT <= LINE_FIELDS_MAX &&
                    DEP_COUNT <= LINE_FIELDS_MAX && SYNC_COUNT <= LINE_FIELDS_MAX &&
-                   CLOCK_COUNT <= LINE_FIELDS_MAX && MARK_COUNT <= LINE_FIELDS_MAX &&
-                   SHUTDOWN_COUNT <= LINE_FIELDS_MAX,
+                   CLOCK_COUNT <= LINE_FIELDS_MAX && COPY_COUNT <= LINE_FIELDS_MAX &&
+                   UNTRACED_COUNT <= LINE_FIELDS_MAX && GRAPH_COUNT <= LINE_FIELDS_MAX &&
+                   PLUGIN_COUNT <= LINE_FIELDS_MAX && SAMPLE_COUNT <= LINE_FIELDS_MAX &&
+                   MARK_COUNT <= LINE_FIELDS_MAX && SHUTDOWN_COUNT <= LINE_FIELDS_MAX,
                "struct line has room for every record");
 
 enum selector { event, type };
@@ -46,7 +53,12 @@ static const struct record {
 #define DEP_TABLE dep_fields
 #define SYNC_TABLE sync_fields
 #define CLOCK_TABLE clock_fields
+#define COPY_TABLE copy_fields
+#define UNTRACED_TABLE untraced_fields
+#define GRAPH_TABLE graph_fields
+#define PLUGIN_TABLE plugin_fields
 #define MARK_TABLE mark_fields
+#define SAMPLE_TABLE sample_fields
 #define SHUTDOWN_TABLE shutdown_fields
 #define X(id, key, name) {key, id##_##key, name, id##_TABLE, id##_COUNT},
     SPECTER_RECORDS(X)

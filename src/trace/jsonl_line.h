@@ -26,7 +26,12 @@
 #define DEP_X(key, kind, when) DEP_##key,
 #define SYNC_X(key, kind, when) SYNC_##key,
 #define CLOCK_X(key, kind, when) CLOCK_##key,
+#define COPY_X(key, kind, when) COPY_##key,
+#define UNTRACED_X(key, kind, when) UNTRACED_##key,
+#define GRAPH_X(key, kind, when) GRAPH_##key,
+#define PLUGIN_X(key, kind, when) PLUGIN_##key,
 #define MARK_X(key, kind, when) MARK_##key,
+#define SAMPLE_X(key, kind, when) SAMPLE_##key,
 #define SHUTDOWN_X(key, kind, when) SHUTDOWN_##key,
 #define LINE_EXTRA_CUBLAS(X) X(dtype_a, STR, SOME) X(trans_a, STR, SOME) X(trans_b, STR, SOME)
 
@@ -37,7 +42,12 @@ LINE_ENUM(CUBLAS, SPECTER_CUBLAS_FIELDS, LINE_EXTRA_CUBLAS(CUBLAS_X))
 LINE_ENUM(DEP, SPECTER_DEP_FIELDS, )
 LINE_ENUM(SYNC, SPECTER_SYNC_FIELDS, )
 LINE_ENUM(CLOCK, SPECTER_CLOCK_FIELDS, )
+LINE_ENUM(COPY, SPECTER_COPY_FIELDS, )
+LINE_ENUM(UNTRACED, SPECTER_UNTRACED_FIELDS, )
+LINE_ENUM(GRAPH, SPECTER_GRAPH_FIELDS, )
+LINE_ENUM(PLUGIN, SPECTER_PLUGIN_FIELDS, )
 LINE_ENUM(MARK, SPECTER_MARK_FIELDS, )
+LINE_ENUM(SAMPLE, SPECTER_SAMPLE_FIELDS, )
 LINE_ENUM(SHUTDOWN, SPECTER_SHUTDOWN_FIELDS, )
 
 #define LINE_FIELDS_MAX 40

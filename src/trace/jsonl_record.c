@@ -459,6 +459,8 @@ static const char *on_mark(struct jsonl *r, const struct line *l)
 {
     int64_t t_ns;
     struct step *step;
+    if (line_has(l, MARK_kind) && !json_text_is(line_text(l, MARK_kind), "iteration"))
+        return NULL;
     if (!take_time(l, MARK_time_us, &t_ns) || t_ns == UNKNOWN_NS)
         return "impossible time";
     step = rank_add_step(r->rank);
@@ -536,6 +538,18 @@ const char *jsonl_record(struct jsonl *r, const struct line *l)
         return on_mark(r, l);
     case SPECTER_REC_SHUTDOWN:
         return on_shutdown(r, l);
+    case SPECTER_REC_COPY:
+        count_unread(&r->lost, "copy");
+        return NULL;
+    case SPECTER_REC_UNTRACED:
+        count_unread(&r->lost, "untraced");
+        return NULL;
+    case SPECTER_REC_GRAPH:
+        count_unread(&r->lost, "graph");
+        return NULL;
+    case SPECTER_REC_PLUGIN:
+    case SPECTER_REC_SAMPLE:
+        return NULL;
     case SPECTER_REC_COUNT:
         break;
     }

@@ -31,6 +31,12 @@ static const struct field cublas_fields[] = {SPECTER_CUBLAS_FIELDS(X)};
 static const struct field dep_fields[] = {SPECTER_DEP_FIELDS(X)};
 static const struct field sync_fields[] = {SPECTER_SYNC_FIELDS(X)};
 static const struct field clock_fields[] = {SPECTER_CLOCK_FIELDS(X)};
+static const struct field copy_fields[] = {SPECTER_COPY_FIELDS(X)};
+static const struct field untraced_fields[] = {SPECTER_UNTRACED_FIELDS(X)};
+static const struct field graph_fields[] = {SPECTER_GRAPH_FIELDS(X)};
+static const struct field plugin_fields[] = {SPECTER_PLUGIN_FIELDS(X)};
+static const struct field mark_fields[] = {SPECTER_MARK_FIELDS(X)};
+static const struct field sample_fields[] = {SPECTER_SAMPLE_FIELDS(X)};
 static const struct field shutdown_fields[] = {SPECTER_SHUTDOWN_FIELDS(X)};
 #undef X
 
@@ -48,6 +54,12 @@ static const struct {
     {"\"type\":\"dep\"", dep_fields, COUNT(dep_fields)},
     {"\"type\":\"sync\"", sync_fields, COUNT(sync_fields)},
     {"\"event\":\"clock\"", clock_fields, COUNT(clock_fields)},
+    {"\"type\":\"copy\"", copy_fields, COUNT(copy_fields)},
+    {"\"type\":\"untraced\"", untraced_fields, COUNT(untraced_fields)},
+    {"\"type\":\"graph\"", graph_fields, COUNT(graph_fields)},
+    {"\"type\":\"plugin\"", plugin_fields, COUNT(plugin_fields)},
+    {"\"event\":\"mark\"", mark_fields, COUNT(mark_fields)},
+    {"\"event\":\"sample\"", sample_fields, COUNT(sample_fields)},
     {"\"event\":\"shutdown\"", shutdown_fields, COUNT(shutdown_fields)},
 };
 

@@ -80,7 +80,7 @@ static struct record all_reduce(void)
                        .tid = 2,
                        .stream = 7,
                        .span = NO_SPAN,
-                       .group = 3,
+                       .graph = NO_ID,
                        .host_ns = 990000,
                        .host_end_ns = 996000,
                        .start_ns = 1000000,
@@ -89,6 +89,7 @@ static struct record all_reduce(void)
     r.nccl.count = 67108864;
     r.nccl.seq = 17;
     r.nccl.comm_size = 8;
+    r.nccl.group = 3;
     r.nccl.peer = -1;
     r.nccl.redop = SPECTER_REDOP_SUM;
     return r;
@@ -112,7 +113,7 @@ TEST(tracer_format_unknown_is_null)
     r.op = SPECTER_ALLGATHER;
     r.dtype = SPECTER_DTYPE_UNKNOWN;
     r.device = -1;
-    r.stream = r.group = NO_ID;
+    r.stream = r.nccl.group = NO_ID;
     r.start_ns = r.dur_ns = NO_TIME;
     r.timing = SPECTER_TIMING_NONE;
     r.nccl.comm = 0;
@@ -137,13 +138,13 @@ TEST(tracer_format_keys_that_are_sometimes_there)
 {
     struct record r = all_reduce();
     CHECK(!line_has(&r, "\"root\"") && !line_has(&r, "\"peer\"") && !line_has(&r, "\"inplace\""));
-    r.nccl.inplace = 1;
+    r.flags = RECORD_INPLACE;
     CHECK(line_has(&r, "\"seq\":17,\"inplace\":1,\"device\""));
     r.op = SPECTER_BROADCAST;
     r.nccl.peer = 4;
     CHECK(line_has(&r, "\"seq\":17,\"root\":4,\"inplace\":1,"));
     r.op = SPECTER_SEND;
-    r.nccl.inplace = 0;
+    r.flags = 0;
     CHECK(line_has(&r, "\"seq\":null,\"peer\":4,\"p2p_seq\":17,\"device\""));
     CHECK(!line_has(&r, "\"root\""));
     r.nccl.seq = -1;
@@ -173,7 +174,7 @@ static struct record gemm(void)
                        .timing = SPECTER_TIMING_DEVICE,
                        .tid = 1,
                        .stream = 1,
-                       .group = NO_ID,
+                       .graph = NO_ID,
                        .host_ns = 1000,
                        .host_end_ns = 2000,
                        .start_ns = 2500000,
@@ -342,4 +343,82 @@ TEST(tracer_format_document_is_complete)
     }
     free(page);
     fclose(f);
+}
+
+static struct record stream_work(enum record_kind kind)
+{
+    return (struct record){.kind = (uint8_t)kind,
+                           .timing = SPECTER_TIMING_DEVICE,
+                           .stream = 3,
+                           .tid = 1,
+                           .graph = NO_ID,
+                           .host_ns = 1000,
+                           .host_end_ns = 2000,
+                           .start_ns = 3000,
+                           .dur_ns = 4000};
+}
+
+TEST(tracer_format_copy)
+{
+    struct record r = stream_work(RECORD_COPY);
+    r.op = SPECTER_COPY_D2H;
+    r.copy.bytes = 512;
+    CHECK_WRITTEN(format_copy(o, &r, 7),
+                  "{\"id\":7,\"type\":\"copy\",\"kind\":\"d2h\",\"start_us\":3.000,"
+                  "\"duration_us\":4.000,\"bytes\":512,\"device\":0,\"stream\":3,\"tid\":1,"
+                  "\"host_us\":1.000,\"host_end_us\":2.000,\"timing\":\"device\"}\n");
+    r.flags = RECORD_UPPER;
+    r.graph = 2;
+    WRITTEN(format_copy(o, &r, 7));
+    CHECK(strstr(text, ",\"timing\":\"device\",\"bound\":\"upper\",\"graph\":2}\n") != NULL);
+}
+
+TEST(tracer_format_untraced)
+{
+    struct record r = stream_work(RECORD_UNTRACED);
+    r.untraced.launches = 5;
+    r.untraced.max_gap_ns = 250;
+    r.untraced.classes[SPECTER_KERNEL_ATTENTION] = 2;
+    r.untraced.classes[SPECTER_KERNEL_OTHER] = 3;
+    CHECK_WRITTEN(format_untraced(o, &r),
+                  "{\"type\":\"untraced\",\"launches\":5,"
+                  "\"classes\":{\"attention\":2,\"other\":3},\"device\":0,\"stream\":3,\"tid\":1,"
+                  "\"host_us\":1.000,\"host_end_us\":2.000,\"max_gap_us\":0.250}\n");
+}
+
+TEST(tracer_format_graph)
+{
+    struct record r = stream_work(RECORD_GRAPH);
+    r.graph = 4;
+    r.launch.number = 1;
+    CHECK_WRITTEN(format_graph(o, &r, 9, 3, "[5,6,8]"),
+                  "{\"id\":9,\"type\":\"graph\",\"graph\":4,\"launch\":1,\"op_count\":3,"
+                  "\"ops\":[5,6,8],\"start_us\":3.000,\"duration_us\":4.000,\"device\":0,"
+                  "\"stream\":3,\"tid\":1,\"host_us\":1.000,\"host_end_us\":2.000,"
+                  "\"timing\":\"device\"}\n");
+    WRITTEN(format_graph(o, &r, 9, 3, NULL));
+    CHECK(strstr(text, "\"op_count\":3,\"start_us\"") != NULL);
+}
+
+TEST(tracer_format_mark)
+{
+    struct record r = {.kind = RECORD_MARK, .op = SPECTER_MARK_ITERATION, .tid = 2, .host_ns = 10};
+    memcpy(r.mark.name, "step \"1\"", 9);
+    CHECK_WRITTEN(format_mark(o, &r), "{\"event\":\"mark\",\"name\":\"step \\\"1\\\"\",\"time_us\":"
+                                      "0.010,\"kind\":\"iteration\",\"tid\":2}\n");
+    r.op = SPECTER_MARK_RANGE;
+    r.host_end_ns = 30;
+    WRITTEN(format_mark(o, &r));
+    CHECK(strstr(text, "\"kind\":\"range\",\"tid\":2,\"end_us\":0.030}\n") != NULL);
+}
+
+TEST(tracer_format_sample_and_plugin)
+{
+    CHECK_WRITTEN(format_sample(o, &(struct sample_line){1000, "cublas", "asked", 8}),
+                  "{\"event\":\"sample\",\"time_us\":1.000,\"of\":\"cublas\",\"rate\":8,"
+                  "\"why\":\"asked\"}\n");
+    CHECK_WRITTEN(
+        format_plugin(o, &(struct plugin_line){SPECTER_ALLREDUCE, 0xab, 3, -1, "RING", "LL", 8, 9}),
+        "{\"type\":\"plugin\",\"op\":\"AllReduce\",\"comm\":\"00000000000000ab\",\"seq\":3,"
+        "\"algo\":\"RING\",\"proto\":\"LL\",\"channels\":8,\"kernel_us\":0.009}\n");
 }

@@ -16,7 +16,7 @@ nm -D --defined-only "$lib/libnccl.so.2" | awk '
     $3 ~ /^pnccl/ { twin[substr($3, 2)] = $1 }
     END { for (f in at) if (at[f] != twin[f]) print f " has no twin at its address" }'
 nm -D --defined-only "$lib"/lib*.so.* | awk '$2 != "A" && $3 { sub(/@.*/, "", $3); print $3 }' | sort -u >exported
-sed -nE 's/^HOOK\([A-Z]+, [A-Za-z_]+, ([A-Za-z0-9_]+),?.*/\1/p' "$ROOT/tracer/hooks.def" | sort >hooked
+awk '{ print $2 }' "$BUILD/tracer/hooks.txt" | sort >hooked
 [ $(wc -l <hooked) -ge 30 ] || echo "only $(wc -l <hooked) hooks found"
 comm -23 hooked exported
 # what is ours and what is theirs: nothing else is exported

@@ -1,5 +1,5 @@
 # The library exports the functions of the hook table and nothing else, needs libc and nothing else.
-sed -n 's/^HOOK([A-Z]*, [A-Za-z_]*, \([A-Za-z0-9_]*\),.*/\1/p' "$ROOT/tracer/hooks.def" | sort >table
+awk '{ print $2 }' "$BUILD/tracer/hooks.txt" | sort >table
 nm -D --defined-only "$LIBSPECTER" | awk '{ print $3 }' | sort | diff table - || exit 1
 [[ $(wc -l <table) -gt 30 ]] || { echo "the table was not read"; exit 1; }
 readelf -d "$LIBSPECTER" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -v -x -e libc.so.6 -e libdl.so.2 -e libpthread.so.0
