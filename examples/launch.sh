@@ -45,24 +45,24 @@ for ((rank = 0; rank < ranks; rank++)); do
     pids+=($!)
 done
 
-# By process: bash may have noticed several ends at once, of which `wait -n` alone tells one.
-declare -A left
-for pid in "${pids[@]}"; do
-    left[$pid]=1
-done
+# Looks at the processes in turn: `wait -n` of bash forgets some of those that end together.
+mkfifo "$scratch/never" && exec 3<>"$scratch/never"
 status=0
-while [ ${#left[@]} -gt 0 ]; do
-    wait -n -p ended "${!left[@]}"
-    code=$?
-    if [ -z "${ended:-}" ]; then
-        for ended in "${!left[@]}"; do break; done
-        wait "$ended"
+while [ ${#pids[@]} -gt 0 ]; do
+    left=()
+    for pid in "${pids[@]}"; do
+        if kill -0 "$pid" 2>/dev/null; then
+            left+=("$pid")
+            continue
+        fi
+        wait "$pid"
         code=$?
-    fi
-    unset "left[$ended]"
-    if [ $code -ne 0 ] && [ $status -eq 0 ]; then
-        status=$code
-        end_all -TERM
-    fi
+        if [ $code -ne 0 ] && [ $status -eq 0 ]; then
+            status=$code
+            end_all
+        fi
+    done
+    pids=(${left[@]+"${left[@]}"})
+    [ ${#pids[@]} -eq 0 ] || read -rt 0.02 -u 3
 done
 exit $status
