@@ -87,28 +87,43 @@ void describe_group_open(struct call *c);
 void describe_group_close(struct call *c);
 void describe_group_simulate(struct call *c); /* ends the group, but launches nothing */
 
-/* A GEMM's compute type that the call does not name: that of the handle's math mode. */
-#define COMPUTE_OF_HANDLE (-1)
+/* What the elements are, and how they are multiplied. */
+struct gemm_types {
+    int a, b, c; /* cudaDataType_t */
+    int compute; /* cublasComputeType_t */
+};
 
 struct gemm_args {
     cublasHandle_t handle;
+    struct gemm_types types;
     cublasOperation_t transa, transb;
     int64_t m, n, k, batch;
-    int type_a, type_b, type_c; /* cudaDataType_t */
-    int compute;                /* cublasComputeType_t or COMPUTE_OF_HANDLE */
     int64_t lda, ldb, ldc;
+    uint8_t complex_flop; /* operations of a complex product for one m, n, k: 8, or 6 */
     const void *beta;
+};
+
+/* Borrowed host arrays of `count` entries; NULL is survived, because the call may yet fail. */
+struct grouped_args {
+    cublasHandle_t handle;
+    struct gemm_types types;
+    bool wide; /* the arrays of numbers hold int64_t; else int */
+    int64_t count;
+    const cublasOperation_t *transa, *transb;
+    const void *m, *n, *k, *size, *lda, *ldb, *ldc;
+    const void *beta; /* scalars; in device memory when the handle's pointer mode says so */
 };
 
 struct lt_args {
     cublasLtMatmulDesc_t desc;
-    cublasLtMatrixLayout_t a, b, c, d;
+    cublasLtMatrixLayout_t a, b, d;
     const void *beta;
     CUstream stream;
 };
 
-void describe_gemm(struct call *c, const struct gemm_args *args);    /* gemm.c */
-void describe_lt_matmul(struct call *c, const struct lt_args *args); /* gemm.c */
+void describe_gemm(struct call *c, const struct gemm_args *args);            /* gemm.c */
+void describe_gemm_grouped(struct call *c, const struct grouped_args *args); /* gemm.c */
+void describe_lt_matmul(struct call *c, const struct lt_args *args);         /* gemm.c */
 
 void describe_dep(struct call *c, enum record_kind kind, CUevent event, CUstream stream);
 void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream stream);

@@ -266,7 +266,7 @@ static const char *beta_text(char text[48], const struct record *r)
 {
     struct out o = {text};
     double size = r->gemm.beta < 0 ? -r->gemm.beta : r->gemm.beta;
-    if (r->gemm.beta_known != BETA_KNOWN || !(size < 1e9) || (size > 0 && size < 1e-9))
+    if (!(size < 1e9) || (size > 0 && size < 1e-9))
         return NULL;
     if (r->gemm.beta < 0)
         *o.p++ = '-';
@@ -278,13 +278,58 @@ static const char *beta_text(char text[48], const struct record *r)
     return text;
 }
 
-/* 2mnk per product; a stream time is needed, and real elements (complex ones are unknown types). */
+/* Operations of the call; UINT64_MAX unknown. */
+static uint64_t gemm_flop(const struct record *r)
+{
+    if (r->gemm.n < 0)
+        return r->gemm.flop;
+    return record_flop(r->gemm.unit, r->gemm.m, r->gemm.n, r->gemm.k,
+                       r->gemm.batch != NO_ID ? (int64_t)r->gemm.batch : -1);
+}
+
+/* Do m, n, k and batch not tell how many operations the call is? */
+static bool tells_flop(const struct record *r)
+{
+    return r->gemm.unit != 2 || (r->gemm.epilogue == 0 && r->gemm.groups > 0);
+}
+
+/* A time of the device itself is needed. */
 static double tflops(const struct record *r)
 {
-    double flop = 2.0 * (double)r->gemm.m * (double)r->gemm.n * (double)r->gemm.k * r->gemm.batch;
-    if (r->timing != SPECTER_TIMING_DEVICE || r->dur_ns <= 0 || r->dtype >= SPECTER_DTYPE_COUNT)
+    uint64_t flop = gemm_flop(r);
+    if (r->timing != SPECTER_TIMING_DEVICE || r->dur_ns <= 0 || flop == UINT64_MAX)
         return -1;
-    return flop / ((double)r->dur_ns * 1e3);
+    return (double)flop / ((double)r->dur_ns * 1e3);
+}
+
+static const char *compute_name(unsigned compute)
+{
+    if (compute == COMPUTE_BF16X9)
+        return "bf16x9";
+    return compute == COMPUTE_FIXED_POINT ? "fixedpoint" : DTYPE(compute);
+}
+
+static const char *trans_text(char text[3], const struct record *r)
+{
+    memcpy(text, r->gemm.trans, 2);
+    return text[0] != '\0' && text[1] != '\0' ? text : NULL;
+}
+
+/* Letters of A, B and the result; NULL when all are column-major or it is no Lt call. */
+static const char *order_text(char text[4], const struct record *r)
+{
+    const uint8_t *order = r->gemm.order;
+    if (r->gemm.epilogue == 0 || (order[0] | order[1] | order[2]) == 0)
+        return NULL;
+    for (int i = 0; i < 3; i++)
+        text[i] = order[i] == 0 ? 'C' : order[i] == 1 ? 'R' : 'O';
+    return text;
+}
+
+/* A dimension of the product; UINT64_MAX unknown. Groups that differ have none. */
+static uint64_t gemm_side(const struct record *r, int64_t side)
+{
+    return r->gemm.n >= 0 && side >= 0 ? (uint64_t)side : UINT64_MAX;
 }
 
 #define CUBLAS_id id
@@ -292,24 +337,26 @@ static double tflops(const struct record *r)
 #define CUBLAS_op name
 #define CUBLAS_start_us r->start_ns
 #define CUBLAS_duration_us r->dur_ns
-#define CUBLAS_m (uint64_t) r->gemm.m
-#define CUBLAS_n (uint64_t) r->gemm.n
-#define CUBLAS_k (uint64_t) r->gemm.k
-#define CUBLAS_batch r->gemm.batch
+#define CUBLAS_m gemm_side(r, r->gemm.m)
+#define CUBLAS_n gemm_side(r, r->gemm.n)
+#define CUBLAS_k gemm_side(r, r->gemm.k)
+#define CUBLAS_batch (r->gemm.batch != NO_ID ? r->gemm.batch : UINT64_MAX)
 #define CUBLAS_dtype DTYPE(r->dtype)
 #define CUBLAS_dtype_b DTYPE(r->gemm.dtype_b)
 #define CUBLAS_dtype_c DTYPE(r->gemm.dtype_c)
-#define CUBLAS_compute DTYPE(r->gemm.compute)
-#define CUBLAS_trans                             \
-    (char[3])                                    \
-    {                                            \
-        r->gemm.trans[0], r->gemm.trans[1], '\0' \
-    }
+#define CUBLAS_compute compute_name(r->gemm.compute)
+#define CUBLAS_trans trans_text((char[3]){0}, r)
 #define CUBLAS_lda known(r->gemm.lda)
 #define CUBLAS_ldb known(r->gemm.ldb)
 #define CUBLAS_ldc known(r->gemm.ldc)
 #define CUBLAS_beta beta_text((char[48]){0}, r)
 #define CUBLAS_epilogue format_epilogue(r->gemm.epilogue)
+#define CUBLAS_order order_text((char[4]){0}, r)
+#define CUBLAS_HAS_order (CUBLAS_order != NULL)
+#define CUBLAS_groups r->gemm.groups
+#define CUBLAS_HAS_groups (r->gemm.epilogue == 0 && r->gemm.groups > 0)
+#define CUBLAS_flop gemm_flop(r)
+#define CUBLAS_HAS_flop tells_flop(r)
 #define CUBLAS_tflops tflops(r)
 #define CUBLAS_device known(r->device)
 #define CUBLAS_stream known_id(r->stream)
@@ -577,11 +624,9 @@ void format_shutdown(struct out *o, const struct shutdown_line *l)
 void format_gemm_name(char name[64], const char *function)
 {
     const char *from = strncmp(function, "cublas", 6) == 0 ? function + 6 : function;
-    size_t len = strnlen(from, 63);
-    if (len > 3 && memcmp(from + len - 3, "_v2", 3) == 0)
-        len -= 3;
-    memcpy(name, from, len);
-    name[len] = '\0';
+    const char *version = strstr(from, "_v2"); /* also within cublasSgemm_v2_64 */
+    size_t head = version != NULL ? (size_t)(version - from) : strlen(from);
+    snprintf(name, 64, "%.*s%s", (int)head, from, version != NULL ? version + 3 : "");
 }
 
 /* Values of cublasLtEpilogue_t (cublasLt.h). */

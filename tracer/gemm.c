@@ -4,17 +4,19 @@
  */
 #include "call.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The library's own getter beside the function that is called, as a pointer of its type, or NULL.
  */
 #define GETTER(_c, _fn) ((__typeof__(&_fn))resolve_beside(GETTER_##_fn, (_c)->real))
 
-/* cublasComputeType_t: the type that sets the pace, and the type of alpha and beta. */
+/* cublasComputeType_t: the type that sets the pace, and the type of alpha and beta. Older headers
+ * lack the names of those that emulate. */
 static const struct compute {
     int value;
-    uint8_t dtype;
-    int scale; /* cudaDataType_t */
+    uint8_t pace; /* enum specter_dtype or enum gemm_compute */
+    int scale;    /* cudaDataType_t */
 } computes[] = {
     {CUBLAS_COMPUTE_16F, SPECTER_FP16, CUDA_R_16F},
     {CUBLAS_COMPUTE_16F_PEDANTIC, SPECTER_FP16, CUDA_R_16F},
@@ -27,6 +29,8 @@ static const struct compute {
     {CUBLAS_COMPUTE_64F_PEDANTIC, SPECTER_FP64, CUDA_R_64F},
     {CUBLAS_COMPUTE_32I, SPECTER_INT32, CUDA_R_32I},
     {CUBLAS_COMPUTE_32I_PEDANTIC, SPECTER_INT32, CUDA_R_32I},
+    {78 /* CUBLAS_COMPUTE_32F_EMULATED_16BFX9 */, COMPUTE_BF16X9, CUDA_R_32F},
+    {79 /* CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT */, COMPUTE_FIXED_POINT, CUDA_R_64F},
 };
 
 static const struct compute unknown_compute = {-1, SPECTER_DTYPE_UNKNOWN, -1};
@@ -38,6 +42,12 @@ static const struct compute *find_compute(int value)
             return &computes[i];
     }
     return &unknown_compute;
+}
+
+/* cudaDataType_t numbers complex types 4 to 7 and, up to 27, with the odd ones above. */
+static bool is_complex(int type)
+{
+    return (type >= CUDA_C_32F && type <= 7) || (type > 8 && type <= 27 && type % 2 == 1);
 }
 
 /* IEEE 754 binary16. false: not finite. */
@@ -57,39 +67,49 @@ static bool half_value(uint16_t bits, double *value)
     return true;
 }
 
-/* A scalar in host memory. false: a complex or exotic type, which stays unknown. */
-static bool scalar_value(const void *scalar, int type, double *value)
+/* Real types of scalars. X(cudaDataType_t, C type) */
+#define SCALARS(X)        \
+    X(CUDA_R_32F, float)  \
+    X(CUDA_R_64F, double) \
+    X(CUDA_R_32I, int32_t)
+
+/* Element `at` of an array in host memory. false: not finite, or an exotic type. */
+static bool real_value(const void *array, int64_t at, int type, double *value)
 {
-    union {
-        float f;
-        double d;
-        int32_t i;
-        uint16_t h;
-    } u;
+    uint16_t half;
     switch (type) {
-    case CUDA_R_32F:
-        memcpy(&u, scalar, sizeof u.f);
-        *value = (double)u.f;
-        return true;
-    case CUDA_R_64F:
-        memcpy(value, scalar, sizeof u.d);
-        return true;
-    case CUDA_R_32I:
-        memcpy(&u, scalar, sizeof u.i);
-        *value = (double)u.i;
-        return true;
+#define X(_type, _c)                                                                         \
+    case _type: {                                                                            \
+        _c element;                                                                          \
+        memcpy(&element, (const char *)array + (size_t)at * sizeof element, sizeof element); \
+        *value = (double)element;                                                            \
+        return true;                                                                         \
+    }
+        SCALARS(X)
+#undef X
     case CUDA_R_16F:
-        memcpy(&u, scalar, sizeof u.h);
-        return half_value(u.h, value);
+        memcpy(&half, (const char *)array + (size_t)at * sizeof half, sizeof half);
+        return half_value(half, value);
     default:
         return false;
     }
 }
 
-static void read_beta(struct record *r, const void *beta, int type)
+/* NAN where it is not a finite real number. */
+static double scalar_value(const void *array, int64_t at, int type)
 {
-    bool known = beta != NULL && scalar_value(beta, type, &r->gemm.beta);
-    r->gemm.beta_known = known ? BETA_KNOWN : BETA_UNKNOWN;
+    double value, imaginary = 0;
+    bool known;
+    if (array == NULL)
+        return NAN;
+    if (type == CUDA_C_32F || type == CUDA_C_64F) {
+        int part = type == CUDA_C_32F ? CUDA_R_32F : CUDA_R_64F;
+        known = real_value(array, 2 * at, part, &value) &&
+                real_value(array, 2 * at + 1, part, &imaginary);
+    } else {
+        known = real_value(array, at, type, &value);
+    }
+    return known && imaginary == 0 ? value : NAN;
 }
 
 static char trans_letter(int operation)
@@ -99,15 +119,41 @@ static char trans_letter(int operation)
 
 /* ---- the classic interface ---- */
 
-/* fp32 products run as tf32 when the handle's math mode allows it. The mode's upper bits are
- * flags. */
-static uint8_t compute_of_handle(struct call *c, cublasHandle_t handle)
+/* What the handle's math mode allows: fp32 products to run as tf32, as fp16 (so the deprecated
+ * CUBLAS_TENSOR_OP_MATH) or emulated; fp64 ones emulated. The mode's other bits are flags. */
+static uint8_t compute_of_handle(struct call *c, cublasHandle_t handle, uint8_t pace)
 {
+    enum { FP32_EMULATED = 4, FP64_EMULATED = 8 }; /* older headers lack the names */
     cublasStatus_t (*get)(cublasHandle_t, cublasMath_t *) = GETTER(c, cublasGetMathMode);
     cublasMath_t mode;
     if (get == NULL || get(handle, &mode) != CUBLAS_STATUS_SUCCESS)
         return SPECTER_DTYPE_UNKNOWN;
-    return ((int)mode & 15) == CUBLAS_TF32_TENSOR_OP_MATH ? SPECTER_TF32 : SPECTER_FP32;
+    if (pace == SPECTER_FP64)
+        return (int)mode & FP64_EMULATED ? COMPUTE_FIXED_POINT : pace;
+    switch ((int)mode & 7) {
+    case CUBLAS_TENSOR_OP_MATH:
+        return SPECTER_FP16;
+    case CUBLAS_TF32_TENSOR_OP_MATH:
+        return SPECTER_TF32;
+    case FP32_EMULATED:
+        return COMPUTE_BF16X9;
+    default:
+        return pace;
+    }
+}
+
+/* Are the elements of the type that they are multiplied in by this compute type, unless the math
+ * mode says otherwise? Only then it has to be asked. */
+static bool obeys_math_mode(const struct gemm_types *t)
+{
+    switch (t->compute) {
+    case CUBLAS_COMPUTE_32F:
+        return t->a == CUDA_R_32F || t->a == CUDA_C_32F;
+    case CUBLAS_COMPUTE_64F:
+        return t->a == CUDA_R_64F || t->a == CUDA_C_64F;
+    default:
+        return false;
+    }
 }
 
 static bool beta_is_on_host(struct call *c, cublasHandle_t handle)
@@ -126,113 +172,245 @@ static bool find_stream(struct call *c, cublasHandle_t handle)
     return get != NULL && get(handle, &c->stream) == CUBLAS_STATUS_SUCCESS;
 }
 
+static void set_types(struct record *r, int a, int b, int c)
+{
+    r->dtype = (uint8_t)specter_dtype_from_cuda(a);
+    r->gemm.dtype_b = (uint8_t)specter_dtype_from_cuda(b);
+    r->gemm.dtype_c = (uint8_t)specter_dtype_from_cuda(c);
+    r->gemm.unit = is_complex(a) ? 8 : 2;
+}
+
+/* The type of alpha and beta. */
+static int scale_type(const struct gemm_types *t)
+{
+    int type = find_compute(t->compute)->scale;
+    if (!is_complex(t->a))
+        return type;
+    return type == CUDA_R_32F ? CUDA_C_32F : type == CUDA_R_64F ? CUDA_C_64F : -1;
+}
+
+static uint32_t batch_count(int64_t batch)
+{
+    return batch >= 0 && batch < (int64_t)NO_ID ? (uint32_t)batch : NO_ID;
+}
+
+/* What all calls with a handle have. false: the call leaves no record. */
+static bool start(struct call *c, cublasHandle_t handle, const struct gemm_types *t)
+{
+    struct record *r = &c->r;
+    call_start_record(c, CALL_STREAM_OP, RECORD_GEMM, (uint16_t)c->hook);
+    if (c->kind == CALL_UNRECORDED || !find_stream(c, handle)) {
+        c->kind = CALL_UNRECORDED;
+        return false;
+    }
+    set_types(r, t->a, t->b, t->c);
+    r->gemm.compute = find_compute(t->compute)->pace;
+    if (obeys_math_mode(t))
+        r->gemm.compute = compute_of_handle(c, handle, r->gemm.compute);
+    r->gemm.beta = NAN;
+    return true;
+}
+
 void describe_gemm(struct call *c, const struct gemm_args *a)
 {
     struct record *r = &c->r;
-    const struct compute *compute =
-        find_compute(a->compute == COMPUTE_OF_HANDLE ? CUBLAS_COMPUTE_32F : a->compute);
-    call_start_record(c, CALL_STREAM_OP, RECORD_GEMM, (uint16_t)c->hook);
-    if (c->kind == CALL_UNRECORDED || !find_stream(c, a->handle)) {
-        c->kind = CALL_UNRECORDED;
+    if (!start(c, a->handle, &a->types))
         return;
-    }
-    r->dtype = (uint8_t)specter_dtype_from_cuda(a->type_a);
-    r->gemm.dtype_b = (uint8_t)specter_dtype_from_cuda(a->type_b);
-    r->gemm.dtype_c = (uint8_t)specter_dtype_from_cuda(a->type_c);
-    r->gemm.compute = compute->dtype;
-    if (compute->value == CUBLAS_COMPUTE_32F && a->type_a == CUDA_R_32F)
-        r->gemm.compute = compute_of_handle(c, a->handle);
+    if (r->gemm.unit == 8)
+        r->gemm.unit = a->complex_flop;
     r->gemm.m = a->m;
     r->gemm.n = a->n;
     r->gemm.k = a->k;
-    r->gemm.batch = (uint32_t)a->batch;
+    r->gemm.batch = batch_count(a->batch);
     r->gemm.lda = a->lda;
     r->gemm.ldb = a->ldb;
     r->gemm.ldc = a->ldc;
     r->gemm.trans[0] = trans_letter(a->transa);
     r->gemm.trans[1] = trans_letter(a->transb);
     if (beta_is_on_host(c, a->handle))
-        read_beta(r, a->beta, compute->scale);
+        r->gemm.beta = scalar_value(a->beta, 0, scale_type(&a->types));
+}
+
+/* ---- groups of products: what all have in common, and the sum ---- */
+
+static int64_t entry(const struct grouped_args *a, const void *array, int64_t at)
+{
+    return a->wide ? ((const int64_t *)array)[at] : ((const int *)array)[at];
+}
+
+/* The value of all entries; -1 when they differ. */
+static int64_t common(const struct grouped_args *a, const void *array)
+{
+    if (array == NULL)
+        return -1;
+    for (int64_t i = 1; i < a->count; i++) {
+        if (entry(a, array, i) != entry(a, array, 0))
+            return -1;
+    }
+    return entry(a, array, 0);
+}
+
+static char common_trans(const struct grouped_args *a, const cublasOperation_t *array)
+{
+    if (array == NULL)
+        return '\0';
+    for (int64_t i = 1; i < a->count; i++) {
+        if (array[i] != array[0])
+            return '\0';
+    }
+    return trans_letter(array[0]);
+}
+
+static double common_beta(const struct grouped_args *a)
+{
+    int type = scale_type(&a->types);
+    double beta = scalar_value(a->beta, 0, type);
+    for (int64_t i = 1; i < a->count && !isnan(beta); i++) {
+        if (scalar_value(a->beta, i, type) != beta)
+            beta = NAN;
+    }
+    return beta;
+}
+
+/* Products of all groups, and operations; -1 and UINT64_MAX where they cannot be told. */
+static void add_groups(const struct grouped_args *a, uint8_t unit, int64_t *batch, uint64_t *flop)
+{
+    bool known = a->m != NULL && a->n != NULL && a->k != NULL;
+    *batch = a->size != NULL ? 0 : -1;
+    *flop = known && a->size != NULL ? 0 : UINT64_MAX;
+    for (int64_t i = 0; a->size != NULL && i < a->count; i++) {
+        int64_t size = entry(a, a->size, i);
+        uint64_t more =
+            known ? record_flop(unit, entry(a, a->m, i), entry(a, a->n, i), entry(a, a->k, i), size)
+                  : UINT64_MAX;
+        if (*batch >= 0 && (size < 0 || __builtin_add_overflow(*batch, size, batch)))
+            *batch = -1;
+        if (*flop != UINT64_MAX && __builtin_add_overflow(*flop, more, flop))
+            *flop = UINT64_MAX;
+    }
+}
+
+void describe_gemm_grouped(struct call *c, const struct grouped_args *a)
+{
+    struct record *r = &c->r;
+    int64_t batch;
+    uint64_t flop;
+    if (a->count <= 0 || !start(c, a->handle, &a->types))
+        return;
+    add_groups(a, r->gemm.unit, &batch, &flop);
+    r->gemm.groups = batch_count(a->count);
+    r->gemm.batch = batch_count(batch);
+    r->gemm.m = common(a, a->m);
+    r->gemm.n = common(a, a->n);
+    r->gemm.k = common(a, a->k);
+    if (r->gemm.m < 0 || r->gemm.n < 0 || r->gemm.k < 0) {
+        r->gemm.n = r->gemm.k = -1;
+        r->gemm.flop = flop;
+    }
+    r->gemm.lda = common(a, a->lda);
+    r->gemm.ldb = common(a, a->ldb);
+    r->gemm.ldc = common(a, a->ldc);
+    r->gemm.trans[0] = common_trans(a, a->transa);
+    r->gemm.trans[1] = common_trans(a, a->transb);
+    if (beta_is_on_host(c, a->handle))
+        r->gemm.beta = common_beta(a);
 }
 
 /* ---- cublasLt: a call names descriptors, which are asked one attribute at a time ---- */
 
 struct lt_layout {
-    uint32_t type; /* cudaDataType_t */
-    uint64_t rows, cols;
-    int64_t ld;
-    int32_t batch;
+    cublasStatus_t (*get)(cublasLtMatrixLayout_t, cublasLtMatrixLayoutAttribute_t, void *, size_t,
+                          size_t *);
+    cublasLtMatrixLayout_t layout;
 };
 
-static void read_layout(struct call *c, cublasLtMatrixLayout_t layout, struct lt_layout *l)
-{
-    cublasStatus_t (*get)(cublasLtMatrixLayout_t, cublasLtMatrixLayoutAttribute_t, void *, size_t,
-                          size_t *) = GETTER(c, cublasLtMatrixLayoutGetAttribute);
-    size_t n;
-    *l = (struct lt_layout){.type = UINT32_MAX, .ld = -1, .batch = 1};
-    if (get == NULL || layout == NULL)
-        return;
-    get(layout, CUBLASLT_MATRIX_LAYOUT_TYPE, &l->type, sizeof l->type, &n);
-    get(layout, CUBLASLT_MATRIX_LAYOUT_ROWS, &l->rows, sizeof l->rows, &n);
-    get(layout, CUBLASLT_MATRIX_LAYOUT_COLS, &l->cols, sizeof l->cols, &n);
-    get(layout, CUBLASLT_MATRIX_LAYOUT_LD, &l->ld, sizeof l->ld, &n);
-    get(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &l->batch, sizeof l->batch, &n);
-}
-
-static int32_t desc_attribute(struct call *c, cublasLtMatmulDesc_t desc,
-                              cublasLtMatmulDescAttributes_t attribute, int32_t otherwise)
-{
+struct lt_desc {
     cublasStatus_t (*get)(cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t, void *, size_t,
-                          size_t *) = GETTER(c, cublasLtMatmulDescGetAttribute);
+                          size_t *);
+    cublasLtMatmulDesc_t desc;
+};
+
+/* An attribute of 4 or of 8 bytes; `otherwise` when it cannot be told. */
+static int32_t layout32(struct lt_layout l, cublasLtMatrixLayoutAttribute_t attribute,
+                        int32_t otherwise)
+{
     int32_t value;
     size_t n;
-    if (get == NULL || get(desc, attribute, &value, sizeof value, &n) != CUBLAS_STATUS_SUCCESS)
-        return otherwise;
-    return value;
+    bool known = l.get != NULL && l.layout != NULL &&
+                 l.get(l.layout, attribute, &value, sizeof value, &n) == CUBLAS_STATUS_SUCCESS;
+    return known ? value : otherwise;
 }
 
-/* cublasLtPointerMode_t: where alpha and beta are. */
-enum { LT_HOST = 0, LT_ALPHA_DEVICE_BETA_ZERO = 3, LT_ALPHA_DEVICE_BETA_HOST = 4 };
-
-static void read_lt_beta(struct call *c, const struct lt_args *a)
+static int64_t layout64(struct lt_layout l, cublasLtMatrixLayoutAttribute_t attribute,
+                        int64_t otherwise)
 {
-    int32_t mode = desc_attribute(c, a->desc, CUBLASLT_MATMUL_DESC_POINTER_MODE, LT_HOST);
-    int32_t type = desc_attribute(c, a->desc, CUBLASLT_MATMUL_DESC_SCALE_TYPE, -1);
-    if (mode == LT_HOST || mode == LT_ALPHA_DEVICE_BETA_HOST)
-        read_beta(&c->r, a->beta, type);
-    else if (mode == LT_ALPHA_DEVICE_BETA_ZERO)
-        c->r.gemm.beta_known = BETA_KNOWN; /* as 0, which the record holds already */
+    int64_t value;
+    size_t n;
+    bool known = l.get != NULL && l.layout != NULL &&
+                 l.get(l.layout, attribute, &value, sizeof value, &n) == CUBLAS_STATUS_SUCCESS;
+    return known ? value : otherwise;
 }
 
-void describe_lt_matmul(struct call *c, const struct lt_args *a)
+static int32_t desc32(struct lt_desc d, cublasLtMatmulDescAttributes_t attribute, int32_t otherwise)
+{
+    int32_t value;
+    size_t n;
+    bool known = d.get != NULL && d.desc != NULL &&
+                 d.get(d.desc, attribute, &value, sizeof value, &n) == CUBLAS_STATUS_SUCCESS;
+    return known ? value : otherwise;
+}
+
+static double lt_beta(struct lt_desc d, const void *beta)
+{
+    switch (desc32(d, CUBLASLT_MATMUL_DESC_POINTER_MODE, -1)) {
+    case CUBLASLT_POINTER_MODE_HOST:
+    case CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST:
+        return scalar_value(beta, 0, desc32(d, CUBLASLT_MATMUL_DESC_SCALE_TYPE, -1));
+    case CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO:
+        return 0;
+    default:
+        return NAN;
+    }
+}
+
+/* Rows and columns are the matrix's own, whether it is stored by column or by row. */
+static void set_lt_shape(struct record *r, struct lt_layout a, struct lt_layout d, bool a_plain)
+{
+    r->gemm.m = layout64(d, CUBLASLT_MATRIX_LAYOUT_ROWS, -1);
+    r->gemm.n = layout64(d, CUBLASLT_MATRIX_LAYOUT_COLS, -1);
+    r->gemm.k =
+        layout64(a, a_plain ? CUBLASLT_MATRIX_LAYOUT_COLS : CUBLASLT_MATRIX_LAYOUT_ROWS, -1);
+    r->gemm.batch = batch_count(layout32(d, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, -1));
+    if (r->gemm.n < 0)
+        r->gemm.flop = UINT64_MAX;
+}
+
+void describe_lt_matmul(struct call *c, const struct lt_args *args)
 {
     struct record *r = &c->r;
-    struct lt_layout la, lb, lc, ld;
-    int32_t ta, tb;
+    int32_t transa, transb;
     call_start_record(c, CALL_STREAM_OP, RECORD_GEMM, (uint16_t)c->hook);
     if (c->kind == CALL_UNRECORDED)
         return;
-    c->stream = a->stream;
-    read_layout(c, a->a, &la);
-    read_layout(c, a->b, &lb);
-    read_layout(c, a->c, &lc);
-    read_layout(c, a->d, &ld);
-    ta = desc_attribute(c, a->desc, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_N);
-    tb = desc_attribute(c, a->desc, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
-    r->dtype = (uint8_t)specter_dtype_from_cuda((int)la.type);
-    r->gemm.dtype_b = (uint8_t)specter_dtype_from_cuda((int)lb.type);
-    r->gemm.dtype_c = (uint8_t)specter_dtype_from_cuda((int)ld.type);
-    r->gemm.compute =
-        find_compute(desc_attribute(c, a->desc, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, -1))->dtype;
-    r->gemm.m = (int64_t)ld.rows;
-    r->gemm.n = (int64_t)ld.cols;
-    r->gemm.k = (int64_t)(ta == CUBLAS_OP_N ? la.cols : la.rows);
-    r->gemm.batch = (uint32_t)ld.batch;
-    r->gemm.lda = la.ld;
-    r->gemm.ldb = lb.ld;
-    r->gemm.ldc = lc.ld;
-    r->gemm.trans[0] = trans_letter(ta);
-    r->gemm.trans[1] = trans_letter(tb);
-    r->gemm.epilogue = (uint16_t)desc_attribute(c, a->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, 1);
-    read_lt_beta(c, a);
+    struct lt_desc desc = {GETTER(c, cublasLtMatmulDescGetAttribute), args->desc};
+    struct lt_layout a = {GETTER(c, cublasLtMatrixLayoutGetAttribute), args->a};
+    struct lt_layout b = {a.get, args->b}, d = {a.get, args->d};
+    c->stream = args->stream;
+    transa = desc32(desc, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_N);
+    transb = desc32(desc, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
+    set_types(r, layout32(a, CUBLASLT_MATRIX_LAYOUT_TYPE, -1),
+              layout32(b, CUBLASLT_MATRIX_LAYOUT_TYPE, -1),
+              layout32(d, CUBLASLT_MATRIX_LAYOUT_TYPE, -1));
+    set_lt_shape(r, a, d, transa == CUBLAS_OP_N);
+    r->gemm.compute = find_compute(desc32(desc, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, -1))->pace;
+    r->gemm.lda = layout64(a, CUBLASLT_MATRIX_LAYOUT_LD, -1);
+    r->gemm.ldb = layout64(b, CUBLASLT_MATRIX_LAYOUT_LD, -1);
+    r->gemm.ldc = layout64(d, CUBLASLT_MATRIX_LAYOUT_LD, -1);
+    r->gemm.order[0] = (uint8_t)layout32(a, CUBLASLT_MATRIX_LAYOUT_ORDER, CUBLASLT_ORDER_COL);
+    r->gemm.order[1] = (uint8_t)layout32(b, CUBLASLT_MATRIX_LAYOUT_ORDER, CUBLASLT_ORDER_COL);
+    r->gemm.order[2] = (uint8_t)layout32(d, CUBLASLT_MATRIX_LAYOUT_ORDER, CUBLASLT_ORDER_COL);
+    r->gemm.trans[0] = trans_letter(transa);
+    r->gemm.trans[1] = trans_letter(transb);
+    r->gemm.epilogue = (uint16_t)desc32(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, 1);
+    r->gemm.beta = lt_beta(desc, args->beta);
 }

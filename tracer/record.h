@@ -29,7 +29,11 @@ enum record_kind {
 
 enum sync_kind { SYNC_STREAM, SYNC_EVENT, SYNC_DEVICE };
 
-enum beta_kind { BETA_UNKNOWN, BETA_KNOWN };
+/* What a product is computed in: enum specter_dtype, or a type that is emulated with another. */
+enum gemm_compute {
+    COMPUTE_BF16X9 = SPECTER_DTYPE_COUNT + 1, /* fp32 by nine products of bf16 */
+    COMPUTE_FIXED_POINT,                      /* fp64 by products of int8 */
+};
 
 enum record_flag {
     RECORD_INPLACE = 1, /* NCCL: one buffer for input and output */
@@ -64,14 +68,23 @@ struct record {
             uint8_t redop;
         } nccl;
         struct {
-            int64_t m, n, k;
+            union {
+                int64_t m;     /* m, n, k, lda, ldb, ldc: -1 unknown */
+                uint64_t flop; /* instead, with n -1: in all groups, which differ; UINT64_MAX */
+            };
+            int64_t n, k;
             int64_t lda, ldb, ldc;
-            double beta;
+            double beta; /* NAN unknown */
             uint32_t batch;
+            union {
+                uint32_t groups;  /* of a grouped call; 0: it is none */
+                uint8_t order[4]; /* Lt call: cublasLtOrder_t of A, B and the result */
+            };
             uint16_t epilogue; /* cublasLtEpilogue_t; 0: not an Lt call */
-            uint8_t dtype_b, dtype_c, compute;
-            uint8_t beta_known; /* enum beta_kind */
-            char trans[2];
+            uint8_t dtype_b, dtype_c;
+            uint8_t compute; /* enum specter_dtype or enum gemm_compute */
+            uint8_t unit;    /* operations for one m, n, k: 2; complex 8, or 6 */
+            char trans[2];   /* 0 unknown */
         } gemm;
         struct {
             uint32_t event; /* ids.h */
@@ -92,6 +105,18 @@ struct record {
         } mark; /* host_ns: when; host_end_ns: the end of a range, else NO_TIME */
     };
 };
+
+/* Operations of `batch` products, `unit` for one m, n, k; UINT64_MAX: unknown, or too many. */
+static inline uint64_t record_flop(uint8_t unit, int64_t m, int64_t n, int64_t k, int64_t batch)
+{
+    const int64_t factors[] = {m, n, k, batch};
+    uint64_t flop = unit;
+    for (int i = 0; i < 4; i++) {
+        if (factors[i] < 0 || __builtin_mul_overflow(flop, (uint64_t)factors[i], &flop))
+            return UINT64_MAX;
+    }
+    return flop;
+}
 
 _Static_assert(sizeof(struct record) == 128, "two cache lines a record");
 

@@ -26,7 +26,7 @@ $(B)/tracer/words.o: src/base/words.c $(B)/flags
 $(TRACER_MAP): $(B)/tracer/hooks.txt
 	$(Q){ echo '{ global:'; awk '{ print $$2 ";" }' $<; echo 'local: *; };'; } > $@
 # The table as a list, for the version script and for tests: a library and a function a line.
-$(B)/tracer/hooks.txt: tracer/hooks.def $(wildcard tracer/hooks/*.def)
+$(B)/tracer/hooks.txt: tracer/hooks.def $(wildcard tracer/hooks/*)
 	@mkdir -p $(@D)
 	$(Q)printf '#define HOOK(_lib, _ret, _fn, _params, _args, _record) HOOK _lib _fn\n#include "hooks.def"\n' | \
 	   $(CC) -E -P -Itracer -xc - | tr -s ' \n' ' ' | sed 's/HOOK /\n/g' | awk 'NF == 2 { print $$1, $$2 }' > $@

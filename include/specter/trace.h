@@ -248,6 +248,9 @@ enum specter_mark {
     X(ldc, I64, ALWAYS)          \
     X(beta, RAW, ALWAYS)         \
     X(epilogue, STR, ALWAYS)     \
+    X(order, STR, SOME)          \
+    X(groups, U64, SOME)         \
+    X(flop, U64, SOME)           \
     X(tflops, F1, ALWAYS)        \
     X(device, I64, ALWAYS)       \
     X(stream, I64, ALWAYS)       \

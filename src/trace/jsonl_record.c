@@ -375,6 +375,19 @@ static void take_trans(const struct line *l, char trans[3])
         memset(trans, 0, 3);
 }
 
+/* Does the call take other operations than 2mnk a product, as complex ones do? Then its shape is no
+ * measure of it. */
+static bool tells_more(const struct line *l)
+{
+    uint64_t flop = 2;
+    static const int factors[] = {CUBLAS_m, CUBLAS_n, CUBLAS_k, CUBLAS_batch};
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+        if (__builtin_mul_overflow(flop, line_u64(l, factors[i], 1), &flop))
+            return line_has(l, CUBLAS_flop);
+    }
+    return line_u64(l, CUBLAS_flop, flop) != flop;
+}
+
 static const char *on_cublas(struct jsonl *r, const struct line *l)
 {
     struct op op = blank_op();
@@ -385,6 +398,7 @@ static const char *on_cublas(struct jsonl *r, const struct line *l)
     if (!line_has(l, CUBLAS_op))
         return "an operation without a name";
     op.name = word(r, WORD_OTHER, line_text(l, CUBLAS_op))->text;
+    shape = shape && !tells_more(l);
     op.class = shape ? OP_GEMM : OP_KERNEL;
     op.dtype = dtype(r, line_text(l, line_has(l, CUBLAS_dtype) ? CUBLAS_dtype : CUBLAS_dtype_a));
     if (shape) {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * libcublas.so.13: handles and the GEMM calls. The products are done by the cublasLt stand-in, as
- * the real library leaves them to the real one, through a private call.
+ * libcublas.so.13: handles, and every product of the hook table. The products are done by the
+ * cublasLt stand-in, as the real library leaves them to the real one, through a private call. A
+ * function that has a twin with 64-bit integers calls it through the PLT, where a preloaded library
+ * sees it.
  */
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <stdlib.h>
 
+#include "../../tracer/abi/half.h"
 #include "core.h"
 #include "gemm.h"
 
@@ -104,10 +108,10 @@ EMU_API const char *cublasGetStatusString(cublasStatus_t status)
 
 /* One of the three matrices as cuBLAS describes it: column-major, maybe transposed. */
 struct operand {
-    const void *data;
+    const void *data;         /* or, of a batch by pointers: */
+    const void *const *array; /* in device memory, read when the work is done */
     cudaDataType type;
-    int ld;
-    long long stride;
+    int64_t ld, stride;
     cublasOperation_t trans;
 };
 
@@ -115,23 +119,25 @@ static struct gemm_matrix matrix(struct operand o)
 {
     return (struct gemm_matrix){
         .data = (void *)(uintptr_t)o.data,
+        .array = (void *const *)(uintptr_t)o.array,
         .type = o.type,
         .row_step = o.trans == CUBLAS_OP_N ? 1 : o.ld,
         .col_step = o.trans == CUBLAS_OP_N ? o.ld : 1,
         .batch_step = o.stride,
+        .conjugate = o.trans == CUBLAS_OP_C,
     };
 }
 
 /* Rows of the stored matrix must fit its leading dimension. */
-static bool fits(struct operand o, int rows, int cols)
+static bool fits(struct operand o, int64_t rows, int64_t cols)
 {
-    int stored = o.trans == CUBLAS_OP_N ? rows : cols;
+    int64_t stored = o.trans == CUBLAS_OP_N ? rows : cols;
 
     return o.ld >= (stored > 1 ? stored : 1);
 }
 
-static cublasStatus_t submit(struct emu_thread *self, cublasHandle_t handle, const int mnk[3],
-                             int batch, const void *alpha, struct operand a, struct operand b,
+static cublasStatus_t submit(struct emu_thread *self, cublasHandle_t handle, const int64_t mnk[3],
+                             int64_t batch, const void *alpha, struct operand a, struct operand b,
                              const void *beta, struct operand c, cublasComputeType_t compute)
 {
     struct gemm g = {0};
@@ -150,66 +156,135 @@ static cublasStatus_t submit(struct emu_thread *self, cublasHandle_t handle, con
     g.b = matrix(b);
     g.c = g.d = matrix(c);
     g.compute = compute;
-    emu_gemm_scalars(&g, alpha, beta, emu_gemm_scale_type(compute),
+    if (compute == CUBLAS_COMPUTE_32F && handle->math == CUBLAS_TF32_TENSOR_OP_MATH)
+        g.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+    emu_gemm_scalars(&g, alpha, beta, emu_gemm_scale_type(compute, a.type),
                      handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE);
     return emu_gemm_submit(self, handle->stream, &g);
 }
 
-EMU_API cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
-                                    cublasOperation_t transb, int m, int n, int k,
-                                    const void *alpha, const void *A, cudaDataType Atype, int lda,
-                                    const void *B, cudaDataType Btype, int ldb, const void *beta,
-                                    void *C, cudaDataType Ctype, int ldc,
-                                    cublasComputeType_t compute, cublasGemmAlgo_t algo)
+/* The host arrays of a grouped call, of int64_t or, unless `wide`, of int. */
+struct groups {
+    bool wide;
+    int64_t count;
+    const cublasOperation_t *transa, *transb;
+    const void *m, *n, *k, *size, *lda, *ldb, *ldc;
+    const char *alpha, *beta;
+    const void *const *a, *const *b, *const *c; /* in device memory */
+    cudaDataType type_a, type_b, type_c;
+    cublasComputeType_t compute;
+};
+
+static int64_t entry(const struct groups *g, const void *array, int64_t at)
 {
-    EMU_CALL(self);
-    (void)algo;
-    return submit(self, handle, (int[]){m, n, k}, 1, alpha,
-                  (struct operand){A, Atype, lda, 0, transa},
-                  (struct operand){B, Btype, ldb, 0, transb}, beta,
-                  (struct operand){C, Ctype, ldc, 0, CUBLAS_OP_N}, compute);
+    return g->wide ? ((const int64_t *)array)[at] : ((const int *)array)[at];
 }
 
-EMU_API cublasStatus_t cublasGemmStridedBatchedEx(
-    cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
-    const void *alpha, const void *A, cudaDataType Atype, int lda, long long strideA, const void *B,
-    cudaDataType Btype, int ldb, long long strideB, const void *beta, void *C, cudaDataType Ctype,
-    int ldc, long long strideC, int batchCount, cublasComputeType_t compute, cublasGemmAlgo_t algo)
+static cublasStatus_t submit_groups(struct emu_thread *self, cublasHandle_t handle,
+                                    const struct groups *g)
 {
-    EMU_CALL(self);
-    (void)algo;
-    return submit(self, handle, (int[]){m, n, k}, batchCount, alpha,
-                  (struct operand){A, Atype, lda, strideA, transa},
-                  (struct operand){B, Btype, ldb, strideB, transb}, beta,
-                  (struct operand){C, Ctype, ldc, strideC, CUBLAS_OP_N}, compute);
+    size_t scalar = emu_gemm_type_size(emu_gemm_scale_type(g->compute, g->type_a));
+    int64_t before = 0;
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+
+    if (g->count < 0 || (g->count > 0 && (!g->transa || !g->transb || !g->m || !g->n || !g->k ||
+                                          !g->size || !g->lda || !g->ldb || !g->ldc)))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    for (int64_t i = 0; i < g->count && status == CUBLAS_STATUS_SUCCESS; i++) {
+        int64_t size = entry(g, g->size, i);
+
+        status = submit(
+            self, handle, (int64_t[]){entry(g, g->m, i), entry(g, g->n, i), entry(g, g->k, i)},
+            size, g->alpha + (size_t)i * scalar,
+            (struct operand){NULL, g->a + before, g->type_a, entry(g, g->lda, i), 0, g->transa[i]},
+            (struct operand){NULL, g->b + before, g->type_b, entry(g, g->ldb, i), 0, g->transb[i]},
+            g->beta + (size_t)i * scalar,
+            (struct operand){NULL, g->c + before, g->type_c, entry(g, g->ldc, i), 0, CUBLAS_OP_N},
+            g->compute);
+        before += size;
+    }
+    return status;
 }
 
-EMU_API cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t transa,
-                                   cublasOperation_t transb, int m, int n, int k,
-                                   const float *alpha, const float *A, int lda, const float *B,
-                                   int ldb, const float *beta, float *C, int ldc)
-{
-    EMU_CALL(self);
-    bool tf32 = handle && handle->math == CUBLAS_TF32_TENSOR_OP_MATH;
+/* ---- the functions of the table ----
+ *
+ * Each row says with a CALL_* which of its parameters are what; here that makes the function's
+ * body. The parameters that only a family has are taken by the names that the table gives them. */
 
-    return submit(self, handle, (int[]){m, n, k}, 1, alpha,
-                  (struct operand){A, CUDA_R_32F, lda, 0, transa},
-                  (struct operand){B, CUDA_R_32F, ldb, 0, transb}, beta,
-                  (struct operand){C, CUDA_R_32F, ldc, 0, CUBLAS_OP_N},
-                  tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
-}
+#define SUBMIT(_a, _b, _c, _handle, _m, _n, _k, _batch, _compute) \
+    submit(self, _handle, (int64_t[]){_m, _n, _k}, _batch, alpha, _a, _b, beta, _c, _compute)
 
-#define EMU_LIBRARY_CUBLAS
-#include "hooks_check.h"
+#define DO_CALL_GEMM(_int, _handle, _ta, _tb, _m, _n, _k, _batch, _a, _b, _c, _compute, _flop, \
+                     _lda, _ldb, _ldc, _beta)                                                  \
+    SUBMIT(((struct operand){A, NULL, _a, _lda, 0, _ta}),                                      \
+           ((struct operand){B, NULL, _b, _ldb, 0, _tb}),                                      \
+           ((struct operand){C, NULL, _c, _ldc, 0, CUBLAS_OP_N}), _handle, _m, _n, _k, _batch, \
+           _compute)
+#define DO_CALL_GEMM_STRIDED(_int, _handle, _ta, _tb, _m, _n, _k, _batch, _a, _b, _c, _compute, \
+                             _flop, _lda, _ldb, _ldc, _beta)                                    \
+    SUBMIT(((struct operand){A, NULL, _a, _lda, strideA, _ta}),                                 \
+           ((struct operand){B, NULL, _b, _ldb, strideB, _tb}),                                 \
+           ((struct operand){C, NULL, _c, _ldc, strideC, CUBLAS_OP_N}), _handle, _m, _n, _k,    \
+           _batch, _compute)
+#define DO_CALL_GEMM_BATCHED(_int, _handle, _ta, _tb, _m, _n, _k, _batch, _a, _b, _c, _compute,    \
+                             _flop, _lda, _ldb, _ldc, _beta)                                       \
+    SUBMIT(((struct operand){NULL, ARRAY(Aarray), _a, _lda, 0, _ta}),                              \
+           ((struct operand){NULL, ARRAY(Barray), _b, _ldb, 0, _tb}),                              \
+           ((struct operand){NULL, ARRAY(Carray), _c, _ldc, 0, CUBLAS_OP_N}), _handle, _m, _n, _k, \
+           _batch, _compute)
+#define DO_CALL_GEMM_GROUPED(_int, _handle, _ta, _tb, _m, _n, _k, _count, _size, _a, _b, _c, \
+                             _compute, _lda, _ldb, _ldc, _beta)                              \
+    submit_groups(self, _handle,                                                             \
+                  &(struct groups){sizeof(_int) == 8,                                        \
+                                   _count,                                                   \
+                                   _ta,                                                      \
+                                   _tb,                                                      \
+                                   _m,                                                       \
+                                   _n,                                                       \
+                                   _k,                                                       \
+                                   _size,                                                    \
+                                   _lda,                                                     \
+                                   _ldb,                                                     \
+                                   _ldc,                                                     \
+                                   (const void *)alpha_array,                                \
+                                   (const void *)_beta,                                      \
+                                   ARRAY(Aarray),                                            \
+                                   ARRAY(Barray),                                            \
+                                   ARRAY(Carray),                                            \
+                                   _a,                                                       \
+                                   _b,                                                       \
+                                   _c,                                                       \
+                                   _compute})
 
-EMU_API cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t transa,
-                                   cublasOperation_t transb, int m, int n, int k,
-                                   const __half *alpha, const __half *A, int lda, const __half *B,
-                                   int ldb, const __half *beta, __half *C, int ldc)
-{
-    EMU_CALL(self);
-    return submit(self, handle, (int[]){m, n, k}, 1, alpha,
-                  (struct operand){A, CUDA_R_16F, lda, 0, transa},
-                  (struct operand){B, CUDA_R_16F, ldb, 0, transb}, beta,
-                  (struct operand){C, CUDA_R_16F, ldc, 0, CUBLAS_OP_N}, CUBLAS_COMPUTE_16F);
-}
+/* Arrays of pointers to elements of any type. */
+#define ARRAY(_array) ((const void *const *)(_array))
+
+/* Of int: the twin does it. Groups have arrays of int, which a twin cannot take. */
+#define BODY_int(_fn, _args, _own) _fn##_64 _args
+#define BODY_int64_t(_fn, _args, _own) _own
+#define BODY_OF_CALL_GEMM(_int, ...) BODY_##_int
+#define BODY_OF_CALL_GEMM_STRIDED(_int, ...) BODY_##_int
+#define BODY_OF_CALL_GEMM_BATCHED(_int, ...) BODY_##_int
+#define BODY_OF_CALL_GEMM_GROUPED(_int, ...) BODY_int64_t
+
+#define DEFINE_CUBLASLT(_fn, _params, _args, _record)
+#define DEFINE_CUBLAS(_fn, _params, _args, _record)         \
+    EMU_API cublasStatus_t _fn _params                      \
+    {                                                       \
+        EMU_CALL(self);                                     \
+        (void)self;                                         \
+        return BODY_OF_##_record(_fn, _args, DO_##_record); \
+    }
+
+#define DECLARE_CUBLASLT(_fn, _params)
+#define DECLARE_CUBLAS(_fn, _params) EMU_API cublasStatus_t _fn _params;
+
+/* The real header declares those of __half for C++ only. */
+#define HOOK(_lib, _ret, _fn, _params, _args, _record) DECLARE_##_lib(_fn, _params)
+#include "../../tracer/hooks/cublas.def"
+#undef HOOK
+
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* one algorithm serves all */
+#define HOOK(_lib, _ret, _fn, _params, _args, _record) DEFINE_##_lib(_fn, _params, _args, _record)
+#include "../../tracer/hooks/cublas.def"
+#undef HOOK

@@ -23,28 +23,31 @@ static const struct tile tiles[] = {
     {256, 128, 1.0}, {128, 128, 0.94}, {128, 64, 0.82}, {64, 64, 0.66}, {64, 32, 0.45},
 };
 
-static int number_of(cudaDataType type)
+/* Types of elements, and how many numbers one is: two where it is complex. */
+static const struct element {
+    cudaDataType type;
+    int number, parts;
+} elements[] = {
+    {CUDA_R_32F, NUMBER_F32, 1},        {CUDA_R_64F, NUMBER_F64, 1},
+    {CUDA_R_16F, NUMBER_F16, 1},        {CUDA_R_16BF, NUMBER_BF16, 1},
+    {CUDA_R_8I, NUMBER_I8, 1},          {CUDA_R_32I, NUMBER_I32, 1},
+    {CUDA_R_8F_E4M3, NUMBER_F8E4M3, 1}, {CUDA_R_8F_E5M2, NUMBER_F8E5M2, 1},
+    {CUDA_C_32F, NUMBER_F32, 2},        {CUDA_C_64F, NUMBER_F64, 2},
+};
+
+static const struct element *element_of(cudaDataType type)
 {
-    switch (type) {
-    case CUDA_R_32F:
-        return NUMBER_F32;
-    case CUDA_R_64F:
-        return NUMBER_F64;
-    case CUDA_R_16F:
-        return NUMBER_F16;
-    case CUDA_R_16BF:
-        return NUMBER_BF16;
-    case CUDA_R_8I:
-        return NUMBER_I8;
-    case CUDA_R_32I:
-        return NUMBER_I32;
-    case CUDA_R_8F_E4M3:
-        return NUMBER_F8E4M3;
-    case CUDA_R_8F_E5M2:
-        return NUMBER_F8E5M2;
-    default:
-        return -1;
-    }
+    for (size_t i = 0; i < sizeof(elements) / sizeof(elements[0]); i++)
+        if (elements[i].type == type)
+            return &elements[i];
+    return NULL;
+}
+
+size_t emu_gemm_type_size(cudaDataType type)
+{
+    const struct element *e = element_of(type);
+
+    return e ? number_size((enum number)e->number) * (size_t)e->parts : 0;
 }
 
 static double peak_TFLOPS(const struct gemm *g)
@@ -53,12 +56,14 @@ static double peak_TFLOPS(const struct gemm *g)
 
     switch (g->a.type) {
     case CUDA_R_64F:
+    case CUDA_C_64F:
         return f->peak_fp64_TFLOPS;
     case CUDA_R_8I:
     case CUDA_R_8F_E4M3:
     case CUDA_R_8F_E5M2:
         return f->peak_fp8_TFLOPS;
     case CUDA_R_32F:
+    case CUDA_C_32F:
         if (g->compute == CUBLAS_COMPUTE_32F_FAST_TF32)
             return f->peak_tf32_TFLOPS;
         if (g->compute == CUBLAS_COMPUTE_32F_FAST_16F || g->compute == CUBLAS_COMPUTE_32F_FAST_16BF)
@@ -76,7 +81,7 @@ static double tiled_ns(const struct gemm *g, const struct tile *t)
     double across = ceil((double)g->m / t->rows) * ceil((double)g->n / t->cols);
     double rounds = ceil(across * (double)g->batch / (double)f->sms);
     double depth = ceil((double)g->k / 32) * 32;
-    double flops = 2.0 * t->rows * t->cols * depth;
+    double flops = (element_of(g->a.type)->parts == 2 ? 8.0 : 2.0) * t->rows * t->cols * depth;
     double rate = peak_TFLOPS(g) * 1e3 / (double)f->sms * f->gemm_efficiency * t->efficiency;
 
     return rounds * flops / rate;
@@ -85,11 +90,11 @@ static double tiled_ns(const struct gemm *g, const struct tile *t)
 static double memory_ns(const struct gemm *g)
 {
     const struct emu_fabric *f = emu_fabric();
-    double in = (double)g->m * (double)g->k * (double)number_size(number_of(g->a.type)) +
-                (double)g->k * (double)g->n * (double)number_size(number_of(g->b.type));
-    double out = (double)g->m * (double)g->n * (double)number_size(number_of(g->d.type));
+    double in = (double)g->m * (double)g->k * (double)emu_gemm_type_size(g->a.type) +
+                (double)g->k * (double)g->n * (double)emu_gemm_type_size(g->b.type);
+    double out = (double)g->m * (double)g->n * (double)emu_gemm_type_size(g->d.type);
 
-    if (g->beta_bits || g->device_scalars)
+    if (g->beta_bits[0] || g->beta_bits[1] || g->device_scalars)
         out *= 2;
     return (in + out) * (double)g->batch / (f->memory_GBps * f->memory_efficiency);
 }
@@ -106,18 +111,47 @@ static uint64_t duration(const struct gemm *g, uint64_t start)
     return (uint64_t)(best * (1 + f->gpu_jitter * emu_unit(emu_hash(hash, g->m * g->n + g->k))));
 }
 
-static double element(const struct gemm_matrix *x, uint64_t row, uint64_t col, uint64_t batch)
-{
-    int64_t at =
-        (int64_t)row * x->row_step + (int64_t)col * x->col_step + (int64_t)batch * x->batch_step;
+/* Complex or, with an imaginary part of 0, real. */
+struct value {
+    double re, im;
+};
 
-    return number_get(x->data, (size_t)at, (enum number)number_of(x->type));
+static struct value get(const void *data, size_t at, const struct element *e)
+{
+    enum number number = (enum number)e->number;
+
+    if (e->parts == 1)
+        return (struct value){number_get(data, at, number), 0};
+    return (struct value){number_get(data, 2 * at, number), number_get(data, 2 * at + 1, number)};
+}
+
+static struct value times(struct value a, struct value b)
+{
+    return (struct value){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+static void *matrix_of(const struct gemm_matrix *x, uint64_t batch)
+{
+    return x->array ? x->array[batch]
+                    : (char *)x->data +
+                          (int64_t)batch * x->batch_step * (int64_t)emu_gemm_type_size(x->type);
+}
+
+static struct value element(const struct gemm_matrix *x, const void *data, uint64_t row,
+                            uint64_t col)
+{
+    int64_t at = (int64_t)row * x->row_step + (int64_t)col * x->col_step;
+    struct value value = get(data, (size_t)at, element_of(x->type));
+
+    if (x->conjugate)
+        value.im = -value.im;
+    return value;
 }
 
 static double epilogue(const struct gemm *g, double value, uint64_t row)
 {
     if (g->epilogue & CUBLASLT_EPILOGUE_BIAS && g->bias)
-        value += number_get(g->bias, row, (enum number)number_of(g->d.type));
+        value += number_get(g->bias, row, (enum number)element_of(g->d.type)->number);
     if (g->epilogue & CUBLASLT_EPILOGUE_RELU && value < 0)
         value = 0;
     if (g->epilogue & CUBLASLT_EPILOGUE_GELU)
@@ -125,41 +159,71 @@ static double epilogue(const struct gemm *g, double value, uint64_t row)
     return value;
 }
 
-static double scalar(const struct gemm *g, uint64_t bits, const void *device)
+static void put(const struct gemm *g, void *data, uint64_t row, uint64_t col, struct value value)
 {
-    return number_get(g->device_scalars ? device : &bits, 0, (enum number)number_of(g->scale_type));
+    const struct element *e = element_of(g->d.type);
+    enum number number = (enum number)e->number;
+    size_t at = (size_t)((int64_t)row * g->d.row_step + (int64_t)col * g->d.col_step);
+
+    number_put(data, at * (size_t)e->parts, number, epilogue(g, value.re, row));
+    if (e->parts == 2)
+        number_put(data, at * 2 + 1, number, value.im);
+}
+
+static struct value scalar(const struct gemm *g, const uint64_t bits[2], const void *device)
+{
+    return get(g->device_scalars ? device : bits, 0, element_of(g->scale_type));
+}
+
+/* Most products are real: they are spared the rest. */
+static struct value dot(const struct value *a, const struct value *b, uint64_t k, bool complex)
+{
+    struct value sum = {0, 0};
+
+    for (uint64_t l = 0; l < k && !complex; l++)
+        sum.re += a[l].re * b[l].re;
+    for (uint64_t l = 0; l < k && complex; l++) {
+        struct value product = times(a[l], b[l]);
+
+        sum.re += product.re;
+        sum.im += product.im;
+    }
+    return sum;
 }
 
 /* One matrix of the batch, its factors first copied to rows and columns that lie in a piece. */
-static void multiply(const struct gemm *g, uint64_t batch, double *a, double *b)
+static void multiply(const struct gemm *g, uint64_t batch, struct value *a, struct value *b)
 {
-    double alpha = scalar(g, g->alpha_bits, g->alpha), beta = scalar(g, g->beta_bits, g->beta);
+    const void *from_a = matrix_of(&g->a, batch), *from_b = matrix_of(&g->b, batch);
+    const void *from_c = matrix_of(&g->c, batch);
+    void *to = matrix_of(&g->d, batch);
+    struct value alpha = scalar(g, g->alpha_bits, g->alpha);
+    struct value beta = scalar(g, g->beta_bits, g->beta);
+    bool complex = element_of(g->a.type)->parts == 2;
 
     for (uint64_t l = 0; l < g->k; l++) {
         for (uint64_t i = 0; i < g->m; i++)
-            a[i * g->k + l] = element(&g->a, i, l, batch);
+            a[i * g->k + l] = element(&g->a, from_a, i, l);
         for (uint64_t j = 0; j < g->n; j++)
-            b[j * g->k + l] = element(&g->b, l, j, batch);
+            b[j * g->k + l] = element(&g->b, from_b, l, j);
     }
     for (uint64_t j = 0; j < g->n; j++)
         for (uint64_t i = 0; i < g->m; i++) {
-            int64_t at = (int64_t)i * g->d.row_step + (int64_t)j * g->d.col_step +
-                         (int64_t)batch * g->d.batch_step;
-            double sum = 0;
+            struct value sum = times(alpha, dot(&a[i * g->k], &b[j * g->k], g->k, complex));
 
-            for (uint64_t l = 0; l < g->k; l++)
-                sum += a[i * g->k + l] * b[j * g->k + l];
-            sum *= alpha;
-            if (beta != 0)
-                sum += beta * element(&g->c, i, j, batch);
-            number_put(g->d.data, (size_t)at, (enum number)number_of(g->d.type),
-                       epilogue(g, sum, i));
+            if (beta.re != 0 || beta.im != 0) {
+                struct value more = times(beta, element(&g->c, from_c, i, j));
+
+                sum.re += more.re;
+                sum.im += more.im;
+            }
+            put(g, to, i, j, sum);
         }
 }
 
 static void compute(const struct gemm *g)
 {
-    double *a = emu_alloc(g->m * g->k * sizeof(*a)), *b = emu_alloc(g->n * g->k * sizeof(*b));
+    struct value *a = emu_alloc(g->m * g->k * sizeof(*a)), *b = emu_alloc(g->n * g->k * sizeof(*b));
 
     for (uint64_t i = 0; i < g->batch; i++)
         multiply(g, i, a, b);
@@ -181,27 +245,31 @@ static uint64_t run_gemm(void *data, uint64_t token, uint64_t start, CUresult *e
 
 static const struct emu_kind gemm_kind = {"gemm", NULL, run_gemm, free};
 
-cudaDataType emu_gemm_scale_type(cublasComputeType_t type)
+cudaDataType emu_gemm_scale_type(cublasComputeType_t compute, cudaDataType type)
 {
-    switch (type) {
+    const struct element *e = element_of(type);
+    bool complex = e && e->parts == 2;
+
+    switch (compute) {
     case CUBLAS_COMPUTE_16F:
     case CUBLAS_COMPUTE_16F_PEDANTIC:
         return CUDA_R_16F;
     case CUBLAS_COMPUTE_64F:
     case CUBLAS_COMPUTE_64F_PEDANTIC:
-        return CUDA_R_64F;
+    case CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT:
+        return complex ? CUDA_C_64F : CUDA_R_64F;
     case CUBLAS_COMPUTE_32I:
     case CUBLAS_COMPUTE_32I_PEDANTIC:
         return CUDA_R_32I;
     default:
-        return CUDA_R_32F;
+        return complex ? CUDA_C_32F : CUDA_R_32F;
     }
 }
 
 void emu_gemm_scalars(struct gemm *g, const void *alpha, const void *beta, cudaDataType scale_type,
                       bool on_device)
 {
-    size_t size = number_size((enum number)number_of(scale_type));
+    size_t size = emu_gemm_type_size(scale_type);
 
     g->scale_type = scale_type;
     g->device_scalars = on_device;
@@ -209,17 +277,19 @@ void emu_gemm_scalars(struct gemm *g, const void *alpha, const void *beta, cudaD
     g->beta = beta;
     if (on_device)
         return;
-    memcpy(&g->alpha_bits, alpha, size);
-    memcpy(&g->beta_bits, beta, size);
+    memcpy(g->alpha_bits, alpha, size);
+    memcpy(g->beta_bits, beta, size);
 }
 
 cublasStatus_t emu_gemm_submit(struct emu_thread *self, CUstream handle, const struct gemm *g)
 {
+    const struct element *a = element_of(g->a.type), *b = element_of(g->b.type);
+    const struct element *d = element_of(g->d.type);
     struct CUstream_st *stream;
     struct gemm *copy;
     CUresult result;
 
-    if (number_of(g->a.type) < 0 || number_of(g->b.type) < 0 || number_of(g->d.type) < 0)
+    if (!a || !b || !d || a->parts != b->parts || a->parts != d->parts)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (!g->m || !g->n || !g->batch)
         return CUBLAS_STATUS_SUCCESS;

@@ -183,7 +183,7 @@ static struct record gemm(void)
     r.gemm.batch = 1;
     r.gemm.dtype_b = r.gemm.dtype_c = SPECTER_FP16;
     r.gemm.compute = SPECTER_FP32;
-    r.gemm.beta_known = BETA_KNOWN;
+    r.gemm.unit = 2;
     memcpy(r.gemm.trans, "NT", 2);
     return r;
 }
@@ -201,12 +201,11 @@ TEST(tracer_format_gemm)
         "\"host_end_us\":2.000,\"timing\":\"device\"}\n");
 }
 
-static const char *beta_of(double beta, bool known)
+static const char *beta_of(double beta)
 {
     struct record r = gemm();
     char *end;
     r.gemm.beta = beta;
-    r.gemm.beta_known = known ? BETA_KNOWN : BETA_UNKNOWN;
     WRITTEN(format_gemm(o, &r, 0, "X"));
     memmove(text, strstr(text, "\"beta\":") + 7, sizeof text / 2);
     end = strchr(text, ',');
@@ -216,14 +215,82 @@ static const char *beta_of(double beta, bool known)
 
 TEST(tracer_format_beta)
 {
-    CHECK_STR(beta_of(1, true), "1");
-    CHECK_STR(beta_of(-1, true), "-1");
-    CHECK_STR(beta_of(0.5, true), "0.500000000");
-    CHECK_STR(beta_of(-0.125, true), "-0.125000000");
-    CHECK_STR(beta_of(0, false), "null");
-    CHECK_STR(beta_of(1e30, true), "null");
-    CHECK_STR(beta_of(1e-30, true), "null");
-    CHECK_STR(beta_of(__builtin_nan(""), true), "null");
+    CHECK_STR(beta_of(1), "1");
+    CHECK_STR(beta_of(-1), "-1");
+    CHECK_STR(beta_of(0.5), "0.500000000");
+    CHECK_STR(beta_of(-0.125), "-0.125000000");
+    CHECK_STR(beta_of(1e30), "null");
+    CHECK_STR(beta_of(1e-30), "null");
+    CHECK_STR(beta_of(__builtin_nan("")), "null");
+}
+
+static bool gemm_has(const struct record *r, const char *part)
+{
+    WRITTEN(format_gemm(o, r, 1, "X"));
+    return strstr(text, part) != NULL;
+}
+
+/* Groups of one shape have it; of several, only the sum of their operations. */
+TEST(tracer_format_gemm_groups)
+{
+    struct record r = gemm();
+    CHECK(!gemm_has(&r, "\"groups\"") && !gemm_has(&r, "\"flop\""));
+    r.gemm.groups = 3;
+    r.gemm.batch = 5;
+    CHECK(gemm_has(&r, "\"m\":4096,\"n\":4096,\"k\":4096,\"batch\":5,"));
+    CHECK(gemm_has(&r, "\"groups\":3,\"flop\":687194767360,\"tflops\":3611.1,"));
+    r.gemm.n = r.gemm.k = -1;
+    r.gemm.flop = 190300;
+    CHECK(gemm_has(&r, "\"m\":null,\"n\":null,\"k\":null,\"batch\":5,"));
+    r.dur_ns = 100;
+    CHECK(gemm_has(&r, "\"groups\":3,\"flop\":190300,\"tflops\":1.9,"));
+    r.gemm.flop = UINT64_MAX;
+    CHECK(gemm_has(&r, "\"groups\":3,\"flop\":null,\"tflops\":null,"));
+}
+
+TEST(tracer_format_gemm_complex)
+{
+    struct record r = gemm();
+    r.dtype = SPECTER_DTYPE_UNKNOWN;
+    r.gemm.unit = 8;
+    CHECK(gemm_has(&r, "\"dtype\":null,"));
+    CHECK(gemm_has(&r, "\"flop\":549755813888,\"tflops\":2888.9,"));
+    r.gemm.m = INT64_MAX; /* more operations than can be said */
+    CHECK(gemm_has(&r, "\"flop\":null,\"tflops\":null,"));
+}
+
+TEST(tracer_format_gemm_unknown)
+{
+    struct record r = gemm();
+    r.gemm.m = r.gemm.n = r.gemm.k = r.gemm.lda = -1;
+    r.gemm.batch = NO_ID;
+    r.gemm.trans[1] = '\0';
+    CHECK(gemm_has(&r, "\"m\":null,\"n\":null,\"k\":null,\"batch\":null,"));
+    CHECK(gemm_has(&r, "\"trans\":null,\"lda\":null,\"ldb\":4096,"));
+    CHECK(gemm_has(&r, "\"tflops\":null,"));
+    r = gemm();
+    r.gemm.batch = NO_ID;
+    CHECK(gemm_has(&r, "\"tflops\":null,"));
+}
+
+TEST(tracer_format_gemm_compute)
+{
+    struct record r = gemm();
+    r.gemm.compute = COMPUTE_BF16X9;
+    CHECK(gemm_has(&r, "\"compute\":\"bf16x9\","));
+    r.gemm.compute = COMPUTE_FIXED_POINT;
+    CHECK(gemm_has(&r, "\"compute\":\"fixedpoint\","));
+    r.gemm.compute = SPECTER_DTYPE_UNKNOWN;
+    CHECK(gemm_has(&r, "\"compute\":null,"));
+}
+
+TEST(tracer_format_gemm_order)
+{
+    struct record r = gemm();
+    r.gemm.epilogue = 1;
+    CHECK(!gemm_has(&r, "\"order\""));
+    memcpy(r.gemm.order, (uint8_t[]){1, 0, 4}, 3);
+    CHECK(gemm_has(&r, "\"epilogue\":\"none\",\"order\":\"RCO\",\"tflops\""));
 }
 
 TEST(tracer_format_no_rate_without_device_time)
@@ -310,6 +377,8 @@ TEST(tracer_format_gemm_names)
     CHECK_STR(name, "GemmEx");
     format_gemm_name(name, "cublasSgemm_v2");
     CHECK_STR(name, "Sgemm");
+    format_gemm_name(name, "cublasSgemm_v2_64");
+    CHECK_STR(name, "Sgemm_64");
     format_gemm_name(name, "cublasLtMatmul");
     CHECK_STR(name, "LtMatmul");
 }

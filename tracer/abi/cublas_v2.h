@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * The part of cuBLAS that specter, its stand-ins and its example use, for machines without the
- * CUDA toolkit. Rules as in cuda.h beside this file. cublasHgemm is missing as it is missing from
- * the real header in C; half.h has its type.
+ * CUDA toolkit. Rules as in cuda.h beside this file. The products are declared by the hook table,
+ * those of __half among them, which the real header has for C++ only.
  */
 #ifndef SPECTER_ABI_CUBLAS_V2_H
 #define SPECTER_ABI_CUBLAS_V2_H
 
 #include <cuda_runtime_api.h>
+
+#include "half.h"
 
 #define CUBLAS_VER_MAJOR 13
 
@@ -25,6 +27,16 @@ typedef enum {
     CUBLAS_STATUS_NOT_SUPPORTED = 15,
     CUBLAS_STATUS_LICENSE_ERROR = 16
 } cublasStatus_t;
+
+/* The vectors of cuComplex.h. */
+typedef struct {
+    _Alignas(8) float x;
+    float y;
+} cuComplex;
+typedef struct {
+    _Alignas(16) double x;
+    double y;
+} cuDoubleComplex;
 
 typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 } cublasOperation_t;
 
@@ -68,6 +80,13 @@ typedef enum {
 #define cublasSetPointerMode cublasSetPointerMode_v2
 #define cublasSetWorkspace cublasSetWorkspace_v2
 #define cublasSgemm cublasSgemm_v2
+#define cublasDgemm cublasDgemm_v2
+#define cublasCgemm cublasCgemm_v2
+#define cublasZgemm cublasZgemm_v2
+#define cublasSgemm_64 cublasSgemm_v2_64
+#define cublasDgemm_64 cublasDgemm_v2_64
+#define cublasCgemm_64 cublasCgemm_v2_64
+#define cublasZgemm_64 cublasZgemm_v2_64
 
 cublasStatus_t cublasCreate(cublasHandle_t *handle);
 cublasStatus_t cublasDestroy(cublasHandle_t handle);
@@ -82,23 +101,12 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t
 const char *cublasGetStatusName(cublasStatus_t status);
 const char *cublasGetStatusString(cublasStatus_t status);
 
-cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t transa,
-                           cublasOperation_t transb, int m, int n, int k, const float *alpha,
-                           const float *A, int lda, const float *B, int ldb, const float *beta,
-                           float *C, int ldc);
-cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
-                            cublasOperation_t transb, int m, int n, int k, const void *alpha,
-                            const void *A, cudaDataType Atype, int lda, const void *B,
-                            cudaDataType Btype, int ldb, const void *beta, void *C,
-                            cudaDataType Ctype, int ldc, cublasComputeType_t computeType,
-                            cublasGemmAlgo_t algo);
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
-                                          cublasOperation_t transb, int m, int n, int k,
-                                          const void *alpha, const void *A, cudaDataType Atype,
-                                          int lda, long long int strideA, const void *B,
-                                          cudaDataType Btype, int ldb, long long int strideB,
-                                          const void *beta, void *C, cudaDataType Ctype, int ldc,
-                                          long long int strideC, int batchCount,
-                                          cublasComputeType_t computeType, cublasGemmAlgo_t algo);
+#define ABI_CUBLAS(_ret, _fn, _params) _ret _fn _params;
+#define ABI_CUBLASLT(_ret, _fn, _params) /* cublasLt.h */
+#define HOOK(_lib, _ret, _fn, _params, _args, _record) ABI_##_lib(_ret, _fn, _params)
+#include "../hooks/cublas.def"
+#undef HOOK
+#undef ABI_CUBLAS
+#undef ABI_CUBLASLT
 
 #endif

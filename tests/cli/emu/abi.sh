@@ -1,6 +1,7 @@
 #!/bin/sh
 # The minimal headers of tracer/abi say what the real ones say: every enumerator and number, the
-# size of every type, the offset of every named field, and every prototype.
+# size of every type, the offset of every named field, and every prototype, those of the hook table
+# among them.
 set -eu
 
 for dir in "${CUDA_INCLUDE:-}" "${CUDA_HOME:-/usr/local/cuda}/include" /usr/include; do
@@ -49,11 +50,30 @@ EOF
          /;$/ { on = 0 }' $headers
 } >prototypes.c
 
+# The hook table's, too. The real headers have some for C++ only, where __half is known.
+for language in c cpp; do
+    cat >"table.$language" <<EOF
+$(sed -n '/^#include <cu/p; /^#include <nccl/p' values.c)
+#ifdef __cplusplus
+#include <cuda_fp16.h>
+extern "C" {
+#endif
+#include "$abi/half.h"
+#define HOOK(_lib, _ret, _fn, _params, _args, _record) _ret _fn _params;
+#include "$ROOT/tracer/hooks.def"
+#ifdef __cplusplus
+}
+#endif
+EOF
+done
+
 $cc -I"$abi" -o values-abi values.c
 $cc -isystem "$real" -o values-real values.c
 ./values-abi >abi.txt
 ./values-real >real.txt
 diff abi.txt real.txt
 $cc -isystem "$real" -fsyntax-only prototypes.c
+$cc -isystem "$real" -fsyntax-only table.c
+! command -v c++ >/dev/null || c++ -isystem "$real" -fsyntax-only table.cpp
 awk 'END { exit NR < 250 }' abi.txt || { echo "only $(wc -l <abi.txt) values were compared"; exit 1; }
 [ "$(grep -c '^[a-zA-Z].*(' prototypes.c)" -gt 100 ] || { echo "too few prototypes found"; exit 1; }
