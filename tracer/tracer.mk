@@ -19,7 +19,7 @@ TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 TRACER_EARLY := $(patsubst %,$(B)/tracer/%.o,dlsym dlsym_entry elf real)
 
 $(B)/tracer/%.o: private CPPFLAGS += $(TRACER_PIC)
-$(TRACER_EARLY): private SANITIZE :=
+$(TRACER_EARLY): private CPPFLAGS += -fno-sanitize=all
 $(B)/tracer/%.o: tracer/%.S $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  AS      $<"

@@ -90,7 +90,7 @@ static int versions(int argc, char **argv)
 /* The object's name in a message differs where the tracer's own took its place. */
 static void say(const char *what, void *found)
 {
-    const char *error = dlerror(), *text = error != NULL ? strstr(error, "undefined") : NULL;
+    const char *error = dlerror(), *text = error != NULL ? strstr(error, "undefined symbol") : NULL;
     printf("%s: %s%s%s\n", what, found != NULL ? "found" : "NULL", error != NULL ? ", " : "",
            error != NULL ? (text != NULL ? text : error) : "");
 }

@@ -2,6 +2,7 @@
 # those that stand in front of dlsym() too.
 . "$ROOT/tests/cli/tracer/common.bash"
 . "$ROOT/tests/cli/tracer/lookups.bash"
+PRELOAD=$LIBSPECTER # a sanitizer does not bear others in front of it
 "$cc" -shared -fPIC -o hand_on.so -xc - -ldl <<'C' || exit 1
 #define _GNU_SOURCE
 #include <dlfcn.h>
