@@ -175,6 +175,35 @@ static void *choose(const char *name, const char *stem, const void *caller)
     return found;
 }
 
+/* ---- where calls went ---- */
+
+#define CALLED_MAX 32
+
+static _Atomic(const ElfW(Dyn) *) called[CALLED_MAX]; /* dynamic sections */
+
+static void note_called(function real)
+{
+    const struct link_map *object;
+    void *address;
+    memcpy(&address, &real, sizeof address);
+    object = object_of(address);
+    for (int i = 0; object != NULL && i < CALLED_MAX; i++) {
+        const ElfW(Dyn) *there = NULL;
+        if (atomic_compare_exchange_strong(&called[i], &there, object->l_ld) ||
+            there == object->l_ld)
+            return;
+    }
+}
+
+bool resolve_was_called(const ElfW(Dyn) * dynamic)
+{
+    for (int i = 0; i < CALLED_MAX; i++) {
+        if (atomic_load(&called[i]) == dynamic)
+            return true;
+    }
+    return false;
+}
+
 /* ---- answers that were given ---- */
 
 #define CACHE_SLOTS 4096
@@ -254,6 +283,7 @@ static function entered(enum hook_id id)
     real = atomic_load_explicit(&entries[id][entry].real, memory_order_relaxed);
     if (!atomic_load_explicit(&entries[id][entry].pinned, memory_order_relaxed)) {
         memcpy(&address, &real, sizeof address);
+        note_called(real);
         pinned(address); /* a program may close the library, and we ask it until the end */
         atomic_store_explicit(&entries[id][entry].pinned, true, memory_order_relaxed);
         errno = saved;
@@ -272,11 +302,13 @@ function resolve(enum hook_id id, const void *caller)
         return real;
     real =
         as_function(choose(function_names[id].name, resolve_stems[function_names[id].lib], caller));
-    if (real != NULL)
+    if (real != NULL) {
+        note_called(real);
         keep(key, real);
-    else
+    } else {
         warn_once("no library in this process has ", function_names[id].name,
                   "; the call returns an error", NULL);
+    }
     errno = saved;
     return real;
 }

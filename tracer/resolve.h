@@ -24,6 +24,7 @@
 
 #include "hooks.h"
 
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -51,6 +52,9 @@ function resolve_any(enum hook_id id);
 
 /* A handle of a loaded library whose file name starts with `stem`, or NULL. */
 void *resolve_library(const char *stem);
+
+/* Has a call gone to the object with this dynamic section? Of the first few objects, surely. */
+bool resolve_was_called(const ElfW(Dyn) * dynamic);
 
 extern const char *const resolve_stems[LIB_COUNT];
 

@@ -159,6 +159,16 @@ static int namespaced(int argc, char **argv)
     return 0;
 }
 
+/* LIBRARY OTHER: calls that are seen, one in a namespace of its own, and OTHER, loaded for nothing.
+ */
+static int apart(int argc, char **argv)
+{
+    if (argc < 2 || namespaced(1, argv) != 0 || by_handle(0, NULL) != 0)
+        return 1;
+    open_library(argv[1], RTLD_LOCAL); /* last: its SONAME is that of the one that is called */
+    return 0;
+}
+
 #define THREADS 16
 static pthread_barrier_t together;
 
@@ -209,7 +219,7 @@ static const struct {
 } scenarios[] = {
     {"handle", by_handle}, {"default", by_default}, {"local", by_local}, {"versions", versions},
     {"missing", missing},  {"version", by_version}, {"closed", closed},  {"namespace", namespaced},
-    {"threads", threads},  {"next", next},
+    {"threads", threads},  {"next", next},          {"apart", apart},
 };
 
 int main(int argc, char **argv)
