@@ -2,6 +2,7 @@
 #include "driver.h"
 
 #include "clock.h"
+#include "real.h"
 #include "resolve.h"
 
 #include <dlfcn.h>
@@ -18,9 +19,9 @@ static _Atomic uint32_t asked;
 
 static bool find(void *library, const char *symbol, const char *other, void *slot)
 {
-    void *found = dlsym(library, symbol);
+    void *found = real_dlsym(library, symbol);
     if (found == NULL)
-        found = dlsym(library, other);
+        found = real_dlsym(library, other);
     memcpy(slot, &found, sizeof found);
     return found != NULL;
 }

@@ -6,6 +6,7 @@
 #include "driver.h"
 #include "file.h"
 #include "tracer.h"
+#include "unseen.h"
 #include "warn.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #define FLUSH_NS INT64_C(100000000)
 #define BATCH_BYTES 61440
 #define BUFFER_BYTES (BATCH_BYTES + FORMAT_INIT_MAX)
-#define SUMMARY_BYTES 8192
+#define SUMMARY_BYTES (8192 + UNSEEN_BYTES_MAX)
 #define ROOM_BYTES 4096 /* given up at the end of a full disk */
 #define GPUS_MAX 64
 #define GPU_BYTES 1024
@@ -411,6 +412,8 @@ static void put_summary(struct out *o)
     put_U64(o, output.graphs);
     put_RAW(o, ",\"marks\":");
     put_U64(o, output.marks);
+    put_RAW(o, ",\"unseen\":");
+    unseen_put(o);
     put_RAW(o, "}");
     *o->p = '\0';
 }

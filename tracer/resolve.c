@@ -4,8 +4,9 @@
 #include "hooks/cublas.h"
 #include "hooks/cuda.h"
 #include "hooks/nccl.h"
+#include "elf.h"
+#include "real.h"
 #include "record.h"
-
 #include "warn.h"
 
 #include <ctype.h>
@@ -29,7 +30,7 @@ const struct function_name function_names[FUNCTION_COUNT] = {
 #undef X
 };
 
-static const char *const stems[LIB_COUNT] = {
+const char *const resolve_stems[LIB_COUNT] = {
 #define X(_id, _stem, _error) [LIB_##_id] = _stem,
     TRACER_LIBS(X)
 #undef X
@@ -100,22 +101,15 @@ static function as_function(void *p)
     return f;
 }
 
-static bool is_ours(const void *p)
-{
-    static const char here;
-    Dl_info a, b;
-    return dladdr(p, &a) != 0 && dladdr(&here, &b) != 0 && a.dli_fbase == b.dli_fbase;
-}
-
 static void *usable(void *p)
 {
-    return p == NULL || is_ours(p) ? NULL : p;
+    return p == NULL || object_of(p) == own_object() ? NULL : p;
 }
 
 static void *in_library(const char *path, const char *name)
 {
     void *library = reopen(path); /* stays open: an answer must not be unloaded */
-    return library != NULL ? usable(dlsym(library, name)) : NULL;
+    return library != NULL ? usable(real_dlsym(library, name)) : NULL;
 }
 
 /* The answer of a search, whose library must not be unloaded either. */
@@ -129,61 +123,23 @@ static void *pinned(void *p)
     return p;
 }
 
-static const struct link_map *object_of(const void *address)
-{
-    struct link_map *map = NULL;
-    Dl_info info;
-    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) == 0)
-        return NULL;
-    return map;
-}
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The object's table of strings. glibc has relocated the addresses of the dynamic section where it
- * is writable; else they count from the load address. */
-static const char *strings_of(const struct link_map *object)
-{
-    for (const ElfW(Dyn) *d = object->l_ld; d != NULL && d->d_tag != DT_NULL; d++) {
-        if (d->d_tag == DT_STRTAB)
-            return (const char *)(d->d_un.d_ptr < object->l_addr ? d->d_un.d_ptr + object->l_addr
-                                                                 : d->d_un.d_ptr);
-    }
-    return NULL;
-}
-
-/* Has the object's dynamic section an entry DT_NEEDED or DT_SONAME of this text? */
-static bool has_entry(const struct link_map *object, ElfW(Sxword) tag, const char *text)
-{
-    const char *strings = strings_of(object);
-    for (const ElfW(Dyn) *d = object->l_ld; strings != NULL && d->d_tag != DT_NULL; d++) {
-        if (d->d_tag == tag && strcmp(strings + d->d_un.d_val, text) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* A copy may be needed by the name of its file or by its SONAME: libnccl.so.2 for a library opened
  * as libnccl.so.2.28.9. */
 static bool needs(const struct link_map *caller, const char *path)
 {
-    const char *strings = strings_of(caller);
     void *library;
     struct link_map *copy = NULL;
-    if (has_entry(caller, DT_NEEDED, base_name(path)))
+    if (elf_has_entry(caller, DT_NEEDED, base_name(path)))
         return true;
     library = reopen(path);
-    if (strings == NULL || library == NULL || dlinfo(library, RTLD_DI_LINKMAP, &copy) != 0)
-        return false;
-    for (const ElfW(Dyn) *d = caller->l_ld; d->d_tag != DT_NULL; d++) {
-        if (d->d_tag == DT_NEEDED && has_entry(copy, DT_SONAME, strings + d->d_un.d_val))
-            return true;
-    }
-    return false;
+    return library != NULL && dlinfo(library, RTLD_DI_LINKMAP, &copy) == 0 &&
+           elf_needs_soname(caller, copy);
 }
 
 /* The copy that the caller's object is or needs; -1: neither. */
@@ -210,13 +166,42 @@ static void *choose(const char *name, const char *stem, const void *caller)
     if (c.count > 1 && (own = copy_of_caller(&c, object)) >= 0)
         found = in_library(c.path[own], name);
     if (found == NULL)
-        found = pinned(dlsym(RTLD_NEXT, name));
+        found = pinned(real_dlsym(RTLD_NEXT, name));
     for (int i = 0; found == NULL && i < c.count; i++)
         found = in_library(c.path[i], name);
     if (found == NULL && object != NULL && object->l_name[0] != '\0')
         found = in_library(object->l_name, name);
     dlerror(); /* what our own tries left there is not for the program to find */
     return found;
+}
+
+/* ---- where calls went ---- */
+
+#define CALLED_MAX 32
+
+static _Atomic(const ElfW(Dyn) *) called[CALLED_MAX]; /* dynamic sections */
+
+static void note_called(function real)
+{
+    const struct link_map *object;
+    void *address;
+    memcpy(&address, &real, sizeof address);
+    object = object_of(address);
+    for (int i = 0; object != NULL && i < CALLED_MAX; i++) {
+        const ElfW(Dyn) *there = NULL;
+        if (atomic_compare_exchange_strong(&called[i], &there, object->l_ld) ||
+            there == object->l_ld)
+            return;
+    }
+}
+
+bool resolve_was_called(const ElfW(Dyn) * dynamic)
+{
+    for (int i = 0; i < CALLED_MAX; i++) {
+        if (atomic_load(&called[i]) == dynamic)
+            return true;
+    }
+    return false;
 }
 
 /* ---- answers that were given ---- */
@@ -265,19 +250,65 @@ static void keep(uint64_t key, function real)
     }
 }
 
+/* ---- entries: pointers that dlsym() gave ---- */
+
+__thread uint32_t resolve_entered __attribute__((tls_model("initial-exec")));
+
+static struct {
+    _Atomic(function) real;
+    _Atomic bool pinned;
+} entries[HOOK_COUNT][RESOLVE_ENTRIES];
+
+int resolve_entry(enum hook_id id, function real)
+{
+    for (int i = 0; i < RESOLVE_ENTRIES; i++) {
+        function there = NULL;
+        if (atomic_compare_exchange_strong(&entries[id][i].real, &there, real) || there == real)
+            return i;
+    }
+    return -1;
+}
+
+/* A signal handler may come between an entry and its wrapper, and make a call of its own: what was
+ * left for another function is left for it. */
+static function entered(enum hook_id id)
+{
+    uint32_t index = resolve_entered - 1;
+    int entry = (int)(index % RESOLVE_ENTRIES), saved = errno;
+    function real;
+    void *address;
+    if (resolve_entered == 0 || index / RESOLVE_ENTRIES != (uint32_t)id)
+        return NULL;
+    resolve_entered = 0;
+    real = atomic_load_explicit(&entries[id][entry].real, memory_order_relaxed);
+    if (!atomic_load_explicit(&entries[id][entry].pinned, memory_order_relaxed)) {
+        memcpy(&address, &real, sizeof address);
+        note_called(real);
+        pinned(address); /* a program may close the library, and we ask it until the end */
+        atomic_store_explicit(&entries[id][entry].pinned, true, memory_order_relaxed);
+        errno = saved;
+    }
+    return real;
+}
+
 function resolve(enum hook_id id, const void *caller)
 {
     uint64_t key = key_of(id, caller);
-    function real = cached(key);
+    function real = resolve_entered != 0 ? entered(id) : NULL;
     int saved = errno;
+    if (real == NULL)
+        real = cached(key);
     if (real != NULL)
         return real;
-    real = as_function(choose(function_names[id].name, stems[function_names[id].lib], caller));
-    if (real != NULL)
+    real =
+        as_function(choose(function_names[id].name, resolve_stems[function_names[id].lib], caller));
+    if (real != NULL) {
+        note_called(real);
         keep(key, real);
-    else
+    } else {
         warn_once("no library in this process has ", function_names[id].name,
                   "; the call returns an error", NULL);
+    }
     errno = saved;
     return real;
 }
@@ -295,7 +326,8 @@ function resolve_beside(enum hook_id id, function neighbour)
         return real;
     real = as_function(in_library(info.dli_fname, function_names[id].name));
     if (real == NULL) /* another preload answers for the library */
-        real = as_function(choose(function_names[id].name, stems[function_names[id].lib], address));
+        real = as_function(
+            choose(function_names[id].name, resolve_stems[function_names[id].lib], address));
     if (real != NULL)
         keep(key, real);
     dlerror(); /* as in choose() */
@@ -304,5 +336,6 @@ function resolve_beside(enum hook_id id, function neighbour)
 
 function resolve_any(enum hook_id id)
 {
-    return as_function(choose(function_names[id].name, stems[function_names[id].lib], NULL));
+    return as_function(
+        choose(function_names[id].name, resolve_stems[function_names[id].lib], NULL));
 }

@@ -5,26 +5,42 @@
 # In a sanitized build, libspecter.so stays plain, because it is loaded into programs that are not
 # sanitized (shells, Python); libspecter-san.so beside it is what the tracer's own tests preload.
 
-TRACER_SRC  := $(wildcard tracer/*.c)
-TRACER_OBJ  := $(TRACER_SRC:%.c=$(B)/%.o) $(B)/tracer/words.o
+TRACER_SRC  := $(wildcard tracer/*.c tracer/*.S)
+TRACER_OBJ  := $(addprefix $(B)/,$(addsuffix .o,$(basename $(TRACER_SRC)))) $(B)/tracer/words.o
 TRACER_MAP  := $(B)/tracer/exports.map
 TRACER_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) -idirafter tracer/abi,-Itracer/abi)
 TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
-TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config file comm resolve clock warn)
+TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config file comm resolve real elf clock warn)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
+# What runs in a program's dlsym(), which a sanitizer calls before it is ready for our checks.
+TRACER_EARLY := $(patsubst %,$(B)/tracer/%.o,dlsym dlsym_entry elf real)
+
 $(B)/tracer/%.o: private CPPFLAGS += $(TRACER_PIC)
+$(TRACER_EARLY): private CPPFLAGS += -fno-sanitize=all
+$(B)/tracer/%.o: tracer/%.S $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  AS      $<"
+	$(Q)$(CC) $(BASE) -fPIC $(TRACER_CPPFLAGS) -c -o $@ $<
+$(B)/tracer/dlsym.o: private CPPFLAGS += -I$(B)/tracer
+$(B)/tracer/dlsym.o $(B)/tracer/plain/dlsym.o: $(B)/tracer/hooks_sorted.h
 $(B)/tracer/words.o: src/base/words.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(BASE) $(TRACER_PIC) -c -o $@ $<
 
-# The hooked functions and nothing else. The version node is anonymous: under a name of its own it
-# would not match the versioned references to cuBLAS and cudart.
-$(TRACER_MAP): $(B)/tracer/hooks.txt
-	$(Q){ echo '{ global:'; awk '{ print $$2 ";" }' $<; echo 'local: *; };'; } > $@
+# The hooked functions, the names of exports.def, and nothing else. The version node is anonymous:
+# under a name of its own it would not match the versioned references to cuBLAS and cudart.
+$(TRACER_MAP): $(B)/tracer/exports.txt
+	$(Q){ echo '{ global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
+$(B)/tracer/exports.txt: $(B)/tracer/hooks.txt tracer/exports.def tracer/dlsym.h
+	$(Q){ awk '{ print $$2 }' $<; printf '#define EXPORT(_name) EXPORT _name\n#include "exports.def"\n' | \
+	   $(CC) -E -P -D__ASSEMBLER__ -Itracer -xc - | awk '$$1 == "EXPORT" { print $$2 }'; } | LC_ALL=C sort > $@
+# In the order of strcmp(), for dlsym.c.
+$(B)/tracer/hooks_sorted.h: $(B)/tracer/hooks.txt
+	$(Q)LC_ALL=C sort -k2,2 $< | awk '{ print "SORTED(" $$2 ")" }' > $@
 # The table as a list, for the version script and for tests: a library and a function a line.
 $(B)/tracer/hooks.txt: tracer/hooks.def $(wildcard tracer/hooks/*)
 	@mkdir -p $(@D)
@@ -33,7 +49,7 @@ $(B)/tracer/hooks.txt: tracer/hooks.def $(wildcard tracer/hooks/*)
 
 tracer_so = @echo "  LD      $@"; $(CC) -shared $(LDFLAGS) $(1) -o $@ $(filter %.o,$^) \
  -Wl,--version-script=$(TRACER_MAP) -Wl,-soname,libspecter.so \
- -Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -lpthread -ldl
+ -Wl,-Bsymbolic-functions,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -lpthread -ldl
 
 ifeq ($(SAN),)
 $(B)/libspecter.so: $(TRACER_OBJ) $(TRACER_MAP)
@@ -46,10 +62,12 @@ $(B)/libspecter-san.so: $(TRACER_OBJ) $(TRACER_MAP)
 all: $(B)/libspecter-san.so
 
 tracer_plain = @mkdir -p $(@D); echo "  CC      $<"; \
- $(CC) $(BASE) $(TRACER_PIC) -fno-sanitize=all -c -o $@ $<
+ $(CC) $(BASE) $(TRACER_PIC) -I$(B)/tracer -fno-sanitize=all -c -o $@ $<
 $(B)/tracer/plain/words.o: src/base/words.c $(B)/flags
 	$(tracer_plain)
 $(B)/tracer/plain/%.o: tracer/%.c $(B)/flags
+	$(tracer_plain)
+$(B)/tracer/plain/%.o: tracer/%.S $(B)/flags
 	$(tracer_plain)
 endif
 
@@ -66,3 +84,17 @@ $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(BASE) -MF $@.d $(LINK) -o $@ $< $(B)/libspecter.a
+
+# Programs that find the libraries in other ways than by linking, and one that links.
+LOOKUPS := $(B)/tracer/lookups $(B)/tracer/steps $(B)/tracer/libsteps.so
+check-build: $(LOOKUPS)
+$(LOOKUPS): tests/tracer/steps.h $(B)/flags | emu
+
+lookups_cc = @mkdir -p $(@D); echo "  CC      $@"; \
+ $(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $<
+$(B)/tracer/lookups: tests/tracer/lookups.c
+	$(lookups_cc) -ldl -lpthread
+$(B)/tracer/steps: tests/tracer/steps.c
+	$(lookups_cc) -DSTEPS_PROGRAM $(EMU_USE)
+$(B)/tracer/libsteps.so: tests/tracer/steps.c
+	$(lookups_cc) -fPIC -shared $(EMU_USE)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dlsym() and dlvsym() in front of the loader's, so that calls are seen of programs that fetch
+ * their functions by name: ctypes, CuPy, JAX, cuDNN.
+ *
+ * The exported two are assembly (dlsym_entry.S), because the loader looks at the return address:
+ * they save the arguments, ask dlsym_answer() below, and unless that has the answer jump to the
+ * next implementation as if they had not been there. RTLD_NEXT and RTLD_DEFAULT thus mean what they
+ * mean for the caller.
+ *
+ * The answer is ours only where the loader's lies in a library of the hook table. It is then an
+ * entry, a few instructions in dlsym_entry.S that note for which copy of the library it stands and
+ * go on to the wrapper (resolve.h). SPECTER_DLSYM=0 switches all of this off.
+ */
+#ifndef SPECTER_TRACER_DLSYM_H
+#define SPECTER_TRACER_DLSYM_H
+
+/* With other C libraries, whose loaders have other rules, and on other processors the two names are
+ * left alone. */
+#include <features.h>
+#if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
+#define TRACER_HAS_DLSYM 1
+#endif
+
+#define DLSYM_ENTRY_BYTES 16 /* of code, each */
+#define DLSYM_TAIL_BYTES 32  /* behind the entries of one hook: the way to its wrapper */
+
+#if !defined(__ASSEMBLER__) && defined(TRACER_HAS_DLSYM)
+
+struct dlsym_answer {
+    void *found; /* what the program gets, when go_on is NULL */
+    void *go_on; /* else: what is to answer instead */
+};
+
+/* version: NULL for dlsym(). caller: the return address. */
+struct dlsym_answer dlsym_answer(void *handle, const char *name, const char *version,
+                                 const void *caller);
+
+extern const char
+    dlsym_entries[]; /* dlsym_entry.S: hook by hook, RESOLVE_ENTRIES and a tail each */
+
+#endif
+#endif
