@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# Benchmarks: each prints a table and ends with one line of JSON.
+
+.PHONY: bench-tracer
+## bench-tracer: what a traced call costs, beside a naive tracer; peak memory
+bench-tracer: $(B)/libspecter.so $(B)/bench/calls $(B)/bench/libnaive.so
+	$(Q)BUILD=$(B) tests/bench/tracer.sh
+
+BENCH_FLAGS := $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Wno-unused-parameter
+BENCH_HOOKS := tracer/hooks/nccl.def tracer/hooks/cublas.def
+BENCH_LIBS  := $(B)/bench/lib/libnccl.so.2 $(B)/bench/lib/libcublas.so.13
+
+$(BENCH_LIBS): tests/bench/stub.c $(BENCH_HOOKS) $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(BENCH_FLAGS) -MF $@.d -fPIC -shared -Wl,-soname,$(@F) \
+	 -DSTUB_$(if $(findstring nccl,$@),NCCL,CUBLAS) -o $@ $<
+$(B)/bench/libnaive.so: tests/bench/naive.c src/base/words.c $(BENCH_HOOKS) $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(BENCH_FLAGS) -MF $@.d -Isrc -fPIC -shared -o $@ $(filter %.c,$^) -ldl -lpthread
+$(B)/bench/calls: tests/bench/calls.c $(BENCH_LIBS) $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(BENCH_FLAGS) -MF $@.d -o $@ $< $(BENCH_LIBS) -lpthread
