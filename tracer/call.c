@@ -230,6 +230,7 @@ void call_begin(struct call *c)
     case CALL_ACT:
         c->r.host_ns = tracer_now();
         break;
+    case CALL_NCCL_NUMBER:
     case CALL_BIRTH_SPLIT:
         c->member = comm_find(c->comm, c->real);
         break;
@@ -260,6 +261,9 @@ static void end_well(struct call *c, int result)
         break;
     case CALL_ACT:
         act_end(c);
+        break;
+    case CALL_NCCL_NUMBER:
+        nccl_number(c);
         break;
     case CALL_BIRTH:
         birth_end(c, result);

@@ -31,8 +31,9 @@ struct thread;
 enum call_kind {
     CALL_UNRECORDED, /* only its depth matters */
     CALL_NCCL_OP,
-    CALL_STREAM_OP, /* timed work on one stream: GEMMs, copies, launches of graphs */
-    CALL_ACT,       /* dep, sync */
+    CALL_NCCL_NUMBER, /* one that is not recorded, but takes its number */
+    CALL_STREAM_OP,   /* timed work on one stream: GEMMs, copies, launches of graphs */
+    CALL_ACT,         /* dep, sync */
     CALL_BIRTH,
     CALL_BIRTH_ALL,
     CALL_BIRTH_SPLIT,
@@ -150,6 +151,7 @@ uint8_t work_sync_timing(CUstream stream, int owner); /* what --sync can say of 
 
 void nccl_begin(struct call *c);
 void nccl_end(struct call *c, int result);
+void nccl_number(struct call *c); /* of an accepted operation: the next of its communicator */
 void group_begin_close(struct call *c);
 void group_end_close(struct call *c, int result);
 void nccl_reset(void);

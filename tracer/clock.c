@@ -30,6 +30,12 @@ int64_t clock_real_ns(void)
     return read_clock(CLOCK_REALTIME);
 }
 
+bool clock_is_real(void)
+{
+    int64_t before = clock_pace_ns(), now = clock_host_ns();
+    return now >= before && now <= clock_pace_ns();
+}
+
 void clock_use(uint64_t (*now)(void))
 {
     atomic_store(&virtual_now, now);

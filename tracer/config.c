@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "format.h"
+#include "warn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -209,29 +210,74 @@ static void name_run(struct config *c, const char *const *environment)
         name_from_process(c, elastic != NULL);
 }
 
+/* ---- settings ---- */
+
+/* The value as text: the variable's, or the default where there is none or it cannot be read. Who
+ * wants no tracer wants no warning either. */
+static const char *value_of(const char *const *environment, bool quiet, enum setting_kind kind,
+                            const char *variable, const char *normal, struct setting_value *v)
+{
+    const char *text = get(environment, variable);
+    *v = (struct setting_value){0, 0};
+    if (text != NULL && text[0] != '\0') {
+        if (setting_parse(kind, text, v))
+            return text;
+        if (!quiet)
+            warn_once(variable, ": '", text, "' is not ", setting_expected(kind),
+                      "; taken as if it were not set", NULL);
+    }
+    *v = (struct setting_value){0, 0};
+    setting_parse(kind, normal, v);
+    return normal;
+}
+
+#define SETTING_READ_FLAG(_id) c->_id = v.number != 0;
+#define SETTING_READ_PATH(_id) snprintf(c->_id, sizeof c->_id, "%s", text);
+#define SETTING_READ_NAME(_id) snprintf(c->_id, sizeof c->_id, "%s", text);
+#define SETTING_READ_RANKS(_id) \
+    c->record_ops = text[0] == '\0' || c->rank == CONFIG_UNKNOWN || config_in_list(text, c->rank);
+#define SETTING_READ_STEPS(_id) c->_id = v;
+#define SETTING_READ_SECONDS(_id) c->_id = v.number;
+#define SETTING_READ_PERCENT(_id) c->_id = v.number;
+#define SETTING_READ_COUNT(_id) c->_id = v.number;
+#define SETTING_READ_RATE(_id) c->_id = v.number;
+#define SETTING_READ_BYTES(_id) c->_id = v.number;
+
+static void read_settings(struct config *c, const char *const *environment)
+{
+    struct setting_value v;
+    const char *text;
+#define SETTING(_kind, _id, _option, _letter, _variable, _default, _arg, _help)          \
+    text = value_of(environment, c->disabled, SETTING_##_kind, _variable, _default, &v); \
+    SETTING_READ_##_kind(_id)
+#include "settings.def"
+#undef SETTING
+    (void)text;
+}
+
+static void choose_kinds(struct config *c)
+{
+    c->wanted[RECORD_NCCL] = !c->no_nccl;
+    c->wanted[RECORD_GEMM] = !c->no_cublas;
+    c->wanted[RECORD_RECORD] = c->wanted[RECORD_WAIT] = c->wanted[RECORD_SYNC] = !c->no_deps;
+    c->wanted[RECORD_UNTRACED] = !c->no_launches;
+    c->wanted[RECORD_COPY] = !c->no_copies;
+    c->wanted[RECORD_GRAPH] = !c->no_graphs;
+    c->wanted[RECORD_MARK] = !c->no_marks;
+}
+
 /* ---- all of it ---- */
 
 void config_read_from(struct config *c, const char *const *environment)
 {
-    const char *output = get(environment, "SPECTER_OUTPUT");
-    const char *ranks = get(environment, "SPECTER_RANKS");
     c->disabled = is_on(get(environment, "SPECTER_DISABLE"));
-    c->sync = is_on(get(environment, "SPECTER_SYNC"));
     c->pid = getpid();
-    for (int kind = 0; kind < RECORD_KIND_COUNT; kind++)
-        c->wanted[kind] = true;
-    if (output == NULL || output[0] == '\0')
-        output = ".";
-    if (strlen(output) >= sizeof c->output)
-        c->disabled = true;
-    else
-        strcpy(c->output, output);
     if (gethostname(c->host, sizeof c->host - 1) != 0)
         c->host[0] = '\0';
     c->host[sizeof c->host - 1] = '\0';
     read_ranks(c, environment);
-    c->record_ops = ranks == NULL || ranks[0] == '\0' || c->rank == CONFIG_UNKNOWN ||
-                    config_in_list(ranks, c->rank);
+    read_settings(c, environment);
+    choose_kinds(c);
     name_run(c, environment);
     record_environment(c, environment);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the environment says, read once, in the first hook of a process, on the program's own thread
- * (another thread reading it later would race with setenv). docs/trace-format.md lists the
- * variables and explains the order in which a run is named.
+ * (another thread reading it later would race with setenv). settings.def lists the settings;
+ * docs/trace-format.md explains them, and the order in which a run is named.
  */
 #ifndef SPECTER_TRACER_CONFIG_H
 #define SPECTER_TRACER_CONFIG_H
 
 #include "record.h"
+#include "settings.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -16,12 +17,25 @@
 #define CONFIG_UNKNOWN INT64_MIN
 #define CONFIG_ENV_MAX 32768 /* bytes of JSON for the recorded part of the environment */
 
+/* The member that holds a setting. Of `ranks` only whether this rank is among them is kept. */
+#define SETTING_MEMBER_FLAG(_id) bool _id;
+#define SETTING_MEMBER_PATH(_id) char _id[PATH_MAX];
+#define SETTING_MEMBER_NAME(_id) char _id[SETTING_NAME_MAX]; /* "": none */
+#define SETTING_MEMBER_RANKS(_id)
+#define SETTING_MEMBER_STEPS(_id) struct setting_value _id; /* number 0: none */
+#define SETTING_MEMBER_SECONDS(_id) int64_t _id;
+#define SETTING_MEMBER_PERCENT(_id) int64_t _id;
+#define SETTING_MEMBER_COUNT(_id) int64_t _id;
+#define SETTING_MEMBER_RATE(_id) int64_t _id;
+#define SETTING_MEMBER_BYTES(_id) int64_t _id;
+
 struct config {
     bool disabled;
-    bool sync;       /* SPECTER_SYNC */
-    bool record_ops; /* this rank is in SPECTER_RANKS */
-    bool wanted[RECORD_KIND_COUNT];
-    char output[PATH_MAX];
+    bool record_ops;                /* this rank is in SPECTER_RANKS */
+    bool wanted[RECORD_KIND_COUNT]; /* as the no_... settings say */
+#define SETTING(_kind, _id, ...) SETTING_MEMBER_##_kind(_id)
+#include "settings.def"
+#undef SETTING
     char run[160];
     char host[65];
     int64_t rank, world_size, local_rank; /* CONFIG_UNKNOWN */

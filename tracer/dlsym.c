@@ -31,7 +31,7 @@ enum { UNKNOWN, WANTED, UNWANTED };
  * there yet when a constructor in front of libc's calls: then we look again. */
 static int read_switch(void)
 {
-    static const char off[] = "SPECTER_DLSYM=0";
+    static const char off[] = "SPECTER_NO_DLSYM=1";
     if (getauxval(AT_SECURE) != 0)
         return UNWANTED;
     for (char **e = environ; e != NULL && *e != NULL; e++) {

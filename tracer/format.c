@@ -561,11 +561,15 @@ void format_plugin(struct out *o, const struct plugin_line *l)
 #define INIT_mono_ns l->mono_ns
 #define INIT_real_ns l->real_ns
 #define INIT_coverage l->coverage
-#define INIT_sample 1
+#define INIT_sample l->sample
 #define INIT_nccl l->nccl
 #define INIT_cuda l->cuda
 #define INIT_gpus l->gpus
 #define INIT_env l->env
+#define INIT_window l->window
+#define INIT_HAS_window (l->window != NULL)
+#define INIT_ring l->ring
+#define INIT_HAS_ring (l->ring != 0)
 
 void format_init(struct out *o, const struct init_line *l)
 {

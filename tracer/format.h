@@ -50,8 +50,10 @@ void format_graph(struct out *o, const struct record *r, uint64_t id, uint64_t o
 struct init_line {
     const char *run, *host;
     int64_t rank, world_size, local_rank;
-    uint64_t sync_mode, pid, mono_ns, real_ns, nccl, cuda;
+    uint64_t sync_mode, pid, mono_ns, real_ns, sample, nccl, cuda;
     const char *coverage, *gpus, *env; /* JSON */
+    const char *window;                /* NULL: the whole run */
+    uint64_t ring;                     /* 0: none */
 };
 
 struct comm_line {

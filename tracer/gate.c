@@ -1,9 +1,160 @@
 /* SPDX-License-Identifier: MIT */
 #include "gate.h"
 
+#include "config.h"
 #include "tracer.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Why nothing is recorded now; 0: it is. */
+enum reason {
+    BEFORE_DELAY = 1,
+    AFTER_DURATION = 2,
+    OUTSIDE_ITERATIONS = 4,
+};
+
+static const struct config *config;
+static _Atomic unsigned closed; /* enum reason, joined */
+static _Atomic int64_t iterations;
+static _Atomic uint32_t rate;
+static _Atomic uint64_t skipped;
+
+#define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
+
+/* The mark that has just closed the gate is of this thread. */
+THREAD_LOCAL bool closing;
+
+/* GEMMs of this thread in blocks of `rate`: the one at `pick` is recorded. */
+THREAD_LOCAL struct {
+    uint32_t rate, at, pick;
+    uint64_t blocks;
+} turn;
+
+void gate_begin(const struct config *c)
+{
+    config = c;
+    atomic_store(&closed, (c->delay_ns > 0 ? BEFORE_DELAY : 0u) |
+                              (c->iterations.number > 0 ? OUTSIDE_ITERATIONS : 0u));
+    atomic_store(&iterations, 0);
+    atomic_store(&skipped, 0);
+    atomic_store(&rate, (uint32_t)c->sample);
+}
+
+/* splitmix64's: neighbours come out unlike each other. */
+static uint64_t mix(uint64_t h)
+{
+    h += UINT64_C(0x9e3779b97f4a7c15);
+    h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
+    return h ^ h >> 31;
+}
+
+/* One in `of`, at a place that changes from block to block: programs call their GEMMs in a fixed
+ * order, of which every Nth would always be the same. */
+static bool take_turn(uint32_t of)
+{
+    if (turn.rate != of || turn.at == of) {
+        turn.rate = of;
+        turn.at = 0;
+        turn.pick = (uint32_t)(mix(turn.blocks++) % of);
+    }
+    if (turn.at++ == turn.pick)
+        return true;
+    atomic_fetch_add_explicit(&skipped, 1, memory_order_relaxed);
+    return false;
+}
+
+/* While the gate is closed: is it time to open it, or is this the mark that has closed it? */
+static bool opens(enum record_kind kind)
+{
+    unsigned why = atomic_load_explicit(&closed, memory_order_relaxed);
+    if (kind == RECORD_MARK && closing) {
+        closing = false;
+        return why == OUTSIDE_ITERATIONS;
+    }
+    if ((why & BEFORE_DELAY) != 0 && tracer_now() >= config->delay_ns)
+        why = atomic_fetch_and(&closed, ~(unsigned)BEFORE_DELAY) & ~(unsigned)BEFORE_DELAY;
+    return why == 0;
+}
 
 bool gate_wants(enum record_kind kind)
 {
-    return tracer.config.record_ops && tracer.config.wanted[kind];
+    uint32_t of;
+    if (!config->record_ops || !config->wanted[kind])
+        return false;
+    if (atomic_load_explicit(&closed, memory_order_relaxed) != 0 && !opens(kind))
+        return false;
+    if (kind != RECORD_GEMM)
+        return true;
+    of = atomic_load_explicit(&rate, memory_order_relaxed);
+    return of == 1 || take_turn(of);
+}
+
+static bool begins_iteration(const char *name, enum specter_mark kind)
+{
+    return kind == SPECTER_MARK_ITERATION ||
+           (config->marker[0] != '\0' && strcmp(name, config->marker) == 0);
+}
+
+void gate_mark(const char *name, enum specter_mark kind)
+{
+    int64_t n;
+    if (config->iterations.number == 0 || !begins_iteration(name, kind))
+        return;
+    n = atomic_fetch_add(&iterations, 1) + 1;
+    if (n == config->iterations.number) {
+        atomic_fetch_and(&closed, ~(unsigned)OUTSIDE_ITERATIONS);
+    } else if (n - 1 == config->iterations.last) {
+        atomic_fetch_or(&closed, OUTSIDE_ITERATIONS);
+        closing = true;
+    }
+}
+
+bool gate_admits(const struct record *r)
+{
+    if (config->duration_ns == 0 || r->host_ns - config->delay_ns < config->duration_ns)
+        return true;
+    atomic_fetch_or(&closed, AFTER_DURATION);
+    return false;
+}
+
+void gate_sample(uint32_t of)
+{
+    atomic_store(&rate, of);
+}
+
+uint64_t gate_skipped(void)
+{
+    return atomic_load(&skipped);
+}
+
+int64_t gate_iterations(void)
+{
+    return atomic_load(&iterations);
+}
+
+static size_t add_seconds(char text[128], size_t len, const char *what, int64_t ns)
+{
+    if (ns == 0)
+        return len;
+    return len + (size_t)snprintf(text + len, 128 - len, "%s%s %lld.%03lld s", len > 0 ? ", " : "",
+                                  what, (long long)(ns / 1000000000),
+                                  (long long)(ns / 1000000 % 1000));
+}
+
+bool gate_is_windowed(char text[128])
+{
+    const struct setting_value *steps = &config->iterations;
+    size_t len = add_seconds(text, 0, "delay", config->delay_ns);
+    len = add_seconds(text, len, "duration", config->duration_ns);
+    if (steps->number > 0 && steps->last == INT64_MAX)
+        len += (size_t)snprintf(text + len, 128 - len, "%siterations %lld to the end",
+                                len > 0 ? ", " : "", (long long)steps->number);
+    else if (steps->number > 0)
+        len +=
+            (size_t)snprintf(text + len, 128 - len, "%siterations %lld to %lld",
+                             len > 0 ? ", " : "", (long long)steps->number, (long long)steps->last);
+    return len > 0;
 }

@@ -106,7 +106,7 @@ static void name_comm(struct call *c)
 }
 
 /* Behind the real call another thread may have aborted the communicator: it is asked nothing. */
-static void number_op(struct call *c)
+void nccl_number(struct call *c)
 {
     if (c->member == NULL || !comm_is(c->member, c->comm))
         return;
@@ -154,7 +154,7 @@ void nccl_end(struct call *c, int result)
     } else if (!in_group) {
         work_end_timing(c);
     }
-    number_op(c);
+    nccl_number(c);
     if (in_group)
         group_op_end(c, in_progress);
     else
@@ -165,6 +165,8 @@ static void describe_op(struct call *c, enum specter_comm_op op, size_t count, i
                         ncclComm_t comm, CUstream stream)
 {
     call_start_record(c, CALL_NCCL_OP, RECORD_NCCL, (uint16_t)op);
+    if (c->kind == CALL_UNRECORDED)
+        c->kind = CALL_NCCL_NUMBER;
     c->comm = comm;
     c->stream = stream;
     c->send = c->recv = NULL;

@@ -5,6 +5,7 @@
 #include "comm.h"
 #include "driver.h"
 #include "file.h"
+#include "gate.h"
 #include "tracer.h"
 #include "unseen.h"
 #include "warn.h"
@@ -187,12 +188,42 @@ static uint64_t cuda_version(void)
     return known ? (uint64_t)version : UINT64_MAX;
 }
 
+/* What is looked at, as far as it was asked for. */
+static void put_coverage(struct out *o)
+{
+    static const struct {
+        const char *name;
+        enum record_kind kind;
+    } looks[] = {{"nccl", RECORD_NCCL},
+                 {"cublas", RECORD_GEMM},
+                 {"cublaslt", RECORD_GEMM},
+                 {"deps", RECORD_RECORD}};
+    put_RAW(o, "[");
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        if (!output.config->wanted[looks[i].kind])
+            continue;
+        if (o->p[-1] != '[')
+            put_RAW(o, ",");
+        put_STR(o, looks[i].name);
+    }
+    put_RAW(o, "]");
+    *o->p = '\0';
+}
+
+void output_sample(uint64_t rate, const char *why, int64_t time_ns)
+{
+    format_sample(line(), &(struct sample_line){
+                              .time_ns = time_ns, .of = "cublas", .why = why, .rate = rate});
+}
+
 void output_init(void)
 {
     static char gpus[GPUS_MAX * GPU_BYTES];
     const struct config *c = output.config;
-    struct out o = {gpus};
+    char coverage[256], window[128];
+    struct out o = {gpus}, looked = {coverage};
     put_gpus(&o);
+    put_coverage(&looked);
     format_init(line(), &(struct init_line){
                             .run = c->run,
                             .host = c->host,
@@ -205,10 +236,14 @@ void output_init(void)
                             .real_ns = (uint64_t)output.real_ns,
                             .nccl = nccl_version(),
                             .cuda = cuda_version(),
-                            .coverage = "[\"nccl\",\"cublas\",\"cublaslt\",\"deps\"]",
+                            .sample = (uint64_t)c->sample,
+                            .coverage = coverage,
                             .gpus = gpus,
                             .env = c->env,
+                            .window = gate_is_windowed(window) ? window : NULL,
                         });
+    if (c->sample > 1 && c->wanted[RECORD_GEMM])
+        output_sample((uint64_t)c->sample, "asked", 0);
 }
 
 void output_comm(const struct comm *c, void *unused)
@@ -414,6 +449,11 @@ static void put_summary(struct out *o)
     put_U64(o, output.marks);
     put_RAW(o, ",\"unseen\":");
     unseen_put(o);
+    if (gate_skipped() > 0) {
+        put_RAW(o, ",\"skipped\":{\"cublas\":");
+        put_U64(o, gate_skipped());
+        put_RAW(o, "}");
+    }
     put_RAW(o, "}");
     *o->p = '\0';
 }

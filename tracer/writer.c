@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "comm.h"
 #include "device.h"
+#include "gate.h"
 #include "output.h"
 #include "threads.h"
 #include "tracer.h"
@@ -40,6 +41,7 @@ struct pending {
     uint64_t id;
     int64_t since_ns; /* on the pacing clock */
     bool shown;       /* written as not finished */
+    bool admitted;    /* false: only its span is still waited for */
 };
 
 /* All of it is the writer thread's own but for the atomics. */
@@ -86,22 +88,24 @@ static void nap(bool stopping)
 
 /* ---- records ---- */
 
-static void add_pending(const struct record *r, uint64_t id)
+static void add_pending(const struct record *r, uint64_t id, bool admitted)
 {
     struct pending *p = &writer.pending[writer.npending++];
     p->r = *r;
     p->id = id;
     p->since_ns = clock_pace_ns();
     p->shown = false;
+    p->admitted = admitted;
 }
 
 static void take_record(const struct record *record)
 {
     struct record r = *record;
-    uint64_t id = output_is_op(&r) ? writer.next_id++ : 0;
+    bool admitted = gate_admits(&r);
+    uint64_t id = admitted && output_is_op(&r) ? writer.next_id++ : 0;
     if (r.span != NO_SPAN)
-        add_pending(&r, id);
-    else
+        add_pending(&r, id, admitted);
+    else if (admitted)
         output_record(&r, id);
 }
 
@@ -149,7 +153,7 @@ static bool harvest_one(struct pending *p)
         return false;
     }
     span_put(p->r.span);
-    if (answer == SPAN_DONE)
+    if (answer == SPAN_DONE && p->admitted)
         output_record(&p->r, p->id);
     return true;
 }
@@ -166,7 +170,7 @@ static struct record unfinished(const struct record *record)
 static void show_late(struct pending *p, int64_t now)
 {
     struct record r;
-    if (p->shown || now - p->since_ns <= LATE_NS)
+    if (p->shown || !p->admitted || now - p->since_ns <= LATE_NS)
         return;
     r = unfinished(&p->r);
     output_unfinished(&r, p->id);
@@ -219,8 +223,12 @@ static void abandon(const struct record *record, uint64_t id, bool shown)
 static void take_last(const struct record *record)
 {
     struct record r = *record;
-    uint64_t id = output_is_op(&r) ? writer.next_id++ : 0;
-    enum span_answer answer = r.span != NO_SPAN ? span_ask(&r) : SPAN_DONE;
+    uint64_t id;
+    enum span_answer answer;
+    if (!gate_admits(&r))
+        return;
+    id = output_is_op(&r) ? writer.next_id++ : 0;
+    answer = r.span != NO_SPAN ? span_ask(&r) : SPAN_DONE;
     if (answer == SPAN_DONE)
         output_record(&r, id);
     else if (answer == SPAN_PENDING)
@@ -239,6 +247,23 @@ static void drain_last(void)
     }
 }
 
+/* A window in iterations that the program's marks did not reach. */
+static void warn_of_iterations(void)
+{
+    char begun[32], first[32];
+    const struct config *c = &tracer.config;
+    if (!c->record_ops || gate_iterations() >= c->iterations.number)
+        return;
+    snprintf(begun, sizeof begun, "%lld", (long long)gate_iterations());
+    snprintf(first, sizeof first, "%lld", (long long)c->iterations.number);
+    if (gate_iterations() == 0)
+        warn_once("no iteration was marked, so iterations from ", first,
+                  " on could not be recorded (see SPECTER_MARKER)", NULL);
+    else
+        warn_once("the program marked ", begun, " iterations, so none from ", first,
+                  " on were recorded", NULL);
+}
+
 /* Everything is asked until it is finished or time is up. */
 static void finish(int64_t deadline_ns)
 {
@@ -248,9 +273,12 @@ static void finish(int64_t deadline_ns)
             break;
         nap(true);
     }
-    for (uint32_t i = 0; i < writer.npending; i++)
-        abandon(&writer.pending[i].r, writer.pending[i].id, writer.pending[i].shown);
+    for (uint32_t i = 0; i < writer.npending; i++) {
+        if (writer.pending[i].admitted)
+            abandon(&writer.pending[i].r, writer.pending[i].id, writer.pending[i].shown);
+    }
     drain_last();
+    warn_of_iterations();
     output_close(atomic_load(&writer.end_ns), threads_dropped() + atomic_load(&tracer.lost));
 }
 

@@ -184,7 +184,9 @@ enum specter_mark {
     X(nccl, U64, ALWAYS)       \
     X(cuda, U64, ALWAYS)       \
     X(gpus, RAW, ALWAYS)       \
-    X(env, RAW, ALWAYS)
+    X(env, RAW, ALWAYS)        \
+    X(window, STR, SOME)       \
+    X(ring, U64, SOME)
 
 #define SPECTER_COMM_FIELDS(X) \
     X(event, STR, ALWAYS)      \

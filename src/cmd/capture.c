@@ -12,6 +12,8 @@
 #include "cmd/cmd.h"
 #include "trace/glance.h"
 
+#include "../tracer/settings.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -27,22 +29,56 @@
 #define LIBRARY "libspecter.so"
 #define RUN_PREFIX "capture-"
 
+/* An option that sets a variable of the child: a flag, or what was given as its value. */
+#define MEMBER_FLAG(_id) bool _id;
+#define MEMBER_TEXT(_id) const char *_id;
+#define MEMBER_PATH MEMBER_TEXT
+#define MEMBER_NAME MEMBER_TEXT
+#define MEMBER_RANKS MEMBER_TEXT
+#define MEMBER_STEPS MEMBER_TEXT
+#define MEMBER_SECONDS MEMBER_TEXT
+#define MEMBER_PERCENT MEMBER_TEXT
+#define MEMBER_COUNT MEMBER_TEXT
+#define MEMBER_RATE MEMBER_TEXT
+#define MEMBER_BYTES MEMBER_TEXT
+
 struct capture_opts {
-    const char *output, *ranks;
-    bool sync, list_hooks;
+#define SETTING(_kind, _id, ...) MEMBER_##_kind(_id)
+#include "../tracer/settings.def"
+#undef SETTING
+    bool list_hooks, print_env;
 };
 
 static const struct opt rows[] = {
-    {"output", 'o', OPT_STR, offsetof(struct capture_opts, output), "DIR",
-     "where the traces go (default: $SPECTER_OUTPUT, else ./traces)"},
-    {"sync", 0, OPT_FLAG, offsetof(struct capture_opts, sync), NULL,
-     "time every call by waiting for it: slower, and what overlapped does so no more"},
-    {"ranks", 0, OPT_STR, offsetof(struct capture_opts, ranks), "LIST",
-     "record the operations of these ranks only, such as 0,8-15"},
+#define SETTING(_kind, _id, _option, _letter, _variable, _default, _arg, _help) \
+    {_option,                                                                   \
+     _letter,                                                                   \
+     SETTING_##_kind == SETTING_FLAG ? OPT_FLAG : OPT_STR,                      \
+     offsetof(struct capture_opts, _id),                                        \
+     _arg,                                                                      \
+     _help},
+#include "../tracer/settings.def"
+#undef SETTING
+    {"print-env", 0, OPT_FLAG, offsetof(struct capture_opts, print_env), NULL,
+     "print what a job script must export to be captured so, and stop"},
     {"list-hooks", 0, OPT_FLAG, offsetof(struct capture_opts, list_hooks), NULL,
      "print the calls that are recorded, and stop"},
     OPT_END,
 };
+
+/* The settings as the options and their variables. */
+static const struct setting {
+    enum setting_kind kind;
+    const char *option, *variable;
+    size_t offset; /* into struct capture_opts */
+} settings[] = {
+#define SETTING(_kind, _id, _option, _letter, _variable, _default, _arg, _help) \
+    {SETTING_##_kind, _option, _variable, offsetof(struct capture_opts, _id)},
+#include "../tracer/settings.def"
+#undef SETTING
+};
+
+#define SETTINGS (sizeof settings / sizeof *settings)
 
 /* One capture under way; all strings belong to the arena. */
 struct capture {
@@ -251,58 +287,112 @@ static void report(const struct capture *c, const struct capture_opts *o, char *
     glance_release(&g);
 }
 
-static int check_ranks(const char *ranks, struct err *e)
+/* What the option says, as its variable would; NULL: not given. */
+static const char *given(const struct capture_opts *o, const struct setting *s)
 {
-    struct opt_list list = {NULL, 0, 0};
-    int status = ranks != NULL ? opt_parse_list("--ranks", ranks, &list, e) : 0;
-    free(list.values);
-    return status;
+    const void *at = (const char *)o + s->offset;
+    if (s->kind == SETTING_FLAG)
+        return *(const bool *)at ? "1" : NULL;
+    return *(const char *const *)at;
+}
+
+static int check_settings(const struct capture_opts *o, struct err *e)
+{
+    struct setting_value v;
+    for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
+        const char *text = given(o, s);
+        if (text != NULL && s->kind != SETTING_PATH && !setting_parse(s->kind, text, &v))
+            return err_set(e, ERR_USAGE, "--%s: '%s' is not %s", s->option, text,
+                           setting_expected(s->kind));
+    }
+    return 0;
 }
 
 static int capture(struct capture *c, const struct capture_opts *o, char **argv, struct err *e)
 {
-    struct child_env env[5];
+    struct child_env env[SETTINGS + 2];
+    size_t n = 0;
     int status;
     if (find_library(c, e) < 0 || make_output(c, e) < 0)
         return (int)e->code;
     name_run(c);
     warn_if_privileged(argv[0]);
-    env[0] = (struct child_env){"LD_PRELOAD", preload_list(c)};
-    env[1] = (struct child_env){"SPECTER_OUTPUT", c->full_dir};
-    env[2] = (struct child_env){"SPECTER_RUN", c->run};
-    env[3] = (struct child_env){"SPECTER_SYNC", o->sync ? "1" : NULL};
-    env[4] = (struct child_env){"SPECTER_RANKS", o->ranks};
-    status = child_run(argv, env, sizeof env / sizeof *env, e);
+    for (; n < SETTINGS; n++)
+        env[n] = (struct child_env){settings[n].variable, settings[n].kind == SETTING_PATH
+                                                              ? c->full_dir
+                                                              : given(o, &settings[n])};
+    env[n++] = (struct child_env){"LD_PRELOAD", preload_list(c)};
+    env[n++] = (struct child_env){"SPECTER_RUN", c->run};
+    status = child_run(argv, env, n, e);
     if (e->code == ERR_NONE)
         report(c, o, argv);
     return status;
 }
 
+/* ---- for job scripts ---- */
+
+static void print_export(const char *name, const char *value, const char *behind)
+{
+    struct buf word = BUF_INIT;
+    put_shell_word(&word, value);
+    printf("export %s=%s%s\n", name, word.data, behind);
+    buf_release(&word);
+}
+
+/* The folder need not be there yet, nor on this machine. */
+static const char *absolute(struct capture *c, const char *dir)
+{
+    char here[PATH_MAX];
+    while (dir[0] == '.' && dir[1] == '/')
+        dir += 2 + strspn(dir + 2, "/");
+    if (dir[0] == '/' || getcwd(here, sizeof here) == NULL)
+        return dir;
+    return arena_printf(&c->arena, "%s%s%s", here, strcmp(here, "/") != 0 ? "/" : "", dir);
+}
+
+/* Options, and what the environment says already. SPECTER_RUN is not among it: every start of the
+ * job is a run of its own. */
+static int print_env(struct capture *c, const struct capture_opts *o, struct err *e)
+{
+    if (find_library(c, e) < 0)
+        return (int)e->code;
+    print_export("LD_PRELOAD", c->library, "\"${LD_PRELOAD:+:$LD_PRELOAD}\"");
+    for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
+        const char *value = given(o, s) != NULL ? given(o, s) : getenv(s->variable);
+        if (s->kind == SETTING_PATH)
+            value = absolute(c, c->dir);
+        if (value != NULL && value[0] != '\0')
+            print_export(s->variable, value, "");
+    }
+    return 0;
+}
+
 static int run(const struct command *self, int argc, char **argv, struct err *e)
 {
-    struct capture_opts o = {NULL, NULL, false, false};
+    struct capture_opts o = {.output = NULL};
     struct capture c = {.dir = NULL};
     int n, status = cmd_parse(self, &o, argc, argv, true, &n, e);
     if (status >= 0)
         return status;
     if (o.list_hooks)
         return list_hooks();
-    if (n == 0) {
+    if (n == 0 && !o.print_env) {
         err_set(e, ERR_USAGE, "no command given to capture (see 'specter help capture')");
         return ERR_USAGE;
     }
-    if (check_ranks(o.ranks, e) < 0)
+    if (check_settings(&o, e) < 0)
         return ERR_USAGE;
     arena_init(&c.arena);
     c.dir = o.output != NULL ? o.output : cmd_input(0, NULL);
-    status = capture(&c, &o, argv, e);
+    status = o.print_env ? print_env(&c, &o, e) : capture(&c, &o, argv, e);
     arena_release(&c.arena);
     return status;
 }
 
 const struct command cmd_capture = {
     .name = "capture",
-    .synopsis = "capture [-o DIR] [--sync] [--ranks LIST] [--] COMMAND...\n"
+    .synopsis = "capture [OPTIONS] [--] COMMAND...\n"
+                "capture [OPTIONS] --print-env\n"
                 "capture --list-hooks",
     .summary = "run a program and record its NCCL and cuBLAS calls",
     .details =
@@ -316,10 +406,18 @@ const struct command cmd_capture = {
         "signal n ended it, 127 not found, 126 not executable). Only when the library is not there "
         "or DIR cannot be written is it not started, with status 3.\n"
         "\n"
-        "Set in COMMAND's environment: LD_PRELOAD, SPECTER_OUTPUT, SPECTER_RUN, and by the options "
-        "SPECTER_SYNC and SPECTER_RANKS. They work without this command, too:\n"
-        "  LD_PRELOAD=/path/to/libspecter.so SPECTER_OUTPUT=traces ./program\n"
-        "SPECTER_LIB names another libspecter.so to preload.",
+        "Set in COMMAND's environment: LD_PRELOAD, SPECTER_OUTPUT, SPECTER_RUN, and for each other "
+        "option its variable: SPECTER_MAX_SIZE for --max-size. They work without this command, "
+        "too, and --print-env prints them for an sbatch file or a pod:\n"
+        "  eval \"$(specter capture -o /data/traces --ring 2000 --print-env)\"\n"
+        "SPECTER_DISABLE=1 switches everything off. SPECTER_LIB names another libspecter.so to "
+        "preload.\n"
+        "\n"
+        "A recording can be cut to what matters: in time (--delay, --duration), by iterations "
+        "that the program marks, by ranks, by kinds of records, by sampling. Traces say what was "
+        "left out, and the operations of a communicator keep their numbers. --ring keeps the end "
+        "of a long run in a file of fixed size that outlives a kill; `specter dump` reads it "
+        "while the program runs.",
     .rows = rows,
     .run = run,
 };

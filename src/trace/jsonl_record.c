@@ -171,6 +171,13 @@ static const char *on_init(struct jsonl *r, const struct line *l)
     if (line_u64(l, INIT_sample, 1) > 1)
         run_note(r->run, false, "sampled: one operation in %llu is recorded",
                  (unsigned long long)line_u64(l, INIT_sample, 1));
+    if (line_has(l, INIT_window))
+        run_note(r->run, false, "only a part of the run was recorded: %.*s",
+                 (int)line_text(l, INIT_window).len, line_text(l, INIT_window).p);
+    if (line_u64(l, INIT_ring, 0) > 0)
+        run_note(r->run, false,
+                 "a flight recording: only the last %llu operations of each rank are there",
+                 (unsigned long long)line_u64(l, INIT_ring, 0));
     r->has_init = true;
     r->legacy = version == 0;
     r->synchronised = line_u64(l, INIT_sync_mode, 0) != 0;

@@ -332,6 +332,7 @@ TEST(tracer_format_acts)
 TEST(tracer_format_process_lines)
 {
     struct init_line init = {.run = "r",
+                             .sample = 1,
                              .host = "h",
                              .rank = 3,
                              .world_size = INT64_MIN,

@@ -1,5 +1,5 @@
-# Which folder may include which: dependencies point one way (ARCHITECTURE.md). The hook table is data
-# that the tracer and the CLI share.
+# Which folder may include which: dependencies point one way (ARCHITECTURE.md). The hook table and the
+# settings are what the tracer and the CLI share.
 allowed() {
     case $1 in
     src/base/*) echo 'base/ specter/' ;;
@@ -9,8 +9,8 @@ allowed() {
     src/sim/*) echo 'base/ specter/ trace/ model/ sim/' ;;
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
     src/report/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/' ;;
-    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/ cmd/ ../tracer/hooks.def' ;;
     tracer/*) echo 'specter/ hooks/ ../hooks/' ;;
+    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
     esac
 }
 

@@ -1,6 +1,7 @@
 # What the tracer's tests share: sourced, not run.
 
 CALLS=$BUILD/tracer/calls
+FLIGHT=$BUILD/tracer/flight
 # A sanitized build tests its sanitized library, which needs the sanitizer's own in front.
 PRELOAD=$LIBSPECTER
 if [[ -e $BUILD/libspecter-san.so ]]; then

@@ -1,8 +1,8 @@
-# SPECTER_DLSYM=0: nothing that is asked for by name is seen, or changed.
+# SPECTER_NO_DLSYM=1: nothing that is asked for by name is seen, or changed.
 . "$ROOT/tests/cli/tracer/common.bash"
 . "$ROOT/tests/cli/tracer/lookups.bash"
-export SPECTER_DLSYM=0
+export SPECTER_NO_DLSYM=1
 same handle
 ls -d handle.d 2>/dev/null
-SPECTER_DLSYM=1 traced out "$LOOKUPS" handle
+SPECTER_NO_DLSYM=0 traced out "$LOOKUPS" handle
 ops out/*.jsonl op | sort | uniq -c

@@ -1,0 +1,4 @@
+"$SPECTER" capture --delay soon -- touch ran
+status=$?
+[[ ! -e ran ]] || echo ran
+exit $status

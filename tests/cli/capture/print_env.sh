@@ -1,0 +1,19 @@
+# Lines for a job script: what they export is what capture sets, but for the run's name.
+export SPECTER_LIB=$LIBSPECTER ASAN_OPTIONS=verify_asan_link_order=0
+show() { sh -c 'export -p' | sed "s/^declare -x //; s/^export //" | grep -E '^(LD_PRELOAD|SPECTER_)' | grep -v SPECTER_LIB; }
+options=(-o "it's here" --sync --ranks 0,8-15 --iterations 10:20 --marker 'a "b" $c' --max-size 1GiB --no-deps --sample 8)
+SPECTER_DELAY=1.5 "$SPECTER" capture "${options[@]}" --print-env >lines || exit 1
+[[ ! -e "it's here" ]] || echo "made a folder"
+(
+    eval "$(cat lines)"
+    show >exported
+)
+SPECTER_DELAY=1.5 "$SPECTER" capture "${options[@]}" -- sh -c "$(declare -f show); show" 2>/dev/null | grep -v SPECTER_RUN >captured
+diff captured exported
+grep -c . exported
+# What was preloaded before stays, behind.
+(
+    export LD_PRELOAD=libm.so.6
+    eval "$("$SPECTER" capture --print-env)"
+    [[ $LD_PRELOAD == "$LIBSPECTER:libm.so.6" ]] || echo "LD_PRELOAD is $LD_PRELOAD"
+)

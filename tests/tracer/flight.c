@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs for tests of windows, sampling, bounded files and the flight recorder:
+ *
+ *     flight steps N NS      N steps, each followed by NS nanoseconds of the host's own work
+ *     flight hang N          N steps, then an operation whose other member never comes
+ *     flight survive LOG     steps without an end; LOG gets, for each AllReduce that has finished,
+ *                            its number and the time (CLOCK_MONOTONIC, ns)
+ *
+ * A step is an AllReduce, a message to itself, eight products of different shapes, and a
+ * synchronisation.
+ */
+#include "calls.h"
+
+#include "../emu/emu.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+static void step(struct world *w)
+{
+    float one = 1, zero = 0;
+    OK(ncclAllReduce(w->a, w->b, 64, ncclFloat32, ncclSum, w->comm, w->stream));
+    OK(ncclGroupStart());
+    OK(ncclSend(w->a, 16, ncclFloat32, 0, w->comm, w->stream));
+    OK(ncclRecv(w->b, 16, ncclFloat32, 0, w->comm, w->stream));
+    OK(ncclGroupEnd());
+    for (int m = 1; m <= 8; m++)
+        OK(cublasSgemm(w->cublas, CUBLAS_OP_N, CUBLAS_OP_N, m, 8, 8, &one, w->a, 8, w->b, 8, &zero,
+                       w->c, 8));
+    OK(cudaStreamSynchronize(w->stream));
+}
+
+static void steps(struct world *w, const char *count, const char *work_ns)
+{
+    for (long i = atol(count); i > 0; i--) {
+        step(w);
+        emu_work((uint64_t)atol(work_ns));
+    }
+}
+
+static void hang(struct world *w, const char *count)
+{
+    ncclComm_t comms[2];
+    struct world d[2];
+    steps(w, count, "0");
+    OK(ncclCommInitAll(comms, 2, NULL));
+    for (int i = 0; i < 2; i++)
+        world_open(&d[i], i, comms[i]);
+    OK(cudaSetDevice(0));
+    OK(ncclAllReduce(d[0].a, d[0].b, 99, ncclFloat32, ncclSum, d[0].comm, d[0].stream));
+    alarm(60); /* for the case that nobody kills it */
+    for (;;)
+        pause();
+}
+
+static void survive(struct world *w, const char *path)
+{
+    int log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    CHECK(log >= 0);
+    alarm(60);
+    for (int i = 0;; i++) {
+        struct timespec now;
+        char line[64];
+        int len;
+        step(w);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        len = snprintf(line, sizeof line, "%d %" PRId64 "\n", i,
+                       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+        CHECK(write(log, line, (size_t)len) == len);
+        usleep(500);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct world w;
+    world_open(&w, 0, NULL);
+    if (argc == 4 && strcmp(argv[1], "steps") == 0)
+        steps(&w, argv[2], argv[3]);
+    else if (argc == 3 && strcmp(argv[1], "hang") == 0)
+        hang(&w, argv[2]);
+    else if (argc == 3 && strcmp(argv[1], "survive") == 0)
+        survive(&w, argv[2]);
+    else
+        return 2;
+    return failures != 0;
+}
