@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/split.h"
 
+#include "trace/busy.h"
 #include "trace/idmap.h"
 
 #include <string.h>
@@ -8,23 +9,6 @@
 /* Beyond these a time is damage: 2^61 ns is the year 2043 as an epoch. They keep differences of
  * any two times within an int64_t. */
 #define TIME_MAX_NS ((int64_t)1 << 61)
-
-enum kind { COMPUTE, COMM, MEMORY, KINDS };
-
-static enum kind kind_of(const struct op *op)
-{
-    switch ((enum op_class)op->class) {
-    case OP_COLL:
-    case OP_P2P:
-        return COMM;
-    case OP_MEMORY:
-        return MEMORY;
-    case OP_GEMM:
-    case OP_KERNEL:
-        break;
-    }
-    return COMPUTE;
-}
 
 bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns)
 {
@@ -55,8 +39,8 @@ static void count_untimed(struct split *s, const struct op *op)
     }
 }
 
-/* Sorts the rank's operations into sets and finds where they begin and end. */
-static void collect(struct split *s, const struct rank *rank, struct intervals *sets)
+/* Collects the rank's operations and finds where they begin and end. */
+static void collect(struct split *s, const struct rank *rank, struct busy *busy)
 {
     int64_t first = INT64_MAX, last = INT64_MIN, start, end;
     struct idmap devices = {0};
@@ -71,49 +55,34 @@ static void collect(struct split *s, const struct rank *rank, struct intervals *
             idmap_add(&devices, op->device);
         first = start < first ? start : first;
         last = end > last ? end : last;
-        intervals_add(&sets[kind_of(op)], start, end);
+        busy_add(busy, op, start, end);
     }
     s->span_ns = s->timed_ops > 0 ? last - first : 0;
     s->devices = (int)devices.count;
     idmap_release(&devices);
 }
 
-/* The times of three merged sets, whose span is known. */
-static void measure(struct split *s, const struct intervals *sets, const struct intervals *wait)
-{
-    struct intervals busy, rest;
-    intervals_init(&busy);
-    intervals_init(&rest);
-    s->compute_ns = intervals_length(&sets[COMPUTE]);
-    s->comm_ns = intervals_length(&sets[COMM]);
-    s->memory_ns = intervals_length(&sets[MEMORY]);
-    s->overlap_ns = intervals_common(&sets[COMPUTE], &sets[COMM]);
-    s->exposed_comm_ns = s->comm_ns - s->overlap_ns;
-    intervals_union(&busy, &sets[COMPUTE], &sets[COMM]);
-    intervals_subtract(&rest, &sets[MEMORY], &busy);
-    s->exposed_memory_ns = intervals_length(&rest);
-    intervals_union(&rest, &busy, &sets[MEMORY]);
-    s->idle_ns = s->span_ns - intervals_length(&rest);
-    if (wait != NULL) {
-        s->wait_known = true;
-        s->exposed_wait_ns = intervals_length(wait) - intervals_common(wait, &sets[COMPUTE]);
-    }
-    intervals_release(&busy);
-    intervals_release(&rest);
-}
-
 void split_make(struct split *s, const struct rank *rank, const struct intervals *wait)
 {
-    struct intervals sets[KINDS];
+    struct busy busy;
+    struct busy_times t;
     memset(s, 0, sizeof *s);
-    for (int k = 0; k < KINDS; k++)
-        intervals_init(&sets[k]);
-    collect(s, rank, sets);
-    for (int k = 0; k < KINDS; k++)
-        intervals_merge(&sets[k]);
-    measure(s, sets, wait);
-    for (int k = 0; k < KINDS; k++)
-        intervals_release(&sets[k]);
+    busy_init(&busy);
+    collect(s, rank, &busy);
+    busy_measure(&busy, &t);
+    s->compute_ns = t.compute_ns;
+    s->comm_ns = t.comm_ns;
+    s->memory_ns = t.memory_ns;
+    s->overlap_ns = t.overlap_ns;
+    s->exposed_comm_ns = t.exposed_comm_ns;
+    s->exposed_memory_ns = t.exposed_memory_ns;
+    s->idle_ns = s->span_ns - t.all_ns;
+    if (wait != NULL) {
+        s->wait_known = true;
+        s->exposed_wait_ns =
+            intervals_length(wait) - intervals_common(wait, &busy.sets[BUSY_COMPUTE]);
+    }
+    busy_release(&busy);
 }
 
 /* Sums over ranks stay a number even when damage makes every rank's span centuries long. */

@@ -190,11 +190,9 @@ static void add_gemms(cJSON *doc, const struct work *w)
 
 static void add_top(cJSON *doc, const struct analysis *a)
 {
-    static const char *const classes[] = {[OP_COLL] = "collective",
-                                          [OP_P2P] = "p2p",
-                                          [OP_GEMM] = "gemm",
-                                          [OP_KERNEL] = "kernel",
-                                          [OP_MEMORY] = "memory"};
+    static const char *const classes[] = {
+        [OP_COLL] = "collective", [OP_P2P] = "p2p",       [OP_GEMM] = "gemm",
+        [OP_KERNEL] = "kernel",   [OP_MEMORY] = "memory", [OP_GRAPH] = "graph"};
     cJSON *list = array_in(doc, "top");
     for (size_t i = 0; i < a->work.ntop; i++) {
         const struct top_row *row = &a->work.top[i];

@@ -134,7 +134,7 @@ static bool is_largest(const struct analysis *a, int64_t part_ns)
 
 static bool rule_idle(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
-    bool sees_all = a->coverage & COVER_LAUNCHES;
+    bool sees_all = a->coverage & COVER_KERNELS;
     f->value = f->weight = share_of(a->total.idle_ns, a->total.span_ns);
     if (!(f->value >= threshold))
         return false;

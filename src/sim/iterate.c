@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/iterate.h"
 
-#include "base/interval.h"
+#include "trace/busy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,20 +140,9 @@ static struct window window_of(const struct iterations *it, size_t nops,
     return w;
 }
 
-enum kind { COMPUTE, COMM, MEMORY, KINDS };
-
-static enum kind kind_of(const struct op *op)
+static void collect(struct busy *busy, const struct rank *rank, const struct timeline *when,
+                    const struct window *w)
 {
-    if (op->class == OP_COLL || op->class == OP_P2P)
-        return COMM;
-    return op->class == OP_MEMORY ? MEMORY : COMPUTE;
-}
-
-static void collect(struct intervals sets[KINDS], const struct rank *rank,
-                    const struct timeline *when, const struct window *w)
-{
-    for (int k = 0; k < KINDS; k++)
-        intervals_init(&sets[k]);
     for (size_t i = 0; i < rank->nops; i++) {
         struct sim_span span = when->spans[i];
         if (span.start_ns == UNKNOWN_NS)
@@ -162,36 +151,26 @@ static void collect(struct intervals sets[KINDS], const struct rank *rank,
             span.start_ns = w->start_ns;
         if (span.end_ns > w->end_ns)
             span.end_ns = w->end_ns;
-        intervals_add(&sets[kind_of(&rank->ops[i])], span.start_ns, span.end_ns);
+        busy_add(busy, &rank->ops[i], span.start_ns, span.end_ns);
     }
-    for (int k = 0; k < KINDS; k++)
-        intervals_merge(&sets[k]);
 }
 
 void iteration_measure(struct iteration_time *out, const struct iterations *it,
                        const struct rank *rank, const struct timeline *when)
 {
     struct window w = window_of(it, rank->nops, when);
-    struct intervals sets[KINDS], busy, all;
+    struct busy busy;
+    struct busy_times t;
     double n = w.iterations;
-    int64_t compute_ns, busy_ns, all_ns;
-    collect(sets, rank, when, &w);
-    intervals_init(&busy);
-    intervals_init(&all);
-    intervals_union(&busy, &sets[COMPUTE], &sets[COMM]);
-    intervals_union(&all, &busy, &sets[MEMORY]);
-    compute_ns = intervals_length(&sets[COMPUTE]);
-    busy_ns = intervals_length(&busy);
-    all_ns = intervals_length(&all);
+    busy_init(&busy);
+    collect(&busy, rank, when, &w);
+    busy_measure(&busy, &t);
     out->span_ns = (double)(w.end_ns - w.start_ns) / n;
-    out->compute_ns = (double)compute_ns / n;
-    out->comm_ns = (double)intervals_length(&sets[COMM]) / n;
-    out->exposed_comm_ns = (double)(busy_ns - compute_ns) / n;
-    out->memory_ns = (double)intervals_length(&sets[MEMORY]) / n;
-    out->exposed_memory_ns = (double)(all_ns - busy_ns) / n;
-    out->idle_ns = (double)(w.end_ns - w.start_ns - all_ns) / n;
-    intervals_release(&busy);
-    intervals_release(&all);
-    for (int k = 0; k < KINDS; k++)
-        intervals_release(&sets[k]);
+    out->compute_ns = (double)t.compute_ns / n;
+    out->comm_ns = (double)t.comm_ns / n;
+    out->exposed_comm_ns = (double)t.exposed_comm_ns / n;
+    out->memory_ns = (double)t.memory_ns / n;
+    out->exposed_memory_ns = (double)t.exposed_memory_ns / n;
+    out->idle_ns = (double)(w.end_ns - w.start_ns - t.all_ns) / n;
+    busy_release(&busy);
 }

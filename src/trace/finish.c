@@ -6,6 +6,8 @@
 #include "trace/run.h"
 
 #include "base/buf.h"
+#include "trace/detail.h"
+#include "trace/graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,6 +324,20 @@ static int compare_steps(const void *pa, const void *pb)
     return order != 0 ? order : ORDER(a->end_ns, b->end_ns);
 }
 
+static int compare_launches(const void *pa, const void *pb)
+{
+    const struct launches *a = pa, *b = pb;
+    int order = ORDER(a->host_ns, b->host_ns);
+    return order != 0 ? order : ORDER(a->host_end_ns, b->host_end_ns);
+}
+
+static int compare_marks(const void *pa, const void *pb)
+{
+    const struct mark *a = pa, *b = pb;
+    int order = ORDER(a->start_ns, b->start_ns);
+    return order != 0 ? order : ORDER(b->end_ns, a->end_ns); /* the outer range first */
+}
+
 /* qsort, but nothing for what is in order already, as most traces are. */
 static void sort(void *list, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
@@ -339,6 +355,8 @@ void rank_sort(struct rank *rank)
     sort(rank->ops, rank->nops, sizeof *rank->ops, compare_ops);
     sort(rank->acts, rank->nacts, sizeof *rank->acts, compare_acts);
     sort(rank->steps, rank->nsteps, sizeof *rank->steps, compare_steps);
+    sort(rank->launches, rank->nlaunches, sizeof *rank->launches, compare_launches);
+    sort(rank->marks, rank->nmarks, sizeof *rank->marks, compare_marks);
 }
 
 /* ---- what is missing ---- */
@@ -414,6 +432,21 @@ static void note_losses(struct run *run)
     note_set(run, true, text, NULL);
 }
 
+/* What refers to other parts of the rank, once these are in order. */
+static void link_ranks(struct run *run)
+{
+    size_t alone = 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        rank_sort(&run->ranks[r]);
+        alone += rank_join_details(&run->ranks[r]);
+        graphs_flag(&run->ranks[r]);
+    }
+    if (alone > 0)
+        run_note(run, false,
+                 "%zu record%s of NCCL's profiler belong%s to no operation that is there", alone,
+                 alone > 1 ? "s" : "", alone > 1 ? "" : "s");
+}
+
 void run_finish(struct run *run)
 {
     number_ranks(run);
@@ -422,8 +455,7 @@ void run_finish(struct run *run)
     drop_duplicates(run);
     fill_comms(run);
     set_domains(run);
-    for (size_t r = 0; r < run->nranks; r++)
-        rank_sort(&run->ranks[r]);
+    link_ranks(run);
     set_world(run);
     note_losses(run);
 }

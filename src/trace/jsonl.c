@@ -30,6 +30,15 @@ static void bad_line(struct jsonl *r, const char *reason, size_t offset)
         snprintf(r->bad_reason, sizeof r->bad_reason, "%s", reason);
 }
 
+/* Nothing, or a comment: a place in a flight recording that was being written, say. */
+static bool holds_nothing(const char *text, size_t len)
+{
+    size_t i = 0;
+    while (i < len && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r'))
+        i++;
+    return i == len || text[i] == '#';
+}
+
 /* `last`: the file ended without a newline, so the line may be cut. */
 static void take_line(struct jsonl *r, const char *text, size_t len, bool last)
 {
@@ -37,7 +46,7 @@ static void take_line(struct jsonl *r, const char *text, size_t len, bool last)
     r->line_no++;
     if (len > 0 && text[len - 1] == '\r')
         len--;
-    if (len == 0)
+    if (holds_nothing(text, len))
         return;
     if (len >= SPECTER_LINE_MAX) {
         bad_line(r, "longer than any line a trace has", 0);
@@ -128,11 +137,32 @@ static void drop_replaced(struct rank *rank)
     free(keep);
 }
 
+static int by_start(const void *pa, const void *pb)
+{
+    const struct step *a = pa, *b = pb;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* A step lasts until the next one; the last one to the end of the trace. */
 static void end_steps(struct jsonl *r)
 {
+    if (r->rank->nsteps > 0)
+        qsort(r->rank->steps, r->rank->nsteps, sizeof *r->rank->steps, by_start);
     for (size_t i = 0; i < r->rank->nsteps; i++) {
         struct step *step = &r->rank->steps[i];
         step->end_ns = i + 1 < r->rank->nsteps ? step[1].start_ns : r->end_ns;
+    }
+}
+
+static void map_marks(struct rank *rank, int64_t base)
+{
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        rank->launches[i].host_ns = ns_add(rank->launches[i].host_ns, base);
+        rank->launches[i].host_end_ns = ns_add(rank->launches[i].host_end_ns, base);
+    }
+    for (size_t i = 0; i < rank->nmarks; i++) {
+        rank->marks[i].start_ns = ns_add(rank->marks[i].start_ns, base);
+        rank->marks[i].end_ns = ns_add(rank->marks[i].end_ns, base);
     }
 }
 
@@ -141,8 +171,12 @@ static void map_times(struct jsonl *r)
 {
     struct rank *rank = r->rank;
     int64_t base = rank->mono_ns != UNKNOWN_NS ? rank->mono_ns : 0;
-    if (rank->mono_ns == UNKNOWN_NS)
+    if (rank->mono_ns == UNKNOWN_NS) {
         r->clocks.count = 0;
+        rank->end_ns = UNKNOWN_NS; /* of a clock that nothing else is on */
+    }
+    if (ns_add(r->end_ns, base) > rank->end_ns)
+        rank->end_ns = ns_add(r->end_ns, base);
     clock_ready(&r->clocks, base);
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
@@ -167,6 +201,7 @@ static void map_times(struct jsonl *r)
         rank->steps[i].start_ns = ns_add(rank->steps[i].start_ns, base);
         rank->steps[i].end_ns = ns_add(rank->steps[i].end_ns, base);
     }
+    map_marks(rank, base);
 }
 
 static const char *gpu_name(const struct jsonl *r)
@@ -290,12 +325,15 @@ static bool any_line(const char *head, size_t len, bool (*is)(const struct line 
                      void *arg)
 {
     struct line l = LINE_INIT;
-    for (int i = 0; i < HEAD_LINES && len > 0; i++) {
+    for (int i = 0; i < HEAD_LINES && len > 0;) {
         const char *end = memchr(head, '\n', len);
         size_t n = end != NULL ? (size_t)(end - head) : len;
-        line_parse(&l, head, n);
-        if (is(&l, arg))
+        bool nothing = holds_nothing(head, n);
+        if (!nothing)
+            line_parse(&l, head, n);
+        if (!nothing && is(&l, arg))
             return true;
+        i += !nothing;
         n += end != NULL;
         head += n;
         len -= n;

@@ -6,18 +6,19 @@
 
 /* Where a record keeps what all operations have. */
 struct op_fields {
-    int id, start, duration, device, stream, tid, host, host_end, timing, bound;
+    int id, start, duration, device, stream, tid, host, host_end, timing, bound, graph;
 };
 
-static const struct op_fields nccl_op = {
-    NCCL_id,  NCCL_start_us, NCCL_duration_us, NCCL_device, NCCL_stream,
-    NCCL_tid, NCCL_host_us,  NCCL_host_end_us, NCCL_timing, NCCL_bound,
-};
+#define OP_FIELDS(R)                                                                         \
+    {                                                                                        \
+        R##_id, R##_start_us, R##_duration_us, R##_device, R##_stream, R##_tid, R##_host_us, \
+            R##_host_end_us, R##_timing, R##_bound, R##_graph                                \
+    }
 
-static const struct op_fields cublas_op = {
-    CUBLAS_id,  CUBLAS_start_us, CUBLAS_duration_us, CUBLAS_device, CUBLAS_stream,
-    CUBLAS_tid, CUBLAS_host_us,  CUBLAS_host_end_us, CUBLAS_timing, CUBLAS_bound,
-};
+static const struct op_fields nccl_op = OP_FIELDS(NCCL);
+static const struct op_fields cublas_op = OP_FIELDS(CUBLAS);
+static const struct op_fields copy_op = OP_FIELDS(COPY);
+static const struct op_fields graph_op = OP_FIELDS(GRAPH);
 
 /* ---- values ---- */
 
@@ -112,9 +113,10 @@ static void take_coverage(struct jsonl *r, struct json_text raw)
         const char *name;
         unsigned bit;
     } known[] = {
-        {"nccl", COVER_NCCL},         {"cublas", COVER_GEMM},   {"cublaslt", COVER_GEMM},
-        {"deps", COVER_DEPS},         {"memory", COVER_MEMORY}, {"copies", COVER_MEMORY},
-        {"launches", COVER_LAUNCHES},
+        {"nccl", COVER_NCCL},     {"cublas", COVER_GEMM},    {"cublaslt", COVER_GEMM},
+        {"rocblas", COVER_GEMM},  {"hipblaslt", COVER_GEMM}, {"deps", COVER_DEPS},
+        {"memory", COVER_MEMORY}, {"copies", COVER_MEMORY},  {"launches", COVER_LAUNCHES},
+        {"graphs", COVER_GRAPHS}, {"marks", COVER_MARKS},    {"plugin", COVER_PLUGIN},
     };
     struct json j;
     json_init(&j, raw.p, raw.len);
@@ -250,6 +252,8 @@ static const char *take_op(struct jsonl *r, const struct line *l, const struct o
         return "impossible duration";
     if (!take_i32(l, f->device, 0, &op->device) || !take_i32(l, f->stream, -1, &op->stream))
         return "impossible device or stream";
+    if (!take_i32(l, f->graph, -1, &op->graph))
+        return "impossible graph";
     if (op->timing == SPECTER_TIMING_NONE)
         op->dur_ns = UNKNOWN_NS;
     op->tid = thread(r, l, f->tid);
@@ -269,7 +273,7 @@ static void add_op(struct jsonl *r, const struct op *op)
 
 static struct op blank_op(void)
 {
-    struct op op = {.stream = -1, .name = "", .dtype = SPECTER_DTYPE_UNKNOWN};
+    struct op op = {.stream = -1, .graph = -1, .name = "", .dtype = SPECTER_DTYPE_UNKNOWN};
     return op;
 }
 
@@ -423,6 +427,118 @@ static const char *on_cublas(struct jsonl *r, const struct line *l)
     return NULL;
 }
 
+static const char *on_copy(struct jsonl *r, const struct line *l)
+{
+    struct op op = blank_op();
+    const char *wrong = take_op(r, l, &copy_op, &op);
+    if (wrong != NULL)
+        return wrong;
+    op.class = OP_MEMORY;
+    op.name = word(r, WORD_OTHER, line_text(l, COPY_kind))->text;
+    if (op.name[0] == '\0')
+        return "a copy without a kind";
+    op.bytes = line_u64(l, COPY_bytes, 0);
+    if (!line_has(l, COPY_bytes))
+        op.flags |= OP_BYTES_UNKNOWN;
+    r->typed = true;
+    add_op(r, &op);
+    return NULL;
+}
+
+/* What is in the graph is told by the operations that were captured, which name it. */
+static const char *on_graph(struct jsonl *r, const struct line *l)
+{
+    struct op op = blank_op();
+    const char *wrong = take_op(r, l, &graph_op, &op);
+    if (wrong != NULL)
+        return wrong;
+    if (op.graph < 0)
+        return "a launch of no graph";
+    op.class = OP_GRAPH;
+    op.name = word(r, WORD_OTHER, (struct json_text){"graph", 5, false})->text;
+    op.graph_launch.launch = line_u64(l, GRAPH_launch, 0);
+    op.graph_launch.op_count = line_u64(l, GRAPH_op_count, 0);
+    r->typed = true;
+    add_op(r, &op);
+    return NULL;
+}
+
+/* {"elementwise":30,...}: counts by class; a class that we do not know is "other". False when they
+ * are more than all launches. */
+static bool take_classes(struct launches *launches, struct json_text raw)
+{
+    uint64_t all = 0, n;
+    struct json_text key;
+    struct json j;
+    json_init(&j, raw.p, raw.len);
+    if (raw.len == 0 || json_peek(&j) != '{' || !json_enter(&j, '{'))
+        return true;
+    while (json_next_key(&j, &key)) {
+        enum specter_kernel_class class = specter_kernel_class_parse(key.p, key.len);
+        n = json_u64(&j, 0);
+        if (n > launches->count - all)
+            return false;
+        all += n;
+        launches->classes[class < SPECTER_KERNEL_CLASS_COUNT ? class : SPECTER_KERNEL_OTHER] += n;
+    }
+    return true;
+}
+
+static const char *on_untraced(struct jsonl *r, const struct line *l)
+{
+    struct launches one = {.count = line_u64(l, UNTRACED_launches, 0)};
+    if (one.count == 0 || one.count > UINT32_MAX)
+        return "impossible number of launches";
+    if (!take_time(l, UNTRACED_host_us, &one.host_ns) ||
+        !take_time(l, UNTRACED_host_end_us, &one.host_end_ns) ||
+        !take_time(l, UNTRACED_max_gap_us, &one.max_gap_ns))
+        return "impossible time";
+    if (!take_i32(l, UNTRACED_device, 0, &one.device) ||
+        !take_i32(l, UNTRACED_stream, -1, &one.stream) ||
+        !take_i32(l, UNTRACED_graph, -1, &one.graph))
+        return "impossible device, stream or graph";
+    if (!take_classes(&one, line_text(l, UNTRACED_classes)))
+        return "more launches by class than launches";
+    one.tid = thread(r, l, UNTRACED_tid);
+    saw_host_time(r, one.host_end_ns != UNKNOWN_NS ? one.host_end_ns : one.host_ns);
+    *rank_add_launches(r->rank) = one;
+    return NULL;
+}
+
+static const char *on_plugin(struct jsonl *r, const struct line *l)
+{
+    struct json_text id = line_text(l, PLUGIN_comm);
+    uint64_t channels = line_u64(l, PLUGIN_channels, 0);
+    struct comm_detail *d;
+    struct memo_slot *slot;
+    const char *name;
+    int32_t peer;
+    uint8_t op = comm_op(r, line_text(l, PLUGIN_op), &name);
+    int64_t seq = line_i64(l, PLUGIN_seq, -1);
+    int64_t kernel_ns = line_i64(l, PLUGIN_kernel_us, UNKNOWN_NS);
+    if (kernel_ns != UNKNOWN_NS && (kernel_ns < 0 || kernel_ns > RUN_DUR_MAX))
+        return "impossible duration";
+    if (!take_i32(l, PLUGIN_peer, -1, &peer) || channels > UINT32_MAX)
+        return "impossible peer or channels";
+    if (id.len == 0 || seq < 0)
+        return NULL; /* nothing that it could be joined by */
+    slot = word(r, WORD_COMM, id);
+    if (slot->value < 0)
+        slot->value = run_comm(r->run, slot->text, slot->len, 0);
+    if (slot->value < 0)
+        return "impossible communicator";
+    d = rank_add_detail(r->rank);
+    d->comm = slot->value;
+    d->seq = seq;
+    d->peer = specter_comm_op_is_p2p(op) ? peer : -1;
+    d->comm_op = specter_comm_op_is_p2p(op) ? op : (uint8_t)SPECTER_COMM_OP_COUNT;
+    d->kernel_ns = kernel_ns;
+    d->channels = (uint32_t)channels;
+    d->algo = word(r, WORD_OTHER, line_text(l, PLUGIN_algo))->text;
+    d->proto = word(r, WORD_OTHER, line_text(l, PLUGIN_proto))->text;
+    return NULL;
+}
+
 static const char *add_act(struct jsonl *r, struct act *act)
 {
     saw_host_time(r, act->host_end_ns != UNKNOWN_NS ? act->host_end_ns : act->host_ns);
@@ -472,22 +588,61 @@ static const char *on_clock(struct jsonl *r, const struct line *l)
         return "impossible time";
     if (dev_ns != UNKNOWN_NS && mono_ns != UNKNOWN_NS)
         clock_add(&r->clocks, device, dev_ns, mono_ns);
+    if (mono_ns != UNKNOWN_NS && mono_ns > r->rank->end_ns)
+        r->rank->end_ns = mono_ns;
     return NULL;
 }
 
-/* A mark begins a step; the next mark, or the end of the trace, ends it. */
+/* ---- what the program marked, and how much is recorded ---- */
+
+/* A step ends where the next one begins (jsonl.c). */
+static void add_step(struct jsonl *r, int64_t t_ns, const char *name)
+{
+    struct step *step = rank_add_step(r->rank);
+    step->start_ns = t_ns;
+    step->name = name;
+}
+
 static const char *on_mark(struct jsonl *r, const struct line *l)
 {
-    int64_t t_ns;
-    struct step *step;
-    if (line_has(l, MARK_kind) && !json_text_is(line_text(l, MARK_kind), "iteration"))
-        return NULL;
-    if (!take_time(l, MARK_time_us, &t_ns) || t_ns == UNKNOWN_NS)
+    struct json_text kind = line_text(l, MARK_kind);
+    const char *name = word(r, WORD_OTHER, line_text(l, MARK_name))->text;
+    bool range = json_text_is(kind, "range");
+    int64_t t_ns, end_ns;
+    struct mark *mark;
+    if (!take_time(l, MARK_time_us, &t_ns) || t_ns == UNKNOWN_NS ||
+        !take_time(l, MARK_end_us, &end_ns))
         return "impossible time";
-    step = rank_add_step(r->rank);
-    step->start_ns = t_ns;
-    step->name = word(r, WORD_OTHER, line_text(l, MARK_name))->text;
+    if (range && (end_ns == UNKNOWN_NS || end_ns < t_ns))
+        return "a range that does not end behind its start";
+    saw_host_time(r, range ? end_ns : t_ns);
+    if (!line_has(l, MARK_kind) || json_text_is(kind, "iteration")) {
+        add_step(r, t_ns, name);
+        return NULL;
+    }
+    mark = rank_add_mark(r->rank);
+    *mark = (struct mark){t_ns, range ? end_ns : t_ns, name, thread(r, l, MARK_tid)};
+    return NULL;
+}
+
+/* Counts stay those of what is recorded; who prints them says so by the rate. */
+static const char *on_sample(struct jsonl *r, const struct line *l)
+{
+    const char *of = word(r, WORD_OTHER, line_text(l, SAMPLE_of))->text;
+    const char *why = word(r, WORD_OTHER, line_text(l, SAMPLE_why))->text;
+    uint64_t rate = line_u64(l, SAMPLE_rate, 1);
+    int64_t t_ns;
+    if (!take_time(l, SAMPLE_time_us, &t_ns))
+        return "impossible time";
+    if (rate == 0)
+        return "impossible rate";
     saw_host_time(r, t_ns);
+    if (rate == 1)
+        return NULL; /* from here on all are */
+    if (strcmp(of, "cublas") == 0 && rate > r->rank->gemm_rate)
+        r->rank->gemm_rate = rate;
+    run_note(r->run, false, "sampled: at times one %s operation in %llu is recorded or timed%s%s%s",
+             of, (unsigned long long)rate, why[0] ? " (" : "", why, why[0] ? ")" : "");
     return NULL;
 }
 
@@ -500,14 +655,6 @@ static const char *on_shutdown(struct jsonl *r, const struct line *l)
     r->has_shutdown = r->rank->complete = true;
     r->rank->dropped = line_u64(l, SHUTDOWN_dropped, 0);
     return NULL;
-}
-
-/* Kinds of device work that the format has and this version does not read. An `untraced` record has
- * no time of its own, but stands for work that has. */
-static bool holds_work(const struct line *l)
-{
-    return l->timed || json_text_is(l->kind, "copy") || json_text_is(l->kind, "graph") ||
-           json_text_is(l->kind, "untraced");
 }
 
 static void count_unread(struct jsonl_unread *unread, const char *kind)
@@ -531,7 +678,7 @@ static const char *on_other(struct jsonl *r, const struct line *l)
     } else if (json_text_is(l->kind, "group_end")) {
         r->group_depth -= r->group_depth > 0;
     } else if (l->kind.len > 0) {
-        count_unread(holds_work(l) ? &r->lost : &r->unknown, word(r, WORD_OTHER, l->kind)->text);
+        count_unread(l->timed ? &r->lost : &r->unknown, word(r, WORD_OTHER, l->kind)->text);
     } else {
         return "names no record";
     }
@@ -560,17 +707,15 @@ const char *jsonl_record(struct jsonl *r, const struct line *l)
     case SPECTER_REC_SHUTDOWN:
         return on_shutdown(r, l);
     case SPECTER_REC_COPY:
-        count_unread(&r->lost, "copy");
-        return NULL;
+        return on_copy(r, l);
     case SPECTER_REC_UNTRACED:
-        count_unread(&r->lost, "untraced");
-        return NULL;
+        return on_untraced(r, l);
     case SPECTER_REC_GRAPH:
-        count_unread(&r->lost, "graph");
-        return NULL;
+        return on_graph(r, l);
     case SPECTER_REC_PLUGIN:
+        return on_plugin(r, l);
     case SPECTER_REC_SAMPLE:
-        return NULL;
+        return on_sample(r, l);
     case SPECTER_REC_COUNT:
         break;
     }

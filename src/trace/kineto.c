@@ -552,7 +552,7 @@ static void set_rank(struct kineto *k)
     rank->bad_lines = k->bad;
     rank->complete = true;
     rank->mono_ns = rank->real_ns = 0; /* times are those of the wall clock */
-    rank->coverage = COVER_NCCL | COVER_LAUNCHES | COVER_MEMORY;
+    rank->coverage = COVER_NCCL | COVER_KERNELS | COVER_LAUNCHES | COVER_MEMORY;
     rank->coverage |= k->syncs.count > 0 ? COVER_DEPS : 0u;
 }
 

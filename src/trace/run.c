@@ -24,6 +24,9 @@ void rank_clear(struct rank *rank)
     free(rank->ops);
     free(rank->acts);
     free(rank->steps);
+    free(rank->launches);
+    free(rank->marks);
+    free(rank->details);
     free(rank->in);
     memset(rank, 0, sizeof *rank);
 }
@@ -50,7 +53,8 @@ struct rank *run_add_rank(struct run *run)
     rank->rank = -1;
     rank->pid = -1;
     rank->host = rank->gpu = rank->file = "";
-    rank->mono_ns = rank->real_ns = UNKNOWN_NS;
+    rank->mono_ns = rank->real_ns = rank->end_ns = UNKNOWN_NS;
+    rank->gemm_rate = 1;
     return rank;
 }
 
@@ -125,7 +129,7 @@ struct op *rank_add_op(struct rank *rank)
     memset(op, 0, sizeof *op);
     op->start_ns = op->dur_ns = op->host_ns = op->host_end_ns = UNKNOWN_NS;
     op->name = "";
-    op->stream = -1;
+    op->stream = op->graph = -1;
     op->dtype = SPECTER_DTYPE_UNKNOWN;
     return op;
 }
@@ -152,28 +156,59 @@ struct step *rank_add_step(struct rank *rank)
     return step;
 }
 
+struct launches *rank_add_launches(struct rank *rank)
+{
+    struct launches *launches;
+    ARRAY_GROW(rank->launches, rank->cap_launches, rank->nlaunches + 1);
+    launches = &rank->launches[rank->nlaunches++];
+    memset(launches, 0, sizeof *launches);
+    launches->host_ns = launches->host_end_ns = launches->max_gap_ns = UNKNOWN_NS;
+    launches->stream = launches->graph = -1;
+    return launches;
+}
+
+struct mark *rank_add_mark(struct rank *rank)
+{
+    ARRAY_GROW(rank->marks, rank->cap_marks, rank->nmarks + 1);
+    rank->marks[rank->nmarks] = (struct mark){UNKNOWN_NS, UNKNOWN_NS, "", 0};
+    return &rank->marks[rank->nmarks++];
+}
+
+struct comm_detail *rank_add_detail(struct rank *rank)
+{
+    ARRAY_GROW(rank->details, rank->cap_details, rank->ndetails + 1);
+    rank->details[rank->ndetails] = (struct comm_detail){
+        .kernel_ns = UNKNOWN_NS, .algo = "", .proto = "", .seq = -1, .comm = -1, .peer = -1};
+    return &rank->details[rank->ndetails++];
+}
+
 void rank_add_member(struct rank *rank, int comm, int comm_rank)
 {
     ARRAY_GROW(rank->in, rank->cap_in, rank->nin + 1);
     rank->in[rank->nin++] = (struct membership){comm, comm_rank};
 }
 
+static void shift(int64_t *start_ns, int64_t *end_ns, int64_t by_ns)
+{
+    *start_ns = ns_add(*start_ns, by_ns);
+    *end_ns = ns_add(*end_ns, by_ns);
+}
+
 void rank_shift(struct rank *rank, int64_t by_ns)
 {
     for (size_t i = 0; i < rank->nops; i++) {
-        struct op *op = &rank->ops[i];
-        op->start_ns = ns_add(op->start_ns, by_ns);
-        op->host_ns = ns_add(op->host_ns, by_ns);
-        op->host_end_ns = ns_add(op->host_end_ns, by_ns);
+        shift(&rank->ops[i].host_ns, &rank->ops[i].host_end_ns, by_ns);
+        rank->ops[i].start_ns = ns_add(rank->ops[i].start_ns, by_ns);
     }
-    for (size_t i = 0; i < rank->nacts; i++) {
-        rank->acts[i].host_ns = ns_add(rank->acts[i].host_ns, by_ns);
-        rank->acts[i].host_end_ns = ns_add(rank->acts[i].host_end_ns, by_ns);
-    }
-    for (size_t i = 0; i < rank->nsteps; i++) {
-        rank->steps[i].start_ns = ns_add(rank->steps[i].start_ns, by_ns);
-        rank->steps[i].end_ns = ns_add(rank->steps[i].end_ns, by_ns);
-    }
+    for (size_t i = 0; i < rank->nacts; i++)
+        shift(&rank->acts[i].host_ns, &rank->acts[i].host_end_ns, by_ns);
+    for (size_t i = 0; i < rank->nsteps; i++)
+        shift(&rank->steps[i].start_ns, &rank->steps[i].end_ns, by_ns);
+    for (size_t i = 0; i < rank->nlaunches; i++)
+        shift(&rank->launches[i].host_ns, &rank->launches[i].host_end_ns, by_ns);
+    for (size_t i = 0; i < rank->nmarks; i++)
+        shift(&rank->marks[i].start_ns, &rank->marks[i].end_ns, by_ns);
+    rank->end_ns = ns_add(rank->end_ns, by_ns);
 }
 
 static bool has_note(const struct run *run, const char *text)

@@ -3,8 +3,12 @@
  * A run: the one in-memory form of a recorded job. Every reader produces it, every command consumes
  * it; nobody parses twice.
  *
- * A run holds ranks; a rank holds what its device did (ops, sorted by start) and what its host did
- * to order or await that work (acts, sorted by host time). Communicators are run-wide.
+ * A run holds ranks; a rank holds what its device did (ops, sorted by start), what its host did to
+ * order or await that work (acts, sorted by host time), and which kernels it launched that no op
+ * stands for (launches, sorted by host time). Communicators are run-wide.
+ *
+ * A graph that was captured and launched: the captured ops (timing captured) say what is in it, and
+ * have no times; each launch is one op of class OP_GRAPH, which has them. Both name the graph.
  *
  * Times are nanoseconds on one timeline a clock domain (a host): device times are already mapped to
  * the host clock. Domains share a zero only as well as their wall clocks agree; with more than one
@@ -53,12 +57,14 @@ enum op_class {
     OP_GEMM,   /* matrix product with known shape */
     OP_KERNEL, /* other device computation */
     OP_MEMORY, /* copy or memset */
+    OP_GRAPH,  /* launch of a graph: stands for the ops that were captured into it */
 };
 
 enum op_flag {
     OP_INPLACE = 1,
     OP_UPPER_BOUND = 2,   /* dur_ns includes launch work: the stream was idle */
     OP_BYTES_UNKNOWN = 4, /* bytes and count are 0 because the trace does not tell */
+    OP_COMM_ONLY = 8,     /* OP_GRAPH: all that is in it is known, and communication (graph.h) */
 };
 
 struct op {
@@ -72,6 +78,7 @@ struct op {
     int32_t device;
     int32_t stream; /* small integer of the process; -1 unknown */
     uint32_t tid;   /* issuing thread: index into the rank's threads */
+    int32_t graph;  /* captured into, or launch of; number in the rank; -1 */
     uint8_t class;  /* enum op_class */
     uint8_t dtype;  /* enum specter_dtype; SPECTER_DTYPE_UNKNOWN */
     uint8_t timing; /* enum specter_timing */
@@ -92,6 +99,10 @@ struct op {
             uint8_t dtype_b, dtype_c, compute; /* enum specter_dtype */
             char trans[3];                     /* "NT"; "" unknown */
         } gemm;                                /* OP_GEMM; dtype is that of A */
+        struct {
+            uint64_t launch;   /* how many of it came before */
+            uint64_t op_count; /* ops in it, as the recorder counted them */
+        } graph_launch;        /* OP_GRAPH */
     };
 };
 
@@ -120,13 +131,48 @@ struct act {
     int64_t event;  /* -1 likewise */
 };
 
+/* Kernels that one thread launched on a stream and that no op stands for. They have no device
+ * times. */
+struct launches {
+    int64_t host_ns, host_end_ns; /* the first launch, and the end of the last */
+    int64_t max_gap_ns;           /* the longest time between two of them; UNKNOWN_NS */
+    uint64_t count;
+    uint64_t classes[SPECTER_KERNEL_CLASS_COUNT];
+    uint32_t tid;
+    int32_t device, stream; /* stream -1 unknown */
+    int32_t graph;          /* captured into this one: not launched then; -1 */
+};
+
+/* What NCCL's profiler interface said of an operation. */
+struct comm_detail {
+    uint32_t op;              /* index into the rank's ops */
+    uint32_t channels;        /* 0 unknown */
+    int64_t kernel_ns;        /* first start to last end of its channels' kernels; UNKNOWN_NS */
+    const char *algo, *proto; /* NCCL's words; "" unknown */
+    /* how it is found, before run_finish() */
+    int64_t seq; /* p2p_seq of a message */
+    int32_t comm, peer;
+    uint8_t comm_op; /* enum specter_comm_op */
+};
+
+/* A moment or a range that the program named; training steps are steps. */
+struct mark {
+    int64_t start_ns, end_ns; /* equal for a moment */
+    const char *name;
+    uint32_t tid;
+};
+
 /* What a trace looked at (bits); what is missing must not be read as absent. */
 enum coverage {
     COVER_NCCL = 1,
-    COVER_GEMM = 2,     /* GEMM shapes */
-    COVER_DEPS = 4,     /* events between streams, host synchronisations */
-    COVER_LAUNCHES = 8, /* all device work, not only NCCL and cuBLAS */
+    COVER_GEMM = 2,    /* GEMM shapes */
+    COVER_DEPS = 4,    /* events between streams, host synchronisations */
+    COVER_KERNELS = 8, /* all device work as ops with times, not only NCCL and cuBLAS */
     COVER_MEMORY = 16,
+    COVER_LAUNCHES = 32, /* launches of other kernels are counted, with or without their times */
+    COVER_GRAPHS = 64,
+    COVER_MARKS = 128,
+    COVER_PLUGIN = 256, /* NCCL's profiler interface */
 };
 
 /* One training step, from a marker or the profiler. */
@@ -153,8 +199,10 @@ struct rank {
     int host_gpus;            /* GPUs in this rank's machine; 0 unknown */
     int64_t mono_ns, real_ns; /* one moment, on the clock of the times and on the wall clock;
                                  UNKNOWN_NS: the trace has a zero of its own, or no date */
+    int64_t end_ns;           /* the last moment on the host that the trace tells of; UNKNOWN_NS */
     uint64_t dropped;         /* operations the recorder says it lost */
     uint64_t bad_lines;       /* lines or events the reader could not use */
+    uint64_t gemm_rate;       /* at times only one GEMM in so many is recorded or timed; else 1 */
     uint32_t nthreads;
     struct op *ops; /* owned, by start_ns (unknown starts by host_ns) */
     size_t nops, cap_ops;
@@ -162,6 +210,12 @@ struct rank {
     size_t nacts, cap_acts;
     struct step *steps; /* owned, by start_ns */
     size_t nsteps, cap_steps;
+    struct launches *launches; /* owned, by host_ns */
+    size_t nlaunches, cap_launches;
+    struct mark *marks; /* owned, by start_ns */
+    size_t nmarks, cap_marks;
+    struct comm_detail *details; /* owned, by op; see rank_detail() */
+    size_t ndetails, cap_details;
     struct membership *in; /* owned */
     size_t nin, cap_in;
 };
@@ -222,6 +276,9 @@ int run_comm(struct run *run, const char *id, size_t len, int64_t size);
 struct op *rank_add_op(struct rank *rank);
 struct act *rank_add_act(struct rank *rank);
 struct step *rank_add_step(struct rank *rank);
+struct launches *rank_add_launches(struct rank *rank);
+struct mark *rank_add_mark(struct rank *rank);
+struct comm_detail *rank_add_detail(struct rank *rank);
 void rank_add_member(struct rank *rank, int comm, int comm_rank);
 void rank_clear(struct rank *rank);                /* frees what it owns */
 void rank_shift(struct rank *rank, int64_t by_ns); /* moves every time */
@@ -236,6 +293,9 @@ void run_note(struct run *run, bool loss, const char *fmt, ...)
  * ranks, shutdown records, dropped operations. Afterwards ranks have distinct numbers, ops, acts
  * and steps are in order, and every communicator knows its members as far as the trace does. */
 void run_finish(struct run *run);
+
+/* What NCCL's profiler interface said of ops[op]; NULL when it did not. */
+const struct comm_detail *rank_detail(const struct rank *rank, size_t op);
 
 /* True when any note is a loss. */
 bool run_partial(const struct run *run);

@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALL_COVERED (COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_LAUNCHES | COVER_MEMORY)
+#define ALL_COVERED \
+    (COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS | COVER_LAUNCHES | COVER_MEMORY)
 
 static void make_run(struct run *run, int ranks)
 {

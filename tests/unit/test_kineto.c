@@ -59,8 +59,8 @@ TEST(kineto_two_ranks)
         CHECK_INT(rank->nsteps, 1);
         CHECK_STR(rank->steps[0].name, "ProfilerStep#3");
         CHECK_INT(rank->steps[0].end_ns - rank->steps[0].start_ns, 800125);
-        CHECK_INT(rank->coverage,
-                  COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_LAUNCHES | COVER_MEMORY);
+        CHECK_INT(rank->coverage, COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS |
+                                      COVER_LAUNCHES | COVER_MEMORY);
         CHECK(rank->complete);
     }
     run_release(&run);

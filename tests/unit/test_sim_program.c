@@ -514,7 +514,7 @@ TEST(program_threads_overlap)
 static void kineto_like(struct run *run)
 {
     start_run(run, 1);
-    run->ranks[0].coverage = COVER_NCCL | COVER_LAUNCHES;
+    run->ranks[0].coverage = COVER_NCCL | COVER_KERNELS;
     add_kernel(run, 0, 1, 0, 50000);
     add_coll(run, 0, 2, 20000, 100000, 0)->start_ns = 50100;
     add_kernel(run, 0, 1, 30000, 1000)->start_ns = 150200;
@@ -576,7 +576,7 @@ TEST(program_guesses_the_stream_of_a_sync)
     struct program p;
     struct err e;
     start_run(&run, 1);
-    run.ranks[0].coverage = COVER_LAUNCHES;
+    run.ranks[0].coverage = COVER_KERNELS;
     add_kernel(&run, 0, 2, 0, 900000);
     add_kernel(&run, 0, 1, 10, 50000);
     add_act(&run, 0, ACT_SYNC_STREAM, -1, -1, 20, 50010);
