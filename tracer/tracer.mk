@@ -56,12 +56,16 @@ endif
 # Programs of the tracer's tests: calls to trace, over the stand-ins of tests/emu, and a check of
 # trace files against include/specter/trace.h.
 TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/check_trace
-check-build: $(TRACER_TESTS)
+check-build: $(TRACER_TESTS) $(B)/tracer/nccl_calls
 
 $(B)/tracer/calls: tests/tracer/calls.c tests/tracer/calls.h $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -lpthread
+$(B)/tracer/nccl_calls: tests/tracer/nccl_calls.c tests/emu/check.h $(B)/flags | emu
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE)
 $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
