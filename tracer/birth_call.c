@@ -5,6 +5,7 @@
 #include "call.h"
 
 #include "device.h"
+#include "hooks/nccl_types.h"
 #include "threads.h"
 #include "tracer.h"
 
@@ -44,11 +45,14 @@ static void describe_handle(struct call *c, enum call_kind kind, ncclComm_t *han
     read_name(&c->birth, config);
 }
 
-void describe_birth(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *id, int rank,
-                    const ncclConfig_t *config)
+/* NCCL takes at most one id a rank; another number of them is refused, and they are not looked at.
+ */
+void describe_birth(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *ids, int nids,
+                    int rank, const ncclConfig_t *config)
 {
     describe_handle(c, CALL_BIRTH, handle, config);
-    c->birth.id = comm_hash(id, sizeof *id, 0);
+    if (ids != NULL && nids >= 1 && nids <= size)
+        c->birth.id = comm_hash(ids, (size_t)nids * sizeof *ids, 0);
     c->birth.size = size;
     c->birth.rank = rank;
 }
@@ -67,6 +71,26 @@ void describe_split(struct call *c, ncclComm_t parent, int color, int key, ncclC
     c->comm = parent;
     c->birth.color = color;
     c->birth.key = key;
+}
+
+void describe_shrink(struct call *c, ncclComm_t parent, const int *excluded, int nexcluded,
+                     ncclComm_t *handle, const ncclConfig_t *config)
+{
+    describe_handle(c, CALL_BIRTH_SHRINK, handle, config);
+    c->comm = parent;
+    c->excluded = excluded;
+    c->nexcluded = nexcluded;
+}
+
+/* Those that join have no parent to name, the others no id that all were given: NCCL hands that on
+ * among them. Rank and size are asked for. */
+void describe_grow(struct call *c, ncclComm_t parent, ncclComm_t *handle,
+                   const ncclConfig_t *config)
+{
+    const struct comm *from = comm_look_up(parent);
+    describe_handle(c, CALL_BIRTH, handle, config);
+    if (from != NULL)
+        c->birth.parent = from->birth.id;
 }
 
 void describe_destroy(struct call *c, ncclComm_t comm)
@@ -149,6 +173,27 @@ void split_end(struct call *c, int result)
     c->birth.id = comm_split_id(parent, (int)c->birth.color, &c->birth.split_seq);
     if (c->birth.color != NCCL_SPLIT_NOCOLOR)
         birth_end(c, result);
+}
+
+/* The list is the program's, which may change it afterwards. A number that NCCL refuses is none
+ * that may be read. */
+void shrink_begin(struct call *c)
+{
+    c->left_out = 0;
+    c->member = comm_find(c->comm, c->real);
+    if (c->member != NULL && c->nexcluded >= 0 && c->nexcluded < c->member->birth.size &&
+        (c->excluded != NULL || c->nexcluded == 0))
+        c->left_out = comm_hash_ranks(c->excluded, c->nexcluded);
+}
+
+void shrink_end(struct call *c, int result)
+{
+    struct comm *parent = c->member;
+    if (parent != NULL && comm_is(parent, c->comm) && c->left_out != 0) {
+        c->birth.parent = parent->birth.id;
+        c->birth.id = comm_shrink_id(parent, c->left_out, &c->birth.split_seq);
+    }
+    birth_end(c, result);
 }
 
 void birth_reset(void)

@@ -234,6 +234,9 @@ void call_begin(struct call *c)
     case CALL_BIRTH_SPLIT:
         c->member = comm_find(c->comm, c->real);
         break;
+    case CALL_BIRTH_SHRINK:
+        shrink_begin(c);
+        break;
     case CALL_DESTROY:
         comm_end(c->comm);
         break;
@@ -273,6 +276,9 @@ static void end_well(struct call *c, int result)
         break;
     case CALL_BIRTH_SPLIT:
         split_end(c, result);
+        break;
+    case CALL_BIRTH_SHRINK:
+        shrink_end(c, result);
         break;
     case CALL_GROUP_OPEN:
         if (c->thread->group.depth + 1 == thread_group_depth)

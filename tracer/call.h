@@ -37,6 +37,7 @@ enum call_kind {
     CALL_BIRTH,
     CALL_BIRTH_ALL,
     CALL_BIRTH_SPLIT,
+    CALL_BIRTH_SHRINK,
     CALL_DESTROY,
     CALL_GROUP_OPEN,
     CALL_GROUP_CLOSE,
@@ -61,7 +62,10 @@ struct call {
     enum op_place op_place;  /* CALL_NCCL_OP */
     uint32_t group_stream;   /* index into the thread's group */
     struct comm_birth birth;
-    const int *devices; /* CALL_BIRTH_ALL */
+    const int *devices;  /* CALL_BIRTH_ALL */
+    const int *excluded; /* CALL_BIRTH_SHRINK: ranks that are left out, and how many */
+    int nexcluded;
+    uint64_t left_out; /* their comm_hash_ranks(); 0: cannot be told */
 };
 
 bool call_enter(struct call *c, enum hook_id hook, function real);
@@ -78,11 +82,15 @@ void describe_coll(struct call *c, enum specter_comm_op op, size_t count, int ty
 void describe_p2p(struct call *c, enum specter_comm_op op, size_t count, int type, int peer,
                   ncclComm_t comm, CUstream stream);
 
-void describe_birth(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *id, int rank,
-                    const ncclConfig_t *config);
+void describe_birth(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *ids, int nids,
+                    int rank, const ncclConfig_t *config);
 void describe_birth_all(struct call *c, ncclComm_t *handles, int count, const int *devices);
 void describe_split(struct call *c, ncclComm_t parent, int color, int key, ncclComm_t *handle,
                     const ncclConfig_t *config);
+void describe_shrink(struct call *c, ncclComm_t parent, const int *excluded, int nexcluded,
+                     ncclComm_t *handle, const ncclConfig_t *config);
+void describe_grow(struct call *c, ncclComm_t parent, ncclComm_t *handle,
+                   const ncclConfig_t *config);
 void describe_destroy(struct call *c, ncclComm_t comm);
 void describe_group_open(struct call *c);
 void describe_group_close(struct call *c);
@@ -160,6 +168,8 @@ struct group;
 void birth_end(struct call *c, int result);
 void birth_all_end(struct call *c);
 void split_end(struct call *c, int result);
+void shrink_begin(struct call *c);
+void shrink_end(struct call *c, int result);
 void births_of_group(const struct group *g, int result);
 void birth_reset(void);
 

@@ -42,6 +42,14 @@ uint64_t comm_hash(const void *bytes, size_t len, uint64_t seed)
     return h != 0 ? h : 1;
 }
 
+uint64_t comm_hash_ranks(const int *ranks, int count)
+{
+    uint64_t sum = 1; /* a sum does not know the order of its parts */
+    for (int i = 0; i < count; i++)
+        sum += comm_hash(&ranks[i], sizeof ranks[i], 0);
+    return sum != 0 ? sum : 1;
+}
+
 static size_t p2p_bytes(int64_t peers)
 {
     return sizeof(struct p2p_counters) + 2 * (size_t)peers * sizeof(_Atomic int64_t);
@@ -94,6 +102,7 @@ struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth)
     atomic_store(&c->known, known ? COMM_KNOWN : COMM_TO_ASK);
     atomic_store(&c->collectives, 0);
     atomic_store(&c->splits, 0);
+    memset((void *)c->shrinks, 0, sizeof c->shrinks);
     atomic_store_explicit(&c->handle, handle, memory_order_release);
     atomic_store_explicit(&c->state, COMM_LIVE, memory_order_release);
     atomic_fetch_add(&changes, 1);
@@ -242,6 +251,32 @@ uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq)
     } from = {parent->birth.id, atomic_fetch_add(&parent->splits, 1), color};
     *split_seq = from.seq;
     return from.parent != 0 ? comm_hash(&from, sizeof from, 0) : 0;
+}
+
+static struct comm_shrinks *shrinks_of(struct comm *parent, uint64_t left_out)
+{
+    for (int i = 0; i < COMM_SHRINKS_MAX; i++) {
+        uint64_t there = 0;
+        if (atomic_compare_exchange_strong(&parent->shrinks[i].left_out, &there, left_out) ||
+            there == left_out)
+            return &parent->shrinks[i];
+    }
+    return NULL;
+}
+
+uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, int64_t *split_seq)
+{
+    struct comm_shrinks *shrinks = shrinks_of(parent, left_out);
+    struct {
+        uint64_t parent, left_out;
+        int64_t seq;
+    } from = {parent->birth.id, left_out, COMM_UNKNOWN};
+    if (shrinks != NULL)
+        from.seq = atomic_fetch_add(&shrinks->made, 1);
+    *split_seq = from.seq;
+    if (from.parent == 0 || shrinks == NULL)
+        return 0;
+    return comm_hash(&from, sizeof from, 1); /* another seed than splits have */
 }
 
 static void free_slot(struct comm *c)

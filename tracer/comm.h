@@ -7,8 +7,14 @@
  * every member without any talk between them:
  *
  *   from a unique id   a hash of its 128 bytes
+ *   from several       a hash of all of them, in their order, which is the same on all members
  *   split              a hash of the parent's identity, how many splits of that parent came before,
  *                      and the colour
+ *   shrink             a hash of the parent's identity, the ranks that are left out, and how many
+ *                      shrinks of that parent left out the same: their members are the same, while
+ *                      those that were left out of another one did not count it
+ *   grow               none: members of the old communicator and new ones share nothing that the
+ *                      library lets them see
  *   ncclCommInitAll    a hash of host, process and a counter: all members are in this process
  *
  * Handles are looked up without a lock in every hook. NCCL may write a handle only at the end of
@@ -46,6 +52,15 @@ struct comm_birth {
     char name[COMM_NAME_MAX];
 };
 
+/* Shrinks of one parent that leave out the same ranks. More sets than there is room for have no
+ * identity. */
+#define COMM_SHRINKS_MAX 8
+
+struct comm_shrinks {
+    _Atomic uint64_t left_out; /* comm_hash_ranks(); 0: free */
+    _Atomic int64_t made;
+};
+
 enum comm_state { COMM_FREE, COMM_FILLING, COMM_LIVE, COMM_ENDED };
 enum comm_known { COMM_TO_ASK, COMM_ASKING, COMM_KNOWN };
 
@@ -57,10 +72,14 @@ struct comm {
     struct comm_birth birth;
     int64_t time_ns;
     _Atomic int64_t collectives, splits;
+    struct comm_shrinks shrinks[COMM_SHRINKS_MAX];
     struct p2p_counters *_Atomic p2p;
 };
 
 uint64_t comm_hash(const void *bytes, size_t len, uint64_t seed); /* never 0 */
+
+/* Of a set: the same in any order. Never 0. */
+uint64_t comm_hash_ranks(const int *ranks, int count);
 
 extern const struct comm_birth comm_unborn; /* nothing is known */
 
@@ -91,6 +110,10 @@ int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv);
 
 /* Identity of the split that is made now. Counts it. */
 uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq);
+
+/* Likewise of a shrink. left_out: comm_hash_ranks(). *split_seq: how many that left out the same
+ * came before; COMM_UNKNOWN when there is no identity for want of room. */
+uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, int64_t *split_seq);
 
 /* For the writer: calls `write` once for each communicator that is new, and frees those that ended.
  * Cheap when nothing has changed. */

@@ -207,7 +207,7 @@ static uint64_t nccl_bytes(const struct record *r)
     uint64_t one = specter_comm_op_bytes(r->op, r->nccl.count, r->dtype, 1);
     uint64_t all = specter_comm_op_bytes(r->op, r->nccl.count, r->dtype, n);
     bool fails = r->nccl.count != 0 && (one == 0 || all == 0);
-    return fails || r->dtype == SPECTER_DTYPE_UNKNOWN ? UINT64_MAX : all;
+    return fails ? UINT64_MAX : all;
 }
 
 static bool is_upper(const struct record *r)

@@ -15,6 +15,7 @@
 #include "hooks/cublas.h"
 #include "hooks/cuda.h"
 #include "hooks/nccl.h"
+#include "hooks/nccl_types.h"
 
 /* ---- what a call returns when no library has the function ---- */
 

@@ -85,11 +85,18 @@ static bool is_in_place(const struct call *c)
     size_t rank = c->r.nccl.comm_rank > 0 ? (size_t)c->r.nccl.comm_rank : 0;
     if (send == NULL || recv == NULL)
         return false;
-    if (c->r.op == SPECTER_ALLGATHER)
+    switch (c->r.op) {
+    case SPECTER_ALLGATHER:
         return send == recv + rank * part;
-    if (c->r.op == SPECTER_REDUCESCATTER)
+    case SPECTER_REDUCESCATTER:
         return recv == send + rank * part;
-    return send == recv;
+    case SPECTER_GATHER: /* only the root has both buffers */
+        return c->r.nccl.comm_rank == c->r.nccl.peer && send == recv + rank * part;
+    case SPECTER_SCATTER:
+        return c->r.nccl.comm_rank == c->r.nccl.peer && recv == send + rank * part;
+    default:
+        return send == recv;
+    }
 }
 
 /* All but the number, which only an accepted operation takes. */
@@ -105,14 +112,15 @@ static void name_comm(struct call *c)
         c->r.flags |= RECORD_INPLACE;
 }
 
-/* Behind the real call another thread may have aborted the communicator: it is asked nothing. */
+/* Behind the real call another thread may have aborted the communicator: it is asked nothing.
+ * One-sided operations have no number: nothing that the peer calls belongs to them. */
 void nccl_number(struct call *c)
 {
     if (c->member == NULL || !comm_is(c->member, c->comm))
         return;
-    if (specter_comm_op_is_p2p(c->r.op))
+    if (c->r.op == SPECTER_SEND || c->r.op == SPECTER_RECV)
         c->r.nccl.seq = comm_next_p2p(c->member, c->r.nccl.peer, c->r.op == SPECTER_RECV);
-    else
+    else if (!specter_comm_op_is_p2p(c->r.op))
         c->r.nccl.seq = comm_next_collective(c->member);
 }
 

@@ -71,19 +71,15 @@ $(B)/tracer/plain/%.o: tracer/%.S $(B)/flags
 	$(tracer_plain)
 endif
 
-# Programs of the tracer's tests: calls to trace, over the stand-ins of tests/emu, and a check of
-# trace files against include/specter/trace.h.
-TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/flight $(B)/tracer/check_trace
-check-build: $(TRACER_TESTS)
+# Programs of the tracer's tests, over the stand-ins of tests/emu; and a check of trace files against
+# include/specter/trace.h.
+TRACER_PROGRAMS := $(patsubst tests/tracer/%.c,$(B)/tracer/%,$(wildcard tests/tracer/*.c))
+check-build: $(TRACER_PROGRAMS)
 
-$(B)/tracer/calls: tests/tracer/calls.c tests/tracer/calls.h $(B)/flags | emu
+$(B)/tracer/%: tests/tracer/%.c $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -lpthread
-$(B)/tracer/flight: tests/tracer/flight.c tests/tracer/calls.h $(B)/flags | emu
-	@mkdir -p $(@D)
-	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread -ldl
 $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

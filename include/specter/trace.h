@@ -31,7 +31,8 @@
 
 /* Operations that move data between ranks.
  * X(id, name, class, bytes factor, bus numerator)
- *   class         COLL: every member takes part, numbered by `seq`; P2P: numbered by `p2p_seq`
+ *   class         COLL: every member takes part, numbered by `seq`; P2P: has a `peer`, and numbered
+ *                 by `p2p_seq`, but for Put, Signal and WaitSignal, which no call of the peer answers
  *   bytes factor  full buffer S (nccl-tests): ONE count*size; ALL nranks*count*size; SUM the sum
  *                 over peers, which the caller passes as `count`
  *   bus factor    busbw = algbw*f: TWO f=2(n-1)/n; PART f=(n-1)/n; UNIT f=1
@@ -47,7 +48,10 @@
     X(GATHER, "Gather", COLL, ALL, PART)               \
     X(SCATTER, "Scatter", COLL, ALL, PART)             \
     X(SEND, "Send", P2P, ONE, UNIT)                    \
-    X(RECV, "Recv", P2P, ONE, UNIT)
+    X(RECV, "Recv", P2P, ONE, UNIT)                    \
+    X(PUT, "Put", P2P, ONE, UNIT)                      \
+    X(SIGNAL, "Signal", P2P, ONE, UNIT)                \
+    X(WAIT_SIGNAL, "WaitSignal", P2P, ONE, UNIT)
 
 enum specter_comm_op {
 #define X(id, name, class, bytes, bus) SPECTER_##id,

@@ -4,6 +4,7 @@
  * not, inside groups and not. Prints the number of comparisons on rank 0.
  */
 #include <math.h>
+#include <stdbool.h>
 
 #include "check.h"
 #include "number.h"
@@ -139,6 +140,30 @@ static void gathered(void)
         expect(out, ncclInt8, i, value((int)(i / COUNT), (size_t)rank * COUNT + i % COUNT));
 }
 
+/* To and from one rank; the others need no second buffer. In place at the root's own part. */
+static void one_to_all(int root)
+{
+    bool here = rank == root;
+    char *part = out + (size_t)rank * COUNT * sizeof(float);
+
+    fill(ncclFloat32, COUNT);
+    OK(ncclGather(in, here ? out : NULL, COUNT, ncclFloat32, root, comm, stream));
+    sync_stream();
+    for (size_t i = 0; here && i < COUNT * (size_t)world; i++)
+        expect(out, ncclFloat32, i, value((int)(i / COUNT), i % COUNT));
+    for (size_t i = 0; i < COUNT; i++)
+        number_put(part, i, NUMBER_F32, value(rank, i));
+    OK(ncclGather(here ? part : in, here ? out : NULL, COUNT, ncclFloat32, root, comm, stream));
+    sync_stream();
+    for (size_t i = 0; here && i < COUNT * (size_t)world; i++)
+        expect(out, ncclFloat32, i, value((int)(i / COUNT), i % COUNT));
+    fill(ncclFloat16, COUNT * (size_t)world);
+    OK(ncclScatter(here ? in : NULL, out, COUNT, ncclFloat16, root, comm, stream));
+    sync_stream();
+    for (size_t i = 0; i < COUNT; i++)
+        expect(out, ncclFloat16, i, value(root, (size_t)rank * COUNT + i));
+}
+
 /* Each to each and to itself, twice each way, as an all-to-all of messages. */
 static void messages(void)
 {
@@ -214,6 +239,8 @@ int main(void)
     rooted(0);
     rooted(world - 1);
     gathered();
+    one_to_all(0);
+    one_to_all(world - 1);
     messages();
     pipeline();
     split();

@@ -235,6 +235,24 @@ static void play_pairs(struct play *p)
     free(taking);
 }
 
+/* The root takes, or gives, one rank's part after the other. */
+static void play_rooted(struct play *p, bool to_root)
+{
+    double part = (double)p->c->bytes / p->n;
+    unsigned root = root_position(p);
+    double taking = p->ready[root];
+
+    for (unsigned i = 1; i < p->n; i++) {
+        unsigned other = (root + i) % p->n;
+
+        if (to_root)
+            taking = pass_on(p, other, root, later(taking, p->ready[other]), part) -
+                     link_latency(p, other, root);
+        else
+            pass_on(p, root, other, p->ready[root], part);
+    }
+}
+
 /* One rank alone copies within its memory. */
 static void play_alone(struct play *p)
 {
@@ -251,6 +269,8 @@ void collective_play(const struct emu_fabric *f, const struct collective *c)
         play_alone(&p);
     else if (c->op == COLLECTIVE_ALLTOALL)
         play_pairs(&p);
+    else if (c->op == COLLECTIVE_GATHER || c->op == COLLECTIVE_SCATTER)
+        play_rooted(&p, c->op == COLLECTIVE_GATHER);
     else if (c->op == COLLECTIVE_ALLGATHER || c->op == COLLECTIVE_REDUCESCATTER)
         play_ring(&p, p.n - 1);
     else if (c->op == COLLECTIVE_ALLREDUCE && !small)

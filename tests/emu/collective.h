@@ -7,7 +7,8 @@
  *   ring  large AllReduce, AllGather, ReduceScatter: chunks go round, cut into slices that are
  *         passed on as they arrive; Broadcast and Reduce as a chain
  *   tree  small AllReduce, Broadcast, Reduce: up and down a binary tree
- *   pairs AlltoAll, Gather, Scatter: rounds in which each rank sends to one and receives from one
+ *   pairs AlltoAll: rounds in which each rank sends to one and receives from one
+ *   root  Gather, Scatter: one after the other through the root's link
  *
  * Pure: the same input gives the same output.
  */
@@ -24,7 +25,9 @@ enum collective_op {
     COLLECTIVE_BROADCAST,
     COLLECTIVE_ALLGATHER,
     COLLECTIVE_REDUCESCATTER,
-    COLLECTIVE_ALLTOALL
+    COLLECTIVE_ALLTOALL,
+    COLLECTIVE_GATHER,
+    COLLECTIVE_SCATTER
 };
 
 struct collective {

@@ -91,6 +91,25 @@ void names_sweep(void)
     closedir(dir);
 }
 
+static bool grow_counts(uint32_t **counts, int ranks)
+{
+    uint32_t *grown = realloc(*counts, (size_t)ranks * sizeof(*grown));
+
+    if (!grown)
+        return false;
+    memset(grown, 0, (size_t)ranks * sizeof(*grown));
+    *counts = grown;
+    return true;
+}
+
+int comm_count_peers(struct ncclComm *comm, int ranks)
+{
+    bool made = grow_counts(&comm->sent, ranks) && grow_counts(&comm->received, ranks) &&
+                grow_counts(&comm->awaited, ranks);
+
+    return made ? 0 : -1;
+}
+
 struct ncclComm *comm_new(int ranks, int rank, uint64_t key, pid_t root_pid)
 {
     struct ncclComm *comm = emu_alloc(sizeof(*comm));
@@ -101,8 +120,8 @@ struct ncclComm *comm_new(int ranks, int rank, uint64_t key, pid_t root_pid)
     comm->rank = rank;
     comm->key = key;
     comm->root_pid = root_pid;
-    comm->sent = emu_alloc((size_t)ranks * sizeof(*comm->sent));
-    comm->received = emu_alloc((size_t)ranks * sizeof(*comm->received));
+    if (comm_count_peers(comm, ranks))
+        emu_die("out of memory");
     pthread_mutex_init(&comm->lock, NULL);
     pthread_cond_init(&comm->turn, NULL);
     return comm;
@@ -119,6 +138,7 @@ void comm_unref(struct ncclComm *comm)
     pthread_cond_destroy(&comm->turn);
     free(comm->sent);
     free(comm->received);
+    free(comm->awaited);
     free(comm->premul);
     comm->magic = 0;
     free(comm);
@@ -161,4 +181,29 @@ void comm_drain(struct ncclComm *comm, struct emu_thread *self)
     pthread_mutex_unlock(&comm->lock);
     if (!emu_real_clock())
         emu_advance(self, comm->last_end);
+}
+
+static bool is_busy(struct ncclComm *comm)
+{
+    bool busy;
+
+    pthread_mutex_lock(&comm->lock);
+    busy = comm->serving != comm->tickets;
+    pthread_mutex_unlock(&comm->lock);
+    return busy;
+}
+
+/* A kernel that looked just before the flag was set, and slept after it was woken, is woken again.
+ */
+void comm_revoke(struct ncclComm *comm, struct emu_thread *self)
+{
+    comm->revoked_at = self->clock;
+    atomic_store(&comm->revoked, true);
+    while (is_busy(comm)) {
+        segment_wake(&segment_slot(comm->segment, 0)->settled);
+        segment_wake(&segment_slot(comm->segment, 1)->settled);
+        segment_wake(&segment_member(comm->segment, (unsigned)comm->rank)->bell);
+        usleep(200);
+    }
+    comm_drain(comm, self);
 }

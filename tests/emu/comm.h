@@ -30,6 +30,9 @@ struct ncclComm {
     bool nonblocking;
     struct emu_published published;
     atomic_bool aborted;
+    atomic_bool revoked; /* ncclCommRevoke, or a shrink that aborts: what runs has been ended */
+    uint64_t revoked_at; /* host time */
+    bool suspended;
     atomic_int error;    /* ncclResult_t, sticky */
     uint64_t ready_at;   /* host time from when on GetAsyncError says success */
     struct emu_job *job; /* an initialisation that is not over, of a non-blocking one */
@@ -42,17 +45,18 @@ struct ncclComm {
     uint64_t last_end;
     uint64_t collectives;          /* begun */
     uint32_t *sent, *received;     /* messages begun, by peer */
+    uint32_t *awaited;             /* signals waited for, by peer */
     _Atomic uint64_t waiting;      /* collective + 1 that a launch waits in, or 0 */
     _Atomic uint64_t waiting_peer; /* peer + 1 whose post a launch waits for, or 0 */
 };
 
 /* One call of the program. */
 struct task {
-    enum { TASK_COLLECTIVE, TASK_SEND, TASK_RECV } kind;
+    enum { TASK_COLLECTIVE, TASK_SEND, TASK_RECV, TASK_PUT, TASK_AWAIT } kind;
     int op; /* enum collective_op */
     const void *send;
     void *recv;
-    size_t count;
+    size_t count; /* TASK_PUT: 0 for a bare signal; TASK_AWAIT: signals */
     ncclDataType_t type;
     int redop; /* ncclRedOp_t; user-made ones from ncclNumOps on */
     int root;  /* or peer */
@@ -75,11 +79,17 @@ ncclResult_t comm_check_ready(const struct ncclComm *comm);
 struct ncclComm *comm_new(int ranks, int rank, uint64_t key, pid_t root_pid);
 void comm_unref(struct ncclComm *comm);
 
+/* Room to count by peer, for so many. -1: no memory. */
+int comm_count_peers(struct ncclComm *comm, int ranks);
+
 /* Opens the shared memory and counts this rank in. */
 ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self);
 
 /* Waits until all that was issued is over; joins the caller's clock. */
 void comm_drain(struct ncclComm *comm, struct emu_thread *self);
+
+/* Ends what runs, without an error on its stream, and refuses what comes. */
+void comm_revoke(struct ncclComm *comm, struct emu_thread *self);
 
 /* Notes a reason for ncclGetLastError, and returns the result. */
 ncclResult_t comm_fail(ncclResult_t result, const char *fmt, ...)

@@ -38,9 +38,10 @@ $(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart copy memory) tests/emu/map/cud
 $(EMU_LIB)/libcublasLt.so.13: $(call emu_obj,cublaslt gemm number) tests/emu/map/cublasLt.map \
                               $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cublasLt,$(EMU_CUDA))
+# As the real one, which calls its own functions directly.
 $(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas) tests/emu/map/cublas.map \
                             $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcuda.so.1
-	$(call emu_so,cublas,$(EMU_CUDA) -l:libcublasLt.so.13)
+	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) -l:libcublasLt.so.13)
 $(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch segment settle collective number) \
                          tests/emu/map/nccl.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nccl,$(EMU_CUDA))

@@ -174,9 +174,26 @@ ncclResult_t group_job(struct emu_job *job, struct emu_thread *self, int key)
     return ncclSuccess;
 }
 
+static ncclResult_t check_comm(const struct ncclComm *comm)
+{
+    ncclResult_t result = comm_check_ready(comm);
+
+    if (!result && (atomic_load(&comm->revoked) || comm->suspended))
+        result = comm_fail(ncclInvalidUsage, "communicator is revoked or suspended");
+    return result;
+}
+
+static bool lacks_buffer(const struct task *t)
+{
+    bool sends = t->kind == TASK_COLLECTIVE || t->kind == TASK_SEND || t->kind == TASK_PUT;
+    bool takes = t->kind == TASK_COLLECTIVE || t->kind == TASK_RECV;
+
+    return t->count && ((sends && !t->send) || (takes && !t->recv));
+}
+
 static ncclResult_t check_task(const struct task *t)
 {
-    ncclResult_t result = comm_check_ready(t->comm);
+    ncclResult_t result = check_comm(t->comm);
 
     if (result)
         return result;
@@ -186,7 +203,7 @@ static ncclResult_t check_task(const struct task *t)
         return comm_fail(ncclInvalidArgument, "root or peer %d of %d", t->root, t->comm->ranks);
     if (t->redop >= ncclNumOps + t->comm->premul_count || t->redop < 0)
         return comm_fail(ncclInvalidArgument, "operator %d", t->redop);
-    if (t->count && ((t->kind != TASK_RECV && !t->send) || (t->kind != TASK_SEND && !t->recv)))
+    if (lacks_buffer(t))
         return comm_fail(ncclInvalidArgument, "a buffer is NULL");
     return ncclSuccess;
 }
@@ -205,13 +222,14 @@ static void note_task(const struct task *t)
 ncclResult_t group_task(struct emu_thread *self, const struct task *t)
 {
     ncclResult_t result = check_task(t);
+    bool empty = !t->count && t->kind != TASK_PUT; /* a bare signal is work */
 
     if (result) {
         if (group.depth)
             worse(&group.error, result);
         return result;
     }
-    if (t->count)
+    if (!empty)
         note_task(t);
-    return group.depth || !t->count ? ncclSuccess : run_group(self);
+    return group.depth || empty ? ncclSuccess : run_group(self);
 }

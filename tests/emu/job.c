@@ -49,6 +49,17 @@ struct emu_job *job_split(ncclComm_t *out, struct ncclComm *parent, int color)
     return job;
 }
 
+struct emu_job *job_grow(ncclComm_t *out, struct ncclComm *parent, int ranks, uint64_t key,
+                         pid_t root_pid)
+{
+    struct emu_job *job = job_split(out, parent, 0);
+
+    job->grown = ranks;
+    job->grown_key = key;
+    job->grown_pid = root_pid;
+    return job;
+}
+
 ncclResult_t job_arrive(struct emu_job *job, struct emu_thread *self, int key)
 {
     struct split *mine;
@@ -61,6 +72,8 @@ ncclResult_t job_arrive(struct emu_job *job, struct emu_thread *self, int key)
     mine->clock = self->clock;
     mine->color = job->color;
     mine->key = key;
+    mine->grown_key = job->grown_key;
+    mine->grown_pid = job->grown_pid;
     atomic_store(&mine->came, job->number + 1);
     bell = segment_split_bell(job->parent->segment);
     atomic_fetch_add(bell, 1);
@@ -149,16 +162,41 @@ static ncclResult_t open_child(struct emu_job *job, struct emu_thread *self)
     int ranks, rank;
 
     find_place(job, &ranks, &rank);
-    child->sent = realloc(child->sent, (size_t)ranks * sizeof(*child->sent));
-    child->received = realloc(child->received, (size_t)ranks * sizeof(*child->received));
-    if (!child->sent || !child->received)
+    if (comm_count_peers(child, ranks))
         return ncclSystemError;
-    for (int i = 0; i < ranks; i++)
-        child->sent[i] = child->received[i] = 0;
     child->ranks = ranks;
     child->rank = rank;
     child->key = id;
     return comm_attach(child, self);
+}
+
+/* Members keep their ranks; the root has told the others where those that join will come. */
+static ncclResult_t open_grown(struct emu_job *job, struct emu_thread *self)
+{
+    struct ncclComm *parent = job->parent, *child = job->comm;
+    ncclResult_t result;
+
+    for (int i = 0; i < parent->ranks; i++) {
+        const struct split *s = segment_split(parent->segment, job->number, (unsigned)i);
+
+        if (!s->grown_key)
+            continue;
+        child->key = s->grown_key;
+        child->root_pid = s->grown_pid;
+    }
+    child->ranks = job->grown;
+    child->rank = parent->rank;
+    if (!child->key || comm_count_peers(child, child->ranks))
+        return comm_fail(ncclInvalidUsage, "no member gave a unique id");
+    result = comm_attach(child, self);
+    while (!result && !segment_complete(child->segment)) {
+        _Atomic uint32_t *bell = segment_member_bell(child->segment);
+        uint32_t seen = atomic_load(bell);
+
+        if (!segment_complete(child->segment))
+            segment_sleep(bell, seen);
+    }
+    return result;
 }
 
 uint64_t job_end(const struct emu_job *job)
@@ -181,7 +219,7 @@ ncclResult_t job_complete(struct emu_job *job, struct emu_thread *self, uint64_t
     ncclResult_t result = wait_for_members(job, patience_ns);
 
     if (!result && job->parent && job->comm)
-        result = open_child(job, self);
+        result = job->grown ? open_grown(job, self) : open_child(job, self);
     return result;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making of communicators. A job is one pending ncclCommInitRank or ncclCommSplit: it arrives at
- * once, so that several in one group do not wait for each other, and completes when all members
- * have come.
+ * Making of communicators. A job is one pending ncclCommInitRank, ncclCommSplit or ncclCommGrow: it
+ * arrives at once, so that several in one group do not wait for each other, and completes when all
+ * members have come. A shrink is an init whose key all that remain compute alike.
  */
 #ifndef EMU_JOB_H
 #define EMU_JOB_H
@@ -11,10 +11,13 @@
 
 struct emu_job {
     struct ncclComm *comm;   /* to be made; NULL for a split without a color */
-    struct ncclComm *parent; /* of a split; counted; NULL otherwise */
+    struct ncclComm *parent; /* of a split or growth; counted; NULL otherwise */
     ncclComm_t *out;
-    uint64_t number; /* of the split, on its parent */
+    uint64_t number; /* of the split or growth, on its parent */
     int color;
+    int grown;          /* growth: ranks of what is made; 0 otherwise */
+    uint64_t grown_key; /* growth: of what is made, at the root; else 0 */
+    pid_t grown_pid;
     bool arrived;
     struct emu_job *next;
 };
@@ -25,6 +28,11 @@ ncclResult_t job_config(const ncclConfig_t *config, bool *nonblocking);
 struct emu_job *job_init(ncclComm_t *out, int ranks, int rank, uint64_t key, pid_t root_pid,
                          int device);
 struct emu_job *job_split(ncclComm_t *out, struct ncclComm *parent, int color);
+
+/* For a member of the parent; those that join call job_init() with the same key. key: 0 for all but
+ * the root, which got it from the caller. */
+struct emu_job *job_grow(ncclComm_t *out, struct ncclComm *parent, int ranks, uint64_t key,
+                         pid_t root_pid);
 
 ncclResult_t job_arrive(struct emu_job *job, struct emu_thread *self, int key);
 

@@ -28,7 +28,7 @@ static size_t task_bytes(const struct task *t)
 /* Operations whose buffers hold one part a rank. */
 static bool parts_sent(int op)
 {
-    return op == COLLECTIVE_REDUCESCATTER || op == COLLECTIVE_ALLTOALL;
+    return op == COLLECTIVE_REDUCESCATTER || op == COLLECTIVE_ALLTOALL || op == COLLECTIVE_SCATTER;
 }
 
 static bool reduces(int op)
@@ -52,7 +52,7 @@ static void post_bytes(struct ncclComm *comm, const struct task *t, uint64_t num
     size_t head = part_head(comm, t), size = number_size((enum number)t->type);
     unsigned parts = parts_sent(t->op) ? (unsigned)comm->ranks : 1;
 
-    if (t->op == COLLECTIVE_BROADCAST && t->root != comm->rank)
+    if ((t->op == COLLECTIVE_BROADCAST || t->op == COLLECTIVE_SCATTER) && t->root != comm->rank)
         return;
     for (unsigned i = 0; i < parts; i++)
         memcpy(post + i * head, (const char *)t->send + i * task_bytes(t), head);
@@ -100,6 +100,13 @@ static void take_bytes(struct ncclComm *comm, const struct task *t, uint64_t num
         if (t->root != comm->rank || t->send != t->recv)
             memcpy(to, segment_post(s, number, (unsigned)t->root), head);
         break;
+    case COLLECTIVE_SCATTER:
+        memcpy(to, segment_post(s, number, (unsigned)t->root) + mine, head);
+        break;
+    case COLLECTIVE_GATHER:
+        if (t->root != comm->rank)
+            break;
+        /* fall through */
     case COLLECTIVE_ALLGATHER:
         for (unsigned i = 0; i < (unsigned)comm->ranks; i++)
             memcpy(to + i * task_bytes(t), segment_post(s, number, i), head);
@@ -114,7 +121,7 @@ static void take_bytes(struct ncclComm *comm, const struct task *t, uint64_t num
 static void post_ask(struct ncclComm *comm, const struct task *t, uint64_t number, uint64_t start)
 {
     struct ask *ask = segment_ask(comm->segment, number, (unsigned)comm->rank);
-    bool all = parts_sent(t->op) || t->op == COLLECTIVE_ALLGATHER;
+    bool all = parts_sent(t->op) || t->op == COLLECTIVE_ALLGATHER || t->op == COLLECTIVE_GATHER;
 
     ask->start = start;
     ask->op = t->op;
@@ -123,6 +130,12 @@ static void post_ask(struct ncclComm *comm, const struct task *t, uint64_t numbe
     ask->root = t->root;
     ask->bytes = task_bytes(t) * (all ? (unsigned)comm->ranks : 1);
     atomic_store(&ask->came, number + 1);
+}
+
+/* Whether somebody has ended what runs on the communicator. */
+static bool is_ended(struct ncclComm *comm)
+{
+    return atomic_load(&comm->aborted) || atomic_load(&comm->revoked);
 }
 
 /* Says who is gone of those that have not come, and fails the communicator. */
@@ -174,8 +187,7 @@ static bool meet(struct ncclComm *comm, const struct task *t, uint64_t number)
     atomic_store(&comm->waiting, number + 1);
     while (met && (seen = atomic_load(&slot->settled)) != (uint32_t)(number + 1)) {
         segment_sleep(&slot->settled, seen);
-        met = !atomic_load(&comm->aborted) &&
-              (atomic_load(&slot->settled) != seen || !peers_gone(comm, number));
+        met = !is_ended(comm) && (atomic_load(&slot->settled) != seen || !peers_gone(comm, number));
     }
     atomic_store(&comm->waiting, 0);
     return met;
@@ -294,22 +306,32 @@ static const struct message *pending(const struct message *messages, unsigned co
     return NULL;
 }
 
-static bool wait_for_bell(struct ncclComm *comm, const struct message *m, uint32_t seen)
+/* Sleeps until something of a peer's comes. Returns false when nothing did because the peer is
+ * gone; whether it had come before that is for the caller to look. */
+static bool wait_for_bell(struct ncclComm *comm, unsigned peer, uint32_t seen)
 {
     struct member *self = segment_member(comm->segment, (unsigned)comm->rank);
-    bool alive;
 
-    atomic_store(&comm->waiting_peer, m->peer + 1);
+    atomic_store(&comm->waiting_peer, peer + 1);
     segment_sleep(&self->bell, seen);
     atomic_store(&comm->waiting_peer, 0);
-    alive = !atomic_load(&comm->aborted);
-    if (alive && atomic_load(&self->bell) == seen && segment_gone(comm->segment, m->peer) &&
-        !other_side_posted(comm, m)) {
-        fprintf(stderr, "emu: rank %d: rank %u of the communicator is gone before a message\n",
-                comm->rank, m->peer);
-        alive = false;
-    }
-    return alive;
+    return atomic_load(&self->bell) != seen || !segment_gone(comm->segment, peer);
+}
+
+static bool peer_lost(struct ncclComm *comm, unsigned peer)
+{
+    fprintf(stderr, "emu: rank %d: rank %u of the communicator is gone before a message\n",
+            comm->rank, peer);
+    return false;
+}
+
+static bool wait_for_message(struct ncclComm *comm, const struct message *m, uint32_t seen)
+{
+    bool there = wait_for_bell(comm, m->peer, seen);
+
+    if (is_ended(comm))
+        return false;
+    return there || other_side_posted(comm, m) || peer_lost(comm, m->peer);
 }
 
 static bool run_messages(struct ncclComm *comm, struct message *messages, unsigned count,
@@ -329,12 +351,64 @@ static bool run_messages(struct ncclComm *comm, struct message *messages, unsign
                 advance(comm, &messages[i], start, sharing[messages[i].task->kind == TASK_SEND]);
             done += messages[i].state == MESSAGE_DONE;
         }
-        if (!moved && done < count && !wait_for_bell(comm, pending(messages, count), seen))
+        if (!moved && done < count && !wait_for_message(comm, pending(messages, count), seen))
             return false;
     }
     for (unsigned i = 0; i < count; i++)
         if (messages[i].end > *end)
             *end = messages[i].end;
+    return true;
+}
+
+/* ---- one-sided ---- */
+
+/* No byte of a put is moved: only the signal behind it, when the bytes would be there. */
+static void post_signal(struct ncclComm *comm, const struct task *t, uint64_t start, uint64_t *end)
+{
+    unsigned from = (unsigned)comm->rank, to = (unsigned)t->root;
+    struct channel *c = segment_channel(comm->segment, from, to);
+    uint32_t number = atomic_load(&c->signals);
+    uint64_t pair = (uint64_t)from << 32 | to;
+
+    *end = collective_message(
+        emu_fabric(), start, task_bytes(t), segment_member(comm->segment, from)->node,
+        segment_member(comm->segment, to)->node, 1, emu_hash(emu_hash(comm->key, pair), number));
+    c->signal_at[number % SEGMENT_SIGNALS] = *end;
+    atomic_store(&c->signals, number + 1);
+    ring(comm, to);
+}
+
+static bool await_signals(struct ncclComm *comm, const struct task *t, uint64_t start,
+                          uint64_t *end)
+{
+    struct member *self = segment_member(comm->segment, (unsigned)comm->rank);
+    struct channel *c = segment_channel(comm->segment, (unsigned)t->root, (unsigned)comm->rank);
+    uint32_t wanted = comm->awaited[t->root] + (uint32_t)t->count;
+    uint64_t at;
+
+    for (;;) {
+        uint32_t seen = atomic_load(&self->bell);
+
+        if ((int32_t)(atomic_load(&c->signals) - wanted) >= 0)
+            break;
+        if (!wait_for_bell(comm, (unsigned)t->root, seen) &&
+            (int32_t)(atomic_load(&c->signals) - wanted) < 0)
+            return peer_lost(comm, (unsigned)t->root);
+        if (is_ended(comm))
+            return false;
+    }
+    comm->awaited[t->root] = wanted;
+    at = c->signal_at[(wanted - 1) % SEGMENT_SIGNALS];
+    *end = at > start ? at : start;
+    return true;
+}
+
+static bool run_one_sided(struct ncclComm *comm, const struct task *t, uint64_t start,
+                          uint64_t *end)
+{
+    if (t->kind == TASK_AWAIT)
+        return await_signals(comm, t, start, end);
+    post_signal(comm, t, start, end);
     return true;
 }
 
@@ -391,6 +465,8 @@ static bool run_tasks(struct ncclComm *comm, const struct launch *l, uint64_t st
     for (unsigned i = 0; i < l->count && met; i++) {
         if (l->tasks[i].kind == TASK_COLLECTIVE)
             met = run_collective(comm, &l->tasks[i], *end, end);
+        else if (l->tasks[i].kind == TASK_PUT || l->tasks[i].kind == TASK_AWAIT)
+            met = run_one_sided(comm, &l->tasks[i], *end, end);
         else
             messages[count++].task = &l->tasks[i];
     }
@@ -406,6 +482,7 @@ static uint64_t run_launch(void *data, uint64_t ticket, uint64_t start, CUresult
     struct ncclComm *comm = l->comm;
     const struct emu_waiting waiting = {certainly_later, all_idle, comm};
     uint64_t end = start;
+    bool met;
 
     emu_set_waiting(&waiting);
     pthread_mutex_lock(&comm->lock);
@@ -414,7 +491,11 @@ static uint64_t run_launch(void *data, uint64_t ticket, uint64_t start, CUresult
     pthread_mutex_unlock(&comm->lock);
     if (start < comm->last_end)
         start = comm->last_end;
-    if (atomic_load(&comm->error) || !run_tasks(comm, l, start, &end)) {
+    met = !atomic_load(&comm->revoked) && !atomic_load(&comm->error) &&
+          run_tasks(comm, l, start, &end);
+    if (!met && atomic_load(&comm->revoked)) {
+        end = start > comm->revoked_at ? start : comm->revoked_at;
+    } else if (!met) {
         atomic_store(&comm->error, ncclRemoteError);
         *error = CUDA_ERROR_LAUNCH_FAILED;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * libnccl.so.2: the interface of NCCL 2.28.9 as far as the hook table and its users need it.
+ * libnccl.so.2: the interface of NCCL 2.28.9, and calls that came later, as far as the hook table
+ * and its users need it.
  *
  * Calls inside a group are only noted; the outermost ncclGroupEnd launches them, one kernel for
  * each communicator. As in the real library ncclX is a weak alias of pncclX, and ncclBcast and
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "../../tracer/hooks/nccl_types.h"
 
 #include "collective.h"
 #include "comm.h"
@@ -170,6 +173,29 @@ NCCL(ncclResult_t, ncclCommInitAll, (ncclComm_t * comm, int ndev, const int *dev
     return result;
 }
 
+/* As the real one, all ids in their order; the first says where members meet. */
+NCCL(ncclResult_t, ncclCommInitRankScalable,
+     (ncclComm_t * newcomm, int nranks, int myrank, int nId, ncclUniqueId *commIds,
+      ncclConfig_t *config))
+{
+    EMU_CALL(self);
+    ncclUniqueId all;
+    struct id id;
+
+    if (nId < 1 || nId > nranks || !commIds)
+        return comm_fail(ncclInvalidArgument, "%d ids for %d ranks", nId, nranks);
+    all = commIds[0];
+    memcpy(&id, all.internal, sizeof(id));
+    for (int i = 1; i < nId; i++) {
+        struct id other;
+
+        memcpy(&other, commIds[i].internal, sizeof(other));
+        id.key = emu_hash(id.key, other.key);
+    }
+    memcpy(all.internal, &id, sizeof(id));
+    return init_rank(self, newcomm, nranks, &all, myrank, config);
+}
+
 NCCL(ncclResult_t, ncclCommSplit,
      (ncclComm_t comm, int color, int key, ncclComm_t *newcomm, ncclConfig_t *config))
 {
@@ -194,6 +220,128 @@ NCCL(ncclResult_t, ncclCommSplit,
         job->comm->nonblocking = nonblocking;
     }
     return group_job(job, self, key);
+}
+
+/* One for a growth of a communicator is an id like any other. */
+NCCL(ncclResult_t, ncclCommGetUniqueId, (ncclComm_t comm, ncclUniqueId *uniqueId))
+{
+    EMU_CALL(self);
+    ncclResult_t result = comm_check_ready(comm);
+
+    (void)self;
+    return result ? result : pncclGetUniqueId(uniqueId);
+}
+
+/* How many of the listed ranks come before one; -1 when that one is in the list itself. */
+static int listed_before(const int *list, int count, int rank)
+{
+    int before = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (list[i] == rank)
+            return -1;
+        before += list[i] < rank;
+    }
+    return before;
+}
+
+/* A communicator from another one, with the same ways unless the caller asks for others. */
+static ncclResult_t derive_config(const struct ncclComm *parent, const ncclConfig_t *config,
+                                  bool *nonblocking)
+{
+    *nonblocking = parent->nonblocking;
+    return job_config(config, nonblocking);
+}
+
+NCCL(ncclResult_t, ncclCommShrink,
+     (ncclComm_t comm, int *excludeRanksList, int excludeRanksCount, ncclComm_t *newcomm,
+      ncclConfig_t *config, int shrinkFlags))
+{
+    EMU_CALL(self);
+    ncclResult_t result = comm_check_ready(comm);
+    uint64_t left_out = 0;
+    bool nonblocking;
+    struct emu_job *job;
+    int before;
+
+    if (result || (result = derive_config(comm, config, &nonblocking)))
+        return result;
+    if (!newcomm || !excludeRanksList || excludeRanksCount < 1 || excludeRanksCount >= comm->ranks)
+        return comm_fail(ncclInvalidArgument, "%d ranks to leave out", excludeRanksCount);
+    before = listed_before(excludeRanksList, excludeRanksCount, comm->rank);
+    if (before < 0)
+        return comm_fail(ncclInvalidArgument, "rank %d leaves itself out", comm->rank);
+    if (shrinkFlags & NCCL_SHRINK_ABORT)
+        comm_revoke(comm, self);
+    for (int i = 0; i < excludeRanksCount; i++)
+        left_out += emu_hash(1, (uint64_t)excludeRanksList[i]);
+    job = job_init(newcomm, comm->ranks - excludeRanksCount, comm->rank - before,
+                   emu_hash(comm->key, left_out), comm->root_pid, comm->device);
+    job->comm->nonblocking = nonblocking;
+    return group_job(job, self, 0);
+}
+
+NCCL(ncclResult_t, ncclCommGrow,
+     (ncclComm_t comm, int nRanks, const ncclUniqueId *uniqueId, int rank, ncclComm_t *newcomm,
+      ncclConfig_t *config))
+{
+    EMU_CALL(self);
+    ncclResult_t result;
+    struct id id = {0, 0, 0};
+    bool nonblocking;
+    struct emu_job *job;
+
+    if (!comm && uniqueId)
+        return init_rank(self, newcomm, nRanks, uniqueId, rank, config);
+    result = comm_check_ready(comm);
+    if (result || (result = derive_config(comm, config, &nonblocking)))
+        return result;
+    if (!newcomm || rank != -1 || nRanks <= comm->ranks)
+        return comm_fail(ncclInvalidArgument, "growth to %d ranks", nRanks);
+    if (uniqueId)
+        memcpy(&id, uniqueId->internal, sizeof(id));
+    job = job_grow(newcomm, comm, nRanks, id.key, id.root_pid);
+    job->comm = comm_new(1, 0, 0, comm->root_pid);
+    job->comm->device = comm->device;
+    job->comm->context = comm->context;
+    job->comm->nonblocking = nonblocking;
+    return group_job(job, self, 0);
+}
+
+NCCL(ncclResult_t, ncclCommRevoke, (ncclComm_t comm, int revokeFlags))
+{
+    EMU_CALL(self);
+    ncclResult_t result = comm_check_ready(comm);
+
+    if (!result && revokeFlags != NCCL_REVOKE_DEFAULT)
+        result = comm_fail(ncclInvalidArgument, "flags %d", revokeFlags);
+    if (!result)
+        comm_revoke(comm, self);
+    return result;
+}
+
+NCCL(ncclResult_t, ncclCommSuspend, (ncclComm_t comm, int flags))
+{
+    EMU_CALL(self);
+    ncclResult_t result = comm_check_ready(comm);
+
+    (void)flags;
+    if (result)
+        return result;
+    comm_drain(comm, self);
+    comm->suspended = true;
+    return ncclSuccess;
+}
+
+NCCL(ncclResult_t, ncclCommResume, (ncclComm_t comm))
+{
+    EMU_CALL(self);
+    ncclResult_t result = comm_check_ready(comm);
+
+    (void)self;
+    if (!result)
+        comm->suspended = false;
+    return result;
 }
 
 /* Completes what a non-blocking communicator has begun, if all have come. */
@@ -413,6 +561,75 @@ NCCL(ncclResult_t, ncclAlltoAll,
     return COLLECTIVE(ALLTOALL, sendbuff, recvbuff, count, 0, 0);
 }
 
+/* Only the root has both buffers; the others' second one may be NULL, and is not touched. */
+static bool is_not_root(ncclComm_t comm, int root)
+{
+    return comm && comm->magic == COMM_MAGIC && comm->rank != root;
+}
+
+NCCL(ncclResult_t, ncclGather,
+     (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
+      ncclComm_t comm, cudaStream_t stream))
+{
+    EMU_CALL(self);
+    bool alone = is_not_root(comm, root) && !recvbuff;
+
+    return COLLECTIVE(GATHER, sendbuff, alone ? (void *)(uintptr_t)sendbuff : recvbuff, count, 0,
+                      root);
+}
+
+NCCL(ncclResult_t, ncclScatter,
+     (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
+      ncclComm_t comm, cudaStream_t stream))
+{
+    EMU_CALL(self);
+    bool alone = is_not_root(comm, root) && !sendbuff;
+
+    return COLLECTIVE(SCATTER, alone ? recvbuff : sendbuff, recvbuff, count, 0, root);
+}
+
+/* CONFIGURED(function, parameters, arguments): the call with a configuration, which is ignored. */
+#define CONFIGURED(_fn, _params, _args)      \
+    NCCL(ncclResult_t, _fn##Config, _params) \
+    {                                        \
+        (void)config;                        \
+        return p##_fn _args;                 \
+    }
+
+CONFIGURED(ncclAllReduce,
+           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
+           (sendbuff, recvbuff, count, datatype, op, comm, stream))
+CONFIGURED(ncclReduce,
+           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+            ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream,
+            const ncclCollConfig_t *config),
+           (sendbuff, recvbuff, count, datatype, op, root, comm, stream))
+CONFIGURED(ncclBroadcast,
+           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
+            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
+           (sendbuff, recvbuff, count, datatype, root, comm, stream))
+CONFIGURED(ncclAllGather,
+           (const void *sendbuff, void *recvbuff, size_t sendcount, ncclDataType_t datatype,
+            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
+           (sendbuff, recvbuff, sendcount, datatype, comm, stream))
+CONFIGURED(ncclReduceScatter,
+           (const void *sendbuff, void *recvbuff, size_t recvcount, ncclDataType_t datatype,
+            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
+           (sendbuff, recvbuff, recvcount, datatype, op, comm, stream))
+CONFIGURED(ncclAlltoAll,
+           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
+            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
+           (sendbuff, recvbuff, count, datatype, comm, stream))
+CONFIGURED(ncclGather,
+           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
+            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
+           (sendbuff, recvbuff, count, datatype, root, comm, stream))
+CONFIGURED(ncclScatter,
+           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
+            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
+           (sendbuff, recvbuff, count, datatype, root, comm, stream))
+
 NCCL(ncclResult_t, ncclSend,
      (const void *sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
       cudaStream_t stream))
@@ -429,6 +646,80 @@ NCCL(ncclResult_t, ncclRecv,
     EMU_CALL(self);
     return group_task(
         self, &(struct task){TASK_RECV, 0, NULL, recvbuff, count, datatype, 0, peer, comm, stream});
+}
+
+/* ---- one-sided ---- */
+
+struct ncclWindow_vidmem {
+    size_t size;
+};
+
+NCCL(ncclResult_t, ncclCommWindowRegister,
+     (ncclComm_t comm, void *buff, size_t size, ncclWindow_t *win, int winFlags))
+{
+    EMU_CALL(self);
+    ncclResult_t result = comm_check_ready(comm);
+
+    (void)self;
+    (void)winFlags;
+    if (!result && (!buff || !win))
+        result = comm_fail(ncclInvalidArgument, "a window of nothing");
+    if (result)
+        return result;
+    *win = emu_alloc(sizeof(**win));
+    (*win)->size = size;
+    return ncclSuccess;
+}
+
+NCCL(ncclResult_t, ncclCommWindowDeregister, (ncclComm_t comm, ncclWindow_t win))
+{
+    EMU_CALL(self);
+    ncclResult_t result = comm_check_ready(comm);
+
+    (void)self;
+    if (!result)
+        free(win);
+    return result;
+}
+
+NCCL(ncclResult_t, ncclPutSignal,
+     (const void *localbuff, size_t count, ncclDataType_t datatype, int peer, ncclWindow_t peerWin,
+      size_t peerWinOffset, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm,
+      cudaStream_t stream))
+{
+    EMU_CALL(self);
+    size_t bytes = count * number_size((enum number)datatype);
+
+    if (!peerWin || peerWinOffset > peerWin->size || bytes > peerWin->size - peerWinOffset ||
+        sigIdx || ctx || flags)
+        return comm_fail(ncclInvalidArgument, "%zu bytes at %zu of a window", bytes, peerWinOffset);
+    return group_task(
+        self, &(struct task){TASK_PUT, 0, localbuff, NULL, count, datatype, 0, peer, comm, stream});
+}
+
+NCCL(ncclResult_t, ncclSignal,
+     (int peer, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm, cudaStream_t stream))
+{
+    EMU_CALL(self);
+    if (sigIdx || ctx || flags)
+        return comm_fail(ncclInvalidArgument, "signal %d of context %d", sigIdx, ctx);
+    return group_task(self,
+                      &(struct task){TASK_PUT, 0, NULL, NULL, 0, ncclInt8, 0, peer, comm, stream});
+}
+
+NCCL(ncclResult_t, ncclWaitSignal,
+     (int nDesc, ncclWaitSignalDesc_t *signalDescs, ncclComm_t comm, cudaStream_t stream))
+{
+    EMU_CALL(self);
+    ncclResult_t result = ncclSuccess;
+
+    if (nDesc < 1 || !signalDescs)
+        return comm_fail(ncclInvalidArgument, "%d signals to wait for", nDesc);
+    for (int i = 0; i < nDesc && !result; i++)
+        result =
+            group_task(self, &(struct task){TASK_AWAIT, 0, NULL, NULL, (size_t)signalDescs[i].opCnt,
+                                            ncclInt8, 0, signalDescs[i].peer, comm, stream});
+    return result;
 }
 
 #define EMU_LIBRARY_NCCL

@@ -44,10 +44,13 @@ struct slot {
     _Atomic uint32_t settled; /* number of the collective + 1 */
 };
 
+/* One member at a split of its communicator, or at its growth. */
 struct split {
     _Atomic uint64_t came; /* number of the split + 1 */
     uint64_t clock;
     int color, key;
+    uint64_t grown_key; /* growth: of the communicator to be, from the root alone; else 0 */
+    pid_t grown_pid;
 };
 
 struct post {
@@ -55,9 +58,13 @@ struct post {
     unsigned sharing;
 };
 
+#define SEGMENT_SIGNALS 64
+
 struct channel {
     _Atomic uint32_t sent, received; /* posts so far */
     struct post send[2], recv[2];
+    _Atomic uint32_t signals;            /* so far */
+    uint64_t signal_at[SEGMENT_SIGNALS]; /* when each of the last ones is there */
 };
 
 struct segment;

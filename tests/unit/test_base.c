@@ -148,6 +148,9 @@ TEST(words_bytes_and_bus_factors)
         {SPECTER_SCATTER, 16000, 0.875},
         {SPECTER_SEND, 2000, 1},
         {SPECTER_RECV, 2000, 1},
+        {SPECTER_PUT, 2000, 1},
+        {SPECTER_SIGNAL, 2000, 1},
+        {SPECTER_WAIT_SIGNAL, 2000, 1},
     };
     CHECK_INT(sizeof cases / sizeof *cases, SPECTER_COMM_OP_COUNT);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

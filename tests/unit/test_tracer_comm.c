@@ -61,3 +61,50 @@ TEST(tracer_comm_counts_after_its_end)
     CHECK_INT(comm_next_p2p(next, 3000, true), -1);
     comm_reset();
 }
+
+/* Members of a shrink need not have taken part in other shrinks of the parent, but in all splits.
+ */
+TEST(tracer_comm_shrinks_count_by_who_is_left_out)
+{
+    const int last[] = {3}, ends[] = {0, 3}, turned[] = {3, 0};
+    uint64_t without_last = comm_hash_ranks(last, 1), without_ends = comm_hash_ranks(ends, 2);
+    uint64_t all, few, split, other_split;
+    struct comm *one, *two;
+    int64_t seq;
+    comm_reset();
+    one = born(7, 100, 4); /* rank 1, as it sees the parent, ... */
+    two = born(8, 100, 4); /* ... and rank 0 */
+    CHECK_INT(without_ends, comm_hash_ranks(turned, 2));
+    CHECK(without_ends != without_last && comm_hash_ranks(NULL, 0) != 0);
+    few = comm_shrink_id(one, without_ends, &seq);
+    CHECK_INT(seq, 0);
+    all = comm_shrink_id(one, without_last, &seq);
+    CHECK_INT(seq, 0);
+    CHECK_INT(all, comm_shrink_id(two, without_last, &seq));
+    CHECK(all != few);
+    CHECK(comm_shrink_id(one, without_last, &seq) != all);
+    CHECK_INT(seq, 1);
+    split = comm_split_id(one, 0, &seq);
+    other_split = comm_split_id(two, 0, &seq);
+    CHECK_INT(split, other_split);
+    comm_reset();
+}
+
+/* No identity rather than one that another member would not come to. */
+TEST(tracer_comm_shrinks_without_identity)
+{
+    struct comm *c, *unborn;
+    int64_t seq;
+    comm_reset();
+    unborn = comm_add(handle_of(9), &comm_unborn);
+    CHECK_INT(comm_shrink_id(unborn, 1, &seq), 0);
+    c = born(7, 100, 64);
+    for (int i = 0; i < COMM_SHRINKS_MAX; i++)
+        CHECK(comm_shrink_id(c, comm_hash_ranks(&i, 1), &seq) != 0);
+    CHECK_INT(comm_shrink_id(c, comm_hash_ranks(&(int){60}, 1), &seq), 0);
+    CHECK_INT(seq, COMM_UNKNOWN);
+    comm_end(handle_of(7));
+    c = born(7, 200, 64);
+    CHECK(comm_shrink_id(c, comm_hash_ranks(&(int){60}, 1), &seq) != 0);
+    comm_reset();
+}

@@ -149,6 +149,12 @@ TEST(tracer_format_keys_that_are_sometimes_there)
     CHECK(!line_has(&r, "\"root\""));
     r.nccl.seq = -1;
     CHECK(line_has(&r, "\"p2p_seq\":null,"));
+    r.op = SPECTER_WAIT_SIGNAL; /* for several peers */
+    r.nccl.peer = -1;
+    r.nccl.count = 0;
+    r.dtype = SPECTER_DTYPE_UNKNOWN;
+    CHECK(line_has(&r, "\"peer\":null,\"p2p_seq\":null,"));
+    CHECK(line_has(&r, "\"bytes\":0,\"count\":0,\"dtype\":null,"));
 }
 
 TEST(tracer_format_bytes_follow_the_convention)

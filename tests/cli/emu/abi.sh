@@ -59,6 +59,7 @@ $(sed -n '/^#include <cu/p; /^#include <nccl/p' values.c)
 extern "C" {
 #endif
 #include "$abi/half.h"
+#include "$ROOT/tracer/hooks/nccl_types.h"
 #define HOOK(_lib, _ret, _fn, _params, _args, _record) _ret _fn _params;
 #include "$ROOT/tracer/hooks.def"
 #ifdef __cplusplus
