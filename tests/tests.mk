@@ -32,3 +32,8 @@ check-unit: $(B)/unit-tests
 ## check-cli: the command-line tests only
 check-cli: check-build
 	$(Q)$(run_tests) --cli $(if $(UPDATE),--update) $(T)
+
+## check-gpu: what only a GPU can tell (tests/gpu), figures in build/gpu/report.md
+check-gpu: all
+	$(Q)BUILD=$(B) tests/gpu/run.sh; status=$$?; [ $$status = 77 ] || exit $$status
+.PHONY: check-gpu
