@@ -792,7 +792,7 @@ static bool finder_open(struct finder *f, const struct run *run)
     f->heads = arena_alloc(&f->arena, run->nranks * sizeof *f->heads);
     f->made = arena_alloc(&f->arena, run->nranks * sizeof *f->made);
     for (size_t r = 0; r < run->nranks; r++) {
-        heads_find(&f->heads[r], &run->ranks[r], HANG_NS);
+        heads_find(&f->heads[r], &run->ranks[r], HANG_NS, HANG_STILL_NS);
         any = any || f->heads[r].count > 0 || may_be_uneven(&run->ranks[r]);
     }
     find_ends(f);

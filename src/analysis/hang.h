@@ -8,14 +8,14 @@
  *         use(&h.list[i]);
  *     hangs_release(&h);
  *
- * An operation hangs when its stream has made no progress for HANG_NS before the last moment that
- * the rank's trace tells of: the operation is not finished (timing none), it is the oldest such on
- * its stream, and it started, or became first, that long before. A trace without a shutdown record
- * tells of at least HANG_NS after the call of every operation that it holds as not finished,
- * because only such are written (docs/trace-format.md). So a job that is killed while it runs,
- * however deep its queues, does not hang. Where the end of operations was not observed (timing
- * host, unknown), a rank hangs in a collective that another rank, which has a trace, did not call
- * within HANG_NS.
+ * An operation hangs when it was called HANG_NS before the last moment that the rank's trace tells
+ * of and its stream has not moved for HANG_STILL_NS: it is not finished (timing none), is the
+ * oldest such on its stream, and it started, or became the oldest, that long before. A trace
+ * without a shutdown record tells of HANG_NS after the call of every operation that it holds as not
+ * finished, because only such are written (docs/trace-format.md). So a job that is killed while it
+ * runs, however deep its queues, does not hang. Where the end of operations was not observed
+ * (timing host, unknown), a rank hangs in a collective that another rank, which has a trace, did
+ * not call within HANG_NS.
  *
  * Each rank waits for members that have not come; of each of these it is seen where it waits
  * itself. What waits for nobody is a cause, what leads there only follows.
@@ -27,6 +27,7 @@
 #include "trace/run.h"
 
 #define HANG_NS INT64_C(1000000000)
+#define HANG_STILL_NS (HANG_NS / 2)
 
 /* X(id, name, what is wrong with the ranks that are named), the surest first. */
 #define HANG_CAUSES(X)                                                                            \

@@ -187,16 +187,14 @@ static uint64_t of_others(const struct table *t, size_t m, size_t k)
     return sig;
 }
 
-/* From k on, are m's calls those that the others made `shift` numbers later (or earlier)? At least
- * one must be. */
+/* From k on (which is not 0 with a shift of -1), are m's calls those that the others made `shift`
+ * numbers later? At least one must be. */
 static bool fits(const struct table *t, size_t m, size_t k, int shift)
 {
     bool any = false;
     for (; k < t->width; k++) {
-        uint64_t own = t->rows[m * t->width + k], others;
-        if (shift < 0 && k == 0)
-            return false;
-        others = of_others(t, m, shift > 0 ? k + 1 : k - 1);
+        uint64_t own = t->rows[m * t->width + k];
+        uint64_t others = of_others(t, m, shift < 0 ? k - 1 : k + (size_t)shift);
         if (own == 0 || others == 0)
             continue;
         if (own != others)
@@ -206,12 +204,12 @@ static bool fits(const struct table *t, size_t m, size_t k, int shift)
     return any;
 }
 
-/* m differs at k. */
+/* m differs at k. Another call in place of the right one is likelier than one call too many. */
 static enum call_fault fault_of(const struct table *t, size_t m, size_t k)
 {
     if (fits(t, m, k, 1))
         return CALL_SKIPPED;
-    if (fits(t, m, k + 1, -1))
+    if (!fits(t, m, k + 1, 0) && fits(t, m, k + 1, -1))
         return CALL_EXTRA;
     return has_majority(t, k) ? CALL_OTHER : CALL_TIED;
 }

@@ -62,7 +62,7 @@ static void look_at(struct lanes *l, const struct rank *rank, uint32_t i)
 
 /* What the file says itself, and: an unfinished operation is only written when it has been for a
  * while, unless it was the program's exit that came before its end. */
-static int64_t last_moment(const struct rank *rank, int64_t since_ns)
+static int64_t last_moment(const struct rank *rank, int64_t called_ns)
 {
     int64_t last_ns = rank->end_ns;
     for (size_t i = 0; i < rank->nops; i++) {
@@ -71,7 +71,7 @@ static int64_t last_moment(const struct rank *rank, int64_t since_ns)
         if (op_timed(op))
             t_ns = ns_add(op->start_ns, op->dur_ns);
         else if (is_pending(op) && !rank->complete)
-            t_ns = ns_add(issued_ns(op), since_ns);
+            t_ns = ns_add(issued_ns(op), called_ns);
         if (t_ns > last_ns)
             last_ns = t_ns;
     }
@@ -79,13 +79,16 @@ static int64_t last_moment(const struct rank *rank, int64_t since_ns)
 }
 
 static void add_head(struct heads *h, const struct rank *rank, const struct lane *lane,
-                     int64_t since_ns)
+                     int64_t called_ns, int64_t still_ns)
 {
     const struct op *op = &rank->ops[lane->oldest];
-    int64_t begin_ns = op->start_ns;
+    int64_t call_ns = issued_ns(op), begin_ns = op->start_ns;
     if (begin_ns == UNKNOWN_NS)
-        begin_ns = issued_ns(op) > lane->ended_ns ? issued_ns(op) : lane->ended_ns;
-    if (begin_ns == UNKNOWN_NS || h->last_ns == UNKNOWN_NS || h->last_ns - begin_ns < since_ns)
+        begin_ns = call_ns > lane->ended_ns ? call_ns : lane->ended_ns;
+    if (call_ns == UNKNOWN_NS)
+        call_ns = begin_ns;
+    if (begin_ns == UNKNOWN_NS || h->last_ns == UNKNOWN_NS || h->last_ns - call_ns < called_ns ||
+        h->last_ns - begin_ns < still_ns)
         return;
     ARRAY_GROW(h->list, h->cap, h->count + 1);
     h->list[h->count++] =
@@ -153,18 +156,18 @@ static bool any_pending(const struct rank *rank)
     return false;
 }
 
-void heads_find(struct heads *h, const struct rank *rank, int64_t since_ns)
+void heads_find(struct heads *h, const struct rank *rank, int64_t called_ns, int64_t still_ns)
 {
     struct lanes lanes = {0};
     memset(h, 0, sizeof *h);
-    h->last_ns = last_moment(rank, since_ns);
+    h->last_ns = last_moment(rank, called_ns);
     if (!any_pending(rank))
         return;
     for (uint32_t i = 0; i < rank->nops; i++)
         look_at(&lanes, rank, i);
     for (size_t i = 0; i < lanes.count; i++) {
         if (lanes.list[i].oldest != HEAD_NONE)
-            add_head(h, rank, &lanes.list[i], since_ns);
+            add_head(h, rank, &lanes.list[i], called_ns, still_ns);
     }
     free(lanes.list);
     find_waits(h, rank);

@@ -23,8 +23,9 @@ struct heads {
     int64_t last_ns; /* the last moment that the rank's trace tells of; UNKNOWN_NS */
 };
 
-/* Those that have not moved for `since_ns`. */
-void heads_find(struct heads *h, const struct rank *rank, int64_t since_ns);
+/* Those whose operation was called called_ns before that moment, and that have not moved for
+ * still_ns. What is not finished is written as such when called_ns have gone by. */
+void heads_find(struct heads *h, const struct rank *rank, int64_t called_ns, int64_t still_ns);
 void heads_release(struct heads *h);
 
 /* The head behind which the operation waits on its stream (which may be itself, or of one group
