@@ -59,6 +59,7 @@ int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struc
     a->coverage = ~0u;
     work_init(&a->work);
     comm_study_make(&a->comm, run);
+    hangs_find(&a->hangs, run);
     for (size_t i = 0; i < run->nranks; i++) {
         if (rank == ANALYSIS_ALL_RANKS || run->ranks[i].rank == rank)
             add_rank(a, i);
@@ -80,6 +81,7 @@ void analysis_release(struct analysis *a)
     comm_rows_release(&a->collectives_named);
     comm_rows_release(&a->p2p);
     comm_study_release(&a->comm);
+    hangs_release(&a->hangs);
     work_release(&a->work);
     free(a->ranks);
     memset(a, 0, sizeof *a);

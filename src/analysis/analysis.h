@@ -16,6 +16,7 @@
 
 #include "analysis/comm.h"
 #include "analysis/comm_rows.h"
+#include "analysis/hang.h"
 #include "analysis/split.h"
 #include "analysis/work.h"
 
@@ -35,6 +36,7 @@ struct analysis {
     unsigned coverage;  /* enum coverage: what the traces of all of them look at */
     struct work work;   /* of them */
     struct comm_study comm;
+    struct hangs hangs;                 /* over all ranks, as communication is */
     struct comm_rows collectives, p2p;  /* rows as in JSON */
     struct comm_rows collectives_named; /* told apart by the name of the communicator */
 };

@@ -8,15 +8,34 @@
 #include <stdio.h>
 #include <string.h>
 
+/* NAN: the trace has no such number. */
+#define X(name, part, whole, help)                                                          \
+    static double value_of_##name(const struct analysis *a)                                 \
+    {                                                                                       \
+        return analysis_timed(a) ? share_of(a->total.part##_ns, a->total.whole##_ns) : NAN; \
+    }
+GATE_SHARES(X)
+#undef X
+#define X(name, needs, count, help)                                         \
+    static double value_of_##name(const struct analysis *a)                 \
+    {                                                                       \
+        return (a->coverage & (needs)) == (needs) ? (double)a->count : NAN; \
+    }
+GATE_COUNTS(X)
+#undef X
+
 struct gate_name {
     const char *name;
-    size_t part, whole; /* offsets of int64_t in struct split */
+    bool counts; /* else a fraction */
+    double (*value)(const struct analysis *a);
 };
 
 static const struct gate_name names[] = {
-#define X(name, part, whole, help) \
-    {#name, offsetof(struct split, part##_ns), offsetof(struct split, whole##_ns)},
-    GATE_NAMES(X)
+#define X(name, part, whole, help) {#name, false, value_of_##name},
+    GATE_SHARES(X)
+#undef X
+#define X(name, needs, count, help) {#name, true, value_of_##name},
+        GATE_COUNTS(X)
 #undef X
 };
 
@@ -52,7 +71,7 @@ static int unknown_name(struct err *e, const char *text, int len)
     return err_set(e, ERR_USAGE,
                    "unknown name '%.*s' in --fail-on: there are"
 #define X(name, part, whole, help) " " #name
-                   GATE_NAMES(X),
+                   GATE_SHARES(X) GATE_COUNTS(X),
 #undef X
                    len, text);
 }
@@ -107,15 +126,6 @@ static int parse_gate(struct gate *g, const char *text, size_t len, struct err *
     return parse_limit(g, p, end, e);
 }
 
-static double value_of(const struct gate *g, const struct split *s)
-{
-    const char *base = (const char *)s;
-    int64_t part, whole;
-    memcpy(&part, base + g->what->part, sizeof part);
-    memcpy(&whole, base + g->what->whole, sizeof whole);
-    return share_of(part, whole);
-}
-
 static bool holds(const struct gate *g, double value)
 {
     switch (g->relation) {
@@ -133,13 +143,15 @@ static bool holds(const struct gate *g, double value)
 
 static int judge(const struct gate *g, const struct analysis *a, struct err *e)
 {
-    double value = value_of(g, &a->total);
-    if (!analysis_timed(a) || isnan(value))
+    double value = g->what->value(a);
+    if (isnan(value))
         return err_set(e, ERR_INPUT, "cannot judge '%.*s': the trace holds no %s", g->len, g->text,
-                       analysis_timed(a) ? "such time" : "device times");
+                       g->what->counts     ? "communication"
+                       : analysis_timed(a) ? "such time"
+                                           : "device times");
     if (holds(g, value))
-        return err_set(e, ERR_NO, "%s is %.4f: '%.*s' holds", g->what->name, value, g->len,
-                       g->text);
+        return err_set(e, ERR_NO, "%s is %.*f: '%.*s' holds", g->what->name,
+                       g->what->counts ? 0 : 4, value, g->len, g->text);
     return 0;
 }
 

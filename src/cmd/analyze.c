@@ -35,9 +35,9 @@ static const char details[] =
     "with their bandwidths, the matrix products and the longest operations.\n"
     "\n"
     "EXPR compares a name with a number (> >= < <=; 0.3 or 30%); of several with commas between\n"
-    "them one is enough. All are shares of the span but the last, over all ranks together:\n"
+    "them one is enough. The first six are shares of the span, over all ranks together:\n"
 #define X(name, part, whole, help) "  " #name ": " help "\n"
-    GATE_NAMES(X)
+    GATE_SHARES(X) GATE_COUNTS(X)
 #undef X
         "\n"
         "Exit status: 0 done, 1 --fail-on holds, 3 no usable input, 4 part of the input was lost.";

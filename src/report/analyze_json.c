@@ -2,6 +2,7 @@
 #include "report/analyze_report.h"
 
 #include "base/arena.h"
+#include "report/hang_text.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -88,11 +89,10 @@ static void add_coverage(cJSON *doc, const struct analysis *a)
     static const struct {
         unsigned bit;
         const char *name;
-    } bits[] = {{COVER_NCCL, "nccl"},
-                {COVER_GEMM, "gemm_shapes"},
-                {COVER_DEPS, "deps"},
-                {COVER_LAUNCHES, "launches"},
-                {COVER_MEMORY, "memory"}};
+    } bits[] = {
+        {COVER_NCCL, "nccl"},         {COVER_GEMM, "gemm_shapes"}, {COVER_DEPS, "deps"},
+        {COVER_LAUNCHES, "launches"}, {COVER_KERNELS, "kernels"},  {COVER_MEMORY, "memory"},
+        {COVER_GRAPHS, "graphs"},     {COVER_MARKS, "marks"},      {COVER_PLUGIN, "plugin"}};
     const char *limits[COVERAGE_LIMITS];
     cJSON *o = cJSON_AddObjectToObject(doc, "coverage");
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
@@ -218,6 +218,61 @@ static void add_findings(cJSON *doc, const struct findings *f)
     }
 }
 
+static void add_op(cJSON *o, const char *key, const struct op *op)
+{
+    struct buf text = BUF_INIT;
+    if (op == NULL) {
+        cJSON_AddNullToObject(o, key);
+        return;
+    }
+    hang_op_text(&text, op);
+    buf_putc(&text, '\0');
+    add_text(o, key, text.data);
+    buf_release(&text);
+}
+
+/* A member that no trace names is null. */
+static void add_numbers(cJSON *o, const char *key, const int *list, size_t n)
+{
+    cJSON *array = array_in(o, key);
+    for (size_t i = 0; i < n; i++)
+        cJSON_AddItemToArray(array,
+                             list[i] >= 0 ? cJSON_CreateNumber(list[i]) : cJSON_CreateNull());
+}
+
+static void add_hang(cJSON *o, const struct hang *h, const struct run *run)
+{
+    const struct comm *comm = h->comm >= 0 ? &run->comms[h->comm] : NULL;
+    struct buf text = BUF_INIT;
+    hang_text(&text, h, run);
+    buf_putc(&text, '\0');
+    add_text(o, "cause", hang_cause_name(h->cause));
+    add_text(o, "text", text.data);
+    add_numbers(o, "ranks", h->ranks, h->nranks);
+    add_text(o, "op", h->op->name);
+    add_number(o, "bytes", h->op->flags & OP_BYTES_UNKNOWN ? NAN : (double)h->op->bytes);
+    add_dtype(o, "dtype", h->op->dtype);
+    add_text(o, "comm", comm != NULL ? comm->id : NULL);
+    add_text(o, "comm_name", comm != NULL ? comm->name : NULL);
+    add_number(o, "comm_size", comm != NULL && comm->size > 0 ? comm->size : NAN);
+    add_number(o, "seq", h->seq >= 0 ? (double)h->seq : NAN);
+    add_number(o, "first_seq", h->first >= 0 ? (double)h->first : NAN);
+    add_number(o, "sender", h->sender >= 0 ? h->sender : NAN);
+    add_number(o, "receiver", h->receiver >= 0 ? h->receiver : NAN);
+    add_op(o, "instead", h->instead);
+    add_count(o, "waiting_ranks", h->waiting);
+    add_us(o, "waited_us", (double)h->waited_ns);
+    add_count(o, "followers", h->followers);
+    buf_release(&text);
+}
+
+static void add_hangs(cJSON *doc, const struct analysis *a)
+{
+    cJSON *list = array_in(doc, "hangs");
+    for (size_t i = 0; i < a->hangs.count; i++)
+        add_hang(object_in(list), &a->hangs.list[i], a->run);
+}
+
 struct cJSON *analyze_json(const struct analysis *a, const struct findings *f)
 {
     cJSON *doc = cJSON_CreateObject();
@@ -225,6 +280,7 @@ struct cJSON *analyze_json(const struct analysis *a, const struct findings *f)
     add_run(doc, a->run);
     add_notes(doc, a->run);
     add_findings(doc, f);
+    add_hangs(doc, a);
     add_coverage(doc, a);
     add_ranks(doc, a);
     add_comm_rows(doc, "collectives", &a->collectives);

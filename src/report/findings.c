@@ -2,6 +2,7 @@
 #include "report/findings.h"
 
 #include "base/buf.h"
+#include "report/hang_text.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 #define LATE_FAIR_FACTOR 1.5 /* times its fair share (1/ranks) that one rank must cause */
 #define SLOW_RANKS_MIN 3     /* with fewer ranks the median is one of the two compared */
 #define GEMM_SHARE_MIN 0.20  /* of the span: less GEMM time than this is not judged */
+#define HANGS_TOLD 3         /* the others are in the JSON */
 #define RATE_TEXT "%.0f %%"
 #define TIME_TEXT 32
 
@@ -30,6 +32,21 @@ static void put_of_span(struct buf *b, const struct analysis *a, int64_t part_ns
 }
 
 /* Each rule returns true when it has something to say, with value, weight and text set. */
+
+static bool rule_hang(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
+{
+    const struct hangs *h = &a->hangs;
+    f->value = (double)h->count;
+    f->weight = INFINITY;
+    for (size_t i = 0; i < h->count && i < HANGS_TOLD; i++) {
+        buf_puts(b, i == 0 ? "Hang: " : " Hang: ");
+        hang_text(b, &h->list[i], a->run);
+        buf_putc(b, '.');
+    }
+    if (h->count > HANGS_TOLD)
+        buf_printf(b, " And %zu more.", h->count - HANGS_TOLD);
+    return f->value >= threshold;
+}
 
 static bool rule_untimed(const struct analysis *a, double threshold, struct finding *f,
                          struct buf *b)
@@ -323,11 +340,14 @@ void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS]
         {COVER_GEMM, "shapes of matrix products were not traced"},
         {COVER_LAUNCHES, "kernels other than NCCL's and cuBLAS's were not traced: their time reads "
                          "as idle"},
+        {COVER_KERNELS, "kernels other than NCCL's and cuBLAS's were counted, not timed: their "
+                        "time reads as idle"},
         {COVER_MEMORY, "copies and memsets were not traced: their time reads as idle"},
     };
     size_t n = 0;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        if (!(a->coverage & limits[i].bit))
+        bool said = limits[i].bit == COVER_KERNELS && !(a->coverage & COVER_LAUNCHES);
+        if (!(a->coverage & limits[i].bit) && !said)
             list[n++] = limits[i].text;
     }
     if (a->total.devices > 1)

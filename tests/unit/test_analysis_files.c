@@ -238,7 +238,13 @@ TEST(analysis_document_lists_every_number)
 #undef X
 #define X(name, part, whole, help) \
     CHECK_HAS(document, "\n| `" #name "` | " #part " / " #whole " |");
-    GATE_NAMES(X)
+    GATE_SHARES(X)
+#undef X
+#define X(name, needs, count, help) CHECK_HAS(document, "\n| `" #name "` | ");
+    GATE_COUNTS(X)
+#undef X
+#define X(id, name, what) CHECK_HAS(document, "\n| `" name "` | ");
+    HANG_CAUSES(X)
 #undef X
 #define X(name) CHECK_HAS(document, "| `" #name "_us` |");
     SPLIT_TIMES(X)

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why a job does not go on: which communication waits for whom, followed to where it begins.
+ *
+ *     struct hangs h;
+ *     hangs_find(&h, &run);
+ *     for (size_t i = 0; i < h.count; i++)
+ *         use(&h.list[i]);
+ *     hangs_release(&h);
+ *
+ * An operation hangs when it was called HANG_NS before the last moment that the rank's trace tells
+ * of and its stream has not moved for HANG_STILL_NS: it is not finished (timing none), is the
+ * oldest such on its stream, and it started, or became the oldest, that long before. A trace
+ * without a shutdown record tells of HANG_NS after the call of every operation that it holds as not
+ * finished, because only such are written (docs/trace-format.md). So a job that is killed while it
+ * runs, however deep its queues, does not hang. Where the end of operations was not observed
+ * (timing host, unknown), a rank hangs in a collective that another rank, which has a trace, did
+ * not call within HANG_NS.
+ *
+ * Each rank waits for members that have not come; of each of these it is seen where it waits
+ * itself. What waits for nobody is a cause, what leads there only follows.
+ */
+#ifndef SPECTER_ANALYSIS_HANG_H
+#define SPECTER_ANALYSIS_HANG_H
+
+#include "base/arena.h"
+#include "trace/run.h"
+
+#define HANG_NS INT64_C(1000000000)
+#define HANG_STILL_NS (HANG_NS / 2)
+
+/* X(id, name, what is wrong with the ranks that are named), the surest first. */
+#define HANG_CAUSES(X)                                                                            \
+    X(SKIPPED, "skipped", "left one call out: from there on its calls are the others' next ones") \
+    X(EXTRA, "extra", "made a call that the others did not make")                                 \
+    X(OTHER, "other", "called something else under this number")                                  \
+    X(DIFFER, "differ", "called different things, and no majority says which is right")           \
+    X(NOT_CALLED, "not_called", "did not call it, and waits in nothing else")                     \
+    X(BEHIND, "behind", "called it, but its stream does not get there")                           \
+    X(NO_TRACE, "no_trace", "recorded nothing, so that nothing is known")                         \
+    X(CIRCLE, "circle", "did not call it, and waits itself for a rank that waits here")           \
+    X(ALL_CALLED, "all_called", "nobody: all have called it, and it does not end")                \
+    X(WORK, "work", "has device work that does not end and is no communication")
+
+enum hang_cause {
+#define X(id, name, what) HANG_##id,
+    HANG_CAUSES(X)
+#undef X
+        HANG_CAUSE_COUNT
+};
+
+struct hang {
+    enum hang_cause cause;
+    int32_t comm;             /* index into run->comms; -1 for WORK */
+    int64_t seq;              /* collective: its number; message: its p2p_seq; -1 for WORK */
+    int64_t first;            /* SKIPPED: the calls first..seq are alike, it was one of them;
+                                 else seq */
+    const struct op *op;      /* as those who wait called it; borrowed from the run */
+    int sender, receiver;     /* global ranks of a message; -1 */
+    const int *ranks;         /* [nranks] at fault, as the cause says; in the arena */
+    size_t nranks;            /* 0 for ALL_CALLED */
+    const struct op *instead; /* what the first of them called in place of it, or waits in, or
+                                 called last; NULL: nothing */
+    size_t waiting;           /* ranks that wait in it, those at fault apart */
+    int one_waiting;          /* the lowest of them */
+    int64_t waited_ns;        /* the longest of them, until its trace ends */
+    size_t followers;         /* other operations in which ranks wait because of it */
+};
+
+struct hangs {
+    struct hang *list; /* owned; the one with most waiting ranks first, then the longest */
+    size_t count, cap;
+    struct arena arena;
+};
+
+const char *hang_cause_name(enum hang_cause cause);
+
+void hangs_find(struct hangs *h, const struct run *run);
+void hangs_release(struct hangs *h);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/hang_calls.h"
+
+#include "base/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+#define AHEAD 64                    /* numbers behind the last one compared: what was called next */
+#define CELLS_MAX ((size_t)1 << 24) /* of a table: 128 MiB */
+
+static int by_key(const void *pa, const void *pb)
+{
+    const struct call *a = pa, *b = pb;
+    if (a->comm != b->comm)
+        return ORDER(a->comm, b->comm);
+    if (a->way != b->way)
+        return ORDER(a->way, b->way);
+    if (a->peer != b->peer)
+        return ORDER(a->peer, b->peer);
+    return ORDER(a->seq, b->seq);
+}
+
+bool call_of(struct call *call, const struct rank *rank, uint32_t index)
+{
+    const struct op *op = &rank->ops[index];
+    bool message = op->class == OP_P2P;
+    if ((op->class != OP_COLL && !message) || op->coll.comm < 0)
+        return false;
+    *call = (struct call){message ? op->coll.p2p_seq : op->coll.seq, op->coll.comm,
+                          message ? op->coll.peer : -1, index, CALL_COLLECTIVE};
+    if (message)
+        call->way = op->coll.op == SPECTER_RECV ? CALL_RECV : CALL_SEND;
+    return call->seq >= 0 && (!message || call->peer >= 0);
+}
+
+void calls_made(struct calls_made *c, const struct rank *rank)
+{
+    struct call call;
+    memset(c, 0, sizeof *c);
+    for (uint32_t i = 0; i < rank->nops; i++) {
+        if (!call_of(&call, rank, i))
+            continue;
+        ARRAY_GROW(c->list, c->cap, c->count + 1);
+        c->list[c->count++] = call;
+    }
+    if (c->count > 0)
+        qsort(c->list, c->count, sizeof *c->list, by_key);
+}
+
+void calls_made_release(struct calls_made *c)
+{
+    free(c->list);
+    memset(c, 0, sizeof *c);
+}
+
+const struct call *calls_find(const struct calls_made *c, const struct call *key)
+{
+    return c->count > 0 ? bsearch(key, c->list, c->count, sizeof *key, by_key) : NULL;
+}
+
+/* The first call that is not before the key. */
+static size_t lower_bound(const struct calls_made *c, const struct call *key)
+{
+    size_t low = 0, high = c->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (by_key(&c->list[mid], key) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+void calls_of_comm(const struct calls_made *c, int32_t comm, size_t *first, size_t *end)
+{
+    struct call from = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = 0};
+    struct call to = {.comm = comm, .way = CALL_SEND, .peer = INT32_MIN};
+    *first = lower_bound(c, &from);
+    *end = lower_bound(c, &to);
+}
+
+/* ---- comparing ---- */
+
+/* What must be equal on all members, as one number; 0: the trace does not tell. */
+static uint64_t signature(const struct op *op)
+{
+    uint64_t bytes = op->coll.op == SPECTER_ALLTOALLV ? 0 : op->bytes;
+    uint64_t rest = (uint64_t)op->coll.op | (uint64_t)op->dtype << 8 |
+                    (uint64_t)op->coll.redop << 16 | (uint64_t)(uint32_t)op->coll.peer << 24;
+    uint64_t hash = (bytes + 1) * 0x9E3779B97F4A7C15u;
+    if (op->coll.op >= SPECTER_COMM_OP_COUNT || op->flags & OP_BYTES_UNKNOWN)
+        return 0;
+    hash = ((hash ^ hash >> 29) + rest + 1) * 0xBF58476D1CE4E5B9u;
+    return (hash ^ hash >> 32) | 1;
+}
+
+/* The members' calls with numbers from lo on, one row a member; and what most called. */
+struct table {
+    uint64_t *rows;        /* [n * width] signatures; 0 unknown or not called */
+    uint64_t *most;        /* [width] of the majority, or of the larger part of a tie */
+    uint32_t *votes, *all; /* [width] for it, and of all that are known */
+    size_t n, width;
+    int64_t lo;
+};
+
+static void *new_array(size_t count, size_t size)
+{
+    void *p = calloc(count > 0 ? count : 1, size);
+    if (p == NULL)
+        die("out of memory");
+    return p;
+}
+
+/* Where the table begins: at the first number that all members' records hold. Before it something
+ * may be missing from a trace only. */
+static int64_t first_common(const struct calls_made *const *calls, size_t n, int32_t comm,
+                            int64_t seq)
+{
+    int64_t most = n * (CALLS_COMPARED + AHEAD) <= CELLS_MAX ? CALLS_COMPARED : 2 * AHEAD;
+    int64_t lo = seq >= most ? seq - most + 1 : 0;
+    for (size_t m = 0; m < n; m++) {
+        size_t first, end;
+        calls_of_comm(calls[m], comm, &first, &end);
+        if (first < end && calls[m]->list[first].seq > lo && calls[m]->list[first].seq <= seq)
+            lo = calls[m]->list[first].seq;
+    }
+    return lo;
+}
+
+static void fill_row(struct table *t, size_t m, const struct rank *rank,
+                     const struct calls_made *calls, int32_t comm)
+{
+    size_t first, end;
+    calls_of_comm(calls, comm, &first, &end);
+    for (size_t i = first; i < end; i++) {
+        int64_t at = calls->list[i].seq - t->lo;
+        if (at >= 0 && at < (int64_t)t->width)
+            t->rows[m * t->width + (size_t)at] = signature(&rank->ops[calls->list[i].op]);
+    }
+}
+
+/* Boyer and Moore's vote finds the majority if there is one; a second pass counts. */
+static void count_votes(struct table *t)
+{
+    for (size_t m = 0; m < t->n; m++) {
+        for (size_t k = 0; k < t->width; k++) {
+            uint64_t sig = t->rows[m * t->width + k];
+            if (sig == 0)
+                continue;
+            if (t->votes[k] == 0)
+                t->most[k] = sig;
+            if (t->most[k] == sig)
+                t->votes[k]++;
+            else
+                t->votes[k]--;
+        }
+    }
+    memset(t->votes, 0, t->width * sizeof *t->votes);
+    for (size_t m = 0; m < t->n; m++) {
+        for (size_t k = 0; k < t->width; k++) {
+            uint64_t sig = t->rows[m * t->width + k];
+            t->all[k] += sig != 0;
+            t->votes[k] += sig != 0 && sig == t->most[k];
+        }
+    }
+}
+
+static bool has_majority(const struct table *t, size_t k)
+{
+    return 2 * t->votes[k] > t->all[k];
+}
+
+/* What others than m called; 0 when none of them did. */
+static uint64_t of_others(const struct table *t, size_t m, size_t k)
+{
+    uint64_t own, sig = 0;
+    if (k >= t->width)
+        return 0;
+    own = t->rows[m * t->width + k];
+    if (t->votes[k] > (own != 0 && own == t->most[k]))
+        return t->most[k];
+    for (size_t i = 0; i < t->n && sig == 0; i++)
+        sig = i != m ? t->rows[i * t->width + k] : 0;
+    return sig;
+}
+
+/* From k on (which is not 0 with a shift of -1), are m's calls those that the others made `shift`
+ * numbers later? At least one must be. */
+static bool fits(const struct table *t, size_t m, size_t k, int shift)
+{
+    bool any = false;
+    for (; k < t->width; k++) {
+        uint64_t own = t->rows[m * t->width + k];
+        uint64_t others = of_others(t, m, shift < 0 ? k - 1 : k + (size_t)shift);
+        if (own == 0 || others == 0)
+            continue;
+        if (own != others)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* m differs at k. Another call in place of the right one is likelier than one call too many. */
+static enum call_fault fault_of(const struct table *t, size_t m, size_t k)
+{
+    if (fits(t, m, k, 1))
+        return CALL_SKIPPED;
+    if (!fits(t, m, k + 1, 0) && fits(t, m, k + 1, -1))
+        return CALL_EXTRA;
+    return has_majority(t, k) ? CALL_OTHER : CALL_TIED;
+}
+
+static void judge(struct call_verdict *v, const struct table *t, size_t m, size_t compared)
+{
+    for (size_t k = 0; k < compared; k++) {
+        uint64_t own = t->rows[m * t->width + k];
+        bool tied = !has_majority(t, k) && t->all[k] > 1;
+        size_t first = k;
+        if (own == 0 || (own == t->most[k] && !tied))
+            continue;
+        v->fault = fault_of(t, m, k);
+        v->tied = tied;
+        v->seq = t->lo + (int64_t)k;
+        while (first > 0 && t->most[first - 1] == of_others(t, m, k))
+            first--;
+        v->first = v->fault == CALL_SKIPPED ? t->lo + (int64_t)first : v->seq;
+        return;
+    }
+}
+
+static uint32_t op_at(const struct calls_made *calls, int32_t comm, int64_t seq)
+{
+    struct call key = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = seq};
+    const struct call *found = calls_find(calls, &key);
+    return found != NULL ? found->op : 0;
+}
+
+/* In a tie, a side that left a call out is at fault and the other one is not; when both sides fit
+ * the other's next calls, or neither does, they are no more than tied. */
+static void settle_ties(struct call_verdict *verdicts, size_t n)
+{
+    size_t skipped = 0, others = 0;
+    for (size_t m = 0; m < n; m++) {
+        if (!verdicts[m].tied)
+            continue;
+        skipped += verdicts[m].fault == CALL_SKIPPED;
+        others += verdicts[m].fault != CALL_SKIPPED;
+    }
+    for (size_t m = 0; m < n; m++) {
+        struct call_verdict *v = &verdicts[m];
+        if (!v->tied)
+            continue;
+        if (skipped == 0 || others == 0)
+            v->fault = CALL_TIED;
+        else if (v->fault != CALL_SKIPPED)
+            v->fault = CALL_SAME;
+    }
+}
+
+void calls_compare(struct call_verdict *verdicts, const struct rank *const *ranks,
+                   const struct calls_made *const *calls, size_t n, int32_t comm, int64_t seq)
+{
+    struct table t = {.n = n, .lo = first_common(calls, n, comm, seq)};
+    size_t compared = (size_t)(seq - t.lo) + 1;
+    t.width = compared + AHEAD;
+    t.rows = new_array(n * t.width, sizeof *t.rows);
+    t.most = new_array(t.width, sizeof *t.most);
+    t.votes = new_array(t.width, sizeof *t.votes);
+    t.all = new_array(t.width, sizeof *t.all);
+    for (size_t m = 0; m < n; m++)
+        fill_row(&t, m, ranks[m], calls[m], comm);
+    count_votes(&t);
+    for (size_t m = 0; m < n; m++) {
+        verdicts[m] = (struct call_verdict){.fault = CALL_SAME};
+        judge(&verdicts[m], &t, m, compared);
+    }
+    settle_ties(verdicts, n);
+    for (size_t m = 0; m < n; m++) {
+        if (verdicts[m].fault != CALL_SAME)
+            verdicts[m].op = op_at(calls[m], comm, verdicts[m].seq);
+    }
+    free(t.rows);
+    free(t.most);
+    free(t.votes);
+    free(t.all);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/hang_text.h"
+
+#include "report/table.h"
+
+#define RANGES_SHOWN 4
+#define NAME_COLUMNS 40
+
+/* "5", "0-3, 7", "0, 2, 4, 6 and 12 more"; numbers below 0 are not known. */
+static void put_list(struct buf *out, const int *ranks, size_t n)
+{
+    size_t shown = 0, ranges = 0;
+    for (size_t i = 0; i < n && ranges < RANGES_SHOWN; i++) {
+        size_t last = i;
+        if (ranks[i] < 0)
+            continue;
+        while (last + 1 < n && ranks[last + 1] == ranks[last] + 1)
+            last++;
+        buf_printf(out, last > i ? "%s%d-%d" : "%s%d", ranges++ > 0 ? ", " : "", ranks[i],
+                   ranks[last]);
+        shown += last - i + 1;
+        i = last;
+    }
+    if (shown < n && shown > 0)
+        buf_printf(out, " and %zu more", n - shown);
+    else if (shown < n)
+        buf_printf(out, "%zu that no trace names", n);
+}
+
+static void put_ranks(struct buf *out, const int *ranks, size_t n)
+{
+    buf_puts(out, n > 1 ? "ranks " : "rank ");
+    put_list(out, ranks, n);
+}
+
+static void put_safe(struct buf *out, const char *text)
+{
+    char safe[4 * NAME_COLUMNS + 4];
+    buf_puts(out, text_safe(safe, sizeof safe, text, NAME_COLUMNS));
+}
+
+static bool is_comm(const struct op *op)
+{
+    return op->class == OP_COLL || op->class == OP_P2P;
+}
+
+/* "64 MiB bf16". */
+static void put_size(struct buf *out, const struct op *op)
+{
+    char bytes[32];
+    buf_puts(out, op->flags & OP_BYTES_UNKNOWN
+                      ? "size unknown"
+                      : text_bytes(bytes, sizeof bytes, (double)op->bytes));
+    if (op->dtype < SPECTER_DTYPE_COUNT)
+        buf_printf(out, " %s", specter_dtype_name((enum specter_dtype)op->dtype));
+}
+
+void hang_op_text(struct buf *out, const struct op *op)
+{
+    if (op->class == OP_GRAPH) {
+        buf_printf(out, "launch #%llu of graph %d", (unsigned long long)op->graph_launch.launch,
+                   op->graph);
+        return;
+    }
+    put_safe(out, op->name);
+    if (is_comm(op))
+        buf_printf(out, " #%lld",
+                   (long long)(op->class == OP_P2P ? op->coll.p2p_seq : op->coll.seq));
+}
+
+/* `communicator "dp" (8 ranks: 0-7)`; the whole job's ranks are not listed. */
+static void put_comm(struct buf *out, const struct run *run, int32_t index)
+{
+    const struct comm *comm = &run->comms[index];
+    buf_puts(out, "communicator \"");
+    put_safe(out, comm->name[0] != '\0' ? comm->name : comm->id);
+    buf_printf(out, "\" (%d rank%s", comm->size, comm->size == 1 ? "" : "s");
+    if (comm->size < run->world_size && comm->size > 0) {
+        buf_puts(out, ": ");
+        put_list(out, comm->ranks, (size_t)comm->size);
+    }
+    buf_putc(out, ')');
+}
+
+/* What the first of the ranks at fault does, where that says more. */
+static void put_instead(struct buf *out, const struct hang *hang, const struct run *run)
+{
+    const struct op *op = hang->instead;
+    if (op == NULL)
+        return;
+    buf_puts(out, "; ");
+    put_ranks(out, hang->ranks, 1);
+    if (op->timing == SPECTER_TIMING_NONE)
+        buf_puts(out, " waits in ");
+    else
+        buf_puts(out, " called last ");
+    hang_op_text(out, op);
+    if (op->class == OP_P2P && op->coll.comm >= 0) {
+        const struct comm *comm = &run->comms[op->coll.comm];
+        int peer = op->coll.peer < comm->size ? comm->ranks[op->coll.peer] : -1;
+        if (peer >= 0)
+            buf_printf(out, " %s rank %d", op->coll.op == SPECTER_RECV ? "from" : "to", peer);
+    }
+    if (is_comm(op) && op->coll.comm >= 0 && op->coll.comm != hang->comm) {
+        buf_puts(out, " of ");
+        put_comm(out, run, op->coll.comm);
+    }
+}
+
+static void put_waiting(struct buf *out, const struct hang *hang)
+{
+    char time[32];
+    text_ns(time, sizeof time, (double)hang->waited_ns);
+    if (hang->waiting == 1)
+        buf_printf(out, "; rank %d has waited for %s", hang->one_waiting, time);
+    else if (hang->waiting > 1)
+        buf_printf(out, "; %zu ranks have waited for %s", hang->waiting, time);
+    if (hang->followers > 0)
+        buf_printf(out, ", and %zu other operation%s because of it", hang->followers,
+                   hang->followers == 1 ? " waits" : "s wait");
+}
+
+/* "AllReduce #17 (64 MiB bf16) of communicator ..."; a message with its other end. */
+static void put_what(struct buf *out, const struct hang *hang, const struct run *run)
+{
+    const struct op *op = hang->op;
+    if (hang->sender < 0 && hang->receiver < 0) {
+        put_safe(out, op->name);
+        if (hang->first < hang->seq)
+            buf_printf(out, ", one of #%lld-#%lld", (long long)hang->first, (long long)hang->seq);
+        else
+            buf_printf(out, " #%lld", (long long)hang->seq);
+    } else {
+        bool sends = hang->nranks == 1 && hang->ranks[0] == hang->sender;
+        buf_printf(out, "%s #%lld %s rank %d", sends ? "Send" : "Recv", (long long)hang->seq,
+                   sends ? "to" : "from", sends ? hang->receiver : hang->sender);
+    }
+    buf_puts(out, " (");
+    put_size(out, op);
+    buf_puts(out, ") of ");
+    put_comm(out, run, hang->comm);
+}
+
+static void put_other(struct buf *out, const struct hang *hang, const struct run *run)
+{
+    put_ranks(out, hang->ranks, hang->nranks);
+    buf_puts(out, " called ");
+    hang_op_text(out, hang->instead);
+    buf_puts(out, " (");
+    put_size(out, hang->instead);
+    buf_puts(out, ") where the others called ");
+    put_what(out, hang, run);
+}
+
+static void put_differ(struct buf *out, const struct hang *hang, const struct run *run)
+{
+    if (hang->sender >= 0 || hang->receiver >= 0) {
+        buf_printf(out, "rank %d sends ", hang->sender);
+        put_size(out, hang->instead);
+        buf_printf(out, " where rank %d receives another size: ", hang->receiver);
+    } else {
+        put_ranks(out, hang->ranks, hang->nranks);
+        buf_puts(out, " do not call the same: rank ");
+        buf_printf(out, "%d called ", hang->ranks[0]);
+        hang_op_text(out, hang->instead);
+        buf_puts(out, " (");
+        put_size(out, hang->instead);
+        buf_puts(out, "), another one ");
+    }
+    put_what(out, hang, run);
+}
+
+static void put_all(struct buf *out, const struct hang *hang, const struct run *run)
+{
+    buf_puts(out, "all members have called ");
+    put_what(out, hang, run);
+    buf_puts(out, ", and it does not end");
+}
+
+static void put_work(struct buf *out, const struct hang *hang)
+{
+    char time[32];
+    hang_op_text(out, hang->op);
+    buf_puts(out, " on ");
+    put_ranks(out, hang->ranks, hang->nranks);
+    buf_printf(out, " has not ended for %s", text_ns(time, sizeof time, (double)hang->waited_ns));
+}
+
+/* "rank 5 <verb> AllReduce #17 ..." */
+static void put_verb(struct buf *out, const struct hang *hang, const struct run *run,
+                     const char *one, const char *several)
+{
+    put_ranks(out, hang->ranks, hang->nranks);
+    buf_printf(out, " %s ", hang->nranks > 1 ? several : one);
+    put_what(out, hang, run);
+}
+
+void hang_text(struct buf *out, const struct hang *hang, const struct run *run)
+{
+    switch (hang->cause) {
+    case HANG_SKIPPED:
+        put_verb(out, hang, run, "skipped", "skipped");
+        buf_puts(out, ": from there on its calls are the others' next ones");
+        break;
+    case HANG_EXTRA:
+    case HANG_OTHER:
+        put_other(out, hang, run);
+        if (hang->cause == HANG_EXTRA)
+            buf_puts(out, ", and that one next");
+        break;
+    case HANG_DIFFER:
+        put_differ(out, hang, run);
+        break;
+    case HANG_NOT_CALLED:
+    case HANG_CIRCLE:
+        put_verb(out, hang, run, "has not called", "have not called");
+        break;
+    case HANG_BEHIND:
+        put_verb(out, hang, run, "has called but not begun", "have called but not begun");
+        break;
+    case HANG_NO_TRACE:
+        buf_puts(out, "nothing is recorded of ");
+        put_ranks(out, hang->ranks, hang->nranks);
+        buf_puts(out, ", which must take part in ");
+        put_what(out, hang, run);
+        break;
+    case HANG_ALL_CALLED:
+        put_all(out, hang, run);
+        break;
+    case HANG_WORK:
+    case HANG_CAUSE_COUNT:
+        put_work(out, hang);
+        return;
+    }
+    put_waiting(out, hang);
+    if (hang->cause == HANG_NOT_CALLED || hang->cause == HANG_CIRCLE || hang->cause == HANG_BEHIND)
+        put_instead(out, hang, run);
+}

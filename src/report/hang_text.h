@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A hang in one sentence: who is at fault, in which operation of which communicator, and who has
+ * waited for how long.
+ */
+#ifndef SPECTER_REPORT_HANG_TEXT_H
+#define SPECTER_REPORT_HANG_TEXT_H
+
+#include "analysis/hang.h"
+#include "base/buf.h"
+
+/* Appends it, without a full stop; safe for a terminal. */
+void hang_text(struct buf *out, const struct hang *hang, const struct run *run);
+
+/* "AllReduce #17", "Send #3", "GemmEx": how an operation is called in a sentence. */
+void hang_op_text(struct buf *out, const struct op *op);
+
+#endif

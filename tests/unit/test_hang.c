@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who is at fault when a job does not go on. The recordings are made by hand: a rank calls
+ * collectives and messages one after the other; from some point on they do not end.
+ */
+#include "test.h"
+
+#include "analysis/analysis.h"
+#include "analysis/gate.h"
+#include "report/hang_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MS INT64_C(1000000)
+#define LATER (20000 * MS) /* the last moment of a trace; calls are made in its first second */
+
+/* What a rank calls next, and whether it ends. */
+enum fate { ENDS, PENDS };
+
+static void open_run(struct run *run, int ranks)
+{
+    run_init(run);
+    run->format = "specter";
+    run->source = "made";
+    run->world_size = ranks;
+    run->ndomains = 1;
+    for (int r = 0; r < ranks; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->coverage = COVER_NCCL | COVER_DEPS;
+        rank->nthreads = 1;
+        rank->end_ns = LATER;
+    }
+}
+
+/* A communicator of ranks first, first + step, ... */
+static int open_comm(struct run *run, const char *id, const char *name, int size, int first,
+                     int step)
+{
+    int comm = run_comm(run, id, strlen(id), size);
+    run->comms[comm].name = name;
+    for (int i = 0; i < size; i++) {
+        run->comms[comm].ranks[i] = first + i * step;
+        rank_add_member(&run->ranks[first + i * step], comm, i);
+    }
+    return comm;
+}
+
+static struct op *add_op(struct run *run, int r, int stream, enum fate fate)
+{
+    struct rank *rank = &run->ranks[r];
+    struct op *op = rank_add_op(rank);
+    int64_t t_ns = (int64_t)rank->nops * MS;
+    op->id = rank->nops;
+    op->stream = stream;
+    op->host_ns = t_ns;
+    op->host_end_ns = t_ns + MS / 10;
+    op->start_ns = t_ns + MS / 10;
+    op->dur_ns = MS / 2;
+    op->timing = SPECTER_TIMING_DEVICE;
+    op->dtype = SPECTER_BF16;
+    if (fate == PENDS) {
+        op->timing = SPECTER_TIMING_NONE;
+        op->start_ns = op->dur_ns = UNKNOWN_NS;
+    }
+    return op;
+}
+
+/* The rank's next collective of the communicator, on a stream of that number. */
+static struct op *reduce(struct run *run, int r, int comm, uint64_t bytes, enum fate fate)
+{
+    int64_t seq = 0;
+    for (size_t i = 0; i < run->ranks[r].nops; i++) {
+        const struct op *op = &run->ranks[r].ops[i];
+        seq += op->class == OP_COLL && op->coll.comm == comm;
+    }
+    struct op *op = add_op(run, r, comm, fate);
+    op->class = OP_COLL;
+    op->name = "AllReduce";
+    op->bytes = bytes;
+    op->coll.op = SPECTER_ALLREDUCE;
+    op->coll.redop = SPECTER_REDOP_SUM;
+    op->coll.comm = comm;
+    op->coll.seq = seq;
+    op->coll.p2p_seq = op->coll.group = op->coll.peer = -1;
+    return op;
+}
+
+static struct op *message(struct run *run, int r, enum specter_comm_op kind, int comm, int peer,
+                          int64_t seq, enum fate fate)
+{
+    struct op *op = add_op(run, r, 100 + (int)kind, fate);
+    op->class = OP_P2P;
+    op->name = specter_comm_op_name(kind);
+    op->bytes = 4096;
+    op->coll.op = (uint8_t)kind;
+    op->coll.comm = comm;
+    op->coll.seq = op->coll.group = -1;
+    op->coll.p2p_seq = seq;
+    op->coll.peer = peer;
+    return op;
+}
+
+/* The only hang; a hang of nothing, and a failure, when there is not one. */
+static struct hang the_hang(struct hangs *h, const struct run *run)
+{
+    static const struct op none = {.name = ""};
+    hangs_find(h, run);
+    CHECK_INT(h->count, 1);
+    return h->count == 1 ? h->list[0] : (struct hang){.op = &none, .cause = HANG_CAUSE_COUNT};
+}
+
+static const char *text_of(const struct hangs *h, const struct run *run)
+{
+    static char text[1024];
+    struct buf b = BUF_INIT;
+    if (h->count == 0)
+        return "";
+    hang_text(&b, &h->list[0], run);
+    snprintf(text, sizeof text, "%.*s", (int)b.len, b.data);
+    buf_release(&b);
+    return text;
+}
+
+static void check_none(const struct run *run)
+{
+    struct hangs h;
+    hangs_find(&h, run);
+    CHECK_STR(text_of(&h, run), "");
+    hangs_release(&h);
+}
+
+#define MIB ((uint64_t)1 << 20)
+
+/* All members but 5 reach number `last`, which does not end; `sizes` says how large number k is. */
+static int world_but_5(struct run *run, int last, uint64_t (*size)(int))
+{
+    open_run(run, 8);
+    int dp = open_comm(run, "c0ffee", "dp", 8, 0, 1);
+    for (int r = 0; r < 8; r++) {
+        for (int k = 0; k < last; k++)
+            reduce(run, r, dp, size(k), ENDS);
+        if (r != 5)
+            reduce(run, r, dp, size(last), PENDS);
+    }
+    return dp;
+}
+
+static uint64_t alike(int k)
+{
+    (void)k;
+    return 64 * MIB;
+}
+
+static uint64_t all_different(int k)
+{
+    return (uint64_t)(k + 1) * MIB;
+}
+
+TEST(hang_one_rank_has_not_called)
+{
+    struct run run;
+    struct hangs h;
+    world_but_5(&run, 17, alike);
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_NOT_CALLED);
+    CHECK_INT(hang.seq, 17);
+    CHECK_INT(hang.nranks, 1);
+    CHECK_INT(hang.waiting, 7);
+    CHECK_INT(hang.followers, 0);
+    CHECK_STR(text_of(&h, &run),
+              "rank 5 has not called AllReduce #17 (64 MiB bf16) of communicator \"dp\" (8 ranks); "
+              "7 ranks have waited for 20.0 s; rank 5 called last AllReduce #16");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* Nothing of it ends, and the lengths tell where the calls begin to be shifted. */
+TEST(hang_one_rank_skipped)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 8);
+    int dp = open_comm(&run, "c0ffee", "dp", 8, 0, 1);
+    for (int r = 0; r < 8; r++) {
+        for (int k = 0; k < 20; k++) {
+            if (r != 5 || k != 17)
+                reduce(&run, r, dp, all_different(k), k < 17 ? ENDS : PENDS);
+        }
+    }
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_SKIPPED);
+    CHECK_INT(hang.seq, 17);
+    CHECK_INT(hang.first, 17);
+    CHECK_INT(hang.ranks != NULL && hang.nranks == 1 ? hang.ranks[0] : -1, 5);
+    CHECK_INT(hang.waiting, 7);
+    CHECK_STR(text_of(&h, &run),
+              "rank 5 skipped AllReduce #17 (18 MiB bf16) of communicator \"dp\" (8 ranks): from "
+              "there on its calls are the others' next ones; 7 ranks have waited for 20.0 s");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* Ten alike, then another: which of the ten was left out cannot be told. */
+TEST(hang_skipped_among_equals)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 4);
+    int dp = open_comm(&run, "c0ffee", "dp", 4, 0, 1);
+    for (int r = 0; r < 4; r++) {
+        reduce(&run, r, dp, MIB, ENDS);
+        for (int k = 0; k < (r == 2 ? 9 : 10); k++)
+            reduce(&run, r, dp, 2 * MIB, k < 9 ? ENDS : PENDS);
+        reduce(&run, r, dp, 3 * MIB, PENDS);
+        reduce(&run, r, dp, 4 * MIB, PENDS);
+    }
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_SKIPPED);
+    CHECK_INT(hang.first, 1);
+    CHECK_INT(hang.seq, 10);
+    CHECK_HAS(text_of(&h, &run), "rank 2 skipped AllReduce, one of #1-#10 (2 MiB bf16) of");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+TEST(hang_extra_call)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 4);
+    int dp = open_comm(&run, "c0ffee", "dp", 4, 0, 1);
+    for (int r = 0; r < 4; r++) {
+        reduce(&run, r, dp, MIB, ENDS);
+        if (r == 1)
+            reduce(&run, r, dp, 9 * MIB, PENDS);
+        reduce(&run, r, dp, 2 * MIB, PENDS);
+        reduce(&run, r, dp, 3 * MIB, PENDS);
+    }
+    CHECK_INT(the_hang(&h, &run).cause, HANG_EXTRA);
+    CHECK_HAS(text_of(&h, &run), "rank 1 called AllReduce #1 (9 MiB bf16) where the others called "
+                                 "AllReduce #1 (2 MiB bf16) of");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+TEST(hang_another_size)
+{
+    struct run run;
+    struct hangs h;
+    int dp = world_but_5(&run, 17, alike);
+    reduce(&run, 5, dp, 32 * MIB, PENDS);
+    CHECK_INT(the_hang(&h, &run).cause, HANG_OTHER);
+    CHECK_HAS(text_of(&h, &run),
+              "rank 5 called AllReduce #17 (32 MiB bf16) where the others called AllReduce #17 (64 "
+              "MiB bf16) of communicator \"dp\" (8 ranks); 7 ranks have waited");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* Each way of calling something else under a number. */
+TEST(hang_another_call)
+{
+    for (int what = 0; what < 4; what++) {
+        struct run run;
+        struct hangs h;
+        int dp = world_but_5(&run, 3, alike);
+        struct op *op = reduce(&run, 5, dp, 64 * MIB, PENDS);
+        if (what == 0)
+            op->dtype = SPECTER_FP32;
+        else if (what == 1)
+            op->coll.redop = SPECTER_REDOP_MAX;
+        else if (what == 2)
+            op->coll.peer = 3;
+        else
+            op->coll.op = SPECTER_BROADCAST;
+        CHECK_INT(the_hang(&h, &run).cause, HANG_OTHER);
+        hangs_release(&h);
+        run_release(&run);
+    }
+}
+
+/* Of two, nobody can say who is right; unless one goes on with what the other does next. */
+TEST(hang_of_two)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 2);
+    int tp = open_comm(&run, "c0ffee", "", 2, 0, 1);
+    reduce(&run, 0, tp, MIB, PENDS);
+    reduce(&run, 1, tp, 2 * MIB, PENDS);
+    CHECK_INT(the_hang(&h, &run).cause, HANG_DIFFER);
+    CHECK_HAS(text_of(&h, &run), "ranks 0-1 do not call the same: rank 0 called AllReduce #0 (1 "
+                                 "MiB bf16), another one AllReduce #0 (");
+    hangs_release(&h);
+    reduce(&run, 0, tp, 2 * MIB, PENDS);
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_SKIPPED);
+    CHECK_INT(hang.nranks == 1 ? hang.ranks[0] : -1, 1);
+    hangs_release(&h);
+    run_release(&run);
+}
+
+TEST(hang_all_have_called)
+{
+    struct run run;
+    struct hangs h;
+    int dp = world_but_5(&run, 17, alike);
+    reduce(&run, 5, dp, 64 * MIB, PENDS);
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_ALL_CALLED);
+    CHECK_INT(hang.waiting, 8);
+    CHECK_HAS(text_of(&h, &run), "all members have called AllReduce #17 (64 MiB bf16) of");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* Killed while it runs: the hosts are seconds ahead, but the streams move. */
+TEST(hang_not_when_streams_move)
+{
+    struct run run;
+    int dp = world_but_5(&run, 17, alike);
+    reduce(&run, 5, dp, 64 * MIB, PENDS);
+    for (int r = 0; r < 8; r++) {
+        struct op *before = &run.ranks[r].ops[16];
+        before->start_ns = LATER - 500 * MS;
+    }
+    check_none(&run);
+    for (int r = 0; r < 8; r++)
+        run.ranks[r].ops[16].start_ns = LATER - 1500 * MS;
+    struct hangs h;
+    CHECK_INT(the_hang(&h, &run).cause, HANG_ALL_CALLED);
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* What began less than half a second ago is on its way, whatever the trace says else. */
+TEST(hang_not_when_just_begun)
+{
+    struct run run;
+    world_but_5(&run, 17, alike);
+    for (int r = 0; r < 8; r++) {
+        if (r != 5)
+            run.ranks[r].ops[17].start_ns = LATER - 499 * MS;
+    }
+    check_none(&run);
+    run_release(&run);
+}
+
+/* At its exit a program's last operations may be under way; without an exit they were written
+ * because a second had gone by, even where the trace tells of no later moment. */
+TEST(hang_by_the_moment_of_writing)
+{
+    struct run run;
+    struct hangs h;
+    world_but_5(&run, 17, alike);
+    for (int r = 0; r < 8; r++) {
+        run.ranks[r].end_ns = 19 * MS;
+        run.ranks[r].complete = true;
+    }
+    check_none(&run);
+    for (int r = 0; r < 8; r++)
+        run.ranks[r].complete = false;
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_NOT_CALLED);
+    CHECK_INT(hang.waited_ns, 1000 * MS);
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* ---- messages ---- */
+
+TEST(hang_message_without_its_other_end)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 4);
+    int pp = open_comm(&run, "c0ffee", "pp", 4, 0, 1);
+    message(&run, 3, SPECTER_SEND, pp, 2, 3, ENDS);
+    message(&run, 2, SPECTER_RECV, pp, 3, 3, ENDS);
+    message(&run, 2, SPECTER_RECV, pp, 3, 4, PENDS);
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_NOT_CALLED);
+    CHECK_INT(hang.sender, 3);
+    CHECK_INT(hang.receiver, 2);
+    CHECK_STR(text_of(&h, &run),
+              "rank 3 has not called Send #4 to rank 2 (4 KiB bf16) of communicator \"pp\" (4 "
+              "ranks); rank 2 has waited for 20.0 s; rank 3 called last Send #3 to rank 2");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+TEST(hang_message_of_another_size)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 2);
+    int pp = open_comm(&run, "c0ffee", "pp", 2, 0, 1);
+    message(&run, 0, SPECTER_SEND, pp, 1, 0, PENDS)->bytes = 8192;
+    message(&run, 1, SPECTER_RECV, pp, 0, 0, PENDS);
+    CHECK_INT(the_hang(&h, &run).cause, HANG_DIFFER);
+    CHECK_HAS(text_of(&h, &run), "rank 0 sends 8 KiB bf16 where rank 1 receives another size");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* A ring of grouped messages in which one rank is missing: its neighbours wait for it, the others
+ * for them. */
+TEST(hang_ring_of_groups)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 6);
+    int cp = open_comm(&run, "c0ffee", "cp", 6, 0, 1);
+    for (int r = 0; r < 6; r++) {
+        if (r == 4) {
+            reduce(&run, r, cp, MIB, ENDS);
+            continue;
+        }
+        struct op *op = message(&run, r, SPECTER_SEND, cp, (r + 1) % 6, 0, PENDS);
+        op->coll.group = 0;
+        op->stream = 7;
+        op = message(&run, r, SPECTER_RECV, cp, (r + 5) % 6, 0, PENDS);
+        op->coll.group = 0;
+        op->stream = 7;
+    }
+    hangs_find(&h, &run);
+    CHECK_INT(h.count, 2); /* its Send and its Recv */
+    for (size_t i = 0; i < h.count; i++) {
+        CHECK_INT(h.list[i].cause, HANG_NOT_CALLED);
+        CHECK_INT(h.list[i].nranks == 1 ? h.list[i].ranks[0] : -1, 4);
+    }
+    if (h.count == 2)
+        CHECK_INT(h.list[0].followers + h.list[1].followers, 4);
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* ---- what follows ---- */
+
+/* Pairs {0,1}, {2,3}... of a pipeline, data-parallel over the odd and the even ranks. Rank 5 leaves
+ * a collective out and goes on to the next message; in the end everybody waits for somebody, in a
+ * circle, and the collective with the most waiting ranks is where it began. */
+TEST(hang_followers_are_not_blamed)
+{
+    static const char *const ids[] = {"p0", "p1", "p2", "p3"};
+    struct run run;
+    struct hangs h;
+    open_run(&run, 8);
+    int even = open_comm(&run, "even", "dp", 4, 0, 2), odd = open_comm(&run, "odd", "dp", 4, 1, 2);
+    for (int i = 0; i < 4; i++) {
+        int pp = open_comm(&run, ids[i], "pp", 2, 2 * i, 1);
+        if (i == 2) {
+            message(&run, 5, SPECTER_RECV, pp, 0, 0, PENDS);
+            reduce(&run, 4, even, MIB, PENDS);
+            continue;
+        }
+        reduce(&run, 2 * i + 1, odd, MIB, PENDS);
+        message(&run, 2 * i, SPECTER_RECV, pp, 1, 0, PENDS);
+    }
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_CIRCLE);
+    CHECK_INT(hang.comm, odd);
+    CHECK_INT(hang.waiting, 3);
+    CHECK_INT(hang.followers, 5);
+    CHECK_STR(text_of(&h, &run),
+              "rank 5 has not called AllReduce #0 (1 MiB bf16) of communicator \"dp\" (4 ranks: 1, "
+              "3, 5, 7); 3 ranks have waited for 20.0 s, and 5 other operations wait because of "
+              "it; rank 5 waits in Recv #0 from rank 4 of communicator \"pp\" (2 ranks: 4-5)");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* Rank 1 is not in the second collective because it waits in the first, which rank 2 did not
+ * call. */
+TEST(hang_is_followed_to_its_root)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 4);
+    int a = open_comm(&run, "aa", "a", 2, 1, 1), b = open_comm(&run, "bb", "b", 2, 0, 1);
+    reduce(&run, 1, a, MIB, PENDS);
+    reduce(&run, 0, b, MIB, PENDS);
+    reduce(&run, 2, open_comm(&run, "cc", "c", 2, 2, 1), MIB, ENDS);
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.comm, a);
+    CHECK_INT(hang.cause, HANG_NOT_CALLED);
+    CHECK_INT(hang.followers, 1);
+    CHECK_HAS(text_of(&h, &run), "rank 2 called last AllReduce #0 of communicator \"c\"");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* All have called the second collective; on rank 1 it stands behind the first on one stream, or
+ * behind a wait for an event that was recorded behind the first. */
+TEST(hang_called_is_not_arrived)
+{
+    for (int events = 0; events < 2; events++) {
+        struct run run;
+        struct hangs h;
+        open_run(&run, 3);
+        int a = open_comm(&run, "aa", "a", 2, 1, 1), b = open_comm(&run, "bb", "b", 2, 0, 1);
+        reduce(&run, 1, a, MIB, PENDS);
+        add_op(&run, 2, 0, ENDS)->class = OP_KERNEL;
+        for (int kind = ACT_RECORD; events && kind <= ACT_WAIT; kind++) {
+            struct act *act = rank_add_act(&run.ranks[1]);
+            act->kind = (uint8_t)kind;
+            act->stream = kind == ACT_RECORD ? a : b;
+            act->event = 77;
+            act->host_ns = act->host_end_ns = 3 * MS / 2;
+        }
+        reduce(&run, 0, b, MIB, PENDS)->start_ns = 5 * MS;
+        reduce(&run, 1, b, MIB, PENDS)->stream = events ? b : a;
+        struct hang hang = the_hang(&h, &run);
+        CHECK_INT(hang.comm, a);
+        CHECK_INT(hang.followers, 1);
+        hangs_release(&h);
+        run_release(&run);
+    }
+}
+
+/* Two ranks call two collectives in opposite order. */
+TEST(hang_in_a_circle)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 2);
+    int a = open_comm(&run, "aa", "a", 2, 0, 1), b = open_comm(&run, "bb", "b", 2, 0, 1);
+    reduce(&run, 0, a, MIB, PENDS);
+    reduce(&run, 1, b, MIB, PENDS);
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_CIRCLE);
+    CHECK_INT(hang.followers, 1);
+    CHECK_HAS(text_of(&h, &run), "; rank 1 waits in AllReduce #0 of communicator \"b\"");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* ---- what is not known ---- */
+
+TEST(hang_ranks_without_a_trace)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 2);
+    run.world_size = 4;
+    int dp = run_comm(&run, "c0ffee", 6, 4);
+    for (int r = 0; r < 2; r++) {
+        rank_add_member(&run.ranks[r], dp, r);
+        run.comms[dp].ranks[r] = r;
+        reduce(&run, r, dp, MIB, PENDS);
+    }
+    CHECK_INT(the_hang(&h, &run).cause, HANG_NO_TRACE);
+    CHECK_STR(text_of(&h, &run),
+              "nothing is recorded of ranks 2-3, which must take part in AllReduce #0 (1 MiB bf16) "
+              "of communicator \"c0ffee\" (4 ranks); 2 ranks have waited for 20.0 s");
+    hangs_release(&h);
+    run.world_size = 8; /* now nobody knows which ranks they are */
+    hangs_find(&h, &run);
+    CHECK_HAS(text_of(&h, &run), "nothing is recorded of ranks 2 that no trace names, which");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+TEST(hang_of_one_rank_alone)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 1);
+    run.world_size = 8;
+    int dp = run_comm(&run, "c0ffee", 6, 8);
+    rank_add_member(&run.ranks[0], dp, 0);
+    run.comms[dp].ranks[0] = 0;
+    reduce(&run, 0, dp, MIB, PENDS);
+    CHECK_INT(the_hang(&h, &run).cause, HANG_NO_TRACE);
+    CHECK_HAS(text_of(&h, &run), "nothing is recorded of ranks 1-7, which");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* Where no end of an operation is seen, numbers that nobody caught up with in a second tell. */
+TEST(hang_without_device_times)
+{
+    struct run run;
+    struct hangs h;
+    world_but_5(&run, 3, alike);
+    for (int r = 0; r < 8; r++) {
+        for (size_t i = 0; i < run.ranks[r].nops; i++)
+            run.ranks[r].ops[i].timing = SPECTER_TIMING_HOST;
+    }
+    CHECK_INT(the_hang(&h, &run).cause, HANG_NOT_CALLED);
+    CHECK_HAS(text_of(&h, &run), "rank 5 has not called AllReduce #3");
+    hangs_release(&h);
+    for (int r = 0; r < 8; r++)
+        run.ranks[r].end_ns = 900 * MS;
+    check_none(&run);
+    for (int r = 0; r < 8; r++) {
+        run.ranks[r].end_ns = LATER;
+        run.ranks[r].complete = true;
+    }
+    check_none(&run);
+    run_release(&run);
+}
+
+/* One process with all members makes each call several times under one number. */
+TEST(hang_several_members_in_a_process)
+{
+    struct run run;
+    open_run(&run, 1);
+    int dp = run_comm(&run, "c0ffee", 6, 2);
+    rank_add_member(&run.ranks[0], dp, 0);
+    run.comms[dp].ranks[0] = 0;
+    for (int device = 0; device < 2; device++) {
+        struct op *op = reduce(&run, 0, dp, MIB, PENDS);
+        op->coll.seq = 0;
+        op->device = device;
+    }
+    check_none(&run);
+    run_release(&run);
+}
+
+TEST(hang_of_device_work)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 2);
+    struct op *op = add_op(&run, 1, 0, PENDS);
+    op->class = OP_KERNEL;
+    op->name = "GemmEx";
+    check_none(&run); /* it may wait for anything */
+    op->start_ns = 2 * MS;
+    CHECK_INT(the_hang(&h, &run).cause, HANG_WORK);
+    CHECK_STR(text_of(&h, &run), "GemmEx on rank 1 has not ended for 20.0 s");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* ---- numbers that nobody can trust; many ranks ---- */
+
+TEST(hang_of_impossible_numbers)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 2);
+    int dp = open_comm(&run, "c0ffee", "dp", 2, 0, 1);
+    reduce(&run, 0, dp, MIB, PENDS)->coll.seq = INT64_MAX;
+    reduce(&run, 1, dp, MIB, PENDS)->coll.seq = INT64_MAX - 1;
+    message(&run, 0, SPECTER_SEND, dp, INT32_MAX, 0, PENDS);
+    message(&run, 1, SPECTER_RECV, dp, 1, INT64_MAX, PENDS);
+    run.ranks[0].ops[0].host_end_ns = -RUN_TIME_MAX + 1;
+    hangs_find(&h, &run);
+    CHECK(h.count > 0);
+    hangs_release(&h);
+    run_release(&run);
+}
+
+TEST(hang_of_1024_ranks)
+{
+    enum { RANKS = 1024, CALLS = 200 };
+    struct run run;
+    struct hangs h;
+    open_run(&run, RANKS);
+    int dp = open_comm(&run, "c0ffee", "dp", RANKS, 0, 1);
+    for (int r = 0; r < RANKS; r++) {
+        for (int k = 0; k < CALLS; k++) {
+            struct op *op;
+            if (r == 700 && k == 100)
+                continue;
+            op = add_op(&run, r, 0, k < 100 ? ENDS : PENDS);
+            op->class = OP_COLL;
+            op->name = "AllReduce";
+            op->bytes = (uint64_t)(k + 1) * MIB;
+            op->coll.op = SPECTER_ALLREDUCE;
+            op->coll.comm = dp;
+            op->coll.seq = r == 700 && k > 100 ? k - 1 : k;
+            op->coll.p2p_seq = op->coll.group = op->coll.peer = -1;
+        }
+    }
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_SKIPPED);
+    CHECK_INT(hang.seq, 100);
+    CHECK_INT(hang.waiting, RANKS - 1);
+    CHECK_INT(hang.nranks == 1 ? hang.ranks[0] : -1, 700);
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* ---- as a condition ---- */
+
+TEST(hang_fails_on)
+{
+    struct analysis a;
+    struct run run;
+    struct err e = {0};
+    world_but_5(&run, 3, alike);
+    CHECK_INT(analysis_make(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
+    CHECK_INT(gate_apply("hangs>1", &a, &e), 0);
+    CHECK_INT(gate_apply("hangs>0", &a, &e), -1);
+    CHECK_INT(e.code, ERR_NO);
+    CHECK_STR(e.msg, "hangs is 1: 'hangs>0' holds");
+    analysis_release(&a);
+    run.ranks[0].coverage = COVER_GEMM;
+    CHECK_INT(analysis_make(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
+    CHECK_INT(gate_apply("hangs>0", &a, &e), -1);
+    CHECK_STR(e.msg, "cannot judge 'hangs>0': the trace holds no communication");
+    analysis_release(&a);
+    run_release(&run);
+}
