@@ -55,10 +55,10 @@ endif
 
 # Programs of the tracer's tests: calls to trace, over the stand-ins of tests/emu, and a check of
 # trace files against include/specter/trace.h.
-TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/check_trace
+TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/gemms $(B)/tracer/check_trace
 check-build: $(TRACER_TESTS)
 
-$(B)/tracer/calls: tests/tracer/calls.c tests/tracer/calls.h $(B)/flags | emu
+$(B)/tracer/calls $(B)/tracer/gemms: $(B)/tracer/%: tests/tracer/%.c $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -lpthread
