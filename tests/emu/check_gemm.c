@@ -352,6 +352,37 @@ static void light_weight(cublasLtOrder_t order)
     OK(cublasLtMatmulDescDestroy(desc));
 }
 
+/* C = alpha A^H B + beta C, complex. */
+static void light_complex(void)
+{
+    const struct type *t = &types[8];
+    const struct product p = {.m = M,
+                              .n = N,
+                              .k = K,
+                              .transa = CUBLAS_OP_C,
+                              .transb = CUBLAS_OP_N,
+                              .alpha = {2, 1},
+                              .beta = {-1, 2}};
+    const float alpha[] = {2, 1}, beta[] = {-1, 2};
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t la, lb, lc;
+
+    fill(t);
+    OK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_C_32F));
+    OK(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &p.transa,
+                                      sizeof(p.transa)));
+    OK(cublasLtMatrixLayoutCreate(&la, CUDA_C_32F, K, M, LD));
+    OK(cublasLtMatrixLayoutCreate(&lb, CUDA_C_32F, K, N, LD));
+    OK(cublasLtMatrixLayoutCreate(&lc, CUDA_C_32F, M, N, LD));
+    OK(cublasLtMatmul(light, desc, alpha, a, la, b, lb, beta, c, lc, c, lc, NULL, NULL, 0, 0));
+    OK(cudaDeviceSynchronize());
+    expect(t, &p, 0);
+    OK(cublasLtMatrixLayoutDestroy(la));
+    OK(cublasLtMatrixLayoutDestroy(lb));
+    OK(cublasLtMatrixLayoutDestroy(lc));
+    OK(cublasLtMatmulDescDestroy(desc));
+}
+
 #define NVML_CALL(_name, _params, _arguments, _want) \
     do {                                             \
         int(*call_) _params;                         \
@@ -407,6 +438,7 @@ int main(void)
     }
     light_weight(CUBLASLT_ORDER_COL);
     light_weight(CUBLASLT_ORDER_ROW);
+    light_complex();
     management();
     OK(cublasLtDestroy(light));
     OK(cublasDestroy(handle));
