@@ -386,36 +386,41 @@ static void take_trans(const struct line *l, char trans[3])
         memset(trans, 0, 3);
 }
 
-/* Does the call take other operations than 2mnk a product, as complex ones do? Then its shape is no
- * measure of it. */
-static bool tells_more(const struct line *l)
+/* Does the call take the 2mnk operations a product that its shape makes one expect? Complex ones
+ * take more, and the trace says so. */
+static bool is_plain(const struct op *op, const struct line *l)
 {
+    const uint32_t factors[] = {op->gemm.m, op->gemm.n, op->gemm.k, op->gemm.batch};
     uint64_t flop = 2;
-    static const int factors[] = {CUBLAS_m, CUBLAS_n, CUBLAS_k, CUBLAS_batch};
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
-        if (__builtin_mul_overflow(flop, line_u64(l, factors[i], 1), &flop))
-            return line_has(l, CUBLAS_flop);
+        if (__builtin_mul_overflow(flop, (uint64_t)factors[i], &flop))
+            return !line_has(l, CUBLAS_flop);
     }
-    return line_u64(l, CUBLAS_flop, flop) != flop;
+    return line_u64(l, CUBLAS_flop, flop) == flop;
+}
+
+/* false: groups of different shapes, complex elements, or sizes that the models are not made for.
+ */
+static bool take_shape(const struct line *l, struct op *op)
+{
+    return line_has(l, CUBLAS_m) && line_has(l, CUBLAS_n) && line_has(l, CUBLAS_k) &&
+           take_u32(l, CUBLAS_m, 0, &op->gemm.m) && take_u32(l, CUBLAS_n, 0, &op->gemm.n) &&
+           take_u32(l, CUBLAS_k, 0, &op->gemm.k) && take_u32(l, CUBLAS_batch, 1, &op->gemm.batch) &&
+           is_plain(op, l);
 }
 
 static const char *on_cublas(struct jsonl *r, const struct line *l)
 {
     struct op op = blank_op();
     const char *wrong = take_op(r, l, &cublas_op, &op);
-    bool shape = line_has(l, CUBLAS_m) && line_has(l, CUBLAS_n) && line_has(l, CUBLAS_k);
     if (wrong != NULL)
         return wrong;
     if (!line_has(l, CUBLAS_op))
         return "an operation without a name";
     op.name = word(r, WORD_OTHER, line_text(l, CUBLAS_op))->text;
-    shape = shape && !tells_more(l);
-    op.class = shape ? OP_GEMM : OP_KERNEL;
+    op.class = take_shape(l, &op) ? OP_GEMM : OP_KERNEL;
     op.dtype = dtype(r, line_text(l, line_has(l, CUBLAS_dtype) ? CUBLAS_dtype : CUBLAS_dtype_a));
-    if (shape) {
-        if (!take_u32(l, CUBLAS_m, 0, &op.gemm.m) || !take_u32(l, CUBLAS_n, 0, &op.gemm.n) ||
-            !take_u32(l, CUBLAS_k, 0, &op.gemm.k) || !take_u32(l, CUBLAS_batch, 1, &op.gemm.batch))
-            return "impossible shape";
+    if (op.class == OP_GEMM) {
         op.gemm.dtype_b = dtype(r, line_text(l, CUBLAS_dtype_b));
         op.gemm.dtype_c = dtype(r, line_text(l, CUBLAS_dtype_c));
         op.gemm.compute = dtype(r, line_text(l, CUBLAS_compute));

@@ -4,20 +4,11 @@
  * small whole numbers, which all types hold exactly. And what cublasLt says of its descriptors; and
  * NVML, which has no other place. One process.
  */
-#include <cublasLt.h>
-#include <cublas_v2.h>
 #include <dlfcn.h>
 
-#include "../../tracer/abi/half.h"
 #include "check.h"
+#include "every_gemm.h"
 #include "number.h"
-
-#ifndef __cplusplus /* the real header declares it for C++ only */
-cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t transa,
-                           cublasOperation_t transb, int m, int n, int k, const __half *alpha,
-                           const __half *A, int lda, const __half *B, int ldb, const __half *beta,
-                           __half *C, int ldc);
-#endif
 
 #define M 5
 #define N 7
@@ -27,26 +18,41 @@ cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t transa,
 #define BATCH 3
 
 struct type {
-    enum number number;
     cudaDataType cuda, out;
-    enum number out_number;
+    enum number number, out_number;
+    int parts; /* 2: complex */
     cublasComputeType_t compute;
 };
 
 static const struct type types[] = {
-    {NUMBER_F32, CUDA_R_32F, CUDA_R_32F, NUMBER_F32, CUBLAS_COMPUTE_32F},
-    {NUMBER_F32, CUDA_R_32F, CUDA_R_32F, NUMBER_F32, CUBLAS_COMPUTE_32F_FAST_TF32},
-    {NUMBER_F64, CUDA_R_64F, CUDA_R_64F, NUMBER_F64, CUBLAS_COMPUTE_64F},
-    {NUMBER_F16, CUDA_R_16F, CUDA_R_16F, NUMBER_F16, CUBLAS_COMPUTE_32F},
-    {NUMBER_F16, CUDA_R_16F, CUDA_R_16F, NUMBER_F16, CUBLAS_COMPUTE_16F},
-    {NUMBER_BF16, CUDA_R_16BF, CUDA_R_32F, NUMBER_F32, CUBLAS_COMPUTE_32F},
-    {NUMBER_I8, CUDA_R_8I, CUDA_R_32I, NUMBER_I32, CUBLAS_COMPUTE_32I},
-    {NUMBER_F8E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, NUMBER_BF16, CUBLAS_COMPUTE_32F},
+    {CUDA_R_32F, CUDA_R_32F, NUMBER_F32, NUMBER_F32, 1, CUBLAS_COMPUTE_32F},
+    {CUDA_R_32F, CUDA_R_32F, NUMBER_F32, NUMBER_F32, 1, CUBLAS_COMPUTE_32F_FAST_TF32},
+    {CUDA_R_64F, CUDA_R_64F, NUMBER_F64, NUMBER_F64, 1, CUBLAS_COMPUTE_64F},
+    {CUDA_R_16F, CUDA_R_16F, NUMBER_F16, NUMBER_F16, 1, CUBLAS_COMPUTE_32F},
+    {CUDA_R_16F, CUDA_R_16F, NUMBER_F16, NUMBER_F16, 1, CUBLAS_COMPUTE_16F},
+    {CUDA_R_16BF, CUDA_R_32F, NUMBER_BF16, NUMBER_F32, 1, CUBLAS_COMPUTE_32F},
+    {CUDA_R_8I, CUDA_R_32I, NUMBER_I8, NUMBER_I32, 1, CUBLAS_COMPUTE_32I},
+    {CUDA_R_8F_E4M3, CUDA_R_16BF, NUMBER_F8E4M3, NUMBER_BF16, 1, CUBLAS_COMPUTE_32F},
+    {CUDA_C_32F, CUDA_C_32F, NUMBER_F32, NUMBER_F32, 2, CUBLAS_COMPUTE_32F},
+    {CUDA_C_64F, CUDA_C_64F, NUMBER_F64, NUMBER_F64, 2, CUBLAS_COMPUTE_64F},
+};
+
+/* Complex or, with an imaginary part of 0, real. */
+struct value {
+    int re, im;
+};
+
+/* What one or several matrices of a batch are to be. */
+struct product {
+    int m, n, k;
+    cublasOperation_t transa, transb;
+    struct value alpha, beta;
 };
 
 static cublasHandle_t handle;
 static cublasLtHandle_t light;
 static char *a, *b, *c;
+static void **pointers[3]; /* to each matrix of the batch */
 static unsigned long compared;
 
 static int entry(int which, int i)
@@ -56,7 +62,7 @@ static int entry(int which, int i)
 
 static void fill(const struct type *t)
 {
-    for (int i = 0; i < SIZE * BATCH; i++) {
+    for (int i = 0; i < SIZE * BATCH * t->parts; i++) {
         number_put(a, (size_t)i, t->number, entry(1, i));
         number_put(b, (size_t)i, t->number, entry(2, i));
         number_put(c, (size_t)i, t->out_number, entry(3, i));
@@ -64,79 +70,215 @@ static void fill(const struct type *t)
 }
 
 /* Element of the stored matrix `which`, column-major. */
-static int stored(int which, int row, int col, int transposed, int batch)
+static struct value stored(const struct type *t, int which, int row, int col,
+                           cublasOperation_t trans, int batch)
 {
-    return entry(which, batch * SIZE + (transposed ? col + row * LD : row + col * LD));
+    int at = batch * SIZE + (trans != CUBLAS_OP_N ? col + row * LD : row + col * LD);
+
+    if (t->parts == 1)
+        return (struct value){entry(which, at), 0};
+    return (struct value){entry(which, 2 * at),
+                          entry(which, 2 * at + 1) * (trans == CUBLAS_OP_C ? -1 : 1)};
 }
 
-static void expect(const struct type *t, int ta, int tb, int batch, int alpha, int beta)
+static struct value plus_times(struct value sum, struct value x, struct value y)
 {
-    for (int i = 0; i < M; i++)
-        for (int j = 0; j < N; j++) {
-            int want = beta * stored(3, i, j, 0, batch);
+    return (struct value){sum.re + x.re * y.re - x.im * y.im, sum.im + x.re * y.im + x.im * y.re};
+}
 
-            for (int l = 0; l < K; l++)
-                want += alpha * stored(1, i, l, ta, batch) * stored(2, l, j, tb, batch);
-            CHECK(number_get(c, (size_t)(batch * SIZE + i + j * LD), t->out_number), want);
+static void expect(const struct type *t, const struct product *p, int batch)
+{
+    size_t first = (size_t)(batch * SIZE * t->parts);
+
+    for (int i = 0; i < p->m; i++)
+        for (int j = 0; j < p->n; j++) {
+            struct value none = {0, 0}, sum = none, want;
+            size_t at = first + (size_t)((i + j * LD) * t->parts);
+
+            for (int l = 0; l < p->k; l++)
+                sum = plus_times(sum, stored(t, 1, i, l, p->transa, batch),
+                                 stored(t, 2, l, j, p->transb, batch));
+            want = plus_times(plus_times(none, p->alpha, sum), p->beta,
+                              stored(t, 3, i, j, CUBLAS_OP_N, batch));
+            CHECK(number_get(c, at, t->out_number), want.re);
+            if (t->parts == 2)
+                CHECK(number_get(c, at + 1, t->out_number), want.im);
             compared++;
         }
     /* what is not of the result stays */
-    CHECK(number_get(c, (size_t)(batch * SIZE + M), t->out_number), entry(3, batch * SIZE + M));
+    CHECK(number_get(c, first + (size_t)(p->m * t->parts), t->out_number),
+          entry(3, (int)first + p->m * t->parts));
 }
 
-/* alpha 2 and beta -1 in the type that the compute type asks for. */
-static void scalars(cublasComputeType_t compute, char *alpha, char *beta)
+/* A scalar in the type that the compute type and the elements ask for. */
+static void put_scalar(const struct type *t, void *scalars, size_t index, struct value value)
 {
-    enum number type = compute == CUBLAS_COMPUTE_64F   ? NUMBER_F64
-                       : compute == CUBLAS_COMPUTE_32I ? NUMBER_I32
-                       : compute == CUBLAS_COMPUTE_16F ? NUMBER_F16
-                                                       : NUMBER_F32;
+    enum number type = t->compute == CUBLAS_COMPUTE_64F   ? NUMBER_F64
+                       : t->compute == CUBLAS_COMPUTE_32I ? NUMBER_I32
+                       : t->compute == CUBLAS_COMPUTE_16F ? NUMBER_F16
+                                                          : NUMBER_F32;
 
-    number_put(alpha, 0, type, 2);
-    number_put(beta, 0, type, -1);
+    number_put(scalars, index * (size_t)t->parts, type, value.re);
+    if (t->parts == 2)
+        number_put(scalars, index * 2 + 1, type, value.im);
 }
 
-static void extended(const struct type *t, int ta, int tb)
+/* A function's name says what it takes: cublasD... fp64 elements, cublasS...Ex fp32 scalars,
+ * cublasG... anything. */
+static int takes(const struct gemm_function *f, const struct type *t)
 {
-    char alpha[8], beta[8];
+    static const struct {
+        char letter;
+        cudaDataType type;
+        cublasComputeType_t compute;
+        int parts;
+    } letters[] = {
+        {'H', CUDA_R_16F, CUBLAS_COMPUTE_16F, 1}, {'S', CUDA_R_32F, CUBLAS_COMPUTE_32F, 1},
+        {'D', CUDA_R_64F, CUBLAS_COMPUTE_64F, 1}, {'C', CUDA_C_32F, CUBLAS_COMPUTE_32F, 2},
+        {'Z', CUDA_C_64F, CUBLAS_COMPUTE_64F, 2},
+    };
 
-    scalars(t->compute, alpha, beta);
+    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+        if (f->name[6] == letters[i].letter)
+            return t->compute == letters[i].compute && t->parts == letters[i].parts &&
+                   (strstr(f->name, "Ex") || t->cuda == letters[i].type);
+    return 1;
+}
+
+static struct gemm_call matrices(const struct type *t)
+{
+    size_t in = number_size(t->number) * (size_t)t->parts;
+    size_t out = number_size(t->out_number) * (size_t)t->parts;
+
+    for (size_t i = 0; i < BATCH; i++) {
+        pointers[0][i] = a + i * SIZE * in;
+        pointers[1][i] = b + i * SIZE * in;
+        pointers[2][i] = c + i * SIZE * out;
+    }
+    return (struct gemm_call){.handle = handle,
+                              .A = a,
+                              .B = b,
+                              .C = c,
+                              .Aarray = pointers[0],
+                              .Barray = pointers[1],
+                              .Carray = pointers[2],
+                              .Atype = t->cuda,
+                              .Btype = t->cuda,
+                              .Ctype = t->out,
+                              .lda = LD,
+                              .ldb = LD,
+                              .ldc = LD,
+                              .strideA = SIZE,
+                              .strideB = SIZE,
+                              .strideC = SIZE,
+                              .batchCount = BATCH,
+                              .computeType = t->compute,
+                              .algo = CUBLAS_GEMM_DEFAULT};
+}
+
+static void one_shape(const struct gemm_function *f, const struct type *t, struct product p)
+{
+    char alpha[16], beta[16];
+    struct gemm_call call = matrices(t);
+
+    put_scalar(t, alpha, 0, p.alpha);
+    put_scalar(t, beta, 0, p.beta);
+    call.alpha = alpha;
+    call.beta = beta;
+    call.transa = p.transa;
+    call.transb = p.transb;
+    call.m = p.m;
+    call.n = p.n;
+    call.k = p.k;
     fill(t);
-    OK(cublasGemmEx(handle, ta ? CUBLAS_OP_T : CUBLAS_OP_N, tb ? CUBLAS_OP_C : CUBLAS_OP_N, M, N, K,
-                    alpha, a, t->cuda, LD, b, t->cuda, LD, beta, c, t->out, LD, t->compute,
-                    CUBLAS_GEMM_DEFAULT));
+    OK(f->call(&call));
     OK(cudaDeviceSynchronize());
-    expect(t, ta, tb, 0, 2, -1);
-    fill(t);
-    OK(cublasGemmStridedBatchedEx(handle, ta ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                  tb ? CUBLAS_OP_T : CUBLAS_OP_N, M, N, K, alpha, a, t->cuda, LD,
-                                  SIZE, b, t->cuda, LD, SIZE, beta, c, t->out, LD, SIZE, BATCH,
-                                  t->compute, CUBLAS_GEMM_DEFAULT));
-    OK(cudaDeviceSynchronize());
-    for (int i = 0; i < BATCH; i++)
-        expect(t, ta, tb, i, 2, -1);
+    for (int i = 0; i < (f->kind == ONE_GEMM ? 1 : BATCH); i++)
+        expect(t, &p, i);
 }
 
-static void plain(void)
+/* An array of two as the function wants it. */
+static const void *pair(const struct gemm_function *f, int64_t into[2], int64_t first,
+                        int64_t second)
 {
-    float alpha = 1, beta = 0;
-    __half one, zero;
+    const int narrow[2] = {(int)first, (int)second};
 
-    number_put(&one, 0, NUMBER_F16, 1);
-    number_put(&zero, 0, NUMBER_F16, 0);
-    fill(&types[0]);
-    OK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, M, N, K, &alpha, (float *)(void *)a, LD,
-                   (float *)(void *)b, LD, &beta, (float *)(void *)c, LD));
+    if (f->wide)
+        memcpy(into, (const int64_t[]){first, second}, 2 * sizeof(int64_t));
+    else
+        memcpy(into, narrow, sizeof(narrow));
+    return into;
+}
+
+/* Two groups, of two products and of one, which differ in all. */
+static void two_groups(const struct gemm_function *f, const struct type *t, struct product p)
+{
+    const struct product q = {.m = p.m - 1,
+                              .n = p.n - 2,
+                              .k = p.k - 3,
+                              .transa = p.transb,
+                              .transb = p.transa,
+                              .alpha = {1, 0},
+                              .beta = {2, 0}};
+    const cublasOperation_t transa[] = {p.transa, q.transa}, transb[] = {p.transb, q.transb};
+    int64_t numbers[5][2];
+    char alpha[32], beta[32];
+    struct gemm_call call = matrices(t);
+
+    put_scalar(t, alpha, 0, p.alpha);
+    put_scalar(t, alpha, 1, q.alpha);
+    put_scalar(t, beta, 0, p.beta);
+    put_scalar(t, beta, 1, q.beta);
+    call.alpha_array = alpha;
+    call.beta_array = beta;
+    call.transa_array = transa;
+    call.transb_array = transb;
+    call.m_array = pair(f, numbers[0], p.m, q.m);
+    call.n_array = pair(f, numbers[1], p.n, q.n);
+    call.k_array = pair(f, numbers[2], p.k, q.k);
+    call.lda_array = call.ldb_array = call.ldc_array = pair(f, numbers[3], LD, LD);
+    call.group_count = 2;
+    call.group_size = pair(f, numbers[4], BATCH - 1, 1);
+    fill(t);
+    OK(f->call(&call));
     OK(cudaDeviceSynchronize());
-    expect(&types[0], 0, 1, 0, 1, 0);
-    fill(&types[4]);
-    OK(cublasHgemm(handle, CUBLAS_OP_T, CUBLAS_OP_N, M, N, K, &one, (__half *)(void *)a, LD,
-                   (__half *)(void *)b, LD, &zero, (__half *)(void *)c, LD));
-    OK(cudaDeviceSynchronize());
-    expect(&types[4], 1, 0, 0, 1, 0);
-    CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &alpha, (float *)(void *)a, M - 1,
-                      (float *)(void *)b, LD, &beta, (float *)(void *)c, LD),
-          CUBLAS_STATUS_INVALID_VALUE);
+    for (int i = 0; i < BATCH - 1; i++)
+        expect(t, &p, i);
+    expect(t, &q, BATCH - 1);
+}
+
+static void every(const struct gemm_function *f, const struct type *t)
+{
+    struct product p = {.m = M, .n = N, .k = K, .alpha = {2, t->parts - 1}, .beta = {-1, 0}};
+
+    for (int trans = 0; trans < 9; trans++) {
+        p.transa = (cublasOperation_t)(trans % 3);
+        p.transb = (cublasOperation_t)(trans / 3);
+        if (f->kind == GROUPED_GEMM)
+            two_groups(f, t, p);
+        else
+            one_shape(f, t, p);
+    }
+}
+
+/* Shapes that do not fit are refused, whatever the function. */
+static void refused(const struct gemm_function *f)
+{
+    struct gemm_call call = matrices(&types[0]);
+    int64_t short_ld[2], numbers[2], one[2];
+    const cublasOperation_t none = CUBLAS_OP_N;
+    float scalar[4] = {1, 0, 1, 0};
+
+    call.alpha = call.beta = call.alpha_array = call.beta_array = scalar;
+    call.m = call.n = call.k = M;
+    call.lda = M - 1;
+    call.transa_array = call.transb_array = &none;
+    call.m_array = call.n_array = call.k_array = call.ldb_array = call.ldc_array =
+        pair(f, numbers, M, M);
+    call.lda_array = pair(f, short_ld, M - 1, M - 1);
+    call.group_size = pair(f, one, 1, 1);
+    call.group_count = 1;
+    CHECK(f->call(&call), CUBLAS_STATUS_INVALID_VALUE);
 }
 
 static cublasLtMatrixLayout_t layout(cublasLtOrder_t order, uint64_t rows, uint64_t cols)
@@ -176,9 +318,10 @@ static void light_weight(cublasLtOrder_t order)
     cublasOperation_t transposed = CUBLAS_OP_T;
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
     float one = 1, *bias = (float *)(void *)(a + SIZE * BATCH * 8), *d = bias + SIZE;
-    int by_row = order == CUBLASLT_ORDER_ROW;
+    cublasOperation_t by_row = order == CUBLASLT_ORDER_ROW ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const struct type *t = &types[0];
 
-    fill(&types[0]);
+    fill(t);
     for (int i = 0; i < M; i++)
         bias[i] = (float)i - 2;
     OK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
@@ -196,13 +339,44 @@ static void light_weight(cublasLtOrder_t order)
     OK(cudaDeviceSynchronize());
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
-            int want = stored(3, i, j, by_row, 0) + i - 2;
+            int want = stored(t, 3, i, j, by_row, 0).re + i - 2;
 
             for (int l = 0; l < K; l++)
-                want += stored(1, l, i, by_row, 0) * stored(2, l, j, by_row, 0);
+                want += stored(t, 1, l, i, by_row, 0).re * stored(t, 2, l, j, by_row, 0).re;
             CHECK(d[by_row ? j + i * LD : i + j * LD], want > 0 ? want : 0);
             compared++;
         }
+    OK(cublasLtMatrixLayoutDestroy(la));
+    OK(cublasLtMatrixLayoutDestroy(lb));
+    OK(cublasLtMatrixLayoutDestroy(lc));
+    OK(cublasLtMatmulDescDestroy(desc));
+}
+
+/* C = alpha A^H B + beta C, complex. */
+static void light_complex(void)
+{
+    const struct type *t = &types[8];
+    const struct product p = {.m = M,
+                              .n = N,
+                              .k = K,
+                              .transa = CUBLAS_OP_C,
+                              .transb = CUBLAS_OP_N,
+                              .alpha = {2, 1},
+                              .beta = {-1, 2}};
+    const float alpha[] = {2, 1}, beta[] = {-1, 2};
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t la, lb, lc;
+
+    fill(t);
+    OK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_C_32F));
+    OK(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &p.transa,
+                                      sizeof(p.transa)));
+    OK(cublasLtMatrixLayoutCreate(&la, CUDA_C_32F, K, M, LD));
+    OK(cublasLtMatrixLayoutCreate(&lb, CUDA_C_32F, K, N, LD));
+    OK(cublasLtMatrixLayoutCreate(&lc, CUDA_C_32F, M, N, LD));
+    OK(cublasLtMatmul(light, desc, alpha, a, la, b, lb, beta, c, lc, c, lc, NULL, NULL, 0, 0));
+    OK(cudaDeviceSynchronize());
+    expect(t, &p, 0);
     OK(cublasLtMatrixLayoutDestroy(la));
     OK(cublasLtMatrixLayoutDestroy(lb));
     OK(cublasLtMatrixLayoutDestroy(lc));
@@ -249,17 +423,25 @@ int main(void)
     OK(cublasCreate(&handle));
     OK(cublasLtCreate(&light));
     OK(cudaMalloc((void **)&a, SIZE * BATCH * 16));
-    OK(cudaMalloc((void **)&b, SIZE * BATCH * 8));
-    OK(cudaMalloc((void **)&c, SIZE * BATCH * 8));
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        for (int trans = 0; trans < 4; trans++)
-            extended(&types[i], trans & 1, trans >> 1);
-    plain();
+    OK(cudaMalloc((void **)&b, SIZE * BATCH * 16));
+    OK(cudaMalloc((void **)&c, SIZE * BATCH * 16));
+    for (int i = 0; i < 3; i++)
+        OK(cudaMalloc((void **)&pointers[i], BATCH * sizeof(void *)));
+    for (size_t i = 0; i < EVERY_GEMM_COUNT; i++) {
+        unsigned long before = compared;
+
+        for (size_t j = 0; j < sizeof(types) / sizeof(types[0]); j++)
+            if (takes(&every_gemm[i], &types[j]))
+                every(&every_gemm[i], &types[j]);
+        CHECK(compared > before, 1);
+        refused(&every_gemm[i]);
+    }
     light_weight(CUBLASLT_ORDER_COL);
     light_weight(CUBLASLT_ORDER_ROW);
+    light_complex();
     management();
     OK(cublasLtDestroy(light));
     OK(cublasDestroy(handle));
-    printf("%lu elements right\n", compared);
+    printf("%lu elements of %zu functions right\n", compared, EVERY_GEMM_COUNT + 1);
     return 0;
 }

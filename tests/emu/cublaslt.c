@@ -248,8 +248,8 @@ EMU_API cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* The matrix as the product walks it: `transposed` swaps the roles of rows and columns. */
-static struct gemm_matrix matrix(const void *data, const struct layout *l, bool transposed)
+/* The matrix as the product walks it: a transposition swaps the roles of rows and columns. */
+static struct gemm_matrix matrix(const void *data, const struct layout *l, int32_t trans)
 {
     bool by_row = l->order == CUBLASLT_ORDER_ROW;
     struct gemm_matrix x = {
@@ -258,9 +258,10 @@ static struct gemm_matrix matrix(const void *data, const struct layout *l, bool 
         .row_step = by_row ? l->ld : 1,
         .col_step = by_row ? 1 : l->ld,
         .batch_step = l->batch_stride,
+        .conjugate = trans == CUBLAS_OP_C,
     };
 
-    if (transposed) {
+    if (trans != CUBLAS_OP_N) {
         int64_t step = x.row_step;
 
         x.row_step = x.col_step;
@@ -292,10 +293,10 @@ EMU_API cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDes
     g.n = d->cols;
     g.k = desc->transa == CUBLAS_OP_N ? a->cols : a->rows;
     g.batch = d->batch > 0 ? (uint64_t)d->batch : 1;
-    g.a = matrix(A, a, desc->transa != CUBLAS_OP_N);
-    g.b = matrix(B, (const void *)Bdesc, desc->transb != CUBLAS_OP_N);
-    g.c = matrix(C, (const void *)Cdesc, false);
-    g.d = matrix(D, d, false);
+    g.a = matrix(A, a, desc->transa);
+    g.b = matrix(B, (const void *)Bdesc, desc->transb);
+    g.c = matrix(C, (const void *)Cdesc, CUBLAS_OP_N);
+    g.d = matrix(D, d, CUBLAS_OP_N);
     g.compute = (cublasComputeType_t)desc->compute;
     g.epilogue = desc->epilogue;
     g.bias = desc->bias;

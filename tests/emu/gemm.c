@@ -250,13 +250,13 @@ cudaDataType emu_gemm_scale_type(cublasComputeType_t compute, cudaDataType type)
     const struct element *e = element_of(type);
     bool complex = e && e->parts == 2;
 
-    switch (compute) {
+    switch ((int)compute) {
     case CUBLAS_COMPUTE_16F:
     case CUBLAS_COMPUTE_16F_PEDANTIC:
         return CUDA_R_16F;
     case CUBLAS_COMPUTE_64F:
     case CUBLAS_COMPUTE_64F_PEDANTIC:
-    case CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT:
+    case 79: /* CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, which older headers lack */
         return complex ? CUDA_C_64F : CUDA_R_64F;
     case CUBLAS_COMPUTE_32I:
     case CUBLAS_COMPUTE_32I_PEDANTIC:

@@ -165,6 +165,32 @@ TEST(jsonl_clock_mapping)
     run_release(&run);
 }
 
+#define GEMM(id, shape)                                                                         \
+    "{\"id\":" id ",\"type\":\"cublas\",\"op\":\"GemmGroupedBatchedEx\",\"start_us\":" id       \
+    "0.0,\"duration_us\":5.0," shape ",\"dtype\":\"fp16\",\"device\":0,\"stream\":7,\"tid\":2," \
+    "\"host_us\":1.0,\"host_end_us\":2.0,\"timing\":\"device\"}\n"
+
+/* A product whose shape does not say what it takes is device work like any other. */
+TEST(jsonl_products_of_other_kinds)
+{
+    static const enum op_class want[] = {OP_GEMM, OP_KERNEL, OP_KERNEL, OP_KERNEL, OP_GEMM};
+    struct run run;
+    load_text(&run,
+              INIT GEMM("1", "\"m\":4,\"n\":5,\"k\":6,\"batch\":3,\"groups\":2,\"flop\":720")
+                  GEMM("2", "\"m\":null,\"n\":null,\"k\":null,\"batch\":3,\"groups\":2,\"flop\":9")
+                      GEMM("3", "\"m\":4,\"n\":5,\"k\":6,\"batch\":3,\"flop\":2880")
+                          GEMM("4", "\"m\":8589934592,\"n\":5,\"k\":6,\"batch\":1")
+                              GEMM("5", "\"m\":4,\"n\":5,\"k\":6,\"batch\":1") END);
+    CHECK_INT(run.nranks, 1);
+    CHECK_INT(run.ranks[0].nops, 5);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        CHECK_INT(op_of(&run, i)->class, want[i]);
+    CHECK_INT(op_of(&run, 0)->gemm.batch, 3);
+    CHECK_STR(op_of(&run, 1)->name, "GemmGroupedBatchedEx");
+    CHECK_INT(op_of(&run, 3)->dur_ns, 5000);
+    run_release(&run);
+}
+
 TEST(jsonl_operations)
 {
     struct run run;
@@ -441,7 +467,7 @@ TEST(jsonl_impossible_values)
         "{\"event\":\"comm\",\"comm\":\"y\",\"comm_rank\":0,\"comm_size\":99999999}\n",
         "{\"event\":\"comm\",\"comm\":\"y\",\"comm_rank\":5,\"comm_size\":4}\n",
         "{\"event\":\"comm\",\"comm\":null,\"comm_rank\":0,\"comm_size\":4}\n",
-        "{\"type\":\"cublas\",\"op\":\"GemmEx\",\"m\":4294967296,\"n\":1,\"k\":1}\n",
+        "{\"type\":\"cublas\",\"op\":\"GemmEx\",\"m\":99999999999999999999999}\n",
         "{\"type\":\"dep\",\"kind\":\"other\"}\n",
         "{\"type\":\"sync\",\"kind\":null}\n",
         "{\"event\":\"mark\",\"name\":\"x\",\"time_us\":null}\n",
