@@ -46,7 +46,7 @@ $(B)/libspecter.a: $(LIB_OBJ)
 
 $(B)/specter: $(CLI_OBJ) $(B)/libspecter.a
 	@echo "  LD      $@"
-	$(Q)$(CC) -pie -Wl,-z,relro,-z,now $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread
+	$(Q)$(CC) -pie -Wl,-z,relro,-z,now $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread -ldl
 
 $(B)/src/%.o $(B)/profiles/%.o: private CPPFLAGS += -DSPECTER_VERSION='"$(VERSION)"' $(DEPS_CPPFLAGS)
 $(B)/%.o: %.c $(B)/flags

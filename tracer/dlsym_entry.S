@@ -66,7 +66,7 @@
         .balign DLSYM_ENTRY_BYTES
 1:      mov resolve_entered@gottpoff(%rip), %r10
         mov %r11d, %fs:(%r10)
-        jmp \fn
+        jmp wrapper_\fn
         .balign DLSYM_TAIL_BYTES
 .endm
 
@@ -123,7 +123,7 @@
         ldr x10, [x10, #:gottprel_lo12:resolve_entered]
         mrs x11, tpidr_el0
         str w9, [x11, x10]
-        b \fn
+        b wrapper_\fn
         .balign DLSYM_TAIL_BYTES
 .endm
 
@@ -134,6 +134,7 @@
 
 /* As many entries as RESOLVE_ENTRIES. Their numbers count from 1 through all hooks. */
 .macro ENTRIES fn
+        .hidden wrapper_\fn
         .type enter_\fn, @function
         .balign DLSYM_ENTRY_BYTES
 enter_\fn:
@@ -155,7 +156,6 @@ enter_\fn:
         .balign DLSYM_TAIL_BYTES /* of which each hook's part is a multiple */
 dlsym_entries:
         .set entry_number, 1
-/* A `jmp` or `b` to a hook stays in this library: it is linked with -Bsymbolic-functions. */
 #define HOOK(_lib, _ret, _fn, _params, _args, _record) ENTRIES _fn
 #include "hooks.def"
 

@@ -46,3 +46,9 @@ TRACER_LIBS(X)
         return result;                                                                           \
     }
 #include "hooks.def"
+
+/* The wrappers under names that no other library can take: where the entries of dlsym_entry.S lead.
+ */
+#define HOOK(_lib, _ret, _fn, _params, _args, _record) \
+    extern __typeof__(_fn) wrapper_##_fn __attribute__((alias(#_fn), visibility("hidden")));
+#include "hooks.def"

@@ -23,7 +23,7 @@ $(TRACER_EARLY): private CPPFLAGS += -fno-sanitize=all
 $(B)/tracer/%.o: tracer/%.S $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  AS      $<"
-	$(Q)$(CC) $(BASE) -fPIC $(TRACER_CPPFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BASE) -U_FORTIFY_SOURCE -fPIC $(TRACER_CPPFLAGS) -c -o $@ $<
 $(B)/tracer/dlsym.o: private CPPFLAGS += -I$(B)/tracer
 $(B)/tracer/dlsym.o $(B)/tracer/plain/dlsym.o: $(B)/tracer/hooks_sorted.h
 $(B)/tracer/words.o: src/base/words.c $(B)/flags
@@ -49,7 +49,7 @@ $(B)/tracer/hooks.txt: tracer/hooks.def $(wildcard tracer/hooks/*)
 
 tracer_so = @echo "  LD      $@"; $(CC) -shared $(LDFLAGS) $(1) -o $@ $(filter %.o,$^) \
  -Wl,--version-script=$(TRACER_MAP) -Wl,-soname,libspecter.so \
- -Wl,-Bsymbolic-functions,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -lpthread -ldl
+ -Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -lpthread -ldl
 
 ifeq ($(SAN),)
 $(B)/libspecter.so: $(TRACER_OBJ) $(TRACER_MAP)

@@ -113,17 +113,16 @@ static const char *own_folder(struct arena *a)
     return slash != NULL ? arena_strndup(a, path, (size_t)(slash - path)) : "";
 }
 
-/* The library beside the program (a build folder), or where `make install` puts it. */
-static int find_library(struct capture *c, struct err *e)
+int cmd_library(struct arena *a, const char **library, struct err *e)
 {
     static const char *const folders[] = {"", "/../lib/specter", "/../lib64/specter"};
-    const char *forced = getenv("SPECTER_LIB"), *own = own_folder(&c->arena);
+    const char *forced = getenv("SPECTER_LIB"), *own = own_folder(a);
     char full[PATH_MAX];
     bool found = forced != NULL && realpath(forced, full) != NULL;
     if (forced != NULL && !found)
         return err_set(e, ERR_INPUT, "SPECTER_LIB: '%s': %s", forced, strerror(errno));
     for (size_t i = 0; !found && i < sizeof folders / sizeof *folders; i++)
-        found = realpath(arena_printf(&c->arena, "%s%s/" LIBRARY, own, folders[i]), full) != NULL;
+        found = realpath(arena_printf(a, "%s%s/" LIBRARY, own, folders[i]), full) != NULL;
     if (!found)
         return err_set(e, ERR_INPUT,
                        LIBRARY " not found in '%s' or '%s/../lib/specter'; SPECTER_LIB "
@@ -132,7 +131,7 @@ static int find_library(struct capture *c, struct err *e)
     if (strpbrk(full, " :$") != NULL) /* LD_PRELOAD's separators and substitutions; no escape */
         return err_set(e, ERR_INPUT, "cannot preload '%s': its path holds a space, ':' or '$'",
                        full);
-    c->library = arena_strdup(&c->arena, full);
+    *library = arena_strdup(a, full);
     return 0;
 }
 
@@ -198,20 +197,24 @@ static const char *preload_list(struct capture *c)
     return arena_printf(&c->arena, "%s:%s", c->library, had);
 }
 
-/* The loader ignores LD_PRELOAD for a program that gains rights by being started. */
+const char *cmd_privileged(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return NULL;
+    if (st.st_mode & S_ISUID && st.st_uid != getuid())
+        return "setuid";
+    if (st.st_mode & S_ISGID && st.st_gid != getgid())
+        return "setgid";
+    if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
+        return "privileged by file capabilities";
+    return NULL;
+}
+
 static void warn_if_privileged(const char *name)
 {
     char path[PATH_MAX];
-    const char *why = NULL;
-    struct stat st;
-    if (!child_find(name, X_OK, path, sizeof path) || stat(path, &st) < 0)
-        return;
-    if (st.st_mode & S_ISUID && st.st_uid != getuid())
-        why = "setuid";
-    else if (st.st_mode & S_ISGID && st.st_gid != getgid())
-        why = "setgid";
-    else if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-        why = "privileged by file capabilities";
+    const char *why = child_find(name, X_OK, path, sizeof path) ? cmd_privileged(path) : NULL;
     if (why != NULL)
         fprintf(stderr, "specter: '%s' is %s: the loader preloads nothing into it\n", path, why);
 }
@@ -244,10 +247,9 @@ static void report_nothing(char **argv)
     fprintf(stderr,
             "specter: no NCCL or cuBLAS call was seen, so there is no trace; possible causes:\n"
             "  - the program did no such GPU work\n"
-            "  - its NCCL is linked statically, or called by way of dlsym() (ctypes, JAX, CuPy)\n"
-            "    or RTLD_DEEPBIND\n"
+            "  - its NCCL is linked statically, or loaded with RTLD_DEEPBIND or dlmopen()\n"
             "  - it is setuid, or a launcher (ssh, mpirun without -x, docker) dropped LD_PRELOAD\n"
-            "next: LD_DEBUG=files%s 2>&1 | grep -E 'nccl|cublas'\n",
+            "next: specter doctor --%s\n",
             command.data);
     buf_release(&command);
 }
@@ -255,6 +257,40 @@ static void report_nothing(char **argv)
 static const char *plural(uint64_t n)
 {
     return n == 1 ? "" : "s";
+}
+
+void cmd_unseen_words(const char *kind, const char **before, const char **behind)
+{
+    static const struct {
+        const char *kind, *before, *behind;
+    } words[] = {
+        {"uncalled", "no call was seen of ",
+         ", which is loaded: it is not used, or past the tracer"},
+        {"static", "no call was seen of the NCCL that is linked into ", ""},
+        {"namespace", "no call can be seen of ", ", which is in a namespace of its own (dlmopen)"},
+    };
+    *before = "not seen: ";
+    *behind = "";
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(kind, words[i].kind) == 0) {
+            *before = words[i].before;
+            *behind = words[i].behind;
+        }
+    }
+}
+
+/* Lines of "kind path". A library that one process alone has loaded for nothing is usual: PyTorch
+ * brings NCCL along. */
+static void report_unseen(const struct glance *g)
+{
+    char *line, *rest = g->unseen.data;
+    while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
+        const char *kind = strsep(&line, " "), *before, *behind;
+        if (line == NULL || (strcmp(kind, "uncalled") == 0 && g->files == 1))
+            continue;
+        cmd_unseen_words(kind, &before, &behind);
+        fprintf(stderr, "specter: %s'%s'%s\n", before, line, behind);
+    }
 }
 
 /* by_default: other commands look for traces there without being told. */
@@ -278,12 +314,14 @@ static void report(const struct capture *c, const struct capture_opts *o, char *
     struct glance_run run = {c->run, c->host, c->start_ns, RUN_PREFIX};
     struct glance g;
     struct err why;
-    if (glance_dir(&g, c->full_dir, &run, &why) < 0)
+    if (glance_dir(&g, c->full_dir, &run, &why) < 0) {
         fprintf(stderr, "specter: %s\n", why.msg);
-    else if (g.files == 0)
+    } else if (g.files == 0) {
         report_nothing(argv);
-    else
+    } else {
+        report_unseen(&g);
         report_run(&g, c, o->output == NULL);
+    }
     glance_release(&g);
 }
 
@@ -313,7 +351,7 @@ static int capture(struct capture *c, const struct capture_opts *o, char **argv,
     struct child_env env[SETTINGS + 2];
     size_t n = 0;
     int status;
-    if (find_library(c, e) < 0 || make_output(c, e) < 0)
+    if (cmd_library(&c->arena, &c->library, e) < 0 || make_output(c, e) < 0)
         return (int)e->code;
     name_run(c);
     warn_if_privileged(argv[0]);

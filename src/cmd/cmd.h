@@ -34,7 +34,8 @@ struct command {
     X(analyze)      \
     X(replay)       \
     X(profiles)     \
-    X(predict)
+    X(predict)      \
+    X(doctor)
 
 #define X(name) extern const struct command cmd_##name;
 COMMANDS(X)
@@ -58,6 +59,18 @@ void cmd_help_all(void);
 
 /* `specter --version`: of the program, the trace format and the libraries that are compiled in. */
 void cmd_version(void);
+
+struct arena;
+
+/* Where libspecter.so is, absolute: $SPECTER_LIB, else beside this program (a build folder), else
+ * where `make install` puts it. 0, or -1 with e filled. */
+int cmd_library(struct arena *a, const char **library, struct err *e);
+
+/* Why the loader preloads nothing into this program ("setuid", ...), or NULL: it does. */
+const char *cmd_privileged(const char *path);
+
+/* What a trace's "unseen" means, around the path. */
+void cmd_unseen_words(const char *kind, const char **before, const char **behind);
 
 struct cJSON;
 

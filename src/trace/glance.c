@@ -21,6 +21,7 @@
 /* What one line says, of whichever record it is. */
 struct line {
     struct json_text event, run, host;
+    struct json unseen; /* in summary, where it begins; p NULL: not there */
     int64_t real_ns;
     uint64_t id, ops, dropped;
 };
@@ -39,6 +40,49 @@ static size_t read_at(int fd, char *block, size_t size, off_t offset)
     while (len < size && (n = pread(fd, block + len, size - len, offset + (off_t)len)) > 0)
         len += (size_t)n;
     return len;
+}
+
+/* Finds "unseen" in the summary that comes next, and passes over all of it. */
+static struct json find_unseen(struct json *j)
+{
+    struct json found = {.p = NULL};
+    struct json_text key;
+    if (!json_enter(j, '{'))
+        return found;
+    while (json_next_key(j, &key)) {
+        if (json_text_is(key, "unseen"))
+            found = *j;
+        json_skip(j);
+    }
+    return found;
+}
+
+/* Appends "kind path" of each, unless it is there. */
+static void note_unseen(struct buf *list, struct json j)
+{
+    struct json_text key;
+    struct buf line = BUF_INIT;
+    if (!json_enter(&j, '['))
+        return;
+    while (json_next_item(&j) && json_enter(&j, '{')) {
+        struct json_text kind = {NULL, 0, false}, path = {NULL, 0, false};
+        while (json_next_key(&j, &key)) {
+            if (json_text_is(key, "kind"))
+                kind = json_string(&j);
+            else if (json_text_is(key, "path"))
+                path = json_string(&j);
+            else
+                json_skip(&j);
+        }
+        buf_reset(&line);
+        json_decode(kind, &line);
+        buf_putc(&line, ' ');
+        json_decode(path, &line);
+        buf_putc(&line, '\n');
+        if (j.error == NULL && strstr(list->data, line.data) == NULL)
+            buf_puts(list, line.data);
+    }
+    buf_release(&line);
 }
 
 static bool parse_line(const char *text, size_t len, struct line *line)
@@ -64,6 +108,8 @@ static bool parse_line(const char *text, size_t len, struct line *line)
             line->ops = json_u64(&j, 0);
         else if (json_text_is(key, "dropped"))
             line->dropped = json_u64(&j, 0);
+        else if (json_text_is(key, "summary") && json_peek(&j) == '{')
+            line->unseen = find_unseen(&j);
         else
             json_skip(&j);
     }
@@ -72,7 +118,9 @@ static bool parse_line(const char *text, size_t len, struct line *line)
 
 static bool belongs(const struct line *init, const struct glance_run *run)
 {
-    size_t others = strlen(run->others);
+    size_t others = run != NULL ? strlen(run->others) : 0;
+    if (run == NULL)
+        return true;
     if (json_text_is(init->run, run->id))
         return true;
     return json_text_is(init->host, run->host) && init->real_ns >= run->since_ns &&
@@ -90,7 +138,7 @@ static bool first_line_belongs(int fd, char *block, const struct glance_run *run
 
 /* Whole lines of the last block. Operations are numbered from 0: where no closing record counts
  * them, the highest number does. */
-static struct ending read_ending(int fd, char *block, off_t size)
+static struct ending read_ending(int fd, char *block, off_t size, struct buf *unseen)
 {
     struct ending end = {false, 0, 0};
     struct line line;
@@ -102,6 +150,8 @@ static struct ending read_ending(int fd, char *block, off_t size)
          p = newline + 1) {
         if (!parse_line(p, (size_t)(newline - p), &line))
             continue;
+        if (line.unseen.p != NULL)
+            note_unseen(unseen, line.unseen);
         if (json_text_is(line.event, "shutdown"))
             end = (struct ending){newline + 1 == block + len, line.ops, line.dropped};
         else if (line.id != NO_ID && line.id >= end.ops)
@@ -120,7 +170,7 @@ static void glance_file(struct glance *g, int dirfd, const char *name, char *blo
         return;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !first_line_belongs(fd, block, run))
         goto out;
-    end = read_ending(fd, block, st.st_size);
+    end = read_ending(fd, block, st.st_size, &g->unseen);
     g->files++;
     g->ops += end.ops;
     g->dropped += end.dropped;
@@ -147,6 +197,7 @@ int glance_dir(struct glance *g, const char *dir, const struct glance_run *run, 
     DIR *d;
     memset(g, 0, sizeof *g);
     buf_init(&g->opened);
+    buf_init(&g->unseen);
     d = opendir(dir);
     if (d == NULL)
         return err_set(e, ERR_INPUT, "cannot read '%s': %s", dir, strerror(errno));
@@ -165,4 +216,5 @@ int glance_dir(struct glance *g, const char *dir, const struct glance_run *run, 
 void glance_release(struct glance *g)
 {
     buf_release(&g->opened);
+    buf_release(&g->unseen);
 }

@@ -28,9 +28,11 @@ struct glance {
     struct buf opened; /* names of up to GLANCE_NAMED of these */
     uint64_t ops;      /* at least, when files are open: what their last lines tell */
     uint64_t dropped;  /* of the closed ones */
+    struct buf unseen; /* what they say they could not see: a line "kind path" each, once */
 };
 
-/* 0, or -1 with e filled when the directory cannot be read. g must be released in either case. */
+/* run NULL: every file. 0, or -1 with e filled when the directory cannot be read. g must be
+ * released in either case. */
 int glance_dir(struct glance *g, const char *dir, const struct glance_run *run, struct err *e);
 void glance_release(struct glance *g);
 

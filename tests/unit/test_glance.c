@@ -140,3 +140,26 @@ TEST(glance_needs_a_directory)
     CHECK_STR(e.msg, "cannot read '/nonexistent': No such file or directory");
     glance_release(&g);
 }
+
+#define UNSEEN(_list)                                                    \
+    "{\"event\":\"shutdown\",\"total_ops\":1,\"dropped\":0,\"summary\":" \
+    "{\"x\":[1],\"unseen\":" _list ",\"y\":{}}}\n"
+
+TEST(glance_names_what_was_not_seen_once)
+{
+    static const struct entry files[] = {
+        {"specter_trace_rank0.jsonl",
+         INIT("capture-7", "here", "1") UNSEEN(
+             "[{\"kind\":\"static\",\"path\":\"/a b\"},{\"path\":\"/l\",\"kind\":\"uncalled\"}]")},
+        {"specter_trace_rank1.jsonl",
+         INIT("capture-7", "here", "1") UNSEEN("[{\"kind\":\"static\",\"path\":\"/a b\"}]")},
+        {"specter_trace_rank2.jsonl", INIT("capture-7", "here", "1") UNSEEN("null")},
+        {"specter_trace_rank3.jsonl", INIT("capture-7", "here", "1") UNSEEN("[7]")},
+    };
+    struct glance g = GLANCE(files);
+    CHECK_INT(g.files, 4);
+    CHECK_HAS(g.unseen.data, "static /a b\n");
+    CHECK_HAS(g.unseen.data, "uncalled /l\n");
+    CHECK_INT(g.unseen.len, strlen("static /a b\nuncalled /l\n"));
+    glance_release(&g);
+}

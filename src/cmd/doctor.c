@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter doctor: would a capture work here, and of this program?
+ *
+ * Nothing is changed and the program is not run. One finding a line; whatever may hang or crash is
+ * asked in a child process.
+ */
+#include "cmd/doctor.h"
+
+#include "base/elf_file.h"
+#include "base/err.h"
+#include "cmd/cmd.h"
+#include "trace/glance.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOW_SPACE ((double)(1 << 30))
+
+struct doctor_opts {
+    const char *output, *json;
+    double timeout;
+};
+
+static const struct opt rows[] = {
+    {"output", 'o', OPT_STR, offsetof(struct doctor_opts, output), "DIR",
+     "where traces would go (default: $SPECTER_OUTPUT, else ./traces)"},
+    {"timeout", 0, OPT_DOUBLE, offsetof(struct doctor_opts, timeout), "SECONDS",
+     "how long a driver may take to answer (default 10)"},
+    {"json", 0, OPT_STR, offsetof(struct doctor_opts, json), "FILE|-",
+     "write everything as JSON; -: to stdout, in place of the text"},
+    OPT_END,
+};
+
+static const char *const level_names[] = {"ok", "warning", "problem"};
+
+/* ---- findings and questions ---- */
+
+void doctor_say(struct doctor *d, enum doctor_level level, const char *check, const char *advice,
+                const char *fmt, ...)
+{
+    struct buf text = BUF_INIT, clean = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    buf_put_printable(&clean, text.data, text.len);
+    ARRAY_GROW(d->found, d->cap, d->count + 1);
+    d->found[d->count++] =
+        (struct doctor_finding){level, check, arena_strdup(&d->arena, clean.data), advice};
+    buf_release(&text);
+    buf_release(&clean);
+}
+
+/* Nothing of it is seen but its stdout, and a crash leaves no core. */
+static _Noreturn void child(void (*work)(void *arg), void *arg, int out)
+{
+    const struct rlimit none = {0, 0};
+    int null = open("/dev/null", O_RDWR);
+    setrlimit(RLIMIT_CORE, &none);
+    dup2(null, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    work(arg);
+    _exit(0);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Until the end of what it says, or the deadline. */
+static void listen_to(int fd, int64_t deadline, struct buf *out)
+{
+    struct pollfd p = {fd, POLLIN, 0};
+    int64_t left;
+    ssize_t n = 1;
+    while (n > 0 && (left = deadline - now_ms()) > 0 && poll(&p, 1, (int)left) > 0) {
+        n = read(fd, buf_reserve(out, 4096), 4096);
+        out->len += n > 0 ? (size_t)n : 0;
+        out->data[out->len] = '\0';
+    }
+}
+
+/* A process that hangs in the kernel cannot be ended: it is left behind. */
+static int end_of(pid_t pid, int64_t deadline)
+{
+    const struct timespec nap = {0, 1000000};
+    int status;
+    for (int tries = 0; tries < 200; tries++) {
+        if (waitpid(pid, &status, WNOHANG) == pid)
+            return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? DOCTOR_LATE : status;
+        if (now_ms() >= deadline)
+            kill(pid, SIGKILL);
+        else
+            tries = 0;
+        nanosleep(&nap, NULL);
+    }
+    return DOCTOR_LATE;
+}
+
+int doctor_ask(struct doctor *d, void (*work)(void *arg), void *arg, struct buf *out)
+{
+    int64_t deadline = now_ms() + (int64_t)(d->patience * 1000);
+    int ends[2], status = DOCTOR_LATE;
+    pid_t pid;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return DOCTOR_LATE;
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0)
+        child(work, arg, ends[1]);
+    close(ends[1]);
+    if (pid > 0) {
+        listen_to(ends[0], deadline, out);
+        status = end_of(pid, deadline);
+    }
+    close(ends[0]);
+    return status;
+}
+
+/* ---- our own parts ---- */
+
+static void check_glibc(struct doctor *d, const char *library)
+{
+    struct elf_file f;
+    char running[64] = "";
+    unsigned need, have = 0, major, minor;
+    if (elf_file_open(&f, library, NULL) < 0) {
+        doctor_say(d, DOCTOR_PROBLEM, "glibc", "install specter again",
+                   "'%s' cannot be read as a library", library);
+        return;
+    }
+    need = elf_file_glibc(&f);
+    elf_file_close(&f);
+    confstr(_CS_GNU_LIBC_VERSION, running, sizeof running);
+    if (sscanf(running, "glibc %u.%u", &major, &minor) == 2)
+        have = major * 1000 + minor;
+    if (have == 0)
+        doctor_say(d, DOCTOR_WARNING, "glibc", "use a system with glibc",
+                   "this system's C library is another");
+    else if (need > have)
+        doctor_say(d, DOCTOR_PROBLEM, "glibc", "build specter here, or use a release build",
+                   "the library needs %u.%u, this system has %u.%u", need / 1000, need % 1000,
+                   have / 1000, have % 1000);
+    else
+        doctor_say(d, DOCTOR_OK, "glibc", NULL, "the library needs %u.%u, this system has %u.%u",
+                   need / 1000, need % 1000, have / 1000, have % 1000);
+}
+
+static void check_library(struct doctor *d)
+{
+    const char *library;
+    struct err why;
+    if (cmd_library(&d->arena, &library, &why) < 0) {
+        doctor_say(d, DOCTOR_PROBLEM, "library", "install it, or set SPECTER_LIB", "%s", why.msg);
+        return;
+    }
+    doctor_say(d, DOCTOR_OK, "library", NULL, "%s", library);
+    check_glibc(d, library);
+}
+
+/* The directory, or the nearest one above it that is there. */
+static const char *existing(struct doctor *d, const char *dir)
+{
+    char *path = arena_strdup(&d->arena, dir), *slash;
+    while (access(path, F_OK) < 0) {
+        slash = strrchr(path, '/');
+        if (slash == NULL)
+            return ".";
+        slash[slash == path] = '\0';
+    }
+    return path;
+}
+
+static void check_directory(struct doctor *d, const char *dir)
+{
+    const char *there = existing(d, dir);
+    const char *what = strcmp(there, dir) == 0 ? "writable" : "can be made";
+    struct statvfs fs;
+    double left;
+    if (access(arena_printf(&d->arena, "%s/.", there), W_OK | X_OK) < 0) {
+        doctor_say(d, DOCTOR_PROBLEM, "directory", "choose another with -o or SPECTER_OUTPUT",
+                   "cannot write to '%s': %s", there, strerror(errno));
+        return;
+    }
+    if (statvfs(there, &fs) < 0) {
+        doctor_say(d, DOCTOR_OK, "directory", NULL, "'%s' %s", dir, what);
+        return;
+    }
+    left = (double)fs.f_bavail * (double)fs.f_frsize;
+    doctor_say(d, left < LOW_SPACE ? DOCTOR_WARNING : DOCTOR_OK, "directory",
+               left < LOW_SPACE ? "make room: an operation takes about 300 bytes" : NULL,
+               "'%s' %s, %.1f GB free", dir, what, left / 1e9);
+}
+
+/* ---- the system ---- */
+
+static void check_clock(struct doctor *d)
+{
+    char name[64] = "";
+    FILE *in = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
+    if (in == NULL || fscanf(in, "%63s", name) != 1)
+        doctor_say(d, DOCTOR_OK, "clock", NULL, "the kernel does not name its clock source");
+    else if (strcmp(name, "hpet") == 0 || strcmp(name, "acpi_pm") == 0 ||
+             strcmp(name, "jiffies") == 0)
+        doctor_say(d, DOCTOR_WARNING, "clock", "boot with tsc, if the processor's is steady",
+                   "%s: reading the time takes about a microsecond, twice a traced call", name);
+    else
+        doctor_say(d, DOCTOR_OK, "clock", NULL, "%s", name);
+    if (in != NULL)
+        fclose(in);
+}
+
+static void check_preload(struct doctor *d)
+{
+    const char *list = getenv("LD_PRELOAD");
+    if (list == NULL || list[strspn(list, " :")] == '\0')
+        doctor_say(d, DOCTOR_OK, "preload", NULL, "LD_PRELOAD is empty");
+    else if (strstr(list, "libspecter") != NULL)
+        doctor_say(d, DOCTOR_WARNING, "preload", "leave it to specter capture",
+                   "LD_PRELOAD names the library already: '%s'", list);
+    else
+        doctor_say(d, DOCTOR_WARNING, "preload",
+                   "nothing, unless it interposes NCCL, cuBLAS or dlsym too",
+                   "LD_PRELOAD is '%s'; capture puts the library in front", list);
+}
+
+/* NCCL has room for one plugin of a kind. */
+static void check_plugins(struct doctor *d)
+{
+    static const char *const names[] = {"NCCL_PROFILER_PLUGIN", "NCCL_TUNER_PLUGIN"};
+    size_t before = d->count;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL && value[0] != '\0')
+            doctor_say(d, i == 0 ? DOCTOR_WARNING : DOCTOR_OK, "plugin",
+                       i == 0 ? "unset it if NCCL's own view of an operation is wanted" : NULL,
+                       "%s is '%s'%s", names[i], value,
+                       i == 0 ? ": NCCL has one place for a profiler, and this takes it" : "");
+    }
+    if (d->count == before)
+        doctor_say(d, DOCTOR_OK, "plugin", NULL,
+                   "NCCL's places for a profiler and a tuner are free");
+}
+
+/* ---- traces that are there ---- */
+
+static void check_traces(struct doctor *d, const char *dir)
+{
+    struct glance g;
+    char *line, *rest;
+    if (glance_dir(&g, dir, NULL, NULL) < 0 || g.files == 0)
+        goto out;
+    if (g.unseen.len == 0)
+        doctor_say(d, DOCTOR_OK, "traces", NULL,
+                   "%zu in '%s', which say of nothing that it was not "
+                   "seen",
+                   g.files, dir);
+    rest = g.unseen.data;
+    while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
+        const char *kind = strsep(&line, " "), *before, *behind;
+        cmd_unseen_words(kind, &before, &behind);
+        doctor_say(d, DOCTOR_WARNING, "traces", NULL, "in '%s': %s'%s'%s", dir, before,
+                   line != NULL ? line : "", behind);
+    }
+out:
+    glance_release(&g);
+}
+
+/* ---- the result ---- */
+
+static void print(const struct doctor *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        const struct doctor_finding *f = &d->found[i];
+        printf("%-8s %-12s %s%s%s\n", level_names[f->level], f->check, f->text,
+               f->advice != NULL ? "; to do: " : "", f->advice != NULL ? f->advice : "");
+    }
+}
+
+static size_t problems(const struct doctor *d)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->count; i++)
+        n += d->found[i].level == DOCTOR_PROBLEM;
+    return n;
+}
+
+static cJSON *as_json(const struct doctor *d)
+{
+    cJSON *doc = cJSON_CreateObject(), *list;
+    cJSON_AddStringToObject(doc, "schema", "specter.doctor/1");
+    cJSON_AddNumberToObject(doc, "problems", (double)problems(d));
+    list = cJSON_AddArrayToObject(doc, "checks");
+    for (size_t i = 0; i < d->count; i++) {
+        const struct doctor_finding *f = &d->found[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "check", f->check);
+        cJSON_AddStringToObject(item, "level", level_names[f->level]);
+        cJSON_AddStringToObject(item, "text", f->text);
+        if (f->advice != NULL)
+            cJSON_AddStringToObject(item, "advice", f->advice);
+        else
+            cJSON_AddNullToObject(item, "advice");
+        cJSON_AddItemToArray(list, item);
+    }
+    return doc;
+}
+
+static void examine(struct doctor *d, const struct doctor_opts *o, int n, char **argv)
+{
+    const char *dir = o->output != NULL ? o->output : cmd_input(0, NULL);
+    check_library(d);
+    check_directory(d, dir);
+    check_clock(d);
+    check_preload(d);
+    check_plugins(d);
+    doctor_find_dirs(d);
+    doctor_check_libraries(d);
+    doctor_check_gpu(d);
+    check_traces(d, dir);
+    if (n > 0)
+        doctor_check_program(d, argv[0]);
+}
+
+static int run(const struct command *self, int argc, char **argv, struct err *e)
+{
+    struct doctor_opts o = {NULL, NULL, 10};
+    struct doctor d = {.found = NULL};
+    int n, status = cmd_parse(self, &o, argc, argv, true, &n, e);
+    if (status >= 0)
+        return status;
+    if (!(o.timeout > 0 && o.timeout <= 3600)) {
+        err_set(e, ERR_USAGE, "--timeout: give seconds, up to an hour");
+        return ERR_USAGE;
+    }
+    arena_init(&d.arena);
+    d.patience = o.timeout;
+    examine(&d, &o, n, argv);
+    status = problems(&d) > 0 ? ERR_NO : 0;
+    if (o.json == NULL || strcmp(o.json, "-") != 0)
+        print(&d);
+    if (o.json != NULL && cmd_write_json(as_json(&d), o.json, e) < 0)
+        status = (int)e->code;
+    free(d.found);
+    free(d.loader.dirs);
+    free(d.python.dirs);
+    arena_release(&d.arena);
+    return status;
+}
+
+const struct command cmd_doctor = {
+    .name = "doctor",
+    .synopsis = "doctor [-o DIR] [--timeout SECONDS] [--json FILE|-] [--] [COMMAND...]",
+    .summary = "say whether a capture would work here, and of a program",
+    .details =
+        "One line a check: ok, warning (something to know) or problem (a capture would see or "
+        "write "
+        "nothing), and what to do. Looked at are libspecter.so and the glibc it needs, the folder "
+        "for traces, the clock, other preloads and NCCL plugins, the GPU libraries that the loader "
+        "or python3 would find, whether a GPU answers (asked in a child process, which may not "
+        "take "
+        "longer than --timeout), and what traces in DIR say that they could not see.\n"
+        "\n"
+        "With COMMAND also that program, without running it: whether a library can be preloaded "
+        "into "
+        "it (not when it is static, setuid or for another processor), and everything that it "
+        "needs, "
+        "down to NCCL that is linked in or there twice. What a program opens while it runs "
+        "(RTLD_DEEPBIND, dlmopen) is not in its file: a trace says so afterwards.\n"
+        "\n"
+        "Exit status: 0 no problem, 1 a problem.",
+    .rows = rows,
+    .run = run,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between the files of `specter doctor`: findings, where libraries are looked for, and questions
+ * that are asked in a child process because they may hang or crash.
+ */
+#ifndef SPECTER_CMD_DOCTOR_H
+#define SPECTER_CMD_DOCTOR_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#include <stddef.h>
+
+/* What a check says: all is well; something to know; a capture would see or write nothing. */
+enum doctor_level { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_PROBLEM };
+
+struct doctor_finding {
+    enum doctor_level level;
+    const char *check;  /* a word */
+    const char *text;   /* what is the case */
+    const char *advice; /* what to do; NULL: nothing */
+};
+
+struct doctor_dirs {
+    const char **dirs;
+    size_t count, cap;
+};
+
+struct doctor {
+    struct arena arena; /* holds all texts */
+    struct doctor_finding *found;
+    size_t count, cap;
+    struct doctor_dirs loader; /* where the loader looks: LD_LIBRARY_PATH, its cache, its own */
+    struct doctor_dirs python; /* lib folders of the nvidia packages of the python3 in PATH */
+    double patience;           /* seconds for each question */
+};
+
+void doctor_say(struct doctor *d, enum doctor_level level, const char *check, const char *advice,
+                const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* Runs work(arg) in a child whose stdout is `out`. Its wait status; DOCTOR_LATE when it took too
+ * long and was killed. */
+#define DOCTOR_LATE (-1)
+int doctor_ask(struct doctor *d, void (*work)(void *arg), void *arg, struct buf *out);
+
+void doctor_find_dirs(struct doctor *d);       /* doctor_libs.c: fills loader and python */
+void doctor_check_libraries(struct doctor *d); /* doctor_libs.c */
+void doctor_check_gpu(struct doctor *d);       /* doctor_gpu.c */
+void doctor_check_program(struct doctor *d, const char *name); /* doctor_program.c */
+
+/* Real paths of the loaded files of a library, as "libnccl" names it, in these folders; each once.
+ * Appended to `into`. */
+void doctor_copies(struct doctor *d, const struct doctor_dirs *in, const char *stem,
+                   struct doctor_dirs *into);
+
+/* Appends, unless it is there. */
+void doctor_add(struct doctor_dirs *list, const char *path);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Of `specter doctor`: where GPU libraries are looked for, and which are there. Names of files are
+ * all that is looked at.
+ */
+#include "cmd/doctor.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- lists of paths ---- */
+
+void doctor_add(struct doctor_dirs *list, const char *path)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->dirs[i], path) == 0)
+            return;
+    }
+    ARRAY_GROW(list->dirs, list->cap, list->count + 1);
+    list->dirs[list->count++] = path;
+}
+
+/* Adds what a pattern finds, as real paths. */
+static void add_matches(struct doctor *d, const char *pattern, struct doctor_dirs *into)
+{
+    glob_t found;
+    char full[PATH_MAX];
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        if (realpath(found.gl_pathv[i], full) != NULL)
+            doctor_add(into, arena_strdup(&d->arena, full));
+    }
+    globfree(&found);
+}
+
+/* The second name is the one that wheels give to what they bring: libnccl-1a2b3c4d.so.2. */
+void doctor_copies(struct doctor *d, const struct doctor_dirs *in, const char *stem,
+                   struct doctor_dirs *into)
+{
+    const char *hex = "[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]*";
+    for (size_t i = 0; i < in->count; i++) {
+        add_matches(d, arena_printf(&d->arena, "%s/%s.so*", in->dirs[i], stem), into);
+        add_matches(d, arena_printf(&d->arena, "%s/%s-%s.so*", in->dirs[i], stem, hex), into);
+    }
+}
+
+/* ---- where the loader and Python look ---- */
+
+static void add_list(struct doctor *d, struct doctor_dirs *into, const char *list)
+{
+    while (list != NULL && *list != '\0') {
+        size_t len = strcspn(list, ":;");
+        if (len > 0)
+            doctor_add(into, arena_strndup(&d->arena, list, len));
+        list += len + (list[len] != '\0');
+    }
+}
+
+static void run_program(void *argv)
+{
+    execvp(((char **)argv)[0], argv);
+    _exit(127);
+}
+
+/* Lines "\tlibx.so.1 (libc6,x86-64) => /lib/libx.so.1". */
+static void add_cache(struct doctor *d)
+{
+    static const char *const programs[] = {"/sbin/ldconfig", "-p", NULL};
+    struct buf out = BUF_INIT;
+    char *line, *rest;
+    doctor_ask(d, run_program, (void *)programs, &out);
+    rest = out.data;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        const char *path = strstr(line, "=> /"), *slash = strrchr(line, '/');
+        if (path != NULL)
+            doctor_add(&d->loader, arena_strndup(&d->arena, path + 3, (size_t)(slash - path) - 3));
+    }
+    buf_release(&out);
+}
+
+/* Packages called nvidia-* keep each library in nvidia/<part>/lib beside all others. */
+static void add_python(struct doctor *d)
+{
+    static const char *const ask[] = {"python3", "-c", "import sys\nprint('\\n'.join(sys.path))",
+                                      NULL};
+    struct buf out = BUF_INIT;
+    char *line, *rest;
+    doctor_ask(d, run_program, (void *)ask, &out);
+    rest = out.data;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        if (*line == '/')
+            add_matches(d, arena_printf(&d->arena, "%s/nvidia/*/lib", line), &d->python);
+    }
+    buf_release(&out);
+}
+
+void doctor_find_dirs(struct doctor *d)
+{
+    static const char *const usual[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+    add_list(d, &d->loader, getenv("LD_LIBRARY_PATH"));
+    add_cache(d);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        doctor_add(&d->loader, usual[i]);
+    add_python(d);
+}
+
+/* ---- what is there ---- */
+
+static const struct {
+    const char *stem;
+    bool expected; /* its absence is worth a word */
+} libraries[] = {
+    {"libcuda", true},     {"libcudart", false}, {"libcublas", true},
+    {"libcublasLt", true}, {"libnccl", true},    {"librccl", false},
+};
+
+/* The version in a package's name, as nvidia_nccl_cu12-2.21.5.dist-info beside nvidia/nccl/lib. */
+static const char *package_version(struct doctor *d, const char *path)
+{
+    const char *folder = strstr(path, "/nvidia/"), *part, *dash;
+    struct doctor_dirs found = {NULL, 0, 0};
+    const char *version = NULL;
+    size_t len;
+    if (folder == NULL)
+        return NULL;
+    part = folder + strlen("/nvidia/");
+    len = strcspn(part, "/");
+    add_matches(d,
+                arena_printf(&d->arena, "%.*s/nvidia_%.*s*-*.dist-info", (int)(folder - path), path,
+                             (int)len, part),
+                &found);
+    if (found.count > 0 && (dash = strrchr(found.dirs[0], '/')) != NULL &&
+        (dash = strchr(dash, '-')) != NULL && strstr(dash, ".dist-info") != NULL)
+        version =
+            arena_strndup(&d->arena, dash + 1, (size_t)(strstr(dash, ".dist-info") - dash) - 1);
+    free(found.dirs);
+    return version;
+}
+
+/* Of libnccl.so.2.28.9, that of its package, or what the name has. */
+static const char *version_of(struct doctor *d, const char *path)
+{
+    const char *so = strstr(strrchr(path, '/'), ".so."), *packaged;
+    if (so != NULL && strchr(so + 4, '.') != NULL)
+        return so + 4;
+    packaged = package_version(d, path);
+    return packaged != NULL ? packaged : so != NULL ? so + 4 : "unknown";
+}
+
+static const char *list_copies(struct doctor *d, const struct doctor_dirs *copies)
+{
+    struct buf text = BUF_INIT;
+    const char *kept;
+    for (size_t i = 0; i < copies->count; i++)
+        buf_printf(&text, "%s%s (version %s)", i > 0 ? ", " : "", copies->dirs[i],
+                   version_of(d, copies->dirs[i]));
+    kept = arena_strdup(&d->arena, text.data);
+    buf_release(&text);
+    return kept;
+}
+
+static void check_one(struct doctor *d, const char *stem, bool expected)
+{
+    struct doctor_dirs copies = {NULL, 0, 0};
+    bool nccl = strcmp(stem, "libnccl") == 0, rccl = strcmp(stem, "librccl") == 0;
+    doctor_copies(d, &d->loader, stem, &copies);
+    doctor_copies(d, &d->python, stem, &copies);
+    if (copies.count == 0 && expected)
+        doctor_say(d, DOCTOR_WARNING, stem, "nothing, if programs bring their own",
+                   "not found where the loader or python3 looks");
+    else if (copies.count > 0 && rccl)
+        doctor_say(d, DOCTOR_WARNING, stem, NULL, "%s: calls of RCCL are not recorded",
+                   list_copies(d, &copies));
+    else if (copies.count > 1 && nccl)
+        doctor_say(d, DOCTOR_WARNING, stem, "see which one a program loads: init has its version",
+                   "%zu copies: %s", copies.count, list_copies(d, &copies));
+    else if (copies.count > 0)
+        doctor_say(d, DOCTOR_OK, stem, NULL, "%s", list_copies(d, &copies));
+    free(copies.dirs);
+}
+
+void doctor_check_libraries(struct doctor *d)
+{
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        check_one(d, libraries[i].stem, libraries[i].expected);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Of `specter doctor`: what a program's file says, and the files of all that it needs. Nothing is
+ * run or loaded.
+ */
+#include "base/child.h"
+#include "base/elf_file.h"
+#include "base/err.h"
+#include "cmd/cmd.h"
+#include "cmd/doctor.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SCRIPTS_MAX 4    /* a script's interpreter may be a script */
+#define OBJECTS_MAX 4096 /* a program needs fewer */
+
+/* ---- from a name to the program that would run ---- */
+
+/* The interpreter that the first line names; through `env`, what that would find. false: it is no
+ * script. */
+static bool interpreter_of(const char *path, char *name, size_t size)
+{
+    char line[512], *word, *rest;
+    FILE *in = fopen(path, "r");
+    bool script = in != NULL && fgets(line, sizeof line, in) != NULL && strncmp(line, "#!", 2) == 0;
+    const char *base;
+    if (in != NULL)
+        fclose(in);
+    if (!script || (word = strtok_r(line + 2, " \t\n", &rest)) == NULL)
+        return false;
+    base = strrchr(word, '/') != NULL ? strrchr(word, '/') + 1 : word;
+    if (strcmp(base, "env") == 0) {
+        do
+            word = strtok_r(NULL, " \t\n", &rest);
+        while (word != NULL && (*word == '-' || strchr(word, '=') != NULL));
+    }
+    if (word == NULL)
+        return false;
+    snprintf(name, size, "%s", word);
+    return true;
+}
+
+/* false, after saying so: there is no such program. */
+static bool find_program(struct doctor *d, const char *name, char path[PATH_MAX])
+{
+    char interpreter[512];
+    if (!child_find(name, X_OK, path, PATH_MAX)) {
+        doctor_say(d, DOCTOR_PROBLEM, "program", "check its name and PATH",
+                   "'%s' is not there, or cannot be executed", name);
+        return false;
+    }
+    for (int i = 0; i < SCRIPTS_MAX && interpreter_of(path, interpreter, sizeof interpreter); i++) {
+        const char *script = arena_strdup(&d->arena, path);
+        if (!child_find(interpreter, X_OK, path, PATH_MAX)) {
+            doctor_say(d, DOCTOR_PROBLEM, "program", "install it",
+                       "'%s' is a script for '%s', which is not there", script, interpreter);
+            return false;
+        }
+        doctor_say(d, DOCTOR_OK, "program", NULL, "'%s' is a script for '%s'", script, path);
+    }
+    return true;
+}
+
+/* ---- can anything be preloaded into it? ---- */
+
+static unsigned own_machine(void)
+{
+    struct elf_file f;
+    unsigned machine = EM_NONE;
+    if (elf_file_open(&f, "/proc/self/exe", NULL) == 0) {
+        machine = f.machine;
+        elf_file_close(&f);
+    }
+    return machine;
+}
+
+/* false, after saying why not. */
+static bool takes_preloads(struct doctor *d, const char *path, const struct elf_file *f)
+{
+    const char *privileged = cmd_privileged(path);
+    if (f->foreign || f->machine != own_machine()) {
+        doctor_say(d, DOCTOR_PROBLEM, "program", "use a libspecter.so built for that",
+                   "'%s' is for %u-bit %s", path, f->bits, elf_file_machine_name(f->machine));
+        return false;
+    }
+    if (!f->dynamic || f->interpreter == NULL) {
+        doctor_say(d, DOCTOR_PROBLEM, "program", "link it dynamically",
+                   "'%s' is static: no loader runs that could preload anything", path);
+        return false;
+    }
+    if (privileged != NULL) {
+        doctor_say(d, DOCTOR_PROBLEM, "program", "run a copy without those rights",
+                   "'%s' is %s: the loader preloads nothing into it", path, privileged);
+        return false;
+    }
+    return true;
+}
+
+/* ---- all that it needs ---- */
+
+/* The objects of a program in the order in which the loader meets them. */
+struct needs {
+    struct doctor *d;
+    struct doctor_dirs objects; /* paths */
+    struct doctor_dirs missing; /* names */
+};
+
+/* Adds the folders of an RPATH, $ORIGIN being the object's own. */
+static void add_run_path(struct needs *n, struct doctor_dirs *dirs, const char *list,
+                         const char *object)
+{
+    const char *slash = strrchr(object, '/');
+    struct arena *a = &n->d->arena;
+    const char *origin = slash != NULL ? arena_strndup(a, object, (size_t)(slash - object)) : ".";
+    while (list != NULL && *list != '\0') {
+        size_t len = strcspn(list, ":");
+        const char *dir = arena_strndup(a, list, len);
+        if (strncmp(dir, "$ORIGIN", 7) == 0)
+            dir = arena_printf(a, "%s%s", origin, dir + 7);
+        else if (strncmp(dir, "${ORIGIN}", 9) == 0)
+            dir = arena_printf(a, "%s%s", origin, dir + 9);
+        if (len > 0)
+            doctor_add(dirs, dir);
+        list += len + (list[len] != '\0');
+    }
+}
+
+/* As the loader does it, but that the cache is taken for the folders that are in it. */
+static const char *locate(struct needs *n, const char *name, const struct doctor_dirs *own)
+{
+    const struct doctor_dirs *const lists[] = {own, &n->d->loader};
+    char full[PATH_MAX];
+    if (strchr(name, '/') != NULL)
+        return realpath(name, full) != NULL ? arena_strdup(&n->d->arena, full) : NULL;
+    for (size_t l = 0; l < 2; l++) {
+        for (size_t i = 0; i < lists[l]->count; i++) {
+            const char *path = arena_printf(&n->d->arena, "%s/%s", lists[l]->dirs[i], name);
+            struct elf_file f;
+            bool usable = elf_file_open(&f, path, NULL) == 0;
+            usable = usable && !f.foreign;
+            elf_file_close(&f);
+            if (usable && realpath(path, full) != NULL)
+                return arena_strdup(&n->d->arena, full);
+        }
+    }
+    return NULL;
+}
+
+static bool is_nccl(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    return strncmp(name, "libnccl.so", 10) == 0 || strncmp(name, "libnccl-", 8) == 0;
+}
+
+static void check_object(struct needs *n, const char *path, const struct elf_file *f)
+{
+    if (!is_nccl(path) &&
+        (elf_file_defines(f, "ncclAllReduce") || elf_file_defines(f, "pncclAllReduce")))
+        doctor_say(n->d, DOCTOR_PROBLEM, "static nccl", "link it to libnccl.so.2",
+                   "'%s' has NCCL linked in: its calls may not be seen", path);
+}
+
+/* The objects that this one needs are added behind all others. */
+static void add_needed(struct needs *n, const char *path, const struct elf_file *f)
+{
+    struct doctor_dirs own = {NULL, 0, 0};
+    const char *name, *found;
+    add_run_path(n, &own, f->runpath != NULL ? f->runpath : f->rpath, path);
+    for (size_t i = 0; (name = elf_file_needed(f, i)) != NULL; i++) {
+        name = arena_strdup(&n->d->arena, name);
+        found = locate(n, name, &own);
+        if (found == NULL)
+            doctor_add(&n->missing, name);
+        else if (n->objects.count < OBJECTS_MAX)
+            doctor_add(&n->objects, found);
+    }
+    free(own.dirs);
+}
+
+static void walk(struct needs *n)
+{
+    for (size_t i = 0; i < n->objects.count; i++) {
+        struct elf_file f;
+        if (elf_file_open(&f, n->objects.dirs[i], NULL) < 0)
+            continue;
+        check_object(n, n->objects.dirs[i], &f);
+        add_needed(n, n->objects.dirs[i], &f);
+        elf_file_close(&f);
+    }
+}
+
+static void report(struct needs *n, const char *path)
+{
+    struct doctor_dirs copies = {NULL, 0, 0};
+    size_t needed = 0;
+    for (size_t i = 0; i < n->objects.count; i++) {
+        if (is_nccl(n->objects.dirs[i])) {
+            doctor_add(&copies, n->objects.dirs[i]);
+            needed++;
+        }
+    }
+    for (size_t i = 0; i < n->missing.count; i++)
+        doctor_say(n->d, DOCTOR_WARNING, "needs", "set LD_LIBRARY_PATH as for a run",
+                   "'%s' is needed and not found", n->missing.dirs[i]);
+    doctor_copies(n->d, &n->d->loader, "libnccl", &copies);
+    if (needed > 0 && copies.count > 1)
+        doctor_say(n->d, DOCTOR_WARNING, "nccl", "make sure that both ends of a job load the same",
+                   "'%s' finds %s first, and %s is there too", path, copies.dirs[0],
+                   copies.dirs[1]);
+    else if (needed > 0)
+        doctor_say(n->d, DOCTOR_OK, "nccl", NULL, "%s, linked", copies.dirs[0]);
+    else
+        doctor_say(n->d, DOCTOR_OK, "nccl", NULL,
+                   "not linked: what the program loads while it runs is seen then");
+    free(copies.dirs);
+}
+
+void doctor_check_program(struct doctor *d, const char *name)
+{
+    struct needs n = {.d = d};
+    struct elf_file f;
+    struct err why;
+    char path[PATH_MAX], full[PATH_MAX];
+    bool can;
+    if (!find_program(d, name, path))
+        return;
+    if (realpath(path, full) == NULL || elf_file_open(&f, full, &why) < 0) {
+        doctor_say(d, DOCTOR_PROBLEM, "program", NULL, "'%s' is neither a program nor a script",
+                   path);
+        return;
+    }
+    can = takes_preloads(d, full, &f);
+    elf_file_close(&f);
+    if (!can)
+        return;
+    doctor_say(d, DOCTOR_OK, "program", NULL, "%s", full);
+    doctor_add(&n.objects, full);
+    walk(&n);
+    report(&n, full);
+    free(n.objects.dirs);
+    free(n.missing.dirs);
+}
