@@ -6,6 +6,7 @@
 #include "hooks/nccl.h"
 #include "elf.h"
 #include "real.h"
+#include "hold.h"
 #include "record.h"
 #include "warn.h"
 
@@ -156,7 +157,7 @@ static int copy_of_caller(const struct copies *c, const struct link_map *caller)
     return -1;
 }
 
-static void *choose(const char *name, const char *stem, const void *caller)
+static void *search(const char *name, const char *stem, const void *caller)
 {
     const struct link_map *object = object_of(caller);
     void *found = NULL;
@@ -172,6 +173,16 @@ static void *choose(const char *name, const char *stem, const void *caller)
     if (found == NULL && object != NULL && object->l_name[0] != '\0')
         found = in_library(object->l_name, name);
     dlerror(); /* what our own tries left there is not for the program to find */
+    return found;
+}
+
+static void *choose(const char *name, const char *stem, const void *caller)
+{
+    struct hold hold;
+    void *found;
+    hold_begin(&hold);
+    found = search(name, stem, caller);
+    hold_end(&hold);
     return found;
 }
 

@@ -80,6 +80,11 @@ $(B)/tracer/%: tests/tracer/%.c $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread -ldl
+# Over libraries that do nothing (tests/bench/bench.mk).
+$(B)/tracer/instant: tests/tracer/instant.c $(B)/bench/lib/libnccl.so.2 $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $(filter %.c %.so.2,$^) -lpthread
 $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

@@ -392,7 +392,7 @@ static const char *absolute(struct capture *c, const char *dir)
  * job is a run of its own. */
 static int print_env(struct capture *c, const struct capture_opts *o, struct err *e)
 {
-    if (find_library(c, e) < 0)
+    if (cmd_library(&c->arena, &c->library, e) < 0)
         return (int)e->code;
     print_export("LD_PRELOAD", c->library, "\"${LD_PRELOAD:+:$LD_PRELOAD}\"");
     for (const struct setting *s = settings; s < settings + SETTINGS; s++) {

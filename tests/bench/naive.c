@@ -12,6 +12,7 @@
 #include <cublas_v2.h>
 #include <inttypes.h>
 #include <nccl.h>
+#include "../../tracer/hooks/nccl_types.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -85,8 +86,8 @@ static void log_comm_op(struct span s, const char *op, size_t count, int type, i
 }
 
 static void log_gemm(struct span s, const char *op, const void *handle, int transa, int transb,
-                     int m, int n, int k, int batch, int a, int b, int c, int lda, int ldb, int ldc,
-                     double beta)
+                     int64_t m, int64_t n, int64_t k, int64_t batch, int a, int b, int c,
+                     int64_t lda, int64_t ldb, int64_t ldc, double beta)
 {
     double ns;
     s.end_ns = now();
@@ -94,14 +95,17 @@ static void log_gemm(struct span s, const char *op, const void *handle, int tran
     pthread_mutex_lock(&mutex);
     fprintf(file,
             "{\"id\":%" PRIu64 ",\"type\":\"cublas\",\"op\":\"%s\",\"start_us\":%.3f,"
-            "\"duration_us\":%.3f,\"m\":%d,\"n\":%d,\"k\":%d,\"batch\":%d,\"dtype\":\"%s\","
+            "\"duration_us\":%.3f,\"m\":%" PRId64 ",\"n\":%" PRId64 ",\"k\":%" PRId64
+            ",\"batch\":%" PRId64 ",\"dtype\":\"%s\","
             "\"dtype_b\":\"%s\",\"dtype_c\":\"%s\",\"compute\":\"fp32\",\"trans\":\"%c%c\","
-            "\"lda\":%d,\"ldb\":%d,\"ldc\":%d,\"beta\":%g,\"epilogue\":\"none\",\"tflops\":%.1f,",
+            "\"lda\":%" PRId64 ",\"ldb\":%" PRId64 ",\"ldc\":%" PRId64
+            ",\"beta\":%g,\"epilogue\":\"none\",\"tflops\":%.1f,",
             next_id++, op, (double)s.start_ns / 1e3, ns / 1e3, m, n, k, batch,
             specter_dtype_name(specter_dtype_from_cuda(a)),
             specter_dtype_name(specter_dtype_from_cuda(b)),
             specter_dtype_name(specter_dtype_from_cuda(c)), transa != 0 ? 'T' : 'N',
-            transb != 0 ? 'T' : 'N', lda, ldb, ldc, beta, 2e-3 * m * n * k * batch / ns);
+            transb != 0 ? 'T' : 'N', lda, ldb, ldc, beta,
+            2e-3 * (double)m * (double)n * (double)k * (double)batch / ns);
     print_call(&s, handle);
     pthread_mutex_unlock(&mutex);
 }
@@ -112,8 +116,8 @@ static void log_gemm(struct span s, const char *op, const void *handle, int tran
     ~, log_comm_op(span, #_op, _count, (int)(_type), _redop, _root, _comm, _stream)
 #define NAIVE_CALL_P2P(_op, _count, _type, _peer, _comm, _stream) \
     ~, log_comm_op(span, #_op, _count, (int)(_type), -1, _peer, _comm, _stream)
-#define NAIVE_CALL_GEMM(_handle, _transa, _transb, _m, _n, _k, _batch, _a, _b, _c, _compute, _lda, \
-                        _ldb, _ldc, _beta)                                                         \
+#define NAIVE_CALL_GEMM(_int, _handle, _transa, _transb, _m, _n, _k, _batch, _a, _b, _c, _compute, \
+                        _complex, _lda, _ldb, _ldc, _beta)                                         \
     ~, log_gemm(span, __func__, _handle, (int)(_transa), (int)(_transb), _m, _n, _k, _batch, _a,   \
                 _b, _c, _lda, _ldb, _ldc, (_c) == CUDA_R_32F ? *(const float *)(_beta) : 0)
 #define SECOND(_first, _second, ...) _second

@@ -7,6 +7,7 @@
 #include <half.h>
 #include <cublas_v2.h>
 #include <nccl.h>
+#include "../../tracer/hooks/nccl_types.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
