@@ -2,6 +2,7 @@
 #include "driver.h"
 
 #include "clock.h"
+#include "hip.h"
 #include "resolve.h"
 
 #include <dlfcn.h>
@@ -16,13 +17,18 @@ enum { NOT_FOUND, LOOKING, FOUND };
 static _Atomic int state;
 static _Atomic uint32_t asked;
 
-static bool find(void *library, const char *symbol, const char *other, void *slot)
+static _Atomic bool is_hip;
+
+bool driver_find(void *library, const char *symbol, void *slot)
 {
     void *found = dlsym(library, symbol);
-    if (found == NULL)
-        found = dlsym(library, other);
     memcpy(slot, &found, sizeof found);
     return found != NULL;
+}
+
+static bool find(void *library, const char *symbol, const char *other, void *slot)
+{
+    return driver_find(library, symbol, slot) || driver_find(library, other, slot);
 }
 
 static bool bind(void *library)
@@ -37,6 +43,13 @@ static bool bind(void *library)
     return all;
 }
 
+static bool find_hip(void)
+{
+    void *library = resolve_library("libamdhip64");
+    atomic_store(&is_hip, library != NULL && hip_bind(&driver, library));
+    return atomic_load(&is_hip);
+}
+
 static void look(void)
 {
     int was = NOT_FOUND;
@@ -44,7 +57,7 @@ static void look(void)
     if (!atomic_compare_exchange_strong(&state, &was, LOOKING))
         return;
     library = resolve_library("libcuda");
-    atomic_store(&state, library != NULL && bind(library) ? FOUND : NOT_FOUND);
+    atomic_store(&state, (library != NULL ? bind(library) : find_hip()) ? FOUND : NOT_FOUND);
     dlerror(); /* what an optional function left there is not for the program to find */
 }
 
@@ -57,4 +70,9 @@ bool driver_ready(void)
     if ((n & (n + 1)) == 0)
         look();
     return atomic_load_explicit(&state, memory_order_acquire) == FOUND;
+}
+
+bool driver_is_hip(void)
+{
+    return atomic_load(&is_hip);
 }

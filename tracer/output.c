@@ -150,7 +150,7 @@ static void put_gpu(struct out *o, CUdevice device)
     put_RAW(o, ",\"name\":");
     put_STR(o, name);
     put_RAW(o, ",\"sm\":");
-    put_STR(o, sm);
+    put_STR(o, major > 0 ? sm : NULL); /* not HIP's */
     put_RAW(o, ",\"pci\":");
     put_STR(o, pci);
     put_RAW(o, "}");
@@ -186,6 +186,12 @@ static uint64_t cuda_version(void)
     return known ? (uint64_t)version : UINT64_MAX;
 }
 
+/* On ROCm, GEMMs, events and synchronisations go to libraries that have no hooks. */
+static const char *coverage(void)
+{
+    return driver_is_hip() ? "[\"nccl\"]" : "[\"nccl\",\"cublas\",\"cublaslt\",\"deps\"]";
+}
+
 void output_init(void)
 {
     static char gpus[GPUS_MAX * GPU_BYTES];
@@ -204,7 +210,7 @@ void output_init(void)
                             .real_ns = (uint64_t)output.real_ns,
                             .nccl = nccl_version(),
                             .cuda = cuda_version(),
-                            .coverage = "[\"nccl\",\"cublas\",\"cublaslt\",\"deps\"]",
+                            .coverage = coverage(),
                             .gpus = gpus,
                             .env = c->env,
                         });

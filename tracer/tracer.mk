@@ -56,7 +56,7 @@ endif
 # Programs of the tracer's tests: calls to trace, over the stand-ins of tests/emu, and a check of
 # trace files against include/specter/trace.h.
 TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/check_trace
-check-build: $(TRACER_TESTS) $(B)/tracer/nccl_calls
+check-build: $(TRACER_TESTS) $(B)/tracer/nccl_calls $(B)/tracer/rccl_calls
 
 $(B)/tracer/calls: tests/tracer/calls.c tests/tracer/calls.h $(B)/flags | emu
 	@mkdir -p $(@D)
@@ -66,6 +66,11 @@ $(B)/tracer/nccl_calls: tests/tracer/nccl_calls.c tests/emu/check.h $(B)/flags |
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE)
+$(B)/tracer/rccl_calls: tests/tracer/rccl_calls.c $(B)/flags | emu
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< -L$(ROCM_LIB) -l:librccl.so.1 \
+	 -l:libamdhip64.so.6
 $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

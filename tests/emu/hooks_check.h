@@ -16,6 +16,11 @@
 #else
 #define HOOK_NCCL(_use, _ret, _fn, _params)
 #endif
+#ifdef EMU_LIBRARY_RCCL
+#define HOOK_RCCL(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
+#else
+#define HOOK_RCCL(_use, _ret, _fn, _params)
+#endif
 #ifdef EMU_LIBRARY_CUBLAS
 #define HOOK_CUBLAS(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
 #else
