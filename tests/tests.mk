@@ -4,7 +4,7 @@
 TEST_SRC := $(wildcard tests/unit/*.c tests/laws/*.c)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/%.o)
 
-.PHONY: check-unit check-cli check-build
+.PHONY: check-unit check-cli check-build check-headers
 
 # A build under a jobserver keeps it; otherwise all cores.
 jobs = --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -32,3 +32,7 @@ check-unit: $(B)/unit-tests
 ## check-cli: the command-line tests only
 check-cli: check-build
 	$(Q)$(run_tests) --cli $(if $(UPDATE),--update) $(T)
+
+## check-headers: the tracer against NVIDIA's wheels of several generations (network, 6 GB in build/wheels)
+check-headers: $(B)/libspecter.so
+	$(Q)BUILD=$(B) CC='$(CC)' tests/wheels/run.sh $(T)
