@@ -4,7 +4,7 @@
 TEST_SRC := $(wildcard tests/unit/*.c tests/laws/*.c)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/%.o)
 
-.PHONY: check-unit check-cli check-build
+.PHONY: check-unit check-cli check-build check-headers
 
 # A build under a jobserver keeps it; otherwise all cores.
 jobs = --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -37,3 +37,7 @@ check-cli: check-build
 check-gpu: all
 	$(Q)BUILD=$(B) tests/gpu/run.sh; status=$$?; [ $$status = 77 ] || exit $$status
 .PHONY: check-gpu
+
+## check-headers: the tracer against NVIDIA's wheels of several generations (network, 6 GB in build/wheels)
+check-headers: $(B)/libspecter.so
+	$(Q)BUILD=$(B) CC='$(CC)' tests/wheels/run.sh $(T)

@@ -247,6 +247,8 @@ bool call_enter(struct call *c, enum hook_id hook, function real)
         count_groups(hook);
     if (thread_depth > 0 || !tracer_on())
         return false;
+    if (function_names[hook].lib == LIB_RCCL && !resolve_is_own(hook, real))
+        return false; /* what its arguments mean elsewhere is not known for sure */
     become_outermost(c);
     c->thread = thread_self();
     if (c->thread == NULL) {
@@ -336,7 +338,8 @@ static void end_well(struct call *c, int result)
 
 static bool is_nccl(const struct call *c)
 {
-    return function_names[c->hook].lib == LIB_NCCL;
+    enum lib_id lib = function_names[c->hook].lib;
+    return lib == LIB_NCCL || lib == LIB_RCCL;
 }
 
 void call_end(struct call *c, int result)

@@ -59,6 +59,7 @@ struct call {
     ncclComm_t comm;
     struct comm *member;     /* of the call: found before it, and NULL when it cannot be */
     const void *send, *recv; /* NCCL operations: to see whether they are in place */
+    const size_t *counts;    /* AlltoAllv: what goes to each rank; else NULL */
     enum op_place op_place;  /* CALL_NCCL_OP */
     uint32_t group_stream;   /* index into the thread's group */
     struct comm_birth birth;
@@ -79,6 +80,8 @@ void call_start_record(struct call *c, enum call_kind kind, enum record_kind rec
 
 void describe_coll(struct call *c, enum specter_comm_op op, size_t count, int type, int redop,
                    int root, const void *send, const void *recv, ncclComm_t comm, CUstream stream);
+void describe_alltoallv(struct call *c, const size_t *counts, int type, const void *send,
+                        const void *recv, ncclComm_t comm, CUstream stream);
 void describe_p2p(struct call *c, enum specter_comm_op op, size_t count, int type, int peer,
                   ncclComm_t comm, CUstream stream);
 

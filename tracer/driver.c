@@ -2,8 +2,9 @@
 #include "driver.h"
 
 #include "clock.h"
-#include "real.h"
+#include "hip.h"
 #include "hold.h"
+#include "real.h"
 #include "resolve.h"
 
 #include <dlfcn.h>
@@ -21,13 +22,18 @@ static _Atomic int state;
  * be the one thing that they wait for each other at. */
 static __thread uint32_t asked __attribute__((tls_model("initial-exec")));
 
-static bool find(void *library, const char *symbol, const char *other, void *slot)
+static _Atomic bool is_hip;
+
+bool driver_find(void *library, const char *symbol, void *slot)
 {
     void *found = real_dlsym(library, symbol);
-    if (found == NULL)
-        found = real_dlsym(library, other);
     memcpy(slot, &found, sizeof found);
     return found != NULL;
+}
+
+static bool find(void *library, const char *symbol, const char *other, void *slot)
+{
+    return driver_find(library, symbol, slot) || driver_find(library, other, slot);
 }
 
 static bool bind(void *library)
@@ -42,6 +48,13 @@ static bool bind(void *library)
     return all;
 }
 
+static bool find_hip(void)
+{
+    void *library = resolve_library("libamdhip64");
+    atomic_store(&is_hip, library != NULL && hip_bind(&driver, library));
+    return atomic_load(&is_hip);
+}
+
 static void look(void)
 {
     int was = NOT_FOUND;
@@ -51,7 +64,7 @@ static void look(void)
         return;
     hold_begin(&hold);
     library = resolve_library("libcuda");
-    atomic_store(&state, library != NULL && bind(library) ? FOUND : NOT_FOUND);
+    atomic_store(&state, (library != NULL ? bind(library) : find_hip()) ? FOUND : NOT_FOUND);
     dlerror(); /* what an optional function left there is not for the program to find */
     hold_end(&hold);
 }
@@ -65,4 +78,9 @@ bool driver_ready(void)
     if ((n & (n + 1)) == 0)
         look();
     return atomic_load_explicit(&state, memory_order_acquire) == FOUND;
+}
+
+bool driver_is_hip(void)
+{
+    return atomic_load(&is_hip);
 }

@@ -6,8 +6,10 @@
  *     if (driver_ready())
  *         driver.EventRecord(event, stream);
  *
- * The runtime API is never used: libcudart is usually linked statically into the program, and a
- * second copy would have a state of its own.
+ * Where there is no libcuda but HIP's runtime (ROCm), the same table is filled from that: hip.h.
+ *
+ * The CUDA runtime API is never used: libcudart is usually linked statically into the program, and
+ * a second copy would have a state of its own.
  */
 #ifndef SPECTER_TRACER_DRIVER_H
 #define SPECTER_TRACER_DRIVER_H
@@ -48,6 +50,11 @@ struct driver {
 };
 
 extern struct driver driver;
+
+/* One function of a library into *slot; false when it has none of that name. */
+bool driver_find(void *library, const char *symbol, void *slot);
+
+bool driver_is_hip(void); /* once it is ready */
 
 /* True once every function above was found. Cheap: looks for a library that is not there yet only
  * at a thread's calls 1, 2, 4, 8, ... */

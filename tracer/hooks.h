@@ -5,9 +5,11 @@
 #ifndef SPECTER_TRACER_HOOKS_H
 #define SPECTER_TRACER_HOOKS_H
 
-/* X(library, stem of its file name, value its functions return when there is no real one) */
+/* X(library, stems of its file name with | between them, value its functions return when there is
+ * no real one) */
 #define TRACER_LIBS(X)                                        \
-    X(NCCL, "libnccl", ncclInternalError)                     \
+    X(NCCL, "libnccl|librccl", ncclInternalError)             \
+    X(RCCL, "librccl", ncclInternalError)                     \
     X(CUBLAS, "libcublas", CUBLAS_STATUS_NOT_INITIALIZED)     \
     X(CUBLASLT, "libcublasLt", CUBLAS_STATUS_NOT_INITIALIZED) \
     X(CUDART, "libcudart", cudaErrorUnknown)                  \

@@ -124,6 +124,19 @@ void nccl_number(struct call *c)
         c->r.nccl.seq = comm_next_collective(c->member);
 }
 
+/* The count of a call that has one for each rank; UINT64_MAX is not known. */
+static void add_counts(struct call *c)
+{
+    uint64_t sum = 0;
+    if (c->r.nccl.comm_size < 0)
+        return;
+    for (int32_t i = 0; i < c->r.nccl.comm_size; i++) {
+        if (__builtin_add_overflow(sum, c->counts[i], &sum))
+            return;
+    }
+    c->r.nccl.count = sum;
+}
+
 static enum op_place place_of(const struct call *c)
 {
     if (thread_group_depth == 0)
@@ -136,6 +149,8 @@ void nccl_begin(struct call *c)
     c->member = comm_find(c->comm, c->real);
     if (c->member != NULL)
         name_comm(c);
+    if (c->counts != NULL)
+        add_counts(c);
     c->op_place = place_of(c);
     if (c->op_place == OP_IN_GROUP)
         group_op_begin(c, c->r.device);
@@ -178,6 +193,7 @@ static void describe_op(struct call *c, enum specter_comm_op op, size_t count, i
     c->comm = comm;
     c->stream = stream;
     c->send = c->recv = NULL;
+    c->counts = NULL;
     c->r.dtype = (uint8_t)specter_dtype_from_nccl(type);
     c->r.nccl.count = count;
     c->r.nccl.seq = c->r.nccl.comm_rank = c->r.nccl.comm_size = -1;
@@ -191,6 +207,15 @@ void describe_coll(struct call *c, enum specter_comm_op op, size_t count, int ty
 {
     describe_op(c, op, count, type, root, comm, stream);
     c->r.nccl.redop = (uint8_t)specter_redop_from_nccl(redop);
+    c->send = send;
+    c->recv = recv;
+}
+
+void describe_alltoallv(struct call *c, const size_t *counts, int type, const void *send,
+                        const void *recv, ncclComm_t comm, CUstream stream)
+{
+    describe_op(c, SPECTER_ALLTOALLV, UINT64_MAX, type, -1, comm, stream);
+    c->counts = counts;
     c->send = send;
     c->recv = recv;
 }

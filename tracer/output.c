@@ -152,7 +152,7 @@ static void put_gpu(struct out *o, CUdevice device)
     put_RAW(o, ",\"name\":");
     put_STR(o, name);
     put_RAW(o, ",\"sm\":");
-    put_STR(o, sm);
+    put_STR(o, major > 0 ? sm : NULL); /* not HIP's */
     put_RAW(o, ",\"pci\":");
     put_STR(o, pci);
     put_RAW(o, "}");
@@ -188,7 +188,8 @@ static uint64_t cuda_version(void)
     return known ? (uint64_t)version : UINT64_MAX;
 }
 
-/* What is looked at, as far as it was asked for. */
+/* What is looked at, as far as it was asked for. On ROCm, GEMMs, events and synchronisations go to
+ * libraries that have no hooks. */
 static void put_coverage(struct out *o)
 {
     static const struct {
@@ -200,7 +201,8 @@ static void put_coverage(struct out *o)
                  {"deps", RECORD_RECORD}};
     put_RAW(o, "[");
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
-        if (!output.config->wanted[looks[i].kind])
+        if (!output.config->wanted[looks[i].kind] ||
+            (driver_is_hip() && looks[i].kind != RECORD_NCCL))
             continue;
         if (o->p[-1] != '[')
             put_RAW(o, ",");

@@ -45,11 +45,9 @@ struct copies {
     char path[MAX_COPIES][MAX_PATH];
 };
 
-bool resolve_is_library(const char *path, const char *stem)
+static bool is_file_of(const char *p, const char *stem, size_t len)
 {
-    const char *slash = strrchr(path, '/');
-    const char *p = slash != NULL ? slash + 1 : path;
-    size_t len = strlen(stem), hex = 0;
+    size_t hex = 0;
     if (strncmp(p, stem, len) != 0)
         return false;
     p += len;
@@ -61,6 +59,20 @@ bool resolve_is_library(const char *path, const char *stem)
         p += 1 + hex;
     }
     return strncmp(p, ".so", 3) == 0 && (p[3] == '\0' || p[3] == '.');
+}
+
+bool resolve_is_library(const char *path, const char *stem)
+{
+    const char *slash = strrchr(path, '/');
+    const char *file = slash != NULL ? slash + 1 : path;
+    size_t len = strcspn(stem, "|");
+    while (!is_file_of(file, stem, len)) {
+        if (stem[len] == '\0')
+            return false;
+        stem += len + 1;
+        len = strcspn(stem, "|");
+    }
+    return true;
 }
 
 static int note_copy(struct dl_phdr_info *info, size_t size, void *data)
@@ -343,6 +355,21 @@ function resolve_beside(enum hook_id id, function neighbour)
         keep(key, real);
     dlerror(); /* as in choose() */
     return real;
+}
+
+bool resolve_is_own(enum hook_id id, function real)
+{
+    static _Atomic(function) own[FUNCTION_COUNT];
+    const void *address;
+    Dl_info info;
+    if (atomic_load_explicit(&own[id], memory_order_relaxed) == real)
+        return true;
+    memcpy(&address, &real, sizeof address);
+    if (dladdr(address, &info) == 0 || info.dli_fname == NULL ||
+        !resolve_is_library(info.dli_fname, resolve_stems[function_names[id].lib]))
+        return false;
+    atomic_store_explicit(&own[id], real, memory_order_relaxed);
+    return true;
 }
 
 function resolve_any(enum hook_id id)

@@ -59,7 +59,11 @@ bool resolve_was_called(const ElfW(Dyn) * dynamic);
 extern const char *const resolve_stems[LIB_COUNT];
 
 /* libnccl.so.2, libnccl.so, and libnccl-1a2b3c4d.so.2 as wheels rename it, for stem "libnccl"; not
- * libnccl-net.so. */
+ * libnccl-net.so. `stem` may be several, with | between them. */
 bool resolve_is_library(const char *path, const char *stem);
+
+/* Whether what was found for a hook is in a library of the hook's own name, and not in another one
+ * that has a function of this name. Lock-free when it was so before. */
+bool resolve_is_own(enum hook_id id, function real);
 
 #endif

@@ -85,6 +85,12 @@ $(B)/tracer/instant: tests/tracer/instant.c $(B)/bench/lib/libnccl.so.2 $(B)/fla
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $(filter %.c %.so.2,$^) -lpthread
+# Over the stand-ins of ROCm.
+$(B)/tracer/rccl_calls: tests/tracer/rccl_calls.c $(B)/flags | emu
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< -L$(ROCM_LIB) -l:librccl.so.1 \
+	 -l:libamdhip64.so.6
 $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

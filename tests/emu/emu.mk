@@ -48,6 +48,14 @@ $(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch segment settl
 $(EMU_LIB)/libnvidia-ml.so.1: $(call emu_obj,nvml) tests/emu/map/nvml.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nvml,$(EMU_CUDA))
 
+# RCCL and HIP, in a folder of their own: a process has the one stack or the other.
+ROCM_LIB := $(B)/emu/rocm/lib
+emu: $(ROCM_LIB)/librccl.so.1
+$(ROCM_LIB)/libamdhip64.so.6: $(call emu_obj,rocm/hip) tests/emu/map/rocm.map
+	$(call emu_so,rocm)
+$(ROCM_LIB)/librccl.so.1: $(call emu_obj,rocm/rccl) tests/emu/map/rocm.map $(ROCM_LIB)/libamdhip64.so.6
+	$(call emu_so,rocm,-L$(ROCM_LIB) -l:libamdhip64.so.6)
+
 # Programs are linked against the stand-ins and find them, or the real ones, by LD_LIBRARY_PATH.
 EMU_USE := $(EMU_LINK) -Wl,--allow-shlib-undefined -l:libnccl.so.2 -l:libcublas.so.13 \
            -l:libcublasLt.so.13 -l:libcudart.so.13

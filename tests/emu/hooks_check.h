@@ -17,6 +17,11 @@
 #define HOOK_NCCL(_use, _ret, _fn, _params)
 #endif
 #define HOOK_CUBLAS(_use, _ret, _fn, _params) /* cublas.c is made from the table */
+#ifdef EMU_LIBRARY_RCCL
+#define HOOK_RCCL(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
+#else
+#define HOOK_RCCL(_use, _ret, _fn, _params)
+#endif
 #ifdef EMU_LIBRARY_CUBLASLT
 #define HOOK_CUBLASLT(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
 #else

@@ -200,6 +200,10 @@ TEST(tracer_resolve_knows_a_library_by_its_file_name)
     CHECK(!resolve_is_library("/w/libcublasLt.so.13", "libcublas"));
     CHECK(resolve_is_library("/w/libcublasLt.so.13", "libcublasLt"));
     CHECK(!resolve_is_library("", "libnccl"));
+    CHECK(resolve_is_library("/opt/rocm/lib/librccl.so.1", "libnccl|librccl"));
+    CHECK(resolve_is_library("libnccl.so.2", "libnccl|librccl"));
+    CHECK(!resolve_is_library("/w/librccl-net.so", "libnccl|librccl"));
+    CHECK(!resolve_is_library("libnccl.so.2", "librccl"));
 }
 
 static int visited;

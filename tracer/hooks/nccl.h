@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What nccl.def may say of a call: how its arguments become a struct call.
+ * What nccl.def and rccl.def may say of a call: how its arguments become a struct call.
  */
 #ifndef SPECTER_TRACER_HOOKS_NCCL_H
 #define SPECTER_TRACER_HOOKS_NCCL_H
@@ -24,6 +24,8 @@
 #define CALL_COLL(_op, _count, _type, _redop, _root, _send, _recv, _comm, _stream)                \
     describe_coll(&call, SPECTER_##_op, _count, (int)(_type), _redop, _root, _send, _recv, _comm, \
                   _stream)
+#define CALL_ALLTOALLV(_counts, _type, _send, _recv, _comm, _stream) \
+    describe_alltoallv(&call, _counts, (int)(_type), _send, _recv, _comm, _stream)
 #define CALL_P2P(_op, _count, _type, _peer, _comm, _stream) \
     describe_p2p(&call, SPECTER_##_op, _count, (int)(_type), _peer, _comm, _stream)
 
@@ -42,6 +44,7 @@
 #define RECORD_OF_CALL_GROUP_END(...) -1
 #define RECORD_OF_CALL_GROUP_SIMULATE(...) -1
 #define RECORD_OF_CALL_COLL(...) RECORD_NCCL
+#define RECORD_OF_CALL_ALLTOALLV(...) RECORD_NCCL
 #define RECORD_OF_CALL_P2P(...) RECORD_NCCL
 
 #endif

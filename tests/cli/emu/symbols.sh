@@ -15,12 +15,12 @@ nm -D --defined-only "$lib/libnccl.so.2" | awk '
     $3 ~ /^nccl/ { at[$3] = $1 }
     $3 ~ /^pnccl/ { twin[substr($3, 2)] = $1 }
     END { for (f in at) if (at[f] != twin[f]) print f " has no twin at its address" }'
-nm -D --defined-only "$lib"/lib*.so.* | awk '$2 != "A" && $3 { sub(/@.*/, "", $3); print $3 }' | sort -u >exported
+nm -D --defined-only "$lib"/lib*.so.* "$BUILD"/emu/rocm/lib/lib*.so.* | awk '$2 != "A" && $3 { sub(/@.*/, "", $3); print $3 }' | sort -u >exported
 awk '{ print $2 }' "$BUILD/tracer/hooks.txt" | sort >hooked
 [ $(wc -l <hooked) -ge 30 ] || echo "only $(wc -l <hooked) hooks found"
 comm -23 hooked exported
 # what is ours and what is theirs: nothing else is exported
-grep -vE '^(cu|nccl|pnccl|nvml|emu)' exported
+grep -vE '^(cu|nccl|pnccl|nvml|hip|emu)' exported
 
 # the same program on the real libraries finds every symbol, and then no device
 for dir in "${CUDA_HOME:-/usr/local/cuda}/lib64" /usr/lib/x86_64-linux-gnu; do
