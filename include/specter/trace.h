@@ -31,8 +31,9 @@
 
 /* Operations that move data between ranks.
  * X(id, name, class, bytes factor, bus numerator)
- *   class         COLL: every member takes part, numbered by `seq`; P2P: has a `peer`, and numbered
- *                 by `p2p_seq`, but for Put, Signal and WaitSignal, which no call of the peer answers
+ *   class         COLL: every member takes part, numbered by `seq`; P2P: has a `peer`, and is
+ *                 numbered by `p2p_seq` but for Put, Signal and WaitSignal, which no call of the
+ *                 peer answers
  *   bytes factor  full buffer S (nccl-tests): ONE count*size; ALL nranks*count*size; SUM the sum
  *                 over peers, which the caller passes as `count`
  *   bus factor    busbw = algbw*f: TWO f=2(n-1)/n; PART f=(n-1)/n; UNIT f=1

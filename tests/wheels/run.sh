@@ -18,7 +18,7 @@ BUILD=$(realpath "${BUILD:-$ROOT/build}")
 CACHE=$ROOT/build/wheels
 CC=${CC:-cc}
 WORK=$BUILD/wheels-run
-PIP="python3 -m pip --disable-pip-version-check"
+PIP=(python3 -m pip --disable-pip-version-check)
 
 # package, version ("newest" is asked for), CUDA generation, families of the hook table. Headers alone:
 # the families are "-".
@@ -66,7 +66,7 @@ skip() {
 # ---- fetching ----
 
 newest() {
-    timeout 60 $PIP index versions "$1" 2>/dev/null | sed -n '1s/.*(\(.*\)).*/\1/p'
+    timeout 60 "${PIP[@]}" index versions "$1" 2>/dev/null | sed -n '1s/.*(\(.*\)).*/\1/p'
 }
 
 # Headers and the libraries that have hooks; what else is in a wheel is not kept.
@@ -90,8 +90,9 @@ fetch() {
     [[ -n $version ]] || return 1
     rm -rf "$dir"
     mkdir -p "$dir"
-    timeout 400 $PIP download -q --no-deps --only-binary=:all: -d "$dir/fetched" "$package==$version" \
-        >&2 && unpack "$dir"/fetched/*.whl "$dir" || return 1
+    timeout 400 "${PIP[@]}" download -q --no-deps --only-binary=:all: -d "$dir/fetched" \
+        "$package==$version" >&2 || return 1
+    unpack "$dir"/fetched/*.whl "$dir" || return 1
     rm -rf "$dir/fetched"
     touch "$dir/done"
 }
@@ -117,6 +118,7 @@ includes_of() {
 compile() {
     local bad=0 source
     for source in "$ROOT"/tracer/*.c; do
+        # shellcheck disable=SC2046  # many options each
         (cd "$ROOT" && "$CC" -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -fsyntax-only -Wall -Wextra -Werror \
             -Itracer $(system_includes) $(includes_of "$@") -idirafter tracer/abi "$source") \
             >"$WORK/cc" 2>&1 && continue
@@ -159,19 +161,23 @@ asked_version() {
 
 # 2.30.7 as NCCL numbers it.
 nccl_code() {
-    local IFS=.
-    set -- $1
-    echo $(($1 * 10000 + $2 * 100 + $3))
+    local major minor patch
+    IFS=. read -r major minor patch <<<"$1"
+    echo $((major * 10000 + minor * 100 + patch))
 }
 
 call() {
     local family=$1 library=$2 version=$3
     rm -rf "$WORK/trace"
-    run_forward plain "" "$family" "$library" &&
-        run_forward local "$BUILD/libspecter.so" "$family" "$library" &&
-        run_forward global "$BUILD/libspecter.so $library" "$family" "$library" ||
-        { tail -n 3 "$WORK"/*.err >&2; echo "0 0 0 0"; return 1; }
-    compare && { [[ $family != NCCL ]] || asked_version "$(nccl_code "$version")"; }
+    if ! run_forward plain "" "$family" "$library" ||
+        ! run_forward local "$BUILD/libspecter.so" "$family" "$library" ||
+        ! run_forward global "$BUILD/libspecter.so $library" "$family" "$library"; then
+        tail -n 3 "$WORK"/*.err >&2
+        echo "0 0 0 0"
+        return 1
+    fi
+    compare || return 1
+    [[ $family != NCCL ]] || asked_version "$(nccl_code "$version")"
 }
 
 # ---- all of them ----
@@ -188,12 +194,13 @@ check_wheel() {
     local generation=$1 families=$2 package=$3 dir=$4 family library compiled=no status=0 good counts
     local version=${dir##*-}
     mapfile -t headers < <(headers_of "$generation" "$families")
-    compile "$dir" "${headers[@]}" && compiled=yes || status=1
+    if compile "$dir" "${headers[@]}"; then compiled=yes; fi
     for family in ${families//,/ }; do
         library=$(find "$dir" -name "$(library_of "$family").so.*" | head -n 1)
         good=ok
         counts=$(call "$family" "$library" "$version") || good=FAILED
-        [[ $good$compiled == okyes ]] || status=1
+        [[ $compiled == yes ]] || good=FAILED
+        [[ $good == ok ]] || status=1
         # shellcheck disable=SC2086  # four numbers
         set -- $counts
         printf '%-24s  %-10s  %-8s  %8s  %9s  %7s  %s\n' "$package" "$version" "$family" $compiled \
