@@ -49,6 +49,8 @@ static void add_rank(struct analysis *a, size_t index)
     split_make(&r->split, rank, wait);
     split_add(&a->total, &r->split);
     work_add_rank(&a->work, rank);
+    extra_add_rank(&a->extra, rank);
+    a->gemm_rate = rank->gemm_rate > a->gemm_rate ? rank->gemm_rate : a->gemm_rate;
     a->coverage &= rank->coverage;
 }
 
@@ -58,6 +60,8 @@ int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struc
     a->run = run;
     a->coverage = ~0u;
     work_init(&a->work);
+    extra_init(&a->extra);
+    a->gemm_rate = 1;
     comm_study_make(&a->comm, run);
     hangs_find(&a->hangs, run);
     for (size_t i = 0; i < run->nranks; i++) {
@@ -69,6 +73,7 @@ int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struc
         return no_such_rank(run, rank, e);
     }
     work_finish(&a->work);
+    extra_finish(&a->extra);
     comm_rows_make(&a->collectives, &a->comm, false, false);
     comm_rows_make(&a->collectives_named, &a->comm, false, true);
     comm_rows_make(&a->p2p, &a->comm, true, false);
@@ -83,6 +88,7 @@ void analysis_release(struct analysis *a)
     comm_study_release(&a->comm);
     hangs_release(&a->hangs);
     work_release(&a->work);
+    extra_release(&a->extra);
     free(a->ranks);
     memset(a, 0, sizeof *a);
 }

@@ -16,6 +16,7 @@
 
 #include "analysis/comm.h"
 #include "analysis/comm_rows.h"
+#include "analysis/extra.h"
 #include "analysis/hang.h"
 #include "analysis/split.h"
 #include "analysis/work.h"
@@ -35,6 +36,8 @@ struct analysis {
     struct split total; /* sum over them */
     unsigned coverage;  /* enum coverage: what the traces of all of them look at */
     struct work work;   /* of them */
+    struct extra extra; /* of them */
+    uint64_t gemm_rate; /* of them, the largest: see struct rank */
     struct comm_study comm;
     struct hangs hangs;                 /* over all ranks, as communication is */
     struct comm_rows collectives, p2p;  /* rows as in JSON */

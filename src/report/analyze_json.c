@@ -206,6 +206,65 @@ static void add_top(cJSON *doc, const struct analysis *a)
     }
 }
 
+static void add_copies(cJSON *doc, const struct extra *x)
+{
+    cJSON *list = array_in(doc, "copies");
+    for (size_t i = 0; i < x->ncopies; i++) {
+        const struct copy_row *row = &x->copies[i];
+        bool timed = row->timed > 0;
+        cJSON *o = object_in(list);
+        add_text(o, "kind", row->kind);
+        add_count(o, "count", row->count);
+        add_count(o, "timed", row->timed);
+        add_count(o, "bytes", row->bytes);
+        add_us(o, "total_us", timed ? (double)row->total_ns : NAN);
+        add_us(o, "exposed_us", timed ? (double)row->exposed_ns : NAN);
+        add_number(o, "bw_GBps", (double)row->timed_bytes / (double)row->total_ns);
+    }
+}
+
+static void add_classes(cJSON *o, const char *key, const uint64_t *counts)
+{
+    cJSON *classes = cJSON_AddObjectToObject(o, key);
+    for (int k = 0; k < SPECTER_KERNEL_CLASS_COUNT; k++) {
+        if (counts[k] > 0)
+            add_count(classes, specter_kernel_class_name((enum specter_kernel_class)k), counts[k]);
+    }
+}
+
+/* null where nobody counted. */
+static void add_launches(cJSON *doc, const struct analysis *a)
+{
+    const struct launch_sum *l = &a->extra.launches;
+    cJSON *o;
+    if (!(a->coverage & COVER_LAUNCHES)) {
+        cJSON_AddNullToObject(doc, "launches");
+        return;
+    }
+    o = cJSON_AddObjectToObject(doc, "launches");
+    add_count(o, "untimed", l->count);
+    add_classes(o, "classes", l->classes);
+    add_number(o, "per_step", l->steps > 0 ? (double)l->in_steps / (double)l->steps : NAN);
+    add_us(o, "max_gap_us", l->max_gap_ns != UNKNOWN_NS ? (double)l->max_gap_ns : NAN);
+}
+
+static void add_graphs(cJSON *doc, const struct extra *x)
+{
+    cJSON *list = array_in(doc, "graphs");
+    for (size_t i = 0; i < x->ngraphs; i++) {
+        const struct graph_row *row = &x->graphs[i];
+        cJSON *o = object_in(list);
+        cJSON_AddNumberToObject(o, "graph", row->graph);
+        add_count(o, "count", row->count);
+        add_count(o, "timed", row->timed);
+        add_us(o, "total_us", row->timed > 0 ? (double)row->total_ns : NAN);
+        add_count(o, "ops", row->ops);
+        add_count(o, "comm_ops", row->comms);
+        add_count(o, "comm_bytes", row->comm_bytes);
+        add_count(o, "kernels", row->kernels);
+    }
+}
+
 static void add_findings(cJSON *doc, const struct findings *f)
 {
     cJSON *list = array_in(doc, "findings");
@@ -286,6 +345,10 @@ struct cJSON *analyze_json(const struct analysis *a, const struct findings *f)
     add_comm_rows(doc, "collectives", &a->collectives);
     add_comm_rows(doc, "p2p", &a->p2p);
     add_gemms(doc, &a->work);
+    add_count(doc, "gemm_sample", a->gemm_rate);
+    add_copies(doc, &a->extra);
+    add_launches(doc, a);
+    add_graphs(doc, &a->extra);
     add_top(doc, a);
     return doc;
 }

@@ -364,6 +364,9 @@ static void print_gemms(const struct analysis *a, FILE *out)
         gemm_cells(&t, &w->gemms[i]);
     table_print(&t, out);
     print_omitted(out, w->ngemms);
+    if (a->gemm_rate > 1)
+        fprintf(out, "  at times one in %llu was recorded or timed: counts are of those\n",
+                (unsigned long long)a->gemm_rate);
     table_release(&t);
 }
 
@@ -425,6 +428,92 @@ static void print_top(const struct analysis *a, FILE *out)
     table_release(&t);
 }
 
+/* ---- beside these ---- */
+
+static void print_copies(const struct extra *x, FILE *out)
+{
+    static const char *const left[] = {"copies", NULL};
+    static const char *const right[] = {"count", "bytes", "total", "exposed", "GB/s", NULL};
+    struct table t;
+    char size[32];
+    if (x->ncopies == 0)
+        return;
+    table_init(&t);
+    add_columns(&t, left, right);
+    fputs("\nCopies by kind; exposed: while nothing computes or communicates\n", out);
+    for (size_t i = 0; i < x->ncopies && i < ROWS_LISTED; i++) {
+        const struct copy_row *row = &x->copies[i];
+        bool timed = row->timed > 0;
+        name_cell(&t, row->kind);
+        table_cell(&t, "%llu", (unsigned long long)row->count);
+        table_cell(&t, "%s", text_bytes(size, sizeof size, (double)row->bytes));
+        cell_duration(&t, timed ? (double)row->total_ns : NAN);
+        cell_duration(&t, timed ? (double)row->exposed_ns : NAN);
+        cell_rate(&t, timed ? (double)row->timed_bytes / (double)row->total_ns : NAN);
+    }
+    table_print(&t, out);
+    print_omitted(out, x->ncopies);
+    table_release(&t);
+}
+
+/* Kernels that were only counted, with steps a step. */
+static void print_launches(const struct launch_sum *l, FILE *out)
+{
+    static const char *const left[] = {"kernels", NULL};
+    static const char *const right[] = {"launches", "a step", NULL};
+    char gap[32];
+    struct table t;
+    if (l->count == 0)
+        return;
+    table_init(&t);
+    add_columns(&t, left, right);
+    fprintf(out, "\nOther kernels, counted and not timed: %llu launches\n",
+            (unsigned long long)l->count);
+    for (int k = 0; k < SPECTER_KERNEL_CLASS_COUNT; k++) {
+        if (l->classes[k] == 0)
+            continue;
+        table_cell(&t, "%s", specter_kernel_class_name((enum specter_kernel_class)k));
+        table_cell(&t, "%llu", (unsigned long long)l->classes[k]);
+        if (l->steps > 0)
+            table_cell(&t, "%.1f", (double)l->in_steps_of[k] / (double)l->steps);
+        else
+            table_cell(&t, "-");
+    }
+    table_print(&t, out);
+    if (l->max_gap_ns != UNKNOWN_NS)
+        fprintf(out, "  longest time between two on the host: %s\n",
+                text_ns(gap, sizeof gap, (double)l->max_gap_ns));
+    table_release(&t);
+}
+
+static void print_graphs(const struct extra *x, FILE *out)
+{
+    static const char *const left[] = {NULL};
+    static const char *const right[] = {"graph",   "launches", "total", "ops",
+                                        "kernels", "comm.",    "bytes", NULL};
+    struct table t;
+    char size[32];
+    if (x->ngraphs == 0)
+        return;
+    table_init(&t);
+    add_columns(&t, left, right);
+    fputs("\nLaunches of graphs, what they ran, and the communication in it\n", out);
+    for (size_t i = 0; i < x->ngraphs && i < ROWS_LISTED; i++) {
+        const struct graph_row *row = &x->graphs[i];
+        table_cell(&t, "%d", row->graph);
+        table_cell(&t, "%llu", (unsigned long long)row->count);
+        cell_duration(&t, row->timed > 0 ? (double)row->total_ns : NAN);
+        table_cell(&t, "%llu", (unsigned long long)row->ops);
+        table_cell(&t, "%llu", (unsigned long long)row->kernels);
+        table_cell(&t, "%llu", (unsigned long long)row->comms);
+        table_cell(&t, "%s", text_bytes(size, sizeof size, (double)row->comm_bytes));
+    }
+    table_print(&t, out);
+    print_omitted(out, x->ngraphs);
+    fputs("  their time counts as compute, unless all in them is known to be communication\n", out);
+    table_release(&t);
+}
+
 void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)
 {
     bool named = analysis_has_names(a);
@@ -437,5 +526,8 @@ void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)
     print_comm(&a->p2p, "Sends with their receives", false, out);
     print_comm_limits(&a->comm, out);
     print_gemms(a, out);
+    print_copies(&a->extra, out);
+    print_launches(&a->extra.launches, out);
+    print_graphs(&a->extra, out);
     print_top(a, out);
 }

@@ -163,9 +163,11 @@ static bool rule_idle(const struct analysis *a, double threshold, struct finding
         buf_printf(b, "Nothing that was traced runs for " RATE_TEXT " of the span ",
                    percent(f->value));
     put_of_span(b, a, a->total.idle_ns);
-    buf_puts(b, sees_all ? ": no work is ready, because the host launches it late or waits."
-                         : ". Other kernels were not traced, so how much of it is idle is not "
-                           "known.");
+    if (sees_all)
+        buf_puts(b, ": no work is ready, because the host launches it late or waits.");
+    else
+        buf_printf(b, ". Other kernels were not %s, so how much of it is idle is not known.",
+                   a->coverage & COVER_LAUNCHES ? "timed" : "traced");
     return true;
 }
 

@@ -432,16 +432,24 @@ static const char *on_cublas(struct jsonl *r, const struct line *l)
     return NULL;
 }
 
+/* One of those that the format knows, or "unknown". */
+static const char *copy_kind(struct jsonl *r, struct json_text text)
+{
+    if (specter_copy_parse(text.p, text.len) == SPECTER_COPY_COUNT)
+        text = (struct json_text){"unknown", 7, false};
+    return word(r, WORD_OTHER, text)->text;
+}
+
 static const char *on_copy(struct jsonl *r, const struct line *l)
 {
     struct op op = blank_op();
     const char *wrong = take_op(r, l, &copy_op, &op);
     if (wrong != NULL)
         return wrong;
-    op.class = OP_MEMORY;
-    op.name = word(r, WORD_OTHER, line_text(l, COPY_kind))->text;
-    if (op.name[0] == '\0')
+    if (!line_has(l, COPY_kind))
         return "a copy without a kind";
+    op.class = OP_MEMORY;
+    op.name = copy_kind(r, line_text(l, COPY_kind));
     op.bytes = line_u64(l, COPY_bytes, 0);
     if (!line_has(l, COPY_bytes))
         op.flags |= OP_BYTES_UNKNOWN;

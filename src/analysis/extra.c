@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/extra.h"
+
+#include "analysis/split.h"
+#include "base/arena.h"
+#include "trace/busy.h"
+#include "trace/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define JOIN_EVERY 65536 /* launches held before those of one graph are joined: bounds memory */
+
+void extra_init(struct extra *x)
+{
+    memset(x, 0, sizeof *x);
+    x->launches.max_gap_ns = UNKNOWN_NS;
+}
+
+void extra_release(struct extra *x)
+{
+    free(x->graphs);
+    extra_init(x);
+}
+
+/* ---- copies ---- */
+
+/* Names are interned, so that the pointer stands for the text. A trace has a few kinds; what is
+ * more than can be told apart shares the last row. */
+static size_t copy_row_of(struct extra *x, const char *kind)
+{
+    for (size_t i = 0; i < x->ncopies; i++) {
+        if (x->copies[i].kind == kind)
+            return i;
+    }
+    if (x->ncopies == EXTRA_COPY_KINDS)
+        return x->ncopies - 1;
+    x->copies[x->ncopies].kind = x->ncopies == EXTRA_COPY_KINDS - 1 ? "other kinds" : kind;
+    return x->ncopies++;
+}
+
+/* When anything else than copies ran. */
+static void find_others(struct intervals *others, const struct rank *rank)
+{
+    int64_t start, end;
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (busy_kind_of(&rank->ops[i]) != BUSY_MEMORY &&
+            op_device_time(&rank->ops[i], &start, &end))
+            intervals_add(others, start, end);
+    }
+    intervals_merge(others);
+}
+
+/* Adds the copies to their rows, and when they ran to the sets of the rows. */
+static void collect_copies(struct extra *x, const struct rank *rank, struct intervals *when)
+{
+    int64_t start, end;
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        size_t at;
+        if (op->class != OP_MEMORY || op->timing == SPECTER_TIMING_CAPTURED)
+            continue;
+        at = copy_row_of(x, op->name);
+        x->copies[at].count++;
+        x->copies[at].bytes += op->bytes;
+        if (!op_device_time(op, &start, &end))
+            continue;
+        x->copies[at].timed++;
+        x->copies[at].timed_bytes += op->bytes;
+        x->copies[at].total_ns += end - start;
+        intervals_add(&when[at], start, end);
+    }
+}
+
+static void add_copies(struct extra *x, const struct rank *rank)
+{
+    struct intervals when[EXTRA_COPY_KINDS], others, rest;
+    intervals_init(&others);
+    intervals_init(&rest);
+    for (size_t i = 0; i < EXTRA_COPY_KINDS; i++)
+        intervals_init(&when[i]);
+    collect_copies(x, rank, when);
+    if (x->ncopies > 0)
+        find_others(&others, rank);
+    for (size_t i = 0; i < x->ncopies; i++) {
+        intervals_merge(&when[i]);
+        intervals_subtract(&rest, &when[i], &others);
+        x->copies[i].exposed_ns += intervals_length(&rest);
+        intervals_release(&when[i]);
+    }
+    intervals_release(&others);
+    intervals_release(&rest);
+}
+
+/* ---- launches ---- */
+
+static bool in_a_step(const struct rank *rank, int64_t t_ns, size_t *step)
+{
+    while (*step < rank->nsteps && t_ns >= rank->steps[*step].end_ns)
+        ++*step;
+    return *step < rank->nsteps && t_ns >= rank->steps[*step].start_ns;
+}
+
+/* Records and steps are both in order of time. */
+static void add_launches(struct launch_sum *sum, const struct rank *rank)
+{
+    size_t step = 0;
+    sum->steps += rank->nsteps;
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        const struct launches *l = &rank->launches[i];
+        bool inside = l->host_ns != UNKNOWN_NS && in_a_step(rank, l->host_ns, &step);
+        if (l->graph >= 0)
+            continue;
+        sum->count += l->count;
+        sum->in_steps += inside ? l->count : 0;
+        for (int k = 0; k < SPECTER_KERNEL_CLASS_COUNT; k++) {
+            sum->classes[k] += l->classes[k];
+            sum->in_steps_of[k] += inside ? l->classes[k] : 0;
+        }
+        if (l->max_gap_ns > sum->max_gap_ns)
+            sum->max_gap_ns = l->max_gap_ns;
+    }
+}
+
+/* ---- graphs ---- */
+
+static int by_graph(const void *pa, const void *pb)
+{
+    const struct graph_row *a = pa, *b = pb;
+    return (a->graph > b->graph) - (a->graph < b->graph);
+}
+
+static void join(struct graph_row *row, const struct graph_row *more)
+{
+    row->count += more->count;
+    row->timed += more->timed;
+    row->total_ns += more->total_ns;
+    row->ops += more->ops;
+    row->comms += more->comms;
+    row->comm_bytes += more->comm_bytes;
+    row->kernels += more->kernels;
+}
+
+/* Joins the rows of one graph; leaves the list sorted by graph. */
+static void join_graphs(struct extra *x)
+{
+    size_t last = 0;
+    if (x->ngraphs == 0)
+        return;
+    qsort(x->graphs, x->ngraphs, sizeof *x->graphs, by_graph);
+    for (size_t i = 1; i < x->ngraphs; i++) {
+        if (x->graphs[i].graph == x->graphs[last].graph)
+            join(&x->graphs[last], &x->graphs[i]);
+        else
+            x->graphs[++last] = x->graphs[i];
+    }
+    x->ngraphs = last + 1;
+}
+
+/* One launch, to be joined with the others of its graph later. */
+static void add_graph(struct extra *x, const struct op *op, const struct graph *what)
+{
+    int64_t start = 0, end = 0;
+    bool timed = op_device_time(op, &start, &end);
+    ARRAY_GROW(x->graphs, x->cap_graphs, x->ngraphs + 1);
+    x->graphs[x->ngraphs++] = (struct graph_row){
+        .graph = op->graph,
+        .count = 1,
+        .timed = timed,
+        .total_ns = end - start,
+        .ops = op->graph_launch.op_count,
+        .comms = what != NULL ? what->comms : 0,
+        .comm_bytes = what != NULL ? what->comm_bytes : 0,
+        .kernels = what != NULL ? what->launches : 0,
+    };
+    if (x->ngraphs >= x->join_at) {
+        join_graphs(x);
+        x->join_at = 2 * x->ngraphs + JOIN_EVERY;
+    }
+}
+
+static void add_graphs(struct extra *x, const struct rank *rank)
+{
+    struct graphs graphs;
+    graphs_make(&graphs, rank);
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (rank->ops[i].class == OP_GRAPH)
+            add_graph(x, &rank->ops[i], graphs_find(&graphs, rank->ops[i].graph));
+    }
+    graphs_release(&graphs);
+}
+
+/* ---- all of it ---- */
+
+void extra_add_rank(struct extra *x, const struct rank *rank)
+{
+    add_copies(x, rank);
+    add_launches(&x->launches, rank);
+    add_graphs(x, rank);
+}
+
+static int copy_by_cost(const void *pa, const void *pb)
+{
+    const struct copy_row *a = pa, *b = pb;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    return strcmp(a->kind, b->kind);
+}
+
+static int graph_by_cost(const void *pa, const void *pb)
+{
+    const struct graph_row *a = pa, *b = pb;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    return (a->graph > b->graph) - (a->graph < b->graph);
+}
+
+void extra_finish(struct extra *x)
+{
+    if (x->ncopies > 0)
+        qsort(x->copies, x->ncopies, sizeof *x->copies, copy_by_cost);
+    join_graphs(x);
+    if (x->ngraphs > 0)
+        qsort(x->graphs, x->ngraphs, sizeof *x->graphs, graph_by_cost);
+}

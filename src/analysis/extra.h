@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Device work beside communication and matrix products, pooled over the ranks that are added:
+ * copies by kind, kernels that were only counted, and launches of graphs.
+ */
+#ifndef SPECTER_ANALYSIS_EXTRA_H
+#define SPECTER_ANALYSIS_EXTRA_H
+
+#include "trace/run.h"
+
+/* All copies of one kind. */
+struct copy_row {
+    const char *kind; /* "h2d", ...; or the profiler's name; borrowed from the run */
+    uint64_t count;
+    uint64_t timed;       /* of them with device times */
+    uint64_t bytes;       /* of all whose size is known */
+    uint64_t timed_bytes; /* of those with device times */
+    int64_t total_ns;     /* sum of device times */
+    int64_t exposed_ns;   /* in which such copies run, and neither compute nor communication */
+};
+
+/* Kernels that were counted and not timed, those in graphs apart. */
+struct launch_sum {
+    uint64_t count;
+    uint64_t classes[SPECTER_KERNEL_CLASS_COUNT];
+    int64_t max_gap_ns; /* on the host, between two of one stream; UNKNOWN_NS */
+    uint64_t steps;     /* that the ranks mark */
+    uint64_t in_steps;  /* launches in them */
+    uint64_t in_steps_of[SPECTER_KERNEL_CLASS_COUNT];
+};
+
+/* All launches of the graphs with one number, and what is in them. */
+struct graph_row {
+    int32_t graph;
+    uint64_t count, timed;
+    int64_t total_ns;
+    uint64_t ops;        /* recorded operations that these launches ran */
+    uint64_t comms;      /* of them communication */
+    uint64_t comm_bytes; /* of that, as far as known */
+    uint64_t kernels;    /* that they ran beside these */
+};
+
+#define EXTRA_COPY_KINDS 32 /* more share the last row, "other kinds" */
+
+struct extra {
+    struct copy_row copies[EXTRA_COPY_KINDS]; /* after extra_finish() by total_ns, largest first */
+    size_t ncopies;
+    struct launch_sum launches;
+    struct graph_row *graphs; /* owned; likewise */
+    size_t ngraphs, cap_graphs, join_at;
+};
+
+void extra_init(struct extra *x);
+void extra_release(struct extra *x);
+void extra_add_rank(struct extra *x, const struct rank *rank);
+void extra_finish(struct extra *x);
+
+#endif
