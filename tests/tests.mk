@@ -4,7 +4,7 @@
 TEST_SRC := $(wildcard tests/unit/*.c tests/laws/*.c)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/%.o)
 
-.PHONY: check-unit check-cli check-build check-headers
+.PHONY: check-unit check-cli check-build check-headers check-stress
 
 # A build under a jobserver keeps it; otherwise all cores.
 jobs = --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -41,3 +41,7 @@ check-gpu: all
 ## check-headers: the tracer against NVIDIA's wheels of several generations (network, 6 GB in build/wheels)
 check-headers: $(B)/libspecter.so
 	$(Q)BUILD=$(B) CC='$(CC)' tests/wheels/run.sh $(T)
+
+## check-stress: a million operations on 64 ranks, in one or two minutes
+check-stress: check-build
+	$(Q)BUILD=$(B) tests/stress/million.sh
