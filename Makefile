@@ -61,6 +61,7 @@ $(B)/flags: FORCE
 include tracer/tracer.mk
 include tests/emu/emu.mk
 include tests/tests.mk
+include scripts/release.mk
 
 ## demo: build, then capture, analyze and replay an 8-rank training job without a GPU
 demo:
