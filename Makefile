@@ -63,6 +63,7 @@ include tracer/tracer.mk
 include tests/emu/emu.mk
 include tests/tests.mk
 include tests/bench/bench.mk
+include scripts/release.mk
 
 ## demo: build, then capture, analyze and replay an 8-rank training job without a GPU
 demo:
