@@ -5,6 +5,7 @@
 #include "comm.h"
 #include "device.h"
 #include "gate.h"
+#include "governor.h"
 #include "output.h"
 #include "threads.h"
 #include "tracer.h"
@@ -103,6 +104,7 @@ static void take_record(const struct record *record)
     struct record r = *record;
     bool admitted = gate_admits(&r);
     uint64_t id = admitted && output_is_op(&r) ? writer.next_id++ : 0;
+    governor_count(&r);
     if (r.span != NO_SPAN)
         add_pending(&r, id, admitted);
     else if (admitted)
@@ -197,12 +199,23 @@ static void harvest(void)
 
 /* ---- the thread ---- */
 
+/* Recording takes too much of the program's time: from here on fewer GEMMs. */
+static void govern(void)
+{
+    uint32_t rate = governor_look();
+    if (rate == 0)
+        return;
+    gate_sample(rate);
+    output_sample(rate, "governor", tracer_now());
+}
+
 static void tick(bool last)
 {
     comm_visit_new(output_comm, NULL);
     device_serve(last, output_clock, NULL);
     drain();
     harvest();
+    govern();
     output_flush_old();
 }
 
@@ -288,6 +301,7 @@ static void *writer_main(void *unused)
     thread_depth = 1; /* what the libraries call on this thread is ours */
     device_begin(writer.mono_ns);
     output_init();
+    governor_begin(&tracer.config);
     while (atomic_load(&writer.stop) == 0) {
         tick(false);
         nap(false);
