@@ -41,7 +41,7 @@ struct pending {
     struct record r;
     uint64_t id;
     int64_t since_ns; /* on the pacing clock */
-    bool shown;       /* written as not finished */
+    int64_t shown;    /* where it is written as not finished, or NOT_SHOWN */
     bool admitted;    /* false: only its span is still waited for */
 };
 
@@ -95,7 +95,7 @@ static void add_pending(const struct record *r, uint64_t id, bool admitted)
     p->r = *r;
     p->id = id;
     p->since_ns = clock_pace_ns();
-    p->shown = false;
+    p->shown = NOT_SHOWN;
     p->admitted = admitted;
 }
 
@@ -108,7 +108,7 @@ static void take_record(const struct record *record)
     if (r.span != NO_SPAN)
         add_pending(&r, id, admitted);
     else if (admitted)
-        output_record(&r, id);
+        output_record(&r, id, NOT_SHOWN);
 }
 
 /* Empties the rings as far as there is room for what is not finished. */
@@ -155,7 +155,7 @@ static bool harvest_one(struct pending *p)
     }
     span_put(p->r.span);
     if (answer == SPAN_DONE && p->admitted)
-        output_record(&p->r, p->id);
+        output_record(&p->r, p->id, p->shown);
     return true;
 }
 
@@ -171,11 +171,10 @@ static struct record unfinished(const struct record *record)
 static void show_late(struct pending *p, int64_t now)
 {
     struct record r;
-    if (p->shown || !p->admitted || now - p->since_ns <= LATE_NS)
+    if (p->shown != NOT_SHOWN || !p->admitted || now - p->since_ns <= LATE_NS)
         return;
     r = unfinished(&p->r);
-    output_unfinished(&r, p->id);
-    p->shown = true;
+    p->shown = output_unfinished(&r, p->id);
 }
 
 static void harvest(void)
@@ -225,7 +224,7 @@ static bool is_finished(void)
     return writer.nawaited == 0 && (writer.npending == PENDING_MAX || rings_are_empty());
 }
 
-static void abandon(const struct record *record, uint64_t id, bool shown)
+static void abandon(const struct record *record, uint64_t id, int64_t shown)
 {
     struct record r = unfinished(record);
     output_abandoned(&r, id, shown);
@@ -242,9 +241,9 @@ static void take_last(const struct record *record)
     id = output_is_op(&r) ? writer.next_id++ : 0;
     answer = r.span != NO_SPAN ? span_ask(&r) : SPAN_DONE;
     if (answer == SPAN_DONE)
-        output_record(&r, id);
+        output_record(&r, id, NOT_SHOWN);
     else if (answer == SPAN_PENDING)
-        abandon(&r, id, false);
+        abandon(&r, id, NOT_SHOWN);
 }
 
 static void drain_last(void)
@@ -285,6 +284,7 @@ static void finish(int64_t deadline_ns)
             break;
         nap(true);
     }
+    output_settle();
     for (uint32_t i = 0; i < writer.npending; i++) {
         if (writer.pending[i].admitted)
             abandon(&writer.pending[i].r, writer.pending[i].id, writer.pending[i].shown);
