@@ -5,7 +5,9 @@
 #include "comm.h"
 #include "driver.h"
 #include "file.h"
+#include "flight.h"
 #include "gate.h"
+#include "request.h"
 #include "tracer.h"
 #include "warn.h"
 
@@ -28,7 +30,11 @@ struct tally {
 };
 
 enum line_kind {
-    LINE_PLAIN,    /* counts for nothing */
+    LINE_HEAD,
+    LINE_COMM,
+    LINE_CLOCK,
+    LINE_SAMPLE,
+    LINE_END,
     LINE_ACT,      /* a record without an id */
     LINE_SHOWN,    /* an operation that is not finished */
     LINE_REPLACED, /* the same, when it has ended since */
@@ -47,12 +53,18 @@ static struct output {
     const struct config *config;
     int64_t mono_ns, real_ns;
     struct file file;
+    bool in_slots; /* SPECTER_RING */
+    struct flight flight;
+    struct request request;
+    char folder[REQUEST_NAME_MAX]; /* that it asks for */
+    int64_t base;        /* bytes of lines before the buffer: the file's size but for slots */
     const char *stopped; /* why nothing more is recorded; NULL: it is */
     bool broken;         /* the file cannot be written */
     bool ending;         /* every operation has had its last line */
     struct out out;      /* into buffer */
     int64_t since_ns;    /* the buffer's first line, on the pacing clock */
     uint64_t ops, lost;  /* operations in the file; records whose last line is not there */
+    uint64_t nflushed;   /* lines no longer in the buffer */
     uint64_t nlines;     /* noted so far; the last LINES_MAX are in lines[] */
     struct line_note lines[LINES_MAX];
     uint64_t synced; /* a bit a device whose clock record was written under --sync */
@@ -71,6 +83,7 @@ int output_open(const struct config *config, int64_t mono_ns, int64_t real_ns)
     output.mono_ns = mono_ns;
     output.real_ns = real_ns;
     output.out.p = output.buffer;
+    output.in_slots = config->ring > 0;
     for (int i = 0; i < HOOK_COUNT; i++)
         format_gemm_name(output.gemm_names[i], function_names[i].name);
     return file_open(&output.file, config);
@@ -91,7 +104,7 @@ bool output_is_pending(void)
 /* Where the next line will begin in the file. */
 static int64_t position(void)
 {
-    return (int64_t)output.file.size + (int64_t)buffered();
+    return output.base + (int64_t)buffered();
 }
 
 /* ---- lines that may be lost ---- */
@@ -148,19 +161,64 @@ static void give_up(int error)
     warn_once("cannot write '", output.file.name, "': ", why, "; recording stops here", NULL);
 }
 
+static int write_lines(void)
+{
+    size_t kept;
+    int error = EBADF;
+    if (output.file.fd >= 0)
+        error = file_write(&output.file, output.buffer, buffered(), &kept);
+    output.base = output.file.size;
+    if (error != 0)
+        take_back();
+    return error;
+}
+
+/* A line into the slot that its kind has. */
+static int store_line(const struct line_note *n, const char *text, size_t len)
+{
+    static const enum flight_band bands[] = {
+        [LINE_HEAD] = FLIGHT_HEAD,      [LINE_COMM] = FLIGHT_COMMS, [LINE_CLOCK] = FLIGHT_CLOCKS,
+        [LINE_SAMPLE] = FLIGHT_SAMPLES, [LINE_END] = FLIGHT_END,    [LINE_ACT] = FLIGHT_ACTS,
+        [LINE_SHOWN] = FLIGHT_SHOWN,    [LINE_OP] = FLIGHT_OPS,     [LINE_OP_AGAIN] = FLIGHT_OPS,
+    };
+    int error;
+    if (n->kind == LINE_REPLACED)
+        return 0; /* it has ended before it was written */
+    error = flight_put(&output.flight, bands[n->kind], n->id, text, len);
+    if (n->kind == LINE_OP_AGAIN && error == 0)
+        error = flight_unshow(&output.flight, n->id);
+    if (error == ENOSPC && n->kind == LINE_SHOWN)
+        return 0; /* more wait than there are slots: the oldest are shown */
+    if (error == EMSGSIZE) {
+        output.lost++;
+        return 0;
+    }
+    return error;
+}
+
+static int store_lines(void)
+{
+    int error = file_is_ours(&output.file) ? 0 : EBADF;
+    for (; output.nflushed < output.nlines && error == 0; output.nflushed++) {
+        const struct line_note *n = note_of(output.nflushed);
+        bool last = output.nflushed + 1 == output.nlines;
+        int64_t end = last ? position() : note_of(output.nflushed + 1)->at;
+        error = store_line(n, output.buffer + (n->at - output.base), (size_t)(end - n->at));
+    }
+    output.base = position();
+    return error == 0 ? flight_sync(&output.flight) : error;
+}
+
 static void flush(void)
 {
-    size_t len = buffered(), kept = 0;
-    int error = EBADF;
-    if (len == 0)
+    int error;
+    if (buffered() == 0)
         return;
-    if (output.file.fd >= 0)
-        error = file_write(&output.file, output.buffer, len, &kept);
+    error = output.in_slots ? store_lines() : write_lines();
+    output.nflushed = output.nlines;
     output.out.p = output.buffer;
-    if (error != 0) {
-        take_back();
+    if (error != 0)
         give_up(error);
-    }
 }
 
 void output_flush_old(void)
@@ -173,7 +231,8 @@ void output_flush_old(void)
 static bool may_write(void)
 {
     int64_t limit = output.config->max_size;
-    if (output.stopped == NULL && limit > 0 && position() + FORMAT_LINE_MAX + CLOSING_BYTES > limit)
+    if (output.stopped == NULL && limit > 0 && !output.in_slots &&
+        position() + FORMAT_LINE_MAX + CLOSING_BYTES > limit)
         stop("max-size");
     return output.stopped == NULL;
 }
@@ -267,8 +326,28 @@ void output_sample(uint64_t rate, const char *why, int64_t time_ns)
 {
     if (may_write())
         format_sample(
-            line(LINE_PLAIN, 0),
+            line(LINE_SAMPLE, 0),
             &(struct sample_line){.time_ns = time_ns, .of = "cublas", .why = why, .rate = rate});
+}
+
+/* With the init line in the buffer. false: there is no such file to be had, and none stays. */
+static bool open_flight(void)
+{
+    char text[64], ring[32];
+    int error = flight_open(&output.flight, &output.file, (uint64_t)output.config->ring,
+                            output.config->max_size, output.buffer, buffered());
+    output.nflushed = output.nlines;
+    output.base = position();
+    output.out.p = output.buffer;
+    if (error == 0)
+        return true;
+    snprintf(ring, sizeof ring, "%lld", (long long)output.config->ring);
+    warn_once("cannot reserve the space for a ring of ", ring, " operations in '", output.file.name,
+              "': ", strerror_r(error, text, sizeof text), "; nothing is recorded", NULL);
+    file_discard(&output.file);
+    output.broken = true;
+    stop("no space for the ring");
+    return false;
 }
 
 void output_init(void)
@@ -279,24 +358,27 @@ void output_init(void)
     struct out o = {gpus}, looked = {coverage};
     put_gpus(&o);
     put_coverage(&looked);
-    format_init(line(LINE_PLAIN, 0), &(struct init_line){
-                                         .run = c->run,
-                                         .host = c->host,
-                                         .rank = c->rank,
-                                         .world_size = c->world_size,
-                                         .local_rank = c->local_rank,
-                                         .sync_mode = c->sync,
-                                         .pid = (uint64_t)c->pid,
-                                         .mono_ns = (uint64_t)output.mono_ns,
-                                         .real_ns = (uint64_t)output.real_ns,
-                                         .nccl = nccl_version(),
-                                         .cuda = cuda_version(),
-                                         .sample = (uint64_t)c->sample,
-                                         .coverage = coverage,
-                                         .gpus = gpus,
-                                         .env = c->env,
-                                         .window = gate_is_windowed(window) ? window : NULL,
-                                     });
+    format_init(line(LINE_HEAD, 0), &(struct init_line){
+                                        .run = c->run,
+                                        .host = c->host,
+                                        .rank = c->rank,
+                                        .world_size = c->world_size,
+                                        .local_rank = c->local_rank,
+                                        .sync_mode = c->sync,
+                                        .pid = (uint64_t)c->pid,
+                                        .mono_ns = (uint64_t)output.mono_ns,
+                                        .real_ns = (uint64_t)output.real_ns,
+                                        .nccl = nccl_version(),
+                                        .cuda = cuda_version(),
+                                        .sample = (uint64_t)c->sample,
+                                        .coverage = coverage,
+                                        .gpus = gpus,
+                                        .env = c->env,
+                                        .window = gate_is_windowed(window) ? window : NULL,
+                                        .ring = (uint64_t)c->ring,
+                                    });
+    if (output.in_slots && !open_flight())
+        return;
     if (c->sample > 1 && c->wanted[RECORD_GEMM])
         output_sample((uint64_t)c->sample, "asked", 0);
 }
@@ -307,25 +389,25 @@ void output_comm(const struct comm *c, void *unused)
     (void)unused;
     if (b->id == 0 || !may_write())
         return; /* without an identity nothing could refer to it */
-    format_comm(line(LINE_PLAIN, 0), &(struct comm_line){
-                                         .time_ns = c->time_ns - output.mono_ns,
-                                         .comm = b->id,
-                                         .parent = b->parent,
-                                         .comm_rank = b->rank,
-                                         .comm_size = b->size,
-                                         .device = b->device,
-                                         .split_seq = b->split_seq,
-                                         .color = b->color,
-                                         .key = b->key,
-                                         .name = b->name[0] != '\0' ? b->name : NULL,
-                                     });
+    format_comm(line(LINE_COMM, 0), &(struct comm_line){
+                                        .time_ns = c->time_ns - output.mono_ns,
+                                        .comm = b->id,
+                                        .parent = b->parent,
+                                        .comm_rank = b->rank,
+                                        .comm_size = b->size,
+                                        .device = b->device,
+                                        .split_seq = b->split_seq,
+                                        .color = b->color,
+                                        .key = b->key,
+                                        .name = b->name[0] != '\0' ? b->name : NULL,
+                                    });
 }
 
 void output_clock(const struct clock_line *l, void *unused)
 {
     (void)unused;
     if (may_write())
-        format_clock(line(LINE_PLAIN, 0), l);
+        format_clock(line(LINE_CLOCK, 0), l);
 }
 
 /* ---- records ---- */
@@ -403,7 +485,7 @@ static void put_identity_clock(const struct record *r)
         (output.synced & bit) != 0)
         return;
     output.synced |= bit;
-    format_clock(line(LINE_PLAIN, 0), &(struct clock_line){
+    format_clock(line(LINE_CLOCK, 0), &(struct clock_line){
                                           .device = r->device,
                                           .dev_ns = r->start_ns,
                                           .mono_ns = (uint64_t)(output.mono_ns + r->start_ns),
@@ -458,11 +540,11 @@ int64_t output_unfinished(const struct record *r, uint64_t id)
 /* A line that was written and did not get lost is the last one of its operation. */
 void output_abandoned(const struct record *r, uint64_t id, int64_t shown)
 {
-    if (shown >= 0 && (!output.broken || shown < (int64_t)output.file.size)) {
+    if (shown >= 0 && !output.in_slots && (!output.broken || shown < (int64_t)output.file.size)) {
         count_record(r);
     } else if (may_write()) {
         count_record(r);
-        put_last(r, id, NOT_SHOWN);
+        put_last(r, id, shown);
     } else {
         output.lost++;
     }
@@ -529,6 +611,12 @@ static void put_summary(struct out *o)
         put_U64(o, gate_skipped());
         put_RAW(o, "}");
     }
+    if (output.in_slots) {
+        put_RAW(o, ",\"ring\":");
+        put_U64(o, (uint64_t)output.config->ring);
+        put_RAW(o, ",\"fell_out\":");
+        put_U64(o, flight_gone(&output.flight));
+    }
     if (output.stopped != NULL) {
         put_RAW(o, ",\"stopped\":");
         put_STR(o, output.stopped);
@@ -542,7 +630,10 @@ static void put_summary(struct out *o)
 static void make_room(void)
 {
     char lines[ROOM_BYTES];
+    if (output.in_slots)
+        return; /* the closing record has its own place */
     file_cut_tail(&output.file, lines, sizeof lines);
+    output.base = output.file.size;
     take_back();
 }
 
@@ -562,15 +653,36 @@ void output_close(int64_t end_ns, uint64_t dropped)
     flush(); /* the whole buffer for a long line */
     if (output.broken && !was_broken)
         make_room();
+    if (output.in_slots)
+        output.ops = flight_ops(&output.flight);
     put_summary(&o);
-    format_shutdown(line(LINE_PLAIN, 0), &(struct shutdown_line){
-                                             .time_ns = end_ns - output.mono_ns,
-                                             .total_ops = output.ops,
-                                             .dropped = output.lost + dropped,
-                                             .summary = summary,
-                                         });
+    format_shutdown(line(LINE_END, 0), &(struct shutdown_line){
+                                           .time_ns = end_ns - output.mono_ns,
+                                           .total_ops = output.ops,
+                                           .dropped = output.lost + dropped,
+                                           .summary = summary,
+                                       });
     flush();
     file_close(&output.file);
+}
+
+/* ---- while it goes on ---- */
+
+static int copy_slots(void *unused, int fd)
+{
+    (void)unused;
+    return flight_copy(&output.flight, fd);
+}
+
+bool output_is_asked(void)
+{
+    return !output.broken && request_look(&output.request, &output.file, output.folder);
+}
+
+void output_answer(void)
+{
+    flush();
+    request_answer(&output.file, output.folder, output.in_slots ? copy_slots : NULL, NULL);
 }
 
 void output_abandon(void)

@@ -168,10 +168,10 @@ static struct record unfinished(const struct record *record)
     return r;
 }
 
-static void show_late(struct pending *p, int64_t now)
+static void show(struct pending *p)
 {
     struct record r;
-    if (p->shown != NOT_SHOWN || !p->admitted || now - p->since_ns <= LATE_NS)
+    if (p->shown != NOT_SHOWN || !p->admitted)
         return;
     r = unfinished(&p->r);
     p->shown = output_unfinished(&r, p->id);
@@ -187,7 +187,8 @@ static void harvest(void)
         struct pending *p = &writer.pending[i];
         if (harvest_one(p))
             continue;
-        show_late(p, now);
+        if (now - p->since_ns > LATE_NS)
+            show(p);
         writer.nawaited += !span_is_open(p->r.span);
         if (kept != i)
             writer.pending[kept] = *p;
@@ -208,6 +209,16 @@ static void govern(void)
     output_sample(rate, "governor", tracer_now());
 }
 
+/* A dump also holds what is under way. */
+static void answer_request(void)
+{
+    if (!output_is_asked())
+        return;
+    for (uint32_t i = 0; i < writer.npending; i++)
+        show(&writer.pending[i]);
+    output_answer();
+}
+
 static void tick(bool last)
 {
     comm_visit_new(output_comm, NULL);
@@ -215,6 +226,7 @@ static void tick(bool last)
     drain();
     harvest();
     govern();
+    answer_request();
     output_flush_old();
 }
 

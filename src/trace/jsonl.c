@@ -30,6 +30,16 @@ static void bad_line(struct jsonl *r, const char *reason, size_t offset)
         snprintf(r->bad_reason, sizeof r->bad_reason, "%s", reason);
 }
 
+/* Slots of a flight recording that hold nothing, or are just being written (tracer/flight.h). */
+static bool is_blank(const char *text, size_t len)
+{
+    if (len > 0 && text[0] == '#')
+        return true;
+    while (len > 0 && text[len - 1] == ' ')
+        len--;
+    return len == 0;
+}
+
 /* `last`: the file ended without a newline, so the line may be cut. */
 static void take_line(struct jsonl *r, const char *text, size_t len, bool last)
 {
@@ -37,7 +47,7 @@ static void take_line(struct jsonl *r, const char *text, size_t len, bool last)
     r->line_no++;
     if (len > 0 && text[len - 1] == '\r')
         len--;
-    if (len == 0)
+    if (is_blank(text, len))
         return;
     if (len >= SPECTER_LINE_MAX) {
         bad_line(r, "longer than any line a trace has", 0);
