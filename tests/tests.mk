@@ -4,7 +4,7 @@
 TEST_SRC := $(wildcard tests/unit/*.c tests/laws/*.c)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/%.o)
 
-.PHONY: check-unit check-cli check-build
+.PHONY: check-unit check-cli check-build check-kills
 
 # A build under a jobserver keeps it; otherwise all cores.
 jobs = --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -32,3 +32,9 @@ check-unit: $(B)/unit-tests
 ## check-cli: the command-line tests only
 check-cli: check-build
 	$(Q)$(run_tests) --cli $(if $(UPDATE),--update) $(T)
+
+## check-kills: kill a traced program 200 times and look at what it leaves (two minutes)
+check-kills: check-build
+	$(Q)rm -rf $(B)/kills && mkdir -p $(B)/kills
+	$(Q)cd $(B)/kills && BUILD=$(abspath $(B)) CC='$(CC)' $(CURDIR)/tests/tracer/kills.sh 200
+	@echo "200 passed"

@@ -65,13 +65,14 @@ static int write_blank(struct flight *f, int band)
 {
     uint32_t slot = f->bands[band].slot_bytes;
     off_t at = f->bands[band].at, end = at + round_up((off_t)(f->bands[band].slots * slot));
-    size_t block = FLIGHT_BLOCK / slot * slot;
+    char *block = f->runs[0].block;
+    off_t most = FLIGHT_BLOCK / slot * slot;
     int error = 0;
-    memset(f->block, ' ', block);
-    for (size_t i = slot - 1; i < block; i += slot)
-        f->block[i] = '\n';
-    for (; at < end && error == 0; at += (off_t)block)
-        error = write_at(f, f->block, end - at < (off_t)block ? (size_t)(end - at) : block, at);
+    memset(block, ' ', (size_t)most);
+    for (off_t i = slot - 1; i < most; i += slot)
+        block[i] = '\n';
+    for (; at < end && error == 0; at += most)
+        error = write_at(f, block, (size_t)(end - at < most ? end - at : most), at);
     return error;
 }
 
@@ -92,42 +93,49 @@ int flight_open(struct flight *f, struct file *file, uint64_t ring, int64_t max_
     return error == 0 ? flight_sync(f) : error;
 }
 
-static void set_first_bytes(struct flight *f, char byte)
+static void set_first_bytes(struct flight_run *run, uint32_t slot_bytes, char byte)
 {
-    for (uint32_t i = 0; i < f->run.count; i++)
-        f->block[(size_t)i * f->bands[f->run.band].slot_bytes] = byte;
+    for (uint32_t i = 0; i < run->count; i++)
+        run->block[(size_t)i * slot_bytes] = byte;
+}
+
+static int write_run(struct flight *f, struct flight_run *run)
+{
+    uint32_t slot = f->bands[run->band].slot_bytes;
+    size_t len = (size_t)run->count * slot;
+    off_t at = f->bands[run->band].at + (off_t)(run->slot * slot);
+    int error;
+    set_first_bytes(run, slot, '#');
+    error = write_at(f, run->block, len, at);
+    set_first_bytes(run, slot, '{');
+    if (error == 0)
+        error = write_at(f, run->block, len, at);
+    run->count = 0;
+    return error;
 }
 
 int flight_sync(struct flight *f)
 {
-    uint32_t slot = f->bands[f->run.band].slot_bytes;
-    size_t len = (size_t)f->run.count * slot;
-    off_t at = f->bands[f->run.band].at + (off_t)(f->run.slot * slot);
-    int error;
-    set_first_bytes(f, '#');
-    error = write_at(f, f->block, len, at);
-    set_first_bytes(f, '{');
-    if (error == 0)
-        error = write_at(f, f->block, len, at);
-    f->run.count = 0;
-    return error;
+    int others = write_run(f, &f->runs[1]), ops = write_run(f, &f->runs[0]);
+    return others != 0 ? others : ops;
 }
 
 static int put_slot(struct flight *f, int band, uint64_t slot, const char *line, size_t len)
 {
+    struct flight_run *run = &f->runs[band != FLIGHT_OPS];
     uint32_t bytes = f->bands[band].slot_bytes;
     char *text;
     int error = 0;
     if (len > bytes)
         return EMSGSIZE;
-    if (f->run.count > 0 && (band != f->run.band || slot != f->run.slot + f->run.count ||
-                             (f->run.count + 1) * bytes > FLIGHT_BLOCK))
-        error = flight_sync(f);
-    if (f->run.count == 0) {
-        f->run.band = band;
-        f->run.slot = slot;
+    if (run->count > 0 && (band != run->band || slot != run->slot + run->count ||
+                           (run->count + 1) * bytes > FLIGHT_BLOCK))
+        error = write_run(f, run);
+    if (run->count == 0) {
+        run->band = band;
+        run->slot = slot;
     }
-    text = f->block + (size_t)f->run.count++ * bytes;
+    text = run->block + (size_t)run->count++ * bytes;
     memset(text, ' ', bytes);
     memcpy(text, line, len - 1);
     text[bytes - 1] = '\n';
@@ -228,16 +236,17 @@ static int copy_slots(struct flight *f, int band, uint64_t from, uint64_t to, in
 {
     uint32_t bytes = f->bands[band].slot_bytes;
     uint64_t most = FLIGHT_BLOCK / bytes, n;
+    char *block = f->runs[0].block;
     int error = 0;
     for (; from < to && error == 0; from += n) {
-        char *end = f->block;
+        char *end = block;
         n = to - from < most ? to - from : most;
-        if (pread(f->file->fd, f->block, n * bytes, f->bands[band].at + (off_t)(from * bytes)) !=
+        if (pread(f->file->fd, block, n * bytes, f->bands[band].at + (off_t)(from * bytes)) !=
             (ssize_t)(n * bytes))
             return EIO;
         for (uint64_t i = 0; i < n; i++)
-            end = squeeze(end, f->block + i * bytes, bytes);
-        error = write_all(fd, f->block, (size_t)(end - f->block));
+            end = squeeze(end, block + i * bytes, bytes);
+        error = write_all(fd, block, (size_t)(end - block));
     }
     return error;
 }

@@ -43,6 +43,14 @@ enum flight_band {
     FLIGHT_BANDS
 };
 
+/* Neighbouring slots of a band. */
+struct flight_run {
+    int band;
+    uint64_t slot;  /* the first */
+    uint32_t count; /* 0: none */
+    char block[FLIGHT_BLOCK];
+};
+
 struct flight {
     struct file *file; /* borrowed */
     struct {
@@ -52,12 +60,7 @@ struct flight {
     } bands[FLIGHT_BANDS];
     uint64_t shown[FLIGHT_PENDING]; /* id + 1 of the operation in each slot of `pending` */
     uint32_t nshown;
-    struct {
-        int band;
-        uint64_t slot;  /* the first */
-        uint32_t count; /* 0: none */
-    } run;              /* slots that wait in `block` to be written */
-    char block[FLIGHT_BLOCK];
+    struct flight_run runs[2]; /* that wait to be written: of operations, and of the others */
 };
 
 /* Lays the file out for `ring` operations, and as many records without ids. init: the first line.

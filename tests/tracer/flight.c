@@ -102,7 +102,7 @@ static void survive(struct world *w, const char *path)
         len = snprintf(line, sizeof line, "%d %" PRId64 "\n", i,
                        (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
         CHECK(write(log, line, (size_t)len) == len);
-        usleep(500);
+        usleep(4000);
     }
 }
 
