@@ -4,7 +4,7 @@
 TEST_SRC := $(wildcard tests/unit/*.c tests/laws/*.c)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/%.o)
 
-.PHONY: check-unit check-cli check-build check-headers check-stress
+.PHONY: check-unit check-cli check-build check-headers check-stress check-kills
 
 # A build under a jobserver keeps it; otherwise all cores.
 jobs = --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -45,3 +45,9 @@ check-headers: $(B)/libspecter.so
 ## check-stress: a million operations on 64 ranks, in one or two minutes
 check-stress: check-build
 	$(Q)BUILD=$(B) tests/stress/million.sh
+
+## check-kills: kill a traced program 200 times and look at what it leaves (two minutes)
+check-kills: check-build
+	$(Q)rm -rf $(B)/kills && mkdir -p $(B)/kills
+	$(Q)cd $(B)/kills && BUILD=$(abspath $(B)) CC='$(CC)' $(CURDIR)/tests/tracer/kills.sh 200
+	@echo "200 passed"

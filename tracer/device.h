@@ -63,6 +63,10 @@ void device_prepare(void);
 /* Times in records count from here. */
 void device_begin(int64_t origin_ns);
 
+/* What it costs to record a pair of events, as measured when the first context was met; 0 before,
+ * and in virtual time. */
+double device_pair_ns(void);
+
 /* Serves contexts: pools, timelines. Calls `write` for what is new of the clocks; `last`: for all.
  */
 void device_serve(bool last, timeline_write_fn *write, void *arg);

@@ -63,36 +63,61 @@ static int open_new(int dir, const char *stem, char *name, size_t size)
     return fd;
 }
 
-int file_open(struct file *f, const struct config *c)
+/* Notes what the descriptors stand for. */
+static int remember(struct file *f)
 {
-    char stem[128], name[160];
     struct stat st;
-    int dir, error;
-    f->fd = -1;
-    f->size = 0;
-    strcpy(f->name, c->output);
-    dir = make_directory(f->name);
-    if (dir < 0)
-        return errno;
-    stem_of(stem, sizeof stem, c);
-    f->fd = open_new(dir, stem, name, sizeof name);
-    error = errno;
-    close(dir);
-    if (f->fd < 0)
-        return error;
-    f->fd = move_up(f->fd);
-    if (f->fd < 0 || fstat(f->fd, &st) < 0)
-        return errno;
+    if (f->fd < 0 || f->dir < 0 || fstat(f->dir, &st) < 0)
+        return -1;
+    f->dir_dev = st.st_dev;
+    f->dir_ino = st.st_ino;
+    if (fstat(f->fd, &st) < 0)
+        return -1;
     f->dev = st.st_dev;
     f->ino = st.st_ino;
-    snprintf(f->name + strlen(f->name), sizeof f->name - strlen(f->name), "/%s", name);
     return 0;
 }
 
-static bool is_ours(const struct file *f)
+int file_open(struct file *f, const struct config *c)
+{
+    char stem[128];
+    int error;
+    f->fd = -1;
+    f->size = 0;
+    strcpy(f->name, c->output);
+    f->dir = make_directory(f->name);
+    if (f->dir < 0)
+        return errno;
+    f->dir = move_up(f->dir);
+    stem_of(stem, sizeof stem, c);
+    f->fd = open_new(f->dir, stem, f->base, sizeof f->base);
+    error = errno;
+    if (f->fd < 0) {
+        close(f->dir);
+        f->dir = -1;
+        return error;
+    }
+    f->fd = move_up(f->fd);
+    if (remember(f) < 0)
+        return errno;
+    snprintf(f->name + strlen(f->name), sizeof f->name - strlen(f->name), "/%s", f->base);
+    return 0;
+}
+
+static bool is_still(int fd, dev_t dev, ino_t ino)
 {
     struct stat st;
-    return f->fd >= 0 && fstat(f->fd, &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
+bool file_is_ours(const struct file *f)
+{
+    return is_still(f->fd, f->dev, f->ino);
+}
+
+int file_dir(const struct file *f)
+{
+    return is_still(f->dir, f->dir_dev, f->dir_ino) ? f->dir : -1;
 }
 
 /* The limit on file sizes raises a signal, which is blocked in the writer's thread; taken here, it
@@ -117,12 +142,24 @@ static size_t cut_back(struct file *f, const char *lines, size_t len)
     return kept;
 }
 
+int file_allocate(struct file *f, off_t bytes)
+{
+    int error = 0;
+    while (fallocate(f->fd, 0, 0, bytes) != 0 && (error = errno) == EINTR)
+        error = 0;
+    if (error != 0)
+        take_signal();
+    else
+        f->size = bytes;
+    return error;
+}
+
 int file_write(struct file *f, const char *lines, size_t len, size_t *kept)
 {
     size_t done = 0;
     int error = 0;
     *kept = 0;
-    if (!is_ours(f)) {
+    if (!file_is_ours(f)) {
         f->fd = -1;
         return EBADF;
     }
@@ -144,7 +181,7 @@ size_t file_cut_tail(struct file *f, char *buf, size_t size)
 {
     const char *newline;
     size_t len;
-    if (!is_ours(f) || f->size < 2 * (off_t)size ||
+    if (!file_is_ours(f) || f->size < 2 * (off_t)size ||
         pread(f->fd, buf, size, f->size - (off_t)size) != (ssize_t)size)
         return 0;
     newline = memchr(buf, '\n', size); /* what is before it began further ahead */
@@ -159,14 +196,16 @@ size_t file_cut_tail(struct file *f, char *buf, size_t size)
 
 void file_discard(struct file *f)
 {
-    if (is_ours(f))
+    if (file_is_ours(f))
         unlink(f->name);
     file_close(f);
 }
 
 void file_close(struct file *f)
 {
-    if (is_ours(f))
+    if (file_is_ours(f))
         close(f->fd);
-    f->fd = -1;
+    if (file_dir(f) >= 0)
+        close(f->dir);
+    f->fd = f->dir = -1;
 }

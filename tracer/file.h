@@ -17,12 +17,23 @@ struct file {
     dev_t dev;  /* what fd must still be: a program that closes all descriptors may since have */
     ino_t ino;  /* opened something of its own under our number */
     off_t size; /* bytes written; always at the end of a line */
+    int dir;    /* the folder, which a program that changes its own does not change; -1: none */
+    dev_t dir_dev;
+    ino_t dir_ino;
+    char base[160];      /* name in the folder */
     char name[PATH_MAX]; /* for messages */
 };
 
 /* Makes the directory (0700) and in it a new file of ours (0600, never an existing one, never
  * through a link). 0, or an errno; f->name then says where. */
 int file_open(struct file *f, const struct config *c);
+
+bool file_is_ours(const struct file *f); /* fd is still the file */
+int file_dir(const struct file *f);      /* the folder's descriptor; -1 when it no longer is */
+
+/* Takes the space for a file of that size, which cannot run out afterwards. 0, or an errno:
+ * EOPNOTSUPP on a file system that cannot. */
+int file_allocate(struct file *f, off_t bytes);
 
 /* Writes whole lines. 0, or the errno of what failed; *kept then tells how many bytes of `lines`
  * are in the file, which ends with a whole line. */

@@ -5,7 +5,9 @@
 #include "comm.h"
 #include "driver.h"
 #include "file.h"
+#include "flight.h"
 #include "gate.h"
+#include "request.h"
 #include "tracer.h"
 #include "unseen.h"
 #include "warn.h"
@@ -19,6 +21,8 @@
 #define BUFFER_BYTES (BATCH_BYTES + FORMAT_INIT_MAX)
 #define SUMMARY_BYTES (8192 + UNSEEN_BYTES_MAX)
 #define ROOM_BYTES 4096 /* given up at the end of a full disk */
+#define CLOSING_BYTES (SUMMARY_BYTES + 512)
+#define LINES_MAX 2048 /* more than fit into the buffer and ROOM_BYTES */
 #define GPUS_MAX 64
 #define GPU_BYTES 1024
 
@@ -26,15 +30,45 @@ struct tally {
     uint64_t count, bytes;
 };
 
+enum line_kind {
+    LINE_HEAD,
+    LINE_COMM,
+    LINE_CLOCK,
+    LINE_SAMPLE,
+    LINE_END,
+    LINE_ACT,      /* a record without an id */
+    LINE_SHOWN,    /* an operation that is not finished */
+    LINE_REPLACED, /* the same, when it has ended since */
+    LINE_OP,       /* an operation that has ended */
+    LINE_OP_AGAIN, /* one whose other line stands further ahead */
+};
+
+/* A line that may still have to be taken back. */
+struct line_note {
+    int64_t at; /* where it begins in the file */
+    uint64_t id;
+    enum line_kind kind;
+};
+
 static struct output {
     const struct config *config;
     int64_t mono_ns, real_ns;
     struct file file;
-    bool failed;        /* the file */
-    struct out out;     /* into buffer */
-    int64_t since_ns;   /* the buffer's first line, on the pacing clock */
-    uint64_t ops, lost; /* operations in the file; records that could not be written */
-    uint64_t synced;    /* a bit a device whose clock record was written under --sync */
+    bool in_slots; /* SPECTER_RING */
+    struct flight flight;
+    struct request request;
+    char folder[REQUEST_NAME_MAX]; /* that it asks for */
+    int64_t base;        /* bytes of lines before the buffer: the file's size but for slots */
+    const char *stopped; /* why nothing more is recorded; NULL: it is */
+    bool broken;         /* the file cannot be written */
+    bool ending;         /* every operation has had its last line */
+    struct out out;      /* into buffer */
+    int64_t since_ns;    /* the buffer's first line, on the pacing clock */
+    uint64_t ops, lost;  /* operations in the file; records whose last line is not there */
+    uint64_t nflushed;   /* lines no longer in the buffer */
+    uint64_t nlines;     /* noted so far; the last LINES_MAX are in lines[] */
+    struct line_note lines[LINES_MAX];
+    uint64_t synced; /* a bit a device whose clock record was written under --sync */
     struct tally comm_ops[SPECTER_COMM_OP_COUNT];
     struct tally gemms[HOOK_COUNT];
     uint64_t timings[SPECTER_TIMING_COUNT];
@@ -50,6 +84,7 @@ int output_open(const struct config *config, int64_t mono_ns, int64_t real_ns)
     output.mono_ns = mono_ns;
     output.real_ns = real_ns;
     output.out.p = output.buffer;
+    output.in_slots = config->ring > 0;
     for (int i = 0; i < HOOK_COUNT; i++)
         format_gemm_name(output.gemm_names[i], function_names[i].name);
     return file_open(&output.file, config);
@@ -67,72 +102,150 @@ bool output_is_pending(void)
     return buffered() > 0;
 }
 
-bool output_has_failed(void)
+/* Where the next line will begin in the file. */
+static int64_t position(void)
 {
-    return output.failed;
+    return output.base + (int64_t)buffered();
 }
 
-/* How many of the lines, all of them whole, start like this. */
-static uint64_t count_lines(const char *lines, size_t len, const char *start)
+/* ---- lines that may be lost ---- */
+
+static struct line_note *note_of(uint64_t number)
 {
-    uint64_t n = 0;
-    size_t start_len = strlen(start);
-    for (const char *p = lines, *end = lines + len; p < end;) {
-        n += strncmp(p, start, start_len) == 0;
-        p = (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
+    return &output.lines[number % LINES_MAX];
+}
+
+static void note_line(enum line_kind kind, uint64_t id)
+{
+    *note_of(output.nlines++) = (struct line_note){position(), id, kind};
+}
+
+/* The operation has ended, so that the line that shows it as not finished says nothing new. */
+static void note_replaced(uint64_t id)
+{
+    uint64_t oldest = output.nlines > LINES_MAX ? output.nlines - LINES_MAX : 0;
+    for (uint64_t i = output.nlines; i-- > oldest;) {
+        if (note_of(i)->kind == LINE_SHOWN && note_of(i)->id == id)
+            note_of(i)->kind = LINE_REPLACED;
     }
-    return n;
 }
 
-static void count_lost(const char *lines, size_t len)
+/* Counts as lost what is noted behind the end of the file. An operation that is only shown and has
+ * not ended is counted when it does. */
+static void take_back(void)
 {
-    uint64_t ops = count_lines(lines, len, "{\"id\":");
-    output.lost += ops + count_lines(lines, len, "{\"type\":");
-    output.ops -= ops < output.ops ? ops : output.ops;
+    while (output.nlines > 0 && note_of(output.nlines - 1)->at >= (int64_t)output.file.size) {
+        enum line_kind kind = note_of(--output.nlines)->kind;
+        output.ops -= kind == LINE_OP || kind == LINE_SHOWN || kind == LINE_REPLACED;
+        output.lost += kind == LINE_OP || kind == LINE_OP_AGAIN || kind == LINE_ACT ||
+                       (kind == LINE_SHOWN && output.ending);
+        note_of(output.nlines)->at = -1;
+    }
+}
+
+/* ---- the file ---- */
+
+static void stop(const char *why)
+{
+    if (output.stopped == NULL)
+        output.stopped = why;
+    tracer_lose();
 }
 
 /* The program goes on, and so do we, but nothing more is recorded. */
 static void give_up(int error)
 {
-    char text[64];
-    output.failed = true;
-    tracer_lose();
-    warn_once("cannot write '", output.file.name, "': ", strerror_r(error, text, sizeof text),
-              "; recording stops here", NULL);
+    static char text[64];
+    const char *why = strerror_r(error, text, sizeof text);
+    output.broken = true;
+    stop(why);
+    warn_once("cannot write '", output.file.name, "': ", why, "; recording stops here", NULL);
+}
+
+static int write_lines(void)
+{
+    size_t kept;
+    int error = EBADF;
+    if (output.file.fd >= 0)
+        error = file_write(&output.file, output.buffer, buffered(), &kept);
+    output.base = output.file.size;
+    if (error != 0)
+        take_back();
+    return error;
+}
+
+/* A line into the slot that its kind has. */
+static int store_line(const struct line_note *n, const char *text, size_t len)
+{
+    static const enum flight_band bands[] = {
+        [LINE_HEAD] = FLIGHT_HEAD,      [LINE_COMM] = FLIGHT_COMMS, [LINE_CLOCK] = FLIGHT_CLOCKS,
+        [LINE_SAMPLE] = FLIGHT_SAMPLES, [LINE_END] = FLIGHT_END,    [LINE_ACT] = FLIGHT_ACTS,
+        [LINE_SHOWN] = FLIGHT_SHOWN,    [LINE_OP] = FLIGHT_OPS,     [LINE_OP_AGAIN] = FLIGHT_OPS,
+    };
+    int error;
+    if (n->kind == LINE_REPLACED)
+        return 0; /* it has ended before it was written */
+    error = flight_put(&output.flight, bands[n->kind], n->id, text, len);
+    if (n->kind == LINE_OP_AGAIN && error == 0)
+        error = flight_unshow(&output.flight, n->id);
+    if (error == ENOSPC && n->kind == LINE_SHOWN)
+        return 0; /* more wait than there are slots: the oldest are shown */
+    if (error == EMSGSIZE) {
+        output.lost++;
+        return 0;
+    }
+    return error;
+}
+
+static int store_lines(void)
+{
+    int error = file_is_ours(&output.file) ? 0 : EBADF;
+    for (; output.nflushed < output.nlines && error == 0; output.nflushed++) {
+        const struct line_note *n = note_of(output.nflushed);
+        bool last = output.nflushed + 1 == output.nlines;
+        int64_t end = last ? position() : note_of(output.nflushed + 1)->at;
+        error = store_line(n, output.buffer + (n->at - output.base), (size_t)(end - n->at));
+    }
+    output.base = position();
+    return error == 0 ? flight_sync(&output.flight) : error;
 }
 
 static void flush(void)
 {
-    size_t len = buffered(), kept = 0;
-    int error = EBADF;
-    if (len == 0)
+    int error;
+    if (buffered() == 0)
         return;
-    if (output.file.fd >= 0)
-        error = file_write(&output.file, output.buffer, len, &kept);
-    if (error != 0) {
-        count_lost(output.buffer + kept, len - kept);
-        give_up(error);
-    }
+    error = output.in_slots ? store_lines() : write_lines();
+    output.nflushed = output.nlines;
     output.out.p = output.buffer;
+    if (error != 0)
+        give_up(error);
 }
 
 void output_flush_old(void)
 {
-    if (output.failed) {
-        count_lost(output.buffer, buffered());
-        output.out.p = output.buffer;
-    }
     if (buffered() > 0 && clock_pace_ns() - output.since_ns >= FLUSH_NS)
         flush();
 }
 
+/* Is one more line allowed? The closing record keeps its place below the limit. */
+static bool may_write(void)
+{
+    int64_t limit = output.config->max_size;
+    if (output.stopped == NULL && limit > 0 && !output.in_slots &&
+        position() + FORMAT_LINE_MAX + CLOSING_BYTES > limit)
+        stop("max-size");
+    return output.stopped == NULL;
+}
+
 /* Before each line: makes room for it. */
-static struct out *line(void)
+static struct out *line(enum line_kind kind, uint64_t id)
 {
     if (buffered() >= BATCH_BYTES - FORMAT_LINE_MAX)
         flush();
     if (buffered() == 0)
         output.since_ns = clock_pace_ns();
+    note_line(kind, id);
     return &output.out;
 }
 
@@ -214,8 +327,30 @@ static void put_coverage(struct out *o)
 
 void output_sample(uint64_t rate, const char *why, int64_t time_ns)
 {
-    format_sample(line(), &(struct sample_line){
-                              .time_ns = time_ns, .of = "cublas", .why = why, .rate = rate});
+    if (may_write())
+        format_sample(
+            line(LINE_SAMPLE, 0),
+            &(struct sample_line){.time_ns = time_ns, .of = "cublas", .why = why, .rate = rate});
+}
+
+/* With the init line in the buffer. false: there is no such file to be had, and none stays. */
+static bool open_flight(void)
+{
+    char text[64], ring[32];
+    int error = flight_open(&output.flight, &output.file, (uint64_t)output.config->ring,
+                            output.config->max_size, output.buffer, buffered());
+    output.nflushed = output.nlines;
+    output.base = position();
+    output.out.p = output.buffer;
+    if (error == 0)
+        return true;
+    snprintf(ring, sizeof ring, "%lld", (long long)output.config->ring);
+    warn_once("cannot reserve the space for a ring of ", ring, " operations in '", output.file.name,
+              "': ", strerror_r(error, text, sizeof text), "; nothing is recorded", NULL);
+    file_discard(&output.file);
+    output.broken = true;
+    stop("no space for the ring");
+    return false;
 }
 
 void output_init(void)
@@ -226,24 +361,27 @@ void output_init(void)
     struct out o = {gpus}, looked = {coverage};
     put_gpus(&o);
     put_coverage(&looked);
-    format_init(line(), &(struct init_line){
-                            .run = c->run,
-                            .host = c->host,
-                            .rank = c->rank,
-                            .world_size = c->world_size,
-                            .local_rank = c->local_rank,
-                            .sync_mode = c->sync,
-                            .pid = (uint64_t)c->pid,
-                            .mono_ns = (uint64_t)output.mono_ns,
-                            .real_ns = (uint64_t)output.real_ns,
-                            .nccl = nccl_version(),
-                            .cuda = cuda_version(),
-                            .sample = (uint64_t)c->sample,
-                            .coverage = coverage,
-                            .gpus = gpus,
-                            .env = c->env,
-                            .window = gate_is_windowed(window) ? window : NULL,
-                        });
+    format_init(line(LINE_HEAD, 0), &(struct init_line){
+                                        .run = c->run,
+                                        .host = c->host,
+                                        .rank = c->rank,
+                                        .world_size = c->world_size,
+                                        .local_rank = c->local_rank,
+                                        .sync_mode = c->sync,
+                                        .pid = (uint64_t)c->pid,
+                                        .mono_ns = (uint64_t)output.mono_ns,
+                                        .real_ns = (uint64_t)output.real_ns,
+                                        .nccl = nccl_version(),
+                                        .cuda = cuda_version(),
+                                        .sample = (uint64_t)c->sample,
+                                        .coverage = coverage,
+                                        .gpus = gpus,
+                                        .env = c->env,
+                                        .window = gate_is_windowed(window) ? window : NULL,
+                                        .ring = (uint64_t)c->ring,
+                                    });
+    if (output.in_slots && !open_flight())
+        return;
     if (c->sample > 1 && c->wanted[RECORD_GEMM])
         output_sample((uint64_t)c->sample, "asked", 0);
 }
@@ -252,26 +390,27 @@ void output_comm(const struct comm *c, void *unused)
 {
     const struct comm_birth *b = &c->birth;
     (void)unused;
-    if (b->id == 0)
-        return; /* nothing could refer to it */
-    format_comm(line(), &(struct comm_line){
-                            .time_ns = c->time_ns - output.mono_ns,
-                            .comm = b->id,
-                            .parent = b->parent,
-                            .comm_rank = b->rank,
-                            .comm_size = b->size,
-                            .device = b->device,
-                            .split_seq = b->split_seq,
-                            .color = b->color,
-                            .key = b->key,
-                            .name = b->name[0] != '\0' ? b->name : NULL,
-                        });
+    if (b->id == 0 || !may_write())
+        return; /* without an identity nothing could refer to it */
+    format_comm(line(LINE_COMM, 0), &(struct comm_line){
+                                        .time_ns = c->time_ns - output.mono_ns,
+                                        .comm = b->id,
+                                        .parent = b->parent,
+                                        .comm_rank = b->rank,
+                                        .comm_size = b->size,
+                                        .device = b->device,
+                                        .split_seq = b->split_seq,
+                                        .color = b->color,
+                                        .key = b->key,
+                                        .name = b->name[0] != '\0' ? b->name : NULL,
+                                    });
 }
 
 void output_clock(const struct clock_line *l, void *unused)
 {
     (void)unused;
-    format_clock(line(), l);
+    if (may_write())
+        format_clock(line(LINE_CLOCK, 0), l);
 }
 
 /* ---- records ---- */
@@ -282,33 +421,33 @@ bool output_is_op(const struct record *r)
            r->kind == RECORD_GRAPH;
 }
 
-static void put_record(const struct record *r, uint64_t id)
+static void put_record(struct out *o, const struct record *r, uint64_t id)
 {
     switch ((enum record_kind)r->kind) {
     case RECORD_NCCL:
-        format_nccl(line(), r, id);
+        format_nccl(o, r, id);
         break;
     case RECORD_GEMM:
-        format_gemm(line(), r, id, output.gemm_names[r->op]);
+        format_gemm(o, r, id, output.gemm_names[r->op]);
         break;
     case RECORD_RECORD:
     case RECORD_WAIT:
-        format_dep(line(), r);
+        format_dep(o, r);
         break;
     case RECORD_SYNC:
-        format_sync(line(), r);
+        format_sync(o, r);
         break;
     case RECORD_COPY:
-        format_copy(line(), r, id);
+        format_copy(o, r, id);
         break;
     case RECORD_UNTRACED:
-        format_untraced(line(), r);
+        format_untraced(o, r);
         break;
     case RECORD_GRAPH:
-        format_graph(line(), r, id, 0, NULL);
+        format_graph(o, r, id, 0, NULL);
         break;
     case RECORD_MARK:
-        format_mark(line(), r);
+        format_mark(o, r);
         break;
     case RECORD_KIND_COUNT:
         break;
@@ -337,60 +476,81 @@ static void count_record(const struct record *r)
     } else {
         output.deps++;
     }
-    if (output_is_op(r)) {
+    if (output_is_op(r))
         output.timings[r->timing]++;
-        output.ops++;
-    }
 }
 
 /* Under --sync the timeline of a device is the host's. */
 static void put_identity_clock(const struct record *r)
 {
     uint64_t bit = UINT64_C(1) << (r->device & 63);
-    if (r->timing != SPECTER_TIMING_SYNC || r->device < 0 || (output.synced & bit) != 0)
+    if (!output_is_op(r) || r->timing != SPECTER_TIMING_SYNC || r->device < 0 ||
+        (output.synced & bit) != 0)
         return;
     output.synced |= bit;
-    format_clock(line(), &(struct clock_line){
-                             .device = r->device,
-                             .dev_ns = r->start_ns,
-                             .mono_ns = (uint64_t)(output.mono_ns + r->start_ns),
-                             .real_ns = (uint64_t)(output.real_ns + r->start_ns),
-                         });
+    format_clock(line(LINE_CLOCK, 0), &(struct clock_line){
+                                          .device = r->device,
+                                          .dev_ns = r->start_ns,
+                                          .mono_ns = (uint64_t)(output.mono_ns + r->start_ns),
+                                          .real_ns = (uint64_t)(output.real_ns + r->start_ns),
+                                      });
 }
 
-void output_record(struct record *r, uint64_t id)
+static enum line_kind kind_of(const struct record *r, int64_t shown)
 {
-    if (output.failed) {
+    if (!output_is_op(r))
+        return LINE_ACT;
+    return shown >= 0 ? LINE_OP_AGAIN : LINE_OP;
+}
+
+/* The last line of a record. */
+static void put_last(const struct record *r, uint64_t id, int64_t shown)
+{
+    enum line_kind kind = kind_of(r, shown);
+    put_record(line(kind, id), r, id);
+    output.ops += kind == LINE_OP;
+}
+
+void output_record(struct record *r, uint64_t id, int64_t shown)
+{
+    if (shown >= 0)
+        note_replaced(id);
+    if (!may_write()) {
         output.lost++;
         return;
     }
-    if (output_is_op(r)) {
-        /* The enqueuing call is the only time there is of work that no event stands around. */
-        if (r->timing == SPECTER_TIMING_HOST) {
-            r->start_ns = r->host_ns;
-            r->dur_ns = r->host_end_ns - r->host_ns;
-        }
-        put_identity_clock(r);
+    /* The enqueuing call is the only time there is of work that no event stands around. */
+    if (output_is_op(r) && r->timing == SPECTER_TIMING_HOST) {
+        r->start_ns = r->host_ns;
+        r->dur_ns = r->host_end_ns - r->host_ns;
     }
+    put_identity_clock(r);
     count_record(r);
-    put_record(r, id);
+    put_last(r, id, shown);
 }
 
-void output_unfinished(const struct record *r, uint64_t id)
+int64_t output_unfinished(const struct record *r, uint64_t id)
 {
-    if (!output.failed)
-        put_record(r, id);
+    struct out *o;
+    if (!may_write())
+        return NOT_WRITTEN;
+    o = line(LINE_SHOWN, id);
+    output.ops++;
+    put_record(o, r, id);
+    return note_of(output.nlines - 1)->at;
 }
 
-void output_abandoned(const struct record *r, uint64_t id, bool shown)
+/* A line that was written and did not get lost is the last one of its operation. */
+void output_abandoned(const struct record *r, uint64_t id, int64_t shown)
 {
-    if (output.failed) {
+    if (shown >= 0 && !output.in_slots && (!output.broken || shown < (int64_t)output.file.size)) {
+        count_record(r);
+    } else if (may_write()) {
+        count_record(r);
+        put_last(r, id, shown);
+    } else {
         output.lost++;
-        return;
     }
-    count_record(r);
-    if (!shown)
-        put_record(r, id);
 }
 
 /* ---- the end ---- */
@@ -456,6 +616,16 @@ static void put_summary(struct out *o)
         put_U64(o, gate_skipped());
         put_RAW(o, "}");
     }
+    if (output.in_slots) {
+        put_RAW(o, ",\"ring\":");
+        put_U64(o, (uint64_t)output.config->ring);
+        put_RAW(o, ",\"fell_out\":");
+        put_U64(o, flight_gone(&output.flight));
+    }
+    if (output.stopped != NULL) {
+        put_RAW(o, ",\"stopped\":");
+        put_STR(o, output.stopped);
+    }
     put_RAW(o, "}");
     *o->p = '\0';
 }
@@ -465,25 +635,59 @@ static void put_summary(struct out *o)
 static void make_room(void)
 {
     char lines[ROOM_BYTES];
-    count_lost(lines, file_cut_tail(&output.file, lines, sizeof lines));
+    if (output.in_slots)
+        return; /* the closing record has its own place */
+    file_cut_tail(&output.file, lines, sizeof lines);
+    output.base = output.file.size;
+    take_back();
+}
+
+void output_settle(void)
+{
+    flush();
+    if (output.broken)
+        make_room();
 }
 
 void output_close(int64_t end_ns, uint64_t dropped)
 {
     char summary[SUMMARY_BYTES];
     struct out o = {summary};
+    bool was_broken = output.broken;
+    output.ending = true;
     flush(); /* the whole buffer for a long line */
-    if (output.failed)
+    if (output.broken && !was_broken)
         make_room();
+    if (output.in_slots)
+        output.ops = flight_ops(&output.flight);
     put_summary(&o);
-    format_shutdown(line(), &(struct shutdown_line){
-                                .time_ns = end_ns - output.mono_ns,
-                                .total_ops = output.ops,
-                                .dropped = output.lost + dropped,
-                                .summary = summary,
-                            });
+    format_shutdown(line(LINE_END, 0), &(struct shutdown_line){
+                                           .time_ns = end_ns - output.mono_ns,
+                                           .total_ops = output.ops,
+                                           .dropped = output.lost + dropped,
+                                           .summary = summary,
+                                       });
     flush();
     file_close(&output.file);
+}
+
+/* ---- while it goes on ---- */
+
+static int copy_slots(void *unused, int fd)
+{
+    (void)unused;
+    return flight_copy(&output.flight, fd);
+}
+
+bool output_is_asked(void)
+{
+    return !output.broken && request_look(&output.request, &output.file, output.folder);
+}
+
+void output_answer(void)
+{
+    flush();
+    request_answer(&output.file, output.folder, output.in_slots ? copy_slots : NULL, NULL);
 }
 
 void output_abandon(void)

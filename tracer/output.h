@@ -4,7 +4,9 @@
  * are gathered and written in batches of up to 60 KiB, at most a tenth of a second old.
  *
  * When the file can no longer be written, the program is told once on stderr and everything after
- * that is only counted.
+ * that is only counted; so it is, without a word, when the file has its full size
+ * (SPECTER_MAX_SIZE). The counts of the closing record are exact: `total_ops` operations have a
+ * line in the file, and the last line of `dropped` records is not in it.
  *
  * All functions are the writer thread's, but output_open() and output_abandon() before that thread
  * starts, and output_forked().
@@ -28,22 +30,31 @@ void output_comm(const struct comm *c, void *unused);
 void output_sample(uint64_t rate, const char *why, int64_t time_ns); /* from then on */
 void output_clock(const struct clock_line *l, void *unused);
 
+/* An operation that is not finished, and will come once more. Where its line is, for then. */
+#define NOT_SHOWN (-1)   /* not written yet */
+#define NOT_WRITTEN (-2) /* nor will it be */
+int64_t output_unfinished(const struct record *r, uint64_t id);
+
 /* An operation, dependency or synchronisation that has all it will get. Times count from mono_ns.
- */
-void output_record(struct record *r, uint64_t id);
+ * shown: where it stands as not finished, or negative. */
+void output_record(struct record *r, uint64_t id, int64_t shown);
 
-/* An operation that is not finished, and may come once more. */
-void output_unfinished(const struct record *r, uint64_t id);
+/* One that will not be finished in this process. */
+void output_abandoned(const struct record *r, uint64_t id, int64_t shown);
 
-/* One that will not be finished in this process; `shown`: its line is written already. */
-void output_abandoned(const struct record *r, uint64_t id, bool shown);
+/* Before the last operations are abandoned: writes what is there, so that it is known what of it is
+ * in the file. */
+void output_settle(void);
 
 /* The closing record, and the end of the file. `dropped`: records that never came here. */
 void output_close(int64_t end_ns, uint64_t dropped);
 
+/* Has somebody asked for a dump (request.h)? Then its answer is what is there. */
+bool output_is_asked(void);
+void output_answer(void);
+
 bool output_is_pending(void); /* lines wait in the buffer */
 void output_flush_old(void);  /* writes them when they have waited long enough */
-bool output_has_failed(void);
 
 bool output_is_op(const struct record *r); /* has an id and a time */
 

@@ -12,7 +12,8 @@ TRACER_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) -idirafter trac
 TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
-TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config settings file gate comm resolve real elf clock warn)
+TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config settings file flight request gate comm \
+    resolve real elf clock warn)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
 # What runs in a program's dlsym(), which a sanitizer calls before it is ready for our checks.

@@ -5,6 +5,7 @@
 #include "comm.h"
 #include "device.h"
 #include "gate.h"
+#include "governor.h"
 #include "output.h"
 #include "threads.h"
 #include "tracer.h"
@@ -40,7 +41,7 @@ struct pending {
     struct record r;
     uint64_t id;
     int64_t since_ns; /* on the pacing clock */
-    bool shown;       /* written as not finished */
+    int64_t shown;    /* where it is written as not finished, or NOT_SHOWN */
     bool admitted;    /* false: only its span is still waited for */
 };
 
@@ -94,7 +95,7 @@ static void add_pending(const struct record *r, uint64_t id, bool admitted)
     p->r = *r;
     p->id = id;
     p->since_ns = clock_pace_ns();
-    p->shown = false;
+    p->shown = NOT_SHOWN;
     p->admitted = admitted;
 }
 
@@ -103,10 +104,11 @@ static void take_record(const struct record *record)
     struct record r = *record;
     bool admitted = gate_admits(&r);
     uint64_t id = admitted && output_is_op(&r) ? writer.next_id++ : 0;
+    governor_count(&r);
     if (r.span != NO_SPAN)
         add_pending(&r, id, admitted);
     else if (admitted)
-        output_record(&r, id);
+        output_record(&r, id, NOT_SHOWN);
 }
 
 /* Empties the rings as far as there is room for what is not finished. */
@@ -154,7 +156,7 @@ static bool harvest_one(struct pending *p)
     }
     span_put(p->r.span);
     if (answer == SPAN_DONE && p->admitted)
-        output_record(&p->r, p->id);
+        output_record(&p->r, p->id, p->shown);
     return true;
 }
 
@@ -167,14 +169,13 @@ static struct record unfinished(const struct record *record)
     return r;
 }
 
-static void show_late(struct pending *p, int64_t now)
+static void show(struct pending *p)
 {
     struct record r;
-    if (p->shown || !p->admitted || now - p->since_ns <= LATE_NS)
+    if (p->shown != NOT_SHOWN || !p->admitted)
         return;
     r = unfinished(&p->r);
-    output_unfinished(&r, p->id);
-    p->shown = true;
+    p->shown = output_unfinished(&r, p->id);
 }
 
 static void harvest(void)
@@ -187,7 +188,8 @@ static void harvest(void)
         struct pending *p = &writer.pending[i];
         if (harvest_one(p))
             continue;
-        show_late(p, now);
+        if (now - p->since_ns > LATE_NS)
+            show(p);
         writer.nawaited += !span_is_open(p->r.span);
         if (kept != i)
             writer.pending[kept] = *p;
@@ -198,12 +200,34 @@ static void harvest(void)
 
 /* ---- the thread ---- */
 
+/* Recording takes too much of the program's time: from here on fewer GEMMs. */
+static void govern(void)
+{
+    uint32_t rate = governor_look();
+    if (rate == 0)
+        return;
+    gate_sample(rate);
+    output_sample(rate, "governor", tracer_now());
+}
+
+/* A dump also holds what is under way. */
+static void answer_request(void)
+{
+    if (!output_is_asked())
+        return;
+    for (uint32_t i = 0; i < writer.npending; i++)
+        show(&writer.pending[i]);
+    output_answer();
+}
+
 static void tick(bool last)
 {
     comm_visit_new(output_comm, NULL);
     device_serve(last, output_clock, NULL);
     drain();
     harvest();
+    govern();
+    answer_request();
     output_flush_old();
 }
 
@@ -213,7 +237,7 @@ static bool is_finished(void)
     return writer.nawaited == 0 && (writer.npending == PENDING_MAX || rings_are_empty());
 }
 
-static void abandon(const struct record *record, uint64_t id, bool shown)
+static void abandon(const struct record *record, uint64_t id, int64_t shown)
 {
     struct record r = unfinished(record);
     output_abandoned(&r, id, shown);
@@ -230,9 +254,9 @@ static void take_last(const struct record *record)
     id = output_is_op(&r) ? writer.next_id++ : 0;
     answer = r.span != NO_SPAN ? span_ask(&r) : SPAN_DONE;
     if (answer == SPAN_DONE)
-        output_record(&r, id);
+        output_record(&r, id, NOT_SHOWN);
     else if (answer == SPAN_PENDING)
-        abandon(&r, id, false);
+        abandon(&r, id, NOT_SHOWN);
 }
 
 static void drain_last(void)
@@ -273,6 +297,7 @@ static void finish(int64_t deadline_ns)
             break;
         nap(true);
     }
+    output_settle();
     for (uint32_t i = 0; i < writer.npending; i++) {
         if (writer.pending[i].admitted)
             abandon(&writer.pending[i].r, writer.pending[i].id, writer.pending[i].shown);
@@ -289,6 +314,7 @@ static void *writer_main(void *unused)
     thread_depth = 1; /* what the libraries call on this thread is ours */
     device_begin(writer.mono_ns);
     output_init();
+    governor_begin(&tracer.config);
     while (atomic_load(&writer.stop) == 0) {
         tick(false);
         nap(false);

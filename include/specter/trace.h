@@ -26,6 +26,11 @@
 #define SPECTER_TRACE_PREFIX "specter_trace_"
 #define SPECTER_TRACE_SUFFIX ".jsonl"
 
+/* In the folder of the traces: a file that asks running tracers for a dump, and the folder that it
+ * names for their answers. */
+#define SPECTER_DUMP_REQUEST ".specter_dump"
+#define SPECTER_DUMP_PREFIX "dump-"
+
 /* Longest line a writer makes and a reader accepts, the newline included. */
 #define SPECTER_LINE_MAX 65536
 

@@ -31,6 +31,7 @@ struct command {
 /* X(name) in the order in which help lists them: along the path from a program to a prediction. */
 #define COMMANDS(X) \
     X(capture)      \
+    X(dump)         \
     X(analyze)      \
     X(replay)       \
     X(profiles)     \

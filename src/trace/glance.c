@@ -22,8 +22,8 @@
 struct line {
     struct json_text event, run, host;
     struct json unseen; /* in summary, where it begins; p NULL: not there */
-    int64_t real_ns;
-    uint64_t id, ops, dropped;
+    int64_t real_ns, rank, pid;
+    uint64_t id, ops, dropped, ring;
 };
 
 /* What the lines at the end of a file say. */
@@ -91,6 +91,7 @@ static bool parse_line(const char *text, size_t len, struct line *line)
     struct json_text key;
     memset(line, 0, sizeof *line);
     line->id = NO_ID;
+    line->rank = line->pid = -1;
     json_init(&j, text, len);
     json_enter(&j, '{');
     while (json_next_key(&j, &key)) {
@@ -104,6 +105,12 @@ static bool parse_line(const char *text, size_t len, struct line *line)
             line->real_ns = json_i64(&j, 0);
         else if (json_text_is(key, "id"))
             line->id = json_u64(&j, NO_ID);
+        else if (json_text_is(key, "rank"))
+            line->rank = json_i64(&j, -1);
+        else if (json_text_is(key, "pid"))
+            line->pid = json_i64(&j, -1);
+        else if (json_text_is(key, "ring"))
+            line->ring = json_u64(&j, 0);
         else if (json_text_is(key, "total_ops"))
             line->ops = json_u64(&j, 0);
         else if (json_text_is(key, "dropped"))
@@ -127,17 +134,17 @@ static bool belongs(const struct line *init, const struct glance_run *run)
            (init->run.len < others || memcmp(init->run.p, run->others, others) != 0);
 }
 
-static bool first_line_belongs(int fd, char *block, const struct glance_run *run)
+/* The first line, when it is an init record; its texts stand in the block. */
+static bool read_init(int fd, char *block, struct line *init)
 {
-    struct line init;
     size_t len = read_at(fd, block, BLOCK_SIZE, 0);
     const char *end = memchr(block, '\n', len);
-    return end != NULL && parse_line(block, (size_t)(end - block), &init) &&
-           json_text_is(init.event, "init") && belongs(&init, run);
+    return end != NULL && parse_line(block, (size_t)(end - block), init) &&
+           json_text_is(init->event, "init");
 }
 
-/* Whole lines of the last block. Operations are numbered from 0: where no closing record counts
- * them, the highest number does. */
+/* Whole lines of the last block; unseen may be NULL. Operations are numbered from 0: where no
+ * closing record counts them, the highest number does. */
 static struct ending read_ending(int fd, char *block, off_t size, struct buf *unseen)
 {
     struct ending end = {false, 0, 0};
@@ -150,7 +157,7 @@ static struct ending read_ending(int fd, char *block, off_t size, struct buf *un
          p = newline + 1) {
         if (!parse_line(p, (size_t)(newline - p), &line))
             continue;
-        if (line.unseen.p != NULL)
+        if (line.unseen.p != NULL && unseen != NULL)
             note_unseen(unseen, line.unseen);
         if (json_text_is(line.event, "shutdown"))
             end = (struct ending){newline + 1 == block + len, line.ops, line.dropped};
@@ -164,11 +171,13 @@ static void glance_file(struct glance *g, int dirfd, const char *name, char *blo
                         const struct glance_run *run)
 {
     struct ending end;
+    struct line init;
     struct stat st;
     int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !first_line_belongs(fd, block, run))
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !read_init(fd, block, &init) ||
+        !belongs(&init, run))
         goto out;
     end = read_ending(fd, block, st.st_size, &g->unseen);
     g->files++;
@@ -188,6 +197,71 @@ static bool is_trace_name(const char *name)
     size_t len = strlen(name);
     return len > prefix + suffix && strncmp(name, SPECTER_TRACE_PREFIX, prefix) == 0 &&
            strcmp(name + len - suffix, SPECTER_TRACE_SUFFIX) == 0;
+}
+
+static const char *copy_text(struct arena *arena, struct json_text text)
+{
+    struct buf plain = BUF_INIT, safe = BUF_INIT;
+    const char *copy;
+    json_decode(text, &plain);
+    buf_put_printable(&safe, plain.data, plain.len);
+    copy = arena_strndup(arena, safe.data, safe.len);
+    buf_release(&plain);
+    buf_release(&safe);
+    return copy;
+}
+
+static void add_head(struct glance_heads *heads, int dirfd, const char *name, char *block,
+                     struct arena *arena)
+{
+    struct line init;
+    struct stat st;
+    struct glance_head *head;
+    int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && read_init(fd, block, &init)) {
+        ARRAY_GROW(heads->list, heads->cap, heads->count + 1);
+        head = &heads->list[heads->count++];
+        *head = (struct glance_head){.name = arena_strdup(arena, name),
+                                     .run = copy_text(arena, init.run),
+                                     .host = copy_text(arena, init.host),
+                                     .rank = init.rank,
+                                     .pid = init.pid,
+                                     .real_ns = init.real_ns,
+                                     .ring = init.ring > 0};
+        head->closed = read_ending(fd, block, st.st_size, NULL).closed;
+    }
+    close(fd);
+}
+
+static int is_trace(const struct dirent *entry)
+{
+    return is_trace_name(entry->d_name);
+}
+
+int glance_heads(struct glance_heads *heads, const char *dir, struct arena *arena, struct err *e)
+{
+    struct dirent **names;
+    int n = scandir(dir, &names, is_trace, alphasort);
+    int dirfd = n >= 0 ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    char *block = malloc(BLOCK_SIZE);
+    *heads = (struct glance_heads){NULL, 0, 0};
+    if (block == NULL)
+        die("out of memory");
+    if (dirfd < 0)
+        err_set(e, ERR_INPUT, "cannot read '%s': %s", dir, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        if (dirfd >= 0)
+            add_head(heads, dirfd, names[i]->d_name, block, arena);
+        free(names[i]);
+    }
+    if (n >= 0)
+        free(names);
+    free(block);
+    if (dirfd >= 0)
+        close(dirfd);
+    return dirfd >= 0 ? 0 : -1;
 }
 
 int glance_dir(struct glance *g, const char *dir, const struct glance_run *run, struct err *e)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the trace files of one run say of themselves in their first and last lines. Gigabytes in
- * between are not read: for the line that ends `specter capture`. Everything else loads the run.
+ * between are not read: for the line that ends `specter capture`, and for `specter dump`.
+ * Everything else loads the run.
  */
 #ifndef SPECTER_TRACE_GLANCE_H
 #define SPECTER_TRACE_GLANCE_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +33,24 @@ struct glance {
     uint64_t dropped;  /* of the closed ones */
     struct buf unseen; /* what they say they could not see: a line "kind path" each, once */
 };
+
+/* What one file says of its process; texts are owned by the caller's arena. */
+struct glance_head {
+    const char *name, *run, *host;
+    int64_t rank, pid; /* -1 unknown */
+    int64_t real_ns;
+    bool ring;   /* a flight recording */
+    bool closed; /* with a closing record */
+};
+
+struct glance_heads {
+    struct glance_head *list; /* owned */
+    size_t count, cap;
+};
+
+/* All files here that are named like a trace and begin with an init record, by name. 0, or -1 with
+ * e filled. The list must be freed in either case. */
+int glance_heads(struct glance_heads *heads, const char *dir, struct arena *arena, struct err *e);
 
 /* run NULL: every file. 0, or -1 with e filled when the directory cannot be read. g must be
  * released in either case. */

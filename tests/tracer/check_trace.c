@@ -141,6 +141,13 @@ static const char *check_line(const char *line, size_t len)
     return "a record that is not in the table";
 }
 
+/* Of a flight recording: nothing there, or just being written. */
+static bool is_empty_slot(const char *line)
+{
+    size_t spaces = strspn(line, " ");
+    return line[0] == '#' || (spaces > 0 && line[spaces] == '\n');
+}
+
 static int check_file(const char *path, bool torn)
 {
     FILE *f = fopen(path, "r");
@@ -151,6 +158,8 @@ static int check_file(const char *path, bool torn)
     if (f == NULL)
         return printf("%s: cannot be read\n", path), 1;
     while ((len = getline(&line, &cap, f)) > 0) {
+        if (is_empty_slot(line))
+            continue;
         bool whole = line[len - 1] == '\n';
         const char *wrong = whole  ? check_line(line, (size_t)len - 1)
                             : torn ? NULL

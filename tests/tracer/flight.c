@@ -4,8 +4,10 @@
  *
  *     flight steps N NS      N steps, each followed by NS nanoseconds of the host's own work
  *     flight hang N          N steps, then an operation whose other member never comes
- *     flight survive LOG     steps without an end; LOG gets, for each AllReduce that has finished,
- *                            its number and the time (CLOCK_MONOTONIC, ns)
+ *     flight late N FILE END   N steps, an operation that waits for its other member for more than
+ * a second, a disk that FILE has filled, 200 more steps; END is "ends": then the operation does, or
+ * "never" flight survive LOG     steps without an end; LOG gets, for each AllReduce that has
+ * finished, its number and the time (CLOCK_MONOTONIC, ns)
  *
  * A step is an AllReduce, a message to itself, eight products of different shapes, and a
  * synchronisation.
@@ -40,16 +42,47 @@ static void steps(struct world *w, const char *count, const char *work_ns)
     }
 }
 
-static void hang(struct world *w, const char *count)
+/* Opens d[0] and d[1], of one communicator, and lets only the first call. */
+static void call_alone(struct world d[2])
 {
     ncclComm_t comms[2];
-    struct world d[2];
-    steps(w, count, "0");
     OK(ncclCommInitAll(comms, 2, NULL));
     for (int i = 0; i < 2; i++)
         world_open(&d[i], i, comms[i]);
     OK(cudaSetDevice(0));
     OK(ncclAllReduce(d[0].a, d[0].b, 99, ncclFloat32, ncclSum, d[0].comm, d[0].stream));
+}
+
+static void fill_disk(const char *path)
+{
+    static const char zeros[4096];
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    CHECK(fd >= 0);
+    while (write(fd, zeros, sizeof zeros) > 0)
+        continue;
+}
+
+static void late(struct world *w, const char *count, const char *filler, const char *end)
+{
+    struct world d[2];
+    steps(w, count, "0");
+    call_alone(d);
+    usleep(1400000);
+    fill_disk(filler);
+    steps(w, "200", "0");
+    usleep(300000);
+    if (strcmp(end, "ends") != 0)
+        exit(failures != 0);
+    OK(cudaSetDevice(1));
+    OK(ncclAllReduce(d[1].a, d[1].b, 99, ncclFloat32, ncclSum, d[1].comm, d[1].stream));
+    OK(cudaStreamSynchronize(d[1].stream));
+}
+
+static void hang(struct world *w, const char *count)
+{
+    struct world d[2];
+    steps(w, count, "0");
+    call_alone(d);
     alarm(60); /* for the case that nobody kills it */
     for (;;)
         pause();
@@ -69,7 +102,7 @@ static void survive(struct world *w, const char *path)
         len = snprintf(line, sizeof line, "%d %" PRId64 "\n", i,
                        (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
         CHECK(write(log, line, (size_t)len) == len);
-        usleep(500);
+        usleep(4000);
     }
 }
 
@@ -81,6 +114,8 @@ int main(int argc, char **argv)
         steps(&w, argv[2], argv[3]);
     else if (argc == 3 && strcmp(argv[1], "hang") == 0)
         hang(&w, argv[2]);
+    else if (argc == 5 && strcmp(argv[1], "late") == 0)
+        late(&w, argv[2], argv[3], argv[4]);
     else if (argc == 3 && strcmp(argv[1], "survive") == 0)
         survive(&w, argv[2]);
     else

@@ -60,3 +60,23 @@ fail() {
 closing() {
     tail -n 1 "$1" | sed -n "s/.*\"event\":\"shutdown\".*\"$2\":\([0-9]*\).*/\1/p"
 }
+
+# balance FILE: fails unless the closing record counts the operations in the file, each id once. Prints
+# how many records have their last line there (of an operation: one with a time) or are counted as
+# dropped, and how many operations are there as not finished.
+balance() {
+    awk '
+        { json = $0 }
+        /^{"id":/ { id = $0; sub(/^{"id":/, "", id); sub(/,.*/, "", id); last[id] = /"timing":"none"/ }
+        /^{"type":/ { acts++ }
+        /"event":"shutdown"/ {
+            total = json; sub(/.*"total_ops":/, "", total); sub(/,.*/, "", total)
+            dropped = json; sub(/.*"dropped":/, "", dropped); sub(/,.*/, "", dropped)
+        }
+        END {
+            for (id in last) { ops++; ended += !last[id] }
+            if (ops != total)
+                print "not the " ops " operations of the file, but " total
+            print ended + acts + dropped, ops - ended
+        }' "$1"
+}

@@ -7,3 +7,4 @@ check out/*
 [[ $(stat -c %s out/*) -le 20000 ]] || fail "over the limit"
 tail -n 1 out/* | grep -q '"event":"shutdown"' || fail "no shutdown record"
 head -n 1 out/* | grep -q '"event":"init"' || fail "no init record"
+balance out/* | cut -d' ' -f1

@@ -1,0 +1,7 @@
+mkdir empty
+"$SPECTER" dump empty
+echo "status $?"
+ls -A empty
+"$SPECTER" dump nowhere
+echo "status $?"
+"$SPECTER" dump a b

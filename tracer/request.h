@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `specter dump` asks running tracers for what they have by a file in their folder, whose one line
+ * names the folder beside it that the answers go into. Looking costs a stat a few times a second.
+ */
+#ifndef SPECTER_TRACER_REQUEST_H
+#define SPECTER_TRACER_REQUEST_H
+
+#include "file.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#define REQUEST_NAME_MAX 64
+
+struct request {
+    int64_t looked_ns; /* on the pacing clock */
+    ino_t ino;         /* the last one that was seen */
+    struct timespec made;
+};
+
+/* Is there a new request? folder: a name without a slash. Only the user's own and root's count:
+ * the folder may be writable for others. */
+bool request_look(struct request *q, const struct file *f, char folder[REQUEST_NAME_MAX]);
+
+/* Puts the file where the request wants it: the file itself under another name, when it is an
+ * ordinary trace, else what `copy` writes. 0, or an errno. */
+int request_answer(const struct file *f, const char *folder, int (*copy)(void *arg, int fd),
+                   void *arg);
+
+#endif
