@@ -54,7 +54,7 @@ failed=$((failed + $(grep -c '^not ok' "$TMP/tap") + ! $(grep -c '^1\.\.' "$TMP/
 traced linked $B/tracer/steps && result $? steps
 for way in handle default "local $B/tracer/libsteps.so"; do
     # shellcheck disable=SC2086  # words
-    traced "${way%% *}" $B/tracer/lookups $way || result 1 "lookups $way"
+    traced "${way%% *}" $B/tracer/lookups $way >"$TMP/said" || result 1 "lookups $way"
     status=0
     diff <(records linked) <(records "${way%% *}") || status=1
     result $status "records of $way"

@@ -89,8 +89,9 @@ static void *without_us(void *handle, const char *name, const void *caller)
     if (opened == NULL)
         return NULL;
     found = real_dlsym(opened, name);
-    if (found != NULL) /* else dlclose() would take the message away */
-        dlclose(opened);
+    dlclose(opened);
+    if (found == NULL)
+        real_dlsym(RTLD_NEXT, name); /* the message, once more */
     return found;
 }
 

@@ -10,7 +10,8 @@
  *
  * The answer is ours only where the loader's lies in a library of the hook table. It is then an
  * entry, a few instructions in dlsym_entry.S that note for which copy of the library it stands and
- * go on to the wrapper (resolve.h). SPECTER_NO_DLSYM=1 switches all of this off.
+ * go on to the wrapper (resolve.h). SPECTER_NO_DLSYM=1 switches all of this off. A preload in
+ * front of ours that answers dlsym() itself and goes straight to libc takes it away.
  */
 #ifndef SPECTER_TRACER_DLSYM_H
 #define SPECTER_TRACER_DLSYM_H

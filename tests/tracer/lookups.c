@@ -64,10 +64,14 @@ static int by_default(int argc, char **argv)
 /* A library that is linked to the others, which nobody else can see. */
 static int by_local(int argc, char **argv)
 {
-    int (*steps_linked)(float *);
-    if (argc < 1 || !look_up(open_library(argv[0], RTLD_LOCAL), "steps_linked", &steps_linked))
+    int (*steps_linked)(float *), failed;
+    void *library = open_library(argc > 0 ? argv[0] : "", RTLD_LOCAL);
+    if (!look_up(library, "steps_linked", &steps_linked))
         return 1;
-    return steps_linked(memory);
+    failed = steps_linked(memory);
+    dlclose(library);
+    printf("closed\n");
+    return failed;
 }
 
 /* LIBRARY...: calls of the same function, by turns, by pointers into each. They return numbers. */

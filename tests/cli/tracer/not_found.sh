@@ -9,6 +9,8 @@ cat traced
 "$cc" -shared -fPIC -o plugin.so -Wl,--no-as-needed v7/libnccl.so.2 -Wl,-rpath,"$PWD/v7" -xc - <<'C' || exit 1
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdio.h>
+__attribute__((destructor)) static void gone(void) { puts("gone"); } /* before it is closed */
 /* Of the scope of a local library, only its own objects see the library that it needs. */
 int steps_linked(void)
 {
