@@ -215,6 +215,7 @@ void config_read_from(struct config *c, const char *const *environment)
 {
     const char *output = get(environment, "SPECTER_OUTPUT");
     const char *ranks = get(environment, "SPECTER_RANKS");
+    const char *marker = get(environment, "SPECTER_MARKER");
     c->disabled = is_on(get(environment, "SPECTER_DISABLE"));
     c->sync = is_on(get(environment, "SPECTER_SYNC"));
     c->pid = getpid();
@@ -232,6 +233,7 @@ void config_read_from(struct config *c, const char *const *environment)
     read_ranks(c, environment);
     c->record_ops = ranks == NULL || ranks[0] == '\0' || c->rank == CONFIG_UNKNOWN ||
                     config_in_list(ranks, c->rank);
+    snprintf(c->marker, sizeof c->marker, "%s", marker != NULL ? marker : "");
     name_run(c, environment);
     record_environment(c, environment);
 }

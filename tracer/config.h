@@ -24,6 +24,7 @@ struct config {
     char output[PATH_MAX];
     char run[160];
     char host[65];
+    char marker[MARK_NAME_MAX]; /* SPECTER_MARKER: marks of this name are iterations; "": none */
     int64_t rank, world_size, local_rank; /* CONFIG_UNKNOWN */
     int64_t pid;
     char env[CONFIG_ENV_MAX]; /* a JSON object */

@@ -457,7 +457,7 @@ void format_graph(struct out *o, const struct record *r, uint64_t id, uint64_t o
 }
 
 #define MARK_event "mark"
-#define MARK_name r->mark.name
+#define MARK_name known_name(r->mark.name, r->mark.name[0] != '\0')
 #define MARK_time_us r->host_ns
 #define MARK_kind specter_mark_name(r->op)
 #define MARK_tid r->tid

@@ -14,4 +14,8 @@
 /* In hooks: is a record of this kind wanted? */
 bool gate_wants(enum record_kind kind);
 
+/* The program has marked a moment (of a range: its start). Called before the mark itself is
+ * recorded. */
+void gate_mark(const char *name, enum specter_mark kind);
+
 #endif

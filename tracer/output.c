@@ -19,6 +19,7 @@
 #define ROOM_BYTES 4096 /* given up at the end of a full disk */
 #define GPUS_MAX 64
 #define GPU_BYTES 1024
+#define COVERAGE_BYTES 128
 
 struct tally {
     uint64_t count, bytes;
@@ -186,12 +187,25 @@ static uint64_t cuda_version(void)
     return known ? (uint64_t)version : UINT64_MAX;
 }
 
+/* What is looked at whatever the program does, and what was asked for. */
+static void put_coverage(struct out *o, const struct config *c)
+{
+    put_RAW(o, "[\"nccl\",\"cublas\",\"cublaslt\",\"deps\"");
+    if (c->wanted[RECORD_MARK])
+        put_RAW(o, ",\"marks\"");
+    put_RAW(o, "]");
+    *o->p = '\0';
+}
+
 void output_init(void)
 {
+    char coverage[COVERAGE_BYTES];
+    struct out covered = {coverage};
     static char gpus[GPUS_MAX * GPU_BYTES];
     const struct config *c = output.config;
     struct out o = {gpus};
     put_gpus(&o);
+    put_coverage(&covered, c);
     format_init(line(), &(struct init_line){
                             .run = c->run,
                             .host = c->host,
@@ -204,7 +218,7 @@ void output_init(void)
                             .real_ns = (uint64_t)output.real_ns,
                             .nccl = nccl_version(),
                             .cuda = cuda_version(),
-                            .coverage = "[\"nccl\",\"cublas\",\"cublaslt\",\"deps\"]",
+                            .coverage = coverage,
                             .gpus = gpus,
                             .env = c->env,
                         });

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "threads.h"
 
+#include "mark.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -107,6 +109,11 @@ struct comm_birth *threads_comms(void)
     return map(GROUP_COMMS_MAX * sizeof(struct comm_birth));
 }
 
+struct ranges *threads_ranges(void)
+{
+    return map(sizeof(struct ranges));
+}
+
 static struct thread *begin(void)
 {
     struct thread *t = reuse();
@@ -132,11 +139,15 @@ struct thread *threads_get(uint32_t i)
     return i < THREADS_MAX ? atomic_load_explicit(&blocks[i], memory_order_acquire) : NULL;
 }
 
+bool thread_has_ended(const struct thread *t)
+{
+    return atomic_load_explicit(&t->state, memory_order_acquire) == THREAD_ENDED;
+}
+
 void threads_release(struct thread *t)
 {
     int was = THREAD_ENDED;
-    if (atomic_load_explicit(&t->state, memory_order_acquire) == THREAD_ENDED &&
-        ring_peek(&t->ring) == NULL)
+    if (thread_has_ended(t) && ring_peek(&t->ring) == NULL)
         atomic_compare_exchange_strong(&t->state, &was, THREAD_FREE);
 }
 
@@ -163,6 +174,8 @@ void threads_reset(void)
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
         if (t->group.comms != NULL)
             munmap(t->group.comms, GROUP_COMMS_MAX * sizeof(struct comm_birth));
+        if (atomic_load(&t->ranges) != NULL)
+            munmap(atomic_load(&t->ranges), sizeof(struct ranges));
         munmap(t, block_bytes(t->ring.slots));
         atomic_store(&blocks[i], NULL);
     }

@@ -5,6 +5,7 @@
 #include "comm.h"
 #include "device.h"
 #include "driver.h"
+#include "mark.h"
 #include "output.h"
 #include "threads.h"
 #include "warn.h"
@@ -42,6 +43,7 @@ static void forget_parent(void)
     device_reset();
     comm_reset();
     call_reset();
+    mark_reset();
     threads_reset();
     warn_reset();
     atomic_store(&tracer.lost, 0);

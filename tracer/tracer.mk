@@ -21,10 +21,14 @@ $(B)/tracer/words.o: src/base/words.c $(B)/flags
 	@echo "  CC      $<"
 	$(Q)$(CC) $(BASE) $(TRACER_PIC) -c -o $@ $<
 
-# The hooked functions and nothing else. The version node is anonymous: under a name of its own it
+# What is exported beside the hooked functions: marks for programs, and the entry point of NVTX.
+TRACER_API := specter_mark specter_iteration specter_range_push specter_range_pop \
+              InitializeInjectionNvtx2
+
+# The hooked functions, TRACER_API and nothing else. The version node is anonymous: under a name of its own it
 # would not match the versioned references to cuBLAS and cudart.
-$(TRACER_MAP): $(B)/tracer/hooks.txt
-	$(Q){ echo '{ global:'; awk '{ print $$2 ";" }' $<; echo 'local: *; };'; } > $@
+$(TRACER_MAP): $(B)/tracer/hooks.txt tracer/tracer.mk
+	$(Q){ echo '{ global:'; awk '{ print $$2 ";" }' $<; printf '%s;\n' $(TRACER_API); echo 'local: *; };'; } > $@
 # The table as a list, for the version script and for tests: a library and a function a line.
 $(B)/tracer/hooks.txt: tracer/hooks.def $(wildcard tracer/hooks/*.def)
 	@mkdir -p $(@D)
@@ -55,13 +59,16 @@ endif
 
 # Programs of the tracer's tests: calls to trace, over the stand-ins of tests/emu, and a check of
 # trace files against include/specter/trace.h.
-TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/check_trace
+TRACER_NVTX  := $(wildcard $(CUDA_INCLUDE)/nvtx3/nvToolsExt.h)
+TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/check_trace $(B)/tracer/marks \
+                $(if $(TRACER_NVTX),$(B)/tracer/nvtx)
 check-build: $(TRACER_TESTS)
 
-$(B)/tracer/calls: tests/tracer/calls.c tests/tracer/calls.h $(B)/flags | emu
+$(B)/tracer/calls $(B)/tracer/marks $(B)/tracer/nvtx: \
+                $(B)/tracer/%: tests/tracer/%.c tests/tracer/calls.h $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -lpthread
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Itracer -MF $@.d -o $@ $< $(EMU_USE) -lpthread -ldl
 $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

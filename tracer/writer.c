@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "comm.h"
 #include "device.h"
+#include "mark.h"
 #include "output.h"
 #include "threads.h"
 #include "tracer.h"
@@ -116,6 +117,8 @@ static void drain(void)
             ring_pop(&t->ring);
             writer.active_ns = clock_pace_ns();
         }
+        if (thread_has_ended(t))
+            mark_abandon(t, output_record);
         threads_release(t);
     }
 }
@@ -238,6 +241,15 @@ static void drain_last(void)
     }
 }
 
+/* The program has come to its end: what is open now stays so. */
+static void abandon_ranges(void)
+{
+    struct thread *t;
+    for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++)
+        mark_abandon(t, output_record);
+    mark_abandon_begun(output_record);
+}
+
 /* Everything is asked until it is finished or time is up. */
 static void finish(int64_t deadline_ns)
 {
@@ -250,6 +262,7 @@ static void finish(int64_t deadline_ns)
     for (uint32_t i = 0; i < writer.npending; i++)
         abandon(&writer.pending[i].r, writer.pending[i].id, writer.pending[i].shown);
     drain_last();
+    abandon_ranges();
     output_close(atomic_load(&writer.end_ns), threads_dropped() + atomic_load(&tracer.lost));
 }
 

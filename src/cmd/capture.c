@@ -26,9 +26,10 @@
 
 #define LIBRARY "libspecter.so"
 #define RUN_PREFIX "capture-"
+#define NVTX_TOOL "NVTX_INJECTION64_PATH"
 
 struct capture_opts {
-    const char *output, *ranks;
+    const char *output, *ranks, *marker;
     bool sync, list_hooks;
 };
 
@@ -39,6 +40,8 @@ static const struct opt rows[] = {
      "time every call by waiting for it: slower, and what overlapped does so no more"},
     {"ranks", 0, OPT_STR, offsetof(struct capture_opts, ranks), "LIST",
      "record the operations of these ranks only, such as 0,8-15"},
+    {"marker", 0, OPT_STR, offsetof(struct capture_opts, marker), "NAME",
+     "a mark or range of this name, of NVTX or specter.h, begins a training step"},
     {"list-hooks", 0, OPT_FLAG, offsetof(struct capture_opts, list_hooks), NULL,
      "print the calls that are recorded, and stop"},
     OPT_END,
@@ -259,20 +262,31 @@ static int check_ranks(const char *ranks, struct err *e)
     return status;
 }
 
+/* A place for one tool, which the user has not given to another. */
+static bool is_free(const char *variable)
+{
+    const char *had = getenv(variable);
+    return had == NULL || had[0] == '\0';
+}
+
 static int capture(struct capture *c, const struct capture_opts *o, char **argv, struct err *e)
 {
-    struct child_env env[5];
+    struct child_env env[7];
+    size_t n = 0;
     int status;
     if (find_library(c, e) < 0 || make_output(c, e) < 0)
         return (int)e->code;
     name_run(c);
     warn_if_privileged(argv[0]);
-    env[0] = (struct child_env){"LD_PRELOAD", preload_list(c)};
-    env[1] = (struct child_env){"SPECTER_OUTPUT", c->full_dir};
-    env[2] = (struct child_env){"SPECTER_RUN", c->run};
-    env[3] = (struct child_env){"SPECTER_SYNC", o->sync ? "1" : NULL};
-    env[4] = (struct child_env){"SPECTER_RANKS", o->ranks};
-    status = child_run(argv, env, sizeof env / sizeof *env, e);
+    env[n++] = (struct child_env){"LD_PRELOAD", preload_list(c)};
+    env[n++] = (struct child_env){"SPECTER_OUTPUT", c->full_dir};
+    env[n++] = (struct child_env){"SPECTER_RUN", c->run};
+    env[n++] = (struct child_env){"SPECTER_SYNC", o->sync ? "1" : NULL};
+    env[n++] = (struct child_env){"SPECTER_RANKS", o->ranks};
+    env[n++] = (struct child_env){"SPECTER_MARKER", o->marker};
+    if (is_free(NVTX_TOOL))
+        env[n++] = (struct child_env){NVTX_TOOL, c->library};
+    status = child_run(argv, env, n, e);
     if (e->code == ERR_NONE)
         report(c, o, argv);
     return status;
@@ -280,7 +294,7 @@ static int capture(struct capture *c, const struct capture_opts *o, char **argv,
 
 static int run(const struct command *self, int argc, char **argv, struct err *e)
 {
-    struct capture_opts o = {NULL, NULL, false, false};
+    struct capture_opts o = {NULL, NULL, NULL, false, false};
     struct capture c = {.dir = NULL};
     int n, status = cmd_parse(self, &o, argc, argv, true, &n, e);
     if (status >= 0)
@@ -302,7 +316,7 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
 
 const struct command cmd_capture = {
     .name = "capture",
-    .synopsis = "capture [-o DIR] [--sync] [--ranks LIST] [--] COMMAND...\n"
+    .synopsis = "capture [-o DIR] [--sync] [--ranks LIST] [--marker NAME] [--] COMMAND...\n"
                 "capture --list-hooks",
     .summary = "run a program and record its NCCL and cuBLAS calls",
     .details =
@@ -316,8 +330,11 @@ const struct command cmd_capture = {
         "signal n ended it, 127 not found, 126 not executable). Only when the library is not there "
         "or DIR cannot be written is it not started, with status 3.\n"
         "\n"
-        "Set in COMMAND's environment: LD_PRELOAD, SPECTER_OUTPUT, SPECTER_RUN, and by the options "
-        "SPECTER_SYNC and SPECTER_RANKS. They work without this command, too:\n"
+        "Marks of the program are recorded, too: those of include/specter/specter.h and of NVTX.\n"
+        "\n"
+        "Set in COMMAND's environment: LD_PRELOAD, SPECTER_OUTPUT, SPECTER_RUN, "
+        "NVTX_INJECTION64_PATH (unless it is set), and by the options SPECTER_SYNC, SPECTER_RANKS "
+        "and SPECTER_MARKER. They work without this command, too:\n"
         "  LD_PRELOAD=/path/to/libspecter.so SPECTER_OUTPUT=traces ./program\n"
         "SPECTER_LIB names another libspecter.so to preload.",
     .rows = rows,

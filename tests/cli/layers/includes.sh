@@ -10,7 +10,7 @@ allowed() {
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
     src/report/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/' ;;
     src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/ cmd/ ../tracer/hooks.def' ;;
-    tracer/*) echo 'specter/ hooks/' ;;
+    tracer/*) echo 'specter/ hooks/ abi/' ;;
     esac
 }
 
