@@ -5,6 +5,7 @@
 #include "call.h"
 
 #include "device.h"
+#include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
 
@@ -49,6 +50,7 @@ void describe_birth(struct call *c, ncclComm_t *handle, int size, const ncclUniq
 {
     describe_handle(c, CALL_BIRTH, handle, config);
     c->birth.id = comm_hash(id, sizeof *id, 0);
+    c->birth.nccl_hash = plugin_hash(id, sizeof *id);
     c->birth.size = size;
     c->birth.rank = rank;
 }
@@ -79,7 +81,9 @@ void describe_destroy(struct call *c, ncclComm_t comm)
 static bool add_birth(const struct comm_birth *b, bool sure)
 {
     ncclComm_t now = *b->handle;
-    return now != NULL && (sure || now != b->before) && comm_add(now, b) != NULL;
+    struct comm_birth born = *b;
+    born.nodes = plugin_nodes(b);
+    return now != NULL && (sure || now != b->before) && comm_add(now, &born) != NULL;
 }
 
 void births_of_group(const struct group *g, int result)

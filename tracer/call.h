@@ -56,7 +56,8 @@ struct call {
     CUstream stream;
     ncclComm_t comm;
     struct comm *member;     /* of the call: found before it, and NULL when it cannot be */
-    const void *send, *recv; /* NCCL operations: to see whether they are in place */
+    const void *send, *recv; /* NCCL operations; a message's buffer is `send` */
+    uint64_t note;           /* plugin.h */
     enum op_place op_place;  /* CALL_NCCL_OP */
     uint32_t group_stream;   /* index into the thread's group */
     struct comm_birth birth;
@@ -75,7 +76,7 @@ void call_start_record(struct call *c, enum call_kind kind, enum record_kind rec
 void describe_coll(struct call *c, enum specter_comm_op op, size_t count, int type, int redop,
                    int root, const void *send, const void *recv, ncclComm_t comm, CUstream stream);
 void describe_p2p(struct call *c, enum specter_comm_op op, size_t count, int type, int peer,
-                  ncclComm_t comm, CUstream stream);
+                  const void *buffer, ncclComm_t comm, CUstream stream);
 
 void describe_birth(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *id, int rank,
                     const ncclConfig_t *config);

@@ -211,6 +211,13 @@ static void name_run(struct config *c, const char *const *environment)
 
 /* ---- all of it ---- */
 
+/* A path of libspecter.so, under whatever version or sanitizer it goes. */
+static bool is_ours(const char *path)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    return slash != NULL && strncmp(slash + 1, "libspecter", strlen("libspecter")) == 0;
+}
+
 void config_read_from(struct config *c, const char *const *environment)
 {
     const char *output = get(environment, "SPECTER_OUTPUT");
@@ -218,6 +225,7 @@ void config_read_from(struct config *c, const char *const *environment)
     const char *marker = get(environment, "SPECTER_MARKER");
     c->disabled = is_on(get(environment, "SPECTER_DISABLE"));
     c->sync = is_on(get(environment, "SPECTER_SYNC"));
+    c->plugin = is_ours(get(environment, "NCCL_PROFILER_PLUGIN"));
     c->pid = getpid();
     for (int kind = 0; kind < RECORD_KIND_COUNT; kind++)
         c->wanted[kind] = true;

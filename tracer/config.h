@@ -23,6 +23,7 @@ struct config {
     bool wanted[RECORD_KIND_COUNT];
     char output[PATH_MAX];
     char run[160];
+    bool plugin; /* NCCL_PROFILER_PLUGIN names this library */
     char host[65];
     char marker[MARK_NAME_MAX]; /* SPECTER_MARKER: marks of this name are iterations; "": none */
     int64_t rank, world_size, local_rank; /* CONFIG_UNKNOWN */

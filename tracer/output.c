@@ -193,6 +193,8 @@ static void put_coverage(struct out *o, const struct config *c)
     put_RAW(o, "[\"nccl\",\"cublas\",\"cublaslt\",\"deps\"");
     if (c->wanted[RECORD_MARK])
         put_RAW(o, ",\"marks\"");
+    if (c->plugin)
+        put_RAW(o, ",\"plugin\"");
     put_RAW(o, "]");
     *o->p = '\0';
 }
@@ -241,6 +243,7 @@ void output_comm(const struct comm *c, void *unused)
                             .color = b->color,
                             .key = b->key,
                             .name = b->name[0] != '\0' ? b->name : NULL,
+                            .nodes = atomic_load(&c->nodes),
                         });
 }
 
@@ -248,6 +251,12 @@ void output_clock(const struct clock_line *l, void *unused)
 {
     (void)unused;
     format_clock(line(), l);
+}
+
+void output_plugin(const struct plugin_line *l)
+{
+    if (!output.failed)
+        format_plugin(line(), l);
 }
 
 /* ---- records ---- */

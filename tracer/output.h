@@ -25,6 +25,7 @@ int output_open(const struct config *config, int64_t mono_ns, int64_t real_ns);
 
 void output_init(void);
 void output_comm(const struct comm *c, void *unused);
+void output_plugin(const struct plugin_line *l);
 void output_clock(const struct clock_line *l, void *unused);
 
 /* An operation, dependency or synchronisation that has all it will get. Times count from mono_ns.

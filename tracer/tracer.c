@@ -7,6 +7,7 @@
 #include "driver.h"
 #include "mark.h"
 #include "output.h"
+#include "plugin.h"
 #include "threads.h"
 #include "warn.h"
 #include "writer.h"
@@ -44,6 +45,7 @@ static void forget_parent(void)
     comm_reset();
     call_reset();
     mark_reset();
+    plugin_reset();
     threads_reset();
     warn_reset();
     atomic_store(&tracer.lost, 0);

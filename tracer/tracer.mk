@@ -21,9 +21,10 @@ $(B)/tracer/words.o: src/base/words.c $(B)/flags
 	@echo "  CC      $<"
 	$(Q)$(CC) $(BASE) $(TRACER_PIC) -c -o $@ $<
 
-# What is exported beside the hooked functions: marks for programs, and the entry point of NVTX.
+# What is exported beside the hooked functions: marks for programs, and what NVTX and NCCL look
+# for in a tool.
 TRACER_API := specter_mark specter_iteration specter_range_push specter_range_pop \
-              InitializeInjectionNvtx2
+              InitializeInjectionNvtx2 $(patsubst %,ncclProfiler_v%,1 2 3 4 5 6)
 
 # The hooked functions, TRACER_API and nothing else. The version node is anonymous: under a name of its own it
 # would not match the versioned references to cuBLAS and cudart.
@@ -61,10 +62,10 @@ endif
 # trace files against include/specter/trace.h.
 TRACER_NVTX  := $(wildcard $(CUDA_INCLUDE)/nvtx3/nvToolsExt.h)
 TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/check_trace $(B)/tracer/marks \
-                $(if $(TRACER_NVTX),$(B)/tracer/nvtx)
+                $(B)/tracer/plugin_calls $(if $(TRACER_NVTX),$(B)/tracer/nvtx_calls)
 check-build: $(TRACER_TESTS)
 
-$(B)/tracer/calls $(B)/tracer/marks $(B)/tracer/nvtx: \
+$(B)/tracer/calls $(B)/tracer/marks $(B)/tracer/nvtx_calls $(B)/tracer/plugin_calls: \
                 $(B)/tracer/%: tests/tracer/%.c tests/tracer/calls.h $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

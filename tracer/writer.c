@@ -6,6 +6,7 @@
 #include "device.h"
 #include "mark.h"
 #include "output.h"
+#include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
 #include "warn.h"
@@ -202,6 +203,7 @@ static void tick(bool last)
     device_serve(last, output_clock, NULL);
     drain();
     harvest();
+    plugin_visit(output_plugin, false);
     output_flush_old();
 }
 
@@ -263,6 +265,7 @@ static void finish(int64_t deadline_ns)
         abandon(&writer.pending[i].r, writer.pending[i].id, writer.pending[i].shown);
     drain_last();
     abandon_ranges();
+    plugin_visit(output_plugin, true);
     output_close(atomic_load(&writer.end_ns), threads_dropped() + atomic_load(&tracer.lost));
 }
 

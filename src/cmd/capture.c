@@ -27,10 +27,11 @@
 #define LIBRARY "libspecter.so"
 #define RUN_PREFIX "capture-"
 #define NVTX_TOOL "NVTX_INJECTION64_PATH"
+#define NCCL_TOOL "NCCL_PROFILER_PLUGIN"
 
 struct capture_opts {
     const char *output, *ranks, *marker;
-    bool sync, list_hooks;
+    bool sync, nccl_plugin, list_hooks;
 };
 
 static const struct opt rows[] = {
@@ -42,6 +43,8 @@ static const struct opt rows[] = {
      "record the operations of these ranks only, such as 0,8-15"},
     {"marker", 0, OPT_STR, offsetof(struct capture_opts, marker), "NAME",
      "a mark or range of this name, of NVTX or specter.h, begins a training step"},
+    {"nccl-plugin", 0, OPT_FLAG, offsetof(struct capture_opts, nccl_plugin), NULL,
+     "ask NCCL, too: algorithm, protocol, channels and kernel time of each operation"},
     {"list-hooks", 0, OPT_FLAG, offsetof(struct capture_opts, list_hooks), NULL,
      "print the calls that are recorded, and stop"},
     OPT_END,
@@ -269,9 +272,15 @@ static bool is_free(const char *variable)
     return had == NULL || had[0] == '\0';
 }
 
+static bool wants_plugin(const struct capture_opts *o)
+{
+    const char *asked = getenv("SPECTER_NCCL_PLUGIN");
+    return o->nccl_plugin || (asked != NULL && asked[0] != '\0' && strcmp(asked, "0") != 0);
+}
+
 static int capture(struct capture *c, const struct capture_opts *o, char **argv, struct err *e)
 {
-    struct child_env env[7];
+    struct child_env env[8];
     size_t n = 0;
     int status;
     if (find_library(c, e) < 0 || make_output(c, e) < 0)
@@ -286,6 +295,12 @@ static int capture(struct capture *c, const struct capture_opts *o, char **argv,
     env[n++] = (struct child_env){"SPECTER_MARKER", o->marker};
     if (is_free(NVTX_TOOL))
         env[n++] = (struct child_env){NVTX_TOOL, c->library};
+    if (wants_plugin(o) && is_free(NCCL_TOOL))
+        env[n++] = (struct child_env){NCCL_TOOL, c->library};
+    else if (wants_plugin(o))
+        fprintf(stderr,
+                "specter: " NCCL_TOOL " is '%s' already, which stays: NCCL tells us nothing\n",
+                getenv(NCCL_TOOL));
     status = child_run(argv, env, n, e);
     if (e->code == ERR_NONE)
         report(c, o, argv);
@@ -294,7 +309,7 @@ static int capture(struct capture *c, const struct capture_opts *o, char **argv,
 
 static int run(const struct command *self, int argc, char **argv, struct err *e)
 {
-    struct capture_opts o = {NULL, NULL, NULL, false, false};
+    struct capture_opts o = {.sync = false};
     struct capture c = {.dir = NULL};
     int n, status = cmd_parse(self, &o, argc, argv, true, &n, e);
     if (status >= 0)
@@ -316,8 +331,9 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
 
 const struct command cmd_capture = {
     .name = "capture",
-    .synopsis = "capture [-o DIR] [--sync] [--ranks LIST] [--marker NAME] [--] COMMAND...\n"
-                "capture --list-hooks",
+    .synopsis =
+        "capture [-o DIR] [--sync] [--ranks LIST] [--marker NAME] [--nccl-plugin] [--] COMMAND...\n"
+        "capture --list-hooks",
     .summary = "run a program and record its NCCL and cuBLAS calls",
     .details =
         "Preloads libspecter.so into COMMAND and everything that it starts. Each process that "
@@ -333,8 +349,9 @@ const struct command cmd_capture = {
         "Marks of the program are recorded, too: those of include/specter/specter.h and of NVTX.\n"
         "\n"
         "Set in COMMAND's environment: LD_PRELOAD, SPECTER_OUTPUT, SPECTER_RUN, "
-        "NVTX_INJECTION64_PATH (unless it is set), and by the options SPECTER_SYNC, SPECTER_RANKS "
-        "and SPECTER_MARKER. They work without this command, too:\n"
+        "NVTX_INJECTION64_PATH (unless it is set), and by the options SPECTER_SYNC, SPECTER_RANKS, "
+        "SPECTER_MARKER and NCCL_PROFILER_PLUGIN (unless it is set). They work without this "
+        "command, too:\n"
         "  LD_PRELOAD=/path/to/libspecter.so SPECTER_OUTPUT=traces ./program\n"
         "SPECTER_LIB names another libspecter.so to preload.",
     .rows = rows,

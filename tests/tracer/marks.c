@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Programs that mark, by specter/specter.h and by NVTX: `marks SCENARIO`. What NVTX does between a
- * program and a tool is done here by a table of our own, so that no header of it is needed; nvtx.c
- * does the same with the real ones.
+ * program and a tool is done here by a table of our own, so that no header of it is needed;
+ * nvtx_calls.c does the same with the real ones.
  */
 #include "calls.h"
 

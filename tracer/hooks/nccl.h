@@ -19,8 +19,8 @@
 #define CALL_COLL(_op, _count, _type, _redop, _root, _send, _recv, _comm, _stream)                \
     describe_coll(&call, SPECTER_##_op, _count, (int)(_type), _redop, _root, _send, _recv, _comm, \
                   _stream)
-#define CALL_P2P(_op, _count, _type, _peer, _comm, _stream) \
-    describe_p2p(&call, SPECTER_##_op, _count, (int)(_type), _peer, _comm, _stream)
+#define CALL_P2P(_op, _count, _type, _peer, _buffer, _comm, _stream) \
+    describe_p2p(&call, SPECTER_##_op, _count, (int)(_type), _peer, _buffer, _comm, _stream)
 
 /* The kind of record that each leaves, or -1. */
 #define RECORD_OF_CALL_COMM_INIT(...) -1
