@@ -202,6 +202,15 @@ static void ends(void)
     }
 }
 
+/* One member calls, the other never does. */
+static void stuck(void)
+{
+    struct world *w = &pair[0];
+    open_pair();
+    OK(ncclAllReduce(w->a, w->b, SMALL, ncclFloat32, ncclSum, w->comm, w->stream));
+    exit(5);
+}
+
 /* ---- which ---- */
 
 static const struct scenario {
@@ -209,7 +218,7 @@ static const struct scenario {
     void (*run)(void);
 } scenarios[] = {
     {"kinds", kinds},   {"groups", groups},   {"splits", splits}, {"nonblocking", nonblocking},
-    {"graphs", graphs}, {"threads", threads}, {"ends", ends},
+    {"graphs", graphs}, {"threads", threads}, {"ends", ends},     {"stuck", stuck},
 };
 
 int main(int argc, char **argv)
