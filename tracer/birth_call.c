@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "hooks/nccl_types.h"
+#include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
 
@@ -53,6 +54,8 @@ void describe_birth(struct call *c, ncclComm_t *handle, int size, const ncclUniq
     describe_handle(c, CALL_BIRTH, handle, config);
     if (ids != NULL && nids >= 1 && nids <= size)
         c->birth.id = comm_hash(ids, (size_t)nids * sizeof *ids, 0);
+    if (ids != NULL && nids == 1) /* NCCL's own hash of several is not known */
+        c->birth.nccl_hash = plugin_hash(ids, sizeof *ids);
     c->birth.size = size;
     c->birth.rank = rank;
 }
@@ -103,7 +106,9 @@ void describe_destroy(struct call *c, ncclComm_t comm)
 static bool add_birth(const struct comm_birth *b, bool sure)
 {
     ncclComm_t now = *b->handle;
-    return now != NULL && (sure || now != b->before) && comm_add(now, b) != NULL;
+    struct comm_birth born = *b;
+    born.nodes = plugin_nodes(b);
+    return now != NULL && (sure || now != b->before) && comm_add(now, &born) != NULL;
 }
 
 void births_of_group(const struct group *g, int result)

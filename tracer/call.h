@@ -58,8 +58,9 @@ struct call {
     CUstream stream;
     ncclComm_t comm;
     struct comm *member;     /* of the call: found before it, and NULL when it cannot be */
-    const void *send, *recv; /* NCCL operations: to see whether they are in place */
+    const void *send, *recv; /* NCCL operations; a message's buffer is `send` */
     const size_t *counts;    /* AlltoAllv: what goes to each rank; else NULL */
+    uint64_t note;           /* plugin.h */
     enum op_place op_place;  /* CALL_NCCL_OP */
     uint32_t group_stream;   /* index into the thread's group */
     struct comm_birth birth;
@@ -83,7 +84,7 @@ void describe_coll(struct call *c, enum specter_comm_op op, size_t count, int ty
 void describe_alltoallv(struct call *c, const size_t *counts, int type, const void *send,
                         const void *recv, ncclComm_t comm, CUstream stream);
 void describe_p2p(struct call *c, enum specter_comm_op op, size_t count, int type, int peer,
-                  ncclComm_t comm, CUstream stream);
+                  const void *buffer, ncclComm_t comm, CUstream stream);
 
 void describe_birth(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *ids, int nids,
                     int rank, const ncclConfig_t *config);

@@ -18,7 +18,8 @@ const struct comm_birth comm_unborn = {.rank = COMM_UNKNOWN,
                                        .device = COMM_UNKNOWN,
                                        .split_seq = COMM_UNKNOWN,
                                        .color = COMM_UNKNOWN,
-                                       .key = COMM_UNKNOWN};
+                                       .key = COMM_UNKNOWN,
+                                       .nodes = COMM_UNKNOWN};
 
 #define LATE_MAX 64
 #define P2P_PEERS_MIN 128
@@ -103,6 +104,9 @@ struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth)
     atomic_store(&c->collectives, 0);
     atomic_store(&c->splits, 0);
     memset((void *)c->shrinks, 0, sizeof c->shrinks);
+    atomic_store(&c->nodes, birth->nodes);
+    atomic_store(&c->renewed, false);
+    atomic_store(&c->captured, false);
     atomic_store_explicit(&c->handle, handle, memory_order_release);
     atomic_store_explicit(&c->state, COMM_LIVE, memory_order_release);
     atomic_fetch_add(&changes, 1);
@@ -243,6 +247,25 @@ int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv)
     return atomic_fetch_add(&p->count[(is_recv ? p->peers : 0) + peer], 1);
 }
 
+void comm_set_nodes(struct comm *c, int64_t nodes)
+{
+    if (atomic_exchange(&c->nodes, nodes) == nodes)
+        return;
+    atomic_store(&c->renewed, true);
+    atomic_fetch_add(&changes, 1);
+}
+
+struct comm *comm_of_nccl_hash(uint64_t hash, int64_t rank)
+{
+    for (uint32_t i = 0; i < COMMS_MAX; i++) {
+        struct comm *c = &table[i];
+        if (atomic_load_explicit(&c->state, memory_order_acquire) == COMM_LIVE &&
+            c->birth.nccl_hash == hash && c->birth.rank == rank && c->birth.id != 0)
+            return c;
+    }
+    return NULL;
+}
+
 uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq)
 {
     struct {
@@ -302,7 +325,8 @@ void comm_visit_new(void (*write)(const struct comm *c, void *arg), void *arg)
         bool known = atomic_load_explicit(&c->known, memory_order_acquire) == COMM_KNOWN;
         if (state != COMM_LIVE && state != COMM_ENDED)
             continue;
-        if (!c->written && (known || state == COMM_ENDED)) {
+        if ((known || state == COMM_ENDED) &&
+            (atomic_exchange(&c->renewed, false) || !c->written)) {
             write(c, arg);
             c->written = true;
         }

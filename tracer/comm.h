@@ -49,6 +49,8 @@ struct comm_birth {
     uint64_t id, parent;                   /* 0: none */
     int64_t rank, size;                    /* COMM_UNKNOWN: NCCL is asked for it */
     int64_t device, split_seq, color, key; /* COMM_UNKNOWN */
+    int64_t nodes;                         /* COMM_UNKNOWN: NCCL has not told (plugin.h) */
+    uint64_t nccl_hash;                    /* NCCL's own of the unique id; 0: made otherwise */
     char name[COMM_NAME_MAX];
 };
 
@@ -69,6 +71,9 @@ struct comm {
     _Atomic int state;          /* enum comm_state */
     _Atomic int known;          /* enum comm_known: rank and size are what they will ever be */
     bool written;               /* the writer's own */
+    _Atomic bool renewed;       /* something is known that was not when it was written */
+    _Atomic bool captured;      /* operations on it went into a graph */
+    _Atomic int64_t nodes;      /* COMM_UNKNOWN */
     struct comm_birth birth;
     int64_t time_ns;
     _Atomic int64_t collectives, splits;
@@ -108,6 +113,13 @@ bool comm_is(const struct comm *c, ncclComm_t handle);
 int64_t comm_next_collective(struct comm *c);
 int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv);
 
+/* NCCL has told how many nodes it spans: its line is written again when it is out already. */
+void comm_set_nodes(struct comm *c, int64_t nodes);
+
+/* The communicator whose unique id has this hash of NCCL's, where this process has that rank; NULL.
+ */
+struct comm *comm_of_nccl_hash(uint64_t hash, int64_t rank);
+
 /* Identity of the split that is made now. Counts it. */
 uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq);
 
@@ -115,8 +127,8 @@ uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq);
  * came before; COMM_UNKNOWN when there is no identity for want of room. */
 uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, int64_t *split_seq);
 
-/* For the writer: calls `write` once for each communicator that is new, and frees those that ended.
- * Cheap when nothing has changed. */
+/* For the writer: calls `write` for each communicator that is new or renewed, and frees those that
+ * ended. Cheap when nothing has changed. */
 void comm_visit_new(void (*write)(const struct comm *c, void *arg), void *arg);
 
 void comm_reset(void);

@@ -268,9 +268,17 @@ static void choose_kinds(struct config *c)
 
 /* ---- all of it ---- */
 
+/* A path of libspecter.so, under whatever version or sanitizer it goes. */
+static bool is_ours(const char *path)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    return slash != NULL && strncmp(slash + 1, "libspecter", strlen("libspecter")) == 0;
+}
+
 void config_read_from(struct config *c, const char *const *environment)
 {
     c->disabled = is_on(get(environment, "SPECTER_DISABLE"));
+    c->plugin = is_ours(get(environment, "NCCL_PROFILER_PLUGIN"));
     c->pid = getpid();
     if (gethostname(c->host, sizeof c->host - 1) != 0)
         c->host[0] = '\0';

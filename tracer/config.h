@@ -37,6 +37,7 @@ struct config {
 #include "settings.def"
 #undef SETTING
     char run[160];
+    bool plugin; /* NCCL_PROFILER_PLUGIN names this library */
     char host[65];
     int64_t rank, world_size, local_rank; /* CONFIG_UNKNOWN */
     int64_t pid;

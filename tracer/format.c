@@ -504,7 +504,7 @@ void format_graph(struct out *o, const struct record *r, uint64_t id, uint64_t o
 }
 
 #define MARK_event "mark"
-#define MARK_name r->mark.name
+#define MARK_name known_name(r->mark.name, r->mark.name[0] != '\0')
 #define MARK_time_us r->host_ns
 #define MARK_kind specter_mark_name(r->op)
 #define MARK_tid r->tid
@@ -534,6 +534,7 @@ void format_sample(struct out *o, const struct sample_line *l)
 #define PLUGIN_type "plugin"
 #define PLUGIN_op specter_comm_op_name(l->op)
 #define PLUGIN_comm IDENTITY(l->comm)
+#define PLUGIN_comm_rank known(l->comm_rank)
 #define PLUGIN_seq known(l->seq)
 #define PLUGIN_peer l->peer
 #define PLUGIN_HAS_peer (specter_comm_op_is_p2p(l->op) != 0)
@@ -589,7 +590,7 @@ void format_init(struct out *o, const struct init_line *l)
 #define COMM_color l->color
 #define COMM_key l->key
 #define COMM_name l->name
-#define COMM_nodes INT64_MIN /* NCCL's interface does not tell it */
+#define COMM_nodes l->nodes
 
 void format_comm(struct out *o, const struct comm_line *l)
 {

@@ -61,6 +61,7 @@ struct comm_line {
     uint64_t comm, parent; /* identity; 0 unknown or none */
     int64_t comm_rank, comm_size, device, split_seq, color, key;
     const char *name; /* NULL: none */
+    int64_t nodes;
 };
 
 struct clock_line {
@@ -77,7 +78,7 @@ struct sample_line {
 struct plugin_line {
     enum specter_comm_op op;
     uint64_t comm;
-    int64_t seq, peer;
+    int64_t comm_rank, seq, peer;
     const char *algo, *proto; /* NULL: unknown */
     uint64_t channels;        /* UINT64_MAX: unknown */
     int64_t kernel_ns;        /* NO_TIME: unknown */

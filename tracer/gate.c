@@ -92,16 +92,10 @@ bool gate_wants(enum record_kind kind)
     return of == 1 || take_turn(of);
 }
 
-static bool begins_iteration(const char *name, enum specter_mark kind)
-{
-    return kind == SPECTER_MARK_ITERATION ||
-           (config->marker[0] != '\0' && strcmp(name, config->marker) == 0);
-}
-
-void gate_mark(const char *name, enum specter_mark kind)
+void gate_iteration(void)
 {
     int64_t n;
-    if (config->iterations.number == 0 || !begins_iteration(name, kind))
+    if (config->iterations.number == 0)
         return;
     n = atomic_fetch_add(&iterations, 1) + 1;
     if (n == config->iterations.number) {

@@ -28,9 +28,9 @@ void gate_begin(const struct config *config);
 /* Is a record of this kind wanted? Asked once a call: of sampled kinds it counts the calls. */
 bool gate_wants(enum record_kind kind);
 
-/* A mark, at the moment at which what it names begins, and before gate_wants() is asked for its
+/* The program has marked that an iteration begins; before gate_wants() is asked for the mark's
  * record. The mark that ends the last iteration wanted is itself still recorded. */
-void gate_mark(const char *name, enum specter_mark kind);
+void gate_iteration(void);
 
 /* ---- in the writer thread ---- */
 

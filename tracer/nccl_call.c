@@ -7,6 +7,7 @@
 #include "call.h"
 
 #include "device.h"
+#include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
 
@@ -158,6 +159,7 @@ void nccl_begin(struct call *c)
         work_begin(c, c->r.device);
     else
         c->r.timing = SPECTER_TIMING_HOST;
+    plugin_note(c);
     c->r.host_ns = tracer_now();
 }
 
@@ -165,7 +167,10 @@ void nccl_end(struct call *c, int result)
 {
     bool in_progress = result == ncclInProgress, in_group = c->op_place == OP_IN_GROUP;
     c->r.host_end_ns = tracer_now();
+    if (!in_group)
+        plugin_launched();
     if (result != ncclSuccess && !in_progress) {
+        plugin_number(c, -1);
         if (!in_group)
             work_drop_span(c);
         return;
@@ -178,6 +183,7 @@ void nccl_end(struct call *c, int result)
         work_end_timing(c);
     }
     nccl_number(c);
+    plugin_number(c, c->r.nccl.seq);
     if (in_group)
         group_op_end(c, in_progress);
     else
@@ -188,8 +194,10 @@ static void describe_op(struct call *c, enum specter_comm_op op, size_t count, i
                         ncclComm_t comm, CUstream stream)
 {
     call_start_record(c, CALL_NCCL_OP, RECORD_NCCL, (uint16_t)op);
-    if (c->kind == CALL_UNRECORDED)
+    if (c->kind == CALL_UNRECORDED) {
+        plugin_unseen();
         c->kind = CALL_NCCL_NUMBER;
+    }
     c->comm = comm;
     c->stream = stream;
     c->send = c->recv = NULL;
@@ -221,9 +229,10 @@ void describe_alltoallv(struct call *c, const size_t *counts, int type, const vo
 }
 
 void describe_p2p(struct call *c, enum specter_comm_op op, size_t count, int type, int peer,
-                  ncclComm_t comm, CUstream stream)
+                  const void *buffer, ncclComm_t comm, CUstream stream)
 {
     describe_op(c, op, count, type, peer, comm, stream);
+    c->send = buffer;
 }
 
 /* ---- groups ---- */
@@ -278,6 +287,7 @@ void group_end_close(struct call *c, int result)
         result = ncclInvalidUsage; /* to all that is in the group, as good as a failure */
     if (g->depth == 0 || --g->depth > 0)
         return;
+    plugin_launched();
     for (uint32_t i = 0; i < g->nstreams; i++) {
         if (g->streams[i].span != NO_SPAN)
             span_set_end(g->streams[i].span, g->count, end_ns);

@@ -311,16 +311,19 @@ static void put_coverage(struct out *o)
     } looks[] = {{"nccl", RECORD_NCCL},
                  {"cublas", RECORD_GEMM},
                  {"cublaslt", RECORD_GEMM},
-                 {"deps", RECORD_RECORD}};
+                 {"deps", RECORD_RECORD},
+                 {"marks", RECORD_MARK}};
     put_RAW(o, "[");
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
         if (!output.config->wanted[looks[i].kind] ||
-            (driver_is_hip() && looks[i].kind != RECORD_NCCL))
+            (driver_is_hip() && looks[i].kind != RECORD_NCCL && looks[i].kind != RECORD_MARK))
             continue;
         if (o->p[-1] != '[')
             put_RAW(o, ",");
         put_STR(o, looks[i].name);
     }
+    if (output.config->plugin)
+        put_RAW(o, o->p[-1] != '[' ? ",\"plugin\"" : "\"plugin\"");
     put_RAW(o, "]");
     *o->p = '\0';
 }
@@ -403,6 +406,7 @@ void output_comm(const struct comm *c, void *unused)
                                         .color = b->color,
                                         .key = b->key,
                                         .name = b->name[0] != '\0' ? b->name : NULL,
+                                        .nodes = atomic_load(&c->nodes),
                                     });
 }
 
@@ -411,6 +415,12 @@ void output_clock(const struct clock_line *l, void *unused)
     (void)unused;
     if (may_write())
         format_clock(line(LINE_CLOCK, 0), l);
+}
+
+void output_plugin(const struct plugin_line *l)
+{
+    if (may_write())
+        format_plugin(line(LINE_ACT, 0), l);
 }
 
 /* ---- records ---- */

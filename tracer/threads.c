@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "threads.h"
 
+#include "mark.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +17,7 @@
 static const struct {
     uint32_t slots;
     uint32_t blocks; /* with so many slots */
-} ring_sizes[] = {{1 << 14, 2}, {1 << 12, 3}, {1 << 10, 8}, {1 << 8, 43}, {1 << 6, 200}};
+} ring_sizes[] = {{1 << 14, 1}, {1 << 13, 1}, {1 << 12, 3}, {1 << 10, 8}, {1 << 8, 32}, {1 << 6, 211}};
 
 #define RING_SIZES (sizeof ring_sizes / sizeof *ring_sizes)
 #define THREADS_MAX 256 /* all of them */
@@ -112,6 +114,11 @@ struct comm_birth *threads_comms(void)
     return map(GROUP_COMMS_MAX * sizeof(struct comm_birth));
 }
 
+struct ranges *threads_ranges(void)
+{
+    return map(sizeof(struct ranges));
+}
+
 static struct thread *begin(void)
 {
     struct thread *t = reuse();
@@ -137,11 +144,15 @@ struct thread *threads_get(uint32_t i)
     return i < THREADS_MAX ? atomic_load_explicit(&blocks[i], memory_order_acquire) : NULL;
 }
 
+bool thread_has_ended(const struct thread *t)
+{
+    return atomic_load_explicit(&t->state, memory_order_acquire) == THREAD_ENDED;
+}
+
 void threads_release(struct thread *t)
 {
     int was = THREAD_ENDED;
-    if (atomic_load_explicit(&t->state, memory_order_acquire) == THREAD_ENDED &&
-        ring_peek(&t->ring) == NULL)
+    if (thread_has_ended(t) && ring_peek(&t->ring) == NULL)
         atomic_compare_exchange_strong(&t->state, &was, THREAD_FREE);
 }
 
@@ -182,6 +193,8 @@ void threads_reset(void)
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
         if (t->group.comms != NULL)
             munmap(t->group.comms, GROUP_COMMS_MAX * sizeof(struct comm_birth));
+        if (atomic_load(&t->ranges) != NULL)
+            munmap(atomic_load(&t->ranges), sizeof(struct ranges));
         munmap(t, block_bytes(t->ring.slots));
         atomic_store(&blocks[i], NULL);
     }

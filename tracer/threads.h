@@ -42,6 +42,8 @@ struct group {
     struct group_stream streams[GROUP_STREAMS_MAX];
 };
 
+struct ranges;
+
 enum thread_state { THREAD_FREE, THREAD_OWNED, THREAD_ENDED };
 
 struct thread {
@@ -49,6 +51,7 @@ struct thread {
     uint16_t tid;
     uint32_t backed; /* the writer's own: slots that have memory behind them */
     struct group group;
+    struct ranges *_Atomic ranges; /* mark.h; NULL: none was pushed; stays with the block */
     struct ring ring;
     struct record records[]; /* the ring's */
 };
@@ -65,6 +68,10 @@ extern __thread unsigned thread_depth __attribute__((tls_model("initial-exec")))
 extern __thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
 
 struct comm_birth *threads_comms(void); /* for struct group; NULL: no memory */
+
+struct ranges *threads_ranges(void); /* for struct thread; NULL: no memory */
+
+bool thread_has_ended(const struct thread *t);
 
 /* For the writer: the i-th block or NULL behind the last; threads_release() frees the block of a
  * thread that has ended, once its ring is empty. */

@@ -7,7 +7,9 @@
 #include "driver.h"
 #include "gate.h"
 #include "hold.h"
+#include "mark.h"
 #include "output.h"
+#include "plugin.h"
 #include "threads.h"
 #include "warn.h"
 #include "writer.h"
@@ -44,6 +46,8 @@ static void forget_parent(void)
     device_reset();
     comm_reset();
     call_reset();
+    mark_reset();
+    plugin_reset();
     threads_reset();
     warn_reset();
     atomic_store(&tracer.lost, 0);

@@ -74,13 +74,15 @@ endif
 
 # Programs of the tracer's tests, over the stand-ins of tests/emu; and a check of trace files against
 # include/specter/trace.h.
-TRACER_PROGRAMS := $(patsubst tests/tracer/%.c,$(B)/tracer/%,$(wildcard tests/tracer/*.c))
+TRACER_NVTX     := $(wildcard $(CUDA_INCLUDE)/nvtx3/nvToolsExt.h)
+TRACER_PROGRAMS := $(patsubst tests/tracer/%.c,$(B)/tracer/%, \
+    $(filter-out $(if $(TRACER_NVTX),,%/nvtx_calls.c),$(wildcard tests/tracer/*.c)))
 check-build: $(TRACER_PROGRAMS)
 
 $(B)/tracer/%: tests/tracer/%.c $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread -ldl
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Itracer -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread -ldl
 # Over libraries that do nothing (tests/bench/bench.mk).
 $(B)/tracer/instant: tests/tracer/instant.c $(B)/bench/lib/libnccl.so.2 $(B)/flags
 	@mkdir -p $(@D)

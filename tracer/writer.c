@@ -6,7 +6,9 @@
 #include "device.h"
 #include "gate.h"
 #include "governor.h"
+#include "mark.h"
 #include "output.h"
+#include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
 #include "warn.h"
@@ -111,6 +113,12 @@ static void take_record(const struct record *record)
         output_record(&r, id, NOT_SHOWN);
 }
 
+/* A range that was left open. */
+static void write_range(struct record *r, uint64_t id)
+{
+    output_record(r, id, NOT_SHOWN);
+}
+
 /* Empties the rings as far as there is room for what is not finished. */
 static void drain(void)
 {
@@ -123,6 +131,8 @@ static void drain(void)
             writer.active_ns = clock_pace_ns();
         }
         threads_back(t);
+        if (thread_has_ended(t))
+            mark_abandon(t, write_range);
         threads_release(t);
     }
 }
@@ -226,6 +236,7 @@ static void tick(bool last)
     device_serve(last, output_clock, NULL);
     drain();
     harvest();
+    plugin_visit(output_plugin, false);
     govern();
     answer_request();
     output_flush_old();
@@ -288,6 +299,15 @@ static void warn_of_iterations(void)
                   " on were recorded", NULL);
 }
 
+/* The program has come to its end: what is open now stays so. */
+static void abandon_ranges(void)
+{
+    struct thread *t;
+    for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++)
+        mark_abandon(t, write_range);
+    mark_abandon_begun(write_range);
+}
+
 /* Everything is asked until it is finished or time is up. */
 static void finish(int64_t deadline_ns)
 {
@@ -304,6 +324,8 @@ static void finish(int64_t deadline_ns)
     }
     drain_last();
     warn_of_iterations();
+    abandon_ranges();
+    plugin_visit(output_plugin, true);
     output_close(atomic_load(&writer.end_ns), threads_dropped() + atomic_load(&tracer.lost));
 }
 

@@ -347,13 +347,14 @@ enum specter_mark {
     X(timing, STR, ALWAYS)      \
     X(bound, STR, SOME)
 
-/* What NCCL's profiler interface said of an operation: joined by (comm, seq), or for a message by
- * (comm, peer, op, seq). algo and proto are NCCL's own words; kernel_us: first start to last end of
+/* What NCCL's profiler interface said of an operation: joined by (comm, comm_rank, seq), or for a message
+ * by (comm, comm_rank, peer, op, seq). algo and proto are NCCL's own words; kernel_us: first start to last end of
  * its channels' kernels. */
 #define SPECTER_PLUGIN_FIELDS(X) \
     X(type, STR, ALWAYS)         \
     X(op, STR, ALWAYS)           \
     X(comm, STR, ALWAYS)         \
+    X(comm_rank, I64, ALWAYS)    \
     X(seq, I64, ALWAYS)          \
     X(peer, I64, SOME)           \
     X(algo, STR, ALWAYS)         \

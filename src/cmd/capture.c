@@ -28,6 +28,8 @@
 
 #define LIBRARY "libspecter.so"
 #define RUN_PREFIX "capture-"
+#define NVTX_TOOL "NVTX_INJECTION64_PATH"
+#define NCCL_TOOL "NCCL_PROFILER_PLUGIN"
 
 /* An option that sets a variable of the child: a flag, or what was given as its value. */
 #define MEMBER_FLAG(_id) bool _id;
@@ -346,9 +348,22 @@ static int check_settings(const struct capture_opts *o, struct err *e)
     return 0;
 }
 
+/* A place for one tool, which the user has not given to another. */
+static bool is_free(const char *variable)
+{
+    const char *had = getenv(variable);
+    return had == NULL || had[0] == '\0';
+}
+
+static bool wants_plugin(const struct capture_opts *o)
+{
+    const char *asked = getenv("SPECTER_NCCL_PLUGIN");
+    return o->nccl_plugin || (asked != NULL && asked[0] != '\0' && strcmp(asked, "0") != 0);
+}
+
 static int capture(struct capture *c, const struct capture_opts *o, char **argv, struct err *e)
 {
-    struct child_env env[SETTINGS + 2];
+    struct child_env env[SETTINGS + 4];
     size_t n = 0;
     int status;
     if (cmd_library(&c->arena, &c->library, e) < 0 || make_output(c, e) < 0)
@@ -361,6 +376,14 @@ static int capture(struct capture *c, const struct capture_opts *o, char **argv,
                                                               : given(o, &settings[n])};
     env[n++] = (struct child_env){"LD_PRELOAD", preload_list(c)};
     env[n++] = (struct child_env){"SPECTER_RUN", c->run};
+    if (is_free(NVTX_TOOL))
+        env[n++] = (struct child_env){NVTX_TOOL, c->library};
+    if (wants_plugin(o) && is_free(NCCL_TOOL))
+        env[n++] = (struct child_env){NCCL_TOOL, c->library};
+    else if (wants_plugin(o))
+        fprintf(stderr,
+                "specter: " NCCL_TOOL " is '%s' already, which stays: NCCL tells us nothing\n",
+                getenv(NCCL_TOOL));
     status = child_run(argv, env, n, e);
     if (e->code == ERR_NONE)
         report(c, o, argv);
@@ -444,8 +467,12 @@ const struct command cmd_capture = {
         "signal n ended it, 127 not found, 126 not executable). Only when the library is not there "
         "or DIR cannot be written is it not started, with status 3.\n"
         "\n"
-        "Set in COMMAND's environment: LD_PRELOAD, SPECTER_OUTPUT, SPECTER_RUN, and for each other "
-        "option its variable: SPECTER_MAX_SIZE for --max-size. They work without this command, "
+        "Marks of the program are recorded, too: those of include/specter/specter.h and of NVTX.\n"
+        "\n"
+        "Set in COMMAND's environment: LD_PRELOAD, SPECTER_OUTPUT, SPECTER_RUN, "
+        "NVTX_INJECTION64_PATH and, for --nccl-plugin, NCCL_PROFILER_PLUGIN (unless they are set), "
+        "and for each other option its variable: SPECTER_MAX_SIZE for --max-size. They work "
+        "without this command, "
         "too, and --print-env prints them for an sbatch file or a pod:\n"
         "  eval \"$(specter capture -o /data/traces --ring 2000 --print-env)\"\n"
         "SPECTER_DISABLE=1 switches everything off. SPECTER_LIB names another libspecter.so to "

@@ -115,7 +115,7 @@ static void log_gemm(struct span s, const char *op, const void *handle, int tran
  * A NAIVE_CALL_* that is defined makes a second argument, which PICK takes. */
 #define NAIVE_CALL_COLL(_op, _count, _type, _redop, _root, _send, _recv, _comm, _stream) \
     ~, log_comm_op(span, #_op, _count, (int)(_type), _redop, _root, _comm, _stream)
-#define NAIVE_CALL_P2P(_op, _count, _type, _peer, _comm, _stream) \
+#define NAIVE_CALL_P2P(_op, _count, _type, _peer, _buffer, _comm, _stream) \
     ~, log_comm_op(span, #_op, _count, (int)(_type), -1, _peer, _comm, _stream)
 #define NAIVE_CALL_GEMM(_int, _handle, _transa, _transb, _m, _n, _k, _batch, _a, _b, _c, _compute, \
                         _complex, _lda, _ldb, _ldc, _beta)                                         \

@@ -23,7 +23,8 @@ struct ncclComm {
     uint64_t magic;
     atomic_uint refs; /* the handle, and each launch */
     struct segment *segment;
-    uint64_t key; /* equal on all members */
+    uint64_t key;  /* equal on all members */
+    uint64_t hash; /* likewise: what a profiler is told */
     pid_t root_pid;
     int ranks, rank, device;
     struct CUctx_st *context;
@@ -46,6 +47,8 @@ struct ncclComm {
     uint64_t collectives;          /* begun */
     uint32_t *sent, *received;     /* messages begun, by peer */
     uint32_t *awaited;             /* signals waited for, by peer */
+    void *profiler;                /* its context there, and which events it wants */
+    int profiled;
     _Atomic uint64_t waiting;      /* collective + 1 that a launch waits in, or 0 */
     _Atomic uint64_t waiting_peer; /* peer + 1 whose post a launch waits for, or 0 */
 };
@@ -62,6 +65,7 @@ struct task {
     int root;  /* or peer */
     struct ncclComm *comm;
     cudaStream_t stream;
+    void *event; /* the profiler's */
 };
 
 extern const struct emu_kind launch_kind;
@@ -70,6 +74,7 @@ struct launch {
     struct ncclComm *comm; /* counted */
     struct task *tasks;    /* owned */
     unsigned count;
+    bool captured; /* belongs to a graph */
 };
 
 /* ncclInvalidArgument for what is no communicator; _ready: or is still being made. */

@@ -42,7 +42,8 @@ $(EMU_LIB)/libcublasLt.so.13: $(call emu_obj,cublaslt gemm number) tests/emu/map
 $(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas) tests/emu/map/cublas.map \
                             $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) -l:libcublasLt.so.13)
-$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch segment settle collective number) \
+$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch segment settle collective number \
+                                    profiler) \
                          tests/emu/map/nccl.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nccl,$(EMU_CUDA))
 $(EMU_LIB)/libnvidia-ml.so.1: $(call emu_obj,nvml) tests/emu/map/nvml.map $(EMU_LIB)/libcuda.so.1

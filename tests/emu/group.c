@@ -8,6 +8,7 @@
 
 #include "fabric.h"
 #include "number.h"
+#include "profiler.h"
 
 /* The group of the calling thread. */
 struct group {
@@ -61,6 +62,13 @@ static void submit_late(struct emu_thread *self, void *work)
     submit(self, work, l->comm->ready_at);
 }
 
+static bool is_captured(struct emu_thread *self, const struct task *t)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    return !emu_capture_status(self, t->stream, &status) && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 /* One kernel for tasks of one communicator; takes them.
  *
  * A blocking communicator launches now. A non-blocking one launches from a thread of its own in the
@@ -72,13 +80,18 @@ static ncclResult_t launch(struct emu_thread *self, struct task *tasks, unsigned
     struct launch *l = emu_alloc(sizeof(*l));
     struct emu_work *work;
 
-    *l = (struct launch){comm, tasks, count};
+    *l = (struct launch){comm, tasks, count, is_captured(self, &tasks[0])};
     atomic_fetch_add(&comm->refs, 1);
     emu_unpublish(&comm->published);
     emu_publish(&comm->published, self);
     work = emu_work_new(&launch_kind, l);
-    if (!comm->nonblocking)
+    if (!comm->nonblocking) {
+        if (!l->captured)
+            profiler_launch(l);
         return submit(self, work, self->clock);
+    }
+    if (!l->captured)
+        profiler_launch_elsewhere(l);
     comm->ready_at = self->clock + emu_fabric()->async_launch_ns;
     emu_defer(self, submit_late, work);
     return ncclInProgress;

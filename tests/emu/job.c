@@ -10,6 +10,7 @@
 
 #include "fabric.h"
 #include "hash.h"
+#include "profiler.h"
 
 ncclResult_t job_config(const ncclConfig_t *config, bool *nonblocking)
 {
@@ -167,6 +168,7 @@ static ncclResult_t open_child(struct emu_job *job, struct emu_thread *self)
     child->ranks = ranks;
     child->rank = rank;
     child->key = id;
+    child->hash = emu_hash(id, 1);
     return comm_attach(child, self);
 }
 
@@ -244,6 +246,8 @@ static ncclResult_t finish_blocking(struct emu_job *job, struct emu_thread *self
         *job->out = NULL;
     } else {
         *job->out = job->comm;
+        if (job->comm)
+            profiler_begin(job->comm);
         if (!emu_real_clock())
             emu_advance(self, job_end(job));
     }

@@ -13,6 +13,7 @@
 #include "comm.h"
 #include "hash.h"
 #include "number.h"
+#include "profiler.h"
 #include "settle.h"
 
 static size_t smaller(size_t a, size_t b)
@@ -478,7 +479,7 @@ static bool run_tasks(struct ncclComm *comm, const struct launch *l, uint64_t st
 
 static uint64_t run_launch(void *data, uint64_t ticket, uint64_t start, CUresult *error)
 {
-    const struct launch *l = data;
+    struct launch *l = data;
     struct ncclComm *comm = l->comm;
     const struct emu_waiting waiting = {certainly_later, all_idle, comm};
     uint64_t end = start;
@@ -491,6 +492,8 @@ static uint64_t run_launch(void *data, uint64_t ticket, uint64_t start, CUresult
     pthread_mutex_unlock(&comm->lock);
     if (start < comm->last_end)
         start = comm->last_end;
+    if (l->captured)
+        profiler_launch(l);
     met = !atomic_load(&comm->revoked) && !atomic_load(&comm->error) &&
           run_tasks(comm, l, start, &end);
     if (!met && atomic_load(&comm->revoked)) {
@@ -499,6 +502,7 @@ static uint64_t run_launch(void *data, uint64_t ticket, uint64_t start, CUresult
         atomic_store(&comm->error, ncclRemoteError);
         *error = CUDA_ERROR_LAUNCH_FAILED;
     }
+    profiler_kernels(l, start, *error ? 0 : end);
     emu_set_waiting(NULL);
     pthread_mutex_lock(&comm->lock);
     comm->last_end = end;

@@ -24,6 +24,7 @@
 #include "job.h"
 #include "names.h"
 #include "number.h"
+#include "profiler.h"
 
 /* How long ncclCommGetAsyncError waits, in real time, for members to come before it says that the
  * communicator is still in progress; within it the answer depends on virtual time only. */
@@ -134,6 +135,7 @@ static ncclResult_t init_rank(struct emu_thread *self, ncclComm_t *out, int rank
     job = job_init(out, ranks, rank, id.key, id.root_pid,
                    emu_context_device(emu_runtime_context(self)));
     job->comm->nonblocking = nonblocking;
+    job->comm->hash = profiler_hash(unique);
     return group_job(job, self, 0);
 }
 
@@ -165,6 +167,7 @@ NCCL(ncclResult_t, ncclCommInitAll, (ncclComm_t * comm, int ndev, const int *dev
     jobs = emu_alloc((size_t)ndev * sizeof(struct emu_job *));
     for (int i = 0; i < ndev && !result; i++) {
         jobs[i] = job_init(&comm[i], ndev, i, id.key, id.root_pid, devlist ? devlist[i] : i);
+        jobs[i]->comm->hash = profiler_hash(&unique);
         result = job_arrive(jobs[i], self, 0);
     }
     for (int i = 0; i < ndev && !result; i++)
@@ -357,6 +360,8 @@ static ncclResult_t poll_job(struct ncclComm *comm, struct emu_thread *self)
         atomic_store(&comm->error, (int)result);
     else
         comm->ready_at = emu_real_clock() ? 0 : job_end(job);
+    if (!result)
+        profiler_begin(comm);
     job_free(job);
     return result;
 }
@@ -397,6 +402,7 @@ NCCL(ncclResult_t, ncclCommDestroy, (ncclComm_t comm))
     if (result)
         return result;
     comm_drain(comm, self);
+    profiler_end(comm);
     comm_unref(comm);
     return ncclSuccess;
 }
@@ -418,6 +424,7 @@ NCCL(ncclResult_t, ncclCommAbort, (ncclComm_t comm))
     } else {
         comm_drain(comm, self);
     }
+    profiler_end(comm);
     comm_unref(comm);
     return ncclSuccess;
 }
@@ -499,7 +506,7 @@ NCCL(ncclResult_t, ncclGroupSimulateEnd, (ncclSimInfo_t * simInfo))
 
 #define COLLECTIVE(_op, _send, _recv, _count, _redop, _root)                                 \
     group_task(self, &(struct task){TASK_COLLECTIVE, COLLECTIVE_##_op, _send, _recv, _count, \
-                                    datatype, _redop, _root, comm, stream})
+                                    datatype, _redop, _root, comm, stream, NULL})
 
 NCCL(ncclResult_t, ncclAllReduce,
      (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, ncclRedOp_t op,
@@ -635,8 +642,8 @@ NCCL(ncclResult_t, ncclSend,
       cudaStream_t stream))
 {
     EMU_CALL(self);
-    return group_task(
-        self, &(struct task){TASK_SEND, 0, sendbuff, NULL, count, datatype, 0, peer, comm, stream});
+    return group_task(self, &(struct task){TASK_SEND, 0, sendbuff, NULL, count, datatype, 0, peer,
+                                           comm, stream, NULL});
 }
 
 NCCL(ncclResult_t, ncclRecv,
@@ -644,8 +651,8 @@ NCCL(ncclResult_t, ncclRecv,
       cudaStream_t stream))
 {
     EMU_CALL(self);
-    return group_task(
-        self, &(struct task){TASK_RECV, 0, NULL, recvbuff, count, datatype, 0, peer, comm, stream});
+    return group_task(self, &(struct task){TASK_RECV, 0, NULL, recvbuff, count, datatype, 0, peer,
+                                           comm, stream, NULL});
 }
 
 /* ---- one-sided ---- */
@@ -693,8 +700,8 @@ NCCL(ncclResult_t, ncclPutSignal,
     if (!peerWin || peerWinOffset > peerWin->size || bytes > peerWin->size - peerWinOffset ||
         sigIdx || ctx || flags)
         return comm_fail(ncclInvalidArgument, "%zu bytes at %zu of a window", bytes, peerWinOffset);
-    return group_task(
-        self, &(struct task){TASK_PUT, 0, localbuff, NULL, count, datatype, 0, peer, comm, stream});
+    return group_task(self, &(struct task){TASK_PUT, 0, localbuff, NULL, count, datatype, 0, peer,
+                                           comm, stream, NULL});
 }
 
 NCCL(ncclResult_t, ncclSignal,
@@ -703,8 +710,8 @@ NCCL(ncclResult_t, ncclSignal,
     EMU_CALL(self);
     if (sigIdx || ctx || flags)
         return comm_fail(ncclInvalidArgument, "signal %d of context %d", sigIdx, ctx);
-    return group_task(self,
-                      &(struct task){TASK_PUT, 0, NULL, NULL, 0, ncclInt8, 0, peer, comm, stream});
+    return group_task(
+        self, &(struct task){TASK_PUT, 0, NULL, NULL, 0, ncclInt8, 0, peer, comm, stream, NULL});
 }
 
 NCCL(ncclResult_t, ncclWaitSignal,
@@ -718,7 +725,7 @@ NCCL(ncclResult_t, ncclWaitSignal,
     for (int i = 0; i < nDesc && !result; i++)
         result =
             group_task(self, &(struct task){TASK_AWAIT, 0, NULL, NULL, (size_t)signalDescs[i].opCnt,
-                                            ncclInt8, 0, signalDescs[i].peer, comm, stream});
+                                            ncclInt8, 0, signalDescs[i].peer, comm, stream, NULL});
     return result;
 }
 

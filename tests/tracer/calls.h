@@ -16,16 +16,16 @@
 
 static int failures;
 
-static inline void check(bool ok, const char *what, int line)
+static inline void check(bool ok, const char *what, const char *file, int line)
 {
     if (ok)
         return;
-    fprintf(stderr, "calls.c:%d: %s\n", line, what);
+    fprintf(stderr, "%s:%d: %s\n", file, line, what);
     failures++;
 }
 
-#define CHECK(_condition) check(_condition, #_condition, __LINE__)
-#define OK(_call) check((_call) == 0, #_call " failed", __LINE__)
+#define CHECK(_condition) check(_condition, #_condition, __FILE__, __LINE__)
+#define OK(_call) check((_call) == 0, #_call " failed", __FILE__, __LINE__)
 
 struct world {
     ncclComm_t comm;

@@ -224,7 +224,7 @@ static void several_devices(struct world *w)
 static void await(pid_t child, const char *how)
 {
     int status = -1;
-    check(waitpid(child, &status, 0) == child && status == 0, how, __LINE__);
+    check(waitpid(child, &status, 0) == child && status == 0, how, __FILE__, __LINE__);
 }
 
 /* What the child says of itself is compared with what it says untraced. */

@@ -357,7 +357,8 @@ TEST(tracer_format_process_lines)
                              .device = 0,
                              .split_seq = INT64_MIN,
                              .color = INT64_MIN,
-                             .key = INT64_MIN};
+                             .key = INT64_MIN,
+                             .nodes = INT64_MIN};
     struct clock_line mark = {0, -1000, 5, 6, 7};
     struct shutdown_line end = {2000, 3, 1, "{}"};
     CHECK_WRITTEN(format_init(o, &init),
@@ -493,8 +494,9 @@ TEST(tracer_format_sample_and_plugin)
     CHECK_WRITTEN(format_sample(o, &(struct sample_line){1000, "cublas", "asked", 8}),
                   "{\"event\":\"sample\",\"time_us\":1.000,\"of\":\"cublas\",\"rate\":8,"
                   "\"why\":\"asked\"}\n");
-    CHECK_WRITTEN(
-        format_plugin(o, &(struct plugin_line){SPECTER_ALLREDUCE, 0xab, 3, -1, "RING", "LL", 8, 9}),
-        "{\"type\":\"plugin\",\"op\":\"AllReduce\",\"comm\":\"00000000000000ab\",\"seq\":3,"
-        "\"algo\":\"RING\",\"proto\":\"LL\",\"channels\":8,\"kernel_us\":0.009}\n");
+    CHECK_WRITTEN(format_plugin(o, &(struct plugin_line){SPECTER_ALLREDUCE, 0xab, 5, 3, -1, "RING",
+                                                         "LL", 8, 9}),
+                  "{\"type\":\"plugin\",\"op\":\"AllReduce\",\"comm\":\"00000000000000ab\",\"comm_"
+                  "rank\":5,\"seq\":3,"
+                  "\"algo\":\"RING\",\"proto\":\"LL\",\"channels\":8,\"kernel_us\":0.009}\n");
 }

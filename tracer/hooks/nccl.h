@@ -26,8 +26,8 @@
                   _stream)
 #define CALL_ALLTOALLV(_counts, _type, _send, _recv, _comm, _stream) \
     describe_alltoallv(&call, _counts, (int)(_type), _send, _recv, _comm, _stream)
-#define CALL_P2P(_op, _count, _type, _peer, _comm, _stream) \
-    describe_p2p(&call, SPECTER_##_op, _count, (int)(_type), _peer, _comm, _stream)
+#define CALL_P2P(_op, _count, _type, _peer, _buffer, _comm, _stream) \
+    describe_p2p(&call, SPECTER_##_op, _count, (int)(_type), _peer, _buffer, _comm, _stream)
 
 #define NO_ELEMENTS (-1) /* the type of what moves no data */
 #define PEER_OF_WAIT(_count, _waits) ((_count) == 1 && (_waits) != NULL ? (_waits)[0].peer : -1)

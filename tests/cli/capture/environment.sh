@@ -17,6 +17,20 @@ LD_PRELOAD=libm.so.6 "$SPECTER" capture -o a/b --sync --ranks 0,8-15 sh -c "$sho
 LD_PRELOAD="libm.so.6 $LIBSPECTER" "$SPECTER" capture -o a/b sh -c "$show" 2>/dev/null | {
     expect "libm.so.6 $LIBSPECTER"
 } || exit 1
+"$SPECTER" capture -o a/b --marker 'a step' sh -c 'echo "$NVTX_INJECTION64_PATH"; echo "$SPECTER_MARKER"' 2>/dev/null | {
+    expect "$LIBSPECTER"
+    expect "a step"
+} || exit 1
+NVTX_INJECTION64_PATH=/other.so "$SPECTER" capture -o a/b sh -c 'echo "$NVTX_INJECTION64_PATH"' 2>/dev/null | {
+    expect /other.so
+} || exit 1
+show='echo "$NCCL_PROFILER_PLUGIN"'
+"$SPECTER" capture -o a/b sh -c "$show" 2>/dev/null | expect "" || exit 1
+"$SPECTER" capture -o a/b --nccl-plugin sh -c "$show" 2>/dev/null | expect "$LIBSPECTER" || exit 1
+SPECTER_NCCL_PLUGIN=1 "$SPECTER" capture -o a/b sh -c "$show" 2>/dev/null | expect "$LIBSPECTER" || exit 1
+NCCL_PROFILER_PLUGIN=inspector "$SPECTER" capture -o a/b --nccl-plugin sh -c "$show" 2>err | expect inspector || exit 1
+grep -q "NCCL_PROFILER_PLUGIN is 'inspector' already" err || { cat err; exit 1; }
+show='echo "$LD_PRELOAD"; echo "$SPECTER_OUTPUT $SPECTER_SYNC,$SPECTER_RANKS"'
 cd a
 SPECTER_OUTPUT=../elsewhere "$SPECTER" capture sh -c "$show" 2>/dev/null | {
     expect "$LIBSPECTER"

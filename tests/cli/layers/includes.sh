@@ -9,7 +9,7 @@ allowed() {
     src/sim/*) echo 'base/ specter/ trace/ model/ sim/' ;;
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
     src/report/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/' ;;
-    tracer/*) echo 'specter/ hooks/ ../hooks/' ;;
+    tracer/*) echo 'specter/ hooks/ ../hooks/ abi/' ;;
     src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
     esac
 }

@@ -15,7 +15,7 @@ for ranks in 2 8 16; do
     mkdir scrambled$ranks
     for file in trace$ranks/*.jsonl; do
         awk -v seed=$ranks 'BEGIN { srand(seed) }
-            /"start_us"/ { sub(/"start_us":-?[0-9.]*/, sprintf("\"start_us\":%.3f", rand() * 1e6)) }
+            /"start_us"/ { sub(/"start_us":-?[0-9.]+/, sprintf("\"start_us\":%.3f", rand() * 1e6)) }
             { print }' "$file" >"scrambled$ranks/${file##*/}"
     done
     "$SPECTER" replay scrambled$ranks --scale 1 --json scrambled.json >/dev/null || exit 1

@@ -4,7 +4,7 @@ for limit in 64k 100000; do
     SPECTER_MAX_SIZE=$limit traced out$limit "$CALLS" many || fail "the program felt it"
     check out$limit/*
     size=$(stat -c %s out$limit/*)
-    ((size <= 102400 && size > 50000)) || fail "$size bytes with a limit of $limit"
+    ((size <= 102400 && size > 38000)) || fail "$size bytes with a limit of $limit"
     balance out$limit/* | cut -d' ' -f1
     tail -n 1 out$limit/* | grep -o '"stopped":.*'
 done

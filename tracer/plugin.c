@@ -1,0 +1,817 @@
+/* SPDX-License-Identifier: MIT */
+#include "plugin.h"
+
+#include "abi/nccl_profiler.h"
+#include "call.h"
+#include "clock.h"
+#include "comm.h"
+#include "tracer.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define CONTEXTS_MAX 256
+#define NOTES_MAX 1024  /* a power of two */
+#define EVENTS_MAX 2048 /* a power of two; at most 1 << EVENT_BITS */
+#define EVENT_BITS 16
+#define EVENT_PROBES 64
+#define PATIENCE_NS INT64_C(10000000000) /* for kernels whose end is never told */
+
+#define SEQ_NONE (-1) /* the call failed, or has no number */
+#define SEQ_OPEN (-2) /* not numbered yet; of a note: this or less, by its ticket */
+
+/* ---- what NCCL has told of its communicators ---- */
+
+static struct context {
+    _Atomic uint64_t id; /* 0: free; never the same again */
+    uint64_t hash;       /* 0: not told */
+    int nodes, ranks, rank;
+    _Atomic uint64_t member; /* whose it is, as member_key(); 0: not known yet */
+} contexts[CONTEXTS_MAX];
+static _Atomic uint64_t context_count;
+static _Atomic bool active; /* NCCL has taken us as its plugin */
+
+uint64_t plugin_hash(const void *id, size_t len)
+{
+    uint64_t h = 5381;
+    for (size_t i = 0; i < len; i++)
+        h = h * 33 ^ (uint64_t)(int64_t)((const signed char *)id)[i];
+    return h;
+}
+
+static struct context *context_of(void *handle)
+{
+    uintptr_t n = (uintptr_t)handle;
+    return n >= 1 && n <= CONTEXTS_MAX ? &contexts[n - 1] : NULL;
+}
+
+/* One member of a communicator: a process may hold several. */
+static uint64_t member_key(uint64_t comm, int64_t rank)
+{
+    return comm_hash(&(struct {
+        uint64_t comm;
+        int64_t rank;
+    }){comm, rank},
+                     16, 0);
+}
+
+static bool is_bound(uint64_t member)
+{
+    for (int i = 0; i < CONTEXTS_MAX; i++) {
+        if (atomic_load_explicit(&contexts[i].member, memory_order_relaxed) == member)
+            return true;
+    }
+    return false;
+}
+
+int64_t plugin_nodes(const struct comm_birth *birth)
+{
+    if (!atomic_load_explicit(&active, memory_order_acquire) || birth->id == 0 ||
+        birth->nccl_hash == 0)
+        return birth->nodes;
+    for (int i = 0; i < CONTEXTS_MAX; i++) {
+        struct context *x = &contexts[i];
+        if (atomic_load_explicit(&x->id, memory_order_acquire) == 0 ||
+            x->hash != birth->nccl_hash || x->ranks != birth->size || x->rank != birth->rank)
+            continue;
+        atomic_store_explicit(&x->member, member_key(birth->id, birth->rank), memory_order_relaxed);
+        return x->nodes;
+    }
+    return birth->nodes;
+}
+
+/* ---- notes of calls ---- */
+
+enum note_state { NOTE_FREE, NOTE_FILLING, NOTE_OPEN, NOTE_TAKEN };
+
+static struct note {
+    _Atomic uint64_t word; /* ticket << 2 | enum note_state */
+    _Atomic uint64_t batch, key, member;
+    _Atomic int32_t ranks;
+    _Atomic int64_t seq;    /* SEQ_OPEN - ticket: not numbered yet */
+    _Atomic uint64_t event; /* handle; 0: none yet */
+    struct comm *comm;
+    uint64_t comm_id;
+    int32_t comm_rank, peer;
+    uint8_t op;
+} notes[NOTES_MAX];
+static _Atomic uint64_t last_ticket, last_batch, unseen_ticket;
+
+/* What the calling thread is launching: its batch (0: nothing) and its first note. */
+static __thread struct {
+    uint64_t batch, first;
+} launch __attribute__((tls_model("initial-exec")));
+
+/* What call and event both know of an operation. NCCL counts some in bytes. */
+struct key_parts {
+    uint64_t op, bytes;
+    const void *send, *recv;
+    int64_t rank, peer; /* root or peer; 0 where there is none */
+};
+
+static uint64_t make_key(const struct key_parts *p)
+{
+    return comm_hash(p, sizeof *p, 0);
+}
+
+static bool is_rooted(unsigned op)
+{
+    return op == SPECTER_BROADCAST || op == SPECTER_REDUCE || op == SPECTER_GATHER ||
+           op == SPECTER_SCATTER;
+}
+
+static uint64_t key_of_call(const struct call *c)
+{
+    struct key_parts p = {.op = c->r.op,
+                          .bytes = c->r.nccl.count * (specter_dtype_bits(c->r.dtype) / 8),
+                          .send = c->send,
+                          .recv = c->recv,
+                          .rank = c->r.nccl.comm_rank};
+    if (specter_comm_op_is_p2p(c->r.op) || is_rooted(c->r.op))
+        p.peer = c->r.nccl.peer;
+    return make_key(&p);
+}
+
+void plugin_unseen(void)
+{
+    if (atomic_load_explicit(&active, memory_order_relaxed))
+        atomic_store_explicit(&unseen_ticket, atomic_load(&last_ticket), memory_order_relaxed);
+}
+
+static void fill_note(struct note *n, const struct call *c, uint64_t ticket)
+{
+    atomic_store_explicit(&n->batch, launch.batch, memory_order_relaxed);
+    atomic_store_explicit(&n->key, key_of_call(c), memory_order_relaxed);
+    atomic_store_explicit(&n->member, member_key(c->r.nccl.comm, c->r.nccl.comm_rank),
+                          memory_order_relaxed);
+    atomic_store_explicit(&n->ranks, c->r.nccl.comm_size, memory_order_relaxed);
+    atomic_store_explicit(&n->seq, SEQ_OPEN - (int64_t)ticket, memory_order_relaxed);
+    atomic_store_explicit(&n->event, 0, memory_order_relaxed);
+    n->comm = c->member;
+    n->comm_id = c->r.nccl.comm;
+    n->comm_rank = c->r.nccl.comm_rank;
+    n->peer = c->r.nccl.peer;
+    n->op = (uint8_t)c->r.op;
+}
+
+/* A slot whose note nobody is at is taken over, whatever became of it. */
+void plugin_note(struct call *c)
+{
+    uint64_t ticket, was;
+    struct note *n;
+    c->note = PLUGIN_NO_NOTE;
+    if (!atomic_load_explicit(&active, memory_order_relaxed) || c->member == NULL)
+        return;
+    if (c->r.timing == SPECTER_TIMING_CAPTURED) {
+        atomic_store_explicit(&c->member->captured, true, memory_order_relaxed);
+        return;
+    }
+    if (c->r.nccl.comm == 0 || c->op_place == OP_IN_UNSEEN_GROUP)
+        return;
+    ticket = atomic_fetch_add(&last_ticket, 1) + 1;
+    n = &notes[ticket % NOTES_MAX];
+    was = atomic_load(&n->word);
+    if ((was & 3) == NOTE_FILLING ||
+        !atomic_compare_exchange_strong(&n->word, &was, ticket << 2 | NOTE_FILLING))
+        return;
+    if (launch.batch == 0) {
+        launch.batch = atomic_fetch_add(&last_batch, 1) + 1;
+        launch.first = ticket;
+    }
+    fill_note(n, c, ticket);
+    atomic_store_explicit(&n->word, ticket << 2 | NOTE_OPEN, memory_order_release);
+    c->note = ticket;
+}
+
+void plugin_launched(void)
+{
+    launch.batch = 0;
+}
+
+/* ---- events ---- */
+
+enum event_state { EVENT_FREE, EVENT_FILLING, EVENT_LIVE };
+
+/* Its handle is generation << (EVENT_BITS + 1) | slot << 1 | 1 for one of its kernels. So it is
+ * never an address, and one that is too old is seen to be. */
+static struct event {
+    _Atomic uint64_t word; /* generation << 32 | callbacks at it << 2 | enum event_state */
+    _Atomic int64_t seq;
+    _Atomic uint64_t first_ns, last_ns; /* of its kernels */
+    _Atomic uint32_t started, stopped;  /* kernels */
+    _Atomic bool issued;                /* NCCL has stopped it, which is when it is on the stream */
+    uint64_t comm, context_id;
+    int64_t since_ns; /* on the pacing clock */
+    struct context *context;
+    int32_t comm_rank, peer;
+    uint8_t op, channels; /* channels 0: not known */
+    char algo[16], proto[8];
+} events[EVENTS_MAX];
+static _Atomic uint32_t next_event, live_events;
+
+#define GENERATION(_word) ((_word) >> 32)
+#define PIN UINT64_C(4)
+#define PINS(_word) ((_word)&0xfffffffc)
+
+/* A handle that is no event's of ours, for all that is not joined: NCCL leaves out what belongs to
+ * events without one. */
+#define OTHER_EVENT ((void *)~(uintptr_t)0)
+
+static void *handle_of(const struct event *e, uint64_t generation, bool kernel)
+{
+    uintptr_t slot = (uintptr_t)(e - events);
+    return (void *)((uintptr_t)generation << (EVENT_BITS + 1) | slot << 1 | kernel);
+}
+
+static bool is_kernel(const void *handle)
+{
+    return handle != OTHER_EVENT && ((uintptr_t)handle & 1) != 0;
+}
+
+/* The event, kept in its slot until unpin(); NULL: it is gone, or was never ours. */
+static struct event *pin(const void *handle)
+{
+    uintptr_t h = (uintptr_t)handle, slot = h >> 1 & ((1u << EVENT_BITS) - 1);
+    struct event *e = &events[slot % EVENTS_MAX];
+    uint64_t word = atomic_load_explicit(&e->word, memory_order_acquire);
+    if (handle == NULL || handle == OTHER_EVENT || slot >= EVENTS_MAX)
+        return NULL;
+    while (GENERATION(word) == h >> (EVENT_BITS + 1) && (word & 3) == EVENT_LIVE) {
+        if (atomic_compare_exchange_weak(&e->word, &word, word + PIN))
+            return e;
+    }
+    return NULL;
+}
+
+static void unpin(struct event *e)
+{
+    atomic_fetch_sub_explicit(&e->word, PIN, memory_order_release);
+}
+
+/* A free slot, being filled. */
+static struct event *event_alloc(void)
+{
+    uint32_t n = atomic_fetch_add_explicit(&next_event, 1, memory_order_relaxed);
+    for (uint32_t i = 0; i < EVENT_PROBES; i++) {
+        struct event *e = &events[(n + i) % EVENTS_MAX];
+        uint64_t word = atomic_load_explicit(&e->word, memory_order_relaxed);
+        uint64_t generation = (GENERATION(word) + 1) & UINT32_MAX;
+        if ((word & 3) == EVENT_FREE &&
+            atomic_compare_exchange_strong(&e->word, &word, generation << 32 | EVENT_FILLING))
+            return e;
+    }
+    atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
+    return NULL;
+}
+
+/* For the writer, which nobody may disturb then; false: a callback is at it. */
+static bool event_take(struct event *e, uint64_t word)
+{
+    return PINS(word) == 0 &&
+           atomic_compare_exchange_strong(&e->word, &word, GENERATION(word) << 32 | EVENT_FILLING);
+}
+
+static void event_free(struct event *e)
+{
+    uint64_t word = atomic_load_explicit(&e->word, memory_order_relaxed);
+    atomic_store_explicit(&e->word, GENERATION(word) << 32 | EVENT_FREE, memory_order_release);
+    atomic_fetch_sub(&live_events, 1);
+}
+
+/* ---- joining both ---- */
+
+/* What an event of any version says. */
+struct what {
+    unsigned op; /* SPECTER_COMM_OP_COUNT: not one that is recorded so */
+    uint64_t count;
+    enum specter_dtype type;
+    const void *send, *recv;
+    int64_t rank, peer;
+    const char *algo, *proto;
+    uint8_t channels;
+};
+
+static uint64_t key_of_event(const struct what *w)
+{
+    struct key_parts p = {.op = w->op,
+                          .bytes = w->count * (specter_dtype_bits(w->type) / 8),
+                          .send = w->send,
+                          .recv = w->recv,
+                          .rank = w->rank};
+    if (specter_comm_op_is_p2p(w->op) || is_rooted(w->op))
+        p.peer = w->peer;
+    return make_key(&p);
+}
+
+static bool fits(const struct note *n, const struct context *x, uint64_t key)
+{
+    uint64_t member = atomic_load_explicit(&n->member, memory_order_relaxed);
+    uint64_t bound = atomic_load_explicit(&x->member, memory_order_relaxed);
+    int32_t ranks = atomic_load_explicit(&n->ranks, memory_order_relaxed);
+    if (atomic_load_explicit(&n->key, memory_order_relaxed) != key)
+        return false;
+    if (bound != 0)
+        return bound == member;
+    return (x->ranks == 0 || x->ranks == ranks) && !is_bound(member);
+}
+
+/* The only open note from `first` on that fits; of the batch when it is not 0. Its word, or 0. */
+static uint64_t find_note(const struct context *x, uint64_t key, uint64_t first, uint64_t batch)
+{
+    uint64_t last = atomic_load(&last_ticket), found = 0;
+    if (first + NOTES_MAX <= last)
+        first = last - NOTES_MAX + 1;
+    for (uint64_t ticket = first; ticket <= last; ticket++) {
+        const struct note *n = &notes[ticket % NOTES_MAX];
+        uint64_t word = atomic_load_explicit(&n->word, memory_order_acquire);
+        if (word != (ticket << 2 | NOTE_OPEN) || !fits(n, x, key))
+            continue;
+        if (batch != 0 && atomic_load_explicit(&n->batch, memory_order_relaxed) != batch)
+            continue;
+        if (found != 0)
+            return 0;
+        found = word;
+    }
+    return found;
+}
+
+/* Takes the note of the operation that the event is of; NULL: not certain. */
+static struct note *take_note(struct context *x, const struct what *w)
+{
+    uint64_t key = key_of_event(w), word;
+    bool here = launch.batch != 0;
+    struct note *n;
+    if (here)
+        word = find_note(x, key, launch.first, launch.batch);
+    else if (atomic_load_explicit(&x->member, memory_order_relaxed) != 0)
+        word = find_note(x, key, atomic_load(&unseen_ticket) + 1, 0);
+    else
+        word = 0;
+    n = &notes[(word >> 2) % NOTES_MAX];
+    if (word == 0 ||
+        !atomic_compare_exchange_strong(&n->word, &word, (word & ~3ull) | NOTE_FILLING))
+        return NULL;
+    if (!here && atomic_load_explicit(&n->comm->captured, memory_order_relaxed)) {
+        atomic_store_explicit(&n->word, (word & ~3ull) | NOTE_OPEN, memory_order_release);
+        return NULL;
+    }
+    return n;
+}
+
+/* NCCL's hash says which communicator it is. */
+static void bind_by_hash(struct context *x)
+{
+    struct comm *c = x->hash != 0 ? comm_of_nccl_hash(x->hash, x->rank) : NULL;
+    uint64_t none = 0;
+    if (c == NULL ||
+        !atomic_compare_exchange_strong(&x->member, &none, member_key(c->birth.id, c->birth.rank)))
+        return;
+    if (x->nodes > 0)
+        comm_set_nodes(c, x->nodes);
+}
+
+/* On the thread that uses the communicator, which therefore stays. */
+static void bind_comm(struct context *x, const struct note *n)
+{
+    uint64_t none = 0, member = atomic_load_explicit(&n->member, memory_order_relaxed);
+    if (atomic_compare_exchange_strong(&x->member, &none, member) && x->nodes > 0)
+        comm_set_nodes(n->comm, x->nodes);
+}
+
+static void copy_word(char *to, size_t size, const char *from)
+{
+    strncpy(to, from != NULL ? from : "", size - 1);
+    to[size - 1] = '\0';
+}
+
+static void fill_event(struct event *e, struct context *x, const struct note *n,
+                       const struct what *w)
+{
+    atomic_store_explicit(&e->seq, SEQ_OPEN, memory_order_relaxed);
+    atomic_store_explicit(&e->first_ns, UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&e->last_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&e->started, 0, memory_order_relaxed);
+    atomic_store_explicit(&e->stopped, 0, memory_order_relaxed);
+    atomic_store_explicit(&e->issued, false, memory_order_relaxed);
+    e->comm = n->comm_id;
+    e->comm_rank = n->comm_rank;
+    e->context = x;
+    e->context_id = atomic_load_explicit(&x->id, memory_order_relaxed);
+    e->since_ns = clock_pace_ns();
+    e->peer = n->peer;
+    e->op = n->op;
+    e->channels = w->channels;
+    copy_word(e->algo, sizeof e->algo, w->algo);
+    copy_word(e->proto, sizeof e->proto, w->proto);
+}
+
+static void set_number(struct event *e, const struct note *n)
+{
+    int64_t seq = atomic_load(&n->seq);
+    if (seq > SEQ_OPEN)
+        atomic_store(&e->seq, seq);
+}
+
+/* The number goes from the note to the event. Either the call stores it first and it is found here,
+ * or the event is there first and the call finds that. */
+static void *join(struct context *x, struct note *n, const struct what *w)
+{
+    struct event *e = event_alloc();
+    uint64_t ticket = atomic_load_explicit(&n->word, memory_order_relaxed) >> 2, generation;
+    void *handle = OTHER_EVENT;
+    if (e != NULL) {
+        generation = GENERATION(atomic_load_explicit(&e->word, memory_order_relaxed));
+        fill_event(e, x, n, w);
+        handle = handle_of(e, generation, false);
+        atomic_fetch_add(&live_events, 1);
+        atomic_store(&e->word, generation << 32 | PIN | EVENT_LIVE);
+        atomic_store(&n->event, (uintptr_t)handle);
+        set_number(e, n);
+        unpin(e);
+    }
+    atomic_store_explicit(&n->word, ticket << 2 | NOTE_TAKEN, memory_order_release);
+    return handle;
+}
+
+void plugin_number(const struct call *c, int64_t seq)
+{
+    struct note *n = &notes[c->note % NOTES_MAX];
+    int64_t open = SEQ_OPEN - (int64_t)c->note;
+    struct event *e;
+    if (c->note == PLUGIN_NO_NOTE ||
+        !atomic_compare_exchange_strong(&n->seq, &open, seq >= 0 ? seq : SEQ_NONE))
+        return;
+    e = pin((const void *)(uintptr_t)atomic_load(&n->event));
+    if (e == NULL)
+        return;
+    set_number(e, n);
+    unpin(e);
+}
+
+/* ---- what NCCL calls ---- */
+
+static int init(void **context, int *mask, int wanted, const struct context *told)
+{
+    int state = atomic_load(&tracer.state);
+    *mask = 0;
+    *context = NULL;
+    for (uintptr_t i = 0; i < CONTEXTS_MAX && state == TRACER_ON; i++) {
+        struct context *x = &contexts[i];
+        uint64_t none = 0, id = atomic_fetch_add(&context_count, 1) + 1;
+        if (!atomic_compare_exchange_strong(&x->id, &none, UINT64_MAX))
+            continue;
+        x->hash = told->hash;
+        x->nodes = told->nodes;
+        x->ranks = told->ranks;
+        x->rank = told->rank;
+        atomic_store_explicit(&x->member, 0, memory_order_relaxed);
+        atomic_store_explicit(&x->id, id, memory_order_release);
+        atomic_store_explicit(&active, true, memory_order_release);
+        *context = (void *)(i + 1);
+        *mask = wanted;
+        break;
+    }
+    return ncclSuccess;
+}
+
+/* Up to version 3 kernels tell no times, so they are not asked for. */
+static int init_v1(void **context, int *mask)
+{
+    return init(context, mask, PROFILER_COLL | PROFILER_P2P, &(struct context){.rank = -1});
+}
+
+static int init_v4(void **context, int *mask, const char *name, uint64_t hash, int nodes, int ranks,
+                   int rank, profiler_log log)
+{
+    (void)name;
+    (void)log;
+    return init(context, mask, PROFILER_COLL | PROFILER_P2P | PROFILER_KERNEL,
+                &(struct context){.hash = hash, .nodes = nodes, .ranks = ranks, .rank = rank});
+}
+
+static int init_v5(void **context, uint64_t hash, int *mask, const char *name, int nodes, int ranks,
+                   int rank, profiler_log log)
+{
+    return init_v4(context, mask, name, hash, nodes, ranks, rank, log);
+}
+
+static void start_operation(struct context *x, void **event, struct what *w, int rank)
+{
+    struct note *n;
+    w->rank = rank;
+    if (x == NULL || w->op >= SPECTER_COMM_OP_COUNT)
+        return;
+    if (atomic_load_explicit(&x->member, memory_order_relaxed) == 0)
+        bind_by_hash(x);
+    n = take_note(x, w);
+    if (n == NULL)
+        return;
+    if (launch.batch != 0)
+        bind_comm(x, n);
+    *event = join(x, n, w);
+}
+
+static void start_kernel(void **event, const struct profiler_event *what)
+{
+    uint64_t first, now = what->kernel_v4.time_ns;
+    struct event *e = pin(what->head.parent);
+    if (e == NULL)
+        return;
+    first = atomic_load_explicit(&e->first_ns, memory_order_relaxed);
+    while (now < first && !atomic_compare_exchange_weak(&e->first_ns, &first, now))
+        continue;
+    atomic_fetch_add(&e->started, 1);
+    *event = (void *)((uintptr_t)what->head.parent | 1);
+    unpin(e);
+}
+
+static int stop(void *event)
+{
+    struct event *e = is_kernel(event) ? NULL : pin(event);
+    if (e != NULL) {
+        atomic_store(&e->issued, true);
+        unpin(e);
+    }
+    return ncclSuccess;
+}
+
+static int record_nothing(void *event, int state, union profiler_state *args)
+{
+    (void)event;
+    (void)state;
+    (void)args;
+    return ncclSuccess;
+}
+
+static int record(void *event, int state, union profiler_state *args)
+{
+    struct event *e;
+    uint64_t last;
+    if (state != PROFILER_KERNEL_STOP || args == NULL || !is_kernel(event) ||
+        (e = pin(event)) == NULL)
+        return ncclSuccess;
+    last = atomic_load_explicit(&e->last_ns, memory_order_relaxed);
+    while (args->kernel_time_ns > last &&
+           !atomic_compare_exchange_weak(&e->last_ns, &last, args->kernel_time_ns))
+        continue;
+    atomic_fetch_add(&e->stopped, 1);
+    unpin(e);
+    return ncclSuccess;
+}
+
+static int finalize(void *context)
+{
+    struct context *x = context_of(context);
+    if (x != NULL) {
+        atomic_store_explicit(&x->member, 0, memory_order_relaxed);
+        atomic_store_explicit(&x->id, 0, memory_order_release);
+    }
+    return ncclSuccess;
+}
+
+/* ---- what the versions say of an operation ---- */
+
+static unsigned op_named(const char *name)
+{
+    return name != NULL ? specter_comm_op_parse(name, strlen(name)) : SPECTER_COMM_OP_COUNT;
+}
+
+static enum specter_dtype type_named(const char *name)
+{
+    static const char *const names[] = {
+        "ncclInt8",    "ncclUint8",    "ncclInt32",      "ncclUint32",
+        "ncclInt64",   "ncclUint64",   "ncclFloat16",    "ncclFloat32",
+        "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclFloat8e5m2",
+    };
+    for (int i = 0; name != NULL && i < (int)(sizeof names / sizeof *names); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return specter_dtype_from_nccl(i);
+    }
+    return SPECTER_DTYPE_UNKNOWN;
+}
+
+/* ncclFunc_t, and the constants behind NCCL's words for algorithms and protocols (device.h). */
+static unsigned op_numbered(unsigned number)
+{
+    static const uint8_t ops[] = {SPECTER_BROADCAST,     SPECTER_REDUCE,    SPECTER_ALLGATHER,
+                                  SPECTER_REDUCESCATTER, SPECTER_ALLREDUCE, SPECTER_COMM_OP_COUNT,
+                                  SPECTER_SEND,          SPECTER_RECV};
+    return number < sizeof ops ? ops[number] : SPECTER_COMM_OP_COUNT;
+}
+
+static const char *algo_numbered(unsigned algo)
+{
+    static const char *const names[] = {
+        "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
+    return algo < sizeof names / sizeof *names ? names[algo] : NULL;
+}
+
+static const char *proto_numbered(unsigned proto)
+{
+    static const char *const names[] = {"LL", "LL128", "SIMPLE"};
+    return proto < sizeof names / sizeof *names ? names[proto] : NULL;
+}
+
+/* Versions 2 on use words. */
+#define WHAT_COLL(_c)                                                                         \
+    (struct what)                                                                             \
+    {                                                                                         \
+        .op = op_named((_c)->function), .count = (_c)->count, .type = type_named((_c)->type), \
+        .send = (_c)->send, .recv = (_c)->recv, .peer = (_c)->root, .algo = (_c)->algo,       \
+        .proto = (_c)->proto                                                                  \
+    }
+#define WHAT_P2P(_p)                                                                          \
+    (struct what)                                                                             \
+    {                                                                                         \
+        .op = op_named((_p)->function), .count = (_p)->count, .type = type_named((_p)->type), \
+        .send = (_p)->buffer, .peer = (_p)->peer                                              \
+    }
+
+static struct what coll_v1(const struct profiler_event *what)
+{
+    const struct profiler_coll_v1 *c = &what->coll_v1;
+    return (struct what){.op = op_numbered(c->function),
+                         .count = c->count,
+                         .type = specter_dtype_from_nccl(c->type),
+                         .send = c->send,
+                         .recv = c->recv,
+                         .peer = c->root,
+                         .algo = algo_numbered(c->algo),
+                         .proto = proto_numbered(c->proto)};
+}
+
+static struct what p2p_v1(const struct profiler_event *what)
+{
+    const struct profiler_p2p_v1 *p = &what->p2p_v1;
+    return (struct what){.op = op_numbered(p->function),
+                         .count = p->count,
+                         .type = specter_dtype_from_nccl(p->type),
+                         .send = p->buffer,
+                         .peer = p->peer};
+}
+
+static struct what coll_v2(const struct profiler_event *what)
+{
+    return WHAT_COLL(&what->coll_v2);
+}
+
+static struct what coll_v3(const struct profiler_event *what)
+{
+    return WHAT_COLL(&what->coll_v3);
+}
+
+static struct what p2p_v2(const struct profiler_event *what)
+{
+    return WHAT_P2P(&what->p2p_v2);
+}
+
+static struct what coll_v4(const struct profiler_event *what)
+{
+    struct what w = WHAT_COLL(&what->coll_v4);
+    w.channels = what->coll_v4.channels;
+    return w;
+}
+
+static struct what p2p_v4(const struct profiler_event *what)
+{
+    struct what w = WHAT_P2P(&what->p2p_v4);
+    w.channels = what->p2p_v4.channels;
+    return w;
+}
+
+typedef struct what reader(const struct profiler_event *what);
+
+static int start(void *context, void **event, const struct profiler_event *what, reader *coll,
+                 reader *p2p)
+{
+    struct what w;
+    *event = OTHER_EVENT;
+    if (what->head.type != PROFILER_COLL && what->head.type != PROFILER_P2P)
+        return ncclSuccess;
+    w = what->head.type == PROFILER_COLL ? coll(what) : p2p(what);
+    start_operation(context_of(context), event, &w, what->head.rank);
+    return ncclSuccess;
+}
+
+static int start_v1(void *context, void **event, struct profiler_event *what)
+{
+    return start(context, event, what, coll_v1, p2p_v1);
+}
+
+static int start_v2(void *context, void **event, struct profiler_event *what)
+{
+    return start(context, event, what, coll_v2, p2p_v2);
+}
+
+static int start_v3(void *context, void **event, struct profiler_event *what)
+{
+    return start(context, event, what, coll_v3, p2p_v2);
+}
+
+static int start_v4(void *context, void **event, struct profiler_event *what)
+{
+    if (what->head.type == PROFILER_KERNEL) {
+        *event = OTHER_EVENT;
+        start_kernel(event, what);
+        return ncclSuccess;
+    }
+    return start(context, event, what, coll_v4, p2p_v4);
+}
+
+/* From version 5 on the type is a word, of which version 4 has the low byte. */
+static int start_v5(void *context, void **event, struct profiler_event *what)
+{
+    uint64_t type;
+    memcpy(&type, what, sizeof type);
+    if (type > UINT8_MAX) {
+        *event = OTHER_EVENT;
+        return ncclSuccess;
+    }
+    return start_v4(context, event, what);
+}
+
+/* ---- the tables that NCCL looks for ---- */
+
+#define NAME "specter"
+#define EXPORT(_type, _version)                                                                \
+    extern const struct _type ncclProfiler_v##_version __attribute__((visibility("default"))); \
+    const struct _type ncclProfiler_v##_version
+
+EXPORT(profiler_v1, 1) = {NAME, init_v1, start_v1, stop, record_nothing, finalize};
+EXPORT(profiler_v1, 2) = {NAME, init_v1, start_v2, stop, record_nothing, finalize};
+EXPORT(profiler_v1, 3) = {NAME, init_v1, start_v3, stop, record_nothing, finalize};
+EXPORT(profiler_v4, 4) = {NAME, init_v4, start_v4, stop, record, finalize};
+EXPORT(profiler_v5, 5) = {NAME, init_v5, start_v5, stop, record, finalize};
+EXPORT(profiler_v5, 6) = {NAME, init_v5, start_v5, stop, record, finalize};
+
+/* ---- the writer ---- */
+
+/* All kernels that were announced have come and gone; without times there are none to wait for. */
+static bool is_complete(const struct event *e)
+{
+    uint32_t started = atomic_load(&e->started), stopped = atomic_load(&e->stopped);
+    if (!atomic_load(&e->issued))
+        return false;
+    return e->channels == 0 || (stopped >= e->channels && stopped == started);
+}
+
+/* NCCL will say nothing more. */
+static bool is_over(const struct event *e, int64_t now_ns)
+{
+    return atomic_load_explicit(&e->context->id, memory_order_acquire) != e->context_id ||
+           now_ns - e->since_ns > PATIENCE_NS;
+}
+
+static int64_t kernel_ns(const struct event *e)
+{
+    uint64_t first = atomic_load(&e->first_ns), last = atomic_load(&e->last_ns);
+    bool known = e->channels > 0 && is_complete(e) && first != 0 && last >= first;
+    return known ? (int64_t)(last - first) : NO_TIME;
+}
+
+static void write_event(const struct event *e, void (*write)(const struct plugin_line *l))
+{
+    int64_t seq = atomic_load(&e->seq);
+    if (seq < 0)
+        return;
+    write(&(struct plugin_line){
+        .op = e->op,
+        .comm = e->comm,
+        .comm_rank = e->comm_rank,
+        .seq = seq,
+        .peer = e->peer,
+        .algo = e->algo[0] != '\0' ? e->algo : NULL,
+        .proto = e->proto[0] != '\0' ? e->proto : NULL,
+        .channels = e->channels > 0 ? e->channels : UINT64_MAX,
+        .kernel_ns = kernel_ns(e),
+    });
+}
+
+void plugin_visit(void (*write)(const struct plugin_line *l), bool last)
+{
+    int64_t now_ns = clock_pace_ns();
+    if (atomic_load(&live_events) == 0)
+        return;
+    for (uint32_t i = 0; i < EVENTS_MAX; i++) {
+        struct event *e = &events[i];
+        uint64_t word = atomic_load_explicit(&e->word, memory_order_acquire);
+        bool done;
+        if ((word & 3) != EVENT_LIVE)
+            continue;
+        done = is_complete(e) && atomic_load(&e->seq) != SEQ_OPEN;
+        if ((!done && !last && !is_over(e, now_ns)) || !event_take(e, word))
+            continue;
+        write_event(e, write);
+        event_free(e);
+    }
+}
+
+void plugin_reset(void)
+{
+    memset((void *)contexts, 0, sizeof contexts);
+    memset((void *)notes, 0, sizeof notes);
+    memset((void *)events, 0, sizeof events);
+    atomic_store(&live_events, 0);
+    atomic_store(&active, false);
+    launch.batch = 0;
+}

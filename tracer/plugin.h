@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tracer as NCCL's profiler plugin: which algorithm, protocol and how many channels NCCL took
+ * for an operation, and how long its kernels ran. The same library is preloaded and opened by NCCL,
+ * so both sides meet in memory.
+ *
+ * NCCL names an operation by its own counters, which skip and reorder; it is found again by what
+ * both know of it. Each recorded call leaves a note: its communicator, buffers, bytes and root or
+ * peer. An event of NCCL takes the one note that fits, and where none does, or two, nothing is
+ * written: a missing line is better than a wrong one.
+ *
+ *   on the calling thread      while the call (of a group: its end) is under way, the event is of
+ *                              one of the calls that it launches
+ *   on any other               (non-blocking communicators) the event is of any call of its
+ *                              communicator that has had none; not where graphs were captured,
+ *                              whose launches bring events of their own
+ *
+ * Whose event it is: NCCL's hash of the unique id tells at once; for a split, whose hash is NCCL's
+ * own, the first event on the calling thread does.
+ *
+ * Calls of NCCL obey the law of hooks. Events live in a fixed table, which the writer looks
+ * through: one is written when all its kernels have ended, or without their time when they do not.
+ */
+#ifndef SPECTER_TRACER_PLUGIN_H
+#define SPECTER_TRACER_PLUGIN_H
+
+#include "format.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct call;
+struct comm_birth;
+
+#define PLUGIN_NO_NOTE 0
+
+/* NCCL's own hash of a unique id (its getHash(): DJB2a). */
+uint64_t plugin_hash(const void *id, size_t len);
+
+/* A communicator is known now: how many nodes it spans, if NCCL has said so; else `birth`'s. */
+int64_t plugin_nodes(const struct comm_birth *birth);
+
+/* Around an operation that is recorded: before the real call, and behind it with the number that it
+ * got, -1 when it failed. */
+void plugin_note(struct call *c);
+void plugin_number(const struct call *c, int64_t seq);
+
+void plugin_unseen(void); /* an operation that is not recorded: what fits it has no note */
+
+/* The thread's call, or its group, has launched what it will. */
+void plugin_launched(void);
+
+/* For the writer: the lines that are complete; `last`: all. */
+void plugin_visit(void (*write)(const struct plugin_line *l), bool last);
+
+void plugin_reset(void); /* for the child of a fork */
+
+#endif
