@@ -254,7 +254,7 @@ static void add_graphs(cJSON *doc, const struct extra *x)
     for (size_t i = 0; i < x->ngraphs; i++) {
         const struct graph_row *row = &x->graphs[i];
         cJSON *o = object_in(list);
-        cJSON_AddNumberToObject(o, "graph", row->graph);
+        add_number(o, "graph", row->graph >= 0 ? row->graph : NAN);
         add_count(o, "count", row->count);
         add_count(o, "timed", row->timed);
         add_us(o, "total_us", row->timed > 0 ? (double)row->total_ns : NAN);

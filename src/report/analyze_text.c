@@ -500,7 +500,10 @@ static void print_graphs(const struct extra *x, FILE *out)
     fputs("\nLaunches of graphs, what they ran, and the communication in it\n", out);
     for (size_t i = 0; i < x->ngraphs && i < ROWS_LISTED; i++) {
         const struct graph_row *row = &x->graphs[i];
-        table_cell(&t, "%d", row->graph);
+        if (row->graph >= 0)
+            table_cell(&t, "%d", row->graph);
+        else
+            table_cell(&t, "-");
         table_cell(&t, "%llu", (unsigned long long)row->count);
         cell_duration(&t, row->timed > 0 ? (double)row->total_ns : NAN);
         table_cell(&t, "%llu", (unsigned long long)row->ops);

@@ -58,8 +58,11 @@ static void put_size(struct buf *out, const struct op *op)
 void hang_op_text(struct buf *out, const struct op *op)
 {
     if (op->class == OP_GRAPH) {
-        buf_printf(out, "launch #%llu of graph %d", (unsigned long long)op->graph_launch.launch,
-                   op->graph);
+        buf_printf(out, "launch #%llu of ", (unsigned long long)op->graph_launch.launch);
+        if (op->graph >= 0)
+            buf_printf(out, "graph %d", op->graph);
+        else
+            buf_puts(out, "a graph");
         return;
     }
     put_safe(out, op->name);

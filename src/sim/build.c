@@ -8,6 +8,7 @@
 #include "sim/builder.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- operations ---- */
 
@@ -135,6 +136,25 @@ static void sync_ends(struct builder *b)
     b->p->syncs[b->p->nsyncs - 1].after = sim_mark(b->p->sim);
 }
 
+static void launch_and_wait(struct builder *b, const struct call *call, int64_t cost_ns)
+{
+    launch(b, call->index);
+    sync_begins(b, call, cost_ns);
+    sim_sync_stream(b->p->sim, b->places[b->stream[call->index]].sim);
+    sync_ends(b);
+}
+
+/* A copy between host and device whose call took much longer than the copy: the call waited for it,
+ * and for the stream before it. (A profiler's trace has a synchronisation of its own for that.) */
+static bool waits_for_copy(const struct op *op)
+{
+    bool host_link = strcmp(op->name, "h2d") == 0 || strcmp(op->name, "d2h") == 0;
+    int64_t copy_ns = op_timed(op) ? op->dur_ns : 0;
+    return op->class == OP_MEMORY && host_link && op->host_ns != UNKNOWN_NS &&
+           op->host_end_ns != UNKNOWN_NS &&
+           op->host_end_ns - op->host_ns - copy_ns > PROGRAM_SYNC_COST_MAX_NS;
+}
+
 static void call_op(struct builder *b, const struct call *call)
 {
     const struct op *op = &b->rank->ops[call->index];
@@ -149,6 +169,12 @@ static void call_op(struct builder *b, const struct call *call)
     b->out->issue[b->out->nissued++] = call->index;
     b->thread_stream[thread] = b->stream[call->index];
     wait_as_inferred(b, call->index);
+    b->p->facts.graphs += op->class == OP_GRAPH;
+    if (op->timing != SPECTER_TIMING_SYNC && waits_for_copy(op)) {
+        b->p->facts.waiting_copies++;
+        launch_and_wait(b, call, b->sync_cost_ns);
+        return;
+    }
     if (op->timing != SPECTER_TIMING_SYNC || op->dur_ns == UNKNOWN_NS) {
         launch(b, call->index);
         sim_cpu(b->p->sim, own);
@@ -156,10 +182,7 @@ static void call_op(struct builder *b, const struct call *call)
     }
     /* The tracer synchronised here: what is left of the call is the CPU's own work. */
     sim_cpu(b->p->sim, own > op->dur_ns ? own - op->dur_ns : 0);
-    launch(b, call->index);
-    sync_begins(b, call, 0);
-    sim_sync_stream(b->p->sim, b->places[b->stream[call->index]].sim);
-    sync_ends(b);
+    launch_and_wait(b, call, 0);
 }
 
 /* ---- acts ---- */
@@ -235,7 +258,25 @@ static void call_act(struct builder *b, const struct call *call)
         sim_cpu(b->p->sim, own_ns(b, call));
 }
 
+/* ---- kernels without times ---- */
+
+static void call_launches(struct builder *b, const struct call *call)
+{
+    const struct launches *l = &b->rank->launches[call->index];
+    uint32_t stream = find_place(b, l->device, l->stream);
+    int64_t ns = b->hidden_ns[call->index];
+    if (ns > 0)
+        add_cost(b, PROGRAM_NONE, sim_work(b->p->sim, b->places[stream].sim, 0), ns);
+    b->launched = true;
+}
+
 /* ---- hosts ---- */
+
+static void (*const handlers[])(struct builder *, const struct call *) = {
+    [CALL_OP] = call_op,
+    [CALL_ACT] = call_act,
+    [CALL_LAUNCHES] = call_launches,
+};
 
 static void make_host(struct builder *b, size_t *at, uint32_t host)
 {
@@ -247,10 +288,7 @@ static void make_host(struct builder *b, size_t *at, uint32_t host)
         const struct call *call = &b->calls.list[*at];
         if (call->start_ns > b->clock_ns)
             sim_cpu(b->p->sim, call->start_ns - b->clock_ns);
-        if (call->is_act)
-            call_act(b, call);
-        else
-            call_op(b, call);
+        handlers[call->what](b, call);
         if (call->end_ns > b->clock_ns)
             b->clock_ns = call->end_ns;
     }
@@ -277,7 +315,7 @@ static void merge_issue(struct builder *b)
     struct issued *list = arena_alloc(&b->scratch, b->out->nissued * sizeof *list);
     for (size_t c = 0; c < b->calls.count; c++) {
         const struct call *call = &b->calls.list[c];
-        if (!call->is_act && is_issued(&b->rank->ops[call->index]))
+        if (call->what == CALL_OP && is_issued(&b->rank->ops[call->index]))
             list[n++] = (struct issued){call->start_ns, (uint32_t)c, call->index};
     }
     qsort(list, n, sizeof *list, by_issue);

@@ -13,17 +13,17 @@ static int by_time(const void *pa, const void *pb)
         return ORDER(a->start_ns, b->start_ns);
     if (a->end_ns != b->end_ns)
         return ORDER(a->end_ns, b->end_ns);
-    if (a->is_act != b->is_act)
-        return ORDER(a->is_act, b->is_act);
+    if (a->what != b->what)
+        return ORDER(a->what, b->what);
     return ORDER(a->index, b->index);
 }
 
-static struct call call_of(int64_t start_ns, int64_t end_ns, size_t index, bool is_act)
+static struct call call_of(int64_t start_ns, int64_t end_ns, size_t index, enum call_what what)
 {
     if (end_ns == UNKNOWN_NS || end_ns < start_ns)
         end_ns = start_ns;
     return (struct call){
-        .start_ns = start_ns, .end_ns = end_ns, .index = (uint32_t)index, .is_act = is_act};
+        .start_ns = start_ns, .end_ns = end_ns, .index = (uint32_t)index, .what = (uint8_t)what};
 }
 
 /* When the rank's first call with a known time, or its first step, begins; INT64_MAX. What stands
@@ -42,6 +42,11 @@ static int64_t first_known(const struct rank *rank)
     for (size_t i = 0; i < rank->nsteps; i++) {
         if (rank->steps[i].start_ns != UNKNOWN_NS && rank->steps[i].start_ns < first)
             first = rank->steps[i].start_ns;
+    }
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        const struct launches *l = &rank->launches[i];
+        if (l->graph < 0 && l->host_ns != UNKNOWN_NS && l->host_ns < first)
+            first = l->host_ns;
     }
     return first;
 }
@@ -62,8 +67,8 @@ static void add_ops(struct calls *calls, const struct rank *rank)
         const struct op *op = &rank->ops[i];
         struct call *call = &calls->list[calls->count++];
         bool known = op->host_ns != UNKNOWN_NS;
-        *call = known ? call_of(op->host_ns, return_of(op), i, false)
-                      : call_of(known_ns, known_ns, i, false);
+        *call = known ? call_of(op->host_ns, return_of(op), i, CALL_OP)
+                      : call_of(known_ns, known_ns, i, CALL_OP);
         call->untimed = !known;
         if (known)
             known_ns = call->end_ns;
@@ -76,13 +81,24 @@ static void add_acts(struct calls *calls, const struct rank *rank)
         const struct act *act = &rank->acts[i];
         if (act->host_ns == UNKNOWN_NS)
             continue;
-        calls->list[calls->count++] = call_of(act->host_ns, act->host_end_ns, i, true);
+        calls->list[calls->count++] = call_of(act->host_ns, act->host_end_ns, i, CALL_ACT);
+    }
+}
+
+static void add_launches(struct calls *calls, const struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        const struct launches *l = &rank->launches[i];
+        if (l->host_ns != UNKNOWN_NS && l->graph < 0)
+            calls->list[calls->count++] = call_of(l->host_ns, l->host_ns, i, CALL_LAUNCHES);
     }
 }
 
 static uint32_t thread_of(const struct call *call, const struct rank *rank)
 {
-    uint32_t tid = call->is_act ? rank->acts[call->index].tid : rank->ops[call->index].tid;
+    uint32_t tid = call->what == CALL_OP    ? rank->ops[call->index].tid
+                   : call->what == CALL_ACT ? rank->acts[call->index].tid
+                                            : rank->launches[call->index].tid;
     return tid < rank->nthreads ? tid : 0;
 }
 
@@ -152,15 +168,16 @@ void calls_make(struct calls *calls, const struct rank *rank)
     size_t cap = 0;
     memset(calls, 0, sizeof *calls);
     calls->nhosts = 1;
-    if (rank->nops + rank->nacts > UINT32_MAX)
+    if (rank->nops + rank->nacts + rank->nlaunches > UINT32_MAX)
         die("rank %d has too many operations to replay", rank->rank);
-    ARRAY_GROW(calls->list, cap, rank->nops + rank->nacts);
+    ARRAY_GROW(calls->list, cap, rank->nops + rank->nacts + rank->nlaunches);
     calls->first_ns = first_known(rank);
     calls->timed = calls->first_ns != INT64_MAX;
     if (!calls->timed)
         calls->first_ns = 0;
     add_ops(calls, rank);
     add_acts(calls, rank);
+    add_launches(calls, rank);
     if (calls->count > 0)
         qsort(calls->list, calls->count, sizeof *calls->list, by_time);
     find_end(calls, rank);

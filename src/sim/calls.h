@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the host of a rank did, in order: the calls that issued its operations and those that order
- * or await them, dealt out to the threads of the replay.
+ * What the host of a rank did, in order: the calls that issued its operations, those that launched
+ * kernels which no operation stands for, and those that order or await them, dealt out to the
+ * threads of the replay.
  *
  * Threads that never make calls at the same time share one issue order, so that one picks up where
  * the other left (PyTorch's main and autograd threads hand over to each other in a way that no
@@ -12,11 +13,13 @@
 
 #include "trace/run.h"
 
+enum call_what { CALL_OP, CALL_ACT, CALL_LAUNCHES };
+
 struct call {
-    int64_t start_ns, end_ns;
-    uint32_t index; /* into the rank's ops or acts */
-    uint32_t host;  /* 0 .. nhosts-1 */
-    bool is_act;
+    int64_t start_ns, end_ns; /* of launches: both the first, the others are gaps between calls */
+    uint32_t index;           /* into the rank's ops, acts or launches */
+    uint32_t host;            /* 0 .. nhosts-1 */
+    uint8_t what;             /* enum call_what */
     bool untimed; /* the trace has no host time: it is issued right after the operation before it */
 };
 

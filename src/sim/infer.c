@@ -107,10 +107,12 @@ static void infer_by_gap(const struct scene *s, uint32_t *after)
         free_ns[i] = INT64_MIN;
     for (size_t c = 0; c < s->calls->count; c++) {
         uint32_t i = s->calls->list[c].index;
-        const struct op *op = &s->rank->ops[i];
-        int64_t *stream_free = &free_ns[s->stream[i]], allowed;
-        if (s->calls->list[c].is_act || !placed(op))
+        const struct op *op;
+        int64_t *stream_free, allowed;
+        if (s->calls->list[c].what != CALL_OP || !placed(&s->rank->ops[i]))
             continue;
+        op = &s->rank->ops[i];
+        stream_free = &free_ns[s->stream[i]];
         allowed = op->host_ns + s->latency_ns + INFER_LATE_NS;
         if (*stream_free > allowed)
             allowed = *stream_free;
@@ -129,9 +131,10 @@ static void find_issued_before(const struct scene *s, uint32_t *before)
     uint32_t *last = new_indices(nthreads);
     for (size_t c = 0; c < s->calls->count; c++) {
         uint32_t i = s->calls->list[c].index, thread;
-        const struct op *op = &s->rank->ops[i];
-        if (s->calls->list[c].is_act)
+        const struct op *op;
+        if (s->calls->list[c].what != CALL_OP)
             continue;
+        op = &s->rank->ops[i];
         thread = op->tid < nthreads ? op->tid : 0;
         if (!is_comm(op))
             last[thread] = i;

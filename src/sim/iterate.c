@@ -26,6 +26,8 @@ static uint64_t signature(const struct op *op)
     case OP_GEMM:
         hash = mix(mix(hash, op->gemm.m), op->gemm.n);
         return mix(mix(hash, op->gemm.k), op->gemm.batch);
+    case OP_GRAPH:
+        return mix(hash, (uint32_t)op->graph);
     default:
         return mix(hash, (uintptr_t)op->name); /* interned */
     }

@@ -63,6 +63,8 @@ static void cost_transfers(struct program *p)
     ARRAY_GROW(p->costs, p->cap_costs, p->ncosts + p->matches.count);
     for (uint32_t i = 0; i < p->matches.count; i++) {
         struct match_member first = p->matches.members[p->matches.list[i].first];
+        if (p->run->ranks[first.rank].ops[first.op].timing == SPECTER_TIMING_CAPTURED)
+            continue; /* it did not run then */
         p->costs[p->ncosts++] =
             (struct program_cost){first.rank, first.op, i, i, least[root_of(p, i)]};
     }

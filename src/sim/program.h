@@ -24,6 +24,7 @@
 #ifndef SPECTER_SIM_PROGRAM_H
 #define SPECTER_SIM_PROGRAM_H
 
+#include "sim/hidden.h"
 #include "sim/infer.h"
 #include "sim/sim.h"
 #include "trace/match.h"
@@ -39,9 +40,10 @@
 /* Something whose duration the replay sets: an operation that one rank does alone, or a transfer.
  */
 struct program_cost {
-    uint32_t rank, op;   /* whose bytes, shape and communicator describe it */
-    uint32_t target;     /* the engine's item or transfer */
-    uint32_t match;      /* index into matches.list when it is a transfer; PROGRAM_NONE */
+    uint32_t rank, op; /* whose bytes, shape and communicator describe it; op PROGRAM_NONE: kernels
+                          that were counted, not timed */
+    uint32_t target;   /* the engine's item or transfer */
+    uint32_t match;    /* index into matches.list when it is a transfer; PROGRAM_NONE */
     int64_t measured_ns; /* waits removed; UNKNOWN_NS */
 };
 
@@ -76,6 +78,10 @@ struct program_facts {
     uint64_t captured;              /* operations recorded into a graph: not run then */
     uint64_t no_host_time;          /* issued by their order */
     uint64_t threads_apart;         /* threads that overlap others */
+    uint64_t graphs;                /* launches of graphs */
+    uint64_t waiting_copies;        /* whose calls are taken to have waited for them */
+    uint64_t hidden[HIDDEN_RULES];  /* kernels without times, by what is taken for theirs */
+    int64_t hidden_ns;              /* device time that they are taken to have */
 };
 
 struct program {

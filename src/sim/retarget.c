@@ -39,11 +39,19 @@ int retarget_init(struct retarget *t, const struct program *program, const struc
     t->from_where = place_comms(t, from.network, 1);
     t->to_where = place_comms(t, to.network, scale);
     t->link_ratio = link_ratio(from.gpu, to.gpu);
+    t->graphs = calloc(t->run->nranks + 1, sizeof *t->graphs);
+    if (t->graphs == NULL)
+        die("out of memory");
+    for (size_t r = 0; r < t->run->nranks; r++)
+        graphs_make(&t->graphs[r], &t->run->ranks[r]);
     return model_other_ratio(from.gpu, to.gpu, &t->other_ratio, e);
 }
 
 void retarget_release(struct retarget *t)
 {
+    for (size_t r = 0; t->graphs != NULL && r < t->run->nranks; r++)
+        graphs_release(&t->graphs[r]);
+    free(t->graphs);
     free(t->from_where);
     free(t->to_where);
     memset(t, 0, sizeof *t);
@@ -124,11 +132,9 @@ static int cost_gemm(struct retarget *t, const struct op *op, int64_t measured_n
 
 /* Do both ends of a send sit on different nodes? Their communicator decides where the trace does
  * not tell who they are. */
-static bool across_nodes(const struct retarget *t, const struct program_cost *cost,
+static bool across_nodes(const struct retarget *t, const struct rank *rank, const struct op *op,
                          const struct network_profile *net, const struct layout *where)
 {
-    const struct rank *rank = &t->run->ranks[cost->rank];
-    const struct op *op = &rank->ops[cost->op];
     const struct comm *comm = &t->run->comms[op->coll.comm];
     int per_node = net->gpus_per_node >= 1 ? (int)net->gpus_per_node : 1;
     int peer = op->coll.peer;
@@ -138,23 +144,31 @@ static bool across_nodes(const struct retarget *t, const struct program_cost *co
     return other / per_node != rank->rank / per_node;
 }
 
-static int comm_us(const struct retarget *t, const struct program_cost *cost, struct hardware on,
-                   const struct layout *where, double *us, struct err *e)
+/* `what` and bytes are those of the transfer, which op may not tell itself. */
+static int transfer_us(const struct retarget *t, const struct rank *rank, const struct op *op,
+                       enum specter_comm_op what, double bytes, struct hardware on,
+                       const struct layout *where, double *us, struct err *e)
 {
-    const struct match *match = &t->program->matches.list[cost->match];
-    enum specter_comm_op op = (enum specter_comm_op)match->op;
-    double bytes = (double)match->bytes;
     struct comm_cost price;
     int rc;
-    if (specter_comm_op_is_p2p(op)) {
-        bool across = across_nodes(t, cost, on.network, where);
+    if (specter_comm_op_is_p2p(what)) {
+        bool across = across_nodes(t, rank, op, on.network, where);
         rc = model_p2p(on.gpu, on.network, bytes, across, &price, e);
     } else {
-        rc = model_collective(on.gpu, on.network, op, bytes, where[match->comm], &price, e);
+        rc = model_collective(on.gpu, on.network, what, bytes, where[op->coll.comm], &price, e);
     }
     if (rc == 0)
         *us = price.us;
     return rc;
+}
+
+static int comm_us(const struct retarget *t, const struct program_cost *cost, struct hardware on,
+                   const struct layout *where, double *us, struct err *e)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    return transfer_us(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
+                       (double)match->bytes, on, where, us, e);
 }
 
 /* Ranks whose device is busy with it. */
@@ -205,11 +219,66 @@ static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_
     return 0;
 }
 
-/* Profilers name the direction of a copy: "Memcpy HtoD (Pinned -> Device)". */
+/* ---- graphs ---- */
+
+/* What the models know of a graph, on both kinds of hardware. */
+static int price_part(const struct retarget *t, const struct rank *rank, const struct op *op,
+                      struct modelled *part, struct err *e)
+{
+    enum specter_comm_op what = (enum specter_comm_op)op->coll.op;
+    bool comm = (op->class == OP_COLL || op->class == OP_P2P) && what < SPECTER_COMM_OP_COUNT &&
+                op->coll.comm >= 0 && t->run->comms[op->coll.comm].size > 0 &&
+                !(op->flags & OP_BYTES_UNKNOWN);
+    *part = (struct modelled){0, 0};
+    if (known_shape(op))
+        return gemm_us(t->from.gpu, op, &part->from_us, e) < 0
+                   ? -1
+                   : gemm_us(t->to.gpu, op, &part->to_us, e);
+    if (!comm)
+        return 0;
+    if (transfer_us(t, rank, op, what, (double)op->bytes, t->from, t->from_where, &part->from_us,
+                    e) < 0)
+        return -1;
+    return transfer_us(t, rank, op, what, (double)op->bytes, t->to, t->to_where, &part->to_us, e);
+}
+
+/* The measured time is shared out: to what the models know, as long as they say it takes, or all of
+ * it when that is more; the rest is other kernels. Each part is scaled by its own ratio. */
+static int cost_graph(struct retarget *t, const struct program_cost *cost, const struct op *op,
+                      int64_t *ns, struct err *e)
+{
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    const struct graph *what = graphs_find(&t->graphs[cost->rank], op->graph);
+    struct modelled all = {0, 0}, part;
+    double measured_us = (double)cost->measured_ns / 1e3, rest_us, share = 1;
+    *ns = cost->measured_ns;
+    if (same_hardware(t) && t->scale == 1)
+        return 0;
+    for (size_t i = 0; what != NULL && i < what->nops; i++) {
+        if (price_part(t, rank, &rank->ops[what->ops[i]], &part, e) < 0)
+            return -1;
+        all.from_us += part.from_us;
+        all.to_us += part.to_us;
+    }
+    rest_us = measured_us - all.from_us;
+    if (rest_us < 0) {
+        share = measured_us / all.from_us;
+        rest_us = 0;
+    }
+    if (t->from.gpu != t->to.gpu)
+        rest_us *= t->other_ratio;
+    *ns = to_ns(all.to_us * share + rest_us);
+    return 0;
+}
+
+/* ---- by what rule ---- */
+
+/* Profilers name the direction of a copy: "Memcpy HtoD (Pinned -> Device)"; the tracer "h2d". */
 static bool over_host_link(const struct op *op)
 {
-    static const char *const words[] = {"HtoD",         "DtoH",           "HostToDevice",
-                                        "DeviceToHost", "Host-to-Device", "Device-to-Host"};
+    static const char *const words[] = {
+        "HtoD",           "DtoH",           "HostToDevice", "DeviceToHost",
+        "Host-to-Device", "Device-to-Host", "h2d",          "d2h"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcasestr(op->name, words[i]) != NULL)
             return true;
@@ -225,7 +294,9 @@ static enum cost_rule rule_of(const struct retarget *t, const struct program_cos
     if (known_transfer(t, cost))
         return COST_COMM;
     if (cost->measured_ns == UNKNOWN_NS)
-        return COST_NONE;
+        return op->class == OP_MEMORY && op->timing == SPECTER_TIMING_HOST ? COST_SMALL : COST_NONE;
+    if (op->class == OP_GRAPH)
+        return COST_GRAPH;
     if (op->class == OP_MEMORY)
         return over_host_link(op) ? COST_LINK : COST_MEMORY;
     return op->class == OP_KERNEL || op->class == OP_GEMM ? COST_KERNEL : COST_KEPT;
@@ -238,8 +309,9 @@ static int64_t scaled(const struct retarget *t, int64_t measured_ns, double rati
 
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e)
 {
-    const struct op *op = &t->run->ranks[cost->rank].ops[cost->op];
-    enum cost_rule rule = rule_of(t, cost, op);
+    bool counted = cost->op == PROGRAM_NONE; /* kernels that no operation stands for */
+    const struct op *op = counted ? NULL : &t->run->ranks[cost->rank].ops[cost->op];
+    enum cost_rule rule = counted ? COST_KERNEL : rule_of(t, cost, op);
     t->count[rule]++;
     if (cost->measured_ns != UNKNOWN_NS)
         t->device_ns[rule] += (double)cost->measured_ns * members(t, cost);
@@ -248,6 +320,8 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
         return cost_gemm(t, op, cost->measured_ns, ns, e);
     case COST_COMM:
         return cost_comm(t, cost, ns, e);
+    case COST_GRAPH:
+        return cost_graph(t, cost, op, ns, e);
     case COST_MEMORY:
     case COST_KERNEL:
         *ns = scaled(t, cost->measured_ns, t->other_ratio);
@@ -266,5 +340,8 @@ double retarget_unmodelled(const struct retarget *t)
     double all_ns = 0;
     for (int rule = 0; rule < COST_RULES; rule++)
         all_ns += t->device_ns[rule];
-    return all_ns > 0 ? (t->device_ns[COST_KERNEL] + t->device_ns[COST_KEPT]) / all_ns : 0;
+    return all_ns > 0
+               ? (t->device_ns[COST_KERNEL] + t->device_ns[COST_KEPT] + t->device_ns[COST_GRAPH]) /
+                     all_ns
+               : 0;
 }

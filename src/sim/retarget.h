@@ -9,6 +9,7 @@
 
 #include "sim/grow.h"
 #include "sim/program.h"
+#include "trace/graph.h"
 
 struct hardware {
     const struct gpu_profile *gpu; /* never NULL */
@@ -21,7 +22,9 @@ enum cost_rule {
     COST_COMM,   /* communication model */
     COST_MEMORY, /* copies on the device and memsets: ratio of memory bandwidths */
     COST_LINK,   /* copies between host and device: ratio of host links */
+    COST_GRAPH,  /* graphs: what is in them by the models, the rest by the ratio */
     COST_KERNEL, /* other kernels: the same ratio; no model of them */
+    COST_SMALL,  /* copies too small to have been timed: 0 */
     COST_KEPT,   /* size or shape unknown: as measured */
     COST_NONE,   /* neither a time nor a model: 0 */
     COST_RULES
@@ -37,6 +40,7 @@ struct retarget {
     double other_ratio;                   /* of memory bandwidths, source / target */
     double link_ratio;                    /* of host links; 1 where a profile does not hold one */
     struct layout *from_where, *to_where; /* by communicator; owned */
+    struct graphs *graphs;                /* by rank; owned with what they hold */
     double device_ns[COST_RULES];         /* measured time of what retarget_cost() saw, by rule */
     uint64_t count[COST_RULES];
     uint64_t modelled; /* had no measured time, or were told not to use it: the model's */

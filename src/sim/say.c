@@ -56,6 +56,21 @@ static unsigned long long u(uint64_t n)
 
 /* ---- how the program was made ---- */
 
+/* Kernels that the trace counts: their time is the gap that nothing else explains. */
+static void say_hidden(struct replay *rep, const struct program_facts *f)
+{
+    if (f->hidden[HIDDEN_WORK] > 0)
+        replay_assume(rep,
+                      "%llu kernels that were counted and not timed took what lies between the "
+                      "operations around them, %.0f us in all",
+                      u(f->hidden[HIDDEN_WORK]), (double)f->hidden_ns / 1e3);
+    if (f->hidden[HIDDEN_HOST] > 0)
+        replay_assume(rep,
+                      "%llu kernels that were counted ran while the device waited for the host: "
+                      "their time is not known and taken as 0",
+                      u(f->hidden[HIDDEN_HOST]));
+}
+
 /* Counts that are worth a sentence when they are not 0. */
 static void say_facts(struct replay *rep, const struct program_facts *f)
 {
@@ -75,9 +90,21 @@ static void say_facts(struct replay *rep, const struct program_facts *f)
     if (f->syncs_dropped > 0)
         replay_note(rep, false, "%llu event synchronisations name no event: taken as not blocking",
                     u(f->syncs_dropped));
-    if (f->captured > 0)
+    if (f->captured > 0 && f->graphs == 0)
         replay_note(rep, false, "%llu operations were captured into a graph: not replayed",
                     u(f->captured));
+    if (f->graphs > 0)
+        replay_assume(rep,
+                      "%llu launches of graphs are blocks of work that last as recorded, waits for "
+                      "other ranks included; elsewhere what is in them (%llu operations) by the "
+                      "models, the rest as other kernels",
+                      u(f->graphs), u(f->captured));
+    if (f->waiting_copies > 0)
+        replay_assume(rep,
+                      "%llu copies between host and device were waited for: their calls took much "
+                      "longer than they did",
+                      u(f->waiting_copies));
+    say_hidden(rep, f);
 }
 
 static void say_waits(struct replay *rep, const struct program *p)
@@ -114,14 +141,22 @@ static void say_matches(struct replay *rep, const struct matches *m)
 /* A record that is missing must not read as work that was not there. */
 static void say_coverage(struct replay *rep, const struct run *run)
 {
-    size_t blind = 0;
-    for (size_t r = 0; r < run->nranks; r++)
-        blind += (~run->ranks[r].coverage & (COVER_LAUNCHES | COVER_MEMORY)) != 0;
+    size_t copies = 0, kernels = 0, blind = 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        bool no_copies = !(run->ranks[r].coverage & COVER_MEMORY);
+        bool no_kernels = !(run->ranks[r].coverage & (COVER_LAUNCHES | COVER_KERNELS));
+        copies += no_copies;
+        kernels += no_kernels;
+        blind += no_copies || no_kernels;
+    }
     if (blind > 0)
         replay_assume(rep,
-                      "%zu of %zu ranks were not traced for copies and other kernels: what waits "
-                      "for those on the device is replayed too early",
-                      blind, run->nranks);
+                      "%zu of %zu ranks were not traced for %s: what waits for those on the device "
+                      "is replayed too early",
+                      blind, run->nranks,
+                      kernels == 0  ? "copies"
+                      : copies == 0 ? "other kernels"
+                                    : "copies and other kernels");
 }
 
 void say_program(struct replay *rep, const struct program *p)
@@ -287,11 +322,12 @@ static void say_scaling_rules(struct replay *rep, const struct retarget *t)
 void say_costs(struct replay *rep, const struct retarget *t)
 {
     say_scaling_rules(rep, t);
-    if (t->count[COST_KERNEL] + t->count[COST_KEPT] > 0)
+    if (t->count[COST_KERNEL] + t->count[COST_KEPT] + t->count[COST_GRAPH] > 0)
         replay_assume(rep,
                       "%.1f %% of traced device time rests on no model: kernels of unknown kind "
-                      "(%llu), operations of unknown size (%llu)",
-                      100 * rep->unmodelled, u(t->count[COST_KERNEL]), u(t->count[COST_KEPT]));
+                      "(%llu), operations of unknown size (%llu)%s",
+                      100 * rep->unmodelled, u(t->count[COST_KERNEL]), u(t->count[COST_KEPT]),
+                      t->count[COST_GRAPH] > 0 ? ", and graphs, of which a part may" : "");
     else
         replay_assume(rep, "all traced device time rests on a model or a measurement of the "
                            "operation");
@@ -303,6 +339,9 @@ void say_costs(struct replay *rep, const struct retarget *t)
     if (t->calibrate && t->modelled > 0)
         replay_note(rep, false, "%llu operations were not timed: the model's time is taken",
                     u(t->modelled));
+    if (t->count[COST_SMALL] > 0)
+        replay_assume(rep, "%llu small copies were not timed on the device: taken as 0 there",
+                      u(t->count[COST_SMALL]));
     if (t->count[COST_NONE] > 0)
         replay_note(rep, true, "%llu operations have neither a time nor a model: taken as 0",
                     u(t->count[COST_NONE]));

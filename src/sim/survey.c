@@ -4,6 +4,7 @@
  * that must be inferred.
  */
 #include "sim/builder.h"
+#include "sim/hidden.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,8 @@ static void collect_places(struct builder *b)
 {
     const struct rank *rank = b->rank;
     size_t used;
-    b->places = arena_alloc(&b->scratch, (rank->nops + rank->nacts) * sizeof *b->places);
+    b->places =
+        arena_alloc(&b->scratch, (rank->nops + rank->nacts + rank->nlaunches) * sizeof *b->places);
     for (size_t i = 0; i < rank->nops; i++)
         b->places[b->nplaces++] = (struct place){rank->ops[i].device, rank->ops[i].stream, 0, 0};
     sort_places(b);
@@ -79,6 +81,11 @@ static void collect_places(struct builder *b)
         const struct act *act = &rank->acts[i];
         if (act->stream >= 0 && find_place(b, act->device, act->stream) == SIM_NONE)
             b->places[used++] = (struct place){act->device, act->stream, 0, 0};
+    }
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        const struct launches *l = &rank->launches[i];
+        if (find_place(b, l->device, l->stream) == SIM_NONE)
+            b->places[used++] = (struct place){l->device, l->stream, 0, 0};
     }
     b->nplaces = used;
     sort_places(b);
@@ -166,9 +173,10 @@ static void find_groups(struct builder *b)
     b->groups = arena_alloc(&b->scratch, rank->nops * sizeof *b->groups);
     for (size_t c = 0; c < b->calls.count; c++) {
         uint32_t i = b->calls.list[c].index;
-        const struct op *op = &rank->ops[i];
-        if (b->calls.list[c].is_act)
+        const struct op *op;
+        if (b->calls.list[c].what != CALL_OP)
             continue;
+        op = &rank->ops[i];
         b->leader[i] = i;
         if (is_comm(op) && is_issued(op) && op->coll.group >= 0)
             b->groups[b->ngroups++] =
@@ -286,4 +294,5 @@ void survey(struct builder *b, int64_t latency_ns)
     find_groups(b);
     find_events(b);
     infer(b, latency_ns);
+    hidden_find(b, latency_ns);
 }

@@ -458,15 +458,14 @@ static const char *on_copy(struct jsonl *r, const struct line *l)
     return NULL;
 }
 
-/* What is in the graph is told by the operations that were captured, which name it. */
+/* What is in the graph is told by the operations that were captured, which name it. Of a graph
+ * whose capture was not seen nothing is known but its launches. */
 static const char *on_graph(struct jsonl *r, const struct line *l)
 {
     struct op op = blank_op();
     const char *wrong = take_op(r, l, &graph_op, &op);
     if (wrong != NULL)
         return wrong;
-    if (op.graph < 0)
-        return "a launch of no graph";
     op.class = OP_GRAPH;
     op.name = word(r, WORD_OTHER, (struct json_text){"graph", 5, false})->text;
     op.graph_launch.launch = line_u64(l, GRAPH_launch, 0);

@@ -78,7 +78,7 @@ struct op {
     int32_t device;
     int32_t stream; /* small integer of the process; -1 unknown */
     uint32_t tid;   /* issuing thread: index into the rank's threads */
-    int32_t graph;  /* captured into, or launch of; number in the rank; -1 */
+    int32_t graph;  /* captured into, or launch of; number in the rank; -1 none, or not seen */
     uint8_t class;  /* enum op_class */
     uint8_t dtype;  /* enum specter_dtype; SPECTER_DTYPE_UNKNOWN */
     uint8_t timing; /* enum specter_timing */

@@ -161,6 +161,18 @@ TEST(jsonl_graph_launches_stand_for_what_was_captured)
     run_release(&run);
 }
 
+/* Its capture was not seen. */
+TEST(jsonl_graph_of_unknown_origin)
+{
+    struct run run;
+    load_text(&run, INIT GRAPH("3", "null", "0") END);
+    CHECK_STR(all_notes(&run), "");
+    CHECK_INT(first_of(&run, OP_GRAPH)->graph, -1);
+    CHECK_INT(first_of(&run, OP_GRAPH)->dur_ns, 2500);
+    CHECK_INT(busy_kind_of(first_of(&run, OP_GRAPH)), BUSY_COMPUTE);
+    run_release(&run);
+}
+
 /* A graph is communication only when all that is in it is known to be. */
 TEST(jsonl_graphs_of_communication_alone)
 {
@@ -291,7 +303,6 @@ TEST(jsonl_impossible_work)
         {"{\"type\":\"copy\",\"id\":1,\"kind\":null}\n", "a copy without a kind"},
         {"{\"type\":\"copy\",\"id\":1,\"kind\":\"d2h\",\"duration_us\":-1.0}\n",
          "impossible duration"},
-        {"{\"type\":\"graph\",\"id\":1,\"launch\":2}\n", "a launch of no graph"},
         {"{\"type\":\"graph\",\"id\":1,\"graph\":5000000000}\n", "impossible graph"},
         {"{\"type\":\"plugin\",\"comm\":\"c\",\"seq\":1,\"kernel_us\":-3.0}\n",
          "impossible duration"},

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/hang_finder.h"
+
+#define EVENTS_FOLLOWED 16 /* from stream to stream of one rank */
+
+/* ---- what keeps an operation from its end ---- */
+
+static bool add_edge(struct finder *f, uint32_t from, uint32_t to)
+{
+    if (from == to)
+        return false;
+    ARRAY_GROW(f->edges, f->cap_edges, f->nedges + 1);
+    f->edges[f->nedges++] = (struct edge){from, to};
+    f->nodes[from].nedges++;
+    return true;
+}
+
+static void add_fault(struct finder *f, uint32_t n, struct fault fault)
+{
+    ARRAY_GROW(f->faults, f->cap_faults, f->nfaults + 1);
+    f->faults[f->nfaults++] = fault;
+    f->nodes[n].nfaults++;
+}
+
+/* Edges to whatever the rank's head stands for: communication, or work that waits for another
+ * stream. False when there is none. */
+static bool wait_for_head(struct finder *f, uint32_t n, uint32_t r, uint32_t head)
+{
+    bool any = false;
+    for (int depth = 0; head != HEAD_NONE && !any && depth < EVENTS_FOLLOWED; depth++) {
+        for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++) {
+            const struct waiter *w = &f->waiters[f->by_rank[i]];
+            if (w->head == head)
+                any |= add_edge(f, n, w->node);
+        }
+        head = f->heads[r].list[head].behind;
+    }
+    return any;
+}
+
+/* Edges to all in which the rank waits. */
+static bool wait_for_rank(struct finder *f, uint32_t n, uint32_t r)
+{
+    bool any = false;
+    for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++)
+        any |= add_edge(f, n, f->waiters[f->by_rank[i]].node);
+    return any;
+}
+
+/* What the rank is in, the longest of it; else what it called last; NULL. */
+static const struct op *occupation(const struct finder *f, uint32_t r)
+{
+    const struct rank *rank = &f->run->ranks[r];
+    const struct heads *h = &f->heads[r];
+    const struct op *last = NULL;
+    const struct head *oldest = NULL;
+    for (size_t i = 0; i < h->count; i++) {
+        if (oldest == NULL || h->list[i].begin_ns < oldest->begin_ns)
+            oldest = &h->list[i];
+    }
+    if (oldest != NULL)
+        return &rank->ops[oldest->op];
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        if (op->host_ns != UNKNOWN_NS && (last == NULL || op->host_ns >= last->host_ns))
+            last = op;
+    }
+    return last;
+}
+
+/* A traced member that called the operation, or did not. */
+static void look_at_member(struct finder *f, uint32_t n, uint32_t r, const struct call *key)
+{
+    const struct rank *rank = &f->run->ranks[r];
+    const struct waiter *w = finder_waiter(f, &f->nodes[n], r);
+    const struct call *call = calls_find(&f->made[r], key);
+    struct fault fault = {HANG_NOT_CALLED, rank->rank, key->seq, key->seq, NULL};
+    uint32_t head;
+    if (w != NULL || call != NULL) {
+        head = w == NULL              ? heads_of(&f->heads[r], &rank->ops[call->op])
+               : w->head != HEAD_NONE ? f->heads[r].list[w->head].behind
+                                      : HEAD_NONE;
+        if (head == HEAD_NONE || wait_for_head(f, n, r, head))
+            return;
+        fault.cause = HANG_BEHIND;
+        fault.instead = &rank->ops[f->heads[r].list[head].op];
+    } else {
+        fault.instead = occupation(f, r);
+        if (wait_for_rank(f, n, r))
+            fault.cause = HANG_CIRCLE; /* where it turns out to be one */
+    }
+    add_fault(f, n, fault);
+}
+
+/* Where a communicator is the whole job, members that no trace names have their own numbers, as
+ * long as those that are named do; -1 not known. */
+int finder_number(const struct run *run, const struct comm *comm, int member)
+{
+    if (comm->ranks[member] >= 0 || comm->size != run->world_size)
+        return comm->ranks[member];
+    for (int i = 0; i < comm->size; i++) {
+        if (comm->ranks[i] >= 0 && comm->ranks[i] != i)
+            return -1;
+    }
+    return member;
+}
+
+static void add_untraced(struct finder *f, uint32_t n, const struct comm *comm, int member)
+{
+    const struct waiter *w = &f->waiters[f->nodes[n].first];
+    int number = finder_number(f->run, comm, member);
+    add_fault(f, n, (struct fault){HANG_NO_TRACE, number, w->seq, w->seq, NULL});
+}
+
+/* Several members in one process call one number several times. */
+static bool called_twice(const struct calls_made *made, const struct call *key)
+{
+    const struct call *call = calls_find(made, key);
+    const struct call *end = made->list + made->count;
+    if (call == NULL)
+        return false;
+    return (call > made->list && call[-1].comm == key->comm && call[-1].way == key->way &&
+            call[-1].seq == key->seq) ||
+           (call + 1 < end && call[1].comm == key->comm && call[1].way == key->way &&
+            call[1].seq == key->seq);
+}
+
+/* ---- collectives ---- */
+
+static const enum hang_cause cause_of[] = {
+    [CALL_SKIPPED] = HANG_SKIPPED,
+    [CALL_EXTRA] = HANG_EXTRA,
+    [CALL_OTHER] = HANG_OTHER,
+    [CALL_TIED] = HANG_DIFFER,
+};
+
+/* The traced members of a communicator, for calls_compare(). */
+struct members {
+    const struct rank **ranks;
+    const struct calls_made **made;
+    uint32_t *index;
+    struct call_verdict *verdicts;
+    size_t n;
+};
+
+static struct members traced_members(struct finder *f, const struct comm *comm)
+{
+    size_t size = (size_t)comm->size;
+    struct members m = {arena_alloc(&f->arena, size * sizeof *m.ranks),
+                        arena_alloc(&f->arena, size * sizeof *m.made),
+                        arena_alloc(&f->arena, size * sizeof *m.index),
+                        arena_alloc(&f->arena, size * sizeof *m.verdicts), 0};
+    for (size_t i = 0; i < size; i++) {
+        uint32_t r = finder_rank(f, comm->ranks[i]);
+        if (r == NONE)
+            continue;
+        m.ranks[m.n] = &f->run->ranks[r];
+        m.made[m.n] = &f->made[r];
+        m.index[m.n++] = r;
+    }
+    return m;
+}
+
+static void look_at_collective(struct finder *f, uint32_t n)
+{
+    const struct waiter *w = &f->waiters[f->nodes[n].first];
+    const struct comm *comm = &f->run->comms[w->comm];
+    struct call key = {.comm = w->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
+    struct members m = traced_members(f, comm);
+    f->nodes[n].opaque = comm->size == 0;
+    for (size_t i = 0; i < m.n; i++)
+        f->nodes[n].opaque |= called_twice(m.made[i], &key);
+    if (f->nodes[n].opaque)
+        return;
+    for (int i = 0; i < comm->size; i++) {
+        if (finder_rank(f, comm->ranks[i]) == NONE)
+            add_untraced(f, n, comm, i);
+    }
+    calls_compare(m.verdicts, m.ranks, m.made, m.n, key.comm, key.seq);
+    for (size_t i = 0; i < m.n; i++) {
+        const struct call_verdict *v = &m.verdicts[i];
+        if (v->fault == CALL_SAME)
+            look_at_member(f, n, m.index[i], &key);
+        else
+            add_fault(f, n,
+                      (struct fault){cause_of[v->fault], m.ranks[i]->rank, v->seq, v->first,
+                                     &m.ranks[i]->ops[v->op]});
+    }
+}
+
+/* ---- messages ---- */
+
+const struct op *finder_op(const struct finder *f, uint32_t r, const struct call *key)
+{
+    const struct call *call = r != NONE ? calls_find(&f->made[r], key) : NULL;
+    return call != NULL ? &f->run->ranks[r].ops[call->op] : NULL;
+}
+
+static void look_at_message(struct finder *f, uint32_t n)
+{
+    const struct waiter *w = &f->waiters[f->nodes[n].first];
+    const struct comm *comm = &f->run->comms[w->comm];
+    int32_t ends[2] = {w->sender, w->receiver};
+    const struct op *ops[2];
+    struct call keys[2] = {{w->seq, w->comm, w->receiver, 0, CALL_SEND},
+                           {w->seq, w->comm, w->sender, 0, CALL_RECV}};
+    for (int k = 0; k < 2; k++)
+        ops[k] = finder_op(f, finder_rank(f, comm->ranks[ends[k]]), &keys[k]);
+    bool differ = ops[0] != NULL && ops[1] != NULL && ops[0]->bytes != ops[1]->bytes &&
+                  !((ops[0]->flags | ops[1]->flags) & OP_BYTES_UNKNOWN);
+    for (int k = 0; k < 2; k++) {
+        uint32_t r = finder_rank(f, comm->ranks[ends[k]]);
+        if (differ)
+            add_fault(f, n,
+                      (struct fault){HANG_DIFFER, f->run->ranks[r].rank, w->seq, w->seq, ops[k]});
+        else if (r == NONE)
+            add_untraced(f, n, comm, ends[k]);
+        else
+            look_at_member(f, n, r, &keys[k]);
+    }
+}
+
+/* Where all is well with an operation itself, it waits for what was launched in one group with it.
+ */
+static void wait_for_group(struct finder *f, uint32_t n)
+{
+    struct node *node = &f->nodes[n];
+    if (node->nfaults > 0 || node->nedges > 0)
+        return;
+    for (size_t i = node->first; i < node->first + node->count; i++) {
+        const struct waiter *w = &f->waiters[i];
+        if (w->head != HEAD_NONE)
+            wait_for_head(f, n, w->rank, w->head);
+    }
+}
+
+void finder_look(struct finder *f)
+{
+    for (uint32_t n = 0; n < f->nnodes; n++) {
+        f->nodes[n].first_fault = f->nfaults;
+        if (f->waiters[f->nodes[n].first].sender < 0)
+            look_at_collective(f, n);
+        else
+            look_at_message(f, n);
+    }
+    for (uint32_t n = 0; n < f->nnodes; n++)
+        wait_for_group(f, n);
+}

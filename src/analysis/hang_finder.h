@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside hang.c: ranks, the operations in which they wait, and what keeps these from their end.
+ * hang_wait.c finds who waits, hang_fault.c what is wrong with each operation, hang_root.c where
+ * what follows begins, hang.c says it.
+ */
+#ifndef SPECTER_ANALYSIS_HANG_FINDER_H
+#define SPECTER_ANALYSIS_HANG_FINDER_H
+
+#include "analysis/hang.h"
+#include "analysis/hang_calls.h"
+#include "analysis/hang_heads.h"
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+#define NONE UINT32_MAX
+
+/* A rank that is in an operation. Sorted, all that are in one operation lie side by side. */
+struct waiter {
+    int64_t seq;
+    int32_t comm, sender, receiver; /* comm ranks; -1 for a collective */
+    uint32_t rank, op;              /* index into run->ranks, its ops */
+    uint32_t head;                  /* of the rank; HEAD_NONE: the trace does not show its end */
+    uint32_t node;
+    int64_t begin_ns;
+};
+
+/* Something that is wrong with one rank, in one operation. */
+struct fault {
+    enum hang_cause cause;
+    int rank; /* global */
+    int64_t seq, first;
+    const struct op *instead;
+};
+
+/* An operation in which ranks wait. */
+struct node {
+    size_t first, count; /* of waiters */
+    size_t first_fault, nfaults;
+    size_t first_edge, nedges; /* in out */
+    uint32_t root;             /* node to whose account it goes; NONE */
+    bool opaque;               /* one process has several members: nothing can be said */
+};
+
+/* `from` does not go on because of `to`. */
+struct edge {
+    uint32_t from, to;
+};
+
+struct finder {
+    const struct run *run;
+    struct heads *heads;     /* [nranks] */
+    int64_t *domain_end;     /* by clock domain: the last moment that any trace of it tells of */
+    struct calls_made *made; /* [nranks] */
+    struct waiter *waiters;  /* by operation, rank */
+    size_t nwaiters, cap_waiters;
+    uint32_t *by_rank;  /* [nwaiters] indices of waiters, by rank */
+    size_t *rank_first; /* [nranks + 1] where a rank begins in by_rank */
+    struct node *nodes;
+    size_t nnodes, cap_nodes;
+    struct fault *faults;
+    size_t nfaults, cap_faults;
+    struct edge *edges; /* once all are known: by target */
+    size_t nedges, cap_edges;
+    struct edge *out; /* [nedges] the same by source; nodes tell where theirs begin */
+    struct arena arena;
+};
+
+/* Index of a global rank; NONE when it has no trace, or one that records nothing. */
+uint32_t finder_rank(const struct finder *f, int number);
+
+/* What the rank called under that key; NULL. */
+const struct op *finder_op(const struct finder *f, uint32_t rank, const struct call *key);
+
+/* The last moment that any trace of the rank's machine tells of. */
+int64_t finder_end(const struct finder *f, uint32_t rank);
+
+/* Global rank of a member. Where a communicator is the whole job, members that no trace names have
+ * their own numbers, as long as those that are named do; -1 not known. */
+int finder_number(const struct run *run, const struct comm *comm, int member);
+
+/* Who waits: the rank's heads, with what was launched in one group with them; and where no end of
+ * an operation is seen, who is ahead of a traced member of the communicator. */
+void finder_add_heads(struct finder *f, uint32_t rank);
+bool finder_may_be_uneven(const struct rank *rank);
+void finder_add_uneven(struct finder *f, int32_t comm);
+
+/* From waiters, all of whom are known, to operations. */
+void finder_make_nodes(struct finder *f);
+void finder_index(struct finder *f);
+const struct waiter *finder_waiter(const struct finder *f, const struct node *node, uint32_t rank);
+
+/* Faults and edges of all operations; then the root of each. */
+void finder_look(struct finder *f);
+void finder_roots(struct finder *f);
+
+/* The surest thing that is wrong; CIRCLE and ALL_CALLED say that nothing is by itself. */
+enum hang_cause finder_cause(const struct finder *f, const struct node *node);
+
+#endif

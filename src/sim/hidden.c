@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/hidden.h"
+
+#include "sim/builder.h"
+#include "trace/idmap.h"
+
+#include <stdlib.h>
+
+#define NOBODY UINT32_MAX
+#define LATE_NS INFER_LATE_NS /* a start so soon after what allows it waited for nothing else */
+
+/* A stream, while the calls are looked at in order. */
+struct lane {
+    int64_t free_ns;    /* end of the operation with times that was last; UNKNOWN_NS */
+    int64_t await_ns;   /* since then: the end of what the stream was told to await; UNKNOWN_NS */
+    bool await_unknown; /* or it is not known when that ended */
+    bool behind_wait;   /* the first kernels came behind the wait */
+    uint32_t first;     /* launches since then: the first of them; NOBODY */
+    uint64_t kernels;
+};
+
+/* Of an event: what its last record stands for. */
+struct recorded {
+    bool known; /* it was recorded */
+    uint32_t lane;
+    int64_t end_ns;   /* of what was before it; UNKNOWN_NS: nothing */
+    bool behind_some; /* kernels without times were before it */
+};
+
+struct scene {
+    struct builder *b;
+    struct lane *lanes; /* by place */
+    struct idmap events;
+    struct recorded *recorded; /* owned; by event */
+    size_t cap_recorded;
+    int64_t latency_ns;
+};
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b; /* UNKNOWN_NS is earlier than all */
+}
+
+static void clear(struct lane *lane, int64_t free_ns)
+{
+    *lane = (struct lane){.free_ns = free_ns, .await_ns = UNKNOWN_NS, .first = NOBODY};
+}
+
+/* The stream got to something at t_ns, which nothing but what is before it on the stream kept from
+ * happening at allowed_ns: gives the kernels before it their time. */
+static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t allowed_ns)
+{
+    struct program_facts *facts = &s->b->p->facts;
+    int64_t from_ns, launch_ns;
+    bool work;
+    if (lane->first == NOBODY)
+        return;
+    launch_ns = ns_add(s->b->rank->launches[lane->first].host_ns, s->latency_ns);
+    from_ns = later(lane->free_ns, launch_ns);
+    if (lane->behind_wait)
+        from_ns = later(from_ns, lane->await_ns);
+    work = !lane->await_unknown && t_ns > later(allowed_ns, lane->await_ns) + LATE_NS &&
+           t_ns > from_ns;
+    facts->hidden[work ? HIDDEN_WORK : HIDDEN_HOST] += lane->kernels;
+    if (!work)
+        return;
+    s->b->hidden_ns[lane->first] = t_ns - from_ns;
+    facts->hidden_ns += t_ns - from_ns;
+}
+
+static void on_op(struct scene *s, uint32_t i)
+{
+    const struct op *op = &s->b->rank->ops[i];
+    struct lane *lane = &s->lanes[s->b->stream[i]];
+    if (!op_timed(op) || op->start_ns == UNKNOWN_NS || !is_issued(op))
+        return;
+    settle(s, lane, op->start_ns,
+           ns_add(op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns, s->latency_ns));
+    clear(lane, later(lane->free_ns, op->start_ns + op->dur_ns));
+}
+
+static void on_launches(struct scene *s, uint32_t i)
+{
+    const struct launches *l = &s->b->rank->launches[i];
+    struct lane *lane = &s->lanes[find_place(s->b, l->device, l->stream)];
+    bool awaited = lane->await_ns != UNKNOWN_NS || lane->await_unknown;
+    if (lane->first == NOBODY || (awaited && !lane->behind_wait)) {
+        lane->first = i;
+        lane->behind_wait = awaited;
+    }
+    lane->kernels += l->count;
+}
+
+static struct recorded *event_of(struct scene *s, int64_t event)
+{
+    uint32_t at = idmap_add(&s->events, event);
+    ARRAY_GROW(s->recorded, s->cap_recorded, s->events.count);
+    return &s->recorded[at];
+}
+
+static void on_record(struct scene *s, uint32_t at, const struct act *act)
+{
+    const struct lane *lane = &s->lanes[at];
+    *event_of(s, act->event) =
+        (struct recorded){true, at, later(lane->free_ns, lane->await_ns), lane->first != NOBODY};
+}
+
+static void on_wait(struct scene *s, uint32_t at, const struct act *act)
+{
+    const struct recorded *r = event_of(s, act->event);
+    struct lane *lane = &s->lanes[at];
+    if (!r->known || r->lane == at)
+        return;
+    lane->await_ns = later(lane->await_ns, r->end_ns);
+    lane->await_unknown = lane->await_unknown || r->behind_some;
+}
+
+/* The host came back at t_ns: the stream had got there, and is empty. */
+static void on_sync(struct scene *s, uint32_t at, const struct act *act, int64_t t_ns)
+{
+    struct lane *lane = &s->lanes[at];
+    int64_t allowed_ns = act->host_ns;
+    for (size_t i = 0; act->kind == ACT_SYNC_DEVICE && i < s->b->nplaces; i++) {
+        if (i != at)
+            allowed_ns = later(allowed_ns, s->lanes[i].free_ns);
+    }
+    settle(s, lane, t_ns, later(allowed_ns, lane->free_ns));
+    clear(lane, later(lane->free_ns, t_ns));
+}
+
+/* Of several streams that a device synchronisation awaits, the one that was launched on last. */
+static uint32_t last_launched(const struct scene *s)
+{
+    uint32_t last = NOBODY;
+    for (uint32_t i = 0; i < s->b->nplaces; i++) {
+        uint32_t first = s->lanes[i].first;
+        if (first != NOBODY &&
+            (last == NOBODY || s->b->rank->launches[first].host_end_ns >
+                                   s->b->rank->launches[s->lanes[last].first].host_end_ns))
+            last = i;
+    }
+    return last;
+}
+
+static void on_act(struct scene *s, uint32_t i)
+{
+    const struct act *act = &s->b->rank->acts[i];
+    uint32_t at = act->stream >= 0 ? find_place(s->b, act->device, act->stream) : NOBODY;
+    int64_t t_ns = act->host_end_ns;
+    if (t_ns != UNKNOWN_NS)
+        t_ns -= s->b->sync_cost_ns;
+    if (act->kind == ACT_RECORD && at != NOBODY && act->event >= 0)
+        on_record(s, at, act);
+    else if (act->kind == ACT_WAIT && at != NOBODY && act->event >= 0)
+        on_wait(s, at, act);
+    if (act->kind == ACT_SYNC_EVENT && act->event >= 0 && event_of(s, act->event)->known &&
+        event_of(s, act->event)->behind_some)
+        at = event_of(s, act->event)->lane;
+    else if (act->kind == ACT_SYNC_DEVICE)
+        at = last_launched(s);
+    else if (act->kind != ACT_SYNC_STREAM)
+        return;
+    if (at != NOBODY && t_ns != UNKNOWN_NS)
+        on_sync(s, at, act, t_ns);
+}
+
+void hidden_find(struct builder *b, int64_t latency_ns)
+{
+    struct scene s = {.b = b, .latency_ns = latency_ns};
+    b->hidden_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_ns);
+    if (b->rank->nlaunches == 0)
+        return;
+    s.lanes = arena_alloc(&b->scratch, b->nplaces * sizeof *s.lanes);
+    for (size_t i = 0; i < b->nplaces; i++)
+        clear(&s.lanes[i], UNKNOWN_NS);
+    for (size_t c = 0; c < b->calls.count; c++) {
+        const struct call *call = &b->calls.list[c];
+        if (call->what == CALL_OP)
+            on_op(&s, call->index);
+        else if (call->what == CALL_ACT)
+            on_act(&s, call->index);
+        else
+            on_launches(&s, call->index);
+    }
+    idmap_release(&s.events);
+    free(s.recorded);
+}

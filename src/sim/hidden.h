@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels that were counted and not timed, between two operations of a stream that have times. The
+ * time that the recording does not explain otherwise is theirs:
+ *
+ *     ---- P ----|             ~~~ kernels ~~~            |---- N ----
+ *                ^ later of: end of P, launch of the first, what the stream was told to await
+ *
+ * when N began later than the end of P, its own launch and every wait allow. When N began as soon
+ * as it was launched, the device was waiting for the host: how much of the gap the kernels took is
+ * not known, it changes nothing on this hardware, and they are taken as 0. What a host blocked in a
+ * synchronisation for is an N too.
+ *
+ * This reads differences between recorded device times, as infer.h does. The time is replayed as
+ * work of the stream, launched where the first kernel was.
+ */
+#ifndef SPECTER_SIM_HIDDEN_H
+#define SPECTER_SIM_HIDDEN_H
+
+#include <stdint.h>
+
+enum hidden_rule {
+    HIDDEN_WORK, /* they took the gap */
+    HIDDEN_HOST, /* the host was late: not known, 0 */
+    HIDDEN_RULES
+};
+
+struct builder;
+
+/* Fills b->hidden_ns and the facts. latency_ns: from a launch to the start of its work. */
+void hidden_find(struct builder *b, int64_t latency_ns);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Device work beside operations of NCCL and cuBLAS in a replay: kernels that were counted and have
+ * no times, copies, and launches of graphs.
+ */
+#include "test.h"
+
+#include "made_run.h"
+#include "sim/replay.h"
+
+#include <math.h>
+
+#define US INT64_C(1000)
+
+/* ---- one rank, call by call; a stream's operations start when they are said to ---- */
+
+static void open_run(struct run *run)
+{
+    run_init(run);
+    run->format = "specter";
+    run->source = "made";
+    run->world_size = 1;
+    run->ndomains = 1;
+    struct rank *rank = run_add_rank(run);
+    rank->rank = 0;
+    rank->nthreads = 1;
+    rank->gpu = "NVIDIA H100 80GB HBM3";
+    rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_LAUNCHES | COVER_MEMORY;
+}
+
+static struct op *add_op(struct run *run, int stream, int64_t host_us, int64_t start_us,
+                         int64_t dur_us)
+{
+    struct op *op = rank_add_op(&run->ranks[0]);
+    op->class = OP_KERNEL;
+    op->name = "k";
+    op->id = run->ranks[0].nops;
+    op->stream = stream;
+    op->host_ns = host_us * US;
+    op->host_end_ns = host_us * US + US;
+    op->start_ns = start_us * US;
+    op->dur_ns = dur_us * US;
+    return op;
+}
+
+static struct launches *add_launches(struct run *run, int stream, int64_t host_us)
+{
+    struct launches *l = rank_add_launches(&run->ranks[0]);
+    l->stream = stream;
+    l->host_ns = host_us * US;
+    l->host_end_ns = host_us * US + 4 * US;
+    l->count = 9;
+    return l;
+}
+
+static void add_act(struct run *run, enum act_kind kind, int stream, int64_t event, int64_t host_us,
+                    int64_t end_us)
+{
+    struct act *act = rank_add_act(&run->ranks[0]);
+    act->kind = (uint8_t)kind;
+    act->stream = stream;
+    act->event = event;
+    act->host_ns = host_us * US;
+    act->host_end_ns = end_us * US;
+}
+
+static void check_start(const struct run *run, size_t op, int64_t start_us, uint64_t work,
+                        uint64_t host)
+{
+    struct program p;
+    struct err e;
+    program_make(&p, run, 0, false);
+    program_measured(&p);
+    CHECK_INT(program_run(&p, &e), 0);
+    CHECK_INT(program_span(&p, 0, op).start_ns, start_us * US);
+    CHECK_INT(p.facts.hidden[HIDDEN_WORK], work);
+    CHECK_INT(p.facts.hidden[HIDDEN_HOST], host);
+    program_release(&p);
+}
+
+/* The second operation was launched at 10 and starts at 180, 80 behind the end of the first. */
+TEST(hidden_kernels_take_the_gap)
+{
+    struct run run;
+    open_run(&run);
+    add_op(&run, 1, 0, 0, 100);
+    add_launches(&run, 1, 2);
+    add_op(&run, 1, 10, 180, 50);
+    check_start(&run, 1, 180, 9, 0);
+    run.ranks[0].nlaunches = 0;
+    check_start(&run, 1, 100, 0, 0);
+    run_release(&run);
+}
+
+/* They cannot start before they are launched: what the stream was idle before that is not theirs.
+ */
+TEST(hidden_kernels_begin_with_their_launch)
+{
+    struct run run;
+    open_run(&run);
+    add_op(&run, 1, 0, 0, 100);
+    add_launches(&run, 1, 150);
+    add_op(&run, 1, 160, 180, 50);
+    check_start(&run, 1, 180, 9, 0);
+    struct program p;
+    program_make(&p, &run, 0, false);
+    CHECK_INT(p.facts.hidden_ns, 30 * US);
+    program_release(&p);
+    run_release(&run);
+}
+
+TEST(hidden_kernels_of_a_late_host)
+{
+    struct run run;
+    open_run(&run);
+    add_op(&run, 1, 0, 0, 100);
+    add_launches(&run, 1, 120);
+    add_op(&run, 1, 300, 302, 50);
+    check_start(&run, 1, 300, 0, 9);
+    run_release(&run);
+}
+
+/* Another stream is busy until 500, and this one was told to await it: before or behind the wait,
+ * the kernels have only the time that the wait does not explain. */
+TEST(hidden_kernels_and_waits)
+{
+    static const struct {
+        int64_t launch_us, start_us;
+        uint64_t work;
+    } cases[] = {{3, 500, 0}, {3, 580, 9}, {8, 580, 9}, {8, 502, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run run;
+        open_run(&run);
+        add_op(&run, 1, 0, 0, 100);
+        add_op(&run, 2, 1, 1, 499);
+        add_launches(&run, 1, cases[i].launch_us);
+        add_act(&run, ACT_RECORD, 2, 7, 5, 5);
+        add_act(&run, ACT_WAIT, 1, 7, 6, 6);
+        add_op(&run, 1, 10, cases[i].start_us, 50);
+        check_start(&run, 2, cases[i].work > 0 ? cases[i].start_us : 500, cases[i].work,
+                    9 - cases[i].work);
+        run_release(&run);
+    }
+}
+
+/* Nothing with a time follows, but the host waited for them until 400. */
+TEST(hidden_kernels_before_a_synchronisation)
+{
+    static const enum act_kind kinds[] = {ACT_SYNC_STREAM, ACT_SYNC_DEVICE, ACT_SYNC_EVENT};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct run run;
+        open_run(&run);
+        add_op(&run, 2, 0, 0, 30);
+        add_op(&run, 1, 2, 2, 98);
+        add_launches(&run, 1, 5);
+        add_act(&run, ACT_RECORD, 1, 7, 11, 12);
+        add_act(&run, kinds[i], kinds[i] == ACT_SYNC_STREAM ? 1 : -1, 7, 12, 400);
+        add_op(&run, 1, 410, 410, 5);
+        check_start(&run, 2, 410, 9, 0);
+        run_release(&run);
+    }
+}
+
+/* Captured kernels did not run then. */
+TEST(hidden_kernels_of_a_capture)
+{
+    struct run run;
+    open_run(&run);
+    add_op(&run, 1, 0, 0, 100);
+    add_launches(&run, 1, 2)->graph = 1;
+    add_op(&run, 1, 10, 180, 50);
+    check_start(&run, 1, 100, 0, 0);
+    run_release(&run);
+}
+
+/* ---- whole replays ---- */
+
+static bool run_replay(struct replay *rep, const struct run *run, const char *gpu)
+{
+    static const int64_t scales[] = {1, 2};
+    struct replay_opts opts = {.gpu = gpu, .calibrate = true, .scales = scales, .nscales = 2};
+    struct err e = {0};
+    int rc = replay_run(rep, run, &opts, &e);
+    CHECK_STR(e.msg, "");
+    return rc == 0;
+}
+
+static bool says(const struct replay *rep, const char *part)
+{
+    for (size_t i = 0; i < rep->assumptions.count; i++) {
+        if (strstr(rep->assumptions.list[i].text, part) != NULL)
+            return true;
+    }
+    return false;
+}
+
+static bool loses(const struct replay *rep)
+{
+    for (size_t i = 0; i < rep->notes.count; i++) {
+        if (rep->notes.list[i].loss)
+            return true;
+    }
+    return false;
+}
+
+/* Training steps of 8 products, each followed by kernels of 60 us that nobody timed; the host is
+ * far ahead, and waits at the end of the step for the kernels of the optimizer, 200 us. */
+static void training(struct run *run, bool counted)
+{
+    int64_t host_us = 0, free_us = 0;
+    open_run(run);
+    for (int k = 0; k < 5; k++)
+        rank_add_step(&run->ranks[0]);
+    for (int step = 0; step < 5; step++) {
+        run->ranks[0].steps[step].start_ns = host_us * US;
+        for (int k = 0; k < 8; k++) {
+            int64_t start_us = free_us > host_us + 3 ? free_us : host_us + 3;
+            struct op *op = add_op(run, 1, host_us, start_us, 150);
+            op->class = OP_GEMM;
+            op->dtype = op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
+            op->gemm.compute = SPECTER_FP32;
+            op->gemm.m = op->gemm.n = op->gemm.k = 4096;
+            op->gemm.batch = 1;
+            host_us += 4;
+            if (counted)
+                add_launches(run, 1, host_us);
+            host_us += 6;
+            free_us = start_us + 150 + (k < 7 ? 60 : 200);
+        }
+        add_act(run, ACT_SYNC_DEVICE, -1, -1, host_us, free_us + 4);
+        host_us = free_us + 4 + 5;
+        run->ranks[0].steps[step].end_ns = host_us * US;
+    }
+}
+
+TEST(replay_with_counted_kernels_gives_the_recorded_time_back)
+{
+    struct run run;
+    struct replay rep;
+    training(&run, true);
+    if (run_replay(&rep, &run, NULL)) {
+        CHECK_INT(rep.iterations, 5);
+        CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0.01);
+        CHECK(says(&rep, "360 kernels that were counted and not timed took what lies between"));
+        CHECK(!says(&rep, "were not traced for"));
+    }
+    replay_release(&rep);
+    run_release(&run);
+    training(&run, false);
+    run.ranks[0].coverage &= ~(unsigned)COVER_LAUNCHES;
+    if (run_replay(&rep, &run, NULL)) {
+        CHECK(rep.own.span_ns < 0.75 * rep.recorded.span_ns);
+        CHECK(says(&rep, "1 of 1 ranks were not traced for other kernels: what waits"));
+    }
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* On another GPU they take the ratio of memory bandwidths, as all that no model knows. */
+TEST(replay_of_counted_kernels_on_another_gpu)
+{
+    struct run run;
+    struct replay rep;
+    double ratio;
+    model_other_ratio(gpu_profile_find("h100_sxm", NULL), gpu_profile_find("a100_sxm", NULL),
+                      &ratio, NULL);
+    training(&run, true);
+    for (size_t i = 0; i < run.ranks[0].nops; i++)
+        run.ranks[0].ops[i].class = OP_KERNEL;
+    if (run_replay(&rep, &run, "a100_sxm"))
+        CHECK_DOUBLE(rep.scales[0].time.span_ns, rep.own.span_ns * ratio, 0.01);
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* The call of the first copy waited for it, and for the kernel before it: its 300 us are not the
+ * CPU's. The second is too small to have been timed: nothing is lost by that. */
+TEST(replay_of_copies)
+{
+    struct run run;
+    struct replay rep;
+    open_run(&run);
+    add_op(&run, 1, 0, 3, 200);
+    struct op *op = add_op(&run, 1, 5, 203, 100);
+    op->class = OP_MEMORY;
+    op->name = "d2h";
+    op->host_end_ns = 305 * US;
+    op = add_op(&run, 1, 310, 310, 2);
+    op->class = OP_MEMORY;
+    op->name = "h2d";
+    op->timing = SPECTER_TIMING_HOST;
+    add_op(&run, 1, 315, 318, 50);
+    if (run_replay(&rep, &run, NULL)) {
+        CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0.02);
+        CHECK_DOUBLE(rep.own.memory_ns, (double)(100 * US), 0);
+        CHECK(says(&rep, "1 copies between host and device were waited for"));
+        CHECK(says(&rep, "1 small copies were not timed"));
+        CHECK(!loses(&rep));
+    }
+    replay_release(&rep);
+    if (run_replay(&rep, &run, "v100_sxm")) {
+        CHECK_DOUBLE(rep.scales[0].time.memory_ns, (double)(400 * US), 1e-6);
+        CHECK(rep.scales[0].time.span_ns > rep.own.span_ns + (double)(300 * US));
+    }
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* A graph of one AllReduce, launched five times. */
+static void graphs(struct run *run, int ranks)
+{
+    run_init(run);
+    run->format = "specter";
+    run->source = "made";
+    run->world_size = ranks;
+    run->ndomains = 1;
+    int comm = run_comm(run, "world", 5, ranks);
+    for (int r = 0; r < ranks; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->nthreads = 1;
+        rank->gpu = "NVIDIA H100 80GB HBM3";
+        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_LAUNCHES | COVER_MEMORY;
+        run->comms[comm].ranks[r] = r;
+        for (int i = -1; i < 5; i++) {
+            struct op *op = rank_add_op(rank);
+            op->id = (uint64_t)(i + 1);
+            op->stream = 1;
+            op->graph = 3;
+            op->host_ns = (i + 1) * 20 * US;
+            op->host_end_ns = op->host_ns + 5 * US;
+            if (i < 0) {
+                op->class = OP_COLL;
+                op->name = "AllReduce";
+                op->dtype = SPECTER_FP16;
+                op->bytes = 64u << 20;
+                op->coll.op = SPECTER_ALLREDUCE;
+                op->coll.comm = comm;
+                op->coll.group = op->coll.peer = -1;
+                op->timing = SPECTER_TIMING_CAPTURED;
+                continue;
+            }
+            op->class = OP_GRAPH;
+            op->name = "graph";
+            op->graph_launch.op_count = 1;
+            op->graph_launch.launch = (uint64_t)i;
+            op->timing = SPECTER_TIMING_DEVICE;
+            op->start_ns = 28 * US + i * 1000 * US;
+            op->dur_ns = 1000 * US;
+        }
+    }
+}
+
+TEST(replay_of_graphs)
+{
+    struct run run;
+    struct replay rep;
+    graphs(&run, 8);
+    if (run_replay(&rep, &run, NULL)) {
+        CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0.01);
+        CHECK(says(&rep, "40 launches of graphs are blocks of work that last as recorded"));
+        CHECK(!loses(&rep));
+        CHECK(rep.scales[1].time.span_ns > 1.05 * rep.scales[0].time.span_ns); /* two nodes */
+    }
+    replay_release(&rep);
+    if (run_replay(&rep, &run, "a100_sxm")) /* half of the links' rate */
+        CHECK(rep.scales[0].time.span_ns > 1.2 * rep.own.span_ns);
+    replay_release(&rep);
+    for (size_t r = 0; r < run.nranks; r++) /* now nobody knows what is in them */
+        run.ranks[r].ops[0].graph = -1;
+    if (run_replay(&rep, &run, NULL))
+        CHECK_DOUBLE(rep.scales[1].time.span_ns, rep.scales[0].time.span_ns, 0);
+    replay_release(&rep);
+    run_release(&run);
+}
