@@ -14,7 +14,10 @@ struct driver driver;
 enum { NOT_FOUND, LOOKING, FOUND };
 
 static _Atomic int state;
-static _Atomic uint32_t asked;
+
+/* How often this thread has asked in vain: every hook asks, so a counter that threads share would
+ * be the one thing that they wait for each other at. */
+static __thread uint32_t asked __attribute__((tls_model("initial-exec")));
 
 static bool find(void *library, const char *symbol, const char *other, void *slot)
 {
@@ -53,7 +56,7 @@ bool driver_ready(void)
     uint32_t n;
     if (atomic_load_explicit(&state, memory_order_acquire) == FOUND)
         return true;
-    n = atomic_fetch_add_explicit(&asked, 1, memory_order_relaxed);
+    n = asked++;
     if ((n & (n + 1)) == 0)
         look();
     return atomic_load_explicit(&state, memory_order_acquire) == FOUND;

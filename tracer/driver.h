@@ -50,7 +50,7 @@ struct driver {
 extern struct driver driver;
 
 /* True once every function above was found. Cheap: looks for a library that is not there yet only
- * at calls 1, 2, 4, 8, ... */
+ * at a thread's calls 1, 2, 4, 8, ... */
 bool driver_ready(void);
 
 #endif

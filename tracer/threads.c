@@ -4,6 +4,11 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE /* in headers since Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /* The first threads get large rings. All blocks together stay below 11 MiB, so that the tracer
  * keeps below 16 MiB whatever the program does. */
@@ -138,6 +143,20 @@ void threads_release(struct thread *t)
     if (atomic_load_explicit(&t->state, memory_order_acquire) == THREAD_ENDED &&
         ring_peek(&t->ring) == NULL)
         atomic_compare_exchange_strong(&t->state, &was, THREAD_FREE);
+}
+
+/* A quarter of the ring ahead of its head, and not all at once: most threads need little. A kernel
+ * that cannot do it (before 5.14) leaves it to the faults. */
+void threads_back(struct thread *t)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uint32_t part = t->ring.slots / 4;
+    uint64_t head = atomic_load_explicit(&t->ring.head, memory_order_relaxed);
+    while (t->backed < t->ring.slots && t->backed < head + part) {
+        uintptr_t from = (uintptr_t)&t->records[t->backed] / page * page;
+        madvise((void *)from, (uintptr_t)&t->records[t->backed + part] - from, MADV_POPULATE_WRITE);
+        t->backed += part;
+    }
 }
 
 uint64_t threads_dropped(void)

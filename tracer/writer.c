@@ -116,6 +116,7 @@ static void drain(void)
             ring_pop(&t->ring);
             writer.active_ns = clock_pace_ns();
         }
+        threads_back(t);
         threads_release(t);
     }
 }

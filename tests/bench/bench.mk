@@ -10,7 +10,7 @@ BENCH_FLAGS := $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Wno-unused-parameter
 BENCH_HOOKS := tracer/hooks/nccl.def tracer/hooks/cublas.def
 BENCH_LIBS  := $(B)/bench/lib/libnccl.so.2 $(B)/bench/lib/libcublas.so.13
 
-$(B)/bench/lib/%: tests/bench/stub.c $(BENCH_HOOKS) $(B)/flags
+$(BENCH_LIBS): tests/bench/stub.c $(BENCH_HOOKS) $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(BENCH_FLAGS) -MF $@.d -fPIC -shared -Wl,-soname,$(@F) \
