@@ -10,10 +10,11 @@
 #include "writer.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
-static _Atomic uint64_t stream_slots[4096];
-static _Atomic uint64_t event_slots[65536];
+static struct id_slot stream_slots[4096];
+static struct id_slot event_slots[32768];
 static struct ids streams = IDS_INIT(stream_slots);
 static struct ids events = IDS_INIT(event_slots);
 
@@ -163,6 +164,18 @@ void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream 
     c->r.dep.event = event != NULL ? ids_get(&events, (uintptr_t)event) : NO_ID;
 }
 
+void describe_stream_end(struct call *c, CUstream stream)
+{
+    (void)c;
+    ids_forget(&streams, (uintptr_t)stream);
+}
+
+void describe_event_end(struct call *c, CUevent event)
+{
+    (void)c;
+    ids_forget(&events, (uintptr_t)event);
+}
+
 /* A dependency within a graph capture is the graph's: nothing is ordered now. */
 static void act_end(struct call *c)
 {
@@ -195,18 +208,50 @@ static void count_homeless(enum hook_id hook)
         atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
 }
 
+/* The call, on its wrapper's stack, that the thread's depth counts. */
+static __thread const struct call *outermost __attribute__((tls_model("initial-exec")));
+
+/* A signal handler may have jumped out of a hook with siglongjmp, past its end. Then the wrapper
+ * that comes now does not lie below the one that was left, and no handler runs on a stack of its
+ * own, whose place says nothing. */
+static void leave_abandoned(const struct call *c)
+{
+    stack_t alternate;
+    if (outermost == NULL || (uintptr_t)c < (uintptr_t)outermost ||
+        (sigaltstack(NULL, &alternate) == 0 && (alternate.ss_flags & SS_ONSTACK) != 0))
+        return;
+    outermost = NULL;
+    thread_depth = 0;
+}
+
+static void become_outermost(const struct call *c)
+{
+    outermost = c;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread_depth++;
+}
+
+static void leave(void)
+{
+    thread_depth = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    outermost = NULL;
+}
+
 bool call_enter(struct call *c, enum hook_id hook, function real)
 {
     int saved = errno;
+    if (thread_depth > 0)
+        leave_abandoned(c);
     if (thread_depth == 0)
         count_groups(hook);
     if (thread_depth > 0 || !tracer_on())
         return false;
-    thread_depth++;
+    become_outermost(c);
     c->thread = thread_self();
     if (c->thread == NULL) {
         count_homeless(hook);
-        thread_depth--;
+        leave();
         errno = saved;
         return false;
     }
@@ -297,7 +342,7 @@ void call_end(struct call *c, int result)
         work_drop_span(c);
     else if (c->kind == CALL_GROUP_OPEN)
         thread_group_depth--;
-    thread_depth--;
+    leave();
     errno = saved;
 }
 

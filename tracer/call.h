@@ -113,6 +113,10 @@ void describe_lt_matmul(struct call *c, const struct lt_args *args); /* gemm.c *
 void describe_dep(struct call *c, enum record_kind kind, CUevent event, CUstream stream);
 void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream stream);
 
+/* The handle is destroyed: what comes under it from here on is new. */
+void describe_stream_end(struct call *c, CUstream stream);
+void describe_event_end(struct call *c, CUevent event);
+
 void call_reset(void); /* for the child of a fork */
 
 /* ---- between call.c, nccl_call.c and birth_call.c ---- */

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "driver.h"
+#include "tracer.h"
 #include "writer.h"
 
 #include <stdatomic.h>
@@ -152,6 +153,7 @@ static struct context *slot_of(CUcontext handle)
         if (there == NULL && atomic_compare_exchange_strong(&c->handle, &there, handle)) {
             atomic_store_explicit(&c->state, CONTEXT_ASKED, memory_order_release);
             writer_wake();
+            tracer_exit_first();
             return c;
         }
         if (there == handle &&

@@ -2,6 +2,7 @@
 #include "driver.h"
 
 #include "clock.h"
+#include "hold.h"
 #include "resolve.h"
 
 #include <dlfcn.h>
@@ -43,12 +44,15 @@ static bool bind(void *library)
 static void look(void)
 {
     int was = NOT_FOUND;
+    struct hold hold;
     void *library;
     if (!atomic_compare_exchange_strong(&state, &was, LOOKING))
         return;
+    hold_begin(&hold);
     library = resolve_library("libcuda");
     atomic_store(&state, library != NULL && bind(library) ? FOUND : NOT_FOUND);
     dlerror(); /* what an optional function left there is not for the program to find */
+    hold_end(&hold);
 }
 
 bool driver_ready(void)

@@ -10,7 +10,8 @@
     X(NCCL, "libnccl", ncclInternalError)                     \
     X(CUBLAS, "libcublas", CUBLAS_STATUS_NOT_INITIALIZED)     \
     X(CUBLASLT, "libcublasLt", CUBLAS_STATUS_NOT_INITIALIZED) \
-    X(CUDART, "libcudart", cudaErrorUnknown)
+    X(CUDART, "libcudart", cudaErrorUnknown)                  \
+    X(CUDA, "libcuda", CUDA_ERROR_UNKNOWN)
 
 enum lib_id {
 #define X(_id, _stem, _error) LIB_##_id,

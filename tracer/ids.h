@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Small integers for handles, in the order in which they are first seen: 0, 1, 2, ... Lock-free,
- * for any thread.
+ * Small integers for handles, in the order in which they are first seen: 0, 1, 2, ... A handle that
+ * was destroyed and comes back for something new gets a new number. Lock-free, for any thread.
  *
- * A handle that the program destroys and gets back for something new keeps its number: the
- * destruction is not seen here.
+ *     static struct id_slot event_slots[1024];
+ *     static struct ids events = IDS_INIT(event_slots);
+ *
+ *     id = ids_get(&events, handle);
+ *     ids_forget(&events, handle);       before the real destroy: the handle may come back at once
+ *
+ * Memory is the table: what a destroyed handle held is used for others. Destructions that are not
+ * seen (handles that end with their context) hold their place for good.
  */
 #ifndef SPECTER_TRACER_IDS_H
 #define SPECTER_TRACER_IDS_H
@@ -12,13 +18,14 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* A table of `slots` (a power of two, at most 65536) handles; NO_ID once it is three quarters full.
- *
- *     static struct ids streams = IDS_INIT(stream_slots);
- */
+struct id_slot {
+    _Atomic uint64_t key;    /* handle, generation, whether it is gone; 0: never used */
+    _Atomic uint64_t number; /* id and the generation that it belongs to; see ids.c */
+};
+
 struct ids {
-    _Atomic uint64_t *slots; /* handle in the low 48 bits, number + 1 above */
-    uint32_t nslots;
+    struct id_slot *slots; /* borrowed */
+    uint32_t nslots;       /* a power of two */
     _Atomic uint32_t next;
 };
 
@@ -27,11 +34,12 @@ struct ids {
         _slots, sizeof(_slots) / sizeof *(_slots), 0 \
     }
 
-/* Numbers follow the order in which handles come; one may be skipped where two threads bring
- * handles at the same moment. */
-
-/* The number of `handle`: a pointer of user space or IDS_SPECIAL(...), not 0. */
+/* The number of `handle`: a pointer of user space or IDS_SPECIAL(...), not 0. NO_ID when there is
+ * no room for it. One number may be skipped, and two threads may get two, where they bring a new
+ * handle at the same moment. */
 uint32_t ids_get(struct ids *ids, uint64_t handle);
+
+void ids_forget(struct ids *ids, uint64_t handle);
 
 void ids_reset(struct ids *ids);
 

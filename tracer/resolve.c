@@ -4,6 +4,7 @@
 #include "hooks/cublas.h"
 #include "hooks/cuda.h"
 #include "hooks/nccl.h"
+#include "hold.h"
 #include "record.h"
 
 #include "warn.h"
@@ -200,7 +201,7 @@ static int copy_of_caller(const struct copies *c, const struct link_map *caller)
     return -1;
 }
 
-static void *choose(const char *name, const char *stem, const void *caller)
+static void *search(const char *name, const char *stem, const void *caller)
 {
     const struct link_map *object = object_of(caller);
     void *found = NULL;
@@ -216,6 +217,16 @@ static void *choose(const char *name, const char *stem, const void *caller)
     if (found == NULL && object != NULL && object->l_name[0] != '\0')
         found = in_library(object->l_name, name);
     dlerror(); /* what our own tries left there is not for the program to find */
+    return found;
+}
+
+static void *choose(const char *name, const char *stem, const void *caller)
+{
+    struct hold hold;
+    void *found;
+    hold_begin(&hold);
+    found = search(name, stem, caller);
+    hold_end(&hold);
     return found;
 }
 

@@ -5,6 +5,7 @@
 #include "comm.h"
 #include "device.h"
 #include "driver.h"
+#include "hold.h"
 #include "output.h"
 #include "threads.h"
 #include "warn.h"
@@ -59,10 +60,15 @@ static void at_exit(void)
     writer_stop(clock_host_ns());
 }
 
-/* Registered late, at the first traced call, so that it runs before the driver's own handler. */
 static void register_handlers(void)
 {
     pthread_atfork(NULL, NULL, forked);
+    tracer_exit_first();
+}
+
+/* Once more does no harm: the first that runs ends the tracer. */
+void tracer_exit_first(void)
+{
     atexit(at_exit);
 }
 
@@ -94,9 +100,12 @@ bool tracer_start(void)
 {
     int saved = errno, state = TRACER_FRESH;
     if (atomic_compare_exchange_strong(&tracer.state, &state, TRACER_STARTING)) {
+        struct hold hold;
+        hold_begin(&hold);
         thread_depth++;
         atomic_store(&tracer.state, begin());
         thread_depth--;
+        hold_end(&hold);
     } else if (state == TRACER_STARTING) {
         await_start();
     }

@@ -50,6 +50,11 @@ static inline int64_t tracer_now(void)
     return clock_host_ns() - tracer.origin_ns;
 }
 
+/* Has the tracer end, at exit, before all that has been registered so far. Called at the first
+ * traced call and again when a context is first seen: by then the driver has registered its own
+ * handler, behind which no event answers. */
+void tracer_exit_first(void);
+
 /* The file failed: from here on only count. */
 void tracer_lose(void);
 

@@ -55,13 +55,18 @@ endif
 
 # Programs of the tracer's tests: calls to trace, over the stand-ins of tests/emu, and a check of
 # trace files against include/specter/trace.h.
-TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/check_trace
+TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/stress $(B)/tracer/plain $(B)/tracer/check_trace
 check-build: $(TRACER_TESTS)
 
-$(B)/tracer/calls: tests/tracer/calls.c tests/tracer/calls.h $(B)/flags | emu
+$(B)/tracer/calls $(B)/tracer/stress: $(B)/tracer/%: tests/tracer/%.c tests/tracer/calls.h $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -lpthread
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread
+# Over libraries that do nothing (tests/bench/bench.mk).
+$(B)/tracer/plain: tests/tracer/plain.c $(B)/bench/lib/libnccl.so.2 $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $(filter %.c %.so.2,$^) -lpthread
 $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

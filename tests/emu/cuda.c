@@ -4,12 +4,15 @@
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "emu.h"
 #include "engine.h"
 #include "fabric.h"
 
 static atomic_bool initialised;
+static atomic_bool ended;
 
 /* Handles and threads do not survive a fork, here as in the real driver. */
 static atomic_bool forked;
@@ -28,6 +31,8 @@ static void watch_forks(void)
 /* The answer of every call that needs cuInit. */
 static CUresult ready(void)
 {
+    if (atomic_load(&ended))
+        return CUDA_ERROR_DEINITIALIZED;
     if (atomic_load(&forked) || !atomic_load(&initialised))
         return CUDA_ERROR_NOT_INITIALIZED;
     return CUDA_SUCCESS;
@@ -45,6 +50,21 @@ static bool valid_device(int device)
     return device >= 0 && device < emu_device_count();
 }
 
+EMU_API void emu_deinitialize(void)
+{
+    atomic_store(&ended, true);
+}
+
+/* The real driver, too, registers its end when it is initialised. */
+static void begin_process(void)
+{
+    const char *at_exit = secure_getenv("EMU_EXIT");
+
+    watch_forks();
+    if (at_exit && strcmp(at_exit, "deinitialize") == 0)
+        atexit(emu_deinitialize);
+}
+
 CUresult emu_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -53,7 +73,7 @@ CUresult emu_init(void)
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!emu_device_count())
         return CUDA_ERROR_NO_DEVICE;
-    pthread_once(&once, watch_forks);
+    pthread_once(&once, begin_process);
     atomic_store(&initialised, true);
     return CUDA_SUCCESS;
 }
@@ -470,3 +490,6 @@ FIRST_VERSION(cuEventElapsedTime, cuEventElapsedTime_v2);
 FIRST_VERSION(cuStreamDestroy, cuStreamDestroy_v2);
 FIRST_VERSION(cuCtxPushCurrent, cuCtxPushCurrent_v2);
 FIRST_VERSION(cuCtxPopCurrent, cuCtxPopCurrent_v2);
+
+#define EMU_LIBRARY_CUDA
+#include "hooks_check.h"

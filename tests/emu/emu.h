@@ -20,6 +20,10 @@ void emu_work(uint64_t ns);
  * where threads of one program order themselves by means that the stand-ins cannot see. */
 void emu_join(uint64_t ns);
 
+/* From here on every call of the driver says CUDA_ERROR_DEINITIALIZED, as in a process whose driver
+ * has run its exit handler. With EMU_EXIT=deinitialize such a handler is registered by cuInit. */
+void emu_deinitialize(void);
+
 /* The calling thread's CLOCK_MONOTONIC in virtual time; the real one with EMU_CLOCK=real. A thread
  * that has made no application call sees the origin of the process. */
 uint64_t emuHostClockNs(void);

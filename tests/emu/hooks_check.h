@@ -31,6 +31,11 @@
 #else
 #define HOOK_CUDART(_use, _ret, _fn, _params)
 #endif
+#ifdef EMU_LIBRARY_CUDA
+#define HOOK_CUDA(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
+#else
+#define HOOK_CUDA(_use, _ret, _fn, _params)
+#endif
 
 #include "../../tracer/hooks.def"
 

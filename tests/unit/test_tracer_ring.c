@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/ids.h"
 #include "../../tracer/ring.h"
 
 #include <pthread.h>
@@ -104,49 +103,4 @@ TEST(tracer_ring_between_threads)
         ring_pop(&r);
     }
     CHECK_INT(count + (int64_t)r.dropped, MANY);
-}
-
-static _Atomic uint64_t id_slots[64];
-
-TEST(tracer_ids_count_handles_in_order)
-{
-    struct ids ids = IDS_INIT(id_slots);
-    ids_reset(&ids);
-    CHECK_INT(ids_get(&ids, 0x7f0000001000), 0);
-    CHECK_INT(ids_get(&ids, IDS_SPECIAL(1, 3)), 1);
-    CHECK_INT(ids_get(&ids, IDS_SPECIAL(1, 4)), 2);
-    CHECK_INT(ids_get(&ids, IDS_SPECIAL(2, 3)), 3);
-    CHECK_INT(ids_get(&ids, 0x7f0000001000), 0);
-    for (uint64_t i = 4; i < 48; i++)
-        CHECK_INT(ids_get(&ids, i * 8), (int64_t)i);
-    CHECK_INT(ids_get(&ids, 0x123456), NO_ID); /* three quarters full */
-    CHECK_INT(ids_get(&ids, 8 * 47), 47);
-    ids_reset(&ids);
-    CHECK_INT(ids_get(&ids, 8 * 47), 0);
-}
-
-static struct ids shared = IDS_INIT(id_slots);
-
-static void *number_all(void *ids_of_thread)
-{
-    uint32_t *got = ids_of_thread;
-    for (uint64_t i = 0; i < 32; i++)
-        got[i] = ids_get(&shared, (i + 1) * 4096);
-    return NULL;
-}
-
-TEST(tracer_ids_are_the_same_for_all_threads)
-{
-    static uint32_t got[2][32];
-    pthread_t threads[2];
-    ids_reset(&shared);
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(pthread_create(&threads[i], NULL, number_all, got[i]), 0);
-    for (int i = 0; i < 2; i++)
-        pthread_join(threads[i], NULL);
-    for (int i = 0; i < 32; i++) {
-        CHECK_INT(got[0][i], got[1][i]);
-        for (int k = 0; k < i; k++)
-            CHECK(got[0][i] != got[0][k]);
-    }
 }

@@ -1,6 +1,6 @@
 # What the tracer's tests share: sourced, not run.
 
-CALLS=$BUILD/tracer/calls
+CALLS=$BUILD/tracer/calls STRESS=$BUILD/tracer/stress PLAIN=$BUILD/tracer/plain
 # A sanitized build tests its sanitized library, which needs the sanitizer's own in front.
 PRELOAD=$LIBSPECTER
 if [[ -e $BUILD/libspecter-san.so ]]; then
@@ -53,4 +53,9 @@ ops() {
 fail() {
     echo "$*"
     exit 1
+}
+
+# closing FILE KEY: a number of the closing record.
+closing() {
+    tail -n 1 "$1" | sed -n "s/.*\"event\":\"shutdown\".*\"$2\":\([0-9]*\).*/\1/p"
 }

@@ -1,0 +1,11 @@
+# No address space is left: before the first call, then for the ring of a second thread. The program
+# goes on; what is lost is counted.
+. "$ROOT/tests/cli/tracer/common.bash"
+export LD_LIBRARY_PATH=$BUILD/bench/lib
+PRELOAD=$LIBSPECTER # sanitizers want more address space than there is
+traced none "$PLAIN" no_memory || fail "status $?"
+ls none
+traced out "$PLAIN" no_ring || fail "status $?"
+check out/*
+closing out/*.jsonl total_ops
+closing out/*.jsonl dropped
