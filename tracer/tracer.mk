@@ -55,7 +55,7 @@ endif
 
 # Programs of the tracer's tests: calls to trace, over the stand-ins of tests/emu, and a check of
 # trace files against include/specter/trace.h.
-TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/stress $(B)/tracer/plain $(B)/tracer/check_trace
+TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/stress $(B)/tracer/instant $(B)/tracer/check_trace
 check-build: $(TRACER_TESTS)
 
 $(B)/tracer/calls $(B)/tracer/stress: $(B)/tracer/%: tests/tracer/%.c tests/tracer/calls.h $(B)/flags | emu
@@ -63,7 +63,7 @@ $(B)/tracer/calls $(B)/tracer/stress: $(B)/tracer/%: tests/tracer/%.c tests/trac
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread
 # Over libraries that do nothing (tests/bench/bench.mk).
-$(B)/tracer/plain: tests/tracer/plain.c $(B)/bench/lib/libnccl.so.2 $(B)/flags
+$(B)/tracer/instant: tests/tracer/instant.c $(B)/bench/lib/libnccl.so.2 $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $(filter %.c %.so.2,$^) -lpthread

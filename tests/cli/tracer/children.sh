@@ -9,7 +9,7 @@ of_children() {
 traced out "$STRESS" children >traced.txt || fail "status $?"
 of_children plain.txt | sed 's/plain.txt/OUTPUT/' >plain.list
 of_children traced.txt | sed 's/traced.txt/OUTPUT/' >traced.list
-grep -c thread plain.list
+grep -cx 'a thread' plain.list
 diff plain.list traced.list
 check out/*
 ls out

@@ -1,6 +1,6 @@
 # What the tracer's tests share: sourced, not run.
 
-CALLS=$BUILD/tracer/calls STRESS=$BUILD/tracer/stress PLAIN=$BUILD/tracer/plain
+CALLS=$BUILD/tracer/calls STRESS=$BUILD/tracer/stress INSTANT=$BUILD/tracer/instant
 # A sanitized build tests its sanitized library, which needs the sanitizer's own in front.
 PRELOAD=$LIBSPECTER
 if [[ -e $BUILD/libspecter-san.so ]]; then

@@ -5,7 +5,7 @@
 export LD_LIBRARY_PATH=$BUILD/bench/lib
 PRELOAD=$LIBSPECTER
 for how in handler_calls handler_on_other_stack handler_jumps; do
-    traced $how "$PLAIN" $how >calls || fail "$how: status $?"
+    traced $how "$INSTANT" $how >calls || fail "$how: status $?"
     read -r calls signals <calls
     check $how/* || fail "$how: not a trace"
     [[ $(grep -c '"count":77' $how/*.jsonl) == 10 ]] || fail "$how: the last calls are not all there"

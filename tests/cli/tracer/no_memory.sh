@@ -3,9 +3,9 @@
 . "$ROOT/tests/cli/tracer/common.bash"
 export LD_LIBRARY_PATH=$BUILD/bench/lib
 PRELOAD=$LIBSPECTER # sanitizers want more address space than there is
-traced none "$PLAIN" no_memory || fail "status $?"
+traced none "$INSTANT" no_memory || fail "status $?"
 ls none
-traced out "$PLAIN" no_ring || fail "status $?"
+traced out "$INSTANT" no_ring || fail "status $?"
 check out/*
 closing out/*.jsonl total_ops
 closing out/*.jsonl dropped

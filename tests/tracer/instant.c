@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Programs that interrupt a hook at any point, over libraries whose functions return at once
- * (tests/bench/stub.c) and so have nothing that an interruption could break: `plain SCENARIO`.
+ * (tests/bench/stub.c) and so have nothing that an interruption could break: `instant SCENARIO`.
  * What is wrong is seen in the trace: all of them end with ten calls of count 77. Prints how often
  * they called before, and how many signals came.
  */
