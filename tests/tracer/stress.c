@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -137,6 +138,64 @@ static void nested_groups(struct world *w)
 {
     (void)w;
     run_threads(4, use_groups);
+}
+
+static void allow_memory(rlim_t bytes)
+{
+    struct rlimit limit;
+    CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
+    limit.rlim_cur = bytes;
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
+/* There is no memory for the tracer's ring until the group has begun. */
+static void *begin_unseen(void *unused)
+{
+    (void)unused;
+    OK(cudaSetDevice(0));
+    allow_memory(1);
+    OK(ncclGroupStart());
+    allow_memory(RLIM_INFINITY);
+    reduce(shared, 2);
+    OK(ncclGroupEnd());
+    reduce_and_wait(shared, 3);
+    return NULL;
+}
+
+static void joins_in_group(struct world *w)
+{
+    shared = w;
+    reduce_and_wait(w, 1);
+    run_threads(1, begin_unseen);
+}
+
+/* One thread captures in the mode that any unsafe call of another thread would break. */
+static void *capture_strictly(void *unused)
+{
+    struct world w;
+    cudaGraph_t graph;
+    (void)unused;
+    world_open(&w, 0, NULL);
+    OK(cudaStreamBeginCapture(w.stream, cudaStreamCaptureModeGlobal));
+    pthread_barrier_wait(&all_there);
+    pthread_barrier_wait(&all_there);
+    OK(cudaStreamEndCapture(w.stream, &graph));
+    return NULL;
+}
+
+static void captures_beside(struct world *w)
+{
+    pthread_t thread;
+    reduce(w, 1);
+    CHECK(pthread_barrier_init(&all_there, NULL, 2) == 0);
+    CHECK(pthread_create(&thread, NULL, capture_strictly, NULL) == 0);
+    pthread_barrier_wait(&all_there);
+    reduce(w, 2);
+    OK(ncclGroupStart());
+    reduce(w, 3);
+    OK(ncclGroupEnd());
+    pthread_barrier_wait(&all_there);
+    pthread_join(thread, NULL);
 }
 
 /* One process, four devices, no rank of its own. */
@@ -301,6 +360,8 @@ static const struct scenario {
     {"threads_come_and_go", threads_come_and_go, false},
     {"a_crowd", a_crowd, false},
     {"nested_groups", nested_groups, false},
+    {"joins_in_group", joins_in_group, false},
+    {"captures_beside", captures_beside, false},
     {"several_devices", several_devices, true},
     {"children", children, false},
     {"fork_in_group", fork_in_group, false},
