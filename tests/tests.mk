@@ -4,7 +4,7 @@
 TEST_SRC := $(wildcard tests/unit/*.c tests/laws/*.c)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/%.o)
 
-.PHONY: check-unit check-cli check-build
+.PHONY: check-unit check-cli check-stress check-build
 
 # A build under a jobserver keeps it; otherwise all cores.
 jobs = --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -32,3 +32,7 @@ check-unit: $(B)/unit-tests
 ## check-cli: the command-line tests only
 check-cli: check-build
 	$(Q)$(run_tests) --cli $(if $(UPDATE),--update) $(T)
+
+## check-stress: a million operations on 64 ranks, in one or two minutes
+check-stress: check-build
+	$(Q)BUILD=$(B) tests/stress/million.sh
