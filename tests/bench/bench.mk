@@ -6,6 +6,8 @@
 bench-tracer: $(B)/libspecter.so $(B)/bench/calls $(B)/bench/libnaive.so
 	$(Q)BUILD=$(B) tests/bench/tracer.sh
 
+check-build: $(B)/bench/calls $(B)/bench/libnaive.so # so that they do not rot
+
 BENCH_FLAGS := $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Wno-unused-parameter
 BENCH_HOOKS := tracer/hooks/nccl.def tracer/hooks/cublas.def
 BENCH_LIBS  := $(B)/bench/lib/libnccl.so.2 $(B)/bench/lib/libcublas.so.13

@@ -329,9 +329,11 @@ static void driver_goes_first(struct world *w)
 /* All that a process may change about itself after the trace was opened. */
 static void changes_itself(struct world *w)
 {
+    const char *point = getenv("STRESS_POINT"); /* that numbers are to have */
     reduce_and_wait(w, 1);
     umask(0777);
-    setlocale(LC_ALL, "de_DE.UTF-8");
+    setlocale(LC_ALL, "");
+    CHECK(point == NULL || strcmp(localeconv()->decimal_point, point) == 0);
     CHECK(mkdir("cell", 0700) == 0 && chmod("cell", 0700) == 0);
     if (geteuid() == 0) {
         CHECK(chroot("cell") == 0);
