@@ -340,6 +340,7 @@ function resolve_beside(enum hook_id id, function neighbour)
 {
     const void *address;
     uint64_t key;
+    struct hold hold;
     function real;
     Dl_info info;
     memcpy(&address, &neighbour, sizeof address);
@@ -347,7 +348,9 @@ function resolve_beside(enum hook_id id, function neighbour)
     real = cached(key);
     if (real != NULL || address == NULL || dladdr(address, &info) == 0 || info.dli_fname == NULL)
         return real;
+    hold_begin(&hold);
     real = as_function(in_library(info.dli_fname, function_names[id].name));
+    hold_end(&hold);
     if (real == NULL) /* another preload answers for the library */
         real = as_function(
             choose(function_names[id].name, resolve_stems[function_names[id].lib], address));
