@@ -6,7 +6,6 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Why nothing is recorded now; 0: it is. */
 enum reason {
@@ -15,8 +14,8 @@ enum reason {
     OUTSIDE_ITERATIONS = 4,
 };
 
-static const struct config *config;
-static _Atomic unsigned closed; /* enum reason, joined */
+static const struct config *config = &tracer.config; /* never NULL, whoever asks how early */
+static _Atomic unsigned closed;                      /* enum reason, joined */
 static _Atomic int64_t iterations;
 static _Atomic uint32_t rate;
 static _Atomic uint64_t skipped;
@@ -92,16 +91,11 @@ bool gate_wants(enum record_kind kind)
     return of == 1 || take_turn(of);
 }
 
-static bool begins_iteration(const char *name, enum specter_mark kind)
-{
-    return kind == SPECTER_MARK_ITERATION ||
-           (config->marker[0] != '\0' && strcmp(name, config->marker) == 0);
-}
-
 void gate_mark(const char *name, enum specter_mark kind)
 {
     int64_t n;
-    if (config->iterations.number == 0 || !begins_iteration(name, kind))
+    (void)name;
+    if (config->iterations.number == 0 || kind != SPECTER_MARK_ITERATION)
         return;
     n = atomic_fetch_add(&iterations, 1) + 1;
     if (n == config->iterations.number) {

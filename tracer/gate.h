@@ -29,7 +29,8 @@ void gate_begin(const struct config *config);
 bool gate_wants(enum record_kind kind);
 
 /* A mark, at the moment at which what it names begins, and before gate_wants() is asked for its
- * record. The mark that ends the last iteration wanted is itself still recorded. */
+ * record. Only iterations count; what carries SPECTER_MARKER's name comes as one. The mark that
+ * ends the last iteration wanted is itself still recorded. */
 void gate_mark(const char *name, enum specter_mark kind);
 
 /* ---- in the writer thread ---- */
