@@ -6,7 +6,6 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Why nothing is recorded now; 0: it is. */
 enum reason {
@@ -15,8 +14,8 @@ enum reason {
     OUTSIDE_ITERATIONS = 4,
 };
 
-static const struct config *config;
-static _Atomic unsigned closed; /* enum reason, joined */
+static const struct config *config = &tracer.config; /* never NULL, whoever asks how early */
+static _Atomic unsigned closed;                      /* enum reason, joined */
 static _Atomic int64_t iterations;
 static _Atomic uint32_t rate;
 static _Atomic uint64_t skipped;

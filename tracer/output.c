@@ -592,6 +592,26 @@ static void put_timings(struct out *o)
     }
 }
 
+/* What was left out, and why. */
+static void put_limits(struct out *o)
+{
+    if (gate_skipped() > 0) {
+        put_RAW(o, ",\"skipped\":{\"cublas\":");
+        put_U64(o, gate_skipped());
+        put_RAW(o, "}");
+    }
+    if (output.in_slots) {
+        put_RAW(o, ",\"ring\":");
+        put_U64(o, (uint64_t)output.config->ring);
+        put_RAW(o, ",\"fell_out\":");
+        put_U64(o, flight_gone(&output.flight));
+    }
+    if (output.stopped != NULL) {
+        put_RAW(o, ",\"stopped\":");
+        put_STR(o, output.stopped);
+    }
+}
+
 static void put_summary(struct out *o)
 {
     put_RAW(o, "{\"nccl\":{");
@@ -621,21 +641,7 @@ static void put_summary(struct out *o)
     put_U64(o, output.marks);
     put_RAW(o, ",\"unseen\":");
     unseen_put(o);
-    if (gate_skipped() > 0) {
-        put_RAW(o, ",\"skipped\":{\"cublas\":");
-        put_U64(o, gate_skipped());
-        put_RAW(o, "}");
-    }
-    if (output.in_slots) {
-        put_RAW(o, ",\"ring\":");
-        put_U64(o, (uint64_t)output.config->ring);
-        put_RAW(o, ",\"fell_out\":");
-        put_U64(o, flight_gone(&output.flight));
-    }
-    if (output.stopped != NULL) {
-        put_RAW(o, ",\"stopped\":");
-        put_STR(o, output.stopped);
-    }
+    put_limits(o);
     put_RAW(o, "}");
     *o->p = '\0';
 }

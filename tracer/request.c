@@ -13,14 +13,14 @@
 
 #define LOOK_NS INT64_C(200000000)
 
-static bool is_new(struct request *q, const struct stat *st)
+static bool is_new(struct request *q, const struct stat *st, bool first)
 {
     if (st->st_ino == q->ino && st->st_mtim.tv_sec == q->made.tv_sec &&
         st->st_mtim.tv_nsec == q->made.tv_nsec)
         return false;
     q->ino = st->st_ino;
     q->made = st->st_mtim;
-    return S_ISREG(st->st_mode) && (st->st_uid == geteuid() || st->st_uid == 0);
+    return !first && S_ISREG(st->st_mode) && (st->st_uid == geteuid() || st->st_uid == 0);
 }
 
 /* The first line, when it may be a folder's name. */
@@ -39,14 +39,16 @@ static bool read_name(int dir, char folder[REQUEST_NAME_MAX])
 bool request_look(struct request *q, const struct file *f, char folder[REQUEST_NAME_MAX])
 {
     int64_t now = clock_pace_ns();
+    bool first = !q->begun;
     struct stat st;
     int dir;
     if (now - q->looked_ns < LOOK_NS)
         return false;
     q->looked_ns = now;
+    q->begun = true;
     dir = file_dir(f);
     return dir >= 0 && fstatat(dir, SPECTER_DUMP_REQUEST, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           is_new(q, &st) && read_name(dir, folder);
+           is_new(q, &st, first) && read_name(dir, folder);
 }
 
 /* Under another name until it is whole. */

@@ -16,12 +16,14 @@
 
 struct request {
     int64_t looked_ns; /* on the pacing clock */
+    bool begun;        /* a first look was taken */
     ino_t ino;         /* the last one that was seen */
     struct timespec made;
 };
 
-/* Is there a new request? folder: a name without a slash. Only the user's own and root's count:
- * the folder may be writable for others. */
+/* Is there a new request? One that the first look finds is not: it was there before this process
+ * had a file, so that it asks others, or was left behind. folder: a name without a slash. Only the
+ * user's own and root's count: the folder may be writable for others. */
 bool request_look(struct request *q, const struct file *f, char folder[REQUEST_NAME_MAX]);
 
 /* Puts the file where the request wants it: the file itself under another name, when it is an

@@ -153,9 +153,14 @@ TEST(tracer_request_is_seen_once_and_names_no_other_place)
     CHECK(!request_look(&q, &file, folder));
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         write_request(&file, refused[i]);
-        q = (struct request){0};
+        q = (struct request){.begun = true};
         CHECK(!request_look(&q, &file, folder));
     }
+    write_request(&file, "dump-1\n");
+    q = (struct request){0}; /* of a process that begins now */
+    CHECK(!request_look(&q, &file, folder));
+    q.looked_ns = 0;
+    CHECK(!request_look(&q, &file, folder));
     CHECK(mkdirat(file.dir, "dump-2", 0700) == 0);
     CHECK_INT(request_answer(&file, "dump-2", NULL, NULL), 0);
     CHECK_INT(request_answer(&file, "dump-2", NULL, NULL), EEXIST); /* never overwritten */
