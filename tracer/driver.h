@@ -41,16 +41,29 @@
     X(ThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *),                                 \
       "cuThreadExchangeStreamCaptureMode", "cuThreadExchangeStreamCaptureMode")
 
+/* What older drivers lack; NULL then. X(name, parameters, symbol) */
+#define DRIVER_EXTRAS(X)                                                                        \
+    X(FuncGetName, (const char **, CUfunction), "cuFuncGetName")                                \
+    X(KernelGetName, (const char **, CUkernel), "cuKernelGetName")                              \
+    X(PointerGetAttribute, (void *, CUpointer_attribute, CUdeviceptr), "cuPointerGetAttribute") \
+    X(StreamGetCaptureInfo,                                                                     \
+      (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **,        \
+       size_t *),                                                                               \
+      "cuStreamGetCaptureInfo_v2")
+
 struct driver {
 #define X(_name, _params, _symbol, _other) CUresult(*_name) _params;
     DRIVER_FUNCTIONS(X)
+#undef X
+#define X(_name, _params, _symbol) CUresult(*_name) _params;
+    DRIVER_EXTRAS(X)
 #undef X
 };
 
 extern struct driver driver;
 
-/* True once every function above was found. Cheap: looks for a library that is not there yet only
- * at calls 1, 2, 4, 8, ... */
+/* True once every function of DRIVER_FUNCTIONS was found. Cheap: looks for a library that is not
+ * there yet only at calls 1, 2, 4, 8, ... */
 bool driver_ready(void);
 
 #endif

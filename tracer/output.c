@@ -5,6 +5,7 @@
 #include "comm.h"
 #include "driver.h"
 #include "file.h"
+#include "graph_ops.h"
 #include "tracer.h"
 #include "warn.h"
 
@@ -16,9 +17,11 @@
 #define BATCH_BYTES 61440
 #define BUFFER_BYTES (BATCH_BYTES + FORMAT_INIT_MAX)
 #define SUMMARY_BYTES 8192
-#define ROOM_BYTES 4096 /* given up at the end of a full disk */
+#define ROOM_BYTES 4096                                /* given up at the end of a full disk */
+#define OPS_BYTES (SPECTER_LINE_MAX - FORMAT_LINE_MAX) /* a graph's list: a line holds no more */
 #define GPUS_MAX 64
 #define GPU_BYTES 1024
+#define COVERAGE_BYTES 256
 
 struct tally {
     uint64_t count, bytes;
@@ -186,12 +189,39 @@ static uint64_t cuda_version(void)
     return known ? (uint64_t)version : UINT64_MAX;
 }
 
+static void cover(struct out *o, const char *what, bool is_looked_at)
+{
+    if (!is_looked_at)
+        return;
+    put_RAW(o, o->p[-1] == '[' ? "" : ",");
+    put_STR(o, what);
+}
+
+/* What the program does to the runtime can be seen where that is a library of its own. */
+static void put_coverage(struct out *o)
+{
+    const bool *wanted = output.config->wanted;
+    bool runtime = resolve_library("libcudart") != NULL;
+    put_RAW(o, "[");
+    cover(o, "nccl", true);
+    cover(o, "cublas", true);
+    cover(o, "cublaslt", true);
+    cover(o, "deps", true);
+    cover(o, "copies", runtime && wanted[RECORD_COPY]);
+    cover(o, "launches", runtime && wanted[RECORD_UNTRACED]);
+    cover(o, "graphs", runtime && wanted[RECORD_GRAPH]);
+    put_RAW(o, "]");
+    *o->p = '\0';
+}
+
 void output_init(void)
 {
     static char gpus[GPUS_MAX * GPU_BYTES];
+    char coverage[COVERAGE_BYTES];
     const struct config *c = output.config;
-    struct out o = {gpus};
+    struct out o = {gpus}, covered = {coverage};
     put_gpus(&o);
+    put_coverage(&covered);
     format_init(line(), &(struct init_line){
                             .run = c->run,
                             .host = c->host,
@@ -204,7 +234,7 @@ void output_init(void)
                             .real_ns = (uint64_t)output.real_ns,
                             .nccl = nccl_version(),
                             .cuda = cuda_version(),
-                            .coverage = "[\"nccl\",\"cublas\",\"cublaslt\",\"deps\"]",
+                            .coverage = coverage,
                             .gpus = gpus,
                             .env = c->env,
                         });
@@ -238,10 +268,25 @@ void output_clock(const struct clock_line *l, void *unused)
 
 /* ---- records ---- */
 
+bool output_is_first_launch(const struct record *r)
+{
+    return r->kind == RECORD_GRAPH && r->graph != NO_ID && r->launch.number == 0;
+}
+
 bool output_is_op(const struct record *r)
 {
     return r->kind == RECORD_NCCL || r->kind == RECORD_GEMM || r->kind == RECORD_COPY ||
            r->kind == RECORD_GRAPH;
+}
+
+/* A graph's first launch says what the graph holds. */
+static void put_graph(const struct record *r, uint64_t id)
+{
+    static char ops[OPS_BYTES];
+    bool first = output_is_first_launch(r);
+    if (first)
+        graph_ops_list(r->graph, ops, sizeof ops);
+    format_graph(line(), r, id, graph_ops_count(r->graph), first ? ops : NULL);
 }
 
 static void put_record(const struct record *r, uint64_t id)
@@ -267,7 +312,7 @@ static void put_record(const struct record *r, uint64_t id)
         format_untraced(line(), r);
         break;
     case RECORD_GRAPH:
-        format_graph(line(), r, id, 0, NULL);
+        put_graph(r, id);
         break;
     case RECORD_MARK:
         format_mark(line(), r);
@@ -287,7 +332,7 @@ static void count_record(const struct record *r)
         output.gemms[r->op].count++;
     } else if (r->kind == RECORD_COPY) {
         output.copies.count++;
-        output.copies.bytes += r->copy.bytes;
+        output.copies.bytes += r->copy.bytes != UINT64_MAX ? r->copy.bytes : 0;
     } else if (r->kind == RECORD_UNTRACED) {
         output.launches += r->untraced.launches;
     } else if (r->kind == RECORD_GRAPH) {
@@ -333,9 +378,13 @@ void output_record(struct record *r, uint64_t id)
             r->dur_ns = r->host_end_ns - r->host_ns;
         }
         put_identity_clock(r);
+        if (r->timing == SPECTER_TIMING_CAPTURED && r->kind != RECORD_GRAPH)
+            graph_ops_add(r->graph, id);
     }
     count_record(r);
     put_record(r, id);
+    if (output_is_first_launch(r))
+        graph_ops_release(r->graph);
 }
 
 void output_unfinished(const struct record *r, uint64_t id)
@@ -454,4 +503,5 @@ void output_forked(void)
 void output_reset(void)
 {
     memset(&output, 0, offsetof(struct output, gemm_names));
+    graph_ops_reset();
 }

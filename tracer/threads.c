@@ -132,11 +132,16 @@ struct thread *threads_get(uint32_t i)
     return i < THREADS_MAX ? atomic_load_explicit(&blocks[i], memory_order_acquire) : NULL;
 }
 
+bool threads_is_over(struct thread *t)
+{
+    return atomic_load_explicit(&t->state, memory_order_acquire) == THREAD_ENDED &&
+           ring_peek(&t->ring) == NULL;
+}
+
 void threads_release(struct thread *t)
 {
     int was = THREAD_ENDED;
-    if (atomic_load_explicit(&t->state, memory_order_acquire) == THREAD_ENDED &&
-        ring_peek(&t->ring) == NULL)
+    if (threads_is_over(t))
         atomic_compare_exchange_strong(&t->state, &was, THREAD_FREE);
 }
 

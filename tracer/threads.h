@@ -11,6 +11,7 @@
 #define SPECTER_TRACER_THREADS_H
 
 #include "comm.h"
+#include "launch.h"
 #include "ring.h"
 
 #include <cuda.h>
@@ -25,6 +26,7 @@ struct group_stream {
     CUstream stream;
     uint32_t span;  /* NO_SPAN: could not be had; the operations are then not timed */
     uint32_t count; /* operations waiting for the span */
+    uint32_t graph; /* being captured, or NO_ID */
     int16_t device;
     uint8_t timing; /* enum specter_timing: what remains without events */
     bool prepared, started;
@@ -48,6 +50,7 @@ struct thread {
     _Atomic int state;
     uint16_t tid;
     struct group group;
+    struct launches launches;
     struct ring ring;
     struct record records[]; /* the ring's */
 };
@@ -68,6 +71,7 @@ struct comm_birth *threads_comms(void); /* for struct group; NULL: no memory */
 /* For the writer: the i-th block or NULL behind the last; threads_release() frees the block of a
  * thread that has ended, once its ring is empty. */
 struct thread *threads_get(uint32_t i);
+bool threads_is_over(struct thread *t); /* it has ended, and its ring is empty */
 void threads_release(struct thread *t);
 
 uint64_t threads_dropped(void); /* records lost so far to full rings */

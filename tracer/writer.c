@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "comm.h"
 #include "device.h"
+#include "launch.h"
 #include "output.h"
 #include "threads.h"
 #include "tracer.h"
@@ -39,6 +40,7 @@ struct pending {
     struct record r;
     uint64_t id;
     int64_t since_ns; /* on the pacing clock */
+    uint32_t tick;    /* that it came in */
     bool shown;       /* written as not finished */
 };
 
@@ -49,6 +51,7 @@ static struct writer {
     int64_t mono_ns;
     int64_t active_ns; /* when the last record came, on the pacing clock */
     uint64_t next_id;
+    uint32_t tick;               /* a round of emptying all rings */
     uint32_t npending, nawaited; /* awaited: issued, so that they will end */
     uint64_t blocked[1024];      /* a bit a stream: its oldest operation is not finished */
     struct pending pending[PENDING_MAX];
@@ -92,6 +95,7 @@ static void add_pending(const struct record *r, uint64_t id)
     p->r = *r;
     p->id = id;
     p->since_ns = clock_pace_ns();
+    p->tick = writer.tick;
     p->shown = false;
 }
 
@@ -99,10 +103,15 @@ static void take_record(const struct record *record)
 {
     struct record r = *record;
     uint64_t id = output_is_op(&r) ? writer.next_id++ : 0;
-    if (r.span != NO_SPAN)
+    if (r.span != NO_SPAN || output_is_first_launch(&r))
         add_pending(&r, id);
     else
         output_record(&r, id);
+}
+
+static void take_launches(struct record *r)
+{
+    output_record(r, 0);
 }
 
 /* Empties the rings as far as there is room for what is not finished. */
@@ -116,6 +125,8 @@ static void drain(void)
             ring_pop(&t->ring);
             writer.active_ns = clock_pace_ns();
         }
+        if (threads_is_over(t))
+            launch_collect(t, take_launches);
         threads_release(t);
     }
 }
@@ -136,18 +147,28 @@ static uint64_t *stream_bit(const struct record *r, uint64_t *mask)
     return &writer.blocked[r->stream >> 6 & 1023];
 }
 
+/* What a graph holds was recorded before it was launched, but perhaps by a thread whose ring was
+ * emptied earlier in the same round. */
+static enum span_answer ask(struct pending *p)
+{
+    if (p->tick == writer.tick && output_is_first_launch(&p->r))
+        return SPAN_PENDING;
+    return p->r.span != NO_SPAN ? span_ask(&p->r) : SPAN_DONE;
+}
+
 /* true: the record is done with. The operations of a stream end in order, so behind one that has
  * not ended none is asked. */
 static bool harvest_one(struct pending *p)
 {
     uint64_t mask, *word = stream_bit(&p->r, &mask);
     bool known = p->r.stream != NO_ID;
-    enum span_answer answer = known && (*word & mask) != 0 ? SPAN_PENDING : span_ask(&p->r);
+    enum span_answer answer = known && (*word & mask) != 0 ? SPAN_PENDING : ask(p);
     if (answer == SPAN_PENDING) {
         *word |= known ? mask : 0;
         return false;
     }
-    span_put(p->r.span);
+    if (p->r.span != NO_SPAN)
+        span_put(p->r.span);
     if (answer == SPAN_DONE)
         output_record(&p->r, p->id);
     return true;
@@ -157,7 +178,7 @@ static struct record unfinished(const struct record *record)
 {
     struct record r = *record;
     r.timing = SPECTER_TIMING_NONE;
-    r.start_ns = span_ask_start(&r);
+    r.start_ns = r.span != NO_SPAN ? span_ask_start(&r) : NO_TIME;
     r.dur_ns = NO_TIME;
     return r;
 }
@@ -183,7 +204,7 @@ static void harvest(void)
         if (harvest_one(p))
             continue;
         show_late(p, now);
-        writer.nawaited += !span_is_open(p->r.span);
+        writer.nawaited += p->r.span == NO_SPAN || !span_is_open(p->r.span);
         if (kept != i)
             writer.pending[kept] = *p;
         kept++;
@@ -195,6 +216,7 @@ static void harvest(void)
 
 static void tick(bool last)
 {
+    writer.tick++;
     comm_visit_new(output_comm, NULL);
     device_serve(last, output_clock, NULL);
     drain();
@@ -235,6 +257,7 @@ static void drain_last(void)
             take_last(r);
             ring_pop(&t->ring);
         }
+        launch_collect(t, take_launches);
     }
 }
 

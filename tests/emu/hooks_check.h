@@ -6,6 +6,9 @@
  */
 #include "../../tracer/abi/half.h"
 
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
 #define EMU_DECLARE(_ret, _fn, _params) EMU_API _ret _fn _params;
 #define EMU_POINT(_ret, _fn, _params) (void (*)(void))(_fn),
 
@@ -30,6 +33,11 @@
 #define HOOK_CUDART(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
 #else
 #define HOOK_CUDART(_use, _ret, _fn, _params)
+#endif
+#ifdef EMU_LIBRARY_CUDA
+#define HOOK_CUDA(_use, _ret, _fn, _params) _use(_ret, _fn, _params)
+#else
+#define HOOK_CUDA(_use, _ret, _fn, _params)
 #endif
 
 #include "../../tracer/hooks.def"
