@@ -10,6 +10,7 @@
 #ifndef SPECTER_TRACER_CLOCK_H
 #define SPECTER_TRACER_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 int64_t clock_host_ns(void);
@@ -18,5 +19,7 @@ int64_t clock_real_ns(void); /* wall clock: nanoseconds since 1970 */
 
 /* `now` returns nanoseconds and never advances the clock it reads; NULL: back to the real one. */
 void clock_use(uint64_t (*now)(void));
+
+bool clock_is_virtual(void);
 
 #endif

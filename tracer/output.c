@@ -378,8 +378,6 @@ void output_record(struct record *r, uint64_t id)
             r->dur_ns = r->host_end_ns - r->host_ns;
         }
         put_identity_clock(r);
-        if (r->timing == SPECTER_TIMING_CAPTURED && r->kind != RECORD_GRAPH)
-            graph_ops_add(r->graph, id);
     }
     count_record(r);
     put_record(r, id);

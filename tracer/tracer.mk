@@ -12,7 +12,8 @@ TRACER_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) -idirafter trac
 TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
-TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config file comm resolve clock warn)
+TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config file comm resolve clock warn kernel_class \
+                     graph_ops)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
 $(B)/tracer/%.o: private CPPFLAGS += $(TRACER_PIC)
@@ -55,13 +56,14 @@ endif
 
 # Programs of the tracer's tests: calls to trace, over the stand-ins of tests/emu, and a check of
 # trace files against include/specter/trace.h.
-TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/check_trace
+TRACER_TESTS := $(B)/tracer/calls $(B)/tracer/work $(B)/tracer/check_trace
 check-build: $(TRACER_TESTS)
 
-$(B)/tracer/calls: tests/tracer/calls.c tests/tracer/calls.h $(B)/flags | emu
+$(B)/tracer/calls $(B)/tracer/work: $(B)/tracer/%: tests/tracer/%.c tests/tracer/calls.h $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< $(EMU_USE) -lpthread
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Itests/emu -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 \
+	 -lpthread
 $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

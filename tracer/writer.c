@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "comm.h"
 #include "device.h"
+#include "graph_ops.h"
 #include "launch.h"
 #include "output.h"
 #include "threads.h"
@@ -99,10 +100,20 @@ static void add_pending(const struct record *r, uint64_t id)
     p->shown = false;
 }
 
+/* An operation's id; 0 for what is none. */
+static uint64_t number(const struct record *r)
+{
+    if (!output_is_op(r))
+        return 0;
+    if (r->timing == SPECTER_TIMING_CAPTURED && r->kind != RECORD_GRAPH)
+        graph_ops_add(r->graph, writer.next_id);
+    return writer.next_id++;
+}
+
 static void take_record(const struct record *record)
 {
     struct record r = *record;
-    uint64_t id = output_is_op(&r) ? writer.next_id++ : 0;
+    uint64_t id = number(&r);
     if (r.span != NO_SPAN || output_is_first_launch(&r))
         add_pending(&r, id);
     else
@@ -240,7 +251,7 @@ static void abandon(const struct record *record, uint64_t id, bool shown)
 static void take_last(const struct record *record)
 {
     struct record r = *record;
-    uint64_t id = output_is_op(&r) ? writer.next_id++ : 0;
+    uint64_t id = number(&r);
     enum span_answer answer = r.span != NO_SPAN ? span_ask(&r) : SPAN_DONE;
     if (answer == SPAN_DONE)
         output_record(&r, id);

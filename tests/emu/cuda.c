@@ -588,6 +588,10 @@ STREAM_CALL(cuLaunchCooperativeKernel, (CUfunction kernel, GRID, void **params),
 CONFIG_CALL(cuLaunchKernelEx, NULL)
 CONFIG_CALL(cuLaunchKernelEx_ptsz, CU_STREAM_PER_THREAD)
 
+/* Old headers do not declare them. */
+EMU_API CUresult cuFuncGetName(const char **name, CUfunction kernel);
+EMU_API CUresult cuKernelGetName(const char **name, CUkernel kernel);
+
 EMU_API CUresult cuFuncGetName(const char **name, CUfunction kernel)
 {
     EMU_CALL(self);

@@ -425,7 +425,7 @@ COPY_CALL(cudaMemcpyFromSymbol,
           ((void)kind, emu_copy_async(self, to, (const char *)symbol + offset, bytes, stream)),
           void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)
 
-/* No program of ours asks for these without a stream's twin: the real library has none either. */
+/* The real library has no twins of these. */
 #define PEER ((void)to_device, (void)from_device, emu_copy_async(self, to, from, bytes, stream))
 WAITING_CALL(cudaMemcpyPeer, NULL, PEER, void *to, int to_device, const void *from, int from_device,
              size_t bytes)
@@ -510,6 +510,7 @@ LAUNCH_CALL(__cudaLaunchKernel_ptsz, cudaKernel_t)
 CONFIG_CALL(cudaLaunchKernelExC, NULL)
 CONFIG_CALL(cudaLaunchKernelExC_ptsz, cudaStreamPerThread)
 
+EMU_API cudaError_t cudaFuncGetName(const char **name, const void *kernel); /* not in old headers */
 EMU_API cudaError_t cudaFuncGetName(const char **name, const void *kernel)
 {
     EMU_CALL(self);

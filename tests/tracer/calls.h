@@ -20,7 +20,7 @@ static inline void check(bool ok, const char *what, int line)
 {
     if (ok)
         return;
-    fprintf(stderr, "calls.c:%d: %s\n", line, what);
+    fprintf(stderr, "%s:%d: %s\n", __BASE_FILE__, line, what);
     failures++;
 }
 
