@@ -72,7 +72,9 @@ static void copies(struct world *w)
     OK(cudaMemcpyAsync(peer, device, 64 * KIB, cudaMemcpyDeviceToDevice, w->stream));
     OK(cudaMemcpyPeerAsync(peer, 1, device, 0, 64 * KIB - 1, w->stream));
     OK(cudaMemcpyAsync(device, host, 100, cudaMemcpyHostToDevice, w->stream));
+    OK(cudaStreamSynchronize(w->stream)); /* the default streams do not wait for this one */
     OK(cudaMemcpyAsync_ptsz(device, host, 101, cudaMemcpyHostToDevice, NULL));
+    OK(cudaDeviceSynchronize());
     OK(cudaMemcpy(other, host, 102, cudaMemcpyDefault));
     OK(cudaMemcpy(other, device, BIG, cudaMemcpyDeviceToHost));
     CHECK(memcmp(other, host, BIG / 2) == 0);
@@ -80,11 +82,14 @@ static void copies(struct world *w)
     box.dstPtr = (struct cudaPitchedPtr){device, KIB, KIB, 4};
     box.srcPtr = (struct cudaPitchedPtr){host, KIB, KIB, 4};
     OK(cudaMemcpy3DAsync(&box, w->stream));
+    OK(cudaStreamSynchronize(w->stream));
     OK(cudaMemset(device, 0, 200));
+    OK(cudaDeviceSynchronize());
     OK(cudaMemsetAsync(device, 0, BIG, w->stream));
     OK(cudaMemset2DAsync(device, KIB, 0, KIB, 65, w->stream));
 
     OK(cuMemcpyHtoDAsync_v2((CUdeviceptr)(uintptr_t)device, host, 301, w->stream));
+    OK(cudaStreamSynchronize(w->stream));
     OK(cuMemcpyDtoH_v2(other, (CUdeviceptr)(uintptr_t)device, 302));
     OK(cuMemsetD32Async((CUdeviceptr)(uintptr_t)device, 0, 303, w->stream));
 
