@@ -359,7 +359,8 @@ EMU_API cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start,
  * calling thread's stream; no header declares it, the real one renames the plain call. */
 
 #define STREAM_CALL(_name, _params, _do)                \
-    EMU_API cudaError_t _name _params                   \
+    EMU_API cudaError_t _name _params;                  \
+    cudaError_t _name _params                           \
     {                                                   \
         RUNTIME_CALL(self);                             \
         return keep(_do);                               \
