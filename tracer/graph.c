@@ -113,8 +113,11 @@ void describe_graph_launch(struct call *c, CUgraphExec exec, CUstream stream)
     c->r.graph = look_up(&execs, exec);
 }
 
+/* Inside a capture it is part of another graph, and does not run now. */
 void graph_launch_end(struct call *c)
 {
+    if (c->r.timing == SPECTER_TIMING_CAPTURED)
+        c->r.graph = NO_ID;
     if (c->r.graph < DEVICE_CAPTURES)
         c->r.launch.number = atomic_fetch_add(&launches[c->r.graph], 1);
 }

@@ -13,7 +13,7 @@ TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
 TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config file comm resolve clock warn kernel_class \
-                     graph_ops)
+                     graph_ops timeline driver)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
 $(B)/tracer/%.o: private CPPFLAGS += $(TRACER_PIC)

@@ -224,6 +224,10 @@ static void graphs(struct world *w)
     OK(cudaGraphCreate(&bare, 0)); /* perhaps where the other was */
     OK(cudaGraphInstantiate(&by_hand, bare, 0));
     OK(cudaGraphLaunch(by_hand, w->stream));
+    OK(cudaStreamBeginCapture(w->stream, cudaStreamCaptureModeRelaxed));
+    OK(cudaGraphLaunch(again, w->stream)); /* not now, and none of the first's */
+    OK(cudaStreamEndCapture(w->stream, &bare));
+    OK(cudaGraphLaunch(again, w->stream)); /* the fourth of the first */
     OK(cudaStreamSynchronize(w->stream));
 }
 
