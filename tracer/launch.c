@@ -161,12 +161,19 @@ void launch_flush_capture(struct thread *t, uint32_t graph)
     }
 }
 
+/* What gathered was collected when the other ended; its own default stream is not this one's. */
+void launch_forget(struct thread *t)
+{
+    for (int i = 0; i < LAUNCH_STREAMS; i++)
+        t->launches.runs[i].stream = NULL;
+}
+
 void launch_collect(struct thread *t, void (*take)(struct record *r))
 {
     for (int i = 0; i < LAUNCH_STREAMS; i++) {
         struct launch_run *run = &t->launches.runs[i];
         struct record r;
-        if (GET(run->launches) == 0)
+        if (atomic_load_explicit(&run->launches, memory_order_acquire) == 0)
             continue;
         fill_record(&r, run, t);
         SET(run->launches, 0);
@@ -244,7 +251,7 @@ void launch_end(struct call *c)
         SET(run->max_gap_ns, gap);
     SET(run->last_ns, tracer_now());
     SET(run->classes[class], GET(run->classes[class]) + 1);
-    SET(run->launches, GET(run->launches) + 1);
+    atomic_store_explicit(&run->launches, GET(run->launches) + 1, memory_order_release);
 }
 
 void launch_reset(void)

@@ -13,8 +13,8 @@
  * records.
  *
  * The hooks of one thread write a table, and the writer may read it at the same time, at exit only;
- * so the fields are atomics, without any order among them. What a thread launches while the
- * process exits may be lost, never counted twice.
+ * so the fields are atomics; the count, written last, publishes the run and whose it is. What a
+ * thread launches while the process exits may be lost, never counted twice.
  */
 #ifndef SPECTER_TRACER_LAUNCH_H
 #define SPECTER_TRACER_LAUNCH_H
@@ -50,6 +50,8 @@ struct launches {
 void launch_flush(struct thread *t, CUstream stream);
 void launch_flush_all(struct thread *t);
 void launch_flush_capture(struct thread *t, uint32_t graph);
+
+void launch_forget(struct thread *t); /* a thread has taken over another's block */
 
 /* For the writer, of a thread that has ended, or of any at the process's end: what remains. */
 void launch_collect(struct thread *t, void (*take)(struct record *r));

@@ -117,6 +117,7 @@ static struct thread *begin(void)
     t->tid = (uint16_t)atomic_fetch_add(&next_tid, 1);
     memset(&t->group, 0, offsetof(struct group, comms));
     t->group.id = NO_ID;
+    launch_forget(t);
     pthread_once(&key_once, make_key);
     pthread_setspecific(key, t);
     return self = t;

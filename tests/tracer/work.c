@@ -152,7 +152,16 @@ static void *launch_some(void *world)
     return NULL;
 }
 
-/* What threads leave behind when they end is collected. */
+static void *launch_own(void *world)
+{
+    (void)world;
+    OK(cudaSetDevice(0));
+    launch("own", cudaStreamPerThread);
+    return NULL;
+}
+
+/* What threads leave behind when they end is collected; a thread that takes over the memory of
+ * another has a default stream of its own. */
 static void threads(struct world *w)
 {
     pthread_t ids[4];
@@ -160,6 +169,11 @@ static void threads(struct world *w)
         CHECK(pthread_create(&ids[i], NULL, launch_some, w) == 0);
     for (int i = 0; i < 4; i++)
         pthread_join(ids[i], NULL);
+    for (int i = 0; i < 2; i++) {
+        CHECK(pthread_create(&ids[i], NULL, launch_own, w) == 0);
+        pthread_join(ids[i], NULL);
+        usleep(150000); /* until the writer has seen it end */
+    }
     launch("secret", w->stream);
 }
 

@@ -93,7 +93,8 @@ typedef enum cudaGraphInstantiateResult {
 
 enum cudaGraphExecUpdateResult {
     cudaGraphExecUpdateSuccess = 0x0,
-    cudaGraphExecUpdateError = 0x1
+    cudaGraphExecUpdateError = 0x1,
+    cudaGraphExecUpdateErrorTopologyChanged = 0x2
 };
 
 /* Declared in vector_types.h and driver_types.h of the real toolkit. */
