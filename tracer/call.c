@@ -5,6 +5,7 @@
 #include "driver.h"
 #include "gate.h"
 #include "ids.h"
+#include "launch.h"
 #include "threads.h"
 #include "tracer.h"
 #include "writer.h"
@@ -31,15 +32,18 @@ static bool recording(enum record_kind kind)
     return false;
 }
 
+uint32_t call_stream_number(CUstream stream, int device, uint16_t tid)
+{
+    if (stream == CU_STREAM_PER_THREAD)
+        return ids_get(&streams, IDS_SPECIAL(2, (uint32_t)device << 16 | tid));
+    if ((uintptr_t)stream <= (uintptr_t)CU_STREAM_LEGACY)
+        return ids_get(&streams, IDS_SPECIAL(1, (uint32_t)device));
+    return ids_get(&streams, (uintptr_t)stream);
+}
+
 uint32_t call_stream_id(const struct call *c)
 {
-    const struct record *r = &c->r;
-    CUstream stream = c->stream;
-    if (stream == CU_STREAM_PER_THREAD)
-        return ids_get(&streams, IDS_SPECIAL(2, (uint32_t)r->device << 16 | r->tid));
-    if ((uintptr_t)stream <= (uintptr_t)CU_STREAM_LEGACY)
-        return ids_get(&streams, IDS_SPECIAL(1, (uint32_t)r->device));
-    return ids_get(&streams, (uintptr_t)stream);
+    return call_stream_number(c->stream, c->r.device, c->r.tid);
 }
 
 /* Room for the record in the ring; NULL when it is full. */
@@ -48,14 +52,24 @@ struct record *call_reserve(struct call *c)
     return ring_slot(&c->thread->ring);
 }
 
-void call_publish(struct call *c, struct record *slot)
+static void publish(struct thread *t, struct record *slot, const struct record *r)
 {
     if (slot == NULL)
         return;
-    *slot = c->r;
-    ring_push(&c->thread->ring);
-    if (ring_filling(&c->thread->ring))
+    *slot = *r;
+    ring_push(&t->ring);
+    if (ring_filling(&t->ring))
         writer_wake();
+}
+
+void call_publish(struct call *c, struct record *slot)
+{
+    publish(c->thread, slot, &c->r);
+}
+
+void call_push(struct thread *t, const struct record *r)
+{
+    publish(t, ring_slot(&t->ring), r);
 }
 
 void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint16_t op)
@@ -95,18 +109,17 @@ void work_drop_span(struct call *c)
 }
 
 /* What --sync can say of work on this stream. `owner`: as for span_take(). */
-uint8_t work_sync_timing(CUstream stream, int owner)
+void work_sync_timing(struct call *c, int owner)
 {
-    if (!driver_ready())
-        return SPECTER_TIMING_HOST;
-    if (device_is_captured(stream))
-        return SPECTER_TIMING_CAPTURED;
-    return device_is_foreign(stream, owner) ? SPECTER_TIMING_HOST : SPECTER_TIMING_SYNC;
+    c->r.timing = SPECTER_TIMING_HOST;
+    if (driver_ready() && !device_note_capture(c->stream, &c->r) &&
+        !device_is_foreign(c->stream, owner))
+        c->r.timing = SPECTER_TIMING_SYNC;
 }
 
 static void sync_begin(struct call *c, int owner)
 {
-    c->r.timing = work_sync_timing(c->stream, owner);
+    work_sync_timing(c, owner);
     if (c->r.device < 0)
         c->r.device = (int16_t)device_current();
     if (c->r.timing != SPECTER_TIMING_SYNC)
@@ -127,6 +140,13 @@ void work_begin(struct call *c, int owner)
             return;
         work_drop_span(c);
     }
+}
+
+static void short_work_begin(struct call *c)
+{
+    c->r.timing = SPECTER_TIMING_HOST;
+    device_note_capture(c->stream, &c->r);
+    c->r.device = (int16_t)device_current();
 }
 
 void work_end_timing(struct call *c)
@@ -189,6 +209,16 @@ static void act_end(struct call *c)
 }
 
 /* ---- any call ---- */
+
+/* What was launched before on the stream comes before the record; what the host waits for ends what
+ * was launched anywhere. */
+static void flush_launches(struct call *c)
+{
+    if (c->r.kind == RECORD_SYNC && c->r.op != SYNC_STREAM)
+        launch_flush_all(c->thread);
+    else
+        launch_flush(c->thread, c->stream);
+}
 
 /* Also while nothing is looked at, so that whoever comes in the middle of a group knows. */
 static void count_groups(enum hook_id hook)
@@ -268,16 +298,30 @@ void call_begin(struct call *c)
 {
     switch (c->kind) {
     case CALL_NCCL_OP:
+        flush_launches(c);
         nccl_begin(c);
         break;
     case CALL_STREAM_OP:
+        flush_launches(c);
         work_begin(c, -1);
         c->r.host_ns = tracer_now();
         break;
-    case CALL_ACT:
+    case CALL_SHORT_OP:
+        flush_launches(c);
+        short_work_begin(c);
         c->r.host_ns = tracer_now();
         break;
     case CALL_NCCL_NUMBER:
+    case CALL_ACT:
+        flush_launches(c);
+        c->r.host_ns = tracer_now();
+        break;
+    case CALL_LAUNCH:
+        c->r.host_ns = tracer_now();
+        break;
+    case CALL_GRAPH:
+        graph_begin(c);
+        break;
     case CALL_BIRTH_SPLIT:
         c->member = comm_find(c->comm, c->real);
         break;
@@ -305,9 +349,17 @@ static void end_well(struct call *c, int result)
 {
     switch (c->kind) {
     case CALL_STREAM_OP:
+    case CALL_SHORT_OP:
         c->r.host_end_ns = tracer_now();
         work_end_timing(c);
+        if (c->r.kind == RECORD_COPY)
+            copy_end(c);
+        else if (c->r.kind == RECORD_GRAPH)
+            graph_launch_end(c);
         work_end(c);
+        break;
+    case CALL_LAUNCH:
+        launch_end(c);
         break;
     case CALL_ACT:
         act_end(c);
@@ -349,6 +401,8 @@ void call_end(struct call *c, int result)
         nccl_end(c, result);
     else if (c->kind == CALL_GROUP_CLOSE || c->kind == CALL_GROUP_SIMULATE)
         group_end_close(c, result);
+    else if (c->kind == CALL_GRAPH)
+        graph_end(c, result);
     else if (result == 0 || (is_nccl(c) && result == ncclInProgress))
         end_well(c, result);
     else if (c->kind == CALL_STREAM_OP)
@@ -365,4 +419,6 @@ void call_reset(void)
     ids_reset(&events);
     nccl_reset();
     birth_reset();
+    graph_reset();
+    launch_reset();
 }

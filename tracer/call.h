@@ -23,6 +23,7 @@
 
 #include <cublasLt.h>
 #include <cuda.h>
+#include <cuda_runtime_api.h>
 #include <nccl.h>
 #include <stdbool.h>
 
@@ -33,6 +34,9 @@ enum call_kind {
     CALL_NCCL_OP,
     CALL_NCCL_NUMBER, /* one that is not recorded, but takes its number */
     CALL_STREAM_OP,   /* timed work on one stream: GEMMs, copies, launches of graphs */
+    CALL_SHORT_OP,    /* work on one stream that is not worth a pair of events: small copies */
+    CALL_LAUNCH,      /* of a kernel: only counted */
+    CALL_GRAPH,       /* what is captured, and what becomes of it */
     CALL_ACT,         /* dep, sync */
     CALL_BIRTH,
     CALL_BIRTH_ALL,
@@ -47,6 +51,20 @@ enum call_kind {
 /* Where an NCCL operation is called. What the end of a group does with the operations of one whose
  * start was not seen cannot be known. */
 enum op_place { OP_ALONE, OP_IN_GROUP, OP_IN_UNSEEN_GROUP };
+
+/* What names a kernel: the runtime's host function, its cudaKernel_t, or the driver's CUfunction.
+ */
+enum kernel_handle { KERNEL_RUNTIME, KERNEL_LIBRARY, KERNEL_DRIVER };
+
+enum graph_act {
+    GRAPH_CAPTURE_BEGIN,
+    GRAPH_CAPTURE_END,
+    GRAPH_INSTANTIATE,
+    GRAPH_UPDATE,
+    GRAPH_CLONE,
+    GRAPH_DESTROY,
+    GRAPH_EXEC_DESTROY,
+};
 
 struct call {
     enum hook_id hook;
@@ -68,6 +86,22 @@ struct call {
     const int *excluded; /* CALL_BIRTH_SHRINK: ranks that are left out, and how many */
     int nexcluded;
     uint64_t left_out; /* their comm_hash_ranks(); 0: cannot be told */
+    union {
+        struct copy_call {
+            const void *to, *from; /* NULL: need not be asked what is there */
+        } copy;                    /* RECORD_COPY */
+        struct launch_call {
+            enum kernel_handle handle;
+            const void *function;
+        } launch; /* CALL_LAUNCH */
+        struct graph_call {
+            enum graph_act act;
+            void *made; /* where the library writes its CUgraph or CUgraphExec; GRAPH_UPDATE: the
+                         * CUgraphExec itself */
+            const void *of; /* the CUgraph or CUgraphExec that goes in */
+            uint32_t id;    /* GRAPH_CAPTURE_END: the capture */
+        } graph;            /* CALL_GRAPH */
+    };
 };
 
 bool call_enter(struct call *c, enum hook_id hook, function real);
@@ -144,16 +178,55 @@ void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream 
 /* The handle is destroyed: what comes under it from here on is new. */
 void describe_stream_end(struct call *c, CUstream stream);
 void describe_event_end(struct call *c, CUevent event);
+/* ---- copy.c ---- */
+
+/* Stands for memory of the device that has no address here. */
+#define COPY_SYMBOL ((const void *)1)
+
+void describe_copy(struct call *c, enum cudaMemcpyKind kind, const void *to, const void *from,
+                   uint64_t bytes, CUstream stream);
+void describe_copy_2d(struct call *c, const CUDA_MEMCPY2D *params, CUstream stream);
+void describe_copy_3d(struct call *c, const struct cudaMemcpy3DParms *params, CUstream stream);
+void describe_copy_peer(struct call *c, bool is_peer, uint64_t bytes, CUstream stream);
+void describe_fill(struct call *c, uint64_t bytes, CUstream stream);
+void copy_end(struct call *c); /* finds out what kind it was */
+
+/* ---- launch.c ---- */
+
+void describe_launch(struct call *c, enum kernel_handle handle, const void *function,
+                     CUstream stream);
+void launch_end(struct call *c);
+
+/* ---- graph.c ---- */
+
+void describe_capture_begin(struct call *c, CUstream stream);
+void describe_capture_end(struct call *c, CUstream stream, CUgraph *graph);
+void describe_instantiate(struct call *c, CUgraphExec *exec, CUgraph graph);
+void describe_update(struct call *c, CUgraphExec exec, CUgraph graph);
+void describe_clone(struct call *c, CUgraph *clone, CUgraph graph);
+void describe_graph_destroy(struct call *c, CUgraph graph);
+void describe_exec_destroy(struct call *c, CUgraphExec exec);
+void describe_graph_launch(struct call *c, CUgraphExec exec, CUstream stream);
+void graph_begin(struct call *c);
+void graph_end(struct call *c, int result);
+void graph_launch_end(struct call *c); /* takes the launch's number */
+bool graph_any_capture(void);          /* has a capture begun that has not ended? */
+void graph_reset(void);
 
 void call_reset(void); /* for the child of a fork */
 
-/* ---- between call.c, nccl_call.c and birth_call.c ---- */
+/* ---- between call.c and the files that handle one family ---- */
 
 /* Room for the call's record in the ring, NULL when it is full; and publishing it there. */
 struct record *call_reserve(struct call *c);
 void call_publish(struct call *c, struct record *slot);
 
+void call_push(struct thread *t, const struct record *r); /* both, for another record */
+
 uint32_t call_stream_id(const struct call *c); /* of c->stream; uses the record's device and tid */
+
+/* The number of a stream; a default one (0, 1, 2) is the device's or the thread's. */
+uint32_t call_stream_number(CUstream stream, int device, uint16_t tid);
 
 /* Work on c->stream outside groups: events before and after, or synchronisations under --sync.
  * `owner`: the device that default streams belong to, as for span_take(). */
@@ -163,7 +236,7 @@ void work_end(struct call *c);        /* when the record is complete */
 void work_drop_span(struct call *c);  /* instead: what was not issued has no time */
 
 void work_sync(CUstream stream);
-uint8_t work_sync_timing(CUstream stream, int owner); /* what --sync can say of the stream */
+void work_sync_timing(struct call *c, int owner); /* sets what --sync can say of the stream */
 
 void nccl_begin(struct call *c);
 void nccl_end(struct call *c, int result);

@@ -40,3 +40,8 @@ void clock_use(uint64_t (*now)(void))
 {
     atomic_store(&virtual_now, now);
 }
+
+bool clock_is_virtual(void)
+{
+    return atomic_load_explicit(&virtual_now, memory_order_relaxed) != NULL;
+}

@@ -23,4 +23,6 @@ bool clock_is_real(void);
 /* `now` returns nanoseconds and never advances the clock it reads; NULL: back to the real one. */
 void clock_use(uint64_t (*now)(void));
 
+bool clock_is_virtual(void);
+
 #endif

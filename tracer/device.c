@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "driver.h"
 #include "tracer.h"
+#include "ids.h"
 #include "writer.h"
 
 #include <stdatomic.h>
@@ -55,6 +56,8 @@ struct context {
     struct timeline timeline;
 };
 
+static struct id_slot capture_slots[DEVICE_CAPTURES];
+static struct ids captures = IDS_INIT(capture_slots);
 static struct span spans[SPANS_MAX];
 static struct context contexts[CONTEXTS_MAX];
 static struct pool bare;
@@ -207,6 +210,40 @@ bool device_is_captured(CUstream stream)
                                   : is_capture_error(result);
 }
 
+uint32_t device_capture(CUstream stream)
+{
+    CUstreamCaptureStatus status;
+    cuuint64_t id;
+    if (!driver_ready() || driver.StreamGetCaptureInfo == NULL ||
+        driver.StreamGetCaptureInfo(stream, &status, &id, NULL, NULL, NULL) != CUDA_SUCCESS ||
+        status == CU_STREAM_CAPTURE_STATUS_NONE || id == 0)
+        return NO_ID;
+    return ids_get(&captures, id);
+}
+
+bool device_note_capture(CUstream stream, struct record *r)
+{
+    if (!device_is_captured(stream))
+        return false;
+    r->timing = SPECTER_TIMING_CAPTURED;
+    if (r->kind != RECORD_GRAPH) /* whose own graph it names */
+        r->graph = device_capture(stream);
+    return true;
+}
+
+CUstreamCaptureMode device_relax(void)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    bool changed = driver_ready() && driver.ThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+    return changed ? mode : CU_STREAM_CAPTURE_MODE_RELAXED;
+}
+
+void device_unrelax(CUstreamCaptureMode mode)
+{
+    if (mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+        driver.ThreadExchangeStreamCaptureMode(&mode);
+}
+
 static bool is_implied(CUstream stream)
 {
     return (uintptr_t)stream <= (uintptr_t)CU_STREAM_PER_THREAD;
@@ -242,10 +279,8 @@ uint32_t span_take(CUstream stream, int owner_device, struct record *r)
     r->timing = SPECTER_TIMING_HOST;
     if (!driver_ready())
         return NO_SPAN;
-    if (device_is_captured(stream)) {
-        r->timing = SPECTER_TIMING_CAPTURED;
+    if (device_note_capture(stream, r))
         return NO_SPAN;
-    }
     c = context_of(stream, owner_device);
     if (c == NULL)
         return NO_SPAN;
@@ -455,6 +490,16 @@ static void ask_events(struct span *s)
     }
 }
 
+/* Did the operation's time begin before the call that issued it had ended? Then the stream was idle
+ * and the time holds what the host did in between. In doubt it is said to be so: a time that may be
+ * too long is then a bound that holds. */
+static bool is_upper(const struct span *s, const struct record *r)
+{
+    int64_t issued_ns = s->last != 0 ? s->host_end_ns : r->host_end_ns;
+    return s->timing == SPECTER_TIMING_DEVICE && s->start_ns != NO_TIME &&
+           timeline_host_at_least(&contexts[s->context].timeline, s->start_ns) < issued_ns;
+}
+
 enum span_answer span_ask(struct record *r)
 {
     struct span *s = &spans[r->span];
@@ -470,6 +515,8 @@ enum span_answer span_ask(struct record *r)
     r->start_ns = s->start_ns;
     r->dur_ns = s->dur_ns;
     r->timing = s->timing;
+    if (is_upper(s, r))
+        r->flags |= RECORD_UPPER;
     if (s->last != 0 && s->last == r->group_index)
         r->host_end_ns = s->host_end_ns;
     return SPAN_DONE;
@@ -505,5 +552,6 @@ void device_reset(void)
     atomic_store(&bare_made, 0);
     spans_made = BARE_MAX;
     pair_ns = 0;
+    ids_reset(&captures);
     in_capture_mode = false;
 }

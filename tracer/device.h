@@ -22,6 +22,9 @@
 #include <cuda.h>
 #include <stdbool.h>
 
+/* Graph captures that are told apart, about; a power of two. */
+#define DEVICE_CAPTURES 8192
+
 /* ---- in hooks ---- */
 
 /* Takes a span for work on `stream`. NO_SPAN: there is no device time to be had, and r->timing says
@@ -50,6 +53,17 @@ int device_current(void);
  * another is: work there does not run now. A stream that cannot be asked for another reason, such
  * as a default stream without a context, is not captured. */
 bool device_is_captured(CUstream stream);
+
+/* The same for the record of an operation there: says so in its timing, and in which capture. */
+bool device_note_capture(CUstream stream, struct record *r);
+
+/* The capture that a stream is in, as a small number; NO_ID: none, or it cannot be told. */
+uint32_t device_capture(CUstream stream);
+
+/* Around questions of ours in a hook that CUDA may count as unsafe during a capture, this thread's
+ * or another's: between the two they disturb none. The state goes from one to the other. */
+CUstreamCaptureMode device_relax(void);
+void device_unrelax(CUstreamCaptureMode mode);
 
 /* A default stream (0, 1, 2) of another context than the one that uses it: the handle means the
  * current context's, the library its communicator's. owner_device as for span_take(). */

@@ -43,6 +43,9 @@ static bool bind(void *library)
 #define X(_name, _params, _symbol, _other) all &= find(library, _symbol, _other, &driver._name);
     DRIVER_FUNCTIONS(X)
 #undef X
+#define X(_name, _params, _symbol) find(library, _symbol, _symbol, &driver._name);
+    DRIVER_EXTRAS(X)
+#undef X
     if (all && find(library, "emuHostClockNs", "emuHostClockNs", &virtual_clock))
         clock_use(virtual_clock);
     return all;

@@ -43,9 +43,22 @@
     X(ThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *),                                 \
       "cuThreadExchangeStreamCaptureMode", "cuThreadExchangeStreamCaptureMode")
 
+/* What older drivers lack; NULL then. X(name, parameters, symbol) */
+#define DRIVER_EXTRAS(X)                                                                        \
+    X(FuncGetName, (const char **, CUfunction), "cuFuncGetName")                                \
+    X(KernelGetName, (const char **, CUkernel), "cuKernelGetName")                              \
+    X(PointerGetAttribute, (void *, CUpointer_attribute, CUdeviceptr), "cuPointerGetAttribute") \
+    X(StreamGetCaptureInfo,                                                                     \
+      (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **,        \
+       size_t *),                                                                               \
+      "cuStreamGetCaptureInfo_v2")
+
 struct driver {
 #define X(_name, _params, _symbol, _other) CUresult(*_name) _params;
     DRIVER_FUNCTIONS(X)
+#undef X
+#define X(_name, _params, _symbol) CUresult(*_name) _params;
+    DRIVER_EXTRAS(X)
 #undef X
 };
 
@@ -56,8 +69,8 @@ bool driver_find(void *library, const char *symbol, void *slot);
 
 bool driver_is_hip(void); /* once it is ready */
 
-/* True once every function above was found. Cheap: looks for a library that is not there yet only
- * at a thread's calls 1, 2, 4, 8, ... */
+/* True once every function of DRIVER_FUNCTIONS was found. Cheap: looks for a library that is not
+ * there yet only at a thread's calls 1, 2, 4, 8, ... */
 bool driver_ready(void);
 
 #endif

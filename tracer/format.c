@@ -480,7 +480,7 @@ void format_untraced(struct out *o, const struct record *r)
 #define GRAPH_id id
 #define GRAPH_type "graph"
 #define GRAPH_graph (r->graph != NO_ID ? r->graph : UINT64_MAX)
-#define GRAPH_launch r->launch.number
+#define GRAPH_launch (r->graph != NO_ID ? r->launch.number : UINT64_MAX)
 #define GRAPH_op_count op_count
 #define GRAPH_ops ops
 #define GRAPH_HAS_ops (ops != NULL)

@@ -24,16 +24,19 @@ enum lib_id {
 
 /* Functions that the tracer itself asks, in the library that a hooked call went to.
  * X(library, function) */
-#define TRACER_GETTERS(X)                       \
-    X(NCCL, ncclGetVersion)                     \
-    X(NCCL, ncclCommCount)                      \
-    X(NCCL, ncclCommUserRank)                   \
-    X(NCCL, ncclCommCuDevice)                   \
-    X(CUBLAS, cublasGetStream_v2)               \
-    X(CUBLAS, cublasGetMathMode)                \
-    X(CUBLAS, cublasGetPointerMode_v2)          \
-    X(CUBLASLT, cublasLtMatmulDescGetAttribute) \
-    X(CUBLASLT, cublasLtMatrixLayoutGetAttribute)
+#define TRACER_GETTERS(X)                         \
+    X(NCCL, ncclGetVersion)                       \
+    X(NCCL, ncclCommCount)                        \
+    X(NCCL, ncclCommUserRank)                     \
+    X(NCCL, ncclCommCuDevice)                     \
+    X(CUBLAS, cublasGetStream_v2)                 \
+    X(CUBLAS, cublasGetMathMode)                  \
+    X(CUBLAS, cublasGetPointerMode_v2)            \
+    X(CUBLASLT, cublasLtMatmulDescGetAttribute)   \
+    X(CUBLASLT, cublasLtMatrixLayoutGetAttribute) \
+    X(CUDART, cudaFuncGetName)                    \
+    X(CUDART, cudaPeekAtLastError)                \
+    X(CUDART, cudaGetLastError)
 
 /* Hooks first, so that a hook's id is an index of its own. */
 enum hook_id {

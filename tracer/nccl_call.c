@@ -34,7 +34,7 @@ static struct group_stream *find_group_stream(struct call *c)
 static void prepare_group_stream(struct call *c, struct group_stream *s, int owner)
 {
     if (tracer.config.sync)
-        c->r.timing = work_sync_timing(c->stream, owner);
+        work_sync_timing(c, owner);
     else
         s->span = span_take(c->stream, owner, &c->r);
     if (s->span == NO_SPAN)
@@ -43,6 +43,7 @@ static void prepare_group_stream(struct call *c, struct group_stream *s, int own
         c->r.timing = SPECTER_TIMING_HOST;
     s->timing = c->r.timing;
     s->device = c->r.device;
+    s->graph = c->r.graph;
     s->prepared = true;
 }
 
@@ -59,6 +60,7 @@ static void group_op_begin(struct call *c, int owner)
         prepare_group_stream(c, s, owner);
     c->r.timing = s->timing;
     c->r.device = s->device;
+    c->r.graph = s->graph;
     c->r.span = s->span;
 }
 

@@ -7,6 +7,7 @@
 #include "file.h"
 #include "flight.h"
 #include "gate.h"
+#include "graph_ops.h"
 #include "request.h"
 #include "tracer.h"
 #include "unseen.h"
@@ -23,6 +24,8 @@
 #define ROOM_BYTES 4096 /* given up at the end of a full disk */
 #define CLOSING_BYTES (SUMMARY_BYTES + 512)
 #define LINES_MAX 2048 /* more than fit into the buffer and ROOM_BYTES */
+#define OPS_BYTES (SPECTER_LINE_MAX - FORMAT_LINE_MAX) /* a graph's list: a line holds no more */
+#define OPS_BYTES_BOUND 1024                           /* where the file has a limit, or slots */
 #define GPUS_MAX 64
 #define GPU_BYTES 1024
 
@@ -301,29 +304,31 @@ static uint64_t cuda_version(void)
     return known ? (uint64_t)version : UINT64_MAX;
 }
 
+static void cover(struct out *o, const char *what, bool is_looked_at)
+{
+    if (!is_looked_at)
+        return;
+    put_RAW(o, o->p[-1] == '[' ? "" : ",");
+    put_STR(o, what);
+}
+
 /* What is looked at, as far as it was asked for. On ROCm, GEMMs, events and synchronisations go to
- * libraries that have no hooks. */
+ * libraries that have no hooks; what the program does to the CUDA runtime can be seen where that is
+ * a library of its own. */
 static void put_coverage(struct out *o)
 {
-    static const struct {
-        const char *name;
-        enum record_kind kind;
-    } looks[] = {{"nccl", RECORD_NCCL},
-                 {"cublas", RECORD_GEMM},
-                 {"cublaslt", RECORD_GEMM},
-                 {"deps", RECORD_RECORD},
-                 {"marks", RECORD_MARK}};
+    const bool *wanted = output.config->wanted;
+    bool cuda = !driver_is_hip(), runtime = cuda && resolve_library("libcudart") != NULL;
     put_RAW(o, "[");
-    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
-        if (!output.config->wanted[looks[i].kind] ||
-            (driver_is_hip() && looks[i].kind != RECORD_NCCL && looks[i].kind != RECORD_MARK))
-            continue;
-        if (o->p[-1] != '[')
-            put_RAW(o, ",");
-        put_STR(o, looks[i].name);
-    }
-    if (output.config->plugin)
-        put_RAW(o, o->p[-1] != '[' ? ",\"plugin\"" : "\"plugin\"");
+    cover(o, "nccl", wanted[RECORD_NCCL]);
+    cover(o, "cublas", cuda && wanted[RECORD_GEMM]);
+    cover(o, "cublaslt", cuda && wanted[RECORD_GEMM]);
+    cover(o, "deps", cuda && wanted[RECORD_RECORD]);
+    cover(o, "copies", runtime && wanted[RECORD_COPY]);
+    cover(o, "launches", runtime && wanted[RECORD_UNTRACED]);
+    cover(o, "graphs", runtime && wanted[RECORD_GRAPH]);
+    cover(o, "marks", wanted[RECORD_MARK]);
+    cover(o, "plugin", output.config->plugin);
     put_RAW(o, "]");
     *o->p = '\0';
 }
@@ -425,10 +430,26 @@ void output_plugin(const struct plugin_line *l)
 
 /* ---- records ---- */
 
+bool output_is_first_launch(const struct record *r)
+{
+    return r->kind == RECORD_GRAPH && r->graph != NO_ID && r->launch.number == 0;
+}
+
 bool output_is_op(const struct record *r)
 {
     return r->kind == RECORD_NCCL || r->kind == RECORD_GEMM || r->kind == RECORD_COPY ||
            r->kind == RECORD_GRAPH;
+}
+
+/* A graph's first launch says what the graph holds. */
+static void put_graph(struct out *o, const struct record *r, uint64_t id)
+{
+    static char ops[OPS_BYTES];
+    bool first = output_is_first_launch(r);
+    bool bound = output.in_slots || output.config->max_size > 0;
+    if (first)
+        graph_ops_list(r->graph, ops, bound ? OPS_BYTES_BOUND : sizeof ops);
+    format_graph(o, r, id, graph_ops_count(r->graph), first ? ops : NULL);
 }
 
 static void put_record(struct out *o, const struct record *r, uint64_t id)
@@ -454,7 +475,7 @@ static void put_record(struct out *o, const struct record *r, uint64_t id)
         format_untraced(o, r);
         break;
     case RECORD_GRAPH:
-        format_graph(o, r, id, 0, NULL);
+        put_graph(o, r, id);
         break;
     case RECORD_MARK:
         format_mark(o, r);
@@ -474,7 +495,7 @@ static void count_record(const struct record *r)
         output.gemms[r->op].count++;
     } else if (r->kind == RECORD_COPY) {
         output.copies.count++;
-        output.copies.bytes += r->copy.bytes;
+        output.copies.bytes += r->copy.bytes != UINT64_MAX ? r->copy.bytes : 0;
     } else if (r->kind == RECORD_UNTRACED) {
         output.launches += r->untraced.launches;
     } else if (r->kind == RECORD_GRAPH) {
@@ -537,6 +558,8 @@ void output_record(struct record *r, uint64_t id, int64_t shown)
     put_identity_clock(r);
     count_record(r);
     put_last(r, id, shown);
+    if (output_is_first_launch(r))
+        graph_ops_release(r->graph);
 }
 
 int64_t output_unfinished(const struct record *r, uint64_t id)
@@ -719,4 +742,5 @@ void output_forked(void)
 void output_reset(void)
 {
     memset(&output, 0, offsetof(struct output, gemm_names));
+    graph_ops_reset();
 }

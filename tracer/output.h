@@ -59,6 +59,9 @@ void output_flush_old(void);  /* writes them when they have waited long enough *
 
 bool output_is_op(const struct record *r); /* has an id and a time */
 
+/* A graph's: its line lists what was captured, which must all have come here before. */
+bool output_is_first_launch(const struct record *r);
+
 /* Instead, when nothing will be written: no file stays behind. */
 void output_abandon(void);
 

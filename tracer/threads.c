@@ -17,7 +17,8 @@
 static const struct {
     uint32_t slots;
     uint32_t blocks; /* with so many slots */
-} ring_sizes[] = {{1 << 14, 1}, {1 << 13, 1}, {1 << 12, 3}, {1 << 10, 8}, {1 << 8, 32}, {1 << 6, 211}};
+} ring_sizes[] = {{1 << 14, 1}, {1 << 13, 1}, {1 << 12, 3},
+                  {1 << 10, 8}, {1 << 8, 32}, {1 << 6, 211}};
 
 #define RING_SIZES (sizeof ring_sizes / sizeof *ring_sizes)
 #define THREADS_MAX 256 /* all of them */
@@ -129,6 +130,7 @@ static struct thread *begin(void)
     t->tid = (uint16_t)atomic_fetch_add(&next_tid, 1);
     memset(&t->group, 0, offsetof(struct group, comms));
     t->group.id = NO_ID;
+    launch_forget(t);
     pthread_once(&key_once, make_key);
     pthread_setspecific(key, t);
     return self = t;
@@ -149,10 +151,15 @@ bool thread_has_ended(const struct thread *t)
     return atomic_load_explicit(&t->state, memory_order_acquire) == THREAD_ENDED;
 }
 
+bool threads_is_over(struct thread *t)
+{
+    return thread_has_ended(t) && ring_peek(&t->ring) == NULL;
+}
+
 void threads_release(struct thread *t)
 {
     int was = THREAD_ENDED;
-    if (thread_has_ended(t) && ring_peek(&t->ring) == NULL)
+    if (threads_is_over(t))
         atomic_compare_exchange_strong(&t->state, &was, THREAD_FREE);
 }
 

@@ -11,6 +11,7 @@
 #define SPECTER_TRACER_THREADS_H
 
 #include "comm.h"
+#include "launch.h"
 #include "ring.h"
 
 #include <cuda.h>
@@ -25,6 +26,7 @@ struct group_stream {
     CUstream stream;
     uint32_t span;  /* NO_SPAN: could not be had; the operations are then not timed */
     uint32_t count; /* operations waiting for the span */
+    uint32_t graph; /* being captured, or NO_ID */
     int16_t device;
     uint8_t timing; /* enum specter_timing: what remains without events */
     bool prepared, started;
@@ -52,6 +54,7 @@ struct thread {
     uint32_t backed; /* the writer's own: slots that have memory behind them */
     struct group group;
     struct ranges *_Atomic ranges; /* mark.h; NULL: none was pushed; stays with the block */
+    struct launches launches;
     struct ring ring;
     struct record records[]; /* the ring's */
 };
@@ -76,6 +79,7 @@ bool thread_has_ended(const struct thread *t);
 /* For the writer: the i-th block or NULL behind the last; threads_release() frees the block of a
  * thread that has ended, once its ring is empty. */
 struct thread *threads_get(uint32_t i);
+bool threads_is_over(struct thread *t); /* it has ended, and its ring is empty */
 void threads_release(struct thread *t);
 
 /* For the writer: has the kernel put memory behind the part of the ring that comes next, so that

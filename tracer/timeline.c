@@ -15,6 +15,11 @@
  */
 #define DRIFT_PER_MILLION 500
 
+/* What two crystals may differ by, until two bases tell better. */
+#define CRYSTALS_PER_MILLION 100
+#define RATE_FROM_NS 1000000000 /* bases that are so far apart tell it */
+#define EVENT_NS 500            /* cudaEventElapsedTime: "a resolution of around 0.5 us" */
+
 bool timeline_elapsed(CUevent from, CUevent to, int64_t *ns)
 {
     float ms;
@@ -167,4 +172,28 @@ int64_t timeline_time(const struct timeline *t, uint32_t base, CUevent event)
         !timeline_elapsed(base_of(t, base)->event, event, &ns))
         return NO_TIME;
     return base_of(t, base)->dev_ns + ns;
+}
+
+/* Host minus device when the base passed, give or take *half. */
+static int64_t offset_of(const struct base *b, int64_t *half)
+{
+    *half = (b->hi - b->lo) / 2 + EVENT_NS;
+    return b->lo + (b->hi - b->lo) / 2 - b->dev_ns;
+}
+
+int64_t timeline_host_at_least(const struct timeline *t, int64_t dev_ns)
+{
+    const struct base *b = base_of(t, t->placed), *before = base_of(t, t->placed - 1);
+    int64_t half, half_before, offset = offset_of(b, &half), age = dev_ns - b->dev_ns;
+    int64_t apart = t->placed > 1 ? b->dev_ns - before->dev_ns : 0;
+    int64_t doubt = (age < 0 ? -age : age) / 1000000 * CRYSTALS_PER_MILLION;
+    if (clock_is_virtual())
+        doubt = 0; /* one clock is behind both */
+    else if (apart >= RATE_FROM_NS) {
+        double share = (double)age / (double)apart;
+        int64_t drifted = offset - offset_of(before, &half_before);
+        offset += (int64_t)(share * (double)drifted);
+        doubt = (int64_t)((share < 0 ? -share : share) * (double)(half + half_before));
+    }
+    return dev_ns + offset - t->origin_ns - half - doubt;
 }

@@ -66,6 +66,11 @@ bool timeline_is_placed(const struct timeline *t, uint32_t base);
 /* The time of an event that was recorded under `base` and has passed; NO_TIME: too long ago. */
 int64_t timeline_time(const struct timeline *t, uint32_t base, CUevent event);
 
+/* The earliest that the host's clock (from init.mono_ns) can have shown at a moment of the
+ * timeline: by the newest base, by how the clocks drifted apart from the one before, and by how
+ * well both are known. */
+int64_t timeline_host_at_least(const struct timeline *t, int64_t dev_ns);
+
 /* Between two events that have passed. false: they do not answer. */
 bool timeline_elapsed(CUevent from, CUevent to, int64_t *ns);
 

@@ -13,7 +13,7 @@ TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
 TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config settings file flight request gate comm \
-    resolve real elf clock warn)
+    resolve real elf clock warn kernel_class graph_ops timeline driver hip)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
 # What runs in a program's dlsym(), which a sanitizer calls before it is ready for our checks.
@@ -82,7 +82,7 @@ check-build: $(TRACER_PROGRAMS)
 $(B)/tracer/%: tests/tracer/%.c $(B)/flags | emu
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Itracer -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread -ldl
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Itracer -Itests/emu -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread -ldl
 # Over libraries that do nothing (tests/bench/bench.mk).
 $(B)/tracer/instant: tests/tracer/instant.c $(B)/bench/lib/libnccl.so.2 $(B)/flags
 	@mkdir -p $(@D)

@@ -6,6 +6,8 @@
 #include "device.h"
 #include "gate.h"
 #include "governor.h"
+#include "graph_ops.h"
+#include "launch.h"
 #include "mark.h"
 #include "output.h"
 #include "plugin.h"
@@ -45,6 +47,7 @@ struct pending {
     int64_t since_ns; /* on the pacing clock */
     int64_t shown;    /* where it is written as not finished, or NOT_SHOWN */
     bool admitted;    /* false: only its span is still waited for */
+    uint32_t tick;    /* that it came in */
 };
 
 /* All of it is the writer thread's own but for the atomics. */
@@ -54,6 +57,7 @@ static struct writer {
     int64_t mono_ns;
     int64_t active_ns; /* when the last record came, on the pacing clock */
     uint64_t next_id;
+    uint32_t tick;               /* a round of emptying all rings */
     uint32_t npending, nawaited; /* awaited: issued, so that they will end */
     uint64_t blocked[1024];      /* a bit a stream: its oldest operation is not finished */
     struct pending pending[PENDING_MAX];
@@ -99,15 +103,26 @@ static void add_pending(const struct record *r, uint64_t id, bool admitted)
     p->since_ns = clock_pace_ns();
     p->shown = NOT_SHOWN;
     p->admitted = admitted;
+    p->tick = writer.tick;
+}
+
+/* An operation's id; 0 for what is none. */
+static uint64_t number(const struct record *r)
+{
+    if (!output_is_op(r))
+        return 0;
+    if (r->timing == SPECTER_TIMING_CAPTURED && r->kind != RECORD_GRAPH)
+        graph_ops_add(r->graph, writer.next_id);
+    return writer.next_id++;
 }
 
 static void take_record(const struct record *record)
 {
     struct record r = *record;
     bool admitted = gate_admits(&r);
-    uint64_t id = admitted && output_is_op(&r) ? writer.next_id++ : 0;
+    uint64_t id = admitted ? number(&r) : 0;
     governor_count(&r);
-    if (r.span != NO_SPAN)
+    if (r.span != NO_SPAN || (admitted && output_is_first_launch(&r)))
         add_pending(&r, id, admitted);
     else if (admitted)
         output_record(&r, id, NOT_SHOWN);
@@ -117,6 +132,12 @@ static void take_record(const struct record *record)
 static void write_range(struct record *r, uint64_t id)
 {
     output_record(r, id, NOT_SHOWN);
+}
+
+static void take_launches(struct record *r)
+{
+    if (gate_admits(r))
+        output_record(r, 0, NOT_SHOWN);
 }
 
 /* Empties the rings as far as there is room for what is not finished. */
@@ -133,6 +154,8 @@ static void drain(void)
         threads_back(t);
         if (thread_has_ended(t))
             mark_abandon(t, write_range);
+        if (threads_is_over(t))
+            launch_collect(t, take_launches);
         threads_release(t);
     }
 }
@@ -153,18 +176,28 @@ static uint64_t *stream_bit(const struct record *r, uint64_t *mask)
     return &writer.blocked[r->stream >> 6 & 1023];
 }
 
+/* What a graph holds was recorded before it was launched, but perhaps by a thread whose ring was
+ * emptied earlier in the same round. */
+static enum span_answer ask(struct pending *p)
+{
+    if (p->tick == writer.tick && output_is_first_launch(&p->r))
+        return SPAN_PENDING;
+    return p->r.span != NO_SPAN ? span_ask(&p->r) : SPAN_DONE;
+}
+
 /* true: the record is done with. The operations of a stream end in order, so behind one that has
  * not ended none is asked. */
 static bool harvest_one(struct pending *p)
 {
     uint64_t mask, *word = stream_bit(&p->r, &mask);
     bool known = p->r.stream != NO_ID;
-    enum span_answer answer = known && (*word & mask) != 0 ? SPAN_PENDING : span_ask(&p->r);
+    enum span_answer answer = known && (*word & mask) != 0 ? SPAN_PENDING : ask(p);
     if (answer == SPAN_PENDING) {
         *word |= known ? mask : 0;
         return false;
     }
-    span_put(p->r.span);
+    if (p->r.span != NO_SPAN)
+        span_put(p->r.span);
     if (answer == SPAN_DONE && p->admitted)
         output_record(&p->r, p->id, p->shown);
     return true;
@@ -174,7 +207,7 @@ static struct record unfinished(const struct record *record)
 {
     struct record r = *record;
     r.timing = SPECTER_TIMING_NONE;
-    r.start_ns = span_ask_start(&r);
+    r.start_ns = r.span != NO_SPAN ? span_ask_start(&r) : NO_TIME;
     r.dur_ns = NO_TIME;
     return r;
 }
@@ -200,7 +233,7 @@ static void harvest(void)
             continue;
         if (now - p->since_ns > LATE_NS)
             show(p);
-        writer.nawaited += !span_is_open(p->r.span);
+        writer.nawaited += p->r.span == NO_SPAN || !span_is_open(p->r.span);
         if (kept != i)
             writer.pending[kept] = *p;
         kept++;
@@ -232,6 +265,7 @@ static void answer_request(void)
 
 static void tick(bool last)
 {
+    writer.tick++;
     comm_visit_new(output_comm, NULL);
     device_serve(last, output_clock, NULL);
     drain();
@@ -262,7 +296,7 @@ static void take_last(const struct record *record)
     enum span_answer answer;
     if (!gate_admits(&r))
         return;
-    id = output_is_op(&r) ? writer.next_id++ : 0;
+    id = number(&r);
     answer = r.span != NO_SPAN ? span_ask(&r) : SPAN_DONE;
     if (answer == SPAN_DONE)
         output_record(&r, id, NOT_SHOWN);
@@ -279,6 +313,7 @@ static void drain_last(void)
             take_last(r);
             ring_pop(&t->ring);
         }
+        launch_collect(t, take_launches);
     }
 }
 

@@ -35,9 +35,14 @@ struct emu_capture {
     struct emu_capture *next;
 };
 
-struct emu_exec {
+/* What is launched; counted. */
+struct program {
     struct emu_graph graph;
-    atomic_uint refs; /* the handle, and each launch that has not ended */
+    atomic_uint refs; /* the exec, and each launch that has not ended */
+};
+
+struct emu_exec {
+    struct program *program;
 };
 
 /* One launch: what each node's issue() gave. */
@@ -361,6 +366,22 @@ CUresult emu_capture_status(struct emu_thread *self, CUstream handle, CUstreamCa
     return result;
 }
 
+CUresult emu_capture_info(struct emu_thread *self, CUstream handle, CUstreamCaptureStatus *status,
+                          unsigned long long *id)
+{
+    struct CUstream_st *s;
+    CUresult result = emu_capture_status(self, handle, status);
+
+    if (result)
+        return result;
+    emu_lock();
+    result = emu_stream_resolve(self, handle, NULL, &s);
+    if (!result && s->capture && id)
+        *id = s->capture->id;
+    emu_unlock();
+    return result;
+}
+
 CUresult emu_capture_exchange(struct emu_thread *self, CUstreamCaptureMode *mode)
 {
     CUstreamCaptureMode old = self->capture_mode;
@@ -372,22 +393,61 @@ CUresult emu_capture_exchange(struct emu_thread *self, CUstreamCaptureMode *mode
     return CUDA_SUCCESS;
 }
 
+static void copy_graph(struct emu_graph *to, const struct emu_graph *from)
+{
+    to->count = from->count;
+    to->nodes = emu_alloc(from->count * sizeof(*from->nodes));
+    for (unsigned i = 0; i < from->count; i++) {
+        const struct node *old = &from->nodes[i];
+
+        to->nodes[i].work = old->work ? emu_work_ref(old->work) : NULL;
+        to->nodes[i].external = old->external;
+        emu_frontier_set(&to->nodes[i].after, &old->after);
+    }
+}
+
+static struct program *new_program(const struct emu_graph *graph)
+{
+    struct program *p = emu_alloc(sizeof(*p));
+
+    atomic_init(&p->refs, 1);
+    copy_graph(&p->graph, graph);
+    return p;
+}
+
+static void unref_program(struct program *p)
+{
+    if (atomic_fetch_sub(&p->refs, 1) != 1)
+        return;
+    clear_graph(&p->graph);
+    free(p);
+}
+
 void emu_graph_instantiate(struct emu_exec **exec, const struct emu_graph *graph)
 {
     struct emu_exec *e = emu_alloc(sizeof(*e));
 
-    atomic_init(&e->refs, 1);
-    e->graph.count = graph->count;
-    e->graph.nodes = emu_alloc(graph->count * sizeof(*graph->nodes));
-    for (unsigned i = 0; i < graph->count; i++) {
-        const struct node *from = &graph->nodes[i];
-        struct node *to = &e->graph.nodes[i];
-
-        to->work = from->work ? emu_work_ref(from->work) : NULL;
-        to->external = from->external;
-        emu_frontier_set(&to->after, &from->after);
-    }
+    e->program = new_program(graph);
     *exec = e;
+}
+
+void emu_exec_update(struct emu_exec *exec, const struct emu_graph *graph)
+{
+    unref_program(exec->program);
+    exec->program = new_program(graph);
+}
+
+struct emu_graph *emu_graph_empty(void)
+{
+    return emu_alloc(sizeof(struct emu_graph));
+}
+
+struct emu_graph *emu_graph_clone(const struct emu_graph *graph)
+{
+    struct emu_graph *clone = emu_alloc(sizeof(*clone));
+
+    copy_graph(clone, graph);
+    return clone;
 }
 
 void emu_graph_free(struct emu_graph *graph)
@@ -398,9 +458,7 @@ void emu_graph_free(struct emu_graph *graph)
 
 void emu_exec_free(struct emu_exec *exec)
 {
-    if (atomic_fetch_sub(&exec->refs, 1) != 1)
-        return;
-    clear_graph(&exec->graph);
+    unref_program(exec->program);
     free(exec);
 }
 
@@ -421,14 +479,14 @@ static void record_external(struct CUevent_st *event, struct CUstream_st *s, uin
 }
 
 struct graph_run {
-    struct emu_exec *exec;
+    struct program *program;
     struct CUstream_st *stream;
 };
 
 static uint64_t issue_graph(void *data)
 {
     const struct graph_run *run = data;
-    const struct emu_graph *g = &run->exec->graph;
+    const struct emu_graph *g = &run->program->graph;
     struct launch *launch = emu_alloc(sizeof(*launch));
 
     launch->tokens = emu_alloc(g->count * sizeof(*launch->tokens));
@@ -443,7 +501,7 @@ static uint64_t issue_graph(void *data)
 static uint64_t run_graph(void *data, uint64_t token, uint64_t start, CUresult *error)
 {
     const struct graph_run *run = data;
-    const struct emu_graph *g = &run->exec->graph;
+    const struct emu_graph *g = &run->program->graph;
     struct launch *launch = (struct launch *)(uintptr_t)token;
     uint64_t *ends = emu_alloc(g->count * sizeof(*ends)), end = start;
 
@@ -473,7 +531,7 @@ static void release_run(void *data)
 {
     struct graph_run *run = data;
 
-    emu_exec_free(run->exec);
+    unref_program(run->program);
     free(run);
 }
 
@@ -488,8 +546,8 @@ CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstre
     if (result)
         return result;
     run = emu_alloc(sizeof(*run));
-    run->exec = exec;
-    atomic_fetch_add(&exec->refs, 1);
+    run->program = exec->program;
+    atomic_fetch_add(&run->program->refs, 1);
     run->stream = s;
     return emu_submit(self, s, emu_work_new(&graph_kind, run), self->clock);
 }

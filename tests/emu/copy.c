@@ -72,15 +72,15 @@ static CUresult submit(struct emu_thread *self, const struct copy *what, CUstrea
         return result;
     c = emu_alloc(sizeof(*c));
     *c = *what;
-    if (c->from && memory_type_of(c->from) == MEMORY_PAGEABLE)
+    if (c->from && emu_memory_type_of(c->from, NULL) == MEMORY_PAGEABLE)
         take_snapshot(c);
     return emu_submit(self, stream, emu_work_new(&copy_kind, c), self->clock);
 }
 
-CUresult copy_async(struct emu_thread *self, void *to, const void *from, size_t bytes,
-                    CUstream handle)
+CUresult emu_copy_async(struct emu_thread *self, void *to, const void *from, size_t bytes,
+                        CUstream handle)
 {
-    enum memory_type source = memory_type_of(from), target = memory_type_of(to);
+    enum memory_type source = emu_memory_type_of(from, NULL), target = emu_memory_type_of(to, NULL);
     struct copy c = {.to = to, .from = from, .bytes = bytes};
     CUresult result;
 
@@ -95,21 +95,46 @@ CUresult copy_async(struct emu_thread *self, void *to, const void *from, size_t 
     return result;
 }
 
-CUresult copy_now(struct emu_thread *self, void *to, const void *from, size_t bytes)
+CUresult emu_copy_now(struct emu_thread *self, void *to, const void *from, size_t bytes)
 {
     CUresult result = emu_unsafe(self);
 
     if (!result)
-        result = copy_async(self, to, from, bytes, NULL);
+        result = emu_copy_async(self, to, from, bytes, NULL);
     return result ? result : emu_stream_sync(self, NULL);
 }
 
-CUresult fill_async(struct emu_thread *self, void *pointer, int value, size_t bytes,
-                    CUstream handle)
+CUresult emu_fill_async(struct emu_thread *self, void *pointer, int value, size_t bytes,
+                        CUstream handle)
 {
     struct copy c = {.to = pointer, .value = value, .bytes = bytes};
 
     if (!bytes)
         return CUDA_SUCCESS;
     return pointer ? submit(self, &c, handle) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult emu_copy_rows(struct emu_thread *self, void *to, size_t to_pitch, const void *from,
+                       size_t from_pitch, size_t width, size_t height, CUstream handle)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    if (to_pitch == width && from_pitch == width)
+        return emu_copy_async(self, to, from, width * height, handle);
+    for (size_t row = 0; !result && row < height; row++)
+        result = emu_copy_async(self, (char *)to + row * to_pitch,
+                                (const char *)from + row * from_pitch, width, handle);
+    return result;
+}
+
+CUresult emu_fill_rows(struct emu_thread *self, void *pointer, size_t pitch, int value,
+                       size_t width, size_t height, CUstream handle)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    if (pitch == width)
+        return emu_fill_async(self, pointer, value, width * height, handle);
+    for (size_t row = 0; !result && row < height; row++)
+        result = emu_fill_async(self, (char *)pointer + row * pitch, value, width, handle);
+    return result;
 }

@@ -205,10 +205,23 @@ EMU_API CUresult emu_capture_end(struct emu_thread *self, CUstream handle,
                                  struct emu_graph **graph);
 EMU_API CUresult emu_capture_status(struct emu_thread *self, CUstream handle,
                                     CUstreamCaptureStatus *status);
+/* *id: which capture, unless the status is NONE; never 0. */
+EMU_API CUresult emu_capture_info(struct emu_thread *self, CUstream handle,
+                                  CUstreamCaptureStatus *status, unsigned long long *id);
 EMU_API CUresult emu_capture_exchange(struct emu_thread *self, CUstreamCaptureMode *mode);
 EMU_API void emu_graph_instantiate(struct emu_exec **exec, const struct emu_graph *graph);
+EMU_API struct emu_graph *emu_graph_empty(void);
+EMU_API struct emu_graph *emu_graph_clone(const struct emu_graph *graph);
+/* From here on the exec launches what the graph holds; launches under way do as they did. */
+EMU_API void emu_exec_update(struct emu_exec *exec, const struct emu_graph *graph);
 EMU_API CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle);
 EMU_API void emu_graph_free(struct emu_graph *graph);
 EMU_API void emu_exec_free(struct emu_exec *exec);
+
+/* ---- kernels (kernel.c) ---- */
+
+/* A launch of what emuKernel (emu.h) made; CUDA_ERROR_INVALID_HANDLE for any other pointer. */
+EMU_API CUresult emu_kernel_launch(struct emu_thread *self, const void *kernel, CUstream handle);
+EMU_API const char *emu_kernel_name(const void *kernel); /* NULL: not a kernel */
 
 #endif

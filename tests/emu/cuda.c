@@ -8,8 +8,12 @@
 #include <string.h>
 
 #include "emu.h"
+#include "copy.h"
 #include "engine.h"
 #include "fabric.h"
+#include "memory.h"
+
+#define ADDRESS(_pointer) ((void *)(uintptr_t)(_pointer))
 
 static atomic_bool initialised;
 static atomic_bool ended;
@@ -476,6 +480,234 @@ EMU_API CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent 
     READY();
     return emu_event_elapsed(self, milliseconds, start, end);
 }
+
+/* ---- memory ---- */
+
+EMU_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
+                                       CUdeviceptr pointer)
+{
+    EMU_CALL(self);
+    int device = 0;
+    enum memory_type type = emu_memory_type_of(ADDRESS(pointer), &device);
+
+    (void)self;
+    READY();
+    if (!data || type == MEMORY_PAGEABLE)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+        *(unsigned *)data = type == MEMORY_DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+        *(int *)data = device;
+    else
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return CUDA_SUCCESS;
+}
+
+/* Calls with twins for programs compiled for per-thread default streams, in which handle 0 means
+ * the calling thread's stream: STREAM_CALL(name, parameters with `stream`, what to do), and
+ * WAITING_CALL(name, parameters, what to do on `stream`) for those that wait. */
+#define STREAM_CALL(_name, _params, _do)                 \
+    EMU_API CUresult _name _params;                      \
+    CUresult _name _params                               \
+    {                                                    \
+        EMU_CALL(self);                                  \
+        READY();                                         \
+        return _do;                                      \
+    }                                                    \
+    EMU_API CUresult _name##_ptsz _params;               \
+    CUresult _name##_ptsz _params                        \
+    {                                                    \
+        EMU_CALL(self);                                  \
+        READY();                                         \
+        stream = stream ? stream : CU_STREAM_PER_THREAD; \
+        return _do;                                      \
+    }
+
+static CUresult wait_for(struct emu_thread *self, CUresult result, CUstream stream)
+{
+    return result ? result : emu_stream_sync(self, stream);
+}
+
+#define ONE_WAITING_CALL(_name, _params, _stream, _do)          \
+    EMU_API CUresult _name _params;                             \
+    CUresult _name _params                                      \
+    {                                                           \
+        EMU_CALL(self);                                         \
+        const CUstream stream = _stream;                        \
+        CUresult unsafe_ = emu_unsafe(self);                    \
+        READY();                                                \
+        return unsafe_ ? unsafe_ : wait_for(self, _do, stream); \
+    }
+#define WAITING_CALL(_name, _params, _do)       \
+    ONE_WAITING_CALL(_name, _params, NULL, _do) \
+    ONE_WAITING_CALL(_name##_ptds, _params, CU_STREAM_PER_THREAD, _do)
+
+static void *to_of(const CUDA_MEMCPY2D *p)
+{
+    return p->dstMemoryType == CU_MEMORYTYPE_HOST ? p->dstHost : ADDRESS(p->dstDevice);
+}
+
+static const void *from_of(const CUDA_MEMCPY2D *p)
+{
+    return p->srcMemoryType == CU_MEMORYTYPE_HOST ? p->srcHost : ADDRESS(p->srcDevice);
+}
+
+#define COPY emu_copy_async(self, ADDRESS(to), ADDRESS(from), bytes, stream)
+STREAM_CALL(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream), COPY)
+STREAM_CALL(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream),
+            COPY)
+STREAM_CALL(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream), COPY)
+STREAM_CALL(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+            COPY)
+WAITING_CALL(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t bytes), COPY)
+WAITING_CALL(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t bytes), COPY)
+WAITING_CALL(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes), COPY)
+STREAM_CALL(cuMemcpyPeerAsync,
+            (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+             size_t bytes, CUstream stream),
+            ((void)to_context, (void)from_context, COPY))
+STREAM_CALL(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *p, CUstream stream),
+            emu_copy_rows(self, to_of(p), p->dstPitch, from_of(p), p->srcPitch, p->WidthInBytes,
+                          p->Height, stream))
+
+/* Of a value of several bytes only the last is filled in. */
+STREAM_CALL(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
+            emu_fill_async(self, ADDRESS(to), value, count, stream))
+STREAM_CALL(cuMemsetD16Async, (CUdeviceptr to, unsigned short value, size_t count, CUstream stream),
+            emu_fill_async(self, ADDRESS(to), value & 0xff, 2 * count, stream))
+STREAM_CALL(cuMemsetD32Async, (CUdeviceptr to, unsigned int value, size_t count, CUstream stream),
+            emu_fill_async(self, ADDRESS(to), (int)(value & 0xff), 4 * count, stream))
+
+/* ---- kernels ---- */
+
+#define GRID                                                                             \
+    unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, \
+        unsigned int block_y, unsigned int block_z, unsigned int shared, CUstream stream
+#define LAUNCH                                                                              \
+    ((void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z, \
+     (void)shared, (void)params, emu_kernel_launch(self, kernel, stream))
+
+STREAM_CALL(cuLaunchKernel, (CUfunction kernel, GRID, void **params, void **extra),
+            ((void)extra, LAUNCH))
+STREAM_CALL(cuLaunchCooperativeKernel, (CUfunction kernel, GRID, void **params), LAUNCH)
+
+#define CONFIG_CALL(_name, _default)                                                             \
+    EMU_API CUresult _name(const CUlaunchConfig *config, CUfunction kernel, void **params,       \
+                           void **extra);                                                        \
+    CUresult _name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra) \
+    {                                                                                            \
+        EMU_CALL(self);                                                                          \
+        READY();                                                                                 \
+        (void)params;                                                                            \
+        (void)extra;                                                                             \
+        if (!config)                                                                             \
+            return CUDA_ERROR_INVALID_VALUE;                                                     \
+        return emu_kernel_launch(self, kernel, config->hStream ? config->hStream : _default);    \
+    }
+
+CONFIG_CALL(cuLaunchKernelEx, NULL)
+CONFIG_CALL(cuLaunchKernelEx_ptsz, CU_STREAM_PER_THREAD)
+
+/* Old headers do not declare them. */
+EMU_API CUresult cuFuncGetName(const char **name, CUfunction kernel);
+EMU_API CUresult cuKernelGetName(const char **name, CUkernel kernel);
+
+EMU_API CUresult cuFuncGetName(const char **name, CUfunction kernel)
+{
+    EMU_CALL(self);
+    (void)self;
+    READY();
+    *name = emu_kernel_name(kernel);
+    return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+EMU_API CUresult cuKernelGetName(const char **name, CUkernel kernel)
+{
+    EMU_CALL(self);
+    (void)self;
+    READY();
+    *name = emu_kernel_name(kernel);
+    return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* ---- capture and graphs ---- */
+
+EMU_API CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status,
+                                           cuuint64_t *id, CUgraph *graph,
+                                           const CUgraphNode **dependencies, size_t *count);
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                   CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
+{
+    EMU_CALL(self);
+    unsigned long long number = 0;
+    CUresult result;
+
+    READY();
+    if (graph || dependencies || count)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    result = emu_capture_info(self, stream, status, &number);
+    if (id)
+        *id = number;
+    return result;
+}
+
+static CUresult end_capture(struct emu_thread *self, CUstream stream, CUgraph *graph)
+{
+    struct emu_graph *captured = NULL;
+    CUresult result = emu_capture_end(self, stream, &captured);
+
+    *graph = (CUgraph)(void *)captured;
+    return result;
+}
+
+static CUresult instantiate(CUgraphExec *exec, CUgraph graph)
+{
+    struct emu_exec *made = NULL;
+
+    if (!exec || !graph)
+        return CUDA_ERROR_INVALID_VALUE;
+    emu_graph_instantiate(&made, (struct emu_graph *)(void *)graph);
+    *exec = (CUgraphExec)(void *)made;
+    return CUDA_SUCCESS;
+}
+
+STREAM_CALL(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
+            emu_capture_begin(self, stream, mode))
+STREAM_CALL(cuStreamEndCapture, (CUstream stream, CUgraph *graph), end_capture(self, stream, graph))
+STREAM_CALL(cuGraphLaunch, (CUgraphExec exec, CUstream stream),
+            emu_graph_launch(self, (struct emu_exec *)(void *)exec, stream))
+
+#define GRAPH_CALL(_name, _params, _do) \
+    EMU_API CUresult _name _params;     \
+    CUresult _name _params              \
+    {                                   \
+        EMU_CALL(self);                 \
+        (void)self;                     \
+        READY();                        \
+        return _do;                     \
+    }
+
+GRAPH_CALL(cuGraphInstantiateWithFlags,
+           (CUgraphExec * exec, CUgraph graph, unsigned long long flags),
+           ((void)flags, instantiate(exec, graph)))
+GRAPH_CALL(cuGraphInstantiateWithParams,
+           (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
+           (params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS, instantiate(exec, graph)))
+GRAPH_CALL(cuGraphInstantiateWithParams_ptsz,
+           (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
+           (params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS, instantiate(exec, graph)))
+GRAPH_CALL(cuGraphExecUpdate_v2,
+           (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info),
+           (info->result = CU_GRAPH_EXEC_UPDATE_SUCCESS,
+            emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph),
+            CUDA_SUCCESS))
+GRAPH_CALL(cuGraphClone, (CUgraph * clone, CUgraph graph),
+           (*clone = (CUgraph)(void *)emu_graph_clone((struct emu_graph *)(void *)graph),
+            CUDA_SUCCESS))
+GRAPH_CALL(cuGraphDestroy, (CUgraph graph),
+           (emu_graph_free((struct emu_graph *)(void *)graph), CUDA_SUCCESS))
+GRAPH_CALL(cuGraphExecDestroy, (CUgraphExec exec),
+           (emu_exec_free((struct emu_exec *)(void *)exec), CUDA_SUCCESS))
 
 /* The first versions of these calls, which old programs and careful libraries look up by name. */
 #undef cuEventDestroy

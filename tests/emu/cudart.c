@@ -210,9 +210,9 @@ static cudaError_t allocate(struct emu_thread *self, void **pointer, size_t byte
     *pointer = NULL;
     if (!bytes)
         return cudaSuccess;
-    if (type == MEMORY_DEVICE && (bytes > limit || bytes > limit - memory_used()))
+    if (type == MEMORY_DEVICE && (bytes > limit || bytes > limit - emu_memory_used()))
         return keep(CUDA_ERROR_OUT_OF_MEMORY);
-    *pointer = memory_map(bytes, type);
+    *pointer = emu_memory_map(bytes, type, emu_context_device(self->context));
     return keep(*pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
@@ -224,7 +224,7 @@ static cudaError_t release(struct emu_thread *self, void *pointer)
     if (!pointer)
         return cudaSuccess;
     result = emu_device_sync(self);
-    if (!result && memory_unmap(pointer) != 0)
+    if (!result && emu_memory_unmap(pointer) != 0)
         result = CUDA_ERROR_INVALID_VALUE;
     return keep(result);
 }
@@ -264,23 +264,8 @@ EMU_API cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
     RUNTIME_CALL(self);
     *total = (size_t)emu_fabric()->memory_GiB << 30;
-    *available = *total - memory_used();
+    *available = *total - emu_memory_used();
     return cudaSuccess;
-}
-
-EMU_API cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    RUNTIME_CALL(self);
-    (void)kind;
-    return keep(copy_now(self, to, from, bytes));
-}
-
-EMU_API cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
-{
-    RUNTIME_CALL(self);
-    CUresult result = emu_unsafe(self);
-
-    return keep(result ? result : fill_async(self, pointer, value, bytes, NULL));
 }
 
 /* ---- streams ---- */
@@ -308,22 +293,6 @@ EMU_API cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     RUNTIME_CALL(self);
     return keep(emu_stream_destroy(self, stream));
-}
-
-EMU_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
-{
-    RUNTIME_CALL(self);
-    return keep(emu_capture_begin(self, stream, (CUstreamCaptureMode)mode));
-}
-
-EMU_API cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
-{
-    RUNTIME_CALL(self);
-    struct emu_graph *captured = NULL;
-    CUresult result = emu_capture_end(self, stream, &captured);
-
-    *graph = (cudaGraph_t)(void *)captured;
-    return keep(result);
 }
 
 EMU_API cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
@@ -384,43 +353,14 @@ EMU_API cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start,
     return keep(emu_event_elapsed(self, milliseconds, start, end));
 }
 
-/* ---- graphs ---- */
-
-EMU_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
-                                         unsigned long long flags)
-{
-    RUNTIME_CALL(self);
-    struct emu_exec *made = NULL;
-
-    (void)flags;
-    if (!exec || !graph)
-        return keep(CUDA_ERROR_INVALID_VALUE);
-    emu_graph_instantiate(&made, (struct emu_graph *)(void *)graph);
-    *exec = (cudaGraphExec_t)(void *)made;
-    return cudaSuccess;
-}
-
-EMU_API cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-    RUNTIME_CALL(self);
-    emu_graph_free((struct emu_graph *)(void *)graph);
-    return cudaSuccess;
-}
-
-EMU_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
-{
-    RUNTIME_CALL(self);
-    emu_exec_free((struct emu_exec *)(void *)exec);
-    return cudaSuccess;
-}
-
 /* ---- calls with a twin for programs compiled for per-thread default streams ----
  *
  * STREAM_CALL(name, parameters before the stream, what to do). In the twin, handle 0 means the
  * calling thread's stream; no header declares it, the real one renames the plain call. */
 
 #define STREAM_CALL(_name, _params, _do)                \
-    EMU_API cudaError_t _name _params                   \
+    EMU_API cudaError_t _name _params;                  \
+    cudaError_t _name _params                           \
     {                                                   \
         RUNTIME_CALL(self);                             \
         return keep(_do);                               \
@@ -441,14 +381,216 @@ STREAM_CALL(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsign
             ((void)flags, emu_event_wait(self, stream, event)))
 STREAM_CALL(cudaStreamSynchronize, (cudaStream_t stream), emu_stream_sync(self, stream))
 STREAM_CALL(cudaStreamQuery, (cudaStream_t stream), emu_stream_query(self, stream))
-STREAM_CALL(cudaMemcpyAsync,
-            (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-             cudaStream_t stream),
-            ((void)kind, copy_async(self, to, from, bytes, stream)))
-STREAM_CALL(cudaMemsetAsync, (void *pointer, int value, size_t bytes, cudaStream_t stream),
-            fill_async(self, pointer, value, bytes, stream))
+
+/* ---- copies and fills ----
+ *
+ * COPY_CALL(name, (parameters), what to do on `stream`): the call that waits, its twin, which ends
+ * in _ptds, and with PARAMETERS, STREAM the asynchronous ones. */
+
+static CUresult wait_for(struct emu_thread *self, CUresult result, cudaStream_t stream)
+{
+    return result ? result : emu_stream_sync(self, stream);
+}
+
+#define WAITING_CALL(_name, _stream, _do, ...)                        \
+    EMU_API cudaError_t _name(__VA_ARGS__);                           \
+    cudaError_t _name(__VA_ARGS__)                                    \
+    {                                                                 \
+        RUNTIME_CALL(self);                                           \
+        const cudaStream_t stream = _stream;                          \
+        CUresult unsafe_ = emu_unsafe(self);                          \
+        return keep(unsafe_ ? unsafe_ : wait_for(self, _do, stream)); \
+    }
+
+#define COPY_CALL(_name, _do, ...)                                    \
+    WAITING_CALL(_name, NULL, _do, __VA_ARGS__)                       \
+    WAITING_CALL(_name##_ptds, cudaStreamPerThread, _do, __VA_ARGS__) \
+    STREAM_CALL(_name##Async, (__VA_ARGS__, cudaStream_t stream), _do)
+
+COPY_CALL(cudaMemcpy, ((void)kind, emu_copy_async(self, to, from, bytes, stream)), void *to,
+          const void *from, size_t bytes, enum cudaMemcpyKind kind)
+COPY_CALL(cudaMemcpy2D,
+          ((void)kind, emu_copy_rows(self, to, to_pitch, from, from_pitch, width, height, stream)),
+          void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+          size_t height, enum cudaMemcpyKind kind)
+COPY_CALL(cudaMemcpy3D,
+          emu_copy_rows(self, p->dstPtr.ptr, p->dstPtr.pitch, p->srcPtr.ptr, p->srcPtr.pitch,
+                        p->extent.width, p->extent.height * p->extent.depth, stream),
+          const struct cudaMemcpy3DParms *p)
+COPY_CALL(cudaMemcpyToSymbol,
+          ((void)kind,
+           emu_copy_async(self, (char *)(uintptr_t)symbol + offset, from, bytes, stream)),
+          const void *symbol, const void *from, size_t bytes, size_t offset,
+          enum cudaMemcpyKind kind)
+COPY_CALL(cudaMemcpyFromSymbol,
+          ((void)kind, emu_copy_async(self, to, (const char *)symbol + offset, bytes, stream)),
+          void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)
+
+/* The real library has no twins of these. */
+#define PEER ((void)to_device, (void)from_device, emu_copy_async(self, to, from, bytes, stream))
+WAITING_CALL(cudaMemcpyPeer, NULL, PEER, void *to, int to_device, const void *from, int from_device,
+             size_t bytes)
+
+EMU_API cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                        size_t bytes, cudaStream_t stream)
+{
+    RUNTIME_CALL(self);
+    return keep(PEER);
+}
+
+/* A fill does not wait. */
+#define FILL_CALL(_name, _do, ...)                       \
+    EMU_API cudaError_t _name(__VA_ARGS__);              \
+    cudaError_t _name(__VA_ARGS__)                       \
+    {                                                    \
+        RUNTIME_CALL(self);                              \
+        const cudaStream_t stream = NULL;                \
+        CUresult unsafe_ = emu_unsafe(self);             \
+        return keep(unsafe_ ? unsafe_ : (_do));          \
+    }                                                    \
+    EMU_API cudaError_t _name##_ptds(__VA_ARGS__);       \
+    cudaError_t _name##_ptds(__VA_ARGS__)                \
+    {                                                    \
+        RUNTIME_CALL(self);                              \
+        const cudaStream_t stream = cudaStreamPerThread; \
+        CUresult unsafe_ = emu_unsafe(self);             \
+        return keep(unsafe_ ? unsafe_ : (_do));          \
+    }                                                    \
+    STREAM_CALL(_name##Async, (__VA_ARGS__, cudaStream_t stream), _do)
+
+FILL_CALL(cudaMemset, emu_fill_async(self, pointer, value, bytes, stream), void *pointer, int value,
+          size_t bytes)
+FILL_CALL(cudaMemset2D, emu_fill_rows(self, pointer, pitch, value, width, height, stream),
+          void *pointer, size_t pitch, int value, size_t width, size_t height)
+
+/* ---- kernels ---- */
+
+/* What the runtime calls a kernel that it does not know. */
+static cudaError_t launched(const void *kernel, CUresult result)
+{
+    if (emu_kernel_name(kernel))
+        return keep(result);
+    return last_error = cudaErrorInvalidDeviceFunction;
+}
+
+#define LAUNCH_CALL(_name, _kernel)                                                              \
+    EMU_API cudaError_t _name(_kernel kernel, dim3 grid, dim3 block, void **args, size_t shared, \
+                              cudaStream_t stream);                                              \
+    cudaError_t _name(_kernel kernel, dim3 grid, dim3 block, void **args, size_t shared,         \
+                      cudaStream_t stream)                                                       \
+    {                                                                                            \
+        RUNTIME_CALL(self);                                                                      \
+        (void)grid;                                                                              \
+        (void)block;                                                                             \
+        (void)args;                                                                              \
+        (void)shared;                                                                            \
+        stream = strstr(__func__, "_ptsz") && !stream ? cudaStreamPerThread : stream;            \
+        return launched((const void *)kernel,                                                    \
+                        emu_kernel_launch(self, (const void *)kernel, stream));                  \
+    }
+
+LAUNCH_CALL(cudaLaunchKernel, const void *)
+LAUNCH_CALL(cudaLaunchKernel_ptsz, const void *)
+LAUNCH_CALL(cudaLaunchCooperativeKernel, const void *)
+LAUNCH_CALL(cudaLaunchCooperativeKernel_ptsz, const void *)
+LAUNCH_CALL(__cudaLaunchKernel, cudaKernel_t)
+LAUNCH_CALL(__cudaLaunchKernel_ptsz, cudaKernel_t)
+
+#define CONFIG_CALL(_name, _default)                                                              \
+    EMU_API cudaError_t _name(const cudaLaunchConfig_t *config, const void *kernel, void **args); \
+    cudaError_t _name(const cudaLaunchConfig_t *config, const void *kernel, void **args)          \
+    {                                                                                             \
+        RUNTIME_CALL(self);                                                                       \
+        (void)args;                                                                               \
+        if (!config)                                                                              \
+            return keep(CUDA_ERROR_INVALID_VALUE);                                                \
+        return launched(                                                                          \
+            kernel, emu_kernel_launch(self, kernel, config->stream ? config->stream : _default)); \
+    }
+
+CONFIG_CALL(cudaLaunchKernelExC, NULL)
+CONFIG_CALL(cudaLaunchKernelExC_ptsz, cudaStreamPerThread)
+
+EMU_API cudaError_t cudaFuncGetName(const char **name, const void *kernel); /* not in old headers */
+EMU_API cudaError_t cudaFuncGetName(const char **name, const void *kernel)
+{
+    EMU_CALL(self);
+    (void)self;
+    *name = emu_kernel_name(kernel);
+    return *name ? cudaSuccess : (last_error = cudaErrorInvalidDeviceFunction);
+}
+
+/* ---- graphs ---- */
+
+static CUresult end_capture(struct emu_thread *self, cudaStream_t stream, cudaGraph_t *graph)
+{
+    struct emu_graph *captured = NULL;
+    CUresult result = emu_capture_end(self, stream, &captured);
+
+    *graph = (cudaGraph_t)(void *)captured;
+    return result;
+}
+
+static CUresult instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
+{
+    struct emu_exec *made = NULL;
+
+    if (!exec || !graph)
+        return CUDA_ERROR_INVALID_VALUE;
+    emu_graph_instantiate(&made, (struct emu_graph *)(void *)graph);
+    *exec = (cudaGraphExec_t)(void *)made;
+    return CUDA_SUCCESS;
+}
+
+STREAM_CALL(cudaStreamBeginCapture, (cudaStream_t stream, enum cudaStreamCaptureMode mode),
+            emu_capture_begin(self, stream, (CUstreamCaptureMode)mode))
+STREAM_CALL(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph),
+            end_capture(self, stream, graph))
 STREAM_CALL(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream),
             emu_graph_launch(self, (struct emu_exec *)(void *)exec, stream))
+
+#define GRAPH_CALL(_name, _params, _do) \
+    EMU_API cudaError_t _name _params;  \
+    cudaError_t _name _params           \
+    {                                   \
+        RUNTIME_CALL(self);             \
+        (void)self;                     \
+        return keep(_do);               \
+    }
+
+GRAPH_CALL(cudaGraphInstantiate,
+           (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags),
+           ((void)flags, instantiate(exec, graph)))
+GRAPH_CALL(cudaGraphInstantiateWithFlags,
+           (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags),
+           ((void)flags, instantiate(exec, graph)))
+GRAPH_CALL(cudaGraphInstantiateWithParams,
+           (cudaGraphExec_t * exec, cudaGraph_t graph, cudaGraphInstantiateParams *params),
+           (params->result_out = cudaGraphInstantiateSuccess, instantiate(exec, graph)))
+GRAPH_CALL(cudaGraphInstantiateWithParams_ptsz,
+           (cudaGraphExec_t * exec, cudaGraph_t graph, cudaGraphInstantiateParams *params),
+           (params->result_out = cudaGraphInstantiateSuccess, instantiate(exec, graph)))
+GRAPH_CALL(cudaGraphExecUpdate,
+           (cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info),
+           (info->result = cudaGraphExecUpdateSuccess,
+            emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph),
+            CUDA_SUCCESS))
+GRAPH_CALL(cudaGraphClone, (cudaGraph_t * clone, cudaGraph_t graph),
+           (*clone = (cudaGraph_t)(void *)emu_graph_clone((struct emu_graph *)(void *)graph),
+            CUDA_SUCCESS))
+GRAPH_CALL(cudaGraphDestroy, (cudaGraph_t graph),
+           (emu_graph_free((struct emu_graph *)(void *)graph), CUDA_SUCCESS))
+GRAPH_CALL(cudaGraphExecDestroy, (cudaGraphExec_t exec),
+           (emu_exec_free((struct emu_exec *)(void *)exec), CUDA_SUCCESS))
+
+EMU_API cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags)
+{
+    RUNTIME_CALL(self);
+    (void)self;
+    (void)flags;
+    *graph = (cudaGraph_t)(void *)emu_graph_empty();
+    return cudaSuccess;
+}
 
 #define EMU_LIBRARY_CUDART
 #include "hooks_check.h"

@@ -28,4 +28,8 @@ void emu_deinitialize(void);
  * that has made no application call sees the origin of the process. */
 uint64_t emuHostClockNs(void);
 
+/* A kernel that takes ns on the device and does nothing: what cudaLaunchKernel, cuLaunchKernel and
+ * their like take as its function, until the process ends. The same name and time give the same. */
+const void *emuKernel(const char *name, uint64_t ns);
+
 #endif

@@ -29,10 +29,11 @@ $(B)/emu/obj/%.o: tests/emu/%.c $(B)/flags
 
 emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
 
-$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda stream event engine capture thread fabric) \
+$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda stream event engine capture kernel copy memory thread \
+                                    fabric) \
                          tests/emu/map/cuda.map
 	$(call emu_so,cuda)
-$(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart copy memory) tests/emu/map/cudart.map \
+$(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart) tests/emu/map/cudart.map \
                             $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cudart,$(EMU_CUDA))
 $(EMU_LIB)/libcublasLt.so.13: $(call emu_obj,cublaslt gemm number) tests/emu/map/cublasLt.map \

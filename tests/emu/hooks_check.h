@@ -6,6 +6,9 @@
  */
 #include "../../tracer/abi/half.h"
 
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
 #define EMU_DECLARE(_ret, _fn, _params) EMU_API _ret _fn _params;
 #define EMU_POINT(_ret, _fn, _params) (void (*)(void))(_fn),
 

@@ -12,6 +12,7 @@ struct mapping {
     char *start;
     size_t bytes;
     enum memory_type type;
+    int device;
     struct mapping *next;
 };
 
@@ -19,7 +20,7 @@ static struct mapping *mappings;
 static size_t device_bytes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void *memory_map(size_t bytes, enum memory_type type)
+void *emu_memory_map(size_t bytes, enum memory_type type, int device)
 {
     struct mapping *m = malloc(sizeof(*m));
     void *start;
@@ -33,7 +34,7 @@ void *memory_map(size_t bytes, enum memory_type type)
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    *m = (struct mapping){start, bytes, type, mappings};
+    *m = (struct mapping){start, bytes, type, device, mappings};
     mappings = m;
     if (type == MEMORY_DEVICE)
         device_bytes += bytes;
@@ -41,7 +42,7 @@ void *memory_map(size_t bytes, enum memory_type type)
     return start;
 }
 
-int memory_unmap(void *pointer)
+int emu_memory_unmap(void *pointer)
 {
     struct mapping **at = &mappings, *m;
 
@@ -62,19 +63,22 @@ int memory_unmap(void *pointer)
     return 0;
 }
 
-enum memory_type memory_type_of(const void *pointer)
+enum memory_type emu_memory_type_of(const void *pointer, int *device)
 {
     enum memory_type type = MEMORY_PAGEABLE;
 
     pthread_mutex_lock(&lock);
     for (const struct mapping *m = mappings; m; m = m->next)
-        if ((const char *)pointer >= m->start && (const char *)pointer < m->start + m->bytes)
+        if ((const char *)pointer >= m->start && (const char *)pointer < m->start + m->bytes) {
             type = m->type;
+            if (device)
+                *device = m->device;
+        }
     pthread_mutex_unlock(&lock);
     return type;
 }
 
-size_t memory_used(void)
+size_t emu_memory_used(void)
 {
     size_t used;
 

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Device and pinned host memory of the runtime stand-in: mappings without reserve, so that a
- * program may allocate what a GPU has. Safe to call from any thread.
+ * Device and pinned host memory: mappings without reserve, so that a program may allocate what a
+ * GPU has. Safe to call from any thread.
  */
 #ifndef EMU_MEMORY_H
 #define EMU_MEMORY_H
 
 #include <stddef.h>
 
+#include "export.h"
+
 enum memory_type { MEMORY_PAGEABLE, MEMORY_DEVICE, MEMORY_PINNED };
 
-void *memory_map(size_t bytes, enum memory_type type); /* NULL: no memory */
-int memory_unmap(void *pointer);                       /* -1: not one of ours */
-enum memory_type memory_type_of(const void *pointer);
-size_t memory_used(void); /* device bytes in use */
+/* On (pinned: for) a device. NULL: no memory. */
+EMU_API void *emu_memory_map(size_t bytes, enum memory_type type, int device);
+EMU_API int emu_memory_unmap(void *pointer); /* -1: not one of ours */
+
+/* device: where not NULL, gets the device of memory that is not pageable. */
+EMU_API enum memory_type emu_memory_type_of(const void *pointer, int *device);
+EMU_API size_t emu_memory_used(void); /* device bytes in use */
 
 #endif

@@ -96,7 +96,7 @@ static bool is_observer(const void *caller)
     return answer;
 }
 
-/* The name that the tables know: without the p of pncclX and the _ptsz or _64 of a twin. */
+/* The name that the tables know: without the p of pncclX and a twin's _ptsz, _ptds or _64. */
 static void learn(struct emu_function *function)
 {
     const char *name = function->name + (strncmp(function->name, "pnccl", 5) == 0);
@@ -104,7 +104,7 @@ static void learn(struct emu_function *function)
     char *twin;
 
     snprintf(plain, sizeof(plain), "%s", name);
-    if ((twin = strstr(plain, "_ptsz")) || (twin = strstr(plain, "_64")))
+    if ((twin = strstr(plain, "_pt")) || (twin = strstr(plain, "_64")))
         *twin = '\0';
     for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
         if (strcmp(forwarded[i], name) == 0)

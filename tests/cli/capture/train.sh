@@ -22,6 +22,10 @@ for rank in 0 1 2 3 4 5 6 7; do
         [[ $counted -gt 0 && $counted == "$recorded" ]] ||
             echo "rank $rank made $counted $op, the trace holds $recorded"
     done
+    counted=$(awk '$1 == "MemcpyAsync" { print $2 }' count.$rank)
+    recorded=$(grep -c '"type":"copy"' $file)
+    [[ $counted -gt 0 && $counted == "$recorded" ]] ||
+        echo "rank $rank made $counted copies, the trace holds $recorded"
     grep -o '^{"id":[0-9]*' $file | sort | uniq -d # no operation twice
 done
 

@@ -31,8 +31,9 @@ EOF
     # types: `typedef ... name;`, `} name;`, `struct name {` of a public struct
     sed -nE 's/^typedef .*[ *]([A-Za-z_0-9]+);$/SIZE(\1);/p; s/^\} ([A-Za-z_0-9]+);$/SIZE(\1);/p' \
         $headers
-    # fields of the two structs that are read field by field, and of the heuristic's result
-    for type in cudaDeviceProp ncclConfig_v22800; do
+    # fields of the structs that are read field by field, and of the heuristic's result
+    for type in cudaDeviceProp ncclConfig_v22800 cudaMemcpy3DParms cudaPitchedPtr cudaExtent cudaPos \
+        cudaLaunchConfig_st CUlaunchConfig_st CUDA_MEMCPY2D_st; do
         sed -nE "/^(typedef )?struct $type \{/,/^\}/s/^    .*[ *]([A-Za-z]+)(\[[0-9]+\])?;\$/FIELD(struct $type, \1);/p" \
             $headers | grep -v reserved
     done

@@ -20,7 +20,7 @@ awk '{ print $2 }' "$BUILD/tracer/hooks.txt" | sort >hooked
 [ $(wc -l <hooked) -ge 30 ] || echo "only $(wc -l <hooked) hooks found"
 comm -23 hooked exported
 # what is ours and what is theirs: nothing else is exported
-grep -vE '^(cu|nccl|pnccl|nvml|hip|emu)' exported
+grep -vE '^(cu|__cuda|nccl|pnccl|nvml|hip|emu)' exported
 
 # the same program on the real libraries finds every symbol, and then no device
 for dir in "${CUDA_HOME:-/usr/local/cuda}/lib64" /usr/lib/x86_64-linux-gnu; do

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels: a name and a time.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+#include "emu.h"
+
+struct kernel {
+    char *name;
+    uint64_t ns;
+    struct kernel *next;
+};
+
+static struct kernel *kernels;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct kernel *new_kernel(const char *name, uint64_t ns)
+{
+    struct kernel *k = emu_alloc(sizeof(*k));
+
+    k->name = emu_alloc(strlen(name) + 1);
+    strcpy(k->name, name);
+    k->ns = ns;
+    k->next = kernels;
+    return kernels = k;
+}
+
+EMU_API const void *emuKernel(const char *name, uint64_t ns)
+{
+    struct kernel *k;
+
+    pthread_mutex_lock(&lock);
+    for (k = kernels; k && (k->ns != ns || strcmp(k->name, name) != 0); k = k->next)
+        ;
+    if (!k)
+        k = new_kernel(name, ns);
+    pthread_mutex_unlock(&lock);
+    return k;
+}
+
+static const struct kernel *find(const void *kernel)
+{
+    const struct kernel *k;
+
+    pthread_mutex_lock(&lock);
+    for (k = kernels; k && k != kernel; k = k->next)
+        ;
+    pthread_mutex_unlock(&lock);
+    return k;
+}
+
+const char *emu_kernel_name(const void *kernel)
+{
+    const struct kernel *k = find(kernel);
+
+    return k ? k->name : NULL;
+}
+
+static uint64_t run_kernel(void *data, uint64_t token, uint64_t start, CUresult *error)
+{
+    const struct kernel *k = data;
+
+    (void)token;
+    (void)error;
+    return start + k->ns;
+}
+
+static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, NULL};
+
+CUresult emu_kernel_launch(struct emu_thread *self, const void *kernel, CUstream handle)
+{
+    const struct kernel *k = find(kernel);
+    CUstream stream;
+    CUresult result = k ? emu_stream_find(self, handle, NULL, &stream) : CUDA_ERROR_INVALID_HANDLE;
+
+    if (result)
+        return result;
+    return emu_submit(self, stream, emu_work_new(&kernel_kind, (void *)(uintptr_t)k), self->clock);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel_class.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Words of kernels' names, in the order in which they are looked for: a fused optimizer is written
+ * over an elementwise functor, an attention kernel holds products and a softmax. A name is searched
+ * without regard to case. Mangled names keep their words whole (Itanium C++ ABI: <length><word>).
+ * Names come from PyTorch (ATen/native/cuda), cuBLAS, cuDNN, CUTLASS, FlashAttention, Apex,
+ * DeepSpeed, and Triton as torch.compile uses it (triton_poi_, triton_red_, triton_per_). */
+static const struct {
+    const char *word;
+    enum specter_kernel_class class;
+} words[] = {
+    {"multi_tensor", SPECTER_KERNEL_OPTIMIZER},
+    {"adam", SPECTER_KERNEL_OPTIMIZER},
+    {"adagrad", SPECTER_KERNEL_OPTIMIZER},
+    {"fusedsgd", SPECTER_KERNEL_OPTIMIZER},
+    {"fused_sgd", SPECTER_KERNEL_OPTIMIZER},
+    {"sgd_kernel", SPECTER_KERNEL_OPTIMIZER},
+    {"lamb_", SPECTER_KERNEL_OPTIMIZER},
+    {"lambstage", SPECTER_KERNEL_OPTIMIZER},
+    {"lion_update", SPECTER_KERNEL_OPTIMIZER},
+    {"amp_update_scale", SPECTER_KERNEL_OPTIMIZER},
+
+    {"flash", SPECTER_KERNEL_ATTENTION},
+    {"fmha", SPECTER_KERNEL_ATTENTION},
+    {"attention", SPECTER_KERNEL_ATTENTION},
+    {"attn", SPECTER_KERNEL_ATTENTION},
+
+    {"splitkreduce", SPECTER_KERNEL_GEMM}, /* the second half of a split product */
+    {"gemm", SPECTER_KERNEL_GEMM},
+    {"gemv", SPECTER_KERNEL_GEMM},
+    {"wgmma", SPECTER_KERNEL_GEMM},
+    {"cutlass", SPECTER_KERNEL_GEMM},
+    {"cublas", SPECTER_KERNEL_GEMM},
+    {"nvjet", SPECTER_KERNEL_GEMM},
+    {"xmma", SPECTER_KERNEL_GEMM},
+    {"matmul", SPECTER_KERNEL_GEMM},
+    {"_bmm", SPECTER_KERNEL_GEMM},
+    {"_mm", SPECTER_KERNEL_GEMM},
+    {"implicit_convolve", SPECTER_KERNEL_GEMM},
+    {"conv2d", SPECTER_KERNEL_GEMM},
+    {"scudnn", SPECTER_KERNEL_GEMM},
+
+    {"memcpy", SPECTER_KERNEL_COPY},
+    {"memset", SPECTER_KERNEL_COPY},
+    {"direct_copy", SPECTER_KERNEL_COPY},
+    {"catarraybatchedcopy", SPECTER_KERNEL_COPY},
+    {"_copy_kernel", SPECTER_KERNEL_COPY},
+    {"copykernel", SPECTER_KERNEL_COPY},
+    {"transpose", SPECTER_KERNEL_COPY},
+    {"permute", SPECTER_KERNEL_COPY},
+    {"fillfunctor", SPECTER_KERNEL_COPY},
+
+    {"softmax", SPECTER_KERNEL_REDUCTION},
+    {"layer_norm", SPECTER_KERNEL_REDUCTION},
+    {"layernorm", SPECTER_KERNEL_REDUCTION},
+    {"rmsnorm", SPECTER_KERNEL_REDUCTION},
+    {"rms_norm", SPECTER_KERNEL_REDUCTION},
+    {"batch_norm", SPECTER_KERNEL_REDUCTION},
+    {"batchnorm", SPECTER_KERNEL_REDUCTION},
+    {"groupnorm", SPECTER_KERNEL_REDUCTION},
+    {"reduce", SPECTER_KERNEL_REDUCTION},
+    {"reduction", SPECTER_KERNEL_REDUCTION},
+    {"nll_loss", SPECTER_KERNEL_REDUCTION},
+    {"gammabeta", SPECTER_KERNEL_REDUCTION},
+    {"triton_red_", SPECTER_KERNEL_REDUCTION},
+    {"triton_per_", SPECTER_KERNEL_REDUCTION},
+    {"cross_entropy", SPECTER_KERNEL_REDUCTION},
+    {"argmax", SPECTER_KERNEL_REDUCTION},
+    {"norm", SPECTER_KERNEL_REDUCTION},
+
+    {"elementwise", SPECTER_KERNEL_ELEMENTWISE},
+    {"pointwise", SPECTER_KERNEL_ELEMENTWISE},
+    {"triton_poi_", SPECTER_KERNEL_ELEMENTWISE},
+    {"dropout", SPECTER_KERNEL_ELEMENTWISE},
+    {"gelu", SPECTER_KERNEL_ELEMENTWISE},
+    {"silu", SPECTER_KERNEL_ELEMENTWISE},
+    {"swiglu", SPECTER_KERNEL_ELEMENTWISE},
+    {"rotary", SPECTER_KERNEL_ELEMENTWISE},
+    {"rope", SPECTER_KERNEL_ELEMENTWISE},
+    {"_bias", SPECTER_KERNEL_ELEMENTWISE},
+};
+
+/* Not tolower(), which asks the program's locale. */
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Does the text begin with the word? The word is in lower case. */
+static bool begins(const char *text, const char *word)
+{
+    while (*word != '\0' && lower(*text) == *word) {
+        text++;
+        word++;
+    }
+    return *word == '\0';
+}
+
+static bool holds(const char *name, const char *word)
+{
+    for (; *name != '\0'; name++) {
+        if (begins(name, word))
+            return true;
+    }
+    return false;
+}
+
+enum specter_kernel_class kernel_class(const char *name)
+{
+    for (size_t i = 0; name != NULL && i < sizeof words / sizeof *words; i++) {
+        if (holds(name, words[i].word))
+            return words[i].class;
+    }
+    return SPECTER_KERNEL_OTHER;
+}
