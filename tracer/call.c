@@ -311,7 +311,6 @@ void call_begin(struct call *c)
         short_work_begin(c);
         c->r.host_ns = tracer_now();
         break;
-    case CALL_NCCL_NUMBER:
     case CALL_ACT:
         flush_launches(c);
         c->r.host_ns = tracer_now();
@@ -322,6 +321,7 @@ void call_begin(struct call *c)
     case CALL_GRAPH:
         graph_begin(c);
         break;
+    case CALL_NCCL_NUMBER:
     case CALL_BIRTH_SPLIT:
         c->member = comm_find(c->comm, c->real);
         break;
