@@ -115,10 +115,10 @@ static void add_untraced(struct finder *f, uint32_t n, const struct comm *comm, 
 /* Several members in one process call one number several times. */
 static bool called_twice(const struct calls_made *made, const struct call *key)
 {
-    const struct call *call = calls_find(made, key);
-    const struct call *end = made->list + made->count;
+    const struct call *call = calls_find(made, key), *end;
     if (call == NULL)
         return false;
+    end = made->list + made->count;
     return (call > made->list && call[-1].comm == key->comm && call[-1].way == key->way &&
             call[-1].seq == key->seq) ||
            (call + 1 < end && call[1].comm == key->comm && call[1].way == key->way &&
