@@ -11,7 +11,7 @@ export LC_ALL=C
 
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 BUILD=$(realpath "${BUILD:-$ROOT/build}")
-ITERATIONS=${1:-450} # of 2240 operations each
+ITERATIONS=${1:-450} # of 2240 AllReduces and products each, and of copies
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
@@ -27,7 +27,7 @@ complain() {
 }
 
 # One rank: its lines against its own counts, ids from 0 on without a gap, nothing dropped.
-total=0
+total=0 made=0
 for ((rank = 0; rank < 64; rank++)); do
     file=traces/specter_trace_rank$rank.jsonl
     read -r recorded ids reduces gemms dropped < <(awk '
@@ -42,9 +42,9 @@ for ((rank = 0; rank < 64; rank++)); do
     [[ "$reduces $gemms" == "$want" ]] || complain "rank $rank: made $want, recorded $reduces $gemms"
     [[ $ids == "$recorded" ]] || complain "rank $rank: $recorded lines with $ids ids"
     [[ $dropped == 0 ]] || complain "rank $rank: $dropped dropped"
-    total=$((total + recorded))
+    total=$((total + recorded)) made=$((made + reduces + gemms))
 done
-((total == 2240 * ITERATIONS)) || complain "$total operations"
+((made == 2240 * ITERATIONS)) || complain "$made AllReduces and products"
 
 # Each collective on each of its members once.
 grep -h -o '"comm":"[0-9a-f]*","comm_rank":[0-9]*,"comm_size":[0-9]*,"seq":[0-9]*' traces/*.jsonl |
