@@ -75,14 +75,10 @@ void call_push(struct thread *t, const struct record *r)
 void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint16_t op)
 {
     c->kind = recording(record) ? kind : CALL_UNRECORDED;
-    c->r = (struct record){.kind = (uint8_t)record,
-                           .op = op,
-                           .device = -1,
-                           .tid = c->thread->tid,
-                           .span = NO_SPAN,
-                           .graph = NO_ID,
-                           .start_ns = NO_TIME,
-                           .dur_ns = NO_TIME};
+    c->r = record_blank;
+    c->r.kind = (uint8_t)record;
+    c->r.op = op;
+    c->r.tid = c->thread->tid;
 }
 
 /* ---- work on a stream outside groups ---- */
@@ -186,7 +182,7 @@ void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream 
 
 void describe_stream_end(struct call *c, CUstream stream)
 {
-    (void)c;
+    launch_forget_stream(c->thread, stream);
     ids_forget(&streams, (uintptr_t)stream);
 }
 
