@@ -129,11 +129,11 @@ static bool group_room(struct group *g)
 }
 
 /* Registers what was made, now, at the end of the group that is to make it, or when it is used. */
-void birth_end(struct call *c, int result)
+void birth_end(struct call *c)
 {
     struct group *g = &c->thread->group;
     int device = device_current();
-    bool sure = result == ncclSuccess && thread_group_depth == 0;
+    bool sure = c->result == ncclSuccess && thread_group_depth == 0;
     if (device >= 0)
         c->birth.device = device;
     if (add_birth(&c->birth, sure)) {
@@ -141,7 +141,7 @@ void birth_end(struct call *c, int result)
             comm_find(*c->birth.handle, c->real);
     } else if (g->depth > 0 && group_room(g)) {
         g->comms[g->ncomms++] = c->birth;
-    } else if (result == ncclInProgress || thread_group_depth > 0) {
+    } else if (c->result == ncclInProgress || thread_group_depth > 0) {
         comm_add_late(&c->birth);
     }
     if (!tracer.config.sync)
@@ -169,7 +169,7 @@ void birth_all_end(struct call *c)
 
 /* Every member counts each split of its parent, also one that leaves it out (NCCL_SPLIT_NOCOLOR).
  */
-void split_end(struct call *c, int result)
+void split_end(struct call *c)
 {
     struct comm *parent = c->member;
     if (parent == NULL || !comm_is(parent, c->comm))
@@ -177,7 +177,7 @@ void split_end(struct call *c, int result)
     c->birth.parent = parent->birth.id;
     c->birth.id = comm_split_id(parent, (int)c->birth.color, &c->birth.split_seq);
     if (c->birth.color != NCCL_SPLIT_NOCOLOR)
-        birth_end(c, result);
+        birth_end(c);
 }
 
 /* The list is the program's, which may change it afterwards. A number that NCCL refuses is none
@@ -191,14 +191,14 @@ void shrink_begin(struct call *c)
         c->left_out = comm_hash_ranks(c->excluded, c->nexcluded);
 }
 
-void shrink_end(struct call *c, int result)
+void shrink_end(struct call *c)
 {
     struct comm *parent = c->member;
     if (parent != NULL && comm_is(parent, c->comm) && c->left_out != 0) {
         c->birth.parent = parent->birth.id;
         c->birth.id = comm_shrink_id(parent, c->left_out, &c->birth.split_seq);
     }
-    birth_end(c, result);
+    birth_end(c);
 }
 
 void birth_reset(void)

@@ -46,7 +46,6 @@ uint32_t call_stream_id(const struct call *c)
     return call_stream_number(c->stream, c->r.device, c->r.tid);
 }
 
-/* Room for the record in the ring; NULL when it is full. */
 struct record *call_reserve(struct call *c)
 {
     return ring_slot(&c->thread->ring);
@@ -75,14 +74,10 @@ void call_push(struct thread *t, const struct record *r)
 void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint16_t op)
 {
     c->kind = recording(record) ? kind : CALL_UNRECORDED;
-    c->r = (struct record){.kind = (uint8_t)record,
-                           .op = op,
-                           .device = -1,
-                           .tid = c->thread->tid,
-                           .span = NO_SPAN,
-                           .graph = NO_ID,
-                           .start_ns = NO_TIME,
-                           .dur_ns = NO_TIME};
+    c->r = record_blank;
+    c->r.kind = (uint8_t)record;
+    c->r.op = op;
+    c->r.tid = c->thread->tid;
 }
 
 /* ---- work on a stream outside groups ---- */
@@ -142,13 +137,6 @@ void work_begin(struct call *c, int owner)
     }
 }
 
-static void short_work_begin(struct call *c)
-{
-    c->r.timing = SPECTER_TIMING_HOST;
-    device_note_capture(c->stream, &c->r);
-    c->r.device = (int16_t)device_current();
-}
-
 void work_end_timing(struct call *c)
 {
     if (c->r.timing == SPECTER_TIMING_SYNC) {
@@ -166,6 +154,36 @@ void work_end(struct call *c)
     if (c->r.span != NO_SPAN)
         span_close_timed(c->r.span, slot != NULL);
     call_publish(c, slot);
+}
+
+static void note_host(struct call *c)
+{
+    c->r.host_ns = tracer_now();
+}
+
+static void stream_op_begin(struct call *c)
+{
+    work_begin(c, -1);
+    note_host(c);
+}
+
+static void short_op_begin(struct call *c)
+{
+    c->r.timing = SPECTER_TIMING_HOST;
+    device_note_capture(c->stream, &c->r);
+    c->r.device = (int16_t)device_current();
+    note_host(c);
+}
+
+static void stream_op_end(struct call *c)
+{
+    c->r.host_end_ns = tracer_now();
+    work_end_timing(c);
+    if (c->r.kind == RECORD_COPY)
+        copy_end(c);
+    else if (c->r.kind == RECORD_GRAPH)
+        graph_launch_end(c);
+    work_end(c);
 }
 
 /* ---- what orders and awaits work ---- */
@@ -186,7 +204,7 @@ void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream 
 
 void describe_stream_end(struct call *c, CUstream stream)
 {
-    (void)c;
+    launch_forget_stream(c->thread, stream);
     ids_forget(&streams, (uintptr_t)stream);
 }
 
@@ -207,6 +225,60 @@ static void act_end(struct call *c)
     c->r.stream = on_stream ? call_stream_id(c) : NO_ID;
     call_publish(c, call_reserve(c));
 }
+
+/* ---- communicators and groups ---- */
+
+static void find_member(struct call *c)
+{
+    c->member = comm_find(c->comm, c->real);
+}
+
+/* Before the real call: the handle may come back at once. */
+static void end_comm(struct call *c)
+{
+    comm_end(c->comm);
+}
+
+/* A group whose start was not seen is not the thread's to follow. */
+static void group_opened(struct call *c)
+{
+    if (c->thread->group.depth + 1 == thread_group_depth)
+        c->thread->group.depth++;
+}
+
+static void group_refused(struct call *c)
+{
+    (void)c;
+    thread_group_depth--;
+}
+
+/* ---- what is done around each kind of call ---- */
+
+static const struct handlers {
+    bool flushes;                   /* launches so far get their record before this one */
+    void (*begin)(struct call *c);  /* before the real call */
+    void (*done)(struct call *c);   /* behind it, when it went well */
+    void (*failed)(struct call *c); /* ... or failed */
+} handlers[] = {
+    /* clang-format off */
+    [CALL_UNRECORDED]     = {false, NULL,              NULL,            NULL},
+    [CALL_NCCL_OP]        = {true,  nccl_begin,        nccl_end,        nccl_end},
+    [CALL_NCCL_NUMBER]    = {false, find_member,       nccl_number,     NULL},
+    [CALL_STREAM_OP]      = {true,  stream_op_begin,   stream_op_end,   work_drop_span},
+    [CALL_SHORT_OP]       = {true,  short_op_begin,    stream_op_end,   NULL},
+    [CALL_LAUNCH]         = {false, note_host,         launch_end,      NULL},
+    [CALL_GRAPH]          = {false, graph_begin,       graph_end,       graph_end},
+    [CALL_ACT]            = {true,  note_host,         act_end,         NULL},
+    [CALL_BIRTH]          = {false, NULL,              birth_end,       NULL},
+    [CALL_BIRTH_ALL]      = {false, NULL,              birth_all_end,   NULL},
+    [CALL_BIRTH_SPLIT]    = {false, find_member,       split_end,       NULL},
+    [CALL_BIRTH_SHRINK]   = {false, shrink_begin,      shrink_end,      NULL},
+    [CALL_DESTROY]        = {false, end_comm,          NULL,            NULL},
+    [CALL_GROUP_OPEN]     = {false, NULL,              group_opened,    group_refused},
+    [CALL_GROUP_CLOSE]    = {false, group_begin_close, group_end_close, group_end_close},
+    [CALL_GROUP_SIMULATE] = {false, NULL,              group_end_close, group_end_close},
+    /* clang-format on */
+};
 
 /* ---- any call ---- */
 
@@ -296,119 +368,30 @@ bool call_enter(struct call *c, enum hook_id hook, function real)
 
 void call_begin(struct call *c)
 {
-    switch (c->kind) {
-    case CALL_NCCL_OP:
+    const struct handlers *h = &handlers[c->kind];
+    if (h->flushes)
         flush_launches(c);
-        nccl_begin(c);
-        break;
-    case CALL_STREAM_OP:
-        flush_launches(c);
-        work_begin(c, -1);
-        c->r.host_ns = tracer_now();
-        break;
-    case CALL_SHORT_OP:
-        flush_launches(c);
-        short_work_begin(c);
-        c->r.host_ns = tracer_now();
-        break;
-    case CALL_ACT:
-        flush_launches(c);
-        c->r.host_ns = tracer_now();
-        break;
-    case CALL_LAUNCH:
-        c->r.host_ns = tracer_now();
-        break;
-    case CALL_GRAPH:
-        graph_begin(c);
-        break;
-    case CALL_NCCL_NUMBER:
-    case CALL_BIRTH_SPLIT:
-        c->member = comm_find(c->comm, c->real);
-        break;
-    case CALL_BIRTH_SHRINK:
-        shrink_begin(c);
-        break;
-    case CALL_DESTROY:
-        comm_end(c->comm);
-        break;
-    case CALL_GROUP_CLOSE:
-        group_begin_close(c);
-        break;
-    case CALL_UNRECORDED:
-    case CALL_BIRTH:
-    case CALL_BIRTH_ALL:
-    case CALL_GROUP_OPEN:
-    case CALL_GROUP_SIMULATE:
-        break;
-    }
+    if (h->begin != NULL)
+        h->begin(c);
     errno = c->saved_errno;
 }
 
-/* What only happened when the call went well. Success is 0 in all libraries. */
-static void end_well(struct call *c, int result)
-{
-    switch (c->kind) {
-    case CALL_STREAM_OP:
-    case CALL_SHORT_OP:
-        c->r.host_end_ns = tracer_now();
-        work_end_timing(c);
-        if (c->r.kind == RECORD_COPY)
-            copy_end(c);
-        else if (c->r.kind == RECORD_GRAPH)
-            graph_launch_end(c);
-        work_end(c);
-        break;
-    case CALL_LAUNCH:
-        launch_end(c);
-        break;
-    case CALL_ACT:
-        act_end(c);
-        break;
-    case CALL_NCCL_NUMBER:
-        nccl_number(c);
-        break;
-    case CALL_BIRTH:
-        birth_end(c, result);
-        break;
-    case CALL_BIRTH_ALL:
-        birth_all_end(c);
-        break;
-    case CALL_BIRTH_SPLIT:
-        split_end(c, result);
-        break;
-    case CALL_BIRTH_SHRINK:
-        shrink_end(c, result);
-        break;
-    case CALL_GROUP_OPEN:
-        if (c->thread->group.depth + 1 == thread_group_depth)
-            c->thread->group.depth++;
-        break;
-    default:
-        break;
-    }
-}
-
-static bool is_nccl(const struct call *c)
+/* An NCCL call that was accepted, and goes on, has gone well so far. */
+static bool went_well(const struct call *c)
 {
     enum lib_id lib = function_names[c->hook].lib;
-    return lib == LIB_NCCL || lib == LIB_RCCL;
+    return c->result == 0 || (c->result == ncclInProgress && (lib == LIB_NCCL || lib == LIB_RCCL));
 }
 
 void call_end(struct call *c, int result)
 {
+    const struct handlers *h = &handlers[c->kind];
     int saved = errno;
-    if (c->kind == CALL_NCCL_OP)
-        nccl_end(c, result);
-    else if (c->kind == CALL_GROUP_CLOSE || c->kind == CALL_GROUP_SIMULATE)
-        group_end_close(c, result);
-    else if (c->kind == CALL_GRAPH)
-        graph_end(c, result);
-    else if (result == 0 || (is_nccl(c) && result == ncclInProgress))
-        end_well(c, result);
-    else if (c->kind == CALL_STREAM_OP)
-        work_drop_span(c);
-    else if (c->kind == CALL_GROUP_OPEN)
-        thread_group_depth--;
+    void (*end)(struct call *);
+    c->result = result;
+    end = went_well(c) ? h->done : h->failed;
+    if (end != NULL)
+        end(c);
     leave();
     errno = saved;
 }

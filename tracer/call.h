@@ -29,6 +29,7 @@
 
 struct thread;
 
+/* What a call is to the tracer: call.c says of each what is done before it and behind it. */
 enum call_kind {
     CALL_UNRECORDED, /* only its depth matters */
     CALL_NCCL_OP,
@@ -72,6 +73,7 @@ struct call {
     function real;
     struct thread *thread;
     int saved_errno;
+    int result; /* of the real call, for what is done behind it; success is 0 in all libraries */
     struct record r;
     CUstream stream;
     ncclComm_t comm;
@@ -208,7 +210,7 @@ void describe_graph_destroy(struct call *c, CUgraph graph);
 void describe_exec_destroy(struct call *c, CUgraphExec exec);
 void describe_graph_launch(struct call *c, CUgraphExec exec, CUstream stream);
 void graph_begin(struct call *c);
-void graph_end(struct call *c, int result);
+void graph_end(struct call *c);
 void graph_launch_end(struct call *c); /* takes the launch's number */
 bool graph_any_capture(void);          /* has a capture begun that has not ended? */
 void graph_reset(void);
@@ -239,18 +241,18 @@ void work_sync(CUstream stream);
 void work_sync_timing(struct call *c, int owner); /* sets what --sync can say of the stream */
 
 void nccl_begin(struct call *c);
-void nccl_end(struct call *c, int result);
+void nccl_end(struct call *c);
 void nccl_number(struct call *c); /* of an accepted operation: the next of its communicator */
 void group_begin_close(struct call *c);
-void group_end_close(struct call *c, int result);
+void group_end_close(struct call *c);
 void nccl_reset(void);
 
 struct group;
-void birth_end(struct call *c, int result);
+void birth_end(struct call *c);
 void birth_all_end(struct call *c);
-void split_end(struct call *c, int result);
+void split_end(struct call *c);
 void shrink_begin(struct call *c);
-void shrink_end(struct call *c, int result);
+void shrink_end(struct call *c);
 void births_of_group(const struct group *g, int result);
 void birth_reset(void);
 

@@ -2,9 +2,9 @@
 #include "comm.h"
 
 #include "clock.h"
+#include "memory.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -215,10 +215,9 @@ static struct p2p_counters *make_counters(int64_t peers)
     struct p2p_counters *made;
     while (room < peers)
         room *= 2;
-    made = mmap(NULL, p2p_bytes(room), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (made == MAP_FAILED)
-        return NULL;
-    made->peers = room;
+    made = memory_map(p2p_bytes(room));
+    if (made != NULL)
+        made->peers = room;
     return made;
 }
 
@@ -232,7 +231,7 @@ static struct p2p_counters *counters_of(struct comm *c)
     made = make_counters(peers);
     if (made == NULL || atomic_compare_exchange_strong(&c->p2p, &there, made))
         return made;
-    munmap(made, p2p_bytes(made->peers));
+    memory_unmap(made, p2p_bytes(made->peers));
     return there;
 }
 
@@ -337,6 +336,11 @@ void comm_visit_new(void (*write)(const struct comm *c, void *arg), void *arg)
 
 void comm_reset(void)
 {
+    for (uint32_t i = 0; i < COMMS_MAX; i++) {
+        struct p2p_counters *p = atomic_load(&table[i].p2p);
+        if (p != NULL)
+            memory_unmap(p, p2p_bytes(p->peers));
+    }
     memset((void *)table, 0, sizeof table);
     memset((void *)late, 0, sizeof late);
     changes_seen = 0;

@@ -173,11 +173,11 @@ static void end_capture(struct call *c, bool ok)
         continue;
 }
 
-void graph_end(struct call *c, int result)
+void graph_end(struct call *c)
 {
     if (c->graph.act == GRAPH_CAPTURE_END)
-        end_capture(c, result == 0);
-    if (result != 0)
+        end_capture(c, c->result == 0);
+    if (c->result != 0)
         return;
     switch (c->graph.act) {
     case GRAPH_CAPTURE_BEGIN:

@@ -107,16 +107,14 @@ static enum specter_kernel_class class_of(const struct call *c)
 
 static void fill_record(struct record *r, const struct launch_run *run, const struct thread *t)
 {
-    *r = (struct record){.kind = RECORD_UNTRACED,
-                         .device = (int16_t)GET(run->device),
-                         .tid = t->tid,
-                         .stream = GET(run->number),
-                         .span = NO_SPAN,
-                         .graph = GET(run->graph),
-                         .host_ns = GET(run->first_ns),
-                         .host_end_ns = GET(run->last_ns),
-                         .start_ns = NO_TIME,
-                         .dur_ns = NO_TIME};
+    *r = record_blank;
+    r->kind = RECORD_UNTRACED;
+    r->device = (int16_t)GET(run->device);
+    r->tid = t->tid;
+    r->stream = GET(run->number);
+    r->graph = GET(run->graph);
+    r->host_ns = GET(run->first_ns);
+    r->host_end_ns = GET(run->last_ns);
     r->untraced.launches = GET(run->launches);
     r->untraced.max_gap_ns = GET(run->max_gap_ns);
     for (int i = 0; i < SPECTER_KERNEL_CLASS_COUNT; i++)
@@ -131,6 +129,7 @@ static void flush(struct thread *t, struct launch_run *run)
         return;
     fill_record(&r, run, t);
     SET(run->launches, 0);
+    t->launches.gathered--;
     call_push(t, &r);
 }
 
@@ -141,7 +140,7 @@ static CUstream plain(CUstream stream)
 
 void launch_flush(struct thread *t, CUstream stream)
 {
-    for (int i = 0; i < LAUNCH_STREAMS; i++) {
+    for (int i = 0; t->launches.gathered > 0 && i < LAUNCH_STREAMS; i++) {
         if (t->launches.runs[i].stream == plain(stream))
             flush(t, &t->launches.runs[i]);
     }
@@ -149,7 +148,7 @@ void launch_flush(struct thread *t, CUstream stream)
 
 void launch_flush_all(struct thread *t)
 {
-    for (int i = 0; i < LAUNCH_STREAMS; i++)
+    for (int i = 0; t->launches.gathered > 0 && i < LAUNCH_STREAMS; i++)
         flush(t, &t->launches.runs[i]);
 }
 
@@ -166,6 +165,18 @@ void launch_forget(struct thread *t)
 {
     for (int i = 0; i < LAUNCH_STREAMS; i++)
         t->launches.runs[i].stream = NULL;
+    t->launches.gathered = 0;
+}
+
+/* A stream that comes under this handle later is another one. What other threads have gathered for
+ * it they flush with their next record there. */
+void launch_forget_stream(struct thread *t, CUstream stream)
+{
+    launch_flush(t, stream);
+    for (int i = 0; i < LAUNCH_STREAMS; i++) {
+        if (t->launches.runs[i].stream == plain(stream))
+            t->launches.runs[i].stream = NULL;
+    }
 }
 
 void launch_collect(struct thread *t, void (*take)(struct record *r))
@@ -244,8 +255,10 @@ void launch_end(struct call *c)
     struct launch_run *run = take_run(c->thread, c->stream);
     enum specter_kernel_class class = class_of(c);
     int64_t gap;
-    if (GET(run->launches) == 0)
+    if (GET(run->launches) == 0) {
         begin_run(run, c->r.host_ns);
+        c->thread->launches.gathered++;
+    }
     gap = c->r.host_ns - GET(run->last_ns);
     if (gap > GET(run->max_gap_ns))
         SET(run->max_gap_ns, gap);

@@ -42,7 +42,8 @@ struct launch_run {
 };
 
 struct launches {
-    uint64_t count; /* ever */
+    uint64_t count;    /* ever */
+    uint32_t gathered; /* runs that hold something: the thread's own */
     struct launch_run runs[LAUNCH_STREAMS];
 };
 
@@ -50,6 +51,7 @@ struct launches {
 void launch_flush(struct thread *t, CUstream stream);
 void launch_flush_all(struct thread *t);
 void launch_flush_capture(struct thread *t, uint32_t graph);
+void launch_forget_stream(struct thread *t, CUstream stream); /* it is about to be destroyed */
 
 void launch_forget(struct thread *t); /* a thread has taken over another's block */
 

@@ -48,17 +48,11 @@ static struct thread *marking(void)
 
 static struct record blank(enum specter_mark kind, uint16_t tid, const char *name, int64_t from_ns)
 {
-    struct record r = {.kind = RECORD_MARK,
-                       .op = (uint16_t)kind,
-                       .device = -1,
-                       .tid = tid,
-                       .stream = NO_ID,
-                       .span = NO_SPAN,
-                       .graph = NO_ID,
-                       .host_ns = from_ns,
-                       .host_end_ns = NO_TIME,
-                       .start_ns = NO_TIME,
-                       .dur_ns = NO_TIME};
+    struct record r = record_blank;
+    r.kind = RECORD_MARK;
+    r.op = (uint16_t)kind;
+    r.tid = tid;
+    r.host_ns = from_ns;
     mark_copy_name(r.mark.name, name);
     return r;
 }

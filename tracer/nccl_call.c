@@ -165,13 +165,13 @@ void nccl_begin(struct call *c)
     c->r.host_ns = tracer_now();
 }
 
-void nccl_end(struct call *c, int result)
+void nccl_end(struct call *c)
 {
-    bool in_progress = result == ncclInProgress, in_group = c->op_place == OP_IN_GROUP;
+    bool in_progress = c->result == ncclInProgress, in_group = c->op_place == OP_IN_GROUP;
     c->r.host_end_ns = tracer_now();
     if (!in_group)
         plugin_launched();
-    if (result != ncclSuccess && !in_progress) {
+    if (c->result != ncclSuccess && !in_progress) {
         plugin_number(c, -1);
         if (!in_group)
             work_drop_span(c);
@@ -281,10 +281,11 @@ static void close_group_stream(const struct group *g, struct group_stream *s, in
 }
 
 /* NCCL leaves the group even when ending it fails. */
-void group_end_close(struct call *c, int result)
+void group_end_close(struct call *c)
 {
     struct group *g = &c->thread->group;
     int64_t end_ns = tracer_now();
+    int result = c->result;
     if (c->kind == CALL_GROUP_SIMULATE)
         result = ncclInvalidUsage; /* to all that is in the group, as good as a failure */
     if (g->depth == 0 || --g->depth > 0)

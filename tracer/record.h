@@ -106,6 +106,17 @@ struct record {
     };
 };
 
+/* A record of which nothing is known. To be copied: a struct that is filled member by member costs
+ * a hook several ns more. */
+static const struct record record_blank = {.device = -1,
+                                           .stream = NO_ID,
+                                           .span = NO_SPAN,
+                                           .graph = NO_ID,
+                                           .host_ns = NO_TIME,
+                                           .host_end_ns = NO_TIME,
+                                           .start_ns = NO_TIME,
+                                           .dur_ns = NO_TIME};
+
 /* Operations of `batch` products, `unit` for one m, n, k; UINT64_MAX: unknown, or too many. */
 static inline uint64_t record_flop(uint8_t unit, int64_t m, int64_t n, int64_t k, int64_t batch)
 {

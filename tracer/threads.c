@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "threads.h"
 
+#include "hold.h"
 #include "mark.h"
+#include "memory.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -12,37 +14,46 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* The first threads get large rings. All blocks together stay below 11 MiB, so that the tracer
- * keeps below 16 MiB whatever the program does. */
+/* The first threads get large rings. The blocks come to 8.1 MiB, of MEMORY_MAX (memory.h); what is
+ * left is for what threads and communicators need besides. */
 static const struct {
     uint32_t slots;
     uint32_t blocks; /* with so many slots */
 } ring_sizes[] = {{1 << 14, 1}, {1 << 13, 1}, {1 << 12, 3},
-                  {1 << 10, 8}, {1 << 8, 32}, {1 << 6, 211}};
+                  {1 << 10, 4}, {1 << 8, 8},  {1 << 6, 239}};
 
 #define RING_SIZES (sizeof ring_sizes / sizeof *ring_sizes)
 #define THREADS_MAX 256 /* all of them */
 
 __thread unsigned thread_depth __attribute__((tls_model("initial-exec")));
 __thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
-static __thread struct thread *self __attribute__((tls_model("initial-exec")));
+__thread struct thread *thread_own __attribute__((tls_model("initial-exec")));
 
 static struct thread *_Atomic blocks[THREADS_MAX];
 static _Atomic uint32_t next_tid;
 static _Atomic uint32_t blocks_made;
 static pthread_key_t key;
+static bool key_made; /* 0 is some library's key, too */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
 static void thread_ended(void *block)
 {
     struct thread *t = block;
-    self = NULL;
+    thread_own = NULL;
     atomic_store_explicit(&t->state, THREAD_ENDED, memory_order_release);
 }
 
 static void make_key(void)
 {
-    pthread_key_create(&key, thread_ended);
+    key_made = pthread_key_create(&key, thread_ended) == 0;
+}
+
+/* Without a key, or memory for its value, the thread's end is not seen, and its block stays its. */
+static void await_end(struct thread *t)
+{
+    pthread_once(&key_once, make_key);
+    if (key_made)
+        pthread_setspecific(key, t);
 }
 
 static struct thread *reuse(void)
@@ -74,12 +85,6 @@ static uint32_t slots_of(uint32_t n)
     return 0;
 }
 
-static void *map(size_t bytes)
-{
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p != MAP_FAILED ? p : NULL;
-}
-
 /* Where the table has room, which a number below THREADS_MAX says it has. */
 static void enter(struct thread *t)
 {
@@ -99,7 +104,7 @@ static struct thread *make(void)
         if (slots == 0)
             return NULL;
     } while (!atomic_compare_exchange_weak(&blocks_made, &n, n + 1));
-    t = map(block_bytes(slots));
+    t = memory_map(block_bytes(slots));
     if (t == NULL) {
         atomic_fetch_sub(&blocks_made, 1);
         return NULL;
@@ -112,12 +117,12 @@ static struct thread *make(void)
 
 struct comm_birth *threads_comms(void)
 {
-    return map(GROUP_COMMS_MAX * sizeof(struct comm_birth));
+    return memory_map(GROUP_COMMS_MAX * sizeof(struct comm_birth));
 }
 
 struct ranges *threads_ranges(void)
 {
-    return map(sizeof(struct ranges));
+    return memory_map(sizeof(struct ranges));
 }
 
 static struct thread *begin(void)
@@ -131,14 +136,20 @@ static struct thread *begin(void)
     memset(&t->group, 0, offsetof(struct group, comms));
     t->group.id = NO_ID;
     launch_forget(t);
-    pthread_once(&key_once, make_key);
-    pthread_setspecific(key, t);
-    return self = t;
+    await_end(t);
+    return thread_own = t;
 }
 
-struct thread *thread_self(void)
+/* A signal handler that made a call in the middle would begin once more, and one that jumped out
+ * would leave the C library's locks behind. */
+struct thread *thread_begin(void)
 {
-    return self != NULL ? self : begin();
+    struct hold hold;
+    struct thread *t;
+    hold_begin(&hold);
+    t = thread_own != NULL ? thread_own : begin();
+    hold_end(&hold);
+    return t;
 }
 
 struct thread *threads_get(uint32_t i)
@@ -188,10 +199,9 @@ uint64_t threads_dropped(void)
 
 void threads_forked(void)
 {
-    self = NULL;
+    thread_own = NULL;
     thread_depth = 0;
-    pthread_once(&key_once, make_key);
-    pthread_setspecific(key, NULL);
+    await_end(NULL);
 }
 
 void threads_reset(void)
@@ -199,10 +209,10 @@ void threads_reset(void)
     struct thread *t;
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
         if (t->group.comms != NULL)
-            munmap(t->group.comms, GROUP_COMMS_MAX * sizeof(struct comm_birth));
+            memory_unmap(t->group.comms, GROUP_COMMS_MAX * sizeof(struct comm_birth));
         if (atomic_load(&t->ranges) != NULL)
-            munmap(atomic_load(&t->ranges), sizeof(struct ranges));
-        munmap(t, block_bytes(t->ring.slots));
+            memory_unmap(atomic_load(&t->ranges), sizeof(struct ranges));
+        memory_unmap(t, block_bytes(t->ring.slots));
         atomic_store(&blocks[i], NULL);
     }
     atomic_store(&next_tid, 0);

@@ -59,8 +59,14 @@ struct thread {
     struct record records[]; /* the ring's */
 };
 
+extern __thread struct thread *thread_own __attribute__((tls_model("initial-exec")));
+struct thread *thread_begin(void);
+
 /* The calling thread's block; NULL when memory or the number of threads is exhausted. */
-struct thread *thread_self(void);
+static inline struct thread *thread_self(void)
+{
+    return thread_own != NULL ? thread_own : thread_begin();
+}
 
 /* Depth of hooks on the calling thread: only the outermost is recorded, because libraries call
  * their own public functions. */

@@ -12,7 +12,7 @@ TRACER_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) -idirafter trac
 TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
-TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config settings file flight request gate comm \
+TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config settings file flight request gate comm memory \
     resolve real elf clock warn kernel_class graph_ops timeline driver hip)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 

@@ -20,6 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A tracer's, when one is preloaded. */
+extern void specter_range_push(const char *name) __attribute__((weak));
+
 #define THREADS_MAX 256
 #define STEADY_US 25000 /* the tracer looks at its rings every 10 ms */
 
@@ -87,18 +90,18 @@ static void call_gemm(struct worker *w, int calls)
                      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
 }
 
-static void open_comm(struct worker *w)
+static void open_comm(struct worker *w, int ranks)
 {
     ncclUniqueId id;
     memset(&id, w->number, sizeof id);
     w->comm = (ncclComm_t)w->handle;
-    ncclCommInitRank(&w->comm, 8, id, 0);
+    ncclCommInitRank(&w->comm, ranks, id, 0);
 }
 
 static void *run(void *worker)
 {
     struct worker *w = worker;
-    open_comm(w);
+    open_comm(w, 8);
     make_calls(w, 1); /* what happens once */
     for (int i = 0; i < bursts; i++) {
         int64_t begun;
@@ -112,17 +115,31 @@ static void *run(void *worker)
     return NULL;
 }
 
+/* What a thread and its communicator make a tracer remember besides: a range that is open, and
+ * numbers for each of many peers. */
+static void take_more(struct worker *w)
+{
+    if (specter_range_push != NULL)
+        specter_range_push("open");
+    open_comm(w, 4096);
+    ncclSend(NULL, 1, ncclFloat16, 1, w->comm, (cudaStream_t)w->handle);
+}
+
 /* Blocks are given out in the order of first calls, large rings first: the n-th has at most
  * 32768/n slots, and all of them are used once. */
 static void *fill_ring(void *worker)
 {
     struct worker *w = worker;
     int left = 32768 / (w->number + 1);
+    void *volatile some = malloc(1); /* the C library's memory for the thread is not the tracer's */
+    free(some);
     for (; left > 0; left -= 32) {
         call_nccl(w, 32);
         usleep(1000);
     }
     pthread_barrier_wait(&barrier); /* none ends before the last has begun */
+    take_more(w);
+    pthread_barrier_wait(&barrier);
     return NULL;
 }
 

@@ -143,6 +143,20 @@ static void many_streams(struct world *w)
     OK(cudaDeviceSynchronize());
 }
 
+/* One handle, of three streams. */
+static void streams_anew(struct world *w)
+{
+    (void)w;
+    for (int i = 0; i < 3; i++) {
+        cudaStream_t stream;
+        OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        launch("secret", stream);
+        if (i == 1)
+            OK(cudaStreamSynchronize(stream));
+        OK(cudaStreamDestroy(stream));
+    }
+}
+
 static void *launch_some(void *world)
 {
     struct world *w = world;
@@ -292,6 +306,7 @@ static const struct scenario {
     {"copies", copies},
     {"kernels", kernels},
     {"many_streams", many_streams},
+    {"streams_anew", streams_anew},
     {"threads", threads},
     {"exits", exits},
     {"graphs", graphs},

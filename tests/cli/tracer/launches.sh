@@ -1,7 +1,7 @@
 # Kernel launches: counted by stream and class, in one record before the next on that stream, when
 # the host waits, when there are too many streams, and at the end of a thread and of the process.
 . "$ROOT/tests/cli/tracer/common.bash"
-for scenario in kernels many_streams threads; do
+for scenario in kernels many_streams streams_anew threads; do
     traced $scenario "$BUILD/tracer/work" $scenario || exit 1
     check $scenario/*
 done
@@ -13,6 +13,8 @@ for scenario in kernels many_streams threads; do
 done
 # A thread's 1000 launches, in its record and with its number.
 grep '"untraced"' threads/*.jsonl | sed 's/.*"launches"/"launches"/; s/,"host_us.*//; s/"tid":[0-9]*/"tid"/' | sort | uniq -c
+# A stream that was destroyed is not the one that has its handle next.
+grep '"untraced"' streams_anew/*.jsonl | grep -o '"launches":[0-9]*\|"stream":[0-9]*' | paste -d' ' - -
 # The process ends while another thread launches.
 traced exits "$BUILD/tracer/work" exits || fail "status $?"
 check exits/*
