@@ -27,11 +27,16 @@ static int make_directory(char *path)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* Where no number is left for that, it stays where it is, unless that is 0, 1 or 2. */
 static int move_up(int fd)
 {
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, FD_LOWEST);
+    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, FD_LOWEST) : fd;
+    if (fd < 0)
+        return fd;
     if (moved < 0)
         moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (moved < 0 && fd > STDERR_FILENO)
+        return fd;
     close(fd);
     return moved;
 }
@@ -78,28 +83,35 @@ static int remember(struct file *f)
     return 0;
 }
 
+/* Nothing stays of what could not be opened for good. */
+static int undo(struct file *f, int error, bool made)
+{
+    if (made)
+        unlinkat(f->dir, f->base, 0);
+    if (f->fd >= 0)
+        close(f->fd);
+    if (f->dir >= 0)
+        close(f->dir);
+    f->fd = f->dir = -1;
+    return error;
+}
+
 int file_open(struct file *f, const struct config *c)
 {
     char stem[128];
-    int error;
     f->fd = -1;
     f->size = 0;
     strcpy(f->name, c->output);
-    f->dir = make_directory(f->name);
+    f->dir = move_up(make_directory(f->name));
     if (f->dir < 0)
         return errno;
-    f->dir = move_up(f->dir);
     stem_of(stem, sizeof stem, c);
     f->fd = open_new(f->dir, stem, f->base, sizeof f->base);
-    error = errno;
-    if (f->fd < 0) {
-        close(f->dir);
-        f->dir = -1;
-        return error;
-    }
+    if (f->fd < 0)
+        return undo(f, errno, false);
     f->fd = move_up(f->fd);
     if (remember(f) < 0)
-        return errno;
+        return undo(f, errno, true);
     snprintf(f->name + strlen(f->name), sizeof f->name - strlen(f->name), "/%s", f->base);
     return 0;
 }
@@ -196,8 +208,8 @@ size_t file_cut_tail(struct file *f, char *buf, size_t size)
 
 void file_discard(struct file *f)
 {
-    if (file_is_ours(f))
-        unlink(f->name);
+    if (file_is_ours(f) && file_dir(f) >= 0) /* the program may have another folder by now */
+        unlinkat(f->dir, f->base, 0);
     file_close(f);
 }
 

@@ -9,21 +9,22 @@
 #include <unistd.h>
 
 #define PAGE 4096
-#define BLOCK_BYTES \
-    65536 /* written or read at once: a multiple of every slot's size but the ends' */
 
 /* Slots of a band; those of 0 have as many as the ring. Sizes divide a page or are pages. */
 static const struct {
     uint32_t slot_bytes, slots;
 } layout[FLIGHT_BANDS] = {
-    [FLIGHT_COMMS] = {1024, 256},
-    [FLIGHT_CLOCKS] = {256, 64},
-    [FLIGHT_SAMPLES] = {256, 16},
-    [FLIGHT_ACTS] = {512, 0},
-    [FLIGHT_SHOWN] = {1024, FLIGHT_PENDING},
-    [FLIGHT_OPS] = {1024, 0},
-    [FLIGHT_END] = {3 * PAGE, 1},
+    [FLIGHT_COMMS] = {FLIGHT_COMM_BYTES, 256},
+    [FLIGHT_CLOCKS] = {FLIGHT_CLOCK_BYTES, 64},
+    [FLIGHT_SAMPLES] = {FLIGHT_SAMPLE_BYTES, 16},
+    [FLIGHT_MARKS] = {FLIGHT_ACT_BYTES, 0},
+    [FLIGHT_ACTS] = {FLIGHT_ACT_BYTES, 0},
+    [FLIGHT_SHOWN] = {FLIGHT_OP_BYTES, FLIGHT_PENDING},
+    [FLIGHT_OPS] = {FLIGHT_OP_BYTES, 0},
+    [FLIGHT_END] = {FLIGHT_END_BYTES, 1},
 };
+
+_Static_assert(FLIGHT_END_BYTES % PAGE == 0, "the closing record has pages of its own");
 
 static off_t round_up(off_t bytes)
 {
@@ -156,7 +157,7 @@ static int put_shown(struct flight *f, uint64_t id, const char *line, size_t len
     uint32_t slot = f->nshown < FLIGHT_PENDING ? find_shown(f, 0) : FLIGHT_PENDING;
     int error;
     if (slot == FLIGHT_PENDING)
-        return ENOSPC;
+        return EAGAIN;
     error = put_slot(f, FLIGHT_SHOWN, slot, line, len);
     if (error == 0) {
         f->shown[slot] = id + 1;
@@ -254,8 +255,8 @@ static int copy_slots(struct flight *f, int band, uint64_t from, uint64_t to, in
 int flight_copy(struct flight *f, int to)
 {
     static const enum flight_band order[] = {FLIGHT_HEAD,    FLIGHT_COMMS, FLIGHT_CLOCKS,
-                                             FLIGHT_SAMPLES, FLIGHT_ACTS,  FLIGHT_OPS,
-                                             FLIGHT_SHOWN,   FLIGHT_END};
+                                             FLIGHT_SAMPLES, FLIGHT_MARKS, FLIGHT_ACTS,
+                                             FLIGHT_OPS,     FLIGHT_SHOWN, FLIGHT_END};
     int error = flight_sync(f);
     for (size_t i = 0; i < sizeof order / sizeof *order && error == 0; i++) {
         uint64_t slots = f->bands[order[i]].slots, oldest = f->bands[order[i]].put % slots;

@@ -4,7 +4,7 @@
  * keeps its size and holds the last of each kind however long the program runs, also after SIGKILL.
  *
  *   head      the init line
- *   comms, clocks, samples, acts, pending, ops     bands of slots, filled round and round
+ *   comms, clocks, samples, marks, acts, pending, ops     bands of slots, filled round and round
  *   end       the closing record
  *
  * A slot is a line filled up with spaces. It is written twice, first with '#' in the place of its
@@ -15,6 +15,9 @@
  * `pending` shows operations that are not finished after a second, the oldest first come; it stands
  * before `ops`, so that where both hold the same operation, the later line, which counts, is the
  * one that has ended.
+ *
+ * Marks have a band of their own, because where the steps begin is what the rest is read by, and
+ * events and synchronisations may be many times as many.
  *
  * The space is allocated before anything is recorded. It is written with pwrite(2) and not through
  * a mapping: a mapping of a file that somebody else cuts short would end the traced program.
@@ -29,13 +32,22 @@
 #include <stdint.h>
 
 #define FLIGHT_PENDING 1024
-#define FLIGHT_BLOCK 65536 /* written or read at once */
+#define FLIGHT_BLOCK 65536 /* written or read at once: as much as any slot, or more */
+
+/* Slots. A line that is longer than its slot is lost, so none may be. */
+#define FLIGHT_COMM_BYTES 1024
+#define FLIGHT_CLOCK_BYTES 256
+#define FLIGHT_SAMPLE_BYTES 256
+#define FLIGHT_ACT_BYTES 512 /* of marks, too */
+#define FLIGHT_OP_BYTES 1024
+#define FLIGHT_END_BYTES 24576
 
 enum flight_band {
     FLIGHT_HEAD,
     FLIGHT_COMMS,
     FLIGHT_CLOCKS,
     FLIGHT_SAMPLES,
+    FLIGHT_MARKS,
     FLIGHT_ACTS,
     FLIGHT_SHOWN,
     FLIGHT_OPS,
@@ -63,13 +75,14 @@ struct flight {
     struct flight_run runs[2]; /* that wait to be written: of operations, and of the others */
 };
 
-/* Lays the file out for `ring` operations, and as many records without ids. init: the first line.
+/* Lays the file out for `ring` operations, as many marks, and as many of the other records without
+ * ids. init: the first line.
  * 0, or an errno. max_bytes: 0 or what the file may have (EFBIG). */
 int flight_open(struct flight *f, struct file *file, uint64_t ring, int64_t max_bytes,
                 const char *init, size_t len);
 
 /* Stores a line, its newline included; it is in the file after flight_sync(). 0, or an errno:
- * EMSGSIZE when it does not fit its slot, ENOSPC when FLIGHT_SHOWN is full. id: of an operation. */
+ * EMSGSIZE when it does not fit its slot, EAGAIN when FLIGHT_SHOWN is full. id: of an operation. */
 int flight_put(struct flight *f, enum flight_band band, uint64_t id, const char *line, size_t len);
 int flight_sync(struct flight *f);
 

@@ -42,8 +42,9 @@ void format_copy(struct out *o, const struct record *r, uint64_t id);
 void format_untraced(struct out *o, const struct record *r);
 void format_mark(struct out *o, const struct record *r);
 
-/* ops: a JSON array of the ids of what the graph holds, or NULL; it counts towards the line's
- * length. */
+/* ops: a JSON array of the ids of what the graph holds, or NULL; without it the line has up to
+ * FORMAT_GRAPH_MAX bytes. */
+#define FORMAT_GRAPH_MAX 512
 void format_graph(struct out *o, const struct record *r, uint64_t id, uint64_t op_count,
                   const char *ops);
 

@@ -23,9 +23,9 @@
 #define SUMMARY_BYTES (8192 + UNSEEN_BYTES_MAX)
 #define ROOM_BYTES 4096 /* given up at the end of a full disk */
 #define CLOSING_BYTES (SUMMARY_BYTES + 512)
+_Static_assert(CLOSING_BYTES <= FLIGHT_END_BYTES, "it must fit its slot");
 #define LINES_MAX 2048 /* more than fit into the buffer and ROOM_BYTES */
 #define OPS_BYTES (SPECTER_LINE_MAX - FORMAT_LINE_MAX) /* a graph's list: a line holds no more */
-#define OPS_BYTES_BOUND 1024                           /* where the file has a limit, or slots */
 #define GPUS_MAX 64
 #define GPU_BYTES 1024
 
@@ -39,7 +39,8 @@ enum line_kind {
     LINE_CLOCK,
     LINE_SAMPLE,
     LINE_END,
-    LINE_ACT,      /* a record without an id */
+    LINE_MARK,
+    LINE_ACT,      /* another record without an id */
     LINE_SHOWN,    /* an operation that is not finished */
     LINE_REPLACED, /* the same, when it has ended since */
     LINE_OP,       /* an operation that has ended */
@@ -133,15 +134,21 @@ static void note_replaced(uint64_t id)
     }
 }
 
-/* Counts as lost what is noted behind the end of the file. An operation that is only shown and has
- * not ended is counted when it does. */
+/* Is the operation or record gone with this line? One that is only shown as not finished is counted
+ * when it ends. */
+static bool is_last(enum line_kind kind)
+{
+    return kind == LINE_OP || kind == LINE_OP_AGAIN || kind == LINE_ACT || kind == LINE_MARK ||
+           (kind == LINE_SHOWN && output.ending);
+}
+
+/* Counts as lost what is noted behind the end of the file. */
 static void take_back(void)
 {
     while (output.nlines > 0 && note_of(output.nlines - 1)->at >= (int64_t)output.file.size) {
         enum line_kind kind = note_of(--output.nlines)->kind;
         output.ops -= kind == LINE_OP || kind == LINE_SHOWN || kind == LINE_REPLACED;
-        output.lost += kind == LINE_OP || kind == LINE_OP_AGAIN || kind == LINE_ACT ||
-                       (kind == LINE_SHOWN && output.ending);
+        output.lost += is_last(kind);
         note_of(output.nlines)->at = -1;
     }
 }
@@ -181,9 +188,10 @@ static int write_lines(void)
 static int store_line(const struct line_note *n, const char *text, size_t len)
 {
     static const enum flight_band bands[] = {
-        [LINE_HEAD] = FLIGHT_HEAD,      [LINE_COMM] = FLIGHT_COMMS, [LINE_CLOCK] = FLIGHT_CLOCKS,
-        [LINE_SAMPLE] = FLIGHT_SAMPLES, [LINE_END] = FLIGHT_END,    [LINE_ACT] = FLIGHT_ACTS,
-        [LINE_SHOWN] = FLIGHT_SHOWN,    [LINE_OP] = FLIGHT_OPS,     [LINE_OP_AGAIN] = FLIGHT_OPS,
+        [LINE_HEAD] = FLIGHT_HEAD,      [LINE_COMM] = FLIGHT_COMMS,  [LINE_CLOCK] = FLIGHT_CLOCKS,
+        [LINE_SAMPLE] = FLIGHT_SAMPLES, [LINE_END] = FLIGHT_END,     [LINE_MARK] = FLIGHT_MARKS,
+        [LINE_ACT] = FLIGHT_ACTS,       [LINE_SHOWN] = FLIGHT_SHOWN, [LINE_OP] = FLIGHT_OPS,
+        [LINE_OP_AGAIN] = FLIGHT_OPS,
     };
     int error;
     if (n->kind == LINE_REPLACED)
@@ -191,7 +199,7 @@ static int store_line(const struct line_note *n, const char *text, size_t len)
     error = flight_put(&output.flight, bands[n->kind], n->id, text, len);
     if (n->kind == LINE_OP_AGAIN && error == 0)
         error = flight_unshow(&output.flight, n->id);
-    if (error == ENOSPC && n->kind == LINE_SHOWN)
+    if (error == EAGAIN)
         return 0; /* more wait than there are slots: the oldest are shown */
     if (error == EMSGSIZE) {
         output.lost++;
@@ -441,14 +449,23 @@ bool output_is_op(const struct record *r)
            r->kind == RECORD_GRAPH;
 }
 
+/* What a graph's list may have of its line. */
+static size_t list_room(void)
+{
+    if (output.in_slots)
+        return FLIGHT_OP_BYTES - FORMAT_GRAPH_MAX;
+    if (output.config->max_size > 0)
+        return FORMAT_LINE_MAX - FORMAT_GRAPH_MAX;
+    return OPS_BYTES;
+}
+
 /* A graph's first launch says what the graph holds. */
 static void put_graph(struct out *o, const struct record *r, uint64_t id)
 {
     static char ops[OPS_BYTES];
     bool first = output_is_first_launch(r);
-    bool bound = output.in_slots || output.config->max_size > 0;
     if (first)
-        graph_ops_list(r->graph, ops, bound ? OPS_BYTES_BOUND : sizeof ops);
+        graph_ops_list(r->graph, ops, list_room());
     format_graph(o, r, id, graph_ops_count(r->graph), first ? ops : NULL);
 }
 
@@ -529,6 +546,8 @@ static void put_identity_clock(const struct record *r)
 
 static enum line_kind kind_of(const struct record *r, int64_t shown)
 {
+    if (r->kind == RECORD_MARK)
+        return LINE_MARK;
     if (!output_is_op(r))
         return LINE_ACT;
     return shown >= 0 ? LINE_OP_AGAIN : LINE_OP;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
+#include "../../tracer/flight.h"
 #include "../../tracer/format.h"
 
 #include <stdio.h>
@@ -499,4 +500,151 @@ TEST(tracer_format_sample_and_plugin)
                   "{\"type\":\"plugin\",\"op\":\"AllReduce\",\"comm\":\"00000000000000ab\",\"comm_"
                   "rank\":5,\"seq\":3,"
                   "\"algo\":\"RING\",\"proto\":\"LL\",\"channels\":8,\"kernel_us\":0.009}\n");
+}
+
+/* ---- the longest lines ---- */
+
+#define FAR (INT64_MIN + 1) /* has the most digits, and a sign */
+
+static struct record widest(enum record_kind kind, uint16_t op)
+{
+    return (struct record){.kind = (uint8_t)kind,
+                           .timing = SPECTER_TIMING_CAPTURED,
+                           .op = op,
+                           .dtype = SPECTER_FP8E4M3,
+                           .flags = RECORD_INPLACE | RECORD_UPPER,
+                           .device = INT16_MAX,
+                           .tid = UINT16_MAX,
+                           .stream = UINT32_MAX - 1,
+                           .graph = UINT32_MAX - 1,
+                           .host_ns = FAR,
+                           .host_end_ns = FAR,
+                           .start_ns = FAR,
+                           .dur_ns = FAR};
+}
+
+static size_t widest_nccl(unsigned op)
+{
+    struct record r = widest(RECORD_NCCL, (uint16_t)op);
+    r.nccl.comm = r.nccl.count = UINT64_MAX - 1;
+    r.nccl.seq = INT64_MAX;
+    r.nccl.comm_rank = r.nccl.comm_size = r.nccl.peer = INT32_MAX;
+    r.nccl.group = UINT32_MAX - 1;
+    WRITTEN(format_nccl(o, &r, UINT64_MAX - 1));
+    return strlen(text);
+}
+
+static size_t widest_gemm(void)
+{
+    char name[64];
+    struct record r = widest(RECORD_GEMM, 0);
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    r.gemm.m = r.gemm.n = r.gemm.k = r.gemm.lda = r.gemm.ldb = r.gemm.ldc = INT64_MAX;
+    r.gemm.beta = -123456789.123456789;
+    r.gemm.batch = r.gemm.groups = UINT32_MAX - 1;
+    r.gemm.dtype_b = r.gemm.dtype_c = SPECTER_FP8E4M3;
+    r.gemm.compute = COMPUTE_FIXED_POINT;
+    r.gemm.unit = 8;
+    WRITTEN(format_gemm(o, &r, UINT64_MAX - 1, name));
+    return strlen(text);
+}
+
+static size_t widest_untraced(void)
+{
+    struct record r = widest(RECORD_UNTRACED, 0);
+    r.untraced.launches = UINT32_MAX;
+    for (int i = 0; i < SPECTER_KERNEL_CLASS_COUNT; i++)
+        r.untraced.classes[i] = UINT32_MAX;
+    r.untraced.max_gap_ns = FAR;
+    WRITTEN(format_untraced(o, &r));
+    return strlen(text);
+}
+
+static size_t widest_mark(unsigned kind)
+{
+    struct record r = widest(RECORD_MARK, (uint16_t)kind);
+    memset(r.mark.name, '\1', sizeof r.mark.name - 1);
+    WRITTEN(format_mark(o, &r));
+    return strlen(text);
+}
+
+static size_t widest_plugin(void)
+{
+    WRITTEN(format_plugin(o, &(struct plugin_line){.op = SPECTER_RECV,
+                                                   .comm = UINT64_MAX,
+                                                   .comm_rank = INT64_MAX,
+                                                   .seq = INT64_MAX,
+                                                   .peer = INT64_MAX,
+                                                   .algo = "COLLNET_DIRECT",
+                                                   .proto = "SIMPLE",
+                                                   .channels = UINT64_MAX - 1,
+                                                   .kernel_ns = FAR}));
+    return strlen(text);
+}
+
+static size_t widest_comm(void)
+{
+    char name[64];
+    memset(name, '\1', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    WRITTEN(format_comm(o, &(struct comm_line){.time_ns = FAR,
+                                               .comm = UINT64_MAX,
+                                               .parent = UINT64_MAX,
+                                               .comm_rank = FAR,
+                                               .comm_size = FAR,
+                                               .device = FAR,
+                                               .split_seq = FAR,
+                                               .color = FAR,
+                                               .key = FAR,
+                                               .name = name,
+                                               .nodes = FAR}));
+    return strlen(text);
+}
+
+static size_t widest_dep(void)
+{
+    struct record r = widest(RECORD_WAIT, 0);
+    WRITTEN(format_dep(o, &r));
+    return strlen(text);
+}
+
+static size_t widest_sync(void)
+{
+    struct record r = widest(RECORD_SYNC, SYNC_DEVICE);
+    WRITTEN(format_sync(o, &r));
+    return strlen(text);
+}
+
+static size_t widest_copy(void)
+{
+    struct record r = widest(RECORD_COPY, SPECTER_COPY_MEMSET);
+    r.copy.bytes = UINT64_MAX - 1;
+    WRITTEN(format_copy(o, &r, UINT64_MAX - 1));
+    return strlen(text);
+}
+
+static size_t widest_graph(void)
+{
+    struct record r = widest(RECORD_GRAPH, 0);
+    r.launch.number = UINT32_MAX - 1;
+    WRITTEN(format_graph(o, &r, UINT64_MAX - 1, UINT64_MAX - 1, ""));
+    return strlen(text);
+}
+
+/* A line that is longer than its slot in a flight recording is lost. */
+TEST(tracer_format_longest_lines_fit_their_slots)
+{
+    for (int op = 0; op < SPECTER_COMM_OP_COUNT; op++)
+        CHECK(widest_nccl((unsigned)op) <= FLIGHT_OP_BYTES);
+    CHECK(widest_gemm() <= FLIGHT_OP_BYTES);
+    CHECK(widest_copy() <= FLIGHT_OP_BYTES);
+    CHECK(widest_graph() <= FORMAT_GRAPH_MAX);
+    for (int kind = 0; kind < SPECTER_MARK_COUNT; kind++)
+        CHECK(widest_mark((unsigned)kind) <= FLIGHT_ACT_BYTES);
+    CHECK(widest_untraced() <= FLIGHT_ACT_BYTES);
+    CHECK(widest_plugin() <= FLIGHT_ACT_BYTES);
+    CHECK(widest_dep() <= FLIGHT_ACT_BYTES);
+    CHECK(widest_sync() <= FLIGHT_ACT_BYTES);
+    CHECK(widest_comm() <= FLIGHT_COMM_BYTES);
 }

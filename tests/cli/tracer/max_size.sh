@@ -9,3 +9,14 @@ for limit in 64k 100000; do
     tail -n 1 out$limit/* | grep -o '"stopped":.*'
 done
 [[ $(stat -c %s out64k/*) -le 65536 && $(stat -c %s out100000/*) -le 100000 ]] || fail "over the limit"
+# With records of every kind, the longest lines among them.
+export NCCL_PROFILER_PLUGIN=${PRELOAD##* }
+SPECTER_MAX_SIZE=200k traced records "$BUILD/tracer/records" 50 || fail "the program felt it"
+check records/*
+[[ $(stat -c %s records/*) -le 204800 ]] || fail "records: over the limit"
+balance records/* >balance
+read -r ended open <balance
+SPECTER_MAX_SIZE=0 traced whole "$BUILD/tracer/records" 50 || exit 1
+whole=$(grep -c '^{"id"\|^{"type"\|"event":"mark"' whole/*) plugin=$(grep -c '"type":"plugin"' whole/*)
+marks=$(grep -c '"event":"mark"' records/*) told=$(grep -c '"type":"plugin"' records/*)
+echo "$((whole - plugin - ended - marks + told)) records are missing from the count"

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include "../../tracer/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME "specter_trace_rank0.jsonl"
+
+static struct config config;
+static char dir[] = "/tmp/specter-test-XXXXXX";
+
+/* For files in a new folder, named as a program names it that is there. */
+static void enter(void)
+{
+    strcpy(dir + strlen(dir) - 6, "XXXXXX");
+    CHECK(mkdtemp(dir) != NULL);
+    CHECK(chdir(dir) == 0);
+    config_read_from(&config, (const char *const[]){"RANK=0", "SPECTER_OUTPUT=out", NULL});
+}
+
+static void leave(void)
+{
+    CHECK(chdir(dir) == 0);
+    CHECK(rmdir("out") == 0);
+    CHECK(chdir("/") == 0 && rmdir(dir) == 0);
+}
+
+/* A program that changes its folder may come to one that has a trace of the same name. */
+TEST(tracer_file_discards_its_own)
+{
+    struct file file;
+    enter();
+    CHECK_INT(file_open(&file, &config), 0);
+    CHECK(mkdir("other", 0700) == 0 && mkdir("other/out", 0700) == 0 && chdir("other") == 0);
+    CHECK(close(open("out/" NAME, O_WRONLY | O_CREAT, 0600)) == 0);
+    file_discard(&file);
+    CHECK(unlink("out/" NAME) == 0);
+    CHECK(rmdir("out") == 0 && chdir("..") == 0 && rmdir("other") == 0);
+    leave();
+}
+
+/* As many descriptors as there are, and `more`. */
+static void limit_descriptors(struct rlimit *before, int more)
+{
+    int next = dup(0);
+    struct rlimit limit;
+    CHECK(next > 2 && close(next) == 0 && getrlimit(RLIMIT_NOFILE, before) == 0);
+    limit = *before;
+    limit.rlim_cur = (rlim_t)(next + more);
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+TEST(tracer_file_makes_do_with_few_descriptors)
+{
+    struct file file;
+    struct rlimit before;
+    for (int more = 0; more < 4; more++) {
+        int error;
+        enter();
+        CHECK(mkdir("out", 0700) == 0);
+        limit_descriptors(&before, more);
+        error = file_open(&file, &config);
+        CHECK_INT(error, more < 2 ? EMFILE : 0);
+        CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+        CHECK(error == 0 ? access("out/" NAME, F_OK) == 0 : file.fd < 0 && file.dir < 0);
+        file_discard(&file);
+        leave(); /* nothing stays */
+    }
+}
