@@ -112,7 +112,8 @@ static void add_untraced(struct finder *f, uint32_t n, const struct comm *comm, 
     add_fault(f, n, (struct fault){HANG_NO_TRACE, number, w->seq, w->seq, NULL});
 }
 
-/* Several members in one process call one number several times. */
+/* One rank that is several members (on one device, or where the trace does not tell of devices)
+ * calls one number several times. */
 static bool called_twice(const struct calls_made *made, const struct call *key)
 {
     const struct call *call = calls_find(made, key), *end;

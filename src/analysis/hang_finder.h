@@ -38,7 +38,7 @@ struct node {
     size_t first_fault, nfaults;
     size_t first_edge, nedges; /* in out */
     uint32_t root;             /* node to whose account it goes; NONE */
-    bool opaque;               /* one process has several members: nothing can be said */
+    bool opaque;               /* one rank is several members: nothing can be said */
 };
 
 /* `from` does not go on because of `to`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One rank as actions of the engine: the calls of each host in order, groups folded into one item a
- * stream, waits between streams.
+ * One process as actions of the engine: the calls of each host in order, for whichever of its
+ * ranks, groups folded into one item a stream, waits between streams.
  */
 #include "sim/build.h"
 
@@ -9,6 +9,24 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* The last operation of a group on a stream, which stands for its item there. */
+struct grouped_item {
+    int32_t group;
+    uint32_t at; /* place of the call that issued it */
+    struct builder *b;
+    uint32_t op;
+};
+
+/* A process while its actions are made. */
+struct process {
+    struct builder *ranks; /* [n] */
+    size_t n;
+    struct grouped_item *items; /* by group, then by call */
+    size_t nitems;
+    struct issuer host;
+    struct arena arena;
+};
 
 /* ---- operations ---- */
 
@@ -95,11 +113,9 @@ static void wait_as_inferred(struct builder *b, uint32_t op)
     }
 }
 
-static void launch(struct builder *b, uint32_t op)
+static void launch_item(struct builder *b, uint32_t op)
 {
-    if (b->leader[op] != op)
-        return;
-    b->launched = true;
+    b->host->launched = true;
     if (b->group_of[op] != SIM_NONE && group_is_matched(b, op))
         launch_group(b, op);
     else
@@ -107,10 +123,51 @@ static void launch(struct builder *b, uint32_t op)
     record_behind(b, op);
 }
 
+/* The items of the group that begin at or behind list[0]. */
+static size_t group_size(const struct process *proc, size_t first)
+{
+    size_t i = first;
+    while (i < proc->nitems && proc->items[i].group == proc->items[first].group)
+        i++;
+    return i - first;
+}
+
+static size_t first_of_group(const struct process *proc, int32_t group)
+{
+    size_t low = 0, high = proc->nitems;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (proc->items[mid].group < group)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* A group is launched on all streams and devices where the last of its operations was issued: at
+ * its end. */
+static void launch(struct process *proc, struct builder *b, uint32_t op)
+{
+    size_t first, n;
+    if (b->leader[op] != op)
+        return;
+    if (b->group_of[op] == SIM_NONE) {
+        launch_item(b, op);
+        return;
+    }
+    first = first_of_group(proc, b->rank->ops[op].coll.group);
+    n = group_size(proc, first);
+    if (proc->items[first + n - 1].b != b || proc->items[first + n - 1].op != op)
+        return;
+    for (size_t i = first; i < first + n; i++)
+        launch_item(proc->items[i].b, proc->items[i].op);
+}
+
 /* CPU time of a call that is not already behind the call before it. */
 static int64_t own_ns(const struct builder *b, const struct call *call)
 {
-    int64_t from = call->start_ns > b->clock_ns ? call->start_ns : b->clock_ns;
+    int64_t from = call->start_ns > b->host->clock_ns ? call->start_ns : b->host->clock_ns;
     return call->end_ns > from ? call->end_ns - from : 0;
 }
 
@@ -124,10 +181,10 @@ static void sync_begins(struct builder *b, const struct call *call, int64_t cost
         .end_ns = call->end_ns - b->calls.first_ns,
         .cost_ns = cost_ns,
         .base_ns = b->out->begin_ns,
-        .first = b->first_sync,
-        .launched = b->launched,
+        .first = b->host->first_sync,
+        .launched = b->host->launched,
     };
-    b->first_sync = b->launched = false;
+    b->host->first_sync = b->host->launched = false;
 }
 
 static void sync_ends(struct builder *b)
@@ -136,9 +193,10 @@ static void sync_ends(struct builder *b)
     b->p->syncs[b->p->nsyncs - 1].after = sim_mark(b->p->sim);
 }
 
-static void launch_and_wait(struct builder *b, const struct call *call, int64_t cost_ns)
+static void launch_and_wait(struct process *proc, struct builder *b, const struct call *call,
+                            int64_t cost_ns)
 {
-    launch(b, call->index);
+    launch(proc, b, call->index);
     sync_begins(b, call, cost_ns);
     sim_sync_stream(b->p->sim, b->places[b->stream[call->index]].sim);
     sync_ends(b);
@@ -155,7 +213,7 @@ static bool waits_for_copy(const struct op *op)
            op->host_end_ns - op->host_ns - copy_ns > PROGRAM_SYNC_COST_MAX_NS;
 }
 
-static void call_op(struct builder *b, const struct call *call)
+static void call_op(struct process *proc, struct builder *b, const struct call *call)
 {
     const struct op *op = &b->rank->ops[call->index];
     uint32_t thread = op->tid < b->rank->nthreads ? op->tid : 0;
@@ -172,17 +230,17 @@ static void call_op(struct builder *b, const struct call *call)
     b->p->facts.graphs += op->class == OP_GRAPH;
     if (op->timing != SPECTER_TIMING_SYNC && waits_for_copy(op)) {
         b->p->facts.waiting_copies++;
-        launch_and_wait(b, call, b->sync_cost_ns);
+        launch_and_wait(proc, b, call, b->sync_cost_ns);
         return;
     }
     if (op->timing != SPECTER_TIMING_SYNC || op->dur_ns == UNKNOWN_NS) {
-        launch(b, call->index);
+        launch(proc, b, call->index);
         sim_cpu(b->p->sim, own);
         return;
     }
     /* The tracer synchronised here: what is left of the call is the CPU's own work. */
     sim_cpu(b->p->sim, own > op->dur_ns ? own - op->dur_ns : 0);
-    launch_and_wait(b, call, 0);
+    launch_and_wait(proc, b, call, 0);
 }
 
 /* ---- acts ---- */
@@ -243,10 +301,11 @@ static void (*const acts[])(struct builder *, const struct act *, uint32_t) = {
     [ACT_SYNC_DEVICE] = act_sync_device,
 };
 
-static void call_act(struct builder *b, const struct call *call)
+static void call_act(struct process *proc, struct builder *b, const struct call *call)
 {
     const struct act *act = &b->rank->acts[call->index];
     bool sync = act->kind != ACT_RECORD && act->kind != ACT_WAIT;
+    (void)proc;
     if (act->kind >= sizeof acts / sizeof *acts)
         return;
     if (sync)
@@ -260,40 +319,41 @@ static void call_act(struct builder *b, const struct call *call)
 
 /* ---- kernels without times ---- */
 
-static void call_launches(struct builder *b, const struct call *call)
+static void call_launches(struct process *proc, struct builder *b, const struct call *call)
 {
     const struct launches *l = &b->rank->launches[call->index];
     uint32_t stream = find_place(b, l->device, l->stream);
     int64_t ns = b->hidden_ns[call->index];
+    (void)proc;
     if (ns > 0)
         add_cost(b, PROGRAM_NONE, sim_work(b->p->sim, b->places[stream].sim, 0), ns);
-    b->launched = true;
+    b->host->launched = true;
 }
 
 /* ---- hosts ---- */
 
-static void (*const handlers[])(struct builder *, const struct call *) = {
+static void (*const handlers[])(struct process *, struct builder *, const struct call *) = {
     [CALL_OP] = call_op,
     [CALL_ACT] = call_act,
     [CALL_LAUNCHES] = call_launches,
 };
 
-static void make_host(struct builder *b, size_t *at, uint32_t host)
+static void make_host(struct process *proc, const struct calls *calls, size_t *at, uint32_t host)
 {
-    sim_add_host(b->p->sim, b->out->begin_ns);
-    b->clock_ns = b->calls.first_ns;
-    b->first_sync = true;
-    b->launched = false;
-    for (; *at < b->calls.count && b->calls.list[*at].host == host; ++*at) {
-        const struct call *call = &b->calls.list[*at];
-        if (call->start_ns > b->clock_ns)
-            sim_cpu(b->p->sim, call->start_ns - b->clock_ns);
-        handlers[call->what](b, call);
-        if (call->end_ns > b->clock_ns)
-            b->clock_ns = call->end_ns;
+    struct builder *first = &proc->ranks[0];
+    struct sim *sim = first->p->sim;
+    sim_add_host(sim, first->out->begin_ns);
+    proc->host = (struct issuer){.clock_ns = calls->first_ns, .first_sync = true};
+    for (; *at < calls->count && calls->list[*at].host == host; ++*at) {
+        const struct call *call = &calls->list[*at];
+        if (call->start_ns > proc->host.clock_ns)
+            sim_cpu(sim, call->start_ns - proc->host.clock_ns);
+        handlers[call->what](proc, &proc->ranks[call->rank], call);
+        if (call->end_ns > proc->host.clock_ns)
+            proc->host.clock_ns = call->end_ns;
     }
-    if (host == 0 && b->calls.steps_end_ns > b->clock_ns)
-        sim_cpu(b->p->sim, b->calls.steps_end_ns - b->clock_ns);
+    if (host == 0 && calls->steps_end_ns > proc->host.clock_ns)
+        sim_cpu(sim, calls->steps_end_ns - proc->host.clock_ns);
 }
 
 /* An operation and when it was issued. */
@@ -315,7 +375,7 @@ static void merge_issue(struct builder *b)
     struct issued *list = arena_alloc(&b->scratch, b->out->nissued * sizeof *list);
     for (size_t c = 0; c < b->calls.count; c++) {
         const struct call *call = &b->calls.list[c];
-        if (call->what == CALL_OP && is_issued(&b->rank->ops[call->index]))
+        if (call->what == CALL_OP && call->rank == b->nth && is_issued(&b->rank->ops[call->index]))
             list[n++] = (struct issued){call->start_ns, (uint32_t)c, call->index};
     }
     qsort(list, n, sizeof *list, by_issue);
@@ -323,18 +383,64 @@ static void merge_issue(struct builder *b)
         b->out->issue[i] = list[i].op;
 }
 
-void build_rank(struct program *p, uint32_t r, const struct calls *calls, int64_t latency_ns)
+/* ---- all of it ---- */
+
+static int by_group(const void *pa, const void *pb)
 {
-    struct builder b = {
-        .p = p, .r = r, .rank = &p->run->ranks[r], .out = &p->ranks[r], .calls = *calls};
+    const struct grouped_item *a = pa, *b = pb;
+    return a->group != b->group ? ORDER(a->group, b->group) : ORDER(a->at, b->at);
+}
+
+static void collect_items(struct process *proc)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < proc->n; i++)
+        all += proc->ranks[i].ngroups;
+    proc->items = arena_alloc(&proc->arena, all * sizeof *proc->items);
+    for (size_t i = 0; i < proc->n; i++) {
+        struct builder *b = &proc->ranks[i];
+        for (size_t k = 0; k < b->ngroups; k++) {
+            const struct grouped *g = &b->groups[k];
+            if (b->leader[g->op] == g->op)
+                proc->items[proc->nitems++] = (struct grouped_item){g->group, g->at, b, g->op};
+        }
+    }
+    if (proc->nitems > 0)
+        qsort(proc->items, proc->nitems, sizeof *proc->items, by_group);
+}
+
+static void release_rank(struct builder *b)
+{
+    infer_release(&b->inferred);
+    arena_release(&b->scratch);
+}
+
+void build_process(struct program *p, const uint32_t *ranks, size_t n, const struct calls *calls,
+                   int64_t latency_ns)
+{
+    struct process proc = {.n = n};
     size_t at = 0;
-    arena_init(&b.scratch);
-    survey(&b, latency_ns);
+    arena_init(&proc.arena);
+    proc.ranks = arena_alloc(&proc.arena, n * sizeof *proc.ranks);
+    for (uint32_t i = 0; i < n; i++) {
+        proc.ranks[i] = (struct builder){.p = p,
+                                         .r = ranks[i],
+                                         .nth = i,
+                                         .rank = &p->run->ranks[ranks[i]],
+                                         .out = &p->ranks[ranks[i]],
+                                         .calls = *calls,
+                                         .host = &proc.host};
+        arena_init(&proc.ranks[i].scratch);
+    }
+    survey(proc.ranks, n, latency_ns);
+    collect_items(&proc);
     for (uint32_t host = 0; host < calls->nhosts; host++)
-        make_host(&b, &at, host);
-    if (calls->nhosts > 1)
-        merge_issue(&b);
+        make_host(&proc, calls, &at, host);
     p->facts.threads_apart += calls->nhosts - 1;
-    infer_release(&b.inferred);
-    arena_release(&b.scratch);
+    for (size_t i = 0; i < n; i++) {
+        if (calls->nhosts > 1)
+            merge_issue(&proc.ranks[i]);
+        release_rank(&proc.ranks[i]);
+    }
+    arena_release(&proc.arena);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * For program.c: appends the actions of one rank to the program.
+ * For program.c: appends the actions of one process to the program.
  */
 #ifndef SPECTER_SIM_BUILD_H
 #define SPECTER_SIM_BUILD_H
@@ -8,8 +8,10 @@
 #include "sim/calls.h"
 #include "sim/program.h"
 
-/* p->ranks[r] has its match, origin and begin; the rest of it is filled here. */
-void build_rank(struct program *p, uint32_t r, const struct calls *calls, int64_t latency_ns);
+/* ranks[0..n) are those of the process, whose calls these are. Each has its match, origin, begin
+ * and hosts; the rest of it is filled here. Streams are the engine's next. */
+void build_process(struct program *p, const uint32_t *ranks, size_t n, const struct calls *calls,
+                   int64_t latency_ns);
 
 /* Two transfers have an item in common. */
 void program_tie(struct program *p, uint32_t match_a, uint32_t match_b);

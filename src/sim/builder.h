@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the building of one rank: for survey.c (what is in its trace) and build.c (its actions).
+ * Inside the building of one process: for survey.c (what is in the traces of its ranks) and build.c
+ * (its actions).
  */
 #ifndef SPECTER_SIM_BUILDER_H
 #define SPECTER_SIM_BUILDER_H
@@ -22,13 +23,22 @@ struct grouped {
     uint32_t stream, at, op;
 };
 
+/* A host while its actions are made; the ranks of a process share it. */
+struct issuer {
+    int64_t clock_ns; /* end of the call before, as recorded */
+    bool first_sync;  /* no synchronisation of this host so far */
+    bool launched;    /* since the last one */
+};
+
 /* One rank while its actions are made. Arrays are by operation unless they say otherwise. */
 struct builder {
     struct program *p;
-    uint32_t r; /* index into run->ranks */
+    uint32_t r;   /* index into run->ranks */
+    uint32_t nth; /* of the process, as in struct call */
     const struct rank *rank;
     struct program_rank *out;
-    struct calls calls;
+    struct calls calls; /* of the process */
+    struct issuer *host;
     struct place *places; /* by stream, device */
     size_t nplaces;
     uint32_t *stream; /* index into places */
@@ -41,16 +51,13 @@ struct builder {
     struct inferred inferred;
     int64_t *hidden_ns;      /* by launches: device time that they are taken to have (hidden.h) */
     uint32_t *thread_stream; /* by thread: place that it launched on last; SIM_NONE */
-    int64_t clock_ns;        /* end of the call before, as recorded */
     int64_t sync_cost_ns;
-    bool first_sync; /* no synchronisation of this host so far */
-    bool launched;   /* since the last one */
     struct arena scratch;
 };
 
-/* Fills everything above that does not change while actions are made. latency_ns: for the waits
- * that are inferred. */
-void survey(struct builder *b, int64_t latency_ns);
+/* Fills everything above that does not change while actions are made, for the n ranks of a process.
+ * latency_ns: for the waits that are inferred. */
+void survey(struct builder *list, size_t n, int64_t latency_ns);
 
 /* The stream that an act names: on its device, else the first of that number, because traces do not
  * always tell the device of an act, and only some count streams for each device anew. SIM_NONE. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the host of a rank did, in order: the calls that issued its operations, those that launched
- * kernels which no operation stands for, and those that order or await them, dealt out to the
- * threads of the replay.
+ * What a process did, in order: the calls that issued the operations of its ranks (one, or one for
+ * each GPU that it drives), those that launched kernels which no operation stands for, and those
+ * that order or await them, dealt out to the threads of the replay.
  *
  * Threads that never make calls at the same time share one issue order, so that one picks up where
  * the other left (PyTorch's main and autograd threads hand over to each other in a way that no
@@ -17,7 +17,8 @@ enum call_what { CALL_OP, CALL_ACT, CALL_LAUNCHES };
 
 struct call {
     int64_t start_ns, end_ns; /* of launches: both the first, the others are gaps between calls */
-    uint32_t index;           /* into the rank's ops, acts or launches */
+    uint32_t rank;            /* of the process: 0 .. nranks-1 */
+    uint32_t index;           /* into that rank's ops, acts or launches */
     uint32_t host;            /* 0 .. nhosts-1 */
     uint8_t what;             /* enum call_what */
     bool untimed; /* the trace has no host time: it is issued right after the operation before it */
@@ -35,7 +36,7 @@ struct calls {
 /* Two calls overlap when they do so by more than this: profilers round to microseconds. */
 #define CALLS_OVERLAP_NS 1000
 
-void calls_make(struct calls *calls, const struct rank *rank);
+void calls_make(struct calls *calls, const struct rank *const *ranks, size_t nranks);
 void calls_release(struct calls *calls);
 
 #endif

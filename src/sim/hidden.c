@@ -105,11 +105,16 @@ static void on_record(struct scene *s, uint32_t at, const struct act *act)
         (struct recorded){true, at, later(lane->free_ns, lane->await_ns), lane->first != NOBODY};
 }
 
-static void on_wait(struct scene *s, uint32_t at, const struct act *act)
+/* elsewhere: an event that is not of this device was recorded on another one of the process. */
+static void on_wait(struct scene *s, uint32_t at, const struct act *act, bool elsewhere)
 {
     const struct recorded *r = event_of(s, act->event);
     struct lane *lane = &s->lanes[at];
-    if (!r->known || r->lane == at)
+    if (!r->known) {
+        lane->await_unknown = lane->await_unknown || elsewhere;
+        return;
+    }
+    if (r->lane == at)
         return;
     lane->await_ns = later(lane->await_ns, r->end_ns);
     lane->await_unknown = lane->await_unknown || r->behind_some;
@@ -152,7 +157,7 @@ static void on_act(struct scene *s, uint32_t i)
     if (act->kind == ACT_RECORD && at != NOBODY && act->event >= 0)
         on_record(s, at, act);
     else if (act->kind == ACT_WAIT && at != NOBODY && act->event >= 0)
-        on_wait(s, at, act);
+        on_wait(s, at, act, s->b->act_event[i] != SIM_NONE);
     if (act->kind == ACT_SYNC_EVENT && act->event >= 0 && event_of(s, act->event)->known &&
         event_of(s, act->event)->behind_some)
         at = event_of(s, act->event)->lane;
@@ -175,6 +180,8 @@ void hidden_find(struct builder *b, int64_t latency_ns)
         clear(&s.lanes[i], UNKNOWN_NS);
     for (size_t c = 0; c < b->calls.count; c++) {
         const struct call *call = &b->calls.list[c];
+        if (call->rank != b->nth)
+            continue;
         if (call->what == CALL_OP)
             on_op(&s, call->index);
         else if (call->what == CALL_ACT)

@@ -13,6 +13,7 @@ struct ended {
 struct scene {
     const struct rank *rank;
     const struct calls *calls;
+    uint32_t nth; /* of the process */
     const uint32_t *stream, *leader;
     uint32_t nstreams;
     int64_t latency_ns;
@@ -44,6 +45,12 @@ static bool is_comm(const struct op *op)
 static bool placed(const struct op *op)
 {
     return op_timed(op) && op->start_ns != UNKNOWN_NS && op->host_ns != UNKNOWN_NS;
+}
+
+/* Does the call issue an operation of this rank? */
+static bool issues(const struct scene *s, const struct call *call)
+{
+    return call->what == CALL_OP && call->rank == s->nth;
 }
 
 static int64_t end_of(const struct op *op)
@@ -109,7 +116,7 @@ static void infer_by_gap(const struct scene *s, uint32_t *after)
         uint32_t i = s->calls->list[c].index;
         const struct op *op;
         int64_t *stream_free, allowed;
-        if (s->calls->list[c].what != CALL_OP || !placed(&s->rank->ops[i]))
+        if (!issues(s, &s->calls->list[c]) || !placed(&s->rank->ops[i]))
             continue;
         op = &s->rank->ops[i];
         stream_free = &free_ns[s->stream[i]];
@@ -132,7 +139,7 @@ static void find_issued_before(const struct scene *s, uint32_t *before)
     for (size_t c = 0; c < s->calls->count; c++) {
         uint32_t i = s->calls->list[c].index, thread;
         const struct op *op;
-        if (s->calls->list[c].what != CALL_OP)
+        if (!issues(s, &s->calls->list[c]))
             continue;
         op = &s->rank->ops[i];
         thread = op->tid < nthreads ? op->tid : 0;
@@ -175,11 +182,12 @@ static void (*const rules[INFER_RULES])(const struct scene *, uint32_t *) = {
 };
 
 void infer_waits(struct inferred *out, const struct rank *rank, const struct calls *calls,
-                 const uint32_t *stream, uint32_t nstreams, const uint32_t *leader,
+                 uint32_t nth, const uint32_t *stream, uint32_t nstreams, const uint32_t *leader,
                  int64_t latency_ns)
 {
     struct scene s = {.rank = rank,
                       .calls = calls,
+                      .nth = nth,
                       .stream = stream,
                       .leader = leader,
                       .nstreams = nstreams,

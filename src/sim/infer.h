@@ -30,10 +30,10 @@ struct inferred {
     uint64_t count[INFER_RULES];
 };
 
-/* stream[i]: the stream of operation i, 0 .. nstreams-1. leader[i]: the operation whose call
- * launches i (of a group the last, else i itself). */
+/* rank is the `nth` of the process. stream[i]: the stream of operation i, 0 .. nstreams-1.
+ * leader[i]: the operation whose call launches i (of a group the last, else i itself). */
 void infer_waits(struct inferred *out, const struct rank *rank, const struct calls *calls,
-                 const uint32_t *stream, uint32_t nstreams, const uint32_t *leader,
+                 uint32_t nth, const uint32_t *stream, uint32_t nstreams, const uint32_t *leader,
                  int64_t latency_ns);
 void infer_release(struct inferred *out);
 

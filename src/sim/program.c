@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "sim/build.h"
+#include "trace/idmap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,6 +73,38 @@ static void cost_transfers(struct program *p)
 
 /* ---- ranks ---- */
 
+/* The ranks that one process drives, and what it did. */
+struct process {
+    uint32_t *ranks; /* [n] */
+    uint32_t n;
+    struct calls calls;
+};
+
+/* list has room for all ranks; how many processes they are. */
+static size_t find_processes(struct program *p, struct process *list)
+{
+    const struct run *run = p->run;
+    struct idmap seen = {0};
+    uint32_t *of = arena_alloc(&p->arena, run->nranks * sizeof *of);
+    uint32_t *ranks = arena_alloc(&p->arena, run->nranks * sizeof *ranks);
+    size_t n;
+    for (size_t r = 0; r < run->nranks; r++) {
+        int process = run->ranks[r].process;
+        of[r] = idmap_add(&seen, process >= 0 ? process : -1 - (int64_t)r);
+        list[of[r]].n++;
+    }
+    n = seen.count;
+    idmap_release(&seen);
+    for (size_t i = 0; i < n; i++) {
+        list[i].ranks = ranks;
+        ranks += list[i].n;
+        list[i].n = 0;
+    }
+    for (uint32_t r = 0; r < run->nranks; r++)
+        list[of[r]].ranks[list[of[r]].n++] = r;
+    return n;
+}
+
 static void place_rank(struct program *p, uint32_t r, const struct calls *calls)
 {
     struct program_rank *rank = &p->ranks[r];
@@ -83,14 +116,24 @@ static void place_rank(struct program *p, uint32_t r, const struct calls *calls)
         rank->match[i] = PROGRAM_NONE;
 }
 
+static void place_process(struct program *p, struct process *process)
+{
+    const struct rank **ranks = arena_alloc(&p->arena, process->n * sizeof *ranks);
+    for (uint32_t i = 0; i < process->n; i++)
+        ranks[i] = &p->run->ranks[process->ranks[i]];
+    calls_make(&process->calls, ranks, process->n);
+    for (uint32_t i = 0; i < process->n; i++)
+        place_rank(p, process->ranks[i], &process->calls);
+}
+
 static size_t domain_of(const struct rank *rank)
 {
     return rank->domain > 0 ? (size_t)rank->domain : 0;
 }
 
-/* Ranks of one clock domain keep their offsets; the first of each domain begins at 0, as does a
- * rank of which no host time is known. */
-static void place_origins(struct program *p, const struct calls *calls)
+/* Processes of one clock domain keep their offsets; the first of each domain begins at 0, as does
+ * one of which no host time is known. */
+static void place_origins(struct program *p, const struct process *list, size_t n)
 {
     const struct run *run = p->run;
     size_t ndomains = 1;
@@ -102,34 +145,41 @@ static void place_origins(struct program *p, const struct calls *calls)
     zero_ns = arena_alloc(&p->arena, ndomains * sizeof *zero_ns);
     for (size_t d = 0; d < ndomains; d++)
         zero_ns[d] = INT64_MAX;
-    for (size_t r = 0; r < run->nranks; r++) {
-        int64_t *zero = &zero_ns[domain_of(&run->ranks[r])];
-        if (calls[r].timed && calls[r].first_ns < *zero)
-            *zero = calls[r].first_ns;
+    for (size_t i = 0; i < n; i++) {
+        int64_t *zero = &zero_ns[domain_of(&run->ranks[list[i].ranks[0]])];
+        if (list[i].calls.timed && list[i].calls.first_ns < *zero)
+            *zero = list[i].calls.first_ns;
     }
-    for (size_t r = 0; r < run->nranks; r++) {
-        if (calls[r].timed)
-            p->ranks[r].begin_ns = calls[r].first_ns - zero_ns[domain_of(&run->ranks[r])];
+    for (size_t i = 0; i < n; i++) {
+        int64_t zero = zero_ns[domain_of(&run->ranks[list[i].ranks[0]])];
+        for (uint32_t k = 0; k < list[i].n && list[i].calls.timed; k++)
+            p->ranks[list[i].ranks[k]].begin_ns = list[i].calls.first_ns - zero;
     }
 }
 
-static void add_ranks(struct program *p, const struct calls *calls, int64_t latency_ns)
+static void add_processes(struct program *p, const struct process *list, size_t n,
+                          int64_t latency_ns)
 {
     uint32_t streams = 0, hosts = 0;
-    for (uint32_t r = 0; r < p->run->nranks; r++) {
-        struct program_rank *rank = &p->ranks[r];
-        rank->first_stream = streams;
-        rank->first_host = hosts;
-        rank->nhosts = calls[r].nhosts;
-        build_rank(p, r, &calls[r], latency_ns);
-        streams += (uint32_t)rank->nstreams;
-        hosts += rank->nhosts;
+    for (size_t i = 0; i < n; i++) {
+        const struct process *process = &list[i];
+        for (uint32_t k = 0; k < process->n; k++) {
+            p->ranks[process->ranks[k]].first_host = hosts;
+            p->ranks[process->ranks[k]].nhosts = process->calls.nhosts;
+        }
+        build_process(p, process->ranks, process->n, &process->calls, latency_ns);
+        hosts += process->calls.nhosts;
+        for (uint32_t k = 0; k < process->n; k++) {
+            p->ranks[process->ranks[k]].first_stream = streams;
+            streams += (uint32_t)p->ranks[process->ranks[k]].nstreams;
+        }
     }
 }
 
 void program_make(struct program *p, const struct run *run, int64_t latency_ns, bool apart)
 {
-    struct calls *calls;
+    struct process *list;
+    size_t n;
     memset(p, 0, sizeof *p);
     p->run = run;
     p->apart = apart;
@@ -137,19 +187,18 @@ void program_make(struct program *p, const struct run *run, int64_t latency_ns, 
     arena_init(&p->arena);
     sim_set_launch_latency(p->sim, latency_ns);
     p->ranks = arena_alloc(&p->arena, run->nranks * sizeof *p->ranks);
-    calls = arena_alloc(&p->arena, run->nranks * sizeof *calls);
-    for (uint32_t r = 0; r < run->nranks; r++) {
-        calls_make(&calls[r], &run->ranks[r]);
-        place_rank(p, r, &calls[r]);
-    }
-    place_origins(p, calls);
+    list = arena_alloc(&p->arena, run->nranks * sizeof *list);
+    n = find_processes(p, list);
+    for (size_t i = 0; i < n; i++)
+        place_process(p, &list[i]);
+    place_origins(p, list, n);
     matches_make(&p->matches, run);
     add_transfers(p);
-    add_ranks(p, calls, latency_ns);
+    add_processes(p, list, n, latency_ns);
     if (!apart)
         cost_transfers(p);
-    for (uint32_t r = 0; r < run->nranks; r++)
-        calls_release(&calls[r]);
+    for (size_t i = 0; i < n; i++)
+        calls_release(&list[i].calls);
 }
 
 void program_release(struct program *p)
@@ -325,19 +374,20 @@ static bool find_item(const struct program *p, uint32_t item, struct where *out)
     return false;
 }
 
-/* The rank whose streams (or hosts) include `index`. */
+/* The rank whose streams include `index`. */
 static size_t rank_of_stream(const struct program *p, uint32_t index)
 {
     size_t r = 0;
-    while (r + 1 < p->run->nranks && p->ranks[r + 1].first_stream <= index)
+    while (r + 1 < p->run->nranks && index - p->ranks[r].first_stream >= p->ranks[r].nstreams)
         r++;
     return r;
 }
 
+/* The first rank of the process whose hosts include `index`. */
 static size_t rank_of_host(const struct program *p, uint32_t index)
 {
     size_t r = 0;
-    while (r + 1 < p->run->nranks && p->ranks[r + 1].first_host <= index)
+    while (r + 1 < p->run->nranks && index - p->ranks[r].first_host >= p->ranks[r].nhosts)
         r++;
     return r;
 }

@@ -64,9 +64,10 @@ struct program_rank {
     size_t nissued;
     int32_t *streams; /* [nstreams] what the trace calls the engine's stream first_stream + i */
     size_t nstreams;
-    uint32_t first_stream, first_host, nhosts;
-    int64_t origin_ns, end_ns; /* the host's recorded window */
-    int64_t begin_ns;          /* origin_ns on the simulation's clock */
+    uint32_t first_stream;
+    uint32_t first_host, nhosts; /* shared with the other ranks of its process */
+    int64_t origin_ns, end_ns;   /* the host's recorded window */
+    int64_t begin_ns;            /* origin_ns on the simulation's clock */
 };
 
 /* What had to be assumed or left out while the program was made. */

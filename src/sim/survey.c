@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is in one rank's trace, before its actions are made: streams, groups, events, and the waits
- * that must be inferred.
+ * What is in the traces of a process, before its actions are made: streams and groups of each rank,
+ * the events of all, and the waits that must be inferred.
  */
 #include "sim/builder.h"
 #include "sim/hidden.h"
@@ -174,7 +174,7 @@ static void find_groups(struct builder *b)
     for (size_t c = 0; c < b->calls.count; c++) {
         uint32_t i = b->calls.list[c].index;
         const struct op *op;
-        if (b->calls.list[c].what != CALL_OP)
+        if (b->calls.list[c].what != CALL_OP || b->calls.list[c].rank != b->nth)
             continue;
         op = &rank->ops[i];
         b->leader[i] = i;
@@ -200,26 +200,60 @@ static int by_event(const void *pa, const void *pb)
     return ORDER(a->event, b->event);
 }
 
-/* A wait means the record that came last before it, in recorded order; each record is an event of
- * its own. One that was never recorded is not waited for, as CUDA does. */
-static void find_events(struct builder *b)
+/* Every event that an act of the process names, once, in order; their number. */
+static size_t collect_events(const struct builder *list, size_t n, struct recorded *events)
 {
-    const struct rank *rank = b->rank;
-    struct recorded *events = arena_alloc(&b->scratch, rank->nacts * sizeof *events), *found;
-    size_t n = 0, kept = 0;
-    b->act_event = new_indices(&b->scratch, rank->nacts, SIM_NONE);
-    for (size_t i = 0; i < rank->nacts; i++) {
-        if (rank->acts[i].event >= 0)
-            events[n++] = (struct recorded){rank->acts[i].event, SIM_NONE};
+    size_t all = 0, kept = 0;
+    for (size_t r = 0; r < n; r++) {
+        for (size_t i = 0; i < list[r].rank->nacts; i++) {
+            if (list[r].rank->acts[i].event >= 0)
+                events[all++] = (struct recorded){list[r].rank->acts[i].event, SIM_NONE};
+        }
     }
-    if (n > 0)
-        qsort(events, n, sizeof *events, by_event);
-    for (size_t i = 0; i < n; i++) {
+    if (all > 0)
+        qsort(events, all, sizeof *events, by_event);
+    for (size_t i = 0; i < all; i++) {
         if (kept == 0 || events[i].event != events[kept - 1].event)
             events[kept++] = events[i];
     }
-    for (size_t i = 0; i < rank->nacts; i++) {
-        const struct act *act = &rank->acts[i];
+    return kept;
+}
+
+/* The rank whose next act comes first; next[] counts on. NULL behind the last. */
+static struct builder *next_act(struct builder *list, size_t n, size_t *next, size_t *act)
+{
+    struct builder *first = NULL;
+    for (size_t r = 0; r < n; r++) {
+        const struct rank *rank = list[r].rank;
+        if (next[r] == rank->nacts)
+            continue;
+        if (first == NULL || rank->acts[next[r]].host_ns < first->rank->acts[*act].host_ns) {
+            first = &list[r];
+            *act = next[r];
+        }
+    }
+    if (first != NULL)
+        next[first->nth]++;
+    return first;
+}
+
+/* A wait means the record that came last before it, in recorded order, on whichever device of the
+ * process; each record is an event of its own. One that was never recorded is not waited for, as
+ * CUDA does. */
+static void find_events(struct builder *list, size_t n)
+{
+    struct arena *scratch = &list[0].scratch;
+    size_t all = 0, kept, i, *next = arena_alloc(scratch, n * sizeof *next);
+    struct recorded *events, *found;
+    struct builder *b;
+    for (size_t r = 0; r < n; r++) {
+        list[r].act_event = new_indices(&list[r].scratch, list[r].rank->nacts, SIM_NONE);
+        all += list[r].rank->nacts;
+    }
+    events = arena_alloc(scratch, all * sizeof *events);
+    kept = collect_events(list, n, events);
+    while ((b = next_act(list, n, next, &i)) != NULL) {
+        const struct act *act = &b->rank->acts[i];
         struct recorded key = {act->event, SIM_NONE};
         found = act->event < 0 ? NULL : bsearch(&key, events, kept, sizeof key, by_event);
         if (found == NULL)
@@ -251,8 +285,8 @@ static void infer(struct builder *b, int64_t latency_ns)
     b->op_event = new_indices(&b->scratch, b->rank->nops, SIM_NONE);
     if (knows_waits(b->rank))
         return;
-    infer_waits(&b->inferred, b->rank, &b->calls, b->stream, (uint32_t)b->nplaces, b->leader,
-                latency_ns);
+    infer_waits(&b->inferred, b->rank, &b->calls, b->nth, b->stream, (uint32_t)b->nplaces,
+                b->leader, latency_ns);
     facts->ranks_inferred++;
     for (int rule = 0; rule < INFER_RULES; rule++)
         facts->inferred[rule] += b->inferred.count[rule];
@@ -283,7 +317,7 @@ static int64_t sync_cost(const struct rank *rank)
     return any <= PROGRAM_SYNC_COST_MAX_NS ? any : 0;
 }
 
-void survey(struct builder *b, int64_t latency_ns)
+static void survey_rank(struct builder *b)
 {
     size_t nthreads = b->rank->nthreads > 0 ? b->rank->nthreads : 1;
     b->out->item = new_indices(&b->p->arena, b->rank->nops, SIM_NONE);
@@ -292,7 +326,15 @@ void survey(struct builder *b, int64_t latency_ns)
     b->sync_cost_ns = sync_cost(b->rank);
     find_streams(b);
     find_groups(b);
-    find_events(b);
-    infer(b, latency_ns);
-    hidden_find(b, latency_ns);
+}
+
+void survey(struct builder *list, size_t n, int64_t latency_ns)
+{
+    for (size_t i = 0; i < n; i++)
+        survey_rank(&list[i]);
+    find_events(list, n);
+    for (size_t i = 0; i < n; i++) {
+        infer(&list[i], latency_ns);
+        hidden_find(&list[i], latency_ns);
+    }
 }

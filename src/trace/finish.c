@@ -94,11 +94,50 @@ static bool number_taken(const struct run *run, int number)
     return false;
 }
 
+/* The number of the first rank of the process that the launcher calls so; -1. */
+static int process_number(const struct run *run, const int *launcher, int number)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].process >= 0 && launcher[r] == number)
+            return run->ranks[r].rank;
+    }
+    return -1;
+}
+
+/* With several GPUs in a process the launcher's numbers, and their count, are those of processes:
+ * all ranks take those of the largest communicator. What is in none is a child of the process of
+ * its number, and remains a second trace of that. */
+static void number_devices(struct run *run, int world)
+{
+    int *launcher = NULL;
+    size_t cap = 0, n = 0;
+    for (size_t r = 0; r < run->nranks; r++)
+        n += run->ranks[r].process >= 0;
+    if (n == 0 || world < 0)
+        return;
+    run_note(run, false,
+             "%zu ranks are GPUs of processes that drive several: numbered as in the largest "
+             "communicator",
+             n);
+    ARRAY_GROW(launcher, cap, run->nranks);
+    run->world_size = run->comms[world].size;
+    for (size_t r = 0; r < run->nranks; r++) {
+        launcher[r] = run->ranks[r].rank;
+        run->ranks[r].rank = rank_in_comm(&run->ranks[r], world);
+    }
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].nin == 0 && launcher[r] >= 0)
+            run->ranks[r].rank = process_number(run, launcher, launcher[r]);
+    }
+    free(launcher);
+}
+
 /* A rank without a number is its comm rank in the largest communicator, which is the whole job's in
  * all but odd cases; one that is not in it gets the next free number. */
 static void number_ranks(struct run *run)
 {
     int world = largest_comm(run), next = 0, from_comm = 0, in_order = 0;
+    number_devices(run, world);
     for (size_t r = 0; r < run->nranks; r++) {
         int number = run->ranks[r].rank < 0 ? rank_in_comm(&run->ranks[r], world) : -1;
         if (number < 0 || number_taken(run, number))
@@ -114,6 +153,8 @@ static void number_ranks(struct run *run)
         run->ranks[r].rank = next;
         in_order++;
     }
+    if (from_comm > 0 && run->world_size == 0)
+        run->world_size = run->comms[world].size;
     if (from_comm > 0)
         run_note(run, false,
                  "%d trace%s without a rank took the number in the largest communicator", from_comm,
@@ -136,11 +177,13 @@ static int64_t first_start(const struct rank *rank)
 }
 
 /* The profiler writes one file a window: the newest counts, as with runs. A recorder's second file
- * is a child process: the one that did more counts. */
+ * is a child process: the member of a communicator counts, else the one that did more. */
 static bool is_better(const struct run *run, const struct rank *a, const struct rank *b)
 {
     if (strcmp(run->format, "kineto") == 0)
         return first_start(a) > first_start(b);
+    if ((a->nin > 0) != (b->nin > 0))
+        return a->nin > 0;
     return a->nops > b->nops;
 }
 

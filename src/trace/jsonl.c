@@ -6,6 +6,7 @@
 #include "trace/jsonl.h"
 
 #include "base/buf.h"
+#include "trace/devices.h"
 #include "trace/reader.h"
 
 #include <stdio.h>
@@ -144,13 +145,13 @@ static int by_start(const void *pa, const void *pb)
 }
 
 /* A step lasts until the next one; the last one to the end of the trace. */
-static void end_steps(struct jsonl *r)
+static void end_steps(struct rank *rank, int64_t end_ns)
 {
-    if (r->rank->nsteps > 0)
-        qsort(r->rank->steps, r->rank->nsteps, sizeof *r->rank->steps, by_start);
-    for (size_t i = 0; i < r->rank->nsteps; i++) {
-        struct step *step = &r->rank->steps[i];
-        step->end_ns = i + 1 < r->rank->nsteps ? step[1].start_ns : r->end_ns;
+    if (rank->nsteps > 0)
+        qsort(rank->steps, rank->nsteps, sizeof *rank->steps, by_start);
+    for (size_t i = 0; i < rank->nsteps; i++) {
+        struct step *step = &rank->steps[i];
+        step->end_ns = i + 1 < rank->nsteps ? step[1].start_ns : end_ns;
     }
 }
 
@@ -166,17 +167,19 @@ static void map_marks(struct rank *rank, int64_t base)
     }
 }
 
-/* Everything onto the host's clock. Without init.mono_ns the trace keeps a zero of its own. */
+/* Everything onto the host's clock, the end of the trace as well. Without init.mono_ns the trace
+ * keeps a zero of its own. */
 static void map_times(struct jsonl *r)
 {
     struct rank *rank = r->rank;
     int64_t base = rank->mono_ns != UNKNOWN_NS ? rank->mono_ns : 0;
+    r->end_ns = ns_add(r->end_ns, base);
     if (rank->mono_ns == UNKNOWN_NS) {
         r->clocks.count = 0;
         rank->end_ns = UNKNOWN_NS; /* of a clock that nothing else is on */
     }
-    if (ns_add(r->end_ns, base) > rank->end_ns)
-        rank->end_ns = ns_add(r->end_ns, base);
+    if (r->end_ns > rank->end_ns)
+        rank->end_ns = r->end_ns;
     clock_ready(&r->clocks, base);
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
@@ -197,17 +200,18 @@ static void map_times(struct jsonl *r)
         rank->acts[i].host_ns = ns_add(rank->acts[i].host_ns, base);
         rank->acts[i].host_end_ns = ns_add(rank->acts[i].host_end_ns, base);
     }
-    for (size_t i = 0; i < rank->nsteps; i++) {
+    for (size_t i = 0; i < rank->nsteps; i++)
         rank->steps[i].start_ns = ns_add(rank->steps[i].start_ns, base);
-        rank->steps[i].end_ns = ns_add(rank->steps[i].end_ns, base);
-    }
     map_marks(rank, base);
 }
 
-static const char *gpu_name(const struct jsonl *r)
+static const char *gpu_name(const struct jsonl *r, const struct rank *rank)
 {
-    for (size_t i = 0; i < r->ngpus && r->rank->nops > 0; i++) {
-        if (r->gpus[i].device == r->rank->ops[0].device)
+    int64_t device = rank->device;
+    if (device < 0 && rank->nops > 0)
+        device = rank->ops[0].device;
+    for (size_t i = 0; i < r->ngpus; i++) {
+        if (r->gpus[i].device == device)
             return r->gpus[i].name;
     }
     return r->ngpus > 0 ? r->gpus[0].name : "";
@@ -265,18 +269,22 @@ static void note_lines(struct jsonl *r)
 
 static void finish_file(struct jsonl *r)
 {
+    size_t first = r->run->nranks - 1;
     if (r->ids_repeat)
         drop_replaced(r->rank);
     if (!r->has_init)
         r->rank->rank = rank_in_name(r->label);
-    r->rank->gpu = gpu_name(r);
     r->rank->nthreads = r->threads.count;
     r->rank->bad_lines = r->bad;
-    end_steps(r);
     map_times(r);
     if (r->legacy)
         note_legacy(r);
     note_lines(r);
+    devices_split(r->run);
+    for (size_t i = first; i < r->run->nranks; i++) {
+        r->run->ranks[i].gpu = gpu_name(r, &r->run->ranks[i]);
+        end_steps(&r->run->ranks[i], r->end_ns);
+    }
 }
 
 static int read_file(struct jsonl *r, struct stream *s, struct err *e)
@@ -313,7 +321,7 @@ static int jsonl_read(struct run *run, struct stream *s, const char *label, stru
     }
     clock_release(&r->clocks);
     idmap_release(&r->threads);
-    free(r->joined);
+    idmap_release(&r->members);
     free(r);
     return rc;
 }

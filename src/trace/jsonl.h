@@ -32,7 +32,7 @@ struct jsonl_unread {
 
 struct jsonl {
     struct run *run;
-    struct rank *rank; /* the one this file is; the last of the run while it is read */
+    struct rank *rank; /* the process of this file; the last of the run while it is read */
     const char *label;
     struct line line;
     struct memo words[WORD_ROLES];
@@ -43,8 +43,7 @@ struct jsonl {
         const char *name;
     } gpus[64];
     size_t ngpus;
-    bool *joined; /* owned, by communicator: this rank's place in it is known */
-    size_t cap_joined;
+    struct idmap members; /* (communicator, comm rank) to the rank's memberships */
     bool has_init, has_shutdown;
     int64_t end_ns; /* of the trace, on the host: shutdown, else the latest host time */
 

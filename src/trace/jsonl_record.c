@@ -199,13 +199,15 @@ static const char *on_init(struct jsonl *r, const struct line *l)
     return NULL;
 }
 
-static void join_comm(struct jsonl *r, int comm, int comm_rank)
+/* Which of the rank's memberships that is. device -1: not told here. */
+static uint32_t join_comm(struct jsonl *r, int comm, int comm_rank, int32_t device)
 {
-    ARRAY_GROW(r->joined, r->cap_joined, (size_t)comm + 1);
-    if (r->joined[comm])
-        return;
-    r->joined[comm] = true;
-    rank_add_member(r->rank, comm, comm_rank);
+    uint32_t at = idmap_add(&r->members, (int64_t)comm * RUN_RANKS_MAX + comm_rank);
+    if (at == r->rank->nin)
+        rank_add_member(r->rank, comm, comm_rank, device);
+    else if (r->rank->in[at].device < 0)
+        r->rank->in[at].device = device;
+    return at;
 }
 
 static const char *on_comm(struct jsonl *r, const struct line *l)
@@ -215,9 +217,12 @@ static const char *on_comm(struct jsonl *r, const struct line *l)
     int64_t size = line_i64(l, COMM_comm_size, 0), at = line_i64(l, COMM_comm_rank, -1);
     int64_t nodes = line_i64(l, COMM_nodes, -1);
     struct memo_slot *slot;
+    int32_t device;
     int comm;
     if (id.len == 0)
         return "a communicator without a name";
+    if (!take_i32(l, COMM_device, -1, &device))
+        return "impossible device";
     if (size < 1 || at < 0 || at >= size)
         return "impossible communicator size or rank";
     slot = word(r, WORD_COMM, id);
@@ -225,7 +230,7 @@ static const char *on_comm(struct jsonl *r, const struct line *l)
     if (comm < 0)
         return "impossible communicator size";
     slot->value = comm;
-    join_comm(r, comm, (int)at);
+    join_comm(r, comm, (int)at, device);
     if (name.len > 0)
         r->run->comms[comm].name = word(r, WORD_OTHER, name)->text;
     if (nodes > 0 && nodes <= size)
@@ -291,7 +296,7 @@ static const char *legacy_comm(struct jsonl *r, const struct line *l, struct op 
     if (op->coll.comm < 0 || at >= size)
         return "impossible communicator size or rank";
     if (size == r->run->world_size && at >= 0)
-        join_comm(r, op->coll.comm, (int)at);
+        join_comm(r, op->coll.comm, (int)at, -1);
     if (size == r->run->world_size && op->class == OP_COLL)
         op->coll.seq = r->world_seq++;
     return NULL;
@@ -313,11 +318,11 @@ static const char *take_comm(struct jsonl *r, const struct line *l, struct op *o
     slot = word(r, WORD_COMM, id);
     if (slot->value < 0)
         slot->value = run_comm(r->run, slot->text, slot->len, size);
-    if (slot->value < 0 || at < -1 || (size > 0 && at >= size))
+    if (slot->value < 0 || at < -1 || at >= RUN_RANKS_MAX || (size > 0 && at >= size))
         return "impossible communicator size or rank";
     op->coll.comm = slot->value;
     if (at >= 0)
-        join_comm(r, slot->value, (int)at);
+        join_comm(r, slot->value, (int)at, line_has(l, NCCL_device) ? op->device : -1);
     return NULL;
 }
 
@@ -526,7 +531,7 @@ static const char *on_plugin(struct jsonl *r, const struct line *l)
     const char *name;
     int32_t peer;
     uint8_t op = comm_op(r, line_text(l, PLUGIN_op), &name);
-    int64_t seq = line_i64(l, PLUGIN_seq, -1);
+    int64_t seq = line_i64(l, PLUGIN_seq, -1), at = line_i64(l, PLUGIN_comm_rank, -1);
     int64_t kernel_ns = line_i64(l, PLUGIN_kernel_us, UNKNOWN_NS);
     if (kernel_ns != UNKNOWN_NS && (kernel_ns < 0 || kernel_ns > RUN_DUR_MAX))
         return "impossible duration";
@@ -537,9 +542,11 @@ static const char *on_plugin(struct jsonl *r, const struct line *l)
     slot = word(r, WORD_COMM, id);
     if (slot->value < 0)
         slot->value = run_comm(r->run, slot->text, slot->len, 0);
-    if (slot->value < 0)
-        return "impossible communicator";
+    if (slot->value < 0 || at < -1 || at >= RUN_RANKS_MAX)
+        return "impossible communicator or rank in it";
     d = rank_add_detail(r->rank);
+    if (at >= 0)
+        d->member = join_comm(r, slot->value, (int)at, -1);
     d->comm = slot->value;
     d->seq = seq;
     d->peer = specter_comm_op_is_p2p(op) ? peer : -1;
@@ -608,11 +615,12 @@ static const char *on_clock(struct jsonl *r, const struct line *l)
 /* ---- what the program marked, and how much is recorded ---- */
 
 /* A step ends where the next one begins (jsonl.c). */
-static void add_step(struct jsonl *r, int64_t t_ns, const char *name)
+static void add_step(struct jsonl *r, int64_t t_ns, const char *name, uint32_t tid)
 {
     struct step *step = rank_add_step(r->rank);
     step->start_ns = t_ns;
     step->name = name;
+    step->tid = tid;
 }
 
 static const char *on_mark(struct jsonl *r, const struct line *l)
@@ -622,18 +630,20 @@ static const char *on_mark(struct jsonl *r, const struct line *l)
     bool range = json_text_is(kind, "range");
     int64_t t_ns, end_ns;
     struct mark *mark;
+    uint32_t tid;
     if (!take_time(l, MARK_time_us, &t_ns) || t_ns == UNKNOWN_NS ||
         !take_time(l, MARK_end_us, &end_ns))
         return "impossible time";
     if (range && (end_ns == UNKNOWN_NS || end_ns < t_ns))
         return "a range that does not end behind its start";
     saw_host_time(r, range ? end_ns : t_ns);
+    tid = line_has(l, MARK_tid) ? thread(r, l, MARK_tid) : UINT32_MAX;
     if (!line_has(l, MARK_kind) || json_text_is(kind, "iteration")) {
-        add_step(r, t_ns, name);
+        add_step(r, t_ns, name, tid);
         return NULL;
     }
     mark = rank_add_mark(r->rank);
-    *mark = (struct mark){t_ns, range ? end_ns : t_ns, name, thread(r, l, MARK_tid)};
+    *mark = (struct mark){t_ns, range ? end_ns : t_ns, name, tid};
     return NULL;
 }
 

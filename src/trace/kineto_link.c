@@ -223,7 +223,7 @@ static void join_comms(struct kineto *k)
         const struct comm *comm = &k->run->comms[c];
         if (comm->size == k->world_size && k->rank->rank >= 0 && k->rank->rank < comm->size &&
             comm->ranks[k->rank->rank] < 0)
-            rank_add_member(k->rank, (int)c, k->rank->rank);
+            rank_add_member(k->rank, (int)c, k->rank->rank, -1);
     }
 }
 

@@ -50,7 +50,7 @@ struct rank *run_add_rank(struct run *run)
     ARRAY_GROW(run->ranks, run->cap_ranks, run->nranks + 1);
     rank = &run->ranks[run->nranks++];
     memset(rank, 0, sizeof *rank);
-    rank->rank = -1;
+    rank->rank = rank->process = rank->device = -1;
     rank->pid = -1;
     rank->host = rank->gpu = rank->file = "";
     rank->mono_ns = rank->real_ns = rank->end_ns = UNKNOWN_NS;
@@ -177,15 +177,20 @@ struct mark *rank_add_mark(struct rank *rank)
 struct comm_detail *rank_add_detail(struct rank *rank)
 {
     ARRAY_GROW(rank->details, rank->cap_details, rank->ndetails + 1);
-    rank->details[rank->ndetails] = (struct comm_detail){
-        .kernel_ns = UNKNOWN_NS, .algo = "", .proto = "", .seq = -1, .comm = -1, .peer = -1};
+    rank->details[rank->ndetails] = (struct comm_detail){.kernel_ns = UNKNOWN_NS,
+                                                         .algo = "",
+                                                         .proto = "",
+                                                         .seq = -1,
+                                                         .comm = -1,
+                                                         .peer = -1,
+                                                         .member = UINT32_MAX};
     return &rank->details[rank->ndetails++];
 }
 
-void rank_add_member(struct rank *rank, int comm, int comm_rank)
+void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device)
 {
     ARRAY_GROW(rank->in, rank->cap_in, rank->nin + 1);
-    rank->in[rank->nin++] = (struct membership){comm, comm_rank};
+    rank->in[rank->nin++] = (struct membership){comm, comm_rank, device};
 }
 
 static void shift(int64_t *start_ns, int64_t *end_ns, int64_t by_ns)

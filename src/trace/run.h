@@ -152,6 +152,7 @@ struct comm_detail {
     /* how it is found, before run_finish() */
     int64_t seq; /* p2p_seq of a message */
     int32_t comm, peer;
+    uint32_t member; /* who: index into the rank's memberships; UINT32_MAX unknown */
     uint8_t comm_op; /* enum specter_comm_op */
 };
 
@@ -179,15 +180,22 @@ enum coverage {
 struct step {
     int64_t start_ns, end_ns;
     const char *name;
+    uint32_t tid; /* the thread that said so; UINT32_MAX unknown */
 };
 
-/* This rank is comm rank `rank` of a communicator. */
+/* This rank is comm rank `rank` of a communicator, on that device (-1 unknown). */
 struct membership {
-    int32_t comm, rank;
+    int32_t comm, rank, device;
 };
 
+/* One GPU with what was asked of it. Of a process that drives several, each is a rank (devices.h):
+ * they have host, file and clock in common, and number threads, streams, events, groups and graphs
+ * alike. */
 struct rank {
     int rank;         /* global rank; -1 unknown (only until run_finish) */
+    int process;      /* equal for the ranks of one process; -1: it has no other */
+    int32_t device;   /* of such a rank: which device it is; else -1 */
+    bool quiet;       /* nothing was asked of it, but of others of its process something */
     int domain;       /* clock domain (host) */
     const char *host; /* "" unknown */
     const char *gpu;  /* device name as the driver says it; "" unknown */
@@ -200,7 +208,8 @@ struct rank {
     int64_t mono_ns, real_ns; /* one moment, on the clock of the times and on the wall clock;
                                  UNKNOWN_NS: the trace has a zero of its own, or no date */
     int64_t end_ns;           /* the last moment on the host that the trace tells of; UNKNOWN_NS */
-    uint64_t dropped;         /* operations the recorder says it lost */
+    uint64_t dropped;         /* operations the recorder says it lost; of a process with
+                                 several ranks: at the first of them, as are bad_lines */
     uint64_t bad_lines;       /* lines or events the reader could not use */
     uint64_t gemm_rate;       /* at times only one GEMM in so many is recorded or timed; else 1 */
     uint32_t nthreads;
@@ -279,7 +288,7 @@ struct step *rank_add_step(struct rank *rank);
 struct launches *rank_add_launches(struct rank *rank);
 struct mark *rank_add_mark(struct rank *rank);
 struct comm_detail *rank_add_detail(struct rank *rank);
-void rank_add_member(struct rank *rank, int comm, int comm_rank);
+void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device);
 void rank_clear(struct rank *rank);                /* frees what it owns */
 void rank_shift(struct rank *rank, int64_t by_ns); /* moves every time */
 void rank_sort(struct rank *rank);                 /* orders all lists, as run_finish does */

@@ -539,7 +539,7 @@ TEST(analysis_pairs_sends_with_receives)
     for (int r = 0; r < 2; r++) {
         add_p2p(&run, r, SPECTER_SEND, 1 - r, 10 * r, 50 - 10 * r, 2000)->coll.group = 0;
         add_p2p(&run, r, SPECTER_RECV, 1 - r, 10 * r, 50 - 10 * r, 2000)->coll.group = 0;
-        rank_add_member(&run.ranks[r], 0, r);
+        rank_add_member(&run.ranks[r], 0, r, -1);
     }
     analyze(&a, &run);
     CHECK_INT((int64_t)a.collectives.count, 0);

@@ -42,7 +42,7 @@ static int open_comm(struct run *run, const char *id, const char *name, int size
     run->comms[comm].name = name;
     for (int i = 0; i < size; i++) {
         run->comms[comm].ranks[i] = first + i * step;
-        rank_add_member(&run->ranks[first + i * step], comm, i);
+        rank_add_member(&run->ranks[first + i * step], comm, i, -1);
     }
     return comm;
 }
@@ -547,7 +547,7 @@ TEST(hang_ranks_without_a_trace)
     run.world_size = 4;
     int dp = run_comm(&run, "c0ffee", 6, 4);
     for (int r = 0; r < 2; r++) {
-        rank_add_member(&run.ranks[r], dp, r);
+        rank_add_member(&run.ranks[r], dp, r, -1);
         run.comms[dp].ranks[r] = r;
         reduce(&run, r, dp, MIB, PENDS);
     }
@@ -570,7 +570,7 @@ TEST(hang_of_one_rank_alone)
     open_run(&run, 1);
     run.world_size = 8;
     int dp = run_comm(&run, "c0ffee", 6, 8);
-    rank_add_member(&run.ranks[0], dp, 0);
+    rank_add_member(&run.ranks[0], dp, 0, -1);
     run.comms[dp].ranks[0] = 0;
     reduce(&run, 0, dp, MIB, PENDS);
     CHECK_INT(the_hang(&h, &run).cause, HANG_NO_TRACE);
@@ -609,7 +609,7 @@ TEST(hang_several_members_in_a_process)
     struct run run;
     open_run(&run, 1);
     int dp = run_comm(&run, "c0ffee", 6, 2);
-    rank_add_member(&run.ranks[0], dp, 0);
+    rank_add_member(&run.ranks[0], dp, 0, -1);
     run.comms[dp].ranks[0] = 0;
     for (int device = 0; device < 2; device++) {
         struct op *op = reduce(&run, 0, dp, MIB, PENDS);

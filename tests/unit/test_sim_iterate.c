@@ -174,7 +174,7 @@ TEST(iteration_steps)
                                          OP_COLL,   OP_KERNEL, OP_COLL};
     static const struct sim_span spans[OPS] = {{0, 500},    {400, 700},   {700, 800},
                                                {750, 1000}, {1000, 1100}, {1050, 1300}};
-    struct step steps[3] = {{-5, 20, "a"}, {20, 40, "b"}, {40, 55, "c"}};
+    struct step steps[3] = {{-5, 20, "a", 0}, {20, 40, "b", 0}, {40, 55, "c", 0}};
     struct scene s;
     struct iteration_time t;
     make_scene(&s, classes);
@@ -198,7 +198,7 @@ TEST(iteration_steps)
 TEST(iteration_empty_steps)
 {
     static const uint8_t classes[OPS] = {0};
-    struct step steps[4] = {{0, 15, "a"}, {15, 19, "b"}, {19, 25, "c"}, {25, 45, "d"}};
+    struct step steps[4] = {{0, 15, "a", 0}, {15, 19, "b", 0}, {19, 25, "c", 0}, {25, 45, "d", 0}};
     struct scene s;
     make_scene(&s, classes);
     s.rank.steps = steps;
