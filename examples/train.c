@@ -8,6 +8,10 @@
  *   comm stream      the gradients of a bucket of layers, reduced over the data-parallel
  *                    communicator while the backward pass goes on
  *
+ * A step begins with gradients set to zero. The kernels between the products (normalisation,
+ * activation, optimizer) have no source here: on the stand-ins (tests/emu) they are a name and a
+ * time, elsewhere they are left out. Neither changes a value.
+ *
  * Started once for each rank, with RANK and WORLD_SIZE set (LOCAL_RANK chooses the device):
  *
  *     examples/launch.sh -n 8 build/examples/train --tp 2 --iters 5
@@ -15,6 +19,8 @@
  * The numbers are chosen so that every value is a power of two and known: inputs and activations
  * are 1, so --verify can tell whether every product and every reduction took place.
  */
+#include "specter/specter.h"
+
 #include <cublas_v2.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,6 +37,11 @@
 #define LAYERS_MAX 1024
 #define EXPANSION 4 /* width of the hidden product over the model's */
 #define HOST_WORK_NS 15000
+/* Passes over as many bytes as the gradients have: the gradient itself, both moments and the weight
+ * in fp32, read and written, and the weight. */
+#define OPTIMIZER_PASSES 14
+#define KERNEL_NS 1000 /* a kernel between products that reads and writes nothing */
+#define KERNEL_BYTES_PER_US 2500000
 
 /* What the program counts of its own calls, for tests that compare with a trace. */
 #define COUNTED(X)       \
@@ -43,7 +54,9 @@
     X(StreamWaitEvent)   \
     X(StreamSynchronize) \
     X(DeviceSynchronize) \
-    X(MemcpyAsync)
+    X(MemcpyAsync)       \
+    X(MemsetAsync)       \
+    X(LaunchKernel)
 
 enum counted {
 #define X(_name) COUNT_##_name,
@@ -60,8 +73,14 @@ static const char *const count_names[COUNT_KINDS] = {
 
 struct options {
     int iters, layers, hidden, tokens, tp, buckets;
-    bool verify;
+    bool verify, no_kernels;
     const char *count_file, *id_file;
+};
+
+/* What stand-ins offer beyond the real libraries (tests/emu/emu.h); NULL on real ones. */
+struct stand_in {
+    void (*work)(uint64_t ns);
+    const void *(*kernel)(const char *name, uint64_t ns);
 };
 
 struct layer {
@@ -80,6 +99,7 @@ struct job {
     struct layer layers[LAYERS_MAX];
     uint16_t *output, *d_output, *d_inner, *grads;
     float *loss;
+    struct stand_in stand_in;
     double checksum;
     unsigned long counts[COUNT_KINDS];
 };
@@ -132,10 +152,11 @@ static int positive(const char *option, const char *text)
 static void usage(FILE *to)
 {
     fputs("usage: train [--iters N] [--layers N] [--hidden N] [--tokens N] [--tp N] [--buckets N]\n"
-          "             [--verify] [--count FILE] [--id FILE]\n"
+          "             [--no-kernels] [--verify] [--count FILE] [--id FILE]\n"
           "  --iters, --layers, --hidden, --tokens   sizes (3, 4, 2048, 4096)\n"
           "  --tp N       ranks that share a layer (1)\n"
           "  --buckets N  gradient buckets (2)\n"
+          "  --no-kernels leave out what stand-ins have between the products\n"
           "  --verify     check values; needs sizes that are powers of two\n"
           "  --count FILE write the calls made, one `name count` a line, to FILE.<rank>\n"
           "  --id FILE    where rank 0 leaves the unique id (SPECTER_EXAMPLE_ID)\n",
@@ -145,19 +166,14 @@ static void usage(FILE *to)
 static struct options read_options(int argc, char **argv)
 {
     static const struct option table[] = {
-        {"iters", required_argument, NULL, 'i'},
-        {"layers", required_argument, NULL, 'l'},
-        {"hidden", required_argument, NULL, 'h'},
-        {"tokens", required_argument, NULL, 't'},
-        {"tp", required_argument, NULL, 'p'},
-        {"buckets", required_argument, NULL, 'b'},
-        {"verify", no_argument, NULL, 'v'},
-        {"count", required_argument, NULL, 'c'},
-        {"id", required_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'H'},
-        {NULL, 0, NULL, 0},
+        {"iters", required_argument, NULL, 'i'},  {"layers", required_argument, NULL, 'l'},
+        {"hidden", required_argument, NULL, 'h'}, {"tokens", required_argument, NULL, 't'},
+        {"tp", required_argument, NULL, 'p'},     {"buckets", required_argument, NULL, 'b'},
+        {"no-kernels", no_argument, NULL, 'n'},   {"verify", no_argument, NULL, 'v'},
+        {"count", required_argument, NULL, 'c'},  {"id", required_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'H'},         {NULL, 0, NULL, 0},
     };
-    struct options o = {3, 4, 2048, 4096, 1, 2, false, NULL, getenv("SPECTER_EXAMPLE_ID")};
+    struct options o = {3, 4, 2048, 4096, 1, 2, false, false, NULL, getenv("SPECTER_EXAMPLE_ID")};
     int *const numbers[128] = {['i'] = &o.iters,  ['l'] = &o.layers, ['h'] = &o.hidden,
                                ['t'] = &o.tokens, ['p'] = &o.tp,     ['b'] = &o.buckets};
     int c, which = 0;
@@ -165,6 +181,8 @@ static struct options read_options(int argc, char **argv)
     while ((c = getopt_long(argc, argv, "", table, &which)) != -1) {
         if (numbers[c])
             *numbers[c] = positive(table[which].name, optarg);
+        else if (c == 'n')
+            o.no_kernels = true;
         else if (c == 'v')
             o.verify = true;
         else if (c == 'c')
@@ -276,6 +294,11 @@ static size_t layer_grads(const struct job *j)
     return 2 * (size_t)j->o.hidden * (size_t)j->wide;
 }
 
+static size_t grads_bytes(const struct job *j)
+{
+    return layer_grads(j) * (size_t)j->o.layers * sizeof(*j->grads);
+}
+
 static void make_buffers(struct job *j)
 {
     size_t hidden = (size_t)j->o.hidden, wide = (size_t)j->wide, tokens = (size_t)j->o.tokens;
@@ -314,24 +337,30 @@ static void make_streams(struct job *j)
 
 /* What a framework does on the host between launches: on the stand-ins the virtual clock moves on,
  * elsewhere the time is spent. */
-static void host_work(void)
+static void host_work(const struct job *j)
 {
-    static void (*emu_work)(uint64_t);
-    static bool known;
     struct timespec start, now;
 
-    if (!known) {
-        *(void **)&emu_work = dlsym(RTLD_DEFAULT, "emu_work");
-        known = true;
-    }
-    if (emu_work) {
-        emu_work(HOST_WORK_NS);
+    if (j->stand_in.work) {
+        j->stand_in.work(HOST_WORK_NS);
         return;
     }
     clock_gettime(CLOCK_MONOTONIC, &start);
     do
         clock_gettime(CLOCK_MONOTONIC, &now);
     while ((now.tv_sec - start.tv_sec) * 1000000000 + now.tv_nsec - start.tv_nsec < HOST_WORK_NS);
+}
+
+/* A kernel that reads and writes so many bytes, on the stand-ins. */
+static void kernel(struct job *j, const char *name, size_t bytes)
+{
+    const dim3 grid = {1, 1, 1}, block = {256, 1, 1};
+
+    if (!j->stand_in.kernel)
+        return;
+    CUDA(cudaLaunchKernel(j->stand_in.kernel(name, KERNEL_NS + bytes * 1000 / KERNEL_BYTES_PER_US),
+                          grid, block, NULL, 0, j->compute));
+    j->counts[COUNT_LaunchKernel]++;
 }
 
 /* C = op(A) op(B), all row-major: rows x depth times depth x cols. cuBLAS is column-major, so it is
@@ -377,12 +406,15 @@ static void forward(struct job *j)
 {
     int hidden = j->o.hidden, tokens = j->o.tokens;
     size_t activations = (size_t)tokens * (size_t)hidden;
+    size_t inner = (size_t)tokens * (size_t)j->wide;
 
     for (int i = 0; i < j->o.layers; i++) {
         struct layer *l = &j->layers[i];
 
-        host_work();
+        host_work(j);
+        kernel(j, "layer_norm_forward", 2 * activations * sizeof(uint16_t));
         product(j, l->input, false, l->w1, false, l->inner, tokens, j->wide, hidden);
+        kernel(j, "gelu_forward", 2 * inner * sizeof(uint16_t));
         product(j, l->inner, false, l->w2, false, layer_output(j, i), tokens, hidden, j->wide);
         if (j->o.tp > 1)
             reduce(j, layer_output(j, i), activations, ncclBfloat16, ncclSum, j->tp, j->compute);
@@ -396,8 +428,10 @@ static void layer_backward(struct job *j, struct layer *l)
 
     product(j, l->inner, true, j->d_output, false, dw2, j->wide, hidden, tokens);
     product(j, j->d_output, false, l->w2, true, j->d_inner, tokens, j->wide, hidden);
+    kernel(j, "gelu_backward", 3 * (size_t)tokens * (size_t)j->wide * sizeof(uint16_t));
     product(j, l->input, true, j->d_inner, false, dw1, hidden, j->wide, tokens);
     product(j, j->d_inner, false, l->w1, true, j->d_output, tokens, hidden, j->wide);
+    kernel(j, "layer_norm_backward", 3 * (size_t)tokens * (size_t)hidden * sizeof(uint16_t));
     if (j->o.tp > 1)
         reduce(j, j->d_output, (size_t)tokens * (size_t)hidden, ncclBfloat16, ncclSum, j->tp,
                j->compute);
@@ -415,7 +449,7 @@ static void backward(struct job *j)
         int first = bucket_start(j, bucket), end = bucket_start(j, bucket + 1);
 
         for (int i = end - 1; i >= first; i--) {
-            host_work();
+            host_work(j);
             layer_backward(j, &j->layers[i]);
         }
         record(j, j->bucket_ready[bucket], j->compute);
@@ -442,10 +476,19 @@ static void reduce_loss(struct job *j, int iter)
     j->checksum += (double)loss;
 }
 
+static void zero_grads(struct job *j)
+{
+    CUDA(cudaMemsetAsync(j->grads, 0, grads_bytes(j), j->compute));
+    j->counts[COUNT_MemsetAsync]++;
+}
+
 static void step(struct job *j, int iter)
 {
+    specter_iteration("step");
+    zero_grads(j);
     forward(j);
     backward(j);
+    kernel(j, "fused_adam", OPTIMIZER_PASSES * grads_bytes(j));
     reduce_loss(j, iter);
 }
 
@@ -536,6 +579,9 @@ int main(int argc, char **argv)
     j.world = env_number("WORLD_SIZE", 1);
     if (j.world < 1 || j.rank < 0 || j.rank >= j.world || j.world % j.o.tp)
         fail("RANK, WORLD_SIZE", "not a rank of a world that --tp divides");
+    *(void **)&j.stand_in.work = dlsym(RTLD_DEFAULT, "emu_work");
+    if (!j.o.no_kernels)
+        *(void **)&j.stand_in.kernel = dlsym(RTLD_DEFAULT, "emuKernel");
     j.wide = j.o.hidden * EXPANSION / j.o.tp;
     CUDA(cudaGetDeviceCount(&devices));
     CUDA(cudaSetDevice(env_number("LOCAL_RANK", j.rank) % devices));

@@ -128,11 +128,16 @@ enum specter_timing {
         SPECTER_TIMING_COUNT
 };
 
+/* clang-format off */
 /* Copies and fills. X(id, name) */
-#define SPECTER_COPIES(X)                                                         \
-    X(H2D, "h2d")                                                                 \
-    X(D2H, "d2h") X(D2D, "d2d") X(P2P, "p2p") /* between devices */ X(H2H, "h2h") \
-        X(MEMSET, "memset")
+#define SPECTER_COPIES(X)                     \
+    X(H2D, "h2d")                             \
+    X(D2H, "d2h")                             \
+    X(D2D, "d2d")                             \
+    X(P2P, "p2p")       /* between devices */ \
+    X(H2H, "h2h")                             \
+    X(MEMSET, "memset")
+/* clang-format on */
 
 enum specter_copy {
 #define X(id, name) SPECTER_COPY_##id,
@@ -141,11 +146,17 @@ enum specter_copy {
         SPECTER_COPY_COUNT
 };
 
+/* clang-format off */
 /* Classes of kernels that no other record stands for, told by their names. X(id, name) */
-#define SPECTER_KERNEL_CLASSES(X)                                                           \
-    X(ATTENTION, "attention")                                                               \
-    X(GEMM, "gemm") X(ELEMENTWISE, "elementwise") X(REDUCTION, "reduction") X(COPY, "copy") \
-        X(OPTIMIZER, "optimizer") X(OTHER, "other")
+#define SPECTER_KERNEL_CLASSES(X)   \
+    X(ATTENTION, "attention")       \
+    X(GEMM, "gemm")                 \
+    X(ELEMENTWISE, "elementwise")   \
+    X(REDUCTION, "reduction")       \
+    X(COPY, "copy")                 \
+    X(OPTIMIZER, "optimizer")       \
+    X(OTHER, "other")
+/* clang-format on */
 
 enum specter_kernel_class {
 #define X(id, name) SPECTER_KERNEL_##id,
@@ -154,15 +165,13 @@ enum specter_kernel_class {
         SPECTER_KERNEL_CLASS_COUNT
 };
 
+/* clang-format off */
 /* What a mark is. X(id, name) */
-#define SPECTER_MARKS(X)                                                                          \
-    X(MARK, "mark")                                                                               \
-    /* a moment that the program names */ X(                                                      \
-        ITERATION,                                                                                \
-        "iteration") /* a moment at which a training step begins */ X(RANGE,                      \
-                                                                      "range") /* from time_us to \
-                                                                                  end_us, on one  \
-                                                                                  thread */
+#define SPECTER_MARKS(X)                                                        \
+    X(MARK, "mark")           /* a moment that the program names */             \
+    X(ITERATION, "iteration") /* a moment at which a training step begins */    \
+    X(RANGE, "range")         /* from time_us to end_us, on one thread */
+/* clang-format on */
 
 enum specter_mark {
 #define X(id, name) SPECTER_MARK_##id,
@@ -347,9 +356,9 @@ enum specter_mark {
     X(timing, STR, ALWAYS)      \
     X(bound, STR, SOME)
 
-/* What NCCL's profiler interface said of an operation: joined by (comm, comm_rank, seq), or for a message
- * by (comm, comm_rank, peer, op, seq). algo and proto are NCCL's own words; kernel_us: first start to last end of
- * its channels' kernels. */
+/* What NCCL's profiler interface said of an operation: joined by (comm, comm_rank, seq), or for a
+ * message by (comm, comm_rank, peer, op, seq). algo and proto are NCCL's own words; kernel_us: from
+ * the first start to the last end of its channels' kernels. */
 #define SPECTER_PLUGIN_FIELDS(X) \
     X(type, STR, ALWAYS)         \
     X(op, STR, ALWAYS)           \
@@ -442,7 +451,7 @@ enum specter_dtype specter_dtype_from_cuda(int cuda);
 enum specter_redop specter_redop_from_nccl(int nccl);
 unsigned specter_dtype_bits(enum specter_dtype type); /* 0 when unknown */
 
-/* 1 for operations numbered by p2p_seq (Send, Recv), 0 for collectives. */
+/* 1 for operations that have a `peer` (class P2P), 0 for collectives. */
 int specter_comm_op_is_p2p(enum specter_comm_op op);
 
 /* Full buffer S in bytes by the nccl-tests convention, from the call's own count argument and the

@@ -400,6 +400,13 @@ static void print_export(const char *name, const char *value, const char *behind
     buf_release(&word);
 }
 
+/* A place for one tool: only where the job has not given it to another by then. */
+static void print_tool(const char *name, const char *value)
+{
+    printf("[ -n \"${%s:-}\" ] || ", name);
+    print_export(name, value, "");
+}
+
 /* The folder need not be there yet, nor on this machine. */
 static const char *absolute(struct capture *c, const char *dir)
 {
@@ -425,6 +432,9 @@ static int print_env(struct capture *c, const struct capture_opts *o, struct err
         if (value != NULL && value[0] != '\0')
             print_export(s->variable, value, "");
     }
+    print_tool(NVTX_TOOL, c->library);
+    if (wants_plugin(o))
+        print_tool(NCCL_TOOL, c->library);
     return 0;
 }
 

@@ -480,7 +480,7 @@ static void print_launches(const struct launch_sum *l, FILE *out)
             table_cell(&t, "-");
     }
     table_print(&t, out);
-    if (l->max_gap_ns != UNKNOWN_NS)
+    if (l->max_gap_ns > 0)
         fprintf(out, "  longest time between two on the host: %s\n",
                 text_ns(gap, sizeof gap, (double)l->max_gap_ns));
     table_release(&t);

@@ -22,10 +22,18 @@ for rank in 0 1 2 3 4 5 6 7; do
         [[ $counted -gt 0 && $counted == "$recorded" ]] ||
             echo "rank $rank made $counted $op, the trace holds $recorded"
     done
-    counted=$(awk '$1 == "MemcpyAsync" { print $2 }' count.$rank)
-    recorded=$(grep -c '"type":"copy"' $file)
-    [[ $counted -gt 0 && $counted == "$recorded" ]] ||
-        echo "rank $rank made $counted copies, the trace holds $recorded"
+    for kind in MemcpyAsync MemsetAsync LaunchKernel; do
+        counted=$(awk -v kind=$kind '$1 == kind { print $2 }' count.$rank)
+        case $kind in
+        MemcpyAsync) recorded=$(grep '"type":"copy"' $file | grep -vc '"kind":"memset"') ;;
+        MemsetAsync) recorded=$(grep '"type":"copy"' $file | grep -c '"kind":"memset"') ;;
+        LaunchKernel) recorded=$(grep -o '"launches":[0-9]*,"classes"' $file | tr -dc '0-9\n' |
+            awk '{ n += $1 } END { print n }') ;;
+        esac
+        [[ $counted -gt 0 && $counted == "$recorded" ]] ||
+            echo "rank $rank made $counted $kind, the trace holds $recorded"
+    done
+    [[ $(grep -c '"kind":"iteration"' $file) == 3 ]] || echo "rank $rank: not 3 iterations marked"
     grep -o '^{"id":[0-9]*' $file | sort | uniq -d # no operation twice
 done
 
