@@ -15,11 +15,13 @@
 
 static struct config config;
 static char dir[] = "/tmp/specter-test-XXXXXX";
+static int home = -1; /* the folder that the tests run in */
 
 /* For files in a new folder, named as a program names it that is there. */
 static void enter(void)
 {
     strcpy(dir + strlen(dir) - 6, "XXXXXX");
+    CHECK((home = open(".", O_RDONLY | O_DIRECTORY)) >= 0);
     CHECK(mkdtemp(dir) != NULL);
     CHECK(chdir(dir) == 0);
     config_read_from(&config, (const char *const[]){"RANK=0", "SPECTER_OUTPUT=out", NULL});
@@ -29,7 +31,7 @@ static void leave(void)
 {
     CHECK(chdir(dir) == 0);
     CHECK(rmdir("out") == 0);
-    CHECK(chdir("/") == 0 && rmdir(dir) == 0);
+    CHECK(fchdir(home) == 0 && close(home) == 0 && rmdir(dir) == 0);
 }
 
 /* A program that changes its folder may come to one that has a trace of the same name. */

@@ -400,13 +400,18 @@ TEST(tracer_format_document_is_complete)
 #define X(_key, _kind, _when) "`" #_key "`",
         SPECTER_INIT_FIELDS(X) SPECTER_COMM_FIELDS(X) SPECTER_NCCL_FIELDS(X)
             SPECTER_CUBLAS_FIELDS(X) SPECTER_DEP_FIELDS(X) SPECTER_SYNC_FIELDS(X)
-                SPECTER_CLOCK_FIELDS(X) SPECTER_MARK_FIELDS(X) SPECTER_SHUTDOWN_FIELDS(X)
+                SPECTER_COPY_FIELDS(X) SPECTER_UNTRACED_FIELDS(X) SPECTER_GRAPH_FIELDS(X)
+                    SPECTER_PLUGIN_FIELDS(X) SPECTER_CLOCK_FIELDS(X) SPECTER_MARK_FIELDS(X)
+                        SPECTER_SAMPLE_FIELDS(X) SPECTER_SHUTDOWN_FIELDS(X)
 #undef X
 #define X(_id, _name, ...) "`" _name "`",
-                    SPECTER_COMM_OPS(X) SPECTER_DTYPES(X) SPECTER_REDOPS(X)
+                            SPECTER_COMM_OPS(X) SPECTER_DTYPES(X) SPECTER_REDOPS(X)
 #undef X
 #define X(_id, _name) "`" _name "`",
-                        SPECTER_TIMINGS(X)
+                                SPECTER_TIMINGS(X) SPECTER_KERNEL_CLASSES(X)
+#undef X
+#define X(_id, _name) "\"" _name "\"",
+                                    SPECTER_COPIES(X) SPECTER_MARKS(X)
 #undef X
     };
     FILE *f = fopen("docs/trace-format.md", "r");
