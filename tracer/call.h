@@ -180,6 +180,7 @@ void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream 
 /* The handle is destroyed: what comes under it from here on is new. */
 void describe_stream_end(struct call *c, CUstream stream);
 void describe_event_end(struct call *c, CUevent event);
+
 /* ---- copy.c ---- */
 
 /* Stands for memory of the device that has no address here. */

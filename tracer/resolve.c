@@ -188,14 +188,14 @@ static void *search(const char *name, const char *stem, const void *caller)
     return found;
 }
 
-static void *choose(const char *name, const char *stem, const void *caller)
+static function choose(enum hook_id id, const void *caller)
 {
     struct hold hold;
     void *found;
     hold_begin(&hold);
-    found = search(name, stem, caller);
+    found = search(function_names[id].name, resolve_stems[function_names[id].lib], caller);
     hold_end(&hold);
-    return found;
+    return as_function(found);
 }
 
 /* ---- where calls went ---- */
@@ -207,9 +207,12 @@ static _Atomic(const ElfW(Dyn) *) called[CALLED_MAX]; /* dynamic sections */
 static void note_called(function real)
 {
     const struct link_map *object;
+    struct hold hold;
     void *address;
     memcpy(&address, &real, sizeof address);
+    hold_begin(&hold);
     object = object_of(address);
+    hold_end(&hold);
     for (int i = 0; object != NULL && i < CALLED_MAX; i++) {
         const ElfW(Dyn) *there = NULL;
         if (atomic_compare_exchange_strong(&called[i], &there, object->l_ld) ||
@@ -292,24 +295,34 @@ int resolve_entry(enum hook_id id, function real)
     return -1;
 }
 
+/* A program may close the library, and we ask it until the end. */
+static void keep_loaded(function real)
+{
+    struct hold hold;
+    void *address;
+    int saved = errno;
+    memcpy(&address, &real, sizeof address);
+    note_called(real);
+    hold_begin(&hold);
+    pinned(address);
+    hold_end(&hold);
+    errno = saved;
+}
+
 /* A signal handler may come between an entry and its wrapper, and make a call of its own: what was
  * left for another function is left for it. */
 static function entered(enum hook_id id)
 {
     uint32_t index = resolve_entered - 1;
-    int entry = (int)(index % RESOLVE_ENTRIES), saved = errno;
+    int entry = (int)(index % RESOLVE_ENTRIES);
     function real;
-    void *address;
     if (resolve_entered == 0 || index / RESOLVE_ENTRIES != (uint32_t)id)
         return NULL;
     resolve_entered = 0;
     real = atomic_load_explicit(&entries[id][entry].real, memory_order_relaxed);
     if (!atomic_load_explicit(&entries[id][entry].pinned, memory_order_relaxed)) {
-        memcpy(&address, &real, sizeof address);
-        note_called(real);
-        pinned(address); /* a program may close the library, and we ask it until the end */
+        keep_loaded(real);
         atomic_store_explicit(&entries[id][entry].pinned, true, memory_order_relaxed);
-        errno = saved;
     }
     return real;
 }
@@ -323,8 +336,7 @@ function resolve(enum hook_id id, const void *caller)
         real = cached(key);
     if (real != NULL)
         return real;
-    real =
-        as_function(choose(function_names[id].name, resolve_stems[function_names[id].lib], caller));
+    real = choose(id, caller);
     if (real != NULL) {
         note_called(real);
         keep(key, real);
@@ -343,17 +355,19 @@ function resolve_beside(enum hook_id id, function neighbour)
     struct hold hold;
     function real;
     Dl_info info;
+    bool known;
     memcpy(&address, &neighbour, sizeof address);
     key = key_of(id, address);
     real = cached(key);
-    if (real != NULL || address == NULL || dladdr(address, &info) == 0 || info.dli_fname == NULL)
+    if (real != NULL || address == NULL)
         return real;
     hold_begin(&hold);
-    real = as_function(in_library(info.dli_fname, function_names[id].name));
+    known = dladdr(address, &info) != 0 && info.dli_fname != NULL;
+    if (known)
+        real = as_function(in_library(info.dli_fname, function_names[id].name));
     hold_end(&hold);
-    if (real == NULL) /* another preload answers for the library */
-        real = as_function(
-            choose(function_names[id].name, resolve_stems[function_names[id].lib], address));
+    if (known && real == NULL) /* another preload answers for the library */
+        real = choose(id, address);
     if (real != NULL)
         keep(key, real);
     dlerror(); /* as in choose() */
@@ -362,21 +376,26 @@ function resolve_beside(enum hook_id id, function neighbour)
 
 bool resolve_is_own(enum hook_id id, function real)
 {
-    static _Atomic(function) own[FUNCTION_COUNT];
+    static _Atomic(function) own[FUNCTION_COUNT], others[FUNCTION_COUNT];
+    struct hold hold;
+    const struct link_map *object;
     const void *address;
-    Dl_info info;
+    bool is_own;
     if (atomic_load_explicit(&own[id], memory_order_relaxed) == real)
         return true;
-    memcpy(&address, &real, sizeof address);
-    if (dladdr(address, &info) == 0 || info.dli_fname == NULL ||
-        !resolve_is_library(info.dli_fname, resolve_stems[function_names[id].lib]))
+    if (atomic_load_explicit(&others[id], memory_order_relaxed) == real)
         return false;
-    atomic_store_explicit(&own[id], real, memory_order_relaxed);
-    return true;
+    memcpy(&address, &real, sizeof address);
+    hold_begin(&hold);
+    object = object_of(address);
+    hold_end(&hold);
+    is_own =
+        object != NULL && resolve_is_library(object->l_name, resolve_stems[function_names[id].lib]);
+    atomic_store_explicit(is_own ? &own[id] : &others[id], real, memory_order_relaxed);
+    return is_own;
 }
 
 function resolve_any(enum hook_id id)
 {
-    return as_function(
-        choose(function_names[id].name, resolve_stems[function_names[id].lib], NULL));
+    return choose(id, NULL);
 }

@@ -63,7 +63,7 @@ extern const char *const resolve_stems[LIB_COUNT];
 bool resolve_is_library(const char *path, const char *stem);
 
 /* Whether what was found for a hook is in a library of the hook's own name, and not in another one
- * that has a function of this name. Lock-free when it was so before. */
+ * that has a function of this name. Lock-free for what was asked before. */
 bool resolve_is_own(enum hook_id id, function real);
 
 #endif

@@ -270,9 +270,7 @@ static void check_traces(struct doctor *d, const char *dir)
         goto out;
     if (g.unseen.len == 0)
         doctor_say(d, DOCTOR_OK, "traces", NULL,
-                   "%zu in '%s', which say of nothing that it was not "
-                   "seen",
-                   g.files, dir);
+                   "%zu in '%s', which say of nothing that it was not seen", g.files, dir);
     rest = g.unseen.data;
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
         const char *kind = strsep(&line, " "), *before, *behind;
@@ -372,18 +370,14 @@ const struct command cmd_doctor = {
     .summary = "say whether a capture would work here, and of a program",
     .details =
         "One line a check: ok, warning (something to know) or problem (a capture would see or "
-        "write "
-        "nothing), and what to do. Looked at are libspecter.so and the glibc it needs, the folder "
-        "for traces, the clock, other preloads and NCCL plugins, the GPU libraries that the loader "
-        "or python3 would find, whether a GPU answers (asked in a child process, which may not "
-        "take "
-        "longer than --timeout), and what traces in DIR say that they could not see.\n"
+        "write nothing), and what to do. Looked at are libspecter.so and the glibc it needs, the "
+        "folder for traces, the clock, other preloads and NCCL plugins, the GPU libraries that the "
+        "loader or python3 would find, whether a GPU answers (asked in a child process, which may "
+        "not take longer than --timeout), and what traces in DIR say that they could not see.\n"
         "\n"
         "With COMMAND also that program, without running it: whether a library can be preloaded "
-        "into "
-        "it (not when it is static, setuid or for another processor), and everything that it "
-        "needs, "
-        "down to NCCL that is linked in or there twice. What a program opens while it runs "
+        "into it (not when it is static, setuid or for another processor), and everything that it "
+        "needs, down to NCCL that is linked in or there twice. What a program opens while it runs "
         "(RTLD_DEEPBIND, dlmopen) is not in its file: a trace says so afterwards.\n"
         "\n"
         "Exit status: 0 no problem, 1 a problem.",
