@@ -212,6 +212,8 @@ static void add_match(struct study_work *w, const struct match *m,
     in->members = m->nmembers;
     for (uint32_t i = 0; i < m->nmembers; i++) {
         w->seen[members[i].rank][members[i].op] = true;
+        if (in->detail == NULL)
+            in->detail = rank_detail(&s->run->ranks[members[i].rank], members[i].op);
         if (add_member(in, member_op(s->run, &members[i]), &sum_ns))
             shortest = &members[i];
     }

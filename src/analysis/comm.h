@@ -34,6 +34,8 @@ struct comm_instance {
     uint32_t timed;       /* of them with device times */
     int64_t transfer_ns;  /* UNKNOWN_NS when timed is 0 */
     double wait_ns;       /* mean over the timed members; NAN with fewer than two */
+    const struct comm_detail *detail; /* what NCCL's profiler said of the first member that it spoke
+                                         of; NULL. Borrowed from the run */
 };
 
 /* How a rank arrives at the collectives it shares with others. */

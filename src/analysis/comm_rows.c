@@ -140,8 +140,42 @@ static void set_times(struct comm_row *row, const struct named *list, size_t n,
     row->max_ns = times->count > 0 ? times->values[times->count - 1] : NAN;
 }
 
-static void add_row(struct comm_rows *rows, const struct named *list, size_t n,
-                    struct sample *times)
+/* Order of instances by the way in which they ran; those of which nothing was told come last. */
+static int by_way(const void *x, const void *y)
+{
+    const struct comm_detail *a = ((const struct named *)x)->in->detail;
+    const struct comm_detail *b = ((const struct named *)y)->in->detail;
+    int order;
+    if (a == NULL || b == NULL)
+        return (a == NULL) - (b == NULL);
+    order = strcmp(a->algo, b->algo);
+    if (order == 0)
+        order = strcmp(a->proto, b->proto);
+    return order != 0 ? order : (a->channels > b->channels) - (a->channels < b->channels);
+}
+
+/* Leaves the list in order of the ways. */
+static void set_way(struct comm_row *row, struct named *list, size_t n)
+{
+    row->algo = row->proto = "";
+    for (size_t i = 0; i < n; i++)
+        row->told += list[i].in->detail != NULL;
+    if (row->told == 0)
+        return;
+    qsort(list, n, sizeof *list, by_way);
+    for (size_t from = 0, to; from < row->told; from = to) {
+        for (to = from + 1; to < row->told && by_way(&list[from], &list[to]) == 0; to++)
+            ;
+        if (to - from <= row->alike)
+            continue;
+        row->alike = to - from;
+        row->algo = list[from].in->detail->algo;
+        row->proto = list[from].in->detail->proto;
+        row->channels = list[from].in->detail->channels;
+    }
+}
+
+static void add_row(struct comm_rows *rows, struct named *list, size_t n, struct sample *times)
 {
     const struct comm_instance *in = list[0].in;
     struct comm_row *row;
@@ -160,6 +194,7 @@ static void add_row(struct comm_rows *rows, const struct named *list, size_t n,
     set_bandwidth(row, list, n, false, times);
     if (isnan(row->algbw_GBps))
         set_bandwidth(row, list, n, true, times);
+    set_way(row, list, n);
 }
 
 void comm_rows_make(struct comm_rows *rows, const struct comm_study *study, bool p2p, bool by_name)

@@ -22,6 +22,11 @@ struct comm_row {
     double wait_ns;  /* mean over instances of the mean wait of a member; NAN unknown */
     double total_ns; /* sum over instances of transfer + mean wait: what the row costs a rank */
 
+    /* How NCCL ran the instances of which its profiler told: the most frequent way. */
+    uint64_t told, alike;     /* instances of which it told; of them those that ran like this */
+    const char *algo, *proto; /* NCCL's words; "" unknown. Borrowed from the run */
+    uint32_t channels;        /* 0 unknown */
+
     /* moved bytes / median transfer, and times the bus factor; NAN unknown. Of the instances that
      * were launched alone where there are any; else of those whose group moved a known sum. */
     double algbw_GBps, busbw_GBps;

@@ -144,6 +144,18 @@ static void add_ranks(cJSON *doc, const struct analysis *a)
     }
 }
 
+/* How NCCL ran it, where its profiler told. */
+static void add_way(cJSON *o, const struct comm_row *row)
+{
+    if (row->told == 0)
+        return;
+    add_text(o, "algo", row->algo);
+    add_text(o, "proto", row->proto);
+    add_number(o, "channels", row->channels > 0 ? row->channels : NAN);
+    add_count(o, "alike", row->alike);
+    add_count(o, "told", row->told);
+}
+
 static void add_comm_rows(cJSON *doc, const char *key, const struct comm_rows *rows)
 {
     cJSON *list = array_in(doc, key);
@@ -165,6 +177,7 @@ static void add_comm_rows(cJSON *doc, const char *key, const struct comm_rows *r
         add_count(o, "timed", row->timed);
         add_count(o, "grouped", row->grouped);
         add_count(o, "records", row->records);
+        add_way(o, row);
     }
 }
 

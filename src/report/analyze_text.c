@@ -2,6 +2,7 @@
 #include "report/analyze_report.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/opt.h"
 #include "report/table.h"
 
@@ -15,6 +16,7 @@
 #define ROWS_LISTED 6     /* of collectives, products, operations */
 #define NAME_COLUMNS 42   /* of an operation */
 #define COMM_COLUMNS 10   /* of a communicator's size and name */
+#define WAY_COLUMNS 26    /* of how NCCL ran it */
 #define FINDINGS_LISTED 6 /* the others are in the JSON */
 
 /* One unit for a whole table, so that its numbers compare at a glance. */
@@ -319,6 +321,50 @@ static void print_comm(const struct comm_rows *rows, const char *title, bool nam
     table_release(&t);
 }
 
+/* "RING LL128 x8"; of a message "x2". */
+static void way_cell(struct table *t, const struct comm_row *row)
+{
+    struct buf text = BUF_INIT;
+    buf_puts(&text, row->algo);
+    if (row->proto[0] != '\0')
+        buf_printf(&text, "%s%s", text.len > 0 ? " " : "", row->proto);
+    if (row->channels > 0)
+        buf_printf(&text, "%sx%u", text.len > 0 ? " " : "", row->channels);
+    buf_putc(&text, '\0');
+    table_text(t, text.len > 1 ? text.data : "-", WAY_COLUMNS);
+    buf_release(&text);
+}
+
+/* How NCCL ran what its profiler told of. */
+static void print_ways(const struct comm_rows *rows, FILE *out)
+{
+    static const char *const left[] = {"op", "dtype", "ranks", NULL};
+    static const char *const right[] = {"size", "how", "instances", NULL};
+    struct table t;
+    char size[32];
+    table_init(&t);
+    add_columns(&t, left, right);
+    for (size_t i = 0; i < rows->count && i < ROWS_LISTED; i++) {
+        const struct comm_row *row = &rows->list[i];
+        bool typed = row->dtype != SPECTER_DTYPE_UNKNOWN;
+        if (row->told == 0)
+            continue;
+        table_cell(&t, "%s", specter_comm_op_name(row->op));
+        table_cell(&t, "%s", typed ? specter_dtype_name(row->dtype) : "-");
+        comm_cell(&t, row, false);
+        table_cell(&t, "%s",
+                   row->bytes_known ? text_bytes(size, sizeof size, (double)row->bytes) : "-");
+        way_cell(&t, row);
+        table_cell(&t, "%llu of %llu", (unsigned long long)row->alike,
+                   (unsigned long long)row->told);
+    }
+    if (t.ncells > 0) {
+        fputs("\nHow NCCL ran most of them: algorithm, protocol, channels\n", out);
+        table_print(&t, out);
+    }
+    table_release(&t);
+}
+
 /* What limits the rows above. */
 static void print_comm_limits(const struct comm_study *s, FILE *out)
 {
@@ -528,6 +574,7 @@ void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)
                out);
     print_comm(&a->p2p, "Sends with their receives", false, out);
     print_comm_limits(&a->comm, out);
+    print_ways(&a->collectives, out);
     print_gemms(a, out);
     print_copies(&a->extra, out);
     print_launches(&a->extra.launches, out);

@@ -436,6 +436,7 @@ void build_process(struct program *p, const uint32_t *ranks, size_t n, const str
     collect_items(&proc);
     for (uint32_t host = 0; host < calls->nhosts; host++)
         make_host(&proc, calls, &at, host);
+    p->facts.shared += n > 1 ? n : 0;
     p->facts.threads_apart += calls->nhosts - 1;
     for (size_t i = 0; i < n; i++) {
         if (calls->nhosts > 1)

@@ -78,6 +78,7 @@ struct program_facts {
     uint64_t syncs_dropped;         /* event synchronisations without an event */
     uint64_t captured;              /* operations recorded into a graph: not run then */
     uint64_t no_host_time;          /* issued by their order */
+    uint64_t shared;                /* ranks of processes that have several */
     uint64_t threads_apart;         /* threads that overlap others */
     uint64_t graphs;                /* launches of graphs */
     uint64_t waiting_copies;        /* whose calls are taken to have waited for them */

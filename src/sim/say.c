@@ -79,6 +79,12 @@ static void say_facts(struct replay *rep, const struct program_facts *f)
                       "%llu stream synchronisations name no stream: each waits for the stream on "
                       "which its thread launched last",
                       u(f->syncs_guessed));
+    if (f->shared > 0)
+        replay_assume(
+            rep,
+            "%llu GPUs are driven by processes that have several: a thread that works for "
+            "several keeps its order",
+            u(f->shared));
     if (f->threads_apart > 0)
         replay_assume(rep,
                       "%llu threads overlap others: each runs on its own from its recorded offset",

@@ -382,7 +382,9 @@ static bool is_init(const struct line *l, void *arg)
 
 static void jsonl_identify(const char *head, size_t len, struct identity *id)
 {
+    static const char comm[] = "\"event\":\"comm\"";
     any_line(head, len, is_init, id);
+    id->member = id->known && memmem(head, len, comm, sizeof comm - 1) != NULL;
 }
 
 const struct reader reader_jsonl = {"specter", jsonl_sniff, jsonl_identify, jsonl_read, NULL};

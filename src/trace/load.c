@@ -42,6 +42,7 @@ struct load {
     bool archive;
     struct source *list; /* owned */
     size_t count, cap;
+    bool newer_left;    /* a newer launch was left aside: see meant_launch() */
     struct buf foreign; /* names, quoted */
     size_t nforeign, ndamaged;
     struct err first; /* the first thing that was wrong with a file */
@@ -344,6 +345,24 @@ static bool rank_repeats(const struct load *l, size_t first, size_t at)
     return false;
 }
 
+/* The launch of one run id that is meant when the newest one is `newest`. Where that one has no
+ * communicator and one before it has, it is no launch: a child process, say, that found its
+ * parent's rank in its environment and made a call. */
+static int meant_launch(struct load *l, int newest)
+{
+    const char *run = NULL;
+    int meant = newest;
+    for (size_t i = 0; i < l->count; i++)
+        run = l->list[i].launch == newest ? l->list[i].id.run : run;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct source *s = &l->list[i];
+        if (s->id.member && s->launch <= newest && strcmp(s->id.run, run) == 0)
+            meant = s->launch;
+    }
+    l->newer_left = meant != newest;
+    return meant;
+}
+
 /* Numbers the launches; the number of the newest that fits `run_id` (NULL: any), or -1. */
 static int number_launches(struct load *l, const char *run_id)
 {
@@ -364,7 +383,7 @@ static int number_launches(struct load *l, const char *run_id)
         }
         s->launch = launch;
     }
-    return newest;
+    return newest < 0 ? -1 : meant_launch(l, newest);
 }
 
 /* "'a' (8 files), 'b' (8 files)": the launches other than `but`. How many they are. */
@@ -437,7 +456,9 @@ static int choose_run(struct load *l, const struct load_opts *opts, struct err *
     else if (n > 0)
         run_note(l->run, false, "%zu other run%s here: %s; %s is read (--run chooses)", n,
                  n > 1 ? "s" : "", others.data,
-                 run_id != NULL ? "the one asked for" : "the newest");
+                 run_id != NULL  ? "the one asked for"
+                 : l->newer_left ? "the newest with communicators"
+                                 : "the newest");
     buf_release(&others);
     drop_sources(l, of_other_launch, &chosen);
     return chosen < 0 ? -1 : 0;

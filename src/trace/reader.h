@@ -16,6 +16,7 @@ struct identity {
     int64_t rank;    /* -1 unknown */
     int64_t real_ns; /* when it began; 0 unknown */
     bool known;      /* the head holds a record that says so */
+    bool member;     /* and one of a communicator */
 };
 
 struct reader {

@@ -297,6 +297,33 @@ TEST(load_newest_launch_of_one_id)
     remove_folder(folder);
 }
 
+/* A child that has its parent's rank and run begins later, and is no launch of the job. */
+TEST(load_child_is_no_launch)
+{
+    const char *folder = make_folder();
+    struct run run;
+    for (int r = 0; r < 2; r++) {
+        char name[64], text[512];
+        snprintf(name, sizeof name, "specter_trace_rank%d.jsonl", r);
+        snprintf(text, sizeof text,
+                 "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":%d,\"world_size\":2,"
+                 "\"mono_ns\":5,\"real_ns\":1000}\n"
+                 "{\"event\":\"comm\",\"time_us\":1.0,\"comm\":\"c\",\"comm_rank\":%d,"
+                 "\"comm_size\":2,\"device\":0}\n",
+                 r, r);
+        write_text(folder, name, text);
+    }
+    write_text(folder, "specter_trace_rank1.1.jsonl",
+               "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":1,\"world_size\":2,"
+               "\"mono_ns\":9,\"real_ns\":1004}\n");
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 2);
+    CHECK_INT(run.ranks[1].nin, 1);
+    CHECK_HAS(note_with(&run, "other run"), "(1 file); the newest with communicators is read");
+    run_release(&run);
+    remove_folder(folder);
+}
+
 TEST(load_file_with_damaged_init)
 {
     const char *folder = make_folder();

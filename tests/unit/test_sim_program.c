@@ -587,3 +587,101 @@ TEST(program_guesses_the_stream_of_a_sync)
     program_release(&p);
     run_release(&run);
 }
+
+/* Makes ranks 0 and 1 one process, which has one thread. */
+static void one_process(struct run *run)
+{
+    start_run(run, 2);
+    for (int r = 0; r < 2; r++) {
+        run->ranks[r].process = 0;
+        run->ranks[r].device = r;
+    }
+}
+
+static void put_on_device(struct run *run, int r)
+{
+    for (size_t i = 0; i < run->ranks[r].nops; i++)
+        run->ranks[r].ops[i].device = r;
+    for (size_t i = 0; i < run->ranks[r].nacts; i++)
+        run->ranks[r].acts[i].device = r;
+}
+
+/* The thread awaits rank 0 before it goes on with rank 1, for however long rank 0 takes. */
+TEST(program_shared_host)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    one_process(&run);
+    add_kernel(&run, 0, 1, 0, 500000);
+    add_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 10, 500001);
+    add_kernel(&run, 1, 2, 500011, 100);
+    put_on_device(&run, 1);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    CHECK_INT(p.facts.shared, 2);
+    CHECK_INT(p.ranks[0].first_host, p.ranks[1].first_host);
+    check_span(&p, 0, 0, 0, 500000);
+    check_span(&p, 1, 0, 500011, 500111);
+    program_set_cost(&p, 0, 200000);
+    CHECK_INT(program_run(&p, &e), 0);
+    check_span(&p, 1, 0, 200011, 200111);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Rank 1 awaits an event that was recorded on the device of rank 0. */
+TEST(program_event_of_another_device)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    one_process(&run);
+    add_kernel(&run, 0, 1, 0, 500);
+    add_act(&run, 0, ACT_RECORD, 1, 7, 10, 11);
+    add_act(&run, 1, ACT_WAIT, 2, 7, 20, 21);
+    add_kernel(&run, 1, 2, 30, 100);
+    put_on_device(&run, 1);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 1, 0, 500, 600);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* A group over both devices is launched where its last operation was issued, on the other one. */
+TEST(program_group_of_devices)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    one_process(&run);
+    add_coll(&run, 0, 1, 0, 40, 0)->coll.group = 3;
+    add_coll(&run, 1, 2, 50, 40, 0)->coll.group = 3;
+    put_on_device(&run, 1);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 0, 0, 50, 90);
+    check_span(&p, 1, 0, 50, 90);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* What is stuck is named by its rank, also where ranks of processes are not in a row. */
+TEST(program_stuck_in_a_process)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 3);
+    run.ranks[0].process = run.ranks[2].process = 0;
+    add_coll(&run, 0, 1, 0, 10, 0);
+    add_coll(&run, 1, 1, 0, 10, 1);
+    add_coll(&run, 1, 1, 5, 10, 0);
+    add_coll(&run, 2, 4, 0, 10, 1)->device = 2;
+    add_act(&run, 2, ACT_SYNC_STREAM, 4, -1, 2, 5)->device = 2;
+    add_coll(&run, 0, 1, 9, 10, 1);
+    add_coll(&run, 2, 4, 9, 10, 0)->device = 2;
+    CHECK_INT(replay_measured(&p, &run, &e), -1);
+    CHECK(strstr(e.msg, "rank 2: AllReduce") != NULL);
+    CHECK(strstr(e.msg, "on stream 4 waits for rank 0") != NULL);
+    program_release(&p);
+    run_release(&run);
+}
