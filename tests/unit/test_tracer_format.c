@@ -497,6 +497,7 @@ TEST(tracer_format_mark)
 
 TEST(tracer_format_sample_and_plugin)
 {
+    CHECK_WRITTEN(format_dump(o, 2500), "{\"event\":\"dump\",\"time_us\":2.500}\n");
     CHECK_WRITTEN(format_sample(o, &(struct sample_line){1000, "cublas", "asked", 8}),
                   "{\"event\":\"sample\",\"time_us\":1.000,\"of\":\"cublas\",\"rate\":8,"
                   "\"why\":\"asked\"}\n");
