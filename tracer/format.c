@@ -531,6 +531,16 @@ void format_sample(struct out *o, const struct sample_line *l)
 #undef X
 }
 
+#define DUMP_event "dump"
+#define DUMP_time_us time_ns
+
+void format_dump(struct out *o, int64_t time_ns)
+{
+#define X(_key, _kind, _when) PUT_##_when(DUMP, _key, _kind)
+    PUT_LINE(DUMP);
+#undef X
+}
+
 #define PLUGIN_type "plugin"
 #define PLUGIN_op specter_comm_op_name(l->op)
 #define PLUGIN_comm IDENTITY(l->comm)

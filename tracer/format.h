@@ -95,6 +95,7 @@ void format_init(struct out *o, const struct init_line *l);
 void format_comm(struct out *o, const struct comm_line *l);
 void format_clock(struct out *o, const struct clock_line *l);
 void format_sample(struct out *o, const struct sample_line *l);
+void format_dump(struct out *o, int64_t time_ns);
 void format_plugin(struct out *o, const struct plugin_line *l);
 void format_shutdown(struct out *o, const struct shutdown_line *l);
 

@@ -742,8 +742,10 @@ bool output_is_asked(void)
     return !output.broken && request_look(&output.request, &output.file, output.folder);
 }
 
-void output_answer(void)
+void output_answer(int64_t time_ns)
 {
+    if (may_write())
+        format_dump(line(LINE_ACT, 0), time_ns);
     flush();
     request_answer(&output.file, output.folder, output.in_slots ? copy_slots : NULL, NULL);
 }

@@ -253,14 +253,20 @@ static void govern(void)
     output_sample(rate, "governor", tracer_now());
 }
 
-/* A dump also holds what is under way. */
+/* A dump also holds what is under way. In virtual time this thread has no clock of its own, and the
+ * moment is that of the last call. */
 static void answer_request(void)
 {
+    int64_t now_ns;
     if (!output_is_asked())
         return;
-    for (uint32_t i = 0; i < writer.npending; i++)
+    now_ns = tracer_now();
+    for (uint32_t i = 0; i < writer.npending; i++) {
+        const struct record *r = &writer.pending[i].r;
         show(&writer.pending[i]);
-    output_answer();
+        now_ns = r->host_end_ns > now_ns ? r->host_end_ns : now_ns;
+    }
+    output_answer(now_ns);
 }
 
 static void tick(bool last)

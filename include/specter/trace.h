@@ -397,6 +397,11 @@ enum specter_mark {
     X(rate, U64, ALWAYS)         \
     X(why, STR, ALWAYS)
 
+/* Somebody asked for a dump: at time_us every operation under way has a line. */
+#define SPECTER_DUMP_FIELDS(X) \
+    X(event, STR, ALWAYS)      \
+    X(time_us, US, ALWAYS)
+
 #define SPECTER_SHUTDOWN_FIELDS(X) \
     X(event, STR, ALWAYS)          \
     X(time_us, US, ALWAYS)         \
@@ -419,6 +424,7 @@ enum specter_mark {
     X(CLOCK, event, "clock")      \
     X(MARK, event, "mark")        \
     X(SAMPLE, event, "sample")    \
+    X(DUMP, event, "dump")        \
     X(SHUTDOWN, event, "shutdown")
 
 enum specter_record {

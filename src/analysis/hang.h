@@ -12,7 +12,8 @@
  * of and its stream has not moved for HANG_STILL_NS: it is not finished (timing none), is the
  * oldest such on its stream, and it started, or became the oldest, that long before. A trace
  * without a shutdown record tells of HANG_NS after the call of every operation that it holds as not
- * finished, because only such are written (docs/trace-format.md). So a job that is killed while it
+ * finished, because only such are written (docs/trace-format.md), but for those that were called
+ * before a dump, which holds all that is under way. So a job that is killed or dumped while it
  * runs, however deep its queues, does not hang. Where the end of operations was not observed
  * (timing host, unknown), a rank hangs in a collective that another rank, which has a trace, did
  * not call within HANG_NS.

@@ -61,7 +61,7 @@ static void look_at(struct lanes *l, const struct rank *rank, uint32_t i)
 }
 
 /* What the file says itself, and: an unfinished operation is only written when it has been for a
- * while, unless it was the program's exit that came before its end. */
+ * while, unless the program's exit came before its end, or somebody asked for what is under way. */
 static int64_t last_moment(const struct rank *rank, int64_t called_ns)
 {
     int64_t last_ns = rank->end_ns;
@@ -70,7 +70,7 @@ static int64_t last_moment(const struct rank *rank, int64_t called_ns)
         int64_t t_ns = UNKNOWN_NS;
         if (op_timed(op))
             t_ns = ns_add(op->start_ns, op->dur_ns);
-        else if (is_pending(op) && !rank->complete)
+        else if (is_pending(op) && !rank->complete && issued_ns(op) > rank->dump_ns)
             t_ns = ns_add(issued_ns(op), called_ns);
         if (t_ns > last_ns)
             last_ns = t_ns;

@@ -90,6 +90,7 @@ static void describe(struct rank *part, const struct rank *whole)
     part->mono_ns = whole->mono_ns;
     part->real_ns = whole->real_ns;
     part->end_ns = whole->end_ns;
+    part->dump_ns = whole->dump_ns;
     part->gemm_rate = whole->gemm_rate;
     part->nthreads = whole->nthreads;
 }

@@ -180,6 +180,7 @@ static void map_times(struct jsonl *r)
     }
     if (r->end_ns > rank->end_ns)
         rank->end_ns = r->end_ns;
+    rank->dump_ns = ns_add(rank->dump_ns, base);
     clock_ready(&r->clocks, base);
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];

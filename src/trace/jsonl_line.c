@@ -26,6 +26,7 @@ static const struct field graph_fields[] = {SPECTER_GRAPH_FIELDS(FIELD)};
 static const struct field plugin_fields[] = {SPECTER_PLUGIN_FIELDS(FIELD)};
 static const struct field mark_fields[] = {SPECTER_MARK_FIELDS(FIELD)};
 static const struct field sample_fields[] = {SPECTER_SAMPLE_FIELDS(FIELD)};
+static const struct field dump_fields[] = {SPECTER_DUMP_FIELDS(FIELD)};
 static const struct field shutdown_fields[] = {SPECTER_SHUTDOWN_FIELDS(FIELD)};
 
 _Static_assert(INIT_COUNT <= LINE_FIELDS_MAX && COMM_COUNT <= LINE_FIELDS_MAX &&
@@ -34,7 +35,8 @@ _Static_assert(INIT_COUNT <= LINE_FIELDS_MAX && COMM_COUNT <= LINE_FIELDS_MAX &&
                    CLOCK_COUNT <= LINE_FIELDS_MAX && COPY_COUNT <= LINE_FIELDS_MAX &&
                    UNTRACED_COUNT <= LINE_FIELDS_MAX && GRAPH_COUNT <= LINE_FIELDS_MAX &&
                    PLUGIN_COUNT <= LINE_FIELDS_MAX && SAMPLE_COUNT <= LINE_FIELDS_MAX &&
-                   MARK_COUNT <= LINE_FIELDS_MAX && SHUTDOWN_COUNT <= LINE_FIELDS_MAX,
+                   MARK_COUNT <= LINE_FIELDS_MAX && DUMP_COUNT <= LINE_FIELDS_MAX &&
+                   SHUTDOWN_COUNT <= LINE_FIELDS_MAX,
                "struct line has room for every record");
 
 enum selector { event, type };
@@ -59,6 +61,7 @@ static const struct record {
 #define PLUGIN_TABLE plugin_fields
 #define MARK_TABLE mark_fields
 #define SAMPLE_TABLE sample_fields
+#define DUMP_TABLE dump_fields
 #define SHUTDOWN_TABLE shutdown_fields
 #define X(id, key, name) {key, id##_##key, name, id##_TABLE, id##_COUNT},
     SPECTER_RECORDS(X)

@@ -32,6 +32,7 @@
 #define PLUGIN_X(key, kind, when) PLUGIN_##key,
 #define MARK_X(key, kind, when) MARK_##key,
 #define SAMPLE_X(key, kind, when) SAMPLE_##key,
+#define DUMP_X(key, kind, when) DUMP_##key,
 #define SHUTDOWN_X(key, kind, when) SHUTDOWN_##key,
 #define LINE_EXTRA_CUBLAS(X) X(dtype_a, STR, SOME) X(trans_a, STR, SOME) X(trans_b, STR, SOME)
 
@@ -48,6 +49,7 @@ LINE_ENUM(GRAPH, SPECTER_GRAPH_FIELDS, )
 LINE_ENUM(PLUGIN, SPECTER_PLUGIN_FIELDS, )
 LINE_ENUM(MARK, SPECTER_MARK_FIELDS, )
 LINE_ENUM(SAMPLE, SPECTER_SAMPLE_FIELDS, )
+LINE_ENUM(DUMP, SPECTER_DUMP_FIELDS, )
 LINE_ENUM(SHUTDOWN, SPECTER_SHUTDOWN_FIELDS, )
 
 #define LINE_FIELDS_MAX 40

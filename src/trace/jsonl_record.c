@@ -668,6 +668,17 @@ static const char *on_sample(struct jsonl *r, const struct line *l)
     return NULL;
 }
 
+static const char *on_dump(struct jsonl *r, const struct line *l)
+{
+    int64_t t_ns;
+    if (!take_time(l, DUMP_time_us, &t_ns))
+        return "impossible time";
+    saw_host_time(r, t_ns);
+    if (t_ns > r->rank->dump_ns)
+        r->rank->dump_ns = t_ns;
+    return NULL;
+}
+
 static const char *on_shutdown(struct jsonl *r, const struct line *l)
 {
     int64_t t_ns;
@@ -726,6 +737,8 @@ const char *jsonl_record(struct jsonl *r, const struct line *l)
         return on_clock(r, l);
     case SPECTER_REC_MARK:
         return on_mark(r, l);
+    case SPECTER_REC_DUMP:
+        return on_dump(r, l);
     case SPECTER_REC_SHUTDOWN:
         return on_shutdown(r, l);
     case SPECTER_REC_COPY:

@@ -53,7 +53,7 @@ struct rank *run_add_rank(struct run *run)
     rank->rank = rank->process = rank->device = -1;
     rank->pid = -1;
     rank->host = rank->gpu = rank->file = "";
-    rank->mono_ns = rank->real_ns = rank->end_ns = UNKNOWN_NS;
+    rank->mono_ns = rank->real_ns = rank->end_ns = rank->dump_ns = UNKNOWN_NS;
     rank->gemm_rate = 1;
     return rank;
 }
@@ -213,7 +213,7 @@ void rank_shift(struct rank *rank, int64_t by_ns)
         shift(&rank->launches[i].host_ns, &rank->launches[i].host_end_ns, by_ns);
     for (size_t i = 0; i < rank->nmarks; i++)
         shift(&rank->marks[i].start_ns, &rank->marks[i].end_ns, by_ns);
-    rank->end_ns = ns_add(rank->end_ns, by_ns);
+    shift(&rank->end_ns, &rank->dump_ns, by_ns);
 }
 
 static bool has_note(const struct run *run, const char *text)

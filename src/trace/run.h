@@ -208,6 +208,8 @@ struct rank {
     int64_t mono_ns, real_ns; /* one moment, on the clock of the times and on the wall clock;
                                  UNKNOWN_NS: the trace has a zero of its own, or no date */
     int64_t end_ns;           /* the last moment on the host that the trace tells of; UNKNOWN_NS */
+    int64_t dump_ns;          /* the last moment at which all that was under way was written down,
+                                 however young; UNKNOWN_NS: none */
     uint64_t dropped;         /* operations the recorder says it lost; of a process with
                                  several ranks: at the first of them, as are bad_lines */
     uint64_t bad_lines;       /* lines or events the reader could not use */

@@ -37,6 +37,7 @@ static const struct field graph_fields[] = {SPECTER_GRAPH_FIELDS(X)};
 static const struct field plugin_fields[] = {SPECTER_PLUGIN_FIELDS(X)};
 static const struct field mark_fields[] = {SPECTER_MARK_FIELDS(X)};
 static const struct field sample_fields[] = {SPECTER_SAMPLE_FIELDS(X)};
+static const struct field dump_fields[] = {SPECTER_DUMP_FIELDS(X)};
 static const struct field shutdown_fields[] = {SPECTER_SHUTDOWN_FIELDS(X)};
 #undef X
 
@@ -60,6 +61,7 @@ static const struct {
     {"\"type\":\"plugin\"", plugin_fields, COUNT(plugin_fields)},
     {"\"event\":\"mark\"", mark_fields, COUNT(mark_fields)},
     {"\"event\":\"sample\"", sample_fields, COUNT(sample_fields)},
+    {"\"event\":\"dump\"", dump_fields, COUNT(dump_fields)},
     {"\"event\":\"shutdown\"", shutdown_fields, COUNT(shutdown_fields)},
 };
 

@@ -366,6 +366,21 @@ TEST(hang_by_the_moment_of_writing)
     CHECK_INT(hang.cause, HANG_NOT_CALLED);
     CHECK_INT(hang.waited_ns, 1000 * MS);
     hangs_release(&h);
+    for (int r = 0; r < 8; r++) /* a dump holds what is under way, however young */
+        run.ranks[r].dump_ns = run.ranks[r].end_ns = 19 * MS;
+    check_none(&run);
+    for (int r = 0; r < 8; r++)
+        run.ranks[r].dump_ns = run.ranks[r].end_ns = 2000 * MS;
+    hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_NOT_CALLED);
+    hangs_release(&h);
+    for (int r = 0; r < 8; r++) { /* the dump was long before they were called */
+        run.ranks[r].dump_ns = MS;
+        run.ranks[r].end_ns = 19 * MS;
+    }
+    hang = the_hang(&h, &run);
+    CHECK_INT(hang.waited_ns, 1000 * MS);
+    hangs_release(&h);
     run_release(&run);
 }
 

@@ -78,6 +78,7 @@ TEST(jsonl_line_kinds)
         {"{\"type\":\"sync\"}", SPECTER_REC_SYNC},
         {"{\"event\":\"clock\"}", SPECTER_REC_CLOCK},
         {"{\"event\":\"mark\"}", SPECTER_REC_MARK},
+        {"{\"event\":\"dump\"}", SPECTER_REC_DUMP},
         {"{\"event\":\"shutdown\"}", SPECTER_REC_SHUTDOWN},
         {"{\"type\":\"graph\"}", SPECTER_REC_GRAPH},
         {"{\"type\":\"nvshmem\"}", SPECTER_REC_COUNT},

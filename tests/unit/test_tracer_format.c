@@ -392,40 +392,70 @@ TEST(tracer_format_gemm_names)
     CHECK_STR(name, "LtMatmul");
 }
 
-/* The page that explains the format names every key of every record, and every value of the word
- * lists. */
-TEST(tracer_format_document_is_complete)
+/* ---- the page that explains the format ---- */
+
+static char *read_page(void)
 {
-    static const char *const words[] = {
-#define X(_key, _kind, _when) "`" #_key "`",
-        SPECTER_INIT_FIELDS(X) SPECTER_COMM_FIELDS(X) SPECTER_NCCL_FIELDS(X)
-            SPECTER_CUBLAS_FIELDS(X) SPECTER_DEP_FIELDS(X) SPECTER_SYNC_FIELDS(X)
-                SPECTER_COPY_FIELDS(X) SPECTER_UNTRACED_FIELDS(X) SPECTER_GRAPH_FIELDS(X)
-                    SPECTER_PLUGIN_FIELDS(X) SPECTER_CLOCK_FIELDS(X) SPECTER_MARK_FIELDS(X)
-                        SPECTER_SAMPLE_FIELDS(X) SPECTER_SHUTDOWN_FIELDS(X)
-#undef X
-#define X(_id, _name, ...) "`" _name "`",
-                            SPECTER_COMM_OPS(X) SPECTER_DTYPES(X) SPECTER_REDOPS(X)
-#undef X
-#define X(_id, _name) "`" _name "`",
-                                SPECTER_TIMINGS(X) SPECTER_KERNEL_CLASSES(X)
-#undef X
-#define X(_id, _name) "\"" _name "\"",
-                                    SPECTER_COPIES(X) SPECTER_MARKS(X)
-#undef X
-    };
     FILE *f = fopen("docs/trace-format.md", "r");
     char *page = NULL;
     size_t size = 0;
     if (f == NULL)
-        SKIP("docs/trace-format.md is not in the current directory");
+        return NULL;
     CHECK(getdelim(&page, &size, '\0', f) > 0);
+    fclose(f);
+    return page;
+}
+
+/* Each key of the record is in the part of the page that is about it. */
+static void check_section(const char *page, const char *record, const char *const *keys, size_t n)
+{
+    char heading[64];
+    const char *from, *to;
+    snprintf(heading, sizeof heading, "\n## %s\n", record);
+    from = strstr(page, heading);
+    if (from == NULL) {
+        test_fail(__FILE__, __LINE__, "docs/trace-format.md has no section '%s'", record);
+        return;
+    }
+    to = strstr(from + 1, "\n## ");
+    for (size_t i = 0; i < n; i++) {
+        const char *at = strstr(from, keys[i]);
+        if (at == NULL || (to != NULL && at > to))
+            test_fail(__FILE__, __LINE__, "docs/trace-format.md does not name %s of %s", keys[i],
+                      record);
+    }
+}
+
+TEST(tracer_format_document_is_complete)
+{
+    static const char *const words[] = {
+#define X(_id, _name, ...) "`" _name "`",
+        SPECTER_COMM_OPS(X) SPECTER_DTYPES(X) SPECTER_REDOPS(X)
+#undef X
+#define X(_id, _name) "`" _name "`",
+            SPECTER_TIMINGS(X) SPECTER_KERNEL_CLASSES(X)
+#undef X
+#define X(_id, _name) "\"" _name "\"",
+                SPECTER_COPIES(X) SPECTER_MARKS(X)
+#undef X
+    };
+    char *page = read_page();
+    if (page == NULL)
+        SKIP("docs/trace-format.md is not in the current directory");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strstr(page, words[i]) == NULL)
             test_fail(__FILE__, __LINE__, "docs/trace-format.md does not name %s", words[i]);
     }
+#define KEY(_key, _kind, _when) "`" #_key "`",
+#define X(_id, _selector, _name)                                         \
+    {                                                                    \
+        static const char *const keys[] = {SPECTER_##_id##_FIELDS(KEY)}; \
+        check_section(page, _name, keys, sizeof keys / sizeof *keys);    \
+    }
+    SPECTER_RECORDS(X)
+#undef X
+#undef KEY
     free(page);
-    fclose(f);
 }
 
 static struct record stream_work(enum record_kind kind)
@@ -497,6 +527,7 @@ TEST(tracer_format_mark)
 
 TEST(tracer_format_sample_and_plugin)
 {
+    CHECK_WRITTEN(format_dump(o, 2500), "{\"event\":\"dump\",\"time_us\":2.500}\n");
     CHECK_WRITTEN(format_sample(o, &(struct sample_line){1000, "cublas", "asked", 8}),
                   "{\"event\":\"sample\",\"time_us\":1.000,\"of\":\"cublas\",\"rate\":8,"
                   "\"why\":\"asked\"}\n");
