@@ -16,14 +16,14 @@
 #ifndef SPECTER_TRACER_CALL_H
 #define SPECTER_TRACER_CALL_H
 
+#include "hooks/cuda_types.h"
+
 #include "comm.h"
 #include "record.h"
 #include "resolve.h"
 #include "specter/trace.h"
 
 #include <cublasLt.h>
-#include <cuda.h>
-#include <cuda_runtime_api.h>
 #include <nccl.h>
 #include <stdbool.h>
 
