@@ -6,6 +6,7 @@
 #include "gate.h"
 #include "ids.h"
 #include "launch.h"
+#include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
 #include "writer.h"
@@ -322,6 +323,9 @@ void call_begin(struct call *c)
         graph_begin(c);
         break;
     case CALL_NCCL_NUMBER:
+        c->member = comm_find(c->comm, c->real);
+        plugin_unseen(c);
+        break;
     case CALL_BIRTH_SPLIT:
         c->member = comm_find(c->comm, c->real);
         break;
@@ -411,6 +415,17 @@ void call_end(struct call *c, int result)
         thread_group_depth--;
     leave();
     errno = saved;
+}
+
+void call_leave_mark(struct thread *t, const struct record *r)
+{
+    struct call c; /* only its place counts: hooks of a signal's handler find the thread at work */
+    become_outermost(&c);
+    if (r->op == SPECTER_MARK_ITERATION)
+        launch_flush_all(t);
+    if (recording(RECORD_MARK))
+        call_push(t, r);
+    leave();
 }
 
 void call_reset(void)

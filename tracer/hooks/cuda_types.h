@@ -8,9 +8,9 @@
  *
  * Two functions of the runtime have one name and two lists of parameters:
  *
- *     cudaGraphInstantiate   CUDA 11 (exec, graph, error node *, log, size)   CUDA 12 (exec, graph,
- * flags) cudaGraphExecUpdate    CUDA 11 (exec, graph, error node *, result *)    CUDA 12 (exec,
- * graph, info *)
+ *                            behind exec and graph, CUDA 11       CUDA 12
+ *     cudaGraphInstantiate   where errors are, a log, its size    flags
+ *     cudaGraphExecUpdate    where errors are, the result         both in one struct
  *
  * Which one a program calls is not known here, so the table passes on as many words as either has.
  * They all go in registers (x86-64 and AArch64), where those that the caller has not set mean
