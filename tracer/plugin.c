@@ -492,6 +492,13 @@ void plugin_drop_launch(void)
 
 /* ---- what NCCL calls ---- */
 
+/* Events cost NCCL time, and without records of operations there is nothing to join them to. How
+ * many nodes a communicator spans is told all the same. */
+static bool is_wanted(void)
+{
+    return tracer.config.record_ops && tracer.config.wanted[RECORD_NCCL];
+}
+
 static int init(void **context, int *mask, int wanted, const struct context *told)
 {
     int state = atomic_load(&tracer.state);
@@ -510,7 +517,7 @@ static int init(void **context, int *mask, int wanted, const struct context *tol
         atomic_store_explicit(&x->id, id, memory_order_release);
         atomic_store_explicit(&active, true, memory_order_release);
         *context = (void *)(i + 1);
-        *mask = wanted;
+        *mask = is_wanted() ? wanted : 0;
         break;
     }
     return ncclSuccess;
