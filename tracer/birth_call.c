@@ -175,7 +175,7 @@ void split_end(struct call *c)
     if (parent == NULL || !comm_is(parent, c->comm))
         return;
     c->birth.parent = parent->birth.id;
-    c->birth.id = comm_split_id(parent, (int)c->birth.color, &c->birth.split_seq);
+    c->birth.id = comm_split_id(parent, (int)c->birth.color, nccl_group(c), &c->birth.split_seq);
     if (c->birth.color != NCCL_SPLIT_NOCOLOR)
         birth_end(c);
 }

@@ -6,6 +6,7 @@
 #include "gate.h"
 #include "ids.h"
 #include "launch.h"
+#include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
 #include "writer.h"
@@ -252,6 +253,12 @@ static void group_refused(struct call *c)
     thread_group_depth--;
 }
 
+static void number_begin(struct call *c)
+{
+    find_member(c);
+    plugin_unseen(c);
+}
+
 /* ---- what is done around each kind of call ---- */
 
 static const struct handlers {
@@ -263,7 +270,7 @@ static const struct handlers {
     /* clang-format off */
     [CALL_UNRECORDED]     = {false, NULL,              NULL,            NULL},
     [CALL_NCCL_OP]        = {true,  nccl_begin,        nccl_end,        nccl_end},
-    [CALL_NCCL_NUMBER]    = {false, find_member,       nccl_number,     NULL},
+    [CALL_NCCL_NUMBER]    = {false, number_begin,      nccl_number,     NULL},
     [CALL_STREAM_OP]      = {true,  stream_op_begin,   stream_op_end,   work_drop_span},
     [CALL_SHORT_OP]       = {true,  short_op_begin,    stream_op_end,   NULL},
     [CALL_LAUNCH]         = {false, note_host,         launch_end,      NULL},
@@ -394,6 +401,17 @@ void call_end(struct call *c, int result)
         end(c);
     leave();
     errno = saved;
+}
+
+void call_leave_mark(struct thread *t, const struct record *r)
+{
+    struct call c; /* only its place counts: hooks of a signal's handler find the thread at work */
+    become_outermost(&c);
+    if (r->op == SPECTER_MARK_ITERATION)
+        launch_flush_all(t);
+    if (recording(RECORD_MARK))
+        call_push(t, r);
+    leave();
 }
 
 void call_reset(void)

@@ -16,14 +16,14 @@
 #ifndef SPECTER_TRACER_CALL_H
 #define SPECTER_TRACER_CALL_H
 
+#include "hooks/cuda_types.h"
+
 #include "comm.h"
 #include "record.h"
 #include "resolve.h"
 #include "specter/trace.h"
 
 #include <cublasLt.h>
-#include <cuda.h>
-#include <cuda_runtime_api.h>
 #include <nccl.h>
 #include <stdbool.h>
 
@@ -226,6 +226,9 @@ void call_publish(struct call *c, struct record *slot);
 
 void call_push(struct thread *t, const struct record *r); /* both, for another record */
 
+/* A mark's, outside every call. Launches of one iteration are not counted with the next one's. */
+void call_leave_mark(struct thread *t, const struct record *r);
+
 uint32_t call_stream_id(const struct call *c); /* of c->stream; uses the record's device and tid */
 
 /* The number of a stream; a default one (0, 1, 2) is the device's or the thread's. */
@@ -243,7 +246,8 @@ void work_sync_timing(struct call *c, int owner); /* sets what --sync can say of
 
 void nccl_begin(struct call *c);
 void nccl_end(struct call *c);
-void nccl_number(struct call *c); /* of an accepted operation: the next of its communicator */
+void nccl_number(struct call *c);    /* of an accepted operation: the next of its communicator */
+uint32_t nccl_group(struct call *c); /* the number of the group that the call is in, or NO_ID */
 void group_begin_close(struct call *c);
 void group_end_close(struct call *c);
 void nccl_reset(void);

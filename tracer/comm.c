@@ -53,7 +53,7 @@ uint64_t comm_hash_ranks(const int *ranks, int count)
 
 static size_t p2p_bytes(int64_t peers)
 {
-    return sizeof(struct p2p_counters) + 2 * (size_t)peers * sizeof(_Atomic int64_t);
+    return sizeof(struct p2p_counters) + 2 * (size_t)peers * sizeof(struct comm_counter);
 }
 
 static uint32_t home_of(ncclComm_t handle)
@@ -88,6 +88,15 @@ static struct comm *claim(ncclComm_t handle)
     return NULL;
 }
 
+/* Pages that were never touched stay so. */
+static void reset(struct comm_counter *counter)
+{
+    if (atomic_load_explicit(&counter->next, memory_order_relaxed) == 0)
+        return;
+    atomic_store_explicit(&counter->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&counter->in_group, 0, memory_order_relaxed);
+}
+
 struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth)
 {
     bool known =
@@ -101,8 +110,8 @@ struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth)
     c->birth.handle = NULL;
     c->time_ns = clock_host_ns();
     atomic_store(&c->known, known ? COMM_KNOWN : COMM_TO_ASK);
-    atomic_store(&c->collectives, 0);
-    atomic_store(&c->splits, 0);
+    reset(&c->collectives);
+    reset(&c->splits);
     memset((void *)c->shrinks, 0, sizeof c->shrinks);
     atomic_store(&c->nodes, birth->nodes);
     atomic_store(&c->renewed, false);
@@ -197,9 +206,42 @@ void comm_end(ncclComm_t handle)
     atomic_fetch_add(&changes, 1);
 }
 
-int64_t comm_next_collective(struct comm *c)
+static int64_t take(struct comm_counter *counter, uint32_t group)
 {
-    return c->birth.id != 0 ? atomic_fetch_add(&c->collectives, 1) : -1;
+    uint64_t taken = atomic_load_explicit(&counter->in_group, memory_order_relaxed);
+    if (group != NO_ID) {
+        if (taken >> 32 != (uint64_t)group + 1)
+            taken = ((uint64_t)group + 1) << 32;
+        atomic_store_explicit(&counter->in_group, taken + 1, memory_order_relaxed);
+    }
+    return atomic_fetch_add(&counter->next, 1);
+}
+
+static void give_back(struct comm_counter *counter, uint32_t group)
+{
+    uint64_t taken = atomic_load_explicit(&counter->in_group, memory_order_relaxed);
+    if (taken >> 32 == (uint64_t)group + 1 &&
+        atomic_compare_exchange_strong(&counter->in_group, &taken, 0))
+        atomic_fetch_sub(&counter->next, (int64_t)(uint32_t)taken);
+}
+
+void comm_give_back(uint32_t group)
+{
+    for (uint32_t i = 0; group != NO_ID && i < COMMS_MAX; i++) {
+        struct comm *c = &table[i];
+        struct p2p_counters *p = atomic_load_explicit(&c->p2p, memory_order_acquire);
+        if (atomic_load_explicit(&c->state, memory_order_acquire) != COMM_LIVE)
+            continue;
+        give_back(&c->collectives, group);
+        give_back(&c->splits, group);
+        for (int64_t at = 0; p != NULL && at < 2 * p->peers; at++)
+            give_back(&p->count[at], group);
+    }
+}
+
+int64_t comm_next_collective(struct comm *c, uint32_t group)
+{
+    return c->birth.id != 0 ? take(&c->collectives, group) : -1;
 }
 
 bool comm_is(const struct comm *c, ncclComm_t handle)
@@ -235,7 +277,7 @@ static struct p2p_counters *counters_of(struct comm *c)
     return there;
 }
 
-int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv)
+int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv, uint32_t group)
 {
     struct p2p_counters *p;
     if (c->birth.id == 0 || peer < 0 || peer >= c->birth.size)
@@ -243,7 +285,7 @@ int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv)
     p = counters_of(c);
     if (p == NULL || peer >= p->peers)
         return -1;
-    return atomic_fetch_add(&p->count[(is_recv ? p->peers : 0) + peer], 1);
+    return take(&p->count[(is_recv ? p->peers : 0) + peer], group);
 }
 
 void comm_set_nodes(struct comm *c, int64_t nodes)
@@ -265,12 +307,12 @@ struct comm *comm_of_nccl_hash(uint64_t hash, int64_t rank)
     return NULL;
 }
 
-uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq)
+uint64_t comm_split_id(struct comm *parent, int color, uint32_t group, int64_t *split_seq)
 {
     struct {
         uint64_t parent;
         int64_t seq, color;
-    } from = {parent->birth.id, atomic_fetch_add(&parent->splits, 1), color};
+    } from = {parent->birth.id, take(&parent->splits, group), color};
     *split_seq = from.seq;
     return from.parent != 0 ? comm_hash(&from, sizeof from, 0) : 0;
 }
@@ -304,10 +346,8 @@ uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, int64_t *split_s
 static void free_slot(struct comm *c)
 {
     struct p2p_counters *p = atomic_load(&c->p2p);
-    for (int64_t i = 0; p != NULL && i < 2 * p->peers; i++) {
-        if (atomic_load_explicit(&p->count[i], memory_order_relaxed) != 0)
-            atomic_store_explicit(&p->count[i], 0, memory_order_relaxed);
-    }
+    for (int64_t i = 0; p != NULL && i < 2 * p->peers; i++)
+        reset(&p->count[i]);
     c->written = false;
     atomic_store_explicit(&c->state, COMM_FREE, memory_order_release);
 }

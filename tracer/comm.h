@@ -25,6 +25,7 @@
 #ifndef SPECTER_TRACER_COMM_H
 #define SPECTER_TRACER_COMM_H
 
+#include "record.h"
 #include "resolve.h"
 
 #include <nccl.h>
@@ -35,11 +36,18 @@
 #define COMM_NAME_MAX 64
 #define COMM_UNKNOWN INT64_MIN
 
+/* Numbers are taken when NCCL accepts a call. What is called within a group runs only when the end
+ * of the group goes well; if it does not, the group's numbers are given back. */
+struct comm_counter {
+    _Atomic int64_t next;
+    _Atomic uint64_t in_group; /* the last group that took some, + 1, << 32 | how many it took */
+};
+
 /* Counters of all peers; pages that no peer touches cost nothing. Stays with the slot of the table
  * for good, because a thread may still count for a communicator that another one has aborted. */
 struct p2p_counters {
-    int64_t peers;           /* room for so many */
-    _Atomic int64_t count[]; /* sends to, then receives from each peer */
+    int64_t peers;               /* room for so many */
+    struct comm_counter count[]; /* sends to, then receives from each peer */
 };
 
 /* What a communicator is made of. */
@@ -76,7 +84,7 @@ struct comm {
     _Atomic int64_t nodes;      /* COMM_UNKNOWN */
     struct comm_birth birth;
     int64_t time_ns;
-    _Atomic int64_t collectives, splits;
+    struct comm_counter collectives, splits;
     struct comm_shrinks shrinks[COMM_SHRINKS_MAX];
     struct p2p_counters *_Atomic p2p;
 };
@@ -109,9 +117,15 @@ void comm_end(ncclComm_t handle); /* before the real destroy: the handle may com
 bool comm_is(const struct comm *c, ncclComm_t handle);
 
 /* The numbers of the next collective, and of the next send or receive; -1 when the identity is not
- * known, because numbers would not be those of the other members. */
-int64_t comm_next_collective(struct comm *c);
-int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv);
+ * known, because numbers would not be those of the other members. `group`: the number of the group
+ * that the call is in, or NO_ID. */
+int64_t comm_next_collective(struct comm *c, uint32_t group);
+int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv, uint32_t group);
+
+/* The group has failed: nothing of it runs, and what is called in its place gets its numbers. Of a
+ * communicator that another thread uses meanwhile, which NCCL forbids, numbers may be taken twice.
+ */
+void comm_give_back(uint32_t group);
 
 /* NCCL has told how many nodes it spans: its line is written again when it is out already. */
 void comm_set_nodes(struct comm *c, int64_t nodes);
@@ -121,7 +135,7 @@ void comm_set_nodes(struct comm *c, int64_t nodes);
 struct comm *comm_of_nccl_hash(uint64_t hash, int64_t rank);
 
 /* Identity of the split that is made now. Counts it. */
-uint64_t comm_split_id(struct comm *parent, int color, int64_t *split_seq);
+uint64_t comm_split_id(struct comm *parent, int color, uint32_t group, int64_t *split_seq);
 
 /* Likewise of a shrink. left_out: comm_hash_ranks(). *split_seq: how many that left out the same
  * came before; COMM_UNKNOWN when there is no identity for want of room. */

@@ -14,7 +14,8 @@
 #ifndef SPECTER_TRACER_DRIVER_H
 #define SPECTER_TRACER_DRIVER_H
 
-#include <cuda.h>
+#include "hooks/cuda_types.h"
+
 #include <stdbool.h>
 
 /* X(name, parameters, symbols to try in order). The _v2 of some functions has the same parameters

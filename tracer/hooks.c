@@ -7,7 +7,6 @@
 #include "call.h"
 
 #include <half.h>
-#include <cuda_runtime_api.h>
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <nccl.h>

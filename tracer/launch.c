@@ -14,7 +14,7 @@
 
 /* ---- the class of a function, found out once ---- */
 
-#define CLASS_SLOTS 16384 /* a power of two */
+#define CLASS_SLOTS 8192 /* a power of two */
 #define CLASS_PROBES 16
 #define FUNCTION_BITS 48
 

@@ -4,7 +4,9 @@
  * record of its own: a thread counts them by stream, and what has gathered for a stream goes to the
  * ring as one `untraced` record when
  *
- *   the thread is about to leave another record on that stream, or waits for it;
+ *   the thread is about to leave another record on that stream, ends a group that has operations
+ *   there, or waits for it;
+ *   the thread marks that an iteration begins;
  *   a capture ends that they were part of;
  *   the thread launches on more streams than there is room for (the one used least lately goes);
  *   the thread ends, or the process does: then the writer collects what remains.

@@ -60,13 +60,7 @@ static struct record blank(enum specter_mark kind, uint16_t tid, const char *nam
 static void publish(struct thread *t, const struct record *r)
 {
     int saved = errno;
-    struct call c;
-    c.thread = t;
-    call_start_record(&c, CALL_ACT, RECORD_MARK, r->op);
-    if (c.kind != CALL_UNRECORDED) {
-        c.r = *r;
-        call_publish(&c, call_reserve(&c));
-    }
+    call_leave_mark(t, r);
     errno = saved;
 }
 

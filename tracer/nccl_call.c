@@ -7,6 +7,7 @@
 #include "call.h"
 
 #include "device.h"
+#include "launch.h"
 #include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
@@ -14,6 +15,13 @@
 static _Atomic uint32_t groups; /* in this process so far */
 
 /* ---- operations in groups ---- */
+
+static enum op_place place_of(const struct call *c)
+{
+    if (thread_group_depth == 0)
+        return OP_ALONE;
+    return c->thread->group.depth > 0 ? OP_IN_GROUP : OP_IN_UNSEEN_GROUP;
+}
 
 static struct group_stream *find_group_stream(struct call *c)
 {
@@ -39,7 +47,7 @@ static void prepare_group_stream(struct call *c, struct group_stream *s, int own
         s->span = span_take(c->stream, owner, &c->r);
     if (s->span == NO_SPAN)
         s->span = span_take_bare();
-    if (s->span == NO_SPAN)
+    if (s->span == NO_SPAN && c->r.timing != SPECTER_TIMING_CAPTURED)
         c->r.timing = SPECTER_TIMING_HOST;
     s->timing = c->r.timing;
     s->device = c->r.device;
@@ -47,14 +55,23 @@ static void prepare_group_stream(struct call *c, struct group_stream *s, int own
     s->prepared = true;
 }
 
+/* One of which only the host's times can be had. */
+static void untimed_op_begin(struct call *c)
+{
+    c->r.timing = SPECTER_TIMING_HOST;
+    device_note_capture(c->stream, &c->r);
+}
+
 /* The operation waits with the others of its communicator and stream for the end of the group. */
 static void group_op_begin(struct call *c, int owner)
 {
     struct group_stream *s = find_group_stream(c);
-    c->r.timing = SPECTER_TIMING_HOST;
     c->group_stream = GROUP_STREAMS_MAX;
-    if (s == NULL)
+    if (s == NULL) {
+        untimed_op_begin(c);
         return;
+    }
+    c->r.timing = SPECTER_TIMING_HOST;
     c->group_stream = (uint32_t)(s - c->thread->group.streams);
     if (!s->prepared)
         prepare_group_stream(c, s, owner);
@@ -64,15 +81,23 @@ static void group_op_begin(struct call *c, int owner)
     c->r.span = s->span;
 }
 
+uint32_t nccl_group(struct call *c)
+{
+    struct group *g = &c->thread->group;
+    if (place_of(c) != OP_IN_GROUP)
+        return NO_ID;
+    if (g->id == NO_ID)
+        g->id = atomic_fetch_add(&groups, 1);
+    return g->id;
+}
+
 static void group_op_end(struct call *c, bool in_progress)
 {
     struct group *g = &c->thread->group;
     struct record *slot = call_reserve(c);
-    if (g->id == NO_ID)
-        g->id = atomic_fetch_add(&groups, 1);
     g->in_progress |= in_progress;
     c->r.stream = call_stream_id(c);
-    c->r.nccl.group = g->id;
+    c->r.nccl.group = nccl_group(c);
     c->r.group_index = (uint16_t)++g->count;
     if (slot != NULL && c->group_stream < GROUP_STREAMS_MAX)
         g->streams[c->group_stream].count++;
@@ -122,9 +147,10 @@ void nccl_number(struct call *c)
     if (c->member == NULL || !comm_is(c->member, c->comm))
         return;
     if (c->r.op == SPECTER_SEND || c->r.op == SPECTER_RECV)
-        c->r.nccl.seq = comm_next_p2p(c->member, c->r.nccl.peer, c->r.op == SPECTER_RECV);
+        c->r.nccl.seq =
+            comm_next_p2p(c->member, c->r.nccl.peer, c->r.op == SPECTER_RECV, nccl_group(c));
     else if (!specter_comm_op_is_p2p(c->r.op))
-        c->r.nccl.seq = comm_next_collective(c->member);
+        c->r.nccl.seq = comm_next_collective(c->member, nccl_group(c));
 }
 
 /* The count of a call that has one for each rank; UINT64_MAX is not known. */
@@ -140,13 +166,6 @@ static void add_counts(struct call *c)
     c->r.nccl.count = sum;
 }
 
-static enum op_place place_of(const struct call *c)
-{
-    if (thread_group_depth == 0)
-        return OP_ALONE;
-    return c->thread->group.depth > 0 ? OP_IN_GROUP : OP_IN_UNSEEN_GROUP;
-}
-
 void nccl_begin(struct call *c)
 {
     c->member = comm_find(c->comm, c->real);
@@ -160,7 +179,7 @@ void nccl_begin(struct call *c)
     else if (c->op_place == OP_ALONE)
         work_begin(c, c->r.device);
     else
-        c->r.timing = SPECTER_TIMING_HOST;
+        untimed_op_begin(c);
     plugin_note(c);
     c->r.host_ns = tracer_now();
 }
@@ -172,7 +191,7 @@ void nccl_end(struct call *c)
     if (!in_group)
         plugin_launched();
     if (c->result != ncclSuccess && !in_progress) {
-        plugin_number(c, -1);
+        plugin_drop(c);
         if (!in_group)
             work_drop_span(c);
         return;
@@ -197,7 +216,6 @@ static void describe_op(struct call *c, enum specter_comm_op op, size_t count, i
 {
     call_start_record(c, CALL_NCCL_OP, RECORD_NCCL, (uint16_t)op);
     if (c->kind == CALL_UNRECORDED) {
-        plugin_unseen();
         c->kind = CALL_NCCL_NUMBER;
     }
     c->comm = comm;
@@ -253,6 +271,7 @@ void group_begin_close(struct call *c)
         return;
     for (uint32_t i = 0; i < g->nstreams; i++) {
         struct group_stream *s = &g->streams[i];
+        launch_flush(c->thread, s->stream); /* since the operation was called */
         if (s->timing == SPECTER_TIMING_SYNC)
             work_sync(s->stream);
         else if (s->span != NO_SPAN)
@@ -280,7 +299,9 @@ static void close_group_stream(const struct group *g, struct group_stream *s, in
         span_close(s->span, s->count, s->timing, NO_TIME, NO_TIME);
 }
 
-/* NCCL leaves the group even when ending it fails. */
+/* NCCL leaves the group even when ending it fails. Then nothing of it has been launched, and the
+ * numbers of its operations are free for those that the program calls in their place: as the other
+ * members number theirs, whether their group failed or not. */
 void group_end_close(struct call *c)
 {
     struct group *g = &c->thread->group;
@@ -290,6 +311,10 @@ void group_end_close(struct call *c)
         result = ncclInvalidUsage; /* to all that is in the group, as good as a failure */
     if (g->depth == 0 || --g->depth > 0)
         return;
+    if (result != ncclSuccess && result != ncclInProgress) {
+        comm_give_back(g->id);
+        plugin_drop_launch();
+    }
     plugin_launched();
     for (uint32_t i = 0; i < g->nstreams; i++) {
         if (g->streams[i].span != NO_SPAN)

@@ -336,7 +336,7 @@ static void put_coverage(struct out *o)
     cover(o, "launches", runtime && wanted[RECORD_UNTRACED]);
     cover(o, "graphs", runtime && wanted[RECORD_GRAPH]);
     cover(o, "marks", wanted[RECORD_MARK]);
-    cover(o, "plugin", output.config->plugin);
+    cover(o, "plugin", output.config->plugin && wanted[RECORD_NCCL]);
     put_RAW(o, "]");
     *o->p = '\0';
 }

@@ -5,6 +5,7 @@
 #include "call.h"
 #include "clock.h"
 #include "comm.h"
+#include "device.h"
 #include "tracer.h"
 
 #include <stdatomic.h>
@@ -132,10 +133,13 @@ static uint64_t key_of_call(const struct call *c)
     return make_key(&p);
 }
 
-void plugin_unseen(void)
+void plugin_unseen(struct call *c)
 {
-    if (atomic_load_explicit(&active, memory_order_relaxed))
-        atomic_store_explicit(&unseen_ticket, atomic_load(&last_ticket), memory_order_relaxed);
+    if (!atomic_load_explicit(&active, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&unseen_ticket, atomic_load(&last_ticket), memory_order_relaxed);
+    if (c->member != NULL && device_is_captured(c->stream))
+        atomic_store_explicit(&c->member->captured, true, memory_order_relaxed);
 }
 
 static void fill_note(struct note *n, const struct call *c, uint64_t ticket)
@@ -448,7 +452,52 @@ void plugin_number(const struct call *c, int64_t seq)
     unpin(e);
 }
 
+/* What was called is not to happen: no event is of it, and one that was is not written. Whoever
+ * takes the note's slot meanwhile may lose a line by it. */
+static void drop_note(uint64_t ticket)
+{
+    struct note *n = &notes[ticket % NOTES_MAX];
+    uint64_t open = ticket << 2 | NOTE_OPEN;
+    struct event *e;
+    if (atomic_load_explicit(&n->word, memory_order_acquire) >> 2 != ticket)
+        return;
+    atomic_compare_exchange_strong(&n->word, &open, ticket << 2 | NOTE_TAKEN);
+    atomic_store(&n->seq, SEQ_NONE);
+    e = pin((const void *)(uintptr_t)atomic_load(&n->event));
+    if (e == NULL)
+        return;
+    atomic_store(&e->seq, SEQ_NONE);
+    unpin(e);
+}
+
+void plugin_drop(const struct call *c)
+{
+    if (c->note != PLUGIN_NO_NOTE)
+        drop_note(c->note);
+}
+
+void plugin_drop_launch(void)
+{
+    uint64_t last = atomic_load(&last_ticket), ticket = launch.first;
+    if (launch.batch == 0)
+        return;
+    if (ticket + NOTES_MAX <= last)
+        ticket = last - NOTES_MAX + 1;
+    for (; ticket <= last; ticket++) {
+        if (atomic_load_explicit(&notes[ticket % NOTES_MAX].batch, memory_order_relaxed) ==
+            launch.batch)
+            drop_note(ticket);
+    }
+}
+
 /* ---- what NCCL calls ---- */
+
+/* Events cost NCCL time, and without records of operations there is nothing to join them to. How
+ * many nodes a communicator spans is told all the same. */
+static bool is_wanted(void)
+{
+    return tracer.config.record_ops && tracer.config.wanted[RECORD_NCCL];
+}
 
 static int init(void **context, int *mask, int wanted, const struct context *told)
 {
@@ -468,7 +517,7 @@ static int init(void **context, int *mask, int wanted, const struct context *tol
         atomic_store_explicit(&x->id, id, memory_order_release);
         atomic_store_explicit(&active, true, memory_order_release);
         *context = (void *)(i + 1);
-        *mask = wanted;
+        *mask = is_wanted() ? wanted : 0;
         break;
     }
     return ncclSuccess;

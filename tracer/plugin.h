@@ -41,11 +41,15 @@ uint64_t plugin_hash(const void *id, size_t len);
 int64_t plugin_nodes(const struct comm_birth *birth);
 
 /* Around an operation that is recorded: before the real call, and behind it with the number that it
- * got, -1 when it failed. */
+ * got (-1: none), or when it failed. */
 void plugin_note(struct call *c);
 void plugin_number(const struct call *c, int64_t seq);
+void plugin_drop(const struct call *c);
 
-void plugin_unseen(void); /* an operation that is not recorded: what fits it has no note */
+/* An operation that is not recorded, before the real call: what fits it has no note. */
+void plugin_unseen(struct call *c);
+
+void plugin_drop_launch(void); /* before plugin_launched(): the thread's group has failed */
 
 /* The thread's call, or its group, has launched what it will. */
 void plugin_launched(void);

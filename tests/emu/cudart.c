@@ -3,7 +3,8 @@
  * libcudart.so.13: the runtime interface, over the driver stand-in's objects. Errors of both have
  * the same numbers where both have them.
  */
-#include <cuda_runtime_api.h>
+#include "../../tracer/hooks/cuda_types.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -559,8 +560,8 @@ STREAM_CALL(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream),
     }
 
 GRAPH_CALL(cudaGraphInstantiate,
-           (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags),
-           ((void)flags, instantiate(exec, graph)))
+           (cudaGraphExec_t * exec, cudaGraph_t graph, uintptr_t flags, char *log, size_t size),
+           ((void)flags, (void)log, (void)size, instantiate(exec, graph)))
 GRAPH_CALL(cudaGraphInstantiateWithFlags,
            (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags),
            ((void)flags, instantiate(exec, graph)))
@@ -570,9 +571,9 @@ GRAPH_CALL(cudaGraphInstantiateWithParams,
 GRAPH_CALL(cudaGraphInstantiateWithParams_ptsz,
            (cudaGraphExec_t * exec, cudaGraph_t graph, cudaGraphInstantiateParams *params),
            (params->result_out = cudaGraphInstantiateSuccess, instantiate(exec, graph)))
-GRAPH_CALL(cudaGraphExecUpdate,
-           (cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info),
-           (info->result = cudaGraphExecUpdateSuccess,
+GRAPH_CALL(cudaGraphExecUpdate, (cudaGraphExec_t exec, cudaGraph_t graph, void *info, void *result),
+           ((void)result,
+            ((cudaGraphExecUpdateResultInfo *)info)->result = cudaGraphExecUpdateSuccess,
             emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph),
             CUDA_SUCCESS))
 GRAPH_CALL(cudaGraphClone, (cudaGraph_t * clone, cudaGraph_t graph),

@@ -5,6 +5,7 @@
  */
 #include "steps.h"
 
+#include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -173,6 +174,56 @@ static int apart(int argc, char **argv)
     return 0;
 }
 
+/* A kernel and a copy by the driver's own functions, each by the name it has in the library, as
+ * Triton and CuPy ask for them. */
+static int driver(int argc, char **argv)
+{
+    void *cuda = open_library("libcuda.so.1", RTLD_LOCAL);
+    void *runtime = open_library("libcudart.so.13", RTLD_LOCAL);
+    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                       unsigned, CUstream, void **, void **);
+    CUresult (*copy)(CUdeviceptr, const void *, size_t, CUstream), (*await)(CUstream);
+    cudaError_t (*stream_create)(cudaStream_t *), (*make)(void **, size_t);
+    const void *(*kernel)(const char *, uint64_t), *function;
+    CUfunction f;
+    cudaStream_t stream;
+    void *device;
+    (void)argc, (void)argv;
+    if (!look_up(cuda, "cuLaunchKernel", &launch) ||
+        !look_up(cuda, "cuMemcpyHtoDAsync_v2", &copy) ||
+        !look_up(cuda, "cuStreamSynchronize", &await) || !look_up(cuda, "emuKernel", &kernel) ||
+        !look_up(runtime, "cudaStreamCreate", &stream_create) ||
+        !look_up(runtime, "cudaMalloc", &make))
+        return 1;
+    function = kernel("triton_poi_fused_add_0", 5000);
+    memcpy(&f, &function, sizeof f);
+    if (stream_create(&stream) != 0 || make(&device, sizeof memory) != 0)
+        return 1;
+    for (int i = 0; i < 3; i++) {
+        if (launch(f, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL) != 0)
+            return 1;
+    }
+    if (copy((CUdeviceptr)(uintptr_t)device, memory, sizeof memory, stream) != 0)
+        return 1;
+    return (int)await(stream);
+}
+
+/* RCCL's own functions and its messages. */
+static int rccl(int argc, char **argv)
+{
+    void *library = open_library("librccl.so.1", RTLD_LOCAL);
+    ncclResult_t (*get_id)(ncclUniqueId *), (*init)(ncclComm_t *, int, ncclUniqueId, int);
+    ncclResult_t (*all)(const void *, void *, size_t, ncclDataType_t, ncclComm_t, cudaStream_t);
+    ncclComm_t comm;
+    ncclUniqueId id;
+    (void)argc, (void)argv;
+    if (!look_up(library, "ncclGetUniqueId", &get_id) ||
+        !look_up(library, "ncclCommInitRank", &init) || !look_up(library, "ncclAllToAll", &all))
+        return 1;
+    return get_id(&id) != 0 || init(&comm, 2, id, 0) != 0 ||
+           all(memory, memory + 64, 8, ncclFloat32, comm, NULL) != 0;
+}
+
 #define THREADS 16
 static pthread_barrier_t together;
 
@@ -223,7 +274,8 @@ static const struct {
 } scenarios[] = {
     {"handle", by_handle}, {"default", by_default}, {"local", by_local}, {"versions", versions},
     {"missing", missing},  {"version", by_version}, {"closed", closed},  {"namespace", namespaced},
-    {"threads", threads},  {"next", next},          {"apart", apart},
+    {"threads", threads},  {"next", next},          {"apart", apart},    {"driver", driver},
+    {"rccl", rccl},
 };
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
  */
 #include "calls.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -211,6 +212,24 @@ static void stuck(void)
     exit(5);
 }
 
+/* Prints which events the tracer asks NCCL for. */
+static void asks(void)
+{
+    typedef int initializer(void **context, uint64_t hash, int *mask, const char *name, int nodes,
+                            int ranks, int rank, void (*log)(void));
+    const char *path = getenv("NCCL_PROFILER_PLUGIN");
+    const struct {
+        const char *name;
+        initializer *init;
+    } *table = dlsym(dlopen(path != NULL ? path : "", RTLD_NOW), "ncclProfiler_v5");
+    struct world w;
+    void *context;
+    int mask = -1;
+    world_open(&w, 0, NULL);
+    CHECK(table != NULL && table->init(&context, 0, &mask, NULL, 1, 1, 0, NULL) == 0);
+    printf("%d\n", mask);
+}
+
 /* ---- which ---- */
 
 static const struct scenario {
@@ -219,6 +238,7 @@ static const struct scenario {
 } scenarios[] = {
     {"kinds", kinds},   {"groups", groups},   {"splits", splits}, {"nonblocking", nonblocking},
     {"graphs", graphs}, {"threads", threads}, {"ends", ends},     {"stuck", stuck},
+    {"asks", asks},
 };
 
 int main(int argc, char **argv)

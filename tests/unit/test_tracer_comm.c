@@ -46,19 +46,19 @@ TEST(tracer_comm_counts_after_its_end)
     struct comm *c, *next;
     comm_reset();
     c = born(7, 100, 4);
-    CHECK_INT(comm_next_p2p(c, 3, false), 0);
-    CHECK_INT(comm_next_p2p(c, 3, false), 1);
-    CHECK_INT(comm_next_p2p(c, 3, true), 0);
+    CHECK_INT(comm_next_p2p(c, 3, false, NO_ID), 0);
+    CHECK_INT(comm_next_p2p(c, 3, false, NO_ID), 1);
+    CHECK_INT(comm_next_p2p(c, 3, true, NO_ID), 0);
     CHECK(comm_is(c, handle_of(7)));
     comm_end(handle_of(7));
     CHECK(!comm_is(c, handle_of(7)));
     comm_visit_new(count_lines, &lines);
-    CHECK_INT(comm_next_p2p(c, 2, false), 0);
+    CHECK_INT(comm_next_p2p(c, 2, false, NO_ID), 0);
     next = born(7, 200, 3000);
-    CHECK_INT(comm_next_p2p(next, 3, false), 0);
-    CHECK_INT(comm_next_p2p(next, 2999, true), 0);
-    CHECK_INT(comm_next_p2p(next, 2999, true), 1);
-    CHECK_INT(comm_next_p2p(next, 3000, true), -1);
+    CHECK_INT(comm_next_p2p(next, 3, false, NO_ID), 0);
+    CHECK_INT(comm_next_p2p(next, 2999, true, NO_ID), 0);
+    CHECK_INT(comm_next_p2p(next, 2999, true, NO_ID), 1);
+    CHECK_INT(comm_next_p2p(next, 3000, true, NO_ID), -1);
     comm_reset();
 }
 
@@ -84,8 +84,8 @@ TEST(tracer_comm_shrinks_count_by_who_is_left_out)
     CHECK(all != few);
     CHECK(comm_shrink_id(one, without_last, &seq) != all);
     CHECK_INT(seq, 1);
-    split = comm_split_id(one, 0, &seq);
-    other_split = comm_split_id(two, 0, &seq);
+    split = comm_split_id(one, 0, NO_ID, &seq);
+    other_split = comm_split_id(two, 0, NO_ID, &seq);
     CHECK_INT(split, other_split);
     comm_reset();
 }

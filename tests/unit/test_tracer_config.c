@@ -228,17 +228,17 @@ TEST(tracer_comm_identity_and_counts)
     birth.device = 0;
     c = comm_add(handle, &birth);
     CHECK(c != NULL && comm_look_up(handle) == c && comm_look_up(other) == NULL);
-    CHECK_INT(comm_next_collective(c), 0);
-    CHECK_INT(comm_next_collective(c), 1);
-    CHECK_INT(comm_next_p2p(c, 3, false), 0);
-    CHECK_INT(comm_next_p2p(c, 3, true), 0);
-    CHECK_INT(comm_next_p2p(c, 3, false), 1);
-    CHECK_INT(comm_next_p2p(c, 4, false), -1);
-    CHECK_INT(comm_next_p2p(c, -1, true), -1);
+    CHECK_INT(comm_next_collective(c, NO_ID), 0);
+    CHECK_INT(comm_next_collective(c, NO_ID), 1);
+    CHECK_INT(comm_next_p2p(c, 3, false, NO_ID), 0);
+    CHECK_INT(comm_next_p2p(c, 3, true, NO_ID), 0);
+    CHECK_INT(comm_next_p2p(c, 3, false, NO_ID), 1);
+    CHECK_INT(comm_next_p2p(c, 4, false, NO_ID), -1);
+    CHECK_INT(comm_next_p2p(c, -1, true, NO_ID), -1);
     d = comm_find(other, NULL); /* never seen being made */
     CHECK(d != NULL && d != c);
-    CHECK_INT(comm_next_collective(d), -1);
-    CHECK_INT((int64_t)comm_split_id(d, 0, &seq), 0);
+    CHECK_INT(comm_next_collective(d, NO_ID), -1);
+    CHECK_INT((int64_t)comm_split_id(d, 0, NO_ID, &seq), 0);
     visited = 0;
     comm_visit_new(count_visit, NULL);
     comm_visit_new(count_visit, NULL);
@@ -248,8 +248,35 @@ TEST(tracer_comm_identity_and_counts)
     comm_visit_new(count_visit, NULL);
     CHECK_INT(visited, 2);
     c = comm_add(handle, &birth); /* the handle again, for another communicator */
-    CHECK_INT(comm_next_collective(c), 0);
-    CHECK_INT(comm_next_p2p(c, 3, false), 0);
+    CHECK_INT(comm_next_collective(c, NO_ID), 0);
+    CHECK_INT(comm_next_p2p(c, 3, false, NO_ID), 0);
+    comm_reset();
+}
+
+TEST(tracer_comm_numbers_of_a_failed_group_come_back)
+{
+    struct comm_birth birth = comm_unborn;
+    struct comm *c;
+    int64_t seq;
+    comm_reset();
+    birth.id = birth.size = 4;
+    birth.rank = birth.device = 0;
+    c = comm_add((ncclComm_t)(uintptr_t)0x5000, &birth);
+    CHECK_INT(comm_next_collective(c, 7), 0); /* of a group that goes well */
+    CHECK_INT(comm_next_collective(c, 8), 1);
+    CHECK_INT(comm_next_collective(c, 8), 2);
+    CHECK_INT(comm_next_p2p(c, 2, true, 8), 0);
+    comm_split_id(c, 0, 8, &seq);
+    comm_give_back(NO_ID);
+    comm_give_back(9);
+    comm_give_back(7); /* too late: others came after */
+    CHECK_INT(comm_next_collective(c, NO_ID), 3);
+    comm_give_back(8);
+    comm_give_back(8);
+    CHECK_INT(comm_next_collective(c, NO_ID), 2);
+    CHECK_INT(comm_next_p2p(c, 2, true, NO_ID), 0);
+    comm_split_id(c, 0, NO_ID, &seq);
+    CHECK_INT(seq, 0);
     comm_reset();
 }
 
@@ -266,9 +293,9 @@ TEST(tracer_comm_split_is_the_same_on_all_members)
         comm_reset();
         birth.rank = member;
         parent = comm_add((ncclComm_t)(uintptr_t)0x5000, &birth);
-        ids[member][0] = comm_split_id(parent, 0, &seq);
-        ids[member][1] = comm_split_id(parent, 1, &seq);
-        ids[member][2] = comm_split_id(parent, 1, &seq);
+        ids[member][0] = comm_split_id(parent, 0, NO_ID, &seq);
+        ids[member][1] = comm_split_id(parent, 1, NO_ID, &seq);
+        ids[member][2] = comm_split_id(parent, 1, NO_ID, &seq);
         CHECK_INT(seq, 2);
     }
     for (int i = 0; i < 3; i++)

@@ -5,8 +5,9 @@
  *     forward FAMILY LIBRARY plain|local|global
  *
  * plain   the library's own functions, without the tracer
- * local   the library is opened RTLD_LOCAL, as Python opens it; calls go to what the tracer exports
- * global  the same, with the library preloaded behind the tracer, which is as if linked
+ * local   the library is opened RTLD_LOCAL, as Python opens it; calls go to what the tracer
+ * exports, which SPECTER_NO_DLSYM=1 lets dlsym() find here global  the same, with the library
+ * preloaded behind the tracer, which is as if linked
  *
  * A line a function: its name, whether the library has it, and what came back. Arguments are all 0,
  * so that each call ends in the library's own check of them; it is made in a child, so that one
@@ -35,7 +36,7 @@ typedef int any_function(long, long, long, long, long, long, long, long, long, l
                          long, long, long, long, long, long, long, long, long, long, long, long,
                          long, long, long, long, long, long);
 
-/* In a child; 256 and more: the signal that ended it. */
+/* In a child; 10000 and more: the signal that ended it. */
 static int result_of(void *address)
 {
     any_function *call;
@@ -57,7 +58,7 @@ static int result_of(void *address)
         result = -1;
     close(pipes[0]);
     waitpid(child, &status, 0);
-    return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : result;
+    return WIFSIGNALED(status) ? 10000 + WTERMSIG(status) : result;
 }
 
 /* ---- calls with arguments ---- */

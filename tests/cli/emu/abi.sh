@@ -51,12 +51,17 @@ EOF
          /;$/ { on = 0 }' $headers
 } >prototypes.c
 
-# The hook table's, too. The real headers have some for C++ only, where __half is known.
+# The hook table's, too, but for two that have more parameters (hooks/cuda_types.h). The real headers have some for C++ only, where __half is known.
 for language in c cpp; do
     cat >"table.$language" <<EOF
+#ifndef __cplusplus
+#include "$ROOT/tracer/hooks/cuda_types.h"
+#endif
 $(sed -n '/^#include <cu/p; /^#include <nccl/p' values.c)
 #ifdef __cplusplus
 #include <cuda_fp16.h>
+#define cudaGraphInstantiate with_words_of_cuda_11_for_one
+#define cudaGraphExecUpdate with_words_of_cuda_11_for_another
 extern "C" {
 #endif
 #include "$abi/half.h"
