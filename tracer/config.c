@@ -46,7 +46,7 @@ static const char *const recorded[] = {
 
 #define VALUE_MAX 1024
 
-static const char *get(const char *const *environment, const char *name)
+const char *config_variable(const char *const *environment, const char *name)
 {
     size_t len = strlen(name);
     for (; *environment != NULL; environment++) {
@@ -62,6 +62,11 @@ static bool is_on(const char *value)
     return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
 }
 
+bool config_is_disabled(const char *const *environment)
+{
+    return is_on(config_variable(environment, "SPECTER_DISABLE"));
+}
+
 static int64_t number(const char *value)
 {
     char *end;
@@ -75,7 +80,7 @@ static int64_t number(const char *value)
 
 static int64_t number_of(const char *const *environment, const char *name)
 {
-    return name != NULL ? number(get(environment, name)) : CONFIG_UNKNOWN;
+    return name != NULL ? number(config_variable(environment, name)) : CONFIG_UNKNOWN;
 }
 
 static void read_ranks(struct config *c, const char *const *environment)
@@ -184,12 +189,13 @@ static void name_from_process(struct config *c, bool below_torchrun)
  * below one capture that started everything, its own name tells two captures apart. */
 static void name_run(struct config *c, const char *const *environment)
 {
-    const char *job = get(environment, "SLURM_JOB_ID"), *step = get(environment, "SLURM_STEP_ID");
-    const char *elastic = get(environment, "TORCHELASTIC_RUN_ID");
-    const char *space = get(environment, "PMIX_NAMESPACE");
-    const char *capture = get(environment, "SPECTER_RUN");
-    bool many_tasks = number(get(environment, "SLURM_STEP_NUM_TASKS")) > 1;
-    bool many_nodes = number(get(environment, "LOCAL_WORLD_SIZE")) < c->world_size;
+    const char *job = config_variable(environment, "SLURM_JOB_ID"),
+               *step = config_variable(environment, "SLURM_STEP_ID");
+    const char *elastic = config_variable(environment, "TORCHELASTIC_RUN_ID");
+    const char *space = config_variable(environment, "PMIX_NAMESPACE");
+    const char *capture = config_variable(environment, "SPECTER_RUN");
+    bool many_tasks = number(config_variable(environment, "SLURM_STEP_NUM_TASKS")) > 1;
+    bool many_nodes = number(config_variable(environment, "LOCAL_WORLD_SIZE")) < c->world_size;
     bool named = elastic != NULL && elastic[0] != '\0' && strcmp(elastic, "none") != 0;
     const char *given = NULL;
     if (job != NULL && step != NULL && (many_tasks || capture == NULL)) {
@@ -217,7 +223,7 @@ static void name_run(struct config *c, const char *const *environment)
 static const char *value_of(const char *const *environment, bool quiet, enum setting_kind kind,
                             const char *variable, const char *normal, struct setting_value *v)
 {
-    const char *text = get(environment, variable);
+    const char *text = config_variable(environment, variable);
     *v = (struct setting_value){0, 0};
     if (text != NULL && text[0] != '\0') {
         if (setting_parse(kind, text, v))
@@ -277,8 +283,8 @@ static bool is_ours(const char *path)
 
 void config_read_from(struct config *c, const char *const *environment)
 {
-    c->disabled = is_on(get(environment, "SPECTER_DISABLE"));
-    c->plugin = is_ours(get(environment, "NCCL_PROFILER_PLUGIN"));
+    c->disabled = config_is_disabled(environment);
+    c->plugin = is_ours(config_variable(environment, "NCCL_PROFILER_PLUGIN"));
     c->pid = getpid();
     if (gethostname(c->host, sizeof c->host - 1) != 0)
         c->host[0] = '\0';

@@ -49,6 +49,11 @@ void config_read(struct config *c);
 /* For tests: the same from given variables (a NULL-terminated list of NAME=VALUE). */
 void config_read_from(struct config *c, const char *const *environment);
 
+/* The value of a variable in such a list; NULL: not set. */
+const char *config_variable(const char *const *environment, const char *name);
+
+bool config_is_disabled(const char *const *environment); /* SPECTER_DISABLE */
+
 /* Is `value` in a list such as "0,8-15"? A list that cannot be read holds nothing. */
 bool config_in_list(const char *list, int64_t value);
 

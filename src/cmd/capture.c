@@ -28,8 +28,6 @@
 
 #define LIBRARY "libspecter.so"
 #define RUN_PREFIX "capture-"
-#define NVTX_TOOL "NVTX_INJECTION64_PATH"
-#define NCCL_TOOL "NCCL_PROFILER_PLUGIN"
 
 /* An option that sets a variable of the child: a flag, or what was given as its value. */
 #define MEMBER_FLAG(_id) bool _id;
@@ -348,22 +346,61 @@ static int check_settings(const struct capture_opts *o, struct err *e)
     return 0;
 }
 
-/* A place for one tool, which the user has not given to another. */
-static bool is_free(const char *variable)
+/* An option, or its variable when that is set already and can be read. */
+static bool is_set(bool option, const char *variable)
 {
-    const char *had = getenv(variable);
-    return had == NULL || had[0] == '\0';
+    const char *text = getenv(variable);
+    struct setting_value v = {0, 0};
+    return option || (text != NULL && setting_parse(SETTING_FLAG, text, &v) && v.number != 0);
+}
+
+static bool is_given(const char *option, const char *variable)
+{
+    const char *text = option != NULL ? option : getenv(variable);
+    return text != NULL && text[0] != '\0';
+}
+
+/* Marks count as iterations also where they are not recorded. */
+static bool wants_marks(const struct capture_opts *o)
+{
+    return !is_set(o->no_marks, "SPECTER_NO_MARKS") ||
+           is_given(o->iterations, "SPECTER_ITERATIONS");
 }
 
 static bool wants_plugin(const struct capture_opts *o)
 {
-    const char *asked = getenv("SPECTER_NCCL_PLUGIN");
-    return o->nccl_plugin || (asked != NULL && asked[0] != '\0' && strcmp(asked, "0") != 0);
+    return is_set(o->nccl_plugin, "SPECTER_NCCL_PLUGIN");
+}
+
+/* Variables that name one tool each; one that the user has given to another keeps it. */
+static const struct tool {
+    const char *variable;
+    bool (*is_wanted)(const struct capture_opts *o);
+    const char *lost; /* by another's being there; NULL: nothing worth a word */
+} tools[] = {
+    {"NVTX_INJECTION64_PATH", wants_marks, NULL},
+    {"NCCL_PROFILER_PLUGIN", wants_plugin, "NCCL tells us nothing"},
+};
+
+#define TOOLS (sizeof tools / sizeof *tools)
+
+static bool is_to_be_set(const struct tool *t, const struct capture *c,
+                         const struct capture_opts *o)
+{
+    const char *had = getenv(t->variable);
+    if (!t->is_wanted(o))
+        return false;
+    if (had == NULL || had[0] == '\0')
+        return true;
+    if (t->lost != NULL && strcmp(had, c->library) != 0)
+        fprintf(stderr, "specter: %s is '%s' already, which stays: %s\n", t->variable, had,
+                t->lost);
+    return false;
 }
 
 static int capture(struct capture *c, const struct capture_opts *o, char **argv, struct err *e)
 {
-    struct child_env env[SETTINGS + 4];
+    struct child_env env[SETTINGS + TOOLS + 2];
     size_t n = 0;
     int status;
     if (cmd_library(&c->arena, &c->library, e) < 0 || make_output(c, e) < 0)
@@ -376,14 +413,10 @@ static int capture(struct capture *c, const struct capture_opts *o, char **argv,
                                                               : given(o, &settings[n])};
     env[n++] = (struct child_env){"LD_PRELOAD", preload_list(c)};
     env[n++] = (struct child_env){"SPECTER_RUN", c->run};
-    if (is_free(NVTX_TOOL))
-        env[n++] = (struct child_env){NVTX_TOOL, c->library};
-    if (wants_plugin(o) && is_free(NCCL_TOOL))
-        env[n++] = (struct child_env){NCCL_TOOL, c->library};
-    else if (wants_plugin(o))
-        fprintf(stderr,
-                "specter: " NCCL_TOOL " is '%s' already, which stays: NCCL tells us nothing\n",
-                getenv(NCCL_TOOL));
+    for (const struct tool *t = tools; t < tools + TOOLS; t++) {
+        if (is_to_be_set(t, c, o))
+            env[n++] = (struct child_env){t->variable, c->library};
+    }
     status = child_run(argv, env, n, e);
     if (e->code == ERR_NONE)
         report(c, o, argv);
@@ -398,13 +431,6 @@ static void print_export(const char *name, const char *value, const char *behind
     put_shell_word(&word, value);
     printf("export %s=%s%s\n", name, word.data, behind);
     buf_release(&word);
-}
-
-/* A place for one tool: only where the job has not given it to another by then. */
-static void print_tool(const char *name, const char *value)
-{
-    printf("[ -n \"${%s:-}\" ] || ", name);
-    print_export(name, value, "");
 }
 
 /* The folder need not be there yet, nor on this machine. */
@@ -432,9 +458,10 @@ static int print_env(struct capture *c, const struct capture_opts *o, struct err
         if (value != NULL && value[0] != '\0')
             print_export(s->variable, value, "");
     }
-    print_tool(NVTX_TOOL, c->library);
-    if (wants_plugin(o))
-        print_tool(NCCL_TOOL, c->library);
+    for (const struct tool *t = tools; t < tools + TOOLS; t++) {
+        if (is_to_be_set(t, c, o))
+            print_export(t->variable, c->library, "");
+    }
     return 0;
 }
 
@@ -480,10 +507,10 @@ const struct command cmd_capture = {
         "Marks of the program are recorded, too: those of include/specter/specter.h and of NVTX.\n"
         "\n"
         "Set in COMMAND's environment: LD_PRELOAD, SPECTER_OUTPUT, SPECTER_RUN, "
-        "NVTX_INJECTION64_PATH and, for --nccl-plugin, NCCL_PROFILER_PLUGIN (unless they are set), "
-        "and for each other option its variable: SPECTER_MAX_SIZE for --max-size. They work "
-        "without this command, "
-        "too, and --print-env prints them for an sbatch file or a pod:\n"
+        "NVTX_INJECTION64_PATH (not for --no-marks) and, for --nccl-plugin, NCCL_PROFILER_PLUGIN, "
+        "unless they are set, and for each other option its variable: SPECTER_MAX_SIZE for "
+        "--max-size. They work without this command, too, and --print-env prints them for an "
+        "sbatch file or a pod:\n"
         "  eval \"$(specter capture -o /data/traces --ring 2000 --print-env)\"\n"
         "SPECTER_DISABLE=1 switches everything off. SPECTER_LIB names another libspecter.so to "
         "preload.\n"

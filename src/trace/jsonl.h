@@ -45,7 +45,8 @@ struct jsonl {
     size_t ngpus;
     struct idmap members; /* (communicator, comm rank) to the rank's memberships */
     bool has_init, has_shutdown;
-    int64_t end_ns; /* of the trace, on the host: shutdown, else the latest host time */
+    uint64_t sample; /* one GEMM in so many from the start, as init says */
+    int64_t end_ns;  /* of the trace, on the host: shutdown, else the latest host time */
 
     uint64_t line_no, usable, bad, first_bad;
     char bad_reason[128];

@@ -170,9 +170,10 @@ static const char *on_init(struct jsonl *r, const struct line *l)
     if (version > SPECTER_TRACE_VERSION)
         run_note(r->run, false, "written by a newer specter (format %llu): what is new is not read",
                  (unsigned long long)version);
-    if (line_u64(l, INIT_sample, 1) > 1)
-        run_note(r->run, false, "sampled: one operation in %llu is recorded",
-                 (unsigned long long)line_u64(l, INIT_sample, 1));
+    r->sample = line_u64(l, INIT_sample, 1);
+    if (r->sample > 1)
+        run_note(r->run, false, "sampled: one cublas operation in %llu is recorded",
+                 (unsigned long long)r->sample);
     if (line_has(l, INIT_window))
         run_note(r->run, false, "only a part of the run was recorded: %.*s",
                  (int)line_text(l, INIT_window).len, line_text(l, INIT_window).p);
@@ -663,6 +664,8 @@ static const char *on_sample(struct jsonl *r, const struct line *l)
         return NULL; /* from here on all are */
     if (strcmp(of, "cublas") == 0 && rate > r->rank->gemm_rate)
         r->rank->gemm_rate = rate;
+    if (rate == r->sample)
+        return NULL; /* init has said so */
     run_note(r->run, false, "sampled: at times one %s operation in %llu is recorded or timed%s%s%s",
              of, (unsigned long long)rate, why[0] ? " (" : "", why, why[0] ? ")" : "");
     return NULL;

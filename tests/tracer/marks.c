@@ -298,6 +298,21 @@ static void steps(void)
     }
 }
 
+/* The same by calls, and something behind the last one. */
+static void iterations(void)
+{
+    struct world w;
+    world_open(&w, 0, NULL);
+    work(&w);
+    for (int i = 0; i < 5; i++) {
+        specter_iteration("step");
+        specter_range_push("forward");
+        work(&w);
+        specter_range_pop();
+        work(&w);
+    }
+}
+
 static void only_marks(void)
 {
     specter_iteration("step");
@@ -311,8 +326,9 @@ static const struct scenario {
     const char *name;
     void (*run)(void);
 } scenarios[] = {
-    {"marks", marks}, {"deep", deep},     {"threads", threads},       {"exits", exits},
-    {"nvtx", nvtx},   {"marker", marker}, {"only_marks", only_marks}, {"steps", steps},
+    {"marks", marks},           {"deep", deep},   {"threads", threads},
+    {"exits", exits},           {"nvtx", nvtx},   {"marker", marker},
+    {"only_marks", only_marks}, {"steps", steps}, {"iterations", iterations},
 };
 
 int main(int argc, char **argv)

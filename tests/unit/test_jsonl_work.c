@@ -278,6 +278,31 @@ TEST(jsonl_sampling_is_said)
     run_release(&run);
 }
 
+#define SAMPLED_INIT                                                                         \
+    "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":0,\"world_size\":1,\"pid\":5," \
+    "\"host\":\"h\",\"mono_ns\":1000000,\"real_ns\":1700000000000000000,"                    \
+    "\"coverage\":[\"nccl\"],\"sample\":8,\"gpus\":[]}\n"
+#define SAMPLE(time_us, rate, why)                                                       \
+    "{\"event\":\"sample\",\"time_us\":" time_us ",\"of\":\"cublas\",\"rate\":" rate "," \
+    "\"why\":\"" why "\"}\n"
+
+/* Asked for, it is in both records, and said once; what comes later is something else. */
+TEST(jsonl_sampling_from_the_start_is_said_once)
+{
+    struct run run;
+    load_text(&run, SAMPLED_INIT REDUCE("0", "0", TIMES) SAMPLE("0.0", "8", "asked") END);
+    CHECK_STR(all_notes(&run), "sampled: one cublas operation in 8 is recorded\n");
+    CHECK_INT(run.ranks[0].gemm_rate, 8);
+    run_release(&run);
+    load_text(&run, SAMPLED_INIT REDUCE("0", "0", TIMES) SAMPLE("0.0", "8", "asked")
+                        SAMPLE("5.0", "16", "governor") END);
+    CHECK_STR(all_notes(&run),
+              "sampled: one cublas operation in 8 is recorded\n"
+              "sampled: at times one cublas operation in 16 is recorded or timed (governor)\n");
+    CHECK_INT(run.ranks[0].gemm_rate, 16);
+    run_release(&run);
+}
+
 TEST(jsonl_coverage_words)
 {
     struct run run;

@@ -24,10 +24,18 @@ LD_PRELOAD="libm.so.6 $LIBSPECTER" "$SPECTER" capture -o a/b sh -c "$show" 2>/de
 NVTX_INJECTION64_PATH=/other.so "$SPECTER" capture -o a/b sh -c 'echo "$NVTX_INJECTION64_PATH"' 2>/dev/null | {
     expect /other.so
 } || exit 1
+# Without marks NVTX need not know us, but where iterations are counted by them.
+show='echo "$NVTX_INJECTION64_PATH"'
+"$SPECTER" capture -o a/b --no-marks sh -c "$show" 2>/dev/null | expect "" || exit 1
+SPECTER_NO_MARKS=yes "$SPECTER" capture -o a/b sh -c "$show" 2>/dev/null | expect "" || exit 1
+"$SPECTER" capture -o a/b --no-marks --iterations 2:3 sh -c "$show" 2>/dev/null | expect "$LIBSPECTER" || exit 1
 show='echo "$NCCL_PROFILER_PLUGIN"'
 "$SPECTER" capture -o a/b sh -c "$show" 2>/dev/null | expect "" || exit 1
 "$SPECTER" capture -o a/b --nccl-plugin sh -c "$show" 2>/dev/null | expect "$LIBSPECTER" || exit 1
 SPECTER_NCCL_PLUGIN=1 "$SPECTER" capture -o a/b sh -c "$show" 2>/dev/null | expect "$LIBSPECTER" || exit 1
+SPECTER_NCCL_PLUGIN=off "$SPECTER" capture -o a/b sh -c "$show" 2>/dev/null | expect "" || exit 1
+NCCL_PROFILER_PLUGIN=$LIBSPECTER "$SPECTER" capture -o a/b --nccl-plugin sh -c "$show" 2>err | expect "$LIBSPECTER" || exit 1
+! grep already err || exit 1
 NCCL_PROFILER_PLUGIN=inspector "$SPECTER" capture -o a/b --nccl-plugin sh -c "$show" 2>err | expect inspector || exit 1
 grep -q "NCCL_PROFILER_PLUGIN is 'inspector' already" err || { cat err; exit 1; }
 show='echo "$LD_PRELOAD"; echo "$SPECTER_OUTPUT $SPECTER_SYNC,$SPECTER_RANKS"'
