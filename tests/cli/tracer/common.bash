@@ -30,13 +30,18 @@ check() {
     env -u LD_LIBRARY_PATH "$BUILD/tracer/check_trace" "$@"
 }
 
-# The operations of a file, by id, with the keys given: op AllReduce count 4 ...
+# The operations of a file, by id, with the keys given: op AllReduce count 4 ... Of those that a slow
+# machine had written as not finished before, the last line.
 ops() {
     local file=$1
     shift
-    grep '^{"id"' "$file" | sort -t: -k2n | awk -v keys="$*" '
+    grep '^{"id"' "$file" | sort -s -t: -k2n | awk -v keys="$*" '
         BEGIN { n = split(keys, key, " ") }
         {
+            id = substr($0, 1, index($0, ",") - 1)
+            if (NR > 1 && id != last)
+                print text
+            last = id
             text = ""
             for (i = 1; i <= n; i++) {
                 at = index($0, "\"" key[i] "\":")
@@ -47,8 +52,8 @@ ops() {
                 gsub(/"/, "", value)
                 text = text key[i] " " value " "
             }
-            print text
-        }'
+        }
+        END { if (NR > 0) print text }'
 }
 
 fail() {

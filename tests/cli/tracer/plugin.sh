@@ -15,7 +15,7 @@ joined() {
             return text
         }
         function name(seq) { return value("op") " " value("comm") " " value("comm_rank") " " seq " " value("peer") }
-        /"type":"nccl"/ {
+        /"type":"nccl"/ && !seen[value("id")]++ { # once, also where it was written before it had finished
             key = value("seq") == "null" ? name(value("p2p_seq")) : name(value("seq"))
             order[++n] = key; count[key] = count[key] " " value("count"); op[key] = value("op")
         }
