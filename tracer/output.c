@@ -398,6 +398,7 @@ void output_init(void)
                                     });
     if (output.in_slots && !open_flight())
         return;
+    flush(); /* whatever becomes of the program, its trace says whose it is */
     if (c->sample > 1 && c->wanted[RECORD_GEMM])
         output_sample((uint64_t)c->sample, "asked", 0);
 }

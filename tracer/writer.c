@@ -140,17 +140,25 @@ static void take_launches(struct record *r)
         output_record(r, 0, NOT_SHOWN);
 }
 
-/* Empties the rings as far as there is room for what is not finished. */
+/* As far as there is room for what is not finished, and no more than the ring holds: a thread that
+ * records as fast as we write keeps us neither from the others nor from the events to ask. */
+static void empty(struct ring *ring)
+{
+    const struct record *r;
+    for (uint32_t n = 0; n < ring->slots && writer.npending < PENDING_MAX; n++) {
+        if ((r = ring_peek(ring)) == NULL)
+            return;
+        take_record(r);
+        ring_pop(ring);
+        writer.active_ns = clock_pace_ns();
+    }
+}
+
 static void drain(void)
 {
     struct thread *t;
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
-        const struct record *r;
-        while (writer.npending < PENDING_MAX && (r = ring_peek(&t->ring)) != NULL) {
-            take_record(r);
-            ring_pop(&t->ring);
-            writer.active_ns = clock_pace_ns();
-        }
+        empty(&t->ring);
         threads_back(t);
         if (thread_has_ended(t))
             mark_abandon(t, write_range);

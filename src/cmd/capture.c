@@ -247,6 +247,7 @@ static void report_nothing(char **argv)
     fprintf(stderr,
             "specter: no NCCL or cuBLAS call was seen, so there is no trace; possible causes:\n"
             "  - the program did no such GPU work\n"
+            "  - no trace could be written, which a line further up says\n"
             "  - its NCCL is linked statically, or loaded with RTLD_DEEPBIND or dlmopen()\n"
             "  - it is setuid, or a launcher (ssh, mpirun without -x, docker) dropped LD_PRELOAD\n"
             "next: specter doctor --%s\n",

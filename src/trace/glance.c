@@ -173,13 +173,17 @@ static void glance_file(struct glance *g, int dirfd, const char *name, char *blo
     struct ending end;
     struct line init;
     struct stat st;
+    uint64_t ring;
     int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !read_init(fd, block, &init) ||
         !belongs(&init, run))
         goto out;
+    ring = init.ring;
     end = read_ending(fd, block, st.st_size, &g->unseen);
+    if (ring > 0 && !end.closed && end.ops > ring)
+        end.ops = ring; /* the others have given way */
     g->files++;
     g->ops += end.ops;
     g->dropped += end.dropped;

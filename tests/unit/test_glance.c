@@ -96,6 +96,22 @@ TEST(glance_names_files_without_an_end)
     glance_release(&g);
 }
 
+/* A flight recording that was killed: what it numbered is not what it holds. */
+TEST(glance_counts_what_a_ring_keeps)
+{
+#define RING(_size) \
+    "{\"event\":\"init\",\"run\":\"capture-7\",\"host\":\"here\",\"ring\":" _size "}\n"
+    static const struct entry files[] = {
+        {"specter_trace_rank0.jsonl", RING("5") OP "      \n"},
+        {"specter_trace_rank1.jsonl", RING("20") OP "      \n"},
+        {"specter_trace_rank2.jsonl", RING("5") OP END("6", "0")},
+    };
+    struct glance g = GLANCE(files);
+    CHECK_INT(g.open, 2);
+    CHECK_INT(g.ops, 5 + 8 + 6);
+    glance_release(&g);
+}
+
 TEST(glance_passes_over_what_is_not_a_trace)
 {
     static const struct entry files[] = {
