@@ -312,6 +312,12 @@ static void add_numbers(cJSON *o, const char *key, const int *list, size_t n)
                              list[i] >= 0 ? cJSON_CreateNumber(list[i]) : cJSON_CreateNull());
 }
 
+static bool has_bytes(const struct op *op)
+{
+    return (op->class == OP_COLL || op->class == OP_P2P || op->class == OP_MEMORY) &&
+           !(op->flags & OP_BYTES_UNKNOWN);
+}
+
 static void add_hang(cJSON *o, const struct hang *h, const struct run *run)
 {
     const struct comm *comm = h->comm >= 0 ? &run->comms[h->comm] : NULL;
@@ -322,7 +328,7 @@ static void add_hang(cJSON *o, const struct hang *h, const struct run *run)
     add_text(o, "text", text.data);
     add_numbers(o, "ranks", h->ranks, h->nranks);
     add_text(o, "op", h->op->name);
-    add_number(o, "bytes", h->op->flags & OP_BYTES_UNKNOWN ? NAN : (double)h->op->bytes);
+    add_number(o, "bytes", has_bytes(h->op) ? (double)h->op->bytes : NAN);
     add_dtype(o, "dtype", h->op->dtype);
     add_text(o, "comm", comm != NULL ? comm->id : NULL);
     add_text(o, "comm_name", comm != NULL ? comm->name : NULL);

@@ -105,12 +105,12 @@ static int process_number(const struct run *run, const int *launcher, int number
 }
 
 /* With several GPUs in a process the launcher's numbers, and their count, are those of processes:
- * all ranks take those of the largest communicator. What is in none is a child of the process of
- * its number, and remains a second trace of that. */
+ * all ranks take those of the largest communicator, which is the job where it has all of them. What
+ * is in none is a child of the process of its number, and remains a second trace of that. */
 static void number_devices(struct run *run, int world)
 {
     int *launcher = NULL;
-    size_t cap = 0, n = 0;
+    size_t cap = 0, n = 0, outside = 0;
     for (size_t r = 0; r < run->nranks; r++)
         n += run->ranks[r].process >= 0;
     if (n == 0 || world < 0)
@@ -120,11 +120,12 @@ static void number_devices(struct run *run, int world)
              "communicator",
              n);
     ARRAY_GROW(launcher, cap, run->nranks);
-    run->world_size = run->comms[world].size;
     for (size_t r = 0; r < run->nranks; r++) {
         launcher[r] = run->ranks[r].rank;
         run->ranks[r].rank = rank_in_comm(&run->ranks[r], world);
+        outside += run->ranks[r].nin > 0 && run->ranks[r].rank < 0;
     }
+    run->world_size = outside == 0 ? run->comms[world].size : 0;
     for (size_t r = 0; r < run->nranks; r++) {
         if (run->ranks[r].nin == 0 && launcher[r] >= 0)
             run->ranks[r].rank = process_number(run, launcher, launcher[r]);

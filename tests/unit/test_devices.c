@@ -136,6 +136,25 @@ TEST(devices_missing)
     run_release(&run);
 }
 
+/* Two nodes that have a communicator each, and none together: all are ranks of the job. */
+TEST(devices_without_a_world)
+{
+    const char *folder = make_folder();
+    struct run run;
+    write_text(folder, "specter_trace_rank0.jsonl",
+               INIT_OF("0", "1") COMM_OF("a", "0", "2", "0") COMM_OF("a", "1", "2", "1") END);
+    write_text(folder, "specter_trace_rank1.jsonl",
+               INIT_OF("1", "2") COMM_OF("b", "0", "2", "0") COMM_OF("b", "1", "2", "1") END);
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 4);
+    CHECK_INT(run.world_size, 4);
+    CHECK_INT(run.comms[1].ranks[0], 2);
+    CHECK_INT(run.comms[1].ranks[1], 3);
+    CHECK_STR(note_with(&run, "in a world of"), "");
+    run_release(&run);
+    remove_folder(folder);
+}
+
 /* One device, whose operations name two comm ranks: damage, and one rank as before. */
 TEST(devices_one)
 {
