@@ -51,8 +51,8 @@ void output_settle(void);
 /* The closing record, and the end of the file. `dropped`: records that never came here. */
 void output_close(int64_t end_ns, uint64_t dropped);
 
-/* Has somebody asked for a dump (request.h)? Then its answer is what is there. time_ns: what is
- * under way then has been written. */
+/* Has somebody asked for a dump (request.h)? Then its answer is what is there. time_ns: the moment
+ * by which all that is under way has been written. */
 bool output_is_asked(void);
 void output_answer(int64_t time_ns);
 
