@@ -6,11 +6,13 @@ MARKS=$BUILD/tracer/marks
 traced only_marks "$MARKS" only_marks || exit 1
 [[ ! -e only_marks ]] || fail "marks alone made a trace"
 
-# name kind tid, "closed" or "open" for ranges; times are in order
+# name kind tid, "closed" or "open" for ranges, thread by thread: which thread's the writer finds first is
+# chance; times are in order
 marks() {
     grep '"event":"mark"' $1/*.jsonl | sed -E '
         s/.*"name":("([^"\\]|\\.)*"|null),"time_us":-?[0-9.]+,/\1 /
-        s/"end_us":null/open/; s/"end_us":-?[0-9.]+/closed/; s/"kind"://; s/"tid":/tid /; s/[,}]/ /g; s/ +$//'
+        s/"end_us":null/open/; s/"end_us":-?[0-9.]+/closed/; s/"kind"://; s/"tid":/tid /; s/[,}]/ /g; s/ +$//' |
+        awk '{ match($0, / tid [0-9]+/); print substr($0, RSTART + 5, RLENGTH - 5) "\t" $0 }' | sort -s -n -k 1,1 | cut -f 2-
 }
 for scenario in marks deep threads; do
     echo "$scenario:"
