@@ -166,8 +166,8 @@ static void graphs(void)
     OK(cudaStreamSynchronize(w.stream));
 }
 
-/* All threads together make fewer calls than the tracer can keep in mind (NOTES_MAX), so that none is
- * lost to a thread that does not get to run. */
+/* All threads together make fewer calls than the tracer can keep in mind (NOTES_MAX), so that none
+ * is lost to a thread that does not get to run. */
 static void *use_thread(void *world)
 {
     struct world *w = world;
