@@ -288,8 +288,9 @@ static void print(const struct doctor *d)
 {
     for (size_t i = 0; i < d->count; i++) {
         const struct doctor_finding *f = &d->found[i];
-        printf("%-8s %-12s %s%s%s\n", level_names[f->level], f->check, f->text,
-               f->advice != NULL ? "; to do: " : "", f->advice != NULL ? f->advice : "");
+        printf("%-8s %-12s %s\n", level_names[f->level], f->check, f->text);
+        if (f->advice != NULL)
+            printf("%22sto do: %s\n", "", f->advice);
     }
 }
 
