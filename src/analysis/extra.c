@@ -23,6 +23,12 @@ void extra_release(struct extra *x)
     extra_init(x);
 }
 
+static void add(uint64_t *sum, uint64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = UINT64_MAX;
+}
+
 /* ---- copies ---- */
 
 /* Names are interned, so that the pointer stands for the text. A trace has a few kinds; what is
@@ -62,12 +68,12 @@ static void collect_copies(struct extra *x, const struct rank *rank, struct inte
             continue;
         at = copy_row_of(x, op->name);
         x->copies[at].count++;
-        x->copies[at].bytes += op->bytes;
+        add(&x->copies[at].bytes, op->bytes);
         if (!op_device_time(op, &start, &end))
             continue;
         x->copies[at].timed++;
-        x->copies[at].timed_bytes += op->bytes;
-        x->copies[at].total_ns += end - start;
+        add(&x->copies[at].timed_bytes, op->bytes);
+        x->copies[at].total_ns += (double)(end - start);
         intervals_add(&when[at], start, end);
     }
 }
@@ -85,7 +91,7 @@ static void add_copies(struct extra *x, const struct rank *rank)
     for (size_t i = 0; i < x->ncopies; i++) {
         intervals_merge(&when[i]);
         intervals_subtract(&rest, &when[i], &others);
-        x->copies[i].exposed_ns += intervals_length(&rest);
+        x->copies[i].exposed_ns += (double)intervals_length(&rest);
         intervals_release(&when[i]);
     }
     intervals_release(&others);
@@ -135,10 +141,10 @@ static void join(struct graph_row *row, const struct graph_row *more)
     row->count += more->count;
     row->timed += more->timed;
     row->total_ns += more->total_ns;
-    row->ops += more->ops;
-    row->comms += more->comms;
-    row->comm_bytes += more->comm_bytes;
-    row->kernels += more->kernels;
+    add(&row->ops, more->ops);
+    add(&row->comms, more->comms);
+    add(&row->comm_bytes, more->comm_bytes);
+    add(&row->kernels, more->kernels);
 }
 
 /* Joins the rows of one graph; leaves the list sorted by graph. */
@@ -167,7 +173,7 @@ static void add_graph(struct extra *x, const struct op *op, const struct graph *
         .graph = op->graph,
         .count = 1,
         .timed = timed,
-        .total_ns = end - start,
+        .total_ns = (double)(end - start),
         .ops = op->graph_launch.op_count,
         .comms = what != NULL ? what->comms : 0,
         .comm_bytes = what != NULL ? what->comm_bytes : 0,

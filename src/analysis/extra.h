@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Device work beside communication and matrix products, pooled over the ranks that are added:
- * copies by kind, kernels that were only counted, and launches of graphs.
+ * copies by kind, kernels that were only counted, and launches of graphs. Sizes and counts that a
+ * damaged trace makes too large stop at UINT64_MAX.
  */
 #ifndef SPECTER_ANALYSIS_EXTRA_H
 #define SPECTER_ANALYSIS_EXTRA_H
@@ -15,8 +16,8 @@ struct copy_row {
     uint64_t timed;       /* of them with device times */
     uint64_t bytes;       /* of all whose size is known */
     uint64_t timed_bytes; /* of those with device times */
-    int64_t total_ns;     /* sum of device times */
-    int64_t exposed_ns;   /* in which such copies run, and neither compute nor communication */
+    double total_ns;      /* sum of device times */
+    double exposed_ns;    /* in which such copies run, and neither compute nor communication */
 };
 
 /* Kernels that were counted and not timed, those in graphs apart. */
@@ -33,7 +34,7 @@ struct launch_sum {
 struct graph_row {
     int32_t graph;
     uint64_t count, timed;
-    int64_t total_ns;
+    double total_ns;
     uint64_t ops;        /* recorded operations that these launches ran */
     uint64_t comms;      /* of them communication */
     uint64_t comm_bytes; /* of that, as far as known */

@@ -18,8 +18,11 @@ const char *hang_cause_name(enum hang_cause cause)
 
 /* ---- the result ---- */
 
+/* Asked of ranks that have a trace. */
 static bool is_at_fault(const struct hang *hang, int rank)
 {
+    if (hang->cause == HANG_NO_TRACE)
+        return false; /* those that have none; they may be a million */
     for (size_t i = 0; i < hang->nranks; i++) {
         if (hang->ranks[i] == rank)
             return true;
@@ -82,11 +85,19 @@ static void take_waiters(struct hang *hang, const struct finder *f, const struct
     }
 }
 
-static void add_hang(struct hangs *h, const struct finder *f, uint32_t n)
+/* What the receiver of a message called; the other one's call is at fault (hang->instead). */
+static const struct op *op_of_receiver(const struct finder *f, const struct hang *hang,
+                                       const struct waiter *w)
+{
+    struct call key = {.comm = w->comm, .way = CALL_RECV, .peer = w->sender, .seq = w->seq};
+    const struct op *op = finder_op(f, finder_rank(f, hang->receiver), &key);
+    return op != NULL ? op : hang->op;
+}
+
+static void add_hang(struct hangs *h, struct finder *f, uint32_t n)
 {
     const struct node *node = &f->nodes[n];
     const struct waiter *w = &f->waiters[node->first];
-    const struct comm *comm = &f->run->comms[w->comm];
     struct hang hang = {.cause = finder_cause(f, node),
                         .comm = w->comm,
                         .seq = w->seq,
@@ -95,20 +106,39 @@ static void add_hang(struct hangs *h, const struct finder *f, uint32_t n)
                         .sender = -1,
                         .receiver = -1};
     if (w->sender >= 0) {
-        hang.sender = finder_number(f->run, comm, w->sender);
-        hang.receiver = finder_number(f->run, comm, w->receiver);
+        hang.sender = finder_number(f, w->comm, w->sender);
+        hang.receiver = finder_number(f, w->comm, w->receiver);
     }
     take_faults(&hang, h, f, node);
     take_waiters(&hang, f, node);
     if (w->sender < 0)
         hang.op = op_of_others(f, &hang);
+    else if (hang.cause == HANG_DIFFER)
+        hang.op = op_of_receiver(f, &hang, w);
     for (uint32_t i = 0; i < f->nnodes; i++)
         hang.followers += i != n && f->nodes[i].root == n;
     ARRAY_GROW(h->list, h->cap, h->count + 1);
     h->list[h->count++] = hang;
 }
 
-/* Device work that has started and does not end, where no communication hangs. */
+static bool is_comm(const struct op *op)
+{
+    return op->class == OP_COLL || op->class == OP_P2P;
+}
+
+/* Work that has started does not wait for anything but itself; so does communication that is told
+ * apart by nothing (WaitSignal, or a record without a number), which waits for others where it
+ * stands. What waits in an operation that was looked at is not this. */
+static bool does_not_end(const struct finder *f, uint32_t r, uint32_t head)
+{
+    const struct head *h = &f->heads[r].list[head];
+    const struct op *op = &f->run->ranks[r].ops[h->op];
+    if (is_comm(op))
+        return h->behind == HEAD_NONE && !finder_waits(f, r, head);
+    return op->start_ns != UNKNOWN_NS;
+}
+
+/* Device work that does not end, where no communication that can be followed hangs. */
 static void add_work(struct hangs *h, const struct finder *f)
 {
     int *ranks = arena_alloc(&h->arena, f->run->nranks * sizeof *ranks);
@@ -119,11 +149,11 @@ static void add_work(struct hangs *h, const struct finder *f)
                         .ranks = ranks,
                         .sender = -1,
                         .receiver = -1};
-    for (size_t r = 0; r < f->run->nranks; r++) {
+    for (uint32_t r = 0; r < f->run->nranks; r++) {
         const struct heads *heads = &f->heads[r];
-        for (size_t i = 0; i < heads->count; i++) {
+        for (uint32_t i = 0; i < heads->count; i++) {
             const struct op *op = &f->run->ranks[r].ops[heads->list[i].op];
-            if (op->start_ns == UNKNOWN_NS || op->class == OP_COLL || op->class == OP_P2P)
+            if (!does_not_end(f, r, i))
                 continue;
             hang.op = hang.op == NULL ? op : hang.op;
             if (heads->last_ns - heads->list[i].begin_ns > hang.waited_ns)
@@ -173,6 +203,8 @@ static bool finder_open(struct finder *f, const struct run *run)
     arena_init(&f->arena);
     f->heads = arena_alloc(&f->arena, run->nranks * sizeof *f->heads);
     f->made = arena_alloc(&f->arena, run->nranks * sizeof *f->made);
+    f->numbered = arena_alloc(&f->arena, run->ncomms * sizeof *f->numbered);
+    f->members.comm = -1;
     for (size_t r = 0; r < run->nranks; r++) {
         heads_find(&f->heads[r], &run->ranks[r], HANG_NS, HANG_STILL_NS);
         any = any || f->heads[r].count > 0 || finder_may_be_uneven(&run->ranks[r]);

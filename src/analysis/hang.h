@@ -41,7 +41,7 @@
     X(NO_TRACE, "no_trace", "recorded nothing, so that nothing is known")                         \
     X(CIRCLE, "circle", "did not call it, and waits itself for a rank that waits here")           \
     X(ALL_CALLED, "all_called", "nobody: all have called it, and it does not end")                \
-    X(WORK, "work", "has device work that does not end and is no communication")
+    X(WORK, "work", "has device work that does not end, or communication without a number")
 
 enum hang_cause {
 #define X(id, name, what) HANG_##id,
@@ -56,7 +56,8 @@ struct hang {
     int64_t seq;              /* collective: its number; message: its p2p_seq; -1 for WORK */
     int64_t first;            /* SKIPPED: the calls first..seq are alike, it was one of them;
                                  else seq */
-    const struct op *op;      /* as those who wait called it; borrowed from the run */
+    const struct op *op;      /* as those who wait called it, of a message that differs as its
+                                 receiver did; borrowed from the run */
     int sender, receiver;     /* global ranks of a message; -1 */
     const int *ranks;         /* [nranks] at fault, as the cause says; in the arena */
     size_t nranks;            /* 0 for ALL_CALLED */

@@ -92,23 +92,32 @@ static void look_at_member(struct finder *f, uint32_t n, uint32_t r, const struc
     add_fault(f, n, fault);
 }
 
-/* Where a communicator is the whole job, members that no trace names have their own numbers, as
- * long as those that are named do; -1 not known. */
-int finder_number(const struct run *run, const struct comm *comm, int member)
+static enum numbered how_numbered(const struct comm *comm, int world_size)
 {
-    if (comm->ranks[member] >= 0 || comm->size != run->world_size)
-        return comm->ranks[member];
+    if (comm->size != world_size)
+        return NUMBERED_OTHERWISE;
     for (int i = 0; i < comm->size; i++) {
         if (comm->ranks[i] >= 0 && comm->ranks[i] != i)
-            return -1;
+            return NUMBERED_OTHERWISE;
     }
-    return member;
+    return NUMBERED_AS_MEMBERS;
 }
 
-static void add_untraced(struct finder *f, uint32_t n, const struct comm *comm, int member)
+/* Asked for each of a million members: the communicator is looked at once. */
+int finder_number(struct finder *f, int32_t c, int member)
+{
+    const struct comm *comm = &f->run->comms[c];
+    if (comm->ranks[member] >= 0)
+        return comm->ranks[member];
+    if (f->numbered[c] == NUMBERED_NOT_ASKED)
+        f->numbered[c] = (uint8_t)how_numbered(comm, f->run->world_size);
+    return f->numbered[c] == NUMBERED_AS_MEMBERS ? member : -1;
+}
+
+static void add_untraced(struct finder *f, uint32_t n, int member)
 {
     const struct waiter *w = &f->waiters[f->nodes[n].first];
-    int number = finder_number(f->run, comm, member);
+    int number = finder_number(f, w->comm, member);
     add_fault(f, n, (struct fault){HANG_NO_TRACE, number, w->seq, w->seq, NULL});
 }
 
@@ -135,29 +144,35 @@ static const enum hang_cause cause_of[] = {
     [CALL_TIED] = HANG_DIFFER,
 };
 
-/* The traced members of a communicator, for calls_compare(). */
-struct members {
-    const struct rank **ranks;
-    const struct calls_made **made;
-    uint32_t *index;
-    struct call_verdict *verdicts;
-    size_t n;
-};
-
-static struct members traced_members(struct finder *f, const struct comm *comm)
+static size_t count_traced(const struct finder *f, const struct comm *comm)
 {
-    size_t size = (size_t)comm->size;
-    struct members m = {arena_alloc(&f->arena, size * sizeof *m.ranks),
-                        arena_alloc(&f->arena, size * sizeof *m.made),
-                        arena_alloc(&f->arena, size * sizeof *m.index),
-                        arena_alloc(&f->arena, size * sizeof *m.verdicts), 0};
-    for (size_t i = 0; i < size; i++) {
+    size_t n = 0;
+    for (int i = 0; i < comm->size; i++)
+        n += finder_rank(f, comm->ranks[i]) != NONE;
+    return n;
+}
+
+/* Nodes come by communicator, so that each one's members are collected once. */
+static const struct members *traced_members(struct finder *f, int32_t c)
+{
+    const struct comm *comm = &f->run->comms[c];
+    struct members *m = &f->members;
+    if (m->comm == c)
+        return m;
+    size_t n = count_traced(f, comm) + 1;
+    *m = (struct members){c,
+                          0,
+                          arena_alloc(&f->arena, n * sizeof *m->ranks),
+                          arena_alloc(&f->arena, n * sizeof *m->made),
+                          arena_alloc(&f->arena, n * sizeof *m->index),
+                          arena_alloc(&f->arena, n * sizeof *m->verdicts)};
+    for (int i = 0; i < comm->size; i++) {
         uint32_t r = finder_rank(f, comm->ranks[i]);
         if (r == NONE)
             continue;
-        m.ranks[m.n] = &f->run->ranks[r];
-        m.made[m.n] = &f->made[r];
-        m.index[m.n++] = r;
+        m->ranks[m->n] = &f->run->ranks[r];
+        m->made[m->n] = &f->made[r];
+        m->index[m->n++] = r;
     }
     return m;
 }
@@ -167,25 +182,25 @@ static void look_at_collective(struct finder *f, uint32_t n)
     const struct waiter *w = &f->waiters[f->nodes[n].first];
     const struct comm *comm = &f->run->comms[w->comm];
     struct call key = {.comm = w->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
-    struct members m = traced_members(f, comm);
+    const struct members *m = traced_members(f, w->comm);
     f->nodes[n].opaque = comm->size == 0;
-    for (size_t i = 0; i < m.n; i++)
-        f->nodes[n].opaque |= called_twice(m.made[i], &key);
+    for (size_t i = 0; i < m->n; i++)
+        f->nodes[n].opaque |= called_twice(m->made[i], &key);
     if (f->nodes[n].opaque)
         return;
     for (int i = 0; i < comm->size; i++) {
         if (finder_rank(f, comm->ranks[i]) == NONE)
-            add_untraced(f, n, comm, i);
+            add_untraced(f, n, i);
     }
-    calls_compare(m.verdicts, m.ranks, m.made, m.n, key.comm, key.seq);
-    for (size_t i = 0; i < m.n; i++) {
-        const struct call_verdict *v = &m.verdicts[i];
+    calls_compare(m->verdicts, m->ranks, m->made, m->n, key.comm, key.seq);
+    for (size_t i = 0; i < m->n; i++) {
+        const struct call_verdict *v = &m->verdicts[i];
         if (v->fault == CALL_SAME)
-            look_at_member(f, n, m.index[i], &key);
+            look_at_member(f, n, m->index[i], &key);
         else
             add_fault(f, n,
-                      (struct fault){cause_of[v->fault], m.ranks[i]->rank, v->seq, v->first,
-                                     &m.ranks[i]->ops[v->op]});
+                      (struct fault){cause_of[v->fault], m->ranks[i]->rank, v->seq, v->first,
+                                     &m->ranks[i]->ops[v->op]});
     }
 }
 
@@ -215,7 +230,7 @@ static void look_at_message(struct finder *f, uint32_t n)
             add_fault(f, n,
                       (struct fault){HANG_DIFFER, f->run->ranks[r].rank, w->seq, w->seq, ops[k]});
         else if (r == NONE)
-            add_untraced(f, n, comm, ends[k]);
+            add_untraced(f, n, ends[k]);
         else
             look_at_member(f, n, r, &keys[k]);
     }

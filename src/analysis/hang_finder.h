@@ -46,6 +46,19 @@ struct edge {
     uint32_t from, to;
 };
 
+/* The traced members of a communicator, for calls_compare(). */
+struct members {
+    int32_t comm; /* -1: of none yet */
+    size_t n;
+    const struct rank **ranks; /* [n], like all of these in the arena */
+    const struct calls_made **made;
+    uint32_t *index;
+    struct call_verdict *verdicts; /* room for them */
+};
+
+/* Do the members of a communicator have their own numbers as ranks? */
+enum numbered { NUMBERED_NOT_ASKED, NUMBERED_AS_MEMBERS, NUMBERED_OTHERWISE };
+
 struct finder {
     const struct run *run;
     struct heads *heads;     /* [nranks] */
@@ -61,7 +74,9 @@ struct finder {
     size_t nfaults, cap_faults;
     struct edge *edges; /* once all are known: by target */
     size_t nedges, cap_edges;
-    struct edge *out; /* [nedges] the same by source; nodes tell where theirs begin */
+    struct edge *out;       /* [nedges] the same by source; nodes tell where theirs begin */
+    struct members members; /* of the communicator that was looked at last */
+    uint8_t *numbered;      /* [ncomms] enum numbered */
     struct arena arena;
 };
 
@@ -76,7 +91,7 @@ int64_t finder_end(const struct finder *f, uint32_t rank);
 
 /* Global rank of a member. Where a communicator is the whole job, members that no trace names have
  * their own numbers, as long as those that are named do; -1 not known. */
-int finder_number(const struct run *run, const struct comm *comm, int member);
+int finder_number(struct finder *f, int32_t comm, int member);
 
 /* Who waits: the rank's heads, with what was launched in one group with them; and where no end of
  * an operation is seen, who is ahead of a traced member of the communicator. */
@@ -87,6 +102,7 @@ void finder_add_uneven(struct finder *f, int32_t comm);
 /* From waiters, all of whom are known, to operations. */
 void finder_make_nodes(struct finder *f);
 void finder_index(struct finder *f);
+bool finder_waits(const struct finder *f, uint32_t rank, uint32_t head); /* in one, at this head */
 const struct waiter *finder_waiter(const struct finder *f, const struct node *node, uint32_t rank);
 
 /* Faults and edges of all operations; then the root of each. */

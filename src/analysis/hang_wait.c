@@ -24,7 +24,8 @@ static void add_waiter(struct finder *f, uint32_t r, uint32_t op, uint32_t head,
         return;
     own = member_of(rank, call.comm);
     if (call.way != CALL_COLLECTIVE) {
-        if (own < 0 || call.peer >= f->run->comms[call.comm].size)
+        int size = f->run->comms[call.comm].size;
+        if (own < 0 || own >= size || call.peer >= size)
             return;
         w.sender = call.way == CALL_SEND ? own : call.peer;
         w.receiver = call.way == CALL_SEND ? call.peer : own;
@@ -183,6 +184,15 @@ void finder_index(struct finder *f)
         next[r + 1] = f->rank_first[r + 1] += f->rank_first[r];
     for (size_t i = 0; i < f->nwaiters; i++)
         f->by_rank[next[f->waiters[i].rank]++] = (uint32_t)i;
+}
+
+bool finder_waits(const struct finder *f, uint32_t r, uint32_t head)
+{
+    for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++) {
+        if (f->waiters[f->by_rank[i]].head == head)
+            return true;
+    }
+    return false;
 }
 
 const struct waiter *finder_waiter(const struct finder *f, const struct node *node, uint32_t r)

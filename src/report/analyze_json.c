@@ -230,9 +230,9 @@ static void add_copies(cJSON *doc, const struct extra *x)
         add_count(o, "count", row->count);
         add_count(o, "timed", row->timed);
         add_count(o, "bytes", row->bytes);
-        add_us(o, "total_us", timed ? (double)row->total_ns : NAN);
-        add_us(o, "exposed_us", timed ? (double)row->exposed_ns : NAN);
-        add_number(o, "bw_GBps", (double)row->timed_bytes / (double)row->total_ns);
+        add_us(o, "total_us", timed ? row->total_ns : NAN);
+        add_us(o, "exposed_us", timed ? row->exposed_ns : NAN);
+        add_number(o, "bw_GBps", (double)row->timed_bytes / row->total_ns);
     }
 }
 
@@ -270,7 +270,7 @@ static void add_graphs(cJSON *doc, const struct extra *x)
         add_number(o, "graph", row->graph >= 0 ? row->graph : NAN);
         add_count(o, "count", row->count);
         add_count(o, "timed", row->timed);
-        add_us(o, "total_us", row->timed > 0 ? (double)row->total_ns : NAN);
+        add_us(o, "total_us", row->timed > 0 ? row->total_ns : NAN);
         add_count(o, "ops", row->ops);
         add_count(o, "comm_ops", row->comms);
         add_count(o, "comm_bytes", row->comm_bytes);

@@ -493,9 +493,9 @@ static void print_copies(const struct extra *x, FILE *out)
         name_cell(&t, row->kind);
         table_cell(&t, "%llu", (unsigned long long)row->count);
         table_cell(&t, "%s", text_bytes(size, sizeof size, (double)row->bytes));
-        cell_duration(&t, timed ? (double)row->total_ns : NAN);
-        cell_duration(&t, timed ? (double)row->exposed_ns : NAN);
-        cell_rate(&t, timed ? (double)row->timed_bytes / (double)row->total_ns : NAN);
+        cell_duration(&t, timed ? row->total_ns : NAN);
+        cell_duration(&t, timed ? row->exposed_ns : NAN);
+        cell_rate(&t, timed ? (double)row->timed_bytes / row->total_ns : NAN);
     }
     table_print(&t, out);
     print_omitted(out, x->ncopies);
@@ -551,7 +551,7 @@ static void print_graphs(const struct extra *x, FILE *out)
         else
             table_cell(&t, "-");
         table_cell(&t, "%llu", (unsigned long long)row->count);
-        cell_duration(&t, row->timed > 0 ? (double)row->total_ns : NAN);
+        cell_duration(&t, row->timed > 0 ? row->total_ns : NAN);
         table_cell(&t, "%llu", (unsigned long long)row->ops);
         table_cell(&t, "%llu", (unsigned long long)row->kernels);
         table_cell(&t, "%llu", (unsigned long long)row->comms);

@@ -57,6 +57,7 @@ static void put_size(struct buf *out, const struct op *op)
 
 void hang_op_text(struct buf *out, const struct op *op)
 {
+    int64_t seq;
     if (op->class == OP_GRAPH) {
         buf_printf(out, "launch #%llu of ", (unsigned long long)op->graph_launch.launch);
         if (op->graph >= 0)
@@ -66,9 +67,11 @@ void hang_op_text(struct buf *out, const struct op *op)
         return;
     }
     put_safe(out, op->name);
-    if (is_comm(op))
-        buf_printf(out, " #%lld",
-                   (long long)(op->class == OP_P2P ? op->coll.p2p_seq : op->coll.seq));
+    if (!is_comm(op))
+        return;
+    seq = op->class == OP_P2P ? op->coll.p2p_seq : op->coll.seq;
+    if (seq >= 0)
+        buf_printf(out, " #%lld", (long long)seq);
 }
 
 /* `communicator "dp" (8 ranks: 0-7)`; the whole job's ranks are not listed. */
@@ -83,6 +86,11 @@ static void put_comm(struct buf *out, const struct run *run, int32_t index)
         put_list(out, comm->ranks, (size_t)comm->size);
     }
     buf_putc(out, ')');
+}
+
+static bool comes_from(const struct op *op)
+{
+    return op->coll.op == SPECTER_RECV || op->coll.op == SPECTER_WAIT_SIGNAL;
 }
 
 /* What the first of the ranks at fault does, where that says more. */
@@ -100,9 +108,10 @@ static void put_instead(struct buf *out, const struct hang *hang, const struct r
     hang_op_text(out, op);
     if (op->class == OP_P2P && op->coll.comm >= 0) {
         const struct comm *comm = &run->comms[op->coll.comm];
-        int peer = op->coll.peer < comm->size ? comm->ranks[op->coll.peer] : -1;
+        bool one = op->coll.peer >= 0 && op->coll.peer < comm->size; /* a wait has none, or many */
+        int peer = one ? comm->ranks[op->coll.peer] : -1;
         if (peer >= 0)
-            buf_printf(out, " %s rank %d", op->coll.op == SPECTER_RECV ? "from" : "to", peer);
+            buf_printf(out, " %s rank %d", comes_from(op) ? "from" : "to", peer);
     }
     if (is_comm(op) && op->coll.comm >= 0 && op->coll.comm != hang->comm) {
         buf_puts(out, " of ");

@@ -59,13 +59,14 @@ static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t all
     from_ns = later(lane->free_ns, launch_ns);
     if (lane->behind_wait)
         from_ns = later(from_ns, lane->await_ns);
-    work = !lane->await_unknown && t_ns > later(allowed_ns, lane->await_ns) + LATE_NS &&
-           t_ns > from_ns;
+    work = from_ns != UNKNOWN_NS && !lane->await_unknown &&
+           t_ns > later(allowed_ns, lane->await_ns) + LATE_NS && t_ns > from_ns;
     facts->hidden[work ? HIDDEN_WORK : HIDDEN_HOST] += lane->kernels;
     if (!work)
         return;
     s->b->hidden_ns[lane->first] = t_ns - from_ns;
-    facts->hidden_ns += t_ns - from_ns;
+    if (__builtin_add_overflow(facts->hidden_ns, t_ns - from_ns, &facts->hidden_ns))
+        facts->hidden_ns = INT64_MAX;
 }
 
 static void on_op(struct scene *s, uint32_t i)

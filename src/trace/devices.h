@@ -14,8 +14,8 @@
  *
  * What names a device goes to its rank, and to the first what names another one. A thread that
  * works for one device marks steps of that one; a device without steps of its own has those that
- * threads of all devices or of none marked, else all. Marks go to the device of their thread, or to
- * the first. */
+ * threads of several devices or of none marked, else those of the first device that has some. Marks
+ * go to the device of their thread, or to the first. */
 void devices_split(struct run *run);
 
 #endif

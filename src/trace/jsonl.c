@@ -162,8 +162,12 @@ static void map_marks(struct rank *rank, int64_t base)
         rank->launches[i].host_end_ns = ns_add(rank->launches[i].host_end_ns, base);
     }
     for (size_t i = 0; i < rank->nmarks; i++) {
-        rank->marks[i].start_ns = ns_add(rank->marks[i].start_ns, base);
-        rank->marks[i].end_ns = ns_add(rank->marks[i].end_ns, base);
+        struct mark *mark = &rank->marks[i];
+        bool open = mark->end_ns == UNKNOWN_NS;
+        mark->start_ns = ns_add(mark->start_ns, base);
+        mark->end_ns = open ? rank->end_ns : ns_add(mark->end_ns, base);
+        if (open && mark->end_ns < mark->start_ns)
+            mark->end_ns = mark->start_ns;
     }
 }
 

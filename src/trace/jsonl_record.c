@@ -200,10 +200,15 @@ static const char *on_init(struct jsonl *r, const struct line *l)
     return NULL;
 }
 
-/* Which of the rank's memberships that is. device -1: not told here. */
+/* Which of the rank's memberships that is. device -1: not told here. UINT32_MAX: none, because the
+ * communicator, as the first trace that names it has it, is too small for such a rank. */
 static uint32_t join_comm(struct jsonl *r, int comm, int comm_rank, int32_t device)
 {
-    uint32_t at = idmap_add(&r->members, (int64_t)comm * RUN_RANKS_MAX + comm_rank);
+    int size = r->run->comms[comm].size; /* 0: not known yet */
+    uint32_t at;
+    if (size > 0 && comm_rank >= size)
+        return UINT32_MAX;
+    at = idmap_add(&r->members, (int64_t)comm * RUN_RANKS_MAX + comm_rank);
     if (at == r->rank->nin)
         rank_add_member(r->rank, comm, comm_rank, device);
     else if (r->rank->in[at].device < 0)
@@ -624,6 +629,8 @@ static void add_step(struct jsonl *r, int64_t t_ns, const char *name, uint32_t t
     step->tid = tid;
 }
 
+/* A range that was open when its thread or the process ended gets its end from the trace (jsonl.c).
+ */
 static const char *on_mark(struct jsonl *r, const struct line *l)
 {
     struct json_text kind = line_text(l, MARK_kind);
@@ -635,9 +642,9 @@ static const char *on_mark(struct jsonl *r, const struct line *l)
     if (!take_time(l, MARK_time_us, &t_ns) || t_ns == UNKNOWN_NS ||
         !take_time(l, MARK_end_us, &end_ns))
         return "impossible time";
-    if (range && (end_ns == UNKNOWN_NS || end_ns < t_ns))
-        return "a range that does not end behind its start";
-    saw_host_time(r, range ? end_ns : t_ns);
+    if (range && end_ns != UNKNOWN_NS && end_ns < t_ns)
+        return "a range that ends before its start";
+    saw_host_time(r, range && end_ns != UNKNOWN_NS ? end_ns : t_ns);
     tid = line_has(l, MARK_tid) ? thread(r, l, MARK_tid) : UINT32_MAX;
     if (!line_has(l, MARK_kind) || json_text_is(kind, "iteration")) {
         add_step(r, t_ns, name, tid);

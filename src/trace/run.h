@@ -158,7 +158,8 @@ struct comm_detail {
 
 /* A moment or a range that the program named; training steps are steps. */
 struct mark {
-    int64_t start_ns, end_ns; /* equal for a moment */
+    int64_t start_ns, end_ns; /* equal for a moment; a range that was left open lasts
+                                 until the last moment of the trace */
     const char *name;
     uint32_t tid;
 };

@@ -58,6 +58,35 @@ TEST(extra_copies_by_kind)
     run_release(&run);
 }
 
+/* Of a hostile trace: each is possible, their sums are not. */
+TEST(extra_sums_that_leave_their_range)
+{
+    static const char h2d[] = "h2d";
+    struct run run;
+    struct extra x;
+    struct rank *rank = open_rank(&run);
+    enum { RANKS = 4000 };
+    add_op(rank, OP_MEMORY, h2d, 0, RUN_DUR_MAX)->bytes = UINT64_MAX / 2;
+    struct op *graph = add_op(rank, OP_GRAPH, "graph", 0, RUN_DUR_MAX);
+    graph->graph = 1;
+    graph->graph_launch.op_count = UINT64_MAX / 2;
+    extra_init(&x);
+    for (int i = 0; i < RANKS; i++)
+        extra_add_rank(&x, rank);
+    extra_finish(&x);
+    CHECK_INT(x.ncopies, 1);
+    CHECK(x.copies[0].bytes == UINT64_MAX);
+    CHECK(x.copies[0].timed_bytes == UINT64_MAX);
+    CHECK_DOUBLE(x.copies[0].total_ns, RANKS * (double)RUN_DUR_MAX, 1e-9);
+    CHECK_INT(x.ngraphs, 1);
+    if (x.ngraphs == 1) {
+        CHECK_DOUBLE(x.graphs[0].total_ns, RANKS * (double)RUN_DUR_MAX, 1e-9);
+        CHECK(x.graphs[0].ops == UINT64_MAX);
+    }
+    extra_release(&x);
+    run_release(&run);
+}
+
 TEST(extra_copies_of_many_kinds)
 {
     static char names[EXTRA_COPY_KINDS + 10];

@@ -415,8 +415,66 @@ TEST(hang_message_of_another_size)
     message(&run, 0, SPECTER_SEND, pp, 1, 0, PENDS)->bytes = 8192;
     message(&run, 1, SPECTER_RECV, pp, 0, 0, PENDS);
     CHECK_INT(the_hang(&h, &run).cause, HANG_DIFFER);
-    CHECK_HAS(text_of(&h, &run), "rank 0 sends 8 KiB bf16 where rank 1 receives another size");
+    CHECK_STR(text_of(&h, &run), "rank 0 sends 8 KiB bf16 where rank 1 receives another size: Recv "
+                                 "#0 from rank 0 (4 KiB bf16) of communicator \"pp\" (2 ranks)");
+    CHECK_INT(h.count > 0 ? h.list[0].op->bytes : 0, 4096);
+    CHECK_INT(h.count > 0 ? h.list[0].instead->bytes : 0, 8192);
     hangs_release(&h);
+    run_release(&run);
+}
+
+/* A wait for signals of several peers: it has no peer and no number. */
+static struct op *wait_signal(struct run *run, int r, int comm)
+{
+    struct op *op = message(run, r, SPECTER_WAIT_SIGNAL, comm, -1, -1, PENDS);
+    op->bytes = 0;
+    return op;
+}
+
+TEST(hang_in_a_wait_for_signals)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 3);
+    int dp = open_comm(&run, "c0ffee", "dp", 3, 0, 1);
+    wait_signal(&run, 2, dp);
+    struct hang hang = the_hang(&h, &run);
+    CHECK_INT(hang.cause, HANG_WORK);
+    CHECK_INT(hang.nranks == 1 ? hang.ranks[0] : -1, 2);
+    CHECK_STR(text_of(&h, &run), "WaitSignal on rank 2 has not ended for 20.0 s");
+    hangs_release(&h);
+    reduce(&run, 0, dp, MIB, PENDS);
+    reduce(&run, 1, dp, MIB, PENDS);
+    CHECK_INT(the_hang(&h, &run).cause, HANG_NOT_CALLED);
+    CHECK_STR(text_of(&h, &run),
+              "rank 2 has not called AllReduce #0 (1 MiB bf16) of communicator \"dp\" (3 ranks); 2 "
+              "ranks have waited for 20.0 s; rank 2 waits in WaitSignal");
+    hangs_release(&h);
+    run.ranks[2].ops[0].coll.peer = 1;
+    CHECK_INT(the_hang(&h, &run).cause, HANG_NOT_CALLED);
+    CHECK_HAS(text_of(&h, &run), "; rank 2 waits in WaitSignal from rank 1");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* It stands behind an event of a stream that waits in something that is known. */
+TEST(hang_in_a_wait_that_only_follows)
+{
+    struct run run;
+    open_run(&run, 1);
+    int dp = open_comm(&run, "c0ffee", "dp", 1, 0, 1);
+    struct op *kernel = add_op(&run, 0, 7, PENDS);
+    kernel->class = OP_KERNEL;
+    kernel->name = "GemmEx";
+    for (int kind = ACT_RECORD; kind <= ACT_WAIT; kind++) {
+        struct act *act = rank_add_act(&run.ranks[0]);
+        act->kind = (uint8_t)kind;
+        act->stream = kind == ACT_RECORD ? 7 : 100 + SPECTER_WAIT_SIGNAL;
+        act->event = 77;
+        act->host_ns = act->host_end_ns = 3 * MS / 2;
+    }
+    wait_signal(&run, 0, dp);
+    check_none(&run);
     run_release(&run);
 }
 
@@ -666,6 +724,45 @@ TEST(hang_of_impossible_numbers)
     run.ranks[0].ops[0].host_end_ns = -RUN_TIME_MAX + 1;
     hangs_find(&h, &run);
     CHECK(h.count > 0);
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* A rank that claims a place beyond the communicator's: its messages have no other end. */
+TEST(hang_of_a_member_without_a_place)
+{
+    struct run run;
+    struct hangs h;
+    open_run(&run, 2);
+    int dp = run_comm(&run, "c0ffee", 6, 2);
+    rank_add_member(&run.ranks[0], dp, RUN_RANKS_MAX - 1, -1);
+    message(&run, 0, SPECTER_RECV, dp, 1, 0, PENDS);
+    CHECK_INT(the_hang(&h, &run).cause, HANG_WORK);
+    CHECK_STR(text_of(&h, &run), "Recv #0 on rank 0 has not ended for 20.0 s");
+    hangs_release(&h);
+    run_release(&run);
+}
+
+/* Not a second, though each of a million members is asked for its number, in several operations. */
+TEST(hang_of_a_million_ranks)
+{
+    enum { OPS = 4 };
+    struct run run;
+    struct hangs h;
+    open_run(&run, 1);
+    run.world_size = RUN_RANKS_MAX;
+    int dp = run_comm(&run, "c0ffee", 6, RUN_RANKS_MAX);
+    rank_add_member(&run.ranks[0], dp, 0, -1);
+    run.comms[dp].ranks[0] = 0;
+    for (int k = 0; k < OPS; k++)
+        reduce(&run, 0, dp, MIB, PENDS)->coll.group = 0;
+    hangs_find(&h, &run);
+    CHECK_INT(h.count, OPS);
+    for (size_t i = 0; i < h.count; i++) {
+        CHECK_INT(h.list[i].cause, HANG_NO_TRACE);
+        CHECK_INT(h.list[i].nranks, RUN_RANKS_MAX - 1);
+    }
+    CHECK_HAS(text_of(&h, &run), "nothing is recorded of ranks 1-1048575, which");
     hangs_release(&h);
     run_release(&run);
 }

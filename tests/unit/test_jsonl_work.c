@@ -264,6 +264,48 @@ TEST(jsonl_marks_and_steps)
     run_release(&run);
 }
 
+/* A range that nobody ended lasts as long as the trace; one that begins where it ends, no time. */
+TEST(jsonl_open_ranges)
+{
+    struct run run;
+    load_text(&run,
+              INIT_OF("\"marks\"")
+                  REDUCE("0", "0", TIMES) "{\"event\":\"mark\",\"name\":\"open\",\"time_us\":6.0,"
+                                          "\"kind\":\"range\",\"tid\":1,\"end_us\":null}\n"
+                                          "{\"event\":\"mark\",\"name\":\"short\",\"time_us\":7.0,"
+                                          "\"kind\":\"range\",\"tid\":1,\"end_us\":7.0}\n" END
+                                          "{\"event\":\"mark\",\"name\":\"late\",\"time_us\":950.0,"
+                                          "\"kind\":\"range\",\"tid\":1,\"end_us\":null}\n");
+    const struct rank *rank = &run.ranks[0];
+    CHECK_STR(all_notes(&run), "");
+    CHECK(!run_partial(&run));
+    CHECK_INT(rank->nmarks, 3);
+    for (size_t i = 0; i < 3 && rank->nmarks == 3; i++) {
+        static const int64_t end_ns[] = {1900000, 1007000, 1950000};
+        CHECK_INT(rank->marks[i].end_ns, end_ns[i]);
+    }
+    CHECK_INT(rank->end_ns, 1900000);
+    run_release(&run);
+}
+
+/* Two lines disagree on the size of a communicator: what has no place in it is no member. */
+TEST(jsonl_member_of_a_smaller_communicator)
+{
+    struct run run;
+    load_text(&run,
+              INIT "{\"event\":\"comm\",\"comm\":\"c\",\"comm_rank\":0,\"comm_size\":1}\n"
+                   "{\"event\":\"comm\",\"comm\":\"c\",\"comm_rank\":7,\"comm_size\":8}\n" MESSAGE(
+                       "1", "Send", "0",
+                       "0") "{\"type\":\"nccl\",\"op\":\"AllReduce\",\"bytes\":64,\"comm\":\"c\","
+                            "\"comm_rank\":1048575,\"seq\":0," TIMES "}\n"
+                            "{\"type\":\"plugin\",\"comm\":\"c\",\"comm_rank\":9,\"seq\":0,"
+                            "\"op\":\"AllReduce\"}\n" END);
+    CHECK_INT(run.ranks[0].nin, 1);
+    CHECK_INT(run.ranks[0].nin > 0 ? run.ranks[0].in[0].rank : -1, 0);
+    CHECK_INT(run.ranks[0].ndetails > 0 ? run.ranks[0].details[0].member : 0, UINT32_MAX);
+    run_release(&run);
+}
+
 TEST(jsonl_sampling_is_said)
 {
     struct run run;
@@ -334,7 +376,7 @@ TEST(jsonl_impossible_work)
         {"{\"type\":\"plugin\",\"comm\":\"c\",\"seq\":1,\"channels\":5000000000}\n",
          "impossible peer or channels"},
         {"{\"event\":\"mark\",\"kind\":\"range\",\"time_us\":5.0,\"end_us\":4.0}\n",
-         "a range that does not end behind its start"},
+         "a range that ends before its start"},
         {"{\"event\":\"sample\",\"of\":\"cublas\",\"rate\":0}\n", "impossible rate"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

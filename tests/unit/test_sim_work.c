@@ -109,6 +109,26 @@ TEST(hidden_kernels_begin_with_their_launch)
     run_release(&run);
 }
 
+/* Of a hostile trace: the stream goes back in time, and each gap is a century long. */
+TEST(hidden_times_that_leave_their_range)
+{
+    static const int64_t end_us = RUN_TIME_MAX / US - 1000;
+    struct program p;
+    struct run run;
+    open_run(&run);
+    for (int stream = 1; stream <= 3; stream++) {
+        add_op(&run, stream, 0, -end_us, 1);
+        add_launches(&run, stream, -end_us + 10);
+        add_op(&run, stream, 20 - end_us, end_us, 1);
+    }
+    rank_sort(&run.ranks[0]);
+    program_make(&p, &run, 0, false);
+    CHECK_INT(p.facts.hidden[HIDDEN_WORK], 27);
+    CHECK(p.facts.hidden_ns == INT64_MAX);
+    program_release(&p);
+    run_release(&run);
+}
+
 TEST(hidden_kernels_of_a_late_host)
 {
     struct run run;
