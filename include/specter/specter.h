@@ -32,54 +32,62 @@
 extern "C" {
 #endif
 
-typedef void (*specter_name_function_)(const char *);
-
-static inline void specter_ignore_(const char *name)
+/* The function of that name in this process; NULL without a tracer. *cache keeps it, or its own
+ * address where there is none. A handle of NULL is RTLD_DEFAULT, which some headers show only under
+ * _GNU_SOURCE. */
+static inline void *specter_find_(void **cache, const char *function)
 {
-    (void)name;
-}
-
-/* The function of that name in this process, kept in *cache; one that does nothing without a
- * tracer. A handle of NULL is RTLD_DEFAULT, which some headers show only under _GNU_SOURCE. */
-static inline specter_name_function_ specter_find_(specter_name_function_ *cache,
-                                                   const char *function)
-{
-    specter_name_function_ found = __atomic_load_n(cache, __ATOMIC_RELAXED);
+    void *found = __atomic_load_n(cache, __ATOMIC_RELAXED);
     if (found == NULL) {
-        void *address = dlsym(NULL, function);
-        found = specter_ignore_;
-        if (address != NULL)
-            memcpy(&found, &address, sizeof found);
+        found = dlsym(NULL, function);
+        if (found == NULL)
+            found = cache;
         __atomic_store_n(cache, found, __ATOMIC_RELAXED);
     }
-    return found;
+    return found != cache ? found : NULL;
+}
+
+/* Calls a function that takes a name. */
+static inline void specter_call_(void **cache, const char *function, const char *name)
+{
+    void *address = specter_find_(cache, function);
+    void (*real)(const char *);
+    if (address == NULL)
+        return;
+    memcpy(&real, &address, sizeof real);
+    real(name);
 }
 
 /* A moment. */
 static inline void specter_mark(const char *name)
 {
-    static specter_name_function_ real;
-    specter_find_(&real, "specter_mark")(name);
+    static void *cache;
+    specter_call_(&cache, "specter_mark", name);
 }
 
 /* A training step begins here. NULL: it has no name. */
 static inline void specter_iteration(const char *name)
 {
-    static specter_name_function_ real;
-    specter_find_(&real, "specter_iteration")(name);
+    static void *cache;
+    specter_call_(&cache, "specter_iteration", name);
 }
 
 static inline void specter_range_push(const char *name)
 {
-    static specter_name_function_ real;
-    specter_find_(&real, "specter_range_push")(name);
+    static void *cache;
+    specter_call_(&cache, "specter_range_push", name);
 }
 
 /* Ends the range that the calling thread pushed last. */
 static inline void specter_range_pop(void)
 {
-    static specter_name_function_ real;
-    specter_find_(&real, "specter_range_pop")(NULL);
+    static void *cache;
+    void *address = specter_find_(&cache, "specter_range_pop");
+    void (*real)(void);
+    if (address == NULL)
+        return;
+    memcpy(&real, &address, sizeof real);
+    real();
 }
 
 #ifdef __cplusplus

@@ -284,14 +284,18 @@ void cmd_unseen_words(const char *kind, const char **before, const char **behind
  * brings NCCL along. */
 static void report_unseen(const struct glance *g)
 {
+    struct buf path = BUF_INIT;
     char *line, *rest = g->unseen.data;
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
         const char *kind = strsep(&line, " "), *before, *behind;
         if (line == NULL || (strcmp(kind, "uncalled") == 0 && g->files == 1))
             continue;
         cmd_unseen_words(kind, &before, &behind);
-        fprintf(stderr, "specter: %s'%s'%s\n", before, line, behind);
+        path.len = 0;
+        buf_put_printable(&path, line, strlen(line));
+        fprintf(stderr, "specter: %s'%s'%s\n", before, path.data, behind);
     }
+    buf_release(&path);
 }
 
 /* by_default: other commands look for traces there without being told. */
@@ -507,10 +511,11 @@ const struct command cmd_capture = {
         "\n"
         "Marks of the program are recorded, too: those of include/specter/specter.h and of NVTX.\n"
         "\n"
-        "Set in COMMAND's environment: LD_PRELOAD, SPECTER_OUTPUT, SPECTER_RUN, "
-        "NVTX_INJECTION64_PATH (not for --no-marks) and, for --nccl-plugin, NCCL_PROFILER_PLUGIN, "
-        "unless they are set, and for each other option its variable: SPECTER_MAX_SIZE for "
-        "--max-size. They work without this command, too, and --print-env prints them for an "
+        "Set in COMMAND's environment: LD_PRELOAD (in front of what is there), SPECTER_OUTPUT, "
+        "SPECTER_RUN (anew each time), and for each other option its variable: SPECTER_MAX_SIZE "
+        "for --max-size. Unless they are set already, also NVTX_INJECTION64_PATH (not for "
+        "--no-marks without --iterations) and, for --nccl-plugin, NCCL_PROFILER_PLUGIN. They "
+        "work without this command, too, and --print-env prints them, but for SPECTER_RUN, for an "
         "sbatch file or a pod:\n"
         "  eval \"$(specter capture -o /data/traces --ring 2000 --print-env)\"\n"
         "SPECTER_DISABLE=1 switches everything off. SPECTER_LIB names another libspecter.so to "

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What a check says: all is well; something to know; a capture would see or write nothing. */
@@ -31,6 +32,7 @@ struct doctor {
     struct doctor_finding *found;
     size_t count, cap;
     struct doctor_dirs loader; /* where the loader looks: LD_LIBRARY_PATH, its cache, its own */
+    size_t from_environment;   /* how many of them are of LD_LIBRARY_PATH, which come first */
     struct doctor_dirs python; /* lib folders of the nvidia packages of the python3 in PATH */
     double patience;           /* seconds for each question */
 };
@@ -48,7 +50,11 @@ void doctor_check_libraries(struct doctor *d); /* doctor_libs.c */
 void doctor_check_gpu(struct doctor *d);       /* doctor_gpu.c */
 void doctor_check_program(struct doctor *d, const char *name); /* doctor_program.c */
 
-/* Real paths of the loaded files of a library, as "libnccl" names it, in these folders; each once.
+/* Is the file of this path, by its name, the library that "libnccl" names? Its plugins, as
+ * libnccl-net.so, are not. */
+bool doctor_is_library(const char *path, const char *stem);
+
+/* Real paths of the files of a library, as "libnccl" names it, in these folders; each once.
  * Appended to `into`. */
 void doctor_copies(struct doctor *d, const struct doctor_dirs *in, const char *stem,
                    struct doctor_dirs *into);

@@ -5,6 +5,7 @@
  */
 #include "cmd/doctor.h"
 
+#include <fnmatch.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -39,14 +40,31 @@ static void add_matches(struct doctor *d, const char *pattern, struct doctor_dir
     globfree(&found);
 }
 
-/* The second name is the one that wheels give to what they bring: libnccl-1a2b3c4d.so.2. */
+/* What a library may be called. The second is how wheels name what they bring:
+ * libnccl-1a2b3c4d.so.2. */
+#define HEX "[0-9a-f]"
+static const char *const names[] = {".so*", "-" HEX HEX HEX HEX HEX HEX HEX HEX "*.so*"};
+#define NAMES (sizeof names / sizeof *names)
+
+bool doctor_is_library(const char *path, const char *stem)
+{
+    const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path;
+    size_t len = strlen(stem);
+    if (strncmp(file, stem, len) != 0)
+        return false;
+    for (size_t i = 0; i < NAMES; i++) {
+        if (fnmatch(names[i], file + len, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
 void doctor_copies(struct doctor *d, const struct doctor_dirs *in, const char *stem,
                    struct doctor_dirs *into)
 {
-    const char *hex = "[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]*";
     for (size_t i = 0; i < in->count; i++) {
-        add_matches(d, arena_printf(&d->arena, "%s/%s.so*", in->dirs[i], stem), into);
-        add_matches(d, arena_printf(&d->arena, "%s/%s-%s.so*", in->dirs[i], stem, hex), into);
+        for (size_t n = 0; n < NAMES; n++)
+            add_matches(d, arena_printf(&d->arena, "%s/%s%s", in->dirs[i], stem, names[n]), into);
     }
 }
 
@@ -104,6 +122,7 @@ void doctor_find_dirs(struct doctor *d)
 {
     static const char *const usual[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
     add_list(d, &d->loader, getenv("LD_LIBRARY_PATH"));
+    d->from_environment = d->loader.count;
     add_cache(d);
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         doctor_add(&d->loader, usual[i]);
@@ -112,12 +131,20 @@ void doctor_find_dirs(struct doctor *d)
 
 /* ---- what is there ---- */
 
+enum {
+    EXPECTED = 1, /* its absence is worth a word */
+    SINGLE = 2,   /* so are several copies */
+    UNSEEN = 4,   /* so is its presence: the tracer has no hooks for it */
+};
+
 static const struct {
     const char *stem;
-    bool expected; /* its absence is worth a word */
+    unsigned what;
 } libraries[] = {
-    {"libcuda", true},     {"libcudart", false}, {"libcublas", true},
-    {"libcublasLt", true}, {"libnccl", true},    {"librccl", false},
+    {"libcuda", EXPECTED},          {"libcudart", 0},
+    {"libcublas", EXPECTED},        {"libcublasLt", EXPECTED},
+    {"libnccl", EXPECTED | SINGLE}, {"librccl", SINGLE},
+    {"librocblas", UNSEEN},         {"libhipblaslt", UNSEEN},
 };
 
 /* The version in a package's name, as nvidia_nccl_cu12-2.21.5.dist-info beside nvidia/nccl/lib. */
@@ -165,19 +192,18 @@ static const char *list_copies(struct doctor *d, const struct doctor_dirs *copie
     return kept;
 }
 
-static void check_one(struct doctor *d, const char *stem, bool expected)
+static void check_one(struct doctor *d, const char *stem, unsigned what)
 {
     struct doctor_dirs copies = {NULL, 0, 0};
-    bool nccl = strcmp(stem, "libnccl") == 0, rccl = strcmp(stem, "librccl") == 0;
     doctor_copies(d, &d->loader, stem, &copies);
     doctor_copies(d, &d->python, stem, &copies);
-    if (copies.count == 0 && expected)
+    if (copies.count == 0 && what & EXPECTED)
         doctor_say(d, DOCTOR_WARNING, stem, "nothing, if programs bring their own",
                    "not found where the loader or python3 looks");
-    else if (copies.count > 0 && rccl)
-        doctor_say(d, DOCTOR_WARNING, stem, NULL, "%s: calls of RCCL are not recorded",
+    else if (copies.count > 0 && what & UNSEEN)
+        doctor_say(d, DOCTOR_WARNING, stem, NULL, "%s: calls of it are not recorded",
                    list_copies(d, &copies));
-    else if (copies.count > 1 && nccl)
+    else if (copies.count > 1 && what & SINGLE)
         doctor_say(d, DOCTOR_WARNING, stem, "see which one a program loads: init has its version",
                    "%zu copies: %s", copies.count, list_copies(d, &copies));
     else if (copies.count > 0)
@@ -188,5 +214,5 @@ static void check_one(struct doctor *d, const char *stem, bool expected)
 void doctor_check_libraries(struct doctor *d)
 {
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        check_one(d, libraries[i].stem, libraries[i].expected);
+        check_one(d, libraries[i].stem, libraries[i].what);
 }

@@ -103,14 +103,22 @@ static bool takes_preloads(struct doctor *d, const char *path, const struct elf_
 
 /* ---- all that it needs ---- */
 
+/* A file that is loaded. */
+struct object {
+    const char *path, *name; /* as found, and as the one that needs it calls it */
+    const char *rpath;       /* NULL: none, or a RUNPATH takes its place */
+    size_t parent;           /* which object needs it; the program: itself */
+};
+
 /* The objects of a program in the order in which the loader meets them. */
 struct needs {
     struct doctor *d;
-    struct doctor_dirs objects; /* paths */
+    struct object *objects;
+    size_t count, cap;
     struct doctor_dirs missing; /* names */
 };
 
-/* Adds the folders of an RPATH, $ORIGIN being the object's own. */
+/* Adds the folders of an RPATH or RUNPATH, $ORIGIN being the object's own. */
 static void add_run_path(struct needs *n, struct doctor_dirs *dirs, const char *list,
                          const char *object)
 {
@@ -130,31 +138,53 @@ static void add_run_path(struct needs *n, struct doctor_dirs *dirs, const char *
     }
 }
 
-/* As the loader does it, but that the cache is taken for the folders that are in it. */
-static const char *locate(struct needs *n, const char *name, const struct doctor_dirs *own)
+/* The folders in which the loader looks for what an object needs, in its order: the RPATHs of the
+ * object and of those that it was needed by, LD_LIBRARY_PATH, the RUNPATH of the object alone, its
+ * cache (taken for the folders that are in it), its own. An object with a RUNPATH has no RPATHs. */
+static void search_order(struct needs *n, size_t of, const char *runpath, struct doctor_dirs *order)
 {
-    const struct doctor_dirs *const lists[] = {own, &n->d->loader};
+    const struct doctor_dirs *loader = &n->d->loader;
+    const struct object *o = &n->objects[of];
+    for (; runpath == NULL; o = &n->objects[o->parent]) {
+        add_run_path(n, order, o->rpath, o->path);
+        if (o == n->objects)
+            break;
+    }
+    for (size_t i = 0; i < n->d->from_environment; i++)
+        doctor_add(order, loader->dirs[i]);
+    add_run_path(n, order, runpath, n->objects[of].path);
+    for (size_t i = n->d->from_environment; i < loader->count; i++)
+        doctor_add(order, loader->dirs[i]);
+}
+
+static const char *locate(struct needs *n, const char *name, const struct doctor_dirs *order)
+{
     char full[PATH_MAX];
     if (strchr(name, '/') != NULL)
         return realpath(name, full) != NULL ? arena_strdup(&n->d->arena, full) : NULL;
-    for (size_t l = 0; l < 2; l++) {
-        for (size_t i = 0; i < lists[l]->count; i++) {
-            const char *path = arena_printf(&n->d->arena, "%s/%s", lists[l]->dirs[i], name);
-            struct elf_file f;
-            bool usable = elf_file_open(&f, path, NULL) == 0;
-            usable = usable && !f.foreign;
-            elf_file_close(&f);
-            if (usable && realpath(path, full) != NULL)
-                return arena_strdup(&n->d->arena, full);
-        }
+    for (size_t i = 0; i < order->count; i++) {
+        const char *path = arena_printf(&n->d->arena, "%s/%s", order->dirs[i], name);
+        struct elf_file f;
+        bool usable = elf_file_open(&f, path, NULL) == 0;
+        usable = usable && !f.foreign;
+        elf_file_close(&f);
+        if (usable && realpath(path, full) != NULL)
+            return arena_strdup(&n->d->arena, full);
     }
     return NULL;
 }
 
+/* What such libraries are called: both have NCCL's functions. */
+static const char *const stems[] = {"libnccl", "librccl"};
+#define STEMS (sizeof stems / sizeof *stems)
+
 static bool is_nccl(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-    return strncmp(name, "libnccl.so", 10) == 0 || strncmp(name, "libnccl-", 8) == 0;
+    for (size_t i = 0; i < STEMS; i++) {
+        if (doctor_is_library(path, stems[i]))
+            return true;
+    }
+    return false;
 }
 
 static void check_object(struct needs *n, const char *path, const struct elf_file *f)
@@ -165,59 +195,95 @@ static void check_object(struct needs *n, const char *path, const struct elf_fil
                    "'%s' has NCCL linked in: its calls may not be seen", path);
 }
 
-/* The objects that this one needs are added behind all others. */
-static void add_needed(struct needs *n, const char *path, const struct elf_file *f)
+static void add_object(struct needs *n, const char *path, const char *name, size_t parent)
 {
-    struct doctor_dirs own = {NULL, 0, 0};
+    for (size_t i = 0; i < n->count; i++) {
+        if (strcmp(n->objects[i].path, path) == 0)
+            return;
+    }
+    if (n->count == OBJECTS_MAX)
+        return;
+    ARRAY_GROW(n->objects, n->cap, n->count + 1);
+    n->objects[n->count++] = (struct object){path, name, NULL, parent};
+}
+
+/* The loader looks for a name once. */
+static bool is_there(const struct needs *n, const char *name)
+{
+    for (size_t i = 0; i < n->count; i++) {
+        if (strcmp(n->objects[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The objects that this one needs are added behind all others. */
+static void add_needed(struct needs *n, size_t of, const struct elf_file *f)
+{
+    struct doctor_dirs order = {NULL, 0, 0};
     const char *name, *found;
-    add_run_path(n, &own, f->runpath != NULL ? f->runpath : f->rpath, path);
+    if (f->runpath == NULL && f->rpath != NULL)
+        n->objects[of].rpath = arena_strdup(&n->d->arena, f->rpath);
+    search_order(n, of, f->runpath, &order);
     for (size_t i = 0; (name = elf_file_needed(f, i)) != NULL; i++) {
+        if (is_there(n, name))
+            continue;
         name = arena_strdup(&n->d->arena, name);
-        found = locate(n, name, &own);
+        found = locate(n, name, &order);
         if (found == NULL)
             doctor_add(&n->missing, name);
-        else if (n->objects.count < OBJECTS_MAX)
-            doctor_add(&n->objects, found);
+        else
+            add_object(n, found, name, of);
     }
-    free(own.dirs);
+    free(order.dirs);
 }
 
 static void walk(struct needs *n)
 {
-    for (size_t i = 0; i < n->objects.count; i++) {
+    for (size_t i = 0; i < n->count; i++) {
         struct elf_file f;
-        if (elf_file_open(&f, n->objects.dirs[i], NULL) < 0)
+        if (elf_file_open(&f, n->objects[i].path, NULL) < 0)
             continue;
-        check_object(n, n->objects.dirs[i], &f);
-        add_needed(n, n->objects.dirs[i], &f);
+        check_object(n, n->objects[i].path, &f);
+        add_needed(n, i, &f);
         elf_file_close(&f);
     }
 }
 
-static void report(struct needs *n, const char *path)
+/* false: the program is not linked to that library. */
+static bool report_linked(struct needs *n, const char *stem)
 {
     struct doctor_dirs copies = {NULL, 0, 0};
-    size_t needed = 0;
-    for (size_t i = 0; i < n->objects.count; i++) {
-        if (is_nccl(n->objects.dirs[i])) {
-            doctor_add(&copies, n->objects.dirs[i]);
-            needed++;
-        }
+    bool linked;
+    for (size_t i = 0; i < n->count; i++) {
+        if (doctor_is_library(n->objects[i].path, stem))
+            doctor_add(&copies, n->objects[i].path);
     }
+    linked = copies.count > 0;
+    if (linked)
+        doctor_copies(n->d, &n->d->loader, stem, &copies);
+    if (copies.count > 1)
+        doctor_say(n->d, DOCTOR_WARNING, stem + 3,
+                   "make sure that both ends of a job load the same",
+                   "'%s' finds %s first, and %s is there too", n->objects[0].path, copies.dirs[0],
+                   copies.dirs[1]);
+    else if (linked)
+        doctor_say(n->d, DOCTOR_OK, stem + 3, NULL, "%s, linked", copies.dirs[0]);
+    free(copies.dirs);
+    return linked;
+}
+
+static void report(struct needs *n)
+{
+    bool linked = false;
     for (size_t i = 0; i < n->missing.count; i++)
         doctor_say(n->d, DOCTOR_WARNING, "needs", "set LD_LIBRARY_PATH as for a run",
                    "'%s' is needed and not found", n->missing.dirs[i]);
-    doctor_copies(n->d, &n->d->loader, "libnccl", &copies);
-    if (needed > 0 && copies.count > 1)
-        doctor_say(n->d, DOCTOR_WARNING, "nccl", "make sure that both ends of a job load the same",
-                   "'%s' finds %s first, and %s is there too", path, copies.dirs[0],
-                   copies.dirs[1]);
-    else if (needed > 0)
-        doctor_say(n->d, DOCTOR_OK, "nccl", NULL, "%s, linked", copies.dirs[0]);
-    else
+    for (size_t i = 0; i < STEMS; i++)
+        linked |= report_linked(n, stems[i]);
+    if (!linked)
         doctor_say(n->d, DOCTOR_OK, "nccl", NULL,
                    "not linked: what the program loads while it runs is seen then");
-    free(copies.dirs);
 }
 
 void doctor_check_program(struct doctor *d, const char *name)
@@ -239,9 +305,9 @@ void doctor_check_program(struct doctor *d, const char *name)
     if (!can)
         return;
     doctor_say(d, DOCTOR_OK, "program", NULL, "%s", full);
-    doctor_add(&n.objects, full);
+    add_object(&n, full, full, 0);
     walk(&n);
-    report(&n, full);
-    free(n.objects.dirs);
+    report(&n);
+    free(n.objects);
     free(n.missing.dirs);
 }

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ struct dump_opts {
 
 static const struct opt dump_rows[] = {
     {"output", 'o', OPT_STR, offsetof(struct dump_opts, output), "OUT",
-     "the folder to make (default: DIR/dump-TIME)"},
+     "the folder to make, on the file system of DIR (default: DIR/dump-TIME)"},
     {"wait", 0, OPT_DOUBLE, offsetof(struct dump_opts, wait_s), "SECONDS",
      "how long processes may take to answer (default: 5)"},
     OPT_END,
@@ -234,11 +235,46 @@ static int take_left(struct dump *d, struct err *e)
 
 /* ---- all of it ---- */
 
+/* What the move would meet in the end is said before anybody is asked. */
+static int check_output(struct dump *d, const char *output, struct err *e)
+{
+    struct stat from, to;
+    if (output == NULL)
+        return 0;
+    if (lstat(output, &to) == 0)
+        return err_set(e, ERR_INPUT, "cannot make '%s': %s", output, strerror(EEXIST));
+    if (stat(dirname(arena_strdup(&d->arena, output)), &to) < 0 || fstat(d->dirfd, &from) < 0)
+        return err_set(e, ERR_INPUT, "cannot make '%s': %s", output, strerror(errno));
+    if (from.st_dev != to.st_dev)
+        return err_set(e, ERR_INPUT,
+                       "cannot make '%s': it is not on the file system of '%s', where dumps are "
+                       "written",
+                       output, d->dir);
+    return 0;
+}
+
+/* Never over something that is there. Where the file system (NFS) or the kernel knows no such
+ * rename, an empty folder of ours holds the place, and a rename replaces it. */
+static int rename_new(const char *from, const char *to)
+{
+    int saved;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if ((errno != EINVAL && errno != ENOSYS) || mkdir(to, 0700) < 0)
+        return -1;
+    if (rename(from, to) == 0)
+        return 0;
+    saved = errno;
+    rmdir(to);
+    errno = saved;
+    return -1;
+}
+
 static int move_folder(struct dump *d, const char *output, struct err *e)
 {
     if (output == NULL)
         return 0;
-    if (renameat2(AT_FDCWD, d->path, AT_FDCWD, output, RENAME_NOREPLACE) < 0)
+    if (rename_new(d->path, output) < 0)
         return err_set(e, ERR_INPUT, "cannot move the dump to '%s': %s; it is in '%s'", output,
                        strerror(errno), d->path);
     d->path = output;
@@ -267,8 +303,8 @@ static int dump(struct dump *d, const struct dump_opts *o, struct err *e)
         return err_set(e, ERR_INPUT, "cannot read '%s': %s", d->dir, strerror(errno));
     if (gethostname(d->host, sizeof d->host - 1) < 0)
         d->host[0] = '\0';
-    if (make_folder(d, e) < 0 || ask(d, o->wait_s, e) < 0 || take_left(d, e) < 0 ||
-        move_folder(d, o->output, e) < 0)
+    if (check_output(d, o->output, e) < 0 || make_folder(d, e) < 0 || ask(d, o->wait_s, e) < 0 ||
+        take_left(d, e) < 0 || move_folder(d, o->output, e) < 0)
         return -1;
     report(d, o->wait_s);
     return 0;

@@ -2,8 +2,8 @@
  *
  * One round of the tracer's benchmark, run by tracer.sh with and without a tracer preloaded:
  *
- *     calls nccl|gemm THREADS BURSTS CALLS    prints the CPU time of the calling thread per call,
- * ns calls memory                            prints VmRSS and VmData, kB, when each ring was full
+ *     calls nccl|gemm THREADS BURSTS CALLS    prints CPU ns per call of the calling thread
+ *     calls memory                            prints VmRSS and VmData, kB, when each ring was full
  *
  * Between bursts it waits until the files in $BENCH_OUTPUT no longer grow: what the tracer has
  * recorded is then written, and the next burst finds its rings empty.

@@ -22,3 +22,16 @@ fi
 for function in specter_mark specter_iteration specter_range_push specter_range_pop; do
     nm -D --defined-only "$LIBSPECTER" | grep -q " T $function\$" || echo "$function is not exported"
 done
+# each is called by the type that it has
+cat >real.cc <<'END'
+extern "C" {
+void specter_mark(const char *) {}
+void specter_iteration(const char *) {}
+void specter_range_push(const char *) {}
+void specter_range_pop(void) {}
+}
+END
+checked=(-rdynamic -fsanitize=function -fno-sanitize-recover=function)
+if command -v clang++ >/dev/null && clang++ "${checked[@]}" -o checked use.cc real.cc -I"$ROOT/include" -ldl 2>/dev/null; then
+    ./checked || fail "a function is called by another type"
+fi
