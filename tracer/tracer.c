@@ -49,6 +49,7 @@ static void forget_parent(void)
     mark_reset();
     plugin_reset();
     threads_reset();
+    driver_reset();
     warn_reset();
     atomic_store(&tracer.lost, 0);
     inherited = false;
