@@ -98,9 +98,12 @@ static void await_start(void)
 {
     const struct timespec nap = {0, START_NAP_NS};
     int64_t begun = clock_pace_ns();
+    struct hold hold;
+    hold_begin(&hold); /* nanosleep() is a cancellation point */
     while (atomic_load(&tracer.state) == TRACER_STARTING &&
            clock_pace_ns() - begun < START_PATIENCE_NS)
         nanosleep(&nap, NULL);
+    hold_end(&hold);
 }
 
 bool tracer_start(void)
