@@ -56,10 +56,11 @@ const char *config_variable(const char *const *environment, const char *name)
     return NULL;
 }
 
-/* Unset, empty and "0" mean no. */
+/* What is no flag's value is taken as if it were not set. */
 static bool is_on(const char *value)
 {
-    return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
+    struct setting_value v = {0, 0};
+    return value != NULL && setting_parse(SETTING_FLAG, value, &v) && v.number != 0;
 }
 
 bool config_is_disabled(const char *const *environment)

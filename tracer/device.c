@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "driver.h"
 #include "tracer.h"
+#include "hold.h"
 #include "ids.h"
 #include "writer.h"
 
@@ -173,13 +174,16 @@ static void await_context(struct context *c)
 {
     const struct timespec nap = {0, CONTEXT_NAP_NS};
     int64_t begun = clock_pace_ns();
+    struct hold hold;
+    hold_begin(&hold); /* nanosleep() is a cancellation point */
     while (atomic_load_explicit(&c->state, memory_order_acquire) < CONTEXT_READY) {
         if (clock_pace_ns() - begun > CONTEXT_PATIENCE_NS) {
             atomic_store(&c->given_up, true);
-            return;
+            break;
         }
         nanosleep(&nap, NULL);
     }
+    hold_end(&hold);
 }
 
 static struct context *ready_context(CUcontext handle)

@@ -27,15 +27,26 @@ static const uint16_t by_name[] = {
 
 enum { UNKNOWN, WANTED, UNWANTED };
 
+/* The words of a SETTING_FLAG; setting_parse() itself calls what a sanitizer looks at. */
+static bool switches_off(const char *variable)
+{
+    static const char *const words[] = {"SPECTER_NO_DLSYM=1", "SPECTER_NO_DLSYM=yes",
+                                        "SPECTER_NO_DLSYM=on", "SPECTER_NO_DLSYM=true"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (elf_compare(variable, words[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Without getenv(), which another thread's setenv() may be moving under us. The environment is not
  * there yet when a constructor in front of libc's calls: then we look again. */
 static int read_switch(void)
 {
-    static const char off[] = "SPECTER_NO_DLSYM=1";
     if (getauxval(AT_SECURE) != 0)
         return UNWANTED;
     for (char **e = environ; e != NULL && *e != NULL; e++) {
-        if (elf_compare(*e, off) == 0)
+        if (switches_off(*e))
             return UNWANTED;
     }
     return environ != NULL ? WANTED : UNKNOWN;

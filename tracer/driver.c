@@ -83,6 +83,13 @@ bool driver_ready(void)
     return atomic_load_explicit(&state, memory_order_acquire) == FOUND;
 }
 
+void driver_reset(void)
+{
+    int was = LOOKING;
+    atomic_compare_exchange_strong(&state, &was, NOT_FOUND);
+    asked = 0;
+}
+
 bool driver_is_hip(void)
 {
     return atomic_load(&is_hip);

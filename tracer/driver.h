@@ -70,6 +70,8 @@ bool driver_find(void *library, const char *symbol, void *slot);
 
 bool driver_is_hip(void); /* once it is ready */
 
+void driver_reset(void); /* for the child of a fork: nobody is looking in it */
+
 /* True once every function of DRIVER_FUNCTIONS was found. Cheap: looks for a library that is not
  * there yet only at a thread's calls 1, 2, 4, 8, ... */
 bool driver_ready(void);

@@ -9,7 +9,7 @@
  *     ...
  *     hold_end(&hold);
  *
- * Costs three system calls: for what happens once, not once a call.
+ * Costs two system calls: for what happens once, not once a call.
  */
 #ifndef SPECTER_TRACER_HOLD_H
 #define SPECTER_TRACER_HOLD_H

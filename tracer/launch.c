@@ -5,6 +5,7 @@
 #include "device.h"
 #include "driver.h"
 #include "gate.h"
+#include "hold.h"
 #include "kernel_class.h"
 #include "threads.h"
 #include "tracer.h"
@@ -44,7 +45,12 @@ static const char *ask_runtime(function real, const void *func)
 static const char *ask_symbols(const void *func)
 {
     Dl_info info;
-    return dladdr(func, &info) != 0 && info.dli_saddr == func ? info.dli_sname : NULL;
+    struct hold hold;
+    bool known;
+    hold_begin(&hold);
+    known = dladdr(func, &info) != 0 && info.dli_saddr == func;
+    hold_end(&hold);
+    return known ? info.dli_sname : NULL;
 }
 
 static const char *ask_driver(enum kernel_handle handle, const void *func)

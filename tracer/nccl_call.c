@@ -215,9 +215,8 @@ static void describe_op(struct call *c, enum specter_comm_op op, size_t count, i
                         ncclComm_t comm, CUstream stream)
 {
     call_start_record(c, CALL_NCCL_OP, RECORD_NCCL, (uint16_t)op);
-    if (c->kind == CALL_UNRECORDED) {
+    if (c->kind == CALL_UNRECORDED)
         c->kind = CALL_NCCL_NUMBER;
-    }
     c->comm = comm;
     c->stream = stream;
     c->send = c->recv = NULL;

@@ -341,8 +341,11 @@ function resolve(enum hook_id id, const void *caller)
         note_called(real);
         keep(key, real);
     } else {
+        struct hold hold;
+        hold_begin(&hold); /* it writes */
         warn_once("no library in this process has ", function_names[id].name,
                   "; the call returns an error", NULL);
+        hold_end(&hold);
     }
     errno = saved;
     return real;

@@ -49,6 +49,7 @@ static void forget_parent(void)
     mark_reset();
     plugin_reset();
     threads_reset();
+    driver_reset();
     warn_reset();
     atomic_store(&tracer.lost, 0);
     inherited = false;
@@ -97,9 +98,12 @@ static void await_start(void)
 {
     const struct timespec nap = {0, START_NAP_NS};
     int64_t begun = clock_pace_ns();
+    struct hold hold;
+    hold_begin(&hold); /* nanosleep() is a cancellation point */
     while (atomic_load(&tracer.state) == TRACER_STARTING &&
            clock_pace_ns() - begun < START_PATIENCE_NS)
         nanosleep(&nap, NULL);
+    hold_end(&hold);
 }
 
 bool tracer_start(void)

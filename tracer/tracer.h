@@ -29,7 +29,8 @@ enum tracer_state {
 
 struct tracer {
     _Atomic int state;     /* enum tracer_state */
-    _Atomic uint64_t lost; /* records that were not made because of LOSING */
+    _Atomic uint64_t lost; /* records not made: LOSING, no block for the thread, ranges too deep, a
+                            * full table of events */
     int64_t origin_ns;     /* init.mono_ns: times in records count from here */
     struct config config;
 };

@@ -20,7 +20,7 @@
 struct look {
     struct out *out;
     int shown;
-    uintptr_t copies[COPIES_MAX]; /* where the libncclNN of this namespace begin in memory */
+    uintptr_t copies[COPIES_MAX]; /* where the libnccl copies of this namespace begin in memory */
     int ncopies;
 };
 

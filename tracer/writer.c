@@ -193,15 +193,25 @@ static enum span_answer ask(struct pending *p)
     return p->r.span != NO_SPAN ? span_ask(&p->r) : SPAN_DONE;
 }
 
-/* true: the record is done with. The operations of a stream end in order, so behind one that has
- * not ended none is asked. */
-static bool harvest_one(struct pending *p)
+/* Not of a group that is still open: nothing of it has been issued, so nothing waits for it. */
+static bool is_awaited(const struct pending *p)
+{
+    return p->r.span == NO_SPAN || !span_is_open(p->r.span);
+}
+
+/* true: the record is done with. The operations of a stream end in order, so behind one that has not
+ * ended none needs asking. Often, not always: the list is in the order in which rings were emptied,
+ * not that of the stream, and streams share bits. So a record is asked all the same (`anyhow`)
+ * before anything is written of it as not finished. */
+static bool harvest_one(struct pending *p, bool anyhow)
 {
     uint64_t mask, *word = stream_bit(&p->r, &mask);
     bool known = p->r.stream != NO_ID;
-    enum span_answer answer = known && (*word & mask) != 0 ? SPAN_PENDING : ask(p);
+    bool behind = known && (*word & mask) != 0;
+    enum span_answer answer = behind && !anyhow ? SPAN_PENDING : ask(p);
     if (answer == SPAN_PENDING) {
-        *word |= known ? mask : 0;
+        if (known && is_awaited(p))
+            *word |= mask;
         return false;
     }
     if (p->r.span != NO_SPAN)
@@ -229,7 +239,8 @@ static void show(struct pending *p)
     p->shown = output_unfinished(&r, p->id);
 }
 
-static void harvest(void)
+/* all: every record is asked. */
+static void harvest(bool all)
 {
     uint32_t kept = 0;
     int64_t now = clock_pace_ns();
@@ -237,11 +248,12 @@ static void harvest(void)
     writer.nawaited = 0;
     for (uint32_t i = 0; i < writer.npending; i++) {
         struct pending *p = &writer.pending[i];
-        if (harvest_one(p))
+        bool late = p->shown == NOT_SHOWN && now - p->since_ns > LATE_NS;
+        if (harvest_one(p, all || late))
             continue;
-        if (now - p->since_ns > LATE_NS)
+        if (late)
             show(p);
-        writer.nawaited += p->r.span == NO_SPAN || !span_is_open(p->r.span);
+        writer.nawaited += is_awaited(p);
         if (kept != i)
             writer.pending[kept] = *p;
         kept++;
@@ -269,6 +281,7 @@ static void answer_request(void)
     if (!output_is_asked())
         return;
     now_ns = tracer_now();
+    harvest(true);
     for (uint32_t i = 0; i < writer.npending; i++) {
         const struct record *r = &writer.pending[i].r;
         show(&writer.pending[i]);
@@ -283,7 +296,7 @@ static void tick(bool last)
     comm_visit_new(output_comm, NULL);
     device_serve(last, output_clock, NULL);
     drain();
-    harvest();
+    harvest(false);
     plugin_visit(output_plugin, false);
     govern();
     answer_request();
@@ -366,6 +379,8 @@ static void finish(int64_t deadline_ns)
             break;
         nap(true);
     }
+    writer.tick++; /* all rings were emptied: what first launches hold is known */
+    harvest(true);
     output_settle();
     for (uint32_t i = 0; i < writer.npending; i++) {
         if (writer.pending[i].admitted)

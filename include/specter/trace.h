@@ -388,7 +388,7 @@ enum specter_mark {
     X(tid, U64, ALWAYS)        \
     X(end_us, US, SOME)
 
-/* From time_us on one operation in `rate` of type `of` ("cublas") is recorded or timed; `why`:
+/* From time_us on one operation in `rate` of type `of` ("cublas") is recorded; `why`:
  * "asked" or "governor". */
 #define SPECTER_SAMPLE_FIELDS(X) \
     X(event, STR, ALWAYS)        \

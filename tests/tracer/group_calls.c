@@ -105,6 +105,17 @@ static void captured(struct world *w)
     OK(cudaStreamSynchronize(w->stream));
 }
 
+/* What ended on the stream of a group that never does. */
+static void beside_open(struct world *w)
+{
+    const float one = 1;
+    OK(ncclGroupStart());
+    reduce(w, 1);
+    OK(cublasSgemm(w->cublas, CUBLAS_OP_N, CUBLAS_OP_N, 16, 16, 16, &one, w->a, 16, w->b, 16, &one,
+                   w->c, 16));
+    OK(cudaStreamSynchronize(w->stream));
+}
+
 static const struct scenario {
     const char *name;
     void (*run)(struct world *w);
@@ -113,6 +124,7 @@ static const struct scenario {
     {"launches", launches},
     {"iterations", iterations},
     {"captured", captured},
+    {"beside_open", beside_open},
 };
 
 int main(int argc, char **argv)

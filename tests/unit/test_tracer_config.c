@@ -34,6 +34,10 @@ TEST(tracer_config_defaults)
     READ("SPECTER_OUTPUT=a/b", "SPECTER_SYNC=1", "SPECTER_DISABLE=1");
     CHECK_STR(config.output, "a/b");
     CHECK(config.sync && config.disabled);
+    READ("SPECTER_DISABLE=no");
+    CHECK(!config.disabled);
+    READ("SPECTER_DISABLE=yes");
+    CHECK(config.disabled);
 }
 
 TEST(tracer_config_ranks_of_one_launcher)
