@@ -693,10 +693,11 @@ static void put_summary(struct out *o)
  * last lines give way to it. */
 static void make_room(void)
 {
-    char lines[ROOM_BYTES];
     if (output.in_slots)
         return; /* the closing record has its own place */
-    file_cut_tail(&output.file, lines, sizeof lines);
+    /* The buffer is empty. A graph's first launch may be longer than what is given up else. */
+    if (file_cut_tail(&output.file, output.buffer, ROOM_BYTES) == 0)
+        file_cut_tail(&output.file, output.buffer, BUFFER_BYTES);
     output.base = output.file.size;
     take_back();
 }

@@ -29,6 +29,9 @@ __thread unsigned thread_depth __attribute__((tls_model("initial-exec")));
 __thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
 __thread struct thread *thread_own __attribute__((tls_model("initial-exec")));
 
+/* How often this thread was without a block: it asks for one at its calls 1, 2, 4, 8, ... */
+static __thread uint32_t refused __attribute__((tls_model("initial-exec")));
+
 static struct thread *_Atomic blocks[THREADS_MAX];
 static _Atomic uint32_t next_tid;
 static _Atomic uint32_t blocks_made;
@@ -63,7 +66,8 @@ static struct thread *reuse(void)
         int was = THREAD_FREE;
         if (t == NULL)
             return NULL;
-        if (atomic_compare_exchange_strong(&t->state, &was, THREAD_OWNED))
+        if (atomic_load_explicit(&t->state, memory_order_relaxed) == THREAD_FREE &&
+            atomic_compare_exchange_strong(&t->state, &was, THREAD_OWNED))
             return t;
     }
     return NULL;
@@ -146,9 +150,15 @@ struct thread *thread_begin(void)
 {
     struct hold hold;
     struct thread *t;
+    uint32_t n = refused;
+    if ((n & (n + 1)) != 0) {
+        refused++;
+        return NULL;
+    }
     hold_begin(&hold);
     t = thread_own != NULL ? thread_own : begin();
     hold_end(&hold);
+    refused = t != NULL ? 0 : n + 1;
     return t;
 }
 
@@ -201,6 +211,7 @@ void threads_forked(void)
 {
     thread_own = NULL;
     thread_depth = 0;
+    refused = 0;
     await_end(NULL);
 }
 
