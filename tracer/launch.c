@@ -234,15 +234,18 @@ static struct launch_run *take_run(struct thread *t, CUstream stream)
         run->stream = stream;
         run->owner = device;
         SET(run->graph, graph);
-        SET(run->device, implied ? device : device_current());
-        SET(run->number, call_stream_number(stream, GET(run->device), t->tid));
     }
     run->used = ++t->launches.count;
     return run;
 }
 
-static void begin_run(struct launch_run *run, int64_t first_ns)
+/* Another thread may have destroyed the stream since the last run, and the handle come back as
+ * another stream's: so its number is looked up anew. */
+static void begin_run(struct launch_run *run, uint16_t tid, int64_t first_ns)
 {
+    int device = run->owner >= 0 ? run->owner : device_current();
+    SET(run->device, device);
+    SET(run->number, call_stream_number(run->stream, device, tid));
     SET(run->first_ns, first_ns);
     SET(run->last_ns, first_ns);
     SET(run->max_gap_ns, 0);
@@ -256,7 +259,7 @@ void launch_end(struct call *c)
     enum specter_kernel_class class = class_of(c);
     int64_t gap;
     if (GET(run->launches) == 0) {
-        begin_run(run, c->r.host_ns);
+        begin_run(run, c->thread->tid, c->r.host_ns);
         c->thread->launches.gathered++;
     }
     gap = c->r.host_ns - GET(run->last_ns);
