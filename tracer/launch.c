@@ -221,13 +221,17 @@ static struct launch_run *oldest(struct launches *l)
     return found;
 }
 
-/* The run for a launch, with another one's room if need be. */
+/* The run for a launch, with another one's room if need be; NULL: the launch is part of a capture
+ * that cannot be told, so it does not run now. */
 static struct launch_run *take_run(struct thread *t, CUstream stream)
 {
     bool implied = (uintptr_t)stream <= (uintptr_t)CU_STREAM_PER_THREAD;
     int device = implied ? device_current() : -1;
     uint32_t graph = graph_any_capture() ? device_capture(stream) : NO_ID;
-    struct launch_run *run = run_of(&t->launches, stream, device, graph);
+    struct launch_run *run;
+    if (graph == NO_ID && graph_any_capture() && device_is_captured(stream))
+        return NULL;
+    run = run_of(&t->launches, stream, device, graph);
     if (run == NULL) {
         run = oldest(&t->launches);
         flush(t, run);
@@ -256,8 +260,11 @@ static void begin_run(struct launch_run *run, uint16_t tid, int64_t first_ns)
 void launch_end(struct call *c)
 {
     struct launch_run *run = take_run(c->thread, c->stream);
-    enum specter_kernel_class class = class_of(c);
+    enum specter_kernel_class class;
     int64_t gap;
+    if (run == NULL)
+        return;
+    class = class_of(c);
     if (GET(run->launches) == 0) {
         begin_run(run, c->thread->tid, c->r.host_ns);
         c->thread->launches.gathered++;
