@@ -18,8 +18,9 @@
  * the program needs -ldl.
  *
  * Names are copied at once, their first 63 bytes. Ranges nest in their thread, 32 deep; what is
- * deeper is counted as dropped. All functions may be called from any thread, take no lock, allocate
- * nothing and keep errno. docs/markers.md says what becomes of them.
+ * deeper is counted as dropped. All functions may be called from any thread and keep errno. After
+ * its first use, which looks it up, a function takes no lock and allocates nothing. docs/markers.md
+ * says what becomes of them.
  */
 #ifndef SPECTER_SPECTER_H
 #define SPECTER_SPECTER_H
@@ -50,6 +51,8 @@ static inline specter_name_function_ specter_find_(specter_name_function_ *cache
         found = specter_ignore_;
         if (address != NULL)
             memcpy(&found, &address, sizeof found);
+        else
+            (void)dlerror(); /* the program's next dlerror() is not to find ours */
         __atomic_store_n(cache, found, __ATOMIC_RELAXED);
     }
     return found;
