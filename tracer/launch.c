@@ -19,7 +19,8 @@
 #define FUNCTION_BITS 48
 
 /* The function's address or handle, class + 1 above it; 0: empty. A function whose neighbourhood is
- * full is of class "other". */
+ * full is of class "other". Entries stay when a module or library is unloaded: a function that
+ * comes to the same address or handle later is counted under the class of the first. */
 static _Atomic uint64_t classes[CLASS_SLOTS];
 
 /* cudaFuncGetName fails for what it does not know, and that would be the error that the program
