@@ -196,7 +196,7 @@ void shrink_end(struct call *c)
     struct comm *parent = c->member;
     if (parent != NULL && comm_is(parent, c->comm) && c->left_out != 0) {
         c->birth.parent = parent->birth.id;
-        c->birth.id = comm_shrink_id(parent, c->left_out, &c->birth.split_seq);
+        c->birth.id = comm_shrink_id(parent, c->left_out, nccl_group(c), &c->birth.split_seq);
     }
     birth_end(c);
 }

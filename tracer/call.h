@@ -101,7 +101,8 @@ struct call {
             void *made; /* where the library writes its CUgraph or CUgraphExec; GRAPH_UPDATE: the
                          * CUgraphExec itself */
             const void *of; /* the CUgraph or CUgraphExec that goes in */
-            uint32_t id;    /* GRAPH_CAPTURE_END: the capture */
+            uint32_t id;    /* GRAPH_CAPTURE_END: the capture; NO_ID: it cannot be told */
+            bool captured;  /* GRAPH_CAPTURE_END: the stream was, before the call */
         } graph;            /* CALL_GRAPH */
     };
 };

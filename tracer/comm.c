@@ -234,6 +234,8 @@ void comm_give_back(uint32_t group)
             continue;
         give_back(&c->collectives, group);
         give_back(&c->splits, group);
+        for (int at = 0; at < COMM_SHRINKS_MAX; at++)
+            give_back(&c->shrinks[at].made, group);
         for (int64_t at = 0; p != NULL && at < 2 * p->peers; at++)
             give_back(&p->count[at], group);
     }
@@ -328,7 +330,7 @@ static struct comm_shrinks *shrinks_of(struct comm *parent, uint64_t left_out)
     return NULL;
 }
 
-uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, int64_t *split_seq)
+uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, uint32_t group, int64_t *split_seq)
 {
     struct comm_shrinks *shrinks = shrinks_of(parent, left_out);
     struct {
@@ -336,7 +338,7 @@ uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, int64_t *split_s
         int64_t seq;
     } from = {parent->birth.id, left_out, COMM_UNKNOWN};
     if (shrinks != NULL)
-        from.seq = atomic_fetch_add(&shrinks->made, 1);
+        from.seq = take(&shrinks->made, group);
     *split_seq = from.seq;
     if (from.parent == 0 || shrinks == NULL)
         return 0;

@@ -68,7 +68,7 @@ struct comm_birth {
 
 struct comm_shrinks {
     _Atomic uint64_t left_out; /* comm_hash_ranks(); 0: free */
-    _Atomic int64_t made;
+    struct comm_counter made;
 };
 
 enum comm_state { COMM_FREE, COMM_FILLING, COMM_LIVE, COMM_ENDED };
@@ -139,7 +139,7 @@ uint64_t comm_split_id(struct comm *parent, int color, uint32_t group, int64_t *
 
 /* Likewise of a shrink. left_out: comm_hash_ranks(). *split_seq: how many that left out the same
  * came before; COMM_UNKNOWN when there is no identity for want of room. */
-uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, int64_t *split_seq);
+uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, uint32_t group, int64_t *split_seq);
 
 /* For the writer: calls `write` for each communicator that is new or renewed, and frees those that
  * ended. Cheap when nothing has changed. */

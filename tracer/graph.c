@@ -66,7 +66,7 @@ static uint32_t look_up(struct handles *h, const void *handle)
 static void describe(struct call *c, enum graph_act act, void *made, const void *of)
 {
     c->kind = CALL_GRAPH;
-    c->graph = (struct graph_call){act, made, of, NO_ID};
+    c->graph = (struct graph_call){act, made, of, NO_ID, false};
 }
 
 void describe_capture_begin(struct call *c, CUstream stream)
@@ -137,6 +137,7 @@ void graph_begin(struct call *c)
         break;
     case GRAPH_CAPTURE_END:
         c->graph.id = device_capture(c->stream);
+        c->graph.captured = device_is_captured(c->stream);
         break;
     case GRAPH_DESTROY: /* the handle may come back at once */
         forget(&graphs, c->graph.of);
@@ -166,9 +167,10 @@ static void end_capture(struct call *c, bool ok)
     uint32_t running = atomic_load(&captures_running);
     if (ok)
         remember(&graphs, made(c), c->graph.id);
-    if (c->graph.id == NO_ID || device_is_captured(c->stream))
+    if (!c->graph.captured || device_is_captured(c->stream))
         return;
-    launch_flush_capture(c->thread, c->graph.id);
+    if (c->graph.id != NO_ID)
+        launch_flush_capture(c->thread, c->graph.id);
     while (running > 0 && !atomic_compare_exchange_weak(&captures_running, &running, running - 1))
         continue;
 }

@@ -20,7 +20,8 @@
 #define FUNCTION_BITS 48
 
 /* The function's address or handle, class + 1 above it; 0: empty. A function whose neighbourhood is
- * full is of class "other". */
+ * full is of class "other". Entries stay when a module or library is unloaded: a function that
+ * comes to the same address or handle later is counted under the class of the first. */
 static _Atomic uint64_t classes[CLASS_SLOTS];
 
 /* cudaFuncGetName fails for what it does not know, and that would be the error that the program
@@ -227,28 +228,35 @@ static struct launch_run *oldest(struct launches *l)
     return found;
 }
 
-/* The run for a launch, with another one's room if need be. */
+/* The run for a launch, with another one's room if need be; NULL: the launch is part of a capture
+ * that cannot be told, so it does not run now. */
 static struct launch_run *take_run(struct thread *t, CUstream stream)
 {
     bool implied = (uintptr_t)stream <= (uintptr_t)CU_STREAM_PER_THREAD;
     int device = implied ? device_current() : -1;
     uint32_t graph = graph_any_capture() ? device_capture(stream) : NO_ID;
-    struct launch_run *run = run_of(&t->launches, stream, device, graph);
+    struct launch_run *run;
+    if (graph == NO_ID && graph_any_capture() && device_is_captured(stream))
+        return NULL;
+    run = run_of(&t->launches, stream, device, graph);
     if (run == NULL) {
         run = oldest(&t->launches);
         flush(t, run);
         run->stream = stream;
         run->owner = device;
         SET(run->graph, graph);
-        SET(run->device, implied ? device : device_current());
-        SET(run->number, call_stream_number(stream, GET(run->device), t->tid));
     }
     run->used = ++t->launches.count;
     return run;
 }
 
-static void begin_run(struct launch_run *run, int64_t first_ns)
+/* Another thread may have destroyed the stream since the last run, and the handle come back as
+ * another stream's: so its number is looked up anew. */
+static void begin_run(struct launch_run *run, uint16_t tid, int64_t first_ns)
 {
+    int device = run->owner >= 0 ? run->owner : device_current();
+    SET(run->device, device);
+    SET(run->number, call_stream_number(run->stream, device, tid));
     SET(run->first_ns, first_ns);
     SET(run->last_ns, first_ns);
     SET(run->max_gap_ns, 0);
@@ -259,10 +267,13 @@ static void begin_run(struct launch_run *run, int64_t first_ns)
 void launch_end(struct call *c)
 {
     struct launch_run *run = take_run(c->thread, c->stream);
-    enum specter_kernel_class class = class_of(c);
+    enum specter_kernel_class class;
     int64_t gap;
+    if (run == NULL)
+        return;
+    class = class_of(c);
     if (GET(run->launches) == 0) {
-        begin_run(run, c->r.host_ns);
+        begin_run(run, c->thread->tid, c->r.host_ns);
         c->thread->launches.gathered++;
     }
     gap = c->r.host_ns - GET(run->last_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The lines of the trace file: what is known of the process, and one line a finished record. Lines
- * are gathered and written in batches of up to 60 KiB, at most a tenth of a second old; the first one
- * at once.
+ * are gathered and written in batches of up to 60 KiB, at most a tenth of a second old; the first
+ * one at once.
  *
  * When the file can no longer be written, the program is told once on stderr and everything after
  * that is only counted; so it is, without a word, when the file has its full size

@@ -23,6 +23,8 @@
 
 /* ---- what NCCL has told of its communicators ---- */
 
+#define CONTEXT_FILLING UINT64_MAX /* id of one whose other fields are being written */
+
 static struct context {
     _Atomic uint64_t id; /* 0: free; never the same again */
     uint64_t hash;       /* 0: not told */
@@ -72,8 +74,9 @@ int64_t plugin_nodes(const struct comm_birth *birth)
         return birth->nodes;
     for (int i = 0; i < CONTEXTS_MAX; i++) {
         struct context *x = &contexts[i];
-        if (atomic_load_explicit(&x->id, memory_order_acquire) == 0 ||
-            x->hash != birth->nccl_hash || x->ranks != birth->size || x->rank != birth->rank)
+        uint64_t id = atomic_load_explicit(&x->id, memory_order_acquire);
+        if (id == 0 || id == CONTEXT_FILLING || x->hash != birth->nccl_hash ||
+            x->ranks != birth->size || x->rank != birth->rank)
             continue;
         atomic_store_explicit(&x->member, member_key(birth->id, birth->rank), memory_order_relaxed);
         return x->nodes;
@@ -507,7 +510,7 @@ static int init(void **context, int *mask, int wanted, const struct context *tol
     for (uintptr_t i = 0; i < CONTEXTS_MAX && state == TRACER_ON; i++) {
         struct context *x = &contexts[i];
         uint64_t none = 0, id = atomic_fetch_add(&context_count, 1) + 1;
-        if (!atomic_compare_exchange_strong(&x->id, &none, UINT64_MAX))
+        if (!atomic_compare_exchange_strong(&x->id, &none, CONTEXT_FILLING))
             continue;
         x->hash = told->hash;
         x->nodes = told->nodes;

@@ -199,10 +199,10 @@ static bool is_awaited(const struct pending *p)
     return p->r.span == NO_SPAN || !span_is_open(p->r.span);
 }
 
-/* true: the record is done with. The operations of a stream end in order, so behind one that has not
- * ended none needs asking. Often, not always: the list is in the order in which rings were emptied,
- * not that of the stream, and streams share bits. So a record is asked all the same (`anyhow`)
- * before anything is written of it as not finished. */
+/* true: the record is done with. The operations of a stream end in order, so behind one that has
+ * not ended none needs asking. Often, not always: the list is in the order in which rings were
+ * emptied, not that of the stream, and streams share bits. So a record is asked all the same
+ * (`anyhow`) before anything is written of it as not finished. */
 static bool harvest_one(struct pending *p, bool anyhow)
 {
     uint64_t mask, *word = stream_bit(&p->r, &mask);

@@ -18,8 +18,9 @@
  * the program needs -ldl.
  *
  * Names are copied at once, their first 63 bytes. Ranges nest in their thread, 32 deep; what is
- * deeper is counted as dropped. All functions may be called from any thread, take no lock, allocate
- * nothing and keep errno. docs/markers.md says what becomes of them.
+ * deeper is counted as dropped. All functions may be called from any thread and keep errno. After
+ * its first use, which looks it up, a function takes no lock and allocates nothing. docs/markers.md
+ * says what becomes of them.
  */
 #ifndef SPECTER_SPECTER_H
 #define SPECTER_SPECTER_H
@@ -40,8 +41,10 @@ static inline void *specter_find_(void **cache, const char *function)
     void *found = __atomic_load_n(cache, __ATOMIC_RELAXED);
     if (found == NULL) {
         found = dlsym(NULL, function);
-        if (found == NULL)
+        if (found == NULL) {
             found = cache;
+            (void)dlerror(); /* the program's next dlerror() is not to find ours */
+        }
         __atomic_store_n(cache, found, __ATOMIC_RELAXED);
     }
     return found != cache ? found : NULL;

@@ -44,10 +44,10 @@ struct ncclComm {
     pthread_cond_t turn;
     uint64_t tickets, serving;
     uint64_t last_end;
-    uint64_t collectives;          /* begun */
-    uint32_t *sent, *received;     /* messages begun, by peer */
-    uint32_t *awaited;             /* signals waited for, by peer */
-    void *profiler;                /* its context there, and which events it wants */
+    uint64_t collectives;      /* begun */
+    uint32_t *sent, *received; /* messages begun, by peer */
+    uint32_t *awaited;         /* signals waited for, by peer */
+    void *profiler;            /* its context there, and which events it wants */
     int profiled;
     _Atomic uint64_t waiting;      /* collective + 1 that a launch waits in, or 0 */
     _Atomic uint64_t waiting_peer; /* peer + 1 whose post a launch waits for, or 0 */

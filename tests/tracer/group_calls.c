@@ -120,11 +120,8 @@ static const struct scenario {
     const char *name;
     void (*run)(struct world *w);
 } scenarios[] = {
-    {"fails", fails},
-    {"launches", launches},
-    {"iterations", iterations},
-    {"captured", captured},
-    {"beside_open", beside_open},
+    {"fails", fails},       {"launches", launches},       {"iterations", iterations},
+    {"captured", captured}, {"beside_open", beside_open},
 };
 
 int main(int argc, char **argv)

@@ -76,17 +76,35 @@ TEST(tracer_comm_shrinks_count_by_who_is_left_out)
     two = born(8, 100, 4); /* ... and rank 0 */
     CHECK_INT(without_ends, comm_hash_ranks(turned, 2));
     CHECK(without_ends != without_last && comm_hash_ranks(NULL, 0) != 0);
-    few = comm_shrink_id(one, without_ends, &seq);
+    few = comm_shrink_id(one, without_ends, NO_ID, &seq);
     CHECK_INT(seq, 0);
-    all = comm_shrink_id(one, without_last, &seq);
+    all = comm_shrink_id(one, without_last, NO_ID, &seq);
     CHECK_INT(seq, 0);
-    CHECK_INT(all, comm_shrink_id(two, without_last, &seq));
+    CHECK_INT(all, comm_shrink_id(two, without_last, NO_ID, &seq));
     CHECK(all != few);
-    CHECK(comm_shrink_id(one, without_last, &seq) != all);
+    CHECK(comm_shrink_id(one, without_last, NO_ID, &seq) != all);
     CHECK_INT(seq, 1);
     split = comm_split_id(one, 0, NO_ID, &seq);
     other_split = comm_split_id(two, 0, NO_ID, &seq);
     CHECK_INT(split, other_split);
+    comm_reset();
+}
+
+TEST(tracer_comm_shrinks_of_a_failed_group_do_not_count)
+{
+    uint64_t without_last = comm_hash_ranks(&(int){3}, 1), first;
+    struct comm *c;
+    int64_t seq;
+    comm_reset();
+    c = born(7, 100, 4);
+    first = comm_shrink_id(c, without_last, 5, &seq);
+    CHECK_INT(seq, 0);
+    comm_give_back(5);
+    CHECK_INT(comm_shrink_id(c, without_last, 6, &seq), first);
+    CHECK_INT(seq, 0);
+    comm_give_back(5);
+    CHECK(comm_shrink_id(c, without_last, NO_ID, &seq) != first);
+    CHECK_INT(seq, 1);
     comm_reset();
 }
 
@@ -97,14 +115,14 @@ TEST(tracer_comm_shrinks_without_identity)
     int64_t seq;
     comm_reset();
     unborn = comm_add(handle_of(9), &comm_unborn);
-    CHECK_INT(comm_shrink_id(unborn, 1, &seq), 0);
+    CHECK_INT(comm_shrink_id(unborn, 1, NO_ID, &seq), 0);
     c = born(7, 100, 64);
     for (int i = 0; i < COMM_SHRINKS_MAX; i++)
-        CHECK(comm_shrink_id(c, comm_hash_ranks(&i, 1), &seq) != 0);
-    CHECK_INT(comm_shrink_id(c, comm_hash_ranks(&(int){60}, 1), &seq), 0);
+        CHECK(comm_shrink_id(c, comm_hash_ranks(&i, 1), NO_ID, &seq) != 0);
+    CHECK_INT(comm_shrink_id(c, comm_hash_ranks(&(int){60}, 1), NO_ID, &seq), 0);
     CHECK_INT(seq, COMM_UNKNOWN);
     comm_end(handle_of(7));
     c = born(7, 200, 64);
-    CHECK(comm_shrink_id(c, comm_hash_ranks(&(int){60}, 1), &seq) != 0);
+    CHECK(comm_shrink_id(c, comm_hash_ranks(&(int){60}, 1), NO_ID, &seq) != 0);
     comm_reset();
 }

@@ -2,7 +2,8 @@
  *
  * The part of NVTX 3 between a program and a tool, as far as the tracer needs it. Facts from
  * nvtx3/nvToolsExt.h and nvtx3/nvtxDetail/nvtxTypes.h of the CUDA toolkit (NVTX_VERSION 3); the
- * names are our own, so that both can be included together, and tests/tracer/nvtx_calls.c compares them.
+ * names are our own, so that both can be included together, and tests/tracer/nvtx_calls.c compares
+ * them.
  *
  * Each object that uses NVTX has its own copy of it. At its first call the copy opens the library
  * that NVTX_INJECTION64_PATH names and calls its InitializeInjectionNvtx2() with a function that
