@@ -192,7 +192,7 @@ void mark_abandon(struct thread *t, mark_writer *write)
         return;
     for (uint32_t i = 0; i < s->depth && gate_wants(RECORD_MARK); i++) {
         struct record r = blank(SPECTER_MARK_RANGE, t->tid, s->open[i].name, s->open[i].start_ns);
-        write(&r, 0);
+        write(&r);
     }
     s->depth = s->above = 0;
     let_go(s);
@@ -258,7 +258,7 @@ void mark_abandon_begun(mark_writer *write)
     struct record r;
     for (uint32_t i = 0; i < BEGUN_MAX; i++) {
         if (take_begun(&begun[i], atomic_load(&begun[i].id), &r) && gate_wants(RECORD_MARK))
-            write(&r, 0);
+            write(&r);
     }
 }
 

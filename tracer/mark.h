@@ -55,7 +55,7 @@ void mark_end(uint64_t id);
 
 /* For the writer: writes the ranges that a thread, which has ended or will record no more, left
  * open, or those of mark_begin(); their end is not known. */
-typedef void mark_writer(struct record *r, uint64_t id);
+typedef void mark_writer(struct record *r);
 void mark_abandon(struct thread *t, mark_writer *write);
 void mark_abandon_begun(mark_writer *write);
 

@@ -128,13 +128,8 @@ static void take_record(const struct record *record)
         output_record(&r, id, NOT_SHOWN);
 }
 
-/* A range that was left open. */
-static void write_range(struct record *r, uint64_t id)
-{
-    output_record(r, id, NOT_SHOWN);
-}
-
-static void take_launches(struct record *r)
+/* What a thread has left: launches that no record ended, ranges that were not closed. */
+static void take_left(struct record *r)
 {
     if (gate_admits(r))
         output_record(r, 0, NOT_SHOWN);
@@ -161,9 +156,9 @@ static void drain(void)
         empty(&t->ring);
         threads_back(t);
         if (thread_has_ended(t))
-            mark_abandon(t, write_range);
+            mark_abandon(t, take_left);
         if (threads_is_over(t))
-            launch_collect(t, take_launches);
+            launch_collect(t, take_left);
         threads_release(t);
     }
 }
@@ -340,7 +335,7 @@ static void drain_last(void)
             take_last(r);
             ring_pop(&t->ring);
         }
-        launch_collect(t, take_launches);
+        launch_collect(t, take_left);
     }
 }
 
@@ -366,8 +361,8 @@ static void abandon_ranges(void)
 {
     struct thread *t;
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++)
-        mark_abandon(t, write_range);
-    mark_abandon_begun(write_range);
+        mark_abandon(t, take_left);
+    mark_abandon_begun(take_left);
 }
 
 /* Everything is asked until it is finished or time is up. */
