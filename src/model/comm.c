@@ -317,7 +317,13 @@ int model_collective(const struct gpu_profile *gpu, const struct network_profile
     if (check_bytes(bytes, e) < 0 || check_layout(net, where, e) < 0)
         return -1;
     if (where.ranks == 1) {
-        *out = (struct comm_cost){net->launch_us, net->launch_us, 0, "none", "none", "latency"};
+        *out = (struct comm_cost){
+            .us = net->launch_us,
+            .lat_us = net->launch_us,
+            .algo = "none",
+            .proto = "none",
+            .bound = "latency",
+        };
         return 0;
     }
     p = place_of(gpu, net, where);

@@ -34,10 +34,30 @@ struct comm_cost {
     double us;         /* total */
     double lat_us;     /* of it: what does not depend on bytes */
     double bw_GBps;    /* the bandwidth term's rate, as bus bandwidth; 0 when nothing is sent */
-    const char *algo;  /* "ring", "tree", "p2p"; "none" for a single rank */
-    const char *proto; /* "LL", "Simple"; "none" for a single rank */
+    const char *algo;  /* "ring", "tree", "nvls", "nvls_tree", "collnet_direct", "collnet_chain",
+                        * "pat",  "p2p"; "none" for a single rank */
+    const char *proto; /* "LL", "LL128", "Simple"; "none" for a single rank */
     const char *bound; /* "latency", "intra", "inter": what the time is made of */
+    int channels;      /* blocks that move data; 0 when nothing is sent */
 };
+
+/* How an operation is done; 0 in a field: NCCL's tuner chooses. */
+struct comm_choice {
+    const char *algo, *proto; /* as in struct comm_cost */
+    int channels;
+};
+
+/* One way to do an operation, as `specter predict --explain` shows it. */
+struct comm_candidate {
+    struct comm_cost cost; /* our time of it */
+    double nccl_lat_us;    /* NCCL's own estimate, which makes the choice: us = lat + S / bw */
+    double nccl_GBps;
+    double nccl_us;
+    const char *off; /* why NCCL does not take it into account; NULL when it does */
+    bool chosen;
+};
+
+#define COMM_CANDIDATES_MAX 24 /* algorithms x protocols, and more */
 
 /* What the figures rest on, one sentence each, ended by NULL: printed beside every result. */
 extern const char *const model_comm_assumptions[];
@@ -48,6 +68,17 @@ extern const char *const model_gemm_assumptions[];
 int model_collective(const struct gpu_profile *gpu, const struct network_profile *net,
                      enum specter_comm_op op, double bytes, struct layout where,
                      struct comm_cost *out, struct err *e);
+
+/* As model_collective(), with what `choice` names forced, as NCCL_ALGO and NCCL_PROTO do. -1 when
+ * the operation cannot be done in that way there. */
+int model_collective_as(const struct gpu_profile *gpu, const struct network_profile *net,
+                        enum specter_comm_op op, double bytes, struct layout where,
+                        const struct comm_choice *choice, struct comm_cost *out, struct err *e);
+
+/* All ways to do the operation, also those that are off. Returns their number, or -1. */
+int model_collective_candidates(const struct gpu_profile *gpu, const struct network_profile *net,
+                                enum specter_comm_op op, double bytes, struct layout where,
+                                struct comm_candidate out[COMM_CANDIDATES_MAX], struct err *e);
 
 /* One message between two ranks; `across`: they sit on different nodes. */
 int model_p2p(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,

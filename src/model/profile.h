@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "model/params.h"
 #include "specter/trace.h"
 
 /* X(field, unit, help) */
@@ -42,6 +43,7 @@
     X(mem_GBps, "GB/s", "memory bandwidth")                             \
     X(l2_MB, "MB", "last-level cache")                                  \
     X(sms, "", "multiprocessors or compute units")                      \
+    X(cc, "", "CUDA compute capability x10; 0: not NVIDIA")             \
     X(boost_MHz, "MHz", "the clock that the peaks are quoted at")       \
     X(tdp_W, "W", "board power")                                        \
     X(nvlink_GBps, "GB/s", "GPU-to-GPU fabric, per direction")          \
@@ -58,11 +60,13 @@ struct gpu_profile {
 #define X(field, unit, help) double field;
     GPU_FIELDS(X)
 #undef X
+    struct gemm_params gemm; /* the profile's own ones; 0: its class's (params.h) */
 };
 
 /* X(field, unit, help) */
 #define NETWORK_FIELDS(X)                                          \
     X(gpus_per_node, "", "GPUs that share the intra-node fabric")  \
+    X(domain_gpus, "", "GPUs of an NVLink domain; 0: of a node")   \
     X(intra_GBps, "GB/s", "in a node, raw, per GPU and direction") \
     X(pair_GBps, "GB/s", "between two GPUs; 0: as intra_GBps")     \
     X(intra_efficiency, "", "payload share of intra rate; 0: all") \
@@ -71,17 +75,23 @@ struct gpu_profile {
     X(nic_Gbps, "Gb/s", "rate of one port, raw, per direction")    \
     X(inter_efficiency, "", "payload share of NIC rate; 0: all")   \
     X(inter_lat_us, "us", "one step between nodes")                \
+    X(oversubscription, "", "leaf ports to spine ports; 0: 1")     \
+    X(sharp, "", "1: switches between nodes reduce (SHARP)")       \
     X(launch_us, "us", "fixed cost of starting a collective")
 
 struct network_profile {
     const char *name;
     const char *title;
-    const char *intra; /* "nvswitch", "nvlink_mesh", "xgmi_mesh", "pcie" */
-    const char *inter; /* "infiniband", "ethernet", "none" */
+    const char *intra; /* "nvswitch", "nvlink_mesh", "xgmi_mesh", "pcie", "pcie_shm" (no P2P) */
+    const char *inter; /* "infiniband", "roce", "efa", "slingshot", "omnipath", "tcpx", "tcpxo",
+                        * "ethernet" (TCP sockets), "none" */
+    const char *cpu;   /* "intel", "amd", "arm"; NULL: not known, taken as intel */
     const char *source;
 #define X(field, unit, help) double field;
     NETWORK_FIELDS(X)
 #undef X
+    struct node_params node; /* the profile's own ones; 0: its class's (params.h) */
+    struct net_params net;
 };
 
 /* What a command takes, and says so, when neither its user nor a trace names any. */

@@ -23,13 +23,16 @@ static atomic_bool forked;
 
 static void in_child(void)
 {
+    emu_unlock();
     atomic_store(&forked, true);
     emu_forget_published();
 }
 
+/* A stream's thread may hold the lock when another one forks; in the child nobody would give it
+ * back. */
 static void watch_forks(void)
 {
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(emu_lock, emu_unlock, in_child);
 }
 
 /* The answer of every call that needs cuInit. */

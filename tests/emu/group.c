@@ -122,8 +122,11 @@ static void worse(ncclResult_t *result, ncclResult_t other)
 
 static ncclResult_t run_group(struct emu_thread *self)
 {
-    ncclResult_t result = group.error;
+    ncclResult_t result;
 
+    if (group.count && !group.error && emu_init()) /* in a forked child the driver is no more */
+        group.error = comm_fail(ncclUnhandledCudaError, "initialization error");
+    result = group.error;
     for (struct emu_job *job = group.jobs, *next; job; job = next) {
         next = job->next;
         job->next = NULL;

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/params.h"
+
+#include "model/params_rows.h"
+#include "model/profile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ANY "any"
+
+#define COUNT(_array) (sizeof(_array) / sizeof *(_array))
+
+#define X(name, unit, lowest, highest, help) \
+    {#name, unit, help, lowest, highest, offsetof(struct gemm_params, name)},
+static const struct param gemm_table[] = {GEMM_PARAMS(X)};
+#undef X
+#define X(name, unit, lowest, highest, help) \
+    {#name, unit, help, lowest, highest, offsetof(struct node_params, name)},
+static const struct param node_table[] = {NODE_PARAMS(X)};
+#undef X
+#define X(name, unit, lowest, highest, help) \
+    {#name, unit, help, lowest, highest, offsetof(struct net_params, name)},
+static const struct param net_table[] = {NET_PARAMS(X)};
+#undef X
+
+const struct param_table param_tables[PARAM_GROUPS] = {
+    [PARAMS_GEMM] = {"gemm", gemm_table, COUNT(gemm_table), sizeof(struct gemm_params)},
+    [PARAMS_NODE] = {"node", node_table, COUNT(node_table), sizeof(struct node_params)},
+    [PARAMS_NET] = {"net", net_table, COUNT(net_table), sizeof(struct net_params)},
+};
+
+double *param_at(void *values, const struct param *param)
+{
+    return (double *)(void *)((char *)values + param->offset);
+}
+
+double param_value(const void *values, const struct param *param)
+{
+    double value;
+    memcpy(&value, (const char *)values + param->offset, sizeof value);
+    return value;
+}
+
+const struct param_class *params_classes(enum param_group group, size_t *count)
+{
+    switch (group) {
+    case PARAMS_GEMM:
+        *count = gemm_class_count;
+        return gemm_classes;
+    case PARAMS_NODE:
+        *count = node_class_count;
+        return node_classes;
+    default:
+        *count = net_class_count;
+        return net_classes;
+    }
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text != NULL ? text : "unknown";
+}
+
+void params_key(enum param_group group, const struct gpu_profile *gpu,
+                const struct network_profile *net, char key[PARAM_KEY_MAX])
+{
+    if (group == PARAMS_GEMM)
+        snprintf(key, PARAM_KEY_MAX, "%s", or_unknown(gpu->arch));
+    else if (group == PARAMS_NODE)
+        snprintf(key, PARAM_KEY_MAX, "%s/%s", or_unknown(gpu->arch), or_unknown(net->intra));
+    else
+        snprintf(key, PARAM_KEY_MAX, "%s", or_unknown(net->inter));
+}
+
+static const struct param_class *class_named(enum param_group group, const char *key)
+{
+    size_t count;
+    const struct param_class *rows = params_classes(group, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].key, key) == 0)
+            return &rows[i];
+    }
+    return NULL;
+}
+
+const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
+                                       const struct network_profile *net)
+{
+    char key[PARAM_KEY_MAX];
+    const struct param_class *own;
+    params_key(group, gpu, net, key);
+    own = class_named(group, key);
+    return own != NULL ? own : class_named(group, ANY);
+}
+
+/* A group's structs are doubles and nothing else. Takes what `values` does not have from `from`. */
+static void complete(enum param_group group, double *values, const void *from)
+{
+    for (size_t i = 0; i < param_tables[group].count; i++) {
+        const struct param *p = &param_tables[group].params[i];
+        if (values[p->offset / sizeof *values] == 0)
+            values[p->offset / sizeof *values] = param_value(from, p);
+    }
+}
+
+/* Fills what `values`, a profile's own ones, leave open. */
+static void resolve(enum param_group group, const struct gpu_profile *gpu,
+                    const struct network_profile *net, void *values)
+{
+    complete(group, values, params_class(group, gpu, net)->values);
+    complete(group, values, class_named(group, ANY)->values);
+}
+
+struct gemm_params params_gemm(const struct gpu_profile *gpu)
+{
+    struct gemm_params p = gpu->gemm;
+    resolve(PARAMS_GEMM, gpu, NULL, &p);
+    return p;
+}
+
+struct node_params params_node(const struct gpu_profile *gpu, const struct network_profile *net)
+{
+    struct node_params p = net->node;
+    resolve(PARAMS_NODE, gpu, net, &p);
+    return p;
+}
+
+struct net_params params_net(const struct network_profile *net)
+{
+    struct net_params p = net->net;
+    resolve(PARAMS_NET, NULL, net, &p);
+    return p;
+}

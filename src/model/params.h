@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the models cannot read off a data sheet: fitted parameters, each a physical quantity with a
+ * unit and bounds. They come in three groups:
+ *
+ *     gemm   matrix products; one class a GPU architecture: "hopper"
+ *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch"
+ *     net    what crosses the network; one class a transport: "infiniband", "efa"
+ *
+ * A profile may hold values of its own (a calibrated one does); a value of 0 is that of the
+ * profile's class in profiles/fitted.def, and where the class has no row or the row no value, that
+ * of the row "any". So a machine that nobody measured has the parameters of its kind, and one whose
+ * kind nobody measured has those of all.
+ *
+ *     struct gemm_params p = params_gemm(gpu);
+ *
+ * To add a parameter: its line in a table below, its value in the row "any". What each does is
+ * derived in README.md beside this file.
+ */
+#ifndef SPECTER_MODEL_PARAMS_H
+#define SPECTER_MODEL_PARAMS_H
+
+#include <stddef.h>
+
+struct gpu_profile;
+struct network_profile;
+
+/* X(name, unit, lowest, highest, help) */
+#define GEMM_PARAMS(X) X(mma_share, "", 0.3, 1, "of the dense peak that large products sustain")
+
+#define NODE_PARAMS(X)                                              \
+    X(start_us, "us", 1, 50, "fixed cost of starting a collective") \
+    X(step_us, "us", 0.1, 10, "one small step between two GPUs")    \
+    X(link_share, "", 0.2, 1, "of a link's raw rate that is payload")
+
+#define NET_PARAMS(X)                                           \
+    X(hop_us, "us", 1, 200, "one small step between two nodes") \
+    X(nic_share, "", 0.1, 1, "of a port's raw rate that is payload")
+
+#define X(name, unit, lowest, highest, help) double name;
+struct gemm_params {
+    GEMM_PARAMS(X)
+};
+struct node_params {
+    NODE_PARAMS(X)
+};
+struct net_params {
+    NET_PARAMS(X)
+};
+#undef X
+
+/* The values for a profile: its own, else its class's, else those of "any". */
+struct gemm_params params_gemm(const struct gpu_profile *gpu);
+struct node_params params_node(const struct gpu_profile *gpu, const struct network_profile *net);
+struct net_params params_net(const struct network_profile *net);
+
+/* ---- the parameters as a table, for reading, printing and fitting them ---- */
+
+enum param_group { PARAMS_GEMM, PARAMS_NODE, PARAMS_NET, PARAM_GROUPS };
+
+struct param {
+    const char *name, *unit, *help;
+    double lowest, highest;
+    size_t offset; /* of a double in the group's struct */
+};
+
+struct param_table {
+    const char *name; /* "gemm", "node", "net": as in a JSON profile */
+    const struct param *params;
+    size_t count;
+    size_t size; /* of the group's struct */
+};
+
+extern const struct param_table param_tables[PARAM_GROUPS];
+
+/* A parameter's place in `values`, a struct of its group. */
+double *param_at(void *values, const struct param *param);
+double param_value(const void *values, const struct param *param);
+
+/* What a class's values were fitted on. Zeros: not fitted, or no measurement of that kind. */
+struct fit_range {
+    double rows, median_ape;  /* measured rows, and their median error |p - m| / m */
+    double smallest, largest; /* bytes; FLOPs of a matrix product */
+    double ranks, nodes;      /* the largest */
+};
+
+/* One row of profiles/fitted.def; `values` is a struct of the group. */
+struct param_class {
+    const char *key; /* "hopper", "hopper/nvswitch", "efa", "any" */
+    struct fit_range range;
+    const void *values;
+};
+
+#define PARAM_KEY_MAX 64
+
+/* The class that a profile belongs to, whether a row exists for it or not. `net` is not looked at
+ * for gemm, `gpu` not for net. */
+void params_key(enum param_group group, const struct gpu_profile *gpu,
+                const struct network_profile *net, char key[PARAM_KEY_MAX]);
+
+/* The row that a profile's values come from: its class's, else "any"'s, which always exists. */
+const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
+                                       const struct network_profile *net);
+
+/* All rows of a group. */
+const struct param_class *params_classes(enum param_group group, size_t *count);
+
+#endif
