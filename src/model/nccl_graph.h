@@ -7,7 +7,7 @@
  *     struct nccl_topo topo;
  *     struct nccl_graphs graphs;
  *     nccl_topo_of(gpu, net, &topo);
- *     nccl_graphs_find(&topo, layout, &graphs);
+ *     nccl_graphs_find(&topo, nccl_layout(net, layout), &graphs);
  *
  * The search goes down NCCL's lists of speeds and keeps the graph that carries most, as NCCL does;
  * instead of trying out paths it divides the budget of each link by what a channel takes of it.
@@ -42,11 +42,13 @@ struct nccl_topo {
     double pcie_GBps; /* of a GPU */
     int nics;         /* network devices of a node as NCCL counts them; 0: none */
     double nic_GBps;  /* of one device */
+    bool gdr;         /* NICs read GPU memory and sit beside the GPUs, not behind a CPU */
     bool sharp;       /* reduction in the network's switches may be used */
 };
 
-/* From the worst to cross down to none: an order that gates compare with. NCCL's PATH_*. */
+/* How far apart two devices are, the nearest first: gates compare in this order (NCCL's PATH_*). */
 enum nccl_path {
+    NCCL_PATH_LOC, /* the same GPU */
     NCCL_PATH_NVL, /* NVLink or xGMI */
     NCCL_PATH_PIX, /* a PCIe switch */
     NCCL_PATH_PXB, /* several of them */
@@ -61,7 +63,8 @@ struct nccl_graph {
     double bw_inter;
     enum nccl_path type_intra; /* the worst path between GPUs of a node */
     enum nccl_path type_inter; /* the worst path from a GPU to its NIC */
-    bool plain_tree;           /* all of a node's traffic enters and leaves at one GPU */
+    bool same_channels;        /* every channel visits the GPUs in the same order */
+    bool plain_tree;           /* a tree whose node meets the network at one GPU only */
 };
 
 struct nccl_graphs {
@@ -74,7 +77,11 @@ struct nccl_graphs {
 void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *net,
                   struct nccl_topo *out);
 
-/* where.nodes: in NCCL's sense, so that an NVLink domain counts as one. */
+/* A layout of nodes as NCCL counts them: those of one NVLink domain (domain_gpus) are one. */
+struct layout nccl_layout(const struct network_profile *net, struct layout where);
+
+/* `where` from nccl_layout(). On uneven nodes the emptiest one decides, as in NCCL, which takes the
+ * least of what the ranks found. */
 void nccl_graphs_find(const struct nccl_topo *topo, struct layout where, struct nccl_graphs *out);
 
 #endif

@@ -6,8 +6,8 @@
  *
  *     struct nccl_comm comm;
  *     struct nccl_choice choice;
- *     nccl_comm_init(&topo, layout, &comm);                         once a communicator
- *     nccl_tune(&comm, SPECTER_ALL_REDUCE, &nccl_any, &tuning); once an operation
+ *     nccl_comm_init(&topo, nccl_layout(net, layout), &comm);                         once a
+ * communicator nccl_tune(&comm, SPECTER_ALLREDUCE, &nccl_any, &tuning); once an operation
  *     nccl_choose(&comm, &tuning, bytes, &choice);                  for each size
  *
  * or nccl_pick() for all of it. About 0.3 us in all, of which the choice is a tenth.
