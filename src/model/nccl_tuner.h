@@ -10,7 +10,7 @@
  * communicator nccl_tune(&comm, SPECTER_ALLREDUCE, &nccl_any, &tuning); once an operation
  *     nccl_choose(&comm, &tuning, bytes, &choice);                  for each size
  *
- * or nccl_pick() for all of it. About 0.3 us in all, of which the choice is a tenth.
+ * or nccl_pick() for all of it, in 0.2 us.
  * Estimates are time = lat_us + bytes / (1000 bw_GBps), bw being algorithm bandwidth (S / t).
  * Pure functions that need no memory; operations without an estimate in NCCL (Send, Recv, AlltoAll,
  * Gather, Scatter) are refused with false.
@@ -46,6 +46,21 @@ struct nccl_allowed {
 /* No restriction. */
 extern const struct nccl_allowed nccl_any;
 
+/* From lists as NCCL_ALGO and NCCL_PROTO take them: "Ring,Tree", "^NVLS"; NULL: no restriction.
+ * Letter case does not matter. False, and *out is left alone, for a name that NCCL does not know.
+ * Naming protocols also switches LL128 on where its path keeps it off, as in NCCL. */
+bool nccl_allowed_parse(const char *algos, const char *protos, struct nccl_allowed *out);
+
+/* Operations that cost alike. */
+enum nccl_class {
+    NCCL_CLASS_ALLREDUCE,
+    NCCL_CLASS_GATHER, /* AllGather, ReduceScatter */
+    NCCL_CLASS_ROOTED, /* Broadcast, Reduce */
+};
+
+/* False for operations that NCCL has no estimate for. */
+bool nccl_class_of(enum specter_comm_op op, enum nccl_class *out);
+
 struct nccl_comm {
     struct nccl_topo topo;
     struct layout where; /* nodes in NCCL's sense: NVLink domains */
@@ -63,7 +78,8 @@ enum nccl_why {
     NCCL_NODE_TOO_BIG,  /* too many ranks of a node for it */
     NCCL_GPUS_PER_NODE, /* PAT: one rank a node only */
     NCCL_LL128_PATH,    /* LL128 needs NVLink in a node and a NIC beside the GPU */
-    NCCL_LL128_GPU,     /* LL128 needs compute capability 7.0, or gfx942 */
+    NCCL_LL128_GPU,     /* LL128 needs compute capability 7.0 */
+    NCCL_RCCL_OFF,      /* RCCL has no Tree with Simple within an MI300X node */
     NCCL_FORBIDDEN,     /* by struct nccl_allowed */
     NCCL_NO_GRAPH,      /* the search found no channel */
     NCCL_WHYS,
@@ -100,6 +116,9 @@ struct nccl_choice {
     int channels; /* that the kernel runs with at this size, nccl_channels() */
     double lat_us, bw_GBps, us;
 };
+
+/* The search graph that an algorithm runs on. */
+const struct nccl_graph *nccl_graph_of(const struct nccl_comm *comm, enum nccl_algo algo);
 
 void nccl_comm_init(const struct nccl_topo *topo, struct layout where, struct nccl_comm *out);
 
