@@ -65,6 +65,16 @@ static enum nccl_fabric fabric_of(const char *intra)
     return NCCL_NVSWITCH;
 }
 
+static enum nccl_net net_of(const char *inter)
+{
+    static const char *const names[NCCL_NETS] = {
+        [NCCL_NET_EFA] = "efa", [NCCL_NET_TCPX] = "tcpx", [NCCL_NET_TCPXO] = "tcpxo"};
+    for (int i = 1; i < NCCL_NETS; i++)
+        if (is(inter, names[i]))
+            return (enum nccl_net)i;
+    return NCCL_NET_FREE;
+}
+
 /* NCCL's figure for links that give raw_GBps together. RCCL counts 48 of an MI300X link's 64. */
 static double link_rate(int cc, double raw_GBps)
 {
@@ -82,6 +92,7 @@ static void count_nics(const struct network_profile *net, int nodes, struct nccl
 {
     int gpus = (int)fmax(net->gpus_per_node, 1), ports = (int)net->nics_per_node;
     int bundle = ports > gpus ? ports / gpus : 1;
+    out->net = net_of(net->inter);
     out->nics = ports / bundle * nodes;
     out->nic_GBps = bundle * net->nic_Gbps / 8;
     out->gdr = !is(net->inter, "ethernet") && !is(net->inter, "slingshot");

@@ -31,6 +31,15 @@ enum nccl_fabric {
 
 enum nccl_cpu { NCCL_CPU_INTEL, NCCL_CPU_AMD, NCCL_CPU_ARM };
 
+/* Networks whose plugin or operator presets what NCCL may choose (nccl_tuner.c). */
+enum nccl_net {
+    NCCL_NET_FREE,
+    NCCL_NET_EFA,   /* aws-ofi-nccl */
+    NCCL_NET_TCPX,  /* GPUDirect-TCPX */
+    NCCL_NET_TCPXO, /* GPUDirect-TCPXO */
+    NCCL_NETS,
+};
+
 /* Hardware as NCCL's search sees it. */
 struct nccl_topo {
     int cc; /* compute capability x 10; 0: an AMD GPU, under RCCL */
@@ -40,10 +49,11 @@ struct nccl_topo {
     double link_GBps; /* all NVLinks (xGMI links) of a GPU together; 0: none */
     double pair_GBps; /* of them, towards one other GPU; through a switch all */
     double pcie_GBps; /* of a GPU */
-    int nics;         /* network devices of a node as NCCL counts them; 0: none */
-    double nic_GBps;  /* of one device */
-    bool gdr;         /* NICs read GPU memory and sit beside the GPUs, not behind a CPU */
-    bool sharp;       /* reduction in the network's switches may be used */
+    enum nccl_net net;
+    int nics;        /* network devices of a node as NCCL counts them; 0: none */
+    double nic_GBps; /* of one device */
+    bool gdr;        /* NICs read GPU memory and sit beside the GPUs, not behind a CPU */
+    bool sharp;      /* reduction in the network's switches may be used */
 };
 
 /* How far apart two devices are, the nearest first: gates compare in this order (NCCL's PATH_*). */

@@ -64,6 +64,16 @@ static const unsigned does[NCCL_ALGOS] = {
     [NCCL_NVLS_TREE] = BIT(NCCL_CLASS_ALLREDUCE),
     [NCCL_PAT] = BIT(NCCL_CLASS_GATHER),
 };
+
+/* NCCL_ALGO and NCCL_PROTO as networks come with them. EFA before Hopper may reorder a message, so
+ * that aws-ofi-nccl sets Simple (its pull request 280 frees P5 from it); Google's guides for A3 High
+ * and A3 Mega set the others. */
+static const struct nccl_allowed presets[NCCL_NETS] = {
+    [NCCL_NET_FREE] = {~0u, ~0u},
+    [NCCL_NET_EFA] = {~0u, BIT(NCCL_SIMPLE)},
+    [NCCL_NET_TCPX] = {BIT(NCCL_RING) | BIT(NCCL_TREE), BIT(NCCL_SIMPLE)},
+    [NCCL_NET_TCPXO] = {BIT(NCCL_RING) | BIT(NCCL_TREE), BIT(NCCL_SIMPLE) | BIT(NCCL_LL128)},
+};
 /* clang-format on */
 
 #define NVLS_MAX_LOCAL_RANKS 32 /* beyond AllReduce */
@@ -336,14 +346,33 @@ static double latency(const struct nccl_comm *c, enum nccl_class class, enum ncc
     }
 }
 
-/* Settings that name protocols leave out some and switch LL128 on where it is off by default. */
-static enum nccl_why settle(const struct nccl_allowed *allowed, enum nccl_algo a, enum nccl_proto p,
-                            enum nccl_why why)
+/* The preset for what a user's settings leave open. It matters between nodes only. */
+static struct nccl_allowed preset_of(const struct nccl_comm *c, const struct nccl_allowed *allowed)
 {
-    if (why == NCCL_LL128_PATH && allowed->protos != nccl_any.protos)
+    bool free = c->where.nodes == 1 || (c->topo.net == NCCL_NET_EFA && c->topo.cc >= 90);
+    struct nccl_allowed p = presets[free ? NCCL_NET_FREE : c->topo.net];
+    if (allowed->algos != nccl_any.algos)
+        p.algos = nccl_any.algos;
+    if (allowed->protos != nccl_any.protos)
+        p.protos = nccl_any.protos;
+    return p;
+}
+
+static bool allows(const struct nccl_allowed *allowed, enum nccl_algo a, enum nccl_proto p)
+{
+    return (allowed->algos >> a & allowed->protos >> p & 1) != 0;
+}
+
+/* Settings leave out what they do not name, and switch LL128 on where it is off by default. */
+static enum nccl_why settle(const struct nccl_allowed *allowed, const struct nccl_allowed *preset,
+                            enum nccl_algo a, enum nccl_proto p, enum nccl_why why)
+{
+    bool named = allowed->protos != nccl_any.protos || preset->protos != nccl_any.protos;
+    if (why == NCCL_LL128_PATH && named)
         why = NCCL_ON;
-    bool allows = (allowed->algos >> a & allowed->protos >> p & 1) != 0;
-    return why == NCCL_ON && !allows ? NCCL_FORBIDDEN : why;
+    if (why != NCCL_ON)
+        return why;
+    return !allows(allowed, a, p) ? NCCL_FORBIDDEN : !allows(preset, a, p) ? NCCL_PRESET_OFF : why;
 }
 
 bool nccl_tune(const struct nccl_comm *c, enum specter_comm_op op,
@@ -352,11 +381,13 @@ bool nccl_tune(const struct nccl_comm *c, enum specter_comm_op op,
     enum nccl_class class;
     if (!nccl_class_of(op, &class))
         return false;
+    struct nccl_allowed preset = preset_of(c, allowed);
     out->op = op;
     for (int a = 0; a < NCCL_ALGOS; a++) {
         for (int p = 0; p < NCCL_PROTOS; p++) {
             struct nccl_estimate *e = &out->of[a][p];
-            *e = (struct nccl_estimate){.why = settle(allowed, a, p, gate(c, class, a, p))};
+            *e =
+                (struct nccl_estimate){.why = settle(allowed, &preset, a, p, gate(c, class, a, p))};
             if (e->why != NCCL_ON || c->where.ranks == 1)
                 continue;
             e->lat_us = latency(c, class, a, p);

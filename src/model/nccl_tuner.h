@@ -80,6 +80,7 @@ enum nccl_why {
     NCCL_LL128_PATH,    /* LL128 needs NVLink in a node and a NIC beside the GPU */
     NCCL_LL128_GPU,     /* LL128 needs compute capability 7.0 */
     NCCL_RCCL_OFF,      /* RCCL has no Tree with Simple within an MI300X node */
+    NCCL_PRESET_OFF,    /* by the network's own settings, see nccl_tuner.c */
     NCCL_FORBIDDEN,     /* by struct nccl_allowed */
     NCCL_NO_GRAPH,      /* the search found no channel */
     NCCL_WHYS,
@@ -122,7 +123,8 @@ const struct nccl_graph *nccl_graph_of(const struct nccl_comm *comm, enum nccl_a
 
 void nccl_comm_init(const struct nccl_topo *topo, struct layout where, struct nccl_comm *out);
 
-/* False for operations that NCCL has no estimate for. */
+/* What the network's operator presets counts only where `allowed` says nothing of algorithms, or of
+ * protocols. False for operations that NCCL has no estimate for. */
 bool nccl_tune(const struct nccl_comm *comm, enum specter_comm_op op,
                const struct nccl_allowed *allowed, struct nccl_tuning *out);
 

@@ -214,6 +214,8 @@ TEST(nccl_graph_topo_of_profiles)
     t = topo_of("h100_sxm", dgx);
     CHECK_INT(t.nics, 8);
     CHECK_DOUBLE(t.nic_GBps, 50, 0);
+    dgx.inter = "efa";
+    CHECK(topo_of("h100_sxm", dgx).net == NCCL_NET_EFA);
     dgx.inter = "ethernet";
     dgx.sharp = 1;
     t = topo_of("h100_pcie", dgx);

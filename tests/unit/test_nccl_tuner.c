@@ -234,6 +234,35 @@ TEST(nccl_tuner_naming_ll128_switches_it_on)
     CHECK(c.proto == NCCL_LL128);
 }
 
+TEST(nccl_tuner_networks_come_with_settings)
+{
+    struct nccl_topo p4d = topo_a100(), p5 = topo_h100(), mega = topo_h100();
+    p4d.net = p5.net = NCCL_NET_EFA;
+    mega.net = NCCL_NET_TCPXO;
+    struct tuned t = tune(p4d, layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_TREE, NCCL_LL) == NCCL_PRESET_OFF);
+    CHECK(choose(&t, 8).proto == NCCL_SIMPLE);
+    t = tune(p4d, layout_of(1, 8), SPECTER_ALLREDUCE);
+    CHECK(choose(&t, 8).proto == NCCL_LL);
+    t = tune(p5, layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(choose(&t, 8).proto == NCCL_LL);
+    t = tune(mega, layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_NVLS_TREE, NCCL_SIMPLE) == NCCL_PRESET_OFF);
+    CHECK(choose(&t, 8).proto == NCCL_LL128);
+}
+
+TEST(nccl_tuner_a_users_settings_replace_the_networks)
+{
+    struct nccl_allowed allowed;
+    struct nccl_choice c;
+    struct nccl_comm comm;
+    struct nccl_topo p4d = topo_a100();
+    p4d.net = NCCL_NET_EFA;
+    CHECK(nccl_allowed_parse(NULL, "LL", &allowed));
+    CHECK(nccl_pick(&p4d, layout_of(2, 8), SPECTER_ALLREDUCE, 8, &allowed, &comm, &c));
+    CHECK(c.proto == NCCL_LL);
+}
+
 TEST(nccl_tuner_candidates_agree_with_the_choice)
 {
     struct nccl_candidate all[NCCL_ALGOS * NCCL_PROTOS];
