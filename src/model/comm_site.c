@@ -77,6 +77,13 @@ double comm_ramp_us(double ramp, double us)
     return us > 0 ? ramp * us / (us + 2 * ramp) : 0;
 }
 
+int comm_check_bytes(double bytes, struct err *e)
+{
+    if (bytes >= 0 && isfinite(bytes))
+        return 0;
+    return err_set(e, ERR_USAGE, "%g is no number of bytes", bytes);
+}
+
 static bool lacks(const struct network_profile *net, const char *field, struct err *e)
 {
     err_set(e, ERR_USAGE, "network profile '%s' lacks %s", net->name, field);

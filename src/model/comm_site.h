@@ -32,6 +32,9 @@ struct comm_proto {
 
 extern const struct comm_proto comm_protos[NCCL_PROTOS];
 
+/* -1 with e filled for what is no number of bytes. */
+int comm_check_bytes(double bytes, struct err *e);
+
 /* False with e filled when the profiles lack a figure or the layout is none. */
 bool comm_site_init(const struct gpu_profile *gpu, const struct network_profile *net,
                     struct layout where, struct comm_site *out, struct err *e);
