@@ -4,6 +4,8 @@
  */
 #include "cmd/predict.h"
 
+#include "base/arena.h"
+
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,30 +13,6 @@
 int predict_missing(const char *option, struct err *e)
 {
     return err_set(e, ERR_USAGE, "%s is needed (see 'specter help predict')", option);
-}
-
-int predict_find_gpu(const char *gpu, struct predict_target *t, struct err *e)
-{
-    *t = (struct predict_target){.gpu = gpu_profile_find(gpu ? gpu : GPU_PROFILE_DEFAULT, e)};
-    if (t->gpu == NULL)
-        return -1;
-    if (gpu == NULL)
-        fprintf(stderr, "specter: no --gpu given, assuming %s\n", t->gpu->name);
-    return 0;
-}
-
-int predict_find_hardware(const char *gpu, const char *network, struct predict_target *t,
-                          struct err *e)
-{
-    const char *name = network;
-    if (predict_find_gpu(gpu, t, e) < 0)
-        return -1;
-    if (name == NULL)
-        name = gpu != NULL ? t->gpu->network : NETWORK_PROFILE_DEFAULT;
-    t->net = network_profile_find(name, e);
-    if (t->net != NULL && network == NULL)
-        fprintf(stderr, "specter: no --network given, assuming %s\n", name);
-    return t->net != NULL ? 0 : -1;
 }
 
 void predict_print_assumptions(const char *const *texts)
@@ -53,14 +31,14 @@ void predict_add_assumptions(cJSON *doc, const char *const *texts)
         cJSON_AddItemToArray(list, cJSON_CreateString(*texts));
 }
 
-cJSON *predict_doc(const char *kind, const struct predict_target *t)
+cJSON *predict_doc(const char *kind, const struct profile_pair *t)
 {
     cJSON *doc = cJSON_CreateObject();
     cJSON_AddStringToObject(doc, "schema", "specter.predict/1");
     cJSON_AddStringToObject(doc, "kind", kind);
     cJSON_AddStringToObject(doc, "gpu", t->gpu->name);
-    if (t->net != NULL)
-        cJSON_AddStringToObject(doc, "network", t->net->name);
+    if (t->network != NULL)
+        cJSON_AddStringToObject(doc, "network", t->network->name);
     return doc;
 }
 
@@ -92,13 +70,19 @@ static const struct predict_kind *find_kind(const char *name, struct err *e)
 static int run_predict(const struct command *self, int argc, char **argv, struct err *e)
 {
     const struct predict_kind *kind;
+    struct arena a;
     int n, status = cmd_parse(self, NULL, argc, argv, true, &n, e);
     if (status >= 0)
         return status;
     if (n == 0)
         return -predict_missing("collective, p2p or gemm", e) * ERR_USAGE;
     kind = find_kind(argv[0], e);
-    return kind != NULL ? kind->run(&kind->command, n, argv, e) : ERR_USAGE;
+    if (kind == NULL)
+        return ERR_USAGE;
+    arena_init(&a);
+    status = kind->run(&kind->command, n, argv, &a, e);
+    arena_release(&a);
+    return status;
 }
 
 static const struct opt predict_rows[] = {OPT_END};

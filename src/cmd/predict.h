@@ -3,7 +3,7 @@
  * specter predict: what its kinds (collective, p2p, gemm) have in common. Each kind is one file
  * with its options, its question to the model and its answer; this is the rest.
  *
- *     predict.c         finds the kind; profiles, documents, assumptions
+ *     predict.c         finds the kind; documents, assumptions
  *     predict_sizes.c   --bytes as one size or a sweep
  *     predict_comm.c    a predicted transfer as text and JSON
  *     predict_rows.c    many of them as nccl-tests' table
@@ -13,6 +13,7 @@
 #define SPECTER_CMD_PREDICT_H
 
 #include "cmd/cmd.h"
+#include "cmd/hardware.h"
 #include "model/cost.h"
 
 #define PREDICT_NO_NUMBER INT64_MIN /* not given, and no number that an option accepts */
@@ -23,7 +24,8 @@ struct cJSON;
 struct predict_kind {
     const char *name;
     struct command command;
-    int (*run)(const struct command *self, int argc, char **argv, struct err *e);
+    /* As struct command's; what the answer needs for as long as it is printed is in the arena. */
+    int (*run)(const struct command *self, int argc, char **argv, struct arena *a, struct err *e);
 };
 
 extern const struct predict_kind predict_collective, predict_p2p, predict_gemm;
@@ -34,18 +36,6 @@ int predict_parse(const struct command *self, void *opts, int argc, char **argv,
 
 /* -1 with e filled: the option is needed. */
 int predict_missing(const char *option, struct err *e);
-
-/* ---- hardware ---- */
-
-struct predict_target {
-    const struct gpu_profile *gpu;
-    const struct network_profile *net; /* NULL where none is needed */
-};
-
-/* The profiles that are named (NULL: not), or the defaults, said aloud. */
-int predict_find_gpu(const char *gpu, struct predict_target *t, struct err *e);
-int predict_find_hardware(const char *gpu, const char *network, struct predict_target *t,
-                          struct err *e);
 
 /* ---- sizes ---- */
 
@@ -65,7 +55,7 @@ uint64_t predict_sizes_next(const struct predict_sizes *s, uint64_t size);
 
 /* One answer: a collective, or a message (`op` SPECTER_SEND). */
 struct predict_transfer {
-    const struct predict_target *on;
+    const struct profile_pair *on;
     enum specter_comm_op op;
     bool across; /* a message between nodes */
     double bytes;
@@ -93,10 +83,13 @@ struct predict_rows {
     struct cJSON *array;     /* owned; NULL: a table */
     double busbw_sum;
     size_t count, extrapolated;
+    bool explain; /* with the candidates of each, in an array */
 };
 
-void predict_rows_init(struct predict_rows *r, enum specter_dtype type, bool json);
-void predict_rows_put(struct predict_rows *r, const struct predict_transfer *t, bool new_layout);
+void predict_rows_init(struct predict_rows *r, enum specter_dtype type, bool explain, bool json);
+int predict_rows_put(struct predict_rows *r, const struct predict_transfer *t, bool new_layout,
+                     struct err *e);
+void predict_rows_drop(struct predict_rows *r); /* instead of predict_rows_end(), after an error */
 /* Prints what comes last, or the array. 0, or -1 with e filled. */
 int predict_rows_end(struct predict_rows *r, struct err *e);
 
@@ -126,7 +119,7 @@ void predict_add_trust(struct cJSON *doc, const struct predict_trust *trusts, si
 
 /* ---- documents ---- */
 
-struct cJSON *predict_doc(const char *kind, const struct predict_target *t);
+struct cJSON *predict_doc(const char *kind, const struct profile_pair *t);
 void predict_print_assumptions(const char *const *texts);
 void predict_add_assumptions(struct cJSON *doc, const char *const *texts);
 

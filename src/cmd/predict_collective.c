@@ -2,21 +2,22 @@
  *
  * specter predict collective: one operation, or many over sizes and numbers of ranks.
  */
-#include "cmd/predict.h"
+#include "cmd/predict_explain.h"
 #include "model/bound.h"
 
 #include <cjson/cJSON.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct collective_opts {
-    const char *gpu, *network, *op, *bytes, *dtype;
+    const char *gpu, *network, *op, *bytes, *dtype, *algo, *proto;
     struct opt_bytes step;
     struct opt_list ranks; /* values owned */
-    int64_t nodes, per_node;
+    int64_t nodes, per_node, channels;
     double factor;
-    bool json;
+    bool explain, json;
 };
 
 #define AT(field) offsetof(struct collective_opts, field)
@@ -31,8 +32,12 @@ static const struct opt rows[] = {
     {"nodes", 0, OPT_I64, AT(nodes), "N", "spread evenly over so many nodes"},
     {"gpus-per-node", 0, OPT_I64, AT(per_node), "N", "so many ranks on each node"},
     {"dtype", 0, OPT_STR, AT(dtype), "TYPE", "for counts in a sweep's table; default fp32"},
-    {"gpu", 0, OPT_STR, AT(gpu), "NAME", "GPU profile; default " GPU_PROFILE_DEFAULT},
-    {"network", 0, OPT_STR, AT(network), "NAME", "network profile; default: the GPU's"},
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "GPU profile; default " GPU_PROFILE_DEFAULT},
+    {"network", 0, OPT_STR, AT(network), "NAME|FILE", "network profile; default: the GPU's"},
+    {"algo", 0, OPT_STR, AT(algo), "NAMES", "only these, as NCCL_ALGO: ring,tree or ^nvls"},
+    {"proto", 0, OPT_STR, AT(proto), "NAMES", "only these, as NCCL_PROTO: LL, LL128, Simple"},
+    {"channels", 0, OPT_I64, AT(channels), "N", "as NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS"},
+    {"explain", 0, OPT_FLAG, AT(explain), NULL, "every way to do it, and where the choice changes"},
     {"json", 0, OPT_FLAG, AT(json), NULL, "print JSON; of several results, an array"},
     OPT_END,
 };
@@ -43,7 +48,14 @@ struct question {
     enum specter_comm_op op;
     enum specter_dtype type;
     struct predict_sizes sizes;
-    struct predict_target on;
+    struct predict_forced forced;
+    struct profile_pair on;
+};
+
+/* Of a question, the part with so many ranks. */
+struct part {
+    const struct question *q;
+    int64_t ranks;
 };
 
 static int parse_op(const char *text, enum specter_comm_op *op, struct err *e)
@@ -69,6 +81,11 @@ static int check_number(const char *option, int64_t value, struct err *e)
     return err_set(e, ERR_USAGE, "%s: %lld is out of range", option, (long long)value);
 }
 
+static int check_given(const char *option, int64_t value, struct err *e)
+{
+    return value == PREDICT_NO_NUMBER ? 0 : check_number(option, value, e);
+}
+
 static int check_ranks(const struct collective_opts *o, struct err *e)
 {
     if (o->ranks.count == 0)
@@ -77,11 +94,9 @@ static int check_ranks(const struct collective_opts *o, struct err *e)
         if (check_number("--ranks", o->ranks.values[i], e) < 0)
             return -1;
     }
-    if (o->nodes != PREDICT_NO_NUMBER && check_number("--nodes", o->nodes, e) < 0)
+    if (check_given("--nodes", o->nodes, e) < 0 || check_given("--channels", o->channels, e) < 0)
         return -1;
-    if (o->per_node != PREDICT_NO_NUMBER && check_number("--gpus-per-node", o->per_node, e) < 0)
-        return -1;
-    return 0;
+    return check_given("--gpus-per-node", o->per_node, e);
 }
 
 static int parse_type(const char *text, enum specter_dtype *type, struct err *e)
@@ -92,14 +107,18 @@ static int parse_type(const char *text, enum specter_dtype *type, struct err *e)
     return 0;
 }
 
-static int parse(const struct collective_opts *o, struct question *q, struct err *e)
+static int parse(const struct collective_opts *o, struct arena *a, struct question *q,
+                 struct err *e)
 {
     *q = (struct question){.opts = o};
     if (parse_op(o->op, &q->op, e) < 0 ||
         predict_sizes_parse(o->bytes, o->factor, o->step, &q->sizes, e) < 0 ||
-        check_ranks(o, e) < 0 || parse_type(o->dtype, &q->type, e) < 0)
+        check_ranks(o, e) < 0 || parse_type(o->dtype, &q->type, e) < 0 ||
+        predict_forced_parse(o->algo, o->proto, &q->forced, e) < 0)
         return -1;
-    return predict_find_hardware(o->gpu, o->network, &q->on, e);
+    if (o->channels != PREDICT_NO_NUMBER)
+        q->forced.channels = (int)o->channels;
+    return cmd_target(o->gpu, o->network, true, a, &q->on, e);
 }
 
 static int ceil_div(int64_t a, int64_t b)
@@ -112,7 +131,7 @@ static struct layout layout_of(const struct question *q, int64_t ranks)
 {
     int64_t nodes = q->opts->nodes, per_node = q->opts->per_node;
     if (nodes == PREDICT_NO_NUMBER && per_node == PREDICT_NO_NUMBER)
-        return layout_dense(q->on.net, (int)ranks);
+        return layout_dense(q->on.network, (int)ranks);
     if (per_node == PREDICT_NO_NUMBER)
         per_node = ceil_div(ranks, nodes);
     if (nodes == PREDICT_NO_NUMBER)
@@ -120,52 +139,93 @@ static struct layout layout_of(const struct question *q, int64_t ranks)
     return (struct layout){(int)ranks, (int)nodes, (int)(per_node < ranks ? per_node : ranks)};
 }
 
-static int answer(const struct question *q, int64_t ranks, uint64_t bytes,
-                  struct predict_transfer *t, struct err *e)
+static int answer(const struct part *part, uint64_t bytes, struct predict_transfer *t,
+                  struct err *e)
 {
+    const struct question *q = part->q;
+    const struct profile_pair *on = &q->on;
     *t = (struct predict_transfer){
-        .on = &q->on, .op = q->op, .bytes = (double)bytes, .where = layout_of(q, ranks)};
-    if (model_collective(q->on.gpu, q->on.net, q->op, t->bytes, t->where, &t->cost, e) < 0)
+        .on = on, .op = q->op, .bytes = (double)bytes, .where = layout_of(q, part->ranks)};
+    if (predict_choose(&q->forced, t, e) < 0)
         return -1;
     t->bound_us =
-        comm_bound(q->on.gpu, q->on.net, q->op, t->bytes, t->where, comm_in_switch(t->cost.algo))
+        comm_bound(on->gpu, on->network, q->op, t->bytes, t->where, comm_in_switch(t->cost.algo))
             .us;
     return 0;
 }
 
+static int answer_part(const void *part, uint64_t bytes, struct predict_transfer *t, struct err *e)
+{
+    return answer(part, bytes, t, e);
+}
+
+/* ---- one answer ---- */
+
+#define JUMPS_LAST ((uint64_t)1 << 36) /* 64 GiB */
+
+static int write_one(const struct part *part, const struct predict_transfer *t, struct err *e)
+{
+    const struct predict_ask ask = {answer_part, part};
+    cJSON *doc = predict_transfer_json(t);
+    if (part->q->opts->explain && (predict_add_candidates(doc, t, e) < 0 ||
+                                   predict_add_jumps(doc, &ask, 1, JUMPS_LAST, e) < 0)) {
+        cJSON_Delete(doc);
+        return -1;
+    }
+    return cmd_write_json(doc, "-", e);
+}
+
+static int explain_one(const struct part *part, const struct predict_transfer *t, struct err *e)
+{
+    const struct predict_ask ask = {answer_part, part};
+    if (predict_print_candidates(t, e) < 0)
+        return -1;
+    puts("\nwhere the choice changes, from 1 B to 64 GiB");
+    return predict_print_jumps(&ask, 1, JUMPS_LAST, "  ", e);
+}
+
 static int print_one(const struct question *q, struct err *e)
 {
+    const struct part part = {q, q->opts->ranks.values[0]};
     struct predict_transfer t;
-    if (answer(q, q->opts->ranks.values[0], q->sizes.first, &t, e) < 0)
+    if (answer(&part, q->sizes.first, &t, e) < 0)
         return -1;
     if (q->opts->json)
-        return cmd_write_json(predict_transfer_json(&t), "-", e);
+        return write_one(&part, &t, e);
     predict_print_title(&t);
     predict_print_transfer(&t);
+    if (q->opts->explain && explain_one(&part, &t, e) < 0)
+        return -1;
     predict_print_assumptions(model_comm_assumptions);
     return 0;
 }
+
+/* ---- many answers ---- */
 
 /* Every layout is asked for once before anything is printed. */
 static int check_layouts(const struct question *q, struct err *e)
 {
     struct predict_transfer t;
     for (size_t i = 0; i < q->opts->ranks.count; i++) {
-        if (answer(q, q->opts->ranks.values[i], q->sizes.first, &t, e) < 0)
+        const struct part part = {q, q->opts->ranks.values[i]};
+        if (answer(&part, q->sizes.first, &t, e) < 0)
             return -1;
     }
     return 0;
 }
 
-static int put_sizes(const struct question *q, int64_t ranks, struct predict_rows *r, struct err *e)
+static int put_sizes(const struct part *part, struct predict_rows *r, struct err *e)
 {
-    for (uint64_t b = q->sizes.first; b <= q->sizes.last; b = predict_sizes_next(&q->sizes, b)) {
+    const struct predict_sizes *s = &part->q->sizes;
+    const struct predict_ask ask = {answer_part, part};
+    for (uint64_t b = s->first; b <= s->last; b = predict_sizes_next(s, b)) {
         struct predict_transfer t;
-        if (answer(q, ranks, b, &t, e) < 0)
+        if (answer(part, b, &t, e) < 0 || predict_rows_put(r, &t, b == s->first, e) < 0)
             return -1;
-        predict_rows_put(r, &t, b == q->sizes.first);
     }
-    return 0;
+    if (r->array != NULL || !r->explain)
+        return 0;
+    return predict_print_jumps(&ask, s->first, s->last, "# ", e);
 }
 
 static int print_many(const struct question *q, struct err *e)
@@ -174,29 +234,35 @@ static int print_many(const struct question *q, struct err *e)
     struct predict_rows r;
     if (check_layouts(q, e) < 0)
         return -1;
-    predict_rows_init(&r, q->type, q->opts->json);
+    predict_rows_init(&r, q->type, q->opts->explain, q->opts->json);
     for (size_t i = 0; i < ranks->count; i++) {
-        if (put_sizes(q, ranks->values[i], &r, e) < 0)
+        const struct part part = {q, ranks->values[i]};
+        if (put_sizes(&part, &r, e) < 0) {
+            predict_rows_drop(&r);
             return -1;
+        }
     }
     return predict_rows_end(&r, e);
 }
 
-static int predict(const struct collective_opts *o, struct err *e)
+static int predict(const struct collective_opts *o, struct arena *a, struct err *e)
 {
     struct question q;
-    if (parse(o, &q, e) < 0)
+    if (parse(o, a, &q, e) < 0)
         return -1;
     return q.sizes.sweep || o->ranks.count > 1 ? print_many(&q, e) : print_one(&q, e);
 }
 
-static int run(const struct command *self, int argc, char **argv, struct err *e)
+static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct collective_opts o = {
-        .nodes = PREDICT_NO_NUMBER, .per_node = PREDICT_NO_NUMBER, .factor = 2, .dtype = "fp32"};
+    struct collective_opts o = {.nodes = PREDICT_NO_NUMBER,
+                                .per_node = PREDICT_NO_NUMBER,
+                                .channels = PREDICT_NO_NUMBER,
+                                .factor = 2,
+                                .dtype = "fp32"};
     int status = predict_parse(self, &o, argc, argv, e);
     if (status < 0)
-        status = predict(&o, e) < 0 ? (int)e->code : 0;
+        status = predict(&o, a, e) < 0 ? (int)e->code : 0;
     free(o.ranks.values);
     return status;
 }
@@ -204,9 +270,10 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
 const struct predict_kind predict_collective = {
     .name = "collective",
     .command = {.name = "predict",
-                .synopsis = "predict collective --op OP --bytes SIZE[:SIZE] --ranks N[,N...] "
-                            "[--nodes N] [--gpus-per-node N] [--gpu NAME] [--network NAME] "
-                            "[--json]",
+                .synopsis =
+                    "predict collective --op OP --bytes SIZE[:SIZE] --ranks N[,N...] "
+                    "[--nodes N] [--gpus-per-node N] [--gpu NAME|FILE] [--network NAME|FILE] "
+                    "[--explain] [--json]",
                 .summary = "predict one collective operation",
                 .rows = rows},
     .run = run,

@@ -40,7 +40,7 @@ static const char *plural(int n)
 void predict_print_place(const struct predict_transfer *t)
 {
     const struct layout *w = &t->where;
-    const struct network_profile *net = t->on->net;
+    const struct network_profile *net = t->on->network;
     if (is_message(t)) {
         printf("%s of %s; %s", t->across ? "between two nodes" : "within a node", net->name,
                t->on->gpu->name);

@@ -24,14 +24,14 @@ static const struct opt rows[] = {
     {"k", 'k', OPT_I64, AT(k), "N", "length of the sums"},
     {"batch", 0, OPT_I64, AT(batch), "N", "products of this shape; default 1"},
     {"dtype", 0, OPT_STR, AT(dtype), "TYPE", "type of A, B and C; default fp16"},
-    {"gpu", 0, OPT_STR, AT(gpu), "NAME", "GPU profile; default " GPU_PROFILE_DEFAULT},
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "GPU profile; default " GPU_PROFILE_DEFAULT},
     {"json", 0, OPT_FLAG, AT(json), NULL, "print JSON"},
     OPT_END,
 };
 
 /* One answer. */
 struct product {
-    struct predict_target on;
+    struct profile_pair on;
     struct gemm_shape shape;
     struct gemm_cost cost;
     double peak_tflops;
@@ -116,10 +116,10 @@ static void print_text(const struct product *p)
     predict_print_assumptions(model_gemm_assumptions);
 }
 
-static int predict(const struct gemm_opts *o, struct err *e)
+static int predict(const struct gemm_opts *o, struct arena *a, struct err *e)
 {
     struct product p;
-    if (parse(o, &p.shape, e) < 0 || predict_find_gpu(o->gpu, &p.on, e) < 0 ||
+    if (parse(o, &p.shape, e) < 0 || cmd_target(o->gpu, NULL, false, a, &p.on, e) < 0 ||
         model_gemm(p.on.gpu, &p.shape, &p.cost, e) < 0)
         return -1;
     p.peak_tflops = gpu_peak_tflops(p.on.gpu, p.shape.type, p.shape.compute);
@@ -130,7 +130,7 @@ static int predict(const struct gemm_opts *o, struct err *e)
     return 0;
 }
 
-static int run(const struct command *self, int argc, char **argv, struct err *e)
+static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
     struct gemm_opts o = {.m = PREDICT_NO_NUMBER,
                           .n = PREDICT_NO_NUMBER,
@@ -140,14 +140,15 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
     int status = predict_parse(self, &o, argc, argv, e);
     if (status >= 0)
         return status;
-    return predict(&o, e) < 0 ? (int)e->code : 0;
+    return predict(&o, a, e) < 0 ? (int)e->code : 0;
 }
 
 const struct predict_kind predict_gemm = {
     .name = "gemm",
     .command = {.name = "predict",
-                .synopsis = "predict gemm -m N -n N -k N [--batch N] [--dtype TYPE] [--gpu NAME] "
-                            "[--json]",
+                .synopsis =
+                    "predict gemm -m N -n N -k N [--batch N] [--dtype TYPE] [--gpu NAME|FILE] "
+                    "[--json]",
                 .summary = "predict one matrix product",
                 .rows = rows},
     .run = run,

@@ -5,7 +5,7 @@
  * busbw in its widths and units. Behind them stands what only a prediction knows: algorithm,
  * protocol, channels, and a * where the row is outside what the model was fitted on.
  */
-#include "cmd/predict.h"
+#include "cmd/predict_explain.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -91,22 +91,32 @@ static void print_row(struct predict_rows *r, const struct predict_transfer *t)
     r->extrapolated += beyond;
 }
 
-void predict_rows_init(struct predict_rows *r, enum specter_dtype type, bool json)
+void predict_rows_init(struct predict_rows *r, enum specter_dtype type, bool explain, bool json)
 {
-    *r = (struct predict_rows){.type = type, .array = json ? cJSON_CreateArray() : NULL};
+    *r = (struct predict_rows){
+        .type = type, .explain = explain, .array = json ? cJSON_CreateArray() : NULL};
 }
 
-void predict_rows_put(struct predict_rows *r, const struct predict_transfer *t, bool new_layout)
+void predict_rows_drop(struct predict_rows *r)
+{
+    cJSON_Delete(r->array);
+    r->array = NULL;
+}
+
+int predict_rows_put(struct predict_rows *r, const struct predict_transfer *t, bool new_layout,
+                     struct err *e)
 {
     if (r->array != NULL) {
-        cJSON_AddItemToArray(r->array, predict_transfer_json(t));
-        return;
+        cJSON *doc = predict_transfer_json(t);
+        cJSON_AddItemToArray(r->array, doc);
+        return r->explain ? predict_add_candidates(doc, t, e) : 0;
     }
     if (r->count++ == 0)
         print_heads(t);
     if (new_layout)
         print_layout(t);
     print_row(r, t);
+    return 0;
 }
 
 int predict_rows_end(struct predict_rows *r, struct err *e)

@@ -71,7 +71,7 @@ static struct predict_trust trust(enum param_group group, const struct gpu_profi
 size_t predict_trust_transfer(const struct predict_transfer *t,
                               struct predict_trust out[PREDICT_TRUSTS])
 {
-    const struct network_profile *net = t->on->net;
+    const struct network_profile *net = t->on->network;
     const struct asked asked = {t->bytes, t->where.ranks, t->where.nodes};
     size_t n = 0;
     if (t->where.ranks < 2)
