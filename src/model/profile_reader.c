@@ -129,11 +129,17 @@ size_t names_find(struct names n, const char *name)
     return i;
 }
 
+/* The beginning of a name is close to it. */
+static size_t how_far(const char *given, const char *name)
+{
+    return strncmp(given, name, strlen(given)) == 0 ? 0 : opt_distance(given, name);
+}
+
 static const char *names_nearest(struct names n, const char *name)
 {
     const char *best = n.at(n.list, 0);
     for (size_t i = 1; i < n.count; i++) {
-        if (opt_distance(name, n.at(n.list, i)) < opt_distance(name, best))
+        if (how_far(name, n.at(n.list, i)) < how_far(name, best))
             best = n.at(n.list, i);
     }
     return best;
