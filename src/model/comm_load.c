@@ -11,6 +11,7 @@
 #define NVLS_SHARE_BLACKWELL 0.72
 #define BLACKWELL 100
 #define NVLS_STEPS 3 /* ready, reduced, spread */
+#define NVLS_CHUNK (128 * 1024.0) /* of each rank and channel, in one pass */
 
 #define BCAST_CHUNK (512 * 1024.0) /* a slot of NCCL's buffers: what is passed on at once */
 
@@ -36,10 +37,12 @@ static void flow(const struct comm_site *s, double bytes, double intra, double i
 {
     if (s->most > 1) {
         l->link_us = comm_us(bytes, intra, comm_link_GBps(s, s->most - 1));
-        l->socket_us = comm_us(bytes, intra, comm_socket_GBps(s));
+        l->host_us = comm_host_us(s, bytes, intra);
     }
     if (s->nodes > 1)
         l->nic_us = comm_us(bytes, inter, nic_GBps(s, graph));
+    if (s->nodes > 1 && l->proto == NCCL_LL) /* its payload is in the rate already */
+        l->nic_us = fmax(l->nic_us, comm_us(bytes, inter / 2, s->wire.net_ll_GBps));
 }
 
 /* n-1 steps of S/n around the ring, once (AllGather, ReduceScatter) or twice (AllReduce). */
@@ -86,12 +89,20 @@ static double nvls_share(const struct comm_site *s, enum specter_comm_op op)
     return (op == SPECTER_ALLREDUCE ? 1 + 1.0 / s->most : 1) / efficiency;
 }
 
+/* One pass over all ranks' chunks: what has to be gathered before anything can be spread. */
+static double nvls_pass_us(const struct comm_site *s, int channels)
+{
+    return comm_us(channels * NVLS_CHUNK, s->most * nvls_share(s, SPECTER_ALLREDUCE),
+                   comm_link_GBps(s, s->most - 1));
+}
+
 static void nvls(const struct comm_site *s, enum specter_comm_op op, double bytes,
                  struct comm_load *l)
 {
     l->steps = NVLS_STEPS;
     l->hops = s->nodes > 1 ? 2 : 0; /* up to the network's switches and down */
     flow(s, bytes, nvls_share(s, op), 1, &s->nccl.graphs.nvls, l);
+    l->fill_us = nvls_pass_us(s, l->channels);
 }
 
 static void nvls_tree(const struct comm_site *s, double bytes, struct comm_load *l)
@@ -100,6 +111,7 @@ static void nvls_tree(const struct comm_site *s, double bytes, struct comm_load 
     l->hops = 2 * log2_up(s->nodes);
     flow(s, bytes, nvls_share(s, SPECTER_ALLREDUCE), 2 * (s->nodes - 1.0) / s->nodes,
          &s->nccl.graphs.nvls, l);
+    l->fill_us = nvls_pass_us(s, l->channels);
 }
 
 /* ReduceScatter within a node, the network's switches, AllGather within the node. */

@@ -70,7 +70,8 @@ void params_key(enum param_group group, const struct gpu_profile *gpu,
     else if (group == PARAMS_NODE)
         snprintf(key, PARAM_KEY_MAX, "%s/%s", or_unknown(gpu->arch), or_unknown(net->intra));
     else
-        snprintf(key, PARAM_KEY_MAX, "%s", or_unknown(net->inter));
+        snprintf(key, PARAM_KEY_MAX, "%s%s", or_unknown(net->inter),
+                 net->domain_gpus > net->gpus_per_node ? "/domains" : "");
 }
 
 static const struct param_class *class_named(enum param_group group, const char *key)

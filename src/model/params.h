@@ -5,7 +5,8 @@
  *
  *     gemm   matrix products; one class a GPU architecture: "hopper"
  *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch"
- *     net    what crosses the network; one class a transport: "infiniband", "efa"
+ *     net    what crosses the network; one class a transport: "infiniband", "efa", and
+ *           "infiniband/domains" between NVLink domains that are larger than a node
  *
  * A profile may hold values of its own (a calibrated one does); a value of 0 is that of the
  * profile's class in profiles/fitted.def, and where the class has no row or the row no value, that
@@ -37,11 +38,12 @@ struct network_profile;
     X(link_share, "", 0.1, 1, "of a link's raw rate that is payload")               \
     X(copy_ratio, "", 1, 20, "rate of a GPU's copy to itself, over its links'")     \
     X(ramp_us, "us", 0.1, 1000, "lost until all slices of a large transfer flow")   \
-    X(socket_GBps, "GB/s", 0.5, 200, "between the halves of a node on PCIe")
+    X(host_GBps, "GB/s", 0.5, 500, "between sockets, or through host memory in all")
 
 #define NET_PARAMS(X)                                                                \
     X(hop_us, "us", 0.1, 300, "one step of LL between nodes, beside the network's latency") \
-    X(hop_sync_us, "us", 0.1, 1000, "the same of Simple")                            \
+    X(hop_sync_us, "us", 0.1, 300, "the same of Simple")                             \
+    X(net_ll_GBps, "GB/s", 0.1, 100, "what LL carries out of a node, through host memory") \
     X(nic_share, "", 0.1, 1, "of a port's raw rate that is payload")                 \
     X(net_ramp_us, "us", 0.1, 3000, "lost until all slices between nodes flow")
 
