@@ -66,53 +66,66 @@ TEST(comm_choice_a100_is_slower_than_h100)
     for_each_large(h100_to_a100);
 }
 
-static void half_bandwidth(enum specter_comm_op op, double bytes, int ranks)
+/* Everything that a GPU sends through has half its rate, the fitted ones (through a host) too. */
+static void halve(struct gpu_profile *gpu, struct network_profile *net)
 {
-    struct gpu_profile gpu = *gpu_profile_find("h100_sxm", NULL);
-    struct network_profile net = *network_profile_find("dgx_h100_400g", NULL);
-    double whole = us_on(&gpu, &net, op, bytes, ranks);
-    gpu.nvlink_GBps /= 2;
-    gpu.pcie_GBps /= 2;
-    net.intra_GBps /= 2;
-    net.pair_GBps /= 2;
-    net.nic_Gbps /= 2;
-    check_slower("half the bandwidth", op, bytes, ranks, us_on(&gpu, &net, op, bytes, ranks),
-                 whole);
+    const struct param_table *table = &param_tables[PARAMS_NODE];
+    net->node = params_node(gpu, net);
+    for (size_t i = 0; i < table->count; i++) {
+        if (strcmp(table->params[i].unit, "GB/s") == 0)
+            *param_at(&net->node, &table->params[i]) /= 2;
+    }
+    gpu->nvlink_GBps /= 2;
+    gpu->pcie_GBps /= 2;
+    net->intra_GBps /= 2;
+    net->pair_GBps /= 2;
+    net->nic_Gbps /= 2;
+}
+
+/* A GPU that sits in such a network. */
+static const struct gpu_profile *usual_gpu(const struct network_profile *net)
+{
+    for (size_t i = 0; i < gpu_profile_count; i++) {
+        if (strcmp(gpu_profiles[i].network, net->name) == 0)
+            return &gpu_profiles[i];
+    }
+    return gpu_profile_find(GPU_PROFILE_DEFAULT, NULL);
+}
+
+/* All ranks of two nodes, or of one where there is no more. */
+static int two_nodes(const struct network_profile *net)
+{
+    return (int)net->gpus_per_node * (net->nics_per_node >= 1 ? 2 : 1);
+}
+
+static void half_bandwidth(const struct network_profile *net, enum specter_comm_op op, int ranks)
+{
+    struct gpu_profile half_gpu = *usual_gpu(net);
+    struct network_profile half_net = *net;
+    halve(&half_gpu, &half_net);
+    for (size_t i = 0; i < COUNT(large); i++)
+        check_slower(net->name, op, large[i], ranks,
+                     us_on(&half_gpu, &half_net, op, large[i], ranks),
+                     us_on(usual_gpu(net), net, op, large[i], ranks));
 }
 
 TEST(comm_choice_half_the_bandwidth_is_slower)
 {
-    for_each_large(half_bandwidth);
-}
-
-/* Of each network with all of its ranks on two nodes, or on one. */
-static void half_bandwidth_of(const struct network_profile *whole, enum specter_comm_op op)
-{
-    const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", NULL);
-    struct network_profile net = *whole;
-    int ranks = (int)net.gpus_per_node * (net.nics_per_node >= 1 ? 2 : 1);
-    net.intra_GBps /= 2;
-    net.pair_GBps /= 2;
-    net.nic_Gbps /= 2;
-    for (size_t i = 0; i < COUNT(large); i++)
-        check_slower(net.name, op, large[i], ranks, us_on(gpu, &net, op, large[i], ranks),
-                     us_on(gpu, whole, op, large[i], ranks));
-}
-
-TEST(comm_choice_half_the_bandwidth_of_any_network_is_slower)
-{
     for (size_t n = 0; n < network_profile_count; n++) {
-        for (int op = 0; op < COMM_OPS && network_profiles[n].gpus_per_node > 1; op++)
-            half_bandwidth_of(&network_profiles[n], (enum specter_comm_op)op);
+        const struct network_profile *net = &network_profiles[n];
+        for (int op = 0; op < COMM_OPS && net->gpus_per_node > 1; op++) {
+            half_bandwidth(net, (enum specter_comm_op)op, (int)net->gpus_per_node);
+            half_bandwidth(net, (enum specter_comm_op)op, two_nodes(net));
+        }
     }
 }
 
 TEST(comm_choice_twice_the_latency_is_slower)
 {
-    const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", NULL);
     for (size_t n = 0; n < network_profile_count; n++) {
         struct network_profile twice = network_profiles[n];
-        int ranks = (int)twice.gpus_per_node * (twice.nics_per_node >= 1 ? 2 : 1);
+        const struct gpu_profile *gpu = usual_gpu(&twice);
+        int ranks = two_nodes(&twice);
         twice.intra_lat_us *= 2;
         twice.inter_lat_us *= 2;
         for (int op = 0; op < COMM_OPS && ranks > 1; op++)
