@@ -29,11 +29,12 @@ static bool through_memory(const struct network_profile *net)
     return net->intra != NULL && strcmp(net->intra, "pcie_shm") == 0;
 }
 
-/* What the GPU itself puts onto the fabric of a node; without links of its own kind it uses PCIe. */
+/* What the GPU itself puts onto the fabric of a node; without links of its own kind it uses PCIe.
+ */
 static double gpu_link_GBps(const struct comm_site *s)
 {
-    double own = !on_pcie(s->net) && s->gpu->nvlink_GBps > 0 ? s->gpu->nvlink_GBps
-                                                              : s->gpu->pcie_GBps;
+    double own =
+        !on_pcie(s->net) && s->gpu->nvlink_GBps > 0 ? s->gpu->nvlink_GBps : s->gpu->pcie_GBps;
     return own > 0 ? own : INFINITY; /* not known: the network profile alone decides */
 }
 
@@ -108,8 +109,7 @@ static bool lacks(const struct network_profile *net, const char *field, struct e
 }
 
 /* The figures that ranks in one node, and ranks in several, cannot do without. */
-static bool check_network(const struct network_profile *net, int per_node, int nodes,
-                          struct err *e)
+static bool check_network(const struct network_profile *net, int per_node, int nodes, struct err *e)
 {
     if (!(net->gpus_per_node >= 1))
         return lacks(net, "gpus_per_node", e);

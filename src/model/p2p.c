@@ -7,23 +7,23 @@
 #include <math.h>
 #include <string.h>
 
-#define BATCH 8                /* peers that one kernel works on at a time (NCCL's p2p work batch) */
+#define BATCH 8 /* peers that one kernel works on at a time (NCCL's p2p work batch) */
 #define LL_CHANNEL_BYTES 16384 /* of a message, up to which LL is taken (NCCL_P2P_LL_THRESHOLD) */
 #define CHUNK_NVLINK (512 * 1024)
 #define CHUNK_OTHER (128 * 1024) /* PCIe, and between nodes */
 #define PCIE_CHANNELS 2
 #define NET_GBPS_PER_CHANNEL 14
 
-#define LL_STEPS 2         /* a message: posted, seen */
+#define LL_STEPS 2 /* a message: posted, seen */
 #define SIMPLE_STEPS 1
-#define SIMPLE_START 0.5   /* of what Simple takes to start a ring */
-#define SELF_COPY 1.5 /* a message to itself has the blocks of one peer, no more */
-#define PEER_STEPS 0.25 /* one more peer in a batch, in steps */
+#define SIMPLE_START 0.5 /* of what Simple takes to start a ring */
+#define SELF_COPY 1.5    /* a message to itself has the blocks of one peer, no more */
+#define PEER_STEPS 0.25  /* one more peer in a batch, in steps */
 
 /* What goes to one peer, and how many of them there are. */
 struct exchange {
-    double message;       /* bytes */
-    int inside, outside;  /* peers */
+    double message;      /* bytes */
+    int inside, outside; /* peers */
     double link_us, nic_us, host_us;
     double copied;
 };
@@ -140,8 +140,10 @@ int model_p2p_flows(const struct gpu_profile *gpu, const struct network_profile 
     if (comm_check_bytes(bytes, e) < 0)
         return -1;
     if (across && !(net->nics_per_node >= 1))
-        return err_set(e, ERR_USAGE, "network '%s' has no network between nodes (nics_per_node is 0): "
-                       "a message cannot leave the node", net->name);
+        return err_set(e, ERR_USAGE,
+                       "network '%s' has no network between nodes (nics_per_node is 0): "
+                       "a message cannot leave the node",
+                       net->name);
     if (across && net->domain_gpus > 0) { /* to another NVLink domain */
         apart = *net;
         apart.domain_gpus = 0;

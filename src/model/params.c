@@ -4,6 +4,7 @@
 #include "model/params_rows.h"
 #include "model/profile.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,6 +63,11 @@ static const char *or_unknown(const char *text)
     return text != NULL ? text : "unknown";
 }
 
+static const char *between_domains(const struct network_profile *net)
+{
+    return net->domain_gpus > net->gpus_per_node ? "/domains" : "";
+}
+
 void params_key(enum param_group group, const struct gpu_profile *gpu,
                 const struct network_profile *net, char key[PARAM_KEY_MAX])
 {
@@ -70,29 +76,67 @@ void params_key(enum param_group group, const struct gpu_profile *gpu,
     else if (group == PARAMS_NODE)
         snprintf(key, PARAM_KEY_MAX, "%s/%s", or_unknown(gpu->arch), or_unknown(net->intra));
     else
-        snprintf(key, PARAM_KEY_MAX, "%s%s", or_unknown(net->inter),
-                 net->domain_gpus > net->gpus_per_node ? "/domains" : "");
+        snprintf(key, PARAM_KEY_MAX, "%s%s", or_unknown(net->inter), between_domains(net));
 }
 
-static const struct param_class *class_named(enum param_group group, const char *key)
+/* Behind `part` in `key`; NULL when the key does not begin with it. */
+static const char *behind(const char *key, const char *part)
+{
+    size_t len = strlen(part);
+    return strncmp(key, part, len) == 0 ? key + len : NULL;
+}
+
+/* Whether a row's key is that of the two parts, as params_key() joins them; no formatting, since
+ * every prediction looks its classes up. */
+static bool key_is(const char *key, const char *first, const char *sep, const char *second)
+{
+    key = behind(key, first);
+    key = key != NULL ? behind(key, sep) : NULL;
+    return key != NULL && strcmp(key, second) == 0;
+}
+
+static const struct param_class *class_of(enum param_group group, const char *first,
+                                          const char *sep, const char *second)
 {
     size_t count;
     const struct param_class *rows = params_classes(group, &count);
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i].key, key) == 0)
+        if (key_is(rows[i].key, first, sep, second))
             return &rows[i];
     }
     return NULL;
 }
 
+/* The rows to take values from, the closest first. */
+#define LEVELS 3
+
+static int classes_of(enum param_group group, const struct gpu_profile *gpu,
+                      const struct network_profile *net, const struct param_class *out[LEVELS])
+{
+    int count = 0;
+    switch (group) {
+    case PARAMS_GEMM:
+        out[count++] = class_of(group, or_unknown(gpu->arch), "", "");
+        break;
+    case PARAMS_NODE:
+        out[count++] = class_of(group, or_unknown(gpu->arch), "/", or_unknown(net->intra));
+        out[count++] = class_of(group, ANY, "/", or_unknown(net->intra));
+        break;
+    default:
+        out[count++] = class_of(group, or_unknown(net->inter), "", between_domains(net));
+    }
+    out[count++] = class_of(group, ANY, "", "");
+    return count;
+}
+
 const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
                                        const struct network_profile *net)
 {
-    char key[PARAM_KEY_MAX];
-    const struct param_class *own;
-    params_key(group, gpu, net, key);
-    own = class_named(group, key);
-    return own != NULL ? own : class_named(group, ANY);
+    const struct param_class *rows[LEVELS];
+    int count = classes_of(group, gpu, net, rows), i = 0;
+    while (i < count - 1 && rows[i] == NULL)
+        i++;
+    return rows[i];
 }
 
 /* A group's structs are doubles and nothing else. Takes what `values` does not have from `from`. */
@@ -109,8 +153,12 @@ static void complete(enum param_group group, double *values, const void *from)
 static void resolve(enum param_group group, const struct gpu_profile *gpu,
                     const struct network_profile *net, void *values)
 {
-    complete(group, values, params_class(group, gpu, net)->values);
-    complete(group, values, class_named(group, ANY)->values);
+    const struct param_class *rows[LEVELS];
+    int count = classes_of(group, gpu, net, rows);
+    for (int i = 0; i < count; i++) {
+        if (rows[i] != NULL)
+            complete(group, values, rows[i]->values);
+    }
 }
 
 struct gemm_params params_gemm(const struct gpu_profile *gpu)
