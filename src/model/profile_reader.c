@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/opt.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -32,7 +33,7 @@ int reader_check(struct profile_reader *r)
 
 int reader_fail(struct profile_reader *r, const char *fmt, ...)
 {
-    char text[512];
+    char text[512], label[256];
     size_t line = 1;
     va_list ap;
     va_start(ap, fmt);
@@ -40,7 +41,7 @@ int reader_fail(struct profile_reader *r, const char *fmt, ...)
     va_end(ap);
     for (size_t i = 0; i < json_offset(&r->j); i++)
         line += r->j.start[i] == '\n';
-    return err_set(r->e, ERR_INPUT, "%s:%zu: %s", r->label, line,
+    return err_set(r->e, ERR_INPUT, "%s:%zu: %s", printable(label, sizeof label, r->label), line,
                    r->j.error != NULL ? r->j.error : text);
 }
 
@@ -160,6 +161,7 @@ int reader_next_key(struct profile_reader *r, struct names n, uint64_t *seen, si
     struct json_text key;
     char safe[NAME_MAX_LEN + 1];
     const char *name;
+    assert(n.count <= 64); /* one bit of `seen` each */
     if (!json_next_key(&r->j, &key))
         return reader_check(r);
     name = reader_text(r, key);
