@@ -140,7 +140,7 @@ TEST(profile_json_refuses)
         {GPU_START ", \"mem_GBps\": 1e999}}", "f.json:1: number out of range"},
         {GPU_START ", \"sms\": 78.5}}", "f.json:1: sms: 78.5 is no whole number"},
         {GPU_START ", \"gemm\": {\"mma_share\": 1.5}}}", "f.json:1: mma_share: 1.5 is beyond 1"},
-        {NET_START ", \"net\": {\"hop_us\": 0.5}}}", "f.json:1: hop_us: 0.5 is below 1 us"},
+        {NET_START ", \"net\": {\"hop_us\": 0.05}}}", "f.json:1: hop_us: 0.05 is below 0.1 us"},
         /* types */
         {GPU_START ", \"sms\": \"132\"}}", "f.json:1: sms: a number is needed, not a text"},
         {GPU_START ", \"sms\": null}}", "f.json:1: sms: a number is needed, not null"},
