@@ -71,9 +71,9 @@ demo:
 	$(Q)+$(MAKE) $(jobs) all emu
 	$(Q)BUILD=$(B) scripts/demo.sh
 
-## doc-examples: renew what commands print in docs/predict.md
+## doc-examples: renew what commands print in README.md and docs/predict.md
 doc-examples: $(B)/specter
-	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh docs/predict.md
+	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/predict.md
 
 ## install: into DESTDIR, prefix, bindir, libdir
 install: all
