@@ -58,6 +58,7 @@ struct predict_transfer {
     const struct profile_pair *on;
     enum specter_comm_op op;
     bool across; /* a message between nodes */
+    int flows;   /* of messages: that many GPUs of the node send at once */
     double bytes;
     struct layout where;
     struct comm_cost cost;

@@ -114,6 +114,9 @@ void predict_print_trust(const char *indent, const struct predict_trust *trusts,
         printf("%s%-10s ", indent, i == 0 ? "error" : "");
         if (t->own)
             printf("of the profile's own %s parameters: not known\n", t->group);
+        else if (is_fitted(t) && !(t->row->range.median_ape > 0))
+            printf("not known: %s was fitted on %g measured rows\n", t->row->key,
+                   t->row->range.rows);
         else if (!is_fitted(t) && is_kin(t))
             printf("not known: the parameters of %s are not fitted\n", t->key);
         else if (!is_fitted(t))
