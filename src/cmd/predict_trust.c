@@ -146,10 +146,10 @@ void predict_add_trust(cJSON *doc, const struct predict_trust *trusts, size_t n)
         cJSON_AddStringToObject(row, "group", t->group);
         cJSON_AddStringToObject(row, "class", t->key);
         cJSON_AddStringToObject(row, "from", t->own ? "profile" : t->row->key);
-        if (is_fitted(t)) {
+        if (is_fitted(t))
             cJSON_AddNumberToObject(row, "rows", t->row->range.rows);
+        if (is_fitted(t) && t->row->range.median_ape > 0)
             cJSON_AddNumberToObject(row, "median_ape", t->row->range.median_ape);
-        }
         if (t->beyond)
             cJSON_AddStringToObject(row, "outside", t->why);
         cJSON_AddItemToArray(list, row);
