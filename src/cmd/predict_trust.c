@@ -34,26 +34,19 @@ static void size_text(enum param_group group, double size, char *buf, size_t len
         text_bytes(buf, len, size);
 }
 
-/* The first way in which it is outside; most predictions are outside in one only. */
-static bool beyond(enum param_group group, const struct fit_range *r, const struct asked *a,
-                   char *why, size_t len)
+/* "512 ranks, more than the 64" */
+static void say_beyond(enum param_group group, enum fit_beyond in, const struct fit_range *r,
+                       const struct asked *a, char *why, size_t len)
 {
     char size[32], limit[32];
     size_text(group, a->size, size, sizeof size);
-    if (r->smallest > 0 && a->size < r->smallest) {
-        size_text(group, r->smallest, limit, sizeof limit);
-        snprintf(why, len, "%s, less than the %s", size, limit);
-    } else if (r->largest > 0 && a->size > r->largest) {
-        size_text(group, r->largest, limit, sizeof limit);
-        snprintf(why, len, "%s, more than the %s", size, limit);
-    } else if (r->ranks > 0 && a->ranks > r->ranks) {
+    size_text(group, in == FIT_SMALLER ? r->smallest : r->largest, limit, sizeof limit);
+    if (in == FIT_RANKS)
         snprintf(why, len, "%g ranks, more than the %g", a->ranks, r->ranks);
-    } else if (r->nodes > 0 && a->nodes > r->nodes) {
+    else if (in == FIT_NODES)
         snprintf(why, len, "%g nodes, more than the %g", a->nodes, r->nodes);
-    } else {
-        return false;
-    }
-    return true;
+    else
+        snprintf(why, len, "%s, %s than the %s", size, in == FIT_SMALLER ? "less" : "more", limit);
 }
 
 static struct predict_trust trust(enum param_group group, const struct gpu_profile *gpu,
@@ -61,10 +54,16 @@ static struct predict_trust trust(enum param_group group, const struct gpu_profi
                                   const struct asked *asked)
 {
     struct predict_trust t = {.group = param_tables[group].name};
+    enum fit_beyond in;
     params_key(group, gpu, net, t.key);
     t.row = params_class(group, gpu, net);
     t.own = any_set(&param_tables[group], own);
-    t.beyond = !t.own && beyond(group, &t.row->range, asked, t.why, sizeof t.why);
+    if (t.own)
+        return t;
+    in = fit_range_beyond(&t.row->range, asked->size, asked->ranks, asked->nodes);
+    t.beyond = in != FIT_WITHIN;
+    if (t.beyond)
+        say_beyond(group, in, &t.row->range, asked, t.why, sizeof t.why);
     return t;
 }
 

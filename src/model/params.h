@@ -104,6 +104,12 @@ struct fit_range {
     double ranks, nodes;      /* the largest */
 };
 
+/* In what a request is outside of what was measured: the first of these; a limit of 0 is none. */
+enum fit_beyond { FIT_WITHIN, FIT_SMALLER, FIT_LARGER, FIT_RANKS, FIT_NODES };
+
+enum fit_beyond fit_range_beyond(const struct fit_range *r, double size, double ranks,
+                                 double nodes);
+
 /* One row of profiles/fitted.def; `values` is a struct of the group. */
 struct param_class {
     const char *key; /* "hopper", "hopper/nvswitch", "efa", "any" */
