@@ -33,11 +33,11 @@ struct network_profile;
     X(mem_share, "", 0.3, 1, "of the memory bandwidth")                               \
     X(sm_GBps, "GB/s", 5, 400, "from L2 to one multiprocessor")                       \
     X(l2_share, "", 0.4, 1.25, "of L2 that keeps operands from call to call")         \
-    X(start_kcycles, "kcycles", 1, 15, "start and end of a kernel, in a queue")       \
+    X(start_kcycles, "kcycles", 1, 15, "start and end of a queued kernel")            \
     X(tile_kcycles, "kcycles", 0.05, 8, "prologue and epilogue of a tile")            \
     X(step_kcycles, "kcycles", 0.01, 1, "128 bytes of k through the pipeline")        \
-    X(split_kcycles, "kcycles", 0.1, 15, "adding up the parts of a split k")          \
-    X(quant_us, "us", 0.5, 10, "one kernel that quantises, but for its bytes")
+    X(split_kcycles, "kcycles", 0.1, 15, "adding up the parts of k")                  \
+    X(quant_us, "us", 0.5, 10, "one quantising kernel, its bytes aside")
 
 #define NODE_PARAMS(X)                                                               \
     X(start_us, "us", 1, 50, "fixed cost of starting a collective")                  \

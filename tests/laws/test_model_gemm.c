@@ -199,7 +199,7 @@ TEST(model_gemm_cuts_k_where_tiles_are_few)
     CHECK_DOUBLE(c.waves, c.split / 10, 1e-15);
     CHECK(c.split > 1);
     CHECK(c.busy_us > 2.0 * 64 * 16 * (1 << 20) / 5e6 / 10);
-    CHECK(c.busy_us < 2.0 * 64 * 16 * (1 << 20) / 5e6 / 10 * 1.5);
+    CHECK(c.busy_us < 2.0 * 64 * 16 * (1 << 20) / 5e6 / 2); /* 134 us are memory */
     CHECK(gemm_on(&toy_gpu, fp16_shape(2560, 256, 65536, 1)).split == 1);
 }
 
