@@ -7,12 +7,13 @@
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* What is asked for, to be compared with struct fit_range. */
 struct asked {
-    double size; /* bytes or FLOPs */
+    double size; /* bytes or FLOPs; NAN: any */
     double ranks, nodes;
 };
 
@@ -67,17 +68,20 @@ static struct predict_trust trust(enum param_group group, const struct gpu_profi
     return t;
 }
 
+/* Between nodes a transfer counts to the network's class, as in validate; the parameters of its
+ * node were fitted within nodes, whatever the size. */
 size_t predict_trust_transfer(const struct predict_transfer *t,
                               struct predict_trust out[PREDICT_TRUSTS])
 {
     const struct network_profile *net = t->on->network;
-    const struct asked asked = {t->bytes, t->where.ranks, t->where.nodes};
+    const struct asked all = {t->bytes, t->where.ranks, t->where.nodes};
+    const struct asked inside = {NAN, t->where.per_node, 1};
+    bool across = t->where.nodes > 1;
     size_t n = 0;
-    if (t->where.ranks < 2)
-        return 0;
-    out[n++] = trust(PARAMS_NODE, t->on->gpu, net, &net->node, &asked);
-    if (t->where.nodes > 1)
-        out[n++] = trust(PARAMS_NET, t->on->gpu, net, &net->net, &asked);
+    if (across)
+        out[n++] = trust(PARAMS_NET, t->on->gpu, net, &net->net, &all);
+    if (t->where.per_node > 1)
+        out[n++] = trust(PARAMS_NODE, t->on->gpu, net, &net->node, across ? &inside : &all);
     return n;
 }
 
