@@ -114,6 +114,8 @@ void predict_print_trust(const char *indent, const struct predict_trust *trusts,
         printf("%s%-10s ", indent, i == 0 ? "error" : "");
         if (t->own)
             printf("of the profile's own %s parameters: not known\n", t->group);
+        else if (!is_fitted(t) && is_kin(t))
+            printf("not known: the parameters of %s are not fitted\n", t->key);
         else if (!is_fitted(t))
             printf("not known: no measurement of %s, parameters of '%s'\n", t->key, t->row->key);
         else
