@@ -28,7 +28,7 @@ LINK     := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 include scripts/deps.mk
 
 LIB_SRC  := $(filter-out src/cmd/%,$(wildcard src/*/*.c)) $(wildcard profiles/*.c) \
-            tracer/settings.c
+            tracer/settings.c tracer/kernel_class.c
 CLI_SRC  := src/main.c $(wildcard src/cmd/*.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
@@ -71,9 +71,9 @@ demo:
 	$(Q)+$(MAKE) $(jobs) all emu
 	$(Q)BUILD=$(B) scripts/demo.sh
 
-## doc-examples: renew what commands print in docs/predict.md
+## doc-examples: renew what commands print in README.md and docs/predict.md
 doc-examples: $(B)/specter
-	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh docs/predict.md
+	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/predict.md
 
 ## install: into DESTDIR, prefix, bindir, libdir
 install: all
