@@ -60,7 +60,4 @@ void score_finish(struct score *s); /* once, behind the last row */
  * skips of m. score_finish() is left to the caller. */
 void score_predict(struct score *s, struct measured *m);
 
-/* How many different fitted parameters (params.h) the predictions of the rows rest on. */
-size_t score_parameters(const struct score *s);
-
 #endif
