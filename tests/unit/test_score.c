@@ -151,8 +151,8 @@ TEST(used_params_count_what_is_shared_once)
     for (size_t i = 0; i < COUNT(made); i++)
         used_params_add(&u, &rows[i]);
     CHECK_INT((int64_t)u.count, (int64_t)node);
-    rows[0].where.nodes = 2;
-    used_params_add(&u, &rows[0]);
+    rows[2].where.nodes = 2;
+    used_params_add(&u, &rows[2]);
     CHECK_INT((int64_t)u.count, (int64_t)(node + net));
     *param_at(&own.node, &param_tables[PARAMS_NODE].params[0]) = 3;
     rows[1].net = &own;
