@@ -8,22 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_COLUMNS 20
-#define PLACE_COLUMNS 22
+#define KEY_COLUMNS 18 /* with up to 99999 rows */
+#define PLACE_COLUMNS 20
+#define WHAT_COLUMNS 24
 #define REASON_COLUMNS 46
 #define REASONS_MAX 20
 
 /* `sign`: '+' shows it also where it is none. From 1000 % on as a factor of the measured time. */
 static void cell_percent(struct table *t, double share, char sign)
 {
+    int digits = fabs(share) < 0.9995 ? 1 : 0;
     if (!isfinite(share))
         table_cell(t, "-");
     else if (fabs(share) >= 9.9995)
         table_cell(t, "%.3g x", 1 + share);
     else if (sign == '+')
-        table_cell(t, "%+.1f %%", fabs(share) < 0.0005 ? 0.0 : 100 * share);
+        table_cell(t, "%+.*f %%", digits, fabs(share) < 0.0005 ? 0.0 : 100 * share);
     else
-        table_cell(t, "%.1f %%", 100 * share);
+        table_cell(t, "%.*f %%", digits, 100 * share);
 }
 
 static void cells_stats(struct table *t, const struct score_stats *s)
@@ -70,6 +72,7 @@ static void print_overall(const struct validation *v, FILE *out)
 /* Groups of one kind, `by` only where it changes. */
 static void print_groups(const struct score *s, enum measured_kind kind, FILE *out)
 {
+    int key_columns = KEY_COLUMNS + 5 - snprintf(NULL, 0, "%05zu", s->nrows);
     const char *by = "";
     struct table t;
     bool any = false;
@@ -82,7 +85,7 @@ static void print_groups(const struct score *s, enum measured_kind kind, FILE *o
         if (g->kind != kind)
             continue;
         table_cell(&t, "%s", strcmp(by, g->by) != 0 ? g->by : "");
-        table_text(&t, g->key, KEY_COLUMNS);
+        table_text(&t, g->key, (size_t)key_columns);
         cells_stats(&t, &g->stats);
         by = g->by;
         any = true;
@@ -115,7 +118,7 @@ static void cell_what(struct table *t, const struct measured_row *row)
     else
         buf_printf(&what, "%s %s x %d", specter_comm_op_name(row->op),
                    text_bytes(size, sizeof size, row->bytes), row->where.ranks);
-    table_text(t, what.data, 26);
+    table_text(t, what.data, WHAT_COLUMNS);
     buf_release(&what);
 }
 
@@ -175,13 +178,10 @@ void validate_text(const struct validation *v, FILE *out)
 {
     const struct score *s = v->score;
     const struct measured *m = v->measured;
-    fprintf(out, "%zu row%s scored, %zu skipped; %zu fitted parameter%s in use", s->nrows,
-            s->nrows == 1 ? "" : "s", m->nskips, v->params->count,
-            v->params->count == 1 ? "" : "s");
-    if (s->noutside > 0)
-        fprintf(out, ";\n%zu row%s beyond what the parameters were fitted on", s->noutside,
-                s->noutside == 1 ? " is" : "s are");
-    fputs("\n\n", out);
+    fprintf(out, "%zu row%s scored, %zu skipped\n", s->nrows, s->nrows == 1 ? "" : "s", m->nskips);
+    fprintf(out, "%zu fitted parameter%s in use; %zu row%s beyond what they were fitted on\n\n",
+            v->params->count, v->params->count == 1 ? "" : "s", s->noutside,
+            s->noutside == 1 ? "" : "s");
     print_overall(v, out);
     for (int kind = 0; kind < MEASURED_KINDS; kind++)
         print_groups(s, (enum measured_kind)kind, out);

@@ -87,8 +87,8 @@ TEST(csv_records_are_bounded)
     CHECK_STR(long_record("", 'x', CSV_RECORD_MAX + 1, "\nb\n"),
               "1:longer than 65536 bytes\n2:b|\n");
     CHECK_STR(long_record("\"", 'x', CSV_RECORD_MAX, "\"\nb\n"),
-              "1:longer than 65536 bytes\n2:b|\n");
+              "1:a quote is not closed within 65536 bytes\n2:b|\n");
     CHECK_STR(long_record("", ',', CSV_FIELDS_MAX, "\nb\n"), "1:more than 256 fields\n2:b|\n");
     CHECK_STR(long_record("\"a\n", '\n', CSV_RECORD_MAX, "b\n"),
-              "1:longer than 65536 bytes\n65538:b|\n");
+              "1:a quote is not closed within 65536 bytes\n65538:b|\n");
 }
