@@ -84,14 +84,30 @@ static const struct param_class *class_named(enum param_group group, const char 
     return NULL;
 }
 
+bool params_widen(char key[PARAM_KEY_MAX])
+{
+    char narrow[PARAM_KEY_MAX];
+    const char *rest;
+    if (strcmp(key, ANY) == 0)
+        return false;
+    memcpy(narrow, key, sizeof narrow);
+    rest = strchr(narrow, '/');
+    if (rest != NULL && strncmp(narrow, ANY "/", sizeof ANY) != 0)
+        snprintf(key, PARAM_KEY_MAX, ANY "%.*s", PARAM_KEY_MAX - (int)sizeof ANY, rest);
+    else
+        strcpy(key, ANY);
+    return true;
+}
+
 const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
                                        const struct network_profile *net)
 {
     char key[PARAM_KEY_MAX];
     const struct param_class *own;
     params_key(group, gpu, net, key);
-    own = class_named(group, key);
-    return own != NULL ? own : class_named(group, ANY);
+    while ((own = class_named(group, key)) == NULL && params_widen(key))
+        continue;
+    return own;
 }
 
 /* A group's structs are doubles and nothing else. Takes what `values` does not have from `from`. */
@@ -108,8 +124,13 @@ static void complete(enum param_group group, double *values, const void *from)
 static void resolve(enum param_group group, const struct gpu_profile *gpu,
                     const struct network_profile *net, void *values)
 {
-    complete(group, values, params_class(group, gpu, net)->values);
-    complete(group, values, class_named(group, ANY)->values);
+    char key[PARAM_KEY_MAX];
+    params_key(group, gpu, net, key);
+    do {
+        const struct param_class *row = class_named(group, key);
+        if (row != NULL)
+            complete(group, values, row->values);
+    } while (params_widen(key));
 }
 
 struct gemm_params params_gemm(const struct gpu_profile *gpu)

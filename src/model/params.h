@@ -9,8 +9,8 @@
  *
  * A profile may hold values of its own (a calibrated one does); a value of 0 is that of the
  * profile's class in profiles/fitted.def, and where the class has no row or the row no value, that
- * of the row "any". So a machine that nobody measured has the parameters of its kind, and one whose
- * kind nobody measured has those of all.
+ * of the next wider class: "any/nvswitch", then "any". So a machine that nobody measured has the
+ * parameters of its kind, and one whose kind nobody measured has those of all.
  *
  *     struct gemm_params p = params_gemm(gpu);
  *
@@ -20,6 +20,7 @@
 #ifndef SPECTER_MODEL_PARAMS_H
 #define SPECTER_MODEL_PARAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct gpu_profile;
@@ -98,7 +99,12 @@ struct param_class {
 void params_key(enum param_group group, const struct gpu_profile *gpu,
                 const struct network_profile *net, char key[PARAM_KEY_MAX]);
 
-/* The row that a profile's values come from: its class's, else "any"'s, which always exists. */
+/* Turns a key into the next wider class's: "hopper/nvswitch", "any/nvswitch", "any". False for
+ * "any": there is none. */
+bool params_widen(char key[PARAM_KEY_MAX]);
+
+/* The row that a profile's values come from: that of its class, else of the narrowest wider class
+ * that has one; "any" always exists. */
 const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
                                        const struct network_profile *net);
 

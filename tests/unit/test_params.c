@@ -54,3 +54,16 @@ TEST(params_keys_name_what_a_class_has_in_common)
     params_key(PARAMS_NET, &gpu, &net, key);
     CHECK_STR(key, "efa");
 }
+
+TEST(params_classes_widen)
+{
+    char key[PARAM_KEY_MAX] = "hopper/nvswitch";
+    CHECK(params_widen(key));
+    CHECK_STR(key, "any/nvswitch");
+    CHECK(params_widen(key));
+    CHECK_STR(key, "any");
+    CHECK(!params_widen(key));
+    strcpy(key, "efa");
+    CHECK(params_widen(key));
+    CHECK_STR(key, "any");
+}
