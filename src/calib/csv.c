@@ -6,6 +6,7 @@
 static const char too_long[] = "longer than 65536 bytes";
 static const char too_many[] = "more than 256 fields";
 static const char unclosed[] = "a quote is not closed";
+static const char unclosed_long[] = "a quote is not closed within 65536 bytes";
 static const char behind_quote[] = "text behind a closing quote";
 static const char nul_byte[] = "a NUL byte";
 
@@ -101,7 +102,7 @@ static const char *split(struct csv *c, const char *begin)
             p++;
             problem = quoted(c, &p, limit);
             if (problem != NULL)
-                return problem == unclosed && limit < c->end ? too_long : problem;
+                return problem == unclosed && limit < c->end ? unclosed_long : problem;
         } else {
             plain(c, &p, limit);
         }

@@ -226,13 +226,14 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 static int read_folder(struct measured *m, const char *path, const struct measured_opts *opts,
                        struct err *e)
 {
+    const char *slash = path[0] != '\0' && path[strlen(path) - 1] == '/' ? "" : "/";
     struct dirent **entries;
     struct err why = {.code = ERR_NONE};
     int n = scandir(path, &entries, is_table, by_name), usable = 0;
     if (n < 0)
         return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
     for (int i = 0; i < n; i++) {
-        const char *name = arena_printf(&m->arena, "%s/%s", path, entries[i]->d_name);
+        const char *name = arena_printf(&m->arena, "%s%s%s", path, slash, entries[i]->d_name);
         if (read_file(m, name, opts, &why) == 0)
             usable++;
         else

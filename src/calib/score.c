@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "calib/score.h"
 
-#include "base/buf.h"
-#include "calib/predict_row.h"
 #include "calib/stats.h"
 
 #include <math.h>
@@ -229,7 +227,7 @@ static void add_groups(struct score *s, enum measured_kind kind, const struct gr
 static void weigh_sources(struct score *s, struct member *members, double *scratch)
 {
     const struct grouping how = {"source", ~0u, key_source};
-    size_t n = collect(s, ~0u, &how, members), near = 0;
+    size_t n = collect(s, ~0u, &how, members);
     double *weights = scratch + n, sum = 0, close = 0;
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && same_group(&members[from], &members[to]);)
@@ -245,9 +243,8 @@ static void weigh_sources(struct score *s, struct member *members, double *scrat
         scratch[i] = fabs(scratch[i]);
         sum += weights[i] * scratch[i];
         close += scratch[i] <= 0.25 ? weights[i] : 0;
-        near++;
     }
-    s->by_source.n = near;
+    s->by_source.n = n;
     s->by_source.median_ape = stats_weighted_quantile(scratch, weights, n, 0.5);
     s->by_source.p90_ape = stats_weighted_quantile(scratch, weights, n, 0.9);
     s->by_source.mean_ape = n > 0 ? sum / (double)s->nsources : NAN;
@@ -278,10 +275,11 @@ void score_release(struct score *s)
     free(s->groups);
 }
 
-void score_add(struct score *s, const struct measured_row *row, double us, bool outside)
+void score_add(struct score *s, const struct measured_row *row, const struct row_prediction *p,
+               bool outside)
 {
     ARRAY_GROW(s->rows, s->cap_rows, s->nrows + 1);
-    s->rows[s->nrows++] = (struct scored_row){row, us, us / row->time_us - 1, outside};
+    s->rows[s->nrows++] = (struct scored_row){row, *p, p->us / row->time_us - 1, outside};
     s->noutside += outside;
 }
 
@@ -308,24 +306,22 @@ void score_finish(struct score *s)
 }
 
 /* A prediction that is no number above 0 would hide in every quantile. */
-static int predict(const struct measured_row *row, double *us, struct err *e)
+static int predict(const struct measured_row *row, struct row_prediction *p, struct err *e)
 {
-    struct row_prediction p;
-    if (predict_row(row, row->gpu, row->net, &p, e) < 0)
+    if (predict_row(row, row->gpu, row->net, p, e) < 0)
         return -1;
-    *us = p.us;
-    return isfinite(p.us) && p.us > 0 ? 0 : err_set(e, ERR_INPUT, "no time above 0 is predicted");
+    return isfinite(p->us) && p->us > 0 ? 0 : err_set(e, ERR_INPUT, "no time above 0 is predicted");
 }
 
 void score_predict(struct score *s, struct measured *m)
 {
     for (size_t i = 0; i < m->nrows; i++) {
         const struct measured_row *row = &m->rows[i];
+        struct row_prediction p;
         struct err why;
-        double us;
-        if (predict(row, &us, &why) < 0)
+        if (predict(row, &p, &why) < 0)
             measured_skip(m, row->file, row->line, false, why.msg);
         else
-            score_add(s, row, us, predict_row_outside(row));
+            score_add(s, row, &p, predict_row_outside(row));
     }
 }

@@ -5,7 +5,7 @@
  *
  *     struct score s;
  *     score_init(&s);
- *     score_add(&s, row, us, outside);        for each row
+ *     score_add(&s, row, &prediction, outside);        for each row
  *     score_finish(&s);
  *     ... s.all.median_ape, s.groups[i].key
  *     score_release(&s);
@@ -15,7 +15,7 @@
 #ifndef SPECTER_CALIB_SCORE_H
 #define SPECTER_CALIB_SCORE_H
 
-#include "calib/measured.h"
+#include "calib/predict_row.h"
 
 struct score_stats {
     size_t n;
@@ -35,8 +35,8 @@ struct score_group {
 
 struct scored_row {
     const struct measured_row *row;
-    double us;    /* predicted */
-    double error; /* us / row->time_us - 1 */
+    struct row_prediction predicted;
+    double error; /* predicted.us / row->time_us - 1 */
     bool outside; /* beyond what the parameters were fitted on */
 };
 
@@ -53,7 +53,8 @@ struct score {
 
 void score_init(struct score *s);
 void score_release(struct score *s);
-void score_add(struct score *s, const struct measured_row *row, double us, bool outside);
+void score_add(struct score *s, const struct measured_row *row, const struct row_prediction *p,
+               bool outside);
 void score_finish(struct score *s); /* once, behind the last row */
 
 /* Predicts and adds each row of m with the profiles it names; rows that the models refuse become

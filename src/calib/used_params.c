@@ -56,10 +56,19 @@ static void add_group(struct used_params *u, enum param_group group, const char 
     }
 }
 
+static bool same_machine(const struct measured_row *a, const struct measured_row *b)
+{
+    return a->kind == b->kind && a->gpu == b->gpu && a->net == b->net &&
+           (a->where.nodes > 1) == (b->where.nodes > 1);
+}
+
 void used_params_add(struct used_params *u, const struct measured_row *row)
 {
     const struct gpu_profile *gpu = row->gpu;
     const struct network_profile *net = row->net;
+    if (u->last != NULL && same_machine(u->last, row))
+        return;
+    u->last = row;
     if (row->kind == MEASURED_GEMM) {
         add_group(u, PARAMS_GEMM, gpu->name, &gpu->gemm, params_class(PARAMS_GEMM, gpu, NULL));
         return;

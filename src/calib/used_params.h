@@ -18,6 +18,7 @@ struct used_param {
 struct used_params {
     struct used_param *list; /* owned; in the order of groups, owners, parameters */
     size_t count, cap;
+    const struct measured_row *last; /* borrowed: rows of one machine come together */
 };
 
 void used_params_init(struct used_params *u);

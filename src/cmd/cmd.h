@@ -36,6 +36,7 @@ struct command {
     X(replay)       \
     X(profiles)     \
     X(predict)      \
+    X(validate)     \
     X(doctor)
 
 #define X(name) extern const struct command cmd_##name;
