@@ -82,6 +82,19 @@ static bool is_left_out(const struct measured_row *row, const struct fold *fold)
     return row->gpu == fold->gpu && (fold->source == NULL || row->source == fold->source);
 }
 
+/* Scores a row with its machine's parameters as the fit left them. */
+static int add_row(struct score *s, const struct fit_rows *rows, const struct fit_row *r,
+                   struct err *e)
+{
+    const struct fit_machine *machine = &rows->machines[r->machine];
+    struct row_prediction p;
+    if (predict_row(r->row, &machine->gpu, machine->of_net != NULL ? &machine->net : NULL, &p, e) <
+        0)
+        return -1;
+    score_add(s, r->row, &p, false);
+    return 0;
+}
+
 /* One fit, and the predictions of the rows that it is for. */
 static int run_fold(struct score *s, struct fit_rows *rows, const struct fold *fold,
                     const struct fold *of, bool *leave_out, struct err *e)
@@ -94,7 +107,7 @@ static int run_fold(struct score *s, struct fit_rows *rows, const struct fold *f
                          &(struct classes_opts){.leave_out = leave_out, .blank = true}, e);
     for (size_t i = 0; i < rows->nrows && status == 0; i++) {
         if (same_fold(&of[i], fold))
-            score_add(s, rows->rows[i].row, fit_rows_us(rows, i), false);
+            status = add_row(s, rows, &rows->rows[i], e);
     }
     classes_release(&classes);
     return status;

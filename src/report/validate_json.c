@@ -148,6 +148,10 @@ cJSON *validate_json(const struct validation *v)
     cJSON *doc = cJSON_CreateObject(), *weighted;
     cJSON_AddStringToObject(doc, "schema", SCHEMA);
     add_files(doc, v->measured);
+    if (v->left_out != NULL) {
+        cJSON_AddStringToObject(doc, "leave_one_out", v->left_out);
+        cJSON_AddNumberToObject(doc, "fits", (double)v->fits);
+    }
     cJSON_AddNumberToObject(doc, "scored", (double)s->nrows);
     cJSON_AddNumberToObject(doc, "skipped", (double)v->measured->nskips);
     add_stats(doc, &s->all);

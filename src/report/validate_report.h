@@ -18,6 +18,9 @@ struct validation {
     const struct score *score; /* finished */
     const struct used_params *params;
     size_t worst; /* how many rows to show */
+    const char
+        *left_out; /* "source", "gpu": each row is predicted by a fit without its own; or NULL */
+    size_t fits;   /* then: how many */
 };
 
 void validate_text(const struct validation *v, FILE *out);

@@ -174,14 +174,23 @@ static void print_skips(const struct measured *m, FILE *out)
     free(counts);
 }
 
+static void print_in_use(const struct validation *v, FILE *out)
+{
+    size_t used = v->params->count, outside = v->score->noutside;
+    fprintf(out, "%zu fitted parameter%s in use; %zu row%s beyond what they were fitted on\n\n",
+            used, used == 1 ? "" : "s", outside, outside == 1 ? "" : "s");
+}
+
 void validate_text(const struct validation *v, FILE *out)
 {
     const struct score *s = v->score;
     const struct measured *m = v->measured;
     fprintf(out, "%zu row%s scored, %zu skipped\n", s->nrows, s->nrows == 1 ? "" : "s", m->nskips);
-    fprintf(out, "%zu fitted parameter%s in use; %zu row%s beyond what they were fitted on\n\n",
-            v->params->count, v->params->count == 1 ? "" : "s", s->noutside,
-            s->noutside == 1 ? "" : "s");
+    if (v->left_out != NULL)
+        fprintf(out, "%zu fit%s of the parameters, each without the %s that it predicts\n\n",
+                v->fits, v->fits == 1 ? "" : "s", v->left_out);
+    else
+        print_in_use(v, out);
     print_overall(v, out);
     for (int kind = 0; kind < MEASURED_KINDS; kind++)
         print_groups(s, (enum measured_kind)kind, out);
