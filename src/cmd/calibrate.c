@@ -122,8 +122,11 @@ static int for_each_name(const char *list, struct calibration *c,
 static void score_rows(struct score *s, const struct fit_rows *rows)
 {
     score_init(s);
-    for (size_t i = 0; i < rows->nrows; i++)
-        score_add(s, rows->rows[i].row, fit_rows_us(rows, i), false);
+    for (size_t i = 0; i < rows->nrows; i++) {
+        struct row_prediction p;
+        if (fit_rows_predict(rows, i, &p, NULL) == 0)
+            score_add(s, rows->rows[i].row, &p, false);
+    }
     score_finish(s);
 }
 
