@@ -115,26 +115,49 @@ static void task_release(struct task *t)
     free(t->machines);
 }
 
+static void hold(struct fit_param *param)
+{
+    param->lo = param->hi = param->start;
+}
+
 /* Holds what the rows do not determine: all without effect, else the least certain one. False when
  * nothing is left to hold. */
-static bool hold_one(struct fit_param *params, const struct fit_estimate *fits, size_t n)
+static bool hold_open(struct fit_param *params, const struct fit_estimate *fits, size_t n)
 {
     size_t worst = n;
     bool any = false;
     for (size_t k = 0; k < n; k++) {
         if (fits[k].verdict == FIT_NO_EFFECT) {
-            params[k].lo = params[k].hi = params[k].start;
+            hold(&params[k]);
             any = true;
         } else if (fits[k].verdict == FIT_UNCERTAIN || fits[k].verdict == FIT_CORRELATED) {
             worst = worst == n || fits[k].sd > fits[worst].sd ? k : worst;
         }
     }
     if (!any && worst < n)
-        params[worst].lo = params[worst].hi = params[worst].start;
+        hold(&params[worst]);
     return any || worst < n;
 }
 
-/* Fits the task, holding what it does not determine at `start`. */
+/* Holds the parameter that differs least from the wider class's, unless all of them differ. */
+static bool hold_same(struct fit_param *params, const struct fit_estimate *fits, size_t n)
+{
+    size_t least = n;
+    double least_z = INFINITY;
+    for (size_t k = 0; k < n; k++) {
+        double shift = fabs(log(fits[k].value / params[k].start)), z = shift / fits[k].sd;
+        bool same = shift < CLASSES_SHIFT || z < CLASSES_SIGMAS;
+        if (fits[k].verdict == FIT_DETERMINED && same && z < least_z) {
+            least = k;
+            least_z = z;
+        }
+    }
+    if (least < n)
+        hold(&params[least]);
+    return least < n;
+}
+
+/* Fits the task, holding at `start` what it does not determine and what it leaves there. */
 static int task_fit(struct task *t, const double *start, double prior, int starts,
                     struct fitted_class *out, struct err *e)
 {
@@ -157,7 +180,8 @@ static int task_fit(struct task *t, const double *start, double prior, int start
     do {
         if (fit_run(&p, out->fits, NULL, e) < 0)
             return -1;
-    } while (hold_one(params, out->fits, table->count));
+    } while (hold_open(params, out->fits, table->count) ||
+             (prior > 0 && hold_same(params, out->fits, table->count)));
     for (size_t k = 0; k < table->count; k++)
         out->values[k] = out->fits[k].value;
     task_set(t, out->values);

@@ -8,10 +8,11 @@
  *     any  <-  hopper                               (gemm)
  *     any  <-  efa                                  (net)
  *
- * The draw weighs CLASSES_PRIOR rows. A parameter that a class's rows do not determine (fit.h) is
- * not fitted there: it has the wider class's value. A class whose rows are all those of the wider
- * one has no row of its own. `node` is fitted on what stays within a node or NVLink domain, then
- * `net` on the rest; large tables of products are thinned out evenly.
+ * The draw weighs CLASSES_PRIOR rows. A parameter that a class's rows do not determine (fit.h), or
+ * that comes out as it is in the wider class (within CLASSES_SIGMAS standard deviations, or
+ * CLASSES_SHIFT), is not fitted there: it has the wider class's value. A class whose rows are all
+ * those of the wider one has no row of its own. `node` is fitted on what stays within a node or
+ * NVLink domain, then `net` on the rest; large tables of products are thinned out evenly.
  */
 #ifndef SPECTER_CALIB_FIT_CLASSES_H
 #define SPECTER_CALIB_FIT_CLASSES_H
@@ -22,6 +23,8 @@
 #include <stdio.h>
 
 #define CLASSES_PRIOR 2.0
+#define CLASSES_SIGMAS 2.0
+#define CLASSES_SHIFT 0.05
 #define CLASSES_GEMM_ROWS 300 /* of one machine and type: enough for fewer than ten parameters */
 
 struct fitted_class {
