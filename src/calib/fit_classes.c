@@ -412,13 +412,17 @@ static void write_class(FILE *out, const struct fitted_class *c)
 {
     static const char *const macros[PARAM_GROUPS] = {"GEMM", "NODE", "NET"};
     const struct param_table *t = &param_tables[c->group];
-    bool any = strcmp(c->key, "any") == 0;
+    bool any = strcmp(c->key, "any") == 0, none = true;
     fprintf(out, "\n%s(\"%s\", ", macros[c->group], c->key);
     write_range(out, &c->range);
     for (size_t k = 0; k < t->count; k++) {
-        if (any || c->fits[k].verdict != FIT_HELD)
-            fprintf(out, ",\n    .%s = %.4g", t->params[k].name, c->values[k]);
+        if (!any && c->fits[k].verdict == FIT_HELD)
+            continue;
+        fprintf(out, ",\n    .%s = %.4g", t->params[k].name, c->values[k]);
+        none = false;
     }
+    if (none) /* C11 wants one */
+        fprintf(out, ", .%s = 0", t->params[0].name);
     fputs(")\n", out);
 }
 
@@ -429,7 +433,8 @@ void classes_write(const struct fitted_classes *c, FILE *out)
           " * Fitted parameters: GROUP(class, range, values). Written by `make fit` "
           "(docs/calibrate.md).\n"
           " * What a parameter means, its unit and bounds, what a range says: src/model/params.h.\n"
-          " * RANGE(.rows = 0): not fitted. A value that is not listed is the next wider class's.\n"
+          " * RANGE(.rows = 0): not fitted. A value that is 0 or not listed is the next wider "
+          "class's.\n"
           " */\n"
           "/* clang-format off */\n",
           out);
