@@ -47,7 +47,7 @@ static bool is_in_class(const struct fit_rows *rows, size_t i, const char *key)
     do {
         if (strcmp(of, key) == 0)
             return true;
-    } while (params_widen(of));
+    } while (params_widen(rows->rows[i].group, of));
     return false;
 }
 
@@ -243,7 +243,7 @@ static const struct fitted_class *class_at(const struct fitted_classes *c, enum 
     char wider[PARAM_KEY_MAX];
     const struct fitted_class *found;
     snprintf(wider, sizeof wider, "%s", key);
-    while ((found = find_class(c, group, wider)) == NULL && params_widen(wider))
+    while ((found = find_class(c, group, wider)) == NULL && params_widen(group, wider))
         continue;
     return found;
 }
@@ -313,7 +313,7 @@ static void list_keys(const struct fit_rows *rows, enum param_group group, const
             continue;
         fit_rows_key(rows, i, key);
         for (int d = 0; d < depth; d++)
-            params_widen(key);
+            params_widen(group, key);
         for (size_t k = 0; k < out->n && !known; k++)
             known = strcmp(out->keys[k], key) == 0;
         if (known || strcmp(key, "any") == 0)

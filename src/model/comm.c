@@ -5,7 +5,6 @@
  */
 #include "model/cost.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,12 +12,15 @@
 #include "model/p2p.h"
 
 const char *const model_comm_assumptions[] = {
-    "NCCL's tuner chooses algorithm, protocol and channels; the time is that of the choice: start + "
+    "NCCL's tuner chooses algorithm, protocol and channels; the time is that of the choice: start "
+    "+ "
     "steps x latency + bytes / bandwidth + what a large transfer takes to get under way",
     "every NIC of a node carries its share; payload gets the fitted share of each raw rate",
     "nothing else uses the links, and all ranks arrive together",
     NULL,
 };
+
+#define NAME_MAX_LEN 32
 
 double linear_us(struct linear f, double bytes)
 {
@@ -80,34 +82,27 @@ static void price(const struct comm_site *s, enum specter_comm_op op, enum nccl_
     out->proto = nccl_proto_names[proto];
 }
 
-/* Position of `name` in a list, letter case and '_' aside; `count` when it is in none. */
-static int find_name(const char *const *names, int count, const char *name)
+/* As NCCL spells it: without the '_' of struct comm_cost's names. */
+static const char *nccl_spelling(const char *name, char out[NAME_MAX_LEN])
 {
-    for (int i = 0; i < count; i++) {
-        const char *a = names[i], *b = name;
-        for (;;) {
-            a += *a == '_';
-            b += *b == '_';
-            if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-                break;
-            if (*a == '\0')
-                return i;
-            a++;
-            b++;
-        }
+    size_t n = 0;
+    if (name == NULL)
+        return NULL;
+    for (; *name != '\0' && n + 1 < NAME_MAX_LEN; name++) {
+        if (*name != '_')
+            out[n++] = *name;
     }
-    return count;
+    out[n] = '\0';
+    return out;
 }
 
-/* What a choice leaves to NCCL; an unknown name leaves nothing. */
-static struct nccl_allowed allowed_by(const struct comm_choice *choice)
+/* What a choice leaves to NCCL. False for names that it does not know. */
+static bool allowed_by(const struct comm_choice *choice, struct nccl_allowed *out)
 {
-    struct nccl_allowed allowed = nccl_any;
-    if (choice != NULL && choice->algo != NULL)
-        allowed.algos = 1u << find_name(algo_names, NCCL_ALGOS, choice->algo);
-    if (choice != NULL && choice->proto != NULL)
-        allowed.protos = 1u << find_name(nccl_proto_names, NCCL_PROTOS, choice->proto);
-    return allowed;
+    char algo[NAME_MAX_LEN], proto[NAME_MAX_LEN];
+    *out = nccl_any;
+    return choice == NULL || nccl_allowed_parse(nccl_spelling(choice->algo, algo),
+                                                nccl_spelling(choice->proto, proto), out);
 }
 
 static int refuse_choice(const struct comm_choice *choice, enum specter_comm_op op, struct err *e)
@@ -118,14 +113,25 @@ static int refuse_choice(const struct comm_choice *choice, enum specter_comm_op 
                    choice != NULL && choice->proto != NULL ? choice->proto : "");
 }
 
+/* NCCL_PROTOS: NCCL chooses; -1: sends and receives cannot be done so. */
+static int p2p_proto(const struct comm_choice *choice)
+{
+    if (choice == NULL)
+        return NCCL_PROTOS;
+    if (choice->algo != NULL && strcmp(choice->algo, "p2p") != 0)
+        return -1;
+    if (choice->proto == NULL)
+        return NCCL_PROTOS;
+    if (strcmp(choice->proto, nccl_proto_names[NCCL_LL]) == 0)
+        return NCCL_LL;
+    return strcmp(choice->proto, nccl_proto_names[NCCL_SIMPLE]) == 0 ? NCCL_SIMPLE : -1;
+}
+
 static int price_p2p(const struct comm_site *s, enum specter_comm_op op, double bytes,
                      const struct comm_choice *choice, struct comm_cost *out, struct err *e)
 {
-    int proto = NCCL_PROTOS;
-    if (choice != NULL && choice->proto != NULL)
-        proto = find_name(nccl_proto_names, NCCL_PROTOS, choice->proto);
-    if (choice != NULL && ((choice->algo != NULL && strcmp(choice->algo, "p2p") != 0) ||
-                           (choice->proto != NULL && proto != NCCL_LL && proto != NCCL_SIMPLE)))
+    int proto = p2p_proto(choice);
+    if (proto < 0)
         return refuse_choice(choice, op, e);
     p2p_collective(s, op, (enum nccl_proto)proto, choice != NULL ? choice->channels : 0, bytes,
                    out);
@@ -136,7 +142,7 @@ int model_collective_as(const struct gpu_profile *gpu, const struct network_prof
                         enum specter_comm_op op, double bytes, struct layout where,
                         const struct comm_choice *choice, struct comm_cost *out, struct err *e)
 {
-    struct nccl_allowed allowed = allowed_by(choice);
+    struct nccl_allowed allowed;
     struct nccl_tuning tuning;
     struct nccl_choice chosen;
     struct comm_site s;
@@ -148,7 +154,7 @@ int model_collective_as(const struct gpu_profile *gpu, const struct network_prof
     }
     if (is_p2p(op))
         return price_p2p(&s, op, bytes, choice, out, e);
-    if (!nccl_tune(&s.nccl, op, &allowed, &tuning) ||
+    if (!allowed_by(choice, &allowed) || !nccl_tune(&s.nccl, op, &allowed, &tuning) ||
         !nccl_choose(&s.nccl, &tuning, bytes, &chosen))
         return refuse_choice(choice, op, e);
     if (choice != NULL && choice->channels > 0)

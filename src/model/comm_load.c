@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * What NCCL's algorithms ask of the hardware: steps on the longest path, time on the busiest link.
+ * What NCCL's algorithms ask of the hardware: steps on the longest path, and the time of S on the
+ * busiest link of each kind. One function an algorithm.
  */
 #include "model/comm_price.h"
 
 #include <math.h>
 
-/* What reduction in NVSwitches sustains of a link's payload rate. */
+/* What reduction in NVSwitches sustains of a link's payload rate (0.85 and 0.74 in NCCL's tuner, of
+ * (n-1)/n channels). */
 #define NVLS_SHARE_HOPPER 0.81
 #define NVLS_SHARE_BLACKWELL 0.72
-#define BLACKWELL 100
-#define NVLS_STEPS 3 /* ready, reduced, spread */
+#define CC_BLACKWELL 100
 
-#define BCAST_CHUNK (512 * 1024.0) /* a slot of NCCL's buffers: what is passed on at once */
+#define NVLS_STEPS 3                  /* all ready, reduced, spread */
+#define NVLS_CHUNK (128 * 1024.0)     /* of each rank and channel, in one pass */
+#define PIPELINE_CHUNK (512 * 1024.0) /* a slot of NCCL's buffers: what a Broadcast passes on */
+#define SWITCH_HOPS 2                 /* up to switches that reduce, and down */
+
+/* An operation that NCCL does in a given way. */
+struct job {
+    const struct comm_site *s;
+    enum specter_comm_op op;
+    enum nccl_algo algo;
+    double bytes;
+};
 
 static double log2_up(int n)
 {
@@ -22,144 +34,144 @@ static double log2_up(int n)
     return depth;
 }
 
-/* A channel of a ring or tree leaves a node through the NICs beside one GPU. */
-static double nic_GBps(const struct comm_site *s, const struct nccl_graph *graph)
+/* A channel leaves a node through the NICs beside one GPU. */
+static double nic_GBps(const struct job *j)
 {
-    double all = comm_nic_GBps(s, s->least);
-    double used = graph->channels > 0 ? graph->channels * comm_nic_GBps(s, 1) : all;
-    return fmin(all, used);
+    const struct nccl_graph *graph = nccl_graph_of(&j->s->nccl, j->algo);
+    double all = comm_nic_GBps(j->s, j->s->least);
+    return graph->channels > 0 ? fmin(all, graph->channels * comm_nic_GBps(j->s, 1)) : all;
 }
 
-/* `intra` and `inter`: shares of S that cross a GPU's link, and a node's NICs. */
-static void flow(const struct comm_site *s, double bytes, double intra, double inter,
-                 const struct nccl_graph *graph, struct comm_load *l)
+/* `intra` and `inter`: shares of S that cross a GPU's link, and a node's NICs, one way. */
+static void flow(const struct job *j, double bytes, double intra, double inter, struct comm_load *l)
 {
+    const struct comm_site *s = j->s;
     if (s->most > 1) {
         l->link_us = comm_us(bytes, intra, comm_link_GBps(s, s->most - 1));
-        l->socket_us = comm_us(bytes, intra, comm_socket_GBps(s));
+        l->host_us = comm_host_us(s, bytes, intra);
     }
-    if (s->nodes > 1)
-        l->nic_us = comm_us(bytes, inter, nic_GBps(s, graph));
+    if (s->nodes == 1)
+        return;
+    l->nic_us = comm_us(bytes, inter, nic_GBps(j));
+    if (l->proto == NCCL_LL) /* in payload: comm_price() will halve the rate */
+        l->nic_us = fmax(l->nic_us,
+                         comm_us(bytes, inter * comm_protos[NCCL_LL].payload, s->wire.net_ll_GBps));
 }
 
 /* n-1 steps of S/n around the ring, once (AllGather, ReduceScatter) or twice (AllReduce). */
-static void ring_rounds(const struct comm_site *s, int rounds, double bytes, struct comm_load *l)
+static void ring_rounds(const struct job *j, struct comm_load *l)
 {
-    double n = s->ranks, share = rounds * (n - 1) / n;
-    l->steps = rounds * (n - s->nodes);
-    l->hops = rounds * (s->nodes - 1.0);
-    l->copied = bytes / n / rounds;
-    l->block_step = bytes / n / l->channels;
-    l->block_ends = bytes / 2 / l->channels;
+    double n = j->s->ranks, rounds = j->op == SPECTER_ALLREDUCE ? 2 : 1;
+    double share = rounds * (n - 1) / n;
+    l->steps = rounds * (n - j->s->nodes);
+    l->hops = rounds * (j->s->nodes - 1.0);
+    l->copied = j->bytes / n / rounds;
+    l->block_step = j->bytes / n / l->channels;
+    l->block_ends = j->bytes / 2 / l->channels;
     l->hidden = true;
-    flow(s, bytes, share, share, &s->nccl.graphs.ring, l);
+    flow(j, j->bytes, share, share, l);
 }
 
-/* All of S in a pipeline from the root around the ring, or to it: a chunk after the other, the last
- * one has all steps still before it. */
-static void ring_pipeline(const struct comm_site *s, double bytes, struct comm_load *l)
+/* All of S in a pipeline from the root around the ring, or to it, chunk after chunk; the last one
+ * has the way past all others still before it, half of it overlapped. */
+static void ring_pipeline(const struct job *j, struct comm_load *l)
 {
-    double chunk = fmin(bytes, l->channels * BCAST_CHUNK);
-    double depth = s->ranks - 2.0;
-    l->steps = s->ranks - s->nodes;
-    l->hops = s->nodes - 1.0;
-    l->block_step = bytes / l->channels;
-    flow(s, bytes + (l->proto == NCCL_SIMPLE ? depth * chunk / 2 : 0), 1, 1, &s->nccl.graphs.ring,
-         l);
+    double chunk = fmin(j->bytes, l->channels * PIPELINE_CHUNK);
+    double late = l->proto == NCCL_SIMPLE ? (j->s->ranks - 2.0) / 2 * chunk : 0;
+    l->steps = j->s->ranks - j->s->nodes;
+    l->hops = j->s->nodes - 1.0;
+    l->block_step = j->bytes / l->channels;
+    flow(j, j->bytes + late, 1, 1, l);
 }
 
-/* Up and down a double binary tree over nodes, a chain in each: a GPU passes S up and S down; each
- * of M nodes sends on average 2(M-1)/M S. */
-static void tree(const struct comm_site *s, double bytes, struct comm_load *l)
+static void ring(const struct job *j, struct comm_load *l)
 {
-    l->steps = 2 * (s->most - 1.0);
-    l->hops = 2 * log2_up(s->nodes);
-    l->block_step = fmin(bytes / l->channels, bytes);
-    flow(s, bytes, 2, 2 * (s->nodes - 1.0) / s->nodes, &s->nccl.graphs.tree, l);
+    if (j->op == SPECTER_BROADCAST || j->op == SPECTER_REDUCE)
+        ring_pipeline(j, l);
+    else
+        ring_rounds(j, l);
 }
 
-/* A GPU reads its part of the sum, which switches add up from all (S leaves each GPU, S/g comes in),
- * and writes the result once (S/g leaves, S comes in). */
-static double nvls_share(const struct comm_site *s, enum specter_comm_op op)
+/* M nodes pass S up a double binary tree and down: M-1 of them send it each way. */
+static double tree_share(const struct job *j)
 {
-    double efficiency = s->gpu->cc >= BLACKWELL ? NVLS_SHARE_BLACKWELL : NVLS_SHARE_HOPPER;
-    return (op == SPECTER_ALLREDUCE ? 1 + 1.0 / s->most : 1) / efficiency;
+    double nodes = j->s->nodes;
+    return 2 * (nodes - 1) / nodes;
 }
 
-static void nvls(const struct comm_site *s, enum specter_comm_op op, double bytes,
-                 struct comm_load *l)
+/* A chain within each node: a GPU passes S up and S down. */
+static void tree(const struct job *j, struct comm_load *l)
 {
+    l->steps = 2 * (j->s->most - 1.0);
+    l->hops = 2 * log2_up(j->s->nodes);
+    l->block_step = j->bytes / l->channels;
+    flow(j, j->bytes, 2, tree_share(j), l);
+}
+
+/* An AllReduce's GPU reads its part of the sum, which the switches add up from all (S leaves each
+ * GPU, S/g comes in), and writes the result once (S/g leaves, S comes in). */
+static double nvls_share(const struct job *j)
+{
+    double sustained = j->s->gpu->cc >= CC_BLACKWELL ? NVLS_SHARE_BLACKWELL : NVLS_SHARE_HOPPER;
+    return (j->op == SPECTER_ALLREDUCE ? 1 + 1.0 / j->s->most : 1) / sustained;
+}
+
+/* In one pass all ranks' chunks are gathered before anything is spread. */
+static void nvls(const struct job *j, struct comm_load *l)
+{
+    const struct comm_site *s = j->s;
+    bool up_the_tree = j->algo == NCCL_NVLS_TREE;
     l->steps = NVLS_STEPS;
-    l->hops = s->nodes > 1 ? 2 : 0; /* up to the network's switches and down */
-    flow(s, bytes, nvls_share(s, op), 1, &s->nccl.graphs.nvls, l);
-}
-
-static void nvls_tree(const struct comm_site *s, double bytes, struct comm_load *l)
-{
-    l->steps = NVLS_STEPS;
-    l->hops = 2 * log2_up(s->nodes);
-    flow(s, bytes, nvls_share(s, SPECTER_ALLREDUCE), 2 * (s->nodes - 1.0) / s->nodes,
-         &s->nccl.graphs.nvls, l);
+    if (s->nodes > 1)
+        l->hops = up_the_tree ? 2 * log2_up(s->nodes) : SWITCH_HOPS;
+    flow(j, j->bytes, nvls_share(j), up_the_tree ? tree_share(j) : 1, l);
+    l->fill_us =
+        comm_us(l->channels * NVLS_CHUNK, s->most * nvls_share(j), comm_link_GBps(s, s->most - 1));
 }
 
 /* ReduceScatter within a node, the network's switches, AllGather within the node. */
-static void collnet_direct(const struct comm_site *s, enum specter_comm_op op, double bytes,
-                           struct comm_load *l)
+static void collnet_direct(const struct job *j, struct comm_load *l)
 {
-    double rounds = op == SPECTER_ALLREDUCE ? 2 : 1;
+    double rounds = j->op == SPECTER_ALLREDUCE ? 2 : 1;
     l->steps = 2 * rounds;
-    l->hops = 2;
-    flow(s, bytes, rounds * (s->most - 1.0) / s->most, 1, &s->nccl.graphs.collnet, l);
+    l->hops = SWITCH_HOPS;
+    flow(j, j->bytes, rounds * (j->s->most - 1.0) / j->s->most, 1, l);
 }
 
-static void collnet_chain(const struct comm_site *s, double bytes, struct comm_load *l)
+static void collnet_chain(const struct job *j, struct comm_load *l)
 {
-    l->steps = 2 * (s->most - 1.0);
-    l->hops = 2;
-    flow(s, bytes, 2, 1, &s->nccl.graphs.collnet, l);
+    l->steps = 2 * (j->s->most - 1.0);
+    l->hops = SWITCH_HOPS;
+    flow(j, j->bytes, 2, 1, l);
 }
 
-/* Bruck's exchange over log2 n distances, between nodes of one rank. */
-static void pat(const struct comm_site *s, double bytes, struct comm_load *l)
+/* Parallel aggregated trees: log2 n distances, between nodes of one rank. */
+static void pat(const struct job *j, struct comm_load *l)
 {
-    double n = s->ranks;
-    l->hops = log2_up(s->ranks);
-    l->copied = bytes / n;
-    flow(s, bytes, 0, (n - 1) / n, &s->nccl.graphs.ring, l);
+    double n = j->s->ranks;
+    l->hops = log2_up(j->s->ranks);
+    l->copied = j->bytes / n;
+    flow(j, j->bytes, (n - 1) / n, (n - 1) / n, l);
 }
+
+static void (*const loads[NCCL_ALGOS])(const struct job *j, struct comm_load *l) = {
+    [NCCL_TREE] = tree,
+    [NCCL_RING] = ring,
+    [NCCL_COLLNET_DIRECT] = collnet_direct,
+    [NCCL_COLLNET_CHAIN] = collnet_chain,
+    [NCCL_NVLS] = nvls,
+    [NCCL_NVLS_TREE] = nvls,
+    [NCCL_PAT] = pat,
+};
 
 void comm_load_of(const struct comm_site *s, enum specter_comm_op op, enum nccl_algo algo,
                   enum nccl_proto proto, int channels, double bytes, struct comm_load *out)
 {
-    bool pipeline = op == SPECTER_BROADCAST || op == SPECTER_REDUCE;
+    const struct job j = {.s = s, .op = op, .algo = algo, .bytes = bytes};
     *out = (struct comm_load){
         .proto = proto,
         .channels = channels > 0 ? channels : 1,
         .start_us = proto == NCCL_SIMPLE ? s->node.simple_us : 0,
     };
-    switch (algo) {
-    case NCCL_TREE:
-        tree(s, bytes, out);
-        break;
-    case NCCL_COLLNET_DIRECT:
-        collnet_direct(s, op, bytes, out);
-        break;
-    case NCCL_COLLNET_CHAIN:
-        collnet_chain(s, bytes, out);
-        break;
-    case NCCL_NVLS:
-        nvls(s, op, bytes, out);
-        break;
-    case NCCL_NVLS_TREE:
-        nvls_tree(s, bytes, out);
-        break;
-    case NCCL_PAT:
-        pat(s, bytes, out);
-        break;
-    default:
-        if (pipeline)
-            ring_pipeline(s, bytes, out);
-        else
-            ring_rounds(s, op == SPECTER_ALLREDUCE ? 2 : 1, bytes, out);
-    }
+    loads[algo](&j, out);
 }

@@ -26,7 +26,7 @@ static const char *bound_of(const struct comm_load *l, double lat_us, double wir
 {
     if (lat_us >= wire_us)
         return "latency";
-    return l->nic_us > fmax(l->link_us, l->socket_us) ? "inter" : "intra";
+    return l->nic_us > fmax(l->link_us, l->host_us) ? "inter" : "intra";
 }
 
 void comm_price(const struct comm_site *s, const struct comm_load *l, double bus_bytes,
@@ -36,11 +36,11 @@ void comm_price(const struct comm_site *s, const struct comm_load *l, double bus
     double start = s->node.start_us + l->start_us;
     double steps = l->steps * comm_step_us(s, l->proto);
     double hops = l->hops > 0 ? l->hops * comm_hop_us(s, l->proto) : 0;
-    double wire = fmax(fmax(l->link_us, l->socket_us), l->nic_us) / p->payload;
+    double wire = fmax(fmax(l->link_us / p->link, l->host_us), l->nic_us) / p->payload;
     double copy = comm_us(l->copied, 1, comm_link_GBps(s, s->most) * s->node.copy_ratio);
     double flow = p->sync && l->hidden ? hypot(steps, wire) : steps + wire;
     if (p->sync)
-        flow += comm_ramp_us(s->node.ramp_us, wire) +
+        flow += comm_ramp_us(s->node.ramp_us + l->fill_us, wire) +
                 (l->nic_us > 0 ? comm_ramp_us(s->wire.net_ramp_us, wire) : 0);
     out->lat_us = start + steps + hops;
     out->us = start + hops + flow + copy + blocks_us(s, l);

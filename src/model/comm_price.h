@@ -15,9 +15,10 @@ struct comm_load {
     int channels;
     double steps, hops; /* on the longest path, within nodes and between them */
     double start_us;    /* beside what every operation and protocol takes to start */
-    double link_us;     /* time of S on a GPU's links, of a node's NICs, between sockets: of the */
+    double link_us;     /* time of S on a GPU's links, of a node's NICs, the host's path: of */
     double nic_us;      /* busiest one, when all of the rate is data */
-    double socket_us;
+    double host_us;
+    double fill_us;    /* until the first part of S has passed all stages */
     double copied;     /* bytes that a GPU copies to itself */
     double block_step; /* bytes that a block moves in a step, with LL */
     double block_ends; /* and at both ends */

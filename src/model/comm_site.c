@@ -9,9 +9,9 @@
 /* LL: a flag beside every 4 bytes of data. LL128: 8 bytes of 128 are flags; a step takes about
  * three times LL's in NCCL's constants (1.9 and 0.6 us on NVLink). */
 const struct comm_proto comm_protos[NCCL_PROTOS] = {
-    [NCCL_LL] = {.payload = 0.5, .step = 1},
-    [NCCL_LL128] = {.payload = 120.0 / 128, .step = 2.5},
-    [NCCL_SIMPLE] = {.payload = 1, .step = 1, .sync = true},
+    [NCCL_LL] = {.payload = 0.5, .link = 1, .step = 1},
+    [NCCL_LL128] = {.payload = 120.0 / 128, .link = 0.7, .step = 2.5},
+    [NCCL_SIMPLE] = {.payload = 1, .link = 1, .step = 1, .sync = true},
 };
 
 static double lower(double a, double b)
@@ -24,11 +24,17 @@ static bool on_pcie(const struct network_profile *net)
     return net->intra != NULL && strncmp(net->intra, "pcie", 4) == 0;
 }
 
-/* What the GPU itself puts onto the fabric of a node; without links of its own kind it uses PCIe. */
+static bool through_memory(const struct network_profile *net)
+{
+    return net->intra != NULL && strcmp(net->intra, "pcie_shm") == 0;
+}
+
+/* What the GPU itself puts onto the fabric of a node; without links of its own kind it uses PCIe.
+ */
 static double gpu_link_GBps(const struct comm_site *s)
 {
-    double own = !on_pcie(s->net) && s->gpu->nvlink_GBps > 0 ? s->gpu->nvlink_GBps
-                                                              : s->gpu->pcie_GBps;
+    double own =
+        !on_pcie(s->net) && s->gpu->nvlink_GBps > 0 ? s->gpu->nvlink_GBps : s->gpu->pcie_GBps;
     return own > 0 ? own : INFINITY; /* not known: the network profile alone decides */
 }
 
@@ -55,9 +61,21 @@ double comm_nic_GBps(const struct comm_site *s, int gpus)
     return raw * s->wire.nic_share;
 }
 
-double comm_socket_GBps(const struct comm_site *s)
+static double host_us(const struct comm_site *s, double bytes, double times)
 {
-    return on_pcie(s->net) && s->most > 2 ? s->node.socket_GBps : INFINITY;
+    bool used = on_pcie(s->net) && s->most > 2;
+    return used ? bytes * times / (s->node.host_GBps * 1e3) : 0;
+}
+
+double comm_host_us(const struct comm_site *s, double bytes, double share)
+{
+    return host_us(s, bytes, share * (through_memory(s->net) ? s->most : 1));
+}
+
+/* Half of what all send goes to the other socket, half of that each way. */
+double comm_host_spread_us(const struct comm_site *s, double bytes, double share)
+{
+    return host_us(s, bytes, share * s->most * (through_memory(s->net) ? 1 : 1.0 / 4));
 }
 
 double comm_step_us(const struct comm_site *s, enum nccl_proto proto)
@@ -91,8 +109,7 @@ static bool lacks(const struct network_profile *net, const char *field, struct e
 }
 
 /* The figures that ranks in one node, and ranks in several, cannot do without. */
-static bool check_network(const struct network_profile *net, int per_node, int nodes,
-                          struct err *e)
+static bool check_network(const struct network_profile *net, int per_node, int nodes, struct err *e)
 {
     if (!(net->gpus_per_node >= 1))
         return lacks(net, "gpus_per_node", e);

@@ -4,8 +4,8 @@
  * crosses, latencies of one step, blocks that move the data. For comm*.c and p2p.c alone; everybody
  * else asks cost.h.
  *
- * "Node" is NCCL's here: GPUs that one NVLink fabric joins, so a rack of NVL72 is one node. Rates are
- * payload, GB/s per direction.
+ * "Node" is NCCL's here: GPUs that one NVLink fabric joins, so a rack of NVL72 is one node. Rates
+ * are payload, GB/s per direction.
  */
 #ifndef SPECTER_MODEL_COMM_SITE_H
 #define SPECTER_MODEL_COMM_SITE_H
@@ -26,6 +26,7 @@ struct comm_site {
  * `payload` of the rate is data. */
 struct comm_proto {
     double payload;
+    double link; /* share of a link's rate that blocks keep up with */
     double step;
     bool sync; /* waits for whole chunks, as Simple does: sync_us, hop_sync_us instead of LL's */
 };
@@ -45,8 +46,13 @@ double comm_link_GBps(const struct comm_site *s, int peers);
 /* Payload rate of `gpus` GPUs of a node to other nodes together, through the NICs next to them. */
 double comm_nic_GBps(const struct comm_site *s, int gpus);
 
-/* Between the halves of a node whose GPUs hang on the PCIe of two sockets; INFINITY elsewhere. */
-double comm_socket_GBps(const struct comm_site *s);
+/* What `share` of S on each GPU's link makes of the path through the host: with peer-to-peer access
+ * a ring crosses once between sockets, without it all bytes of all GPUs pass host memory. 0 where
+ * GPUs have a fabric of their own, or where there are two on one switch. */
+double comm_host_us(const struct comm_site *s, double bytes, double share);
+
+/* The same when all GPUs of the node send `share` of S to others, evenly. */
+double comm_host_spread_us(const struct comm_site *s, double bytes, double share);
 
 /* One step between GPUs of a node, and between nodes. */
 double comm_step_us(const struct comm_site *s, enum nccl_proto proto);

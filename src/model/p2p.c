@@ -7,21 +7,24 @@
 #include <math.h>
 #include <string.h>
 
-#define BATCH 8                /* peers that one kernel works on at a time (NCCL's p2p work batch) */
+#define BATCH 8 /* peers that one kernel works on at a time (NCCL's p2p work batch) */
 #define LL_CHANNEL_BYTES 16384 /* of a message, up to which LL is taken (NCCL_P2P_LL_THRESHOLD) */
 #define CHUNK_NVLINK (512 * 1024)
 #define CHUNK_OTHER (128 * 1024) /* PCIe, and between nodes */
 #define PCIE_CHANNELS 2
 #define NET_GBPS_PER_CHANNEL 14
 
-#define STEPS 2         /* a message: post and arrive */
-#define PEER_STEPS 0.25 /* one more peer in a batch, in steps */
+#define LL_STEPS 2 /* a message: posted, seen */
+#define SIMPLE_STEPS 1
+#define SIMPLE_START 0.5 /* of what Simple takes to start a ring */
+#define SELF_COPY 1.5    /* a message to itself has the blocks of one peer, no more */
+#define PEER_STEPS 0.25  /* one more peer in a batch, in steps */
 
 /* What goes to one peer, and how many of them there are. */
 struct exchange {
-    double message;       /* bytes */
-    int inside, outside;  /* peers */
-    double link_us, nic_us, socket_us;
+    double message;      /* bytes */
+    int inside, outside; /* peers */
+    double link_us, nic_us, host_us;
     double copied;
 };
 
@@ -64,11 +67,12 @@ static void price(const struct comm_site *s, const struct exchange *x, enum nccl
     struct comm_load l = {
         .proto = ll ? NCCL_LL : NCCL_SIMPLE,
         .channels = n,
-        .steps = x->inside > 0 ? STEPS : 0,
+        .steps = x->inside > 0 ? (ll ? LL_STEPS : SIMPLE_STEPS) : 0,
         .hops = x->outside > 0 ? 1 : 0,
+        .start_us = ll ? 0 : SIMPLE_START * s->node.simple_us,
         .link_us = x->link_us,
         .nic_us = x->nic_us,
-        .socket_us = x->socket_us,
+        .host_us = x->host_us,
         .copied = x->copied,
         .block_ends = x->message / n,
     };
@@ -87,8 +91,7 @@ static void spread_from(const struct comm_site *s, int share, double bytes, stru
     double part = bytes / s->ranks, outside = s->ranks - share;
     if (share > 1)
         x->link_us = fmax(x->link_us, comm_us(part, share - 1, comm_link_GBps(s, share - 1)));
-    if (share > 2) /* half of the node's GPUs send to the other half */
-        x->socket_us = fmax(x->socket_us, comm_us(part, share * share / 4.0, 2 * comm_socket_GBps(s)));
+    x->host_us = fmax(x->host_us, comm_host_spread_us(s, part, share - 1));
     if (outside > 0)
         x->nic_us = fmax(x->nic_us, comm_us(part, share * outside, comm_nic_GBps(s, share)));
 }
@@ -110,7 +113,7 @@ void p2p_collective(const struct comm_site *s, enum specter_comm_op op, enum ncc
         .message = bytes / s->ranks,
         .inside = s->most - 1,
         .outside = s->ranks - s->most,
-        .copied = bytes / s->ranks,
+        .copied = SELF_COPY * bytes / s->ranks,
     };
     if (op == SPECTER_GATHER || op == SPECTER_SCATTER) {
         root(s, bytes, &x);
@@ -137,8 +140,10 @@ int model_p2p_flows(const struct gpu_profile *gpu, const struct network_profile 
     if (comm_check_bytes(bytes, e) < 0)
         return -1;
     if (across && !(net->nics_per_node >= 1))
-        return err_set(e, ERR_USAGE, "network '%s' has no network between nodes (nics_per_node is 0): "
-                       "a message cannot leave the node", net->name);
+        return err_set(e, ERR_USAGE,
+                       "network '%s' has no network between nodes (nics_per_node is 0): "
+                       "a message cannot leave the node",
+                       net->name);
     if (across && net->domain_gpus > 0) { /* to another NVLink domain */
         apart = *net;
         apart.domain_gpus = 0;

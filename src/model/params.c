@@ -62,6 +62,11 @@ static const char *or_unknown(const char *text)
     return text != NULL ? text : "unknown";
 }
 
+static const char *between_domains(const struct network_profile *net)
+{
+    return net->domain_gpus > net->gpus_per_node ? "/domains" : "";
+}
+
 void params_key(enum param_group group, const struct gpu_profile *gpu,
                 const struct network_profile *net, char key[PARAM_KEY_MAX])
 {
@@ -70,44 +75,82 @@ void params_key(enum param_group group, const struct gpu_profile *gpu,
     else if (group == PARAMS_NODE)
         snprintf(key, PARAM_KEY_MAX, "%s/%s", or_unknown(gpu->arch), or_unknown(net->intra));
     else
-        snprintf(key, PARAM_KEY_MAX, "%s", or_unknown(net->inter));
+        snprintf(key, PARAM_KEY_MAX, "%s%s", or_unknown(net->inter), between_domains(net));
 }
 
-static const struct param_class *class_named(enum param_group group, const char *key)
-{
-    size_t count;
-    const struct param_class *rows = params_classes(group, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i].key, key) == 0)
-            return &rows[i];
-    }
-    return NULL;
-}
-
-bool params_widen(char key[PARAM_KEY_MAX])
+bool params_widen(enum param_group group, char key[PARAM_KEY_MAX])
 {
     char narrow[PARAM_KEY_MAX];
-    const char *rest;
+    const char *fabric;
     if (strcmp(key, ANY) == 0)
         return false;
     memcpy(narrow, key, sizeof narrow);
-    rest = strchr(narrow, '/');
-    if (rest != NULL && strncmp(narrow, ANY "/", sizeof ANY) != 0)
-        snprintf(key, PARAM_KEY_MAX, ANY "%.*s", PARAM_KEY_MAX - (int)sizeof ANY, rest);
+    fabric = group == PARAMS_NODE ? strchr(narrow, '/') : NULL;
+    if (fabric != NULL && strncmp(narrow, ANY "/", sizeof ANY) != 0)
+        snprintf(key, PARAM_KEY_MAX, ANY "%.*s", PARAM_KEY_MAX - (int)sizeof ANY, fabric);
     else
         strcpy(key, ANY);
     return true;
 }
 
+/* Behind `part` in `key`; NULL when the key does not begin with it. */
+static const char *behind(const char *key, const char *part)
+{
+    size_t len = strlen(part);
+    return strncmp(key, part, len) == 0 ? key + len : NULL;
+}
+
+/* Whether a row's key is that of the two parts, as params_key() joins them; no formatting, since
+ * every prediction looks its classes up. */
+static bool key_is(const char *key, const char *first, const char *sep, const char *second)
+{
+    key = behind(key, first);
+    key = key != NULL ? behind(key, sep) : NULL;
+    return key != NULL && strcmp(key, second) == 0;
+}
+
+static const struct param_class *class_of(enum param_group group, const char *first,
+                                          const char *sep, const char *second)
+{
+    size_t count;
+    const struct param_class *rows = params_classes(group, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (key_is(rows[i].key, first, sep, second))
+            return &rows[i];
+    }
+    return NULL;
+}
+
+/* The rows to take values from, the closest first. */
+#define LEVELS 3
+
+static int classes_of(enum param_group group, const struct gpu_profile *gpu,
+                      const struct network_profile *net, const struct param_class *out[LEVELS])
+{
+    int count = 0;
+    switch (group) {
+    case PARAMS_GEMM:
+        out[count++] = class_of(group, or_unknown(gpu->arch), "", "");
+        break;
+    case PARAMS_NODE:
+        out[count++] = class_of(group, or_unknown(gpu->arch), "/", or_unknown(net->intra));
+        out[count++] = class_of(group, ANY, "/", or_unknown(net->intra));
+        break;
+    default:
+        out[count++] = class_of(group, or_unknown(net->inter), "", between_domains(net));
+    }
+    out[count++] = class_of(group, ANY, "", "");
+    return count;
+}
+
 const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
                                        const struct network_profile *net)
 {
-    char key[PARAM_KEY_MAX];
-    const struct param_class *own;
-    params_key(group, gpu, net, key);
-    while ((own = class_named(group, key)) == NULL && params_widen(key))
-        continue;
-    return own;
+    const struct param_class *rows[LEVELS];
+    int count = classes_of(group, gpu, net, rows), i = 0;
+    while (i < count - 1 && rows[i] == NULL)
+        i++;
+    return rows[i];
 }
 
 /* A group's structs are doubles and nothing else. Takes what `values` does not have from `from`. */
@@ -124,13 +167,12 @@ static void complete(enum param_group group, double *values, const void *from)
 static void resolve(enum param_group group, const struct gpu_profile *gpu,
                     const struct network_profile *net, void *values)
 {
-    char key[PARAM_KEY_MAX];
-    params_key(group, gpu, net, key);
-    do {
-        const struct param_class *row = class_named(group, key);
-        if (row != NULL)
-            complete(group, values, row->values);
-    } while (params_widen(key));
+    const struct param_class *rows[LEVELS];
+    int count = classes_of(group, gpu, net, rows);
+    for (int i = 0; i < count; i++) {
+        if (rows[i] != NULL)
+            complete(group, values, rows[i]->values);
+    }
 }
 
 struct gemm_params params_gemm(const struct gpu_profile *gpu)

@@ -4,13 +4,15 @@
  * unit and bounds. They come in three groups:
  *
  *     gemm   matrix products; one class a GPU architecture: "hopper"
- *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch"
- *     net    what crosses the network; one class a transport: "infiniband", "efa"
+ *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch";
+ *           the row of a fabric, "any/nvswitch", holds for GPUs that nobody measured on it
+ *     net    what crosses the network; one class a transport: "infiniband", "efa", and
+ *           "infiniband/domains" between NVLink domains that are larger than a node
  *
  * A profile may hold values of its own (a calibrated one does); a value of 0 is that of the
  * profile's class in profiles/fitted.def, and where the class has no row or the row no value, that
- * of the next wider class: "any/nvswitch", then "any". So a machine that nobody measured has the
- * parameters of its kind, and one whose kind nobody measured has those of all.
+ * of its fabric's row, then of the row "any". So a machine that nobody measured has the parameters
+ * of its kind, and one whose kind nobody measured has those of all.
  *
  *     struct gemm_params p = params_gemm(gpu);
  *
@@ -29,21 +31,22 @@ struct network_profile;
 /* X(name, unit, lowest, highest, help) */
 #define GEMM_PARAMS(X) X(mma_share, "", 0.3, 1, "of the dense peak that large products sustain")
 
-#define NODE_PARAMS(X)                                                              \
-    X(start_us, "us", 1, 50, "fixed cost of starting a collective")                 \
-    X(step_us, "us", 0.01, 20, "one step of LL between two GPUs, beside the link's latency") \
-    X(simple_us, "us", 0.1, 200, "what Simple takes to start beyond LL")            \
-    X(sync_us, "us", 0.1, 100, "one step of Simple, beside the link's latency")     \
-    X(ll_GBps, "GB/s", 0.2, 200, "what one block moves with LL")                    \
-    X(link_share, "", 0.1, 1, "of a link's raw rate that is payload")               \
-    X(copy_ratio, "", 1, 20, "rate of a GPU's copy to itself, over its links'")     \
-    X(ramp_us, "us", 0.1, 1000, "lost until all slices of a large transfer flow")   \
-    X(socket_GBps, "GB/s", 0.5, 200, "between the halves of a node on PCIe")
+#define NODE_PARAMS(X)                                                               \
+    X(start_us, "us", 1, 50, "fixed cost of starting a collective")                  \
+    X(step_us, "us", 0.01, 20, "one step of LL between two GPUs, beside the link's") \
+    X(simple_us, "us", 1, 200, "what Simple takes to start, beyond LL")              \
+    X(sync_us, "us", 0.3, 100, "one step of Simple, beside the link's")              \
+    X(ll_GBps, "GB/s", 0.2, 60, "what one block moves with LL")                      \
+    X(link_share, "", 0.1, 1, "of a link's raw rate that is payload")                \
+    X(copy_ratio, "", 1, 8, "rate of a GPU's copy to itself, over its links'")       \
+    X(ramp_us, "us", 0.1, 1000, "lost until all slices of a large transfer flow")    \
+    X(host_GBps, "GB/s", 0.5, 500, "PCIe: between sockets, or through host memory in all")
 
-#define NET_PARAMS(X)                                                                \
-    X(hop_us, "us", 0.1, 300, "one step of LL between nodes, beside the network's latency") \
-    X(hop_sync_us, "us", 0.1, 1000, "the same of Simple")                            \
-    X(nic_share, "", 0.1, 1, "of a port's raw rate that is payload")                 \
+#define NET_PARAMS(X)                                                                      \
+    X(hop_us, "us", 0.1, 300, "one step of LL between nodes, beside the network's")        \
+    X(hop_sync_us, "us", 0.1, 300, "the same of Simple")                                   \
+    X(net_ll_GBps, "GB/s", 0.1, 100, "what LL carries out of a node, through host memory") \
+    X(nic_share, "", 0.1, 1, "of a port's raw rate that is payload")                       \
     X(net_ramp_us, "us", 0.1, 3000, "lost until all slices between nodes flow")
 
 #define X(name, unit, lowest, highest, help) double name;
@@ -107,12 +110,12 @@ struct param_class {
 void params_key(enum param_group group, const struct gpu_profile *gpu,
                 const struct network_profile *net, char key[PARAM_KEY_MAX]);
 
-/* Turns a key into the next wider class's: "hopper/nvswitch", "any/nvswitch", "any". False for
- * "any": there is none. */
-bool params_widen(char key[PARAM_KEY_MAX]);
+/* Turns a key into the next wider class's: "hopper/nvswitch", "any/nvswitch", "any"; for gemm and
+ * net always "any". False for "any": there is none. */
+bool params_widen(enum param_group group, char key[PARAM_KEY_MAX]);
 
-/* The row that a profile's values come from: that of its class, else of the narrowest wider class
- * that has one; "any" always exists. */
+/* The row that a profile's values come from: its class's, else its fabric's, else "any"'s, which
+ * always exists. */
 const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
                                        const struct network_profile *net);
 

@@ -58,12 +58,12 @@ TEST(params_keys_name_what_a_class_has_in_common)
 TEST(params_classes_widen)
 {
     char key[PARAM_KEY_MAX] = "hopper/nvswitch";
-    CHECK(params_widen(key));
+    CHECK(params_widen(PARAMS_NODE, key));
     CHECK_STR(key, "any/nvswitch");
-    CHECK(params_widen(key));
+    CHECK(params_widen(PARAMS_NODE, key));
     CHECK_STR(key, "any");
-    CHECK(!params_widen(key));
-    strcpy(key, "efa");
-    CHECK(params_widen(key));
+    CHECK(!params_widen(PARAMS_NODE, key));
+    strcpy(key, "infiniband/domains");
+    CHECK(params_widen(PARAMS_NET, key));
     CHECK_STR(key, "any");
 }
