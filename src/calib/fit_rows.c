@@ -2,7 +2,6 @@
 #include "calib/fit_rows.h"
 
 #include "calib/fit.h"
-#include "calib/predict_row.h"
 
 #include <assert.h>
 #include <math.h>
@@ -50,11 +49,21 @@ void fit_rows_key(const struct fit_rows *f, size_t i, char key[PARAM_KEY_MAX])
     params_key(f->rows[i].group, &m->gpu, &m->net, key);
 }
 
+static int predict_on(const struct measured_row *row, const struct fit_machine *m,
+                      struct row_prediction *out, struct err *e)
+{
+    return predict_row(row, &m->gpu, m->of_net != NULL ? &m->net : NULL, out, e);
+}
+
 static double row_us(const struct measured_row *row, const struct fit_machine *m)
 {
     struct row_prediction p;
-    const struct network_profile *net = m->of_net != NULL ? &m->net : NULL;
-    return predict_row(row, &m->gpu, net, &p, NULL) < 0 ? NAN : p.us;
+    return predict_on(row, m, &p, NULL) < 0 ? NAN : p.us;
+}
+
+int fit_rows_predict(const struct fit_rows *f, size_t i, struct row_prediction *out, struct err *e)
+{
+    return predict_on(f->rows[i].row, &f->machines[f->rows[i].machine], out, e);
 }
 
 double fit_rows_us(const struct fit_rows *f, size_t i)

@@ -12,7 +12,7 @@
 #ifndef SPECTER_CALIB_FIT_ROWS_H
 #define SPECTER_CALIB_FIT_ROWS_H
 
-#include "calib/measured.h"
+#include "calib/predict_row.h"
 #include "model/params.h"
 
 /* A GPU in a network, as rows name it; gpu.gemm, net.node and net.net are the fit's. */
@@ -53,7 +53,10 @@ void fit_rows_get(const struct fit_machine *machine, enum param_group group, dou
 /* The class of row i's machine, in row i's group. */
 void fit_rows_key(const struct fit_rows *f, size_t i, char key[PARAM_KEY_MAX]);
 
-/* Predicted time; NAN when the models refuse. */
+/* Row i on its machine as it is just now. 0, or -1 with e filled: the models refuse. */
+int fit_rows_predict(const struct fit_rows *f, size_t i, struct row_prediction *out, struct err *e);
+
+/* Its time; NAN when the models refuse. */
 double fit_rows_us(const struct fit_rows *f, size_t i);
 
 /* log(predicted / measured) of row i. */

@@ -37,6 +37,7 @@ struct command {
     X(profiles)     \
     X(predict)      \
     X(validate)     \
+    X(calibrate)    \
     X(doctor)
 
 #define X(name) extern const struct command cmd_##name;

@@ -29,14 +29,22 @@ struct network_profile;
 /* X(name, unit, lowest, highest, help) */
 #define GEMM_PARAMS(X) X(mma_share, "", 0.3, 1, "of the dense peak that large products sustain")
 
-#define NODE_PARAMS(X)                                              \
-    X(start_us, "us", 1, 50, "fixed cost of starting a collective") \
-    X(step_us, "us", 0.1, 10, "one small step between two GPUs")    \
-    X(link_share, "", 0.2, 1, "of a link's raw rate that is payload")
+#define NODE_PARAMS(X)                                                              \
+    X(start_us, "us", 1, 50, "fixed cost of starting a collective")                 \
+    X(step_us, "us", 0.01, 20, "one step of LL between two GPUs, beside the link's latency") \
+    X(simple_us, "us", 0.1, 200, "what Simple takes to start beyond LL")            \
+    X(sync_us, "us", 0.1, 100, "one step of Simple, beside the link's latency")     \
+    X(ll_GBps, "GB/s", 0.2, 200, "what one block moves with LL")                    \
+    X(link_share, "", 0.1, 1, "of a link's raw rate that is payload")               \
+    X(copy_ratio, "", 1, 20, "rate of a GPU's copy to itself, over its links'")     \
+    X(ramp_us, "us", 0.1, 1000, "lost until all slices of a large transfer flow")   \
+    X(socket_GBps, "GB/s", 0.5, 200, "between the halves of a node on PCIe")
 
-#define NET_PARAMS(X)                                           \
-    X(hop_us, "us", 1, 200, "one small step between two nodes") \
-    X(nic_share, "", 0.1, 1, "of a port's raw rate that is payload")
+#define NET_PARAMS(X)                                                                \
+    X(hop_us, "us", 0.1, 300, "one step of LL between nodes, beside the network's latency") \
+    X(hop_sync_us, "us", 0.1, 1000, "the same of Simple")                            \
+    X(nic_share, "", 0.1, 1, "of a port's raw rate that is payload")                 \
+    X(net_ramp_us, "us", 0.1, 3000, "lost until all slices between nodes flow")
 
 #define X(name, unit, lowest, highest, help) double name;
 struct gemm_params {
