@@ -4,6 +4,7 @@
  */
 #include "calib/loo.h"
 #include "cmd/cmd.h"
+#include "cmd/hardware.h"
 #include "report/validate_report.h"
 
 #include <errno.h>
@@ -19,8 +20,9 @@ struct validate_opts {
 #define AT(field) offsetof(struct validate_opts, field)
 
 static const struct opt rows[] = {
-    {"gpu", 0, OPT_STR, AT(gpu), "NAME", "the GPU of rows that name none"},
-    {"network", 0, OPT_STR, AT(network), "NAME", "the network of rows that name none"},
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE",
+     "the GPU of rows that name none, or this one: a FILE's profile takes the place of its name"},
+    {"network", 0, OPT_STR, AT(network), "NAME|FILE", "the same for networks"},
     {"leave-one-out", 0, OPT_STR, AT(leave_out), "source|gpu",
      "fit the parameters without each, and score on it"},
     {"worst", 0, OPT_I64, AT(worst), "N", "show the N rows with the largest errors; default 10"},
@@ -53,8 +55,9 @@ static const char details[] =
     "could\n"
     "not be read.";
 
-static int check_opts(const struct validate_opts *o, int n, struct measured_opts *out,
-                      struct err *e)
+/* Profiles from files live in the arena. */
+static int check_opts(const struct validate_opts *o, int n, struct arena *a,
+                      struct measured_opts *out, struct err *e)
 {
     *out = (struct measured_opts){0};
     if (n == 0)
@@ -66,9 +69,9 @@ static int check_opts(const struct validate_opts *o, int n, struct measured_opts
     if (o->leave_out != NULL && loo_parse(o->leave_out) == LOO_NONE)
         return err_set(e, ERR_USAGE, "--leave-one-out: '%.64s' is neither source nor gpu",
                        o->leave_out);
-    if (o->gpu != NULL && (out->gpu = gpu_profile_find(o->gpu, e)) == NULL)
+    if (o->gpu != NULL && (out->gpu = cmd_gpu(o->gpu, a, &out->net, e)) == NULL)
         return -1;
-    if (o->network != NULL && (out->net = network_profile_find(o->network, e)) == NULL)
+    if (o->network != NULL && (out->net = cmd_network(o->network, a, e)) == NULL)
         return -1;
     return 0;
 }
@@ -162,10 +165,8 @@ static int run_validate(const struct command *self, int argc, char **argv, struc
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
     if (status >= 0)
         return status;
-    if (check_opts(&opts, n, &how, e) < 0)
-        return (int)e->code;
     measured_init(&m);
-    status = 0;
+    status = check_opts(&opts, n, &m.arena, &how, e);
     for (int i = 0; status == 0 && i < n; i++)
         status = measured_read(&m, argv[i], &how, e);
     if (status == 0) {
@@ -179,8 +180,9 @@ static int run_validate(const struct command *self, int argc, char **argv, struc
 
 const struct command cmd_validate = {
     .name = "validate",
-    .synopsis = "validate FILE... [--leave-one-out source|gpu] [--gpu NAME] [--network NAME] "
-                "[--worst N] [--parameters] [--format table|md] [--rows FILE] [--json FILE|-]",
+    .synopsis =
+        "validate FILE... [--leave-one-out source|gpu] [--gpu NAME|FILE] [--network NAME|FILE] "
+        "[--worst N] [--parameters] [--format table|md] [--rows FILE] [--json FILE|-]",
     .summary = "compare the models with measured times",
     .details = details,
     .rows = rows,
