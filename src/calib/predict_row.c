@@ -5,11 +5,42 @@
 
 #include <string.h>
 
+/* NCCL_ALGO and NCCL_PROTO mean nothing to the others: they are made of sends and receives. */
+static bool has_algorithms(enum specter_comm_op op)
+{
+    return op == SPECTER_ALLREDUCE || op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER ||
+           op == SPECTER_BROADCAST || op == SPECTER_REDUCE;
+}
+
+/* What NCCL takes when NVLS is switched off: the best of the others by its own estimate. */
+static int predict_without_nvls(const struct measured_row *row, const struct gpu_profile *gpu,
+                                const struct network_profile *net, struct comm_cost *out,
+                                struct err *e)
+{
+    struct comm_candidate all[COMM_CANDIDATES_MAX], *best = NULL;
+    int n = model_collective_candidates(gpu, net, row->op, row->bytes, row->where, all, e);
+    for (int i = 0; i < n; i++) {
+        if (all[i].off != NULL || strncmp(all[i].cost.algo, "nvls", strlen("nvls")) == 0)
+            continue;
+        if (best == NULL || all[i].nccl_us < best->nccl_us)
+            best = &all[i];
+    }
+    if (n >= 0 && best == NULL)
+        return err_set(e, ERR_INPUT, "nothing but NVLS can do it");
+    if (best != NULL)
+        *out = best->cost;
+    return n < 0 ? -1 : 0;
+}
+
 static int predict_collective(const struct measured_row *row, const struct gpu_profile *gpu,
                               const struct network_profile *net, struct comm_cost *out,
                               struct err *e)
 {
-    return model_collective(gpu, net, row->op, row->bytes, row->where, out, e);
+    if (!has_algorithms(row->op))
+        return model_collective(gpu, net, row->op, row->bytes, row->where, out, e);
+    if (row->no_nvls && row->forced.algo == NULL)
+        return predict_without_nvls(row, gpu, net, out, e);
+    return model_collective_as(gpu, net, row->op, row->bytes, row->where, &row->forced, out, e);
 }
 
 /* sendrecv_perf: each rank sends to the next one and receives from the one before, all at once.

@@ -300,7 +300,8 @@ void score_finish(struct score *s)
                 add_groups(s, (enum measured_kind)kind, &groupings[i], members, scratch);
         }
     }
-    qsort(s->rows, s->nrows, sizeof *s->rows, worst_first);
+    if (s->nrows > 0)
+        qsort(s->rows, s->nrows, sizeof *s->rows, worst_first);
     free(scratch);
     free(members);
 }

@@ -4,6 +4,7 @@
  */
 #include "calib/loo.h"
 #include "cmd/cmd.h"
+#include "cmd/hardware.h"
 #include "report/validate_report.h"
 
 #include <errno.h>
@@ -11,18 +12,22 @@
 #include <string.h>
 
 struct validate_opts {
-    const char *gpu, *network, *json, *rows, *leave_out;
+    const char *gpu, *network, *json, *rows, *leave_out, *format;
     int64_t worst;
+    bool parameters;
 };
 
 #define AT(field) offsetof(struct validate_opts, field)
 
 static const struct opt rows[] = {
-    {"gpu", 0, OPT_STR, AT(gpu), "NAME", "the GPU of rows that name none"},
-    {"network", 0, OPT_STR, AT(network), "NAME", "the network of rows that name none"},
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE",
+     "the GPU of rows that name none, or this one: a FILE's profile takes the place of its name"},
+    {"network", 0, OPT_STR, AT(network), "NAME|FILE", "the same for networks"},
     {"leave-one-out", 0, OPT_STR, AT(leave_out), "source|gpu",
      "fit the parameters without each, and score on it"},
     {"worst", 0, OPT_I64, AT(worst), "N", "show the N rows with the largest errors; default 10"},
+    {"parameters", 0, OPT_FLAG, AT(parameters), NULL, "list the fitted parameters in use"},
+    {"format", 0, OPT_STR, AT(format), "table|md", "how tables look; md: Markdown"},
     {"rows", 0, OPT_STR, AT(rows), "FILE", "write each row with its prediction as CSV"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
@@ -50,20 +55,23 @@ static const char details[] =
     "could\n"
     "not be read.";
 
-static int check_opts(const struct validate_opts *o, int n, struct measured_opts *out,
-                      struct err *e)
+/* Profiles from files live in the arena. */
+static int check_opts(const struct validate_opts *o, int n, struct arena *a,
+                      struct measured_opts *out, struct err *e)
 {
     *out = (struct measured_opts){0};
     if (n == 0)
         return err_set(e, ERR_USAGE, "no FILE given (see 'specter help validate')");
     if (o->worst < 0)
         return err_set(e, ERR_USAGE, "--worst: %lld is out of range", (long long)o->worst);
+    if (strcmp(o->format, "table") != 0 && strcmp(o->format, "md") != 0)
+        return err_set(e, ERR_USAGE, "--format: '%.64s' is neither table nor md", o->format);
     if (o->leave_out != NULL && loo_parse(o->leave_out) == LOO_NONE)
         return err_set(e, ERR_USAGE, "--leave-one-out: '%.64s' is neither source nor gpu",
                        o->leave_out);
-    if (o->gpu != NULL && (out->gpu = gpu_profile_find(o->gpu, e)) == NULL)
+    if (o->gpu != NULL && (out->gpu = cmd_gpu(o->gpu, a, &out->net, e)) == NULL)
         return -1;
-    if (o->network != NULL && (out->net = network_profile_find(o->network, e)) == NULL)
+    if (o->network != NULL && (out->net = cmd_network(o->network, a, e)) == NULL)
         return -1;
     return 0;
 }
@@ -123,7 +131,15 @@ static int validate(const struct validate_opts *o, struct measured *m, struct er
 {
     struct score s;
     struct used_params params;
-    struct validation v = {m, &s, &params, (size_t)o->worst, o->leave_out, 0};
+    struct validation v = {
+        .measured = m,
+        .score = &s,
+        .params = &params,
+        .worst = (size_t)o->worst,
+        .left_out = o->leave_out,
+        .list_params = o->parameters,
+        .markdown = strcmp(o->format, "md") == 0,
+    };
     int status;
     score_init(&s);
     used_params_init(&params);
@@ -143,16 +159,14 @@ static int validate(const struct validate_opts *o, struct measured *m, struct er
 
 static int run_validate(const struct command *self, int argc, char **argv, struct err *e)
 {
-    struct validate_opts opts = {.worst = 10};
+    struct validate_opts opts = {.worst = 10, .format = "table"};
     struct measured_opts how;
     struct measured m;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
     if (status >= 0)
         return status;
-    if (check_opts(&opts, n, &how, e) < 0)
-        return (int)e->code;
     measured_init(&m);
-    status = 0;
+    status = check_opts(&opts, n, &m.arena, &how, e);
     for (int i = 0; status == 0 && i < n; i++)
         status = measured_read(&m, argv[i], &how, e);
     if (status == 0) {
@@ -166,8 +180,9 @@ static int run_validate(const struct command *self, int argc, char **argv, struc
 
 const struct command cmd_validate = {
     .name = "validate",
-    .synopsis = "validate FILE... [--leave-one-out source|gpu] [--gpu NAME] [--network NAME] "
-                "[--worst N] [--rows FILE] [--json FILE|-]",
+    .synopsis =
+        "validate FILE... [--leave-one-out source|gpu] [--gpu NAME|FILE] [--network NAME|FILE] "
+        "[--worst N] [--parameters] [--format table|md] [--rows FILE] [--json FILE|-]",
     .summary = "compare the models with measured times",
     .details = details,
     .rows = rows,

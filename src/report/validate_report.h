@@ -17,10 +17,11 @@ struct validation {
     const struct measured *measured;
     const struct score *score; /* finished */
     const struct used_params *params;
-    size_t worst; /* how many rows to show */
-    const char
-        *left_out; /* "source", "gpu": each row is predicted by a fit without its own; or NULL */
-    size_t fits;   /* then: how many */
+    size_t worst;         /* how many rows to show */
+    const char *left_out; /* "source", "gpu": rows are predicted by fits without their own; NULL */
+    size_t fits;          /* then: how many */
+    bool list_params;     /* name the parameters in use, with their values */
+    bool markdown;        /* tables for a document, not for a terminal */
 };
 
 void validate_text(const struct validation *v, FILE *out);

@@ -5,6 +5,7 @@
 #include "report/table.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,20 @@ static void stats_columns(struct table *t)
         table_column(t, titles[i], TABLE_RIGHT);
 }
 
+/* A document has no right edge. */
+static size_t room(const struct validation *v, size_t columns)
+{
+    return v->markdown ? SIZE_MAX / 2 : columns;
+}
+
+static void print_table(const struct validation *v, const struct table *t, FILE *out)
+{
+    if (v->markdown)
+        table_print_markdown(t, out);
+    else
+        table_print(t, out);
+}
+
 static void print_overall(const struct validation *v, FILE *out)
 {
     const struct score *s = v->score;
@@ -65,13 +80,14 @@ static void print_overall(const struct validation *v, FILE *out)
         table_cell(&t, "%s", s->groups[i].key);
         cells_stats(&t, &s->groups[i].stats);
     }
-    table_print(&t, out);
+    print_table(v, &t, out);
     table_release(&t);
 }
 
 /* Groups of one kind, `by` only where it changes. */
-static void print_groups(const struct score *s, enum measured_kind kind, FILE *out)
+static void print_groups(const struct validation *v, enum measured_kind kind, FILE *out)
 {
+    const struct score *s = v->score;
     int key_columns = KEY_COLUMNS + 5 - snprintf(NULL, 0, "%05zu", s->nrows);
     const char *by = "";
     struct table t;
@@ -85,14 +101,14 @@ static void print_groups(const struct score *s, enum measured_kind kind, FILE *o
         if (g->kind != kind)
             continue;
         table_cell(&t, "%s", strcmp(by, g->by) != 0 ? g->by : "");
-        table_text(&t, g->key, (size_t)key_columns);
+        table_text(&t, g->key, room(v, (size_t)key_columns));
         cells_stats(&t, &g->stats);
         by = g->by;
         any = true;
     }
     if (any) {
         fputc('\n', out);
-        table_print(&t, out);
+        print_table(v, &t, out);
     }
     table_release(&t);
 }
@@ -146,14 +162,14 @@ static void print_worst(const struct validation *v, FILE *out)
         cell_percent(&t, s->error, '+');
     }
     fputc('\n', out);
-    table_print(&t, out);
+    print_table(v, &t, out);
     table_release(&t);
 }
 
-static void print_skips(const struct measured *m, FILE *out)
+static void print_skips(const struct validation *v, FILE *out)
 {
     size_t count;
-    struct skip_count *counts = validate_skip_counts(m, &count);
+    struct skip_count *counts = validate_skip_counts(v->measured, &count);
     struct table t;
     table_init(&t);
     table_column(&t, "skipped", TABLE_RIGHT);
@@ -161,17 +177,37 @@ static void print_skips(const struct measured *m, FILE *out)
     table_column(&t, "first", TABLE_LEFT);
     for (size_t i = 0; i < count && i < REASONS_MAX; i++) {
         table_cell(&t, "%zu", counts[i].n);
-        table_text(&t, counts[i].first->reason, REASON_COLUMNS);
+        table_text(&t, counts[i].first->reason, room(v, REASON_COLUMNS));
         cell_place(&t, counts[i].first->file, counts[i].first->line);
     }
     if (count > 0) {
         fputc('\n', out);
-        table_print(&t, out);
+        print_table(v, &t, out);
     }
     if (count > REASONS_MAX)
         fprintf(out, "  and %zu further reasons (--json, --rows)\n", count - REASONS_MAX);
     table_release(&t);
     free(counts);
+}
+
+static void print_params(const struct validation *v, FILE *out)
+{
+    static const char *const titles[] = {"group", "class", "parameter", "value", "unit"};
+    struct table t;
+    table_init(&t);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_column(&t, titles[i], i == 3 ? TABLE_RIGHT : TABLE_LEFT);
+    for (size_t i = 0; i < v->params->count; i++) {
+        const struct used_param *p = &v->params->list[i];
+        table_cell(&t, "%s", param_tables[p->group].name);
+        table_text(&t, p->owner, KEY_COLUMNS + 6);
+        table_cell(&t, "%s", p->param->name);
+        table_cell(&t, "%.4g", p->value);
+        table_cell(&t, "%s", p->param->unit);
+    }
+    fputc('\n', out);
+    print_table(v, &t, out);
+    table_release(&t);
 }
 
 static void print_in_use(const struct validation *v, FILE *out)
@@ -193,7 +229,9 @@ void validate_text(const struct validation *v, FILE *out)
         print_in_use(v, out);
     print_overall(v, out);
     for (int kind = 0; kind < MEASURED_KINDS; kind++)
-        print_groups(s, (enum measured_kind)kind, out);
+        print_groups(v, (enum measured_kind)kind, out);
+    if (v->list_params)
+        print_params(v, out);
     print_worst(v, out);
-    print_skips(m, out);
+    print_skips(v, out);
 }

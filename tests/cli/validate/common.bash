@@ -29,3 +29,24 @@ mask() {
     sed -E 's/[+-]?[0-9.]+ %/N %/g; s/[0-9.]+ (us|ms)/N/g; s/^[0-9]+ fitted parameters?/N fitted parameters/
         s/[0-9]+ rows? beyond/N rows beyond/; s/^  [a-z]+\.csv:[0-9]+ .* N %$/  WORST/; s/---+/--/g' | tr -s ' '
 }
+
+# figures BY [KIND]: "KEY MEDIAN" of each group in the JSON on stdin; spaces in keys become _.
+figures() {
+    awk -v by="$1" -v kind="${2:-}" -F '":[[:space:]]*' '
+        { key = $1; value = $2; gsub(/^[[:space:]]*"|"$/, "", key); gsub(/^"|"?,?$/, "", value); got[key] = value }
+        key == "within_25" && got["by"] == by && (kind == "" || got["kind"] == kind) {
+            gsub(/ /, "_", got["key"])
+            print got["key"], got["median_ape"], got["within_25"]
+        }'
+}
+
+# at_most LIMIT WHAT VALUE: says so when it is more.
+at_most() {
+    awk -v limit="$1" -v what="$2" -v value="$3" 'BEGIN {
+        if (!(value + 0 <= limit + 0) || value == "" || value == "null") print what ": " value ", wanted at most " limit }'
+}
+
+need_measured() {
+    MEASURED=$SHARED/data/measured
+    [[ -n $SHARED && -e $MEASURED/collectives.csv ]] || { echo "no ../shared/data/measured"; exit 77; }
+}
