@@ -302,7 +302,7 @@ static int parse_p2p(struct measured_reader *r, struct measured_row *row)
     row->op = SPECTER_SEND;
     if (strncasecmp(test, "nvbandwidth", strlen("nvbandwidth")) == 0)
         return refuse(r, false, "nvbandwidth copies memory, which is no message of NCCL: no model");
-    if (strncasecmp(test, "sendrecv", strlen("sendrecv")) != 0)
+    if (strcasestr(test, "send") == NULL) /* sendrecv_perf, isend/irecv, ... */
         return refuse_value(r, false, "no model for the test", test);
     if (whole(r, COLUMN_BYTES, WHOLE_MAX, 0, &row->bytes) < 0 || parse_layout(r, row, 2) < 0)
         return -1;
