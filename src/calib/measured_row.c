@@ -12,7 +12,7 @@
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: up to here a double counts single ones */
 #define SHOWN_MAX 40                 /* characters of a value in a reason */
 
-static const char *const column_names[] = {
+const char *const measured_columns[COLUMN_COUNT] = {
 #define X(id, name) name,
     MEASURED_COLUMNS(X)
 #undef X
@@ -103,9 +103,9 @@ static int refuse(struct measured_reader *r, bool damaged, const char *text)
 static int refuse_column(struct measured_reader *r, enum measured_column column)
 {
     if (!has(r, column))
-        buf_printf(&r->reason, "no %s", column_names[column]);
+        buf_printf(&r->reason, "no %s", measured_columns[column]);
     else
-        buf_printf(&r->reason, "unusable %s", column_names[column]);
+        buf_printf(&r->reason, "unusable %s", measured_columns[column]);
     r->damaged = true;
     return -1;
 }
