@@ -67,7 +67,7 @@ static int predict_ring_of_messages(const struct measured_row *row, const struct
 static int predict_gemm(const struct measured_row *row, const struct gpu_profile *gpu, double *us,
                         struct err *e)
 {
-    const struct gemm_shape shape = {
+    struct gemm_shape shape = {
         .m = row->m,
         .n = row->n,
         .k = row->k,
@@ -77,9 +77,10 @@ static int predict_gemm(const struct measured_row *row, const struct gpu_profile
         .compute = SPECTER_DTYPE_UNKNOWN,
     };
     struct gemm_cost cost;
+    gemm_shape_of_bench(gpu, row->lib, &shape);
     if (model_gemm(gpu, &shape, &cost, e) < 0)
         return -1;
-    *us = cost.us;
+    *us = cost.busy_us; /* a benchmark's calls are queued: launches overlap with work */
     return 0;
 }
 

@@ -270,9 +270,13 @@ static int parse_gemm(const struct predict_opts *o, struct gemm_shape *s, struct
                        "--dtype: unknown type '%.64s'; known are fp64, fp32, tf32, fp16, bf16, "
                        "fp8e4m3, fp8e5m2, int8, fp4",
                        o->dtype);
-    *s = (struct gemm_shape){(uint64_t)o->m,       (uint64_t)o->n, (uint64_t)o->k,
-                             (uint64_t)o->batch,   type,           type,
-                             SPECTER_DTYPE_UNKNOWN};
+    *s = (struct gemm_shape){.m = (uint64_t)o->m,
+                             .n = (uint64_t)o->n,
+                             .k = (uint64_t)o->k,
+                             .batch = (uint64_t)o->batch,
+                             .type = type,
+                             .type_c = type,
+                             .compute = SPECTER_DTYPE_UNKNOWN};
     return 0;
 }
 

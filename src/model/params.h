@@ -28,8 +28,17 @@
 struct gpu_profile;
 struct network_profile;
 
-/* X(name, unit, lowest, highest, help) */
-#define GEMM_PARAMS(X) X(mma_share, "", 0.3, 1, "of the dense peak that large products sustain")
+/* X(name, unit, lowest, highest, help). kcycles: 1000 cycles at boost_MHz. */
+#define GEMM_PARAMS(X)                                                                \
+    X(mma_share, "", 0.3, 1, "of the dense peak, at the clock that the power allows") \
+    X(mem_share, "", 0.3, 1, "of the memory bandwidth")                               \
+    X(sm_GBps, "GB/s", 5, 400, "from L2 to one multiprocessor")                       \
+    X(l2_share, "", 0.4, 1.25, "of L2 that keeps operands from call to call")         \
+    X(start_kcycles, "kcycles", 1, 15, "start and end of a kernel, in a queue")       \
+    X(tile_kcycles, "kcycles", 0.05, 8, "prologue and epilogue of a tile")            \
+    X(step_kcycles, "kcycles", 0.01, 1, "128 bytes of k through the pipeline")        \
+    X(split_kcycles, "kcycles", 0.1, 15, "adding up the parts of a split k")          \
+    X(quant_us, "us", 0.5, 10, "one kernel that quantises, but for its bytes")
 
 #define NODE_PARAMS(X)                                                               \
     X(start_us, "us", 1, 50, "fixed cost of starting a collective")                  \

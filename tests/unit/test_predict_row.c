@@ -61,3 +61,26 @@ TEST(predict_row_takes_the_profiles_it_is_given)
     CHECK_INT(predict_row(&row, row.gpu, &slow, &p, NULL), 0);
     CHECK(p.us > 2 * row_us(&row));
 }
+
+TEST(predict_row_of_a_product_is_that_of_its_benchmark)
+{
+    struct measured_row row = {
+        .kind = MEASURED_GEMM,
+        .gpu = gpu_profile_find("h100_sxm", NULL),
+        .m = 16,
+        .n = 4096,
+        .k = 4096,
+        .batch = 1,
+        .dtype = SPECTER_FP8E4M3,
+        .lib = "torch",
+    };
+    struct gemm_shape shape = {.m = 16, .n = 4096, .k = 4096, .batch = 1, .type = SPECTER_FP8E4M3};
+    struct gemm_cost cost;
+    double plain = row_us(&row);
+    shape.type_c = shape.compute = SPECTER_DTYPE_UNKNOWN;
+    gemm_shape_of_bench(row.gpu, "torch", &shape);
+    CHECK_INT(model_gemm(row.gpu, &shape, &cost, NULL), 0);
+    CHECK_DOUBLE(plain, cost.busy_us, 0);
+    row.lib = "torch_flow (TRTLLM 1.3.0rc20)"; /* quantises in each call */
+    CHECK(row_us(&row) > plain);
+}
