@@ -151,7 +151,7 @@ TEST(replay_latency_on_another_gpu)
         run.ranks[0].ops[i].name = run.ranks[0].ops[i].class == OP_COLL ? "a" : "b";
         run.ranks[0].ops[i].class = OP_KERNEL;
     }
-    model_other_ratio(h100, v100, SPECTER_KERNEL_OTHER, &ratio, NULL);
+    model_other_ratio(h100, v100, &ratio, NULL);
     CHECK_INT(replay_run(&rep, &run, &opts, NULL), 0);
     CHECK_DOUBLE(rep.latency_us, 9, 1e-9);
     CHECK_DOUBLE(rep.scales[0].time.span_ns - rep.own.span_ns,
