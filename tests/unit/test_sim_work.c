@@ -286,7 +286,7 @@ TEST(replay_of_counted_kernels_on_another_gpu)
     struct replay rep;
     double ratio;
     model_other_ratio(gpu_profile_find("h100_sxm", NULL), gpu_profile_find("a100_sxm", NULL),
-                      &ratio, NULL);
+                      SPECTER_KERNEL_OTHER, &ratio, NULL);
     training(&run, true);
     for (size_t i = 0; i < run.ranks[0].nops; i++)
         run.ranks[0].ops[i].class = OP_KERNEL;
