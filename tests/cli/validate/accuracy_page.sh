@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # docs/accuracy.md is what `make accuracy` writes, within the rounding of its figures, and writing it again
-# gives the same bytes. Other tests hold what was left out, which takes long.
+# gives the same bytes. Not the left-out figures: their fits take minutes, and other tests hold some rows of them.
 . "$ROOT"/tests/cli/validate/common.bash
 need_measured
 BUILD=$(dirname "$SPECTER") "$ROOT"/scripts/accuracy.sh --in-sample >one.md || exit
