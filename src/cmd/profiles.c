@@ -43,7 +43,7 @@ static const struct column gpu_columns[] = {
     {"fp4", offsetof(struct gpu_profile, fp4_tflops)},
     {"GB", offsetof(struct gpu_profile, mem_GB)},
     {"GB/s", offsetof(struct gpu_profile, mem_GBps)},
-    {"NVLink", offsetof(struct gpu_profile, nvlink_GBps)},
+    {"link", offsetof(struct gpu_profile, nvlink_GBps)},
     {"PCIe", offsetof(struct gpu_profile, pcie_GBps)},
 };
 
@@ -60,7 +60,12 @@ static const struct column network_columns[] = {
 static void number_cell(struct table *t, double value)
 {
     if (value > 0)
-        table_cell(t, value < 100 ? "%.3g" : value < 1e5 ? "%.0f" : "%.4g", value);
+        table_cell(t,
+                   value < 1     ? "%.2g"
+                   : value < 100 ? "%.3g"
+                   : value < 1e5 ? "%.0f"
+                                 : "%.4g",
+                   value);
     else
         table_cell(t, "-");
 }
@@ -90,7 +95,7 @@ static void list_gpus(void)
         table_cell(&t, "%s", gpu_profiles[i].name);
         column_cells(&t, &gpu_profiles[i], gpu_columns, 0, COUNT(gpu_columns));
     }
-    puts("GPUs: dense TFLOPS; memory in GB and GB/s; links in GB/s per direction");
+    puts("GPUs: dense TFLOPS; memory in GB, GB/s; link (NVLink, xGMI) and PCIe in GB/s");
     table_print(&t, stdout);
     table_release(&t);
 }
@@ -113,8 +118,7 @@ static void list_networks(void)
         column_cells(&t, net, network_columns, inside, COUNT(network_columns));
         table_cell(&t, "%s", net->inter);
     }
-    puts("networks: GPUs of a node and, where larger, of an NVLink domain, GB/s of one GPU;");
-    puts("ports of a node and their rate");
+    puts("networks: GPUs of a node, of an NVLink domain, GB/s of each; ports of a node");
     table_print(&t, stdout);
     table_release(&t);
 }
@@ -161,10 +165,12 @@ static void print_fields(const struct profile_kind *kind, const void *profile)
 static void print_param(const struct param *p, const void *own, const struct param_class *class,
                         double value)
 {
-    const int width = 48; /* of what is in front of the meaning */
+    const int width = 42; /* of what is in front of the meaning */
     double of_class = param_value(class->values, p);
-    const char *from = param_value(own, p) != 0 ? "own" : of_class != 0 ? class->key : "any";
-    printf("  %-14s  %7.4g  %-4s  %-17s", p->name, value, p->unit, from);
+    const char *from = param_value(own, p) != 0                          ? "own"
+                       : of_class != 0 && strcmp(class->key, "any") != 0 ? "class"
+                                                                         : "any";
+    printf("  %-16s  %7.4g  %-4s  %-5s  ", p->name, value, p->unit, from);
     opt_wrap(p->help, (size_t)width, (size_t)width, stdout);
 }
 
@@ -353,8 +359,8 @@ const struct command cmd_profiles = {
         "\n"
         "An own profile is a JSON file, given to --gpu or --network instead of a name:\n"
         "\n"
-        "  specter profiles h100_sxm --json > my.json      print one to start from, edit it\n"
-        "  specter profiles my.json                        check it\n"
+        "  specter profiles h100_sxm --json > my.json    one to start from\n"
+        "  specter profiles my.json                      check it\n"
         "  specter predict gemm -m 4096 -n 4096 -k 4096 --gpu my.json\n"
         "\n"
         "or only what differs: {\"gpu\": {\"name\": \"my_h100\", \"base\": \"h100_sxm\",\n"

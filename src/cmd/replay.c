@@ -105,6 +105,22 @@ static int find_hardware(const char *gpu_arg, const char *network_arg, struct ar
     return 0;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+/* A file that is named for the recording and for the target is one machine, read twice. */
+static void unite(const struct replay_args *args, struct replay_opts *opts)
+{
+    const char *to = args->network != NULL ? args->network : args->gpu;
+    const char *from = args->from_network != NULL ? args->from_network : args->from_gpu;
+    if (same_text(args->gpu, args->from_gpu))
+        opts->from_gpu = opts->gpu;
+    if (same_text(to, from))
+        opts->from_network = opts->network;
+}
+
 /* What is wrong whatever the recording holds. Profiles from files live in the arena. */
 static int check_args(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
                       struct err *e)
@@ -118,6 +134,7 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         find_hardware(args->from_gpu, args->from_network, a, &opts->from_gpu, &opts->from_network,
                       e) < 0)
         return -1;
+    unite(args, opts);
     for (size_t i = 0; i < args->scales.count; i++) {
         if (args->scales.values[i] < 1)
             return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
@@ -166,8 +183,9 @@ release:
 
 const struct command cmd_replay = {
     .name = "replay",
-    .synopsis = "replay [DIR] [--gpu NAME] [--network NAME] [--scale N[,N...]] [--from-gpu NAME] "
-                "[--from-network NAME] [--no-calibrate] [--run ID] [--json FILE|-]",
+    .synopsis = "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
+                "[--from-gpu NAME|FILE] "
+                "[--from-network NAME|FILE] [--no-calibrate] [--run ID] [--json FILE|-]",
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,
     .rows = rows,

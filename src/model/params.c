@@ -163,12 +163,20 @@ static void complete(enum param_group group, double *values, const void *from)
     }
 }
 
+static bool is_complete(enum param_group group, const double *values)
+{
+    size_t i = 0;
+    while (i < param_tables[group].count && values[i] != 0)
+        i++;
+    return i == param_tables[group].count;
+}
+
 /* Fills what `values`, a profile's own ones, leave open. */
 static void resolve(enum param_group group, const struct gpu_profile *gpu,
                     const struct network_profile *net, void *values)
 {
     const struct param_class *rows[LEVELS];
-    int count = classes_of(group, gpu, net, rows);
+    int count = is_complete(group, values) ? 0 : classes_of(group, gpu, net, rows);
     for (int i = 0; i < count; i++) {
         if (rows[i] != NULL)
             complete(group, values, rows[i]->values);

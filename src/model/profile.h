@@ -55,7 +55,7 @@
     X(mem_GBps, "GB/s", 10, 1e6, "memory bandwidth")                               \
     X(l2_MB, "MB", 0.1, 1e4, "last-level cache")                                   \
     X(sms, "count", 1, 4096, "multiprocessors or compute units")                   \
-    X(cc, "", 50, 300, "CUDA compute capability x10; 0: not NVIDIA")               \
+    X(cc, "", 50, 300, "compute capability x10; 0: not CUDA")                      \
     X(boost_MHz, "MHz", 100, 1e4, "the clock that the peaks are quoted at")        \
     X(tdp_W, "W", 10, 1e4, "board power")                                          \
     X(nvlink_GBps, "GB/s", 1, 1e5, "GPU-to-GPU fabric, per direction")             \

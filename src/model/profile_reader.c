@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/opt.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -32,7 +33,7 @@ int reader_check(struct profile_reader *r)
 
 int reader_fail(struct profile_reader *r, const char *fmt, ...)
 {
-    char text[512];
+    char text[512], label[256];
     size_t line = 1;
     va_list ap;
     va_start(ap, fmt);
@@ -40,7 +41,7 @@ int reader_fail(struct profile_reader *r, const char *fmt, ...)
     va_end(ap);
     for (size_t i = 0; i < json_offset(&r->j); i++)
         line += r->j.start[i] == '\n';
-    return err_set(r->e, ERR_INPUT, "%s:%zu: %s", r->label, line,
+    return err_set(r->e, ERR_INPUT, "%s:%zu: %s", printable(label, sizeof label, r->label), line,
                    r->j.error != NULL ? r->j.error : text);
 }
 
@@ -129,11 +130,17 @@ size_t names_find(struct names n, const char *name)
     return i;
 }
 
+/* The beginning of a name is close to it. */
+static size_t how_far(const char *given, const char *name)
+{
+    return strncmp(given, name, strlen(given)) == 0 ? 0 : opt_distance(given, name);
+}
+
 static const char *names_nearest(struct names n, const char *name)
 {
     const char *best = n.at(n.list, 0);
     for (size_t i = 1; i < n.count; i++) {
-        if (opt_distance(name, n.at(n.list, i)) < opt_distance(name, best))
+        if (how_far(name, n.at(n.list, i)) < how_far(name, best))
             best = n.at(n.list, i);
     }
     return best;
@@ -154,6 +161,7 @@ int reader_next_key(struct profile_reader *r, struct names n, uint64_t *seen, si
     struct json_text key;
     char safe[NAME_MAX_LEN + 1];
     const char *name;
+    assert(n.count <= 64); /* one bit of `seen` each */
     if (!json_next_key(&r->j, &key))
         return reader_check(r);
     name = reader_text(r, key);

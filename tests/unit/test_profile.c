@@ -205,6 +205,7 @@ TEST(profile_gpus_are_whole)
         CHECK(net != NULL);
         if (gpu->nvlink_GBps > 0) /* the fabric it usually sits in is its own */
             CHECK_DOUBLE(net->intra_GBps, gpu->nvlink_GBps, 0);
+        CHECK((gpu->nvlink_GBps > 0) == (strncmp(net->intra, "pcie", 4) != 0));
         CHECK(strlen(gpu->source) > 20 && strlen(gpu->title) > 5);
         CHECK(gpu_profile_find(gpu->name, NULL) == gpu);
         CHECK(gpu->fp32_tflops > 0 && gpu->fp64_tflops > 0 && gpu->fp16_tflops > 0);
