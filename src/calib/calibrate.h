@@ -18,7 +18,7 @@
 #include "calib/fit.h"
 #include "calib/fit_rows.h"
 
-#define CALIBRATION_PRIOR 0.1
+#define CALIBRATION_PRIOR 0.01
 
 /* Why a parameter is not fitted. */
 enum calibration_held {

@@ -22,7 +22,7 @@
 
 #include <stdio.h>
 
-#define CLASSES_PRIOR 0.1
+#define CLASSES_PRIOR 0.4
 #define CLASSES_SIGMAS 2.0
 #define CLASSES_SHIFT 0.05
 #define CLASSES_GEMM_ROWS 300 /* of one machine and type: enough for fewer than ten parameters */
