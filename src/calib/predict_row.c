@@ -95,20 +95,21 @@ int predict_row(const struct measured_row *row, const struct gpu_profile *gpu,
     return 0;
 }
 
+/* A figure of 0 in a range says nothing. */
 static bool outside(const struct fit_range *range, double size, const struct layout *where)
 {
-    if (range->rows == 0 || size < range->smallest || size > range->largest)
+    if (range->rows == 0 || size < range->smallest || (range->largest > 0 && size > range->largest))
         return true;
-    return where != NULL && (where->ranks > range->ranks || where->nodes > range->nodes);
+    return (range->ranks > 0 && where->ranks > range->ranks) ||
+           (range->nodes > 0 && where->nodes > range->nodes);
 }
 
 bool predict_row_outside(const struct measured_row *row)
 {
-    if (row->kind == MEASURED_GEMM) {
-        double flops = 2 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch;
-        return outside(&params_class(PARAMS_GEMM, row->gpu, NULL)->range, flops, NULL);
-    }
-    return outside(
-        &params_class(row->where.nodes > 1 ? PARAMS_NET : PARAMS_NODE, row->gpu, row->net)->range,
-        row->bytes, &row->where);
+    enum param_group group = row->kind == MEASURED_GEMM ? PARAMS_GEMM
+                             : row->where.nodes > 1     ? PARAMS_NET
+                                                        : PARAMS_NODE;
+    double flops = 2 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch;
+    return outside(&params_class(group, row->gpu, row->net)->range,
+                   row->kind == MEASURED_GEMM ? flops : row->bytes, &row->where);
 }

@@ -3,6 +3,7 @@
 
 #include "model/params.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,31 +28,41 @@ static void add(struct used_params *u, const struct used_param *p)
     u->list[u->count++] = *p;
 }
 
-static const struct param_class *any_class(enum param_group group)
+static const struct param_class *find_class(enum param_group group, const char *key)
 {
     size_t count;
     const struct param_class *rows = params_classes(group, &count);
-    size_t i = 0;
-    while (i + 1 < count && strcmp(rows[i].key, "any") != 0)
-        i++;
-    return &rows[i];
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].key, key) == 0)
+            return &rows[i];
+    }
+    return NULL;
 }
 
-/* Where each of a group's values comes from: the profile, else its class, else "any" (params.h). */
-static void add_group(struct used_params *u, enum param_group group, const char *profile,
-                      const void *own, const struct param_class *class)
+/* Where a value comes from when the profile has none: the closest class that has one (params.h). */
+static void find_owner(struct used_param *p, const char *class)
 {
-    const struct param_class *any = any_class(group);
+    char key[PARAM_KEY_MAX];
+    snprintf(key, sizeof key, "%s", class);
+    do {
+        const struct param_class *row = find_class(p->group, key);
+        if (row == NULL)
+            continue;
+        p->owner = row->key;
+        p->value = param_value(row->values, p->param);
+    } while (p->value == 0 && params_widen(p->group, key));
+}
+
+static void add_group(struct used_params *u, enum param_group group, const char *profile,
+                      const void *own, const struct measured_row *row)
+{
+    char class[PARAM_KEY_MAX];
+    params_key(group, row->gpu, row->net, class);
     for (size_t i = 0; i < param_tables[group].count; i++) {
         const struct param *param = &param_tables[group].params[i];
-        struct used_param p = {group, any->key, param, param_value(any->values, param)};
-        if (param_value(own, param) != 0) {
-            p.owner = profile;
-            p.value = param_value(own, param);
-        } else if (param_value(class->values, param) != 0) {
-            p.owner = class->key;
-            p.value = param_value(class->values, param);
-        }
+        struct used_param p = {group, profile, param, param_value(own, param)};
+        if (p.value == 0)
+            find_owner(&p, class);
         add(u, &p);
     }
 }
@@ -70,12 +81,12 @@ void used_params_add(struct used_params *u, const struct measured_row *row)
         return;
     u->last = row;
     if (row->kind == MEASURED_GEMM) {
-        add_group(u, PARAMS_GEMM, gpu->name, &gpu->gemm, params_class(PARAMS_GEMM, gpu, NULL));
+        add_group(u, PARAMS_GEMM, gpu->name, &gpu->gemm, row);
         return;
     }
-    add_group(u, PARAMS_NODE, net->name, &net->node, params_class(PARAMS_NODE, gpu, net));
+    add_group(u, PARAMS_NODE, net->name, &net->node, row);
     if (row->where.nodes > 1)
-        add_group(u, PARAMS_NET, net->name, &net->net, params_class(PARAMS_NET, gpu, net));
+        add_group(u, PARAMS_NET, net->name, &net->net, row);
 }
 
 static int in_order(const void *a, const void *b)
