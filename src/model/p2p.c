@@ -74,7 +74,7 @@ static void price(const struct comm_site *s, const struct exchange *x, enum nccl
         .nic_us = x->nic_us,
         .host_us = x->host_us,
         .copied = x->copied,
-        .block_ends = x->message / n,
+        .block_ends = x->message * (x->inside + x->outside) / n, /* peers share its threads */
     };
     if (x->inside > 1)
         l.start_us += (x->inside - 1) * PEER_STEPS * comm_step_us(s, NCCL_LL);
