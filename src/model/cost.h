@@ -133,10 +133,12 @@ int model_gemm(const struct gpu_profile *gpu, const struct gemm_shape *shape, st
 int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *shapes, size_t count,
                        struct gemm_cost *out, struct err *e);
 
-/* Sets hot_sets and quantize to what a benchmark does, known by its name (`lib` of a measured
- * table; NULL: not known). "torch_flow..." (TensorRT-LLM's linear layer under aiconfigurator): goes
- * round as many copies of B as exceed L2, 5 at most; quantises A in each call, dynamically to fp8,
- * statically to fp4. Any other: the same operands in each call, nothing quantised. */
+/* Sets what a row of a measured table does not tell, by the benchmark's name (its column `lib`;
+ * NULL: not known). hot_sets and quantize: "torch_flow..." (TensorRT-LLM's linear layer under
+ * aiconfigurator) goes round as many copies of B as exceed L2, 5 at most, and quantises A in each
+ * call, dynamically to fp8, statically to fp4; any other takes the same operands in each call and
+ * quantises nothing. type_c: bf16 for fp8 and fp4, int32 for int8, as it is for others. Such rows
+ * are loops: their time is gemm_cost.busy_us. */
 void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct gemm_shape *shape);
 
 /* Other device work, known only by its recorded time and its class: how that time changes from one

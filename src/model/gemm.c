@@ -279,6 +279,8 @@ void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct 
     double sets = weights > 0 ? ceil(gpu->l2_MB * 1048576 / weights) : 1;
     shape->hot_sets = 1;
     shape->quantize = GEMM_QUANTIZE_NONE;
+    if (specter_dtype_bits(shape->type) <= 8)
+        shape->type_c = shape->type == SPECTER_INT8 ? SPECTER_INT32 : SPECTER_BF16;
     if (lib == NULL || strncmp(lib, "torch_flow", strlen("torch_flow")) != 0)
         return;
     shape->hot_sets = (uint32_t)fmax(1, fmin(BENCH_SETS_MAX, sets));

@@ -4,7 +4,6 @@
 #include "model/params_rows.h"
 #include "model/profile.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,20 +78,39 @@ void params_key(enum param_group group, const struct gpu_profile *gpu,
         snprintf(key, PARAM_KEY_MAX, "%s%s", or_unknown(net->inter), between_domains(net));
 }
 
+bool params_widen(enum param_group group, char key[PARAM_KEY_MAX])
+{
+    char narrow[PARAM_KEY_MAX];
+    const char *fabric;
+    if (strcmp(key, ANY) == 0)
+        return false;
+    memcpy(narrow, key, sizeof narrow);
+    fabric = group == PARAMS_NODE ? strchr(narrow, '/') : NULL;
+    if (fabric != NULL && strncmp(narrow, ANY "/", sizeof ANY) != 0)
+        snprintf(key, PARAM_KEY_MAX, ANY "%.*s", PARAM_KEY_MAX - (int)sizeof ANY, fabric);
+    else
+        strcpy(key, ANY);
+    return true;
+}
+
 /* Behind `part` in `key`; NULL when the key does not begin with it. */
 static const char *behind(const char *key, const char *part)
 {
-    size_t len = strlen(part);
-    return strncmp(key, part, len) == 0 ? key + len : NULL;
+    while (*part != '\0') {
+        if (*key++ != *part++)
+            return NULL;
+    }
+    return key;
 }
 
-/* Whether a row's key is that of the two parts, as params_key() joins them; no formatting, since
- * every prediction looks its classes up. */
+/* Whether a row's key is that of the parts, as params_key() joins them. Plain loops, since every
+ * prediction looks its classes up, and most keys differ in their first letter. */
 static bool key_is(const char *key, const char *first, const char *sep, const char *second)
 {
     key = behind(key, first);
     key = key != NULL ? behind(key, sep) : NULL;
-    return key != NULL && strcmp(key, second) == 0;
+    key = key != NULL ? behind(key, second) : NULL;
+    return key != NULL && *key == '\0';
 }
 
 static const struct param_class *class_of(enum param_group group, const char *first,
@@ -107,57 +125,55 @@ static const struct param_class *class_of(enum param_group group, const char *fi
     return NULL;
 }
 
-/* The rows to take values from, the closest first. */
-#define LEVELS 3
+/* The row to take values from at a level: that of the class, of its fabric, of all. NULL when there
+ * is none. */
+enum level { LEVEL_CLASS, LEVEL_FABRIC, LEVEL_ANY, LEVELS };
 
-static int classes_of(enum param_group group, const struct gpu_profile *gpu,
-                      const struct network_profile *net, const struct param_class *out[LEVELS])
+static const struct param_class *row_at(enum level level, enum param_group group,
+                                        const struct gpu_profile *gpu,
+                                        const struct network_profile *net)
 {
-    int count = 0;
-    switch (group) {
-    case PARAMS_GEMM:
-        out[count++] = class_of(group, or_unknown(gpu->arch), "", "");
-        break;
-    case PARAMS_NODE:
-        out[count++] = class_of(group, or_unknown(gpu->arch), "/", or_unknown(net->intra));
-        out[count++] = class_of(group, ANY, "/", or_unknown(net->intra));
-        break;
-    default:
-        out[count++] = class_of(group, or_unknown(net->inter), "", between_domains(net));
-    }
-    out[count++] = class_of(group, ANY, "", "");
-    return count;
+    if (level == LEVEL_ANY)
+        return class_of(group, ANY, "", "");
+    if (group == PARAMS_NODE)
+        return class_of(group, level == LEVEL_FABRIC ? ANY : or_unknown(gpu->arch), "/",
+                        or_unknown(net->intra));
+    if (level == LEVEL_FABRIC)
+        return NULL;
+    return group == PARAMS_GEMM ? class_of(group, or_unknown(gpu->arch), "", "")
+                                : class_of(group, or_unknown(net->inter), "", between_domains(net));
 }
 
 const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
                                        const struct network_profile *net)
 {
-    const struct param_class *rows[LEVELS];
-    int count = classes_of(group, gpu, net, rows), i = 0;
-    while (i < count - 1 && rows[i] == NULL)
-        i++;
-    return rows[i];
+    const struct param_class *row = NULL;
+    for (enum level level = LEVEL_CLASS; level < LEVELS && row == NULL; level++)
+        row = row_at(level, group, gpu, net);
+    return row;
 }
 
-/* A group's structs are doubles and nothing else. Takes what `values` does not have from `from`. */
-static void complete(enum param_group group, double *values, const void *from)
+/* Takes what `values`, `count` doubles, does not have from `from`. Whether it has all now. */
+static bool complete(double *values, const double *from, size_t count)
 {
-    for (size_t i = 0; i < param_tables[group].count; i++) {
-        const struct param *p = &param_tables[group].params[i];
-        if (values[p->offset / sizeof *values] == 0)
-            values[p->offset / sizeof *values] = param_value(from, p);
+    bool all = true;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] == 0)
+            values[i] = from[i];
+        all = all && values[i] != 0;
     }
+    return all;
 }
 
-/* Fills what `values`, a profile's own ones, leave open. */
+/* Fills what `values`, a profile's own ones, leave open. A group's structs are doubles and nothing
+ * else. */
 static void resolve(enum param_group group, const struct gpu_profile *gpu,
                     const struct network_profile *net, void *values)
 {
-    const struct param_class *rows[LEVELS];
-    int count = classes_of(group, gpu, net, rows);
-    for (int i = 0; i < count; i++) {
-        if (rows[i] != NULL)
-            complete(group, values, rows[i]->values);
+    for (enum level level = LEVEL_CLASS; level < LEVELS; level++) {
+        const struct param_class *row = row_at(level, group, gpu, net);
+        if (row != NULL && complete(values, row->values, param_tables[group].count))
+            return;
     }
 }
 

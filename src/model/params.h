@@ -22,6 +22,7 @@
 #ifndef SPECTER_MODEL_PARAMS_H
 #define SPECTER_MODEL_PARAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct gpu_profile;
@@ -123,6 +124,10 @@ struct param_class {
  * for gemm, `gpu` not for net. */
 void params_key(enum param_group group, const struct gpu_profile *gpu,
                 const struct network_profile *net, char key[PARAM_KEY_MAX]);
+
+/* Turns a key into the next wider class's: "hopper/nvswitch", "any/nvswitch", "any"; for gemm and
+ * net always "any". False for "any": there is none. */
+bool params_widen(enum param_group group, char key[PARAM_KEY_MAX]);
 
 /* The row that a profile's values come from: its class's, else its fabric's, else "any"'s, which
  * always exists. */

@@ -303,20 +303,25 @@ TEST(model_gemm_knows_what_benchmarks_do)
         enum specter_dtype type;
         uint32_t sets;
         enum gemm_quantize quantize;
+        enum specter_dtype type_c;
     } rows[] = {
-        {"torch_flow (TRTLLM 1.0.0)", 1024, SPECTER_FP16, 5, GEMM_QUANTIZE_NONE},
-        {"torch_flow (TRTLLM 1.0.0)", 2048, SPECTER_BF16, 3, GEMM_QUANTIZE_NONE},
-        {"torch_flow (TRTLLM 1.0.0)", 8192, SPECTER_BF16, 1, GEMM_QUANTIZE_NONE},
-        {"torch_flow (TRTLLM 1.0.0)", 2048, SPECTER_FP8E4M3, 5, GEMM_QUANTIZE_DYNAMIC},
-        {"torch_flow (TRTLLM 1.0.0)", 8192, SPECTER_FP4, 3, GEMM_QUANTIZE_STATIC},
-        {"torch 2.6.0", 1024, SPECTER_FP8E4M3, 1, GEMM_QUANTIZE_NONE},
-        {NULL, 1024, SPECTER_FP16, 1, GEMM_QUANTIZE_NONE},
+        {"torch_flow (TRTLLM 1.0.0)", 1024, SPECTER_FP16, 5, GEMM_QUANTIZE_NONE, SPECTER_FP16},
+        {"torch_flow (TRTLLM 1.0.0)", 2048, SPECTER_BF16, 3, GEMM_QUANTIZE_NONE, SPECTER_BF16},
+        {"torch_flow (TRTLLM 1.0.0)", 8192, SPECTER_BF16, 1, GEMM_QUANTIZE_NONE, SPECTER_BF16},
+        {"torch_flow (TRTLLM 1.0.0)", 2048, SPECTER_FP8E4M3, 5, GEMM_QUANTIZE_DYNAMIC,
+         SPECTER_BF16},
+        {"torch_flow (TRTLLM 1.0.0)", 8192, SPECTER_FP4, 3, GEMM_QUANTIZE_STATIC, SPECTER_BF16},
+        {"torch 2.6.0", 1024, SPECTER_FP8E4M3, 1, GEMM_QUANTIZE_NONE, SPECTER_BF16},
+        {"cublas", 1024, SPECTER_INT8, 1, GEMM_QUANTIZE_NONE, SPECTER_INT32},
+        {NULL, 1024, SPECTER_FP16, 1, GEMM_QUANTIZE_NONE, SPECTER_FP16},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct gemm_shape s = {.m = 1, .n = rows[i].n, .k = 1024, .type = rows[i].type};
+        struct gemm_shape s = {
+            .m = 1, .n = rows[i].n, .k = 1024, .type = rows[i].type, .type_c = rows[i].type};
         gemm_shape_of_bench(&toy_gpu, rows[i].lib, &s);
         CHECK_INT(s.hot_sets, rows[i].sets);
         CHECK_INT(s.quantize, rows[i].quantize);
+        CHECK_INT(s.type_c, rows[i].type_c);
     }
 }
 

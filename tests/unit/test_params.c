@@ -67,3 +67,16 @@ TEST(params_fit_range_tells_what_was_not_measured)
     CHECK_INT(fit_range_beyond(&some, 4096, 64, 9), FIT_NODES);
     CHECK_INT(fit_range_beyond(&none, 1e15, 1e6, 1e6), FIT_WITHIN);
 }
+
+TEST(params_classes_widen)
+{
+    char key[PARAM_KEY_MAX] = "hopper/nvswitch";
+    CHECK(params_widen(PARAMS_NODE, key));
+    CHECK_STR(key, "any/nvswitch");
+    CHECK(params_widen(PARAMS_NODE, key));
+    CHECK_STR(key, "any");
+    CHECK(!params_widen(PARAMS_NODE, key));
+    strcpy(key, "infiniband/domains");
+    CHECK(params_widen(PARAMS_NET, key));
+    CHECK_STR(key, "any");
+}

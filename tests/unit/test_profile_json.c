@@ -134,7 +134,7 @@ TEST(profile_json_refuses)
         {NET_START ", \"inter\": \"none\"}}", "f.json:1: inter is 'none', but nics_per_node is 8"},
         /* figures */
         {NET_START ", \"nic_Gbps\": 400000}}", "f.json:1: nic_Gbps: 400000 is beyond 10000 Gb/s"},
-        {NET_START ", \"intra_efficiency\": 82}}", "f.json:1: intra_efficiency: 82 is beyond 1"},
+        {NET_START ", \"sharp\": 82}}", "f.json:1: sharp: 82 is beyond 1"},
         {GPU_START ", \"mem_GBps\": 3.35}}", "f.json:1: mem_GBps: 3.35 is below 10 GB/s"},
         {GPU_START ", \"mem_GBps\": -1}}", "f.json:1: mem_GBps: -1 is below 10 GB/s"},
         {GPU_START ", \"mem_GBps\": 1e999}}", "f.json:1: number out of range"},
