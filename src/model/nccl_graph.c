@@ -385,8 +385,8 @@ static void find_xgmi(const struct budget *b, struct nccl_graphs *out)
 /* GPUs on the emptiest node. */
 static int fewest_gpus(struct layout where)
 {
-    int rest = where.ranks - where.per_node * (where.nodes - 1);
-    return rest < 1 ? 1 : lower(rest, where.per_node);
+    int64_t rest = where.ranks - (int64_t)where.per_node * (where.nodes - 1);
+    return rest < 1 ? 1 : rest < where.per_node ? (int)rest : where.per_node;
 }
 
 void nccl_graphs_find(const struct nccl_topo *topo, struct layout where, struct nccl_graphs *out)

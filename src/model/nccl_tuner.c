@@ -262,7 +262,7 @@ static double busbw(const struct nccl_comm *c, enum nccl_class class, enum nccl_
 }
 
 /* Steps of a ring: the divisor of bus to algorithm bandwidth, and the latency's factor. */
-static int ring_steps(int ranks, enum nccl_class class)
+static double ring_steps(double ranks, enum nccl_class class)
 {
     return class == NCCL_CLASS_ALLREDUCE ? 2 * (ranks - 1)
            : class == NCCL_CLASS_GATHER  ? ranks - 1
@@ -304,7 +304,8 @@ static enum nccl_link intra_link(const struct nccl_graph *g)
 static double ring_lat(const struct nccl_comm *c, enum nccl_class class, enum nccl_proto p,
                        struct steps s)
 {
-    int nodes = c->where.nodes, steps = ring_steps(c->where.ranks, class);
+    int nodes = c->where.nodes;
+    double steps = ring_steps(c->where.ranks, class);
     const struct nccl_graph *g = &c->graphs.ring;
     if (class == NCCL_CLASS_ROOTED) {
         enum nccl_link link = nodes == 1 ? intra_link(g) : NCCL_LINK_NET;
@@ -315,7 +316,7 @@ static double ring_lat(const struct nccl_comm *c, enum nccl_class class, enum nc
     double post = c->topo.cpu == NCCL_CPU_AMD ? NET_OVERHEAD_AMD_US : NET_OVERHEAD_US;
     if (nodes > 1)
         s.intra = fmax(s.intra, p == NCCL_SIMPLE ? 3 * post : post);
-    int inter = ring_steps(nodes, class);
+    double inter = ring_steps(nodes, class);
     return (steps - inter) * s.intra + inter * s.inter;
 }
 
