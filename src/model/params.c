@@ -4,7 +4,6 @@
 #include "model/params_rows.h"
 #include "model/profile.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +76,21 @@ void params_key(enum param_group group, const struct gpu_profile *gpu,
         snprintf(key, PARAM_KEY_MAX, "%s/%s", or_unknown(gpu->arch), or_unknown(net->intra));
     else
         snprintf(key, PARAM_KEY_MAX, "%s%s", or_unknown(net->inter), between_domains(net));
+}
+
+bool params_widen(enum param_group group, char key[PARAM_KEY_MAX])
+{
+    char narrow[PARAM_KEY_MAX];
+    const char *fabric;
+    if (strcmp(key, ANY) == 0)
+        return false;
+    memcpy(narrow, key, sizeof narrow);
+    fabric = group == PARAMS_NODE ? strchr(narrow, '/') : NULL;
+    if (fabric != NULL && strncmp(narrow, ANY "/", sizeof ANY) != 0)
+        snprintf(key, PARAM_KEY_MAX, ANY "%.*s", PARAM_KEY_MAX - (int)sizeof ANY, fabric);
+    else
+        strcpy(key, ANY);
+    return true;
 }
 
 /* Behind `part` in `key`; NULL when the key does not begin with it. */

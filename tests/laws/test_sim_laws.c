@@ -354,7 +354,12 @@ TEST(law_replay_queued_products_cost_one_launch)
 {
     struct made m = made_default;
     struct replay_opts opts = {.calibrate = false};
-    struct gemm_shape shape = {512, 512, 512, 1, SPECTER_FP16, SPECTER_FP16, SPECTER_FP32};
+    struct gemm_shape shape = {.m = 512,
+                               .n = 512,
+                               .k = 512,
+                               .type = SPECTER_FP16,
+                               .type_c = SPECTER_FP16,
+                               .compute = SPECTER_FP32};
     struct gemm_cost cost = {0};
     struct run run;
     struct replay rep;
