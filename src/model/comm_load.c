@@ -104,6 +104,7 @@ static void tree(const struct job *j, struct comm_load *l)
 {
     l->steps = 2 * (j->s->most - 1.0);
     l->hops = 2 * log2_up(j->s->nodes);
+    l->stages = l->hops;
     l->block_step = j->bytes / l->channels;
     flow(j, j->bytes, 2, tree_share(j), l);
 }
@@ -124,6 +125,7 @@ static void nvls(const struct job *j, struct comm_load *l)
     l->steps = NVLS_STEPS;
     if (s->nodes > 1)
         l->hops = up_the_tree ? 2 * log2_up(s->nodes) : SWITCH_HOPS;
+    l->stages = l->hops;
     flow(j, j->bytes, nvls_share(j), up_the_tree ? tree_share(j) : 1, l);
     l->fill_us =
         comm_us(l->channels * NVLS_CHUNK, s->most * nvls_share(j), comm_link_GBps(s, s->most - 1));
@@ -135,6 +137,7 @@ static void collnet_direct(const struct job *j, struct comm_load *l)
     double rounds = j->op == SPECTER_ALLREDUCE ? 2 : 1;
     l->steps = 2 * rounds;
     l->hops = SWITCH_HOPS;
+    l->stages = l->hops;
     flow(j, j->bytes, rounds * (j->s->most - 1.0) / j->s->most, 1, l);
 }
 
@@ -142,6 +145,7 @@ static void collnet_chain(const struct job *j, struct comm_load *l)
 {
     l->steps = 2 * (j->s->most - 1.0);
     l->hops = SWITCH_HOPS;
+    l->stages = l->hops;
     flow(j, j->bytes, 2, 1, l);
 }
 

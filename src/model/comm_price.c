@@ -7,6 +7,9 @@
  * behind the link's. */
 #define LL_BLOCK_BYTES 4096.0
 
+/* Within a node half of a slice waits for the other half. */
+#define NODE_STAGES 0.5
+
 double comm_us(double bytes, double share, double GBps)
 {
     return share > 0 ? bytes * share / (GBps * 1e3) : 0;
@@ -40,8 +43,9 @@ void comm_price(const struct comm_site *s, const struct comm_load *l, double bus
     double copy = comm_us(l->copied, 1, comm_link_GBps(s, s->most) * s->node.copy_ratio);
     double flow = p->sync && l->hidden ? hypot(steps, wire) : steps + wire;
     if (p->sync)
-        flow += comm_ramp_us(s->node.ramp_us + l->fill_us, wire) +
-                (l->nic_us > 0 ? comm_ramp_us(s->wire.net_ramp_us, wire) : 0);
+        flow += comm_ramp_us(s->node.ramp_us + l->fill_us, NODE_STAGES, wire);
+    if (p->sync && l->nic_us > 0)
+        flow += comm_ramp_us(s->wire.net_ramp_us, fmax(1, l->stages), wire);
     out->lat_us = start + steps + hops;
     out->us = start + hops + flow + copy + blocks_us(s, l);
     out->bw_GBps = wire + copy > 0 ? bus_bytes / ((wire + copy) * 1e3) : 0;

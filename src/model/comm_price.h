@@ -22,6 +22,7 @@ struct comm_load {
     double copied;     /* bytes that a GPU copies to itself */
     double block_step; /* bytes that a block moves in a step, with LL */
     double block_ends; /* and at both ends */
+    double stages;     /* between nodes, that a part of S passes in a row */
     bool hidden;       /* steps of Simple go on while data flows: a ring's */
 };
 

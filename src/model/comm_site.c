@@ -90,9 +90,10 @@ double comm_hop_us(const struct comm_site *s, enum nccl_proto proto)
     return s->net->inter_lat_us + (p->sync ? s->wire.hop_sync_us : s->wire.hop_us) * p->step;
 }
 
-double comm_ramp_us(double ramp, double us)
+double comm_ramp_us(double ramp, double stages, double us)
 {
-    return us > 0 ? ramp * us / (us + 2 * ramp) : 0;
+    double serial = stages * us;
+    return serial > 0 ? ramp * serial / (serial + ramp) : 0;
 }
 
 int comm_check_bytes(double bytes, struct err *e)

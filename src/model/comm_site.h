@@ -58,8 +58,9 @@ double comm_host_spread_us(const struct comm_site *s, double bytes, double share
 double comm_step_us(const struct comm_site *s, enum nccl_proto proto);
 double comm_hop_us(const struct comm_site *s, enum nccl_proto proto);
 
-/* Time lost while a transfer of `us` at the full rate gets under way: none for a short one, `ramp`
- * for a long one; its slope is at most 1/2. */
-double comm_ramp_us(double ramp, double us);
+/* Time lost while a transfer of `us` at the full rate gets under way: `stages` x us for a short
+ * one, which passes as many stages in a row before the next part follows it; `ramp` for a long one.
+ */
+double comm_ramp_us(double ramp, double stages, double us);
 
 #endif

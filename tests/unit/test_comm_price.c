@@ -116,12 +116,13 @@ TEST(comm_site_host_path)
     CHECK_DOUBLE(comm_host_us(&s, 1e6, 1), 0, 0);
 }
 
-TEST(comm_ramp_is_gentle)
+TEST(comm_ramp_ends)
 {
-    CHECK_DOUBLE(comm_ramp_us(30, 0), 0, 0);
-    CHECK_DOUBLE(comm_ramp_us(30, 60), 15, 1e-12);
-    CHECK(comm_ramp_us(30, 1e9) < 30);
-    CHECK(comm_ramp_us(30, 1e-3) <= 0.5e-3);
+    CHECK_DOUBLE(comm_ramp_us(30, 2, 15), 15, 1e-12);
+    CHECK_DOUBLE(comm_ramp_us(30, 0.5, 0), 0, 0);
+    CHECK_DOUBLE(comm_ramp_us(30, 0.5, 60), 15, 1e-12);
+    CHECK(comm_ramp_us(30, 0.5, 1e9) < 30);
+    CHECK(comm_ramp_us(30, 0.5, 1e-3) <= 0.5e-3);
 }
 
 /* 4 ranks of a node, 4 MB, link 50 GB/s: 3 MB of an AllGather cross it in 60 us. */
