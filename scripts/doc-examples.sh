@@ -18,7 +18,7 @@ refresh() {
         if [[ $line == '    $ specter '* ]]; then
             [[ $inside == 0 ]] || echo
             echo "$line"
-            bash -c "'$SPECTER' ${line#*specter }" 2>/dev/null | sed 's/^./    &/'
+            sed 's/^./    &/' <<<"$(bash -c "'$SPECTER' ${line#*specter }" 2>/dev/null)"
             inside=1
         elif [[ $inside == 1 && -n $line && $line != '    '* ]]; then
             echo

@@ -56,15 +56,24 @@ static void add_file(struct measured *m, const char *path, const char *why)
     m->files[m->nfiles++] = (struct measured_file){path, why};
 }
 
-/* Columns that make a table one of a kind, all of them needed. */
-static const struct {
+/* Columns that make a table one of a kind: all that it needs, and one that gives the time. The
+ * first kind that fits is taken. */
+static const struct table_kind {
     enum measured_kind kind;
-    enum measured_column needs[4];
-    size_t count;
+    enum measured_column needs[4], times[3];
+    size_t nneeds, ntimes;
 } kinds[] = {
-    {MEASURED_GEMM, {COLUMN_M, COLUMN_N, COLUMN_K, COLUMN_DTYPE}, 4},
-    {MEASURED_COLLECTIVE, {COLUMN_COLLECTIVE, COLUMN_BYTES, COLUMN_RANKS}, 3},
-    {MEASURED_P2P, {COLUMN_TEST, COLUMN_BYTES}, 2},
+    {MEASURED_GEMM,
+     {COLUMN_M, COLUMN_N, COLUMN_K, COLUMN_DTYPE},
+     {COLUMN_TIME, COLUMN_TFLOPS},
+     4,
+     2},
+    {MEASURED_COLLECTIVE,
+     {COLUMN_COLLECTIVE, COLUMN_BYTES, COLUMN_RANKS},
+     {COLUMN_TIME, COLUMN_ALGBW, COLUMN_BUSBW},
+     3,
+     3},
+    {MEASURED_P2P, {COLUMN_TEST, COLUMN_BYTES}, {COLUMN_TIME, COLUMN_BW}, 2, 2},
 };
 
 /* The same name but for case and spaces around it. */
@@ -78,28 +87,26 @@ static bool names_column(const char *text, const char *name)
 /* Of two columns with the same name the first one counts. */
 static void find_columns(struct measured_reader *r, const struct csv *c)
 {
-    static const char *const names[] = {
-#define X(id, name) name,
-        MEASURED_COLUMNS(X)
-#undef X
-    };
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
         r->place[column] = -1;
         for (size_t i = c->count; i-- > 0;) {
-            if (names_column(c->fields[i], names[column]))
+            if (names_column(c->fields[i], measured_columns[column]))
                 r->place[column] = (int)i;
         }
     }
 }
 
-static bool has_columns(const struct measured_reader *r, const enum measured_column *needs,
-                        size_t count)
+static bool is_kind(const struct measured_reader *r, const struct table_kind *kind)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (r->place[needs[i]] < 0)
+    for (size_t i = 0; i < kind->nneeds; i++) {
+        if (r->place[kind->needs[i]] < 0)
             return false;
     }
-    return true;
+    for (size_t i = 0; i < kind->ntimes; i++) {
+        if (r->place[kind->times[i]] >= 0)
+            return true;
+    }
+    return false;
 }
 
 static int no_usable_header(const struct measured_reader *r, size_t line, struct err *e)
@@ -119,24 +126,16 @@ static int no_usable_header(const struct measured_reader *r, size_t line, struct
 /* The header's columns, and the kind of table that they make. */
 static int read_header(struct measured_reader *r, struct csv *c, struct err *e)
 {
-    static const enum measured_column times[MEASURED_KINDS][3] = {
-        [MEASURED_COLLECTIVE] = {COLUMN_TIME, COLUMN_ALGBW, COLUMN_BUSBW},
-        [MEASURED_P2P] = {COLUMN_TIME, COLUMN_BW, COLUMN_BW},
-        [MEASURED_GEMM] = {COLUMN_TIME, COLUMN_TFLOPS, COLUMN_TFLOPS},
-    };
     if (!csv_next(c))
         return err_set(e, ERR_INPUT, "%s: empty", r->path);
     if (c->problem != NULL)
         return err_set(e, ERR_INPUT, "%s:%zu: no usable header: %s", r->path, c->line, c->problem);
     find_columns(r, c);
     for (size_t i = 0; i < COUNT(kinds); i++) {
-        const enum measured_column *time = times[kinds[i].kind];
-        if (!has_columns(r, kinds[i].needs, kinds[i].count))
-            continue;
-        if (r->place[time[0]] < 0 && r->place[time[1]] < 0 && r->place[time[2]] < 0)
-            continue;
-        r->kind = kinds[i].kind;
-        return 0;
+        if (is_kind(r, &kinds[i])) {
+            r->kind = kinds[i].kind;
+            return 0;
+        }
     }
     return no_usable_header(r, c->line, e);
 }

@@ -12,7 +12,7 @@
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: up to here a double counts single ones */
 #define SHOWN_MAX 40                 /* characters of a value in a reason */
 
-static const char *const column_names[] = {
+const char *const measured_columns[COLUMN_COUNT] = {
 #define X(id, name) name,
     MEASURED_COLUMNS(X)
 #undef X
@@ -103,9 +103,9 @@ static int refuse(struct measured_reader *r, bool damaged, const char *text)
 static int refuse_column(struct measured_reader *r, enum measured_column column)
 {
     if (!has(r, column))
-        buf_printf(&r->reason, "no %s", column_names[column]);
+        buf_printf(&r->reason, "no %s", measured_columns[column]);
     else
-        buf_printf(&r->reason, "unusable %s", column_names[column]);
+        buf_printf(&r->reason, "unusable %s", measured_columns[column]);
     r->damaged = true;
     return -1;
 }
@@ -302,7 +302,7 @@ static int parse_p2p(struct measured_reader *r, struct measured_row *row)
     row->op = SPECTER_SEND;
     if (strncasecmp(test, "nvbandwidth", strlen("nvbandwidth")) == 0)
         return refuse(r, false, "nvbandwidth copies memory, which is no message of NCCL: no model");
-    if (strncasecmp(test, "sendrecv", strlen("sendrecv")) != 0)
+    if (strcasestr(test, "send") == NULL) /* sendrecv_perf, isend/irecv, ... */
         return refuse_value(r, false, "no model for the test", test);
     if (whole(r, COLUMN_BYTES, WHOLE_MAX, 0, &row->bytes) < 0 || parse_layout(r, row, 2) < 0)
         return -1;

@@ -49,6 +49,8 @@ enum measured_column {
         COLUMN_COUNT
 };
 
+extern const char *const measured_columns[COLUMN_COUNT]; /* as headers name them */
+
 /* A table being read. */
 struct measured_reader {
     struct measured *m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "calib/predict_row.h"
 
-#include "model/params.h"
+#include "model/nccl_graph.h"
 
 #include <string.h>
 
@@ -44,16 +44,18 @@ static int predict_collective(const struct measured_row *row, const struct gpu_p
 }
 
 /* sendrecv_perf: each rank sends to the next one and receives from the one before, all at once.
- * Neighbours are on one node but for the last rank of each, and the slowest pair ends the test. */
+ * Neighbours are on one node (one NVLink domain) but for the last rank of each, and the slowest
+ * pair ends the test. */
 static int predict_ring_of_messages(const struct measured_row *row, const struct gpu_profile *gpu,
                                     const struct network_profile *net, struct comm_cost *out,
                                     struct err *e)
 {
+    struct layout where = nccl_layout(net, row->where);
     struct comm_cost across;
-    bool within = row->where.per_node > 1;
+    bool within = where.per_node > 1;
     if (within && model_p2p(gpu, net, row->bytes, false, out, e) < 0)
         return -1;
-    if (row->where.nodes == 1)
+    if (where.nodes == 1)
         return 0;
     if (model_p2p(gpu, net, row->bytes, true, &across, e) < 0)
         return -1;
@@ -65,7 +67,7 @@ static int predict_ring_of_messages(const struct measured_row *row, const struct
 static int predict_gemm(const struct measured_row *row, const struct gpu_profile *gpu, double *us,
                         struct err *e)
 {
-    const struct gemm_shape shape = {
+    struct gemm_shape shape = {
         .m = row->m,
         .n = row->n,
         .k = row->k,
@@ -75,9 +77,10 @@ static int predict_gemm(const struct measured_row *row, const struct gpu_profile
         .compute = SPECTER_DTYPE_UNKNOWN,
     };
     struct gemm_cost cost;
+    gemm_shape_of_bench(gpu, row->lib, &shape);
     if (model_gemm(gpu, &shape, &cost, e) < 0)
         return -1;
-    *us = cost.us;
+    *us = cost.busy_us; /* a benchmark's calls are queued: launches overlap with work */
     return 0;
 }
 
@@ -104,11 +107,16 @@ static bool outside(const struct fit_range *range, double size, const struct lay
            (range->nodes > 0 && where->nodes > range->nodes);
 }
 
+bool predict_row_leaves_node(const struct measured_row *row)
+{
+    return row->net != NULL && nccl_layout(row->net, row->where).nodes > 1;
+}
+
 bool predict_row_outside(const struct measured_row *row)
 {
-    enum param_group group = row->kind == MEASURED_GEMM ? PARAMS_GEMM
-                             : row->where.nodes > 1     ? PARAMS_NET
-                                                        : PARAMS_NODE;
+    enum param_group group = row->kind == MEASURED_GEMM     ? PARAMS_GEMM
+                             : predict_row_leaves_node(row) ? PARAMS_NET
+                                                            : PARAMS_NODE;
     double flops = 2 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch;
     return outside(&params_class(group, row->gpu, row->net)->range,
                    row->kind == MEASURED_GEMM ? flops : row->bytes, &row->where);

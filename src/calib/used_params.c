@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "calib/used_params.h"
 
-#include "model/params.h"
+#include "calib/predict_row.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static void add_group(struct used_params *u, enum param_group group, const char 
 static bool same_machine(const struct measured_row *a, const struct measured_row *b)
 {
     return a->kind == b->kind && a->gpu == b->gpu && a->net == b->net &&
-           (a->where.nodes > 1) == (b->where.nodes > 1);
+           predict_row_leaves_node(a) == predict_row_leaves_node(b);
 }
 
 void used_params_add(struct used_params *u, const struct measured_row *row)
@@ -85,7 +85,7 @@ void used_params_add(struct used_params *u, const struct measured_row *row)
         return;
     }
     add_group(u, PARAMS_NODE, net->name, &net->node, row);
-    if (row->where.nodes > 1)
+    if (predict_row_leaves_node(row))
         add_group(u, PARAMS_NET, net->name, &net->net, row);
 }
 

@@ -91,7 +91,7 @@ const struct command cmd_predict = {
     .name = "predict",
     .synopsis = "predict collective --op OP --bytes SIZE[:SIZE] --ranks N[,N...] [OPTIONS]\n"
                 "predict p2p --bytes SIZE[:SIZE] [--across] [OPTIONS]\n"
-                "predict gemm -m N -n N -k N [--batch N] [--dtype TYPE] [OPTIONS]",
+                "predict gemm -m N -n N -k N [--batch N] [--dtype TYPE] [--cold|--hot] [OPTIONS]",
     .summary = "predict one operation, without a trace",
     .details =
         "Time, bandwidth or TFLOPS of one operation on given hardware, and what bounds it; over "

@@ -58,6 +58,7 @@ struct predict_transfer {
     const struct profile_pair *on;
     enum specter_comm_op op;
     bool across; /* a message between nodes */
+    int flows;   /* of messages: that many GPUs of the node send at once */
     double bytes;
     struct layout where;
     struct comm_cost cost;
@@ -107,7 +108,8 @@ struct predict_trust {
 
 #define PREDICT_TRUSTS 2
 
-/* Returns how many there are: one in a node, two between nodes. */
+/* Returns how many there are, none for a single rank: the network's class between nodes, then the
+ * node's. */
 size_t predict_trust_transfer(const struct predict_transfer *t,
                               struct predict_trust out[PREDICT_TRUSTS]);
 void predict_trust_gemm(const struct gpu_profile *gpu, double flops, struct predict_trust *out);

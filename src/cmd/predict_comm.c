@@ -42,8 +42,10 @@ void predict_print_place(const struct predict_transfer *t)
     const struct layout *w = &t->where;
     const struct network_profile *net = t->on->network;
     if (is_message(t)) {
-        printf("%s of %s; %s", t->across ? "between two nodes" : "within a node", net->name,
-               t->on->gpu->name);
+        printf("%s of %s", t->across ? "between two nodes" : "within a node", net->name);
+        if (t->flows > 1)
+            printf(", %d at once", t->flows);
+        printf("; %s", t->on->gpu->name);
         return;
     }
     printf("%d rank%s on %d node%s of %s", w->ranks, plural(w->ranks), w->nodes, plural(w->nodes),
@@ -122,6 +124,7 @@ static cJSON *new_doc(const struct predict_transfer *t)
     cJSON *doc = predict_doc(is_message(t) ? "p2p" : "collective", t->on);
     if (is_message(t)) {
         cJSON_AddBoolToObject(doc, "across", t->across);
+        cJSON_AddNumberToObject(doc, "flows", t->flows);
         return doc;
     }
     cJSON_AddStringToObject(doc, "op", specter_comm_op_name(t->op));

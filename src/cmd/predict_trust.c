@@ -7,12 +7,13 @@
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* What is asked for, to be compared with struct fit_range. */
 struct asked {
-    double size; /* bytes or FLOPs */
+    double size; /* bytes or FLOPs; NAN: any */
     double ranks, nodes;
 };
 
@@ -34,26 +35,19 @@ static void size_text(enum param_group group, double size, char *buf, size_t len
         text_bytes(buf, len, size);
 }
 
-/* The first way in which it is outside; most predictions are outside in one only. */
-static bool beyond(enum param_group group, const struct fit_range *r, const struct asked *a,
-                   char *why, size_t len)
+/* "512 ranks, more than the 64" */
+static void say_beyond(enum param_group group, enum fit_beyond in, const struct fit_range *r,
+                       const struct asked *a, char *why, size_t len)
 {
     char size[32], limit[32];
     size_text(group, a->size, size, sizeof size);
-    if (r->smallest > 0 && a->size < r->smallest) {
-        size_text(group, r->smallest, limit, sizeof limit);
-        snprintf(why, len, "%s, less than the %s", size, limit);
-    } else if (r->largest > 0 && a->size > r->largest) {
-        size_text(group, r->largest, limit, sizeof limit);
-        snprintf(why, len, "%s, more than the %s", size, limit);
-    } else if (r->ranks > 0 && a->ranks > r->ranks) {
+    size_text(group, in == FIT_SMALLER ? r->smallest : r->largest, limit, sizeof limit);
+    if (in == FIT_RANKS)
         snprintf(why, len, "%g ranks, more than the %g", a->ranks, r->ranks);
-    } else if (r->nodes > 0 && a->nodes > r->nodes) {
+    else if (in == FIT_NODES)
         snprintf(why, len, "%g nodes, more than the %g", a->nodes, r->nodes);
-    } else {
-        return false;
-    }
-    return true;
+    else
+        snprintf(why, len, "%s, %s than the %s", size, in == FIT_SMALLER ? "less" : "more", limit);
 }
 
 static struct predict_trust trust(enum param_group group, const struct gpu_profile *gpu,
@@ -61,24 +55,33 @@ static struct predict_trust trust(enum param_group group, const struct gpu_profi
                                   const struct asked *asked)
 {
     struct predict_trust t = {.group = param_tables[group].name};
+    enum fit_beyond in;
     params_key(group, gpu, net, t.key);
     t.row = params_class(group, gpu, net);
     t.own = any_set(&param_tables[group], own);
-    t.beyond = !t.own && beyond(group, &t.row->range, asked, t.why, sizeof t.why);
+    if (t.own)
+        return t;
+    in = fit_range_beyond(&t.row->range, asked->size, asked->ranks, asked->nodes);
+    t.beyond = in != FIT_WITHIN;
+    if (t.beyond)
+        say_beyond(group, in, &t.row->range, asked, t.why, sizeof t.why);
     return t;
 }
 
+/* Between nodes a transfer counts to the network's class, as in validate; the parameters of its
+ * node were fitted within nodes, whatever the size. */
 size_t predict_trust_transfer(const struct predict_transfer *t,
                               struct predict_trust out[PREDICT_TRUSTS])
 {
     const struct network_profile *net = t->on->network;
-    const struct asked asked = {t->bytes, t->where.ranks, t->where.nodes};
+    const struct asked all = {t->bytes, t->where.ranks, t->where.nodes};
+    const struct asked inside = {NAN, t->where.per_node, 1};
+    bool across = t->where.nodes > 1;
     size_t n = 0;
-    if (t->where.ranks < 2)
-        return 0;
-    out[n++] = trust(PARAMS_NODE, t->on->gpu, net, &net->node, &asked);
-    if (t->where.nodes > 1)
-        out[n++] = trust(PARAMS_NET, t->on->gpu, net, &net->net, &asked);
+    if (across)
+        out[n++] = trust(PARAMS_NET, t->on->gpu, net, &net->net, &all);
+    if (t->where.per_node > 1)
+        out[n++] = trust(PARAMS_NODE, t->on->gpu, net, &net->node, across ? &inside : &all);
     return n;
 }
 
@@ -114,6 +117,11 @@ void predict_print_trust(const char *indent, const struct predict_trust *trusts,
         printf("%s%-10s ", indent, i == 0 ? "error" : "");
         if (t->own)
             printf("of the profile's own %s parameters: not known\n", t->group);
+        else if (is_fitted(t) && !(t->row->range.median_ape > 0))
+            printf("not known: %s was fitted on %g measured rows\n", t->row->key,
+                   t->row->range.rows);
+        else if (!is_fitted(t) && is_kin(t))
+            printf("not known: the parameters of %s are not fitted\n", t->key);
         else if (!is_fitted(t))
             printf("not known: no measurement of %s, parameters of '%s'\n", t->key, t->row->key);
         else
@@ -141,10 +149,10 @@ void predict_add_trust(cJSON *doc, const struct predict_trust *trusts, size_t n)
         cJSON_AddStringToObject(row, "group", t->group);
         cJSON_AddStringToObject(row, "class", t->key);
         cJSON_AddStringToObject(row, "from", t->own ? "profile" : t->row->key);
-        if (is_fitted(t)) {
+        if (is_fitted(t))
             cJSON_AddNumberToObject(row, "rows", t->row->range.rows);
+        if (is_fitted(t) && t->row->range.median_ape > 0)
             cJSON_AddNumberToObject(row, "median_ape", t->row->range.median_ape);
-        }
         if (t->beyond)
             cJSON_AddStringToObject(row, "outside", t->why);
         cJSON_AddItemToArray(list, row);

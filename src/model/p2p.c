@@ -14,11 +14,11 @@
 #define PCIE_CHANNELS 2
 #define NET_GBPS_PER_CHANNEL 14
 
-#define LL_STEPS 2 /* a message: posted, seen */
-#define SIMPLE_STEPS 1
-#define SIMPLE_START 0.5 /* of what Simple takes to start a ring */
-#define SELF_COPY 1.5    /* a message to itself has the blocks of one peer, no more */
-#define PEER_STEPS 0.25  /* one more peer in a batch, in steps */
+#define STEPS 2         /* of a message: posted, seen */
+#define PEER_STEPS 0.25 /* one more peer in a batch, in steps */
+#define RENDEZVOUS_US \
+    6.5               /* Simple: both sides learn of each other's buffers; alike on A100 to B200 */
+#define SELF_COPY 1.5 /* a message to itself has the blocks of one peer, no more */
 
 /* What goes to one peer, and how many of them there are. */
 struct exchange {
@@ -67,17 +67,16 @@ static void price(const struct comm_site *s, const struct exchange *x, enum nccl
     struct comm_load l = {
         .proto = ll ? NCCL_LL : NCCL_SIMPLE,
         .channels = n,
-        .steps = x->inside > 0 ? (ll ? LL_STEPS : SIMPLE_STEPS) : 0,
         .hops = x->outside > 0 ? 1 : 0,
-        .start_us = ll ? 0 : SIMPLE_START * s->node.simple_us,
+        .start_us = ll ? 0 : RENDEZVOUS_US,
         .link_us = x->link_us,
         .nic_us = x->nic_us,
         .host_us = x->host_us,
         .copied = x->copied,
         .block_ends = x->message * (x->inside + x->outside) / n, /* peers share its threads */
     };
-    if (x->inside > 1)
-        l.start_us += (x->inside - 1) * PEER_STEPS * comm_step_us(s, NCCL_LL);
+    if (x->inside > 0)
+        l.start_us += (STEPS + (x->inside - 1) * PEER_STEPS) * comm_step_us(s, NCCL_LL);
     if (x->outside > 1)
         l.start_us += (batches(x->outside) - 1) * comm_hop_us(s, NCCL_LL);
     comm_price(s, &l, bus_bytes, out);

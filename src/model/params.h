@@ -28,8 +28,17 @@
 struct gpu_profile;
 struct network_profile;
 
-/* X(name, unit, lowest, highest, help) */
-#define GEMM_PARAMS(X) X(mma_share, "", 0.3, 1, "of the dense peak that large products sustain")
+/* X(name, unit, lowest, highest, help). kcycles: 1000 cycles at boost_MHz. */
+#define GEMM_PARAMS(X)                                                                \
+    X(mma_share, "", 0.3, 1, "of the dense peak, at the clock that the power allows") \
+    X(mem_share, "", 0.3, 1, "of the memory bandwidth")                               \
+    X(sm_GBps, "GB/s", 5, 400, "from L2 to one multiprocessor")                       \
+    X(l2_share, "", 0.4, 1.25, "of L2 that keeps operands from call to call")         \
+    X(start_kcycles, "kcycles", 1, 15, "start and end of a queued kernel")            \
+    X(tile_kcycles, "kcycles", 0.05, 8, "prologue and epilogue of a tile")            \
+    X(step_kcycles, "kcycles", 0.01, 1, "128 bytes of k through the pipeline")        \
+    X(split_kcycles, "kcycles", 0.1, 15, "adding up the parts of k")                  \
+    X(quant_us, "us", 0.5, 10, "one quantising kernel, its bytes aside")
 
 #define NODE_PARAMS(X)                                                               \
     X(start_us, "us", 1, 50, "fixed cost of starting a collective")                  \
@@ -95,6 +104,12 @@ struct fit_range {
     double smallest, largest; /* bytes; FLOPs of a matrix product */
     double ranks, nodes;      /* the largest */
 };
+
+/* In what a request is outside of what was measured: the first of these; a limit of 0 is none. */
+enum fit_beyond { FIT_WITHIN, FIT_SMALLER, FIT_LARGER, FIT_RANKS, FIT_NODES };
+
+enum fit_beyond fit_range_beyond(const struct fit_range *r, double size, double ranks,
+                                 double nodes);
 
 /* One row of profiles/fitted.def; `values` is a struct of the group. */
 struct param_class {

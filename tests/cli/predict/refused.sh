@@ -45,7 +45,11 @@ collective --op all_reduce --bytes 1K --ranks 8 --gpu ./missing.json
 collective --dtype fp16
 p2p
 p2p --bytes 1 --across --gpu h100_sxm --network single_node_nvlink
+p2p --bytes 1 --across --flows 0 --gpu h100_sxm
+p2p --bytes 1 --across --flows 9 --gpu h100_sxm --network dgx_h100_400g
 gemm -m 1 -n 1
+gemm -m 1 -n 1 -k 1 --hot --cold
+gemm -m 1 -n 1 -k 1 --quantize twice
 gemm -m 1 -n -1 -k 1
 gemm -m 1 -n 1 -k 1 --batch 0
 gemm -m 1 -n 1 -k 1 --dtype fp12
