@@ -28,7 +28,7 @@ LINK     := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 include scripts/deps.mk
 
 LIB_SRC  := $(filter-out src/cmd/%,$(wildcard src/*/*.c)) $(wildcard profiles/*.c) \
-            tracer/settings.c tracer/kernel_class.c
+            tracer/settings.c
 CLI_SRC  := src/main.c $(wildcard src/cmd/*.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)

@@ -6,7 +6,6 @@
 #include "driver.h"
 #include "gate.h"
 #include "hold.h"
-#include "kernel_class.h"
 #include "threads.h"
 #include "tracer.h"
 
@@ -83,7 +82,7 @@ static enum specter_kernel_class ask_class(const struct call *c)
         name = ask_driver(c->launch.handle, func);
     }
     device_unrelax(mode);
-    return kernel_class(name);
+    return specter_kernel_class_of(name);
 }
 
 static enum specter_kernel_class class_of(const struct call *c)

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: MIT
-# libspecter.so: every C file of tracer/ and the names table of src/base. It needs libc and nothing
+# libspecter.so: every C file of tracer/, the names table and the kernel classes of src/base. It needs libc and nothing
 # else; CUDA, NCCL and cuBLAS headers are used where they are installed, tracer/abi/ elsewhere.
 #
 # In a sanitized build, libspecter.so stays plain, because it is loaded into programs that are not
 # sanitized (shells, Python); libspecter-san.so beside it is what the tracer's own tests preload.
 
 TRACER_SRC  := $(wildcard tracer/*.c tracer/*.S)
-TRACER_OBJ  := $(addprefix $(B)/,$(addsuffix .o,$(basename $(TRACER_SRC)))) $(B)/tracer/words.o
+# Of src/base.
+BASE_LEAVES := words kernel_class
+
+TRACER_OBJ  := $(addprefix $(B)/,$(addsuffix .o,$(basename $(TRACER_SRC)))) $(BASE_LEAVES:%=$(B)/tracer/base/%.o)
 TRACER_MAP  := $(B)/tracer/exports.map
 TRACER_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) -idirafter tracer/abi,-Itracer/abi)
 TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
 TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config settings file flight request gate comm memory \
-    resolve real elf clock warn kernel_class graph_ops timeline driver hip)
+    resolve real elf clock warn graph_ops timeline driver hip)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
 # What runs in a program's dlsym(), which a sanitizer calls before it is ready for our checks.
@@ -27,7 +30,7 @@ $(B)/tracer/%.o: tracer/%.S $(B)/flags
 	$(Q)$(CC) $(BASE) -U_FORTIFY_SOURCE -fPIC $(TRACER_CPPFLAGS) -c -o $@ $<
 $(B)/tracer/dlsym.o: private CPPFLAGS += -I$(B)/tracer
 $(B)/tracer/dlsym.o $(B)/tracer/plain/dlsym.o: $(B)/tracer/hooks_sorted.h
-$(B)/tracer/words.o: src/base/words.c $(B)/flags
+$(B)/tracer/base/%.o: src/base/%.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(BASE) $(TRACER_PIC) -c -o $@ $<
@@ -64,7 +67,7 @@ all: $(B)/libspecter-san.so
 
 tracer_plain = @mkdir -p $(@D); echo "  CC      $<"; \
  $(CC) $(BASE) $(TRACER_PIC) -I$(B)/tracer -fno-sanitize=all -c -o $@ $<
-$(B)/tracer/plain/words.o: src/base/words.c $(B)/flags
+$(B)/tracer/plain/base/%.o: src/base/%.c $(B)/flags
 	$(tracer_plain)
 $(B)/tracer/plain/%.o: tracer/%.c $(B)/flags
 	$(tracer_plain)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/retarget.h"
 
-#include "../../tracer/kernel_class.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -321,7 +319,7 @@ static enum cost_rule rule_of(const struct retarget *t, const struct program_cos
 
 static enum specter_kernel_class kind_of(const struct op *op)
 {
-    return op->class == OP_GEMM ? SPECTER_KERNEL_GEMM : kernel_class(op->name);
+    return op->class == OP_GEMM ? SPECTER_KERNEL_GEMM : specter_kernel_class_of(op->name);
 }
 
 /* Of kernels that were counted: the time is taken as spread evenly over them. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "specter/trace.h"
 #include "test.h"
 
 #include "../../tracer/graph_ops.h"
-#include "../../tracer/kernel_class.h"
 
 #include <string.h>
 
@@ -131,6 +131,6 @@ TEST(tracer_kernel_classes)
         {NULL, SPECTER_KERNEL_OTHER},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        CHECK_STR(specter_kernel_class_name(kernel_class(rows[i].name)),
+        CHECK_STR(specter_kernel_class_name(specter_kernel_class_of(rows[i].name)),
                   specter_kernel_class_name(rows[i].class));
 }

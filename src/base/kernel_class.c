@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: MIT */
-#include "kernel_class.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * What a kernel does, told by its name: the tracer counts launches by it, and the replay scales
+ * kernels by it.
+ */
+#include "specter/trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,7 +114,7 @@ static bool holds(const char *name, const char *word)
     return false;
 }
 
-enum specter_kernel_class kernel_class(const char *name)
+enum specter_kernel_class specter_kernel_class_of(const char *name)
 {
     for (size_t i = 0; name != NULL && i < sizeof words / sizeof *words; i++) {
         if (holds(name, words[i].word))
