@@ -84,6 +84,10 @@ int model_collective_candidates(const struct gpu_profile *gpu, const struct netw
 int model_p2p(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
               bool across, struct comm_cost *out, struct err *e);
 
+/* The same when `flows` GPUs of a node send at once: between nodes they share its NICs. */
+int model_p2p_flows(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
+                    bool across, int flows, struct comm_cost *out, struct err *e);
+
 /* Kernels before a product that turn a bf16 or fp16 A into its type (fp8, fp4). */
 enum gemm_quantize {
     GEMM_QUANTIZE_NONE,   /* A comes as it is */

@@ -39,7 +39,8 @@ const char *const model_gemm_assumptions[] = {
     "the fastest of 17 tile sizes and 9 ways to cut k; a last wave that is not full costs 0.15 of "
     "what it leaves idle",
     "the clock falls with the cube root of the power that the dense peak would take",
-    "operands are read once and the result is written once, from and to memory (nothing is in L2)",
+    "operands are read once and the result is written once, from and to memory; of a hot call what "
+    "fits in L2 stays there",
     NULL,
 };
 
