@@ -461,6 +461,10 @@ enum specter_redop specter_redop_from_nccl(int nccl);
 enum specter_kernel_class specter_kernel_class_of(const char *name);
 unsigned specter_dtype_bits(enum specter_dtype type); /* 0 when unknown */
 
+/* What a kernel does, told by its name, as the compiler made it, mangled or not; NULL: not known.
+ * Defined in src/base/kernel_class.c, which the tracer links too. */
+enum specter_kernel_class specter_kernel_class_of(const char *name);
+
 /* 1 for operations that have a `peer` (class P2P), 0 for collectives. */
 int specter_comm_op_is_p2p(enum specter_comm_op op);
 

@@ -38,10 +38,10 @@ struct retarget {
     bool calibrate; /* false: GEMMs and communication take the model's own time */
     int64_t scale;
     double other_ratio[SPECTER_KERNEL_CLASS_COUNT]; /* source / target, by class (model/cost.h) */
-    double link_ratio;                              /* of host links; 1 where a profile does not hold one */
-    struct layout *from_where, *to_where; /* by communicator; owned */
-    struct graphs *graphs;                /* by rank; owned with what they hold */
-    double device_ns[COST_RULES];         /* measured time of what retarget_cost() saw, by rule */
+    double link_ratio;                              /* of host links; 1 where not known */
+    struct layout *from_where, *to_where;           /* by communicator; owned */
+    struct graphs *graphs;                          /* by rank; owned with what they hold */
+    double device_ns[COST_RULES]; /* measured time of what retarget_cost() saw, by rule */
     uint64_t count[COST_RULES];
     uint64_t modelled; /* had no measured time, or were told not to use it: the model's */
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "specter/trace.h"
 #include "test.h"
 
 #include "../../tracer/graph_ops.h"
