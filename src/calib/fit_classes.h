@@ -6,7 +6,7 @@
  *
  *     any  <-  any/nvswitch  <-  hopper/nvswitch    (node)
  *     any  <-  hopper                               (gemm)
- *     any  <-  efa                                  (net)
+ *     any  <-  efa                                  (net; see below)
  *
  * The draw weighs CLASSES_PRIOR rows. A parameter that a class's rows do not determine (fit.h), or
  * that comes out as it is in the wider class (within CLASSES_SIGMAS standard deviations, or
@@ -59,7 +59,8 @@ void classes_apply(const struct fitted_classes *c, struct fit_rows *rows);
 /* How many numbers were fitted. */
 size_t classes_parameters(const struct fitted_classes *c);
 
-/* As profiles/fitted.def. */
+/* As profiles/fitted.def, with the classes of the compiled-in table that are estimates (no rows)
+ * and are none of these. */
 void classes_write(const struct fitted_classes *c, FILE *out);
 
 #endif
