@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STARTS_ANY 4 /* of the widest class; the others start from it */
+#define STARTS_ANY 4 /* of the widest class that is fitted; the others start from it */
 
 /* One class being fitted. */
 struct task {
@@ -120,8 +120,14 @@ static void hold(struct fit_param *param)
     param->lo = param->hi = param->start;
 }
 
-/* Holds what the rows do not determine: all without effect, else the least certain one. False when
- * nothing is left to hold. */
+/* How far it is from where it started, in standard deviations. */
+static double shift_of(const struct fit_param *param, const struct fit_estimate *fit)
+{
+    return fabs(log(fit->value / param->start)) / fit->sd;
+}
+
+/* Holds what the rows do not determine: all without effect, else the least certain one, unless it
+ * is certain not to be where it started. False when nothing is left to hold. */
 static bool hold_open(struct fit_param *params, const struct fit_estimate *fits, size_t n)
 {
     size_t worst = n;
@@ -130,7 +136,8 @@ static bool hold_open(struct fit_param *params, const struct fit_estimate *fits,
         if (fits[k].verdict == FIT_NO_EFFECT) {
             hold(&params[k]);
             any = true;
-        } else if (fits[k].verdict == FIT_UNCERTAIN || fits[k].verdict == FIT_CORRELATED) {
+        } else if ((fits[k].verdict == FIT_UNCERTAIN || fits[k].verdict == FIT_CORRELATED) &&
+                   shift_of(&params[k], &fits[k]) < CLASSES_SIGMAS) {
             worst = worst == n || fits[k].sd > fits[worst].sd ? k : worst;
         }
     }
@@ -145,7 +152,7 @@ static bool hold_same(struct fit_param *params, const struct fit_estimate *fits,
     size_t least = n;
     double least_z = INFINITY;
     for (size_t k = 0; k < n; k++) {
-        double shift = fabs(log(fits[k].value / params[k].start)), z = shift / fits[k].sd;
+        double z = shift_of(&params[k], &fits[k]), shift = z * fits[k].sd;
         bool same = shift < CLASSES_SHIFT || z < CLASSES_SIGMAS;
         if (fits[k].verdict == FIT_DETERMINED && same && z < least_z) {
             least = k;
@@ -281,7 +288,7 @@ static int add_class(struct fitted_classes *c, struct fit_rows *rows, enum param
         memcpy(row.values, start, sizeof start);
     else if (t.n > 0 && (wider == NULL || t.n < all.n))
         status = task_fit(&t, start, wider != NULL ? CLASSES_PRIOR : 0,
-                          wider != NULL ? 1 : STARTS_ANY, &row, e);
+                          wider == NULL || group == PARAMS_NET ? STARTS_ANY : 1, &row, e);
     if (status == 0 && (wider == NULL || (t.n > 0 && t.n < all.n))) {
         if (wider != NULL || group != PARAMS_NET)
             row.range = range_of(rows, group, key, opts->leave_out);

@@ -13,6 +13,9 @@
  * CLASSES_SHIFT), is not fitted there: it has the wider class's value. A class whose rows are all
  * those of the wider one has no row of its own. `node` is fitted on what stays within a node or
  * NVLink domain, then `net` on the rest; large tables of products are thinned out evenly.
+ *
+ * "any" of net is no fit but an estimate, and stays as it is: transports differ in kind, so that
+ * what was measured of some says nothing of another.
  */
 #ifndef SPECTER_CALIB_FIT_CLASSES_H
 #define SPECTER_CALIB_FIT_CLASSES_H
@@ -22,7 +25,7 @@
 
 #include <stdio.h>
 
-#define CLASSES_PRIOR 0.4
+#define CLASSES_PRIOR 0.1
 #define CLASSES_SIGMAS 2.0
 #define CLASSES_SHIFT 0.05
 #define CLASSES_GEMM_ROWS 1200 /* of one GPU: more say nothing new of ten parameters */
