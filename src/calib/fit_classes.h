@@ -27,7 +27,7 @@
 
 #define CLASSES_PRIOR 0.1
 #define CLASSES_SIGMAS 2.0
-#define CLASSES_SHIFT 0.05
+#define CLASSES_SHIFT 0.02
 #define CLASSES_GEMM_ROWS 1200 /* of one GPU: more say nothing new of ten parameters */
 
 struct fitted_class {
