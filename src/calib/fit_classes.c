@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STARTS_ANY 4 /* of the widest class; the others start from it */
+#define STARTS_ANY 4 /* of the widest class that is fitted; the others start from it */
 
 /* One class being fitted. */
 struct task {
@@ -120,8 +120,14 @@ static void hold(struct fit_param *param)
     param->lo = param->hi = param->start;
 }
 
-/* Holds what the rows do not determine: all without effect, else the least certain one. False when
- * nothing is left to hold. */
+/* How far it is from where it started, in standard deviations. */
+static double shift_of(const struct fit_param *param, const struct fit_estimate *fit)
+{
+    return fabs(log(fit->value / param->start)) / fit->sd;
+}
+
+/* Holds what the rows do not determine: all without effect, else the least certain one, unless it
+ * is certain not to be where it started. False when nothing is left to hold. */
 static bool hold_open(struct fit_param *params, const struct fit_estimate *fits, size_t n)
 {
     size_t worst = n;
@@ -130,7 +136,8 @@ static bool hold_open(struct fit_param *params, const struct fit_estimate *fits,
         if (fits[k].verdict == FIT_NO_EFFECT) {
             hold(&params[k]);
             any = true;
-        } else if (fits[k].verdict == FIT_UNCERTAIN || fits[k].verdict == FIT_CORRELATED) {
+        } else if ((fits[k].verdict == FIT_UNCERTAIN || fits[k].verdict == FIT_CORRELATED) &&
+                   shift_of(&params[k], &fits[k]) < CLASSES_SIGMAS) {
             worst = worst == n || fits[k].sd > fits[worst].sd ? k : worst;
         }
     }
@@ -145,7 +152,7 @@ static bool hold_same(struct fit_param *params, const struct fit_estimate *fits,
     size_t least = n;
     double least_z = INFINITY;
     for (size_t k = 0; k < n; k++) {
-        double shift = fabs(log(fits[k].value / params[k].start)), z = shift / fits[k].sd;
+        double z = shift_of(&params[k], &fits[k]), shift = z * fits[k].sd;
         bool same = shift < CLASSES_SHIFT || z < CLASSES_SIGMAS;
         if (fits[k].verdict == FIT_DETERMINED && same && z < least_z) {
             least = k;
@@ -254,7 +261,7 @@ static void first_values(enum param_group group, bool blank, double *values)
     static const struct fit_machine nobody;
     const struct param_table *t = &param_tables[group];
     fit_rows_get(&nobody, group, values);
-    for (size_t k = 0; blank && k < t->count; k++)
+    for (size_t k = 0; blank && group != PARAMS_NET && k < t->count; k++)
         values[k] = sqrt(t->params[k].lowest * t->params[k].highest);
 }
 
@@ -277,13 +284,14 @@ static int add_class(struct fitted_classes *c, struct fit_rows *rows, enum param
         memcpy(start, wider->values, sizeof start);
     for (size_t k = 0; k < FIT_PARAMS_MAX; k++)
         row.fits[k] = (struct fit_estimate){.value = start[k], .verdict = FIT_HELD};
-    if (t.n == 0 && wider == NULL)
+    if (wider == NULL && (t.n == 0 || group == PARAMS_NET))
         memcpy(row.values, start, sizeof start);
     else if (t.n > 0 && (wider == NULL || t.n < all.n))
         status = task_fit(&t, start, wider != NULL ? CLASSES_PRIOR : 0,
-                          wider != NULL ? 1 : STARTS_ANY, &row, e);
+                          wider == NULL || group == PARAMS_NET ? STARTS_ANY : 1, &row, e);
     if (status == 0 && (wider == NULL || (t.n > 0 && t.n < all.n))) {
-        row.range = range_of(rows, group, key, opts->leave_out);
+        if (wider != NULL || group != PARAMS_NET)
+            row.range = range_of(rows, group, key, opts->leave_out);
         ARRAY_GROW(c->rows, c->cap, c->nrows + 1);
         c->rows[c->nrows++] = row;
     }
@@ -385,59 +393,4 @@ size_t classes_parameters(const struct fitted_classes *c)
             n += c->rows[i].fits[k].verdict != FIT_HELD;
     }
     return n;
-}
-
-/* Whole numbers as such, others with as many digits as a fit is good for. */
-static void write_number(FILE *out, const char *name, double value)
-{
-    fprintf(out, ", .%s = %.*g", name, value == floor(value) && value < 1e15 ? 15 : 4, value);
-}
-
-static void write_range(FILE *out, const struct fit_range *r)
-{
-    fprintf(out, "RANGE(.rows = %.0f", r->rows);
-    if (r->rows > 0) {
-        write_number(out, "median_ape", r->median_ape);
-        write_number(out, "smallest", r->smallest);
-        write_number(out, "largest", r->largest);
-    }
-    if (r->ranks > 0) {
-        write_number(out, "ranks", r->ranks);
-        write_number(out, "nodes", r->nodes);
-    }
-    fputc(')', out);
-}
-
-static void write_class(FILE *out, const struct fitted_class *c)
-{
-    static const char *const macros[PARAM_GROUPS] = {"GEMM", "NODE", "NET"};
-    const struct param_table *t = &param_tables[c->group];
-    bool any = strcmp(c->key, "any") == 0, none = true;
-    fprintf(out, "\n%s(\"%s\", ", macros[c->group], c->key);
-    write_range(out, &c->range);
-    for (size_t k = 0; k < t->count; k++) {
-        if (!any && c->fits[k].verdict == FIT_HELD)
-            continue;
-        fprintf(out, ",\n    .%s = %.4g", t->params[k].name, c->values[k]);
-        none = false;
-    }
-    if (none) /* C11 wants one */
-        fprintf(out, ", .%s = 0", t->params[0].name);
-    fputs(")\n", out);
-}
-
-void classes_write(const struct fitted_classes *c, FILE *out)
-{
-    fputs("/* SPDX-License-Identifier: MIT\n"
-          " *\n"
-          " * Fitted parameters: GROUP(class, range, values). Written by `make fit` "
-          "(docs/calibrate.md).\n"
-          " * What a parameter means, its unit and bounds, what a range says: src/model/params.h.\n"
-          " * RANGE(.rows = 0): not fitted. A value that is 0 or not listed is the next wider "
-          "class's.\n"
-          " */\n"
-          "/* clang-format off */\n",
-          out);
-    for (size_t i = 0; i < c->nrows; i++)
-        write_class(out, &c->rows[i]);
 }

@@ -6,13 +6,16 @@
  *
  *     any  <-  any/nvswitch  <-  hopper/nvswitch    (node)
  *     any  <-  hopper                               (gemm)
- *     any  <-  efa                                  (net)
+ *     any  <-  efa                                  (net; see below)
  *
  * The draw weighs CLASSES_PRIOR rows. A parameter that a class's rows do not determine (fit.h), or
  * that comes out as it is in the wider class (within CLASSES_SIGMAS standard deviations, or
  * CLASSES_SHIFT), is not fitted there: it has the wider class's value. A class whose rows are all
  * those of the wider one has no row of its own. `node` is fitted on what stays within a node or
  * NVLink domain, then `net` on the rest; large tables of products are thinned out evenly.
+ *
+ * "any" of net is no fit but an estimate, and stays as it is: transports differ in kind, so that
+ * what was measured of some says nothing of another.
  */
 #ifndef SPECTER_CALIB_FIT_CLASSES_H
 #define SPECTER_CALIB_FIT_CLASSES_H
@@ -22,9 +25,9 @@
 
 #include <stdio.h>
 
-#define CLASSES_PRIOR 0.4
+#define CLASSES_PRIOR 0.1
 #define CLASSES_SIGMAS 2.0
-#define CLASSES_SHIFT 0.05
+#define CLASSES_SHIFT 0.02
 #define CLASSES_GEMM_ROWS 1200 /* of one GPU: more say nothing new of ten parameters */
 
 struct fitted_class {
@@ -59,7 +62,8 @@ void classes_apply(const struct fitted_classes *c, struct fit_rows *rows);
 /* How many numbers were fitted. */
 size_t classes_parameters(const struct fitted_classes *c);
 
-/* As profiles/fitted.def. */
+/* As profiles/fitted.def, with the classes of the compiled-in table that are estimates (no rows)
+ * and are none of these. */
 void classes_write(const struct fitted_classes *c, FILE *out);
 
 #endif
