@@ -455,14 +455,9 @@ enum specter_mark specter_mark_parse(const char *name, size_t len);
 enum specter_dtype specter_dtype_from_nccl(int nccl);
 enum specter_dtype specter_dtype_from_cuda(int cuda);
 enum specter_redop specter_redop_from_nccl(int nccl);
-
-/* The class of a kernel, told by its name as the compiler made it, mangled or not; NULL: not known.
- */
-enum specter_kernel_class specter_kernel_class_of(const char *name);
 unsigned specter_dtype_bits(enum specter_dtype type); /* 0 when unknown */
 
-/* What a kernel does, told by its name, as the compiler made it, mangled or not; NULL: not known.
- * Defined in src/base/kernel_class.c, which the tracer links too. */
+/* What a kernel does, told by its name as the compiler made it, mangled or not; NULL: not known. */
 enum specter_kernel_class specter_kernel_class_of(const char *name);
 
 /* 1 for operations that have a `peer` (class P2P), 0 for collectives. */

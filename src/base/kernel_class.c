@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What a kernel does, told by its name: the tracer counts launches by it, and the replay scales
+ * kernels by it.
+ */
 #include "specter/trace.h"
 
 #include <stdbool.h>
