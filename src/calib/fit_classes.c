@@ -256,12 +256,12 @@ static const struct fitted_class *class_at(const struct fitted_classes *c, enum 
 }
 
 /* Where the widest class starts. */
-static void first_values(enum param_group group, bool blank, double *values)
+static void first_values(enum param_group group, double *values)
 {
     static const struct fit_machine nobody;
     const struct param_table *t = &param_tables[group];
     fit_rows_get(&nobody, group, values);
-    for (size_t k = 0; blank && group != PARAMS_NET && k < t->count; k++)
+    for (size_t k = 0; group != PARAMS_NET && k < t->count; k++)
         values[k] = sqrt(t->params[k].lowest * t->params[k].highest);
 }
 
@@ -279,7 +279,7 @@ static int add_class(struct fitted_classes *c, struct fit_rows *rows, enum param
     task_init(&t, rows, group, key, skip, wider != NULL);
     task_init(&all, rows, group, wider != NULL ? wider->key : key, skip, true);
     if (wider == NULL)
-        first_values(group, opts->blank, start);
+        first_values(group, start);
     else
         memcpy(start, wider->values, sizeof start);
     for (size_t k = 0; k < FIT_PARAMS_MAX; k++)

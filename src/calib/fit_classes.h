@@ -14,6 +14,8 @@
  * those of the wider one has no row of its own. `node` is fitted on what stays within a node or
  * NVLink domain, then `net` on the rest; large tables of products are thinned out evenly.
  *
+ * The widest class starts in the middle of its bounds: what is compiled in has no part in a fit, so
+ * that the same rows give the same values, and those that are left out have not been seen.
  * "any" of net is no fit but an estimate, and stays as it is: transports differ in kind, so that
  * what was measured of some says nothing of another.
  */
@@ -45,8 +47,6 @@ struct fitted_classes {
 
 struct classes_opts {
     const bool *leave_out; /* one a row: not fitted on; NULL: none is left out */
-    bool blank; /* start in the middle of the bounds, not from what is compiled in, which may have
-                   seen the rows that are left out */
     size_t gemm_rows; /* 0: CLASSES_GEMM_ROWS */
 };
 

@@ -277,14 +277,12 @@ TEST(classes_do_not_see_what_is_left_out)
     }
     fit_rows_init(&rows, t.m.rows, t.m.nrows);
     leave_out = calloc(rows.nrows, sizeof *leave_out);
-    CHECK_INT(classes_fit(&c, &rows, &(struct classes_opts){.blank = true}, NULL), 0);
+    CHECK_INT(classes_fit(&c, &rows, &(struct classes_opts){0}, NULL), 0);
     with_slow = value_of(class_of(&c, PARAMS_NODE, "any/nvswitch"), "link_share");
     classes_release(&c);
     for (size_t i = 0; i < rows.nrows; i++)
         leave_out[i] = strcmp(rows.rows[i].row->gpu->name, "a100_sxm") == 0;
-    CHECK_INT(
-        classes_fit(&c, &rows, &(struct classes_opts){.leave_out = leave_out, .blank = true}, NULL),
-        0);
+    CHECK_INT(classes_fit(&c, &rows, &(struct classes_opts){.leave_out = leave_out}, NULL), 0);
     without = value_of(class_of(&c, PARAMS_NODE, "any/nvswitch"), "link_share");
     CHECK_DOUBLE(without, 0.85, 0.02);
     CHECK(with_slow < 0.8);

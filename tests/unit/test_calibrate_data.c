@@ -41,8 +41,7 @@ static struct fit_machine unseen(const struct measured *m, const char *gpu, cons
     fit_rows_init(&rows, m->rows, m->nrows);
     for (size_t i = 0; i < rows.nrows; i++)
         leave_out[i] = strcmp(rows.rows[i].row->gpu->name, gpu) == 0;
-    CHECK_INT(classes_fit(&classes, &rows,
-                          &(struct classes_opts){.leave_out = leave_out, .blank = true}, NULL),
+    CHECK_INT(classes_fit(&classes, &rows, &(struct classes_opts){.leave_out = leave_out}, NULL),
               0);
     for (size_t i = 0; i < rows.nmachines; i++) {
         if (strcmp(rows.machines[i].gpu.name, gpu) == 0 &&
