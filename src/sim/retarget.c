@@ -203,7 +203,7 @@ static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_
                      struct err *e)
 {
     int comm = t->program->matches.list[cost->match].comm;
-    bool grown = t->scale > 1 && growth_grows(t->growth, comm);
+    bool grown = t->scale > 1 && growth_moves(t->growth, comm);
     struct modelled m;
     if (untouched(t, cost->measured_ns, same_hardware(t) && !grown)) {
         *ns = cost->measured_ns;
