@@ -82,8 +82,7 @@ static void add_axes(cJSON *o, struct replay *rep)
             continue;
         one = cJSON_CreateObject();
         cJSON_AddItemToArray(list, one);
-        add_name(one, "name",
-                 rep->grid.state == GRID_FOUND ? grid_role_name(axis->role) : NULL);
+        add_name(one, "name", rep->grid.state == GRID_FOUND ? grid_role_name(axis->role) : NULL);
         cJSON_AddNumberToObject(one, "size", axis->size);
         cJSON_AddNumberToObject(one, "stride", axis->stride);
         add_name(one, "from", rep->grid.state == GRID_FOUND ? grid_trust_name(axis->trust) : NULL);

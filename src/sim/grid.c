@@ -124,7 +124,10 @@ const char *grid_comm_words(struct grid *g, size_t comm)
     for (int a = g->naxes - 1; a >= 0; a--) {
         if (!(place.axes & 1u << a))
             continue;
-        buf_printf(&text, "%s%s", text.len > 0 ? " x " : place.part ? "part of " : "",
+        buf_printf(&text, "%s%s",
+                   text.len > 0 ? " x "
+                   : place.part ? "part of "
+                                : "",
                    role_names[g->axes[a].role]);
         wide += g->axes[a].size > 1;
     }

@@ -15,9 +15,9 @@
  * What a set of axes is comes from the sets alone: equal-stride sets that partition the world give
  * strides at which the numbering must break, and these must divide each other. What an axis is
  * comes from names where a trace has them ("tp", "TENSOR_MODEL_PARALLEL_GROUP", "dp_shard"), else
- * from the operations. Expert-parallel groups usually lie within the data-parallel ranks: then ep is
- * one axis, what is left of them (expert data-parallel) is dp, and dense gradients are reduced over
- * dp x ep.
+ * from the operations. Expert-parallel groups usually lie within the data-parallel ranks: then ep
+ * is one axis, what is left of them (expert data-parallel) is dp, and dense gradients are reduced
+ * over dp x ep.
  *
  * Ambiguity is an answer: the candidates are named, in the words of --parallel.
  *
@@ -52,12 +52,13 @@ enum grid_role { GRID_TP, GRID_CP, GRID_EP, GRID_FSDP, GRID_DP, GRID_PP, GRID_RO
  * called most. */
 struct grid_traffic {
     uint64_t calls[SPECTER_COMM_OP_COUNT], bytes[SPECTER_COMM_OP_COUNT];
-    uint64_t control;     /* calls of GRID_CONTROL_BYTES and less */
-    uint64_t placed;      /* AllReduces of which it is known where in their step's computation */
-    uint64_t early;       /* of these: in its first quarter, where no gradient is ready */
-    uint32_t gather_run;  /* most AllGathers one after another */
-    uint32_t fewest_sent; /* different members that a member sends to, itself included: the fewest */
-    bool to_itself;       /* a member sends to itself, as all-to-alls made of messages do */
+    uint64_t control;    /* calls of GRID_CONTROL_BYTES and less */
+    uint64_t placed;     /* AllReduces of which it is known where in their step's computation */
+    uint64_t early;      /* of these: in its first quarter, where no gradient is ready */
+    uint32_t gather_run; /* most AllGathers one after another */
+    uint32_t
+        fewest_sent; /* different members that a member sends to, itself included: the fewest */
+    bool to_itself;  /* a member sends to itself, as all-to-alls made of messages do */
 };
 
 struct grid_comm {
@@ -125,12 +126,12 @@ struct grid {
 /* Never fails; `g` is to be released. */
 void grid_find(struct grid *g, const struct grid_input *in);
 
-/* The grid that the user tells: "tp=8,pp=2,dp=4", sizes of axes in any order. The order of strides is
- * that of the rank sets; where these leave a choice, what the operations look like decides, then
+/* The grid that the user tells: "tp=8,pp=2,dp=4", sizes of axes in any order. The order of strides
+ * is that of the rank sets; where these leave a choice, what the operations look like decides, then
  * the usual order. A stride may be given, too: "dp=2:1,tp=2:2". The product of the sizes is the
  * world, ep counting as part of dp where the rest is the world without it. 0, or -1 with e filled
- * (ERR_USAGE): not a grid, another world, or a communicator that does not fit, which is named. To be
- * released in either case. */
+ * (ERR_USAGE): not a grid, another world, or a communicator that does not fit, which is named. To
+ * be released in either case. */
 int grid_tell(struct grid *g, const struct grid_input *in, const char *text, struct err *e);
 
 void grid_release(struct grid *g);

@@ -93,8 +93,9 @@ static const char *asymmetry(const struct grid *g, const struct run *run,
     uint32_t *of = find_stages(g, run, arena);
     for (int stage = 0; stage < grid_size(g, GRID_PP); stage++) {
         if (of[stage] == 0)
-            return arena_printf(arena, "no rank of pipeline stage %d of %d has operations, and a stage "
-                                       "is not like another",
+            return arena_printf(arena,
+                                "no rank of pipeline stage %d of %d has operations, and a stage "
+                                "is not like another",
                                 stage, grid_size(g, GRID_PP));
     }
     for (size_t r = 0; r < run->nranks; r++) {

@@ -27,7 +27,8 @@ void grid_init(struct grid *g, const struct grid_input *in);
  * communicators span. */
 void grid_complete(struct grid *g, const struct grid_input *in);
 
-/* Fills axes (without roles) from the rank sets. False with g->problem set when there is no grid. */
+/* Fills axes (without roles) from the rank sets. False with g->problem set when there is no grid.
+ */
 bool grid_axes_from_sets(struct grid *g, const struct grid_input *in);
 
 /* Where the members are, on the axes as they are. */

@@ -16,14 +16,12 @@ static const struct {
     const char *word;
     unsigned roles;
 } words[] = {
-    {"tp", ROLE(TP)},        {"tensor", ROLE(TP)},    {"mp", ROLE(TP)},
-    {"cp", ROLE(CP)},        {"context", ROLE(CP)},   {"sp", ROLE(CP)},
-    {"sequence", ROLE(CP)},  {"ep", ROLE(EP)},        {"expert", ROLE(EP)},
-    {"experts", ROLE(EP)},   {"moe", ROLE(EP)},       {"fsdp", ROLE(FSDP)},
-    {"shard", ROLE(FSDP)},   {"sharded", ROLE(FSDP)}, {"zero", ROLE(FSDP)},
-    {"dp", ROLE(DP)},        {"ddp", ROLE(DP)},       {"data", ROLE(DP)},
-    {"replicate", ROLE(DP)}, {"edp", ROLE(DP)},       {"pp", ROLE(PP)},
-    {"pipe", ROLE(PP)},      {"pipeline", ROLE(PP)},
+    {"tp", ROLE(TP)},      {"tensor", ROLE(TP)},    {"mp", ROLE(TP)},        {"cp", ROLE(CP)},
+    {"context", ROLE(CP)}, {"sp", ROLE(CP)},        {"sequence", ROLE(CP)},  {"ep", ROLE(EP)},
+    {"expert", ROLE(EP)},  {"experts", ROLE(EP)},   {"moe", ROLE(EP)},       {"fsdp", ROLE(FSDP)},
+    {"shard", ROLE(FSDP)}, {"sharded", ROLE(FSDP)}, {"zero", ROLE(FSDP)},    {"dp", ROLE(DP)},
+    {"ddp", ROLE(DP)},     {"data", ROLE(DP)},      {"replicate", ROLE(DP)}, {"edp", ROLE(DP)},
+    {"pp", ROLE(PP)},      {"pipe", ROLE(PP)},      {"pipeline", ROLE(PP)},
 };
 
 static unsigned roles_of_word(const char *word, size_t len)
@@ -36,8 +34,8 @@ static unsigned roles_of_word(const char *word, size_t len)
 }
 
 /* "dp_shard" is the sharded axis; "expert_data_parallel" the data axis of the experts;
- * "model_parallel" alone is tensor parallelism in DeepSpeed, but beside "tensor" or "pipeline" only a
- * word. */
+ * "model_parallel" alone is tensor parallelism in DeepSpeed, but beside "tensor" or "pipeline" only
+ * a word. */
 unsigned grid_roles_of_name(const char *name)
 {
     unsigned roles = 0;
@@ -92,8 +90,8 @@ enum grid_pattern grid_pattern_of(const struct grid_comm *comm)
     uint64_t exchanges = n[SPECTER_ALLTOALL] + n[SPECTER_ALLTOALLV];
     uint64_t messages = n[SPECTER_SEND] + n[SPECTER_RECV];
     uint64_t most = n[SPECTER_ALLREDUCE];
-    bool to_all = did->to_itself ||
-                  (comm->size > 3 && did->fewest_sent >= (uint32_t)comm->size - 1);
+    bool to_all =
+        did->to_itself || (comm->size > 3 && did->fewest_sent >= (uint32_t)comm->size - 1);
     most = shards > most ? shards : most;
     most = exchanges > most ? exchanges : most;
     most = messages > most ? messages : most;
@@ -122,9 +120,9 @@ struct evidence {
     const struct grid_comm *named;
     enum grid_pattern pattern;
     uint64_t messages;
-    bool group;     /* some communicator spans just this axis */
+    bool group;                    /* some communicator spans just this axis */
     bool forward, backward, wraps; /* messages to the next, the one before, around the end */
-    bool reduced;   /* a wider communicator reduces over it and others */
+    bool reduced;                  /* a wider communicator reduces over it and others */
     bool decided;
 };
 
@@ -201,8 +199,8 @@ static void see_edges(struct roles *r)
         r->of[a].messages++;
         r->of[a].forward = r->of[a].forward || to == from + 1;
         r->of[a].backward = r->of[a].backward || to == from - 1;
-        r->of[a].wraps = r->of[a].wraps || to - from == g->axes[a].size - 1 ||
-                         from - to == g->axes[a].size - 1;
+        r->of[a].wraps =
+            r->of[a].wraps || to - from == g->axes[a].size - 1 || from - to == g->axes[a].size - 1;
         if (r->of[a].pattern != PATTERN_EXCHANGE)
             r->of[a].pattern = PATTERN_MESSAGES;
     }
@@ -323,8 +321,8 @@ static void decide_alone(struct roles *r, int a)
     } else if (axis->size >= r->g->world) {
         decide(r, a, GRID_DP, GRID_ASSUMED, "AllReduce over the whole job");
         if (early)
-            r->g->doubt = grid_words(r->g, "tp=%d: some AllReduces come early in the step",
-                                     axis->size);
+            r->g->doubt =
+                grid_words(r->g, "tp=%d: some AllReduces come early in the step", axis->size);
     } else if (any_role(r, GRID_TP) || (data && !early)) {
         decide(r, a, GRID_DP, GRID_LIKELY, "AllReduce, seldom");
     } else if (early) {
@@ -333,8 +331,8 @@ static void decide_alone(struct roles *r, int a)
         decide(r, a, GRID_DP, GRID_LIKELY, late_in);
     } else if (axis->stride == 1) {
         decide(r, a, GRID_TP, GRID_ASSUMED, "AllReduce of adjacent ranks");
-        r->g->doubt = grid_words(r->g, "dp=%d:1: where in the step it reduces is not known",
-                                 axis->size);
+        r->g->doubt =
+            grid_words(r->g, "dp=%d:1: where in the step it reduces is not known", axis->size);
     } else {
         decide(r, a, GRID_DP, GRID_ASSUMED, "AllReduce of ranks that are not adjacent");
     }
@@ -483,7 +481,8 @@ static unsigned data_single(const struct grid *g)
 static unsigned wider(const struct grid *g, const struct grid_comm *comm, unsigned axes)
 {
     enum grid_pattern pattern = grid_pattern_of(comm);
-    bool reduces = pattern > PATTERN_NONE && pattern < PATTERN_EXCHANGE && pattern != PATTERN_BY_TURNS;
+    bool reduces =
+        pattern > PATTERN_NONE && pattern < PATTERN_EXCHANGE && pattern != PATTERN_BY_TURNS;
     int only = only_axis(axes);
     if (comm->size >= g->world && only < 0)
         return axes | data_single(g);

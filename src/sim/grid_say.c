@@ -66,8 +66,8 @@ static void put_ranks(struct buf *out, const struct grid_axis *axis)
     else if (axis->size == 2)
         buf_printf(out, "ranks 0,%d, stride %d", last, axis->stride);
     else
-        buf_printf(out, "ranks 0,%d%s,%d, stride %d", axis->stride, axis->size > 3 ? ",.." : "", last,
-                   axis->stride);
+        buf_printf(out, "ranks 0,%d%s,%d, stride %d", axis->stride, axis->size > 3 ? ",.." : "",
+                   last, axis->stride);
 }
 
 const char *grid_axis_words(struct grid *g, const struct grid_input *in, int a)

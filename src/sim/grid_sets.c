@@ -62,7 +62,8 @@ static void find_factors(struct box *box, int world)
     int n = 0;
     for (int length = 1; length < box->size; n++) {
         int times = repeats(box, length), stride = box->ranks[length] - box->ranks[0];
-        bool fits = times > 1 && stride > 0 && n < GRID_AXES_MAX && box->size % (length * times) == 0;
+        bool fits =
+            times > 1 && stride > 0 && n < GRID_AXES_MAX && box->size % (length * times) == 0;
         if (!fits || world % stride != 0 || world / stride % times != 0 ||
             box->ranks[0] / stride % times != 0)
             return;
@@ -315,9 +316,11 @@ static bool find_cuts(struct sets *s)
     for (size_t i = 0; i < s->count; i++) {
         const struct box *box = &s->boxes[i];
         if (box->whole && refused_cut(s, box, &with) > 0) {
-            s->g->problem = grid_words(
-                s->g, "communicators '%s' and '%s' cannot be of one grid: their ranks lie %d and %d apart",
-                box->id, s->by[with], refused_cut(s, box, &with), s->cuts[with]);
+            s->g->problem =
+                grid_words(s->g,
+                           "communicators '%s' and '%s' cannot be of one grid: their ranks lie %d "
+                           "and %d apart",
+                           box->id, s->by[with], refused_cut(s, box, &with), s->cuts[with]);
             return false;
         }
         if (box->whole)
@@ -525,9 +528,10 @@ static bool axes_from_sizes(struct grid *g, const struct grid_input *in)
         set_axes(g, sizes, orders[0], n);
         return true;
     }
-    g->problem = grid_words(g, found == 0 ? "the sizes of its communicators make no grid of %d ranks"
-                                          : "too few members of its communicators are known to tell "
-                                            "in what order %d ranks are numbered",
+    g->problem = grid_words(g,
+                            found == 0 ? "the sizes of its communicators make no grid of %d ranks"
+                                       : "too few members of its communicators are known to tell "
+                                         "in what order %d ranks are numbered",
                             g->world);
     return found > 0 ? (g->state = GRID_AMBIGUOUS, false) : false;
 }

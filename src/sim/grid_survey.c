@@ -178,11 +178,11 @@ void grid_survey(struct grid_input *in, const struct run *run, const struct prog
     if (s.nedges > 0)
         memcpy(kept, s.edges, s.nedges * sizeof *kept);
     free(s.edges);
-    *in = (struct grid_input){
-        .world = run->world_size > (int)run->nranks ? run->world_size : (int)run->nranks,
-        .steps = steps,
-        .comms = s.comms,
-        .ncomms = run->ncomms,
-        .edges = kept,
-        .nedges = s.nedges};
+    *in = (struct grid_input){.world = run->world_size > (int)run->nranks ? run->world_size
+                                                                          : (int)run->nranks,
+                              .steps = steps,
+                              .comms = s.comms,
+                              .ncomms = run->ncomms,
+                              .edges = kept,
+                              .nedges = s.nedges};
 }

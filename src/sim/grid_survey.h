@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a run to what a grid is found from, and what a grid says of a run: which ranks are alike, and
- * whether those that are missing can be taken to be like others.
+ * From a run to what a grid is found from, and what a grid says of a run: which ranks are alike,
+ * and whether those that are missing can be taken to be like others.
  */
 #ifndef SPECTER_SIM_GRID_SURVEY_H
 #define SPECTER_SIM_GRID_SURVEY_H

@@ -180,11 +180,12 @@ static int told_or_error(struct search *s, const char *text, struct err *e)
         return err_set(e, ERR_USAGE, "--parallel '%s': no order of these axes has these strides",
                        text);
     comm = &s->in->comms[s->misfit];
-    return err_set(e, ERR_USAGE,
-                   "--parallel '%s': communicator '%s' of %d ranks (%d, %d%s) is none of its groups, "
-                   "in whatever order",
-                   text, comm->name[0] ? comm->name : comm->id, comm->size, comm->ranks[0],
-                   comm->ranks[1], comm->size > 2 ? ", ..." : "");
+    return err_set(
+        e, ERR_USAGE,
+        "--parallel '%s': communicator '%s' of %d ranks (%d, %d%s) is none of its groups, "
+        "in whatever order",
+        text, comm->name[0] ? comm->name : comm->id, comm->size, comm->ranks[0], comm->ranks[1],
+        comm->size > 2 ? ", ..." : "");
 }
 
 int grid_tell(struct grid *g, const struct grid_input *in, const char *text, struct err *e)

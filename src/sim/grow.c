@@ -183,8 +183,8 @@ static void fill_rank(struct filling *f, int64_t rank, int per_node)
         f->where.per_node = f->here;
 }
 
-/* `copies` times the members of one block, from `first` on. Copies fill nodes in a pattern that comes
- * again every `period` of them, so that a million cost no more than three periods. */
+/* `copies` times the members of one block, from `first` on. Copies fill nodes in a pattern that
+ * comes again every `period` of them, so that a million cost no more than three periods. */
 static void fill_block(struct filling *f, const int *members, int n, int64_t first, int block,
                        int64_t copies, int per_node)
 {

@@ -5,16 +5,16 @@
  * repeated. Axes outside the one that grows keep their place in the numbering of ranks, so that
  * their strides grow with it.
  *
- *   dp, fsdp  more replicas, or shards, of the same model; where the recording has shards only, dp is
- *             fsdp, and where it has neither, replicas of the whole job are added outside it
- *   tp        a wider model: heads and inner width grow with the axis, the hidden size stays, so that
- *             products keep their shapes on each GPU and activations their size
- *   ep        more experts, as many on each GPU; exchanges spread with their recorded imbalance
- *   pp        refused: a longer pipeline has stages that were not recorded, and another schedule
- *   cp        refused: attention grows with the context, and no recording tells by how much
+ *   dp, fsdp  more replicas, or shards, of the same model; where the recording has shards only, dp
+ * is fsdp, and where it has neither, replicas of the whole job are added outside it tp        a
+ * wider model: heads and inner width grow with the axis, the hidden size stays, so that products
+ * keep their shapes on each GPU and activations their size ep        more experts, as many on each
+ * GPU; exchanges spread with their recorded imbalance pp        refused: a longer pipeline has
+ * stages that were not recorded, and another schedule cp        refused: attention grows with the
+ * context, and no recording tells by how much
  *
- * Only the recorded ranks are simulated. A grown communicator is priced with all its members, on the
- * nodes that they occupy when ranks fill nodes in order.
+ * Only the recorded ranks are simulated. A grown communicator is priced with all its members, on
+ * the nodes that they occupy when ranks fill nodes in order.
  */
 #ifndef SPECTER_SIM_GROW_H
 #define SPECTER_SIM_GROW_H

@@ -374,7 +374,8 @@ static int make_grid(struct job *job, const struct replay_opts *opts, struct err
     growth_make(&job->growth, run, &rep->grid, rep->grown);
     grid_find_absent(&rep->absent, &rep->grid, run, job->iterations, &rep->arena);
     if (rep->absent.refused != NULL)
-        return err_set(e, ERR_INPUT, "%d of %d ranks (%s) have no operations and cannot be filled in: %s",
+        return err_set(e, ERR_INPUT,
+                       "%d of %d ranks (%s) have no operations and cannot be filled in: %s",
                        rep->absent.count, rep->grid.world, rep->absent.words, rep->absent.refused);
     return 0;
 }

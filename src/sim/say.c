@@ -220,8 +220,9 @@ void say_grid(struct replay *rep)
                       absent->count, g->world, absent->words,
                       grid_size(g, GRID_PP) > 1 ? "its pipeline stage" : "the job");
     else if (absent->count > 0 && absent->words != NULL)
-        replay_note(rep, true, "%d of %d ranks have no operations (%s), and which they are like is "
-                               "not known: %s",
+        replay_note(rep, true,
+                    "%d of %d ranks have no operations (%s), and which they are like is "
+                    "not known: %s",
                     absent->count, g->world, absent->words, g->problem);
 }
 
@@ -229,8 +230,9 @@ void say_grid(struct replay *rep)
 
 /* Of an axis that grows. */
 static const char *const grow_words[GRID_ROLES] = {
-    [GRID_TP] = "heads and inner width grow with tp, the hidden size stays: products and activations "
-                "of each GPU keep their shapes",
+    [GRID_TP] =
+        "heads and inner width grow with tp, the hidden size stays: products and activations "
+        "of each GPU keep their shapes",
     [GRID_EP] = "experts grow with ep, as many on each GPU: tokens spread over more of them as "
                 "unevenly as recorded",
     [GRID_FSDP] = "parameters are cut into more shards; the optimizer's work on a shard is kept, "
