@@ -100,7 +100,8 @@ struct grid_axis {
 struct grid_place {
     unsigned axes; /* bits: those it spans; 0: a single rank, or not known */
     bool known;
-    bool part; /* spans only some of their coordinates (neighbours of a pipeline) */
+    bool part;        /* spans only some of their coordinates (neighbours of a pipeline) */
+    bool by_messages; /* its all-to-alls are made of messages, one to each member */
 };
 
 enum grid_state {

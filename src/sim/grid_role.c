@@ -250,6 +250,17 @@ static void decide_messages(struct roles *r, int a)
         decide(r, a, GRID_PP, GRID_LIKELY, "Send and Recv between neighbours");
 }
 
+/* Where one group of the whole job both exchanges and reduces, as for tables of embeddings beside
+ * replicas, growing it grows both. */
+static void decide_exchange(struct roles *r, int a)
+{
+    const struct grid_comm *comm = r->of[a].comm;
+    if (comm->size >= r->g->world && comm->did.calls[SPECTER_ALLREDUCE] > 0)
+        decide(r, a, GRID_DP, GRID_ASSUMED, "all-to-all and AllReduce over the whole job");
+    else
+        decide(r, a, GRID_EP, GRID_LIKELY, "all-to-all");
+}
+
 static void decide_by_pattern(struct roles *r)
 {
     for (int a = 0; a < r->g->naxes; a++) {
@@ -257,7 +268,7 @@ static void decide_by_pattern(struct roles *r)
             continue;
         switch (r->of[a].pattern) {
         case PATTERN_EXCHANGE:
-            decide(r, a, GRID_EP, GRID_LIKELY, "all-to-all");
+            decide_exchange(r, a);
             break;
         case PATTERN_MESSAGES:
             decide_messages(r, a);
@@ -501,6 +512,8 @@ void grid_widen(struct grid *g, const struct grid_input *in)
             g->comms[c].axes = single_axes(g, comm);
         else if (g->comms[c].known && !g->comms[c].part)
             g->comms[c].axes = wider(g, comm, g->comms[c].axes);
+        g->comms[c].by_messages =
+            grid_pattern_of(comm) == PATTERN_EXCHANGE && comm->did.calls[SPECTER_SEND] > 0;
     }
 }
 

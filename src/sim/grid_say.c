@@ -79,6 +79,8 @@ const char *grid_axis_words(struct grid *g, const struct grid_input *in, int a)
     if (axis->size > 1) {
         buf_puts(&text, " (");
         put_ranks(&text, axis);
+        if (axis->role == GRID_EP && axis->trust == GRID_LIKELY)
+            buf_puts(&text, ", all-to-all");
         if (!put_calls(&text, busiest(g, in, a), in->steps))
             buf_printf(&text, ", %s", axis->why);
         buf_puts(&text, ")");

@@ -69,6 +69,19 @@ static const char *why_not(struct growth *g, enum grid_role role)
                        : NULL;
 }
 
+/* More members would send more messages than were recorded. */
+static const char *why_not_messages(struct growth *g)
+{
+    for (size_t c = 0; g->axis >= 0 && c < g->run->ncomms; c++) {
+        if (growth_grows(g, (int)c) && g->grid->comms[c].by_messages)
+            return arena_printf(&g->arena,
+                                "the all-to-alls of communicator '%s' are messages, of which more "
+                                "members would send more than were recorded (--grow %s)",
+                                g->run->comms[c].id, grid_role_name(g->grid->axes[g->axis].role));
+    }
+    return NULL;
+}
+
 void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
                  enum grid_role axis)
 {
@@ -77,6 +90,8 @@ void growth_make(struct growth *g, const struct run *run, const struct grid *gri
     arena_init(&g->arena);
     g->axis = grid->state == GRID_FOUND ? find_axis(grid, axis) : -1;
     g->refused = why_not(g, axis);
+    if (g->refused == NULL)
+        g->refused = why_not_messages(g);
     g->sorted = calloc(n, sizeof *g->sorted);
     if (g->sorted == NULL)
         die("out of memory");
