@@ -504,12 +504,47 @@ static unsigned wider(const struct grid *g, const struct grid_comm *comm, unsign
     return axes;
 }
 
+/* What a communicator looks like by itself; GRID_ROLES when it does nothing that tells. */
+static enum grid_role own_role(const struct grid_comm *comm)
+{
+    static const enum grid_role of[] = {
+        [PATTERN_NONE] = GRID_ROLES,        [PATTERN_REDUCE] = GRID_DP,
+        [PATTERN_GATHER_AHEAD] = GRID_FSDP, [PATTERN_BY_TURNS] = GRID_TP,
+        [PATTERN_SHARD_ONCE] = GRID_DP,     [PATTERN_EXCHANGE] = GRID_EP,
+        [PATTERN_MESSAGES] = GRID_PP,
+    };
+    unsigned named = grid_roles_of_name(comm->name);
+    enum grid_pattern pattern = grid_pattern_of(comm);
+    if (one_role(named))
+        return role_of_bit(named);
+    if (pattern == PATTERN_REDUCE && comm->did.placed == 0)
+        return GRID_ROLES;
+    return pattern == PATTERN_REDUCE && comm->did.early > 0 ? GRID_TP : of[pattern];
+}
+
+/* Where its members are not written and its size fits several axes: the one of its own role. */
+static struct grid_place place_by_role(const struct grid *g, const struct grid_comm *comm)
+{
+    enum grid_role role = own_role(comm);
+    struct grid_place place = {0};
+    for (int a = 0; a < g->naxes; a++) {
+        if (g->axes[a].role != role || g->axes[a].size != comm->size)
+            continue;
+        if (place.known)
+            return (struct grid_place){0};
+        place = (struct grid_place){.axes = 1u << a, .known = true};
+    }
+    return place;
+}
+
 void grid_widen(struct grid *g, const struct grid_input *in)
 {
     for (size_t c = 0; c < in->ncomms; c++) {
         const struct grid_comm *comm = &in->comms[c];
         if (comm->size == 1)
             g->comms[c].axes = single_axes(g, comm);
+        else if (!g->comms[c].known)
+            g->comms[c] = place_by_role(g, comm);
         else if (g->comms[c].known && !g->comms[c].part)
             g->comms[c].axes = wider(g, comm, g->comms[c].axes);
         g->comms[c].by_messages =

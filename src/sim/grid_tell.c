@@ -135,7 +135,7 @@ static int agreement(const struct grid *g, const struct grid *found)
 {
     int same = 0;
     for (int a = 0; a < g->naxes; a++) {
-        for (int b = 0; b < found->naxes; b++)
+        for (int b = 0; found->state == GRID_FOUND && b < found->naxes; b++)
             same += g->axes[a].role == found->axes[b].role &&
                     g->axes[a].size == found->axes[b].size &&
                     g->axes[a].stride == found->axes[b].stride && g->axes[a].size > 1;
