@@ -216,7 +216,7 @@ void say_grid(struct replay *rep)
     if (absent->count > 0 && absent->words != NULL && g->state != GRID_NONE)
         replay_assume(rep,
                       "%d of %d ranks have no operations (%s): each is taken to do what a recorded "
-                      "rank of %s does, at the same time",
+                      "rank of %s does, at the same time; waits for them stay in the recorded times",
                       absent->count, g->world, absent->words,
                       grid_size(g, GRID_PP) > 1 ? "its pipeline stage" : "the job");
     else if (absent->count > 0 && absent->words != NULL)
