@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the finding of a grid: for grid.c (order of things), grid_sets.c (strides), grid_role.c
- * (roles) and grid_tell.c (what the user says).
+ * Inside the finding of a grid: for grid.c (order of things), grid_sets.c (strides), grid_place.c
+ * (where communicators lie), grid_pattern.c (what one of them looks like), grid_role.c (what an
+ * axis is for) and grid_tell.c (what the user says).
  */
 #ifndef SPECTER_SIM_GRID_INSIDE_H
 #define SPECTER_SIM_GRID_INSIDE_H
@@ -20,6 +21,11 @@ enum grid_pattern {
 };
 
 enum grid_pattern grid_pattern_of(const struct grid_comm *comm);
+
+/* Groups that are made and never used, without a name that tells, do not shape the grid, as long as
+ * others do: does any, and does this one? */
+bool grid_any_used(const struct grid_input *in);
+bool grid_shapes(const struct grid_comm *comm, bool any_used);
 
 void grid_init(struct grid *g, const struct grid_input *in);
 
@@ -42,6 +48,15 @@ void grid_find_roles(struct grid *g, const struct grid_input *in);
  * also the data axis of size 1. */
 void grid_widen(struct grid *g, const struct grid_input *in);
 
+/* The number of the only axis; -1: none, or several. */
+int grid_only_axis(unsigned axes);
+
+/* The role of a group of one, as a bit; 0 when nothing tells. */
+unsigned grid_single_role(const struct grid_comm *comm);
+
+/* Groups of one that have a name or do something are an axis of size 1. */
+void grid_add_singles(struct grid *g, const struct grid_input *in);
+
 /* An axis of size 1, outside all others. NULL when there is no room. */
 struct grid_axis *grid_add_single(struct grid *g, enum grid_role role);
 
@@ -56,10 +71,15 @@ const char *grid_spell(struct grid *g);
 int grid_orders(const struct grid_input *in, const int *sizes, int n,
                 int orders[GRID_CANDIDATES_MAX][GRID_AXES_MAX]);
 
+/* Axes of those sizes in that order, without roles. */
+void grid_set_axes(struct grid *g, const int *sizes, const int *order, int n);
+
 /* The next order after this one, as numbers are ordered; false behind the last. */
 bool grid_next_order(int *order, int n);
 
 /* The roles that a name of a group tells, as bits; 0 none. */
 unsigned grid_roles_of_name(const char *name);
+bool grid_one_role(unsigned roles);
+enum grid_role grid_role_of_bit(unsigned roles); /* the lowest; roles is not 0 */
 
 #endif

@@ -4,105 +4,9 @@
  */
 #include "sim/grid_inside.h"
 
-#include <ctype.h>
 #include <string.h>
 
-/* ---- names ---- */
-
 #define ROLE(_r) (1u << GRID_##_r)
-
-/* Words of Megatron, DeepSpeed, FSDP and torchtitan in the names of their groups. */
-static const struct {
-    const char *word;
-    unsigned roles;
-} words[] = {
-    {"tp", ROLE(TP)},      {"tensor", ROLE(TP)},    {"mp", ROLE(TP)},        {"cp", ROLE(CP)},
-    {"context", ROLE(CP)}, {"sp", ROLE(CP)},        {"sequence", ROLE(CP)},  {"ep", ROLE(EP)},
-    {"expert", ROLE(EP)},  {"experts", ROLE(EP)},   {"moe", ROLE(EP)},       {"fsdp", ROLE(FSDP)},
-    {"shard", ROLE(FSDP)}, {"sharded", ROLE(FSDP)}, {"zero", ROLE(FSDP)},    {"dp", ROLE(DP)},
-    {"ddp", ROLE(DP)},     {"data", ROLE(DP)},      {"replicate", ROLE(DP)}, {"edp", ROLE(DP)},
-    {"pp", ROLE(PP)},      {"pipe", ROLE(PP)},      {"pipeline", ROLE(PP)},
-};
-
-static unsigned roles_of_word(const char *word, size_t len)
-{
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strlen(words[i].word) == len && strncasecmp(words[i].word, word, len) == 0)
-            return words[i].roles;
-    }
-    return 0;
-}
-
-/* "dp_shard" is the sharded axis; "expert_data_parallel" the data axis of the experts;
- * "model_parallel" alone is tensor parallelism in DeepSpeed, but beside "tensor" or "pipeline" only
- * a word. */
-unsigned grid_roles_of_name(const char *name)
-{
-    unsigned roles = 0;
-    bool model = false;
-    for (const char *at = name; *at != '\0';) {
-        size_t len = 0;
-        while (isalnum((unsigned char)at[len]))
-            len++;
-        roles |= roles_of_word(at, len);
-        model = model || (len == 5 && strncasecmp(at, "model", 5) == 0);
-        at += len > 0 ? len : 1;
-    }
-    if (roles & ROLE(FSDP))
-        roles &= ~ROLE(DP);
-    if (roles & ROLE(EP) && roles & (ROLE(TP) | ROLE(DP)))
-        roles &= ~ROLE(EP);
-    return roles == 0 && model ? ROLE(TP) : roles;
-}
-
-static bool one_role(unsigned roles)
-{
-    return roles != 0 && (roles & (roles - 1)) == 0;
-}
-
-static enum grid_role role_of_bit(unsigned roles)
-{
-    int role = 0;
-    while (!(roles & 1u << role))
-        role++;
-    return (enum grid_role)role;
-}
-
-/* ---- operations ---- */
-
-/* Where AllGathers run ahead of ReduceScatters, parameters are gathered for each use; where both
- * alternate (a backward pass may gather twice), it is activations. */
-static enum grid_pattern pattern_of_shards(const struct grid_traffic *did)
-{
-    double gathers = (double)did->calls[SPECTER_ALLGATHER];
-    double scatters = (double)did->calls[SPECTER_REDUCESCATTER];
-    if ((did->gather_run >= 3 && gathers >= 1.4 * scatters) ||
-        (did->gather_run >= 2 && gathers >= 1.9 * scatters))
-        return PATTERN_GATHER_AHEAD;
-    return did->gather_run >= 2 && gathers < 1.4 * scatters ? PATTERN_SHARD_ONCE : PATTERN_BY_TURNS;
-}
-
-enum grid_pattern grid_pattern_of(const struct grid_comm *comm)
-{
-    const struct grid_traffic *did = &comm->did;
-    const uint64_t *n = did->calls;
-    uint64_t shards = n[SPECTER_ALLGATHER] + n[SPECTER_REDUCESCATTER];
-    uint64_t exchanges = n[SPECTER_ALLTOALL] + n[SPECTER_ALLTOALLV];
-    uint64_t messages = n[SPECTER_SEND] + n[SPECTER_RECV];
-    uint64_t most = n[SPECTER_ALLREDUCE];
-    bool to_all =
-        did->to_itself || (comm->size > 3 && did->fewest_sent >= (uint32_t)comm->size - 1);
-    most = shards > most ? shards : most;
-    most = exchanges > most ? exchanges : most;
-    most = messages > most ? messages : most;
-    if (most == 0)
-        return PATTERN_NONE;
-    if (most == exchanges || (most == messages && to_all))
-        return PATTERN_EXCHANGE;
-    if (most == messages)
-        return PATTERN_MESSAGES;
-    return most == shards ? pattern_of_shards(did) : PATTERN_REDUCE;
-}
 
 static uint64_t data_calls(const struct grid_comm *comm)
 {
@@ -141,16 +45,6 @@ static bool tells_more(const struct grid_comm *a, const struct grid_comm *b)
     return b == NULL || wa > wb || (wa == wb && data_calls(a) > data_calls(b));
 }
 
-static int only_axis(unsigned axes)
-{
-    int a = 0;
-    if (axes == 0 || (axes & (axes - 1)) != 0)
-        return -1;
-    while (!(axes & 1u << a))
-        a++;
-    return a;
-}
-
 static void see_wide(struct roles *r, const struct grid_comm *comm, unsigned axes)
 {
     enum grid_pattern pattern = grid_pattern_of(comm);
@@ -165,14 +59,14 @@ static void see_comms(struct roles *r)
     for (size_t c = 0; c < r->in->ncomms; c++) {
         const struct grid_comm *comm = &r->in->comms[c];
         struct grid_place place = r->g->comms[c];
-        int a = only_axis(place.axes);
+        int a = grid_only_axis(place.axes);
         struct evidence *e = a < 0 ? NULL : &r->of[a];
         if (e == NULL) {
             see_wide(r, comm, place.axes);
             continue;
         }
         e->group = e->group || !place.part;
-        if (one_role(grid_roles_of_name(comm->name)))
+        if (grid_one_role(grid_roles_of_name(comm->name)))
             e->named = comm;
         if (tells_more(comm, e->comm))
             e->comm = comm;
@@ -191,7 +85,7 @@ static void see_edges(struct roles *r)
                 grid_coordinate(&g->axes[k], r->in->edges[i].to))
                 axes |= 1u << k;
         }
-        a = only_axis(axes);
+        a = grid_only_axis(axes);
         if (a < 0)
             continue;
         from = grid_coordinate(&g->axes[a], r->in->edges[i].from);
@@ -231,7 +125,7 @@ static void decide_named(struct roles *r)
     for (int a = 0; a < r->g->naxes; a++) {
         const struct grid_comm *named = r->of[a].named;
         if (named != NULL)
-            decide(r, a, role_of_bit(grid_roles_of_name(named->name)), GRID_NAMED,
+            decide(r, a, grid_role_of_bit(grid_roles_of_name(named->name)), GRID_NAMED,
                    grid_words(r->g, "its group is named '%s'", named->name));
     }
 }
@@ -300,23 +194,11 @@ static bool is_early(const struct evidence *e)
 static const char *const all_through = "AllReduce all through the step";
 static const char *const late_in = "AllReduce late in the step";
 
-/* Of a group of one: 0 when nothing tells. */
-static unsigned single_role(const struct grid_comm *comm)
-{
-    unsigned named = grid_roles_of_name(comm->name);
-    enum grid_pattern pattern = grid_pattern_of(comm);
-    if (one_role(named))
-        return named;
-    if (pattern == PATTERN_NONE || pattern >= PATTERN_EXCHANGE)
-        return 0;
-    return comm->did.early > 0 || pattern == PATTERN_BY_TURNS ? ROLE(TP) : ROLE(DP);
-}
-
 /* Gradients are reduced by each rank alone: what reduces over others is none of them. */
 static bool single_data(const struct roles *r)
 {
     for (size_t c = 0; c < r->in->ncomms; c++) {
-        if (r->in->comms[c].size == 1 && single_role(&r->in->comms[c]) == ROLE(DP))
+        if (r->in->comms[c].size == 1 && grid_single_role(&r->in->comms[c]) == ROLE(DP))
             return true;
     }
     return false;
@@ -396,7 +278,7 @@ static bool decide_rest(struct roles *r)
     for (int a = 0; a < r->g->naxes; a++) {
         if (r->of[a].decided)
             continue;
-        if (r->of[a].reduced && !r->of[a].group) {
+        if (r->of[a].reduced) {
             decide(r, a, GRID_DP, GRID_LIKELY, "reduced together with another axis");
             continue;
         }
@@ -452,105 +334,7 @@ static void name_candidates(struct roles *r)
     r->g->problem = "the operations do not tell which axis is which";
 }
 
-/* ---- single ranks ---- */
-
-/* Groups of one that have a name or do something are an axis of size 1. */
-static void add_singles(struct grid *g, const struct grid_input *in)
-{
-    unsigned added = 0;
-    for (size_t c = 0; c < in->ncomms; c++) {
-        unsigned role = single_role(&in->comms[c]);
-        if (in->comms[c].size != 1 || role == 0 || added & role)
-            continue;
-        added |= role;
-        grid_add_single(g, role_of_bit(role));
-    }
-}
-
-/* Of the singles: those that a group of one is. */
-static unsigned single_axes(const struct grid *g, const struct grid_comm *comm)
-{
-    unsigned role = single_role(comm), axes = 0;
-    for (int a = 0; a < g->naxes; a++) {
-        bool its = g->world == 1 || role == 1u << g->axes[a].role;
-        axes |= its && g->axes[a].size == 1 ? 1u << a : 0;
-    }
-    return axes;
-}
-
-static unsigned data_single(const struct grid *g)
-{
-    for (int a = 0; a < g->naxes; a++) {
-        if (g->axes[a].size == 1 && g->axes[a].role == GRID_DP)
-            return 1u << a;
-    }
-    return 0;
-}
-
-/* Dense gradients are reduced over expert-parallel ranks, too; groups of the whole job that are not
- * what makes its only axis span all there is. */
-static unsigned wider(const struct grid *g, const struct grid_comm *comm, unsigned axes)
-{
-    enum grid_pattern pattern = grid_pattern_of(comm);
-    bool reduces =
-        pattern > PATTERN_NONE && pattern < PATTERN_EXCHANGE && pattern != PATTERN_BY_TURNS;
-    int only = only_axis(axes);
-    if (comm->size >= g->world && only < 0)
-        return axes | data_single(g);
-    if (comm->size >= g->world && pattern == PATTERN_NONE)
-        return axes | data_single(g);
-    if (reduces && only >= 0 && g->axes[only].role == GRID_EP)
-        return axes | data_single(g);
-    return axes;
-}
-
-/* What a communicator looks like by itself; GRID_ROLES when it does nothing that tells. */
-static enum grid_role own_role(const struct grid_comm *comm)
-{
-    static const enum grid_role of[] = {
-        [PATTERN_NONE] = GRID_ROLES,        [PATTERN_REDUCE] = GRID_DP,
-        [PATTERN_GATHER_AHEAD] = GRID_FSDP, [PATTERN_BY_TURNS] = GRID_TP,
-        [PATTERN_SHARD_ONCE] = GRID_DP,     [PATTERN_EXCHANGE] = GRID_EP,
-        [PATTERN_MESSAGES] = GRID_PP,
-    };
-    unsigned named = grid_roles_of_name(comm->name);
-    enum grid_pattern pattern = grid_pattern_of(comm);
-    if (one_role(named))
-        return role_of_bit(named);
-    if (pattern == PATTERN_REDUCE && comm->did.placed == 0)
-        return GRID_ROLES;
-    return pattern == PATTERN_REDUCE && comm->did.early > 0 ? GRID_TP : of[pattern];
-}
-
-/* Where its members are not written and its size fits several axes: the one of its own role. */
-static struct grid_place place_by_role(const struct grid *g, const struct grid_comm *comm)
-{
-    enum grid_role role = own_role(comm);
-    struct grid_place place = {0};
-    for (int a = 0; a < g->naxes; a++) {
-        if (g->axes[a].role != role || g->axes[a].size != comm->size)
-            continue;
-        if (place.known)
-            return (struct grid_place){0};
-        place = (struct grid_place){.axes = 1u << a, .known = true};
-    }
-    return place;
-}
-
-void grid_widen(struct grid *g, const struct grid_input *in)
-{
-    for (size_t c = 0; c < in->ncomms; c++) {
-        const struct grid_comm *comm = &in->comms[c];
-        if (comm->size == 1)
-            g->comms[c].axes = single_axes(g, comm);
-        else if (!g->comms[c].known)
-            g->comms[c] = place_by_role(g, comm);
-        else if (g->comms[c].known && !g->comms[c].part)
-            g->comms[c].axes = wider(g, comm, g->comms[c].axes);
-        g->comms[c].by_messages =
-            grid_pattern_of(comm) == PATTERN_EXCHANGE && comm->did.calls[SPECTER_SEND] > 0;
-    }
-}
+/* ---- all ---- */
 
 void grid_find_roles(struct grid *g, const struct grid_input *in)
 {
@@ -565,5 +349,5 @@ void grid_find_roles(struct grid *g, const struct grid_input *in)
         g->state = GRID_FOUND;
     else
         name_candidates(&r);
-    add_singles(g, in);
+    grid_add_singles(g, in);
 }

@@ -118,13 +118,14 @@ static bool lay_out(struct grid *g, const struct told *list, const int *order, i
  * a pipeline need not be one. */
 static size_t first_misfit(const struct grid *g, const struct grid_input *in)
 {
+    bool any_used = grid_any_used(in);
     size_t c = 0;
     for (; c < in->ncomms; c++) {
         struct grid_place place = grid_place_of(g, &in->comms[c]);
         bool stages = false;
         for (int a = 0; a < g->naxes; a++)
             stages = stages || (g->axes[a].role == GRID_PP && place.axes == 1u << a);
-        if (place.part && !stages)
+        if (place.part && !stages && grid_shapes(&in->comms[c], any_used))
             break;
     }
     return c;

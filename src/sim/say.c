@@ -214,11 +214,12 @@ void say_grid(struct replay *rep)
                           g->doubt ? "; it could be " : "", g->doubt ? g->doubt : "");
     }
     if (absent->count > 0 && absent->words != NULL && g->state != GRID_NONE)
-        replay_assume(rep,
-                      "%d of %d ranks have no operations (%s): each is taken to do what a recorded "
-                      "rank of %s does, at the same time; waits for them stay in the recorded times",
-                      absent->count, g->world, absent->words,
-                      grid_size(g, GRID_PP) > 1 ? "its pipeline stage" : "the job");
+        replay_assume(
+            rep,
+            "%d of %d ranks have no operations (%s): each is taken to do what a recorded "
+            "rank of %s does, at the same time; waits for them stay in the recorded times",
+            absent->count, g->world, absent->words,
+            grid_size(g, GRID_PP) > 1 ? "its pipeline stage" : "the job");
     else if (absent->count > 0 && absent->words != NULL)
         replay_note(rep, true,
                     "%d of %d ranks have no operations (%s), and which they are like is "
@@ -285,9 +286,12 @@ void say_growth(struct replay *rep, const struct growth *g)
                   grid_role_name(role));
     if (grow_words[role] != NULL)
         replay_assume(rep, "%s", grow_words[role]);
-    for (size_t c = 0; c < g->run->ncomms; c++) {
-        if (g->run->comms[c].size > 1 || growth_grows(g, (int)c))
-            say_kind(rep, g, c);
+    for (unsigned axes = 1u << rep->grid.naxes; axes-- > 0;) {
+        for (size_t c = 0; c < g->run->ncomms; c++) {
+            if (rep->grid.comms[c].axes == axes &&
+                (g->run->comms[c].size > 1 || growth_grows(g, (int)c)))
+                say_kind(rep, g, c);
+        }
     }
     if (grows_from_one(g))
         replay_assume(rep, "a communicator of 1 rank that grows takes the model's time: what it "

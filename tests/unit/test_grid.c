@@ -409,6 +409,26 @@ TEST(grid_tells_shards_from_sequence_parallelism)
     }
 }
 
+/* Groups that a framework makes and never uses (of a node, of leaders) do not shape the grid, even
+ * where they cross it. */
+TEST(grid_ignores_groups_that_do_nothing)
+{
+    const struct made_grid m = {{{GRID_TP, 2}, {GRID_DP, 6}}, 2};
+    const struct made_grid nodes = {{{GRID_DP, 4}, {GRID_DP, 3}}, 2};
+    const struct made_grid across = {{{GRID_DP, 3}, {GRID_DP, 4}}, 2};
+    struct made_job j = make_job(&m, true);
+    struct grid g;
+    add_axis(&j, &nodes, 0, false, "");
+    add_axis(&j, &across, 0, false, "");
+    grid_find(&g, &j.in);
+    check_axes(&g, &m);
+    grid_release(&g);
+    CHECK_INT(grid_tell(&g, &j.in, "tp=2,dp=6", NULL), 0);
+    check_axes(&g, &m);
+    grid_release(&g);
+    release(&j);
+}
+
 /* ---- what is not known ---- */
 
 TEST(grid_ambiguous_without_operations)
