@@ -116,6 +116,59 @@ static const char *asymmetry(const struct grid *g, const struct run *run,
     return NULL;
 }
 
+/* Axes on which two ranks differ; -1 when they are not of one stage. */
+static int distance(const struct grid *g, int a, int b)
+{
+    int n = 0;
+    for (int i = 0; i < g->naxes; i++) {
+        bool differ = grid_coordinate(&g->axes[i], a) != grid_coordinate(&g->axes[i], b);
+        if (differ && g->axes[i].role == GRID_PP)
+            return -1;
+        n += differ;
+    }
+    return n;
+}
+
+/* The recorded rank of its stage that is nearest; the lowest of several. */
+static int nearest(const struct grid *g, const struct run *run, int rank)
+{
+    int best = rank, least = GRID_AXES_MAX + 1;
+    for (size_t r = 0; r < run->nranks; r++) {
+        int other = run->ranks[r].rank;
+        int away = run->ranks[r].nops > 0 && other < g->world ? distance(g, rank, other) : -1;
+        if (away < 0 || away >= least)
+            continue;
+        best = other;
+        least = away;
+    }
+    return best;
+}
+
+/* Communicators are alike that span the same axes. */
+static const int *alike_comms(const struct grid *g, struct arena *arena)
+{
+    int *alike_to = arena_alloc(arena, g->ncomms * sizeof *alike_to);
+    for (size_t c = 0; c < g->ncomms; c++) {
+        size_t k = 0;
+        while (k < c && (!g->comms[k].known || g->comms[k].axes != g->comms[c].axes))
+            k++;
+        alike_to[c] = g->comms[c].known ? (int)k : (int)c;
+    }
+    return alike_to;
+}
+
+/* Who stands for whom in messages from stage to stage. */
+static void fill(struct grid_absent *out, const struct grid *g, const struct run *run,
+                 const char *present, struct arena *arena)
+{
+    int *rank = arena_alloc(arena, (size_t)g->world * sizeof *rank);
+    for (int r = 0; r < g->world; r++)
+        rank[r] = present[r] ? r : nearest(g, run, r);
+    out->standins =
+        (struct match_standins){.rank = rank, .world = g->world, .comm = alike_comms(g, arena)};
+    out->filled = true;
+}
+
 void grid_find_absent(struct grid_absent *out, const struct grid *g, const struct run *run,
                       const struct iterations *iterations, struct arena *arena)
 {
@@ -134,4 +187,6 @@ void grid_find_absent(struct grid_absent *out, const struct grid *g, const struc
     out->words = list_absent(present, g->world, arena);
     if (g->state != GRID_NONE)
         out->refused = asymmetry(g, run, iterations, arena);
+    if (g->state == GRID_FOUND && out->refused == NULL && grid_size(g, GRID_PP) > 1)
+        fill(out, g, run, present, arena);
 }

@@ -344,13 +344,14 @@ static void find_iterations(struct job *job)
     }
 }
 
-static void make_program(struct job *job, const struct run *run)
+static void make_program(struct job *job, const struct run *run,
+                         const struct match_standins *standins)
 {
     struct replay *rep = job->rep;
     int64_t latency_ns = llround(rep->from.gpu->launch_us * 1e3);
     struct program apart;
-    program_make(&apart, run, latency_ns, true);
-    program_make(&job->program, run, latency_ns, false);
+    program_make_filled(&apart, run, latency_ns, true, standins);
+    program_make_filled(&job->program, run, latency_ns, false, standins);
     rep->latency_us = (double)program_fit_latency(&apart, latency_ns) / 1e3;
     rep->excess_us = fmax(rep->latency_us - rep->from.gpu->launch_us, 0);
     program_learn(&job->program, &apart);
@@ -384,12 +385,16 @@ static int job_make(struct job *job, const struct run *run, const struct replay_
                     struct err *e)
 {
     struct replay *rep = job->rep;
-    make_program(job, run);
+    make_program(job, run, NULL);
     job->spans = arena_alloc(&rep->arena, run->nranks * sizeof *job->spans);
     job->iterations = arena_alloc(&rep->arena, run->nranks * sizeof *job->iterations);
     find_iterations(job);
     if (make_grid(job, opts, e) < 0)
         return -1;
+    if (rep->absent.filled) { /* only the grid of the recorded ranks tells who stands for whom */
+        program_release(&job->program);
+        make_program(job, run, &rep->absent.standins);
+    }
     rep->world = rep->grid.world;
     say_latency(rep);
     say_program(rep, &job->program);

@@ -242,16 +242,20 @@ static const char *const grow_words[GRID_ROLES] = {
     [GRID_PP] = NULL,
 };
 
-/* Communicators of one kind, by the words for the axes they span. */
+static bool same_kind(const struct grid *g, size_t a, size_t b)
+{
+    return g->comms[a].axes == g->comms[b].axes && g->comms[a].part == g->comms[b].part &&
+           g->comms[a].known == g->comms[b].known;
+}
+
+/* Communicators that span the same axes, said at the first of them. */
 static void say_kind(struct replay *rep, const struct growth *g, size_t kind)
 {
-    const char *words = grid_comm_words(&rep->grid, kind);
     int smallest = 0, largest = 0;
     uint64_t count = 0;
-    bool grows = growth_grows(g, (int)kind);
     for (size_t c = 0; c < g->run->ncomms; c++) {
         int size = g->run->comms[c].size;
-        if (growth_grows(g, (int)c) != grows || strcmp(grid_comm_words(&rep->grid, c), words) != 0)
+        if (!same_kind(&rep->grid, c, kind))
             continue;
         if (c < kind)
             return;
@@ -259,10 +263,12 @@ static void say_kind(struct replay *rep, const struct growth *g, size_t kind)
         smallest = smallest == 0 || size < smallest ? size : smallest;
         largest = size > largest ? size : largest;
     }
-    replay_assume(rep, "communicators of %s (%llu, of %s rank%s) %s", words, u(count),
+    replay_assume(rep, "communicators of %s (%llu, of %s rank%s) %s",
+                  grid_comm_words(&rep->grid, kind), u(count),
                   smallest == largest ? arena_printf(&rep->arena, "%d", smallest)
                                       : arena_printf(&rep->arena, "%d to %d", smallest, largest),
-                  largest == 1 ? "" : "s", grows ? "grow with the scale" : "keep their size");
+                  largest == 1 ? "" : "s",
+                  growth_grows(g, (int)kind) ? "grow with the scale" : "keep their size");
 }
 
 static bool grows_from_one(const struct growth *g)
