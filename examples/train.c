@@ -266,13 +266,15 @@ static void make_weights(struct job *j, struct layer *l)
     int at = j->rank / j->o.tp % j->dp_size;
     float first = 1 / (float)j->o.hidden, second = 1 / (float)(j->o.hidden * EXPANSION);
 
-    l->w1 = empty(2 * half);
-    l->w2 = l->w1 + half;
     if (!j->o.fsdp) {
+        l->w1 = empty(half);
         fill(j, l->w1, half, first);
+        l->w2 = empty(half);
         fill(j, l->w2, half, second);
         return;
     }
+    l->w1 = empty(2 * half);
+    l->w2 = l->w1 + half;
     l->shard = empty(part);
     if (j->dp_size == 1) {
         fill(j, l->shard, half, first);
@@ -319,7 +321,8 @@ static void make_streams(struct job *j)
     for (int i = 0; i < j->o.buckets; i++)
         CUDA(cudaEventCreateWithFlags(&j->bucket_ready[i], cudaEventDisableTiming));
     CUDA(cudaEventCreateWithFlags(&j->reduced, cudaEventDisableTiming));
-    CUDA(cudaEventCreateWithFlags(&j->used, cudaEventDisableTiming));
+    if (j->o.fsdp)
+        CUDA(cudaEventCreateWithFlags(&j->used, cudaEventDisableTiming));
     CUBLAS(cublasCreate(&j->cublas));
     CUBLAS(cublasSetStream(j->cublas, j->compute));
 }
@@ -402,7 +405,8 @@ static void finish(struct job *j)
     for (int i = 0; i < j->o.buckets; i++)
         CUDA(cudaEventDestroy(j->bucket_ready[i]));
     CUDA(cudaEventDestroy(j->reduced));
-    CUDA(cudaEventDestroy(j->used));
+    if (j->o.fsdp)
+        CUDA(cudaEventDestroy(j->used));
     for (int i = 0; j->o.fsdp && i < j->o.layers; i++)
         CUDA(cudaEventDestroy(j->layers[i].gathered));
     free(j->bucket_ready);

@@ -55,7 +55,7 @@ struct stand_in {
 };
 
 struct layer {
-    uint16_t *w1, *w2;       /* hidden x wide, wide x hidden, in one piece */
+    uint16_t *w1, *w2;       /* hidden x wide, wide x hidden; with --fsdp in one piece */
     uint16_t *input, *inner; /* activations kept for the backward pass */
     uint16_t *grads;         /* of w1 and w2 in one piece, within the buffer of all */
     uint16_t *shard;         /* --fsdp: this rank's part of the weights */

@@ -3,6 +3,9 @@
  * specter predict: what one operation costs, without a trace.
  */
 #include "cmd/cmd.h"
+
+#include "base/arena.h"
+#include "cmd/hardware.h"
 #include "model/cost.h"
 #include "report/table.h"
 
@@ -16,19 +19,20 @@
 
 struct predict_opts {
     const char *gpu, *network, *op, *dtype;
+    struct arena *arena; /* of profiles that come from files */
     struct opt_bytes bytes;
     int64_t ranks, m, n, k, batch;
     bool across, json;
 };
 
 #define AT(field) offsetof(struct predict_opts, field)
-#define GPU_ROW                                                                         \
-    {                                                                                   \
-        "gpu", 0, OPT_STR, AT(gpu), "NAME", "GPU profile; default " GPU_PROFILE_DEFAULT \
+#define GPU_ROW                                                                              \
+    {                                                                                        \
+        "gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "GPU profile; default " GPU_PROFILE_DEFAULT \
     }
-#define NETWORK_ROW                                                                       \
-    {                                                                                     \
-        "network", 0, OPT_STR, AT(network), "NAME", "network profile; default: the GPU's" \
+#define NETWORK_ROW                                                                            \
+    {                                                                                          \
+        "network", 0, OPT_STR, AT(network), "NAME|FILE", "network profile; default: the GPU's" \
     }
 #define JSON_ROW                                          \
     {                                                     \
@@ -70,24 +74,14 @@ struct target {
     const struct network_profile *net; /* NULL where none is needed */
 };
 
-/* The profiles that are named, or the defaults, said aloud. */
 static int find_target(const struct predict_opts *o, bool needs_network, struct target *t,
                        struct err *e)
 {
-    const char *network = o->network;
-    *t = (struct target){.gpu = gpu_profile_find(o->gpu ? o->gpu : GPU_PROFILE_DEFAULT, e)};
-    if (t->gpu == NULL)
+    struct profile_pair pair;
+    if (cmd_target(o->gpu, o->network, needs_network, o->arena, &pair, e) < 0)
         return -1;
-    if (o->gpu == NULL)
-        fprintf(stderr, "specter: no --gpu given, assuming %s\n", t->gpu->name);
-    if (!needs_network)
-        return 0;
-    if (network == NULL)
-        network = o->gpu != NULL ? t->gpu->network : NETWORK_PROFILE_DEFAULT;
-    t->net = network_profile_find(network, e);
-    if (t->net != NULL && o->network == NULL)
-        fprintf(stderr, "specter: no --network given, assuming %s\n", network);
-    return t->net != NULL ? 0 : -1;
+    *t = (struct target){.gpu = pair.gpu, .net = pair.network};
+    return 0;
 }
 
 static int missing(const char *option, struct err *e)
@@ -381,12 +375,14 @@ static const struct kind *find_kind(const char *name, struct err *e)
 
 static int run_kind(const struct kind *kind, int argc, char **argv, struct err *e)
 {
+    struct arena arena;
     struct predict_opts opts = {.ranks = NO_NUMBER,
                                 .m = NO_NUMBER,
                                 .n = NO_NUMBER,
                                 .k = NO_NUMBER,
                                 .batch = 1,
-                                .dtype = "fp16"};
+                                .dtype = "fp16",
+                                .arena = &arena};
     int n, status = cmd_parse(&kind->command, &opts, argc, argv, false, &n, e);
     if (status >= 0)
         return status;
@@ -394,7 +390,10 @@ static int run_kind(const struct kind *kind, int argc, char **argv, struct err *
         return -err_set(e, ERR_USAGE, "unexpected argument '%s' (see 'specter help predict')",
                         argv[0]) *
                ERR_USAGE;
-    return kind->predict(&opts, e) < 0 ? (int)e->code : 0;
+    arena_init(&arena);
+    status = kind->predict(&opts, e) < 0 ? (int)e->code : 0;
+    arena_release(&arena);
+    return status;
 }
 
 static int run_predict(const struct command *self, int argc, char **argv, struct err *e)
@@ -415,9 +414,11 @@ const struct command cmd_predict = {
     .name = "predict",
     .synopsis = COLLECTIVE_SYNOPSIS "\n" P2P_SYNOPSIS "\n" GEMM_SYNOPSIS,
     .summary = "predict one operation, without a trace",
-    .details = "Time, bandwidth or TFLOPS of one operation on given hardware, and what bounds it.\n"
-               "'specter predict collective --help' (p2p, gemm) shows the options of each kind;\n"
-               "'specter profiles' lists GPUs and networks. SIZE counts in powers of 1024.",
+    .details =
+        "Time, bandwidth or TFLOPS of one operation on given hardware, and what bounds it.\n"
+        "'specter predict collective --help' (p2p, gemm) shows the options of each kind;\n"
+        "'specter profiles' lists GPUs and networks; --gpu and --network take a JSON file of one,\n"
+        "too. SIZE counts in powers of 1024.",
     .rows = predict_rows,
     .run = run_predict,
 };

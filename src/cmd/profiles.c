@@ -3,7 +3,9 @@
  * specter profiles: what the models know of GPUs and networks.
  */
 #include "cmd/cmd.h"
-#include "model/profile.h"
+
+#include "base/arena.h"
+#include "cmd/hardware.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -19,7 +21,7 @@ static const struct opt profiles_rows[] = {
     OPT_END,
 };
 
-/* What is asked for: a whole table, or one profile of it. */
+/* What is asked for: a whole table, or one profile of it (a file may hold one of each). */
 struct selection {
     bool gpus, networks;
     const struct gpu_profile *gpu;         /* NULL: all, when gpus */
@@ -38,20 +40,19 @@ static const struct column gpu_columns[] = {
     {"tf32", offsetof(struct gpu_profile, tf32_tflops)},
     {"fp16", offsetof(struct gpu_profile, fp16_tflops)},
     {"fp8", offsetof(struct gpu_profile, fp8_tflops)},
-    {"*fp16", offsetof(struct gpu_profile, fp16_sparse_tflops)},
+    {"fp4", offsetof(struct gpu_profile, fp4_tflops)},
     {"GB", offsetof(struct gpu_profile, mem_GB)},
     {"GB/s", offsetof(struct gpu_profile, mem_GBps)},
-    {"NVLink", offsetof(struct gpu_profile, nvlink_GBps)},
+    {"link", offsetof(struct gpu_profile, nvlink_GBps)},
     {"PCIe", offsetof(struct gpu_profile, pcie_GBps)},
 };
 
 static const struct column network_columns[] = {
     {"GPUs", offsetof(struct network_profile, gpus_per_node)},
+    {"domain", offsetof(struct network_profile, domain_gpus)},
     {"GB/s", offsetof(struct network_profile, intra_GBps)},
-    {"us", offsetof(struct network_profile, intra_lat_us)},
     {"NICs", offsetof(struct network_profile, nics_per_node)},
     {"Gb/s", offsetof(struct network_profile, nic_Gbps)},
-    {"us", offsetof(struct network_profile, inter_lat_us)},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -59,7 +60,12 @@ static const struct column network_columns[] = {
 static void number_cell(struct table *t, double value)
 {
     if (value > 0)
-        table_cell(t, "%.4g", value);
+        table_cell(t,
+                   value < 1     ? "%.2g"
+                   : value < 100 ? "%.3g"
+                   : value < 1e5 ? "%.0f"
+                                 : "%.4g",
+                   value);
     else
         table_cell(t, "-");
 }
@@ -89,15 +95,14 @@ static void list_gpus(void)
         table_cell(&t, "%s", gpu_profiles[i].name);
         column_cells(&t, &gpu_profiles[i], gpu_columns, 0, COUNT(gpu_columns));
     }
-    puts("GPUs: dense TFLOPS, memory and links in GB/s, links per direction");
-    puts("(*fp16: with 2:4 sparsity, in no model)");
+    puts("GPUs: dense TFLOPS; memory in GB, GB/s; link (NVLink, xGMI) and PCIe in GB/s");
     table_print(&t, stdout);
     table_release(&t);
 }
 
 static void list_networks(void)
 {
-    const size_t inside = 3; /* the columns that describe a node */
+    const size_t inside = 3; /* the columns that describe what is in a node */
     struct table t;
     table_init(&t);
     table_column(&t, "network", TABLE_LEFT);
@@ -113,7 +118,7 @@ static void list_networks(void)
         column_cells(&t, net, network_columns, inside, COUNT(network_columns));
         table_cell(&t, "%s", net->inter);
     }
-    puts("networks: a node's GPUs, link rate, latency; its NICs, port rate, latency");
+    puts("networks: GPUs of a node, of an NVLink domain, GB/s of each; ports of a node");
     table_print(&t, stdout);
     table_release(&t);
 }
@@ -136,7 +141,7 @@ static void print_text(const char *label, const char *text)
     opt_wrap(text, (size_t)indent, (size_t)indent, stdout);
 }
 
-static void print_fields(const void *profile, const struct profile_field *fields, size_t count)
+static void print_fields(const struct profile_kind *kind, const void *profile)
 {
     struct table t;
     table_init(&t);
@@ -144,11 +149,11 @@ static void print_fields(const void *profile, const struct profile_field *fields
     table_column(&t, "value", TABLE_RIGHT);
     table_column(&t, "unit", TABLE_LEFT);
     table_column(&t, "meaning", TABLE_LEFT);
-    for (size_t i = 0; i < count; i++) {
-        table_cell(&t, "%s", fields[i].name);
-        table_cell(&t, "%.6g", profile_value(profile, &fields[i]));
-        table_cell(&t, "%s", fields[i].unit);
-        table_cell(&t, "%s", fields[i].help);
+    for (size_t i = 0; i < kind->nfields; i++) {
+        table_cell(&t, "%s", kind->fields[i].name);
+        table_cell(&t, "%.6g", profile_value(profile, &kind->fields[i]));
+        table_cell(&t, "%s", kind->fields[i].unit);
+        table_cell(&t, "%s", kind->fields[i].help);
     }
     putchar('\n');
     table_print(&t, stdout);
@@ -156,74 +161,117 @@ static void print_fields(const void *profile, const struct profile_field *fields
     table_release(&t);
 }
 
-static void print_gpu(const struct gpu_profile *gpu)
+/* One fitted parameter: the profile's own value, else its class's, else that of all. */
+static void print_param(const struct param *p, const void *own, const struct param_class *class,
+                        double value)
 {
-    printf("%s\n\n", gpu->name);
-    print_text("title", gpu->title);
-    print_text("architecture", gpu->arch);
-    print_text("driver names", gpu->match);
-    print_text("network", gpu->network);
-    print_text("source", gpu->source);
-    print_fields(gpu, gpu_fields, gpu_field_count);
+    const int width = 42; /* of what is in front of the meaning */
+    double of_class = param_value(class->values, p);
+    const char *from = param_value(own, p) != 0                          ? "own"
+                       : of_class != 0 && strcmp(class->key, "any") != 0 ? "class"
+                                                                         : "any";
+    printf("  %-16s  %7.4g  %-4s  %-5s  ", p->name, value, p->unit, from);
+    opt_wrap(p->help, (size_t)width, (size_t)width, stdout);
 }
 
-static void print_network(const struct network_profile *net)
+static void print_fit(const struct param_class *class)
 {
-    printf("%s\n\n", net->name);
-    print_text("title", net->title);
-    print_text("in a node", net->intra);
-    print_text("between nodes", net->inter);
-    print_text("source", net->source);
-    print_fields(net, network_fields, network_field_count);
+    if (class->range.rows > 0)
+        printf("%.0f rows, median error %.1f %%\n", class->range.rows,
+               100 * class->range.median_ape);
+    else
+        puts("not fitted");
 }
 
-static void add_numbers(cJSON *object, const void *profile, const struct profile_field *fields,
-                        size_t count)
+/* A group's parameters as the models take them for this GPU and network. */
+static void print_group(enum param_group group, const void *own, const struct gpu_profile *gpu,
+                        const struct network_profile *net)
 {
+    const struct param_table *table = &param_tables[group];
+    const struct param_class *class = params_class(group, gpu, net);
+    union {
+        struct gemm_params gemm;
+        struct node_params node;
+        struct net_params net;
+    } values;
+    char key[PARAM_KEY_MAX];
+    if (group == PARAMS_GEMM)
+        values.gemm = params_gemm(gpu);
+    else if (group == PARAMS_NODE)
+        values.node = params_node(gpu, net);
+    else
+        values.net = params_net(net);
+    params_key(group, gpu, net, key);
+    printf("\n%s parameters of %s, from class %s: ", table->name, key, class->key);
+    print_fit(class);
+    for (size_t i = 0; i < table->count; i++)
+        print_param(&table->params[i], own, class, param_value(&values, &table->params[i]));
+}
+
+/* A GPU that usually sits in the network, so that there is a class for what happens in a node. */
+static const struct gpu_profile *usual_gpu(const struct network_profile *net)
+{
+    static const struct gpu_profile unknown = {.name = "unknown", .arch = "unknown"};
+    for (size_t i = 0; i < gpu_profile_count; i++) {
+        if (strcmp(gpu_profiles[i].network, net->name) == 0)
+            return &gpu_profiles[i];
+    }
+    for (size_t i = 0; i < gpu_profile_count; i++) {
+        if (gpu_profiles[i].nvlink_GBps == net->intra_GBps)
+            return &gpu_profiles[i];
+    }
+    return &unknown;
+}
+
+static void print_profile(const struct profile_kind *kind, const void *profile,
+                          const struct gpu_profile *gpu, const struct network_profile *net)
+{
+    for (size_t i = 0; i < kind->ntexts; i++) {
+        const char *text = profile_text(profile, &kind->texts[i]);
+        if (i == 0)
+            printf("%s\n\n", text); /* its name */
+        else
+            print_text(kind->texts[i].label, text != NULL && text[0] != '\0' ? text : "-");
+    }
+    print_fields(kind, profile);
+    for (size_t i = 0; i < kind->ngroups; i++)
+        print_group(kind->groups[i].group, (const char *)profile + kind->groups[i].offset, gpu,
+                    net);
+}
+
+static void print_selected(const struct selection *s)
+{
+    if (s->gpu != NULL)
+        print_profile(&gpu_kind, s->gpu, s->gpu, NULL);
+    if (s->gpu != NULL && s->network != NULL)
+        putchar('\n');
+    if (s->network != NULL)
+        print_profile(&network_kind, s->network, s->gpu ? s->gpu : usual_gpu(s->network),
+                      s->network);
+}
+
+static void add_profiles(cJSON *doc, const char *list, const struct profile_kind *kind,
+                         const void *first, size_t count)
+{
+    cJSON *array = cJSON_AddArrayToObject(doc, list);
     for (size_t i = 0; i < count; i++)
-        cJSON_AddNumberToObject(object, fields[i].name, profile_value(profile, &fields[i]));
-}
-
-static cJSON *gpu_json(const struct gpu_profile *gpu)
-{
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "name", gpu->name);
-    cJSON_AddStringToObject(object, "title", gpu->title);
-    cJSON_AddStringToObject(object, "match", gpu->match);
-    cJSON_AddStringToObject(object, "arch", gpu->arch);
-    cJSON_AddStringToObject(object, "network", gpu->network);
-    cJSON_AddStringToObject(object, "source", gpu->source);
-    add_numbers(object, gpu, gpu_fields, gpu_field_count);
-    return object;
-}
-
-static cJSON *network_json(const struct network_profile *net)
-{
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "name", net->name);
-    cJSON_AddStringToObject(object, "title", net->title);
-    cJSON_AddStringToObject(object, "intra", net->intra);
-    cJSON_AddStringToObject(object, "inter", net->inter);
-    cJSON_AddStringToObject(object, "source", net->source);
-    add_numbers(object, net, network_fields, network_field_count);
-    return object;
+        cJSON_AddItemToArray(array,
+                             profile_json_object(kind, (const char *)first + i * kind->size));
 }
 
 /* Both arrays are always there, so that a script reads one shape whatever was asked for. */
 static cJSON *selection_json(const struct selection *s)
 {
-    cJSON *doc = cJSON_CreateObject(), *gpus, *networks;
-    cJSON_AddStringToObject(doc, "schema", "specter.profiles/1");
-    gpus = cJSON_AddArrayToObject(doc, "gpus");
-    networks = cJSON_AddArrayToObject(doc, "networks");
-    for (size_t i = 0; s->gpus && i < gpu_profile_count; i++) {
-        if (s->gpu == NULL || s->gpu == &gpu_profiles[i])
-            cJSON_AddItemToArray(gpus, gpu_json(&gpu_profiles[i]));
-    }
-    for (size_t i = 0; s->networks && i < network_profile_count; i++) {
-        if (s->network == NULL || s->network == &network_profiles[i])
-            cJSON_AddItemToArray(networks, network_json(&network_profiles[i]));
-    }
+    cJSON *doc = cJSON_CreateObject();
+    cJSON_AddStringToObject(doc, "schema", PROFILE_JSON_SCHEMA);
+    add_profiles(doc, "gpus", &gpu_kind, s->gpu ? s->gpu : gpu_profiles,
+                 s->gpu    ? 1
+                 : s->gpus ? gpu_profile_count
+                           : 0);
+    add_profiles(doc, "networks", &network_kind, s->network ? s->network : network_profiles,
+                 s->network    ? 1
+                 : s->networks ? network_profile_count
+                               : 0);
     return doc;
 }
 
@@ -236,52 +284,87 @@ static int select_name(struct selection *s, const char *name, struct err *e)
     if (s->gpu == NULL && s->network == NULL)
         return err_set(e, ERR_USAGE, "%s%s%s", no_gpu.msg, s->gpus && s->networks ? "; " : "",
                        no_network.msg);
-    s->gpus = s->gpu != NULL;
-    s->networks = s->network != NULL;
     return 0;
 }
 
-static int select_profiles(struct selection *s, int n, char **argv, struct err *e)
+/* The profiles of a file, of the kinds that s allows. */
+static int select_file(struct selection *s, const char *path, struct arena *a, struct err *e)
+{
+    struct profile_pair pair;
+    if (cmd_profile_file(path, a, &pair, e) < 0)
+        return -1;
+    s->gpu = s->gpus ? pair.gpu : NULL;
+    s->network = s->networks ? pair.network : NULL;
+    if (s->gpu == NULL && s->network == NULL)
+        return err_set(e, ERR_INPUT, "%s holds no %s", path, s->gpus ? "GPU" : "network");
+    return 0;
+}
+
+static int select_profiles(struct selection *s, int n, char **argv, struct arena *a, struct err *e)
 {
     bool gpu = n > 0 && strcmp(argv[0], "gpu") == 0;
     bool network = n > 0 && strcmp(argv[0], "network") == 0;
-    int at = gpu || network;
+    int at = gpu || network, rc;
     *s = (struct selection){.gpus = !network, .networks = !gpu};
     if (n > at + 1)
         return err_set(e, ERR_USAGE, "unexpected argument '%s' (see 'specter help profiles')",
                        argv[at + 1]);
-    return n > at ? select_name(s, argv[at], e) : 0;
+    if (n == at)
+        return 0;
+    rc = cmd_is_profile_file(argv[at]) ? select_file(s, argv[at], a, e)
+                                       : select_name(s, argv[at], e);
+    s->gpus = s->gpu != NULL;
+    s->networks = s->network != NULL;
+    return rc;
+}
+
+static int show_profiles(const struct selection *s, bool json, struct err *e)
+{
+    if (json)
+        return cmd_write_json(selection_json(s), "-", e);
+    if (s->gpu != NULL || s->network != NULL)
+        print_selected(s);
+    else
+        print_lists(s);
+    return 0;
 }
 
 static int run_profiles(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct profiles_opts opts = {0};
     struct selection s;
+    struct arena a;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
     if (status >= 0)
         return status;
-    if (select_profiles(&s, n, argv, e) < 0)
-        return (int)e->code;
-    if (opts.json)
-        return cmd_write_json(selection_json(&s), "-", e) < 0 ? (int)e->code : 0;
-    if (s.gpu != NULL)
-        print_gpu(s.gpu);
-    else if (s.network != NULL)
-        print_network(s.network);
-    else
-        print_lists(&s);
-    return 0;
+    arena_init(&a);
+    status = select_profiles(&s, n, argv, &a, e) < 0 || show_profiles(&s, opts.json, e) < 0
+                 ? (int)e->code
+                 : 0;
+    arena_release(&a);
+    return status;
 }
 
 const struct command cmd_profiles = {
     .name = "profiles",
-    .synopsis = "profiles [gpu|network] [NAME] [--json]",
+    .synopsis = "profiles [gpu|network] [NAME|FILE] [--json]",
     .summary = "list the GPUs and networks that predictions know",
     .details =
         "Without NAME both tables, or the one that is named; with NAME all fields of that "
         "profile,\n"
-        "their units and the source of the figures. TFLOPS are dense; rates of links are per GPU\n"
-        "and direction. With --json the same as {\"gpus\": [...], \"networks\": [...]}.",
+        "their units, the source of the figures and the fitted parameters that the models take "
+        "for\n"
+        "it. TFLOPS are dense; rates of links are per GPU and direction. With --json the same as\n"
+        "{\"gpus\": [...], \"networks\": [...]}.\n"
+        "\n"
+        "An own profile is a JSON file, given to --gpu or --network instead of a name:\n"
+        "\n"
+        "  specter profiles h100_sxm --json > my.json    one to start from\n"
+        "  specter profiles my.json                      check it\n"
+        "  specter predict gemm -m 4096 -n 4096 -k 4096 --gpu my.json\n"
+        "\n"
+        "or only what differs: {\"gpu\": {\"name\": \"my_h100\", \"base\": \"h100_sxm\",\n"
+        "\"mem_GBps\": 3900}}. A FILE has a '/' in its name or ends in .json.",
     .rows = profiles_rows,
     .run = run_profiles,
 };

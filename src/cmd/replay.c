@@ -3,6 +3,9 @@
  * specter replay: what a recorded run would do on other hardware and at other scales.
  */
 #include "cmd/cmd.h"
+
+#include "base/arena.h"
+#include "cmd/hardware.h"
 #include "report/replay_report.h"
 #include "sim/replay.h"
 #include "trace/run.h"
@@ -20,8 +23,8 @@ struct replay_args {
 #define AT(field) offsetof(struct replay_args, field)
 
 static const struct opt rows[] = {
-    {"gpu", 0, OPT_STR, AT(gpu), "NAME", "target GPU (default: that of the recording)"},
-    {"network", 0, OPT_STR, AT(network), "NAME",
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "target GPU (default: that of the recording)"},
+    {"network", 0, OPT_STR, AT(network), "NAME|FILE",
      "target network (default: the recording's; with another GPU, its usual one)"},
     {"scale", 0, OPT_LIST, AT(scales), "N[,N...]",
      "how many times the job, along --grow (default: 1,2,4,8,16,32)"},
@@ -29,8 +32,9 @@ static const struct opt rows[] = {
      "the axis that scales multiply: dp (default), fsdp, tp, ep, pp"},
     {"parallel", 0, OPT_STR, AT(parallel), "GRID",
      "the job's parallel grid, tp=8,pp=2,dp=4 (default: found from its communicators)"},
-    {"from-gpu", 0, OPT_STR, AT(from_gpu), "NAME", "the recording's GPU, where it does not tell"},
-    {"from-network", 0, OPT_STR, AT(from_network), "NAME",
+    {"from-gpu", 0, OPT_STR, AT(from_gpu), "NAME|FILE",
+     "the recording's GPU, where it does not tell"},
+    {"from-network", 0, OPT_STR, AT(from_network), "NAME|FILE",
      "the recording's network (default: the usual one of its GPU)"},
     {"no-calibrate", 0, OPT_FLAG, AT(no_calibrate), NULL,
      "take the models' times, not measured times under the models' ratio"},
@@ -61,7 +65,9 @@ static const char details[] =
     "iteration = compute + exposed communication + copies that nothing hides + idle.\n"
     "\n"
     "DIR is a folder, file or archive (default: $SPECTER_OUTPUT, else ./traces). NAME is one of\n"
-    "'specter profiles'. Speed-up is work done in the same time, as a multiple of scale 1.\n"
+    "'specter profiles', or a JSON file that holds a profile ('specter help profiles'). Speed-up "
+    "is\n"
+    "work done in the same time, as a multiple of scale 1.\n"
     "\n"
     "Exit status: 0 done, 2 bad option or a scale that the network cannot hold, 3 no usable "
     "input,\n"
@@ -83,21 +89,11 @@ static bool partial(const struct run *run, const struct replay *rep)
 }
 
 /* Returns 0, or -1 with e filled; the status follows from what was lost. */
-static int replay(const struct replay_args *args, const struct run *run, int *status, struct err *e)
+static int replay(const struct replay_args *args, const struct replay_opts *opts,
+                  const struct run *run, int *status, struct err *e)
 {
-    struct replay_opts opts = {
-        .gpu = args->gpu,
-        .network = args->network,
-        .from_gpu = args->from_gpu,
-        .from_network = args->from_network,
-        .scales = args->scales.values,
-        .nscales = args->scales.count,
-        .calibrate = !args->no_calibrate,
-        .parallel = args->parallel,
-        .grow = args->grow,
-    };
     struct replay rep;
-    int rc = replay_run(&rep, run, &opts, e);
+    int rc = replay_run(&rep, run, opts, e);
     if (rc == 0 && (args->json == NULL || strcmp(args->json, "-") != 0))
         replay_text(&rep, run, stdout);
     if (rc == 0 && args->json != NULL)
@@ -107,17 +103,50 @@ static int replay(const struct replay_args *args, const struct run *run, int *st
     return rc;
 }
 
-/* What is wrong whatever the recording holds. */
-static int check_args(const struct replay_args *args, struct err *e)
+/* A GPU and a network that are named; NULL for what is not. A GPU's file may bring its network. */
+static int find_hardware(const char *gpu_arg, const char *network_arg, struct arena *a,
+                         const struct gpu_profile **gpu, const struct network_profile **network,
+                         struct err *e)
 {
-    const char *gpus[] = {args->gpu, args->from_gpu};
-    const char *networks[] = {args->network, args->from_network};
-    for (size_t i = 0; i < 2; i++) {
-        if (gpus[i] != NULL && gpu_profile_find(gpus[i], e) == NULL)
-            return -1;
-        if (networks[i] != NULL && network_profile_find(networks[i], e) == NULL)
-            return -1;
-    }
+    if (gpu_arg != NULL && (*gpu = cmd_gpu(gpu_arg, a, network, e)) == NULL)
+        return -1;
+    if (network_arg != NULL && (*network = cmd_network(network_arg, a, e)) == NULL)
+        return -1;
+    return 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+/* A file that is named for the recording and for the target is one machine, read twice. */
+static void unite(const struct replay_args *args, struct replay_opts *opts)
+{
+    const char *to = args->network != NULL ? args->network : args->gpu;
+    const char *from = args->from_network != NULL ? args->from_network : args->from_gpu;
+    if (same_text(args->gpu, args->from_gpu))
+        opts->from_gpu = opts->gpu;
+    if (same_text(to, from))
+        opts->from_network = opts->network;
+}
+
+/* What is wrong whatever the recording holds. Profiles from files live in the arena. */
+static int check_args(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
+                      struct err *e)
+{
+    *opts = (struct replay_opts){
+        .scales = args->scales.values,
+        .nscales = args->scales.count,
+        .calibrate = !args->no_calibrate,
+        .parallel = args->parallel,
+        .grow = args->grow,
+    };
+    if (find_hardware(args->gpu, args->network, a, &opts->gpu, &opts->network, e) < 0 ||
+        find_hardware(args->from_gpu, args->from_network, a, &opts->from_gpu, &opts->from_network,
+                      e) < 0)
+        return -1;
+    unite(args, opts);
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
         return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep, pp, cp", args->grow);
     for (size_t i = 0; i < args->scales.count; i++) {
@@ -128,7 +157,8 @@ static int check_args(const struct replay_args *args, struct err *e)
     return 0;
 }
 
-static int load_and_replay(const struct replay_args *args, const char *input, struct err *e)
+static int load_and_replay(const struct replay_args *args, const struct replay_opts *opts,
+                           const char *input, struct err *e)
 {
     struct load_opts load = {.run_id = args->run_id};
     struct run run;
@@ -138,7 +168,7 @@ static int load_and_replay(const struct replay_args *args, const char *input, st
         return (int)e->code;
     }
     print_notes(&run);
-    if (replay(args, &run, &status, e) < 0)
+    if (replay(args, opts, &run, &status, e) < 0)
         status = (int)e->code;
     run_release(&run);
     return status;
@@ -147,24 +177,29 @@ static int load_and_replay(const struct replay_args *args, const char *input, st
 static int run_replay(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct replay_args args = {0};
+    struct replay_opts opts;
+    struct arena a;
     int n, status = cmd_parse(self, &args, argc, argv, false, &n, e);
+    arena_init(&a);
     if (status >= 0)
         goto release;
     if (n > 1)
         err_set(e, ERR_USAGE, "one DIR at a time: '%s' is too much (see 'specter help replay')",
                 argv[1]);
-    status = n > 1 || check_args(&args, e) < 0 ? (int)e->code
-                                               : load_and_replay(&args, cmd_input(n, argv), e);
+    status = n > 1 || check_args(&args, &a, &opts, e) < 0
+                 ? (int)e->code
+                 : load_and_replay(&args, &opts, cmd_input(n, argv), e);
 release:
+    arena_release(&a);
     free(args.scales.values);
     return status;
 }
 
 const struct command cmd_replay = {
     .name = "replay",
-    .synopsis = "replay [DIR] [--gpu NAME] [--network NAME] [--scale N[,N...]] [--grow AXIS] "
-                "[--parallel GRID] [--from-gpu NAME] "
-                "[--from-network NAME] [--no-calibrate] [--run ID] [--json FILE|-]",
+    .synopsis = "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
+                "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
+                "[--from-network NAME|FILE] [--no-calibrate] [--run ID] [--json FILE|-]",
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,
     .rows = rows,

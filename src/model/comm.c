@@ -81,7 +81,7 @@ static double lower(double a, double b)
  */
 static double gpu_link_GBps(const struct gpu_profile *gpu, const struct network_profile *net)
 {
-    bool pcie = net->intra != NULL && strcmp(net->intra, "pcie") == 0;
+    bool pcie = net->intra != NULL && strncmp(net->intra, "pcie", 4) == 0; /* pcie_shm, too */
     double own = !pcie && gpu->nvlink_GBps > 0 ? gpu->nvlink_GBps : gpu->pcie_GBps;
     return own > 0 ? own : INFINITY; /* not known: the network profile alone decides */
 }

@@ -8,24 +8,79 @@
 #include <strings.h>
 
 const struct profile_field gpu_fields[] = {
-#define X(field, unit, help) {#field, unit, help, offsetof(struct gpu_profile, field)},
+#define X(field, unit, lowest, highest, help) \
+    {#field, unit, help, offsetof(struct gpu_profile, field), lowest, highest},
     GPU_FIELDS(X)
 #undef X
 };
 
 const struct profile_field network_fields[] = {
-#define X(field, unit, help) {#field, unit, help, offsetof(struct network_profile, field)},
+#define X(field, unit, lowest, highest, help) \
+    {#field, unit, help, offsetof(struct network_profile, field), lowest, highest},
     NETWORK_FIELDS(X)
 #undef X
 };
 
-const size_t gpu_field_count = sizeof gpu_fields / sizeof *gpu_fields;
-const size_t network_field_count = sizeof network_fields / sizeof *network_fields;
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+const size_t gpu_field_count = COUNT(gpu_fields);
+const size_t network_field_count = COUNT(network_fields);
+
+const char *const profile_intra_words[] = {"nvswitch", "nvlink_mesh", "xgmi_mesh",
+                                           "pcie",     "pcie_shm",    NULL};
+const char *const profile_inter_words[] = {"infiniband", "roce", "efa",   "slingshot",
+                                           "omnipath",   "tcpx", "tcpxo", "ethernet",
+                                           "none",       NULL};
+const char *const profile_cpu_words[] = {"intel", "amd", "arm", NULL};
+
+static const struct profile_text gpu_texts[] = {
+#define X(text, label, words, needed) \
+    {#text, label, words, needed, offsetof(struct gpu_profile, text)},
+    GPU_TEXTS(X)
+#undef X
+};
+
+static const struct profile_text network_texts[] = {
+#define X(text, label, words, needed) \
+    {#text, label, words, needed, offsetof(struct network_profile, text)},
+    NETWORK_TEXTS(X)
+#undef X
+};
+
+const struct profile_kind gpu_kind = {
+    .name = "gpu",
+    .size = sizeof(struct gpu_profile),
+    .texts = gpu_texts,
+    .ntexts = COUNT(gpu_texts),
+    .fields = gpu_fields,
+    .nfields = COUNT(gpu_fields),
+    .groups = {{PARAMS_GEMM, offsetof(struct gpu_profile, gemm)}},
+    .ngroups = 1,
+};
+
+const struct profile_kind network_kind = {
+    .name = "network",
+    .size = sizeof(struct network_profile),
+    .texts = network_texts,
+    .ntexts = COUNT(network_texts),
+    .fields = network_fields,
+    .nfields = COUNT(network_fields),
+    .groups = {{PARAMS_NODE, offsetof(struct network_profile, node)},
+               {PARAMS_NET, offsetof(struct network_profile, net)}},
+    .ngroups = 2,
+};
 
 double profile_value(const void *profile, const struct profile_field *field)
 {
     double value;
     memcpy(&value, (const char *)profile + field->offset, sizeof value);
+    return value;
+}
+
+const char *profile_text(const void *profile, const struct profile_text *text)
+{
+    const char *value;
+    memcpy(&value, (const char *)profile + text->offset, sizeof value);
     return value;
 }
 
@@ -169,7 +224,7 @@ static const struct profile_field *field_at(size_t offset)
 
 const struct profile_field *gpu_peak_field(enum specter_dtype type, enum specter_dtype compute)
 {
-    for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
+    for (size_t i = 0; i < COUNT(peaks); i++) {
         if (peaks[i].type == type && (peaks[i].compute == ANY || peaks[i].compute == compute))
             return field_at(peaks[i].offset);
     }

@@ -2,7 +2,8 @@
  *
  * What the models know of a GPU and of a network: compiled-in tables (profiles/gpu.def,
  * profiles/network.def), every figure with its source (profiles/README.md). Fields come from the
- * two tables below; `specter profiles` and its JSON follow from them.
+ * tables below; `specter profiles`, its JSON and the files that users write (profile_json.h) follow
+ * from them.
  *
  *     const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", e);
  *     if (gpu == NULL)
@@ -27,28 +28,39 @@
 #include "model/params.h"
 #include "specter/trace.h"
 
-/* X(field, unit, help) */
-#define GPU_FIELDS(X)                                                   \
-    X(fp64_tflops, "TFLOPS", "dense, tensor cores where they do it")    \
-    X(fp32_tflops, "TFLOPS", "CUDA cores")                              \
-    X(tf32_tflops, "TFLOPS", "dense")                                   \
-    X(fp16_tflops, "TFLOPS", "dense, fp32 accumulation")                \
-    X(bf16_tflops, "TFLOPS", "dense")                                   \
-    X(fp8_tflops, "TFLOPS", "dense")                                    \
-    X(int8_tops, "TOPS", "dense")                                       \
-    X(fp4_tflops, "TFLOPS", "dense")                                    \
-    X(fp16_sparse_tflops, "TFLOPS", "2:4 sparsity: shown, in no model") \
-    X(fp8_sparse_tflops, "TFLOPS", "2:4 sparsity: shown, in no model")  \
-    X(mem_GB, "GB", "capacity, 1e9 bytes")                              \
-    X(mem_GBps, "GB/s", "memory bandwidth")                             \
-    X(l2_MB, "MB", "last-level cache")                                  \
-    X(sms, "", "multiprocessors or compute units")                      \
-    X(cc, "", "CUDA compute capability x10; 0: not NVIDIA")             \
-    X(boost_MHz, "MHz", "the clock that the peaks are quoted at")       \
-    X(tdp_W, "W", "board power")                                        \
-    X(nvlink_GBps, "GB/s", "GPU-to-GPU fabric, per direction")          \
-    X(pcie_GBps, "GB/s", "host link, per direction")                    \
-    X(launch_us, "us", "launch call to kernel start, idle stream")
+/* X(text, label, words, needed): words: what it may say, NULL: anything; needed: a profile without
+ * it is none. */
+#define GPU_TEXTS(X)                      \
+    X(name, "name", NULL, true)           \
+    X(title, "title", NULL, false)        \
+    X(match, "driver names", NULL, false) \
+    X(arch, "architecture", NULL, true)   \
+    X(network, "network", NULL, false)    \
+    X(source, "source", NULL, false)
+
+/* X(field, unit, lowest, highest, help): what is beyond the bounds is a slip of the unit. 0 is
+ * always allowed: not there, or not known. */
+#define GPU_FIELDS(X)                                                              \
+    X(fp64_tflops, "TFLOPS", 0.01, 1e6, "dense, tensor cores where they do it")    \
+    X(fp32_tflops, "TFLOPS", 0.01, 1e6, "CUDA cores")                              \
+    X(tf32_tflops, "TFLOPS", 0.01, 1e6, "dense")                                   \
+    X(fp16_tflops, "TFLOPS", 0.01, 1e6, "dense, fp32 accumulation")                \
+    X(bf16_tflops, "TFLOPS", 0.01, 1e6, "dense")                                   \
+    X(fp8_tflops, "TFLOPS", 0.01, 1e6, "dense")                                    \
+    X(int8_tops, "TOPS", 0.01, 1e6, "dense")                                       \
+    X(fp4_tflops, "TFLOPS", 0.01, 1e6, "dense")                                    \
+    X(fp16_sparse_tflops, "TFLOPS", 0.01, 1e6, "2:4 sparsity: shown, in no model") \
+    X(fp8_sparse_tflops, "TFLOPS", 0.01, 1e6, "2:4 sparsity: shown, in no model")  \
+    X(mem_GB, "GB", 0.5, 1e4, "capacity, 1e9 bytes")                               \
+    X(mem_GBps, "GB/s", 10, 1e6, "memory bandwidth")                               \
+    X(l2_MB, "MB", 0.1, 1e4, "last-level cache")                                   \
+    X(sms, "count", 1, 4096, "multiprocessors or compute units")                   \
+    X(cc, "", 50, 300, "compute capability x10; 0: not CUDA")                      \
+    X(boost_MHz, "MHz", 100, 1e4, "the clock that the peaks are quoted at")        \
+    X(tdp_W, "W", 10, 1e4, "board power")                                          \
+    X(nvlink_GBps, "GB/s", 1, 1e5, "GPU-to-GPU fabric, per direction")             \
+    X(pcie_GBps, "GB/s", 0.5, 1e4, "host link, per direction")                     \
+    X(launch_us, "us", 0.1, 1e3, "launch call to kernel start, idle stream")
 
 struct gpu_profile {
     const char *name;    /* "h100_sxm" */
@@ -57,37 +69,43 @@ struct gpu_profile {
     const char *arch;    /* "hopper" */
     const char *network; /* the network profile such a GPU usually sits in, when nothing is said */
     const char *source;  /* where the figures come from */
-#define X(field, unit, help) double field;
+#define X(field, unit, lowest, highest, help) double field;
     GPU_FIELDS(X)
 #undef X
     struct gemm_params gemm; /* the profile's own ones; 0: its class's (params.h) */
 };
 
-/* X(field, unit, help) */
-#define NETWORK_FIELDS(X)                                          \
-    X(gpus_per_node, "", "GPUs that share the intra-node fabric")  \
-    X(domain_gpus, "", "GPUs of an NVLink domain; 0: of a node")   \
-    X(intra_GBps, "GB/s", "in a node, raw, per GPU and direction") \
-    X(pair_GBps, "GB/s", "between two GPUs; 0: as intra_GBps")     \
-    X(intra_efficiency, "", "payload share of intra rate; 0: all") \
-    X(intra_lat_us, "us", "one step in a node")                    \
-    X(nics_per_node, "", "network ports; 0: single node only")     \
-    X(nic_Gbps, "Gb/s", "rate of one port, raw, per direction")    \
-    X(inter_efficiency, "", "payload share of NIC rate; 0: all")   \
-    X(inter_lat_us, "us", "one step between nodes")                \
-    X(oversubscription, "", "leaf ports to spine ports; 0: 1")     \
-    X(sharp, "", "1: switches between nodes reduce (SHARP)")       \
-    X(launch_us, "us", "fixed cost of starting a collective")
+#define NETWORK_TEXTS(X)                                 \
+    X(name, "name", NULL, true)                          \
+    X(title, "title", NULL, false)                       \
+    X(intra, "in a node", profile_intra_words, true)     \
+    X(inter, "between nodes", profile_inter_words, true) \
+    X(cpu, "host CPU", profile_cpu_words, false)         \
+    X(source, "source", NULL, false)
+
+#define NETWORK_FIELDS(X)                                                       \
+    X(gpus_per_node, "count", 1, 1024, "GPUs that share the intra-node fabric") \
+    X(domain_gpus, "count", 1, 1e5, "GPUs of an NVLink domain; 0: of a node")   \
+    X(intra_GBps, "GB/s", 0.5, 1e5, "in a node, raw, per GPU and direction")    \
+    X(pair_GBps, "GB/s", 0.5, 1e5, "between two GPUs; 0: as intra_GBps")        \
+    X(intra_efficiency, "", 0.01, 1, "payload share of intra rate; 0: all")     \
+    X(intra_lat_us, "us", 0.01, 1e3, "one step in a node")                      \
+    X(nics_per_node, "count", 1, 256, "network ports; 0: single node only")     \
+    X(nic_Gbps, "Gb/s", 1, 1e4, "rate of one port, raw, per direction")         \
+    X(inter_efficiency, "", 0.01, 1, "payload share of NIC rate; 0: all")       \
+    X(inter_lat_us, "us", 0.01, 1e4, "one step between nodes")                  \
+    X(oversubscription, "", 1, 1e3, "leaf ports to spine ports; 0: 1")          \
+    X(sharp, "", 1, 1, "1: switches between nodes reduce (SHARP)")              \
+    X(launch_us, "us", 0.1, 1e3, "fixed cost of starting a collective")
 
 struct network_profile {
     const char *name;
     const char *title;
-    const char *intra; /* "nvswitch", "nvlink_mesh", "xgmi_mesh", "pcie", "pcie_shm" (no P2P) */
-    const char *inter; /* "infiniband", "roce", "efa", "slingshot", "omnipath", "tcpx", "tcpxo",
-                        * "ethernet" (TCP sockets), "none" */
-    const char *cpu;   /* "intel", "amd", "arm"; NULL: not known, taken as intel */
+    const char *intra; /* one of profile_intra_words; "pcie_shm": without P2P, through the host */
+    const char *inter; /* one of profile_inter_words; "ethernet": TCP sockets */
+    const char *cpu;   /* one of profile_cpu_words; NULL: not known, taken as intel */
     const char *source;
-#define X(field, unit, help) double field;
+#define X(field, unit, lowest, highest, help) double field;
     NETWORK_FIELDS(X)
 #undef X
     struct node_params node; /* the profile's own ones; 0: its class's (params.h) */
@@ -104,10 +122,13 @@ extern const size_t gpu_profile_count;
 extern const struct network_profile network_profiles[];
 extern const size_t network_profile_count;
 
-/* One field of a profile, as the tables above describe it. */
+/* ---- both kinds of profile as tables, for reading and printing them ---- */
+
+/* One figure, as the tables above describe it. */
 struct profile_field {
     const char *name, *unit, *help;
     size_t offset; /* of a double in struct gpu_profile or struct network_profile */
+    double lowest, highest;
 };
 
 extern const struct profile_field gpu_fields[];
@@ -117,6 +138,43 @@ extern const size_t network_field_count;
 
 /* The field's value in `profile`, which is of the kind that the field belongs to. */
 double profile_value(const void *profile, const struct profile_field *field);
+
+/* One text. */
+struct profile_text {
+    const char *name, *label;
+    const char *const *words; /* ended by NULL */
+    bool needed;
+    size_t offset; /* of a const char * */
+};
+
+extern const char *const profile_intra_words[];
+extern const char *const profile_inter_words[];
+extern const char *const profile_cpu_words[];
+
+/* The text's value in `profile`; NULL where it has none. */
+const char *profile_text(const void *profile, const struct profile_text *text);
+
+/* Fitted parameters that a profile may hold of its own. */
+struct profile_group {
+    enum param_group group;
+    size_t offset; /* of the group's struct */
+};
+
+#define PROFILE_GROUPS_MAX 2
+
+/* Everything that a kind of profile consists of. */
+struct profile_kind {
+    const char *name; /* "gpu", "network" */
+    size_t size;      /* of its struct */
+    const struct profile_text *texts;
+    size_t ntexts;
+    const struct profile_field *fields;
+    size_t nfields;
+    struct profile_group groups[PROFILE_GROUPS_MAX];
+    size_t ngroups;
+};
+
+extern const struct profile_kind gpu_kind, network_kind;
 
 /* By name. NULL with e filled (ERR_USAGE), naming the nearest ones. */
 const struct gpu_profile *gpu_profile_find(const char *name, struct err *e);

@@ -28,30 +28,18 @@ static const struct gpu_profile *recorded_gpu(struct replay *rep, const struct r
     return gpu;
 }
 
-static int find_named(struct hardware *hw, const char *gpu, const char *network, struct err *e)
-{
-    if (gpu != NULL && (hw->gpu = gpu_profile_find(gpu, e)) == NULL)
-        return -1;
-    if (network != NULL && (hw->network = network_profile_find(network, e)) == NULL)
-        return -1;
-    return 0;
-}
-
 /* The hardware of the recording; NULL where it is not known. */
-static int find_source(struct replay *rep, const struct run *run, const struct replay_opts *opts,
-                       struct err *e)
+static void find_source(struct replay *rep, const struct run *run, const struct replay_opts *opts)
 {
-    if (find_named(&rep->from, opts->from_gpu, opts->from_network, e) < 0)
-        return -1;
+    rep->from = (struct hardware){.gpu = opts->from_gpu, .network = opts->from_network};
     if (rep->from.gpu == NULL)
         rep->from.gpu = recorded_gpu(rep, run);
     if (rep->from.gpu == NULL || rep->from.network != NULL || rep->from.gpu->network == NULL)
-        return 0;
+        return;
     rep->from.network = network_profile_find(rep->from.gpu->network, NULL);
     if (rep->from.network != NULL)
         replay_assume(rep, "recorded on network %s, where %s usually sits (--from-network)",
                       rep->from.network->name, rep->from.gpu->name);
-    return 0;
 }
 
 /* Of the target: that of the recording, unless another GPU is asked for, which brings its own. */
@@ -78,8 +66,7 @@ static int choose_network(struct replay *rep, bool gpu_named, struct err *e)
 
 static int find_target(struct replay *rep, const struct replay_opts *opts, struct err *e)
 {
-    if (find_named(&rep->to, opts->gpu, opts->network, e) < 0)
-        return -1;
+    rep->to = (struct hardware){.gpu = opts->gpu, .network = opts->network};
     if (rep->to.gpu == NULL) {
         rep->to.gpu = rep->from.gpu ? rep->from.gpu : gpu_profile_find(GPU_PROFILE_DEFAULT, e);
         if (rep->to.gpu == NULL)
@@ -425,7 +412,8 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
     rep->calibrate = opts->calibrate;
     rep->nranks = run->nranks;
     rep->ranks = arena_alloc(&rep->arena, run->nranks * sizeof *rep->ranks);
-    if (find_source(rep, run, opts, e) < 0 || find_target(rep, opts, e) < 0)
+    find_source(rep, run, opts);
+    if (find_target(rep, opts, e) < 0)
         return -1;
     complete_source(rep, opts);
     rc = job_make(&job, run, opts, e);

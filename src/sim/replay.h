@@ -3,9 +3,11 @@
  * The replay of a run on other hardware and at other scales: program, costs, simulation, iteration
  * times. What it assumed and could not know is in the result, in words.
  *
- *     struct replay_opts opts = {.gpu = "h100_sxm", .scales = list, .nscales = 3, .calibrate =
- * true}; struct replay rep; if (replay_run(&rep, &run, &opts, e) == 0) for (size_t i = 0; i <
- * rep.nscales; i++) use(rep.scales[i].time.span_ns, rep.scales[i].efficiency);
+ *     struct replay_opts opts = {.gpu = gpu, .scales = list, .nscales = 3, .calibrate = true};
+ *     struct replay rep;
+ *     if (replay_run(&rep, &run, &opts, e) == 0)
+ *         for (size_t i = 0; i < rep.nscales; i++)
+ *             use(rep.scales[i].time.span_ns, rep.scales[i].efficiency);
  *     replay_release(&rep);
  */
 #ifndef SPECTER_SIM_REPLAY_H
@@ -17,9 +19,12 @@
 #include "trace/run.h"
 
 struct replay_opts {
-    const char *gpu, *network; /* target; NULL: the recording's own; the network of another GPU is
-                        the one that such a GPU usually sits in */
-    const char *from_gpu, *from_network; /* source; NULL: as the trace tells */
+    /* Target; NULL: the recording's own. The network of another GPU is the one that such a GPU
+     * usually sits in. */
+    const struct gpu_profile *gpu;
+    const struct network_profile *network;
+    const struct gpu_profile *from_gpu; /* source; NULL: as the trace tells */
+    const struct network_profile *from_network;
     const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
     size_t nscales;
     bool calibrate;       /* see struct retarget */

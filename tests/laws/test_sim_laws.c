@@ -214,7 +214,12 @@ static double iteration_ns(const struct made *m, const char *gpu, const char *ne
     struct replay rep;
     struct err e;
     struct replay_opts opts = {
-        .gpu = gpu, .network = network, .scales = &scale, .nscales = 1, .calibrate = true};
+        .gpu = gpu ? gpu_profile_find(gpu, NULL) : NULL,
+        .network = network ? network_profile_find(network, NULL) : NULL,
+        .scales = &scale,
+        .nscales = 1,
+        .calibrate = true,
+    };
     double ns = -1;
     made_run(&run, m);
     if (replay_run(&rep, &run, &opts, &e) == 0)
@@ -311,7 +316,7 @@ static void check_all_parts(const struct run *run, const char *gpu)
 {
     struct replay rep;
     struct err e;
-    struct replay_opts opts = {.gpu = gpu, .calibrate = true};
+    struct replay_opts opts = {.gpu = gpu ? gpu_profile_find(gpu, NULL) : NULL, .calibrate = true};
     CHECK_INT(replay_run(&rep, run, &opts, &e), 0);
     check_parts(&rep.recorded);
     check_parts(&rep.own);

@@ -2,6 +2,7 @@
 #include "model/profile.h"
 #include "test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,22 +23,68 @@ TEST(profile_gpu_figures_are_those_of_the_datasheets)
         const char *gpu, *field;
         double value;
     } figures[] = {
-        {"h100_sxm", "fp16_tflops", 989},        {"h100_sxm", "fp16_sparse_tflops", 1979},
-        {"h100_sxm", "mem_GBps", 3350},          {"h100_sxm", "nvlink_GBps", 450},
-        {"h100_pcie", "fp16_tflops", 756},       {"h100_pcie", "mem_GBps", 2000},
-        {"h200_sxm", "fp16_tflops", 989},        {"h200_sxm", "mem_GBps", 4800},
-        {"a100_sxm", "fp16_tflops", 312},        {"a100_sxm", "mem_GBps", 2039},
-        {"a100_sxm", "nvlink_GBps", 300},        {"a100_pcie", "mem_GBps", 1935},
-        {"v100_sxm", "fp16_tflops", 125},        {"v100_sxm", "mem_GBps", 900},
-        {"v100_sxm", "nvlink_GBps", 150},        {"v100_sxm", "pcie_GBps", 15.75},
-        {"rtx_4090", "fp16_tflops", 165.2},      {"rtx_4090", "mem_GBps", 1008},
-        {"rtx_3090", "fp16_tflops", 71},         {"rtx_3090", "mem_GBps", 936},
-        {"mi300x", "fp16_tflops", 1307.4},       {"mi300x", "mem_GBps", 5300},
-        {"l40s", "fp16_tflops", 362.05},         {"l40s", "mem_GBps", 864},
-        {"b200_sxm", "fp16_tflops", 2250},       {"b200_sxm", "mem_GBps", 8000},
-        {"b200_sxm", "fp4_tflops", 9000},        {"b200_sxm", "nvlink_GBps", 900},
-        {"a100_pcie", "pcie_GBps", 31.5},        {"h100_pcie", "pcie_GBps", 63},
-        {"h100_sxm", "fp8_sparse_tflops", 3958}, {"a100_sxm", "fp16_sparse_tflops", 624},
+        {"h100_sxm", "fp16_tflops", 989},
+        {"h100_sxm", "fp16_sparse_tflops", 1979},
+        {"h100_sxm", "mem_GBps", 3350},
+        {"h100_sxm", "nvlink_GBps", 450},
+        {"h100_pcie", "fp16_tflops", 756},
+        {"h100_pcie", "mem_GBps", 2000},
+        {"h200_sxm", "fp16_tflops", 989},
+        {"h200_sxm", "mem_GBps", 4800},
+        {"a100_sxm", "fp16_tflops", 312},
+        {"a100_sxm", "mem_GBps", 2039},
+        {"a100_sxm", "nvlink_GBps", 300},
+        {"a100_pcie", "mem_GBps", 1935},
+        {"v100_sxm", "fp16_tflops", 125},
+        {"v100_sxm", "mem_GBps", 900},
+        {"v100_sxm", "nvlink_GBps", 150},
+        {"v100_sxm", "pcie_GBps", 15.75},
+        {"rtx_4090", "fp16_tflops", 165.2},
+        {"rtx_4090", "mem_GBps", 1008},
+        {"rtx_3090", "fp16_tflops", 71},
+        {"rtx_3090", "mem_GBps", 936},
+        {"mi300x", "fp16_tflops", 1307.4},
+        {"mi300x", "mem_GBps", 5300},
+        {"l40s", "fp16_tflops", 362.05},
+        {"l40s", "mem_GBps", 864},
+        {"b200_sxm", "fp16_tflops", 2250},
+        {"b200_sxm", "mem_GBps", 8000},
+        {"b200_sxm", "fp4_tflops", 9000},
+        {"b200_sxm", "nvlink_GBps", 900},
+        {"a100_pcie", "pcie_GBps", 31.5},
+        {"h100_pcie", "pcie_GBps", 63},
+        {"h100_sxm", "fp8_sparse_tflops", 3958},
+        {"a100_sxm", "fp16_sparse_tflops", 624},
+        {"a100_sxm_40g", "mem_GBps", 1555},
+        {"h20", "fp16_tflops", 148},
+        {"h20", "sms", 78},
+        {"h20", "mem_GBps", 4000},
+        {"h100_sxm_96g_500w", "mem_GBps", 2400},
+        {"h100_sxm_96g_500w", "tdp_W", 500},
+        {"gh200", "mem_GB", 96},
+        {"gh200", "mem_GBps", 4000},
+        {"b300_sxm", "fp64_tflops", 1.25},
+        {"b300_sxm", "int8_tops", 150},
+        {"b300_sxm", "fp4_tflops", 13500},
+        {"b300_sxm", "mem_GB", 288},
+        {"gb200", "fp16_tflops", 2500},
+        {"gb200", "fp4_tflops", 10000},
+        {"gb200", "mem_GB", 186},
+        {"gb300", "fp4_tflops", 15000},
+        {"gb300", "tdp_W", 1400},
+        {"a40", "bf16_tflops", 149.7},
+        {"a40", "mem_GBps", 696},
+        {"rtx_pro_6000", "mem_GBps", 1597},
+        {"rtx_pro_6000", "sms", 188},
+        {"rtx_5090", "fp16_tflops", 209.5},
+        {"rtx_5090", "sms", 170},
+        {"rtx_4070_ti_super", "sms", 66},
+        {"rtx_4070_ti_super", "mem_GBps", 672},
+        {"mi325x", "mem_GBps", 6000},
+        {"mi325x", "mem_GB", 256},
+        {"mi355x", "fp16_tflops", 2516.6},
+        {"mi355x", "tf32_tflops", 0},
+        {"mi355x", "nvlink_GBps", 537.6},
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         CHECK_DOUBLE(gpu_figure(figures[i].gpu, figures[i].field), figures[i].value, 0);
@@ -45,24 +92,57 @@ TEST(profile_gpu_figures_are_those_of_the_datasheets)
 
 TEST(profile_network_figures)
 {
-    const struct network_profile *dgx1 = network_profile_find("dgx1_v100", NULL);
-    const struct network_profile *dgx = network_profile_find("dgx_h100_400g", NULL);
-    const struct network_profile *b200 = network_profile_find("dgx_b200_400g", NULL);
-    const struct network_profile *mi300x = network_profile_find("mi300x_8x400g", NULL);
-    const struct network_profile *single = network_profile_find("single_node_nvlink", NULL);
-    CHECK_DOUBLE(dgx->intra_GBps, 450, 0);
-    CHECK_DOUBLE(dgx->nics_per_node, 8, 0);
-    CHECK_DOUBLE(dgx->nic_Gbps, 400, 0);
-    CHECK_STR(dgx1->intra, "nvlink_mesh");
-    CHECK_DOUBLE(dgx1->intra_GBps, 6 * 25, 0);
-    CHECK_DOUBLE(dgx1->nics_per_node * dgx1->nic_Gbps, 400, 0);
-    CHECK_DOUBLE(b200->intra_GBps, 900, 0);
-    CHECK_DOUBLE(b200->nics_per_node * b200->nic_Gbps, 3200, 0);
-    CHECK_DOUBLE(mi300x->intra_GBps, 7 * 64, 0);
-    CHECK_DOUBLE(mi300x->pair_GBps, 64, 0);
-    CHECK_DOUBLE(mi300x->nics_per_node * mi300x->nic_Gbps, 3200, 0);
-    CHECK_DOUBLE(single->nics_per_node, 0, 0);
-    CHECK_STR(single->inter, "none");
+    static const struct {
+        const char *network, *intra, *inter, *cpu;
+        double gpus, domain, intra_GBps, pair_GBps, nics, nic_Gbps;
+    } rows[] = {
+        {"dgx_h100_400g", "nvswitch", "infiniband", "intel", 8, 0, 450, 450, 8, 400},
+        {"dgx_h200_400g", "nvswitch", "infiniband", "intel", 8, 0, 450, 450, 8, 400},
+        {"dgx_b200_400g", "nvswitch", "infiniband", "intel", 8, 0, 900, 900, 8, 400},
+        {"dgx_b300_800g", "nvswitch", "infiniband", "intel", 8, 0, 900, 900, 8, 800},
+        {"gb200_nvl72", "nvswitch", "infiniband", "arm", 4, 72, 900, 900, 4, 400},
+        {"gb300_nvl72", "nvswitch", "infiniband", "arm", 4, 72, 900, 900, 4, 800},
+        {"dgx_a100_200g", "nvswitch", "infiniband", "amd", 8, 0, 300, 300, 8, 200},
+        {"dgx1_v100", "nvlink_mesh", "infiniband", "intel", 8, 0, 6 * 25, 25, 4, 100},
+        {"single_node_nvlink", "nvswitch", "none", NULL, 8, 0, 450, 450, 0, 0},
+        {"perlmutter", "nvlink_mesh", "slingshot", "amd", 4, 0, 12 * 25, 100, 4, 200},
+        {"jeanzay_a100", "nvswitch", "omnipath", "amd", 8, 0, 300, 300, 4, 100},
+        {"aws_p4d", "nvswitch", "efa", "intel", 8, 0, 300, 300, 4, 100},
+        {"aws_p5", "nvswitch", "efa", "amd", 8, 0, 450, 450, 32, 100},
+        {"aws_p5en", "nvswitch", "efa", "intel", 8, 0, 450, 450, 16, 200},
+        {"gcp_a3_high", "nvswitch", "tcpx", "intel", 8, 0, 450, 450, 4, 200},
+        {"gcp_a3_mega", "nvswitch", "tcpxo", "intel", 8, 0, 450, 450, 8, 200},
+        {"gcp_a3_ultra", "nvswitch", "roce", "intel", 8, 0, 450, 450, 8, 400},
+        {"gcp_a4", "nvswitch", "roce", "intel", 8, 0, 900, 900, 8, 400},
+        {"azure_ndv4", "nvswitch", "infiniband", "amd", 8, 0, 300, 300, 8, 200},
+        {"azure_ndv5", "nvswitch", "infiniband", "intel", 8, 0, 450, 450, 8, 400},
+        {"oci_a100", "nvswitch", "roce", "amd", 8, 0, 300, 300, 16, 100},
+        {"oci_h100", "nvswitch", "roce", "intel", 8, 0, 450, 450, 16, 200},
+        {"oci_b300", "nvswitch", "roce", NULL, 8, 0, 900, 900, 16, 400},
+        {"oci_mi300x", "xgmi_mesh", "roce", "intel", 8, 0, 7 * 64, 64, 8, 400},
+        {"mi300x_8x400g", "xgmi_mesh", "infiniband", NULL, 8, 0, 7 * 64, 64, 8, 400},
+        {"mi355x_8x400g", "xgmi_mesh", "roce", NULL, 8, 0, 7 * 76.8, 76.8, 8, 400},
+        {"a100_4x200g", "nvswitch", "infiniband", NULL, 8, 0, 300, 300, 4, 200},
+        {"a100_8x200g_roce", "nvswitch", "roce", NULL, 8, 0, 300, 300, 8, 200},
+        {"a100_4x100g_roce", "nvswitch", "roce", NULL, 8, 0, 300, 300, 4, 100},
+        {"hgx_h20_400g", "nvswitch", "infiniband", NULL, 8, 0, 450, 450, 8, 400},
+        {"gh200_4x200g", "nvlink_mesh", "infiniband", "arm", 4, 0, 450, 150, 4, 200},
+        {"consumer_pcie", "pcie_shm", "ethernet", NULL, 2, 0, 15.75, 15.75, 1, 10},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct network_profile *net = network_profile_find(rows[i].network, NULL);
+        CHECK_STR(net->intra, rows[i].intra);
+        CHECK_STR(net->inter, rows[i].inter);
+        CHECK_STR(net->cpu ? net->cpu : "-", rows[i].cpu ? rows[i].cpu : "-");
+        CHECK_DOUBLE(net->gpus_per_node, rows[i].gpus, 0);
+        CHECK_DOUBLE(net->domain_gpus, rows[i].domain, 0);
+        CHECK_DOUBLE(net->intra_GBps, rows[i].intra_GBps, 1e-12);
+        CHECK_DOUBLE(net->pair_GBps, rows[i].pair_GBps, 0);
+        CHECK_DOUBLE(net->nics_per_node, rows[i].nics, 0);
+        CHECK_DOUBLE(net->nic_Gbps, rows[i].nic_Gbps, 0);
+    }
+    CHECK_DOUBLE(network_profile_find("dgx_h100_400g_sharp", NULL)->sharp, 1, 0);
+    CHECK_DOUBLE(network_profile_find("dgx_h100_400g", NULL)->sharp, 0, 0);
 }
 
 TEST(profile_defaults_exist)
@@ -79,6 +159,44 @@ static void check_sparse(double dense, double sparse)
         CHECK_DOUBLE(sparse, 2 * dense, 0.015);
 }
 
+/* Every figure is 0 or within the bounds that a user's file is held to. */
+static void check_bounds(const struct profile_kind *kind, const void *profile)
+{
+    for (size_t i = 0; i < kind->nfields; i++) {
+        double value = profile_value(profile, &kind->fields[i]);
+        CHECK(value == 0 || value >= kind->fields[i].lowest);
+        CHECK(value <= kind->fields[i].highest);
+    }
+}
+
+/* A GPU's peaks follow from multiprocessors, clock and a power of two of operations a clock, as
+ * boost_MHz is defined; datasheets round by up to 2 %. */
+static void check_clock(const struct gpu_profile *gpu)
+{
+    double ops = gpu->fp16_tflops * 1e6 / (gpu->sms * gpu->boost_MHz);
+    CHECK_DOUBLE(ops, exp2(round(log2(ops))), 0.02);
+}
+
+/* A compute capability is one of its architecture. */
+static void check_capability(const struct gpu_profile *gpu)
+{
+    static const struct {
+        const char *arch;
+        double ccs[2];
+    } archs[] = {
+        {"volta", {70, 70}},  {"ampere", {80, 86}},      {"ada", {89, 89}},
+        {"hopper", {90, 90}}, {"blackwell", {100, 103}}, {"blackwell_rtx", {120, 120}},
+        {"cdna3", {0, 0}},    {"cdna4", {0, 0}},
+    };
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+        if (strcmp(archs[i].arch, gpu->arch) == 0) {
+            CHECK(gpu->cc == archs[i].ccs[0] || gpu->cc == archs[i].ccs[1]);
+            return;
+        }
+    }
+    test_fail(__FILE__, __LINE__, "%s: architecture '%s'", gpu->name, gpu->arch);
+}
+
 TEST(profile_gpus_are_whole)
 {
     for (size_t i = 0; i < gpu_profile_count; i++) {
@@ -87,14 +205,25 @@ TEST(profile_gpus_are_whole)
         CHECK(net != NULL);
         if (gpu->nvlink_GBps > 0) /* the fabric it usually sits in is its own */
             CHECK_DOUBLE(net->intra_GBps, gpu->nvlink_GBps, 0);
+        CHECK((gpu->nvlink_GBps > 0) == (strncmp(net->intra, "pcie", 4) != 0));
         CHECK(strlen(gpu->source) > 20 && strlen(gpu->title) > 5);
         CHECK(gpu_profile_find(gpu->name, NULL) == gpu);
         CHECK(gpu->fp32_tflops > 0 && gpu->fp64_tflops > 0 && gpu->fp16_tflops > 0);
         CHECK(gpu->mem_GBps > 0 && gpu->mem_GB > 0 && gpu->pcie_GBps > 0 && gpu->launch_us > 0);
         CHECK(gpu->sms > 0 && gpu->boost_MHz > 0 && gpu->tdp_W > 0 && gpu->l2_MB > 0);
+        check_bounds(&gpu_kind, gpu);
+        check_clock(gpu);
+        check_capability(gpu);
         check_sparse(gpu->fp16_tflops, gpu->fp16_sparse_tflops);
         check_sparse(gpu->fp8_tflops, gpu->fp8_sparse_tflops);
     }
+}
+
+static bool has_word(const char *const *words, const char *word)
+{
+    while (*words != NULL && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
 }
 
 TEST(profile_networks_are_whole)
@@ -102,6 +231,12 @@ TEST(profile_networks_are_whole)
     for (size_t i = 0; i < network_profile_count; i++) {
         const struct network_profile *net = &network_profiles[i];
         CHECK(network_profile_find(net->name, NULL) == net);
+        check_bounds(&network_kind, net);
+        CHECK(has_word(profile_intra_words, net->intra));
+        CHECK(has_word(profile_inter_words, net->inter));
+        CHECK(net->cpu == NULL || has_word(profile_cpu_words, net->cpu));
+        CHECK(net->domain_gpus == 0 || fmod(net->domain_gpus, net->gpus_per_node) == 0);
+        CHECK(net->pair_GBps <= net->intra_GBps);
         CHECK(strlen(net->source) > 20 && net->intra != NULL && net->inter != NULL);
         CHECK(net->gpus_per_node >= 1 && net->intra_GBps > 0 && net->intra_lat_us > 0);
         CHECK(net->intra_efficiency > 0 && net->intra_efficiency <= 1);
@@ -123,13 +258,22 @@ static char *profile_slurp(const char *path)
     return text;
 }
 
+/* A row of the document's tables begins with the profile's name. */
+static void check_row(const char *text, const char *name)
+{
+    char row[80];
+    snprintf(row, sizeof row, "\n| %s |", name);
+    if (strstr(text, row) == NULL)
+        test_fail(__FILE__, __LINE__, "profiles/README.md has no row of %s", name);
+}
+
 TEST(profile_sources_are_documented)
 {
     char *text = profile_slurp(test_data("../../profiles/README.md"));
     for (size_t i = 0; i < gpu_profile_count; i++)
-        CHECK_HAS(text, gpu_profiles[i].name);
+        check_row(text, gpu_profiles[i].name);
     for (size_t i = 0; i < network_profile_count; i++)
-        CHECK_HAS(text, network_profiles[i].name);
+        check_row(text, network_profiles[i].name);
     for (size_t i = 0; i < gpu_field_count; i++)
         CHECK_HAS(text, gpu_fields[i].name);
     for (size_t i = 0; i < network_field_count; i++)
@@ -148,7 +292,9 @@ TEST(profile_of_device_knows_driver_names)
         {"H100-SXM5-80GB", "h100_sxm"},
         {"NVIDIA H200", "h200_sxm"},
         {"NVIDIA A100-SXM4-80GB", "a100_sxm"},
-        {"A100-SXM4-40GB", "a100_sxm"},
+        {"A100-SXM4-40GB", "a100_sxm_40g"},
+        {"NVIDIA A100-SXM4-40GB", "a100_sxm_40g"},
+        {"A100-SXM-80GB", "a100_sxm"},
         {"NVIDIA A100 80GB PCIe", "a100_pcie"},
         {"NVIDIA A100-PCIE-40GB", "a100_pcie"},
         {"Tesla V100-SXM2-16GB", "v100_sxm"},
@@ -157,15 +303,35 @@ TEST(profile_of_device_knows_driver_names)
         {"NVIDIA GeForce RTX 3090", "rtx_3090"},
         {"NVIDIA L40S", "l40s"},
         {"NVIDIA B200", "b200_sxm"},
+        {"NVIDIA B300 SXM6 AC", "b300_sxm"},
+        {"NVIDIA GB200", "gb200"},
+        {"NVIDIA GB300", "gb300"},
+        {"NVIDIA GH200 480GB", "gh200"},
+        {"NVIDIA GH200 120GB", "gh200"},
+        {"NVIDIA H20", "h20"},
+        {"NVIDIA A40", "a40"},
+        {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx_pro_6000"},
+        {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", NULL},
+        {"NVIDIA GeForce RTX 5090", "rtx_5090"},
+        {"NVIDIA GeForce RTX 4070 Ti SUPER", "rtx_4070_ti_super"},
+        {"AMD Instinct MI325X", "mi325x"},
+        {"AMD Instinct MI355X", "mi355x"},
         {"AMD Instinct MI300X", "mi300x"},
         {"AMD Instinct MI300X OAM", "mi300x"},
-        {"NVIDIA GH200 480GB", NULL},
-        {"NVIDIA GB200", NULL},
+        {"NVIDIA GH200 144G HBM3e", NULL},
+        {"NVIDIA GB10", NULL},
+        {"NVIDIA H20-3e", NULL},
         {"NVIDIA H100 NVL", NULL},
         {"NVIDIA H200 NVL", NULL},
-        {"NVIDIA H20", NULL},
         {"NVIDIA GeForce RTX 3090 Ti", NULL},
         {"NVIDIA GeForce RTX 4090 Laptop GPU", NULL},
+        {"NVIDIA GeForce RTX 5090 Laptop GPU", NULL},
+        {"NVIDIA GeForce RTX 5090 D", NULL},
+        {"NVIDIA GeForce RTX 4070 Ti", NULL},
+        {"NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", NULL},
+        {"NVIDIA A40-48Q", NULL},
+        {"NVIDIA A4000", NULL},
+        {"AMD Instinct MI300A", NULL},
         {"NVIDIA L40", NULL},
         {"Tesla V100-PCIE-32GB", NULL},
         {"", NULL},
@@ -187,12 +353,14 @@ TEST(profile_find_names_the_nearest)
     struct err e = {0};
     CHECK(gpu_profile_find("h100", &e) == NULL);
     CHECK_INT(e.code, ERR_USAGE);
-    CHECK_STR(e.msg, "unknown GPU profile 'h100'; the nearest are h100_sxm, h100_pcie and l40s");
+    CHECK_STR(
+        e.msg,
+        "unknown GPU profile 'h100'; the nearest are h100_sxm, h100_sxm_96g_500w and h100_pcie");
     CHECK(gpu_profile_find("rtx4090", &e) == NULL);
     CHECK_HAS(e.msg, "the nearest are rtx_4090, ");
     CHECK(network_profile_find("dgx_h100", &e) == NULL);
-    CHECK_STR(e.msg, "unknown network profile 'dgx_h100'; the nearest are dgx_h100_400g, dgx1_v100 "
-                     "and dgx_a100_200g");
+    CHECK_STR(e.msg, "unknown network profile 'dgx_h100'; the nearest are dgx_h100_400g, "
+                     "dgx_h100_400g_sharp and dgx1_v100");
     CHECK(network_profile_find("", &e) == NULL);
     memset(endless, 'x', sizeof endless - 1);
     CHECK(gpu_profile_find(endless, &e) == NULL);

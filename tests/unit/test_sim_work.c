@@ -198,7 +198,10 @@ TEST(hidden_kernels_of_a_capture)
 static bool run_replay(struct replay *rep, const struct run *run, const char *gpu)
 {
     static const int64_t scales[] = {1, 2};
-    struct replay_opts opts = {.gpu = gpu, .calibrate = true, .scales = scales, .nscales = 2};
+    struct replay_opts opts = {.gpu = gpu ? gpu_profile_find(gpu, NULL) : NULL,
+                               .calibrate = true,
+                               .scales = scales,
+                               .nscales = 2};
     struct err e = {0};
     int rc = replay_run(rep, run, &opts, &e);
     CHECK_STR(e.msg, "");

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/hardware.h"
+
+#include "base/buf.h"
+#include "base/stream.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* No profile comes near it; what does is something else. */
+#define FILE_MAX ((size_t)1 << 20)
+
+bool cmd_is_profile_file(const char *arg)
+{
+    const char *end = strrchr(arg, '.');
+    return strchr(arg, '/') != NULL || (end != NULL && strcmp(end, ".json") == 0);
+}
+
+static int read_file(const char *path, struct buf *text, struct err *e)
+{
+    struct stream *s;
+    ssize_t n;
+    if (stream_open(&s, path, e) < 0)
+        return -1;
+    n = stream_read(s, buf_reserve(text, FILE_MAX), FILE_MAX, e);
+    stream_close(s);
+    if (n < 0)
+        return -1;
+    if ((size_t)n == FILE_MAX)
+        return err_set(e, ERR_INPUT, "%s: too long for a profile", path);
+    text->len += (size_t)n;
+    return 0;
+}
+
+int cmd_profile_file(const char *path, struct arena *a, struct profile_pair *out, struct err *e)
+{
+    struct buf text = BUF_INIT;
+    int rc = read_file(path, &text, e);
+    if (rc == 0)
+        rc = profile_json_read(out, a, path, text.data, text.len, e);
+    buf_release(&text);
+    return rc;
+}
+
+const struct gpu_profile *cmd_gpu(const char *arg, struct arena *a,
+                                  const struct network_profile **network, struct err *e)
+{
+    struct profile_pair pair = {0};
+    if (!cmd_is_profile_file(arg))
+        pair.gpu = gpu_profile_find(arg, e);
+    else if (cmd_profile_file(arg, a, &pair, e) == 0 && pair.gpu == NULL)
+        err_set(e, ERR_INPUT, "%s holds a network, but no GPU", arg);
+    if (network != NULL)
+        *network = pair.network;
+    return pair.gpu;
+}
+
+const struct network_profile *cmd_network(const char *arg, struct arena *a, struct err *e)
+{
+    struct profile_pair pair = {0};
+    if (!cmd_is_profile_file(arg))
+        pair.network = network_profile_find(arg, e);
+    else if (cmd_profile_file(arg, a, &pair, e) == 0 && pair.network == NULL)
+        err_set(e, ERR_INPUT, "%s holds a GPU, but no network", arg);
+    return pair.network;
+}
+
+/* The network of a GPU that was named without one. */
+static const struct network_profile *usual_network(const struct gpu_profile *gpu, struct err *e)
+{
+    if (gpu->network != NULL)
+        return network_profile_find(gpu->network, e);
+    err_set(e, ERR_USAGE, "GPU profile '%s' names no network: --network is needed", gpu->name);
+    return NULL;
+}
+
+int cmd_target(const char *gpu, const char *network, bool needs_network, struct arena *a,
+               struct profile_pair *out, struct err *e)
+{
+    const struct network_profile *own;
+    *out = (struct profile_pair){.gpu = cmd_gpu(gpu ? gpu : GPU_PROFILE_DEFAULT, a, &own, e)};
+    if (out->gpu == NULL)
+        return -1;
+    if (gpu == NULL)
+        fprintf(stderr, "specter: no --gpu given, assuming %s\n", out->gpu->name);
+    if (!needs_network)
+        return 0;
+    if (network != NULL)
+        out->network = cmd_network(network, a, e);
+    else if (own != NULL)
+        out->network = own;
+    else
+        out->network = usual_network(out->gpu, e);
+    if (out->network != NULL && network == NULL)
+        fprintf(stderr, "specter: no --network given, %s %s\n",
+                own ? "taking the file's" : "assuming", out->network->name);
+    return out->network != NULL ? 0 : -1;
+}

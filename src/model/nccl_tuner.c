@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NCCL 2.30's tuner (ncclTopoTuneModel()): its constants, and what they make of a search graph.
+ * The choice is in nccl_choice.c, RCCL's differences in rccl_tuner.c.
+ */
+#include "model/nccl_tuner.h"
+
+#include <math.h>
+
+#include "model/rccl_tuner.h"
+
+/* clang-format off */
+enum generation { VOLTA, AMPERE, HOPPER, BLACKWELL, GENERATIONS };
+enum scale { ONE_NODE, TWO_NODES, MORE_NODES, SCALES };
+
+/* us; [algorithm][LL, LL128, Simple] */
+static const double base_lat[NCCL_ALGOS][NCCL_PROTOS] = {
+    [NCCL_TREE] = {6.8, 14.0, 8.4}, [NCCL_RING] = {6.6, 14.0, 8.4}, [NCCL_PAT] = {8.0, 8.0, 8.0},
+};
+
+/* us a step, by the link it crosses */
+static const double hw_lat[NCCL_LINKS][NCCL_ALGOS][NCCL_PROTOS] = {
+    [NCCL_LINK_NVL] = {
+        [NCCL_TREE] = {.6, 1.25, 4.0}, [NCCL_RING] = {.6, 1.9, 3.4},
+        [NCCL_COLLNET_DIRECT] = {0, 0, 3.7}, [NCCL_COLLNET_CHAIN] = {0, 0, 2.8},
+        [NCCL_NVLS] = {0, 0, 25}, [NCCL_NVLS_TREE] = {0, 0, 25}, [NCCL_PAT] = {0, 0, 4.0},
+    },
+    [NCCL_LINK_PCI] = {
+        [NCCL_TREE] = {1.0, 1.9, 4.0}, [NCCL_RING] = {1.0, 2.5, 5.7},
+        [NCCL_COLLNET_DIRECT] = {0, 0, 3.7}, [NCCL_COLLNET_CHAIN] = {0, 0, 2.8},
+        [NCCL_PAT] = {0, 0, 4.0},
+    },
+    [NCCL_LINK_NET] = {
+        [NCCL_TREE] = {5.0, 8.5, 14}, [NCCL_RING] = {2.7, 4.0, 14},
+        [NCCL_COLLNET_DIRECT] = {0, 0, 31}, [NCCL_COLLNET_CHAIN] = {0, 0, 30},
+        [NCCL_NVLS] = {0, 0, 18}, [NCCL_NVLS_TREE] = {0, 0, 20.9}, [NCCL_PAT] = {0, 0, 14},
+    },
+};
+
+/* GB/s of a whole communicator, and of a channel; [generation][one node, two, more] */
+static const double ll_max_bw[GENERATIONS][SCALES] = {
+    {39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70},
+};
+static const double ring_ll128_max_bw[GENERATIONS] = {20, 20, 36.7, 40};
+static const double tree_ll128_max_bw[GENERATIONS][SCALES] = {
+    {20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20},
+};
+static const double tree_max_bw[GENERATIONS][SCALES] = {
+    {26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24},
+};
+static const double nvls_tree_max_bw[GENERATIONS][SCALES] = {
+    {26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80},
+};
+static const double nvls_efficiency[GENERATIONS] = {0, 0, .85, .74};
+
+/* Which operations an algorithm does, as 1 << class. */
+#define BIT(_class) (1u << (_class))
+static const unsigned does[NCCL_ALGOS] = {
+    [NCCL_TREE] = BIT(NCCL_CLASS_ALLREDUCE),
+    [NCCL_RING] = BIT(NCCL_CLASS_ALLREDUCE) | BIT(NCCL_CLASS_GATHER) | BIT(NCCL_CLASS_ROOTED),
+    [NCCL_COLLNET_DIRECT] = BIT(NCCL_CLASS_ALLREDUCE) | BIT(NCCL_CLASS_GATHER),
+    [NCCL_COLLNET_CHAIN] = BIT(NCCL_CLASS_ALLREDUCE),
+    [NCCL_NVLS] = BIT(NCCL_CLASS_ALLREDUCE) | BIT(NCCL_CLASS_GATHER),
+    [NCCL_NVLS_TREE] = BIT(NCCL_CLASS_ALLREDUCE),
+    [NCCL_PAT] = BIT(NCCL_CLASS_GATHER),
+};
+
+/* NCCL_ALGO and NCCL_PROTO as networks come with them. EFA before Hopper may reorder a message, so
+ * that aws-ofi-nccl sets Simple (its pull request 280 frees P5 from it); Google's guides for A3 High
+ * and A3 Mega set the others. */
+static const struct nccl_allowed presets[NCCL_NETS] = {
+    [NCCL_NET_FREE] = {~0u, ~0u},
+    [NCCL_NET_EFA] = {~0u, BIT(NCCL_SIMPLE)},
+    [NCCL_NET_TCPX] = {BIT(NCCL_RING) | BIT(NCCL_TREE), BIT(NCCL_SIMPLE)},
+    [NCCL_NET_TCPXO] = {BIT(NCCL_RING) | BIT(NCCL_TREE), BIT(NCCL_SIMPLE) | BIT(NCCL_LL128)},
+};
+/* clang-format on */
+
+#define NVLS_MAX_LOCAL_RANKS 32 /* beyond AllReduce */
+#define COLLNET_MAX_LOCAL_RANKS 8
+#define NET_OVERHEAD_US 1.0 /* to hand one message to the NIC */
+#define NET_OVERHEAD_AMD_US 2.0
+
+static int lower(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static enum generation generation_of(const struct nccl_comm *c)
+{
+    int cc = c->topo.cc;
+    return cc >= 100 ? BLACKWELL : cc >= 90 ? HOPPER : cc >= 80 ? AMPERE : VOLTA;
+}
+
+static enum scale scale_of(const struct nccl_comm *c)
+{
+    return (enum scale)(lower(c->where.nodes, 3) - 1);
+}
+
+bool nccl_class_of(enum specter_comm_op op, enum nccl_class *out)
+{
+    switch (op) {
+    case SPECTER_ALLREDUCE:
+        *out = NCCL_CLASS_ALLREDUCE;
+        return true;
+    case SPECTER_ALLGATHER:
+    case SPECTER_REDUCESCATTER:
+        *out = NCCL_CLASS_GATHER;
+        return true;
+    case SPECTER_BROADCAST:
+    case SPECTER_REDUCE:
+        *out = NCCL_CLASS_ROOTED;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_collnet(enum nccl_algo a)
+{
+    return a == NCCL_COLLNET_DIRECT || a == NCCL_COLLNET_CHAIN;
+}
+
+static bool is_nvls(enum nccl_algo a)
+{
+    return a == NCCL_NVLS || a == NCCL_NVLS_TREE;
+}
+
+const struct nccl_graph *nccl_graph_of(const struct nccl_comm *c, enum nccl_algo a)
+{
+    const struct nccl_graphs *g = &c->graphs;
+    return a == NCCL_RING  ? &g->ring
+           : is_collnet(a) ? &g->collnet
+           : is_nvls(a)    ? &g->nvls
+                           : &g->tree;
+}
+
+/* In the order in which a reader would ask. */
+static enum nccl_why nvls_gate(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a)
+{
+    if (c->graphs.nvls.channels < 2)
+        return NCCL_NO_NVLS;
+    if (a == NCCL_NVLS_TREE)
+        return c->where.nodes == 1 ? NCCL_ONE_NODE : NCCL_ON;
+    if (c->where.nodes > 1 && !c->topo.sharp)
+        return NCCL_NO_SHARP;
+    int most = c->where.nodes > 1 ? c->graphs.nvls.channels : NVLS_MAX_LOCAL_RANKS;
+    return class != NCCL_CLASS_ALLREDUCE && c->where.per_node > most ? NCCL_NODE_TOO_BIG : NCCL_ON;
+}
+
+static enum nccl_why collnet_gate(const struct nccl_comm *c, enum nccl_class class)
+{
+    if (c->where.nodes == 1)
+        return NCCL_ONE_NODE;
+    if (!c->topo.sharp || c->graphs.collnet.channels == 0)
+        return NCCL_NO_SHARP;
+    int most = class == NCCL_CLASS_GATHER ? c->graphs.collnet.channels : COLLNET_MAX_LOCAL_RANKS;
+    return c->where.per_node > most ? NCCL_NODE_TOO_BIG : NCCL_ON;
+}
+
+static enum nccl_why ll128_gate(const struct nccl_comm *c, const struct nccl_graph *g)
+{
+    enum nccl_path most = c->topo.cc >= 90 ? NCCL_PATH_PXN : NCCL_PATH_PXB;
+    if (g->type_intra > NCCL_PATH_NVL || g->type_inter > most)
+        return NCCL_LL128_PATH;
+    return c->topo.cc != 0 && c->topo.cc < 70 ? NCCL_LL128_GPU : NCCL_ON;
+}
+
+static enum nccl_why gate(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a,
+                          enum nccl_proto p)
+{
+    enum nccl_why why = NCCL_ON;
+    if ((does[a] & BIT(class)) == 0)
+        return NCCL_NOT_FOR_OP;
+    if (a > NCCL_RING && p != NCCL_SIMPLE)
+        return NCCL_NO_PROTO;
+    if (is_nvls(a))
+        why = nvls_gate(c, class, a);
+    else if (is_collnet(a))
+        why = collnet_gate(c, class);
+    else if (a == NCCL_PAT && (c->where.ranks != c->where.nodes || c->topo.cc < 60))
+        why = NCCL_GPUS_PER_NODE;
+    else if (p == NCCL_LL128)
+        why = ll128_gate(c, nccl_graph_of(c, a));
+    return why == NCCL_ON && c->topo.cc == 0 ? rccl_gate(c, a, p) : why;
+}
+
+/* Bus bandwidth of one NVLS channel, and its fit to the network. */
+static double nvls_bw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a)
+{
+    const struct nccl_graph *g = &c->graphs.nvls;
+    enum generation gen = generation_of(c);
+    double ppn = (double)c->where.ranks / c->where.nodes;
+    double in = g->bw_intra * nvls_efficiency[gen] * (g->channels - 1) / g->channels;
+    in *= class == NCCL_CLASS_ALLREDUCE ? 2 : (ppn - 1) / ppn;
+    if (a == NCCL_NVLS)
+        return fmin(in, g->bw_inter);
+    double out = g->bw_inter * (c->where.nodes <= 2 ? 2 : 1);
+    return fmin(fmin(in, out), nvls_tree_max_bw[gen][scale_of(c)]);
+}
+
+static double ring_busbw(const struct nccl_comm *c, enum nccl_proto p, double bw)
+{
+    /* Between nodes LL is bound by the CPU: rows of Intel and AMD. */
+    enum generation gen = generation_of(c);
+    unsigned row = c->where.nodes == 1 ? (unsigned)gen : c->topo.cpu == NCCL_CPU_AMD;
+    if (p == NCCL_LL)
+        return fmin(ll_max_bw[row][scale_of(c)], bw * .5);
+    if (p == NCCL_LL128)
+        return fmin(bw * .92, c->graphs.ring.channels * ring_ll128_max_bw[gen]);
+    return bw;
+}
+
+static double tree_busbw(const struct nccl_comm *c, enum nccl_proto p, double bw)
+{
+    enum generation gen = generation_of(c);
+    enum scale scale = scale_of(c);
+    int channels = c->graphs.tree.channels;
+    unsigned row = scale == ONE_NODE ? (unsigned)gen : c->topo.cpu == NCCL_CPU_AMD;
+    bw = fmin(bw * .92, channels * tree_max_bw[gen][scale]);
+    if (p == NCCL_LL)
+        bw = fmin(bw / 3.8, ll_max_bw[row][scale]);
+    if (p == NCCL_LL128)
+        bw = fmin(bw * (scale == ONE_NODE ? 7.0 / 9 : 120.0 / 128),
+                  channels * tree_ll128_max_bw[gen][scale]);
+    return c->graphs.tree.plain_tree ? bw * .85 : bw;
+}
+
+static double collnet_direct_busbw(const struct nccl_comm *c, enum nccl_class class, double bw)
+{
+    const struct nccl_graph *g = &c->graphs.collnet;
+    double ppn = (double)c->where.ranks / c->where.nodes;
+    if (class == NCCL_CLASS_GATHER)
+        return ppn * fmin(g->bw_intra, .9 * g->bw_inter);
+    double gpus_per_nic = ppn / g->channels;
+    bw /= gpus_per_nic - (gpus_per_nic - 1) / 2;
+    return c->topo.cc >= 90 ? bw * .85 : bw;
+}
+
+static double busbw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a,
+                    enum nccl_proto p)
+{
+    const struct nccl_graph *g = nccl_graph_of(c, a);
+    double bw = g->channels * (c->where.nodes <= 2 || is_collnet(a) ? g->bw_intra : g->bw_inter);
+    if (c->topo.cc == 0)
+        return rccl_busbw(c, class, a, p, bw);
+    switch (a) {
+    case NCCL_TREE:
+        return tree_busbw(c, p, bw);
+    case NCCL_RING:
+        return ring_busbw(c, p, bw);
+    case NCCL_COLLNET_DIRECT:
+        return collnet_direct_busbw(c, class, bw);
+    case NCCL_NVLS:
+    case NCCL_NVLS_TREE:
+        return g->channels * nvls_bw(c, class, a);
+    case NCCL_PAT:
+        return bw * .75;
+    default:
+        return bw;
+    }
+}
+
+/* Steps of a ring: the divisor of bus to algorithm bandwidth, and the latency's factor. */
+static int ring_steps(int ranks, enum nccl_class class)
+{
+    return class == NCCL_CLASS_ALLREDUCE ? 2 * (ranks - 1)
+           : class == NCCL_CLASS_GATHER  ? ranks - 1
+                                         : ranks;
+}
+
+/* From bus to algorithm bandwidth. NCCL leaves AllGather and ReduceScatter as they are, but for
+ * rings. */
+static double algbw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a, double bw)
+{
+    if (a != NCCL_RING && class == NCCL_CLASS_GATHER)
+        return bw;
+    if (a == NCCL_RING || is_nvls(a))
+        return bw * c->where.ranks / ring_steps(c->where.ranks, class);
+    return bw * .5;
+}
+
+static int ilog2(uint64_t x)
+{
+    return 63 - __builtin_clzll(x);
+}
+
+/* What a step costs on the links that an algorithm uses. */
+struct steps {
+    double intra, inter;
+};
+
+static double step_us(const struct nccl_comm *c, enum nccl_link link, enum nccl_algo a,
+                      enum nccl_proto p)
+{
+    return c->topo.cc == 0 ? rccl_hw_lat(link, a, p) : hw_lat[link][a][p];
+}
+
+static enum nccl_link intra_link(const struct nccl_graph *g)
+{
+    return g->type_intra == NCCL_PATH_NVL ? NCCL_LINK_NVL : NCCL_LINK_PCI;
+}
+
+static double ring_lat(const struct nccl_comm *c, enum nccl_class class, enum nccl_proto p,
+                       struct steps s)
+{
+    int nodes = c->where.nodes, steps = ring_steps(c->where.ranks, class);
+    const struct nccl_graph *g = &c->graphs.ring;
+    if (class == NCCL_CLASS_ROOTED) {
+        enum nccl_link link = nodes == 1 ? intra_link(g) : NCCL_LINK_NET;
+        if (g->same_channels)
+            return step_us(c, link, NCCL_RING, p);
+        return steps * step_us(c, link, p == NCCL_SIMPLE ? NCCL_TREE : NCCL_RING, p);
+    }
+    double post = c->topo.cpu == NCCL_CPU_AMD ? NET_OVERHEAD_AMD_US : NET_OVERHEAD_US;
+    if (nodes > 1)
+        s.intra = fmax(s.intra, p == NCCL_SIMPLE ? 3 * post : post);
+    int inter = ring_steps(nodes, class);
+    return (steps - inter) * s.intra + inter * s.inter;
+}
+
+static double latency(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a,
+                      enum nccl_proto p)
+{
+    int ranks = c->where.ranks, nodes = c->where.nodes, local = ranks / nodes;
+    double base = c->topo.cc == 0 ? rccl_base_lat(a, p) : base_lat[a][p];
+    struct steps s = {
+        step_us(c, intra_link(nccl_graph_of(c, a)), a, p),
+        step_us(c, NCCL_LINK_NET, ranks == nodes ? NCCL_TREE : a, p),
+    };
+    switch (a) {
+    case NCCL_TREE:
+        return base + 2 * ((local - 1) * s.intra + ilog2((uint64_t)nodes) * s.inter);
+    case NCCL_RING:
+        return base + ring_lat(c, class, p, s);
+    case NCCL_COLLNET_DIRECT: /* 0.4 us for each peer that a GPU serves */
+        return base + 2 * (lower(1, local - 1) * s.intra + (local - 1) * .4) + s.inter;
+    case NCCL_COLLNET_CHAIN:
+        return base + 2 * (local - 1) * s.intra + s.inter;
+    case NCCL_NVLS:
+        return s.intra + (nodes > 1 ? s.inter : 0);
+    case NCCL_NVLS_TREE:
+        return base + s.intra + 2 * ilog2((uint64_t)nodes) * s.inter;
+    default: /* PAT: logarithmic in nodes, with a linear part of the proxies' work */
+        return base + ilog2((uint64_t)nodes) * (s.inter / 3.5) + ranks * 2.8;
+    }
+}
+
+/* The preset for what a user's settings leave open. It matters between nodes only. */
+static struct nccl_allowed preset_of(const struct nccl_comm *c, const struct nccl_allowed *allowed)
+{
+    bool free = c->where.nodes == 1 || (c->topo.net == NCCL_NET_EFA && c->topo.cc >= 90);
+    struct nccl_allowed p = presets[free ? NCCL_NET_FREE : c->topo.net];
+    if (allowed->algos != nccl_any.algos)
+        p.algos = nccl_any.algos;
+    if (allowed->protos != nccl_any.protos)
+        p.protos = nccl_any.protos;
+    return p;
+}
+
+static bool allows(const struct nccl_allowed *allowed, enum nccl_algo a, enum nccl_proto p)
+{
+    return (allowed->algos >> a & allowed->protos >> p & 1) != 0;
+}
+
+/* Settings leave out what they do not name, and switch LL128 on where it is off by default. */
+static enum nccl_why settle(const struct nccl_allowed *allowed, const struct nccl_allowed *preset,
+                            enum nccl_algo a, enum nccl_proto p, enum nccl_why why)
+{
+    bool named = allowed->protos != nccl_any.protos || preset->protos != nccl_any.protos;
+    if (why == NCCL_LL128_PATH && named)
+        why = NCCL_ON;
+    if (why != NCCL_ON)
+        return why;
+    return !allows(allowed, a, p) ? NCCL_FORBIDDEN : !allows(preset, a, p) ? NCCL_PRESET_OFF : why;
+}
+
+bool nccl_tune(const struct nccl_comm *c, enum specter_comm_op op,
+               const struct nccl_allowed *allowed, struct nccl_tuning *out)
+{
+    enum nccl_class class;
+    if (!nccl_class_of(op, &class))
+        return false;
+    struct nccl_allowed preset = preset_of(c, allowed);
+    out->op = op;
+    for (int a = 0; a < NCCL_ALGOS; a++) {
+        for (int p = 0; p < NCCL_PROTOS; p++) {
+            struct nccl_estimate *e = &out->of[a][p];
+            *e =
+                (struct nccl_estimate){.why = settle(allowed, &preset, a, p, gate(c, class, a, p))};
+            if (e->why != NCCL_ON || c->where.ranks == 1)
+                continue;
+            e->lat_us = latency(c, class, a, p);
+            e->bw_GBps = algbw(c, class, a, busbw(c, class, a, p));
+            if (e->bw_GBps <= 0)
+                e->why = NCCL_NO_GRAPH;
+        }
+    }
+    return true;
+}

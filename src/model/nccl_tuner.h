@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NCCL's own estimate of each algorithm and protocol, by which it chooses: what NCCL believes, not
+ * what a collective takes (comm.c prices the choice). The tables and formulas are those of NCCL
+ * 2.30's tuner (src/graph/tuning.cc, src/enqueue.cc), on AMD GPUs RCCL's.
+ *
+ *     struct nccl_comm comm;
+ *     struct nccl_choice choice;
+ *     nccl_comm_init(&topo, nccl_layout(net, layout), &comm);                         once a
+ * communicator nccl_tune(&comm, SPECTER_ALLREDUCE, &nccl_any, &tuning); once an operation
+ *     nccl_choose(&comm, &tuning, bytes, &choice);                  for each size
+ *
+ * or nccl_pick() for all of it, in 0.2 us.
+ * Estimates are time = lat_us + bytes / (1000 bw_GBps), bw being algorithm bandwidth (S / t).
+ * Pure functions that need no memory; operations without an estimate in NCCL (Send, Recv, AlltoAll,
+ * Gather, Scatter) are refused with false.
+ */
+#ifndef SPECTER_MODEL_NCCL_TUNER_H
+#define SPECTER_MODEL_NCCL_TUNER_H
+
+#include "model/nccl_graph.h"
+
+/* NCCL's numbers: equal estimates go to the lower one. */
+enum nccl_algo {
+    NCCL_TREE,
+    NCCL_RING,
+    NCCL_COLLNET_DIRECT,
+    NCCL_COLLNET_CHAIN,
+    NCCL_NVLS,
+    NCCL_NVLS_TREE,
+    NCCL_PAT,
+    NCCL_ALGOS,
+};
+
+enum nccl_proto { NCCL_LL, NCCL_LL128, NCCL_SIMPLE, NCCL_PROTOS };
+
+/* "Tree", "LL128": as NCCL_ALGO and NCCL_PROTO spell them. */
+extern const char *const nccl_algo_names[NCCL_ALGOS];
+extern const char *const nccl_proto_names[NCCL_PROTOS];
+
+/* What NCCL_ALGO and NCCL_PROTO leave: bits 1 << algo and 1 << proto. */
+struct nccl_allowed {
+    unsigned algos, protos;
+};
+
+/* No restriction. */
+extern const struct nccl_allowed nccl_any;
+
+/* From lists as NCCL_ALGO and NCCL_PROTO take them: "Ring,Tree", "^NVLS"; NULL: no restriction.
+ * Letter case does not matter. False, and *out is left alone, for a name that NCCL does not know.
+ * Naming protocols also switches LL128 on where its path keeps it off, as in NCCL. */
+bool nccl_allowed_parse(const char *algos, const char *protos, struct nccl_allowed *out);
+
+/* Operations that cost alike. */
+enum nccl_class {
+    NCCL_CLASS_ALLREDUCE,
+    NCCL_CLASS_GATHER, /* AllGather, ReduceScatter */
+    NCCL_CLASS_ROOTED, /* Broadcast, Reduce */
+};
+
+/* False for operations that NCCL has no estimate for. */
+bool nccl_class_of(enum specter_comm_op op, enum nccl_class *out);
+
+struct nccl_comm {
+    struct nccl_topo topo;
+    struct layout where; /* nodes in NCCL's sense: NVLink domains */
+    struct nccl_graphs graphs;
+};
+
+/* Why a candidate is out. */
+enum nccl_why {
+    NCCL_ON,
+    NCCL_NOT_FOR_OP,    /* the algorithm does not do this operation */
+    NCCL_NO_PROTO,      /* the algorithm has no such protocol */
+    NCCL_ONE_NODE,      /* works between nodes only */
+    NCCL_NO_NVLS,       /* needs NVSwitch and compute capability 9.0 */
+    NCCL_NO_SHARP,      /* needs reduction in the network's switches */
+    NCCL_NODE_TOO_BIG,  /* too many ranks of a node for it */
+    NCCL_GPUS_PER_NODE, /* PAT: one rank a node only */
+    NCCL_LL128_PATH,    /* LL128 needs NVLink in a node and a NIC beside the GPU */
+    NCCL_LL128_GPU,     /* LL128 needs compute capability 7.0 */
+    NCCL_RCCL_OFF,      /* RCCL has no Tree with Simple within an MI300X node */
+    NCCL_PRESET_OFF,    /* by the network's own settings, see nccl_tuner.c */
+    NCCL_FORBIDDEN,     /* by struct nccl_allowed */
+    NCCL_NO_GRAPH,      /* the search found no channel */
+    NCCL_WHYS,
+};
+
+/* A sentence's part: "needs NVSwitch and compute capability 9.0"; "" for NCCL_ON. */
+extern const char *const nccl_why_text[NCCL_WHYS];
+
+/* One (algorithm, protocol) for an operation, before its size is known. */
+struct nccl_estimate {
+    double lat_us;
+    double bw_GBps;    /* 0: not possible */
+    enum nccl_why why; /* NCCL_ON: a candidate */
+};
+
+struct nccl_tuning {
+    enum specter_comm_op op;
+    struct nccl_estimate of[NCCL_ALGOS][NCCL_PROTOS];
+};
+
+/* One priced for a size. */
+struct nccl_candidate {
+    enum nccl_algo algo;
+    enum nccl_proto proto;
+    enum nccl_why why;
+    double lat_us;  /* with what NCCL adds for this size */
+    double bw_GBps; /* with NCCL's corrections for this size */
+    double us;      /* HUGE_VAL when out */
+};
+
+struct nccl_choice {
+    enum nccl_algo algo;
+    enum nccl_proto proto;
+    int channels; /* that the kernel runs with at this size, nccl_channels() */
+    double lat_us, bw_GBps, us;
+};
+
+/* The search graph that an algorithm runs on. */
+const struct nccl_graph *nccl_graph_of(const struct nccl_comm *comm, enum nccl_algo algo);
+
+void nccl_comm_init(const struct nccl_topo *topo, struct layout where, struct nccl_comm *out);
+
+/* What the network's operator presets counts only where `allowed` says nothing of algorithms, or of
+ * protocols. False for operations that NCCL has no estimate for. */
+bool nccl_tune(const struct nccl_comm *comm, enum specter_comm_op op,
+               const struct nccl_allowed *allowed, struct nccl_tuning *out);
+
+/* The smallest estimate. A single rank takes Ring and Simple with 0 us. False when nothing is
+ * allowed. */
+bool nccl_choose(const struct nccl_comm *comm, const struct nccl_tuning *tuning, double bytes,
+                 struct nccl_choice *out);
+
+/* All NCCL_ALGOS x NCCL_PROTOS in NCCL's order, with those that are out. */
+void nccl_candidates(const struct nccl_comm *comm, const struct nccl_tuning *tuning, double bytes,
+                     struct nccl_candidate out[NCCL_ALGOS * NCCL_PROTOS]);
+
+/* Channels that a kernel runs with: few for few bytes. */
+int nccl_channels(const struct nccl_comm *comm, enum nccl_algo algo, enum nccl_proto proto,
+                  double bytes);
+
+/* init, tune and choose in one call. */
+bool nccl_pick(const struct nccl_topo *topo, struct layout where, enum specter_comm_op op,
+               double bytes, const struct nccl_allowed *allowed, struct nccl_comm *comm,
+               struct nccl_choice *out);
+
+#endif

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+# What is wrong with a file, and where.
+try() {
+    cat > my.json
+    "$SPECTER" profiles ${1:-} my.json > /dev/null
+    echo $?
+}
+try <<'END'
+{"network": {
+   "name": "mine", "base": "dgx_h100_400g",
+   "nic_Gbps": 400000}}
+END
+try <<'END'
+{"network": {"name": "mine", "base": "dgx_h100_400g", "nics": 4}}
+END
+try <<'END'
+{"gpu": {"base": "h100_sxm", "mem_GBps": 3900}}
+END
+try <<'END'
+{"gpu": {"name": "mine", "base": "h100_sxm", "mem_GBps": "3.9 TB/s"}}
+END
+try <<'END'
+{"gpu": {"name": "mine", "base": "h100_sxm", "mem_GBps": 3900, "mem_GBps": 4000}}
+END
+try <<'END'
+{"gpu": {"name": "mine", "base": "h100_sxm",}}
+END
+try network <<'END'
+{"gpu": {"name": "mine", "base": "h100_sxm"}}
+END
+try < /dev/null
+"$SPECTER" profiles none.json
+echo $?
+"$SPECTER" profiles ./h100_sxm
+echo $?
+"$SPECTER" predict gemm -m 1 -n 1 -k 1 --gpu none.json
+echo $?

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/nccl_tuner.h"
+#include "nccl_topos.h"
+#include "test.h"
+
+#include <math.h>
+#include <string.h>
+
+#define KIB 1024.0
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+
+struct tuned {
+    struct nccl_comm comm;
+    struct nccl_tuning tuning;
+};
+
+static struct tuned tune(struct nccl_topo topo, struct layout where, enum specter_comm_op op)
+{
+    struct tuned t;
+    nccl_comm_init(&topo, where, &t.comm);
+    CHECK(nccl_tune(&t.comm, op, &nccl_any, &t.tuning));
+    return t;
+}
+
+static struct nccl_choice choose(const struct tuned *t, double bytes)
+{
+    struct nccl_choice c = {0};
+    CHECK(nccl_choose(&t->comm, &t->tuning, bytes, &c));
+    return c;
+}
+
+static enum nccl_why why(const struct tuned *t, enum nccl_algo a, enum nccl_proto p)
+{
+    return t->tuning.of[a][p].why;
+}
+
+struct vector {
+    enum nccl_algo algo;
+    enum nccl_proto proto;
+    double lat_us, bw_GBps;
+};
+
+static void check_vectors(const struct tuned *t, const struct vector *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct nccl_estimate *e = &t->tuning.of[v[i].algo][v[i].proto];
+        CHECK(e->why == NCCL_ON);
+        CHECK(fabs(e->lat_us - v[i].lat_us) <= 0.1);
+        CHECK(fabs(e->bw_GBps - v[i].bw_GBps) <= 0.1);
+    }
+}
+
+TEST(nccl_tuner_h100_node)
+{
+    static const struct vector all_reduce[] = {
+        {NCCL_RING, NCCL_LL, 15.0, 80.6},      {NCCL_RING, NCCL_LL128, 40.6, 189.3},
+        {NCCL_RING, NCCL_SIMPLE, 56.0, 205.7}, {NCCL_TREE, NCCL_LL, 15.2, 43.6},
+        {NCCL_TREE, NCCL_LL128, 31.5, 128.8},  {NCCL_TREE, NCCL_SIMPLE, 64.4, 165.6},
+        {NCCL_NVLS, NCCL_SIMPLE, 25, 272.0},
+    };
+    static const struct vector all_gather[] = {{NCCL_RING, NCCL_SIMPLE, 32.2, 411.4}};
+    struct tuned ar = tune(topo_h100(), layout_of(1, 8), SPECTER_ALLREDUCE);
+    struct tuned ag = tune(topo_h100(), layout_of(1, 8), SPECTER_ALLGATHER);
+    check_vectors(&ar, all_reduce, sizeof all_reduce / sizeof *all_reduce);
+    check_vectors(&ag, all_gather, 1);
+}
+
+TEST(nccl_tuner_four_h100_nodes)
+{
+    static const struct vector all_reduce[] = {
+        {NCCL_RING, NCCL_LL, 78.8, 10.5},       {NCCL_RING, NCCL_LL128, 144.4, 151.5},
+        {NCCL_RING, NCCL_SIMPLE, 282.8, 185.8}, {NCCL_TREE, NCCL_LL, 35.2, 10.2},
+        {NCCL_TREE, NCCL_LL128, 65.5, 116.0},   {NCCL_TREE, NCCL_SIMPLE, 120.4, 144.0},
+    };
+    struct tuned ar = tune(topo_h100(), layout_of(4, 8), SPECTER_ALLREDUCE);
+    check_vectors(&ar, all_reduce, sizeof all_reduce / sizeof *all_reduce);
+}
+
+TEST(nccl_tuner_picks_by_size_on_a_h100_node)
+{
+    struct tuned t = tune(topo_h100(), layout_of(1, 8), SPECTER_ALLREDUCE);
+    for (double bytes = KIB; bytes <= MIB; bytes *= 2) {
+        struct nccl_choice c = choose(&t, bytes);
+        CHECK(c.algo == NCCL_RING && c.proto == NCCL_LL);
+    }
+    for (double bytes = 16 * MIB; bytes <= 8 * GIB; bytes *= 2)
+        CHECK(choose(&t, bytes).algo == NCCL_NVLS);
+    CHECK(fabs(choose(&t, 16 * MIB).us - 86.7) <= 0.1);
+    CHECK(fabs(choose(&t, GIB).us - 3972.6) <= 0.1);
+    CHECK_INT(choose(&t, GIB).channels, 16);
+}
+
+/* Generations differ: what they choose, in words that do not depend on the last digit. */
+TEST(nccl_tuner_picks_between_nodes)
+{
+    struct tuned h100 = tune(topo_h100(), layout_of(4, 8), SPECTER_ALLREDUCE);
+    struct tuned a100 = tune(topo_a100(), layout_of(4, 8), SPECTER_ALLREDUCE);
+    struct tuned gather = tune(topo_h100(), layout_of(4, 8), SPECTER_ALLGATHER);
+    CHECK(choose(&h100, 8 * KIB).algo == NCCL_TREE);
+    CHECK(choose(&h100, 8 * KIB).proto == NCCL_LL);
+    CHECK(choose(&h100, 4 * MIB).proto == NCCL_LL128);
+    CHECK(choose(&h100, GIB).algo == NCCL_NVLS_TREE);
+    CHECK(choose(&a100, GIB).algo == NCCL_RING);
+    CHECK(choose(&a100, GIB).proto == NCCL_SIMPLE);
+    CHECK(choose(&gather, GIB).algo == NCCL_RING);
+}
+
+static double b200_bw(enum nccl_algo a, enum nccl_proto p, int nodes)
+{
+    struct tuned t = tune(topo_b200(), layout_of(nodes, 8), SPECTER_ALLREDUCE);
+    return t.tuning.of[a][p].bw_GBps * 14 / 8; /* bus bandwidth on one node */
+}
+
+TEST(nccl_tuner_b200_nvls_is_bound_by_its_speed)
+{
+    CHECK_DOUBLE(b200_bw(NCCL_NVLS, NCCL_SIMPLE, 1), 720, 1e-9);
+    CHECK_DOUBLE(b200_bw(NCCL_RING, NCCL_SIMPLE, 1), 720, 1e-9);
+    CHECK_DOUBLE(b200_bw(NCCL_RING, NCCL_LL128, 1), 640, 1e-9); /* 16 x 40 */
+}
+
+TEST(nccl_tuner_broadcast_is_rings_only)
+{
+    struct tuned t = tune(topo_h100(), layout_of(1, 8), SPECTER_BROADCAST);
+    CHECK(why(&t, NCCL_TREE, NCCL_LL) == NCCL_NOT_FOR_OP);
+    CHECK(why(&t, NCCL_NVLS, NCCL_SIMPLE) == NCCL_NOT_FOR_OP);
+    CHECK_DOUBLE(t.tuning.of[NCCL_RING][NCCL_SIMPLE].lat_us, 8.4 + 3.4, 1e-9); /* a pipeline */
+    CHECK_DOUBLE(t.tuning.of[NCCL_RING][NCCL_SIMPLE].bw_GBps, 360, 1e-9);
+    t = tune(topo_h100(), layout_of(2, 8), SPECTER_REDUCE);
+    CHECK_DOUBLE(t.tuning.of[NCCL_RING][NCCL_SIMPLE].lat_us, 8.4 + 16 * 14, 1e-9);
+}
+
+TEST(nccl_tuner_refuses_what_nccl_has_no_estimate_for)
+{
+    struct nccl_topo h100 = topo_h100();
+    struct nccl_tuning tuning;
+    struct nccl_comm comm;
+    nccl_comm_init(&h100, layout_of(1, 8), &comm);
+    CHECK(!nccl_tune(&comm, SPECTER_ALLTOALL, &nccl_any, &tuning));
+    CHECK(!nccl_tune(&comm, SPECTER_SEND, &nccl_any, &tuning));
+}
+
+TEST(nccl_tuner_gates_of_nvls)
+{
+    struct nccl_topo sharp = topo_h100();
+    struct tuned t = tune(topo_a100(), layout_of(1, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_NVLS, NCCL_SIMPLE) == NCCL_NO_NVLS);
+    t = tune(topo_h100(), layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_NVLS, NCCL_SIMPLE) == NCCL_NO_SHARP);
+    CHECK(why(&t, NCCL_NVLS_TREE, NCCL_SIMPLE) == NCCL_ON);
+    CHECK(why(&t, NCCL_NVLS_TREE, NCCL_LL) == NCCL_NO_PROTO);
+    CHECK(why(&t, NCCL_COLLNET_DIRECT, NCCL_SIMPLE) == NCCL_NO_SHARP);
+    t = tune(topo_h100(), layout_of(1, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_NVLS_TREE, NCCL_SIMPLE) == NCCL_ONE_NODE);
+    sharp.sharp = true;
+    t = tune(sharp, layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_NVLS, NCCL_SIMPLE) == NCCL_ON);
+    CHECK(why(&t, NCCL_COLLNET_DIRECT, NCCL_SIMPLE) == NCCL_ON);
+    sharp.gpus = sharp.nics = 72;
+    t = tune(sharp, layout_of(1, 72), SPECTER_ALLGATHER);
+    CHECK(why(&t, NCCL_NVLS, NCCL_SIMPLE) == NCCL_NODE_TOO_BIG);
+    t = tune(sharp, layout_of(2, 72), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_COLLNET_CHAIN, NCCL_SIMPLE) == NCCL_NODE_TOO_BIG);
+}
+
+TEST(nccl_tuner_sharp_is_chosen_for_large_reductions)
+{
+    struct nccl_topo sharp = topo_h100();
+    sharp.sharp = true;
+    struct tuned with = tune(sharp, layout_of(16, 8), SPECTER_ALLREDUCE);
+    struct tuned without = tune(topo_h100(), layout_of(16, 8), SPECTER_ALLREDUCE);
+    CHECK(choose(&with, GIB).algo == NCCL_NVLS);
+    CHECK(choose(&with, GIB).us < choose(&without, GIB).us);
+}
+
+TEST(nccl_tuner_gates_of_ll128)
+{
+    struct nccl_topo tcp = topo_h100();
+    struct tuned t =
+        tune(topo_pcie(NCCL_PCIE, NCCL_CPU_AMD, 8), layout_of(1, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_RING, NCCL_LL128) == NCCL_LL128_PATH);
+    t = tune(topo_h100(), layout_of(2, 8), SPECTER_ALLREDUCE); /* over NVLink to the NIC's GPU */
+    CHECK(why(&t, NCCL_RING, NCCL_LL128) == NCCL_ON);
+    t = tune(topo_a100(), layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_RING, NCCL_LL128) == NCCL_ON);
+    tcp.gdr = false;
+    t = tune(tcp, layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_RING, NCCL_LL128) == NCCL_LL128_PATH);
+    t = tune(tcp, layout_of(1, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_RING, NCCL_LL128) == NCCL_ON);
+    t = tune(topo_nvswitch(60, 72, 12, 12.5), layout_of(1, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_RING, NCCL_LL128) == NCCL_LL128_GPU);
+}
+
+TEST(nccl_tuner_gate_of_pat)
+{
+    struct tuned t = tune(topo_h100(), layout_of(4, 8), SPECTER_ALLGATHER);
+    CHECK(why(&t, NCCL_PAT, NCCL_SIMPLE) == NCCL_GPUS_PER_NODE);
+    t = tune(topo_h100(), layout_of(16, 1), SPECTER_REDUCESCATTER);
+    CHECK(why(&t, NCCL_PAT, NCCL_SIMPLE) == NCCL_ON);
+    CHECK_DOUBLE(t.tuning.of[NCCL_PAT][NCCL_SIMPLE].lat_us, 8 + 4 * 14 / 3.5 + 16 * 2.8, 1e-9);
+    t = tune(topo_h100(), layout_of(16, 1), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_PAT, NCCL_SIMPLE) == NCCL_NOT_FOR_OP);
+}
+
+TEST(nccl_tuner_settings_force_a_choice)
+{
+    struct nccl_allowed allowed;
+    struct nccl_choice c;
+    struct nccl_comm comm;
+    struct nccl_topo h100 = topo_h100();
+    CHECK(nccl_allowed_parse("tree", "Simple", &allowed));
+    CHECK(nccl_pick(&h100, layout_of(1, 8), SPECTER_ALLREDUCE, GIB, &allowed, &comm, &c));
+    CHECK(c.algo == NCCL_TREE && c.proto == NCCL_SIMPLE);
+    CHECK(nccl_allowed_parse("^NVLS,NVLSTree", NULL, &allowed));
+    CHECK(nccl_pick(&h100, layout_of(1, 8), SPECTER_ALLREDUCE, GIB, &allowed, &comm, &c));
+    CHECK(c.algo == NCCL_RING);
+    CHECK(nccl_allowed_parse("PAT", NULL, &allowed));
+    CHECK(!nccl_pick(&h100, layout_of(1, 8), SPECTER_ALLREDUCE, GIB, &allowed, &comm, &c));
+    CHECK(!nccl_allowed_parse("Trees", NULL, &allowed));
+    CHECK(!nccl_allowed_parse(NULL, "LL,LL64", &allowed));
+    CHECK(nccl_allowed_parse(NULL, NULL, &allowed));
+    CHECK(memcmp(&allowed, &nccl_any, sizeof allowed) == 0);
+}
+
+TEST(nccl_tuner_naming_ll128_switches_it_on)
+{
+    struct nccl_allowed allowed;
+    struct nccl_choice c;
+    struct nccl_comm comm;
+    struct nccl_topo pcie = topo_pcie(NCCL_PCIE, NCCL_CPU_AMD, 8);
+    CHECK(nccl_allowed_parse(NULL, "LL128", &allowed));
+    CHECK(nccl_pick(&pcie, layout_of(1, 8), SPECTER_ALLREDUCE, MIB, &allowed, &comm, &c));
+    CHECK(c.proto == NCCL_LL128);
+}
+
+TEST(nccl_tuner_networks_come_with_settings)
+{
+    struct nccl_topo p4d = topo_a100(), p5 = topo_h100(), mega = topo_h100();
+    p4d.net = p5.net = NCCL_NET_EFA;
+    mega.net = NCCL_NET_TCPXO;
+    struct tuned t = tune(p4d, layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_TREE, NCCL_LL) == NCCL_PRESET_OFF);
+    CHECK(choose(&t, 8).proto == NCCL_SIMPLE);
+    t = tune(p4d, layout_of(1, 8), SPECTER_ALLREDUCE);
+    CHECK(choose(&t, 8).proto == NCCL_LL);
+    t = tune(p5, layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(choose(&t, 8).proto == NCCL_LL);
+    t = tune(mega, layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(why(&t, NCCL_NVLS_TREE, NCCL_SIMPLE) == NCCL_PRESET_OFF);
+    CHECK(choose(&t, 8).proto == NCCL_LL128);
+}
+
+TEST(nccl_tuner_a_users_settings_replace_the_networks)
+{
+    struct nccl_allowed allowed;
+    struct nccl_choice c;
+    struct nccl_comm comm;
+    struct nccl_topo p4d = topo_a100();
+    p4d.net = NCCL_NET_EFA;
+    CHECK(nccl_allowed_parse(NULL, "LL", &allowed));
+    CHECK(nccl_pick(&p4d, layout_of(2, 8), SPECTER_ALLREDUCE, 8, &allowed, &comm, &c));
+    CHECK(c.proto == NCCL_LL);
+}
+
+TEST(nccl_tuner_candidates_agree_with_the_choice)
+{
+    struct nccl_candidate all[NCCL_ALGOS * NCCL_PROTOS];
+    struct tuned t = tune(topo_h100(), layout_of(2, 8), SPECTER_ALLREDUCE);
+    for (double bytes = 8; bytes <= 8 * GIB; bytes *= 2) {
+        struct nccl_choice c = choose(&t, bytes);
+        nccl_candidates(&t.comm, &t.tuning, bytes, all);
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            CHECK(all[i].why == NCCL_ON ? all[i].us >= c.us : all[i].us == HUGE_VAL);
+            CHECK((all[i].why == NCCL_ON) == (nccl_why_text[all[i].why][0] == '\0'));
+            if (all[i].algo == c.algo && all[i].proto == c.proto)
+                CHECK_DOUBLE(all[i].us, c.us, 0);
+        }
+    }
+}
+
+TEST(nccl_tuner_tree_correction_by_size)
+{
+    struct nccl_candidate all[NCCL_ALGOS * NCCL_PROTOS];
+    struct tuned t = tune(topo_h100(), layout_of(4, 8), SPECTER_ALLREDUCE);
+    double plain = t.tuning.of[NCCL_TREE][NCCL_LL].bw_GBps;
+    static const struct {
+        double bytes, share;
+    } at[] = {{32, 1}, {64, 1}, {KIB, .9}, {2 * KIB - 1, .9}, {512 * KIB, .4}, {GIB, 1}};
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        nccl_candidates(&t.comm, &t.tuning, at[i].bytes, all);
+        CHECK_DOUBLE(all[0].bw_GBps, plain * at[i].share, 1e-9);
+    }
+}
+
+TEST(nccl_tuner_ring_plateau)
+{
+    struct nccl_candidate all[NCCL_ALGOS * NCCL_PROTOS];
+    const struct nccl_candidate *simple = &all[NCCL_RING * NCCL_PROTOS + NCCL_SIMPLE];
+    struct tuned t = tune(topo_h100(), layout_of(2, 8), SPECTER_ALLREDUCE);
+    double lat = t.tuning.of[NCCL_RING][NCCL_SIMPLE].lat_us, from = 64 * 16 * 16;
+    nccl_candidates(&t.comm, &t.tuning, from - 1, all);
+    CHECK_DOUBLE(simple->lat_us, lat, 0);
+    nccl_candidates(&t.comm, &t.tuning, from, all);
+    CHECK_DOUBLE(simple->lat_us, 1.4 * lat, 1e-12);
+    t = tune(topo_h100(), layout_of(1, 8), SPECTER_ALLREDUCE);
+    nccl_candidates(&t.comm, &t.tuning, GIB, all);
+    CHECK_DOUBLE(simple->lat_us, t.tuning.of[NCCL_RING][NCCL_SIMPLE].lat_us, 0);
+}
+
+TEST(nccl_tuner_cpu_vendor_matters_between_nodes)
+{
+    struct nccl_topo amd = topo_h100();
+    amd.cpu = NCCL_CPU_AMD;
+    struct tuned t = tune(amd, layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK_DOUBLE(t.tuning.of[NCCL_RING][NCCL_LL].bw_GBps, 22.5 * 16 / 30, 1e-9);
+    CHECK_DOUBLE(t.tuning.of[NCCL_RING][NCCL_LL].lat_us, 6.6 + 28 * 2.0 + 2 * 2.7, 1e-9);
+    t = tune(topo_h100(), layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK_DOUBLE(t.tuning.of[NCCL_RING][NCCL_LL].bw_GBps, 39.0 * 16 / 30, 1e-9);
+    CHECK_DOUBLE(t.tuning.of[NCCL_RING][NCCL_LL].lat_us, 6.6 + 28 * 1.0 + 2 * 2.7, 1e-9);
+}
+
+TEST(nccl_tuner_one_rank)
+{
+    struct nccl_choice c;
+    struct nccl_comm comm;
+    struct nccl_topo h100 = topo_h100();
+    CHECK(nccl_pick(&h100, layout_of(1, 1), SPECTER_ALLREDUCE, MIB, &nccl_any, &comm, &c));
+    CHECK(c.algo == NCCL_RING && c.proto == NCCL_SIMPLE);
+    CHECK_DOUBLE(c.us, 0, 0);
+}
+
+TEST(nccl_tuner_few_bytes_use_few_channels)
+{
+    struct tuned t = tune(topo_h100(), layout_of(1, 8), SPECTER_ALLREDUCE);
+    CHECK_INT(nccl_channels(&t.comm, NCCL_RING, NCCL_LL, 8), 1);
+    CHECK_INT(nccl_channels(&t.comm, NCCL_RING, NCCL_LL, 3 * 512 * 8 * 8), 3);
+    CHECK_INT(nccl_channels(&t.comm, NCCL_RING, NCCL_SIMPLE, 3 * 512 * 64), 3);
+    CHECK_INT(nccl_channels(&t.comm, NCCL_TREE, NCCL_LL128, 3 * 640 * 8), 3);
+    CHECK_INT(nccl_channels(&t.comm, NCCL_RING, NCCL_SIMPLE, GIB), 24);
+}
+
+static double ring_us(const struct tuned *t, enum nccl_proto p, double bytes)
+{
+    struct nccl_candidate all[NCCL_ALGOS * NCCL_PROTOS];
+    nccl_candidates(&t->comm, &t->tuning, bytes, all);
+    return all[NCCL_RING * NCCL_PROTOS + p].us;
+}
+
+/* On a ring, more bytes never take less time, nor more nodes less latency. (Trees have NCCL's
+ * corrections, which rise and fall.) */
+TEST(nccl_tuner_laws_of_rings)
+{
+    static const enum specter_comm_op ops[] = {SPECTER_ALLREDUCE, SPECTER_ALLGATHER,
+                                               SPECTER_BROADCAST};
+    struct nccl_topo topos[] = {topo_a100(), topo_h100(), topo_b200()};
+    for (size_t i = 0; i < 3 * 3; i++) {
+        double lat = 0;
+        for (int nodes = 2; nodes <= 1024; nodes *= 2) {
+            struct tuned t = tune(topos[i / 3], layout_of(nodes, 8), ops[i % 3]);
+            const struct nccl_estimate *e = &t.tuning.of[NCCL_RING][NCCL_SIMPLE];
+            CHECK(e->lat_us > lat && isfinite(e->lat_us));
+            CHECK(e->bw_GBps > 0 && e->bw_GBps <= 2 * topos[i / 3].link_GBps);
+            for (double bytes = 8; bytes < 8 * GIB; bytes *= 2)
+                CHECK(ring_us(&t, NCCL_SIMPLE, bytes) <= ring_us(&t, NCCL_SIMPLE, 2 * bytes));
+            lat = e->lat_us;
+        }
+    }
+}
+
+TEST(nccl_tuner_mi300x_is_rccl)
+{
+    struct tuned node = tune(topo_mi300x(), layout_of(1, 8), SPECTER_ALLREDUCE);
+    struct tuned two = tune(topo_mi300x(), layout_of(2, 8), SPECTER_ALLREDUCE);
+    struct tuned gather = tune(topo_mi300x(), layout_of(4, 8), SPECTER_ALLGATHER);
+    CHECK(why(&node, NCCL_TREE, NCCL_SIMPLE) == NCCL_RCCL_OFF);
+    CHECK(why(&node, NCCL_NVLS, NCCL_SIMPLE) == NCCL_NO_NVLS);
+    CHECK_DOUBLE(node.tuning.of[NCCL_RING][NCCL_SIMPLE].lat_us, 17 + 14 * 2.1, 1e-9);
+    CHECK_DOUBLE(node.tuning.of[NCCL_RING][NCCL_SIMPLE].bw_GBps, 336 * 8.0 / 14, 1e-9);
+    CHECK(choose(&node, 64 * KIB).proto == NCCL_LL);
+    CHECK(choose(&node, 64 * MIB).algo == NCCL_RING);
+    CHECK(choose(&node, 64 * MIB).proto == NCCL_SIMPLE);
+    CHECK(choose(&two, 4 * MIB).proto == NCCL_LL128); /* set by size, not by estimate */
+    CHECK(choose(&two, GIB).proto == NCCL_SIMPLE);
+    CHECK(choose(&gather, 32 * 98304).proto == NCCL_LL);
+    CHECK(choose(&gather, 32 * 98304 + 32).proto == NCCL_LL128);
+}
+
+TEST(nccl_tuner_rccl_leaves_a_named_protocol)
+{
+    struct nccl_allowed allowed;
+    struct nccl_choice c;
+    struct nccl_comm comm;
+    struct nccl_topo mi300x = topo_mi300x();
+    CHECK(nccl_allowed_parse(NULL, "LL,Simple", &allowed));
+    CHECK(nccl_pick(&mi300x, layout_of(2, 8), SPECTER_ALLGATHER, 16 * MIB, &allowed, &comm, &c));
+    CHECK(c.proto != NCCL_LL128);
+}
