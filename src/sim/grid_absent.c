@@ -144,6 +144,16 @@ static int nearest(const struct grid *g, const struct run *run, int rank)
     return best;
 }
 
+/* Global rank of the other end of a message; -1. */
+static int peer_of(const struct run *run, const struct op *op)
+{
+    const struct comm *comm;
+    if (op->class != OP_P2P || op->coll.comm < 0 || op->coll.peer < 0)
+        return -1;
+    comm = &run->comms[op->coll.comm];
+    return op->coll.peer < comm->size ? comm->ranks[op->coll.peer] : -1;
+}
+
 /* Communicators are alike that span the same axes. */
 static const int *alike_comms(const struct grid *g, struct arena *arena)
 {
@@ -157,15 +167,28 @@ static const int *alike_comms(const struct grid *g, struct arena *arena)
     return alike_to;
 }
 
-/* Who stands for whom in messages from stage to stage. */
+/* Who stands for whom in messages from stage to stage: of those that a recorded rank talks to. */
 static void fill(struct grid_absent *out, const struct grid *g, const struct run *run,
-                 const char *present, struct arena *arena)
+                 struct arena *arena)
 {
-    int *rank = arena_alloc(arena, (size_t)g->world * sizeof *rank);
+    int *stand = arena_alloc(arena, (size_t)g->world * sizeof *stand);
     for (int r = 0; r < g->world; r++)
-        rank[r] = present[r] ? r : nearest(g, run, r);
+        stand[r] = -1;
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].nops > 0 && run->ranks[r].rank < g->world)
+            stand[run->ranks[r].rank] = run->ranks[r].rank;
+    }
+    for (size_t r = 0; r < run->nranks; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            int peer = peer_of(run, &run->ranks[r].ops[i]);
+            if (peer >= 0 && peer < g->world && stand[peer] < 0)
+                stand[peer] = nearest(g, run, peer);
+        }
+    }
+    for (int r = 0; r < g->world; r++)
+        stand[r] = stand[r] < 0 ? r : stand[r];
     out->standins =
-        (struct match_standins){.rank = rank, .world = g->world, .comm = alike_comms(g, arena)};
+        (struct match_standins){.rank = stand, .world = g->world, .comm = alike_comms(g, arena)};
     out->filled = true;
 }
 
@@ -188,5 +211,5 @@ void grid_find_absent(struct grid_absent *out, const struct grid *g, const struc
     if (g->state != GRID_NONE)
         out->refused = asymmetry(g, run, iterations, arena);
     if (g->state == GRID_FOUND && out->refused == NULL && grid_size(g, GRID_PP) > 1)
-        fill(out, g, run, present, arena);
+        fill(out, g, run, arena);
 }

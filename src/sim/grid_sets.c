@@ -25,8 +25,8 @@ struct box {
 
 struct sets {
     struct grid *g;
-    struct box *boxes;
-    size_t count;
+    struct box *boxes; /* owned */
+    size_t count, cap;
     int cuts[GRID_AXES_MAX + 1]; /* in order; each divides the next */
     const char *by[GRID_AXES_MAX + 1];
     int ncuts;
@@ -102,7 +102,9 @@ static bool known_members(const struct grid_comm *comm, int world, int *ranks)
 
 static void add_box(struct sets *s, const char *id, int *ranks, int size)
 {
-    struct box *box = &s->boxes[s->count];
+    struct box *box;
+    ARRAY_GROW(s->boxes, s->cap, s->count + 1);
+    box = &s->boxes[s->count];
     *box = (struct box){.id = id, .ranks = ranks, .size = size};
     qsort(ranks, (size_t)size, sizeof *ranks, by_number);
     for (int i = 0; i < size; i++) {
@@ -295,15 +297,17 @@ static void find_partitions(struct sets *s)
         qsort(s->boxes, s->count, sizeof *s->boxes, by_shape);
     for (size_t i = 0, end; i < s->count; i = end) {
         int held = 0;
-        memset(seen, 0, (size_t)world);
         for (end = i; end < s->count && by_shape(&s->boxes[i], &s->boxes[end]) == 0; end++) {
             for (int k = 0; k < s->boxes[end].size; k++) {
                 held += !seen[s->boxes[end].ranks[k]];
                 seen[s->boxes[end].ranks[k]] = 1;
             }
         }
-        for (size_t k = i; k < end; k++)
+        for (size_t k = i; k < end; k++) {
             s->boxes[k].whole = held == world && s->boxes[k].nfactors > 0;
+            for (int m = 0; m < s->boxes[k].size; m++)
+                seen[s->boxes[k].ranks[m]] = 0;
+        }
     }
 }
 
@@ -382,10 +386,8 @@ static bool axes_from_sizes(struct grid *g, const struct grid_input *in)
 
 static void collect_boxes(struct sets *s, const struct grid_input *in)
 {
-    size_t room = in->ncomms + 2 * DISTANCES_MAX * (size_t)in->world;
     bool *chained = arena_alloc(&s->arena, in->ncomms * sizeof *chained);
     bool any_used = grid_any_used(in);
-    s->boxes = arena_alloc(&s->arena, room * sizeof *s->boxes);
     find_chains(s, in, chained);
     for (size_t c = 0; c < in->ncomms; c++) {
         const struct grid_comm *comm = &in->comms[c];
@@ -409,6 +411,7 @@ bool grid_axes_from_sets(struct grid *g, const struct grid_input *in)
     for (int i = 0; found && i + 1 < s.ncuts; i++)
         g->axes[g->naxes++] =
             (struct grid_axis){.size = s.cuts[i + 1] / s.cuts[i], .stride = s.cuts[i]};
+    free(s.boxes);
     arena_release(&s.arena);
     return found && axes_from_sizes(g, in);
 }

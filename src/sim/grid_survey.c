@@ -20,21 +20,24 @@ struct tally {
     struct grid_traffic did;
     uint64_t gathers; /* since the last ReduceScatter */
     uint64_t all;
-    uint32_t *sent; /* [size] messages to each member; NULL: none so far */
+    uint32_t *sent; /* [size] messages to each member; NULL: none so far; owned */
     uint32_t sent_to;
+    bool touched;
 };
 
 struct surveyor {
     const struct run *run;
     struct grid_comm *comms;
     struct tally *tallies; /* [ncomms] of the rank at hand */
-    uint64_t *computed;    /* by iteration: computations of the rank at hand */
+    uint32_t *touched;     /* [ntouched] communicators that it used */
+    size_t ntouched;
+    uint64_t *computed; /* by iteration: computations of the rank at hand */
     struct grid_edge *edges;
     size_t nedges, cap_edges;
     struct arena *arena;
 };
 
-static void count_message(struct surveyor *s, struct tally *t, const struct rank *rank,
+static void count_message(const struct surveyor *s, struct tally *t, const struct rank *rank,
                           const struct op *op)
 {
     const struct comm *comm = &s->run->comms[op->coll.comm];
@@ -42,7 +45,9 @@ static void count_message(struct surveyor *s, struct tally *t, const struct rank
     if (peer < 0 || peer >= comm->size || op->coll.op != SPECTER_SEND)
         return;
     if (t->sent == NULL)
-        t->sent = arena_alloc(s->arena, (size_t)comm->size * sizeof *t->sent);
+        t->sent = calloc((size_t)comm->size, sizeof *t->sent);
+    if (t->sent == NULL)
+        die("out of memory");
     t->sent_to += t->sent[peer]++ == 0;
     t->did.to_itself = t->did.to_itself || comm->ranks[peer] == rank->rank;
 }
@@ -60,6 +65,9 @@ static void count_op(struct surveyor *s, const struct rank *rank, const struct o
                      uint64_t done, uint64_t total)
 {
     struct tally *t = &s->tallies[op->coll.comm];
+    if (!t->touched)
+        s->touched[s->ntouched++] = (uint32_t)op->coll.comm;
+    t->touched = true;
     if (op->bytes <= GRID_CONTROL_BYTES && !(op->flags & OP_BYTES_UNKNOWN)) {
         t->did.control++;
         return;
@@ -124,7 +132,8 @@ static void add_edges(struct surveyor *s, const struct rank *rank, size_t c)
 /* The member that called most speaks for all. */
 static void merge(struct surveyor *s, const struct rank *rank, uint64_t *most)
 {
-    for (size_t c = 0; c < s->run->ncomms; c++) {
+    for (size_t i = 0; i < s->ntouched; i++) {
+        uint32_t c = s->touched[i];
         struct tally *t = &s->tallies[c];
         struct grid_traffic *did = &s->comms[c].did;
         uint32_t fewest = did->fewest_sent;
@@ -140,8 +149,10 @@ static void merge(struct surveyor *s, const struct rank *rank, uint64_t *most)
         }
         did->fewest_sent = fewest;
         did->to_itself = to_itself;
+        free(t->sent);
+        *t = (struct tally){0};
     }
-    memset(s->tallies, 0, s->run->ncomms * sizeof *s->tallies);
+    s->ntouched = 0;
 }
 
 static void list_comms(struct surveyor *s)
@@ -167,6 +178,7 @@ void grid_survey(struct grid_input *in, const struct run *run, const struct prog
     double steps = 1;
     s.comms = arena_alloc(arena, run->ncomms * sizeof *s.comms);
     s.tallies = arena_alloc(arena, run->ncomms * sizeof *s.tallies);
+    s.touched = arena_alloc(arena, run->ncomms * sizeof *s.touched);
     list_comms(&s);
     for (size_t r = 0; r < run->nranks; r++) {
         if (run->ranks[r].nops > 0 && iterations[r].count > steps)
