@@ -28,12 +28,12 @@ LINK     := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 include scripts/deps.mk
 
 LIB_SRC  := $(filter-out src/cmd/%,$(wildcard src/*/*.c)) $(wildcard profiles/*.c) \
-            tracer/settings.c
+            tracer/settings.c tracer/kernel_class.c
 CLI_SRC  := src/main.c $(wildcard src/cmd/*.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 
-.PHONY: all check demo install uninstall format help clean FORCE
+.PHONY: all check demo doc-examples fit install uninstall format help clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -70,6 +70,14 @@ demo:
 	$(Q)scripts/setup.sh
 	$(Q)+$(MAKE) $(jobs) all emu
 	$(Q)BUILD=$(B) scripts/demo.sh
+
+## doc-examples: renew what commands print in README.md and docs/predict.md
+doc-examples: $(B)/specter
+	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/predict.md
+
+## fit: fitted parameters anew (profiles/fitted.def) from measured tables (MEASURED=DIR)
+fit: all
+	$(Q)BUILD=$(B) scripts/fit.sh
 
 ## install: into DESTDIR, prefix, bindir, libdir
 install: all

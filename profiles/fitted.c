@@ -6,14 +6,13 @@
 
 #include "model/params_rows.h"
 
-#define ROW(_type, _key, _range, ...) {_key, _range, &(const struct _type){__VA_ARGS__}},
 #define SKIP(...)
 #define RANGE(...)  \
     {               \
         __VA_ARGS__ \
     }
 
-#define GEMM(_key, _range, ...) ROW(gemm_params, _key, _range, __VA_ARGS__)
+#define GEMM(_key, _range, ...) {_key, _range, &(const struct gemm_params){__VA_ARGS__}},
 #define NODE SKIP
 #define NET SKIP
 const struct param_class gemm_classes[] = {
@@ -23,7 +22,7 @@ const struct param_class gemm_classes[] = {
 #undef NODE
 
 #define GEMM SKIP
-#define NODE(_key, _range, ...) ROW(node_params, _key, _range, __VA_ARGS__)
+#define NODE(_key, _range, ...) {_key, _range, &(const struct node_params){__VA_ARGS__}},
 const struct param_class node_classes[] = {
 #include "fitted.def"
 };
@@ -31,7 +30,7 @@ const struct param_class node_classes[] = {
 #undef NET
 
 #define NODE SKIP
-#define NET(_key, _range, ...) ROW(net_params, _key, _range, __VA_ARGS__)
+#define NET(_key, _range, ...) {_key, _range, &(const struct net_params){__VA_ARGS__}},
 const struct param_class net_classes[] = {
 #include "fitted.def"
 };

@@ -36,6 +36,8 @@ struct command {
     X(replay)       \
     X(profiles)     \
     X(predict)      \
+    X(validate)     \
+    X(calibrate)    \
     X(doctor)
 
 #define X(name) extern const struct command cmd_##name;

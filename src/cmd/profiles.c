@@ -202,7 +202,10 @@ static void print_group(enum param_group group, const void *own, const struct gp
     else
         values.net = params_net(net);
     params_key(group, gpu, net, key);
-    printf("\n%s parameters of %s, from class %s: ", table->name, key, class->key);
+    printf("\n%s parameters of %s", table->name, key);
+    if (strcmp(key, class->key) != 0)
+        printf(", from class %s", class->key);
+    fputs(": ", stdout);
     print_fit(class);
     for (size_t i = 0; i < table->count; i++)
         print_param(&table->params[i], own, class, param_value(&values, &table->params[i]));

@@ -1,40 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * What NCCL operations cost. A table says in which ways an operation can be done; each way yields
- * steps and bytes per link, one function prices those, another one takes the fastest. The choice is
- * thus apart from the price. Derivations: README.md beside this file.
+ * What collectives cost: NCCL's tuner chooses the way (nccl_tuner.h), our model prices it
+ * (comm_price.h). Derivations: README.md beside this file.
  */
 #include "model/cost.h"
 
 #include <math.h>
 #include <string.h>
 
-#define BITS_PER_BYTE 8.0
-#define P2P_BATCH                                                                  \
-    8 /* sends that one NCCL kernel works on at a time (NCCL 2.30, p2p work batch) \
-       */
+#include "model/comm_price.h"
+#include "model/p2p.h"
 
 const char *const model_comm_assumptions[] = {
-    "time = launch + steps x latency + bytes / bandwidth, for the fastest way to do the operation "
-    "(ring, tree or direct; protocol LL or Simple)",
-    "every NIC of a node carries its share; payload gets the profile's efficiency of each raw rate",
+    "NCCL's tuner chooses algorithm, protocol and channels; the time is that of the choice: start "
+    "+ "
+    "steps x latency + bytes / bandwidth + what a large transfer takes to get under way",
+    "every NIC of a node carries its share; payload gets the fitted share of each raw rate",
     "nothing else uses the links, and all ranks arrive together",
-    "no reduction in switches (NVLS, SHARP)",
     NULL,
 };
 
-/* NCCL's protocols as multiples of the profile's figures. LL sends a flag with every 4 bytes of
- * data: half the rate, but no synchronisation per step. Simple sends whole chunks and synchronises;
- * its step takes 5.2 to 5.7 times as long in NCCL's own tuning constants (3.4 / 0.6 us on
- * NVLink, 5.7 / 1.0 on PCIe, 14 / 2.7 on a network). */
-static const struct protocol {
-    const char *name;
-    double step;    /* x latency */
-    double payload; /* share of the bandwidth that is data */
-} protocols[] = {
-    {"LL", 1, 0.5},
-    {"Simple", 5.5, 1},
-};
+#define NAME_MAX_LEN 32
 
 double linear_us(struct linear f, double bytes)
 {
@@ -51,314 +37,179 @@ struct layout layout_dense(const struct network_profile *net, int ranks)
     };
 }
 
-/* An operation's hardware and ranks, as the ways below look at them. */
-struct place {
-    const struct gpu_profile *gpu;
-    const struct network_profile *net;
-    int ranks, nodes;
-    int most, least; /* ranks on the fullest and on the emptiest node */
+/* As struct comm_cost names them. */
+static const char *const algo_names[NCCL_ALGOS] = {
+    [NCCL_TREE] = "tree",
+    [NCCL_RING] = "ring",
+    [NCCL_COLLNET_DIRECT] = "collnet_direct",
+    [NCCL_COLLNET_CHAIN] = "collnet_chain",
+    [NCCL_NVLS] = "nvls",
+    [NCCL_NVLS_TREE] = "nvls_tree",
+    [NCCL_PAT] = "pat",
 };
 
-/* What a way asks for: steps on the longest path, and the time that one byte of S takes on the
- * busiest link of each kind when all of a link's payload is data. */
-struct demand {
-    int64_t intra_steps, inter_steps;
-    double intra_us, inter_us; /* per byte */
-};
-
-/* 0 in a profile's efficiency: nothing is lost. */
-static double payload_GBps(double raw_GBps, double efficiency)
+static bool is_p2p(enum specter_comm_op op)
 {
-    return efficiency > 0 ? raw_GBps * efficiency : raw_GBps;
+    return op == SPECTER_ALLTOALL || op == SPECTER_ALLTOALLV || op == SPECTER_GATHER ||
+           op == SPECTER_SCATTER;
 }
 
-static double lower(double a, double b)
+static int check_op(enum specter_comm_op op, double bytes, struct err *e)
 {
-    return a < b ? a : b;
+    if ((unsigned)op >= SPECTER_COMM_OP_COUNT || specter_comm_op_is_p2p(op))
+        return err_set(e, ERR_USAGE, "'%s' is no collective", specter_comm_op_name(op));
+    return comm_check_bytes(bytes, e);
 }
 
-/* What the GPU itself puts onto the fabric of a node; without links of its own kind it uses PCIe.
- */
-static double gpu_link_GBps(const struct gpu_profile *gpu, const struct network_profile *net)
+static void price_one_rank(const struct comm_site *s, struct comm_cost *out)
 {
-    bool pcie = net->intra != NULL && strncmp(net->intra, "pcie", 4) == 0; /* pcie_shm, too */
-    double own = !pcie && gpu->nvlink_GBps > 0 ? gpu->nvlink_GBps : gpu->pcie_GBps;
-    return own > 0 ? own : INFINITY; /* not known: the network profile alone decides */
-}
-
-/* Rate of one GPU towards `peers` others of its node. Through a switch all of it reaches any one of
- * them; in a mesh each pair has its own share. */
-static double intra_GBps(const struct place *p, int peers)
-{
-    const struct network_profile *net = p->net;
-    double pair = net->pair_GBps > 0 ? net->pair_GBps : net->intra_GBps;
-    double raw = lower(net->intra_GBps, gpu_link_GBps(p->gpu, net));
-    return payload_GBps(lower(raw, pair * peers), net->intra_efficiency);
-}
-
-/* Rate at which `gpus` GPUs of a node reach other nodes together: through the NICs next to them,
- * which is all NICs for all GPUs, and through their PCIe links. */
-static double inter_GBps(const struct place *p, int gpus)
-{
-    const struct network_profile *net = p->net;
-    double nics = lower(net->nics_per_node, gpus * ceil(net->nics_per_node / net->gpus_per_node));
-    double raw = nics * net->nic_Gbps / BITS_PER_BYTE;
-    if (p->gpu->pcie_GBps > 0)
-        raw = lower(raw, gpus * p->gpu->pcie_GBps);
-    return payload_GBps(raw, net->inter_efficiency);
-}
-
-/* Time for one byte when `share` of it crosses a link of that rate. */
-static double us_per_byte(double share, double GBps)
-{
-    return share > 0 ? share / (GBps * 1e3) : 0;
-}
-
-/* `share` of S passes each link of a ring; the emptiest node has the fewest NICs. */
-static void ring_bytes(const struct place *p, double share, struct demand *d)
-{
-    if (p->most > 1)
-        d->intra_us = us_per_byte(share, intra_GBps(p, p->most - 1));
-    if (p->nodes > 1)
-        d->inter_us = us_per_byte(share, inter_GBps(p, p->least));
-}
-
-/* n-1 steps of S/n around the ring, once (AllGather, ReduceScatter) or twice (AllReduce). */
-static void ring_rounds(const struct place *p, int rounds, struct demand *d)
-{
-    d->inter_steps = rounds * (p->nodes - (int64_t)1);
-    d->intra_steps = rounds * ((int64_t)p->ranks - p->nodes);
-    ring_bytes(p, rounds * (p->ranks - 1.0) / p->ranks, d);
-}
-
-static void ring_once(const struct place *p, struct demand *d)
-{
-    ring_rounds(p, 1, d);
-}
-
-static void ring_twice(const struct place *p, struct demand *d)
-{
-    ring_rounds(p, 2, d);
-}
-
-/* All of S in a pipeline from the root around the ring, or to it. */
-static void ring_pipeline(const struct place *p, struct demand *d)
-{
-    d->inter_steps = p->nodes - 1;
-    d->intra_steps = p->ranks - p->nodes;
-    ring_bytes(p, 1, d);
-}
-
-/* Up and down a double binary tree over nodes, a chain in each node; S passes each link twice. */
-static void tree(const struct place *p, struct demand *d)
-{
-    int depth = 0;
-    while ((INT64_C(1) << depth) < p->nodes)
-        depth++;
-    d->inter_steps = 2 * depth;
-    d->intra_steps = 2 * (p->most - (int64_t)1);
-    ring_bytes(p, 2, d);
-}
-
-static int64_t batches(int peers)
-{
-    return ((int64_t)peers + P2P_BATCH - 1) / P2P_BATCH;
-}
-
-/* Every rank sends S/n to every other one. `share` ranks of a node send together. */
-static void spread_from(const struct place *p, int share, struct demand *d)
-{
-    double part = 1.0 / p->ranks, outside = p->ranks - share;
-    if (share > 1)
-        d->intra_us = fmax(d->intra_us, us_per_byte((share - 1) * part, intra_GBps(p, share - 1)));
-    if (outside > 0)
-        d->inter_us = fmax(d->inter_us, us_per_byte(share * outside * part, inter_GBps(p, share)));
-}
-
-static void spread(const struct place *p, struct demand *d)
-{
-    d->intra_steps = batches(p->most - 1);
-    d->inter_steps = batches(p->ranks - p->most);
-    spread_from(p, p->most, d);
-    spread_from(p, p->least, d);
-}
-
-/* One rank, on a full node, exchanges S/n with every other one: alone at its links and NICs. */
-static void rooted(const struct place *p, struct demand *d)
-{
-    int inside = p->most - 1, outside = p->ranks - p->most;
-    d->intra_steps = batches(inside);
-    d->inter_steps = batches(outside);
-    if (inside > 0)
-        d->intra_us = us_per_byte((double)inside / p->ranks, intra_GBps(p, inside));
-    if (outside > 0)
-        d->inter_us = us_per_byte((double)outside / p->ranks, inter_GBps(p, 1));
-}
-
-/* The ways to do each operation; with equal times the first one is taken. */
-static const struct way {
-    enum specter_comm_op op;
-    const char *algo;
-    void (*demand)(const struct place *p, struct demand *d);
-} ways[] = {
-    {SPECTER_ALLREDUCE, "ring", ring_twice},
-    {SPECTER_ALLREDUCE, "tree", tree},
-    {SPECTER_ALLGATHER, "ring", ring_once},
-    {SPECTER_REDUCESCATTER, "ring", ring_once},
-    {SPECTER_BROADCAST, "ring", ring_pipeline},
-    {SPECTER_REDUCE, "ring", ring_pipeline},
-    {SPECTER_ALLTOALL, "p2p", spread},
-    {SPECTER_ALLTOALLV, "p2p", spread},
-    {SPECTER_GATHER, "p2p", rooted},
-    {SPECTER_SCATTER, "p2p", rooted},
-};
-
-static struct linear price(const struct network_profile *net, const struct demand *d,
-                           const struct protocol *proto)
-{
-    double steps_us =
-        (double)d->intra_steps * net->intra_lat_us + (double)d->inter_steps * net->inter_lat_us;
-    return (struct linear){
-        .lat_us = net->launch_us + proto->step * steps_us,
-        .us_per_byte = fmax(d->intra_us, d->inter_us) / proto->payload,
+    *out = (struct comm_cost){
+        .us = s->node.start_us,
+        .lat_us = s->node.start_us,
+        .algo = "none",
+        .proto = "none",
+        .bound = "latency",
     };
 }
 
-static const char *bound_of(const struct demand *d, struct linear cost, double bytes)
+static void price(const struct comm_site *s, enum specter_comm_op op, enum nccl_algo algo,
+                  enum nccl_proto proto, int channels, double bytes, struct comm_cost *out)
 {
-    if (cost.lat_us >= cost.us_per_byte * bytes)
-        return "latency";
-    return d->intra_us >= d->inter_us ? "intra" : "inter";
+    struct comm_load load;
+    comm_load_of(s, op, algo, proto, channels, bytes, &load);
+    comm_price(s, &load, bytes * specter_comm_op_bus_factor(op, (uint64_t)s->ranks), out);
+    out->algo = algo_names[algo];
+    out->proto = nccl_proto_names[proto];
 }
 
-/* Takes the cheapest protocol for the demand if it beats what *out holds. */
-static void offer(const struct network_profile *net, const char *algo, const struct demand *d,
-                  double bytes, double bus_factor, struct comm_cost *out)
+/* As NCCL spells it: without the '_' of struct comm_cost's names. */
+static const char *nccl_spelling(const char *name, char out[NAME_MAX_LEN])
 {
-    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++) {
-        struct linear cost = price(net, d, &protocols[i]);
-        double us = linear_us(cost, bytes);
-        if (!(us < out->us))
-            continue;
-        out->us = us;
-        out->lat_us = cost.lat_us;
-        out->bw_GBps = cost.us_per_byte > 0 ? bus_factor / (cost.us_per_byte * 1e3) : 0;
-        out->algo = algo;
-        out->proto = protocols[i].name;
-        out->bound = bound_of(d, cost, bytes);
+    size_t n = 0;
+    if (name == NULL)
+        return NULL;
+    for (; *name != '\0' && n + 1 < NAME_MAX_LEN; name++) {
+        if (*name != '_')
+            out[n++] = *name;
     }
+    out[n] = '\0';
+    return out;
 }
 
-static int check_bytes(double bytes, struct err *e)
+/* What a choice leaves to NCCL. False for names that it does not know. */
+static bool allowed_by(const struct comm_choice *choice, struct nccl_allowed *out)
 {
-    if (bytes >= 0 && isfinite(bytes))
-        return 0;
-    return err_set(e, ERR_USAGE, "%g is no number of bytes", bytes);
+    char algo[NAME_MAX_LEN], proto[NAME_MAX_LEN];
+    *out = nccl_any;
+    return choice == NULL || nccl_allowed_parse(nccl_spelling(choice->algo, algo),
+                                                nccl_spelling(choice->proto, proto), out);
 }
 
-static int lacks(const char *kind, const char *profile, const char *field, struct err *e)
+static int refuse_choice(const struct comm_choice *choice, enum specter_comm_op op, struct err *e)
 {
-    return err_set(e, ERR_USAGE, "%s profile '%s' lacks %s", kind, profile, field);
+    return err_set(e, ERR_USAGE, "%s cannot be done with %s%s%s here", specter_comm_op_name(op),
+                   choice != NULL && choice->algo != NULL ? choice->algo : "",
+                   choice != NULL && choice->algo != NULL && choice->proto != NULL ? " and " : "",
+                   choice != NULL && choice->proto != NULL ? choice->proto : "");
 }
 
-/* The figures that ranks in one node, and ranks in several, cannot do without. */
-static int check_network(const struct network_profile *net, int per_node, int nodes, struct err *e)
+/* NCCL_PROTOS: NCCL chooses; -1: sends and receives cannot be done so. */
+static int p2p_proto(const struct comm_choice *choice)
 {
-    if (!(net->gpus_per_node >= 1))
-        return lacks("network", net->name, "gpus_per_node", e);
-    if (per_node > 1 && !(net->intra_GBps > 0))
-        return lacks("network", net->name, "intra_GBps", e);
-    if (nodes > 1 && !(net->nic_Gbps > 0))
-        return lacks("network", net->name, "nic_Gbps", e);
-    return 0;
-}
-
-#define NO_INTER "network '%s' has no network between nodes (nics_per_node is 0): "
-
-static int check_layout(const struct network_profile *net, struct layout w, struct err *e)
-{
-    if (w.ranks < 1 || w.nodes < 1 || w.per_node < 1 || w.per_node > w.ranks - (w.nodes - 1) ||
-        (int64_t)w.per_node * w.nodes < w.ranks)
-        return err_set(e, ERR_USAGE, "%d ranks cannot sit on %d nodes with up to %d each", w.ranks,
-                       w.nodes, w.per_node);
-    if (w.nodes > 1 && !(net->nics_per_node >= 1))
-        return err_set(e, ERR_USAGE, NO_INTER "%d ranks need %d nodes", net->name, w.ranks,
-                       w.nodes);
-    if (check_network(net, w.per_node, w.nodes, e) < 0)
+    if (choice == NULL)
+        return NCCL_PROTOS;
+    if (choice->algo != NULL && strcmp(choice->algo, "p2p") != 0)
         return -1;
-    if (w.per_node > net->gpus_per_node)
-        return err_set(e, ERR_USAGE, "a node of network '%s' has %g GPUs: %d ranks do not fit",
-                       net->name, net->gpus_per_node, w.per_node);
+    if (choice->proto == NULL)
+        return NCCL_PROTOS;
+    if (strcmp(choice->proto, nccl_proto_names[NCCL_LL]) == 0)
+        return NCCL_LL;
+    return strcmp(choice->proto, nccl_proto_names[NCCL_SIMPLE]) == 0 ? NCCL_SIMPLE : -1;
+}
+
+static int price_p2p(const struct comm_site *s, enum specter_comm_op op, double bytes,
+                     const struct comm_choice *choice, struct comm_cost *out, struct err *e)
+{
+    int proto = p2p_proto(choice);
+    if (proto < 0)
+        return refuse_choice(choice, op, e);
+    p2p_collective(s, op, (enum nccl_proto)proto, choice != NULL ? choice->channels : 0, bytes,
+                   out);
     return 0;
 }
 
-static struct place place_of(const struct gpu_profile *gpu, const struct network_profile *net,
-                             struct layout w)
+int model_collective_as(const struct gpu_profile *gpu, const struct network_profile *net,
+                        enum specter_comm_op op, double bytes, struct layout where,
+                        const struct comm_choice *choice, struct comm_cost *out, struct err *e)
 {
-    int64_t rest = w.ranks - (int64_t)w.per_node * (w.nodes - 1); /* all other nodes full */
-    return (struct place){
-        .gpu = gpu,
-        .net = net,
-        .ranks = w.ranks,
-        .nodes = w.nodes,
-        .most = w.per_node,
-        .least = rest < 1 ? 1 : (int)rest,
-    };
+    struct nccl_allowed allowed;
+    struct nccl_tuning tuning;
+    struct nccl_choice chosen;
+    struct comm_site s;
+    if (check_op(op, bytes, e) < 0 || !comm_site_init(gpu, net, where, &s, e))
+        return -1;
+    if (where.ranks == 1) {
+        price_one_rank(&s, out);
+        return 0;
+    }
+    if (is_p2p(op))
+        return price_p2p(&s, op, bytes, choice, out, e);
+    if (!allowed_by(choice, &allowed) || !nccl_tune(&s.nccl, op, &allowed, &tuning) ||
+        !nccl_choose(&s.nccl, &tuning, bytes, &chosen))
+        return refuse_choice(choice, op, e);
+    if (choice != NULL && choice->channels > 0)
+        chosen.channels = choice->channels;
+    price(&s, op, chosen.algo, chosen.proto, chosen.channels, bytes, out);
+    return 0;
 }
 
 int model_collective(const struct gpu_profile *gpu, const struct network_profile *net,
                      enum specter_comm_op op, double bytes, struct layout where,
                      struct comm_cost *out, struct err *e)
 {
-    struct comm_cost best = {.us = INFINITY};
-    struct place p;
-    if ((unsigned)op >= SPECTER_COMM_OP_COUNT || specter_comm_op_is_p2p(op))
-        return err_set(e, ERR_USAGE, "'%s' is no collective", specter_comm_op_name(op));
-    if (check_bytes(bytes, e) < 0 || check_layout(net, where, e) < 0)
-        return -1;
-    if (where.ranks == 1) {
-        *out = (struct comm_cost){
-            .us = net->launch_us,
-            .lat_us = net->launch_us,
-            .algo = "none",
-            .proto = "none",
-            .bound = "latency",
-        };
-        return 0;
-    }
-    p = place_of(gpu, net, where);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        struct demand d = {0};
-        if (ways[i].op != op)
-            continue;
-        ways[i].demand(&p, &d);
-        offer(net, ways[i].algo, &d, bytes, specter_comm_op_bus_factor(op, (uint64_t)where.ranks),
-              &best);
-    }
-    *out = best;
-    return 0;
+    return model_collective_as(gpu, net, op, bytes, where, NULL, out, e);
 }
 
-int model_p2p(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
-              bool across, struct comm_cost *out, struct err *e)
+static void explain(const struct comm_site *s, enum specter_comm_op op, double bytes,
+                    const struct nccl_candidate *from, struct comm_candidate *to)
 {
-    const struct place p = {.gpu = gpu, .net = net, .ranks = 2};
-    struct comm_cost best = {.us = INFINITY};
-    struct demand d = {0};
-    if (check_bytes(bytes, e) < 0)
+    *to = (struct comm_candidate){
+        .nccl_lat_us = from->lat_us,
+        .nccl_GBps = from->bw_GBps,
+        .nccl_us = from->us,
+        .off = from->why == NCCL_ON ? NULL : nccl_why_text[from->why],
+    };
+    if (from->why == NCCL_ON)
+        price(s, op, from->algo, from->proto,
+              nccl_channels(&s->nccl, from->algo, from->proto, bytes), bytes, &to->cost);
+    to->cost.algo = algo_names[from->algo];
+    to->cost.proto = nccl_proto_names[from->proto];
+}
+
+int model_collective_candidates(const struct gpu_profile *gpu, const struct network_profile *net,
+                                enum specter_comm_op op, double bytes, struct layout where,
+                                struct comm_candidate out[COMM_CANDIDATES_MAX], struct err *e)
+{
+    struct nccl_candidate all[NCCL_ALGOS * NCCL_PROTOS];
+    struct nccl_tuning tuning;
+    struct nccl_choice chosen;
+    struct comm_site s;
+    int count = 0;
+    if (check_op(op, bytes, e) < 0 || !comm_site_init(gpu, net, where, &s, e))
         return -1;
-    if (across && !(net->nics_per_node >= 1))
-        return err_set(e, ERR_USAGE, NO_INTER "a message cannot leave the node", net->name);
-    if (check_network(net, across ? 1 : 2, across ? 2 : 1, e) < 0)
-        return -1;
-    if (across) {
-        d.inter_steps = 1;
-        d.inter_us = us_per_byte(1, inter_GBps(&p, 1));
-    } else {
-        d.intra_steps = 1;
-        d.intra_us = us_per_byte(1, intra_GBps(&p, 1));
+    if (where.ranks == 1 || is_p2p(op)) {
+        out[0] = (struct comm_candidate){.chosen = true};
+        return model_collective(gpu, net, op, bytes, where, &out[0].cost, e) < 0 ? -1 : 1;
     }
-    offer(net, "p2p", &d, bytes, 1, &best);
-    *out = best;
-    return 0;
+    if (!nccl_tune(&s.nccl, op, &nccl_any, &tuning) ||
+        !nccl_choose(&s.nccl, &tuning, bytes, &chosen))
+        return err_set(e, ERR_USAGE, "NCCL has no way to do %s here", specter_comm_op_name(op));
+    nccl_candidates(&s.nccl, &tuning, bytes, all);
+    for (int i = 0; i < NCCL_ALGOS * NCCL_PROTOS; i++) {
+        if (all[i].why == NCCL_NOT_FOR_OP || all[i].why == NCCL_NO_PROTO)
+            continue;
+        explain(&s, op, bytes, &all[i], &out[count]);
+        out[count++].chosen = all[i].algo == chosen.algo && all[i].proto == chosen.proto;
+    }
+    return count;
 }

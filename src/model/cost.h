@@ -84,32 +84,68 @@ int model_collective_candidates(const struct gpu_profile *gpu, const struct netw
 int model_p2p(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
               bool across, struct comm_cost *out, struct err *e);
 
+/* The same when `flows` GPUs of a node send at once: between nodes they share its NICs. */
+int model_p2p_flows(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
+                    bool across, int flows, struct comm_cost *out, struct err *e);
+
+/* Kernels before a product that turn a bf16 or fp16 A into its type (fp8, fp4). */
+enum gemm_quantize {
+    GEMM_QUANTIZE_NONE,   /* A comes as it is */
+    GEMM_QUANTIZE_STATIC, /* one kernel: the scale is known */
+    GEMM_QUANTIZE_DYNAMIC /* three: clear the scale, find the largest value, convert */
+};
+
 struct gemm_shape {
     uint64_t m, n, k;
     uint64_t batch;             /* 0 counts as 1 */
     enum specter_dtype type;    /* of A and B */
     enum specter_dtype type_c;  /* SPECTER_DTYPE_UNKNOWN: as type */
     enum specter_dtype compute; /* SPECTER_DTYPE_UNKNOWN: follows type */
+    uint32_t hot_sets; /* 0: cold, nothing is in L2 when the call begins. n: the call is one
+                        * of a loop that goes round n copies of B over the same A and C, as
+                        * benchmarks do; what fits in L2 is read from there. */
+    enum gemm_quantize quantize;
 };
 
 struct gemm_cost {
     double us;         /* one call on an idle GPU: launch + busy_us */
-    double busy_us;    /* of it: what the GPU is at work; all that a queued call adds */
+    double busy_us;    /* of it: what the GPU is at work; all that a queued call adds, and what a
+                        * benchmark loop measures */
+    double quant_us;   /* of busy_us: the quantising kernels */
     double flops;      /* 2*m*n*k*batch */
     double bytes;      /* A and B read once, C written once */
+    double mem_bytes;  /* of them, what crosses the memory: all of them when cold */
     double tflops;     /* achieved: flops / us; never above the dense peak */
     double compute_us; /* flops at the dense peak: a bound, us >= it */
-    double memory_us;  /* bytes at the memory bandwidth: a bound, us >= it */
-    const char *bound; /* "compute", "memory", "launch" */
+    double memory_us;  /* mem_bytes at the memory bandwidth: a bound, us >= it */
+    double clock;      /* share of boost_MHz that tdp_W lets a large product sustain */
+    double tile_m, tile_n, split; /* of C and of k, as the time assumes them; 0: no work */
+    double waves;                 /* tiles / multiprocessors */
+    const char *bound; /* what most of the time is: "compute", "memory", "l2" (operands from L2 to
+                        * the multiprocessors), "latency" (steps and ends of tiles), "launch" */
 };
 
 int model_gemm(const struct gpu_profile *gpu, const struct gemm_shape *shape, struct gemm_cost *out,
                struct err *e);
 
-/* Other device work, known only by its recorded time: how that time changes from one GPU to
- * another. Copies, memsets and kernels of unknown kind are taken as memory bound. The factor
- * target/source; 1 between equal GPUs. */
-int model_other_ratio(const struct gpu_profile *from, const struct gpu_profile *to, double *ratio,
-                      struct err *e);
+/* `count` products of equal types, hot_sets and quantize in one launch (grouped GEMM): their tiles
+ * share the multiprocessors, no k is split. clock and tile are those of the whole. */
+int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *shapes, size_t count,
+                       struct gemm_cost *out, struct err *e);
+
+/* Sets what a row of a measured table does not tell, by the benchmark's name (its column `lib`;
+ * NULL: not known). hot_sets and quantize: "torch_flow..." (TensorRT-LLM's linear layer under
+ * aiconfigurator) goes round as many copies of B as exceed L2, 5 at most, and quantises A in each
+ * call, dynamically to fp8, statically to fp4; any other takes the same operands in each call and
+ * quantises nothing. type_c: bf16 for fp8 and fp4, int32 for int8, as it is for others. Such rows
+ * are loops: their time is gemm_cost.busy_us. */
+void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct gemm_shape *shape);
+
+/* Other device work, known only by its recorded time and its class: how that time changes from one
+ * GPU to another. The factor target/source; 1 between equal GPUs. The class says what bounds it
+ * (README.md): memory for elementwise, reduction, copy, optimizer and other kernels, the tensor
+ * peak for products without a shape, half of either for attention. */
+int model_other_ratio(const struct gpu_profile *from, const struct gpu_profile *to,
+                      enum specter_kernel_class kind, double *ratio, struct err *e);
 
 #endif

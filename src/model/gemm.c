@@ -1,47 +1,79 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a matrix product, and other device work, costs on a GPU. Derivations: README.md beside this
- * file.
+ * What a matrix product costs on a GPU: its bytes, the clock that the power allows, the kernels
+ * before it; the tiles are in gemm_tiles.c. Derivation: README.md beside this file.
  */
 #include "model/cost.h"
+#include "model/gemm_rate.h"
+#include "model/gemm_tiles.h"
+#include "model/params.h"
 
 #include <math.h>
+#include <string.h>
 
-/* The share of the dense peak that a large product sustains: clocks fall under the power limit, and
- * loading and storing tiles is not hidden in full. Public measurements of the best achievable rate
- * give 0.80 for H100 SXM and 0.87 for A100 SXM (README.md); one value serves all GPUs here. */
-#define SUSTAINED 0.80
+/* The figures below are the model's own, found once on all measured GPUs together (README.md). */
+#define WATTS_PER_TFLOPS 1.0 /* 16-bit products at REFERENCE_MHZ, the whole board */
+#define REFERENCE_MHZ 1830.0
+#define CACHE_SLOPE 0.3 /* share of the cache that keeps operands over which hits fade out */
+#define HOT_WRITES                                                                            \
+    0.5            /* share of a result that goes to memory in spite of a cache that holds it \
+                    */
+#define FP4_STEP 5 /* a pipeline step of block-scaled fp4, its scales included */
+#define FP4_ROW_KCYCLES                                                      \
+    0.25 /* an fp4 quantising kernel for each row that a multiprocessor gets \
+          */
+#define BENCH_SETS_MAX 5
 
-#define TEXT_OF(_x) #_x
-#define TEXT(_x) TEXT_OF(_x)
+/* By compute capability: from 9.0 on blocks of a cluster share what one of them loads, and loads
+ * and products run asynchronously; the MMA instruction's larger side grows. */
+static const struct generation {
+    double cc;
+    double sharing;  /* of operands that come from L2 */
+    double steps;    /* pipeline steps against step_kcycles */
+    double min_side; /* of the longer side of a tile */
+} generations[] = {{100, 2, 1, 128}, {90, 2, 1, 64}, {0, 1, 2, 16}};
 
 const char *const model_gemm_assumptions[] = {
-    "time = launch + the longer of FLOPs at " TEXT(
-        SUSTAINED) " of the dense peak and bytes at full "
-                   "memory bandwidth",
-    "operands are read once and the result is written once, from and to memory (nothing is in L2)",
-    "no loss from tiles that do not fill the GPU",
+    "time = launch + start + the longer of the tiles on the multiprocessors and the bytes at the "
+    "memory's share, and 0.3 of the shorter",
+    "the fastest of 17 tile sizes and 9 ways to cut k; a last wave that is not full costs 0.15 of "
+    "what it leaves idle",
+    "the clock falls with the cube root of the power that the dense peak would take",
+    "operands are read once and the result is written once, from and to memory; of a hot call what "
+    "fits in L2 stays there",
     NULL,
 };
 
-static double matrix_bytes(double rows, double columns, double batch, enum specter_dtype type)
+double gemm_clock(const struct gpu_profile *gpu, double peak_tflops, enum specter_dtype type)
 {
-    return rows * columns * batch * specter_dtype_bits(type) / 8;
+    double speed = gpu->boost_MHz / REFERENCE_MHZ;
+    double watts =
+        WATTS_PER_TFLOPS * peak_tflops * sqrt(specter_dtype_bits(type) / 16.0) * speed * speed;
+    return gpu->tdp_W > 0 && watts > gpu->tdp_W ? cbrt(gpu->tdp_W / watts) : 1;
 }
 
-/* Fills flops and bytes. */
-static int count_work(const struct gemm_shape *s, struct gemm_cost *out, struct err *e)
+/* What the price of a product is made of. */
+struct machine {
+    const struct gpu_profile *gpu;
+    struct gemm_params p;
+    struct tile_rates rates;
+    double peak_tflops, clock;
+    double kcycle_us;
+    double mem_Bpus;  /* sustained */
+    double l2_keep_B; /* bytes that stay from call to call */
+};
+
+/* Bytes of an element; fp4 has a scale of one byte for each 16. */
+static double element_bytes(enum specter_dtype type)
 {
-    double m = (double)s->m, n = (double)s->n, k = (double)s->k;
-    double batch = s->batch > 0 ? (double)s->batch : 1;
-    enum specter_dtype type_c = s->type_c == SPECTER_DTYPE_UNKNOWN ? s->type : s->type_c;
-    if (specter_dtype_bits(s->type) == 0 || specter_dtype_bits(type_c) == 0)
-        return err_set(e, ERR_USAGE, "a matrix product of type '%s' into '%s' has no known size",
-                       specter_dtype_name(s->type), specter_dtype_name(type_c));
-    out->flops = 2 * m * n * k * batch;
-    out->bytes = matrix_bytes(m, k, batch, s->type) + matrix_bytes(k, n, batch, s->type) +
-                 matrix_bytes(m, n, batch, type_c);
-    return 0;
+    return type == SPECTER_FP4 ? 0.5625 : specter_dtype_bits(type) / 8.0;
+}
+
+static int need(const struct gpu_profile *gpu, double figure, const char *name, struct err *e)
+{
+    if (figure > 0)
+        return 0;
+    return err_set(e, ERR_USAGE, "GPU profile '%s' lacks %s", gpu->name, name);
 }
 
 /* The dense peak for the shape's types, or 0 with e filled. */
@@ -57,34 +89,203 @@ static double peak_for(const struct gpu_profile *gpu, const struct gemm_shape *s
     return peak > 0 ? peak : 0;
 }
 
+static const struct generation *generation_of(const struct gpu_profile *gpu)
+{
+    const struct generation *g = generations;
+    while (gpu->cc < g->cc)
+        g++;
+    return g;
+}
+
+static enum specter_dtype type_of_c(const struct gemm_shape *s)
+{
+    return s->type_c == SPECTER_DTYPE_UNKNOWN ? s->type : s->type_c;
+}
+
+static void set_rates(struct machine *m, const struct gemm_shape *s)
+{
+    bool fp4 = s->type == SPECTER_FP4;
+    const struct generation *g = generation_of(m->gpu);
+    double sm_Bpus = m->p.sm_GBps * 1e3;
+    m->rates = (struct tile_rates){
+        .sms = m->gpu->sms,
+        .in_size = element_bytes(s->type),
+        .out_size = element_bytes(type_of_c(s)),
+        .flops = m->peak_tflops * 1e6 / m->gpu->sms * m->clock * m->p.mma_share,
+        .in_bytes = sm_Bpus * g->sharing,
+        .out_bytes = sm_Bpus,
+        .all_bytes = fmax(sm_Bpus * m->gpu->sms, m->mem_Bpus),
+        .step_us = m->p.step_kcycles * m->kcycle_us * g->steps * (fp4 ? FP4_STEP : 1),
+        .tile_us = m->p.tile_kcycles * m->kcycle_us,
+        .split_us = m->p.split_kcycles * m->kcycle_us,
+        .min_side = g->min_side,
+        .may_split = !fp4,
+    };
+}
+
+static int machine_init(struct machine *m, const struct gpu_profile *gpu,
+                        const struct gemm_shape *s, struct err *e)
+{
+    m->gpu = gpu;
+    m->peak_tflops = peak_for(gpu, s, e);
+    if (!(m->peak_tflops > 0) || need(gpu, gpu->mem_GBps, "mem_GBps", e) < 0 ||
+        need(gpu, gpu->sms, "sms", e) < 0 || need(gpu, gpu->boost_MHz, "boost_MHz", e) < 0)
+        return -1;
+    m->p = params_gemm(gpu);
+    m->clock = gemm_clock(gpu, m->peak_tflops, s->type);
+    m->kcycle_us = 1e3 / gpu->boost_MHz;
+    m->mem_Bpus = gpu->mem_GBps * 1e3 * m->p.mem_share;
+    m->l2_keep_B = gpu->l2_MB * 1048576 * m->p.l2_share;
+    set_rates(m, s);
+    return 0;
+}
+
+/* ---- bytes ---- */
+
+struct operands {
+    double a, b, c; /* bytes */
+};
+
+static int operands_of(const struct gemm_shape *s, struct operands *o, struct err *e)
+{
+    double m = (double)s->m, n = (double)s->n, k = (double)s->k;
+    double batch = s->batch > 0 ? (double)s->batch : 1;
+    enum specter_dtype type_c = type_of_c(s);
+    if (specter_dtype_bits(s->type) == 0 || specter_dtype_bits(type_c) == 0)
+        return err_set(e, ERR_USAGE, "a matrix product of type '%s' into '%s' has no known size",
+                       specter_dtype_name(s->type), specter_dtype_name(type_c));
+    o->a = m * k * batch * element_bytes(s->type);
+    o->b = k * n * batch * element_bytes(s->type);
+    o->c = m * n * batch * element_bytes(type_c);
+    return 0;
+}
+
+/* Share of operands still in L2 when `between` bytes were touched since their last use. */
+static double hits(const struct machine *m, double between)
+{
+    double left = m->l2_keep_B - between;
+    return left > 0 ? fmin(1, left / (CACHE_SLOPE * m->l2_keep_B)) : 0;
+}
+
+/* Bytes that cross the memory; the rest of a hot loop's come from L2. */
+static double memory_bytes(const struct machine *m, const struct operands *o, uint32_t sets)
+{
+    double once = o->a + o->b + o->c, near, far;
+    if (sets == 0)
+        return once;
+    far = hits(m, once + (sets - 1) * o->b);
+    near = hits(m, once);
+    return o->b * (1 - far) + o->a * (1 - near) + o->c * (1 - near * (1 - HOT_WRITES));
+}
+
+static double quantize_us(const struct machine *m, const struct gemm_shape *s,
+                          const struct operands *o)
+{
+    double kernels = s->quantize == GEMM_QUANTIZE_DYNAMIC ? 3 : 1;
+    double reads = s->quantize == GEMM_QUANTIZE_DYNAMIC ? 2 : 1;
+    double elements = o->a / element_bytes(s->type), bytes, hit, rows_us = 0;
+    if (s->quantize == GEMM_QUANTIZE_NONE)
+        return 0;
+    bytes = reads * 2 * elements + o->a;
+    hit = s->hot_sets > 0 ? hits(m, 2 * elements + o->a + o->b + o->c) : 0;
+    if (s->type == SPECTER_FP4)
+        rows_us = (double)s->m / m->gpu->sms * FP4_ROW_KCYCLES * m->kcycle_us;
+    return kernels * m->p.quant_us + rows_us +
+           bytes * (hit / m->rates.all_bytes + (1 - hit) / m->mem_Bpus);
+}
+
+/* ---- time ---- */
+
+/* Adds one product's share of everything that does not depend on tiles. *traffic_us: its bytes. */
+static int add_product(const struct machine *m, const struct gemm_shape *s, struct gemm_cost *cost,
+                       double *traffic_us, struct err *e)
+{
+    double batch = s->batch > 0 ? (double)s->batch : 1;
+    struct operands o = {0};
+    double all, mem;
+    if (operands_of(s, &o, e) < 0)
+        return -1;
+    all = o.a + o.b + o.c;
+    mem = memory_bytes(m, &o, s->hot_sets);
+    cost->flops += 2 * (double)s->m * (double)s->n * (double)s->k * batch;
+    cost->bytes += all;
+    cost->mem_bytes += mem;
+    cost->quant_us += quantize_us(m, s, &o);
+    *traffic_us += mem / m->mem_Bpus + (all - mem) / m->rates.all_bytes;
+    return 0;
+}
+
+static void finish(const struct machine *m, const struct gemm_shape *shapes, size_t count,
+                   double traffic_us, struct gemm_cost *cost)
+{
+    double start_us = m->p.start_kcycles * m->kcycle_us;
+    double launch_us = m->gpu->launch_us + start_us + cost->quant_us;
+    struct tile_choice tiles = {.bound = "launch"};
+    if (cost->flops > 0) {
+        tiles = tiles_choose(&m->rates, shapes, count, traffic_us);
+        cost->busy_us = start_us + cost->quant_us + tiles.us;
+    }
+    cost->compute_us = cost->flops / (m->peak_tflops * 1e6);
+    cost->memory_us = cost->mem_bytes / (m->gpu->mem_GBps * 1e3);
+    cost->us = cost->busy_us + m->gpu->launch_us;
+    cost->tflops = cost->us > 0 ? cost->flops / (cost->us * 1e6) : 0;
+    cost->clock = m->clock;
+    cost->tile_m = tiles.m;
+    cost->tile_n = tiles.n;
+    cost->split = tiles.split;
+    cost->waves = tiles.waves;
+    if (launch_us >= tiles.us)
+        cost->bound = "launch";
+    else
+        cost->bound = traffic_us >= tiles.work_us ? "memory" : tiles.bound;
+}
+
 int model_gemm(const struct gpu_profile *gpu, const struct gemm_shape *shape, struct gemm_cost *out,
                struct err *e)
 {
+    return model_gemm_grouped(gpu, shape, 1, out, e);
+}
+
+static bool same_kind(const struct gemm_shape *a, const struct gemm_shape *b)
+{
+    return a->type == b->type && a->type_c == b->type_c && a->compute == b->compute &&
+           a->hot_sets == b->hot_sets && a->quantize == b->quantize;
+}
+
+int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *shapes, size_t count,
+                       struct gemm_cost *out, struct err *e)
+{
     struct gemm_cost cost = {0};
-    double peak = peak_for(gpu, shape, e);
-    if (!(peak > 0) || count_work(shape, &cost, e) < 0)
+    struct machine m;
+    double traffic_us = 0;
+    if (count == 0)
+        return err_set(e, ERR_USAGE, "a group of matrix products is empty");
+    if (machine_init(&m, gpu, &shapes[0], e) < 0)
         return -1;
-    if (!(gpu->mem_GBps > 0))
-        return err_set(e, ERR_USAGE, "GPU profile '%s' lacks mem_GBps", gpu->name);
-    cost.compute_us = cost.flops / (peak * 1e6);
-    cost.memory_us = cost.bytes / (gpu->mem_GBps * 1e3);
-    cost.busy_us = fmax(cost.compute_us / SUSTAINED, cost.memory_us);
-    cost.us = cost.busy_us + gpu->launch_us;
-    cost.tflops = cost.us > 0 ? cost.flops / (cost.us * 1e6) : 0;
-    if (gpu->launch_us >= cost.busy_us)
-        cost.bound = "launch";
-    else
-        cost.bound = cost.memory_us >= cost.busy_us ? "memory" : "compute";
+    for (size_t i = 0; i < count; i++) {
+        if (!same_kind(&shapes[0], &shapes[i]))
+            return err_set(e, ERR_USAGE, "the matrix products of a group differ in type");
+        if (add_product(&m, &shapes[i], &cost, &traffic_us, e) < 0)
+            return -1;
+    }
+    finish(&m, shapes, count, traffic_us, &cost);
     *out = cost;
     return 0;
 }
 
-int model_other_ratio(const struct gpu_profile *from, const struct gpu_profile *to, double *ratio,
-                      struct err *e)
+void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct gemm_shape *shape)
 {
-    const struct gpu_profile *poor = from->mem_GBps > 0 ? to : from;
-    if (!(poor->mem_GBps > 0))
-        return err_set(e, ERR_USAGE, "GPU profile '%s' lacks mem_GBps", poor->name);
-    *ratio = from->mem_GBps / to->mem_GBps;
-    return 0;
+    double weights = (double)shape->n * (double)shape->k * specter_dtype_bits(shape->type) / 8;
+    double sets = weights > 0 ? ceil(gpu->l2_MB * 1048576 / weights) : 1;
+    shape->hot_sets = 1;
+    shape->quantize = GEMM_QUANTIZE_NONE;
+    if (specter_dtype_bits(shape->type) <= 8)
+        shape->type_c = shape->type == SPECTER_INT8 ? SPECTER_INT32 : SPECTER_BF16;
+    if (lib == NULL || strncmp(lib, "torch_flow", strlen("torch_flow")) != 0)
+        return;
+    shape->hot_sets = (uint32_t)fmax(1, fmin(BENCH_SETS_MAX, sets));
+    if (shape->type == SPECTER_FP8E4M3 || shape->type == SPECTER_FP8E5M2)
+        shape->quantize = GEMM_QUANTIZE_DYNAMIC;
+    else if (shape->type == SPECTER_FP4)
+        shape->quantize = GEMM_QUANTIZE_STATIC;
 }

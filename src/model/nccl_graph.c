@@ -396,7 +396,7 @@ void nccl_graphs_find(const struct nccl_topo *topo, struct layout where, struct 
     const double *list = speeds(topo, inter);
     *out = (struct nccl_graphs){0};
     budget_of(topo, fewest_gpus(where), inter, &b);
-    if (topo->cc == 0) {
+    if (topo->cc == 0 && topo->fabric < NCCL_PCIE) {
         find_xgmi(&b, out);
         return;
     }

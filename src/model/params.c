@@ -62,6 +62,11 @@ static const char *or_unknown(const char *text)
     return text != NULL ? text : "unknown";
 }
 
+static const char *between_domains(const struct network_profile *net)
+{
+    return net->domain_gpus > net->gpus_per_node ? "/domains" : "";
+}
+
 void params_key(enum param_group group, const struct gpu_profile *gpu,
                 const struct network_profile *net, char key[PARAM_KEY_MAX])
 {
@@ -70,46 +75,106 @@ void params_key(enum param_group group, const struct gpu_profile *gpu,
     else if (group == PARAMS_NODE)
         snprintf(key, PARAM_KEY_MAX, "%s/%s", or_unknown(gpu->arch), or_unknown(net->intra));
     else
-        snprintf(key, PARAM_KEY_MAX, "%s", or_unknown(net->inter));
+        snprintf(key, PARAM_KEY_MAX, "%s%s", or_unknown(net->inter), between_domains(net));
 }
 
-static const struct param_class *class_named(enum param_group group, const char *key)
+bool params_widen(enum param_group group, char key[PARAM_KEY_MAX])
+{
+    char narrow[PARAM_KEY_MAX];
+    const char *fabric;
+    if (strcmp(key, ANY) == 0)
+        return false;
+    memcpy(narrow, key, sizeof narrow);
+    fabric = group == PARAMS_NODE ? strchr(narrow, '/') : NULL;
+    if (fabric != NULL && strncmp(narrow, ANY "/", sizeof ANY) != 0)
+        snprintf(key, PARAM_KEY_MAX, ANY "%.*s", PARAM_KEY_MAX - (int)sizeof ANY, fabric);
+    else
+        strcpy(key, ANY);
+    return true;
+}
+
+/* Behind `part` in `key`; NULL when the key does not begin with it. */
+static const char *behind(const char *key, const char *part)
+{
+    while (*part != '\0') {
+        if (*key++ != *part++)
+            return NULL;
+    }
+    return key;
+}
+
+/* Whether a row's key is that of the parts, as params_key() joins them. Plain loops, since every
+ * prediction looks its classes up, and most keys differ in their first letter. */
+static bool key_is(const char *key, const char *first, const char *sep, const char *second)
+{
+    key = behind(key, first);
+    key = key != NULL ? behind(key, sep) : NULL;
+    key = key != NULL ? behind(key, second) : NULL;
+    return key != NULL && *key == '\0';
+}
+
+static const struct param_class *class_of(enum param_group group, const char *first,
+                                          const char *sep, const char *second)
 {
     size_t count;
     const struct param_class *rows = params_classes(group, &count);
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i].key, key) == 0)
+        if (key_is(rows[i].key, first, sep, second))
             return &rows[i];
     }
     return NULL;
 }
 
+/* The row to take values from at a level: that of the class, of its fabric, of all. NULL when there
+ * is none. */
+enum level { LEVEL_CLASS, LEVEL_FABRIC, LEVEL_ANY, LEVELS };
+
+static const struct param_class *row_at(enum level level, enum param_group group,
+                                        const struct gpu_profile *gpu,
+                                        const struct network_profile *net)
+{
+    if (level == LEVEL_ANY)
+        return class_of(group, ANY, "", "");
+    if (group == PARAMS_NODE)
+        return class_of(group, level == LEVEL_FABRIC ? ANY : or_unknown(gpu->arch), "/",
+                        or_unknown(net->intra));
+    if (level == LEVEL_FABRIC)
+        return NULL;
+    return group == PARAMS_GEMM ? class_of(group, or_unknown(gpu->arch), "", "")
+                                : class_of(group, or_unknown(net->inter), "", between_domains(net));
+}
+
 const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
                                        const struct network_profile *net)
 {
-    char key[PARAM_KEY_MAX];
-    const struct param_class *own;
-    params_key(group, gpu, net, key);
-    own = class_named(group, key);
-    return own != NULL ? own : class_named(group, ANY);
+    const struct param_class *row = NULL;
+    for (enum level level = LEVEL_CLASS; level < LEVELS && row == NULL; level++)
+        row = row_at(level, group, gpu, net);
+    return row;
 }
 
-/* A group's structs are doubles and nothing else. Takes what `values` does not have from `from`. */
-static void complete(enum param_group group, double *values, const void *from)
+/* Takes what `values`, `count` doubles, does not have from `from`. Whether it has all now. */
+static bool complete(double *values, const double *from, size_t count)
 {
-    for (size_t i = 0; i < param_tables[group].count; i++) {
-        const struct param *p = &param_tables[group].params[i];
-        if (values[p->offset / sizeof *values] == 0)
-            values[p->offset / sizeof *values] = param_value(from, p);
+    bool all = true;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] == 0)
+            values[i] = from[i];
+        all = all && values[i] != 0;
     }
+    return all;
 }
 
-/* Fills what `values`, a profile's own ones, leave open. */
+/* Fills what `values`, a profile's own ones, leave open. A group's structs are doubles and nothing
+ * else. */
 static void resolve(enum param_group group, const struct gpu_profile *gpu,
                     const struct network_profile *net, void *values)
 {
-    complete(group, values, params_class(group, gpu, net)->values);
-    complete(group, values, class_named(group, ANY)->values);
+    for (enum level level = LEVEL_CLASS; level < LEVELS; level++) {
+        const struct param_class *row = row_at(level, group, gpu, net);
+        if (row != NULL && complete(values, row->values, param_tables[group].count))
+            return;
+    }
 }
 
 struct gemm_params params_gemm(const struct gpu_profile *gpu)

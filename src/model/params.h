@@ -4,13 +4,15 @@
  * unit and bounds. They come in three groups:
  *
  *     gemm   matrix products; one class a GPU architecture: "hopper"
- *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch"
- *     net    what crosses the network; one class a transport: "infiniband", "efa"
+ *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch";
+ *           the row of a fabric, "any/nvswitch", holds for GPUs that nobody measured on it
+ *     net    what crosses the network; one class a transport: "infiniband", "efa", and
+ *           "infiniband/domains" between NVLink domains that are larger than a node
  *
  * A profile may hold values of its own (a calibrated one does); a value of 0 is that of the
  * profile's class in profiles/fitted.def, and where the class has no row or the row no value, that
- * of the row "any". So a machine that nobody measured has the parameters of its kind, and one whose
- * kind nobody measured has those of all.
+ * of its fabric's row, then of the row "any". So a machine that nobody measured has the parameters
+ * of its kind, and one whose kind nobody measured has those of all.
  *
  *     struct gemm_params p = params_gemm(gpu);
  *
@@ -20,22 +22,41 @@
 #ifndef SPECTER_MODEL_PARAMS_H
 #define SPECTER_MODEL_PARAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct gpu_profile;
 struct network_profile;
 
-/* X(name, unit, lowest, highest, help) */
-#define GEMM_PARAMS(X) X(mma_share, "", 0.3, 1, "of the dense peak that large products sustain")
+/* X(name, unit, lowest, highest, help). kcycles: 1000 cycles at boost_MHz. */
+#define GEMM_PARAMS(X)                                                                \
+    X(mma_share, "", 0.3, 1, "of the dense peak, at the clock that the power allows") \
+    X(mem_share, "", 0.3, 1, "of the memory bandwidth")                               \
+    X(sm_GBps, "GB/s", 5, 400, "from L2 to one multiprocessor")                       \
+    X(l2_share, "", 0.4, 1.25, "of L2 that keeps operands from call to call")         \
+    X(start_kcycles, "kcycles", 1, 15, "start and end of a queued kernel")            \
+    X(tile_kcycles, "kcycles", 0.05, 8, "prologue and epilogue of a tile")            \
+    X(step_kcycles, "kcycles", 0.01, 1, "128 bytes of k through the pipeline")        \
+    X(split_kcycles, "kcycles", 0.1, 15, "adding up the parts of k")                  \
+    X(quant_us, "us", 0.5, 10, "one quantising kernel, its bytes aside")
 
-#define NODE_PARAMS(X)                                              \
-    X(start_us, "us", 1, 50, "fixed cost of starting a collective") \
-    X(step_us, "us", 0.1, 10, "one small step between two GPUs")    \
-    X(link_share, "", 0.2, 1, "of a link's raw rate that is payload")
+#define NODE_PARAMS(X)                                                               \
+    X(start_us, "us", 1, 50, "fixed cost of starting a collective")                  \
+    X(step_us, "us", 0.01, 20, "one step of LL between two GPUs, beside the link's") \
+    X(simple_us, "us", 1, 200, "what Simple takes to start, beyond LL")              \
+    X(sync_us, "us", 0.3, 100, "one step of Simple, beside the link's")              \
+    X(ll_GBps, "GB/s", 0.2, 60, "what one block moves with LL")                      \
+    X(link_share, "", 0.1, 1, "of a link's raw rate that is payload")                \
+    X(copy_ratio, "", 1, 8, "rate of a GPU's copy to itself, over its links'")       \
+    X(ramp_us, "us", 0.1, 1000, "lost until all slices of a large transfer flow")    \
+    X(host_GBps, "GB/s", 0.5, 500, "PCIe: between sockets, or through host memory in all")
 
-#define NET_PARAMS(X)                                           \
-    X(hop_us, "us", 1, 200, "one small step between two nodes") \
-    X(nic_share, "", 0.1, 1, "of a port's raw rate that is payload")
+#define NET_PARAMS(X)                                                                      \
+    X(hop_us, "us", 0.1, 300, "one step of LL between nodes, beside the network's")        \
+    X(hop_sync_us, "us", 0.1, 300, "the same of Simple")                                   \
+    X(net_ll_GBps, "GB/s", 0.1, 100, "what LL carries out of a node, through host memory") \
+    X(nic_share, "", 0.1, 1, "of a port's raw rate that is payload")                       \
+    X(net_ramp_us, "us", 0.1, 3000, "lost until all slices between nodes flow")
 
 #define X(name, unit, lowest, highest, help) double name;
 struct gemm_params {
@@ -84,6 +105,12 @@ struct fit_range {
     double ranks, nodes;      /* the largest */
 };
 
+/* In what a request is outside of what was measured: the first of these; a limit of 0 is none. */
+enum fit_beyond { FIT_WITHIN, FIT_SMALLER, FIT_LARGER, FIT_RANKS, FIT_NODES };
+
+enum fit_beyond fit_range_beyond(const struct fit_range *r, double size, double ranks,
+                                 double nodes);
+
 /* One row of profiles/fitted.def; `values` is a struct of the group. */
 struct param_class {
     const char *key; /* "hopper", "hopper/nvswitch", "efa", "any" */
@@ -98,7 +125,12 @@ struct param_class {
 void params_key(enum param_group group, const struct gpu_profile *gpu,
                 const struct network_profile *net, char key[PARAM_KEY_MAX]);
 
-/* The row that a profile's values come from: its class's, else "any"'s, which always exists. */
+/* Turns a key into the next wider class's: "hopper/nvswitch", "any/nvswitch", "any"; for gemm and
+ * net always "any". False for "any": there is none. */
+bool params_widen(enum param_group group, char key[PARAM_KEY_MAX]);
+
+/* The row that a profile's values come from: its class's, else its fabric's, else "any"'s, which
+ * always exists. */
 const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
                                        const struct network_profile *net);
 

@@ -88,15 +88,12 @@ struct gpu_profile {
     X(domain_gpus, "count", 1, 1e5, "GPUs of an NVLink domain; 0: of a node")   \
     X(intra_GBps, "GB/s", 0.5, 1e5, "in a node, raw, per GPU and direction")    \
     X(pair_GBps, "GB/s", 0.5, 1e5, "between two GPUs; 0: as intra_GBps")        \
-    X(intra_efficiency, "", 0.01, 1, "payload share of intra rate; 0: all")     \
     X(intra_lat_us, "us", 0.01, 1e3, "one step in a node")                      \
     X(nics_per_node, "count", 1, 256, "network ports; 0: single node only")     \
     X(nic_Gbps, "Gb/s", 1, 1e4, "rate of one port, raw, per direction")         \
-    X(inter_efficiency, "", 0.01, 1, "payload share of NIC rate; 0: all")       \
     X(inter_lat_us, "us", 0.01, 1e4, "one step between nodes")                  \
     X(oversubscription, "", 1, 1e3, "leaf ports to spine ports; 0: 1")          \
-    X(sharp, "", 1, 1, "1: switches between nodes reduce (SHARP)")              \
-    X(launch_us, "us", 0.1, 1e3, "fixed cost of starting a collective")
+    X(sharp, "", 1, 1, "1: switches between nodes reduce (SHARP)")
 
 struct network_profile {
     const char *name;

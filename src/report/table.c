@@ -183,6 +183,31 @@ void table_print(const struct table *t, FILE *out)
     free(width);
 }
 
+/* What would end the cell, or begin a tag or a span of code, behind a backslash. */
+static void print_escaped(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (strchr("|<\\`", *text) != NULL)
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+}
+
+void table_print_markdown(const struct table *t, FILE *out)
+{
+    for (size_t c = 0; c < t->nheads; c++)
+        fprintf(out, "%s %s", c == 0 ? "|" : " |", t->heads[c].title);
+    fputs(t->nheads > 0 ? " |\n" : "", out);
+    for (size_t c = 0; c < t->nheads; c++)
+        fputs(t->heads[c].align == TABLE_RIGHT ? "| ---: " : "| --- ", out);
+    fputs(t->nheads > 0 ? "|" : "", out);
+    for (size_t i = 0; i < t->ncells; i++) {
+        fputs(i % t->nheads == 0 ? (i == 0 ? "\n| " : " |\n| ") : " | ", out);
+        print_escaped(out, t->cells[i]);
+    }
+    fputs(t->ncells > 0 ? " |\n" : t->nheads > 0 ? "\n" : "", out);
+}
+
 struct unit {
     const char *name;
     double size;

@@ -38,7 +38,8 @@ void table_release(struct table *t);
 void table_column(struct table *t, const char *title, enum table_align align);
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_text(struct table *t, const char *text, size_t max);
-void table_print(const struct table *t, FILE *out); /* two spaces of indent */
+void table_print(const struct table *t, FILE *out);          /* two spaces of indent */
+void table_print_markdown(const struct table *t, FILE *out); /* as GitHub has tables */
 
 /* Numbers for people, without a static buffer: each writes into buf and returns it. Three
  * significant digits; "-" for what is not finite.

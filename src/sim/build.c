@@ -36,6 +36,7 @@ static void add_cost(struct builder *b, uint32_t op, uint32_t target, int64_t me
     ARRAY_GROW(p->costs, p->cap_costs, p->ncosts + 1);
     p->costs[p->ncosts++] = (struct program_cost){.rank = b->r,
                                                   .op = op,
+                                                  .launches = PROGRAM_NONE,
                                                   .target = target,
                                                   .match = PROGRAM_NONE,
                                                   .measured_ns = measured_ns};
@@ -325,8 +326,10 @@ static void call_launches(struct process *proc, struct builder *b, const struct 
     uint32_t stream = find_place(b, l->device, l->stream);
     int64_t ns = b->hidden_ns[call->index];
     (void)proc;
-    if (ns > 0)
+    if (ns > 0) {
         add_cost(b, PROGRAM_NONE, sim_work(b->p->sim, b->places[stream].sim, 0), ns);
+        b->p->costs[b->p->ncosts - 1].launches = call->index;
+    }
     b->host->launched = true;
 }
 

@@ -66,8 +66,12 @@ static void cost_transfers(struct program *p)
         struct match_member first = p->matches.members[p->matches.list[i].first];
         if (p->run->ranks[first.rank].ops[first.op].timing == SPECTER_TIMING_CAPTURED)
             continue; /* it did not run then */
-        p->costs[p->ncosts++] =
-            (struct program_cost){first.rank, first.op, i, i, least[root_of(p, i)]};
+        p->costs[p->ncosts++] = (struct program_cost){.rank = first.rank,
+                                                      .op = first.op,
+                                                      .launches = PROGRAM_NONE,
+                                                      .target = i,
+                                                      .match = i,
+                                                      .measured_ns = least[root_of(p, i)]};
     }
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/retarget.h"
 
+#include "../../tracer/kernel_class.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,21 @@ static double link_ratio(const struct gpu_profile *from, const struct gpu_profil
     return from->pcie_GBps / to->pcie_GBps;
 }
 
+/* A class that a profile's figures do not suffice for is scaled as memory. */
+static int other_ratios(struct retarget *t, struct err *e)
+{
+    const struct gpu_profile *from = t->from.gpu, *to = t->to.gpu;
+    double *of = t->other_ratio, memory;
+    if (model_other_ratio(from, to, SPECTER_KERNEL_OTHER, &memory, e) < 0)
+        return -1;
+    for (int kind = 0; kind < SPECTER_KERNEL_CLASS_COUNT; kind++) {
+        struct err ignored;
+        if (model_other_ratio(from, to, (enum specter_kernel_class)kind, &of[kind], &ignored) < 0)
+            of[kind] = memory;
+    }
+    return 0;
+}
+
 int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
                   struct hardware from, struct hardware to, bool calibrate, int64_t scale,
                   struct err *e)
@@ -44,7 +61,7 @@ int retarget_init(struct retarget *t, const struct program *program, const struc
         die("out of memory");
     for (size_t r = 0; r < t->run->nranks; r++)
         graphs_make(&t->graphs[r], &t->run->ranks[r]);
-    return model_other_ratio(from.gpu, to.gpu, &t->other_ratio, e);
+    return other_ratios(t, e);
 }
 
 void retarget_release(struct retarget *t)
@@ -268,7 +285,7 @@ static int cost_graph(struct retarget *t, const struct program_cost *cost, const
         rest_us = 0;
     }
     if (t->from.gpu != t->to.gpu)
-        rest_us *= t->other_ratio;
+        rest_us *= t->other_ratio[SPECTER_KERNEL_OTHER];
     *ns = to_ns(all.to_us * share + rest_us);
     return 0;
 }
@@ -304,6 +321,23 @@ static enum cost_rule rule_of(const struct retarget *t, const struct program_cos
     return op->class == OP_KERNEL || op->class == OP_GEMM ? COST_KERNEL : COST_KEPT;
 }
 
+static enum specter_kernel_class kind_of(const struct op *op)
+{
+    return op->class == OP_GEMM ? SPECTER_KERNEL_GEMM : kernel_class(op->name);
+}
+
+/* Of kernels that were counted: the time is taken as spread evenly over them. */
+static double mixed_ratio(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct launches *l = &t->run->ranks[cost->rank].launches[cost->launches];
+    double sum = 0, all = 0;
+    for (int kind = 0; kind < SPECTER_KERNEL_CLASS_COUNT; kind++) {
+        sum += (double)l->classes[kind] * t->other_ratio[kind];
+        all += (double)l->classes[kind];
+    }
+    return all > 0 ? sum / all : t->other_ratio[SPECTER_KERNEL_OTHER];
+}
+
 static int64_t scaled(const struct retarget *t, int64_t measured_ns, double ratio)
 {
     return t->from.gpu == t->to.gpu ? measured_ns : to_ns((double)measured_ns / 1e3 * ratio);
@@ -325,8 +359,11 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
     case COST_GRAPH:
         return cost_graph(t, cost, op, ns, e);
     case COST_MEMORY:
+        *ns = scaled(t, cost->measured_ns, t->other_ratio[SPECTER_KERNEL_COPY]);
+        return 0;
     case COST_KERNEL:
-        *ns = scaled(t, cost->measured_ns, t->other_ratio);
+        *ns = scaled(t, cost->measured_ns,
+                     counted ? mixed_ratio(t, cost) : t->other_ratio[kind_of(op)]);
         return 0;
     case COST_LINK:
         *ns = scaled(t, cost->measured_ns, t->link_ratio);

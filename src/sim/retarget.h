@@ -23,7 +23,7 @@ enum cost_rule {
     COST_MEMORY, /* copies on the device and memsets: ratio of memory bandwidths */
     COST_LINK,   /* copies between host and device: ratio of host links */
     COST_GRAPH,  /* graphs: what is in them by the models, the rest by the ratio */
-    COST_KERNEL, /* other kernels: the same ratio; no model of them */
+    COST_KERNEL, /* other kernels: the ratio of their class (model/cost.h); no model of them */
     COST_SMALL,  /* copies too small to have been timed: 0 */
     COST_KEPT,   /* size or shape unknown: as measured */
     COST_NONE,   /* neither a time nor a model: 0 */
@@ -37,8 +37,8 @@ struct retarget {
     struct hardware from, to;
     bool calibrate; /* false: GEMMs and communication take the model's own time */
     int64_t scale;
-    double other_ratio;                   /* of memory bandwidths, source / target */
-    double link_ratio;                    /* of host links; 1 where a profile does not hold one */
+    double other_ratio[SPECTER_KERNEL_CLASS_COUNT]; /* source / target, by class (model/cost.h) */
+    double link_ratio;                              /* of host links; 1 where a profile does not hold one */
     struct layout *from_where, *to_where; /* by communicator; owned */
     struct graphs *graphs;                /* by rank; owned with what they hold */
     double device_ns[COST_RULES];         /* measured time of what retarget_cost() saw, by rule */

@@ -326,8 +326,10 @@ static void say_ratios(struct replay *rep, const struct retarget *t)
 {
     replay_assume(rep,
                   "copies on the device and other kernels: measured time x %.3g, the ratio of "
-                  "memory bandwidths",
-                  t->other_ratio);
+                  "memory bandwidths; attention x %.3g, half of it the ratio of 16-bit peaks; "
+                  "products without a shape x %.3g, that ratio",
+                  t->other_ratio[SPECTER_KERNEL_OTHER], t->other_ratio[SPECTER_KERNEL_ATTENTION],
+                  t->other_ratio[SPECTER_KERNEL_GEMM]);
     if (t->count[COST_LINK] > 0)
         replay_assume(rep,
                       "copies between host and device: measured time x %.3g, the ratio of host "

@@ -6,7 +6,12 @@
 bench-tracer: $(B)/libspecter.so $(B)/bench/calls $(B)/bench/libnaive.so
 	$(Q)BUILD=$(B) tests/bench/tracer.sh
 
-check-build: $(B)/bench/calls $(B)/bench/libnaive.so # so that they do not rot
+.PHONY: bench-model
+## bench-model: collective predictions a second on one core
+bench-model: $(B)/bench/bench_model
+	$(Q)$(B)/bench/bench_model
+
+check-build: $(B)/bench/calls $(B)/bench/libnaive.so $(B)/bench/bench_model # so that they do not rot
 
 BENCH_FLAGS := $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Wno-unused-parameter
 BENCH_HOOKS := tracer/hooks/nccl.def tracer/hooks/cublas.def
@@ -25,3 +30,8 @@ $(B)/bench/calls: tests/bench/calls.c $(BENCH_LIBS) $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(BENCH_FLAGS) -MF $@.d -o $@ $< $(BENCH_LIBS) -lpthread
+$(B)/tests/bench/bench_model.o: private CPPFLAGS += $(DEPS_CPPFLAGS)
+$(B)/bench/bench_model: $(B)/tests/bench/bench_model.o $(B)/libspecter.a
+	@mkdir -p $(@D)
+	@echo "  LD      $@"
+	$(Q)$(CC) -pie $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread

@@ -54,3 +54,29 @@ TEST(params_keys_name_what_a_class_has_in_common)
     params_key(PARAMS_NET, &gpu, &net, key);
     CHECK_STR(key, "efa");
 }
+
+TEST(params_fit_range_tells_what_was_not_measured)
+{
+    const struct fit_range some = {.smallest = 1024, .largest = 1e9, .ranks = 64, .nodes = 8};
+    const struct fit_range none = {0};
+    CHECK_INT(fit_range_beyond(&some, 1024, 64, 8), FIT_WITHIN);
+    CHECK_INT(fit_range_beyond(&some, 1e9, 2, 1), FIT_WITHIN);
+    CHECK_INT(fit_range_beyond(&some, 1023, 64, 8), FIT_SMALLER);
+    CHECK_INT(fit_range_beyond(&some, 2e9, 128, 16), FIT_LARGER);
+    CHECK_INT(fit_range_beyond(&some, 4096, 65, 16), FIT_RANKS);
+    CHECK_INT(fit_range_beyond(&some, 4096, 64, 9), FIT_NODES);
+    CHECK_INT(fit_range_beyond(&none, 1e15, 1e6, 1e6), FIT_WITHIN);
+}
+
+TEST(params_classes_widen)
+{
+    char key[PARAM_KEY_MAX] = "hopper/nvswitch";
+    CHECK(params_widen(PARAMS_NODE, key));
+    CHECK_STR(key, "any/nvswitch");
+    CHECK(params_widen(PARAMS_NODE, key));
+    CHECK_STR(key, "any");
+    CHECK(!params_widen(PARAMS_NODE, key));
+    strcpy(key, "infiniband/domains");
+    CHECK(params_widen(PARAMS_NET, key));
+    CHECK_STR(key, "any");
+}

@@ -134,13 +134,13 @@ TEST(profile_json_refuses)
         {NET_START ", \"inter\": \"none\"}}", "f.json:1: inter is 'none', but nics_per_node is 8"},
         /* figures */
         {NET_START ", \"nic_Gbps\": 400000}}", "f.json:1: nic_Gbps: 400000 is beyond 10000 Gb/s"},
-        {NET_START ", \"intra_efficiency\": 82}}", "f.json:1: intra_efficiency: 82 is beyond 1"},
+        {NET_START ", \"sharp\": 82}}", "f.json:1: sharp: 82 is beyond 1"},
         {GPU_START ", \"mem_GBps\": 3.35}}", "f.json:1: mem_GBps: 3.35 is below 10 GB/s"},
         {GPU_START ", \"mem_GBps\": -1}}", "f.json:1: mem_GBps: -1 is below 10 GB/s"},
         {GPU_START ", \"mem_GBps\": 1e999}}", "f.json:1: number out of range"},
         {GPU_START ", \"sms\": 78.5}}", "f.json:1: sms: 78.5 is no whole number"},
         {GPU_START ", \"gemm\": {\"mma_share\": 1.5}}}", "f.json:1: mma_share: 1.5 is beyond 1"},
-        {NET_START ", \"net\": {\"hop_us\": 0.5}}}", "f.json:1: hop_us: 0.5 is below 1 us"},
+        {NET_START ", \"net\": {\"hop_us\": 0.05}}}", "f.json:1: hop_us: 0.05 is below 0.1 us"},
         /* types */
         {GPU_START ", \"sms\": \"132\"}}", "f.json:1: sms: a number is needed, not a text"},
         {GPU_START ", \"sms\": null}}", "f.json:1: sms: a number is needed, not null"},

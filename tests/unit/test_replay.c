@@ -152,7 +152,7 @@ TEST(replay_latency_on_another_gpu)
         run.ranks[0].ops[i].name = run.ranks[0].ops[i].class == OP_COLL ? "a" : "b";
         run.ranks[0].ops[i].class = OP_KERNEL;
     }
-    model_other_ratio(h100, v100, &ratio, NULL);
+    model_other_ratio(h100, v100, SPECTER_KERNEL_OTHER, &ratio, NULL);
     CHECK_INT(replay_run(&rep, &run, &opts, NULL), 0);
     CHECK_DOUBLE(rep.latency_us, 9, 1e-9);
     CHECK_DOUBLE(rep.scales[0].time.span_ns - rep.own.span_ns,
@@ -214,7 +214,12 @@ static bool run_replay(struct replay *rep, const struct run *run, const struct r
 
 static double model_us(const char *gpu)
 {
-    struct gemm_shape shape = {4096, 4096, 4096, 1, SPECTER_FP16, SPECTER_FP16, SPECTER_FP32};
+    struct gemm_shape shape = {.m = 4096,
+                               .n = 4096,
+                               .k = 4096,
+                               .type = SPECTER_FP16,
+                               .type_c = SPECTER_FP16,
+                               .compute = SPECTER_FP32};
     struct gemm_cost cost = {0};
     model_gemm(gpu_profile_find(gpu, NULL), &shape, &cost, NULL);
     return cost.busy_us;
@@ -310,7 +315,7 @@ TEST(replay_of_other_kernels_and_copies)
     for (size_t i = 0; i < run.ranks[0].nops; i++)
         run.ranks[0].ops[i].class = i % 2 ? OP_MEMORY : OP_KERNEL;
     model_other_ratio(gpu_profile_find("h100_sxm", NULL), gpu_profile_find("a100_sxm", NULL),
-                      &ratio, NULL);
+                      SPECTER_KERNEL_OTHER, &ratio, NULL);
     CHECK(ratio > 1);
     if (run_replay(&rep, &run, &opts)) {
         CHECK_DOUBLE(rep.scales[0].time.span_ns, rep.own.span_ns * ratio, 1e-5);

@@ -286,12 +286,51 @@ TEST(replay_of_counted_kernels_on_another_gpu)
     struct replay rep;
     double ratio;
     model_other_ratio(gpu_profile_find("h100_sxm", NULL), gpu_profile_find("a100_sxm", NULL),
-                      &ratio, NULL);
+                      SPECTER_KERNEL_OTHER, &ratio, NULL);
     training(&run, true);
     for (size_t i = 0; i < run.ranks[0].nops; i++)
         run.ranks[0].ops[i].class = OP_KERNEL;
     if (run_replay(&rep, &run, "a100_sxm"))
         CHECK_DOUBLE(rep.scales[0].time.span_ns, rep.own.span_ns * ratio, 0.01);
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* Each class by its own ratio, a mixture by its counts. */
+TEST(replay_of_counted_kernels_scales_by_their_classes)
+{
+    const struct gpu_profile *h100 = gpu_profile_find("h100_sxm", NULL);
+    const struct gpu_profile *a100 = gpu_profile_find("a100_sxm", NULL);
+    struct run run;
+    struct replay rep;
+    double attention, memory;
+    model_other_ratio(h100, a100, SPECTER_KERNEL_ATTENTION, &attention, NULL);
+    model_other_ratio(h100, a100, SPECTER_KERNEL_ELEMENTWISE, &memory, NULL);
+    training(&run, true);
+    for (size_t i = 0; i < run.ranks[0].nops; i++) {
+        run.ranks[0].ops[i].class = OP_KERNEL;
+        run.ranks[0].ops[i].name = "flash_fwd_kernel";
+    }
+    for (size_t i = 0; i < run.ranks[0].nlaunches; i++)
+        run.ranks[0].launches[i].classes[SPECTER_KERNEL_ATTENTION] = 3;
+    if (run_replay(&rep, &run, "a100_sxm"))
+        CHECK_DOUBLE(rep.scales[0].time.span_ns, rep.own.span_ns * attention, 0.01);
+    replay_release(&rep);
+    run_release(&run);
+    training(&run, true);
+    for (size_t i = 0; i < run.ranks[0].nlaunches; i++) {
+        run.ranks[0].launches[i].classes[SPECTER_KERNEL_ATTENTION] = 1;
+        run.ranks[0].launches[i].classes[SPECTER_KERNEL_ELEMENTWISE] = 3;
+    }
+    for (size_t i = 0; i < run.ranks[0].nops; i++) {
+        run.ranks[0].ops[i].class = OP_KERNEL;
+        run.ranks[0].ops[i].name = "mystery";
+    }
+    if (run_replay(&rep, &run, "a100_sxm")) {
+        double mixed = (attention + 3 * memory) / 4, span = rep.own.span_ns;
+        CHECK(rep.scales[0].time.span_ns > span * memory * 1.001);
+        CHECK(rep.scales[0].time.span_ns < span * mixed);
+    }
     replay_release(&rep);
     run_release(&run);
 }

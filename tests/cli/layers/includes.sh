@@ -6,11 +6,12 @@ allowed() {
     src/trace/*) echo 'base/ specter/ trace/' ;;
     src/model/*) echo 'base/ specter/ model/' ;;
     profiles/*) echo 'base/ specter/ model/ profiles/' ;;
+    src/calib/*) echo 'base/ specter/ model/ calib/' ;;
     src/sim/*) echo 'base/ specter/ trace/ model/ sim/' ;;
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
-    src/report/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/' ;;
+    src/report/*) echo 'base/ specter/ trace/ model/ calib/ sim/ analysis/ report/' ;;
     tracer/*) echo 'specter/ hooks/ ../hooks/ abi/' ;;
-    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ sim/ analysis/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
+    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ sim/ analysis/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
     esac
 }
 

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Runs the commands that documents show and puts what they print behind them:
+#
+#   SPECTER=build/specter scripts/doc-examples.sh FILE...
+#
+# An example is a line `    $ specter ...`; what follows it, indented as far or empty, is its output.
+# Commands of examples must not need a file.
+set -euo pipefail
+
+SPECTER=$(realpath "${SPECTER:-build/specter}")
+
+# One file with fresh examples, to stdout.
+refresh() {
+    local line inside=0
+    while IFS= read -r line; do
+        if [[ $line == '    $ specter '* ]]; then
+            [[ $inside == 0 ]] || echo
+            echo "$line"
+            sed 's/^./    &/' <<<"$(bash -c "'$SPECTER' ${line#*specter }" 2>/dev/null)"
+            inside=1
+        elif [[ $inside == 1 && -n $line && $line != '    '* ]]; then
+            echo
+            echo "$line"
+            inside=0
+        elif [[ $inside == 0 ]]; then
+            echo "$line"
+        fi
+    done
+}
+
+for file in "$@"; do
+    fresh=$(mktemp)
+    refresh <"$file" >"$fresh"
+    cmp -s "$file" "$fresh" || cat "$fresh" >"$file"
+    rm -f "$fresh"
+done

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parameters (model/params.h) of one machine, fitted to its own rows: `specter calibrate`.
+ *
+ *     struct calibration c;
+ *     calibration_init(&c, &rows);           all that its rows can be fitted in
+ *     calibration_only(&c, "start_us", e)    or some of them
+ *     if (calibration_run(&c, e) < 0) ...
+ *     for (i < c.nparams) c.params[i].fit
+ *
+ * The fit starts from what the machine has (its profile's own values, else its class's) and is
+ * drawn back to it by CALIBRATION_PRIOR rows. Whether a parameter is determined is judged without
+ * that draw (fit.h).
+ */
+#ifndef SPECTER_CALIB_CALIBRATE_H
+#define SPECTER_CALIB_CALIBRATE_H
+
+#include "calib/fit.h"
+#include "calib/fit_rows.h"
+
+#define CALIBRATION_PRIOR 0.1
+
+/* Why a parameter is not fitted. */
+enum calibration_held {
+    CALIBRATION_FITTED,
+    CALIBRATION_NO_ROWS,  /* no row is of its group */
+    CALIBRATION_NO_SENSE, /* nothing that this machine can do answers to it (a share of NICs where
+                             there are none) */
+    CALIBRATION_FIXED,    /* the caller's wish */
+};
+
+struct calibration_param {
+    enum param_group group;
+    const struct param *param;
+    enum calibration_held held;
+    double before;
+    struct fit_estimate fit; /* with `with` an index into params; value is `before` when held */
+};
+
+#define CALIBRATION_PARAMS_MAX (PARAM_GROUPS * FIT_PARAMS_MAX)
+
+struct calibration {
+    struct fit_rows *rows; /* borrowed; of one GPU and at most one network */
+    struct calibration_param params[CALIBRATION_PARAMS_MAX];
+    size_t nparams;
+};
+
+void calibration_init(struct calibration *c, struct fit_rows *rows);
+
+/* Fits the named parameter and none that is not named so; or does not fit it. -1 with e filled
+ * (ERR_USAGE): unknown name; or (ERR_INPUT) no row for it. */
+int calibration_only(struct calibration *c, const char *name, struct err *e);
+int calibration_fix(struct calibration *c, const char *name, struct err *e);
+
+/* Fits, and leaves the machines of `rows` with the values found. 0 also when some parameters come
+ * out undetermined; -1 with e filled: nothing to fit. */
+int calibration_run(struct calibration *c, struct err *e);
+
+/* Was it fitted, and left open by the rows? A parameter at its bound is not. */
+bool calibration_is_open(const struct calibration_param *p);
+
+/* The measurement that answers most to a parameter of the machine, in words ("AllGather of 1 GiB on
+ * 8 ranks"). False when none does. */
+bool calibration_advice(const struct fit_machine *machine, enum param_group group, size_t param,
+                        char *text, size_t size);
+
+#endif

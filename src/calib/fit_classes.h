@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One fit over many machines: the rows of profiles/fitted.def. A class's parameters are fitted on
+ * the rows of its machines and drawn towards those of the wider class, which are fitted on all its
+ * machines, a machine weighing as the square root of its rows:
+ *
+ *     any  <-  any/nvswitch  <-  hopper/nvswitch    (node)
+ *     any  <-  hopper                               (gemm)
+ *     any  <-  efa                                  (net)
+ *
+ * The draw weighs CLASSES_PRIOR rows. A parameter that a class's rows do not determine (fit.h), or
+ * that comes out as it is in the wider class (within CLASSES_SIGMAS standard deviations, or
+ * CLASSES_SHIFT), is not fitted there: it has the wider class's value. A class whose rows are all
+ * those of the wider one has no row of its own. `node` is fitted on what stays within a node or
+ * NVLink domain, then `net` on the rest; large tables of products are thinned out evenly.
+ */
+#ifndef SPECTER_CALIB_FIT_CLASSES_H
+#define SPECTER_CALIB_FIT_CLASSES_H
+
+#include "calib/fit.h"
+#include "calib/fit_rows.h"
+
+#include <stdio.h>
+
+#define CLASSES_PRIOR 0.1
+#define CLASSES_SIGMAS 2.0
+#define CLASSES_SHIFT 0.05
+#define CLASSES_GEMM_ROWS 300 /* of one machine and type: enough for fewer than ten parameters */
+
+struct fitted_class {
+    enum param_group group;
+    char key[PARAM_KEY_MAX];
+    struct fit_range range;
+    double values[FIT_PARAMS_MAX];            /* by the group's table, all of them */
+    struct fit_estimate fits[FIT_PARAMS_MAX]; /* FIT_HELD: the value is the wider class's */
+};
+
+struct fitted_classes {
+    struct fitted_class *rows; /* owned; wider classes before narrower ones */
+    size_t nrows, cap;
+};
+
+struct classes_opts {
+    const bool *leave_out; /* one a row: not fitted on; NULL: none is left out */
+    bool blank; /* start in the middle of the bounds, not from what is compiled in, which may have
+                   seen the rows that are left out */
+};
+
+/* 0, or -1 with e filled. fitted_release() is due in both cases. The parameters of rows->machines
+ * are those fitted, as after classes_apply(). */
+int classes_fit(struct fitted_classes *c, struct fit_rows *rows, const struct classes_opts *opts,
+                struct err *e);
+void classes_release(struct fitted_classes *c);
+
+/* Gives every machine the parameters of its classes. */
+void classes_apply(const struct fitted_classes *c, struct fit_rows *rows);
+
+/* How many numbers were fitted. */
+size_t classes_parameters(const struct fitted_classes *c);
+
+/* As profiles/fitted.def. */
+void classes_write(const struct fitted_classes *c, FILE *out);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "calib/fit_rows.h"
+
+#include "calib/fit.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUDGE 1.1 /* a parameter is changed by this factor to see whether a row answers */
+
+void *fit_rows_params(struct fit_machine *machine, enum param_group group)
+{
+    switch (group) {
+    case PARAMS_GEMM:
+        return &machine->gpu.gemm;
+    case PARAMS_NODE:
+        return &machine->net.node;
+    default:
+        return &machine->net.net;
+    }
+}
+
+void fit_rows_set(struct fit_machine *machine, enum param_group group, const double *values)
+{
+    const struct param_table *t = &param_tables[group];
+    void *params = fit_rows_params(machine, group);
+    assert(t->count <= FIT_PARAMS_MAX);
+    for (size_t k = 0; k < t->count; k++)
+        *param_at(params, &t->params[k]) = values[k];
+}
+
+void fit_rows_get(const struct fit_machine *machine, enum param_group group, double *values)
+{
+    const struct param_table *t = &param_tables[group];
+    const struct gemm_params gemm = params_gemm(&machine->gpu);
+    const struct node_params node = params_node(&machine->gpu, &machine->net);
+    const struct net_params net = params_net(&machine->net);
+    const void *of[PARAM_GROUPS] = {
+        [PARAMS_GEMM] = &gemm, [PARAMS_NODE] = &node, [PARAMS_NET] = &net};
+    for (size_t k = 0; k < t->count; k++)
+        values[k] = param_value(of[group], &t->params[k]);
+}
+
+void fit_rows_key(const struct fit_rows *f, size_t i, char key[PARAM_KEY_MAX])
+{
+    const struct fit_machine *m = &f->machines[f->rows[i].machine];
+    params_key(f->rows[i].group, &m->gpu, &m->net, key);
+}
+
+static int predict_on(const struct measured_row *row, const struct fit_machine *m,
+                      struct row_prediction *out, struct err *e)
+{
+    return predict_row(row, &m->gpu, m->of_net != NULL ? &m->net : NULL, out, e);
+}
+
+static double row_us(const struct measured_row *row, const struct fit_machine *m)
+{
+    struct row_prediction p;
+    return predict_on(row, m, &p, NULL) < 0 ? NAN : p.us;
+}
+
+int fit_rows_predict(const struct fit_rows *f, size_t i, struct row_prediction *out, struct err *e)
+{
+    return predict_on(f->rows[i].row, &f->machines[f->rows[i].machine], out, e);
+}
+
+double fit_rows_us(const struct fit_rows *f, size_t i)
+{
+    return row_us(f->rows[i].row, &f->machines[f->rows[i].machine]);
+}
+
+double fit_rows_log_error(const struct fit_rows *f, size_t i)
+{
+    return log(fit_rows_us(f, i) / f->rows[i].row->time_us);
+}
+
+static size_t machine_of(struct fit_rows *f, const struct measured_row *row)
+{
+    struct fit_machine *m;
+    for (size_t i = f->nmachines; i-- > 0;) {
+        if (f->machines[i].of_gpu == row->gpu && f->machines[i].of_net == row->net)
+            return i;
+    }
+    ARRAY_GROW(f->machines, f->cap_machines, f->nmachines + 1);
+    m = &f->machines[f->nmachines];
+    m->of_gpu = row->gpu;
+    m->of_net = row->net;
+    m->gpu = *row->gpu;
+    if (row->net != NULL)
+        m->net = *row->net;
+    return f->nmachines++;
+}
+
+static bool answers_to_network(const struct measured_row *row, const struct fit_machine *machine)
+{
+    const struct param_table *t = &param_tables[PARAMS_NET];
+    struct fit_machine m = *machine;
+    double base = row_us(row, &m), values[FIT_PARAMS_MAX];
+    fit_rows_get(&m, PARAMS_NET, values);
+    for (size_t k = 0; k < t->count; k++) {
+        double value = values[k];
+        values[k] *= value * NUDGE <= t->params[k].highest ? NUDGE : 1 / NUDGE;
+        fit_rows_set(&m, PARAMS_NET, values);
+        if (row_us(row, &m) != base)
+            return true;
+        values[k] = value;
+    }
+    return false;
+}
+
+void fit_rows_init(struct fit_rows *f, const struct measured_row *rows, size_t n)
+{
+    memset(f, 0, sizeof *f);
+    for (size_t i = 0; i < n; i++) {
+        struct fit_row r = {.row = &rows[i], .group = PARAMS_GEMM};
+        const struct fit_machine *m;
+        r.machine = machine_of(f, &rows[i]);
+        m = &f->machines[r.machine];
+        if (!(row_us(r.row, m) > 0))
+            continue;
+        if (r.row->kind != MEASURED_GEMM)
+            r.group = answers_to_network(r.row, m) ? PARAMS_NET : PARAMS_NODE;
+        ARRAY_GROW(f->rows, f->cap_rows, f->nrows + 1);
+        f->rows[f->nrows++] = r;
+    }
+}
+
+void fit_rows_release(struct fit_rows *f)
+{
+    free(f->rows);
+    free(f->machines);
+    memset(f, 0, sizeof *f);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "calib/measured.h"
+
+#include "base/stream.h"
+#include "calib/measured_row.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define FILE_MAX ((size_t)1 << 30) /* bytes of one table, inflated */
+#define BLOCK ((size_t)1 << 20)
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+const char *measured_kind_name(enum measured_kind kind)
+{
+    static const char *const names[] = {"collective", "p2p", "gemm"};
+    return (size_t)kind < COUNT(names) ? names[kind] : "all";
+}
+
+void measured_init(struct measured *m)
+{
+    memset(m, 0, sizeof *m);
+    arena_init(&m->arena);
+    intern_init(&m->names, &m->arena);
+}
+
+void measured_release(struct measured *m)
+{
+    intern_release(&m->names);
+    arena_release(&m->arena);
+    free(m->rows);
+    free(m->skips);
+    free(m->files);
+}
+
+void measured_skip(struct measured *m, const char *file, size_t line, bool damaged,
+                   const char *reason)
+{
+    ARRAY_GROW(m->skips, m->cap_skips, m->nskips + 1);
+    m->skips[m->nskips++] = (struct measured_skip){
+        .file = file,
+        .line = line,
+        .reason = intern_add(&m->names, reason, strlen(reason)),
+        .damaged = damaged,
+    };
+}
+
+static void add_file(struct measured *m, const char *path, const char *why)
+{
+    ARRAY_GROW(m->files, m->cap_files, m->nfiles + 1);
+    m->files[m->nfiles++] = (struct measured_file){path, why};
+}
+
+/* Columns that make a table one of a kind: all that it needs, and one that gives the time. The
+ * first kind that fits is taken. */
+static const struct table_kind {
+    enum measured_kind kind;
+    enum measured_column needs[4], times[3];
+    size_t nneeds, ntimes;
+} kinds[] = {
+    {MEASURED_GEMM,
+     {COLUMN_M, COLUMN_N, COLUMN_K, COLUMN_DTYPE},
+     {COLUMN_TIME, COLUMN_TFLOPS},
+     4,
+     2},
+    {MEASURED_COLLECTIVE,
+     {COLUMN_COLLECTIVE, COLUMN_BYTES, COLUMN_RANKS},
+     {COLUMN_TIME, COLUMN_ALGBW, COLUMN_BUSBW},
+     3,
+     3},
+    {MEASURED_P2P, {COLUMN_TEST, COLUMN_BYTES}, {COLUMN_TIME, COLUMN_BW}, 2, 2},
+};
+
+/* The same name but for case and spaces around it. */
+static bool names_column(const char *text, const char *name)
+{
+    size_t len = strlen(name);
+    text += strspn(text, " ");
+    return strncasecmp(text, name, len) == 0 && text[len + strspn(text + len, " ")] == '\0';
+}
+
+/* Of two columns with the same name the first one counts. */
+static void find_columns(struct measured_reader *r, const struct csv *c)
+{
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        r->place[column] = -1;
+        for (size_t i = c->count; i-- > 0;) {
+            if (names_column(c->fields[i], measured_columns[column]))
+                r->place[column] = (int)i;
+        }
+    }
+}
+
+static bool is_kind(const struct measured_reader *r, const struct table_kind *kind)
+{
+    for (size_t i = 0; i < kind->nneeds; i++) {
+        if (r->place[kind->needs[i]] < 0)
+            return false;
+    }
+    for (size_t i = 0; i < kind->ntimes; i++) {
+        if (r->place[kind->times[i]] >= 0)
+            return true;
+    }
+    return false;
+}
+
+static int no_usable_header(const struct measured_reader *r, size_t line, struct err *e)
+{
+    if (r->place[COLUMN_ITERATION] >= 0 || r->place[COLUMN_TOKENS] >= 0)
+        return err_set(e, ERR_INPUT,
+                       "%s:%zu: a table of training runs; what is compared here are single "
+                       "operations (collectives, p2p, gemm)",
+                       r->path, line);
+    return err_set(e, ERR_INPUT,
+                   "%s:%zu: no usable header: collectives have the columns collective, bytes, "
+                   "ranks and time_us; p2p test, bytes and time_us; gemm m, n, k, dtype and "
+                   "time_us; all of them gpu_profile, and network_profile but for gemm",
+                   r->path, line);
+}
+
+/* The header's columns, and the kind of table that they make. */
+static int read_header(struct measured_reader *r, struct csv *c, struct err *e)
+{
+    if (!csv_next(c))
+        return err_set(e, ERR_INPUT, "%s: empty", r->path);
+    if (c->problem != NULL)
+        return err_set(e, ERR_INPUT, "%s:%zu: no usable header: %s", r->path, c->line, c->problem);
+    find_columns(r, c);
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        if (is_kind(r, &kinds[i])) {
+            r->kind = kinds[i].kind;
+            return 0;
+        }
+    }
+    return no_usable_header(r, c->line, e);
+}
+
+static void read_row(struct measured_reader *r, const struct csv *c, size_t width)
+{
+    struct measured *m = r->m;
+    struct measured_row row;
+    buf_reset(&r->reason);
+    r->fields = c->fields;
+    r->damaged = true;
+    if (c->problem != NULL) {
+        buf_puts(&r->reason, c->problem);
+    } else if (c->count != width) {
+        buf_printf(&r->reason, "%zu fields where the header has %zu", c->count, width);
+    } else if (measured_row_parse(r, &row) == 0) {
+        row.line = c->line;
+        ARRAY_GROW(m->rows, m->cap_rows, m->nrows + 1);
+        m->rows[m->nrows++] = row;
+        return;
+    }
+    measured_skip(m, r->path, c->line, r->damaged, r->reason.data);
+}
+
+static int read_table(struct measured *m, const char *path, const struct measured_opts *opts,
+                      const struct buf *text, struct err *e)
+{
+    struct measured_reader r = {.m = m, .opts = opts, .path = path, .reason = BUF_INIT};
+    struct csv c;
+    size_t width;
+    int status;
+    csv_init(&c, text->data, text->len);
+    status = read_header(&r, &c, e);
+    width = c.count;
+    while (status == 0 && csv_next(&c))
+        read_row(&r, &c, width);
+    csv_release(&c);
+    buf_release(&r.reason);
+    return status;
+}
+
+static int read_all(const char *path, struct buf *text, struct err *e)
+{
+    struct stream *s;
+    ssize_t n;
+    if (stream_open(&s, path, e) < 0)
+        return -1;
+    while ((n = stream_read(s, buf_reserve(text, BLOCK), BLOCK, e)) > 0) {
+        text->len += (size_t)n;
+        if (text->len > FILE_MAX) {
+            n = err_set(e, ERR_INPUT, "%s: larger than 1 GiB", stream_label(s));
+            break;
+        }
+    }
+    stream_close(s);
+    return (int)n;
+}
+
+static int read_file(struct measured *m, const char *path, const struct measured_opts *opts,
+                     struct err *e)
+{
+    struct buf text = BUF_INIT, shown = BUF_INIT;
+    int status = read_all(path, &text, e);
+    buf_put_printable(&shown, path, strlen(path));
+    path = intern_add(&m->names, shown.data, shown.len);
+    if (status == 0)
+        status = read_table(m, path, opts, &text, e);
+    if (status == 0)
+        add_file(m, path, NULL);
+    buf_release(&shown);
+    buf_release(&text);
+    return status;
+}
+
+static int is_table(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return len > 4 && strcmp(entry->d_name + len - 4, ".csv") == 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* A file of a folder may be of another kind; it is then named with the reason. */
+static int read_folder(struct measured *m, const char *path, const struct measured_opts *opts,
+                       struct err *e)
+{
+    const char *slash = path[0] != '\0' && path[strlen(path) - 1] == '/' ? "" : "/";
+    struct dirent **entries;
+    struct err why = {.code = ERR_NONE};
+    int n = scandir(path, &entries, is_table, by_name), usable = 0;
+    if (n < 0)
+        return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        const char *name = arena_printf(&m->arena, "%s%s%s", path, slash, entries[i]->d_name);
+        if (read_file(m, name, opts, &why) == 0)
+            usable++;
+        else
+            add_file(m, name, arena_strdup(&m->arena, why.msg));
+        free(entries[i]);
+    }
+    free(entries);
+    if (usable > 0)
+        return 0;
+    if (n > 0)
+        return err_set(e, ERR_INPUT, "%s: no usable table: %s", path, why.msg);
+    return err_set(e, ERR_INPUT, "%s: no *.csv in this folder", path);
+}
+
+int measured_read(struct measured *m, const char *path, const struct measured_opts *opts,
+                  struct err *e)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return read_folder(m, path, opts, e);
+    return read_file(m, path, opts, e);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Measured times: tables of collectives, of messages between GPUs (p2p) and of matrix products
+ * (gemm), read by the names in their header. Columns come in any order, unknown ones are passed
+ * over; docs/validate.md lists what each kind needs.
+ *
+ *     struct measured m;
+ *     measured_init(&m);
+ *     if (measured_read(&m, "collectives.csv", &(struct measured_opts){0}, e) < 0) ...
+ *     for (size_t i = 0; i < m.nrows; i++)
+ *         ... m.rows[i].time_us
+ *     measured_release(&m);
+ *
+ * Rows are those that can be compared with a prediction: they name known profiles, hold plausible
+ * numbers and are not marked doubtful. Any other row is in `skips`, with file, line and reason; no
+ * row is in neither.
+ */
+#ifndef SPECTER_CALIB_MEASURED_H
+#define SPECTER_CALIB_MEASURED_H
+
+#include "base/arena.h"
+#include "model/cost.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum measured_kind { MEASURED_COLLECTIVE, MEASURED_P2P, MEASURED_GEMM, MEASURED_KINDS };
+
+const char *measured_kind_name(enum measured_kind kind); /* "collective", "p2p", "gemm" */
+
+/* Texts are interned: equal ones have equal pointers, "" where a column is missing. */
+struct measured_row {
+    enum measured_kind kind;
+    const char *file; /* as it was named */
+    size_t line;      /* in it, counted from 1 */
+    const char *source;
+    const struct gpu_profile *gpu;     /* never NULL */
+    const struct network_profile *net; /* NULL for gemm */
+    double time_us;                    /* above 0 */
+    const char *notes;
+    enum specter_dtype dtype; /* SPECTER_DTYPE_UNKNOWN where it is not said */
+
+    /* collective, p2p */
+    enum specter_comm_op op;   /* p2p: SPECTER_SEND */
+    double bytes;              /* full buffer S, as nccl-tests counts it */
+    struct layout where;       /* ranks over nodes, evenly */
+    int gpus_per_node;         /* as the row says; 0: it does not */
+    int nccl;                  /* version as NCCL's header has it: 22907; 0: not said */
+    int in_place;              /* 0, 1; -1: not said */
+    struct comm_choice forced; /* what the run forced NCCL to do, by its notes or columns */
+    bool no_nvls;              /* the run had NVLS switched off */
+
+    /* gemm */
+    uint64_t m, n, k, batch;
+    const char *lib;
+};
+
+struct measured_skip {
+    const char *file;
+    size_t line;
+    const char *reason; /* interned: rows with the same reason have the same pointer */
+    bool damaged;       /* the row cannot be read, as opposed to: it is not to be scored */
+};
+
+struct measured {
+    struct arena arena; /* texts */
+    struct intern names;
+    struct measured_row *rows; /* owned, in the order of files and lines */
+    size_t nrows, cap_rows;
+    struct measured_skip *skips; /* owned */
+    size_t nskips, cap_skips;
+    struct measured_file {
+        const char *path;
+        const char *why; /* NULL: it was read; else why it holds nothing for us */
+    } * files;           /* owned */
+    size_t nfiles, cap_files;
+};
+
+struct measured_opts {
+    /* Take the place of the table's profile in rows that name one of this name, or none. NULL:
+     * rows stand for themselves. */
+    const struct gpu_profile *gpu;
+    const struct network_profile *net;
+};
+
+void measured_init(struct measured *m);
+void measured_release(struct measured *m);
+
+/* Adds a file's rows (plain or gzip), or those of all *.csv in a folder. 0, or -1 with e filled
+ * (ERR_INPUT): it cannot be read, or its header is of no kind above. In a folder such files are
+ * passed over, and named in m->files; one of them must be usable. */
+int measured_read(struct measured *m, const char *path, const struct measured_opts *opts,
+                  struct err *e);
+
+/* Adds a skip: for readers, and for those who find later that a row cannot be predicted. */
+void measured_skip(struct measured *m, const char *file, size_t line, bool damaged,
+                   const char *reason);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "calib/score.h"
+
+#include "calib/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KiB 1024.0
+#define MiB (1024 * KiB)
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* A class of sizes: from `from` on, up to the next one. */
+struct size_class {
+    double from;
+    const char *key;
+};
+
+static const struct size_class by_bytes[] = {
+    {0, "<64 KiB"},
+    {64 * KiB, "64 KiB-1 MiB"},
+    {1 * MiB, "1-64 MiB"},
+    {64 * MiB, ">=64 MiB"},
+};
+
+static const struct size_class by_m[] = {
+    {0, "m 1-16"},
+    {17, "m 17-128"},
+    {129, "m 129-1024"},
+    {1025, "m >1024"},
+};
+
+static const struct size_class by_flops[] = {
+    {0, "<1 GFLOP"},
+    {1e9, "1-10 GFLOP"},
+    {1e10, "10-100 GFLOP"},
+    {1e11, ">=100 GFLOP"},
+};
+
+static double classify(const struct size_class *classes, size_t count, double value,
+                       const char **key)
+{
+    size_t i = count - 1;
+    while (i > 0 && value < classes[i].from)
+        i--;
+    *key = classes[i].key;
+    return classes[i].from;
+}
+
+/* Each gives a row's key in its `by`, and where that key stands among the others. */
+static double key_kind(const struct measured_row *row, const char **key)
+{
+    *key = measured_kind_name(row->kind);
+    return row->kind;
+}
+
+static double key_size(const struct measured_row *row, const char **key)
+{
+    return classify(by_bytes, COUNT(by_bytes), row->bytes, key);
+}
+
+static double key_m(const struct measured_row *row, const char **key)
+{
+    return classify(by_m, COUNT(by_m), (double)row->m, key);
+}
+
+static double key_flops(const struct measured_row *row, const char **key)
+{
+    double flops = 2 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch;
+    return classify(by_flops, COUNT(by_flops), flops, key);
+}
+
+static double key_op(const struct measured_row *row, const char **key)
+{
+    *key = specter_comm_op_name(row->op);
+    return row->op;
+}
+
+static double key_dtype(const struct measured_row *row, const char **key)
+{
+    *key = specter_dtype_name(row->dtype);
+    return row->dtype;
+}
+
+static double key_gpu(const struct measured_row *row, const char **key)
+{
+    *key = row->gpu->name;
+    return 0;
+}
+
+static double key_network(const struct measured_row *row, const char **key)
+{
+    *key = row->net->name;
+    return 0;
+}
+
+static double key_source(const struct measured_row *row, const char **key)
+{
+    *key = row->source;
+    return 0;
+}
+
+static double key_lib(const struct measured_row *row, const char **key)
+{
+    *key = row->lib;
+    return 0;
+}
+
+/* Numbers are their own order; their text follows from it. */
+static double key_ranks(const struct measured_row *row, const char **key)
+{
+    *key = NULL;
+    return row->where.ranks;
+}
+
+static double key_nodes(const struct measured_row *row, const char **key)
+{
+    *key = NULL;
+    return row->where.nodes;
+}
+
+#define OF(kind) (1u << MEASURED_##kind)
+#define OF_COMM (OF(COLLECTIVE) | OF(P2P))
+
+static const struct grouping {
+    const char *by;
+    unsigned kinds;
+    double (*key)(const struct measured_row *row, const char **key);
+} groupings[] = {
+    {"size", OF_COMM, key_size},
+    {"m", OF(GEMM), key_m},
+    {"flops", OF(GEMM), key_flops},
+    {"dtype", OF(GEMM), key_dtype},
+    {"collective", OF(COLLECTIVE), key_op},
+    {"gpu", OF_COMM | OF(GEMM), key_gpu},
+    {"network", OF_COMM, key_network},
+    {"ranks", OF_COMM, key_ranks},
+    {"nodes", OF_COMM, key_nodes},
+    {"lib", OF(GEMM), key_lib},
+    {"source", OF_COMM | OF(GEMM), key_source},
+};
+
+static const struct grouping by_kind = {"kind", OF_COMM | OF(GEMM), key_kind};
+
+/* A row on its way into a group. */
+struct member {
+    const char *key; /* NULL: `order` written out */
+    double order, error;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    int names;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
+    names = x->key == y->key ? 0 : strcmp(x->key, y->key);
+    return names != 0 ? names : (x->error > y->error) - (x->error < y->error);
+}
+
+static bool same_group(const struct member *a, const struct member *b)
+{
+    return a->order == b->order && (a->key == b->key || strcmp(a->key, b->key) == 0);
+}
+
+/* scratch: room for n numbers. */
+static void fill_stats(struct score_stats *out, const struct member *members, size_t n,
+                       double *scratch)
+{
+    size_t near = 0;
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = members[i].error;
+    out->n = n;
+    out->bias = stats_quantile(scratch, n, 0.5);
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = fabs(scratch[i]);
+        near += scratch[i] <= 0.25;
+    }
+    out->median_ape = stats_quantile(scratch, n, 0.5);
+    out->p90_ape = stats_quantile(scratch, n, 0.9);
+    out->mean_ape = stats_mean(scratch, n);
+    out->within_25 = n > 0 ? (double)near / (double)n : NAN;
+}
+
+static void add_group(struct score *s, enum measured_kind kind, const char *by,
+                      const struct member *members, size_t n, double *scratch)
+{
+    struct score_group *g;
+    ARRAY_GROW(s->groups, s->cap_groups, s->ngroups + 1);
+    g = &s->groups[s->ngroups++];
+    *g = (struct score_group){.kind = kind, .by = by, .order = members->order};
+    g->key = members->key != NULL ? arena_strdup(&s->arena, members->key)
+                                  : arena_printf(&s->arena, "%.0f", members->order);
+    fill_stats(&g->stats, members, n, scratch);
+}
+
+/* The rows of `kinds` with their keys, sorted by them. Returns how many. */
+static size_t collect(const struct score *s, unsigned kinds, const struct grouping *how,
+                      struct member *members)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->nrows; i++) {
+        const struct measured_row *row = s->rows[i].row;
+        if ((kinds >> row->kind & 1) == 0)
+            continue;
+        members[n].order = how->key(row, &members[n].key);
+        members[n++].error = s->rows[i].error;
+    }
+    qsort(members, n, sizeof *members, by_key);
+    return n;
+}
+
+static void add_groups(struct score *s, enum measured_kind kind, const struct grouping *how,
+                       struct member *members, double *scratch)
+{
+    unsigned kinds = kind == MEASURED_KINDS ? how->kinds : 1u << kind;
+    size_t n = collect(s, kinds, how, members);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && same_group(&members[from], &members[to]);)
+            to++;
+        add_group(s, kind, how->by, members + from, to - from, scratch);
+    }
+}
+
+/* Weighs each row by what its source has: all sources count the same. */
+static void weigh_sources(struct score *s, struct member *members, double *scratch)
+{
+    const struct grouping how = {"source", ~0u, key_source};
+    size_t n = collect(s, ~0u, &how, members);
+    double *weights = scratch + n, sum = 0, close = 0;
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && same_group(&members[from], &members[to]);)
+            to++;
+        for (size_t i = from; i < to; i++)
+            weights[i] = 1 / (double)(to - from);
+        s->nsources++;
+    }
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = members[i].error;
+    s->by_source.bias = stats_weighted_quantile(scratch, weights, n, 0.5);
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = fabs(scratch[i]);
+        sum += weights[i] * scratch[i];
+        close += scratch[i] <= 0.25 ? weights[i] : 0;
+    }
+    s->by_source.n = n;
+    s->by_source.median_ape = stats_weighted_quantile(scratch, weights, n, 0.5);
+    s->by_source.p90_ape = stats_weighted_quantile(scratch, weights, n, 0.9);
+    s->by_source.mean_ape = n > 0 ? sum / (double)s->nsources : NAN;
+    s->by_source.within_25 = n > 0 ? close / (double)s->nsources : NAN;
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    const struct scored_row *x = a, *y = b;
+    double ape_x = fabs(x->error), ape_y = fabs(y->error);
+    int files;
+    if (ape_x != ape_y)
+        return ape_x > ape_y ? -1 : 1;
+    files = strcmp(x->row->file, y->row->file);
+    return files != 0 ? files : (x->row->line > y->row->line) - (x->row->line < y->row->line);
+}
+
+void score_init(struct score *s)
+{
+    memset(s, 0, sizeof *s);
+    arena_init(&s->arena);
+}
+
+void score_release(struct score *s)
+{
+    arena_release(&s->arena);
+    free(s->rows);
+    free(s->groups);
+}
+
+void score_add(struct score *s, const struct measured_row *row, const struct row_prediction *p,
+               bool outside)
+{
+    ARRAY_GROW(s->rows, s->cap_rows, s->nrows + 1);
+    s->rows[s->nrows++] = (struct scored_row){row, *p, p->us / row->time_us - 1, outside};
+    s->noutside += outside;
+}
+
+void score_finish(struct score *s)
+{
+    struct member *members = NULL;
+    double *scratch = NULL;
+    size_t cap_members = 0, cap_scratch = 0, n;
+    ARRAY_GROW(members, cap_members, s->nrows + 1);
+    ARRAY_GROW(scratch, cap_scratch, 2 * s->nrows + 1);
+    n = collect(s, ~0u, &by_kind, members);
+    fill_stats(&s->all, members, n, scratch);
+    weigh_sources(s, members, scratch);
+    add_groups(s, MEASURED_KINDS, &by_kind, members, scratch);
+    for (int kind = 0; kind < MEASURED_KINDS; kind++) {
+        for (size_t i = 0; i < COUNT(groupings); i++) {
+            if (groupings[i].kinds >> kind & 1)
+                add_groups(s, (enum measured_kind)kind, &groupings[i], members, scratch);
+        }
+    }
+    if (s->nrows > 0)
+        qsort(s->rows, s->nrows, sizeof *s->rows, worst_first);
+    free(scratch);
+    free(members);
+}
+
+/* A prediction that is no number above 0 would hide in every quantile. */
+static int predict(const struct measured_row *row, struct row_prediction *p, struct err *e)
+{
+    if (predict_row(row, row->gpu, row->net, p, e) < 0)
+        return -1;
+    return isfinite(p->us) && p->us > 0 ? 0 : err_set(e, ERR_INPUT, "no time above 0 is predicted");
+}
+
+void score_predict(struct score *s, struct measured *m)
+{
+    for (size_t i = 0; i < m->nrows; i++) {
+        const struct measured_row *row = &m->rows[i];
+        struct row_prediction p;
+        struct err why;
+        if (predict(row, &p, &why) < 0)
+            measured_skip(m, row->file, row->line, false, why.msg);
+        else
+            score_add(s, row, &p, predict_row_outside(row));
+    }
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How far predictions are from measurements: for all rows and for each class of them. The error of
+ * a row is predicted / measured - 1, its absolute value the APE (absolute percentage error).
+ *
+ *     struct score s;
+ *     score_init(&s);
+ *     score_add(&s, row, &prediction, outside);        for each row
+ *     score_finish(&s);
+ *     ... s.all.median_ape, s.groups[i].key
+ *     score_release(&s);
+ *
+ * Rows are borrowed. The order of groups does not depend on the order of rows.
+ */
+#ifndef SPECTER_CALIB_SCORE_H
+#define SPECTER_CALIB_SCORE_H
+
+#include "calib/predict_row.h"
+
+struct score_stats {
+    size_t n;
+    double median_ape, mean_ape, p90_ape; /* fractions: 0.08 is 8 %; NAN when n is 0 */
+    double bias;                          /* median of the signed error */
+    double within_25;                     /* share of rows whose APE is at most 0.25 */
+};
+
+/* Classes of rows; each row is in one group of each `by` that its kind has. */
+struct score_group {
+    enum measured_kind kind; /* MEASURED_KINDS: over all kinds */
+    const char *by;          /* "kind", "size", "collective", "gpu", "network", "source", ... */
+    const char *key;         /* "64 KiB-1 MiB", "AllReduce", "h100_sxm"; owned by the score */
+    double order;            /* where it stands among those of its `by` */
+    struct score_stats stats;
+};
+
+struct scored_row {
+    const struct measured_row *row;
+    struct row_prediction predicted;
+    double error; /* predicted.us / row->time_us - 1 */
+    bool outside; /* beyond what the parameters were fitted on */
+};
+
+struct score {
+    struct arena arena;
+    struct scored_row *rows; /* owned; after score_finish() the worst come first */
+    size_t nrows, cap_rows;
+    struct score_stats all;
+    struct score_stats by_source; /* of all rows, each source weighing the same */
+    size_t nsources, noutside;
+    struct score_group *groups; /* owned; by kind, then `by`, then order */
+    size_t ngroups, cap_groups;
+};
+
+void score_init(struct score *s);
+void score_release(struct score *s);
+void score_add(struct score *s, const struct measured_row *row, const struct row_prediction *p,
+               bool outside);
+void score_finish(struct score *s); /* once, behind the last row */
+
+/* Predicts and adds each row of m with the profiles it names; rows that the models refuse become
+ * skips of m. score_finish() is left to the caller. */
+void score_predict(struct score *s, struct measured *m);
+
+#endif

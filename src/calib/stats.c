@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "calib/stats.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct weighted {
+    double value, weight;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double stats_quantile(const double *values, size_t n, double q)
+{
+    double *sorted = NULL, at, low, result;
+    size_t cap = 0, i;
+    if (n == 0)
+        return NAN;
+    ARRAY_GROW(sorted, cap, n);
+    memcpy(sorted, values, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    at = q * (double)(n - 1);
+    i = (size_t)at;
+    low = sorted[i];
+    result = i + 1 < n ? low + (at - (double)i) * (sorted[i + 1] - low) : low;
+    free(sorted);
+    return result;
+}
+
+static struct weighted *sort_weighted(const double *values, const double *weights, size_t n)
+{
+    struct weighted *sorted = NULL;
+    size_t cap = 0;
+    ARRAY_GROW(sorted, cap, n);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = (struct weighted){values[i], weights[i]};
+    qsort(sorted, n, sizeof *sorted, by_value); /* value is the first member */
+    return sorted;
+}
+
+double stats_weighted_quantile(const double *values, const double *weights, size_t n, double q)
+{
+    double total = 0, passed = 0, before = 0, result = NAN;
+    struct weighted *sorted;
+    if (n == 0)
+        return NAN;
+    sorted = sort_weighted(values, weights, n);
+    for (size_t i = 0; i < n; i++)
+        total += sorted[i].weight;
+    for (size_t i = 0; i < n; i++) {
+        double middle = (passed + sorted[i].weight / 2) / total;
+        result = sorted[i].value;
+        if (middle >= q) {
+            if (i > 0 && middle > before)
+                result -= (middle - q) / (middle - before) * (result - sorted[i - 1].value);
+            break;
+        }
+        before = middle;
+        passed += sorted[i].weight;
+    }
+    free(sorted);
+    return result;
+}
+
+double stats_mean(const double *values, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += values[i];
+    return n > 0 ? sum / (double)n : NAN;
+}

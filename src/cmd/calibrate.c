@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter calibrate: the models' parameters, fitted to measured times of one machine, or of all.
+ */
+#include "base/buf.h"
+#include "cmd/cmd.h"
+#include "cmd/hardware.h"
+#include "model/profile_json.h"
+#include "report/calibrate_report.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct calibrate_opts {
+    const char *output, *gpu, *network, *params, *fix;
+    bool classes;
+};
+
+#define AT(field) offsetof(struct calibrate_opts, field)
+
+static const struct opt calibrate_rows[] = {
+    {"output", 'o', OPT_STR, AT(output), "FILE", "the profile to write, JSON; -: stdout"},
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "calibrate this GPU's rows; FILE: start from it"},
+    {"network", 0, OPT_STR, AT(network), "NAME|FILE", "and those of this network"},
+    {"params", 0, OPT_STR, AT(params), "A,B", "fit only these parameters"},
+    {"fix", 0, OPT_STR, AT(fix), "A,B", "leave these as they are"},
+    {"classes", 0, OPT_FLAG, AT(classes), NULL,
+     "fit all machines by classes; -o FILE is then profiles/fitted.def"},
+    OPT_END,
+};
+
+/* The machine that is calibrated. Rows are told by the profiles' names. */
+struct choice {
+    const struct gpu_profile *gpu;
+    const struct network_profile *net; /* NULL: rows of products only */
+};
+
+/* ---- which machine ---- */
+
+/* Adds "gpu/network" to the list unless it is there. */
+static bool list_machine(struct buf *list, const struct measured_row *row)
+{
+    char name[160];
+    snprintf(name, sizeof name, "%s%s%s, ", row->gpu->name, row->net != NULL ? "/" : "",
+             row->net != NULL ? row->net->name : "");
+    if (strstr(list->data, name) != NULL)
+        return false;
+    buf_puts(list, name);
+    return true;
+}
+
+static bool fits_wish(const struct measured_row *row, const struct choice *wish)
+{
+    return (wish->gpu == NULL || row->gpu == wish->gpu) &&
+           (wish->net == NULL || row->net == NULL || row->net == wish->net);
+}
+
+/* Fills in what the command line leaves open, from the rows; -1 when they name several. */
+static int choose_machine(const struct measured *m, struct choice *c, struct err *e)
+{
+    const struct choice wish = *c;
+    struct buf names = BUF_INIT;
+    bool several = false;
+    size_t n = 0;
+    for (size_t i = 0; i < m->nrows; i++) {
+        const struct measured_row *row = &m->rows[i];
+        if (!fits_wish(row, &wish))
+            continue;
+        n++;
+        several |= (c->gpu != NULL && c->gpu != row->gpu) ||
+                   (c->net != NULL && row->net != NULL && c->net != row->net);
+        c->gpu = row->gpu;
+        c->net = row->net != NULL ? row->net : c->net;
+        list_machine(&names, row);
+    }
+    if (n == 0)
+        err_set(e, ERR_INPUT, "no row of %s%s%s can be used",
+                wish.gpu != NULL ? wish.gpu->name : "any machine", wish.net != NULL ? " in " : "",
+                wish.net != NULL ? wish.net->name : "");
+    else if (several)
+        err_set(e, ERR_USAGE,
+                "the rows are of several machines: choose one by --gpu and "
+                "--network: %.*s",
+                (int)names.len - 2, names.data);
+    buf_release(&names);
+    return n == 0 || several ? -1 : 0;
+}
+
+/* Moves the machine's rows to the front of the table, their order kept. Returns how many. */
+static size_t keep_machine(struct measured *m, const struct choice *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->nrows; i++) {
+        if (m->rows[i].gpu == c->gpu && (m->rows[i].net == NULL || m->rows[i].net == c->net))
+            m->rows[n++] = m->rows[i];
+    }
+    return n;
+}
+
+/* ---- what is fitted ---- */
+
+static int for_each_name(const char *list, struct calibration *c,
+                         int (*apply)(struct calibration *, const char *, struct err *),
+                         struct err *e)
+{
+    char *copy, *save = NULL;
+    int status = 0;
+    if (list == NULL)
+        return 0;
+    copy = strdup(list);
+    if (copy == NULL)
+        die("out of memory");
+    for (char *name = strtok_r(copy, ",", &save); name != NULL && status == 0;
+         name = strtok_r(NULL, ",", &save))
+        status = apply(c, name, e);
+    free(copy);
+    return status;
+}
+
+static void score_rows(struct score *s, const struct fit_rows *rows)
+{
+    score_init(s);
+    for (size_t i = 0; i < rows->nrows; i++) {
+        struct row_prediction p;
+        if (fit_rows_predict(rows, i, &p, NULL) == 0)
+            score_add(s, rows->rows[i].row, &p, false);
+    }
+    score_finish(s);
+}
+
+/* The machine whose products, or whose transfers, are among the rows. */
+static const struct fit_machine *machine_with(const struct fit_rows *rows, bool network)
+{
+    for (size_t i = 0; i < rows->nmachines; i++) {
+        if ((rows->machines[i].of_net != NULL) == network)
+            return &rows->machines[i];
+    }
+    return NULL;
+}
+
+/* What the rows leave open, and how to know it. The message names all, so that one more try with
+ * --fix is enough. Returns -1. */
+static int refuse(const struct calibration *c, struct err *e)
+{
+    struct buf open = BUF_INIT, advice = BUF_INIT;
+    for (size_t i = 0; i < c->nparams; i++) {
+        const struct calibration_param *p = &c->params[i];
+        const struct fit_machine *m = machine_with(c->rows, p->group != PARAMS_GEMM);
+        char text[128];
+        if (!calibration_is_open(p))
+            continue;
+        buf_printf(&open, "%s%s", open.len > 0 ? "," : "", p->param->name);
+        if (m != NULL &&
+            calibration_advice(m, p->group, (size_t)(p->param - param_tables[p->group].params),
+                               text, sizeof text))
+            buf_printf(&advice, "\n  %s (%s): measure %s", p->param->name,
+                       fit_verdict_name(p->fit.verdict), text);
+    }
+    err_set(e, ERR_INPUT,
+            "the rows do not determine every parameter: --fix %s leaves out what "
+            "they do not%s",
+            open.data, advice.data);
+    buf_release(&open);
+    buf_release(&advice);
+    return -1;
+}
+
+static bool any_open(const struct calibration *c)
+{
+    for (size_t i = 0; i < c->nparams; i++) {
+        if (calibration_is_open(&c->params[i]))
+            return true;
+    }
+    return false;
+}
+
+/* ---- what is written ---- */
+
+/* The profiles with the fitted values as their own. */
+static cJSON *profile_doc(const struct calibration *c, const struct choice *of)
+{
+    const struct fit_machine *products = machine_with(c->rows, false);
+    const struct fit_machine *transfers = machine_with(c->rows, true);
+    struct gpu_profile gpu = *of->gpu;
+    cJSON *doc = cJSON_CreateObject();
+    if (products != NULL)
+        gpu.gemm = products->gpu.gemm;
+    cJSON_AddItemToObject(doc, "gpu", profile_json_object(&gpu_kind, &gpu));
+    if (transfers != NULL)
+        cJSON_AddItemToObject(doc, "network", profile_json_object(&network_kind, &transfers->net));
+    return doc;
+}
+
+static int write_classes(const struct fitted_classes *c, const char *path, struct err *e)
+{
+    FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    int failed;
+    if (out == NULL)
+        return err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
+    classes_write(c, out);
+    failed = ferror(out);
+    if ((out != stdout && fclose(out) != 0) || failed)
+        return err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
+    return 0;
+}
+
+/* ---- the two jobs ---- */
+
+static int calibrate_rows_of(const struct calibrate_opts *o, const struct choice *of,
+                             struct fit_rows *rows, FILE *talk, struct err *e)
+{
+    struct calibration c;
+    struct score before, after;
+    int status = -1;
+    calibration_init(&c, rows);
+    score_rows(&before, rows);
+    if (for_each_name(o->params, &c, calibration_only, e) == 0 &&
+        for_each_name(o->fix, &c, calibration_fix, e) == 0 && calibration_run(&c, e) == 0) {
+        score_rows(&after, rows);
+        fprintf(talk, "%s%s%s: %zu rows\n\n", of->gpu->name, of->net != NULL ? " in " : "",
+                of->net != NULL ? of->net->name : "", rows->nrows);
+        calibrate_text_errors(&before, &after, talk);
+        fputc('\n', talk);
+        calibrate_text_params(&c, talk);
+        score_release(&after);
+        status = any_open(&c) ? refuse(&c, e) : cmd_write_json(profile_doc(&c, of), o->output, e);
+    }
+    score_release(&before);
+    return status;
+}
+
+static int calibrate_machine(const struct calibrate_opts *o, struct measured *m, struct choice *of,
+                             FILE *talk, struct err *e)
+{
+    struct fit_rows rows;
+    int status;
+    if (choose_machine(m, of, e) < 0)
+        return -1;
+    fit_rows_init(&rows, m->rows, keep_machine(m, of));
+    if (rows.nrows == 0)
+        status = err_set(e, ERR_INPUT, "the models can predict no row of %s", of->gpu->name);
+    else
+        status = calibrate_rows_of(o, of, &rows, talk, e);
+    fit_rows_release(&rows);
+    return status;
+}
+
+static int calibrate_classes(const struct calibrate_opts *o, struct measured *m, FILE *talk,
+                             struct err *e)
+{
+    struct fitted_classes classes;
+    struct fit_rows rows;
+    struct score before, after;
+    int status;
+    fit_rows_init(&rows, m->rows, m->nrows);
+    score_rows(&before, &rows);
+    status = classes_fit(&classes, &rows, &(struct classes_opts){0}, e);
+    if (status == 0) {
+        score_rows(&after, &rows);
+        calibrate_text_errors(&before, &after, talk);
+        fputc('\n', talk);
+        calibrate_text_classes(&classes, talk);
+        fprintf(talk, "\n%zu fitted parameters for %zu rows\n", classes_parameters(&classes),
+                rows.nrows);
+        score_release(&after);
+        status = write_classes(&classes, o->output, e);
+    }
+    classes_release(&classes);
+    score_release(&before);
+    fit_rows_release(&rows);
+    return status;
+}
+
+static int check_opts(const struct calibrate_opts *o, int n, struct arena *a, struct choice *choice,
+                      struct err *e)
+{
+    if (n == 0)
+        return err_set(e, ERR_USAGE, "no FILE given (see 'specter help calibrate')");
+    if (o->output == NULL)
+        return err_set(e, ERR_USAGE, "-o is needed (see 'specter help calibrate')");
+    if (o->classes && (o->gpu || o->network || o->params || o->fix))
+        return err_set(e, ERR_USAGE,
+                       "--classes fits all parameters of all machines: no --gpu, --network, "
+                       "--params or --fix beside it");
+    if (o->gpu != NULL && (choice->gpu = cmd_gpu(o->gpu, a, &choice->net, e)) == NULL)
+        return -1;
+    if (o->network != NULL && (choice->net = cmd_network(o->network, a, e)) == NULL)
+        return -1;
+    return 0;
+}
+
+static bool is_damaged(const struct measured *m)
+{
+    for (size_t i = 0; i < m->nskips; i++) {
+        if (m->skips[i].damaged)
+            return true;
+    }
+    return false;
+}
+
+static int calibrate(const struct calibrate_opts *o, int n, char **argv, struct choice *choice,
+                     struct err *e)
+{
+    FILE *talk = strcmp(o->output, "-") == 0 ? stderr : stdout;
+    const struct measured_opts how = {.gpu = choice->gpu, .net = choice->net};
+    struct measured m;
+    int status = 0;
+    measured_init(&m);
+    for (int i = 0; status == 0 && i < n; i++)
+        status = measured_read(&m, argv[i], &how, e);
+    if (status == 0 && m.nrows == 0)
+        status = err_set(e, ERR_INPUT, "no row can be used");
+    if (status == 0)
+        status = o->classes ? calibrate_classes(o, &m, talk, e)
+                            : calibrate_machine(o, &m, choice, talk, e);
+    if (status == 0 && is_damaged(&m)) {
+        fprintf(stderr, "specter: note: some rows could not be read; 'specter validate' says "
+                        "which\n");
+        status = ERR_PARTIAL;
+    }
+    measured_release(&m);
+    return status;
+}
+
+static int run_calibrate(const struct command *self, int argc, char **argv, struct err *e)
+{
+    struct calibrate_opts opts = {0};
+    struct choice choice = {0};
+    struct arena a;
+    int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
+    if (status >= 0)
+        return status;
+    arena_init(&a);
+    status = check_opts(&opts, n, &a, &choice, e);
+    if (status == 0)
+        status = calibrate(&opts, n, argv, &choice, e);
+    arena_release(&a);
+    return status < 0 ? (int)e->code : status;
+}
+
+const struct command cmd_calibrate = {
+    .name = "calibrate",
+    .synopsis = "calibrate FILE... -o profile.json [--gpu NAME|FILE] [--network NAME|FILE] "
+                "[--params A,B] [--fix A,B]\n"
+                "calibrate FILE... --classes -o fitted.def",
+    .summary = "fit the models to measured times of a machine",
+    .details =
+        "Fits the parameters of one machine to its rows in tables of measured times (those of\n"
+        "'specter validate'), by relative error and robustly, starting from what is known of its\n"
+        "kind. Prints the error before and after and each parameter with its uncertainty (one\n"
+        "standard deviation), and writes a profile for --gpu and --network.\n"
+        "\n"
+        "A parameter that the rows do not determine is no result: the command names it, says\n"
+        "what to measure, and writes nothing (status 3); --fix leaves it as it is.\n"
+        "\n"
+        "With --classes all machines are fitted together, by GPU architecture, fabric and\n"
+        "transport: the table that specter is built with. See docs/calibrate.md.",
+    .rows = calibrate_rows,
+    .run = run_calibrate,
+};

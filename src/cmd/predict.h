@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter predict: what its kinds (collective, p2p, gemm) have in common. Each kind is one file
+ * with its options, its question to the model and its answer; this is the rest.
+ *
+ *     predict.c         finds the kind; documents, assumptions
+ *     predict_sizes.c   --bytes as one size or a sweep
+ *     predict_comm.c    a predicted transfer as text and JSON
+ *     predict_rows.c    many of them as nccl-tests' table
+ *     predict_trust.c   how far a result may be trusted
+ */
+#ifndef SPECTER_CMD_PREDICT_H
+#define SPECTER_CMD_PREDICT_H
+
+#include "cmd/cmd.h"
+#include "cmd/hardware.h"
+#include "model/cost.h"
+
+#define PREDICT_NO_NUMBER INT64_MIN /* not given, and no number that an option accepts */
+
+struct cJSON;
+
+/* One kind of operation. Its command holds options and help; messages send to 'help predict'. */
+struct predict_kind {
+    const char *name;
+    struct command command;
+    /* As struct command's; what the answer needs for as long as it is printed is in the arena. */
+    int (*run)(const struct command *self, int argc, char **argv, struct arena *a, struct err *e);
+};
+
+extern const struct predict_kind predict_collective, predict_p2p, predict_gemm;
+
+/* Parses `self`'s options into opts, as cmd_parse(), and refuses operands. -1 to go on, else the
+ * status to return. */
+int predict_parse(const struct command *self, void *opts, int argc, char **argv, struct err *e);
+
+/* -1 with e filled: the option is needed. */
+int predict_missing(const char *option, struct err *e);
+
+/* ---- sizes ---- */
+
+/* Bytes from `first` to `last`: each times `factor`, or `step` more than the one before. */
+struct predict_sizes {
+    uint64_t first, last, step; /* step 0: by factor */
+    double factor;
+    bool sweep;
+};
+
+/* text: --bytes as SIZE or FIRST:LAST. Every size can be told apart as a double. */
+int predict_sizes_parse(const char *text, double factor, struct opt_bytes step,
+                        struct predict_sizes *out, struct err *e);
+uint64_t predict_sizes_next(const struct predict_sizes *s, uint64_t size);
+
+/* ---- transfers ---- */
+
+/* One answer: a collective, or a message (`op` SPECTER_SEND). */
+struct predict_transfer {
+    const struct profile_pair *on;
+    enum specter_comm_op op;
+    bool across; /* a message between nodes */
+    int flows;   /* of messages: that many GPUs of the node send at once */
+    double bytes;
+    struct layout where;
+    struct comm_cost cost;
+    double bound_us; /* no transfer is faster, comm_bound() */
+};
+
+/* NAN where nothing moves, so that there is no rate: one rank, or no bytes. */
+double predict_algbw_GBps(const struct predict_transfer *t);
+double predict_busbw_GBps(const struct predict_transfer *t);
+
+/* "AllReduce of 64 MiB by 16 ranks on 2 nodes of dgx_h100_400g, 8 a node; h100_sxm" */
+void predict_print_title(const struct predict_transfer *t);
+void predict_print_place(const struct predict_transfer *t); /* "16 ranks on ..." */
+
+/* Everything else. */
+void predict_print_transfer(const struct predict_transfer *t);
+struct cJSON *predict_transfer_json(const struct predict_transfer *t);
+
+/* Many answers: the table that nccl-tests prints, with what is our own behind its columns, or a
+ * JSON array. */
+struct predict_rows {
+    enum specter_dtype type; /* for the columns of counts and types */
+    struct cJSON *array;     /* owned; NULL: a table */
+    double busbw_sum;
+    size_t count, extrapolated;
+    bool explain; /* with the candidates of each, in an array */
+};
+
+void predict_rows_init(struct predict_rows *r, enum specter_dtype type, bool explain, bool json);
+int predict_rows_put(struct predict_rows *r, const struct predict_transfer *t, bool new_layout,
+                     struct err *e);
+void predict_rows_drop(struct predict_rows *r); /* instead of predict_rows_end(), after an error */
+/* Prints what comes last, or the array. 0, or -1 with e filled. */
+int predict_rows_end(struct predict_rows *r, struct err *e);
+
+/* ---- how far to trust it ---- */
+
+/* What fitted parameters a result rests on. */
+struct predict_trust {
+    const char *group;             /* "node", "net", "gemm" */
+    char key[PARAM_KEY_MAX];       /* the profile's class */
+    const struct param_class *row; /* that its values come from */
+    bool own;                      /* the profile holds values of its own */
+    bool beyond;                   /* outside what the class was fitted on */
+    char why[160];                 /* then: in what way */
+};
+
+#define PREDICT_TRUSTS 2
+
+/* Returns how many there are, none for a single rank: the network's class between nodes, then the
+ * node's. */
+size_t predict_trust_transfer(const struct predict_transfer *t,
+                              struct predict_trust out[PREDICT_TRUSTS]);
+void predict_trust_gemm(const struct gpu_profile *gpu, double flops, struct predict_trust *out);
+
+bool predict_is_beyond(const struct predict_trust *trusts, size_t n);
+void predict_print_trust(const char *indent, const struct predict_trust *trusts, size_t n);
+void predict_print_beyond(const struct predict_trust *trusts, size_t n);
+void predict_add_trust(struct cJSON *doc, const struct predict_trust *trusts, size_t n);
+
+/* ---- documents ---- */
+
+struct cJSON *predict_doc(const char *kind, const struct profile_pair *t);
+void predict_print_assumptions(const char *const *texts);
+void predict_add_assumptions(struct cJSON *doc, const char *const *texts);
+
+#endif

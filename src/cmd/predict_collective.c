@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter predict collective: one operation, or many over sizes and numbers of ranks.
+ */
+#include "cmd/predict_explain.h"
+#include "model/bound.h"
+
+#include <cjson/cJSON.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct collective_opts {
+    const char *gpu, *network, *op, *bytes, *dtype, *algo, *proto;
+    struct opt_bytes step;
+    struct opt_list ranks; /* values owned */
+    int64_t nodes, per_node, channels;
+    double factor;
+    bool explain, json;
+};
+
+#define AT(field) offsetof(struct collective_opts, field)
+
+static const struct opt rows[] = {
+    {"op", 0, OPT_STR, AT(op), "OP", "all_reduce, all_gather, reduce_scatter, alltoall, ..."},
+    {"bytes", 0, OPT_STR, AT(bytes), "SIZE",
+     "full buffer as nccl-tests counts it, or a sweep: 1K:8G"},
+    {"factor", 0, OPT_DOUBLE, AT(factor), "F", "a sweep's next size; default 2"},
+    {"step", 0, OPT_BYTES, AT(step), "SIZE", "instead: so many bytes more"},
+    {"ranks", 0, OPT_LIST, AT(ranks), "N", "GPUs that take part, filling node after node; 8,16,32"},
+    {"nodes", 0, OPT_I64, AT(nodes), "N", "spread evenly over so many nodes"},
+    {"gpus-per-node", 0, OPT_I64, AT(per_node), "N", "so many ranks on each node"},
+    {"dtype", 0, OPT_STR, AT(dtype), "TYPE", "for counts in a sweep's table; default fp32"},
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "GPU profile; default " GPU_PROFILE_DEFAULT},
+    {"network", 0, OPT_STR, AT(network), "NAME|FILE", "network profile; default: the GPU's"},
+    {"algo", 0, OPT_STR, AT(algo), "NAMES", "only these, as NCCL_ALGO: ring,tree or ^nvls"},
+    {"proto", 0, OPT_STR, AT(proto), "NAMES", "only these, as NCCL_PROTO: LL, LL128, Simple"},
+    {"channels", 0, OPT_I64, AT(channels), "N", "as NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS"},
+    {"explain", 0, OPT_FLAG, AT(explain), NULL, "every way to do it, and where the choice changes"},
+    {"json", 0, OPT_FLAG, AT(json), NULL, "print JSON; of several results, an array"},
+    OPT_END,
+};
+
+/* What is asked, checked. */
+struct question {
+    const struct collective_opts *opts;
+    enum specter_comm_op op;
+    enum specter_dtype type;
+    struct predict_sizes sizes;
+    struct predict_forced forced;
+    struct profile_pair on;
+};
+
+/* Of a question, the part with so many ranks. */
+struct part {
+    const struct question *q;
+    int64_t ranks;
+};
+
+static int parse_op(const char *text, enum specter_comm_op *op, struct err *e)
+{
+    if (text == NULL)
+        return predict_missing("--op", e);
+    *op = specter_comm_op_parse(text, strlen(text));
+    if (*op == SPECTER_COMM_OP_COUNT)
+        return err_set(e, ERR_USAGE,
+                       "--op: unknown operation '%.64s'; known are all_reduce, all_gather, "
+                       "reduce_scatter, alltoall, alltoallv, broadcast, reduce, gather, scatter",
+                       text);
+    if (specter_comm_op_is_p2p(*op))
+        return err_set(e, ERR_USAGE, "--op: %s is no collective (see 'specter predict p2p')",
+                       specter_comm_op_name(*op));
+    return 0;
+}
+
+static int check_number(const char *option, int64_t value, struct err *e)
+{
+    if (value >= 1 && value <= INT_MAX)
+        return 0;
+    return err_set(e, ERR_USAGE, "%s: %lld is out of range", option, (long long)value);
+}
+
+static int check_given(const char *option, int64_t value, struct err *e)
+{
+    return value == PREDICT_NO_NUMBER ? 0 : check_number(option, value, e);
+}
+
+static int check_ranks(const struct collective_opts *o, struct err *e)
+{
+    if (o->ranks.count == 0)
+        return predict_missing("--ranks", e);
+    for (size_t i = 0; i < o->ranks.count; i++) {
+        if (check_number("--ranks", o->ranks.values[i], e) < 0)
+            return -1;
+    }
+    if (check_given("--nodes", o->nodes, e) < 0 || check_given("--channels", o->channels, e) < 0)
+        return -1;
+    return check_given("--gpus-per-node", o->per_node, e);
+}
+
+static int parse_type(const char *text, enum specter_dtype *type, struct err *e)
+{
+    *type = specter_dtype_parse(text, strlen(text));
+    if (*type == SPECTER_DTYPE_UNKNOWN)
+        return err_set(e, ERR_USAGE, "--dtype: unknown type '%.64s'", text);
+    return 0;
+}
+
+static int parse(const struct collective_opts *o, struct arena *a, struct question *q,
+                 struct err *e)
+{
+    *q = (struct question){.opts = o};
+    if (parse_op(o->op, &q->op, e) < 0 ||
+        predict_sizes_parse(o->bytes, o->factor, o->step, &q->sizes, e) < 0 ||
+        check_ranks(o, e) < 0 || parse_type(o->dtype, &q->type, e) < 0 ||
+        predict_forced_parse(o->algo, o->proto, &q->forced, e) < 0)
+        return -1;
+    if (o->channels != PREDICT_NO_NUMBER)
+        q->forced.channels = (int)o->channels;
+    return cmd_target(o->gpu, o->network, true, a, &q->on, e);
+}
+
+static int ceil_div(int64_t a, int64_t b)
+{
+    return (int)(a / b + (a % b != 0));
+}
+
+/* Node after node, unless it is said how many nodes there are or how many ranks each has. */
+static struct layout layout_of(const struct question *q, int64_t ranks)
+{
+    int64_t nodes = q->opts->nodes, per_node = q->opts->per_node;
+    if (nodes == PREDICT_NO_NUMBER && per_node == PREDICT_NO_NUMBER)
+        return layout_dense(q->on.network, (int)ranks);
+    if (per_node == PREDICT_NO_NUMBER)
+        per_node = ceil_div(ranks, nodes);
+    if (nodes == PREDICT_NO_NUMBER)
+        nodes = ceil_div(ranks, per_node);
+    return (struct layout){(int)ranks, (int)nodes, (int)(per_node < ranks ? per_node : ranks)};
+}
+
+static int answer(const struct part *part, uint64_t bytes, struct predict_transfer *t,
+                  struct err *e)
+{
+    const struct question *q = part->q;
+    const struct profile_pair *on = &q->on;
+    *t = (struct predict_transfer){
+        .on = on, .op = q->op, .bytes = (double)bytes, .where = layout_of(q, part->ranks)};
+    if (predict_choose(&q->forced, t, e) < 0)
+        return -1;
+    t->bound_us =
+        comm_bound(on->gpu, on->network, q->op, t->bytes, t->where, comm_in_switch(t->cost.algo))
+            .us;
+    return 0;
+}
+
+static int answer_part(const void *part, uint64_t bytes, struct predict_transfer *t, struct err *e)
+{
+    return answer(part, bytes, t, e);
+}
+
+/* ---- one answer ---- */
+
+#define JUMPS_LAST ((uint64_t)1 << 36) /* 64 GiB */
+
+static int write_one(const struct part *part, const struct predict_transfer *t, struct err *e)
+{
+    const struct predict_ask ask = {answer_part, part};
+    cJSON *doc = predict_transfer_json(t);
+    if (part->q->opts->explain && (predict_add_candidates(doc, t, e) < 0 ||
+                                   predict_add_jumps(doc, &ask, 1, JUMPS_LAST, e) < 0)) {
+        cJSON_Delete(doc);
+        return -1;
+    }
+    return cmd_write_json(doc, "-", e);
+}
+
+static int explain_one(const struct part *part, const struct predict_transfer *t, struct err *e)
+{
+    const struct predict_ask ask = {answer_part, part};
+    if (predict_print_candidates(t, e) < 0)
+        return -1;
+    puts("\nwhere the choice changes, from 1 B to 64 GiB");
+    return predict_print_jumps(&ask, 1, JUMPS_LAST, "  ", e);
+}
+
+static int print_one(const struct question *q, struct err *e)
+{
+    const struct part part = {q, q->opts->ranks.values[0]};
+    struct predict_transfer t;
+    if (answer(&part, q->sizes.first, &t, e) < 0)
+        return -1;
+    if (q->opts->json)
+        return write_one(&part, &t, e);
+    predict_print_title(&t);
+    predict_print_transfer(&t);
+    if (q->opts->explain && explain_one(&part, &t, e) < 0)
+        return -1;
+    predict_print_assumptions(model_comm_assumptions);
+    return 0;
+}
+
+/* ---- many answers ---- */
+
+/* Every layout is asked for once before anything is printed. */
+static int check_layouts(const struct question *q, struct err *e)
+{
+    struct predict_transfer t;
+    for (size_t i = 0; i < q->opts->ranks.count; i++) {
+        const struct part part = {q, q->opts->ranks.values[i]};
+        if (answer(&part, q->sizes.first, &t, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int put_sizes(const struct part *part, struct predict_rows *r, struct err *e)
+{
+    const struct predict_sizes *s = &part->q->sizes;
+    const struct predict_ask ask = {answer_part, part};
+    for (uint64_t b = s->first; b <= s->last; b = predict_sizes_next(s, b)) {
+        struct predict_transfer t;
+        if (answer(part, b, &t, e) < 0 || predict_rows_put(r, &t, b == s->first, e) < 0)
+            return -1;
+    }
+    if (r->array != NULL || !r->explain)
+        return 0;
+    return predict_print_jumps(&ask, s->first, s->last, "# ", e);
+}
+
+static int print_many(const struct question *q, struct err *e)
+{
+    const struct opt_list *ranks = &q->opts->ranks;
+    struct predict_rows r;
+    if (check_layouts(q, e) < 0)
+        return -1;
+    predict_rows_init(&r, q->type, q->opts->explain, q->opts->json);
+    for (size_t i = 0; i < ranks->count; i++) {
+        const struct part part = {q, ranks->values[i]};
+        if (put_sizes(&part, &r, e) < 0) {
+            predict_rows_drop(&r);
+            return -1;
+        }
+    }
+    return predict_rows_end(&r, e);
+}
+
+static int predict(const struct collective_opts *o, struct arena *a, struct err *e)
+{
+    struct question q;
+    if (parse(o, a, &q, e) < 0)
+        return -1;
+    return q.sizes.sweep || o->ranks.count > 1 ? print_many(&q, e) : print_one(&q, e);
+}
+
+static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
+{
+    struct collective_opts o = {.nodes = PREDICT_NO_NUMBER,
+                                .per_node = PREDICT_NO_NUMBER,
+                                .channels = PREDICT_NO_NUMBER,
+                                .factor = 2,
+                                .dtype = "fp32"};
+    int status = predict_parse(self, &o, argc, argv, e);
+    if (status < 0)
+        status = predict(&o, a, e) < 0 ? (int)e->code : 0;
+    free(o.ranks.values);
+    return status;
+}
+
+const struct predict_kind predict_collective = {
+    .name = "collective",
+    .command = {.name = "predict",
+                .synopsis =
+                    "predict collective --op OP --bytes SIZE[:SIZE] --ranks N[,N...] "
+                    "[--nodes N] [--gpus-per-node N] [--gpu NAME|FILE] [--network NAME|FILE] "
+                    "[--explain] [--json]",
+                .summary = "predict one collective operation",
+                .rows = rows},
+    .run = run,
+};

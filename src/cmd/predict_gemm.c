@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter predict gemm: one matrix product.
+ */
+#include "cmd/predict.h"
+#include "report/table.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct gemm_opts {
+    const char *gpu, *dtype, *quantize;
+    int64_t m, n, k, batch;
+    bool hot, cold, json;
+};
+
+#define AT(field) offsetof(struct gemm_opts, field)
+
+static const struct opt rows[] = {
+    {"m", 'm', OPT_I64, AT(m), "N", "rows of the result"},
+    {"n", 'n', OPT_I64, AT(n), "N", "columns of the result"},
+    {"k", 'k', OPT_I64, AT(k), "N", "length of the sums"},
+    {"batch", 0, OPT_I64, AT(batch), "N", "products of this shape; default 1"},
+    {"dtype", 0, OPT_STR, AT(dtype), "TYPE", "type of A, B and C; default fp16"},
+    {"cold", 0, OPT_FLAG, AT(cold), NULL, "nothing is in L2 when it begins (default)"},
+    {"hot", 0, OPT_FLAG, AT(hot), NULL, "one of many on the same operands, as benchmarks do"},
+    {"quantize", 0, OPT_STR, AT(quantize), "HOW",
+     "kernels before it that convert A: none, static, dynamic"},
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "GPU profile; default " GPU_PROFILE_DEFAULT},
+    {"json", 0, OPT_FLAG, AT(json), NULL, "print JSON"},
+    OPT_END,
+};
+
+/* One answer. */
+struct product {
+    struct profile_pair on;
+    struct gemm_shape shape;
+    struct gemm_cost cost;
+    double peak_tflops;
+    struct predict_trust trust;
+};
+
+static int parse_type(const char *text, enum specter_dtype *type, struct err *e)
+{
+    *type = specter_dtype_parse(text, strlen(text));
+    if (*type != SPECTER_DTYPE_UNKNOWN)
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "--dtype: unknown type '%.64s'; known are fp64, fp32, tf32, fp16, bf16, "
+                   "fp8e4m3, fp8e5m2, int8, fp4",
+                   text);
+}
+
+static const char *const quantize_words[] = {[GEMM_QUANTIZE_NONE] = "none",
+                                             [GEMM_QUANTIZE_STATIC] = "static",
+                                             [GEMM_QUANTIZE_DYNAMIC] = "dynamic"};
+
+static int parse_quantize(const char *text, enum gemm_quantize *out, struct err *e)
+{
+    for (int i = GEMM_QUANTIZE_NONE; i <= GEMM_QUANTIZE_DYNAMIC; i++) {
+        if (strcmp(text, quantize_words[i]) == 0) {
+            *out = (enum gemm_quantize)i;
+            return 0;
+        }
+    }
+    return err_set(e, ERR_USAGE, "--quantize: '%.64s' is none of none, static, dynamic", text);
+}
+
+static int check_sizes(const struct gemm_opts *o, struct err *e)
+{
+    if (o->m == PREDICT_NO_NUMBER)
+        return predict_missing("-m", e);
+    if (o->n == PREDICT_NO_NUMBER)
+        return predict_missing("-n", e);
+    if (o->k == PREDICT_NO_NUMBER)
+        return predict_missing("-k", e);
+    if (o->m < 1 || o->n < 1 || o->k < 1 || o->batch < 1)
+        return err_set(e, ERR_USAGE, "-m, -n, -k and --batch must be positive");
+    if (o->hot && o->cold)
+        return err_set(e, ERR_USAGE, "--hot and --cold exclude each other");
+    return 0;
+}
+
+static int parse(const struct gemm_opts *o, struct gemm_shape *s, struct err *e)
+{
+    enum specter_dtype type = SPECTER_DTYPE_UNKNOWN;
+    enum gemm_quantize quantize = GEMM_QUANTIZE_NONE;
+    if (check_sizes(o, e) < 0 || parse_type(o->dtype, &type, e) < 0 ||
+        parse_quantize(o->quantize, &quantize, e) < 0)
+        return -1;
+    *s = (struct gemm_shape){.m = (uint64_t)o->m,
+                             .n = (uint64_t)o->n,
+                             .k = (uint64_t)o->k,
+                             .batch = (uint64_t)o->batch,
+                             .type = type,
+                             .type_c = type,
+                             .compute = SPECTER_DTYPE_UNKNOWN,
+                             .hot_sets = o->hot ? 1 : 0,
+                             .quantize = quantize};
+    return 0;
+}
+
+/* The larger of both bounds against the time. */
+static double bound_fraction(const struct gemm_cost *c)
+{
+    return fmax(c->compute_us, c->memory_us) / c->us;
+}
+
+static void add_kernel(cJSON *doc, const struct gemm_cost *c)
+{
+    cJSON_AddNumberToObject(doc, "tile_m", c->tile_m);
+    cJSON_AddNumberToObject(doc, "tile_n", c->tile_n);
+    cJSON_AddNumberToObject(doc, "split_k", c->split);
+    cJSON_AddNumberToObject(doc, "waves", c->waves);
+    cJSON_AddNumberToObject(doc, "clock", c->clock);
+}
+
+static int write_json(const struct product *p, struct err *e)
+{
+    const struct gemm_cost *c = &p->cost;
+    cJSON *doc = predict_doc("gemm", &p->on);
+    cJSON_AddNumberToObject(doc, "m", (double)p->shape.m);
+    cJSON_AddNumberToObject(doc, "n", (double)p->shape.n);
+    cJSON_AddNumberToObject(doc, "k", (double)p->shape.k);
+    cJSON_AddNumberToObject(doc, "batch", (double)p->shape.batch);
+    cJSON_AddStringToObject(doc, "dtype", specter_dtype_name(p->shape.type));
+    cJSON_AddStringToObject(doc, "l2", p->shape.hot_sets > 0 ? "hot" : "cold");
+    cJSON_AddStringToObject(doc, "quantize", quantize_words[p->shape.quantize]);
+    cJSON_AddNumberToObject(doc, "flops", c->flops);
+    cJSON_AddNumberToObject(doc, "bytes", c->bytes);
+    cJSON_AddNumberToObject(doc, "mem_bytes", c->mem_bytes);
+    cJSON_AddNumberToObject(doc, "time_us", c->us);
+    cJSON_AddNumberToObject(doc, "busy_us", c->busy_us);
+    cJSON_AddNumberToObject(doc, "quant_us", c->quant_us);
+    cJSON_AddNumberToObject(doc, "tflops", c->tflops);
+    cJSON_AddNumberToObject(doc, "peak_tflops", p->peak_tflops);
+    cJSON_AddNumberToObject(doc, "compute_us", c->compute_us);
+    cJSON_AddNumberToObject(doc, "memory_us", c->memory_us);
+    add_kernel(doc, c);
+    cJSON_AddStringToObject(doc, "bound", c->bound);
+    cJSON_AddNumberToObject(doc, "bound_fraction", bound_fraction(c));
+    predict_add_trust(doc, &p->trust, 1);
+    predict_add_assumptions(doc, model_gemm_assumptions);
+    return cmd_write_json(doc, "-", e);
+}
+
+static void print_title(const struct product *p)
+{
+    const struct gemm_shape *s = &p->shape;
+    printf("%llu x %llu x %llu product in %s", (unsigned long long)s->m, (unsigned long long)s->n,
+           (unsigned long long)s->k, specter_dtype_name(s->type));
+    if (s->batch > 1)
+        printf(", batch of %llu", (unsigned long long)s->batch);
+    if (s->quantize != GEMM_QUANTIZE_NONE)
+        printf(", %s quantising of A before it", quantize_words[s->quantize]);
+    printf(" on %s, %s L2\n\n", p->on.gpu->name, s->hot_sets > 0 ? "hot" : "cold");
+}
+
+static void print_time(const struct gemm_cost *c)
+{
+    char text[32];
+    printf("  time       %s", text_ns(text, sizeof text, c->us * 1e3));
+    printf(", of it %s in a queue of calls", text_ns(text, sizeof text, c->busy_us * 1e3));
+    if (c->quant_us > 0)
+        printf(", %s to quantise", text_ns(text, sizeof text, c->quant_us * 1e3));
+    putchar('\n');
+}
+
+static void print_kernel(const struct gemm_cost *c)
+{
+    printf("  kernel     tiles of %g x %g", c->tile_m, c->tile_n);
+    if (c->split > 1)
+        printf(", k cut into %g parts", c->split);
+    printf(", %.2f waves; clock %.0f %% of boost under power\n", c->waves, 100 * c->clock);
+}
+
+static void print_text(const struct product *p)
+{
+    const struct gemm_cost *c = &p->cost;
+    char text[32];
+    print_title(p);
+    print_time(c);
+    printf("  rate       %.2f TFLOPS, %.1f %% of the dense peak of %.6g\n", c->tflops,
+           100 * c->tflops / p->peak_tflops, p->peak_tflops);
+    printf("  compute    at least %s\n", text_ns(text, sizeof text, c->compute_us * 1e3));
+    printf("  memory     at least %s", text_ns(text, sizeof text, c->memory_us * 1e3));
+    printf(" for %s", text_bytes(text, sizeof text, c->mem_bytes));
+    printf(" of %s\n", text_bytes(text, sizeof text, c->bytes));
+    if (c->tile_m > 0)
+        print_kernel(c);
+    printf("  bound      %s; %.1f %% of the larger bound reached\n", c->bound,
+           100 * bound_fraction(c));
+    predict_print_trust("  ", &p->trust, 1);
+    predict_print_beyond(&p->trust, 1);
+    predict_print_assumptions(model_gemm_assumptions);
+}
+
+static int predict(const struct gemm_opts *o, struct arena *a, struct err *e)
+{
+    struct product p;
+    if (parse(o, &p.shape, e) < 0 || cmd_target(o->gpu, NULL, false, a, &p.on, e) < 0 ||
+        model_gemm(p.on.gpu, &p.shape, &p.cost, e) < 0)
+        return -1;
+    p.peak_tflops = gpu_peak_tflops(p.on.gpu, p.shape.type, p.shape.compute);
+    predict_trust_gemm(p.on.gpu, p.cost.flops, &p.trust);
+    if (o->json)
+        return write_json(&p, e);
+    print_text(&p);
+    return 0;
+}
+
+static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
+{
+    struct gemm_opts o = {.m = PREDICT_NO_NUMBER,
+                          .n = PREDICT_NO_NUMBER,
+                          .k = PREDICT_NO_NUMBER,
+                          .batch = 1,
+                          .dtype = "fp16",
+                          .quantize = "none"};
+    int status = predict_parse(self, &o, argc, argv, e);
+    if (status >= 0)
+        return status;
+    return predict(&o, a, e) < 0 ? (int)e->code : 0;
+}
+
+const struct predict_kind predict_gemm = {
+    .name = "gemm",
+    .command = {.name = "predict",
+                .synopsis = "predict gemm -m N -n N -k N [--batch N] [--dtype TYPE] [--cold|--hot] "
+                            "[--quantize HOW] [--gpu NAME|FILE] "
+                            "[--json]",
+                .summary = "predict one matrix product",
+                .rows = rows},
+    .run = run,
+};

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter validate: the models against measured times.
+ */
+#include "calib/loo.h"
+#include "cmd/cmd.h"
+#include "cmd/hardware.h"
+#include "report/validate_report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct validate_opts {
+    const char *gpu, *network, *json, *rows, *leave_out, *format;
+    int64_t worst;
+    bool parameters;
+};
+
+#define AT(field) offsetof(struct validate_opts, field)
+
+static const struct opt rows[] = {
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE",
+     "the GPU of rows that name none, or this one: a FILE's profile takes the place of its name"},
+    {"network", 0, OPT_STR, AT(network), "NAME|FILE", "the same for networks"},
+    {"leave-one-out", 0, OPT_STR, AT(leave_out), "source|gpu",
+     "fit the parameters without each, and score on it"},
+    {"worst", 0, OPT_I64, AT(worst), "N", "show the N rows with the largest errors; default 10"},
+    {"parameters", 0, OPT_FLAG, AT(parameters), NULL, "list the fitted parameters in use"},
+    {"format", 0, OPT_STR, AT(format), "table|md", "how tables look; md: Markdown"},
+    {"rows", 0, OPT_STR, AT(rows), "FILE", "write each row with its prediction as CSV"},
+    {"json", 0, OPT_STR, AT(json), "FILE|-",
+     "write everything as JSON; -: to stdout, in place of the text"},
+    OPT_END,
+};
+
+static const char details[] =
+    "Reads measured times of collectives, of messages (p2p) or of matrix products (gemm),\n"
+    "predicts each, and prints the error by class: median, mean and 90 % quantile of\n"
+    "|predicted - measured| / measured, bias (the median with its sign) and the share of rows\n"
+    "whose error is at most 25 %. FILE is CSV, its columns found by the names in its header\n"
+    "(docs/validate.md), plain or gzip; of a folder all *.csv are taken.\n"
+    "\n"
+    "A row is scored when it names a known gpu_profile and network_profile (the latter not for\n"
+    "gemm) and its notes do not say 'doubtful'. Every other row is counted with its reason.\n"
+    "\n"
+    "What is compiled in was fitted on measurements, perhaps on these. With --leave-one-out each "
+    "row\n"
+    "is predicted by parameters that are fitted on the other rows: without the row's GPU, or, "
+    "where\n"
+    "two sources have measured a machine, without what the row's source says of it.\n"
+    "\n"
+    "Exit status: 0 done, 2 bad option, 3 no usable table or no row that can be scored, 4 some "
+    "rows "
+    "could\n"
+    "not be read.";
+
+/* Profiles from files live in the arena. */
+static int check_opts(const struct validate_opts *o, int n, struct arena *a,
+                      struct measured_opts *out, struct err *e)
+{
+    *out = (struct measured_opts){0};
+    if (n == 0)
+        return err_set(e, ERR_USAGE, "no FILE given (see 'specter help validate')");
+    if (o->worst < 0)
+        return err_set(e, ERR_USAGE, "--worst: %lld is out of range", (long long)o->worst);
+    if (strcmp(o->format, "table") != 0 && strcmp(o->format, "md") != 0)
+        return err_set(e, ERR_USAGE, "--format: '%.64s' is neither table nor md", o->format);
+    if (o->leave_out != NULL && loo_parse(o->leave_out) == LOO_NONE)
+        return err_set(e, ERR_USAGE, "--leave-one-out: '%.64s' is neither source nor gpu",
+                       o->leave_out);
+    if (o->gpu != NULL && (out->gpu = cmd_gpu(o->gpu, a, &out->net, e)) == NULL)
+        return -1;
+    if (o->network != NULL && (out->net = cmd_network(o->network, a, e)) == NULL)
+        return -1;
+    return 0;
+}
+
+static int write_rows(const struct validation *v, const char *path, struct err *e)
+{
+    FILE *out = fopen(path, "w");
+    int failed;
+    if (out == NULL)
+        return err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
+    errno = 0;
+    validate_rows(v, out);
+    failed = ferror(out);
+    if (fclose(out) != 0 || failed)
+        return err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
+    return 0;
+}
+
+static int report(const struct validate_opts *o, const struct validation *v, struct err *e)
+{
+    if (o->json == NULL || strcmp(o->json, "-") != 0)
+        validate_text(v, stdout);
+    if (o->json != NULL && cmd_write_json(validate_json(v), o->json, e) < 0)
+        return -1;
+    return o->rows != NULL ? write_rows(v, o->rows, e) : 0;
+}
+
+static void print_notes(const struct measured *m)
+{
+    for (size_t i = 0; i < m->nfiles; i++) {
+        if (m->files[i].why != NULL)
+            fprintf(stderr, "specter: note: passed over: %s\n", m->files[i].why);
+    }
+}
+
+static bool damaged(const struct measured *m)
+{
+    for (size_t i = 0; i < m->nskips; i++) {
+        if (m->skips[i].damaged)
+            return true;
+    }
+    return false;
+}
+
+/* Predicts all rows, in the way that is asked for. */
+static int predict(const struct validate_opts *o, struct measured *m, struct score *s, size_t *fits,
+                   struct err *e)
+{
+    if (o->leave_out != NULL)
+        return loo_score(s, m, loo_parse(o->leave_out), fits, e);
+    score_predict(s, m);
+    return 0;
+}
+
+/* Scores what was read. 0, or -1 with e filled. */
+static int validate(const struct validate_opts *o, struct measured *m, struct err *e)
+{
+    struct score s;
+    struct used_params params;
+    struct validation v = {
+        .measured = m,
+        .score = &s,
+        .params = &params,
+        .worst = (size_t)o->worst,
+        .left_out = o->leave_out,
+        .list_params = o->parameters,
+        .markdown = strcmp(o->format, "md") == 0,
+    };
+    int status;
+    score_init(&s);
+    used_params_init(&params);
+    status = predict(o, m, &s, &v.fits, e);
+    for (size_t i = 0; i < s.nrows; i++)
+        used_params_add(&params, s.rows[i].row);
+    used_params_sort(&params);
+    score_finish(&s);
+    if (status == 0)
+        status = report(o, &v, e);
+    if (status == 0 && s.nrows == 0)
+        status = err_set(e, ERR_INPUT, "no row can be scored");
+    used_params_release(&params);
+    score_release(&s);
+    return status;
+}
+
+static int run_validate(const struct command *self, int argc, char **argv, struct err *e)
+{
+    struct validate_opts opts = {.worst = 10, .format = "table"};
+    struct measured_opts how;
+    struct measured m;
+    int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
+    if (status >= 0)
+        return status;
+    measured_init(&m);
+    status = check_opts(&opts, n, &m.arena, &how, e);
+    for (int i = 0; status == 0 && i < n; i++)
+        status = measured_read(&m, argv[i], &how, e);
+    if (status == 0) {
+        print_notes(&m);
+        status = validate(&opts, &m, e);
+    }
+    status = status < 0 ? (int)e->code : damaged(&m) ? ERR_PARTIAL : 0;
+    measured_release(&m);
+    return status;
+}
+
+const struct command cmd_validate = {
+    .name = "validate",
+    .synopsis =
+        "validate FILE... [--leave-one-out source|gpu] [--gpu NAME|FILE] [--network NAME|FILE] "
+        "[--worst N] [--parameters] [--format table|md] [--rows FILE] [--json FILE|-]",
+    .summary = "compare the models with measured times",
+    .details = details,
+    .rows = rows,
+    .run = run_validate,
+};

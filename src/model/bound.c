@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/bound.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BITS_PER_BYTE 8.0
+
+/* Groups of ranks that only the network joins: nodes, or NVLink domains of several nodes. */
+struct groups {
+    double ranks, count;
+    double most, least; /* ranks of the fullest and of the emptiest group */
+    double nodes;       /* of a full group */
+};
+
+static struct groups groups_of(const struct network_profile *net, struct layout where)
+{
+    double per = fmax(1, net->gpus_per_node);
+    double nodes = net->domain_gpus > per ? floor(net->domain_gpus / per) : 1;
+    double most = fmin(where.ranks, where.per_node * nodes);
+    double count = ceil(where.nodes / nodes);
+    return (struct groups){
+        .ranks = where.ranks,
+        .count = count,
+        .most = most,
+        .least = fmin(most, fmax(1, where.ranks - most * (count - 1))),
+        .nodes = fmin(nodes, where.nodes),
+    };
+}
+
+static double known(double GBps)
+{
+    return GBps > 0 ? GBps : INFINITY;
+}
+
+/* Raw rate of one GPU towards `peers` others of its node. */
+static double fabric_GBps(const struct gpu_profile *gpu, const struct network_profile *net,
+                          double peers)
+{
+    bool pcie = net->intra != NULL && strncmp(net->intra, "pcie", 4) == 0;
+    double own = !pcie && gpu->nvlink_GBps > 0 ? gpu->nvlink_GBps : gpu->pcie_GBps;
+    double raw = fmin(known(net->intra_GBps), known(own));
+    return fmin(raw, known(net->pair_GBps) * peers);
+}
+
+static double us_of(double bytes, double GBps)
+{
+    return bytes > 0 ? bytes / (GBps * 1e3) : 0;
+}
+
+/* Share of S on the links of one GPU. */
+static double gpu_share(enum specter_comm_op op, double n, bool in_switch)
+{
+    switch (op) {
+    case SPECTER_ALLREDUCE:
+        return in_switch ? 1 : 2 * (n - 1) / n;
+    case SPECTER_BROADCAST:
+    case SPECTER_REDUCE:
+        return 1;
+    default:
+        return (n - 1) / n;
+    }
+}
+
+/* Share of S on the ports of one group. */
+static double group_share(enum specter_comm_op op, const struct groups *g, bool in_switch)
+{
+    switch (op) {
+    case SPECTER_ALLREDUCE:
+        return in_switch ? 1 : 2 * (g->count - 1) / g->count;
+    case SPECTER_ALLGATHER:
+    case SPECTER_REDUCESCATTER:
+        return (g->ranks - g->least) / g->ranks;
+    case SPECTER_BROADCAST:
+    case SPECTER_REDUCE:
+        return 1;
+    case SPECTER_ALLTOALL:
+    case SPECTER_ALLTOALLV:
+        return fmax(g->most * (g->ranks - g->most), g->least * (g->ranks - g->least)) / g->ranks;
+    default:
+        return (g->ranks - g->most) / g->ranks;
+    }
+}
+
+/* Reads and writes of S in the memory of the busiest GPU. */
+static double memory_share(enum specter_comm_op op, double n)
+{
+    switch (op) {
+    case SPECTER_ALLREDUCE:
+    case SPECTER_ALLTOALL:
+    case SPECTER_ALLTOALLV:
+        return 2;
+    case SPECTER_ALLGATHER:
+    case SPECTER_REDUCESCATTER:
+        return 1 + 1 / n;
+    default:
+        return 1;
+    }
+}
+
+static struct comm_bound with_largest(struct comm_bound b)
+{
+    b.us = fmax(b.memory_us, fmax(b.intra_us, b.inter_us));
+    return b;
+}
+
+struct comm_bound comm_bound(const struct gpu_profile *gpu, const struct network_profile *net,
+                             enum specter_comm_op op, double bytes, struct layout where,
+                             bool in_switch)
+{
+    struct groups g = groups_of(net, where);
+    struct comm_bound b = {0};
+    double fabric = g.most > 1 ? fabric_GBps(gpu, net, g.most - 1) : 0;
+    if (where.ranks < 2)
+        return b;
+    b.memory_us = us_of(bytes * memory_share(op, g.ranks), known(gpu->mem_GBps));
+    if (g.count > 1) {
+        b.inter_us = us_of(bytes * group_share(op, &g, in_switch),
+                           known(net->nics_per_node * g.nodes * net->nic_Gbps / BITS_PER_BYTE));
+        fabric += known(gpu->pcie_GBps);
+    }
+    b.intra_us = us_of(bytes * gpu_share(op, g.ranks, in_switch), fabric);
+    return with_largest(b);
+}
+
+struct comm_bound comm_bound_p2p(const struct gpu_profile *gpu, const struct network_profile *net,
+                                 double bytes, bool across)
+{
+    struct comm_bound b = {.memory_us = us_of(bytes, known(gpu->mem_GBps))};
+    if (across)
+        b.inter_us = us_of(bytes, known(net->nics_per_node * net->nic_Gbps / BITS_PER_BYTE));
+    else
+        b.intra_us = us_of(bytes, fabric_GBps(gpu, net, 1));
+    return with_largest(b);
+}
+
+bool comm_in_switch(const char *algo)
+{
+    return strncmp(algo, "nvls", 4) == 0 || strncmp(algo, "collnet", 7) == 0;
+}

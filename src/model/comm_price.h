@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From what an operation asks of the hardware to a time. A load says what is asked; comm_ring.c,
+ * comm_tree.c and p2p.c make loads, comm_price() prices them. For those alone; everybody else asks
+ * cost.h. Derivations: README.md beside this file.
+ */
+#ifndef SPECTER_MODEL_COMM_PRICE_H
+#define SPECTER_MODEL_COMM_PRICE_H
+
+#include "model/comm_site.h"
+
+/* S: the operation's bytes (cost.h). */
+struct comm_load {
+    enum nccl_proto proto;
+    int channels;
+    double steps, hops; /* on the longest path, within nodes and between them */
+    double start_us;    /* beside what every operation and protocol takes to start */
+    double link_us;     /* time of S on a GPU's links, of a node's NICs, the host's path: of */
+    double nic_us;      /* busiest one, when all of the rate is data */
+    double host_us;
+    double fill_us;    /* until the first part of S has passed all stages */
+    double copied;     /* bytes that a GPU copies to itself */
+    double block_step; /* bytes that a block moves in a step, with LL */
+    double block_ends; /* and at both ends */
+    bool hidden;       /* steps of Simple go on while data flows: a ring's */
+};
+
+/* t(bytes): `share` of them at that rate. */
+double comm_us(double bytes, double share, double GBps);
+
+/* `bus_bytes`: S x bus factor, for the rate that is reported. */
+void comm_price(const struct comm_site *s, const struct comm_load *load, double bus_bytes,
+                struct comm_cost *out);
+
+/* The load of an algorithm of NCCL's for `op`, whose combination NCCL allows. */
+void comm_load_of(const struct comm_site *s, enum specter_comm_op op, enum nccl_algo algo,
+                  enum nccl_proto proto, int channels, double bytes, struct comm_load *out);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The text of `specter calibrate`: the error before and after by class of size, and each parameter
+ * with what it was, what it is, and how well the rows know it.
+ */
+#ifndef SPECTER_REPORT_CALIBRATE_REPORT_H
+#define SPECTER_REPORT_CALIBRATE_REPORT_H
+
+#include "calib/calibrate.h"
+#include "calib/fit_classes.h"
+#include "calib/score.h"
+
+#include <stdio.h>
+
+/* Both scores finished, of the same rows. */
+void calibrate_text_errors(const struct score *before, const struct score *after, FILE *out);
+void calibrate_text_params(const struct calibration *c, FILE *out);
+
+/* One line a class: what it was fitted on, and how many of its parameters were. */
+void calibrate_text_classes(const struct fitted_classes *c, FILE *out);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/calibrate_report.h"
+
+#include "report/table.h"
+
+#include <math.h>
+#include <string.h>
+
+static void cells_error(struct table *t, const struct score_stats *s)
+{
+    table_cell(t, "%.1f %%", 100 * s->median_ape);
+    table_cell(t, "%.1f %%", 100 * s->p90_ape);
+}
+
+static void error_row(struct table *t, const char *key, const struct score_stats *before,
+                      const struct score_stats *after)
+{
+    table_cell(t, "%s", key);
+    table_cell(t, "%zu", before->n);
+    cells_error(t, before);
+    cells_error(t, after);
+}
+
+/* The same group of another score; both have the same rows, so there is one. */
+static const struct score_group *same_group(const struct score *s, const struct score_group *g)
+{
+    size_t i = 0;
+    while (s->groups[i].kind != g->kind || strcmp(s->groups[i].by, g->by) != 0 ||
+           strcmp(s->groups[i].key, g->key) != 0)
+        i++;
+    return &s->groups[i];
+}
+
+void calibrate_text_errors(const struct score *before, const struct score *after, FILE *out)
+{
+    struct table t;
+    table_init(&t);
+    table_column(&t, "error", TABLE_LEFT);
+    table_column(&t, "rows", TABLE_RIGHT);
+    table_column(&t, "median before", TABLE_RIGHT);
+    table_column(&t, "p90", TABLE_RIGHT);
+    table_column(&t, "median after", TABLE_RIGHT);
+    table_column(&t, "p90", TABLE_RIGHT);
+    error_row(&t, "all", &before->all, &after->all);
+    for (size_t i = 0; i < before->ngroups; i++) {
+        const struct score_group *g = &before->groups[i];
+        if (strcmp(g->by, "size") == 0 || strcmp(g->by, "flops") == 0 ||
+            strcmp(g->by, "collective") == 0)
+            error_row(&t, g->key, &g->stats, &same_group(after, g)->stats);
+    }
+    table_print(&t, out);
+    table_release(&t);
+}
+
+static const char *held_words(enum calibration_held held)
+{
+    static const char *const words[] = {
+        [CALIBRATION_FITTED] = "",
+        [CALIBRATION_NO_ROWS] = "no rows of its kind",
+        [CALIBRATION_NO_SENSE] = "not on this machine",
+        [CALIBRATION_FIXED] = "fixed",
+    };
+    return words[held];
+}
+
+static void cell_uncertainty(struct table *t, const struct calibration_param *p)
+{
+    if (p->held != CALIBRATION_FITTED)
+        table_cell(t, " ");
+    else if (!isfinite(p->fit.sd))
+        table_cell(t, "?");
+    else if (p->fit.sd >= 1)
+        table_cell(t, "x %.2g", exp(fmin(p->fit.sd, 20)));
+    else
+        table_cell(t, "%.2g", p->fit.value * p->fit.sd);
+}
+
+static void param_row(struct table *t, const struct calibration *c,
+                      const struct calibration_param *p)
+{
+    bool fitted = p->held == CALIBRATION_FITTED;
+    table_cell(t, "%s", p->param->name);
+    table_cell(t, "%.4g", p->before);
+    table_cell(t, fitted ? "%.4g" : " ", p->fit.value);
+    cell_uncertainty(t, p);
+    table_cell(t, "%s", p->param->unit);
+    if (p->fit.verdict == FIT_CORRELATED)
+        table_cell(t, "not to be told from %s", c->params[p->fit.with].param->name);
+    else
+        table_cell(t, "%s", fitted ? fit_verdict_name(p->fit.verdict) : held_words(p->held));
+}
+
+void calibrate_text_params(const struct calibration *c, FILE *out)
+{
+    struct table t;
+    table_init(&t);
+    table_column(&t, "parameter", TABLE_LEFT);
+    table_column(&t, "before", TABLE_RIGHT);
+    table_column(&t, "after", TABLE_RIGHT);
+    table_column(&t, "+-", TABLE_RIGHT);
+    table_column(&t, "unit", TABLE_LEFT);
+    table_column(&t, "verdict", TABLE_LEFT);
+    for (size_t i = 0; i < c->nparams; i++) {
+        if (c->params[i].held != CALIBRATION_NO_ROWS && c->params[i].held != CALIBRATION_NO_SENSE)
+            param_row(&t, c, &c->params[i]);
+    }
+    table_print(&t, out);
+    table_release(&t);
+}
+
+static size_t fitted_params(const struct fitted_class *c)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < param_tables[c->group].count; k++)
+        n += c->fits[k].verdict != FIT_HELD;
+    return n;
+}
+
+void calibrate_text_classes(const struct fitted_classes *c, FILE *out)
+{
+    struct table t;
+    table_init(&t);
+    table_column(&t, "group", TABLE_LEFT);
+    table_column(&t, "class", TABLE_LEFT);
+    table_column(&t, "rows", TABLE_RIGHT);
+    table_column(&t, "median error", TABLE_RIGHT);
+    table_column(&t, "parameters fitted", TABLE_RIGHT);
+    for (size_t i = 0; i < c->nrows; i++) {
+        table_cell(&t, "%s", param_tables[c->rows[i].group].name);
+        table_cell(&t, "%s", c->rows[i].key);
+        table_cell(&t, "%.0f", c->rows[i].range.rows);
+        table_cell(&t, "%.1f %%", 100 * c->rows[i].range.median_ape);
+        table_cell(&t, "%zu of %zu", fitted_params(&c->rows[i]),
+                   param_tables[c->rows[i].group].count);
+    }
+    table_print(&t, out);
+    table_release(&t);
+}

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+# What the models promise of the measured collectives: median errors of at most 8 % over all rows, 12 % in
+# each class of sizes.
+. "$ROOT"/tests/cli/validate/common.bash
+need_measured
+"$SPECTER" validate "$MEASURED"/collectives.csv --json out.json >/dev/null || exit
+while read -r key median _; do
+    at_most 0.08 "median of $key" "$median"
+done < <(figures kind <out.json)
+while read -r key median _; do
+    at_most 0.12 "median of $key" "$median"
+done < <(figures size <out.json)
+[[ $(figures size <out.json | wc -l) == 4 ]] || echo "not four classes of sizes"
+[[ $(figures kind <out.json | wc -l) == 1 ]] || echo "not one kind"
+# All rows are scored but the 201 that are marked doubtful.
+grep -E '^\s*"(scored|skipped)"' out.json | tr -d ' \t' >counts
+printf '"scored":2141,\n"skipped":201,\n' | diff - counts

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fits of the models' parameters. Rows are made by the models themselves, with parameters that a
+ * fit must then find.
+ */
+#include "calib/calibrate.h"
+#include "calib/fit_classes.h"
+#include "calib/loo.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX 4096
+
+/* A table in the making. */
+struct table {
+    struct measured m;
+    const char *source;
+};
+
+static void table_init(struct table *t)
+{
+    measured_init(&t->m);
+    t->source = "made";
+}
+
+/* Adds what `gpu` in `net` would measure; the row names the compiled-in profiles. */
+static void add(struct table *t, const struct gpu_profile *gpu, const struct network_profile *net,
+                enum specter_comm_op op, double bytes, int ranks, int nodes)
+{
+    struct measured_row row = {.kind = MEASURED_COLLECTIVE,
+                               .file = "made.csv",
+                               .line = t->m.nrows + 2,
+                               .source = t->source,
+                               .notes = "",
+                               .lib = "",
+                               .op = op,
+                               .bytes = bytes,
+                               .where = {ranks, nodes, ranks / nodes}};
+    struct row_prediction p;
+    row.gpu = gpu_profile_find(gpu->name, NULL);
+    row.net = network_profile_find(net->name, NULL);
+    CHECK_INT(predict_row(&row, gpu, net, &p, NULL), 0);
+    row.time_us = p.us;
+    ARRAY_GROW(t->m.rows, t->m.cap_rows, t->m.nrows + 1);
+    t->m.rows[t->m.nrows++] = row;
+}
+
+static void add_sweep(struct table *t, const struct gpu_profile *gpu,
+                      const struct network_profile *net, int ranks, int nodes)
+{
+    static const enum specter_comm_op ops[] = {SPECTER_ALLREDUCE, SPECTER_ALLGATHER,
+                                               SPECTER_REDUCESCATTER, SPECTER_ALLTOALL};
+    for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
+        for (double bytes = 1024; bytes <= 4.3e9; bytes *= 4)
+            add(t, gpu, net, ops[o], bytes, ranks, nodes);
+    }
+}
+
+static void machine(const char *gpu, const char *net, struct gpu_profile *g,
+                    struct network_profile *n)
+{
+    *g = *gpu_profile_find(gpu, NULL);
+    *n = *network_profile_find(net, NULL);
+}
+
+static struct calibration_param *param(struct calibration *c, const char *name)
+{
+    size_t i = 0;
+    while (i + 1 < c->nparams && strcmp(c->params[i].param->name, name) != 0)
+        i++;
+    return &c->params[i];
+}
+
+TEST(calibration_finds_the_parameters_of_a_machine)
+{
+    struct gpu_profile gpu;
+    struct network_profile net;
+    struct calibration c;
+    struct fit_rows rows;
+    struct table t;
+    table_init(&t);
+    machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
+    net.node.link_share = 0.61;
+    net.node.start_us = 11;
+    for (int ranks = 2; ranks <= 8; ranks *= 2)
+        add_sweep(&t, &gpu, &net, ranks, 1);
+    fit_rows_init(&rows, t.m.rows, t.m.nrows);
+    CHECK_INT((int)rows.nrows, (int)t.m.nrows);
+    calibration_init(&c, &rows);
+    CHECK_INT(calibration_only(&c, "link_share", NULL), 0);
+    CHECK_INT(calibration_only(&c, "start_us", NULL), 0);
+    CHECK_INT(calibration_run(&c, NULL), 0);
+    CHECK_DOUBLE(param(&c, "link_share")->fit.value, 0.61, 1e-2);
+    CHECK_DOUBLE(param(&c, "start_us")->fit.value, 11, 1e-2);
+    CHECK(!calibration_is_open(param(&c, "start_us")));
+    CHECK_INT(param(&c, "hop_us")->held, CALIBRATION_NO_ROWS);
+    CHECK_INT(param(&c, "step_us")->held, CALIBRATION_FIXED);
+    CHECK_DOUBLE(rows.machines[0].net.node.link_share, param(&c, "link_share")->fit.value, 0);
+    CHECK_DOUBLE(rows.machines[0].net.node.step_us, 0, 0); /* still its class's */
+    fit_rows_release(&rows);
+    measured_release(&t.m);
+}
+
+TEST(calibration_tells_what_rows_leave_open)
+{
+    struct gpu_profile gpu;
+    struct network_profile net;
+    struct calibration c;
+    struct fit_rows rows;
+    struct table t;
+    char text[128];
+    struct err e;
+    table_init(&t);
+    machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
+    for (int i = 0; i < 20; i++) /* one size only */
+        add(&t, &gpu, &net, SPECTER_ALLREDUCE, 1e9, 8, 1);
+    fit_rows_init(&rows, t.m.rows, t.m.nrows);
+    calibration_init(&c, &rows);
+    CHECK_INT(calibration_run(&c, NULL), 0);
+    CHECK(calibration_is_open(param(&c, "start_us")));
+    CHECK_INT(calibration_fix(&c, "start_us", NULL), 0);
+    CHECK_INT(param(&c, "start_us")->held, CALIBRATION_FIXED);
+    CHECK_INT(calibration_only(&c, "nonsense", &e), -1);
+    CHECK_INT(e.code, ERR_USAGE);
+    CHECK_INT(calibration_only(&c, "nic_share", &e), -1);
+    CHECK_HAS(e.msg, "no row");
+    CHECK(calibration_advice(&rows.machines[0], PARAMS_NODE, 0, text, sizeof text));
+    CHECK_HAS(text, "KiB by");
+    fit_rows_release(&rows);
+    measured_release(&t.m);
+}
+
+TEST(calibration_of_one_row_and_of_contradictions)
+{
+    struct gpu_profile gpu;
+    struct network_profile net;
+    struct calibration c;
+    struct fit_rows rows;
+    struct table t;
+    table_init(&t);
+    machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
+    add(&t, &gpu, &net, SPECTER_ALLREDUCE, 1e9, 8, 1);
+    fit_rows_init(&rows, t.m.rows, 1);
+    calibration_init(&c, &rows);
+    CHECK_INT(calibration_only(&c, "link_share", NULL), 0);
+    CHECK_INT(calibration_run(&c, NULL), 0);
+    CHECK(calibration_is_open(param(&c, "link_share"))); /* nothing to see scatter by */
+    fit_rows_release(&rows);
+
+    for (int i = 0; i < 9; i++)
+        add(&t, &gpu, &net, SPECTER_ALLREDUCE, 1e9, 8, 1);
+    for (size_t i = 0; i < 10; i++)
+        t.m.rows[i].time_us *= i % 2 ? 100 : 0.01;
+    fit_rows_init(&rows, t.m.rows, t.m.nrows);
+    calibration_init(&c, &rows);
+    CHECK_INT(calibration_only(&c, "link_share", NULL), 0);
+    CHECK_INT(calibration_run(&c, NULL), 0);
+    CHECK(isfinite(param(&c, "link_share")->fit.value));
+    CHECK(param(&c, "link_share")->fit.verdict != FIT_DETERMINED);
+    fit_rows_release(&rows);
+    measured_release(&t.m);
+}
+
+TEST(fit_rows_know_their_group)
+{
+    struct gpu_profile gpu;
+    struct network_profile net;
+    struct fit_rows rows;
+    struct table t;
+    table_init(&t);
+    machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
+    add(&t, &gpu, &net, SPECTER_ALLREDUCE, 1e6, 8, 1);
+    add(&t, &gpu, &net, SPECTER_ALLREDUCE, 1e6, 16, 2);
+    machine("gb200", "gb200_nvl72", &gpu, &net);
+    add(&t, &gpu, &net, SPECTER_ALLREDUCE, 1e6, 72, 18);
+    add(&t, &gpu, &net, SPECTER_ALLREDUCE, 1e6, 144, 36);
+    fit_rows_init(&rows, t.m.rows, t.m.nrows);
+    CHECK_INT(rows.rows[0].group, PARAMS_NODE);
+    CHECK_INT(rows.rows[1].group, PARAMS_NET);
+    CHECK_INT(rows.rows[2].group, PARAMS_NODE); /* one NVLink domain */
+    CHECK_INT(rows.rows[3].group, PARAMS_NET);
+    CHECK_INT((int)rows.nmachines, 2);
+    fit_rows_release(&rows);
+    measured_release(&t.m);
+}
+
+static const struct fitted_class *class_of(const struct fitted_classes *c, enum param_group group,
+                                           const char *key)
+{
+    for (size_t i = 0; i < c->nrows; i++) {
+        if (c->rows[i].group == group && strcmp(c->rows[i].key, key) == 0)
+            return &c->rows[i];
+    }
+    return NULL;
+}
+
+static double value_of(const struct fitted_class *c, const char *name)
+{
+    for (size_t k = 0; c != NULL && k < param_tables[c->group].count; k++) {
+        if (strcmp(param_tables[c->group].params[k].name, name) == 0)
+            return c->values[k];
+    }
+    return NAN;
+}
+
+/* Two machines of nvswitch that differ in how much of the link is payload, one on PCIe. */
+static void add_three(struct table *t)
+{
+    struct gpu_profile gpu;
+    struct network_profile net;
+    machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
+    net.node.link_share = 0.85;
+    add_sweep(t, &gpu, &net, 8, 1);
+    machine("a100_sxm", "dgx_a100_200g", &gpu, &net);
+    net.node.link_share = 0.6;
+    add_sweep(t, &gpu, &net, 8, 1);
+    machine("l40s", "l40s_pcie4", &gpu, &net);
+    net.node.link_share = 0.7;
+    net.node.start_us = 3;
+    add_sweep(t, &gpu, &net, 8, 1);
+}
+
+TEST(classes_have_values_of_their_own_where_they_differ)
+{
+    struct fitted_classes c;
+    struct fit_rows rows;
+    struct table t;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out;
+    table_init(&t);
+    add_three(&t);
+    fit_rows_init(&rows, t.m.rows, t.m.nrows);
+    CHECK_INT(classes_fit(&c, &rows, &(struct classes_opts){0}, NULL), 0);
+    CHECK_DOUBLE(value_of(class_of(&c, PARAMS_NODE, "hopper/nvswitch"), "link_share"), 0.85, 0.05);
+    CHECK_DOUBLE(value_of(class_of(&c, PARAMS_NODE, "ampere/nvswitch"), "link_share"), 0.6, 0.05);
+    CHECK(class_of(&c, PARAMS_NODE, "ada/pcie") == NULL); /* any/pcie is the same rows */
+    CHECK(class_of(&c, PARAMS_NODE, "any/pcie") != NULL);
+    CHECK(class_of(&c, PARAMS_NET, "any") != NULL);
+    CHECK_DOUBLE(class_of(&c, PARAMS_NET, "any")->range.rows, 0, 0);
+    CHECK(classes_parameters(&c) > 0 && classes_parameters(&c) < 40);
+
+    out = open_memstream(&text, &size);
+    classes_write(&c, out);
+    fclose(out);
+    CHECK_HAS(text, "\nNODE(\"hopper/nvswitch\", RANGE(.rows = 48");
+    CHECK_HAS(text, "\nGEMM(\"any\", RANGE(.rows = 0),");
+    free(text);
+    classes_release(&c);
+    fit_rows_release(&rows);
+    measured_release(&t.m);
+}
+
+TEST(classes_do_not_see_what_is_left_out)
+{
+    struct fitted_classes c;
+    struct fit_rows rows;
+    struct table t;
+    bool *leave_out;
+    double with_slow, without;
+    table_init(&t);
+    add_three(&t);
+    for (size_t i = 0; i < t.m.nrows; i++) {
+        if (strcmp(t.m.rows[i].gpu->name, "a100_sxm") == 0)
+            t.m.rows[i].time_us *= 3;
+    }
+    fit_rows_init(&rows, t.m.rows, t.m.nrows);
+    leave_out = calloc(rows.nrows, sizeof *leave_out);
+    CHECK_INT(classes_fit(&c, &rows, &(struct classes_opts){.blank = true}, NULL), 0);
+    with_slow = value_of(class_of(&c, PARAMS_NODE, "any/nvswitch"), "link_share");
+    classes_release(&c);
+    for (size_t i = 0; i < rows.nrows; i++)
+        leave_out[i] = strcmp(rows.rows[i].row->gpu->name, "a100_sxm") == 0;
+    CHECK_INT(
+        classes_fit(&c, &rows, &(struct classes_opts){.leave_out = leave_out, .blank = true}, NULL),
+        0);
+    without = value_of(class_of(&c, PARAMS_NODE, "any/nvswitch"), "link_share");
+    CHECK(without > 0.8 && with_slow < 0.7);
+    CHECK(class_of(&c, PARAMS_NODE, "ampere/nvswitch") == NULL);
+    classes_release(&c);
+    free(leave_out);
+    fit_rows_release(&rows);
+    measured_release(&t.m);
+}
+
+TEST(leave_one_out_predicts_each_row_once)
+{
+    struct table t;
+    struct score s;
+    size_t folds;
+    table_init(&t);
+    add_three(&t);
+    score_init(&s);
+    CHECK_INT(loo_score(&s, &t.m, LOO_GPU, &folds, NULL), 0);
+    CHECK_INT((int)folds, 3);
+    CHECK_INT((int)s.nrows, (int)t.m.nrows);
+    score_release(&s);
+
+    for (size_t i = 0; i < t.m.nrows; i += 2) /* a second source for every machine */
+        t.m.rows[i].source = "other";
+    score_init(&s);
+    CHECK_INT(loo_score(&s, &t.m, LOO_SOURCE, &folds, NULL), 0);
+    CHECK_INT((int)folds, 6);
+    CHECK_INT((int)s.nrows, (int)t.m.nrows);
+    score_finish(&s);
+    CHECK(s.all.median_ape < 0.03); /* what is left of each machine is enough to know it */
+    score_release(&s);
+    CHECK_INT(loo_parse("gpu"), LOO_GPU);
+    CHECK_INT(loo_parse("rank"), LOO_NONE);
+    measured_release(&t.m);
+}

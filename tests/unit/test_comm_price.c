@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The time models' parts: rates of links, what an algorithm asks of them, what a load costs. All
+ * figures and parameters are round and given, so that each expected value is a sum to do by hand.
+ */
+#include "model/comm_price.h"
+#include "test.h"
+
+#include <math.h>
+
+#define KiB 1024.0
+
+/* 100 GB/s a GPU in a node of 4, two ports of 25 GB/s; half of the links' rate is payload. */
+static const struct network_profile toy_net = {
+    .name = "toy",
+    .intra = "nvswitch",
+    .inter = "infiniband",
+    .gpus_per_node = 4,
+    .intra_GBps = 100,
+    .intra_lat_us = 1,
+    .nics_per_node = 2,
+    .nic_Gbps = 200,
+    .inter_lat_us = 5,
+    .node = {.start_us = 10,
+             .step_us = 2,
+             .simple_us = 20,
+             .sync_us = 3,
+             .ll_GBps = 4.096,
+             .link_share = 0.5,
+             .copy_ratio = 2,
+             .ramp_us = 30,
+             .host_GBps = 10},
+    .net = {.hop_us = 4, .hop_sync_us = 15, .net_ll_GBps = 5, .nic_share = 0.8, .net_ramp_us = 100},
+};
+
+static const struct gpu_profile toy_gpu = {
+    .name = "toy", .arch = "toy", .cc = 90, .nvlink_GBps = 100, .pcie_GBps = 50};
+
+static struct comm_site site_on(const struct network_profile *net, int ranks, int nodes,
+                                int per_node)
+{
+    struct comm_site s;
+    CHECK(comm_site_init(&toy_gpu, net, (struct layout){ranks, nodes, per_node}, &s, NULL));
+    return s;
+}
+
+static struct comm_load load_on(const struct comm_site *s, enum specter_comm_op op,
+                                enum nccl_algo algo, enum nccl_proto proto, double bytes)
+{
+    struct comm_load l;
+    comm_load_of(s, op, algo, proto, 2, bytes, &l);
+    return l;
+}
+
+TEST(comm_site_links_carry_their_share)
+{
+    struct network_profile mesh = toy_net;
+    struct comm_site s = site_on(&toy_net, 4, 1, 4);
+    CHECK_DOUBLE(comm_link_GBps(&s, 3), 50, 1e-12);
+    mesh.pair_GBps = 20;
+    s = site_on(&mesh, 4, 1, 4);
+    CHECK_DOUBLE(comm_link_GBps(&s, 1), 10, 1e-12);
+    CHECK_DOUBLE(comm_link_GBps(&s, 3), 30, 1e-12);
+}
+
+/* One GPU has the port beside it, all have both; behind an oversubscribed leaf, half of them. */
+TEST(comm_site_ports_are_shared)
+{
+    struct network_profile thin = toy_net;
+    struct comm_site s = site_on(&toy_net, 8, 2, 4);
+    CHECK_DOUBLE(comm_nic_GBps(&s, 1), 20, 1e-12);
+    CHECK_DOUBLE(comm_nic_GBps(&s, 4), 40, 1e-12);
+    thin.oversubscription = 2;
+    s = site_on(&thin, 8, 2, 4);
+    CHECK_DOUBLE(comm_nic_GBps(&s, 4), 20, 1e-12);
+}
+
+/* Racks of two trays are one node, with the ports of both. */
+TEST(comm_site_domains_are_nodes)
+{
+    struct network_profile rack = toy_net;
+    struct comm_site s;
+    rack.domain_gpus = 8;
+    s = site_on(&rack, 16, 4, 4);
+    CHECK_INT(s.nodes, 2);
+    CHECK_INT(s.most, 8);
+    CHECK_DOUBLE(comm_nic_GBps(&s, 8), 80, 1e-12);
+}
+
+TEST(comm_site_steps_add_software_to_the_link)
+{
+    struct comm_site s = site_on(&toy_net, 8, 2, 4);
+    CHECK_DOUBLE(comm_step_us(&s, NCCL_LL), 1 + 2, 1e-12);
+    CHECK_DOUBLE(comm_step_us(&s, NCCL_LL128), 1 + 2.5 * 2, 1e-12);
+    CHECK_DOUBLE(comm_step_us(&s, NCCL_SIMPLE), 1 + 3, 1e-12);
+    CHECK_DOUBLE(comm_hop_us(&s, NCCL_LL), 5 + 4, 1e-12);
+    CHECK_DOUBLE(comm_hop_us(&s, NCCL_SIMPLE), 5 + 15, 1e-12);
+}
+
+/* With P2P a ring crosses between sockets once; through memory the bytes of all four GPUs add up.
+ * Two GPUs sit on one switch. */
+TEST(comm_site_host_path)
+{
+    struct network_profile pcie = toy_net;
+    struct comm_site s;
+    pcie.intra = "pcie";
+    s = site_on(&pcie, 4, 1, 4);
+    CHECK_DOUBLE(comm_host_us(&s, 1e6, 1), 100, 1e-12);
+    CHECK_DOUBLE(comm_host_spread_us(&s, 1e6, 1), 100, 1e-12);
+    pcie.intra = "pcie_shm";
+    s = site_on(&pcie, 4, 1, 4);
+    CHECK_DOUBLE(comm_host_us(&s, 1e6, 1), 400, 1e-12);
+    s = site_on(&pcie, 2, 1, 2);
+    CHECK_DOUBLE(comm_host_us(&s, 1e6, 1), 0, 0);
+    s = site_on(&toy_net, 4, 1, 4);
+    CHECK_DOUBLE(comm_host_us(&s, 1e6, 1), 0, 0);
+}
+
+TEST(comm_ramp_is_gentle)
+{
+    CHECK_DOUBLE(comm_ramp_us(30, 0), 0, 0);
+    CHECK_DOUBLE(comm_ramp_us(30, 60), 15, 1e-12);
+    CHECK(comm_ramp_us(30, 1e9) < 30);
+    CHECK(comm_ramp_us(30, 1e-3) <= 0.5e-3);
+}
+
+/* 4 ranks of a node, 4 MB, link 50 GB/s: 3 MB of an AllGather cross it in 60 us. */
+TEST(comm_load_of_rings)
+{
+    struct comm_site s = site_on(&toy_net, 4, 1, 4);
+    struct comm_load l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_SIMPLE, 4e6);
+    CHECK_DOUBLE(l.steps, 3, 0);
+    CHECK_DOUBLE(l.hops, 0, 0);
+    CHECK_DOUBLE(l.link_us, 60, 1e-12);
+    CHECK_DOUBLE(l.copied, 1e6, 0);
+    l = load_on(&s, SPECTER_ALLREDUCE, NCCL_RING, NCCL_SIMPLE, 4e6);
+    CHECK_DOUBLE(l.steps, 6, 0);
+    CHECK_DOUBLE(l.link_us, 120, 1e-12);
+    CHECK_DOUBLE(l.nic_us, 0, 0);
+}
+
+/* 8 ranks on 2 nodes: 2 of 14 steps leave the node, through ports of 40 GB/s. */
+TEST(comm_load_between_nodes)
+{
+    struct comm_site s = site_on(&toy_net, 8, 2, 4);
+    struct comm_load l = load_on(&s, SPECTER_ALLREDUCE, NCCL_RING, NCCL_SIMPLE, 4e6);
+    CHECK_DOUBLE(l.steps, 12, 0);
+    CHECK_DOUBLE(l.hops, 2, 0);
+    CHECK_DOUBLE(l.nic_us, 1.75 * 100, 1e-12);
+    l = load_on(&s, SPECTER_ALLREDUCE, NCCL_TREE, NCCL_SIMPLE, 4e6);
+    CHECK_DOUBLE(l.steps, 6, 0);
+    CHECK_DOUBLE(l.hops, 2, 0);
+    CHECK_DOUBLE(l.link_us, 160, 1e-12);
+    CHECK_DOUBLE(l.nic_us, 100, 1e-12); /* two nodes pass S once each way */
+    l = load_on(&s, SPECTER_ALLREDUCE, NCCL_TREE, NCCL_LL, 4e6);
+    CHECK_DOUBLE(l.nic_us, 400, 1e-12); /* 5 GB/s, of which the price of LL takes half off */
+}
+
+/* S leaves and comes in once, and S/g more; the switches sustain 0.81 of it. */
+TEST(comm_load_of_reduction_in_switches)
+{
+    struct comm_site s = site_on(&toy_net, 4, 1, 4);
+    struct comm_load l = load_on(&s, SPECTER_ALLREDUCE, NCCL_NVLS, NCCL_SIMPLE, 4e6);
+    CHECK_DOUBLE(l.link_us, 80 * 1.25 / 0.81, 1e-12);
+    CHECK_DOUBLE(l.fill_us, 2 * 4 * 128 * KiB / 50e3 * 1.25 / 0.81, 1e-12);
+    CHECK_DOUBLE(l.hops, 0, 0);
+}
+
+/* Start 10 + 20, steps of 4 us beside 60 us of data, 1 MB copied at 100 GB/s, half the ramp. */
+TEST(comm_price_of_a_ring)
+{
+    struct comm_site s = site_on(&toy_net, 4, 1, 4);
+    struct comm_load l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_SIMPLE, 4e6);
+    struct comm_cost c;
+    comm_price(&s, &l, 3e6, &c);
+    CHECK_DOUBLE(c.us, 30 + hypot(12, 60) + 10 + 15, 1e-12);
+    CHECK_DOUBLE(c.lat_us, 42, 1e-12);
+    CHECK_DOUBLE(c.bw_GBps, 3e3 / 70, 1e-12);
+    CHECK_STR(c.bound, "intra");
+    CHECK_INT(c.channels, 2);
+}
+
+/* 8000 bytes with LL: 3 steps of 3 us and of 1000 bytes a block at 4.096 GB/s, 2 x 2000 at the ends
+ * (one block moves 4000 of them), 6000 at half of 50 GB/s, 2000 copied at 100. */
+TEST(comm_price_of_blocks_with_ll)
+{
+    struct comm_site s = site_on(&toy_net, 4, 1, 4);
+    struct comm_load l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_LL, 8000);
+    struct comm_cost c;
+    comm_price(&s, &l, 6000, &c);
+    CHECK_DOUBLE(c.us, 10 + 9 + (3 * 1000 + 2 * 2000) / 4096.0 + 0.24 + 0.02, 1e-12);
+    CHECK_STR(c.bound, "latency");
+}
+
+/* Three messages of 1 MB of an AlltoAll: both sides' steps and half a step for two more peers, the
+ * rendezvous, 60 us of data, 1.5 MB for the message to itself, half the ramp. */
+TEST(comm_price_of_messages)
+{
+    struct comm_cost c;
+    struct layout where = {4, 1, 4};
+    CHECK_INT(model_collective(&toy_gpu, &toy_net, SPECTER_ALLTOALL, 4e6, where, &c, NULL), 0);
+    CHECK_DOUBLE(c.us, 10 + 6.5 + 2.5 * 3 + 60 + 15 + 15, 1e-12);
+    CHECK_STR(c.proto, "Simple");
+}
+
+/* Four GPUs of a node that send at once share its two ports. */
+TEST(comm_price_of_flows_on_one_port)
+{
+    struct comm_cost one, four;
+    CHECK_INT(model_p2p_flows(&toy_gpu, &toy_net, 1e9, true, 1, &one, NULL), 0);
+    CHECK_INT(model_p2p_flows(&toy_gpu, &toy_net, 1e9, true, 4, &four, NULL), 0);
+    CHECK_DOUBLE(one.bw_GBps, 20, 1e-12);
+    CHECK_DOUBLE(four.bw_GBps, 10, 1e-12);
+    CHECK(four.us > one.us);
+    CHECK_INT(model_p2p(&toy_gpu, &toy_net, 1e9, true, &four, NULL), 0);
+    CHECK_DOUBLE(four.us, one.us, 0);
+}
