@@ -414,20 +414,27 @@ static void finish(struct job *j)
     CUDA(cudaStreamDestroy(j->comm));
 }
 
+/* Ranks are numbered tp first, pp last. */
+static void find_place(struct job *j)
+{
+    int shared = j->o.tp * j->o.pp * j->o.ep;
+
+    j->rank = env_number("RANK", 0);
+    j->world = env_number("WORLD_SIZE", 1);
+    if (j->world < 1 || j->rank < 0 || j->rank >= j->world || j->world % shared)
+        fail("RANK, WORLD_SIZE", "not a rank of a world that --tp, --pp and --ep divide");
+    j->dp_size = j->world / j->o.tp / j->o.pp;
+    j->stage = j->rank / (j->o.tp * j->dp_size);
+}
+
 int main(int argc, char **argv)
 {
     static struct job j;
     bool good = true;
-    int devices, shared;
+    int devices;
 
     j.o = read_options(argc, argv);
-    j.rank = env_number("RANK", 0);
-    j.world = env_number("WORLD_SIZE", 1);
-    shared = j.o.tp * j.o.pp * j.o.ep;
-    if (j.world < 1 || j.rank < 0 || j.rank >= j.world || j.world % shared)
-        fail("RANK, WORLD_SIZE", "not a rank of a world that --tp, --pp and --ep divide");
-    j.dp_size = j.world / j.o.tp / j.o.pp;
-    j.stage = j.rank / (j.o.tp * j.dp_size);
+    find_place(&j);
     *(void **)&j.stand_in.work = dlsym(RTLD_DEFAULT, "emu_work");
     if (!j.o.no_kernels)
         *(void **)&j.stand_in.kernel = dlsym(RTLD_DEFAULT, "emuKernel");
