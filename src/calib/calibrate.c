@@ -160,7 +160,8 @@ int calibration_run(struct calibration *c, struct err *e)
                             .nrows = c->rows->nrows,
                             .residuals = residuals,
                             .ctx = &v,
-                            .prior = CALIBRATION_PRIOR};
+                            .prior = CALIBRATION_PRIOR,
+                            .starts = CALIBRATION_STARTS};
     for (size_t i = 0; i < c->nparams; i++) {
         const struct calibration_param *a = &c->params[i];
         if (a->held != CALIBRATION_FITTED)

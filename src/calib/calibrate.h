@@ -18,7 +18,8 @@
 #include "calib/fit.h"
 #include "calib/fit_rows.h"
 
-#define CALIBRATION_PRIOR 0.1
+#define CALIBRATION_PRIOR 0.01
+#define CALIBRATION_STARTS 8 /* models are minima over algorithms: one start may see one only */
 
 /* Why a parameter is not fitted. */
 enum calibration_held {

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define STEP 1e-4         /* of the forward differences, in log(value) */
-#define ITERATIONS 60     /* at most, for each start */
+#define ITERATIONS 60     /* at most */
+#define GLANCE 8          /* so many from each start; the best one then goes on */
 #define CONVERGED 1e-7    /* relative gain of an accepted step that ends the search */
 #define LAMBDA_START 1e-3 /* Marquardt's damping, relative to the diagonal */
 #define LAMBDA_MAX 1e10   /* no shorter step helps: a minimum, or a kink */
@@ -202,14 +203,15 @@ static bool try_step(struct search *s, double lambda, double *cost)
     return true;
 }
 
-/* From s->u to a minimum near it. Returns its cost; INFINITY when a row cannot be predicted. */
-static double descend(struct search *s, int *iterations)
+/* From s->u towards a minimum near it. Returns the cost; INFINITY when a row cannot be predicted.
+ */
+static double descend(struct search *s, int most, int *iterations)
 {
     double lambda = LAMBDA_START, cost;
     if (!evaluate(s, s->u, s->r))
         return INFINITY;
     cost = cost_at(s, s->u, s->r);
-    for (int i = 0; i < ITERATIONS && lambda < LAMBDA_MAX; i++) {
+    for (int i = 0; i < most && lambda < LAMBDA_MAX; i++) {
         double before = cost;
         linearise(s);
         add_prior(s);
@@ -248,21 +250,24 @@ static void set_start(struct search *s, int i)
     }
 }
 
-/* s->u at the best of the minima that the starts lead to. */
+/* Leaves s->u at a minimum: that of the most promising start. Returns its cost. */
 static double search_all(struct search *s, double *best_u, int *iterations)
 {
     double best = INFINITY;
-    for (int i = 0; i < (s->p->starts > 1 ? s->p->starts : 1); i++) {
+    for (int i = 0; s->p->starts > 1 && i < s->p->starts; i++) {
         double cost;
         set_start(s, i);
-        cost = descend(s, iterations);
+        cost = descend(s, GLANCE, iterations);
         if (i == 0 || cost < best) {
             best = cost;
             memcpy(best_u, s->u, s->n * sizeof *best_u);
         }
     }
-    memcpy(s->u, best_u, s->n * sizeof *best_u);
-    return best;
+    if (s->p->starts > 1)
+        memcpy(s->u, best_u, s->n * sizeof *best_u);
+    else
+        set_start(s, 0);
+    return descend(s, ITERATIONS, iterations);
 }
 
 static double sigma_of(const struct search *s)

@@ -60,23 +60,23 @@ static uint32_t mix(uint64_t x)
     return (uint32_t)(x >> 32);
 }
 
-/* Rows of products that fits pass over: all but about CLASSES_GEMM_ROWS of a machine and type. */
-static bool *thinned(const struct fit_rows *rows)
+/* Rows of products that fits pass over: all but about `most` of a GPU. */
+static bool *thinned(const struct fit_rows *rows, size_t most)
 {
     bool *out = calloc(rows->nrows + 1, sizeof *out);
-    size_t *count = calloc(rows->nmachines * SPECTER_DTYPE_COUNT + 1, sizeof *count);
+    size_t *count = calloc(rows->nmachines + 1, sizeof *count);
     if (out == NULL || count == NULL)
         die("out of memory");
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < rows->nrows; i++) {
             const struct fit_row *r = &rows->rows[i];
-            size_t *n = &count[r->machine * SPECTER_DTYPE_COUNT + r->row->dtype];
-            if (r->group != PARAMS_GEMM || r->row->dtype >= SPECTER_DTYPE_COUNT)
+            size_t *n = &count[r->machine];
+            if (r->group != PARAMS_GEMM)
                 continue;
             if (pass == 0)
                 ++*n;
             else
-                out[i] = mix(i) * (double)*n > CLASSES_GEMM_ROWS * 0x1p32;
+                out[i] = mix(i) * (double)*n > (double)most * 0x1p32;
         }
     }
     free(count);
@@ -343,7 +343,7 @@ static int fit_group(struct fitted_classes *c, struct fit_rows *rows, enum param
 int classes_fit(struct fitted_classes *c, struct fit_rows *rows, const struct classes_opts *opts,
                 struct err *e)
 {
-    bool *skip = thinned(rows);
+    bool *skip = thinned(rows, opts->gemm_rows > 0 ? opts->gemm_rows : CLASSES_GEMM_ROWS);
     int status = 0;
     memset(c, 0, sizeof *c);
     for (size_t i = 0; i < rows->nrows; i++)

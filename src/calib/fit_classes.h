@@ -22,10 +22,10 @@
 
 #include <stdio.h>
 
-#define CLASSES_PRIOR 0.1
+#define CLASSES_PRIOR 0.4
 #define CLASSES_SIGMAS 2.0
 #define CLASSES_SHIFT 0.05
-#define CLASSES_GEMM_ROWS 300 /* of one machine and type: enough for fewer than ten parameters */
+#define CLASSES_GEMM_ROWS 1200 /* of one GPU: more say nothing new of ten parameters */
 
 struct fitted_class {
     enum param_group group;
@@ -44,6 +44,7 @@ struct classes_opts {
     const bool *leave_out; /* one a row: not fitted on; NULL: none is left out */
     bool blank; /* start in the middle of the bounds, not from what is compiled in, which may have
                    seen the rows that are left out */
+    size_t gemm_rows; /* 0: CLASSES_GEMM_ROWS */
 };
 
 /* 0, or -1 with e filled. fitted_release() is due in both cases. The parameters of rows->machines

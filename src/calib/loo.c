@@ -103,8 +103,10 @@ static int run_fold(struct score *s, struct fit_rows *rows, const struct fold *f
     int status;
     for (size_t i = 0; i < rows->nrows; i++)
         leave_out[i] = is_left_out(rows->rows[i].row, fold);
-    status = classes_fit(&classes, rows,
-                         &(struct classes_opts){.leave_out = leave_out, .blank = true}, e);
+    status = classes_fit(
+        &classes, rows,
+        &(struct classes_opts){.leave_out = leave_out, .blank = true, .gemm_rows = LOO_GEMM_ROWS},
+        e);
     for (size_t i = 0; i < rows->nrows && status == 0; i++) {
         if (same_fold(&of[i], fold))
             status = add_row(s, rows, &rows->rows[i], e);

@@ -15,6 +15,8 @@
 
 #include "calib/score.h"
 
+#define LOO_GEMM_ROWS 400 /* of each GPU in a fit (fit_classes.h), since there are many fits */
+
 enum loo_by { LOO_SOURCE, LOO_GPU, LOO_NONE };
 
 /* "source", "gpu"; LOO_NONE for another word. */

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# Rows that contradict each other by a factor of 10,000, or that are all of one size: nothing crashes,
+# nothing is written.
+. "$ROOT"/tests/cli/calibrate/common.bash
+table all_reduce 8 1 >t.csv
+awk -F, -v OFS=, 'NR > 1 { $7 *= NR % 2 ? 100 : 0.01 } 1' t.csv >contrary.csv
+"$SPECTER" calibrate contrary.csv -o p.json >out 2>err
+echo "status $?"
+grep -c 'do not determine' err
+grep -q 'measure AllGather\|measure AllReduce\|measure AlltoAll' err && echo "says what to measure"
+table all_reduce 8 1 '16M 16M 16M 16M 16M 16M 16M 16M 16M 16M 16M 16M' >size.csv
+"$SPECTER" calibrate size.csv -o p.json >out 2>err
+echo "status $?"
+[[ -e p.json ]] || echo "nothing written"
+fix=$(sed -n 's/.*--fix \([a-z_A-Z,]*\) .*/\1/p' err)
+[[ $fix == *start_us* ]] && echo "start_us is open"

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * On published measurements (../shared): what one collective of a machine tells of another one. The
+ * parameters start from a fit that has not seen this GPU.
+ */
+#include "calib/calibrate.h"
+#include "calib/fit_classes.h"
+#include "calib/stats.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Median |predicted / measured - 1| of a collective, on `machine`. */
+static double error_of(const struct measured *m, const struct fit_machine *machine,
+                       enum specter_comm_op op)
+{
+    double *apes = calloc(m->nrows, sizeof *apes), median;
+    size_t n = 0;
+    for (size_t i = 0; i < m->nrows; i++) {
+        const struct measured_row *row = &m->rows[i];
+        struct row_prediction p;
+        if (row->gpu == machine->of_gpu && row->net == machine->of_net && row->op == op &&
+            predict_row(row, &machine->gpu, &machine->net, &p, NULL) == 0)
+            apes[n++] = fabs(p.us / row->time_us - 1);
+    }
+    median = stats_quantile(apes, n, 0.5);
+    free(apes);
+    return median;
+}
+
+/* The machine with the parameters of all others. */
+static struct fit_machine unseen(const struct measured *m, const char *gpu, const char *net)
+{
+    struct fit_machine found = {0};
+    struct fitted_classes classes;
+    struct fit_rows rows;
+    bool *leave_out = calloc(m->nrows, sizeof *leave_out);
+    fit_rows_init(&rows, m->rows, m->nrows);
+    for (size_t i = 0; i < rows.nrows; i++)
+        leave_out[i] = strcmp(rows.rows[i].row->gpu->name, gpu) == 0;
+    CHECK_INT(classes_fit(&classes, &rows,
+                          &(struct classes_opts){.leave_out = leave_out, .blank = true}, NULL),
+              0);
+    for (size_t i = 0; i < rows.nmachines; i++) {
+        if (strcmp(rows.machines[i].gpu.name, gpu) == 0 &&
+            strcmp(rows.machines[i].net.name, net) == 0)
+            found = rows.machines[i];
+    }
+    classes_release(&classes);
+    fit_rows_release(&rows);
+    free(leave_out);
+    return found;
+}
+
+/* Calibrates the machine on one collective; what its rows leave open stays as it was. */
+static void calibrate_on(const struct measured *m, struct fit_machine *machine,
+                         enum specter_comm_op op)
+{
+    struct measured_row *own = calloc(m->nrows, sizeof *own);
+    struct calibration c;
+    struct fit_rows rows;
+    size_t n = 0;
+    bool again = true;
+    for (size_t i = 0; i < m->nrows; i++) {
+        if (m->rows[i].gpu == machine->of_gpu && m->rows[i].net == machine->of_net &&
+            m->rows[i].op == op)
+            own[n++] = m->rows[i];
+    }
+    fit_rows_init(&rows, own, n);
+    rows.machines[0] = *machine;
+    calibration_init(&c, &rows);
+    while (again) {
+        again = false;
+        rows.machines[0] = *machine;
+        CHECK_INT(calibration_run(&c, NULL), 0);
+        for (size_t i = 0; i < c.nparams; i++) {
+            if (calibration_is_open(&c.params[i])) {
+                c.params[i].held = CALIBRATION_FIXED;
+                again = true;
+            }
+        }
+    }
+    *machine = rows.machines[0];
+    fit_rows_release(&rows);
+    free(own);
+}
+
+/* Calibrates on AllReduce and on AllGather in turn. Prints the errors of the others and counts. */
+static void try_machine(const struct measured *m, const char *gpu, const char *net, int *better,
+                        int *tried)
+{
+    static const enum specter_comm_op ops[] = {SPECTER_ALLREDUCE, SPECTER_ALLGATHER,
+                                               SPECTER_REDUCESCATTER, SPECTER_ALLTOALL};
+    const struct fit_machine start = unseen(m, gpu, net);
+    for (size_t on = 0; on < 2; on++) {
+        struct fit_machine machine = start;
+        calibrate_on(m, &machine, ops[on]);
+        printf("# %s, calibrated on %s:", gpu, specter_comm_op_name(ops[on]));
+        for (size_t other = 0; other < sizeof ops / sizeof *ops; other++) {
+            double before = error_of(m, &start, ops[other]);
+            double after = error_of(m, &machine, ops[other]);
+            printf(" %s %.1f -> %.1f %%", specter_comm_op_name(ops[other]), 100 * before,
+                   100 * after);
+            *better += on != other && after < before;
+            *tried += on != other;
+        }
+        puts("");
+    }
+}
+
+TEST(calibrating_on_one_collective_improves_the_others)
+{
+    static const char *const machines[][2] = {
+        {"l40s", "l40s_pcie4"},
+        {"h100_sxm", "dgx_h100_400g"},
+        {"a100_sxm", "dgx_a100_200g"},
+        {"b200_sxm", "dgx_b200_400g"},
+        {"rtx_pro_6000", "rtx_pro_6000_pcie5"},
+    };
+    const char *path = test_shared("data/measured/collectives.csv");
+    struct measured m;
+    int better = 0, tried = 0;
+    if (path == NULL)
+        SKIP("no ../shared data");
+    measured_init(&m);
+    CHECK_INT(measured_read(&m, path, &(struct measured_opts){0}, NULL), 0);
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+        try_machine(&m, machines[i][0], machines[i][1], &better, &tried);
+    printf("# %d of %d better\n", better, tried);
+    CHECK(tried == 30 && better >= 22);
+    measured_release(&m);
+}
