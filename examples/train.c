@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * A training step as large models do it, in plain C over cuBLAS and NCCL: layers of two matrix
- * products, tensor-parallel within a group and data-parallel across groups.
+ * products, tensor-parallel within a group (--tp), data-parallel across groups, over stages of a
+ * pipeline (--pp), with sharded parameters (--fsdp), with experts (--ep).
  *
  *   compute stream   forward and backward products of each layer; after each direction of a layer
- *                    an AllReduce of activations over the tensor-parallel communicator
+ *                    an AllReduce of activations over the tensor-parallel communicator; messages
+ *                    between stages; messages of tokens to the ranks of their experts and back
  *   comm stream      the gradients of a bucket of layers, reduced over the data-parallel
- *                    communicator while the backward pass goes on
+ *                    communicator while the backward pass goes on; with --fsdp AllGathers of the
+ *                    weights, one layer ahead, and ReduceScatters of the gradients
  *
  * A step begins with gradients set to zero. The kernels between the products (normalisation,
  * activation, optimizer) have no source here: on the stand-ins (tests/emu) they are a name and a
@@ -15,55 +18,21 @@
  * Started once for each rank, with RANK and WORLD_SIZE set (LOCAL_RANK chooses the device):
  *
  *     examples/launch.sh -n 8 build/examples/train --tp 2 --iters 5
+ *     examples/launch.sh -n 8 build/examples/train --pp 4 --micro 8
  *
  * The numbers are chosen so that every value is a power of two and known: inputs and activations
  * are 1, so --verify can tell whether every product and every reduction took place.
  */
+#include "train.h"
+
 #include "specter/specter.h"
 
-#include <cublas_v2.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
-#include <nccl.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#define LAYERS_MAX 1024
-#define EXPANSION 4 /* width of the hidden product over the model's */
-#define HOST_WORK_NS 15000
-/* Passes over as many bytes as the gradients have: the gradient itself, both moments and the weight
- * in fp32, read and written, and the weight. */
-#define OPTIMIZER_PASSES 14
-#define KERNEL_NS 1000 /* a kernel between products that reads and writes nothing */
-#define KERNEL_BYTES_PER_US 2500000
-
-/* What the program counts of its own calls, for tests that compare with a trace. */
-#define COUNTED(X)       \
-    X(AllReduce)         \
-    X(GemmEx)            \
-    X(CommInitRank)      \
-    X(CommSplit)         \
-    X(CommDestroy)       \
-    X(EventRecord)       \
-    X(StreamWaitEvent)   \
-    X(StreamSynchronize) \
-    X(DeviceSynchronize) \
-    X(MemcpyAsync)       \
-    X(MemsetAsync)       \
-    X(LaunchKernel)
-
-enum counted {
-#define X(_name) COUNT_##_name,
-    COUNTED(X)
-#undef X
-        COUNT_KINDS
-};
 
 static const char *const count_names[COUNT_KINDS] = {
 #define X(_name) #_name,
@@ -71,64 +40,11 @@ static const char *const count_names[COUNT_KINDS] = {
 #undef X
 };
 
-struct options {
-    int iters, layers, hidden, tokens, tp, buckets;
-    bool verify, no_kernels;
-    const char *count_file, *id_file;
-};
-
-/* What stand-ins offer beyond the real libraries (tests/emu/emu.h); NULL on real ones. */
-struct stand_in {
-    void (*work)(uint64_t ns);
-    const void *(*kernel)(const char *name, uint64_t ns);
-};
-
-struct layer {
-    uint16_t *w1, *w2;       /* hidden x wide, wide x hidden */
-    uint16_t *input, *inner; /* activations kept for the backward pass */
-    uint16_t *grads;         /* of w1 and w2 in one piece, within the buffer of all */
-};
-
-struct job {
-    struct options o;
-    int rank, world, wide; /* wide: this rank's columns of the first product */
-    ncclComm_t all, tp, dp;
-    cudaStream_t compute, comm;
-    cudaEvent_t *bucket_ready, reduced;
-    cublasHandle_t cublas;
-    struct layer layers[LAYERS_MAX];
-    uint16_t *output, *d_output, *d_inner, *grads;
-    float *loss;
-    struct stand_in stand_in;
-    double checksum;
-    unsigned long counts[COUNT_KINDS];
-};
-
-static void fail(const char *what, const char *why)
+_Noreturn void fail(const char *what, const char *why)
 {
     fprintf(stderr, "train: %s: %s\n", what, why);
     exit(1);
 }
-
-#define CUDA(_call)                                   \
-    do {                                              \
-        cudaError_t error_ = (_call);                 \
-        if (error_ != cudaSuccess)                    \
-            fail(#_call, cudaGetErrorString(error_)); \
-    } while (0)
-
-#define NCCL(_call)                                    \
-    do {                                               \
-        ncclResult_t result_ = (_call);                \
-        if (result_ != ncclSuccess)                    \
-            fail(#_call, ncclGetErrorString(result_)); \
-    } while (0)
-
-#define CUBLAS(_call)                         \
-    do {                                      \
-        if ((_call) != CUBLAS_STATUS_SUCCESS) \
-            fail(#_call, "cuBLAS refused");   \
-    } while (0)
 
 /* ---- start ---- */
 
@@ -151,10 +67,15 @@ static int positive(const char *option, const char *text)
 
 static void usage(FILE *to)
 {
-    fputs("usage: train [--iters N] [--layers N] [--hidden N] [--tokens N] [--tp N] [--buckets N]\n"
-          "             [--no-kernels] [--verify] [--count FILE] [--id FILE]\n"
+    fputs("usage: train [--iters N] [--layers N] [--hidden N] [--tokens N] [--tp N] [--pp N]\n"
+          "             [--micro N] [--fsdp] [--ep N] [--buckets N] [--no-kernels] [--verify]\n"
+          "             [--count FILE] [--id FILE]\n"
           "  --iters, --layers, --hidden, --tokens   sizes (3, 4, 2048, 4096)\n"
           "  --tp N       ranks that share a layer (1)\n"
+          "  --pp N       stages that share the layers (1)\n"
+          "  --micro N    micro-batches of --tokens each, with --pp (twice the stages)\n"
+          "  --fsdp       parameters in shards over the data-parallel ranks\n"
+          "  --ep N       ranks that share the experts of every other layer (1)\n"
           "  --buckets N  gradient buckets (2)\n"
           "  --no-kernels leave out what stand-ins have between the products\n"
           "  --verify     check values; needs sizes that are powers of two\n"
@@ -163,28 +84,58 @@ static void usage(FILE *to)
           to);
 }
 
+/* What follows from other options, and what does not go together. */
+static void complete_options(struct options *o)
+{
+    if (o->micro == 0)
+        o->micro = 2 * o->pp;
+    if (o->layers > LAYERS_MAX || o->layers % o->pp || (o->hidden * EXPANSION) % o->tp)
+        fail("options", "layers that --pp, or a width that --tp does not divide");
+    o->layers /= o->pp;
+    if (o->buckets > o->layers && o->pp > 1)
+        o->buckets = o->layers;
+    if (o->ep > 1)
+        o->buckets = o->layers;
+    if (o->buckets > o->layers)
+        fail("options", "more buckets than layers");
+    if ((o->pp > 1) + o->fsdp + (o->ep > 1) > 1)
+        fail("options", "--pp, --fsdp and --ep do not go together");
+    if ((o->tokens * o->hidden) % o->ep)
+        fail("options", "activations that --ep does not divide");
+}
+
 static struct options read_options(int argc, char **argv)
 {
     static const struct option table[] = {
         {"iters", required_argument, NULL, 'i'},  {"layers", required_argument, NULL, 'l'},
         {"hidden", required_argument, NULL, 'h'}, {"tokens", required_argument, NULL, 't'},
         {"tp", required_argument, NULL, 'p'},     {"buckets", required_argument, NULL, 'b'},
+        {"pp", required_argument, NULL, 's'},     {"micro", required_argument, NULL, 'm'},
+        {"ep", required_argument, NULL, 'e'},     {"fsdp", no_argument, NULL, 'z'},
         {"no-kernels", no_argument, NULL, 'n'},   {"verify", no_argument, NULL, 'v'},
         {"count", required_argument, NULL, 'c'},  {"id", required_argument, NULL, 'f'},
         {"help", no_argument, NULL, 'H'},         {NULL, 0, NULL, 0},
     };
-    struct options o = {3, 4, 2048, 4096, 1, 2, false, false, NULL, getenv("SPECTER_EXAMPLE_ID")};
-    int *const numbers[128] = {['i'] = &o.iters,  ['l'] = &o.layers, ['h'] = &o.hidden,
-                               ['t'] = &o.tokens, ['p'] = &o.tp,     ['b'] = &o.buckets};
+    struct options o = {.iters = 3,
+                        .layers = 4,
+                        .hidden = 2048,
+                        .tokens = 4096,
+                        .tp = 1,
+                        .pp = 1,
+                        .ep = 1,
+                        .buckets = 2,
+                        .id_file = getenv("SPECTER_EXAMPLE_ID")};
+    int *const numbers[128] = {
+        ['i'] = &o.iters,   ['l'] = &o.layers, ['h'] = &o.hidden, ['t'] = &o.tokens, ['p'] = &o.tp,
+        ['b'] = &o.buckets, ['s'] = &o.pp,     ['m'] = &o.micro,  ['e'] = &o.ep};
+    bool *const flags[128] = {['z'] = &o.fsdp, ['n'] = &o.no_kernels, ['v'] = &o.verify};
     int c, which = 0;
 
     while ((c = getopt_long(argc, argv, "", table, &which)) != -1) {
-        if (numbers[c])
+        if (c < 128 && numbers[c])
             *numbers[c] = positive(table[which].name, optarg);
-        else if (c == 'n')
-            o.no_kernels = true;
-        else if (c == 'v')
-            o.verify = true;
+        else if (c < 128 && flags[c])
+            *flags[c] = true;
         else if (c == 'c')
             o.count_file = optarg;
         else if (c == 'f')
@@ -194,8 +145,7 @@ static struct options read_options(int argc, char **argv)
             exit(c == 'H' ? 0 : 2);
         }
     }
-    if (o.layers > LAYERS_MAX || o.buckets > o.layers || (o.hidden * EXPANSION) % o.tp)
-        fail("options", "more buckets than layers, or a width that --tp does not divide");
+    complete_options(&o);
     return o;
 }
 
@@ -232,6 +182,27 @@ static void read_id(ncclUniqueId *id, const char *path)
     fail(path, "no unique id came in a minute");
 }
 
+/* The ranks of one color, in order. */
+static void split(struct job *j, int color, ncclComm_t *part)
+{
+    NCCL(ncclCommSplit(j->all, color, j->rank, part, NULL));
+    j->counts[COUNT_CommSplit]++;
+}
+
+static void make_groups(struct job *j)
+{
+    int tp = j->rank % j->o.tp, block = j->o.tp * j->dp_size, experts = j->o.tp * j->o.ep;
+
+    split(j, j->rank / j->o.tp, &j->tp);
+    split(j, j->stage * j->o.tp + tp, &j->dp);
+    if (j->o.pp > 1)
+        split(j, j->rank % block, &j->pp);
+    if (j->o.ep > 1) {
+        split(j, j->rank / experts * j->o.tp + tp, &j->ep);
+        split(j, j->rank % experts, &j->edp);
+    }
+}
+
 static void make_communicators(struct job *j)
 {
     ncclUniqueId id;
@@ -246,9 +217,7 @@ static void make_communicators(struct job *j)
         read_id(&id, j->o.id_file);
     NCCL(ncclCommInitRank(&j->all, j->world, id, j->rank));
     j->counts[COUNT_CommInitRank]++;
-    NCCL(ncclCommSplit(j->all, j->rank / j->o.tp, j->rank, &j->tp, NULL));
-    NCCL(ncclCommSplit(j->all, j->rank % j->o.tp, j->rank, &j->dp, NULL));
-    j->counts[COUNT_CommSplit] += 2;
+    make_groups(j);
 }
 
 /* A power of two as bfloat16: the upper half of its float. */
@@ -269,12 +238,12 @@ static uint16_t *empty(size_t count)
 }
 
 /* The values matter to --verify only; products take as long without. */
-static uint16_t *filled(struct job *j, size_t count, float value)
+static void fill(struct job *j, uint16_t *device, size_t count, float value)
 {
-    uint16_t *device = empty(count), *host;
+    uint16_t *host;
 
     if (!j->o.verify)
-        return device;
+        return;
     host = malloc(count * sizeof(*host));
     if (!host)
         fail("malloc", strerror(errno));
@@ -286,17 +255,34 @@ static uint16_t *filled(struct job *j, size_t count, float value)
     CUDA(cudaStreamSynchronize(j->compute));
     j->counts[COUNT_StreamSynchronize]++;
     free(host);
-    return device;
 }
 
-static size_t layer_grads(const struct job *j)
+/* With --fsdp the first half of the ranks hold the first products' weights, the others the
+ * second's.
+ */
+static void make_weights(struct job *j, struct layer *l)
 {
-    return 2 * (size_t)j->o.hidden * (size_t)j->wide;
-}
+    size_t half = layer_grads(j) / 2, part = layer_grads(j) / (size_t)j->dp_size;
+    int at = j->rank / j->o.tp % j->dp_size;
+    float first = 1 / (float)j->o.hidden, second = 1 / (float)(j->o.hidden * EXPANSION);
 
-static size_t grads_bytes(const struct job *j)
-{
-    return layer_grads(j) * (size_t)j->o.layers * sizeof(*j->grads);
+    if (!j->o.fsdp) {
+        l->w1 = empty(half);
+        fill(j, l->w1, half, first);
+        l->w2 = empty(half);
+        fill(j, l->w2, half, second);
+        return;
+    }
+    l->w1 = empty(2 * half);
+    l->w2 = l->w1 + half;
+    l->shard = empty(part);
+    if (j->dp_size == 1) {
+        fill(j, l->shard, half, first);
+        fill(j, l->shard + half, half, second);
+    } else {
+        fill(j, l->shard, part, 2 * at < j->dp_size ? first : second);
+    }
+    CUDA(cudaEventCreateWithFlags(&l->gathered, cudaEventDisableTiming));
 }
 
 static void make_buffers(struct job *j)
@@ -304,17 +290,23 @@ static void make_buffers(struct job *j)
     size_t hidden = (size_t)j->o.hidden, wide = (size_t)j->wide, tokens = (size_t)j->o.tokens;
 
     j->grads = empty(layer_grads(j) * (size_t)j->o.layers);
+    if (j->o.fsdp)
+        j->grad_shards = empty(layer_grads(j) / (size_t)j->dp_size * (size_t)j->o.layers);
+    if (j->o.ep > 1)
+        j->exchanged = empty(tokens * hidden);
     for (int i = 0; i < j->o.layers; i++) {
         struct layer *l = &j->layers[i];
 
-        l->w1 = filled(j, hidden * wide, 1 / (float)hidden);
-        l->w2 = filled(j, hidden * wide, 1 / (float)(hidden * EXPANSION));
-        l->input = i ? empty(tokens * hidden) : filled(j, tokens * hidden, 1);
+        make_weights(j, l);
+        l->expert = j->o.ep > 1 && i % 2 == 1;
+        l->input = empty(tokens * hidden);
         l->inner = empty(tokens * wide);
         l->grads = j->grads + (size_t)i * layer_grads(j);
     }
+    fill(j, j->layers[0].input, tokens * hidden, 1);
     j->output = empty(tokens * hidden);
-    j->d_output = filled(j, tokens * hidden, 1);
+    j->d_output = empty(tokens * hidden);
+    fill(j, j->d_output, tokens * hidden, 1);
     j->d_inner = empty(tokens * wide);
     CUDA(cudaMalloc((void **)&j->loss, sizeof(*j->loss)));
 }
@@ -329,167 +321,10 @@ static void make_streams(struct job *j)
     for (int i = 0; i < j->o.buckets; i++)
         CUDA(cudaEventCreateWithFlags(&j->bucket_ready[i], cudaEventDisableTiming));
     CUDA(cudaEventCreateWithFlags(&j->reduced, cudaEventDisableTiming));
+    if (j->o.fsdp)
+        CUDA(cudaEventCreateWithFlags(&j->used, cudaEventDisableTiming));
     CUBLAS(cublasCreate(&j->cublas));
     CUBLAS(cublasSetStream(j->cublas, j->compute));
-}
-
-/* ---- one step ---- */
-
-/* What a framework does on the host between launches: on the stand-ins the virtual clock moves on,
- * elsewhere the time is spent. */
-static void host_work(const struct job *j)
-{
-    struct timespec start, now;
-
-    if (j->stand_in.work) {
-        j->stand_in.work(HOST_WORK_NS);
-        return;
-    }
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    do
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    while ((now.tv_sec - start.tv_sec) * 1000000000 + now.tv_nsec - start.tv_nsec < HOST_WORK_NS);
-}
-
-/* A kernel that reads and writes so many bytes, on the stand-ins. */
-static void kernel(struct job *j, const char *name, size_t bytes)
-{
-    const dim3 grid = {1, 1, 1}, block = {256, 1, 1};
-
-    if (!j->stand_in.kernel)
-        return;
-    CUDA(cudaLaunchKernel(j->stand_in.kernel(name, KERNEL_NS + bytes * 1000 / KERNEL_BYTES_PER_US),
-                          grid, block, NULL, 0, j->compute));
-    j->counts[COUNT_LaunchKernel]++;
-}
-
-/* C = op(A) op(B), all row-major: rows x depth times depth x cols. cuBLAS is column-major, so it is
- * asked for the transposed product of the swapped factors. */
-static void product(struct job *j, const uint16_t *a, bool transpose_a, const uint16_t *b,
-                    bool transpose_b, uint16_t *c, int rows, int cols, int depth)
-{
-    const float one = 1, zero = 0;
-
-    CUBLAS(cublasGemmEx(j->cublas, transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-                        transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, cols, rows, depth, &one, b,
-                        CUDA_R_16BF, transpose_b ? depth : cols, a, CUDA_R_16BF,
-                        transpose_a ? rows : depth, &zero, c, CUDA_R_16BF, cols, CUBLAS_COMPUTE_32F,
-                        CUBLAS_GEMM_DEFAULT));
-    j->counts[COUNT_GemmEx]++;
-}
-
-static void reduce(struct job *j, void *buffer, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                   ncclComm_t comm, cudaStream_t stream)
-{
-    NCCL(ncclAllReduce(buffer, buffer, count, type, op, comm, stream));
-    j->counts[COUNT_AllReduce]++;
-}
-
-static void record(struct job *j, cudaEvent_t event, cudaStream_t stream)
-{
-    CUDA(cudaEventRecord(event, stream));
-    j->counts[COUNT_EventRecord]++;
-}
-
-static void wait_for(struct job *j, cudaStream_t stream, cudaEvent_t event)
-{
-    CUDA(cudaStreamWaitEvent(stream, event, 0));
-    j->counts[COUNT_StreamWaitEvent]++;
-}
-
-static uint16_t *layer_output(struct job *j, int layer)
-{
-    return layer + 1 < j->o.layers ? j->layers[layer + 1].input : j->output;
-}
-
-static void forward(struct job *j)
-{
-    int hidden = j->o.hidden, tokens = j->o.tokens;
-    size_t activations = (size_t)tokens * (size_t)hidden;
-    size_t inner = (size_t)tokens * (size_t)j->wide;
-
-    for (int i = 0; i < j->o.layers; i++) {
-        struct layer *l = &j->layers[i];
-
-        host_work(j);
-        kernel(j, "layer_norm_forward", 2 * activations * sizeof(uint16_t));
-        product(j, l->input, false, l->w1, false, l->inner, tokens, j->wide, hidden);
-        kernel(j, "gelu_forward", 2 * inner * sizeof(uint16_t));
-        product(j, l->inner, false, l->w2, false, layer_output(j, i), tokens, hidden, j->wide);
-        if (j->o.tp > 1)
-            reduce(j, layer_output(j, i), activations, ncclBfloat16, ncclSum, j->tp, j->compute);
-    }
-}
-
-static void layer_backward(struct job *j, struct layer *l)
-{
-    int hidden = j->o.hidden, tokens = j->o.tokens;
-    uint16_t *dw1 = l->grads, *dw2 = l->grads + layer_grads(j) / 2;
-
-    product(j, l->inner, true, j->d_output, false, dw2, j->wide, hidden, tokens);
-    product(j, j->d_output, false, l->w2, true, j->d_inner, tokens, j->wide, hidden);
-    kernel(j, "gelu_backward", 3 * (size_t)tokens * (size_t)j->wide * sizeof(uint16_t));
-    product(j, l->input, true, j->d_inner, false, dw1, hidden, j->wide, tokens);
-    product(j, j->d_inner, false, l->w1, true, j->d_output, tokens, hidden, j->wide);
-    kernel(j, "layer_norm_backward", 3 * (size_t)tokens * (size_t)hidden * sizeof(uint16_t));
-    if (j->o.tp > 1)
-        reduce(j, j->d_output, (size_t)tokens * (size_t)hidden, ncclBfloat16, ncclSum, j->tp,
-               j->compute);
-}
-
-/* First layer of a bucket; buckets are as even as layers allow. */
-static int bucket_start(const struct job *j, int bucket)
-{
-    return bucket * j->o.layers / j->o.buckets;
-}
-
-static void backward(struct job *j)
-{
-    for (int bucket = j->o.buckets - 1; bucket >= 0; bucket--) {
-        int first = bucket_start(j, bucket), end = bucket_start(j, bucket + 1);
-
-        for (int i = end - 1; i >= first; i--) {
-            host_work(j);
-            layer_backward(j, &j->layers[i]);
-        }
-        record(j, j->bucket_ready[bucket], j->compute);
-        wait_for(j, j->comm, j->bucket_ready[bucket]);
-        reduce(j, j->layers[first].grads, (size_t)(end - first) * layer_grads(j), ncclBfloat16,
-               ncclSum, j->dp, j->comm);
-    }
-    record(j, j->reduced, j->comm);
-    wait_for(j, j->compute, j->reduced);
-}
-
-/* The loss of all ranks: here rank + 1 + iteration of each. */
-static void reduce_loss(struct job *j, int iter)
-{
-    float loss = (float)(j->rank + 1 + iter);
-
-    CUDA(cudaMemcpyAsync(j->loss, &loss, sizeof(loss), cudaMemcpyHostToDevice, j->compute));
-    reduce(j, j->loss, 1, ncclFloat32, ncclSum, j->all, j->compute);
-    CUDA(cudaStreamSynchronize(j->compute));
-    CUDA(cudaMemcpyAsync(&loss, j->loss, sizeof(loss), cudaMemcpyDeviceToHost, j->compute));
-    CUDA(cudaStreamSynchronize(j->compute));
-    j->counts[COUNT_MemcpyAsync] += 2;
-    j->counts[COUNT_StreamSynchronize] += 2;
-    j->checksum += (double)loss;
-}
-
-static void zero_grads(struct job *j)
-{
-    CUDA(cudaMemsetAsync(j->grads, 0, grads_bytes(j), j->compute));
-    j->counts[COUNT_MemsetAsync]++;
-}
-
-static void step(struct job *j, int iter)
-{
-    specter_iteration("step");
-    zero_grads(j);
-    forward(j);
-    backward(j);
-    kernel(j, "fused_adam", OPTIMIZER_PASSES * grads_bytes(j));
-    reduce_loss(j, iter);
 }
 
 /* ---- end ---- */
@@ -516,21 +351,26 @@ static bool equal(const char *what, double got, double want)
     return got == want;
 }
 
-/* Activations are 1; every gradient is the sum over tokens and data-parallel ranks, of 1 for the
- * second product and of 1/EXPANSION for the first. */
+/* Activations are 1; every gradient is the sum over tokens, micro-batches and data-parallel ranks,
+ * of 1 for the second product and of 1/EXPANSION for the first. */
 static bool verify(struct job *j)
 {
-    double ranks = (double)j->world / j->o.tp, iters = j->o.iters, world = j->world;
+    double iters = j->o.iters, world = j->world, passes = j->o.pp > 1 ? j->o.micro : 1;
     double want = world * (world + 1) / 2 * iters + world * iters * (iters - 1) / 2;
-    const uint16_t *grads = j->layers[0].grads;
+    double second = j->o.tokens * passes * j->dp_size, first = second / EXPANSION;
+    const uint16_t *grads = j->o.fsdp ? j->grad_shards : j->layers[0].grads;
+    bool late = j->o.fsdp && j->dp_size > 1 && 2 * (j->rank / j->o.tp % j->dp_size) >= j->dp_size;
     bool good = equal("checksum of losses", j->checksum, want);
 
     good &= equal("output", (double)first_of(j, j->output), 1);
     good &= equal("gradient of the input", (double)first_of(j, j->d_output), 1);
-    good &= equal("gradient of the first product", (double)first_of(j, grads),
-                  (double)j->o.tokens / EXPANSION * ranks);
-    good &= equal("gradient of the second product", (double)first_of(j, grads + layer_grads(j) / 2),
-                  (double)j->o.tokens * ranks);
+    good &= equal("first gradient", (double)first_of(j, grads), late ? second : first);
+    if (!j->o.fsdp)
+        good &= equal("gradient of the second product",
+                      (double)first_of(j, grads + layer_grads(j) / 2), second);
+    if (j->o.ep > 1 && j->o.layers > 1)
+        good &= equal("gradient of an expert", (double)first_of(j, grads + layer_grads(j)),
+                      first / j->o.ep);
     return good;
 }
 
@@ -551,11 +391,13 @@ static void write_counts(const struct job *j)
 
 static void finish(struct job *j)
 {
-    ncclComm_t *const comms[] = {&j->dp, &j->tp, &j->all};
+    ncclComm_t *const comms[] = {&j->edp, &j->ep, &j->pp, &j->dp, &j->tp, &j->all};
 
     CUDA(cudaDeviceSynchronize());
     j->counts[COUNT_DeviceSynchronize]++;
     for (size_t i = 0; i < sizeof(comms) / sizeof(comms[0]); i++) {
+        if (!*comms[i])
+            continue;
         NCCL(ncclCommDestroy(*comms[i]));
         j->counts[COUNT_CommDestroy]++;
     }
@@ -563,9 +405,26 @@ static void finish(struct job *j)
     for (int i = 0; i < j->o.buckets; i++)
         CUDA(cudaEventDestroy(j->bucket_ready[i]));
     CUDA(cudaEventDestroy(j->reduced));
+    if (j->o.fsdp)
+        CUDA(cudaEventDestroy(j->used));
+    for (int i = 0; j->o.fsdp && i < j->o.layers; i++)
+        CUDA(cudaEventDestroy(j->layers[i].gathered));
     free(j->bucket_ready);
     CUDA(cudaStreamDestroy(j->compute));
     CUDA(cudaStreamDestroy(j->comm));
+}
+
+/* Ranks are numbered tp first, pp last. */
+static void find_place(struct job *j)
+{
+    int shared = j->o.tp * j->o.pp * j->o.ep;
+
+    j->rank = env_number("RANK", 0);
+    j->world = env_number("WORLD_SIZE", 1);
+    if (j->world < 1 || j->rank < 0 || j->rank >= j->world || j->world % shared)
+        fail("RANK, WORLD_SIZE", "not a rank of a world that --tp, --pp and --ep divide");
+    j->dp_size = j->world / j->o.tp / j->o.pp;
+    j->stage = j->rank / (j->o.tp * j->dp_size);
 }
 
 int main(int argc, char **argv)
@@ -575,10 +434,7 @@ int main(int argc, char **argv)
     int devices;
 
     j.o = read_options(argc, argv);
-    j.rank = env_number("RANK", 0);
-    j.world = env_number("WORLD_SIZE", 1);
-    if (j.world < 1 || j.rank < 0 || j.rank >= j.world || j.world % j.o.tp)
-        fail("RANK, WORLD_SIZE", "not a rank of a world that --tp divides");
+    find_place(&j);
     *(void **)&j.stand_in.work = dlsym(RTLD_DEFAULT, "emu_work");
     if (!j.o.no_kernels)
         *(void **)&j.stand_in.kernel = dlsym(RTLD_DEFAULT, "emuKernel");

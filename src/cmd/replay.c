@@ -15,7 +15,7 @@
 #include <string.h>
 
 struct replay_args {
-    const char *gpu, *network, *from_gpu, *from_network, *run_id, *json;
+    const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
     struct opt_list scales;
     bool no_calibrate;
 };
@@ -27,7 +27,11 @@ static const struct opt rows[] = {
     {"network", 0, OPT_STR, AT(network), "NAME|FILE",
      "target network (default: the recording's; with another GPU, its usual one)"},
     {"scale", 0, OPT_LIST, AT(scales), "N[,N...]",
-     "how many times the job, by data parallelism (default: 1,2,4,8,16,32)"},
+     "how many times the job, along --grow (default: 1,2,4,8,16,32)"},
+    {"grow", 0, OPT_STR, AT(grow), "AXIS",
+     "the axis that scales multiply: dp (default), fsdp, tp, ep, pp"},
+    {"parallel", 0, OPT_STR, AT(parallel), "GRID",
+     "the job's parallel grid, tp=8,pp=2,dp=4 (default: found from its communicators)"},
     {"from-gpu", 0, OPT_STR, AT(from_gpu), "NAME|FILE",
      "the recording's GPU, where it does not tell"},
     {"from-network", 0, OPT_STR, AT(from_network), "NAME|FILE",
@@ -50,6 +54,12 @@ static const char details[] =
     "for (PyTorch's profiler), recorded device times decide which waits are inferred; where it "
     "counts\n"
     "kernels without timing them, the gaps that they leave between operations are their time.\n"
+    "\n"
+    "The parallel grid of the job (tp, cp, ep, fsdp, dp, pp) comes from the ranks of its\n"
+    "communicators, their names, and what they do. A scale multiplies one axis of it; which\n"
+    "communicators grow follows. Where the grid is ambiguous, scales above 1 are refused and the\n"
+    "candidates named. Ranks that were not recorded are taken to be like those of their pipeline\n"
+    "stage.\n"
     "\n"
     "Prints one line a scale and all assumptions. A line is about the rank that takes longest:\n"
     "iteration = compute + exposed communication + copies that nothing hides + idle.\n"
@@ -129,12 +139,16 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .scales = args->scales.values,
         .nscales = args->scales.count,
         .calibrate = !args->no_calibrate,
+        .parallel = args->parallel,
+        .grow = args->grow,
     };
     if (find_hardware(args->gpu, args->network, a, &opts->gpu, &opts->network, e) < 0 ||
         find_hardware(args->from_gpu, args->from_network, a, &opts->from_gpu, &opts->from_network,
                       e) < 0)
         return -1;
     unite(args, opts);
+    if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
+        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep, pp, cp", args->grow);
     for (size_t i = 0; i < args->scales.count; i++) {
         if (args->scales.values[i] < 1)
             return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
@@ -184,7 +198,7 @@ release:
 const struct command cmd_replay = {
     .name = "replay",
     .synopsis = "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
-                "[--from-gpu NAME|FILE] "
+                "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
                 "[--from-network NAME|FILE] [--no-calibrate] [--run ID] [--json FILE|-]",
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,

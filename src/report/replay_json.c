@@ -67,6 +67,72 @@ static void add_source(cJSON *doc, const struct replay *rep, const struct run *r
     add_time(cJSON_AddObjectToObject(o, "replayed"), &rep->own);
 }
 
+/* ---- the grid ---- */
+
+static const char *const states[] = {
+    [GRID_FOUND] = "found", [GRID_AMBIGUOUS] = "ambiguous", [GRID_NONE] = "unknown"};
+
+static void add_axes(cJSON *o, struct replay *rep)
+{
+    cJSON *list = cJSON_AddArrayToObject(o, "axes");
+    for (int a = 0; a < rep->grid.naxes; a++) {
+        const struct grid_axis *axis = &rep->grid.axes[a];
+        cJSON *one;
+        if (axis->size == 1 && rep->grid.world > 1)
+            continue;
+        one = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, one);
+        add_name(one, "name", rep->grid.state == GRID_FOUND ? grid_role_name(axis->role) : NULL);
+        cJSON_AddNumberToObject(one, "size", axis->size);
+        cJSON_AddNumberToObject(one, "stride", axis->stride);
+        add_name(one, "from", rep->grid.state == GRID_FOUND ? grid_trust_name(axis->trust) : NULL);
+        add_text(one, "evidence", grid_axis_words(&rep->grid, &rep->groups, a));
+    }
+}
+
+static void add_groups(cJSON *o, struct replay *rep)
+{
+    cJSON *list = cJSON_AddArrayToObject(o, "communicators");
+    for (size_t c = 0; c < rep->groups.ncomms; c++) {
+        cJSON *one = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, one);
+        add_text(one, "comm", rep->groups.comms[c].id);
+        add_text(one, "name", rep->groups.comms[c].name);
+        cJSON_AddNumberToObject(one, "size", rep->groups.comms[c].size);
+        add_name(one, "axes",
+                 rep->grid.state == GRID_FOUND ? grid_comm_words(&rep->grid, c) : NULL);
+    }
+}
+
+static void add_parallel(cJSON *doc, struct replay *rep)
+{
+    cJSON *o = cJSON_AddObjectToObject(doc, "parallel"), *list;
+    const struct grid *g = &rep->grid;
+    cJSON_AddStringToObject(o, "grid", states[g->state]);
+    add_axes(o, rep);
+    add_groups(o, rep);
+    list = cJSON_AddArrayToObject(o, "candidates");
+    for (int i = 0; i < g->ncandidates; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(g->candidates[i]));
+    if (g->problem != NULL)
+        add_text(o, "problem", g->problem);
+    else
+        cJSON_AddNullToObject(o, "problem");
+    add_name(o, "absent", rep->absent.count > 0 ? rep->absent.words : NULL);
+    cJSON_AddStringToObject(o, "grow", grid_role_name(rep->grown));
+}
+
+/* Coordinates of a rank, by axis. */
+static void add_place(cJSON *o, const struct grid *g, int rank)
+{
+    cJSON *place = cJSON_AddObjectToObject(o, "place");
+    for (int a = 0; g->state == GRID_FOUND && rank >= 0 && a < g->naxes; a++) {
+        if (g->axes[a].size > 1)
+            cJSON_AddNumberToObject(place, grid_role_name(g->axes[a].role),
+                                    grid_coordinate(&g->axes[a], rank));
+    }
+}
+
 static void add_ranks(cJSON *doc, const struct replay *rep)
 {
     cJSON *list = cJSON_AddArrayToObject(doc, "ranks");
@@ -75,6 +141,7 @@ static void add_ranks(cJSON *doc, const struct replay *rep)
         cJSON_AddItemToArray(list, o);
         cJSON_AddNumberToObject(o, "rank", rep->ranks[r].rank);
         cJSON_AddNumberToObject(o, "iterations", rep->ranks[r].iterations);
+        add_place(o, &rep->grid, rep->ranks[r].rank);
         add_us(o, "recorded_us", rep->ranks[r].recorded_ns);
         add_us(o, "replayed_us", rep->ranks[r].replayed_ns);
     }
@@ -102,7 +169,7 @@ static void add_lines(cJSON *doc, const char *key, const struct replay_lines *li
         cJSON_AddItemToArray(list, cJSON_CreateString(lines->list[i].text));
 }
 
-cJSON *replay_json(const struct replay *rep, const struct run *run)
+cJSON *replay_json(struct replay *rep, const struct run *run)
 {
     cJSON *doc = cJSON_CreateObject(), *target;
     cJSON_AddStringToObject(doc, "schema", SCHEMA);
@@ -112,6 +179,7 @@ cJSON *replay_json(const struct replay *rep, const struct run *run)
     add_name(target, "network", rep->to.network->name);
     cJSON_AddBoolToObject(doc, "calibrated", rep->calibrate);
     add_number(doc, "unmodelled", rep->unmodelled);
+    add_parallel(doc, rep);
     add_scales(doc, rep);
     add_ranks(doc, rep);
     add_lines(doc, "assumptions", &rep->assumptions);

@@ -10,10 +10,10 @@
 
 #include <stdio.h>
 
-/* At most 80 columns. */
-void replay_text(const struct replay *rep, const struct run *run, FILE *out);
+/* At most 80 columns. Words are made in the grid's arena. */
+void replay_text(struct replay *rep, const struct run *run, FILE *out);
 
 struct cJSON;
-struct cJSON *replay_json(const struct replay *rep, const struct run *run); /* caller deletes */
+struct cJSON *replay_json(struct replay *rep, const struct run *run); /* caller deletes */
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/replay_report.h"
 
+#include "base/buf.h"
 #include "base/opt.h"
 #include "report/table.h"
 
@@ -72,7 +73,17 @@ static void print_source(const struct replay *rep, FILE *out)
     fputc('\n', out);
 }
 
-void replay_text(const struct replay *rep, const struct run *run, FILE *out)
+static void print_parallel(struct replay *rep, FILE *out)
+{
+    struct buf safe = BUF_INIT;
+    const char *words = grid_sentence(&rep->grid, &rep->groups);
+    buf_put_printable(&safe, words, strlen(words));
+    fputs("parallelism ", out);
+    opt_wrap(safe.data, 12, 12, out);
+    buf_release(&safe);
+}
+
+void replay_text(struct replay *rep, const struct run *run, FILE *out)
 {
     char source[SOURCE_COLUMNS * 4 + 1];
     fprintf(out, "recording   %s, %zu of %d rank%s\n",
@@ -81,6 +92,7 @@ void replay_text(const struct replay *rep, const struct run *run, FILE *out)
     print_source(rep, out);
     fprintf(out, "target      %s, %s%s\n", rep->to.gpu->name, rep->to.network->name,
             rep->same_hardware ? " (the same)" : "");
+    print_parallel(rep, out);
     print_own(rep, out);
     print_table(rep, out);
     print_lines("assumptions", &rep->assumptions, out);

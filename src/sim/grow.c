@@ -29,30 +29,74 @@ static int *sort_members(const struct comm *comm)
     return sorted;
 }
 
-static enum grow_rule rule_of(const struct comm *comm, const int *sorted, int world)
+/* ---- which axis ---- */
+
+/* The outermost of that role; replicas of shards are dp, replicas of anything else, too. */
+static int find_axis(const struct grid *grid, enum grid_role role)
 {
-    if (comm->size >= world)
-        return GROW_WORLD;
-    if (comm->size <= 1)
-        return STAY_ALONE;
-    if (sorted == NULL)
-        return STAY_UNKNOWN;
-    return sorted[comm->size - 1] - sorted[0] == comm->size - 1 ? STAY_ADJACENT : GROW_STRIDED;
+    const struct grid_axis *axis = grid_axis_of(grid, role);
+    if (axis == NULL && role == GRID_DP)
+        axis = grid_axis_of(grid, GRID_FSDP);
+    return axis == NULL ? -1 : (int)(axis - grid->axes);
 }
 
-void growth_make(struct growth *g, const struct run *run)
+static const char *list_candidates(struct growth *g)
+{
+    const char *list = "";
+    for (int i = 0; i < g->grid->ncandidates; i++)
+        list = arena_printf(&g->arena, "%s%s--parallel %s", list, i > 0 ? " or " : "",
+                            g->grid->candidates[i]);
+    return list;
+}
+
+static const char *why_not(struct growth *g, enum grid_role role)
+{
+    const struct grid *grid = g->grid;
+    if (grid->state == GRID_AMBIGUOUS && grid->ncandidates > 0)
+        return arena_printf(&g->arena, "the parallel grid is ambiguous, because %s: say %s",
+                            grid->problem, list_candidates(g));
+    if (grid->state != GRID_FOUND)
+        return arena_printf(&g->arena, "the parallel grid is not known (--parallel): %s",
+                            grid->problem);
+    if (role == GRID_PP)
+        return "a pipeline of more stages has some that were not recorded, and another schedule "
+               "(--grow pp)";
+    if (role == GRID_CP)
+        return "attention grows with the context, and the recording does not tell by how much "
+               "(--grow cp)";
+    return g->axis < 0 ? arena_printf(&g->arena, "the recorded job has no %s axis (--parallel)",
+                                      grid_role_name(role))
+                       : NULL;
+}
+
+/* More members would send more messages than were recorded. */
+static const char *why_not_messages(struct growth *g)
+{
+    for (size_t c = 0; g->axis >= 0 && c < g->run->ncomms; c++) {
+        if (growth_grows(g, (int)c) && g->grid->comms[c].by_messages)
+            return arena_printf(&g->arena,
+                                "the all-to-alls of communicator '%s' are messages, of which more "
+                                "members would send more than were recorded (--grow %s)",
+                                g->run->comms[c].id, grid_role_name(g->grid->axes[g->axis].role));
+    }
+    return NULL;
+}
+
+void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
+                 enum grid_role axis)
 {
     size_t n = run->ncomms > 0 ? run->ncomms : 1;
-    *g = (struct growth){.run = run};
-    g->world = run->world_size > (int)run->nranks ? run->world_size : (int)run->nranks;
-    g->rule = calloc(n, sizeof *g->rule);
+    *g = (struct growth){.run = run, .grid = grid, .world = grid->world};
+    arena_init(&g->arena);
+    g->axis = grid->state == GRID_FOUND ? find_axis(grid, axis) : -1;
+    g->refused = why_not(g, axis);
+    if (g->refused == NULL)
+        g->refused = why_not_messages(g);
     g->sorted = calloc(n, sizeof *g->sorted);
-    if (g->rule == NULL || g->sorted == NULL)
+    if (g->sorted == NULL)
         die("out of memory");
-    for (size_t c = 0; c < run->ncomms; c++) {
+    for (size_t c = 0; c < run->ncomms; c++)
         g->sorted[c] = sort_members(&run->comms[c]);
-        g->rule[c] = (uint8_t)rule_of(&run->comms[c], g->sorted[c], g->world);
-    }
 }
 
 void growth_release(struct growth *g)
@@ -60,13 +104,22 @@ void growth_release(struct growth *g)
     for (size_t c = 0; g->sorted != NULL && c < g->run->ncomms; c++)
         free(g->sorted[c]);
     free(g->sorted);
-    free(g->rule);
+    arena_release(&g->arena);
     memset(g, 0, sizeof *g);
 }
 
 bool growth_grows(const struct growth *g, int comm)
 {
-    return g->rule[comm] == GROW_WORLD || g->rule[comm] == GROW_STRIDED;
+    const struct grid_place *place = &g->grid->comms[comm];
+    return g->axis >= 0 && place->known && !place->part && place->axes & 1u << g->axis;
+}
+
+bool growth_moves(const struct growth *g, int comm)
+{
+    bool outside = false;
+    for (int a = g->axis + 1; g->axis >= 0 && a < g->grid->naxes; a++)
+        outside = outside || (g->grid->comms[comm].axes & 1u << a && g->grid->axes[a].size > 1);
+    return growth_grows(g, comm) || outside;
 }
 
 bool growth_any(const struct growth *g)
@@ -88,6 +141,8 @@ int growth_check(const struct growth *g, const struct network_profile *net, int6
 {
     if (scale < 1)
         return err_set(e, ERR_USAGE, "scale %lld: the smallest is 1", (long long)scale);
+    if (scale > 1 && g->refused != NULL)
+        return err_set(e, ERR_USAGE, "scale %lld: %s", (long long)scale, g->refused);
     if (scale > GROW_GPUS_MAX / g->world)
         return err_set(e, ERR_USAGE, "scale %lld: %d ranks times that is more than %d GPUs",
                        (long long)scale, g->world, GROW_GPUS_MAX);
@@ -100,6 +155,22 @@ int growth_check(const struct growth *g, const struct network_profile *net, int6
     return 0;
 }
 
+/* ---- where members sit ---- */
+
+/* Ranks up to the end of the axis that grows: they are repeated as one. */
+static int block_of(const struct growth *g)
+{
+    if (g->axis < 0)
+        return g->world;
+    return g->grid->axes[g->axis].stride * g->grid->axes[g->axis].size;
+}
+
+int64_t growth_rank(const struct growth *g, int rank, int64_t scale)
+{
+    int block = block_of(g);
+    return rank / block * (block * scale) + rank % block;
+}
+
 static int common_divisor(int a, int b)
 {
     while (b != 0) {
@@ -110,39 +181,59 @@ static int common_divisor(int a, int b)
     return a;
 }
 
-/* Adds the nodes that the first `replicas` copies of the members occupy. */
-static void count_nodes(struct layout *where, const int *sorted, int n, int replicas, int world,
-                        int per_node)
+/* Nodes filled so far: the last of them may take more. */
+struct filling {
+    struct layout where;
+    int64_t node; /* the last; -1 none */
+    int here;     /* members on it */
+};
+
+static void fill_rank(struct filling *f, int64_t rank, int per_node)
 {
-    int64_t node = -1;
-    int here = 0;
-    for (int64_t i = 0; i < (int64_t)replicas * n; i++) {
-        int64_t next = (sorted[i % n] + i / n * world) / per_node;
-        where->nodes += next != node;
-        here = next == node ? here + 1 : 1;
-        node = next;
-        if (here > where->per_node)
-            where->per_node = here;
+    int64_t next = rank / per_node;
+    f->where.nodes += next != f->node;
+    f->here = next == f->node ? f->here + 1 : 1;
+    f->node = next;
+    if (f->here > f->where.per_node)
+        f->where.per_node = f->here;
+}
+
+/* `copies` times the members of one block, from `first` on. Copies fill nodes in a pattern that
+ * comes again every `period` of them, so that a million cost no more than three periods. */
+static void fill_block(struct filling *f, const int *members, int n, int64_t first, int block,
+                       int64_t copies, int per_node)
+{
+    int64_t period = per_node / common_divisor(block, per_node), more;
+    int after_one = 0;
+    for (int64_t i = 0; i < copies; i++) {
+        for (int k = 0; k < n; k++)
+            fill_rank(f, first + i * block + members[k] % block, per_node);
+        if (i + 1 == period)
+            after_one = f->where.nodes;
+        if (i + 1 != 2 * period)
+            continue;
+        more = (copies - i - 1) / period;
+        f->where.nodes += (int)more * (f->where.nodes - after_one);
+        f->node += more * period * block / per_node;
+        i += more * period;
     }
 }
 
-/* Replicas fill nodes in a pattern that comes again every `period` of them, so that a million costs
- * no more than that. */
 struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,
                             int64_t scale)
 {
     const struct comm *c = &g->run->comms[comm];
-    int per_node = gpus_per_node(net), period = per_node / common_divisor(g->world, per_node);
-    int copies = growth_grows(g, comm) ? (int)scale : 1;
-    struct layout where = {.ranks = c->size * copies}, rest = {0};
-    if (g->sorted[comm] == NULL || c->size == 0)
-        return layout_dense(net, where.ranks > 0 ? where.ranks : 1);
-    if (copies / period > 0)
-        count_nodes(&where, g->sorted[comm], c->size, period, g->world, per_node);
-    where.nodes *= copies / period;
-    count_nodes(&rest, g->sorted[comm], c->size, copies % period, g->world, per_node);
-    where.nodes += rest.nodes;
-    if (rest.per_node > where.per_node)
-        where.per_node = rest.per_node;
-    return where;
+    int block = block_of(g), per_node = gpus_per_node(net);
+    int64_t copies = growth_grows(g, comm) ? scale : 1;
+    struct filling f = {.where = {.ranks = (int)(c->size * copies)}, .node = -1};
+    const int *sorted = g->sorted[comm];
+    if (sorted == NULL || c->size == 0)
+        return layout_dense(net, f.where.ranks > 0 ? f.where.ranks : 1);
+    for (int i = 0, end; i < c->size; i = end) {
+        int64_t first = growth_rank(g, sorted[i] / block * block, scale);
+        for (end = i + 1; end < c->size && sorted[end] / block == sorted[i] / block;)
+            end++;
+        fill_block(&f, sorted + i, end - i, first, block, copies, per_node);
+    }
+    return f.where;
 }

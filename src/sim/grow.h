@@ -1,44 +1,60 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weak scaling: the job is repeated `scale` times, rank r of replica i being rank r + i * world.
- * Which communicators then reach into all replicas follows from their rank sets:
+ * Weak scaling: one axis of the job's parallel grid becomes `scale` times as long, and every GPU
+ * keeps its work. Communicators that span the axis get that many times the members; the others are
+ * repeated. Axes outside the one that grows keep their place in the numbering of ranks, so that
+ * their strides grow with it.
  *
- *   the whole world            grows: data-parallel (and what the world does together)
- *   a split with gaps          grows: in the usual layout the data-parallel groups are strided
- *   a split of adjacent ranks  stays: tensor-parallel
- *   one rank of several, or ranks that the trace does not tell and that are not the world: stays
+ *   dp, fsdp  more replicas, or shards, of the same model; where the recording has shards only, dp
+ * is fsdp, and where it has neither, replicas of the whole job are added outside it tp        a
+ * wider model: heads and inner width grow with the axis, the hidden size stays, so that products
+ * keep their shapes on each GPU and activations their size ep        more experts, as many on each
+ * GPU; exchanges spread with their recorded imbalance pp        refused: a longer pipeline has
+ * stages that were not recorded, and another schedule cp        refused: attention grows with the
+ * context, and no recording tells by how much
  *
- * Only the recorded ranks are simulated: replicas are symmetric. A grown communicator is priced
- * with all its members, on the nodes that they occupy when ranks fill nodes in order.
+ * Only the recorded ranks are simulated. A grown communicator is priced with all its members, on
+ * the nodes that they occupy when ranks fill nodes in order.
  */
 #ifndef SPECTER_SIM_GROW_H
 #define SPECTER_SIM_GROW_H
 
 #include "model/cost.h"
+#include "sim/grid.h"
 #include "trace/run.h"
 
 #define GROW_GPUS_MAX (1 << 30)
 
-enum grow_rule { GROW_WORLD, GROW_STRIDED, STAY_ADJACENT, STAY_UNKNOWN, STAY_ALONE, GROW_RULES };
-
 struct growth {
-    const struct run *run; /* borrowed */
-    int world;             /* ranks of the recorded job */
-    uint8_t *rule;         /* [run->ncomms] enum grow_rule; owned */
-    int **sorted;          /* [run->ncomms] members in order; NULL when one is not known; owned */
+    const struct run *run;   /* borrowed */
+    const struct grid *grid; /* borrowed; must be complete */
+    int world;               /* ranks of the recorded job */
+    int axis;                /* of the grid, which grows; -1: none, see refused */
+    const char *refused;     /* why no scale but 1 is possible; NULL */
+    int **sorted;            /* [run->ncomms] members in order; NULL when one is not known; owned */
+    struct arena arena;
 };
 
-void growth_make(struct growth *g, const struct run *run);
+/* Which axis grows: grid and run are borrowed until growth_release(). */
+void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
+                 enum grid_role axis);
 void growth_release(struct growth *g);
 
-/* Does the network hold that many times the job? -1 with e filled (ERR_USAGE). */
+/* Is that scale possible, and does the network hold it? -1 with e filled (ERR_USAGE). */
 int growth_check(const struct growth *g, const struct network_profile *net, int64_t scale,
                  struct err *e);
 
+/* Does it get more members? */
 bool growth_grows(const struct growth *g, int comm);
 
-/* Does any? */
+/* Does it, or do its members move apart? */
+bool growth_moves(const struct growth *g, int comm);
+
+/* Does any grow? */
 bool growth_any(const struct growth *g);
+
+/* The number that a recorded rank has at that scale. */
+int64_t growth_rank(const struct growth *g, int rank, int64_t scale);
 
 /* Where the members of a communicator sit at that scale. */
 struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,

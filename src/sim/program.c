@@ -182,6 +182,12 @@ static void add_processes(struct program *p, const struct process *list, size_t 
 
 void program_make(struct program *p, const struct run *run, int64_t latency_ns, bool apart)
 {
+    program_make_filled(p, run, latency_ns, apart, NULL);
+}
+
+void program_make_filled(struct program *p, const struct run *run, int64_t latency_ns, bool apart,
+                         const struct match_standins *standins)
+{
     struct process *list;
     size_t n;
     memset(p, 0, sizeof *p);
@@ -196,7 +202,7 @@ void program_make(struct program *p, const struct run *run, int64_t latency_ns, 
     for (size_t i = 0; i < n; i++)
         place_process(p, &list[i]);
     place_origins(p, list, n);
-    matches_make(&p->matches, run);
+    matches_make_filled(&p->matches, run, standins);
     add_transfers(p);
     add_processes(p, list, n, latency_ns);
     if (!apart)

@@ -106,6 +106,10 @@ struct program {
 /* latency_ns: from a launch to the start of its work, on the hardware of the recording. The run
  * must be finished and outlive the program. */
 void program_make(struct program *p, const struct run *run, int64_t latency_ns, bool apart);
+
+/* The same, with messages of ranks that others stand for (trace/match.h). */
+void program_make_filled(struct program *p, const struct run *run, int64_t latency_ns, bool apart,
+                         const struct match_standins *standins);
 void program_release(struct program *p);
 
 /* A transfer's members lag behind it in the proportion of its measured cost. */

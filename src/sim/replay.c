@@ -142,17 +142,33 @@ static void measure_rank(struct iteration_time *out, const struct program *p, si
     free(spans);
 }
 
+/* Nothing of it was recorded but who it is, while of others something was. */
+static bool is_blank(const struct run *run, size_t rank)
+{
+    if (run->ranks[rank].nops > 0)
+        return false;
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].nops > 0)
+            return true;
+    }
+    return false;
+}
+
 /* Of the rank that takes longest, the first of several: it decides, and its parts add up. spans[r]
  * receives the time of each rank. */
 static struct iteration_time measure(const struct program *p, const struct iterations *it,
                                      bool simulated, double *spans)
 {
     struct iteration_time longest = {0}, one;
+    bool first = true;
     for (size_t r = 0; r < p->run->nranks; r++) {
         measure_rank(&one, p, r, &it[r], simulated);
         spans[r] = one.span_ns;
-        if (r == 0 || one.span_ns > longest.span_ns)
+        if (is_blank(p->run, r))
+            continue;
+        if (first || one.span_ns > longest.span_ns)
             longest = one;
+        first = false;
     }
     return longest;
 }
@@ -249,6 +265,10 @@ static size_t default_count(struct job *job)
 {
     size_t n = 1, all = sizeof default_scales / sizeof *default_scales;
     const struct network_profile *net = job->rep->to.network;
+    if (job->growth.refused != NULL) {
+        replay_assume(job->rep, "scales above 1 are left out: %s", job->growth.refused);
+        return 1;
+    }
     while (n < all && growth_check(&job->growth, net, default_scales[n], NULL) == 0)
         n++;
     if (n < all)
@@ -304,46 +324,79 @@ static void find_iterations(struct job *job)
         rep->ranks[r].rank = run->ranks[r].rank;
         rep->ranks[r].iterations = it->count;
         rep->ranks[r].source = it->source;
-        if (it->count < rep->iterations) {
+        if (it->count < rep->iterations && !is_blank(run, r)) {
             rep->iterations = it->count;
             rep->source = it->source;
         }
     }
 }
 
-static void make_program(struct job *job, const struct run *run)
+static void make_program(struct job *job, const struct run *run,
+                         const struct match_standins *standins)
 {
     struct replay *rep = job->rep;
     int64_t latency_ns = llround(rep->from.gpu->launch_us * 1e3);
     struct program apart;
-    program_make(&apart, run, latency_ns, true);
-    program_make(&job->program, run, latency_ns, false);
+    program_make_filled(&apart, run, latency_ns, true, standins);
+    program_make_filled(&job->program, run, latency_ns, false, standins);
     rep->latency_us = (double)program_fit_latency(&apart, latency_ns) / 1e3;
     rep->excess_us = fmax(rep->latency_us - rep->from.gpu->launch_us, 0);
     program_learn(&job->program, &apart);
     program_release(&apart);
 }
 
-static void job_make(struct job *job, const struct run *run)
+/* The parallel grid, and whether the ranks that are missing can be filled in. */
+static int make_grid(struct job *job, const struct replay_opts *opts, struct err *e)
 {
     struct replay *rep = job->rep;
-    make_program(job, run);
-    growth_make(&job->growth, run);
-    rep->world = job->growth.world;
+    const struct run *run = job->program.run;
+    const char *grow = opts->grow != NULL ? opts->grow : "dp";
+    rep->grown = grid_role_parse(grow, strlen(grow));
+    if (rep->grown == GRID_ROLES)
+        return err_set(e, ERR_USAGE, "no axis '%s' to grow", grow);
+    grid_survey(&rep->groups, run, job->program.ranks, job->iterations, &rep->arena);
+    if (opts->parallel == NULL)
+        grid_find(&rep->grid, &rep->groups);
+    else if (grid_tell(&rep->grid, &rep->groups, opts->parallel, e) < 0)
+        return -1;
+    growth_make(&job->growth, run, &rep->grid, rep->grown);
+    grid_find_absent(&rep->absent, &rep->grid, run, job->iterations, &rep->arena);
+    if (rep->absent.refused != NULL)
+        return err_set(e, ERR_INPUT,
+                       "%d of %d ranks (%s) have no operations and cannot be filled in: %s",
+                       rep->absent.count, rep->grid.world, rep->absent.words, rep->absent.refused);
+    return 0;
+}
+
+static int job_make(struct job *job, const struct run *run, const struct replay_opts *opts,
+                    struct err *e)
+{
+    struct replay *rep = job->rep;
+    make_program(job, run, NULL);
     job->spans = arena_alloc(&rep->arena, run->nranks * sizeof *job->spans);
     job->iterations = arena_alloc(&rep->arena, run->nranks * sizeof *job->iterations);
     find_iterations(job);
+    if (make_grid(job, opts, e) < 0)
+        return -1;
+    if (rep->absent.filled) { /* only the grid of the recorded ranks tells who stands for whom */
+        program_release(&job->program);
+        make_program(job, run, &rep->absent.standins);
+    }
+    rep->world = rep->grid.world;
     say_latency(rep);
     say_program(rep, &job->program);
     say_iterations(rep);
+    say_grid(rep);
     say_growth(rep, &job->growth);
+    return 0;
 }
 
 static void job_release(struct job *job)
 {
     for (size_t r = 0; r < job->rep->nranks; r++)
         iterations_release(&job->iterations[r]);
-    growth_release(&job->growth);
+    if (job->growth.run != NULL)
+        growth_release(&job->growth);
     program_release(&job->program);
 }
 
@@ -363,11 +416,13 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
     if (find_target(rep, opts, e) < 0)
         return -1;
     complete_source(rep, opts);
-    job_make(&job, run);
-    rep->recorded = measure(&job.program, job.iterations, false, job.spans);
-    for (size_t r = 0; r < rep->nranks; r++)
-        rep->ranks[r].recorded_ns = job.spans[r];
-    rc = simulate_all(&job, opts, e);
+    rc = job_make(&job, run, opts, e);
+    if (rc == 0) {
+        rep->recorded = measure(&job.program, job.iterations, false, job.spans);
+        for (size_t r = 0; r < rep->nranks; r++)
+            rep->ranks[r].recorded_ns = job.spans[r];
+        rc = simulate_all(&job, opts, e);
+    }
     job_release(&job);
     return rc;
 }
@@ -377,6 +432,7 @@ void replay_release(struct replay *rep)
     free(rep->scales);
     free(rep->assumptions.list);
     free(rep->notes.list);
+    grid_release(&rep->grid);
     arena_release(&rep->arena);
     memset(rep, 0, sizeof *rep);
 }

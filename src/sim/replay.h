@@ -13,6 +13,7 @@
 #ifndef SPECTER_SIM_REPLAY_H
 #define SPECTER_SIM_REPLAY_H
 
+#include "sim/grid_survey.h"
 #include "sim/iterate.h"
 #include "sim/retarget.h"
 #include "trace/run.h"
@@ -26,7 +27,9 @@ struct replay_opts {
     const struct network_profile *from_network;
     const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
     size_t nscales;
-    bool calibrate; /* see struct retarget */
+    bool calibrate;       /* see struct retarget */
+    const char *parallel; /* the grid, as grid_tell() takes it; NULL: found */
+    const char *grow;     /* the axis that scales multiply: name of a role; NULL: dp */
 };
 
 /* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
@@ -62,6 +65,10 @@ struct replay {
     bool same_hardware;            /* known to be */
     bool calibrate;
     int world;
+    struct grid grid;
+    struct grid_input groups; /* what the grid was found from; in the arena and the run */
+    enum grid_role grown;     /* the axis that scales multiply */
+    struct grid_absent absent;
     struct iteration_time recorded;
     struct iteration_time own;    /* replayed on the hardware of the recording */
     uint32_t iterations;          /* the fewest of any rank */

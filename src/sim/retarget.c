@@ -154,9 +154,11 @@ static bool across_nodes(const struct retarget *t, const struct rank *rank, cons
     int per_node = net->gpus_per_node >= 1 ? (int)net->gpus_per_node : 1;
     int peer = op->coll.peer;
     int other = peer >= 0 && peer < comm->size ? comm->ranks[peer] : -1;
+    int64_t scale = where == t->to_where ? t->scale : 1;
     if (other < 0 || rank->rank < 0)
         return where[op->coll.comm].nodes > 1;
-    return other / per_node != rank->rank / per_node;
+    return growth_rank(t->growth, other, scale) / per_node !=
+           growth_rank(t->growth, rank->rank, scale) / per_node;
 }
 
 /* `what` and bytes are those of the transfer, which op may not tell itself. */
@@ -218,7 +220,7 @@ static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_
                      struct err *e)
 {
     int comm = t->program->matches.list[cost->match].comm;
-    bool grown = t->scale > 1 && growth_grows(t->growth, comm);
+    bool grown = t->scale > 1 && growth_moves(t->growth, comm);
     struct modelled m;
     if (untouched(t, cost->measured_ns, same_hardware(t) && !grown)) {
         *ns = cost->measured_ns;

@@ -200,43 +200,75 @@ void say_iterations(struct replay *rep)
                     rep->iterations, most);
 }
 
+/* ---- the grid ---- */
+
+/* What was taken for granted, and who stands for whom. */
+void say_grid(struct replay *rep)
+{
+    const struct grid *g = &rep->grid;
+    const struct grid_absent *absent = &rep->absent;
+    for (int a = 0; a < g->naxes; a++) {
+        if (g->axes[a].trust == GRID_ASSUMED && g->axes[a].size > 1 && g->state == GRID_FOUND)
+            replay_assume(rep, "%s=%d is assumed: %s%s%s (--parallel)",
+                          grid_role_name(g->axes[a].role), g->axes[a].size, g->axes[a].why,
+                          g->doubt ? "; it could be " : "", g->doubt ? g->doubt : "");
+    }
+    if (absent->count > 0 && absent->words != NULL && g->state != GRID_NONE)
+        replay_assume(
+            rep,
+            "%d of %d ranks have no operations (%s): each is taken to do what a recorded "
+            "rank of %s does, at the same time; waits for them stay in the recorded times",
+            absent->count, g->world, absent->words,
+            grid_size(g, GRID_PP) > 1 ? "its pipeline stage" : "the job");
+    else if (absent->count > 0 && absent->words != NULL)
+        replay_note(rep, true,
+                    "%d of %d ranks have no operations (%s), and which they are like is "
+                    "not known: %s",
+                    absent->count, g->world, absent->words, g->problem);
+}
+
 /* ---- scaling ---- */
 
-static const struct {
-    const char *who, *what;
-} grow_words[GROW_RULES] = {
-    [GROW_WORLD] = {"of the whole job", "grow with the scale, as data-parallel"},
-    [GROW_STRIDED] = {"of ranks that are not adjacent", "grow with the scale, as data-parallel"},
-    [STAY_ADJACENT] = {"of adjacent ranks", "keep their size, as tensor-parallel"},
-    [STAY_UNKNOWN] = {"of ranks that the trace does not tell", "keep their size"},
+/* Of an axis that grows. */
+static const char *const grow_words[GRID_ROLES] = {
+    [GRID_TP] =
+        "heads and inner width grow with tp, the hidden size stays: products and activations "
+        "of each GPU keep their shapes",
+    [GRID_EP] = "experts grow with ep, as many on each GPU: tokens spread over more of them as "
+                "unevenly as recorded",
+    [GRID_FSDP] = "parameters are cut into more shards; the optimizer's work on a shard is kept, "
+                  "because no recording tells which kernels are its",
+    [GRID_DP] = NULL,
+    [GRID_PP] = NULL,
 };
 
-/* "2, of 4 ranks": how many communicators of which sizes follow the rule. */
-static void put_sizes(struct buf *out, const struct growth *g, enum grow_rule rule)
+static bool same_kind(const struct grid *g, size_t a, size_t b)
+{
+    return g->comms[a].axes == g->comms[b].axes && g->comms[a].part == g->comms[b].part &&
+           g->comms[a].known == g->comms[b].known;
+}
+
+/* Communicators that span the same axes, said at the first of them. */
+static void say_kind(struct replay *rep, const struct growth *g, size_t kind)
 {
     int smallest = 0, largest = 0;
     uint64_t count = 0;
     for (size_t c = 0; c < g->run->ncomms; c++) {
         int size = g->run->comms[c].size;
-        if (g->rule[c] != rule)
+        if (!same_kind(&rep->grid, c, kind))
             continue;
+        if (c < kind)
+            return;
         count++;
         smallest = smallest == 0 || size < smallest ? size : smallest;
         largest = size > largest ? size : largest;
     }
-    buf_printf(out, "%llu, of %d", u(count), smallest);
-    if (largest > smallest)
-        buf_printf(out, " to %d", largest);
-    buf_puts(out, largest == 1 ? " rank" : " ranks");
-}
-
-static bool any_of(const struct growth *g, enum grow_rule rule)
-{
-    for (size_t c = 0; c < g->run->ncomms; c++) {
-        if (g->rule[c] == rule)
-            return true;
-    }
-    return false;
+    replay_assume(rep, "communicators of %s (%llu, of %s rank%s) %s",
+                  grid_comm_words(&rep->grid, kind), u(count),
+                  smallest == largest ? arena_printf(&rep->arena, "%d", smallest)
+                                      : arena_printf(&rep->arena, "%d to %d", smallest, largest),
+                  largest == 1 ? "" : "s",
+                  growth_grows(g, (int)kind) ? "grow with the scale" : "keep their size");
 }
 
 static bool grows_from_one(const struct growth *g)
@@ -250,23 +282,28 @@ static bool grows_from_one(const struct growth *g)
 
 void say_growth(struct replay *rep, const struct growth *g)
 {
-    struct buf sizes = BUF_INIT;
-    replay_assume(rep, "weak scaling: every GPU keeps its work; buffer sizes stay, so shards of "
-                       "AllGather and ReduceScatter shrink");
-    for (int rule = 0; rule < GROW_RULES; rule++) {
-        if (grow_words[rule].who == NULL || !any_of(g, (enum grow_rule)rule))
-            continue;
-        buf_reset(&sizes);
-        put_sizes(&sizes, g, (enum grow_rule)rule);
-        replay_assume(rep, "communicators %s (%s) %s", grow_words[rule].who, sizes.data,
-                      grow_words[rule].what);
+    enum grid_role role;
+    if (g->refused != NULL)
+        return;
+    role = rep->grid.axes[g->axis].role;
+    replay_assume(rep,
+                  "weak scaling by %s (--grow): every GPU keeps its work; buffer sizes stay, so "
+                  "shards of AllGather and ReduceScatter shrink",
+                  grid_role_name(role));
+    if (grow_words[role] != NULL)
+        replay_assume(rep, "%s", grow_words[role]);
+    for (unsigned axes = 1u << rep->grid.naxes; axes-- > 0;) {
+        for (size_t c = 0; c < g->run->ncomms; c++) {
+            if (rep->grid.comms[c].axes == axes &&
+                (g->run->comms[c].size > 1 || growth_grows(g, (int)c)))
+                say_kind(rep, g, c);
+        }
     }
     if (grows_from_one(g))
         replay_assume(rep, "a communicator of 1 rank that grows takes the model's time: what it "
                            "was measured at is no transfer");
     if (!growth_any(g))
         replay_assume(rep, "no communicator grows: all scales take the same time");
-    buf_release(&sizes);
 }
 
 /* ---- costs ---- */

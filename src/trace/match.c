@@ -84,7 +84,23 @@ static bool key_of(struct key *key, const struct run *run, uint32_t r, uint32_t 
     return true;
 }
 
-static void keys_collect(struct keys *keys, struct matches *m, const struct run *run)
+static int32_t stand_in(const struct match_standins *standins, int32_t rank)
+{
+    return rank >= 0 && rank < standins->world ? standins->rank[rank] : rank;
+}
+
+/* A message of a rank that others stand in for, as one between those. */
+static void key_fill(struct key *key, const struct match_standins *standins)
+{
+    if (standins == NULL || key->src == NO_PAIR)
+        return;
+    key->src = stand_in(standins, key->src);
+    key->dst = stand_in(standins, key->dst);
+    key->comm = standins->comm[key->comm];
+}
+
+static void keys_collect(struct keys *keys, struct matches *m, const struct run *run,
+                         const struct match_standins *standins)
 {
     for (uint32_t r = 0; r < run->nranks; r++) {
         for (uint32_t i = 0; i < run->ranks[r].nops; i++) {
@@ -92,10 +108,11 @@ static void keys_collect(struct keys *keys, struct matches *m, const struct run 
             if (class != OP_COLL && class != OP_P2P)
                 continue;
             ARRAY_GROW(keys->list, keys->cap, keys->count + 1);
-            if (key_of(&keys->list[keys->count], run, r, i))
-                keys->count++;
-            else
+            if (!key_of(&keys->list[keys->count], run, r, i)) {
                 m->unnumbered++;
+                continue;
+            }
+            key_fill(&keys->list[keys->count++], standins);
         }
     }
 }
@@ -177,10 +194,16 @@ static size_t group_end(const struct keys *keys, size_t first)
 
 void matches_make(struct matches *m, const struct run *run)
 {
+    matches_make_filled(m, run, NULL);
+}
+
+void matches_make_filled(struct matches *m, const struct run *run,
+                         const struct match_standins *standins)
+{
     struct keys keys = {0};
     size_t cap_list = 0, cap_members = 0;
     memset(m, 0, sizeof *m);
-    keys_collect(&keys, m, run);
+    keys_collect(&keys, m, run, standins);
     if (keys.count > 0)
         qsort(keys.list, keys.count, sizeof *keys.list, compare_keys);
     ARRAY_GROW(m->members, cap_members, keys.count);

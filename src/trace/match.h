@@ -46,8 +46,20 @@ struct matches {
     uint64_t unnumbered; /* communication ops without comm, seq or peer: in no match */
 };
 
+/* Who stands for ranks without operations: a message to one of these is received by its stand-in,
+ * in whichever communicator that one talks to the sender's like. */
+struct match_standins {
+    const int *rank; /* [world] by global rank; a rank stands for itself */
+    int world;
+    const int *comm; /* [run->ncomms] equal for communicators that are alike */
+};
+
 /* Groups of N sends and N receives stay N pairs. Never fails; needs a finished run. */
 void matches_make(struct matches *m, const struct run *run);
+
+/* The same, with messages between ranks that stand for others; NULL: none do. */
+void matches_make_filled(struct matches *m, const struct run *run,
+                         const struct match_standins *standins);
 void matches_release(struct matches *m);
 
 #endif

@@ -77,7 +77,7 @@ $(B)/emu/check_%: tests/emu/check_%.c $(B)/emu/obj/number.o $(B)/emu/libspecter_
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(EMU_USE) -l:libcuda.so.1 -ldl \
 	 -L$(B)/emu -l:libspecter_probe.so -Wl,-rpath,'$$ORIGIN' -lm -lpthread
-$(B)/examples/train: examples/train.c $(EMU_LIBS) $(B)/flags
+$(B)/examples/train: $(wildcard examples/train*.c examples/train.h) $(EMU_LIBS) $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $< $(EMU_USE) -lm -ldl
+	$(Q)$(CC) $(EMU_FLAGS) -o $@ $(filter %.c,$^) $(EMU_USE) -lm -ldl

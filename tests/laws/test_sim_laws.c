@@ -4,6 +4,7 @@
  */
 #include "test.h"
 
+#include "grown.h"
 #include "made_run.h"
 #include "sim/replay.h"
 #include "sim/sim.h"
@@ -249,14 +250,14 @@ static int64_t end_on(const struct network_profile *net)
     struct hardware from = {gpu, network_profile_find("dgx_h100_400g", NULL)}, to = {gpu, net};
     struct run run;
     struct program p;
-    struct growth g;
+    struct grown grown;
     struct retarget t;
     struct err e;
     int64_t end_ns, ns;
     made_run(&run, &made_default);
     program_make(&p, &run, 3000, false);
-    growth_make(&g, &run);
-    CHECK_INT(retarget_init(&t, &p, &g, from, to, true, 4, &e), 0);
+    grown_make(&grown, &run);
+    CHECK_INT(retarget_init(&t, &p, &grown.g, from, to, true, 4, &e), 0);
     for (size_t i = 0; i < p.ncosts; i++) {
         CHECK_INT(retarget_cost(&t, &p.costs[i], &ns, &e), 0);
         program_set_cost(&p, i, ns);
@@ -264,7 +265,7 @@ static int64_t end_on(const struct network_profile *net)
     CHECK_INT(program_run(&p, &e), 0);
     end_ns = sim_host_end(p.sim, 0);
     retarget_release(&t);
-    growth_release(&g);
+    grown_release(&grown);
     program_release(&p);
     run_release(&run);
     return end_ns;

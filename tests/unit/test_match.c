@@ -206,3 +206,34 @@ TEST(match_1024_ranks)
     matches_release(&m);
     run_release(&run);
 }
+
+/* Four ranks in two stages: 0 and 3 were recorded, 0 stands for 1 and 3 for 2. What 0 sends to 2 is
+ * what 3 received from 1, in another communicator that is alike. */
+TEST(match_messages_of_standins)
+{
+    static const int rank[] = {0, 0, 3, 3}, comm[] = {0, 1, 1};
+    const struct match_standins standins = {.rank = rank, .world = 4, .comm = comm};
+    struct run run;
+    struct matches m;
+    int near, far;
+    made(&run, 4);
+    near = run_comm(&run, "near", 4, 2);
+    far = run_comm(&run, "far", 3, 2);
+    for (int i = 0; i < 2; i++) {
+        run.comms[near].ranks[i] = 2 * i;
+        run.comms[far].ranks[i] = 2 * i + 1;
+    }
+    message(&run, 0, SPECTER_SEND, 1, 0)->coll.comm = near;
+    message(&run, 3, SPECTER_RECV, 0, 0)->coll.comm = far;
+    matches_make(&m, &run);
+    CHECK_INT(m.count, 2);
+    CHECK_INT(m.incomplete, 2);
+    matches_release(&m);
+    matches_make_filled(&m, &run, &standins);
+    CHECK_INT(m.count, 1);
+    CHECK_INT(m.incomplete, 0);
+    CHECK_INT(m.members[0].rank, 0);
+    CHECK_INT(m.members[1].rank, 3);
+    matches_release(&m);
+    run_release(&run);
+}

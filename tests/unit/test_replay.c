@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
+#include "grown.h"
 #include "made_run.h"
 #include "sim/replay.h"
 
@@ -582,7 +583,8 @@ static void check_layout(const struct growth *g, int comm, const char *network, 
 TEST(replay_growth_rules_and_layouts)
 {
     struct run run;
-    struct growth g;
+    struct grown to;
+    const struct growth *g = &to.g;
     int world, pair, data, alone, unknown;
     run_init(&run);
     run.world_size = 8;
@@ -590,43 +592,48 @@ TEST(replay_growth_rules_and_layouts)
     pair = add_comm(&run, "tp", 2, 2, 1);
     data = add_comm(&run, "dp", 4, 1, 2);
     alone = add_comm(&run, "one", 1, 3, 1);
-    unknown = add_comm(&run, "unknown", 4, -1, 0);
-    growth_make(&g, &run);
-    CHECK_INT(g.rule[world], GROW_WORLD);
-    CHECK_INT(g.rule[pair], STAY_ADJACENT);
-    CHECK_INT(g.rule[data], GROW_STRIDED);
-    CHECK_INT(g.rule[alone], STAY_ALONE);
-    CHECK_INT(g.rule[unknown], STAY_UNKNOWN);
-    check_layout(&g, world, "dgx_h100_400g", 1, 8, 1, 8);
-    check_layout(&g, world, "dgx_h100_400g", 131072, 1048576, 131072, 8);
-    check_layout(&g, pair, "dgx_h100_400g", 64, 2, 1, 2);
-    check_layout(&g, data, "dgx_h100_400g", 1, 4, 1, 4);
-    check_layout(&g, data, "dgx_h100_400g", 3, 12, 3, 4);
-    check_layout(&g, data, "consumer_pcie", 2, 8, 8, 1);
-    check_layout(&g, pair, "consumer_pcie", 2, 2, 1, 2);
-    check_layout(&g, unknown, "dgx_h100_400g", 8, 4, 1, 4);
-    growth_release(&g);
+    unknown = add_comm(&run, "unknown", 3, -1, 0);
+    run.comms[pair].name = "tp";
+    run.comms[data].name = "dp";
+    grown_make(&to, &run);
+    CHECK(growth_grows(g, world));
+    CHECK(!growth_grows(g, pair));
+    CHECK(growth_grows(g, data));
+    CHECK(!growth_grows(g, alone));
+    CHECK(!growth_grows(g, unknown));
+    check_layout(g, world, "dgx_h100_400g", 1, 8, 1, 8);
+    check_layout(g, world, "dgx_h100_400g", 131072, 1048576, 131072, 8);
+    check_layout(g, pair, "dgx_h100_400g", 64, 2, 1, 2);
+    check_layout(g, data, "dgx_h100_400g", 1, 4, 1, 4);
+    check_layout(g, data, "dgx_h100_400g", 3, 12, 3, 4);
+    check_layout(g, data, "consumer_pcie", 2, 8, 8, 1);
+    check_layout(g, pair, "consumer_pcie", 2, 2, 1, 2);
+    check_layout(g, unknown, "dgx_h100_400g", 8, 3, 1, 3);
+    grown_release(&to);
     run_release(&run);
 }
 
-/* Three ranks a replica do not fill nodes of eight evenly: 8 replicas fill 3 nodes. */
+/* Six ranks a replica do not fill nodes of eight evenly: 4 replicas fill 3 nodes. */
 TEST(replay_growth_of_uneven_replicas)
 {
     struct run run;
-    struct growth g;
-    int world, ends;
+    struct grown to;
+    int world, data;
     run_init(&run);
-    run.world_size = 3;
-    world = add_comm(&run, "world", 3, 0, 1);
-    ends = add_comm(&run, "ends", 2, 0, 2);
-    growth_make(&g, &run);
-    check_layout(&g, world, "dgx_h100_400g", 3, 9, 2, 8);
-    check_layout(&g, world, "dgx_h100_400g", 8, 24, 3, 8);
-    check_layout(&g, world, "dgx_h100_400g", 8000, 24000, 3000, 8);
-    check_layout(&g, ends, "dgx_h100_400g", 3, 6, 2, 5); /* 0 2 3 5 6 | 8 */
-    check_layout(&g, ends, "dgx_h100_400g", 8, 16, 3, 6);
-    check_layout(&g, ends, "dgx_h100_400g", 11, 22, 5, 6);
-    growth_release(&g);
+    run.world_size = 6;
+    world = add_comm(&run, "world", 6, 0, 1);
+    data = add_comm(&run, "data", 2, 1, 3);
+    add_comm(&run, "tensor", 3, 0, 1);
+    run.comms[data].name = "dp";
+    run.comms[data + 1].name = "tp";
+    grown_make(&to, &run);
+    check_layout(&to.g, world, "dgx_h100_400g", 2, 12, 2, 8);
+    check_layout(&to.g, world, "dgx_h100_400g", 4, 24, 3, 8);
+    check_layout(&to.g, world, "dgx_h100_400g", 4000, 24000, 3000, 8);
+    check_layout(&to.g, data, "dgx_h100_400g", 2, 4, 2, 3); /* 1 4 7 | 10 */
+    check_layout(&to.g, data, "dgx_h100_400g", 4, 8, 3, 3); /* 1 4 7 | 10 13 | 16 19 22 */
+    check_layout(&to.g, data, "dgx_h100_400g", 4001, 8002, 3001, 3);
+    grown_release(&to);
     run_release(&run);
 }
 
@@ -681,8 +688,7 @@ TEST(replay_scale_of_tensor_parallel_only)
     made_run(&run, &m);
     run.world_size = 8;
     if (run_replay(&rep, &run, &calibrated)) {
-        CHECK(says(&rep.assumptions,
-                   "communicators of adjacent ranks (1, of 4 ranks) keep their size"));
+        CHECK(says(&rep.assumptions, "communicators of tp (1, of 4 ranks) keep their size"));
         CHECK(says(&rep.assumptions, "no communicator grows"));
         CHECK(rep.notes.count > 1 &&
               strstr(rep.notes.list[0].text, "no communicator grows with the scale") != NULL);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * --parallel: the grid that the user tells, against the rank sets.
+ */
+#include "sim/grid_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One "role=size[:stride]". */
+struct told {
+    enum grid_role role;
+    int size, stride; /* stride 0: not told */
+};
+
+static const char *number(const char *at, int *value)
+{
+    char *end;
+    long n = strtol(at, &end, 10);
+    if (end == at || n < 1 || n > 1 << 30)
+        return NULL;
+    *value = (int)n;
+    return end;
+}
+
+static const char *parse_one(const char *at, struct told *one)
+{
+    size_t len = strcspn(at, "=,");
+    one->role = grid_role_parse(at, len);
+    one->stride = 0;
+    if (one->role == GRID_ROLES || at[len] != '=')
+        return NULL;
+    at = number(at + len + 1, &one->size);
+    if (at != NULL && *at == ':')
+        at = number(at + 1, &one->stride);
+    return at;
+}
+
+static int parse(const char *text, struct told *list, struct err *e)
+{
+    const char *at = text;
+    int n = 0;
+    do {
+        struct told one;
+        at = n < GRID_AXES_MAX ? parse_one(at, &one) : NULL;
+        if (at == NULL || (*at != ',' && *at != '\0'))
+            return err_set(e, ERR_USAGE,
+                           "--parallel '%s': not of the form tp=8,pp=2,dp=4 (tp, cp, ep, fsdp, dp, "
+                           "pp; a stride may follow, as in dp=2:8)",
+                           text);
+        list[n++] = one;
+    } while (*at++ == ',');
+    return n;
+}
+
+static int told_size(const struct told *list, int n, enum grid_role role)
+{
+    int size = 1;
+    for (int i = 0; i < n; i++)
+        size *= list[i].role == role ? list[i].size : 1;
+    return size;
+}
+
+/* Megatron and DeepSpeed count expert parallelism as part of the data-parallel ranks. */
+static bool fold_experts(struct told *list, int n, int64_t product, int world)
+{
+    int experts = told_size(list, n, GRID_EP);
+    if (experts == 1 || product != (int64_t)world * experts)
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (list[i].role == GRID_DP && list[i].size % experts == 0 && list[i].stride == 0) {
+            list[i].size /= experts;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_world(struct told *list, int n, const char *text, int world, struct err *e)
+{
+    int64_t product = 1;
+    for (int i = 0; i < n; i++) {
+        if (product <= world)
+            product *= list[i].size;
+    }
+    if (product == world || fold_experts(list, n, product, world))
+        return 0;
+    return err_set(e, ERR_USAGE, "--parallel '%s': that makes %lld ranks, the recorded job has %d",
+                   text, (long long)product, world);
+}
+
+static int by_role(const void *pa, const void *pb)
+{
+    const struct told *a = pa, *b = pb;
+    return (int)a->role - (int)b->role;
+}
+
+/* The axes in that order, or false where a stride that was told is another. */
+static bool lay_out(struct grid *g, const struct told *list, const int *order, int n)
+{
+    int stride = 1;
+    g->naxes = 0;
+    for (int i = 0; i < n; i++) {
+        const struct told *one = &list[order[i]];
+        if (one->stride > 0 && one->size > 1 && one->stride != stride)
+            return false;
+        g->axes[g->naxes++] = (struct grid_axis){.role = one->role,
+                                                 .size = one->size,
+                                                 .stride = stride,
+                                                 .trust = GRID_TOLD,
+                                                 .why = "--parallel"};
+        stride *= one->size;
+    }
+    return true;
+}
+
+/* The first communicator whose members are no box of these axes; ncomms when all are. Neighbours of
+ * a pipeline need not be one. */
+static size_t first_misfit(const struct grid *g, const struct grid_input *in)
+{
+    bool any_used = grid_any_used(in);
+    size_t c = 0;
+    for (; c < in->ncomms; c++) {
+        struct grid_place place = grid_place_of(g, &in->comms[c]);
+        bool stages = false;
+        for (int a = 0; a < g->naxes; a++)
+            stages = stages || (g->axes[a].role == GRID_PP && place.axes == 1u << a);
+        if (place.part && !stages && grid_shapes(&in->comms[c], any_used))
+            break;
+    }
+    return c;
+}
+
+/* How much of what the operations look like it keeps. */
+static int agreement(const struct grid *g, const struct grid *found)
+{
+    int same = 0;
+    for (int a = 0; a < g->naxes; a++) {
+        for (int b = 0; found->state == GRID_FOUND && b < found->naxes; b++)
+            same += g->axes[a].role == found->axes[b].role &&
+                    g->axes[a].size == found->axes[b].size &&
+                    g->axes[a].stride == found->axes[b].stride && g->axes[a].size > 1;
+    }
+    return same;
+}
+
+struct search {
+    const struct grid_input *in;
+    const struct told *list;
+    int n;
+    struct grid found; /* without --parallel */
+    int best[GRID_AXES_MAX], score;
+    size_t misfit; /* the farthest that any order came */
+    bool strides;  /* some order has the strides that were told */
+};
+
+static void try_order(struct search *s, const int *order)
+{
+    struct grid trial = {.world = s->in->world};
+    size_t misfit;
+    int score;
+    if (!lay_out(&trial, s->list, order, s->n))
+        return;
+    s->strides = true;
+    misfit = first_misfit(&trial, s->in);
+    if (misfit > s->misfit)
+        s->misfit = misfit;
+    score = misfit == s->in->ncomms ? agreement(&trial, &s->found) : -1;
+    if (score > s->score) {
+        s->score = score;
+        memcpy(s->best, order, (size_t)s->n * sizeof *order);
+    }
+}
+
+static int told_or_error(struct search *s, const char *text, struct err *e)
+{
+    const struct grid_comm *comm;
+    if (s->score >= 0)
+        return 0;
+    if (!s->strides)
+        return err_set(e, ERR_USAGE, "--parallel '%s': no order of these axes has these strides",
+                       text);
+    comm = &s->in->comms[s->misfit];
+    return err_set(
+        e, ERR_USAGE,
+        "--parallel '%s': communicator '%s' of %d ranks (%d, %d%s) is none of its groups, "
+        "in whatever order",
+        text, comm->name[0] ? comm->name : comm->id, comm->size, comm->ranks[0], comm->ranks[1],
+        comm->size > 2 ? ", ..." : "");
+}
+
+int grid_tell(struct grid *g, const struct grid_input *in, const char *text, struct err *e)
+{
+    struct told list[GRID_AXES_MAX];
+    struct search s = {.in = in, .list = list, .score = -1};
+    int order[GRID_AXES_MAX] = {0, 1, 2, 3, 4, 5, 6, 7}, rc;
+    grid_init(g, in);
+    s.n = parse(text, list, e);
+    if (s.n < 0 || check_world(list, s.n, text, in->world, e) < 0)
+        return -1;
+    qsort(list, (size_t)s.n, sizeof *list, by_role);
+    grid_find(&s.found, in);
+    do
+        try_order(&s, order);
+    while (grid_next_order(order, s.n));
+    rc = told_or_error(&s, text, e);
+    if (rc == 0) {
+        lay_out(g, list, s.best, s.n);
+        g->state = GRID_FOUND;
+        grid_place_all(g, in);
+        grid_complete(g, in);
+    }
+    grid_release(&s.found);
+    return rc;
+}
