@@ -12,20 +12,14 @@
 #include "model/p2p.h"
 
 const char *const model_comm_assumptions[] = {
-    "NCCL's tuner chooses algorithm, protocol and channels; the time is that of the choice: start "
-    "+ "
-    "steps x latency + bytes / bandwidth + what a large transfer takes to get under way",
+    "NCCL's tuner chooses algorithm, protocol and channels; the time is that of the choice: "
+    "start + steps x latency + bytes / bandwidth + what a large transfer takes to get under way",
     "every NIC of a node carries its share; payload gets the fitted share of each raw rate",
     "nothing else uses the links, and all ranks arrive together",
     NULL,
 };
 
 #define NAME_MAX_LEN 32
-
-double linear_us(struct linear f, double bytes)
-{
-    return f.lat_us + f.us_per_byte * bytes;
-}
 
 struct layout layout_dense(const struct network_profile *net, int ranks)
 {
