@@ -18,7 +18,7 @@
 
 /* Constants read off measured AlltoAlls (README.md). */
 #define PEER_STEPS 0.25   /* one more peer in a batch, in steps */
-#define RENDEZVOUS_US 6.5 /* Simple: both sides learn of each other's buffers; A100 to B200 alike */
+#define RENDEZVOUS_US 6.5 /* Simple: both sides learn of each other's buffers */
 #define SELF_COPY 1.5     /* a message to itself has the blocks of one peer, no more */
 
 /* What goes to one peer, and how many of them there are. */
