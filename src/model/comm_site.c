@@ -113,8 +113,6 @@ static bool lacks(const struct network_profile *net, const char *field, struct e
 /* The figures that ranks in one node, and ranks in several, cannot do without. */
 static bool check_network(const struct network_profile *net, int per_node, int nodes, struct err *e)
 {
-    if (!(net->gpus_per_node >= 1))
-        return lacks(net, "gpus_per_node", e);
     if (per_node > 1 && !(net->intra_GBps > 0))
         return lacks(net, "intra_GBps", e);
     if (nodes > 1 && !(net->nic_Gbps > 0))
@@ -124,7 +122,10 @@ static bool check_network(const struct network_profile *net, int per_node, int n
 
 static bool check_layout(const struct network_profile *net, struct layout w, struct err *e)
 {
-    int trays = net->domain_gpus > 0 ? (int)(net->domain_gpus / net->gpus_per_node) : 1;
+    int trays;
+    if (!(net->gpus_per_node >= 1))
+        return lacks(net, "gpus_per_node", e);
+    trays = net->domain_gpus > 0 ? (int)(net->domain_gpus / net->gpus_per_node) : 1;
     if (w.ranks < 1 || w.nodes < 1 || w.per_node < 1 || w.per_node > w.ranks - (w.nodes - 1) ||
         (int64_t)w.per_node * w.nodes < w.ranks) {
         err_set(e, ERR_USAGE, "%d ranks cannot sit on %d nodes with up to %d each", w.ranks,
