@@ -70,8 +70,11 @@ static void price(const struct comm_site *s, enum specter_comm_op op, enum nccl_
                   enum nccl_proto proto, int channels, double bytes, struct comm_cost *out)
 {
     struct comm_load load;
-    comm_load_of(s, op, algo, proto, channels, bytes, &load);
-    comm_price(s, &load, bytes * specter_comm_op_bus_factor(op, (uint64_t)s->ranks), out);
+    struct comm_site site = *s;
+    if (algo == NCCL_NVLS || algo == NCCL_NVLS_TREE)
+        site.wire = s->nvls_wire;
+    comm_load_of(&site, op, algo, proto, channels, bytes, &load);
+    comm_price(&site, &load, bytes * specter_comm_op_bus_factor(op, (uint64_t)s->ranks), out);
     out->algo = algo_names[algo];
     out->proto = nccl_proto_names[proto];
 }

@@ -149,6 +149,15 @@ static bool check_layout(const struct network_profile *net, struct layout w, str
     return true;
 }
 
+/* The class of a transport between domains was fitted on NVLSTree, which uses few of a rack's NICs.
+ * What else crosses the network has the transport's own. */
+static struct net_params transport(const struct network_profile *net)
+{
+    struct network_profile apart = *net;
+    apart.domain_gpus = 0;
+    return params_net(&apart);
+}
+
 bool comm_site_init(const struct gpu_profile *gpu, const struct network_profile *net,
                     struct layout where, struct comm_site *out, struct err *e)
 {
@@ -164,7 +173,8 @@ bool comm_site_init(const struct gpu_profile *gpu, const struct network_profile 
         .gpu = gpu,
         .net = net,
         .node = params_node(gpu, net),
-        .wire = params_net(net),
+        .wire = transport(net),
+        .nvls_wire = params_net(net),
         .ranks = wide.ranks,
         .nodes = wide.nodes,
         .most = wide.per_node,

@@ -87,6 +87,18 @@ TEST(comm_site_domains_are_nodes)
     CHECK_DOUBLE(comm_nic_GBps(&s, 8), 80, 1e-12);
 }
 
+/* NVLSTree between racks was measured to use few of their ports; a message and an AlltoAll have all
+ * of theirs. */
+TEST(comm_site_domains_have_their_ports_but_in_nvls)
+{
+    const struct network_profile *rack = network_profile_find("gb200_nvl72", NULL);
+    struct comm_site s = site_on(rack, 144, 36, 4);
+    struct comm_cost message;
+    CHECK(s.nvls_wire.nic_share < s.wire.nic_share);
+    CHECK_INT(model_p2p(&toy_gpu, rack, 1e9, true, &message, NULL), 0);
+    CHECK_DOUBLE(comm_nic_GBps(&s, 1), message.bw_GBps, 1e-12);
+}
+
 TEST(comm_site_steps_add_software_to_the_link)
 {
     struct comm_site s = site_on(&toy_net, 8, 2, 4);
