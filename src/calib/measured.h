@@ -83,6 +83,10 @@ struct measured_opts {
     const struct network_profile *net;
 };
 
+/* A type as we, PyTorch, nccl-tests or frameworks name it, in any case: "bf16", "bfloat16"; "fp8" is
+ * fp8e4m3. SPECTER_DTYPE_UNKNOWN when nobody does. */
+enum specter_dtype measured_dtype_parse(const char *text);
+
 void measured_init(struct measured *m);
 void measured_release(struct measured *m);
 

@@ -187,12 +187,16 @@ static const char *spelled(const struct spelling *table, size_t count, const cha
     return NULL;
 }
 
-static enum specter_dtype parse_dtype(const char *text)
+enum specter_dtype measured_dtype_parse(const char *text)
 {
     const char *name = spelled(dtypes, COUNT(dtypes), text, strlen(text));
     if (name == NULL)
         name = text;
-    return specter_dtype_parse(name, strlen(name));
+    for (int type = 0; type < SPECTER_DTYPE_COUNT; type++) {
+        if (strcasecmp(specter_dtype_name((enum specter_dtype)type), name) == 0)
+            return (enum specter_dtype)type;
+    }
+    return SPECTER_DTYPE_UNKNOWN;
 }
 
 /* The value of NAME= within `notes`, without the "allreduce:" that NCCL_ALGO may have before it. */
@@ -352,7 +356,7 @@ int measured_row_parse(struct measured_reader *r, struct measured_row *row)
         return -1;
     row->source = has(r, COLUMN_SOURCE) ? keep(r, COLUMN_SOURCE)
                                         : intern_add(&r->m->names, base, strlen(base));
-    row->dtype = parse_dtype(field(r, COLUMN_DTYPE));
+    row->dtype = measured_dtype_parse(field(r, COLUMN_DTYPE));
     row->in_place = in_place[0] == '0' ? 0 : in_place[0] == '1' ? 1 : -1;
     row->nccl = parse_nccl(field(r, COLUMN_NCCL));
     row->lib = "";

@@ -37,6 +37,9 @@ int predict_parse(const struct command *self, void *opts, int argc, char **argv,
 /* -1 with e filled: the option is needed. */
 int predict_missing(const char *option, struct err *e);
 
+/* A type by its name here, in PyTorch or in nccl-tests: "bf16", "bfloat16"; "fp8" is fp8e4m3. */
+int predict_dtype(const char *option, const char *text, enum specter_dtype *type, struct err *e);
+
 /* ---- sizes ---- */
 
 /* Bytes from `first` to `last`: each times `factor`, or `step` more than the one before. */
