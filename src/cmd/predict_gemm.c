@@ -183,10 +183,10 @@ static void print_title(const struct product *p)
 static void print_time(const struct gemm_cost *c)
 {
     char text[32];
-    printf("  time       %s", text_ns(text, sizeof text, c->us * 1e3));
-    printf(", of it %s in a queue of calls", text_ns(text, sizeof text, c->busy_us * 1e3));
+    printf("  time       %s on an idle GPU", text_ns(text, sizeof text, c->us * 1e3));
+    printf(", %s in a queue of calls", text_ns(text, sizeof text, c->busy_us * 1e3));
     if (c->quant_us > 0)
-        printf(", %s to quantise", text_ns(text, sizeof text, c->quant_us * 1e3));
+        printf(" (%s quantising)", text_ns(text, sizeof text, c->quant_us * 1e3));
     putchar('\n');
 }
 
