@@ -8,6 +8,8 @@
  *     predict_comm.c    a predicted transfer as text and JSON
  *     predict_rows.c    many of them as nccl-tests' table
  *     predict_trust.c   how far a result may be trusted
+ *     predict_explain.c, predict_forced.c   the ways to do a collective, and which are allowed
+ *     predict_gemm_explain.c                the ways to do a product
  */
 #ifndef SPECTER_CMD_PREDICT_H
 #define SPECTER_CMD_PREDICT_H
