@@ -6,19 +6,21 @@
 #   SPECTER=build/specter scripts/doc-examples.sh FILE...
 #
 # An example is a line `    $ specter ...`; what follows it, indented as far or empty, is its output.
-# Commands of examples must not need a file.
+# Commands of examples must not need a file; when one fails, its document stays as it is.
 set -euo pipefail
 
 SPECTER=$(realpath "${SPECTER:-build/specter}")
 
 # One file with fresh examples, to stdout.
 refresh() {
-    local line inside=0
+    local line shown inside=0
     while IFS= read -r line; do
         if [[ $line == '    $ specter '* ]]; then
             [[ $inside == 0 ]] || echo
             echo "$line"
-            sed 's/^./    &/' <<<"$(bash -c "'$SPECTER' ${line#*specter }" 2>/dev/null)"
+            shown=$(bash -o pipefail -c "'$SPECTER' ${line#*specter }" 2>/dev/null) ||
+                { echo "fails:$line" >&2; return 1; }
+            sed 's/^./    &/' <<<"$shown"
             inside=1
         elif [[ $inside == 1 && -n $line && $line != '    '* ]]; then
             echo

@@ -5,6 +5,7 @@
 #include "cmd/predict.h"
 
 #include "base/arena.h"
+#include "calib/measured_words.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -13,6 +14,17 @@
 int predict_missing(const char *option, struct err *e)
 {
     return err_set(e, ERR_USAGE, "%s is needed (see 'specter help predict')", option);
+}
+
+int predict_dtype(const char *option, const char *text, enum specter_dtype *type, struct err *e)
+{
+    *type = measured_dtype(text);
+    if (*type != SPECTER_DTYPE_UNKNOWN)
+        return 0;
+    return err_set(e, ERR_USAGE,
+                   "%s: unknown type '%.64s'; known are fp64, fp32, tf32, fp16, bf16, fp8 "
+                   "(fp8e4m3), fp8e5m2, int8, fp4",
+                   option, text);
 }
 
 void predict_print_assumptions(const char *const *texts)

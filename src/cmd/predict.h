@@ -8,6 +8,8 @@
  *     predict_comm.c    a predicted transfer as text and JSON
  *     predict_rows.c    many of them as nccl-tests' table
  *     predict_trust.c   how far a result may be trusted
+ *     predict_explain.c, predict_forced.c   the ways to do a collective, and which are allowed
+ *     predict_gemm_explain.c                the ways to do a product
  */
 #ifndef SPECTER_CMD_PREDICT_H
 #define SPECTER_CMD_PREDICT_H
@@ -36,6 +38,9 @@ int predict_parse(const struct command *self, void *opts, int argc, char **argv,
 
 /* -1 with e filled: the option is needed. */
 int predict_missing(const char *option, struct err *e);
+
+/* A type by its name here, in PyTorch or in nccl-tests: "bf16", "bfloat16"; "fp8" is fp8e4m3. */
+int predict_dtype(const char *option, const char *text, enum specter_dtype *type, struct err *e);
 
 /* ---- sizes ---- */
 

@@ -99,21 +99,13 @@ static int check_ranks(const struct collective_opts *o, struct err *e)
     return check_given("--gpus-per-node", o->per_node, e);
 }
 
-static int parse_type(const char *text, enum specter_dtype *type, struct err *e)
-{
-    *type = specter_dtype_parse(text, strlen(text));
-    if (*type == SPECTER_DTYPE_UNKNOWN)
-        return err_set(e, ERR_USAGE, "--dtype: unknown type '%.64s'", text);
-    return 0;
-}
-
 static int parse(const struct collective_opts *o, struct arena *a, struct question *q,
                  struct err *e)
 {
     *q = (struct question){.opts = o};
     if (parse_op(o->op, &q->op, e) < 0 ||
         predict_sizes_parse(o->bytes, o->factor, o->step, &q->sizes, e) < 0 ||
-        check_ranks(o, e) < 0 || parse_type(o->dtype, &q->type, e) < 0 ||
+        check_ranks(o, e) < 0 || predict_dtype("--dtype", o->dtype, &q->type, e) < 0 ||
         predict_forced_parse(o->algo, o->proto, &q->forced, e) < 0)
         return -1;
     if (o->channels != PREDICT_NO_NUMBER)

@@ -51,7 +51,8 @@ void predict_print_place(const struct predict_transfer *t)
     printf("%d rank%s on %d node%s of %s", w->ranks, plural(w->ranks), w->nodes, plural(w->nodes),
            net->name);
     if (w->nodes > 1)
-        printf(", %s%d a node", w->per_node * w->nodes == w->ranks ? "" : "up to ", w->per_node);
+        printf(", %s%d a node", (int64_t)w->per_node * w->nodes == w->ranks ? "" : "up to ",
+               w->per_node);
     if (net->domain_gpus > net->gpus_per_node)
         printf(", NVLink domains of %g GPUs", net->domain_gpus);
     printf("; %s", t->on->gpu->name);

@@ -57,8 +57,7 @@ static void put_candidate(struct table *table, const struct predict_transfer *t,
 
 static void print_priced(const struct predict_transfer *t, const struct comm_candidate *list, int n)
 {
-    static const char *const heads[] = {"NCCL lat us", "bw GB/s",    "estimate us",
-                                        "our lat us",  "busbw GB/s", "time us"};
+    static const char *const heads[] = {"NCCL lat", "GB/s", "us", "our lat", "busbw", "us"};
     struct table table;
     table_init(&table);
     table_column(&table, "", TABLE_LEFT);
@@ -100,7 +99,8 @@ int predict_print_candidates(const struct predict_transfer *t, struct err *e)
     int n = find_candidates(t, list, e);
     if (n < 0)
         return -1;
-    puts("\nways to do it: NCCL's own estimate, which makes the choice, and our time");
+    puts("\nways to do it: NCCL's own estimate, which makes the choice, and our time\n"
+         "(us and GB/s)");
     print_priced(t, list, n);
     for (int i = 0; i < n; i++) {
         if (list[i].off != NULL)
@@ -204,18 +204,30 @@ static int find_jumps(const struct predict_ask *ask, uint64_t first, uint64_t la
     return 0;
 }
 
+struct jump_lines {
+    const char *indent;
+    size_t count;
+};
+
 static void print_jump(void *arg, const struct jump *j)
 {
     const struct comm_cost *from = &j->from.cost, *to = &j->to.cost;
+    struct jump_lines *lines = arg;
     printf("%sfrom %.0f B  %s %s instead of %s %s: %.2f us instead of %.2f us (%+.1f %%)\n",
-           (const char *)arg, j->to.bytes, to->algo, to->proto, from->algo, from->proto, to->us,
+           lines->indent, j->to.bytes, to->algo, to->proto, from->algo, from->proto, to->us,
            from->us, 100 * (to->us / from->us - 1));
+    lines->count++;
 }
 
 int predict_print_jumps(const struct predict_ask *ask, uint64_t first, uint64_t last,
                         const char *indent, struct err *e)
 {
-    return find_jumps(ask, first, last, print_jump, (void *)(uintptr_t)indent, e);
+    struct jump_lines lines = {.indent = indent};
+    if (find_jumps(ask, first, last, print_jump, &lines, e) < 0)
+        return -1;
+    if (lines.count == 0)
+        printf("%sthe choice is the same at all sizes\n", indent);
+    return 0;
 }
 
 static void add_jump(void *arg, const struct jump *j)

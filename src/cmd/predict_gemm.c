@@ -2,6 +2,8 @@
  *
  * specter predict gemm: one matrix product.
  */
+#include "cmd/predict_gemm.h"
+
 #include "cmd/predict.h"
 #include "report/table.h"
 
@@ -11,9 +13,9 @@
 #include <string.h>
 
 struct gemm_opts {
-    const char *gpu, *dtype, *quantize;
+    const char *gpu, *dtype, *dtype_c, *quantize;
     int64_t m, n, k, batch;
-    bool hot, cold, json;
+    bool hot, cold, explain, json;
 };
 
 #define AT(field) offsetof(struct gemm_opts, field)
@@ -23,12 +25,15 @@ static const struct opt rows[] = {
     {"n", 'n', OPT_I64, AT(n), "N", "columns of the result"},
     {"k", 'k', OPT_I64, AT(k), "N", "length of the sums"},
     {"batch", 0, OPT_I64, AT(batch), "N", "products of this shape; default 1"},
-    {"dtype", 0, OPT_STR, AT(dtype), "TYPE", "type of A, B and C; default fp16"},
+    {"dtype", 0, OPT_STR, AT(dtype), "TYPE", "type of A and B; default fp16"},
+    {"dtype-c", 0, OPT_STR, AT(dtype_c), "TYPE",
+     "of C; default: as A and B, bf16 for fp8 and fp4, int32 for int8"},
     {"cold", 0, OPT_FLAG, AT(cold), NULL, "nothing is in L2 when it begins (default)"},
     {"hot", 0, OPT_FLAG, AT(hot), NULL, "one of many on the same operands, as benchmarks do"},
     {"quantize", 0, OPT_STR, AT(quantize), "HOW",
      "kernels before it that convert A: none, static, dynamic"},
     {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "GPU profile; default " GPU_PROFILE_DEFAULT},
+    {"explain", 0, OPT_FLAG, AT(explain), NULL, "every tile size and split of k, priced"},
     {"json", 0, OPT_FLAG, AT(json), NULL, "print JSON"},
     OPT_END,
 };
@@ -41,17 +46,6 @@ struct product {
     double peak_tflops;
     struct predict_trust trust;
 };
-
-static int parse_type(const char *text, enum specter_dtype *type, struct err *e)
-{
-    *type = specter_dtype_parse(text, strlen(text));
-    if (*type != SPECTER_DTYPE_UNKNOWN)
-        return 0;
-    return err_set(e, ERR_USAGE,
-                   "--dtype: unknown type '%.64s'; known are fp64, fp32, tf32, fp16, bf16, "
-                   "fp8e4m3, fp8e5m2, int8, fp4",
-                   text);
-}
 
 static const char *const quantize_words[] = {[GEMM_QUANTIZE_NONE] = "none",
                                              [GEMM_QUANTIZE_STATIC] = "static",
@@ -83,23 +77,30 @@ static int check_sizes(const struct gemm_opts *o, struct err *e)
     return 0;
 }
 
+static int parse_types(const struct gemm_opts *o, struct gemm_shape *s, struct err *e)
+{
+    if (predict_dtype("--dtype", o->dtype, &s->type, e) < 0 ||
+        parse_quantize(o->quantize, &s->quantize, e) < 0)
+        return -1;
+    if (s->quantize != GEMM_QUANTIZE_NONE && specter_dtype_bits(s->type) > 8)
+        return err_set(e, ERR_USAGE,
+                       "--quantize: A of type %s is not quantised; fp8, int8, fp4 are",
+                       specter_dtype_name(s->type));
+    s->type_c = gemm_usual_type_c(s->type);
+    return o->dtype_c == NULL ? 0 : predict_dtype("--dtype-c", o->dtype_c, &s->type_c, e);
+}
+
 static int parse(const struct gemm_opts *o, struct gemm_shape *s, struct err *e)
 {
-    enum specter_dtype type = SPECTER_DTYPE_UNKNOWN;
-    enum gemm_quantize quantize = GEMM_QUANTIZE_NONE;
-    if (check_sizes(o, e) < 0 || parse_type(o->dtype, &type, e) < 0 ||
-        parse_quantize(o->quantize, &quantize, e) < 0)
+    if (check_sizes(o, e) < 0)
         return -1;
     *s = (struct gemm_shape){.m = (uint64_t)o->m,
                              .n = (uint64_t)o->n,
                              .k = (uint64_t)o->k,
                              .batch = (uint64_t)o->batch,
-                             .type = type,
-                             .type_c = type,
                              .compute = SPECTER_DTYPE_UNKNOWN,
-                             .hot_sets = o->hot ? 1 : 0,
-                             .quantize = quantize};
-    return 0;
+                             .hot_sets = o->hot ? 1 : 0};
+    return parse_types(o, s, e);
 }
 
 /* The larger of both bounds against the time. */
@@ -117,31 +118,49 @@ static void add_kernel(cJSON *doc, const struct gemm_cost *c)
     cJSON_AddNumberToObject(doc, "clock", c->clock);
 }
 
-static int write_json(const struct product *p, struct err *e)
+static void add_shape(cJSON *doc, const struct product *p)
 {
-    const struct gemm_cost *c = &p->cost;
-    cJSON *doc = predict_doc("gemm", &p->on);
     cJSON_AddNumberToObject(doc, "m", (double)p->shape.m);
     cJSON_AddNumberToObject(doc, "n", (double)p->shape.n);
     cJSON_AddNumberToObject(doc, "k", (double)p->shape.k);
     cJSON_AddNumberToObject(doc, "batch", (double)p->shape.batch);
     cJSON_AddStringToObject(doc, "dtype", specter_dtype_name(p->shape.type));
+    cJSON_AddStringToObject(doc, "dtype_c", specter_dtype_name(p->shape.type_c));
     cJSON_AddStringToObject(doc, "l2", p->shape.hot_sets > 0 ? "hot" : "cold");
     cJSON_AddStringToObject(doc, "quantize", quantize_words[p->shape.quantize]);
+}
+
+static void add_times(cJSON *doc, const struct product *p)
+{
+    const struct gemm_cost *c = &p->cost;
     cJSON_AddNumberToObject(doc, "flops", c->flops);
     cJSON_AddNumberToObject(doc, "bytes", c->bytes);
     cJSON_AddNumberToObject(doc, "mem_bytes", c->mem_bytes);
     cJSON_AddNumberToObject(doc, "time_us", c->us);
     cJSON_AddNumberToObject(doc, "busy_us", c->busy_us);
     cJSON_AddNumberToObject(doc, "quant_us", c->quant_us);
+    cJSON_AddNumberToObject(doc, "start_us", c->start_us);
+    cJSON_AddNumberToObject(doc, "traffic_us", c->traffic_us);
     cJSON_AddNumberToObject(doc, "tflops", c->tflops);
     cJSON_AddNumberToObject(doc, "peak_tflops", p->peak_tflops);
     cJSON_AddNumberToObject(doc, "compute_us", c->compute_us);
     cJSON_AddNumberToObject(doc, "memory_us", c->memory_us);
+}
+
+static int write_json(const struct product *p, bool explain, struct err *e)
+{
+    const struct gemm_cost *c = &p->cost;
+    cJSON *doc = predict_doc("gemm", &p->on);
+    add_shape(doc, p);
+    add_times(doc, p);
     add_kernel(doc, c);
     cJSON_AddStringToObject(doc, "bound", c->bound);
     cJSON_AddNumberToObject(doc, "bound_fraction", bound_fraction(c));
     predict_add_trust(doc, &p->trust, 1);
+    if (explain && predict_add_tiles(doc, p->on.gpu, &p->shape, e) < 0) {
+        cJSON_Delete(doc);
+        return -1;
+    }
     predict_add_assumptions(doc, model_gemm_assumptions);
     return cmd_write_json(doc, "-", e);
 }
@@ -151,20 +170,23 @@ static void print_title(const struct product *p)
     const struct gemm_shape *s = &p->shape;
     printf("%llu x %llu x %llu product in %s", (unsigned long long)s->m, (unsigned long long)s->n,
            (unsigned long long)s->k, specter_dtype_name(s->type));
+    if (s->type_c != s->type)
+        printf(" to %s", specter_dtype_name(s->type_c));
     if (s->batch > 1)
         printf(", batch of %llu", (unsigned long long)s->batch);
+    printf(" on %s, %s L2", p->on.gpu->name, s->hot_sets > 0 ? "hot" : "cold");
     if (s->quantize != GEMM_QUANTIZE_NONE)
-        printf(", %s quantising of A before it", quantize_words[s->quantize]);
-    printf(" on %s, %s L2\n\n", p->on.gpu->name, s->hot_sets > 0 ? "hot" : "cold");
+        printf(", %s quantising of A", quantize_words[s->quantize]);
+    fputs("\n\n", stdout);
 }
 
 static void print_time(const struct gemm_cost *c)
 {
     char text[32];
-    printf("  time       %s", text_ns(text, sizeof text, c->us * 1e3));
-    printf(", of it %s in a queue of calls", text_ns(text, sizeof text, c->busy_us * 1e3));
+    printf("  time       %s on an idle GPU", text_ns(text, sizeof text, c->us * 1e3));
+    printf(", %s in a queue of calls", text_ns(text, sizeof text, c->busy_us * 1e3));
     if (c->quant_us > 0)
-        printf(", %s to quantise", text_ns(text, sizeof text, c->quant_us * 1e3));
+        printf(" (%s quantising)", text_ns(text, sizeof text, c->quant_us * 1e3));
     putchar('\n');
 }
 
@@ -173,10 +195,11 @@ static void print_kernel(const struct gemm_cost *c)
     printf("  kernel     tiles of %g x %g", c->tile_m, c->tile_n);
     if (c->split > 1)
         printf(", k cut into %g parts", c->split);
-    printf(", %.2f waves; clock %.0f %% of boost under power\n", c->waves, 100 * c->clock);
+    printf(c->waves < 1e6 ? ", %.2f waves" : ", %.3g waves", c->waves);
+    printf("; clock %.0f %% of boost under power\n", 100 * c->clock);
 }
 
-static void print_text(const struct product *p)
+static int print_text(const struct product *p, bool explain, struct err *e)
 {
     const struct gemm_cost *c = &p->cost;
     char text[32];
@@ -194,7 +217,10 @@ static void print_text(const struct product *p)
            100 * bound_fraction(c));
     predict_print_trust("  ", &p->trust, 1);
     predict_print_beyond(&p->trust, 1);
+    if (explain && predict_print_tiles(p->on.gpu, &p->shape, c, e) < 0)
+        return -1;
     predict_print_assumptions(model_gemm_assumptions);
+    return 0;
 }
 
 static int predict(const struct gemm_opts *o, struct arena *a, struct err *e)
@@ -205,10 +231,7 @@ static int predict(const struct gemm_opts *o, struct arena *a, struct err *e)
         return -1;
     p.peak_tflops = gpu_peak_tflops(p.on.gpu, p.shape.type, p.shape.compute);
     predict_trust_gemm(p.on.gpu, p.cost.flops, &p.trust);
-    if (o->json)
-        return write_json(&p, e);
-    print_text(&p);
-    return 0;
+    return o->json ? write_json(&p, o->explain, e) : print_text(&p, o->explain, e);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
@@ -229,8 +252,7 @@ const struct predict_kind predict_gemm = {
     .name = "gemm",
     .command = {.name = "predict",
                 .synopsis = "predict gemm -m N -n N -k N [--batch N] [--dtype TYPE] [--cold|--hot] "
-                            "[--quantize HOW] [--gpu NAME|FILE] "
-                            "[--json]",
+                            "[--quantize HOW] [--gpu NAME|FILE] [--explain] [--json]",
                 .summary = "predict one matrix product",
                 .rows = rows},
     .run = run,

@@ -161,26 +161,48 @@ static void print_fields(const struct profile_kind *kind, const void *profile)
     table_release(&t);
 }
 
-/* One fitted parameter: the profile's own value, else its class's, else that of all. */
-static void print_param(const struct param *p, const void *own, const struct param_class *class,
-                        double value)
+static const struct param_class *class_of(enum param_group group, const char *key)
 {
-    const int width = 42; /* of what is in front of the meaning */
-    double of_class = param_value(class->values, p);
-    const char *from = param_value(own, p) != 0                          ? "own"
-                       : of_class != 0 && strcmp(class->key, "any") != 0 ? "class"
-                                                                         : "any";
-    printf("  %-16s  %7.4g  %-4s  %-5s  ", p->name, value, p->unit, from);
+    size_t count;
+    const struct param_class *classes = params_classes(group, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(classes[i].key, key) == 0)
+            return &classes[i];
+    }
+    return NULL;
+}
+
+/* Where the value of class `key` comes from: its own row, its fabric's, that of all. */
+static const char *origin(enum param_group group, const char *key, const struct param *p)
+{
+    char wider[PARAM_KEY_MAX];
+    snprintf(wider, sizeof wider, "%s", key);
+    do {
+        const struct param_class *class = class_of(group, wider);
+        if (class == NULL || param_value(class->values, p) == 0)
+            continue;
+        if (strcmp(wider, "any") == 0)
+            break;
+        return strcmp(wider, key) == 0 ? "class" : "fabric";
+    } while (params_widen(group, wider));
+    return "any";
+}
+
+/* One fitted parameter, and whether it is the profile's own. */
+static void print_param(const struct param *p, const char *from, double value)
+{
+    const int width = 46; /* of what is in front of the meaning */
+    printf("  %-16s  %7.4g  %-7s  %-6s  ", p->name, value, p->unit, from);
     opt_wrap(p->help, (size_t)width, (size_t)width, stdout);
 }
 
 static void print_fit(const struct param_class *class)
 {
     if (class->range.rows > 0)
-        printf("  fitted on %.0f rows, median error %.1f %%\n", class->range.rows,
+        printf("  class %s: %.0f rows, median error %.1f %%\n", class->key, class->range.rows,
                100 * class->range.median_ape);
     else
-        puts("  not fitted");
+        printf("  class %s: not fitted\n", class->key);
 }
 
 /* A group's parameters as the models take them for this GPU and network. */
@@ -202,13 +224,13 @@ static void print_group(enum param_group group, const void *own, const struct gp
     else
         values.net = params_net(net);
     params_key(group, gpu, net, key);
-    printf("\n%s parameters of %s", table->name, key);
-    if (strcmp(key, class->key) != 0)
-        printf(", from class %s", class->key);
-    putchar('\n');
+    printf("\n%s parameters of %s\n", table->name, key);
     print_fit(class);
-    for (size_t i = 0; i < table->count; i++)
-        print_param(&table->params[i], own, class, param_value(&values, &table->params[i]));
+    for (size_t i = 0; i < table->count; i++) {
+        const struct param *p = &table->params[i];
+        print_param(p, param_value(own, p) != 0 ? "own" : origin(group, key, p),
+                    param_value(&values, p));
+    }
 }
 
 /* A GPU that usually sits in the network, so that there is a class for what happens in a node. */

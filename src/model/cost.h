@@ -104,6 +104,8 @@ struct gemm_cost {
     double busy_us;    /* of it: what the GPU is at work; all that a queued call adds, and what a
                         * benchmark loop measures */
     double quant_us;   /* of busy_us: the quantising kernels */
+    double start_us;   /* of busy_us: first and last part of a kernel */
+    double traffic_us; /* bytes at the sustained rates of memory and L2; work covers most of it */
     double flops;      /* 2*m*n*k*batch */
     double bytes;      /* A and B read once, C written once */
     double mem_bytes;  /* of them, what crosses the memory: all of them when cold */
@@ -117,20 +119,44 @@ struct gemm_cost {
                         * the multiprocessors), "latency" (steps and ends of tiles), "launch" */
 };
 
+/* One way to do a product, as `specter predict gemm --explain` shows it: a tile size and a number
+ * of parts of k. The fastest is taken. */
+struct gemm_candidate {
+    double tile_m, tile_n, split, waves; /* as in struct gemm_cost */
+    double compute_us, l2_us, steps_us;  /* inner loop of one tile: arithmetic, operands from L2,
+                                          * depth of the pipeline; the longest counts */
+    double ends_us;                      /* prologue and epilogue of one tile */
+    double work_us;                      /* all tiles on the multiprocessors */
+    double split_us;                     /* adding up the parts of k */
+    double busy_us;                      /* as in struct gemm_cost */
+    bool chosen;
+};
+
+#define GEMM_CANDIDATES_MAX 153 /* 17 tile sizes x 9 splits */
+
 int model_gemm(const struct gpu_profile *gpu, const struct gemm_shape *shape, struct gemm_cost *out,
                struct err *e);
+
+/* All ways to do a product that the GPU has; none for one without work. Returns their number, or
+ * -1. */
+int model_gemm_candidates(const struct gpu_profile *gpu, const struct gemm_shape *shape,
+                          struct gemm_candidate out[GEMM_CANDIDATES_MAX], struct err *e);
 
 /* `count` products of equal types, hot_sets and quantize in one launch (grouped GEMM): their tiles
  * share the multiprocessors, no k is split. clock and tile are those of the whole. */
 int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *shapes, size_t count,
                        struct gemm_cost *out, struct err *e);
 
+/* The type that libraries write C in by default: bf16 for fp8 and fp4, int32 for int8, else `type`.
+ */
+enum specter_dtype gemm_usual_type_c(enum specter_dtype type);
+
 /* Sets what a row of a measured table does not tell, by the benchmark's name (its column `lib`;
  * NULL: not known). hot_sets and quantize: "torch_flow..." (TensorRT-LLM's linear layer under
  * aiconfigurator) goes round as many copies of B as exceed L2, 5 at most, and quantises A in each
  * call, dynamically to fp8, statically to fp4; any other takes the same operands in each call and
- * quantises nothing. type_c: bf16 for fp8 and fp4, int32 for int8, as it is for others. Such rows
- * are loops: their time is gemm_cost.busy_us. */
+ * quantises nothing. type_c: gemm_usual_type_c() for 8 bits and less, as it is for others. Such
+ * rows are loops: their time is gemm_cost.busy_us. */
 void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct gemm_shape *shape);
 
 /* Other device work, known only by its recorded time and its class: how that time changes from one

@@ -14,24 +14,25 @@
 /* The figures below are the model's own, found once on all measured GPUs together (README.md). */
 #define WATTS_PER_TFLOPS 1.0 /* 16-bit products at REFERENCE_MHZ, the whole board */
 #define REFERENCE_MHZ 1830.0
-#define CACHE_SLOPE 0.3 /* share of the cache that keeps operands over which hits fade out */
-#define HOT_WRITES                                                                            \
-    0.5            /* share of a result that goes to memory in spite of a cache that holds it \
-                    */
-#define FP4_STEP 5 /* a pipeline step of block-scaled fp4, its scales included */
-#define FP4_ROW_KCYCLES                                                      \
-    0.25 /* an fp4 quantising kernel for each row that a multiprocessor gets \
-          */
+/* Share of the cache that keeps operands over which hits fade out. */
+#define CACHE_SLOPE 0.3
+/* Share of a result that goes to memory in spite of a cache that holds it. */
+#define HOT_WRITES 0.5
+/* A pipeline step of block-scaled fp4, its scales included. */
+#define FP4_STEP 5
+/* An fp4 quantising kernel, for each row that a multiprocessor gets. */
+#define FP4_ROW_KCYCLES 0.25
 #define BENCH_SETS_MAX 5
 
 /* By compute capability: from 9.0 on blocks of a cluster share what one of them loads, and loads
- * and products run asynchronously; the MMA instruction's larger side grows. */
+ * and products run asynchronously; the MMA instruction's larger side grows. 12.0 (RTX) has neither
+ * of them: warps issue the products, as on 8.9. */
 static const struct generation {
     double cc;
     double sharing;  /* of operands that come from L2 */
     double steps;    /* pipeline steps against step_kcycles */
     double min_side; /* of the longer side of a tile */
-} generations[] = {{100, 2, 1, 128}, {90, 2, 1, 64}, {0, 1, 2, 16}};
+} generations[] = {{120, 1, 2, 16}, {100, 2, 1, 128}, {90, 2, 1, 64}, {0, 1, 2, 16}};
 
 const char *const model_gemm_assumptions[] = {
     "time = launch + start + the longer of the tiles on the multiprocessors and the bytes at the "
@@ -227,6 +228,8 @@ static void finish(const struct machine *m, const struct gemm_shape *shapes, siz
     }
     cost->compute_us = cost->flops / (m->peak_tflops * 1e6);
     cost->memory_us = cost->mem_bytes / (m->gpu->mem_GBps * 1e3);
+    cost->start_us = start_us;
+    cost->traffic_us = traffic_us;
     cost->us = cost->busy_us + m->gpu->launch_us;
     cost->tflops = cost->us > 0 ? cost->flops / (cost->us * 1e6) : 0;
     cost->clock = m->clock;
@@ -273,6 +276,48 @@ int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *s
     return 0;
 }
 
+static struct gemm_candidate candidate_of(const struct tile_choice *t, const struct gemm_cost *cost)
+{
+    return (struct gemm_candidate){
+        .tile_m = t->m,
+        .tile_n = t->n,
+        .split = t->split,
+        .waves = t->waves,
+        .compute_us = t->tile.compute_us,
+        .l2_us = t->tile.l2_us,
+        .steps_us = t->tile.steps_us,
+        .ends_us = t->tile.ends_us,
+        .work_us = t->work_us,
+        .split_us = t->split_us,
+        .busy_us = cost->start_us + cost->quant_us + t->us,
+        .chosen = t->m == cost->tile_m && t->n == cost->tile_n && t->split == cost->split,
+    };
+}
+
+int model_gemm_candidates(const struct gpu_profile *gpu, const struct gemm_shape *shape,
+                          struct gemm_candidate out[GEMM_CANDIDATES_MAX], struct err *e)
+{
+    struct tile_choice all[TILES_MAX];
+    struct gemm_cost cost;
+    struct machine m;
+    size_t n;
+    if (machine_init(&m, gpu, shape, e) < 0 || model_gemm(gpu, shape, &cost, e) < 0)
+        return -1;
+    if (!(cost.flops > 0))
+        return 0;
+    n = tiles_all(&m.rates, shape, cost.traffic_us, all);
+    for (size_t i = 0; i < n; i++)
+        out[i] = candidate_of(&all[i], &cost);
+    return (int)n;
+}
+
+enum specter_dtype gemm_usual_type_c(enum specter_dtype type)
+{
+    if (type == SPECTER_FP8E4M3 || type == SPECTER_FP8E5M2 || type == SPECTER_FP4)
+        return SPECTER_BF16;
+    return type == SPECTER_INT8 ? SPECTER_INT32 : type;
+}
+
 void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct gemm_shape *shape)
 {
     double weights = (double)shape->n * (double)shape->k * specter_dtype_bits(shape->type) / 8;
@@ -280,7 +325,7 @@ void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct 
     shape->hot_sets = 1;
     shape->quantize = GEMM_QUANTIZE_NONE;
     if (specter_dtype_bits(shape->type) <= 8)
-        shape->type_c = shape->type == SPECTER_INT8 ? SPECTER_INT32 : SPECTER_BF16;
+        shape->type_c = gemm_usual_type_c(shape->type);
     if (lib == NULL || strncmp(lib, "torch_flow", strlen("torch_flow")) != 0)
         return;
     shape->hot_sets = (uint32_t)fmax(1, fmin(BENCH_SETS_MAX, sets));

@@ -5,6 +5,7 @@
  */
 #include "model/gemm_tiles.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Share of the shorter of work and memory traffic that is not hidden behind the longer. */
@@ -36,12 +37,7 @@ double tiles_overlap(double a_us, double b_us)
     return fmax(a_us, b_us) + EXPOSED * fmin(a_us, b_us);
 }
 
-/* The time of one tile through `k` of k, by what bounds it. */
-struct tile_time {
-    double compute_us, l2_us, latency_us; /* of the inner loop: the longest counts */
-    double ends_us;                       /* prologue, epilogue, storing the result */
-};
-
+/* One tile through `k` of k. */
 static struct tile_time time_of(const struct tile_rates *r, const struct gemm_shape *s,
                                 const struct tile *tile, double k)
 {
@@ -49,14 +45,14 @@ static struct tile_time time_of(const struct tile_rates *r, const struct gemm_sh
     return (struct tile_time){
         .compute_us = 2 * tile->m * tile->n * k / r->flops,
         .l2_us = (rows + columns) * k * r->in_size / r->in_bytes,
-        .latency_us = k * r->in_size / STEP_BYTES * r->step_us,
+        .steps_us = k * r->in_size / STEP_BYTES * r->step_us,
         .ends_us = r->tile_us + rows * columns * r->out_size / r->out_bytes,
     };
 }
 
 static double loop_us(const struct tile_time *t)
 {
-    return fmax(t->compute_us, fmax(t->l2_us, t->latency_us));
+    return fmax(t->compute_us, fmax(t->l2_us, t->steps_us));
 }
 
 static const char *bound_of(const struct tile_time *t)
@@ -105,25 +101,29 @@ static void do_work(const struct tile_rates *r, const struct gemm_shape *shapes,
         waves += share;
         if (us >= longest_us) {
             longest_us = us;
-            out->bound = bound_of(&t);
+            out->tile = t;
         }
     }
     out->waves = waves;
+    out->bound = bound_of(&out->tile);
     out->work_us = longest_us;
     if (waves > 1)
         out->work_us = fmax(longest_us, total_us + (ceil(waves) - waves) * RAGGED * longest_us);
 }
 
-/* Takes (tile, split) when it is faster. */
-static void offer(const struct tile_rates *r, const struct gemm_shape *shapes, size_t count,
-                  const struct tile *tile, double split, double mem_us, double extra_us,
-                  struct tile_choice *best)
+static struct tile_choice price(const struct tile_rates *r, const struct gemm_shape *shapes,
+                                size_t count, const struct tile *tile, double split, double mem_us)
 {
     struct tile_choice c = {.m = tile->m, .n = tile->n, .split = split};
+    c.split_us = split_us(r, &shapes[0], split);
     do_work(r, shapes, count, tile, split, &c);
-    c.us = tiles_overlap(c.work_us, mem_us) + extra_us;
-    if (c.us < best->us)
-        *best = c;
+    c.us = tiles_overlap(c.work_us, mem_us) + c.split_us;
+    return c;
+}
+
+static bool is_open(const struct tile_rates *r, const struct tile *tile)
+{
+    return fmax(tile->m, tile->n) >= r->min_side;
 }
 
 /* No way to use this tile is faster than its arithmetic on all multiprocessors, or its traffic. */
@@ -140,20 +140,33 @@ static double floor_us(const struct tile_rates *r, const struct gemm_shape *shap
 struct tile_choice tiles_choose(const struct tile_rates *rates, const struct gemm_shape *shapes,
                                 size_t count, double mem_us)
 {
+    size_t nsplits = rates->may_split && count == 1 ? COUNT(splits) : 1;
     struct tile_choice best = {.us = INFINITY, .bound = "latency"};
     for (size_t i = 0; i < COUNT(tiles); i++) {
         double least_us;
-        if (fmax(tiles[i].m, tiles[i].n) < rates->min_side)
+        if (!is_open(rates, &tiles[i]))
             continue;
         least_us = floor_us(rates, shapes, count, &tiles[i], mem_us);
-        for (size_t s = 0; s < COUNT(splits); s++) {
-            double extra_us = split_us(rates, &shapes[0], splits[s]);
-            if (least_us + extra_us >= best.us)
+        for (size_t s = 0; s < nsplits; s++) {
+            struct tile_choice c;
+            if (least_us + split_us(rates, &shapes[0], splits[s]) >= best.us)
                 break;
-            offer(rates, shapes, count, &tiles[i], splits[s], mem_us, extra_us, &best);
-            if (!rates->may_split || count > 1)
-                break;
+            c = price(rates, shapes, count, &tiles[i], splits[s], mem_us);
+            if (c.us < best.us)
+                best = c;
         }
     }
     return best;
+}
+
+size_t tiles_all(const struct tile_rates *rates, const struct gemm_shape *shape, double mem_us,
+                 struct tile_choice out[TILES_MAX])
+{
+    size_t nsplits = rates->may_split ? COUNT(splits) : 1, n = 0;
+    static_assert(COUNT(tiles) * COUNT(splits) == TILES_MAX, "room for all of them");
+    for (size_t i = 0; i < COUNT(tiles); i++) {
+        for (size_t s = 0; s < nsplits && is_open(rates, &tiles[i]); s++)
+            out[n++] = price(rates, shape, 1, &tiles[i], splits[s], mem_us);
+    }
+    return n;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold of the models of matrix products and other device work.
+ * What must hold of the model of matrix products.
  */
 #include "model/cost.h"
 #include "test.h"
@@ -325,6 +325,65 @@ TEST(model_gemm_knows_what_benchmarks_do)
     }
 }
 
+/* The time is that of the fastest candidate; each candidate's follows from its terms. */
+static void check_candidates(const struct gpu_profile *gpu, struct gemm_shape s)
+{
+    struct gemm_candidate list[GEMM_CANDIDATES_MAX];
+    struct gemm_cost c = gemm_on(gpu, s);
+    struct err e;
+    int n = model_gemm_candidates(gpu, &s, list, &e), chosen = 0;
+    CHECK(n > 0);
+    for (int i = 0; i < n; i++) {
+        const struct gemm_candidate *at = &list[i];
+        double loop = fmax(at->compute_us, fmax(at->l2_us, at->steps_us));
+        double both = fmax(at->work_us, c.traffic_us) + 0.3 * fmin(at->work_us, c.traffic_us);
+        CHECK(at->busy_us >= c.busy_us);
+        CHECK(at->work_us >= (loop + at->ends_us) * fmax(1, at->waves) * (1 - 1e-12));
+        CHECK_DOUBLE(at->busy_us, c.start_us + c.quant_us + both + at->split_us, 1e-12);
+        if (!at->chosen)
+            continue;
+        chosen++;
+        CHECK_DOUBLE(at->busy_us, c.busy_us, 0);
+    }
+    CHECK_INT(chosen, 1);
+}
+
+TEST(model_gemm_takes_the_fastest_candidate)
+{
+    static const uint64_t sides[] = {1, 16, 300, 4096};
+    for (size_t g = 0; g < gpu_profile_count; g++) {
+        for (size_t i = 0; i < 64; i++) {
+            struct gemm_shape s = fp16_shape(sides[i % 4], sides[i / 4 % 4], sides[i / 16], 1);
+            check_candidates(&gpu_profiles[g], s);
+        }
+    }
+}
+
+static int candidates_of(const char *gpu, struct gemm_shape s, double *least_side)
+{
+    struct gemm_candidate list[GEMM_CANDIDATES_MAX];
+    struct err e;
+    int n = model_gemm_candidates(gpu_profile_find(gpu, NULL), &s, list, &e);
+    *least_side = INFINITY;
+    for (int i = 0; i < n; i++)
+        *least_side = fmin(*least_side, fmax(list[i].tile_m, list[i].tile_n));
+    return n;
+}
+
+/* What a generation's instruction takes: RTX Blackwell has none of B200's tensor memory. */
+TEST(model_gemm_candidates_follow_the_generation)
+{
+    double side;
+    CHECK_INT(candidates_of("a100_sxm", square(1024, SPECTER_FP16), &side), 17 * 9);
+    CHECK_DOUBLE(side, 64, 0);
+    CHECK_INT(candidates_of("b200_sxm", square(1024, SPECTER_FP16), &side), 12 * 9);
+    CHECK_DOUBLE(side, 128, 0);
+    CHECK_INT(candidates_of("b200_sxm", square(1024, SPECTER_FP4), &side), 12);
+    CHECK_INT(candidates_of("rtx_5090", square(1024, SPECTER_FP16), &side), 17 * 9);
+    CHECK_INT(candidates_of("a100_sxm", square(0, SPECTER_FP16), &side), 0);
+    CHECK_INT(candidates_of("a100_sxm", square(64, SPECTER_FP4), &side), -1);
+}
+
 /* The predecessor of this model priced it at 2 us; reading the weights alone takes 10. */
 TEST(model_gemm_vector_product_is_bound_by_memory)
 {
@@ -407,48 +466,6 @@ TEST(model_gemm_refuses_what_it_cannot_know)
     poor = toy_gpu;
     poor.boost_MHz = 0;
     CHECK_STR(gemm_refusal(&poor, SPECTER_FP16), "GPU profile 'toy' lacks boost_MHz");
-}
-
-/* ---- other device work ---- */
-
-static double other_ratio(const struct gpu_profile *from, const struct gpu_profile *to,
-                          enum specter_kernel_class kind)
-{
-    double ratio = NAN;
-    struct err e;
-    if (model_other_ratio(from, to, kind, &ratio, &e) < 0)
-        test_fail(__FILE__, __LINE__, "%s", e.msg);
-    return ratio;
-}
-
-TEST(model_other_work_scales_by_its_class)
-{
-    const struct gpu_profile *h100 = gpu_profile_find("h100_sxm", NULL);
-    const struct gpu_profile *a100 = gpu_profile_find("a100_sxm", NULL);
-    double memory = 3350.0 / 2039, compute = other_ratio(h100, a100, SPECTER_KERNEL_GEMM);
-    CHECK_DOUBLE(other_ratio(h100, a100, SPECTER_KERNEL_OTHER), memory, 1e-15);
-    CHECK_DOUBLE(other_ratio(h100, a100, SPECTER_KERNEL_ELEMENTWISE), memory, 1e-15);
-    CHECK_DOUBLE(other_ratio(h100, a100, SPECTER_KERNEL_REDUCTION), memory, 1e-15);
-    CHECK_DOUBLE(other_ratio(h100, a100, SPECTER_KERNEL_OPTIMIZER), memory, 1e-15);
-    CHECK_DOUBLE(other_ratio(h100, a100, SPECTER_KERNEL_ATTENTION), (memory + compute) / 2, 1e-15);
-    CHECK(compute > 2.8 && compute < 3.5); /* peaks: 3.17 */
-    for (int kind = 0; kind < SPECTER_KERNEL_CLASS_COUNT; kind++)
-        CHECK_DOUBLE(other_ratio(h100, h100, (enum specter_kernel_class)kind), 1, 0);
-}
-
-TEST(model_other_work_needs_the_figures_of_its_class)
-{
-    struct gpu_profile poor = toy_gpu;
-    double ratio;
-    struct err e;
-    poor.mem_GBps = 0;
-    CHECK_INT(model_other_ratio(&poor, &toy_gpu, SPECTER_KERNEL_COPY, &ratio, &e), -1);
-    CHECK_STR(e.msg, "GPU profile 'toy' lacks mem_GBps");
-    CHECK_INT(model_other_ratio(&toy_gpu, &poor, SPECTER_KERNEL_ATTENTION, &ratio, &e), -1);
-    CHECK_INT(model_other_ratio(&toy_gpu, &poor, SPECTER_KERNEL_GEMM, &ratio, &e), 0);
-    poor.fp16_tflops = 0;
-    CHECK_INT(model_other_ratio(&toy_gpu, &poor, SPECTER_KERNEL_GEMM, &ratio, &e), -1);
-    CHECK_STR(e.msg, "GPU profile 'toy' lacks fp16_tflops");
 }
 
 TEST(model_gemm_huge_shapes_stay_finite)

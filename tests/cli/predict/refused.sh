@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# Each line is wrong in its own way: one message, status 2, nothing on stdout.
+# Each line is wrong in its own way: one message, status 2 (3 for a file), nothing else on stdout.
 while read -r line; do
     eval "\"\$SPECTER\" predict $line"
-    [ $? -eq 2 ] || echo "status $? for: $line"
+    status=$?
+    [ $status -eq 2 ] || echo "status $status for: $line"
 done <<'LINES'
 
 training
@@ -50,6 +51,8 @@ p2p --bytes 1 --across --flows 9 --gpu h100_sxm --network dgx_h100_400g
 gemm -m 1 -n 1
 gemm -m 1 -n 1 -k 1 --hot --cold
 gemm -m 1 -n 1 -k 1 --quantize twice
+gemm -m 1 -n 1 -k 1 --quantize static --dtype fp16
+gemm -m 1 -n 1 -k 1 --dtype-c fp12
 gemm -m 1 -n -1 -k 1
 gemm -m 1 -n 1 -k 1 --batch 0
 gemm -m 1 -n 1 -k 1 --dtype fp12
