@@ -236,8 +236,7 @@ static const char *const grow_words[GRID_ROLES] = {
         "of each GPU keep their shapes",
     [GRID_EP] = "experts grow with ep, as many on each GPU: tokens spread over more of them as "
                 "unevenly as recorded",
-    [GRID_FSDP] = "parameters are cut into more shards; the optimizer's work on a shard is kept, "
-                  "because no recording tells which kernels are its",
+    [GRID_FSDP] = "parameters are cut into more shards",
     [GRID_DP] = NULL,
     [GRID_PP] = NULL,
 };
@@ -292,6 +291,9 @@ void say_growth(struct replay *rep, const struct growth *g)
                   grid_role_name(role));
     if (grow_words[role] != NULL)
         replay_assume(rep, "%s", grow_words[role]);
+    if (role == GRID_FSDP && !growth_shards(g))
+        replay_assume(rep, "the optimizer's work on a shard is kept: no gradients are scattered "
+                           "over its ranks");
     for (unsigned axes = 1u << rep->grid.naxes; axes-- > 0;) {
         for (size_t c = 0; c < g->run->ncomms; c++) {
             if (rep->grid.comms[c].axes == axes &&
@@ -364,6 +366,21 @@ static void say_scaling_rules(struct replay *rep, const struct retarget *t)
     replay_assume(rep, "CPU time between calls is kept as recorded");
 }
 
+/* The rule by which an optimizer's work shrinks with its shard, and how much it concerns. */
+static void say_shards(struct replay *rep, const struct retarget *t)
+{
+    if (t->shard_ns > 0)
+        replay_assume(
+            rep,
+            "optimizer on shards: kernels with an optimizer's name, %.0f us of all ranks, "
+            "take their time / scale; of kernels counted together with others an even "
+            "part",
+            t->shard_ns / 1e3);
+    else
+        replay_assume(rep, "optimizer on shards: no kernel has an optimizer's name, so that none "
+                           "takes less time as shards shrink");
+}
+
 void say_costs(struct replay *rep, const struct retarget *t)
 {
     say_scaling_rules(rep, t);
@@ -376,6 +393,8 @@ void say_costs(struct replay *rep, const struct retarget *t)
     else
         replay_assume(rep, "all traced device time rests on a model or a measurement of the "
                            "operation");
+    if (growth_shards(t->growth))
+        say_shards(rep, t);
     if (t->count[COST_KEPT] > 0)
         replay_note(rep, false,
                     "%llu operations keep their measured time at every scale: their "

@@ -709,6 +709,43 @@ TEST(grow_refuses_an_ambiguous_grid)
     release(&j);
 }
 
+/* Shards shrink with the axis over which gradients are scattered, and with no other. */
+TEST(grow_shrinks_shards)
+{
+    static const struct {
+        uint64_t scattered, reduced;
+        enum grid_role grow;
+        bool shards;
+    } cases[] = {
+        {8000, 0, GRID_FSDP, true},     {8000, 2000, GRID_FSDP, true},
+        {8000, 9000, GRID_FSDP, false}, {8000, 0, GRID_DP, false}, /* replicas of shards */
+        {8000, 0, GRID_TP, false},      {0, 9000, GRID_FSDP, false},
+    };
+    const struct made_grid m = {{{GRID_TP, 2}, {GRID_FSDP, 4}, {GRID_DP, 2}}, 3};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made_job j = make_job(&m, true);
+        struct run run;
+        struct grid grid;
+        struct growth g;
+        for (size_t c = 0; c < j.in.ncomms; c++) {
+            struct grid_traffic *did = &j.comms[c].did;
+            if (j.comms[c].size != 4)
+                continue;
+            did->bytes[SPECTER_REDUCESCATTER] = cases[i].scattered;
+            did->bytes[SPECTER_ALLREDUCE] = cases[i].reduced;
+        }
+        make_run(&run, &j);
+        grid_find(&grid, &j.in);
+        growth_make(&g, &run, &grid, cases[i].grow);
+        CHECK_INT(g.axis, (int)(cases[i].grow == GRID_TP ? 0 : cases[i].grow == GRID_FSDP ? 1 : 2));
+        CHECK_INT(growth_shards(&g), cases[i].shards);
+        growth_release(&g);
+        grid_release(&grid);
+        run_release(&run);
+        release(&j);
+    }
+}
+
 TEST(grow_refuses_exchanges_of_messages)
 {
     const struct made_grid m = {{{GRID_EP, 4}, {GRID_DP, 2}}, 2};
