@@ -72,6 +72,16 @@ int grid_size(const struct grid *g, enum grid_role role)
     return size;
 }
 
+int grid_place_along(const struct grid *g, enum grid_role role, int rank)
+{
+    int place = 0;
+    for (int a = g->naxes - 1; a >= 0; a--) {
+        if (g->axes[a].role == role)
+            place = place * g->axes[a].size + grid_coordinate(&g->axes[a], rank);
+    }
+    return place;
+}
+
 static bool equal_sizes(const struct grid *g)
 {
     for (int a = 0; a < g->naxes; a++) {

@@ -149,6 +149,9 @@ static inline int grid_coordinate(const struct grid_axis *axis, int rank)
     return rank / axis->stride % axis->size;
 }
 
+/* Its number along all axes of that role, the outermost counting most; 0 where there is none. */
+int grid_place_along(const struct grid *g, enum grid_role role, int rank);
+
 /* "tp", "dp x ep", "world", "part of pp", "alone", "unknown"; in the grid's arena. */
 const char *grid_comm_words(struct grid *g, size_t comm);
 

@@ -241,33 +241,51 @@ static const char *const grow_words[GRID_ROLES] = {
     [GRID_PP] = NULL,
 };
 
-static bool same_kind(const struct grid *g, size_t a, size_t b)
+/* Communicators that span the same axes, wholly or in part. */
+struct kind {
+    uint64_t count;
+    size_t first; /* of them */
+    int smallest, largest;
+};
+
+static struct kind *kind_of(struct kind *kinds, const struct grid_place *place)
 {
-    return g->comms[a].axes == g->comms[b].axes && g->comms[a].part == g->comms[b].part &&
-           g->comms[a].known == g->comms[b].known;
+    return &kinds[place->axes << 2 | (unsigned)place->part << 1 | (unsigned)place->known];
 }
 
-/* Communicators that span the same axes, said at the first of them. */
-static void say_kind(struct replay *rep, const struct growth *g, size_t kind)
+static void say_kind(struct replay *rep, const struct growth *g, const struct kind *k)
 {
-    int smallest = 0, largest = 0;
-    uint64_t count = 0;
-    for (size_t c = 0; c < g->run->ncomms; c++) {
-        int size = g->run->comms[c].size;
-        if (!same_kind(&rep->grid, c, kind))
-            continue;
-        if (c < kind)
-            return;
-        count++;
-        smallest = smallest == 0 || size < smallest ? size : smallest;
-        largest = size > largest ? size : largest;
-    }
     replay_assume(rep, "communicators of %s (%llu, of %s rank%s) %s",
-                  grid_comm_words(&rep->grid, kind), u(count),
-                  smallest == largest ? arena_printf(&rep->arena, "%d", smallest)
-                                      : arena_printf(&rep->arena, "%d to %d", smallest, largest),
-                  largest == 1 ? "" : "s",
-                  growth_grows(g, (int)kind) ? "grow with the scale" : "keep their size");
+                  grid_comm_words(&rep->grid, k->first), u(k->count),
+                  k->smallest == k->largest
+                      ? arena_printf(&rep->arena, "%d", k->smallest)
+                      : arena_printf(&rep->arena, "%d to %d", k->smallest, k->largest),
+                  k->largest == 1 ? "" : "s",
+                  growth_grows(g, (int)k->first) ? "grow with the scale" : "keep their size");
+}
+
+static void count_kinds(struct kind *kinds, const struct replay *rep, const struct growth *g)
+{
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        struct kind *k = kind_of(kinds, &rep->grid.comms[c]);
+        int size = g->run->comms[c].size;
+        if (k->count++ == 0)
+            *k = (struct kind){1, c, size, size};
+        k->smallest = size < k->smallest ? size : k->smallest;
+        k->largest = size > k->largest ? size : k->largest;
+    }
+}
+
+/* Those that span most, as an outer axis counts, come first. */
+static void say_kinds(struct replay *rep, const struct growth *g)
+{
+    unsigned n = 4u << rep->grid.naxes;
+    struct kind *kinds = arena_alloc(&rep->arena, n * sizeof *kinds);
+    count_kinds(kinds, rep, g);
+    while (n-- > 0) {
+        if (kinds[n].largest > 1 || (kinds[n].count > 0 && growth_grows(g, (int)kinds[n].first)))
+            say_kind(rep, g, &kinds[n]);
+    }
 }
 
 static bool grows_from_one(const struct growth *g)
@@ -294,13 +312,7 @@ void say_growth(struct replay *rep, const struct growth *g)
     if (role == GRID_FSDP && !growth_shards(g))
         replay_assume(rep, "the optimizer's work on a shard is kept: no gradients are scattered "
                            "over its ranks");
-    for (unsigned axes = 1u << rep->grid.naxes; axes-- > 0;) {
-        for (size_t c = 0; c < g->run->ncomms; c++) {
-            if (rep->grid.comms[c].axes == axes &&
-                (g->run->comms[c].size > 1 || growth_grows(g, (int)c)))
-                say_kind(rep, g, c);
-        }
-    }
+    say_kinds(rep, g);
     if (grows_from_one(g))
         replay_assume(rep, "a communicator of 1 rank that grows takes the model's time: what it "
                            "was measured at is no transfer");

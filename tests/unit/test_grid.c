@@ -622,7 +622,40 @@ TEST(grid_told_with_experts)
     release(&j);
 }
 
-/* ---- growth ---- */
+/* Axes of one rank stand where their role usually does: what grows from 1 then is inside the
+ * pipeline.
+ */
+TEST(grid_told_with_axes_of_one)
+{
+    const struct made_grid m = {{{GRID_TP, 2}, {GRID_PP, 2}}, 2};
+    struct made_job j = make_job(&m, true);
+    struct grid g;
+    CHECK_INT(grid_tell(&g, &j.in, "ep=1,pp=2,dp=1,tp=2,cp=1", NULL), 0);
+    CHECK_STR(grid_sentence(&g, &j.in), "tp=2 (ranks 0-1, stride 1, 32 AllReduce a step), pp=2 "
+                                        "(ranks 0,2, stride 2, 16 Send and 16 Recv a step)");
+    CHECK_INT(grid_axis_of(&g, GRID_DP)->stride, 2);
+    CHECK_INT(grid_axis_of(&g, GRID_PP)->stride, 2);
+    CHECK_INT(grid_axis_of(&g, GRID_PP) - grid_axis_of(&g, GRID_DP), 1);
+    grid_release(&g);
+    release(&j);
+}
+
+/* Two axes of one role count together, the outer one more. */
+TEST(grid_place_along_two_axes)
+{
+    const struct made_grid m = {{{GRID_DP, 2}, {GRID_TP, 2}, {GRID_DP, 4}}, 3};
+    struct made_job j = make_job(&m, false);
+    struct grid g;
+    CHECK_INT(grid_tell(&g, &j.in, "dp=2:1,tp=2:2,dp=4:4", NULL), 0);
+    CHECK_INT(grid_place_along(&g, GRID_DP, 0), 0);
+    CHECK_INT(grid_place_along(&g, GRID_DP, 1), 1);
+    CHECK_INT(grid_place_along(&g, GRID_DP, 15), 7);
+    CHECK_INT(grid_place_along(&g, GRID_DP, 14), 6);
+    CHECK_INT(grid_place_along(&g, GRID_TP, 15), 1);
+    CHECK_INT(grid_place_along(&g, GRID_PP, 15), 0);
+    grid_release(&g);
+    release(&j);
+}
 
 /* A run with the communicators of a made job. */
 static void make_run(struct run *run, const struct made_job *j)
@@ -635,6 +668,28 @@ static void make_run(struct run *run, const struct made_job *j)
                (size_t)j->comms[c].size * sizeof *j->comms[c].ranks);
     }
 }
+
+/* A damaged trace's communicator of more ranks than there are lies nowhere, and does not grow. */
+TEST(grid_of_a_communicator_beyond_the_world)
+{
+    const struct made_grid m = {{{GRID_DP, 4}}, 1};
+    struct made_job j = make_job(&m, true);
+    struct run run;
+    struct grid grid;
+    struct growth g;
+    j.comms[0].size = 3; /* the world, as it was written */
+    j.in.world = 2;
+    make_run(&run, &j);
+    grid_find(&grid, &j.in);
+    growth_make(&g, &run, &grid, GRID_DP);
+    CHECK(!grid.comms[0].known && !growth_grows(&g, 0));
+    growth_release(&g);
+    grid_release(&grid);
+    run_release(&run);
+    release(&j);
+}
+
+/* ---- growth ---- */
 
 static void check_layout(const struct growth *g, size_t comm, int64_t scale, int ranks, int nodes,
                          int per_node)
