@@ -138,7 +138,7 @@ int grid_tell(struct grid *g, const struct grid_input *in, const char *text, str
 
 void grid_release(struct grid *g);
 
-/* The axis of that role: the outermost of several; NULL. */
+/* The axis of that role: of several the outermost that has more than one rank; NULL. */
 const struct grid_axis *grid_axis_of(const struct grid *g, enum grid_role role);
 
 /* Product of the sizes of all axes of that role; 1 where there is none. */

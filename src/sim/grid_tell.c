@@ -17,7 +17,7 @@ static const char *number(const char *at, int *value)
 {
     char *end;
     long n = strtol(at, &end, 10);
-    if (end == at || n < 1 || n > 1 << 30)
+    if (*at < '0' || *at > '9' || n < 1 || n > 1 << 30)
         return NULL;
     *value = (int)n;
     return end;

@@ -26,7 +26,7 @@ unsigned grid_single_role(const struct grid_comm *comm)
         return named;
     if (pattern == PATTERN_NONE || pattern >= PATTERN_EXCHANGE)
         return 0;
-    return comm->did.early > 0 || pattern == PATTERN_BY_TURNS ? ROLE(TP) : ROLE(DP);
+    return grid_is_early(comm) || pattern == PATTERN_BY_TURNS ? ROLE(TP) : ROLE(DP);
 }
 
 void grid_add_singles(struct grid *g, const struct grid_input *in)
@@ -93,7 +93,7 @@ static enum grid_role own_role(const struct grid_comm *comm)
         return grid_role_of_bit(named);
     if (pattern == PATTERN_REDUCE && comm->did.placed == 0)
         return GRID_ROLES;
-    return pattern == PATTERN_REDUCE && comm->did.early > 0 ? GRID_TP : of[pattern];
+    return pattern == PATTERN_REDUCE && grid_is_early(comm) ? GRID_TP : of[pattern];
 }
 
 /* Where its members are not written and its size fits several axes: the one of its own role. */

@@ -398,7 +398,7 @@ void say_costs(struct replay *rep, const struct retarget *t)
     say_scaling_rules(rep, t);
     if (t->count[COST_KERNEL] + t->count[COST_KEPT] + t->count[COST_GRAPH] > 0)
         replay_assume(rep,
-                      "%.1f %% of traced device time rests on no model: kernels of unknown kind "
+                      "%.1f %% of traced device time rests on no model: kernels without a model "
                       "(%llu), operations of unknown size (%llu)%s",
                       100 * rep->unmodelled, u(t->count[COST_KERNEL]), u(t->count[COST_KEPT]),
                       t->count[COST_GRAPH] > 0 ? ", and graphs, of which a part may" : "");

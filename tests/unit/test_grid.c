@@ -498,8 +498,12 @@ TEST(grid_of_a_tensor_parallel_job)
     const struct made_grid m = {{{GRID_TP, 4}}, 1};
     struct made_job j = make_job(&m, true);
     struct grid g;
-    for (int r = 0; r < 4; r++)
-        add_comm(&j, &m, 0, r, "")->did = traffic_of(GRID_DP);
+    for (int r = 0; r < 4; r++) {
+        struct grid_traffic *did = &add_comm(&j, &m, 0, r, "")->did;
+        *did = traffic_of(GRID_DP);
+        did->calls[SPECTER_ALLREDUCE] = did->placed = 40;
+        did->early = 1; /* of so many it tells nothing */
+    }
     grid_find(&g, &j.in);
     check_axes(&g, &m);
     CHECK_STR(grid_comm_words(&g, 0), "dp x tp");
@@ -653,6 +657,11 @@ TEST(grid_place_along_two_axes)
     CHECK_INT(grid_place_along(&g, GRID_DP, 14), 6);
     CHECK_INT(grid_place_along(&g, GRID_TP, 15), 1);
     CHECK_INT(grid_place_along(&g, GRID_PP, 15), 0);
+    grid_release(&g);
+    CHECK_INT(grid_tell(&g, &j.in, "dp=2:1,tp=2:2,dp=4:4,dp=1", NULL), 0);
+    CHECK_INT(grid_axis_of(&g, GRID_DP)->size, 4);
+    grid_release(&g);
+    CHECK_INT(grid_tell(&g, &j.in, "dp=2:1,tp= 2:2,dp=4:4", NULL), -1);
     grid_release(&g);
     release(&j);
 }
