@@ -177,10 +177,10 @@ static void print_param(const struct param *p, const void *own, const struct par
 static void print_fit(const struct param_class *class)
 {
     if (class->range.rows > 0)
-        printf("%.0f rows, median error %.1f %%\n", class->range.rows,
+        printf("  fitted on %.0f rows, median error %.1f %%\n", class->range.rows,
                100 * class->range.median_ape);
     else
-        puts("not fitted");
+        puts("  not fitted");
 }
 
 /* A group's parameters as the models take them for this GPU and network. */
@@ -205,7 +205,7 @@ static void print_group(enum param_group group, const void *own, const struct gp
     printf("\n%s parameters of %s", table->name, key);
     if (strcmp(key, class->key) != 0)
         printf(", from class %s", class->key);
-    fputs(": ", stdout);
+    putchar('\n');
     print_fit(class);
     for (size_t i = 0; i < table->count; i++)
         print_param(&table->params[i], own, class, param_value(&values, &table->params[i]));
