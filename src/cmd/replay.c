@@ -29,7 +29,7 @@ static const struct opt rows[] = {
     {"scale", 0, OPT_LIST, AT(scales), "N[,N...]",
      "how many times the job, along --grow (default: 1,2,4,8,16,32)"},
     {"grow", 0, OPT_STR, AT(grow), "AXIS",
-     "the axis that scales multiply: dp (default), fsdp, tp, ep, pp"},
+     "the axis that scales multiply: dp (default), fsdp, tp or ep"},
     {"parallel", 0, OPT_STR, AT(parallel), "GRID",
      "the job's parallel grid, tp=8,pp=2,dp=4 (default: found from its communicators)"},
     {"from-gpu", 0, OPT_STR, AT(from_gpu), "NAME|FILE",
@@ -148,7 +148,7 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         return -1;
     unite(args, opts);
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
-        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep, pp, cp", args->grow);
+        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep", args->grow);
     for (size_t i = 0; i < args->scales.count; i++) {
         if (args->scales.values[i] < 1)
             return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",

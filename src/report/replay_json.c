@@ -122,14 +122,14 @@ static void add_parallel(cJSON *doc, struct replay *rep)
     cJSON_AddStringToObject(o, "grow", grid_role_name(rep->grown));
 }
 
-/* Coordinates of a rank, by axis. */
+/* Coordinates of a rank, by role: a key is there once, also where two axes have it. */
 static void add_place(cJSON *o, const struct grid *g, int rank)
 {
     cJSON *place = cJSON_AddObjectToObject(o, "place");
     for (int a = 0; g->state == GRID_FOUND && rank >= 0 && a < g->naxes; a++) {
-        if (g->axes[a].size > 1)
-            cJSON_AddNumberToObject(place, grid_role_name(g->axes[a].role),
-                                    grid_coordinate(&g->axes[a], rank));
+        enum grid_role role = g->axes[a].role;
+        if (g->axes[a].size > 1 && !cJSON_HasObjectItem(place, grid_role_name(role)))
+            cJSON_AddNumberToObject(place, grid_role_name(role), grid_place_along(g, role, rank));
     }
 }
 

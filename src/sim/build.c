@@ -36,7 +36,6 @@ static void add_cost(struct builder *b, uint32_t op, uint32_t target, int64_t me
     ARRAY_GROW(p->costs, p->cap_costs, p->ncosts + 1);
     p->costs[p->ncosts++] = (struct program_cost){.rank = b->r,
                                                   .op = op,
-                                                  .launches = PROGRAM_NONE,
                                                   .target = target,
                                                   .match = PROGRAM_NONE,
                                                   .measured_ns = measured_ns};
@@ -328,7 +327,7 @@ static void call_launches(struct process *proc, struct builder *b, const struct 
     (void)proc;
     if (ns > 0) {
         add_cost(b, PROGRAM_NONE, sim_work(b->p->sim, b->places[stream].sim, 0), ns);
-        b->p->costs[b->p->ncosts - 1].launches = call->index;
+        b->p->costs[b->p->ncosts - 1].classes = b->hidden_classes[call->index];
     }
     b->host->launched = true;
 }

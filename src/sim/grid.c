@@ -57,11 +57,13 @@ struct grid_axis *grid_add_single(struct grid *g, enum grid_role role)
 
 const struct grid_axis *grid_axis_of(const struct grid *g, enum grid_role role)
 {
-    for (int a = g->naxes - 1; a >= 0; a--) {
-        if (g->axes[a].role == role)
-            return &g->axes[a];
+    const struct grid_axis *best = NULL;
+    for (int a = 0; a < g->naxes; a++) {
+        const struct grid_axis *axis = &g->axes[a];
+        if (axis->role == role && (best == NULL || axis->size > 1 || best->size == 1))
+            best = axis;
     }
-    return NULL;
+    return best;
 }
 
 int grid_size(const struct grid *g, enum grid_role role)
@@ -70,6 +72,16 @@ int grid_size(const struct grid *g, enum grid_role role)
     for (int a = 0; a < g->naxes; a++)
         size *= g->axes[a].role == role ? g->axes[a].size : 1;
     return size;
+}
+
+int grid_place_along(const struct grid *g, enum grid_role role, int rank)
+{
+    int place = 0;
+    for (int a = g->naxes - 1; a >= 0; a--) {
+        if (g->axes[a].role == role)
+            place = place * g->axes[a].size + grid_coordinate(&g->axes[a], rank);
+    }
+    return place;
 }
 
 static bool equal_sizes(const struct grid *g)

@@ -52,13 +52,12 @@ enum grid_role { GRID_TP, GRID_CP, GRID_EP, GRID_FSDP, GRID_DP, GRID_PP, GRID_RO
  * called most. */
 struct grid_traffic {
     uint64_t calls[SPECTER_COMM_OP_COUNT], bytes[SPECTER_COMM_OP_COUNT];
-    uint64_t control;    /* calls of GRID_CONTROL_BYTES and less */
-    uint64_t placed;     /* AllReduces of which it is known where in their step's computation */
-    uint64_t early;      /* of these: in its first quarter, where no gradient is ready */
-    uint32_t gather_run; /* most AllGathers one after another */
-    uint32_t
-        fewest_sent; /* different members that a member sends to, itself included: the fewest */
-    bool to_itself;  /* a member sends to itself, as all-to-alls made of messages do */
+    uint64_t control;     /* calls of GRID_CONTROL_BYTES and less */
+    uint64_t placed;      /* AllReduces of which it is known where in their step's computation */
+    uint64_t early;       /* of these: in its first quarter, where no gradient is ready */
+    uint32_t gather_run;  /* most AllGathers one after another */
+    uint32_t fewest_sent; /* of its members: different ones that it sends to, itself included */
+    bool to_itself;       /* a member sends to itself, as all-to-alls made of messages do */
 };
 
 struct grid_comm {
@@ -100,8 +99,10 @@ struct grid_axis {
 struct grid_place {
     unsigned axes; /* bits: those it spans; 0: a single rank, or not known */
     bool known;
-    bool part;        /* spans only some of their coordinates (neighbours of a pipeline) */
-    bool by_messages; /* its all-to-alls are made of messages, one to each member */
+    bool part;              /* spans only some of their coordinates (neighbours of a pipeline) */
+    bool by_messages;       /* its all-to-alls are made of messages, one to each member */
+    uint64_t sharded_bytes; /* of gradients, where each member receives its shard of them; 0 */
+    uint64_t whole_bytes;   /* reduced to all members */
 };
 
 enum grid_state {
@@ -137,7 +138,7 @@ int grid_tell(struct grid *g, const struct grid_input *in, const char *text, str
 
 void grid_release(struct grid *g);
 
-/* The axis of that role: the outermost of several; NULL. */
+/* The axis of that role: of several the outermost that has more than one rank; NULL. */
 const struct grid_axis *grid_axis_of(const struct grid *g, enum grid_role role);
 
 /* Product of the sizes of all axes of that role; 1 where there is none. */
@@ -147,6 +148,9 @@ static inline int grid_coordinate(const struct grid_axis *axis, int rank)
 {
     return rank / axis->stride % axis->size;
 }
+
+/* Its number along all axes of that role, the outermost counting most; 0 where there is none. */
+int grid_place_along(const struct grid *g, enum grid_role role, int rank);
 
 /* "tp", "dp x ep", "world", "part of pp", "alone", "unknown"; in the grid's arena. */
 const char *grid_comm_words(struct grid *g, size_t comm);

@@ -50,12 +50,7 @@ static const char *difference(const struct habit *a, const struct habit *b)
 
 static int stage_of(const struct grid *g, int rank)
 {
-    int stage = 0;
-    for (int a = g->naxes - 1; a >= 0; a--) {
-        if (g->axes[a].role == GRID_PP)
-            stage = stage * g->axes[a].size + grid_coordinate(&g->axes[a], rank);
-    }
-    return stage;
+    return grid_place_along(g, GRID_PP, rank);
 }
 
 static const char *list_absent(const char *present, int world, struct arena *arena)
@@ -154,15 +149,19 @@ static int peer_of(const struct run *run, const struct op *op)
     return op->coll.peer < comm->size ? comm->ranks[op->coll.peer] : -1;
 }
 
-/* Communicators are alike that span the same axes. */
+/* Communicators are alike that span the same axes: the first of them stands for all. */
 static const int *alike_comms(const struct grid *g, struct arena *arena)
 {
     int *alike_to = arena_alloc(arena, g->ncomms * sizeof *alike_to);
+    int first[1 << GRID_AXES_MAX];
+    memset(first, -1, sizeof first);
     for (size_t c = 0; c < g->ncomms; c++) {
-        size_t k = 0;
-        while (k < c && (!g->comms[k].known || g->comms[k].axes != g->comms[c].axes))
-            k++;
-        alike_to[c] = g->comms[c].known ? (int)k : (int)c;
+        int *known = &first[g->comms[c].axes];
+        alike_to[c] = (int)c;
+        if (g->comms[c].known && *known < 0)
+            *known = (int)c;
+        else if (g->comms[c].known)
+            alike_to[c] = *known;
     }
     return alike_to;
 }

@@ -22,6 +22,9 @@ enum grid_pattern {
 
 enum grid_pattern grid_pattern_of(const struct grid_comm *comm);
 
+/* A tenth of its AllReduces or more come early: they are of activations. */
+bool grid_is_early(const struct grid_comm *comm);
+
 /* Groups that are made and never used, without a name that tells, do not shape the grid, as long as
  * others do: does any, and does this one? */
 bool grid_any_used(const struct grid_input *in);

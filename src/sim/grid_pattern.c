@@ -104,6 +104,11 @@ enum grid_pattern grid_pattern_of(const struct grid_comm *comm)
     return most == shards ? pattern_of_shards(did) : PATTERN_REDUCE;
 }
 
+bool grid_is_early(const struct grid_comm *comm)
+{
+    return comm->did.early > 0 && 10 * comm->did.early >= comm->did.calls[SPECTER_ALLREDUCE];
+}
+
 static bool is_used(const struct grid_comm *comm)
 {
     return grid_pattern_of(comm) != PATTERN_NONE || grid_one_role(grid_roles_of_name(comm->name));

@@ -78,7 +78,9 @@ struct grid_place grid_place_of(const struct grid *g, const struct grid_comm *co
     unsigned vary = varying(g, comm, &known, &first);
     if (comm->size == 1)
         return (struct grid_place){.known = true};
-    if (comm->size >= g->world)
+    if (comm->size > g->world)
+        return (struct grid_place){0}; /* of a damaged trace */
+    if (comm->size == g->world)
         return (struct grid_place){.axes = spread_axes(g), .known = true};
     if (known < comm->size)
         return guess_place(g, comm, vary);

@@ -187,8 +187,7 @@ static void decide_by_pattern(struct roles *r)
 
 static bool is_early(const struct evidence *e)
 {
-    return e->comm != NULL && 10 * e->comm->did.early >= e->comm->did.calls[SPECTER_ALLREDUCE] &&
-           e->comm->did.early > 0;
+    return e->comm != NULL && grid_is_early(e->comm);
 }
 
 static const char *const all_through = "AllReduce all through the step";

@@ -17,7 +17,7 @@ static const char *number(const char *at, int *value)
 {
     char *end;
     long n = strtol(at, &end, 10);
-    if (end == at || n < 1 || n > 1 << 30)
+    if (*at < '0' || *at > '9' || n < 1 || n > 1 << 30)
         return NULL;
     *value = (int)n;
     return end;
@@ -154,12 +154,28 @@ struct search {
     bool strides;  /* some order has the strides that were told */
 };
 
+/* Orders that make the same axes as one of these are passed over: an axis of size 1 stays behind
+ * the one before it in the list, two that are told alike stay in its order. */
+static bool is_plain(const struct search *s, const int *order)
+{
+    for (int i = 0; i < s->n; i++) {
+        const struct told *one = &s->list[order[i]];
+        if (one->size == 1 && order[i] != (i > 0 ? order[i - 1] + 1 : 0))
+            return false;
+        for (int k = i + 1; k < s->n; k++) {
+            if (order[k] < order[i] && memcmp(&s->list[order[k]], one, sizeof *one) == 0)
+                return false;
+        }
+    }
+    return true;
+}
+
 static void try_order(struct search *s, const int *order)
 {
     struct grid trial = {.world = s->in->world};
     size_t misfit;
     int score;
-    if (!lay_out(&trial, s->list, order, s->n))
+    if (!is_plain(s, order) || !lay_out(&trial, s->list, order, s->n))
         return;
     s->strides = true;
     misfit = first_misfit(&trial, s->in);

@@ -26,7 +26,7 @@ unsigned grid_single_role(const struct grid_comm *comm)
         return named;
     if (pattern == PATTERN_NONE || pattern >= PATTERN_EXCHANGE)
         return 0;
-    return comm->did.early > 0 || pattern == PATTERN_BY_TURNS ? ROLE(TP) : ROLE(DP);
+    return grid_is_early(comm) || pattern == PATTERN_BY_TURNS ? ROLE(TP) : ROLE(DP);
 }
 
 void grid_add_singles(struct grid *g, const struct grid_input *in)
@@ -93,7 +93,7 @@ static enum grid_role own_role(const struct grid_comm *comm)
         return grid_role_of_bit(named);
     if (pattern == PATTERN_REDUCE && comm->did.placed == 0)
         return GRID_ROLES;
-    return pattern == PATTERN_REDUCE && comm->did.early > 0 ? GRID_TP : of[pattern];
+    return pattern == PATTERN_REDUCE && grid_is_early(comm) ? GRID_TP : of[pattern];
 }
 
 /* Where its members are not written and its size fits several axes: the one of its own role. */
@@ -111,6 +111,13 @@ static struct grid_place place_by_role(const struct grid *g, const struct grid_c
     return place;
 }
 
+/* By turns with AllGathers it is activations that are scattered. */
+static bool scatters_gradients(const struct grid_comm *comm)
+{
+    enum grid_pattern pattern = grid_pattern_of(comm);
+    return pattern == PATTERN_GATHER_AHEAD || pattern == PATTERN_SHARD_ONCE;
+}
+
 void grid_widen(struct grid *g, const struct grid_input *in)
 {
     for (size_t c = 0; c < in->ncomms; c++) {
@@ -123,5 +130,8 @@ void grid_widen(struct grid *g, const struct grid_input *in)
             g->comms[c].axes = wider(g, comm, g->comms[c].axes);
         g->comms[c].by_messages =
             grid_pattern_of(comm) == PATTERN_EXCHANGE && comm->did.calls[SPECTER_SEND] > 0;
+        g->comms[c].sharded_bytes =
+            scatters_gradients(comm) ? comm->did.bytes[SPECTER_REDUCESCATTER] : 0;
+        g->comms[c].whole_bytes = comm->did.bytes[SPECTER_ALLREDUCE];
     }
 }

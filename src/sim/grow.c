@@ -82,6 +82,27 @@ static const char *why_not_messages(struct growth *g)
     return NULL;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of communicators that are alike the one that did most speaks for all. */
+static bool find_shards(const struct growth *g)
+{
+    uint64_t sharded = 0, whole = 0;
+    enum grid_role role = g->axis >= 0 ? g->grid->axes[g->axis].role : GRID_ROLES;
+    if (role != GRID_DP && role != GRID_FSDP)
+        return false;
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        if (!growth_grows(g, (int)c))
+            continue;
+        sharded = larger(sharded, g->grid->comms[c].sharded_bytes);
+        whole = larger(whole, g->grid->comms[c].whole_bytes);
+    }
+    return sharded > whole;
+}
+
 void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
                  enum grid_role axis)
 {
@@ -92,6 +113,7 @@ void growth_make(struct growth *g, const struct run *run, const struct grid *gri
     g->refused = why_not(g, axis);
     if (g->refused == NULL)
         g->refused = why_not_messages(g);
+    g->shards = find_shards(g);
     g->sorted = calloc(n, sizeof *g->sorted);
     if (g->sorted == NULL)
         die("out of memory");
@@ -129,6 +151,11 @@ bool growth_any(const struct growth *g)
             return true;
     }
     return false;
+}
+
+bool growth_shards(const struct growth *g)
+{
+    return g->shards;
 }
 
 static int gpus_per_node(const struct network_profile *net)

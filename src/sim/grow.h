@@ -5,13 +5,13 @@
  * repeated. Axes outside the one that grows keep their place in the numbering of ranks, so that
  * their strides grow with it.
  *
- *   dp, fsdp  more replicas, or shards, of the same model; where the recording has shards only, dp
- * is fsdp, and where it has neither, replicas of the whole job are added outside it tp        a
- * wider model: heads and inner width grow with the axis, the hidden size stays, so that products
- * keep their shapes on each GPU and activations their size ep        more experts, as many on each
- * GPU; exchanges spread with their recorded imbalance pp        refused: a longer pipeline has
- * stages that were not recorded, and another schedule cp        refused: attention grows with the
- * context, and no recording tells by how much
+ * - dp, fsdp: more replicas, or shards, of the same model. Where the recording has shards only, dp
+ *   is fsdp; where it has neither, replicas of the whole job are added outside it.
+ * - tp: a wider model. Heads and inner width grow with the axis, the hidden size stays, so that
+ *   products keep their shapes on each GPU and activations their size.
+ * - ep: more experts, as many on each GPU. Exchanges spread with their recorded imbalance.
+ * - pp: refused, as a longer pipeline has stages that were not recorded, and another schedule.
+ * - cp: refused, as attention grows with the context, and no recording tells by how much.
  *
  * Only the recorded ranks are simulated. A grown communicator is priced with all its members, on
  * the nodes that they occupy when ranks fill nodes in order.
@@ -30,6 +30,7 @@ struct growth {
     const struct grid *grid; /* borrowed; must be complete */
     int world;               /* ranks of the recorded job */
     int axis;                /* of the grid, which grows; -1: none, see refused */
+    bool shards;             /* growth_shards() */
     const char *refused;     /* why no scale but 1 is possible; NULL */
     int **sorted;            /* [run->ncomms] members in order; NULL when one is not known; owned */
     struct arena arena;
@@ -52,6 +53,11 @@ bool growth_moves(const struct growth *g, int comm);
 
 /* Does any grow? */
 bool growth_any(const struct growth *g);
+
+/* Does the optimizer work on shards that shrink as the axis grows? It does where what grows is dp
+ * or fsdp and its ranks ReduceScatter more bytes of gradients than they AllReduce: shards of
+ * parameters, or of the optimizer's state alone. */
+bool growth_shards(const struct growth *g);
 
 /* The number that a recorded rank has at that scale. */
 int64_t growth_rank(const struct growth *g, int rank, int64_t scale);

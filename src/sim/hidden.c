@@ -5,6 +5,7 @@
 #include "trace/idmap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NOBODY UINT32_MAX
 #define LATE_NS INFER_LATE_NS /* a start so soon after what allows it waited for nothing else */
@@ -16,7 +17,9 @@ struct lane {
     bool await_unknown; /* or it is not known when that ended */
     bool behind_wait;   /* the first kernels came behind the wait */
     uint32_t first;     /* launches since then: the first of them; NOBODY */
+    bool several;       /* and there are more */
     uint64_t kernels;
+    uint64_t classes[SPECTER_KERNEL_CLASS_COUNT]; /* of these launches */
 };
 
 /* Of an event: what its last record stands for. */
@@ -46,6 +49,17 @@ static void clear(struct lane *lane, int64_t free_ns)
     *lane = (struct lane){.free_ns = free_ns, .await_ns = UNKNOWN_NS, .first = NOBODY};
 }
 
+/* Of the launches that share a time. */
+static const uint64_t *classes_of(const struct scene *s, const struct lane *lane)
+{
+    uint64_t *classes;
+    if (!lane->several)
+        return s->b->rank->launches[lane->first].classes;
+    classes = arena_alloc(&s->b->p->arena, sizeof lane->classes);
+    memcpy(classes, lane->classes, sizeof lane->classes);
+    return classes;
+}
+
 /* The stream got to something at t_ns, which nothing but what is before it on the stream kept from
  * happening at allowed_ns: gives the kernels before it their time. */
 static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t allowed_ns)
@@ -65,6 +79,7 @@ static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t all
     if (!work)
         return;
     s->b->hidden_ns[lane->first] = t_ns - from_ns;
+    s->b->hidden_classes[lane->first] = classes_of(s, lane);
     if (__builtin_add_overflow(facts->hidden_ns, t_ns - from_ns, &facts->hidden_ns))
         facts->hidden_ns = INT64_MAX;
 }
@@ -88,8 +103,12 @@ static void on_launches(struct scene *s, uint32_t i)
     if (lane->first == NOBODY || (awaited && !lane->behind_wait)) {
         lane->first = i;
         lane->behind_wait = awaited;
+        memset(lane->classes, 0, sizeof lane->classes);
     }
+    lane->several = lane->first != i;
     lane->kernels += l->count;
+    for (int class = 0; class < SPECTER_KERNEL_CLASS_COUNT; class ++)
+        lane->classes[class] += l->classes[class];
 }
 
 static struct recorded *event_of(struct scene *s, int64_t event)
@@ -174,6 +193,7 @@ void hidden_find(struct builder *b, int64_t latency_ns)
 {
     struct scene s = {.b = b, .latency_ns = latency_ns};
     b->hidden_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_ns);
+    b->hidden_classes = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_classes);
     if (b->rank->nlaunches == 0)
         return;
     s.lanes = arena_alloc(&b->scratch, b->nplaces * sizeof *s.lanes);

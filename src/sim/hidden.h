@@ -27,7 +27,8 @@ enum hidden_rule {
 
 struct builder;
 
-/* Fills b->hidden_ns and the facts. latency_ns: from a launch to the start of its work. */
+/* Fills b->hidden_ns, b->hidden_classes and the facts. latency_ns: from a launch to the start of
+ * its work. */
 void hidden_find(struct builder *b, int64_t latency_ns);
 
 #endif

@@ -68,7 +68,6 @@ static void cost_transfers(struct program *p)
             continue; /* it did not run then */
         p->costs[p->ncosts++] = (struct program_cost){.rank = first.rank,
                                                       .op = first.op,
-                                                      .launches = PROGRAM_NONE,
                                                       .target = i,
                                                       .match = i,
                                                       .measured_ns = least[root_of(p, i)]};

@@ -42,10 +42,10 @@
 struct program_cost {
     uint32_t rank, op; /* whose bytes, shape and communicator describe it; op PROGRAM_NONE: kernels
                           that were counted, not timed */
-    uint32_t launches; /* index into the rank's launches of such kernels; PROGRAM_NONE */
     uint32_t target;   /* the engine's item or transfer */
     uint32_t match;    /* index into matches.list when it is a transfer; PROGRAM_NONE */
-    int64_t measured_ns; /* waits removed; UNKNOWN_NS */
+    int64_t measured_ns;     /* waits removed; UNKNOWN_NS */
+    const uint64_t *classes; /* [SPECTER_KERNEL_CLASS_COUNT] of such kernels; NULL. Borrowed */
 };
 
 /* A synchronisation, and the engine's mark behind it. */

@@ -327,11 +327,10 @@ static enum specter_kernel_class kind_of(const struct op *op)
 /* Of kernels that were counted: the time is taken as spread evenly over them. */
 static double mixed_ratio(const struct retarget *t, const struct program_cost *cost)
 {
-    const struct launches *l = &t->run->ranks[cost->rank].launches[cost->launches];
     double sum = 0, all = 0;
     for (int kind = 0; kind < SPECTER_KERNEL_CLASS_COUNT; kind++) {
-        sum += (double)l->classes[kind] * t->other_ratio[kind];
-        all += (double)l->classes[kind];
+        sum += (double)cost->classes[kind] * t->other_ratio[kind];
+        all += (double)cost->classes[kind];
     }
     return all > 0 ? sum / all : t->other_ratio[SPECTER_KERNEL_OTHER];
 }
@@ -339,6 +338,31 @@ static double mixed_ratio(const struct retarget *t, const struct program_cost *c
 static int64_t scaled(const struct retarget *t, int64_t measured_ns, double ratio)
 {
     return t->from.gpu == t->to.gpu ? measured_ns : to_ns((double)measured_ns / 1e3 * ratio);
+}
+
+/* Of a kernel, or of those that were counted. */
+static double optimizer_share(const struct program_cost *cost, const struct op *op)
+{
+    double all = 0;
+    if (op != NULL)
+        return kind_of(op) == SPECTER_KERNEL_OPTIMIZER;
+    for (int kind = 0; kind < SPECTER_KERNEL_CLASS_COUNT; kind++)
+        all += (double)cost->classes[kind];
+    return all > 0 ? (double)cost->classes[SPECTER_KERNEL_OPTIMIZER] / all : 0;
+}
+
+/* By the ratio of their class; what of them is the optimizer's work on a shard shrinks with it. */
+static int64_t cost_kernel(struct retarget *t, const struct program_cost *cost, const struct op *op)
+{
+    double ratio = op == NULL ? mixed_ratio(t, cost) : t->other_ratio[kind_of(op)];
+    double share = growth_shards(t->growth) ? optimizer_share(cost, op) : 0;
+    int64_t ns = scaled(t, cost->measured_ns, ratio);
+    if (!(share > 0))
+        return ns;
+    t->shard_ns += share * (double)cost->measured_ns;
+    if (t->scale == 1)
+        return ns;
+    return to_ns((double)ns / 1e3 * (1 - share + share / (double)t->scale));
 }
 
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e)
@@ -360,8 +384,7 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
         *ns = scaled(t, cost->measured_ns, t->other_ratio[SPECTER_KERNEL_COPY]);
         return 0;
     case COST_KERNEL:
-        *ns = scaled(t, cost->measured_ns,
-                     counted ? mixed_ratio(t, cost) : t->other_ratio[kind_of(op)]);
+        *ns = cost_kernel(t, cost, op);
         return 0;
     case COST_LINK:
         *ns = scaled(t, cost->measured_ns, t->link_ratio);

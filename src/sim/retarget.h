@@ -43,6 +43,7 @@ struct retarget {
     struct graphs *graphs;                          /* by rank; owned with what they hold */
     double device_ns[COST_RULES]; /* measured time of what retarget_cost() saw, by rule */
     uint64_t count[COST_RULES];
+    double shard_ns;   /* measured time of the optimizer's kernels, where growth_shards() */
     uint64_t modelled; /* had no measured time, or were told not to use it: the model's */
 };
 

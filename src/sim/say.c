@@ -236,39 +236,56 @@ static const char *const grow_words[GRID_ROLES] = {
         "of each GPU keep their shapes",
     [GRID_EP] = "experts grow with ep, as many on each GPU: tokens spread over more of them as "
                 "unevenly as recorded",
-    [GRID_FSDP] = "parameters are cut into more shards; the optimizer's work on a shard is kept, "
-                  "because no recording tells which kernels are its",
+    [GRID_FSDP] = "parameters are cut into more shards",
     [GRID_DP] = NULL,
     [GRID_PP] = NULL,
 };
 
-static bool same_kind(const struct grid *g, size_t a, size_t b)
+/* Communicators that span the same axes, wholly or in part. */
+struct kind {
+    uint64_t count;
+    size_t first; /* of them */
+    int smallest, largest;
+};
+
+static struct kind *kind_of(struct kind *kinds, const struct grid_place *place)
 {
-    return g->comms[a].axes == g->comms[b].axes && g->comms[a].part == g->comms[b].part &&
-           g->comms[a].known == g->comms[b].known;
+    return &kinds[place->axes << 2 | (unsigned)place->part << 1 | (unsigned)place->known];
 }
 
-/* Communicators that span the same axes, said at the first of them. */
-static void say_kind(struct replay *rep, const struct growth *g, size_t kind)
+static void say_kind(struct replay *rep, const struct growth *g, const struct kind *k)
 {
-    int smallest = 0, largest = 0;
-    uint64_t count = 0;
-    for (size_t c = 0; c < g->run->ncomms; c++) {
-        int size = g->run->comms[c].size;
-        if (!same_kind(&rep->grid, c, kind))
-            continue;
-        if (c < kind)
-            return;
-        count++;
-        smallest = smallest == 0 || size < smallest ? size : smallest;
-        largest = size > largest ? size : largest;
-    }
     replay_assume(rep, "communicators of %s (%llu, of %s rank%s) %s",
-                  grid_comm_words(&rep->grid, kind), u(count),
-                  smallest == largest ? arena_printf(&rep->arena, "%d", smallest)
-                                      : arena_printf(&rep->arena, "%d to %d", smallest, largest),
-                  largest == 1 ? "" : "s",
-                  growth_grows(g, (int)kind) ? "grow with the scale" : "keep their size");
+                  grid_comm_words(&rep->grid, k->first), u(k->count),
+                  k->smallest == k->largest
+                      ? arena_printf(&rep->arena, "%d", k->smallest)
+                      : arena_printf(&rep->arena, "%d to %d", k->smallest, k->largest),
+                  k->largest == 1 ? "" : "s",
+                  growth_grows(g, (int)k->first) ? "grow with the scale" : "keep their size");
+}
+
+static void count_kinds(struct kind *kinds, const struct replay *rep, const struct growth *g)
+{
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        struct kind *k = kind_of(kinds, &rep->grid.comms[c]);
+        int size = g->run->comms[c].size;
+        if (k->count++ == 0)
+            *k = (struct kind){1, c, size, size};
+        k->smallest = size < k->smallest ? size : k->smallest;
+        k->largest = size > k->largest ? size : k->largest;
+    }
+}
+
+/* Those that span most, as an outer axis counts, come first. */
+static void say_kinds(struct replay *rep, const struct growth *g)
+{
+    unsigned n = 4u << rep->grid.naxes;
+    struct kind *kinds = arena_alloc(&rep->arena, n * sizeof *kinds);
+    count_kinds(kinds, rep, g);
+    while (n-- > 0) {
+        if (kinds[n].largest > 1 || (kinds[n].count > 0 && growth_grows(g, (int)kinds[n].first)))
+            say_kind(rep, g, &kinds[n]);
+    }
 }
 
 static bool grows_from_one(const struct growth *g)
@@ -292,13 +309,10 @@ void say_growth(struct replay *rep, const struct growth *g)
                   grid_role_name(role));
     if (grow_words[role] != NULL)
         replay_assume(rep, "%s", grow_words[role]);
-    for (unsigned axes = 1u << rep->grid.naxes; axes-- > 0;) {
-        for (size_t c = 0; c < g->run->ncomms; c++) {
-            if (rep->grid.comms[c].axes == axes &&
-                (g->run->comms[c].size > 1 || growth_grows(g, (int)c)))
-                say_kind(rep, g, c);
-        }
-    }
+    if (role == GRID_FSDP && !growth_shards(g))
+        replay_assume(rep, "the optimizer's work on a shard is kept: no gradients are scattered "
+                           "over its ranks");
+    say_kinds(rep, g);
     if (grows_from_one(g))
         replay_assume(rep, "a communicator of 1 rank that grows takes the model's time: what it "
                            "was measured at is no transfer");
@@ -364,18 +378,35 @@ static void say_scaling_rules(struct replay *rep, const struct retarget *t)
     replay_assume(rep, "CPU time between calls is kept as recorded");
 }
 
+/* The rule by which an optimizer's work shrinks with its shard, and how much it concerns. */
+static void say_shards(struct replay *rep, const struct retarget *t)
+{
+    if (t->shard_ns > 0)
+        replay_assume(
+            rep,
+            "optimizer on shards: kernels with an optimizer's name, %.0f us of all ranks, "
+            "take their time / scale; of kernels counted together with others an even "
+            "part",
+            t->shard_ns / 1e3);
+    else
+        replay_assume(rep, "optimizer on shards: no kernel has an optimizer's name, so that none "
+                           "takes less time as shards shrink");
+}
+
 void say_costs(struct replay *rep, const struct retarget *t)
 {
     say_scaling_rules(rep, t);
     if (t->count[COST_KERNEL] + t->count[COST_KEPT] + t->count[COST_GRAPH] > 0)
         replay_assume(rep,
-                      "%.1f %% of traced device time rests on no model: kernels of unknown kind "
+                      "%.1f %% of traced device time rests on no model: kernels without a model "
                       "(%llu), operations of unknown size (%llu)%s",
                       100 * rep->unmodelled, u(t->count[COST_KERNEL]), u(t->count[COST_KEPT]),
                       t->count[COST_GRAPH] > 0 ? ", and graphs, of which a part may" : "");
     else
         replay_assume(rep, "all traced device time rests on a model or a measurement of the "
                            "operation");
+    if (growth_shards(t->growth))
+        say_shards(rep, t);
     if (t->count[COST_KEPT] > 0)
         replay_note(rep, false,
                     "%llu operations keep their measured time at every scale: their "

@@ -335,6 +335,75 @@ TEST(replay_of_counted_kernels_scales_by_their_classes)
     run_release(&run);
 }
 
+/* ---- an optimizer on shards ---- */
+
+static void add_coll(struct run *run, enum specter_comm_op what, int comm, int64_t seq,
+                     int64_t host_us)
+{
+    struct op *op = add_op(run, 2, host_us, host_us + 1, 1);
+    op->class = OP_COLL;
+    op->coll.op = (uint8_t)what;
+    op->coll.comm = comm;
+    op->coll.seq = seq;
+    op->bytes = (uint64_t)(4096 << seq); /* no two alike, which would be iterations */
+}
+
+/* Sharded by what its only communicator does: parameters gathered before use, gradients scattered,
+ * or gradients summed whole. Two records of kernels, 1 of 4 of them the optimizer's, take the 400
+ * us before the last operation. */
+static void sharded_training(struct run *run, bool sharded)
+{
+    int comm;
+    open_run(run);
+    comm = run_comm(run, "c", 1, 1);
+    run->comms[comm].ranks[0] = 0;
+    for (int64_t i = 0; i < 6; i++)
+        add_coll(run,
+                 !sharded ? SPECTER_ALLREDUCE
+                 : i < 4  ? SPECTER_ALLGATHER
+                          : SPECTER_REDUCESCATTER,
+                 comm, i, 10 * i);
+    add_op(run, 1, 100, 100, 100);
+    add_launches(run, 1, 110)->classes[SPECTER_KERNEL_REDUCTION] = 3;
+    add_launches(run, 1, 120)->classes[SPECTER_KERNEL_OPTIMIZER] = 1;
+    add_op(run, 1, 130, 600, 200);
+    add_act(run, ACT_SYNC_STREAM, 1, -1, 140, 803);
+}
+
+/* Of 400 us a quarter, as kernels share it evenly: at scale 2 half of this is left. */
+TEST(replay_scale_of_an_optimizer_on_shards)
+{
+    for (int sharded = 0; sharded < 2; sharded++) {
+        struct run run;
+        struct replay rep;
+        sharded_training(&run, sharded != 0);
+        if (run_replay(&rep, &run, "h100_sxm")) {
+            CHECK_DOUBLE(rep.scales[0].time.span_ns - rep.scales[1].time.span_ns,
+                         sharded ? 50e3 : 0, 1);
+        }
+        replay_release(&rep);
+        run_release(&run);
+    }
+}
+
+/* A kernel with a time shrinks by its name, on the hardware of the recording and elsewhere. */
+TEST(replay_scale_of_a_named_optimizer)
+{
+    static const char *const gpus[] = {"h100_sxm", "a100_sxm"};
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        struct run run;
+        struct replay rep;
+        sharded_training(&run, true);
+        run.ranks[0].nlaunches = 0;
+        run.ranks[0].ops[7].name = "multi_tensor_apply_kernel<AdamFunctor>";
+        if (run_replay(&rep, &run, gpus[i]))
+            CHECK_DOUBLE(rep.scales[1].time.compute_ns / rep.scales[0].time.compute_ns, 2. / 3,
+                         1e-3);
+        replay_release(&rep);
+        run_release(&run);
+    }
+}
+
 /* The call of the first copy waited for it, and for the kernel before it: its 300 us are not the
  * CPU's. The second is too small to have been timed: nothing is lost by that. */
 TEST(replay_of_copies)

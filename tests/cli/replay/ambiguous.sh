@@ -23,3 +23,5 @@ for grid in tp=2:1,dp=2:2 dp=2:1,tp=2:2 dp=4; do
     "$SPECTER" replay . --scale 2 --parallel $grid | grep -E '^parallel|communicators of'
 done
 "$SPECTER" replay . --scale 1 --json - | grep -A 1 '"candidates"\|"grid"'
+# Two axes of one role are one coordinate: rank 3 is the fourth along dp.
+"$SPECTER" replay . --scale 1 --parallel dp=2:1,dp=2:2 --json - | grep -A 2 '"place"' | tail -n 2

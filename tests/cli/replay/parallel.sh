@@ -34,6 +34,7 @@ for axis in dp tp; do
 done
 "$SPECTER" replay shards --scale 2 >grown.dp2 && "$SPECTER" replay shards --scale 2 --grow fsdp >grown.fsdp
 cmp grown.dp2 grown.fsdp # where there are shards only, dp is these
+grep -o 'optimizer on shards: .*name' grown.dp2
 cmp -s grown.dp grown.tp && echo "tp and dp grow alike"
 for axis in pp ep cp; do
     "$SPECTER" replay three --scale 2 --grow $axis
