@@ -273,7 +273,10 @@ static double search_all(struct search *s, double *best_u, int *iterations)
 static double sigma_of(const struct search *s)
 {
     double sum = 0, weight = 0;
-    size_t free_rows = s->p->nrows > s->n ? s->p->nrows - s->n : 0;
+    size_t fitted = 0, free_rows;
+    for (size_t k = 0; k < s->n; k++)
+        fitted += !is_held(s, k);
+    free_rows = s->p->nrows > fitted ? s->p->nrows - fitted : 0;
     for (size_t i = 0; i < s->p->nrows; i++) {
         sum += s->w[i] * s->r[i] * s->r[i];
         weight += row_weight(s, i);

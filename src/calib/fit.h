@@ -20,9 +20,9 @@
  * same output; nothing is random.
  *
  * The uncertainty is that of weighted least squares, sigma^2 (J' W J)^-1 with sigma^2 = sum w r^2 /
- * (rows - parameters), from the rows alone, without the prior: a prior can hold a parameter in
- * place, it cannot make it known. sigma is never taken below FIT_NOISE. It counts what rows scatter
- * around the model; a flaw of the model that all rows share is not in it.
+ * (rows - parameters not held), from the rows alone, without the prior: a prior can hold a
+ * parameter in place, it cannot make it known. sigma is never taken below FIT_NOISE. It counts what
+ * rows scatter around the model; a flaw of the model that all rows share is not in it.
  */
 #ifndef SPECTER_CALIB_FIT_H
 #define SPECTER_CALIB_FIT_H

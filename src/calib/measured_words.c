@@ -40,6 +40,8 @@ static const struct spelling dtypes[] = {
     {"fp8_e5m2", "fp8e5m2"},
     {"f8e4m3", "fp8e4m3"},
     {"f8e5m2", "fp8e5m2"},
+    {"fp8_block", "fp8e4m3"}, /* with a scale a block, or a fixed one */
+    {"fp8_static", "fp8e4m3"},
     {"float8", "fp8e4m3"},
     {"float8_e4m3", "fp8e4m3"},
     {"float8_e4m3fn", "fp8e4m3"},

@@ -44,16 +44,13 @@ static const char details[] =
     "A row is scored when it names a known gpu_profile and network_profile (the latter not for\n"
     "gemm) and its notes do not say 'doubtful'. Every other row is counted with its reason.\n"
     "\n"
-    "What is compiled in was fitted on measurements, perhaps on these. With --leave-one-out each "
-    "row\n"
-    "is predicted by parameters that are fitted on the other rows: without the row's GPU, or, "
-    "where\n"
-    "two sources have measured a machine, without what the row's source says of it.\n"
+    "What is compiled in was fitted on measurements, perhaps on these. With --leave-one-out each\n"
+    "row is predicted by parameters that are fitted on other rows: without all of the row's GPU,\n"
+    "or, by source where two sources have measured a machine (GPU and network), without what the\n"
+    "row's source says of this GPU on any network.\n"
     "\n"
-    "Exit status: 0 done, 2 bad option, 3 no usable table or no row that can be scored, 4 some "
-    "rows "
-    "could\n"
-    "not be read.";
+    "Exit status: 0 done, 2 bad option, 3 no usable table or no row that can be scored, 4 some\n"
+    "rows could not be read.";
 
 /* Profiles from files live in the arena. */
 static int check_opts(const struct validate_opts *o, int n, struct arena *a,

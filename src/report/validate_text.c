@@ -15,6 +15,18 @@
 #define REASON_COLUMNS 46
 #define REASONS_MAX 20
 
+/* "23.4 x", "4e7 x": at most six columns up to 1e99. */
+static void cell_factor(struct table *t, double factor)
+{
+    char text[32];
+    if (factor < 999.5) {
+        table_cell(t, "%.3g x", factor);
+        return;
+    }
+    snprintf(text, sizeof text, "%.0e", factor); /* "4e+07" */
+    table_cell(t, "%.1se%d x", text, atoi(text + 2));
+}
+
 /* `sign`: '+' shows it also where it is none. From 1000 % on as a factor of the measured time. */
 static void cell_percent(struct table *t, double share, char sign)
 {
@@ -22,7 +34,7 @@ static void cell_percent(struct table *t, double share, char sign)
     if (!isfinite(share))
         table_cell(t, "-");
     else if (fabs(share) >= 9.9995)
-        table_cell(t, "%.3g x", 1 + share);
+        cell_factor(t, 1 + share);
     else if (sign == '+')
         table_cell(t, "%+.*f %%", digits, fabs(share) < 0.0005 ? 0.0 : 100 * share);
     else

@@ -295,3 +295,20 @@ TEST(fit_of_one_row_knows_no_scatter)
     CHECK(got[0].verdict != FIT_DETERMINED);
     CHECK_STR(fit_verdict_name(FIT_CORRELATED), "correlated");
 }
+
+/* A class of three rows must not lose the one parameter that it can tell for those that are held.
+ */
+TEST(fit_counts_only_what_it_fits_against_the_rows)
+{
+    const struct fit_param params[] = {
+        {"rate", 2, 0.1, 100}, {"a", 1, 1, 1}, {"b", 1, 1, 1}, {"c", 1, 1, 1}};
+    struct rows rows = {.x = {1, 2, 3}, .y = {3, 6.2, 8.8}, .model = first_only, .n = 3};
+    struct fit_problem p = problem(&rows, params, 4);
+    struct fit_estimate got[4];
+    struct fit_summary sum;
+    p.nrows = 3;
+    CHECK_INT(fit_run(&p, got, &sum, NULL), 0);
+    CHECK_INT(got[0].verdict, FIT_DETERMINED);
+    CHECK_DOUBLE(got[0].value, 3, 0.02);
+    CHECK(isfinite(sum.sigma) && got[0].sd < 0.05);
+}
