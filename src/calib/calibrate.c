@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SAME_SD 0.99 /* parameters that trade with each other are equally uncertain */
+
 /* What was asked for by calibration_only() so far; before it, everything is fitted. */
 static bool is_all_fitted(const struct calibration *c)
 {
@@ -187,4 +189,31 @@ bool calibration_is_open(const struct calibration_param *p)
     return p->held == CALIBRATION_FITTED &&
            (p->fit.verdict == FIT_NO_EFFECT || p->fit.verdict == FIT_UNCERTAIN ||
             p->fit.verdict == FIT_CORRELATED);
+}
+
+static void leave_out(struct calibration *c, struct calibration_param *p)
+{
+    p->held = CALIBRATION_FIXED;
+    for (size_t k = 0; k < c->rows->nmachines; k++)
+        *param_at(fit_rows_params(&c->rows->machines[k], p->group), p->param) = p->before;
+}
+
+bool calibration_leave_open(struct calibration *c)
+{
+    struct calibration_param *worst = NULL;
+    bool any = false;
+    for (size_t i = 0; i < c->nparams; i++) {
+        struct calibration_param *p = &c->params[i];
+        if (!calibration_is_open(p))
+            continue;
+        if (p->fit.verdict == FIT_NO_EFFECT) {
+            leave_out(c, p);
+            any = true;
+        } else if (worst == NULL || p->fit.sd >= SAME_SD * worst->fit.sd) {
+            worst = p;
+        }
+    }
+    if (!any && worst != NULL)
+        leave_out(c, worst);
+    return any || worst != NULL;
 }

@@ -60,6 +60,11 @@ int calibration_run(struct calibration *c, struct err *e);
 /* Was it fitted, and left open by the rows? A parameter at its bound is not. */
 bool calibration_is_open(const struct calibration_param *p);
 
+/* Leaves out of the next run what the last one left open: all that no row answers to, else the
+ * least certain parameter; of two that cannot be told apart, the latter. They have their values
+ * from before. False: nothing is open. So a loop of runs ends with as few left out as need be. */
+bool calibration_leave_open(struct calibration *c);
+
 /* The measurement that answers most to a parameter of the machine, in words ("AllGather of 1 GiB on
  * 8 ranks"). False when none does. */
 bool calibration_advice(const struct fit_machine *machine, enum param_group group, size_t param,

@@ -33,9 +33,9 @@ struct csv {
     const char *p, *end; /* borrowed: where the next record begins */
     size_t next_line;
 
-    size_t line;                        /* where the record begins, counted from 1 */
-    const char *problem;                /* NULL, or a constant text; then no field is valid */
-    const char *fields[CSV_FIELDS_MAX]; /* without quotes, until the next call */
+    size_t line;                  /* where the record begins, counted from 1 */
+    const char *problem;          /* NULL, or a constant text; then no field is valid */
+    char *fields[CSV_FIELDS_MAX]; /* without quotes; the caller's until the next call */
     size_t count;
     struct buf text; /* owned: the fields */
 };

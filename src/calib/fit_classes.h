@@ -47,10 +47,10 @@ struct fitted_classes {
 
 struct classes_opts {
     const bool *leave_out; /* one a row: not fitted on; NULL: none is left out */
-    size_t gemm_rows; /* 0: CLASSES_GEMM_ROWS */
+    size_t gemm_rows;      /* 0: CLASSES_GEMM_ROWS */
 };
 
-/* 0, or -1 with e filled. fitted_release() is due in both cases. The parameters of rows->machines
+/* 0, or -1 with e filled. classes_release() is due in both cases. The parameters of rows->machines
  * are those fitted, as after classes_apply(). */
 int classes_fit(struct fitted_classes *c, struct fit_rows *rows, const struct classes_opts *opts,
                 struct err *e);

@@ -3,6 +3,7 @@
 
 #include "base/stream.h"
 #include "calib/measured_row.h"
+#include "calib/measured_words.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -140,12 +141,25 @@ static int read_header(struct measured_reader *r, struct csv *c, struct err *e)
     return no_usable_header(r, c->line, e);
 }
 
+/* Spaces around a value are no part of it, and some programs have a word for none. */
+static void take_fields(struct measured_reader *r, const struct csv *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        char *text = c->fields[i] + strspn(c->fields[i], " \t");
+        size_t len = strlen(text);
+        while (len > 0 && strchr(" \t\r", text[len - 1]) != NULL)
+            len--;
+        text[len] = '\0';
+        r->fields[i] = measured_is_missing(text) ? "" : text;
+    }
+}
+
 static void read_row(struct measured_reader *r, const struct csv *c, size_t width)
 {
     struct measured *m = r->m;
     struct measured_row row;
     buf_reset(&r->reason);
-    r->fields = c->fields;
+    take_fields(r, c);
     r->damaged = true;
     if (c->problem != NULL) {
         buf_puts(&r->reason, c->problem);

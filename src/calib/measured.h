@@ -44,9 +44,6 @@ struct measured_row {
     enum specter_comm_op op;   /* p2p: SPECTER_SEND */
     double bytes;              /* full buffer S, as nccl-tests counts it */
     struct layout where;       /* ranks over nodes, evenly */
-    int gpus_per_node;         /* as the row says; 0: it does not */
-    int nccl;                  /* version as NCCL's header has it: 22907; 0: not said */
-    int in_place;              /* 0, 1; -1: not said */
     struct comm_choice forced; /* what the run forced NCCL to do, by its notes or columns */
     bool no_nvls;              /* the run had NVLS switched off */
 
@@ -82,10 +79,6 @@ struct measured_opts {
     const struct gpu_profile *gpu;
     const struct network_profile *net;
 };
-
-/* A type as we, PyTorch, nccl-tests or frameworks name it, in any case: "bf16", "bfloat16"; "fp8" is
- * fp8e4m3. SPECTER_DTYPE_UNKNOWN when nobody does. */
-enum specter_dtype measured_dtype_parse(const char *text);
 
 void measured_init(struct measured *m);
 void measured_release(struct measured *m);

@@ -2,7 +2,9 @@
 #include "calib/measured_row.h"
 
 #include "base/opt.h"
+#include "calib/measured_words.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +12,8 @@
 #include <strings.h>
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: up to here a double counts single ones */
+#define TIME_MIN 1e-3                /* us: a clock of a GPU ticks no faster */
+#define TIME_MAX 1e12                /* us: twelve days */
 #define SHOWN_MAX 40                 /* characters of a value in a reason */
 
 const char *const measured_columns[COLUMN_COUNT] = {
@@ -18,52 +22,6 @@ const char *const measured_columns[COLUMN_COUNT] = {
 #undef X
 };
 
-struct spelling {
-    const char *text, *name;
-};
-
-/* What PyTorch, nccl-tests and the frameworks call our types. */
-static const struct spelling dtypes[] = {
-    {"half", "fp16"},
-    {"float16", "fp16"},
-    {"f16", "fp16"},
-    {"bfloat16", "bf16"},
-    {"float", "fp32"},
-    {"float32", "fp32"},
-    {"f32", "fp32"},
-    {"double", "fp64"},
-    {"float64", "fp64"},
-    {"f64", "fp64"},
-    {"fp8", "fp8e4m3"},
-    {"fp8_e4m3", "fp8e4m3"},
-    {"fp8_e5m2", "fp8e5m2"},
-    {"f8e4m3", "fp8e4m3"},
-    {"f8e5m2", "fp8e5m2"},
-    {"float8", "fp8e4m3"},
-    {"float8_e4m3", "fp8e4m3"},
-    {"float8_e4m3fn", "fp8e4m3"},
-    {"float8_e5m2", "fp8e5m2"},
-    {"nvfp4", "fp4"},
-    {"mxfp4", "fp4"},
-    {"char", "int8"},
-    {"int", "int32"},
-};
-
-/* NCCL_ALGO's and NCCL_PROTO's values, as struct comm_choice has them. */
-static const struct spelling algos[] = {
-    {"Ring", "ring"},
-    {"Tree", "tree"},
-    {"CollnetDirect", "collnet_direct"},
-    {"CollnetChain", "collnet_chain"},
-    {"NVLS", "nvls"},
-    {"NVLSTree", "nvls_tree"},
-    {"PAT", "pat"},
-};
-
-static const struct spelling protos[] = {{"LL", "LL"}, {"LL128", "LL128"}, {"Simple", "Simple"}};
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 static const char *field(const struct measured_reader *r, enum measured_column column)
 {
     return r->place[column] >= 0 ? r->fields[r->place[column]] : "";
@@ -71,8 +29,7 @@ static const char *field(const struct measured_reader *r, enum measured_column c
 
 static bool has(const struct measured_reader *r, enum measured_column column)
 {
-    const char *text = field(r, column);
-    return text[strspn(text, " ")] != '\0';
+    return field(r, column)[0] != '\0';
 }
 
 static const char *keep(struct measured_reader *r, enum measured_column column)
@@ -110,19 +67,10 @@ static int refuse_column(struct measured_reader *r, enum measured_column column)
     return -1;
 }
 
-/* A positive, finite number; spaces around it are allowed. */
+/* A positive, finite number. */
 static int number(struct measured_reader *r, enum measured_column column, double *out)
 {
-    const char *text = field(r, column) + strspn(field(r, column), " ");
-    size_t len = strlen(text);
-    char digits[64];
-    while (len > 0 && text[len - 1] == ' ')
-        len--;
-    if (len >= sizeof digits)
-        return refuse_column(r, column);
-    memcpy(digits, text, len);
-    digits[len] = '\0';
-    if (opt_parse_double("", digits, out, NULL) < 0 || *out <= 0)
+    if (opt_parse_double("", field(r, column), out, NULL) < 0 || *out <= 0)
         return refuse_column(r, column);
     return 0;
 }
@@ -141,10 +89,10 @@ static int whole(struct measured_reader *r, enum measured_column column, double 
 
 static const struct gpu_profile *find_gpu(const struct measured_opts *opts, const char *name)
 {
-    if (opts->gpu != NULL && (name[0] == '\0' || strcmp(name, opts->gpu->name) == 0))
+    if (opts->gpu != NULL && (name[0] == '\0' || strcasecmp(name, opts->gpu->name) == 0))
         return opts->gpu;
     for (size_t i = 0; i < gpu_profile_count; i++) {
-        if (strcmp(name, gpu_profiles[i].name) == 0)
+        if (strcasecmp(name, gpu_profiles[i].name) == 0)
             return &gpu_profiles[i];
     }
     return NULL;
@@ -153,10 +101,10 @@ static const struct gpu_profile *find_gpu(const struct measured_opts *opts, cons
 static const struct network_profile *find_network(const struct measured_opts *opts,
                                                   const char *name)
 {
-    if (opts->net != NULL && (name[0] == '\0' || strcmp(name, opts->net->name) == 0))
+    if (opts->net != NULL && (name[0] == '\0' || strcasecmp(name, opts->net->name) == 0))
         return opts->net;
     for (size_t i = 0; i < network_profile_count; i++) {
-        if (strcmp(name, network_profiles[i].name) == 0)
+        if (strcasecmp(name, network_profiles[i].name) == 0)
             return &network_profiles[i];
     }
     return NULL;
@@ -178,28 +126,8 @@ static int find_profiles(struct measured_reader *r, struct measured_row *row)
     return 0;
 }
 
-static const char *spelled(const struct spelling *table, size_t count, const char *text, size_t len)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(table[i].text) == len && strncasecmp(table[i].text, text, len) == 0)
-            return table[i].name;
-    }
-    return NULL;
-}
-
-enum specter_dtype measured_dtype_parse(const char *text)
-{
-    const char *name = spelled(dtypes, COUNT(dtypes), text, strlen(text));
-    if (name == NULL)
-        name = text;
-    for (int type = 0; type < SPECTER_DTYPE_COUNT; type++) {
-        if (strcasecmp(specter_dtype_name((enum specter_dtype)type), name) == 0)
-            return (enum specter_dtype)type;
-    }
-    return SPECTER_DTYPE_UNKNOWN;
-}
-
-/* The value of NAME= within `notes`, without the "allreduce:" that NCCL_ALGO may have before it. */
+/* The value of NAME= within `notes`, without the "allreduce:" that NCCL_ALGO may have before it;
+ * NULL: not there, or a list, which leaves the choice to NCCL. */
 static const char *setting(const char *notes, const char *name, size_t *len)
 {
     const char *at = strstr(notes, name), *colon;
@@ -207,6 +135,8 @@ static const char *setting(const char *notes, const char *name, size_t *len)
         return NULL;
     at += strlen(name);
     *len = strcspn(at, " ;,)\t");
+    if (at[*len] == ',' && isalpha((unsigned char)at[*len + 1]))
+        return NULL;
     colon = memchr(at, ':', *len);
     if (colon != NULL) {
         *len -= (size_t)(colon + 1 - at);
@@ -216,59 +146,76 @@ static const char *setting(const char *notes, const char *name, size_t *len)
 }
 
 static const char *forced(const struct measured_reader *r, enum measured_column column,
-                          const char *variable, const struct spelling *table, size_t count)
+                          const char *variable, const char *(*name)(const char *, size_t))
 {
     const char *text = field(r, column);
     size_t len = strlen(text);
     if (len == 0)
         text = setting(field(r, COLUMN_NOTES), variable, &len);
-    return text != NULL ? spelled(table, count, text, len) : NULL;
+    return text != NULL ? name(text, len) : NULL;
 }
 
 /* What the run made NCCL do: without it, a ring that was asked for would be held against NVLS. */
 static void parse_forced(const struct measured_reader *r, struct measured_row *row)
 {
-    row->forced.algo = forced(r, COLUMN_ALGO, "NCCL_ALGO=", algos, COUNT(algos));
-    row->forced.proto = forced(r, COLUMN_PROTO, "NCCL_PROTO=", protos, COUNT(protos));
-    row->no_nvls =
-        strstr(row->notes, "NCCL_NVLS_ENABLE=0") != NULL || strstr(row->notes, "NVLS off") != NULL;
+    row->forced.algo = forced(r, COLUMN_ALGO, "NCCL_ALGO=", measured_algo);
+    row->forced.proto = forced(r, COLUMN_PROTO, "NCCL_PROTO=", measured_proto);
+    row->no_nvls = strstr(row->notes, "NCCL_NVLS_ENABLE=0") != NULL ||
+                   strstr(row->notes, "NVLS off") != NULL ||
+                   strcasestr(row->notes, "NCCL_ALGO=^NVLS") != NULL ||
+                   strcasecmp(field(r, COLUMN_ALGO), "^NVLS") == 0;
 }
 
-/* "2.29.7" as NCCL_VERSION_CODE has it: 22907. 0 when it is something else. */
-static int parse_nccl(const char *text)
+/* GPUs of a node: as the row says, else the profile. INFINITY: neither does. */
+static int parse_per_node(struct measured_reader *r, const struct network_profile *net,
+                          double *per_node)
 {
-    int part[3] = {0, 0, 0};
-    for (int i = 0; i < 3; i++) {
-        size_t digits = strspn(text, "0123456789");
-        if (digits == 0 || digits > 2)
-            return 0;
-        part[i] = atoi(text);
-        text += digits;
-        if (*text != '.')
-            break;
-        text++;
-    }
-    return part[0] * 10000 + part[1] * 100 + part[2];
+    *per_node = net->gpus_per_node > 0 ? net->gpus_per_node : INFINITY;
+    return has(r, COLUMN_PER_NODE) ? whole(r, COLUMN_PER_NODE, INT_MAX, 0, per_node) : 0;
 }
 
-/* Ranks over nodes; where the nodes are not said, as full as they are. */
-static int parse_layout(struct measured_reader *r, struct measured_row *row, double ranks_default)
+/* A table may count an NVLink domain of several nodes (a rack of NVL72) as one node. */
+static double nodes_in(const struct network_profile *net, double nodes, double ranks)
+{
+    double each = ceil(ranks / nodes), per_node = net->gpus_per_node;
+    if (per_node > 0 && each > per_node && each <= net->domain_gpus)
+        nodes *= ceil(each / per_node);
+    return nodes;
+}
+
+/* Ranks over nodes. Where the nodes are not said, as full as they are; where the ranks are not, one
+ * for each GPU of the nodes; and `few` where nothing is (0: that is refused). */
+static int parse_layout(struct measured_reader *r, struct measured_row *row, double few)
 {
     double ranks, nodes, per_node;
-    if (whole(r, COLUMN_RANKS, INT_MAX, ranks_default, &ranks) < 0 ||
-        whole(r, COLUMN_PER_NODE, INT_MAX, INT_MAX, &per_node) < 0)
+    if (parse_per_node(r, row->net, &per_node) < 0)
         return -1;
-    row->gpus_per_node = per_node < INT_MAX ? (int)per_node : 0;
-    if (row->gpus_per_node == 0 && row->net->gpus_per_node > 0)
-        per_node = row->net->gpus_per_node;
-    if (whole(r, COLUMN_NODES, INT_MAX, ceil(ranks / per_node), &nodes) < 0)
+    if (!has(r, COLUMN_RANKS) && has(r, COLUMN_NODES) && has(r, COLUMN_PER_NODE)) {
+        if (whole(r, COLUMN_NODES, INT_MAX, 0, &nodes) < 0)
+            return -1;
+        ranks = nodes * per_node;
+    } else if (whole(r, COLUMN_RANKS, INT_MAX, few, &ranks) < 0 ||
+               whole(r, COLUMN_NODES, INT_MAX, fmax(ceil(ranks / per_node), 1), &nodes) < 0) {
         return -1;
+    }
+    if (ranks > INT_MAX)
+        return refuse(r, true, "too many ranks");
     if (nodes > ranks)
         return refuse(r, true, "more nodes than ranks");
     if (ranks < 2)
         return refuse(r, false, "a single rank: nothing is sent");
+    nodes = nodes_in(row->net, nodes, ranks);
     row->where = (struct layout){(int)ranks, (int)nodes, (int)ceil(ranks / nodes)};
     return 0;
+}
+
+/* nccl-tests rounds small sizes down to whole elements of each rank, which can be none. */
+static int parse_bytes(struct measured_reader *r, struct measured_row *row)
+{
+    double none;
+    if (opt_parse_double("", field(r, COLUMN_BYTES), &none, NULL) == 0 && none == 0)
+        return refuse(r, false, "0 bytes: nothing is sent");
+    return whole(r, COLUMN_BYTES, WHOLE_MAX, 0, &row->bytes);
 }
 
 /* The time as it stands, or from the rate in `column`, which is `work` over time. */
@@ -276,22 +223,31 @@ static int parse_time(struct measured_reader *r, struct measured_row *row,
                       enum measured_column column, double work)
 {
     double rate;
-    if (has(r, COLUMN_TIME) || !has(r, column))
-        return number(r, COLUMN_TIME, &row->time_us);
-    if (number(r, column, &rate) < 0)
-        return -1;
-    row->time_us = work / rate;
-    return isfinite(row->time_us) && row->time_us > 0 ? 0 : refuse_column(r, column);
+    if (has(r, COLUMN_TIME) || !has(r, column)) {
+        column = COLUMN_TIME;
+        if (number(r, column, &row->time_us) < 0)
+            return -1;
+    } else {
+        if (number(r, column, &rate) < 0)
+            return -1;
+        row->time_us = work / rate;
+    }
+    return row->time_us >= TIME_MIN && row->time_us <= TIME_MAX ? 0 : refuse_column(r, column);
 }
 
 static int parse_collective(struct measured_reader *r, struct measured_row *row)
 {
     const char *name = field(r, COLUMN_COLLECTIVE);
     double bus;
-    row->op = specter_comm_op_parse(name, strlen(name));
-    if (row->op == SPECTER_COMM_OP_COUNT || specter_comm_op_is_p2p(row->op))
-        return refuse_value(r, true, "unknown collective", name);
-    if (whole(r, COLUMN_BYTES, WHOLE_MAX, 0, &row->bytes) < 0 || parse_layout(r, row, 0) < 0)
+    row->op = measured_op(name);
+    if (name[0] == '\0')
+        return refuse_column(r, COLUMN_COLLECTIVE);
+    if (row->op == SPECTER_COMM_OP_COUNT ||
+        (specter_comm_op_is_p2p(row->op) && row->op != SPECTER_SEND))
+        return refuse_value(r, false, "unknown collective", name);
+    if (row->op == SPECTER_SEND) /* nccl-tests lists sendrecv among its collectives */
+        row->kind = MEASURED_P2P;
+    if (parse_bytes(r, row) < 0 || parse_layout(r, row, 0) < 0)
         return -1;
     bus = specter_comm_op_bus_factor(row->op, (uint64_t)row->where.ranks);
     /* 1 GB/s is 1e3 bytes/us. */
@@ -306,9 +262,10 @@ static int parse_p2p(struct measured_reader *r, struct measured_row *row)
     row->op = SPECTER_SEND;
     if (strncasecmp(test, "nvbandwidth", strlen("nvbandwidth")) == 0)
         return refuse(r, false, "nvbandwidth copies memory, which is no message of NCCL: no model");
-    if (strcasestr(test, "send") == NULL) /* sendrecv_perf, isend/irecv, ... */
+    /* sendrecv_perf, isend/irecv, ...; but perftest's ib_send_bw knows no GPU's NCCL. */
+    if (strcasestr(test, "send") == NULL || strncasecmp(test, "ib_", 3) == 0)
         return refuse_value(r, false, "no model for the test", test);
-    if (whole(r, COLUMN_BYTES, WHOLE_MAX, 0, &row->bytes) < 0 || parse_layout(r, row, 2) < 0)
+    if (parse_bytes(r, row) < 0 || parse_layout(r, row, 2) < 0)
         return -1;
     return parse_time(r, row, COLUMN_BW, row->bytes / 1e3);
 }
@@ -321,8 +278,9 @@ static int parse_gemm(struct measured_reader *r, struct measured_row *row)
         whole(r, COLUMN_BATCH, WHOLE_MAX, 1, &batch) < 0)
         return -1;
     if (row->dtype == SPECTER_DTYPE_UNKNOWN)
-        return has(r, COLUMN_DTYPE) ? refuse_value(r, true, "unknown dtype", field(r, COLUMN_DTYPE))
-                                    : refuse_column(r, COLUMN_DTYPE);
+        return has(r, COLUMN_DTYPE)
+                   ? refuse_value(r, false, "unknown dtype", field(r, COLUMN_DTYPE))
+                   : refuse_column(r, COLUMN_DTYPE);
     row->m = (uint64_t)m;
     row->n = (uint64_t)n;
     row->k = (uint64_t)k;
@@ -347,7 +305,7 @@ static const char *base_name(const char *path)
 
 int measured_row_parse(struct measured_reader *r, struct measured_row *row)
 {
-    const char *in_place = field(r, COLUMN_IN_PLACE), *base = base_name(r->path);
+    const char *base = base_name(r->path);
     *row = (struct measured_row){.kind = r->kind, .file = r->path};
     row->notes = keep(r, COLUMN_NOTES);
     if (strcasestr(row->notes, "doubtful") != NULL)
@@ -356,9 +314,7 @@ int measured_row_parse(struct measured_reader *r, struct measured_row *row)
         return -1;
     row->source = has(r, COLUMN_SOURCE) ? keep(r, COLUMN_SOURCE)
                                         : intern_add(&r->m->names, base, strlen(base));
-    row->dtype = measured_dtype_parse(field(r, COLUMN_DTYPE));
-    row->in_place = in_place[0] == '0' ? 0 : in_place[0] == '1' ? 1 : -1;
-    row->nccl = parse_nccl(field(r, COLUMN_NCCL));
+    row->dtype = measured_dtype(field(r, COLUMN_DTYPE));
     row->lib = "";
     parse_forced(r, row);
     return parsers[r->kind](r, row);

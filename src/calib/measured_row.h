@@ -2,8 +2,8 @@
  *
  * One line of a measured table, by the columns of its header: for measured.c alone.
  *
- * To add a column: its line below, its use in measured_row.c. To add a spelling of a type, or
- * another word of a note that says what a run forced: the tables in measured_row.c.
+ * To add a column: its line below, its use in measured_row.c. To add a spelling of a value:
+ * measured_words.c.
  */
 #ifndef SPECTER_CALIB_MEASURED_ROW_H
 #define SPECTER_CALIB_MEASURED_ROW_H
@@ -25,10 +25,8 @@
     X(NODES, "nodes")             \
     X(RANKS, "ranks")             \
     X(PER_NODE, "gpus_per_node")  \
-    X(NCCL, "nccl_version")       \
     X(ALGO, "nccl_algo")          \
     X(PROTO, "nccl_proto")        \
-    X(IN_PLACE, "in_place")       \
     X(ALGBW, "algbw_GBps")        \
     X(BUSBW, "busbw_GBps")        \
     X(BW, "bw_GBps")              \
@@ -57,9 +55,9 @@ struct measured_reader {
     const struct measured_opts *opts;
     const char *path; /* interned */
     enum measured_kind kind;
-    int place[COLUMN_COUNT]; /* of each column among the fields; -1: not in the header */
-    const char *const *fields;
-    struct buf reason; /* why the row at hand is skipped */
+    int place[COLUMN_COUNT];            /* of each column among the fields; -1: not in the header */
+    const char *fields[CSV_FIELDS_MAX]; /* without spaces around; "" where a value is missing */
+    struct buf reason;                  /* why the row at hand is skipped */
     bool damaged;
 };
 

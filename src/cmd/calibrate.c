@@ -7,6 +7,7 @@
 #include "cmd/hardware.h"
 #include "model/profile_json.h"
 #include "report/calibrate_report.h"
+#include "report/validate_report.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -140,29 +141,43 @@ static const struct fit_machine *machine_with(const struct fit_rows *rows, bool 
     return NULL;
 }
 
-/* What the rows leave open, and how to know it. The message names all, so that one more try with
- * --fix is enough. Returns -1. */
-static int refuse(const struct calibration *c, struct err *e)
+/* How to know a parameter that the rows leave open. */
+static void advise(struct buf *advice, const struct calibration *c,
+                   const struct calibration_param *p)
 {
-    struct buf open = BUF_INIT, advice = BUF_INIT;
+    const struct fit_machine *m = machine_with(c->rows, p->group != PARAMS_GEMM);
+    size_t index = (size_t)(p->param - param_tables[p->group].params);
+    char text[128];
+    if (m != NULL && calibration_advice(m, p->group, index, text, sizeof text))
+        buf_printf(advice, "\n  %s (%s): measure %s", p->param->name,
+                   fit_verdict_name(p->fit.verdict), text);
+}
+
+/* What the rows leave open, and how to know it. With what the message tells to --fix, the rows
+ * determine the rest: that is tried here. Returns -1. */
+static int refuse(struct calibration *c, struct err *e)
+{
+    bool open[CALIBRATION_PARAMS_MAX];
+    struct buf fix = BUF_INIT, advice = BUF_INIT;
+    bool any = false; /* is anything determined? */
     for (size_t i = 0; i < c->nparams; i++) {
-        const struct calibration_param *p = &c->params[i];
-        const struct fit_machine *m = machine_with(c->rows, p->group != PARAMS_GEMM);
-        char text[128];
-        if (!calibration_is_open(p))
-            continue;
-        buf_printf(&open, "%s%s", open.len > 0 ? "," : "", p->param->name);
-        if (m != NULL &&
-            calibration_advice(m, p->group, (size_t)(p->param - param_tables[p->group].params),
-                               text, sizeof text))
-            buf_printf(&advice, "\n  %s (%s): measure %s", p->param->name,
-                       fit_verdict_name(p->fit.verdict), text);
+        open[i] = calibration_is_open(&c->params[i]);
+        if (open[i])
+            advise(&advice, c, &c->params[i]);
     }
-    err_set(e, ERR_INPUT,
-            "the rows do not determine every parameter: --fix %s leaves out what "
-            "they do not%s",
-            open.data, advice.data);
-    buf_release(&open);
+    while (calibration_leave_open(c) && calibration_run(c, NULL) == 0)
+        continue;
+    for (size_t i = 0; i < c->nparams; i++) {
+        any |= c->params[i].held == CALIBRATION_FITTED;
+        if (open[i] && c->params[i].held == CALIBRATION_FIXED)
+            buf_printf(&fix, "%s%s", fix.len > 0 ? "," : "", c->params[i].param->name);
+    }
+    if (any)
+        err_set(e, ERR_INPUT, "the rows do not determine every parameter: --fix %s is enough%s",
+                fix.data, advice.data);
+    else
+        err_set(e, ERR_INPUT, "the rows determine no parameter%s", advice.data);
+    buf_release(&fix);
     buf_release(&advice);
     return -1;
 }
@@ -300,6 +315,21 @@ static bool is_damaged(const struct measured *m)
     return false;
 }
 
+/* Returns -1. */
+static int no_rows(const struct measured *m, struct err *e)
+{
+    size_t count;
+    struct skip_count *reasons = validate_skip_counts(m, &count);
+    if (count > 0)
+        err_set(e, ERR_INPUT, "no row can be used: %zu of %zu: %s (%s:%zu)", reasons[0].n,
+                m->nskips, reasons[0].first->reason, reasons[0].first->file,
+                reasons[0].first->line);
+    else
+        err_set(e, ERR_INPUT, "no row can be used: the tables are empty");
+    free(reasons);
+    return -1;
+}
+
 static int calibrate(const struct calibrate_opts *o, int n, char **argv, struct choice *choice,
                      struct err *e)
 {
@@ -311,7 +341,7 @@ static int calibrate(const struct calibrate_opts *o, int n, char **argv, struct 
     for (int i = 0; status == 0 && i < n; i++)
         status = measured_read(&m, argv[i], &how, e);
     if (status == 0 && m.nrows == 0)
-        status = err_set(e, ERR_INPUT, "no row can be used");
+        status = no_rows(&m, e);
     if (status == 0)
         status = o->classes ? calibrate_classes(o, &m, talk, e)
                             : calibrate_machine(o, &m, choice, talk, e);

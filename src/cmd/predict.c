@@ -5,7 +5,7 @@
 #include "cmd/predict.h"
 
 #include "base/arena.h"
-#include "calib/measured.h"
+#include "calib/measured_words.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ int predict_missing(const char *option, struct err *e)
 
 int predict_dtype(const char *option, const char *text, enum specter_dtype *type, struct err *e)
 {
-    *type = measured_dtype_parse(text);
+    *type = measured_dtype(text);
     if (*type != SPECTER_DTYPE_UNKNOWN)
         return 0;
     return err_set(e, ERR_USAGE,

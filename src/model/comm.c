@@ -12,20 +12,14 @@
 #include "model/p2p.h"
 
 const char *const model_comm_assumptions[] = {
-    "NCCL's tuner chooses algorithm, protocol and channels; the time is that of the choice: start "
-    "+ "
-    "steps x latency + bytes / bandwidth + what a large transfer takes to get under way",
+    "NCCL's tuner chooses algorithm, protocol and channels; the time is that of the choice: "
+    "start + steps x latency + bytes / bandwidth + what a large transfer takes to get under way",
     "every NIC of a node carries its share; payload gets the fitted share of each raw rate",
     "nothing else uses the links, and all ranks arrive together",
     NULL,
 };
 
 #define NAME_MAX_LEN 32
-
-double linear_us(struct linear f, double bytes)
-{
-    return f.lat_us + f.us_per_byte * bytes;
-}
 
 struct layout layout_dense(const struct network_profile *net, int ranks)
 {
@@ -76,8 +70,11 @@ static void price(const struct comm_site *s, enum specter_comm_op op, enum nccl_
                   enum nccl_proto proto, int channels, double bytes, struct comm_cost *out)
 {
     struct comm_load load;
-    comm_load_of(s, op, algo, proto, channels, bytes, &load);
-    comm_price(s, &load, bytes * specter_comm_op_bus_factor(op, (uint64_t)s->ranks), out);
+    struct comm_site site = *s;
+    if (algo == NCCL_NVLS || algo == NCCL_NVLS_TREE)
+        site.wire = s->nvls_wire;
+    comm_load_of(&site, op, algo, proto, channels, bytes, &load);
+    comm_price(&site, &load, bytes * specter_comm_op_bus_factor(op, (uint64_t)s->ranks), out);
     out->algo = algo_names[algo];
     out->proto = nccl_proto_names[proto];
 }

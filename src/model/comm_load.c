@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* What reduction in NVSwitches sustains of a link's payload rate (0.85 and 0.74 in NCCL's tuner, of
- * (n-1)/n channels). */
+/* What reduction in NVSwitches sustains of a link's payload rate: constants, read off measured
+ * AllReduces (README.md); NCCL's tuner has 0.85 and 0.74, of (n-1)/n channels. */
 #define NVLS_SHARE_HOPPER 0.81
 #define NVLS_SHARE_BLACKWELL 0.72
 #define CC_BLACKWELL 100
@@ -92,11 +92,12 @@ static void ring(const struct job *j, struct comm_load *l)
         ring_rounds(j, l);
 }
 
-/* M nodes pass S up a double binary tree and down: M-1 of them send it each way. */
+/* M nodes pass S up and down NCCL's double binary tree, half of S on each of the two trees. From
+ * four nodes on one of them has a parent and two children in one tree and is a leaf of the other:
+ * it sends S/2 to each of these three, and S/2 up as a leaf. */
 static double tree_share(const struct job *j)
 {
-    double nodes = j->s->nodes;
-    return 2 * (nodes - 1) / nodes;
+    return fmin(2, j->s->nodes / 2.0);
 }
 
 /* A chain within each node: a GPU passes S up and S down. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what an operation asks of the hardware to a time. A load says what is asked; comm_ring.c,
- * comm_tree.c and p2p.c make loads, comm_price() prices them. For those alone; everybody else asks
+ * From what an operation asks of the hardware to a time. A load says what is asked; comm_load.c
+ * and p2p.c make loads, comm_price() prices them. For those and comm.c alone; everybody else asks
  * cost.h. Derivations: README.md beside this file.
  */
 #ifndef SPECTER_MODEL_COMM_PRICE_H
@@ -15,9 +15,10 @@ struct comm_load {
     int channels;
     double steps, hops; /* on the longest path, within nodes and between them */
     double start_us;    /* beside what every operation and protocol takes to start */
-    double link_us;     /* time of S on a GPU's links, of a node's NICs, the host's path: of */
-    double nic_us;      /* busiest one, when all of the rate is data */
-    double host_us;
+    /* The time of S, when all of a link's rate is data, */
+    double link_us;    /* on the links of the busiest GPU, */
+    double nic_us;     /* on the NICs of the busiest node, */
+    double host_us;    /* on the path through the host. */
     double fill_us;    /* until the first part of S has passed all stages */
     double copied;     /* bytes that a GPU copies to itself */
     double block_step; /* bytes that a block moves in a step, with LL */

@@ -6,8 +6,9 @@
 
 #define BITS_PER_BYTE 8.0
 
-/* LL: a flag beside every 4 bytes of data. LL128: 8 bytes of 128 are flags; a step takes about
- * three times LL's in NCCL's constants (1.9 and 0.6 us on NVLink). */
+/* LL: a flag beside every 4 bytes of data. LL128: 8 bytes of 128 are flags; in NCCL's constants a
+ * step takes 2.1 (Tree) to 3.2 times (Ring) LL's. That its blocks keep up with 0.7 of NVLink is a
+ * constant read off measurements (README.md). */
 const struct comm_proto comm_protos[NCCL_PROTOS] = {
     [NCCL_LL] = {.payload = 0.5, .link = 1, .step = 1},
     [NCCL_LL128] = {.payload = 120.0 / 128, .link = 0.7, .step = 2.5},
@@ -112,8 +113,6 @@ static bool lacks(const struct network_profile *net, const char *field, struct e
 /* The figures that ranks in one node, and ranks in several, cannot do without. */
 static bool check_network(const struct network_profile *net, int per_node, int nodes, struct err *e)
 {
-    if (!(net->gpus_per_node >= 1))
-        return lacks(net, "gpus_per_node", e);
     if (per_node > 1 && !(net->intra_GBps > 0))
         return lacks(net, "intra_GBps", e);
     if (nodes > 1 && !(net->nic_Gbps > 0))
@@ -123,7 +122,10 @@ static bool check_network(const struct network_profile *net, int per_node, int n
 
 static bool check_layout(const struct network_profile *net, struct layout w, struct err *e)
 {
-    int trays = net->domain_gpus > 0 ? (int)(net->domain_gpus / net->gpus_per_node) : 1;
+    int trays;
+    if (!(net->gpus_per_node >= 1))
+        return lacks(net, "gpus_per_node", e);
+    trays = net->domain_gpus > 0 ? (int)(net->domain_gpus / net->gpus_per_node) : 1;
     if (w.ranks < 1 || w.nodes < 1 || w.per_node < 1 || w.per_node > w.ranks - (w.nodes - 1) ||
         (int64_t)w.per_node * w.nodes < w.ranks) {
         err_set(e, ERR_USAGE, "%d ranks cannot sit on %d nodes with up to %d each", w.ranks,
@@ -147,6 +149,15 @@ static bool check_layout(const struct network_profile *net, struct layout w, str
     return true;
 }
 
+/* The class of a transport between domains was fitted on NVLSTree, which uses few of a rack's NICs.
+ * What else crosses the network has the transport's own. */
+static struct net_params transport(const struct network_profile *net)
+{
+    struct network_profile apart = *net;
+    apart.domain_gpus = 0;
+    return params_net(&apart);
+}
+
 bool comm_site_init(const struct gpu_profile *gpu, const struct network_profile *net,
                     struct layout where, struct comm_site *out, struct err *e)
 {
@@ -162,7 +173,8 @@ bool comm_site_init(const struct gpu_profile *gpu, const struct network_profile 
         .gpu = gpu,
         .net = net,
         .node = params_node(gpu, net),
-        .wire = params_net(net),
+        .wire = transport(net),
+        .nvls_wire = params_net(net),
         .ranks = wide.ranks,
         .nodes = wide.nodes,
         .most = wide.per_node,

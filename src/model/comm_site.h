@@ -16,7 +16,8 @@ struct comm_site {
     const struct gpu_profile *gpu;
     const struct network_profile *net;
     struct node_params node;
-    struct net_params wire;
+    struct net_params wire;      /* of the transport */
+    struct net_params nvls_wire; /* of NVLSTree: between NVLink domains another one */
     struct nccl_comm nccl;
     int ranks, nodes;
     int most, least; /* ranks on the fullest and on the emptiest node */

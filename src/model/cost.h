@@ -11,15 +11,6 @@
 
 #include "model/profile.h"
 
-/* cost = lat + bytes / bw: the value that alpha-beta models are built from.
- * (A linear function as a value: the idea of UCX linear_func.) */
-struct linear {
-    double lat_us;
-    double us_per_byte;
-};
-
-double linear_us(struct linear f, double bytes);
-
 /* Where a communicator's ranks sit: `nodes` nodes, the fullest with `per_node` ranks. */
 struct layout {
     int ranks;
@@ -64,7 +55,8 @@ extern const char *const model_comm_assumptions[];
 extern const char *const model_gemm_assumptions[];
 
 /* bytes: full buffer S (specter/trace.h). For AlltoAllv the bytes this rank sends, taken as spread
- * evenly over its peers. Prices each way to do the operation and returns the fastest. */
+ * evenly over its peers. The time of the way that NCCL's own tuner takes, which need not be the
+ * fastest one. */
 int model_collective(const struct gpu_profile *gpu, const struct network_profile *net,
                      enum specter_comm_op op, double bytes, struct layout where,
                      struct comm_cost *out, struct err *e);

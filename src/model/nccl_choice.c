@@ -86,7 +86,7 @@ static int ilog2(uint64_t x)
 static void correct(const struct nccl_comm *c, enum specter_comm_op op, double bytes,
                     struct nccl_candidate *k)
 {
-    uint64_t n = (uint64_t)bytes;
+    uint64_t n = (uint64_t)fmin(bytes, 0x1p62); /* as NCCL, in whole bytes; more is as much */
     int size = n >= 64 ? ilog2(n >> 6) : -1;
     if (c->topo.cc == 0) {
         k->bw_GBps *= rccl_share(c, k->algo, k->proto, size);

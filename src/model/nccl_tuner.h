@@ -4,11 +4,9 @@
  * what a collective takes (comm.c prices the choice). The tables and formulas are those of NCCL
  * 2.30's tuner (src/graph/tuning.cc, src/enqueue.cc), on AMD GPUs RCCL's.
  *
- *     struct nccl_comm comm;
- *     struct nccl_choice choice;
- *     nccl_comm_init(&topo, nccl_layout(net, layout), &comm);                         once a
- * communicator nccl_tune(&comm, SPECTER_ALLREDUCE, &nccl_any, &tuning); once an operation
- *     nccl_choose(&comm, &tuning, bytes, &choice);                  for each size
+ *     nccl_comm_init(&topo, nccl_layout(net, layout), &comm);         // once a communicator
+ *     nccl_tune(&comm, SPECTER_ALLREDUCE, &nccl_any, &tuning);        // once an operation
+ *     nccl_choose(&comm, &tuning, bytes, &choice);                    // for each size
  *
  * or nccl_pick() for all of it, in 0.2 us.
  * Estimates are time = lat_us + bytes / (1000 bw_GBps), bw being algorithm bandwidth (S / t).

@@ -14,11 +14,12 @@
 #define PCIE_CHANNELS 2
 #define NET_GBPS_PER_CHANNEL 14
 
-#define STEPS 2         /* of a message: posted, seen */
-#define PEER_STEPS 0.25 /* one more peer in a batch, in steps */
-#define RENDEZVOUS_US \
-    6.5               /* Simple: both sides learn of each other's buffers; alike on A100 to B200 */
-#define SELF_COPY 1.5 /* a message to itself has the blocks of one peer, no more */
+#define STEPS 2 /* of a message: posted, seen */
+
+/* Constants read off measured AlltoAlls (README.md). */
+#define PEER_STEPS 0.25   /* one more peer in a batch, in steps */
+#define RENDEZVOUS_US 6.5 /* Simple: both sides learn of each other's buffers */
+#define SELF_COPY 1.5     /* a message to itself has the blocks of one peer, no more */
 
 /* What goes to one peer, and how many of them there are. */
 struct exchange {

@@ -7,7 +7,7 @@
  *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch";
  *           the row of a fabric, "any/nvswitch", holds for GPUs that nobody measured on it
  *     net    what crosses the network; one class a transport: "infiniband", "efa", and
- *           "infiniband/domains" between NVLink domains that are larger than a node
+ *           "infiniband/domains" for NVLSTree between NVLink domains that are larger than a node
  *
  * A profile may hold values of its own (a calibrated one does); a value of 0 is that of the
  * profile's class in profiles/fitted.def, and where the class has no row or the row no value, that

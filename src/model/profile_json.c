@@ -5,6 +5,7 @@
 #include "model/profile_reader.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- one of each kind ---- */
@@ -16,6 +17,9 @@ static int check_network(struct profile_reader *r, const struct network_profile 
     if (net->gpus_per_node == 0 || net->intra_GBps == 0)
         return reader_fail(r, "the network has no %s",
                            net->gpus_per_node == 0 ? "gpus_per_node" : "intra_GBps");
+    if (fmod(net->domain_gpus, net->gpus_per_node) != 0)
+        return reader_fail(r, "domain_gpus is %g, no multiple of gpus_per_node, %g",
+                           net->domain_gpus, net->gpus_per_node);
     if (none && net->nics_per_node > 0)
         return reader_fail(r, "inter is 'none', but nics_per_node is %g", net->nics_per_node);
     if (!none && (net->nics_per_node == 0 || net->nic_Gbps == 0))

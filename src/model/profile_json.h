@@ -3,8 +3,8 @@
  * Profiles as JSON: what `specter profiles NAME --json` prints and users write. Text in, text out;
  * who opens the file is the caller (cmd/hardware.h), so that nothing in src/model does I/O.
  *
- *     {"gpu": {"name": "my_h100", "base": "h100_sxm", "mem_GBps": 3900, "gemm": {"mma_share":
- * 0.7}}, "network": {"name": "my_net", "base": "dgx_h100_400g", "nics_per_node": 4}}
+ *     {"gpu": {"name": "my_h100", "base": "h100_sxm", "gemm": {"mma_share": 0.7}},
+ *      "network": {"name": "my_net", "base": "dgx_h100_400g", "nics_per_node": 4}}
  *
  * A text may hold
  *   - an object with a "gpu", a "network" or both;

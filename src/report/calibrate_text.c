@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SD_UNKNOWN 4 /* of log(value): more than a factor of 50 either way */
+
 static void cells_error(struct table *t, const struct score_stats *s)
 {
     table_cell(t, "%.1f %%", 100 * s->median_ape);
@@ -67,10 +69,10 @@ static void cell_uncertainty(struct table *t, const struct calibration_param *p)
 {
     if (p->held != CALIBRATION_FITTED)
         table_cell(t, " ");
-    else if (!isfinite(p->fit.sd))
+    else if (!(p->fit.sd < SD_UNKNOWN))
         table_cell(t, "?");
     else if (p->fit.sd >= 1)
-        table_cell(t, "x %.2g", exp(fmin(p->fit.sd, 20)));
+        table_cell(t, "x %.2g", exp(p->fit.sd));
     else
         table_cell(t, "%.2g", p->fit.value * p->fit.sd);
 }

@@ -62,7 +62,6 @@ static void calibrate_on(const struct measured *m, struct fit_machine *machine,
     struct calibration c;
     struct fit_rows rows;
     size_t n = 0;
-    bool again = true;
     for (size_t i = 0; i < m->nrows; i++) {
         if (m->rows[i].gpu == machine->of_gpu && m->rows[i].net == machine->of_net &&
             m->rows[i].op == op)
@@ -71,17 +70,9 @@ static void calibrate_on(const struct measured *m, struct fit_machine *machine,
     fit_rows_init(&rows, own, n);
     rows.machines[0] = *machine;
     calibration_init(&c, &rows);
-    while (again) {
-        again = false;
-        rows.machines[0] = *machine;
+    do {
         CHECK_INT(calibration_run(&c, NULL), 0);
-        for (size_t i = 0; i < c.nparams; i++) {
-            if (calibration_is_open(&c.params[i])) {
-                c.params[i].held = CALIBRATION_FIXED;
-                again = true;
-            }
-        }
-    }
+    } while (calibration_leave_open(&c));
     *machine = rows.machines[0];
     fit_rows_release(&rows);
     free(own);
@@ -111,6 +102,7 @@ static void try_machine(const struct measured *m, const char *gpu, const char *n
                    100 * after);
             if (on == other)
                 continue;
+            CHECK(before < 0.3 || after < before / 2); /* a machine of another kind than its kin */
             tally->off += before > 0.1;
             tally->better += before > 0.1 && after < before;
             tally->before += before;
@@ -141,6 +133,6 @@ TEST(calibrating_on_one_collective_improves_the_others)
     printf("# %d of %d that are off by more than 10 %% get better; all: %.1f -> %.1f %%\n",
            t.better, t.off, 100 * t.before / 30, 100 * t.after / 30);
     CHECK(t.off > 0 && t.better * 5 >= t.off * 4);
-    CHECK(t.after < 0.7 * t.before);
+    CHECK(t.after < 0.6 * t.before);
     measured_release(&m);
 }

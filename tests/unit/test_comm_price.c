@@ -87,6 +87,18 @@ TEST(comm_site_domains_are_nodes)
     CHECK_DOUBLE(comm_nic_GBps(&s, 8), 80, 1e-12);
 }
 
+/* NVLSTree between racks was measured to use few of their ports; a message and an AlltoAll have all
+ * of theirs. */
+TEST(comm_site_domains_have_their_ports_but_in_nvls)
+{
+    const struct network_profile *rack = network_profile_find("gb200_nvl72", NULL);
+    struct comm_site s = site_on(rack, 144, 36, 4);
+    struct comm_cost message;
+    CHECK(s.nvls_wire.nic_share < s.wire.nic_share);
+    CHECK_INT(model_p2p(&toy_gpu, rack, 1e9, true, &message, NULL), 0);
+    CHECK_DOUBLE(comm_nic_GBps(&s, 1), message.bw_GBps, 1e-12);
+}
+
 TEST(comm_site_steps_add_software_to_the_link)
 {
     struct comm_site s = site_on(&toy_net, 8, 2, 4);
@@ -155,6 +167,48 @@ TEST(comm_load_between_nodes)
     CHECK_DOUBLE(l.nic_us, 100, 1e-12); /* two nodes pass S once each way */
     l = load_on(&s, SPECTER_ALLREDUCE, NCCL_TREE, NCCL_LL, 4e6);
     CHECK_DOUBLE(l.nic_us, 400, 1e-12); /* 5 GB/s, of which the price of LL takes half off */
+}
+
+/* Parent and children of a rank in NCCL's binary tree: it hangs on the rank without its lowest bit,
+ * or next to it, and a child that does not exist is replaced by a nearer one. */
+static int links_of(int rank, int nodes)
+{
+    int links = rank != 0, low = 1;
+    while (low < nodes && (rank & low) == 0)
+        low *= 2;
+    if (rank == 0)
+        return nodes > 1;
+    if (low > 1)
+        links++;
+    for (low /= 2; low > 0; low /= 2) {
+        if (rank + low < nodes)
+            return links + 1;
+    }
+    return links;
+}
+
+/* The second tree is the first one mirrored (an even number of nodes) or shifted by one: the most
+ * links of a node in both, each of which carries S/2 each way. */
+static int busiest_links(int nodes)
+{
+    int most = 0;
+    for (int r = 0; r < nodes; r++) {
+        int other = nodes % 2 == 0 ? nodes - 1 - r : (r + nodes - 1) % nodes;
+        int links = links_of(r, nodes) + links_of(other, nodes);
+        most = links > most ? links : most;
+    }
+    return most;
+}
+
+TEST(comm_load_of_a_tree_is_that_of_its_busiest_node)
+{
+    for (int nodes = 2; nodes <= 40; nodes++) {
+        struct comm_site s = site_on(&toy_net, 4 * nodes, nodes, 4);
+        struct comm_load l = load_on(&s, SPECTER_ALLREDUCE, NCCL_TREE, NCCL_SIMPLE, 4e6);
+        CHECK_DOUBLE(l.nic_us, busiest_links(nodes) / 2.0 * 100, 1e-12);
+        l = load_on(&s, SPECTER_ALLREDUCE, NCCL_NVLS_TREE, NCCL_SIMPLE, 4e6);
+        CHECK_DOUBLE(l.nic_us, busiest_links(nodes) / 2.0 * 100, 1e-12);
+    }
 }
 
 /* S leaves and comes in once, and S/g more; the switches sustain 0.81 of it. */

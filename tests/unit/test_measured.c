@@ -46,8 +46,6 @@ TEST(measured_reads_columns_in_any_order)
         CHECK_INT(row->where.nodes, 2);
         CHECK_INT(row->where.per_node, 8);
         CHECK_INT(row->dtype, SPECTER_FP32);
-        CHECK_INT(row->nccl, 22907);
-        CHECK_INT(row->in_place, 1);
     }
     measured_release(&m);
 }
@@ -79,18 +77,22 @@ TEST(measured_skips_have_their_reason)
         {"S,all_reduce,1,8,64,9,,h999,dgx_h100_400g", "unknown gpu_profile 'h999'"},
         {"S,all_reduce,1,8,64,9,,h100_sxm,\x1b[31m", "unknown network_profile '?[31m'"},
         {"S,all_reduce,1,1,64,9,," H100, "a single rank: nothing is sent"},
-        {"S,all_swap,1,8,64,9,," H100, "unknown collective 'all_swap' (damaged)"},
-        {"S,Send,1,8,64,9,," H100, "unknown collective 'Send' (damaged)"},
+        {"S,all_swap,1,8,64,9,," H100, "unknown collective 'all_swap'"},
+        {"S,Recv,1,8,64,9,," H100, "unknown collective 'Recv'"},
+        {"S,,1,8,64,9,," H100, "no collective (damaged)"},
         {"S,all_reduce,1,8,,9,," H100, "no bytes (damaged)"},
         {"S,all_reduce,1,8,64.5,9,," H100, "unusable bytes (damaged)"},
         {"S,all_reduce,1,8,-64,9,," H100, "unusable bytes (damaged)"},
-        {"S,all_reduce,1,8,0,9,," H100, "unusable bytes (damaged)"},
+        {"S,all_reduce,1,8,0,9,," H100, "0 bytes: nothing is sent"},
         {"S,all_reduce,1,8,1e300,9,," H100, "unusable bytes (damaged)"},
-        {"S,all_reduce,1,8,64,nan,," H100, "unusable time_us (damaged)"},
+        {"S,all_reduce,1,8,64,nan,," H100, "no time_us (damaged)"},
         {"S,all_reduce,1,8,64,1e999,," H100, "unusable time_us (damaged)"},
         {"S,all_reduce,1,8,64,0x10,," H100, "unusable time_us (damaged)"},
         {"S,all_reduce,1,8,64,,," H100, "no time_us (damaged)"},
         {"S,all_reduce,1,8,64,0,," H100, "unusable time_us (damaged)"},
+        {"S,all_reduce,1,8,64,1e-300,," H100, "unusable time_us (damaged)"},
+        {"S,all_reduce,1,8,64,1e300,," H100, "unusable time_us (damaged)"},
+        {"S,all_reduce,1,,64,9,," H100, "no ranks (damaged)"},
         {"S,all_reduce,1,99999999999,64,9,," H100, "unusable ranks (damaged)"},
         {"S,all_reduce,9,8,64,9,," H100, "more nodes than ranks (damaged)"},
         {"S,all_reduce,1,8,64,9,,h100_sxm", "8 fields where the header has 9 (damaged)"},
@@ -99,6 +101,49 @@ TEST(measured_skips_have_their_reason)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         CHECK_STR(skip_of(cases[i].line), cases[i].reason);
+}
+
+TEST(measured_takes_what_other_programs_write)
+{
+    CHECK_INT(read_text("collective,nodes,gpus_per_node,ranks,bytes,time_us,gpu_profile,"
+                        "network_profile\n"
+                        " all_reduce_perf ,1.0,NaN, 8.0 ,1e6,\t9, H100_SXM ,dgx_h100_400g \n"
+                        "ncclBcast,N/A,-,8,1048576.0,9," H100 "\n"
+                        "sendrecv,2,8,,1048576,9," H100 "\n"
+                        "alltoallv,nan,,16,1048576,9," H100 "\n"),
+              0);
+    CHECK_INT((int64_t)m.nskips, 0);
+    CHECK_INT((int64_t)m.nrows, 4);
+    if (m.nrows == 4) {
+        CHECK_INT(m.rows[0].op, SPECTER_ALLREDUCE);
+        CHECK_INT(m.rows[0].where.ranks, 8);
+        CHECK_STR(m.rows[0].gpu->name, "h100_sxm");
+        CHECK_INT(m.rows[1].op, SPECTER_BROADCAST);
+        CHECK_INT(m.rows[1].where.nodes, 1);
+        CHECK_INT(m.rows[2].kind, MEASURED_P2P);
+        CHECK_INT(m.rows[2].where.ranks, 16); /* one for each GPU of the nodes */
+        CHECK_INT(m.rows[3].op, SPECTER_ALLTOALLV);
+        CHECK_INT(m.rows[3].where.nodes, 2);
+    }
+    measured_release(&m);
+}
+
+TEST(measured_domain_counted_as_a_node)
+{
+    CHECK_INT(read_text("collective,ranks,nodes,bytes,time_us,gpu_profile,network_profile\n"
+                        "all_reduce,72,1,64,9,gb200,gb200_nvl72\n"
+                        "all_reduce,144,2,64,9,gb200,gb200_nvl72\n"
+                        "all_reduce,72,18,64,9,gb200,gb200_nvl72\n"
+                        "all_reduce,16,1,64,9," H100 "\n"),
+              0);
+    CHECK_INT((int64_t)m.nrows, 4);
+    if (m.nrows == 4) {
+        CHECK_INT(m.rows[0].where.nodes, 18);
+        CHECK_INT(m.rows[1].where.nodes, 36);
+        CHECK_INT(m.rows[2].where.nodes, 18);
+        CHECK_INT(m.rows[3].where.nodes, 1); /* no such domain: the models refuse it */
+    }
+    measured_release(&m);
 }
 
 TEST(measured_time_follows_from_a_rate)
@@ -141,10 +186,14 @@ TEST(measured_notes_say_what_a_run_forced)
     CHECK_INT(read_text(HEADER "S,all_reduce,1,8,64,9,NCCL_NVLS_ENABLE=0 (Ring)," H100 "\n"
                                "S,all_reduce,4,32,64,9,x; NCCL_ALGO=allreduce:nvlstree," H100 "\n"
                                "S,all_reduce,1,8,64,9,NCCL_ALGO=Ring NCCL_PROTO=LL128," H100 "\n"
-                               "S,all_reduce,1,8,64,9,NCCL choice: NVLS," H100 "\n"),
+                               "S,all_reduce,1,8,64,9,NCCL choice: NVLS," H100 "\n"
+                               "S,all_reduce,1,8,64,9,\"NCCL_ALGO=Ring,Tree\"," H100 "\n"
+                               "S,all_reduce,1,8,64,9,NCCL_ALGO=^NVLS," H100 "\n"),
               0);
-    CHECK_INT((int64_t)m.nrows, 4);
-    if (m.nrows == 4) {
+    CHECK_INT((int64_t)m.nrows, 6);
+    if (m.nrows == 6) {
+        CHECK(m.rows[4].forced.algo == NULL); /* a list: NCCL chose */
+        CHECK(m.rows[5].no_nvls && m.rows[5].forced.algo == NULL);
         CHECK(m.rows[0].no_nvls && m.rows[0].forced.algo == NULL);
         CHECK_STR(m.rows[1].forced.algo, "nvls_tree");
         CHECK_STR(m.rows[2].forced.algo, "ring");
@@ -159,11 +208,17 @@ TEST(measured_gemm_and_p2p)
     CHECK_INT(read_text("m,n,k,dtype,time_us,lib,gpu_profile\n"
                         "64,128,256,nvfp4,3.5,torch,b200_sxm\n"
                         "64,128,256,float8_e4m3fn,3.5,torch,h100_sxm\n"
+                        "64,128,256,FP16,3.5,torch,h100_sxm\n"
+                        "64,128,256,torch.bfloat16,3.5,torch,h100_sxm\n"
                         "64,128,256,fp3,3.5,torch,h100_sxm\n"),
               0);
-    CHECK_INT((int64_t)m.nrows, 2);
+    CHECK_INT((int64_t)m.nrows, 4);
     CHECK_INT((int64_t)m.nskips, 1);
-    if (m.nrows == 2) {
+    if (m.nskips == 1)
+        CHECK(!m.skips[0].damaged);
+    if (m.nrows == 4) {
+        CHECK_INT(m.rows[2].dtype, SPECTER_FP16);
+        CHECK_INT(m.rows[3].dtype, SPECTER_BF16);
         CHECK_INT(m.rows[0].dtype, SPECTER_FP4);
         CHECK_INT((int64_t)m.rows[0].k, 256);
         CHECK_INT((int64_t)m.rows[0].batch, 1);
@@ -173,11 +228,12 @@ TEST(measured_gemm_and_p2p)
     CHECK_INT(read_text("test,ranks,nodes,bytes,time_us,gpu_profile,network_profile\n"
                         "sendrecv_perf,8,1,1048576,20," H100 "\n"
                         "nvbandwidth device_to_device,2,1,,," H100 "\n"
-                        "pingpong,2,1,8,3," H100 "\n"),
+                        "pingpong,2,1,8,3," H100 "\n"
+                        "ib_send_bw,2,2,8,3," H100 "\n"),
               0);
     CHECK_INT((int64_t)m.nrows, 1);
-    CHECK_INT((int64_t)m.nskips, 2);
-    if (m.nskips == 2) {
+    CHECK_INT((int64_t)m.nskips, 3);
+    if (m.nskips == 3) {
         CHECK_HAS(m.skips[0].reason, "nvbandwidth");
         CHECK_STR(m.skips[1].reason, "no model for the test 'pingpong'");
         CHECK_INT((int64_t)m.skips[1].line, 4);

@@ -131,6 +131,10 @@ TEST(profile_json_refuses)
          "f.json:1: the network has no intra_GBps"},
         {NET_START ", \"nics_per_node\": 0}}",
          "f.json:1: inter is 'infiniband', but there is no nics_per_node"},
+        {NET_START ", \"domain_gpus\": 12}}",
+         "f.json:1: domain_gpus is 12, no multiple of gpus_per_node, 8"},
+        {NET_START ", \"domain_gpus\": 4}}",
+         "f.json:1: domain_gpus is 4, no multiple of gpus_per_node, 8"},
         {NET_START ", \"inter\": \"none\"}}", "f.json:1: inter is 'none', but nics_per_node is 8"},
         /* figures */
         {NET_START ", \"nic_Gbps\": 400000}}", "f.json:1: nic_Gbps: 400000 is beyond 10000 Gb/s"},

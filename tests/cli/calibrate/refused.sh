@@ -18,6 +18,8 @@ try
 try absent.csv
 try empty.csv
 try nothing.csv
+cut -d, -f2-7 t.csv >unnamed.csv
+try unnamed.csv
 try several.csv
 try t.csv --gpu a100_sxm
 try t.csv --params wrong

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "calib/measured_words.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct spelling {
+    const char *text, *name;
+};
+
+/* Of nccl-tests, MPI, PyTorch and papers; those that differ by case, "_" and "-" alone are known.
+ */
+static const struct spelling ops[] = {
+    {"sendrecv", "Send"}, {"send_recv", "Send"},     {"send/recv", "Send"},
+    {"p2p", "Send"},      {"bcast", "Broadcast"},    {"all2all", "AlltoAll"},
+    {"a2a", "AlltoAll"},  {"all2allv", "AlltoAllv"},
+};
+
+/* What PyTorch, nccl-tests and the frameworks call our types. */
+static const struct spelling dtypes[] = {
+    {"half", "fp16"},
+    {"float16", "fp16"},
+    {"f16", "fp16"},
+    {"bfloat16", "bf16"},
+    {"bfloat", "bf16"},
+    {"float", "fp32"},
+    {"float32", "fp32"},
+    {"f32", "fp32"},
+    {"double", "fp64"},
+    {"float64", "fp64"},
+    {"f64", "fp64"},
+    {"tfloat32", "tf32"},
+    {"fp8", "fp8e4m3"},
+    {"f8", "fp8e4m3"},
+    {"e4m3", "fp8e4m3"},
+    {"e5m2", "fp8e5m2"},
+    {"fp8_e4m3", "fp8e4m3"},
+    {"fp8_e5m2", "fp8e5m2"},
+    {"f8e4m3", "fp8e4m3"},
+    {"f8e5m2", "fp8e5m2"},
+    {"float8", "fp8e4m3"},
+    {"float8_e4m3", "fp8e4m3"},
+    {"float8_e4m3fn", "fp8e4m3"},
+    {"float8_e4m3fnuz", "fp8e4m3"},
+    {"float8_e5m2", "fp8e5m2"},
+    {"float8_e5m2fnuz", "fp8e5m2"},
+    {"float4", "fp4"},
+    {"nvfp4", "fp4"},
+    {"mxfp4", "fp4"},
+    {"char", "int8"},
+    {"s8", "int8"},
+    {"int", "int32"},
+};
+
+static const struct spelling algos[] = {
+    {"Ring", "ring"},
+    {"Tree", "tree"},
+    {"CollnetDirect", "collnet_direct"},
+    {"CollnetChain", "collnet_chain"},
+    {"NVLS", "nvls"},
+    {"NVLSTree", "nvls_tree"},
+    {"PAT", "pat"},
+};
+
+static const struct spelling protos[] = {{"LL", "LL"}, {"LL128", "LL128"}, {"Simple", "Simple"}};
+
+static const char *spelled(const struct spelling *table, size_t count, const char *text, size_t len)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(table[i].text) == len && strncasecmp(table[i].text, text, len) == 0)
+            return table[i].name;
+    }
+    return NULL;
+}
+
+/* Passes over `prefix` where text begins with it. */
+static const char *behind(const char *text, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return strncasecmp(text, prefix, len) == 0 ? text + len : text;
+}
+
+enum specter_comm_op measured_op(const char *text)
+{
+    static const char suffix[] = "_perf"; /* nccl-tests' programs */
+    const size_t tail = sizeof suffix - 1;
+    const char *name;
+    size_t len;
+    text = behind(text, "nccl");
+    len = strlen(text);
+    if (len > tail && strcasecmp(text + len - tail, suffix) == 0)
+        len -= tail;
+    name = spelled(ops, COUNT(ops), text, len);
+    return name != NULL ? specter_comm_op_parse(name, strlen(name))
+                        : specter_comm_op_parse(text, len);
+}
+
+enum specter_dtype measured_dtype(const char *text)
+{
+    const char *name;
+    text = behind(text, "torch.");
+    name = spelled(dtypes, COUNT(dtypes), text, strlen(text));
+    if (name == NULL)
+        name = text;
+    for (int type = 0; type < SPECTER_DTYPE_COUNT; type++) {
+        if (strcasecmp(specter_dtype_name((enum specter_dtype)type), name) == 0)
+            return (enum specter_dtype)type;
+    }
+    return SPECTER_DTYPE_UNKNOWN;
+}
+
+const char *measured_algo(const char *text, size_t len)
+{
+    return spelled(algos, COUNT(algos), text, len);
+}
+
+const char *measured_proto(const char *text, size_t len)
+{
+    return spelled(protos, COUNT(protos), text, len);
+}
+
+bool measured_is_missing(const char *text)
+{
+    static const char *const words[] = {"", "-", "nan", "na", "n/a", "null", "none"};
+    for (size_t i = 0; i < COUNT(words); i++) {
+        if (strcasecmp(words[i], text) == 0)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What measured tables call things: operations, element types, NCCL's algorithms and protocols, an
+ * empty cell. Letter case never counts. To add a spelling: the tables in measured_words.c.
+ */
+#ifndef SPECTER_CALIB_MEASURED_WORDS_H
+#define SPECTER_CALIB_MEASURED_WORDS_H
+
+#include "specter/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* "all_reduce", "AllReduce", "ncclAllReduce", "all_reduce_perf", "bcast", ...; "sendrecv" is
+ * SPECTER_SEND. SPECTER_COMM_OP_COUNT: none of them. */
+enum specter_comm_op measured_op(const char *text);
+
+/* "half", "bfloat16", "torch.float32", "nvfp4", ...; else SPECTER_DTYPE_UNKNOWN. */
+enum specter_dtype measured_dtype(const char *text);
+
+/* Values of NCCL_ALGO and NCCL_PROTO as struct comm_choice has them; NULL: none of them. */
+const char *measured_algo(const char *text, size_t len);
+const char *measured_proto(const char *text, size_t len);
+
+/* Is this how a program writes that it has no value: "nan", "N/A", "-", ...? */
+bool measured_is_missing(const char *text);
+
+#endif
