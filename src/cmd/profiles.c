@@ -199,10 +199,10 @@ static void print_param(const struct param *p, const char *from, double value)
 static void print_fit(const struct param_class *class)
 {
     if (class->range.rows > 0)
-        printf("  class %s: %.0f rows, median error %.1f %%\n", class->key, class->range.rows,
+        printf("  fitted on %.0f rows, median error %.1f %%\n", class->range.rows,
                100 * class->range.median_ape);
     else
-        printf("  class %s: not fitted\n", class->key);
+        puts("  not fitted");
 }
 
 /* A group's parameters as the models take them for this GPU and network. */
@@ -224,7 +224,10 @@ static void print_group(enum param_group group, const void *own, const struct gp
     else
         values.net = params_net(net);
     params_key(group, gpu, net, key);
-    printf("\n%s parameters of %s\n", table->name, key);
+    printf("\n%s parameters of %s", table->name, key);
+    if (strcmp(key, class->key) != 0)
+        printf(", from class %s", class->key);
+    putchar('\n');
     print_fit(class);
     for (size_t i = 0; i < table->count; i++) {
         const struct param *p = &table->params[i];
