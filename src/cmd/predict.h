@@ -14,6 +14,7 @@
 #ifndef SPECTER_CMD_PREDICT_H
 #define SPECTER_CMD_PREDICT_H
 
+#include "base/buf.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "model/cost.h"
@@ -76,7 +77,7 @@ double predict_busbw_GBps(const struct predict_transfer *t);
 
 /* "AllReduce of 64 MiB by 16 ranks on 2 nodes of dgx_h100_400g, 8 a node; h100_sxm" */
 void predict_print_title(const struct predict_transfer *t);
-void predict_print_place(const struct predict_transfer *t); /* "16 ranks on ..." */
+void predict_put_place(struct buf *out, const struct predict_transfer *t); /* "16 ranks on ..." */
 
 /* Everything else. */
 void predict_print_transfer(const struct predict_transfer *t);

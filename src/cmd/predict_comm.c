@@ -3,6 +3,7 @@
  * A predicted transfer, collective or message, as text and JSON.
  */
 #include "cmd/predict.h"
+
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -37,34 +38,37 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-void predict_print_place(const struct predict_transfer *t)
+void predict_put_place(struct buf *out, const struct predict_transfer *t)
 {
     const struct layout *w = &t->where;
     const struct network_profile *net = t->on->network;
     if (is_message(t)) {
-        printf("%s of %s", t->across ? "between two nodes" : "within a node", net->name);
+        buf_printf(out, "%s of %s", t->across ? "between two nodes" : "within a node", net->name);
         if (t->flows > 1)
-            printf(", %d at once", t->flows);
-        printf("; %s", t->on->gpu->name);
+            buf_printf(out, ", %d at once", t->flows);
+        buf_printf(out, "; %s", t->on->gpu->name);
         return;
     }
-    printf("%d rank%s on %d node%s of %s", w->ranks, plural(w->ranks), w->nodes, plural(w->nodes),
-           net->name);
+    buf_printf(out, "%d rank%s on %d node%s of %s", w->ranks, plural(w->ranks), w->nodes,
+               plural(w->nodes), net->name);
     if (w->nodes > 1)
-        printf(", %s%d a node", (int64_t)w->per_node * w->nodes == w->ranks ? "" : "up to ",
-               w->per_node);
+        buf_printf(out, ", %s%d a node",
+                   (int64_t)w->per_node * w->nodes == w->ranks ? "" : "up to ", w->per_node);
     if (net->domain_gpus > net->gpus_per_node)
-        printf(", NVLink domains of %g GPUs", net->domain_gpus);
-    printf("; %s", t->on->gpu->name);
+        buf_printf(out, ", NVLink domains of %g GPUs", net->domain_gpus);
+    buf_printf(out, "; %s", t->on->gpu->name);
 }
 
 void predict_print_title(const struct predict_transfer *t)
 {
     char text[32];
-    printf("%s of %s %s", specter_comm_op_name(t->op), text_bytes(text, sizeof text, t->bytes),
-           is_message(t) ? "" : "by ");
-    predict_print_place(t);
-    fputs("\n\n", stdout);
+    struct buf title = BUF_INIT;
+    buf_printf(&title, "%s of %s %s", specter_comm_op_name(t->op),
+               text_bytes(text, sizeof text, t->bytes), is_message(t) ? "" : "by ");
+    predict_put_place(&title, t);
+    opt_wrap(title.data, 0, 2, stdout);
+    putchar('\n');
+    buf_release(&title);
 }
 
 static void print_rate(const char *name, double GBps)

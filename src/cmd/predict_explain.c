@@ -35,7 +35,7 @@ static bool is_known(double value)
 static void put_number(struct table *table, double value)
 {
     if (is_known(value))
-        table_cell(table, "%.2f", value);
+        table_cell(table, "%.*f", value < 100 ? 2 : 1, value);
     else
         table_cell(table, "-");
 }
@@ -57,12 +57,12 @@ static void put_candidate(struct table *table, const struct predict_transfer *t,
 
 static void print_priced(const struct predict_transfer *t, const struct comm_candidate *list, int n)
 {
-    static const char *const heads[] = {"NCCL lat", "GB/s", "us", "our lat", "busbw", "us"};
+    static const char *const heads[] = {"lat", "GB/s", "us", "our lat", "busbw", "us"};
     struct table table;
     table_init(&table);
     table_column(&table, "", TABLE_LEFT);
     table_column(&table, "algorithm", TABLE_LEFT);
-    table_column(&table, "protocol", TABLE_LEFT);
+    table_column(&table, "proto", TABLE_LEFT);
     table_column(&table, "ch", TABLE_RIGHT);
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         table_column(&table, heads[i], TABLE_RIGHT);
@@ -99,8 +99,8 @@ int predict_print_candidates(const struct predict_transfer *t, struct err *e)
     int n = find_candidates(t, list, e);
     if (n < 0)
         return -1;
-    puts("\nways to do it: NCCL's own estimate, which makes the choice, and our time\n"
-         "(us and GB/s)");
+    puts("\nways to do it, in us and GB/s: NCCL's own estimate (latency, algorithm\n"
+         "bandwidth, time), which makes the choice, and ours");
     print_priced(t, list, n);
     for (int i = 0; i < n; i++) {
         if (list[i].off != NULL)
@@ -213,9 +213,9 @@ static void print_jump(void *arg, const struct jump *j)
 {
     const struct comm_cost *from = &j->from.cost, *to = &j->to.cost;
     struct jump_lines *lines = arg;
-    printf("%sfrom %.0f B  %s %s instead of %s %s: %.2f us instead of %.2f us (%+.1f %%)\n",
-           lines->indent, j->to.bytes, to->algo, to->proto, from->algo, from->proto, to->us,
-           from->us, 100 * (to->us / from->us - 1));
+    printf("%sfrom %.0f B: %s %s (%.*f us), not %s %s (%.*f us)\n", lines->indent, j->to.bytes,
+           to->algo, to->proto, to->us < 100 ? 2 : 1, to->us, from->algo, from->proto,
+           from->us < 100 ? 2 : 1, from->us);
     lines->count++;
 }
 

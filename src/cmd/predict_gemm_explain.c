@@ -10,8 +10,8 @@
 
 static void put_heads(struct table *t)
 {
-    static const char *const heads[] = {"split k", "waves", "math", "L2",  "steps",
-                                        "ends",    "work",  "sum",  "busy"};
+    static const char *const heads[] = {"split", "waves", "math", "L2",  "steps",
+                                        "ends",  "work",  "sum",  "busy"};
     table_init(t);
     table_column(t, "", TABLE_LEFT);
     table_column(t, "tile", TABLE_LEFT);

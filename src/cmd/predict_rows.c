@@ -71,9 +71,10 @@ static void print_heads(const struct predict_transfer *first)
 static void print_layout(const struct predict_transfer *first)
 {
     struct predict_trust trusts[PREDICT_TRUSTS];
-    fputs("# ", stdout);
-    predict_print_place(first);
-    putchar('\n');
+    struct buf place = BUF_INIT;
+    predict_put_place(&place, first);
+    printf("# %s\n", place.data);
+    buf_release(&place);
     predict_print_trust("# ", trusts, predict_trust_transfer(first, trusts));
 }
 

@@ -123,12 +123,19 @@ struct comm_bound comm_bound(const struct gpu_profile *gpu, const struct network
     return with_largest(b);
 }
 
+/* Raw rate of the ports beside one GPU. */
+static double beside_GBps(const struct network_profile *net)
+{
+    double ports = ceil(net->nics_per_node / fmax(1, net->gpus_per_node));
+    return ports * net->nic_Gbps / BITS_PER_BYTE;
+}
+
 struct comm_bound comm_bound_p2p(const struct gpu_profile *gpu, const struct network_profile *net,
                                  double bytes, bool across)
 {
     struct comm_bound b = {.memory_us = us_of(bytes, known(gpu->mem_GBps))};
     if (across)
-        b.inter_us = us_of(bytes, known(net->nics_per_node * net->nic_Gbps / BITS_PER_BYTE));
+        b.inter_us = us_of(bytes, known(beside_GBps(net)));
     else
         b.intra_us = us_of(bytes, fabric_GBps(gpu, net, 1));
     return with_largest(b);

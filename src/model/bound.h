@@ -40,7 +40,7 @@ struct comm_bound comm_bound(const struct gpu_profile *gpu, const struct network
                              enum specter_comm_op op, double bytes, struct layout where,
                              bool in_switch);
 
-/* One message; across: between two nodes. */
+/* One message; across: between two nodes, through the ports beside its GPU. */
 struct comm_bound comm_bound_p2p(const struct gpu_profile *gpu, const struct network_profile *net,
                                  double bytes, bool across);
 
