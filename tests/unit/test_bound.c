@@ -74,5 +74,5 @@ TEST(bound_of_slow_memory_and_of_pairs)
                  50e3, 1e-15);
     CHECK_DOUBLE(on_us(&mesh, SPECTER_ALLGATHER, 4, false), 0.75 * GB / 60e3, 1e-15);
     CHECK_DOUBLE(comm_bound_p2p(&gpu, &mesh, GB, false).us, 50e3, 1e-15);
-    CHECK_DOUBLE(comm_bound_p2p(&gpu, &net, GB, true).us, 20e3, 1e-15);
+    CHECK_DOUBLE(comm_bound_p2p(&gpu, &net, GB, true).us, 40e3, 1e-15); /* one of two ports */
 }
