@@ -159,17 +159,19 @@ static void read_row(struct measured_reader *r, const struct csv *c, size_t widt
     struct measured *m = r->m;
     struct measured_row row;
     buf_reset(&r->reason);
-    take_fields(r, c);
     r->damaged = true;
     if (c->problem != NULL) {
         buf_puts(&r->reason, c->problem);
     } else if (c->count != width) {
         buf_printf(&r->reason, "%zu fields where the header has %zu", c->count, width);
-    } else if (measured_row_parse(r, &row) == 0) {
-        row.line = c->line;
-        ARRAY_GROW(m->rows, m->cap_rows, m->nrows + 1);
-        m->rows[m->nrows++] = row;
-        return;
+    } else {
+        take_fields(r, c);
+        if (measured_row_parse(r, &row) == 0) {
+            row.line = c->line;
+            ARRAY_GROW(m->rows, m->cap_rows, m->nrows + 1);
+            m->rows[m->nrows++] = row;
+            return;
+        }
     }
     measured_skip(m, r->path, c->line, r->damaged, r->reason.data);
 }
