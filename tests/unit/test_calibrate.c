@@ -243,8 +243,8 @@ TEST(classes_have_values_of_their_own_where_they_differ)
     add_three(&t);
     fit_rows_init(&rows, t.m.rows, t.m.nrows);
     CHECK_INT(classes_fit(&c, &rows, &(struct classes_opts){0}, NULL), 0);
-    CHECK_DOUBLE(value_of(class_of(&c, PARAMS_NODE, "hopper/nvswitch"), "link_share"), 0.85, 0.08);
-    CHECK_DOUBLE(value_of(class_of(&c, PARAMS_NODE, "ampere/nvswitch"), "link_share"), 0.6, 0.08);
+    CHECK_DOUBLE(value_of(class_of(&c, PARAMS_NODE, "hopper/nvswitch"), "link_share"), 0.85, 0.05);
+    CHECK_DOUBLE(value_of(class_of(&c, PARAMS_NODE, "ampere/nvswitch"), "link_share"), 0.6, 0.05);
     CHECK(class_of(&c, PARAMS_NODE, "ada/pcie_shm") == NULL); /* any/pcie_shm is the same */
     CHECK(class_of(&c, PARAMS_NODE, "any/pcie_shm") != NULL);
     CHECK(class_of(&c, PARAMS_NET, "any") != NULL);
@@ -313,7 +313,7 @@ TEST(leave_one_out_predicts_each_row_once)
     CHECK_INT((int)folds, 6);
     CHECK_INT((int)s.nrows, (int)t.m.nrows);
     score_finish(&s);
-    CHECK(s.all.median_ape < 0.1); /* what is left of each machine nearly tells the rest */
+    CHECK(s.all.median_ape < 0.03); /* what is left of each machine is enough to know it */
     score_release(&s);
     CHECK_INT(loo_parse("gpu"), LOO_GPU);
     CHECK_INT(loo_parse("rank"), LOO_NONE);
