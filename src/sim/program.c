@@ -257,6 +257,19 @@ struct sim_span program_span(const struct program *p, size_t rank, size_t op)
     return item == PROGRAM_NONE ? (struct sim_span){-1, -1} : sim_span(p->sim, item);
 }
 
+/* A member's lag is part of its transfer; members of groups have none, and wait for each other. */
+struct sim_span program_moved(const struct program *p, size_t rank, size_t op)
+{
+    struct sim_span span = program_span(p, rank, op), moved;
+    uint32_t match = p->ranks[rank].match[op];
+    if (match == PROGRAM_NONE || p->apart || span.end_ns < 0)
+        return (struct sim_span){-1, -1};
+    moved = sim_transfer_span(p->sim, match);
+    if (p->run->ranks[rank].ops[op].coll.group < 0)
+        moved.end_ns = span.end_ns;
+    return moved;
+}
+
 /* ---- launch latency ---- */
 
 static int by_value(const void *pa, const void *pb)
