@@ -17,6 +17,7 @@
 struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
     struct opt_list scales;
+    double tokens, flops;
     bool no_calibrate;
 };
 
@@ -38,6 +39,10 @@ static const struct opt rows[] = {
      "the recording's network (default: the usual one of its GPU)"},
     {"no-calibrate", 0, OPT_FLAG, AT(no_calibrate), NULL,
      "take the models' times, not measured times under the models' ratio"},
+    {"tokens", 0, OPT_DOUBLE, AT(tokens), "N",
+     "tokens of an iteration of the recorded job: prints tokens/s"},
+    {"flops", 0, OPT_DOUBLE, AT(flops), "N",
+     "FLOPs that the model needs for it, 3.2e15: MFU (default: of the GEMMs)"},
     {"run", 0, OPT_STR, AT(run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
@@ -141,6 +146,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .calibrate = !args->no_calibrate,
         .parallel = args->parallel,
         .grow = args->grow,
+        .tokens = args->tokens,
+        .flops = args->flops,
     };
     if (find_hardware(args->gpu, args->network, a, &opts->gpu, &opts->network, e) < 0 ||
         find_hardware(args->from_gpu, args->from_network, a, &opts->from_gpu, &opts->from_network,
@@ -149,6 +156,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
     unite(args, opts);
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
         return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep", args->grow);
+    if (!(args->tokens >= 0) || !(args->flops >= 0) || args->tokens > 1e30 || args->flops > 1e30)
+        return err_set(e, ERR_USAGE, "--tokens and --flops are numbers from 0 to 1e30");
     for (size_t i = 0; i < args->scales.count; i++) {
         if (args->scales.values[i] < 1)
             return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",

@@ -58,14 +58,6 @@ static struct movement movement_of(const struct job *job, size_t r, size_t op)
     return move;
 }
 
-/* What is measured of one rank; arrays are owned. */
-struct view {
-    struct sim_span *spans;
-    struct movement *moves;
-    struct slice *beside;
-    struct timeline when;
-};
-
 static void *array(size_t n, size_t size)
 {
     void *list = malloc((n > 0 ? n : 1) * size);
@@ -74,7 +66,7 @@ static void *array(size_t n, size_t size)
     return list;
 }
 
-static void view_recorded(struct view *v, const struct program *p, size_t r)
+static void view_recorded(struct job_view *v, const struct program *p, size_t r)
 {
     const struct rank *rank = &p->run->ranks[r];
     const struct program_rank *place = &p->ranks[r];
@@ -85,7 +77,7 @@ static void view_recorded(struct view *v, const struct program *p, size_t r)
     v->when = (struct timeline){.begin_ns = place->origin_ns, .end_ns = place->end_ns};
 }
 
-static void view_simulated(struct view *v, const struct job *job, size_t r)
+static void view_simulated(struct job_view *v, const struct job *job, size_t r)
 {
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
@@ -101,24 +93,34 @@ static void view_simulated(struct view *v, const struct job *job, size_t r)
         .begin_ns = place->begin_ns, .end_ns = host_end(p, place), .moves = v->moves};
 }
 
+void job_view_make(struct job_view *v, const struct job *job, size_t r, bool simulated)
+{
+    const struct program *p = &job->program;
+    *v = (struct job_view){.spans = array(p->run->ranks[r].nops, sizeof *v->spans),
+                           .beside = array(p->ranks[r].nuntraced, sizeof *v->beside)};
+    if (simulated)
+        view_simulated(v, job, r);
+    else
+        view_recorded(v, p, r);
+    v->when.spans = v->spans;
+    v->when.beside = v->beside;
+    v->when.nbeside = p->ranks[r].nuntraced;
+}
+
+void job_view_release(struct job_view *v)
+{
+    free(v->spans);
+    free(v->moves);
+    free(v->beside);
+}
+
 static void measure_rank(struct iteration_time *out, const struct job *job, size_t r,
                          bool simulated)
 {
-    const struct program *p = &job->program;
-    const struct rank *rank = &p->run->ranks[r];
-    struct view v = {.spans = array(rank->nops, sizeof *v.spans),
-                     .beside = array(p->ranks[r].nuntraced, sizeof *v.beside)};
-    if (simulated)
-        view_simulated(&v, job, r);
-    else
-        view_recorded(&v, p, r);
-    v.when.spans = v.spans;
-    v.when.beside = v.beside;
-    v.when.nbeside = p->ranks[r].nuntraced;
-    iteration_measure(out, &job->iterations[r], rank, &v.when);
-    free(v.spans);
-    free(v.moves);
-    free(v.beside);
+    struct job_view v;
+    job_view_make(&v, job, r, simulated);
+    iteration_measure(out, &job->iterations[r], &job->program.run->ranks[r], &v.when);
+    job_view_release(&v);
 }
 
 bool job_blank(const struct run *run, size_t rank)

@@ -56,6 +56,9 @@ void retarget_release(struct retarget *t);
 /* *ns: what `cost` takes there. -1 with e filled when a profile lacks what a model needs. */
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e);
 
+/* By which rule. */
+enum cost_rule retarget_rule(const struct retarget *t, const struct program_cost *cost);
+
 /* Share of the measured device time that rests on no model; 0 when nothing was measured. */
 double retarget_unmodelled(const struct retarget *t);
 
