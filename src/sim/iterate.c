@@ -1,35 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/iterate.h"
 
+#include "base/hash.h"
 #include "trace/busy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 32;
-}
-
 /* What is the same about an operation in every iteration. Sizes of copies and of AlltoAllv vary
  * with the data. */
 static uint64_t signature(const struct op *op)
 {
-    uint64_t hash = mix(mix(op->class, (uint32_t)op->stream), op->dtype);
+    uint64_t hash = hash_mix(hash_mix(op->class, (uint32_t)op->stream), op->dtype);
     switch (op->class) {
     case OP_COLL:
     case OP_P2P:
-        hash = mix(mix(hash, op->coll.op), (uint32_t)op->coll.comm);
-        hash = mix(hash, (uint32_t)op->coll.peer);
-        return op->coll.op == SPECTER_ALLTOALLV ? hash : mix(hash, op->bytes);
+        hash = hash_mix(hash_mix(hash, op->coll.op), (uint32_t)op->coll.comm);
+        hash = hash_mix(hash, (uint32_t)op->coll.peer);
+        return op->coll.op == SPECTER_ALLTOALLV ? hash : hash_mix(hash, op->bytes);
     case OP_GEMM:
-        hash = mix(mix(hash, op->gemm.m), op->gemm.n);
-        return mix(mix(hash, op->gemm.k), op->gemm.batch);
+        hash = hash_mix(hash_mix(hash, op->gemm.m), op->gemm.n);
+        return hash_mix(hash_mix(hash, op->gemm.k), op->gemm.batch);
     case OP_GRAPH:
-        return mix(hash, (uint32_t)op->graph);
+        return hash_mix(hash, (uint32_t)op->graph);
     default:
-        return mix(hash, (uintptr_t)op->name); /* interned */
+        return hash_mix(hash, (uintptr_t)op->name); /* interned */
     }
 }
 

@@ -34,7 +34,6 @@ void look_at_recording(struct job *job)
     axis_times_measure(&rep->recorded_axes, job, r, &view.when);
     job_view_release(&view);
     workload_survey(&rep->workload, job, job->opts->tokens, job->opts->flops);
-    sim_keep_causes(job->program.sim, true);
 }
 
 /* How far the replay is off where the truth is known. */

@@ -177,6 +177,7 @@ static void add_processes(struct program *p, const struct process *list, size_t 
             streams += (uint32_t)p->ranks[process->ranks[k]].nstreams;
         }
     }
+    p->nhosts = hosts;
 }
 
 void program_make(struct program *p, const struct run *run, int64_t latency_ns, bool apart)
@@ -234,7 +235,8 @@ static void set_lags(struct program *p, const struct program_cost *c, int64_t ns
 
 void program_set_cost(struct program *p, size_t cost, int64_t ns)
 {
-    const struct program_cost *c = &p->costs[cost];
+    struct program_cost *c = &p->costs[cost];
+    c->set_ns = ns;
     if (c->match == PROGRAM_NONE) {
         sim_set_work(p->sim, c->target, ns);
         return;

@@ -44,7 +44,9 @@ struct program_cost {
                           that were counted, not timed */
     uint32_t target;   /* the engine's item or transfer */
     uint32_t match;    /* index into matches.list when it is a transfer; PROGRAM_NONE */
-    int64_t measured_ns;     /* waits removed; UNKNOWN_NS */
+    int64_t measured_ns;     /* waits removed, and what others beside it took (overlap.h);
+                                UNKNOWN_NS */
+    int64_t set_ns;          /* what it is simulated with */
     const uint64_t *classes; /* [SPECTER_KERNEL_CLASS_COUNT] of such kernels; NULL. Borrowed */
 };
 
@@ -92,6 +94,7 @@ struct program_facts {
     uint64_t threads_apart;         /* threads that overlap others */
     uint64_t graphs;                /* launches of graphs */
     uint64_t waiting_copies;        /* whose calls are taken to have waited for them */
+    uint64_t blocked;               /* launches that waited for room in a queue */
     uint64_t hidden[HIDDEN_RULES];  /* kernels without times, by what is taken for theirs */
     int64_t hidden_ns;              /* device time that they are taken to have */
 };
@@ -107,7 +110,8 @@ struct program {
     size_t ncosts, cap_costs;
     struct program_sync *syncs; /* owned; by host, in order */
     size_t nsyncs, cap_syncs;
-    uint32_t *tied; /* [matches.count] union-find forest of transfers that share items */
+    uint32_t *tied;  /* [matches.count] union-find forest of transfers that share items */
+    uint32_t nhosts; /* of the engine */
     struct program_facts facts;
     struct arena arena;
 };
