@@ -176,6 +176,15 @@ static int write_output(struct sweep *s, struct err *e)
     return o->json != NULL ? cmd_write_json(sweep_table_json(&s->table), o->json, e) : 0;
 }
 
+/* e says why no more can be written. */
+static int keep_rows(const struct sweep *s, struct err *e)
+{
+    struct err why = *e;
+    err_set(e, why.code, "%s; the %zu points in it are whole, and the same command goes on",
+            why.msg, s->file.rows);
+    return (int)e->code;
+}
+
 /* The status, and in e what is to be said of it. */
 static int conclude(const struct sweep *s, int signal, struct err *e)
 {
@@ -217,7 +226,9 @@ static int sweep(struct sweep *s, const struct shard *shard, struct err *e)
     sweep_progress_start(&bar, missing(s), s->color);
     rc = sweep_work(&work, &signal, e);
     sweep_progress_end(&bar);
-    if (rc < 0 || write_output(s, e) < 0)
+    if (rc < 0)
+        return keep_rows(s, e);
+    if (write_output(s, e) < 0)
         return (int)e->code;
     return conclude(s, signal, e);
 }

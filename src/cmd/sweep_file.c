@@ -202,6 +202,7 @@ int sweep_file_resume(struct sweep_file *f, struct sweep_table *t, size_t *cut, 
         rc = start(f, header, e);
     else if (rc == 0)
         compare_order(f, t, text.data);
+    f->rows = t->have;
     free(header);
     buf_release(&text);
     return rc;
@@ -223,6 +224,7 @@ int sweep_file_append(struct sweep_file *f, const struct sweep_table *t, size_t 
             f->in_order = false; /* the next call drops what is cut */
     } else {
         f->length += (off_t)line.len;
+        f->rows++;
         f->in_order = f->in_order && point >= f->last;
         f->last = point + 1;
     }

@@ -27,6 +27,7 @@ struct sweep_file {
     bool in_order; /* what is in it is the beginning of the finished table */
     size_t last;   /* ... up to before this point */
     off_t length;  /* of whole lines */
+    size_t rows;   /* points in it */
 };
 
 /* Opens or creates it, and locks it against another sweep. 0, or -1 with e filled. To be closed in

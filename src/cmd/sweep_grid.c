@@ -114,11 +114,22 @@ static int in_list(struct profile_reader *r, const struct sweep_axis *axis, cons
     return reader_fail(r, "%s: %s", axis->key, why->msg);
 }
 
+static bool has_control(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            return true;
+    }
+    return false;
+}
+
 static int check_text(struct sweep_grid *g, const struct sweep_axis *axis, struct sweep_value *v,
                       struct err *why)
 {
     if (v->text[0] == '\0')
         return err_set(why, ERR_INPUT, "an empty text");
+    if (has_control(v->text))
+        return err_set(why, ERR_INPUT, "control characters are not allowed");
     if (axis->kind == SWEEP_GPU)
         return find_gpu(g, v, why);
     if (axis->kind == SWEEP_NETWORK)
@@ -238,9 +249,9 @@ static int read_grid(struct profile_reader *r, struct sweep_grid *g)
     uint64_t seen = 0;
     size_t axis;
     int more;
-    if (json_peek(&r->j) != '{')
+    if (json_peek(&r->j) != '{' && json_peek(&r->j) != '\0')
         return reader_wrong_type(r, "a grid", "an object");
-    json_enter(&r->j, '{');
+    json_enter(&r->j, '{'); /* where there is nothing, that is the error */
     while ((more = reader_next_key(r, names, &seen, &axis)) > 0) {
         if (read_axis(r, g, axis) < 0)
             return -1;

@@ -195,17 +195,6 @@ static void put_axes(struct buf *b, const struct sweep_result *result)
     put_field(b, result->scale->text);
 }
 
-static void put_figure(struct buf *b, const char *format, double value)
-{
-    buf_putc(b, ',');
-    if (!isfinite(value))
-        return;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    buf_printf(b, format, value);
-#pragma GCC diagnostic pop
-}
-
 static void put_figures(struct buf *b, const struct sweep_result *result)
 {
     const struct replay *r = result->rep;
@@ -215,7 +204,10 @@ static void put_figures(struct buf *b, const struct sweep_result *result)
             buf_putc(b, ',');
         return;
     }
-#define X(column, format, value) put_figure(b, format, value);
+#define X(column, format, value) \
+    buf_putc(b, ',');            \
+    if (isfinite(value))         \
+        buf_printf(b, format, (value));
     FIGURES(X)
 #undef X
 }

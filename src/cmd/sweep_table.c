@@ -44,7 +44,7 @@ static int check_distinct(const struct sweep_table *t, struct err *e)
         if (t->rows[t->by_id[i - 1]].id == t->rows[t->by_id[i]].id)
             return err_set(e, ERR_INPUT,
                            "points %zu and %zu of the grid ask the same: a recording or a profile "
-                           "is there under two names",
+                           "is there twice",
                            t->by_id[i - 1] + 1, t->by_id[i] + 1);
     }
     return 0;
