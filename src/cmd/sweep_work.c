@@ -232,6 +232,7 @@ static void show(struct crew *crew)
 static void look_after(struct crew *crew)
 {
     pthread_mutex_lock(&crew->lock);
+    show(crew);
     while (crew->running > 0) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);

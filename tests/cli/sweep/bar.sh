@@ -6,10 +6,11 @@ export TERM=xterm
 on_terminal() {
     script -qec "$* 2>&1 >/dev/null" /dev/null </dev/null
 }
-on_terminal "$SPECTER" sweep grid.json >bar
-sed 's/\x1b\[[0-9;]*[mK]//g' bar | grep -q '\[=* *\] [0-9]*/18  .*/s  ETA 0:00:' || cat -v bar
+many_jobs 10 >many.json # long enough to be seen
+on_terminal "$SPECTER" sweep many.json >bar
+sed 's/\x1b\[[0-9;]*[mK]//g' bar | grep -q '\[=* *\] [0-9]*/[0-9]*0  .*/s  ETA 0:00:[0-9]*  .*x' || cat -v bar
 grep -qF $'\033[32m' bar || echo "no color"
-grep -qF $'\r\033[Kspecter:' bar || echo "the bar stays"
+on_terminal "$SPECTER" sweep grid.json | grep -qF $'\r\033[Kspecter:' || echo "the bar stays"
 NO_COLOR=1 on_terminal "$SPECTER" sweep grid.json >bar
 grep -q '/18' bar && ! grep -qF $'\033[32m' bar || echo "NO_COLOR does nothing"
 NO_COLOR=1 on_terminal "$SPECTER" sweep grid.json --color always | grep -qF $'\033[32m' || echo "--color always"
