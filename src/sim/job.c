@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A recorded job: made once, simulated as often as there are targets.
+ */
+#include "sim/job.h"
+
+#include "sim/say.h"
+
+#include <math.h>
+#include <string.h>
+
+static void find_iterations(struct job *job)
+{
+    struct replay *rep = job->rep;
+    const struct run *run = job->program.run;
+    rep->iterations = UINT32_MAX;
+    for (size_t r = 0; r < run->nranks; r++) {
+        struct iterations *it = &job->iterations[r];
+        iterations_find(it, &run->ranks[r], &job->program.ranks[r]);
+        rep->ranks[r].rank = run->ranks[r].rank;
+        rep->ranks[r].iterations = it->count;
+        rep->ranks[r].source = it->source;
+        if (it->count < rep->iterations && !job_blank(run, r)) {
+            rep->iterations = it->count;
+            rep->source = it->source;
+        }
+    }
+}
+
+static void make_program(struct job *job, const struct run *run,
+                         const struct match_standins *standins)
+{
+    struct replay *rep = job->rep;
+    int64_t latency_ns = llround(rep->from.gpu->launch_us * 1e3);
+    struct program apart;
+    program_make_filled(&apart, run, latency_ns, true, standins);
+    program_make_filled(&job->program, run, latency_ns, false, standins);
+    rep->latency_us = (double)program_fit_latency(&apart, latency_ns) / 1e3;
+    rep->excess_us = fmax(rep->latency_us - rep->from.gpu->launch_us, 0);
+    program_learn(&job->program, &apart);
+    program_release(&apart);
+}
+
+/* The parallel grid, and whether the ranks that are missing can be filled in. */
+static int make_grid(struct job *job, const struct replay_opts *opts, struct err *e)
+{
+    struct replay *rep = job->rep;
+    const struct run *run = job->program.run;
+    const char *grow = opts->grow != NULL ? opts->grow : "dp";
+    rep->grown = grid_role_parse(grow, strlen(grow));
+    if (rep->grown == GRID_ROLES)
+        return err_set(e, ERR_USAGE, "no axis '%s' to grow", grow);
+    grid_survey(&rep->groups, run, job->program.ranks, job->iterations, &rep->arena);
+    if (opts->parallel == NULL)
+        grid_find(&rep->grid, &rep->groups);
+    else if (grid_tell(&rep->grid, &rep->groups, opts->parallel, e) < 0)
+        return -1;
+    growth_make(&job->growth, run, &rep->grid, rep->grown);
+    grid_find_absent(&rep->absent, &rep->grid, run, job->iterations, &rep->arena);
+    if (rep->absent.refused != NULL)
+        return err_set(e, ERR_INPUT,
+                       "%d of %d ranks (%s) have no operations and cannot be filled in: %s",
+                       rep->absent.count, rep->grid.world, rep->absent.words, rep->absent.refused);
+    return 0;
+}
+
+int job_make(struct job *job, const struct run *run, const struct replay_opts *opts, struct err *e)
+{
+    struct replay *rep = job->rep;
+    make_program(job, run, NULL);
+    job->spans = arena_alloc(&rep->arena, run->nranks * sizeof *job->spans);
+    job->iterations = arena_alloc(&rep->arena, run->nranks * sizeof *job->iterations);
+    find_iterations(job);
+    if (make_grid(job, opts, e) < 0)
+        return -1;
+    if (rep->absent.filled) { /* only the grid of the recorded ranks tells who stands for whom */
+        program_release(&job->program);
+        make_program(job, run, &rep->absent.standins);
+    }
+    rep->world = rep->grid.world;
+    say_latency(rep);
+    say_program(rep, &job->program);
+    say_iterations(rep);
+    say_grid(rep);
+    say_growth(rep, &job->growth);
+    return 0;
+}
+
+void job_release(struct job *job)
+{
+    for (size_t r = 0; r < job->rep->nranks; r++)
+        iterations_release(&job->iterations[r]);
+    if (job->growth.run != NULL)
+        growth_release(&job->growth);
+    program_release(&job->program);
+}
+
+/* ---- one simulation ---- */
+
+static int set_costs(struct job *job, struct retarget *t, struct err *e)
+{
+    for (size_t i = 0; i < job->program.ncosts; i++) {
+        int64_t ns;
+        if (retarget_cost(t, &job->program.costs[i], &ns, e) < 0)
+            return -1;
+        program_set_cost(&job->program, i, ns);
+    }
+    return 0;
+}
+
+/* What the recording shows, on its own GPU; else the profile's figure and the recording's excess.
+ */
+static int64_t latency_on(const struct replay *rep, const struct gpu_profile *gpu)
+{
+    bool own = gpu == rep->from.gpu;
+    return llround((own ? rep->latency_us : gpu->launch_us + rep->excess_us) * 1e3);
+}
+
+int job_simulate(struct job *job, struct target target, struct retarget *t,
+                 struct iteration_time *out, struct err *e)
+{
+    sim_set_launch_latency(job->program.sim, latency_on(job->rep, target.to.gpu));
+    if (retarget_init(t, &job->program, &job->growth, job->rep->from, target.to, target.calibrate,
+                      target.scale, e) < 0)
+        return -1;
+    if (set_costs(job, t, e) < 0 || program_run(&job->program, e) < 0)
+        return -1;
+    *out = job_measure(job, true);
+    return 0;
+}

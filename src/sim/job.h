@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside a replay: for replay*.c and job.c. A job is the recorded run as a program, with what does
+ * not depend on the target: iterations, grid, growth. It is made once and simulated as often as
+ * there are targets.
+ */
+#ifndef SPECTER_SIM_JOB_H
+#define SPECTER_SIM_JOB_H
+
+#include "sim/replay.h"
+
+struct job {
+    struct replay *rep;
+    struct program program;
+    struct growth growth;
+    struct iterations *iterations; /* by rank; in the arena of rep */
+    double *spans;                 /* by rank, of the last measurement; in the arena of rep */
+};
+
+/* What is simulated: the target, how, and how often the job. */
+struct target {
+    struct hardware to;
+    bool calibrate;
+    int64_t scale;
+};
+
+/* replay_hardware.c: fills from, to, gpu_known, network_known and same_hardware, and says what was
+ * assumed. */
+int replay_find_hardware(struct replay *rep, const struct run *run, const struct replay_opts *opts,
+                         struct err *e);
+
+/* To be released in either case. */
+int job_make(struct job *job, const struct run *run, const struct replay_opts *opts, struct err *e);
+void job_release(struct job *job);
+
+/* One simulation. t, to be released in either case, tells by which rules the costs were set. */
+int job_simulate(struct job *job, struct target target, struct retarget *t,
+                 struct iteration_time *out, struct err *e);
+
+/* replay_measure.c. The iteration of the rank that takes longest, the first of several: it decides,
+ * and its parts add up. job->spans receives the time of each rank. */
+struct iteration_time job_measure(const struct job *job, bool simulated);
+
+/* Nothing of the rank was recorded but who it is, while of others something was. */
+bool job_blank(const struct run *run, size_t rank);
+
+#endif
