@@ -114,21 +114,12 @@ static int in_list(struct profile_reader *r, const struct sweep_axis *axis, cons
     return reader_fail(r, "%s: %s", axis->key, why->msg);
 }
 
-static bool has_control(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            return true;
-    }
-    return false;
-}
-
 static int check_text(struct sweep_grid *g, const struct sweep_axis *axis, struct sweep_value *v,
                       struct err *why)
 {
     if (v->text[0] == '\0')
         return err_set(why, ERR_INPUT, "an empty text");
-    if (has_control(v->text))
+    if (reader_has_control(v->text))
         return err_set(why, ERR_INPUT, "control characters are not allowed");
     if (axis->kind == SWEEP_GPU)
         return find_gpu(g, v, why);

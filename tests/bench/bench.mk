@@ -11,6 +11,11 @@ bench-tracer: $(B)/libspecter.so $(B)/bench/calls $(B)/bench/libnaive.so
 bench-model: $(B)/bench/bench_model
 	$(Q)$(B)/bench/bench_model
 
+.PHONY: bench-sweep
+## bench-sweep: points of `specter sweep` a second, beside their simulation
+bench-sweep: $(B)/specter
+	$(Q)BUILD=$(B) tests/bench/sweep.sh
+
 check-build: $(B)/bench/calls $(B)/bench/libnaive.so $(B)/bench/bench_model # so that they do not rot
 
 BENCH_FLAGS := $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Wno-unused-parameter

@@ -11,7 +11,7 @@ cat >grid.json <<'END'
 }
 END
 
-# A grid of many jobs: recorded hardware x target hardware x scales, $1 jobs of 20 scales each.
+# A grid of many jobs, $1 scales each: every GPU to every GPU, calibrated and not.
 many_jobs() {
     local gpus
     gpus=$("$SPECTER" profiles gpu --json | sed -n 's/.*"name":[[:space:]]*"\(.*\)".*/"\1"/p' | paste -sd,)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Ctrl-C and kills in the middle: what is there is valid, and the same command goes on.
 . "$ROOT"/tests/cli/sweep/grid.bash
-many_jobs 2 >many.json
+many_jobs 10 >many.json
 "$SPECTER" sweep many.json >whole.csv 2>/dev/null
 cut=0
 for signal in INT TERM KILL KILL KILL; do
