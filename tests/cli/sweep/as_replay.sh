@@ -5,7 +5,6 @@ command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 "$SPECTER" profiles a100_sxm --json >own.json
 echo '{"gpus": [null, "a100_sxm", "./own.json"], "calibrate": [true, false], "grow": ["dp", "tp"]}' >grid.json
 "$SPECTER" sweep grid.json >rows.csv 2>/dev/null
-"$SPECTER" sweep grid.json >rows.csv 2>/dev/null
 cat >check.py <<'END'
 import csv, json, subprocess, sys
 def replay(row):
