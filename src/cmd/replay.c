@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "cmd/hardware.h"
+#include "cmd/replay_files.h"
 #include "report/replay_report.h"
 #include "sim/replay.h"
 #include "trace/run.h"
@@ -16,6 +17,7 @@
 
 struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
+    const char *timeline, *html;
     struct opt_list scales;
     double tokens, flops;
     double host_speed;
@@ -51,6 +53,9 @@ static const struct opt rows[] = {
      "FLOPs that the model needs for it, 3.2e15: MFU (default: of the GEMMs)"},
     {"run", 0, OPT_STR, AT(run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
+    {"timeline", 0, OPT_STR, AT(timeline), "FILE",
+     "write recording and prediction (of the first scale) for Perfetto; .gz: packed"},
+    {"html", 0, OPT_STR, AT(html), "FILE", "write everything as one page with charts"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
     OPT_END,
@@ -99,16 +104,31 @@ static bool partial(const struct run *run, const struct replay *rep)
     return run_partial(run);
 }
 
+static int report(const struct replay_args *args, struct replay *rep, const struct run *run,
+                  struct err *e)
+{
+    if (args->json == NULL || strcmp(args->json, "-") != 0)
+        replay_text(rep, run, stdout);
+    return args->json != NULL ? cmd_write_json(replay_json(rep, run), args->json, e) : 0;
+}
+
 /* Returns 0, or -1 with e filled; the status follows from what was lost. */
 static int replay(const struct replay_args *args, const struct replay_opts *opts,
                   const struct run *run, int *status, struct err *e)
 {
+    struct replay_opts watched = *opts;
+    struct replay_files files;
     struct replay rep;
-    int rc = replay_run(&rep, run, opts, e);
-    if (rc == 0 && (args->json == NULL || strcmp(args->json, "-") != 0))
-        replay_text(&rep, run, stdout);
-    if (rc == 0 && args->json != NULL)
-        rc = cmd_write_json(replay_json(&rep, run), args->json, e);
+    int rc;
+    if (replay_files_open(&files, args->timeline, args->html,
+                          opts->nscales > 0 ? opts->scales[0] : 1, e) < 0)
+        return -1;
+    watched.watch = replay_files_watch(&files);
+    rc = replay_run(&rep, run, &watched, e);
+    if (replay_files_close(&files, rc == 0 ? &rep : NULL, run, e) < 0)
+        rc = -1;
+    if (rc == 0)
+        rc = report(args, &rep, run, e);
     *status = rc == 0 && partial(run, &rep) ? ERR_PARTIAL : 0;
     replay_release(&rep);
     return rc;
@@ -216,10 +236,10 @@ release:
 
 const struct command cmd_replay = {
     .name = "replay",
-    .synopsis =
-        "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
-        "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
-        "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--run ID] [--json FILE|-]",
+    .synopsis = "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
+                "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
+                "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--run ID] "
+                "[--timeline FILE] [--html FILE] [--json FILE|-]",
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,
     .rows = rows,

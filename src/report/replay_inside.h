@@ -26,6 +26,9 @@ bool replay_share_seen(const struct replay *rep, int share);          /* at any 
 /* "6.2 %", "38 %"; in buf, which it returns. */
 char *replay_percent(char *buf, size_t size, double share);
 
+/* A thousand is "1 k": "23.4 M". */
+char *replay_rate(char *buf, size_t size, double per_s);
+
 /* What the tables and the critical paths of all scales are; replay_text.c has the rest. */
 void replay_tables(const struct replay *rep, FILE *out);
 

@@ -31,8 +31,7 @@ char *replay_percent(char *buf, size_t size, double share)
     return buf;
 }
 
-/* 1.23e+06 is not for people: "1.23 M". */
-static void cell_rate(struct table *t, double per_s)
+char *replay_rate(char *buf, size_t size, double per_s)
 {
     static const char *const units[] = {"", " k", " M", " G", " T"};
     size_t unit = 0;
@@ -40,7 +39,8 @@ static void cell_rate(struct table *t, double per_s)
         per_s /= 1000;
         unit++;
     }
-    table_cell(t, "%.3g%s", per_s, units[unit]);
+    snprintf(buf, size, "%.3g%s", per_s, units[unit]);
+    return buf;
 }
 
 static void cell_iteration(struct table *t, const struct replay_scale *s)
@@ -60,6 +60,7 @@ static void print_scaling(const struct replay *rep, FILE *out)
 {
     const struct workload *w = &rep->workload;
     struct table t;
+    char rate[32];
     table_init(&t);
     table_column(&t, "GPUs", TABLE_RIGHT);
     table_column(&t, "iteration", TABLE_RIGHT);
@@ -76,7 +77,7 @@ static void print_scaling(const struct replay *rep, FILE *out)
         cell_speedup(&t, s->speedup);
         table_cell(&t, "%.1f %%", 100 * s->efficiency);
         if (w->tokens > 0)
-            cell_rate(&t, s->rate.tokens_per_s);
+            table_cell(&t, "%s", replay_rate(rate, sizeof rate, s->rate.tokens_per_s));
         if (w->missing == NULL)
             table_cell(&t, "%.1f %%%s", 100 * s->rate.utilisation,
                        s->rate.utilisation > 1 ? " !" : "");

@@ -102,8 +102,8 @@ const char *replay_work_words(struct replay *rep)
     const struct workload *w = &rep->workload;
     char tokens[64] = "";
     if (w->tokens > 0)
-        snprintf(tokens, sizeof tokens, "%.4g tokens%s", w->tokens,
-                 w->missing == NULL ? ", " : " an iteration");
+        snprintf(tokens, sizeof tokens, w->tokens < 1e9 ? "%.0f tokens%s" : "%.6g tokens%s",
+                 w->tokens, w->missing == NULL ? ", " : " an iteration");
     if (w->missing != NULL)
         return w->tokens > 0 || w->told
                    ? arena_printf(&rep->arena, "%s%sutilisation not known: %s", tokens,

@@ -31,7 +31,7 @@ static const char *const names[PATH_WHATS] = {
     [PATH_LATE] = "waits for late ranks",
     [PATH_LAUNCH] = "launch latency",
     [PATH_HOST] = "host CPU time",
-    [PATH_BEGIN] = "time before the host began",
+    [PATH_BEGIN] = "time before a rank's host began",
 };
 
 /* Of one rank: for each of its operations that communicate the how manieth of its kind it is in its

@@ -11,7 +11,7 @@
 /* Operations of matrix products, by types of the operands and of the sum. */
 struct work {
     double flops[SPECTER_DTYPE_COUNT + 1][SPECTER_DTYPE_COUNT + 1];
-    uint64_t shapeless;
+    uint64_t shaped, shapeless; /* products */
 };
 
 static bool has_shape(const struct op *op)
@@ -50,6 +50,7 @@ static void add_rank(struct work *w, const struct job *job, size_t r)
         if (it->of[i] == ITERATION_NONE || it->of[i] < first ||
             op->timing == SPECTER_TIMING_CAPTURED)
             continue;
+        w->shaped += has_shape(op);
         if (has_shape(op))
             add_product(w, op, share);
         else
@@ -107,8 +108,10 @@ static const char *mix_words(struct arena *a, double by_type[SPECTER_DTYPE_COUNT
 }
 
 /* Why the recorded products do not tell the operations of an iteration; NULL. */
-static const char *unknown_products(const struct run *run)
+static const char *unknown_products(const struct run *run, const struct work *work)
 {
+    if (work->shapeless > work->shaped)
+        return "most recorded matrix products have no shape (--flops N tells the operations)";
     for (size_t r = 0; r < run->nranks; r++) {
         if (run->ranks[r].gemm_rate > 1)
             return "only some of the matrix products were recorded (--flops N tells them)";
@@ -154,7 +157,7 @@ void workload_survey(struct workload *w, const struct job *job, double tokens, d
     w->shapeless = work->shapeless;
     w->extrapolated = ranks > 0 && ranks < rep->world;
     if (!w->told) {
-        w->missing = unknown_products(run);
+        w->missing = unknown_products(run, work);
         w->flops = w->missing == NULL && ranks > 0 ? all * rep->world / ranks : 0;
         if (w->missing == NULL && !(all > 0))
             w->missing = "no matrix product of known shape was recorded (--flops N tells them)";
