@@ -32,10 +32,10 @@ void sim_free(struct sim *s)
     if (s == NULL)
         return;
     heap_release(&s->heap);
-    void *arrays[] = {s->hosts,   s->actions,   s->devices, s->streams, s->items,
-                      s->joins,   s->transfers, s->events,  s->waiters, s->links,
-                      s->uses,    s->flows,     s->blocks,  s->marks,   s->pauses,
-                      s->members, s->needs,     s->areas,   s->causes,  s->action_block};
+    void *arrays[] = {s->hosts,   s->actions,   s->devices, s->streams,     s->items,
+                      s->joins,   s->transfers, s->events,  s->waiters,     s->links,
+                      s->uses,    s->flows,     s->blocks,  s->marks,       s->pauses,
+                      s->members, s->areas,     s->causes,  s->action_block};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     free(s);
@@ -101,7 +101,7 @@ uint32_t sim_add_transfer(struct sim *s, int64_t cost_ns)
 uint32_t sim_add_event(struct sim *s)
 {
     uint32_t e = ADD(s, events);
-    s->events[e] = (struct event){SIM_NONE, SIM_NONE};
+    s->events[e] = (struct event){SIM_NONE};
     return e;
 }
 
@@ -176,34 +176,42 @@ static uint32_t add_item(struct sim *s, enum item_kind kind, uint32_t stream)
 uint32_t sim_work(struct sim *s, uint32_t stream, int64_t dur_ns)
 {
     uint32_t i = add_item(s, ITEM_WORK, stream);
-    s->items[i].u.dur_ns = sane(dur_ns);
+    s->items[i].u.work.dur_ns = sane(dur_ns);
+    s->items[i].u.work.sm_ppm = s->items[i].u.work.mem_ppm = 0;
     return i;
 }
 
 uint32_t sim_join(struct sim *s, uint32_t stream)
 {
     uint32_t i = add_item(s, ITEM_JOIN, stream);
-    s->items[i].u.arg = (uint32_t)s->njoins;
+    s->items[i].u.join.first = (uint32_t)s->njoins;
+    s->items[i].u.join.count = s->items[i].u.join.lag_ns = 0;
     return i;
 }
 
 void sim_join_transfer(struct sim *s, uint32_t transfer)
 {
-    uint32_t j = ADD(s, joins);
-    s->joins[j] = (struct join){(uint32_t)(s->nitems - 1), transfer, 0};
+    uint32_t j = ADD(s, joins), i = (uint32_t)(s->nitems - 1);
+    s->joins[j] = (struct join){i, transfer};
+    if (s->items[i].u.join.count++ == 0)
+        s->items[i].u.join.transfer = transfer;
     s->transfers[transfer].members++;
 }
 
 void sim_record(struct sim *s, uint32_t stream, uint32_t event)
 {
     uint32_t i = add_item(s, ITEM_RECORD, stream);
-    s->items[i].u.arg = event;
+    s->items[i].u.record.event = event;
+    s->items[i].u.record.waiters = SIM_NONE;
+    if (s->events[event].by == SIM_NONE)
+        s->events[event].by = i;
 }
 
 void sim_wait(struct sim *s, uint32_t stream, uint32_t event)
 {
     uint32_t i = add_item(s, ITEM_WAIT, stream);
-    s->items[i].u.arg = event;
+    s->items[i].u.wait.event = event;
+    s->items[i].u.wait.by = s->events[event].by;
 }
 
 void sim_sync_stream(struct sim *s, uint32_t stream)
@@ -233,7 +241,7 @@ uint32_t sim_mark(struct sim *s)
 void sim_set_work(struct sim *s, uint32_t item, int64_t dur_ns)
 {
     assert(s->items[item].kind == ITEM_WORK);
-    s->items[item].u.dur_ns = sane(dur_ns);
+    s->items[item].u.work.dur_ns = sane(dur_ns);
 }
 
 void sim_set_transfer(struct sim *s, uint32_t transfer, int64_t cost_ns)
@@ -243,9 +251,8 @@ void sim_set_transfer(struct sim *s, uint32_t transfer, int64_t cost_ns)
 
 void sim_set_lag(struct sim *s, uint32_t item, int64_t ns)
 {
-    const struct item *i = &s->items[item];
-    assert(i->kind == ITEM_JOIN && i->u.arg < s->njoins && s->joins[i->u.arg].item == item);
-    s->joins[i->u.arg].lag_ns = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)sane(ns);
+    assert(s->items[item].kind == ITEM_JOIN);
+    s->items[item].u.join.lag_ns = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)sane(ns);
 }
 
 void sim_set_delay(struct sim *s, uint32_t transfer, int64_t ns)
@@ -282,14 +289,9 @@ void sim_set_load(struct sim *s, uint32_t transfer, uint32_t sm_ppm, uint32_t me
 void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory_ppm)
 {
     assert(s->items[item].kind == ITEM_WORK);
-    if (item >= s->nneeds && (sm_ppm | memory_ppm) == 0)
-        return;
-    if (item >= s->nneeds) {
-        ARRAY_ROOM(s->needs, s->cap_needs, item + 1);
-        memset(&s->needs[s->nneeds], 0, (item + 1 - s->nneeds) * sizeof *s->needs);
-        s->nneeds = item + 1;
-    }
-    s->needs[item] = (struct need){at_most_all(sm_ppm), at_most_all(memory_ppm)};
+    s->items[item].u.work.sm_ppm = at_most_all(sm_ppm);
+    s->items[item].u.work.mem_ppm = at_most_all(memory_ppm);
+    s->has_needs |= (sm_ppm | memory_ppm) != 0;
 }
 
 uint32_t sim_add_link(struct sim *s)
