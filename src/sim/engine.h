@@ -228,6 +228,11 @@ static inline uint32_t transfer_id(const struct sim *s, uint32_t transfer)
     return (uint32_t)(s->nstreams + s->nhosts) + transfer;
 }
 
+/* ---- sim_make.c ---- */
+
+/* All back to time 0; the hosts' first events are in the heap. */
+void sim_make_ready(struct sim *s);
+
 /* ---- sim_rate.c ---- */
 
 /* CPU time of the host before the action, at the host's speed. */

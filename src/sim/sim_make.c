@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Building a program: every kind of thing is an array that grows; its index is its name.
+ * Building a program: every kind of thing is an array that grows; its index is its name. At the
+ * end, what brings all of it back to time 0.
  */
 #include "sim/engine.h"
 
@@ -324,4 +325,91 @@ void sim_use_link(struct sim *s, uint32_t transfer, uint32_t link, uint32_t shar
         flow->uses = u;
     }
     s->uses[u].ppm = at_most_all(share_ppm);
+}
+
+/* ---- ready to run ---- */
+
+/* Lays the joins out by transfer, in the order in which they were joined, so that a transfer finds
+ * its members side by side. */
+static void seal(struct sim *s)
+{
+    uint32_t at = 0;
+    if (s->nmembers == s->njoins)
+        return;
+    ARRAY_ROOM(s->members, s->cap_members, s->njoins);
+    for (size_t i = 0; i < s->ntransfers; i++) {
+        s->transfers[i].first = at;
+        at += s->transfers[i].members;
+        s->transfers[i].members = 0;
+    }
+    for (uint32_t j = 0; j < s->njoins; j++) {
+        struct transfer *t = &s->transfers[s->joins[j].transfer];
+        s->members[t->first + t->members++] = s->joins[j].item;
+    }
+    s->nmembers = s->njoins;
+}
+
+static void reset_items(struct sim *s)
+{
+    for (size_t i = 0; i < s->nitems && s->ran; i++) {
+        struct item *item = &s->items[i];
+        item->start_ns = item->end_ns = NOT_YET;
+        item->next = SIM_NONE;
+        item->started = 0;
+        if (item->kind == ITEM_RECORD)
+            item->u.record.waiters = SIM_NONE;
+    }
+    s->ran = true;
+    if (s->keep_beside)
+        ARRAY_GROW(s->areas, s->cap_areas, s->nitems);
+    if (!s->keep_causes)
+        return;
+    ARRAY_GROW(s->causes, s->cap_causes, s->nitems);
+    ARRAY_GROW(s->action_block, s->cap_action_block, s->nactions);
+    memset(s->action_block, 0xff, s->nactions * sizeof *s->action_block); /* SIM_NONE */
+}
+
+static void reset(struct sim *s)
+{
+    s->now_ns = 0;
+    s->steps = 0;
+    s->nwaiters = 0;
+    s->nblocks = 0;
+    s->free_waiter = SIM_NONE;
+    heap_reset(&s->heap, s->nstreams + s->nhosts + s->ntransfers);
+    for (size_t i = 0; i < s->nstreams; i++) {
+        struct stream *stream = &s->streams[i];
+        stream->first = stream->last = stream->waiters = stream->launchers = SIM_NONE;
+        stream->held = stream->transfers = 0;
+        stream->state = STREAM_IDLE;
+    }
+    for (size_t i = 0; i < s->ntransfers; i++) {
+        struct transfer *t = &s->transfers[i];
+        t->start_ns = t->end_ns = NOT_YET;
+        t->arrived = 0;
+        t->last_item = SIM_NONE;
+    }
+    for (size_t i = 0; i < s->nmarks; i++)
+        s->marks[i] = NOT_YET;
+    reset_items(s);
+    rate_reset(s);
+}
+
+static void start_hosts(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->nhosts; i++) {
+        struct host *host = &s->hosts[i];
+        host->clock_ns = host->begin_ns;
+        host->next = host->first;
+        host->waits = 0;
+        host->cpu_done = host->queued = false;
+        heap_set(&s->heap, host_id(s, i), host->begin_ns);
+    }
+}
+
+void sim_make_ready(struct sim *s)
+{
+    seal(s);
+    reset(s);
+    start_hosts(s);
 }
