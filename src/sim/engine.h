@@ -239,8 +239,6 @@ void sim_make_ready(struct sim *s);
 int64_t host_cpu(const struct host *host, int64_t ns);
 int64_t action_cpu(const struct sim *s, const struct host *host, const struct action *action);
 
-void rate_reset(struct sim *s);
-
 /* The first item of the stream, local work, begins now: when it will end. */
 int64_t rate_begin_work(struct sim *s, uint32_t stream);
 

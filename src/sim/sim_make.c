@@ -204,8 +204,7 @@ void sim_record(struct sim *s, uint32_t stream, uint32_t event)
     uint32_t i = add_item(s, ITEM_RECORD, stream);
     s->items[i].u.record.event = event;
     s->items[i].u.record.waiters = SIM_NONE;
-    if (s->events[event].by == SIM_NONE)
-        s->events[event].by = i;
+    s->events[event].by = i;
 }
 
 void sim_wait(struct sim *s, uint32_t stream, uint32_t event)
@@ -369,6 +368,7 @@ static void reset_items(struct sim *s)
     memset(s->action_block, 0xff, s->nactions * sizeof *s->action_block); /* SIM_NONE */
 }
 
+/* Not what transfers change of devices and links: each that begins ends, and takes it back. */
 static void reset(struct sim *s)
 {
     s->now_ns = 0;
@@ -392,7 +392,6 @@ static void reset(struct sim *s)
     for (size_t i = 0; i < s->nmarks; i++)
         s->marks[i] = NOT_YET;
     reset_items(s);
-    rate_reset(s);
 }
 
 static void start_hosts(struct sim *s)

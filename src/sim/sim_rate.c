@@ -250,14 +250,3 @@ void rate_end_transfer(struct sim *s, uint32_t index)
     if (t->flow != SIM_NONE)
         flow_ends(s, &s->flows[t->flow]);
 }
-
-void rate_reset(struct sim *s)
-{
-    for (size_t i = 0; i < s->ndevices; i++) {
-        struct device *device = &s->devices[i];
-        device->sm_ppm = device->mem_ppm = device->sm_area = device->mem_area = 0;
-        device->since_ns = 0;
-    }
-    for (size_t i = 0; i < s->nlinks; i++)
-        s->links[i] = (struct link){0, SIM_NONE};
-}
