@@ -380,6 +380,34 @@ TEST(overlap_small_transfers_leave_room)
     close_scene(&s);
 }
 
+/* Rank 0 sends a message on each of two streams, to rank 1 (`back`: it receives the second one). */
+static void make_messages(struct run *run, double ns, bool back)
+{
+    make_two_comms(run, 1u << 30, ns, 1, EACH);
+    for (int r = 0; r < 2; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            struct op *op = &run->ranks[r].ops[i];
+            bool sends = (r == 0) != (back && op->coll.comm == 1);
+            op->class = OP_P2P;
+            op->coll.op = sends ? SPECTER_SEND : SPECTER_RECV;
+            op->coll.peer = 1 - r;
+            op->coll.p2p_seq = op->coll.seq;
+        }
+    }
+}
+
+/* Ports have two directions. */
+TEST(overlap_messages_both_ways_do_not_meet)
+{
+    for (int back = 0; back < 2; back++) {
+        struct scene s;
+        make_messages(&s.run, 8e6, back != 0);
+        open_scene(&s, &calibrated);
+        CHECK_INT((int64_t)s.job.overlap.contended, back ? 0 : 2 * EACH);
+        close_scene(&s);
+    }
+}
+
 /* Neither a slower network nor a slower GPU ever saves time, whatever it slows down less. */
 TEST(overlap_law_slower_hardware_is_never_faster)
 {
