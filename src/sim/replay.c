@@ -45,6 +45,7 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
     if (rc == 0 && scale == 1) {
         rep->unmodelled = retarget_unmodelled(&t);
         say_costs(rep, &t);
+        say_host_speed(rep, &out->time);
     }
     retarget_release(&t);
     return rc;
