@@ -47,6 +47,7 @@ struct replay_opts {
     const char *grow;          /* the axis that scales multiply: name of a role; NULL: dp */
     double tokens, flops;      /* of an iteration of the recorded job; 0: not told */
     struct replay_watch watch; /* look NULL: nobody */
+    bool brief;                /* iteration times only: no paths, groups, errors, rates */
     double host_speed;         /* CPU time takes 1 / this on the target; 0: as recorded */
 };
 
