@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#define MOSTLY 0.8      /* of the path, for what is left of it not to matter */
 #define UNCHANGED 0.005 /* an iteration that differs by less is said to be the same */
 
 /* The rank that job_measure() took. */
@@ -85,35 +86,48 @@ static bool holds(const struct run *run, bool comm)
     return false;
 }
 
-/* Shares of the path that are, or are not, communication; host time apart. */
-static double on_path(const struct path_summary *path, bool comm)
+/* Of what another GPU, or another network, may change. */
+static bool concerns(enum path_what what, bool comm)
 {
-    double share = 0;
+    return what <= PATH_COMM && comm == (what == PATH_COMM);
+}
+
+/* The largest part of the path that it may not change; NULL. *others: share of all of these. */
+static const struct path_part *unconcerned(const struct path_summary *path, bool comm,
+                                           double *others)
+{
+    const struct path_part *top = NULL;
+    *others = 0;
     for (int i = 0; i < path->count; i++) {
-        enum path_what what = path->parts[i].what;
-        if (what <= PATH_COMM && comm == (what == PATH_COMM))
-            share += path->parts[i].share;
+        if (concerns(path->parts[i].what, comm))
+            continue;
+        top = top == NULL ? &path->parts[i] : top; /* they are in order */
+        *others += path->parts[i].share;
     }
-    return share;
+    return top;
 }
 
 static void give_reason(struct job *job, const struct replay_scale *base, bool comm)
 {
     struct replay *rep = job->rep;
-    const char *what = comm ? "network" : "GPU",
-               *name = comm ? rep->to.network->name : rep->to.gpu->name;
-    double share = on_path(&base->path, comm);
+    const char *what = comm ? "network" : "GPU", *kind = comm ? "communication" : "computation";
+    const char *name = comm ? rep->to.network->name : rep->to.gpu->name;
+    double others;
+    const struct path_part *top = unconcerned(&base->path, comm, &others);
     if (!holds(job->program.run, comm))
         replay_note(rep, false, "%s %s changes nothing: the recording holds no %s", what, name,
-                    comm ? "communication" : "computation");
-    else if (share < UNCHANGED)
+                    kind);
+    else if (others > 1 - UNCHANGED)
         replay_note(rep, false, "%s %s changes nothing: %s is not on the critical path", what, name,
-                    comm ? "communication" : "computation");
+                    kind);
+    else if (top != NULL && others >= MOSTLY)
+        replay_note(rep, false,
+                    "%s %s changes nothing: %.0f %% of the critical path is no %s, most of it %s",
+                    what, name, 100 * others, kind, top->name);
     else
         replay_note(rep, false,
-                    "%s %s changes nothing: the %s on the critical path (%.0f %% of the step) "
-                    "takes as long there",
-                    what, name, comm ? "communication" : "computation", 100 * share);
+                    "%s %s changes nothing: the %s on the critical path takes as long there", what,
+                    name, kind);
 }
 
 void look_for_reasons(struct job *job, const struct replay_scale *base)
