@@ -24,7 +24,7 @@
 
 #include "sim/replay.h"
 
-#define TIMELINE_OPS_MAX 500000
+#define TIMELINE_OPS_MAX 100000
 
 struct timeline_file;
 
