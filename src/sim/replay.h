@@ -84,7 +84,8 @@ struct replay {
     struct arena arena;
 };
 
-/* 0, or -1 with e filled. To be released in either case. */
+/* 0, or -1 with e filled. To be released in either case. The run is only read: several threads may
+ * replay one at a time. */
 int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
                struct err *e);
 void replay_release(struct replay *rep);
