@@ -8,6 +8,7 @@
 #define SPECTER_SIM_JOB_H
 
 #include "sim/replay.h"
+#include "sim/vary_job.h"
 
 struct job {
     struct replay *rep;
@@ -15,6 +16,7 @@ struct job {
     struct growth growth;
     struct iterations *iterations; /* by rank; in the arena of rep */
     double *spans;                 /* by rank, of the last measurement; in the arena of rep */
+    struct vary_job vary;
 };
 
 /* What is simulated: the target, how, and how often the job. */
@@ -22,6 +24,7 @@ struct target {
     struct hardware to;
     bool calibrate;
     int64_t scale;
+    bool faulty; /* with the faults of replay_opts.vary */
 };
 
 /* replay_hardware.c: fills from, to, gpu_known, network_known and same_hardware, and says what was

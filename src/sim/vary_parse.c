@@ -59,7 +59,7 @@ static bool take(const char **text, const char *key, char *out)
     memcpy(out, *text + n + 1, length);
     out[length] = '\0';
     *text += n + 1 + length;
-    *text += **text == ',';
+    *text += (*text)[0] == ',' && (*text)[1] != '\0';
     return true;
 }
 
