@@ -32,14 +32,6 @@ struct draws {
     size_t nsamples, cap_samples;
 };
 
-static void *zeroed(size_t n, size_t size)
-{
-    void *p = calloc(n > 0 ? n : 1, size);
-    if (p == NULL)
-        die("out of memory");
-    return p;
-}
-
 /* ---- costs of one draw ---- */
 
 /* The same operation of all warm iterations takes their mean, in the first one, too. */
@@ -47,8 +39,8 @@ static void take_means(struct draws *d)
 {
     const struct vary_job *v = &d->job->vary;
     size_t ncosts = d->job->program.ncosts;
-    double *sum = zeroed(v->nslots, sizeof *sum);
-    uint32_t *n = zeroed(v->nslots, sizeof *n);
+    double *sum = vary_zeroed(v->nslots, sizeof *sum);
+    uint32_t *n = vary_zeroed(v->nslots, sizeof *n);
     for (size_t i = 0; i < ncosts; i++) {
         if (v->of[i].slot == VARY_NONE || v->of[i].iteration == 0)
             continue;
@@ -147,10 +139,10 @@ static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
 static int observe(struct draws *d, struct err *e)
 {
     size_t n = d->meets.count;
-    d->lateness = zeroed(n * d->count, sizeof *d->lateness);
-    d->mean = zeroed(n, sizeof *d->mean);
-    d->spread = zeroed(n, sizeof *d->spread);
-    d->carried = zeroed(n, sizeof *d->carried);
+    d->lateness = vary_zeroed(n * d->count, sizeof *d->lateness);
+    d->mean = vary_zeroed(n, sizeof *d->mean);
+    d->spread = vary_zeroed(n, sizeof *d->spread);
+    d->carried = vary_zeroed(n, sizeof *d->carried);
     for (uint64_t draw = 0; n > 0 && draw < d->count; draw++) {
         set_draw(d, draw, false);
         if (program_run(&d->job->program, e) < 0)
@@ -300,7 +292,7 @@ static void add_iterations(struct draws *d, bool simulated)
 {
     const struct job *job = d->job;
     uint32_t n = job->rep->iterations;
-    int64_t *ends = zeroed(n, sizeof *ends);
+    int64_t *ends = vary_zeroed(n, sizeof *ends);
     size_t nranks = simulated || job->program.run->ndomains == 1 ? job->rep->nranks : 1;
     for (uint32_t k = 0; k < n; k++)
         ends[k] = INT64_MIN;
@@ -331,10 +323,10 @@ static void summarise(struct draws *d, struct vary_result *out)
 static void make(struct draws *d, struct job *job)
 {
     *d = (struct draws){.job = job, .count = (uint64_t)job->vary.opts.draws};
-    d->mean_ns = zeroed(job->program.ncosts, sizeof *d->mean_ns);
-    d->extra_ns = zeroed(job->program.ncosts, sizeof *d->extra_ns);
-    d->delay_ns = zeroed(job->program.matches.count, sizeof *d->delay_ns);
-    d->meets_at = zeroed(job->program.matches.count, sizeof *d->meets_at);
+    d->mean_ns = vary_zeroed(job->program.ncosts, sizeof *d->mean_ns);
+    d->extra_ns = vary_zeroed(job->program.ncosts, sizeof *d->extra_ns);
+    d->delay_ns = vary_zeroed(job->program.matches.count, sizeof *d->delay_ns);
+    d->meets_at = vary_zeroed(job->program.matches.count, sizeof *d->meets_at);
 }
 
 static void release(struct draws *d)

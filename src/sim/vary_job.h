@@ -65,7 +65,14 @@ void vary_say_absent(struct job *job, int64_t gpus);
 void vary_say_faults(struct job *job, const struct retarget *faulty, double sound_ns,
                      double wrong_ns);
 
-/* ---- vary_measure.c ---- */
+/* Cleared memory for n elements; dies when there is none. free(). */
+void *vary_zeroed(size_t n, size_t size);
+
+/* ---- vary_slot.c, vary_measure.c ---- */
+
+/* job->vary.of: slots are positions in an iteration; those of iterations that differ from most have
+ * none. */
+void vary_assign_slots(struct job *job);
 
 /* rep->variation, and what is said about it. */
 void vary_measure(struct job *job);

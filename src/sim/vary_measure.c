@@ -17,93 +17,6 @@
 #define HALF_DIFFERENCE 0.953872552 /* median |a - b| of two normals, in standard deviations */
 #define MEDIAN_VARIANCE (3.14159265358979 / 2) /* of a median, x variance / n */
 
-static void *zeroed(size_t n, size_t size)
-{
-    void *p = calloc(n > 0 ? n : 1, size);
-    if (p == NULL)
-        die("out of memory");
-    return p;
-}
-
-/* ---- slots ---- */
-
-/* Costs of a rank in one iteration, counted: computation and transfers apart. */
-struct counter {
-    uint32_t *count; /* [K] */
-    uint32_t first;  /* slot of the first */
-    uint32_t usual;  /* how many most iterations have */
-};
-
-struct counters {
-    struct counter *list; /* [2 * nranks] */
-    uint32_t *counts;
-    uint32_t *latest; /* [nranks] iteration of the rank's operation before */
-    uint32_t k;       /* iterations */
-};
-
-static struct counter *counter_of(struct counters *c, const struct program_cost *cost)
-{
-    return &c->list[2 * cost->rank + (cost->match != PROGRAM_NONE)];
-}
-
-static uint32_t iteration_of(const struct job *job, struct counters *c,
-                             const struct program_cost *cost)
-{
-    if (cost->op != PROGRAM_NONE)
-        c->latest[cost->rank] = job->iterations[cost->rank].of[cost->op];
-    return c->latest[cost->rank];
-}
-
-/* The count that most warm iterations have: the median. */
-static uint32_t usual_count(const struct counter *c, uint32_t k)
-{
-    double *list = zeroed(k, sizeof *list);
-    uint32_t usual;
-    for (uint32_t i = 1; i < k; i++)
-        list[i - 1] = c->count[i];
-    vary_sort(list, k - 1);
-    usual = k > 1 ? (uint32_t)list[(k - 1) / 2] : 0;
-    free(list);
-    return usual;
-}
-
-/* Slots are positions in an iteration; those of iterations that differ from most have none. */
-static void assign_slots(struct job *job)
-{
-    struct vary_job *v = &job->vary;
-    const struct program *p = &job->program;
-    struct counters c = {.k = job->rep->iterations};
-    size_t nranks = p->run->nranks;
-    c.list = zeroed(2 * nranks, sizeof *c.list);
-    c.counts = zeroed(2 * nranks * c.k, sizeof *c.counts);
-    c.latest = zeroed(nranks, sizeof *c.latest);
-    for (size_t i = 0; i < 2 * nranks; i++)
-        c.list[i].count = c.counts + i * c.k;
-    for (size_t r = 0; r < nranks; r++)
-        c.latest[r] = ITERATION_NONE;
-    for (size_t i = 0; i < p->ncosts; i++) {
-        uint32_t k = iteration_of(job, &c, &p->costs[i]);
-        v->of[i] = (struct vary_slot){VARY_NONE, k};
-        if (k < c.k)
-            v->of[i].slot = counter_of(&c, &p->costs[i])->count[k]++;
-    }
-    for (size_t i = 0; i < 2 * nranks; i++) {
-        c.list[i].usual = usual_count(&c.list[i], c.k);
-        c.list[i].first = v->nslots;
-        v->nslots += c.list[i].usual;
-    }
-    for (size_t i = 0; i < p->ncosts; i++) {
-        const struct counter *at = counter_of(&c, &p->costs[i]);
-        if (v->of[i].slot == VARY_NONE)
-            continue;
-        v->of[i].slot =
-            at->count[v->of[i].iteration] == at->usual ? at->first + v->of[i].slot : VARY_NONE;
-    }
-    free(c.list);
-    free(c.counts);
-    free(c.latest);
-}
-
 /* ---- weighted medians ---- */
 
 struct weighed {
@@ -200,15 +113,15 @@ static void times_make(struct times *t, const struct job *job)
 {
     size_t n = job->vary.nslots, nranks = job->program.run->nranks;
     *t = (struct times){.nslots = n, .nranks = nranks, .k = job->rep->iterations};
-    t->log = zeroed(n * t->k, sizeof *t->log);
-    t->level = zeroed(n, sizeof *t->level);
-    t->rank = zeroed(n, sizeof *t->rank);
-    t->is_transfer = zeroed(n, sizeof *t->is_transfer);
-    t->what = zeroed(n, sizeof *t->what);
-    t->common = zeroed(t->k, sizeof *t->common);
-    t->step = zeroed(nranks * t->k, sizeof *t->step);
-    t->count = zeroed(nranks, sizeof *t->count);
-    t->first = zeroed(nranks + 1, sizeof *t->first);
+    t->log = vary_zeroed(n * t->k, sizeof *t->log);
+    t->level = vary_zeroed(n, sizeof *t->level);
+    t->rank = vary_zeroed(n, sizeof *t->rank);
+    t->is_transfer = vary_zeroed(n, sizeof *t->is_transfer);
+    t->what = vary_zeroed(n, sizeof *t->what);
+    t->common = vary_zeroed(t->k, sizeof *t->common);
+    t->step = vary_zeroed(nranks * t->k, sizeof *t->step);
+    t->count = vary_zeroed(nranks, sizeof *t->count);
+    t->first = vary_zeroed(nranks + 1, sizeof *t->first);
     times_fill(t, job);
     for (size_t s = 0; s < n; s++)
         t->first[t->rank[s] + 1] = s + 1;
@@ -263,7 +176,7 @@ static double middle(struct times *t, size_t rank, uint32_t k)
 
 static void count_slots(struct times *t)
 {
-    double *sum = zeroed(2 * t->nranks, sizeof *sum);
+    double *sum = vary_zeroed(2 * t->nranks, sizeof *sum);
     for (size_t s = 0; s < t->nslots; s++) {
         if (t->is_transfer[s] || isnan(t->level[s]))
             continue;
@@ -397,7 +310,7 @@ static void learn_ranks(struct times *t, struct variation *v)
 {
     struct sample differences = {0};
     double noise, n = t->k - 1;
-    bool *seen = zeroed(t->nranks, sizeof *seen);
+    bool *seen = vary_zeroed(t->nranks, sizeof *seen);
     for (size_t r = 0; r < t->nranks; r++) {
         uint32_t same = 1;
         size_t last = r;
@@ -461,7 +374,7 @@ static void cpu_times(const struct job *job, size_t r, double *cpu_ns)
 
 static void learn_hosts(struct times *t, const struct job *job, struct variation *v)
 {
-    double *cpu = zeroed(t->k, sizeof *cpu);
+    double *cpu = vary_zeroed(t->k, sizeof *cpu);
     for (size_t r = 0; r < t->nranks; r++) {
         memset(cpu, 0, t->k * sizeof *cpu);
         cpu_times(job, r, cpu);
@@ -520,8 +433,7 @@ void vary_measure(struct job *job)
     struct variation *v = &job->rep->variation;
     const struct vary_opts *opts = &job->vary.opts;
     *v = (struct variation){.iterations = job->rep->iterations};
-    job->vary.of = zeroed(job->program.ncosts, sizeof *job->vary.of);
-    assign_slots(job);
+    vary_assign_slots(job);
     if (opts->jitter == JITTER_GIVEN) {
         v->work = opts->cv;
         replay_assume(job->rep,
