@@ -25,8 +25,12 @@ struct replay_args {
     struct opt_list scales;
     struct opt_texts faults[FAULT_OPTIONS];
     int64_t draws, seed;
+    double host_speed;
     bool no_calibrate;
 };
+
+#define HOST_SPEED_MIN 0.01
+#define HOST_SPEED_MAX 100.0
 
 #define AT(field) offsetof(struct replay_args, field)
 
@@ -44,6 +48,8 @@ static const struct opt rows[] = {
      "the recording's GPU, where it does not tell"},
     {"from-network", 0, OPT_STR, AT(from_network), "NAME|FILE",
      "the recording's network (default: the usual one of its GPU)"},
+    {"host-speed", 0, OPT_DOUBLE, AT(host_speed), "X",
+     "the target's CPUs are X times as fast: CPU time takes 1/X (default: 1)"},
     {"no-calibrate", 0, OPT_FLAG, AT(no_calibrate), NULL,
      "take the models' times, not measured times under the models' ratio"},
     {"jitter", 0, OPT_STR, AT(jitter), "off|trace|PCT",
@@ -79,8 +85,13 @@ static const char details[] =
     "candidates named. Ranks that were not recorded are taken to be like those of their pipeline\n"
     "stage.\n"
     "\n"
+    "Computation goes slower beside communication, and communicators share the ports of a GPU; "
+    "what\n"
+    "the recording contains of that is taken out of its times first.\n"
+    "\n"
     "Prints one line a scale and all assumptions. A line is about the rank that takes longest:\n"
-    "iteration = compute + exposed communication + copies that nothing hides + idle.\n"
+    "iteration = compute + kernels that were only counted + exposed communication + copies that\n"
+    "nothing hides + idle.\n"
     "\n"
     "With --jitter each scale is simulated several times with operations that vary: P50 and P95\n"
     "are those of single iterations. Ranks that are not simulated enter as order statistics: a\n"
@@ -188,7 +199,11 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .calibrate = !args->no_calibrate,
         .parallel = args->parallel,
         .grow = args->grow,
+        .host_speed = args->host_speed,
     };
+    if (!(args->host_speed >= HOST_SPEED_MIN && args->host_speed <= HOST_SPEED_MAX))
+        return err_set(e, ERR_USAGE, "--host-speed %g: from %g to %g", args->host_speed,
+                       HOST_SPEED_MIN, HOST_SPEED_MAX);
     if (find_hardware(args->gpu, args->network, a, &opts->gpu, &opts->network, e) < 0 ||
         find_hardware(args->from_gpu, args->from_network, a, &opts->from_gpu, &opts->from_network,
                       e) < 0)
@@ -225,7 +240,7 @@ static int load_and_replay(const struct replay_args *args, const struct replay_o
 
 static int run_replay(const struct command *self, int argc, char **argv, struct err *e)
 {
-    struct replay_args args = {.draws = VARY_DRAWS, .seed = VARY_SEED};
+    struct replay_args args = {.host_speed = 1, .draws = VARY_DRAWS, .seed = VARY_SEED};
     struct replay_opts opts;
     struct arena a;
     int n, status = cmd_parse(self, &args, argc, argv, false, &n, e);
@@ -248,11 +263,12 @@ release:
 
 const struct command cmd_replay = {
     .name = "replay",
-    .synopsis = "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
-                "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
-                "[--from-network NAME|FILE] [--no-calibrate] [--jitter off|trace|PCT] "
-                "[--draws N] [--seed N] [--straggler rank=R,slow=F] [--slow-link node=K,slow=F] "
-                "[--failed-nic node=K[,count=N]] [--run ID] [--json FILE|-]",
+    .synopsis =
+        "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
+        "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
+        "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--jitter off|trace|PCT] "
+        "[--draws N] [--seed N] [--straggler rank=R,slow=F] [--slow-link node=K,slow=F] "
+        "[--failed-nic node=K[,count=N]] [--run ID] [--json FILE|-]",
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,
     .rows = rows,

@@ -86,8 +86,7 @@ static void set_hosts(const struct draws *d, uint64_t draw, bool all)
     for (size_t r = 0; r < p->run->nranks; r++) {
         double slow = all ? vary_host_slowness(d->job, r) : 1;
         slow *= factor(vary_key(key_of(d, draw, FOR_HOST), r), d->job->rep->variation.host);
-        for (uint32_t h = 0; h < p->ranks[r].nhosts; h++)
-            sim_set_host_speed(p->sim, p->ranks[r].first_host + h, 1 / slow);
+        vary_set_hosts(d->job, r, slow);
     }
 }
 
@@ -113,10 +112,8 @@ static void set_plain(const struct draws *d)
     const struct program *p = &d->job->program;
     for (uint32_t i = 0; i < p->matches.count; i++)
         sim_set_delay(p->sim, i, 0);
-    for (size_t r = 0; r < p->run->nranks; r++) {
-        for (uint32_t h = 0; h < p->ranks[r].nhosts; h++)
-            sim_set_host_speed(p->sim, p->ranks[r].first_host + h, 1);
-    }
+    for (size_t r = 0; r < p->run->nranks; r++)
+        vary_set_hosts(d->job, r, 1);
 }
 
 static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
@@ -132,7 +129,7 @@ static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
         vary_meets_find(&d->meets, d->job, t);
     for (size_t i = 0; i < d->meets.count; i++)
         d->meets_at[d->meets.list[i].transfer] = true;
-    sim_keep_causes(p->sim, false);
+    sim_keep_causes(p->sim, d->job->rep->iterations == 1); /* job_measure() asks for them */
     return rc;
 }
 

@@ -107,23 +107,28 @@ double vary_host_slowness(const struct job *job, size_t r)
     return known ? job->vary.slow_work[rank] : 1;
 }
 
+void vary_set_hosts(const struct job *job, size_t r, double slow)
+{
+    const struct program_rank *rank = &job->program.ranks[r];
+    for (uint32_t h = 0; h < rank->nhosts; h++)
+        sim_set_host_speed(job->program.sim, rank->first_host + h, job->vary.host_speed / slow);
+}
+
 /* A process with several ranks issues for all of them as slowly as for the slowest. */
 static void set_hosts(struct job *job)
 {
-    const struct program *p = &job->program;
-    for (size_t r = 0; r < p->run->nranks; r++) {
-        for (uint32_t h = 0; h < p->ranks[r].nhosts; h++)
-            sim_set_host_speed(p->sim, p->ranks[r].first_host + h, 1);
-    }
-    for (size_t r = 0; r < p->run->nranks; r++) {
-        for (uint32_t h = 0; h < p->ranks[r].nhosts && vary_host_slowness(job, r) > 1; h++)
-            sim_set_host_speed(p->sim, p->ranks[r].first_host + h, 1 / vary_host_slowness(job, r));
+    for (size_t r = 0; r < job->rep->nranks; r++)
+        vary_set_hosts(job, r, 1);
+    for (size_t r = 0; r < job->rep->nranks; r++) {
+        if (vary_host_slowness(job, r) > 1)
+            vary_set_hosts(job, r, vary_host_slowness(job, r));
     }
 }
 
 void vary_place_faults(struct job *job, const struct target *target, struct retarget *t)
 {
     struct vary_job *v = &job->vary;
+    v->host_speed = target->host_speed > 0 ? target->host_speed : 1;
     if (v->opts.nfaults == 0)
         return;
     v->wrong_link = v->wrong_work = false;

@@ -24,6 +24,7 @@ struct vary_job {
     struct vary_opts opts;
     double *slow_work;    /* [world] by rank of the recorded job; owned */
     double *slow_link;    /* [world] likewise */
+    double host_speed;    /* of the simulation under way */
     bool wrong_work;      /* in the simulation under way some of the first are not 1, */
     bool wrong_link;      /* of the second; */
     bool *placed;         /* [opts.nfaults] and which faults lie in the job; owned */
@@ -57,6 +58,9 @@ bool vary_faulty(const struct job *job);
 int64_t vary_note_cost(struct job *job, size_t cost, int64_t ns);
 int64_t vary_slowed(const struct job *job, size_t cost, int64_t ns);
 double vary_host_slowness(const struct job *job, size_t rank); /* index in the run */
+
+/* CPU time of the rank's hosts takes `slow` times what it takes on the target. */
+void vary_set_hosts(const struct job *job, size_t rank, double slow);
 
 /* Names the faults that lie outside the job of so many GPUs. */
 void vary_say_absent(struct job *job, int64_t gpus);

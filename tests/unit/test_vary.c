@@ -65,15 +65,17 @@ static int64_t grown_ns(const struct made *m, int64_t scale)
 /* The mean of what variation costs, and its P95. Iterations of one draw count as one sample (they
  * share their ends), and both sides are drawn: a mean may be off by 4 x sqrt(2) standard errors of
  * it, where (P95 - mean) is 1.64 standard deviations of an iteration; 3 % is for the approximation
- * itself. A quantile's error is about twice that of a mean. */
+ * itself. A quantile's error is about twice that of a mean. (Points differ by what collectives slow
+ * down, which a recording with longer ones contains more of.) */
 static void check_same(struct replay_scale folded, struct replay_scale all, int64_t draws)
 {
-    double want = all.vary.mean_ns - all.time.span_ns, got = folded.vary.mean_ns - all.time.span_ns;
+    double want = all.vary.mean_ns - all.time.span_ns;
+    double got = folded.vary.mean_ns - folded.time.span_ns;
     double deviation = (all.vary.p95_ns - all.vary.mean_ns) / 1.64;
     double allowed = 4 * M_SQRT2 * deviation / sqrt((double)draws);
-    CHECK_DOUBLE(folded.time.span_ns, all.time.span_ns, 1e-6);
+    CHECK_DOUBLE(folded.time.span_ns, all.time.span_ns, 0.01);
     CHECK(want > 0 && fabs(got - want) < 0.03 * want + allowed);
-    CHECK_DOUBLE(folded.vary.p95_ns - all.time.span_ns, all.vary.p95_ns - all.time.span_ns,
+    CHECK_DOUBLE(folded.vary.p95_ns - folded.time.span_ns, all.vary.p95_ns - all.time.span_ns,
                  0.03 + 2 * allowed / want);
 }
 
