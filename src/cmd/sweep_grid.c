@@ -13,8 +13,18 @@
 
 /* ---- the axes ---- */
 
-static int check_grow(const char *text, struct err *e)
+static int set_parallel(struct replay_opts *opts, const char *text, struct arena *a, struct err *e)
 {
+    (void)a;
+    (void)e; /* only a recording can tell whether it is one */
+    opts->parallel = text;
+    return 0;
+}
+
+static int set_grow(struct replay_opts *opts, const char *text, struct arena *a, struct err *e)
+{
+    (void)a;
+    opts->grow = text;
     if (grid_role_parse(text, strlen(text)) == GRID_ROLES)
         return err_set(e, ERR_INPUT, "'%s' is none of dp, fsdp, tp, ep", text);
     return 0;
@@ -36,7 +46,7 @@ const struct sweep_axis sweep_axes[] = {
      .kind = SWEEP_NETWORK,
      .source = true,
      .offset = AT(from_network)},
-    {.key = "parallel", .column = "parallel", .kind = SWEEP_TEXT, .offset = AT(parallel)},
+    {.key = "parallel", .column = "parallel", .kind = SWEEP_TEXT, .set = set_parallel},
     {.key = "calibrate",
      .column = "calibrate",
      .kind = SWEEP_FLAG,
@@ -44,12 +54,7 @@ const struct sweep_axis sweep_axes[] = {
      .offset = AT(calibrate)},
     {.key = "gpus", .column = "gpu", .kind = SWEEP_GPU, .offset = AT(gpu), .network = AT(network)},
     {.key = "networks", .column = "network", .kind = SWEEP_NETWORK, .offset = AT(network)},
-    {.key = "grow",
-     .column = "grow",
-     .kind = SWEEP_TEXT,
-     .standard = "dp",
-     .offset = AT(grow),
-     .check = check_grow},
+    {.key = "grow", .column = "grow", .kind = SWEEP_TEXT, .standard = "dp", .set = set_grow},
     {.key = "scales", .column = "scale", .kind = SWEEP_SCALE},
 };
 const size_t sweep_axis_count = sizeof sweep_axes / sizeof *sweep_axes;
@@ -117,6 +122,7 @@ static int in_list(struct profile_reader *r, const struct sweep_axis *axis, cons
 static int check_text(struct sweep_grid *g, const struct sweep_axis *axis, struct sweep_value *v,
                       struct err *why)
 {
+    struct replay_opts tried = {0};
     if (v->text[0] == '\0')
         return err_set(why, ERR_INPUT, "an empty text");
     if (reader_has_control(v->text))
@@ -125,7 +131,7 @@ static int check_text(struct sweep_grid *g, const struct sweep_axis *axis, struc
         return find_gpu(g, v, why);
     if (axis->kind == SWEEP_NETWORK)
         return find_network(g, v, why);
-    return axis->check != NULL ? axis->check(v->text, why) : 0;
+    return axis->kind == SWEEP_TEXT ? axis->set(&tried, v->text, &g->arena, why) : 0;
 }
 
 static int read_text(struct profile_reader *r, struct sweep_grid *g, const struct sweep_axis *axis,
@@ -330,7 +336,7 @@ static void set_pointer(struct replay_opts *opts, size_t offset, const void *p)
 }
 
 static void set_option(struct replay_opts *opts, const struct sweep_axis *axis,
-                       const struct sweep_value *v)
+                       const struct sweep_value *v, struct arena *a)
 {
     bool flag = v->number != 0;
     switch (axis->kind) {
@@ -341,7 +347,8 @@ static void set_option(struct replay_opts *opts, const struct sweep_axis *axis,
         set_pointer(opts, axis->offset, v->network);
         break;
     case SWEEP_TEXT:
-        set_pointer(opts, axis->offset, v->text);
+        if (v->text != NULL)
+            axis->set(opts, v->text, a, NULL); /* which was tried when it was read */
         break;
     case SWEEP_FLAG:
         memcpy((char *)opts + axis->offset, &flag, sizeof flag);
@@ -364,11 +371,12 @@ static void set_own_network(struct replay_opts *opts, const struct sweep_axis *a
         set_pointer(opts, axis->network, v->network);
 }
 
-void sweep_grid_opts(const struct sweep_grid *g, size_t job, struct replay_opts *out)
+void sweep_grid_opts(const struct sweep_grid *g, size_t job, struct arena *arena,
+                     struct replay_opts *out)
 {
     memset(out, 0, sizeof *out);
     for (size_t a = 0; a < SWEEP_SCALES; a++)
-        set_option(out, &sweep_axes[a], sweep_grid_value(g, job, a));
+        set_option(out, &sweep_axes[a], sweep_grid_value(g, job, a), arena);
     for (size_t a = 0; a < SWEEP_SCALES; a++)
         set_own_network(out, &sweep_axes[a], sweep_grid_value(g, job, a));
 }

@@ -37,10 +37,13 @@ struct sweep_axis {
     const char *column; /* in the rows */
     enum sweep_kind kind;
     const char *standard; /* a value that means the default when it is given; NULL: only null */
-    size_t offset;        /* in struct replay_opts; not of traces and scales */
+    size_t offset;        /* in struct replay_opts; of hardware and flags */
     bool source;          /* hardware: of the recording, not of the target */
     size_t network; /* SWEEP_GPU: the option that takes a file's network, unless one is named */
-    int (*check)(const char *text, struct err *e); /* SWEEP_TEXT; NULL: anything */
+    /* SWEEP_TEXT: what the option of `specter replay` does with its argument. What it makes lives
+     * in the arena; -1 with e filled, without the option's name. Called once for each value that is
+     * read, then for each job. */
+    int (*set)(struct replay_opts *opts, const char *text, struct arena *a, struct err *e);
 };
 
 extern const struct sweep_axis sweep_axes[];
@@ -87,7 +90,9 @@ void sweep_grid_release(struct sweep_grid *g);
 /* The value that a job has on an axis other than scales. */
 const struct sweep_value *sweep_grid_value(const struct sweep_grid *g, size_t job, size_t axis);
 
-/* All options of a job but its scales. Borrowed from the grid. */
-void sweep_grid_opts(const struct sweep_grid *g, size_t job, struct replay_opts *out);
+/* All options of a job but its scales. Borrowed from the grid and the arena, which is the caller's:
+ * several threads may ask at a time. */
+void sweep_grid_opts(const struct sweep_grid *g, size_t job, struct arena *a,
+                     struct replay_opts *out);
 
 #endif

@@ -165,8 +165,10 @@ uint64_t sweep_job_hash(const struct sweep_grid *g, size_t job, const char *run_
 {
     struct buf b = BUF_INIT;
     struct replay_opts opts;
+    struct arena arena;
     uint64_t h;
-    sweep_grid_opts(g, job, &opts);
+    arena_init(&arena);
+    sweep_grid_opts(g, job, &arena, &opts);
     buf_puts(&b, "specter.sweep/1\n");
     if (run_id[0] != '\0')
         put_line(&b, "run", run_id);
@@ -175,6 +177,7 @@ uint64_t sweep_job_hash(const struct sweep_grid *g, size_t job, const char *run_
         put_option(&b, &sweep_axes[a], sweep_grid_value(g, job, a), &opts);
     h = put_bytes(FNV_START, b.data, b.len);
     buf_release(&b);
+    arena_release(&arena);
     return h;
 }
 

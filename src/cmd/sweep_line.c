@@ -154,7 +154,7 @@ int sweep_line_read(char *const *fields, uint64_t *id, enum sweep_status *status
 
 /* ---- a row ---- */
 
-static void put_loss(struct buf *b, const char *text)
+static void put_sentence(struct buf *b, const char *text)
 {
     buf_puts(b, b->len > 0 ? "; " : "");
     buf_puts(b, text);
@@ -165,11 +165,11 @@ static void losses(struct buf *b, const struct run *run, const struct replay *re
 {
     for (size_t i = 0; i < run->nnotes; i++) {
         if (run->notes[i].loss)
-            put_loss(b, run->notes[i].text);
+            put_sentence(b, run->notes[i].text);
     }
     for (size_t i = 0; i < rep->notes.count; i++) {
         if (rep->notes.list[i].loss)
-            put_loss(b, rep->notes.list[i].text);
+            put_sentence(b, rep->notes.list[i].text);
     }
 }
 
@@ -212,6 +212,13 @@ static void put_figures(struct buf *b, const struct sweep_result *result)
 #undef X
 }
 
+/* 100 % that say nothing about scaling. Which of the replay's notes tells the cause cannot be taken
+ * from it here: it knows other scales, too, and a row is the same in every company. */
+static bool changes_nothing(const struct replay_scale *s)
+{
+    return s->scale > 1 && s->efficiency == 1;
+}
+
 char *sweep_line(const struct sweep_result *result, enum sweep_status *status)
 {
     struct buf b = BUF_INIT, reason = BUF_INIT;
@@ -221,6 +228,8 @@ char *sweep_line(const struct sweep_result *result, enum sweep_status *status)
     } else {
         losses(&reason, result->run, result->rep);
         *status = reason.len > 0 ? SWEEP_PARTIAL : SWEEP_OK;
+        if (changes_nothing(result->times))
+            put_sentence(&reason, "takes the time of scale 1: 'specter replay' says why");
     }
     buf_printf(&b, "%016" PRIx64, result->id);
     put_field(&b, SPECTER_VERSION);

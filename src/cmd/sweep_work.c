@@ -62,8 +62,9 @@ struct batch {
     size_t job;
     const struct run *run;
     struct replay_opts opts;
-    size_t *points;  /* owned */
-    int64_t *scales; /* owned: of the points */
+    struct arena arena; /* of opts */
+    size_t *points;     /* owned */
+    int64_t *scales;    /* owned: of the points */
     size_t count;
 };
 
@@ -188,14 +189,16 @@ static void *work_on(void *argument)
     const struct sweep_value *traces = crew->grid->axes[SWEEP_TRACES].values;
     size_t n = crew->grid->scales;
     struct batch b = {.crew = crew};
+    arena_init(&b.arena);
     b.points = calloc(n, sizeof *b.points);
     b.scales = calloc(n, sizeof *b.scales);
     if (b.points == NULL || b.scales == NULL)
         die("out of memory");
     while (take_job(&b)) {
         b.run = &crew->work->runs[sweep_grid_value(crew->grid, b.job, SWEEP_TRACES) - traces];
-        sweep_grid_opts(crew->grid, b.job, &b.opts);
+        sweep_grid_opts(crew->grid, b.job, &b.arena, &b.opts);
         replay_points(&b, 0, b.count);
+        arena_release(&b.arena);
     }
     free(b.points);
     free(b.scales);

@@ -86,6 +86,51 @@ static void print_scaling(const struct replay *rep, FILE *out)
     table_release(&t);
 }
 
+/* ---- variation ---- */
+
+static void cell_time(struct table *t, double ns)
+{
+    char text[32];
+    table_cell(t, "%s", text_ns(text, sizeof text, ns));
+}
+
+static void variation_row(struct table *t, const char *gpus, const char *from, double point_ns,
+                          const struct vary_result *r)
+{
+    table_cell(t, "%s", gpus);
+    table_cell(t, "%s", from);
+    cell_time(t, r->p50_ns);
+    cell_time(t, r->p95_ns);
+    cell_time(t, r->mean_ns);
+    table_cell(t, "%+.1f %%", point_ns > 0 ? 100 * (r->p50_ns / point_ns - 1) : 0);
+    table_cell(t, "%llu", (unsigned long long)r->samples);
+}
+
+/* Single iterations under variation, below those that were recorded. */
+static void print_variation(const struct replay *rep, FILE *out)
+{
+    static const char *const titles[] = {"GPUs",          "",          "P50", "P95", "mean",
+                                         "P50 longer by", "iterations"};
+    char gpus[32];
+    struct table t;
+    if (rep->nscales == 0 || rep->scales[0].vary.samples == 0)
+        return;
+    table_init(&t);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_column(&t, titles[i], i == 1 ? TABLE_LEFT : TABLE_RIGHT);
+    snprintf(gpus, sizeof gpus, "%d", rep->world);
+    if (rep->same_hardware)
+        variation_row(&t, gpus, "recorded", rep->recorded.span_ns, &rep->recorded_spread);
+    for (size_t i = 0; i < rep->nscales; i++) {
+        const struct replay_scale *s = &rep->scales[i];
+        snprintf(gpus, sizeof gpus, "%lld", (long long)s->gpus);
+        variation_row(&t, gpus, "drawn", s->time.span_ns, &s->vary);
+    }
+    fputs("\niterations under variation\n", out);
+    table_print(&t, out);
+    table_release(&t);
+}
+
 /* ---- where the step goes ---- */
 
 const struct replay_share replay_shares[REPLAY_SHARES] = {
@@ -190,6 +235,7 @@ static void print_axes(const struct replay *rep, FILE *out)
 void replay_tables(const struct replay *rep, FILE *out)
 {
     print_scaling(rep, out);
+    print_variation(rep, out);
     print_shares(rep, out);
     print_axes(rep, out);
 }

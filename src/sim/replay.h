@@ -21,6 +21,7 @@
 #include "sim/spread.h"
 #include "sim/throughput.h"
 #include "sim/uncertainty.h"
+#include "sim/vary.h"
 #include "trace/run.h"
 
 struct job;
@@ -49,6 +50,7 @@ struct replay_opts {
     struct replay_watch watch; /* look NULL: nobody */
     bool brief;                /* iteration times only: no paths, groups, errors, rates */
     double host_speed;         /* CPU time takes 1 / this on the target; 0: as recorded */
+    struct vary_opts vary;     /* variation, slow ranks and links; all 0: none */
 };
 
 /* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
@@ -62,6 +64,8 @@ struct replay_scale {
     struct path_summary path;
     struct uncertainty error;
     struct throughput rate;
+    double sound_ns; /* the iteration without the faults that were asked for; 0: there are none */
+    struct vary_result vary;
 };
 
 /* An iteration of one rank, as recorded and as replayed on the hardware of the recording. */
@@ -108,6 +112,9 @@ struct replay {
     double latency_us; /* from a launch to the start of its work, as the recording shows it */
     double excess_us;  /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
     double unmodelled; /* share of device time that rests on no model */
+    struct variation variation;         /* where it was asked for */
+    uint64_t seed;                      /* of its draws */
+    struct vary_result recorded_spread; /* of the recorded iterations, beside it */
     struct replay_lines assumptions, notes;
     struct arena arena;
 };

@@ -16,9 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VARY_DRAWS 32
-#define VARY_DRAWS_MAX 10000
+#define VARY_DRAWS 32 /* the usual ones */
 #define VARY_SEED 1
+#define VARY_DRAWS_MAX 10000
 
 enum vary_jitter {
     JITTER_OFF,
@@ -45,7 +45,7 @@ struct vary_fault {
 struct vary_opts {
     enum vary_jitter jitter;
     double cv;     /* of JITTER_GIVEN: standard deviation / mean of an operation */
-    int64_t draws; /* 0: VARY_DRAWS */
+    int64_t draws; /* 2 to VARY_DRAWS_MAX; not looked at without jitter */
     uint64_t seed;
     const struct vary_fault *faults; /* borrowed */
     size_t nfaults;

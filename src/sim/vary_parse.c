@@ -59,7 +59,7 @@ static bool take(const char **text, const char *key, char *out)
     memcpy(out, *text + n + 1, length);
     out[length] = '\0';
     *text += n + 1 + length;
-    *text += **text == ',';
+    *text += (*text)[0] == ',' && (*text)[1] != '\0';
     return true;
 }
 
@@ -74,7 +74,8 @@ static bool fits(const struct form *form, const char *text, struct vary_fault *o
     if (*text != '\0' &&
         (!take(&text, form->amount, amount) || opt_parse_double("", amount, &value, NULL) < 0))
         return false;
-    if (*text != '\0' || !(value >= 1 && value <= SLOW_MOST))
+    if (*text != '\0' || !(value >= 1 && value <= SLOW_MOST) ||
+        (form->kind != FAULT_NO_NIC && value == 1))
         return false;
     out->count = form->kind == FAULT_NO_NIC ? (int64_t)value : 1;
     out->slow = form->kind == FAULT_NO_NIC ? 1 : value;

@@ -79,6 +79,18 @@ double vary_factor(double z, double cv)
     return exp(sqrt(variance) * z - variance / 2);
 }
 
+double vary_skewness(double cv)
+{
+    return cv * (3 + cv * cv);
+}
+
+/* vary_skewness() solved for cv: with cv = 2 sinh(t) it is 2 sinh(3t). */
+double vary_skewed(double z, double skewness)
+{
+    double cv = 2 * sinh(asinh(skewness / 2) / 3);
+    return cv > 1e-6 ? (vary_factor(z, cv) - 1) / cv : z;
+}
+
 static int by_value(const void *pa, const void *pb)
 {
     double a, b;

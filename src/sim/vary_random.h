@@ -30,6 +30,14 @@ double vary_latest(double u, double count);
 /* A positive factor of mean 1 and standard deviation cv (lognormal), at the standard normal z. */
 double vary_factor(double z, double cv);
 
+/* The standardized quantile (mean 0, variance 1) of a lognormal that was shifted until its skewness
+ * is this one, at the standard normal z; z itself for skewness 0. Exact for one factor of
+ * vary_factor(); of a sum of them it has three moments. */
+double vary_skewed(double z, double skewness);
+
+/* The skewness of such a factor. */
+double vary_skewness(double cv);
+
 /* The value that `share` of the n values, sorted in ascending order, do not exceed: interpolated
  * between order statistics, 0.5 giving the median. NaN for none. */
 double vary_quantile(const double *sorted, size_t n, double share);

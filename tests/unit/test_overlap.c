@@ -5,8 +5,8 @@
  */
 #include "test.h"
 
+#include "made_job.h"
 #include "made_run.h"
-#include "sim/job.h"
 
 #include <math.h>
 
@@ -24,47 +24,6 @@ static int64_t channels_ppm(const struct made *m)
               0);
     CHECK(cost.channels > 0);
     return llround(cost.channels / gpu->sms * 1e6);
-}
-
-/* A recording as a job, its overlap learned. */
-struct scene {
-    struct run run;
-    struct replay rep;
-    struct job job;
-};
-
-static void open_scene(struct scene *s, const struct replay_opts *opts)
-{
-    struct err e;
-    memset(&s->rep, 0, sizeof s->rep);
-    arena_init(&s->rep.arena);
-    s->job = (struct job){.rep = &s->rep};
-    s->rep.host_speed = 1;
-    s->rep.calibrate = true;
-    s->rep.nranks = s->run.nranks;
-    s->rep.ranks = arena_alloc(&s->rep.arena, s->run.nranks * sizeof *s->rep.ranks);
-    CHECK_INT(replay_find_hardware(&s->rep, &s->run, opts, &e), 0);
-    CHECK_INT(job_make(&s->job, &s->run, opts, &e), 0);
-}
-
-static void close_scene(struct scene *s)
-{
-    job_release(&s->job);
-    replay_release(&s->rep);
-    run_release(&s->run);
-}
-
-static const struct replay_opts calibrated = {.calibrate = true};
-
-static struct iteration_time on(struct scene *s, struct hardware to, double host_speed)
-{
-    struct target target = {.to = to, .calibrate = true, .scale = 1, .host_speed = host_speed};
-    struct iteration_time t = {0};
-    struct retarget how;
-    struct err e;
-    CHECK_INT(job_simulate(&s->job, target, &how, &t, &e), 0);
-    retarget_release(&how);
-    return t;
 }
 
 /* Device time that the last simulation took longer over computation. */
