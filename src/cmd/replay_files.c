@@ -5,7 +5,7 @@ int replay_files_open(struct replay_files *f, const char *timeline, const char *
                       struct err *e)
 {
     *f = (struct replay_files){0};
-    if (timeline != NULL && timeline_open(&f->timeline, timeline, scale, e) < 0)
+    if (timeline != NULL && timeline_file_open(&f->timeline, timeline, scale, e) < 0)
         return -1;
     if (html == NULL || replay_html_open(&f->html, html, scale, e) == 0)
         return 0;
@@ -17,7 +17,7 @@ static void look(void *context, const struct job *job, const struct replay_scale
 {
     struct replay_files *f = context;
     if (f->timeline != NULL) {
-        struct replay_watch watch = timeline_watch(f->timeline);
+        struct replay_watch watch = timeline_file_watch(f->timeline);
         watch.look(watch.context, job, scale);
     }
     if (f->html != NULL) {
@@ -36,7 +36,7 @@ int replay_files_close(struct replay_files *f, struct replay *rep, const struct 
 {
     int rc = 0;
     if (f->timeline != NULL)
-        rc = timeline_close(f->timeline, rep != NULL ? e : NULL);
+        rc = timeline_file_close(f->timeline, rep != NULL ? e : NULL);
     if (f->html != NULL &&
         replay_html_close(f->html, rep, run, rep != NULL && rc == 0 ? e : NULL) < 0)
         rc = -1;

@@ -115,18 +115,24 @@ static void put_table(struct buf *b, const struct replay *rep)
 {
     const struct workload *w = &rep->workload;
     char time[32], bar[32];
-    buf_puts(b, "<div class=wide><table><tr><th>GPUs<th>iteration<th>error<th>speed-up"
-                "<th>efficiency");
+    buf_printf(b,
+               "<div class=wide><table><tr><th>GPUs<th>iteration<th>error%s<th>speed-up"
+               "<th>efficiency",
+               rep->scales[0].vary.samples > 0 ? "<th>P50<th>P95" : "");
     buf_printf(b, "%s%s</tr>", w->tokens > 0 ? "<th>tokens/s" : "",
                w->missing != NULL ? ""
                : w->told          ? "<th>MFU"
                                   : "<th>HFU");
     for (size_t i = 0; i < rep->nscales; i++) {
         const struct replay_scale *s = &rep->scales[i];
-        buf_printf(b, "<tr><td>%lld<td>%s<td>&plusmn; %s%s<td>%.2f<td>%.1f %%", (long long)s->gpus,
+        buf_printf(b, "<tr><td>%lld<td>%s<td>&plusmn; %s%s", (long long)s->gpus,
                    text_ns(time, sizeof time, s->time.span_ns),
                    replay_percent(bar, sizeof bar, s->error.share),
-                   s->error.unmeasured > 0.00005 ? " ?" : "", s->speedup, 100 * s->efficiency);
+                   s->error.unmeasured > 0.00005 ? " ?" : "");
+        if (s->vary.samples > 0)
+            buf_printf(b, "<td>%s<td>%s", text_ns(time, sizeof time, s->vary.p50_ns),
+                       text_ns(bar, sizeof bar, s->vary.p95_ns));
+        buf_printf(b, "<td>%.2f<td>%.1f %%", s->speedup, 100 * s->efficiency);
         if (w->tokens > 0)
             buf_printf(b, "<td>%s", replay_rate(time, sizeof time, s->rate.tokens_per_s));
         if (w->missing == NULL)

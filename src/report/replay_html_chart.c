@@ -16,7 +16,7 @@
 #define TOP 12.0
 #define BOTTOM 26.0
 #define TICKS 4
-#define LABEL 34.0 /* of a number of GPUs */
+#define LABEL 26.0 /* of a number of GPUs */
 
 /* One chart: values of the scales over GPUs. */
 struct chart {
@@ -134,6 +134,19 @@ static void put_bars(struct buf *b, const struct chart *c)
     }
 }
 
+/* P50 to P95 of single iterations, beside the bar. */
+static void put_varied(struct buf *b, const struct chart *c)
+{
+    for (size_t i = 0; i < c->rep->nscales; i++) {
+        const struct replay_scale *s = c->sorted[i];
+        double high = y_of(c, s->vary.p95_ns);
+        if (s->vary.samples == 0)
+            continue;
+        buf_printf(b, "<rect class=varied x=%.1f width=5 y=%.1f height=%.1f />", x_of(c, s) + 7,
+                   high, fmax(y_of(c, s->vary.p50_ns) - high, 1));
+    }
+}
+
 static double iteration_of(const struct replay_scale *s)
 {
     return s->time.span_ns;
@@ -158,13 +171,16 @@ void html_scaling(struct buf *b, const struct replay *rep)
     double most = 0;
     chart_init(&c, rep);
     for (size_t i = 0; i < rep->nscales; i++)
-        most = fmax(most, rep->scales[i].time.span_ns * (1 + fmin(rep->scales[i].error.share, 1)));
+        most = fmax(most,
+                    fmax(rep->scales[i].vary.p95_ns,
+                         rep->scales[i].time.span_ns * (1 + fmin(rep->scales[i].error.share, 1))));
     buf_puts(b, "<div class=charts>");
     begin(b, "Iteration by GPUs");
     c.top = round_up(most);
     put_grid(b, &c, false);
     put_curve(b, &c, iteration_of);
     put_bars(b, &c);
+    put_varied(b, &c);
     buf_puts(b, "</svg></figure>");
     begin(b, "Efficiency by GPUs");
     for (size_t i = 0; i < rep->nscales; i++)
@@ -172,8 +188,11 @@ void html_scaling(struct buf *b, const struct replay *rep)
     c.top = most > 1.0005 ? round_up(most) : 1;
     put_grid(b, &c, true);
     put_curve(b, &c, efficiency_of);
-    buf_puts(b, "</svg></figure></div><p class=soft>Bars: what the prediction may be off; dashed "
-                "where part of that is not measured.</p>");
+    buf_printf(b,
+               "</svg></figure></div><p class=soft>Bars: what the prediction may be off; dashed "
+               "where part of that is not measured.%s</p>",
+               rep->scales[0].vary.samples > 0 ? " Beside them: P50 to P95 of single iterations."
+                                               : "");
     free(c.sorted);
 }
 

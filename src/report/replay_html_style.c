@@ -21,7 +21,7 @@ const char replay_html_style[] =
     "svg text{font-size:11px;fill:var(--soft)}"
     ".axis{stroke:var(--line);stroke-width:1}.mark{fill:var(--k0)}"
     ".curve{fill:none;stroke:var(--k0);stroke-width:2}.bar{stroke:var(--ink);stroke-width:1.2}"
-    ".guess{stroke-dasharray:3 2}"
+    ".guess{stroke-dasharray:3 2}.varied{fill:var(--k2)}"
     ".wide{overflow-x:auto;margin-top:8px}table{border-collapse:collapse;font-variant-numeric:"
     "tabular-nums}"
     "th,td{padding:3px 10px;text-align:right;border-bottom:1px solid var(--line);"

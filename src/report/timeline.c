@@ -10,7 +10,7 @@
 
 #define FLUSH ((size_t)1 << 16)
 
-int timeline_open(struct timeline_file **out, const char *path, int64_t scale, struct err *e)
+int timeline_file_open(struct timeline_file **out, const char *path, int64_t scale, struct err *e)
 {
     struct timeline_file *t = calloc(1, sizeof *t);
     if (t == NULL)
@@ -95,12 +95,12 @@ static void look(void *context, const struct job *job, const struct replay_scale
         t->gpus = scale->gpus;
 }
 
-struct replay_watch timeline_watch(struct timeline_file *t)
+struct replay_watch timeline_file_watch(struct timeline_file *t)
 {
     return (struct replay_watch){look, t};
 }
 
-int timeline_close(struct timeline_file *t, struct err *e)
+int timeline_file_close(struct timeline_file *t, struct err *e)
 {
     int rc;
     buf_puts(&t->text, "\n],\"otherData\":{\"by\":\"specter replay\"");

@@ -4,10 +4,10 @@
  * chrome://tracing open):
  *
  *     struct timeline_file *t;
- *     if (timeline_open(&t, "out.json.gz", 1, e) < 0) return -1;
- *     opts.watch = timeline_watch(t);
+ *     if (timeline_file_open(&t, "out.json.gz", 1, e) < 0) return -1;
+ *     opts.watch = timeline_file_watch(t);
  *     rc = replay_run(&rep, &run, &opts, e);
- *     if (timeline_close(t, e) < 0) ...
+ *     if (timeline_file_close(t, e) < 0) ...
  *
  * One process a rank and kind ("rank 0 recorded", "rank 0 predicted"), one track a stream and a
  * host thread. Times of both count from the begin of the recording on the rank's host. Slices of
@@ -29,10 +29,10 @@
 struct timeline_file;
 
 /* scale: the one whose prediction is written. */
-int timeline_open(struct timeline_file **out, const char *path, int64_t scale, struct err *e);
-struct replay_watch timeline_watch(struct timeline_file *t);
+int timeline_file_open(struct timeline_file **out, const char *path, int64_t scale, struct err *e);
+struct replay_watch timeline_file_watch(struct timeline_file *t);
 
 /* The scale is not written twice, nor none at all: a replay that failed leaves an empty list. */
-int timeline_close(struct timeline_file *t, struct err *e);
+int timeline_file_close(struct timeline_file *t, struct err *e);
 
 #endif

@@ -9,10 +9,12 @@
 #include "base/stream.h"
 #include "made_run.h"
 #include "model/accuracy.h"
+#include "report/timeline.h"
 #include "sim/replay.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static bool look(struct replay *rep, const struct run *run, const struct replay_opts *opts)
@@ -413,4 +415,37 @@ TEST(sink_writes_plain_and_packed)
     sink_put(out, "x", 1);
     CHECK_INT(sink_close(out, &e), -1);
     CHECK_HAS(e.msg, "/dev/full");
+}
+
+/* Of 64 ranks with more operations than a timeline holds the last iterations are written. */
+TEST(timeline_of_many_operations_is_bounded)
+{
+    const int64_t one = 1;
+    const char *path = "timeline.test.json";
+    struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1};
+    struct timeline_file *t;
+    struct made m = made_default;
+    char end[256] = "";
+    struct err e = {0};
+    struct run run;
+    struct replay rep;
+    FILE *in;
+    m.ranks = 64;
+    m.iterations = 1 + TIMELINE_OPS_MAX / (64 * 13);
+    made_run(&run, &m);
+    CHECK_INT(timeline_file_open(&t, path, 1, &e), 0);
+    opts.watch = timeline_file_watch(t);
+    look(&rep, &run, &opts);
+    CHECK_INT(timeline_file_close(t, &e), 0);
+    in = fopen(path, "r");
+    CHECK(in != NULL && fseek(in, 0, SEEK_END) == 0);
+    CHECK(in != NULL && ftell(in) > 1000 && ftell(in) < 2000L * TIMELINE_OPS_MAX);
+    if (in != NULL && fseek(in, -120, SEEK_END) == 0)
+        end[fread(end, 1, sizeof end - 1, in)] = '\0';
+    CHECK_HAS(end, "\"ranks\":64,\"last_iterations\":61}");
+    if (in != NULL)
+        fclose(in);
+    unlink(path);
+    replay_release(&rep);
+    run_release(&run);
 }

@@ -45,3 +45,7 @@ END
 python3 check.py
 "$SPECTER" replay "$dir" --gpu a100_sxm --tokens 4096 --scale 1,2,1024 --html again.html >/dev/null
 cmp out.html again.html && echo "the same bytes"
+# With variation: P50 and P95, in the table and the chart.
+"$SPECTER" replay "$dir" --jitter 5 --scale 1,64 --html varied.html >/dev/null
+grep -o '<th>P50<th>P95' varied.html
+grep -o 'rect class=varied' varied.html | wc -l
