@@ -345,3 +345,41 @@ TEST(law_engine_transfers_share_links)
     }
     CHECK(contended_ns > 1000); /* they do meet */
 }
+
+/* All ranks are members of all transfers. */
+static double work_rate_at(const struct random_program *p, const struct choice *c, int64_t t_ns)
+{
+    double rate = 1;
+    for (uint32_t k = 0; k < ITEMS; k++) {
+        if (under_way(p, k, t_ns))
+            rate -= ((double)c->sm * p->sm[k] + (double)c->memory * p->memory[k]) * 1e-12;
+    }
+    return rate > 0.05 ? rate : 0.05;
+}
+
+/* And what each work item did: its duration. */
+TEST(law_engine_work_is_slowed_by_loads)
+{
+    int64_t slowed_ns = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct random_program p;
+        fill(&p, seed);
+        build(&p);
+        CHECK_INT(sim_run(p.sim), 0);
+        for (int i = 0; i < RANKS * ITEMS; i++) {
+            const struct choice *c = &p.choices[i / ITEMS][i % ITEMS];
+            uint32_t item = p.items[i / ITEMS][i % ITEMS];
+            struct sim_span span = sim_span(p.sim, item);
+            double done_ns = 0;
+            if (p.join[i % ITEMS])
+                continue;
+            for (int64_t t_ns = span.start_ns; t_ns < span.end_ns; t_ns++)
+                done_ns += work_rate_at(&p, c, t_ns);
+            CHECK(done_ns > (double)c->work_ns - 1e-5);
+            CHECK(done_ns < (double)c->work_ns + 1);
+            slowed_ns += sim_slowed(p.sim, item);
+        }
+        sim_free(p.sim);
+    }
+    CHECK(slowed_ns > 1000);
+}
