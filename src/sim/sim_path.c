@@ -179,6 +179,12 @@ struct sim_path sim_path_from_item(const struct sim *s, uint32_t item)
     return (struct sim_path){end_ns != NOT_YET ? AT_END : AT_NOTHING, item, 0, end_ns};
 }
 
+struct sim_path sim_path_from_start(const struct sim *s, uint32_t item)
+{
+    const struct item *i = &s->items[item];
+    return (struct sim_path){i->started ? AT_START : AT_NOTHING, item, 0, i->start_ns};
+}
+
 struct sim_path sim_path_from_host(const struct sim *s, uint32_t host)
 {
     int64_t end_ns = sim_host_end(s, host);
