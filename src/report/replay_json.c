@@ -61,7 +61,7 @@ static void add_name(cJSON *o, const char *key, const char *name)
 }
 
 /* Of recorded iterations, the first left out; null when there was no second. */
-static void add_spread(cJSON *o, const struct spread *s)
+static void add_spread(cJSON *o, const struct iteration_spread *s)
 {
     cJSON *one;
     if (s->count == 0) {

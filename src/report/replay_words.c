@@ -85,7 +85,7 @@ void replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1])
 
 const char *replay_spread_words(struct replay *rep)
 {
-    const struct spread *s = &rep->spread;
+    const struct iteration_spread *s = &rep->spread;
     char median[32], low[32], high[32];
     if (s->count == 0)
         return NULL;

@@ -24,6 +24,9 @@
 #include "sim/vary.h"
 #include "trace/run.h"
 
+#define HOST_SPEED_MIN 0.01
+#define HOST_SPEED_MAX 100.0
+
 struct job;
 struct replay_scale;
 
@@ -101,7 +104,7 @@ struct replay {
     struct iteration_time recorded;
     struct iteration_time own; /* replayed on the hardware of the recording */
     struct axis_times recorded_axes;
-    struct spread spread; /* of recorded iterations, on the rank that takes longest */
+    struct iteration_spread spread; /* of recorded iterations, on the rank that takes longest */
     struct workload workload;
     uint32_t iterations;          /* the fewest of any rank */
     enum iteration_source source; /* of that rank's */

@@ -82,14 +82,6 @@ static void add_gap(struct job_view *v, const struct sim *sim, uint32_t item)
     }
 }
 
-static void *array(size_t n, size_t size)
-{
-    void *list = malloc((n > 0 ? n : 1) * size);
-    if (list == NULL)
-        die("out of memory");
-    return list;
-}
-
 static void view_recorded(struct job_view *v, const struct program *p, size_t r)
 {
     const struct rank *rank = &p->run->ranks[r];
@@ -106,7 +98,7 @@ static void view_simulated(struct job_view *v, const struct job *job, size_t r)
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
     const struct program_rank *place = &p->ranks[r];
-    v->moves = array(rank->nops, sizeof *v->moves);
+    v->moves = array_new(rank->nops, sizeof *v->moves);
     for (size_t i = 0; i < rank->nops; i++) {
         v->spans[i] = simulated_span(p, r, i);
         v->moves[i] = movement_of(job, r, i);
@@ -128,8 +120,8 @@ void job_view_make(struct job_view *v, const struct job *job, size_t r, bool sim
     const struct program *p = &job->program;
     size_t nops = p->run->ranks[r].nops;
     size_t nslices = SLICES_EACH * (nops + p->ranks[r].nuntraced);
-    *v = (struct job_view){.spans = array(nops, sizeof *v->spans),
-                           .beside = array(nslices, sizeof *v->beside)};
+    *v = (struct job_view){.spans = array_new(nops, sizeof *v->spans),
+                           .beside = array_new(nslices, sizeof *v->beside)};
     if (simulated)
         view_simulated(v, job, r);
     else

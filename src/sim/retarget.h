@@ -61,6 +61,10 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
 
 /* By which rule. */
 enum cost_rule retarget_rule(const struct retarget *t, const struct program_cost *cost);
+
+/* Sets every cost of the program, which is the one that t was made for. */
+int retarget_set_costs(struct retarget *t, struct program *program, struct err *e);
+
 /* What the model says of a transfer on the target. false: its size is not known, or the target's
  * profiles lack a figure that the model needs. */
 bool retarget_price(const struct retarget *t, const struct program_cost *cost,

@@ -35,22 +35,23 @@ static double quantile(const double *sorted, size_t n, double share)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
-static void summarise(struct spread *out, double *lengths, size_t n)
+static void summarise(struct iteration_spread *out, double *lengths, size_t n)
 {
     double sum = 0;
     qsort(lengths, n, sizeof *lengths, by_length);
     for (size_t i = 0; i < n; i++)
         sum += lengths[i];
-    *out = (struct spread){.count = n,
-                           .mean_ns = sum / (double)n,
-                           .median_ns = (lengths[(n - 1) / 2] + lengths[n / 2]) / 2,
-                           .min_ns = lengths[0],
-                           .max_ns = lengths[n - 1],
-                           .p5_ns = n < 20 ? lengths[0] : quantile(lengths, n, 0.05),
-                           .p95_ns = n < 20 ? lengths[n - 1] : quantile(lengths, n, 0.95)};
+    *out =
+        (struct iteration_spread){.count = n,
+                                  .mean_ns = sum / (double)n,
+                                  .median_ns = (lengths[(n - 1) / 2] + lengths[n / 2]) / 2,
+                                  .min_ns = lengths[0],
+                                  .max_ns = lengths[n - 1],
+                                  .p5_ns = n < 20 ? lengths[0] : quantile(lengths, n, 0.05),
+                                  .p95_ns = n < 20 ? lengths[n - 1] : quantile(lengths, n, 0.95)};
 }
 
-void spread_measure(struct spread *out, const struct iterations *it, size_t nops,
+void spread_measure(struct iteration_spread *out, const struct iterations *it, size_t nops,
                     const struct timeline *when)
 {
     int64_t *ends;

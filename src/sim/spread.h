@@ -9,13 +9,13 @@
 
 #include "sim/iterate.h"
 
-struct spread {
+struct iteration_spread {
     size_t count; /* 0: fewer than two iterations, or their ends are not in order */
     double mean_ns, median_ns, min_ns, max_ns;
     double p5_ns, p95_ns; /* nearest rank; with fewer than 20 iterations min and max */
 };
 
-void spread_measure(struct spread *out, const struct iterations *it, size_t nops,
+void spread_measure(struct iteration_spread *out, const struct iterations *it, size_t nops,
                     const struct timeline *when);
 
 #endif

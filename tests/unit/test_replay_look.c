@@ -370,7 +370,7 @@ TEST(spread_leaves_the_first_out)
     uint32_t of[] = {0, 1, 2, 3};
     struct iterations it = {.source = ITERATIONS_STEPS, .count = 4, .of = of};
     struct timeline when = {.spans = spans, .end_ns = 810};
-    struct spread s;
+    struct iteration_spread s;
     spread_measure(&s, &it, 4, &when);
     CHECK_INT((int64_t)s.count, 3);
     CHECK_DOUBLE(s.median_ns, 100, 0);
