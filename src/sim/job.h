@@ -7,14 +7,18 @@
 #ifndef SPECTER_SIM_JOB_H
 #define SPECTER_SIM_JOB_H
 
+#include "sim/overlap.h"
 #include "sim/replay.h"
+#include "sim/vary_job.h"
 
 struct job {
     struct replay *rep;
     struct program program;
     struct growth growth;
+    struct overlap overlap;        /* what communication slows down */
     struct iterations *iterations; /* by rank; in the arena of rep */
     double *spans;                 /* by rank, of the last measurement; in the arena of rep */
+    struct vary_job vary;
 };
 
 /* What is simulated: the target, how, and how often the job. */
@@ -22,6 +26,8 @@ struct target {
     struct hardware to;
     bool calibrate;
     int64_t scale;
+    bool faulty;       /* with the faults of replay_opts.vary */
+    double host_speed; /* CPU time takes 1 / this; 0: as recorded */
 };
 
 /* replay_hardware.c: fills from, to, gpu_known, network_known and same_hardware, and says what was
