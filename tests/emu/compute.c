@@ -9,26 +9,13 @@
 #include "fabric.h"
 #include "lane.h"
 
-struct bound {
-    uint64_t end;
-};
-
-static bool ends_later(void *argument, uint64_t t)
-{
-    return ((const struct bound *)argument)->end > t;
-}
-
 bool emu_compute_shares(const struct emu_turn *turn, uint64_t alone)
 {
-    struct bound bound = {turn->start + alone};
-    const struct emu_waiting waiting = {ends_later, emu_lane_idle, &bound};
     uint64_t change;
 
     if (!turn->place->lane || !emu_fabric()->overlap)
         return false;
-    emu_set_waiting(&waiting);
-    emu_lane_await(turn->place, turn->start, NULL, NULL);
-    emu_set_waiting(NULL);
+    emu_lane_await(turn->place, turn->start, turn->start + alone, NULL, NULL);
     return emu_lane_sms(turn->place, turn->start, &change) || change != EMU_FOREVER;
 }
 

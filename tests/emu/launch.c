@@ -316,7 +316,7 @@ static uint64_t run_launch(void *data, const struct emu_turn *turn, CUresult *er
 {
     struct launch *l = data;
     struct ncclComm *comm = l->comm;
-    const struct emu_waiting waiting = {certainly_later, all_idle, comm};
+    const struct emu_waiting waiting = {certainly_later, all_idle, comm, NULL};
     uint64_t start = turn->start, end = start;
     bool met;
 
@@ -329,8 +329,10 @@ static uint64_t run_launch(void *data, const struct emu_turn *turn, CUresult *er
         start = comm->last_end;
     if (l->captured)
         profiler_launch(l);
-    met = !atomic_load(&comm->revoked) && !atomic_load(&comm->error) &&
-          emu_lane_await(turn->place, start, launch_ended, comm) &&
+    met =
+        emu_lane_await(turn->place, start, start + emu_fabric()->collective_ns, launch_ended, comm);
+    emu_set_waiting(&waiting);
+    met = met && !atomic_load(&comm->revoked) && !atomic_load(&comm->error) &&
           run_tasks(comm, l, turn->place, start, &end);
     if (!met && atomic_load(&comm->revoked)) {
         end = start > comm->revoked_at ? start : comm->revoked_at;
