@@ -16,7 +16,8 @@
 
 struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
-    struct opt_list scales;
+    const char *placement;
+    struct opt_list scales, gpus;
     bool no_calibrate;
 };
 
@@ -28,10 +29,14 @@ static const struct opt rows[] = {
      "target network (default: the recording's; with another GPU, its usual one)"},
     {"scale", 0, OPT_LIST, AT(scales), "N[,N...]",
      "how many times the job, along --grow (default: 1,2,4,8,16,32)"},
+    {"gpus", 0, OPT_LIST, AT(gpus), "N[,N...]", "the same as numbers of GPUs of the whole job"},
     {"grow", 0, OPT_STR, AT(grow), "AXIS",
      "the axis that scales multiply: dp (default), fsdp, tp or ep"},
     {"parallel", 0, OPT_STR, AT(parallel), "GRID",
      "the job's parallel grid, tp=8,pp=2,dp=4 (default: found from its communicators)"},
+    {"placement", 0, OPT_STR, AT(placement), "HOW",
+     "how ranks sit on nodes: block, cyclic, spread=K, file=PATH (default: as recorded, else "
+     "block)"},
     {"from-gpu", 0, OPT_STR, AT(from_gpu), "NAME|FILE",
      "the recording's GPU, where it does not tell"},
     {"from-network", 0, OPT_STR, AT(from_network), "NAME|FILE",
@@ -131,6 +136,23 @@ static void unite(const struct replay_args *args, struct replay_opts *opts)
         opts->from_network = opts->network;
 }
 
+static int check_scale(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
+                       struct err *e)
+{
+    struct placement *placement = arena_alloc(a, sizeof *placement);
+    if (args->scales.count > 0 && args->gpus.count > 0)
+        return err_set(e, ERR_USAGE, "--scale and --gpus do not go together");
+    for (size_t i = 0; i < args->scales.count; i++) {
+        if (args->scales.values[i] < 1)
+            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
+                           (long long)args->scales.values[i]);
+    }
+    if (args->placement != NULL && placement_parse(placement, args->placement, a, e) < 0)
+        return -1;
+    opts->placement = args->placement != NULL ? placement : NULL;
+    return 0;
+}
+
 /* What is wrong whatever the recording holds. Profiles from files live in the arena. */
 static int check_args(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
                       struct err *e)
@@ -139,6 +161,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .scales = args->scales.values,
         .nscales = args->scales.count,
         .calibrate = !args->no_calibrate,
+        .gpus = args->gpus.values,
+        .ngpus = args->gpus.count,
         .parallel = args->parallel,
         .grow = args->grow,
     };
@@ -149,12 +173,7 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
     unite(args, opts);
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
         return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep", args->grow);
-    for (size_t i = 0; i < args->scales.count; i++) {
-        if (args->scales.values[i] < 1)
-            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
-                           (long long)args->scales.values[i]);
-    }
-    return 0;
+    return check_scale(args, a, opts, e);
 }
 
 static int load_and_replay(const struct replay_args *args, const struct replay_opts *opts,
@@ -192,13 +211,15 @@ static int run_replay(const struct command *self, int argc, char **argv, struct 
 release:
     arena_release(&a);
     free(args.scales.values);
+    free(args.gpus.values);
     return status;
 }
 
 const struct command cmd_replay = {
     .name = "replay",
     .synopsis = "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
-                "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
+                "[--gpus N[,N...]] [--grow AXIS] [--placement HOW] [--parallel GRID] [--from-gpu "
+                "NAME|FILE] "
                 "[--from-network NAME|FILE] [--no-calibrate] [--run ID] [--json FILE|-]",
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,

@@ -136,14 +136,6 @@ bool growth_grows(const struct growth *g, int comm)
     return g->axis >= 0 && place->known && !place->part && place->axes & 1u << g->axis;
 }
 
-bool growth_moves(const struct growth *g, int comm)
-{
-    bool outside = false;
-    for (int a = g->axis + 1; g->axis >= 0 && a < g->grid->naxes; a++)
-        outside = outside || (g->grid->comms[comm].axes & 1u << a && g->grid->axes[a].size > 1);
-    return growth_grows(g, comm) || outside;
-}
-
 bool growth_any(const struct growth *g)
 {
     for (size_t c = 0; c < g->run->ncomms; c++) {
@@ -158,9 +150,38 @@ bool growth_shards(const struct growth *g)
     return g->shards;
 }
 
-static int gpus_per_node(const struct network_profile *net)
+void growth_place(struct growth *g, const struct placement *told,
+                  const struct network_profile *from, const struct network_profile *to)
 {
-    return net->gpus_per_node >= 1 ? (int)net->gpus_per_node : 1;
+    g->source_told =
+        placement_of_hosts(&g->source, g->run, g->world, from, &g->arena, &g->source_doubt);
+    if (told != NULL)
+        g->target = *told;
+    else if (from == to && g->source.kind != PLACE_LISTED)
+        g->target = g->source;
+}
+
+static int no_multiple(int64_t gpus, int world, struct err *e)
+{
+    int64_t below = gpus / world * world;
+    if (below < world)
+        return err_set(e, ERR_USAGE, "--gpus %lld: the recorded job has %d, which is the smallest",
+                       (long long)gpus, world);
+    return err_set(e, ERR_USAGE,
+                   "--gpus %lld: not a multiple of the recorded job's %d; the nearest are %lld and "
+                   "%lld",
+                   (long long)gpus, world, (long long)below, (long long)(below + world));
+}
+
+int growth_scales(const struct growth *g, const int64_t *gpus, size_t n, int64_t *scales,
+                  struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (gpus[i] < g->world || gpus[i] % g->world != 0)
+            return no_multiple(gpus[i], g->world, e);
+        scales[i] = gpus[i] / g->world;
+    }
+    return 0;
 }
 
 int growth_check(const struct growth *g, const struct network_profile *net, int64_t scale,
@@ -173,94 +194,12 @@ int growth_check(const struct growth *g, const struct network_profile *net, int6
     if (scale > GROW_GPUS_MAX / g->world)
         return err_set(e, ERR_USAGE, "scale %lld: %d ranks times that is more than %d GPUs",
                        (long long)scale, g->world, GROW_GPUS_MAX);
-    if (g->world * scale > gpus_per_node(net) && !(net->nics_per_node >= 1))
+    if (placement_nodes(&g->target, net, g->world * scale) > 1 && !(net->nics_per_node >= 1))
         return err_set(
             e, ERR_USAGE,
             "scale %lld needs %lld GPUs, but network '%s' is a single node of %d: it has "
             "no NIC",
-            (long long)scale, (long long)(g->world * scale), net->name, gpus_per_node(net));
-    return 0;
-}
-
-/* ---- where members sit ---- */
-
-/* Ranks up to the end of the axis that grows: they are repeated as one. */
-static int block_of(const struct growth *g)
-{
-    if (g->axis < 0)
-        return g->world;
-    return g->grid->axes[g->axis].stride * g->grid->axes[g->axis].size;
-}
-
-int64_t growth_rank(const struct growth *g, int rank, int64_t scale)
-{
-    int block = block_of(g);
-    return rank / block * (block * scale) + rank % block;
-}
-
-static int common_divisor(int a, int b)
-{
-    while (b != 0) {
-        int rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* Nodes filled so far: the last of them may take more. */
-struct filling {
-    struct layout where;
-    int64_t node; /* the last; -1 none */
-    int here;     /* members on it */
-};
-
-static void fill_rank(struct filling *f, int64_t rank, int per_node)
-{
-    int64_t next = rank / per_node;
-    f->where.nodes += next != f->node;
-    f->here = next == f->node ? f->here + 1 : 1;
-    f->node = next;
-    if (f->here > f->where.per_node)
-        f->where.per_node = f->here;
-}
-
-/* `copies` times the members of one block, from `first` on. Copies fill nodes in a pattern that
- * comes again every `period` of them, so that a million cost no more than three periods. */
-static void fill_block(struct filling *f, const int *members, int n, int64_t first, int block,
-                       int64_t copies, int per_node)
-{
-    int64_t period = per_node / common_divisor(block, per_node), more;
-    int after_one = 0;
-    for (int64_t i = 0; i < copies; i++) {
-        for (int k = 0; k < n; k++)
-            fill_rank(f, first + i * block + members[k] % block, per_node);
-        if (i + 1 == period)
-            after_one = f->where.nodes;
-        if (i + 1 != 2 * period)
-            continue;
-        more = (copies - i - 1) / period;
-        f->where.nodes += (int)more * (f->where.nodes - after_one);
-        f->node += more * period * block / per_node;
-        i += more * period;
-    }
-}
-
-struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,
-                            int64_t scale)
-{
-    const struct comm *c = &g->run->comms[comm];
-    int block = block_of(g), per_node = gpus_per_node(net);
-    int64_t copies = growth_grows(g, comm) ? scale : 1;
-    struct filling f = {.where = {.ranks = (int)(c->size * copies)}, .node = -1};
-    const int *sorted = g->sorted[comm];
-    if (sorted == NULL || c->size == 0)
-        return layout_dense(net, f.where.ranks > 0 ? f.where.ranks : 1);
-    for (int i = 0, end; i < c->size; i = end) {
-        int64_t first = growth_rank(g, sorted[i] / block * block, scale);
-        for (end = i + 1; end < c->size && sorted[end] / block == sorted[i] / block;)
-            end++;
-        fill_block(&f, sorted + i, end - i, first, block, copies, per_node);
-    }
-    return f.where;
+            (long long)scale, (long long)(g->world * scale), net->name,
+            placement_per_node(&g->target, net));
+    return placement_check(&g->target, net, g->world * scale, e);
 }

@@ -21,18 +21,22 @@
 
 #include "model/cost.h"
 #include "sim/grid.h"
+#include "sim/placement.h"
 #include "trace/run.h"
 
 #define GROW_GPUS_MAX (1 << 30)
 
 struct growth {
-    const struct run *run;   /* borrowed */
-    const struct grid *grid; /* borrowed; must be complete */
-    int world;               /* ranks of the recorded job */
-    int axis;                /* of the grid, which grows; -1: none, see refused */
-    bool shards;             /* growth_shards() */
-    const char *refused;     /* why no scale but 1 is possible; NULL */
-    int **sorted;            /* [run->ncomms] members in order; NULL when one is not known; owned */
+    const struct run *run;           /* borrowed */
+    const struct grid *grid;         /* borrowed; must be complete */
+    int world;                       /* ranks of the recorded job */
+    int axis;                        /* of the grid, which grows; -1: none, see refused */
+    bool shards;                     /* growth_shards() */
+    const char *refused;             /* why no scale but 1 is possible; NULL */
+    struct placement source, target; /* growth_place(); block before */
+    bool source_told;                /* by the hosts of the recording */
+    const char *source_doubt;        /* why they do not tell, where that is odd; NULL */
+    int **sorted; /* [run->ncomms] members in order; NULL when one is not known; owned */
     struct arena arena;
 };
 
@@ -41,15 +45,17 @@ void growth_make(struct growth *g, const struct run *run, const struct grid *gri
                  enum grid_role axis);
 void growth_release(struct growth *g);
 
+/* The scales at which the job has that many GPUs in all. 0, or -1 with e filled (ERR_USAGE): a size
+ * that is no multiple of the recorded job's, with the nearest that are. */
+int growth_scales(const struct growth *g, const int64_t *gpus, size_t n, int64_t *scales,
+                  struct err *e);
+
 /* Is that scale possible, and does the network hold it? -1 with e filled (ERR_USAGE). */
 int growth_check(const struct growth *g, const struct network_profile *net, int64_t scale,
                  struct err *e);
 
 /* Does it get more members? */
 bool growth_grows(const struct growth *g, int comm);
-
-/* Does it, or do its members move apart? */
-bool growth_moves(const struct growth *g, int comm);
 
 /* Does any grow? */
 bool growth_any(const struct growth *g);
@@ -62,8 +68,22 @@ bool growth_shards(const struct growth *g);
 /* The number that a recorded rank has at that scale. */
 int64_t growth_rank(const struct growth *g, int rank, int64_t scale);
 
-/* Where the members of a communicator sit at that scale. */
+/* How the recording was laid out, by the hosts of its ranks (`from`: its network), and how the
+ * target is to be: `told` by the user, or NULL: as recorded, where that is known and the network is
+ * the same, else in blocks. */
+void growth_place(struct growth *g, const struct placement *told,
+                  const struct network_profile *from, const struct network_profile *to);
+
+/* Where the members of a communicator sit at that scale, and where they sat. */
 struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,
                             int64_t scale);
+struct layout growth_recorded_layout(const struct growth *g, int comm,
+                                     const struct network_profile *net);
+
+/* Do both ends of a message sit on different nodes? rank, op: indices in the run. */
+bool growth_across(const struct growth *g, uint32_t rank, uint32_t op,
+                   const struct network_profile *net, int64_t scale);
+bool growth_recorded_across(const struct growth *g, uint32_t rank, uint32_t op,
+                            const struct network_profile *net);
 
 #endif

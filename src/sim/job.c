@@ -56,6 +56,7 @@ static int make_grid(struct job *job, const struct replay_opts *opts, struct err
     else if (grid_tell(&rep->grid, &rep->groups, opts->parallel, e) < 0)
         return -1;
     growth_make(&job->growth, run, &rep->grid, rep->grown);
+    growth_place(&job->growth, opts->placement, rep->from.network, rep->to.network);
     grid_find_absent(&rep->absent, &rep->grid, run, job->iterations, &rep->arena);
     if (rep->absent.refused != NULL)
         return err_set(e, ERR_INPUT,
@@ -83,6 +84,7 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
     say_iterations(rep);
     say_grid(rep);
     say_growth(rep, &job->growth);
+    say_placement(rep, &job->growth);
     return 0;
 }
 

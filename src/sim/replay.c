@@ -16,8 +16,12 @@ static const int64_t default_scales[] = {1, 2, 4, 8, 16, 32};
 static int simulate_own(struct job *job, struct err *e)
 {
     struct replay *rep = job->rep;
+    struct placement wanted = job->growth.target;
     struct retarget t;
-    int rc = job_simulate(job, (struct target){rep->from, true, 1}, &t, &rep->own, e);
+    int rc;
+    job->growth.target = job->growth.source;
+    rc = job_simulate(job, (struct target){rep->from, true, 1}, &t, &rep->own, e);
+    job->growth.target = wanted;
     for (size_t r = 0; rc == 0 && r < rep->nranks; r++)
         rep->ranks[r].replayed_ns = job->spans[r];
     retarget_release(&t);
@@ -81,12 +85,29 @@ static int check_scales(struct job *job, const int64_t *scales, size_t n, struct
     return 0;
 }
 
+/* What was asked for, as scales or as sizes of the job; *n of them. NULL with e filled. */
+static const int64_t *find_scales(struct job *job, const struct replay_opts *opts, size_t *n,
+                                  struct err *e)
+{
+    int64_t *scales;
+    *n = opts->nscales;
+    if (opts->nscales > 0)
+        return opts->scales;
+    *n = opts->ngpus;
+    if (opts->ngpus > 0) {
+        scales = arena_alloc(&job->rep->arena, opts->ngpus * sizeof *scales);
+        return growth_scales(&job->growth, opts->gpus, opts->ngpus, scales, e) < 0 ? NULL : scales;
+    }
+    *n = default_count(job);
+    return default_scales;
+}
+
 static int simulate_all(struct job *job, const struct replay_opts *opts, struct err *e)
 {
-    const int64_t *scales = opts->nscales > 0 ? opts->scales : default_scales;
-    size_t n = opts->nscales > 0 ? opts->nscales : default_count(job);
+    size_t n;
+    const int64_t *scales = find_scales(job, opts, &n, e);
     struct replay_scale base, one;
-    if (check_scales(job, scales, n, e) < 0)
+    if (scales == NULL || check_scales(job, scales, n, e) < 0)
         return -1;
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
         simulate_scale(job, 1, &base, e) < 0)

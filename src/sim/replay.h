@@ -27,9 +27,13 @@ struct replay_opts {
     const struct network_profile *from_network;
     const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
     size_t nscales;
-    bool calibrate;       /* see struct retarget */
-    const char *parallel; /* the grid, as grid_tell() takes it; NULL: found */
-    const char *grow;     /* the axis that scales multiply: name of a role; NULL: dp */
+    const int64_t *gpus; /* sizes of the whole job, in place of scales; borrowed */
+    size_t ngpus;
+    const struct placement *placement; /* how ranks sit on the target's nodes; NULL: as recorded,
+                                          where that is known, else in blocks */
+    bool calibrate;                    /* see struct retarget */
+    const char *parallel;              /* the grid, as grid_tell() takes it; NULL: found */
+    const char *grow;                  /* the axis that scales multiply: name of a role; NULL: dp */
 };
 
 /* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
