@@ -31,7 +31,7 @@ static const struct opt rows[] = {
      "how many times the job, along --grow (default: 1,2,4,8,16,32)"},
     {"gpus", 0, OPT_LIST, AT(gpus), "N[,N...]", "the same as numbers of GPUs of the whole job"},
     {"grow", 0, OPT_STR, AT(grow), "AXIS",
-     "the axis that scales multiply: dp (default), fsdp, tp or ep"},
+     "the axis that scales multiply: dp (default), fsdp, tp, pp or ep"},
     {"parallel", 0, OPT_STR, AT(parallel), "GRID",
      "the job's parallel grid, tp=8,pp=2,dp=4 (default: found from its communicators)"},
     {"placement", 0, OPT_STR, AT(placement), "HOW",
@@ -172,7 +172,7 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         return -1;
     unite(args, opts);
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
-        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep", args->grow);
+        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, pp, ep", args->grow);
     return check_scale(args, a, opts, e);
 }
 

@@ -327,6 +327,7 @@ static void call_launches(struct process *proc, struct builder *b, const struct 
     (void)proc;
     if (ns > 0) {
         add_cost(b, PROGRAM_NONE, sim_work(b->p->sim, b->places[stream].sim, 0), ns);
+        b->p->costs[b->p->ncosts - 1].launch = call->index;
         b->p->costs[b->p->ncosts - 1].classes = b->hidden_classes[call->index];
     }
     b->host->launched = true;

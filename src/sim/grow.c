@@ -58,9 +58,6 @@ static const char *why_not(struct growth *g, enum grid_role role)
     if (grid->state != GRID_FOUND)
         return arena_printf(&g->arena, "the parallel grid is not known (--parallel): %s",
                             grid->problem);
-    if (role == GRID_PP)
-        return "a pipeline of more stages has some that were not recorded, and another schedule "
-               "(--grow pp)";
     if (role == GRID_CP)
         return "attention grows with the context, and the recording does not tell by how much "
                "(--grow cp)";
@@ -103,10 +100,18 @@ static bool find_shards(const struct growth *g)
     return sharded > whole;
 }
 
+static void sort_all(struct growth *g)
+{
+    g->sorted = calloc(g->run->ncomms > 0 ? g->run->ncomms : 1, sizeof *g->sorted);
+    if (g->sorted == NULL)
+        die("out of memory");
+    for (size_t c = 0; c < g->run->ncomms; c++)
+        g->sorted[c] = sort_members(&g->run->comms[c]);
+}
+
 void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
                  enum grid_role axis)
 {
-    size_t n = run->ncomms > 0 ? run->ncomms : 1;
     *g = (struct growth){.run = run, .grid = grid, .world = grid->world};
     arena_init(&g->arena);
     g->axis = grid->state == GRID_FOUND ? find_axis(grid, axis) : -1;
@@ -114,11 +119,20 @@ void growth_make(struct growth *g, const struct run *run, const struct grid *gri
     if (g->refused == NULL)
         g->refused = why_not_messages(g);
     g->shards = find_shards(g);
-    g->sorted = calloc(n, sizeof *g->sorted);
-    if (g->sorted == NULL)
-        die("out of memory");
-    for (size_t c = 0; c < run->ncomms; c++)
-        g->sorted[c] = sort_members(&run->comms[c]);
+    sort_all(g);
+}
+
+void growth_make_made(struct growth *g, const struct run *run, const struct growth_origin *origin)
+{
+    *g = (struct growth){.run = run,
+                         .grid = origin->growth->grid,
+                         .world = run->world_size,
+                         .axis = -1,
+                         .origin = origin,
+                         .source = origin->growth->source,
+                         .target = origin->growth->target};
+    arena_init(&g->arena);
+    sort_all(g);
 }
 
 void growth_release(struct growth *g)
@@ -194,6 +208,10 @@ int growth_check(const struct growth *g, const struct network_profile *net, int6
     if (scale > GROW_GPUS_MAX / g->world)
         return err_set(e, ERR_USAGE, "scale %lld: %d ranks times that is more than %d GPUs",
                        (long long)scale, g->world, GROW_GPUS_MAX);
+    if (g->axis >= 0 && g->grid->axes[g->axis].role == GRID_PP &&
+        scale > GROW_STAGES_MAX / g->grid->axes[g->axis].size)
+        return err_set(e, ERR_USAGE, "scale %lld: a pipeline of more than %d stages",
+                       (long long)scale, GROW_STAGES_MAX);
     if (placement_nodes(&g->target, net, g->world * scale) > 1 && !(net->nics_per_node >= 1))
         return err_set(
             e, ERR_USAGE,

@@ -25,17 +25,34 @@
 #include "trace/run.h"
 
 #define GROW_GPUS_MAX (1 << 30)
+#define GROW_STAGES_MAX 4096
+
+struct growth;
+
+/* An operation of a recording. */
+struct growth_op {
+    uint32_t rank, op; /* indices; op UINT32_MAX: kernels that were counted */
+};
+
+/* Of a run that was made of another one (pipeline.h): where what is in it was recorded. All
+ * borrowed. */
+struct growth_origin {
+    const struct growth *growth; /* of the recording */
+    const int *comm; /* [ncomms] its communicator; -1: that of messages between stages */
+    struct growth_op *const *op; /* [nranks][nops] */
+};
 
 struct growth {
-    const struct run *run;           /* borrowed */
-    const struct grid *grid;         /* borrowed; must be complete */
-    int world;                       /* ranks of the recorded job */
-    int axis;                        /* of the grid, which grows; -1: none, see refused */
-    bool shards;                     /* growth_shards() */
-    const char *refused;             /* why no scale but 1 is possible; NULL */
-    struct placement source, target; /* growth_place(); block before */
-    bool source_told;                /* by the hosts of the recording */
-    const char *source_doubt;        /* why they do not tell, where that is odd; NULL */
+    const struct run *run;              /* borrowed */
+    const struct grid *grid;            /* borrowed; must be complete */
+    int world;                          /* ranks of the recorded job */
+    int axis;                           /* of the grid, which grows; -1: none, see refused */
+    bool shards;                        /* growth_shards() */
+    const char *refused;                /* why no scale but 1 is possible; NULL */
+    struct placement source, target;    /* growth_place(); block before */
+    bool source_told;                   /* by the hosts of the recording */
+    const char *source_doubt;           /* why they do not tell, where that is odd; NULL */
+    const struct growth_origin *origin; /* of a run that was made; NULL */
     int **sorted; /* [run->ncomms] members in order; NULL when one is not known; owned */
     struct arena arena;
 };
@@ -43,6 +60,10 @@ struct growth {
 /* Which axis grows: grid and run are borrowed until growth_release(). */
 void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
                  enum grid_role axis);
+
+/* Of a run that was made: nothing grows any more, and what is measured is the recording's. */
+void growth_make_made(struct growth *g, const struct run *run, const struct growth_origin *origin);
+
 void growth_release(struct growth *g);
 
 /* The scales at which the job has that many GPUs in all. 0, or -1 with e filled (ERR_USAGE): a size

@@ -140,6 +140,8 @@ struct layout growth_recorded_layout(const struct growth *g, int comm,
                                      const struct network_profile *net)
 {
     const struct side on = {&g->source, net, 1};
+    if (g->origin != NULL && g->origin->comm[comm] >= 0)
+        return growth_recorded_layout(g->origin->growth, g->origin->comm[comm], net);
     return layout_on(g, comm, &on);
 }
 
@@ -173,5 +175,9 @@ bool growth_recorded_across(const struct growth *g, uint32_t rank, uint32_t op,
                             const struct network_profile *net)
 {
     const struct side on = {&g->source, net, 1};
+    if (g->origin != NULL) {
+        struct growth_op recorded = g->origin->op[rank][op];
+        return growth_recorded_across(g->origin->growth, recorded.rank, recorded.op, net);
+    }
     return message_across(g, rank, op, &on);
 }

@@ -78,6 +78,7 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
         program_release(&job->program);
         make_program(job, run, &rep->absent.standins);
     }
+    job_find_pipeline(job);
     rep->world = rep->grid.world;
     say_latency(rep);
     say_program(rep, &job->program);
@@ -90,6 +91,7 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
 
 void job_release(struct job *job)
 {
+    pipeline_free(job->pipeline);
     for (size_t r = 0; r < job->rep->nranks; r++)
         iterations_release(&job->iterations[r]);
     if (job->growth.run != NULL)

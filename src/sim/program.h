@@ -45,6 +45,7 @@ struct program_cost {
     uint32_t target;   /* the engine's item or transfer */
     uint32_t match;    /* index into matches.list when it is a transfer; PROGRAM_NONE */
     int64_t measured_ns;     /* waits removed; UNKNOWN_NS */
+    uint32_t launch;         /* of such kernels: index of the rank's launches */
     const uint64_t *classes; /* [SPECTER_KERNEL_CLASS_COUNT] of such kernels; NULL. Borrowed */
 };
 

@@ -34,6 +34,9 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
     struct retarget t;
     int rc;
     *out = (struct replay_scale){.scale = scale, .gpus = scale * rep->world};
+    if (job->pipeline != NULL && scale > 1)
+        return job_simulate_pipeline(job, (struct target){rep->to, rep->calibrate, scale},
+                                     &out->time, e);
     rc = job_simulate(job, (struct target){rep->to, rep->calibrate, scale}, &t, &out->time, e);
     if (rc == 0 && scale == 1) {
         rep->unmodelled = retarget_unmodelled(&t);

@@ -15,10 +15,12 @@ static struct sim_span recorded_span(const struct op *op)
     return (struct sim_span){op->start_ns, op->start_ns + op->dur_ns};
 }
 
+/* Kernels that were counted have no times in a recording, and get none here. */
 static struct sim_span simulated_span(const struct program *p, size_t rank, size_t op)
 {
     struct sim_span span = program_span(p, rank, op);
-    return span.end_ns < 0 ? (struct sim_span){UNKNOWN_NS, UNKNOWN_NS} : span;
+    bool counted = p->run->ranks[rank].ops[op].flags & OP_COUNTED;
+    return span.end_ns < 0 || counted ? (struct sim_span){UNKNOWN_NS, UNKNOWN_NS} : span;
 }
 
 static int64_t host_end(const struct program *p, const struct program_rank *rank)
