@@ -322,6 +322,23 @@ static int find_common(struct pipeline *pl, uint32_t k)
     return 0;
 }
 
+/* Of two stages, messages on streams of their own are ordered by what is in passes between others.
+ */
+static int check_streams(struct pipeline *pl)
+{
+    for (int i = 0; i < pl->nstages; i++) {
+        const struct pipe_stage *s = &pl->stages[i];
+        for (size_t c = 0; c < s->calls.count; c++) {
+            const struct op *op = op_at(s, (uint32_t)c);
+            if (op != NULL && pipe_way_of(pl, i, op) > 0 && op->stream != s->compute)
+                return pipe_refuse(pl,
+                                   "messages have streams of their own, and two recorded stages "
+                                   "do not tell what waits for them on a stage between");
+        }
+    }
+    return 0;
+}
+
 int pipe_split(struct pipeline *pl)
 {
     for (int stage = 0; stage + 1 < pl->nstages; stage++) {
@@ -330,6 +347,8 @@ int pipe_split(struct pipeline *pl)
     }
     if (pl->nstages > 2)
         return 0;
+    if (check_streams(pl) < 0)
+        return -1;
     pl->middle_forward = arena_alloc(&pl->arena, pl->niterations * sizeof *pl->middle_forward);
     pl->middle_backward = arena_alloc(&pl->arena, pl->niterations * sizeof *pl->middle_backward);
     for (uint32_t k = 0; k < pl->niterations; k++) {

@@ -189,9 +189,6 @@ TEST(grow_each_axis)
     check_layout(&g, 1, 8, 16, 2, 8);
     check_layout(&g, 5, 8, 2, 2, 1);
     growth_release(&g);
-    growth_make(&g, &run, &grid, GRID_PP);
-    CHECK(g.refused != NULL && strstr(g.refused, "stages") != NULL);
-    growth_release(&g);
     growth_make(&g, &run, &grid, GRID_EP);
     CHECK_HAS(g.refused, "the recorded job has no ep axis");
     growth_release(&g);
