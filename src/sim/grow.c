@@ -66,17 +66,31 @@ static const char *why_not(struct growth *g, enum grid_role role)
                        : NULL;
 }
 
-/* More members would send more messages than were recorded. */
+/* The communicator of a message that is in no group, of those whose all-to-alls would get more
+ * members: which messages make one is then not told. -1: none. */
+static int ungrouped(const struct growth *g)
+{
+    for (size_t r = 0; r < g->run->nranks; r++) {
+        for (size_t i = 0; i < g->run->ranks[r].nops; i++) {
+            const struct op *op = &g->run->ranks[r].ops[i];
+            if (op->class == OP_P2P && op->coll.comm >= 0 && op->coll.group < 0 &&
+                growth_grows(g, op->coll.comm) && g->grid->comms[op->coll.comm].by_messages)
+                return op->coll.comm;
+        }
+    }
+    return -1;
+}
+
 static const char *why_not_messages(struct growth *g)
 {
-    for (size_t c = 0; g->axis >= 0 && c < g->run->ncomms; c++) {
-        if (growth_grows(g, (int)c) && g->grid->comms[c].by_messages)
-            return arena_printf(&g->arena,
-                                "the all-to-alls of communicator '%s' are messages, of which more "
-                                "members would send more than were recorded (--grow %s)",
-                                g->run->comms[c].id, grid_role_name(g->grid->axes[g->axis].role));
-    }
-    return NULL;
+    int comm = growth_exchanges(g) ? ungrouped(g) : -1;
+    if (comm < 0)
+        return NULL;
+    return arena_printf(
+        &g->arena,
+        "the all-to-alls of communicator '%s' are messages without a group: which of "
+        "them make one is not told (--grow %s)",
+        g->run->comms[comm].id, grid_role_name(g->grid->axes[g->axis].role));
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -148,6 +162,15 @@ bool growth_grows(const struct growth *g, int comm)
 {
     const struct grid_place *place = &g->grid->comms[comm];
     return g->axis >= 0 && place->known && !place->part && place->axes & 1u << g->axis;
+}
+
+bool growth_exchanges(const struct growth *g)
+{
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        if (g->grid->comms[c].by_messages && growth_grows(g, (int)c))
+            return true;
+    }
+    return false;
 }
 
 bool growth_any(const struct growth *g)

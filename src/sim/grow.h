@@ -78,6 +78,10 @@ int growth_check(const struct growth *g, const struct network_profile *net, int6
 /* Does it get more members? */
 bool growth_grows(const struct growth *g, int comm);
 
+/* Do all-to-alls that are made of messages get more members? Each rank then sends as much as before
+ * to as many members as there are: what a recorded member got is spread over those in its place. */
+bool growth_exchanges(const struct growth *g);
+
 /* Does any grow? */
 bool growth_any(const struct growth *g);
 

@@ -85,6 +85,7 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
     say_iterations(rep);
     say_grid(rep);
     say_growth(rep, &job->growth);
+    say_exchanges(rep, &job->growth);
     say_placement(rep, &job->growth);
     return 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/retarget.h"
 
+#include "sim/exchange.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,17 @@ static int other_ratios(struct retarget *t, struct err *e)
     return 0;
 }
 
+static void find_exchanges(struct retarget *t)
+{
+    if (t->scale == 1 || !growth_exchanges(t->growth))
+        return;
+    t->sent = calloc(t->run->nranks, sizeof *t->sent);
+    if (t->sent == NULL)
+        die("out of memory");
+    for (size_t r = 0; r < t->run->nranks; r++)
+        t->sent[r] = exchange_bytes(&t->run->ranks[r]);
+}
+
 int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
                   struct hardware from, struct hardware to, bool calibrate, int64_t scale,
                   struct err *e)
@@ -59,6 +72,7 @@ int retarget_init(struct retarget *t, const struct program *program, const struc
     t->calibrate = calibrate;
     t->scale = scale;
     place_comms(t);
+    find_exchanges(t);
     t->link_ratio = link_ratio(from.gpu, to.gpu);
     t->graphs = calloc(t->run->nranks + 1, sizeof *t->graphs);
     if (t->graphs == NULL)
@@ -72,6 +86,9 @@ void retarget_release(struct retarget *t)
 {
     for (size_t r = 0; t->graphs != NULL && r < t->run->nranks; r++)
         graphs_release(&t->graphs[r]);
+    for (size_t r = 0; t->sent != NULL && r < t->run->nranks; r++)
+        free(t->sent[r]);
+    free(t->sent);
     free(t->graphs);
     free(t->from_where);
     free(t->to_where);
@@ -179,11 +196,34 @@ static int transfer_us(const struct retarget *t, const struct rank *rank, const 
     return rc;
 }
 
+/* A message of an all-to-all that gets more members. */
+static bool is_exchange(const struct retarget *t, const struct program_cost *cost)
+{
+    int comm = t->program->matches.list[cost->match].comm;
+    return t->sent != NULL && t->growth->grid->comms[comm].by_messages &&
+           growth_grows(t->growth, comm) && t->sent[cost->rank][cost->op] > 0;
+}
+
+/* As the all-to-all that it is part of: each rank sends as much as before, to more members. */
+static int exchange_us(const struct retarget *t, const struct program_cost *cost,
+                       struct hardware on, const struct layout *where, double *us, struct err *e)
+{
+    struct comm_cost price;
+    if (model_collective(on.gpu, on.network, SPECTER_ALLTOALLV,
+                         (double)t->sent[cost->rank][cost->op],
+                         where[t->program->matches.list[cost->match].comm], &price, e) < 0)
+        return -1;
+    *us = price.us;
+    return 0;
+}
+
 static int comm_us(const struct retarget *t, const struct program_cost *cost, struct hardware on,
                    const struct layout *where, double *us, struct err *e)
 {
     const struct match *match = &t->program->matches.list[cost->match];
     const struct rank *rank = &t->run->ranks[cost->rank];
+    if (is_exchange(t, cost))
+        return exchange_us(t, cost, on, where, us, e);
     return transfer_us(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
                        (double)match->bytes, on, where, us, e);
 }
@@ -223,7 +263,7 @@ static bool has_moved(const struct retarget *t, const struct program_cost *cost)
     const struct layout *from = &t->from_where[match->comm], *to = &t->to_where[match->comm];
     const struct rank *rank = &t->run->ranks[cost->rank];
     const struct op *op = &rank->ops[cost->op];
-    if (specter_comm_op_is_p2p((enum specter_comm_op)match->op))
+    if (specter_comm_op_is_p2p((enum specter_comm_op)match->op) && !is_exchange(t, cost))
         return across_nodes(t, rank, op, t->from.network, t->from_where) !=
                across_nodes(t, rank, op, t->to.network, t->to_where);
     return from->ranks != to->ranks || from->nodes != to->nodes || from->per_node != to->per_node;

@@ -40,7 +40,9 @@ struct retarget {
     double other_ratio[SPECTER_KERNEL_CLASS_COUNT]; /* source / target, by class (model/cost.h) */
     double link_ratio;                              /* of host links; 1 where not known */
     struct layout *from_where, *to_where;           /* by communicator; owned */
-    struct graphs *graphs;                          /* by rank; owned with what they hold */
+    uint64_t *
+        *sent; /* by rank and operation, where all-to-alls of messages grow (exchange.h); NULL */
+    struct graphs *graphs;        /* by rank; owned with what they hold */
     double device_ns[COST_RULES]; /* measured time of what retarget_cost() saw, by rule */
     uint64_t count[COST_RULES];
     double shard_ns;   /* measured time of the optimizer's kernels, where growth_shards() */

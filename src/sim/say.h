@@ -21,6 +21,9 @@ void say_grid(struct replay *rep);
 /* say_scale.c: how ranks sit on nodes. */
 void say_placement(struct replay *rep, const struct growth *g);
 
+/* say_scale.c: all-to-alls that are made of messages. */
+void say_exchanges(struct replay *rep, const struct growth *g);
+
 void say_growth(struct replay *rep, const struct growth *g);
 void say_latency(struct replay *rep);
 void say_costs(struct replay *rep, const struct retarget *t);

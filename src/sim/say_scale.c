@@ -4,6 +4,16 @@
  */
 #include "sim/say.h"
 
+void say_exchanges(struct replay *rep, const struct growth *g)
+{
+    if (growth_exchanges(g) && g->refused == NULL)
+        replay_assume(rep,
+                      "all-to-alls made of messages: each rank sends as much as recorded, what "
+                      "went to a member is spread over those in its place; measured time x "
+                      "model(all-to-all, grown) / model(all-to-all, recorded). The host's time "
+                      "for more messages is not added");
+}
+
 /* Blocks on both sides, as everybody expects, need no word. */
 void say_placement(struct replay *rep, const struct growth *g)
 {

@@ -256,17 +256,18 @@ TEST(grow_shrinks_shards)
     }
 }
 
-TEST(grow_refuses_exchanges_of_messages)
+TEST(grow_knows_exchanges_of_messages)
 {
     const struct made_grid m = {{{GRID_EP, 4}, {GRID_DP, 2}}, 2};
     struct made_job j = make_job(&m, true);
     struct run run;
     struct grid grid;
     struct growth g;
+    struct op *message;
     make_run(&run, &j);
     grid_find(&grid, &j.in);
     growth_make(&g, &run, &grid, GRID_EP);
-    CHECK(g.refused == NULL);
+    CHECK(g.refused == NULL && !growth_exchanges(&g));
     growth_release(&g);
     grid_release(&grid);
     for (size_t c = 1; c < 3; c++) {
@@ -275,7 +276,16 @@ TEST(grow_refuses_exchanges_of_messages)
     }
     grid_find(&grid, &j.in);
     growth_make(&g, &run, &grid, GRID_EP);
-    CHECK_HAS(g.refused, "are messages");
+    CHECK(g.refused == NULL && growth_exchanges(&g));
+    growth_release(&g);
+    run_add_rank(&run);
+    message = rank_add_op(&run.ranks[0]);
+    message->class = OP_P2P;
+    message->coll.op = SPECTER_SEND;
+    message->coll.comm = 1;
+    message->coll.group = -1;
+    growth_make(&g, &run, &grid, GRID_EP);
+    CHECK_HAS(g.refused, "are messages without a group");
     growth_release(&g);
     grid_release(&grid);
     run_release(&run);
