@@ -93,6 +93,10 @@ bool growth_shards(const struct growth *g);
 /* The number that a recorded rank has at that scale. */
 int64_t growth_rank(const struct growth *g, int rank, int64_t scale);
 
+/* The recorded rank that does what `rank` does at that scale, in [0, world): 0 <= rank < world *
+ * scale. */
+int growth_kind(const struct growth *g, int64_t rank, int64_t scale);
+
 /* How the recording was laid out, by the hosts of its ranks (`from`: its network), and how the
  * target is to be: `told` by the user, or NULL: as recorded, where that is known and the network is
  * the same, else in blocks. */

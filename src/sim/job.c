@@ -4,6 +4,7 @@
  */
 #include "sim/job.h"
 
+#include "sim/backlog.h"
 #include "sim/say.h"
 
 #include <math.h>
@@ -27,6 +28,12 @@ static void find_iterations(struct job *job)
     }
 }
 
+/* Launches that a stream takes ahead of the device. Other drivers' queues are taken as endless. */
+static uint32_t depth_on(const struct gpu_profile *gpu)
+{
+    return gpu->cc > 0 ? BACKLOG_DEPTH : 0;
+}
+
 static void make_program(struct job *job, const struct run *run,
                          const struct match_standins *standins)
 {
@@ -35,6 +42,7 @@ static void make_program(struct job *job, const struct run *run,
     struct program apart;
     program_make_filled(&apart, run, latency_ns, true, standins);
     program_make_filled(&job->program, run, latency_ns, false, standins);
+    sim_set_queue_depth(apart.sim, depth_on(rep->from.gpu));
     rep->latency_us = (double)program_fit_latency(&apart, latency_ns) / 1e3;
     rep->excess_us = fmax(rep->latency_us - rep->from.gpu->launch_us, 0);
     program_learn(&job->program, &apart);
@@ -65,6 +73,39 @@ static int make_grid(struct job *job, const struct replay_opts *opts, struct err
     return 0;
 }
 
+/* What the recording shows, on its own GPU; else the profile's figure and the recording's excess.
+ */
+static int64_t latency_on(const struct replay *rep, const struct gpu_profile *gpu)
+{
+    bool own = gpu == rep->from.gpu;
+    return llround((own ? rep->latency_us : gpu->launch_us + rep->excess_us) * 1e3);
+}
+
+/* How launches get to the device. */
+static void set_launches(struct job *job, const struct gpu_profile *gpu)
+{
+    sim_set_launch_latency(job->program.sim, latency_on(job->rep, gpu));
+    sim_set_queue_depth(job->program.sim, depth_on(gpu));
+}
+
+/* Measured costs are what operations take alone, from here on. */
+static int learn_overlap(struct job *job, struct err *e)
+{
+    struct replay *rep = job->rep;
+    struct placement wanted = job->growth.target;
+    struct retarget own;
+    int rc;
+    job->growth.target = job->growth.source;
+    rc = retarget_init(&own, &job->program, &job->growth, rep->from, rep->from, true, 1, e);
+    overlap_make(&job->overlap, &job->program);
+    set_launches(job, rep->from.gpu);
+    if (rc == 0)
+        rc = overlap_learn(&job->overlap, &own, e);
+    job->growth.target = wanted;
+    retarget_release(&own);
+    return rc;
+}
+
 int job_make(struct job *job, const struct run *run, const struct replay_opts *opts, struct err *e)
 {
     struct replay *rep = job->rep;
@@ -78,8 +119,12 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
         program_release(&job->program);
         make_program(job, run, &rep->absent.standins);
     }
-    job_find_pipeline(job);
     rep->world = rep->grid.world;
+    if (learn_overlap(job, e) < 0)
+        return -1;
+    job_find_pipeline(job);
+    if (vary_job_make(job, &opts->vary, e) < 0)
+        return -1;
     say_latency(rep);
     say_program(rep, &job->program);
     say_iterations(rep);
@@ -87,6 +132,7 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
     say_growth(rep, &job->growth);
     say_exchanges(rep, &job->growth);
     say_placement(rep, &job->growth);
+    say_overlap(rep, &job->overlap);
     return 0;
 }
 
@@ -97,6 +143,8 @@ void job_release(struct job *job)
         iterations_release(&job->iterations[r]);
     if (job->growth.run != NULL)
         growth_release(&job->growth);
+    vary_job_release(&job->vary);
+    overlap_release(&job->overlap);
     program_release(&job->program);
 }
 
@@ -108,27 +156,26 @@ static int set_costs(struct job *job, struct retarget *t, struct err *e)
         int64_t ns;
         if (retarget_cost(t, &job->program.costs[i], &ns, e) < 0)
             return -1;
-        program_set_cost(&job->program, i, ns);
+        program_set_cost(&job->program, i, vary_note_cost(job, i, ns));
     }
     return 0;
-}
-
-/* What the recording shows, on its own GPU; else the profile's figure and the recording's excess.
- */
-static int64_t latency_on(const struct replay *rep, const struct gpu_profile *gpu)
-{
-    bool own = gpu == rep->from.gpu;
-    return llround((own ? rep->latency_us : gpu->launch_us + rep->excess_us) * 1e3);
 }
 
 int job_simulate(struct job *job, struct target target, struct retarget *t,
                  struct iteration_time *out, struct err *e)
 {
-    sim_set_launch_latency(job->program.sim, latency_on(job->rep, target.to.gpu));
+    set_launches(job, target.to.gpu);
+    for (uint32_t h = 0; h < job->program.nhosts; h++)
+        sim_set_host_speed(job->program.sim, h, target.host_speed > 0 ? target.host_speed : 1);
     if (retarget_init(t, &job->program, &job->growth, job->rep->from, target.to, target.calibrate,
                       target.scale, e) < 0)
         return -1;
-    if (set_costs(job, t, e) < 0 || program_run(&job->program, e) < 0)
+    vary_place_faults(job, &target, t);
+    if (set_costs(job, t, e) < 0)
+        return -1;
+    overlap_apply(&job->overlap, t);
+    sim_keep_causes(job->program.sim, true);
+    if (program_run(&job->program, e) < 0)
         return -1;
     *out = job_measure(job, true);
     return 0;

@@ -7,17 +7,21 @@
 #ifndef SPECTER_SIM_JOB_H
 #define SPECTER_SIM_JOB_H
 
+#include "sim/overlap.h"
 #include "sim/pipeline.h"
 #include "sim/replay.h"
+#include "sim/vary_job.h"
 
 struct job {
     struct replay *rep;
     struct program program;
     struct growth growth;
+    struct overlap overlap;        /* what communication slows down */
     struct iterations *iterations; /* by rank; in the arena of rep */
     struct pipeline *pipeline;     /* where the axis that grows is one; owned; NULL */
     bool pipeline_checked;
     double *spans; /* by rank, of the last measurement; in the arena of rep */
+    struct vary_job vary;
 };
 
 /* What is simulated: the target, how, and how often the job. */
@@ -25,6 +29,8 @@ struct target {
     struct hardware to;
     bool calibrate;
     int64_t scale;
+    bool faulty;       /* with the faults of replay_opts.vary */
+    double host_speed; /* CPU time takes 1 / this; 0: as recorded */
 };
 
 /* replay_hardware.c: fills from, to, gpu_known, network_known and same_hardware, and says what was

@@ -163,6 +163,8 @@ static void clean_times(struct pipeline *pl)
         const struct program_cost *cost = &pl->in.program->costs[i];
         if (cost->match != PROGRAM_NONE) {
             clean_transfer(pl, cost);
+        } else if (cost->op != PROGRAM_NONE && pl->clean_ns[cost->rank] != NULL) {
+            pl->clean_ns[cost->rank][cost->op] = cost->measured_ns;
         } else if (cost->op == PROGRAM_NONE && pl->hidden_ns[cost->rank] != NULL) {
             pl->hidden_ns[cost->rank][cost->launch] = cost->measured_ns;
             pl->hidden_classes[cost->rank][cost->launch] = cost->classes;

@@ -34,6 +34,7 @@ static void release_longer(struct job *longer)
     const struct run *run = longer->program.run;
     for (size_t r = 0; run != NULL && r < run->nranks; r++)
         iterations_release(&longer->iterations[r]);
+    overlap_release(&longer->overlap);
     if (run != NULL)
         program_release(&longer->program);
 }
@@ -60,6 +61,7 @@ static int simulate_stages(struct job *job, int stages, struct target target,
     if (rc == 0) {
         make_longer(&longer, &made.run, &arena);
         longer.growth = made.growth; /* borrowed */
+        overlap_make(&longer.overlap, &longer.program);
         target.scale = 1;
         rc = job_simulate(&longer, target, &t, out, e);
         retarget_release(&t);
@@ -79,7 +81,8 @@ static int check_pipeline(struct job *job, int stages, struct err *e)
     double off;
     int rc;
     job->growth.target = job->growth.source;
-    rc = simulate_stages(job, stages, (struct target){rep->from, true, 1}, &same, e);
+    rc =
+        simulate_stages(job, stages, (struct target){.to = rep->from, .calibrate = true}, &same, e);
     job->growth.target = wanted;
     if (rc < 0)
         return -1;
@@ -102,6 +105,10 @@ int job_simulate_pipeline(struct job *job, struct target target, struct iteratio
                           struct err *e)
 {
     int stages = job->growth.grid->axes[job->growth.axis].size;
+    if (job->vary.opts.nfaults > 0 || vary_drawn(&job->vary))
+        return err_set(e, ERR_USAGE,
+                       "--grow pp: what varies or fails is not known of stages that "
+                       "were not recorded");
     if (!job->pipeline_checked && check_pipeline(job, stages, e) < 0)
         return -1;
     return simulate_stages(job, (int)(stages * target.scale), target, out, e);

@@ -20,12 +20,47 @@ static int simulate_own(struct job *job, struct err *e)
     struct retarget t;
     int rc;
     job->growth.target = job->growth.source;
-    rc = job_simulate(job, (struct target){rep->from, true, 1}, &t, &rep->own, e);
+    rc = job_simulate(job, (struct target){.to = rep->from, .calibrate = true, .scale = 1}, &t,
+                      &rep->own, e);
     job->growth.target = wanted;
     for (size_t r = 0; rc == 0 && r < rep->nranks; r++)
         rep->ranks[r].replayed_ns = job->spans[r];
     retarget_release(&t);
     return rc;
+}
+
+/* The same without what is wrong: what that costs, or why it costs nothing. */
+static int simulate_sound(struct job *job, int64_t scale, const struct retarget *faulty,
+                          struct replay_scale *out, struct err *e)
+{
+    struct replay *rep = job->rep;
+    struct iteration_time sound;
+    struct retarget t;
+    int rc;
+    vary_say_absent(job, scale * rep->world);
+    if (!vary_faulty(job))
+        return 0;
+    rc = job_simulate(job,
+                      (struct target){.to = rep->to,
+                                      .calibrate = rep->calibrate,
+                                      .scale = scale,
+                                      .host_speed = rep->host_speed},
+                      &t, &sound, e);
+    if (rc == 0)
+        out->sound_ns = sound.span_ns;
+    retarget_release(&t);
+    if (rc == 0)
+        vary_say_faults(job, faulty, out->sound_ns, out->time.span_ns);
+    return rc;
+}
+
+static struct target target_of(const struct replay *rep, int64_t scale)
+{
+    return (struct target){.to = rep->to,
+                           .calibrate = rep->calibrate,
+                           .scale = scale,
+                           .faulty = true,
+                           .host_speed = rep->host_speed};
 }
 
 static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *out, struct err *e)
@@ -35,13 +70,17 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
     int rc;
     *out = (struct replay_scale){.scale = scale, .gpus = scale * rep->world};
     if (job->pipeline != NULL && scale > 1)
-        return job_simulate_pipeline(job, (struct target){rep->to, rep->calibrate, scale},
-                                     &out->time, e);
-    rc = job_simulate(job, (struct target){rep->to, rep->calibrate, scale}, &t, &out->time, e);
+        return job_simulate_pipeline(job, target_of(rep, scale), &out->time, e);
+    rc = job_simulate(job, target_of(rep, scale), &t, &out->time, e);
     if (rc == 0 && scale == 1) {
         rep->unmodelled = retarget_unmodelled(&t);
         say_costs(rep, &t);
+        say_host_speed(rep, &out->time);
     }
+    if (rc == 0)
+        rc = vary_draw(job, &t, &out->vary, e);
+    if (rc == 0)
+        rc = simulate_sound(job, scale, &t, out, e);
     retarget_release(&t);
     return rc;
 }
@@ -112,6 +151,8 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
     struct replay_scale base, one;
     if (scales == NULL || check_scales(job, scales, n, e) < 0)
         return -1;
+    if (vary_check_faults(job, scales, n, e) < 0)
+        return -1;
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
         simulate_scale(job, 1, &base, e) < 0)
         return -1;
@@ -134,6 +175,7 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
     if (run->nranks == 0)
         return err_set(e, ERR_INPUT, "%s: no rank to replay", run->source);
     rep->calibrate = opts->calibrate;
+    rep->host_speed = opts->host_speed > 0 ? opts->host_speed : 1;
     rep->nranks = run->nranks;
     rep->ranks = arena_alloc(&rep->arena, run->nranks * sizeof *rep->ranks);
     if (replay_find_hardware(rep, run, opts, e) < 0)

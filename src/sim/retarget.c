@@ -2,6 +2,7 @@
 #include "sim/retarget.h"
 
 #include "sim/exchange.h"
+#include "sim/vary_link.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -135,11 +136,9 @@ static bool known_shape(const struct op *op)
            op->dtype != SPECTER_DTYPE_UNKNOWN;
 }
 
-/* Without the launch: the engine puts that before work which finds its stream idle. */
-static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *us, struct err *e)
+static struct gemm_shape shape_of(const struct op *op)
 {
-    struct gemm_cost cost;
-    struct gemm_shape shape = {
+    return (struct gemm_shape){
         .m = op->gemm.m,
         .n = op->gemm.n,
         .k = op->gemm.k,
@@ -148,10 +147,26 @@ static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *u
         .type_c = (enum specter_dtype)op->gemm.dtype_c,
         .compute = (enum specter_dtype)op->gemm.compute,
     };
+}
+
+/* Without the launch: the engine puts that before work which finds its stream idle. */
+static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *us, struct err *e)
+{
+    struct gemm_cost cost;
+    struct gemm_shape shape = shape_of(op);
     if (model_gemm(gpu, &shape, &cost, e) < 0)
         return -1;
     *us = cost.busy_us;
     return 0;
+}
+
+bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op)
+{
+    struct gemm_cost cost;
+    struct gemm_shape shape = shape_of(op);
+    struct err ignored;
+    return known_shape(op) && model_gemm(gpu, &shape, &cost, &ignored) == 0 &&
+           strcmp(cost.bound, "memory") == 0;
 }
 
 static int cost_gemm(struct retarget *t, const struct op *op, int64_t measured_ns, int64_t *ns,
@@ -179,21 +194,28 @@ static bool across_nodes(const struct retarget *t, const struct rank *rank, cons
 }
 
 /* `what` and bytes are those of the transfer, which op may not tell itself. */
+static int price_transfer(const struct retarget *t, const struct rank *rank, const struct op *op,
+                          enum specter_comm_op what, double bytes, struct hardware on,
+                          const struct layout *where, struct comm_cost *price, struct err *e)
+{
+    struct layout at = where[op->coll.comm];
+    bool p2p = specter_comm_op_is_p2p(what);
+    bool across = p2p ? across_nodes(t, rank, op, on.network, where) : at.nodes > 1;
+    double slow = where == t->to_where && across ? vary_link_slowness(t, rank, op, p2p) : 1;
+    int rc = p2p ? model_p2p(on.gpu, on.network, bytes, across, price, e)
+                 : model_collective(on.gpu, on.network, what, bytes, at, price, e);
+    return rc == 0 && slow > 1 ? vary_link_price(on, what, bytes, at, slow, price, e) : rc;
+}
+
 static int transfer_us(const struct retarget *t, const struct rank *rank, const struct op *op,
                        enum specter_comm_op what, double bytes, struct hardware on,
                        const struct layout *where, double *us, struct err *e)
 {
     struct comm_cost price;
-    int rc;
-    if (specter_comm_op_is_p2p(what)) {
-        bool across = across_nodes(t, rank, op, on.network, where);
-        rc = model_p2p(on.gpu, on.network, bytes, across, &price, e);
-    } else {
-        rc = model_collective(on.gpu, on.network, what, bytes, where[op->coll.comm], &price, e);
-    }
-    if (rc == 0)
-        *us = price.us;
-    return rc;
+    if (price_transfer(t, rank, op, what, bytes, on, where, &price, e) < 0)
+        return -1;
+    *us = price.us;
+    return 0;
 }
 
 /* A message of an all-to-all that gets more members. */
@@ -274,8 +296,10 @@ static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_
 {
     int comm = t->program->matches.list[cost->match].comm;
     bool grown = has_moved(t, cost);
+    bool slow = vary_link_met(t, cost);
     struct modelled m;
-    if (untouched(t, cost->measured_ns, same_hardware(t) && !grown)) {
+    t->slowed += slow;
+    if (untouched(t, cost->measured_ns, same_hardware(t) && !grown && !slow)) {
         *ns = cost->measured_ns;
         return 0;
     }
@@ -322,7 +346,7 @@ static int cost_graph(struct retarget *t, const struct program_cost *cost, const
     struct modelled all = {0, 0}, part;
     double measured_us = (double)cost->measured_ns / 1e3, rest_us, share = 1;
     *ns = cost->measured_ns;
-    if (same_hardware(t) && t->scale == 1)
+    if (same_hardware(t) && t->scale == 1 && t->slow_link == NULL)
         return 0;
     for (size_t i = 0; what != NULL && i < what->nops; i++) {
         if (price_part(t, rank, &rank->ops[what->ops[i]], &part, e) < 0)
@@ -343,8 +367,7 @@ static int cost_graph(struct retarget *t, const struct program_cost *cost, const
 
 /* ---- by what rule ---- */
 
-/* Profilers name the direction of a copy: "Memcpy HtoD (Pinned -> Device)"; the tracer "h2d". */
-static bool over_host_link(const struct op *op)
+bool retarget_over_host_link(const struct op *op)
 {
     static const char *const words[] = {
         "HtoD",           "DtoH",           "HostToDevice", "DeviceToHost",
@@ -368,7 +391,7 @@ static enum cost_rule rule_of(const struct retarget *t, const struct program_cos
     if (op->class == OP_GRAPH)
         return COST_GRAPH;
     if (op->class == OP_MEMORY)
-        return over_host_link(op) ? COST_LINK : COST_MEMORY;
+        return retarget_over_host_link(op) ? COST_LINK : COST_MEMORY;
     return op->class == OP_KERNEL || op->class == OP_GEMM ? COST_KERNEL : COST_KEPT;
 }
 
@@ -446,6 +469,27 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
         *ns = rule == COST_KEPT ? cost->measured_ns : 0;
         return 0;
     }
+}
+
+bool retarget_price(const struct retarget *t, const struct program_cost *cost,
+                    struct comm_cost *price)
+{
+    const struct match *match;
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    struct err ignored;
+    if (!known_transfer(t, cost))
+        return false;
+    match = &t->program->matches.list[cost->match];
+    return price_transfer(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
+                          (double)match->bytes, t->to, t->to_where, price, &ignored) == 0;
+}
+
+int retarget_members(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    if (specter_comm_op_is_p2p((enum specter_comm_op)match->op))
+        return 2;
+    return t->to_where[match->comm].ranks;
 }
 
 double retarget_unmodelled(const struct retarget *t)

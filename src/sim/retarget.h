@@ -42,7 +42,10 @@ struct retarget {
     struct layout *from_where, *to_where;           /* by communicator; owned */
     uint64_t *
         *sent; /* by rank and operation, where all-to-alls of messages grow (exchange.h); NULL */
-    struct graphs *graphs;        /* by rank; owned with what they hold */
+    const double *slow_link; /* by rank of the recorded job: the target's NICs of its node run at
+                                1/that; NULL: all as the profile says. Set after init; borrowed */
+    uint64_t slowed;         /* transfers that take longer for that */
+    struct graphs *graphs;   /* by rank; owned with what they hold */
     double device_ns[COST_RULES]; /* measured time of what retarget_cost() saw, by rule */
     uint64_t count[COST_RULES];
     double shard_ns;   /* measured time of the optimizer's kernels, where growth_shards() */
@@ -57,6 +60,21 @@ void retarget_release(struct retarget *t);
 
 /* *ns: what `cost` takes there. -1 with e filled when a profile lacks what a model needs. */
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e);
+
+/* What the model says of a transfer on the target. false: its size is not known, or the target's
+ * profiles lack a figure that the model needs. */
+bool retarget_price(const struct retarget *t, const struct program_cost *cost,
+                    struct comm_cost *price);
+
+/* Ranks of a transfer on the target. */
+int retarget_members(const struct retarget *t, const struct program_cost *cost);
+
+/* Does the model say that memory bounds this product there? Not where its shape is not known. */
+bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op);
+
+/* A copy between host and device. Profilers name the direction: "Memcpy HtoD (Pinned -> Device)";
+ * the tracer "h2d". */
+bool retarget_over_host_link(const struct op *op);
 
 /* Share of the measured device time that rests on no model; 0 when nothing was measured. */
 double retarget_unmodelled(const struct retarget *t);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/say.h"
 
+#include "sim/backlog.h"
+
 #include "base/buf.h"
 
 #include <stdarg.h>
@@ -110,6 +112,16 @@ static void say_facts(struct replay *rep, const struct program_facts *f)
                       "%llu copies between host and device were waited for: their calls took much "
                       "longer than they did",
                       u(f->waiting_copies));
+    if (f->allocations > 0)
+        replay_assume(rep,
+                      "%llu calls that allocate or free device memory wait for the device; of "
+                      "each what the shortest took is CPU time",
+                      u(f->allocations));
+    if (f->blocked > 0)
+        replay_assume(rep,
+                      "%llu launch calls waited for room in the launch queue of their stream: not "
+                      "CPU time, simulated anew (%d launches)",
+                      u(f->blocked), BACKLOG_DEPTH);
     say_hidden(rep, f);
 }
 
@@ -375,7 +387,8 @@ static void say_scaling_rules(struct replay *rep, const struct retarget *t)
                       rep->to.gpu->name, rep->to.network->name);
     if (rep->from.gpu != rep->to.gpu)
         say_ratios(rep, t);
-    replay_assume(rep, "CPU time between calls is kept as recorded");
+    if (rep->host_speed == 1)
+        replay_assume(rep, "CPU time between calls is kept as recorded");
 }
 
 /* The rule by which an optimizer's work shrinks with its shard, and how much it concerns. */

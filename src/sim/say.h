@@ -5,6 +5,7 @@
 #ifndef SPECTER_SIM_SAY_H
 #define SPECTER_SIM_SAY_H
 
+#include "sim/overlap.h"
 #include "sim/replay.h"
 
 void replay_assume(struct replay *rep, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -25,6 +26,11 @@ void say_placement(struct replay *rep, const struct growth *g);
 void say_exchanges(struct replay *rep, const struct growth *g);
 
 void say_growth(struct replay *rep, const struct growth *g);
+void say_overlap(struct replay *rep, const struct overlap *o);
+
+/* Why --host-speed changes nothing at scale 1, where it does not. */
+void say_host_speed(struct replay *rep, const struct iteration_time *target);
+
 void say_latency(struct replay *rep);
 void say_costs(struct replay *rep, const struct retarget *t);
 

@@ -217,6 +217,7 @@ struct sim_path {
 };
 
 struct sim_path sim_path_from_item(const struct sim *s, uint32_t item); /* its end */
+struct sim_path sim_path_from_start(const struct sim *s, uint32_t item);
 struct sim_path sim_path_from_host(const struct sim *s, uint32_t host); /* its end */
 bool sim_path(const struct sim *s, struct sim_path *path, struct sim_step *out);
 

@@ -84,9 +84,10 @@ static bool progress_change(const struct sim *s, struct progress *p, struct rate
 /* ---- computation beside transfers ---- */
 
 /* What is left of full rate, in billionths; a twentieth at least. */
-static struct rate rate_beside(const struct device *device, struct need need)
+static struct rate rate_beside(const struct device *device, const struct item *item)
 {
-    uint64_t lost = (need.sm_ppm * device->sm_ppm + need.mem_ppm * device->mem_ppm) / 1000;
+    uint64_t sm = item->u.work.sm_ppm * device->sm_ppm;
+    uint64_t lost = (sm + item->u.work.mem_ppm * device->mem_ppm) / 1000;
     if (lost == 0)
         return full_rate;
     return (struct rate){lost > PPB - PPB / 20 ? PPB / 20 : PPB - (uint32_t)lost, PPB};
@@ -100,20 +101,19 @@ static bool has_load(const struct transfer *t)
 int64_t rate_begin_work(struct sim *s, uint32_t index)
 {
     struct stream *stream = &s->streams[index];
-    uint32_t i = stream->first;
-    stream->work = progress_begin(s, s->items[i].u.dur_ns);
-    if (i < s->nneeds)
-        stream->work.rate = rate_beside(&s->devices[stream->device], s->needs[i]);
+    const struct item *item = &s->items[stream->first];
+    stream->work = progress_begin(s, item->u.work.dur_ns);
+    stream->work.rate = rate_beside(&s->devices[stream->device], item);
     return progress_end(s, &stream->work);
 }
 
 static void retime_stream(struct sim *s, uint32_t index)
 {
     struct stream *stream = &s->streams[index];
-    if (stream->state != STREAM_WORKS || stream->first >= s->nneeds)
+    if (stream->state != STREAM_WORKS || !s->has_needs)
         return;
     if (progress_change(s, &stream->work,
-                        rate_beside(&s->devices[stream->device], s->needs[stream->first])))
+                        rate_beside(&s->devices[stream->device], &s->items[stream->first])))
         heap_set(&s->heap, index, progress_end(s, &stream->work));
 }
 
@@ -235,7 +235,7 @@ static void flow_ends(struct sim *s, struct flow *flow)
 int64_t rate_begin_transfer(struct sim *s, uint32_t index)
 {
     const struct transfer *t = &s->transfers[index];
-    if (has_load(t) && (s->nneeds > 0 || s->keep_beside))
+    if (has_load(t) && (s->has_needs || s->keep_beside))
         load_members(s, t, 1);
     if (t->flow == SIM_NONE)
         return later(s->now_ns, t->cost_ns);
@@ -245,19 +245,8 @@ int64_t rate_begin_transfer(struct sim *s, uint32_t index)
 void rate_end_transfer(struct sim *s, uint32_t index)
 {
     const struct transfer *t = &s->transfers[index];
-    if (has_load(t) && (s->nneeds > 0 || s->keep_beside))
+    if (has_load(t) && (s->has_needs || s->keep_beside))
         load_members(s, t, -1);
     if (t->flow != SIM_NONE)
         flow_ends(s, &s->flows[t->flow]);
-}
-
-void rate_reset(struct sim *s)
-{
-    for (size_t i = 0; i < s->ndevices; i++) {
-        struct device *device = &s->devices[i];
-        device->sm_ppm = device->mem_ppm = device->sm_area = device->mem_area = 0;
-        device->since_ns = 0;
-    }
-    for (size_t i = 0; i < s->nlinks; i++)
-        s->links[i] = (struct link){0, SIM_NONE};
 }

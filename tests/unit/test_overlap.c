@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Computation beside communication: what a recording contains of it is taken out and put in again,
+ * never counted twice.
+ */
+#include "test.h"
+
+#include "made_job.h"
+#include "made_run.h"
+
+#include <math.h>
+
+#define REDUCED_BYTES (32u << 20)
+
+/* What the models say that the made collective takes of multiprocessors. */
+static int64_t channels_ppm(const struct made *m)
+{
+    const struct gpu_profile *gpu = gpu_profile_of_device(m->gpu);
+    const struct network_profile *net = network_profile_find(gpu->network, NULL);
+    struct comm_cost cost;
+    struct err e;
+    CHECK_INT(model_collective(gpu, net, SPECTER_ALLREDUCE, REDUCED_BYTES,
+                               layout_dense(net, m->ranks), &cost, &e),
+              0);
+    CHECK(cost.channels > 0);
+    return llround(cost.channels / gpu->sms * 1e6);
+}
+
+/* Device time that the last simulation took longer over computation. */
+static double slowed_ns(const struct scene *s)
+{
+    const struct program *p = &s->job.program;
+    double sum = 0;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        if (p->costs[i].match == PROGRAM_NONE)
+            sum += (double)sim_slowed(p->sim, p->costs[i].target);
+    }
+    return sum;
+}
+
+/* Every GEMM must have been found to take so long alone. */
+static void check_alone(const struct scene *s, int64_t ns, double tolerance)
+{
+    const struct program *p = &s->job.program;
+    size_t seen = 0;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *c = &p->costs[i];
+        if (c->match != PROGRAM_NONE)
+            continue;
+        seen++;
+        CHECK_DOUBLE((double)c->measured_ns, (double)ns, tolerance);
+    }
+    CHECK(seen > 0);
+}
+
+/* GEMMs of which no two alike ran beside communication and away from it: their stream tells. */
+static void make_unlike(struct run *run)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        uint32_t gemms = 0;
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            struct op *op = &run->ranks[r].ops[i];
+            if (op->class == OP_GEMM)
+                op->gemm.m = 4096 + 8 * (gemms++ % 7); /* by place in the iteration */
+        }
+    }
+}
+
+static struct made made_loaded(double strength)
+{
+    struct made m = made_default;
+    m.load_ppm = (int64_t)(strength * (double)channels_ppm(&m));
+    return m;
+}
+
+/* The recording shows nothing of how strong the effect is: the models say. */
+TEST(overlap_is_taken_out_by_the_model)
+{
+    struct made m = made_loaded(1);
+    struct scene s;
+    made_run(&s.run, &m);
+    make_unlike(&s.run);
+    open_scene(&s, &calibrated);
+    CHECK_INT((int64_t)s.job.overlap.shown[OVERLAP_SM].pairs, 0);
+    CHECK(s.job.overlap.beside > 0);
+    CHECK_INT(s.job.overlap.rounds, 1);
+    check_alone(&s, m.gemm_ns, 3);
+    close_scene(&s);
+}
+
+/* Alike GEMMs ran both beside communication and away from it: how strong it is shows, and other
+ * strengths than the models' come out. */
+TEST(overlap_strength_is_shown_by_the_recording)
+{
+    static const double strengths[] = {0, 0.5, 1, 1.8};
+    for (size_t i = 0; i < sizeof strengths / sizeof *strengths; i++) {
+        struct made m = made_loaded(strengths[i]);
+        struct scene s;
+        made_run(&s.run, &m);
+        open_scene(&s, &calibrated);
+        CHECK(s.job.overlap.shown[OVERLAP_SM].pairs >= OVERLAP_PAIRS_MIN);
+        CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, strengths[i], 0.02);
+        check_alone(&s, m.gemm_ns, (double)m.gemm_ns * 2e-3);
+        close_scene(&s);
+    }
+}
+
+/* What was taken out is put in again: the recording comes out, scrambled or not. */
+TEST(overlap_identity)
+{
+    for (int unlike = 0; unlike < 2; unlike++) {
+        struct made m = made_loaded(1);
+        double before = 0;
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            struct scene s;
+            struct iteration_time t;
+            made_run(&s.run, &m);
+            if (unlike)
+                make_unlike(&s.run);
+            if (seed > 0)
+                made_scramble(&s.run, seed);
+            open_scene(&s, &calibrated);
+            t = on(&s, s.rep.from, 1);
+            CHECK(slowed_ns(&s) > 0);
+            if (seed == 0) {
+                before = t.span_ns;
+                CHECK_DOUBLE(t.span_ns, job_measure(&s.job, false).span_ns, 1e-4 * t.span_ns);
+            }
+            CHECK_DOUBLE(t.span_ns, before, 0);
+            close_scene(&s);
+        }
+    }
+}
+
+static double slowed_by(struct scene *s, double intra_GBps)
+{
+    struct network_profile net = *s->rep.from.network;
+    net.intra_GBps = intra_GBps;
+    on(s, (struct hardware){s->rep.from.gpu, &net}, 1);
+    return slowed_ns(s);
+}
+
+/* A network of twice the rate is done earlier, and slows computation down for less time. (With as
+ * many channels: NCCL takes more of them on faster links.) */
+TEST(overlap_shrinks_on_a_faster_network)
+{
+    struct made m = made_loaded(1);
+    struct scene s;
+    double fast_ns, slow_ns;
+    m.reduce_ns = 40000;
+    made_run(&s.run, &m);
+    open_scene(&s, &calibrated);
+    fast_ns = slowed_by(&s, 225);
+    slow_ns = slowed_by(&s, 112.5);
+    CHECK(fast_ns > 0);
+    CHECK(slow_ns > 1.7 * fast_ns);
+    CHECK(slow_ns < 2 * fast_ns);
+    close_scene(&s);
+}
+
+/* A GPU of twice the rates on the same network has more of its step slowed down. */
+TEST(overlap_grows_on_a_faster_gpu)
+{
+    struct made m = made_loaded(1);
+    struct gpu_profile fast;
+    struct scene s;
+    double before, after;
+    made_run(&s.run, &m);
+    make_unlike(&s.run);
+    open_scene(&s, &calibrated);
+    fast = *s.rep.from.gpu;
+    fast.fp16_tflops *= 1.5;
+    fast.mem_GBps *= 1.5;
+    before = on(&s, s.rep.from, 1).compute_ns;
+    before = slowed_ns(&s) / before;
+    after = on(&s, (struct hardware){&fast, s.rep.from.network}, 1).compute_ns;
+    after = slowed_ns(&s) / after;
+    CHECK(after > 1.05 * before);
+    close_scene(&s);
+}
+
+/* The result says what was taken out, and by what right. */
+TEST(overlap_is_said)
+{
+    static const char *const shown = "as the recording shows";
+    for (int unlike = 0; unlike < 2; unlike++) {
+        struct made m = made_loaded(1.5);
+        struct scene s;
+        bool taken = false, strength = false;
+        made_run(&s.run, &m);
+        if (unlike)
+            make_unlike(&s.run);
+        open_scene(&s, &calibrated);
+        for (size_t i = 0; i < s.rep.assumptions.count; i++) {
+            const char *text = s.rep.assumptions.list[i].text;
+            taken = taken || strstr(text, "communication beside 100 kernels took") != NULL;
+            strength = strength || strstr(text, shown) != NULL;
+        }
+        CHECK(taken);
+        CHECK(strength == !unlike);
+        close_scene(&s);
+    }
+}
+
+/* ---- the host ---- */
+
+/* CPUs of twice the speed halve what the host takes, and change nothing that the device does. */
+TEST(overlap_host_speed)
+{
+    struct made m = made_default;
+    struct scene s;
+    struct iteration_time one, two;
+    m.gemm_ns = 3000;
+    m.reduce_ns = 5000;
+    m.gap_ns = 200000;
+    m.sync = false;
+    made_run(&s.run, &m);
+    open_scene(&s, &calibrated);
+    one = on(&s, s.rep.from, 1);
+    two = on(&s, s.rep.from, 2);
+    CHECK(one.host_bound_ns > 0.95 * one.span_ns);
+    CHECK_DOUBLE(one.span_ns - two.span_ns, one.host_bound_ns - two.host_bound_ns, 1);
+    CHECK_DOUBLE(two.span_ns, one.span_ns / 2, 1);
+    CHECK_DOUBLE(two.compute_ns, one.compute_ns, 1);
+    CHECK_DOUBLE(two.comm_ns, one.comm_ns, 1);
+    CHECK_DOUBLE(two.stream_wait_ns, one.stream_wait_ns, 1);
+    close_scene(&s);
+}
+
+/* Where the device is the bottleneck, they change nothing but what is before its first work. */
+TEST(overlap_host_speed_of_a_busy_device)
+{
+    struct made m = made_default;
+    struct scene s;
+    m.sync = false;
+    made_run(&s.run, &m);
+    open_scene(&s, &calibrated);
+    CHECK_DOUBLE(on(&s, s.rep.from, 2).span_ns, on(&s, s.rep.from, 1).span_ns, 0);
+    close_scene(&s);
+}
+
+/* ---- ports that communicators share ---- */
+
+#define EACH 4 /* transfers of each communicator */
+
+/* Two ranks, two communicators on streams of their own, each EACH AllReduces in a row, launched
+ * together: each takes work_ns alone, and `shared` times that beside the other. The second
+ * communicator does only `second` of them. */
+static void make_two_comms(struct run *run, uint64_t bytes, double work_ns, double shared,
+                           int second)
+{
+    double end_ns[2] = {100000, 100000};
+    run_init(run);
+    run->format = "specter";
+    run->source = "made";
+    run->world_size = 2;
+    run->ndomains = 1;
+    for (int c = 0; c < 2; c++)
+        run_comm(run, c ? "b" : "a", 1, 2);
+    for (int r = 0; r < 2; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->gpu = "NVIDIA H100 80GB HBM3";
+        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS;
+        rank->nthreads = 1;
+        rank->complete = true;
+        run->comms[0].ranks[r] = run->comms[1].ranks[r] = r;
+    }
+    for (int i = 0; i < EACH; i++) {
+        for (int c = 0; c < (i < second ? 2 : 1); c++) {
+            double start = end_ns[c];
+            end_ns[c] += work_ns * (i < second ? shared : 1);
+            for (int r = 0; r < 2; r++) {
+                struct op *op = rank_add_op(&run->ranks[r]);
+                op->class = OP_COLL;
+                op->name = "";
+                op->dtype = SPECTER_FP16;
+                op->stream = 1 + c;
+                op->bytes = bytes;
+                op->host_ns = 97000 + 2 * i;
+                op->host_end_ns = op->host_ns + 1;
+                op->start_ns = llround(start);
+                op->dur_ns = llround(end_ns[c]) - op->start_ns;
+                op->coll.op = SPECTER_ALLREDUCE;
+                op->coll.comm = c;
+                op->coll.seq = i;
+                op->coll.group = op->coll.peer = -1;
+            }
+        }
+    }
+}
+
+/* What an AllReduce uses of its port, alone. */
+static double port_share(uint64_t bytes)
+{
+    const struct network_profile *net = network_profile_find("dgx_h100_400g", NULL);
+    struct comm_cost cost;
+    struct err e;
+    CHECK_INT(model_collective(gpu_profile_find("h100_sxm", NULL), net, SPECTER_ALLREDUCE,
+                               (double)bytes, layout_dense(net, 2), &cost, &e),
+              0);
+    return cost.link_us / cost.us;
+}
+
+static void check_transfers(const struct scene *s, double ns)
+{
+    const struct program *p = &s->job.program;
+    for (size_t i = 0; i < p->ncosts; i++)
+        CHECK_DOUBLE((double)p->costs[i].measured_ns, ns, 3);
+}
+
+TEST(overlap_ports_are_shared_once)
+{
+    const uint64_t bytes = 1u << 30;
+    const double work_ns = 4e6, share = port_share(bytes);
+    for (int second = 0; second <= EACH; second += EACH / 2) {
+        struct scene s;
+        struct iteration_time t;
+        CHECK(share > 0.8 && share <= 1);
+        make_two_comms(&s.run, bytes, work_ns, 2 * share, second);
+        open_scene(&s, &calibrated);
+        CHECK_INT((int64_t)s.job.overlap.contended, 2 * second);
+        check_transfers(&s, work_ns);
+        t = on(&s, s.rep.from, 1);
+        CHECK_DOUBLE(t.span_ns, job_measure(&s.job, false).span_ns, 1e-5 * t.span_ns);
+        close_scene(&s);
+    }
+}
+
+/* Small ones wait for latencies: two of them fit the port. */
+TEST(overlap_small_transfers_leave_room)
+{
+    struct scene s;
+    CHECK(port_share(4096) < 0.3);
+    make_two_comms(&s.run, 4096, 8000, 1, EACH);
+    open_scene(&s, &calibrated);
+    CHECK_INT((int64_t)s.job.overlap.contended, 0);
+    check_transfers(&s, 8000);
+    close_scene(&s);
+}
+
+/* Rank 0 sends a message on each of two streams, to rank 1 (`back`: it receives the second one). */
+static void make_messages(struct run *run, double ns, bool back)
+{
+    make_two_comms(run, 1u << 30, ns, 1, EACH);
+    for (int r = 0; r < 2; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            struct op *op = &run->ranks[r].ops[i];
+            bool sends = (r == 0) != (back && op->coll.comm == 1);
+            op->class = OP_P2P;
+            op->coll.op = sends ? SPECTER_SEND : SPECTER_RECV;
+            op->coll.peer = 1 - r;
+            op->coll.p2p_seq = op->coll.seq;
+        }
+    }
+}
+
+/* Ports have two directions. */
+TEST(overlap_messages_both_ways_do_not_meet)
+{
+    for (int back = 0; back < 2; back++) {
+        struct scene s;
+        make_messages(&s.run, 8e6, back != 0);
+        open_scene(&s, &calibrated);
+        CHECK_INT((int64_t)s.job.overlap.contended, back ? 0 : 2 * EACH);
+        close_scene(&s);
+    }
+}
+
+/* Neither a slower network nor a slower GPU ever saves time, whatever it slows down less. */
+TEST(overlap_law_slower_hardware_is_never_faster)
+{
+    struct made m = made_loaded(1);
+    struct network_profile net;
+    struct gpu_profile gpu;
+    struct scene s;
+    double before = 0;
+    made_run(&s.run, &m);
+    make_unlike(&s.run);
+    open_scene(&s, &calibrated);
+    net = *s.rep.from.network;
+    for (int i = 0; i < 4; i++) {
+        double ns = on(&s, (struct hardware){s.rep.from.gpu, &net}, 1).span_ns;
+        CHECK(ns >= before);
+        before = ns;
+        net.intra_GBps /= 2;
+        net.pair_GBps /= 2;
+    }
+    gpu = *s.rep.from.gpu;
+    before = 0;
+    for (int i = 0; i < 4; i++) {
+        double ns = on(&s, (struct hardware){&gpu, s.rep.from.network}, 1).span_ns;
+        CHECK(ns >= before);
+        before = ns;
+        gpu.fp16_tflops /= 1.5;
+        gpu.mem_GBps /= 1.5;
+    }
+    close_scene(&s);
+}
