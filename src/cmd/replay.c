@@ -26,7 +26,7 @@ struct replay_args {
     struct opt_texts faults[FAULT_OPTIONS];
     int64_t draws, seed;
     double host_speed;
-    bool no_calibrate;
+    bool no_calibrate, strong;
 };
 
 #define HOST_SPEED_MIN 0.01
@@ -45,6 +45,8 @@ static const struct opt rows[] = {
      "the axis that scales multiply: dp (default), fsdp, tp, pp or ep"},
     {"parallel", 0, OPT_STR, AT(parallel), "GRID",
      "the job's parallel grid, tp=8,pp=2,dp=4 (default: found from its communicators)"},
+    {"strong", 0, OPT_FLAG, AT(strong), NULL,
+     "divide the batch over the ranks that --grow adds (default: each keeps its work)"},
     {"placement", 0, OPT_STR, AT(placement), "HOW",
      "how ranks sit on nodes: block, cyclic, spread=K, file=PATH (default: as recorded, else "
      "block)"},
@@ -220,6 +222,7 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .calibrate = !args->no_calibrate,
         .gpus = args->gpus.values,
         .ngpus = args->gpus.count,
+        .strong = args->strong,
         .parallel = args->parallel,
         .grow = args->grow,
         .host_speed = args->host_speed,
@@ -284,7 +287,8 @@ const struct command cmd_replay = {
     .name = "replay",
     .synopsis =
         "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
-        "[--gpus N[,N...]] [--grow AXIS] [--placement HOW] [--parallel GRID] [--from-gpu "
+        "[--gpus N[,N...]] [--grow AXIS] [--strong] [--placement HOW] [--parallel GRID] "
+        "[--from-gpu "
         "NAME|FILE] "
         "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--jitter off|trace|PCT] "
         "[--draws N] [--seed N] [--straggler rank=R,slow=F] [--slow-link node=K,slow=F] "

@@ -123,6 +123,8 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
     if (learn_overlap(job, e) < 0)
         return -1;
     job_find_pipeline(job);
+    if (rep->strong)
+        strong_find(&job->strong, &job->growth, job->iterations, &rep->arena);
     if (vary_job_make(job, &opts->vary, e) < 0)
         return -1;
     say_latency(rep);
@@ -130,6 +132,7 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
     say_iterations(rep);
     say_grid(rep);
     say_growth(rep, &job->growth);
+    say_strong(rep, &job->strong);
     say_exchanges(rep, &job->growth);
     say_placement(rep, &job->growth);
     say_overlap(rep, &job->overlap);
@@ -169,6 +172,8 @@ int job_simulate(struct job *job, struct target target, struct retarget *t,
         sim_set_host_speed(job->program.sim, h, target.host_speed > 0 ? target.host_speed : 1);
     if (retarget_init(t, &job->program, &job->growth, job->rep->from, target.to, target.calibrate,
                       target.scale, e) < 0)
+        return -1;
+    if (job->rep->strong && retarget_divide(t, &job->strong, e) < 0)
         return -1;
     vary_place_faults(job, &target, t);
     if (set_costs(job, t, e) < 0)

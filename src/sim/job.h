@@ -16,6 +16,7 @@ struct job {
     struct replay *rep;
     struct program program;
     struct growth growth;
+    struct strong strong;          /* where the batch is divided: rep->strong */
     struct overlap overlap;        /* what communication slows down */
     struct iterations *iterations; /* by rank; in the arena of rep */
     struct pipeline *pipeline;     /* where the axis that grows is one; owned; NULL */

@@ -75,6 +75,7 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
     if (rc == 0 && scale == 1) {
         rep->unmodelled = retarget_unmodelled(&t);
         say_costs(rep, &t);
+        rep->untold = retarget_untold(&t);
         say_host_speed(rep, &out->time);
     }
     if (rc == 0)
@@ -91,6 +92,10 @@ static void add_scale(struct replay *rep, const struct replay_scale *base,
     double ratio = scale.time.span_ns > 0 ? base->time.span_ns / scale.time.span_ns : 1;
     scale.efficiency = ratio;
     scale.speedup = (double)scale.scale * ratio;
+    if (rep->strong) {
+        scale.speedup = ratio;
+        scale.efficiency = ratio / (double)scale.scale;
+    }
     ARRAY_GROW(rep->scales, rep->cap_scales, rep->nscales + 1);
     rep->scales[rep->nscales++] = scale;
 }
@@ -104,7 +109,8 @@ static size_t default_count(struct job *job)
         replay_assume(job->rep, "scales above 1 are left out: %s", job->growth.refused);
         return 1;
     }
-    while (n < all && growth_check(&job->growth, net, default_scales[n], NULL) == 0)
+    while (n < all && growth_check(&job->growth, net, default_scales[n], NULL) == 0 &&
+           (!job->rep->strong || strong_check(&job->strong, default_scales[n], NULL) == 0))
         n++;
     if (n < all)
         replay_assume(job->rep, "scales above %lld are left out: network %s holds no more GPUs",
@@ -117,7 +123,8 @@ static int check_scales(struct job *job, const int64_t *scales, size_t n, struct
 {
     bool grown = false;
     for (size_t i = 0; i < n; i++) {
-        if (growth_check(&job->growth, job->rep->to.network, scales[i], e) < 0)
+        if (growth_check(&job->growth, job->rep->to.network, scales[i], e) < 0 ||
+            (job->rep->strong && strong_check(&job->strong, scales[i], e) < 0))
             return -1;
         grown = grown || scales[i] > 1;
     }
@@ -144,6 +151,20 @@ static const int64_t *find_scales(struct job *job, const struct replay_opts *opt
     return default_scales;
 }
 
+/* Is too much of the work such that nobody knows what is left of it in a part of the batch? */
+static int check_untold(struct replay *rep, struct err *e)
+{
+    if (rep->untold > STRONG_UNTOLD_MAX)
+        return err_set(
+            e, ERR_INPUT,
+            "--strong: %.1f %% of the device time is work whose part in the batch is not "
+            "known (kernels of no known class, graphs, operations of unknown size); %.0f "
+            "%% is the most",
+            100 * rep->untold, 100 * STRONG_UNTOLD_MAX);
+    say_untold(rep, rep->untold);
+    return 0;
+}
+
 static int simulate_all(struct job *job, const struct replay_opts *opts, struct err *e)
 {
     size_t n;
@@ -155,6 +176,8 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
         return -1;
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
         simulate_scale(job, 1, &base, e) < 0)
+        return -1;
+    if (job->rep->strong && check_untold(job->rep, e) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         one = base;
@@ -175,6 +198,7 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
     if (run->nranks == 0)
         return err_set(e, ERR_INPUT, "%s: no rank to replay", run->source);
     rep->calibrate = opts->calibrate;
+    rep->strong = opts->strong;
     rep->host_speed = opts->host_speed > 0 ? opts->host_speed : 1;
     rep->nranks = run->nranks;
     rep->ranks = arena_alloc(&rep->arena, run->nranks * sizeof *rep->ranks);

@@ -30,6 +30,7 @@ struct replay_opts {
     size_t nscales;
     const int64_t *gpus; /* sizes of the whole job, in place of scales; borrowed */
     size_t ngpus;
+    bool strong;                       /* the batch is divided; else every GPU keeps its work */
     const struct placement *placement; /* how ranks sit on the target's nodes; NULL: as recorded,
                                           where that is known, else in blocks */
     bool calibrate;                    /* see struct retarget */
@@ -43,8 +44,9 @@ struct replay_opts {
 struct replay_scale {
     int64_t scale, gpus;
     struct iteration_time time;
-    double speedup;    /* scale * T(1) / T(scale): work done per time, as a multiple of scale 1 */
-    double efficiency; /* T(1) / T(scale) */
+    double speedup; /* work done per time, as a multiple of scale 1: scale * T(1) / T(scale), of a
+                       divided batch T(1) / T(scale) */
+    double efficiency; /* speedup / scale */
     double sound_ns;   /* the iteration without the faults that were asked for; 0: there are none */
     struct vary_result vary;
 };
@@ -74,6 +76,7 @@ struct replay {
     bool same_hardware;            /* known to be */
     bool calibrate;
     double host_speed; /* of the target, against the recording's */
+    bool strong;       /* as asked for */
     int world;
     struct grid grid;
     struct grid_input groups; /* what the grid was found from; in the arena and the run */
@@ -89,6 +92,7 @@ struct replay {
     size_t nscales, cap_scales;
     double latency_us; /* from a launch to the start of its work, as the recording shows it */
     double excess_us;  /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
+    double untold;     /* share of it whose part in a divided batch is not known */
     double unmodelled; /* share of device time that rests on no model */
     struct variation variation;         /* where it was asked for */
     uint64_t seed;                      /* of its draws */

@@ -150,14 +150,19 @@ static struct gemm_shape shape_of(const struct op *op)
 }
 
 /* Without the launch: the engine puts that before work which finds its stream idle. */
-static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *us, struct err *e)
+static int shape_us(const struct gpu_profile *gpu, struct gemm_shape shape, double *us,
+                    struct err *e)
 {
     struct gemm_cost cost;
-    struct gemm_shape shape = shape_of(op);
     if (model_gemm(gpu, &shape, &cost, e) < 0)
         return -1;
     *us = cost.busy_us;
     return 0;
+}
+
+static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *us, struct err *e)
+{
+    return shape_us(gpu, shape_of(op), us, e);
 }
 
 bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op)
@@ -169,15 +174,32 @@ bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op)
            strcmp(cost.bound, "memory") == 0;
 }
 
+int retarget_divide(struct retarget *t, const struct strong *strong, struct err *e)
+{
+    const struct gemm_shape smallest = {.m = 1, .n = 1, .k = 1, .type = SPECTER_FP16};
+    t->strong = strong;
+    return shape_us(t->to.gpu, smallest, &t->least_us, e);
+}
+
+static bool is_divided(const struct retarget *t)
+{
+    return t->strong != NULL && t->scale > 1;
+}
+
 static int cost_gemm(struct retarget *t, const struct op *op, int64_t measured_ns, int64_t *ns,
                      struct err *e)
 {
+    struct gemm_shape left = shape_of(op);
     struct modelled m;
-    if (untouched(t, measured_ns, t->from.gpu == t->to.gpu)) {
+    if (untouched(t, measured_ns, t->from.gpu == t->to.gpu && !is_divided(t))) {
         *ns = measured_ns;
         return 0;
     }
-    if (gemm_us(t->from.gpu, op, &m.from_us, e) < 0 || gemm_us(t->to.gpu, op, &m.to_us, e) < 0)
+    if (shape_us(t->from.gpu, shape_of(op), &m.from_us, e) < 0)
+        return -1;
+    if (is_divided(t))
+        strong_divide(t->strong, op, t->scale, &left);
+    if (shape_us(t->to.gpu, left, &m.to_us, e) < 0)
         return -1;
     *ns = apply(t, measured_ns, m);
     return 0;
@@ -239,15 +261,26 @@ static int exchange_us(const struct retarget *t, const struct program_cost *cost
     return 0;
 }
 
+/* Of a divided batch it carries a part. */
+static bool carries_less(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    return is_divided(t) && strong_divides(t->strong, match->comm, (enum specter_comm_op)match->op,
+                                           match->bytes, (enum specter_dtype)match->dtype);
+}
+
 static int comm_us(const struct retarget *t, const struct program_cost *cost, struct hardware on,
                    const struct layout *where, double *us, struct err *e)
 {
     const struct match *match = &t->program->matches.list[cost->match];
     const struct rank *rank = &t->run->ranks[cost->rank];
+    double bytes = (double)match->bytes;
     if (is_exchange(t, cost))
         return exchange_us(t, cost, on, where, us, e);
-    return transfer_us(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
-                       (double)match->bytes, on, where, us, e);
+    if (where == t->to_where && carries_less(t, cost))
+        bytes /= (double)t->scale;
+    return transfer_us(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op, bytes, on,
+                       where, us, e);
 }
 
 /* Ranks whose device is busy with it. */
@@ -295,7 +328,7 @@ static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_
                      struct err *e)
 {
     int comm = t->program->matches.list[cost->match].comm;
-    bool grown = has_moved(t, cost);
+    bool grown = has_moved(t, cost) || carries_less(t, cost);
     bool slow = vary_link_met(t, cost);
     struct modelled m;
     t->slowed += slow;
@@ -427,18 +460,48 @@ static double optimizer_share(const struct program_cost *cost, const struct op *
     return all > 0 ? (double)cost->classes[SPECTER_KERNEL_OPTIMIZER] / all : 0;
 }
 
+/* What is left of kernels where the batch is divided, by their classes; and how much of the time
+ * nobody knows the part of. */
+static double divided_ns(struct retarget *t, const struct program_cost *cost, const struct op *op,
+                         double ns)
+{
+    double sum = 0, all = 0;
+    for (int kind = 0; kind < SPECTER_KERNEL_CLASS_COUNT; kind++)
+        all += op != NULL ? kind == (int)kind_of(op) : (double)cost->classes[kind];
+    for (int kind = 0; kind < SPECTER_KERNEL_CLASS_COUNT && all > 0; kind++) {
+        double n = op != NULL ? kind == (int)kind_of(op) : (double)cost->classes[kind];
+        if (kind == SPECTER_KERNEL_OTHER)
+            t->untold_ns += n / all * (double)cost->measured_ns;
+        sum += strong_kernel_ns((enum specter_kernel_class)kind, n / all * ns,
+                                n * t->least_us * 1e3, t->scale);
+    }
+    return all > 0 ? sum : ns;
+}
+
 /* By the ratio of their class; what of them is the optimizer's work on a shard shrinks with it. */
 static int64_t cost_kernel(struct retarget *t, const struct program_cost *cost, const struct op *op)
 {
     double ratio = op == NULL ? mixed_ratio(t, cost) : t->other_ratio[kind_of(op)];
     double share = growth_shards(t->growth) ? optimizer_share(cost, op) : 0;
     int64_t ns = scaled(t, cost->measured_ns, ratio);
+    if (t->strong != NULL)
+        ns = to_ns(divided_ns(t, cost, op, (double)ns) / 1e3);
     if (!(share > 0))
         return ns;
     t->shard_ns += share * (double)cost->measured_ns;
     if (t->scale == 1)
         return ns;
     return to_ns((double)ns / 1e3 * (1 - share + share / (double)t->scale));
+}
+
+/* A memset clears gradients, whose size stays. */
+static int64_t cost_memory(const struct retarget *t, const struct op *op, int64_t measured_ns)
+{
+    int64_t ns = scaled(t, measured_ns, t->other_ratio[SPECTER_KERNEL_COPY]);
+    if (!is_divided(t) || strcasestr(op->name, "memset") != NULL)
+        return ns;
+    return to_ns(strong_kernel_ns(SPECTER_KERNEL_COPY, (double)ns, t->least_us * 1e3, t->scale) /
+                 1e3);
 }
 
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e)
@@ -457,7 +520,7 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
     case COST_GRAPH:
         return cost_graph(t, cost, op, ns, e);
     case COST_MEMORY:
-        *ns = scaled(t, cost->measured_ns, t->other_ratio[SPECTER_KERNEL_COPY]);
+        *ns = cost_memory(t, op, cost->measured_ns);
         return 0;
     case COST_KERNEL:
         *ns = cost_kernel(t, cost, op);
@@ -501,4 +564,13 @@ double retarget_unmodelled(const struct retarget *t)
                ? (t->device_ns[COST_KERNEL] + t->device_ns[COST_KEPT] + t->device_ns[COST_GRAPH]) /
                      all_ns
                : 0;
+}
+
+double retarget_untold(const struct retarget *t)
+{
+    double all_ns = 0;
+    for (int rule = 0; rule < COST_RULES; rule++)
+        all_ns += t->device_ns[rule];
+    return all_ns > 0 ? (t->untold_ns + t->device_ns[COST_KEPT] + t->device_ns[COST_GRAPH]) / all_ns
+                      : 0;
 }

@@ -22,6 +22,10 @@ void say_grid(struct replay *rep);
 /* say_scale.c: how ranks sit on nodes. */
 void say_placement(struct replay *rep, const struct growth *g);
 
+/* say_scale.c: what is divided with the batch; the share whose part is not known. */
+void say_strong(struct replay *rep, const struct strong *s);
+void say_untold(struct replay *rep, double share);
+
 /* say_scale.c: all-to-alls that are made of messages. */
 void say_exchanges(struct replay *rep, const struct growth *g);
 

@@ -4,6 +4,30 @@
  */
 #include "sim/say.h"
 
+void say_strong(struct replay *rep, const struct strong *s)
+{
+    if (!rep->strong || s->refused != NULL)
+        return;
+    replay_assume(rep,
+                  "strong scaling (--strong): the batch stays and each rank has 1 / scale of its "
+                  "tokens; micro-batches keep their number and have %u tokens at scale 1, which is "
+                  "the dimension of every product that is divided",
+                  s->tokens);
+    replay_assume(rep, "transfers of activations carry 1 / scale of the bytes, those of gradients "
+                       "and parameters what they did; kernels on activations take their time / "
+                       "scale, as long as that is more than the smallest kernel takes; the "
+                       "optimizer, memsets, copies to and from the host and CPU time stay");
+}
+
+void say_untold(struct replay *rep, double share)
+{
+    replay_assume(rep,
+                  "%.1f %% of the device time keeps its length, because its part in the batch is "
+                  "not known (kernels of no known class, graphs, operations of unknown size); "
+                  "refused above %.0f %%",
+                  100 * share, 100 * STRONG_UNTOLD_MAX);
+}
+
 void say_exchanges(struct replay *rep, const struct growth *g)
 {
     if (growth_exchanges(g) && g->refused == NULL)
