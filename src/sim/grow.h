@@ -9,12 +9,15 @@
  *   is fsdp; where it has neither, replicas of the whole job are added outside it.
  * - tp: a wider model. Heads and inner width grow with the axis, the hidden size stays, so that
  *   products keep their shapes on each GPU and activations their size.
- * - ep: more experts, as many on each GPU. Exchanges spread with their recorded imbalance.
- * - pp: refused, as a longer pipeline has stages that were not recorded, and another schedule.
+ * - ep: more experts, as many on each GPU. Exchanges spread with their recorded imbalance, also
+ * where they are made of messages (exchange.h).
+ * - pp: a deeper model, in stages like those recorded (pipeline.h).
  * - cp: refused, as attention grows with the context, and no recording tells by how much.
  *
+ * Strong scaling, which divides the batch instead, is strong.h.
+ *
  * Only the recorded ranks are simulated. A grown communicator is priced with all its members, on
- * the nodes that they occupy when ranks fill nodes in order.
+ * the nodes that they occupy under the placement (placement.h).
  */
 #ifndef SPECTER_SIM_GROW_H
 #define SPECTER_SIM_GROW_H

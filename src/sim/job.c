@@ -131,6 +131,8 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
     say_program(rep, &job->program);
     say_iterations(rep);
     say_grid(rep);
+    if (opts->parallel != NULL)
+        say_told(rep);
     say_growth(rep, &job->growth);
     say_strong(rep, &job->strong);
     say_exchanges(rep, &job->growth);

@@ -22,6 +22,9 @@ void say_grid(struct replay *rep);
 /* say_scale.c: how ranks sit on nodes. */
 void say_placement(struct replay *rep, const struct growth *g);
 
+/* say_scale.c: where what the user tells of the grid contradicts the operations. */
+void say_told(struct replay *rep);
+
 /* say_scale.c: what is divided with the batch; the share whose part is not known. */
 void say_strong(struct replay *rep, const struct strong *s);
 void say_untold(struct replay *rep, double share);

@@ -4,6 +4,32 @@
  */
 #include "sim/say.h"
 
+static bool same_role(enum grid_role a, enum grid_role b)
+{
+    bool data_a = a == GRID_DP || a == GRID_FSDP, data_b = b == GRID_DP || b == GRID_FSDP;
+    return a == b || (data_a && data_b);
+}
+
+/* Each axis of which the operations, or names, tell another role than the user does. */
+void say_told(struct replay *rep)
+{
+    struct grid found;
+    grid_find(&found, &rep->groups);
+    for (int i = 0; i < GRID_AXES_MAX * GRID_AXES_MAX; i++) {
+        int a = i / GRID_AXES_MAX, b = i % GRID_AXES_MAX;
+        const struct grid_axis *told = &rep->grid.axes[a], *seen = &found.axes[b];
+        if (a >= rep->grid.naxes || b >= found.naxes || found.state != GRID_FOUND)
+            continue;
+        if (told->size > 1 && told->size == seen->size && told->stride == seen->stride &&
+            seen->trust >= GRID_LIKELY && !same_role(told->role, seen->role))
+            replay_note(rep, false,
+                        "--parallel says %s=%d (stride %d), but its groups look like %s: %s",
+                        grid_role_name(told->role), told->size, told->stride,
+                        grid_role_name(seen->role), seen->why);
+    }
+    grid_release(&found);
+}
+
 void say_strong(struct replay *rep, const struct strong *s)
 {
     if (!rep->strong || s->refused != NULL)

@@ -43,6 +43,7 @@ done
 
 echo "told"
 "$SPECTER" replay tensor --scale 1 --parallel tp=2,dp=4 | sed -n '/^parallelism/,/^iteration/{/^iteration/!p}'
+"$SPECTER" replay tensor --scale 1 --parallel dp=2:1,tp=4:2 | grep -A 1 'but its groups'
 "$SPECTER" replay tensor --scale 1 --parallel tp=8 2>&1 |
     sed "s/'[0-9a-f]\{8,\}' of [24] ranks ([0-9, .]*)/ID/" # ids differ, and which is the first
 "$SPECTER" replay tensor --scale 1 --parallel tp=2,dp=2
