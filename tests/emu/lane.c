@@ -12,7 +12,7 @@
 #include "fabric.h"
 
 #define LOOK_NS 100000000u /* between two looks at a wait */
-#define LOOKS 15           /* that in a row find the job idle */
+#define LOOKS 10           /* that in a row find the job idle */
 
 /* What a communication kernel took. */
 struct emu_held {
