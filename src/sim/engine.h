@@ -159,12 +159,14 @@ struct use {
 /* A transfer that uses links. */
 struct flow {
     uint32_t transfer, uses;
+    uint64_t pass; /* that looked at it last */
     struct progress work;
 };
 
 /* Where an item was launched, and the one before it in the stream. */
 struct cause {
     uint32_t action, before;
+    int64_t launched_ns;
 };
 
 /* A host was blocked at an action until the item ended. */
@@ -198,6 +200,7 @@ struct sim {
     size_t cap_events, cap_waiters, cap_marks, cap_pauses, cap_links, cap_uses, cap_flows;
     size_t cap_blocks;
     uint32_t free_waiter;
+    uint64_t pass;  /* over flows that a begin or end of one may have changed */
     uint32_t depth; /* of a launch queue; 0: no limit */
 
     uint32_t *members; /* items by transfer, in the order in which they were joined; see seal() */

@@ -189,14 +189,19 @@ static struct rate rate_on_links(const struct sim *s, const struct flow *flow)
     uint64_t most = PPM;
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next) {
         const struct link *link = &s->links[s->uses[u].link];
-        most = link->ppm > most ? link->ppm : most;
+        if (s->uses[u].ppm > 0 && link->ppm > most)
+            most = link->ppm;
     }
     return (struct rate){PPM, most > UINT32_MAX ? UINT32_MAX : (uint32_t)most};
 }
 
+/* Once a pass, however many links it shares with what began or ended. */
 static void retime_flow(struct sim *s, uint32_t index)
 {
     struct flow *flow = &s->flows[index];
+    if (flow->pass == s->pass)
+        return;
+    flow->pass = s->pass;
     if (progress_change(s, &flow->work, rate_on_links(s, flow)))
         heap_set(&s->heap, transfer_id(s, flow->transfer), progress_end(s, &flow->work));
 }
@@ -215,6 +220,7 @@ static int64_t flow_begins(struct sim *s, struct flow *flow, int64_t cost_ns)
 {
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         use_begins(s, u);
+    flow->pass = ++s->pass;
     flow->work = progress_begin(s, cost_ns);
     flow->work.rate = rate_on_links(s, flow);
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
@@ -226,6 +232,7 @@ static void flow_ends(struct sim *s, struct flow *flow)
 {
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         use_ends(s, u);
+    s->pass++;
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         retime_link(s, &s->uses[u]);
 }

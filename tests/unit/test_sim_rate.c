@@ -214,6 +214,22 @@ TEST(sim_link_with_room_slows_nobody)
     sim_free(s);
 }
 
+/* What takes none of a link any more has nothing to do with it. */
+TEST(sim_link_of_no_share)
+{
+    struct sim *s = flows(3, (int64_t[]){0, 0, 0}, (int64_t[]){500, 500, 500});
+    uint32_t link = sim_add_link(s);
+    for (uint32_t t = 0; t < 3; t++)
+        sim_use_link(s, t, link, 1000000);
+    CHECK_INT(sim_run(s), 0);
+    CHECK_INT(flow_end(s, 2), 1500);
+    sim_use_link(s, 2, link, 0);
+    CHECK_INT(sim_run(s), 0);
+    CHECK_INT(flow_end(s, 2), 500);
+    CHECK_INT(flow_end(s, 0), 1000);
+    sim_free(s);
+}
+
 /* The fullest link of each decides: the middle one shares with both others, which do not meet. */
 TEST(sim_fullest_link_decides)
 {
