@@ -6,8 +6,8 @@
 #ifndef TRAIN_H
 #define TRAIN_H
 
-#include <cublas_v2.h>
-#include <nccl.h>
+#include "start.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -81,28 +81,6 @@ struct job {
     double checksum;
     unsigned long counts[COUNT_KINDS];
 };
-
-_Noreturn void fail(const char *what, const char *why);
-
-#define CUDA(_call)                                   \
-    do {                                              \
-        cudaError_t error_ = (_call);                 \
-        if (error_ != cudaSuccess)                    \
-            fail(#_call, cudaGetErrorString(error_)); \
-    } while (0)
-
-#define NCCL(_call)                                    \
-    do {                                               \
-        ncclResult_t result_ = (_call);                \
-        if (result_ != ncclSuccess)                    \
-            fail(#_call, ncclGetErrorString(result_)); \
-    } while (0)
-
-#define CUBLAS(_call)                         \
-    do {                                      \
-        if ((_call) != CUBLAS_STATUS_SUCCESS) \
-            fail(#_call, "cuBLAS refused");   \
-    } while (0)
 
 static inline size_t activations(const struct job *j)
 {
