@@ -8,9 +8,11 @@
  *   messages-<ranks>.csv      each rank sends to the next one while it receives from the one before
  *   products.csv              matrix products in bf16, of one GPU; from the run of a single rank
  *
- * A row is the mean over ranks of what one of --iters operations took that were launched one behind
- * the other, between two events of their stream. Bytes are those of nccl-tests. Only the ranks of
- * the group that is measured work, so nothing else uses the links.
+ * A row is the mean over ranks of what one of --iters operations took that ran one behind the
+ * other, between two events of their stream. Products run before them, so that the host is ahead
+ * and its calls cost nothing. The root changes, so that no operation begins before the last one is
+ * over. Bytes are those of nccl-tests. Only the ranks of the group that is measured work, so
+ * nothing else uses the links.
  *
  *     for n in 1 2 8 16 32; do
  *         examples/launch.sh -n $n build/examples/measure --gpu h100_sxm --network dgx_h100_400g -o
@@ -50,7 +52,8 @@ struct group {
 
 /* ---- what is measured ---- */
 
-typedef void operation(struct bench *b, const struct group *g, size_t bytes);
+/* `i` counts the operations of a row. */
+typedef void operation(struct bench *b, const struct group *g, size_t bytes, int i);
 
 /* Elements of the whole buffer, of each rank's part of it. */
 static size_t whole(size_t bytes)
@@ -63,38 +66,46 @@ static size_t part(const struct group *g, size_t bytes)
     return whole(bytes) / (size_t)g->ranks;
 }
 
-static void all_reduce(struct bench *b, const struct group *g, size_t bytes)
+static void all_reduce(struct bench *b, const struct group *g, size_t bytes, int i)
 {
+    (void)i;
     NCCL(ncclAllReduce(b->send, b->receive, whole(bytes), ncclBfloat16, ncclSum, g->comm,
                        b->stream));
 }
 
-static void broadcast(struct bench *b, const struct group *g, size_t bytes)
+/* From member to member data goes upwards: the next root is the last one to be reached. */
+static void broadcast(struct bench *b, const struct group *g, size_t bytes, int i)
 {
-    NCCL(ncclBroadcast(b->send, b->receive, whole(bytes), ncclBfloat16, 0, g->comm, b->stream));
+    int root = (g->ranks - i % g->ranks) % g->ranks;
+
+    NCCL(ncclBroadcast(b->send, b->receive, whole(bytes), ncclBfloat16, root, g->comm, b->stream));
 }
 
-static void reduce(struct bench *b, const struct group *g, size_t bytes)
+/* The next root's sum begins with the last one. */
+static void reduce(struct bench *b, const struct group *g, size_t bytes, int i)
 {
-    NCCL(ncclReduce(b->send, b->receive, whole(bytes), ncclBfloat16, ncclSum, 0, g->comm,
+    NCCL(ncclReduce(b->send, b->receive, whole(bytes), ncclBfloat16, ncclSum, i % g->ranks, g->comm,
                     b->stream));
 }
 
-static void all_gather(struct bench *b, const struct group *g, size_t bytes)
+static void all_gather(struct bench *b, const struct group *g, size_t bytes, int i)
 {
+    (void)i;
     NCCL(ncclAllGather(b->send, b->receive, part(g, bytes), ncclBfloat16, g->comm, b->stream));
 }
 
-static void reduce_scatter(struct bench *b, const struct group *g, size_t bytes)
+static void reduce_scatter(struct bench *b, const struct group *g, size_t bytes, int i)
 {
+    (void)i;
     NCCL(ncclReduceScatter(b->send, b->receive, part(g, bytes), ncclBfloat16, ncclSum, g->comm,
                            b->stream));
 }
 
-static void all_to_all(struct bench *b, const struct group *g, size_t bytes)
+static void all_to_all(struct bench *b, const struct group *g, size_t bytes, int i)
 {
     size_t count = part(g, bytes), size = count * sizeof(uint16_t);
 
+    (void)i;
     NCCL(ncclGroupStart());
     for (int peer = 0; peer < g->ranks; peer++) {
         NCCL(
@@ -105,10 +116,11 @@ static void all_to_all(struct bench *b, const struct group *g, size_t bytes)
     NCCL(ncclGroupEnd());
 }
 
-static void send_recv(struct bench *b, const struct group *g, size_t bytes)
+static void send_recv(struct bench *b, const struct group *g, size_t bytes, int i)
 {
     int next = (g->rank + 1) % g->ranks, before = (g->rank + g->ranks - 1) % g->ranks;
 
+    (void)i;
     NCCL(ncclGroupStart());
     NCCL(ncclSend(b->send, whole(bytes), ncclBfloat16, next, g->comm, b->stream));
     NCCL(ncclRecv(b->receive, whole(bytes), ncclBfloat16, before, g->comm, b->stream));
@@ -148,6 +160,17 @@ static void product(struct bench *b, const int shape[3])
 
 /* ---- how ---- */
 
+#define AHEAD 8 /* products of the largest shape: milliseconds */
+
+/* Keeps the stream busy while the host launches what is measured. */
+static void get_ahead(struct bench *b)
+{
+    const int shape[3] = {8192, 8192, 8192};
+
+    for (int i = 0; i < AHEAD; i++)
+        product(b, shape);
+}
+
 static double elapsed_us(struct bench *b)
 {
     float ms;
@@ -172,10 +195,11 @@ static double mean_over(struct bench *b, const struct group *g, double us)
 /* The first operation is not timed: the others begin when all have come. */
 static double time_operation(struct bench *b, const struct group *g, operation *run, size_t bytes)
 {
-    run(b, g, bytes);
+    get_ahead(b);
+    run(b, g, bytes, 0);
     CUDA(cudaEventRecord(b->from, b->stream));
-    for (int i = 0; i < b->iters; i++)
-        run(b, g, bytes);
+    for (int i = 1; i <= b->iters; i++)
+        run(b, g, bytes, i);
     return mean_over(b, g, elapsed_us(b));
 }
 
@@ -205,7 +229,7 @@ static void measure_products(struct bench *b)
 {
     fputs("m,n,k,dtype,time_us,gpu_profile,lib\n", b->table);
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-        product(b, shapes[i]);
+        get_ahead(b);
         CUDA(cudaEventRecord(b->from, b->stream));
         for (int n = 0; n < b->iters; n++)
             product(b, shapes[i]);
