@@ -378,6 +378,7 @@ int main(int argc, char **argv)
     j.o = read_options(argc, argv);
     find_place(&j);
     *(void **)&j.stand_in.work = dlsym(RTLD_DEFAULT, "emu_work");
+    *(void **)&j.stand_in.memory_ns = dlsym(RTLD_DEFAULT, "emuMemoryNs");
     if (!j.o.no_kernels)
         *(void **)&j.stand_in.kernel = dlsym(RTLD_DEFAULT, "emuKernel");
     j.wide = j.o.hidden * EXPANSION / j.o.tp;

@@ -52,6 +52,7 @@ struct options {
 struct stand_in {
     void (*work)(uint64_t ns);
     const void *(*kernel)(const char *name, uint64_t ns);
+    uint64_t (*memory_ns)(uint64_t bytes);
 };
 
 struct layer {
