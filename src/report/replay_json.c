@@ -53,6 +53,15 @@ static void add_name(cJSON *o, const char *key, const char *name)
         cJSON_AddNullToObject(o, key);
 }
 
+static void add_waits(cJSON *source, const struct waits *w)
+{
+    cJSON *o = cJSON_AddObjectToObject(source, "waits");
+    cJSON_AddNumberToObject(o, "collectives", (double)w->collectives);
+    add_us(o, "recorded_us", w->recorded_ns);
+    add_us(o, "replayed_us", w->replayed_ns);
+    add_number(o, "median_off", w->median_off);
+}
+
 static void add_source(cJSON *doc, const struct replay *rep, const struct run *run)
 {
     cJSON *o = cJSON_AddObjectToObject(doc, "source");
@@ -65,6 +74,7 @@ static void add_source(cJSON *doc, const struct replay *rep, const struct run *r
     cJSON_AddNumberToObject(o, "iterations", rep->iterations);
     add_time(cJSON_AddObjectToObject(o, "recorded"), &rep->recorded);
     add_time(cJSON_AddObjectToObject(o, "replayed"), &rep->own);
+    add_waits(o, &rep->waits);
 }
 
 /* ---- the grid ---- */
@@ -144,6 +154,8 @@ static void add_ranks(cJSON *doc, const struct replay *rep)
         add_place(o, &rep->grid, rep->ranks[r].rank);
         add_us(o, "recorded_us", rep->ranks[r].recorded_ns);
         add_us(o, "replayed_us", rep->ranks[r].replayed_ns);
+        add_us(o, "recorded_waits_us", rep->ranks[r].waits.recorded_ns);
+        add_us(o, "replayed_waits_us", rep->ranks[r].waits.replayed_ns);
     }
 }
 

@@ -12,6 +12,15 @@
 
 static const int64_t default_scales[] = {1, 2, 4, 8, 16, 32};
 
+static void compare_waits(struct job *job)
+{
+    struct replay *rep = job->rep;
+    struct rank_waits *waits = arena_alloc(&rep->arena, rep->nranks * sizeof *waits);
+    waits_compare(&rep->waits, waits, &job->program);
+    for (size_t r = 0; r < rep->nranks; r++)
+        rep->ranks[r].waits = waits[r];
+}
+
 /* The recording on its own hardware: how far the replay is to be trusted. */
 static int simulate_own(struct job *job, struct err *e)
 {
@@ -20,6 +29,8 @@ static int simulate_own(struct job *job, struct err *e)
     int rc = job_simulate(job, (struct target){rep->from, true, 1}, &t, &rep->own, e);
     for (size_t r = 0; rc == 0 && r < rep->nranks; r++)
         rep->ranks[r].replayed_ns = job->spans[r];
+    if (rc == 0)
+        compare_waits(job);
     retarget_release(&t);
     return rc;
 }

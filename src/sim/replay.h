@@ -16,6 +16,7 @@
 #include "sim/grid_survey.h"
 #include "sim/iterate.h"
 #include "sim/retarget.h"
+#include "sim/waits.h"
 #include "trace/run.h"
 
 struct replay_opts {
@@ -44,6 +45,7 @@ struct replay_scale {
 struct replay_rank {
     int rank;
     double recorded_ns, replayed_ns;
+    struct rank_waits waits; /* in collectives, of the whole recording */
     uint32_t iterations;
     enum iteration_source source;
 };
@@ -71,6 +73,7 @@ struct replay {
     struct grid_absent absent;
     struct iteration_time recorded;
     struct iteration_time own;    /* replayed on the hardware of the recording */
+    struct waits waits;           /* in collectives, of both */
     uint32_t iterations;          /* the fewest of any rank */
     enum iteration_source source; /* of that rank's */
     struct replay_rank *ranks;    /* by index in run->ranks; in the arena */
