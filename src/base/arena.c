@@ -153,10 +153,10 @@ const char *intern_add(struct intern *in, const char *text, size_t len)
     return *slot;
 }
 
-void *array_grow(void *ptr, size_t *cap, size_t need, size_t elem_size)
+void *array_room(void *ptr, size_t *cap, size_t need, size_t elem_size)
 {
     size_t bigger = *cap ? *cap : 16;
-    char *p;
+    void *p;
     if (need <= *cap)
         return ptr;
     while (bigger < need) {
@@ -169,7 +169,15 @@ void *array_grow(void *ptr, size_t *cap, size_t need, size_t elem_size)
     p = realloc(ptr, bigger * elem_size);
     if (p == NULL)
         die("out of memory");
-    memset(p + *cap * elem_size, 0, (bigger - *cap) * elem_size);
     *cap = bigger;
+    return p;
+}
+
+void *array_grow(void *ptr, size_t *cap, size_t need, size_t elem_size)
+{
+    size_t before = *cap;
+    char *p = array_room(ptr, cap, need, elem_size);
+    if (*cap > before)
+        memset(p + before * elem_size, 0, (*cap - before) * elem_size);
     return p;
 }

@@ -50,6 +50,11 @@ const char *intern_add(struct intern *in, const char *text, size_t len);
  */
 #define ARRAY_GROW(ptr, cap, need) ((ptr) = array_grow((ptr), &(cap), (need), sizeof *(ptr)))
 
+/* The same for very large arrays: what is new is not zeroed, so that room which nobody uses takes
+ * no memory. */
+#define ARRAY_ROOM(ptr, cap, need) ((ptr) = array_room((ptr), &(cap), (need), sizeof *(ptr)))
+
 void *array_grow(void *ptr, size_t *cap, size_t need, size_t elem_size);
+void *array_room(void *ptr, size_t *cap, size_t need, size_t elem_size);
 
 #endif

@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * A priority queue of (time, value), smallest time first; equal times leave in the order in which
- * they entered, so that a simulation is the same every time.
+ * A priority queue of ids by time, smallest time first; an id is in it at most once and can be
+ * moved. Equal times leave in the order in which they were set, so that a simulation is the same
+ * every time.
+ *
+ *     struct heap h;
+ *     uint32_t id;
+ *     int64_t t_ns;
+ *     heap_init(&h);
+ *     heap_reset(&h, 10);
+ *     heap_set(&h, 7, 1000);
+ *     heap_set(&h, 7, 500);
+ *     while (heap_pop(&h, &id, &t_ns)) ...
+ *     heap_release(&h);
  */
 #ifndef SPECTER_BASE_HEAP_H
 #define SPECTER_BASE_HEAP_H
@@ -12,20 +23,27 @@
 
 struct heap_item {
     int64_t t_ns;
-    uint64_t order; /* set by heap_push */
-    uint32_t kind;  /* the caller's */
-    uint32_t index; /* the caller's */
+    uint64_t order; /* of all heap_set, from 1 */
+    uint32_t id;
 };
 
 struct heap {
     struct heap_item *items; /* owned */
-    size_t count, cap;
+    uint32_t *at;            /* owned; by id: its place in items, HEAP_OUT */
+    size_t count, cap, nids, cap_at;
     uint64_t pushed;
+    bool hollow; /* the root was popped, and nothing has taken its place yet */
 };
+
+#define HEAP_OUT UINT32_MAX
 
 void heap_init(struct heap *h);
 void heap_release(struct heap *h);
-void heap_push(struct heap *h, int64_t t_ns, uint32_t kind, uint32_t index);
-bool heap_pop(struct heap *h, struct heap_item *out); /* false when empty */
+void heap_reset(struct heap *h, size_t nids); /* empty, for ids 0 to nids - 1 */
+
+/* Puts the id in, or moves it; in either case behind all of the same time. */
+void heap_set(struct heap *h, uint32_t id, int64_t t_ns);
+
+bool heap_pop(struct heap *h, uint32_t *id, int64_t *t_ns); /* false when empty */
 
 #endif

@@ -51,4 +51,6 @@ void comm_price(const struct comm_site *s, const struct comm_load *l, double bus
     out->bw_GBps = wire + copy > 0 ? bus_bytes / ((wire + copy) * 1e3) : 0;
     out->bound = bound_of(l, out->lat_us, wire + copy);
     out->channels = l->channels;
+    out->link_us = l->link_us / p->link / p->payload;
+    out->nic_us = l->nic_us / p->payload;
 }

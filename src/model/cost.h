@@ -30,6 +30,9 @@ struct comm_cost {
     const char *proto; /* "LL", "LL128", "Simple"; "none" for a single rank */
     const char *bound; /* "latency", "intra", "inter": what the time is made of */
     int channels;      /* blocks that move data; 0 when nothing is sent */
+    double link_us;    /* what its bytes take on the fabric's port of the busiest GPU, and */
+    double nic_us;     /* on the NICs of the busiest node, each at the rate that data gets there:
+                          us is longer, by as much as the operation leaves the port free */
 };
 
 /* How an operation is done; 0 in a field: NCCL's tuner chooses. */
@@ -159,10 +162,18 @@ enum specter_dtype gemm_usual_type_c(enum specter_dtype type);
  * rows are loops: their time is gemm_cost.busy_us. */
 void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct gemm_shape *shape);
 
+/* What a collective or message (op) of S bytes among n ranks does to the memory of each GPU, in
+ * bytes read and written. README.md, "What communication takes of a GPU". algo: as in struct
+ * comm_cost. */
+double comm_memory_bytes(enum specter_comm_op op, const char *algo, double bytes, int ranks);
+
 /* Other device work, known only by its recorded time and its class: how that time changes from one
  * GPU to another. The factor target/source; 1 between equal GPUs. The class says what bounds it
  * (README.md): memory for elementwise, reduction, copy, optimizer and other kernels, the tensor
  * peak for products without a shape, half of either for attention. */
+/* Share of a class's time that is bound by the multiprocessors; the rest is bound by memory. */
+double model_compute_share(enum specter_kernel_class kind);
+
 int model_other_ratio(const struct gpu_profile *from, const struct gpu_profile *to,
                       enum specter_kernel_class kind, double *ratio, struct err *e);
 

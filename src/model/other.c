@@ -13,6 +13,11 @@ static const double compute_share[SPECTER_KERNEL_CLASS_COUNT] = {
     [SPECTER_KERNEL_GEMM] = 1,
 };
 
+double model_compute_share(enum specter_kernel_class kind)
+{
+    return (unsigned)kind < SPECTER_KERNEL_CLASS_COUNT ? compute_share[kind] : 0;
+}
+
 /* What 16-bit products sustain, in TFLOPS. */
 static double sustained_tflops(const struct gpu_profile *gpu)
 {
@@ -30,7 +35,7 @@ static int need(const struct gpu_profile *from, const struct gpu_profile *to, do
 int model_other_ratio(const struct gpu_profile *from, const struct gpu_profile *to,
                       enum specter_kernel_class kind, double *ratio, struct err *e)
 {
-    double compute = (unsigned)kind < SPECTER_KERNEL_CLASS_COUNT ? compute_share[kind] : 0;
+    double compute = model_compute_share(kind);
     double memory_ratio = 1, compute_ratio = 1;
     if (compute < 1 && !(from->mem_GBps > 0 && to->mem_GBps > 0))
         return need(from, to, from->mem_GBps, "mem_GBps", e);

@@ -326,7 +326,10 @@ static void call_launches(struct process *proc, struct builder *b, const struct 
     int64_t ns = b->hidden_ns[call->index];
     (void)proc;
     if (ns > 0) {
-        add_cost(b, PROGRAM_NONE, sim_work(b->p->sim, b->places[stream].sim, 0), ns);
+        uint32_t item = sim_work(b->p->sim, b->places[stream].sim, 0);
+        add_cost(b, PROGRAM_NONE, item, ns);
+        b->out->untraced[b->out->nuntraced++] = (struct program_untraced){
+            item, {b->hidden_from_ns[call->index], b->hidden_from_ns[call->index] + ns}};
         b->p->costs[b->p->ncosts - 1].classes = b->hidden_classes[call->index];
     }
     b->host->launched = true;

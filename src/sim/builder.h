@@ -49,7 +49,8 @@ struct builder {
     uint32_t *act_event; /* by act: the engine's event */
     uint32_t *op_event;  /* event recorded behind an operation; SIM_NONE */
     struct inferred inferred;
-    int64_t *hidden_ns; /* by launches: device time that they are taken to have (hidden.h) */
+    int64_t *hidden_ns;      /* by launches: device time that they are taken to have (hidden.h) */
+    int64_t *hidden_from_ns; /* since when, in the recording */
     const uint64_t **hidden_classes; /* and the kernels, by class, that share it */
     uint32_t *thread_stream;         /* by thread: place that it launched on last; SIM_NONE */
     int64_t sync_cost_ns;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the engine: for sim.c (running), sim_make.c (building) and sim_result.c (results) only.
+ * Inside the engine: for sim.c (running), sim_make.c (building), sim_rate.c (what slows what down),
+ * sim_result.c and sim_path.c (results) only. README.md, "The engine", says how it is laid out.
  */
 #ifndef SPECTER_SIM_ENGINE_H
 #define SPECTER_SIM_ENGINE_H
@@ -10,60 +11,88 @@
 
 #define NOT_YET (-1)
 
+/* Indices fit the bit fields below. */
+#define SIM_MOST ((UINT32_C(1) << 29) - 1)
+
 enum item_kind { ITEM_WORK, ITEM_JOIN, ITEM_RECORD, ITEM_WAIT };
 
+/* Two in a cache line: a program is mostly items. What is known of an item only while it is the
+ * first of its stream is kept in the stream. */
 struct item {
     int64_t start_ns; /* from its launch until it starts: the earliest start */
     int64_t end_ns;   /* NOT_YET */
-    int64_t left;     /* WORK: duration; JOIN: transfers that have not ended */
-    uint32_t stream;
+    union {
+        int64_t dur_ns; /* WORK */
+        uint32_t arg;   /* JOIN: first of its joins; RECORD, WAIT: event */
+    } u;
     uint32_t next; /* behind it in the stream */
-    uint32_t arg;  /* JOIN: first of its joins; RECORD, WAIT: event */
-    uint8_t kind;
-    bool started;
+    uint32_t stream : 29, kind : 2, started : 1;
 };
 
 /* One item's part in one transfer. Those of an item lie side by side. */
 struct join {
     uint32_t item, transfer;
-    uint32_t next;   /* of the transfer */
     uint32_t lag_ns; /* first of an item: from the end of its transfers to the end of the item */
 };
 
 struct transfer {
-    int64_t cost_ns;
+    int64_t cost_ns, delay_ns;
     int64_t start_ns, end_ns; /* NOT_YET */
-    uint32_t first, last;     /* joins */
-    uint32_t members, arrived;
+    uint32_t first, members;  /* in sim.members */
+    uint32_t arrived;
+    uint32_t last_item;       /* the last member to come */
+    uint32_t sm_ppm, mem_ppm; /* what it takes of its members' devices */
+    uint32_t flow;            /* SIM_NONE: it uses no link */
+};
+
+/* A rate of num/den. */
+struct rate {
+    uint32_t num, den;
+};
+
+/* Something under way whose rate changes: what was left of it at a time, and its rate since. */
+struct progress {
+    int64_t since_ns;
+    int64_t left_ns;
+    uint32_t left_ppb; /* and so many billionths of a nanosecond */
+    struct rate rate;
 };
 
 enum stream_state {
     STREAM_IDLE,    /* nothing is launched */
     STREAM_EARLY,   /* its first item may not start yet: an event is scheduled */
-    STREAM_BUSY,    /* its first item works: an event is scheduled for its end */
+    STREAM_WORKS,   /* its first item works: an event is scheduled for its end */
+    STREAM_LAGS,    /* its first item was joined, and is over later than its transfers: the same */
     STREAM_BLOCKED, /* its first item waits for an event or a transfer */
 };
 
 struct stream {
     uint32_t first, last; /* items; `last` stays when the stream runs empty */
     uint32_t device;
-    uint32_t next;    /* stream of the device */
-    uint32_t waiters; /* hosts that wait for an item */
+    uint32_t held;      /* items launched and not ended */
+    uint32_t transfers; /* of the first item, that have not ended */
+    uint32_t waiters;   /* hosts that wait for an item */
+    uint32_t launchers; /* hosts that wait for room in the launch queue, first come first */
     enum stream_state state;
+    struct progress work; /* of the first item; kept where needs are known */
+    uint32_t next;        /* stream of the device */
 };
 
 struct device {
     uint32_t streams;
-    uint32_t feeder; /* the host that launches on it */
-    bool shared;     /* or several: then launches must happen in time order */
+    uint32_t feeder;          /* the host that launches on it */
+    bool shared;              /* or several: then launches must happen in time order */
+    uint64_t sm_ppm, mem_ppm; /* loads that are on it, and their integrals up to since_ns */
+    uint64_t sm_area, mem_area;
+    int64_t since_ns;
 };
 
 struct event {
     uint32_t waiters;
-    bool fired;
+    uint32_t by; /* the item that recorded it; SIM_NONE: not fired */
 };
 
-/* Somebody who waits for an event, or a host that waits for an item of a stream. */
+/* Somebody who waits for an event, or a host that waits for an item or for room in a stream. */
 struct waiter {
     uint32_t who; /* host, or stream */
     uint32_t item;
@@ -77,29 +106,67 @@ enum action_kind {
     ACT_SYNC_DEVICE, /* arg: device */
     ACT_SYNC_EVENT,  /* arg: event */
     ACT_MARK,        /* arg: mark */
+    ACT_PAUSE,       /* arg: pause, CPU time that does not fit cpu_ns */
 };
 
 struct action {
-    int64_t cpu_ns; /* CPU time before it */
-    uint32_t arg;
-    uint32_t kind;
+    uint32_t cpu_ns; /* CPU time before it */
+    uint32_t arg : 29, kind : 3;
 };
 
 struct host {
     int64_t begin_ns, clock_ns;
-    int64_t tail_ns;         /* CPU time behind the last action */
-    size_t first, next, end; /* actions */
-    uint32_t waits;          /* things that it is blocked on */
-    bool cpu_done;           /* CPU time of the next action has passed */
+    int64_t tail_ns;           /* CPU time behind the last action */
+    uint32_t first, next, end; /* actions */
+    uint32_t speed_ppm;        /* CPU time passes so much faster */
+    uint32_t waits;            /* things that it is blocked on */
+    uint32_t woken_by;         /* the item that ended its wait */
+    bool cpu_done;             /* CPU time of the next action has passed */
+    bool queued;               /* it waits for room in a launch queue */
     bool shared;
 };
 
-enum event_kind { EVENT_HOST, EVENT_STREAM, EVENT_TRANSFER };
+struct need {
+    uint32_t sm_ppm, mem_ppm;
+};
+
+/* Integrals of the loads of the item's device: at its start while it works, then over its span. */
+struct area {
+    uint64_t sm, mem;
+};
+
+struct link {
+    uint64_t ppm;  /* shares of the transfers under way on it */
+    uint32_t uses; /* of those transfers */
+};
+
+struct use {
+    uint32_t flow, link, ppm;
+    uint32_t next;          /* of the flow */
+    uint32_t before, after; /* under way on the link */
+};
+
+/* A transfer that uses links. */
+struct flow {
+    uint32_t transfer, uses;
+    struct progress work;
+};
+
+/* Where an item was launched, and the one before it in the stream. */
+struct cause {
+    uint32_t action, before;
+};
+
+/* A host was blocked at an action until the item ended. */
+struct block {
+    int64_t end_ns;
+    uint32_t by;
+};
 
 struct sim {
     int64_t now_ns, latency_ns;
     uint64_t steps;
-    struct heap heap;
+    struct heap heap; /* ids: streams, then hosts, then transfers */
     struct host *hosts;
     struct action *actions;
     struct device *devices;
@@ -109,17 +176,67 @@ struct sim {
     struct transfer *transfers;
     struct event *events;
     struct waiter *waiters;
+    struct link *links;
+    struct use *uses;
+    struct flow *flows;
+    struct block *blocks;
     int64_t *marks; /* NOT_YET */
+    int64_t *pauses;
     size_t nhosts, nactions, ndevices, nstreams, nitems, njoins, ntransfers, nevents, nwaiters;
-    size_t nmarks;
+    size_t nmarks, npauses, nlinks, nuses, nflows, nblocks;
     size_t cap_hosts, cap_actions, cap_devices, cap_streams, cap_items, cap_joins, cap_transfers;
-    size_t cap_events, cap_waiters, cap_marks;
+    size_t cap_events, cap_waiters, cap_marks, cap_pauses, cap_links, cap_uses, cap_flows;
+    size_t cap_blocks;
     uint32_t free_waiter;
+    uint32_t depth; /* of a launch queue; 0: no limit */
+
+    uint32_t *members; /* items by transfer, in the order in which they were joined; see seal() */
+    size_t nmembers, cap_members;
+
+    struct need *needs; /* by item; those of items from nneeds on are 0 */
+    size_t nneeds, cap_needs;
+
+    bool keep_beside, keep_causes;
+    struct area *areas;     /* by item; where keep_beside */
+    struct cause *causes;   /* by item; where keep_causes */
+    uint32_t *action_block; /* by action: its block, SIM_NONE; where keep_causes */
+    size_t cap_areas, cap_causes, cap_action_block;
+    bool ran; /* items are as a run left them */
 };
 
 static inline int64_t later(int64_t t_ns, int64_t by_ns)
 {
     return by_ns > SIM_TIME_MAX - t_ns ? SIM_TIME_MAX : t_ns + by_ns;
 }
+
+/* Ids in the heap. */
+static inline uint32_t host_id(const struct sim *s, uint32_t host)
+{
+    return (uint32_t)s->nstreams + host;
+}
+
+static inline uint32_t transfer_id(const struct sim *s, uint32_t transfer)
+{
+    return (uint32_t)(s->nstreams + s->nhosts) + transfer;
+}
+
+/* ---- sim_rate.c ---- */
+
+/* CPU time of the host before the action, at the host's speed. */
+int64_t host_cpu(const struct host *host, int64_t ns);
+int64_t action_cpu(const struct sim *s, const struct host *host, const struct action *action);
+
+void rate_reset(struct sim *s);
+
+/* The first item of the stream, local work, begins now: when it will end. */
+int64_t rate_begin_work(struct sim *s, uint32_t stream);
+
+/* Integrals of the loads of the stream's device, for items that begin and end. */
+void rate_open_area(struct sim *s, const struct stream *stream);
+void rate_close_area(struct sim *s, const struct stream *stream);
+
+/* A transfer begins (returns when it will end) or ends now: those beside it go slower or faster. */
+int64_t rate_begin_transfer(struct sim *s, uint32_t transfer);
+void rate_end_transfer(struct sim *s, uint32_t transfer);
 
 #endif

@@ -79,6 +79,7 @@ static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t all
     if (!work)
         return;
     s->b->hidden_ns[lane->first] = t_ns - from_ns;
+    s->b->hidden_from_ns[lane->first] = from_ns;
     s->b->hidden_classes[lane->first] = classes_of(s, lane);
     if (__builtin_add_overflow(facts->hidden_ns, t_ns - from_ns, &facts->hidden_ns))
         facts->hidden_ns = INT64_MAX;
@@ -193,6 +194,7 @@ void hidden_find(struct builder *b, int64_t latency_ns)
 {
     struct scene s = {.b = b, .latency_ns = latency_ns};
     b->hidden_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_ns);
+    b->hidden_from_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_from_ns);
     b->hidden_classes = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_classes);
     if (b->rank->nlaunches == 0)
         return;

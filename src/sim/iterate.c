@@ -1,35 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/iterate.h"
 
+#include "base/hash.h"
 #include "trace/busy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 32;
-}
-
 /* What is the same about an operation in every iteration. Sizes of copies and of AlltoAllv vary
  * with the data. */
 static uint64_t signature(const struct op *op)
 {
-    uint64_t hash = mix(mix(op->class, (uint32_t)op->stream), op->dtype);
+    uint64_t hash = hash_mix(hash_mix(op->class, (uint32_t)op->stream), op->dtype);
     switch (op->class) {
     case OP_COLL:
     case OP_P2P:
-        hash = mix(mix(hash, op->coll.op), (uint32_t)op->coll.comm);
-        hash = mix(hash, (uint32_t)op->coll.peer);
-        return op->coll.op == SPECTER_ALLTOALLV ? hash : mix(hash, op->bytes);
+        hash = hash_mix(hash_mix(hash, op->coll.op), (uint32_t)op->coll.comm);
+        hash = hash_mix(hash, (uint32_t)op->coll.peer);
+        return op->coll.op == SPECTER_ALLTOALLV ? hash : hash_mix(hash, op->bytes);
     case OP_GEMM:
-        hash = mix(mix(hash, op->gemm.m), op->gemm.n);
-        return mix(mix(hash, op->gemm.k), op->gemm.batch);
+        hash = hash_mix(hash_mix(hash, op->gemm.m), op->gemm.n);
+        return hash_mix(hash_mix(hash, op->gemm.k), op->gemm.batch);
     case OP_GRAPH:
-        return mix(hash, (uint32_t)op->graph);
+        return hash_mix(hash, (uint32_t)op->graph);
     default:
-        return mix(hash, (uintptr_t)op->name); /* interned */
+        return hash_mix(hash, (uintptr_t)op->name); /* interned */
     }
 }
 
@@ -142,37 +137,66 @@ static struct window window_of(const struct iterations *it, size_t nops,
     return w;
 }
 
-static void collect(struct busy *busy, const struct rank *rank, const struct timeline *when,
-                    const struct window *w)
+static enum slice_kind slice_of(const struct op *op, const struct movement *move)
+{
+    switch (busy_kind_of(op)) {
+    case BUSY_COMM:
+        if (move == NULL || move->moved.start_ns == UNKNOWN_NS)
+            return SLICE_TRANSFER;
+        return move->pipeline ? SLICE_BUBBLE : SLICE_MEMBER_WAIT;
+    case BUSY_MEMORY:
+        return SLICE_MEMORY;
+    default:
+        return SLICE_COMPUTE;
+    }
+}
+
+/* Waiting communication is all that does not move data: what moves it counts before what waits. */
+static void collect(struct slices *slices, const struct rank *rank, const struct timeline *when)
 {
     for (size_t i = 0; i < rank->nops; i++) {
         struct sim_span span = when->spans[i];
+        const struct movement *move = when->moves != NULL ? &when->moves[i] : NULL;
         if (span.start_ns == UNKNOWN_NS)
             continue;
-        if (span.start_ns < w->start_ns)
-            span.start_ns = w->start_ns;
-        if (span.end_ns > w->end_ns)
-            span.end_ns = w->end_ns;
-        busy_add(busy, &rank->ops[i], span.start_ns, span.end_ns);
+        slices_add(slices, slice_of(&rank->ops[i], move), span.start_ns, span.end_ns);
+        if (move != NULL && move->moved.start_ns != UNKNOWN_NS)
+            slices_add(slices, SLICE_TRANSFER, move->moved.start_ns, move->moved.end_ns);
     }
+    for (size_t i = 0; i < when->nbeside; i++)
+        slices_add(slices, when->beside[i].kind, when->beside[i].when.start_ns,
+                   when->beside[i].when.end_ns);
+}
+
+static void fill(struct iteration_time *out, const struct slice_times *t, double n)
+{
+    const int64_t *shown = t->shown_ns;
+    out->compute_ns = (double)shown[SLICE_COMPUTE] / n;
+    out->untraced_ns = (double)shown[SLICE_UNTRACED] / n;
+    out->comm_ns = (double)t->comm_ns / n;
+    out->exposed_comm_ns = (double)(shown[SLICE_TRANSFER] + shown[SLICE_MEMBER_WAIT]) / n;
+    out->comm_wait_ns = (double)shown[SLICE_MEMBER_WAIT] / n;
+    out->memory_ns = (double)t->all_ns[SLICE_MEMORY] / n;
+    out->exposed_memory_ns = (double)shown[SLICE_MEMORY] / n;
+    out->host_bound_ns = (double)shown[SLICE_HOST_BOUND] / n;
+    out->stream_wait_ns = (double)shown[SLICE_STREAM_WAIT] / n;
+    out->bubble_ns = (double)shown[SLICE_BUBBLE] / n;
+    out->other_idle_ns = (double)t->rest_ns / n;
+    out->idle_ns = (double)(shown[SLICE_HOST_BOUND] + shown[SLICE_STREAM_WAIT] +
+                            shown[SLICE_BUBBLE] + t->rest_ns) /
+                   n;
 }
 
 void iteration_measure(struct iteration_time *out, const struct iterations *it,
                        const struct rank *rank, const struct timeline *when)
 {
     struct window w = window_of(it, rank->nops, when);
-    struct busy busy;
-    struct busy_times t;
-    double n = w.iterations;
-    busy_init(&busy);
-    collect(&busy, rank, when, &w);
-    busy_measure(&busy, &t);
-    out->span_ns = (double)(w.end_ns - w.start_ns) / n;
-    out->compute_ns = (double)t.compute_ns / n;
-    out->comm_ns = (double)t.comm_ns / n;
-    out->exposed_comm_ns = (double)t.exposed_comm_ns / n;
-    out->memory_ns = (double)t.memory_ns / n;
-    out->exposed_memory_ns = (double)t.exposed_memory_ns / n;
-    out->idle_ns = (double)(w.end_ns - w.start_ns - t.all_ns) / n;
-    busy_release(&busy);
+    struct slices slices;
+    struct slice_times t;
+    slices_init(&slices, w.start_ns, w.end_ns);
+    collect(&slices, rank, when);
+    slices_measure(&slices, &t);
+    slices_release(&slices);
+    out->span_ns = (double)(w.end_ns - w.start_ns) / w.iterations;
+    fill(out, &t, w.iterations);
 }

@@ -12,6 +12,7 @@
 #define SPECTER_SIM_ITERATE_H
 
 #include "sim/program.h"
+#include "sim/slices.h"
 
 #define ITERATION_NONE UINT32_MAX
 
@@ -29,18 +30,47 @@ void iterations_find(struct iterations *it, const struct rank *rank,
                      const struct program_rank *program);
 void iterations_release(struct iterations *it);
 
+/* Of an operation that communicates: when its data moved, and what it otherwise waited for. */
+struct movement {
+    struct sim_span moved; /* start_ns UNKNOWN_NS: all the time, as far as is known */
+    bool pipeline;         /* it waits for its neighbour in a pipeline */
+};
+
+/* Something that no operation of the trace stands for. */
+struct slice {
+    struct sim_span when;
+    enum slice_kind kind;
+};
+
 /* When things happened on one rank; spans[op].start_ns is UNKNOWN_NS for what has no time. */
 struct timeline {
     const struct sim_span *spans;
-    int64_t begin_ns, end_ns; /* the host's window */
+    int64_t begin_ns, end_ns;     /* the host's window */
+    const struct movement *moves; /* [nops]; NULL: not known of any */
+    const struct slice *beside;   /* [nbeside] */
+    size_t nbeside;
 };
 
 /* One iteration, in ns. With several, what lies between the end of the first (which warms up) and
  * the end of the last, divided by their number less one; with one, from the host's begin to the
- * later of the host's and the device's end. Shares of the device's time are lengths of interval
- * unions: span = compute + exposed communication + exposed memory + idle. */
+ * later of the host's and the device's end. Each moment of the device counts once (slices.h):
+ *
+ *     span = compute + untraced + exposed communication + exposed memory + idle
+ *     idle = host bound + stream wait + bubble + other
+ *
+ * Of a recording no waits are known: all communication moves data there, and all idling is other.
+ */
 struct iteration_time {
-    double span_ns, compute_ns, comm_ns, exposed_comm_ns, memory_ns, exposed_memory_ns, idle_ns;
+    double span_ns, compute_ns;
+    double untraced_ns; /* kernels that were counted, not timed; beside compute not counted */
+    double comm_ns, exposed_comm_ns;
+    double comm_wait_ns; /* of exposed_comm_ns: waits for other ranks; the pipeline's apart */
+    double memory_ns, exposed_memory_ns;
+    double idle_ns;
+    double host_bound_ns;  /* what comes next was not launched yet */
+    double stream_wait_ns; /* it was, and awaited another stream */
+    double bubble_ns;      /* a message along the pipeline axis waited for its other end */
+    double other_idle_ns;
 };
 
 void iteration_measure(struct iteration_time *out, const struct iterations *it,

@@ -64,6 +64,33 @@ static int make_grid(struct job *job, const struct replay_opts *opts, struct err
     return 0;
 }
 
+/* What the recording shows, on its own GPU; else the profile's figure and the recording's excess.
+ */
+static int64_t latency_on(const struct replay *rep, const struct gpu_profile *gpu)
+{
+    bool own = gpu == rep->from.gpu;
+    return llround((own ? rep->latency_us : gpu->launch_us + rep->excess_us) * 1e3);
+}
+
+static void set_latency(struct job *job, const struct gpu_profile *gpu)
+{
+    sim_set_launch_latency(job->program.sim, latency_on(job->rep, gpu));
+}
+
+/* Measured costs are what operations take alone, from here on. */
+static int learn_overlap(struct job *job, struct err *e)
+{
+    struct replay *rep = job->rep;
+    struct retarget own;
+    int rc = retarget_init(&own, &job->program, &job->growth, rep->from, rep->from, true, 1, e);
+    overlap_make(&job->overlap, &job->program);
+    set_latency(job, rep->from.gpu);
+    if (rc == 0)
+        rc = overlap_learn(&job->overlap, &own, e);
+    retarget_release(&own);
+    return rc;
+}
+
 int job_make(struct job *job, const struct run *run, const struct replay_opts *opts, struct err *e)
 {
     struct replay *rep = job->rep;
@@ -78,11 +105,14 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
         make_program(job, run, &rep->absent.standins);
     }
     rep->world = rep->grid.world;
+    if (learn_overlap(job, e) < 0)
+        return -1;
     say_latency(rep);
     say_program(rep, &job->program);
     say_iterations(rep);
     say_grid(rep);
     say_growth(rep, &job->growth);
+    say_overlap(rep, &job->overlap);
     return 0;
 }
 
@@ -92,6 +122,7 @@ void job_release(struct job *job)
         iterations_release(&job->iterations[r]);
     if (job->growth.run != NULL)
         growth_release(&job->growth);
+    overlap_release(&job->overlap);
     program_release(&job->program);
 }
 
@@ -108,22 +139,19 @@ static int set_costs(struct job *job, struct retarget *t, struct err *e)
     return 0;
 }
 
-/* What the recording shows, on its own GPU; else the profile's figure and the recording's excess.
- */
-static int64_t latency_on(const struct replay *rep, const struct gpu_profile *gpu)
-{
-    bool own = gpu == rep->from.gpu;
-    return llround((own ? rep->latency_us : gpu->launch_us + rep->excess_us) * 1e3);
-}
-
 int job_simulate(struct job *job, struct target target, struct retarget *t,
                  struct iteration_time *out, struct err *e)
 {
-    sim_set_launch_latency(job->program.sim, latency_on(job->rep, target.to.gpu));
+    set_latency(job, target.to.gpu);
+    for (uint32_t h = 0; h < job->program.nhosts; h++)
+        sim_set_host_speed(job->program.sim, h, target.host_speed > 0 ? target.host_speed : 1);
     if (retarget_init(t, &job->program, &job->growth, job->rep->from, target.to, target.calibrate,
                       target.scale, e) < 0)
         return -1;
-    if (set_costs(job, t, e) < 0 || program_run(&job->program, e) < 0)
+    if (set_costs(job, t, e) < 0)
+        return -1;
+    overlap_apply(&job->overlap, t);
+    if (program_run(&job->program, e) < 0)
         return -1;
     *out = job_measure(job, true);
     return 0;

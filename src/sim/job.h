@@ -7,12 +7,14 @@
 #ifndef SPECTER_SIM_JOB_H
 #define SPECTER_SIM_JOB_H
 
+#include "sim/overlap.h"
 #include "sim/replay.h"
 
 struct job {
     struct replay *rep;
     struct program program;
     struct growth growth;
+    struct overlap overlap;        /* what communication slows down */
     struct iterations *iterations; /* by rank; in the arena of rep */
     double *spans;                 /* by rank, of the last measurement; in the arena of rep */
 };
@@ -22,6 +24,7 @@ struct target {
     struct hardware to;
     bool calibrate;
     int64_t scale;
+    double host_speed; /* CPU time takes 1 / this; 0: as recorded */
 };
 
 /* replay_hardware.c: fills from, to, gpu_known, network_known and same_hardware, and says what was

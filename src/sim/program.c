@@ -177,6 +177,7 @@ static void add_processes(struct program *p, const struct process *list, size_t 
             streams += (uint32_t)p->ranks[process->ranks[k]].nstreams;
         }
     }
+    p->nhosts = hosts;
 }
 
 void program_make(struct program *p, const struct run *run, int64_t latency_ns, bool apart)
@@ -234,7 +235,8 @@ static void set_lags(struct program *p, const struct program_cost *c, int64_t ns
 
 void program_set_cost(struct program *p, size_t cost, int64_t ns)
 {
-    const struct program_cost *c = &p->costs[cost];
+    struct program_cost *c = &p->costs[cost];
+    c->set_ns = ns;
     if (c->match == PROGRAM_NONE) {
         sim_set_work(p->sim, c->target, ns);
         return;
@@ -255,6 +257,19 @@ struct sim_span program_span(const struct program *p, size_t rank, size_t op)
 {
     uint32_t item = p->ranks[rank].item[op];
     return item == PROGRAM_NONE ? (struct sim_span){-1, -1} : sim_span(p->sim, item);
+}
+
+/* A member's lag is part of its transfer; members of groups have none, and wait for each other. */
+struct sim_span program_moved(const struct program *p, size_t rank, size_t op)
+{
+    struct sim_span span = program_span(p, rank, op), moved;
+    uint32_t match = p->ranks[rank].match[op];
+    if (match == PROGRAM_NONE || p->apart || span.end_ns < 0)
+        return (struct sim_span){-1, -1};
+    moved = sim_transfer_span(p->sim, match);
+    if (p->run->ranks[rank].ops[op].coll.group < 0)
+        moved.end_ns = span.end_ns;
+    return moved;
 }
 
 /* ---- launch latency ---- */

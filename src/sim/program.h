@@ -44,7 +44,9 @@ struct program_cost {
                           that were counted, not timed */
     uint32_t target;   /* the engine's item or transfer */
     uint32_t match;    /* index into matches.list when it is a transfer; PROGRAM_NONE */
-    int64_t measured_ns;     /* waits removed; UNKNOWN_NS */
+    int64_t measured_ns;     /* waits removed, and what others beside it took (overlap.h);
+                                UNKNOWN_NS */
+    int64_t set_ns;          /* what it is simulated with */
     const uint64_t *classes; /* [SPECTER_KERNEL_CLASS_COUNT] of such kernels; NULL. Borrowed */
 };
 
@@ -58,11 +60,20 @@ struct program_sync {
     bool launched;   /* its host launched something since the one before */
 };
 
+/* Kernels that were counted, not timed: their work in the engine, and the gap in the recording that
+ * is taken for their time. */
+struct program_untraced {
+    uint32_t item;
+    struct sim_span recorded;
+};
+
 struct program_rank {
     uint32_t *match; /* [nops] match of each operation, which is also its transfer; PROGRAM_NONE */
     uint32_t *item;  /* [nops] item of each operation; PROGRAM_NONE: not issued */
     uint32_t *issue; /* [nissued] operations in the order of issue */
     size_t nissued;
+    struct program_untraced *untraced; /* [nuntraced] */
+    size_t nuntraced;
     int32_t *streams; /* [nstreams] what the trace calls the engine's stream first_stream + i */
     size_t nstreams;
     uint32_t first_stream;
@@ -98,7 +109,8 @@ struct program {
     size_t ncosts, cap_costs;
     struct program_sync *syncs; /* owned; by host, in order */
     size_t nsyncs, cap_syncs;
-    uint32_t *tied; /* [matches.count] union-find forest of transfers that share items */
+    uint32_t *tied;  /* [matches.count] union-find forest of transfers that share items */
+    uint32_t nhosts; /* of the engine */
     struct program_facts facts;
     struct arena arena;
 };
@@ -136,6 +148,10 @@ int64_t program_fit_latency(struct program *apart, int64_t latency_ns);
  * recording is not understood so well; then, between hosts whose clocks share no zero, and for
  * transfers tied by groups, the shortest recorded time is the cost, without lags. */
 void program_learn(struct program *p, const struct program *apart);
+
+/* When the data of an operation's transfer moved, up to the end of its own part in it; both -1 when
+ * it is part of none. */
+struct sim_span program_moved(const struct program *p, size_t rank, size_t op);
 
 /* When an operation ran; both -1 when it did not. */
 struct sim_span program_span(const struct program *p, size_t rank, size_t op);

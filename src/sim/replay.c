@@ -26,7 +26,8 @@ static int simulate_own(struct job *job, struct err *e)
 {
     struct replay *rep = job->rep;
     struct retarget t;
-    int rc = job_simulate(job, (struct target){rep->from, true, 1}, &t, &rep->own, e);
+    int rc = job_simulate(job, (struct target){.to = rep->from, .calibrate = true, .scale = 1}, &t,
+                          &rep->own, e);
     for (size_t r = 0; rc == 0 && r < rep->nranks; r++)
         rep->ranks[r].replayed_ns = job->spans[r];
     if (rc == 0)
@@ -41,7 +42,12 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
     struct retarget t;
     int rc;
     *out = (struct replay_scale){.scale = scale, .gpus = scale * rep->world};
-    rc = job_simulate(job, (struct target){rep->to, rep->calibrate, scale}, &t, &out->time, e);
+    rc = job_simulate(job,
+                      (struct target){.to = rep->to,
+                                      .calibrate = rep->calibrate,
+                                      .scale = scale,
+                                      .host_speed = rep->host_speed},
+                      &t, &out->time, e);
     if (rc == 0 && scale == 1) {
         rep->unmodelled = retarget_unmodelled(&t);
         say_costs(rep, &t);
@@ -121,6 +127,7 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
     if (run->nranks == 0)
         return err_set(e, ERR_INPUT, "%s: no rank to replay", run->source);
     rep->calibrate = opts->calibrate;
+    rep->host_speed = opts->host_speed > 0 ? opts->host_speed : 1;
     rep->nranks = run->nranks;
     rep->ranks = arena_alloc(&rep->arena, run->nranks * sizeof *rep->ranks);
     if (replay_find_hardware(rep, run, opts, e) < 0)

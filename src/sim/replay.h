@@ -31,6 +31,7 @@ struct replay_opts {
     bool calibrate;       /* see struct retarget */
     const char *parallel; /* the grid, as grid_tell() takes it; NULL: found */
     const char *grow;     /* the axis that scales multiply: name of a role; NULL: dp */
+    double host_speed;    /* CPU time takes 1 / this on the target; 0: as recorded */
 };
 
 /* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
@@ -66,6 +67,7 @@ struct replay {
     bool gpu_known, network_known; /* of the recording */
     bool same_hardware;            /* known to be */
     bool calibrate;
+    double host_speed; /* of the target, against the recording's */
     int world;
     struct grid grid;
     struct grid_input groups; /* what the grid was found from; in the arena and the run */

@@ -31,21 +31,94 @@ static int64_t host_end(const struct program *p, const struct program_rank *rank
     return end_ns;
 }
 
-static void measure_rank(struct iteration_time *out, const struct program *p, size_t r,
-                         const struct iterations *it, bool simulated)
+/* Do both ends of a message sit in different stages of the pipeline? */
+static bool along_pipeline(const struct grid *grid, const struct run *run, int rank,
+                           const struct op *op)
+{
+    const struct comm *comm;
+    if (op->class != OP_P2P || grid->state != GRID_FOUND || op->coll.comm < 0 || rank < 0)
+        return false;
+    comm = &run->comms[op->coll.comm];
+    if (op->coll.peer < 0 || op->coll.peer >= comm->size || comm->ranks[op->coll.peer] < 0)
+        return false;
+    return grid_place_along(grid, GRID_PP, rank) !=
+           grid_place_along(grid, GRID_PP, comm->ranks[op->coll.peer]);
+}
+
+static struct movement movement_of(const struct job *job, size_t r, size_t op)
+{
+    const struct program *p = &job->program;
+    const struct rank *rank = &p->run->ranks[r];
+    struct movement move = {{UNKNOWN_NS, UNKNOWN_NS}, false};
+    struct sim_span moved = program_moved(p, r, op);
+    if (moved.end_ns < 0)
+        return move;
+    move.moved = moved;
+    move.pipeline = along_pipeline(&job->rep->grid, p->run, rank->rank, &rank->ops[op]);
+    return move;
+}
+
+/* What is measured of one rank; arrays are owned. */
+struct view {
+    struct sim_span *spans;
+    struct movement *moves;
+    struct slice *beside;
+    struct timeline when;
+};
+
+static void *array(size_t n, size_t size)
+{
+    void *list = malloc((n > 0 ? n : 1) * size);
+    if (list == NULL)
+        die("out of memory");
+    return list;
+}
+
+static void view_recorded(struct view *v, const struct program *p, size_t r)
 {
     const struct rank *rank = &p->run->ranks[r];
     const struct program_rank *place = &p->ranks[r];
-    struct sim_span *spans = malloc((rank->nops > 0 ? rank->nops : 1) * sizeof *spans);
-    struct timeline when = {spans, place->origin_ns, place->end_ns};
-    if (spans == NULL)
-        die("out of memory");
     for (size_t i = 0; i < rank->nops; i++)
-        spans[i] = simulated ? simulated_span(p, r, i) : recorded_span(&rank->ops[i]);
+        v->spans[i] = recorded_span(&rank->ops[i]);
+    for (size_t i = 0; i < place->nuntraced; i++)
+        v->beside[i] = (struct slice){place->untraced[i].recorded, SLICE_UNTRACED};
+    v->when = (struct timeline){.begin_ns = place->origin_ns, .end_ns = place->end_ns};
+}
+
+static void view_simulated(struct view *v, const struct job *job, size_t r)
+{
+    const struct program *p = &job->program;
+    const struct rank *rank = &p->run->ranks[r];
+    const struct program_rank *place = &p->ranks[r];
+    v->moves = array(rank->nops, sizeof *v->moves);
+    for (size_t i = 0; i < rank->nops; i++) {
+        v->spans[i] = simulated_span(p, r, i);
+        v->moves[i] = movement_of(job, r, i);
+    }
+    for (size_t i = 0; i < place->nuntraced; i++)
+        v->beside[i] = (struct slice){sim_span(p->sim, place->untraced[i].item), SLICE_UNTRACED};
+    v->when = (struct timeline){
+        .begin_ns = place->begin_ns, .end_ns = host_end(p, place), .moves = v->moves};
+}
+
+static void measure_rank(struct iteration_time *out, const struct job *job, size_t r,
+                         bool simulated)
+{
+    const struct program *p = &job->program;
+    const struct rank *rank = &p->run->ranks[r];
+    struct view v = {.spans = array(rank->nops, sizeof *v.spans),
+                     .beside = array(p->ranks[r].nuntraced, sizeof *v.beside)};
     if (simulated)
-        when = (struct timeline){spans, place->begin_ns, host_end(p, place)};
-    iteration_measure(out, it, rank, &when);
-    free(spans);
+        view_simulated(&v, job, r);
+    else
+        view_recorded(&v, p, r);
+    v.when.spans = v.spans;
+    v.when.beside = v.beside;
+    v.when.nbeside = p->ranks[r].nuntraced;
+    iteration_measure(out, &job->iterations[r], rank, &v.when);
+    free(v.spans);
+    free(v.moves);
+    free(v.beside);
 }
 
 bool job_blank(const struct run *run, size_t rank)
@@ -65,7 +138,7 @@ struct iteration_time job_measure(const struct job *job, bool simulated)
     struct iteration_time longest = {0}, one;
     bool first = true;
     for (size_t r = 0; r < p->run->nranks; r++) {
-        measure_rank(&one, p, r, &job->iterations[r], simulated);
+        measure_rank(&one, job, r, simulated);
         job->spans[r] = one.span_ns;
         if (job_blank(p->run, r))
             continue;

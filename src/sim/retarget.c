@@ -112,11 +112,9 @@ static bool known_shape(const struct op *op)
            op->dtype != SPECTER_DTYPE_UNKNOWN;
 }
 
-/* Without the launch: the engine puts that before work which finds its stream idle. */
-static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *us, struct err *e)
+static struct gemm_shape shape_of(const struct op *op)
 {
-    struct gemm_cost cost;
-    struct gemm_shape shape = {
+    return (struct gemm_shape){
         .m = op->gemm.m,
         .n = op->gemm.n,
         .k = op->gemm.k,
@@ -125,10 +123,26 @@ static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *u
         .type_c = (enum specter_dtype)op->gemm.dtype_c,
         .compute = (enum specter_dtype)op->gemm.compute,
     };
+}
+
+/* Without the launch: the engine puts that before work which finds its stream idle. */
+static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *us, struct err *e)
+{
+    struct gemm_cost cost;
+    struct gemm_shape shape = shape_of(op);
     if (model_gemm(gpu, &shape, &cost, e) < 0)
         return -1;
     *us = cost.busy_us;
     return 0;
+}
+
+bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op)
+{
+    struct gemm_cost cost;
+    struct gemm_shape shape = shape_of(op);
+    struct err ignored;
+    return known_shape(op) && model_gemm(gpu, &shape, &cost, &ignored) == 0 &&
+           strcmp(cost.bound, "memory") == 0;
 }
 
 static int cost_gemm(struct retarget *t, const struct op *op, int64_t measured_ns, int64_t *ns,
@@ -162,21 +176,25 @@ static bool across_nodes(const struct retarget *t, const struct rank *rank, cons
 }
 
 /* `what` and bytes are those of the transfer, which op may not tell itself. */
+static int price_transfer(const struct retarget *t, const struct rank *rank, const struct op *op,
+                          enum specter_comm_op what, double bytes, struct hardware on,
+                          const struct layout *where, struct comm_cost *price, struct err *e)
+{
+    if (!specter_comm_op_is_p2p(what))
+        return model_collective(on.gpu, on.network, what, bytes, where[op->coll.comm], price, e);
+    return model_p2p(on.gpu, on.network, bytes, across_nodes(t, rank, op, on.network, where), price,
+                     e);
+}
+
 static int transfer_us(const struct retarget *t, const struct rank *rank, const struct op *op,
                        enum specter_comm_op what, double bytes, struct hardware on,
                        const struct layout *where, double *us, struct err *e)
 {
     struct comm_cost price;
-    int rc;
-    if (specter_comm_op_is_p2p(what)) {
-        bool across = across_nodes(t, rank, op, on.network, where);
-        rc = model_p2p(on.gpu, on.network, bytes, across, &price, e);
-    } else {
-        rc = model_collective(on.gpu, on.network, what, bytes, where[op->coll.comm], &price, e);
-    }
-    if (rc == 0)
-        *us = price.us;
-    return rc;
+    if (price_transfer(t, rank, op, what, bytes, on, where, &price, e) < 0)
+        return -1;
+    *us = price.us;
+    return 0;
 }
 
 static int comm_us(const struct retarget *t, const struct program_cost *cost, struct hardware on,
@@ -290,8 +308,7 @@ static int cost_graph(struct retarget *t, const struct program_cost *cost, const
 
 /* ---- by what rule ---- */
 
-/* Profilers name the direction of a copy: "Memcpy HtoD (Pinned -> Device)"; the tracer "h2d". */
-static bool over_host_link(const struct op *op)
+bool retarget_over_host_link(const struct op *op)
 {
     static const char *const words[] = {
         "HtoD",           "DtoH",           "HostToDevice", "DeviceToHost",
@@ -315,7 +332,7 @@ static enum cost_rule rule_of(const struct retarget *t, const struct program_cos
     if (op->class == OP_GRAPH)
         return COST_GRAPH;
     if (op->class == OP_MEMORY)
-        return over_host_link(op) ? COST_LINK : COST_MEMORY;
+        return retarget_over_host_link(op) ? COST_LINK : COST_MEMORY;
     return op->class == OP_KERNEL || op->class == OP_GEMM ? COST_KERNEL : COST_KEPT;
 }
 
@@ -393,6 +410,27 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
         *ns = rule == COST_KEPT ? cost->measured_ns : 0;
         return 0;
     }
+}
+
+bool retarget_price(const struct retarget *t, const struct program_cost *cost,
+                    struct comm_cost *price)
+{
+    const struct match *match;
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    struct err ignored;
+    if (!known_transfer(t, cost))
+        return false;
+    match = &t->program->matches.list[cost->match];
+    return price_transfer(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
+                          (double)match->bytes, t->to, t->to_where, price, &ignored) == 0;
+}
+
+int retarget_members(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    if (specter_comm_op_is_p2p((enum specter_comm_op)match->op))
+        return 2;
+    return t->to_where[match->comm].ranks;
 }
 
 double retarget_unmodelled(const struct retarget *t)

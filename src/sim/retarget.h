@@ -56,6 +56,21 @@ void retarget_release(struct retarget *t);
 /* *ns: what `cost` takes there. -1 with e filled when a profile lacks what a model needs. */
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e);
 
+/* What the model says of a transfer on the target. false: its size is not known, or the target's
+ * profiles lack a figure that the model needs. */
+bool retarget_price(const struct retarget *t, const struct program_cost *cost,
+                    struct comm_cost *price);
+
+/* Ranks of a transfer on the target. */
+int retarget_members(const struct retarget *t, const struct program_cost *cost);
+
+/* Does the model say that memory bounds this product there? Not where its shape is not known. */
+bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op);
+
+/* A copy between host and device. Profilers name the direction: "Memcpy HtoD (Pinned -> Device)";
+ * the tracer "h2d". */
+bool retarget_over_host_link(const struct op *op);
+
 /* Share of the measured device time that rests on no model; 0 when nothing was measured. */
 double retarget_unmodelled(const struct retarget *t);
 

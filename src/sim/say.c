@@ -375,7 +375,8 @@ static void say_scaling_rules(struct replay *rep, const struct retarget *t)
                       rep->to.gpu->name, rep->to.network->name);
     if (rep->from.gpu != rep->to.gpu)
         say_ratios(rep, t);
-    replay_assume(rep, "CPU time between calls is kept as recorded");
+    if (rep->host_speed == 1)
+        replay_assume(rep, "CPU time between calls is kept as recorded");
 }
 
 /* The rule by which an optimizer's work shrinks with its shard, and how much it concerns. */

@@ -5,6 +5,7 @@
 #ifndef SPECTER_SIM_SAY_H
 #define SPECTER_SIM_SAY_H
 
+#include "sim/overlap.h"
 #include "sim/replay.h"
 
 void replay_assume(struct replay *rep, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -19,6 +20,7 @@ void say_program(struct replay *rep, const struct program *p);
 void say_iterations(struct replay *rep);
 void say_grid(struct replay *rep);
 void say_growth(struct replay *rep, const struct growth *g);
+void say_overlap(struct replay *rep, const struct overlap *o);
 void say_latency(struct replay *rep);
 void say_costs(struct replay *rep, const struct retarget *t);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The event loop is at the bottom: take the earliest event, set the clock, run its handler. There
- * are three kinds of events, one a table row: a host goes on, the first item of a stream is due, a
- * transfer ends. Whatever wakes somebody else does it by an event at the present time, never by a
- * call, so that no chain of wake-ups can grow the C stack.
+ * are three kinds of events: the first item of a stream is due, a host goes on, a transfer begins
+ * or ends. None of these has more than one event at a time, so that the heap holds them by their
+ * ids and a changed rate moves an event where it is. Whatever wakes somebody else does it by an
+ * event at the present time, never by a call, so that no chain of wake-ups can grow the C stack.
  *
  * A host whose device nobody else feeds runs ahead: what it launches waits in the streams until its
  * time comes, so a launch needs no event of its own.
@@ -12,14 +13,11 @@
 
 #include "base/arena.h"
 
-static int64_t max_ns(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+#include <string.h>
 
 /* ---- waiting and waking ---- */
 
-static void wait_on(struct sim *s, uint32_t *list, struct waiter w)
+static uint32_t new_waiter(struct sim *s, struct waiter w)
 {
     uint32_t i = s->free_waiter;
     if (i != SIM_NONE) {
@@ -28,30 +26,62 @@ static void wait_on(struct sim *s, uint32_t *list, struct waiter w)
         ARRAY_GROW(s->waiters, s->cap_waiters, s->nwaiters + 1);
         i = (uint32_t)s->nwaiters++;
     }
-    w.next = *list;
     s->waiters[i] = w;
-    *list = i;
+    return i;
 }
 
-/* Schedules whoever waits in the list for `item` (SIM_NONE: everybody) and takes them off it. */
-static void wake(struct sim *s, uint32_t *list, uint32_t item)
+static void wait_on(struct sim *s, uint32_t *list, struct waiter w)
+{
+    w.next = *list;
+    *list = new_waiter(s, w);
+}
+
+/* Takes the waiter at *at off its list and schedules it: `by` has ended. */
+static void wake_one(struct sim *s, uint32_t *at, uint32_t by)
+{
+    uint32_t i = *at;
+    struct waiter *w = &s->waiters[i];
+    *at = w->next;
+    w->next = s->free_waiter;
+    s->free_waiter = i;
+    if (w->is_stream) {
+        heap_set(&s->heap, w->who, s->now_ns);
+    } else if (--s->hosts[w->who].waits == 0) {
+        s->hosts[w->who].woken_by = by;
+        heap_set(&s->heap, host_id(s, w->who), s->now_ns);
+    }
+}
+
+/* Wakes whoever waits in the list for `item` (SIM_NONE: everybody). */
+static void wake(struct sim *s, uint32_t *list, uint32_t item, uint32_t by)
 {
     uint32_t *at = list;
     while (*at != SIM_NONE) {
-        uint32_t i = *at;
-        struct waiter *w = &s->waiters[i];
-        if (w->item != item) {
-            at = &w->next;
-            continue;
-        }
-        if (w->is_stream)
-            heap_push(&s->heap, s->now_ns, EVENT_STREAM, w->who);
-        else if (--s->hosts[w->who].waits == 0)
-            heap_push(&s->heap, s->now_ns, EVENT_HOST, w->who);
-        *at = w->next;
-        w->next = s->free_waiter;
-        s->free_waiter = i;
+        if (s->waiters[*at].item == item)
+            wake_one(s, at, by);
+        else
+            at = &s->waiters[*at].next;
     }
+}
+
+/* ---- transfers ---- */
+
+static void begin_transfer(struct sim *s, uint32_t index)
+{
+    s->transfers[index].start_ns = s->now_ns;
+    heap_set(&s->heap, transfer_id(s, index), rate_begin_transfer(s, index));
+}
+
+static void arrive(struct sim *s, uint32_t index, uint32_t item)
+{
+    struct transfer *t = &s->transfers[index];
+    if (++t->arrived < t->members)
+        return;
+    t->last_item = item;
+    if (t->delay_ns > 0)
+        heap_set(&s->heap, transfer_id(s, index), later(s->now_ns, t->delay_ns));
+    else
+        begin_transfer(s, index);
 }
 
 /* ---- streams ---- */
@@ -61,17 +91,15 @@ static void end_first(struct sim *s, struct stream *stream)
 {
     uint32_t i = stream->first;
     s->items[i].end_ns = s->now_ns;
+    if (s->keep_beside)
+        rate_close_area(s, stream);
     stream->first = s->items[i].next;
     stream->state = STREAM_IDLE;
-    wake(s, &stream->waiters, i);
-}
-
-static void arrive(struct sim *s, struct transfer *t, uint32_t index)
-{
-    if (++t->arrived < t->members)
-        return;
-    t->start_ns = s->now_ns;
-    heap_push(&s->heap, later(s->now_ns, t->cost_ns), EVENT_TRANSFER, index);
+    stream->held--;
+    if (stream->waiters != SIM_NONE)
+        wake(s, &stream->waiters, i, i);
+    if (stream->launchers != SIM_NONE)
+        wake_one(s, &stream->launchers, i);
 }
 
 /* Item kinds: start the first item of a stream. Each leaves the stream IDLE when the item is over
@@ -79,35 +107,37 @@ static void arrive(struct sim *s, struct transfer *t, uint32_t index)
 
 static void start_work(struct sim *s, uint32_t index, struct item *item)
 {
-    s->streams[index].state = STREAM_BUSY;
-    heap_push(&s->heap, later(s->now_ns, item->left), EVENT_STREAM, index);
+    int64_t end_ns = s->nneeds > 0 ? rate_begin_work(s, index) : later(s->now_ns, item->u.dur_ns);
+    s->streams[index].state = STREAM_WORKS;
+    heap_set(&s->heap, index, end_ns);
 }
 
 static void start_join(struct sim *s, uint32_t index, struct item *item)
 {
-    uint32_t self = s->streams[index].first;
-    item->left = 0;
-    for (size_t j = item->arg; j < s->njoins && s->joins[j].item == self; j++)
-        item->left++;
-    for (size_t j = item->arg; j < s->njoins && s->joins[j].item == self; j++)
-        arrive(s, &s->transfers[s->joins[j].transfer], s->joins[j].transfer);
-    if (item->left > 0)
-        s->streams[index].state = STREAM_BLOCKED;
-    else
-        end_first(s, &s->streams[index]);
+    struct stream *stream = &s->streams[index];
+    uint32_t self = stream->first, end = item->u.arg;
+    while (end < s->njoins && s->joins[end].item == self)
+        end++;
+    stream->transfers = end - item->u.arg;
+    stream->state = STREAM_BLOCKED;
+    for (uint32_t j = item->u.arg; j < end; j++)
+        arrive(s, s->joins[j].transfer, self);
+    if (stream->transfers == 0)
+        end_first(s, stream);
 }
 
 static void start_record(struct sim *s, uint32_t index, struct item *item)
 {
-    s->events[item->arg].fired = true;
-    wake(s, &s->events[item->arg].waiters, SIM_NONE);
+    struct event *event = &s->events[item->u.arg];
+    event->by = s->streams[index].first;
+    wake(s, &event->waiters, SIM_NONE, event->by);
     end_first(s, &s->streams[index]);
 }
 
 static void start_wait(struct sim *s, uint32_t index, struct item *item)
 {
-    struct event *event = &s->events[item->arg];
-    if (event->fired) {
+    struct event *event = &s->events[item->u.arg];
+    if (event->by != SIM_NONE) {
         end_first(s, &s->streams[index]);
         return;
     }
@@ -130,26 +160,34 @@ static void stream_go(struct sim *s, uint32_t index)
         struct item *item = &s->items[stream->first];
         if (item->start_ns > s->now_ns) {
             stream->state = STREAM_EARLY;
-            heap_push(&s->heap, item->start_ns, EVENT_STREAM, index);
+            heap_set(&s->heap, index, item->start_ns);
             return;
         }
         item->start_ns = s->now_ns;
-        item->started = true;
+        item->started = 1;
+        if (s->keep_beside)
+            rate_open_area(s, stream);
+        if (item->next != SIM_NONE)
+            __builtin_prefetch(&s->items[item->next]);
         starters[item->kind](s, index, item);
     }
 }
 
-static void launch(struct sim *s, uint32_t index, int64_t t_ns)
+/* Puts the item into its stream: the host has done the action. */
+static void launch(struct sim *s, uint32_t index, uint32_t action, int64_t t_ns)
 {
     struct item *item = &s->items[index];
     struct stream *stream = &s->streams[item->stream];
     bool is_work = item->kind == ITEM_WORK || item->kind == ITEM_JOIN;
     item->start_ns = is_work ? later(t_ns, s->latency_ns) : t_ns;
+    if (s->keep_causes)
+        s->causes[index] = (struct cause){action, stream->last};
     if (stream->first == SIM_NONE)
         stream->first = index;
     else
         s->items[stream->last].next = index;
     stream->last = index;
+    stream->held++;
     if (stream->state == STREAM_IDLE)
         stream_go(s, item->stream);
 }
@@ -166,9 +204,21 @@ static void await_stream(struct sim *s, uint32_t host, uint32_t index)
     wait_on(s, &stream->waiters, (struct waiter){host, stream->last, SIM_NONE, false});
 }
 
+/* Blocks the host until an item of the stream, whose launch queue is full, has ended. */
+static void await_room(struct sim *s, uint32_t host, uint32_t index)
+{
+    uint32_t w = new_waiter(s, (struct waiter){host, SIM_NONE, SIM_NONE, false});
+    uint32_t *at = &s->streams[index].launchers;
+    while (*at != SIM_NONE)
+        at = &s->waiters[*at].next;
+    *at = w;
+    s->hosts[host].waits++;
+    s->hosts[host].queued = true;
+}
+
 static void act_launch(struct sim *s, uint32_t host, uint32_t arg)
 {
-    launch(s, arg, s->hosts[host].clock_ns);
+    launch(s, arg, s->hosts[host].next - 1, s->hosts[host].clock_ns);
 }
 
 static void act_sync_stream(struct sim *s, uint32_t host, uint32_t arg)
@@ -185,7 +235,7 @@ static void act_sync_device(struct sim *s, uint32_t host, uint32_t arg)
 static void act_sync_event(struct sim *s, uint32_t host, uint32_t arg)
 {
     struct event *event = &s->events[arg];
-    if (event->fired)
+    if (event->by != SIM_NONE)
         return;
     s->hosts[host].waits++;
     wait_on(s, &event->waiters, (struct waiter){host, SIM_NONE, SIM_NONE, false});
@@ -196,28 +246,58 @@ static void act_mark(struct sim *s, uint32_t host, uint32_t arg)
     s->marks[arg] = s->hosts[host].clock_ns;
 }
 
+static void act_pause(struct sim *s, uint32_t host, uint32_t arg)
+{
+    struct host *h = &s->hosts[host];
+    h->clock_ns = later(h->clock_ns, host_cpu(h, s->pauses[arg]));
+}
+
 static void (*const actors[])(struct sim *, uint32_t, uint32_t) = {
     [ACT_LAUNCH] = act_launch,
     [ACT_SYNC_STREAM] = act_sync_stream,
     [ACT_SYNC_DEVICE] = act_sync_device,
     [ACT_SYNC_EVENT] = act_sync_event,
     [ACT_MARK] = act_mark,
+    [ACT_PAUSE] = act_pause,
 };
 
 /* ---- events ---- */
 
+/* The host goes on, later than it would have: what it was blocked on has ended now. */
+static void unblock(struct sim *s, struct host *host)
+{
+    uint32_t action = host->next - !host->queued;
+    host->clock_ns = s->now_ns;
+    if (!s->keep_causes)
+        return;
+    ARRAY_GROW(s->blocks, s->cap_blocks, s->nblocks + 1);
+    s->blocks[s->nblocks] = (struct block){s->now_ns, host->woken_by};
+    s->action_block[action] = (uint32_t)s->nblocks++;
+}
+
+static bool is_full(const struct sim *s, const struct action *action)
+{
+    return action->kind == ACT_LAUNCH && s->streams[s->items[action->arg].stream].held >= s->depth;
+}
+
 static void on_host(struct sim *s, uint32_t index)
 {
     struct host *host = &s->hosts[index];
-    host->clock_ns = max_ns(host->clock_ns, s->now_ns);
+    if (host->clock_ns < s->now_ns)
+        unblock(s, host);
+    host->queued = false;
     while (host->waits == 0 && host->next < host->end) {
         const struct action *action = &s->actions[host->next];
         if (!host->cpu_done) {
-            host->clock_ns = later(host->clock_ns, action->cpu_ns);
+            host->clock_ns = later(host->clock_ns, host_cpu(host, action->cpu_ns));
             host->cpu_done = true;
         }
         if (host->shared && host->clock_ns > s->now_ns) {
-            heap_push(&s->heap, host->clock_ns, EVENT_HOST, index);
+            heap_set(&s->heap, host_id(s, index), host->clock_ns);
+            return;
+        }
+        if (s->depth > 0 && is_full(s, action)) {
+            await_room(s, index, s->items[action->arg].stream);
             return;
         }
         host->next++;
@@ -231,94 +311,142 @@ static void on_stream(struct sim *s, uint32_t index)
     struct stream *stream = &s->streams[index];
     if (stream->state == STREAM_EARLY)
         stream->state = STREAM_IDLE;
-    else /* BUSY: its work is done; BLOCKED: the event that it waits for has fired */
+    else /* its work is done, its lag is over, or the event that it waits for has fired */
         end_first(s, stream);
     stream_go(s, index);
 }
 
 /* All transfers of the item, which is the first of its stream, have ended. */
-static void leave(struct sim *s, const struct item *item)
+static void leave(struct sim *s, uint32_t index)
 {
-    struct stream *stream = &s->streams[item->stream];
-    uint32_t lag_ns = s->joins[item->arg].lag_ns;
+    struct stream *stream = &s->streams[index];
+    uint32_t lag_ns = s->joins[s->items[stream->first].u.arg].lag_ns;
     if (lag_ns > 0) {
-        stream->state = STREAM_BUSY;
-        heap_push(&s->heap, later(s->now_ns, lag_ns), EVENT_STREAM, item->stream);
+        stream->state = STREAM_LAGS;
+        heap_set(&s->heap, index, later(s->now_ns, lag_ns));
         return;
     }
     end_first(s, stream);
-    stream_go(s, item->stream);
+    stream_go(s, index);
 }
 
 static void on_transfer(struct sim *s, uint32_t index)
 {
     struct transfer *t = &s->transfers[index];
+    if (t->start_ns == NOT_YET) { /* its delay is over */
+        begin_transfer(s, index);
+        return;
+    }
     t->end_ns = s->now_ns;
-    for (uint32_t j = t->first; j != SIM_NONE; j = s->joins[j].next) {
-        struct item *item = &s->items[s->joins[j].item];
-        if (--item->left == 0)
-            leave(s, item);
+    rate_end_transfer(s, index);
+    for (uint32_t m = t->first; m < t->first + t->members; m++) {
+        uint32_t stream = s->items[s->members[m]].stream;
+        if (--s->streams[stream].transfers == 0)
+            leave(s, stream);
     }
 }
 
-static void (*const handlers[])(struct sim *, uint32_t) = {
-    [EVENT_HOST] = on_host,
-    [EVENT_STREAM] = on_stream,
-    [EVENT_TRANSFER] = on_transfer,
-};
+static void on_event(struct sim *s, uint32_t id)
+{
+    if (id < s->nstreams)
+        on_stream(s, id);
+    else if (id < s->nstreams + s->nhosts)
+        on_host(s, id - (uint32_t)s->nstreams);
+    else
+        on_transfer(s, id - (uint32_t)(s->nstreams + s->nhosts));
+}
+
+/* ---- a run ---- */
+
+/* Lays the joins out by transfer, in the order in which they were joined, so that a transfer finds
+ * its members side by side. */
+static void seal(struct sim *s)
+{
+    uint32_t at = 0;
+    if (s->nmembers == s->njoins)
+        return;
+    ARRAY_ROOM(s->members, s->cap_members, s->njoins);
+    for (size_t i = 0; i < s->ntransfers; i++) {
+        s->transfers[i].first = at;
+        at += s->transfers[i].members;
+        s->transfers[i].members = 0;
+    }
+    for (uint32_t j = 0; j < s->njoins; j++) {
+        struct transfer *t = &s->transfers[s->joins[j].transfer];
+        s->members[t->first + t->members++] = s->joins[j].item;
+    }
+    s->nmembers = s->njoins;
+}
+
+static void reset_items(struct sim *s)
+{
+    for (size_t i = 0; i < s->nitems && s->ran; i++) {
+        struct item *item = &s->items[i];
+        item->start_ns = item->end_ns = NOT_YET;
+        item->next = SIM_NONE;
+        item->started = 0;
+    }
+    s->ran = true;
+    if (s->keep_beside)
+        ARRAY_GROW(s->areas, s->cap_areas, s->nitems);
+    if (!s->keep_causes)
+        return;
+    ARRAY_GROW(s->causes, s->cap_causes, s->nitems);
+    ARRAY_GROW(s->action_block, s->cap_action_block, s->nactions);
+    memset(s->action_block, 0xff, s->nactions * sizeof *s->action_block); /* SIM_NONE */
+}
 
 static void reset(struct sim *s)
 {
     s->now_ns = 0;
     s->steps = 0;
     s->nwaiters = 0;
+    s->nblocks = 0;
     s->free_waiter = SIM_NONE;
-    s->heap.count = 0;
+    heap_reset(&s->heap, s->nstreams + s->nhosts + s->ntransfers);
     for (size_t i = 0; i < s->nstreams; i++) {
         struct stream *stream = &s->streams[i];
-        stream->first = stream->last = stream->waiters = SIM_NONE;
+        stream->first = stream->last = stream->waiters = stream->launchers = SIM_NONE;
+        stream->held = stream->transfers = 0;
         stream->state = STREAM_IDLE;
-    }
-    for (size_t i = 0; i < s->nitems; i++) {
-        struct item *item = &s->items[i];
-        item->start_ns = item->end_ns = NOT_YET;
-        item->next = SIM_NONE;
-        item->started = false;
     }
     for (size_t i = 0; i < s->ntransfers; i++) {
         struct transfer *t = &s->transfers[i];
         t->start_ns = t->end_ns = NOT_YET;
         t->arrived = 0;
+        t->last_item = SIM_NONE;
     }
     for (size_t i = 0; i < s->nmarks; i++)
         s->marks[i] = NOT_YET;
     for (size_t i = 0; i < s->nevents; i++)
-        s->events[i] = (struct event){SIM_NONE, false};
+        s->events[i] = (struct event){SIM_NONE, SIM_NONE};
+    reset_items(s);
+    rate_reset(s);
 }
 
 static void start_hosts(struct sim *s)
 {
-    for (size_t i = 0; i < s->nhosts; i++) {
+    for (uint32_t i = 0; i < s->nhosts; i++) {
         struct host *host = &s->hosts[i];
         host->clock_ns = host->begin_ns;
         host->next = host->first;
         host->waits = 0;
-        host->cpu_done = false;
-        heap_push(&s->heap, host->begin_ns, EVENT_HOST, (uint32_t)i);
+        host->cpu_done = host->queued = false;
+        heap_set(&s->heap, host_id(s, i), host->begin_ns);
     }
 }
 
 int sim_run(struct sim *s)
 {
-    struct heap_item next;
     struct sim_stuck stuck;
     size_t at = 0;
+    uint32_t id;
+    seal(s);
     reset(s);
     start_hosts(s);
-    while (heap_pop(&s->heap, &next)) {
-        s->now_ns = next.t_ns;
+    while (heap_pop(&s->heap, &id, &s->now_ns)) {
         s->steps++;
-        handlers[next.kind](s, next.index);
+        on_event(s, id);
     }
     return sim_stuck(s, &at, &stuck) ? -1 : 0;
 }

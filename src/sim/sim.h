@@ -12,7 +12,9 @@
  *             all of them have ended (an NCCL group is one item: a ring of grouped sends and
  *             receives does not deadlock); or an event's record or wait.
  *   transfer  a rendezvous (a collective, a send with its receive): begins when the item of its
- * last member starts, and lasts its cost; each member may lag behind its end by a time of its own.
+ *             last member starts, and lasts its cost; each member may lag behind its end by a time
+ *             of its own.
+ *   link      something that transfers share; over its capacity all of them slow down.
  *
  * A program is built once and may be run many times under other costs:
  *
@@ -25,6 +27,9 @@
  *     sim_run(s);
  *     ... sim_span(s, item).end_ns ...
  *     sim_free(s);
+ *
+ * What is not asked for costs nothing and changes nothing: launch queues without end, hosts of
+ * speed 1, no loads, needs, links or delays are what a program begins with.
  *
  * Times are integer nanoseconds from 0. Equal times are handled in the order in which they were
  * scheduled: the same program gives the same bytes. Sums that leave the range of int64_t stop at
@@ -47,6 +52,11 @@ void sim_free(struct sim *s); /* NULL is allowed */
 
 /* From a launch to the earliest start of its item; 0 at first. Events have none. */
 void sim_set_launch_latency(struct sim *s, int64_t ns);
+
+/* A host that launches (work, joins, records and waits) on a stream which holds `depth` items that
+ * have not ended blocks until one of them has. 0, at first: no limit. A CUDA stream takes about
+ * 1,022 launches. */
+void sim_set_queue_depth(struct sim *s, uint32_t depth);
 
 /* Building. Each returns the index of what it added, counted from 0 by kind. */
 uint32_t sim_add_device(struct sim *s);
@@ -72,6 +82,44 @@ void sim_set_work(struct sim *s, uint32_t item, int64_t dur_ns);
 void sim_set_transfer(struct sim *s, uint32_t transfer, int64_t cost_ns);
 void sim_set_lag(struct sim *s, uint32_t item, int64_t ns); /* joined; at most 4 s */
 
+/* The transfer begins so long after its last member has come: late ranks that are not simulated.
+ * No part of its cost or its span, and no load meanwhile. */
+void sim_set_delay(struct sim *s, uint32_t transfer, int64_t ns);
+
+/* CPU time of the host's actions takes 1/speed, each rounded to the nearest ns. Speeds are whole
+ * millionths from 0.000001 to 4,000; 1 at first. */
+void sim_set_host_speed(struct sim *s, uint32_t host, double speed);
+void sim_set_host_start(struct sim *s, uint32_t host, int64_t start_ns);
+
+/* Computation beside communication. From its start to its end a transfer takes of the device of
+ * each member (once for each) a load: parts per million of its SMs and of its memory bandwidth, a
+ * million at most. A work item needs SMs and memory bandwidth, each from 0 (its rate does not
+ * depend on it) to a million (it falls in proportion); work and transfers have none at first. Its
+ * rate is
+ *
+ *     max(1/20, 1 - need.sm x sum of load.sm - need.memory x sum of load.memory)
+ *
+ * over the transfers under way on its device, in whole billionths, the loss rounded down. It ends
+ * at the first whole ns at which its work is done: an item that is split in two that are slowed
+ * down takes at most 1 ns longer. */
+void sim_set_load(struct sim *s, uint32_t transfer, uint32_t sm_ppm, uint32_t memory_ppm);
+void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory_ppm);
+
+/* Transfers that share links. `share` of the capacity of the link is what the transfer uses when
+ * alone, in parts per million, a million at most; asked again, the new share counts. The rate of a
+ * transfer is
+ *
+ *     1 / max(1, largest sum of shares of the transfers under way on any of its links)
+ *
+ * (1/4294 at least), and its end the first whole ns at which it is done. */
+uint32_t sim_add_link(struct sim *s);
+void sim_use_link(struct sim *s, uint32_t transfer, uint32_t link, uint32_t share_ppm);
+
+/* What the next runs keep for sim_beside(), and for sim_path() and sim_gap(): 16 bytes an item; 8
+ * bytes an item and 4 an action. Off at first. */
+void sim_keep_beside(struct sim *s, bool keep);
+void sim_keep_causes(struct sim *s, bool keep);
+
 /* Runs from time 0. 0 when every action was done and every item ended; -1 when nothing can proceed
  * before that: sim_stuck() then says what waits for what. */
 int sim_run(struct sim *s);
@@ -86,6 +134,22 @@ struct sim_span sim_span(const struct sim *s, uint32_t item);
 struct sim_span sim_transfer_span(const struct sim *s, uint32_t transfer);
 int64_t sim_mark_time(const struct sim *s, uint32_t mark);
 int64_t sim_host_end(const struct sim *s, uint32_t host);
+
+/* By how much longer the last run took over a work item, or a transfer, than its time alone. 0 for
+ * what did not end. Ask before costs are changed. */
+int64_t sim_slowed(const struct sim *s, uint32_t item);
+int64_t sim_contended(const struct sim *s, uint32_t transfer);
+
+/* The load that was on the item's device from its start to its end: its integrals, as time at full
+ * load (of a joined item with its own transfers' loads). Right as long as an integral is below 5
+ * hours. */
+struct sim_beside {
+    int64_t span_ns;
+    int64_t sm_ns, memory_ns;
+};
+
+struct sim_beside sim_beside(const struct sim *s, uint32_t item); /* needs sim_keep_beside() */
+
 uint64_t sim_steps(const struct sim *s); /* events that the loop handled */
 
 /* Who cannot proceed after a failed sim_run(), one a call: *at is 0 first and the function's own
@@ -94,7 +158,8 @@ uint64_t sim_steps(const struct sim *s); /* events that the loop handled */
 enum sim_wait_kind {
     SIM_ITEM_WAITS_TRANSFER, /* who: item; on: a transfer of it that has not begun */
     SIM_ITEM_WAITS_EVENT,    /* who: stream's first item; on: event */
-    SIM_HOST_WAITS_ITEM,     /* who: host; on: item that it synchronises with */
+    SIM_HOST_WAITS_ITEM,     /* who: host; on: item that it synchronises with, or the first of a
+                              * stream whose launch queue is full */
     SIM_HOST_WAITS_EVENT,    /* who: host; on: event */
 };
 
@@ -108,8 +173,69 @@ bool sim_stuck(const struct sim *s, size_t *at, struct sim_stuck *out);
 
 uint32_t sim_item_stream(const struct sim *s, uint32_t item);
 
-/* Members of a transfer, in the order in which they were joined; SIM_NONE behind the last. */
+/* After a run: members of a transfer, in the order in which they were joined; SIM_NONE behind the
+ * last. */
 uint32_t sim_transfer_member(const struct sim *s, uint32_t transfer, uint32_t n);
 bool sim_arrived(const struct sim *s, uint32_t item); /* the item has started */
+
+/* ---- why the last run took as long as it did; needs sim_keep_causes() ---- */
+
+/* The path: what decided when something ended, step by step back to time 0. Each step ends where
+ * the step given before it begins. Ask before costs are changed.
+ *
+ *     struct sim_path path = {0};   (from the last thing that ended)
+ *     struct sim_step step;
+ *     while (sim_path(s, &path, &step)) ...
+ *
+ * The wait of a transfer for its last member is no step: the path goes on with that member. Nor is
+ * a synchronisation: it goes on with what was awaited. */
+enum sim_step_kind {
+    SIM_STEP_WORK,     /* who: item, local work */
+    SIM_STEP_TRANSFER, /* who: transfer */
+    SIM_STEP_LAG,      /* who: item, behind its transfers */
+    SIM_STEP_DELAY,    /* who: transfer, before it begins */
+    SIM_STEP_LATENCY,  /* who: item, from its launch */
+    SIM_STEP_CPU,      /* who: host */
+    SIM_STEP_QUEUE,    /* who: host. No time: the path goes on with the item of a full launch queue
+                        * that ended and let the host launch */
+    SIM_STEP_BEGIN,    /* who: host, before its start */
+};
+
+struct sim_step {
+    enum sim_step_kind kind;
+    uint32_t who;
+    int64_t start_ns, end_ns;
+    uint32_t item; /* CPU, QUEUE: what the host launched then; SIM_NONE: nothing */
+    uint32_t mark; /* CPU: the mark that it passed then; SIM_NONE: none */
+};
+
+/* A place on the path; its fields are the engine's. */
+struct sim_path {
+    int at;
+    uint32_t who, action;
+    int64_t t_ns;
+};
+
+struct sim_path sim_path_from_item(const struct sim *s, uint32_t item); /* its end */
+struct sim_path sim_path_from_host(const struct sim *s, uint32_t host); /* its end */
+bool sim_path(const struct sim *s, struct sim_path *path, struct sim_step *out);
+
+/* What kept the stream idle between the work or joined item before this one (time 0, for the first)
+ * and this one: records and waits between the two are part of the gap, and so is what a joined item
+ * waited for others. `kind` is what came last. */
+enum sim_gap_kind {
+    SIM_GAP_NONE,
+    SIM_GAP_HOST,    /* the host had not launched it; its launch latency */
+    SIM_GAP_EVENT,   /* an event of another stream */
+    SIM_GAP_MEMBERS, /* other members of the transfer that ends it, and its delay */
+};
+
+struct sim_gap {
+    enum sim_gap_kind kind;
+    int64_t ns; /* all of it */
+    int64_t host_ns, event_ns, members_ns;
+};
+
+struct sim_gap sim_gap(const struct sim *s, uint32_t item); /* work or joined */
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Durations are never negative and never overflow a sum of two. */
 static int64_t sane(int64_t ns)
@@ -31,16 +32,12 @@ void sim_free(struct sim *s)
     if (s == NULL)
         return;
     heap_release(&s->heap);
-    free(s->hosts);
-    free(s->actions);
-    free(s->devices);
-    free(s->streams);
-    free(s->items);
-    free(s->joins);
-    free(s->transfers);
-    free(s->events);
-    free(s->waiters);
-    free(s->marks);
+    void *arrays[] = {s->hosts,   s->actions,   s->devices, s->streams, s->items,
+                      s->joins,   s->transfers, s->events,  s->waiters, s->links,
+                      s->uses,    s->flows,     s->blocks,  s->marks,   s->pauses,
+                      s->members, s->needs,     s->areas,   s->causes,  s->action_block};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
     free(s);
 }
 
@@ -49,15 +46,33 @@ void sim_set_launch_latency(struct sim *s, int64_t ns)
     s->latency_ns = sane(ns);
 }
 
-/* Adds an element to one of the arrays above; indices must fit 32 bits. */
-#define ADD(s, what) \
-    (ARRAY_GROW((s)->what, (s)->cap_##what, (s)->n##what + 1), next_index(&(s)->n##what))
-
-static uint32_t next_index(size_t *count)
+void sim_set_queue_depth(struct sim *s, uint32_t depth)
 {
-    if (*count >= SIM_NONE)
+    s->depth = depth;
+}
+
+void sim_keep_beside(struct sim *s, bool keep)
+{
+    s->keep_beside = keep;
+}
+
+void sim_keep_causes(struct sim *s, bool keep)
+{
+    s->keep_causes = keep;
+}
+
+/* Adds an element to one of the arrays above. */
+#define ADD(s, what)                                                        \
+    ((s)->n##what < (s)->cap_##what                                         \
+         ? NULL                                                             \
+         : ARRAY_ROOM((s)->what, (s)->cap_##what, next_size((s)->n##what)), \
+     (uint32_t)(s)->n##what++)
+
+static size_t next_size(size_t count)
+{
+    if (count >= SIM_MOST)
         die("the program is too large to simulate");
-    return (uint32_t)(*count)++;
+    return count + 1;
 }
 
 uint32_t sim_add_device(struct sim *s)
@@ -78,23 +93,24 @@ uint32_t sim_add_stream(struct sim *s, uint32_t device)
 uint32_t sim_add_transfer(struct sim *s, int64_t cost_ns)
 {
     uint32_t t = ADD(s, transfers);
-    s->transfers[t] =
-        (struct transfer){.cost_ns = sane(cost_ns), .first = SIM_NONE, .last = SIM_NONE};
+    s->transfers[t] = (struct transfer){
+        .cost_ns = sane(cost_ns), .start_ns = NOT_YET, .end_ns = NOT_YET, .flow = SIM_NONE};
     return t;
 }
 
 uint32_t sim_add_event(struct sim *s)
 {
     uint32_t e = ADD(s, events);
-    s->events[e] = (struct event){SIM_NONE, false};
+    s->events[e] = (struct event){SIM_NONE, SIM_NONE};
     return e;
 }
 
 uint32_t sim_add_host(struct sim *s, int64_t start_ns)
 {
     uint32_t h = ADD(s, hosts);
-    s->hosts[h] =
-        (struct host){.begin_ns = sane(start_ns), .first = s->nactions, .end = s->nactions};
+    uint32_t first = (uint32_t)s->nactions;
+    s->hosts[h] = (struct host){
+        .begin_ns = sane(start_ns), .speed_ppm = 1000000, .first = first, .end = first};
     return h;
 }
 
@@ -110,13 +126,25 @@ void sim_cpu(struct sim *s, int64_t ns)
     host->tail_ns = later(host->tail_ns, sane(ns));
 }
 
+static void append(struct sim *s, uint32_t cpu_ns, enum action_kind kind, uint32_t arg)
+{
+    uint32_t a = ADD(s, actions);
+    s->actions[a] = (struct action){cpu_ns, arg, kind};
+    newest_host(s)->end = (uint32_t)s->nactions;
+}
+
 static void add_action(struct sim *s, enum action_kind kind, uint32_t arg)
 {
     struct host *host = newest_host(s);
-    uint32_t a = ADD(s, actions);
-    s->actions[a] = (struct action){host->tail_ns, arg, kind};
+    int64_t cpu_ns = host->tail_ns;
+    if (cpu_ns > UINT32_MAX) {
+        uint32_t p = ADD(s, pauses);
+        s->pauses[p] = cpu_ns;
+        append(s, 0, ACT_PAUSE, p);
+        cpu_ns = 0;
+    }
+    append(s, (uint32_t)cpu_ns, kind, arg);
     host->tail_ns = 0;
-    host->end = s->nactions;
 }
 
 static void note_feeder(struct sim *s, struct device *device)
@@ -131,10 +159,15 @@ static void note_feeder(struct sim *s, struct device *device)
     s->hosts[host].shared = true;
 }
 
-static uint32_t add_item(struct sim *s, enum item_kind kind, uint32_t stream, uint32_t arg)
+static uint32_t add_item(struct sim *s, enum item_kind kind, uint32_t stream)
 {
     uint32_t i = ADD(s, items);
-    s->items[i] = (struct item){.stream = stream, .arg = arg, .kind = (uint8_t)kind};
+    struct item *item = &s->items[i];
+    item->start_ns = item->end_ns = NOT_YET;
+    item->next = SIM_NONE;
+    item->stream = stream & SIM_MOST;
+    item->kind = kind & 3;
+    item->started = 0;
     add_action(s, ACT_LAUNCH, i);
     note_feeder(s, &s->devices[s->streams[stream].device]);
     return i;
@@ -142,37 +175,35 @@ static uint32_t add_item(struct sim *s, enum item_kind kind, uint32_t stream, ui
 
 uint32_t sim_work(struct sim *s, uint32_t stream, int64_t dur_ns)
 {
-    uint32_t i = add_item(s, ITEM_WORK, stream, SIM_NONE);
-    s->items[i].left = sane(dur_ns);
+    uint32_t i = add_item(s, ITEM_WORK, stream);
+    s->items[i].u.dur_ns = sane(dur_ns);
     return i;
 }
 
 uint32_t sim_join(struct sim *s, uint32_t stream)
 {
-    return add_item(s, ITEM_JOIN, stream, (uint32_t)s->njoins);
+    uint32_t i = add_item(s, ITEM_JOIN, stream);
+    s->items[i].u.arg = (uint32_t)s->njoins;
+    return i;
 }
 
 void sim_join_transfer(struct sim *s, uint32_t transfer)
 {
-    struct transfer *t = &s->transfers[transfer];
     uint32_t j = ADD(s, joins);
-    s->joins[j] = (struct join){(uint32_t)(s->nitems - 1), transfer, SIM_NONE, 0};
-    if (t->last == SIM_NONE)
-        t->first = j;
-    else
-        s->joins[t->last].next = j;
-    t->last = j;
-    t->members++;
+    s->joins[j] = (struct join){(uint32_t)(s->nitems - 1), transfer, 0};
+    s->transfers[transfer].members++;
 }
 
 void sim_record(struct sim *s, uint32_t stream, uint32_t event)
 {
-    add_item(s, ITEM_RECORD, stream, event);
+    uint32_t i = add_item(s, ITEM_RECORD, stream);
+    s->items[i].u.arg = event;
 }
 
 void sim_wait(struct sim *s, uint32_t stream, uint32_t event)
 {
-    add_item(s, ITEM_WAIT, stream, event);
+    uint32_t i = add_item(s, ITEM_WAIT, stream);
+    s->items[i].u.arg = event;
 }
 
 void sim_sync_stream(struct sim *s, uint32_t stream)
@@ -202,7 +233,7 @@ uint32_t sim_mark(struct sim *s)
 void sim_set_work(struct sim *s, uint32_t item, int64_t dur_ns)
 {
     assert(s->items[item].kind == ITEM_WORK);
-    s->items[item].left = sane(dur_ns);
+    s->items[item].u.dur_ns = sane(dur_ns);
 }
 
 void sim_set_transfer(struct sim *s, uint32_t transfer, int64_t cost_ns)
@@ -213,6 +244,82 @@ void sim_set_transfer(struct sim *s, uint32_t transfer, int64_t cost_ns)
 void sim_set_lag(struct sim *s, uint32_t item, int64_t ns)
 {
     const struct item *i = &s->items[item];
-    assert(i->kind == ITEM_JOIN && i->arg < s->njoins && s->joins[i->arg].item == item);
-    s->joins[i->arg].lag_ns = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)sane(ns);
+    assert(i->kind == ITEM_JOIN && i->u.arg < s->njoins && s->joins[i->u.arg].item == item);
+    s->joins[i->u.arg].lag_ns = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)sane(ns);
+}
+
+void sim_set_delay(struct sim *s, uint32_t transfer, int64_t ns)
+{
+    s->transfers[transfer].delay_ns = sane(ns);
+}
+
+void sim_set_host_speed(struct sim *s, uint32_t host, double speed)
+{
+    double ppm = speed * 1e6;
+    s->hosts[host].speed_ppm = !(ppm >= 1) ? 1
+                               : ppm < 4e9 ? (uint32_t)(ppm + 0.5)
+                                           : UINT32_C(4000000000);
+}
+
+void sim_set_host_start(struct sim *s, uint32_t host, int64_t start_ns)
+{
+    s->hosts[host].begin_ns = sane(start_ns);
+}
+
+/* ---- loads and links ---- */
+
+static uint32_t at_most_all(uint32_t ppm)
+{
+    return ppm < 1000000 ? ppm : 1000000;
+}
+
+void sim_set_load(struct sim *s, uint32_t transfer, uint32_t sm_ppm, uint32_t memory_ppm)
+{
+    s->transfers[transfer].sm_ppm = at_most_all(sm_ppm);
+    s->transfers[transfer].mem_ppm = at_most_all(memory_ppm);
+}
+
+void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory_ppm)
+{
+    assert(s->items[item].kind == ITEM_WORK);
+    if (item >= s->nneeds && (sm_ppm | memory_ppm) == 0)
+        return;
+    if (item >= s->nneeds) {
+        ARRAY_ROOM(s->needs, s->cap_needs, item + 1);
+        memset(&s->needs[s->nneeds], 0, (item + 1 - s->nneeds) * sizeof *s->needs);
+        s->nneeds = item + 1;
+    }
+    s->needs[item] = (struct need){at_most_all(sm_ppm), at_most_all(memory_ppm)};
+}
+
+uint32_t sim_add_link(struct sim *s)
+{
+    uint32_t l = ADD(s, links);
+    s->links[l] = (struct link){0, SIM_NONE};
+    return l;
+}
+
+static struct flow *flow_of(struct sim *s, uint32_t transfer)
+{
+    struct transfer *t = &s->transfers[transfer];
+    if (t->flow == SIM_NONE) {
+        t->flow = ADD(s, flows);
+        s->flows[t->flow] = (struct flow){.transfer = transfer, .uses = SIM_NONE};
+    }
+    return &s->flows[t->flow];
+}
+
+void sim_use_link(struct sim *s, uint32_t transfer, uint32_t link, uint32_t share_ppm)
+{
+    struct flow *flow = flow_of(s, transfer);
+    uint32_t u = flow->uses;
+    while (u != SIM_NONE && s->uses[u].link != link)
+        u = s->uses[u].next;
+    if (u == SIM_NONE) {
+        u = ADD(s, uses);
+        s->uses[u] =
+            (struct use){.flow = s->transfers[transfer].flow, .link = link, .next = flow->uses};
+        flow->uses = u;
+    }
+    s->uses[u].ppm = at_most_all(share_ppm);
 }

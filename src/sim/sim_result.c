@@ -4,6 +4,8 @@
  */
 #include "sim/engine.h"
 
+#include <assert.h>
+
 struct sim_span sim_span(const struct sim *s, uint32_t item)
 {
     const struct item *i = &s->items[item];
@@ -24,12 +26,36 @@ int64_t sim_mark_time(const struct sim *s, uint32_t mark)
 int64_t sim_host_end(const struct sim *s, uint32_t host)
 {
     const struct host *h = &s->hosts[host];
-    return h->waits == 0 && h->next == h->end ? later(h->clock_ns, h->tail_ns) : NOT_YET;
+    return h->waits == 0 && h->next == h->end ? later(h->clock_ns, host_cpu(h, h->tail_ns))
+                                              : NOT_YET;
 }
 
 uint64_t sim_steps(const struct sim *s)
 {
     return s->steps;
+}
+
+int64_t sim_slowed(const struct sim *s, uint32_t item)
+{
+    const struct item *i = &s->items[item];
+    return i->kind == ITEM_WORK && i->end_ns != NOT_YET ? i->end_ns - i->start_ns - i->u.dur_ns : 0;
+}
+
+int64_t sim_contended(const struct sim *s, uint32_t transfer)
+{
+    const struct transfer *t = &s->transfers[transfer];
+    return t->end_ns != NOT_YET ? t->end_ns - t->start_ns - t->cost_ns : 0;
+}
+
+struct sim_beside sim_beside(const struct sim *s, uint32_t item)
+{
+    const struct item *i = &s->items[item];
+    const struct area *area = &s->areas[item];
+    assert(s->keep_beside);
+    if (i->end_ns == NOT_YET)
+        return (struct sim_beside){0, 0, 0};
+    return (struct sim_beside){i->end_ns - i->start_ns, (int64_t)(area->sm / 1000000),
+                               (int64_t)(area->mem / 1000000)};
 }
 
 uint32_t sim_item_stream(const struct sim *s, uint32_t item)
@@ -39,10 +65,8 @@ uint32_t sim_item_stream(const struct sim *s, uint32_t item)
 
 uint32_t sim_transfer_member(const struct sim *s, uint32_t transfer, uint32_t n)
 {
-    uint32_t j = s->transfers[transfer].first;
-    while (j != SIM_NONE && n-- > 0)
-        j = s->joins[j].next;
-    return j == SIM_NONE ? SIM_NONE : s->joins[j].item;
+    const struct transfer *t = &s->transfers[transfer];
+    return n < t->members ? s->members[t->first + n] : SIM_NONE;
 }
 
 bool sim_arrived(const struct sim *s, uint32_t item)
@@ -53,10 +77,10 @@ bool sim_arrived(const struct sim *s, uint32_t item)
 static void stuck_item(const struct sim *s, uint32_t index, struct sim_stuck *out)
 {
     const struct item *item = &s->items[index];
-    *out = (struct sim_stuck){.kind = SIM_ITEM_WAITS_EVENT, .who = index, .on = item->arg};
+    *out = (struct sim_stuck){.kind = SIM_ITEM_WAITS_EVENT, .who = index, .on = item->u.arg};
     if (item->kind != ITEM_JOIN)
         return;
-    for (size_t j = item->arg; j < s->njoins && s->joins[j].item == index; j++) {
+    for (size_t j = item->u.arg; j < s->njoins && s->joins[j].item == index; j++) {
         const struct transfer *t = &s->transfers[s->joins[j].transfer];
         if (t->arrived == t->members)
             continue;
@@ -74,6 +98,12 @@ static bool stuck_host(const struct sim *s, uint32_t index, struct sim_stuck *ou
     const struct action *action;
     if (host->waits == 0)
         return false;
+    if (host->queued) {
+        const struct item *item = &s->items[s->actions[host->next].arg];
+        *out = (struct sim_stuck){
+            .kind = SIM_HOST_WAITS_ITEM, .who = index, .on = s->streams[item->stream].first};
+        return true;
+    }
     action = &s->actions[host->next - 1];
     *out = (struct sim_stuck){.kind = SIM_HOST_WAITS_EVENT, .who = index, .on = action->arg};
     if (action->kind == ACT_SYNC_EVENT)

@@ -322,6 +322,7 @@ static void survey_rank(struct builder *b)
     size_t nthreads = b->rank->nthreads > 0 ? b->rank->nthreads : 1;
     b->out->item = new_indices(&b->p->arena, b->rank->nops, SIM_NONE);
     b->out->issue = arena_alloc(&b->p->arena, b->rank->nops * sizeof *b->out->issue);
+    b->out->untraced = arena_alloc(&b->p->arena, b->rank->nlaunches * sizeof *b->out->untraced);
     b->thread_stream = new_indices(&b->scratch, nthreads, SIM_NONE);
     b->sync_cost_ns = sync_cost(b->rank);
     find_streams(b);

@@ -311,8 +311,12 @@ TEST(law_replay_straggler_is_slower)
 
 static void check_parts(const struct iteration_time *t)
 {
-    CHECK_DOUBLE(t->compute_ns + t->exposed_comm_ns + t->exposed_memory_ns + t->idle_ns, t->span_ns,
+    CHECK_DOUBLE(t->compute_ns + t->untraced_ns + t->exposed_comm_ns + t->exposed_memory_ns +
+                     t->idle_ns,
+                 t->span_ns, 1e-6);
+    CHECK_DOUBLE(t->host_bound_ns + t->stream_wait_ns + t->bubble_ns + t->other_idle_ns, t->idle_ns,
                  1e-6);
+    CHECK(t->comm_wait_ns <= t->exposed_comm_ns);
 }
 
 static void check_all_parts(const struct run *run, const char *gpu)

@@ -5,8 +5,9 @@
 
 static uint32_t pop(struct heap *h)
 {
-    struct heap_item item;
-    return heap_pop(h, &item) ? item.index : UINT32_MAX;
+    uint32_t id;
+    int64_t t_ns;
+    return heap_pop(h, &id, &t_ns) ? id : UINT32_MAX;
 }
 
 TEST(heap_empty)
@@ -14,7 +15,9 @@ TEST(heap_empty)
     struct heap h;
     heap_init(&h);
     CHECK_INT(pop(&h), UINT32_MAX);
-    heap_push(&h, 1, 0, 7);
+    heap_reset(&h, 8);
+    CHECK_INT(pop(&h), UINT32_MAX);
+    heap_set(&h, 7, 1);
     CHECK_INT(pop(&h), 7);
     CHECK_INT(pop(&h), UINT32_MAX);
     heap_release(&h);
@@ -26,8 +29,9 @@ TEST(heap_smallest_time_first)
     static const uint32_t want[] = {5, 1, 4, 6, 0, 2, 3};
     struct heap h;
     heap_init(&h);
+    heap_reset(&h, 7);
     for (uint32_t i = 0; i < 7; i++)
-        heap_push(&h, times[i], 0, i);
+        heap_set(&h, i, times[i]);
     for (uint32_t i = 0; i < 7; i++)
         CHECK_INT(pop(&h), want[i]);
     heap_release(&h);
@@ -37,34 +41,54 @@ TEST(heap_equal_times_leave_in_arrival_order)
 {
     struct heap h;
     heap_init(&h);
+    heap_reset(&h, 101);
     for (uint32_t i = 0; i < 100; i++)
-        heap_push(&h, i % 2, 0, i);
+        heap_set(&h, i, i % 2);
     for (uint32_t i = 0; i < 50; i++)
         CHECK_INT(pop(&h), 2 * i);
-    heap_push(&h, 1, 0, 1000); /* behind those of time 1 that are there */
-    for (uint32_t i = 0; i < 50; i++)
+    heap_set(&h, 100, 1); /* behind those of time 1 that are there */
+    heap_set(&h, 1, 1);   /* moved: behind that */
+    for (uint32_t i = 1; i < 50; i++)
         CHECK_INT(pop(&h), 2 * i + 1);
-    CHECK_INT(pop(&h), 1000);
+    CHECK_INT(pop(&h), 100);
+    CHECK_INT(pop(&h), 1);
     heap_release(&h);
 }
 
-TEST(heap_sorts_many)
+/* Against a plain search: ids are set, moved either way and popped at random; equal times are
+ * frequent. */
+TEST(heap_is_a_priority_queue)
 {
+    enum { IDS = 61, ROUNDS = 40000 };
     struct heap h;
-    struct heap_item item, last = {INT64_MIN, 0, 0, 0};
+    int64_t t_ns[IDS], order[IDS], got_ns;
     uint64_t seed = 1;
+    uint32_t got;
     heap_init(&h);
-    for (uint32_t i = 0; i < 20000; i++) {
+    heap_reset(&h, IDS);
+    for (int i = 0; i < IDS; i++)
+        order[i] = -1;
+    for (int64_t round = 0; round < ROUNDS; round++) {
+        uint32_t id, best = IDS;
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        heap_push(&h, (int64_t)(seed >> 54), i % 3, i);
-        if (i % 4 == 3)
-            CHECK(heap_pop(&h, &item));
-    }
-    CHECK_INT((int64_t)h.count, 15000);
-    while (heap_pop(&h, &item)) {
-        CHECK(item.t_ns > last.t_ns || (item.t_ns == last.t_ns && item.order > last.order));
-        CHECK_INT(item.kind, item.index % 3);
-        last = item;
+        id = (uint32_t)(seed >> 33) % IDS;
+        if (seed >> 62 > 0) {
+            t_ns[id] = (int64_t)(seed >> 55) % 97;
+            order[id] = round;
+            heap_set(&h, id, t_ns[id]);
+            continue;
+        }
+        for (uint32_t i = 0; i < IDS; i++) {
+            if (order[i] >= 0 && (best == IDS || t_ns[i] < t_ns[best] ||
+                                  (t_ns[i] == t_ns[best] && order[i] < order[best])))
+                best = i;
+        }
+        CHECK_INT(heap_pop(&h, &got, &got_ns), best < IDS);
+        if (best == IDS)
+            continue;
+        CHECK_INT(got, best);
+        CHECK_INT(got_ns, t_ns[best]);
+        order[best] = -1;
     }
     heap_release(&h);
 }

@@ -135,7 +135,7 @@ static void make_scene(struct scene *s, const uint8_t *classes)
 static struct iteration_time measure(struct scene *s, const struct sim_span *spans, int64_t begin,
                                      int64_t end)
 {
-    struct timeline when = {spans, begin, end};
+    struct timeline when = {.spans = spans, .begin_ns = begin, .end_ns = end};
     struct iteration_time t;
     iteration_measure(&t, &s->it, &s->rank, &when);
     return t;
@@ -164,6 +164,43 @@ TEST(iteration_whole_trace)
     CHECK_DOUBLE(t.idle_ns, 40, 0);
     t = measure(&s, spans, 0, 50); /* the device ends after the host */
     CHECK_DOUBLE(t.span_ns, 130, 0);
+    iterations_release(&s.it);
+}
+
+/* Every moment has one cause, the first that is true of it: kernel 10-30, one collective 20-60 that
+ * moves from 40 on, a message of the pipeline 50-90 that moves from 80 on, a copy 65-70, counted
+ * kernels 25-35, no launch 90-100, another stream 95-110, and nothing known to 120. */
+TEST(iteration_causes_add_up)
+{
+    static const uint8_t classes[OPS] = {OP_KERNEL, OP_COLL,   OP_P2P,
+                                         OP_MEMORY, OP_KERNEL, OP_KERNEL};
+    static const struct sim_span none = {UNKNOWN_NS, UNKNOWN_NS};
+    const struct sim_span spans[OPS] = {{10, 30}, {20, 60}, {50, 90}, {65, 70}, none, none};
+    const struct movement moves[OPS] = {{none, false}, {{40, 60}, false}, {{80, 90}, true},
+                                        {none, false}, {none, false},     {none, false}};
+    const struct slice beside[] = {{{25, 35}, SLICE_UNTRACED},
+                                   {{0, 10}, SLICE_HOST_BOUND},
+                                   {{90, 100}, SLICE_HOST_BOUND},
+                                   {{95, 110}, SLICE_STREAM_WAIT}};
+    struct timeline when = {spans, 0, 120, moves, beside, 4};
+    struct iteration_time t;
+    struct scene s;
+    make_scene(&s, classes);
+    iterations_find(&s.it, &s.rank, &s.program);
+    iteration_measure(&t, &s.it, &s.rank, &when);
+    CHECK_DOUBLE(t.span_ns, 120, 0);
+    CHECK_DOUBLE(t.compute_ns, 20, 0);
+    CHECK_DOUBLE(t.untraced_ns, 5, 0);      /* 30-35 */
+    CHECK_DOUBLE(t.comm_ns, 70, 0);         /* 20-90 */
+    CHECK_DOUBLE(t.exposed_comm_ns, 35, 0); /* 35-60, 80-90 */
+    CHECK_DOUBLE(t.comm_wait_ns, 5, 0);     /* 35-40 */
+    CHECK_DOUBLE(t.memory_ns, 5, 0);
+    CHECK_DOUBLE(t.exposed_memory_ns, 5, 0);
+    CHECK_DOUBLE(t.bubble_ns, 15, 0); /* 60-65, 70-80 */
+    CHECK_DOUBLE(t.host_bound_ns, 20, 0);
+    CHECK_DOUBLE(t.stream_wait_ns, 10, 0); /* 100-110 */
+    CHECK_DOUBLE(t.other_idle_ns, 10, 0);
+    CHECK_DOUBLE(t.idle_ns, 55, 0);
     iterations_release(&s.it);
 }
 

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/links.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PPM 1e6
+
+/* ---- which ports ---- */
+
+/* Directions of a port. */
+enum way { OUT, IN, WAYS };
+
+/* The links of a rank; SIM_NONE until one is used. */
+struct ports {
+    uint32_t link[LINK_PORTS][WAYS];
+};
+
+struct maker {
+    struct links *links;
+    struct program *p;
+    bool *busy; /* by rank: communicates on several streams */
+    bool messages;
+    struct ports *ports; /* by rank */
+};
+
+/* Does the rank communicate on several streams? */
+static bool several_streams(const struct program *p, size_t r)
+{
+    const struct rank *rank = &p->run->ranks[r];
+    const struct op *first = NULL;
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        if (p->ranks[r].match[i] == PROGRAM_NONE || p->ranks[r].item[i] == PROGRAM_NONE)
+            continue;
+        if (first != NULL && (first->stream != op->stream || first->device != op->device))
+            return true;
+        first = op;
+    }
+    return false;
+}
+
+static void use(struct maker *m, uint32_t cost, uint32_t rank, enum link_port port, enum way way)
+{
+    struct links *l = m->links;
+    uint32_t *link = &m->ports[rank].link[port][way];
+    if (*link == SIM_NONE) {
+        *link = sim_add_link(m->p->sim);
+        l->nlinks++;
+    }
+    ARRAY_GROW(l->uses, l->cap, l->count + 1);
+    l->uses[l->count++] = (struct link_use){.cost = cost, .link = *link, .port = (uint8_t)port};
+}
+
+/* In a job without messages both directions are used alike, and one of them tells all. */
+static void use_ports(struct maker *m, uint32_t cost)
+{
+    const struct match *match = &m->p->matches.list[m->p->costs[cost].match];
+    bool message = specter_comm_op_is_p2p((enum specter_comm_op)match->op);
+    for (uint32_t k = 0; k < match->nmembers && k < LINKS_MEMBERS; k++) {
+        struct match_member member = m->p->matches.members[match->first + k];
+        bool sends = m->p->run->ranks[member.rank].ops[member.op].coll.op == SPECTER_SEND;
+        if (!m->busy[member.rank])
+            continue;
+        for (int port = 0; port < LINK_PORTS; port++) {
+            if (!message || sends)
+                use(m, cost, member.rank, (enum link_port)port, OUT);
+            if (message ? !sends : m->messages)
+                use(m, cost, member.rank, (enum link_port)port, IN);
+        }
+    }
+}
+
+static void *array(size_t n, size_t size)
+{
+    void *list = calloc(n > 0 ? n : 1, size);
+    if (list == NULL)
+        die("out of memory");
+    return list;
+}
+
+void links_make(struct links *l, struct program *p)
+{
+    struct maker m = {.links = l, .p = p};
+    memset(l, 0, sizeof *l);
+    m.busy = array(p->run->nranks, sizeof *m.busy);
+    m.ports = array(p->run->nranks, sizeof *m.ports);
+    for (size_t r = 0; r < p->run->nranks; r++) {
+        m.busy[r] = several_streams(p, r);
+        memset(&m.ports[r], 0xff, sizeof m.ports[r]); /* SIM_NONE */
+    }
+    for (size_t i = 0; i < p->matches.count; i++)
+        m.messages =
+            m.messages || specter_comm_op_is_p2p((enum specter_comm_op)p->matches.list[i].op);
+    for (uint32_t i = 0; i < p->ncosts; i++) {
+        if (p->costs[i].match != PROGRAM_NONE)
+            use_ports(&m, i);
+    }
+    free(m.busy);
+    free(m.ports);
+}
+
+void links_release(struct links *l)
+{
+    free(l->uses);
+    memset(l, 0, sizeof *l);
+}
+
+/* ---- how much of them ---- */
+
+void links_share(struct link_use *list, size_t n, const struct comm_cost *price)
+{
+    for (size_t i = 0; i < n; i++) {
+        double port_us = 0;
+        if (price != NULL)
+            port_us = list[i].port == LINK_NIC ? price->nic_us : price->link_us;
+        list[i].share = port_us > 0 && price->us > 0 ? fmin(1, port_us / price->us) : 0;
+    }
+}
+
+static uint32_t ppm_of(const struct link_use *u)
+{
+    return (uint32_t)lround(u->share * PPM);
+}
+
+void links_set(struct links *l, struct program *p, bool off)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        struct link_use *u = &l->uses[i];
+        uint32_t ppm = off ? 0 : ppm_of(u);
+        if (ppm == 0 && !u->told)
+            continue;
+        sim_use_link(p->sim, p->costs[u->cost].target, u->link, ppm);
+        u->told = true;
+    }
+}
+
+/* ---- what sharing took ---- */
+
+/* A transfer starts or ends. */
+struct change {
+    int64_t t_ns;
+    uint32_t first, end; /* its uses */
+    bool starts;
+};
+
+/* A transfer under way. */
+struct flow {
+    int64_t since_ns;
+    double work_ns, rate;
+};
+
+struct sweep {
+    const struct links *links;
+    struct flow *flows;  /* by first use */
+    uint64_t *load;      /* by link, ppm: shares of what is under way on it */
+    uint32_t *under_way; /* by link: a use, SIM_NONE */
+    uint32_t *next;      /* by use: the next one under way on its link */
+    uint32_t *first_of;  /* by use: first use of its transfer */
+    uint32_t *end_of;    /* by first use: behind the last */
+};
+
+static int by_change(const void *pa, const void *pb)
+{
+    const struct change *a = pa, *b = pb;
+    if (a->t_ns != b->t_ns)
+        return a->t_ns < b->t_ns ? -1 : 1;
+    if (a->starts != b->starts)
+        return a->starts ? 1 : -1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static double rate_of(const struct sweep *s, uint32_t first)
+{
+    uint64_t most = (uint64_t)PPM;
+    for (uint32_t i = first; i < s->end_of[first]; i++) {
+        if (s->load[s->links->uses[i].link] > most)
+            most = s->load[s->links->uses[i].link];
+    }
+    return PPM / (double)most;
+}
+
+static void advance(struct sweep *s, uint32_t first, int64_t t_ns)
+{
+    struct flow *f = &s->flows[first];
+    f->work_ns += (double)(t_ns - f->since_ns) * f->rate;
+    f->since_ns = t_ns;
+    f->rate = rate_of(s, first);
+}
+
+static void enter(struct sweep *s, uint32_t use)
+{
+    uint32_t *head = &s->under_way[s->links->uses[use].link];
+    s->next[use] = *head;
+    *head = use;
+    s->load[s->links->uses[use].link] += ppm_of(&s->links->uses[use]);
+}
+
+static void leave(struct sweep *s, uint32_t use)
+{
+    uint32_t *at = &s->under_way[s->links->uses[use].link];
+    while (*at != use)
+        at = &s->next[*at];
+    *at = s->next[use];
+    s->load[s->links->uses[use].link] -= ppm_of(&s->links->uses[use]);
+}
+
+/* All that are under way on the links of the transfer go on at their new rate. */
+static void settle(struct sweep *s, const struct change *c)
+{
+    for (uint32_t i = c->first; i < c->end; i++) {
+        uint32_t other = s->under_way[s->links->uses[i].link];
+        for (; other != SIM_NONE; other = s->next[other])
+            advance(s, s->first_of[other], c->t_ns);
+    }
+}
+
+static void apply(struct sweep *s, const struct change *c, int64_t *work_ns)
+{
+    if (c->starts)
+        s->flows[c->first] = (struct flow){.since_ns = c->t_ns, .rate = 1};
+    else
+        advance(s, c->first, c->t_ns);
+    for (uint32_t i = c->first; i < c->end; i++) {
+        if (c->starts)
+            enter(s, i);
+        else
+            leave(s, i);
+    }
+    settle(s, c);
+    if (!c->starts)
+        work_ns[s->links->uses[c->first].cost] = llround(s->flows[c->first].work_ns);
+}
+
+/* The starts and ends of all transfers that use links, in order. */
+static size_t list_changes(const struct sweep *s, const struct program *p, struct change *list)
+{
+    const struct links *l = s->links;
+    size_t n = 0;
+    for (uint32_t i = 0; i < l->count; i = s->end_of[i]) {
+        struct sim_span span = sim_transfer_span(p->sim, p->costs[l->uses[i].cost].target);
+        if (span.end_ns <= span.start_ns || span.start_ns < 0)
+            continue;
+        list[n++] = (struct change){span.start_ns, i, s->end_of[i], true};
+        list[n++] = (struct change){span.end_ns, i, s->end_of[i], false};
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_change);
+    return n;
+}
+
+static void sweep_init(struct sweep *s, const struct links *l)
+{
+    s->links = l;
+    s->flows = array(l->count, sizeof *s->flows);
+    s->load = array(l->nlinks, sizeof *s->load);
+    s->under_way = array(l->nlinks, sizeof *s->under_way);
+    s->next = array(l->count, sizeof *s->next);
+    s->first_of = array(l->count, sizeof *s->first_of);
+    s->end_of = array(l->count, sizeof *s->end_of);
+    memset(s->under_way, 0xff, l->nlinks * sizeof *s->under_way); /* SIM_NONE */
+    for (uint32_t i = 0; i < l->count; i++) {
+        s->first_of[i] = i > 0 && l->uses[i].cost == l->uses[i - 1].cost ? s->first_of[i - 1] : i;
+        s->end_of[s->first_of[i]] = i + 1;
+    }
+}
+
+static void sweep_release(struct sweep *s)
+{
+    free(s->flows);
+    free(s->load);
+    free(s->under_way);
+    free(s->next);
+    free(s->first_of);
+    free(s->end_of);
+}
+
+void links_undo(const struct links *l, const struct program *p, int64_t *work_ns)
+{
+    struct sweep s;
+    struct change *list = array(2 * l->count, sizeof *list);
+    size_t n;
+    sweep_init(&s, l);
+    n = list_changes(&s, p, list);
+    for (size_t i = 0; i < n; i++)
+        apply(&s, &list[i], work_ns);
+    free(list);
+    sweep_release(&s);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Transfers of several communicators that leave a GPU through the same port. Each rank has ports to
+ * the fabric of its node and to the network, each with two directions: collectives use both, a
+ * message leaves its sender and enters its receiver. What a transfer uses of a port when it is
+ * alone there is the time that its bytes take at the port's rate / its own time, both as the model
+ * says (comm_cost.link_us, nic_us, us): a small one waits for latencies, and leaves room.
+ *
+ * Members of a collective are alike in this: the ports of the first LINKS_MEMBERS stand for all.
+ * A rank whose communication is all on one stream has no use for this: its transfers never meet.
+ * Sisters of a communicator are on other ranks, with ports of their own.
+ */
+#ifndef SPECTER_SIM_LINKS_H
+#define SPECTER_SIM_LINKS_H
+
+#include "sim/retarget.h"
+
+#define LINKS_MEMBERS 32
+
+enum link_port { LINK_FABRIC, LINK_NIC, LINK_PORTS };
+
+/* A transfer on a link of the engine. */
+struct link_use {
+    uint32_t cost; /* of the program; its transfer is costs[cost].target */
+    uint32_t link; /* the engine's */
+    uint8_t port;  /* enum link_port */
+    bool told;     /* to the engine */
+    double share;
+};
+
+struct links {
+    struct link_use *uses; /* owned; by cost */
+    size_t count, cap;
+    uint32_t nlinks;
+};
+
+/* Adds links to the program, with no shares. To be released. */
+void links_make(struct links *l, struct program *p);
+void links_release(struct links *l);
+
+/* The share that the transfer of list[0..n), all of one cost, uses of its ports; NULL: none. */
+void links_share(struct link_use *list, size_t n, const struct comm_cost *price);
+
+/* Tells the engine; off: nothing is shared. */
+void links_set(struct links *l, struct program *p, bool off);
+
+/* Of a run with nothing shared in which transfers lasted as recorded: what each would have taken
+ * without those beside it, if these took their shares. work_ns: [p->ncosts], filled where a
+ * transfer uses a link and happened; the rest is left alone. */
+void links_undo(const struct links *l, const struct program *p, int64_t *work_ns);
+
+#endif

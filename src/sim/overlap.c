@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/overlap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PPM 1e6
+#define ROUNDS_MAX 4       /* until the recording comes out again */
+#define CLOSE_ENOUGH 1e-4  /* of a duration, */
+#define CLOSE_NS 5         /* or so much: the engine rounds to whole ns at each change of rate */
+#define SLOWEST (1.0 / 20) /* as the engine limits rates */
+
+static void *array(size_t n, size_t size)
+{
+    void *list = calloc(n > 0 ? n : 1, size);
+    if (list == NULL)
+        die("out of memory");
+    return list;
+}
+
+void overlap_make(struct overlap *o, struct program *p)
+{
+    memset(o, 0, sizeof *o);
+    o->program = p;
+    o->strength = 1;
+    for (int b = 0; b < OVERLAP_BOUNDS; b++)
+        o->shown[b].factor = 1;
+    kinds_make(&o->kinds, p);
+    links_make(&o->links, p);
+}
+
+void overlap_release(struct overlap *o)
+{
+    if (o->program == NULL)
+        return;
+    kinds_release(&o->kinds);
+    links_release(&o->links);
+    o->program = NULL;
+}
+
+/* ---- needs ---- */
+
+static struct overlap_need by_share(double compute)
+{
+    return (struct overlap_need){compute, 1 - compute};
+}
+
+/* Of kernels that were counted: the mean over them. */
+static struct overlap_need need_of_counted(const uint64_t *classes)
+{
+    double sum = 0, all = 0;
+    for (int class = 0; class < SPECTER_KERNEL_CLASS_COUNT; class ++) {
+        sum += (double)classes[class] * model_compute_share((enum specter_kernel_class) class);
+        all += (double)classes[class];
+    }
+    return by_share(all > 0 ? sum / all : 0);
+}
+
+static struct overlap_need need_of(const struct program *p, const struct program_cost *c,
+                                   const struct gpu_profile *gpu)
+{
+    const struct op *op;
+    if (c->match != PROGRAM_NONE)
+        return (struct overlap_need){0, 0};
+    if (c->op == PROGRAM_NONE)
+        return need_of_counted(c->classes);
+    op = &p->run->ranks[c->rank].ops[c->op];
+    switch ((enum op_class)op->class) {
+    case OP_GEMM:
+        return by_share(retarget_memory_bound(gpu, op) ? 0 : 1);
+    case OP_KERNEL:
+        return by_share(model_compute_share(specter_kernel_class_of(op->name)));
+    case OP_MEMORY:
+        return retarget_over_host_link(op) ? (struct overlap_need){0, 0} : by_share(0);
+    case OP_GRAPH:
+        return op->flags & OP_COMM_ONLY ? (struct overlap_need){0, 0} : by_share(0.5);
+    case OP_COLL:
+    case OP_P2P:
+        break;
+    }
+    return (struct overlap_need){0, 0}; /* communication of this rank alone */
+}
+
+/* By kind; owned by the caller. */
+static struct overlap_need *find_needs(const struct overlap *o, const struct gpu_profile *gpu)
+{
+    struct overlap_need *needs = array(o->kinds.count, sizeof *needs);
+    for (uint32_t k = 0; k < o->kinds.count; k++)
+        needs[k] = need_of(o->program, &o->program->costs[o->kinds.first[k]], gpu);
+    return needs;
+}
+
+enum overlap_bound overlap_bound_of(struct overlap_need need)
+{
+    return need.sm >= 0.75 ? OVERLAP_SM : need.memory >= 0.75 ? OVERLAP_MEMORY : OVERLAP_BOTH;
+}
+
+double overlap_taken(struct overlap_need need, struct sim_beside beside)
+{
+    return need.sm * (double)beside.sm_ns + need.memory * (double)beside.memory_ns;
+}
+
+/* ---- loads ---- */
+
+/* Of a kind of transfer, what does not depend on its time. */
+struct kind_load {
+    bool known;
+    struct comm_cost price;
+    double sm, bytes; /* share of the multiprocessors; traffic in memory */
+};
+
+static struct kind_load *find_loads(const struct overlap *o, const struct retarget *t)
+{
+    const struct program *p = o->program;
+    struct kind_load *loads = array(o->kinds.count, sizeof *loads);
+    for (uint32_t k = 0; k < o->kinds.count; k++) {
+        const struct program_cost *c = &p->costs[o->kinds.first[k]];
+        struct kind_load *load = &loads[k];
+        const struct match *match;
+        if (c->match == PROGRAM_NONE || !retarget_price(t, c, &load->price))
+            continue;
+        match = &p->matches.list[c->match];
+        load->known = true;
+        load->sm = t->to.gpu->sms > 0 ? load->price.channels / t->to.gpu->sms : 0;
+        load->bytes = comm_memory_bytes((enum specter_comm_op)match->op, load->price.algo,
+                                        (double)match->bytes, retarget_members(t, c));
+    }
+    return loads;
+}
+
+static uint32_t ppm_of(double share)
+{
+    return share > 0 ? (uint32_t)lround(fmin(1, share) * PPM) : 0;
+}
+
+/* Bytes a ns are GB/s. */
+static void set_load(const struct overlap *o, const struct retarget *t, const struct kind_load *l,
+                     const struct program_cost *c)
+{
+    double rate = c->set_ns > 0 ? l->bytes / (double)c->set_ns : 0;
+    double memory = t->to.gpu->mem_GBps > 0 ? rate / t->to.gpu->mem_GBps : 0;
+    if (c->set_ns <= 0)
+        return;
+    sim_set_load(o->program->sim, c->target, ppm_of(l->sm * o->strength),
+                 ppm_of(fmin(1, memory) * o->strength));
+}
+
+static void set_need(const struct overlap *o, const struct program_cost *c,
+                     struct overlap_need need)
+{
+    double factor = o->shown[overlap_bound_of(need)].factor / o->strength;
+    sim_set_need(o->program->sim, c->target, ppm_of(need.sm * factor),
+                 ppm_of(need.memory * factor));
+}
+
+static void set_loads(const struct overlap *o, const struct retarget *t,
+                      const struct kind_load *loads)
+{
+    for (size_t i = 0; i < o->program->ncosts; i++) {
+        if (o->program->costs[i].match != PROGRAM_NONE)
+            set_load(o, t, &loads[o->kinds.of[i]], &o->program->costs[i]);
+    }
+}
+
+static void set_needs(const struct overlap *o, const struct overlap_need *needs)
+{
+    const struct overlap_need none = {0, 0};
+    for (size_t i = 0; i < o->program->ncosts; i++) {
+        if (o->program->costs[i].match == PROGRAM_NONE)
+            set_need(o, &o->program->costs[i], needs != NULL ? needs[o->kinds.of[i]] : none);
+    }
+}
+
+static void find_shares(struct overlap *o, const struct kind_load *loads)
+{
+    struct links *l = &o->links;
+    for (size_t i = 0, end; i < l->count; i = end) {
+        uint32_t kind = o->kinds.of[l->uses[i].cost];
+        for (end = i; end < l->count && l->uses[end].cost == l->uses[i].cost;)
+            end++;
+        links_share(&l->uses[i], end - i, loads[kind].known ? &loads[kind].price : NULL);
+    }
+}
+
+void overlap_apply(struct overlap *o, const struct retarget *t)
+{
+    struct kind_load *loads = find_loads(o, t);
+    struct overlap_need *needs = find_needs(o, t->to.gpu);
+    set_loads(o, t, loads);
+    set_needs(o, needs);
+    find_shares(o, loads);
+    links_set(&o->links, o->program, false);
+    free(loads);
+    free(needs);
+}
+
+/* ---- what the recording took ---- */
+
+static int set_costs(struct overlap *o, struct retarget *own, struct err *e)
+{
+    for (size_t i = 0; i < o->program->ncosts; i++) {
+        int64_t ns;
+        if (retarget_cost(own, &o->program->costs[i], &ns, e) < 0)
+            return -1;
+        program_set_cost(o->program, i, ns);
+    }
+    return 0;
+}
+
+static int64_t alone(int64_t recorded_ns, double taken_ns)
+{
+    double ns = fmax((double)recorded_ns - taken_ns, (double)recorded_ns * SLOWEST);
+    return llround(ns);
+}
+
+/* Transfers as recorded, less what ports that were shared took. */
+static void undo_sharing(struct overlap *o)
+{
+    struct program *p = o->program;
+    int64_t *work_ns = array(p->ncosts, sizeof *work_ns);
+    for (size_t i = 0; i < p->ncosts; i++)
+        work_ns[i] = UNKNOWN_NS;
+    links_undo(&o->links, p, work_ns);
+    for (size_t i = 0; i < p->ncosts; i++) {
+        struct program_cost *c = &p->costs[i];
+        if (work_ns[i] == UNKNOWN_NS || c->measured_ns == UNKNOWN_NS ||
+            work_ns[i] >= c->measured_ns)
+            continue;
+        o->contended++;
+        o->shared_ns += c->measured_ns - work_ns[i];
+        c->measured_ns = work_ns[i];
+    }
+    free(work_ns);
+}
+
+/* Work as recorded, less what communication beside it took. */
+static void undo_slowdown(struct overlap *o, const struct overlap_need *needs)
+{
+    struct program *p = o->program;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        struct program_cost *c = &p->costs[i];
+        struct overlap_need need = needs[o->kinds.of[i]];
+        double taken;
+        if (c->match != PROGRAM_NONE || c->measured_ns == UNKNOWN_NS)
+            continue;
+        taken = overlap_taken(need, sim_beside(p->sim, c->target)) *
+                o->shown[overlap_bound_of(need)].factor;
+        if (!(taken >= 1))
+            continue;
+        o->beside++;
+        o->taken_ns += c->measured_ns - alone(c->measured_ns, taken);
+        c->measured_ns = alone(c->measured_ns, taken);
+    }
+}
+
+static int64_t lasted(const struct program *p, const struct program_cost *c)
+{
+    struct sim_span span = c->match != PROGRAM_NONE ? sim_transfer_span(p->sim, c->target)
+                                                    : sim_span(p->sim, c->target);
+    return span.end_ns < 0 ? UNKNOWN_NS : span.end_ns - span.start_ns;
+}
+
+/* What did not last as recorded gets the rest. False: all did. */
+static bool correct(struct overlap *o, const int64_t *recorded_ns)
+{
+    bool changed = false;
+    for (size_t i = 0; i < o->program->ncosts; i++) {
+        struct program_cost *c = &o->program->costs[i];
+        int64_t off_ns, lasted_ns = lasted(o->program, c);
+        if (recorded_ns[i] == UNKNOWN_NS || lasted_ns == UNKNOWN_NS)
+            continue;
+        off_ns = recorded_ns[i] - lasted_ns;
+        if (llabs(off_ns) <= CLOSE_NS ||
+            fabs((double)off_ns) <= CLOSE_ENOUGH * (double)recorded_ns[i])
+            continue;
+        c->measured_ns = alone(c->measured_ns, -(double)off_ns);
+        if (c->measured_ns > recorded_ns[i])
+            c->measured_ns = recorded_ns[i];
+        changed = true;
+    }
+    return changed;
+}
+
+/* The recording must come out again. It does so at once, but where rates were limited. */
+static int settle(struct overlap *o, struct retarget *own, const int64_t *recorded_ns,
+                  struct err *e)
+{
+    for (o->rounds = 1; o->rounds <= ROUNDS_MAX; o->rounds++) {
+        if (set_costs(o, own, e) < 0)
+            return -1;
+        overlap_apply(o, own);
+        if (program_run(o->program, e) < 0)
+            return -1;
+        if (!correct(o, recorded_ns))
+            break;
+    }
+    return 0;
+}
+
+/* The recording: nothing slowed down. */
+static int run_as_recorded(struct overlap *o, struct retarget *own, const struct kind_load *loads,
+                           struct err *e)
+{
+    if (set_costs(o, own, e) < 0)
+        return -1;
+    set_loads(o, own, loads);
+    set_needs(o, NULL);
+    links_set(&o->links, o->program, true);
+    return program_run(o->program, e);
+}
+
+/* Two passes where ports were shared: loads follow from what transfers take alone, while spans stay
+ * as recorded. */
+static int look(struct overlap *o, struct retarget *own, const struct kind_load *loads,
+                const struct overlap_need *needs, struct err *e)
+{
+    if (run_as_recorded(o, own, loads, e) < 0)
+        return -1;
+    find_shares(o, loads);
+    undo_sharing(o);
+    if (o->contended > 0) {
+        for (size_t i = 0; i < o->program->ncosts; i++)
+            o->program->costs[i].set_ns = o->program->costs[i].measured_ns;
+        set_loads(o, own, loads);
+        if (program_run(o->program, e) < 0)
+            return -1;
+    }
+    overlap_show(o, needs);
+    undo_slowdown(o, needs);
+    return 0;
+}
+
+int overlap_learn(struct overlap *o, struct retarget *own, struct err *e)
+{
+    struct program *p = o->program;
+    struct overlap_need *needs = find_needs(o, own->to.gpu);
+    struct kind_load *loads = find_loads(o, own);
+    int64_t *recorded_ns = array(p->ncosts, sizeof *recorded_ns);
+    int rc;
+    for (size_t i = 0; i < p->ncosts; i++)
+        recorded_ns[i] = p->costs[i].measured_ns;
+    sim_keep_beside(p->sim, true);
+    rc = look(o, own, loads, needs, e);
+    sim_keep_beside(p->sim, false);
+    if (rc == 0 && o->beside + o->contended > 0)
+        rc = settle(o, own, recorded_ns, e);
+    free(recorded_ns);
+    free(loads);
+    free(needs);
+    return rc;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What runs beside communication runs slower: channels hold multiprocessors, and data passes
+ * through memory. And communicators that leave a GPU through one port share it (links.h).
+ *
+ * A recorded duration contains what the recording took from it. So the recorded job is simulated
+ * on its own hardware with durations as recorded and nothing slowed down, which shows what ran
+ * beside what; taking the share that others took out of each duration leaves what it takes alone.
+ * These are the measured costs that targets start from, and on each target the loads and needs of
+ * that hardware slow the work down anew. On its own hardware the recording comes out again.
+ *
+ * A transfer's load is channels / multiprocessors, and its traffic in memory (model/cost.h) / its
+ * time / bandwidth. A kernel's need says which of the two slows it: products the multiprocessors,
+ * or memory where the model says that they are bound by it, other kernels as their class is bound
+ * (model_compute_share), copies on the device the memory, graphs half of either.
+ *
+ * How strong this is, the recording itself may show: where the same kernel, of one rank and stream,
+ * ran beside communication and away from it, the median of (excess / load) is the factor for all
+ * needs of that bound.
+ *
+ *     struct overlap o;
+ *     overlap_make(&o, &program);
+ *     if (overlap_learn(&o, &own, e) < 0) ...        own: struct retarget of the recording's
+ * hardware
+ *     ... set costs for a target ...
+ *     overlap_apply(&o, &t);
+ *     program_run(&program, e);
+ *     overlap_release(&o);
+ */
+#ifndef SPECTER_SIM_OVERLAP_H
+#define SPECTER_SIM_OVERLAP_H
+
+#include "sim/kinds.h"
+#include "sim/links.h"
+#include "sim/retarget.h"
+
+#define OVERLAP_PAIRS_MIN 8 /* kernels beside communication that tell how strong it is */
+#define OVERLAP_FACTOR_MAX 2.0
+
+/* What bounds a kernel, for the strength of the effect. */
+enum overlap_bound { OVERLAP_SM, OVERLAP_MEMORY, OVERLAP_BOTH, OVERLAP_BOUNDS };
+
+/* How far the rate of a kernel depends on multiprocessors and memory: 0 to 1 each. */
+struct overlap_need {
+    double sm, memory;
+};
+
+/* What the recording shows of kernels with one bound. */
+struct overlap_shown {
+    uint64_t pairs; /* kernels beside communication that also ran away from it */
+    double longer;  /* the median of by how much longer they took, as a share */
+    double factor;  /* on the modelled effect; 1 when too few pairs */
+};
+
+struct overlap {
+    struct program *program; /* borrowed */
+    struct kinds kinds;
+    struct links links;
+    struct overlap_shown shown[OVERLAP_BOUNDS];
+    uint64_t beside;    /* kernels that ran beside communication */
+    int64_t taken_ns;   /* device time that communication took from them, in the recording */
+    uint64_t contended; /* transfers that met others on a port, in the recording */
+    int64_t shared_ns;  /* what that took */
+    double strength;    /* the largest factor: loads are told times this, needs divided by it */
+    int rounds;         /* simulations that it took until the recording came out again */
+};
+
+void overlap_make(struct overlap *o, struct program *p);
+void overlap_release(struct overlap *o);
+
+/* own: what retargets to the recording's own hardware at scale 1. Replaces measured_ns of the
+ * program's costs by what they would have been without others. 0, or -1 with e filled when the
+ * program is stuck or a profile lacks a figure. */
+int overlap_learn(struct overlap *o, struct retarget *own, struct err *e);
+
+/* Tells the engine loads, needs and shares on the target of t, whose costs are set. */
+void overlap_apply(struct overlap *o, const struct retarget *t);
+
+/* For overlap_shown.c: what the run that was just made, with nothing slowed down, shows. needs: by
+ * kind. */
+void overlap_show(struct overlap *o, const struct overlap_need *needs);
+
+enum overlap_bound overlap_bound_of(struct overlap_need need);
+
+/* By how much a kernel's time grew, at factor 1, under these loads. */
+double overlap_taken(struct overlap_need need, struct sim_beside beside);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is assumed of computation beside communication, of ports that communicators share, and of
+ * the host.
+ */
+#include "sim/say.h"
+
+static const char *const bound_words[OVERLAP_BOUNDS] = {
+    [OVERLAP_SM] = "products",
+    [OVERLAP_MEMORY] = "kernels bound by memory",
+    [OVERLAP_BOTH] = "kernels bound by both multiprocessors and memory",
+};
+
+static void say_shown(struct replay *rep, const struct overlap *o)
+{
+    for (int b = 0; b < OVERLAP_BOUNDS; b++) {
+        const struct overlap_shown *s = &o->shown[b];
+        if (s->pairs >= OVERLAP_PAIRS_MIN)
+            replay_assume(rep,
+                          "%s beside communication take %.1f %% longer, as the recording shows "
+                          "(%llu that also ran away from it): x %.2f what channels and traffic say",
+                          bound_words[b], 100 * s->longer, (unsigned long long)s->pairs, s->factor);
+    }
+}
+
+void say_overlap(struct replay *rep, const struct overlap *o)
+{
+    if (o->beside > 0) {
+        replay_assume(rep,
+                      "communication beside %llu kernels took %.0f us of their time, which the "
+                      "target's takes anew: of products the share of multiprocessors that its "
+                      "channels hold, of other kernels that of the memory's bandwidth",
+                      (unsigned long long)o->beside, (double)o->taken_ns / 1e3);
+        say_shown(rep, o);
+    }
+    if (o->contended > 0)
+        replay_assume(rep,
+                      "%llu transfers shared a port of their GPU with another communicator's, "
+                      "which took %.0f us of their time: on the target they share its ports",
+                      (unsigned long long)o->contended, (double)o->shared_ns / 1e3);
+    if (rep->host_speed != 1)
+        replay_assume(rep, "CPU time takes 1 / %g of what was recorded (--host-speed)",
+                      rep->host_speed);
+}
