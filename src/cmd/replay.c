@@ -17,8 +17,12 @@
 struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
     struct opt_list scales;
+    double host_speed;
     bool no_calibrate;
 };
+
+#define HOST_SPEED_MIN 0.01
+#define HOST_SPEED_MAX 100.0
 
 #define AT(field) offsetof(struct replay_args, field)
 
@@ -36,6 +40,8 @@ static const struct opt rows[] = {
      "the recording's GPU, where it does not tell"},
     {"from-network", 0, OPT_STR, AT(from_network), "NAME|FILE",
      "the recording's network (default: the usual one of its GPU)"},
+    {"host-speed", 0, OPT_DOUBLE, AT(host_speed), "X",
+     "the target's CPUs are X times as fast: CPU time takes 1/X (default: 1)"},
     {"no-calibrate", 0, OPT_FLAG, AT(no_calibrate), NULL,
      "take the models' times, not measured times under the models' ratio"},
     {"run", 0, OPT_STR, AT(run_id), "ID",
@@ -141,7 +147,11 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .calibrate = !args->no_calibrate,
         .parallel = args->parallel,
         .grow = args->grow,
+        .host_speed = args->host_speed,
     };
+    if (!(args->host_speed >= HOST_SPEED_MIN && args->host_speed <= HOST_SPEED_MAX))
+        return err_set(e, ERR_USAGE, "--host-speed %g: from %g to %g", args->host_speed,
+                       HOST_SPEED_MIN, HOST_SPEED_MAX);
     if (find_hardware(args->gpu, args->network, a, &opts->gpu, &opts->network, e) < 0 ||
         find_hardware(args->from_gpu, args->from_network, a, &opts->from_gpu, &opts->from_network,
                       e) < 0)
@@ -176,7 +186,7 @@ static int load_and_replay(const struct replay_args *args, const struct replay_o
 
 static int run_replay(const struct command *self, int argc, char **argv, struct err *e)
 {
-    struct replay_args args = {0};
+    struct replay_args args = {.host_speed = 1};
     struct replay_opts opts;
     struct arena a;
     int n, status = cmd_parse(self, &args, argc, argv, false, &n, e);
@@ -197,9 +207,10 @@ release:
 
 const struct command cmd_replay = {
     .name = "replay",
-    .synopsis = "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
-                "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
-                "[--from-network NAME|FILE] [--no-calibrate] [--run ID] [--json FILE|-]",
+    .synopsis =
+        "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
+        "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
+        "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--run ID] [--json FILE|-]",
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,
     .rows = rows,

@@ -190,6 +190,7 @@ cJSON *replay_json(struct replay *rep, const struct run *run)
     add_name(target, "gpu", rep->to.gpu->name);
     add_name(target, "network", rep->to.network->name);
     cJSON_AddBoolToObject(doc, "calibrated", rep->calibrate);
+    cJSON_AddNumberToObject(doc, "host_speed", rep->host_speed);
     add_number(doc, "unmodelled", rep->unmodelled);
     add_parallel(doc, rep);
     add_scales(doc, rep);

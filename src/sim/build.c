@@ -217,7 +217,7 @@ static void call_op(struct process *proc, struct builder *b, const struct call *
 {
     const struct op *op = &b->rank->ops[call->index];
     uint32_t thread = op->tid < b->rank->nthreads ? op->tid : 0;
-    int64_t own = own_ns(b, call);
+    int64_t own = own_ns(b, call) - b->blocked_ns[call->index];
     b->p->facts.no_host_time += call->untimed;
     if (!is_issued(op)) {
         b->p->facts.captured++;

@@ -52,7 +52,8 @@ struct builder {
     int64_t *hidden_ns;      /* by launches: device time that they are taken to have (hidden.h) */
     int64_t *hidden_from_ns; /* since when, in the recording */
     const uint64_t **hidden_classes; /* and the kernels, by class, that share it */
-    uint32_t *thread_stream;         /* by thread: place that it launched on last; SIM_NONE */
+    int64_t *blocked_ns;     /* of the call: spent waiting for room in a launch queue (backlog.h) */
+    uint32_t *thread_stream; /* by thread: place that it launched on last; SIM_NONE */
     int64_t sync_cost_ns;
     struct arena scratch;
 };

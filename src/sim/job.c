@@ -4,6 +4,7 @@
  */
 #include "sim/job.h"
 
+#include "sim/backlog.h"
 #include "sim/say.h"
 
 #include <math.h>
@@ -27,6 +28,12 @@ static void find_iterations(struct job *job)
     }
 }
 
+/* Launches that a stream takes ahead of the device. Other drivers' queues are taken as endless. */
+static uint32_t depth_on(const struct gpu_profile *gpu)
+{
+    return gpu->cc > 0 ? BACKLOG_DEPTH : 0;
+}
+
 static void make_program(struct job *job, const struct run *run,
                          const struct match_standins *standins)
 {
@@ -35,6 +42,7 @@ static void make_program(struct job *job, const struct run *run,
     struct program apart;
     program_make_filled(&apart, run, latency_ns, true, standins);
     program_make_filled(&job->program, run, latency_ns, false, standins);
+    sim_set_queue_depth(apart.sim, depth_on(rep->from.gpu));
     rep->latency_us = (double)program_fit_latency(&apart, latency_ns) / 1e3;
     rep->excess_us = fmax(rep->latency_us - rep->from.gpu->launch_us, 0);
     program_learn(&job->program, &apart);
@@ -72,9 +80,11 @@ static int64_t latency_on(const struct replay *rep, const struct gpu_profile *gp
     return llround((own ? rep->latency_us : gpu->launch_us + rep->excess_us) * 1e3);
 }
 
-static void set_latency(struct job *job, const struct gpu_profile *gpu)
+/* How launches get to the device. */
+static void set_launches(struct job *job, const struct gpu_profile *gpu)
 {
     sim_set_launch_latency(job->program.sim, latency_on(job->rep, gpu));
+    sim_set_queue_depth(job->program.sim, depth_on(gpu));
 }
 
 /* Measured costs are what operations take alone, from here on. */
@@ -84,7 +94,7 @@ static int learn_overlap(struct job *job, struct err *e)
     struct retarget own;
     int rc = retarget_init(&own, &job->program, &job->growth, rep->from, rep->from, true, 1, e);
     overlap_make(&job->overlap, &job->program);
-    set_latency(job, rep->from.gpu);
+    set_launches(job, rep->from.gpu);
     if (rc == 0)
         rc = overlap_learn(&job->overlap, &own, e);
     retarget_release(&own);
@@ -142,7 +152,7 @@ static int set_costs(struct job *job, struct retarget *t, struct err *e)
 int job_simulate(struct job *job, struct target target, struct retarget *t,
                  struct iteration_time *out, struct err *e)
 {
-    set_latency(job, target.to.gpu);
+    set_launches(job, target.to.gpu);
     for (uint32_t h = 0; h < job->program.nhosts; h++)
         sim_set_host_speed(job->program.sim, h, target.host_speed > 0 ? target.host_speed : 1);
     if (retarget_init(t, &job->program, &job->growth, job->rep->from, target.to, target.calibrate,
@@ -151,6 +161,7 @@ int job_simulate(struct job *job, struct target target, struct retarget *t,
     if (set_costs(job, t, e) < 0)
         return -1;
     overlap_apply(&job->overlap, t);
+    sim_keep_causes(job->program.sim, true);
     if (program_run(&job->program, e) < 0)
         return -1;
     *out = job_measure(job, true);

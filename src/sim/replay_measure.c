@@ -63,8 +63,33 @@ struct view {
     struct sim_span *spans;
     struct movement *moves;
     struct slice *beside;
+    size_t nbeside;
     struct timeline when;
 };
+
+#define SLICES_EACH 3 /* of an item at most: itself, and what it waited for before */
+
+static void add_slice(struct view *v, enum slice_kind kind, int64_t start_ns, int64_t ns)
+{
+    if (ns > 0)
+        v->beside[v->nbeside++] = (struct slice){{start_ns, start_ns + ns}, kind};
+}
+
+/* Why the stream was idle before the item. The engine tells how long for each cause; the one that
+ * came last is put last. */
+static void add_gap(struct view *v, const struct sim *sim, uint32_t item)
+{
+    struct sim_gap gap = sim_gap(sim, item);
+    int64_t at_ns = sim_span(sim, item).start_ns - gap.host_ns - gap.event_ns;
+    int64_t host_ns = gap.host_ns, event_ns = gap.event_ns;
+    if (gap.kind == SIM_GAP_HOST) {
+        add_slice(v, SLICE_STREAM_WAIT, at_ns, event_ns);
+        add_slice(v, SLICE_HOST_BOUND, at_ns + event_ns, host_ns);
+    } else {
+        add_slice(v, SLICE_HOST_BOUND, at_ns, host_ns);
+        add_slice(v, SLICE_STREAM_WAIT, at_ns + host_ns, event_ns);
+    }
+}
 
 static void *array(size_t n, size_t size)
 {
@@ -81,7 +106,7 @@ static void view_recorded(struct view *v, const struct program *p, size_t r)
     for (size_t i = 0; i < rank->nops; i++)
         v->spans[i] = recorded_span(&rank->ops[i]);
     for (size_t i = 0; i < place->nuntraced; i++)
-        v->beside[i] = (struct slice){place->untraced[i].recorded, SLICE_UNTRACED};
+        v->beside[v->nbeside++] = (struct slice){place->untraced[i].recorded, SLICE_UNTRACED};
     v->when = (struct timeline){.begin_ns = place->origin_ns, .end_ns = place->end_ns};
 }
 
@@ -94,9 +119,15 @@ static void view_simulated(struct view *v, const struct job *job, size_t r)
     for (size_t i = 0; i < rank->nops; i++) {
         v->spans[i] = simulated_span(p, r, i);
         v->moves[i] = movement_of(job, r, i);
+        if (place->item[i] != PROGRAM_NONE && v->spans[i].start_ns != UNKNOWN_NS)
+            add_gap(v, p->sim, place->item[i]);
     }
-    for (size_t i = 0; i < place->nuntraced; i++)
-        v->beside[i] = (struct slice){sim_span(p->sim, place->untraced[i].item), SLICE_UNTRACED};
+    for (size_t i = 0; i < place->nuntraced; i++) {
+        struct sim_span span = sim_span(p->sim, place->untraced[i].item);
+        add_slice(v, SLICE_UNTRACED, span.start_ns, span.end_ns - span.start_ns);
+        if (span.end_ns >= 0)
+            add_gap(v, p->sim, place->untraced[i].item);
+    }
     v->when = (struct timeline){
         .begin_ns = place->begin_ns, .end_ns = host_end(p, place), .moves = v->moves};
 }
@@ -106,15 +137,16 @@ static void measure_rank(struct iteration_time *out, const struct job *job, size
 {
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
+    size_t nslices = SLICES_EACH * (rank->nops + p->ranks[r].nuntraced);
     struct view v = {.spans = array(rank->nops, sizeof *v.spans),
-                     .beside = array(p->ranks[r].nuntraced, sizeof *v.beside)};
+                     .beside = array(nslices, sizeof *v.beside)};
     if (simulated)
         view_simulated(&v, job, r);
     else
         view_recorded(&v, p, r);
     v.when.spans = v.spans;
     v.when.beside = v.beside;
-    v.when.nbeside = p->ranks[r].nuntraced;
+    v.when.nbeside = v.nbeside;
     iteration_measure(out, &job->iterations[r], rank, &v.when);
     free(v.spans);
     free(v.moves);

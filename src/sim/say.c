@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/say.h"
 
+#include "sim/backlog.h"
+
 #include "base/buf.h"
 
 #include <stdarg.h>
@@ -110,6 +112,11 @@ static void say_facts(struct replay *rep, const struct program_facts *f)
                       "%llu copies between host and device were waited for: their calls took much "
                       "longer than they did",
                       u(f->waiting_copies));
+    if (f->blocked > 0)
+        replay_assume(rep,
+                      "%llu launch calls waited for room in the launch queue of their stream: not "
+                      "CPU time, simulated anew (%d launches)",
+                      u(f->blocked), BACKLOG_DEPTH);
     say_hidden(rep, f);
 }
 

@@ -4,6 +4,7 @@
  * the events of all, and the waits that must be inferred.
  */
 #include "sim/builder.h"
+#include "sim/backlog.h"
 #include "sim/hidden.h"
 
 #include <stdlib.h>
@@ -327,6 +328,7 @@ static void survey_rank(struct builder *b)
     b->sync_cost_ns = sync_cost(b->rank);
     find_streams(b);
     find_groups(b);
+    backlog_find(b);
 }
 
 void survey(struct builder *list, size_t n, int64_t latency_ns)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Benchmarks: each prints a table and ends with one line of JSON.
 
+BENCHES     := $(B)/bench/bench_model $(B)/bench/bench_replay
+
 .PHONY: bench-tracer
 ## bench-tracer: what a traced call costs, beside a naive tracer; peak memory
 bench-tracer: $(B)/libspecter.so $(B)/bench/calls $(B)/bench/libnaive.so
@@ -11,7 +13,12 @@ bench-tracer: $(B)/libspecter.so $(B)/bench/calls $(B)/bench/libnaive.so
 bench-model: $(B)/bench/bench_model
 	$(Q)$(B)/bench/bench_model
 
-check-build: $(B)/bench/calls $(B)/bench/libnaive.so $(B)/bench/bench_model # so that they do not rot
+.PHONY: bench-replay
+## bench-replay: the simulation's operations a second, time and memory at 1,024 ranks and more
+bench-replay: $(B)/bench/bench_replay
+	$(Q)$(B)/bench/bench_replay
+
+check-build: $(B)/bench/calls $(B)/bench/libnaive.so $(BENCHES) # so that they do not rot
 
 BENCH_FLAGS := $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Wno-unused-parameter
 BENCH_HOOKS := tracer/hooks/nccl.def tracer/hooks/cublas.def
@@ -30,8 +37,8 @@ $(B)/bench/calls: tests/bench/calls.c $(BENCH_LIBS) $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(BENCH_FLAGS) -MF $@.d -o $@ $< $(BENCH_LIBS) -lpthread
-$(B)/tests/bench/bench_model.o: private CPPFLAGS += $(DEPS_CPPFLAGS)
-$(B)/bench/bench_model: $(B)/tests/bench/bench_model.o $(B)/libspecter.a
+$(B)/tests/bench/bench_%.o: private CPPFLAGS += $(DEPS_CPPFLAGS)
+$(BENCHES): $(B)/bench/%: $(B)/tests/bench/%.o $(B)/libspecter.a
 	@mkdir -p $(@D)
 	@echo "  LD      $@"
 	$(Q)$(CC) -pie $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread

@@ -20,6 +20,7 @@ struct made {
     int64_t call_ns, gap_ns;    /* CPU: a call, and between two calls */
     int64_t latency_ns;         /* launch to start on an idle stream */
     int64_t late_ns;            /* the last rank's GEMMs take so much more */
+    int64_t load_ppm;           /* what a collective takes of a GEMM beside it */
     bool overlap;               /* collectives on a stream of their own */
     bool sync;                  /* the host awaits the device after each iteration */
     const char *gpu;
@@ -39,9 +40,13 @@ static const struct made made_default = {
     .gpu = "NVIDIA H100 80GB HBM3",
 };
 
+#define MADE_RECENT 8
+
 struct made_rank {
     int64_t host_ns, free_ns[3]; /* clock of the host, of each stream */
     uint64_t ids;
+    int64_t begun_ns[MADE_RECENT], ended_ns[MADE_RECENT]; /* of the last collectives' transfers */
+    unsigned reduced;                                     /* how many */
 };
 
 static inline int64_t made_max(int64_t a, int64_t b)
@@ -69,6 +74,32 @@ static inline void made_end(struct op *op, struct made_rank *at, int64_t end_ns)
     at->free_ns[op->stream] = end_ns;
 }
 
+/* When work of so many ns that starts at t_ns ends: beside a collective it goes slower. One
+ * transfer at a time, in order. */
+static inline int64_t made_slowed(const struct made *m, const struct made_rank *at, int64_t t_ns,
+                                  int64_t work_ns)
+{
+    double t = (double)t_ns, left = (double)work_ns, rate = 1 - (double)m->load_ppm / 1e6;
+    unsigned first = at->reduced > MADE_RECENT ? at->reduced - MADE_RECENT : 0;
+    for (unsigned i = first; i < at->reduced; i++) {
+        double begin = (double)at->begun_ns[i % MADE_RECENT];
+        double end = (double)at->ended_ns[i % MADE_RECENT];
+        if (end <= t)
+            continue;
+        if (begin > t && begin - t >= left)
+            break;
+        if (begin > t) {
+            left -= begin - t;
+            t = begin;
+        }
+        if ((end - t) * rate >= left)
+            return (int64_t)(t + left / rate + 0.999999);
+        left -= (end - t) * rate;
+        t = end;
+    }
+    return (int64_t)(t + left + 0.999999);
+}
+
 static inline void made_gemm(struct run *run, const struct made *m, struct made_rank *at, size_t r)
 {
     struct op *op = made_op(run, m, at, r, MADE_COMPUTE);
@@ -79,7 +110,7 @@ static inline void made_gemm(struct run *run, const struct made *m, struct made_
     op->gemm.batch = 1;
     op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
     op->gemm.compute = SPECTER_FP32;
-    made_end(op, at, op->start_ns + m->gemm_ns + (late ? m->late_ns : 0));
+    made_end(op, at, made_slowed(m, at, op->start_ns, m->gemm_ns + (late ? m->late_ns : 0)));
 }
 
 static inline struct act *made_act(struct run *run, const struct made *m, struct made_rank *at,
@@ -124,8 +155,12 @@ static inline void made_reduce(struct run *run, const struct made *m, struct mad
         op->coll.group = op->coll.peer = -1;
         begin_ns = made_max(begin_ns, op->start_ns);
     }
-    for (size_t r = 0; r < run->nranks; r++)
+    for (size_t r = 0; r < run->nranks; r++) {
+        unsigned nth = at[r].reduced++ % MADE_RECENT;
+        at[r].begun_ns[nth] = begin_ns;
+        at[r].ended_ns[nth] = begin_ns + m->reduce_ns;
         made_end(&run->ranks[r].ops[run->ranks[r].nops - 1], &at[r], begin_ns + m->reduce_ns);
+    }
 }
 
 static inline void made_iteration(struct run *run, const struct made *m, struct made_rank *at,

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Computation beside communication: what a recording contains of it is taken out and put in again,
+ * never counted twice.
+ */
+#include "test.h"
+
+#include "made_run.h"
+#include "sim/job.h"
+
+#include <math.h>
+
+#define REDUCED_BYTES (32u << 20)
+
+/* What the models say that the made collective takes of multiprocessors. */
+static int64_t channels_ppm(const struct made *m)
+{
+    const struct gpu_profile *gpu = gpu_profile_of_device(m->gpu);
+    const struct network_profile *net = network_profile_find(gpu->network, NULL);
+    struct comm_cost cost;
+    struct err e;
+    CHECK_INT(model_collective(gpu, net, SPECTER_ALLREDUCE, REDUCED_BYTES,
+                               layout_dense(net, m->ranks), &cost, &e),
+              0);
+    CHECK(cost.channels > 0);
+    return llround(cost.channels / gpu->sms * 1e6);
+}
+
+/* A recording as a job, its overlap learned. */
+struct scene {
+    struct run run;
+    struct replay rep;
+    struct job job;
+};
+
+static void open_scene(struct scene *s, const struct replay_opts *opts)
+{
+    struct err e;
+    memset(&s->rep, 0, sizeof s->rep);
+    arena_init(&s->rep.arena);
+    s->job = (struct job){.rep = &s->rep};
+    s->rep.host_speed = 1;
+    s->rep.calibrate = true;
+    s->rep.nranks = s->run.nranks;
+    s->rep.ranks = arena_alloc(&s->rep.arena, s->run.nranks * sizeof *s->rep.ranks);
+    CHECK_INT(replay_find_hardware(&s->rep, &s->run, opts, &e), 0);
+    CHECK_INT(job_make(&s->job, &s->run, opts, &e), 0);
+}
+
+static void close_scene(struct scene *s)
+{
+    job_release(&s->job);
+    replay_release(&s->rep);
+    run_release(&s->run);
+}
+
+static const struct replay_opts calibrated = {.calibrate = true};
+
+static struct iteration_time on(struct scene *s, struct hardware to, double host_speed)
+{
+    struct target target = {.to = to, .calibrate = true, .scale = 1, .host_speed = host_speed};
+    struct iteration_time t = {0};
+    struct retarget how;
+    struct err e;
+    CHECK_INT(job_simulate(&s->job, target, &how, &t, &e), 0);
+    retarget_release(&how);
+    return t;
+}
+
+/* Device time that the last simulation took longer over computation. */
+static double slowed_ns(const struct scene *s)
+{
+    const struct program *p = &s->job.program;
+    double sum = 0;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        if (p->costs[i].match == PROGRAM_NONE)
+            sum += (double)sim_slowed(p->sim, p->costs[i].target);
+    }
+    return sum;
+}
+
+/* Every GEMM must have been found to take so long alone. */
+static void check_alone(const struct scene *s, int64_t ns, double tolerance)
+{
+    const struct program *p = &s->job.program;
+    size_t seen = 0;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *c = &p->costs[i];
+        if (c->match != PROGRAM_NONE)
+            continue;
+        seen++;
+        CHECK_DOUBLE((double)c->measured_ns, (double)ns, tolerance);
+    }
+    CHECK(seen > 0);
+}
+
+/* GEMMs of which no two alike ran beside communication and away from it: their stream tells. */
+static void make_unlike(struct run *run)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        uint32_t gemms = 0;
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            struct op *op = &run->ranks[r].ops[i];
+            if (op->class == OP_GEMM)
+                op->gemm.m = 4096 + 8 * (gemms++ % 7); /* by place in the iteration */
+        }
+    }
+}
+
+static struct made made_loaded(double strength)
+{
+    struct made m = made_default;
+    m.load_ppm = (int64_t)(strength * (double)channels_ppm(&m));
+    return m;
+}
+
+/* The recording shows nothing of how strong the effect is: the models say. */
+TEST(overlap_is_taken_out_by_the_model)
+{
+    struct made m = made_loaded(1);
+    struct scene s;
+    made_run(&s.run, &m);
+    make_unlike(&s.run);
+    open_scene(&s, &calibrated);
+    CHECK_INT((int64_t)s.job.overlap.shown[OVERLAP_SM].pairs, 0);
+    CHECK(s.job.overlap.beside > 0);
+    CHECK_INT(s.job.overlap.rounds, 1);
+    check_alone(&s, m.gemm_ns, 3);
+    close_scene(&s);
+}
+
+/* Alike GEMMs ran both beside communication and away from it: how strong it is shows, and other
+ * strengths than the models' come out. */
+TEST(overlap_strength_is_shown_by_the_recording)
+{
+    static const double strengths[] = {0, 0.5, 1, 1.8};
+    for (size_t i = 0; i < sizeof strengths / sizeof *strengths; i++) {
+        struct made m = made_loaded(strengths[i]);
+        struct scene s;
+        made_run(&s.run, &m);
+        open_scene(&s, &calibrated);
+        CHECK(s.job.overlap.shown[OVERLAP_SM].pairs >= OVERLAP_PAIRS_MIN);
+        CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, strengths[i], 0.02);
+        check_alone(&s, m.gemm_ns, (double)m.gemm_ns * 2e-3);
+        close_scene(&s);
+    }
+}
+
+/* What was taken out is put in again: the recording comes out, scrambled or not. */
+TEST(overlap_identity)
+{
+    for (int unlike = 0; unlike < 2; unlike++) {
+        struct made m = made_loaded(1);
+        double before = 0;
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            struct scene s;
+            struct iteration_time t;
+            made_run(&s.run, &m);
+            if (unlike)
+                make_unlike(&s.run);
+            if (seed > 0)
+                made_scramble(&s.run, seed);
+            open_scene(&s, &calibrated);
+            t = on(&s, s.rep.from, 1);
+            CHECK(slowed_ns(&s) > 0);
+            if (seed == 0) {
+                before = t.span_ns;
+                CHECK_DOUBLE(t.span_ns, job_measure(&s.job, false).span_ns, 1e-4 * t.span_ns);
+            }
+            CHECK_DOUBLE(t.span_ns, before, 0);
+            close_scene(&s);
+        }
+    }
+}
+
+static double slowed_by(struct scene *s, double intra_GBps)
+{
+    struct network_profile net = *s->rep.from.network;
+    net.intra_GBps = intra_GBps;
+    on(s, (struct hardware){s->rep.from.gpu, &net}, 1);
+    return slowed_ns(s);
+}
+
+/* A network of twice the rate is done earlier, and slows computation down for less time. (With as
+ * many channels: NCCL takes more of them on faster links.) */
+TEST(overlap_shrinks_on_a_faster_network)
+{
+    struct made m = made_loaded(1);
+    struct scene s;
+    double fast_ns, slow_ns;
+    m.reduce_ns = 40000;
+    made_run(&s.run, &m);
+    open_scene(&s, &calibrated);
+    fast_ns = slowed_by(&s, 225);
+    slow_ns = slowed_by(&s, 112.5);
+    CHECK(fast_ns > 0);
+    CHECK(slow_ns > 1.7 * fast_ns);
+    CHECK(slow_ns < 2 * fast_ns);
+    close_scene(&s);
+}
+
+/* A GPU of twice the rates on the same network has more of its step slowed down. */
+TEST(overlap_grows_on_a_faster_gpu)
+{
+    struct made m = made_loaded(1);
+    struct gpu_profile fast;
+    struct scene s;
+    double before, after;
+    made_run(&s.run, &m);
+    make_unlike(&s.run);
+    open_scene(&s, &calibrated);
+    fast = *s.rep.from.gpu;
+    fast.fp16_tflops *= 1.5;
+    fast.mem_GBps *= 1.5;
+    before = on(&s, s.rep.from, 1).compute_ns;
+    before = slowed_ns(&s) / before;
+    after = on(&s, (struct hardware){&fast, s.rep.from.network}, 1).compute_ns;
+    after = slowed_ns(&s) / after;
+    CHECK(after > 1.05 * before);
+    close_scene(&s);
+}
+
+/* ---- the host ---- */
+
+/* CPUs of twice the speed halve what the host takes, and change nothing that the device does. */
+TEST(overlap_host_speed)
+{
+    struct made m = made_default;
+    struct scene s;
+    struct iteration_time one, two;
+    m.gemm_ns = 3000;
+    m.reduce_ns = 5000;
+    m.gap_ns = 200000;
+    m.sync = false;
+    made_run(&s.run, &m);
+    open_scene(&s, &calibrated);
+    one = on(&s, s.rep.from, 1);
+    two = on(&s, s.rep.from, 2);
+    CHECK(one.host_bound_ns > 0.95 * one.span_ns);
+    CHECK_DOUBLE(one.span_ns - two.span_ns, one.host_bound_ns - two.host_bound_ns, 1);
+    CHECK_DOUBLE(two.span_ns, one.span_ns / 2, 1);
+    CHECK_DOUBLE(two.compute_ns, one.compute_ns, 1);
+    CHECK_DOUBLE(two.comm_ns, one.comm_ns, 1);
+    CHECK_DOUBLE(two.stream_wait_ns, one.stream_wait_ns, 1);
+    close_scene(&s);
+}
+
+/* Where the device is the bottleneck, they change nothing but what is before its first work. */
+TEST(overlap_host_speed_of_a_busy_device)
+{
+    struct made m = made_default;
+    struct scene s;
+    m.sync = false;
+    made_run(&s.run, &m);
+    open_scene(&s, &calibrated);
+    CHECK_DOUBLE(on(&s, s.rep.from, 2).span_ns, on(&s, s.rep.from, 1).span_ns, 0);
+    close_scene(&s);
+}
