@@ -205,7 +205,7 @@ scaling() {
 # gpus RANKS
 gpus() {
     local pattern ranks=$1 from to
-    row 'pattern | from | to | recorded there, ms | predicted, ms | off, % | modelled, % | untraced, % | host, %'
+    row 'pattern | from | to | recorded there, ms | predicted, ms | off, % | modelled, % of device time | untraced, % of the step | host bound, % of the step'
     row '--- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---:'
     for pattern in $PATTERNS; do
         for from in h100 a100; do
@@ -222,11 +222,13 @@ gpus() {
     done
 }
 
-# Of the step as recorded: what models know, what no trace has, what the device spends on nothing.
+# Of the recorded step: what models know; kernels without a time; what the device waits for the host
+# (as replayed on its own hardware, which tells why it waits).
 shares() {
-    awk '$1 == "shares.modelled" { m = $2 } $1 == "shares.untraced" { u = $2 }
-         $1 == "shares.host" { h = $2 }
-         END { printf "%.1f | %.1f | %.1f", 100 * m, 100 * u, 100 * h }' "$1"
+    awk -v unmodelled="$(get "$1" unmodelled)" -v span="$(get "$1" source.replayed.iteration_us)" \
+        -v untraced="$(get "$1" source.replayed.untraced_us)" \
+        -v host="$(get "$1" source.replayed.host_bound_us)" \
+        'BEGIN { printf "%.1f | %.1f | %.1f", 100 * (1 - unmodelled), 100 * untraced / span, 100 * host / span }'
 }
 
 # ---- everything ----

@@ -37,11 +37,17 @@ static void add_time(cJSON *o, const struct iteration_time *t)
 {
     add_us(o, "iteration_us", t->span_ns);
     add_us(o, "compute_us", t->compute_ns);
+    add_us(o, "untraced_us", t->untraced_ns);
     add_us(o, "comm_us", t->comm_ns);
     add_us(o, "exposed_comm_us", t->exposed_comm_ns);
+    add_us(o, "comm_wait_us", t->comm_wait_ns);
     add_us(o, "memory_us", t->memory_ns);
     add_us(o, "exposed_memory_us", t->exposed_memory_ns);
     add_us(o, "idle_us", t->idle_ns);
+    add_us(o, "host_bound_us", t->host_bound_ns);
+    add_us(o, "stream_wait_us", t->stream_wait_ns);
+    add_us(o, "bubble_us", t->bubble_ns);
+    add_us(o, "other_idle_us", t->other_idle_ns);
 }
 
 /* null where it is not known. */
