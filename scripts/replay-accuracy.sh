@@ -22,64 +22,14 @@ for part in specter libspecter.so examples/train examples/measure emu/lib/libncc
 done
 work=$(mktemp -d "${TMPDIR:-/tmp}/specter-accuracy.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+. "$ROOT/scripts/recordings.bash"
 
-# name | options of examples/train | what it is | the axis that grows with the ranks
-patterns='dp||data parallel|dp
-tp|--tp 2|tensor x data parallel|dp
-pp|--pp 2|pipeline, 1F1B|dp
-fsdp|--fsdp|sharded data parallel|fsdp
-ep|--ep 2|expert all-to-all|dp'
 PATTERNS=${PATTERNS:-dp tp pp fsdp ep}
-ITERS=5
 
 LIMIT_IDENTITY=1 LIMIT_WAITS=5 LIMIT_SCALING=5 LIMIT_GPUS=8 # per cent
 missed=0
 
-field() { awk -F'|' -v name="$1" -v n="$2" '$1 == name { print $n }' <<<"$patterns"; }
-
 # ---- runs ----
-
-# launch FABRIC RANKS COMMAND...
-launch() {
-    EMU_FABRIC=$ROOT/tests/emu/fabric/$1.conf LD_LIBRARY_PATH=$BUILD/emu/lib "${@:3}"
-}
-
-# capture FABRIC PATTERN RANKS: the trace's folder in $trace.
-capture() {
-    trace=$work/$1.$2.$3
-    [[ ! -d $trace ]] || return 0
-    launch "$1" "$3" "$SPECTER" capture -o "$trace" -- "$ROOT/examples/launch.sh" -n "$3" \
-        "$BUILD/examples/train" $(field "$2" 2) --iters $ITERS >"$work/log" 2>&1 || {
-        cat "$work/log" >&2
-        exit 3
-    }
-}
-
-# What cJSON prints as lines of "path value": scales.1.iteration_us 7308.
-flatten() {
-    awk '
-    function path(key,    p, i) {
-        for (i = 1; i <= depth; i++)
-            p = p (name[i] == "" ? "" : name[i] ".") (count[i] >= 0 ? count[i] "." : "")
-        return p key
-    }
-    /^\t*}, {$/ { count[depth]++; next }
-    /^\t*}\]?,?$/ { depth--; next }
-    /":\t{$/ { split($0, part, "\""); name[++depth] = part[2]; count[depth] = -1; next }
-    /":\t\[{$/ { split($0, part, "\""); name[++depth] = part[2]; count[depth] = 0; next }
-    /":\t/ { split($0, part, "\""); sub(/.*":\t/, ""); sub(/,$/, ""); print path(part[2]), $0 }'
-}
-
-# replay TRACE RESULT OPTION...: the flattened result.
-replay() {
-    "$SPECTER" replay "$1" --json "$work/json" "${@:3}" >/dev/null 2>"$work/log" || [[ $? == 4 ]] || {
-        cat "$work/log" >&2
-        exit 3
-    }
-    flatten <"$work/json" >"$2"
-}
-
-get() { awk -v key="$2" '$1 == key { print $2; exit }' "$1"; }
 
 # The recording on its own hardware, in $own.
 replay_own() {
@@ -152,16 +102,16 @@ worst_rank() {
 # ---- tables ----
 
 identity() {
-    local pattern ranks waits
+    local name ranks waits
     row 'pattern | ranks | recorded, ms | replayed, ms | off, % | worst rank, % | waits, ms | collectives | waits off, median, %'
     row '--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:'
-    for pattern in $PATTERNS; do
+    for name in $PATTERNS; do
         for ranks in "$@"; do
-            replay_own h100 "$pattern" "$ranks"
+            replay_own h100 "$name" "$ranks"
             recorded=$(get "$own" source.recorded.iteration_us)
             replayed=$(get "$own" source.replayed.iteration_us)
             waits=$(awk -v x="$(get "$own" source.waits.median_off)" 'BEGIN { printf "%.2f", 100 * x }')
-            row "$(field "$pattern" 3) | $ranks | $(ms "$recorded") | $(ms "$replayed") |" \
+            row "$(pattern "$name" 3) | $ranks | $(ms "$recorded") | $(ms "$replayed") |" \
                 "$(limited "$(off "$replayed" "$recorded")" $LIMIT_IDENTITY) |" \
                 "$(limited "$(worst_rank "$own")" $LIMIT_IDENTITY) |" \
                 "$(ms "$(get "$own" source.waits.recorded_us)") | $(get "$own" source.waits.collectives) |" \
@@ -177,24 +127,24 @@ parts() {
 
 # scaling FROM TO...
 scaling() {
-    local pattern ranks from=$1 scales=1 i
+    local name ranks from=$1 scales=1 i
     for ranks in "${@:2}"; do
         scales+=,$((ranks / from))
     done
     row 'pattern | ranks | recorded, ms | communication | exposed | idle | predicted, ms | communication | exposed | idle | off, %'
     row '--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:'
-    for pattern in $PATTERNS; do
-        capture h100 "$pattern" "$from"
+    for name in $PATTERNS; do
+        capture h100 "$name" "$from"
         replay "$trace" "$trace.grown" --from-network "$profile" --network "$profile" \
-            --scale $scales --grow "$(field "$pattern" 4)"
+            --scale $scales --grow "$(pattern "$name" 4)"
         grown=$trace.grown
         i=0
         for ranks in "${@:2}"; do
             i=$((i + 1))
-            replay_own h100 "$pattern" "$ranks"
+            replay_own h100 "$name" "$ranks"
             recorded=$(get "$own" source.recorded.iteration_us)
             predicted=$(get "$grown" scales.$i.iteration_us)
-            row "$(field "$pattern" 3) | $from to $ranks |" \
+            row "$(pattern "$name" 3) | $from to $ranks |" \
                 "$(ms "$recorded") | $(parts "$own" source.recorded) |" \
                 "$(ms "$predicted") | $(parts "$grown" scales.$i) |" \
                 "$(limited "$(off "$predicted" "$recorded")" $LIMIT_SCALING)"
@@ -204,19 +154,19 @@ scaling() {
 
 # gpus RANKS
 gpus() {
-    local pattern ranks=$1 from to
+    local name ranks=$1 from to
     row 'pattern | from | to | recorded there, ms | predicted, ms | off, % | modelled, % of device time | untraced, % of the step | host bound, % of the step'
     row '--- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---:'
-    for pattern in $PATTERNS; do
+    for name in $PATTERNS; do
         for from in h100 a100; do
             to=$([[ $from == h100 ]] && echo a100 || echo h100)
-            replay_own "$to" "$pattern" "$ranks"
-            capture "$from" "$pattern" "$ranks"
+            replay_own "$to" "$name" "$ranks"
+            capture "$from" "$name" "$ranks"
             replay "$trace" "$trace.to" --scale 1 --from-gpu "$work/$from.json" \
                 --from-network "$work/$from.json" --gpu "$work/$to.json" --network "$work/$to.json"
             recorded=$(get "$own" source.recorded.iteration_us)
             predicted=$(get "$trace.to" scales.0.iteration_us)
-            row "$(field "$pattern" 3) | $from | $to | $(ms "$recorded") | $(ms "$predicted") |" \
+            row "$(pattern "$name" 3) | $from | $to | $(ms "$recorded") | $(ms "$predicted") |" \
                 "$(limited "$(off "$predicted" "$recorded")" $LIMIT_GPUS) | $(shares "$trace.to")"
         done
     done
