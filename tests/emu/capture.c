@@ -48,6 +48,7 @@ struct emu_exec {
 /* One launch: what each node's issue() gave. */
 struct launch {
     uint64_t *tokens;
+    struct emu_place *places;
 };
 
 static struct emu_capture *captures; /* active ones */
@@ -485,36 +486,54 @@ struct graph_run {
 
 static uint64_t issue_graph(void *data)
 {
+    struct emu_thread *self = emu_self();
     const struct graph_run *run = data;
     const struct emu_graph *g = &run->program->graph;
     struct launch *launch = emu_alloc(sizeof(*launch));
 
     launch->tokens = emu_alloc(g->count * sizeof(*launch->tokens));
-    for (unsigned i = 0; i < g->count; i++)
-        if (g->nodes[i].work && g->nodes[i].work->kind->issue)
-            launch->tokens[i] = g->nodes[i].work->kind->issue(g->nodes[i].work->data);
+    launch->places = emu_alloc(g->count * sizeof(*launch->places));
+    for (unsigned i = 0; i < g->count; i++) {
+        const struct emu_work *work = g->nodes[i].work;
+
+        if (!work)
+            continue;
+        if (work->kind->issue)
+            launch->tokens[i] = work->kind->issue(work->data);
+        emu_work_enter(self, work, run->stream->context->device, self->clock, &launch->places[i]);
+    }
     return (uint64_t)(uintptr_t)launch;
+}
+
+static uint64_t run_node(struct launch *launch, unsigned i, const struct emu_work *work,
+                         uint64_t start, CUresult *error)
+{
+    const struct emu_turn turn = {launch->tokens[i], start, &launch->places[i]};
+    uint64_t end = work->kind->run(work->data, &turn, error);
+
+    emu_lane_leave(&launch->places[i]);
+    return end;
 }
 
 /* Nodes are done one after the other in the order of capture, which is the same on all ranks; their
  * times overlap as their dependencies allow. */
-static uint64_t run_graph(void *data, uint64_t token, uint64_t start, CUresult *error)
+static uint64_t run_graph(void *data, const struct emu_turn *turn, CUresult *error)
 {
     const struct graph_run *run = data;
     const struct emu_graph *g = &run->program->graph;
-    struct launch *launch = (struct launch *)(uintptr_t)token;
-    uint64_t *ends = emu_alloc(g->count * sizeof(*ends)), end = start;
+    struct launch *launch = (struct launch *)(uintptr_t)turn->token;
+    uint64_t *ends = emu_alloc(g->count * sizeof(*ends)), end = turn->start;
 
     for (unsigned i = 0; i < g->count; i++) {
         const struct node *node = &g->nodes[i];
-        uint64_t begin = start;
+        uint64_t begin = turn->start;
 
         for (unsigned j = 0; j < node->after.count; j++)
             if (begin < ends[node->after.nodes[j]])
                 begin = ends[node->after.nodes[j]];
         if (node->work) {
             begin += emu_fabric()->graph_node_ns;
-            ends[i] = node->work->kind->run(node->work->data, launch->tokens[i], begin, error);
+            ends[i] = run_node(launch, i, node->work, begin, error);
         } else {
             record_external(node->external, run->stream, begin);
             ends[i] = begin;
@@ -523,6 +542,7 @@ static uint64_t run_graph(void *data, uint64_t token, uint64_t start, CUresult *
     }
     free(ends);
     free(launch->tokens);
+    free(launch->places);
     free(launch);
     return end;
 }
@@ -535,7 +555,7 @@ static void release_run(void *data)
     free(run);
 }
 
-static const struct emu_kind graph_kind = {"graph", issue_graph, run_graph, release_run};
+static const struct emu_kind graph_kind = {"graph", issue_graph, run_graph, release_run, NULL};
 
 CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle)
 {

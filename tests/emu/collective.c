@@ -20,6 +20,8 @@ struct play {
     uint64_t origin;
     unsigned n;
     unsigned *order; /* position on the ring -> rank, by node */
+    unsigned *first; /* by position: the first one on its node */
+    unsigned *count; /* and how many are there */
     double *ready;   /* by position: the kernel has started */
     double *slow;    /* by position: jitter of its outgoing link, >= 1 */
     double *free_at; /* by position: its outgoing link */
@@ -50,15 +52,23 @@ static void sort_by_node(struct play *p)
     }
 }
 
-/* How many members share the links out of a node: rings start at different ones, so that a node's
- * links work side by side. */
-static unsigned members_on(const struct play *p, unsigned node)
+static void count_nodes(struct play *p)
 {
-    unsigned count = 0;
+    for (unsigned i = 0, end; i < p->n; i = end) {
+        for (end = i; end < p->n && node_of(p, end) == node_of(p, i);)
+            p->first[end++] = i;
+        for (unsigned j = i; j < end; j++)
+            p->count[j] = end - i;
+    }
+}
 
-    for (unsigned i = 0; i < p->n; i++)
-        count += p->c->nodes[i] == node;
-    return count;
+/* How many cards carry what goes from one node to another: rings start at different ones, so that
+ * a node's cards work side by side. */
+static unsigned rails_of(const struct play *p, unsigned from, unsigned to)
+{
+    if (node_of(p, from) == node_of(p, to))
+        return 1;
+    return p->count[from] < p->count[to] ? p->count[from] : p->count[to];
 }
 
 static double link_latency(const struct play *p, unsigned from, unsigned to)
@@ -70,12 +80,66 @@ static double link_latency(const struct play *p, unsigned from, unsigned to)
 /* GB/s of the link from one position to another, as bytes per ns; all rails together. */
 static double link_rate(const struct play *p, unsigned from, unsigned to)
 {
-    unsigned a = node_of(p, from), b = node_of(p, to), rails;
-
-    if (a == b)
+    if (node_of(p, from) == node_of(p, to))
         return p->f->intra_GBps;
-    rails = members_on(p, a) < members_on(p, b) ? members_on(p, a) : members_on(p, b);
-    return p->f->inter_GBps * rails;
+    return p->f->inter_GBps * rails_of(p, from, to);
+}
+
+/* ns in which a device's memory does its part for bytes on a link: half of it at either end. */
+static double memory_work(const struct emu_fabric *f, double bytes)
+{
+    return bytes * f->comm_memory_passes / 2 / (f->memory_GBps * f->memory_efficiency);
+}
+
+static const struct calendar *busy_of(const struct play *p, unsigned position)
+{
+    return p->c->busy ? p->c->busy[p->order[position]] : NULL;
+}
+
+static void note(struct play *p, unsigned position, enum port port, double begin, double end,
+                 double work)
+{
+    if (p->c->used)
+        calendar_add(p->c->used[p->order[position]], port, begin, end, work);
+}
+
+/* As calendar_pass(), exact where the ports are free. */
+static double through(const struct calendar *out, enum port port_out, const struct calendar *in,
+                      enum port port_in, uint64_t origin, double t, double work)
+{
+    if ((!out || !out->bin) && (!in || !in->bin))
+        return t + work;
+    return calendar_pass(out, port_out, in, port_in, (double)origin + t, work) - (double)origin;
+}
+
+/* From the port of one rank to that of another. */
+static double take_port(struct play *p, unsigned from, unsigned to, double depart, double work)
+{
+    bool near = node_of(p, from) == node_of(p, to);
+    enum port out = near ? PORT_NVLINK_OUT : PORT_NIC_OUT;
+    enum port in = near ? PORT_NVLINK_IN : PORT_NIC_IN;
+    double done = through(busy_of(p, from), out, busy_of(p, to), in, p->origin, depart, work);
+
+    note(p, from, out, depart, done, work);
+    note(p, to, in, depart, done, work);
+    return done;
+}
+
+/* `work` ns of the link; each of the rails carries its part in that time, where it is free. Returns
+ * when all is through. */
+static double take_link(struct play *p, unsigned from, unsigned to, double depart, double work,
+                        double bytes)
+{
+    unsigned rails = rails_of(p, from, to);
+    double done = depart;
+
+    if (rails == 1)
+        done = take_port(p, from, to, depart, work);
+    for (unsigned i = 0; rails > 1 && i < rails; i++)
+        done = later(done, take_port(p, p->first[from] + i, p->first[to] + i, depart, work));
+    note(p, from, PORT_MEMORY, depart, done, memory_work(p->f, bytes));
+    note(p, to, PORT_MEMORY, depart, done, memory_work(p->f, bytes));
+    return done;
 }
 
 static void begin(struct play *p, const struct emu_fabric *f, const struct collective *c)
@@ -84,7 +148,9 @@ static void begin(struct play *p, const struct emu_fabric *f, const struct colle
     double *columns = emu_alloc(4 * n * sizeof(*columns));
 
     *p = (struct play){.f = f, .c = c, .n = n, .origin = c->start[0]};
-    p->order = emu_alloc(n * sizeof(*p->order));
+    p->order = emu_alloc(3 * n * sizeof(*p->order));
+    p->first = p->order + n;
+    p->count = p->order + 2 * n;
     p->ready = columns;
     p->slow = columns + n;
     p->free_at = columns + 2 * n;
@@ -93,6 +159,9 @@ static void begin(struct play *p, const struct emu_fabric *f, const struct colle
         if (c->start[i] < p->origin)
             p->origin = c->start[i];
     sort_by_node(p);
+    count_nodes(p);
+    for (unsigned i = 0; c->used && i < n; i++)
+        calendar_reset(c->used[i], 0);
     for (unsigned i = 0; i < n; i++) {
         uint64_t rank = p->order[i], hash = emu_hash(emu_hash(f->seed, c->key), rank);
 
@@ -108,6 +177,8 @@ static void finish(struct play *p)
         double end = later(p->done[i], p->free_at[i]) + (double)p->f->collective_ns / 2;
 
         p->c->end[p->order[i]] = p->origin + (uint64_t)llround(end);
+        if (p->c->used) /* their times were counted from the origin */
+            p->c->used[i]->from = p->origin;
     }
     free(p->order);
     free(p->ready);
@@ -118,9 +189,9 @@ static void finish(struct play *p)
 static double pass_on(struct play *p, unsigned from, unsigned to, double there, double bytes)
 {
     double depart = later(there, p->free_at[from]), arrive;
+    double work = bytes / link_rate(p, from, to) * p->slow[from];
 
-    p->free_at[from] =
-        depart + bytes / link_rate(p, from, to) * p->slow[from] + (double)p->f->slice_ns;
+    p->free_at[from] = take_link(p, from, to, depart, work, bytes) + (double)p->f->slice_ns;
     arrive = later(p->free_at[from] + link_latency(p, from, to), p->ready[to]);
     p->done[to] = later(p->done[to], arrive);
     return arrive;
@@ -228,8 +299,11 @@ static void play_pairs(struct play *p)
             double rate = node_of(p, from) == node_of(p, to) ? p->f->intra_GBps : p->f->inter_GBps;
             double depart = later(later(p->free_at[from], taking[to]), p->ready[to]);
 
-            p->free_at[from] = taking[to] =
-                depart + part / rate * p->slow[from] + (double)p->f->slice_ns;
+            double done = take_port(p, from, to, depart, part / rate * p->slow[from]);
+
+            note(p, from, PORT_MEMORY, depart, done, memory_work(p->f, part));
+            note(p, to, PORT_MEMORY, depart, done, memory_work(p->f, part));
+            p->free_at[from] = taking[to] = done + (double)p->f->slice_ns;
             p->done[to] = later(p->done[to], taking[to] + link_latency(p, from, to));
         }
     free(taking);
@@ -256,7 +330,10 @@ static void play_rooted(struct play *p, bool to_root)
 /* One rank alone copies within its memory. */
 static void play_alone(struct play *p)
 {
-    p->done[0] += (double)p->c->bytes / (p->f->memory_GBps * p->f->memory_efficiency / 2);
+    double work = (double)p->c->bytes / (p->f->memory_GBps * p->f->memory_efficiency / 2);
+
+    note(p, 0, PORT_MEMORY, p->done[0], p->done[0] + work, work);
+    p->done[0] += work;
 }
 
 void collective_play(const struct emu_fabric *f, const struct collective *c)
@@ -282,14 +359,22 @@ void collective_play(const struct emu_fabric *f, const struct collective *c)
     finish(&p);
 }
 
-uint64_t collective_message(const struct emu_fabric *f, uint64_t start, uint64_t bytes,
-                            unsigned from_node, unsigned to_node, unsigned sharing, uint64_t key)
+uint64_t collective_message(const struct emu_fabric *f, const struct collective_message *m,
+                            bool sends, struct calendar *used)
 {
-    bool near = from_node == to_node;
-    double rate = (near ? f->intra_GBps : f->inter_GBps) / (sharing ? sharing : 1);
-    double slow = 1 + f->jitter * emu_unit(emu_hash(f->seed, key));
-    uint64_t latency = near ? f->intra_latency_ns : f->inter_latency_ns;
+    double rate = m->near ? f->intra_GBps : f->inter_GBps;
+    double alone = (double)m->bytes / rate * (1 + f->jitter * emu_unit(emu_hash(f->seed, m->key)));
+    enum port out = m->near ? PORT_NVLINK_OUT : PORT_NIC_OUT;
+    enum port in = m->near ? PORT_NVLINK_IN : PORT_NIC_IN;
+    uint64_t latency = m->near ? f->intra_latency_ns : f->inter_latency_ns;
+    double depart = (double)f->collective_ns / 2;
+    double done =
+        through(m->from, out, m->to, in, m->start, depart, alone * (m->sharing ? m->sharing : 1));
+    double begin = (double)m->start + depart, end = (double)m->start + done;
 
-    return start + f->collective_ns + latency + f->slice_ns +
-           (uint64_t)llround((double)bytes / rate * slow);
+    if (used) {
+        calendar_add(used, sends ? out : in, begin, end, alone);
+        calendar_add(used, PORT_MEMORY, begin, end, memory_work(f, (double)m->bytes));
+    }
+    return m->start + f->collective_ns + latency + f->slice_ns + (uint64_t)llround(done - depart);
 }

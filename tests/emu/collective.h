@@ -10,13 +10,19 @@
  *   pairs AlltoAll: rounds in which each rank sends to one and receives from one
  *   root  Gather, Scatter: one after the other through the root's link
  *
+ * Links lie between ports: those of a rank's GPU within its node, and its network card's, each way
+ * for itself. From node to node the cards of all members side by side carry what goes round or up
+ * and down. What other operations have taken of a port is gone; the rest is there to be used.
+ *
  * Pure: the same input gives the same output.
  */
 #ifndef EMU_COLLECTIVE_H
 #define EMU_COLLECTIVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "calendar.h"
 #include "fabric.h"
 
 enum collective_op {
@@ -38,14 +44,27 @@ struct collective {
     uint64_t key;          /* of the jitter: communicator and number of the operation */
     const unsigned *nodes; /* of each rank */
     const uint64_t *start; /* of each rank's kernel, ns */
-    uint64_t *end;         /* out */
+    /* Of each rank: what others take of its ports, and what this takes (out). NULL: all is free,
+     * and nobody asks. */
+    const struct calendar *const *busy;
+    struct calendar *const *used;
+    uint64_t *end; /* out */
 };
 
 void collective_play(const struct emu_fabric *f, const struct collective *c);
 
-/* The end of one message between two ranks whose kernels started at the later of their times;
- * `sharing`: how many messages share the busier end's link. */
-uint64_t collective_message(const struct emu_fabric *f, uint64_t start, uint64_t bytes,
-                            unsigned from_node, unsigned to_node, unsigned sharing, uint64_t key);
+/* One message between two ranks. */
+struct collective_message {
+    uint64_t start; /* the later of their kernels' */
+    uint64_t bytes;
+    bool near;                        /* within a node */
+    unsigned sharing;                 /* how many messages of theirs share the busier end's link */
+    uint64_t key;                     /* of the jitter */
+    const struct calendar *from, *to; /* what others take of the ports of the ends */
+};
+
+/* Its end, and what it takes at one end: of the sender where `sends`. `used` may be NULL. */
+uint64_t collective_message(const struct emu_fabric *f, const struct collective_message *m,
+                            bool sends, struct calendar *used);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "fabric.h"
 #include "names.h"
+#include "stall.h"
 
 /* Shared bytes of all members' posts together, so that many ranks do not take much memory. */
 #define POSTS_BYTES (4u << 20)
@@ -131,8 +132,10 @@ void comm_unref(struct ncclComm *comm)
 {
     if (!comm || atomic_fetch_sub(&comm->refs, 1) != 1)
         return;
-    if (comm->published.clock)
+    if (comm->published.clock) {
         emu_unpublish(&comm->published);
+        stall_leave(comm);
+    }
     segment_close(comm->segment);
     pthread_mutex_destroy(&comm->lock);
     pthread_cond_destroy(&comm->turn);
@@ -170,6 +173,7 @@ ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self)
     comm->published.blocked = &m->blocked;
     segment_arrive(comm->segment, self->clock, node_of(comm), comm->device);
     emu_publish(&comm->published, self);
+    stall_join(comm);
     return ncclSuccess;
 }
 

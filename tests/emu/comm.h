@@ -21,7 +21,8 @@ struct emu_job;
 
 struct ncclComm {
     uint64_t magic;
-    atomic_uint refs; /* the handle, and each launch */
+    struct ncclComm *next; /* of those in use: stall.c */
+    atomic_uint refs;      /* the handle, and each launch */
     struct segment *segment;
     uint64_t key;  /* equal on all members */
     uint64_t hash; /* likewise: what a profiler is told */

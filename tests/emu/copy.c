@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute.h"
 #include "fabric.h"
 #include "memory.h"
 
@@ -28,13 +29,12 @@ static size_t head_of(const struct copy *c)
     return c->bytes < most ? c->bytes : (size_t)most;
 }
 
-static uint64_t run_copy(void *data, uint64_t token, uint64_t start, CUresult *error)
+static uint64_t run_copy(void *data, const struct emu_turn *turn, CUresult *error)
 {
     const struct emu_fabric *f = emu_fabric();
     const struct copy *c = data;
-    double rate = c->over_bus ? f->pcie_GBps : f->memory_GBps * f->memory_efficiency;
+    double ns, rate = c->over_bus ? f->pcie_GBps : f->memory_GBps * f->memory_efficiency;
 
-    (void)token;
     (void)error;
     if (c->from)
         memmove(c->to, c->from, head_of(c));
@@ -42,7 +42,10 @@ static uint64_t run_copy(void *data, uint64_t token, uint64_t start, CUresult *e
         memset(c->to, c->value, head_of(c));
     if (c->from && !c->over_bus)
         rate /= 2; /* read and written in the same memory */
-    return start + COPY_OVERHEAD_NS + (uint64_t)((double)c->bytes / rate);
+    ns = (double)c->bytes / rate;
+    if (!c->over_bus && emu_compute_shares(turn, COPY_OVERHEAD_NS + (uint64_t)ns))
+        ns = emu_compute_memory(turn, ns);
+    return turn->start + COPY_OVERHEAD_NS + (uint64_t)ns;
 }
 
 static void release_copy(void *data)
@@ -53,7 +56,7 @@ static void release_copy(void *data)
     free(c);
 }
 
-static const struct emu_kind copy_kind = {"copy", NULL, run_copy, release_copy};
+static const struct emu_kind copy_kind = {"copy", NULL, run_copy, release_copy, NULL};
 
 static void take_snapshot(struct copy *c)
 {

@@ -56,6 +56,8 @@ struct emu_thread {
     unsigned below_count;
     CUstreamCaptureMode capture_mode;
     struct emu_deferred *deferred; /* done at the start of the next application call */
+    struct emu_lane *lanes;        /* lane.h */
+    uint64_t group, groups;        /* the NCCL group being launched, or 0; and how many were */
 };
 
 struct emu_call {
@@ -109,15 +111,24 @@ EMU_API void emu_unpublish(struct emu_published *p);
 
 /* ---- work ---- */
 
+/* One run of a work. */
+struct emu_turn {
+    uint64_t token; /* what issue() gave */
+    uint64_t start;
+    struct emu_place *place; /* beside whom it runs; lane.h */
+};
+
 /* What a kind of work does. Called without any lock held. */
 struct emu_kind {
     const char *name;
     /* By the host, when the work goes to a stream (for captured work: at each launch of its graph).
      * The token is handed to that run. May be NULL. */
     uint64_t (*issue)(void *data);
-    /* By the stream's thread: do it, starting at `start`; returns its end. *error may be set. */
-    uint64_t (*run)(void *data, uint64_t token, uint64_t start, CUresult *error);
+    /* By the stream's thread: do it; returns its end. *error may be set. */
+    uint64_t (*run)(void *data, const struct emu_turn *turn, CUresult *error);
     void (*release)(void *data); /* may be NULL */
+    /* Whether it is communication that later work competes with. NULL: it is not. */
+    bool (*communicates)(const void *data);
 };
 
 /* Counted: a graph and its launches share it. */

@@ -30,7 +30,7 @@ $(B)/emu/obj/%.o: tests/emu/%.c $(B)/flags
 emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
 
 $(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda stream event engine capture kernel copy memory thread \
-                                    fabric) \
+                                    lane calendar compute fabric) \
                          tests/emu/map/cuda.map
 	$(call emu_so,cuda)
 $(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart) tests/emu/map/cudart.map \
@@ -44,7 +44,7 @@ $(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas) tests/emu/map/cublas.map \
                             $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) -l:libcublasLt.so.13)
 $(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch segment settle collective number \
-                                    profiler) \
+                                    calendar stall profiler) \
                          tests/emu/map/nccl.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nccl,$(EMU_CUDA))
 $(EMU_LIB)/libnvidia-ml.so.1: $(call emu_obj,nvml) tests/emu/map/nvml.map $(EMU_LIB)/libcuda.so.1

@@ -181,8 +181,11 @@ static void run_op(struct CUstream_st *s, struct emu_op *op)
     if (op->fixed) {
         op->end = op->fixed;
     } else if (op->work) {
+        const struct emu_turn turn = {op->token, start, &op->place};
+
         emu_unlock();
-        op->end = op->work->kind->run(op->work->data, op->token, start, &op->error);
+        op->end = op->work->kind->run(op->work->data, &turn, &op->error);
+        emu_lane_leave(&op->place);
         emu_lock();
     }
     if (op->error && !s->context->error)
@@ -259,6 +262,14 @@ void emu_op_push(struct emu_op *op)
     }
 }
 
+void emu_work_enter(struct emu_thread *self, const struct emu_work *work, int device, uint64_t at,
+                    struct emu_place *place)
+{
+    bool communicates = work->kind->communicates && work->kind->communicates(work->data);
+
+    emu_lane_enter(emu_lane_of(self, device), self, at, communicates, place);
+}
+
 CUresult emu_submit(struct emu_thread *self, CUstream s, struct emu_work *work, uint64_t at)
 {
     CUresult result;
@@ -278,6 +289,7 @@ CUresult emu_submit(struct emu_thread *self, CUstream s, struct emu_work *work, 
     op = emu_op_new(self, s);
     op->work = work;
     op->token = token;
+    emu_work_enter(self, work, s->context->device, at, &op->place);
     op->earliest = at + emu_fabric()->launch_ns;
     emu_op_push(op);
     emu_op_unref(op);

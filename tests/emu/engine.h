@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "core.h"
+#include "lane.h"
 
 enum emu_type { EMU_STREAM = 1, EMU_EVENT };
 
@@ -27,6 +28,7 @@ struct emu_op {
     struct CUstream_st *stream; /* counted */
     struct emu_work *work;      /* NULL for records and waits */
     uint64_t token;             /* what the work's issue() gave */
+    struct emu_place place;     /* of work */
     uint64_t earliest;          /* start, by the host's clock */
     uint64_t fixed;             /* if not 0: the end, whatever else */
     struct emu_op **deps;       /* counted; gone when done */
@@ -103,6 +105,9 @@ void emu_each_handle(enum emu_type type, void (*visit)(struct emu_handle *, void
 struct emu_op *emu_op_new(const struct emu_thread *self, struct CUstream_st *stream);
 void emu_op_after(struct emu_op *op, struct emu_op *dep);
 void emu_op_push(struct emu_op *op); /* the queue takes its own reference */
+/* The work takes its place among what the thread launches on the device. */
+void emu_work_enter(struct emu_thread *self, const struct emu_work *work, int device, uint64_t at,
+                    struct emu_place *place);
 struct emu_op *emu_op_ref(struct emu_op *op);
 void emu_op_unref(struct emu_op *op);
 void emu_stream_unref(struct CUstream_st *stream);

@@ -2,7 +2,8 @@
  *
  * Timing walks the output in tiles: each SM takes a tile, computes it over k at a share of its
  * peak, and takes the next; the last round may leave SMs idle. Memory bounds the whole. The library
- * that is imitated would choose the tile that finishes first, so that is what is taken.
+ * that is imitated would choose the tile that finishes first on an idle GPU, so that is what is
+ * taken. Communication beside it takes SMs and memory away (compute.h).
  */
 #include "gemm.h"
 
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute.h"
 #include "fabric.h"
 #include "hash.h"
 #include "number.h"
@@ -74,17 +76,36 @@ static double peak_TFLOPS(const struct gemm *g)
     }
 }
 
+static double tile_count(const struct gemm *g, const struct tile *t)
+{
+    return ceil((double)g->m / t->rows) * ceil((double)g->n / t->cols) * (double)g->batch;
+}
+
 /* Rounds of tiles over the SMs, each as long as one tile takes. */
-static double tiled_ns(const struct gemm *g, const struct tile *t)
+static double tiled_ns(const struct gemm *g, const struct tile *t, double rounds)
 {
     const struct emu_fabric *f = emu_fabric();
-    double across = ceil((double)g->m / t->rows) * ceil((double)g->n / t->cols);
-    double rounds = ceil(across * (double)g->batch / (double)f->sms);
     double depth = ceil((double)g->k / 32) * 32;
     double flops = (element_of(g->a.type)->parts == 2 ? 8.0 : 2.0) * t->rows * t->cols * depth;
     double rate = peak_TFLOPS(g) * 1e3 / (double)f->sms * f->gemm_efficiency * t->efficiency;
 
     return rounds * flops / rate;
+}
+
+/* On all SMs. */
+static double alone_ns(const struct gemm *g, const struct tile *t)
+{
+    return tiled_ns(g, t, ceil(tile_count(g, t) / (double)emu_fabric()->sms));
+}
+
+static const struct tile *best_tile(const struct gemm *g)
+{
+    const struct tile *best = &tiles[0];
+
+    for (size_t i = 1; i < sizeof(tiles) / sizeof(tiles[0]); i++)
+        if (alone_ns(g, &tiles[i]) < alone_ns(g, best))
+            best = &tiles[i];
+    return best;
 }
 
 static double memory_ns(const struct gemm *g)
@@ -99,16 +120,19 @@ static double memory_ns(const struct gemm *g)
     return (in + out) * (double)g->batch / (f->memory_GBps * f->memory_efficiency);
 }
 
-static uint64_t duration(const struct gemm *g, uint64_t start)
+static uint64_t duration(const struct gemm *g, const struct emu_turn *turn)
 {
     const struct emu_fabric *f = emu_fabric();
-    double best = tiled_ns(g, &tiles[0]), memory = memory_ns(g);
-    uint64_t hash = emu_hash(emu_hash(f->seed, (uint64_t)emu_rank()), start);
+    const struct tile *tile = best_tile(g);
+    double overhead = (double)f->gemm_overhead_ns, memory = memory_ns(g), tiled;
+    uint64_t hash = emu_hash(emu_hash(f->seed, (uint64_t)emu_rank()), turn->start);
+    double slow = 1 + f->gpu_jitter * emu_unit(emu_hash(hash, g->m * g->n + g->k));
+    uint64_t alone = (uint64_t)((fmax(alone_ns(g, tile), memory) + overhead) * slow);
 
-    for (size_t i = 1; i < sizeof(tiles) / sizeof(tiles[0]); i++)
-        best = fmin(best, tiled_ns(g, &tiles[i]));
-    best = fmax(best, memory) + (double)f->gemm_overhead_ns;
-    return (uint64_t)(best * (1 + f->gpu_jitter * emu_unit(emu_hash(hash, g->m * g->n + g->k))));
+    if (!emu_compute_shares(turn, alone))
+        return alone;
+    tiled = emu_compute_tiles(turn, tile_count(g, tile), tiled_ns(g, tile, 1) * slow);
+    return (uint64_t)(fmax(tiled, emu_compute_memory(turn, memory * slow)) + overhead * slow);
 }
 
 /* Complex or, with an imaginary part of 0, real. */
@@ -231,19 +255,18 @@ static void compute(const struct gemm *g)
     free(b);
 }
 
-static uint64_t run_gemm(void *data, uint64_t token, uint64_t start, CUresult *error)
+static uint64_t run_gemm(void *data, const struct emu_turn *turn, CUresult *error)
 {
     const struct gemm *g = data;
     double products = (double)g->m * (double)g->n * (double)g->k * (double)g->batch;
 
-    (void)token;
     (void)error;
     if (products <= (double)emu_fabric()->gemm_products)
         compute(g);
-    return start + duration(g, start);
+    return turn->start + duration(g, turn);
 }
 
-static const struct emu_kind gemm_kind = {"gemm", NULL, run_gemm, free};
+static const struct emu_kind gemm_kind = {"gemm", NULL, run_gemm, free, NULL};
 
 cudaDataType emu_gemm_scale_type(cublasComputeType_t compute, cudaDataType type)
 {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "fabric.h"
+#include "lane.h"
 #include "number.h"
 #include "profiler.h"
 
@@ -135,12 +136,14 @@ static ncclResult_t run_group(struct emu_thread *self)
     group.jobs = NULL;
     if (group.error)
         group.count = 0; /* nothing of a group with a bad call is launched */
+    emu_lane_group(self, true);
     while (group.count) {
         unsigned count;
         struct task *tasks = take_tasks(&group, &count);
 
         worse(&result, launch(self, tasks, count));
     }
+    emu_lane_group(self, false);
     group.error = ncclSuccess;
     return result;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels: a name and a time.
+ * Kernels: a name and a time, which is that of reading and writing memory: what other kernels of
+ * training do, apart from products.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
+#include "compute.h"
 #include "emu.h"
 #include "fabric.h"
 
@@ -68,16 +69,17 @@ const char *emu_kernel_name(const void *kernel)
     return k ? k->name : NULL;
 }
 
-static uint64_t run_kernel(void *data, uint64_t token, uint64_t start, CUresult *error)
+static uint64_t run_kernel(void *data, const struct emu_turn *turn, CUresult *error)
 {
     const struct kernel *k = data;
 
-    (void)token;
     (void)error;
-    return start + k->ns;
+    if (!emu_compute_shares(turn, k->ns))
+        return turn->start + k->ns;
+    return turn->start + (uint64_t)emu_compute_memory(turn, (double)k->ns);
 }
 
-static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, NULL};
+static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, NULL, NULL};
 
 CUresult emu_kernel_launch(struct emu_thread *self, const void *kernel, CUstream handle)
 {

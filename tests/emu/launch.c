@@ -12,6 +12,7 @@
 #include "collective.h"
 #include "comm.h"
 #include "hash.h"
+#include "lane.h"
 #include "number.h"
 #include "profiler.h"
 #include "settle.h"
@@ -119,7 +120,26 @@ static void take_bytes(struct ncclComm *comm, const struct task *t, uint64_t num
     }
 }
 
-static void post_ask(struct ncclComm *comm, const struct task *t, uint64_t number, uint64_t start)
+/* What others take of the ports of this rank's device. */
+static void view_ports(const struct emu_place *place, uint64_t start, struct calendar *view)
+{
+    if (emu_fabric()->contention)
+        emu_lane_view(place, start, view);
+    else
+        calendar_reset(view, start);
+}
+
+/* One for each channel. */
+static unsigned sms_of(uint64_t bytes)
+{
+    const struct emu_fabric *f = emu_fabric();
+    uint64_t wanted = 1 + bytes / f->comm_sm_bytes;
+
+    return (unsigned)(wanted < f->comm_sms ? wanted : f->comm_sms);
+}
+
+static void post_ask(struct ncclComm *comm, const struct task *t, uint64_t number, uint64_t start,
+                     const struct emu_place *place)
 {
     struct ask *ask = segment_ask(comm->segment, number, (unsigned)comm->rank);
     bool all = parts_sent(t->op) || t->op == COLLECTIVE_ALLGATHER || t->op == COLLECTIVE_GATHER;
@@ -130,12 +150,15 @@ static void post_ask(struct ncclComm *comm, const struct task *t, uint64_t numbe
     ask->redop = !reduces(t->op) ? -1 : t->redop >= ncclNumOps ? ncclNumOps : t->redop;
     ask->root = t->root;
     ask->bytes = task_bytes(t) * (all ? (unsigned)comm->ranks : 1);
+    view_ports(place, start, &ask->busy);
     atomic_store(&ask->came, number + 1);
 }
 
 /* Whether somebody has ended what runs on the communicator. */
-static bool is_ended(struct ncclComm *comm)
+static bool is_ended(void *argument)
 {
+    const struct ncclComm *comm = argument;
+
     return atomic_load(&comm->aborted) || atomic_load(&comm->revoked);
 }
 
@@ -194,18 +217,24 @@ static bool meet(struct ncclComm *comm, const struct task *t, uint64_t number)
     return met;
 }
 
-static bool run_collective(struct ncclComm *comm, const struct task *t, uint64_t start,
-                           uint64_t *end)
+static bool run_collective(struct ncclComm *comm, const struct task *t,
+                           const struct emu_place *place, uint64_t start, uint64_t *end)
 {
     uint64_t number = comm->collectives++;
+    const struct ask *ask = segment_ask(comm->segment, number, (unsigned)comm->rank);
+    struct emu_held *held;
+    bool met;
 
     post_bytes(comm, t, number);
-    post_ask(comm, t, number, start);
-    if (!meet(comm, t, number))
-        return false;
-    take_bytes(comm, t, number);
-    *end = segment_ask(comm->segment, number, (unsigned)comm->rank)->end;
-    return true;
+    post_ask(comm, t, number, start, place);
+    held = emu_lane_begin(place, start, sms_of(ask->bytes));
+    met = meet(comm, t, number);
+    if (met) {
+        take_bytes(comm, t, number);
+        *end = ask->end;
+    }
+    emu_lane_end(held, *end, met ? &ask->used : NULL);
+    return met;
 }
 
 /* ---- messages ---- */
@@ -229,14 +258,28 @@ static void ring(struct ncclComm *comm, unsigned rank)
     segment_wake(&m->bell);
 }
 
-static void post_message(struct ncclComm *comm, struct message *m, uint64_t start, unsigned sharing)
+/* One launch of messages. */
+struct messages {
+    struct message *all;
+    unsigned count;
+    unsigned sharing[2]; /* of those that it receives, and sends */
+    const struct emu_place *place;
+    uint64_t start;
+    struct calendar used;
+};
+
+static void post_message(struct ncclComm *comm, struct message *m, const struct messages *l,
+                         uint64_t start)
 {
     struct channel *c = segment_channel(comm->segment, m->from, m->to);
     size_t head = smaller(task_bytes(m->task), segment_message_head(comm->segment));
     bool sends = m->task->kind == TASK_SEND;
     struct post *post = sends ? &c->send[m->number % 2] : &c->recv[m->number % 2];
 
-    *post = (struct post){start, task_bytes(m->task), sharing};
+    post->start = start;
+    post->bytes = task_bytes(m->task);
+    post->sharing = l->sharing[sends];
+    view_ports(l->place, start, &post->busy);
     if (sends)
         memcpy(segment_message(comm->segment, m->from, m->to, m->number), m->task->send, head);
     atomic_store(sends ? &c->sent : &c->received, m->number + 1);
@@ -252,12 +295,13 @@ static bool other_side_posted(struct ncclComm *comm, const struct message *m)
     return (int32_t)(posts - m->number) > 0;
 }
 
-static void finish_message(struct ncclComm *comm, struct message *m)
+static void finish_message(struct ncclComm *comm, struct message *m, struct calendar *used)
 {
     const struct channel *c = segment_channel(comm->segment, m->from, m->to);
     size_t head = smaller(task_bytes(m->task), segment_message_head(comm->segment));
 
-    m->end = settle_message(comm->segment, comm->key, m->from, m->to, m->number);
+    m->end = settle_message(comm->segment, comm->key, m->from, m->to, m->number,
+                            m->task->kind == TASK_SEND, used);
     if (m->task->kind == TASK_RECV)
         memcpy(m->task->recv, segment_message(comm->segment, m->from, m->to, m->number),
                smaller(head, (size_t)c->send[m->number % 2].bytes));
@@ -265,45 +309,44 @@ static void finish_message(struct ncclComm *comm, struct message *m)
 }
 
 /* One step of one message; returns whether there was one. */
-static bool advance(struct ncclComm *comm, struct message *m, uint64_t start, unsigned sharing)
+static bool advance(struct ncclComm *comm, struct message *m, struct messages *l)
 {
     if (m->state == MESSAGE_NEW && (!m->before || m->before->state == MESSAGE_DONE)) {
-        if (m->before && m->before->end > start)
-            start = m->before->end;
-        post_message(comm, m, start, sharing);
+        bool later = m->before && m->before->end > l->start;
+
+        post_message(comm, m, l, later ? m->before->end : l->start);
         return true;
     }
     if (m->state == MESSAGE_POSTED && other_side_posted(comm, m)) {
-        finish_message(comm, m);
+        finish_message(comm, m, &l->used);
         return true;
     }
     return false;
 }
 
-static void prepare_messages(struct ncclComm *comm, struct message *messages, unsigned count,
-                             unsigned sharing[2])
+static void prepare_messages(struct ncclComm *comm, struct messages *l)
 {
-    for (unsigned i = 0; i < count; i++) {
-        struct message *m = &messages[i];
+    for (unsigned i = 0; i < l->count; i++) {
+        struct message *m = &l->all[i];
         bool sends = m->task->kind == TASK_SEND;
 
         m->peer = (unsigned)m->task->root;
         m->from = sends ? (unsigned)comm->rank : m->peer;
         m->to = sends ? m->peer : (unsigned)comm->rank;
         m->number = sends ? comm->sent[m->peer]++ : comm->received[m->peer]++;
-        sharing[sends] += m->peer != (unsigned)comm->rank;
+        l->sharing[sends] += m->peer != (unsigned)comm->rank;
         for (unsigned j = 0; j < i; j++)
-            if (messages[j].peer == m->peer && messages[j].task->kind == m->task->kind)
-                m->before = &messages[j];
+            if (l->all[j].peer == m->peer && l->all[j].task->kind == m->task->kind)
+                m->before = &l->all[j];
     }
 }
 
 /* The first message that waits for its peer. */
-static const struct message *pending(const struct message *messages, unsigned count)
+static const struct message *pending(const struct messages *l)
 {
-    for (unsigned i = 0; i < count; i++)
-        if (messages[i].state == MESSAGE_POSTED)
-            return &messages[i];
+    for (unsigned i = 0; i < l->count; i++)
+        if (l->all[i].state == MESSAGE_POSTED)
+            return &l->all[i];
     return NULL;
 }
 
@@ -335,45 +378,69 @@ static bool wait_for_message(struct ncclComm *comm, const struct message *m, uin
     return there || other_side_posted(comm, m) || peer_lost(comm, m->peer);
 }
 
-static bool run_messages(struct ncclComm *comm, struct message *messages, unsigned count,
-                         uint64_t start, uint64_t *end)
+/* Until all are done. Returns false when a peer cannot come any more. */
+static bool exchange(struct ncclComm *comm, struct messages *l)
 {
     struct member *self = segment_member(comm->segment, (unsigned)comm->rank);
-    unsigned sharing[2] = {0, 0}, done = 0;
+    unsigned done = 0;
 
-    prepare_messages(comm, messages, count, sharing);
-    while (done < count) {
+    while (done < l->count) {
         uint32_t seen = atomic_load(&self->bell);
         bool moved = false;
 
         done = 0;
-        for (unsigned i = 0; i < count; i++) {
-            moved |=
-                advance(comm, &messages[i], start, sharing[messages[i].task->kind == TASK_SEND]);
-            done += messages[i].state == MESSAGE_DONE;
+        for (unsigned i = 0; i < l->count; i++) {
+            moved |= advance(comm, &l->all[i], l);
+            done += l->all[i].state == MESSAGE_DONE;
         }
-        if (!moved && done < count && !wait_for_message(comm, pending(messages, count), seen))
+        if (!moved && done < l->count && !wait_for_message(comm, pending(l), seen))
             return false;
     }
-    for (unsigned i = 0; i < count; i++)
-        if (messages[i].end > *end)
-            *end = messages[i].end;
     return true;
+}
+
+static bool run_messages(struct ncclComm *comm, struct messages *l, uint64_t *end)
+{
+    struct emu_held *held;
+    uint64_t bytes = 0;
+    bool met;
+
+    prepare_messages(comm, l);
+    for (unsigned i = 0; i < l->count; i++)
+        bytes += task_bytes(l->all[i].task);
+    calendar_reset(&l->used, l->start);
+    held = emu_lane_begin(l->place, l->start, sms_of(bytes));
+    met = exchange(comm, l);
+    for (unsigned i = 0; i < l->count && met; i++)
+        if (l->all[i].end > *end)
+            *end = l->all[i].end;
+    emu_lane_end(held, *end, met ? &l->used : NULL);
+    return met;
 }
 
 /* ---- one-sided ---- */
 
 /* No byte of a put is moved: only the signal behind it, when the bytes would be there. */
-static void post_signal(struct ncclComm *comm, const struct task *t, uint64_t start, uint64_t *end)
+static void post_signal(struct ncclComm *comm, const struct task *t, const struct emu_place *place,
+                        uint64_t start, uint64_t *end)
 {
     unsigned from = (unsigned)comm->rank, to = (unsigned)t->root;
     struct channel *c = segment_channel(comm->segment, from, to);
     uint32_t number = atomic_load(&c->signals);
     uint64_t pair = (uint64_t)from << 32 | to;
+    struct calendar busy;
+    const struct collective_message m = {
+        .start = start,
+        .bytes = task_bytes(t),
+        .near =
+            segment_member(comm->segment, from)->node == segment_member(comm->segment, to)->node,
+        .sharing = 1,
+        .key = emu_hash(emu_hash(comm->key, pair), number),
+        .from = &busy,
+    };
 
-    *end = collective_message(
-        emu_fabric(), start, task_bytes(t), segment_member(comm->segment, from)->node,
-        segment_member(comm->segment, to)->node, 1, emu_hash(emu_hash(comm->key, pair), number));
+    view_ports(place, start, &busy);
+    *end = collective_message(emu_fabric(), &m, true, NULL);
     c->signal_at[number % SEGMENT_SIGNALS] = *end;
     atomic_store(&c->signals, number + 1);
     ring(comm, to);
@@ -404,12 +471,12 @@ static bool await_signals(struct ncclComm *comm, const struct task *t, uint64_t 
     return true;
 }
 
-static bool run_one_sided(struct ncclComm *comm, const struct task *t, uint64_t start,
-                          uint64_t *end)
+static bool run_one_sided(struct ncclComm *comm, const struct task *t,
+                          const struct emu_place *place, uint64_t start, uint64_t *end)
 {
     if (t->kind == TASK_AWAIT)
         return await_signals(comm, t, start, end);
-    post_signal(comm, t, start, end);
+    post_signal(comm, t, place, start, end);
     return true;
 }
 
@@ -456,38 +523,64 @@ static bool all_idle(void *argument)
     return segment_idle(((struct ncclComm *)argument)->segment);
 }
 
-static bool run_tasks(struct ncclComm *comm, const struct launch *l, uint64_t start, uint64_t *end)
+static bool run_tasks(struct ncclComm *comm, const struct launch *l, struct emu_place *place,
+                      uint64_t start, uint64_t *end)
 {
-    struct message *messages = emu_alloc(l->count * sizeof(*messages));
-    unsigned count = 0;
+    struct messages messages = {.all = emu_alloc(l->count * sizeof(*messages.all)), .place = place};
     bool met = true;
 
     *end = start;
     for (unsigned i = 0; i < l->count && met; i++) {
         if (l->tasks[i].kind == TASK_COLLECTIVE)
-            met = run_collective(comm, &l->tasks[i], *end, end);
+            met = run_collective(comm, &l->tasks[i], place, *end, end);
         else if (l->tasks[i].kind == TASK_PUT || l->tasks[i].kind == TASK_AWAIT)
-            met = run_one_sided(comm, &l->tasks[i], *end, end);
+            met = run_one_sided(comm, &l->tasks[i], place, *end, end);
         else
-            messages[count++].task = &l->tasks[i];
+            messages.all[messages.count++].task = &l->tasks[i];
     }
-    if (met && count)
-        met = run_messages(comm, messages, count, *end, end);
-    free(messages);
+    messages.start = *end;
+    if (messages.count < l->count)
+        emu_lane_pass(place); /* messages beside collectives are waited for by nobody */
+    if (met && messages.count)
+        met = run_messages(comm, &messages, end);
+    free(messages.all);
     return met;
 }
 
-static uint64_t run_launch(void *data, uint64_t ticket, uint64_t start, CUresult *error)
+static bool is_answered(const struct launch *l, const struct task *t)
+{
+    for (unsigned i = 0; i < l->count; i++)
+        if (l->tasks[i].root == t->root && l->tasks[i].kind != t->kind)
+            return true;
+    return false;
+}
+
+/* Collectives, and messages both ways with each peer: what all that take part in come to as one.
+ * A message one way may be awaited long before its sender can send it, so nobody waits for it. */
+static bool communicates(const void *data)
+{
+    const struct launch *l = data;
+
+    for (unsigned i = 0; i < l->count; i++)
+        if (l->tasks[i].kind == TASK_COLLECTIVE)
+            return true;
+    for (unsigned i = 0; i < l->count; i++)
+        if (l->tasks[i].kind > TASK_RECV || !is_answered(l, &l->tasks[i]))
+            return false;
+    return true;
+}
+
+static uint64_t run_launch(void *data, const struct emu_turn *turn, CUresult *error)
 {
     struct launch *l = data;
     struct ncclComm *comm = l->comm;
     const struct emu_waiting waiting = {certainly_later, all_idle, comm};
-    uint64_t end = start;
+    uint64_t start = turn->start, end = start;
     bool met;
 
     emu_set_waiting(&waiting);
     pthread_mutex_lock(&comm->lock);
-    while (comm->serving != ticket)
+    while (comm->serving != turn->token)
         pthread_cond_wait(&comm->turn, &comm->lock);
     pthread_mutex_unlock(&comm->lock);
     if (start < comm->last_end)
@@ -495,7 +588,8 @@ static uint64_t run_launch(void *data, uint64_t ticket, uint64_t start, CUresult
     if (l->captured)
         profiler_launch(l);
     met = !atomic_load(&comm->revoked) && !atomic_load(&comm->error) &&
-          run_tasks(comm, l, start, &end);
+          emu_lane_await(turn->place, start, is_ended, comm) &&
+          run_tasks(comm, l, turn->place, start, &end);
     if (!met && atomic_load(&comm->revoked)) {
         end = start > comm->revoked_at ? start : comm->revoked_at;
     } else if (!met) {
@@ -522,4 +616,5 @@ static void release_launch(void *data)
     free(l);
 }
 
-const struct emu_kind launch_kind = {"nccl", issue_launch, run_launch, release_launch};
+const struct emu_kind launch_kind = {"nccl", issue_launch, run_launch, release_launch,
+                                     communicates};

@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "calendar.h"
+
 #define SEGMENT_SPLITS 32
 
 struct member {
@@ -28,6 +30,7 @@ struct member {
     _Atomic uint32_t blocked;
     _Atomic uint64_t issued;    /* launches on this communicator */
     _Atomic uint64_t completed; /* of these */
+    _Atomic uint64_t stalled;   /* start of its first work that waits for its turn, or 0 */
     _Atomic uint32_t bell;      /* rung when something was posted for this rank's messages */
 };
 
@@ -37,6 +40,7 @@ struct ask {
     uint64_t start, end;   /* end: out */
     uint64_t bytes;
     int op, type, redop, root;
+    struct calendar busy, used; /* of its ports: by others; by this one, out */
 };
 
 struct slot {
@@ -56,6 +60,7 @@ struct split {
 struct post {
     uint64_t start, bytes;
     unsigned sharing;
+    struct calendar busy; /* of its ports, by others */
 };
 
 #define SEGMENT_SIGNALS 64

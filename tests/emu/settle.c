@@ -16,50 +16,71 @@ static bool same(const struct ask *a, const struct ask *b)
            a->bytes == b->bytes;
 }
 
+static void fill_ends(struct segment *s, uint64_t number, struct collective *c, unsigned *nodes,
+                      uint64_t *times)
+{
+    unsigned n = segment_ranks(s);
+    const struct calendar **busy = emu_alloc(n * sizeof(*busy));
+    struct calendar **used = emu_alloc(n * sizeof(*used));
+
+    for (unsigned i = 0; i < n; i++) {
+        struct ask *ask = segment_ask(s, number, i);
+
+        nodes[i] = segment_member(s, i)->node;
+        times[i] = ask->start;
+        busy[i] = &ask->busy;
+        used[i] = &ask->used;
+    }
+    c->busy = busy;
+    c->used = used;
+    collective_play(emu_fabric(), c);
+    for (unsigned i = 0; i < n; i++)
+        segment_ask(s, number, i)->end = c->end[i];
+    free(busy);
+    free(used);
+}
+
 int settle_collective(struct segment *s, uint64_t key, uint64_t number, unsigned *who)
 {
-    unsigned n = segment_ranks(s), *nodes = emu_alloc(n * sizeof(*nodes));
-    uint64_t *times = emu_alloc(2 * n * sizeof(*times));
+    unsigned n = segment_ranks(s), *nodes;
     const struct ask *first = segment_ask(s, number, 0);
-    struct collective c = {(enum collective_op)first->op,
-                           n,
-                           (unsigned)first->root,
-                           first->bytes,
-                           emu_hash(key, number),
-                           nodes,
-                           times,
-                           times + n};
-    int result = 0;
+    uint64_t *times;
 
-    for (*who = 0; *who < n; ++*who) {
-        const struct ask *ask = segment_ask(s, number, *who);
-
-        if (!same(first, ask)) {
-            result = -1;
-            goto out;
-        }
-        nodes[*who] = segment_member(s, *who)->node;
-        times[*who] = ask->start;
-    }
-    collective_play(emu_fabric(), &c);
-    for (unsigned i = 0; i < n; i++)
-        segment_ask(s, number, i)->end = c.end[i];
-out:
+    for (*who = 0; *who < n; ++*who)
+        if (!same(first, segment_ask(s, number, *who)))
+            return -1;
+    nodes = emu_alloc(n * sizeof(*nodes));
+    times = emu_alloc(2 * n * sizeof(*times));
+    fill_ends(s, number,
+              &(struct collective){.op = (enum collective_op)first->op,
+                                   .ranks = n,
+                                   .root = (unsigned)first->root,
+                                   .bytes = first->bytes,
+                                   .key = emu_hash(key, number),
+                                   .nodes = nodes,
+                                   .start = times,
+                                   .end = times + n},
+              nodes, times);
     free(nodes);
     free(times);
-    return result;
+    return 0;
 }
 
 uint64_t settle_message(struct segment *s, uint64_t key, unsigned from, unsigned to,
-                        uint32_t number)
+                        uint32_t number, bool sends, struct calendar *used)
 {
     const struct channel *c = segment_channel(s, from, to);
     const struct post *send = &c->send[number % 2], *recv = &c->recv[number % 2];
-    uint64_t start = send->start > recv->start ? send->start : recv->start;
     uint64_t pair = (uint64_t)from << 32 | to;
+    const struct collective_message m = {
+        .start = send->start > recv->start ? send->start : recv->start,
+        .bytes = send->bytes,
+        .near = segment_member(s, from)->node == segment_member(s, to)->node,
+        .sharing = send->sharing > recv->sharing ? send->sharing : recv->sharing,
+        .key = emu_hash(emu_hash(key, pair), number),
+        .from = &send->busy,
+        .to = &recv->busy,
+    };
 
-    return collective_message(emu_fabric(), start, send->bytes, segment_member(s, from)->node,
-                              segment_member(s, to)->node,
-                              send->sharing > recv->sharing ? send->sharing : recv->sharing,
-                              emu_hash(emu_hash(key, pair), number));
+    return collective_message(emu_fabric(), &m, sends, used);
 }

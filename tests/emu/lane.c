@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See lane.h.
+ */
+#include "lane.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core.h"
+#include "fabric.h"
+
+#define LOOK_NS 100000000u /* between two looks at a wait */
+#define LOOKS 15           /* that in a row find the job idle */
+
+/* What a communication kernel took. */
+struct emu_held {
+    uint64_t ticket, start, end; /* end: EMU_FOREVER until known */
+    unsigned sms;
+    struct calendar used;
+    struct emu_held *next; /* a later ticket's */
+};
+
+struct emu_lane {
+    int device;
+    struct emu_lane *next; /* of the thread */
+    uint64_t tickets;      /* given out */
+    uint64_t group, before_group;
+    struct emu_place *first, *last;           /* in order of entry */
+    struct emu_place *first_turn, *last_turn; /* likewise */
+    struct emu_held *held;
+};
+
+struct wait {
+    uint64_t start;
+    bool lasts; /* for more than a look */
+    struct wait *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lanes */
+static pthread_cond_t passed = PTHREAD_COND_INITIALIZER;
+static const struct emu_stall *stalls;
+static struct wait *waits;
+
+struct emu_lane *emu_lane_of(struct emu_thread *self, int device)
+{
+    struct emu_lane *lane = self->lanes;
+
+    if (self->observer || emu_real_clock() || (!emu_fabric()->contention && !emu_fabric()->overlap))
+        return NULL;
+    while (lane && lane->device != device)
+        lane = lane->next;
+    if (!lane) {
+        lane = emu_alloc(sizeof(*lane));
+        lane->device = device;
+        lane->next = self->lanes;
+        self->lanes = lane;
+    }
+    return lane;
+}
+
+void emu_lane_group(struct emu_thread *self, bool begins)
+{
+    self->group = begins ? ++self->groups : 0;
+}
+
+/* Before the group for all that is in it. */
+static uint64_t seen_by(struct emu_lane *lane, const struct emu_thread *self)
+{
+    if (self->group && lane->group != self->group) {
+        lane->group = self->group;
+        lane->before_group = lane->tickets;
+    }
+    return self->group ? lane->before_group : lane->tickets;
+}
+
+static void enter_turns(struct emu_lane *lane, struct emu_place *place)
+{
+    place->ticket = lane->tickets++;
+    place->previous_turn = lane->last_turn;
+    *(lane->last_turn ? &lane->last_turn->next_turn : &lane->first_turn) = place;
+    lane->last_turn = place;
+}
+
+void emu_lane_enter(struct emu_lane *lane, struct emu_thread *self, uint64_t earliest,
+                    bool communicates, struct emu_place *place)
+{
+    *place = (struct emu_place){.lane = lane, .communicates = communicates};
+    if (!lane)
+        return;
+    pthread_mutex_lock(&lock);
+    place->earliest = earliest < self->clock ? earliest : self->clock;
+    place->before = seen_by(lane, self);
+    place->previous = lane->last;
+    *(lane->last ? &lane->last->next : &lane->first) = place;
+    lane->last = place;
+    if (communicates)
+        enter_turns(lane, place);
+    pthread_mutex_unlock(&lock);
+}
+
+static void pass(struct emu_place *place)
+{
+    struct emu_lane *lane = place->lane;
+    struct emu_place *next = place->next_turn, *previous = place->previous_turn;
+
+    *(previous ? &previous->next_turn : &lane->first_turn) = next;
+    *(next ? &next->previous_turn : &lane->last_turn) = previous;
+    place->communicates = false;
+    pthread_cond_broadcast(&passed);
+}
+
+void emu_lane_pass(struct emu_place *place)
+{
+    if (!place->lane || !place->communicates)
+        return;
+    pthread_mutex_lock(&lock);
+    pass(place);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Forgets what nobody can see any more: places still to look begin no sooner than the first, and
+ * what the thread launches from now on not before the last one. */
+static void forget_held(struct emu_lane *lane, uint64_t earliest)
+{
+    for (struct emu_held **at = &lane->held; *at;) {
+        struct emu_held *held = *at;
+
+        if (held->end > earliest) {
+            at = &held->next;
+            continue;
+        }
+        *at = held->next;
+        free(held);
+    }
+}
+
+void emu_lane_leave(struct emu_place *place)
+{
+    struct emu_lane *lane = place->lane;
+
+    if (!lane)
+        return;
+    pthread_mutex_lock(&lock);
+    if (place->communicates)
+        pass(place);
+    *(place->previous ? &place->previous->next : &lane->first) = place->next;
+    *(place->next ? &place->next->previous : &lane->last) = place->previous;
+    forget_held(lane, lane->first ? lane->first->earliest : place->earliest);
+    place->lane = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+static uint64_t first_wait(void)
+{
+    uint64_t first = 0;
+
+    for (const struct wait *w = waits; w; w = w->next)
+        if (w->lasts && (!first || w->start < first))
+            first = w->start;
+    return first;
+}
+
+/* Drops the lock meanwhile. Whether the job has nothing to run, and this wait is its first. */
+static bool look(struct wait *w)
+{
+    const struct emu_stall *s = stalls;
+    uint64_t first;
+    bool idle;
+
+    w->lasts = true;
+    first = first_wait();
+    pthread_mutex_unlock(&lock);
+    if (s)
+        s->publish(first);
+    idle = s && first == w->start && s->first(first) && s->idle();
+    pthread_mutex_lock(&lock);
+    return idle;
+}
+
+static bool sleep_a_look(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_NS;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    return pthread_cond_timedwait(&passed, &lock, &until) != 0;
+}
+
+static bool in_turn(const struct emu_place *place)
+{
+    const struct emu_place *first = place->lane->first_turn;
+
+    return !first || first->ticket >= place->before;
+}
+
+static void end_wait(struct wait *w)
+{
+    struct wait **at = &waits;
+
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    if (w->lasts && stalls)
+        stalls->publish(first_wait());
+}
+
+bool emu_lane_await(const struct emu_place *place, uint64_t start, bool (*ended)(void *),
+                    void *argument)
+{
+    struct wait w = {start, false, NULL};
+    unsigned idle = 0;
+    bool needed = true;
+
+    if (!place->lane)
+        return true;
+    pthread_mutex_lock(&lock);
+    w.next = waits;
+    waits = &w;
+    while (!in_turn(place) && needed && idle < LOOKS) {
+        if (sleep_a_look())
+            idle = look(&w) ? idle + 1 : 0;
+        needed = !ended || !ended(argument);
+    }
+    end_wait(&w);
+    pthread_mutex_unlock(&lock);
+    return needed;
+}
+
+static bool is_seen(const struct emu_place *place, const struct emu_held *held, uint64_t start)
+{
+    return held->ticket < place->before && held->end > start;
+}
+
+void emu_lane_view(const struct emu_place *place, uint64_t start, struct calendar *view)
+{
+    calendar_reset(view, start);
+    if (!place->lane)
+        return;
+    pthread_mutex_lock(&lock);
+    for (const struct emu_held *h = place->lane->held; h; h = h->next)
+        if (is_seen(place, h, start))
+            calendar_merge(view, &h->used, (double)h->end);
+    pthread_mutex_unlock(&lock);
+}
+
+unsigned emu_lane_sms(const struct emu_place *place, uint64_t t, uint64_t *next)
+{
+    unsigned sms = 0;
+
+    *next = EMU_FOREVER;
+    if (!place->lane)
+        return 0;
+    pthread_mutex_lock(&lock);
+    for (const struct emu_held *h = place->lane->held; h; h = h->next) {
+        uint64_t change = h->start > t ? h->start : h->end;
+
+        if (!is_seen(place, h, t))
+            continue;
+        sms += h->start <= t ? h->sms : 0;
+        *next = change < *next ? change : *next;
+    }
+    pthread_mutex_unlock(&lock);
+    return sms;
+}
+
+/* In order of tickets, so that sums of what is seen do not depend on who came first. */
+static void keep(struct emu_lane *lane, struct emu_held *held)
+{
+    struct emu_held **at = &lane->held;
+
+    while (*at && (*at)->ticket <= held->ticket)
+        at = &(*at)->next;
+    held->next = *at;
+    *at = held;
+}
+
+struct emu_held *emu_lane_begin(const struct emu_place *place, uint64_t start, unsigned sms)
+{
+    struct emu_held *held;
+
+    if (!place->lane || !place->communicates)
+        return NULL;
+    held = emu_alloc(sizeof(*held));
+    held->ticket = place->ticket;
+    held->start = start;
+    held->end = EMU_FOREVER;
+    held->sms = sms;
+    pthread_mutex_lock(&lock);
+    keep(place->lane, held);
+    pthread_mutex_unlock(&lock);
+    return held;
+}
+
+void emu_lane_end(struct emu_held *held, uint64_t end, const struct calendar *used)
+{
+    if (!held)
+        return;
+    pthread_mutex_lock(&lock);
+    held->end = end;
+    if (used)
+        held->used = *used;
+    pthread_mutex_unlock(&lock);
+}
+
+bool emu_lane_idle(void *unused)
+{
+    const struct emu_stall *s;
+
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    s = stalls;
+    pthread_mutex_unlock(&lock);
+    return s && s->idle();
+}
+
+void emu_lane_stalls(const struct emu_stall *stall)
+{
+    pthread_mutex_lock(&lock);
+    stalls = stall;
+    pthread_mutex_unlock(&lock);
+}
