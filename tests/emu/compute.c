@@ -54,8 +54,8 @@ double emu_compute_tiles(const struct emu_turn *turn, double tiles, double each)
 double emu_compute_memory(const struct emu_turn *turn, double alone)
 {
     struct calendar view;
+    const struct calendar_path path = {.port = {PORT_MEMORY}, .busy = {&view}};
 
     emu_lane_view(turn->place, turn->start, &view);
-    return calendar_pass(&view, PORT_MEMORY, NULL, PORTS, (double)turn->start, alone) -
-           (double)turn->start;
+    return calendar_pass(&path, (double)turn->start, alone) - (double)turn->start;
 }

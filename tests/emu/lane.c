@@ -18,6 +18,7 @@
 struct emu_held {
     uint64_t ticket, start, end; /* end: EMU_FOREVER until known */
     unsigned sms;
+    bool overtaken;
     struct calendar used;
     struct emu_held *next; /* a later ticket's */
 };
@@ -113,10 +114,11 @@ static void pass(struct emu_place *place)
 
 void emu_lane_pass(struct emu_place *place)
 {
-    if (!place->lane || !place->communicates)
+    if (!place->lane)
         return;
     pthread_mutex_lock(&lock);
-    pass(place);
+    if (place->communicates)
+        pass(place);
     pthread_mutex_unlock(&lock);
 }
 
@@ -210,8 +212,21 @@ static void end_wait(struct wait *w)
         stalls->publish(first_wait());
 }
 
-bool emu_lane_await(const struct emu_place *place, uint64_t start, bool (*ended)(void *),
-                    void *argument)
+/* The place goes on without what it waits for. Nor does anybody else wait for that any more, or see
+ * it: when it is over depends on the place that went on, so it is not known in time. */
+static void overtake(struct emu_place *place)
+{
+    struct emu_lane *lane = place->lane;
+
+    place->overtakes = true;
+    while (!in_turn(place)) {
+        for (struct emu_held *h = lane->held; h; h = h->next)
+            h->overtaken |= h->ticket == lane->first_turn->ticket;
+        pass(lane->first_turn);
+    }
+}
+
+bool emu_lane_await(struct emu_place *place, uint64_t start, bool (*ended)(void *), void *argument)
 {
     struct wait w = {start, false, NULL};
     unsigned idle = 0;
@@ -228,13 +243,17 @@ bool emu_lane_await(const struct emu_place *place, uint64_t start, bool (*ended)
         needed = !ended || !ended(argument);
     }
     end_wait(&w);
+    if (needed && !in_turn(place))
+        overtake(place);
     pthread_mutex_unlock(&lock);
     return needed;
 }
 
+/* What a place has overtaken holds its SMs all the while. */
 static bool is_seen(const struct emu_place *place, const struct emu_held *held, uint64_t start)
 {
-    return held->ticket < place->before && held->end > start;
+    return held->ticket < place->before && held->end > start &&
+           (place->overtakes || !held->overtaken);
 }
 
 void emu_lane_view(const struct emu_place *place, uint64_t start, struct calendar *view)
@@ -284,7 +303,7 @@ struct emu_held *emu_lane_begin(const struct emu_place *place, uint64_t start, u
 {
     struct emu_held *held;
 
-    if (!place->lane || !place->communicates)
+    if (!place->lane)
         return NULL;
     held = emu_alloc(sizeof(*held));
     held->ticket = place->ticket;
@@ -292,7 +311,12 @@ struct emu_held *emu_lane_begin(const struct emu_place *place, uint64_t start, u
     held->end = EMU_FOREVER;
     held->sms = sms;
     pthread_mutex_lock(&lock);
-    keep(place->lane, held);
+    if (place->communicates) {
+        keep(place->lane, held);
+    } else {
+        free(held);
+        held = NULL;
+    }
     pthread_mutex_unlock(&lock);
     return held;
 }

@@ -12,7 +12,7 @@
  *
  * A program may break that order, where the real library gets away with it. Waits that form a
  * circle last until nobody in the job has had anything to run for a while; then the one that begins
- * first in virtual time goes on without what it waited for. See emu_stall.
+ * first in virtual time goes on without what it waited for, which nobody sees from then on.
  *
  *     emu_lane_enter(lane, now, true, &place);     by the host
  *     emu_lane_await(&place, start, ...);          by the stream's thread; then views and notes
@@ -38,6 +38,7 @@ struct emu_place {
     uint64_t ticket;                             /* communication's own */
     uint64_t earliest;                           /* no work of this place begins sooner */
     bool communicates;                           /* and what comes later has to wait for it */
+    bool overtakes;                              /* went on without what it waited for */
     struct emu_place *next, *previous;           /* of the lane: who may still look */
     struct emu_place *next_turn, *previous_turn; /* communication that is not over */
 };
@@ -55,7 +56,7 @@ EMU_API void emu_lane_group(struct emu_thread *self, bool begins);
 
 /* Waits until what the place sees is over. `ended` (may be NULL) says that there is no need any
  * more, and makes it return false. */
-EMU_API bool emu_lane_await(const struct emu_place *place, uint64_t start, bool (*ended)(void *),
+EMU_API bool emu_lane_await(struct emu_place *place, uint64_t start, bool (*ended)(void *),
                             void *argument);
 
 /* Communication that the place sees and that is not over at `start`, together. */
