@@ -6,7 +6,8 @@
 #   SPECTER=build/specter scripts/doc-examples.sh FILE...
 #
 # An example is a line `    $ specter ...`; what follows it, indented as far or empty, is its output.
-# Commands of examples must not need a file; when one fails, its document stays as it is.
+# Commands run where the script was called: files that examples need are named from the root of the
+# repository. When one fails, its document stays as it is.
 set -euo pipefail
 
 SPECTER=$(realpath "${SPECTER:-build/specter}")

@@ -160,6 +160,12 @@ static int set_bytes(struct opt_bytes *out, const char *given, const char *text,
     return 0;
 }
 
+static void add_text(struct opt_texts *out, const char *text)
+{
+    ARRAY_GROW(out->list, out->cap, out->count + 1);
+    out->list[out->count++] = text;
+}
+
 static int set_value(const struct parse *p, const struct opt *row, const char *given,
                      const char *text, struct err *e)
 {
@@ -179,6 +185,9 @@ static int set_value(const struct parse *p, const struct opt *row, const char *g
         return set_bytes(at, given, text, e);
     case OPT_LIST:
         return opt_parse_list(given, text, at, e);
+    case OPT_TEXTS:
+        add_text(at, text);
+        return 0;
     }
     return 0;
 }

@@ -11,8 +11,8 @@
  *     };
  *
  * Both `--rank 3` and `--rank=3` work, as do `-o DIR` and `-oDIR`; `--` ends the options; -h and
- * --help are known everywhere. A repeated option takes its last value. Numbers are read the same
- * way in every locale.
+ * --help are known everywhere. A repeated option takes its last value, but for OPT_TEXTS. Numbers
+ * are read the same way in every locale.
  */
 #ifndef SPECTER_BASE_OPT_H
 #define SPECTER_BASE_OPT_H
@@ -32,6 +32,7 @@ enum opt_type {
     OPT_BYTES, /* struct opt_bytes: 64M, 1.5GiB, 512 (k M G T: powers of 1024, as nccl-tests; MB and
                   the like, which could mean either, are refused) */
     OPT_LIST,  /* struct opt_list: 1,2,4 or 0,8-15 */
+    OPT_TEXTS, /* struct opt_texts: one more each time that it is given */
 };
 
 struct opt {
@@ -60,6 +61,12 @@ struct opt_bytes {
 
 struct opt_list {
     int64_t *values;
+    size_t count, cap;
+};
+
+/* Texts are borrowed from argv, the list of them is freed with free(). */
+struct opt_texts {
+    const char **list;
     size_t count, cap;
 };
 

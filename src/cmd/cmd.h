@@ -34,6 +34,7 @@ struct command {
     X(dump)         \
     X(analyze)      \
     X(replay)       \
+    X(sweep)        \
     X(profiles)     \
     X(predict)      \
     X(validate)     \

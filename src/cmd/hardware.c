@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No profile comes near it; what does is something else. */
+/* No profile or grid comes near it; what does is something else. */
 #define FILE_MAX ((size_t)1 << 20)
 
 bool cmd_is_profile_file(const char *arg)
@@ -16,7 +16,7 @@ bool cmd_is_profile_file(const char *arg)
     return strchr(arg, '/') != NULL || (end != NULL && strcmp(end, ".json") == 0);
 }
 
-static int read_file(const char *path, struct buf *text, struct err *e)
+int cmd_read_file(const char *path, const char *what, struct buf *text, struct err *e)
 {
     struct stream *s;
     ssize_t n;
@@ -27,7 +27,7 @@ static int read_file(const char *path, struct buf *text, struct err *e)
     if (n < 0)
         return -1;
     if ((size_t)n == FILE_MAX)
-        return err_set(e, ERR_INPUT, "%s: too long for a profile", path);
+        return err_set(e, ERR_INPUT, "%s: too long for %s", path, what);
     text->len += (size_t)n;
     return 0;
 }
@@ -35,7 +35,7 @@ static int read_file(const char *path, struct buf *text, struct err *e)
 int cmd_profile_file(const char *path, struct arena *a, struct profile_pair *out, struct err *e)
 {
     struct buf text = BUF_INIT;
-    int rc = read_file(path, &text, e);
+    int rc = cmd_read_file(path, "a profile", &text, e);
     if (rc == 0)
         rc = profile_json_read(out, a, path, text.data, text.len, e);
     buf_release(&text);

@@ -14,9 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Options that say what is wrong; each may be given several times. */
+enum { STRAGGLER, SLOW_LINK, FAILED_NIC, FAULT_OPTIONS };
+
+static const char *const fault_options[FAULT_OPTIONS] = {"straggler", "slow-link", "failed-nic"};
+
 struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
+    const char *jitter;
     struct opt_list scales;
+    struct opt_texts faults[FAULT_OPTIONS];
+    int64_t draws, seed;
     double host_speed;
     bool no_calibrate;
 };
@@ -44,6 +52,16 @@ static const struct opt rows[] = {
      "the target's CPUs are X times as fast: CPU time takes 1/X (default: 1)"},
     {"no-calibrate", 0, OPT_FLAG, AT(no_calibrate), NULL,
      "take the models' times, not measured times under the models' ratio"},
+    {"jitter", 0, OPT_STR, AT(jitter), "off|trace|PCT",
+     "P50 and P95 with operations that vary as in the trace, or by so many percent"},
+    {"draws", 0, OPT_I64, AT(draws), "N", "simulations under --jitter (default: 32)"},
+    {"seed", 0, OPT_I64, AT(seed), "N", "of its random numbers (default: 1)"},
+    {"straggler", 0, OPT_TEXTS, AT(faults[STRAGGLER]), "rank=R,slow=F",
+     "computation and host of rank R (or node=K) take F times as long; repeatable"},
+    {"slow-link", 0, OPT_TEXTS, AT(faults[SLOW_LINK]), "node=K,slow=F",
+     "the NICs of node K run at 1/F; repeatable"},
+    {"failed-nic", 0, OPT_TEXTS, AT(faults[FAILED_NIC]), "node=K[,count=N]",
+     "N NICs of node K do not work, the others carry its traffic; repeatable"},
     {"run", 0, OPT_STR, AT(run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
@@ -67,8 +85,19 @@ static const char details[] =
     "candidates named. Ranks that were not recorded are taken to be like those of their pipeline\n"
     "stage.\n"
     "\n"
+    "Computation goes slower beside communication, and communicators share the ports of a GPU; "
+    "what\n"
+    "the recording contains of that is taken out of its times first.\n"
+    "\n"
     "Prints one line a scale and all assumptions. A line is about the rank that takes longest:\n"
-    "iteration = compute + exposed communication + copies that nothing hides + idle.\n"
+    "iteration = compute + kernels that were only counted + exposed communication + copies that\n"
+    "nothing hides + idle.\n"
+    "\n"
+    "With --jitter each scale is simulated several times with operations that vary: P50 and P95\n"
+    "are those of single iterations. Ranks that are not simulated enter as order statistics: a\n"
+    "collective waits for the latest of all its members. Slow ranks and links count at every "
+    "scale\n"
+    "that has them.\n"
     "\n"
     "DIR is a folder, file or archive (default: $SPECTER_OUTPUT, else ./traces). NAME is one of\n"
     "'specter profiles', or a JSON file that holds a profile ('specter help profiles'). Speed-up "
@@ -137,6 +166,29 @@ static void unite(const struct replay_args *args, struct replay_opts *opts)
         opts->from_network = opts->network;
 }
 
+static int parse_vary(const struct replay_args *args, struct arena *a, struct vary_opts *out,
+                      struct err *e)
+{
+    struct vary_fault *faults;
+    size_t n = 0;
+    out->draws = args->draws;
+    out->seed = (uint64_t)args->seed;
+    if (args->jitter != NULL && vary_parse_jitter(args->jitter, out, e) < 0)
+        return -1;
+    for (int i = 0; i < FAULT_OPTIONS; i++)
+        n += args->faults[i].count;
+    faults = arena_alloc(a, n * sizeof *faults);
+    for (int i = 0; i < FAULT_OPTIONS; i++) {
+        for (size_t k = 0; k < args->faults[i].count; k++) {
+            if (vary_parse_fault(fault_options[i], args->faults[i].list[k], &faults[out->nfaults++],
+                                 e) < 0)
+                return -1;
+        }
+    }
+    out->faults = faults;
+    return 0;
+}
+
 /* What is wrong whatever the recording holds. Profiles from files live in the arena. */
 static int check_args(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
                       struct err *e)
@@ -157,6 +209,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
                       e) < 0)
         return -1;
     unite(args, opts);
+    if (parse_vary(args, a, &opts->vary, e) < 0)
+        return -1;
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
         return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep", args->grow);
     for (size_t i = 0; i < args->scales.count; i++) {
@@ -186,7 +240,7 @@ static int load_and_replay(const struct replay_args *args, const struct replay_o
 
 static int run_replay(const struct command *self, int argc, char **argv, struct err *e)
 {
-    struct replay_args args = {.host_speed = 1};
+    struct replay_args args = {.host_speed = 1, .draws = VARY_DRAWS, .seed = VARY_SEED};
     struct replay_opts opts;
     struct arena a;
     int n, status = cmd_parse(self, &args, argc, argv, false, &n, e);
@@ -202,6 +256,8 @@ static int run_replay(const struct command *self, int argc, char **argv, struct 
 release:
     arena_release(&a);
     free(args.scales.values);
+    for (int i = 0; i < FAULT_OPTIONS; i++)
+        free(args.faults[i].list);
     return status;
 }
 
@@ -210,7 +266,9 @@ const struct command cmd_replay = {
     .synopsis =
         "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
         "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
-        "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--run ID] [--json FILE|-]",
+        "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--jitter off|trace|PCT] "
+        "[--draws N] [--seed N] [--straggler rank=R,slow=F] [--slow-link node=K,slow=F] "
+        "[--failed-nic node=K[,count=N]] [--run ID] [--json FILE|-]",
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,
     .rows = rows,

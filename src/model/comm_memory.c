@@ -4,28 +4,30 @@
  */
 #include "model/bound.h"
 
-/* Bytes of the busiest GPU, in S (n-1)/n: what it gives is read, what it gets is written, and what
- * it adds to what it gets is read as well. */
+/* Bytes of the busiest GPU: `whole` times S, what it reads of its own and writes of the result, and
+ * `passed` times (n-1)/n S, what comes in to be read once more: to be added to, or sent on. */
 static const struct {
-    double gives, gets, adds;
+    double whole, passed;
 } traffic[SPECTER_COMM_OP_COUNT] = {
-    [SPECTER_ALLREDUCE] = {2, 2, 1}, /* sums go around, then results */
-    [SPECTER_ALLGATHER] = {1, 1, 0}, [SPECTER_REDUCESCATTER] = {1, 1, 1},
-    [SPECTER_BROADCAST] = {1, 1, 0}, /* in the middle of the ring */
-    [SPECTER_REDUCE] = {1, 1, 1},    [SPECTER_ALLTOALL] = {1, 1, 0},
-    [SPECTER_ALLTOALLV] = {1, 1, 0}, [SPECTER_GATHER] = {0, 1, 0}, /* the root */
-    [SPECTER_SCATTER] = {1, 0, 0},   [SPECTER_SEND] = {1, 0, 0},
-    [SPECTER_RECV] = {0, 1, 0},
+    [SPECTER_ALLREDUCE] = {2, 3}, /* sums are written and read, results are read */
+    [SPECTER_ALLGATHER] = {1, 1},
+    [SPECTER_REDUCESCATTER] = {2, 1},
+    [SPECTER_BROADCAST] = {2, 0}, /* in the middle of the ring */
+    [SPECTER_REDUCE] = {3, 0},
+    [SPECTER_ALLTOALL] = {2, 0},
+    [SPECTER_ALLTOALLV] = {2, 0},
+    [SPECTER_GATHER] = {2, -1}, /* the root: all of one buffer, its part of the other */
+    [SPECTER_SCATTER] = {2, -1},
+    [SPECTER_SEND] = {1, 0},
+    [SPECTER_RECV] = {1, 0},
 };
 
 double comm_memory_bytes(enum specter_comm_op op, const char *algo, double bytes, int ranks)
 {
-    double n = ranks, share = (n - 1) / n;
+    double n = ranks;
     if ((unsigned)op >= SPECTER_COMM_OP_COUNT || ranks < 2)
         return 0;
-    if (specter_comm_op_is_p2p(op))
-        share = 1;
     if (op == SPECTER_ALLREDUCE && comm_in_switch(algo))
-        return 2 * (1 + 1 / n) * bytes;
-    return (traffic[op].gives + traffic[op].gets + traffic[op].adds) * share * bytes;
+        return 2 * bytes;
+    return (traffic[op].whole + traffic[op].passed * (n - 1) / n) * bytes;
 }

@@ -217,7 +217,7 @@ static bool is_plain(const char *text)
     return len > 0 && len <= NAME_MAX_LEN;
 }
 
-static bool has_control(const char *text)
+bool reader_has_control(const char *text)
 {
     for (; *text != '\0'; text++) {
         if ((unsigned char)*text < ' ' || *text == 0x7f)
@@ -231,7 +231,7 @@ static int check_text(struct profile_reader *r, const struct profile_text *t, co
     bool word = strcmp(t->name, "name") == 0 || strcmp(t->name, "arch") == 0;
     struct names words = names_of_words(t->words);
     char safe[NAME_MAX_LEN + 1];
-    if (has_control(value))
+    if (reader_has_control(value))
         return reader_fail(r, "%s: control characters are not allowed", t->name);
     if (word && !is_plain(value))
         return reader_fail(r, "%s: '%s' is no word of up to %d letters, digits, '_', '-' and '.'",

@@ -34,6 +34,9 @@ int reader_wrong_type(struct profile_reader *r, const char *key, const char *wan
 /* A text with its escapes decoded, the arena's. */
 char *reader_text(struct profile_reader *r, struct json_text text);
 
+/* Characters that no name has and no terminal should see. */
+bool reader_has_control(const char *text);
+
 /* A list of `count` names by number. */
 struct names {
     const char *(*at)(const void *list, size_t i);

@@ -165,6 +165,37 @@ static void add_ranks(cJSON *doc, const struct replay *rep)
     }
 }
 
+/* Iteration times over draws, or recorded ones. */
+static void add_spread(cJSON *o, const struct vary_result *r)
+{
+    cJSON_AddNumberToObject(o, "samples", (double)r->samples);
+    if (r->draws > 0)
+        cJSON_AddNumberToObject(o, "draws", (double)r->draws);
+    add_us(o, "mean_us", r->mean_ns);
+    add_us(o, "p50_us", r->p50_ns);
+    add_us(o, "p95_us", r->p95_ns);
+}
+
+/* What was asked for with --jitter; no key without it. */
+static void add_variation(cJSON *doc, const struct replay *rep)
+{
+    const struct variation *v = &rep->variation;
+    const struct {
+        const char *key;
+        double value;
+    } parts[] = {{"operation", v->work},      {"rank_in_iteration", v->step}, {"rank", v->rank},
+                 {"iteration", v->iteration}, {"transfer", v->transfer},      {"host", v->host}};
+    cJSON *o;
+    if (rep->recorded_spread.samples == 0)
+        return;
+    o = cJSON_AddObjectToObject(doc, "variation");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        add_number(o, parts[i].key, parts[i].value);
+    cJSON_AddNumberToObject(o, "iterations", v->iterations);
+    cJSON_AddNumberToObject(o, "seed", (double)rep->seed);
+    add_spread(cJSON_AddObjectToObject(o, "recorded"), &rep->recorded_spread);
+}
+
 static void add_scales(cJSON *doc, const struct replay *rep)
 {
     cJSON *list = cJSON_AddArrayToObject(doc, "scales");
@@ -177,6 +208,10 @@ static void add_scales(cJSON *doc, const struct replay *rep)
         add_time(o, &s->time);
         add_number(o, "speedup", s->speedup);
         add_number(o, "efficiency", s->efficiency);
+        if (s->vary.samples > 0)
+            add_spread(cJSON_AddObjectToObject(o, "variation"), &s->vary);
+        if (s->sound_ns > 0)
+            add_us(o, "sound_us", s->sound_ns);
     }
 }
 
@@ -199,6 +234,7 @@ cJSON *replay_json(struct replay *rep, const struct run *run)
     cJSON_AddNumberToObject(doc, "host_speed", rep->host_speed);
     add_number(doc, "unmodelled", rep->unmodelled);
     add_parallel(doc, rep);
+    add_variation(doc, rep);
     add_scales(doc, rep);
     add_ranks(doc, rep);
     add_lines(doc, "assumptions", &rep->assumptions);

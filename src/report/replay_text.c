@@ -39,6 +39,43 @@ static void print_table(const struct replay *rep, FILE *out)
     table_release(&t);
 }
 
+static void variation_row(struct table *t, const char *gpus, const char *from, double point_ns,
+                          const struct vary_result *r)
+{
+    table_cell(t, "%s", gpus);
+    table_cell(t, "%s", from);
+    cell_time(t, r->p50_ns);
+    cell_time(t, r->p95_ns);
+    cell_time(t, r->mean_ns);
+    table_cell(t, "%+.1f %%", point_ns > 0 ? 100 * (r->p50_ns / point_ns - 1) : 0);
+    table_cell(t, "%llu", (unsigned long long)r->samples);
+}
+
+/* Single iterations under variation, below those that were recorded. */
+static void print_variation(const struct replay *rep, FILE *out)
+{
+    static const char *const titles[] = {"GPUs",          "",          "P50", "P95", "mean",
+                                         "P50 longer by", "iterations"};
+    char gpus[32];
+    struct table t;
+    if (rep->nscales == 0 || rep->scales[0].vary.samples == 0)
+        return;
+    table_init(&t);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_column(&t, titles[i], i == 1 ? TABLE_LEFT : TABLE_RIGHT);
+    snprintf(gpus, sizeof gpus, "%d", rep->world);
+    if (rep->same_hardware)
+        variation_row(&t, gpus, "recorded", rep->recorded.span_ns, &rep->recorded_spread);
+    for (size_t i = 0; i < rep->nscales; i++) {
+        const struct replay_scale *s = &rep->scales[i];
+        snprintf(gpus, sizeof gpus, "%lld", (long long)s->gpus);
+        variation_row(&t, gpus, "drawn", s->time.span_ns, &s->vary);
+    }
+    fputs("\niterations under variation\n", out);
+    table_print(&t, out);
+    table_release(&t);
+}
+
 static void print_lines(const char *title, const struct replay_lines *lines, FILE *out)
 {
     if (lines->count > 0)
@@ -95,6 +132,7 @@ void replay_text(struct replay *rep, const struct run *run, FILE *out)
     print_parallel(rep, out);
     print_own(rep, out);
     print_table(rep, out);
+    print_variation(rep, out);
     print_lines("assumptions", &rep->assumptions, out);
     print_lines("notes", &rep->notes, out);
 }

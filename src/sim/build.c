@@ -164,42 +164,13 @@ static void launch(struct process *proc, struct builder *b, uint32_t op)
         launch_item(proc->items[i].b, proc->items[i].op);
 }
 
-/* CPU time of a call that is not already behind the call before it. */
-static int64_t own_ns(const struct builder *b, const struct call *call)
-{
-    int64_t from = call->start_ns > b->host->clock_ns ? call->start_ns : b->host->clock_ns;
-    return call->end_ns > from ? call->end_ns - from : 0;
-}
-
-/* Around a synchronisation: what is needed to compare the recorded one with the simulated one. */
-static void sync_begins(struct builder *b, const struct call *call, int64_t cost_ns)
-{
-    struct program *p = b->p;
-    ARRAY_GROW(p->syncs, p->cap_syncs, p->nsyncs + 1);
-    p->syncs[p->nsyncs++] = (struct program_sync){
-        .start_ns = call->start_ns - b->calls.first_ns,
-        .end_ns = call->end_ns - b->calls.first_ns,
-        .cost_ns = cost_ns,
-        .base_ns = b->out->begin_ns,
-        .first = b->host->first_sync,
-        .launched = b->host->launched,
-    };
-    b->host->first_sync = b->host->launched = false;
-}
-
-static void sync_ends(struct builder *b)
-{
-    sim_cpu(b->p->sim, b->p->syncs[b->p->nsyncs - 1].cost_ns);
-    b->p->syncs[b->p->nsyncs - 1].after = sim_mark(b->p->sim);
-}
-
 static void launch_and_wait(struct process *proc, struct builder *b, const struct call *call,
                             int64_t cost_ns)
 {
     launch(proc, b, call->index);
-    sync_begins(b, call, cost_ns);
+    build_sync_begins(b, call, cost_ns);
     sim_sync_stream(b->p->sim, b->places[b->stream[call->index]].sim);
-    sync_ends(b);
+    build_sync_ends(b);
 }
 
 /* A copy between host and device whose call took much longer than the copy: the call waited for it,
@@ -217,7 +188,7 @@ static void call_op(struct process *proc, struct builder *b, const struct call *
 {
     const struct op *op = &b->rank->ops[call->index];
     uint32_t thread = op->tid < b->rank->nthreads ? op->tid : 0;
-    int64_t own = own_ns(b, call) - b->blocked_ns[call->index];
+    int64_t own = build_own_ns(b, call) - b->blocked_ns[call->index];
     b->p->facts.no_host_time += call->untimed;
     if (!is_issued(op)) {
         b->p->facts.captured++;
@@ -243,80 +214,6 @@ static void call_op(struct process *proc, struct builder *b, const struct call *
     launch_and_wait(proc, b, call, 0);
 }
 
-/* ---- acts ---- */
-
-static void act_record(struct builder *b, const struct act *act, uint32_t event)
-{
-    uint32_t at = find_place(b, act->device, act->stream);
-    if (event != SIM_NONE && act->stream >= 0)
-        sim_record(b->p->sim, b->places[at].sim, event);
-}
-
-static void act_wait(struct builder *b, const struct act *act, uint32_t event)
-{
-    uint32_t at = find_place(b, act->device, act->stream);
-    if (event != SIM_NONE && act->stream >= 0)
-        sim_wait(b->p->sim, b->places[at].sim, event);
-}
-
-/* Without a stream: that on which the thread launched last. Frameworks synchronise right behind the
- * copy whose result they want. */
-static void act_sync_stream(struct builder *b, const struct act *act, uint32_t event)
-{
-    uint32_t at = find_place(b, act->device, act->stream);
-    (void)event;
-    if (act->stream < 0) {
-        at = b->thread_stream[act->tid < b->rank->nthreads ? act->tid : 0];
-        b->p->facts.syncs_guessed++;
-    }
-    if (at != SIM_NONE)
-        sim_sync_stream(b->p->sim, b->places[at].sim);
-}
-
-static void act_sync_event(struct builder *b, const struct act *act, uint32_t event)
-{
-    if (event != SIM_NONE)
-        sim_sync_event(b->p->sim, event);
-    else if (act->event < 0)
-        b->p->facts.syncs_dropped++;
-}
-
-/* All streams of its device; of the rank when none was used there, or the trace does not tell. */
-static void act_sync_device(struct builder *b, const struct act *act, uint32_t event)
-{
-    (void)event;
-    for (size_t i = 0; i < b->nplaces; i++) {
-        if (b->places[i].device != act->device)
-            continue;
-        sim_sync_device(b->p->sim, b->places[i].sim_device);
-        return;
-    }
-    for (size_t i = 0; i < b->nplaces; i++)
-        sim_sync_stream(b->p->sim, b->places[i].sim);
-}
-
-static void (*const acts[])(struct builder *, const struct act *, uint32_t) = {
-    [ACT_RECORD] = act_record,           [ACT_WAIT] = act_wait,
-    [ACT_SYNC_STREAM] = act_sync_stream, [ACT_SYNC_EVENT] = act_sync_event,
-    [ACT_SYNC_DEVICE] = act_sync_device,
-};
-
-static void call_act(struct process *proc, struct builder *b, const struct call *call)
-{
-    const struct act *act = &b->rank->acts[call->index];
-    bool sync = act->kind != ACT_RECORD && act->kind != ACT_WAIT;
-    (void)proc;
-    if (act->kind >= sizeof acts / sizeof *acts)
-        return;
-    if (sync)
-        sync_begins(b, call, b->sync_cost_ns);
-    acts[act->kind](b, act, b->act_event[call->index]);
-    if (sync)
-        sync_ends(b);
-    else
-        sim_cpu(b->p->sim, own_ns(b, call));
-}
-
 /* ---- kernels without times ---- */
 
 static void call_launches(struct process *proc, struct builder *b, const struct call *call)
@@ -336,6 +233,12 @@ static void call_launches(struct process *proc, struct builder *b, const struct 
 }
 
 /* ---- hosts ---- */
+
+static void call_act(struct process *proc, struct builder *b, const struct call *call)
+{
+    (void)proc;
+    build_act(b, call);
+}
 
 static void (*const handlers[])(struct process *, struct builder *, const struct call *) = {
     [CALL_OP] = call_op,

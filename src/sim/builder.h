@@ -55,6 +55,7 @@ struct builder {
     int64_t *blocked_ns;     /* of the call: spent waiting for room in a launch queue (backlog.h) */
     uint32_t *thread_stream; /* by thread: place that it launched on last; SIM_NONE */
     int64_t sync_cost_ns;
+    int64_t alloc_cost_ns, free_cost_ns; /* UNKNOWN_NS: such calls are CPU time */
     struct arena scratch;
 };
 
@@ -65,6 +66,16 @@ void survey(struct builder *list, size_t n, int64_t latency_ns);
 /* The stream that an act names: on its device, else the first of that number, because traces do not
  * always tell the device of an act, and only some count streams for each device anew. SIM_NONE. */
 uint32_t find_place(const struct builder *b, int32_t device, int32_t stream);
+
+/* build_acts.c: CPU time of a call that is not already behind the call before it. */
+int64_t build_own_ns(const struct builder *b, const struct call *call);
+
+/* Around a synchronisation: what is needed to compare the recorded one with the simulated one. */
+void build_sync_begins(struct builder *b, const struct call *call, int64_t cost_ns);
+void build_sync_ends(struct builder *b);
+
+/* An act of the builder's rank. */
+void build_act(struct builder *b, const struct call *call);
 
 /* Operations recorded into a graph do not run then. */
 static inline bool is_issued(const struct op *op)

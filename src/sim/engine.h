@@ -16,14 +16,30 @@
 
 enum item_kind { ITEM_WORK, ITEM_JOIN, ITEM_RECORD, ITEM_WAIT };
 
-/* Two in a cache line: a program is mostly items. What is known of an item only while it is the
- * first of its stream is kept in the stream. */
+/* A program is mostly items, and with many ranks each is out of the caches and of the TLB when its
+ * time comes: all that is needed to run one lies together. What is known of an item only while it
+ * is the first of its stream is kept in the stream. */
 struct item {
     int64_t start_ns; /* from its launch until it starts: the earliest start */
     int64_t end_ns;   /* NOT_YET */
     union {
-        int64_t dur_ns; /* WORK */
-        uint32_t arg;   /* JOIN: first of its joins; RECORD, WAIT: event */
+        struct {
+            int64_t dur_ns;
+            uint32_t sm_ppm, mem_ppm; /* what its rate depends on */
+        } work;
+        struct {
+            uint32_t first, count; /* joins */
+            uint32_t transfer;     /* the first of them */
+            uint32_t lag_ns;       /* from the end of its transfers to the end of the item */
+        } join;
+        struct {
+            uint32_t event;
+            uint32_t waiters;
+        } record;
+        struct {
+            uint32_t event;
+            uint32_t by; /* the item that records the event; SIM_NONE: not known yet */
+        } wait;
     } u;
     uint32_t next; /* behind it in the stream */
     uint32_t stream : 29, kind : 2, started : 1;
@@ -32,7 +48,6 @@ struct item {
 /* One item's part in one transfer. Those of an item lie side by side. */
 struct join {
     uint32_t item, transfer;
-    uint32_t lag_ns; /* first of an item: from the end of its transfers to the end of the item */
 };
 
 struct transfer {
@@ -69,13 +84,13 @@ enum stream_state {
 struct stream {
     uint32_t first, last; /* items; `last` stays when the stream runs empty */
     uint32_t device;
-    uint32_t held;      /* items launched and not ended */
-    uint32_t transfers; /* of the first item, that have not ended */
-    uint32_t waiters;   /* hosts that wait for an item */
-    uint32_t launchers; /* hosts that wait for room in the launch queue, first come first */
-    enum stream_state state;
-    struct progress work; /* of the first item; kept where needs are known */
-    uint32_t next;        /* stream of the device */
+    uint32_t held;           /* items launched and not ended */
+    uint32_t waiters;        /* hosts that wait for an item */
+    uint32_t launchers;      /* hosts that wait for room in the launch queue, first come first */
+    uint32_t transfers : 29; /* of the first item, that have not ended */
+    uint32_t state : 3;      /* enum stream_state */
+    struct progress work;    /* of the first item; kept where needs are known */
+    uint32_t next;           /* stream of the device */
 };
 
 struct device {
@@ -88,8 +103,7 @@ struct device {
 };
 
 struct event {
-    uint32_t waiters;
-    uint32_t by; /* the item that recorded it; SIM_NONE: not fired */
+    uint32_t by; /* the item that records it; SIM_NONE: nobody does */
 };
 
 /* Somebody who waits for an event, or a host that waits for an item or for room in a stream. */
@@ -126,10 +140,6 @@ struct host {
     bool shared;
 };
 
-struct need {
-    uint32_t sm_ppm, mem_ppm;
-};
-
 /* Integrals of the loads of the item's device: at its start while it works, then over its span. */
 struct area {
     uint64_t sm, mem;
@@ -149,6 +159,7 @@ struct use {
 /* A transfer that uses links. */
 struct flow {
     uint32_t transfer, uses;
+    uint64_t pass; /* that looked at it last */
     struct progress work;
 };
 
@@ -188,14 +199,13 @@ struct sim {
     size_t cap_events, cap_waiters, cap_marks, cap_pauses, cap_links, cap_uses, cap_flows;
     size_t cap_blocks;
     uint32_t free_waiter;
+    uint64_t pass;  /* over flows that a begin or end of one may have changed */
     uint32_t depth; /* of a launch queue; 0: no limit */
 
     uint32_t *members; /* items by transfer, in the order in which they were joined; see seal() */
     size_t nmembers, cap_members;
 
-    struct need *needs; /* by item; those of items from nneeds on are 0 */
-    size_t nneeds, cap_needs;
-
+    bool has_needs; /* any item */
     bool keep_beside, keep_causes;
     struct area *areas;     /* by item; where keep_beside */
     struct cause *causes;   /* by item; where keep_causes */
@@ -220,13 +230,16 @@ static inline uint32_t transfer_id(const struct sim *s, uint32_t transfer)
     return (uint32_t)(s->nstreams + s->nhosts) + transfer;
 }
 
+/* ---- sim_make.c ---- */
+
+/* All back to time 0; the hosts' first events are in the heap. */
+void sim_make_ready(struct sim *s);
+
 /* ---- sim_rate.c ---- */
 
 /* CPU time of the host before the action, at the host's speed. */
 int64_t host_cpu(const struct host *host, int64_t ns);
 int64_t action_cpu(const struct sim *s, const struct host *host, const struct action *action);
-
-void rate_reset(struct sim *s);
 
 /* The first item of the stream, local work, begins now: when it will end. */
 int64_t rate_begin_work(struct sim *s, uint32_t stream);

@@ -198,6 +198,12 @@ int64_t growth_rank(const struct growth *g, int rank, int64_t scale)
     return rank / block * (block * scale) + rank % block;
 }
 
+int growth_kind(const struct growth *g, int64_t rank, int64_t scale)
+{
+    int block = block_of(g);
+    return (int)(rank / (block * scale) * block + rank % block);
+}
+
 static int common_divisor(int a, int b)
 {
     while (b != 0) {

@@ -62,6 +62,10 @@ bool growth_shards(const struct growth *g);
 /* The number that a recorded rank has at that scale. */
 int64_t growth_rank(const struct growth *g, int rank, int64_t scale);
 
+/* The recorded rank that does what `rank` does at that scale, in [0, world): 0 <= rank < world *
+ * scale. */
+int growth_kind(const struct growth *g, int64_t rank, int64_t scale);
+
 /* Where the members of a communicator sit at that scale. */
 struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,
                             int64_t scale);

@@ -117,6 +117,8 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
     rep->world = rep->grid.world;
     if (learn_overlap(job, e) < 0)
         return -1;
+    if (vary_job_make(job, &opts->vary, e) < 0)
+        return -1;
     say_latency(rep);
     say_program(rep, &job->program);
     say_iterations(rep);
@@ -132,6 +134,7 @@ void job_release(struct job *job)
         iterations_release(&job->iterations[r]);
     if (job->growth.run != NULL)
         growth_release(&job->growth);
+    vary_job_release(&job->vary);
     overlap_release(&job->overlap);
     program_release(&job->program);
 }
@@ -144,7 +147,7 @@ static int set_costs(struct job *job, struct retarget *t, struct err *e)
         int64_t ns;
         if (retarget_cost(t, &job->program.costs[i], &ns, e) < 0)
             return -1;
-        program_set_cost(&job->program, i, ns);
+        program_set_cost(&job->program, i, vary_note_cost(job, i, ns));
     }
     return 0;
 }
@@ -158,6 +161,7 @@ int job_simulate(struct job *job, struct target target, struct retarget *t,
     if (retarget_init(t, &job->program, &job->growth, job->rep->from, target.to, target.calibrate,
                       target.scale, e) < 0)
         return -1;
+    vary_place_faults(job, &target, t);
     if (set_costs(job, t, e) < 0)
         return -1;
     overlap_apply(&job->overlap, t);

@@ -9,6 +9,7 @@
 
 #include "sim/overlap.h"
 #include "sim/replay.h"
+#include "sim/vary_job.h"
 
 struct job {
     struct replay *rep;
@@ -17,6 +18,7 @@ struct job {
     struct overlap overlap;        /* what communication slows down */
     struct iterations *iterations; /* by rank; in the arena of rep */
     double *spans;                 /* by rank, of the last measurement; in the arena of rep */
+    struct vary_job vary;
 };
 
 /* What is simulated: the target, how, and how often the job. */
@@ -24,6 +26,7 @@ struct target {
     struct hardware to;
     bool calibrate;
     int64_t scale;
+    bool faulty;       /* with the faults of replay_opts.vary */
     double host_speed; /* CPU time takes 1 / this; 0: as recorded */
 };
 

@@ -57,9 +57,12 @@ static void use(struct maker *m, uint32_t cost, uint32_t rank, enum link_port po
 static void use_ports(struct maker *m, uint32_t cost)
 {
     const struct match *match = &m->p->matches.list[m->p->costs[cost].match];
+    const struct match_member *members = &m->p->matches.members[match->first];
     bool message = specter_comm_op_is_p2p((enum specter_comm_op)match->op);
+    if (message && match->nmembers == 2 && members[0].rank == members[1].rank)
+        return; /* to itself: past the ports */
     for (uint32_t k = 0; k < match->nmembers && k < LINKS_MEMBERS; k++) {
-        struct match_member member = m->p->matches.members[match->first + k];
+        struct match_member member = members[k];
         bool sends = m->p->run->ranks[member.rank].ops[member.op].coll.op == SPECTER_SEND;
         if (!m->busy[member.rank])
             continue;

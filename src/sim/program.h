@@ -94,6 +94,7 @@ struct program_facts {
     uint64_t threads_apart;         /* threads that overlap others */
     uint64_t graphs;                /* launches of graphs */
     uint64_t waiting_copies;        /* whose calls are taken to have waited for them */
+    uint64_t allocations;           /* calls that allocate or free memory and synchronise */
     uint64_t blocked;               /* launches that waited for room in a queue */
     uint64_t hidden[HIDDEN_RULES];  /* kernels without times, by what is taken for theirs */
     int64_t hidden_ns;              /* device time that they are taken to have */

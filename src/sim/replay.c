@@ -36,6 +36,31 @@ static int simulate_own(struct job *job, struct err *e)
     return rc;
 }
 
+/* The same without what is wrong: what that costs, or why it costs nothing. */
+static int simulate_sound(struct job *job, int64_t scale, const struct retarget *faulty,
+                          struct replay_scale *out, struct err *e)
+{
+    struct replay *rep = job->rep;
+    struct iteration_time sound;
+    struct retarget t;
+    int rc;
+    vary_say_absent(job, scale * rep->world);
+    if (!vary_faulty(job))
+        return 0;
+    rc = job_simulate(job,
+                      (struct target){.to = rep->to,
+                                      .calibrate = rep->calibrate,
+                                      .scale = scale,
+                                      .host_speed = rep->host_speed},
+                      &t, &sound, e);
+    if (rc == 0)
+        out->sound_ns = sound.span_ns;
+    retarget_release(&t);
+    if (rc == 0)
+        vary_say_faults(job, faulty, out->sound_ns, out->time.span_ns);
+    return rc;
+}
+
 static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *out, struct err *e)
 {
     struct replay *rep = job->rep;
@@ -46,12 +71,18 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
                       (struct target){.to = rep->to,
                                       .calibrate = rep->calibrate,
                                       .scale = scale,
+                                      .faulty = true,
                                       .host_speed = rep->host_speed},
                       &t, &out->time, e);
     if (rc == 0 && scale == 1) {
         rep->unmodelled = retarget_unmodelled(&t);
         say_costs(rep, &t);
+        say_host_speed(rep, &out->time);
     }
+    if (rc == 0)
+        rc = vary_draw(job, &t, &out->vary, e);
+    if (rc == 0)
+        rc = simulate_sound(job, scale, &t, out, e);
     retarget_release(&t);
     return rc;
 }
@@ -104,6 +135,8 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
     size_t n = opts->nscales > 0 ? opts->nscales : default_count(job);
     struct replay_scale base, one;
     if (check_scales(job, scales, n, e) < 0)
+        return -1;
+    if (vary_check_faults(job, scales, n, e) < 0)
         return -1;
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
         simulate_scale(job, 1, &base, e) < 0)

@@ -16,6 +16,7 @@
 #include "sim/grid_survey.h"
 #include "sim/iterate.h"
 #include "sim/retarget.h"
+#include "sim/vary.h"
 #include "sim/waits.h"
 #include "trace/run.h"
 
@@ -28,10 +29,11 @@ struct replay_opts {
     const struct network_profile *from_network;
     const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
     size_t nscales;
-    bool calibrate;       /* see struct retarget */
-    const char *parallel; /* the grid, as grid_tell() takes it; NULL: found */
-    const char *grow;     /* the axis that scales multiply: name of a role; NULL: dp */
-    double host_speed;    /* CPU time takes 1 / this on the target; 0: as recorded */
+    bool calibrate;        /* see struct retarget */
+    const char *parallel;  /* the grid, as grid_tell() takes it; NULL: found */
+    const char *grow;      /* the axis that scales multiply: name of a role; NULL: dp */
+    double host_speed;     /* CPU time takes 1 / this on the target; 0: as recorded */
+    struct vary_opts vary; /* variation, slow ranks and links; all 0: none */
 };
 
 /* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
@@ -40,6 +42,8 @@ struct replay_scale {
     struct iteration_time time;
     double speedup;    /* scale * T(1) / T(scale): work done per time, as a multiple of scale 1 */
     double efficiency; /* T(1) / T(scale) */
+    double sound_ns;   /* the iteration without the faults that were asked for; 0: there are none */
+    struct vary_result vary;
 };
 
 /* An iteration of one rank, as recorded and as replayed on the hardware of the recording. */
@@ -85,11 +89,15 @@ struct replay {
     double latency_us; /* from a launch to the start of its work, as the recording shows it */
     double excess_us;  /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
     double unmodelled; /* share of device time that rests on no model */
+    struct variation variation;         /* where it was asked for */
+    uint64_t seed;                      /* of its draws */
+    struct vary_result recorded_spread; /* of the recorded iterations, beside it */
     struct replay_lines assumptions, notes;
     struct arena arena;
 };
 
-/* 0, or -1 with e filled. To be released in either case. */
+/* 0, or -1 with e filled. To be released in either case. The run is only read: several threads may
+ * replay one at a time. */
 int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
                struct err *e);
 void replay_release(struct replay *rep);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/retarget.h"
 
+#include "sim/vary_link.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,10 +182,13 @@ static int price_transfer(const struct retarget *t, const struct rank *rank, con
                           enum specter_comm_op what, double bytes, struct hardware on,
                           const struct layout *where, struct comm_cost *price, struct err *e)
 {
-    if (!specter_comm_op_is_p2p(what))
-        return model_collective(on.gpu, on.network, what, bytes, where[op->coll.comm], price, e);
-    return model_p2p(on.gpu, on.network, bytes, across_nodes(t, rank, op, on.network, where), price,
-                     e);
+    struct layout at = where[op->coll.comm];
+    bool p2p = specter_comm_op_is_p2p(what);
+    bool across = p2p ? across_nodes(t, rank, op, on.network, where) : at.nodes > 1;
+    double slow = where == t->to_where && across ? vary_link_slowness(t, rank, op, p2p) : 1;
+    int rc = p2p ? model_p2p(on.gpu, on.network, bytes, across, price, e)
+                 : model_collective(on.gpu, on.network, what, bytes, at, price, e);
+    return rc == 0 && slow > 1 ? vary_link_price(on, what, bytes, at, slow, price, e) : rc;
 }
 
 static int transfer_us(const struct retarget *t, const struct rank *rank, const struct op *op,
@@ -239,8 +244,10 @@ static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_
 {
     int comm = t->program->matches.list[cost->match].comm;
     bool grown = t->scale > 1 && growth_moves(t->growth, comm);
+    bool slow = vary_link_met(t, cost);
     struct modelled m;
-    if (untouched(t, cost->measured_ns, same_hardware(t) && !grown)) {
+    t->slowed += slow;
+    if (untouched(t, cost->measured_ns, same_hardware(t) && !grown && !slow)) {
         *ns = cost->measured_ns;
         return 0;
     }
@@ -287,7 +294,7 @@ static int cost_graph(struct retarget *t, const struct program_cost *cost, const
     struct modelled all = {0, 0}, part;
     double measured_us = (double)cost->measured_ns / 1e3, rest_us, share = 1;
     *ns = cost->measured_ns;
-    if (same_hardware(t) && t->scale == 1)
+    if (same_hardware(t) && t->scale == 1 && t->slow_link == NULL)
         return 0;
     for (size_t i = 0; what != NULL && i < what->nops; i++) {
         if (price_part(t, rank, &rank->ops[what->ops[i]], &part, e) < 0)

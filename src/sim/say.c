@@ -112,6 +112,11 @@ static void say_facts(struct replay *rep, const struct program_facts *f)
                       "%llu copies between host and device were waited for: their calls took much "
                       "longer than they did",
                       u(f->waiting_copies));
+    if (f->allocations > 0)
+        replay_assume(rep,
+                      "%llu calls that allocate or free device memory wait for the device; of "
+                      "each what the shortest took is CPU time",
+                      u(f->allocations));
     if (f->blocked > 0)
         replay_assume(rep,
                       "%llu launch calls waited for room in the launch queue of their stream: not "

@@ -21,6 +21,10 @@ void say_iterations(struct replay *rep);
 void say_grid(struct replay *rep);
 void say_growth(struct replay *rep, const struct growth *g);
 void say_overlap(struct replay *rep, const struct overlap *o);
+
+/* Why --host-speed changes nothing at scale 1, where it does not. */
+void say_host_speed(struct replay *rep, const struct iteration_time *target);
+
 void say_latency(struct replay *rep);
 void say_costs(struct replay *rep, const struct retarget *t);
 

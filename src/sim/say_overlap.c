@@ -5,6 +5,10 @@
  */
 #include "sim/say.h"
 
+#include <math.h>
+
+#define NEXT_TO_NOTHING 0.005 /* of an iteration */
+
 static const char *const bound_words[OVERLAP_BOUNDS] = {
     [OVERLAP_SM] = "products",
     [OVERLAP_MEMORY] = "kernels bound by memory",
@@ -35,10 +39,22 @@ void say_overlap(struct replay *rep, const struct overlap *o)
     }
     if (o->contended > 0)
         replay_assume(rep,
-                      "%llu transfers shared a port of their GPU with another communicator's, "
-                      "which took %.0f us of their time: on the target they share its ports",
+                      "%llu transfers shared a port of their GPU with others, which took %.0f us "
+                      "of their time: on the target they share its ports",
                       (unsigned long long)o->contended, (double)o->shared_ns / 1e3);
     if (rep->host_speed != 1)
         replay_assume(rep, "CPU time takes 1 / %g of what was recorded (--host-speed)",
                       rep->host_speed);
+}
+
+void say_host_speed(struct replay *rep, const struct iteration_time *target)
+{
+    const struct iteration_time *own = &rep->own;
+    if (rep->host_speed == 1 || !rep->same_hardware || !rep->calibrate ||
+        fabs(target->span_ns - own->span_ns) > NEXT_TO_NOTHING * own->span_ns)
+        return;
+    replay_note(rep, false,
+                "other CPUs change next to nothing: the device waits for the host for %.1f %% of "
+                "the iteration",
+                100 * own->host_bound_ns / own->span_ns);
 }

@@ -13,8 +13,6 @@
 
 #include "base/arena.h"
 
-#include <string.h>
-
 /* ---- waiting and waking ---- */
 
 static uint32_t new_waiter(struct sim *s, struct waiter w)
@@ -107,7 +105,8 @@ static void end_first(struct sim *s, struct stream *stream)
 
 static void start_work(struct sim *s, uint32_t index, struct item *item)
 {
-    int64_t end_ns = s->nneeds > 0 ? rate_begin_work(s, index) : later(s->now_ns, item->u.dur_ns);
+    int64_t end_ns =
+        s->has_needs ? rate_begin_work(s, index) : later(s->now_ns, item->u.work.dur_ns);
     s->streams[index].state = STREAM_WORKS;
     heap_set(&s->heap, index, end_ns);
 }
@@ -115,34 +114,43 @@ static void start_work(struct sim *s, uint32_t index, struct item *item)
 static void start_join(struct sim *s, uint32_t index, struct item *item)
 {
     struct stream *stream = &s->streams[index];
-    uint32_t self = stream->first, end = item->u.arg;
-    while (end < s->njoins && s->joins[end].item == self)
-        end++;
-    stream->transfers = end - item->u.arg;
-    stream->state = STREAM_BLOCKED;
-    for (uint32_t j = item->u.arg; j < end; j++)
-        arrive(s, s->joins[j].transfer, self);
-    if (stream->transfers == 0)
+    uint32_t self = stream->first, first = item->u.join.first, count = item->u.join.count;
+    if (count == 0) {
         end_first(s, stream);
+        return;
+    }
+    stream->transfers = count & SIM_MOST;
+    stream->state = STREAM_BLOCKED;
+    arrive(s, item->u.join.transfer, self);
+    for (uint32_t j = first + 1; j < first + count; j++)
+        arrive(s, s->joins[j].transfer, self);
 }
 
 static void start_record(struct sim *s, uint32_t index, struct item *item)
 {
-    struct event *event = &s->events[item->u.arg];
-    event->by = s->streams[index].first;
-    wake(s, &event->waiters, SIM_NONE, event->by);
+    wake(s, &item->u.record.waiters, SIM_NONE, s->streams[index].first);
     end_first(s, &s->streams[index]);
+}
+
+/* Has the event, which the item records, fired? */
+static bool has_fired(const struct sim *s, uint32_t by)
+{
+    return by != SIM_NONE && s->items[by].end_ns != NOT_YET;
 }
 
 static void start_wait(struct sim *s, uint32_t index, struct item *item)
 {
-    struct event *event = &s->events[item->u.arg];
-    if (event->by != SIM_NONE) {
+    uint32_t by = item->u.wait.by;
+    if (by == SIM_NONE) /* recorded by what was added later, or never */
+        by = item->u.wait.by = s->events[item->u.wait.event].by;
+    if (has_fired(s, by)) {
         end_first(s, &s->streams[index]);
         return;
     }
     s->streams[index].state = STREAM_BLOCKED;
-    wait_on(s, &event->waiters, (struct waiter){index, SIM_NONE, SIM_NONE, true});
+    if (by != SIM_NONE)
+        wait_on(s, &s->items[by].u.record.waiters,
+                (struct waiter){index, SIM_NONE, SIM_NONE, true});
 }
 
 static void (*const starters[])(struct sim *, uint32_t, struct item *) = {
@@ -151,6 +159,12 @@ static void (*const starters[])(struct sim *, uint32_t, struct item *) = {
     [ITEM_RECORD] = start_record,
     [ITEM_WAIT] = start_wait,
 };
+
+static void prefetch(const struct item *item)
+{
+    __builtin_prefetch(item, 1);
+    __builtin_prefetch(item + 1, 1); /* it may lie across two cache lines */
+}
 
 /* Starts what can start on an idle stream. */
 static void stream_go(struct sim *s, uint32_t index)
@@ -168,7 +182,7 @@ static void stream_go(struct sim *s, uint32_t index)
         if (s->keep_beside)
             rate_open_area(s, stream);
         if (item->next != SIM_NONE)
-            __builtin_prefetch(&s->items[item->next]);
+            prefetch(&s->items[item->next]);
         starters[item->kind](s, index, item);
     }
 }
@@ -234,11 +248,13 @@ static void act_sync_device(struct sim *s, uint32_t host, uint32_t arg)
 
 static void act_sync_event(struct sim *s, uint32_t host, uint32_t arg)
 {
-    struct event *event = &s->events[arg];
-    if (event->by != SIM_NONE)
+    uint32_t by = s->events[arg].by;
+    if (has_fired(s, by))
         return;
     s->hosts[host].waits++;
-    wait_on(s, &event->waiters, (struct waiter){host, SIM_NONE, SIM_NONE, false});
+    if (by != SIM_NONE)
+        wait_on(s, &s->items[by].u.record.waiters,
+                (struct waiter){host, SIM_NONE, SIM_NONE, false});
 }
 
 static void act_mark(struct sim *s, uint32_t host, uint32_t arg)
@@ -320,7 +336,7 @@ static void on_stream(struct sim *s, uint32_t index)
 static void leave(struct sim *s, uint32_t index)
 {
     struct stream *stream = &s->streams[index];
-    uint32_t lag_ns = s->joins[s->items[stream->first].u.arg].lag_ns;
+    uint32_t lag_ns = s->items[stream->first].u.join.lag_ns;
     if (lag_ns > 0) {
         stream->state = STREAM_LAGS;
         heap_set(&s->heap, index, later(s->now_ns, lag_ns));
@@ -358,92 +374,12 @@ static void on_event(struct sim *s, uint32_t id)
 
 /* ---- a run ---- */
 
-/* Lays the joins out by transfer, in the order in which they were joined, so that a transfer finds
- * its members side by side. */
-static void seal(struct sim *s)
-{
-    uint32_t at = 0;
-    if (s->nmembers == s->njoins)
-        return;
-    ARRAY_ROOM(s->members, s->cap_members, s->njoins);
-    for (size_t i = 0; i < s->ntransfers; i++) {
-        s->transfers[i].first = at;
-        at += s->transfers[i].members;
-        s->transfers[i].members = 0;
-    }
-    for (uint32_t j = 0; j < s->njoins; j++) {
-        struct transfer *t = &s->transfers[s->joins[j].transfer];
-        s->members[t->first + t->members++] = s->joins[j].item;
-    }
-    s->nmembers = s->njoins;
-}
-
-static void reset_items(struct sim *s)
-{
-    for (size_t i = 0; i < s->nitems && s->ran; i++) {
-        struct item *item = &s->items[i];
-        item->start_ns = item->end_ns = NOT_YET;
-        item->next = SIM_NONE;
-        item->started = 0;
-    }
-    s->ran = true;
-    if (s->keep_beside)
-        ARRAY_GROW(s->areas, s->cap_areas, s->nitems);
-    if (!s->keep_causes)
-        return;
-    ARRAY_GROW(s->causes, s->cap_causes, s->nitems);
-    ARRAY_GROW(s->action_block, s->cap_action_block, s->nactions);
-    memset(s->action_block, 0xff, s->nactions * sizeof *s->action_block); /* SIM_NONE */
-}
-
-static void reset(struct sim *s)
-{
-    s->now_ns = 0;
-    s->steps = 0;
-    s->nwaiters = 0;
-    s->nblocks = 0;
-    s->free_waiter = SIM_NONE;
-    heap_reset(&s->heap, s->nstreams + s->nhosts + s->ntransfers);
-    for (size_t i = 0; i < s->nstreams; i++) {
-        struct stream *stream = &s->streams[i];
-        stream->first = stream->last = stream->waiters = stream->launchers = SIM_NONE;
-        stream->held = stream->transfers = 0;
-        stream->state = STREAM_IDLE;
-    }
-    for (size_t i = 0; i < s->ntransfers; i++) {
-        struct transfer *t = &s->transfers[i];
-        t->start_ns = t->end_ns = NOT_YET;
-        t->arrived = 0;
-        t->last_item = SIM_NONE;
-    }
-    for (size_t i = 0; i < s->nmarks; i++)
-        s->marks[i] = NOT_YET;
-    for (size_t i = 0; i < s->nevents; i++)
-        s->events[i] = (struct event){SIM_NONE, SIM_NONE};
-    reset_items(s);
-    rate_reset(s);
-}
-
-static void start_hosts(struct sim *s)
-{
-    for (uint32_t i = 0; i < s->nhosts; i++) {
-        struct host *host = &s->hosts[i];
-        host->clock_ns = host->begin_ns;
-        host->next = host->first;
-        host->waits = 0;
-        host->cpu_done = host->queued = false;
-        heap_set(&s->heap, host_id(s, i), host->begin_ns);
-    }
-}
-
 int sim_run(struct sim *s)
 {
     struct sim_stuck stuck;
     size_t at = 0;
     uint32_t id;
-    seal(s);
-    reset(s);
-    start_hosts(s);
+    sim_make_ready(s);
     while (heap_pop(&s->heap, &id, &s->now_ns)) {
         s->steps++;
         on_event(s, id);

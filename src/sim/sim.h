@@ -106,8 +106,8 @@ void sim_set_load(struct sim *s, uint32_t transfer, uint32_t sm_ppm, uint32_t me
 void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory_ppm);
 
 /* Transfers that share links. `share` of the capacity of the link is what the transfer uses when
- * alone, in parts per million, a million at most; asked again, the new share counts. The rate of a
- * transfer is
+ * alone, in parts per million, a million at most; asked again, the new share counts, and 0 is no
+ * use. The rate of a transfer is
  *
  *     1 / max(1, largest sum of shares of the transfers under way on any of its links)
  *
@@ -217,6 +217,7 @@ struct sim_path {
 };
 
 struct sim_path sim_path_from_item(const struct sim *s, uint32_t item); /* its end */
+struct sim_path sim_path_from_start(const struct sim *s, uint32_t item);
 struct sim_path sim_path_from_host(const struct sim *s, uint32_t host); /* its end */
 bool sim_path(const struct sim *s, struct sim_path *path, struct sim_step *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Building a program: every kind of thing is an array that grows; its index is its name.
+ * Building a program: every kind of thing is an array that grows; its index is its name. At the
+ * end, what brings all of it back to time 0.
  */
 #include "sim/engine.h"
 
@@ -32,10 +33,10 @@ void sim_free(struct sim *s)
     if (s == NULL)
         return;
     heap_release(&s->heap);
-    void *arrays[] = {s->hosts,   s->actions,   s->devices, s->streams, s->items,
-                      s->joins,   s->transfers, s->events,  s->waiters, s->links,
-                      s->uses,    s->flows,     s->blocks,  s->marks,   s->pauses,
-                      s->members, s->needs,     s->areas,   s->causes,  s->action_block};
+    void *arrays[] = {s->hosts,   s->actions,   s->devices, s->streams,     s->items,
+                      s->joins,   s->transfers, s->events,  s->waiters,     s->links,
+                      s->uses,    s->flows,     s->blocks,  s->marks,       s->pauses,
+                      s->members, s->areas,     s->causes,  s->action_block};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     free(s);
@@ -101,7 +102,7 @@ uint32_t sim_add_transfer(struct sim *s, int64_t cost_ns)
 uint32_t sim_add_event(struct sim *s)
 {
     uint32_t e = ADD(s, events);
-    s->events[e] = (struct event){SIM_NONE, SIM_NONE};
+    s->events[e] = (struct event){SIM_NONE};
     return e;
 }
 
@@ -176,34 +177,41 @@ static uint32_t add_item(struct sim *s, enum item_kind kind, uint32_t stream)
 uint32_t sim_work(struct sim *s, uint32_t stream, int64_t dur_ns)
 {
     uint32_t i = add_item(s, ITEM_WORK, stream);
-    s->items[i].u.dur_ns = sane(dur_ns);
+    s->items[i].u.work.dur_ns = sane(dur_ns);
+    s->items[i].u.work.sm_ppm = s->items[i].u.work.mem_ppm = 0;
     return i;
 }
 
 uint32_t sim_join(struct sim *s, uint32_t stream)
 {
     uint32_t i = add_item(s, ITEM_JOIN, stream);
-    s->items[i].u.arg = (uint32_t)s->njoins;
+    s->items[i].u.join.first = (uint32_t)s->njoins;
+    s->items[i].u.join.count = s->items[i].u.join.lag_ns = 0;
     return i;
 }
 
 void sim_join_transfer(struct sim *s, uint32_t transfer)
 {
-    uint32_t j = ADD(s, joins);
-    s->joins[j] = (struct join){(uint32_t)(s->nitems - 1), transfer, 0};
+    uint32_t j = ADD(s, joins), i = (uint32_t)(s->nitems - 1);
+    s->joins[j] = (struct join){i, transfer};
+    if (s->items[i].u.join.count++ == 0)
+        s->items[i].u.join.transfer = transfer;
     s->transfers[transfer].members++;
 }
 
 void sim_record(struct sim *s, uint32_t stream, uint32_t event)
 {
     uint32_t i = add_item(s, ITEM_RECORD, stream);
-    s->items[i].u.arg = event;
+    s->items[i].u.record.event = event;
+    s->items[i].u.record.waiters = SIM_NONE;
+    s->events[event].by = i;
 }
 
 void sim_wait(struct sim *s, uint32_t stream, uint32_t event)
 {
     uint32_t i = add_item(s, ITEM_WAIT, stream);
-    s->items[i].u.arg = event;
+    s->items[i].u.wait.event = event;
+    s->items[i].u.wait.by = s->events[event].by;
 }
 
 void sim_sync_stream(struct sim *s, uint32_t stream)
@@ -233,7 +241,7 @@ uint32_t sim_mark(struct sim *s)
 void sim_set_work(struct sim *s, uint32_t item, int64_t dur_ns)
 {
     assert(s->items[item].kind == ITEM_WORK);
-    s->items[item].u.dur_ns = sane(dur_ns);
+    s->items[item].u.work.dur_ns = sane(dur_ns);
 }
 
 void sim_set_transfer(struct sim *s, uint32_t transfer, int64_t cost_ns)
@@ -243,9 +251,8 @@ void sim_set_transfer(struct sim *s, uint32_t transfer, int64_t cost_ns)
 
 void sim_set_lag(struct sim *s, uint32_t item, int64_t ns)
 {
-    const struct item *i = &s->items[item];
-    assert(i->kind == ITEM_JOIN && i->u.arg < s->njoins && s->joins[i->u.arg].item == item);
-    s->joins[i->u.arg].lag_ns = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)sane(ns);
+    assert(s->items[item].kind == ITEM_JOIN);
+    s->items[item].u.join.lag_ns = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)sane(ns);
 }
 
 void sim_set_delay(struct sim *s, uint32_t transfer, int64_t ns)
@@ -282,14 +289,9 @@ void sim_set_load(struct sim *s, uint32_t transfer, uint32_t sm_ppm, uint32_t me
 void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory_ppm)
 {
     assert(s->items[item].kind == ITEM_WORK);
-    if (item >= s->nneeds && (sm_ppm | memory_ppm) == 0)
-        return;
-    if (item >= s->nneeds) {
-        ARRAY_ROOM(s->needs, s->cap_needs, item + 1);
-        memset(&s->needs[s->nneeds], 0, (item + 1 - s->nneeds) * sizeof *s->needs);
-        s->nneeds = item + 1;
-    }
-    s->needs[item] = (struct need){at_most_all(sm_ppm), at_most_all(memory_ppm)};
+    s->items[item].u.work.sm_ppm = at_most_all(sm_ppm);
+    s->items[item].u.work.mem_ppm = at_most_all(memory_ppm);
+    s->has_needs |= (sm_ppm | memory_ppm) != 0;
 }
 
 uint32_t sim_add_link(struct sim *s)
@@ -322,4 +324,91 @@ void sim_use_link(struct sim *s, uint32_t transfer, uint32_t link, uint32_t shar
         flow->uses = u;
     }
     s->uses[u].ppm = at_most_all(share_ppm);
+}
+
+/* ---- ready to run ---- */
+
+/* Lays the joins out by transfer, in the order in which they were joined, so that a transfer finds
+ * its members side by side. */
+static void seal(struct sim *s)
+{
+    uint32_t at = 0;
+    if (s->nmembers == s->njoins)
+        return;
+    ARRAY_ROOM(s->members, s->cap_members, s->njoins);
+    for (size_t i = 0; i < s->ntransfers; i++) {
+        s->transfers[i].first = at;
+        at += s->transfers[i].members;
+        s->transfers[i].members = 0;
+    }
+    for (uint32_t j = 0; j < s->njoins; j++) {
+        struct transfer *t = &s->transfers[s->joins[j].transfer];
+        s->members[t->first + t->members++] = s->joins[j].item;
+    }
+    s->nmembers = s->njoins;
+}
+
+static void reset_items(struct sim *s)
+{
+    for (size_t i = 0; i < s->nitems && s->ran; i++) {
+        struct item *item = &s->items[i];
+        item->start_ns = item->end_ns = NOT_YET;
+        item->next = SIM_NONE;
+        item->started = 0;
+        if (item->kind == ITEM_RECORD)
+            item->u.record.waiters = SIM_NONE;
+    }
+    s->ran = true;
+    if (s->keep_beside)
+        ARRAY_GROW(s->areas, s->cap_areas, s->nitems);
+    if (!s->keep_causes)
+        return;
+    ARRAY_GROW(s->causes, s->cap_causes, s->nitems);
+    ARRAY_GROW(s->action_block, s->cap_action_block, s->nactions);
+    memset(s->action_block, 0xff, s->nactions * sizeof *s->action_block); /* SIM_NONE */
+}
+
+/* Not what transfers change of devices and links: each that begins ends, and takes it back. */
+static void reset(struct sim *s)
+{
+    s->now_ns = 0;
+    s->steps = 0;
+    s->nwaiters = 0;
+    s->nblocks = 0;
+    s->free_waiter = SIM_NONE;
+    heap_reset(&s->heap, s->nstreams + s->nhosts + s->ntransfers);
+    for (size_t i = 0; i < s->nstreams; i++) {
+        struct stream *stream = &s->streams[i];
+        stream->first = stream->last = stream->waiters = stream->launchers = SIM_NONE;
+        stream->held = stream->transfers = 0;
+        stream->state = STREAM_IDLE;
+    }
+    for (size_t i = 0; i < s->ntransfers; i++) {
+        struct transfer *t = &s->transfers[i];
+        t->start_ns = t->end_ns = NOT_YET;
+        t->arrived = 0;
+        t->last_item = SIM_NONE;
+    }
+    for (size_t i = 0; i < s->nmarks; i++)
+        s->marks[i] = NOT_YET;
+    reset_items(s);
+}
+
+static void start_hosts(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->nhosts; i++) {
+        struct host *host = &s->hosts[i];
+        host->clock_ns = host->begin_ns;
+        host->next = host->first;
+        host->waits = 0;
+        host->cpu_done = host->queued = false;
+        heap_set(&s->heap, host_id(s, i), host->begin_ns);
+    }
+}
+
+void sim_make_ready(struct sim *s)
+{
+    seal(s);
+    reset(s);
+    start_hosts(s);
 }

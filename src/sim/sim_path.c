@@ -25,7 +25,7 @@ enum place {
 static uint32_t last_transfer(const struct sim *s, uint32_t item)
 {
     uint32_t last = SIM_NONE;
-    for (size_t j = s->items[item].u.arg; j < s->njoins && s->joins[j].item == item; j++) {
+    for (size_t j = s->items[item].u.join.first; j < s->njoins && s->joins[j].item == item; j++) {
         uint32_t t = s->joins[j].transfer;
         if (last == SIM_NONE || s->transfers[t].end_ns > s->transfers[last].end_ns)
             last = t;
@@ -86,7 +86,7 @@ static bool from_end(const struct sim *s, struct sim_path *path, struct sim_step
         return go(path, (struct sim_path){AT_START, path->who, 0, item->start_ns}, SIM_STEP_WORK,
                   out);
     if (item->kind == ITEM_WAIT && item->end_ns > item->start_ns)
-        return hop(path, AT_END, s->events[item->u.arg].by, 0);
+        return hop(path, AT_END, item->u.wait.by, 0);
     if (item->kind != ITEM_JOIN || (transfer = last_transfer(s, path->who)) == SIM_NONE)
         return hop(path, AT_START, path->who, 0);
     return go(path, (struct sim_path){AT_TRANSFER_END, transfer, 0, s->transfers[transfer].end_ns},
@@ -177,6 +177,12 @@ struct sim_path sim_path_from_item(const struct sim *s, uint32_t item)
 {
     int64_t end_ns = s->items[item].end_ns;
     return (struct sim_path){end_ns != NOT_YET ? AT_END : AT_NOTHING, item, 0, end_ns};
+}
+
+struct sim_path sim_path_from_start(const struct sim *s, uint32_t item)
+{
+    const struct item *i = &s->items[item];
+    return (struct sim_path){i->started ? AT_START : AT_NOTHING, item, 0, i->start_ns};
 }
 
 struct sim_path sim_path_from_host(const struct sim *s, uint32_t host)

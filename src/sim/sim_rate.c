@@ -84,9 +84,10 @@ static bool progress_change(const struct sim *s, struct progress *p, struct rate
 /* ---- computation beside transfers ---- */
 
 /* What is left of full rate, in billionths; a twentieth at least. */
-static struct rate rate_beside(const struct device *device, struct need need)
+static struct rate rate_beside(const struct device *device, const struct item *item)
 {
-    uint64_t lost = (need.sm_ppm * device->sm_ppm + need.mem_ppm * device->mem_ppm) / 1000;
+    uint64_t sm = item->u.work.sm_ppm * device->sm_ppm;
+    uint64_t lost = (sm + item->u.work.mem_ppm * device->mem_ppm) / 1000;
     if (lost == 0)
         return full_rate;
     return (struct rate){lost > PPB - PPB / 20 ? PPB / 20 : PPB - (uint32_t)lost, PPB};
@@ -100,20 +101,19 @@ static bool has_load(const struct transfer *t)
 int64_t rate_begin_work(struct sim *s, uint32_t index)
 {
     struct stream *stream = &s->streams[index];
-    uint32_t i = stream->first;
-    stream->work = progress_begin(s, s->items[i].u.dur_ns);
-    if (i < s->nneeds)
-        stream->work.rate = rate_beside(&s->devices[stream->device], s->needs[i]);
+    const struct item *item = &s->items[stream->first];
+    stream->work = progress_begin(s, item->u.work.dur_ns);
+    stream->work.rate = rate_beside(&s->devices[stream->device], item);
     return progress_end(s, &stream->work);
 }
 
 static void retime_stream(struct sim *s, uint32_t index)
 {
     struct stream *stream = &s->streams[index];
-    if (stream->state != STREAM_WORKS || stream->first >= s->nneeds)
+    if (stream->state != STREAM_WORKS || !s->has_needs)
         return;
     if (progress_change(s, &stream->work,
-                        rate_beside(&s->devices[stream->device], s->needs[stream->first])))
+                        rate_beside(&s->devices[stream->device], &s->items[stream->first])))
         heap_set(&s->heap, index, progress_end(s, &stream->work));
 }
 
@@ -189,14 +189,19 @@ static struct rate rate_on_links(const struct sim *s, const struct flow *flow)
     uint64_t most = PPM;
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next) {
         const struct link *link = &s->links[s->uses[u].link];
-        most = link->ppm > most ? link->ppm : most;
+        if (s->uses[u].ppm > 0 && link->ppm > most)
+            most = link->ppm;
     }
     return (struct rate){PPM, most > UINT32_MAX ? UINT32_MAX : (uint32_t)most};
 }
 
+/* Once a pass, however many links it shares with what began or ended. */
 static void retime_flow(struct sim *s, uint32_t index)
 {
     struct flow *flow = &s->flows[index];
+    if (flow->pass == s->pass)
+        return;
+    flow->pass = s->pass;
     if (progress_change(s, &flow->work, rate_on_links(s, flow)))
         heap_set(&s->heap, transfer_id(s, flow->transfer), progress_end(s, &flow->work));
 }
@@ -215,6 +220,7 @@ static int64_t flow_begins(struct sim *s, struct flow *flow, int64_t cost_ns)
 {
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         use_begins(s, u);
+    flow->pass = ++s->pass;
     flow->work = progress_begin(s, cost_ns);
     flow->work.rate = rate_on_links(s, flow);
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
@@ -226,6 +232,7 @@ static void flow_ends(struct sim *s, struct flow *flow)
 {
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         use_ends(s, u);
+    s->pass++;
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         retime_link(s, &s->uses[u]);
 }
@@ -235,7 +242,7 @@ static void flow_ends(struct sim *s, struct flow *flow)
 int64_t rate_begin_transfer(struct sim *s, uint32_t index)
 {
     const struct transfer *t = &s->transfers[index];
-    if (has_load(t) && (s->nneeds > 0 || s->keep_beside))
+    if (has_load(t) && (s->has_needs || s->keep_beside))
         load_members(s, t, 1);
     if (t->flow == SIM_NONE)
         return later(s->now_ns, t->cost_ns);
@@ -245,19 +252,8 @@ int64_t rate_begin_transfer(struct sim *s, uint32_t index)
 void rate_end_transfer(struct sim *s, uint32_t index)
 {
     const struct transfer *t = &s->transfers[index];
-    if (has_load(t) && (s->nneeds > 0 || s->keep_beside))
+    if (has_load(t) && (s->has_needs || s->keep_beside))
         load_members(s, t, -1);
     if (t->flow != SIM_NONE)
         flow_ends(s, &s->flows[t->flow]);
-}
-
-void rate_reset(struct sim *s)
-{
-    for (size_t i = 0; i < s->ndevices; i++) {
-        struct device *device = &s->devices[i];
-        device->sm_ppm = device->mem_ppm = device->sm_area = device->mem_area = 0;
-        device->since_ns = 0;
-    }
-    for (size_t i = 0; i < s->nlinks; i++)
-        s->links[i] = (struct link){0, SIM_NONE};
 }

@@ -38,7 +38,8 @@ uint64_t sim_steps(const struct sim *s)
 int64_t sim_slowed(const struct sim *s, uint32_t item)
 {
     const struct item *i = &s->items[item];
-    return i->kind == ITEM_WORK && i->end_ns != NOT_YET ? i->end_ns - i->start_ns - i->u.dur_ns : 0;
+    return i->kind == ITEM_WORK && i->end_ns != NOT_YET ? i->end_ns - i->start_ns - i->u.work.dur_ns
+                                                        : 0;
 }
 
 int64_t sim_contended(const struct sim *s, uint32_t transfer)
@@ -77,10 +78,10 @@ bool sim_arrived(const struct sim *s, uint32_t item)
 static void stuck_item(const struct sim *s, uint32_t index, struct sim_stuck *out)
 {
     const struct item *item = &s->items[index];
-    *out = (struct sim_stuck){.kind = SIM_ITEM_WAITS_EVENT, .who = index, .on = item->u.arg};
+    *out = (struct sim_stuck){.kind = SIM_ITEM_WAITS_EVENT, .who = index, .on = item->u.wait.event};
     if (item->kind != ITEM_JOIN)
         return;
-    for (size_t j = item->u.arg; j < s->njoins && s->joins[j].item == index; j++) {
+    for (size_t j = item->u.join.first; j < s->njoins && s->joins[j].item == index; j++) {
         const struct transfer *t = &s->transfers[s->joins[j].transfer];
         if (t->arrived == t->members)
             continue;

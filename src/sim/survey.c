@@ -307,7 +307,7 @@ static int64_t sync_cost(const struct rank *rank)
     int64_t sync = INT64_MAX, any = INT64_MAX;
     for (size_t i = 0; i < rank->nacts; i++) {
         const struct act *act = &rank->acts[i];
-        if (act->kind != ACT_RECORD && act->kind != ACT_WAIT)
+        if (act->kind >= ACT_SYNC_STREAM && act->kind <= ACT_SYNC_DEVICE)
             shortest(&sync, act->host_ns, act->host_end_ns);
         shortest(&any, act->host_ns, act->host_end_ns);
     }
@@ -318,6 +318,21 @@ static int64_t sync_cost(const struct rank *rank)
     return any <= PROGRAM_SYNC_COST_MAX_NS ? any : 0;
 }
 
+/* What an allocation (ACT_ALLOC), or a release, costs apart from waiting: the shortest of the rank.
+ * UNKNOWN_NS where there is but one, of which nobody knows how long it waited. */
+static int64_t memory_cost(const struct rank *rank, enum act_kind kind)
+{
+    int64_t least = INT64_MAX;
+    size_t n = 0;
+    for (size_t i = 0; i < rank->nacts; i++) {
+        if (rank->acts[i].kind != kind)
+            continue;
+        shortest(&least, rank->acts[i].host_ns, rank->acts[i].host_end_ns);
+        n++;
+    }
+    return n > 1 && least < INT64_MAX ? least : UNKNOWN_NS;
+}
+
 static void survey_rank(struct builder *b)
 {
     size_t nthreads = b->rank->nthreads > 0 ? b->rank->nthreads : 1;
@@ -326,6 +341,8 @@ static void survey_rank(struct builder *b)
     b->out->untraced = arena_alloc(&b->p->arena, b->rank->nlaunches * sizeof *b->out->untraced);
     b->thread_stream = new_indices(&b->scratch, nthreads, SIM_NONE);
     b->sync_cost_ns = sync_cost(b->rank);
+    b->alloc_cost_ns = memory_cost(b->rank, ACT_ALLOC);
+    b->free_cost_ns = memory_cost(b->rank, ACT_FREE);
     find_streams(b);
     find_groups(b);
     backlog_find(b);

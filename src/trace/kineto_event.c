@@ -53,6 +53,15 @@ static const struct {
     {"StreamWaitEvent", ACT_WAIT},          {"EventRecord", ACT_RECORD},
 };
 
+/* The same by whole names: those that allocate in the order of a stream are other calls. */
+static const struct {
+    const char *name;
+    enum act_kind act;
+} memory_calls[] = {
+    {"Malloc", ACT_ALLOC}, {"MemAlloc", ACT_ALLOC}, {"MemAlloc_v2", ACT_ALLOC},
+    {"Free", ACT_FREE},    {"MemFree", ACT_FREE},   {"MemFree_v2", ACT_FREE},
+};
+
 /* Operators that are one matrix product; A and B stand at a and a + 1 of the inputs. */
 static const struct {
     const char *name;
@@ -87,6 +96,10 @@ static int32_t runtime_verdict(const char *name)
     for (size_t i = 0; i < sizeof act_calls / sizeof *act_calls; i++) {
         if (begins(call, act_calls[i].begin))
             return verdict(EVENT_ACT, (int)act_calls[i].act);
+    }
+    for (size_t i = 0; i < sizeof memory_calls / sizeof *memory_calls; i++) {
+        if (strcmp(call, memory_calls[i].name) == 0)
+            return verdict(EVENT_ACT, (int)memory_calls[i].act);
     }
     if (strstr(call, "Launch") != NULL || begins(call, "Memcpy") || begins(call, "Memset"))
         return verdict(EVENT_LAUNCH, 0);

@@ -120,6 +120,8 @@ enum act_kind {
     ACT_SYNC_STREAM, /* host blocked until stream was empty */
     ACT_SYNC_EVENT,
     ACT_SYNC_DEVICE,
+    ACT_ALLOC, /* device memory allocated, and freed: both synchronise with the device */
+    ACT_FREE,
 };
 
 struct act {

@@ -42,3 +42,8 @@ $(BENCHES): $(B)/bench/%: $(B)/tests/bench/%.o $(B)/libspecter.a
 	@mkdir -p $(@D)
 	@echo "  LD      $@"
 	$(Q)$(CC) -pie $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread
+
+.PHONY: bench-sweep
+## bench-sweep: points of `specter sweep` a second, beside their simulation
+bench-sweep: $(B)/specter
+	$(Q)BUILD=$(B) tests/bench/sweep.sh

@@ -123,7 +123,10 @@ static void child(const struct shape *f, struct timing *t, double *rss_mib)
     struct rusage usage;
     int ends[2], status;
     pid_t pid;
-    if (pipe(ends) != 0 || (pid = fork()) < 0)
+    if (pipe(ends) != 0)
+        fail("no pipe");
+    pid = fork();
+    if (pid < 0)
         fail("no child process");
     if (pid == 0) {
         struct timing mine = build_and_run(f);

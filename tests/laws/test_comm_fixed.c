@@ -31,6 +31,27 @@ TEST(comm_fixed_time_is_finite_and_within_the_bounds)
     comm_cases_each(4 * CASES, check_sane);
 }
 
+/* What an operation takes of GPUs and ports, beside its time. */
+static void check_taken(const struct comm_case *c, const struct comm_cost *cost,
+                        const struct comm_choice *choice)
+{
+    struct comm_bound bound =
+        comm_bound(c->gpu, c->net, c->op, c->bytes, c->where, comm_in_switch(cost->algo));
+    double bytes = comm_memory_bytes(c->op, cost->algo, c->bytes, c->where.ranks);
+    CHECK_NOT_LESS("no less of the memory than must be read and written", c, choice,
+                   bound.memory_us * c->gpu->mem_GBps * 1e3, bytes);
+    CHECK_NOT_LESS("never longer on the fabric than it takes", c, choice, cost->link_us, cost->us);
+    CHECK_NOT_LESS("never longer on the NICs than it takes", c, choice, cost->nic_us, cost->us);
+    if (cost->channels > c->gpu->sms)
+        comm_case_fail(__FILE__, __LINE__, "a multiprocessor for each channel", c, choice,
+                       c->gpu->sms, cost->channels);
+}
+
+TEST(comm_fixed_loads_are_possible)
+{
+    comm_cases_each(4 * CASES, check_taken);
+}
+
 static void check_same(const struct comm_case *c, const struct comm_cost *cost,
                        const struct comm_choice *choice)
 {

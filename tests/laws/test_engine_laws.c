@@ -46,8 +46,8 @@ static void fill(struct random_program *p, uint64_t seed)
     p->parts = 1;
     p->depth = seed % 3 == 0 ? 1 + (uint32_t)seed % 7 : 0;
     for (int i = 0; i < ITEMS; i++) {
-        p->join[i] = below(&seed, 4) == 0;
-        p->cost_ns[i] = below(&seed, 500);
+        p->join[i] = below(&seed, 3) == 0;
+        p->cost_ns[i] = below(&seed, 900);
         p->delay_ns[i] = below(&seed, 5) == 0 ? below(&seed, 90) : 0;
         p->sm[i] = below(&seed, 1000001);
         p->memory[i] = below(&seed, 600000);
@@ -59,7 +59,7 @@ static void fill(struct random_program *p, uint64_t seed)
             p->choices[r][i] = (struct choice){
                 .work_ns = below(&seed, 300),
                 .cpu_ns = below(&seed, 30),
-                .stream = p->join[i] ? STREAMS - 1 : below(&seed, STREAMS - 1),
+                .stream = p->join[i] ? 1 + (uint32_t)i % 2 : below(&seed, 2),
                 .after = i > 0 && below(&seed, 3) == 0 ? below(&seed, (uint32_t)i) : SIM_NONE,
                 .sm = below(&seed, 1000001),
                 .memory = below(&seed, 1000001),
@@ -105,6 +105,15 @@ static void build_rank(struct random_program *p, int r)
     }
 }
 
+/* All of transfer i's share is of one link, a third of the transfers use half as much of the other.
+ */
+static uint32_t share_of(const struct random_program *p, uint32_t i, uint32_t link)
+{
+    if (i % LINKS == link)
+        return p->share[i];
+    return i % 3 == 0 ? p->share[i] / 2 : 0;
+}
+
 static void build(struct random_program *p)
 {
     struct sim *s = p->sim = sim_new();
@@ -114,7 +123,8 @@ static void build(struct random_program *p)
         sim_add_transfer(s, p->cost_ns[i]);
         sim_set_delay(s, i, p->delay_ns[i]);
         sim_set_load(s, i, p->sm[i], p->memory[i]);
-        sim_use_link(s, i, i % LINKS, p->share[i]);
+        for (uint32_t l = 0; l < LINKS; l++)
+            sim_use_link(s, i, l, share_of(p, i, l));
     }
     for (int k = 0; k < RANKS; k++)
         build_rank(p, p->backwards ? RANKS - 1 - k : k);
@@ -267,8 +277,8 @@ TEST(law_engine_slowdown_is_need_times_load)
         struct random_program p;
         fill(&p, seed);
         for (int i = 0; i < ITEMS; i++) {
-            p.sm[i] /= 2;
-            p.memory[i] /= 2;
+            p.sm[i] /= 4;
+            p.memory[i] /= 4;
         }
         build(&p);
         sim_keep_beside(p.sim, true);
@@ -288,4 +298,88 @@ TEST(law_engine_slowdown_is_need_times_load)
         }
         sim_free(p.sim);
     }
+}
+
+static bool under_way(const struct random_program *p, uint32_t i, int64_t t_ns)
+{
+    struct sim_span span = sim_transfer_span(p->sim, i);
+    return p->join[i] && span.start_ns <= t_ns && t_ns < span.end_ns;
+}
+
+/* From who is under way and nothing else; transfers begin and end at whole nanoseconds. */
+static double rate_at(const struct random_program *p, uint32_t i, int64_t t_ns)
+{
+    double most = 1e6;
+    for (uint32_t l = 0; l < LINKS; l++) {
+        double sum = 0;
+        for (uint32_t k = 0; k < ITEMS; k++)
+            sum += under_way(p, k, t_ns) ? share_of(p, k, l) : 0;
+        if (share_of(p, i, l) > 0 && sum > most)
+            most = sum;
+    }
+    return 1e6 / most;
+}
+
+/* What each transfer did in every nanosecond adds up to its cost; in the last one it may have been
+ * done early. */
+TEST(law_engine_transfers_share_links)
+{
+    int64_t contended_ns = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+        struct random_program p;
+        fill(&p, seed);
+        build(&p);
+        CHECK_INT(sim_run(p.sim), 0);
+        for (uint32_t i = 0; i < ITEMS; i++) {
+            struct sim_span span = sim_transfer_span(p.sim, i);
+            double done_ns = 0;
+            if (!p.join[i])
+                continue;
+            for (int64_t t_ns = span.start_ns; t_ns < span.end_ns; t_ns++)
+                done_ns += rate_at(&p, i, t_ns);
+            CHECK(done_ns > (double)p.cost_ns[i] - 1e-6);
+            CHECK(done_ns < (double)p.cost_ns[i] + 1);
+            contended_ns += sim_contended(p.sim, i);
+        }
+        sim_free(p.sim);
+    }
+    CHECK(contended_ns > 1000); /* they do meet */
+}
+
+/* All ranks are members of all transfers. */
+static double work_rate_at(const struct random_program *p, const struct choice *c, int64_t t_ns)
+{
+    double rate = 1;
+    for (uint32_t k = 0; k < ITEMS; k++) {
+        if (under_way(p, k, t_ns))
+            rate -= ((double)c->sm * p->sm[k] + (double)c->memory * p->memory[k]) * 1e-12;
+    }
+    return rate > 0.05 ? rate : 0.05;
+}
+
+/* And what each work item did: its duration. */
+TEST(law_engine_work_is_slowed_by_loads)
+{
+    int64_t slowed_ns = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct random_program p;
+        fill(&p, seed);
+        build(&p);
+        CHECK_INT(sim_run(p.sim), 0);
+        for (int i = 0; i < RANKS * ITEMS; i++) {
+            const struct choice *c = &p.choices[i / ITEMS][i % ITEMS];
+            uint32_t item = p.items[i / ITEMS][i % ITEMS];
+            struct sim_span span = sim_span(p.sim, item);
+            double done_ns = 0;
+            if (p.join[i % ITEMS])
+                continue;
+            for (int64_t t_ns = span.start_ns; t_ns < span.end_ns; t_ns++)
+                done_ns += work_rate_at(&p, c, t_ns);
+            CHECK(done_ns > (double)c->work_ns - 1e-5);
+            CHECK(done_ns < (double)c->work_ns + 1);
+            slowed_ns += sim_slowed(p.sim, item);
+        }
+        sim_free(p.sim);
+    }
+    CHECK(slowed_ns > 1000);
 }

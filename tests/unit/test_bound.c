@@ -41,6 +41,18 @@ TEST(bound_in_a_node)
     CHECK_DOUBLE(us(SPECTER_ALLTOALL, 4), 7.5e3, 1e-15);
 }
 
+/* S in and out of a GPU's memory, by hand for a ring of four. */
+TEST(bound_memory_of_a_ring)
+{
+    CHECK_DOUBLE(comm_memory_bytes(SPECTER_ALLREDUCE, "ring", 4, 4), 4 * 2 + 3 * 3, 0);
+    CHECK_DOUBLE(comm_memory_bytes(SPECTER_ALLREDUCE, "nvls", 4, 4), 8, 0);
+    CHECK_DOUBLE(comm_memory_bytes(SPECTER_REDUCESCATTER, "ring", 4, 4), 4 + 1 + 3 * 2, 0);
+    CHECK_DOUBLE(comm_memory_bytes(SPECTER_ALLGATHER, "ring", 4, 4), 4 + 3, 0);
+    CHECK_DOUBLE(comm_memory_bytes(SPECTER_GATHER, "p2p", 4, 4), 4 + 1, 0);
+    CHECK_DOUBLE(comm_memory_bytes(SPECTER_SEND, "p2p", 4, 2), 4, 0);
+    CHECK_DOUBLE(comm_memory_bytes(SPECTER_ALLREDUCE, "none", 4, 1), 0, 0);
+}
+
 /* Two nodes of 4: 50 GB/s of ports each. 5 ranks: the fifth has the second node to itself. */
 TEST(bound_between_nodes)
 {

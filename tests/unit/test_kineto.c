@@ -321,6 +321,25 @@ TEST(kineto_keys_in_any_order)
     run_release(&run);
 }
 
+#define CALL(name, ts)                                                        \
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name "\",\"ts\":" ts \
+    ",\"dur\":2,\"pid\":1,\"tid\":1,\"args\":{}}"
+
+/* Calls that allocate wait for the device; those that do so in the order of a stream do not. */
+TEST(kineto_allocations)
+{
+    struct run run;
+    load_text(
+        &run, "trace.json",
+        "[" KERNEL("a", "1", "2", "3") "," CALL("cudaMalloc", "5") "," CALL(
+            "cudaMallocAsync", "8") "," CALL("cudaMallocHost", "10") "," CALL("hipFree", "12") "]");
+    CHECK_INT(run.ranks[0].nacts, 2);
+    CHECK_INT(run.ranks[0].acts[0].kind, ACT_ALLOC);
+    CHECK_INT(run.ranks[0].acts[0].host_end_ns - run.ranks[0].acts[0].host_ns, 2000);
+    CHECK_INT(run.ranks[0].acts[1].kind, ACT_FREE);
+    run_release(&run);
+}
+
 TEST(kineto_bare_list)
 {
     struct run run;

@@ -5,8 +5,8 @@
  */
 #include "test.h"
 
+#include "made_job.h"
 #include "made_run.h"
-#include "sim/job.h"
 
 #include <math.h>
 
@@ -24,47 +24,6 @@ static int64_t channels_ppm(const struct made *m)
               0);
     CHECK(cost.channels > 0);
     return llround(cost.channels / gpu->sms * 1e6);
-}
-
-/* A recording as a job, its overlap learned. */
-struct scene {
-    struct run run;
-    struct replay rep;
-    struct job job;
-};
-
-static void open_scene(struct scene *s, const struct replay_opts *opts)
-{
-    struct err e;
-    memset(&s->rep, 0, sizeof s->rep);
-    arena_init(&s->rep.arena);
-    s->job = (struct job){.rep = &s->rep};
-    s->rep.host_speed = 1;
-    s->rep.calibrate = true;
-    s->rep.nranks = s->run.nranks;
-    s->rep.ranks = arena_alloc(&s->rep.arena, s->run.nranks * sizeof *s->rep.ranks);
-    CHECK_INT(replay_find_hardware(&s->rep, &s->run, opts, &e), 0);
-    CHECK_INT(job_make(&s->job, &s->run, opts, &e), 0);
-}
-
-static void close_scene(struct scene *s)
-{
-    job_release(&s->job);
-    replay_release(&s->rep);
-    run_release(&s->run);
-}
-
-static const struct replay_opts calibrated = {.calibrate = true};
-
-static struct iteration_time on(struct scene *s, struct hardware to, double host_speed)
-{
-    struct target target = {.to = to, .calibrate = true, .scale = 1, .host_speed = host_speed};
-    struct iteration_time t = {0};
-    struct retarget how;
-    struct err e;
-    CHECK_INT(job_simulate(&s->job, target, &how, &t, &e), 0);
-    retarget_release(&how);
-    return t;
 }
 
 /* Device time that the last simulation took longer over computation. */
@@ -220,6 +179,29 @@ TEST(overlap_grows_on_a_faster_gpu)
     close_scene(&s);
 }
 
+/* The result says what was taken out, and by what right. */
+TEST(overlap_is_said)
+{
+    static const char *const shown = "as the recording shows";
+    for (int unlike = 0; unlike < 2; unlike++) {
+        struct made m = made_loaded(1.5);
+        struct scene s;
+        bool taken = false, strength = false;
+        made_run(&s.run, &m);
+        if (unlike)
+            make_unlike(&s.run);
+        open_scene(&s, &calibrated);
+        for (size_t i = 0; i < s.rep.assumptions.count; i++) {
+            const char *text = s.rep.assumptions.list[i].text;
+            taken = taken || strstr(text, "communication beside 100 kernels took") != NULL;
+            strength = strength || strstr(text, shown) != NULL;
+        }
+        CHECK(taken);
+        CHECK(strength == !unlike);
+        close_scene(&s);
+    }
+}
+
 /* ---- the host ---- */
 
 /* CPUs of twice the speed halve what the host takes, and change nothing that the device does. */
@@ -254,5 +236,164 @@ TEST(overlap_host_speed_of_a_busy_device)
     made_run(&s.run, &m);
     open_scene(&s, &calibrated);
     CHECK_DOUBLE(on(&s, s.rep.from, 2).span_ns, on(&s, s.rep.from, 1).span_ns, 0);
+    close_scene(&s);
+}
+
+/* ---- ports that communicators share ---- */
+
+#define EACH 4 /* transfers of each communicator */
+
+/* Two ranks, two communicators on streams of their own, each EACH AllReduces in a row, launched
+ * together: each takes work_ns alone, and `shared` times that beside the other. The second
+ * communicator does only `second` of them. */
+static void make_two_comms(struct run *run, uint64_t bytes, double work_ns, double shared,
+                           int second)
+{
+    double end_ns[2] = {100000, 100000};
+    run_init(run);
+    run->format = "specter";
+    run->source = "made";
+    run->world_size = 2;
+    run->ndomains = 1;
+    for (int c = 0; c < 2; c++)
+        run_comm(run, c ? "b" : "a", 1, 2);
+    for (int r = 0; r < 2; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->gpu = "NVIDIA H100 80GB HBM3";
+        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS;
+        rank->nthreads = 1;
+        rank->complete = true;
+        run->comms[0].ranks[r] = run->comms[1].ranks[r] = r;
+    }
+    for (int i = 0; i < EACH; i++) {
+        for (int c = 0; c < (i < second ? 2 : 1); c++) {
+            double start = end_ns[c];
+            end_ns[c] += work_ns * (i < second ? shared : 1);
+            for (int r = 0; r < 2; r++) {
+                struct op *op = rank_add_op(&run->ranks[r]);
+                op->class = OP_COLL;
+                op->name = "";
+                op->dtype = SPECTER_FP16;
+                op->stream = 1 + c;
+                op->bytes = bytes;
+                op->host_ns = 97000 + 2 * i;
+                op->host_end_ns = op->host_ns + 1;
+                op->start_ns = llround(start);
+                op->dur_ns = llround(end_ns[c]) - op->start_ns;
+                op->coll.op = SPECTER_ALLREDUCE;
+                op->coll.comm = c;
+                op->coll.seq = i;
+                op->coll.group = op->coll.peer = -1;
+            }
+        }
+    }
+}
+
+/* What an AllReduce uses of its port, alone. */
+static double port_share(uint64_t bytes)
+{
+    const struct network_profile *net = network_profile_find("dgx_h100_400g", NULL);
+    struct comm_cost cost;
+    struct err e;
+    CHECK_INT(model_collective(gpu_profile_find("h100_sxm", NULL), net, SPECTER_ALLREDUCE,
+                               (double)bytes, layout_dense(net, 2), &cost, &e),
+              0);
+    return cost.link_us / cost.us;
+}
+
+static void check_transfers(const struct scene *s, double ns)
+{
+    const struct program *p = &s->job.program;
+    for (size_t i = 0; i < p->ncosts; i++)
+        CHECK_DOUBLE((double)p->costs[i].measured_ns, ns, 3);
+}
+
+TEST(overlap_ports_are_shared_once)
+{
+    const uint64_t bytes = 1u << 30;
+    const double work_ns = 4e6, share = port_share(bytes);
+    for (int second = 0; second <= EACH; second += EACH / 2) {
+        struct scene s;
+        struct iteration_time t;
+        CHECK(share > 0.8 && share <= 1);
+        make_two_comms(&s.run, bytes, work_ns, 2 * share, second);
+        open_scene(&s, &calibrated);
+        CHECK_INT((int64_t)s.job.overlap.contended, 2 * second);
+        check_transfers(&s, work_ns);
+        t = on(&s, s.rep.from, 1);
+        CHECK_DOUBLE(t.span_ns, job_measure(&s.job, false).span_ns, 1e-5 * t.span_ns);
+        close_scene(&s);
+    }
+}
+
+/* Small ones wait for latencies: two of them fit the port. */
+TEST(overlap_small_transfers_leave_room)
+{
+    struct scene s;
+    CHECK(port_share(4096) < 0.3);
+    make_two_comms(&s.run, 4096, 8000, 1, EACH);
+    open_scene(&s, &calibrated);
+    CHECK_INT((int64_t)s.job.overlap.contended, 0);
+    check_transfers(&s, 8000);
+    close_scene(&s);
+}
+
+/* Rank 0 sends a message on each of two streams, to rank 1 (`back`: it receives the second one). */
+static void make_messages(struct run *run, double ns, bool back)
+{
+    make_two_comms(run, 1u << 30, ns, 1, EACH);
+    for (int r = 0; r < 2; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            struct op *op = &run->ranks[r].ops[i];
+            bool sends = (r == 0) != (back && op->coll.comm == 1);
+            op->class = OP_P2P;
+            op->coll.op = sends ? SPECTER_SEND : SPECTER_RECV;
+            op->coll.peer = 1 - r;
+            op->coll.p2p_seq = op->coll.seq;
+        }
+    }
+}
+
+/* Ports have two directions. */
+TEST(overlap_messages_both_ways_do_not_meet)
+{
+    for (int back = 0; back < 2; back++) {
+        struct scene s;
+        make_messages(&s.run, 8e6, back != 0);
+        open_scene(&s, &calibrated);
+        CHECK_INT((int64_t)s.job.overlap.contended, back ? 0 : 2 * EACH);
+        close_scene(&s);
+    }
+}
+
+/* Neither a slower network nor a slower GPU ever saves time, whatever it slows down less. */
+TEST(overlap_law_slower_hardware_is_never_faster)
+{
+    struct made m = made_loaded(1);
+    struct network_profile net;
+    struct gpu_profile gpu;
+    struct scene s;
+    double before = 0;
+    made_run(&s.run, &m);
+    make_unlike(&s.run);
+    open_scene(&s, &calibrated);
+    net = *s.rep.from.network;
+    for (int i = 0; i < 4; i++) {
+        double ns = on(&s, (struct hardware){s.rep.from.gpu, &net}, 1).span_ns;
+        CHECK(ns >= before);
+        before = ns;
+        net.intra_GBps /= 2;
+        net.pair_GBps /= 2;
+    }
+    gpu = *s.rep.from.gpu;
+    before = 0;
+    for (int i = 0; i < 4; i++) {
+        double ns = on(&s, (struct hardware){&gpu, s.rep.from.network}, 1).span_ns;
+        CHECK(ns >= before);
+        before = ns;
+        gpu.fp16_tflops /= 1.5;
+        gpu.mem_GBps /= 1.5;
+    }
     close_scene(&s);
 }

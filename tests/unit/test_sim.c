@@ -360,6 +360,38 @@ TEST(sim_two_hosts_share_a_stream)
     sim_free(s);
 }
 
+/* Who awaits an event may be built before who records it. A program that is stuck can be completed
+ * and run again. */
+TEST(sim_event_of_a_later_host)
+{
+    struct sim *s = sim_new();
+    uint32_t one = sim_add_stream(s, sim_add_device(s)), two = sim_add_stream(s, sim_add_device(s));
+    uint32_t three = sim_add_stream(s, sim_add_device(s)), event = sim_add_event(s);
+    uint32_t transfer = sim_add_transfer(s, 30), behind, late;
+    sim_add_host(s, 0);
+    sim_wait(s, one, event);
+    behind = sim_work(s, one, 5);
+    sim_sync_event(s, event);
+    sim_add_host(s, 0);
+    late = sim_add_transfer(s, 1); /* its other member comes below */
+    sim_join(s, two);
+    sim_join_transfer(s, late);
+    sim_record(s, two, event);
+    sim_add_host(s, 70);
+    sim_wait(s, three, sim_add_event(s));
+    sim_join(s, three);
+    sim_join_transfer(s, late);
+    sim_join_transfer(s, transfer);
+    CHECK_INT(sim_run(s), -1);
+    CHECK_INT(start_of(s, behind), -1);
+    sim_add_host(s, 10);
+    sim_record(s, sim_add_stream(s, sim_add_device(s)), event + 1);
+    CHECK_INT(sim_run(s), 0);
+    CHECK_INT(start_of(s, behind), 71);
+    CHECK_INT(sim_host_end(s, 0), 71);
+    sim_free(s);
+}
+
 /* One host hands over to another by an event; device synchronisation sees both hosts' work. */
 TEST(sim_sync_sees_work_of_other_hosts)
 {

@@ -189,6 +189,19 @@ TEST(sim_link_is_shared)
     sim_free(s);
 }
 
+/* Thirds: at 4 each has 10 - 4/3 left, which at a sixth takes 52. */
+TEST(sim_link_keeps_fractions)
+{
+    struct sim *s = flows(6, (int64_t[]){0, 0, 0, 4, 4, 4}, (int64_t[]){10, 10, 10, 90, 90, 90});
+    uint32_t link = sim_add_link(s);
+    for (uint32_t t = 0; t < 6; t++)
+        sim_use_link(s, t, link, 1000000);
+    CHECK_INT(sim_run(s), 0);
+    for (uint32_t t = 0; t < 3; t++)
+        CHECK_INT(flow_end(s, t), 56);
+    sim_free(s);
+}
+
 TEST(sim_link_with_room_slows_nobody)
 {
     struct sim *s = flows(3, (int64_t[]){0, 10, 20}, (int64_t[]){500, 500, 500});
@@ -198,6 +211,22 @@ TEST(sim_link_with_room_slows_nobody)
     CHECK_INT(sim_run(s), 0);
     for (uint32_t t = 0; t < 3; t++)
         CHECK_INT(sim_contended(s, t), 0);
+    sim_free(s);
+}
+
+/* What takes none of a link any more has nothing to do with it. */
+TEST(sim_link_of_no_share)
+{
+    struct sim *s = flows(3, (int64_t[]){0, 0, 0}, (int64_t[]){500, 500, 500});
+    uint32_t link = sim_add_link(s);
+    for (uint32_t t = 0; t < 3; t++)
+        sim_use_link(s, t, link, 1000000);
+    CHECK_INT(sim_run(s), 0);
+    CHECK_INT(flow_end(s, 2), 1500);
+    sim_use_link(s, 2, link, 0);
+    CHECK_INT(sim_run(s), 0);
+    CHECK_INT(flow_end(s, 2), 500);
+    CHECK_INT(flow_end(s, 0), 1000);
     sim_free(s);
 }
 
@@ -264,7 +293,9 @@ TEST(sim_host_of_another_speed)
     sim_set_host_start(s, 0, 1000);
     CHECK_INT(run_end(s, a), 1343); /* 333.3 */
     CHECK_INT(run_end(s, b), 20000001343);
-    sim_set_host_speed(s, 0, 0); /* as slow as can be */
+    sim_set_host_speed(s, 0, 0.6);
+    CHECK_INT(run_end(s, a), 1177); /* 166.7 */
+    sim_set_host_speed(s, 0, 0);    /* as slow as can be */
     CHECK_INT(run_end(s, a), 100000000 + 1010);
     sim_set_host_speed(s, 0, NAN);
     CHECK_INT(run_end(s, a), 100000000 + 1010);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/sweep_line.h"
+
+#include "base/json.h"
+#include "calib/csv.h"
+
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- columns ---- */
+
+static const char *const lead[] = {"id", "specter", "run"};
+static const char *const tail[] = {"status", "reason"};
+enum { LEAD = 3, TAIL = 2 };
+
+/* X(column, format, value): of the replay *r and of the scale *s in it. */
+#define US(ns) ((ns) / 1e3)
+#define STEPS_PER_S(s) (1e9 / (s)->time.span_ns)
+#define FIGURES(X)                                              \
+    X(gpus, "%.0f", (double)s->gpus)                            \
+    X(iteration_us, "%.3f", US(s->time.span_ns))                \
+    X(steps_per_s, "%.6g", STEPS_PER_S(s))                      \
+    X(work_per_s, "%.6g", (double)s->scale *STEPS_PER_S(s))     \
+    X(speedup, "%.6g", s->speedup)                              \
+    X(efficiency, "%.6g", s->efficiency)                        \
+    X(compute_us, "%.3f", US(s->time.compute_ns))               \
+    X(comm_us, "%.3f", US(s->time.comm_ns))                     \
+    X(exposed_comm_us, "%.3f", US(s->time.exposed_comm_ns))     \
+    X(memory_us, "%.3f", US(s->time.memory_ns))                 \
+    X(exposed_memory_us, "%.3f", US(s->time.exposed_memory_ns)) \
+    X(idle_us, "%.3f", US(s->time.idle_ns))                     \
+    X(recorded_us, "%.3f", US(r->recorded.span_ns))             \
+    X(replayed_us, "%.3f", US(r->own.span_ns))                  \
+    X(unmodelled, "%.6g", r->unmodelled)
+
+static const char *const figures[] = {
+#define X(column, format, value) #column,
+    FIGURES(X)
+#undef X
+};
+enum { FIGURE_COUNT = sizeof figures / sizeof *figures };
+
+size_t sweep_columns(void)
+{
+    return LEAD + sweep_axis_count + FIGURE_COUNT + TAIL;
+}
+
+static const char *column_name(size_t i)
+{
+    if (i < LEAD)
+        return lead[i];
+    i -= LEAD;
+    if (i < sweep_axis_count)
+        return sweep_axes[i].column;
+    i -= sweep_axis_count;
+    return i < FIGURE_COUNT ? figures[i] : tail[i - FIGURE_COUNT];
+}
+
+static bool is_number(size_t i)
+{
+    return i >= LEAD + SWEEP_SCALES && i < sweep_columns() - TAIL;
+}
+
+static bool is_flag(size_t i)
+{
+    return i >= LEAD && i < LEAD + SWEEP_SCALES && sweep_axes[i - LEAD].kind == SWEEP_FLAG;
+}
+
+/* ---- fields ---- */
+
+/* One more field, in quotes where it must be; control characters are made harmless, so that a row
+ * is a line. */
+static void put_field(struct buf *b, const char *text)
+{
+    struct buf safe = BUF_INIT;
+    buf_put_printable(&safe, text, strlen(text));
+    if (b->len > 0)
+        buf_putc(b, ',');
+    if (strpbrk(safe.data, ",\"") == NULL) {
+        buf_puts(b, safe.data);
+    } else {
+        buf_putc(b, '"');
+        for (const char *p = safe.data; *p != '\0'; p++) {
+            buf_puts(b, *p == '"' ? "\"" : "");
+            buf_putc(b, *p);
+        }
+        buf_putc(b, '"');
+    }
+    buf_release(&safe);
+}
+
+char *sweep_line_of(char *const *fields, size_t count)
+{
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < count; i++)
+        put_field(&b, fields[i]);
+    buf_putc(&b, '\0');
+    return b.data;
+}
+
+char *sweep_header(void)
+{
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < sweep_columns(); i++)
+        put_field(&b, column_name(i));
+    buf_putc(&b, '\0');
+    return b.data;
+}
+
+static const char *const statuses[SWEEP_STATUSES] = {[SWEEP_MISSING] = "",
+                                                     [SWEEP_OK] = "ok",
+                                                     [SWEEP_PARTIAL] = "partial",
+                                                     [SWEEP_FAILED] = "failed"};
+
+/* As JSON has them. */
+static bool all_numbers(char *const *fields)
+{
+    for (size_t i = 0; i < sweep_columns(); i++) {
+        struct json j;
+        if (!is_number(i) || fields[i][0] == '\0')
+            continue;
+        json_init(&j, fields[i], strlen(fields[i]));
+        json_double(&j, 0);
+        json_end(&j);
+        if (j.error != NULL)
+            return false;
+    }
+    return true;
+}
+
+int sweep_line_read(char *const *fields, uint64_t *id, enum sweep_status *status, struct err *e)
+{
+    const char *word = fields[sweep_columns() - TAIL];
+    char *end;
+    *id = strtoull(fields[0], &end, 16);
+    if (strspn(fields[0], "0123456789abcdef") != 16 || *end != '\0')
+        return err_set(e, ERR_INPUT, "'%.32s' is no id", fields[0]);
+    if (strcmp(fields[1], SPECTER_VERSION) != 0)
+        return err_set(e, ERR_INPUT, "a row of specter %.32s, this is %s", fields[1],
+                       SPECTER_VERSION);
+    if (!all_numbers(fields))
+        return err_set(e, ERR_INPUT, "a figure that is no number");
+    for (int s = SWEEP_OK; s < SWEEP_STATUSES; s++) {
+        *status = (enum sweep_status)s;
+        if (strcmp(word, statuses[s]) == 0)
+            return 0;
+    }
+    return err_set(e, ERR_INPUT, "'%.32s' is no status", word);
+}
+
+/* ---- a row ---- */
+
+static void put_sentence(struct buf *b, const char *text)
+{
+    buf_puts(b, b->len > 0 ? "; " : "");
+    buf_puts(b, text);
+}
+
+/* What of the input could not be used, in words; empty: nothing. */
+static void losses(struct buf *b, const struct run *run, const struct replay *rep)
+{
+    for (size_t i = 0; i < run->nnotes; i++) {
+        if (run->notes[i].loss)
+            put_sentence(b, run->notes[i].text);
+    }
+    for (size_t i = 0; i < rep->notes.count; i++) {
+        if (rep->notes.list[i].loss)
+            put_sentence(b, rep->notes.list[i].text);
+    }
+}
+
+/* The hardware that the replay took where the grid names none; "" where the recording does not tell
+ * its own. */
+static const char *taken(const struct sweep_axis *axis, const struct replay *rep)
+{
+    const struct hardware *side = axis->source ? &rep->from : &rep->to;
+    if (axis->kind == SWEEP_GPU)
+        return side->gpu != NULL && (!axis->source || rep->gpu_known) ? side->gpu->name : "";
+    if (axis->kind == SWEEP_NETWORK)
+        return side->network != NULL && (!axis->source || rep->network_known) ? side->network->name
+                                                                              : "";
+    return "";
+}
+
+static void put_axes(struct buf *b, const struct sweep_result *result)
+{
+    for (size_t a = 0; a < SWEEP_SCALES; a++) {
+        const char *text = sweep_grid_value(result->grid, result->job, a)->text;
+        put_field(b, text != NULL ? text : taken(&sweep_axes[a], result->rep));
+    }
+    put_field(b, result->scale->text);
+}
+
+static void put_figures(struct buf *b, const struct sweep_result *result)
+{
+    const struct replay *r = result->rep;
+    const struct replay_scale *s = result->times;
+    if (s == NULL) {
+        for (int i = 0; i < FIGURE_COUNT; i++)
+            buf_putc(b, ',');
+        return;
+    }
+#define X(column, format, value) \
+    buf_putc(b, ',');            \
+    if (isfinite(value))         \
+        buf_printf(b, format, (value));
+    FIGURES(X)
+#undef X
+}
+
+/* 100 % that say nothing about scaling. Which of the replay's notes tells the cause cannot be taken
+ * from it here: it knows other scales, too, and a row is the same in every company. */
+static bool changes_nothing(const struct replay_scale *s)
+{
+    return s->scale > 1 && s->efficiency == 1;
+}
+
+char *sweep_line(const struct sweep_result *result, enum sweep_status *status)
+{
+    struct buf b = BUF_INIT, reason = BUF_INIT;
+    *status = SWEEP_FAILED;
+    if (result->times == NULL) {
+        buf_puts(&reason, result->failure);
+    } else {
+        losses(&reason, result->run, result->rep);
+        *status = reason.len > 0 ? SWEEP_PARTIAL : SWEEP_OK;
+        if (changes_nothing(result->times))
+            put_sentence(&reason, "takes the time of scale 1: 'specter replay' says why");
+    }
+    buf_printf(&b, "%016" PRIx64, result->id);
+    put_field(&b, SPECTER_VERSION);
+    put_field(&b, result->run->id);
+    put_axes(&b, result);
+    put_figures(&b, result);
+    put_field(&b, statuses[*status]);
+    put_field(&b, reason.data);
+    buf_putc(&b, '\0');
+    buf_release(&reason);
+    return b.data;
+}
+
+/* ---- rows for others ---- */
+
+void sweep_line_reason(const char *line, struct buf *out)
+{
+    struct csv c;
+    csv_init(&c, line, strlen(line));
+    if (csv_next(&c) && c.problem == NULL)
+        buf_puts(out, c.fields[c.count - 1]);
+    csv_release(&c);
+}
+
+static cJSON *value_of(size_t column, const char *text)
+{
+    if (text[0] == '\0')
+        return cJSON_CreateNull();
+    if (is_number(column))
+        return cJSON_CreateRaw(text); /* digit by digit what the CSV says */
+    return is_flag(column) ? cJSON_CreateBool(strcmp(text, "true") == 0) : cJSON_CreateString(text);
+}
+
+cJSON *sweep_line_json(const char *line)
+{
+    cJSON *o = cJSON_CreateObject();
+    struct csv c;
+    csv_init(&c, line, strlen(line));
+    if (csv_next(&c)) {
+        assert(c.problem == NULL && c.count == sweep_columns());
+        for (size_t i = 0; i < c.count; i++)
+            cJSON_AddItemToObject(o, column_name(i), value_of(i, c.fields[i]));
+    }
+    csv_release(&c);
+    return o;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A recording as a job, for tests that simulate it on several targets.
+ */
+#ifndef SPECTER_TEST_MADE_JOB_H
+#define SPECTER_TEST_MADE_JOB_H
+
+#include "sim/job.h"
+
+#include <string.h>
+
+/* A recording as a job, its overlap learned. */
+struct scene {
+    struct run run;
+    struct replay rep;
+    struct job job;
+};
+
+static inline void open_scene(struct scene *s, const struct replay_opts *opts)
+{
+    struct err e;
+    memset(&s->rep, 0, sizeof s->rep);
+    arena_init(&s->rep.arena);
+    s->job = (struct job){.rep = &s->rep};
+    s->rep.host_speed = 1;
+    s->rep.calibrate = true;
+    s->rep.nranks = s->run.nranks;
+    s->rep.ranks = arena_alloc(&s->rep.arena, s->run.nranks * sizeof *s->rep.ranks);
+    CHECK_INT(replay_find_hardware(&s->rep, &s->run, opts, &e), 0);
+    CHECK_INT(job_make(&s->job, &s->run, opts, &e), 0);
+}
+
+static inline void close_scene(struct scene *s)
+{
+    job_release(&s->job);
+    replay_release(&s->rep);
+    run_release(&s->run);
+}
+
+static const struct replay_opts calibrated = {.calibrate = true};
+
+static inline struct iteration_time on(struct scene *s, struct hardware to, double host_speed)
+{
+    struct target target = {.to = to, .calibrate = true, .scale = 1, .host_speed = host_speed};
+    struct iteration_time t = {0};
+    struct retarget how;
+    struct err e;
+    CHECK_INT(job_simulate(&s->job, target, &how, &t, &e), 0);
+    retarget_release(&how);
+    return t;
+}
+
+#endif

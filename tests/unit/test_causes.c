@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why a device idles, or waits: in recordings made so that the answer is known.
+ */
+#include "test.h"
+
+#include "made_job.h"
+
+#define ROUNDS 6
+#define CALL_NS 1000
+#define LATENCY_NS 3000 /* of the H100 profile */
+
+/* Two ranks and communicator 0 of both. */
+static void start_run(struct run *run)
+{
+    int comm;
+    run_init(run);
+    run->format = "specter";
+    run->source = "made";
+    run->world_size = 2;
+    run->ndomains = 1;
+    comm = run_comm(run, "w", 1, 2);
+    for (int r = 0; r < 2; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->gpu = "NVIDIA H100 80GB HBM3";
+        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS;
+        rank->nthreads = 1;
+        rank->complete = true;
+        run->comms[comm].ranks[r] = r;
+    }
+}
+
+static struct op *add_op(struct run *run, int r, enum op_class class, int64_t host_ns,
+                         int64_t start_ns, int64_t dur_ns)
+{
+    struct op *op = rank_add_op(&run->ranks[r]);
+    op->class = (uint8_t) class;
+    op->name = "";
+    op->stream = 1;
+    op->host_ns = host_ns;
+    op->host_end_ns = host_ns + CALL_NS;
+    op->start_ns = start_ns;
+    op->dur_ns = dur_ns;
+    return op;
+}
+
+static void add_message(struct run *run, int r, enum specter_comm_op what, int64_t seq,
+                        int64_t host_ns, int64_t start_ns, int64_t end_ns)
+{
+    struct op *op = add_op(run, r, OP_P2P, host_ns, start_ns, end_ns - start_ns);
+    op->dtype = SPECTER_FP16;
+    op->bytes = 1 << 20;
+    op->coll.op = (uint8_t)what;
+    op->coll.peer = 1 - r;
+    op->coll.seq = -1;
+    op->coll.p2p_seq = seq;
+    op->coll.group = -1;
+}
+
+#define SENDER_NS 200000
+#define RECEIVER_NS 50000
+#define MESSAGE_NS 30000
+
+/* Rank 1 computes and sends, rank 0 receives and computes for less long: it waits for each message.
+ * All is launched ahead of the devices. */
+static void make_pipeline(struct run *run)
+{
+    int64_t sent_ns = CALL_NS + LATENCY_NS;
+    start_run(run);
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t host_ns = i * 4 * CALL_NS, asked_ns = i > 0 ? sent_ns + RECEIVER_NS : LATENCY_NS;
+        int64_t computed_ns = (i > 0 ? sent_ns : LATENCY_NS) + SENDER_NS;
+        add_op(run, 1, OP_KERNEL, host_ns, computed_ns - SENDER_NS, SENDER_NS);
+        sent_ns = computed_ns + MESSAGE_NS;
+        add_message(run, 1, SPECTER_SEND, i, host_ns + CALL_NS, computed_ns, sent_ns);
+        add_message(run, 0, SPECTER_RECV, i, host_ns, asked_ns, sent_ns);
+        add_op(run, 0, OP_KERNEL, host_ns + CALL_NS, sent_ns, RECEIVER_NS);
+    }
+}
+
+/* Along the pipeline such a wait is a bubble, and idle; in any other grid it is a wait for another
+ * rank. */
+TEST(causes_of_a_late_message)
+{
+    for (int pipeline = 0; pipeline < 2; pipeline++) {
+        struct replay_opts opts = {.calibrate = true, .parallel = pipeline ? "pp=2" : "dp=2"};
+        double wait_ns = SENDER_NS - RECEIVER_NS;
+        struct scene s;
+        struct iteration_time t;
+        make_pipeline(&s.run);
+        open_scene(&s, &opts);
+        t = on(&s, s.rep.from, 1);
+        CHECK_DOUBLE(t.span_ns, SENDER_NS + MESSAGE_NS, 0);
+        CHECK_DOUBLE(t.compute_ns, RECEIVER_NS, 0);
+        CHECK_DOUBLE(t.bubble_ns, pipeline ? wait_ns : 0, 0);
+        CHECK_DOUBLE(t.idle_ns, t.bubble_ns, 0);
+        CHECK_DOUBLE(t.comm_wait_ns, pipeline ? 0 : wait_ns, 0);
+        CHECK_DOUBLE(t.exposed_comm_ns, MESSAGE_NS + (pipeline ? 0 : wait_ns), 0);
+        CHECK_DOUBLE(t.comm_ns, MESSAGE_NS + wait_ns, 0);
+        close_scene(&s);
+    }
+}
+
+#define KERNEL_NS 10000
+#define GAP_NS 100000
+
+/* Each round: the host is late by GAP_NS, then launches a kernel on stream 2, whose event a kernel
+ * on stream 1 awaits, and a third one there. */
+static void make_waits(struct run *run)
+{
+    start_run(run);
+    for (int r = 0; r < 2; r++) {
+        for (int64_t i = 0; i < ROUNDS; i++) {
+            int64_t host_ns = (i + 1) * GAP_NS, start_ns = host_ns + CALL_NS + LATENCY_NS;
+            struct act *act;
+            add_op(run, r, OP_KERNEL, host_ns, start_ns, KERNEL_NS)->stream = 2;
+            for (int kind = ACT_RECORD; kind <= ACT_WAIT; kind++) {
+                act = rank_add_act(&run->ranks[r]);
+                act->kind = (uint8_t)kind;
+                act->stream = kind == ACT_RECORD ? 2 : 1;
+                act->event = i;
+                act->host_ns = act->host_end_ns = host_ns + CALL_NS + kind;
+            }
+            add_op(run, r, OP_KERNEL, host_ns + 2 * CALL_NS, start_ns + KERNEL_NS, KERNEL_NS);
+        }
+    }
+}
+
+/* The device waits for the host, and never for a stream that works. */
+TEST(causes_of_an_idle_device)
+{
+    struct replay_opts opts = {.calibrate = true};
+    struct scene s;
+    struct iteration_time t;
+    make_waits(&s.run);
+    open_scene(&s, &opts);
+    t = on(&s, s.rep.from, 1);
+    CHECK_DOUBLE(t.span_ns, GAP_NS, 0);
+    CHECK_DOUBLE(t.compute_ns, 2 * KERNEL_NS, 0);
+    CHECK_DOUBLE(t.host_bound_ns, GAP_NS - 2 * KERNEL_NS, 0);
+    CHECK_DOUBLE(t.stream_wait_ns, 0, 0);
+    CHECK_DOUBLE(t.other_idle_ns, 0, 0);
+    close_scene(&s);
+}

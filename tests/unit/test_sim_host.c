@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Blocked time of hosts is not replayed but made anew: launches that wait for room in a queue,
+ * allocations that wait for the device.
+ */
+#include "test.h"
+
+#include "sim/backlog.h"
+#include "sim/program.h"
+
+#define KERNELS 3000
+#define KERNEL_NS 10000
+#define CALL_NS 1000
+
+static void start_run(struct run *run)
+{
+    struct rank *rank;
+    run_init(run);
+    run->world_size = 1;
+    run->ndomains = 1;
+    rank = run_add_rank(run);
+    rank->nthreads = 1;
+    rank->coverage = COVER_NCCL | COVER_DEPS;
+}
+
+static void add_kernel(struct run *run, int64_t host_ns, int64_t host_end_ns)
+{
+    struct op *op = rank_add_op(&run->ranks[0]);
+    op->class = OP_KERNEL;
+    op->name = "k";
+    op->stream = 1;
+    op->host_ns = host_ns;
+    op->host_end_ns = host_end_ns;
+    op->start_ns = host_ns;
+    op->dur_ns = KERNEL_NS;
+}
+
+static void add_act(struct run *run, enum act_kind kind, int64_t host_ns, int64_t host_end_ns)
+{
+    struct act *act = rank_add_act(&run->ranks[0]);
+    act->kind = (uint8_t)kind;
+    act->stream = -1;
+    act->event = -1;
+    act->host_ns = host_ns;
+    act->host_end_ns = host_end_ns;
+}
+
+/* A host that is faster than its device: from the 1,023rd launch on each call waits until a kernel
+ * is over. By recurrence: when each kernel ends, when each call returns. */
+static void make_full_queue(struct run *run)
+{
+    static int64_t end_ns[KERNELS];
+    int64_t t_ns = 0;
+    start_run(run);
+    for (int i = 0; i < KERNELS; i++) {
+        int64_t begin_ns = t_ns, room_ns = i >= BACKLOG_DEPTH ? end_ns[i - BACKLOG_DEPTH] : 0;
+        if (room_ns > t_ns)
+            t_ns = room_ns;
+        end_ns[i] = (i > 0 && end_ns[i - 1] > t_ns ? end_ns[i - 1] : t_ns) + KERNEL_NS;
+        t_ns += CALL_NS;
+        add_kernel(run, begin_ns, t_ns);
+    }
+}
+
+static int64_t end_with(struct program *p, int64_t kernel_ns)
+{
+    struct err e;
+    program_measured(p);
+    for (size_t i = 0; i < p->ncosts; i++)
+        program_set_cost(p, i, kernel_ns);
+    CHECK_INT(program_run(p, &e), 0);
+    return program_span(p, 0, KERNELS - 1).end_ns;
+}
+
+TEST(host_waits_for_room_are_made_anew)
+{
+    struct run run;
+    struct program p;
+    int64_t host_ns;
+    make_full_queue(&run);
+    program_make(&p, &run, 0, false);
+    sim_set_queue_depth(p.sim, BACKLOG_DEPTH);
+    /* A call can but wait for what was launched, so that some wait 0. */
+    CHECK(p.facts.blocked > KERNELS - BACKLOG_DEPTH - KERNELS / 10 - 100);
+    CHECK_INT(end_with(&p, KERNEL_NS), KERNELS * (int64_t)KERNEL_NS);
+    host_ns = sim_host_end(p.sim, 0);
+    CHECK_DOUBLE((double)host_ns, (double)run.ranks[0].ops[KERNELS - 1].host_end_ns, 20000);
+    /* A device of five times the speed keeps the host waiting for less long: with the recorded
+     * waits as CPU time, all would take as long as before. */
+    CHECK_INT(end_with(&p, KERNEL_NS / 5), KERNELS * (int64_t)KERNEL_NS / 5);
+    CHECK(sim_host_end(p.sim, 0) < host_ns / 4);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Long calls in front of an empty queue are CPU time, however long. */
+TEST(host_long_calls_with_room_are_cpu_time)
+{
+    struct run run;
+    struct program p;
+    int64_t t_ns = 0;
+    start_run(&run);
+    for (int i = 0; i < KERNELS; i++) {
+        add_kernel(&run, t_ns, t_ns + (i % 100 == 99 ? 50000 : CALL_NS));
+        t_ns = run.ranks[0].ops[i].host_end_ns;
+        if (i % 1000 == 999)
+            add_act(&run, ACT_SYNC_DEVICE, t_ns, t_ns + 1);
+        t_ns++;
+    }
+    program_make(&p, &run, 0, false);
+    CHECK_INT((int64_t)p.facts.blocked, 0);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Kernel 0-10000 launched at 0; an allocation of 500 of its own at 1000 returns behind it; on a
+ * device that takes 2000, behind that. The second has nothing to wait for. */
+TEST(host_allocations_wait_for_the_device)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run);
+    add_kernel(&run, 0, CALL_NS);
+    add_act(&run, ACT_FREE, 1000, 10500);
+    add_act(&run, ACT_FREE, 20000, 20500);
+    program_make(&p, &run, 0, false);
+    program_measured(&p);
+    CHECK_INT(program_run(&p, &e), 0);
+    CHECK_INT((int64_t)p.facts.allocations, 1);
+    CHECK_INT(sim_host_end(p.sim, 0), 20500);
+    program_set_cost(&p, 0, 2000);
+    CHECK_INT(program_run(&p, &e), 0);
+    CHECK_INT(sim_host_end(p.sim, 0), 12500);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Of a single call nobody knows how long it waited. */
+TEST(host_single_allocation_is_cpu_time)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run);
+    add_kernel(&run, 0, CALL_NS);
+    add_act(&run, ACT_ALLOC, 1000, 10500);
+    program_make(&p, &run, 0, false);
+    program_measured(&p);
+    program_set_cost(&p, 0, 2000);
+    CHECK_INT(program_run(&p, &e), 0);
+    CHECK_INT(sim_host_end(p.sim, 0), 10500);
+    program_release(&p);
+    run_release(&run);
+}
