@@ -181,3 +181,11 @@ void *array_grow(void *ptr, size_t *cap, size_t need, size_t elem_size)
         memset(p + before * elem_size, 0, (*cap - before) * elem_size);
     return p;
 }
+
+void *array_new(size_t n, size_t elem_size)
+{
+    void *p = calloc(n > 0 ? n : 1, elem_size);
+    if (p == NULL)
+        die("out of memory");
+    return p;
+}

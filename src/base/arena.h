@@ -54,6 +54,9 @@ const char *intern_add(struct intern *in, const char *text, size_t len);
  * no memory. */
 #define ARRAY_ROOM(ptr, cap, need) ((ptr) = array_room((ptr), &(cap), (need), sizeof *(ptr)))
 
+/* n elements, zeroed; the caller frees them. Never NULL. */
+void *array_new(size_t n, size_t elem_size);
+
 void *array_grow(void *ptr, size_t *cap, size_t need, size_t elem_size);
 void *array_room(void *ptr, size_t *cap, size_t need, size_t elem_size);
 

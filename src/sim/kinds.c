@@ -71,19 +71,11 @@ static int by_key(const void *pa, const void *pb)
     return (a->cost > b->cost) - (a->cost < b->cost);
 }
 
-static void *array(size_t n, size_t size)
-{
-    void *list = calloc(n > 0 ? n : 1, size);
-    if (list == NULL)
-        die("out of memory");
-    return list;
-}
-
 void kinds_make(struct kinds *k, const struct program *p)
 {
-    struct keyed *list = array(p->ncosts, sizeof *list);
-    k->of = array(p->ncosts, sizeof *k->of);
-    k->first = array(p->ncosts, sizeof *k->first);
+    struct keyed *list = array_new(p->ncosts, sizeof *list);
+    k->of = array_new(p->ncosts, sizeof *k->of);
+    k->first = array_new(p->ncosts, sizeof *k->first);
     k->count = 0;
     for (uint32_t i = 0; i < p->ncosts; i++)
         list[i] = (struct keyed){key_of(p, &p->costs[i]), i};

@@ -75,20 +75,12 @@ static void use_ports(struct maker *m, uint32_t cost)
     }
 }
 
-static void *array(size_t n, size_t size)
-{
-    void *list = calloc(n > 0 ? n : 1, size);
-    if (list == NULL)
-        die("out of memory");
-    return list;
-}
-
 void links_make(struct links *l, struct program *p)
 {
     struct maker m = {.links = l, .p = p};
     memset(l, 0, sizeof *l);
-    m.busy = array(p->run->nranks, sizeof *m.busy);
-    m.ports = array(p->run->nranks, sizeof *m.ports);
+    m.busy = array_new(p->run->nranks, sizeof *m.busy);
+    m.ports = array_new(p->run->nranks, sizeof *m.ports);
     for (size_t r = 0; r < p->run->nranks; r++) {
         m.busy[r] = several_streams(p, r);
         memset(&m.ports[r], 0xff, sizeof m.ports[r]); /* SIM_NONE */
@@ -256,12 +248,12 @@ static size_t list_changes(const struct sweep *s, const struct program *p, struc
 static void sweep_init(struct sweep *s, const struct links *l)
 {
     s->links = l;
-    s->flows = array(l->count, sizeof *s->flows);
-    s->load = array(l->nlinks, sizeof *s->load);
-    s->under_way = array(l->nlinks, sizeof *s->under_way);
-    s->next = array(l->count, sizeof *s->next);
-    s->first_of = array(l->count, sizeof *s->first_of);
-    s->end_of = array(l->count, sizeof *s->end_of);
+    s->flows = array_new(l->count, sizeof *s->flows);
+    s->load = array_new(l->nlinks, sizeof *s->load);
+    s->under_way = array_new(l->nlinks, sizeof *s->under_way);
+    s->next = array_new(l->count, sizeof *s->next);
+    s->first_of = array_new(l->count, sizeof *s->first_of);
+    s->end_of = array_new(l->count, sizeof *s->end_of);
     memset(s->under_way, 0xff, l->nlinks * sizeof *s->under_way); /* SIM_NONE */
     for (uint32_t i = 0; i < l->count; i++) {
         s->first_of[i] = i > 0 && l->uses[i].cost == l->uses[i - 1].cost ? s->first_of[i - 1] : i;
@@ -282,7 +274,7 @@ static void sweep_release(struct sweep *s)
 void links_undo(const struct links *l, const struct program *p, int64_t *work_ns)
 {
     struct sweep s;
-    struct change *list = array(2 * l->count, sizeof *list);
+    struct change *list = array_new(2 * l->count, sizeof *list);
     size_t n;
     sweep_init(&s, l);
     n = list_changes(&s, p, list);

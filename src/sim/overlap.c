@@ -11,14 +11,6 @@
 #define CLOSE_NS 5         /* or so much: the engine rounds to whole ns at each change of rate */
 #define SLOWEST (1.0 / 20) /* as the engine limits rates */
 
-static void *array(size_t n, size_t size)
-{
-    void *list = calloc(n > 0 ? n : 1, size);
-    if (list == NULL)
-        die("out of memory");
-    return list;
-}
-
 void overlap_make(struct overlap *o, struct program *p)
 {
     memset(o, 0, sizeof *o);
@@ -85,7 +77,7 @@ static struct overlap_need need_of(const struct program *p, const struct program
 /* By kind; owned by the caller. */
 static struct overlap_need *find_needs(const struct overlap *o, const struct gpu_profile *gpu)
 {
-    struct overlap_need *needs = array(o->kinds.count, sizeof *needs);
+    struct overlap_need *needs = array_new(o->kinds.count, sizeof *needs);
     for (uint32_t k = 0; k < o->kinds.count; k++)
         needs[k] = need_of(o->program, &o->program->costs[o->kinds.first[k]], gpu);
     return needs;
@@ -113,7 +105,7 @@ struct kind_load {
 static struct kind_load *find_loads(const struct overlap *o, const struct retarget *t)
 {
     const struct program *p = o->program;
-    struct kind_load *loads = array(o->kinds.count, sizeof *loads);
+    struct kind_load *loads = array_new(o->kinds.count, sizeof *loads);
     for (uint32_t k = 0; k < o->kinds.count; k++) {
         const struct program_cost *c = &p->costs[o->kinds.first[k]];
         struct kind_load *load = &loads[k];
@@ -197,17 +189,6 @@ void overlap_apply(struct overlap *o, const struct retarget *t)
 
 /* ---- what the recording took ---- */
 
-static int set_costs(struct overlap *o, struct retarget *own, struct err *e)
-{
-    for (size_t i = 0; i < o->program->ncosts; i++) {
-        int64_t ns;
-        if (retarget_cost(own, &o->program->costs[i], &ns, e) < 0)
-            return -1;
-        program_set_cost(o->program, i, ns);
-    }
-    return 0;
-}
-
 static int64_t alone(int64_t recorded_ns, double taken_ns)
 {
     double ns = fmax((double)recorded_ns - taken_ns, (double)recorded_ns * SLOWEST);
@@ -218,7 +199,7 @@ static int64_t alone(int64_t recorded_ns, double taken_ns)
 static void undo_sharing(struct overlap *o)
 {
     struct program *p = o->program;
-    int64_t *work_ns = array(p->ncosts, sizeof *work_ns);
+    int64_t *work_ns = array_new(p->ncosts, sizeof *work_ns);
     for (size_t i = 0; i < p->ncosts; i++)
         work_ns[i] = UNKNOWN_NS;
     links_undo(&o->links, p, work_ns);
@@ -287,7 +268,7 @@ static int settle(struct overlap *o, struct retarget *own, const int64_t *record
                   struct err *e)
 {
     for (o->rounds = 1; o->rounds <= ROUNDS_MAX; o->rounds++) {
-        if (set_costs(o, own, e) < 0)
+        if (retarget_set_costs(own, o->program, e) < 0)
             return -1;
         overlap_apply(o, own);
         if (program_run(o->program, e) < 0)
@@ -302,7 +283,7 @@ static int settle(struct overlap *o, struct retarget *own, const int64_t *record
 static int run_as_recorded(struct overlap *o, struct retarget *own, const struct kind_load *loads,
                            struct err *e)
 {
-    if (set_costs(o, own, e) < 0)
+    if (retarget_set_costs(own, o->program, e) < 0)
         return -1;
     set_loads(o, own, loads);
     set_needs(o, NULL);
@@ -336,7 +317,7 @@ int overlap_learn(struct overlap *o, struct retarget *own, struct err *e)
     struct program *p = o->program;
     struct overlap_need *needs = find_needs(o, own->to.gpu);
     struct kind_load *loads = find_loads(o, own);
-    int64_t *recorded_ns = array(p->ncosts, sizeof *recorded_ns);
+    int64_t *recorded_ns = array_new(p->ncosts, sizeof *recorded_ns);
     int rc;
     for (size_t i = 0; i < p->ncosts; i++)
         recorded_ns[i] = p->costs[i].measured_ns;

@@ -54,14 +54,6 @@ static double median(double *list, size_t n)
     return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
 }
 
-static void *array(size_t n, size_t size)
-{
-    void *list = malloc((n > 0 ? n : 1) * size);
-    if (list == NULL)
-        die("out of memory");
-    return list;
-}
-
 static bool same_group(const struct seen *a, const struct seen *b)
 {
     return a->kind == b->kind && a->rank == b->rank && a->stream == b->stream;
@@ -76,7 +68,7 @@ static void measure_group(struct measures *m, const struct seen *list, size_t n)
         away++;
     if (away < AWAY_MIN || away == n)
         return;
-    ns = array(away, sizeof *ns);
+    ns = array_new(away, sizeof *ns);
     for (size_t i = 0; i < away; i++)
         ns[i] = list[i].ns;
     alone = median(ns, away);
@@ -96,7 +88,7 @@ static void conclude(struct overlap_shown *out, const struct measures *m)
     out->pairs = m->count;
     if (m->count < OVERLAP_PAIRS_MIN)
         return;
-    list = array(m->count, sizeof *list);
+    list = array_new(m->count, sizeof *list);
     for (size_t i = 0; i < m->count; i++)
         list[i] = m->list[i].longer;
     out->longer = median(list, m->count);
@@ -132,7 +124,7 @@ static size_t collect(const struct overlap *o, const struct overlap_need *needs,
 
 void overlap_show(struct overlap *o, const struct overlap_need *needs)
 {
-    struct seen *list = array(o->program->ncosts, sizeof *list);
+    struct seen *list = array_new(o->program->ncosts, sizeof *list);
     struct measures measures[OVERLAP_BOUNDS] = {{0}};
     size_t n = collect(o, needs, list);
     for (size_t i = 0, end; i < n; i = end) {

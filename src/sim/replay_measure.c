@@ -91,14 +91,6 @@ static void add_gap(struct view *v, const struct sim *sim, uint32_t item)
     }
 }
 
-static void *array(size_t n, size_t size)
-{
-    void *list = malloc((n > 0 ? n : 1) * size);
-    if (list == NULL)
-        die("out of memory");
-    return list;
-}
-
 static void view_recorded(struct view *v, const struct program *p, size_t r)
 {
     const struct rank *rank = &p->run->ranks[r];
@@ -115,7 +107,7 @@ static void view_simulated(struct view *v, const struct job *job, size_t r)
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
     const struct program_rank *place = &p->ranks[r];
-    v->moves = array(rank->nops, sizeof *v->moves);
+    v->moves = array_new(rank->nops, sizeof *v->moves);
     for (size_t i = 0; i < rank->nops; i++) {
         v->spans[i] = simulated_span(p, r, i);
         v->moves[i] = movement_of(job, r, i);
@@ -138,8 +130,8 @@ static void measure_rank(struct iteration_time *out, const struct job *job, size
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
     size_t nslices = SLICES_EACH * (rank->nops + p->ranks[r].nuntraced);
-    struct view v = {.spans = array(rank->nops, sizeof *v.spans),
-                     .beside = array(nslices, sizeof *v.beside)};
+    struct view v = {.spans = array_new(rank->nops, sizeof *v.spans),
+                     .beside = array_new(nslices, sizeof *v.beside)};
     if (simulated)
         view_simulated(&v, job, r);
     else

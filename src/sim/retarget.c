@@ -419,6 +419,17 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
     }
 }
 
+int retarget_set_costs(struct retarget *t, struct program *program, struct err *e)
+{
+    for (size_t i = 0; i < program->ncosts; i++) {
+        int64_t ns;
+        if (retarget_cost(t, &program->costs[i], &ns, e) < 0)
+            return -1;
+        program_set_cost(program, i, ns);
+    }
+    return 0;
+}
+
 bool retarget_price(const struct retarget *t, const struct program_cost *cost,
                     struct comm_cost *price)
 {

@@ -59,6 +59,9 @@ void retarget_release(struct retarget *t);
 /* *ns: what `cost` takes there. -1 with e filled when a profile lacks what a model needs. */
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e);
 
+/* Sets every cost of the program, which is the one that t was made for. */
+int retarget_set_costs(struct retarget *t, struct program *program, struct err *e);
+
 /* What the model says of a transfer on the target. false: its size is not known, or the target's
  * profiles lack a figure that the model needs. */
 bool retarget_price(const struct retarget *t, const struct program_cost *cost,
