@@ -29,9 +29,6 @@ struct replay_args {
     bool no_calibrate;
 };
 
-#define HOST_SPEED_MIN 0.01
-#define HOST_SPEED_MAX 100.0
-
 #define AT(field) offsetof(struct replay_args, field)
 
 static const struct opt rows[] = {

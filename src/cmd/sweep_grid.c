@@ -2,6 +2,7 @@
 #include "cmd/sweep_grid.h"
 
 #include "base/buf.h"
+#include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "model/profile_reader.h"
@@ -30,6 +31,47 @@ static int set_grow(struct replay_opts *opts, const char *text, struct arena *a,
     return 0;
 }
 
+static int set_jitter(struct replay_opts *opts, const char *text, struct arena *a, struct err *e)
+{
+    (void)a;
+    return vary_parse_jitter(text, &opts->vary, e);
+}
+
+/* One or several arguments of an option that may be repeated, with spaces between them. */
+static int add_faults(struct replay_opts *opts, const char *option, const char *text,
+                      struct arena *a, struct err *e)
+{
+    while (*(text += strspn(text, " ")) != '\0') {
+        size_t len = strcspn(text, " "), n = opts->vary.nfaults;
+        struct vary_fault *faults = arena_alloc(a, (n + 1) * sizeof *faults);
+        if (n > 0)
+            memcpy(faults, opts->vary.faults, n * sizeof *faults);
+        if (vary_parse_fault(option, arena_strndup(a, text, len), &faults[n], e) < 0)
+            return -1;
+        opts->vary.faults = faults;
+        opts->vary.nfaults = n + 1;
+        text += len;
+    }
+    return 0;
+}
+
+static int set_straggler(struct replay_opts *opts, const char *text, struct arena *a, struct err *e)
+{
+    return add_faults(opts, "straggler", text, a, e);
+}
+
+static int set_slow_link(struct replay_opts *opts, const char *text, struct arena *a, struct err *e)
+{
+    return add_faults(opts, "slow-link", text, a, e);
+}
+
+static int set_failed_nic(struct replay_opts *opts, const char *text, struct arena *a,
+                          struct err *e)
+{
+    return add_faults(opts, "failed-nic", text, a, e);
+}
+
+#define EXACT ((double)(1LL << 53)) /* whole numbers that JSON's readers agree on */
 #define AT(field) offsetof(struct replay_opts, field)
 
 /* Outermost first; traces first, scales last. */
@@ -52,10 +94,39 @@ const struct sweep_axis sweep_axes[] = {
      .kind = SWEEP_FLAG,
      .standard = "true",
      .offset = AT(calibrate)},
+    {.key = "host_speed",
+     .column = "host_speed",
+     .kind = SWEEP_NUMBER,
+     .standard = "1",
+     .offset = AT(host_speed),
+     .lowest = HOST_SPEED_MIN,
+     .highest = HOST_SPEED_MAX},
     {.key = "gpus", .column = "gpu", .kind = SWEEP_GPU, .offset = AT(gpu), .network = AT(network)},
     {.key = "networks", .column = "network", .kind = SWEEP_NETWORK, .offset = AT(network)},
     {.key = "grow", .column = "grow", .kind = SWEEP_TEXT, .standard = "dp", .set = set_grow},
-    {.key = "scales", .column = "scale", .kind = SWEEP_SCALE},
+    {.key = "jitter", .column = "jitter", .kind = SWEEP_TEXT, .standard = "off", .set = set_jitter},
+    {.key = "draws",
+     .column = "draws",
+     .kind = SWEEP_COUNT,
+     .standard = "32",
+     .offset = AT(vary.draws),
+     .lowest = 2,
+     .highest = VARY_DRAWS_MAX},
+    {.key = "seed",
+     .column = "seed",
+     .kind = SWEEP_COUNT,
+     .standard = "1",
+     .offset = AT(vary.seed),
+     .lowest = 0,
+     .highest = EXACT},
+    {.key = "straggler", .column = "straggler", .kind = SWEEP_TEXT, .set = set_straggler},
+    {.key = "slow_link", .column = "slow_link", .kind = SWEEP_TEXT, .set = set_slow_link},
+    {.key = "failed_nic", .column = "failed_nic", .kind = SWEEP_TEXT, .set = set_failed_nic},
+    {.key = "scales",
+     .column = "scale",
+     .kind = SWEEP_SCALE,
+     .lowest = 1,
+     .highest = GROW_GPUS_MAX},
 };
 const size_t sweep_axis_count = sizeof sweep_axes / sizeof *sweep_axes;
 static_assert(sizeof sweep_axes / sizeof *sweep_axes <= SWEEP_AXES_MAX, "SWEEP_AXES_MAX");
@@ -156,19 +227,37 @@ static int read_flag(struct profile_reader *r, const struct sweep_axis *axis, st
     return reader_check(r);
 }
 
-static int read_scale(struct profile_reader *r, const struct sweep_axis *axis,
-                      struct sweep_value *v)
+static int read_double(struct profile_reader *r, const struct sweep_axis *axis, double *out)
 {
     char next = json_peek(&r->j);
-    double value;
     if (next != '0' && next != '-')
         return reader_wrong_type(r, axis->key, "a number");
-    value = json_double(&r->j, 0);
-    if (reader_check(r) < 0)
+    *out = json_double(&r->j, 0);
+    return reader_check(r);
+}
+
+/* As short as it can be said, so that 2, 2.0 and 2e0 are one value. */
+static int read_number(struct profile_reader *r, const struct sweep_axis *axis,
+                       struct sweep_value *v)
+{
+    if (read_double(r, axis, &v->value) < 0)
         return -1;
-    if (!(value >= 1 && value <= GROW_GPUS_MAX) || value != floor(value))
-        return reader_fail(r, "%s: %.10g is no whole number from 1 to %d", axis->key, value,
-                           GROW_GPUS_MAX);
+    if (!(v->value >= axis->lowest && v->value <= axis->highest))
+        return reader_fail(r, "%s: %.10g is not within %.10g to %.10g", axis->key, v->value,
+                           axis->lowest, axis->highest);
+    v->text = arena_printf(r->arena, "%.10g", v->value);
+    return 0;
+}
+
+static int read_count(struct profile_reader *r, const struct sweep_axis *axis,
+                      struct sweep_value *v)
+{
+    double value;
+    if (read_double(r, axis, &value) < 0)
+        return -1;
+    if (!(value >= axis->lowest && value <= axis->highest) || value != floor(value))
+        return reader_fail(r, "%s: %.10g is no whole number from %.0f to %.0f", axis->key, value,
+                           axis->lowest, axis->highest);
     v->number = (int64_t)value;
     v->text = arena_printf(r->arena, "%lld", (long long)v->number);
     return 0;
@@ -178,7 +267,12 @@ static int read_scale(struct profile_reader *r, const struct sweep_axis *axis,
 static void default_value(struct sweep_value *v, const struct sweep_axis *axis)
 {
     v->text = axis->standard;
-    v->number = axis->kind == SWEEP_FLAG && strcmp(axis->standard, "true") == 0;
+    if (axis->kind == SWEEP_FLAG)
+        v->number = strcmp(axis->standard, "true") == 0;
+    else if (axis->kind == SWEEP_COUNT)
+        opt_parse_i64(axis->key, axis->standard, &v->number, NULL);
+    else if (axis->kind == SWEEP_NUMBER)
+        opt_parse_double(axis->key, axis->standard, &v->value, NULL);
 }
 
 static bool has_null(const struct sweep_axis *axis)
@@ -197,8 +291,11 @@ static int read_value(struct profile_reader *r, struct sweep_grid *g, const stru
     switch (axis->kind) {
     case SWEEP_FLAG:
         return read_flag(r, axis, v);
+    case SWEEP_NUMBER:
+        return read_number(r, axis, v);
+    case SWEEP_COUNT:
     case SWEEP_SCALE:
-        return read_scale(r, axis, v);
+        return read_count(r, axis, v);
     default:
         return read_text(r, g, axis, v);
     }
@@ -352,6 +449,12 @@ static void set_option(struct replay_opts *opts, const struct sweep_axis *axis,
         break;
     case SWEEP_FLAG:
         memcpy((char *)opts + axis->offset, &flag, sizeof flag);
+        break;
+    case SWEEP_NUMBER:
+        memcpy((char *)opts + axis->offset, &v->value, sizeof v->value);
+        break;
+    case SWEEP_COUNT:
+        memcpy((char *)opts + axis->offset, &v->number, sizeof v->number);
         break;
     case SWEEP_TRACE:
     case SWEEP_SCALE:

@@ -29,16 +29,19 @@ enum sweep_kind {
     SWEEP_NETWORK, /* likewise */
     SWEEP_TEXT,
     SWEEP_FLAG,
-    SWEEP_SCALE, /* whole numbers; the last axis */
+    SWEEP_NUMBER, /* a double */
+    SWEEP_COUNT,  /* an int64_t or uint64_t */
+    SWEEP_SCALE,  /* whole numbers; the last axis */
 };
 
 struct sweep_axis {
     const char *key;    /* in the grid */
     const char *column; /* in the rows */
     enum sweep_kind kind;
-    const char *standard; /* a value that means the default when it is given; NULL: only null */
-    size_t offset;        /* in struct replay_opts; of hardware and flags */
-    bool source;          /* hardware: of the recording, not of the target */
+    const char *standard;   /* a value that means the default when it is given; NULL: only null */
+    size_t offset;          /* in struct replay_opts; of hardware, flags, numbers and counts */
+    double lowest, highest; /* of numbers, counts and scales */
+    bool source;            /* hardware: of the recording, not of the target */
     size_t network; /* SWEEP_GPU: the option that takes a file's network, unless one is named */
     /* SWEEP_TEXT: what the option of `specter replay` does with its argument. What it makes lives
      * in the arena; -1 with e filled, without the option's name. Called once for each value that is
@@ -56,7 +59,8 @@ struct sweep_value {
     const char *text; /* as the grid has it; NULL: the default */
     const struct gpu_profile *gpu;
     const struct network_profile *network; /* SWEEP_GPU: the one in the GPU's file; NULL */
-    int64_t number;                        /* SWEEP_SCALE; SWEEP_FLAG: 0 or 1 */
+    int64_t number;                        /* of counts and scales; SWEEP_FLAG: 0 or 1 */
+    double value;                          /* SWEEP_NUMBER */
 };
 
 struct sweep_list {

@@ -152,6 +152,8 @@ static void put_option(struct buf *b, const struct sweep_axis *axis, const struc
         break;
     case SWEEP_TEXT:
     case SWEEP_FLAG:
+    case SWEEP_NUMBER:
+    case SWEEP_COUNT:
         if (v->text != NULL && (axis->standard == NULL || strcmp(v->text, axis->standard) != 0))
             put_line(b, axis->column, v->text);
         break;

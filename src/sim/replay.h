@@ -20,6 +20,9 @@
 #include "sim/waits.h"
 #include "trace/run.h"
 
+#define HOST_SPEED_MIN 0.01
+#define HOST_SPEED_MAX 100.0
+
 struct replay_opts {
     /* Target; NULL: the recording's own. The network of another GPU is the one that such a GPU
      * usually sits in. */

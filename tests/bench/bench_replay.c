@@ -24,6 +24,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define ROUNDS 5
+#define LARGE_ROUNDS 3
 
 static void fail(const char *what)
 {
@@ -139,15 +140,23 @@ static void child(const struct shape *f, struct timing *t, double *rss_mib)
     *rss_mib = (double)usage.ru_maxrss / 1024;
 }
 
+/* Building and running, the best of several; the most memory. */
 static double large(double *rss_mib)
 {
     const struct shape f = {1024, 2500, 3, 60000, 120000};
-    struct timing t;
-    child(&f, &t, rss_mib);
+    struct timing best = {1e9, 1e9, 0};
+    *rss_mib = 0;
+    for (int round = 0; round < LARGE_ROUNDS; round++) {
+        struct timing t;
+        double mib;
+        child(&f, &t, &mib);
+        best = t.build_s + t.run_s < best.build_s + best.run_s ? t : best;
+        *rss_mib = mib > *rss_mib ? mib : *rss_mib;
+    }
     printf("1,024 ranks x 10,000 operations: build %.3f s, run %.3f s (%.0f operations/s), peak "
            "%.0f MiB\n",
-           t.build_s, t.run_s, (double)operations(&f) / t.run_s, *rss_mib);
-    return t.build_s + t.run_s;
+           best.build_s, best.run_s, (double)operations(&f) / best.run_s, *rss_mib);
+    return best.build_s + best.run_s;
 }
 
 /* Rates of running at several numbers of ranks, in turn; the slowest of the best rounds. */

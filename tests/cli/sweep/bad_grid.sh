@@ -41,6 +41,15 @@ done <<'END'
 
 {"traces": "./nowhere"}
 {"traces": ["./traces", "traces"]}
+{"host_speed": 0}
+{"host_speed": "fast"}
+{"host_speed": [2, 2.0]}
+{"jitter": "much"}
+{"draws": 1}
+{"seed": 1.5}
+{"straggler": "rank=1"}
+{"slow_link": ["node=0,slow=2", "node=0,slow=2 rank=1"]}
+{"failed_nic": 1}
 {"grow": "a\\u001b[2Jb"}
 END
 said absent.json
