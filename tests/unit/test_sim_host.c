@@ -5,8 +5,8 @@
  */
 #include "test.h"
 
+#include "made_job.h"
 #include "sim/backlog.h"
-#include "sim/program.h"
 
 #define KERNELS 3000
 #define KERNEL_NS 10000
@@ -91,6 +91,30 @@ TEST(host_waits_for_room_are_made_anew)
     CHECK(sim_host_end(p.sim, 0) < host_ns / 4);
     program_release(&p);
     run_release(&run);
+}
+
+/* A replay knows how deep queues are: NVIDIA's, by the profile; those of others have no end. */
+TEST(host_queues_of_a_replay)
+{
+    static const char *const gpus[] = {"NVIDIA H100 80GB HBM3", "AMD Instinct MI300X"};
+    for (int other = 0; other < 2; other++) {
+        struct replay_opts opts = {.calibrate = true};
+        struct scene s;
+        double recorded_ns, host_ns;
+        make_full_queue(&s.run);
+        s.run.format = s.run.source = "made";
+        s.run.ranks[0].gpu = gpus[other];
+        s.run.ranks[0].complete = true;
+        open_scene(&s, &opts);
+        recorded_ns = (double)s.run.ranks[0].ops[KERNELS - 1].host_end_ns;
+        on(&s, s.rep.from, 1);
+        host_ns = (double)sim_host_end(s.job.program.sim, 0);
+        if (other)
+            CHECK(host_ns < recorded_ns / 4);
+        else
+            CHECK_DOUBLE(host_ns, recorded_ns, 0.01 * recorded_ns);
+        close_scene(&s);
+    }
 }
 
 /* Long calls in front of an empty queue are CPU time, however long. */
