@@ -21,8 +21,8 @@ static const char *const fault_options[FAULT_OPTIONS] = {"straggler", "slow-link
 
 struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
-    const char *jitter;
-    struct opt_list scales;
+    const char *placement, *jitter;
+    struct opt_list scales, gpus;
     struct opt_texts faults[FAULT_OPTIONS];
     int64_t draws, seed;
     double host_speed;
@@ -37,10 +37,14 @@ static const struct opt rows[] = {
      "target network (default: the recording's; with another GPU, its usual one)"},
     {"scale", 0, OPT_LIST, AT(scales), "N[,N...]",
      "how many times the job, along --grow (default: 1,2,4,8,16,32)"},
+    {"gpus", 0, OPT_LIST, AT(gpus), "N[,N...]", "the same as numbers of GPUs of the whole job"},
     {"grow", 0, OPT_STR, AT(grow), "AXIS",
-     "the axis that scales multiply: dp (default), fsdp, tp or ep"},
+     "the axis that scales multiply: dp (default), fsdp, tp, pp or ep"},
     {"parallel", 0, OPT_STR, AT(parallel), "GRID",
      "the job's parallel grid, tp=8,pp=2,dp=4 (default: found from its communicators)"},
+    {"placement", 0, OPT_STR, AT(placement), "HOW",
+     "how ranks sit on nodes: block, cyclic, spread=K, file=PATH (default: as recorded, else "
+     "block)"},
     {"from-gpu", 0, OPT_STR, AT(from_gpu), "NAME|FILE",
      "the recording's GPU, where it does not tell"},
     {"from-network", 0, OPT_STR, AT(from_network), "NAME|FILE",
@@ -163,6 +167,23 @@ static void unite(const struct replay_args *args, struct replay_opts *opts)
         opts->from_network = opts->network;
 }
 
+static int check_scale(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
+                       struct err *e)
+{
+    struct placement *placement = arena_alloc(a, sizeof *placement);
+    if (args->scales.count > 0 && args->gpus.count > 0)
+        return err_set(e, ERR_USAGE, "--scale and --gpus do not go together");
+    for (size_t i = 0; i < args->scales.count; i++) {
+        if (args->scales.values[i] < 1)
+            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
+                           (long long)args->scales.values[i]);
+    }
+    if (args->placement != NULL && placement_parse(placement, args->placement, a, e) < 0)
+        return -1;
+    opts->placement = args->placement != NULL ? placement : NULL;
+    return 0;
+}
+
 static int parse_vary(const struct replay_args *args, struct arena *a, struct vary_opts *out,
                       struct err *e)
 {
@@ -194,6 +215,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .scales = args->scales.values,
         .nscales = args->scales.count,
         .calibrate = !args->no_calibrate,
+        .gpus = args->gpus.values,
+        .ngpus = args->gpus.count,
         .parallel = args->parallel,
         .grow = args->grow,
         .host_speed = args->host_speed,
@@ -209,13 +232,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
     if (parse_vary(args, a, &opts->vary, e) < 0)
         return -1;
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
-        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep", args->grow);
-    for (size_t i = 0; i < args->scales.count; i++) {
-        if (args->scales.values[i] < 1)
-            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
-                           (long long)args->scales.values[i]);
-    }
-    return 0;
+        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, pp, ep", args->grow);
+    return check_scale(args, a, opts, e);
 }
 
 static int load_and_replay(const struct replay_args *args, const struct replay_opts *opts,
@@ -253,6 +271,7 @@ static int run_replay(const struct command *self, int argc, char **argv, struct 
 release:
     arena_release(&a);
     free(args.scales.values);
+    free(args.gpus.values);
     for (int i = 0; i < FAULT_OPTIONS; i++)
         free(args.faults[i].list);
     return status;
@@ -262,7 +281,8 @@ const struct command cmd_replay = {
     .name = "replay",
     .synopsis =
         "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
-        "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
+        "[--gpus N[,N...]] [--grow AXIS] [--placement HOW] [--parallel GRID] [--from-gpu "
+        "NAME|FILE] "
         "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--jitter off|trace|PCT] "
         "[--draws N] [--seed N] [--straggler rank=R,slow=F] [--slow-link node=K,slow=F] "
         "[--failed-nic node=K[,count=N]] [--run ID] [--json FILE|-]",

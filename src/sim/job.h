@@ -8,6 +8,7 @@
 #define SPECTER_SIM_JOB_H
 
 #include "sim/overlap.h"
+#include "sim/pipeline.h"
 #include "sim/replay.h"
 #include "sim/vary_job.h"
 
@@ -17,7 +18,9 @@ struct job {
     struct growth growth;
     struct overlap overlap;        /* what communication slows down */
     struct iterations *iterations; /* by rank; in the arena of rep */
-    double *spans;                 /* by rank, of the last measurement; in the arena of rep */
+    struct pipeline *pipeline;     /* where the axis that grows is one; owned; NULL */
+    bool pipeline_checked;
+    double *spans; /* by rank, of the last measurement; in the arena of rep */
     struct vary_job vary;
 };
 
@@ -42,6 +45,14 @@ void job_release(struct job *job);
 /* One simulation. t, to be released in either case, tells by which rules the costs were set. */
 int job_simulate(struct job *job, struct target target, struct retarget *t,
                  struct iteration_time *out, struct err *e);
+
+/* pipeline_job.c. Finds how the pipeline is laid out for more stages, where that is what grows;
+ * else growth.refused says why not. */
+void job_find_pipeline(struct job *job);
+
+/* One simulation of target.scale times as many stages. */
+int job_simulate_pipeline(struct job *job, struct target target, struct iteration_time *out,
+                          struct err *e);
 
 /* replay_measure.c. The iteration of the rank that takes longest, the first of several: it decides,
  * and its parts add up. job->spans receives the time of each rank. */

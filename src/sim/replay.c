@@ -25,9 +25,13 @@ static void compare_waits(struct job *job)
 static int simulate_own(struct job *job, struct err *e)
 {
     struct replay *rep = job->rep;
+    struct placement wanted = job->growth.target;
     struct retarget t;
-    int rc = job_simulate(job, (struct target){.to = rep->from, .calibrate = true, .scale = 1}, &t,
-                          &rep->own, e);
+    int rc;
+    job->growth.target = job->growth.source;
+    rc = job_simulate(job, (struct target){.to = rep->from, .calibrate = true, .scale = 1}, &t,
+                      &rep->own, e);
+    job->growth.target = wanted;
     for (size_t r = 0; rc == 0 && r < rep->nranks; r++)
         rep->ranks[r].replayed_ns = job->spans[r];
     if (rc == 0)
@@ -61,19 +65,24 @@ static int simulate_sound(struct job *job, int64_t scale, const struct retarget 
     return rc;
 }
 
+static struct target target_of(const struct replay *rep, int64_t scale)
+{
+    return (struct target){.to = rep->to,
+                           .calibrate = rep->calibrate,
+                           .scale = scale,
+                           .faulty = true,
+                           .host_speed = rep->host_speed};
+}
+
 static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *out, struct err *e)
 {
     struct replay *rep = job->rep;
     struct retarget t;
     int rc;
     *out = (struct replay_scale){.scale = scale, .gpus = scale * rep->world};
-    rc = job_simulate(job,
-                      (struct target){.to = rep->to,
-                                      .calibrate = rep->calibrate,
-                                      .scale = scale,
-                                      .faulty = true,
-                                      .host_speed = rep->host_speed},
-                      &t, &out->time, e);
+    if (job->pipeline != NULL && scale > 1)
+        return job_simulate_pipeline(job, target_of(rep, scale), &out->time, e);
+    rc = job_simulate(job, target_of(rep, scale), &t, &out->time, e);
     if (rc == 0 && scale == 1) {
         rep->unmodelled = retarget_unmodelled(&t);
         say_costs(rep, &t);
@@ -129,12 +138,29 @@ static int check_scales(struct job *job, const int64_t *scales, size_t n, struct
     return 0;
 }
 
+/* What was asked for, as scales or as sizes of the job; *n of them. NULL with e filled. */
+static const int64_t *find_scales(struct job *job, const struct replay_opts *opts, size_t *n,
+                                  struct err *e)
+{
+    int64_t *scales;
+    *n = opts->nscales;
+    if (opts->nscales > 0)
+        return opts->scales;
+    *n = opts->ngpus;
+    if (opts->ngpus > 0) {
+        scales = arena_alloc(&job->rep->arena, opts->ngpus * sizeof *scales);
+        return growth_scales(&job->growth, opts->gpus, opts->ngpus, scales, e) < 0 ? NULL : scales;
+    }
+    *n = default_count(job);
+    return default_scales;
+}
+
 static int simulate_all(struct job *job, const struct replay_opts *opts, struct err *e)
 {
-    const int64_t *scales = opts->nscales > 0 ? opts->scales : default_scales;
-    size_t n = opts->nscales > 0 ? opts->nscales : default_count(job);
+    size_t n;
+    const int64_t *scales = find_scales(job, opts, &n, e);
     struct replay_scale base, one;
-    if (check_scales(job, scales, n, e) < 0)
+    if (scales == NULL || check_scales(job, scales, n, e) < 0)
         return -1;
     if (vary_check_faults(job, scales, n, e) < 0)
         return -1;

@@ -32,11 +32,15 @@ struct replay_opts {
     const struct network_profile *from_network;
     const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
     size_t nscales;
-    bool calibrate;        /* see struct retarget */
-    const char *parallel;  /* the grid, as grid_tell() takes it; NULL: found */
-    const char *grow;      /* the axis that scales multiply: name of a role; NULL: dp */
-    double host_speed;     /* CPU time takes 1 / this on the target; 0: as recorded */
-    struct vary_opts vary; /* variation, slow ranks and links; all 0: none */
+    const int64_t *gpus; /* sizes of the whole job, in place of scales; borrowed */
+    size_t ngpus;
+    const struct placement *placement; /* how ranks sit on the target's nodes; NULL: as recorded,
+                                          where that is known, else in blocks */
+    bool calibrate;                    /* see struct retarget */
+    const char *parallel;              /* the grid, as grid_tell() takes it; NULL: found */
+    const char *grow;                  /* the axis that scales multiply: name of a role; NULL: dp */
+    double host_speed;                 /* CPU time takes 1 / this on the target; 0: as recorded */
+    struct vary_opts vary;             /* variation, slow ranks and links; all 0: none */
 };
 
 /* time: that of the rank which takes longest, with its parts; the lowest rank of several. */

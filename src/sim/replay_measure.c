@@ -113,6 +113,11 @@ static void view_simulated(struct view *v, const struct job *job, size_t r)
         v->moves[i] = movement_of(job, r, i);
         if (place->item[i] != PROGRAM_NONE && v->spans[i].start_ns != UNKNOWN_NS)
             add_gap(v, p->sim, place->item[i]);
+        if (!(rank->ops[i].flags & OP_COUNTED))
+            continue;
+        add_slice(v, SLICE_UNTRACED, v->spans[i].start_ns,
+                  v->spans[i].end_ns - v->spans[i].start_ns);
+        v->spans[i] = (struct sim_span){UNKNOWN_NS, UNKNOWN_NS};
     }
     for (size_t i = 0; i < place->nuntraced; i++) {
         struct sim_span span = sim_span(p->sim, place->untraced[i].item);

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/retarget.h"
 
+#include "sim/exchange.h"
 #include "sim/vary_link.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct layout *place_comms(const struct retarget *t, const struct network_profile *net,
-                                  int64_t scale)
+static struct layout *new_layouts(const struct retarget *t)
 {
     size_t n = t->run->ncomms;
     struct layout *where = calloc(n > 0 ? n : 1, sizeof *where);
     if (where == NULL)
         die("out of memory");
-    for (size_t c = 0; c < n; c++)
-        where[c] = growth_layout(t->growth, (int)c, net, scale);
     return where;
+}
+
+static void place_comms(struct retarget *t)
+{
+    t->from_where = new_layouts(t);
+    t->to_where = new_layouts(t);
+    for (size_t c = 0; c < t->run->ncomms; c++) {
+        t->from_where[c] = growth_recorded_layout(t->growth, (int)c, t->from.network);
+        t->to_where[c] = growth_layout(t->growth, (int)c, t->to.network, t->scale);
+    }
 }
 
 static double link_ratio(const struct gpu_profile *from, const struct gpu_profile *to)
@@ -41,6 +49,17 @@ static int other_ratios(struct retarget *t, struct err *e)
     return 0;
 }
 
+static void find_exchanges(struct retarget *t)
+{
+    if (t->scale == 1 || !growth_exchanges(t->growth))
+        return;
+    t->sent = calloc(t->run->nranks, sizeof *t->sent);
+    if (t->sent == NULL)
+        die("out of memory");
+    for (size_t r = 0; r < t->run->nranks; r++)
+        t->sent[r] = exchange_bytes(&t->run->ranks[r]);
+}
+
 int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
                   struct hardware from, struct hardware to, bool calibrate, int64_t scale,
                   struct err *e)
@@ -53,8 +72,8 @@ int retarget_init(struct retarget *t, const struct program *program, const struc
     t->to = to;
     t->calibrate = calibrate;
     t->scale = scale;
-    t->from_where = place_comms(t, from.network, 1);
-    t->to_where = place_comms(t, to.network, scale);
+    place_comms(t);
+    find_exchanges(t);
     t->link_ratio = link_ratio(from.gpu, to.gpu);
     t->graphs = calloc(t->run->nranks + 1, sizeof *t->graphs);
     if (t->graphs == NULL)
@@ -68,6 +87,9 @@ void retarget_release(struct retarget *t)
 {
     for (size_t r = 0; t->graphs != NULL && r < t->run->nranks; r++)
         graphs_release(&t->graphs[r]);
+    for (size_t r = 0; t->sent != NULL && r < t->run->nranks; r++)
+        free(t->sent[r]);
+    free(t->sent);
     free(t->graphs);
     free(t->from_where);
     free(t->to_where);
@@ -161,20 +183,14 @@ static int cost_gemm(struct retarget *t, const struct op *op, int64_t measured_n
     return 0;
 }
 
-/* Do both ends of a send sit on different nodes? Their communicator decides where the trace does
- * not tell who they are. */
+/* Do both ends of a send sit on different nodes, on that side? */
 static bool across_nodes(const struct retarget *t, const struct rank *rank, const struct op *op,
                          const struct network_profile *net, const struct layout *where)
 {
-    const struct comm *comm = &t->run->comms[op->coll.comm];
-    int per_node = net->gpus_per_node >= 1 ? (int)net->gpus_per_node : 1;
-    int peer = op->coll.peer;
-    int other = peer >= 0 && peer < comm->size ? comm->ranks[peer] : -1;
-    int64_t scale = where == t->to_where ? t->scale : 1;
-    if (other < 0 || rank->rank < 0)
-        return where[op->coll.comm].nodes > 1;
-    return growth_rank(t->growth, other, scale) / per_node !=
-           growth_rank(t->growth, rank->rank, scale) / per_node;
+    uint32_t r = (uint32_t)(rank - t->run->ranks), i = (uint32_t)(op - rank->ops);
+    if (where == t->from_where)
+        return growth_recorded_across(t->growth, r, i, net);
+    return growth_across(t->growth, r, i, net, t->scale);
 }
 
 /* `what` and bytes are those of the transfer, which op may not tell itself. */
@@ -202,11 +218,34 @@ static int transfer_us(const struct retarget *t, const struct rank *rank, const 
     return 0;
 }
 
+/* A message of an all-to-all that gets more members. */
+static bool is_exchange(const struct retarget *t, const struct program_cost *cost)
+{
+    int comm = t->program->matches.list[cost->match].comm;
+    return t->sent != NULL && t->growth->grid->comms[comm].by_messages &&
+           growth_grows(t->growth, comm) && t->sent[cost->rank][cost->op] > 0;
+}
+
+/* As the all-to-all that it is part of: each rank sends as much as before, to more members. */
+static int exchange_us(const struct retarget *t, const struct program_cost *cost,
+                       struct hardware on, const struct layout *where, double *us, struct err *e)
+{
+    struct comm_cost price;
+    if (model_collective(on.gpu, on.network, SPECTER_ALLTOALLV,
+                         (double)t->sent[cost->rank][cost->op],
+                         where[t->program->matches.list[cost->match].comm], &price, e) < 0)
+        return -1;
+    *us = price.us;
+    return 0;
+}
+
 static int comm_us(const struct retarget *t, const struct program_cost *cost, struct hardware on,
                    const struct layout *where, double *us, struct err *e)
 {
     const struct match *match = &t->program->matches.list[cost->match];
     const struct rank *rank = &t->run->ranks[cost->rank];
+    if (is_exchange(t, cost))
+        return exchange_us(t, cost, on, where, us, e);
     return transfer_us(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
                        (double)match->bytes, on, where, us, e);
 }
@@ -239,11 +278,24 @@ static int grow_from_one(struct retarget *t, const struct program_cost *cost, in
     return 0;
 }
 
+/* Are its members others, or elsewhere? */
+static bool has_moved(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    const struct layout *from = &t->from_where[match->comm], *to = &t->to_where[match->comm];
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    const struct op *op = &rank->ops[cost->op];
+    if (specter_comm_op_is_p2p((enum specter_comm_op)match->op) && !is_exchange(t, cost))
+        return across_nodes(t, rank, op, t->from.network, t->from_where) !=
+               across_nodes(t, rank, op, t->to.network, t->to_where);
+    return from->ranks != to->ranks || from->nodes != to->nodes || from->per_node != to->per_node;
+}
+
 static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_t *ns,
                      struct err *e)
 {
     int comm = t->program->matches.list[cost->match].comm;
-    bool grown = t->scale > 1 && growth_moves(t->growth, comm);
+    bool grown = has_moved(t, cost);
     bool slow = vary_link_met(t, cost);
     struct modelled m;
     t->slowed += slow;
@@ -251,7 +303,7 @@ static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_
         *ns = cost->measured_ns;
         return 0;
     }
-    if (grown && t->run->comms[comm].size == 1)
+    if (t->run->comms[comm].size == 1 && t->to_where[comm].ranks > 1)
         return grow_from_one(t, cost, ns, e);
     if (comm_us(t, cost, t->from, t->from_where, &m.from_us, e) < 0)
         return err_prefix(e, "the hardware of the recording (see --from-network)");

@@ -40,10 +40,12 @@ struct retarget {
     double other_ratio[SPECTER_KERNEL_CLASS_COUNT]; /* source / target, by class (model/cost.h) */
     double link_ratio;                              /* of host links; 1 where not known */
     struct layout *from_where, *to_where;           /* by communicator; owned */
+    uint64_t *
+        *sent; /* by rank and operation, where all-to-alls of messages grow (exchange.h); NULL */
     const double *slow_link; /* by rank of the recorded job: the target's NICs of its node run at
                                 1/that; NULL: all as the profile says. Set after init; borrowed */
     uint64_t slowed;         /* transfers that take longer for that */
-    struct graphs *graphs;                          /* by rank; owned with what they hold */
+    struct graphs *graphs;   /* by rank; owned with what they hold */
     double device_ns[COST_RULES]; /* measured time of what retarget_cost() saw, by rule */
     uint64_t count[COST_RULES];
     double shard_ns;   /* measured time of the optimizer's kernels, where growth_shards() */
