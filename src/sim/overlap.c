@@ -164,8 +164,8 @@ static void set_needs(const struct overlap *o, const struct overlap_need *needs)
     }
 }
 
-/* Messages of a group share ports with each other all the time, which their own time holds: what one of
- * them uses is its bytes' time over that, not over what it would take alone. */
+/* Messages of a group share ports with each other all the time, which their own time holds: what
+ * one of them uses is its bytes' time over that, not over what it would take alone. */
 static void share_time(const struct program *p, const struct program_cost *c,
                        struct comm_cost *price)
 {
