@@ -169,7 +169,8 @@ static void set_needs(const struct overlap *o, const struct overlap_need *needs)
 static void share_time(const struct program *p, const struct program_cost *c,
                        struct comm_cost *price)
 {
-    if (specter_comm_op_is_p2p((enum specter_comm_op)p->matches.list[c->match].op))
+    if (p->run->ranks[c->rank].ops[c->op].coll.group >= 0 &&
+        specter_comm_op_is_p2p((enum specter_comm_op)p->matches.list[c->match].op))
         price->us = fmax(price->us, (double)c->set_ns / 1e3);
 }
 
