@@ -12,5 +12,5 @@ verdicts 3 <table
 capture h100 ep 32 --ep 32
 replay $trace flat --scale 1
 awk -v a="$(get flat source.recorded.iteration_us)" -v b="$(get flat source.replayed.iteration_us)" \
-    'BEGIN { print "all-to-all of 32:", b > 0.99 * a && b < 1.01 * a ? "within" : a " " b }'
+    'BEGIN { print "all-to-all of 32:", (b > 0.99 * a && b < 1.01 * a) ? "within" : a " " b }'
 exit $status
