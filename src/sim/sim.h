@@ -111,7 +111,7 @@ void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory
  *
  *     1 / max(1, largest sum of shares of the transfers under way on any of its links)
  *
- * (1/4294 at least), and its end the first whole ns at which it is done. */
+ * and its end the first whole ns at which it is done. */
 uint32_t sim_add_link(struct sim *s);
 void sim_use_link(struct sim *s, uint32_t transfer, uint32_t link, uint32_t share_ppm);
 
@@ -150,7 +150,8 @@ struct sim_beside {
 
 struct sim_beside sim_beside(const struct sim *s, uint32_t item); /* needs sim_keep_beside() */
 
-uint64_t sim_steps(const struct sim *s); /* events that the loop handled */
+/* What the run cost: how often an event was scheduled, or moved by a changed rate. */
+uint64_t sim_steps(const struct sim *s);
 
 /* Who cannot proceed after a failed sim_run(), one a call: *at is 0 first and the function's own
  * after that; false when there is no more. A stream that cannot proceed is named by its first item;

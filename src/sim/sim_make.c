@@ -24,7 +24,7 @@ struct sim *sim_new(void)
     if (s == NULL)
         die("out of memory");
     heap_init(&s->heap);
-    s->free_waiter = SIM_NONE;
+    s->free_waiter = s->changed_links = SIM_NONE;
     return s;
 }
 
@@ -297,7 +297,7 @@ void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory
 uint32_t sim_add_link(struct sim *s)
 {
     uint32_t l = ADD(s, links);
-    s->links[l] = (struct link){0, SIM_NONE};
+    s->links[l] = (struct link){.uses = SIM_NONE};
     return l;
 }
 
@@ -372,7 +372,6 @@ static void reset_items(struct sim *s)
 static void reset(struct sim *s)
 {
     s->now_ns = 0;
-    s->steps = 0;
     s->nwaiters = 0;
     s->nblocks = 0;
     s->free_waiter = SIM_NONE;

@@ -32,7 +32,7 @@ int64_t sim_host_end(const struct sim *s, uint32_t host)
 
 uint64_t sim_steps(const struct sim *s)
 {
-    return s->steps;
+    return s->heap.pushed;
 }
 
 int64_t sim_slowed(const struct sim *s, uint32_t item)

@@ -247,6 +247,43 @@ TEST(sim_fullest_link_decides)
     sim_free(s);
 }
 
+/* Messages of one group: what they cost grows with their number, not with its square. */
+TEST(sim_link_of_many_that_begin_together)
+{
+    uint64_t steps[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        struct sim *s = sim_new();
+        uint32_t many = 200 * (k + 1), link = sim_add_link(s), group;
+        int64_t end_ns = 0;
+        sim_add_host(s, 0);
+        group = sim_join(s, sim_add_stream(s, sim_add_device(s)));
+        for (uint32_t t = 0; t < many; t++) {
+            sim_use_link(s, sim_add_transfer(s, 1000 + t % 3), link, 1000000);
+            sim_join_transfer(s, t);
+            end_ns += 1000 + t % 3;
+        }
+        CHECK_INT(run_end(s, group), end_ns);
+        steps[k] = sim_steps(s);
+        sim_free(s);
+    }
+    CHECK(steps[1] < 3 * steps[0]);
+}
+
+/* The sum of their shares is more than 32 bits hold. */
+TEST(sim_link_of_ten_thousand)
+{
+    struct sim *s = sim_new();
+    uint32_t link = sim_add_link(s), group;
+    sim_add_host(s, 0);
+    group = sim_join(s, sim_add_stream(s, sim_add_device(s)));
+    for (uint32_t t = 0; t < 10000; t++) {
+        sim_use_link(s, sim_add_transfer(s, 700), link, 1000000);
+        sim_join_transfer(s, t);
+    }
+    CHECK_INT(run_end(s, group), 7000000);
+    sim_free(s);
+}
+
 /* ---- late members ---- */
 
 TEST(sim_delay_is_before_a_transfer)
