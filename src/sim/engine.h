@@ -95,8 +95,7 @@ struct stream {
 
 struct device {
     uint32_t streams;
-    uint32_t feeder;          /* the host that launches on it */
-    bool shared;              /* or several: then launches must happen in time order */
+    uint32_t feeder;          /* the first host that launches on it or synchronises with it */
     uint64_t sm_ppm, mem_ppm; /* loads that are on it, and their integrals up to since_ns */
     uint64_t sm_area, mem_area;
     int64_t since_ns;
@@ -137,7 +136,7 @@ struct host {
     uint32_t woken_by;         /* the item that ended its wait */
     bool cpu_done;             /* CPU time of the next action has passed */
     bool queued;               /* it waits for room in a launch queue */
-    bool shared;
+    bool shared;               /* with others it feeds a device: launches must be in time order */
 };
 
 /* Integrals of the loads of the item's device: at its start while it works, then over its span. */

@@ -155,7 +155,6 @@ static void note_feeder(struct sim *s, struct device *device)
         device->feeder = host;
     if (device->feeder == host)
         return;
-    device->shared = true;
     s->hosts[device->feeder].shared = true;
     s->hosts[host].shared = true;
 }
@@ -193,6 +192,7 @@ uint32_t sim_join(struct sim *s, uint32_t stream)
 void sim_join_transfer(struct sim *s, uint32_t transfer)
 {
     uint32_t j = ADD(s, joins), i = (uint32_t)(s->nitems - 1);
+    assert(s->nitems > 0 && s->items[i].kind == ITEM_JOIN);
     s->joins[j] = (struct join){i, transfer};
     if (s->items[i].u.join.count++ == 0)
         s->items[i].u.join.transfer = transfer;
@@ -202,6 +202,7 @@ void sim_join_transfer(struct sim *s, uint32_t transfer)
 void sim_record(struct sim *s, uint32_t stream, uint32_t event)
 {
     uint32_t i = add_item(s, ITEM_RECORD, stream);
+    assert(s->events[event].by == SIM_NONE);
     s->items[i].u.record.event = event;
     s->items[i].u.record.waiters = SIM_NONE;
     s->events[event].by = i;
@@ -266,11 +267,6 @@ void sim_set_host_speed(struct sim *s, uint32_t host, double speed)
     s->hosts[host].speed_ppm = !(ppm >= 1) ? 1
                                : ppm < 4e9 ? (uint32_t)(ppm + 0.5)
                                            : UINT32_C(4000000000);
-}
-
-void sim_set_host_start(struct sim *s, uint32_t host, int64_t start_ns)
-{
-    s->hosts[host].begin_ns = sane(start_ns);
 }
 
 /* ---- loads and links ---- */
