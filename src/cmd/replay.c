@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "cmd/hardware.h"
+#include "cmd/replay_files.h"
 #include "report/replay_report.h"
 #include "sim/replay.h"
 #include "trace/run.h"
@@ -21,10 +22,11 @@ static const char *const fault_options[FAULT_OPTIONS] = {"straggler", "slow-link
 
 struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
-    const char *jitter;
+    const char *timeline, *html, *jitter;
     struct opt_list scales;
     struct opt_texts faults[FAULT_OPTIONS];
     int64_t draws, seed;
+    double tokens, flops;
     double host_speed;
     bool no_calibrate;
 };
@@ -59,8 +61,15 @@ static const struct opt rows[] = {
      "the NICs of node K run at 1/F; repeatable"},
     {"failed-nic", 0, OPT_TEXTS, AT(faults[FAILED_NIC]), "node=K[,count=N]",
      "N NICs of node K do not work, the others carry its traffic; repeatable"},
+    {"tokens", 0, OPT_DOUBLE, AT(tokens), "N",
+     "tokens of an iteration of the recorded job: prints tokens/s"},
+    {"flops", 0, OPT_DOUBLE, AT(flops), "N",
+     "FLOPs that the model needs for it, 3.2e15: MFU (default: of the GEMMs)"},
     {"run", 0, OPT_STR, AT(run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
+    {"timeline", 0, OPT_STR, AT(timeline), "FILE",
+     "write recording and prediction (of the first scale) for Perfetto; .gz: packed"},
+    {"html", 0, OPT_STR, AT(html), "FILE", "write everything as one page with charts"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
     OPT_END,
@@ -120,16 +129,31 @@ static bool partial(const struct run *run, const struct replay *rep)
     return run_partial(run);
 }
 
+static int report(const struct replay_args *args, struct replay *rep, const struct run *run,
+                  struct err *e)
+{
+    if (args->json == NULL || strcmp(args->json, "-") != 0)
+        replay_text(rep, run, stdout);
+    return args->json != NULL ? cmd_write_json(replay_json(rep, run), args->json, e) : 0;
+}
+
 /* Returns 0, or -1 with e filled; the status follows from what was lost. */
 static int replay(const struct replay_args *args, const struct replay_opts *opts,
                   const struct run *run, int *status, struct err *e)
 {
+    struct replay_opts watched = *opts;
+    struct replay_files files;
     struct replay rep;
-    int rc = replay_run(&rep, run, opts, e);
-    if (rc == 0 && (args->json == NULL || strcmp(args->json, "-") != 0))
-        replay_text(&rep, run, stdout);
-    if (rc == 0 && args->json != NULL)
-        rc = cmd_write_json(replay_json(&rep, run), args->json, e);
+    int rc;
+    if (replay_files_open(&files, args->timeline, args->html,
+                          opts->nscales > 0 ? opts->scales[0] : 1, e) < 0)
+        return -1;
+    watched.watch = replay_files_watch(&files);
+    rc = replay_run(&rep, run, &watched, e);
+    if (replay_files_close(&files, rc == 0 ? &rep : NULL, run, e) < 0)
+        rc = -1;
+    if (rc == 0)
+        rc = report(args, &rep, run, e);
     *status = rc == 0 && partial(run, &rep) ? ERR_PARTIAL : 0;
     replay_release(&rep);
     return rc;
@@ -196,6 +220,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .calibrate = !args->no_calibrate,
         .parallel = args->parallel,
         .grow = args->grow,
+        .tokens = args->tokens,
+        .flops = args->flops,
         .host_speed = args->host_speed,
     };
     if (!(args->host_speed >= HOST_SPEED_MIN && args->host_speed <= HOST_SPEED_MAX))
@@ -210,6 +236,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         return -1;
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
         return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep", args->grow);
+    if (!(args->tokens >= 0) || !(args->flops >= 0) || args->tokens > 1e30 || args->flops > 1e30)
+        return err_set(e, ERR_USAGE, "--tokens and --flops are numbers from 0 to 1e30");
     for (size_t i = 0; i < args->scales.count; i++) {
         if (args->scales.values[i] < 1)
             return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
@@ -265,7 +293,8 @@ const struct command cmd_replay = {
         "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
         "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--jitter off|trace|PCT] "
         "[--draws N] [--seed N] [--straggler rank=R,slow=F] [--slow-link node=K,slow=F] "
-        "[--failed-nic node=K[,count=N]] [--run ID] [--json FILE|-]",
+        "[--failed-nic node=K[,count=N]] [--tokens N] [--flops N] [--run ID] "
+        "[--timeline FILE] [--html FILE] [--json FILE|-]",
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,
     .rows = rows,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside a replay: for replay*.c and job.c. A job is the recorded run as a program, with what does
- * not depend on the target: iterations, grid, growth. It is made once and simulated as often as
- * there are targets.
+ * Inside a replay: for src/sim, and for what watches one (struct replay_watch). A job is the
+ * recorded run as a program, with what does not depend on the target: iterations, grid, growth. It
+ * is made once and simulated as often as there are targets.
  */
 #ifndef SPECTER_SIM_JOB_H
 #define SPECTER_SIM_JOB_H
@@ -18,6 +18,7 @@ struct job {
     struct overlap overlap;        /* what communication slows down */
     struct iterations *iterations; /* by rank; in the arena of rep */
     double *spans;                 /* by rank, of the last measurement; in the arena of rep */
+    const struct replay_opts *opts; /* borrowed */
     struct vary_job vary;
 };
 
@@ -42,6 +43,19 @@ void job_release(struct job *job);
 /* One simulation. t, to be released in either case, tells by which rules the costs were set. */
 int job_simulate(struct job *job, struct target target, struct retarget *t,
                  struct iteration_time *out, struct err *e);
+
+/* What is seen of one rank, as recorded or in the last simulation: replay_measure.c. Arrays are
+ * owned. */
+struct job_view {
+    struct sim_span *spans;
+    struct movement *moves; /* NULL of a recording */
+    struct slice *beside;
+    size_t nbeside;
+    struct timeline when; /* all of the above */
+};
+
+void job_view_make(struct job_view *v, const struct job *job, size_t rank, bool simulated);
+void job_view_release(struct job_view *v);
 
 /* replay_measure.c. The iteration of the rank that takes longest, the first of several: it decides,
  * and its parts add up. job->spans receives the time of each rank. */

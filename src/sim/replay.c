@@ -5,6 +5,7 @@
 #include "sim/replay.h"
 
 #include "sim/job.h"
+#include "sim/look.h"
 #include "sim/say.h"
 
 #include <stdlib.h>
@@ -63,6 +64,10 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
                                       .faulty = true,
                                       .host_speed = rep->host_speed},
                       &t, &out->time, e);
+    if (rc == 0 && !job->opts->brief)
+        rc = look_at_scale(job, &t, out, e);
+    if (rc == 0 && job->opts->watch.look != NULL)
+        job->opts->watch.look(job->opts->watch.context, job, out);
     if (rc == 0 && scale == 1) {
         rep->unmodelled = retarget_unmodelled(&t);
         say_costs(rep, &t);
@@ -130,6 +135,8 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
         simulate_scale(job, 1, &base, e) < 0)
         return -1;
+    if (!opts->brief)
+        look_for_reasons(job, &base);
     for (size_t i = 0; i < n; i++) {
         one = base;
         if (scales[i] != 1 && simulate_scale(job, scales[i], &one, e) < 0)
@@ -142,7 +149,7 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
 int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
                struct err *e)
 {
-    struct job job = {.rep = rep};
+    struct job job = {.rep = rep, .opts = opts};
     int rc;
     memset(rep, 0, sizeof *rep);
     arena_init(&rep->arena);
@@ -159,6 +166,10 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
         rep->recorded = job_measure(&job, false);
         for (size_t r = 0; r < rep->nranks; r++)
             rep->ranks[r].recorded_ns = job.spans[r];
+        if (!opts->brief)
+            look_at_recording(&job);
+        if (opts->watch.look != NULL)
+            opts->watch.look(opts->watch.context, &job, NULL);
         rc = simulate_all(&job, opts, e);
     }
     job_release(&job);

@@ -389,11 +389,18 @@ static int64_t cost_kernel(struct retarget *t, const struct program_cost *cost, 
     return to_ns((double)ns / 1e3 * (1 - share + share / (double)t->scale));
 }
 
+enum cost_rule retarget_rule(const struct retarget *t, const struct program_cost *cost)
+{
+    if (cost->op == PROGRAM_NONE) /* kernels that no operation stands for */
+        return COST_KERNEL;
+    return rule_of(t, cost, &t->run->ranks[cost->rank].ops[cost->op]);
+}
+
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e)
 {
-    bool counted = cost->op == PROGRAM_NONE; /* kernels that no operation stands for */
-    const struct op *op = counted ? NULL : &t->run->ranks[cost->rank].ops[cost->op];
-    enum cost_rule rule = counted ? COST_KERNEL : rule_of(t, cost, op);
+    const struct op *op =
+        cost->op == PROGRAM_NONE ? NULL : &t->run->ranks[cost->rank].ops[cost->op];
+    enum cost_rule rule = retarget_rule(t, cost);
     t->count[rule]++;
     if (cost->measured_ns != UNKNOWN_NS)
         t->device_ns[rule] += (double)cost->measured_ns * members(t, cost);

@@ -43,7 +43,7 @@ struct retarget {
     const double *slow_link; /* by rank of the recorded job: the target's NICs of its node run at
                                 1/that; NULL: all as the profile says. Set after init; borrowed */
     uint64_t slowed;         /* transfers that take longer for that */
-    struct graphs *graphs;                          /* by rank; owned with what they hold */
+    struct graphs *graphs;   /* by rank; owned with what they hold */
     double device_ns[COST_RULES]; /* measured time of what retarget_cost() saw, by rule */
     uint64_t count[COST_RULES];
     double shard_ns;   /* measured time of the optimizer's kernels, where growth_shards() */
@@ -58,6 +58,9 @@ void retarget_release(struct retarget *t);
 
 /* *ns: what `cost` takes there. -1 with e filled when a profile lacks what a model needs. */
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e);
+
+/* By which rule. */
+enum cost_rule retarget_rule(const struct retarget *t, const struct program_cost *cost);
 
 /* Sets every cost of the program, which is the one that t was made for. */
 int retarget_set_costs(struct retarget *t, struct program *program, struct err *e);
