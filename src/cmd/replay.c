@@ -22,13 +22,13 @@ static const char *const fault_options[FAULT_OPTIONS] = {"straggler", "slow-link
 
 struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
-    const char *timeline, *html, *jitter;
-    struct opt_list scales;
+    const char *timeline, *html, *placement, *jitter;
+    struct opt_list scales, gpus;
     struct opt_texts faults[FAULT_OPTIONS];
     int64_t draws, seed;
     double tokens, flops;
     double host_speed;
-    bool no_calibrate;
+    bool no_calibrate, strong;
 };
 
 #define AT(field) offsetof(struct replay_args, field)
@@ -39,10 +39,16 @@ static const struct opt rows[] = {
      "target network (default: the recording's; with another GPU, its usual one)"},
     {"scale", 0, OPT_LIST, AT(scales), "N[,N...]",
      "how many times the job, along --grow (default: 1,2,4,8,16,32)"},
+    {"gpus", 0, OPT_LIST, AT(gpus), "N[,N...]", "the same as numbers of GPUs of the whole job"},
     {"grow", 0, OPT_STR, AT(grow), "AXIS",
-     "the axis that scales multiply: dp (default), fsdp, tp or ep"},
+     "the axis that scales multiply: dp (default), fsdp, tp, pp or ep"},
     {"parallel", 0, OPT_STR, AT(parallel), "GRID",
      "the job's parallel grid, tp=8,pp=2,dp=4 (default: found from its communicators)"},
+    {"strong", 0, OPT_FLAG, AT(strong), NULL,
+     "divide the batch over the ranks that --grow adds (default: each keeps its work)"},
+    {"placement", 0, OPT_STR, AT(placement), "HOW",
+     "how ranks sit on nodes: block, cyclic, spread=K, file=PATH (default: as recorded, else "
+     "block)"},
     {"from-gpu", 0, OPT_STR, AT(from_gpu), "NAME|FILE",
      "the recording's GPU, where it does not tell"},
     {"from-network", 0, OPT_STR, AT(from_network), "NAME|FILE",
@@ -89,7 +95,8 @@ static const char details[] =
     "communicators, their names, and what they do. A scale multiplies one axis of it; which\n"
     "communicators grow follows. Where the grid is ambiguous, scales above 1 are refused and the\n"
     "candidates named. Ranks that were not recorded are taken to be like those of their pipeline\n"
-    "stage.\n"
+    "stage. Each GPU keeps its work (a pipeline gets more stages like those recorded), or, with\n"
+    "--strong, has a part of the batch.\n"
     "\n"
     "Computation goes slower beside communication, and communicators share the ports of a GPU; "
     "what\n"
@@ -187,6 +194,23 @@ static void unite(const struct replay_args *args, struct replay_opts *opts)
         opts->from_network = opts->network;
 }
 
+static int check_scale(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
+                       struct err *e)
+{
+    struct placement *placement = arena_alloc(a, sizeof *placement);
+    if (args->scales.count > 0 && args->gpus.count > 0)
+        return err_set(e, ERR_USAGE, "--scale and --gpus do not go together");
+    for (size_t i = 0; i < args->scales.count; i++) {
+        if (args->scales.values[i] < 1)
+            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
+                           (long long)args->scales.values[i]);
+    }
+    if (args->placement != NULL && placement_parse(placement, args->placement, a, e) < 0)
+        return -1;
+    opts->placement = args->placement != NULL ? placement : NULL;
+    return 0;
+}
+
 static int parse_vary(const struct replay_args *args, struct arena *a, struct vary_opts *out,
                       struct err *e)
 {
@@ -218,6 +242,9 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .scales = args->scales.values,
         .nscales = args->scales.count,
         .calibrate = !args->no_calibrate,
+        .gpus = args->gpus.values,
+        .ngpus = args->gpus.count,
+        .strong = args->strong,
         .parallel = args->parallel,
         .grow = args->grow,
         .tokens = args->tokens,
@@ -235,15 +262,10 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
     if (parse_vary(args, a, &opts->vary, e) < 0)
         return -1;
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
-        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep", args->grow);
+        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, pp, ep", args->grow);
     if (!(args->tokens >= 0) || !(args->flops >= 0) || args->tokens > 1e30 || args->flops > 1e30)
         return err_set(e, ERR_USAGE, "--tokens and --flops are numbers from 0 to 1e30");
-    for (size_t i = 0; i < args->scales.count; i++) {
-        if (args->scales.values[i] < 1)
-            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
-                           (long long)args->scales.values[i]);
-    }
-    return 0;
+    return check_scale(args, a, opts, e);
 }
 
 static int load_and_replay(const struct replay_args *args, const struct replay_opts *opts,
@@ -281,6 +303,7 @@ static int run_replay(const struct command *self, int argc, char **argv, struct 
 release:
     arena_release(&a);
     free(args.scales.values);
+    free(args.gpus.values);
     for (int i = 0; i < FAULT_OPTIONS; i++)
         free(args.faults[i].list);
     return status;
@@ -290,7 +313,9 @@ const struct command cmd_replay = {
     .name = "replay",
     .synopsis =
         "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
-        "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
+        "[--gpus N[,N...]] [--grow AXIS] [--strong] [--placement HOW] [--parallel GRID] "
+        "[--from-gpu "
+        "NAME|FILE] "
         "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--jitter off|trace|PCT] "
         "[--draws N] [--seed N] [--straggler rank=R,slow=F] [--slow-link node=K,slow=F] "
         "[--failed-nic node=K[,count=N]] [--tokens N] [--flops N] [--run ID] "

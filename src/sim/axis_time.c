@@ -12,11 +12,14 @@ const char *axis_name(const struct job *job, int comm)
     static const char part[] = "part of ";
     struct replay *rep = job->rep;
     const char *words;
+    int recorded = comm < 0 ? comm : growth_recorded_comm(&job->growth, comm);
     if (comm < 0 || job->program.run->comms[comm].size == 0)
         return "unknown";
-    if (rep->grid.state != GRID_FOUND || !rep->grid.comms[comm].known)
+    if (recorded < 0)
+        return grid_role_name(GRID_PP);
+    if (rep->grid.state != GRID_FOUND || !rep->grid.comms[recorded].known)
         return arena_printf(&rep->arena, "groups of %d", job->program.run->comms[comm].size);
-    words = grid_comm_words(&rep->grid, (size_t)comm);
+    words = grid_comm_words(&rep->grid, (size_t)recorded);
     return strncmp(words, part, strlen(part)) == 0 ? words + strlen(part) : words;
 }
 

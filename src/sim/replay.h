@@ -46,23 +46,29 @@ struct replay_opts {
     const struct network_profile *from_network;
     const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
     size_t nscales;
-    bool calibrate;            /* see struct retarget */
-    const char *parallel;      /* the grid, as grid_tell() takes it; NULL: found */
-    const char *grow;          /* the axis that scales multiply: name of a role; NULL: dp */
-    double tokens, flops;      /* of an iteration of the recorded job; 0: not told */
-    struct replay_watch watch; /* look NULL: nobody */
-    bool brief;                /* iteration times only: no paths, groups, errors, rates */
-    double host_speed;         /* CPU time takes 1 / this on the target; 0: as recorded */
-    struct vary_opts vary;     /* variation, slow ranks and links; all 0: none */
+    const int64_t *gpus; /* sizes of the whole job, in place of scales; borrowed */
+    size_t ngpus;
+    bool strong;                       /* the batch is divided; else every GPU keeps its work */
+    const struct placement *placement; /* how ranks sit on the target's nodes; NULL: as recorded,
+                                          where that is known, else in blocks */
+    bool calibrate;                    /* see struct retarget */
+    const char *parallel;              /* the grid, as grid_tell() takes it; NULL: found */
+    const char *grow;                  /* the axis that scales multiply: name of a role; NULL: dp */
+    double tokens, flops;              /* of an iteration of the recorded job; 0: not told */
+    struct replay_watch watch;         /* look NULL: nobody */
+    bool brief;                        /* iteration times only: no paths, groups, errors, rates */
+    double host_speed;                 /* CPU time takes 1 / this on the target; 0: as recorded */
+    struct vary_opts vary;             /* variation, slow ranks and links; all 0: none */
 };
 
 /* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
 struct replay_scale {
     int64_t scale, gpus;
     struct iteration_time time;
-    double speedup;    /* scale * T(1) / T(scale): work done per time, as a multiple of scale 1 */
-    double efficiency; /* T(1) / T(scale) */
-    size_t rank;       /* index in the run: whose time it is */
+    double speedup; /* work done per time, as a multiple of scale 1: scale * T(1) / T(scale), of a
+                       divided batch T(1) / T(scale) */
+    double efficiency; /* speedup / scale */
+    size_t rank;       /* index in the simulated run: whose time it is */
     struct axis_times axes;
     struct path_summary path;
     struct uncertainty error;
@@ -96,6 +102,7 @@ struct replay {
     bool same_hardware;            /* known to be */
     bool calibrate;
     double host_speed; /* of the target, against the recording's */
+    bool strong;       /* as asked for */
     int world;
     struct grid grid;
     struct grid_input groups; /* what the grid was found from; in the arena and the run */
@@ -114,6 +121,7 @@ struct replay {
     size_t nscales, cap_scales;
     double latency_us; /* from a launch to the start of its work, as the recording shows it */
     double excess_us;  /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
+    double untold;     /* share of it whose part in a divided batch is not known */
     double unmodelled; /* share of device time that rests on no model */
     struct variation variation;         /* where it was asked for */
     uint64_t seed;                      /* of its draws */

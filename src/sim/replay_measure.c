@@ -32,12 +32,15 @@ static int64_t host_end(const struct program *p, const struct program_rank *rank
 }
 
 /* Do both ends of a message sit in different stages of the pipeline? */
-static bool along_pipeline(const struct grid *grid, const struct run *run, int rank,
-                           const struct op *op)
+static bool along_pipeline(const struct job *job, int rank, const struct op *op)
 {
+    const struct grid *grid = &job->rep->grid;
+    const struct run *run = job->program.run;
     const struct comm *comm;
     if (op->class != OP_P2P || grid->state != GRID_FOUND || op->coll.comm < 0 || rank < 0)
         return false;
+    if (job->growth.origin != NULL)
+        return growth_recorded_comm(&job->growth, op->coll.comm) < 0;
     comm = &run->comms[op->coll.comm];
     if (op->coll.peer < 0 || op->coll.peer >= comm->size || comm->ranks[op->coll.peer] < 0)
         return false;
@@ -54,7 +57,7 @@ static struct movement movement_of(const struct job *job, size_t r, size_t op)
     if (moved.end_ns < 0)
         return move;
     move.moved = moved;
-    move.pipeline = along_pipeline(&job->rep->grid, p->run, rank->rank, &rank->ops[op]);
+    move.pipeline = along_pipeline(job, rank->rank, &rank->ops[op]);
     return move;
 }
 
@@ -104,6 +107,11 @@ static void view_simulated(struct job_view *v, const struct job *job, size_t r)
         v->moves[i] = movement_of(job, r, i);
         if (place->item[i] != PROGRAM_NONE && v->spans[i].start_ns != UNKNOWN_NS)
             add_gap(v, p->sim, place->item[i]);
+        if (!(rank->ops[i].flags & OP_COUNTED))
+            continue;
+        add_slice(v, SLICE_UNTRACED, v->spans[i].start_ns,
+                  v->spans[i].end_ns - v->spans[i].start_ns);
+        v->spans[i] = (struct sim_span){UNKNOWN_NS, UNKNOWN_NS};
     }
     for (size_t i = 0; i < place->nuntraced; i++) {
         struct sim_span span = sim_span(p->sim, place->untraced[i].item);
