@@ -91,6 +91,15 @@ static void add_work(cJSON *doc, const struct workload *w)
     cJSON_AddNumberToObject(o, "gemms_without_shape", (double)w->shapeless);
 }
 
+static void add_waits(cJSON *source, const struct waits *w)
+{
+    cJSON *o = cJSON_AddObjectToObject(source, "waits");
+    cJSON_AddNumberToObject(o, "collectives", (double)w->collectives);
+    replay_add_us(o, "recorded_us", w->recorded_ns);
+    replay_add_us(o, "replayed_us", w->replayed_ns);
+    replay_add_number(o, "median_off", w->median_off);
+}
+
 static void add_source(cJSON *doc, const struct replay *rep, const struct run *run)
 {
     cJSON *o = cJSON_AddObjectToObject(doc, "source");
@@ -104,6 +113,7 @@ static void add_source(cJSON *doc, const struct replay *rep, const struct run *r
     add_spread(o, &rep->spread);
     add_time(cJSON_AddObjectToObject(o, "recorded"), &rep->recorded);
     add_time(cJSON_AddObjectToObject(o, "replayed"), &rep->own);
+    add_waits(o, &rep->waits);
 }
 
 /* ---- the grid ---- */
@@ -183,6 +193,8 @@ static void add_ranks(cJSON *doc, const struct replay *rep)
         add_place(o, &rep->grid, rep->ranks[r].rank);
         replay_add_us(o, "recorded_us", rep->ranks[r].recorded_ns);
         replay_add_us(o, "replayed_us", rep->ranks[r].replayed_ns);
+        replay_add_us(o, "recorded_waits_us", rep->ranks[r].waits.recorded_ns);
+        replay_add_us(o, "replayed_waits_us", rep->ranks[r].waits.replayed_ns);
     }
 }
 

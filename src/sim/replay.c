@@ -13,6 +13,15 @@
 
 static const int64_t default_scales[] = {1, 2, 4, 8, 16, 32};
 
+static void compare_waits(struct job *job)
+{
+    struct replay *rep = job->rep;
+    struct rank_waits *waits = arena_alloc(&rep->arena, rep->nranks * sizeof *waits);
+    waits_compare(&rep->waits, waits, &job->program);
+    for (size_t r = 0; r < rep->nranks; r++)
+        rep->ranks[r].waits = waits[r];
+}
+
 /* The recording on its own hardware: how far the replay is to be trusted. */
 static int simulate_own(struct job *job, struct err *e)
 {
@@ -26,6 +35,8 @@ static int simulate_own(struct job *job, struct err *e)
     job->growth.target = wanted;
     for (size_t r = 0; rc == 0 && r < rep->nranks; r++)
         rep->ranks[r].replayed_ns = job->spans[r];
+    if (rc == 0)
+        compare_waits(job);
     retarget_release(&t);
     return rc;
 }

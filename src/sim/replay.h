@@ -22,6 +22,7 @@
 #include "sim/throughput.h"
 #include "sim/uncertainty.h"
 #include "sim/vary.h"
+#include "sim/waits.h"
 #include "trace/run.h"
 
 #define HOST_SPEED_MIN 0.01
@@ -81,6 +82,7 @@ struct replay_scale {
 struct replay_rank {
     int rank;
     double recorded_ns, replayed_ns;
+    struct rank_waits waits; /* in collectives, of the whole recording */
     uint32_t iterations;
     enum iteration_source source;
 };
@@ -113,6 +115,7 @@ struct replay {
     struct axis_times recorded_axes;
     struct iteration_spread spread; /* of recorded iterations, on the rank that takes longest */
     struct workload workload;
+    struct waits waits;           /* in collectives, of both */
     uint32_t iterations;          /* the fewest of any rank */
     enum iteration_source source; /* of that rank's */
     struct replay_rank *ranks;    /* by index in run->ranks; in the arena */

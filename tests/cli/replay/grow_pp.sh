@@ -31,7 +31,7 @@ done <<END
 2x2 4 --tp 2 --micro 6
 2x3 2 --micro 4
 END
-"$SPECTER" replay 1x4.4 --grow pp --gpus 8,16 | awk '/^ *[0-9]+ / { print $1 }'
+"$SPECTER" replay 1x4.4 --grow pp --gpus 8,16 | awk '/^ *[0-9]+ / { print $1 } /where the step goes/ { exit }'
 "$SPECTER" replay 1x4.4 --grow pp --gpus 8 | grep -o 'laid out anew for more stages (.*,'
 capture_train one 2 --pp 2 --micro 1
 "$SPECTER" replay one --grow pp --scale 2
