@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t default_scales[] = {1, 2, 4, 8, 16, 32};
+const int64_t replay_scales[] = {1, 2, 4, 8, 16, 32};
+const size_t replay_nscales = sizeof replay_scales / sizeof *replay_scales;
 
 /* The recording on its own hardware: how far the replay is to be trusted. */
 static int simulate_own(struct job *job, struct err *e)
@@ -33,7 +34,7 @@ static int simulate_sound(struct job *job, int64_t scale, const struct retarget 
     struct iteration_time sound;
     struct retarget t;
     int rc;
-    vary_say_absent(job, scale * rep->world);
+    out->absent = vary_say_absent(job, scale * rep->world);
     if (!vary_faulty(job))
         return 0;
     rc = job_simulate(job,
@@ -89,17 +90,17 @@ static void add_scale(struct replay *rep, const struct replay_scale *base,
 /* Scales that nobody asked for and that the network cannot hold are left out, aloud. */
 static size_t default_count(struct job *job)
 {
-    size_t n = 1, all = sizeof default_scales / sizeof *default_scales;
+    size_t n = 1, all = replay_nscales;
     const struct network_profile *net = job->rep->to.network;
     if (job->growth.refused != NULL) {
         replay_assume(job->rep, "scales above 1 are left out: %s", job->growth.refused);
         return 1;
     }
-    while (n < all && growth_check(&job->growth, net, default_scales[n], NULL) == 0)
+    while (n < all && growth_check(&job->growth, net, replay_scales[n], NULL) == 0)
         n++;
     if (n < all)
         replay_assume(job->rep, "scales above %lld are left out: network %s holds no more GPUs",
-                      (long long)default_scales[n - 1], net->name);
+                      (long long)replay_scales[n - 1], net->name);
     return n;
 }
 
@@ -120,7 +121,7 @@ static int check_scales(struct job *job, const int64_t *scales, size_t n, struct
 
 static int simulate_all(struct job *job, const struct replay_opts *opts, struct err *e)
 {
-    const int64_t *scales = opts->nscales > 0 ? opts->scales : default_scales;
+    const int64_t *scales = opts->nscales > 0 ? opts->scales : replay_scales;
     size_t n = opts->nscales > 0 ? opts->nscales : default_count(job);
     struct replay_scale base, one;
     if (check_scales(job, scales, n, e) < 0)

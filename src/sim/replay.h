@@ -39,12 +39,17 @@ struct replay_opts {
 };
 
 /* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
+/* The scales of a replay that names none, in ascending order; the network may hold fewer. */
+extern const int64_t replay_scales[];
+extern const size_t replay_nscales;
+
 struct replay_scale {
     int64_t scale, gpus;
     struct iteration_time time;
     double speedup;    /* scale * T(1) / T(scale): work done per time, as a multiple of scale 1 */
     double efficiency; /* T(1) / T(scale) */
     double sound_ns;   /* the iteration without the faults that were asked for; 0: there are none */
+    size_t absent;     /* faults that were asked for and are about ranks that it does not have */
     struct vary_result vary;
 };
 

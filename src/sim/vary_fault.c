@@ -32,13 +32,26 @@ static int64_t ranks_of(const struct vary_fault *f, const struct network_profile
 
 /* ---- may it be asked for ---- */
 
-static int check_nics(const struct vary_fault *f, const struct network_profile *net, struct err *e)
+/* NICs of the node of faults[i] that do not work, by all that is said of it. */
+static double failed_nics(const struct vary_opts *opts, size_t i)
 {
+    double failed = 0;
+    for (size_t k = 0; k < opts->nfaults; k++) {
+        if (opts->faults[k].kind == FAULT_NO_NIC && opts->faults[k].where == opts->faults[i].where)
+            failed += (double)opts->faults[k].count;
+    }
+    return failed;
+}
+
+static int check_nics(const struct vary_opts *opts, size_t i, const struct network_profile *net,
+                      struct err *e)
+{
+    const struct vary_fault *f = &opts->faults[i];
     if (!is_link(f))
         return 0;
     if (!(net->nics_per_node >= 1))
         return err_set(e, ERR_USAGE, "'%s': a node of network '%s' has no NIC", f->text, net->name);
-    if (f->kind == FAULT_NO_NIC && (double)f->count >= net->nics_per_node)
+    if (failed_nics(opts, i) >= net->nics_per_node)
         return err_set(e, ERR_USAGE, "'%s': a node of network '%s' has %g NICs, none would be left",
                        f->text, net->name, net->nics_per_node);
     return 0;
@@ -57,7 +70,7 @@ int vary_check_faults(struct job *job, const int64_t *scales, size_t n, struct e
         if (ranks_of(f, net, gpus, &first) == 0)
             return err_set(e, ERR_USAGE, "'%s': the largest job has %s 0 to %lld", f->text,
                            rank ? "ranks" : "nodes", (long long)((rank ? gpus : nodes) - 1));
-        if (check_nics(f, net, e) < 0)
+        if (check_nics(&job->vary.opts, i, net, e) < 0)
             return -1;
     }
     return 0;
@@ -65,23 +78,17 @@ int vary_check_faults(struct job *job, const int64_t *scales, size_t n, struct e
 
 /* ---- where it is ---- */
 
-static double slowness(const struct vary_fault *f, const struct network_profile *net)
-{
-    if (f->kind == FAULT_NO_NIC)
-        return net->nics_per_node / (net->nics_per_node - (double)f->count);
-    return f->slow;
-}
-
 /* All that is wrong with the links of the node of faults[i]. */
 static double node_slowness(const struct vary_opts *opts, size_t i,
                             const struct network_profile *net)
 {
-    double slow = 1;
+    double slow = 1, failed = failed_nics(opts, i);
     for (size_t k = 0; k < opts->nfaults; k++) {
-        if (is_link(&opts->faults[k]) && opts->faults[k].where == opts->faults[i].where)
-            slow *= slowness(&opts->faults[k], net);
+        if (opts->faults[k].kind == FAULT_SLOW_LINK &&
+            opts->faults[k].where == opts->faults[i].where)
+            slow *= opts->faults[k].slow;
     }
-    return slow;
+    return failed > 0 ? slow * net->nics_per_node / (net->nics_per_node - failed) : slow;
 }
 
 static void place(struct job *job, size_t i, const struct network_profile *net, int64_t scale)
@@ -162,13 +169,17 @@ int64_t vary_note_cost(struct job *job, size_t cost, int64_t ns)
 
 /* ---- what is said ---- */
 
-void vary_say_absent(struct job *job, int64_t gpus)
+size_t vary_say_absent(struct job *job, int64_t gpus)
 {
+    size_t absent = 0;
     for (size_t i = 0; i < job->vary.opts.nfaults; i++) {
-        if (!job->vary.placed[i])
-            replay_note(job->rep, false, "'%s' is not in the job of %lld GPUs",
-                        job->vary.opts.faults[i].text, (long long)gpus);
+        if (job->vary.placed[i])
+            continue;
+        replay_note(job->rep, false, "'%s' is not in the job of %lld GPUs",
+                    job->vary.opts.faults[i].text, (long long)gpus);
+        absent++;
     }
+    return absent;
 }
 
 void vary_say_faults(struct job *job, const struct retarget *faulty, double sound_ns,
