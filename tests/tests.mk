@@ -38,10 +38,12 @@ check-gpu: all
 	$(Q)BUILD=$(B) tests/gpu/run.sh; status=$$?; [ $$status = 77 ] || exit $$status
 .PHONY: check-gpu
 
-## accuracy: docs/accuracy.md anew, from the measured tables in ../shared
+## accuracy: docs/accuracy.md and profiles/accuracy.def anew, from the measured tables in ../shared
 accuracy: all
 	$(Q)BUILD=$(B) scripts/accuracy.sh >$(B)/accuracy.md; status=$$?; \
 	[ $$status = 77 ] && exit 0; [ $$status = 0 ] && cp $(B)/accuracy.md docs/accuracy.md
+	$(Q)BUILD=$(B) scripts/accuracy-table.sh >$(B)/accuracy.def; status=$$?; \
+	[ $$status = 77 ] && exit 0; [ $$status = 0 ] && cp $(B)/accuracy.def profiles/accuracy.def
 .PHONY: accuracy
 
 ## check-headers: the tracer against NVIDIA's wheels of several generations (network, 6 GB in build/wheels)

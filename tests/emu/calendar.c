@@ -85,16 +85,26 @@ static double taken(const struct calendar *c, enum port port, double t, double *
     return fmin(1, (double)c->busy[port][bin] / (double)c->bin);
 }
 
-double calendar_pass(const struct calendar *a, enum port of_a, const struct calendar *b,
-                     enum port of_b, double t, double work)
+static void note(const struct calendar_path *path, double begin, double end, double work)
+{
+    for (int i = 0; i < 2; i++)
+        if (path->used[i])
+            calendar_add(path->used[i], path->port[i], begin, end, work);
+}
+
+double calendar_pass(const struct calendar_path *path, double t, double work)
 {
     for (;;) {
-        double next = INFINITY;
-        double in_a = taken(a, of_a, t, &next), in_b = taken(b, of_b, t, &next);
-        double left = 1 - fmax(in_a, in_b);
+        double next = INFINITY, left = 1, end;
 
-        if (work <= left * (next - t) || isinf(next))
-            return t + (left > 0 ? work / left : 0);
+        for (int i = 0; i < 2; i++)
+            left = fmin(left, 1 - taken(path->busy[i], path->port[i], t, &next));
+        if (work <= left * (next - t)) {
+            end = left > 0 ? t + work / left : t;
+            note(path, t, end, work);
+            return end;
+        }
+        note(path, t, next, left * (next - t));
         work -= left * (next - t);
         t = next;
     }

@@ -5,8 +5,8 @@
  * rest of each bin, so no byte passes twice and no free time is lost; within a bin the rest is
  * spread evenly.
  *
- *     calendar_add(&used, PORT_NVLINK_OUT, 100, 180, 80);    busy for 80 ns, from 100 to 180
- *     end = calendar_pass(&used, PORT_NVLINK_OUT, NULL, 0, 90, 30);    from 90; 200
+ *     calendar_add(&busy, PORT_NVLINK_OUT, 100, 180, 80);    busy for 80 ns, from 100 to 180
+ *     end = calendar_pass(&path, 90, 30);                    30 ns from 90 on: until 200
  *
  * Times are virtual ns. A calendar is plain data of fixed size: it is handed on in shared memory.
  * Its span begins at `from` and grows by doubling the bins, which are a power of two of ns long.
@@ -42,9 +42,14 @@ void calendar_add(struct calendar *c, enum port port, double begin, double end, 
 /* Adds what `other` holds after c->from and before `until`. */
 void calendar_merge(struct calendar *c, const struct calendar *other, double until);
 
-/* When `work` ns that begin at `t` are done where they need both ports at once, each in the time
- * that is left. NULL: not in use. */
-double calendar_pass(const struct calendar *a, enum port of_a, const struct calendar *b,
-                     enum port of_b, double t, double work);
+/* Two ports that something needs at once, such as both ends of a link. */
+struct calendar_path {
+    enum port port[2];
+    const struct calendar *busy[2]; /* what others take; NULL: nothing */
+    struct calendar *used[2];       /* gets what passes; NULL: nobody asks */
+};
+
+/* When `work` ns that begin at `t` are through, in the time that others leave. */
+double calendar_pass(const struct calendar_path *path, double t, double work);
 
 #endif

@@ -84,6 +84,29 @@ static void crossed(void)
     done("crossed");
 }
 
+/* A kernel that is asked for, beside a collective that the peer begins only after the answer. */
+static void polled(void)
+{
+    cudaError_t error = cudaErrorNotReady;
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s.word", getenv("SPECTER_EXAMPLE_ID"));
+    if (check_rank() == 0) {
+        reduce(one, side);
+        kernel(compute);
+        while (error == cudaErrorNotReady)
+            error = cudaStreamQuery(compute);
+        OK(error);
+        (void)cudaGetLastError();
+        fclose(fopen(path, "w"));
+    } else {
+        while (access(path, F_OK) != 0)
+            usleep(100000);
+        reduce(one, side);
+    }
+    done("polled");
+}
+
 static void crossed_collectives(void)
 {
     reduce(check_rank() ? one : other, compute);
@@ -151,5 +174,6 @@ int main(int argc, char **argv)
     threads();
     crossed();
     crossed_collectives();
+    polled();
     return fclose(log_file);
 }

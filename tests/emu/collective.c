@@ -96,33 +96,43 @@ static const struct calendar *busy_of(const struct play *p, unsigned position)
     return p->c->busy ? p->c->busy[p->order[position]] : NULL;
 }
 
-static void note(struct play *p, unsigned position, enum port port, double begin, double end,
-                 double work)
+static struct calendar *used_of(const struct play *p, unsigned position)
 {
-    if (p->c->used)
-        calendar_add(p->c->used[p->order[position]], port, begin, end, work);
+    return p->c->used ? p->c->used[p->order[position]] : NULL;
 }
 
-/* As calendar_pass(), exact where the ports are free. */
-static double through(const struct calendar *out, enum port port_out, const struct calendar *in,
-                      enum port port_in, uint64_t origin, double t, double work)
+/* The device's memory does its part while bytes are on a link. */
+static void use_memory(const struct play *p, unsigned position, double begin, double end,
+                       double work)
 {
-    if ((!out || !out->bin) && (!in || !in->bin))
-        return t + work;
-    return calendar_pass(out, port_out, in, port_in, (double)origin + t, work) - (double)origin;
+    double origin = (double)p->origin;
+
+    if (p->c->used)
+        calendar_add(used_of(p, position), PORT_MEMORY, origin + begin, origin + end, work);
+}
+
+/* As calendar_pass(), `t` counted from the origin; exact where the ports are free. */
+static double through(const struct calendar_path *path, uint64_t origin, double t, double work)
+{
+    double end = calendar_pass(path, (double)origin + t, work) - (double)origin;
+    bool free_to_use = true;
+
+    for (int i = 0; i < 2; i++)
+        free_to_use = free_to_use && (!path->busy[i] || !path->busy[i]->bin);
+    return free_to_use ? t + work : end;
 }
 
 /* From the port of one rank to that of another. */
 static double take_port(struct play *p, unsigned from, unsigned to, double depart, double work)
 {
     bool near = node_of(p, from) == node_of(p, to);
-    enum port out = near ? PORT_NVLINK_OUT : PORT_NIC_OUT;
-    enum port in = near ? PORT_NVLINK_IN : PORT_NIC_IN;
-    double done = through(busy_of(p, from), out, busy_of(p, to), in, p->origin, depart, work);
+    const struct calendar_path path = {
+        .port = {near ? PORT_NVLINK_OUT : PORT_NIC_OUT, near ? PORT_NVLINK_IN : PORT_NIC_IN},
+        .busy = {busy_of(p, from), busy_of(p, to)},
+        .used = {used_of(p, from), used_of(p, to)},
+    };
 
-    note(p, from, out, depart, done, work);
-    note(p, to, in, depart, done, work);
-    return done;
+    return through(&path, p->origin, depart, work);
 }
 
 /* `work` ns of the link; each of the rails carries its part in that time, where it is free. Returns
@@ -137,8 +147,8 @@ static double take_link(struct play *p, unsigned from, unsigned to, double depar
         done = take_port(p, from, to, depart, work);
     for (unsigned i = 0; rails > 1 && i < rails; i++)
         done = later(done, take_port(p, p->first[from] + i, p->first[to] + i, depart, work));
-    note(p, from, PORT_MEMORY, depart, done, memory_work(p->f, bytes));
-    note(p, to, PORT_MEMORY, depart, done, memory_work(p->f, bytes));
+    use_memory(p, from, depart, done, memory_work(p->f, bytes));
+    use_memory(p, to, depart, done, memory_work(p->f, bytes));
     return done;
 }
 
@@ -161,7 +171,7 @@ static void begin(struct play *p, const struct emu_fabric *f, const struct colle
     sort_by_node(p);
     count_nodes(p);
     for (unsigned i = 0; c->used && i < n; i++)
-        calendar_reset(c->used[i], 0);
+        calendar_reset(c->used[i], p->origin);
     for (unsigned i = 0; i < n; i++) {
         uint64_t rank = p->order[i], hash = emu_hash(emu_hash(f->seed, c->key), rank);
 
@@ -177,8 +187,6 @@ static void finish(struct play *p)
         double end = later(p->done[i], p->free_at[i]) + (double)p->f->collective_ns / 2;
 
         p->c->end[p->order[i]] = p->origin + (uint64_t)llround(end);
-        if (p->c->used) /* their times were counted from the origin */
-            p->c->used[i]->from = p->origin;
     }
     free(p->order);
     free(p->ready);
@@ -301,8 +309,8 @@ static void play_pairs(struct play *p)
 
             double done = take_port(p, from, to, depart, part / rate * p->slow[from]);
 
-            note(p, from, PORT_MEMORY, depart, done, memory_work(p->f, part));
-            note(p, to, PORT_MEMORY, depart, done, memory_work(p->f, part));
+            use_memory(p, from, depart, done, memory_work(p->f, part));
+            use_memory(p, to, depart, done, memory_work(p->f, part));
             p->free_at[from] = taking[to] = done + (double)p->f->slice_ns;
             p->done[to] = later(p->done[to], taking[to] + link_latency(p, from, to));
         }
@@ -332,7 +340,7 @@ static void play_alone(struct play *p)
 {
     double work = (double)p->c->bytes / (p->f->memory_GBps * p->f->memory_efficiency / 2);
 
-    note(p, 0, PORT_MEMORY, p->done[0], p->done[0] + work, work);
+    use_memory(p, 0, p->done[0], p->done[0] + work, work);
     p->done[0] += work;
 }
 
@@ -364,16 +372,17 @@ uint64_t collective_message(const struct emu_fabric *f, const struct collective_
 {
     double rate = m->near ? f->intra_GBps : f->inter_GBps;
     double alone = (double)m->bytes / rate * (1 + f->jitter * emu_unit(emu_hash(f->seed, m->key)));
-    enum port out = m->near ? PORT_NVLINK_OUT : PORT_NIC_OUT;
-    enum port in = m->near ? PORT_NVLINK_IN : PORT_NIC_IN;
     uint64_t latency = m->near ? f->intra_latency_ns : f->inter_latency_ns;
+    const struct calendar_path path = {
+        .port = {m->near ? PORT_NVLINK_OUT : PORT_NIC_OUT, m->near ? PORT_NVLINK_IN : PORT_NIC_IN},
+        .busy = {m->from, m->to},
+    };
     double depart = (double)f->collective_ns / 2;
-    double done =
-        through(m->from, out, m->to, in, m->start, depart, alone * (m->sharing ? m->sharing : 1));
+    double done = through(&path, m->start, depart, alone * (m->sharing ? m->sharing : 1));
     double begin = (double)m->start + depart, end = (double)m->start + done;
 
     if (used) {
-        calendar_add(used, sends ? out : in, begin, end, alone);
+        calendar_add(used, path.port[!sends], begin, end, alone);
         calendar_add(used, PORT_MEMORY, begin, end, memory_work(f, (double)m->bytes));
     }
     return m->start + f->collective_ns + latency + f->slice_ns + (uint64_t)llround(done - depart);

@@ -9,26 +9,13 @@
 #include "fabric.h"
 #include "lane.h"
 
-struct bound {
-    uint64_t end;
-};
-
-static bool ends_later(void *argument, uint64_t t)
-{
-    return ((const struct bound *)argument)->end > t;
-}
-
 bool emu_compute_shares(const struct emu_turn *turn, uint64_t alone)
 {
-    struct bound bound = {turn->start + alone};
-    const struct emu_waiting waiting = {ends_later, emu_lane_idle, &bound};
     uint64_t change;
 
     if (!turn->place->lane || !emu_fabric()->overlap)
         return false;
-    emu_set_waiting(&waiting);
-    emu_lane_await(turn->place, turn->start, NULL, NULL);
-    emu_set_waiting(NULL);
+    emu_lane_await(turn->place, turn->start, turn->start + alone, NULL, NULL);
     return emu_lane_sms(turn->place, turn->start, &change) || change != EMU_FOREVER;
 }
 
@@ -54,8 +41,8 @@ double emu_compute_tiles(const struct emu_turn *turn, double tiles, double each)
 double emu_compute_memory(const struct emu_turn *turn, double alone)
 {
     struct calendar view;
+    const struct calendar_path path = {.port = {PORT_MEMORY}, .busy = {&view}};
 
     emu_lane_view(turn->place, turn->start, &view);
-    return calendar_pass(&view, PORT_MEMORY, NULL, PORTS, (double)turn->start, alone) -
-           (double)turn->start;
+    return calendar_pass(&path, (double)turn->start, alone) - (double)turn->start;
 }

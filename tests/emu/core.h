@@ -159,6 +159,7 @@ struct emu_waiting {
     /* Whether nobody who could bring it has anything to run just now. */
     bool (*idle)(void *argument);
     void *argument;
+    void (*give_up)(void *argument); /* ends a wait that is idle for long; NULL: it cannot end */
 };
 
 /* From here on the calling stream's thread waits, or (NULL) not any more. */

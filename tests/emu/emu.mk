@@ -43,7 +43,7 @@ $(EMU_LIB)/libcublasLt.so.13: $(call emu_obj,cublaslt gemm number) tests/emu/map
 $(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas) tests/emu/map/cublas.map \
                             $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) -l:libcublasLt.so.13)
-$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch segment settle collective number \
+$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch message segment settle collective number \
                                     calendar stall profiler) \
                          tests/emu/map/nccl.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nccl,$(EMU_CUDA))
@@ -77,6 +77,7 @@ $(B)/emu/check_%: tests/emu/check_%.c $(B)/emu/obj/number.o $(B)/emu/libspecter_
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(EMU_USE) -l:libcuda.so.1 -ldl \
 	 -L$(B)/emu -l:libspecter_probe.so -Wl,-rpath,'$$ORIGIN' -lm -lpthread
+$(B)/emu/check_calendar: $(B)/emu/obj/calendar.o
 $(B)/examples/train: $(wildcard examples/train*.c examples/train.h) $(EMU_LIBS) $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

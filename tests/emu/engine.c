@@ -16,6 +16,7 @@
 /* A query waits for what peers do, and looks at them now and then. Where they were found idle so
  * many times in a row, or when so much real time has passed, the answer is `not ready`. */
 #define QUERY_STEP_NS 2000000u
+#define QUERY_IDLE_NS 50000000u /* where it was idle: a thread that polls looks busy to others */
 #define QUERY_LOOK_NS 100000000u
 #define QUERY_LOOKS 20
 #define QUERY_LIMIT_NS 30000000000u
@@ -360,26 +361,40 @@ static bool certainly_later(const struct emu_op *op, uint64_t t)
     return false;
 }
 
-/* Whether an op that is not done hangs on other processes, and they have nothing to run. */
-static bool hangs(const struct emu_op *op)
+/* What an op that is not done hangs on in other processes; NULL: nothing. */
+static const struct emu_waiting *hangs_on(const struct emu_op *op)
 {
     const struct CUstream_st *s = op->stream;
     const struct emu_op *running = s->running;
 
     if (s->waiting)
-        return s->waiting->idle(s->waiting->argument);
+        return s->waiting;
     for (unsigned i = 0; running && i < running->dep_count; i++)
         if (!running->deps[i]->done)
-            return hangs(running->deps[i]);
-    return false;
+            return hangs_on(running->deps[i]);
+    return NULL;
 }
 
-static void wait_a_little(struct emu_op *op)
+/* One more look at a query that waits, or none where there is something to run. Looks enough end
+ * the wait that the op hangs on, where that can be. */
+static unsigned look(const struct emu_op *op, unsigned looks)
+{
+    const struct emu_waiting *waiting = hangs_on(op);
+
+    if (!waiting || !waiting->idle(waiting->argument))
+        return 0;
+    if (looks + 1 < QUERY_LOOKS || !waiting->give_up)
+        return looks + 1;
+    waiting->give_up(waiting->argument);
+    return 0;
+}
+
+static void wait_a_little(struct emu_op *op, uint64_t ns)
 {
     struct timespec until;
 
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += QUERY_STEP_NS;
+    until.tv_nsec += (long)ns;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
@@ -401,10 +416,10 @@ static bool over_by(struct emu_op *op, uint64_t t)
         if (now - begun > QUERY_LIMIT_NS)
             break;
         if (now - looked > QUERY_LOOK_NS) {
-            idle = hangs(op) ? idle + 1 : 0;
+            idle = look(op, idle);
             looked = now;
         }
-        wait_a_little(op);
+        wait_a_little(op, idle ? QUERY_IDLE_NS : QUERY_STEP_NS);
     }
     return op->done && op->end <= t;
 }

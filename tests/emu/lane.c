@@ -12,7 +12,7 @@
 #include "fabric.h"
 
 #define LOOK_NS 100000000u /* between two looks at a wait */
-#define LOOKS 15           /* that in a row find the job idle */
+#define LOOKS 10           /* that in a row find the job idle */
 
 /* What a communication kernel took. */
 struct emu_held {
@@ -34,8 +34,9 @@ struct emu_lane {
 };
 
 struct wait {
-    uint64_t start;
-    bool lasts; /* for more than a look */
+    uint64_t start, least;
+    bool lasts;    /* for more than a look */
+    bool given_up; /* by a query, which found the job idle */
     struct wait *next;
 };
 
@@ -201,6 +202,16 @@ static bool in_turn(const struct emu_place *place)
     return !first || first->ticket >= place->before;
 }
 
+static bool has_turn(const struct emu_place *place)
+{
+    bool has;
+
+    pthread_mutex_lock(&lock);
+    has = in_turn(place);
+    pthread_mutex_unlock(&lock);
+    return has;
+}
+
 static void end_wait(struct wait *w)
 {
     struct wait **at = &waits;
@@ -226,18 +237,44 @@ static void overtake(struct emu_place *place)
     }
 }
 
-bool emu_lane_await(struct emu_place *place, uint64_t start, bool (*ended)(void *), void *argument)
+static bool ends_later(void *argument, uint64_t t)
 {
-    struct wait w = {start, false, NULL};
+    return ((const struct wait *)argument)->least > t;
+}
+
+static bool is_idle(void *argument)
+{
+    bool idle;
+
+    pthread_mutex_lock(&lock);
+    idle = look(argument);
+    pthread_mutex_unlock(&lock);
+    return idle;
+}
+
+static void give_up(void *argument)
+{
+    pthread_mutex_lock(&lock);
+    ((struct wait *)argument)->given_up = true;
+    pthread_cond_broadcast(&passed);
+    pthread_mutex_unlock(&lock);
+}
+
+bool emu_lane_await(struct emu_place *place, uint64_t start, uint64_t least, bool (*ended)(void *),
+                    void *argument)
+{
+    struct wait w = {.start = start, .least = least};
+    const struct emu_waiting waiting = {ends_later, is_idle, &w, give_up};
     unsigned idle = 0;
     bool needed = true;
 
-    if (!place->lane)
+    if (!place->lane || has_turn(place))
         return true;
+    emu_set_waiting(&waiting);
     pthread_mutex_lock(&lock);
     w.next = waits;
     waits = &w;
-    while (!in_turn(place) && needed && idle < LOOKS) {
+    while (!in_turn(place) && needed && idle < LOOKS && !w.given_up) {
         if (sleep_a_look())
             idle = look(&w) ? idle + 1 : 0;
         needed = !ended || !ended(argument);
@@ -246,6 +283,7 @@ bool emu_lane_await(struct emu_place *place, uint64_t start, bool (*ended)(void 
     if (needed && !in_turn(place))
         overtake(place);
     pthread_mutex_unlock(&lock);
+    emu_set_waiting(NULL);
     return needed;
 }
 
@@ -330,17 +368,6 @@ void emu_lane_end(struct emu_held *held, uint64_t end, const struct calendar *us
     if (used)
         held->used = *used;
     pthread_mutex_unlock(&lock);
-}
-
-bool emu_lane_idle(void *unused)
-{
-    const struct emu_stall *s;
-
-    (void)unused;
-    pthread_mutex_lock(&lock);
-    s = stalls;
-    pthread_mutex_unlock(&lock);
-    return s && s->idle();
 }
 
 void emu_lane_stalls(const struct emu_stall *stall)

@@ -54,10 +54,11 @@ EMU_API void emu_lane_leave(struct emu_place *place);
 /* What the calling thread enters between these two has no order. Of an outermost group. */
 EMU_API void emu_lane_group(struct emu_thread *self, bool begins);
 
-/* Waits until what the place sees is over. `ended` (may be NULL) says that there is no need any
- * more, and makes it return false. */
-EMU_API bool emu_lane_await(struct emu_place *place, uint64_t start, bool (*ended)(void *),
-                            void *argument);
+/* Waits until what the place sees is over. The work begins at `start` and ends no sooner than
+ * `least`. `ended` (may be NULL) says that there is no need any more, and makes it return false.
+ * Queries of the work may look meanwhile (struct emu_waiting). */
+EMU_API bool emu_lane_await(struct emu_place *place, uint64_t start, uint64_t least,
+                            bool (*ended)(void *), void *argument);
 
 /* Communication that the place sees and that is not over at `start`, together. */
 EMU_API void emu_lane_view(const struct emu_place *place, uint64_t start, struct calendar *view);
@@ -83,6 +84,5 @@ struct emu_stall {
     bool (*idle)(void);            /* whether no process has anything to run just now */
 };
 EMU_API void emu_lane_stalls(const struct emu_stall *stall);
-bool emu_lane_idle(void *unused); /* as a struct emu_waiting wants it */
 
 #endif

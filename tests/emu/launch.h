@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the parts of a communication kernel share.
+ */
+#ifndef EMU_LAUNCH_H
+#define EMU_LAUNCH_H
+
+#include "calendar.h"
+#include "comm.h"
+#include "lane.h"
+#include "number.h"
+
+static inline size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t task_bytes(const struct task *t)
+{
+    return t->count * number_size((enum number)t->type);
+}
+
+/* What others take of the ports of the launch's device from `start` on. */
+void launch_view(const struct emu_place *place, uint64_t start, struct calendar *view);
+
+/* SMs of a kernel that handles so many bytes: one for each channel. */
+unsigned launch_sms(uint64_t bytes);
+
+/* Whether somebody has ended what runs on the communicator. */
+bool launch_ended(void *comm);
+
+#endif

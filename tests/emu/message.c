@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See message.h.
+ */
+#include "message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collective.h"
+#include "hash.h"
+#include "lane.h"
+#include "settle.h"
+
+enum progress { MESSAGE_NEW, MESSAGE_POSTED, MESSAGE_DONE };
+
+struct message {
+    const struct task *task;
+    enum progress state;
+    struct message *before; /* the one to or from the same peer in this launch, or NULL */
+    uint32_t number;
+    unsigned from, to, peer;
+    uint64_t end;
+};
+
+static void ring(struct ncclComm *comm, unsigned rank)
+{
+    struct member *m = segment_member(comm->segment, rank);
+
+    atomic_fetch_add(&m->bell, 1);
+    segment_wake(&m->bell);
+}
+
+/* One launch of messages. */
+struct messages {
+    struct message *all;
+    unsigned count;
+    unsigned sharing[2]; /* of those that it receives, and sends */
+    const struct emu_place *place;
+    uint64_t start;
+    uint64_t bytes;
+    struct calendar used;
+};
+
+static void post_message(struct ncclComm *comm, struct message *m, const struct messages *l,
+                         uint64_t start)
+{
+    struct channel *c = segment_channel(comm->segment, m->from, m->to);
+    size_t head = smaller(task_bytes(m->task), segment_message_head(comm->segment));
+    bool sends = m->task->kind == TASK_SEND;
+    struct post *post = sends ? &c->send[m->number % 2] : &c->recv[m->number % 2];
+
+    post->start = start;
+    post->bytes = task_bytes(m->task);
+    post->sharing = l->sharing[sends];
+    launch_view(l->place, start, &post->busy);
+    if (sends)
+        memcpy(segment_message(comm->segment, m->from, m->to, m->number), m->task->send, head);
+    atomic_store(sends ? &c->sent : &c->received, m->number + 1);
+    m->state = MESSAGE_POSTED;
+    ring(comm, m->peer);
+}
+
+static bool other_side_posted(struct ncclComm *comm, const struct message *m)
+{
+    struct channel *c = segment_channel(comm->segment, m->from, m->to);
+    uint32_t posts = atomic_load(m->task->kind == TASK_SEND ? &c->received : &c->sent);
+
+    return (int32_t)(posts - m->number) > 0;
+}
+
+static void finish_message(struct ncclComm *comm, struct message *m, struct calendar *used)
+{
+    const struct channel *c = segment_channel(comm->segment, m->from, m->to);
+    size_t head = smaller(task_bytes(m->task), segment_message_head(comm->segment));
+
+    m->end = settle_message(comm->segment, comm->key, m->from, m->to, m->number,
+                            m->task->kind == TASK_SEND, used);
+    if (m->task->kind == TASK_RECV)
+        memcpy(m->task->recv, segment_message(comm->segment, m->from, m->to, m->number),
+               smaller(head, (size_t)c->send[m->number % 2].bytes));
+    m->state = MESSAGE_DONE;
+}
+
+/* One step of one message; returns whether there was one. */
+static bool advance(struct ncclComm *comm, struct message *m, struct messages *l)
+{
+    if (m->state == MESSAGE_NEW && (!m->before || m->before->state == MESSAGE_DONE)) {
+        bool later = m->before && m->before->end > l->start;
+
+        post_message(comm, m, l, later ? m->before->end : l->start);
+        return true;
+    }
+    if (m->state == MESSAGE_POSTED && other_side_posted(comm, m)) {
+        finish_message(comm, m, &l->used);
+        return true;
+    }
+    return false;
+}
+
+static void prepare_message(struct ncclComm *comm, struct messages *l, const struct task *t)
+{
+    struct message *m = &l->all[l->count];
+    bool sends = t->kind == TASK_SEND;
+
+    m->task = t;
+    m->peer = (unsigned)t->root;
+    m->from = sends ? (unsigned)comm->rank : m->peer;
+    m->to = sends ? m->peer : (unsigned)comm->rank;
+    m->number = sends ? comm->sent[m->peer]++ : comm->received[m->peer]++;
+    l->sharing[sends] += m->peer != (unsigned)comm->rank;
+    l->bytes += task_bytes(t);
+    for (unsigned j = 0; j < l->count; j++)
+        if (l->all[j].peer == m->peer && l->all[j].task->kind == t->kind)
+            m->before = &l->all[j];
+    l->count++;
+}
+
+/* The first message that waits for its peer. */
+static const struct message *pending(const struct messages *l)
+{
+    for (unsigned i = 0; i < l->count; i++)
+        if (l->all[i].state == MESSAGE_POSTED)
+            return &l->all[i];
+    return NULL;
+}
+
+/* Sleeps until something of a peer's comes. Returns false when nothing did because the peer is
+ * gone; whether it had come before that is for the caller to look. */
+static bool wait_for_bell(struct ncclComm *comm, unsigned peer, uint32_t seen)
+{
+    struct member *self = segment_member(comm->segment, (unsigned)comm->rank);
+
+    atomic_store(&comm->waiting_peer, peer + 1);
+    segment_sleep(&self->bell, seen);
+    atomic_store(&comm->waiting_peer, 0);
+    return atomic_load(&self->bell) != seen || !segment_gone(comm->segment, peer);
+}
+
+static bool peer_lost(struct ncclComm *comm, unsigned peer)
+{
+    fprintf(stderr, "emu: rank %d: rank %u of the communicator is gone before a message\n",
+            comm->rank, peer);
+    return false;
+}
+
+static bool wait_for_message(struct ncclComm *comm, const struct message *m, uint32_t seen)
+{
+    bool there = wait_for_bell(comm, m->peer, seen);
+
+    if (launch_ended(comm))
+        return false;
+    return there || other_side_posted(comm, m) || peer_lost(comm, m->peer);
+}
+
+/* Until all are done. Returns false when a peer cannot come any more. */
+static bool exchange(struct ncclComm *comm, struct messages *l)
+{
+    struct member *self = segment_member(comm->segment, (unsigned)comm->rank);
+    unsigned done = 0;
+
+    while (done < l->count) {
+        uint32_t seen = atomic_load(&self->bell);
+        bool moved = false;
+
+        done = 0;
+        for (unsigned i = 0; i < l->count; i++) {
+            moved |= advance(comm, &l->all[i], l);
+            done += l->all[i].state == MESSAGE_DONE;
+        }
+        if (!moved && done < l->count && !wait_for_message(comm, pending(l), seen))
+            return false;
+    }
+    return true;
+}
+
+bool message_run(struct ncclComm *comm, const struct launch *launch, const struct emu_place *place,
+                 uint64_t start, uint64_t *end)
+{
+    struct messages l = {.all = emu_alloc(launch->count * sizeof(*l.all)), .place = place};
+    struct emu_held *held;
+    bool met;
+
+    for (unsigned i = 0; i < launch->count; i++)
+        if (launch->tasks[i].kind == TASK_SEND || launch->tasks[i].kind == TASK_RECV)
+            prepare_message(comm, &l, &launch->tasks[i]);
+    l.start = start;
+    calendar_reset(&l.used, start);
+    held = emu_lane_begin(place, start, launch_sms(l.bytes));
+    met = exchange(comm, &l);
+    for (unsigned i = 0; i < l.count && met; i++)
+        if (l.all[i].end > *end)
+            *end = l.all[i].end;
+    emu_lane_end(held, *end, met ? &l.used : NULL);
+    free(l.all);
+    return met;
+}
+
+/* ---- one-sided ---- */
+
+/* No byte of a put is moved: only the signal behind it, when the bytes would be there. */
+static void post_signal(struct ncclComm *comm, const struct task *t, const struct emu_place *place,
+                        uint64_t start, uint64_t *end)
+{
+    unsigned from = (unsigned)comm->rank, to = (unsigned)t->root;
+    struct channel *c = segment_channel(comm->segment, from, to);
+    uint32_t number = atomic_load(&c->signals);
+    uint64_t pair = (uint64_t)from << 32 | to;
+    struct calendar busy;
+    const struct collective_message m = {
+        .start = start,
+        .bytes = task_bytes(t),
+        .near =
+            segment_member(comm->segment, from)->node == segment_member(comm->segment, to)->node,
+        .sharing = 1,
+        .key = emu_hash(emu_hash(comm->key, pair), number),
+        .from = &busy,
+    };
+
+    launch_view(place, start, &busy);
+    *end = collective_message(emu_fabric(), &m, true, NULL);
+    c->signal_at[number % SEGMENT_SIGNALS] = *end;
+    atomic_store(&c->signals, number + 1);
+    ring(comm, to);
+}
+
+static bool await_signals(struct ncclComm *comm, const struct task *t, uint64_t start,
+                          uint64_t *end)
+{
+    struct member *self = segment_member(comm->segment, (unsigned)comm->rank);
+    struct channel *c = segment_channel(comm->segment, (unsigned)t->root, (unsigned)comm->rank);
+    uint32_t wanted = comm->awaited[t->root] + (uint32_t)t->count;
+    uint64_t at;
+
+    for (;;) {
+        uint32_t seen = atomic_load(&self->bell);
+
+        if ((int32_t)(atomic_load(&c->signals) - wanted) >= 0)
+            break;
+        if (!wait_for_bell(comm, (unsigned)t->root, seen) &&
+            (int32_t)(atomic_load(&c->signals) - wanted) < 0)
+            return peer_lost(comm, (unsigned)t->root);
+        if (launch_ended(comm))
+            return false;
+    }
+    comm->awaited[t->root] = wanted;
+    at = c->signal_at[(wanted - 1) % SEGMENT_SIGNALS];
+    *end = at > start ? at : start;
+    return true;
+}
+
+bool message_one_sided(struct ncclComm *comm, const struct task *t, const struct emu_place *place,
+                       uint64_t start, uint64_t *end)
+{
+    if (t->kind == TASK_AWAIT)
+        return await_signals(comm, t, start, end);
+    post_signal(comm, t, place, start, end);
+    return true;
+}
