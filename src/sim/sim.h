@@ -223,6 +223,11 @@ struct sim_path sim_path_from_start(const struct sim *s, uint32_t item);
 struct sim_path sim_path_from_host(const struct sim *s, uint32_t host); /* its end */
 bool sim_path(const struct sim *s, struct sim_path *path, struct sim_step *out);
 
+/* What an item was told to await between the one before it in its stream and itself: the record
+ * that was over last, whether it held the item up or the stream did. SIM_NONE when there is none,
+ * or when the item's launch came after that and after the stream was free. */
+uint32_t sim_awaited(const struct sim *s, uint32_t item); /* needs sim_keep_causes() */
+
 /* What kept the stream idle between the work or joined item before this one (time 0, for the first)
  * and this one: records and waits between the two are part of the gap, and so is what a joined item
  * waited for others. `kind` is what came last. */
