@@ -88,6 +88,74 @@ TEST(overlap_is_taken_out_by_the_model)
     close_scene(&s);
 }
 
+/* Ranks wait for the last one in their collectives, whose kernels hold multiprocessors meanwhile.
+ */
+TEST(overlap_channels_are_held_while_waiting)
+{
+    struct made m = made_loaded(1);
+    struct scene s;
+    const struct program *p = &s.job.program;
+    m.late_ns = 100000;
+    made_run(&s.run, &m);
+    make_unlike(&s.run);
+    open_scene(&s, &calibrated);
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *c = &p->costs[i];
+        bool late = (int)c->rank == m.ranks - 1;
+        if (c->match == PROGRAM_NONE)
+            CHECK_DOUBLE((double)c->measured_ns, (double)(m.gemm_ns + (late ? m.late_ns : 0)), 5);
+    }
+    close_scene(&s);
+}
+
+static bool says(const struct scene *s, const char *words)
+{
+    for (size_t i = 0; i < s->rep.assumptions.count; i++) {
+        if (strstr(s->rep.assumptions.list[i].text, words) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* NCCL's profiler interface says how many channels a collective had. */
+static void tell_channels(struct run *run, uint32_t channels)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        for (uint32_t i = 0; i < run->ranks[r].nops; i++) {
+            if (run->ranks[r].ops[i].class == OP_COLL)
+                *rank_add_detail(&run->ranks[r]) =
+                    (struct comm_detail){.op = i, .channels = channels, .algo = "", .proto = ""};
+        }
+    }
+}
+
+/* Half of what the model thinks: the job limits them. On another GPU they are limited, too. */
+TEST(overlap_recorded_channels_count)
+{
+    struct made m = made_loaded(0.5);
+    const struct gpu_profile *h100 = gpu_profile_of_device(m.gpu);
+    uint32_t modelled = (uint32_t)llround((double)channels_ppm(&m) * h100->sms / 1e6);
+    double slowed[2];
+    for (int told = 0; told < 2; told++) {
+        struct scene s;
+        CHECK(modelled % 2 == 0);
+        made_run(&s.run, &m);
+        make_unlike(&s.run);
+        if (told)
+            tell_channels(&s.run, modelled / 2);
+        open_scene(&s, &calibrated);
+        CHECK_INT((int64_t)s.job.overlap.counted, told);
+        CHECK(says(&s, "as NCCL's profiler interface counted them (1 of 1") == (told != 0));
+        if (told)
+            check_alone(&s, m.gemm_ns, 3);
+        on(&s, (struct hardware){gpu_profile_find("a100_sxm", NULL), s.rep.from.network}, 1);
+        slowed[told] = slowed_ns(&s);
+        close_scene(&s);
+    }
+    CHECK(slowed[1] > 0);
+    CHECK(slowed[1] < 0.6 * slowed[0]);
+}
+
 /* Alike GEMMs ran both beside communication and away from it: how strong it is shows, and other
  * strengths than the models' come out. */
 TEST(overlap_strength_is_shown_by_the_recording)
@@ -186,18 +254,12 @@ TEST(overlap_is_said)
     for (int unlike = 0; unlike < 2; unlike++) {
         struct made m = made_loaded(1.5);
         struct scene s;
-        bool taken = false, strength = false;
         made_run(&s.run, &m);
         if (unlike)
             make_unlike(&s.run);
         open_scene(&s, &calibrated);
-        for (size_t i = 0; i < s.rep.assumptions.count; i++) {
-            const char *text = s.rep.assumptions.list[i].text;
-            taken = taken || strstr(text, "communication beside 100 kernels took") != NULL;
-            strength = strength || strstr(text, shown) != NULL;
-        }
-        CHECK(taken);
-        CHECK(strength == !unlike);
+        CHECK(says(&s, "communication beside 100 kernels took"));
+        CHECK(says(&s, shown) == !unlike);
         close_scene(&s);
     }
 }
@@ -365,6 +427,50 @@ TEST(overlap_messages_both_ways_do_not_meet)
         CHECK_INT((int64_t)s.job.overlap.contended, back ? 0 : 2 * EACH);
         close_scene(&s);
     }
+}
+
+/* A kernel of rank 0 on a stream of its own, from the first message to the end of the last. */
+static struct op *add_product(struct run *run)
+{
+    const struct op *first = &run->ranks[0].ops[0];
+    const struct op *last = &run->ranks[0].ops[run->ranks[0].nops - 1];
+    int64_t start_ns = first->start_ns, end_ns = last->start_ns + last->dur_ns;
+    struct op *op = rank_add_op(&run->ranks[0]);
+    op->class = OP_GEMM;
+    op->name = "";
+    op->dtype = op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
+    op->gemm.compute = SPECTER_FP32;
+    op->gemm.m = op->gemm.n = op->gemm.k = 4096;
+    op->gemm.batch = 1;
+    op->stream = 3;
+    op->host_ns = 97000;
+    op->host_end_ns = 97001;
+    op->start_ns = start_ns;
+    op->dur_ns = end_ns - start_ns;
+    return op;
+}
+
+/* Messages of one group are one kernel, whose channels they share: it holds no more than one of
+ * them would. */
+TEST(overlap_messages_of_a_group_share_channels)
+{
+    double taken[2] = {0, 0};
+    for (int grouped = 0; grouped < 2; grouped++) {
+        struct scene s;
+        make_messages(&s.run, 8e6, true);
+        for (int r = 0; r < 2 && grouped; r++) {
+            for (int i = 0; i < (int)s.run.ranks[r].nops; i++) {
+                s.run.ranks[r].ops[i].stream = 1;
+                s.run.ranks[r].ops[i].coll.group = i / 2;
+            }
+        }
+        add_product(&s.run);
+        open_scene(&s, &calibrated);
+        taken[grouped] = (double)s.job.overlap.taken_ns;
+        close_scene(&s);
+    }
+    CHECK(taken[0] > 0);
+    CHECK_DOUBLE(taken[1], taken[0] / 2, 0.02 * taken[0]);
 }
 
 /* Neither a slower network nor a slower GPU ever saves time, whatever it slows down less. */
