@@ -160,9 +160,11 @@ static void set_needs(const struct overlap *o, const struct overlap_need *needs)
     }
 }
 
-static void find_shares(struct overlap *o, const struct overlap_load *loads)
+static void find_shares(struct overlap *o, const struct retarget *t,
+                        const struct overlap_load *loads)
 {
     struct links *l = &o->links;
+    links_place(l, t);
     for (size_t i = 0, end; i < l->count; i = end) {
         uint32_t kind = o->kinds.of[l->uses[i].cost];
         for (end = i; end < l->count && l->uses[end].cost == l->uses[i].cost;)
@@ -177,7 +179,7 @@ void overlap_apply(struct overlap *o, const struct retarget *t)
     struct overlap_need *needs = find_needs(o, t->to.gpu);
     set_loads(o, t, loads);
     set_needs(o, needs);
-    find_shares(o, loads);
+    find_shares(o, t, loads);
     links_set(&o->links, o->program, false);
     free(loads);
     free(needs);
@@ -294,7 +296,7 @@ static int look(struct overlap *o, struct retarget *own, const struct overlap_lo
 {
     if (run_as_recorded(o, own, loads, e) < 0)
         return -1;
-    find_shares(o, loads);
+    find_shares(o, own, loads);
     undo_sharing(o);
     if (o->contended > 0) {
         for (size_t i = 0; i < o->program->ncosts; i++)

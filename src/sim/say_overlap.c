@@ -43,10 +43,11 @@ void say_overlap(struct replay *rep, const struct overlap *o)
                           o->counted, o->transfers);
     }
     if (o->contended > 0)
-        replay_assume(rep,
-                      "%llu transfers shared a port of their GPU with others, which took %.0f us "
-                      "of their time: on the target they share its ports",
-                      (unsigned long long)o->contended, (double)o->shared_ns / 1e3);
+        replay_assume(
+            rep,
+            "%llu transfers shared a port or NIC with others, which took %.0f us of their "
+            "time: on the target they share its ports",
+            (unsigned long long)o->contended, (double)o->shared_ns / 1e3);
     if (rep->host_speed != 1)
         replay_assume(rep, "CPU time takes 1 / %g of what was recorded (--host-speed)",
                       rep->host_speed);
