@@ -128,21 +128,24 @@ static uint32_t ppm_of(const struct link_use *u)
     return (uint32_t)lround(u->share * PPM);
 }
 
+/* Two passes: on another target two uses of a transfer may change places. */
 void links_set(struct links *l, struct program *p, bool off)
 {
     for (size_t i = 0; i < l->count; i++) {
         struct link_use *u = &l->uses[i];
-        if (u->told == SIM_NONE)
+        if (u->told == SIM_NONE || (!off && u->told == u->link && ppm_of(u) > 0))
             continue;
         sim_use_link(p->sim, p->costs[u->cost].target, u->told, 0);
         u->told = SIM_NONE;
     }
     for (size_t i = 0; i < l->count && !off; i++) {
         struct link_use *u = &l->uses[i];
-        if (ppm_of(u) == 0)
+        uint32_t ppm = ppm_of(u);
+        if (ppm == 0 || (u->told == u->link && u->told_ppm == ppm))
             continue;
-        sim_use_link(p->sim, p->costs[u->cost].target, u->link, ppm_of(u));
+        sim_use_link(p->sim, p->costs[u->cost].target, u->link, ppm);
         u->told = u->link;
+        u->told_ppm = ppm;
     }
 }
 

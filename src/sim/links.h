@@ -27,8 +27,9 @@ struct link_use {
     uint32_t rank; /* index into run->ranks */
     uint32_t own;  /* link of the rank, and */
     uint32_t link; /* the one that it is on, on the hardware that was placed last; the engine's */
-    uint32_t told; /* link that the engine was told; SIM_NONE */
-    uint8_t port;  /* enum link_port */
+    uint32_t told; /* link that the engine was told, SIM_NONE, */
+    uint32_t told_ppm; /* and the share of it */
+    uint8_t port;      /* enum link_port */
     uint8_t way;
     bool lone;  /* the rank's transfers meet each other nowhere */
     bool spare; /* meets nobody there, or another use of the same transfer stands for it */

@@ -301,6 +301,69 @@ TEST(overlap_host_speed_of_a_busy_device)
     close_scene(&s);
 }
 
+/* ---- odd recordings ---- */
+
+enum odd { ODD_ZERO, ODD_TINY, ODD_LONG, ODD_MIXED, ODD_MESSY, ODD_KINDS };
+
+static int64_t odd_ns(enum odd kind, uint64_t *seed)
+{
+    switch (kind) {
+    case ODD_ZERO:
+        return 0;
+    case ODD_TINY:
+        return 1;
+    case ODD_LONG:
+        return RUN_DUR_MAX;
+    case ODD_MIXED: /* next to nothing, and an hour */
+        return made_random(seed) % 2 ? 1 : (int64_t)3600 * 1000000000;
+    default:
+        return (int64_t)(made_random(seed) % 1000000);
+    }
+}
+
+/* Times that no machine takes: what is left of an operation is never negative, nor more than was
+ * recorded, and iterations stay the sum of their parts. */
+TEST(overlap_odd_durations)
+{
+    uint64_t seed = 7;
+    for (int kind = 0; kind < ODD_KINDS; kind++) {
+        struct made m = made_loaded(1);
+        struct scene s;
+        const struct program *p = &s.job.program;
+        struct iteration_time t;
+        m.ranks = 2;
+        made_run(&s.run, &m);
+        for (size_t r = 0; r < s.run.nranks; r++) {
+            for (size_t i = 0; i < s.run.ranks[r].nops; i++)
+                s.run.ranks[r].ops[i].dur_ns = odd_ns((enum odd)kind, &seed);
+        }
+        open_scene(&s, &calibrated);
+        for (size_t i = 0; i < p->ncosts; i++)
+            CHECK(p->costs[i].measured_ns >= 0 && p->costs[i].measured_ns <= RUN_DUR_MAX);
+        t = on(&s, s.rep.from, 1);
+        CHECK(t.span_ns > 0);
+        CHECK_DOUBLE(t.compute_ns + t.untraced_ns + t.exposed_comm_ns + t.exposed_memory_ns +
+                         t.idle_ns,
+                     t.span_ns, 1e-9 * t.span_ns);
+        close_scene(&s);
+    }
+}
+
+/* One operation, and none that could be beside it. */
+TEST(overlap_of_one_operation)
+{
+    struct made m = made_default;
+    struct scene s;
+    m.ranks = m.iterations = m.layers = 1;
+    made_run(&s.run, &m);
+    s.run.ranks[0].nops = 1;
+    s.run.ranks[0].nacts = 0;
+    open_scene(&s, &calibrated);
+    CHECK_INT((int64_t)s.job.overlap.beside, 0);
+    CHECK(on(&s, s.rep.from, 1).span_ns >= (double)m.gemm_ns);
+    close_scene(&s);
+}
+
 /* Neither a slower network nor a slower GPU ever saves time, whatever it slows down less. */
 TEST(overlap_law_slower_hardware_is_never_faster)
 {
