@@ -71,9 +71,9 @@ demo:
 	$(Q)+$(MAKE) $(jobs) all emu
 	$(Q)BUILD=$(B) scripts/demo.sh
 
-## doc-examples: renew what commands print in README.md, docs/predict.md and docs/sweep.md
+## doc-examples: renew what commands print in README.md, docs/predict.md, docs/replay.md and docs/sweep.md
 doc-examples: $(B)/specter
-	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/predict.md docs/sweep.md
+	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/predict.md docs/replay.md docs/sweep.md
 
 ## fit: fitted parameters anew (profiles/fitted.def) from measured tables (MEASURED=DIR)
 fit: all

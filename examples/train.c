@@ -31,8 +31,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char *const count_names[COUNT_KINDS] = {
 #define X(_name) #_name,
@@ -40,20 +38,7 @@ static const char *const count_names[COUNT_KINDS] = {
 #undef X
 };
 
-_Noreturn void fail(const char *what, const char *why)
-{
-    fprintf(stderr, "train: %s: %s\n", what, why);
-    exit(1);
-}
-
 /* ---- start ---- */
-
-static int env_number(const char *name, int otherwise)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? (int)strtol(value, NULL, 10) : otherwise;
-}
 
 static int positive(const char *option, const char *text)
 {
@@ -149,39 +134,6 @@ static struct options read_options(int argc, char **argv)
     return o;
 }
 
-/* Rank 0 writes the id beside the file and renames it, so that others never read half of it. */
-static void publish_id(const ncclUniqueId *id, const char *path)
-{
-    char made[4096];
-    FILE *file;
-
-    if (snprintf(made, sizeof(made), "%s.%d", path, (int)getpid()) >= (int)sizeof(made))
-        fail(path, "name too long");
-    file = fopen(made, "wb");
-    if (!file || fwrite(id, sizeof(*id), 1, file) != 1 || fclose(file) != 0 ||
-        rename(made, path) != 0)
-        fail(path, strerror(errno));
-}
-
-static void read_id(ncclUniqueId *id, const char *path)
-{
-    const struct timespec pause = {0, 2000000};
-
-    for (int tries = 0; tries < 30000; tries++) {
-        FILE *file = fopen(path, "rb");
-
-        if (file) {
-            size_t got = fread(id, sizeof(*id), 1, file);
-
-            fclose(file);
-            if (got == 1)
-                return;
-        }
-        nanosleep(&pause, NULL);
-    }
-    fail(path, "no unique id came in a minute");
-}
-
 /* The ranks of one color, in order. */
 static void split(struct job *j, int color, ncclComm_t *part)
 {
@@ -205,17 +157,7 @@ static void make_groups(struct job *j)
 
 static void make_communicators(struct job *j)
 {
-    ncclUniqueId id;
-
-    if (j->rank == 0)
-        NCCL(ncclGetUniqueId(&id));
-    if (j->world > 1 && !j->o.id_file)
-        fail("--id", "needed with more than one rank");
-    if (j->world > 1 && j->rank == 0)
-        publish_id(&id, j->o.id_file);
-    else if (j->world > 1)
-        read_id(&id, j->o.id_file);
-    NCCL(ncclCommInitRank(&j->all, j->world, id, j->rank));
+    j->all = join_all(j->rank, j->world, j->o.id_file);
     j->counts[COUNT_CommInitRank]++;
     make_groups(j);
 }
@@ -436,6 +378,7 @@ int main(int argc, char **argv)
     j.o = read_options(argc, argv);
     find_place(&j);
     *(void **)&j.stand_in.work = dlsym(RTLD_DEFAULT, "emu_work");
+    *(void **)&j.stand_in.memory_ns = dlsym(RTLD_DEFAULT, "emuMemoryNs");
     if (!j.o.no_kernels)
         *(void **)&j.stand_in.kernel = dlsym(RTLD_DEFAULT, "emuKernel");
     j.wide = j.o.hidden * EXPANSION / j.o.tp;

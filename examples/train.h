@@ -6,8 +6,8 @@
 #ifndef TRAIN_H
 #define TRAIN_H
 
-#include <cublas_v2.h>
-#include <nccl.h>
+#include "start.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,6 +52,7 @@ struct options {
 struct stand_in {
     void (*work)(uint64_t ns);
     const void *(*kernel)(const char *name, uint64_t ns);
+    uint64_t (*memory_ns)(uint64_t bytes);
 };
 
 struct layer {
@@ -81,28 +82,6 @@ struct job {
     double checksum;
     unsigned long counts[COUNT_KINDS];
 };
-
-_Noreturn void fail(const char *what, const char *why);
-
-#define CUDA(_call)                                   \
-    do {                                              \
-        cudaError_t error_ = (_call);                 \
-        if (error_ != cudaSuccess)                    \
-            fail(#_call, cudaGetErrorString(error_)); \
-    } while (0)
-
-#define NCCL(_call)                                    \
-    do {                                               \
-        ncclResult_t result_ = (_call);                \
-        if (result_ != ncclSuccess)                    \
-            fail(#_call, ncclGetErrorString(result_)); \
-    } while (0)
-
-#define CUBLAS(_call)                         \
-    do {                                      \
-        if ((_call) != CUBLAS_STATUS_SUCCESS) \
-            fail(#_call, "cuBLAS refused");   \
-    } while (0)
 
 static inline size_t activations(const struct job *j)
 {

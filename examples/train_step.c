@@ -13,7 +13,6 @@
  * in fp32, read and written, and the weight. */
 #define OPTIMIZER_PASSES 14
 #define KERNEL_NS 1000 /* a kernel between products that reads and writes nothing */
-#define KERNEL_BYTES_PER_US 2500000
 
 /* What a framework does on the host between launches: on the stand-ins the virtual clock moves on,
  * elsewhere the time is spent. */
@@ -38,8 +37,8 @@ static void kernel(struct job *j, const char *name, size_t bytes)
 
     if (!j->stand_in.kernel)
         return;
-    CUDA(cudaLaunchKernel(j->stand_in.kernel(name, KERNEL_NS + bytes * 1000 / KERNEL_BYTES_PER_US),
-                          grid, block, NULL, 0, j->compute));
+    CUDA(cudaLaunchKernel(j->stand_in.kernel(name, KERNEL_NS + j->stand_in.memory_ns(bytes)), grid,
+                          block, NULL, 0, j->compute));
     j->counts[COUNT_LaunchKernel]++;
 }
 

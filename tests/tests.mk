@@ -38,11 +38,17 @@ check-gpu: all
 	$(Q)BUILD=$(B) tests/gpu/run.sh; status=$$?; [ $$status = 77 ] || exit $$status
 .PHONY: check-gpu
 
-## accuracy: docs/accuracy.md anew, from the measured tables in ../shared
+## accuracy: docs/accuracy.md and profiles/accuracy.def anew, from the measured tables in ../shared
 accuracy: all
 	$(Q)BUILD=$(B) scripts/accuracy.sh >$(B)/accuracy.md; status=$$?; \
 	[ $$status = 77 ] && exit 0; [ $$status = 0 ] && cp $(B)/accuracy.md docs/accuracy.md
-.PHONY: accuracy
+	$(Q)BUILD=$(B) scripts/accuracy-table.sh >$(B)/accuracy.def; status=$$?; \
+	[ $$status = 77 ] && exit 0; [ $$status = 0 ] && cp $(B)/accuracy.def profiles/accuracy.def
+## accuracy-replay: docs/replay-accuracy.md anew, from recordings on the stand-ins; a few minutes
+accuracy-replay: all emu
+	$(Q)BUILD=$(B) scripts/replay-accuracy.sh >$(B)/replay-accuracy.md; status=$$?; \
+	[ $$status -gt 1 ] || cp $(B)/replay-accuracy.md docs/replay-accuracy.md; exit $$status
+.PHONY: accuracy accuracy-replay
 
 ## check-headers: the tracer against NVIDIA's wheels of several generations (network, 6 GB in build/wheels)
 check-headers: $(B)/libspecter.so

@@ -184,9 +184,16 @@ int calibration_run(struct calibration *c, struct err *e)
     return 0;
 }
 
-bool calibration_is_open(const struct calibration_param *p)
+bool calibration_is_unlike(const struct calibration_param *p)
 {
     return p->held == CALIBRATION_FITTED &&
+           (p->fit.verdict == FIT_UNCERTAIN || p->fit.verdict == FIT_CORRELATED) &&
+           fabs(log(p->fit.value / p->before)) > CALIBRATION_UNLIKE * p->fit.sd;
+}
+
+bool calibration_is_open(const struct calibration_param *p)
+{
+    return p->held == CALIBRATION_FITTED && !calibration_is_unlike(p) &&
            (p->fit.verdict == FIT_NO_EFFECT || p->fit.verdict == FIT_UNCERTAIN ||
             p->fit.verdict == FIT_CORRELATED);
 }

@@ -20,6 +20,7 @@
 
 #define CALIBRATION_PRIOR 0.01
 #define CALIBRATION_STARTS 8 /* models are minima over algorithms: one start may see one only */
+#define CALIBRATION_UNLIKE 3 /* standard deviations from what was known before: that is refuted */
 
 /* Why a parameter is not fitted. */
 enum calibration_held {
@@ -56,6 +57,11 @@ int calibration_fix(struct calibration *c, const char *name, struct err *e);
 /* Fits, and leaves the machines of `rows` with the values found. 0 also when some parameters come
  * out undetermined; -1 with e filled: nothing to fit. */
 int calibration_run(struct calibration *c, struct err *e);
+
+/* Does it come out uncertain, but so far from what was known before that the rows refute that? Then
+ * the fitted value is the better one: so is a time that is lost on other machines and hardly at all
+ * on this one. */
+bool calibration_is_unlike(const struct calibration_param *p);
 
 /* Was it fitted, and left open by the rows? A parameter at its bound is not. */
 bool calibration_is_open(const struct calibration_param *p);

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "cmd/hardware.h"
+#include "cmd/replay_files.h"
 #include "report/replay_report.h"
 #include "sim/replay.h"
 #include "trace/run.h"
@@ -21,12 +22,13 @@ static const char *const fault_options[FAULT_OPTIONS] = {"straggler", "slow-link
 
 struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
-    const char *jitter;
-    struct opt_list scales;
+    const char *timeline, *html, *placement, *jitter;
+    struct opt_list scales, gpus;
     struct opt_texts faults[FAULT_OPTIONS];
     int64_t draws, seed;
+    double tokens, flops;
     double host_speed;
-    bool no_calibrate;
+    bool no_calibrate, strong;
 };
 
 #define AT(field) offsetof(struct replay_args, field)
@@ -37,10 +39,16 @@ static const struct opt rows[] = {
      "target network (default: the recording's; with another GPU, its usual one)"},
     {"scale", 0, OPT_LIST, AT(scales), "N[,N...]",
      "how many times the job, along --grow (default: 1,2,4,8,16,32)"},
+    {"gpus", 0, OPT_LIST, AT(gpus), "N[,N...]", "the same as numbers of GPUs of the whole job"},
     {"grow", 0, OPT_STR, AT(grow), "AXIS",
-     "the axis that scales multiply: dp (default), fsdp, tp or ep"},
+     "the axis that scales multiply: dp (default), fsdp, tp, pp or ep"},
     {"parallel", 0, OPT_STR, AT(parallel), "GRID",
      "the job's parallel grid, tp=8,pp=2,dp=4 (default: found from its communicators)"},
+    {"strong", 0, OPT_FLAG, AT(strong), NULL,
+     "divide the batch over the ranks that --grow adds (default: each keeps its work)"},
+    {"placement", 0, OPT_STR, AT(placement), "HOW",
+     "how ranks sit on nodes: block, cyclic, spread=K, file=PATH (default: as recorded, else "
+     "block)"},
     {"from-gpu", 0, OPT_STR, AT(from_gpu), "NAME|FILE",
      "the recording's GPU, where it does not tell"},
     {"from-network", 0, OPT_STR, AT(from_network), "NAME|FILE",
@@ -59,8 +67,15 @@ static const struct opt rows[] = {
      "the NICs of node K run at 1/F; repeatable"},
     {"failed-nic", 0, OPT_TEXTS, AT(faults[FAILED_NIC]), "node=K[,count=N]",
      "N NICs of node K do not work, the others carry its traffic; repeatable"},
+    {"tokens", 0, OPT_DOUBLE, AT(tokens), "N",
+     "tokens of an iteration of the recorded job: prints tokens/s"},
+    {"flops", 0, OPT_DOUBLE, AT(flops), "N",
+     "FLOPs that the model needs for it, 3.2e15: MFU (default: of the GEMMs)"},
     {"run", 0, OPT_STR, AT(run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
+    {"timeline", 0, OPT_STR, AT(timeline), "FILE",
+     "write recording and prediction (of the first scale) for Perfetto; .gz: packed"},
+    {"html", 0, OPT_STR, AT(html), "FILE", "write everything as one page with charts"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
     OPT_END,
@@ -80,7 +95,8 @@ static const char details[] =
     "communicators, their names, and what they do. A scale multiplies one axis of it; which\n"
     "communicators grow follows. Where the grid is ambiguous, scales above 1 are refused and the\n"
     "candidates named. Ranks that were not recorded are taken to be like those of their pipeline\n"
-    "stage.\n"
+    "stage. Each GPU keeps its work (a pipeline gets more stages like those recorded), or, with\n"
+    "--strong, has a part of the batch.\n"
     "\n"
     "Computation goes slower beside communication, and communicators share the ports of a GPU; "
     "what\n"
@@ -120,16 +136,31 @@ static bool partial(const struct run *run, const struct replay *rep)
     return run_partial(run);
 }
 
+static int report(const struct replay_args *args, struct replay *rep, const struct run *run,
+                  struct err *e)
+{
+    if (args->json == NULL || strcmp(args->json, "-") != 0)
+        replay_text(rep, run, stdout);
+    return args->json != NULL ? cmd_write_json(replay_json(rep, run), args->json, e) : 0;
+}
+
 /* Returns 0, or -1 with e filled; the status follows from what was lost. */
 static int replay(const struct replay_args *args, const struct replay_opts *opts,
                   const struct run *run, int *status, struct err *e)
 {
+    struct replay_opts watched = *opts;
+    struct replay_files files;
     struct replay rep;
-    int rc = replay_run(&rep, run, opts, e);
-    if (rc == 0 && (args->json == NULL || strcmp(args->json, "-") != 0))
-        replay_text(&rep, run, stdout);
-    if (rc == 0 && args->json != NULL)
-        rc = cmd_write_json(replay_json(&rep, run), args->json, e);
+    int rc;
+    if (replay_files_open(&files, args->timeline, args->html,
+                          opts->nscales > 0 ? opts->scales[0] : 1, e) < 0)
+        return -1;
+    watched.watch = replay_files_watch(&files);
+    rc = replay_run(&rep, run, &watched, e);
+    if (replay_files_close(&files, rc == 0 ? &rep : NULL, run, e) < 0)
+        rc = -1;
+    if (rc == 0)
+        rc = report(args, &rep, run, e);
     *status = rc == 0 && partial(run, &rep) ? ERR_PARTIAL : 0;
     replay_release(&rep);
     return rc;
@@ -163,6 +194,23 @@ static void unite(const struct replay_args *args, struct replay_opts *opts)
         opts->from_network = opts->network;
 }
 
+static int check_scale(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
+                       struct err *e)
+{
+    struct placement *placement = arena_alloc(a, sizeof *placement);
+    if (args->scales.count > 0 && args->gpus.count > 0)
+        return err_set(e, ERR_USAGE, "--scale and --gpus do not go together");
+    for (size_t i = 0; i < args->scales.count; i++) {
+        if (args->scales.values[i] < 1)
+            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
+                           (long long)args->scales.values[i]);
+    }
+    if (args->placement != NULL && placement_parse(placement, args->placement, a, e) < 0)
+        return -1;
+    opts->placement = args->placement != NULL ? placement : NULL;
+    return 0;
+}
+
 static int parse_vary(const struct replay_args *args, struct arena *a, struct vary_opts *out,
                       struct err *e)
 {
@@ -194,8 +242,13 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .scales = args->scales.values,
         .nscales = args->scales.count,
         .calibrate = !args->no_calibrate,
+        .gpus = args->gpus.values,
+        .ngpus = args->gpus.count,
+        .strong = args->strong,
         .parallel = args->parallel,
         .grow = args->grow,
+        .tokens = args->tokens,
+        .flops = args->flops,
         .host_speed = args->host_speed,
     };
     if (!(args->host_speed >= HOST_SPEED_MIN && args->host_speed <= HOST_SPEED_MAX))
@@ -209,13 +262,10 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
     if (parse_vary(args, a, &opts->vary, e) < 0)
         return -1;
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
-        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, ep", args->grow);
-    for (size_t i = 0; i < args->scales.count; i++) {
-        if (args->scales.values[i] < 1)
-            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
-                           (long long)args->scales.values[i]);
-    }
-    return 0;
+        return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, pp, ep", args->grow);
+    if (!(args->tokens >= 0) || !(args->flops >= 0) || args->tokens > 1e30 || args->flops > 1e30)
+        return err_set(e, ERR_USAGE, "--tokens and --flops are numbers from 0 to 1e30");
+    return check_scale(args, a, opts, e);
 }
 
 static int load_and_replay(const struct replay_args *args, const struct replay_opts *opts,
@@ -253,6 +303,7 @@ static int run_replay(const struct command *self, int argc, char **argv, struct 
 release:
     arena_release(&a);
     free(args.scales.values);
+    free(args.gpus.values);
     for (int i = 0; i < FAULT_OPTIONS; i++)
         free(args.faults[i].list);
     return status;
@@ -262,10 +313,13 @@ const struct command cmd_replay = {
     .name = "replay",
     .synopsis =
         "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
-        "[--grow AXIS] [--parallel GRID] [--from-gpu NAME|FILE] "
+        "[--gpus N[,N...]] [--grow AXIS] [--strong] [--placement HOW] [--parallel GRID] "
+        "[--from-gpu "
+        "NAME|FILE] "
         "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--jitter off|trace|PCT] "
         "[--draws N] [--seed N] [--straggler rank=R,slow=F] [--slow-link node=K,slow=F] "
-        "[--failed-nic node=K[,count=N]] [--run ID] [--json FILE|-]",
+        "[--failed-nic node=K[,count=N]] [--tokens N] [--flops N] [--run ID] "
+        "[--timeline FILE] [--html FILE] [--json FILE|-]",
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,
     .rows = rows,

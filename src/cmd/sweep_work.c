@@ -128,6 +128,7 @@ static void replay_points(struct batch *b, size_t first, size_t count)
         return;
     opts.scales = &b->scales[first];
     opts.nscales = count;
+    opts.brief = true;
     rc = replay_run(&rep, b->run, &opts, &why);
     for (size_t i = 0; rc == 0 && i < count; i++)
         finish_point(b, b->points[first + i], &rep, &rep.scales[i], NULL);

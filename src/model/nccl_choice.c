@@ -128,6 +128,17 @@ void nccl_candidates(const struct nccl_comm *c, const struct nccl_tuning *tuning
     }
 }
 
+/* May the algorithm do it by a tuner plugin's rule of sizes, if there is one? A rule has nothing to
+ * say where only one of both is left. */
+static bool by_size(const struct nccl_comm *c, const struct nccl_tuning *t, enum nccl_algo a,
+                    enum nccl_proto p, double bytes)
+{
+    enum nccl_algo other = a == NCCL_TREE ? NCCL_RING : NCCL_TREE;
+    if (!(c->topo.tree_max_bytes > 0) || a > NCCL_RING || t->of[other][p].why != NCCL_ON)
+        return true;
+    return (a == NCCL_TREE) == (bytes <= c->topo.tree_max_bytes);
+}
+
 static bool cheapest(const struct nccl_comm *c, const struct nccl_tuning *tuning, double bytes,
                      struct nccl_candidate *best)
 {
@@ -135,7 +146,7 @@ static bool cheapest(const struct nccl_comm *c, const struct nccl_tuning *tuning
     for (int a = 0; a < NCCL_ALGOS; a++) {
         for (int p = 0; p < NCCL_PROTOS; p++) {
             struct nccl_candidate k = {.algo = a, .proto = p};
-            if (tuning->of[a][p].why != NCCL_ON)
+            if (tuning->of[a][p].why != NCCL_ON || !by_size(c, tuning, a, p, bytes))
                 continue;
             price(c, tuning, bytes, &k);
             if (k.us < best->us)

@@ -114,6 +114,7 @@ void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *n
         .gpus = gpus * nodes,
         .pcie_GBps = (gpu->pcie_GBps > 0 ? gpu->pcie_GBps : 31.5) * 12 / 15.75, /* 12 on gen 3 */
         .sharp = net->sharp > 0,
+        .tree_max_bytes = net->tree_max_bytes,
     };
     count_nics(net, nodes, out);
     if (raw <= 0 && out->fabric < NCCL_PCIE)

@@ -54,6 +54,9 @@ struct nccl_topo {
     double nic_GBps; /* of one device */
     bool gdr;        /* NICs read GPU memory and sit beside the GPUs, not behind a CPU */
     bool sharp;      /* reduction in the network's switches may be used */
+    /* A tuner plugin's rule in the place of NCCL's estimates: AllReduces of up to so many bytes
+     * over trees, all else around rings, with Simple. 0: none. */
+    double tree_max_bytes;
 };
 
 /* How far apart two devices are, the nearest first: gates compare in this order (NCCL's PATH_*). */

@@ -347,11 +347,19 @@ static double latency(const struct nccl_comm *c, enum nccl_class class, enum ncc
     }
 }
 
-/* The preset for what a user's settings leave open. It matters between nodes only. */
-static struct nccl_allowed preset_of(const struct nccl_comm *c, const struct nccl_allowed *allowed)
+/* What a network comes with matters between nodes only. */
+static struct nccl_allowed network_preset(const struct nccl_comm *c)
 {
     bool free = c->where.nodes == 1 || (c->topo.net == NCCL_NET_EFA && c->topo.cc >= 90);
-    struct nccl_allowed p = presets[free ? NCCL_NET_FREE : c->topo.net];
+    if (c->topo.tree_max_bytes > 0)
+        return (struct nccl_allowed){BIT(NCCL_RING) | BIT(NCCL_TREE), BIT(NCCL_SIMPLE)};
+    return presets[free ? NCCL_NET_FREE : c->topo.net];
+}
+
+/* The preset for what a user's settings leave open. */
+static struct nccl_allowed preset_of(const struct nccl_comm *c, const struct nccl_allowed *allowed)
+{
+    struct nccl_allowed p = network_preset(c);
     if (allowed->algos != nccl_any.algos)
         p.algos = nccl_any.algos;
     if (allowed->protos != nccl_any.protos)

@@ -93,7 +93,8 @@ struct gpu_profile {
     X(nic_Gbps, "Gb/s", 1, 1e4, "rate of one port, raw, per direction")         \
     X(inter_lat_us, "us", 0.01, 1e4, "one step between nodes")                  \
     X(oversubscription, "", 1, 1e3, "leaf ports to spine ports; 0: 1")          \
-    X(sharp, "", 1, 1, "1: switches between nodes reduce (SHARP)")
+    X(sharp, "", 1, 1, "1: switches between nodes reduce (SHARP)")              \
+    X(tree_max_bytes, "bytes", 1, 1e15, "trees up to here, else rings; 0: as NCCL tunes")
 
 struct network_profile {
     const char *name;

@@ -86,7 +86,9 @@ static void param_row(struct table *t, const struct calibration *c,
     table_cell(t, fitted ? "%.4g" : " ", p->fit.value);
     cell_uncertainty(t, p);
     table_cell(t, "%s", p->param->unit);
-    if (p->fit.verdict == FIT_CORRELATED)
+    if (calibration_is_unlike(p))
+        table_cell(t, "unlike before");
+    else if (p->fit.verdict == FIT_CORRELATED)
         table_cell(t, "not to be told from %s", c->params[p->fit.with].param->name);
     else
         table_cell(t, "%s", fitted ? fit_verdict_name(p->fit.verdict) : held_words(p->held));

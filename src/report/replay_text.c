@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/opt.h"
+#include "report/replay_inside.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -10,70 +11,38 @@
 
 #define SOURCE_COLUMNS 46
 
-static void cell_time(struct table *t, double ns)
+static void print_paths(const struct replay *rep, FILE *out)
 {
-    char text[32];
-    table_cell(t, "%s", text_ns(text, sizeof text, ns));
-}
-
-static void print_table(const struct replay *rep, FILE *out)
-{
-    static const char *const titles[] = {"GPUs",    "iteration", "compute",  "comm",
-                                         "exposed", "idle",      "speed-up", "efficiency"};
-    struct table t;
-    table_init(&t);
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        table_column(&t, titles[i], TABLE_RIGHT);
-    for (size_t i = 0; i < rep->nscales; i++) {
-        const struct replay_scale *s = &rep->scales[i];
-        table_cell(&t, "%lld", (long long)s->gpus);
-        cell_time(&t, s->time.span_ns);
-        cell_time(&t, s->time.compute_ns);
-        cell_time(&t, s->time.comm_ns);
-        cell_time(&t, s->time.exposed_comm_ns);
-        cell_time(&t, s->time.idle_ns);
-        table_cell(&t, "%.2f", s->speedup);
-        table_cell(&t, "%.1f %%", 100 * s->efficiency);
+    const char *words;
+    char gpus[64];
+    fputs("\ncritical path\n", out);
+    for (size_t at = 0; replay_next_path(rep, &at, gpus, &words);) {
+        struct buf line = BUF_INIT;
+        buf_printf(&line, "%s: ", gpus);
+        buf_put_printable(&line, words, strlen(words));
+        fputs("  - ", out);
+        opt_wrap(line.data, 4, 4, out);
+        buf_release(&line);
     }
-    table_print(&t, out);
-    table_release(&t);
 }
 
-static void variation_row(struct table *t, const char *gpus, const char *from, double point_ns,
-                          const struct vary_result *r)
+/* What stands behind +-. */
+static void print_bars(struct replay *rep, FILE *out)
 {
-    table_cell(t, "%s", gpus);
-    table_cell(t, "%s", from);
-    cell_time(t, r->p50_ns);
-    cell_time(t, r->p95_ns);
-    cell_time(t, r->mean_ns);
-    table_cell(t, "%+.1f %%", point_ns > 0 ? 100 * (r->p50_ns / point_ns - 1) : 0);
-    table_cell(t, "%llu", (unsigned long long)r->samples);
-}
-
-/* Single iterations under variation, below those that were recorded. */
-static void print_variation(const struct replay *rep, FILE *out)
-{
-    static const char *const titles[] = {"GPUs",          "",          "P50", "P95", "mean",
-                                         "P50 longer by", "iterations"};
-    char gpus[32];
-    struct table t;
-    if (rep->nscales == 0 || rep->scales[0].vary.samples == 0)
-        return;
-    table_init(&t);
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        table_column(&t, titles[i], i == 1 ? TABLE_LEFT : TABLE_RIGHT);
-    snprintf(gpus, sizeof gpus, "%d", rep->world);
-    if (rep->same_hardware)
-        variation_row(&t, gpus, "recorded", rep->recorded.span_ns, &rep->recorded_spread);
-    for (size_t i = 0; i < rep->nscales; i++) {
-        const struct replay_scale *s = &rep->scales[i];
-        snprintf(gpus, sizeof gpus, "%lld", (long long)s->gpus);
-        variation_row(&t, gpus, "drawn", s->time.span_ns, &s->vary);
+    const char *list[REPLAY_BARS_MAX + 1];
+    char off[32];
+    struct buf head = BUF_INIT;
+    replay_bar_words(rep, list);
+    buf_printf(&head, "error: the replay is %s off on the recording's own hardware%s",
+               replay_percent(off, sizeof off, rep->scales[0].error.replay),
+               list[0] != NULL ? "; of the critical path rest" : "");
+    fputc('\n', out);
+    opt_wrap(head.data, 0, 0, out);
+    buf_release(&head);
+    for (int i = 0; list[i] != NULL; i++) {
+        fputs("  - ", out);
+        opt_wrap(list[i], 4, 4, out);
     }
-    fputs("\niterations under variation\n", out);
-    table_print(&t, out);
-    table_release(&t);
 }
 
 static void print_lines(const char *title, const struct replay_lines *lines, FILE *out)
@@ -96,7 +65,16 @@ static void print_own(const struct replay *rep, FILE *out)
             rep->gpu_known ? "on the same hardware" : "with its own times");
     if (isfinite(off))
         fprintf(out, " (%+.1f %%)", fabs(off) < 0.0005 ? 0.0 : 100 * off);
-    fputs("\n\n", out);
+    fputc('\n', out);
+}
+
+/* A head and a text of any length behind it; nothing when there is none. */
+static void print_head(const char *head, const char *text, FILE *out)
+{
+    if (text == NULL)
+        return;
+    fprintf(out, "%-12s", head);
+    opt_wrap(text, 12, 12, out);
 }
 
 static void print_source(const struct replay *rep, FILE *out)
@@ -131,8 +109,12 @@ void replay_text(struct replay *rep, const struct run *run, FILE *out)
             rep->same_hardware ? " (the same)" : "");
     print_parallel(rep, out);
     print_own(rep, out);
-    print_table(rep, out);
-    print_variation(rep, out);
+    print_head("iterations", replay_spread_words(rep), out);
+    print_head("work", replay_work_words(rep), out);
+    fputc('\n', out);
+    replay_tables(rep, out);
+    print_paths(rep, out);
+    print_bars(rep, out);
     print_lines("assumptions", &rep->assumptions, out);
     print_lines("notes", &rep->notes, out);
 }

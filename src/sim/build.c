@@ -227,6 +227,7 @@ static void call_launches(struct process *proc, struct builder *b, const struct 
         add_cost(b, PROGRAM_NONE, item, ns);
         b->out->untraced[b->out->nuntraced++] = (struct program_untraced){
             item, {b->hidden_from_ns[call->index], b->hidden_from_ns[call->index] + ns}};
+        b->p->costs[b->p->ncosts - 1].launch = call->index;
         b->p->costs[b->p->ncosts - 1].classes = b->hidden_classes[call->index];
     }
     b->host->launched = true;

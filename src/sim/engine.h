@@ -167,6 +167,7 @@ struct flow {
 /* Where an item was launched, and the one before it in the stream. */
 struct cause {
     uint32_t action, before;
+    int64_t launched_ns;
 };
 
 /* A host was blocked at an action until the item ended. */

@@ -58,9 +58,6 @@ static const char *why_not(struct growth *g, enum grid_role role)
     if (grid->state != GRID_FOUND)
         return arena_printf(&g->arena, "the parallel grid is not known (--parallel): %s",
                             grid->problem);
-    if (role == GRID_PP)
-        return "a pipeline of more stages has some that were not recorded, and another schedule "
-               "(--grow pp)";
     if (role == GRID_CP)
         return "attention grows with the context, and the recording does not tell by how much "
                "(--grow cp)";
@@ -69,17 +66,31 @@ static const char *why_not(struct growth *g, enum grid_role role)
                        : NULL;
 }
 
-/* More members would send more messages than were recorded. */
+/* The communicator of a message that is in no group, of those whose all-to-alls would get more
+ * members: which messages make one is then not told. -1: none. */
+static int ungrouped(const struct growth *g)
+{
+    for (size_t r = 0; r < g->run->nranks; r++) {
+        for (size_t i = 0; i < g->run->ranks[r].nops; i++) {
+            const struct op *op = &g->run->ranks[r].ops[i];
+            if (op->class == OP_P2P && op->coll.comm >= 0 && op->coll.group < 0 &&
+                growth_grows(g, op->coll.comm) && g->grid->comms[op->coll.comm].by_messages)
+                return op->coll.comm;
+        }
+    }
+    return -1;
+}
+
 static const char *why_not_messages(struct growth *g)
 {
-    for (size_t c = 0; g->axis >= 0 && c < g->run->ncomms; c++) {
-        if (growth_grows(g, (int)c) && g->grid->comms[c].by_messages)
-            return arena_printf(&g->arena,
-                                "the all-to-alls of communicator '%s' are messages, of which more "
-                                "members would send more than were recorded (--grow %s)",
-                                g->run->comms[c].id, grid_role_name(g->grid->axes[g->axis].role));
-    }
-    return NULL;
+    int comm = growth_exchanges(g) ? ungrouped(g) : -1;
+    if (comm < 0)
+        return NULL;
+    return arena_printf(
+        &g->arena,
+        "the all-to-alls of communicator '%s' are messages without a group: which of "
+        "them make one is not told (--grow %s)",
+        g->run->comms[comm].id, grid_role_name(g->grid->axes[g->axis].role));
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -103,10 +114,18 @@ static bool find_shards(const struct growth *g)
     return sharded > whole;
 }
 
+static void sort_all(struct growth *g)
+{
+    g->sorted = calloc(g->run->ncomms > 0 ? g->run->ncomms : 1, sizeof *g->sorted);
+    if (g->sorted == NULL)
+        die("out of memory");
+    for (size_t c = 0; c < g->run->ncomms; c++)
+        g->sorted[c] = sort_members(&g->run->comms[c]);
+}
+
 void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
                  enum grid_role axis)
 {
-    size_t n = run->ncomms > 0 ? run->ncomms : 1;
     *g = (struct growth){.run = run, .grid = grid, .world = grid->world};
     arena_init(&g->arena);
     g->axis = grid->state == GRID_FOUND ? find_axis(grid, axis) : -1;
@@ -114,11 +133,20 @@ void growth_make(struct growth *g, const struct run *run, const struct grid *gri
     if (g->refused == NULL)
         g->refused = why_not_messages(g);
     g->shards = find_shards(g);
-    g->sorted = calloc(n, sizeof *g->sorted);
-    if (g->sorted == NULL)
-        die("out of memory");
-    for (size_t c = 0; c < run->ncomms; c++)
-        g->sorted[c] = sort_members(&run->comms[c]);
+    sort_all(g);
+}
+
+void growth_make_made(struct growth *g, const struct run *run, const struct growth_origin *origin)
+{
+    *g = (struct growth){.run = run,
+                         .grid = origin->growth->grid,
+                         .world = run->world_size,
+                         .axis = -1,
+                         .origin = origin,
+                         .source = origin->growth->source,
+                         .target = origin->growth->target};
+    arena_init(&g->arena);
+    sort_all(g);
 }
 
 void growth_release(struct growth *g)
@@ -136,12 +164,13 @@ bool growth_grows(const struct growth *g, int comm)
     return g->axis >= 0 && place->known && !place->part && place->axes & 1u << g->axis;
 }
 
-bool growth_moves(const struct growth *g, int comm)
+bool growth_exchanges(const struct growth *g)
 {
-    bool outside = false;
-    for (int a = g->axis + 1; g->axis >= 0 && a < g->grid->naxes; a++)
-        outside = outside || (g->grid->comms[comm].axes & 1u << a && g->grid->axes[a].size > 1);
-    return growth_grows(g, comm) || outside;
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        if (g->grid->comms[c].by_messages && growth_grows(g, (int)c))
+            return true;
+    }
+    return false;
 }
 
 bool growth_any(const struct growth *g)
@@ -158,9 +187,38 @@ bool growth_shards(const struct growth *g)
     return g->shards;
 }
 
-static int gpus_per_node(const struct network_profile *net)
+void growth_place(struct growth *g, const struct placement *told,
+                  const struct network_profile *from, const struct network_profile *to)
 {
-    return net->gpus_per_node >= 1 ? (int)net->gpus_per_node : 1;
+    g->source_told =
+        placement_of_hosts(&g->source, g->run, g->world, from, &g->arena, &g->source_doubt);
+    if (told != NULL)
+        g->target = *told;
+    else if (from == to && g->source.kind != PLACE_LISTED)
+        g->target = g->source;
+}
+
+static int no_multiple(int64_t gpus, int world, struct err *e)
+{
+    int64_t below = gpus / world * world;
+    if (below < world)
+        return err_set(e, ERR_USAGE, "--gpus %lld: the recorded job has %d, which is the smallest",
+                       (long long)gpus, world);
+    return err_set(e, ERR_USAGE,
+                   "--gpus %lld: not a multiple of the recorded job's %d; the nearest are %lld and "
+                   "%lld",
+                   (long long)gpus, world, (long long)below, (long long)(below + world));
+}
+
+int growth_scales(const struct growth *g, const int64_t *gpus, size_t n, int64_t *scales,
+                  struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (gpus[i] < g->world || gpus[i] % g->world != 0)
+            return no_multiple(gpus[i], g->world, e);
+        scales[i] = gpus[i] / g->world;
+    }
+    return 0;
 }
 
 int growth_check(const struct growth *g, const struct network_profile *net, int64_t scale,
@@ -173,100 +231,16 @@ int growth_check(const struct growth *g, const struct network_profile *net, int6
     if (scale > GROW_GPUS_MAX / g->world)
         return err_set(e, ERR_USAGE, "scale %lld: %d ranks times that is more than %d GPUs",
                        (long long)scale, g->world, GROW_GPUS_MAX);
-    if (g->world * scale > gpus_per_node(net) && !(net->nics_per_node >= 1))
+    if (g->axis >= 0 && g->grid->axes[g->axis].role == GRID_PP &&
+        scale > GROW_STAGES_MAX / g->grid->axes[g->axis].size)
+        return err_set(e, ERR_USAGE, "scale %lld: a pipeline of more than %d stages",
+                       (long long)scale, GROW_STAGES_MAX);
+    if (placement_nodes(&g->target, net, g->world * scale) > 1 && !(net->nics_per_node >= 1))
         return err_set(
             e, ERR_USAGE,
             "scale %lld needs %lld GPUs, but network '%s' is a single node of %d: it has "
             "no NIC",
-            (long long)scale, (long long)(g->world * scale), net->name, gpus_per_node(net));
-    return 0;
-}
-
-/* ---- where members sit ---- */
-
-/* Ranks up to the end of the axis that grows: they are repeated as one. */
-static int block_of(const struct growth *g)
-{
-    if (g->axis < 0)
-        return g->world;
-    return g->grid->axes[g->axis].stride * g->grid->axes[g->axis].size;
-}
-
-int64_t growth_rank(const struct growth *g, int rank, int64_t scale)
-{
-    int block = block_of(g);
-    return rank / block * (block * scale) + rank % block;
-}
-
-int growth_kind(const struct growth *g, int64_t rank, int64_t scale)
-{
-    int block = block_of(g);
-    return (int)(rank / (block * scale) * block + rank % block);
-}
-
-static int common_divisor(int a, int b)
-{
-    while (b != 0) {
-        int rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* Nodes filled so far: the last of them may take more. */
-struct filling {
-    struct layout where;
-    int64_t node; /* the last; -1 none */
-    int here;     /* members on it */
-};
-
-static void fill_rank(struct filling *f, int64_t rank, int per_node)
-{
-    int64_t next = rank / per_node;
-    f->where.nodes += next != f->node;
-    f->here = next == f->node ? f->here + 1 : 1;
-    f->node = next;
-    if (f->here > f->where.per_node)
-        f->where.per_node = f->here;
-}
-
-/* `copies` times the members of one block, from `first` on. Copies fill nodes in a pattern that
- * comes again every `period` of them, so that a million cost no more than three periods. */
-static void fill_block(struct filling *f, const int *members, int n, int64_t first, int block,
-                       int64_t copies, int per_node)
-{
-    int64_t period = per_node / common_divisor(block, per_node), more;
-    int after_one = 0;
-    for (int64_t i = 0; i < copies; i++) {
-        for (int k = 0; k < n; k++)
-            fill_rank(f, first + i * block + members[k] % block, per_node);
-        if (i + 1 == period)
-            after_one = f->where.nodes;
-        if (i + 1 != 2 * period)
-            continue;
-        more = (copies - i - 1) / period;
-        f->where.nodes += (int)more * (f->where.nodes - after_one);
-        f->node += more * period * block / per_node;
-        i += more * period;
-    }
-}
-
-struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,
-                            int64_t scale)
-{
-    const struct comm *c = &g->run->comms[comm];
-    int block = block_of(g), per_node = gpus_per_node(net);
-    int64_t copies = growth_grows(g, comm) ? scale : 1;
-    struct filling f = {.where = {.ranks = (int)(c->size * copies)}, .node = -1};
-    const int *sorted = g->sorted[comm];
-    if (sorted == NULL || c->size == 0)
-        return layout_dense(net, f.where.ranks > 0 ? f.where.ranks : 1);
-    for (int i = 0, end; i < c->size; i = end) {
-        int64_t first = growth_rank(g, sorted[i] / block * block, scale);
-        for (end = i + 1; end < c->size && sorted[end] / block == sorted[i] / block;)
-            end++;
-        fill_block(&f, sorted + i, end - i, first, block, copies, per_node);
-    }
-    return f.where;
+            (long long)scale, (long long)(g->world * scale), net->name,
+            placement_per_node(&g->target, net));
+    return placement_check(&g->target, net, g->world * scale, e);
 }

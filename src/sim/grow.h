@@ -9,37 +9,70 @@
  *   is fsdp; where it has neither, replicas of the whole job are added outside it.
  * - tp: a wider model. Heads and inner width grow with the axis, the hidden size stays, so that
  *   products keep their shapes on each GPU and activations their size.
- * - ep: more experts, as many on each GPU. Exchanges spread with their recorded imbalance.
- * - pp: refused, as a longer pipeline has stages that were not recorded, and another schedule.
+ * - ep: more experts, as many on each GPU. Exchanges spread with their recorded imbalance, also
+ * where they are made of messages (exchange.h).
+ * - pp: a deeper model, in stages like those recorded (pipeline.h).
  * - cp: refused, as attention grows with the context, and no recording tells by how much.
  *
+ * Strong scaling, which divides the batch instead, is strong.h.
+ *
  * Only the recorded ranks are simulated. A grown communicator is priced with all its members, on
- * the nodes that they occupy when ranks fill nodes in order.
+ * the nodes that they occupy under the placement (placement.h).
  */
 #ifndef SPECTER_SIM_GROW_H
 #define SPECTER_SIM_GROW_H
 
 #include "model/cost.h"
 #include "sim/grid.h"
+#include "sim/placement.h"
 #include "trace/run.h"
 
 #define GROW_GPUS_MAX (1 << 30)
+#define GROW_STAGES_MAX 4096
+
+struct growth;
+
+/* An operation of a recording. */
+struct growth_op {
+    uint32_t rank, op; /* indices; op UINT32_MAX: kernels that were counted */
+};
+
+/* Of a run that was made of another one (pipeline.h): where what is in it was recorded. All
+ * borrowed. */
+struct growth_origin {
+    const struct growth *growth; /* of the recording */
+    const int *comm; /* [ncomms] its communicator; -1: that of messages between stages */
+    struct growth_op *const *op; /* [nranks][nops] */
+};
 
 struct growth {
-    const struct run *run;   /* borrowed */
-    const struct grid *grid; /* borrowed; must be complete */
-    int world;               /* ranks of the recorded job */
-    int axis;                /* of the grid, which grows; -1: none, see refused */
-    bool shards;             /* growth_shards() */
-    const char *refused;     /* why no scale but 1 is possible; NULL */
-    int **sorted;            /* [run->ncomms] members in order; NULL when one is not known; owned */
+    const struct run *run;              /* borrowed */
+    const struct grid *grid;            /* borrowed; must be complete */
+    int world;                          /* ranks of the recorded job */
+    int axis;                           /* of the grid, which grows; -1: none, see refused */
+    bool shards;                        /* growth_shards() */
+    const char *refused;                /* why no scale but 1 is possible; NULL */
+    struct placement source, target;    /* growth_place(); block before */
+    bool source_told;                   /* by the hosts of the recording */
+    const char *source_doubt;           /* why they do not tell, where that is odd; NULL */
+    const struct growth_origin *origin; /* of a run that was made; NULL */
+    int **sorted; /* [run->ncomms] members in order; NULL when one is not known; owned */
     struct arena arena;
 };
 
 /* Which axis grows: grid and run are borrowed until growth_release(). */
 void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
                  enum grid_role axis);
+
+/* Of a run that was made: nothing grows any more, and what is measured is the recording's. */
+void growth_make_made(struct growth *g, const struct run *run, const struct growth_origin *origin);
+
 void growth_release(struct growth *g);
+
+/* The scales at which the job has that many GPUs in all. 0, or -1 with e filled (ERR_USAGE): a size
+ * that is no multiple of the recorded job's, with the nearest that are. */
+int growth_scales(const struct growth *g, const int64_t *gpus, size_t n, int64_t *scales,
+                  struct err *e);
 
 /* Is that scale possible, and does the network hold it? -1 with e filled (ERR_USAGE). */
 int growth_check(const struct growth *g, const struct network_profile *net, int64_t scale,
@@ -48,8 +81,9 @@ int growth_check(const struct growth *g, const struct network_profile *net, int6
 /* Does it get more members? */
 bool growth_grows(const struct growth *g, int comm);
 
-/* Does it, or do its members move apart? */
-bool growth_moves(const struct growth *g, int comm);
+/* Do all-to-alls that are made of messages get more members? Each rank then sends as much as before
+ * to as many members as there are: what a recorded member got is spread over those in its place. */
+bool growth_exchanges(const struct growth *g);
 
 /* Does any grow? */
 bool growth_any(const struct growth *g);
@@ -59,6 +93,10 @@ bool growth_any(const struct growth *g);
  * parameters, or of the optimizer's state alone. */
 bool growth_shards(const struct growth *g);
 
+/* The recorded communicator that one of the run stands for; -1: the messages between stages. The
+ * same, unless the run was made of another one. */
+int growth_recorded_comm(const struct growth *g, int comm);
+
 /* The number that a recorded rank has at that scale. */
 int64_t growth_rank(const struct growth *g, int rank, int64_t scale);
 
@@ -66,8 +104,22 @@ int64_t growth_rank(const struct growth *g, int rank, int64_t scale);
  * scale. */
 int growth_kind(const struct growth *g, int64_t rank, int64_t scale);
 
-/* Where the members of a communicator sit at that scale. */
+/* How the recording was laid out, by the hosts of its ranks (`from`: its network), and how the
+ * target is to be: `told` by the user, or NULL: as recorded, where that is known and the network is
+ * the same, else in blocks. */
+void growth_place(struct growth *g, const struct placement *told,
+                  const struct network_profile *from, const struct network_profile *to);
+
+/* Where the members of a communicator sit at that scale, and where they sat. */
 struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,
                             int64_t scale);
+struct layout growth_recorded_layout(const struct growth *g, int comm,
+                                     const struct network_profile *net);
+
+/* Do both ends of a message sit on different nodes? rank, op: indices in the run. */
+bool growth_across(const struct growth *g, uint32_t rank, uint32_t op,
+                   const struct network_profile *net, int64_t scale);
+bool growth_recorded_across(const struct growth *g, uint32_t rank, uint32_t op,
+                            const struct network_profile *net);
 
 #endif

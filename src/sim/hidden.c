@@ -10,6 +10,16 @@
 #define NOBODY UINT32_MAX
 #define LATE_NS INFER_LATE_NS /* a start so soon after what allows it waited for nothing else */
 
+/* Of an event: what its last record stands for. */
+struct recorded {
+    bool known; /* it was recorded */
+    uint32_t lane;
+    int64_t end_ns;   /* of what was before it; UNKNOWN_NS: nothing */
+    bool behind_some; /* kernels without times were before it: */
+    uint32_t first;   /* the first launch, */
+    uint64_t kernels; /* and how many */
+};
+
 /* A stream, while the calls are looked at in order. */
 struct lane {
     int64_t free_ns;    /* end of the operation with times that was last; UNKNOWN_NS */
@@ -18,16 +28,12 @@ struct lane {
     bool behind_wait;   /* the first kernels came behind the wait */
     uint32_t first;     /* launches since then: the first of them; NOBODY */
     bool several;       /* and there are more */
+    int64_t seen_ns;    /* what they took, as an operation behind an event shows; 0: not seen */
     uint64_t kernels;
     uint64_t classes[SPECTER_KERNEL_CLASS_COUNT]; /* of these launches */
-};
-
-/* Of an event: what its last record stands for. */
-struct recorded {
-    bool known; /* it was recorded */
-    uint32_t lane;
-    int64_t end_ns;   /* of what was before it; UNKNOWN_NS: nothing */
-    bool behind_some; /* kernels without times were before it */
+    struct recorded
+        behind; /* awaited since then, with kernels before it; lane NOBODY: none, or two */
+    bool behind_any;
 };
 
 struct scene {
@@ -46,7 +52,8 @@ static int64_t later(int64_t a, int64_t b)
 
 static void clear(struct lane *lane, int64_t free_ns)
 {
-    *lane = (struct lane){.free_ns = free_ns, .await_ns = UNKNOWN_NS, .first = NOBODY};
+    *lane = (struct lane){
+        .free_ns = free_ns, .await_ns = UNKNOWN_NS, .first = NOBODY, .behind.lane = NOBODY};
 }
 
 /* Of the launches that share a time. */
@@ -60,39 +67,67 @@ static const uint64_t *classes_of(const struct scene *s, const struct lane *lane
     return classes;
 }
 
+/* When the first kernels could begin. */
+static int64_t begin_of(const struct scene *s, const struct lane *lane)
+{
+    int64_t launch_ns = ns_add(s->b->rank->launches[lane->first].host_ns, s->latency_ns);
+    int64_t from_ns = later(lane->free_ns, launch_ns);
+    return lane->behind_wait ? later(from_ns, lane->await_ns) : from_ns;
+}
+
+static void give(struct scene *s, struct lane *lane, int64_t ns)
+{
+    struct program_facts *facts = &s->b->p->facts;
+    facts->hidden[ns > 0 ? HIDDEN_WORK : HIDDEN_HOST] += lane->kernels;
+    if (ns <= 0)
+        return;
+    s->b->hidden_ns[lane->first] = ns;
+    s->b->hidden_from_ns[lane->first] = begin_of(s, lane);
+    s->b->hidden_classes[lane->first] = classes_of(s, lane);
+    if (__builtin_add_overflow(facts->hidden_ns, ns, &facts->hidden_ns))
+        facts->hidden_ns = INT64_MAX;
+}
+
 /* The stream got to something at t_ns, which nothing but what is before it on the stream kept from
  * happening at allowed_ns: gives the kernels before it their time. */
 static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t allowed_ns)
 {
-    struct program_facts *facts = &s->b->p->facts;
-    int64_t from_ns, launch_ns;
+    int64_t from_ns;
     bool work;
     if (lane->first == NOBODY)
         return;
-    launch_ns = ns_add(s->b->rank->launches[lane->first].host_ns, s->latency_ns);
-    from_ns = later(lane->free_ns, launch_ns);
-    if (lane->behind_wait)
-        from_ns = later(from_ns, lane->await_ns);
+    from_ns = begin_of(s, lane);
     work = from_ns != UNKNOWN_NS && !lane->await_unknown &&
            t_ns > later(allowed_ns, lane->await_ns) + LATE_NS && t_ns > from_ns;
-    facts->hidden[work ? HIDDEN_WORK : HIDDEN_HOST] += lane->kernels;
-    if (!work)
+    give(s, lane, work ? t_ns - from_ns : lane->behind_wait ? 0 : lane->seen_ns);
+}
+
+/* An operation that nothing but an event kept from starting at allowed_ns started at t_ns: so long
+ * the kernels before the event took, if none was launched behind it since. */
+static void witness(struct scene *s, const struct lane *lane, int64_t t_ns, int64_t allowed_ns)
+{
+    const struct recorded *r = &lane->behind;
+    struct lane *of = r->lane == NOBODY ? NULL : &s->lanes[r->lane];
+    int64_t from_ns;
+    if (of == NULL || of->first != r->first || of->kernels != r->kernels || of->behind_wait)
         return;
-    s->b->hidden_ns[lane->first] = t_ns - from_ns;
-    s->b->hidden_from_ns[lane->first] = from_ns;
-    s->b->hidden_classes[lane->first] = classes_of(s, lane);
-    if (__builtin_add_overflow(facts->hidden_ns, t_ns - from_ns, &facts->hidden_ns))
-        facts->hidden_ns = INT64_MAX;
+    from_ns = begin_of(s, of);
+    allowed_ns = later(allowed_ns, later(lane->free_ns, lane->await_ns));
+    if (from_ns != UNKNOWN_NS && t_ns > allowed_ns + LATE_NS && t_ns > from_ns)
+        of->seen_ns = t_ns - from_ns;
 }
 
 static void on_op(struct scene *s, uint32_t i)
 {
     const struct op *op = &s->b->rank->ops[i];
     struct lane *lane = &s->lanes[s->b->stream[i]];
+    int64_t allowed_ns;
     if (!op_timed(op) || op->start_ns == UNKNOWN_NS || !is_issued(op))
         return;
-    settle(s, lane, op->start_ns,
-           ns_add(op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns, s->latency_ns));
+    allowed_ns =
+        ns_add(op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns, s->latency_ns);
+    witness(s, lane, op->start_ns, allowed_ns);
+    settle(s, lane, op->start_ns, allowed_ns);
     clear(lane, later(lane->free_ns, op->start_ns + op->dur_ns));
 }
 
@@ -102,6 +137,10 @@ static void on_launches(struct scene *s, uint32_t i)
     struct lane *lane = &s->lanes[find_place(s->b, l->device, l->stream)];
     bool awaited = lane->await_ns != UNKNOWN_NS || lane->await_unknown;
     if (lane->first == NOBODY || (awaited && !lane->behind_wait)) {
+        if (lane->first != NOBODY && lane->seen_ns > 0) {
+            give(s, lane, lane->seen_ns);
+            lane->kernels = 0;
+        }
         lane->first = i;
         lane->behind_wait = awaited;
         memset(lane->classes, 0, sizeof lane->classes);
@@ -122,8 +161,12 @@ static struct recorded *event_of(struct scene *s, int64_t event)
 static void on_record(struct scene *s, uint32_t at, const struct act *act)
 {
     const struct lane *lane = &s->lanes[at];
-    *event_of(s, act->event) =
-        (struct recorded){true, at, later(lane->free_ns, lane->await_ns), lane->first != NOBODY};
+    *event_of(s, act->event) = (struct recorded){.known = true,
+                                                 .lane = at,
+                                                 .end_ns = later(lane->free_ns, lane->await_ns),
+                                                 .behind_some = lane->first != NOBODY,
+                                                 .first = lane->first,
+                                                 .kernels = lane->kernels};
 }
 
 /* elsewhere: an event that is not of this device was recorded on another one of the process. */
@@ -139,6 +182,12 @@ static void on_wait(struct scene *s, uint32_t at, const struct act *act, bool el
         return;
     lane->await_ns = later(lane->await_ns, r->end_ns);
     lane->await_unknown = lane->await_unknown || r->behind_some;
+    if (!r->behind_some)
+        return;
+    lane->behind = *r;
+    if (lane->behind_any)
+        lane->behind.lane = NOBODY;
+    lane->behind_any = true;
 }
 
 /* The host came back at t_ns: the stream had got there, and is empty. */

@@ -11,6 +11,10 @@
  * not known, it changes nothing on this hardware, and they are taken as 0. What a host blocked in a
  * synchronisation for is an N too.
  *
+ * Kernels before a wait of their stream, where more kernels or N come behind it, cannot be told so.
+ * An operation of another stream can tell: one that awaited an event recorded behind these kernels,
+ * and that nothing else kept from starting earlier, started when they were over.
+ *
  * This reads differences between recorded device times, as infer.h does. The time is replayed as
  * work of the stream, launched where the first kernel was.
  */

@@ -98,9 +98,8 @@ void iterations_release(struct iterations *it)
 
 /* ---- what one takes ---- */
 
-/* End of the last operation of an iteration (ITERATION_NONE: of all); UNKNOWN_NS. */
-static int64_t device_end(const struct iterations *it, size_t nops, const struct timeline *when,
-                          uint32_t iteration)
+int64_t iteration_end(const struct iterations *it, size_t nops, const struct timeline *when,
+                      uint32_t iteration)
 {
     int64_t end_ns = UNKNOWN_NS;
     for (size_t i = 0; i < nops; i++) {
@@ -114,20 +113,14 @@ static int64_t device_end(const struct iterations *it, size_t nops, const struct
     return end_ns;
 }
 
-/* The stretch of time that is looked at, and how many iterations it holds. */
-struct window {
-    int64_t start_ns, end_ns;
-    uint32_t iterations;
-};
-
-static struct window window_of(const struct iterations *it, size_t nops,
+struct window iteration_window(const struct iterations *it, size_t nops,
                                const struct timeline *when)
 {
     struct window w = {when->begin_ns, when->end_ns, 1};
-    int64_t last_ns = device_end(it, nops, when, ITERATION_NONE);
+    int64_t last_ns = iteration_end(it, nops, when, ITERATION_NONE);
     if (it->count > 1) {
-        int64_t start_ns = device_end(it, nops, when, 0);
-        int64_t end_ns = device_end(it, nops, when, it->count - 1);
+        int64_t start_ns = iteration_end(it, nops, when, 0);
+        int64_t end_ns = iteration_end(it, nops, when, it->count - 1);
         if (start_ns != UNKNOWN_NS && end_ns > start_ns)
             return (struct window){start_ns, end_ns, it->count - 1};
     }
@@ -190,7 +183,7 @@ static void fill(struct iteration_time *out, const struct slice_times *t, double
 void iteration_measure(struct iteration_time *out, const struct iterations *it,
                        const struct rank *rank, const struct timeline *when)
 {
-    struct window w = window_of(it, rank->nops, when);
+    struct window w = iteration_window(it, rank->nops, when);
     struct slices slices;
     struct slice_times t;
     slices_init(&slices, w.start_ns, w.end_ns);

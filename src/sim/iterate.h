@@ -73,6 +73,19 @@ struct iteration_time {
     double other_idle_ns;
 };
 
+/* The stretch of time that is measured, and how many iterations it holds. */
+struct window {
+    int64_t start_ns, end_ns;
+    uint32_t iterations;
+};
+
+struct window iteration_window(const struct iterations *it, size_t nops,
+                               const struct timeline *when);
+
+/* End of the last operation of an iteration (ITERATION_NONE: of all); UNKNOWN_NS. */
+int64_t iteration_end(const struct iterations *it, size_t nops, const struct timeline *when,
+                      uint32_t iteration);
+
 void iteration_measure(struct iteration_time *out, const struct iterations *it,
                        const struct rank *rank, const struct timeline *when);
 

@@ -64,6 +64,7 @@ static int make_grid(struct job *job, const struct replay_opts *opts, struct err
     else if (grid_tell(&rep->grid, &rep->groups, opts->parallel, e) < 0)
         return -1;
     growth_make(&job->growth, run, &rep->grid, rep->grown);
+    growth_place(&job->growth, opts->placement, rep->from.network, rep->to.network);
     grid_find_absent(&rep->absent, &rep->grid, run, job->iterations, &rep->arena);
     if (rep->absent.refused != NULL)
         return err_set(e, ERR_INPUT,
@@ -91,12 +92,16 @@ static void set_launches(struct job *job, const struct gpu_profile *gpu)
 static int learn_overlap(struct job *job, struct err *e)
 {
     struct replay *rep = job->rep;
+    struct placement wanted = job->growth.target;
     struct retarget own;
-    int rc = retarget_init(&own, &job->program, &job->growth, rep->from, rep->from, true, 1, e);
+    int rc;
+    job->growth.target = job->growth.source;
+    rc = retarget_init(&own, &job->program, &job->growth, rep->from, rep->from, true, 1, e);
     overlap_make(&job->overlap, &job->program);
     set_launches(job, rep->from.gpu);
     if (rc == 0)
         rc = overlap_learn(&job->overlap, &own, e);
+    job->growth.target = wanted;
     retarget_release(&own);
     return rc;
 }
@@ -117,19 +122,28 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
     rep->world = rep->grid.world;
     if (learn_overlap(job, e) < 0)
         return -1;
+    job_find_pipeline(job);
+    if (rep->strong)
+        strong_find(&job->strong, &job->growth, job->iterations, &rep->arena);
     if (vary_job_make(job, &opts->vary, e) < 0)
         return -1;
     say_latency(rep);
     say_program(rep, &job->program);
     say_iterations(rep);
     say_grid(rep);
+    if (opts->parallel != NULL)
+        say_told(rep);
     say_growth(rep, &job->growth);
+    say_strong(rep, &job->strong);
+    say_exchanges(rep, &job->growth);
+    say_placement(rep, &job->growth);
     say_overlap(rep, &job->overlap);
     return 0;
 }
 
 void job_release(struct job *job)
 {
+    pipeline_free(job->pipeline);
     for (size_t r = 0; r < job->rep->nranks; r++)
         iterations_release(&job->iterations[r]);
     if (job->growth.run != NULL)
@@ -160,6 +174,8 @@ int job_simulate(struct job *job, struct target target, struct retarget *t,
         sim_set_host_speed(job->program.sim, h, target.host_speed > 0 ? target.host_speed : 1);
     if (retarget_init(t, &job->program, &job->growth, job->rep->from, target.to, target.calibrate,
                       target.scale, e) < 0)
+        return -1;
+    if (job->rep->strong && retarget_divide(t, &job->strong, e) < 0)
         return -1;
     vary_place_faults(job, &target, t);
     if (set_costs(job, t, e) < 0)

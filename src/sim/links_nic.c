@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* A NIC of the target, in one direction. */
+/* A NIC of the target, in one direction: 2 x its number + the direction. */
 struct nic {
     uint32_t link, rank; /* of the first use: its link stands for the NIC */
     bool shared;         /* by several ranks */
@@ -19,13 +19,25 @@ static bool has_shared_nics(const struct network_profile *net)
     return net->nics_per_node >= 1 && net->nics_per_node < net->gpus_per_node;
 }
 
-/* Counts the NICs of all nodes, twice each: by direction. */
-static int64_t nic_of(const struct retarget *t, const struct link_use *u)
+/* The NIC of a rank, numbered through all nodes. */
+static int64_t nic_of(const struct retarget *t, size_t rank)
 {
-    int64_t gpus = (int64_t)t->to.network->gpus_per_node;
-    int64_t nics = (int64_t)t->to.network->nics_per_node;
-    int64_t rank = growth_rank(t->growth, t->run->ranks[u->rank].rank, t->scale);
-    return (rank / gpus * nics + rank % gpus * nics / gpus) * 2 + u->way;
+    const struct growth *g = t->growth;
+    const struct network_profile *net = t->to.network;
+    int64_t gpus = (int64_t)net->gpus_per_node, nics = (int64_t)net->nics_per_node;
+    int64_t world = g->world * t->scale;
+    int64_t self = growth_rank(g, t->run->ranks[rank].rank, t->scale);
+    int64_t node = placement_node(&g->target, net, self, world);
+    return node * nics + placement_slot(&g->target, net, self, world) * nics / gpus;
+}
+
+/* By rank; owned by the caller. */
+static int64_t *list_nics(const struct retarget *t)
+{
+    int64_t *list = array_new(t->run->nranks, sizeof *list);
+    for (size_t r = 0; r < t->run->nranks; r++)
+        list[r] = nic_of(t, r);
+    return list;
 }
 
 static void own_links(struct links *l)
@@ -51,18 +63,20 @@ static bool is_again(const struct links *l, size_t i)
 void links_place(struct links *l, const struct retarget *t)
 {
     struct nic *nics;
+    int64_t *number;
     struct idmap seen = {0};
     own_links(l);
     if (!has_shared_nics(t->to.network))
         return;
     nics = array_new(l->count, sizeof *nics);
+    number = list_nics(t);
     for (size_t i = 0; i < l->count; i++) {
         const struct link_use *u = &l->uses[i];
         size_t known = seen.count;
         struct nic *nic;
         if (u->port != LINK_NIC)
             continue;
-        nic = &nics[idmap_add(&seen, nic_of(t, u))];
+        nic = &nics[idmap_add(&seen, number[u->rank] * 2 + u->way)];
         if (seen.count > known)
             *nic = (struct nic){u->own, u->rank, false};
         nic->shared = nic->shared || nic->rank != u->rank;
@@ -72,10 +86,11 @@ void links_place(struct links *l, const struct retarget *t)
         const struct nic *nic;
         if (u->port != LINK_NIC)
             continue;
-        nic = &nics[idmap_add(&seen, nic_of(t, u))];
+        nic = &nics[idmap_add(&seen, number[u->rank] * 2 + u->way)];
         u->link = nic->link;
         u->spare = (u->lone && !nic->shared) || is_again(l, i);
     }
     idmap_release(&seen);
     free(nics);
+    free(number);
 }

@@ -160,16 +160,29 @@ static void set_needs(const struct overlap *o, const struct overlap_need *needs)
     }
 }
 
+/* Messages of a group share ports with each other all the time, which their own time holds: what
+ * one of them uses is its bytes' time over that, not over what it would take alone. */
+static void share_time(const struct program *p, const struct program_cost *c,
+                       struct comm_cost *price)
+{
+    if (p->run->ranks[c->rank].ops[c->op].coll.group >= 0 &&
+        specter_comm_op_is_p2p((enum specter_comm_op)p->matches.list[c->match].op))
+        price->us = fmax(price->us, (double)c->set_ns / 1e3);
+}
+
 static void find_shares(struct overlap *o, const struct retarget *t,
                         const struct overlap_load *loads)
 {
     struct links *l = &o->links;
     links_place(l, t);
     for (size_t i = 0, end; i < l->count; i = end) {
-        uint32_t kind = o->kinds.of[l->uses[i].cost];
+        const struct overlap_load *load = &loads[o->kinds.of[l->uses[i].cost]];
+        struct comm_cost price = load->price;
         for (end = i; end < l->count && l->uses[end].cost == l->uses[i].cost;)
             end++;
-        links_share(&l->uses[i], end - i, loads[kind].known ? &loads[kind].price : NULL);
+        if (load->known)
+            share_time(o->program, &o->program->costs[l->uses[i].cost], &price);
+        links_share(&l->uses[i], end - i, load->known ? &price : NULL);
     }
 }
 

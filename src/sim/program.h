@@ -47,6 +47,7 @@ struct program_cost {
     int64_t measured_ns;     /* waits removed, and what others beside it took (overlap.h);
                                 UNKNOWN_NS */
     int64_t set_ns;          /* what it is simulated with */
+    uint32_t launch;         /* of such kernels: index of the rank's launches */
     const uint64_t *classes; /* [SPECTER_KERNEL_CLASS_COUNT] of such kernels; NULL. Borrowed */
 };
 

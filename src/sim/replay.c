@@ -5,6 +5,7 @@
 #include "sim/replay.h"
 
 #include "sim/job.h"
+#include "sim/look.h"
 #include "sim/say.h"
 
 #include <stdlib.h>
@@ -12,15 +13,30 @@
 
 static const int64_t default_scales[] = {1, 2, 4, 8, 16, 32};
 
+static void compare_waits(struct job *job)
+{
+    struct replay *rep = job->rep;
+    struct rank_waits *waits = arena_alloc(&rep->arena, rep->nranks * sizeof *waits);
+    waits_compare(&rep->waits, waits, &job->program);
+    for (size_t r = 0; r < rep->nranks; r++)
+        rep->ranks[r].waits = waits[r];
+}
+
 /* The recording on its own hardware: how far the replay is to be trusted. */
 static int simulate_own(struct job *job, struct err *e)
 {
     struct replay *rep = job->rep;
+    struct placement wanted = job->growth.target;
     struct retarget t;
-    int rc = job_simulate(job, (struct target){.to = rep->from, .calibrate = true, .scale = 1}, &t,
-                          &rep->own, e);
+    int rc;
+    job->growth.target = job->growth.source;
+    rc = job_simulate(job, (struct target){.to = rep->from, .calibrate = true, .scale = 1}, &t,
+                      &rep->own, e);
+    job->growth.target = wanted;
     for (size_t r = 0; rc == 0 && r < rep->nranks; r++)
         rep->ranks[r].replayed_ns = job->spans[r];
+    if (rc == 0)
+        compare_waits(job);
     retarget_release(&t);
     return rc;
 }
@@ -50,22 +66,39 @@ static int simulate_sound(struct job *job, int64_t scale, const struct retarget 
     return rc;
 }
 
+static struct target target_of(const struct replay *rep, int64_t scale)
+{
+    return (struct target){.to = rep->to,
+                           .calibrate = rep->calibrate,
+                           .scale = scale,
+                           .faulty = true,
+                           .host_speed = rep->host_speed};
+}
+
+static int look(struct job *job, const struct retarget *t, struct replay_scale *out, struct err *e)
+{
+    if (!job->opts->brief && look_at_scale(job, t, out, e) < 0)
+        return -1;
+    if (job->opts->watch.look != NULL)
+        job->opts->watch.look(job->opts->watch.context, job, out);
+    return 0;
+}
+
 static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *out, struct err *e)
 {
     struct replay *rep = job->rep;
     struct retarget t;
     int rc;
     *out = (struct replay_scale){.scale = scale, .gpus = scale * rep->world};
-    rc = job_simulate(job,
-                      (struct target){.to = rep->to,
-                                      .calibrate = rep->calibrate,
-                                      .scale = scale,
-                                      .faulty = true,
-                                      .host_speed = rep->host_speed},
-                      &t, &out->time, e);
+    if (job->pipeline != NULL && scale > 1)
+        return job_simulate_pipeline(job, target_of(rep, scale), look, out, e);
+    rc = job_simulate(job, target_of(rep, scale), &t, &out->time, e);
+    if (rc == 0)
+        rc = look(job, &t, out, e);
     if (rc == 0 && scale == 1) {
         rep->unmodelled = retarget_unmodelled(&t);
         say_costs(rep, &t);
+        rep->untold = retarget_untold(&t);
         say_host_speed(rep, &out->time);
     }
     if (rc == 0)
@@ -82,6 +115,10 @@ static void add_scale(struct replay *rep, const struct replay_scale *base,
     double ratio = scale.time.span_ns > 0 ? base->time.span_ns / scale.time.span_ns : 1;
     scale.efficiency = ratio;
     scale.speedup = (double)scale.scale * ratio;
+    if (rep->strong) {
+        scale.speedup = ratio;
+        scale.efficiency = ratio / (double)scale.scale;
+    }
     ARRAY_GROW(rep->scales, rep->cap_scales, rep->nscales + 1);
     rep->scales[rep->nscales++] = scale;
 }
@@ -95,7 +132,8 @@ static size_t default_count(struct job *job)
         replay_assume(job->rep, "scales above 1 are left out: %s", job->growth.refused);
         return 1;
     }
-    while (n < all && growth_check(&job->growth, net, default_scales[n], NULL) == 0)
+    while (n < all && growth_check(&job->growth, net, default_scales[n], NULL) == 0 &&
+           (!job->rep->strong || strong_check(&job->strong, default_scales[n], NULL) == 0))
         n++;
     if (n < all)
         replay_assume(job->rep, "scales above %lld are left out: network %s holds no more GPUs",
@@ -108,7 +146,8 @@ static int check_scales(struct job *job, const int64_t *scales, size_t n, struct
 {
     bool grown = false;
     for (size_t i = 0; i < n; i++) {
-        if (growth_check(&job->growth, job->rep->to.network, scales[i], e) < 0)
+        if (growth_check(&job->growth, job->rep->to.network, scales[i], e) < 0 ||
+            (job->rep->strong && strong_check(&job->strong, scales[i], e) < 0))
             return -1;
         grown = grown || scales[i] > 1;
     }
@@ -118,17 +157,52 @@ static int check_scales(struct job *job, const int64_t *scales, size_t n, struct
     return 0;
 }
 
+/* What was asked for, as scales or as sizes of the job; *n of them. NULL with e filled. */
+static const int64_t *find_scales(struct job *job, const struct replay_opts *opts, size_t *n,
+                                  struct err *e)
+{
+    int64_t *scales;
+    *n = opts->nscales;
+    if (opts->nscales > 0)
+        return opts->scales;
+    *n = opts->ngpus;
+    if (opts->ngpus > 0) {
+        scales = arena_alloc(&job->rep->arena, opts->ngpus * sizeof *scales);
+        return growth_scales(&job->growth, opts->gpus, opts->ngpus, scales, e) < 0 ? NULL : scales;
+    }
+    *n = default_count(job);
+    return default_scales;
+}
+
+/* Is too much of the work such that nobody knows what is left of it in a part of the batch? */
+static int check_untold(struct replay *rep, struct err *e)
+{
+    if (rep->untold > STRONG_UNTOLD_MAX)
+        return err_set(
+            e, ERR_INPUT,
+            "--strong: %.1f %% of the device time is work whose part in the batch is not "
+            "known (kernels of no known class, graphs, operations of unknown size); %.0f "
+            "%% is the most",
+            100 * rep->untold, 100 * STRONG_UNTOLD_MAX);
+    say_untold(rep, rep->untold);
+    return 0;
+}
+
 static int simulate_all(struct job *job, const struct replay_opts *opts, struct err *e)
 {
-    const int64_t *scales = opts->nscales > 0 ? opts->scales : default_scales;
-    size_t n = opts->nscales > 0 ? opts->nscales : default_count(job);
+    size_t n;
+    const int64_t *scales = find_scales(job, opts, &n, e);
     struct replay_scale base, one;
-    if (check_scales(job, scales, n, e) < 0)
+    if (scales == NULL || check_scales(job, scales, n, e) < 0)
         return -1;
     if (vary_check_faults(job, scales, n, e) < 0)
         return -1;
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
         simulate_scale(job, 1, &base, e) < 0)
+        return -1;
+    if (!opts->brief)
+        look_for_reasons(job, &base);
+    if (job->rep->strong && check_untold(job->rep, e) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         one = base;
@@ -142,13 +216,14 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
 int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
                struct err *e)
 {
-    struct job job = {.rep = rep};
+    struct job job = {.rep = rep, .opts = opts};
     int rc;
     memset(rep, 0, sizeof *rep);
     arena_init(&rep->arena);
     if (run->nranks == 0)
         return err_set(e, ERR_INPUT, "%s: no rank to replay", run->source);
     rep->calibrate = opts->calibrate;
+    rep->strong = opts->strong;
     rep->host_speed = opts->host_speed > 0 ? opts->host_speed : 1;
     rep->nranks = run->nranks;
     rep->ranks = arena_alloc(&rep->arena, run->nranks * sizeof *rep->ranks);
@@ -159,6 +234,10 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
         rep->recorded = job_measure(&job, false);
         for (size_t r = 0; r < rep->nranks; r++)
             rep->ranks[r].recorded_ns = job.spans[r];
+        if (!opts->brief)
+            look_at_recording(&job);
+        if (opts->watch.look != NULL)
+            opts->watch.look(opts->watch.context, &job, NULL);
         rc = simulate_all(&job, opts, e);
     }
     job_release(&job);

@@ -13,14 +13,30 @@
 #ifndef SPECTER_SIM_REPLAY_H
 #define SPECTER_SIM_REPLAY_H
 
+#include "sim/axis_time.h"
 #include "sim/grid_survey.h"
 #include "sim/iterate.h"
+#include "sim/path.h"
 #include "sim/retarget.h"
+#include "sim/spread.h"
+#include "sim/throughput.h"
+#include "sim/uncertainty.h"
 #include "sim/vary.h"
+#include "sim/waits.h"
 #include "trace/run.h"
 
 #define HOST_SPEED_MIN 0.01
 #define HOST_SPEED_MAX 100.0
+
+struct job;
+struct replay_scale;
+
+/* Called behind the measurement of the recording (scale NULL), then behind the simulation of each
+ * scale (1 first, whether asked for or not), while job.h can still tell when everything ran. */
+struct replay_watch {
+    void (*look)(void *context, const struct job *job, const struct replay_scale *scale);
+    void *context;
+};
 
 struct replay_opts {
     /* Target; NULL: the recording's own. The network of another GPU is the one that such a GPU
@@ -31,20 +47,34 @@ struct replay_opts {
     const struct network_profile *from_network;
     const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
     size_t nscales;
-    bool calibrate;        /* see struct retarget */
-    const char *parallel;  /* the grid, as grid_tell() takes it; NULL: found */
-    const char *grow;      /* the axis that scales multiply: name of a role; NULL: dp */
-    double host_speed;     /* CPU time takes 1 / this on the target; 0: as recorded */
-    struct vary_opts vary; /* variation, slow ranks and links; all 0: none */
+    const int64_t *gpus; /* sizes of the whole job, in place of scales; borrowed */
+    size_t ngpus;
+    bool strong;                       /* the batch is divided; else every GPU keeps its work */
+    const struct placement *placement; /* how ranks sit on the target's nodes; NULL: as recorded,
+                                          where that is known, else in blocks */
+    bool calibrate;                    /* see struct retarget */
+    const char *parallel;              /* the grid, as grid_tell() takes it; NULL: found */
+    const char *grow;                  /* the axis that scales multiply: name of a role; NULL: dp */
+    double tokens, flops;              /* of an iteration of the recorded job; 0: not told */
+    struct replay_watch watch;         /* look NULL: nobody */
+    bool brief;                        /* iteration times only: no paths, groups, errors, rates */
+    double host_speed;                 /* CPU time takes 1 / this on the target; 0: as recorded */
+    struct vary_opts vary;             /* variation, slow ranks and links; all 0: none */
 };
 
 /* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
 struct replay_scale {
     int64_t scale, gpus;
     struct iteration_time time;
-    double speedup;    /* scale * T(1) / T(scale): work done per time, as a multiple of scale 1 */
-    double efficiency; /* T(1) / T(scale) */
-    double sound_ns;   /* the iteration without the faults that were asked for; 0: there are none */
+    double speedup; /* work done per time, as a multiple of scale 1: scale * T(1) / T(scale), of a
+                       divided batch T(1) / T(scale) */
+    double efficiency; /* speedup / scale */
+    size_t rank;       /* index in the simulated run: whose time it is */
+    struct axis_times axes;
+    struct path_summary path;
+    struct uncertainty error;
+    struct throughput rate;
+    double sound_ns; /* the iteration without the faults that were asked for; 0: there are none */
     struct vary_result vary;
 };
 
@@ -52,6 +82,7 @@ struct replay_scale {
 struct replay_rank {
     int rank;
     double recorded_ns, replayed_ns;
+    struct rank_waits waits; /* in collectives, of the whole recording */
     uint32_t iterations;
     enum iteration_source source;
 };
@@ -73,13 +104,18 @@ struct replay {
     bool same_hardware;            /* known to be */
     bool calibrate;
     double host_speed; /* of the target, against the recording's */
+    bool strong;       /* as asked for */
     int world;
     struct grid grid;
     struct grid_input groups; /* what the grid was found from; in the arena and the run */
     enum grid_role grown;     /* the axis that scales multiply */
     struct grid_absent absent;
     struct iteration_time recorded;
-    struct iteration_time own;    /* replayed on the hardware of the recording */
+    struct iteration_time own; /* replayed on the hardware of the recording */
+    struct axis_times recorded_axes;
+    struct iteration_spread spread; /* of recorded iterations, on the rank that takes longest */
+    struct workload workload;
+    struct waits waits;           /* in collectives, of both */
     uint32_t iterations;          /* the fewest of any rank */
     enum iteration_source source; /* of that rank's */
     struct replay_rank *ranks;    /* by index in run->ranks; in the arena */
@@ -88,6 +124,7 @@ struct replay {
     size_t nscales, cap_scales;
     double latency_us; /* from a launch to the start of its work, as the recording shows it */
     double excess_us;  /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
+    double untold;     /* share of it whose part in a divided batch is not known */
     double unmodelled; /* share of device time that rests on no model */
     struct variation variation;         /* where it was asked for */
     uint64_t seed;                      /* of its draws */

@@ -32,12 +32,15 @@ static int64_t host_end(const struct program *p, const struct program_rank *rank
 }
 
 /* Do both ends of a message sit in different stages of the pipeline? */
-static bool along_pipeline(const struct grid *grid, const struct run *run, int rank,
-                           const struct op *op)
+static bool along_pipeline(const struct job *job, int rank, const struct op *op)
 {
+    const struct grid *grid = &job->rep->grid;
+    const struct run *run = job->program.run;
     const struct comm *comm;
     if (op->class != OP_P2P || grid->state != GRID_FOUND || op->coll.comm < 0 || rank < 0)
         return false;
+    if (job->growth.origin != NULL)
+        return growth_recorded_comm(&job->growth, op->coll.comm) < 0;
     comm = &run->comms[op->coll.comm];
     if (op->coll.peer < 0 || op->coll.peer >= comm->size || comm->ranks[op->coll.peer] < 0)
         return false;
@@ -54,22 +57,13 @@ static struct movement movement_of(const struct job *job, size_t r, size_t op)
     if (moved.end_ns < 0)
         return move;
     move.moved = moved;
-    move.pipeline = along_pipeline(&job->rep->grid, p->run, rank->rank, &rank->ops[op]);
+    move.pipeline = along_pipeline(job, rank->rank, &rank->ops[op]);
     return move;
 }
 
-/* What is measured of one rank; arrays are owned. */
-struct view {
-    struct sim_span *spans;
-    struct movement *moves;
-    struct slice *beside;
-    size_t nbeside;
-    struct timeline when;
-};
-
 #define SLICES_EACH 3 /* of an item at most: itself, and what it waited for before */
 
-static void add_slice(struct view *v, enum slice_kind kind, int64_t start_ns, int64_t ns)
+static void add_slice(struct job_view *v, enum slice_kind kind, int64_t start_ns, int64_t ns)
 {
     if (ns > 0)
         v->beside[v->nbeside++] = (struct slice){{start_ns, start_ns + ns}, kind};
@@ -77,7 +71,7 @@ static void add_slice(struct view *v, enum slice_kind kind, int64_t start_ns, in
 
 /* Why the stream was idle before the item. The engine tells how long for each cause; the one that
  * came last is put last. */
-static void add_gap(struct view *v, const struct sim *sim, uint32_t item)
+static void add_gap(struct job_view *v, const struct sim *sim, uint32_t item)
 {
     struct sim_gap gap = sim_gap(sim, item);
     int64_t at_ns = sim_span(sim, item).start_ns - gap.host_ns - gap.event_ns;
@@ -91,7 +85,7 @@ static void add_gap(struct view *v, const struct sim *sim, uint32_t item)
     }
 }
 
-static void view_recorded(struct view *v, const struct program *p, size_t r)
+static void view_recorded(struct job_view *v, const struct program *p, size_t r)
 {
     const struct rank *rank = &p->run->ranks[r];
     const struct program_rank *place = &p->ranks[r];
@@ -102,7 +96,7 @@ static void view_recorded(struct view *v, const struct program *p, size_t r)
     v->when = (struct timeline){.begin_ns = place->origin_ns, .end_ns = place->end_ns};
 }
 
-static void view_simulated(struct view *v, const struct job *job, size_t r)
+static void view_simulated(struct job_view *v, const struct job *job, size_t r)
 {
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
@@ -113,6 +107,11 @@ static void view_simulated(struct view *v, const struct job *job, size_t r)
         v->moves[i] = movement_of(job, r, i);
         if (place->item[i] != PROGRAM_NONE && v->spans[i].start_ns != UNKNOWN_NS)
             add_gap(v, p->sim, place->item[i]);
+        if (!(rank->ops[i].flags & OP_COUNTED))
+            continue;
+        add_slice(v, SLICE_UNTRACED, v->spans[i].start_ns,
+                  v->spans[i].end_ns - v->spans[i].start_ns);
+        v->spans[i] = (struct sim_span){UNKNOWN_NS, UNKNOWN_NS};
     }
     for (size_t i = 0; i < place->nuntraced; i++) {
         struct sim_span span = sim_span(p->sim, place->untraced[i].item);
@@ -124,25 +123,36 @@ static void view_simulated(struct view *v, const struct job *job, size_t r)
         .begin_ns = place->begin_ns, .end_ns = host_end(p, place), .moves = v->moves};
 }
 
+void job_view_make(struct job_view *v, const struct job *job, size_t r, bool simulated)
+{
+    const struct program *p = &job->program;
+    size_t nops = p->run->ranks[r].nops;
+    size_t nslices = SLICES_EACH * (nops + p->ranks[r].nuntraced);
+    *v = (struct job_view){.spans = array_new(nops, sizeof *v->spans),
+                           .beside = array_new(nslices, sizeof *v->beside)};
+    if (simulated)
+        view_simulated(v, job, r);
+    else
+        view_recorded(v, p, r);
+    v->when.spans = v->spans;
+    v->when.beside = v->beside;
+    v->when.nbeside = v->nbeside;
+}
+
+void job_view_release(struct job_view *v)
+{
+    free(v->spans);
+    free(v->moves);
+    free(v->beside);
+}
+
 static void measure_rank(struct iteration_time *out, const struct job *job, size_t r,
                          bool simulated)
 {
-    const struct program *p = &job->program;
-    const struct rank *rank = &p->run->ranks[r];
-    size_t nslices = SLICES_EACH * (rank->nops + p->ranks[r].nuntraced);
-    struct view v = {.spans = array_new(rank->nops, sizeof *v.spans),
-                     .beside = array_new(nslices, sizeof *v.beside)};
-    if (simulated)
-        view_simulated(&v, job, r);
-    else
-        view_recorded(&v, p, r);
-    v.when.spans = v.spans;
-    v.when.beside = v.beside;
-    v.when.nbeside = v.nbeside;
-    iteration_measure(out, &job->iterations[r], rank, &v.when);
-    free(v.spans);
-    free(v.moves);
-    free(v.beside);
+    struct job_view v;
+    job_view_make(&v, job, r, simulated);
+    iteration_measure(out, &job->iterations[r], &job->program.run->ranks[r], &v.when);
+    job_view_release(&v);
 }
 
 bool job_blank(const struct run *run, size_t rank)

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/retarget.h"
 
+#include "sim/exchange.h"
 #include "sim/vary_link.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct layout *place_comms(const struct retarget *t, const struct network_profile *net,
-                                  int64_t scale)
+static struct layout *new_layouts(const struct retarget *t)
 {
     size_t n = t->run->ncomms;
     struct layout *where = calloc(n > 0 ? n : 1, sizeof *where);
     if (where == NULL)
         die("out of memory");
-    for (size_t c = 0; c < n; c++)
-        where[c] = growth_layout(t->growth, (int)c, net, scale);
     return where;
+}
+
+static void place_comms(struct retarget *t)
+{
+    t->from_where = new_layouts(t);
+    t->to_where = new_layouts(t);
+    for (size_t c = 0; c < t->run->ncomms; c++) {
+        t->from_where[c] = growth_recorded_layout(t->growth, (int)c, t->from.network);
+        t->to_where[c] = growth_layout(t->growth, (int)c, t->to.network, t->scale);
+    }
 }
 
 static double link_ratio(const struct gpu_profile *from, const struct gpu_profile *to)
@@ -41,6 +49,17 @@ static int other_ratios(struct retarget *t, struct err *e)
     return 0;
 }
 
+static void find_exchanges(struct retarget *t)
+{
+    if (t->scale == 1 || !growth_exchanges(t->growth))
+        return;
+    t->sent = calloc(t->run->nranks, sizeof *t->sent);
+    if (t->sent == NULL)
+        die("out of memory");
+    for (size_t r = 0; r < t->run->nranks; r++)
+        t->sent[r] = exchange_bytes(&t->run->ranks[r]);
+}
+
 int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
                   struct hardware from, struct hardware to, bool calibrate, int64_t scale,
                   struct err *e)
@@ -53,8 +72,8 @@ int retarget_init(struct retarget *t, const struct program *program, const struc
     t->to = to;
     t->calibrate = calibrate;
     t->scale = scale;
-    t->from_where = place_comms(t, from.network, 1);
-    t->to_where = place_comms(t, to.network, scale);
+    place_comms(t);
+    find_exchanges(t);
     t->link_ratio = link_ratio(from.gpu, to.gpu);
     t->graphs = calloc(t->run->nranks + 1, sizeof *t->graphs);
     if (t->graphs == NULL)
@@ -68,6 +87,9 @@ void retarget_release(struct retarget *t)
 {
     for (size_t r = 0; t->graphs != NULL && r < t->run->nranks; r++)
         graphs_release(&t->graphs[r]);
+    for (size_t r = 0; t->sent != NULL && r < t->run->nranks; r++)
+        free(t->sent[r]);
+    free(t->sent);
     free(t->graphs);
     free(t->from_where);
     free(t->to_where);
@@ -128,14 +150,19 @@ static struct gemm_shape shape_of(const struct op *op)
 }
 
 /* Without the launch: the engine puts that before work which finds its stream idle. */
-static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *us, struct err *e)
+static int shape_us(const struct gpu_profile *gpu, struct gemm_shape shape, double *us,
+                    struct err *e)
 {
     struct gemm_cost cost;
-    struct gemm_shape shape = shape_of(op);
     if (model_gemm(gpu, &shape, &cost, e) < 0)
         return -1;
     *us = cost.busy_us;
     return 0;
+}
+
+static int gemm_us(const struct gpu_profile *gpu, const struct op *op, double *us, struct err *e)
+{
+    return shape_us(gpu, shape_of(op), us, e);
 }
 
 bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op)
@@ -147,34 +174,45 @@ bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op)
            strcmp(cost.bound, "memory") == 0;
 }
 
+int retarget_divide(struct retarget *t, const struct strong *strong, struct err *e)
+{
+    const struct gemm_shape smallest = {.m = 1, .n = 1, .k = 1, .type = SPECTER_FP16};
+    t->strong = strong;
+    return shape_us(t->to.gpu, smallest, &t->least_us, e);
+}
+
+static bool is_divided(const struct retarget *t)
+{
+    return t->strong != NULL && t->scale > 1;
+}
+
 static int cost_gemm(struct retarget *t, const struct op *op, int64_t measured_ns, int64_t *ns,
                      struct err *e)
 {
+    struct gemm_shape left = shape_of(op);
     struct modelled m;
-    if (untouched(t, measured_ns, t->from.gpu == t->to.gpu)) {
+    if (untouched(t, measured_ns, t->from.gpu == t->to.gpu && !is_divided(t))) {
         *ns = measured_ns;
         return 0;
     }
-    if (gemm_us(t->from.gpu, op, &m.from_us, e) < 0 || gemm_us(t->to.gpu, op, &m.to_us, e) < 0)
+    if (shape_us(t->from.gpu, shape_of(op), &m.from_us, e) < 0)
+        return -1;
+    if (is_divided(t))
+        strong_divide(t->strong, op, t->scale, &left);
+    if (shape_us(t->to.gpu, left, &m.to_us, e) < 0)
         return -1;
     *ns = apply(t, measured_ns, m);
     return 0;
 }
 
-/* Do both ends of a send sit on different nodes? Their communicator decides where the trace does
- * not tell who they are. */
+/* Do both ends of a send sit on different nodes, on that side? */
 static bool across_nodes(const struct retarget *t, const struct rank *rank, const struct op *op,
                          const struct network_profile *net, const struct layout *where)
 {
-    const struct comm *comm = &t->run->comms[op->coll.comm];
-    int per_node = net->gpus_per_node >= 1 ? (int)net->gpus_per_node : 1;
-    int peer = op->coll.peer;
-    int other = peer >= 0 && peer < comm->size ? comm->ranks[peer] : -1;
-    int64_t scale = where == t->to_where ? t->scale : 1;
-    if (other < 0 || rank->rank < 0)
-        return where[op->coll.comm].nodes > 1;
-    return growth_rank(t->growth, other, scale) / per_node !=
-           growth_rank(t->growth, rank->rank, scale) / per_node;
+    uint32_t r = (uint32_t)(rank - t->run->ranks), i = (uint32_t)(op - rank->ops);
+    if (where == t->from_where)
+        return growth_recorded_across(t->growth, r, i, net);
+    return growth_across(t->growth, r, i, net, t->scale);
 }
 
 /* `what` and bytes are those of the transfer, which op may not tell itself. */
@@ -202,13 +240,47 @@ static int transfer_us(const struct retarget *t, const struct rank *rank, const 
     return 0;
 }
 
+/* A message of an all-to-all that gets more members. */
+static bool is_exchange(const struct retarget *t, const struct program_cost *cost)
+{
+    int comm = t->program->matches.list[cost->match].comm;
+    return t->sent != NULL && t->growth->grid->comms[comm].by_messages &&
+           growth_grows(t->growth, comm) && t->sent[cost->rank][cost->op] > 0;
+}
+
+/* As the all-to-all that it is part of: each rank sends as much as before, to more members. */
+static int exchange_us(const struct retarget *t, const struct program_cost *cost,
+                       struct hardware on, const struct layout *where, double *us, struct err *e)
+{
+    struct comm_cost price;
+    if (model_collective(on.gpu, on.network, SPECTER_ALLTOALLV,
+                         (double)t->sent[cost->rank][cost->op],
+                         where[t->program->matches.list[cost->match].comm], &price, e) < 0)
+        return -1;
+    *us = price.us;
+    return 0;
+}
+
+/* Of a divided batch it carries a part. */
+static bool carries_less(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    return is_divided(t) && strong_divides(t->strong, match->comm, (enum specter_comm_op)match->op,
+                                           match->bytes, (enum specter_dtype)match->dtype);
+}
+
 static int comm_us(const struct retarget *t, const struct program_cost *cost, struct hardware on,
                    const struct layout *where, double *us, struct err *e)
 {
     const struct match *match = &t->program->matches.list[cost->match];
     const struct rank *rank = &t->run->ranks[cost->rank];
-    return transfer_us(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
-                       (double)match->bytes, on, where, us, e);
+    double bytes = (double)match->bytes;
+    if (is_exchange(t, cost))
+        return exchange_us(t, cost, on, where, us, e);
+    if (where == t->to_where && carries_less(t, cost))
+        bytes /= (double)t->scale;
+    return transfer_us(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op, bytes, on,
+                       where, us, e);
 }
 
 /* Ranks whose device is busy with it. */
@@ -239,11 +311,24 @@ static int grow_from_one(struct retarget *t, const struct program_cost *cost, in
     return 0;
 }
 
+/* Are its members others, or elsewhere? */
+static bool has_moved(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    const struct layout *from = &t->from_where[match->comm], *to = &t->to_where[match->comm];
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    const struct op *op = &rank->ops[cost->op];
+    if (specter_comm_op_is_p2p((enum specter_comm_op)match->op) && !is_exchange(t, cost))
+        return across_nodes(t, rank, op, t->from.network, t->from_where) !=
+               across_nodes(t, rank, op, t->to.network, t->to_where);
+    return from->ranks != to->ranks || from->nodes != to->nodes || from->per_node != to->per_node;
+}
+
 static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_t *ns,
                      struct err *e)
 {
     int comm = t->program->matches.list[cost->match].comm;
-    bool grown = t->scale > 1 && growth_moves(t->growth, comm);
+    bool grown = has_moved(t, cost) || carries_less(t, cost);
     bool slow = vary_link_met(t, cost);
     struct modelled m;
     t->slowed += slow;
@@ -251,7 +336,7 @@ static int cost_comm(struct retarget *t, const struct program_cost *cost, int64_
         *ns = cost->measured_ns;
         return 0;
     }
-    if (grown && t->run->comms[comm].size == 1)
+    if (t->run->comms[comm].size == 1 && t->to_where[comm].ranks > 1)
         return grow_from_one(t, cost, ns, e);
     if (comm_us(t, cost, t->from, t->from_where, &m.from_us, e) < 0)
         return err_prefix(e, "the hardware of the recording (see --from-network)");
@@ -375,12 +460,32 @@ static double optimizer_share(const struct program_cost *cost, const struct op *
     return all > 0 ? (double)cost->classes[SPECTER_KERNEL_OPTIMIZER] / all : 0;
 }
 
+/* What is left of kernels where the batch is divided, by their classes; and how much of the time
+ * nobody knows the part of. */
+static double divided_ns(struct retarget *t, const struct program_cost *cost, const struct op *op,
+                         double ns)
+{
+    double sum = 0, all = 0;
+    for (int kind = 0; kind < SPECTER_KERNEL_CLASS_COUNT; kind++)
+        all += op != NULL ? kind == (int)kind_of(op) : (double)cost->classes[kind];
+    for (int kind = 0; kind < SPECTER_KERNEL_CLASS_COUNT && all > 0; kind++) {
+        double n = op != NULL ? kind == (int)kind_of(op) : (double)cost->classes[kind];
+        if (kind == SPECTER_KERNEL_OTHER)
+            t->untold_ns += n / all * (double)cost->measured_ns;
+        sum += strong_kernel_ns((enum specter_kernel_class)kind, n / all * ns,
+                                n * t->least_us * 1e3, t->scale);
+    }
+    return all > 0 ? sum : ns;
+}
+
 /* By the ratio of their class; what of them is the optimizer's work on a shard shrinks with it. */
 static int64_t cost_kernel(struct retarget *t, const struct program_cost *cost, const struct op *op)
 {
     double ratio = op == NULL ? mixed_ratio(t, cost) : t->other_ratio[kind_of(op)];
     double share = growth_shards(t->growth) ? optimizer_share(cost, op) : 0;
     int64_t ns = scaled(t, cost->measured_ns, ratio);
+    if (t->strong != NULL)
+        ns = to_ns(divided_ns(t, cost, op, (double)ns) / 1e3);
     if (!(share > 0))
         return ns;
     t->shard_ns += share * (double)cost->measured_ns;
@@ -389,11 +494,28 @@ static int64_t cost_kernel(struct retarget *t, const struct program_cost *cost, 
     return to_ns((double)ns / 1e3 * (1 - share + share / (double)t->scale));
 }
 
+enum cost_rule retarget_rule(const struct retarget *t, const struct program_cost *cost)
+{
+    if (cost->op == PROGRAM_NONE) /* kernels that no operation stands for */
+        return COST_KERNEL;
+    return rule_of(t, cost, &t->run->ranks[cost->rank].ops[cost->op]);
+}
+
+/* A memset clears gradients, whose size stays. */
+static int64_t cost_memory(const struct retarget *t, const struct op *op, int64_t measured_ns)
+{
+    int64_t ns = scaled(t, measured_ns, t->other_ratio[SPECTER_KERNEL_COPY]);
+    if (!is_divided(t) || strcasestr(op->name, "memset") != NULL)
+        return ns;
+    return to_ns(strong_kernel_ns(SPECTER_KERNEL_COPY, (double)ns, t->least_us * 1e3, t->scale) /
+                 1e3);
+}
+
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e)
 {
-    bool counted = cost->op == PROGRAM_NONE; /* kernels that no operation stands for */
-    const struct op *op = counted ? NULL : &t->run->ranks[cost->rank].ops[cost->op];
-    enum cost_rule rule = counted ? COST_KERNEL : rule_of(t, cost, op);
+    const struct op *op =
+        cost->op == PROGRAM_NONE ? NULL : &t->run->ranks[cost->rank].ops[cost->op];
+    enum cost_rule rule = retarget_rule(t, cost);
     t->count[rule]++;
     if (cost->measured_ns != UNKNOWN_NS)
         t->device_ns[rule] += (double)cost->measured_ns * members(t, cost);
@@ -405,7 +527,7 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
     case COST_GRAPH:
         return cost_graph(t, cost, op, ns, e);
     case COST_MEMORY:
-        *ns = scaled(t, cost->measured_ns, t->other_ratio[SPECTER_KERNEL_COPY]);
+        *ns = cost_memory(t, op, cost->measured_ns);
         return 0;
     case COST_KERNEL:
         *ns = cost_kernel(t, cost, op);
@@ -460,4 +582,13 @@ double retarget_unmodelled(const struct retarget *t)
                ? (t->device_ns[COST_KERNEL] + t->device_ns[COST_KEPT] + t->device_ns[COST_GRAPH]) /
                      all_ns
                : 0;
+}
+
+double retarget_untold(const struct retarget *t)
+{
+    double all_ns = 0;
+    for (int rule = 0; rule < COST_RULES; rule++)
+        all_ns += t->device_ns[rule];
+    return all_ns > 0 ? (t->untold_ns + t->device_ns[COST_KEPT] + t->device_ns[COST_GRAPH]) / all_ns
+                      : 0;
 }

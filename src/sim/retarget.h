@@ -9,6 +9,7 @@
 
 #include "sim/grow.h"
 #include "sim/program.h"
+#include "sim/strong.h"
 #include "trace/graph.h"
 
 struct hardware {
@@ -40,10 +41,15 @@ struct retarget {
     double other_ratio[SPECTER_KERNEL_CLASS_COUNT]; /* source / target, by class (model/cost.h) */
     double link_ratio;                              /* of host links; 1 where not known */
     struct layout *from_where, *to_where;           /* by communicator; owned */
+    uint64_t *
+        *sent; /* by rank and operation, where all-to-alls of messages grow (exchange.h); NULL */
     const double *slow_link; /* by rank of the recorded job: the target's NICs of its node run at
                                 1/that; NULL: all as the profile says. Set after init; borrowed */
     uint64_t slowed;         /* transfers that take longer for that */
-    struct graphs *graphs;                          /* by rank; owned with what they hold */
+    const struct strong *strong; /* retarget_divide(); NULL: weak scaling */
+    double least_us;             /* what any kernel takes at least, there: the smallest product */
+    double untold_ns;      /* of kernels whose part in a divided batch nobody knows, measured */
+    struct graphs *graphs; /* by rank; owned with what they hold */
     double device_ns[COST_RULES]; /* measured time of what retarget_cost() saw, by rule */
     uint64_t count[COST_RULES];
     double shard_ns;   /* measured time of the optimizer's kernels, where growth_shards() */
@@ -54,10 +60,16 @@ struct retarget {
 int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
                   struct hardware from, struct hardware to, bool calibrate, int64_t scale,
                   struct err *e);
+/* The batch is divided over scale times as many ranks; strong is borrowed. */
+int retarget_divide(struct retarget *t, const struct strong *strong, struct err *e);
+
 void retarget_release(struct retarget *t);
 
 /* *ns: what `cost` takes there. -1 with e filled when a profile lacks what a model needs. */
 int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e);
+
+/* By which rule. */
+enum cost_rule retarget_rule(const struct retarget *t, const struct program_cost *cost);
 
 /* Sets every cost of the program, which is the one that t was made for. */
 int retarget_set_costs(struct retarget *t, struct program *program, struct err *e);
@@ -78,6 +90,9 @@ bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op);
 bool retarget_over_host_link(const struct op *op);
 
 /* Share of the measured device time that rests on no model; 0 when nothing was measured. */
+/* Share of it that keeps its time when the batch is divided, because nobody knows its part. */
+double retarget_untold(const struct retarget *t);
+
 double retarget_unmodelled(const struct retarget *t);
 
 #endif

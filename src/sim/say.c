@@ -315,10 +315,12 @@ void say_growth(struct replay *rep, const struct growth *g)
     if (g->refused != NULL)
         return;
     role = rep->grid.axes[g->axis].role;
-    replay_assume(rep,
-                  "weak scaling by %s (--grow): every GPU keeps its work; buffer sizes stay, so "
-                  "shards of AllGather and ReduceScatter shrink",
-                  grid_role_name(role));
+    if (!rep->strong)
+        replay_assume(
+            rep,
+            "weak scaling by %s (--grow): every GPU keeps its work; buffer sizes stay, so "
+            "shards of AllGather and ReduceScatter shrink",
+            grid_role_name(role));
     if (grow_words[role] != NULL)
         replay_assume(rep, "%s", grow_words[role]);
     if (role == GRID_FSDP && !growth_shards(g))

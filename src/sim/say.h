@@ -19,6 +19,19 @@ void replay_note_first(struct replay *rep, const char *fmt, ...)
 void say_program(struct replay *rep, const struct program *p);
 void say_iterations(struct replay *rep);
 void say_grid(struct replay *rep);
+/* say_scale.c: how ranks sit on nodes. */
+void say_placement(struct replay *rep, const struct growth *g);
+
+/* say_scale.c: where what the user tells of the grid contradicts the operations. */
+void say_told(struct replay *rep);
+
+/* say_scale.c: what is divided with the batch; the share whose part is not known. */
+void say_strong(struct replay *rep, const struct strong *s);
+void say_untold(struct replay *rep, double share);
+
+/* say_scale.c: all-to-alls that are made of messages. */
+void say_exchanges(struct replay *rep, const struct growth *g);
+
 void say_growth(struct replay *rep, const struct growth *g);
 void say_overlap(struct replay *rep, const struct overlap *o);
 

@@ -199,7 +199,7 @@ static void launch(struct sim *s, uint32_t index, uint32_t action, int64_t t_ns)
     bool is_work = item->kind == ITEM_WORK || item->kind == ITEM_JOIN;
     item->start_ns = is_work ? later(t_ns, s->latency_ns) : t_ns;
     if (s->keep_causes)
-        s->causes[index] = (struct cause){action, stream->last};
+        s->causes[index] = (struct cause){action, stream->last, t_ns};
     if (stream->first == SIM_NONE)
         stream->first = index;
     else

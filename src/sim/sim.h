@@ -120,7 +120,7 @@ void sim_set_hold(struct sim *s, uint32_t item, uint32_t sm_ppm);
 uint32_t sim_add_link(struct sim *s);
 void sim_use_link(struct sim *s, uint32_t transfer, uint32_t link, uint32_t share_ppm);
 
-/* What the next runs keep for sim_beside(), and for sim_path() and sim_gap(): 16 bytes an item; 8
+/* What the next runs keep for sim_beside(), and for sim_path() and sim_gap(): 16 bytes an item; 16
  * bytes an item and 4 an action. Off at first. */
 void sim_keep_beside(struct sim *s, bool keep);
 void sim_keep_causes(struct sim *s, bool keep);
@@ -243,5 +243,8 @@ struct sim_gap {
 };
 
 struct sim_gap sim_gap(const struct sim *s, uint32_t item); /* work or joined */
+
+/* When the host launched an item that has ended. */
+int64_t sim_launched(const struct sim *s, uint32_t item);
 
 #endif

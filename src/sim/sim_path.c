@@ -236,3 +236,9 @@ struct sim_gap sim_gap(const struct sim *s, uint32_t item)
     }
     return gap;
 }
+
+int64_t sim_launched(const struct sim *s, uint32_t item)
+{
+    assert(s->keep_causes && s->items[item].end_ns != NOT_YET);
+    return s->causes[item].launched_ns;
+}

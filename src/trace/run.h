@@ -64,6 +64,7 @@ enum op_flag {
     OP_INPLACE = 1,
     OP_UPPER_BOUND = 2,   /* dur_ns includes launch work: the stream was idle */
     OP_BYTES_UNKNOWN = 4, /* bytes and count are 0 because the trace does not tell */
+    OP_COUNTED = 16,      /* stands for kernels that were counted, not timed (pipeline.h) */
     OP_COMM_ONLY = 8,     /* OP_GRAPH: all that is in it is known, and communication (graph.h) */
 };
 

@@ -101,7 +101,7 @@ static void polled(void)
         fclose(fopen(path, "w"));
     } else {
         while (access(path, F_OK) != 0)
-            usleep(20000);
+            usleep(100000);
         reduce(one, side);
     }
     done("polled");

@@ -32,4 +32,8 @@ uint64_t emuHostClockNs(void);
  * their like take as its function, until the process ends. The same name and time give the same. */
 const void *emuKernel(const char *name, uint64_t ns);
 
+/* What a kernel that reads and writes so many bytes takes beyond its start: the device's memory at
+ * work. */
+uint64_t emuMemoryNs(uint64_t bytes);
+
 #endif

@@ -15,8 +15,8 @@ EMU_LIBS   := $(addprefix $(EMU_LIB)/,libcuda.so.1 libcudart.so.13 libcublasLt.s
 EMU_TESTS  := $(patsubst tests/emu/check_%.c,$(B)/emu/check_%,$(wildcard tests/emu/check_*.c))
 
 .PHONY: emu
-## emu: the stand-in GPU libraries and the example, in build/emu and build/examples
-emu: $(EMU_LIBS) $(B)/emu/libemuext.so $(B)/emu/dlopen_local $(B)/examples/train $(EMU_TESTS)
+## emu: the stand-in GPU libraries and the examples, in build/emu and build/examples
+emu: $(EMU_LIBS) $(B)/emu/libemuext.so $(B)/emu/dlopen_local $(EMU_TESTS)
 
 emu_so = @echo "  LD      $@"; mkdir -p $(@D) && \
  $(CC) -shared -Wl,-z,defs -Wl,-soname,$(@F) -Wl,--version-script=tests/emu/map/$(1).map -o $@ \
@@ -78,7 +78,11 @@ $(B)/emu/check_%: tests/emu/check_%.c $(B)/emu/obj/number.o $(B)/emu/libspecter_
 	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(EMU_USE) -l:libcuda.so.1 -ldl \
 	 -L$(B)/emu -l:libspecter_probe.so -Wl,-rpath,'$$ORIGIN' -lm -lpthread
 $(B)/emu/check_calendar: $(B)/emu/obj/calendar.o
-$(B)/examples/train: $(wildcard examples/train*.c examples/train.h) $(EMU_LIBS) $(B)/flags
+EXAMPLES := $(B)/examples/train $(B)/examples/measure
+$(B)/examples/train: $(wildcard examples/train*.c) examples/start.c
+$(B)/examples/measure: examples/measure.c examples/start.c
+$(EXAMPLES): $(wildcard examples/*.h) $(EMU_LIBS) $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) -o $@ $(filter %.c,$^) $(EMU_USE) -lm -ldl
+emu: $(EXAMPLES)

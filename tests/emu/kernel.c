@@ -9,6 +9,7 @@
 
 #include "compute.h"
 #include "emu.h"
+#include "fabric.h"
 
 struct kernel {
     char *name;
@@ -41,6 +42,13 @@ EMU_API const void *emuKernel(const char *name, uint64_t ns)
         k = new_kernel(name, ns);
     pthread_mutex_unlock(&lock);
     return k;
+}
+
+EMU_API uint64_t emuMemoryNs(uint64_t bytes)
+{
+    const struct emu_fabric *f = emu_fabric();
+
+    return (uint64_t)((double)bytes / (f->memory_GBps * f->memory_efficiency));
 }
 
 static const struct kernel *find(const void *kernel)

@@ -12,7 +12,7 @@
 #include "fabric.h"
 
 #define LOOK_NS 100000000u /* between two looks at a wait */
-#define LOOKS 15           /* that in a row find the job idle */
+#define LOOKS 10           /* that in a row find the job idle */
 
 /* What a communication kernel took. */
 struct emu_held {
@@ -202,6 +202,16 @@ static bool in_turn(const struct emu_place *place)
     return !first || first->ticket >= place->before;
 }
 
+static bool has_turn(const struct emu_place *place)
+{
+    bool has;
+
+    pthread_mutex_lock(&lock);
+    has = in_turn(place);
+    pthread_mutex_unlock(&lock);
+    return has;
+}
+
 static void end_wait(struct wait *w)
 {
     struct wait **at = &waits;
@@ -258,7 +268,7 @@ bool emu_lane_await(struct emu_place *place, uint64_t start, uint64_t least, boo
     unsigned idle = 0;
     bool needed = true;
 
-    if (!place->lane)
+    if (!place->lane || has_turn(place))
         return true;
     emu_set_waiting(&waiting);
     pthread_mutex_lock(&lock);

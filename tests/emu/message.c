@@ -36,12 +36,19 @@ static void ring(struct ncclComm *comm, unsigned rank)
 struct messages {
     struct message *all;
     unsigned count;
-    unsigned sharing[2]; /* of those that it receives, and sends */
+    unsigned sharing[2]
+                    [2]; /* of those that it receives, and sends; from, to another node, its own */
     const struct emu_place *place;
     uint64_t start;
     uint64_t bytes;
     struct calendar used;
 };
+
+/* Do both sit in one node? Then a message goes through other ports than one that leaves it. */
+static bool near(struct ncclComm *comm, unsigned a, unsigned b)
+{
+    return segment_member(comm->segment, a)->node == segment_member(comm->segment, b)->node;
+}
 
 static void post_message(struct ncclComm *comm, struct message *m, const struct messages *l,
                          uint64_t start)
@@ -53,7 +60,7 @@ static void post_message(struct ncclComm *comm, struct message *m, const struct 
 
     post->start = start;
     post->bytes = task_bytes(m->task);
-    post->sharing = l->sharing[sends];
+    post->sharing = l->sharing[sends][near(comm, m->from, m->to)];
     launch_view(l->place, start, &post->busy);
     if (sends)
         memcpy(segment_message(comm->segment, m->from, m->to, m->number), m->task->send, head);
@@ -109,7 +116,7 @@ static void prepare_message(struct ncclComm *comm, struct messages *l, const str
     m->from = sends ? (unsigned)comm->rank : m->peer;
     m->to = sends ? m->peer : (unsigned)comm->rank;
     m->number = sends ? comm->sent[m->peer]++ : comm->received[m->peer]++;
-    l->sharing[sends] += m->peer != (unsigned)comm->rank;
+    l->sharing[sends][near(comm, m->from, m->to)] += m->peer != (unsigned)comm->rank;
     l->bytes += task_bytes(t);
     for (unsigned j = 0; j < l->count; j++)
         if (l->all[j].peer == m->peer && l->all[j].task->kind == t->kind)
@@ -211,8 +218,7 @@ static void post_signal(struct ncclComm *comm, const struct task *t, const struc
     const struct collective_message m = {
         .start = start,
         .bytes = task_bytes(t),
-        .near =
-            segment_member(comm->segment, from)->node == segment_member(comm->segment, to)->node,
+        .near = near(comm, from, to),
         .sharing = 1,
         .key = emu_hash(emu_hash(comm->key, pair), number),
         .from = &busy,

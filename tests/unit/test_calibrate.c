@@ -105,6 +105,37 @@ TEST(calibration_finds_the_parameters_of_a_machine)
     measured_release(&t.m);
 }
 
+/* A machine that loses next to nothing until a transfer flows: what it loses is uncertain, that it
+ * is not what others lose is not. */
+TEST(calibration_uses_what_refutes_the_value_from_before)
+{
+    struct gpu_profile gpu;
+    struct network_profile net;
+    struct calibration c;
+    struct fit_rows rows;
+    struct table t;
+    table_init(&t);
+    machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
+    net.node.ramp_us = 0.2;
+    for (int ranks = 2; ranks <= 8; ranks *= 2)
+        add_sweep(&t, &gpu, &net, ranks, 1);
+    for (size_t i = 0; i < t.m.nrows; i++)
+        t.m.rows[i].time_us *= i % 2 ? 1.10 : 0.90;
+    fit_rows_init(&rows, t.m.rows, t.m.nrows);
+    calibration_init(&c, &rows);
+    CHECK_INT(calibration_only(&c, "ramp_us", NULL), 0);
+    CHECK_INT(calibration_only(&c, "link_share", NULL), 0);
+    CHECK_INT(calibration_run(&c, NULL), 0);
+    CHECK(param(&c, "ramp_us")->fit.sd > FIT_SD_LIMIT);
+    CHECK(param(&c, "ramp_us")->before > 10);
+    CHECK(param(&c, "ramp_us")->fit.value < 10);
+    CHECK(calibration_is_unlike(param(&c, "ramp_us")));
+    CHECK(!calibration_is_open(param(&c, "ramp_us")));
+    CHECK(!calibration_is_unlike(param(&c, "link_share"))); /* it is determined */
+    fit_rows_release(&rows);
+    measured_release(&t.m);
+}
+
 TEST(calibration_tells_what_rows_leave_open)
 {
     struct gpu_profile gpu;

@@ -251,6 +251,29 @@ TEST(nccl_tuner_networks_come_with_settings)
     CHECK(choose(&t, 8).proto == NCCL_LL128);
 }
 
+/* A tuner plugin's rule: trees for AllReduces up to a size, rings for all else, Simple. */
+TEST(nccl_tuner_a_rule_of_sizes)
+{
+    struct nccl_topo topo = topo_h100();
+    topo.tree_max_bytes = 256 * KIB;
+    for (int nodes = 1; nodes <= 8; nodes *= 2) {
+        struct tuned t = tune(topo, layout_of(nodes, 8), SPECTER_ALLREDUCE);
+        CHECK(choose(&t, 256 * KIB).algo == NCCL_TREE);
+        CHECK(choose(&t, 256 * KIB + 1).algo == NCCL_RING);
+        CHECK(choose(&t, GIB).algo == NCCL_RING);
+        CHECK(choose(&t, 8).proto == NCCL_SIMPLE);
+        t = tune(topo, layout_of(nodes, 8), SPECTER_ALLGATHER);
+        CHECK(choose(&t, 8).algo == NCCL_RING);
+        CHECK(choose(&t, GIB).algo == NCCL_RING);
+    }
+    struct nccl_allowed rings;
+    struct nccl_choice c;
+    struct nccl_comm comm;
+    CHECK(nccl_allowed_parse("Ring", "LL", &rings));
+    CHECK(nccl_pick(&topo, layout_of(1, 8), SPECTER_ALLREDUCE, 8, &rings, &comm, &c));
+    CHECK(c.algo == NCCL_RING && c.proto == NCCL_LL);
+}
+
 TEST(nccl_tuner_a_users_settings_replace_the_networks)
 {
     struct nccl_allowed allowed;

@@ -163,6 +163,45 @@ TEST(hidden_kernels_and_waits)
     }
 }
 
+/* Kernels, an event, another stream's operation behind it, and more kernels behind that: what the
+ * first ones took shows in when the operation started, unless something else explains that. */
+TEST(hidden_kernels_that_another_stream_shows)
+{
+    static const struct {
+        int64_t launch_us, busy_us; /* of the other stream's operation; its stream, before that */
+        int64_t start_us;           /* in the replay; as recorded 130 */
+        int64_t hidden_us;
+    } cases[] = {
+        {9, 20, 130, 90},   /* nothing else: then the kernels ended */
+        {130, 20, 130, 60}, /* it was launched no earlier */
+        {9, 127, 127, 60},  /* its stream was busy */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t late_us = cases[i].launch_us;
+        struct program p;
+        struct err e;
+        struct run run;
+        open_run(&run);
+        add_op(&run, 1, 0, 0, 100);
+        add_op(&run, 2, 1, 1, cases[i].busy_us - 1);
+        add_launches(&run, 1, 3);
+        add_act(&run, ACT_RECORD, 1, 7, 8, 8);
+        add_act(&run, ACT_WAIT, 2, 7, 8, 8);
+        add_op(&run, 2, late_us, 130, 370);
+        add_act(&run, ACT_RECORD, 2, 8, late_us + 4, late_us + 4);
+        add_act(&run, ACT_WAIT, 1, 8, late_us + 5, late_us + 5);
+        add_launches(&run, 1, late_us + 6);
+        add_op(&run, 1, late_us + 20, 560, 50);
+        program_make(&p, &run, 0, false);
+        program_measured(&p);
+        CHECK_INT(program_run(&p, &e), 0);
+        CHECK_INT(p.facts.hidden_ns, cases[i].hidden_us * US);
+        CHECK_INT(program_span(&p, 0, 2).start_ns, cases[i].start_us * US);
+        program_release(&p);
+        run_release(&run);
+    }
+}
+
 /* Nothing with a time follows, but the host waited for them until 400. */
 TEST(hidden_kernels_before_a_synchronisation)
 {

@@ -9,3 +9,6 @@ LC_ALL=$COMMA_LOCALE "$SPECTER" replay >comma.out
 LC_ALL=$COMMA_LOCALE "$SPECTER" replay --json - >comma.json
 grep -q '[0-9]\.[0-9]' plain.json || exit 1 # there is something to tell apart
 cmp plain comma.out && cmp plain.json comma.json
+"$SPECTER" replay --gpu b200_sxm --tokens 1000.5 --timeline plain.trace --html plain.html >/dev/null
+LC_ALL=$COMMA_LOCALE "$SPECTER" replay --gpu b200_sxm --tokens 1000.5 --timeline comma.trace --html comma.html >/dev/null
+cmp plain.trace comma.trace && cmp plain.html comma.html

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Prints profiles/accuracy.def: how far the models are from measurements, by class of hardware, as
+# `specter validate` finds it. The same tables and the same models give the same bytes.
+#
+#   BUILD=build scripts/accuracy-table.sh [FOLDER] >profiles/accuracy.def
+#
+# FOLDER: as for accuracy.sh. Status 77: it is not there.
+set -euo pipefail
+export LC_ALL=C
+
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
+SPECTER=$(realpath "${BUILD:-$ROOT/build}")/specter
+FOLDER=${1:-$ROOT/../shared/data/measured}
+
+if [[ ! -d $FOLDER ]]; then
+    echo "accuracy-table.sh: no measured tables: '$FOLDER' is not there" >&2
+    exit 77
+fi
+cd "$FOLDER"
+
+# json TABLE [OPTION...]: one key a line.
+json() {
+    "$SPECTER" validate "$@" --worst 0 --json - || [[ $? == 4 ]]
+}
+
+# The first figures of a document are those of all its rows.
+total() {
+    awk -v kind="$1" '
+        { key = $1; gsub(/[":,]/, "", key); value = $2; gsub(/[",]/, "", value) }
+        key == "scored" { rows = value }
+        key == "median_ape" { median = value }
+        key == "p90_ape" { printf "ACCURACY(%s, \"any\", %d, %.4g, %.4g)\n", kind, rows, median, value; exit }'
+}
+
+# Groups by that column.
+groups() {
+    awk -v kind="$1" -v column="$2" '
+        { key = $1; gsub(/[":,]/, "", key); value = $2; gsub(/[",]/, "", value) }
+        key == "by" { by = value }
+        key == "key" { name = value }
+        key == "n" { rows = value }
+        key == "median_ape" { median = value }
+        key == "p90_ape" && by == column {
+            printf "ACCURACY(%s, \"%s\", %d, %.4g, %.4g)\n", kind, name, rows, median, value; by = "" }'
+}
+
+cat <<'EOF'
+/* SPDX-License-Identifier: MIT
+ *
+ * Errors of the models on measured tables: ACCURACY(kind, class, rows, median, 90th percentile).
+ * Written by `make accuracy`; src/model/accuracy.h says what the classes are.
+ */
+/* clang-format off */
+
+EOF
+json collectives.csv --leave-one-out source | total COLLECTIVE
+json collectives.csv | groups COLLECTIVE network
+json gemm.csv --leave-one-out gpu | total GEMM
+json gemm.csv | groups GEMM gpu
+json p2p.csv | total P2P
+json p2p.csv | groups P2P network

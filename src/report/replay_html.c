@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/replay_html.h"
+
+#include "base/sink.h"
+#include "report/replay_html_inside.h"
+#include "report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct replay_html {
+    struct sink *sink;
+    struct buf step; /* drawn while the simulation can be asked */
+    int64_t scale, gpus;
+    bool drawn;
+};
+
+int replay_html_open(struct replay_html **out, const char *path, int64_t scale, struct err *e)
+{
+    struct replay_html *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        die("out of memory");
+    if (sink_open(&h->sink, path, e) < 0) {
+        free(h);
+        return -1;
+    }
+    h->scale = scale;
+    buf_init(&h->step);
+    *out = h;
+    return 0;
+}
+
+static void look(void *context, const struct job *job, const struct replay_scale *scale)
+{
+    struct replay_html *h = context;
+    if (h->drawn || scale == NULL || scale->scale != h->scale)
+        return;
+    h->drawn = true;
+    h->gpus = scale->gpus;
+    html_step(&h->step, job, scale->rank);
+}
+
+struct replay_watch replay_html_watch(struct replay_html *h)
+{
+    return (struct replay_watch){look, h};
+}
+
+/* ---- the page ---- */
+
+void html_text(struct buf *b, const char *text)
+{
+    size_t size = 4 * strlen(text) + 1;
+    char *safe = malloc(size);
+    if (safe == NULL)
+        die("out of memory");
+    for (const char *p = text_safe(safe, size, text, size); *p != '\0'; p++) {
+        switch (*p) {
+        case '&':
+            buf_puts(b, "&amp;");
+            break;
+        case '<':
+            buf_puts(b, "&lt;");
+            break;
+        case '>':
+            buf_puts(b, "&gt;");
+            break;
+        case '"':
+            buf_puts(b, "&quot;");
+            break;
+        case '\'':
+            buf_puts(b, "&#39;");
+            break;
+        default:
+            buf_putc(b, *p);
+        }
+    }
+    free(safe);
+}
+
+static void put_fact(struct buf *b, const char *what, const char *text)
+{
+    if (text == NULL)
+        return;
+    buf_printf(b, "<dt>%s</dt><dd>", what);
+    html_text(b, text);
+    buf_puts(b, "</dd>");
+}
+
+static void put_head(struct buf *b, struct replay *rep, const struct run *run)
+{
+    struct arena *a = &rep->arena;
+    char recorded[32], own[32];
+    buf_puts(b, "<h1>Replay of ");
+    html_text(b, run->source);
+    buf_puts(b, "</h1><dl>");
+    put_fact(b, "recording", arena_printf(a, "%zu of %d ranks", rep->nranks, rep->world));
+    put_fact(b, "source",
+             arena_printf(a, "%s, %s", rep->gpu_known ? rep->from.gpu->name : "GPU not known",
+                          rep->network_known ? rep->from.network->name : "network not known"));
+    put_fact(b, "target",
+             arena_printf(a, "%s, %s%s", rep->to.gpu->name, rep->to.network->name,
+                          rep->same_hardware ? " (the same)" : ""));
+    put_fact(b, "parallelism", grid_sentence(&rep->grid, &rep->groups));
+    put_fact(b, "iteration",
+             arena_printf(a, "%s recorded, %s replayed %s",
+                          text_ns(recorded, sizeof recorded, rep->recorded.span_ns),
+                          text_ns(own, sizeof own, rep->own.span_ns),
+                          rep->gpu_known ? "on the same hardware" : "with its own times"));
+    put_fact(b, "iterations", replay_spread_words(rep));
+    put_fact(b, "work", replay_work_words(rep));
+    buf_puts(b, "</dl>");
+}
+
+static void put_table(struct buf *b, const struct replay *rep)
+{
+    const struct workload *w = &rep->workload;
+    char time[32], bar[32];
+    buf_printf(b,
+               "<div class=wide><table><tr><th>GPUs<th>iteration<th>error%s<th>speed-up"
+               "<th>efficiency",
+               rep->scales[0].vary.samples > 0 ? "<th>P50<th>P95" : "");
+    buf_printf(b, "%s%s</tr>", w->tokens > 0 ? "<th>tokens/s" : "",
+               w->missing != NULL ? ""
+               : w->told          ? "<th>MFU"
+                                  : "<th>HFU");
+    for (size_t i = 0; i < rep->nscales; i++) {
+        const struct replay_scale *s = &rep->scales[i];
+        buf_printf(b, "<tr><td>%lld<td>%s<td>&plusmn; %s%s", (long long)s->gpus,
+                   text_ns(time, sizeof time, s->time.span_ns),
+                   replay_percent(bar, sizeof bar, s->error.share),
+                   s->error.unmeasured > 0.00005 ? " ?" : "");
+        if (s->vary.samples > 0)
+            buf_printf(b, "<td>%s<td>%s", text_ns(time, sizeof time, s->vary.p50_ns),
+                       text_ns(bar, sizeof bar, s->vary.p95_ns));
+        buf_printf(b, "<td>%.2f<td>%.1f %%", s->speedup, 100 * s->efficiency);
+        if (w->tokens > 0)
+            buf_printf(b, "<td>%s", replay_rate(time, sizeof time, s->rate.tokens_per_s));
+        if (w->missing == NULL)
+            buf_printf(b, "<td>%.1f %%%s", 100 * s->rate.utilisation,
+                       s->rate.utilisation > 1 ? " !" : "");
+        buf_puts(b, "</tr>");
+    }
+    buf_puts(b, "</table></div>");
+}
+
+static void put_axis(struct buf *b, const struct replay_scale *s, const char *name)
+{
+    char total[32];
+    for (int k = 0; k < s->axes.count; k++) {
+        const struct axis_time *axis = &s->axes.list[k];
+        if (strcmp(axis->name, name) != 0)
+            continue;
+        buf_printf(b, "<td>%s<td>%.1f %%", text_ns(total, sizeof total, axis->total_ns),
+                   s->time.span_ns > 0 ? 100 * axis->exposed_ns / s->time.span_ns : 0);
+        return;
+    }
+    buf_puts(b, "<td>-<td>-");
+}
+
+/* Axes in the order of the first scale. */
+static void put_axes(struct buf *b, const struct replay *rep)
+{
+    const struct axis_times *axes = &rep->scales[0].axes;
+    if (axes->count == 0)
+        return;
+    buf_puts(b, "<h2>Communication by group</h2><p class=soft>In a step, and exposed in % of it"
+                "</p><div class=wide><table><tr><th>GPUs");
+    for (int k = 0; k < axes->count; k++) {
+        buf_puts(b, "<th>");
+        html_text(b, axes->list[k].name);
+        buf_puts(b, "<th>exposed");
+    }
+    buf_puts(b, "</tr>");
+    for (size_t i = 0; i < rep->nscales; i++) {
+        buf_printf(b, "<tr><td>%lld", (long long)rep->scales[i].gpus);
+        for (int k = 0; k < axes->count; k++)
+            put_axis(b, &rep->scales[i], axes->list[k].name);
+        buf_puts(b, "</tr>");
+    }
+    buf_puts(b, "</table></div>");
+}
+
+static void put_item(struct buf *b, const char *text)
+{
+    buf_puts(b, "<li>");
+    html_text(b, text);
+    buf_puts(b, "</li>");
+}
+
+static void put_paths(struct buf *b, struct replay *rep)
+{
+    const char *words;
+    char gpus[64];
+    buf_puts(b, "<h2>Critical path</h2><ul>");
+    for (size_t at = 0; replay_next_path(rep, &at, gpus, &words);)
+        put_item(b, arena_printf(&rep->arena, "%s: %s", gpus, words));
+    buf_puts(b, "</ul>");
+}
+
+static void put_bars(struct buf *b, struct replay *rep)
+{
+    const char *bars[REPLAY_BARS_MAX + 1];
+    char off[32];
+    replay_bar_words(rep, bars);
+    buf_printf(
+        b, "<h2>Error</h2><p>The replay is %s off on the recording&#39;s own hardware%s</p><ul>",
+        replay_percent(off, sizeof off, rep->scales[0].error.replay),
+        bars[0] != NULL ? ". Of the critical path rest" : ".");
+    for (int i = 0; bars[i] != NULL; i++)
+        put_item(b, bars[i]);
+    buf_puts(b, "</ul>");
+}
+
+static void put_lines(struct buf *b, const char *title, const struct replay_lines *lines)
+{
+    if (lines->count == 0)
+        return;
+    buf_printf(b, "<h2>%s</h2><ul>", title);
+    for (size_t i = 0; i < lines->count; i++)
+        put_item(b, lines->list[i].text);
+    buf_puts(b, "</ul>");
+}
+
+static void put_step(struct buf *b, const struct replay_html *h)
+{
+    if (!h->drawn)
+        return;
+    buf_printf(b, "<h2>The predicted step at %lld GPU%s</h2>", (long long)h->gpus,
+               h->gpus > 1 ? "s" : "");
+    buf_put(b, h->step.data, h->step.len);
+    buf_puts(b, "<div class=keys><span class=key><i class=k0></i>compute</span>"
+                "<span class=key><i class=k1></i>untraced</span>"
+                "<span class=key><i class=k2></i>communication</span>"
+                "<span class=key><i class=k3></i>copies</span>"
+                "<span class=key><i class=k7></i>waits for other ranks</span></div>");
+}
+
+static void put_page(struct buf *b, const struct replay_html *h, struct replay *rep,
+                     const struct run *run)
+{
+    buf_puts(b, "<!doctype html><html lang=en><head><meta charset=utf-8>"
+                "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
+                "<title>specter replay</title><style>");
+    buf_puts(b, replay_html_style);
+    buf_puts(b, "</style></head><body>");
+    if (rep != NULL) {
+        put_head(b, rep, run);
+        buf_puts(b, "<h2>Scaling</h2>");
+        html_scaling(b, rep);
+        put_table(b, rep);
+        buf_puts(b, "<h2>Where the step goes</h2>");
+        html_shares(b, rep);
+        put_paths(b, rep);
+        put_step(b, h);
+        put_axes(b, rep);
+        put_bars(b, rep);
+        put_lines(b, "Assumptions", &rep->assumptions);
+        put_lines(b, "Notes", &rep->notes);
+    }
+    buf_puts(b, "</body></html>\n");
+}
+
+int replay_html_close(struct replay_html *h, struct replay *rep, const struct run *run,
+                      struct err *e)
+{
+    struct buf page = BUF_INIT;
+    int rc;
+    put_page(&page, h, rep, run);
+    sink_put(h->sink, page.data, page.len);
+    rc = sink_close(h->sink, e);
+    buf_release(&page);
+    buf_release(&h->step);
+    free(h);
+    return rc;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One predicted step as rows of streams. Times are drawn in a thousand steps: what is closer
+ * together than one of them and of one kind is one rectangle, so that a row has two thousand at
+ * most.
+ */
+#include "report/replay_html_inside.h"
+
+#include "report/table.h"
+#include "sim/job.h"
+#include "trace/busy.h"
+
+#include <stdlib.h>
+
+#define RANKS 4
+#define STEPS 1000
+
+/* Colours, by place in replay_shares. */
+enum { COMPUTE = 0, UNTRACED = 1, COMM = 2, COPY = 3, WAIT = 7 };
+
+struct row {
+    uint8_t kind[STEPS + 1]; /* what fills most of each step; 255 nothing */
+    bool any;
+};
+
+/* One rank while it is drawn. */
+struct drawing {
+    const struct job *job;
+    size_t rank;
+    int64_t start_ns, end_ns; /* of the step that is drawn */
+    struct row *rows;         /* by stream; owned */
+};
+
+static void fill(struct drawing *d, size_t stream, int kind, int64_t start_ns, int64_t end_ns)
+{
+    double length = (double)(d->end_ns - d->start_ns);
+    int64_t from_ns = start_ns > d->start_ns ? start_ns : d->start_ns;
+    int64_t to_ns = end_ns < d->end_ns ? end_ns : d->end_ns;
+    int first, last;
+    if (from_ns >= to_ns)
+        return;
+    first = (int)((double)(from_ns - d->start_ns) / length * STEPS);
+    last = (int)((double)(to_ns - d->start_ns) / length * STEPS);
+    d->rows[stream].any = true;
+    for (int i = first; i < last || i == first; i++)
+        d->rows[stream].kind[i] = (uint8_t)kind;
+}
+
+static int kind_of(const struct op *op)
+{
+    switch (busy_kind_of(op)) {
+    case BUSY_COMM:
+        return COMM;
+    case BUSY_MEMORY:
+        return COPY;
+    default:
+        return COMPUTE;
+    }
+}
+
+static void fill_rows(struct drawing *d)
+{
+    const struct program *p = &d->job->program;
+    const struct program_rank *place = &p->ranks[d->rank];
+    struct job_view v;
+    job_view_make(&v, d->job, d->rank, true);
+    for (size_t i = 0; i < p->run->ranks[d->rank].nops; i++) {
+        size_t stream;
+        int64_t moved_ns = v.moves[i].moved.start_ns;
+        if (place->item[i] == PROGRAM_NONE || v.spans[i].start_ns == UNKNOWN_NS)
+            continue;
+        stream = sim_item_stream(p->sim, place->item[i]) - place->first_stream;
+        fill(d, stream, kind_of(&p->run->ranks[d->rank].ops[i]),
+             moved_ns > v.spans[i].start_ns ? moved_ns : v.spans[i].start_ns, v.spans[i].end_ns);
+        if (moved_ns > v.spans[i].start_ns)
+            fill(d, stream, WAIT, v.spans[i].start_ns, moved_ns);
+    }
+    for (size_t i = 0; i < place->nuntraced; i++) {
+        struct sim_span span = sim_span(p->sim, place->untraced[i].item);
+        fill(d, sim_item_stream(p->sim, place->untraced[i].item) - place->first_stream, UNTRACED,
+             span.start_ns, span.end_ns);
+    }
+    job_view_release(&v);
+}
+
+static void put_row(struct buf *b, const struct drawing *d, size_t stream)
+{
+    const struct row *row = &d->rows[stream];
+    buf_printf(b,
+               "<div class=row><span>rank %d, stream %d</span><svg viewBox=\"0 0 %d 10\" "
+               "preserveAspectRatio=none>",
+               d->job->program.run->ranks[d->rank].rank,
+               d->job->program.ranks[d->rank].streams[stream], STEPS);
+    for (int i = 0, end; i < STEPS; i = end) {
+        for (end = i + 1; end < STEPS && row->kind[end] == row->kind[i];)
+            end++;
+        if (row->kind[i] != 255)
+            buf_printf(b, "<rect class=k%d x=%d width=%d height=10 />", row->kind[i], i, end - i);
+    }
+    buf_puts(b, "</svg></div>");
+}
+
+static void draw_rank(struct buf *b, const struct job *job, size_t rank, struct sim_span step)
+{
+    struct drawing d = {.job = job, .rank = rank, .start_ns = step.start_ns, .end_ns = step.end_ns};
+    size_t n = job->program.ranks[rank].nstreams;
+    d.rows = malloc((n + 1) * sizeof *d.rows);
+    if (d.rows == NULL)
+        die("out of memory");
+    for (size_t s = 0; s < n; s++) {
+        d.rows[s].any = false;
+        for (int i = 0; i <= STEPS; i++)
+            d.rows[s].kind[i] = 255;
+    }
+    fill_rows(&d);
+    for (size_t s = 0; s < n; s++) {
+        if (d.rows[s].any)
+            put_row(b, &d, s);
+    }
+    free(d.rows);
+}
+
+/* The last iteration of the rank that decides. */
+static struct sim_span last_step(const struct job *job, size_t rank)
+{
+    const struct iterations *it = &job->iterations[rank];
+    size_t nops = job->program.run->ranks[rank].nops;
+    struct job_view v;
+    struct sim_span step;
+    struct window w;
+    job_view_make(&v, job, rank, true);
+    w = iteration_window(it, nops, &v.when);
+    step = (struct sim_span){w.start_ns, w.end_ns};
+    if (it->count > 2) {
+        int64_t before_ns = iteration_end(it, nops, &v.when, it->count - 2);
+        if (before_ns != UNKNOWN_NS && before_ns < step.end_ns)
+            step.start_ns = before_ns;
+    }
+    job_view_release(&v);
+    return step;
+}
+
+void html_step(struct buf *b, const struct job *job, size_t rank)
+{
+    const struct run *run = job->program.run;
+    size_t shown = run->nranks < RANKS ? run->nranks : RANKS, last = SIZE_MAX;
+    struct sim_span step = last_step(job, rank);
+    char length[32];
+    buf_printf(b, "<p class=soft>%s of %zu of %zu recorded ranks, from left to right</p>",
+               text_ns(length, sizeof length, (double)(step.end_ns - step.start_ns)), shown,
+               run->nranks);
+    buf_puts(b, "<div class=step>");
+    for (size_t i = 0; i < shown; i++) {
+        size_t r = shown > 1 ? i * (run->nranks - 1) / (shown - 1) : 0;
+        bool between = (last == SIZE_MAX || last < rank) && rank < r;
+        if (between)
+            r = rank; /* the one that decides is among them */
+        last = r;
+        if (!job_blank(run, r))
+            draw_rank(b, job, r, step);
+    }
+    buf_puts(b, "</div>");
+}

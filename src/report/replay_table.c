@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a replay's scales come to, in tables of at most 80 columns: a number of GPUs has 10 digits
+ * at most (GROW_GPUS_MAX), a time 7 characters or, from a million seconds on, 9.
+ */
+#include "report/replay_inside.h"
+
+#include "report/table.h"
+
+#include <math.h>
+#include <string.h>
+
+#define AXES_SHOWN 4  /* of the communication; all are in the JSON */
+#define SHOWN 0.00005 /* smaller shares round to 0.0 % everywhere: no column */
+
+static void cell_gpus(struct table *t, const struct replay_scale *s)
+{
+    table_cell(t, "%lld", (long long)s->gpus);
+}
+
+/* "0.4 %", "6.2 %", "38 %", "> 999 %". */
+char *replay_percent(char *buf, size_t size, double share)
+{
+    double percent = 100 * share;
+    if (!isfinite(percent))
+        snprintf(buf, size, "-");
+    else if (percent > 999)
+        snprintf(buf, size, "> 999 %%");
+    else
+        snprintf(buf, size, percent < 9.95 ? "%.1f %%" : "%.0f %%", percent);
+    return buf;
+}
+
+char *replay_rate(char *buf, size_t size, double per_s)
+{
+    static const char *const units[] = {"", " k", " M", " G", " T"};
+    size_t unit = 0;
+    while (per_s >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
+        per_s /= 1000;
+        unit++;
+    }
+    snprintf(buf, size, "%.3g%s", per_s, units[unit]);
+    return buf;
+}
+
+static void cell_iteration(struct table *t, const struct replay_scale *s)
+{
+    char time[32], bar[32];
+    text_ns(time, sizeof time, s->time.span_ns);
+    replay_percent(bar, sizeof bar, s->error.share);
+    table_cell(t, "%s +- %s%s", time, bar, s->error.unmeasured > SHOWN ? " ?" : "  ");
+}
+
+static void cell_speedup(struct table *t, double speedup)
+{
+    table_cell(t, speedup < 1e6 ? "%.2f" : "%.3g", speedup);
+}
+
+static void print_scaling(const struct replay *rep, FILE *out)
+{
+    const struct workload *w = &rep->workload;
+    struct table t;
+    char rate[32];
+    table_init(&t);
+    table_column(&t, "GPUs", TABLE_RIGHT);
+    table_column(&t, "iteration", TABLE_RIGHT);
+    table_column(&t, "speed-up", TABLE_RIGHT);
+    table_column(&t, "efficiency", TABLE_RIGHT);
+    if (w->tokens > 0)
+        table_column(&t, "tokens/s", TABLE_RIGHT);
+    if (w->missing == NULL)
+        table_column(&t, w->told ? "MFU" : "HFU", TABLE_RIGHT);
+    for (size_t i = 0; i < rep->nscales; i++) {
+        const struct replay_scale *s = &rep->scales[i];
+        cell_gpus(&t, s);
+        cell_iteration(&t, s);
+        cell_speedup(&t, s->speedup);
+        table_cell(&t, "%.1f %%", 100 * s->efficiency);
+        if (w->tokens > 0)
+            table_cell(&t, "%s", replay_rate(rate, sizeof rate, s->rate.tokens_per_s));
+        if (w->missing == NULL)
+            table_cell(&t, "%.1f %%%s", 100 * s->rate.utilisation,
+                       s->rate.utilisation > 1 ? " !" : "");
+    }
+    table_print(&t, out);
+    table_release(&t);
+}
+
+/* ---- variation ---- */
+
+static void cell_time(struct table *t, double ns)
+{
+    char text[32];
+    table_cell(t, "%s", text_ns(text, sizeof text, ns));
+}
+
+static void variation_row(struct table *t, const char *gpus, const char *from, double point_ns,
+                          const struct vary_result *r)
+{
+    table_cell(t, "%s", gpus);
+    table_cell(t, "%s", from);
+    cell_time(t, r->p50_ns);
+    cell_time(t, r->p95_ns);
+    cell_time(t, r->mean_ns);
+    table_cell(t, "%+.1f %%", point_ns > 0 ? 100 * (r->p50_ns / point_ns - 1) : 0);
+    table_cell(t, "%llu", (unsigned long long)r->samples);
+}
+
+/* Single iterations under variation, below those that were recorded. */
+static void print_variation(const struct replay *rep, FILE *out)
+{
+    static const char *const titles[] = {"GPUs",          "",          "P50", "P95", "mean",
+                                         "P50 longer by", "iterations"};
+    char gpus[32];
+    struct table t;
+    if (rep->nscales == 0 || rep->scales[0].vary.samples == 0)
+        return;
+    table_init(&t);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_column(&t, titles[i], i == 1 ? TABLE_LEFT : TABLE_RIGHT);
+    snprintf(gpus, sizeof gpus, "%d", rep->world);
+    if (rep->same_hardware)
+        variation_row(&t, gpus, "recorded", rep->recorded.span_ns, &rep->recorded_spread);
+    for (size_t i = 0; i < rep->nscales; i++) {
+        const struct replay_scale *s = &rep->scales[i];
+        snprintf(gpus, sizeof gpus, "%lld", (long long)s->gpus);
+        variation_row(&t, gpus, "drawn", s->time.span_ns, &s->vary);
+    }
+    fputs("\niterations under variation\n", out);
+    table_print(&t, out);
+    table_release(&t);
+}
+
+/* ---- where the step goes ---- */
+
+const struct replay_share replay_shares[REPLAY_SHARES] = {
+    {"compute", "compute", offsetof(struct iteration_time, compute_ns)},
+    {"untraced", "untraced", offsetof(struct iteration_time, untraced_ns)},
+    {"exposed comm", "comm", offsetof(struct iteration_time, exposed_comm_ns)},
+    {"copies", "copies", offsetof(struct iteration_time, exposed_memory_ns)},
+    {"pipeline bubble", "bubble", offsetof(struct iteration_time, bubble_ns)},
+    {"host-bound", "host", offsetof(struct iteration_time, host_bound_ns)},
+    {"waits for other streams", "streams", offsetof(struct iteration_time, stream_wait_ns)},
+    {"idle", "idle", offsetof(struct iteration_time, other_idle_ns)},
+};
+
+double replay_share_ns(const struct iteration_time *time, int share)
+{
+    return *(const double *)((const char *)time + replay_shares[share].offset);
+}
+
+double replay_share_of(const struct iteration_time *time, int share)
+{
+    return time->span_ns > 0 ? replay_share_ns(time, share) / time->span_ns : 0;
+}
+
+bool replay_share_seen(const struct replay *rep, int share)
+{
+    for (size_t i = 0; i < rep->nscales; i++) {
+        if (replay_share_of(&rep->scales[i].time, share) >= SHOWN)
+            return true;
+    }
+    return share == 0;
+}
+
+static void print_shares(const struct replay *rep, FILE *out)
+{
+    struct table t;
+    fputs("\nwhere the step goes, in % of it\n", out);
+    table_init(&t);
+    table_column(&t, "GPUs", TABLE_RIGHT);
+    for (int k = 0; k < REPLAY_SHARES; k++) {
+        if (replay_share_seen(rep, k))
+            table_column(&t, replay_shares[k].brief, TABLE_RIGHT);
+    }
+    for (size_t i = 0; i < rep->nscales; i++) {
+        cell_gpus(&t, &rep->scales[i]);
+        for (int k = 0; k < REPLAY_SHARES; k++) {
+            if (replay_share_seen(rep, k))
+                table_cell(&t, "%.1f", 100 * replay_share_of(&rep->scales[i].time, k));
+        }
+    }
+    table_print(&t, out);
+    table_release(&t);
+}
+
+/* ---- communication ---- */
+
+/* Axes in the order of the first scale; n of them. */
+static int shown_axes(const struct replay *rep, const char *names[AXES_SHOWN])
+{
+    const struct axis_times *axes = &rep->scales[0].axes;
+    int n = 0;
+    for (; n < axes->count && n < AXES_SHOWN; n++)
+        names[n] = axes->list[n].name;
+    return n;
+}
+
+static void cell_axis(struct table *t, const struct replay_scale *s, const char *name)
+{
+    char time[32];
+    for (int i = 0; i < s->axes.count; i++) {
+        const struct axis_time *axis = &s->axes.list[i];
+        if (strcmp(axis->name, name) != 0)
+            continue;
+        table_cell(t, "%s %5.1f", text_ns(time, sizeof time, axis->total_ns),
+                   s->time.span_ns > 0 ? 100 * axis->exposed_ns / s->time.span_ns : 0.0);
+        return;
+    }
+    table_cell(t, "-");
+}
+
+static void print_axes(const struct replay *rep, FILE *out)
+{
+    const char *names[AXES_SHOWN];
+    int n = shown_axes(rep, names);
+    struct table t;
+    if (n == 0)
+        return;
+    fprintf(out, "\ncommunication by group: in a step, and exposed in %% of it%s\n",
+            rep->scales[0].axes.count > n ? " (others: --json)" : "");
+    table_init(&t);
+    table_column(&t, "GPUs", TABLE_RIGHT);
+    for (int i = 0; i < n; i++)
+        table_column(&t, names[i], TABLE_RIGHT);
+    for (size_t i = 0; i < rep->nscales; i++) {
+        cell_gpus(&t, &rep->scales[i]);
+        for (int k = 0; k < n; k++)
+            cell_axis(&t, &rep->scales[i], names[k]);
+    }
+    table_print(&t, out);
+    table_release(&t);
+}
+
+void replay_tables(const struct replay *rep, FILE *out)
+{
+    print_scaling(rep, out);
+    print_variation(rep, out);
+    print_shares(rep, out);
+    print_axes(rep, out);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sentences that the text and the page of a replay share.
+ */
+#include "report/replay_inside.h"
+
+#include "report/table.h"
+
+#include <string.h>
+
+bool replay_next_path(const struct replay *rep, size_t *at, char gpus[64], const char **words)
+{
+    size_t first = *at, last = first;
+    if (first >= rep->nscales)
+        return false;
+    *words = rep->scales[first].path.words;
+    while (last + 1 < rep->nscales && strcmp(rep->scales[last + 1].path.words, *words) == 0)
+        last++;
+    if (last > first)
+        snprintf(gpus, 64, "%lld to %lld GPUs", (long long)rep->scales[first].gpus,
+                 (long long)rep->scales[last].gpus);
+    else
+        snprintf(gpus, 64, "%lld GPU%s", (long long)rep->scales[first].gpus,
+                 rep->scales[first].gpus > 1 ? "s" : "");
+    *at = last + 1;
+    return true;
+}
+
+/* ---- error bars ---- */
+
+/* The scale whose path rests most on this. */
+static const struct replay_scale *most(const struct replay *rep, enum basis basis)
+{
+    const struct replay_scale *top = &rep->scales[0];
+    for (size_t i = 1; i < rep->nscales; i++) {
+        if (rep->scales[i].error.shares[basis] > top->error.shares[basis])
+            top = &rep->scales[i];
+    }
+    return top;
+}
+
+static const char *basis_words(struct replay *rep, enum basis basis)
+{
+    static const char *const on[] = {[BASIS_COLLECTIVE] = "the model of collectives",
+                                     [BASIS_P2P] = "the model of messages",
+                                     [BASIS_GEMM] = "the model of matrix products",
+                                     [BASIS_RULE] = "ratios of the hardware's figures"};
+    const struct uncertainty *u = &most(rep, basis)->error;
+    char share[32], error[32];
+    if (!(u->shares[basis] > 0.0005))
+        return NULL;
+    replay_percent(share, sizeof share, u->shares[basis]);
+    replay_percent(error, sizeof error, u->errors[basis]);
+    if (u->unknown[basis] > 0 && u->errors[basis] == 1)
+        return arena_printf(&rep->arena,
+                            "up to %s on measured times that were kept: what they are on this "
+                            "hardware is not known, and they are taken to be off by as much",
+                            share);
+    if (!(u->unknown[basis] > 0))
+        return arena_printf(&rep->arena, "up to %s on %s: %s off, as measured on such hardware",
+                            share, on[basis], error);
+    if (basis == BASIS_RULE)
+        return arena_printf(&rep->arena,
+                            "up to %s on %s: not measured, taken to be off by as much as they "
+                            "change (%s)",
+                            share, on[basis], error);
+    return arena_printf(&rep->arena,
+                        "up to %s on %s: not measured on this hardware, %s stands for what such "
+                        "a model may be off on hardware that it has not seen",
+                        share, on[basis], error);
+}
+
+void replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1])
+{
+    int n = 0;
+    for (int b = BASIS_KEPT + 1; b < BASIS_COUNT && rep->nscales > 0; b++) {
+        const char *words = basis_words(rep, (enum basis)b);
+        if (words != NULL)
+            list[n++] = words;
+    }
+    list[n] = NULL;
+}
+
+/* ---- the recording ---- */
+
+const char *replay_spread_words(struct replay *rep)
+{
+    const struct iteration_spread *s = &rep->spread;
+    char median[32], low[32], high[32];
+    if (s->count == 0)
+        return NULL;
+    text_ns(median, sizeof median, s->median_ns);
+    text_ns(low, sizeof low, s->p5_ns);
+    text_ns(high, sizeof high, s->p95_ns);
+    return arena_printf(&rep->arena,
+                        "%zu recorded behind a warm-up that is left out: median %s, %s%s to %s",
+                        s->count, median, s->count < 20 ? "" : "5 to 95 % of them ", low, high);
+}
+
+const char *replay_work_words(struct replay *rep)
+{
+    const struct workload *w = &rep->workload;
+    char tokens[64] = "";
+    if (w->tokens > 0)
+        snprintf(tokens, sizeof tokens, w->tokens < 1e9 ? "%.0f tokens%s" : "%.6g tokens%s",
+                 w->tokens, w->missing == NULL ? ", " : " an iteration");
+    if (w->missing != NULL)
+        return w->tokens > 0 || w->told
+                   ? arena_printf(&rep->arena, "%s%sutilisation not known: %s", tokens,
+                                  w->tokens > 0 ? "; " : "", w->missing)
+                   : NULL;
+    return arena_printf(
+        &rep->arena, "%s%.3g FLOPs an iteration (%s%s); a GPU's dense peak is %.4g TFLOPS (%s)",
+        tokens, w->flops, w->told ? "told" : "of the recorded GEMMs, recomputation included",
+        !w->told && w->shapeless > 0 ? ", those of unknown shape left out" : "", w->peak_tflops,
+        w->mix);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside a replay: what is looked at after each simulation besides the iteration's length.
+ */
+#ifndef SPECTER_SIM_LOOK_H
+#define SPECTER_SIM_LOOK_H
+
+#include "sim/job.h"
+
+/* Once, before the first simulation: of the recording. */
+void look_at_recording(struct job *job);
+
+/* Of the last simulation: communication by axis, critical path, uncertainty, throughput. */
+int look_at_scale(struct job *job, const struct retarget *t, struct replay_scale *out,
+                  struct err *e);
+
+/* When another GPU or network changed nothing: why. */
+void look_for_reasons(struct job *job, const struct replay_scale *base);
+
+#endif

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# A batch divided over more ranks (--strong) against captures with as many tokens less a rank.
+[[ -x $BUILD/examples/train ]] || { echo "no example built"; exit 77; }
+
+# capture_train DIR RANKS [OPTION...]
+capture_train() {
+    LD_LIBRARY_PATH=$BUILD/emu/lib "$SPECTER" capture -o $1 -- "$ROOT/examples/launch.sh" -n $2 \
+        "$BUILD/examples/train" --iters 4 "${@:3}" >capture.out 2>&1 || { cat capture.out; exit 1; }
+}
+
+# iteration_of DIR [OPTION...]: of the only scale
+iteration_of() {
+    "$SPECTER" replay "$@" --json - | sed -n '/"scales"/,$p' | grep -m 1 '"iteration_us"' |
+        tr -dc '0-9.\n'
+}
+
+capture_train whole 2 --tokens 4096
+capture_train half 4 --tokens 2048
+capture_train tensor 4 --tp 2 --tokens 4096
+capture_train half_tensor 8 --tp 2 --tokens 2048
+for pair in whole:half tensor:half_tensor; do
+    echo "$(iteration_of ${pair%:*} --strong --scale 2) $(iteration_of ${pair#*:} --scale 1)" |
+        awk -v pair=$pair '{ off = 100 * ($1 / $2 - 1)
+            print pair, (off * off <= 25 ? "within 5 %" : "off by " off " %") }'
+done
+"$SPECTER" replay whole --strong --scale 2 | grep -o 'have [0-9]* tokens at scale 1'
+"$SPECTER" replay whole --strong --scale 3
+"$SPECTER" replay tensor --strong --grow tp --scale 2
+"$SPECTER" replay whole --scale 2 --gpus 4
+"$SPECTER" replay whole --gpus 5
+"$SPECTER" replay whole --placement spread=9 --scale 1
+"$SPECTER" replay whole --placement rack --scale 1
+# The pair of ranks apart, and where the hosts of the recording say so
+"$SPECTER" replay whole --placement spread=1 --scale 1 | grep -c 'blocks of 1 a node'
+printf 'a\nb\n' >hosts
+a=$(iteration_of whole --placement spread=1 --scale 1) b=$(iteration_of whole --placement file=hosts --scale 1)
+c=$(iteration_of whole --scale 1)
+[[ $a == "$b" && $a != "$c" ]] && echo "two nodes take longer, however they are named"

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Strong scaling: which dimension of products counts tokens, and what is left of each operation.
+ */
+#include "test.h"
+
+#include "sim/replay.h"
+#include "sim/strong.h"
+
+#include <string.h>
+
+struct made_product {
+    const char *trans;
+    uint32_t m, n, k, batch;
+};
+
+#define PRODUCTS_MAX 8
+
+/* One rank, data-parallel with another, whose one iteration is these products. */
+struct made_batch {
+    struct run run;
+    struct arena arena;
+    struct grid grid;
+    struct growth growth;
+    struct iterations iterations[1];
+    uint32_t of[PRODUCTS_MAX];
+    struct strong strong;
+};
+
+static void find(struct made_batch *b, const struct made_product *list, enum grid_role grow)
+{
+    static const struct grid_input in = {.world = 1, .steps = 1};
+    struct rank *rank;
+    run_init(&b->run);
+    arena_init(&b->arena);
+    rank = run_add_rank(&b->run);
+    for (int i = 0; i < PRODUCTS_MAX && list[i].m > 0; i++) {
+        struct op *op = rank_add_op(rank);
+        op->class = OP_GEMM;
+        op->gemm.m = list[i].m;
+        op->gemm.n = list[i].n;
+        op->gemm.k = list[i].k;
+        op->gemm.batch = list[i].batch > 0 ? list[i].batch : 1;
+        memcpy(op->gemm.trans, list[i].trans, strlen(list[i].trans) + 1);
+        b->of[i] = 0;
+    }
+    b->iterations[0] = (struct iterations){.count = 1, .of = b->of};
+    grid_find(&b->grid, &in);
+    growth_make(&b->growth, &b->run, &b->grid, grow);
+    strong_find(&b->strong, &b->growth, b->iterations, &b->arena);
+}
+
+static void drop(struct made_batch *b)
+{
+    growth_release(&b->growth);
+    grid_release(&b->grid);
+    arena_release(&b->arena);
+    run_release(&b->run);
+}
+
+static struct gemm_shape left_of(const struct made_batch *b, size_t i, int64_t scale)
+{
+    const struct op *op = &b->run.ranks[0].ops[i];
+    struct gemm_shape shape = {
+        .m = op->gemm.m, .n = op->gemm.n, .k = op->gemm.k, .batch = op->gemm.batch};
+    strong_divide(&b->strong, op, scale, &shape);
+    return shape;
+}
+
+static void check_shape(struct gemm_shape got, uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
+{
+    CHECK_INT((int64_t)got.m, (int64_t)m);
+    CHECK_INT((int64_t)got.n, (int64_t)n);
+    CHECK_INT((int64_t)got.k, (int64_t)k);
+    CHECK_INT((int64_t)got.batch, (int64_t)batch);
+}
+
+/* Forward, gradient of the input, gradient of the weight of [512 -> 2048], as PyTorch asks for
+ * them, with attention's batches. */
+TEST(strong_products_of_pytorch)
+{
+    static const struct made_product list[PRODUCTS_MAX] = {{"TN", 2048, 4096, 512, 0},
+                                                           {"NN", 512, 4096, 2048, 0},
+                                                           {"NT", 512, 2048, 4096, 0},
+                                                           {"TN", 128, 128, 64, 96}};
+    struct made_batch b;
+    struct err e;
+    find(&b, list, GRID_DP);
+    CHECK(b.strong.refused == NULL);
+    CHECK_INT(b.strong.tokens, 4096);
+    check_shape(left_of(&b, 0, 4), 2048, 1024, 512, 1);
+    check_shape(left_of(&b, 1, 4), 512, 1024, 2048, 1);
+    check_shape(left_of(&b, 2, 4), 512, 2048, 1024, 1);
+    check_shape(left_of(&b, 3, 4), 128, 128, 64, 24);
+    CHECK_INT(strong_check(&b.strong, 32, &e), 0);
+    CHECK_INT(strong_check(&b.strong, 64, &e), -1);
+    CHECK_HAS(e.msg, "does not divide batches of 96 products");
+    CHECK_INT(strong_check(&b.strong, 3, &e), -1);
+    CHECK_HAS(e.msg, "scale 3 does not divide the 4096 tokens");
+    drop(&b);
+}
+
+/* Tokens, hidden and inner width alike: how the factors lie tells the dimension all the same. */
+TEST(strong_products_of_equal_sizes)
+{
+    static const struct made_product list[PRODUCTS_MAX] = {
+        {"NN", 1024, 1024, 1024, 0}, {"NT", 1024, 1024, 1024, 0}, {"TN", 4096, 1024, 1024, 0}};
+    struct made_batch b;
+    find(&b, list, GRID_DP);
+    CHECK(b.strong.refused == NULL);
+    check_shape(left_of(&b, 0, 2), 1024, 512, 1024, 1);
+    check_shape(left_of(&b, 1, 2), 1024, 1024, 512, 1);
+    check_shape(left_of(&b, 2, 2), 4096, 512, 1024, 1);
+    drop(&b);
+}
+
+TEST(strong_refuses)
+{
+    static const struct {
+        struct made_product list[PRODUCTS_MAX];
+        enum grid_role grow;
+        const char *why;
+    } cases[] = {
+        {{{"TN", 2048, 4096, 512, 0}, {"TN", 2048, 4096, 1024, 0}},
+         GRID_DP,
+         "2048 and 4096 may both be the tokens"},
+        {{{"", 2048, 4096, 512, 0}, {"", 512, 4096, 2048, 0}}, GRID_DP, "may both be the tokens"},
+        {{{"", 4096, 4096, 4096, 0}}, GRID_DP, "two dimensions are 4096"},
+        {{{"TN", 4096, 4096, 512, 0}}, GRID_DP, "two dimensions are 4096"},
+        {{{"NN", 2048, 4096, 512, 0}, {"NN", 512, 1024, 2048, 0}},
+         GRID_DP,
+         "2048 x 4096 x 512 (NN) and 512 x 1024 x 2048 (NN) have none in common"},
+        {{{"", 0, 0, 0, 0}}, GRID_DP, "no product tells the tokens"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made_batch b;
+        struct err e;
+        find(&b, cases[i].list, cases[i].grow);
+        CHECK_HAS(b.strong.refused, cases[i].why);
+        CHECK_INT(strong_check(&b.strong, 1, &e), 0);
+        CHECK_INT(strong_check(&b.strong, 2, &e), -1);
+        drop(&b);
+    }
+}
+
+/* Time / N, but no less than the smallest kernel takes, nor more than before; weights stay. */
+TEST(strong_kernels)
+{
+    CHECK_DOUBLE(strong_kernel_ns(SPECTER_KERNEL_ELEMENTWISE, 8000, 1500, 4), 2000, 0);
+    CHECK_DOUBLE(strong_kernel_ns(SPECTER_KERNEL_ATTENTION, 8000, 1500, 8), 1500, 0);
+    CHECK_DOUBLE(strong_kernel_ns(SPECTER_KERNEL_REDUCTION, 1000, 1500, 2), 1000, 0);
+    CHECK_DOUBLE(strong_kernel_ns(SPECTER_KERNEL_OPTIMIZER, 8000, 1500, 4), 8000, 0);
+    CHECK_DOUBLE(strong_kernel_ns(SPECTER_KERNEL_OTHER, 8000, 1500, 4), 8000, 0);
+}
+
+/* ---- the whole of it ---- */
+
+static struct op *add(struct rank *rank, enum op_class class, int64_t dur_ns, const char *name)
+{
+    struct op *op = rank_add_op(rank);
+    op->class = (uint8_t) class;
+    op->name = name;
+    op->stream = 1;
+    op->timing = SPECTER_TIMING_DEVICE;
+    op->host_ns = op->host_end_ns = op->start_ns = (int64_t)rank->nops;
+    op->dur_ns = dur_ns;
+    op->dtype = SPECTER_BF16;
+    return op;
+}
+
+#define PRODUCT_NS 4000000
+
+static int replay_strong(struct replay *rep, int64_t other_ns, bool strong, struct err *e)
+{
+    static const int64_t scales[] = {1, 2, 8};
+    struct replay_opts opts = {.scales = scales, .nscales = 3, .calibrate = true, .strong = strong};
+    struct run run;
+    struct rank *rank;
+    int rc;
+    run_init(&run);
+    run.source = "made";
+    run.world_size = 1;
+    run.ndomains = 1;
+    rank = run_add_rank(&run);
+    rank->rank = 0;
+    rank->gpu = "NVIDIA H100 80GB HBM3";
+    rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS;
+    rank->nthreads = 1;
+    for (int i = 0; i < 5; i++) {
+        struct op *op = add(rank, OP_GEMM, PRODUCT_NS, "");
+        op->gemm.m = 4096;
+        op->gemm.n = 8192;
+        op->gemm.k = 2048;
+        op->gemm.batch = 1;
+        op->gemm.compute = SPECTER_FP32;
+        op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_BF16;
+        memcpy(op->gemm.trans, "NN", 3);
+        add(rank, OP_KERNEL, 800000, "gelu_elementwise");
+        add(rank, OP_KERNEL, 500000, "fused_adam");
+        add(rank, OP_KERNEL, other_ns, "unheard_of");
+    }
+    rc = replay_run(rep, &run, &opts, e);
+    run_release(&run);
+    return rc;
+}
+
+static double product_us(uint64_t tokens)
+{
+    struct gemm_shape shape = {.m = 4096,
+                               .n = tokens,
+                               .k = 2048,
+                               .batch = 1,
+                               .type = SPECTER_BF16,
+                               .type_c = SPECTER_BF16,
+                               .compute = SPECTER_FP32};
+    struct gemm_cost cost;
+    CHECK_INT(model_gemm(gpu_profile_find("h100_sxm", NULL), &shape, &cost, NULL), 0);
+    return cost.busy_us;
+}
+
+TEST(strong_iteration)
+{
+    struct replay rep;
+    struct err e;
+    CHECK_INT(replay_strong(&rep, 100000, true, &e), 0);
+    for (size_t i = 0; i < rep.nscales; i++) {
+        int64_t n = rep.scales[i].scale;
+        double ns = PRODUCT_NS * product_us(8192 / (uint64_t)n) / product_us(8192) + 800000.0 / n +
+                    500000 + 100000;
+        CHECK_DOUBLE(rep.scales[i].time.span_ns, ns, 1e-6);
+        CHECK_DOUBLE(rep.scales[i].speedup, 5400000 / ns, 1e-6);
+        CHECK_DOUBLE(rep.scales[i].efficiency, 5400000 / ns / (double)n, 1e-6);
+    }
+    CHECK_DOUBLE(rep.untold, 100000.0 / 5400000, 1e-9);
+    replay_release(&rep);
+}
+
+/* Weak scaling of the same keeps the work. */
+TEST(strong_is_not_weak)
+{
+    struct replay rep;
+    struct err e;
+    CHECK_INT(replay_strong(&rep, 100000, false, &e), 0);
+    CHECK_DOUBLE(rep.scales[2].time.span_ns, rep.scales[0].time.span_ns, 0);
+    replay_release(&rep);
+}
+
+TEST(strong_refuses_what_is_not_known)
+{
+    struct replay rep;
+    struct err e;
+    CHECK_INT(replay_strong(&rep, 2000000, true, &e), -1);
+    CHECK_HAS(e.msg, "--strong: 27.4 % of the device time is work whose part in the batch is not");
+    replay_release(&rep);
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a replay says of an iteration beside its length: that it adds up, and what it says of cases
+ * of which the answer is known.
+ */
+#include "test.h"
+
+#include "base/sink.h"
+#include "base/stream.h"
+#include "made_run.h"
+#include "model/accuracy.h"
+#include "report/timeline.h"
+#include "sim/replay.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static bool look(struct replay *rep, const struct run *run, const struct replay_opts *opts)
+{
+    struct err e = {0};
+    int rc = replay_run(rep, run, opts, &e);
+    if (rc < 0)
+        test_fail(__FILE__, __LINE__, "replay_run: %s", e.msg);
+    return rc == 0;
+}
+
+static const struct path_part *part(const struct path_summary *s, const char *name)
+{
+    for (int i = 0; i < s->count; i++) {
+        if (strcmp(s->parts[i].name, name) == 0)
+            return &s->parts[i];
+    }
+    return NULL;
+}
+
+/* ---- sums ---- */
+
+/* The whole percents of the first sentence: "62 % of the step is ..., 5 % rest". */
+static int percents(const char *words)
+{
+    const char *end = strchr(words, '.');
+    int sum = 0;
+    for (const char *p = words; *p != '\0' && (end == NULL || p < end); p++) {
+        char *behind;
+        long n;
+        if (!isdigit((unsigned char)*p))
+            continue;
+        n = strtol(p, &behind, 10);
+        sum += strncmp(behind, " %", 2) == 0 ? (int)n : 0;
+        p = behind - 1;
+    }
+    return sum;
+}
+
+static void check_scale(const struct replay_scale *s)
+{
+    const struct iteration_time *t = &s->time;
+    double sum = t->compute_ns + t->untraced_ns + t->exposed_comm_ns + t->exposed_memory_ns +
+                 t->bubble_ns + t->host_bound_ns + t->stream_wait_ns + t->other_idle_ns;
+    double path = s->path.rest_ns, exposed = 0, rests = 0;
+    CHECK_DOUBLE(sum, t->span_ns, 1e-9);
+    CHECK_DOUBLE(s->path.span_ns, t->span_ns, 1e-9);
+    for (int i = 0; i < s->path.count; i++) {
+        const struct path_part *p = &s->path.parts[i];
+        path += p->ns;
+        CHECK(p->hidden_ns <= p->ns * (1 + 1e-9) && p->last <= p->calls);
+        CHECK(p->thirds[0] + p->thirds[1] + p->thirds[2] < 1 + 1e-9);
+    }
+    CHECK_DOUBLE(path, t->span_ns, 1e-9);
+    CHECK(s->path.rest_ns <= 1e-9 * t->span_ns);
+    CHECK_INT(percents(s->path.words), 100);
+    for (int i = 0; i < s->axes.count; i++) {
+        exposed += s->axes.list[i].exposed_ns;
+        CHECK(s->axes.list[i].exposed_ns <= s->axes.list[i].total_ns * (1 + 1e-9));
+    }
+    CHECK(fabs(exposed - t->exposed_comm_ns) <= 1e-6 * t->span_ns);
+    for (int b = 0; b < BASIS_COUNT; b++)
+        rests += s->error.shares[b];
+    CHECK_DOUBLE(rests, 1, 1e-9);
+    CHECK(s->error.share >= 0 && s->error.unmeasured <= 1 + 1e-9);
+}
+
+static const char *const gpus[] = {"h100_sxm", "a100_sxm", "b200_sxm", "v100_sxm", "mi300x"};
+
+static struct made random_made(uint64_t *seed)
+{
+    struct made m = made_default;
+    m.ranks = 1 + (int)(made_random(seed) % 6);
+    m.layers = 1 + (int)(made_random(seed) % 8);
+    m.iterations = 3 + (int)(made_random(seed) % 3);
+    m.gemm_ns = 2000 + (int64_t)(made_random(seed) % 300000);
+    m.reduce_ns = 2000 + (int64_t)(made_random(seed) % 300000);
+    m.late_ns = made_random(seed) % 2 ? (int64_t)(made_random(seed) % 100000) : 0;
+    m.overlap = made_random(seed) % 3 != 0;
+    m.sync = made_random(seed) % 2;
+    return m;
+}
+
+TEST(shares_of_200_made_runs_add_up)
+{
+    const int64_t scales[] = {1, 2, 1024};
+    uint64_t seed = 7;
+    for (int i = 0; i < 200; i++) {
+        struct made m = random_made(&seed);
+        struct replay_opts opts = {.calibrate = true, .scales = scales, .nscales = 3};
+        struct run run;
+        struct replay rep;
+        opts.gpu = gpu_profile_find(gpus[made_random(&seed) % 5], NULL);
+        made_run(&run, &m);
+        if (look(&rep, &run, &opts)) {
+            for (size_t s = 0; s < rep.nscales; s++)
+                check_scale(&rep.scales[s]);
+        }
+        replay_release(&rep);
+        run_release(&run);
+    }
+}
+
+TEST(shares_of_a_thousand_ranks_add_up)
+{
+    const int64_t scales[] = {1, 64};
+    struct replay_opts opts = {.calibrate = true, .scales = scales, .nscales = 2};
+    struct made m = made_default;
+    struct run run;
+    struct replay rep;
+    m.ranks = 1024;
+    m.iterations = 3;
+    m.layers = 2;
+    made_run(&run, &m);
+    if (look(&rep, &run, &opts)) {
+        check_scale(&rep.scales[0]);
+        check_scale(&rep.scales[1]);
+        CHECK_INT(rep.scales[0].axes.count, 1);
+        CHECK_STR(rep.scales[0].axes.list[0].name, "dp");
+    }
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* ---- the critical path ---- */
+
+static void replay_made(struct replay *rep, struct run *run, const struct made *m)
+{
+    const int64_t one = 1;
+    struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1};
+    made_run(run, m);
+    if (!look(rep, run, &opts))
+        test_fail(__FILE__, __LINE__, "no path to look at");
+}
+
+/* Behind six layers only the last AllReduce has nothing to hide behind. */
+TEST(path_names_the_last_call)
+{
+    struct made m = made_default;
+    const struct path_part *reduce;
+    struct run run;
+    struct replay rep;
+    m.gemm_ns = 1000000;
+    m.reduce_ns = 600000;
+    replay_made(&rep, &run, &m);
+    reduce = part(&rep.scales[0].path, "dp AllReduce");
+    CHECK(reduce != NULL);
+    if (reduce != NULL) {
+        CHECK_INT(reduce->calls, 6);
+        CHECK_INT(reduce->last, 1);
+        CHECK_INT((int64_t)reduce->bytes, 32 << 20);
+        CHECK_DOUBLE(reduce->ns, 600000, 1e-6);
+        CHECK_DOUBLE(reduce->hidden_ns, 0, 0);
+    }
+    CHECK_HAS(rep.scales[0].path.words, "dp AllReduce");
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* AllReduces that take longer than the computation between them follow each other: of all of them
+ * the path holds the time, and no computation but the first. */
+TEST(path_is_the_communication_that_bounds_the_step)
+{
+    struct made m = made_default;
+    const struct path_part *reduce;
+    struct run run;
+    struct replay rep;
+    m.gemm_ns = 100000;
+    m.reduce_ns = 400000;
+    replay_made(&rep, &run, &m);
+    reduce = part(&rep.scales[0].path, "dp AllReduce");
+    CHECK(reduce != NULL);
+    if (reduce != NULL) {
+        CHECK_DOUBLE(reduce->ns, 6 * 400000.0, 1e-6);
+        CHECK_INT(reduce->last, 0);
+        CHECK(reduce->hidden_ns > 4 * 100000.0 && reduce->hidden_ns < 6 * 100000.0);
+        CHECK(rep.scales[0].path.parts == reduce);
+    }
+    CHECK(strstr(rep.scales[0].path.words, "not overlapped") == NULL);
+    replay_release(&rep);
+    run_release(&run);
+}
+
+TEST(path_names_what_is_not_overlapped)
+{
+    struct made m = made_default;
+    struct run run;
+    struct replay rep;
+    m.gemm_ns = 100000;
+    m.reduce_ns = 400000;
+    m.overlap = false;
+    replay_made(&rep, &run, &m);
+    CHECK_HAS(rep.scales[0].path.words, "% of the step is dp AllReduce, not overlapped");
+    replay_release(&rep);
+    run_release(&run);
+}
+
+TEST(path_names_the_slow_rank)
+{
+    struct made m = made_default;
+    struct run run;
+    struct replay rep;
+    m.late_ns = 100000;
+    replay_made(&rep, &run, &m);
+    CHECK_INT(rep.scales[0].path.slow_rank, m.ranks - 1);
+    CHECK_DOUBLE(rep.scales[0].path.slower, 0.5, 0.01); /* 300 us for 200 us */
+    CHECK_HAS(rep.scales[0].path.words, "is rank 3's, which computes 50 % longer");
+    replay_release(&rep);
+    run_release(&run);
+    m.late_ns = 0;
+    replay_made(&rep, &run, &m);
+    CHECK_INT(rep.scales[0].path.slow_rank, -1);
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* ---- errors ---- */
+
+static double class_error(enum accuracy_kind kind, const char *from, const char *to)
+{
+    bool known;
+    return hypot(accuracy_of(kind, from, &known), accuracy_of(kind, to, &known));
+}
+
+TEST(error_is_that_of_the_classes_on_the_path)
+{
+    const int64_t one = 1;
+    struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1};
+    struct made m = made_default;
+    struct run run;
+    struct replay rep;
+    made_run(&run, &m);
+    if (look(&rep, &run, &opts)) { /* its own hardware: what was measured is kept */
+        CHECK_DOUBLE(rep.scales[0].error.shares[BASIS_KEPT], 1, 1e-9);
+        CHECK_DOUBLE(rep.scales[0].error.share, rep.scales[0].error.replay, 0);
+        CHECK(rep.scales[0].error.share < 0.01);
+    }
+    replay_release(&rep);
+    opts.gpu = gpu_profile_find("a100_sxm", NULL);
+    if (look(&rep, &run, &opts)) {
+        const struct uncertainty *u = &rep.scales[0].error;
+        double gemm = class_error(ACCURACY_GEMM, "h100_sxm", "a100_sxm");
+        double comm = class_error(ACCURACY_COLLECTIVE, "dgx_h100_400g", "dgx_a100_200g");
+        CHECK_DOUBLE(u->errors[BASIS_GEMM], gemm, 1e-9);
+        CHECK_DOUBLE(u->errors[BASIS_COLLECTIVE], comm, 1e-9);
+        CHECK_DOUBLE(u->share,
+                     sqrt(pow(u->shares[BASIS_GEMM] * gemm, 2) +
+                          pow(u->shares[BASIS_COLLECTIVE] * comm, 2) + pow(u->replay, 2)),
+                     1e-9);
+        CHECK_DOUBLE(u->unmeasured, 0, 0);
+    }
+    replay_release(&rep);
+    opts.calibrate = false; /* of one model alone */
+    if (look(&rep, &run, &opts)) {
+        bool known;
+        CHECK_DOUBLE(rep.scales[0].error.errors[BASIS_GEMM],
+                     accuracy_of(ACCURACY_GEMM, "a100_sxm", &known), 1e-9);
+    }
+    replay_release(&rep);
+    run_release(&run);
+}
+
+TEST(error_on_hardware_that_nobody_measured_is_not_known)
+{
+    const int64_t one = 1;
+    struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1};
+    struct made m = made_default;
+    struct run run;
+    struct replay rep;
+    bool known;
+    double any = accuracy_of(ACCURACY_GEMM, "v100_sxm", &known);
+    CHECK(!known);
+    CHECK(any > accuracy_of(ACCURACY_GEMM, "h100_sxm", &known) && known);
+    accuracy_of(ACCURACY_GEMM, "h200_sxm", &known); /* one row is no class */
+    CHECK(!known);
+    made_run(&run, &m);
+    opts.gpu = gpu_profile_find("v100_sxm", NULL);
+    if (look(&rep, &run, &opts)) {
+        const struct uncertainty *u = &rep.scales[0].error;
+        CHECK(u->unmeasured > 0.9);
+        CHECK_DOUBLE(u->errors[BASIS_GEMM], hypot(any, any), 1e-9);
+    }
+    replay_release(&rep);
+    for (size_t r = 0; r < run.nranks; r++)
+        run.ranks[r].gpu = "";
+    if (look(&rep, &run, &opts)) { /* times of who knows what, kept */
+        CHECK_DOUBLE(rep.scales[0].error.errors[BASIS_GEMM], 1, 1e-9);
+        CHECK(rep.scales[0].error.unmeasured > 0.5);
+    }
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* ---- rates ---- */
+
+TEST(throughput_counts_what_the_gemms_do)
+{
+    const int64_t scales[] = {1, 4};
+    struct replay_opts opts = {.calibrate = true, .scales = scales, .nscales = 2, .tokens = 8192};
+    struct made m = made_default;
+    double flops = 4 * 7 * 2.0 * 4096 * 4096 * 4096; /* ranks, layers and the one behind them */
+    const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", NULL);
+    struct run run;
+    struct replay rep;
+    made_run(&run, &m);
+    if (look(&rep, &run, &opts)) {
+        const struct replay_scale *s = rep.scales;
+        CHECK_DOUBLE(rep.workload.flops, flops, 1e-12);
+        CHECK_DOUBLE(rep.workload.peak_tflops, gpu->fp16_tflops, 1e-12);
+        CHECK_STR(rep.workload.mix, "fp16");
+        CHECK_DOUBLE(s[0].rate.utilisation,
+                     flops / (4 * gpu->fp16_tflops * 1e12 * s[0].time.span_ns / 1e9), 1e-9);
+        CHECK_DOUBLE(s[0].rate.tokens_per_s, 8192 / s[0].time.span_ns * 1e9, 1e-9);
+        CHECK_DOUBLE(s[1].rate.tokens_per_s, 4 * 8192 / s[1].time.span_ns * 1e9, 1e-9);
+        CHECK_DOUBLE(s[1].rate.tokens_per_s_gpu * 16, s[1].rate.tokens_per_s, 1e-9);
+        CHECK_DOUBLE(s[1].rate.utilisation * s[1].time.span_ns,
+                     s[0].rate.utilisation * s[0].time.span_ns, 1e-9);
+    }
+    replay_release(&rep);
+    opts.grow = "tp"; /* a wider model: as many tokens */
+    opts.parallel = "tp=4";
+    if (look(&rep, &run, &opts))
+        CHECK_DOUBLE(rep.scales[1].rate.tokens_per_s * rep.scales[1].time.span_ns,
+                     rep.scales[0].rate.tokens_per_s * rep.scales[0].time.span_ns, 1e-9);
+    replay_release(&rep);
+    run_release(&run);
+}
+
+TEST(utilisation_beyond_the_peak_is_said)
+{
+    const int64_t one = 1;
+    struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1, .flops = 1e18};
+    struct made m = made_default;
+    struct run run;
+    struct replay rep;
+    bool said = false;
+    made_run(&run, &m);
+    if (look(&rep, &run, &opts)) {
+        CHECK(rep.workload.told && rep.scales[0].rate.utilisation > 1);
+        for (size_t i = 0; i < rep.notes.count; i++)
+            said = said || strstr(rep.notes.list[i].text, "more than can be") != NULL;
+        CHECK(said);
+    }
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* ---- iterations ---- */
+
+TEST(spread_leaves_the_first_out)
+{
+    const struct sim_span spans[] = {{0, 500}, {500, 600}, {600, 720}, {720, 810}};
+    uint32_t of[] = {0, 1, 2, 3};
+    struct iterations it = {.source = ITERATIONS_STEPS, .count = 4, .of = of};
+    struct timeline when = {.spans = spans, .end_ns = 810};
+    struct iteration_spread s;
+    spread_measure(&s, &it, 4, &when);
+    CHECK_INT((int64_t)s.count, 3);
+    CHECK_DOUBLE(s.median_ns, 100, 0);
+    CHECK_DOUBLE(s.mean_ns, 310.0 / 3, 1e-12);
+    CHECK_DOUBLE(s.min_ns, 90, 0);
+    CHECK_DOUBLE(s.max_ns, 120, 0);
+    it.count = 1;
+    spread_measure(&s, &it, 1, &when);
+    CHECK_INT((int64_t)s.count, 0);
+}
+
+/* ---- files ---- */
+
+static void check_sink(const char *path)
+{
+    struct err e = {0};
+    struct sink *out;
+    struct stream *in;
+    char text[64] = "";
+    CHECK_INT(sink_open(&out, path, &e), 0);
+    sink_put(out, "one ", 4);
+    sink_put(out, "two", 3);
+    CHECK_INT(sink_close(out, &e), 0);
+    CHECK_INT(stream_open(&in, path, &e), 0);
+    CHECK_INT((int64_t)stream_read(in, text, sizeof text - 1, &e), 7);
+    CHECK_STR(text, "one two");
+    stream_close(in);
+    unlink(path);
+}
+
+TEST(sink_writes_plain_and_packed)
+{
+    struct err e = {0};
+    struct sink *out;
+    check_sink("sink.test.txt");
+    check_sink("sink.test.gz");
+    CHECK_INT(sink_open(&out, "nowhere/at/all", &e), -1);
+    CHECK_INT(e.code, ERR_INPUT);
+    if (access("/dev/full", W_OK) != 0)
+        return;
+    CHECK_INT(sink_open(&out, "/dev/full", &e), 0);
+    sink_put(out, "x", 1);
+    CHECK_INT(sink_close(out, &e), -1);
+    CHECK_HAS(e.msg, "/dev/full");
+}
+
+/* Of 64 ranks with more operations than a timeline holds the last iterations are written. */
+TEST(timeline_of_many_operations_is_bounded)
+{
+    const int64_t one = 1;
+    const char *path = "timeline.test.json";
+    struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1};
+    struct timeline_file *t;
+    struct made m = made_default;
+    char end[256] = "";
+    struct err e = {0};
+    struct run run;
+    struct replay rep;
+    FILE *in;
+    m.ranks = 64;
+    m.iterations = 1 + TIMELINE_OPS_MAX / (64 * 13);
+    made_run(&run, &m);
+    CHECK_INT(timeline_file_open(&t, path, 1, &e), 0);
+    opts.watch = timeline_file_watch(t);
+    look(&rep, &run, &opts);
+    CHECK_INT(timeline_file_close(t, &e), 0);
+    in = fopen(path, "r");
+    CHECK(in != NULL && fseek(in, 0, SEEK_END) == 0);
+    CHECK(in != NULL && ftell(in) > 1000 && ftell(in) < 2000L * TIMELINE_OPS_MAX);
+    if (in != NULL && fseek(in, -120, SEEK_END) == 0)
+        end[fread(end, 1, sizeof end - 1, in)] = '\0';
+    CHECK_HAS(end, "\"ranks\":64,\"last_iterations\":61}");
+    if (in != NULL)
+        fclose(in);
+    unlink(path);
+    replay_release(&rep);
+    run_release(&run);
+}
