@@ -169,9 +169,13 @@ struct sweep {
     struct flow *flows;  /* by first use */
     uint64_t *load;      /* by link, ppm: shares of what is under way on it */
     uint32_t *under_way; /* by link: a use, SIM_NONE */
-    uint32_t *next;      /* by use: the next one under way on its link */
-    uint32_t *first_of;  /* by use: first use of its transfer */
-    uint32_t *end_of;    /* by first use: behind the last */
+    uint32_t *next;      /* by use: the next one under way on its link, and the one before it */
+    uint32_t *before;
+    uint32_t *touched; /* links whose load changes at this time, */
+    size_t ntouched;
+    bool *is_touched;   /* by link: it is one of them */
+    uint32_t *first_of; /* by use: first use of its transfer */
+    uint32_t *end_of;   /* by first use: behind the last */
 };
 
 static int by_change(const void *pa, const void *pb)
@@ -202,39 +206,55 @@ static void advance(struct sweep *s, uint32_t first, int64_t t_ns)
     f->rate = rate_of(s, first);
 }
 
+static void touch(struct sweep *s, uint32_t link)
+{
+    if (!s->is_touched[link])
+        s->touched[s->ntouched++] = link;
+    s->is_touched[link] = true;
+}
+
 static void enter(struct sweep *s, uint32_t use)
 {
-    uint32_t *head = &s->under_way[s->links->uses[use].link];
+    uint32_t link = s->links->uses[use].link, *head = &s->under_way[link];
     s->next[use] = *head;
+    s->before[use] = SIM_NONE;
+    if (*head != SIM_NONE)
+        s->before[*head] = use;
     *head = use;
-    s->load[s->links->uses[use].link] += ppm_of(&s->links->uses[use]);
+    s->load[link] += ppm_of(&s->links->uses[use]);
+    touch(s, link);
 }
 
 static void leave(struct sweep *s, uint32_t use)
 {
-    uint32_t *at = &s->under_way[s->links->uses[use].link];
-    while (*at != use)
-        at = &s->next[*at];
-    *at = s->next[use];
-    s->load[s->links->uses[use].link] -= ppm_of(&s->links->uses[use]);
+    uint32_t link = s->links->uses[use].link, next = s->next[use], before = s->before[use];
+    *(before == SIM_NONE ? &s->under_way[link] : &s->next[before]) = next;
+    if (next != SIM_NONE)
+        s->before[next] = before;
+    s->load[link] -= ppm_of(&s->links->uses[use]);
+    touch(s, link);
 }
 
-/* All that are under way on the links of the transfer go on at their new rate. */
-static void settle(struct sweep *s, const struct change *c)
+/* All that are under way on links whose load has changed go on at their new rate. */
+static void settle(struct sweep *s, int64_t t_ns)
 {
-    for (uint32_t i = c->first; i < c->end; i++) {
-        uint32_t other = s->under_way[s->links->uses[i].link];
-        for (; other != SIM_NONE; other = s->next[other])
-            advance(s, s->first_of[other], c->t_ns);
+    while (s->ntouched > 0) {
+        uint32_t link = s->touched[--s->ntouched];
+        s->is_touched[link] = false;
+        for (uint32_t use = s->under_way[link]; use != SIM_NONE; use = s->next[use])
+            advance(s, s->first_of[use], t_ns);
     }
 }
 
 static void apply(struct sweep *s, const struct change *c, int64_t *work_ns)
 {
-    if (c->starts)
-        s->flows[c->first] = (struct flow){.since_ns = c->t_ns, .rate = 1};
-    else
+    struct flow *flow = &s->flows[c->first];
+    if (c->starts) {
+        *flow = (struct flow){.since_ns = c->t_ns, .rate = 1};
+    } else {
         advance(s, c->first, c->t_ns);
+        work_ns[s->links->uses[c->first].cost] = llround(flow->work_ns);
+    }
     for (uint32_t i = c->first; i < c->end; i++) {
         if (ppm_of(&s->links->uses[i]) == 0)
             continue;
@@ -243,9 +263,6 @@ static void apply(struct sweep *s, const struct change *c, int64_t *work_ns)
         else
             leave(s, i);
     }
-    settle(s, c);
-    if (!c->starts)
-        work_ns[s->links->uses[c->first].cost] = llround(s->flows[c->first].work_ns);
 }
 
 /* The starts and ends of all transfers that use links, in order. */
@@ -272,6 +289,10 @@ static void sweep_init(struct sweep *s, const struct links *l)
     s->load = array_new(l->nlinks, sizeof *s->load);
     s->under_way = array_new(l->nlinks, sizeof *s->under_way);
     s->next = array_new(l->count, sizeof *s->next);
+    s->before = array_new(l->count, sizeof *s->before);
+    s->touched = array_new(l->nlinks, sizeof *s->touched);
+    s->ntouched = 0;
+    s->is_touched = array_new(l->nlinks, sizeof *s->is_touched);
     s->first_of = array_new(l->count, sizeof *s->first_of);
     s->end_of = array_new(l->count, sizeof *s->end_of);
     memset(s->under_way, 0xff, l->nlinks * sizeof *s->under_way); /* SIM_NONE */
@@ -287,6 +308,9 @@ static void sweep_release(struct sweep *s)
     free(s->load);
     free(s->under_way);
     free(s->next);
+    free(s->before);
+    free(s->touched);
+    free(s->is_touched);
     free(s->first_of);
     free(s->end_of);
 }
@@ -298,8 +322,11 @@ void links_undo(const struct links *l, const struct program *p, int64_t *work_ns
     size_t n;
     sweep_init(&s, l);
     n = list_changes(&s, p, list);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         apply(&s, &list[i], work_ns);
+        if (i + 1 == n || list[i + 1].t_ns > list[i].t_ns) /* once for all that happens then */
+            settle(&s, list[i].t_ns);
+    }
     free(list);
     sweep_release(&s);
 }

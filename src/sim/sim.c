@@ -378,15 +378,21 @@ static void on_event(struct sim *s, uint32_t id)
 
 /* ---- a run ---- */
 
+/* Sets the clock to the earliest event; false when there is none. */
+static bool next_event(struct sim *s, uint32_t *id)
+{
+    if (s->changed_links != SIM_NONE && heap_first_ns(&s->heap) > s->now_ns)
+        rate_settle_links(s);
+    return heap_pop(&s->heap, id, &s->now_ns);
+}
+
 int sim_run(struct sim *s)
 {
     struct sim_stuck stuck;
     size_t at = 0;
     uint32_t id;
     sim_make_ready(s);
-    while (heap_pop(&s->heap, &id, &s->now_ns)) {
-        s->steps++;
+    while (next_event(s, &id))
         on_event(s, id);
-    }
     return sim_stuck(s, &at, &stuck) ? -1 : 0;
 }

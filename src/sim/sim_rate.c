@@ -185,11 +185,24 @@ void rate_close_area(struct sim *s, const struct stream *stream)
 
 /* ---- transfers on links ---- */
 
+/* The shares on the link change; where it has room for all of them, nobody is the faster or slower
+ * for it. */
+static void note_change(struct sim *s, uint32_t index)
+{
+    struct link *link = &s->links[index];
+    if (link->ppm <= PPM || link->changed)
+        return;
+    link->changed = true;
+    link->next_changed = s->changed_links;
+    s->changed_links = index;
+}
+
 static void use_begins(struct sim *s, uint32_t index)
 {
     struct use *use = &s->uses[index];
     struct link *link = &s->links[use->link];
     link->ppm += use->ppm;
+    note_change(s, use->link);
     use->before = SIM_NONE;
     use->after = link->uses;
     if (link->uses != SIM_NONE)
@@ -201,6 +214,7 @@ static void use_ends(struct sim *s, uint32_t index)
 {
     struct use *use = &s->uses[index];
     struct link *link = &s->links[use->link];
+    note_change(s, use->link);
     link->ppm -= use->ppm;
     if (use->before == SIM_NONE)
         link->uses = use->after;
@@ -214,15 +228,20 @@ static void use_ends(struct sim *s, uint32_t index)
 static struct rate rate_on_links(const struct sim *s, const struct flow *flow)
 {
     uint64_t most = PPM;
+    uint32_t share = PPM;
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next) {
         const struct link *link = &s->links[s->uses[u].link];
         if (s->uses[u].ppm > 0 && link->ppm > most)
             most = link->ppm;
     }
-    return (struct rate){PPM, most > UINT32_MAX ? UINT32_MAX : (uint32_t)most};
+    while (most > UINT32_MAX) { /* thousands of transfers: nine digits of the sum will do */
+        most /= 10;
+        share /= 10;
+    }
+    return (struct rate){share, (uint32_t)most};
 }
 
-/* Once a pass, however many links it shares with what began or ended. */
+/* Once a pass, however many of its links have changed. */
 static void retime_flow(struct sim *s, uint32_t index)
 {
     struct flow *flow = &s->flows[index];
@@ -233,25 +252,25 @@ static void retime_flow(struct sim *s, uint32_t index)
         heap_set(&s->heap, transfer_id(s, flow->transfer), progress_end(s, &flow->work));
 }
 
-/* The use began or ended: all on its link, unless that had room before and has after. */
-static void retime_link(struct sim *s, const struct use *use)
+/* A thousand messages that begin together on one link are timed once, not a thousand times each. */
+void rate_settle_links(struct sim *s)
 {
-    const struct link *link = &s->links[use->link];
-    if (link->ppm + use->ppm <= PPM)
-        return;
-    for (uint32_t u = link->uses; u != SIM_NONE; u = s->uses[u].after)
-        retime_flow(s, s->uses[u].flow);
+    s->pass++;
+    while (s->changed_links != SIM_NONE) {
+        struct link *link = &s->links[s->changed_links];
+        s->changed_links = link->next_changed;
+        link->changed = false;
+        for (uint32_t u = link->uses; u != SIM_NONE; u = s->uses[u].after)
+            retime_flow(s, s->uses[u].flow);
+    }
 }
 
 static int64_t flow_begins(struct sim *s, struct flow *flow, int64_t cost_ns)
 {
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         use_begins(s, u);
-    flow->pass = ++s->pass;
     flow->work = progress_begin(s, cost_ns);
     flow->work.rate = rate_on_links(s, flow);
-    for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
-        retime_link(s, &s->uses[u]);
     return progress_end(s, &flow->work);
 }
 
@@ -259,9 +278,6 @@ static void flow_ends(struct sim *s, struct flow *flow)
 {
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         use_ends(s, u);
-    s->pass++;
-    for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
-        retime_link(s, &s->uses[u]);
 }
 
 /* ---- transfers ---- */

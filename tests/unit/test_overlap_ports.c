@@ -213,8 +213,11 @@ TEST(overlap_messages_of_a_group_share_channels)
 static int64_t contended_ns(const struct scene *s)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < s->job.program.ncosts; i++)
-        sum += sim_contended(s->job.program.sim, s->job.program.costs[i].target);
+    for (size_t i = 0; i < s->job.program.ncosts; i++) {
+        const struct program_cost *c = &s->job.program.costs[i];
+        struct sim_span span = sim_transfer_span(s->job.program.sim, c->target);
+        sum += span.end_ns - span.start_ns - c->set_ns;
+    }
     return sum;
 }
 

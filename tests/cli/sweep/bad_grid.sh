@@ -47,6 +47,7 @@ done <<'END'
 {"jitter": "much"}
 {"draws": 1}
 {"seed": 1.5}
+{"seed": 9007199254740993}
 {"straggler": "rank=1"}
 {"slow_link": ["node=0,slow=2", "node=0,slow=2 rank=1"]}
 {"failed_nic": 1}
