@@ -127,11 +127,14 @@ uint32_t overlap_ppm(double share)
 
 /* Bytes a ns are GB/s. */
 static void set_load(const struct overlap *o, const struct retarget *t,
-                     const struct overlap_load *l, const struct program_cost *c)
+                     const struct overlap_load *l, const struct program_cost *c,
+                     const uint32_t *messages)
 {
+    double sm = overlap_moving_sm(o, c, l, messages);
     double rate = c->set_ns > 0 ? l->bytes / (double)c->set_ns : 0;
     double memory = t->to.gpu->mem_GBps > 0 ? rate / t->to.gpu->mem_GBps : 0;
-    sim_set_load(o->program->sim, c->target, 0, overlap_ppm(fmin(1, memory) * o->strength));
+    sim_set_load(o->program->sim, c->target, overlap_ppm(sm * o->strength),
+                 overlap_ppm(fmin(1, memory) * o->strength));
 }
 
 static void set_need(const struct overlap *o, const struct program_cost *c,
@@ -144,10 +147,12 @@ static void set_need(const struct overlap *o, const struct program_cost *c,
 
 static void set_loads(struct overlap *o, const struct retarget *t, const struct overlap_load *loads)
 {
+    uint32_t *messages = overlap_messages(o->program);
     for (size_t i = 0; i < o->program->ncosts; i++) {
         if (o->program->costs[i].match != PROGRAM_NONE)
-            set_load(o, t, &loads[o->kinds.of[i]], &o->program->costs[i]);
+            set_load(o, t, &loads[o->kinds.of[i]], &o->program->costs[i], messages);
     }
+    free(messages);
     overlap_hold(o, loads);
 }
 

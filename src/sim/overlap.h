@@ -93,7 +93,16 @@ void overlap_apply(struct overlap *o, const struct retarget *t);
 /* Fills o->channels. own: as for overlap_learn(). */
 void overlap_count_channels(struct overlap *o, const struct retarget *own);
 
-/* Tells the engine what each communication kernel holds. loads: by kind. */
+/* How many messages each item of the engine takes part in; up to the last item that takes part in a
+ * transfer. Owned by the caller. */
+uint32_t *overlap_messages(const struct program *p);
+
+/* Of the multiprocessors, what a message takes while its data moves: those of one group share the
+ * channels of one kernel. 0 of a collective, which holds them all the time. */
+double overlap_moving_sm(const struct overlap *o, const struct program_cost *c,
+                         const struct overlap_load *load, const uint32_t *messages);
+
+/* Tells the engine what each kernel of a collective holds. loads: by kind. */
 void overlap_hold(struct overlap *o, const struct overlap_load *loads);
 
 /* Parts per million of a share, a million at most. */

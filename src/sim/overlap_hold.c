@@ -55,7 +55,46 @@ static uint32_t items_end(const struct program *p)
     return end;
 }
 
-/* Transfers of one group share the channels of one kernel: the largest counts. */
+static bool is_message(const struct program *p, const struct program_cost *c)
+{
+    return specter_comm_op_is_p2p((enum specter_comm_op)p->matches.list[c->match].op);
+}
+
+uint32_t *overlap_messages(const struct program *p)
+{
+    uint32_t *messages = array_new(items_end(p), sizeof *messages);
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *c = &p->costs[i];
+        const struct match *match;
+        if (c->match == PROGRAM_NONE || !is_message(p, c))
+            continue;
+        match = &p->matches.list[c->match];
+        for (uint32_t k = 0; k < match->nmembers; k++) {
+            uint32_t item = item_of(p, p->matches.members[match->first + k]);
+            if (item != PROGRAM_NONE)
+                messages[item]++;
+        }
+    }
+    return messages;
+}
+
+double overlap_moving_sm(const struct overlap *o, const struct program_cost *c,
+                         const struct overlap_load *load, const uint32_t *messages)
+{
+    const struct program *p = o->program;
+    const struct match *match = &p->matches.list[c->match];
+    uint32_t most = 1;
+    if (!is_message(p, c))
+        return 0;
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        uint32_t item = item_of(p, p->matches.members[match->first + k]);
+        if (item != PROGRAM_NONE && messages[item] > most)
+            most = messages[item];
+    }
+    return load->sm / most;
+}
+
+/* Collectives of one group share the channels of one kernel: the largest counts. */
 void overlap_hold(struct overlap *o, const struct overlap_load *loads)
 {
     struct program *p = o->program;
@@ -64,11 +103,11 @@ void overlap_hold(struct overlap *o, const struct overlap_load *loads)
         const struct program_cost *c = &p->costs[i];
         const struct match *match;
         uint32_t holds;
-        if (c->match == PROGRAM_NONE)
+        if (c->match == PROGRAM_NONE || is_message(p, c))
             continue;
         match = &p->matches.list[c->match];
         holds = overlap_ppm(loads[o->kinds.of[i]].sm * o->strength);
-        for (uint32_t k = match->first; k < match->first + match->nmembers; k++) {
+        for (size_t k = match->first; k < match->first + match->nmembers; k++) {
             uint32_t item = item_of(p, p->matches.members[k]);
             if (item == PROGRAM_NONE)
                 continue;
