@@ -44,6 +44,7 @@ static const char details[] =
     "  gpus, networks           targets: profiles by name, or files\n"
     "  scales, grow             how many times the job, along which axis\n"
     "  parallel                 the job's parallel grid, as --parallel takes it\n"
+    "  placement, strong        how ranks sit on nodes; true: the batch is divided\n"
     "  from_gpu, from_network   the hardware of the recording\n"
     "  jitter, draws, seed      how operations vary: P50 and P95\n"
     "  straggler, slow_link, failed_nic\n"

@@ -27,7 +27,7 @@ static int set_grow(struct replay_opts *opts, const char *text, struct arena *a,
     (void)a;
     opts->grow = text;
     if (grid_role_parse(text, strlen(text)) == GRID_ROLES)
-        return err_set(e, ERR_INPUT, "'%s' is none of dp, fsdp, tp, ep", text);
+        return err_set(e, ERR_INPUT, "'%s' is none of dp, fsdp, tp, pp, ep", text);
     return 0;
 }
 
@@ -69,6 +69,16 @@ static int set_failed_nic(struct replay_opts *opts, const char *text, struct are
                           struct err *e)
 {
     return add_faults(opts, "failed-nic", text, a, e);
+}
+
+/* A list of hosts is of one size of the job, and what is in a file would be no part of an id. */
+static int set_placement(struct replay_opts *opts, const char *text, struct arena *a, struct err *e)
+{
+    struct placement *placement = arena_alloc(a, sizeof *placement);
+    opts->placement = placement;
+    if (strncmp(text, "file=", strlen("file=")) == 0)
+        return err_set(e, ERR_INPUT, "'%s': lists of hosts are for 'specter replay'", text);
+    return placement_parse(placement, text, a, e);
 }
 
 #define AT(field) offsetof(struct replay_opts, field)
@@ -121,6 +131,12 @@ const struct sweep_axis sweep_axes[] = {
     {.key = "straggler", .column = "straggler", .kind = SWEEP_TEXT, .set = set_straggler},
     {.key = "slow_link", .column = "slow_link", .kind = SWEEP_TEXT, .set = set_slow_link},
     {.key = "failed_nic", .column = "failed_nic", .kind = SWEEP_TEXT, .set = set_failed_nic},
+    {.key = "placement", .column = "placement", .kind = SWEEP_TEXT, .set = set_placement},
+    {.key = "strong",
+     .column = "strong",
+     .kind = SWEEP_FLAG,
+     .standard = "false",
+     .offset = AT(strong)},
     {.key = "scales",
      .column = "scale",
      .kind = SWEEP_SCALE,

@@ -48,6 +48,7 @@ struct item {
 /* One item's part in one transfer. Those of an item lie side by side. */
 struct join {
     uint32_t item, transfer;
+    uint32_t hold_ppm; /* of the first: what the item takes of the SMs of its device */
 };
 
 struct transfer {
@@ -207,7 +208,7 @@ struct sim {
     uint32_t *members; /* items by transfer, in the order in which they were joined; see seal() */
     size_t nmembers, cap_members;
 
-    bool has_needs; /* any item */
+    bool has_needs, has_holds; /* any item */
     bool keep_beside, keep_causes;
     struct area *areas;     /* by item; where keep_beside */
     struct cause *causes;   /* by item; where keep_causes */
@@ -245,6 +246,11 @@ int64_t action_cpu(const struct sim *s, const struct host *host, const struct ac
 
 /* The first item of the stream, local work, begins now: when it will end. */
 int64_t rate_begin_work(struct sim *s, uint32_t stream);
+
+/* A joined item, the first of the stream, starts or is over: it takes SMs of the device, or gives
+ * them back. */
+void rate_take_hold(struct sim *s, const struct stream *stream);
+void rate_drop_hold(struct sim *s, const struct stream *stream);
 
 /* Integrals of the loads of the stream's device, for items that begin and end. */
 void rate_open_area(struct sim *s, const struct stream *stream);

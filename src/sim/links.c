@@ -45,12 +45,22 @@ static void use(struct maker *m, uint32_t cost, uint32_t rank, enum link_port po
 {
     struct links *l = m->links;
     uint32_t *link = &m->ports[rank].link[port][way];
+    if (!m->busy[rank] && port != LINK_NIC)
+        return;
     if (*link == SIM_NONE) {
         *link = sim_add_link(m->p->sim);
         l->nlinks++;
     }
     ARRAY_GROW(l->uses, l->cap, l->count + 1);
-    l->uses[l->count++] = (struct link_use){.cost = cost, .link = *link, .port = (uint8_t)port};
+    l->uses[l->count++] = (struct link_use){.cost = cost,
+                                            .rank = rank,
+                                            .own = *link,
+                                            .link = *link,
+                                            .told = SIM_NONE,
+                                            .port = (uint8_t)port,
+                                            .way = (uint8_t)way,
+                                            .lone = !m->busy[rank],
+                                            .spare = !m->busy[rank]};
 }
 
 /* In a job without messages both directions are used alike, and one of them tells all. */
@@ -64,8 +74,6 @@ static void use_ports(struct maker *m, uint32_t cost)
     for (uint32_t k = 0; k < match->nmembers && k < LINKS_MEMBERS; k++) {
         struct match_member member = members[k];
         bool sends = m->p->run->ranks[member.rank].ops[member.op].coll.op == SPECTER_SEND;
-        if (!m->busy[member.rank])
-            continue;
         for (int port = 0; port < LINK_PORTS; port++) {
             if (!message || sends)
                 use(m, cost, member.rank, (enum link_port)port, OUT);
@@ -110,7 +118,8 @@ void links_share(struct link_use *list, size_t n, const struct comm_cost *price)
         double port_us = 0;
         if (price != NULL)
             port_us = list[i].port == LINK_NIC ? price->nic_us : price->link_us;
-        list[i].share = port_us > 0 && price->us > 0 ? fmin(1, port_us / price->us) : 0;
+        list[i].share =
+            !list[i].spare && port_us > 0 && price->us > 0 ? fmin(1, port_us / price->us) : 0;
     }
 }
 
@@ -119,15 +128,24 @@ static uint32_t ppm_of(const struct link_use *u)
     return (uint32_t)lround(u->share * PPM);
 }
 
+/* Two passes: on another target two uses of a transfer may change places. */
 void links_set(struct links *l, struct program *p, bool off)
 {
     for (size_t i = 0; i < l->count; i++) {
         struct link_use *u = &l->uses[i];
-        uint32_t ppm = off ? 0 : ppm_of(u);
-        if (ppm == 0 && !u->told)
+        if (u->told == SIM_NONE || (!off && u->told == u->link && ppm_of(u) > 0))
+            continue;
+        sim_use_link(p->sim, p->costs[u->cost].target, u->told, 0);
+        u->told = SIM_NONE;
+    }
+    for (size_t i = 0; i < l->count && !off; i++) {
+        struct link_use *u = &l->uses[i];
+        uint32_t ppm = ppm_of(u);
+        if (ppm == 0 || (u->told == u->link && u->told_ppm == ppm))
             continue;
         sim_use_link(p->sim, p->costs[u->cost].target, u->link, ppm);
-        u->told = true;
+        u->told = u->link;
+        u->told_ppm = ppm;
     }
 }
 
@@ -174,7 +192,7 @@ static double rate_of(const struct sweep *s, uint32_t first)
 {
     uint64_t most = (uint64_t)PPM;
     for (uint32_t i = first; i < s->end_of[first]; i++) {
-        if (s->load[s->links->uses[i].link] > most)
+        if (ppm_of(&s->links->uses[i]) > 0 && s->load[s->links->uses[i].link] > most)
             most = s->load[s->links->uses[i].link];
     }
     return PPM / (double)most;
@@ -238,6 +256,8 @@ static void apply(struct sweep *s, const struct change *c, int64_t *work_ns)
         work_ns[s->links->uses[c->first].cost] = llround(flow->work_ns);
     }
     for (uint32_t i = c->first; i < c->end; i++) {
+        if (ppm_of(&s->links->uses[i]) == 0)
+            continue;
         if (c->starts)
             enter(s, i);
         else

@@ -91,6 +91,8 @@ static void end_first(struct sim *s, struct stream *stream)
     s->items[i].end_ns = s->now_ns;
     if (s->keep_beside)
         rate_close_area(s, stream);
+    if (s->has_holds)
+        rate_drop_hold(s, stream);
     stream->first = s->items[i].next;
     stream->state = STREAM_IDLE;
     stream->held--;
@@ -121,6 +123,8 @@ static void start_join(struct sim *s, uint32_t index, struct item *item)
     }
     stream->transfers = count & SIM_MOST;
     stream->state = STREAM_BLOCKED;
+    if (s->has_holds)
+        rate_take_hold(s, stream);
     arrive(s, item->u.join.transfer, self);
     for (uint32_t j = first + 1; j < first + count; j++)
         arrive(s, s->joins[j].transfer, self);

@@ -101,11 +101,16 @@ void sim_set_host_speed(struct sim *s, uint32_t host, double speed);
  *
  *     max(1/20, 1 - need.sm x sum of load.sm - need.memory x sum of load.memory)
  *
- * over the transfers under way on its device, in whole billionths, the loss rounded down. It ends
+ * over the transfers under way on its device (and sim_set_hold()), in whole billionths, the loss rounded down. It ends
  * at the first whole ns at which its work is done: an item that is split in two that are slowed
  * down takes at most 1 ns longer. */
 void sim_set_load(struct sim *s, uint32_t transfer, uint32_t sm_ppm, uint32_t memory_ppm);
 void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory_ppm);
+
+/* From its own start to its own end a joined item takes so much of the SMs of its device, on top of
+ * the loads of its transfers: also while it waits for late members, as NCCL's kernels do. A million
+ * at most; 0 at first, and always for an item in no transfer. */
+void sim_set_hold(struct sim *s, uint32_t item, uint32_t sm_ppm);
 
 /* Transfers that share links. `share` of the capacity of the link is what the transfer uses when
  * alone, in parts per million, a million at most; asked again, the new share counts, and 0 is no

@@ -193,7 +193,7 @@ void sim_join_transfer(struct sim *s, uint32_t transfer)
 {
     uint32_t j = ADD(s, joins), i = (uint32_t)(s->nitems - 1);
     assert(s->nitems > 0 && s->items[i].kind == ITEM_JOIN);
-    s->joins[j] = (struct join){i, transfer};
+    s->joins[j] = (struct join){i, transfer, 0};
     if (s->items[i].u.join.count++ == 0)
         s->items[i].u.join.transfer = transfer;
     s->transfers[transfer].members++;
@@ -290,6 +290,16 @@ void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory
     s->has_needs |= (sm_ppm | memory_ppm) != 0;
 }
 
+void sim_set_hold(struct sim *s, uint32_t item, uint32_t sm_ppm)
+{
+    const struct item *i = &s->items[item];
+    assert(i->kind == ITEM_JOIN);
+    if (i->u.join.count == 0)
+        return;
+    s->joins[i->u.join.first].hold_ppm = at_most_all(sm_ppm);
+    s->has_holds |= sm_ppm != 0;
+}
+
 uint32_t sim_add_link(struct sim *s)
 {
     uint32_t l = ADD(s, links);
@@ -364,7 +374,17 @@ static void reset_items(struct sim *s)
     memset(s->action_block, 0xff, s->nactions * sizeof *s->action_block); /* SIM_NONE */
 }
 
-/* Not what transfers change of devices and links: each that begins ends, and takes it back. */
+/* Loads too: an item that was stuck has not given back what it held. */
+static void reset_devices(struct sim *s)
+{
+    for (size_t i = 0; i < s->ndevices; i++) {
+        struct device *device = &s->devices[i];
+        device->sm_ppm = device->mem_ppm = device->sm_area = device->mem_area = 0;
+        device->since_ns = 0;
+    }
+}
+
+/* Not what transfers change of links: each that begins ends, and takes it back. */
 static void reset(struct sim *s)
 {
     s->now_ns = 0;
@@ -386,6 +406,7 @@ static void reset(struct sim *s)
     }
     for (size_t i = 0; i < s->nmarks; i++)
         s->marks[i] = NOT_YET;
+    reset_devices(s);
     reset_items(s);
 }
 

@@ -126,18 +126,45 @@ static void settle_device(const struct sim *s, struct device *device)
     device->since_ns = s->now_ns;
 }
 
-/* Puts the transfer's load on its members' devices (sign 1), or takes it off (-1). */
+/* Puts a load on the device (sign 1), or takes it off (-1). */
+static void load_device(struct sim *s, struct device *device, uint32_t sm_ppm, uint32_t mem_ppm,
+                        int sign)
+{
+    settle_device(s, device);
+    device->sm_ppm += (uint64_t)((int64_t)sm_ppm * sign);
+    device->mem_ppm += (uint64_t)((int64_t)mem_ppm * sign);
+    for (uint32_t i = device->streams; i != SIM_NONE; i = s->streams[i].next)
+        retime_stream(s, i);
+}
+
 static void load_members(struct sim *s, const struct transfer *t, int sign)
 {
     for (uint32_t m = t->first; m < t->first + t->members; m++) {
         const struct item *item = &s->items[s->members[m]];
-        struct device *device = &s->devices[s->streams[item->stream].device];
-        settle_device(s, device);
-        device->sm_ppm += (uint64_t)((int64_t)t->sm_ppm * sign);
-        device->mem_ppm += (uint64_t)((int64_t)t->mem_ppm * sign);
-        for (uint32_t i = device->streams; i != SIM_NONE; i = s->streams[i].next)
-            retime_stream(s, i);
+        load_device(s, &s->devices[s->streams[item->stream].device], t->sm_ppm, t->mem_ppm, sign);
     }
+}
+
+/* Of the stream's first item. */
+static void hold(struct sim *s, const struct stream *stream, int sign)
+{
+    const struct item *item = &s->items[stream->first];
+    uint32_t ppm;
+    if (item->kind != ITEM_JOIN || item->u.join.count == 0)
+        return;
+    ppm = s->joins[item->u.join.first].hold_ppm;
+    if (ppm > 0 && (s->has_needs || s->keep_beside))
+        load_device(s, &s->devices[stream->device], ppm, 0, sign);
+}
+
+void rate_take_hold(struct sim *s, const struct stream *stream)
+{
+    hold(s, stream, 1);
+}
+
+void rate_drop_hold(struct sim *s, const struct stream *stream)
+{
+    hold(s, stream, -1);
 }
 
 void rate_open_area(struct sim *s, const struct stream *stream)

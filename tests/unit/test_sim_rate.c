@@ -127,6 +127,71 @@ TEST(sim_load_is_on_all_members)
     sim_free(s);
 }
 
+/* Two ranks, the second comes 300 late; a product on each, of 1000. */
+struct late_pair {
+    struct sim *s;
+    uint32_t work[2], join[2], transfer;
+};
+
+static struct late_pair late_pair_of(int64_t cost_ns)
+{
+    struct late_pair p = {.s = sim_new()};
+    p.transfer = sim_add_transfer(p.s, cost_ns);
+    for (uint32_t r = 0; r < 2; r++) {
+        uint32_t device = sim_add_device(p.s), compute = sim_add_stream(p.s, device);
+        uint32_t comm = sim_add_stream(p.s, device);
+        sim_add_host(p.s, 0);
+        p.work[r] = sim_work(p.s, compute, 1000);
+        sim_set_need(p.s, p.work[r], 1000000, 0);
+        sim_cpu(p.s, 300 * r);
+        p.join[r] = sim_join(p.s, comm);
+        sim_join_transfer(p.s, p.transfer);
+    }
+    return p;
+}
+
+/* A hold acts from the item's own start, through its wait and its lag, to its own end. */
+TEST(sim_hold_acts_while_the_item_waits)
+{
+    struct late_pair p = late_pair_of(200);
+    sim_set_hold(p.s, p.join[0], 500000);
+    sim_set_hold(p.s, p.join[1], 500000);
+    CHECK_INT(run_end(p.s, p.work[0]), 1250); /* half of 500 */
+    CHECK_INT(run_end(p.s, p.work[1]), 1100); /* half of 200 */
+    sim_set_lag(p.s, p.join[1], 100);
+    CHECK_INT(run_end(p.s, p.work[1]), 1150);
+    sim_set_load(p.s, p.transfer, 250000, 0); /* on top of it, for 200 */
+    CHECK_INT(run_end(p.s, p.work[0]), 1300);
+    sim_set_hold(p.s, p.join[0], 0);
+    CHECK_INT(run_end(p.s, p.work[0]), 1050);
+    sim_free(p.s);
+}
+
+/* A run that stopped with an item waiting leaves nothing to the next one. */
+TEST(sim_hold_of_a_stuck_item_is_dropped)
+{
+    struct sim *s = sim_new();
+    uint32_t device = sim_add_device(s), compute = sim_add_stream(s, device);
+    uint32_t comm = sim_add_stream(s, device), transfer = sim_add_transfer(s, 10), work, join;
+    uint32_t other = sim_add_stream(s, sim_add_device(s)), never = sim_add_event(s);
+    sim_add_host(s, 0);
+    work = sim_work(s, compute, 1000);
+    sim_set_need(s, work, 1000000, 0);
+    sim_cpu(s, 400);
+    join = sim_join(s, comm);
+    sim_join_transfer(s, transfer);
+    sim_set_hold(s, join, 500000);
+    sim_add_host(s, 0);
+    sim_wait(s, other, never);
+    sim_join(s, other);
+    sim_join_transfer(s, transfer);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(sim_run(s), -1);
+        CHECK_INT(sim_span(s, work).end_ns, 1600); /* 400, and 600 at half */
+    }
+    sim_free(s);
+}
+
 /* The integrals, with and without a need; a joined item is under its own load. */
 TEST(sim_beside_measures_loads)
 {

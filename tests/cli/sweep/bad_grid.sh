@@ -28,6 +28,10 @@ done <<'END'
 {"calibrate": [true, null]}
 {"calibrate": "yes"}
 {"grow": "pipeline"}
+{"placement": "spread=0"}
+{"placement": "scattered"}
+{"placement": "file=hosts"}
+{"strong": 1}
 {"parallel": 8}
 {"parallel": ""}
 {"gpus": {"name": "a100_sxm"}}
