@@ -116,7 +116,7 @@ static struct kind_load *find_loads(const struct overlap *o, const struct retarg
         load->known = true;
         load->sm = t->to.gpu->sms > 0 ? load->price.channels / t->to.gpu->sms : 0;
         load->bytes = comm_memory_bytes((enum specter_comm_op)match->op, load->price.algo,
-                                        (double)match->bytes, retarget_members(t, c));
+                                        retarget_bytes(t, c), retarget_members(t, c));
     }
     return loads;
 }

@@ -36,6 +36,19 @@ int64_t placement_node(const struct placement *p, const struct network_profile *
     return rank / placement_per_node(p, net);
 }
 
+int64_t placement_next(const struct placement *p, const struct network_profile *net, int64_t node,
+                       int64_t rank, int64_t world)
+{
+    int64_t step = placement_nodes(p, net, world), per_node = placement_per_node(p, net);
+    if (p->kind == PLACE_CYCLIC)
+        rank += ((node - rank) % step + step) % step;
+    else if (p->kind == PLACE_BLOCK && rank < node * per_node)
+        rank = node * per_node;
+    while (p->kind == PLACE_LISTED && rank < world && placement_node(p, net, rank, world) != node)
+        rank++;
+    return node < step && rank < world && placement_node(p, net, rank, world) == node ? rank : -1;
+}
+
 const char *placement_words(const struct placement *p, struct arena *arena)
 {
     if (p->kind == PLACE_LISTED)
@@ -162,7 +175,7 @@ static int read_list(struct placement *p, const char *path, struct arena *arena,
     FILE *file = fopen(path, "r");
     int rc, *of;
     if (file == NULL)
-        return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+        return err_set(e, ERR_INPUT, "--placement 'file=%s': %s", path, strerror(errno));
     intern_init(&l.names, arena);
     rc = read_lines(&l, file, e);
     if (rc == 0) {

@@ -9,25 +9,29 @@
 
 #include <math.h>
 
-static int per_node(const struct network_profile *net)
-{
-    return net->gpus_per_node >= 1 ? (int)net->gpus_per_node : 1;
-}
-
 static bool is_link(const struct vary_fault *f)
 {
     return f->kind == FAULT_SLOW_LINK || f->kind == FAULT_NO_NIC;
 }
 
-/* First rank that a fault is about, and how many there are. */
-static int64_t ranks_of(const struct vary_fault *f, const struct network_profile *net, int64_t gpus,
-                        int64_t *first)
+static int64_t nodes_of(const struct job *job, int64_t gpus)
 {
-    int64_t n = f->kind == FAULT_SLOW_RANK ? 1 : per_node(net);
-    if (f->where > (gpus - 1) / n)
-        return 0;
-    *first = f->where * n;
-    return *first + n > gpus ? gpus - *first : n;
+    return placement_nodes(&job->growth.target, job->rep->to.network, gpus);
+}
+
+/* Is it about a rank, or about one of so many nodes? */
+static bool is_there(const struct job *job, const struct vary_fault *f, int64_t gpus)
+{
+    return f->where < (f->kind == FAULT_SLOW_RANK ? gpus : nodes_of(job, gpus));
+}
+
+/* The first rank at or behind `rank` that it is about; -1: none. */
+static int64_t next_rank(const struct job *job, const struct vary_fault *f, int64_t rank,
+                         int64_t gpus)
+{
+    if (f->kind == FAULT_SLOW_RANK)
+        return rank <= f->where ? f->where : -1;
+    return placement_next(&job->growth.target, job->rep->to.network, f->where, rank, gpus);
 }
 
 /* ---- may it be asked for ---- */
@@ -47,14 +51,14 @@ static int check_nics(const struct vary_fault *f, const struct network_profile *
 int vary_check_faults(struct job *job, const int64_t *scales, size_t n, struct err *e)
 {
     const struct network_profile *net = job->rep->to.network;
-    int64_t most = 1, first;
+    int64_t most = 1;
     for (size_t i = 0; i < n; i++)
         most = scales[i] > most ? scales[i] : most;
     for (size_t i = 0; i < job->vary.opts.nfaults; i++) {
         const struct vary_fault *f = &job->vary.opts.faults[i];
-        int64_t gpus = most * job->rep->world, nodes = (gpus - 1) / per_node(net) + 1;
+        int64_t gpus = most * job->rep->world, nodes = nodes_of(job, gpus);
         bool rank = f->kind == FAULT_SLOW_RANK;
-        if (ranks_of(f, net, gpus, &first) == 0)
+        if (!is_there(job, f, gpus))
             return err_set(e, ERR_USAGE, "'%s': the largest job has %s 0 to %lld", f->text,
                            rank ? "ranks" : "nodes", (long long)((rank ? gpus : nodes) - 1));
         if (check_nics(f, net, e) < 0)
@@ -90,14 +94,14 @@ static void place(struct job *job, size_t i, const struct network_profile *net, 
     const struct vary_fault *f = &v->opts.faults[i];
     double slow = is_link(f) ? node_slowness(&v->opts, i, net) : f->slow;
     double *list = is_link(f) ? v->slow_link : v->slow_work;
-    int64_t first = 0, n = ranks_of(f, net, scale * job->rep->world, &first);
-    v->placed[i] = n > 0;
-    for (int64_t r = first; r < first + n; r++) {
+    int64_t gpus = scale * job->rep->world;
+    v->placed[i] = is_there(job, f, gpus);
+    for (int64_t r = 0; v->placed[i] && (r = next_rank(job, f, r, gpus)) >= 0; r++) {
         int kind = growth_kind(&job->growth, r, scale);
         list[kind] = fmax(list[kind], slow);
     }
-    v->wrong_link = v->wrong_link || (n > 0 && is_link(f));
-    v->wrong_work = v->wrong_work || (n > 0 && !is_link(f));
+    v->wrong_link = v->wrong_link || (v->placed[i] && is_link(f));
+    v->wrong_work = v->wrong_work || (v->placed[i] && !is_link(f));
 }
 
 double vary_host_slowness(const struct job *job, size_t r)
@@ -176,7 +180,7 @@ void vary_say_faults(struct job *job, const struct retarget *faulty, double soun
 {
     struct replay *rep = job->rep;
     int64_t gpus = faulty->scale * rep->world;
-    bool one_node = gpus <= per_node(rep->to.network);
+    bool one_node = nodes_of(job, gpus) == 1;
     bool links = faulty->slow_link != NULL;
     if (wrong_ns > sound_ns) {
         replay_assume(rep, "%lld GPUs: what is wrong makes the iteration %.1f %% longer",
