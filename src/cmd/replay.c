@@ -152,8 +152,7 @@ static int replay(const struct replay_args *args, const struct replay_opts *opts
     struct replay_files files;
     struct replay rep;
     int rc;
-    if (replay_files_open(&files, args->timeline, args->html,
-                          opts->nscales > 0 ? opts->scales[0] : 1, e) < 0)
+    if (replay_files_open(&files, args->timeline, args->html, e) < 0)
         return -1;
     watched.watch = replay_files_watch(&files);
     rc = replay_run(&rep, run, &watched, e);

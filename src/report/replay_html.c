@@ -4,6 +4,7 @@
 #include "base/sink.h"
 #include "report/replay_html_inside.h"
 #include "report/table.h"
+#include "sim/job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,11 @@
 struct replay_html {
     struct sink *sink;
     struct buf step; /* drawn while the simulation can be asked */
-    int64_t scale, gpus;
+    int64_t gpus;
     bool drawn;
 };
 
-int replay_html_open(struct replay_html **out, const char *path, int64_t scale, struct err *e)
+int replay_html_open(struct replay_html **out, const char *path, struct err *e)
 {
     struct replay_html *h = calloc(1, sizeof *h);
     if (h == NULL)
@@ -24,7 +25,6 @@ int replay_html_open(struct replay_html **out, const char *path, int64_t scale, 
         free(h);
         return -1;
     }
-    h->scale = scale;
     buf_init(&h->step);
     *out = h;
     return 0;
@@ -33,7 +33,7 @@ int replay_html_open(struct replay_html **out, const char *path, int64_t scale, 
 static void look(void *context, const struct job *job, const struct replay_scale *scale)
 {
     struct replay_html *h = context;
-    if (h->drawn || scale == NULL || scale->scale != h->scale)
+    if (h->drawn || scale == NULL || scale->scale != job->rep->first_scale)
         return;
     h->drawn = true;
     h->gpus = scale->gpus;

@@ -61,8 +61,8 @@ int look_at_scale(struct job *job, const struct retarget *t, struct replay_scale
     path_summarise(&out->path, &path, job);
     rc = uncertainty_of(&out->error, &path, t, &known, e);
     path_release(&path);
-    out->rate = throughput_of(&rep->workload, (double)out->scale, (double)out->gpus,
-                              out->time.span_ns, rep->grown);
+    out->rate = throughput_of(&rep->workload, rep->strong ? 1 : (double)out->scale,
+                              (double)out->gpus, out->time.span_ns, rep->grown);
     if (out->rate.utilisation > 1)
         replay_note(rep, false,
                     "at %lld GPUs the %s come to %.0f %% of the GPUs' dense peak: more than can be",

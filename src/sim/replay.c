@@ -197,6 +197,7 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
         return -1;
     if (vary_check_faults(job, scales, n, e) < 0)
         return -1;
+    job->rep->first_scale = scales[0];
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
         simulate_scale(job, 1, &base, e) < 0)
         return -1;

@@ -122,6 +122,7 @@ struct replay {
     size_t nranks;
     struct replay_scale *scales; /* owned; in the order asked for */
     size_t nscales, cap_scales;
+    int64_t first_scale; /* asked for: of it a step is drawn; set before a scale is simulated */
     double latency_us; /* from a launch to the start of its work, as the recording shows it */
     double excess_us;  /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
     double untold;     /* share of it whose part in a divided batch is not known */
