@@ -128,6 +128,7 @@ static size_t default_count(struct job *job)
 {
     size_t n = 1, all = sizeof default_scales / sizeof *default_scales;
     const struct network_profile *net = job->rep->to.network;
+    job->rep->topic = TOPIC_SCALE;
     if (job->growth.refused != NULL) {
         replay_assume(job->rep, "scales above 1 are left out: %s", job->growth.refused);
         return 1;
@@ -241,6 +242,7 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
             opts->watch.look(opts->watch.context, &job, NULL);
         rc = simulate_all(&job, opts, e);
     }
+    say_in_order(rep);
     job_release(&job);
     return rc;
 }

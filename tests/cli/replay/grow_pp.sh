@@ -36,6 +36,7 @@ END
 # Counted kernels stay what they are, on the path and in the timeline, which is of the first size asked for.
 "$SPECTER" replay 1x4.4 --grow pp --gpus 8,16 --timeline out.json --json - 2>/dev/null >out.txt
 grep -c 'other kernels' out.txt
+grep -o 'so laid out take [^"]*' out.txt
 grep -o '"otherData":{.*"gpus":[0-9]*' out.json
 grep -o 'rank 7 predicted' out.json
 for pid in 1 2; do
