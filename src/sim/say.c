@@ -143,9 +143,12 @@ static void say_waits(struct replay *rep, const struct program *p)
     if (f->ranks_inferred == 0)
         return;
     replay_assume(rep,
-                  "the traces of %llu of %llu ranks do not hold what streams wait for; inferred "
-                  "from recorded times: %llu waits behind another stream's operation, %llu "
-                  "collectives behind the computation issued before them",
+                  f->inferred[INFER_BY_GAP] + f->inferred[INFER_BY_ISSUE] > 0
+                      ? "the traces of %llu of %llu ranks do not hold what streams wait for; "
+                        "inferred from recorded times: %llu waits behind another stream's "
+                        "operation, %llu collectives behind the computation issued before them"
+                      : "the traces of %llu of %llu ranks do not hold what streams wait for; "
+                        "recorded times show no wait",
                   u(f->ranks_inferred), u(p->run->nranks), u(f->inferred[INFER_BY_GAP]),
                   u(f->inferred[INFER_BY_ISSUE]));
 }
@@ -345,8 +348,6 @@ void say_growth(struct replay *rep, const struct growth *g)
     if (grows_from_one(g))
         replay_assume(rep, "a communicator of 1 rank that grows takes the model's time: what it "
                            "was measured at is no transfer");
-    if (!growth_any(g))
-        replay_assume(rep, "no communicator grows: all scales take the same time");
 }
 
 /* ---- costs ---- */
