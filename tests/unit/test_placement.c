@@ -40,6 +40,12 @@ TEST(placement_rules)
         CHECK_INT(placement_check(&p, net8(), 20, NULL), 0);
         for (int k = 0; k < 4; k++)
             CHECK_INT(placement_node(&p, net8(), ranks[k], 20), cases[i].of[k]);
+        for (int64_t rank = 0; rank < 20; rank++) {
+            int64_t node = placement_node(&p, net8(), rank, 20), before = 0;
+            for (int64_t r = 0; r < rank; r++)
+                before += placement_node(&p, net8(), r, 20) == node;
+            CHECK_INT(placement_slot(&p, net8(), rank, 20), before);
+        }
     }
     arena_release(&arena);
 }
