@@ -264,6 +264,8 @@ cJSON *replay_json(struct replay *rep, const struct run *run)
     target = cJSON_AddObjectToObject(doc, "target");
     add_name(target, "gpu", rep->to.gpu->name);
     add_name(target, "network", rep->to.network->name);
+    cJSON_AddStringToObject(target, "placement", rep->placement);
+    cJSON_AddBoolToObject(target, "strong", rep->strong);
     cJSON_AddBoolToObject(doc, "calibrated", rep->calibrate);
     cJSON_AddNumberToObject(doc, "host_speed", rep->host_speed);
     replay_add_number(doc, "unmodelled", rep->unmodelled);

@@ -92,7 +92,8 @@ struct grid_axis {
     enum grid_role role;
     int size, stride;
     enum grid_trust trust;
-    const char *why; /* evidence, in words; in the grid's arena */
+    const char *why;   /* evidence, in words; in the grid's arena */
+    const char *doubt; /* what else it may be, where it is assumed; NULL */
 };
 
 /* Where a communicator lies. */
@@ -121,7 +122,6 @@ struct grid {
     const char *problem;                         /* why not GRID_FOUND; NULL */
     const char *candidates[GRID_CANDIDATES_MAX]; /* as --parallel takes them */
     int ncandidates;
-    const char *doubt; /* what else it may be, where it is assumed; NULL */
     struct arena arena;
 };
 

@@ -213,7 +213,7 @@ static void decide_alone(struct roles *r, int a)
     } else if (axis->size >= r->g->world) {
         decide(r, a, GRID_DP, GRID_ASSUMED, "AllReduce over the whole job");
         if (early)
-            r->g->doubt =
+            axis->doubt =
                 grid_words(r->g, "tp=%d: some AllReduces come early in the step", axis->size);
     } else if (any_role(r, GRID_TP) || (data && !early)) {
         decide(r, a, GRID_DP, GRID_LIKELY, "AllReduce, seldom");
@@ -223,7 +223,7 @@ static void decide_alone(struct roles *r, int a)
         decide(r, a, GRID_DP, GRID_LIKELY, late_in);
     } else if (axis->stride == 1) {
         decide(r, a, GRID_TP, GRID_ASSUMED, "AllReduce of adjacent ranks");
-        r->g->doubt =
+        axis->doubt =
             grid_words(r->g, "dp=%d:1: where in the step it reduces is not known", axis->size);
     } else {
         decide(r, a, GRID_DP, GRID_ASSUMED, "AllReduce of ranks that are not adjacent");

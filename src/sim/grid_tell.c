@@ -61,14 +61,16 @@ static int told_size(const struct told *list, int n, enum grid_role role)
     return size;
 }
 
-/* Megatron and DeepSpeed count expert parallelism as part of the data-parallel ranks. */
+/* Megatron and DeepSpeed count expert parallelism as part of the data-parallel ranks, replicas or
+ * shards. */
 static bool fold_experts(struct told *list, int n, int64_t product, int world)
 {
     int experts = told_size(list, n, GRID_EP);
     if (experts == 1 || product != (int64_t)world * experts)
         return false;
     for (int i = 0; i < n; i++) {
-        if (list[i].role == GRID_DP && list[i].size % experts == 0 && list[i].stride == 0) {
+        bool data = list[i].role == GRID_DP || list[i].role == GRID_FSDP;
+        if (data && list[i].size % experts == 0 && list[i].stride == 0) {
             list[i].size /= experts;
             return true;
         }
@@ -80,7 +82,7 @@ static int check_world(struct told *list, int n, const char *text, int world, st
 {
     int64_t product = 1;
     for (int i = 0; i < n; i++) {
-        if (product <= world)
+        if (product <= INT32_MAX) /* more is too many in any case */
             product *= list[i].size;
     }
     if (product == world || fold_experts(list, n, product, world))

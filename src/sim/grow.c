@@ -49,6 +49,16 @@ static const char *list_candidates(struct growth *g)
     return list;
 }
 
+/* "tp=2, dp=4" */
+static const char *axes_words(struct growth *g)
+{
+    const char *words = "";
+    for (int a = 0; a < g->grid->naxes; a++)
+        words = arena_printf(&g->arena, "%s%s%s=%d", words, a > 0 ? ", " : "",
+                             grid_role_name(g->grid->axes[a].role), g->grid->axes[a].size);
+    return g->grid->naxes > 0 ? words : "none";
+}
+
 static const char *why_not(struct growth *g, enum grid_role role)
 {
     const struct grid *grid = g->grid;
@@ -61,9 +71,11 @@ static const char *why_not(struct growth *g, enum grid_role role)
     if (role == GRID_CP)
         return "attention grows with the context, and the recording does not tell by how much "
                "(--grow cp)";
-    return g->axis < 0 ? arena_printf(&g->arena, "the recorded job has no %s axis (--parallel)",
-                                      grid_role_name(role))
-                       : NULL;
+    return g->axis < 0
+               ? arena_printf(&g->arena,
+                              "the recorded job has no %s axis, but %s (--grow, or --parallel)",
+                              grid_role_name(role), axes_words(g))
+               : NULL;
 }
 
 /* The communicator of a message that is in no group, of those whose all-to-alls would get more

@@ -65,6 +65,7 @@ static int make_grid(struct job *job, const struct replay_opts *opts, struct err
         return -1;
     growth_make(&job->growth, run, &rep->grid, rep->grown);
     growth_place(&job->growth, opts->placement, rep->from.network, rep->to.network);
+    rep->placement = placement_words(&job->growth.target, &rep->arena);
     grid_find_absent(&rep->absent, &rep->grid, run, job->iterations, &rep->arena);
     if (rep->absent.refused != NULL)
         return err_set(e, ERR_INPUT,

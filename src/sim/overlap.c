@@ -115,7 +115,7 @@ static struct overlap_load *find_loads(const struct overlap *o, const struct ret
         if (t->to.gpu->sms > 0)
             load->sm = o->channels[k] * load->price.channels / t->to.gpu->sms;
         load->bytes = comm_memory_bytes((enum specter_comm_op)match->op, load->price.algo,
-                                        (double)match->bytes, retarget_members(t, c));
+                                        retarget_bytes(t, c), retarget_members(t, c));
     }
     return loads;
 }

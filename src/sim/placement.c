@@ -175,7 +175,7 @@ static int read_list(struct placement *p, const char *path, struct arena *arena,
     FILE *file = fopen(path, "r");
     int rc, *of;
     if (file == NULL)
-        return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+        return err_set(e, ERR_INPUT, "--placement 'file=%s': %s", path, strerror(errno));
     intern_init(&l.names, arena);
     rc = read_lines(&l, file, e);
     if (rc == 0) {

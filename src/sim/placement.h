@@ -5,14 +5,14 @@
  *   block      rank r on node r / GPUs of a node (the default of launchers)
  *   cyclic     round robin over the nodes, as srun --distribution=cyclic does
  *   spread=K   blocks of K ranks: nodes have more GPUs than are used
- *   file=PATH  a list: lines of `HOST`, `HOST slots=K` or `HOST:K`, filled in order, as a hostfile
- * is; or `RANK HOST`, one for each rank. `#` begins a comment
+ *   file=PATH  a list: lines of `HOST`, `HOST slots=K` or `HOST:K`, filled in order as a
+ *              hostfile is; or `RANK HOST`, one for each rank. `#` begins a comment
  *
  * A recording that names the hosts of all its ranks tells how it was laid out itself.
  *
  *     struct placement p;
- *     if (placement_parse(&p, "spread=4", &arena, e) < 0 || placement_check(&p, net, 64, e) < 0)
- * ... node = placement_node(&p, net, 17, 64);
+ *     if (placement_parse(&p, "spread=4", &arena, e) == 0 && placement_check(&p, net, 64, e) == 0)
+ *         node = placement_node(&p, net, 17, 64);
  */
 #ifndef SPECTER_SIM_PLACEMENT_H
 #define SPECTER_SIM_PLACEMENT_H

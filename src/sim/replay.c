@@ -124,22 +124,28 @@ static void add_scale(struct replay *rep, const struct replay_scale *base,
     rep->scales[rep->nscales++] = scale;
 }
 
-/* Scales that nobody asked for and that the network cannot hold are left out, aloud. */
+static int check_scale(const struct job *job, int64_t scale, struct err *e)
+{
+    if (growth_check(&job->growth, job->rep->to.network, scale, e) < 0)
+        return -1;
+    return job->rep->strong ? strong_check(&job->strong, scale, e) : 0;
+}
+
+/* Scales that nobody asked for and that cannot be are left out, aloud. */
 static size_t default_count(struct job *job)
 {
     size_t n = 1, all = replay_nscales;
-    const struct network_profile *net = job->rep->to.network;
+    struct err why;
     job->rep->topic = TOPIC_SCALE;
     if (job->growth.refused != NULL) {
         replay_assume(job->rep, "scales above 1 are left out: %s", job->growth.refused);
         return 1;
     }
-    while (n < all && growth_check(&job->growth, net, replay_scales[n], NULL) == 0 &&
-           (!job->rep->strong || strong_check(&job->strong, replay_scales[n], NULL) == 0))
+    while (n < all && check_scale(job, replay_scales[n], &why) == 0)
         n++;
     if (n < all)
-        replay_assume(job->rep, "scales above %lld are left out: network %s holds no more GPUs",
-                      (long long)replay_scales[n - 1], net->name);
+        replay_assume(job->rep, "scales above %lld are left out: %s",
+                      (long long)replay_scales[n - 1], why.msg);
     return n;
 }
 
@@ -148,8 +154,7 @@ static int check_scales(struct job *job, const int64_t *scales, size_t n, struct
 {
     bool grown = false;
     for (size_t i = 0; i < n; i++) {
-        if (growth_check(&job->growth, job->rep->to.network, scales[i], e) < 0 ||
-            (job->rep->strong && strong_check(&job->strong, scales[i], e) < 0))
+        if (check_scale(job, scales[i], e) < 0)
             return -1;
         grown = grown || scales[i] > 1;
     }

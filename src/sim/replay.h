@@ -120,8 +120,9 @@ struct replay {
     bool gpu_known, network_known; /* of the recording */
     bool same_hardware;            /* known to be */
     bool calibrate;
-    double host_speed; /* of the target, against the recording's */
-    bool strong;       /* as asked for */
+    double host_speed;     /* of the target, against the recording's */
+    bool strong;           /* as asked for */
+    const char *placement; /* how ranks sit on the target's nodes: "block"; in the arena */
     int world;
     struct grid grid;
     struct grid_input groups; /* what the grid was found from; in the arena and the run */

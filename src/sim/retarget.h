@@ -79,6 +79,9 @@ int retarget_set_costs(struct retarget *t, struct program *program, struct err *
 bool retarget_price(const struct retarget *t, const struct program_cost *cost,
                     struct comm_cost *price);
 
+/* What a transfer carries on the target: of a divided batch perhaps a part. */
+double retarget_bytes(const struct retarget *t, const struct program_cost *cost);
+
 /* Ranks of a transfer on the target. */
 int retarget_members(const struct retarget *t, const struct program_cost *cost);
 
@@ -90,9 +93,9 @@ bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op);
 bool retarget_over_host_link(const struct op *op);
 
 /* Share of the measured device time that rests on no model; 0 when nothing was measured. */
+double retarget_unmodelled(const struct retarget *t);
+
 /* Share of it that keeps its time when the batch is divided, because nobody knows its part. */
 double retarget_untold(const struct retarget *t);
-
-double retarget_unmodelled(const struct retarget *t);
 
 #endif

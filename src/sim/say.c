@@ -240,7 +240,8 @@ void say_grid(struct replay *rep)
         if (g->axes[a].trust == GRID_ASSUMED && g->axes[a].size > 1 && g->state == GRID_FOUND)
             replay_assume(rep, "%s=%d is assumed: %s%s%s (--parallel)",
                           grid_role_name(g->axes[a].role), g->axes[a].size, g->axes[a].why,
-                          g->doubt ? "; it could be " : "", g->doubt ? g->doubt : "");
+                          g->axes[a].doubt ? "; it could be " : "",
+                          g->axes[a].doubt ? g->axes[a].doubt : "");
     }
     if (absent->count > 0 && absent->words != NULL && g->state != GRID_NONE)
         replay_assume(

@@ -69,12 +69,11 @@ void say_exchanges(struct replay *rep, const struct growth *g)
 void say_placement(struct replay *rep, const struct growth *g)
 {
     const char *source = placement_words(&g->source, &rep->arena);
-    const char *target = placement_words(&g->target, &rep->arena);
     bool plain = g->target.kind == PLACE_BLOCK && g->target.per_node == 0;
     if (g->source_told)
         replay_assume(rep, "ranks were recorded on nodes by %s, as their hosts tell", source);
     else if (g->source_doubt != NULL)
         replay_assume(rep, "ranks were recorded on nodes by block: %s", g->source_doubt);
     if (!plain || g->source_told)
-        replay_assume(rep, "ranks sit on the target's nodes by %s (--placement)", target);
+        replay_assume(rep, "ranks sit on the target's nodes by %s (--placement)", rep->placement);
 }

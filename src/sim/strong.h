@@ -3,13 +3,14 @@
  * Strong scaling (--strong): the batch of the job stays and is divided over N times as many
  * data-parallel ranks, so that each has 1/N of the tokens. By operation:
  *
- *   products          the dimension that counts tokens is divided: measured x model(divided) /
- * model(whole) batched products  the batch is divided tp, cp, ep, pp    transfers of activations
- * carry 1/N of the bytes. All-to-alls and messages are such; of others those whose elements are a
- * multiple of the tokens dp, fsdp          gradients, parameters: as in weak scaling kernels
- * attention, elementwise, reductions, copies: time / N, but no less than the least that a kernel
- * takes; the optimizer's work is on parameters and stays host, memsets, copies between host and
- * device: stay
+ * - products: the dimension that counts tokens is divided: measured x model(divided) /
+ *   model(whole). Of batched products the batch is divided.
+ * - tp, cp, ep, pp: transfers of activations carry 1/N of the bytes. All-to-alls and messages are
+ *   such; of others those whose elements are a multiple of the tokens.
+ * - dp, fsdp: gradients and parameters, as in weak scaling.
+ * - attention, elementwise, reductions, copies: time / N, but no less than the least that a kernel
+ *   takes. The optimizer's work is on parameters and stays.
+ * - host, memsets, copies between host and device: stay.
  *
  * Which dimension counts tokens follows from how the factors lie in memory. Activations are
  * [tokens, features] in row-major order (all frameworks), which column-major BLAS reads as features

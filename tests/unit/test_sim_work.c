@@ -521,6 +521,23 @@ static void graphs(struct run *run, int ranks)
     }
 }
 
+/* Ranks that sit apart: what a graph transfers takes longer, at the recorded scale, too. */
+TEST(replay_of_graphs_elsewhere)
+{
+    static const struct placement apart = {.kind = PLACE_BLOCK, .per_node = 1};
+    static const int64_t scale = 1;
+    struct replay_opts opts = {.calibrate = true, .scales = &scale, .nscales = 1};
+    struct run run;
+    struct replay rep;
+    opts.placement = &apart;
+    graphs(&run, 8);
+    CHECK_INT(replay_run(&rep, &run, &opts, NULL), 0);
+    CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0.01);
+    CHECK(rep.scales[0].time.span_ns > 1.2 * rep.own.span_ns);
+    replay_release(&rep);
+    run_release(&run);
+}
+
 TEST(replay_of_graphs)
 {
     struct run run;

@@ -439,6 +439,45 @@ TEST(vary_slow_link)
     }
 }
 
+/* Of two nodes with two ranks each, other ranks sit on a slow one when dealt out in turns. */
+TEST(vary_faults_follow_the_placement)
+{
+    static const int of[] = {0, 1, 0, 1};
+    static const struct placement spread = {.kind = PLACE_BLOCK, .per_node = 2},
+                                  turns = {.kind = PLACE_LISTED, .of = of, .count = 4};
+    static const struct placement *const ways[] = {&spread, &turns};
+    static const int on_node_1[2][2] = {{2, 3}, {1, 3}};
+    static const int64_t scale = 1;
+    struct vary_fault node = {.kind = FAULT_SLOW_NODE, .where = 1, .slow = 1.5, .text = "node"};
+    struct vary_fault link = {.kind = FAULT_SLOW_LINK, .where = 1, .slow = 4, .text = "link"};
+    for (int i = 0; i < 2; i++) {
+        struct vary_fault ranks[2] = {node, node};
+        struct vary_opts faults[3] = {{.faults = &node, .nfaults = 1},
+                                      {.faults = ranks, .nfaults = 2},
+                                      {.faults = &link, .nfaults = 1}};
+        double took_ns[3];
+        for (int k = 0; k < 2; k++) {
+            ranks[k].kind = FAULT_SLOW_RANK;
+            ranks[k].where = on_node_1[i][k];
+        }
+        for (int k = 0; k < 3; k++) {
+            struct replay_opts opts = {.calibrate = true, .scales = &scale, .nscales = 1};
+            struct replay rep;
+            struct run run;
+            opts.placement = ways[i];
+            opts.vary = faults[k];
+            made_run(&run, &made_default);
+            CHECK_INT(replay_run(&rep, &run, &opts, NULL), 0);
+            took_ns[k] = rep.scales[0].time.span_ns;
+            if (k == 2) /* the job sits on two nodes, though it would fit on one */
+                CHECK(took_ns[k] > 1.2 * rep.scales[0].sound_ns);
+            replay_release(&rep);
+            run_release(&run);
+        }
+        CHECK_DOUBLE(took_ns[0], took_ns[1], 0);
+    }
+}
+
 static void refused(struct vary_fault f, const char *part)
 {
     struct vary_opts vary = wrong(&f);

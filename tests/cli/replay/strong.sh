@@ -44,3 +44,11 @@ printf 'a\nb\n' >hosts
 a=$(iteration_of whole --placement spread=1 --scale 1) b=$(iteration_of whole --placement file=hosts --scale 1)
 c=$(iteration_of whole --scale 1)
 [[ $a == "$b" && $a != "$c" ]] && echo "two nodes take longer, however they are named"
+# As much work in a shorter time on twice the GPUs: they are used less. Tokens are those of the job.
+"$SPECTER" replay whole --strong --scale 1,2 --tokens 8192 --json - | sed -n '/"scales"/,$p' |
+    awk -F '[:,]' '
+        /"speedup"/ { speedup[++n] = $2 }
+        /"tokens_per_s"/ { tokens[n] = $2 }
+        /"utilisation"/ { used[n] = $2 }
+        END { print (n == 2 && (used[2] / used[1] - speedup[2] / 2) ^ 2 < 1e-6 ? "utilisation" : "wrong") " halves",
+                    ((tokens[2] / tokens[1] - speedup[2]) ^ 2 < 1e-6 ? "and tokens follow the speed-up" : "wrong") }'
