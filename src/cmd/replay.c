@@ -152,8 +152,7 @@ static int replay(const struct replay_args *args, const struct replay_opts *opts
     struct replay_files files;
     struct replay rep;
     int rc;
-    if (replay_files_open(&files, args->timeline, args->html,
-                          opts->nscales > 0 ? opts->scales[0] : 1, e) < 0)
+    if (replay_files_open(&files, args->timeline, args->html, e) < 0)
         return -1;
     watched.watch = replay_files_watch(&files);
     rc = replay_run(&rep, run, &watched, e);
@@ -237,6 +236,23 @@ static int parse_vary(const struct replay_args *args, struct arena *a, struct va
     return 0;
 }
 
+/* One file holds one thing, and only JSON is for stdout. */
+static int check_files(const struct replay_args *args, struct err *e)
+{
+    const char *names[] = {args->timeline, args->html, args->json};
+    static const char *const options[] = {"--timeline", "--html", "--json"};
+    for (int i = 0; i < 2; i++) {
+        if (same_text(names[i], "-"))
+            return err_set(e, ERR_USAGE, "%s -: only --json writes to stdout", options[i]);
+        for (int k = i + 1; k < 3; k++) {
+            if (same_text(names[i], names[k]) && !same_text(names[i], "/dev/null"))
+                return err_set(e, ERR_USAGE, "%s and %s name the same file '%s'", options[i],
+                               options[k], names[i]);
+        }
+    }
+    return 0;
+}
+
 /* What is wrong whatever the recording holds. Profiles from files live in the arena. */
 static int check_args(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
                       struct err *e)
@@ -254,6 +270,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .flops = args->flops,
         .host_speed = args->host_speed,
     };
+    if (check_files(args, e) < 0)
+        return -1;
     if (!(args->host_speed >= HOST_SPEED_MIN && args->host_speed <= HOST_SPEED_MAX))
         return err_set(e, ERR_USAGE, "--host-speed %g: from %g to %g", args->host_speed,
                        HOST_SPEED_MIN, HOST_SPEED_MAX);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/replay_files.h"
 
-int replay_files_open(struct replay_files *f, const char *timeline, const char *html, int64_t scale,
-                      struct err *e)
+int replay_files_open(struct replay_files *f, const char *timeline, const char *html, struct err *e)
 {
     *f = (struct replay_files){0};
-    if (timeline != NULL && timeline_file_open(&f->timeline, timeline, scale, e) < 0)
+    if (timeline != NULL && timeline_file_open(&f->timeline, timeline, e) < 0)
         return -1;
-    if (html == NULL || replay_html_open(&f->html, html, scale, e) == 0)
+    if (html == NULL || replay_html_open(&f->html, html, e) == 0)
         return 0;
     replay_files_close(f, NULL, NULL, e);
     return -1;

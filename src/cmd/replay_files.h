@@ -13,9 +13,9 @@ struct replay_files {
     struct replay_html *html;
 };
 
-/* Names; NULL: no such file. They are made at once, so that a long replay is not in vain. scale:
- * the one that is drawn. */
-int replay_files_open(struct replay_files *f, const char *timeline, const char *html, int64_t scale,
+/* Names; NULL: no such file. They are made at once, so that a long replay is not in
+ * vain. */
+int replay_files_open(struct replay_files *f, const char *timeline, const char *html,
                       struct err *e);
 
 struct replay_watch replay_files_watch(struct replay_files *f);

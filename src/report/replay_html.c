@@ -4,6 +4,7 @@
 #include "base/sink.h"
 #include "report/replay_html_inside.h"
 #include "report/table.h"
+#include "sim/job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,11 @@
 struct replay_html {
     struct sink *sink;
     struct buf step; /* drawn while the simulation can be asked */
-    int64_t scale, gpus;
+    int64_t gpus;
     bool drawn;
 };
 
-int replay_html_open(struct replay_html **out, const char *path, int64_t scale, struct err *e)
+int replay_html_open(struct replay_html **out, const char *path, struct err *e)
 {
     struct replay_html *h = calloc(1, sizeof *h);
     if (h == NULL)
@@ -24,7 +25,6 @@ int replay_html_open(struct replay_html **out, const char *path, int64_t scale, 
         free(h);
         return -1;
     }
-    h->scale = scale;
     buf_init(&h->step);
     *out = h;
     return 0;
@@ -33,7 +33,7 @@ int replay_html_open(struct replay_html **out, const char *path, int64_t scale, 
 static void look(void *context, const struct job *job, const struct replay_scale *scale)
 {
     struct replay_html *h = context;
-    if (h->drawn || scale == NULL || scale->scale != h->scale)
+    if (h->drawn || scale == NULL || scale->scale != job->rep->first_scale)
         return;
     h->drawn = true;
     h->gpus = scale->gpus;
@@ -89,7 +89,6 @@ static void put_fact(struct buf *b, const char *what, const char *text)
 static void put_head(struct buf *b, struct replay *rep, const struct run *run)
 {
     struct arena *a = &rep->arena;
-    char recorded[32], own[32];
     buf_puts(b, "<h1>Replay of ");
     html_text(b, run->source);
     buf_puts(b, "</h1><dl>");
@@ -101,11 +100,7 @@ static void put_head(struct buf *b, struct replay *rep, const struct run *run)
              arena_printf(a, "%s, %s%s", rep->to.gpu->name, rep->to.network->name,
                           rep->same_hardware ? " (the same)" : ""));
     put_fact(b, "parallelism", grid_sentence(&rep->grid, &rep->groups));
-    put_fact(b, "iteration",
-             arena_printf(a, "%s recorded, %s replayed %s",
-                          text_ns(recorded, sizeof recorded, rep->recorded.span_ns),
-                          text_ns(own, sizeof own, rep->own.span_ns),
-                          rep->gpu_known ? "on the same hardware" : "with its own times"));
+    put_fact(b, "iteration", replay_own_words(rep));
     put_fact(b, "iterations", replay_spread_words(rep));
     put_fact(b, "work", replay_work_words(rep));
     buf_puts(b, "</dl>");
@@ -128,7 +123,7 @@ static void put_table(struct buf *b, const struct replay *rep)
         buf_printf(b, "<tr><td>%lld<td>%s<td>&plusmn; %s%s", (long long)s->gpus,
                    text_ns(time, sizeof time, s->time.span_ns),
                    replay_percent(bar, sizeof bar, s->error.share),
-                   s->error.unmeasured > 0.00005 ? " ?" : "");
+                   replay_unmeasured(s) ? " ?" : "");
         if (s->vary.samples > 0)
             buf_printf(b, "<td>%s<td>%s", text_ns(time, sizeof time, s->vary.p50_ns),
                        text_ns(bar, sizeof bar, s->vary.p95_ns));
@@ -143,18 +138,35 @@ static void put_table(struct buf *b, const struct replay *rep)
     buf_puts(b, "</table></div>");
 }
 
+/* The numbers of the chart, for print and for who cannot tell its colours apart. */
+static void put_shares(struct buf *b, const struct replay *rep)
+{
+    buf_puts(b, "<div class=wide><table><tr><th>GPUs");
+    for (int k = 0; k < REPLAY_SHARES; k++) {
+        if (replay_share_seen(rep, k))
+            buf_printf(b, "<th>%s", replay_shares[k].brief);
+    }
+    buf_puts(b, "</tr>");
+    for (size_t i = 0; i < rep->nscales; i++) {
+        buf_printf(b, "<tr><td>%lld", (long long)rep->scales[i].gpus);
+        for (int k = 0; k < REPLAY_SHARES; k++) {
+            if (replay_share_seen(rep, k))
+                buf_printf(b, "<td>%.1f %%", 100 * replay_share_of(&rep->scales[i].time, k));
+        }
+        buf_puts(b, "</tr>");
+    }
+    buf_puts(b, "</table></div>");
+}
+
 static void put_axis(struct buf *b, const struct replay_scale *s, const char *name)
 {
+    const struct axis_time *axis = replay_axis(s, name);
     char total[32];
-    for (int k = 0; k < s->axes.count; k++) {
-        const struct axis_time *axis = &s->axes.list[k];
-        if (strcmp(axis->name, name) != 0)
-            continue;
+    if (axis == NULL)
+        buf_puts(b, "<td>-<td>-");
+    else
         buf_printf(b, "<td>%s<td>%.1f %%", text_ns(total, sizeof total, axis->total_ns),
                    s->time.span_ns > 0 ? 100 * axis->exposed_ns / s->time.span_ns : 0);
-        return;
-    }
-    buf_puts(b, "<td>-<td>-");
 }
 
 /* Axes in the order of the first scale. */
@@ -200,12 +212,9 @@ static void put_paths(struct buf *b, struct replay *rep)
 static void put_bars(struct buf *b, struct replay *rep)
 {
     const char *bars[REPLAY_BARS_MAX + 1];
-    char off[32];
-    replay_bar_words(rep, bars);
-    buf_printf(
-        b, "<h2>Error</h2><p>The replay is %s off on the recording&#39;s own hardware%s</p><ul>",
-        replay_percent(off, sizeof off, rep->scales[0].error.replay),
-        bars[0] != NULL ? ". Of the critical path rest" : ".");
+    buf_puts(b, "<h2>Error</h2><p>");
+    html_text(b, replay_bar_words(rep, bars));
+    buf_puts(b, "</p><ul>");
     for (int i = 0; bars[i] != NULL; i++)
         put_item(b, bars[i]);
     buf_puts(b, "</ul>");
@@ -250,6 +259,7 @@ static void put_page(struct buf *b, const struct replay_html *h, struct replay *
         put_table(b, rep);
         buf_puts(b, "<h2>Where the step goes</h2>");
         html_shares(b, rep);
+        put_shares(b, rep);
         put_paths(b, rep);
         put_step(b, h);
         put_axes(b, rep);

@@ -4,7 +4,7 @@
  * colours follow the reader's light or dark scheme; it prints.
  *
  *     struct replay_html *h;
- *     if (replay_html_open(&h, "out.html", 1, e) < 0) return -1;
+ *     if (replay_html_open(&h, "out.html", e) < 0) return -1;
  *     opts.watch = replay_html_watch(h);
  *     ... replay_run(&rep, &run, &opts, e) ...
  *     rc = replay_html_close(h, &rep, &run, e);
@@ -18,8 +18,8 @@
 
 struct replay_html;
 
-/* scale: of which the timeline is drawn. */
-int replay_html_open(struct replay_html **out, const char *path, int64_t scale, struct err *e);
+/* The step that is drawn is one of the first scale that is asked for. */
+int replay_html_open(struct replay_html **out, const char *path, struct err *e);
 struct replay_watch replay_html_watch(struct replay_html *h);
 
 /* Writes the page and releases it; rep NULL: an empty one, as the replay failed. */

@@ -130,7 +130,7 @@ static void put_bars(struct buf *b, const struct chart *c)
             continue;
         buf_printf(
             b, "<path class=\"bar%s\" fill=none d=\"M%.1f %.1fV%.1fM%.1f %.1fh8M%.1f %.1fh8\"/>",
-            s->error.unmeasured > 0 ? " guess" : "", x, low, high, x - 4, low, x - 4, high);
+            replay_unmeasured(s) ? " guess" : "", x, low, high, x - 4, low, x - 4, high);
     }
 }
 

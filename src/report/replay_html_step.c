@@ -48,6 +48,8 @@ static void fill(struct drawing *d, size_t stream, int kind, int64_t start_ns, i
 
 static int kind_of(const struct op *op)
 {
+    if (op->flags & OP_COUNTED)
+        return UNTRACED;
     switch (busy_kind_of(op)) {
     case BUSY_COMM:
         return COMM;
@@ -65,15 +67,16 @@ static void fill_rows(struct drawing *d)
     struct job_view v;
     job_view_make(&v, d->job, d->rank, true);
     for (size_t i = 0; i < p->run->ranks[d->rank].nops; i++) {
+        struct sim_span span = program_span(p, (uint32_t)d->rank, i);
         size_t stream;
         int64_t moved_ns = v.moves[i].moved.start_ns;
-        if (place->item[i] == PROGRAM_NONE || v.spans[i].start_ns == UNKNOWN_NS)
+        if (span.end_ns < 0)
             continue;
         stream = sim_item_stream(p->sim, place->item[i]) - place->first_stream;
         fill(d, stream, kind_of(&p->run->ranks[d->rank].ops[i]),
-             moved_ns > v.spans[i].start_ns ? moved_ns : v.spans[i].start_ns, v.spans[i].end_ns);
-        if (moved_ns > v.spans[i].start_ns)
-            fill(d, stream, WAIT, v.spans[i].start_ns, moved_ns);
+             moved_ns > span.start_ns ? moved_ns : span.start_ns, span.end_ns);
+        if (moved_ns > span.start_ns)
+            fill(d, stream, WAIT, span.start_ns, moved_ns);
     }
     for (size_t i = 0; i < place->nuntraced; i++) {
         struct sim_span span = sim_span(p->sim, place->untraced[i].item);
@@ -146,9 +149,9 @@ void html_step(struct buf *b, const struct job *job, size_t rank)
     size_t shown = run->nranks < RANKS ? run->nranks : RANKS, last = SIZE_MAX;
     struct sim_span step = last_step(job, rank);
     char length[32];
-    buf_printf(b, "<p class=soft>%s of %zu of %zu recorded ranks, from left to right</p>",
-               text_ns(length, sizeof length, (double)(step.end_ns - step.start_ns)), shown,
-               run->nranks);
+    buf_printf(
+        b, "<p class=soft>%s from left to right, of %zu of the %zu ranks that are simulated</p>",
+        text_ns(length, sizeof length, (double)(step.end_ns - step.start_ns)), shown, run->nranks);
     buf_puts(b, "<div class=step>");
     for (size_t i = 0; i < shown; i++) {
         size_t r = shown > 1 ? i * (run->nranks - 1) / (shown - 1) : 0;

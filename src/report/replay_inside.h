@@ -26,6 +26,15 @@ bool replay_share_seen(const struct replay *rep, int share);          /* at any 
 /* "6.2 %", "38 %"; in buf, which it returns. */
 char *replay_percent(char *buf, size_t size, double share);
 
+/* "+2.1 %", "-0.3 %", "+0.0 %". */
+char *replay_change(char *buf, size_t size, double share);
+
+/* Does part of the error bar rest on what nobody measured? Then a "?" is behind it. */
+bool replay_unmeasured(const struct replay_scale *s);
+
+/* Communication of one axis; NULL: none at this scale. */
+const struct axis_time *replay_axis(const struct replay_scale *s, const char *name);
+
 /* A thousand is "1 k": "23.4 M". */
 char *replay_rate(char *buf, size_t size, double per_s);
 
@@ -36,9 +45,13 @@ void replay_tables(const struct replay *rep, FILE *out);
  * path in a row) and its words. false when there is none left. */
 bool replay_next_path(const struct replay *rep, size_t *at, char gpus[64], const char **words);
 
-/* What the error bars say of themselves, one sentence each; NULL behind the last. In the arena. */
+/* What the error bars say of themselves: the sentence that is returned leads to those of the list,
+ * NULL behind the last. In the arena. */
 #define REPLAY_BARS_MAX 4
-void replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1]);
+const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1]);
+
+/* "15.7 ms recorded, 15.8 ms replayed on the same hardware (+0.6 %)". */
+const char *replay_own_words(struct replay *rep);
 
 /* "4 recorded behind a warm-up: median 1.00 ms, 0.98 ms to 1.02 ms"; NULL: there was one only. */
 const char *replay_spread_words(struct replay *rep);

@@ -31,9 +31,16 @@ char *replay_percent(char *buf, size_t size, double share)
     return buf;
 }
 
+/* "+2.1 %"; what rounds to nothing has no minus. */
+char *replay_change(char *buf, size_t size, double share)
+{
+    snprintf(buf, size, "%+.1f %%", fabs(share) < 0.0005 ? 0.0 : 100 * share);
+    return buf;
+}
+
 char *replay_rate(char *buf, size_t size, double per_s)
 {
-    static const char *const units[] = {"", " k", " M", " G", " T"};
+    static const char *const units[] = {"", " k", " M", " G", " T", " P", " E"};
     size_t unit = 0;
     while (per_s >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
         per_s /= 1000;
@@ -43,12 +50,17 @@ char *replay_rate(char *buf, size_t size, double per_s)
     return buf;
 }
 
+bool replay_unmeasured(const struct replay_scale *s)
+{
+    return s->error.unmeasured > SHOWN;
+}
+
 static void cell_iteration(struct table *t, const struct replay_scale *s)
 {
     char time[32], bar[32];
     text_ns(time, sizeof time, s->time.span_ns);
     replay_percent(bar, sizeof bar, s->error.share);
-    table_cell(t, "%s +- %s%s", time, bar, s->error.unmeasured > SHOWN ? " ?" : "  ");
+    table_cell(t, "%s +- %s%s", time, bar, replay_unmeasured(s) ? " ?" : "  ");
 }
 
 static void cell_speedup(struct table *t, double speedup)
@@ -97,12 +109,14 @@ static void cell_time(struct table *t, double ns)
 static void variation_row(struct table *t, const char *gpus, const char *from, double point_ns,
                           const struct vary_result *r)
 {
+    char longer[32];
     table_cell(t, "%s", gpus);
     table_cell(t, "%s", from);
     cell_time(t, r->p50_ns);
     cell_time(t, r->p95_ns);
     cell_time(t, r->mean_ns);
-    table_cell(t, "%+.1f %%", point_ns > 0 ? 100 * (r->p50_ns / point_ns - 1) : 0);
+    table_cell(t, "%s",
+               replay_change(longer, sizeof longer, point_ns > 0 ? r->p50_ns / point_ns - 1 : 0));
     table_cell(t, "%llu", (unsigned long long)r->samples);
 }
 
@@ -196,18 +210,24 @@ static int shown_axes(const struct replay *rep, const char *names[AXES_SHOWN])
     return n;
 }
 
+const struct axis_time *replay_axis(const struct replay_scale *s, const char *name)
+{
+    for (int i = 0; i < s->axes.count; i++) {
+        if (strcmp(s->axes.list[i].name, name) == 0)
+            return &s->axes.list[i];
+    }
+    return NULL;
+}
+
 static void cell_axis(struct table *t, const struct replay_scale *s, const char *name)
 {
+    const struct axis_time *axis = replay_axis(s, name);
     char time[32];
-    for (int i = 0; i < s->axes.count; i++) {
-        const struct axis_time *axis = &s->axes.list[i];
-        if (strcmp(axis->name, name) != 0)
-            continue;
+    if (axis == NULL)
+        table_cell(t, "-");
+    else
         table_cell(t, "%s %5.1f", text_ns(time, sizeof time, axis->total_ns),
                    s->time.span_ns > 0 ? 100 * axis->exposed_ns / s->time.span_ns : 0.0);
-        return;
-    }
-    table_cell(t, "-");
 }
 
 static void print_axes(const struct replay *rep, FILE *out)

@@ -6,7 +6,6 @@
 #include "report/replay_inside.h"
 #include "report/table.h"
 
-#include <math.h>
 #include <string.h>
 
 #define SOURCE_COLUMNS 46
@@ -30,12 +29,8 @@ static void print_paths(const struct replay *rep, FILE *out)
 static void print_bars(struct replay *rep, FILE *out)
 {
     const char *list[REPLAY_BARS_MAX + 1];
-    char off[32];
     struct buf head = BUF_INIT;
-    replay_bar_words(rep, list);
-    buf_printf(&head, "error: the replay is %s off on the recording's own hardware%s",
-               replay_percent(off, sizeof off, rep->scales[0].error.replay),
-               list[0] != NULL ? "; of the critical path rest" : "");
+    buf_printf(&head, "error (+-): %s", replay_bar_words(rep, list));
     fputc('\n', out);
     opt_wrap(head.data, 0, 0, out);
     buf_release(&head);
@@ -53,19 +48,6 @@ static void print_lines(const char *title, const struct replay_lines *lines, FIL
         fputs("  - ", out);
         opt_wrap(lines->list[i].text, 4, 4, out);
     }
-}
-
-static void print_own(const struct replay *rep, FILE *out)
-{
-    char recorded[32], own[32];
-    double off = rep->own.span_ns / rep->recorded.span_ns - 1;
-    fprintf(out, "iteration   %s recorded, %s replayed %s",
-            text_ns(recorded, sizeof recorded, rep->recorded.span_ns),
-            text_ns(own, sizeof own, rep->own.span_ns),
-            rep->gpu_known ? "on the same hardware" : "with its own times");
-    if (isfinite(off))
-        fprintf(out, " (%+.1f %%)", fabs(off) < 0.0005 ? 0.0 : 100 * off);
-    fputc('\n', out);
 }
 
 /* A head and a text of any length behind it; nothing when there is none. */
@@ -108,7 +90,7 @@ void replay_text(struct replay *rep, const struct run *run, FILE *out)
     fprintf(out, "target      %s, %s%s\n", rep->to.gpu->name, rep->to.network->name,
             rep->same_hardware ? " (the same)" : "");
     print_parallel(rep, out);
-    print_own(rep, out);
+    print_head("iteration", replay_own_words(rep), out);
     print_head("iterations", replay_spread_words(rep), out);
     print_head("work", replay_work_words(rep), out);
     fputc('\n', out);

@@ -6,6 +6,7 @@
 
 #include "report/table.h"
 
+#include <math.h>
 #include <string.h>
 
 bool replay_next_path(const struct replay *rep, size_t *at, char gpus[64], const char **words)
@@ -52,26 +53,40 @@ static const char *basis_words(struct replay *rep, enum basis basis)
     replay_percent(share, sizeof share, u->shares[basis]);
     replay_percent(error, sizeof error, u->errors[basis]);
     if (u->unknown[basis] > 0 && u->errors[basis] == 1)
-        return arena_printf(&rep->arena,
-                            "up to %s on measured times that were kept: what they are on this "
-                            "hardware is not known, and they are taken to be off by as much",
-                            share);
+        return arena_printf(
+            &rep->arena,
+            "up to %s rests on measured times that were kept: what they are on this "
+            "hardware is not known, and they are taken to be off by as much",
+            share);
     if (!(u->unknown[basis] > 0))
-        return arena_printf(&rep->arena, "up to %s on %s: %s off, as measured on such hardware",
-                            share, on[basis], error);
-    if (basis == BASIS_RULE)
         return arena_printf(&rep->arena,
-                            "up to %s on %s: not measured, taken to be off by as much as they "
-                            "change (%s)",
-                            share, on[basis], error);
-    return arena_printf(&rep->arena,
-                        "up to %s on %s: not measured on this hardware, %s stands for what such "
-                        "a model may be off on hardware that it has not seen",
-                        share, on[basis], error);
+                            "up to %s rests on %s: %s off, as measured on such hardware", share,
+                            on[basis], error);
+    if (basis == BASIS_RULE)
+        return arena_printf(
+            &rep->arena,
+            "up to %s rests on %s: not measured, taken to be off by as much as they "
+            "change (%s)",
+            share, on[basis], error);
+    return arena_printf(
+        &rep->arena,
+        "up to %s rests on %s: not measured on this hardware, %s stands for what such "
+        "a model may be off on hardware that it has not seen",
+        share, on[basis], error);
 }
 
-void replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1])
+static bool any_unmeasured(const struct replay *rep)
 {
+    for (size_t i = 0; i < rep->nscales; i++) {
+        if (replay_unmeasured(&rep->scales[i]))
+            return true;
+    }
+    return false;
+}
+
+const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1])
+{
+    char off[32];
     int n = 0;
     for (int b = BASIS_KEPT + 1; b < BASIS_COUNT && rep->nscales > 0; b++) {
         const char *words = basis_words(rep, (enum basis)b);
@@ -79,9 +94,27 @@ void replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1])
             list[n++] = words;
     }
     list[n] = NULL;
+    return arena_printf(&rep->arena, "the replay is %s off on the recording's own hardware%s%s",
+                        replay_percent(off, sizeof off, rep->scales[0].error.replay),
+                        any_unmeasured(rep) ? "; ? marks an error that is not measured in full"
+                                            : "",
+                        n > 0 ? ". Of the critical path" : "");
 }
 
 /* ---- the recording ---- */
+
+const char *replay_own_words(struct replay *rep)
+{
+    char recorded[32], own[32], off[32];
+    double change = rep->own.span_ns / rep->recorded.span_ns - 1;
+    text_ns(recorded, sizeof recorded, rep->recorded.span_ns);
+    text_ns(own, sizeof own, rep->own.span_ns);
+    return arena_printf(&rep->arena, "%s recorded, %s replayed %s%s%s%s", recorded, own,
+                        rep->gpu_known ? "on the same hardware" : "with its own times",
+                        isfinite(change) ? " (" : "",
+                        isfinite(change) ? replay_change(off, sizeof off, change) : "",
+                        isfinite(change) ? ")" : "");
+}
 
 const char *replay_spread_words(struct replay *rep)
 {

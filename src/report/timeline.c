@@ -10,12 +10,11 @@
 
 #define FLUSH ((size_t)1 << 16)
 
-int timeline_file_open(struct timeline_file **out, const char *path, int64_t scale, struct err *e)
+int timeline_file_open(struct timeline_file **out, const char *path, struct err *e)
 {
     struct timeline_file *t = calloc(1, sizeof *t);
     if (t == NULL)
         die("out of memory");
-    t->scale = scale;
     buf_init(&t->text);
     if (sink_open(&t->sink, path, e) < 0) {
         free(t);
@@ -81,11 +80,9 @@ bool timeline_takes(const struct timeline_file *t, const struct iterations *it, 
 static void look(void *context, const struct job *job, const struct replay_scale *scale)
 {
     struct timeline_file *t = context;
-    if (scale == NULL) {
-        choose(t, job);
-    } else if (t->predicted || scale->scale != t->scale) {
+    if (scale != NULL && (t->predicted || scale->scale != job->rep->first_scale))
         return;
-    }
+    choose(t, job); /* a longer pipeline has more ranks than the recording */
     t->predicted = t->predicted || scale != NULL;
     for (size_t r = 0; r < t->ranks; r++) {
         if (!job_blank(job->program.run, r))

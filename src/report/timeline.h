@@ -4,7 +4,7 @@
  * chrome://tracing open):
  *
  *     struct timeline_file *t;
- *     if (timeline_file_open(&t, "out.json.gz", 1, e) < 0) return -1;
+ *     if (timeline_file_open(&t, "out.json.gz", e) < 0) return -1;
  *     opts.watch = timeline_file_watch(t);
  *     rc = replay_run(&rep, &run, &opts, e);
  *     if (timeline_file_close(t, e) < 0) ...
@@ -28,8 +28,8 @@
 
 struct timeline_file;
 
-/* scale: the one whose prediction is written. */
-int timeline_file_open(struct timeline_file **out, const char *path, int64_t scale, struct err *e);
+/* What is written is the prediction of the first scale that is asked for. */
+int timeline_file_open(struct timeline_file **out, const char *path, struct err *e);
 struct replay_watch timeline_file_watch(struct timeline_file *t);
 
 /* The scale is not written twice, nor none at all: a replay that failed leaves an empty list. */

@@ -16,7 +16,7 @@ struct timeline_file {
     struct sink *sink;
     struct buf text; /* not written yet */
     uint64_t events;
-    int64_t scale, gpus;
+    int64_t gpus;
     size_t ranks;  /* the first ones */
     uint32_t keep; /* last iterations; 0: everything */
     bool predicted;

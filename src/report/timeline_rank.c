@@ -63,6 +63,14 @@ static void add_op(struct timeline_rank *tr, uint32_t op)
     add_call(tr, op);
 }
 
+/* What stands for counted kernels in a longer pipeline. */
+static void add_counted(struct timeline_rank *tr, uint32_t op)
+{
+    struct sim_span span = program_span(&tr->job->program, tr->r, op);
+    if (span.end_ns >= 0)
+        add(tr, SLOT_UNTRACED, stream_track(tr, tr->place->item[op]), op, span);
+}
+
 static void add_untraced(struct timeline_rank *tr, uint32_t index, int64_t first_ns)
 {
     const struct program_untraced *u = &tr->place->untraced[index];
@@ -87,7 +95,10 @@ static void collect(struct timeline_rank *tr)
         int64_t start_ns = tr->view.spans[i].start_ns;
         if (!timeline_takes(tr->file, it, i))
             continue;
-        add_op(tr, i);
+        if (tr->rank->ops[i].flags & OP_COUNTED)
+            add_counted(tr, i);
+        else
+            add_op(tr, i);
         if (start_ns != UNKNOWN_NS && start_ns < first_ns)
             first_ns = start_ns;
     }

@@ -60,6 +60,8 @@ static void find_origins(struct origins *o, const struct program *p)
 
 static enum path_what what_of_op(const struct op *op)
 {
+    if (op->flags & OP_COUNTED)
+        return PATH_UNTRACED;
     switch (op->class) {
     case OP_COLL:
     case OP_P2P:

@@ -74,6 +74,13 @@ static int simulate_stages(struct job *job, int stages, struct target target, jo
     return rc;
 }
 
+static const char *than_recorded(struct arena *a, double off)
+{
+    if (fabs(off) < 0.0005)
+        return "as long as recorded";
+    return arena_printf(a, "%.1f %% %s than recorded", 100 * fabs(off), off < 0 ? "less" : "more");
+}
+
 /* Once: as many stages as were recorded, on their hardware. */
 static int check_pipeline(struct job *job, int stages, struct err *e)
 {
@@ -94,11 +101,11 @@ static int check_pipeline(struct job *job, int stages, struct err *e)
                        "--grow pp: the recorded %d stages, laid out anew, take %+.1f %% of their "
                        "time: the recording does not tell their schedule",
                        stages, 100 * off);
+    rep->topic = TOPIC_SCALE;
     replay_assume(rep,
                   "the pipeline is laid out anew for more stages (%s): each between the ends does "
-                  "what a recorded one does; the recorded stages so laid out take %+.1f %% of "
-                  "their own iteration",
-                  pipeline_words(job->pipeline, &rep->arena), 100 * off);
+                  "what a recorded one does; the recorded stages so laid out take %s",
+                  pipeline_words(job->pipeline, &rep->arena), than_recorded(&rep->arena, off));
     job->pipeline_checked = true;
     return 0;
 }

@@ -136,6 +136,7 @@ static size_t default_count(struct job *job)
 {
     size_t n = 1, all = replay_nscales;
     struct err why;
+    job->rep->topic = TOPIC_SCALE;
     if (job->growth.refused != NULL) {
         replay_assume(job->rep, "scales above 1 are left out: %s", job->growth.refused);
         return 1;
@@ -203,6 +204,7 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
         return -1;
     if (vary_check_faults(job, scales, n, e) < 0)
         return -1;
+    job->rep->first_scale = scales[0];
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
         simulate_scale(job, 1, &base, e) < 0)
         return -1;
@@ -246,6 +248,7 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
             opts->watch.look(opts->watch.context, &job, NULL);
         rc = simulate_all(&job, opts, e);
     }
+    say_in_order(rep);
     job_release(&job);
     return rc;
 }

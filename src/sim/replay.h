@@ -92,10 +92,22 @@ struct replay_rank {
     enum iteration_source source;
 };
 
+/* What a sentence is about, in the order in which assumptions are told: what the reader asked for
+ * first. */
+enum replay_topic {
+    TOPIC_TARGET,    /* which hardware it was, and is */
+    TOPIC_SCALE,     /* what grows, and by which rule */
+    TOPIC_COST,      /* what an operation takes on the target */
+    TOPIC_VARIATION, /* what varies, and what is wrong */
+    TOPIC_RECORDING, /* how the recording was understood */
+    TOPIC_OVERLAP,   /* what communication takes of computation; the host */
+};
+
 /* Something that the reader of the result must know. */
 struct replay_line {
     const char *text;
     bool loss; /* part of the input could not be used */
+    enum replay_topic topic;
 };
 
 struct replay_lines {
@@ -128,14 +140,16 @@ struct replay {
     size_t nranks;
     struct replay_scale *scales; /* owned; in the order asked for */
     size_t nscales, cap_scales;
-    double latency_us; /* from a launch to the start of its work, as the recording shows it */
-    double excess_us;  /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
-    double untold;     /* share of it whose part in a divided batch is not known */
-    double unmodelled; /* share of device time that rests on no model */
-    struct variation variation;         /* where it was asked for */
-    uint64_t seed;                      /* of its draws */
-    struct vary_result recorded_spread; /* of the recorded iterations, beside it */
-    struct replay_lines assumptions, notes;
+    int64_t first_scale; /* asked for: of it a step is drawn; set before a scale is simulated */
+    double latency_us;   /* from a launch to the start of its work, as the recording shows it */
+    double excess_us;    /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
+    double untold;       /* share of it whose part in a divided batch is not known */
+    double unmodelled;   /* share of device time that rests on no model */
+    struct variation variation;             /* where it was asked for */
+    uint64_t seed;                          /* of its draws */
+    struct vary_result recorded_spread;     /* of the recorded iterations, beside it */
+    struct replay_lines assumptions, notes; /* assumptions by topic */
+    enum replay_topic topic;                /* of what is said next */
     struct arena arena;
 };
 

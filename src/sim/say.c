@@ -17,7 +17,7 @@ __attribute__((format(printf, 4, 0))) static void add_line(struct replay *rep,
     buf_put_printable(&safe, text.data, text.len);
     ARRAY_GROW(lines->list, lines->cap, lines->count + 1);
     lines->list[lines->count++] =
-        (struct replay_line){arena_strndup(&rep->arena, safe.data, safe.len), loss};
+        (struct replay_line){arena_strndup(&rep->arena, safe.data, safe.len), loss, rep->topic};
     buf_release(&text);
     buf_release(&safe);
 }
@@ -49,6 +49,18 @@ void replay_note_first(struct replay *rep, const char *fmt, ...)
     first = notes->list[notes->count - 1];
     memmove(notes->list + 1, notes->list, (notes->count - 1) * sizeof *notes->list);
     notes->list[0] = first;
+}
+
+void say_in_order(struct replay *rep)
+{
+    struct replay_line *list = rep->assumptions.list;
+    for (size_t i = 1; i < rep->assumptions.count; i++) {
+        struct replay_line line = list[i];
+        size_t to = i;
+        for (; to > 0 && list[to - 1].topic > line.topic; to--)
+            list[to] = list[to - 1];
+        list[to] = line;
+    }
 }
 
 static unsigned long long u(uint64_t n)
@@ -131,9 +143,12 @@ static void say_waits(struct replay *rep, const struct program *p)
     if (f->ranks_inferred == 0)
         return;
     replay_assume(rep,
-                  "the traces of %llu of %llu ranks do not hold what streams wait for; inferred "
-                  "from recorded times: %llu waits behind another stream's operation, %llu "
-                  "collectives behind the computation issued before them",
+                  f->inferred[INFER_BY_GAP] + f->inferred[INFER_BY_ISSUE] > 0
+                      ? "the traces of %llu of %llu ranks do not hold what streams wait for; "
+                        "inferred from recorded times: %llu waits behind another stream's "
+                        "operation, %llu collectives behind the computation issued before them"
+                      : "the traces of %llu of %llu ranks do not hold what streams wait for; "
+                        "recorded times show no wait",
                   u(f->ranks_inferred), u(p->run->nranks), u(f->inferred[INFER_BY_GAP]),
                   u(f->inferred[INFER_BY_ISSUE]));
 }
@@ -179,6 +194,7 @@ static void say_coverage(struct replay *rep, const struct run *run)
 
 void say_program(struct replay *rep, const struct program *p)
 {
+    rep->topic = TOPIC_RECORDING;
     replay_assume(rep, "a transfer takes what it took once its last member was there; waits for "
                        "late members come out of the simulation");
     if (p->run->ndomains > 1)
@@ -219,6 +235,7 @@ void say_grid(struct replay *rep)
 {
     const struct grid *g = &rep->grid;
     const struct grid_absent *absent = &rep->absent;
+    rep->topic = TOPIC_SCALE;
     for (int a = 0; a < g->naxes; a++) {
         if (g->axes[a].trust == GRID_ASSUMED && g->axes[a].size > 1 && g->state == GRID_FOUND)
             replay_assume(rep, "%s=%d is assumed: %s%s%s (--parallel)",
@@ -313,15 +330,16 @@ static bool grows_from_one(const struct growth *g)
 void say_growth(struct replay *rep, const struct growth *g)
 {
     enum grid_role role;
+    rep->topic = TOPIC_SCALE;
     if (g->refused != NULL)
         return;
     role = rep->grid.axes[g->axis].role;
     if (!rep->strong)
-        replay_assume(
-            rep,
-            "weak scaling by %s (--grow): every GPU keeps its work; buffer sizes stay, so "
-            "shards of AllGather and ReduceScatter shrink",
-            grid_role_name(role));
+        replay_assume(rep, "weak scaling by %s (--grow): every GPU keeps its work%s",
+                      grid_role_name(role),
+                      role == GRID_DP || role == GRID_FSDP
+                          ? "; buffer sizes stay, so shards of AllGather and ReduceScatter shrink"
+                          : "");
     if (grow_words[role] != NULL)
         replay_assume(rep, "%s", grow_words[role]);
     if (role == GRID_FSDP && !growth_shards(g))
@@ -331,8 +349,6 @@ void say_growth(struct replay *rep, const struct growth *g)
     if (grows_from_one(g))
         replay_assume(rep, "a communicator of 1 rank that grows takes the model's time: what it "
                            "was measured at is no transfer");
-    if (!growth_any(g))
-        replay_assume(rep, "no communicator grows: all scales take the same time");
 }
 
 /* ---- costs ---- */
@@ -340,6 +356,7 @@ void say_growth(struct replay *rep, const struct growth *g)
 void say_latency(struct replay *rep)
 {
     double profile_us = rep->from.gpu->launch_us;
+    rep->topic = TOPIC_RECORDING;
     if (rep->latency_us == profile_us)
         replay_assume(rep, "work starts %g us after its launch or later (launch_us of %s)",
                       profile_us, rep->from.gpu->name);
@@ -409,18 +426,30 @@ static void say_shards(struct replay *rep, const struct retarget *t)
                            "takes less time as shards shrink");
 }
 
-void say_costs(struct replay *rep, const struct retarget *t)
+/* What rests on no model, of what there is. */
+static void say_unmodelled(struct replay *rep, const struct retarget *t)
 {
-    say_scaling_rules(rep, t);
-    if (t->count[COST_KERNEL] + t->count[COST_KEPT] + t->count[COST_GRAPH] > 0)
-        replay_assume(rep,
-                      "%.1f %% of traced device time rests on no model: kernels without a model "
-                      "(%llu), operations of unknown size (%llu)%s",
-                      100 * rep->unmodelled, u(t->count[COST_KERNEL]), u(t->count[COST_KEPT]),
-                      t->count[COST_GRAPH] > 0 ? ", and graphs, of which a part may" : "");
+    struct buf b = BUF_INIT;
+    if (t->count[COST_KERNEL] > 0)
+        buf_printf(&b, ", kernels without a model (%llu)", u(t->count[COST_KERNEL]));
+    if (t->count[COST_KEPT] > 0)
+        buf_printf(&b, ", operations of unknown size (%llu)", u(t->count[COST_KEPT]));
+    if (t->count[COST_GRAPH] > 0)
+        buf_puts(&b, ", graphs in part");
+    if (b.len > 0)
+        replay_assume(rep, "%.1f %% of traced device time rests on no model: %s",
+                      100 * rep->unmodelled, b.data + strlen(", "));
     else
         replay_assume(rep, "all traced device time rests on a model or a measurement of the "
                            "operation");
+    buf_release(&b);
+}
+
+void say_costs(struct replay *rep, const struct retarget *t)
+{
+    rep->topic = TOPIC_COST;
+    say_scaling_rules(rep, t);
+    say_unmodelled(rep, t);
     if (growth_shards(t->growth))
         say_shards(rep, t);
     if (t->count[COST_KEPT] > 0)

@@ -16,6 +16,9 @@ void replay_note(struct replay *rep, bool loss, const char *fmt, ...)
 void replay_note_first(struct replay *rep, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* At the end: assumptions by topic, and as they were said within one. */
+void say_in_order(struct replay *rep);
+
 void say_program(struct replay *rep, const struct program *p);
 void say_iterations(struct replay *rep);
 void say_grid(struct replay *rep);

@@ -29,6 +29,7 @@ static void say_shown(struct replay *rep, const struct overlap *o)
 
 void say_overlap(struct replay *rep, const struct overlap *o)
 {
+    rep->topic = TOPIC_OVERLAP;
     if (o->beside > 0) {
         replay_assume(rep,
                       "communication beside %llu kernels took %.0f us of their time; on the "

@@ -47,6 +47,7 @@ void say_strong(struct replay *rep, const struct strong *s)
 
 void say_untold(struct replay *rep, double share)
 {
+    rep->topic = TOPIC_SCALE;
     replay_assume(rep,
                   "%.1f %% of the device time keeps its length, because its part in the batch is "
                   "not known (kernels of no known class, graphs, operations of unknown size); "

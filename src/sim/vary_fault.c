@@ -209,6 +209,7 @@ void vary_say_faults(struct job *job, const struct retarget *faulty, double soun
     int64_t gpus = faulty->scale * rep->world;
     bool one_node = placement_nodes(&job->growth.target, rep->to.network, gpus) == 1;
     bool links = faulty->slow_link != NULL;
+    rep->topic = TOPIC_VARIATION;
     if (wrong_ns > sound_ns) {
         replay_assume(rep, "%lld GPUs: what is wrong makes the iteration %.1f %% longer",
                       (long long)gpus, 100 * (wrong_ns / sound_ns - 1));

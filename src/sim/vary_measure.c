@@ -433,6 +433,7 @@ void vary_measure(struct job *job)
     struct variation *v = &job->rep->variation;
     const struct vary_opts *opts = &job->vary.opts;
     *v = (struct variation){.iterations = job->rep->iterations};
+    job->rep->topic = TOPIC_VARIATION;
     vary_assign_slots(job);
     if (opts->jitter == JITTER_GIVEN) {
         v->work = opts->cv;

@@ -433,7 +433,7 @@ TEST(timeline_of_many_operations_is_bounded)
     m.ranks = 64;
     m.iterations = 1 + TIMELINE_OPS_MAX / (64 * 13);
     made_run(&run, &m);
-    CHECK_INT(timeline_file_open(&t, path, 1, &e), 0);
+    CHECK_INT(timeline_file_open(&t, path, &e), 0);
     opts.watch = timeline_file_watch(t);
     look(&rep, &run, &opts);
     CHECK_INT(timeline_file_close(t, &e), 0);

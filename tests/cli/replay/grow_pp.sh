@@ -33,6 +33,15 @@ done <<END
 END
 "$SPECTER" replay 1x4.4 --grow pp --gpus 8,16 | awk '/^ *[0-9]+ / { print $1 } /where the step goes/ { exit }'
 "$SPECTER" replay 1x4.4 --grow pp --gpus 8 | grep -o 'laid out anew for more stages (.*,'
+# Counted kernels stay what they are, on the path and in the timeline, which is of the first size asked for.
+"$SPECTER" replay 1x4.4 --grow pp --gpus 8,16 --timeline out.json --json - 2>/dev/null >out.txt
+grep -c 'other kernels' out.txt
+grep -o 'so laid out take [^"]*' out.txt
+grep -o '"otherData":{.*"gpus":[0-9]*' out.json
+grep -o 'rank 7 predicted' out.json
+for pid in 1 2; do
+    grep '"cat":"untraced"' out.json | grep -c "\"pid\":$pid,"
+done | uniq | wc -l
 capture_train one 2 --pp 2 --micro 1
 "$SPECTER" replay one --grow pp --scale 2
 echo "status $?"

@@ -14,5 +14,5 @@ why() {
 }
 why --network dgx_a100_200g
 why --gpu a100_sxm --network dgx_h100_400g
-grep -A1 '^critical path' out.txt
+grep -m 1 -A1 '^critical path' out.txt
 why --gpu a100_sxm --from-gpu a100_sxm --from-network dgx_a100_200g # the same hardware: nothing to say

@@ -24,6 +24,14 @@ for pair in whole:half tensor:half_tensor; do
             print pair, (off * off <= 25 ? "within 5 %" : "off by " off " %") }'
 done
 "$SPECTER" replay whole --strong --scale 2 | grep -o 'have [0-9]* tokens at scale 1'
+# The batch stays: tokens of an iteration are those that were told, and the GPUs are used as efficiently
+# as the scale says.
+"$SPECTER" replay whole --strong --scale 1,2 --tokens 8192 --json - |
+    awk -F'[:,]' '/"scales":/ { on = 1 } /"ranks":/ { on = 0 }
+        on && /"iteration_us"/ { us = $2 } on && /"efficiency"/ { efficiency = $2 }
+        on && /"tokens_per_s":/ { printf "%.0f tokens", us * $2 / 1e6 }
+        on && /"utilisation"/ { base = base ? base : $2; off = $2 / base / efficiency - 1
+            print (off * off < 1e-6 ? ", used as efficiently" : ", efficiency off by " off) }'
 "$SPECTER" replay whole --strong --scale 3
 "$SPECTER" replay tensor --strong --grow tp --scale 2
 "$SPECTER" replay whole --scale 2 --gpus 4
