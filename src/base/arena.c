@@ -2,6 +2,7 @@
 #include "base/arena.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -106,12 +107,10 @@ void intern_release(struct intern *in)
     intern_init(in, in->arena);
 }
 
-/* FNV-1a: short keys, no adversary that could gain more than a slow read of its own file. */
+/* No adversary could gain more than a slow read of its own file. */
 static uint64_t hash_text(const char *text, size_t len)
 {
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (unsigned char)text[i]) * 1099511628211u;
+    uint64_t h = hash_bytes(HASH_BYTES, text, len);
     return h ^ h >> 32;
 }
 

@@ -1,18 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * A hash of several values, one after another, for telling things apart:
+ * Hashes of several values, one after another, for telling things apart: of whole numbers within
+ * the process, and of bytes, the same on every machine (FNV-1a, 64 bits).
  *
  *     uint64_t key = hash_mix(hash_mix(seed, a), b);
+ *     uint64_t id = hash_bytes(hash_bytes(HASH_BYTES, "a", 1), "b", 1);      that of "ab"
  */
 #ifndef SPECTER_BASE_HASH_H
 #define SPECTER_BASE_HASH_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#define HASH_BYTES UINT64_C(0xcbf29ce484222325) /* of none */
 
 static inline uint64_t hash_mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
     return hash ^ hash >> 32;
+}
+
+static inline uint64_t hash_byte(uint64_t hash, unsigned char byte)
+{
+    return (hash ^ byte) * UINT64_C(0x100000001b3);
+}
+
+static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < len; i++)
+        hash = hash_byte(hash, p[i]);
+    return hash;
 }
 
 #endif

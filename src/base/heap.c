@@ -113,6 +113,13 @@ static void close_root(struct heap *h)
         sift_down(h, 0, last);
 }
 
+int64_t heap_first_ns(struct heap *h)
+{
+    if (h->hollow)
+        close_root(h);
+    return h->count > 0 ? h->items[0].t_ns : INT64_MAX;
+}
+
 bool heap_pop(struct heap *h, uint32_t *id, int64_t *t_ns)
 {
     if (h->hollow)

@@ -44,6 +44,7 @@ void heap_reset(struct heap *h, size_t nids); /* empty, for ids 0 to nids - 1 */
 /* Puts the id in, or moves it; in either case behind all of the same time. */
 void heap_set(struct heap *h, uint32_t id, int64_t t_ns);
 
+int64_t heap_first_ns(struct heap *h); /* time of the next to leave; INT64_MAX when empty */
 bool heap_pop(struct heap *h, uint32_t *id, int64_t *t_ns); /* false when empty */
 
 #endif

@@ -216,6 +216,9 @@ static int parse_vary(const struct replay_args *args, struct arena *a, struct va
 {
     struct vary_fault *faults;
     size_t n = 0;
+    if (args->seed < 0 || args->seed > VARY_SEED_MAX)
+        return err_set(e, ERR_USAGE, "--seed %lld: 0 to %lld", (long long)args->seed,
+                       VARY_SEED_MAX);
     out->draws = args->draws;
     out->seed = (uint64_t)args->seed;
     if (args->jitter != NULL && vary_parse_jitter(args->jitter, out, e) < 0)

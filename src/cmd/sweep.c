@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define THREADS_MAX 1024
@@ -43,6 +44,7 @@ static const char details[] =
     "  gpus, networks           targets: profiles by name, or files\n"
     "  scales, grow             how many times the job, along which axis\n"
     "  parallel                 the job's parallel grid, as --parallel takes it\n"
+    "  placement, strong        how ranks sit on nodes; true: the batch is divided\n"
     "  from_gpu, from_network   the hardware of the recording\n"
     "  jitter, draws, seed      how operations vary: P50 and P95\n"
     "  straggler, slow_link, failed_nic\n"
@@ -148,14 +150,26 @@ static size_t missing(const struct sweep *s)
     return n;
 }
 
+/* The JSON would take the place of the table. */
+static bool is_table(const struct sweep *s, const char *path)
+{
+    struct stat table, other;
+    return s->file.regular && path != NULL && stat(path, &other) == 0 &&
+           fstat(s->file.fd, &table) == 0 && table.st_ino == other.st_ino &&
+           table.st_dev == other.st_dev;
+}
+
 static int open_output(struct sweep *s, struct err *e)
 {
     const char *path = s->opts->output;
     size_t cut;
     if (path == NULL)
         return 0;
-    if (sweep_file_open(&s->file, path, e) < 0 ||
-        sweep_file_resume(&s->file, &s->table, &cut, e) < 0)
+    if (sweep_file_open(&s->file, path, e) < 0)
+        return -1;
+    if (is_table(s, s->opts->json))
+        return err_set(e, ERR_USAGE, "'%s' cannot hold both the table and the JSON", path);
+    if (sweep_file_resume(&s->file, &s->table, &cut, e) < 0)
         return -1;
     if (cut > 0)
         fprintf(stderr, "specter: '%s': its last line was cut and is dropped\n", path);

@@ -46,9 +46,11 @@ static bool is_current(const struct sweep_file *f, const struct stat *open_one)
 static int try_open(struct sweep_file *f, struct err *e)
 {
     struct stat st;
-    f->fd = open(f->target, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (f->fd < 0 && (errno == EACCES || errno == ENXIO || errno == EINVAL))
-        f->fd = open(f->target, O_WRONLY | O_APPEND | O_CLOEXEC); /* a pipe or a device */
+    int how = O_RDWR | O_CREAT;
+    /* A pipe that is open for reading, too, swallows what nobody else reads. */
+    if (stat(f->target, &st) == 0 && !S_ISREG(st.st_mode))
+        how = O_WRONLY;
+    f->fd = open(f->target, how | O_APPEND | O_CLOEXEC, 0666);
     if (f->fd < 0 || fstat(f->fd, &st) < 0)
         return cannot_write(f, e);
     f->regular = S_ISREG(st.st_mode);

@@ -27,7 +27,7 @@ static int set_grow(struct replay_opts *opts, const char *text, struct arena *a,
     (void)a;
     opts->grow = text;
     if (grid_role_parse(text, strlen(text)) == GRID_ROLES)
-        return err_set(e, ERR_INPUT, "'%s' is none of dp, fsdp, tp, ep", text);
+        return err_set(e, ERR_INPUT, "'%s' is none of dp, fsdp, tp, pp, ep", text);
     return 0;
 }
 
@@ -71,7 +71,16 @@ static int set_failed_nic(struct replay_opts *opts, const char *text, struct are
     return add_faults(opts, "failed-nic", text, a, e);
 }
 
-#define EXACT ((double)(1LL << 53)) /* whole numbers that JSON's readers agree on */
+/* A list of hosts is of one size of the job, and what is in a file would be no part of an id. */
+static int set_placement(struct replay_opts *opts, const char *text, struct arena *a, struct err *e)
+{
+    struct placement *placement = arena_alloc(a, sizeof *placement);
+    opts->placement = placement;
+    if (strncmp(text, "file=", strlen("file=")) == 0)
+        return err_set(e, ERR_INPUT, "'%s': lists of hosts are for 'specter replay'", text);
+    return placement_parse(placement, text, a, e);
+}
+
 #define AT(field) offsetof(struct replay_opts, field)
 
 /* Outermost first; traces first, scales last. */
@@ -118,10 +127,16 @@ const struct sweep_axis sweep_axes[] = {
      .standard = "1",
      .offset = AT(vary.seed),
      .lowest = 0,
-     .highest = EXACT},
+     .highest = VARY_SEED_MAX},
     {.key = "straggler", .column = "straggler", .kind = SWEEP_TEXT, .set = set_straggler},
     {.key = "slow_link", .column = "slow_link", .kind = SWEEP_TEXT, .set = set_slow_link},
     {.key = "failed_nic", .column = "failed_nic", .kind = SWEEP_TEXT, .set = set_failed_nic},
+    {.key = "placement", .column = "placement", .kind = SWEEP_TEXT, .set = set_placement},
+    {.key = "strong",
+     .column = "strong",
+     .kind = SWEEP_FLAG,
+     .standard = "false",
+     .offset = AT(strong)},
     {.key = "scales",
      .column = "scale",
      .kind = SWEEP_SCALE,
@@ -130,9 +145,6 @@ const struct sweep_axis sweep_axes[] = {
 };
 const size_t sweep_axis_count = sizeof sweep_axes / sizeof *sweep_axes;
 static_assert(sizeof sweep_axes / sizeof *sweep_axes <= SWEEP_AXES_MAX, "SWEEP_AXES_MAX");
-
-/* What `specter replay` takes; the network may hold fewer of them. */
-static const int64_t default_scales[] = {1, 2, 4, 8, 16, 32};
 
 static const char *key_at(const void *list, size_t i)
 {
@@ -256,7 +268,7 @@ static int read_count(struct profile_reader *r, const struct sweep_axis *axis,
     if (read_double(r, axis, &value) < 0)
         return -1;
     if (!(value >= axis->lowest && value <= axis->highest) || value != floor(value))
-        return reader_fail(r, "%s: %.10g is no whole number from %.0f to %.0f", axis->key, value,
+        return reader_fail(r, "%s: %.16g is no whole number from %.0f to %.0f", axis->key, value,
                            axis->lowest, axis->highest);
     v->number = (int64_t)value;
     v->text = arena_printf(r->arena, "%lld", (long long)v->number);
@@ -370,9 +382,9 @@ static void fill_absent(struct sweep_grid *g, char **traces, size_t ntraces)
     }
     if (g->axes[SWEEP_SCALES].count > 0)
         return;
-    for (size_t i = 0; i < sizeof default_scales / sizeof *default_scales; i++) {
-        const char *text = arena_printf(&g->arena, "%lld", (long long)default_scales[i]);
-        add_value(&g->axes[SWEEP_SCALES], text)->number = default_scales[i];
+    for (size_t i = 0; i < replay_nscales; i++) {
+        const char *text = arena_printf(&g->arena, "%lld", (long long)replay_scales[i]);
+        add_value(&g->axes[SWEEP_SCALES], text)->number = replay_scales[i];
     }
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/sweep_id.h"
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "cmd/hardware.h"
 
 #include <cjson/cJSON.h>
@@ -10,28 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FNV_START UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
-static uint64_t put_bytes(uint64_t h, const void *bytes, size_t len)
-{
-    const unsigned char *p = bytes;
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ p[i]) * FNV_PRIME;
-    return h;
-}
-
 static uint64_t put_text(uint64_t h, const char *text)
 {
-    return put_bytes(h, text,
-                     strlen(text) + 1); /* with its end, so that "a","bc" is not "ab","c" */
+    return hash_bytes(h, text,
+                      strlen(text) + 1); /* with its end, so that "a","bc" is not "ab","c" */
 }
 
 /* Least significant byte first, whatever the machine's order. */
 static uint64_t put_number(uint64_t h, uint64_t value)
 {
     for (int i = 0; i < 8; i++)
-        h = (h ^ (value >> 8 * i & 0xff)) * FNV_PRIME;
+        h = hash_byte(h, (unsigned char)(value >> 8 * i));
     return h;
 }
 
@@ -104,7 +94,7 @@ static uint64_t put_rank(uint64_t h, const struct run *run, const struct rank *r
 
 uint64_t sweep_digest(const struct run *run)
 {
-    uint64_t h = put_number(FNV_START, (uint64_t)run->world_size);
+    uint64_t h = put_number(HASH_BYTES, (uint64_t)run->world_size);
     for (size_t r = 0; r < run->nranks; r++)
         h = put_rank(h, run, &run->ranks[r]);
     return h;
@@ -177,7 +167,7 @@ uint64_t sweep_job_hash(const struct sweep_grid *g, size_t job, const char *run_
     buf_printf(&b, "trace=%016" PRIx64 "\n", digest);
     for (size_t a = 0; a < SWEEP_SCALES; a++)
         put_option(&b, &sweep_axes[a], sweep_grid_value(g, job, a), &opts);
-    h = put_bytes(FNV_START, b.data, b.len);
+    h = hash_bytes(HASH_BYTES, b.data, b.len);
     buf_release(&b);
     arena_release(&arena);
     return h;
@@ -187,5 +177,5 @@ uint64_t sweep_point_id(uint64_t job_hash, int64_t scale)
 {
     char line[32];
     int len = snprintf(line, sizeof line, "scale=%lld\n", (long long)scale);
-    return put_bytes(job_hash, line, (size_t)len);
+    return hash_bytes(job_hash, line, (size_t)len);
 }

@@ -20,19 +20,23 @@ enum { LEAD = 3, TAIL = 2 };
 /* X(column, format, value): of the replay *r and of the scale *s in it. */
 #define US(ns) ((ns) / 1e3)
 #define STEPS_PER_S(s) (1e9 / (s)->time.span_ns)
+#define WORK_PER_S(r, s) ((double)((r)->strong ? 1 : (s)->scale) * STEPS_PER_S(s))
 #define FIGURES(X)                                                    \
     X(gpus, "%.0f", (double)s->gpus)                                  \
     X(iteration_us, "%.3f", US(s->time.span_ns))                      \
     X(steps_per_s, "%.6g", STEPS_PER_S(s))                            \
-    X(work_per_s, "%.6g", (double)s->scale *STEPS_PER_S(s))           \
+    X(work_per_s, "%.6g", WORK_PER_S(r, s))                           \
     X(speedup, "%.6g", s->speedup)                                    \
     X(efficiency, "%.6g", s->efficiency)                              \
     X(compute_us, "%.3f", US(s->time.compute_ns))                     \
+    X(untraced_us, "%.3f", US(s->time.untraced_ns))                   \
     X(comm_us, "%.3f", US(s->time.comm_ns))                           \
     X(exposed_comm_us, "%.3f", US(s->time.exposed_comm_ns))           \
     X(memory_us, "%.3f", US(s->time.memory_ns))                       \
     X(exposed_memory_us, "%.3f", US(s->time.exposed_memory_ns))       \
     X(idle_us, "%.3f", US(s->time.idle_ns))                           \
+    X(host_bound_us, "%.3f", US(s->time.host_bound_ns))               \
+    X(bubble_us, "%.3f", US(s->time.bubble_ns))                       \
     X(p50_us, "%.3f", s->vary.samples > 0 ? US(s->vary.p50_ns) : NAN) \
     X(p95_us, "%.3f", s->vary.samples > 0 ? US(s->vary.p95_ns) : NAN) \
     X(sound_us, "%.3f", s->sound_ns > 0 ? US(s->sound_ns) : NAN)      \

@@ -130,10 +130,16 @@ static void replay_points(struct batch *b, size_t first, size_t count)
     opts.nscales = count;
     opts.brief = true;
     rc = replay_run(&rep, b->run, &opts, &why);
-    for (size_t i = 0; rc == 0 && i < count; i++)
-        finish_point(b, b->points[first + i], &rep, &rep.scales[i], NULL);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (rep.scales[i].absent == 0)
+            finish_point(b, b->points[first + i], &rep, &rep.scales[i], NULL);
+    }
     if (rc < 0 && count == 1)
         finish_point(b, b->points[first], &rep, NULL, why.msg);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (rep.scales[i].absent > 0)
+            replay_points(b, first + i, 1); /* which refuses it, in any company */
+    }
     replay_release(&rep);
     if (rc == 0 || count == 1)
         return;

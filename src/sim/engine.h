@@ -48,6 +48,7 @@ struct item {
 /* One item's part in one transfer. Those of an item lie side by side. */
 struct join {
     uint32_t item, transfer;
+    uint32_t hold_ppm; /* of the first: what the item takes of the SMs of its device */
 };
 
 struct transfer {
@@ -95,8 +96,7 @@ struct stream {
 
 struct device {
     uint32_t streams;
-    uint32_t feeder;          /* the host that launches on it */
-    bool shared;              /* or several: then launches must happen in time order */
+    uint32_t feeder;          /* the first host that launches on it or synchronises with it */
     uint64_t sm_ppm, mem_ppm; /* loads that are on it, and their integrals up to since_ns */
     uint64_t sm_area, mem_area;
     int64_t since_ns;
@@ -137,7 +137,7 @@ struct host {
     uint32_t woken_by;         /* the item that ended its wait */
     bool cpu_done;             /* CPU time of the next action has passed */
     bool queued;               /* it waits for room in a launch queue */
-    bool shared;
+    bool shared;               /* with others it feeds a device: launches must be in time order */
 };
 
 /* Integrals of the loads of the item's device: at its start while it works, then over its span. */
@@ -148,6 +148,8 @@ struct area {
 struct link {
     uint64_t ppm;  /* shares of the transfers under way on it */
     uint32_t uses; /* of those transfers */
+    bool changed;  /* in the list of links whose transfers must be timed anew */
+    uint32_t next_changed;
 };
 
 struct use {
@@ -159,7 +161,7 @@ struct use {
 /* A transfer that uses links. */
 struct flow {
     uint32_t transfer, uses;
-    uint64_t pass; /* that looked at it last */
+    uint64_t pass; /* of rate_settle_links() that looked at it last */
     struct progress work;
 };
 
@@ -177,7 +179,6 @@ struct block {
 
 struct sim {
     int64_t now_ns, latency_ns;
-    uint64_t steps;
     struct heap heap; /* ids: streams, then hosts, then transfers */
     struct host *hosts;
     struct action *actions;
@@ -200,13 +201,14 @@ struct sim {
     size_t cap_events, cap_waiters, cap_marks, cap_pauses, cap_links, cap_uses, cap_flows;
     size_t cap_blocks;
     uint32_t free_waiter;
-    uint64_t pass;  /* over flows that a begin or end of one may have changed */
-    uint32_t depth; /* of a launch queue; 0: no limit */
+    uint64_t pass;          /* of rate_settle_links() */
+    uint32_t changed_links; /* see rate_settle_links(); SIM_NONE: none */
+    uint32_t depth;         /* of a launch queue; 0: no limit */
 
     uint32_t *members; /* items by transfer, in the order in which they were joined; see seal() */
     size_t nmembers, cap_members;
 
-    bool has_needs; /* any item */
+    bool has_needs, has_holds; /* any item */
     bool keep_beside, keep_causes;
     struct area *areas;     /* by item; where keep_beside */
     struct cause *causes;   /* by item; where keep_causes */
@@ -245,12 +247,22 @@ int64_t action_cpu(const struct sim *s, const struct host *host, const struct ac
 /* The first item of the stream, local work, begins now: when it will end. */
 int64_t rate_begin_work(struct sim *s, uint32_t stream);
 
+/* A joined item, the first of the stream, starts or is over: it takes SMs of the device, or gives
+ * them back. */
+void rate_take_hold(struct sim *s, const struct stream *stream);
+void rate_drop_hold(struct sim *s, const struct stream *stream);
+
 /* Integrals of the loads of the stream's device, for items that begin and end. */
 void rate_open_area(struct sim *s, const struct stream *stream);
 void rate_close_area(struct sim *s, const struct stream *stream);
 
-/* A transfer begins (returns when it will end) or ends now: those beside it go slower or faster. */
+/* A transfer begins (returns when it will end) or ends now: work beside it goes slower or faster.
+ */
 int64_t rate_begin_transfer(struct sim *s, uint32_t transfer);
 void rate_end_transfer(struct sim *s, uint32_t transfer);
+
+/* The same for the transfers beside those that have begun or ended at the present time: once for
+ * all of them, before time goes on. */
+void rate_settle_links(struct sim *s);
 
 #endif

@@ -45,12 +45,22 @@ static void use(struct maker *m, uint32_t cost, uint32_t rank, enum link_port po
 {
     struct links *l = m->links;
     uint32_t *link = &m->ports[rank].link[port][way];
+    if (!m->busy[rank] && port != LINK_NIC)
+        return;
     if (*link == SIM_NONE) {
         *link = sim_add_link(m->p->sim);
         l->nlinks++;
     }
     ARRAY_GROW(l->uses, l->cap, l->count + 1);
-    l->uses[l->count++] = (struct link_use){.cost = cost, .link = *link, .port = (uint8_t)port};
+    l->uses[l->count++] = (struct link_use){.cost = cost,
+                                            .rank = rank,
+                                            .own = *link,
+                                            .link = *link,
+                                            .told = SIM_NONE,
+                                            .port = (uint8_t)port,
+                                            .way = (uint8_t)way,
+                                            .lone = !m->busy[rank],
+                                            .spare = !m->busy[rank]};
 }
 
 /* In a job without messages both directions are used alike, and one of them tells all. */
@@ -64,8 +74,6 @@ static void use_ports(struct maker *m, uint32_t cost)
     for (uint32_t k = 0; k < match->nmembers && k < LINKS_MEMBERS; k++) {
         struct match_member member = members[k];
         bool sends = m->p->run->ranks[member.rank].ops[member.op].coll.op == SPECTER_SEND;
-        if (!m->busy[member.rank])
-            continue;
         for (int port = 0; port < LINK_PORTS; port++) {
             if (!message || sends)
                 use(m, cost, member.rank, (enum link_port)port, OUT);
@@ -110,7 +118,8 @@ void links_share(struct link_use *list, size_t n, const struct comm_cost *price)
         double port_us = 0;
         if (price != NULL)
             port_us = list[i].port == LINK_NIC ? price->nic_us : price->link_us;
-        list[i].share = port_us > 0 && price->us > 0 ? fmin(1, port_us / price->us) : 0;
+        list[i].share =
+            !list[i].spare && port_us > 0 && price->us > 0 ? fmin(1, port_us / price->us) : 0;
     }
 }
 
@@ -119,15 +128,24 @@ static uint32_t ppm_of(const struct link_use *u)
     return (uint32_t)lround(u->share * PPM);
 }
 
+/* Two passes: on another target two uses of a transfer may change places. */
 void links_set(struct links *l, struct program *p, bool off)
 {
     for (size_t i = 0; i < l->count; i++) {
         struct link_use *u = &l->uses[i];
-        uint32_t ppm = off ? 0 : ppm_of(u);
-        if (ppm == 0 && !u->told)
+        if (u->told == SIM_NONE || (!off && u->told == u->link && ppm_of(u) > 0))
+            continue;
+        sim_use_link(p->sim, p->costs[u->cost].target, u->told, 0);
+        u->told = SIM_NONE;
+    }
+    for (size_t i = 0; i < l->count && !off; i++) {
+        struct link_use *u = &l->uses[i];
+        uint32_t ppm = ppm_of(u);
+        if (ppm == 0 || (u->told == u->link && u->told_ppm == ppm))
             continue;
         sim_use_link(p->sim, p->costs[u->cost].target, u->link, ppm);
-        u->told = true;
+        u->told = u->link;
+        u->told_ppm = ppm;
     }
 }
 
@@ -151,9 +169,13 @@ struct sweep {
     struct flow *flows;  /* by first use */
     uint64_t *load;      /* by link, ppm: shares of what is under way on it */
     uint32_t *under_way; /* by link: a use, SIM_NONE */
-    uint32_t *next;      /* by use: the next one under way on its link */
-    uint32_t *first_of;  /* by use: first use of its transfer */
-    uint32_t *end_of;    /* by first use: behind the last */
+    uint32_t *next;      /* by use: the next one under way on its link, and the one before it */
+    uint32_t *before;
+    uint32_t *touched; /* links whose load changes at this time, */
+    size_t ntouched;
+    bool *is_touched;   /* by link: it is one of them */
+    uint32_t *first_of; /* by use: first use of its transfer */
+    uint32_t *end_of;   /* by first use: behind the last */
 };
 
 static int by_change(const void *pa, const void *pb)
@@ -170,7 +192,7 @@ static double rate_of(const struct sweep *s, uint32_t first)
 {
     uint64_t most = (uint64_t)PPM;
     for (uint32_t i = first; i < s->end_of[first]; i++) {
-        if (s->load[s->links->uses[i].link] > most)
+        if (ppm_of(&s->links->uses[i]) > 0 && s->load[s->links->uses[i].link] > most)
             most = s->load[s->links->uses[i].link];
     }
     return PPM / (double)most;
@@ -184,48 +206,63 @@ static void advance(struct sweep *s, uint32_t first, int64_t t_ns)
     f->rate = rate_of(s, first);
 }
 
+static void touch(struct sweep *s, uint32_t link)
+{
+    if (!s->is_touched[link])
+        s->touched[s->ntouched++] = link;
+    s->is_touched[link] = true;
+}
+
 static void enter(struct sweep *s, uint32_t use)
 {
-    uint32_t *head = &s->under_way[s->links->uses[use].link];
+    uint32_t link = s->links->uses[use].link, *head = &s->under_way[link];
     s->next[use] = *head;
+    s->before[use] = SIM_NONE;
+    if (*head != SIM_NONE)
+        s->before[*head] = use;
     *head = use;
-    s->load[s->links->uses[use].link] += ppm_of(&s->links->uses[use]);
+    s->load[link] += ppm_of(&s->links->uses[use]);
+    touch(s, link);
 }
 
 static void leave(struct sweep *s, uint32_t use)
 {
-    uint32_t *at = &s->under_way[s->links->uses[use].link];
-    while (*at != use)
-        at = &s->next[*at];
-    *at = s->next[use];
-    s->load[s->links->uses[use].link] -= ppm_of(&s->links->uses[use]);
+    uint32_t link = s->links->uses[use].link, next = s->next[use], before = s->before[use];
+    *(before == SIM_NONE ? &s->under_way[link] : &s->next[before]) = next;
+    if (next != SIM_NONE)
+        s->before[next] = before;
+    s->load[link] -= ppm_of(&s->links->uses[use]);
+    touch(s, link);
 }
 
-/* All that are under way on the links of the transfer go on at their new rate. */
-static void settle(struct sweep *s, const struct change *c)
+/* All that are under way on links whose load has changed go on at their new rate. */
+static void settle(struct sweep *s, int64_t t_ns)
 {
-    for (uint32_t i = c->first; i < c->end; i++) {
-        uint32_t other = s->under_way[s->links->uses[i].link];
-        for (; other != SIM_NONE; other = s->next[other])
-            advance(s, s->first_of[other], c->t_ns);
+    while (s->ntouched > 0) {
+        uint32_t link = s->touched[--s->ntouched];
+        s->is_touched[link] = false;
+        for (uint32_t use = s->under_way[link]; use != SIM_NONE; use = s->next[use])
+            advance(s, s->first_of[use], t_ns);
     }
 }
 
 static void apply(struct sweep *s, const struct change *c, int64_t *work_ns)
 {
-    if (c->starts)
-        s->flows[c->first] = (struct flow){.since_ns = c->t_ns, .rate = 1};
-    else
+    struct flow *flow = &s->flows[c->first];
+    if (c->starts) {
+        *flow = (struct flow){.since_ns = c->t_ns, .rate = 1};
+    } else {
         advance(s, c->first, c->t_ns);
+        work_ns[s->links->uses[c->first].cost] = llround(flow->work_ns);
+    }
     for (uint32_t i = c->first; i < c->end; i++) {
+        if (ppm_of(&s->links->uses[i]) == 0)
+            continue;
         if (c->starts)
             enter(s, i);
         else
             leave(s, i);
     }
-    settle(s, c);
-    if (!c->starts)
-        work_ns[s->links->uses[c->first].cost] = llround(s->flows[c->first].work_ns);
 }
 
 /* The starts and ends of all transfers that use links, in order. */
@@ -252,6 +289,10 @@ static void sweep_init(struct sweep *s, const struct links *l)
     s->load = array_new(l->nlinks, sizeof *s->load);
     s->under_way = array_new(l->nlinks, sizeof *s->under_way);
     s->next = array_new(l->count, sizeof *s->next);
+    s->before = array_new(l->count, sizeof *s->before);
+    s->touched = array_new(l->nlinks, sizeof *s->touched);
+    s->ntouched = 0;
+    s->is_touched = array_new(l->nlinks, sizeof *s->is_touched);
     s->first_of = array_new(l->count, sizeof *s->first_of);
     s->end_of = array_new(l->count, sizeof *s->end_of);
     memset(s->under_way, 0xff, l->nlinks * sizeof *s->under_way); /* SIM_NONE */
@@ -267,6 +308,9 @@ static void sweep_release(struct sweep *s)
     free(s->load);
     free(s->under_way);
     free(s->next);
+    free(s->before);
+    free(s->touched);
+    free(s->is_touched);
     free(s->first_of);
     free(s->end_of);
 }
@@ -278,8 +322,11 @@ void links_undo(const struct links *l, const struct program *p, int64_t *work_ns
     size_t n;
     sweep_init(&s, l);
     n = list_changes(&s, p, list);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         apply(&s, &list[i], work_ns);
+        if (i + 1 == n || list[i + 1].t_ns > list[i].t_ns) /* once for all that happens then */
+            settle(&s, list[i].t_ns);
+    }
     free(list);
     sweep_release(&s);
 }

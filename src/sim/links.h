@@ -7,8 +7,10 @@
  * says (comm_cost.link_us, nic_us, us): a small one waits for latencies, and leaves room.
  *
  * Members of a collective are alike in this: the ports of the first LINKS_MEMBERS stand for all.
- * A rank whose communication is all on one stream has no use for this: its transfers never meet.
- * Sisters of a communicator are on other ranks, with ports of their own.
+ * The transfers of a rank whose communication is all on one stream never meet each other. But where
+ * a node has fewer NICs than GPUs, ranks that sit next to each other use the same one, and their
+ * communicators meet there: GPU i of g has NIC i n / g of n (links_place()). Only ranks that are
+ * simulated do.
  */
 #ifndef SPECTER_SIM_LINKS_H
 #define SPECTER_SIM_LINKS_H
@@ -22,9 +24,15 @@ enum link_port { LINK_FABRIC, LINK_NIC, LINK_PORTS };
 /* A transfer on a link of the engine. */
 struct link_use {
     uint32_t cost; /* of the program; its transfer is costs[cost].target */
-    uint32_t link; /* the engine's */
-    uint8_t port;  /* enum link_port */
-    bool told;     /* to the engine */
+    uint32_t rank; /* index into run->ranks */
+    uint32_t own;  /* link of the rank, and */
+    uint32_t link; /* the one that it is on, on the hardware that was placed last; the engine's */
+    uint32_t told; /* link that the engine was told, SIM_NONE, */
+    uint32_t told_ppm; /* and the share of it */
+    uint8_t port;      /* enum link_port */
+    uint8_t way;
+    bool lone;  /* the rank's transfers meet each other nowhere */
+    bool spare; /* meets nobody there, or another use of the same transfer stands for it */
     double share;
 };
 
@@ -37,6 +45,9 @@ struct links {
 /* Adds links to the program, with no shares. To be released. */
 void links_make(struct links *l, struct program *p);
 void links_release(struct links *l);
+
+/* links_nic.c: which NIC each rank has on the target of t. To be done before links_share(). */
+void links_place(struct links *l, const struct retarget *t);
 
 /* The share that the transfer of list[0..n), all of one cost, uses of its ports; NULL: none. */
 void links_share(struct link_use *list, size_t n, const struct comm_cost *price);

@@ -20,6 +20,9 @@ void overlap_make(struct overlap *o, struct program *p)
         o->shown[b].factor = 1;
     kinds_make(&o->kinds, p);
     links_make(&o->links, p);
+    o->channels = array_new(o->kinds.count, sizeof *o->channels);
+    for (uint32_t k = 0; k < o->kinds.count; k++)
+        o->channels[k] = 1;
 }
 
 void overlap_release(struct overlap *o)
@@ -28,6 +31,7 @@ void overlap_release(struct overlap *o)
         return;
     kinds_release(&o->kinds);
     links_release(&o->links);
+    free(o->channels);
     o->program = NULL;
 }
 
@@ -95,64 +99,61 @@ double overlap_taken(struct overlap_need need, struct sim_beside beside)
 
 /* ---- loads ---- */
 
-/* Of a kind of transfer, what does not depend on its time. */
-struct kind_load {
-    bool known;
-    struct comm_cost price;
-    double sm, bytes; /* share of the multiprocessors; traffic in memory */
-};
-
-static struct kind_load *find_loads(const struct overlap *o, const struct retarget *t)
+/* By kind; owned by the caller. */
+static struct overlap_load *find_loads(const struct overlap *o, const struct retarget *t)
 {
     const struct program *p = o->program;
-    struct kind_load *loads = array_new(o->kinds.count, sizeof *loads);
+    struct overlap_load *loads = array_new(o->kinds.count, sizeof *loads);
     for (uint32_t k = 0; k < o->kinds.count; k++) {
         const struct program_cost *c = &p->costs[o->kinds.first[k]];
-        struct kind_load *load = &loads[k];
+        struct overlap_load *load = &loads[k];
         const struct match *match;
         if (c->match == PROGRAM_NONE || !retarget_price(t, c, &load->price))
             continue;
         match = &p->matches.list[c->match];
         load->known = true;
-        load->sm = t->to.gpu->sms > 0 ? load->price.channels / t->to.gpu->sms : 0;
+        if (t->to.gpu->sms > 0)
+            load->sm = o->channels[k] * load->price.channels / t->to.gpu->sms;
         load->bytes = comm_memory_bytes((enum specter_comm_op)match->op, load->price.algo,
                                         retarget_bytes(t, c), retarget_members(t, c));
     }
     return loads;
 }
 
-static uint32_t ppm_of(double share)
+uint32_t overlap_ppm(double share)
 {
     return share > 0 ? (uint32_t)lround(fmin(1, share) * PPM) : 0;
 }
 
 /* Bytes a ns are GB/s. */
-static void set_load(const struct overlap *o, const struct retarget *t, const struct kind_load *l,
-                     const struct program_cost *c)
+static void set_load(const struct overlap *o, const struct retarget *t,
+                     const struct overlap_load *l, const struct program_cost *c,
+                     const uint32_t *messages)
 {
+    double sm = overlap_moving_sm(o, c, l, messages);
     double rate = c->set_ns > 0 ? l->bytes / (double)c->set_ns : 0;
     double memory = t->to.gpu->mem_GBps > 0 ? rate / t->to.gpu->mem_GBps : 0;
-    if (c->set_ns <= 0)
-        return;
-    sim_set_load(o->program->sim, c->target, ppm_of(l->sm * o->strength),
-                 ppm_of(fmin(1, memory) * o->strength));
+    sim_set_load(o->program->sim, c->target, overlap_ppm(sm * o->strength),
+                 overlap_ppm(fmin(1, memory) * o->strength));
 }
 
 static void set_need(const struct overlap *o, const struct program_cost *c,
                      struct overlap_need need)
 {
     double factor = o->shown[overlap_bound_of(need)].factor / o->strength;
-    sim_set_need(o->program->sim, c->target, ppm_of(need.sm * factor),
-                 ppm_of(need.memory * factor));
+    sim_set_need(o->program->sim, c->target, overlap_ppm(need.sm * factor),
+                 overlap_ppm(need.memory * factor));
 }
 
-static void set_loads(const struct overlap *o, const struct retarget *t,
-                      const struct kind_load *loads)
+static void set_loads(struct overlap *o, const struct retarget *t, const struct overlap_load *loads)
 {
+    uint32_t *messages = overlap_messages(o->program);
     for (size_t i = 0; i < o->program->ncosts; i++) {
         if (o->program->costs[i].match != PROGRAM_NONE)
-            set_load(o, t, &loads[o->kinds.of[i]], &o->program->costs[i]);
+            set_load(o, t, &loads[o->kinds.of[i]], &o->program->costs[i], messages);
     }
+    free(messages);
+    overlap_hold(o, loads);
 }
 
 static void set_needs(const struct overlap *o, const struct overlap_need *needs)
@@ -174,11 +175,13 @@ static void share_time(const struct program *p, const struct program_cost *c,
         price->us = fmax(price->us, (double)c->set_ns / 1e3);
 }
 
-static void find_shares(struct overlap *o, const struct kind_load *loads)
+static void find_shares(struct overlap *o, const struct retarget *t,
+                        const struct overlap_load *loads)
 {
     struct links *l = &o->links;
+    links_place(l, t);
     for (size_t i = 0, end; i < l->count; i = end) {
-        const struct kind_load *load = &loads[o->kinds.of[l->uses[i].cost]];
+        const struct overlap_load *load = &loads[o->kinds.of[l->uses[i].cost]];
         struct comm_cost price = load->price;
         for (end = i; end < l->count && l->uses[end].cost == l->uses[i].cost;)
             end++;
@@ -190,11 +193,11 @@ static void find_shares(struct overlap *o, const struct kind_load *loads)
 
 void overlap_apply(struct overlap *o, const struct retarget *t)
 {
-    struct kind_load *loads = find_loads(o, t);
+    struct overlap_load *loads = find_loads(o, t);
     struct overlap_need *needs = find_needs(o, t);
     set_loads(o, t, loads);
     set_needs(o, needs);
-    find_shares(o, loads);
+    find_shares(o, t, loads);
     links_set(&o->links, o->program, false);
     free(loads);
     free(needs);
@@ -293,8 +296,8 @@ static int settle(struct overlap *o, struct retarget *own, const int64_t *record
 }
 
 /* The recording: nothing slowed down. */
-static int run_as_recorded(struct overlap *o, struct retarget *own, const struct kind_load *loads,
-                           struct err *e)
+static int run_as_recorded(struct overlap *o, struct retarget *own,
+                           const struct overlap_load *loads, struct err *e)
 {
     if (retarget_set_costs(own, o->program, e) < 0)
         return -1;
@@ -306,12 +309,12 @@ static int run_as_recorded(struct overlap *o, struct retarget *own, const struct
 
 /* Two passes where ports were shared: loads follow from what transfers take alone, while spans stay
  * as recorded. */
-static int look(struct overlap *o, struct retarget *own, const struct kind_load *loads,
+static int look(struct overlap *o, struct retarget *own, const struct overlap_load *loads,
                 const struct overlap_need *needs, struct err *e)
 {
     if (run_as_recorded(o, own, loads, e) < 0)
         return -1;
-    find_shares(o, loads);
+    find_shares(o, own, loads);
     undo_sharing(o);
     if (o->contended > 0) {
         for (size_t i = 0; i < o->program->ncosts; i++)
@@ -329,9 +332,11 @@ int overlap_learn(struct overlap *o, struct retarget *own, struct err *e)
 {
     struct program *p = o->program;
     struct overlap_need *needs = find_needs(o, own);
-    struct kind_load *loads = find_loads(o, own);
     int64_t *recorded_ns = array_new(p->ncosts, sizeof *recorded_ns);
+    struct overlap_load *loads;
     int rc;
+    overlap_count_channels(o, own);
+    loads = find_loads(o, own);
     for (size_t i = 0; i < p->ncosts; i++)
         recorded_ns[i] = p->costs[i].measured_ns;
     sim_keep_beside(p->sim, true);

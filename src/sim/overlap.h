@@ -9,10 +9,12 @@
  * These are the measured costs that targets start from, and on each target the loads and needs of
  * that hardware slow the work down anew. On its own hardware the recording comes out again.
  *
- * A transfer's load is channels / multiprocessors, and its traffic in memory (model/cost.h) / its
- * time / bandwidth. A kernel's need says which of the two slows it: products the multiprocessors,
- * or memory where the model says that they are bound by it, other kernels as their class is bound
- * (model_compute_share), copies on the device the memory, graphs half of either.
+ * A transfer's load on memory is its traffic there (model/cost.h) / its time / bandwidth, while it
+ * is under way. Channels hold multiprocessors from the start of a member's kernel to its end, also
+ * while it waits for other ranks: kernels of NCCL spin. A kernel's need says which of the two slows
+ * it: products the multiprocessors, or memory where the model says that they are bound by it, other
+ * kernels as their class is bound (model_compute_share), copies on the device the memory, graphs
+ * half of either.
  *
  * How strong this is, the recording itself may show: where the same kernel, of one rank and stream,
  * ran beside communication and away from it, the median of (excess / load) is the factor for all
@@ -52,10 +54,20 @@ struct overlap_shown {
     double factor;  /* on the modelled effect; 1 when too few pairs */
 };
 
+/* A kind of transfer on a target: what does not depend on its time. */
+struct overlap_load {
+    bool known;
+    struct comm_cost price;
+    double sm, bytes; /* share of the multiprocessors; traffic in memory */
+};
+
 struct overlap {
     struct program *program; /* borrowed */
     struct kinds kinds;
     struct links links;
+    double *channels;   /* by kind: as recorded / as modelled; 1 where not recorded. Owned */
+    uint32_t counted;   /* kinds of transfers whose channels were recorded, */
+    uint32_t transfers; /* of so many */
     struct overlap_shown shown[OVERLAP_BOUNDS];
     uint64_t beside;    /* kernels that ran beside communication */
     int64_t taken_ns;   /* device time that communication took from them, in the recording */
@@ -75,6 +87,26 @@ int overlap_learn(struct overlap *o, struct retarget *own, struct err *e);
 
 /* Tells the engine loads, needs and shares on the target of t, whose costs are set. */
 void overlap_apply(struct overlap *o, const struct retarget *t);
+
+/* For overlap.c; both are in overlap_hold.c. */
+
+/* Fills o->channels. own: as for overlap_learn(). */
+void overlap_count_channels(struct overlap *o, const struct retarget *own);
+
+/* How many messages each item of the engine takes part in; up to the last item that takes part in a
+ * transfer. Owned by the caller. */
+uint32_t *overlap_messages(const struct program *p);
+
+/* Of the multiprocessors, what a message takes while its data moves: those of one group share the
+ * channels of one kernel. 0 of a collective, which holds them all the time. */
+double overlap_moving_sm(const struct overlap *o, const struct program_cost *c,
+                         const struct overlap_load *load, const uint32_t *messages);
+
+/* Tells the engine what each kernel of a collective holds. loads: by kind. */
+void overlap_hold(struct overlap *o, const struct overlap_load *loads);
+
+/* Parts per million of a share, a million at most. */
+uint32_t overlap_ppm(double share);
 
 /* For overlap_shown.c: what the run that was just made, with nothing slowed down, shows. needs: by
  * kind. */

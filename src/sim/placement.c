@@ -36,17 +36,17 @@ int64_t placement_node(const struct placement *p, const struct network_profile *
     return rank / placement_per_node(p, net);
 }
 
-int64_t placement_next(const struct placement *p, const struct network_profile *net, int64_t node,
-                       int64_t rank, int64_t world)
+int64_t placement_slot(const struct placement *p, const struct network_profile *net, int64_t rank,
+                       int64_t world)
 {
-    int64_t step = placement_nodes(p, net, world), per_node = placement_per_node(p, net);
+    int64_t before = 0;
     if (p->kind == PLACE_CYCLIC)
-        rank += ((node - rank) % step + step) % step;
-    else if (p->kind == PLACE_BLOCK && rank < node * per_node)
-        rank = node * per_node;
-    while (p->kind == PLACE_LISTED && rank < world && placement_node(p, net, rank, world) != node)
-        rank++;
-    return node < step && rank < world && placement_node(p, net, rank, world) == node ? rank : -1;
+        return rank / placement_nodes(p, net, world);
+    if (p->kind == PLACE_BLOCK)
+        return rank % placement_per_node(p, net);
+    for (int64_t r = 0; r < rank && rank < p->count; r++)
+        before += p->of[r] == p->of[rank];
+    return before;
 }
 
 const char *placement_words(const struct placement *p, struct arena *arena)

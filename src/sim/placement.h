@@ -47,9 +47,9 @@ int placement_per_node(const struct placement *p, const struct network_profile *
 int64_t placement_node(const struct placement *p, const struct network_profile *net, int64_t rank,
                        int64_t world);
 
-/* The first rank at or behind `rank` that sits on that node; -1: none. */
-int64_t placement_next(const struct placement *p, const struct network_profile *net, int64_t node,
-                       int64_t rank, int64_t world);
+/* Its number among the ranks of its node, from 0. */
+int64_t placement_slot(const struct placement *p, const struct network_profile *net, int64_t rank,
+                       int64_t world);
 
 /* How many nodes so many ranks take. */
 int64_t placement_nodes(const struct placement *p, const struct network_profile *net,

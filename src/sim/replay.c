@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t default_scales[] = {1, 2, 4, 8, 16, 32};
+const int64_t replay_scales[] = {1, 2, 4, 8, 16, 32};
+const size_t replay_nscales = sizeof replay_scales / sizeof *replay_scales;
 
 static void compare_waits(struct job *job)
 {
@@ -49,7 +50,7 @@ static int simulate_sound(struct job *job, int64_t scale, const struct retarget 
     struct iteration_time sound;
     struct retarget t;
     int rc;
-    vary_say_absent(job, scale * rep->world);
+    out->absent = vary_say_absent(job, scale * rep->world);
     if (!vary_faulty(job))
         return 0;
     rc = job_simulate(job,
@@ -133,17 +134,17 @@ static int check_scale(const struct job *job, int64_t scale, struct err *e)
 /* Scales that nobody asked for and that cannot be are left out, aloud. */
 static size_t default_count(struct job *job)
 {
-    size_t n = 1, all = sizeof default_scales / sizeof *default_scales;
+    size_t n = 1, all = replay_nscales;
     struct err why;
     if (job->growth.refused != NULL) {
         replay_assume(job->rep, "scales above 1 are left out: %s", job->growth.refused);
         return 1;
     }
-    while (n < all && check_scale(job, default_scales[n], &why) == 0)
+    while (n < all && check_scale(job, replay_scales[n], &why) == 0)
         n++;
     if (n < all)
         replay_assume(job->rep, "scales above %lld are left out: %s",
-                      (long long)default_scales[n - 1], why.msg);
+                      (long long)replay_scales[n - 1], why.msg);
     return n;
 }
 
@@ -176,7 +177,7 @@ static const int64_t *find_scales(struct job *job, const struct replay_opts *opt
         return growth_scales(&job->growth, opts->gpus, opts->ngpus, scales, e) < 0 ? NULL : scales;
     }
     *n = default_count(job);
-    return default_scales;
+    return replay_scales;
 }
 
 /* Is too much of the work such that nobody knows what is left of it in a part of the batch? */

@@ -63,6 +63,10 @@ struct replay_opts {
 };
 
 /* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
+/* The scales of a replay that names none, in ascending order; the network may hold fewer. */
+extern const int64_t replay_scales[];
+extern const size_t replay_nscales;
+
 struct replay_scale {
     int64_t scale, gpus;
     struct iteration_time time;
@@ -75,6 +79,7 @@ struct replay_scale {
     struct uncertainty error;
     struct throughput rate;
     double sound_ns; /* the iteration without the faults that were asked for; 0: there are none */
+    size_t absent; /* faults that were asked for and are about ranks that it does not have */
     struct vary_result vary;
 };
 

@@ -31,17 +31,23 @@ void say_overlap(struct replay *rep, const struct overlap *o)
 {
     if (o->beside > 0) {
         replay_assume(rep,
-                      "communication beside %llu kernels took %.0f us of their time, which the "
-                      "target's takes anew: of products the share of multiprocessors that its "
-                      "channels hold, of other kernels that of the memory's bandwidth",
+                      "communication beside %llu kernels took %.0f us of their time; on the "
+                      "target it takes from products the multiprocessors that its channels hold, "
+                      "from other kernels memory bandwidth",
                       (unsigned long long)o->beside, (double)o->taken_ns / 1e3);
         say_shown(rep, o);
+        if (o->counted > 0)
+            replay_assume(rep,
+                          "channels of communication: as NCCL's profiler interface counted them "
+                          "(%u of %u kinds of it)",
+                          o->counted, o->transfers);
     }
     if (o->contended > 0)
-        replay_assume(rep,
-                      "%llu transfers shared a port of their GPU with others, which took %.0f us "
-                      "of their time: on the target they share its ports",
-                      (unsigned long long)o->contended, (double)o->shared_ns / 1e3);
+        replay_assume(
+            rep,
+            "%llu transfers shared a port or NIC with others, which took %.0f us of their "
+            "time: on the target they share its ports",
+            (unsigned long long)o->contended, (double)o->shared_ns / 1e3);
     if (rep->host_speed != 1)
         replay_assume(rep, "CPU time takes 1 / %g of what was recorded (--host-speed)",
                       rep->host_speed);

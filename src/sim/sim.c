@@ -91,6 +91,8 @@ static void end_first(struct sim *s, struct stream *stream)
     s->items[i].end_ns = s->now_ns;
     if (s->keep_beside)
         rate_close_area(s, stream);
+    if (s->has_holds)
+        rate_drop_hold(s, stream);
     stream->first = s->items[i].next;
     stream->state = STREAM_IDLE;
     stream->held--;
@@ -121,6 +123,8 @@ static void start_join(struct sim *s, uint32_t index, struct item *item)
     }
     stream->transfers = count & SIM_MOST;
     stream->state = STREAM_BLOCKED;
+    if (s->has_holds)
+        rate_take_hold(s, stream);
     arrive(s, item->u.join.transfer, self);
     for (uint32_t j = first + 1; j < first + count; j++)
         arrive(s, s->joins[j].transfer, self);
@@ -374,15 +378,21 @@ static void on_event(struct sim *s, uint32_t id)
 
 /* ---- a run ---- */
 
+/* Sets the clock to the earliest event; false when there is none. */
+static bool next_event(struct sim *s, uint32_t *id)
+{
+    if (s->changed_links != SIM_NONE && heap_first_ns(&s->heap) > s->now_ns)
+        rate_settle_links(s);
+    return heap_pop(&s->heap, id, &s->now_ns);
+}
+
 int sim_run(struct sim *s)
 {
     struct sim_stuck stuck;
     size_t at = 0;
     uint32_t id;
     sim_make_ready(s);
-    while (heap_pop(&s->heap, &id, &s->now_ns)) {
-        s->steps++;
+    while (next_event(s, &id))
         on_event(s, id);
-    }
     return sim_stuck(s, &at, &stuck) ? -1 : 0;
 }

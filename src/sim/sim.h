@@ -33,7 +33,10 @@
  *
  * Times are integer nanoseconds from 0. Equal times are handled in the order in which they were
  * scheduled: the same program gives the same bytes. Sums that leave the range of int64_t stop at
- * SIM_TIME_MAX.
+ * SIM_TIME_MAX, 73 years; the causes of what takes so long are not told right.
+ *
+ * There are no errors but sim_run()'s. Indices must be ones that this program gave. Without memory,
+ * or with more than 2^29 of a kind, specter dies with one line.
  */
 #ifndef SPECTER_SIM_SIM_H
 #define SPECTER_SIM_SIM_H
@@ -69,7 +72,7 @@ uint32_t sim_add_host(struct sim *s, int64_t start_ns);
 void sim_cpu(struct sim *s, int64_t ns);                           /* CPU time passes */
 uint32_t sim_work(struct sim *s, uint32_t stream, int64_t dur_ns); /* launches; the item */
 uint32_t sim_join(struct sim *s, uint32_t stream);                 /* launches; the item */
-void sim_join_transfer(struct sim *s, uint32_t transfer);          /* of the item joined last */
+void sim_join_transfer(struct sim *s, uint32_t transfer);          /* of the item just joined */
 void sim_record(struct sim *s, uint32_t stream, uint32_t event);
 void sim_wait(struct sim *s, uint32_t stream, uint32_t event);
 void sim_sync_stream(struct sim *s, uint32_t stream); /* all launched on it so far */
@@ -89,7 +92,6 @@ void sim_set_delay(struct sim *s, uint32_t transfer, int64_t ns);
 /* CPU time of the host's actions takes 1/speed, each rounded to the nearest ns. Speeds are whole
  * millionths from 0.000001 to 4,000; 1 at first. */
 void sim_set_host_speed(struct sim *s, uint32_t host, double speed);
-void sim_set_host_start(struct sim *s, uint32_t host, int64_t start_ns);
 
 /* Computation beside communication. From its start to its end a transfer takes of the device of
  * each member (once for each) a load: parts per million of its SMs and of its memory bandwidth, a
@@ -99,11 +101,16 @@ void sim_set_host_start(struct sim *s, uint32_t host, int64_t start_ns);
  *
  *     max(1/20, 1 - need.sm x sum of load.sm - need.memory x sum of load.memory)
  *
- * over the transfers under way on its device, in whole billionths, the loss rounded down. It ends
+ * over the transfers under way on its device (and sim_set_hold()), in whole billionths, the loss rounded down. It ends
  * at the first whole ns at which its work is done: an item that is split in two that are slowed
  * down takes at most 1 ns longer. */
 void sim_set_load(struct sim *s, uint32_t transfer, uint32_t sm_ppm, uint32_t memory_ppm);
 void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory_ppm);
+
+/* From its own start to its own end a joined item takes so much of the SMs of its device, on top of
+ * the loads of its transfers: also while it waits for late members, as NCCL's kernels do. A million
+ * at most; 0 at first, and always for an item in no transfer. */
+void sim_set_hold(struct sim *s, uint32_t item, uint32_t sm_ppm);
 
 /* Transfers that share links. `share` of the capacity of the link is what the transfer uses when
  * alone, in parts per million, a million at most; asked again, the new share counts, and 0 is no
@@ -111,7 +118,7 @@ void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory
  *
  *     1 / max(1, largest sum of shares of the transfers under way on any of its links)
  *
- * (1/4294 at least), and its end the first whole ns at which it is done. */
+ * and its end the first whole ns at which it is done. */
 uint32_t sim_add_link(struct sim *s);
 void sim_use_link(struct sim *s, uint32_t transfer, uint32_t link, uint32_t share_ppm);
 
@@ -135,10 +142,9 @@ struct sim_span sim_transfer_span(const struct sim *s, uint32_t transfer);
 int64_t sim_mark_time(const struct sim *s, uint32_t mark);
 int64_t sim_host_end(const struct sim *s, uint32_t host);
 
-/* By how much longer the last run took over a work item, or a transfer, than its time alone. 0 for
- * what did not end. Ask before costs are changed. */
+/* By how much longer the last run took over a work item than its time alone. 0 for what did not
+ * end. Ask before costs are changed. */
 int64_t sim_slowed(const struct sim *s, uint32_t item);
-int64_t sim_contended(const struct sim *s, uint32_t transfer);
 
 /* The load that was on the item's device from its start to its end: its integrals, as time at full
  * load (of a joined item with its own transfers' loads). Right as long as an integral is below 5
@@ -150,7 +156,8 @@ struct sim_beside {
 
 struct sim_beside sim_beside(const struct sim *s, uint32_t item); /* needs sim_keep_beside() */
 
-uint64_t sim_steps(const struct sim *s); /* events that the loop handled */
+/* What the run cost: how often an event was scheduled, or moved by a changed rate. */
+uint64_t sim_steps(const struct sim *s);
 
 /* Who cannot proceed after a failed sim_run(), one a call: *at is 0 first and the function's own
  * after that; false when there is no more. A stream that cannot proceed is named by its first item;
@@ -220,6 +227,11 @@ struct sim_path sim_path_from_item(const struct sim *s, uint32_t item); /* its e
 struct sim_path sim_path_from_start(const struct sim *s, uint32_t item);
 struct sim_path sim_path_from_host(const struct sim *s, uint32_t host); /* its end */
 bool sim_path(const struct sim *s, struct sim_path *path, struct sim_step *out);
+
+/* What an item was told to await between the one before it in its stream and itself: the record
+ * that was over last, whether it held the item up or the stream did. SIM_NONE when there is none,
+ * or when the item's launch came after that and after the stream was free. */
+uint32_t sim_awaited(const struct sim *s, uint32_t item); /* needs sim_keep_causes() */
 
 /* What kept the stream idle between the work or joined item before this one (time 0, for the first)
  * and this one: records and waits between the two are part of the gap, and so is what a joined item

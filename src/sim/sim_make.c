@@ -24,7 +24,7 @@ struct sim *sim_new(void)
     if (s == NULL)
         die("out of memory");
     heap_init(&s->heap);
-    s->free_waiter = SIM_NONE;
+    s->free_waiter = s->changed_links = SIM_NONE;
     return s;
 }
 
@@ -155,7 +155,6 @@ static void note_feeder(struct sim *s, struct device *device)
         device->feeder = host;
     if (device->feeder == host)
         return;
-    device->shared = true;
     s->hosts[device->feeder].shared = true;
     s->hosts[host].shared = true;
 }
@@ -193,7 +192,8 @@ uint32_t sim_join(struct sim *s, uint32_t stream)
 void sim_join_transfer(struct sim *s, uint32_t transfer)
 {
     uint32_t j = ADD(s, joins), i = (uint32_t)(s->nitems - 1);
-    s->joins[j] = (struct join){i, transfer};
+    assert(s->nitems > 0 && s->items[i].kind == ITEM_JOIN);
+    s->joins[j] = (struct join){i, transfer, 0};
     if (s->items[i].u.join.count++ == 0)
         s->items[i].u.join.transfer = transfer;
     s->transfers[transfer].members++;
@@ -202,6 +202,7 @@ void sim_join_transfer(struct sim *s, uint32_t transfer)
 void sim_record(struct sim *s, uint32_t stream, uint32_t event)
 {
     uint32_t i = add_item(s, ITEM_RECORD, stream);
+    assert(s->events[event].by == SIM_NONE);
     s->items[i].u.record.event = event;
     s->items[i].u.record.waiters = SIM_NONE;
     s->events[event].by = i;
@@ -268,11 +269,6 @@ void sim_set_host_speed(struct sim *s, uint32_t host, double speed)
                                            : UINT32_C(4000000000);
 }
 
-void sim_set_host_start(struct sim *s, uint32_t host, int64_t start_ns)
-{
-    s->hosts[host].begin_ns = sane(start_ns);
-}
-
 /* ---- loads and links ---- */
 
 static uint32_t at_most_all(uint32_t ppm)
@@ -294,10 +290,20 @@ void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory
     s->has_needs |= (sm_ppm | memory_ppm) != 0;
 }
 
+void sim_set_hold(struct sim *s, uint32_t item, uint32_t sm_ppm)
+{
+    const struct item *i = &s->items[item];
+    assert(i->kind == ITEM_JOIN);
+    if (i->u.join.count == 0)
+        return;
+    s->joins[i->u.join.first].hold_ppm = at_most_all(sm_ppm);
+    s->has_holds |= sm_ppm != 0;
+}
+
 uint32_t sim_add_link(struct sim *s)
 {
     uint32_t l = ADD(s, links);
-    s->links[l] = (struct link){0, SIM_NONE};
+    s->links[l] = (struct link){.uses = SIM_NONE};
     return l;
 }
 
@@ -368,11 +374,20 @@ static void reset_items(struct sim *s)
     memset(s->action_block, 0xff, s->nactions * sizeof *s->action_block); /* SIM_NONE */
 }
 
-/* Not what transfers change of devices and links: each that begins ends, and takes it back. */
+/* Loads too: an item that was stuck has not given back what it held. */
+static void reset_devices(struct sim *s)
+{
+    for (size_t i = 0; i < s->ndevices; i++) {
+        struct device *device = &s->devices[i];
+        device->sm_ppm = device->mem_ppm = device->sm_area = device->mem_area = 0;
+        device->since_ns = 0;
+    }
+}
+
+/* Not what transfers change of links: each that begins ends, and takes it back. */
 static void reset(struct sim *s)
 {
     s->now_ns = 0;
-    s->steps = 0;
     s->nwaiters = 0;
     s->nblocks = 0;
     s->free_waiter = SIM_NONE;
@@ -391,6 +406,7 @@ static void reset(struct sim *s)
     }
     for (size_t i = 0; i < s->nmarks; i++)
         s->marks[i] = NOT_YET;
+    reset_devices(s);
     reset_items(s);
 }
 

@@ -201,6 +201,21 @@ bool sim_path(const struct sim *s, struct sim_path *path, struct sim_step *out)
     return false;
 }
 
+uint32_t sim_awaited(const struct sim *s, uint32_t item)
+{
+    uint32_t last = SIM_NONE, before = s->causes[item].before;
+    assert(s->keep_causes);
+    if (before == SIM_NONE || s->items[before].end_ns != s->items[item].start_ns)
+        return SIM_NONE;
+    for (; before != SIM_NONE && s->items[before].kind > ITEM_JOIN;
+         before = s->causes[before].before) {
+        uint32_t by = s->items[before].kind == ITEM_WAIT ? s->items[before].u.wait.by : SIM_NONE;
+        if (by != SIM_NONE && (last == SIM_NONE || s->items[by].end_ns > s->items[last].end_ns))
+            last = by;
+    }
+    return last;
+}
+
 /* ---- gaps ---- */
 
 static void add_part(struct sim_gap *gap, enum sim_gap_kind kind, int64_t *part_ns, int64_t ns)

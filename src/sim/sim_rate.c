@@ -126,18 +126,45 @@ static void settle_device(const struct sim *s, struct device *device)
     device->since_ns = s->now_ns;
 }
 
-/* Puts the transfer's load on its members' devices (sign 1), or takes it off (-1). */
+/* Puts a load on the device (sign 1), or takes it off (-1). */
+static void load_device(struct sim *s, struct device *device, uint32_t sm_ppm, uint32_t mem_ppm,
+                        int sign)
+{
+    settle_device(s, device);
+    device->sm_ppm += (uint64_t)((int64_t)sm_ppm * sign);
+    device->mem_ppm += (uint64_t)((int64_t)mem_ppm * sign);
+    for (uint32_t i = device->streams; i != SIM_NONE; i = s->streams[i].next)
+        retime_stream(s, i);
+}
+
 static void load_members(struct sim *s, const struct transfer *t, int sign)
 {
     for (uint32_t m = t->first; m < t->first + t->members; m++) {
         const struct item *item = &s->items[s->members[m]];
-        struct device *device = &s->devices[s->streams[item->stream].device];
-        settle_device(s, device);
-        device->sm_ppm += (uint64_t)((int64_t)t->sm_ppm * sign);
-        device->mem_ppm += (uint64_t)((int64_t)t->mem_ppm * sign);
-        for (uint32_t i = device->streams; i != SIM_NONE; i = s->streams[i].next)
-            retime_stream(s, i);
+        load_device(s, &s->devices[s->streams[item->stream].device], t->sm_ppm, t->mem_ppm, sign);
     }
+}
+
+/* Of the stream's first item. */
+static void hold(struct sim *s, const struct stream *stream, int sign)
+{
+    const struct item *item = &s->items[stream->first];
+    uint32_t ppm;
+    if (item->kind != ITEM_JOIN || item->u.join.count == 0)
+        return;
+    ppm = s->joins[item->u.join.first].hold_ppm;
+    if (ppm > 0 && (s->has_needs || s->keep_beside))
+        load_device(s, &s->devices[stream->device], ppm, 0, sign);
+}
+
+void rate_take_hold(struct sim *s, const struct stream *stream)
+{
+    hold(s, stream, 1);
+}
+
+void rate_drop_hold(struct sim *s, const struct stream *stream)
+{
+    hold(s, stream, -1);
 }
 
 void rate_open_area(struct sim *s, const struct stream *stream)
@@ -158,11 +185,24 @@ void rate_close_area(struct sim *s, const struct stream *stream)
 
 /* ---- transfers on links ---- */
 
+/* The shares on the link change; where it has room for all of them, nobody is the faster or slower
+ * for it. */
+static void note_change(struct sim *s, uint32_t index)
+{
+    struct link *link = &s->links[index];
+    if (link->ppm <= PPM || link->changed)
+        return;
+    link->changed = true;
+    link->next_changed = s->changed_links;
+    s->changed_links = index;
+}
+
 static void use_begins(struct sim *s, uint32_t index)
 {
     struct use *use = &s->uses[index];
     struct link *link = &s->links[use->link];
     link->ppm += use->ppm;
+    note_change(s, use->link);
     use->before = SIM_NONE;
     use->after = link->uses;
     if (link->uses != SIM_NONE)
@@ -174,6 +214,7 @@ static void use_ends(struct sim *s, uint32_t index)
 {
     struct use *use = &s->uses[index];
     struct link *link = &s->links[use->link];
+    note_change(s, use->link);
     link->ppm -= use->ppm;
     if (use->before == SIM_NONE)
         link->uses = use->after;
@@ -187,15 +228,20 @@ static void use_ends(struct sim *s, uint32_t index)
 static struct rate rate_on_links(const struct sim *s, const struct flow *flow)
 {
     uint64_t most = PPM;
+    uint32_t share = PPM;
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next) {
         const struct link *link = &s->links[s->uses[u].link];
         if (s->uses[u].ppm > 0 && link->ppm > most)
             most = link->ppm;
     }
-    return (struct rate){PPM, most > UINT32_MAX ? UINT32_MAX : (uint32_t)most};
+    while (most > UINT32_MAX) { /* thousands of transfers: nine digits of the sum will do */
+        most /= 10;
+        share /= 10;
+    }
+    return (struct rate){share, (uint32_t)most};
 }
 
-/* Once a pass, however many links it shares with what began or ended. */
+/* Once a pass, however many of its links have changed. */
 static void retime_flow(struct sim *s, uint32_t index)
 {
     struct flow *flow = &s->flows[index];
@@ -206,25 +252,25 @@ static void retime_flow(struct sim *s, uint32_t index)
         heap_set(&s->heap, transfer_id(s, flow->transfer), progress_end(s, &flow->work));
 }
 
-/* The use began or ended: all on its link, unless that had room before and has after. */
-static void retime_link(struct sim *s, const struct use *use)
+/* A thousand messages that begin together on one link are timed once, not a thousand times each. */
+void rate_settle_links(struct sim *s)
 {
-    const struct link *link = &s->links[use->link];
-    if (link->ppm + use->ppm <= PPM)
-        return;
-    for (uint32_t u = link->uses; u != SIM_NONE; u = s->uses[u].after)
-        retime_flow(s, s->uses[u].flow);
+    s->pass++;
+    while (s->changed_links != SIM_NONE) {
+        struct link *link = &s->links[s->changed_links];
+        s->changed_links = link->next_changed;
+        link->changed = false;
+        for (uint32_t u = link->uses; u != SIM_NONE; u = s->uses[u].after)
+            retime_flow(s, s->uses[u].flow);
+    }
 }
 
 static int64_t flow_begins(struct sim *s, struct flow *flow, int64_t cost_ns)
 {
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         use_begins(s, u);
-    flow->pass = ++s->pass;
     flow->work = progress_begin(s, cost_ns);
     flow->work.rate = rate_on_links(s, flow);
-    for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
-        retime_link(s, &s->uses[u]);
     return progress_end(s, &flow->work);
 }
 
@@ -232,9 +278,6 @@ static void flow_ends(struct sim *s, struct flow *flow)
 {
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         use_ends(s, u);
-    s->pass++;
-    for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
-        retime_link(s, &s->uses[u]);
 }
 
 /* ---- transfers ---- */

@@ -32,20 +32,14 @@ int64_t sim_host_end(const struct sim *s, uint32_t host)
 
 uint64_t sim_steps(const struct sim *s)
 {
-    return s->steps;
+    return s->heap.pushed;
 }
 
 int64_t sim_slowed(const struct sim *s, uint32_t item)
 {
     const struct item *i = &s->items[item];
-    return i->kind == ITEM_WORK && i->end_ns != NOT_YET ? i->end_ns - i->start_ns - i->u.work.dur_ns
-                                                        : 0;
-}
-
-int64_t sim_contended(const struct sim *s, uint32_t transfer)
-{
-    const struct transfer *t = &s->transfers[transfer];
-    return t->end_ns != NOT_YET ? t->end_ns - t->start_ns - t->cost_ns : 0;
+    int64_t alone_ns = i->kind == ITEM_WORK ? later(i->start_ns, i->u.work.dur_ns) : 0;
+    return i->kind == ITEM_WORK && i->end_ns != NOT_YET ? i->end_ns - alone_ns : 0;
 }
 
 struct sim_beside sim_beside(const struct sim *s, uint32_t item)

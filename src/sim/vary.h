@@ -18,6 +18,7 @@
 
 #define VARY_DRAWS 32 /* the usual ones */
 #define VARY_SEED 1
+#define VARY_SEED_MAX ((1LL << 53) - 1) /* which every reader of JSON takes for itself */
 #define VARY_DRAWS_MAX 10000
 
 enum vary_jitter {

@@ -14,35 +14,63 @@ static bool is_link(const struct vary_fault *f)
     return f->kind == FAULT_SLOW_LINK || f->kind == FAULT_NO_NIC;
 }
 
-static int64_t nodes_of(const struct job *job, int64_t gpus)
+/* Ranks or nodes of a job of so many GPUs, of which a fault names one. */
+static int64_t places(const struct job *job, const struct vary_fault *f, int64_t gpus)
 {
+    if (f->kind == FAULT_SLOW_RANK)
+        return gpus;
     return placement_nodes(&job->growth.target, job->rep->to.network, gpus);
 }
 
-/* Is it about a rank, or about one of so many nodes? */
-static bool is_there(const struct job *job, const struct vary_fault *f, int64_t gpus)
+/* Ranks among which those of a fault are: first, first + step, ... below end. */
+struct stretch_of_ranks {
+    int64_t first, end, step;
+};
+
+static struct stretch_of_ranks stretch_of(const struct job *job, const struct vary_fault *f,
+                                          int64_t gpus)
 {
-    return f->where < (f->kind == FAULT_SLOW_RANK ? gpus : nodes_of(job, gpus));
+    const struct placement *p = &job->growth.target;
+    int64_t n = placement_per_node(p, job->rep->to.network);
+    struct stretch_of_ranks at = {f->where, f->where + 1, 1};
+    if (f->kind != FAULT_SLOW_RANK && p->kind == PLACE_BLOCK)
+        at = (struct stretch_of_ranks){f->where * n, (f->where + 1) * n, 1};
+    else if (f->kind != FAULT_SLOW_RANK && p->kind == PLACE_CYCLIC)
+        at = (struct stretch_of_ranks){f->where, gpus, places(job, f, gpus)};
+    else if (f->kind != FAULT_SLOW_RANK)
+        at = (struct stretch_of_ranks){0, p->count, 1};
+    at.end = at.end < gpus ? at.end : gpus;
+    return at;
 }
 
-/* The first rank at or behind `rank` that it is about; -1: none. */
-static int64_t next_rank(const struct job *job, const struct vary_fault *f, int64_t rank,
-                         int64_t gpus)
+static bool is_about(const struct job *job, const struct vary_fault *f, int64_t rank, int64_t gpus)
 {
-    if (f->kind == FAULT_SLOW_RANK)
-        return rank <= f->where ? f->where : -1;
-    return placement_next(&job->growth.target, job->rep->to.network, f->where, rank, gpus);
+    return f->kind == FAULT_SLOW_RANK ||
+           placement_node(&job->growth.target, job->rep->to.network, rank, gpus) == f->where;
 }
 
 /* ---- may it be asked for ---- */
 
-static int check_nics(const struct vary_fault *f, const struct network_profile *net, struct err *e)
+/* NICs of the node of faults[i] that do not work, by all that is said of it. */
+static double failed_nics(const struct vary_opts *opts, size_t i)
 {
+    double failed = 0;
+    for (size_t k = 0; k < opts->nfaults; k++) {
+        if (opts->faults[k].kind == FAULT_NO_NIC && opts->faults[k].where == opts->faults[i].where)
+            failed += (double)opts->faults[k].count;
+    }
+    return failed;
+}
+
+static int check_nics(const struct vary_opts *opts, size_t i, const struct network_profile *net,
+                      struct err *e)
+{
+    const struct vary_fault *f = &opts->faults[i];
     if (!is_link(f))
         return 0;
     if (!(net->nics_per_node >= 1))
         return err_set(e, ERR_USAGE, "'%s': a node of network '%s' has no NIC", f->text, net->name);
-    if (f->kind == FAULT_NO_NIC && (double)f->count >= net->nics_per_node)
+    if (failed_nics(opts, i) >= net->nics_per_node)
         return err_set(e, ERR_USAGE, "'%s': a node of network '%s' has %g NICs, none would be left",
                        f->text, net->name, net->nics_per_node);
     return 0;
@@ -56,12 +84,11 @@ int vary_check_faults(struct job *job, const int64_t *scales, size_t n, struct e
         most = scales[i] > most ? scales[i] : most;
     for (size_t i = 0; i < job->vary.opts.nfaults; i++) {
         const struct vary_fault *f = &job->vary.opts.faults[i];
-        int64_t gpus = most * job->rep->world, nodes = nodes_of(job, gpus);
-        bool rank = f->kind == FAULT_SLOW_RANK;
-        if (!is_there(job, f, gpus))
+        int64_t there = places(job, f, most * job->rep->world);
+        if (f->where >= there)
             return err_set(e, ERR_USAGE, "'%s': the largest job has %s 0 to %lld", f->text,
-                           rank ? "ranks" : "nodes", (long long)((rank ? gpus : nodes) - 1));
-        if (check_nics(f, net, e) < 0)
+                           f->kind == FAULT_SLOW_RANK ? "ranks" : "nodes", (long long)there - 1);
+        if (check_nics(&job->vary.opts, i, net, e) < 0)
             return -1;
     }
     return 0;
@@ -69,23 +96,17 @@ int vary_check_faults(struct job *job, const int64_t *scales, size_t n, struct e
 
 /* ---- where it is ---- */
 
-static double slowness(const struct vary_fault *f, const struct network_profile *net)
-{
-    if (f->kind == FAULT_NO_NIC)
-        return net->nics_per_node / (net->nics_per_node - (double)f->count);
-    return f->slow;
-}
-
 /* All that is wrong with the links of the node of faults[i]. */
 static double node_slowness(const struct vary_opts *opts, size_t i,
                             const struct network_profile *net)
 {
-    double slow = 1;
+    double slow = 1, failed = failed_nics(opts, i);
     for (size_t k = 0; k < opts->nfaults; k++) {
-        if (is_link(&opts->faults[k]) && opts->faults[k].where == opts->faults[i].where)
-            slow *= slowness(&opts->faults[k], net);
+        if (opts->faults[k].kind == FAULT_SLOW_LINK &&
+            opts->faults[k].where == opts->faults[i].where)
+            slow *= opts->faults[k].slow;
     }
-    return slow;
+    return failed > 0 ? slow * net->nics_per_node / (net->nics_per_node - failed) : slow;
 }
 
 static void place(struct job *job, size_t i, const struct network_profile *net, int64_t scale)
@@ -95,10 +116,12 @@ static void place(struct job *job, size_t i, const struct network_profile *net, 
     double slow = is_link(f) ? node_slowness(&v->opts, i, net) : f->slow;
     double *list = is_link(f) ? v->slow_link : v->slow_work;
     int64_t gpus = scale * job->rep->world;
-    v->placed[i] = is_there(job, f, gpus);
-    for (int64_t r = 0; v->placed[i] && (r = next_rank(job, f, r, gpus)) >= 0; r++) {
+    struct stretch_of_ranks at = stretch_of(job, f, gpus);
+    v->placed[i] = f->where < places(job, f, gpus);
+    for (int64_t r = at.first; v->placed[i] && r < at.end; r += at.step) {
         int kind = growth_kind(&job->growth, r, scale);
-        list[kind] = fmax(list[kind], slow);
+        if (is_about(job, f, r, gpus))
+            list[kind] = fmax(list[kind], slow);
     }
     v->wrong_link = v->wrong_link || (v->placed[i] && is_link(f));
     v->wrong_work = v->wrong_work || (v->placed[i] && !is_link(f));
@@ -166,13 +189,17 @@ int64_t vary_note_cost(struct job *job, size_t cost, int64_t ns)
 
 /* ---- what is said ---- */
 
-void vary_say_absent(struct job *job, int64_t gpus)
+size_t vary_say_absent(struct job *job, int64_t gpus)
 {
+    size_t absent = 0;
     for (size_t i = 0; i < job->vary.opts.nfaults; i++) {
-        if (!job->vary.placed[i])
-            replay_note(job->rep, false, "'%s' is not in the job of %lld GPUs",
-                        job->vary.opts.faults[i].text, (long long)gpus);
+        if (job->vary.placed[i])
+            continue;
+        replay_note(job->rep, false, "'%s' is not in the job of %lld GPUs",
+                    job->vary.opts.faults[i].text, (long long)gpus);
+        absent++;
     }
+    return absent;
 }
 
 void vary_say_faults(struct job *job, const struct retarget *faulty, double sound_ns,
@@ -180,7 +207,7 @@ void vary_say_faults(struct job *job, const struct retarget *faulty, double soun
 {
     struct replay *rep = job->rep;
     int64_t gpus = faulty->scale * rep->world;
-    bool one_node = nodes_of(job, gpus) == 1;
+    bool one_node = placement_nodes(&job->growth.target, rep->to.network, gpus) == 1;
     bool links = faulty->slow_link != NULL;
     if (wrong_ns > sound_ns) {
         replay_assume(rep, "%lld GPUs: what is wrong makes the iteration %.1f %% longer",

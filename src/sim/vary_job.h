@@ -62,8 +62,8 @@ double vary_host_slowness(const struct job *job, size_t rank); /* index in the r
 /* CPU time of the rank's hosts takes `slow` times what it takes on the target. */
 void vary_set_hosts(const struct job *job, size_t rank, double slow);
 
-/* Names the faults that lie outside the job of so many GPUs. */
-void vary_say_absent(struct job *job, int64_t gpus);
+/* Names the faults that lie outside the job of so many GPUs, and counts them. */
+size_t vary_say_absent(struct job *job, int64_t gpus);
 
 /* Names the reason where faults change nothing. */
 void vary_say_faults(struct job *job, const struct retarget *faulty, double sound_ns,

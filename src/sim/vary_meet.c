@@ -119,6 +119,9 @@ static void follow(const struct ways *w, struct vary_meet *meet)
     const struct sim *sim = w->job->program.sim;
     struct sim_path path = sim_path_from_start(sim, meet->item);
     struct sim_step step;
+    meet->ready = sim_awaited(sim, meet->item);
+    if (meet->ready != SIM_NONE)
+        path = sim_path_from_item(sim, meet->ready);
     while (meet->parent == VARY_NONE && sim_path(sim, &path, &step)) {
         if (step.kind == SIM_STEP_WORK)
             pass_work(w, meet, &step);
@@ -182,5 +185,7 @@ double vary_meet_lateness(const struct vary_meet *meet, const struct job *job)
     int64_t from_ns = 0;
     if (meet->parent != VARY_NONE)
         from_ns = sim_transfer_span(sim, meet->parent).end_ns;
+    if (meet->ready != SIM_NONE)
+        return (double)(sim_span(sim, meet->ready).end_ns - from_ns);
     return (double)(sim_span(sim, meet->item).start_ns - from_ns);
 }

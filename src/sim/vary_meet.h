@@ -4,6 +4,9 @@
  * members than joined it. Each simulated member stands for itself and for `others` like it, and
  * must come as late as the latest of these. For vary_draw.c.
  *
+ * A member comes when what its stream was told to await is over. That the stream is still busy with
+ * the meeting before is in nobody's way to be later than others: all wait for that one together.
+ *
  * A meeting's parent is the meeting before it on the path that decides when the member comes (in
  * the simulation without variation): there all were together last. So the time from the parent's
  * end to the member's arrival is what varies independently between a rank and its likes. The
@@ -17,6 +20,8 @@
 
 struct vary_meet {
     uint32_t rank, item, transfer;
+    uint32_t ready;   /* item: at its end the member is there, but for meetings in its stream;
+                         SIM_NONE: at its own start */
     uint32_t parent;  /* transfer; VARY_NONE: the path leads to the begin of all */
     uint32_t carrier; /* cost, of an operation or a transfer; VARY_NONE: only hosts on the path */
     uint32_t before;  /* the meeting whose carrier comes last before this one's; VARY_NONE */

@@ -133,10 +133,11 @@ static void child(const struct shape *f, struct timing *t, double *rss_mib)
         struct timing mine = build_and_run(f);
         _exit(write(ends[1], &mine, sizeof mine) == sizeof mine ? 0 : 1);
     }
-    if (read(ends[0], t, sizeof *t) != sizeof *t || wait4(pid, &status, 0, &usage) != pid)
+    close(ends[1]); /* else the end of a child that fails would not be seen */
+    if (read(ends[0], t, sizeof *t) != sizeof *t || wait4(pid, &status, 0, &usage) != pid ||
+        status != 0)
         fail("the child process failed");
     close(ends[0]);
-    close(ends[1]);
     *rss_mib = (double)usage.ru_maxrss / 1024;
 }
 

@@ -20,7 +20,7 @@ struct made {
     int64_t call_ns, gap_ns;    /* CPU: a call, and between two calls */
     int64_t latency_ns;         /* launch to start on an idle stream */
     int64_t late_ns;            /* the last rank's GEMMs take so much more */
-    int64_t load_ppm;           /* what a collective takes of a GEMM beside it */
+    int64_t load_ppm;           /* what a collective takes of a GEMM beside it, waiting or not */
     bool overlap;               /* collectives on a stream of their own */
     bool sync;                  /* the host awaits the device after each iteration */
     const char *gpu;
@@ -45,7 +45,7 @@ static const struct made made_default = {
 struct made_rank {
     int64_t host_ns, free_ns[3]; /* clock of the host, of each stream */
     uint64_t ids;
-    int64_t begun_ns[MADE_RECENT], ended_ns[MADE_RECENT]; /* of the last collectives' transfers */
+    int64_t begun_ns[MADE_RECENT], ended_ns[MADE_RECENT]; /* of its part in the last collectives */
     unsigned reduced;                                     /* how many */
 };
 
@@ -157,9 +157,10 @@ static inline void made_reduce(struct run *run, const struct made *m, struct mad
     }
     for (size_t r = 0; r < run->nranks; r++) {
         unsigned nth = at[r].reduced++ % MADE_RECENT;
-        at[r].begun_ns[nth] = begin_ns;
+        struct op *op = &run->ranks[r].ops[run->ranks[r].nops - 1];
+        at[r].begun_ns[nth] = op->start_ns; /* it waits on its multiprocessors */
         at[r].ended_ns[nth] = begin_ns + m->reduce_ns;
-        made_end(&run->ranks[r].ops[run->ranks[r].nops - 1], &at[r], begin_ns + m->reduce_ns);
+        made_end(op, &at[r], begin_ns + m->reduce_ns);
     }
 }
 

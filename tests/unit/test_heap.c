@@ -83,6 +83,8 @@ TEST(heap_is_a_priority_queue)
                                   (t_ns[i] == t_ns[best] && order[i] < order[best])))
                 best = i;
         }
+        if (round % 2 == 0) /* asking changes nothing */
+            CHECK_INT(heap_first_ns(&h), best < IDS ? t_ns[best] : INT64_MAX);
         CHECK_INT(heap_pop(&h, &got, &got_ns), best < IDS);
         if (best == IDS)
             continue;

@@ -40,35 +40,14 @@ TEST(placement_rules)
         CHECK_INT(placement_check(&p, net8(), 20, NULL), 0);
         for (int k = 0; k < 4; k++)
             CHECK_INT(placement_node(&p, net8(), ranks[k], 20), cases[i].of[k]);
+        for (int64_t rank = 0; rank < 20; rank++) {
+            int64_t node = placement_node(&p, net8(), rank, 20), before = 0;
+            for (int64_t r = 0; r < rank; r++)
+                before += placement_node(&p, net8(), r, 20) == node;
+            CHECK_INT(placement_slot(&p, net8(), rank, 20), before);
+        }
     }
     arena_release(&arena);
-}
-
-/* Each rank is met once, on its node; the list has a node that is not at the end. */
-TEST(placement_ranks_of_a_node)
-{
-    static const int list[] = {2, 0, 1, 2, 2, 0, 1, 1, 0, 0, 2, 1};
-    static const struct placement all[] = {
-        {.kind = PLACE_BLOCK},
-        {.kind = PLACE_BLOCK, .per_node = 5},
-        {.kind = PLACE_CYCLIC},
-        {.kind = PLACE_CYCLIC, .per_node = 3},
-        {.kind = PLACE_LISTED, .of = list, .count = 12},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        int64_t nodes = placement_nodes(&all[i], net8(), 12), met = 0;
-        for (int64_t node = 0; node < nodes; node++) {
-            int64_t last = -1, r = 0;
-            for (; (r = placement_next(&all[i], net8(), node, r, 12)) >= 0; r++) {
-                CHECK(r > last && r < 12);
-                CHECK_INT(placement_node(&all[i], net8(), r, 12), node);
-                last = r;
-                met++;
-            }
-        }
-        CHECK_INT(met, 12);
-        CHECK_INT(placement_next(&all[i], net8(), nodes, 0, 12), -1);
-    }
 }
 
 TEST(placement_refuses)

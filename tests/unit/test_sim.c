@@ -426,22 +426,6 @@ TEST(sim_costs_can_be_changed)
     sim_free(s);
 }
 
-TEST(sim_huge_times_do_not_overflow)
-{
-    struct sim *s = sim_new();
-    uint32_t stream = sim_add_stream(s, sim_add_device(s)), last = 0;
-    sim_add_host(s, INT64_MAX);
-    for (int i = 0; i < 4; i++) {
-        sim_cpu(s, INT64_MAX);
-        last = sim_work(s, stream, INT64_MAX);
-        sim_cpu(s, -5);
-    }
-    CHECK_INT(sim_run(s), 0);
-    CHECK_INT(end_of(s, last), SIM_TIME_MAX);
-    CHECK_INT(sim_host_end(s, 0), SIM_TIME_MAX);
-    sim_free(s);
-}
-
 /* Joins that take part in nothing end at once; a transfer nobody joins is no obstacle. */
 TEST(sim_empty_joins_and_transfers)
 {

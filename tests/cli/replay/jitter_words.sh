@@ -11,3 +11,5 @@ try --slow-link node=0,slow=0.5
 try --failed-nic node=1,count=8
 try --failed-nic node=0,count=x
 try --network v100_nvlink_nowhere --slow-link node=0,slow=2
+try --jitter 5 --seed -1
+try --jitter 5 --seed 9007199254740992

@@ -28,6 +28,10 @@ done <<'END'
 {"calibrate": [true, null]}
 {"calibrate": "yes"}
 {"grow": "pipeline"}
+{"placement": "spread=0"}
+{"placement": "scattered"}
+{"placement": "file=hosts"}
+{"strong": 1}
 {"parallel": 8}
 {"parallel": ""}
 {"gpus": {"name": "a100_sxm"}}
@@ -47,6 +51,7 @@ done <<'END'
 {"jitter": "much"}
 {"draws": 1}
 {"seed": 1.5}
+{"seed": 9007199254740993}
 {"straggler": "rank=1"}
 {"slow_link": ["node=0,slow=2", "node=0,slow=2 rank=1"]}
 {"failed_nic": 1}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communicators that leave a GPU, or a node, through the same port; groups that share channels.
+ */
+#include "test.h"
+
+#include "made_job.h"
+#include "made_run.h"
+
+#include <math.h>
+
+#define EACH 4 /* transfers of each communicator */
+
+static void make_ranks(struct run *run, int ranks)
+{
+    run_init(run);
+    run->format = "specter";
+    run->source = "made";
+    run->world_size = ranks;
+    run->ndomains = 1;
+    for (int r = 0; r < ranks; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->gpu = "NVIDIA H100 80GB HBM3";
+        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS;
+        rank->nthreads = 1;
+        rank->complete = true;
+    }
+}
+
+static void add_reduce(struct run *run, int r, int comm, int seq, double start_ns, double end_ns)
+{
+    struct op *op = rank_add_op(&run->ranks[r]);
+    op->class = OP_COLL;
+    op->name = "";
+    op->dtype = SPECTER_FP16;
+    op->host_ns = 97000 + 2 * seq;
+    op->host_end_ns = op->host_ns + 1;
+    op->start_ns = llround(start_ns);
+    op->dur_ns = llround(end_ns) - op->start_ns;
+    op->coll.op = SPECTER_ALLREDUCE;
+    op->coll.comm = comm;
+    op->coll.seq = seq;
+    op->coll.group = op->coll.peer = -1;
+    op->stream = 1 + comm;
+}
+
+/* Two ranks, two communicators on streams of their own, each EACH AllReduces in a row, launched
+ * together: each takes work_ns alone, and `shared` times that beside the other. The second
+ * communicator does only `second` of them. */
+static void make_two_comms(struct run *run, uint64_t bytes, double work_ns, double shared,
+                           int second)
+{
+    double end_ns[2] = {100000, 100000};
+    make_ranks(run, 2);
+    for (int c = 0; c < 2; c++) {
+        run_comm(run, c ? "b" : "a", 1, 2);
+        run->comms[c].ranks[0] = 0;
+        run->comms[c].ranks[1] = 1;
+    }
+    for (int i = 0; i < EACH; i++) {
+        for (int c = 0; c < (i < second ? 2 : 1); c++) {
+            double start = end_ns[c];
+            end_ns[c] += work_ns * (i < second ? shared : 1);
+            for (int r = 0; r < 2; r++) {
+                add_reduce(run, r, c, i, start, end_ns[c]);
+                run->ranks[r].ops[run->ranks[r].nops - 1].bytes = bytes;
+            }
+        }
+    }
+}
+
+/* Two nodes of two GPUs: each GPU reduces with its like on the other node, all at once. */
+static void make_sisters(struct run *run, uint64_t bytes, double each_ns)
+{
+    make_ranks(run, 4);
+    for (int c = 0; c < 2; c++) {
+        run_comm(run, c ? "b" : "a", 1, 2);
+        run->comms[c].ranks[0] = c;
+        run->comms[c].ranks[1] = 2 + c;
+    }
+    for (int i = 0; i < EACH; i++) {
+        for (int r = 0; r < 4; r++) {
+            add_reduce(run, r, r % 2, i, 100000 + i * each_ns, 100000 + (i + 1) * each_ns);
+            run->ranks[r].ops[i].bytes = bytes;
+            run->ranks[r].ops[i].stream = 1; /* their only one */
+        }
+    }
+}
+
+/* What an AllReduce uses of its port, alone. */
+static double port_share(uint64_t bytes)
+{
+    const struct network_profile *net = network_profile_find("dgx_h100_400g", NULL);
+    struct comm_cost cost;
+    struct err e;
+    CHECK_INT(model_collective(gpu_profile_find("h100_sxm", NULL), net, SPECTER_ALLREDUCE,
+                               (double)bytes, layout_dense(net, 2), &cost, &e),
+              0);
+    return cost.link_us / cost.us;
+}
+
+static void check_transfers(const struct scene *s, double ns)
+{
+    const struct program *p = &s->job.program;
+    for (size_t i = 0; i < p->ncosts; i++)
+        CHECK_DOUBLE((double)p->costs[i].measured_ns, ns, 3);
+}
+
+TEST(overlap_ports_are_shared_once)
+{
+    const uint64_t bytes = 1u << 30;
+    const double work_ns = 4e6, share = port_share(bytes);
+    for (int second = 0; second <= EACH; second += EACH / 2) {
+        struct scene s;
+        struct iteration_time t;
+        CHECK(share > 0.8 && share <= 1);
+        make_two_comms(&s.run, bytes, work_ns, 2 * share, second);
+        open_scene(&s, &calibrated);
+        CHECK_INT((int64_t)s.job.overlap.contended, 2 * second);
+        check_transfers(&s, work_ns);
+        t = on(&s, s.rep.from, 1);
+        CHECK_DOUBLE(t.span_ns, job_measure(&s.job, false).span_ns, 1e-5 * t.span_ns);
+        close_scene(&s);
+    }
+}
+
+/* Small ones wait for latencies: two of them fit the port. */
+TEST(overlap_small_transfers_leave_room)
+{
+    struct scene s;
+    CHECK(port_share(4096) < 0.3);
+    make_two_comms(&s.run, 4096, 8000, 1, EACH);
+    open_scene(&s, &calibrated);
+    CHECK_INT((int64_t)s.job.overlap.contended, 0);
+    check_transfers(&s, 8000);
+    close_scene(&s);
+}
+
+/* Rank 0 sends a message on each of two streams, to rank 1 (`back`: it receives the second one). */
+static void make_messages(struct run *run, double ns, bool back)
+{
+    make_two_comms(run, 1u << 30, ns, 1, EACH);
+    for (int r = 0; r < 2; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            struct op *op = &run->ranks[r].ops[i];
+            bool sends = (r == 0) != (back && op->coll.comm == 1);
+            op->class = OP_P2P;
+            op->coll.op = sends ? SPECTER_SEND : SPECTER_RECV;
+            op->coll.peer = 1 - r;
+            op->coll.p2p_seq = op->coll.seq;
+        }
+    }
+}
+
+/* Ports have two directions. */
+TEST(overlap_messages_both_ways_do_not_meet)
+{
+    for (int back = 0; back < 2; back++) {
+        struct scene s;
+        make_messages(&s.run, 8e6, back != 0);
+        open_scene(&s, &calibrated);
+        CHECK_INT((int64_t)s.job.overlap.contended, back ? 0 : 2 * EACH);
+        close_scene(&s);
+    }
+}
+
+/* A kernel of rank 0 on a stream of its own, from the first message to the end of the last. */
+static struct op *add_product(struct run *run)
+{
+    const struct op *first = &run->ranks[0].ops[0];
+    const struct op *last = &run->ranks[0].ops[run->ranks[0].nops - 1];
+    int64_t start_ns = first->start_ns, end_ns = last->start_ns + last->dur_ns;
+    struct op *op = rank_add_op(&run->ranks[0]);
+    op->class = OP_GEMM;
+    op->name = "";
+    op->dtype = op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
+    op->gemm.compute = SPECTER_FP32;
+    op->gemm.m = op->gemm.n = op->gemm.k = 4096;
+    op->gemm.batch = 1;
+    op->stream = 3;
+    op->host_ns = 97000;
+    op->host_end_ns = 97001;
+    op->start_ns = start_ns;
+    op->dur_ns = end_ns - start_ns;
+    return op;
+}
+
+/* Messages of one group are one kernel, whose channels they share: it holds no more than one of
+ * them would. */
+TEST(overlap_messages_of_a_group_share_channels)
+{
+    double taken[2] = {0, 0};
+    for (int grouped = 0; grouped < 2; grouped++) {
+        struct scene s;
+        make_messages(&s.run, 8e6, true);
+        for (int r = 0; r < 2 && grouped; r++) {
+            for (int i = 0; i < (int)s.run.ranks[r].nops; i++) {
+                s.run.ranks[r].ops[i].stream = 1;
+                s.run.ranks[r].ops[i].coll.group = i / 2;
+            }
+        }
+        add_product(&s.run);
+        open_scene(&s, &calibrated);
+        taken[grouped] = (double)s.job.overlap.taken_ns;
+        close_scene(&s);
+    }
+    CHECK(taken[0] > 0);
+    CHECK_DOUBLE(taken[1], taken[0] / 2, 0.02 * taken[0]);
+}
+
+/* How much longer the last simulation took over transfers than they take alone. */
+static int64_t contended_ns(const struct scene *s)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < s->job.program.ncosts; i++) {
+        const struct program_cost *c = &s->job.program.costs[i];
+        struct sim_span span = sim_transfer_span(s->job.program.sim, c->target);
+        sum += span.end_ns - span.start_ns - c->set_ns;
+    }
+    return sum;
+}
+
+static double nic_share(const struct network_profile *net, uint64_t bytes)
+{
+    struct layout apart = {2, 2, 1};
+    struct comm_cost cost;
+    struct err e;
+    CHECK_INT(model_collective(gpu_profile_find("h100_sxm", NULL), net, SPECTER_ALLREDUCE,
+                               (double)bytes, apart, &cost, &e),
+              0);
+    return cost.nic_us / cost.us;
+}
+
+/* A node with fewer NICs than GPUs: communicators of different ranks meet. With a NIC for each GPU
+ * they do not; and where there were two and is one, they meet anew. */
+TEST(overlap_ranks_of_a_node_share_its_nics)
+{
+    const struct network_profile *one = network_profile_find("consumer_pcie", NULL);
+    struct replay_opts opts = {.calibrate = true, .from_network = one};
+    const uint64_t bytes = 1u << 28;
+    const double work_ns = 8e7;
+    struct network_profile more;
+    struct scene s;
+    struct iteration_time t;
+    double share = nic_share(one, bytes);
+    CHECK(share > 0.7 && share <= 1);
+    make_sisters(&s.run, bytes, work_ns * 2 * share);
+    open_scene(&s, &opts);
+    CHECK_INT((int64_t)s.job.overlap.contended, 2 * EACH);
+    check_transfers(&s, work_ns);
+    more = *s.rep.from.network;
+    more.nics_per_node = 2;
+    for (int again = 0; again < 2; again++) {
+        on(&s, (struct hardware){s.rep.from.gpu, &more}, 1);
+        CHECK_INT(contended_ns(&s), 0);
+        t = on(&s, s.rep.from, 1);
+        CHECK_DOUBLE(t.span_ns, job_measure(&s.job, false).span_ns, 1e-5 * t.span_ns);
+        CHECK(contended_ns(&s) > 0);
+    }
+    close_scene(&s);
+}
+
+/* The calls of the second communicator lie behind those of the first. */
+static void issue_apart(struct run *run)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            struct op *op = &run->ranks[r].ops[i];
+            op->host_ns += op->coll.comm;
+            op->host_end_ns += op->coll.comm;
+        }
+    }
+}
+
+/* No recorded start is looked at, crowded or not. */
+TEST(overlap_scrambled_starts_change_nothing_on_crowded_ports)
+{
+    struct replay_opts apart = {.calibrate = true,
+                                .from_network = network_profile_find("consumer_pcie", NULL)};
+    double before[2] = {0, 0};
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        for (int nics = 0; nics < 2; nics++) {
+            struct scene s;
+            double ns;
+            if (nics)
+                make_sisters(&s.run, 1u << 28, 1.4e8);
+            else
+                make_two_comms(&s.run, 1u << 30, 4e6, 1.9, EACH - 1);
+            issue_apart(&s.run);
+            if (seed > 0)
+                made_scramble(&s.run, seed);
+            open_scene(&s, nics ? &apart : &calibrated);
+            CHECK(s.job.overlap.contended > 0);
+            ns = on(&s, s.rep.from, 1).span_ns;
+            if (seed == 0)
+                before[nics] = ns;
+            CHECK_DOUBLE(ns, before[nics], 0);
+            close_scene(&s);
+        }
+    }
+}
