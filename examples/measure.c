@@ -15,8 +15,10 @@
  * nothing else uses the links.
  *
  *     for n in 1 2 8 16 32; do
- *         examples/launch.sh -n $n build/examples/measure --gpu h100_sxm --network dgx_h100_400g -o
- * DIR done specter calibrate DIR -o mine.json
+ *         examples/launch.sh -n $n build/examples/measure --gpu h100_sxm \
+ *             --network dgx_h100_400g -o DIR
+ *     done
+ *     specter calibrate DIR -o mine.json
  */
 #include "start.h"
 

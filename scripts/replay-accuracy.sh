@@ -184,14 +184,18 @@ shares() {
 # ---- everything ----
 
 document() {
-    cat <<'EOF'
+    cat <<EOF
 # How far a replay is off
 
 Recordings of examples/train on the stand-in GPU stack (tests/emu), held against replays of other
-recordings. `make accuracy-replay` wrote this page. The stand-ins move every collective chunk by chunk over
+recordings. \`make accuracy-replay\` wrote this page. The stand-ins move every collective chunk by chunk over
 links of their own; nothing of them is shared with the models that a replay uses, which know the machines
-through a profile that `specter calibrate` fitted to measurements (examples/measure) on them. Figures
+through a profile that \`specter calibrate\` fitted to measurements (examples/measure) on them. Figures
 marked with ! are above the limit in the heading.
+
+Told, not measured, as a data sheet and its administrator would: the kind of machine to start from
+($(machine h100 | sed 's/ / in /'), $(machine a100 | sed 's/ / in /')), and that its NCCL takes trees
+for AllReduces of up to 256 KiB and rings for all else (\`tree_max_bytes\`), where a real one goes by its own estimates.
 
 EOF
     profile h100 2 8 16 32 64

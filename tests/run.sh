@@ -3,7 +3,10 @@
 #
 # Runs the tests that `make check` has built and ends with one line: N passed, N failed.
 #
-#   BUILD=build tests/run.sh [--unit|--cli] [--update] [PATTERN...]
+#   BUILD=build tests/run.sh [--unit|--cli] [--update] [--slowest N] [--without PATTERN] [PATTERN...]
+#
+# --slowest prints the N command-line tests that took longest, in seconds; --without leaves out those
+# that the pattern finds.
 #
 # The unit binary prints TAP. A command-line test is tests/cli/<command>/<case>.sh, run in an empty
 # folder of its own with SPECTER, LIBSPECTER, ROOT, BUILD, SHARED, TESTDATA, CC and CUDA_INCLUDE set
@@ -17,6 +20,7 @@ ROOT=$(cd "$(dirname "$0")/.." && pwd)
 BUILD=$(realpath "${BUILD:-$ROOT/build}")
 WORK=$BUILD/test-runs
 JOBS=${JOBS:-2}
+SLOWEST=0 WITHOUT=
 LIMIT=${LIMIT:-60} # seconds a test
 
 # True when the file's lines equal those of the golden file, `glob:` lines by pattern.
@@ -67,7 +71,7 @@ end_leftovers() {
 
 # Runs one case; leaves `ok`, `skip` or `fail` in its result file, with what there is to say.
 run_case() {
-    local script=$1 name dir status=0 want=0 bad=0
+    local script=$1 name dir status=0 want=0 bad=0 began=${EPOCHREALTIME/./}
     name=${script#"$ROOT"/tests/cli/}
     name=${name%.sh}
     dir=$WORK/$name
@@ -84,6 +88,7 @@ run_case() {
         ${UBSAN_OPTIONS:+UBSAN_OPTIONS="$UBSAN_OPTIONS"} \
         timeout -k 5 "$LIMIT" bash "$script" </dev/null >"$dir/out" 2>"$dir/err") || status=$?
     end_leftovers "$dir"
+    echo "$(((${EPOCHREALTIME/./} - began) / 1000))" "$name" >"$dir/took"
     if [[ $status == 77 ]]; then
         echo "skip $name: $(head -n 1 "$dir/out")" >"$dir/result"
         return
@@ -137,12 +142,18 @@ list_cases() {
     local script pattern
     for script in "$ROOT"/tests/cli/*/*.sh; do
         [[ -e $script ]] || continue
+        [[ -z $WITHOUT || ${script#"$ROOT"/tests/} != *"$WITHOUT"* ]] || continue
         [[ $# == 0 ]] && echo "$script"
         for pattern in "$@"; do
             [[ ${script#"$ROOT"/tests/} == *"$pattern"* ]] && echo "$script" && break
         done
     done
     return 0
+}
+
+slowest() {
+    find "$WORK" -mindepth 3 -maxdepth 3 -name took -print0 | xargs -0 -r cat | sort -rn |
+        awk -v most="$SLOWEST" 'NR <= most { printf "  %6.1f s  %s\n", $1 / 1000, $2 }'
 }
 
 summarize() {
@@ -162,6 +173,8 @@ main() {
         --unit) cli=0 ;;
         --cli) unit=0 ;;
         --update) UPDATE=1 ;;
+        --slowest) SLOWEST=$2; shift ;;
+        --without) WITHOUT=$2; shift ;;
         *) echo "run.sh: unknown option '$1'" >&2; exit 2 ;;
         esac
         shift
@@ -175,6 +188,7 @@ main() {
         list_cases "$@" | tr '\n' '\0' | xargs -0 -r -n 1 -P "$JOBS" "$0" --case 9>&-
         find "$WORK" -mindepth 3 -maxdepth 3 -name result -print0 | sort -z | xargs -0 -r cat >>"$WORK/results"
     fi
+    slowest
     summarize "$WORK/results"
 }
 

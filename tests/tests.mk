@@ -17,11 +17,11 @@ $(B)/unit-tests: $(TEST_OBJ) $(TRACER_TEST_OBJ) $(B)/libspecter.a
 	@echo "  LD      $@"
 	$(Q)$(CC) -pie $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread
 
-## check: install what is missing, build, test (T=PATTERN chooses, UPDATE=1 rewrites goldens)
+## check: install what is missing, build, test (T=PATTERN chooses, WITHOUT=PATTERN leaves out, UPDATE=1 rewrites goldens)
 check:
 	$(Q)scripts/setup.sh
 	$(Q)+$(MAKE) $(jobs) check-build
-	$(Q)$(run_tests) $(if $(UPDATE),--update) $(T)
+	$(Q)$(run_tests) $(if $(UPDATE),--update) $(if $(WITHOUT),--without $(WITHOUT)) --slowest 10 $(T)
 
 check-build: all emu $(B)/unit-tests
 

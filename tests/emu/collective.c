@@ -205,15 +205,21 @@ static double pass_on(struct play *p, unsigned from, unsigned to, double there, 
     return arrive;
 }
 
+/* In how many passes a rank sends on so many bytes; each in SLICES slices. */
+static unsigned passes_of(const struct play *p, double bytes)
+{
+    return (unsigned)fmax(1, fmin(ceil(bytes / (double)p->f->ring_chunk_bytes), PASSES_MAX));
+}
+
 /* `steps` steps round the ring for each pass: a rank sends on what it received one step before. */
 static void play_ring(struct play *p, unsigned steps)
 {
     double chunk = (double)p->c->bytes / p->n;
-    double passes = fmin(ceil(chunk / (double)p->f->ring_chunk_bytes), PASSES_MAX);
-    double slice = chunk / (passes > 1 ? passes : 1) / SLICES;
+    unsigned passes = passes_of(p, chunk);
+    double slice = chunk / passes / SLICES;
     double *have = emu_alloc(2 * p->n * SLICES * sizeof(*have)), *next = have + p->n * SLICES;
 
-    for (unsigned pass = 0; pass < (passes > 1 ? (unsigned)passes : 1); pass++) {
+    for (unsigned pass = 0; pass < passes; pass++) {
         for (unsigned i = 0; i < p->n * SLICES; i++)
             have[i] = p->ready[i / SLICES];
         for (unsigned step = 0; step < steps; step++) {
@@ -238,14 +244,14 @@ static unsigned root_position(const struct play *p)
     return i;
 }
 
-/* From the root round to the last (Broadcast), or from the last to the root (Reduce). */
+/* From the root round to the last (Broadcast), or from the last to the root (Reduce): slice after
+ * slice of the same size as around the ring, whatever there is to send. */
 static void play_chain(struct play *p, bool towards_root)
 {
-    double units = fmax(
-        1, fmin(ceil((double)p->c->bytes / (double)p->f->ring_chunk_bytes * SLICES), PASSES_MAX));
-    unsigned root = root_position(p);
+    unsigned root = root_position(p), slices = passes_of(p, (double)p->c->bytes) * SLICES;
+    double slice = (double)p->c->bytes / slices;
 
-    for (unsigned unit = 0; unit < (unsigned)units; unit++) {
+    for (unsigned i = 0; i < slices; i++) {
         double there = 0;
 
         for (unsigned hop = 0; hop + 1 < p->n; hop++) {
@@ -254,42 +260,24 @@ static void play_chain(struct play *p, bool towards_root)
 
             from = (from + root) % p->n;
             to = (to + root) % p->n;
-            there = pass_on(p, from, to, later(there, p->ready[from]), (double)p->c->bytes / units);
+            there = pass_on(p, from, to, later(there, p->ready[from]), slice);
         }
     }
 }
 
-/* A binary heap over the positions, counted from the root. */
-static void tree_up(struct play *p, unsigned root, double *have)
+/* Up a binary heap over the positions, and down. */
+static void play_tree(struct play *p)
 {
-    for (unsigned i = p->n; i-- > 1;) {
-        unsigned from = (i + root) % p->n, to = ((i - 1) / 2 + root) % p->n;
-        double there = later(have[i], p->ready[from]);
-
-        have[(i - 1) / 2] =
-            later(have[(i - 1) / 2], pass_on(p, from, to, there, (double)p->c->bytes));
-    }
-}
-
-static void tree_down(struct play *p, unsigned root, double *have)
-{
-    have[0] = later(have[0], p->ready[root]);
-    for (unsigned i = 1; i < p->n; i++) {
-        unsigned from = ((i - 1) / 2 + root) % p->n, to = (i + root) % p->n;
-
-        have[i] = pass_on(p, from, to, have[(i - 1) / 2], (double)p->c->bytes);
-    }
-}
-
-static void play_tree(struct play *p, bool up, bool down)
-{
-    unsigned root = up && down ? 0 : root_position(p);
     double *have = emu_alloc(p->n * sizeof(*have));
 
-    if (up)
-        tree_up(p, root, have);
-    if (down)
-        tree_down(p, root, have);
+    memcpy(have, p->ready, p->n * sizeof(*have));
+    for (unsigned i = p->n; i-- > 1;) {
+        unsigned to = (i - 1) / 2;
+
+        have[to] = later(have[to], pass_on(p, i, to, have[i], (double)p->c->bytes));
+    }
+    for (unsigned i = 1; i < p->n; i++)
+        have[i] = pass_on(p, (i - 1) / 2, i, have[(i - 1) / 2], (double)p->c->bytes);
     free(have);
 }
 
@@ -346,7 +334,6 @@ static void play_alone(struct play *p)
 
 void collective_play(const struct emu_fabric *f, const struct collective *c)
 {
-    bool small = c->bytes <= f->tree_bytes;
     struct play p;
 
     begin(&p, f, c);
@@ -358,10 +345,10 @@ void collective_play(const struct emu_fabric *f, const struct collective *c)
         play_rooted(&p, c->op == COLLECTIVE_GATHER);
     else if (c->op == COLLECTIVE_ALLGATHER || c->op == COLLECTIVE_REDUCESCATTER)
         play_ring(&p, p.n - 1);
-    else if (c->op == COLLECTIVE_ALLREDUCE && !small)
+    else if (c->op == COLLECTIVE_ALLREDUCE && c->bytes <= f->tree_bytes)
+        play_tree(&p);
+    else if (c->op == COLLECTIVE_ALLREDUCE)
         play_ring(&p, 2 * (p.n - 1));
-    else if (small)
-        play_tree(&p, c->op != COLLECTIVE_BROADCAST, c->op != COLLECTIVE_REDUCE);
     else
         play_chain(&p, c->op == COLLECTIVE_REDUCE);
     finish(&p);

@@ -5,8 +5,9 @@
  * delays those that wait for it, as far as they do.
  *
  *   ring  large AllReduce, AllGather, ReduceScatter: chunks go round, cut into slices that are
- *         passed on as they arrive; Broadcast and Reduce as a chain
- *   tree  small AllReduce, Broadcast, Reduce: up and down a binary tree
+ *         passed on as they arrive; Broadcast and Reduce as a chain, as in NCCL, which has rings
+ *         alone for these two
+ *   tree  small AllReduce: up and down a binary tree
  *   pairs AlltoAll: rounds in which each rank sends to one and receives from one
  *   root  Gather, Scatter: one after the other through the root's link
  *

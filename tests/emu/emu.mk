@@ -78,6 +78,7 @@ $(B)/emu/check_%: tests/emu/check_%.c $(B)/emu/obj/number.o $(B)/emu/libspecter_
 	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(EMU_USE) -l:libcuda.so.1 -ldl \
 	 -L$(B)/emu -l:libspecter_probe.so -Wl,-rpath,'$$ORIGIN' -lm -lpthread
 $(B)/emu/check_calendar: $(B)/emu/obj/calendar.o
+$(B)/emu/check_chain: $(B)/emu/obj/collective.o $(B)/emu/obj/calendar.o
 EXAMPLES := $(B)/examples/train $(B)/examples/measure
 $(B)/examples/train: $(wildcard examples/train*.c) examples/start.c
 $(B)/examples/measure: examples/measure.c examples/start.c
