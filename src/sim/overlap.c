@@ -54,7 +54,7 @@ static struct overlap_need need_of_counted(const uint64_t *classes)
 }
 
 static struct overlap_need need_of(const struct program *p, const struct program_cost *c,
-                                   const struct gpu_profile *gpu)
+                                   const struct retarget *t)
 {
     const struct op *op;
     if (c->match != PROGRAM_NONE)
@@ -64,7 +64,7 @@ static struct overlap_need need_of(const struct program *p, const struct program
     op = &p->run->ranks[c->rank].ops[c->op];
     switch ((enum op_class)op->class) {
     case OP_GEMM:
-        return by_share(retarget_memory_bound(gpu, op) ? 0 : 1);
+        return by_share(retarget_memory_bound(t, op) ? 0 : 1);
     case OP_KERNEL:
         return by_share(model_compute_share(specter_kernel_class_of(op->name)));
     case OP_MEMORY:
@@ -79,11 +79,11 @@ static struct overlap_need need_of(const struct program *p, const struct program
 }
 
 /* By kind; owned by the caller. */
-static struct overlap_need *find_needs(const struct overlap *o, const struct gpu_profile *gpu)
+static struct overlap_need *find_needs(const struct overlap *o, const struct retarget *t)
 {
     struct overlap_need *needs = array_new(o->kinds.count, sizeof *needs);
     for (uint32_t k = 0; k < o->kinds.count; k++)
-        needs[k] = need_of(o->program, &o->program->costs[o->kinds.first[k]], gpu);
+        needs[k] = need_of(o->program, &o->program->costs[o->kinds.first[k]], t);
     return needs;
 }
 
@@ -194,7 +194,7 @@ static void find_shares(struct overlap *o, const struct retarget *t,
 void overlap_apply(struct overlap *o, const struct retarget *t)
 {
     struct overlap_load *loads = find_loads(o, t);
-    struct overlap_need *needs = find_needs(o, t->to.gpu);
+    struct overlap_need *needs = find_needs(o, t);
     set_loads(o, t, loads);
     set_needs(o, needs);
     find_shares(o, t, loads);
@@ -331,7 +331,7 @@ static int look(struct overlap *o, struct retarget *own, const struct overlap_lo
 int overlap_learn(struct overlap *o, struct retarget *own, struct err *e)
 {
     struct program *p = o->program;
-    struct overlap_need *needs = find_needs(o, own->to.gpu);
+    struct overlap_need *needs = find_needs(o, own);
     int64_t *recorded_ns = array_new(p->ncosts, sizeof *recorded_ns);
     struct overlap_load *loads;
     int rc;

@@ -85,8 +85,9 @@ double retarget_bytes(const struct retarget *t, const struct program_cost *cost)
 /* Ranks of a transfer on the target. */
 int retarget_members(const struct retarget *t, const struct program_cost *cost);
 
-/* Does the model say that memory bounds this product there? Not where its shape is not known. */
-bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op);
+/* Does the model say that memory bounds what is left of this product on the target? Not where its
+ * shape is not known. */
+bool retarget_memory_bound(const struct retarget *t, const struct op *op);
 
 /* A copy between host and device. Profilers name the direction: "Memcpy HtoD (Pinned -> Device)";
  * the tracer "h2d". */

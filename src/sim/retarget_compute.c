@@ -35,13 +35,24 @@ int retarget_gemm_us(const struct gpu_profile *gpu, const struct op *op, double 
     return shape_us(gpu, shape_of(op), us, e);
 }
 
-bool retarget_memory_bound(const struct gpu_profile *gpu, const struct op *op)
+/* On the target, of a divided batch. */
+static struct gemm_shape shape_left(const struct retarget *t, const struct op *op)
+{
+    struct gemm_shape left = shape_of(op);
+    if (retarget_is_divided(t))
+        strong_divide(t->strong, op, t->scale, &left);
+    return left;
+}
+
+bool retarget_memory_bound(const struct retarget *t, const struct op *op)
 {
     struct gemm_cost cost;
-    struct gemm_shape shape = shape_of(op);
+    struct gemm_shape shape;
     struct err ignored;
-    return retarget_known_shape(op) && model_gemm(gpu, &shape, &cost, &ignored) == 0 &&
-           strcmp(cost.bound, "memory") == 0;
+    if (!retarget_known_shape(op))
+        return false;
+    shape = shape_left(t, op);
+    return model_gemm(t->to.gpu, &shape, &cost, &ignored) == 0 && strcmp(cost.bound, "memory") == 0;
 }
 
 int retarget_divide(struct retarget *t, const struct strong *strong, struct err *e)
@@ -54,7 +65,6 @@ int retarget_divide(struct retarget *t, const struct strong *strong, struct err 
 int retarget_gemm(struct retarget *t, const struct op *op, int64_t measured_ns, int64_t *ns,
                   struct err *e)
 {
-    struct gemm_shape left = shape_of(op);
     struct modelled m;
     if (retarget_untouched(t, measured_ns, t->from.gpu == t->to.gpu && !retarget_is_divided(t))) {
         *ns = measured_ns;
@@ -62,9 +72,7 @@ int retarget_gemm(struct retarget *t, const struct op *op, int64_t measured_ns, 
     }
     if (shape_us(t->from.gpu, shape_of(op), &m.from_us, e) < 0)
         return -1;
-    if (retarget_is_divided(t))
-        strong_divide(t->strong, op, t->scale, &left);
-    if (shape_us(t->to.gpu, left, &m.to_us, e) < 0)
+    if (shape_us(t->to.gpu, shape_left(t, op), &m.to_us, e) < 0)
         return -1;
     *ns = retarget_apply(t, measured_ns, m);
     return 0;

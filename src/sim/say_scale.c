@@ -40,8 +40,8 @@ void say_strong(struct replay *rep, const struct strong *s)
                   "the dimension of every product that is divided",
                   s->tokens);
     replay_assume(rep, "transfers of activations carry 1 / scale of the bytes, those of gradients "
-                       "and parameters what they did; kernels on activations take their time / "
-                       "scale, as long as that is more than the smallest kernel takes; the "
+                       "and parameters what they did; of kernels on activations what the "
+                       "smallest kernel takes stays, the rest is divided by the scale; the "
                        "optimizer, memsets, copies to and from the host and CPU time stay");
 }
 

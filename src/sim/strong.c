@@ -244,5 +244,5 @@ double strong_kernel_ns(enum specter_kernel_class kind, double ns, double least_
     };
     if (!divides[kind])
         return ns;
-    return fmin(ns, fmax(ns / (double)scale, least_ns));
+    return fmin(ns, least_ns) + fmax(ns - least_ns, 0) / (double)scale;
 }

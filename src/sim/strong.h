@@ -8,8 +8,9 @@
  * - tp, cp, ep, pp: transfers of activations carry 1/N of the bytes. All-to-alls and messages are
  *   such; of others those whose elements are a multiple of the tokens.
  * - dp, fsdp: gradients and parameters, as in weak scaling.
- * - attention, elementwise, reductions, copies: time / N, but no less than the least that a kernel
- *   takes. The optimizer's work is on parameters and stays.
+ * - attention, elementwise, reductions, copies: of the time, what the smallest kernel takes stays,
+ *   as it takes that to start and drain whatever it does, and the rest is divided by N. The
+ *   optimizer's work is on parameters and stays.
  * - host, memsets, copies between host and device: stay.
  *
  * Which dimension counts tokens follows from how the factors lie in memory. Activations are

@@ -74,6 +74,20 @@ TEST(grid_told_with_experts)
     CHECK_INT(grid_tell(&g, &j.in, "tp=2,ep=4,dp=2", NULL), 0);
     check_axes(&g, &m);
     grid_release(&g);
+    CHECK_INT(grid_tell(&g, &j.in, "dp=16,ep=4,tp=4", NULL), -1); /* 64 alone are 16 x 4 */
+    grid_release(&g);
+    release(&j);
+}
+
+/* The same of shards. */
+TEST(grid_told_with_experts_in_shards)
+{
+    const struct made_grid m = {{{GRID_TP, 2}, {GRID_EP, 4}, {GRID_FSDP, 2}}, 3};
+    struct made_job j = make_job(&m, true);
+    struct grid g;
+    CHECK_INT(grid_tell(&g, &j.in, "tp=2,ep=4,fsdp=8", NULL), 0);
+    check_axes(&g, &m);
+    grid_release(&g);
     release(&j);
 }
 
