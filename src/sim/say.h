@@ -8,6 +8,7 @@
 #include "sim/overlap.h"
 #include "sim/replay.h"
 
+/* say_lines.c. An assumption is of rep->topic. */
 void replay_assume(struct replay *rep, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void replay_note(struct replay *rep, bool loss, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -16,7 +17,7 @@ void replay_note(struct replay *rep, bool loss, const char *fmt, ...)
 void replay_note_first(struct replay *rep, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* At the end: assumptions by topic, and as they were said within one. */
+/* say_lines.c, at the end: assumptions by topic, and as they were said within one. */
 void say_in_order(struct replay *rep);
 
 void say_program(struct replay *rep, const struct program *p);
