@@ -79,7 +79,7 @@ struct replay_scale {
     struct uncertainty error;
     struct throughput rate;
     double sound_ns; /* the iteration without the faults that were asked for; 0: there are none */
-    size_t absent; /* faults that were asked for and are about ranks that it does not have */
+    size_t absent;   /* faults that were asked for and are about ranks that it does not have */
     struct vary_result vary;
 };
 

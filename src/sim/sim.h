@@ -101,9 +101,9 @@ void sim_set_host_speed(struct sim *s, uint32_t host, double speed);
  *
  *     max(1/20, 1 - need.sm x sum of load.sm - need.memory x sum of load.memory)
  *
- * over the transfers under way on its device (and sim_set_hold()), in whole billionths, the loss rounded down. It ends
- * at the first whole ns at which its work is done: an item that is split in two that are slowed
- * down takes at most 1 ns longer. */
+ * over the transfers under way on its device (and sim_set_hold()), in whole billionths, the loss
+ * rounded down. It ends at the first whole ns at which its work is done: an item that is split in
+ * two that are slowed down takes at most 1 ns longer. */
 void sim_set_load(struct sim *s, uint32_t transfer, uint32_t sm_ppm, uint32_t memory_ppm);
 void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory_ppm);
 

@@ -41,7 +41,8 @@ struct throughput {
 void workload_survey(struct workload *w, const struct job *job, double tokens, double flops);
 
 /* Of an iteration of span_ns on so many GPUs. work: how often the recorded job's work is done (the
- * scale; 1 where its batch is divided). Tokens multiply with it unless what grows is the model (tp) or its depth (pp). */
+ * scale; 1 where its batch is divided). Tokens multiply with it unless what grows is the model (tp)
+ * or its depth (pp). */
 struct throughput throughput_of(const struct workload *w, double work, double gpus, double span_ns,
                                 enum grid_role grown);
 
