@@ -166,7 +166,7 @@ static void put_axis(struct buf *b, const struct replay_scale *s, const char *na
         buf_puts(b, "<td>-<td>-");
     else
         buf_printf(b, "<td>%s<td>%.1f %%", text_ns(total, sizeof total, axis->total_ns),
-                   s->time.span_ns > 0 ? 100 * axis->exposed_ns / s->time.span_ns : 0);
+                   replay_exposed_percent(s, axis));
 }
 
 /* Axes in the order of the first scale. */

@@ -35,6 +35,9 @@ bool replay_unmeasured(const struct replay_scale *s);
 /* Communication of one axis; NULL: none at this scale. */
 const struct axis_time *replay_axis(const struct replay_scale *s, const char *name);
 
+/* What of the iteration it leaves exposed, in %; 0 where an iteration takes no time. */
+double replay_exposed_percent(const struct replay_scale *s, const struct axis_time *axis);
+
 /* A thousand is "1 k": "23.4 M". */
 char *replay_rate(char *buf, size_t size, double per_s);
 

@@ -219,6 +219,11 @@ const struct axis_time *replay_axis(const struct replay_scale *s, const char *na
     return NULL;
 }
 
+double replay_exposed_percent(const struct replay_scale *s, const struct axis_time *axis)
+{
+    return s->time.span_ns > 0 ? 100 * axis->exposed_ns / s->time.span_ns : 0;
+}
+
 static void cell_axis(struct table *t, const struct replay_scale *s, const char *name)
 {
     const struct axis_time *axis = replay_axis(s, name);
@@ -227,7 +232,7 @@ static void cell_axis(struct table *t, const struct replay_scale *s, const char 
         table_cell(t, "-");
     else
         table_cell(t, "%s %5.1f", text_ns(time, sizeof time, axis->total_ns),
-                   s->time.span_ns > 0 ? 100 * axis->exposed_ns / s->time.span_ns : 0.0);
+                   replay_exposed_percent(s, axis));
 }
 
 static void print_axes(const struct replay *rep, FILE *out)
