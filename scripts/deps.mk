@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What the build found: required libraries, and the CUDA and NCCL headers when they are there.
+# What the build found: required libraries, those that it can do without, and the CUDA and NCCL
+# headers when they are there.
 # scripts/setup.sh installs what is missing; build/deps/root holds what it unpacked without root.
 
 DEPS_ROOT := $(wildcard build/deps/root)
@@ -9,6 +10,15 @@ ifneq ($(DEPS_ROOT),)
   DEPS_LIBS     += -L$(DEPS_LIBDIR) -Wl,-rpath,$(DEPS_LIBDIR)
 endif
 DEPS_LIBS += -lcjson -lz
+
+# Optional: $(call optional,HEADER,MACRO,FLAG). WITHOUT_LIBS=1 builds as if there were none.
+optional = $(if $(WITHOUT_LIBS),,$(if $(shell echo '$(no_hash)include <$(1)>' | \
+           $(CC) $(DEPS_CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo yes),$(eval \
+           DEPS_CPPFLAGS += -DSPECTER_HAVE_$(2))$(eval DEPS_LIBS += $(3))))
+no_hash := \#
+$(call optional,sqlite3.h,SQLITE,-lsqlite3)
+$(call optional,zstd.h,ZSTD,-lzstd)
+$(call optional,yaml.h,YAML,-lyaml)
 
 # The folder that holds cuda.h, nccl.h and cublas_v2.h, or empty when one is missing: then tracer/abi
 # declares the few types itself. Pip installs them apart; then it is a list that can stand behind one

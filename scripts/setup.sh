@@ -37,6 +37,15 @@ has_cjson() { builds '#include <cjson/cJSON.h>
 int main(void) { return cJSON_Version() == NULL; }' -lcjson; }
 has_zlib() { builds '#include <zlib.h>
 int main(void) { return zlibVersion() == NULL; }' -lz; }
+has_sqlite() { builds '#include <sqlite3.h>
+int main(void) { return sqlite3_libversion() == 0; }' -lsqlite3; }
+has_zstd() { builds '#include <zstd.h>
+int main(void) { return ZSTD_versionNumber() == 0; }' -lzstd; }
+has_yaml() { builds '#include <yaml.h>
+int main(void) { return yaml_get_version_string() == 0; }' -lyaml; }
+has_sqlite_cli() { command -v sqlite3 >/dev/null; }
+has_zstd_cli() { command -v zstd >/dev/null; }
+has_protoc() { command -v protoc >/dev/null; }
 has_clang() { command -v clang >/dev/null; }
 has_clang_rt() { CC=clang builds 'int main(void) { return 0; }' -fsanitize=address,undefined; }
 has_clang_format() { command -v clang-format >/dev/null; }
@@ -51,6 +60,12 @@ cc|gcc libc6-dev|gcc glibc-devel|gcc|gcc musl-dev|gcc glibc-devel
 make|make|make|make|make|make
 cjson|libcjson-dev|cjson-devel|cjson|cjson-dev|cJSON-devel
 zlib|zlib1g-dev|zlib-devel|zlib|zlib-dev|zlib-devel
+sqlite|libsqlite3-dev|sqlite-devel|sqlite|sqlite-dev|sqlite3-devel
+zstd|libzstd-dev|libzstd-devel|zstd|zstd-dev|libzstd-devel
+yaml|libyaml-dev|libyaml-devel|libyaml|yaml-dev|libyaml-devel
+sqlite_cli|sqlite3|sqlite|sqlite|sqlite|sqlite3
+zstd_cli|zstd|zstd|zstd|zstd|zstd
+protoc|protobuf-compiler|protobuf-compiler|protobuf|protoc|protobuf-devel
 clang|clang|clang|clang|clang|clang
 clang_rt|libclang-rt-dev|compiler-rt|compiler-rt|compiler-rt|clang
 clang_format|clang-format|clang-tools-extra|clang|clang-extra-tools|clang-tools
@@ -135,6 +150,9 @@ unpackable() {
         case $need in
         cjson) echo libcjson-dev libcjson1 ;;
         zlib) echo zlib1g-dev zlib1g ;;
+        sqlite) echo libsqlite3-dev libsqlite3-0 ;;
+        zstd) echo libzstd-dev libzstd1 ;;
+        yaml) echo libyaml-dev libyaml-0-2 ;;
         esac
     done
 }
@@ -172,7 +190,7 @@ get() {
 
 main() {
     local needs need optional=() left
-    mapfile -t needs < <(missing cc make cjson zlib)
+    mapfile -t needs < <(missing cc make cjson zlib sqlite zstd yaml)
     [[ ${#needs[@]} == 0 ]] || get "${needs[@]}"
     left=$(missing cc make cjson zlib | tr '\n' ' ')
     if [[ -n $left ]]; then
@@ -180,9 +198,15 @@ main() {
         say "still missing: $left- ask an administrator for: $(install_command) $(packages $left)" >&2
         exit 1
     fi
-    [[ ${#needs[@]} == 0 ]] || say "complete"
+    left=$(missing sqlite zstd yaml | tr '\n' ' ')
+    if [[ -n $left ]]; then
+        # shellcheck disable=SC2086  # words
+        say "building without $(packages $left)"
+    elif [[ ${#needs[@]} != 0 ]]; then
+        say "complete"
+    fi
     [[ ${1:-} == --ci ]] || return 0
-    for need in clang clang_rt clang_format torch; do
+    for need in clang clang_rt clang_format torch sqlite_cli zstd_cli protoc; do
         "has_$need" && continue
         [[ $(id -u) != 0 ]] || install_packages "" "$(packages "$need")" || true
         "has_$need" || optional+=("$need")

@@ -12,6 +12,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+/* Libraries that the build can do without. */
+#ifdef SPECTER_HAVE_SQLITE
+#include <sqlite3.h>
+#define SQLITE_NUMBER sqlite3_libversion()
+#else
+#define SQLITE_NUMBER "-"
+#endif
+#ifdef SPECTER_HAVE_ZSTD
+#include <zstd.h>
+#define ZSTD_NUMBER ZSTD_versionString()
+#else
+#define ZSTD_NUMBER "-"
+#endif
+#ifdef SPECTER_HAVE_YAML
+#include <yaml.h>
+#define YAML_NUMBER yaml_get_version_string()
+#else
+#define YAML_NUMBER "-"
+#endif
 
 static const struct command *const commands[] = {
 #define X(name) &cmd_##name,
@@ -142,6 +161,7 @@ void cmd_version(void)
            "cJSON %s\n"
            "zlib %s\n",
            SPECTER_TRACE_VERSION, cJSON_Version(), zlibVersion());
+    printf("SQLite %s\nzstd %s\nlibyaml %s\n", SQLITE_NUMBER, ZSTD_NUMBER, YAML_NUMBER);
 }
 
 static int write_text(const char *text, const char *where, struct err *e)

@@ -2,6 +2,7 @@
 #include "report/analyze_report.h"
 
 #include "base/arena.h"
+#include "report/analyze_sheets.h"
 #include "report/hang_text.h"
 #include "report/table.h"
 
@@ -219,20 +220,13 @@ static void add_top(cJSON *doc, const struct analysis *a)
     }
 }
 
-static void add_copies(cJSON *doc, const struct extra *x)
+static void add_sheets(cJSON *doc, const struct analysis *a)
 {
-    cJSON *list = array_in(doc, "copies");
-    for (size_t i = 0; i < x->ncopies; i++) {
-        const struct copy_row *row = &x->copies[i];
-        bool timed = row->timed > 0;
-        cJSON *o = object_in(list);
-        add_text(o, "kind", row->kind);
-        add_count(o, "count", row->count);
-        add_count(o, "timed", row->timed);
-        add_count(o, "bytes", row->bytes);
-        add_us(o, "total_us", timed ? row->total_ns : NAN);
-        add_us(o, "exposed_us", timed ? row->exposed_ns : NAN);
-        add_number(o, "bw_GBps", (double)row->timed_bytes / row->total_ns);
+    for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
+        struct sheet s;
+        analyze_sheets[i].make(&s, a);
+        cJSON_AddItemToObject(doc, s.name, sheet_json(&s));
+        sheet_release(&s);
     }
 }
 
@@ -365,9 +359,9 @@ struct cJSON *analyze_json(const struct analysis *a, const struct findings *f)
     add_comm_rows(doc, "p2p", &a->p2p);
     add_gemms(doc, &a->work);
     add_count(doc, "gemm_sample", a->gemm_rate);
-    add_copies(doc, &a->extra);
     add_launches(doc, a);
     add_graphs(doc, &a->extra);
     add_top(doc, a);
+    add_sheets(doc, a);
     return doc;
 }

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/opt.h"
+#include "report/analyze_sheets.h"
 #include "report/table.h"
 
 #include <ctype.h>
@@ -476,30 +477,15 @@ static void print_top(const struct analysis *a, FILE *out)
 
 /* ---- beside these ---- */
 
-static void print_copies(const struct extra *x, FILE *out)
+static void print_sheets(const struct analysis *a, FILE *out)
 {
-    static const char *const left[] = {"copies", NULL};
-    static const char *const right[] = {"count", "bytes", "total", "exposed", "GB/s", NULL};
-    struct table t;
-    char size[32];
-    if (x->ncopies == 0)
-        return;
-    table_init(&t);
-    add_columns(&t, left, right);
-    fputs("\nCopies by kind; exposed: while nothing computes or communicates\n", out);
-    for (size_t i = 0; i < x->ncopies && i < ROWS_LISTED; i++) {
-        const struct copy_row *row = &x->copies[i];
-        bool timed = row->timed > 0;
-        name_cell(&t, row->kind);
-        table_cell(&t, "%llu", (unsigned long long)row->count);
-        table_cell(&t, "%s", text_bytes(size, sizeof size, (double)row->bytes));
-        cell_duration(&t, timed ? row->total_ns : NAN);
-        cell_duration(&t, timed ? row->exposed_ns : NAN);
-        cell_rate(&t, timed ? (double)row->timed_bytes / row->total_ns : NAN);
+    for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
+        struct sheet s;
+        analyze_sheets[i].make(&s, a);
+        if (analyze_sheets[i].rows > 0)
+            sheet_print(&s, analyze_sheets[i].rows, out);
+        sheet_release(&s);
     }
-    table_print(&t, out);
-    print_omitted(out, x->ncopies);
-    table_release(&t);
 }
 
 /* Kernels that were only counted, with steps a step. */
@@ -576,7 +562,7 @@ void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)
     print_comm_limits(&a->comm, out);
     print_ways(&a->collectives, out);
     print_gemms(a, out);
-    print_copies(&a->extra, out);
+    print_sheets(a, out);
     print_launches(&a->extra.launches, out);
     print_graphs(&a->extra, out);
     print_top(a, out);

@@ -274,17 +274,16 @@ static void fill_comms(struct run *run)
 
 /* ---- clocks ---- */
 
-struct domain {
+struct wall {
     const char *host;
     int block;         /* machine number where only its size is known */
     int64_t offset_ns; /* wall clock minus the clock of the times */
     bool dated;
 };
 
-static struct domain domain_of(const struct rank *rank)
+static struct wall domain_of(const struct rank *rank)
 {
-    struct domain d = {rank->host, 0, 0,
-                       rank->mono_ns != UNKNOWN_NS && rank->real_ns != UNKNOWN_NS};
+    struct wall d = {rank->host, 0, 0, rank->mono_ns != UNKNOWN_NS && rank->real_ns != UNKNOWN_NS};
     if (d.dated)
         d.offset_ns = rank->real_ns - rank->mono_ns;
     if (rank->host[0] == '\0' && rank->host_gpus > 0)
@@ -293,7 +292,7 @@ static struct domain domain_of(const struct rank *rank)
 }
 
 /* Undated clocks (each process its own zero) are never the same. */
-static bool same_domain(const struct domain *a, const struct domain *b)
+static bool same_domain(const struct wall *a, const struct wall *b)
 {
     int64_t apart = a->offset_ns - b->offset_ns;
     return a->dated && b->dated && strcmp(a->host, b->host) == 0 && a->block == b->block &&
@@ -316,11 +315,11 @@ static void note_domains(struct run *run, bool dated)
 /* Domain 0 is the first rank's; the others are moved onto its timeline by wall clock. */
 static void set_domains(struct run *run)
 {
-    struct domain *list = NULL;
+    struct wall *list = NULL;
     size_t cap = 0, n = 0;
     bool dated = true;
     for (size_t r = 0; r < run->nranks; r++) {
-        struct domain d = domain_of(&run->ranks[r]);
+        struct wall d = domain_of(&run->ranks[r]);
         size_t i = 0;
         while (i < n && !same_domain(&list[i], &d))
             i++;

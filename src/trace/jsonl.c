@@ -392,4 +392,5 @@ static void jsonl_identify(const char *head, size_t len, struct identity *id)
     id->member = id->known && memmem(head, len, comm, sizeof comm - 1) != NULL;
 }
 
-const struct reader reader_jsonl = {"specter", jsonl_sniff, jsonl_identify, jsonl_read, NULL};
+const struct reader reader_jsonl = {
+    .name = "specter", .sniff = jsonl_sniff, .identify = jsonl_identify, .read = jsonl_read};

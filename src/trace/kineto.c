@@ -640,4 +640,5 @@ static bool kineto_sniff(const char *head, size_t len)
            (has(head, len, "\"traceEvents\"") || has(head, len, "\"schemaVersion\""));
 }
 
-const struct reader reader_kineto = {"kineto", kineto_sniff, NULL, kineto_read, kineto_finish};
+const struct reader reader_kineto = {
+    .name = "kineto", .sniff = kineto_sniff, .read = kineto_read, .finish = kineto_finish};

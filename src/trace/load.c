@@ -298,7 +298,7 @@ static void drop_sources(struct load *l, bool (*drop)(const struct source *, con
 
 static bool of_other_reader(const struct source *s, const void *reader)
 {
-    return s->reader != reader;
+    return s->reader != reader && s->reader->completes != reader;
 }
 
 static size_t count_reader(const struct load *l, const struct reader *reader)
@@ -309,12 +309,15 @@ static size_t count_reader(const struct load *l, const struct reader *reader)
     return n;
 }
 
-/* A folder can hold recordings by several tools; the first of READERS is taken. */
-static void choose_reader(struct load *l)
+/* A folder can hold recordings by several tools; the first of READERS is taken, with what completes
+ * it. */
+static const struct reader *choose_reader(struct load *l)
 {
     const struct reader *chosen = NULL;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         size_t n = count_reader(l, readers[i]);
+        if (n > 0 && chosen != NULL && readers[i]->completes == chosen)
+            continue;
         if (n > 0 && chosen != NULL)
             run_note(l->run, false, "%zu %s trace%s here left aside: the %s traces are read", n,
                      readers[i]->name, n > 1 ? "s" : "", chosen->name);
@@ -322,6 +325,7 @@ static void choose_reader(struct load *l)
             chosen = readers[i];
     }
     drop_sources(l, of_other_reader, chosen);
+    return chosen;
 }
 
 /* By run, then by begin: the launches of one run id come apart where a rank begins again. */
@@ -439,13 +443,14 @@ static bool lost(const struct source *s, const void *unused)
     return s->launch < 0;
 }
 
-static int choose_run(struct load *l, const struct load_opts *opts, struct err *e)
+static int choose_run(struct load *l, const struct reader *reader, const struct load_opts *opts,
+                      struct err *e)
 {
     const char *run_id = opts != NULL ? opts->run_id : NULL;
     struct buf others = BUF_INIT;
     int chosen = number_launches(l, run_id);
     size_t n;
-    if (l->list[0].reader->identify != NULL) {
+    if (reader->identify != NULL) {
         adopt_unidentified(l, chosen);
         drop_sources(l, lost, NULL);
     }
@@ -473,16 +478,17 @@ static void read_source(struct load *l, const struct source *source, struct stre
         damaged(l, &e);
 }
 
-static const struct source *member_source(const struct load *l, size_t member)
+static const struct source *member_source(const struct load *l, const struct reader *of,
+                                          size_t member)
 {
     for (size_t i = 0; i < l->count; i++) {
-        if (l->list[i].member == member)
+        if (l->list[i].member == member && l->list[i].reader == of)
             return &l->list[i];
     }
     return NULL;
 }
 
-static int read_archive(struct load *l, struct err *e)
+static int read_archive(struct load *l, const struct reader *of, struct err *e)
 {
     struct err cut;
     struct stream *s;
@@ -491,7 +497,7 @@ static int read_archive(struct load *l, struct err *e)
     if (stream_open(&s, l->path, e) < 0)
         return -1;
     for (size_t member = 0; (rc = stream_tar_next(s, &name, &cut)) > 0; member++) {
-        const struct source *source = member_source(l, member);
+        const struct source *source = member_source(l, of, member);
         if (source != NULL)
             read_source(l, source, s);
     }
@@ -501,17 +507,41 @@ static int read_archive(struct load *l, struct err *e)
     return 0;
 }
 
-static int read_files(struct load *l)
+static int read_files(struct load *l, const struct reader *of)
 {
     for (size_t i = 0; i < l->count; i++) {
         struct stream *s;
         struct err e;
+        if (l->list[i].reader != of)
+            continue;
         if (stream_open(&s, l->list[i].path, &e) < 0) {
             damaged(l, &e);
             continue;
         }
         read_source(l, &l->list[i], s);
         stream_close(s);
+    }
+    return 0;
+}
+
+static int read_format(struct load *l, const struct reader *reader, struct err *e)
+{
+    if ((l->archive ? read_archive(l, reader, e) : read_files(l, reader)) < 0)
+        return -1;
+    if (l->run->nranks == 0)
+        return nothing_found(l, e);
+    if (reader->finish != NULL)
+        reader->finish(l->run);
+    return 0;
+}
+
+/* What completes the format that was read, behind it. */
+static int read_completing(struct load *l, const struct reader *chosen, struct err *e)
+{
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        if (readers[i]->completes == chosen && count_reader(l, readers[i]) > 0 &&
+            read_format(l, readers[i], e) < 0)
+            return -1;
     }
     return 0;
 }
@@ -533,16 +563,11 @@ static int load(struct load *l, const struct load_opts *opts, struct err *e)
         return -1;
     if (l->count == 0)
         return nothing_found(l, e);
-    choose_reader(l);
-    if (choose_run(l, opts, e) < 0)
+    reader = choose_reader(l);
+    if (choose_run(l, reader, opts, e) < 0)
         return -1;
-    reader = l->list[0].reader;
-    if ((l->archive ? read_archive(l, e) : read_files(l)) < 0)
+    if (read_format(l, reader, e) < 0 || read_completing(l, reader, e) < 0)
         return -1;
-    if (l->run->nranks == 0)
-        return nothing_found(l, e);
-    if (reader->finish != NULL)
-        reader->finish(l->run);
     note_rest(l);
     run_finish(l->run);
     return 0;

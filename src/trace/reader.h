@@ -22,6 +22,10 @@ struct identity {
 struct reader {
     const char *name;
 
+    /* Files of this format say more of the work in files of that one: where both are in a folder,
+     * these are read too, behind all of those. NULL: they stand alone. */
+    const struct reader *completes;
+
     /* Looks at the first bytes of a file (up to 64 KiB): true when this reader understands it. */
     bool (*sniff)(const char *head, size_t len);
 

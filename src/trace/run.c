@@ -128,7 +128,7 @@ struct op *rank_add_op(struct rank *rank)
     op = &rank->ops[rank->nops++];
     memset(op, 0, sizeof *op);
     op->start_ns = op->dur_ns = op->host_ns = op->host_end_ns = UNKNOWN_NS;
-    op->name = "";
+    op->name = op->caller = "";
     op->stream = op->graph = -1;
     op->dtype = SPECTER_DTYPE_UNKNOWN;
     return op;

@@ -11,8 +11,9 @@
  * have no times; each launch is one op of class OP_GRAPH, which has them. Both name the graph.
  *
  * Times are nanoseconds on one timeline a clock domain (a host): device times are already mapped to
- * the host clock. Domains share a zero only as well as their wall clocks agree; with more than one
- * domain run->clock_aligned is false and nothing may be compared across domains.
+ * the host clock. Where there is more than one domain, the others are mapped to the first as well
+ * as what they have in common allows (struct domain); where one cannot be, run->clock_aligned is
+ * false and nothing may be compared across domains.
  *
  *     struct run run;
  *     if (run_load(&run, "traces", NULL, &e) < 0) return e.code;
@@ -75,6 +76,8 @@ struct op {
     int64_t host_ns, host_end_ns; /* the call that issued it; UNKNOWN_NS */
     uint64_t bytes;               /* comm: full buffer S (specter/trace.h); memory: bytes moved */
     const char *name;             /* kernel or API name; interned, never NULL */
+    const char *caller;           /* operation of the framework that issued it ("aten::mm");
+                                     interned; "" none, or not known */
     uint64_t id;                  /* of the trace */
     int32_t device;
     int32_t stream; /* small integer of the process; -1 unknown */
@@ -244,6 +247,18 @@ struct comm {
     int nodes;        /* -1 unknown */
 };
 
+/* A host's clock, and how its times were mapped to those of the first domain:
+ * mapped = t + offset_ns + drift * (t - at_ns), in real numbers. */
+struct domain {
+    const char *host;  /* "" unknown */
+    bool aligned;      /* to the first domain, which is aligned to itself */
+    int64_t offset_ns; /* 0 for the first */
+    double drift;      /* 20 ppm is 20e-6 */
+    int64_t at_ns;
+    uint64_t anchors;   /* ends of collectives that say so */
+    double residual_ns; /* their median distance from the mapping; NAN unknown */
+};
+
 /* Something the user must know about how the run was read, in one line. */
 struct note {
     const char *text;
@@ -266,8 +281,10 @@ struct run {
     uint64_t comm_members; /* sum of the communicators' sizes, which is bounded */
     struct note *notes;    /* owned */
     size_t nnotes, cap_notes;
+    struct domain *domains; /* [ndomains]; owned by the arena */
     int ndomains;
-    bool clock_aligned; /* times of all ranks may be compared */
+    bool clock_aligned;       /* times of all ranks may be compared, */
+    double clock_residual_ns; /* to so much: the largest of the domains; 0 with one; NAN unknown */
 };
 
 struct load_opts {

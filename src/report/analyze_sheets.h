@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables of `specter analyze`, each a sheet (sheet.h), in the order in which they are printed.
+ *
+ * To add one: the numbers in src/analysis/, a function sheet_of_<name>() in src/report/sheet_*.c
+ * that initialises and fills the sheet, a line in SHEETS, a section in docs/analyze.md.
+ */
+#ifndef SPECTER_REPORT_ANALYZE_SHEETS_H
+#define SPECTER_REPORT_ANALYZE_SHEETS_H
+
+#include "analysis/analysis.h"
+#include "report/sheet.h"
+
+/* X(name, rows on the page of text; 0: only in the other forms). Empty sheets are not printed. */
+#define SHEETS(X) X(copies, 6)
+
+#define X(name, rows) void sheet_of_##name(struct sheet *s, const struct analysis *a);
+SHEETS(X)
+#undef X
+
+struct analyze_sheet {
+    size_t rows;
+    void (*make)(struct sheet *s, const struct analysis *a); /* to be released */
+};
+
+#define X(name, rows) +1
+enum { ANALYZE_SHEETS = 0 SHEETS(X) };
+#undef X
+
+extern const struct analyze_sheet analyze_sheets[ANALYZE_SHEETS];
+
+#endif

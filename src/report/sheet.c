@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/sheet.h"
+
+#include "base/buf.h"
+#include "base/opt.h"
+#include "report/table.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_COLUMNS 42
+
+static const double divisors[] = {
+#define X(id, divisor) divisor,
+    SHEET_UNITS(X)
+#undef X
+};
+
+void sheet_init(struct sheet *s, const char *name, const char *title,
+                const struct sheet_column *columns, size_t ncolumns)
+{
+    memset(s, 0, sizeof *s);
+    arena_init(&s->arena);
+    s->name = name;
+    s->title = title;
+    s->columns = columns;
+    s->ncolumns = ncolumns;
+}
+
+void sheet_release(struct sheet *s)
+{
+    free(s->cells);
+    free(s->notes);
+    arena_release(&s->arena);
+}
+
+static struct sheet_cell *add_cell(struct sheet *s)
+{
+    ARRAY_GROW(s->cells, s->cap_cells, s->ncells + 1);
+    return &s->cells[s->ncells++];
+}
+
+void sheet_text(struct sheet *s, const char *text)
+{
+    const char *copy = arena_strdup(&s->arena, text != NULL ? text : "");
+    *add_cell(s) = (struct sheet_cell){copy, NAN};
+}
+
+void sheet_number(struct sheet *s, double value)
+{
+    *add_cell(s) = (struct sheet_cell){NULL, value};
+}
+
+void sheet_note(struct sheet *s, const char *fmt, ...)
+{
+    struct buf text = BUF_INIT;
+    va_list args;
+    va_start(args, fmt);
+    buf_vprintf(&text, fmt, args);
+    va_end(args);
+    ARRAY_GROW(s->notes, s->cap_notes, s->nnotes + 1);
+    s->notes[s->nnotes++] = arena_strndup(&s->arena, text.data, text.len);
+    buf_release(&text);
+}
+
+size_t sheet_rows(const struct sheet *s)
+{
+    return s->ncells / s->ncolumns;
+}
+
+/* ---- for people ---- */
+
+/* One unit for a whole column, so that its numbers compare at a glance. */
+struct scale {
+    const char *name;
+    double ns;
+    int decimals;
+};
+
+static struct scale scale_of(const struct sheet *s, size_t column, size_t rows)
+{
+    double longest = 0;
+    for (size_t r = 0; r < rows; r++) {
+        double ns = fabs(s->cells[r * s->ncolumns + column].number);
+        longest = isfinite(ns) && ns > longest ? ns : longest;
+    }
+    if (longest < 10e6)
+        return (struct scale){"us", 1e3, 1};
+    return longest < 10e9 ? (struct scale){"ms", 1e6, 2} : (struct scale){"s", 1e9, 2};
+}
+
+static void rate_cell(struct table *t, double value)
+{
+    table_cell(t, value < 9.995 ? "%.2f" : value < 99999.95 ? "%.1f" : "%.0e", value);
+}
+
+static void number_cell(struct table *t, enum sheet_unit unit, const struct scale *scale,
+                        double value)
+{
+    char text[32];
+    if (!isfinite(value))
+        table_cell(t, "-");
+    else if (unit == SHEET_NS)
+        table_cell(t, "%.*f", scale->decimals, value / scale->ns);
+    else if (unit == SHEET_TIME)
+        table_cell(t, "%s", text_ns(text, sizeof text, value));
+    else if (unit == SHEET_BYTES)
+        table_cell(t, "%s", text_bytes(text, sizeof text, value));
+    else if (unit == SHEET_SHARE)
+        table_cell(t, fabs(value) < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * value);
+    else if (unit == SHEET_RATE)
+        rate_cell(t, value);
+    else
+        table_cell(t, "%.0f", value);
+}
+
+static void text_cell(struct table *t, const char *text, int max)
+{
+    table_text(t, text[0] != '\0' ? text : "-", max > 0 ? (size_t)max : TEXT_COLUMNS);
+}
+
+/* The heading, with the unit that the column's times are in. */
+static const char *heading_of(const struct sheet_column *c, const struct scale *scale,
+                              struct arena *arena)
+{
+    return c->unit == SHEET_NS ? arena_printf(arena, "%s %s", c->heading, scale->name) : c->heading;
+}
+
+static void fill_table(const struct sheet *s, size_t rows, struct scale *scales,
+                       struct arena *arena, struct table *t)
+{
+    for (size_t c = 0; c < s->ncolumns; c++) {
+        const struct sheet_column *column = &s->columns[c];
+        scales[c] = scale_of(s, c, rows);
+        if (column->heading != NULL)
+            table_column(t, heading_of(column, &scales[c], arena),
+                         column->unit == SHEET_TEXT ? TABLE_LEFT : TABLE_RIGHT);
+    }
+    for (size_t i = 0; i < rows * s->ncolumns; i++) {
+        const struct sheet_column *column = &s->columns[i % s->ncolumns];
+        if (column->heading == NULL)
+            continue;
+        if (s->cells[i].text != NULL)
+            text_cell(t, s->cells[i].text, column->max);
+        else
+            number_cell(t, column->unit, &scales[i % s->ncolumns], s->cells[i].number);
+    }
+}
+
+static void with_table(const struct sheet *s, size_t rows, FILE *out,
+                       void (*print)(const struct table *, FILE *))
+{
+    struct arena arena;
+    struct table t;
+    arena_init(&arena);
+    table_init(&t);
+    fill_table(s, rows, arena_alloc(&arena, s->ncolumns * sizeof(struct scale)), &arena, &t);
+    print(&t, out);
+    table_release(&t);
+    arena_release(&arena);
+}
+
+void sheet_print(const struct sheet *s, size_t rows, FILE *out)
+{
+    size_t all = sheet_rows(s);
+    if (all == 0)
+        return;
+    fprintf(out, "\n%s\n", s->title);
+    with_table(s, all < rows ? all : rows, out, table_print);
+    if (all > rows)
+        fprintf(out, "  and %zu more (--json lists all)\n", all - rows);
+    for (size_t i = 0; i < s->nnotes; i++) {
+        fputs("  ", out);
+        opt_wrap(s->notes[i], 2, 2, out);
+    }
+}
+
+void sheet_markdown(const struct sheet *s, FILE *out)
+{
+    if (sheet_rows(s) == 0)
+        return;
+    fprintf(out, "\n## %s\n\n", s->title);
+    with_table(s, sheet_rows(s), out, table_print_markdown);
+    for (size_t i = 0; i < s->nnotes; i++)
+        fprintf(out, "\n%s\n", s->notes[i]);
+}
+
+/* ---- for programs ---- */
+
+/* Whole numbers as such, others with all digits that a double holds; the C locale's point. */
+static void print_number(double value, FILE *out)
+{
+    char text[64];
+    if (!isfinite(value))
+        return;
+    if (value == floor(value) && fabs(value) < 1e15)
+        snprintf(text, sizeof text, "%.0f", value);
+    else
+        snprintf(text, sizeof text, "%.15g", value);
+    fputs(text, out);
+}
+
+static void print_csv_text(const char *text, FILE *out)
+{
+    bool quote = strpbrk(text, ",\"\r\n") != NULL;
+    if (quote)
+        putc('"', out);
+    if (text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL)
+        putc('\'', out);
+    for (const char *p = text; *p != '\0'; p++) {
+        if (*p == '"')
+            putc('"', out);
+        putc(*p, out);
+    }
+    if (quote)
+        putc('"', out);
+}
+
+/* Without control bytes, as valid UTF-8. */
+static char *safe_copy(const char *text)
+{
+    size_t cap = 0, len = strlen(text);
+    char *copy = array_grow(NULL, &cap, len + 1, 1);
+    return text_safe(copy, cap, text, len);
+}
+
+void sheet_csv(const struct sheet *s, FILE *out)
+{
+    for (size_t c = 0; c < s->ncolumns; c++)
+        fprintf(out, "%s%s", c > 0 ? "," : "", s->columns[c].key);
+    for (size_t i = 0; i < s->ncells; i++) {
+        const struct sheet_cell *cell = &s->cells[i];
+        putc(i % s->ncolumns > 0 ? ',' : '\n', out);
+        if (cell->text != NULL) {
+            char *safe = safe_copy(cell->text);
+            print_csv_text(safe, out);
+            free(safe);
+        } else {
+            print_number(cell->number / divisors[s->columns[i % s->ncolumns].unit], out);
+        }
+    }
+    putc('\n', out);
+}
+
+static cJSON *json_cell(const struct sheet_cell *cell, enum sheet_unit unit)
+{
+    cJSON *item;
+    char *safe;
+    if (cell->text == NULL)
+        return isfinite(cell->number) ? cJSON_CreateNumber(cell->number / divisors[unit])
+                                      : cJSON_CreateNull();
+    if (cell->text[0] == '\0')
+        return cJSON_CreateNull();
+    safe = safe_copy(cell->text);
+    item = cJSON_CreateString(safe);
+    free(safe);
+    return item;
+}
+
+struct cJSON *sheet_json(const struct sheet *s)
+{
+    cJSON *list = cJSON_CreateArray(), *row = NULL;
+    for (size_t i = 0; i < s->ncells; i++) {
+        const struct sheet_column *column = &s->columns[i % s->ncolumns];
+        if (i % s->ncolumns == 0) {
+            row = cJSON_CreateObject();
+            cJSON_AddItemToArray(list, row);
+        }
+        cJSON_AddItemToObject(row, column->key, json_cell(&s->cells[i], column->unit));
+    }
+    return list;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A sheet: one table of a report as data, with a name, units and notes, which is then printed for
+ * people, as Markdown, as CSV, or put into JSON. What a table holds is said once; every form comes
+ * from here.
+ *
+ *     static const struct sheet_column columns[] = {
+ *         {"rank", "rank", SHEET_COUNT},
+ *         {"wait_us", "wait", SHEET_NS},
+ *     };
+ *     struct sheet s;
+ *     sheet_init(&s, "stragglers", "Late ranks", columns, 2);
+ *     sheet_number(&s, rank);
+ *     sheet_number(&s, wait_ns);
+ *     sheet_note(&s, "over %zu collectives", n);
+ *     sheet_print(&s, 6, stdout);
+ *     sheet_release(&s);
+ *
+ * Cells fill rows from left to right. Text comes from traces: every form makes it safe for its
+ * reader (terminal, spreadsheet, JSON). A number that is not finite is not known: "-", an empty CSV
+ * cell, null.
+ */
+#ifndef SPECTER_REPORT_SHEET_H
+#define SPECTER_REPORT_SHEET_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct cJSON;
+
+/* What the numbers of a column are: X(id, JSON and CSV value = number / divisor). Keys say the unit
+ * that comes out: `_us` for SHEET_NS, `bytes`, `_GBps`. */
+#define SHEET_UNITS(X)                                                    \
+    X(TEXT, 1)   /* left-aligned, all others are numbers */               \
+    X(COUNT, 1)  /* whole numbers */                                      \
+    X(NS, 1e3)   /* for people in one unit a column: us, ms or s */       \
+    X(TIME, 1e3) /* nanoseconds too, for people each with its own unit */ \
+    X(BYTES, 1)                                                           \
+    X(RATE, 1)  /* GB/s, TFLOPS: three significant digits */              \
+    X(SHARE, 1) /* 0.3 is 30 % */
+
+enum sheet_unit {
+#define X(id, divisor) SHEET_##id,
+    SHEET_UNITS(X)
+#undef X
+};
+
+struct sheet_column {
+    const char *key;     /* in JSON and CSV */
+    const char *heading; /* for people; NULL: not shown to them */
+    enum sheet_unit unit;
+    int max; /* SHEET_TEXT: columns on a terminal, longer text is cut; 0: 42 */
+};
+
+struct sheet_cell {
+    const char *text; /* NULL: a number */
+    double number;
+};
+
+struct sheet {
+    struct arena arena;
+    const char *name;  /* in JSON, for --table and in file names: lower case, words joined by _ */
+    const char *title; /* a line above the table, for people */
+    const struct sheet_column *columns; /* borrowed */
+    size_t ncolumns;
+    struct sheet_cell *cells; /* owned, row by row */
+    size_t ncells, cap_cells;
+    const char **notes; /* owned; lines below the table, for people */
+    size_t nnotes, cap_notes;
+};
+
+void sheet_init(struct sheet *s, const char *name, const char *title,
+                const struct sheet_column *columns, size_t ncolumns);
+void sheet_release(struct sheet *s);
+
+void sheet_text(struct sheet *s, const char *text); /* copied; NULL or "": not known */
+void sheet_number(struct sheet *s, double value);
+void sheet_note(struct sheet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+size_t sheet_rows(const struct sheet *s);
+
+/* For people: title, up to `rows` rows ("and N more"), notes. Nothing when there are no rows. */
+void sheet_print(const struct sheet *s, size_t rows, FILE *out);
+
+/* All rows. CSV begins with a line of keys; text that a spreadsheet would take for a formula gets a
+ * ' in front. JSON: an array of objects. */
+void sheet_markdown(const struct sheet *s, FILE *out);
+void sheet_csv(const struct sheet *s, FILE *out);
+struct cJSON *sheet_json(const struct sheet *s);
+
+#endif
