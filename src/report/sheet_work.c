@@ -4,6 +4,7 @@
  * longest.
  */
 #include "report/analyze_sheets.h"
+#include "report/op_words.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -121,9 +122,6 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
         {"count", "count", SHEET_COUNT, 0},   {"total_us", "total", SHEET_TIME, 0},
         {"mean_us", "mean", SHEET_TIME, 0},   {"share", "of span", SHEET_SHARE, 0},
     };
-    static const char *const classes[] = {
-        [OP_COLL] = "collective", [OP_P2P] = "p2p",       [OP_GEMM] = "gemm",
-        [OP_KERNEL] = "kernel",   [OP_MEMORY] = "memory", [OP_GRAPH] = "graph"};
     sheet_init(s, "top",
                a->nranks > 1 ? "Top operations by device time, all ranks added"
                              : "Top operations by device time, this rank",
@@ -131,7 +129,7 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
     for (size_t i = 0; i < a->work.ntop; i++) {
         const struct top_row *row = &a->work.top[i];
         sheet_text(s, row->name);
-        sheet_text(s, classes[row->class]);
+        sheet_text(s, op_class_name(row->class));
         sheet_number(s, (double)row->count);
         sheet_number(s, row->total_ns);
         sheet_number(s, row->total_ns / (double)row->count);
