@@ -55,12 +55,6 @@ static const char details[] =
         "\n"
         "Exit status: 0 done, 1 --fail-on holds, 3 no usable input, 4 part of the input was lost.";
 
-static void print_notes(const struct run *run)
-{
-    for (size_t i = 0; i < run->nnotes; i++)
-        fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
-}
-
 /* 0, or -1 with e filled. */
 static int format_of(const char *text, enum analyze_format *format, struct err *e)
 {
@@ -150,7 +144,7 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
         run_release(&run);
         return (int)e->code;
     }
-    print_notes(&run);
+    cmd_notes(&run);
     status = analyze(&opts, &run, e) < 0 ? (int)e->code : run_partial(&run) ? ERR_PARTIAL : 0;
     run_release(&run);
     return status;
