@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SIZE ((size_t)256 << 10) /* read at once; holds a line of SPECTER_LINE_MAX twice */
+#define BLOCK_SIZE ((size_t)128 << 10) /* read at once; holds a line of SPECTER_LINE_MAX twice */
 #define HEAD_LINES 16 /* looked at to recognise a file whose first line is damaged */
 
 /* ---- lines ---- */

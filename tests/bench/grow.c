@@ -104,9 +104,9 @@ static void put_copy(FILE *out, const char *p, const char *end, const struct key
         for (int i = 0; i < n.digits; i++)
             scale *= 10;
         n.value += add[key->unit] * scale;
-        fprintf(out, "%s%" PRId64, n.value < 0 ? "-" : "", llabs(n.value) / scale);
+        fprintf(out, "%s%" PRId64, n.value < 0 ? "-" : "", imaxabs(n.value) / scale);
         if (n.digits > 0)
-            fprintf(out, ".%0*" PRId64, n.digits, (int64_t)(llabs(n.value) % scale));
+            fprintf(out, ".%0*" PRId64, n.digits, (int64_t)(imaxabs(n.value) % scale));
         p = n.end;
     }
     fwrite(p, 1, (size_t)(end - p), out);
