@@ -5,6 +5,7 @@
 #include "analysis/analysis.h"
 #include "analysis/gate.h"
 #include "cmd/cmd.h"
+#include "cmd/load.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
 #include "report/findings.h"
@@ -127,7 +128,6 @@ release:
 static int run_analyze(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct analyze_opts opts = {.rank = ANALYSIS_ALL_RANKS};
-    struct load_opts load = {0};
     struct run run;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
     if (status >= 0)
@@ -139,8 +139,7 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
     }
     if (check(&opts, e) < 0)
         return (int)e->code;
-    load.run_id = opts.run_id;
-    if (run_load(&run, cmd_input(n, argv), &load, e) < 0) {
+    if (cmd_load(&run, cmd_input(n, argv), opts.run_id, e) < 0) {
         run_release(&run);
         return (int)e->code;
     }

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "cmd/hardware.h"
+#include "cmd/load.h"
 #include "cmd/replay_files.h"
 #include "report/replay_report.h"
 #include "sim/replay.h"
@@ -286,10 +287,9 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
 static int load_and_replay(const struct replay_args *args, const struct replay_opts *opts,
                            const char *input, struct err *e)
 {
-    struct load_opts load = {.run_id = args->run_id};
     struct run run;
     int status = 0;
-    if (run_load(&run, input, &load, e) < 0) {
+    if (cmd_load(&run, input, args->run_id, e) < 0) {
         run_release(&run);
         return (int)e->code;
     }
