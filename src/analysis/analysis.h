@@ -19,13 +19,14 @@
 #include "analysis/extra.h"
 #include "analysis/hang.h"
 #include "analysis/split.h"
+#include "analysis/stragglers.h"
 #include "analysis/work.h"
 
 #define ANALYSIS_ALL_RANKS INT64_MIN
 
 struct rank_result {
     const struct rank *rank;       /* borrowed from the run */
-    const struct arrival *arrival; /* borrowed from comm */
+    const struct arrival *arrival; /* borrowed from stragglers */
     struct split split;
 };
 
@@ -39,6 +40,7 @@ struct analysis {
     struct extra extra; /* of them */
     uint64_t gemm_rate; /* of them, the largest: see struct rank */
     struct comm_study comm;
+    struct stragglers stragglers;
     struct hangs hangs;                 /* over all ranks, as communication is */
     struct comm_rows collectives, p2p;  /* rows as in JSON */
     struct comm_rows collectives_named; /* told apart by the name of the communicator */

@@ -177,7 +177,7 @@ static const struct arrival *worst_arrival(const struct analysis *a, double *all
     const struct arrival *worst = NULL;
     *all_ns = 0;
     for (size_t r = 0; r < a->run->nranks; r++) {
-        const struct arrival *x = &a->comm.arrivals[r];
+        const struct arrival *x = &a->stragglers.arrivals[r];
         *all_ns += x->caused_ns;
         if (worst == NULL || x->caused_ns > worst->caused_ns) {
             worst = x;
