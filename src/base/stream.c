@@ -27,6 +27,7 @@
 struct stream {
     int fd;
     bool gzip, tar;
+    char *given;      /* the path as it was given; owned */
     struct buf path;  /* printable */
     struct buf label; /* path, or path:member */
     struct err err;   /* kept until the good bytes are taken; code ERR_NONE: none */
@@ -470,6 +471,11 @@ bool stream_is_tar(const struct stream *s)
     return s->tar;
 }
 
+const char *stream_plain_path(const struct stream *s)
+{
+    return s->gzip || s->tar ? NULL : s->given;
+}
+
 const char *stream_label(const struct stream *s)
 {
     return s->label.data;
@@ -495,7 +501,7 @@ int stream_open(struct stream **out, const char *path, struct err *e)
 {
     struct stream *s = calloc(1, sizeof *s);
     *out = NULL;
-    if (s == NULL || (s->ahead = malloc(STREAM_PEEK)) == NULL)
+    if (s == NULL || (s->ahead = malloc(STREAM_PEEK)) == NULL || (s->given = strdup(path)) == NULL)
         die("out of memory");
     buf_init(&s->path);
     buf_init(&s->label);
@@ -524,6 +530,7 @@ void stream_close(struct stream *s)
         inflateEnd(&s->z);
     free(s->in);
     free(s->ahead);
+    free(s->given);
     buf_release(&s->path);
     buf_release(&s->label);
     buf_release(&s->name);

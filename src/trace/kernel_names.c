@@ -114,3 +114,25 @@ bool comm_op_reduces(int op)
 {
     return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
 }
+
+int kernel_dtype(const char *kernel)
+{
+    static const struct {
+        const char *part;
+        enum specter_dtype type;
+    } names[] = {
+        {"_f8e4m3_", SPECTER_FP8E4M3}, {"_f8e5m2_", SPECTER_FP8E5M2},
+        {"_f16_", SPECTER_FP16},       {"_bf16_", SPECTER_BF16},
+        {"_f32_", SPECTER_FP32},       {"_f64_", SPECTER_FP64},
+        {"_half", SPECTER_FP16},       {"__nv_bfloat16", SPECTER_BF16},
+        {"_float", SPECTER_FP32},      {"_double", SPECTER_FP64},
+        {"_uint8_t", SPECTER_UINT8},   {"_int8_t", SPECTER_INT8},
+        {"_uint32_t", SPECTER_UINT32}, {"_int32_t", SPECTER_INT32},
+        {"_uint64_t", SPECTER_UINT64}, {"_int64_t", SPECTER_INT64},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strstr(kernel, names[i].part) != NULL)
+            return names[i].type;
+    }
+    return SPECTER_DTYPE_UNKNOWN;
+}

@@ -31,6 +31,10 @@ bool kernel_is_sendrecv(const char *kernel);
 /* enum specter_redop; NONE when the name does not tell. */
 uint8_t kernel_redop(const char *kernel);
 
+/* enum specter_dtype of a reducing kernel by its name ("..._Sum_bf16_RING_LL", "..._Sum_float");
+ * UNKNOWN where it does not tell: of ncclDevKernel, signed integers may be named unsigned. */
+int kernel_dtype(const char *kernel);
+
 /* Does this operation (enum specter_comm_op) reduce? */
 bool comm_op_reduces(int op);
 
