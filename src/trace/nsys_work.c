@@ -301,6 +301,34 @@ static void drop_contexts(struct nsys *n)
     free(busy);
 }
 
+static bool comes_before(const struct nsys *n, const struct nsys_member *a,
+                         const struct nsys_member *b)
+{
+    int64_t ka = n->processes.list[a->process].key, kb = n->processes.list[b->process].key;
+    return ka != kb ? ka < kb : a->device < b->device;
+}
+
+/* By process, then device: without better knowledge this is the order of the ranks. */
+static void order_members(struct nsys *n)
+{
+    for (size_t i = 0; i < n->members.count; i++) {
+        struct nsys_member *to = &n->members.list[i], *from = to, m;
+        struct rank rank = n->run->ranks[to->rank];
+        size_t at = to->rank;
+        for (size_t j = i + 1; j < n->members.count; j++) {
+            if (comes_before(n, &n->members.list[j], from))
+                from = &n->members.list[j];
+        }
+        n->run->ranks[to->rank] = n->run->ranks[from->rank];
+        n->run->ranks[from->rank] = rank;
+        m = *to;
+        *to = *from;
+        *from = m;
+        from->rank = to->rank;
+        to->rank = at;
+    }
+}
+
 int nsys_work(struct nsys *n, struct err *e)
 {
     static const char *const kernels[] = {WORK_COLUMNS, "demangledName", "shortName",
@@ -314,6 +342,7 @@ int nsys_work(struct nsys *n, struct err *e)
     if (n->members.count == 0)
         return err_set(e, ERR_INPUT, "%s: no GPU work in it", n->label);
     drop_contexts(n);
+    order_members(n);
     return 0;
 }
 
