@@ -29,6 +29,10 @@ struct reader {
     /* Looks at the first bytes of a file (up to 64 KiB): true when this reader understands it. */
     bool (*sniff)(const char *head, size_t len);
 
+    /* For a format whose content has no mark: is a file of this name one? Asked when no reader has
+     * recognised the bytes. NULL: the content tells. */
+    bool (*named)(const char *label, const char *head, size_t len);
+
     /* Tells which run the file is of. NULL: the format has no runs, all files of a folder are one.
      */
     void (*identify)(const char *head, size_t len, struct identity *id);
@@ -49,7 +53,9 @@ struct reader {
 
 #define READERS(X) \
     X(jsonl)       \
-    X(kineto)
+    X(kineto)      \
+    X(nsys)        \
+    X(nsysrep)
 
 #define X(name) extern const struct reader reader_##name;
 READERS(X)
