@@ -84,6 +84,11 @@ static int operation(const char *name, size_t len)
     return SPECTER_COMM_OP_COUNT;
 }
 
+int kineto_comm_op(const char *name, size_t len)
+{
+    return operation(name, len);
+}
+
 /* ncclKernel_AllReduce_RING_LL_Sum_float(...), ncclDevKernel_SendRecv(...), ncclSymDevKernel_...;
  * the others named by kineto_is_comm() are all-reduces. */
 static int kernel_operation(const char *kernel)

@@ -44,7 +44,9 @@ struct reader {
 
 #define READERS(X) \
     X(jsonl)       \
-    X(kineto)
+    X(kineto)      \
+    X(inspector)   \
+    X(flight)
 
 #define X(name) extern const struct reader reader_##name;
 READERS(X)
