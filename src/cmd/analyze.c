@@ -6,6 +6,7 @@
 #include "analysis/gate.h"
 #include "cmd/cmd.h"
 #include "report/analyze_report.h"
+#include "report/analyze_sheets.h"
 #include "report/findings.h"
 #include "trace/run.h"
 
@@ -14,7 +15,7 @@
 
 struct analyze_opts {
     int64_t rank;
-    const char *run_id, *json, *fail_on;
+    const char *run_id, *json, *fail_on, *format, *tables;
 };
 
 static const struct opt rows[] = {
@@ -24,6 +25,10 @@ static const struct opt rows[] = {
      "this run, where DIR holds several (default: the newest)"},
     {"json", 0, OPT_STR, offsetof(struct analyze_opts, json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
+    {"format", 0, OPT_STR, offsetof(struct analyze_opts, format), "table|csv|md",
+     "print every table in full, in this form, in place of the page"},
+    {"table", 0, OPT_STR, offsetof(struct analyze_opts, tables), "NAME[,NAME]",
+     "print only these tables, in full"},
     {"fail-on", 0, OPT_STR, offsetof(struct analyze_opts, fail_on), "EXPR",
      "exit with status 1 when EXPR holds, such as 'exposed_comm>0.3'"},
     OPT_END,
@@ -34,8 +39,16 @@ static const char details[] =
     "and prints the most important findings, the exact split of each rank's time, the collectives\n"
     "with their bandwidths, the matrix products and the longest operations.\n"
     "\n"
-    "EXPR compares a name with a number (> >= < <=; 0.3 or 30%); of several with commas between\n"
-    "them one is enough. The first six are shares of the span, over all ranks together:\n"
+    "The page shows the first rows of the most important tables. --format and --table print all\n"
+    "rows of all, or of some:"
+#define X(name, rows) " " #name
+    SHEETS(X)
+#undef X
+        ".\n"
+        "\n"
+        "EXPR compares a name with a number (> >= < <=; 0.3 or 30%); of several with commas "
+        "between\n"
+        "them one is enough. The first six are shares of the span, over all ranks together:\n"
 #define X(name, part, whole, help) "  " #name ": " help "\n"
     GATE_SHARES(X) GATE_COUNTS(X)
 #undef X
@@ -48,6 +61,45 @@ static void print_notes(const struct run *run)
         fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
 }
 
+/* 0, or -1 with e filled. */
+static int format_of(const char *text, enum analyze_format *format, struct err *e)
+{
+    static const char *const names[] = {
+        [ANALYZE_TABLE] = "table", [ANALYZE_CSV] = "csv", [ANALYZE_MD] = "md"};
+    *format = ANALYZE_TABLE;
+    if (text == NULL)
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *format = (enum analyze_format)i;
+            return 0;
+        }
+    }
+    return err_set(e, ERR_USAGE, "--format is table, csv or md, not '%s'", text);
+}
+
+static void print(const struct analyze_opts *opts, const struct analysis *a,
+                  const struct findings *findings)
+{
+    enum analyze_format format;
+    struct err e;
+    if (opts->format == NULL && opts->tables == NULL)
+        analyze_text(a, findings, stdout);
+    else if (format_of(opts->format, &format, &e) == 0)
+        analyze_tables(a, opts->tables != NULL ? opts->tables : "", format, stdout);
+}
+
+/* What can be refused before anything is read. 0, or -1 with e filled. */
+static int check(const struct analyze_opts *opts, struct err *e)
+{
+    enum analyze_format format;
+    if (opts->fail_on != NULL && gate_check(opts->fail_on, e) < 0)
+        return -1;
+    if (opts->tables != NULL && analyze_check_tables(opts->tables, e) < 0)
+        return -1;
+    return format_of(opts->format, &format, e);
+}
+
 /* Prints or writes the result in the forms that were asked for. */
 static int report(const struct analyze_opts *opts, const struct analysis *a, struct err *e)
 {
@@ -55,7 +107,7 @@ static int report(const struct analyze_opts *opts, const struct analysis *a, str
     int status = 0;
     findings_make(&findings, a);
     if (opts->json == NULL || strcmp(opts->json, "-") != 0)
-        analyze_text(a, &findings, stdout);
+        print(opts, a, &findings);
     if (opts->json != NULL)
         status = cmd_write_json(analyze_json(a, &findings), opts->json, e);
     findings_release(&findings);
@@ -91,7 +143,7 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
                 argv[1]);
         return ERR_USAGE;
     }
-    if (opts.fail_on != NULL && gate_check(opts.fail_on, e) < 0)
+    if (check(&opts, e) < 0)
         return (int)e->code;
     load.run_id = opts.run_id;
     if (run_load(&run, cmd_input(n, argv), &load, e) < 0) {
@@ -106,7 +158,8 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
 
 const struct command cmd_analyze = {
     .name = "analyze",
-    .synopsis = "analyze [DIR] [--rank N] [--run ID] [--json FILE|-] [--fail-on EXPR]",
+    .synopsis = "analyze [DIR] [--rank N] [--run ID] [--json FILE|-] [--format table|csv|md]"
+                " [--table NAME[,NAME]] [--fail-on EXPR]",
     .summary = "say where the time of a recorded run went",
     .details = details,
     .rows = rows,

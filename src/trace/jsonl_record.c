@@ -284,7 +284,8 @@ static void add_op(struct jsonl *r, const struct op *op)
 
 static struct op blank_op(void)
 {
-    struct op op = {.stream = -1, .graph = -1, .name = "", .dtype = SPECTER_DTYPE_UNKNOWN};
+    struct op op = {
+        .stream = -1, .graph = -1, .name = "", .caller = "", .dtype = SPECTER_DTYPE_UNKNOWN};
     return op;
 }
 
