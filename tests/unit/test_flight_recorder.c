@@ -186,12 +186,13 @@ TEST(flight_damage)
         "{\"pg_config\":{},\"entries\":[[[[[[[[",
         "{\"pg_config\":{},\"entries\":[{\"profiling_name\":3}]}",
     };
+    static const char pickle[] = "\x80\x02}q\0(X\x09\0\0\0pg_configq\1";
     const char *folder = make_folder();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         write_text(folder, "rank_0", texts[i]);
         CHECK_HAS(load_error(folder, NULL), "rank_0: byte ");
     }
-    write_file(folder, "rank_0", "\x80\x02}q\0(X\x09\0\0\0pg_configq\1", 24);
+    write_file(folder, "rank_0", pickle, sizeof pickle - 1);
     CHECK_HAS(load_error(folder, NULL), "pickles are not read");
     remove_folder(folder);
 }
