@@ -137,17 +137,17 @@ static void add_waits(struct comm_study *s, const struct match_member *members, 
 /* What the instance learns from one member. True when the member is the shortest so far. */
 static bool add_member(struct comm_instance *in, const struct op *op, double *sum_ns)
 {
-    int64_t start, end;
+    int64_t dur_ns;
     if (!in->bytes_known && bytes_known(op)) {
         in->bytes_known = true;
         in->bytes = op->bytes;
     }
-    if (!op_device_time(op, &start, &end))
+    if (!op_device_duration(op, &dur_ns))
         return false;
-    *sum_ns += (double)(end - start);
-    if (in->timed++ > 0 && end - start >= in->transfer_ns)
+    *sum_ns += (double)dur_ns;
+    if (in->timed++ > 0 && dur_ns >= in->transfer_ns)
         return false;
-    in->transfer_ns = end - start;
+    in->transfer_ns = dur_ns;
     return true;
 }
 
@@ -180,13 +180,13 @@ static void add_match(struct study_work *w, const struct match *m,
 static void add_alone(struct study_work *w, size_t rank, const struct op *op)
 {
     struct comm_instance *in = instance_add(w->study, op);
-    int64_t start, end;
+    int64_t dur_ns;
     in->members = 1;
     in->bytes_known = bytes_known(op);
     in->bytes = in->bytes_known ? op->bytes : 0;
-    if (op_device_time(op, &start, &end)) {
+    if (op_device_duration(op, &dur_ns)) {
         in->timed = 1;
-        in->transfer_ns = end - start;
+        in->transfer_ns = dur_ns;
     }
     set_moved(in, &w->groups[rank], op);
 }

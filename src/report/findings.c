@@ -51,7 +51,8 @@ static bool rule_hang(const struct analysis *a, double threshold, struct finding
 static bool rule_untimed(const struct analysis *a, double threshold, struct finding *f,
                          struct buf *b)
 {
-    uint64_t untimed = split_untimed(&a->total), all = untimed + a->total.timed_ops;
+    uint64_t untimed = split_untimed(&a->total), unplaced = a->total.unplaced_ops;
+    uint64_t all = untimed + unplaced + a->total.timed_ops;
     const char *sep = "";
     if (all == 0) {
         buf_puts(b, "The trace holds no operation: nothing was recorded.");
@@ -59,9 +60,17 @@ static bool rule_untimed(const struct analysis *a, double threshold, struct find
         return true;
     }
     f->value = (double)untimed / (double)all;
-    if (f->value < threshold)
+    if (f->value < threshold && unplaced == 0)
         return false;
-    if (!analysis_timed(a))
+    f->weight = analysis_timed(a) ? 0 : INFINITY;
+    if (unplaced > 0)
+        buf_printf(b,
+                   "%llu of %llu operations have a device time and no start: they count in "
+                   "bandwidths, and in no share of time. ",
+                   (unsigned long long)unplaced, (unsigned long long)all);
+    if (untimed == 0)
+        return true;
+    if (!analysis_timed(a) && unplaced == 0)
         buf_puts(b, "The trace holds no device times, so how long anything took on the device is "
                     "not known. ");
     buf_printf(b, "%llu of %llu operations have no device time and are in no figure here (",
@@ -74,7 +83,6 @@ static bool rule_untimed(const struct analysis *a, double threshold, struct find
         sep = ", ";
     }
     buf_puts(b, ").");
-    f->weight = analysis_timed(a) ? 0 : INFINITY;
     return true;
 }
 
@@ -110,12 +118,18 @@ static bool rule_compute(const struct analysis *a, double threshold, struct find
     return true;
 }
 
+/* Did the traces look at anything that computes? Else time without it says nothing. */
+static bool sees_compute(const struct analysis *a)
+{
+    return a->coverage & (COVER_GEMM | COVER_KERNELS | COVER_LAUNCHES);
+}
+
 static bool rule_exposed_comm(const struct analysis *a, double threshold, struct finding *f,
                               struct buf *b)
 {
     double waiting = share_of(a->total.exposed_wait_ns, a->total.exposed_comm_ns);
     f->value = f->weight = share_of(a->total.exposed_comm_ns, a->total.span_ns);
-    if (!(f->value >= threshold))
+    if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     buf_printf(b, "Exposed communication: for " RATE_TEXT " of the span ", percent(f->value));
     put_of_span(b, a, a->total.exposed_comm_ns);
@@ -153,7 +167,7 @@ static bool rule_idle(const struct analysis *a, double threshold, struct finding
 {
     bool sees_all = a->coverage & COVER_KERNELS;
     f->value = f->weight = share_of(a->total.idle_ns, a->total.span_ns);
-    if (!(f->value >= threshold))
+    if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     if (sees_all)
         buf_printf(b, "%s: %s idle for " RATE_TEXT " of the span ",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The trace formats. To add one: write src/trace/<format>.c with a sniff and a read function and
- * add its line to READERS; load_find.c finds the reader by content. Every reader bounds what it believes
- * (lengths, depths, counts) and reports damage with file and place.
+ * add its line to READERS; load_find.c finds the reader by content. Every reader bounds what it
+ * believes (lengths, depths, counts) and reports damage with file and place.
  */
 #ifndef SPECTER_TRACE_READER_H
 #define SPECTER_TRACE_READER_H
@@ -55,7 +55,9 @@ struct reader {
     X(jsonl)       \
     X(kineto)      \
     X(nsys)        \
-    X(nsysrep)
+    X(nsysrep)     \
+    X(inspector)   \
+    X(flight)
 
 #define X(name) extern const struct reader reader_##name;
 READERS(X)
