@@ -295,7 +295,8 @@ static cJSON *json_cell(const struct sheet_cell *cell, enum sheet_unit unit)
 struct cJSON *sheet_json(const struct sheet *s)
 {
     cJSON *list = cJSON_CreateArray(), *row = NULL;
-    for (size_t i = 0; i < s->ncells; i++) {
+    size_t all = sheet_rows(s), rows = s->json_rows > 0 && s->json_rows < all ? s->json_rows : all;
+    for (size_t i = 0; i < rows * s->ncolumns; i++) {
         const struct sheet_column *column = &s->columns[i % s->ncolumns];
         if (i % s->ncolumns == 0) {
             row = cJSON_CreateObject();
