@@ -18,7 +18,12 @@
 #include "analysis/comm_rows.h"
 #include "analysis/extra.h"
 #include "analysis/hang.h"
+#include "analysis/idle.h"
+#include "analysis/launch.h"
+#include "analysis/operations.h"
+#include "analysis/queue.h"
 #include "analysis/split.h"
+#include "analysis/steps.h"
 #include "analysis/work.h"
 
 #define ANALYSIS_ALL_RANKS INT64_MIN
@@ -37,6 +42,11 @@ struct analysis {
     unsigned coverage;  /* enum coverage: what the traces of all of them look at */
     struct work work;   /* of them */
     struct extra extra; /* of them */
+    struct idle idle;   /* of them, as are the next four */
+    struct launch_table launches;
+    struct queue_table queues;
+    struct operations operations;
+    struct steps steps;
     uint64_t gemm_rate; /* of them, the largest: see struct rank */
     struct comm_study comm;
     struct hangs hangs;                 /* over all ranks, as communication is */
