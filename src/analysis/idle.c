@@ -208,10 +208,10 @@ struct launched {
     int64_t *last_ns; /* owned [lanes->count + 1] */
 };
 
-static int64_t *last_launch(struct launched *l, const struct op *op)
+static int64_t *last_launch(struct launched *l, size_t op)
 {
-    const struct lane *lane = lanes_find(l->lanes, op->device, op->stream);
-    return &l->last_ns[lane != NULL ? (size_t)(lane - l->lanes->list) : l->lanes->count];
+    uint32_t lane = l->lanes->of[op];
+    return &l->last_ns[lane != LANE_NONE ? lane : l->lanes->count];
 }
 
 static void add_device(struct idle *i, struct idle_rank *r, const struct host *h,
@@ -226,7 +226,7 @@ static void add_device(struct idle *i, struct idle_rank *r, const struct host *h
         int64_t *last;
         if (!op_device_time(op, &start, &end))
             continue;
-        last = last_launch(launched, op);
+        last = last_launch(launched, k);
         if (before == NULL)
             first = until = start;
         if (start > until) {

@@ -26,15 +26,18 @@ static bool takes_part(const struct op *op)
     return op->stream >= 0 && op_device_time(op, &start, &end);
 }
 
-/* Finds the lanes and counts their operations, in `end`; `ids` numbers them by first sight. */
-static void count_lanes(struct lanes *l, const struct rank *rank, struct idmap *ids)
+/* Finds the lanes and counts their operations, in `end`; for now lanes are numbered by first sight,
+ * in `first`. */
+static void count_lanes(struct lanes *l, const struct rank *rank)
 {
+    struct idmap ids = {0};
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         uint32_t at;
+        l->of[i] = LANE_NONE;
         if (!takes_part(op))
             continue;
-        at = idmap_add(ids, key_of(op));
+        at = l->of[i] = idmap_add(&ids, key_of(op));
         if (at >= l->count) {
             ARRAY_GROW(l->list, l->cap, (size_t)at + 1);
             l->list[at] = (struct lane){.device = op->device, .stream = op->stream, .first = at};
@@ -42,43 +45,46 @@ static void count_lanes(struct lanes *l, const struct rank *rank, struct idmap *
         }
         l->list[at].end++;
     }
+    idmap_release(&ids);
 }
 
-/* Sorts the lanes and gives each its part of the list; `place` leads there by first sight. */
-static void lay_out(struct lanes *l, size_t *place)
+/* Sorts the lanes and gives each its part of the list; `place` leads to the lane by first sight. */
+static void lay_out(struct lanes *l, uint32_t *place)
 {
     size_t at = 0;
     if (l->count > 0)
         qsort(l->list, l->count, sizeof *l->list, by_stream);
     for (size_t i = 0; i < l->count; i++) {
         struct lane *lane = &l->list[i];
-        size_t n = lane->end, sight = lane->first;
-        place[sight] = lane->first = at;
-        lane->end = at += n;
+        place[lane->first] = (uint32_t)i;
+        at += lane->end;
+        lane->first = lane->end = at - lane->end; /* the end grows as the list is filled */
     }
 }
 
 void lanes_make(struct lanes *l, const struct rank *rank)
 {
-    struct idmap ids = {0};
-    size_t *place;
+    uint32_t *place;
     memset(l, 0, sizeof *l);
-    count_lanes(l, rank, &ids);
-    place = array_new(l->count + 1, sizeof *place);
-    l->ops = array_new(rank->nops + 1, sizeof *l->ops);
+    l->of = array_new(rank->nops, sizeof *l->of);
+    l->ops = array_new(rank->nops, sizeof *l->ops);
+    count_lanes(l, rank);
+    place = array_new(l->count, sizeof *place);
     lay_out(l, place);
     for (size_t i = 0; i < rank->nops; i++) {
-        if (takes_part(&rank->ops[i]))
-            l->ops[place[idmap_find(&ids, key_of(&rank->ops[i]))]++] = (uint32_t)i;
+        if (l->of[i] == LANE_NONE)
+            continue;
+        l->of[i] = place[l->of[i]];
+        l->ops[l->list[l->of[i]].end++] = (uint32_t)i;
     }
     free(place);
-    idmap_release(&ids);
 }
 
 void lanes_release(struct lanes *l)
 {
     free(l->list);
     free(l->ops);
+    free(l->of);
     memset(l, 0, sizeof *l);
 }
 

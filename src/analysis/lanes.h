@@ -16,6 +16,8 @@
 
 #include "trace/run.h"
 
+#define LANE_NONE UINT32_MAX /* no time, or no stream known */
+
 struct lane {
     int32_t device, stream;
     size_t first, end; /* its part of lanes.ops */
@@ -25,6 +27,7 @@ struct lanes {
     struct lane *list; /* owned; by device, then stream */
     size_t count, cap;
     uint32_t *ops; /* owned: indices into the rank's ops, lane by lane, by start in each */
+    uint32_t *of;  /* owned: the lane of each of the rank's ops; LANE_NONE */
 };
 
 void lanes_make(struct lanes *l, const struct rank *rank);

@@ -15,7 +15,7 @@
 
 void sample_add(struct sample *s, int64_t value)
 {
-    ARRAY_GROW(s->list, s->cap, s->count + 1);
+    ARRAY_ROOM(s->list, s->cap, s->count + 1);
     s->list[s->count++] = value;
 }
 
@@ -58,15 +58,21 @@ static unsigned digit_of(int64_t value, int digit)
     return (unsigned)(key >> (digit * DIGIT_BITS)) & (BUCKETS - 1);
 }
 
-/* One pass of a radix sort, from list to scratch, which then change places. A digit that all values
- * have in common needs none. */
+/* Bits in which some value differs from the first. */
+static uint64_t differing(const struct sample *s)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < s->count; i++)
+        bits |= (uint64_t)s->list[i] ^ (uint64_t)s->list[0];
+    return bits;
+}
+
+/* One pass of a radix sort, from list to scratch, which then change places. */
 static void sort_digit(struct sample *s, int digit)
 {
     size_t at[BUCKETS] = {0}, sum = 0;
     for (size_t i = 0; i < s->count; i++)
         at[digit_of(s->list[i], digit)]++;
-    if (at[digit_of(s->list[0], digit)] == s->count)
-        return;
     for (size_t b = 0; b < BUCKETS; b++) {
         size_t n = at[b];
         at[b] = sum;
@@ -91,8 +97,11 @@ void sample_sort(struct sample *s)
         return;
     }
     ARRAY_ROOM(s->scratch, s->cap_scratch, s->count);
-    for (int digit = 0; digit < DIGITS; digit++)
-        sort_digit(s, digit);
+    uint64_t bits = differing(s);
+    for (int digit = 0; digit < DIGITS; digit++) {
+        if (bits >> (digit * DIGIT_BITS) & (BUCKETS - 1)) /* else all have it in common */
+            sort_digit(s, digit);
+    }
 }
 
 /* Two passes, the second around the mean, lose nothing to large values. */

@@ -18,6 +18,16 @@ struct ruler {
     int64_t *before; /* owned [set.count + 1]: length of all intervals in front of each */
 };
 
+/* Operations come by their starts, so that most touch the one before. */
+static void add_time(struct intervals *set, int64_t start, int64_t end)
+{
+    struct interval *last = set->count > 0 ? &set->list[set->count - 1] : NULL;
+    if (last == NULL || start < last->start || start > last->end)
+        intervals_add(set, start, end);
+    else if (end > last->end)
+        last->end = end;
+}
+
 static void ruler_make(struct ruler *r)
 {
     intervals_merge(&r->set);
@@ -61,7 +71,7 @@ static bool make_rulers(struct ruler rulers[RULERS], const struct rank *rank)
             continue;
         timed = true;
         for (int k = first[busy_kind_of(&rank->ops[i])]; k < RULERS; k++)
-            intervals_add(&rulers[k].set, start, end);
+            add_time(&rulers[k].set, start, end);
     }
     for (int k = 0; k < RULERS; k++)
         ruler_make(&rulers[k]);
@@ -76,10 +86,19 @@ static void release_rulers(struct ruler rulers[RULERS])
     }
 }
 
-/* The rank's latest step that began before that moment and has not ended; SIZE_MAX. */
-static size_t step_at(const struct rank *rank, int64_t t_ns)
+static bool in_step(const struct rank *rank, size_t step, int64_t t_ns)
+{
+    return rank->steps[step].start_ns <= t_ns && t_ns < rank->steps[step].end_ns;
+}
+
+/* The rank's latest step that began before that moment and has not ended; SIZE_MAX. Most moments
+ * are in the step of the one before, `hint`. */
+static size_t step_at(const struct rank *rank, int64_t t_ns, size_t hint)
 {
     size_t low = 0, high = rank->nsteps;
+    if (hint < rank->nsteps && in_step(rank, hint, t_ns) &&
+        (hint + 1 == rank->nsteps || t_ns < rank->steps[hint + 1].start_ns))
+        return hint;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
         if (rank->steps[mid].start_ns <= t_ns)
@@ -87,7 +106,7 @@ static size_t step_at(const struct rank *rank, int64_t t_ns)
         else
             high = mid;
     }
-    return low > 0 && t_ns < rank->steps[low - 1].end_ns ? low - 1 : SIZE_MAX;
+    return low > 0 && in_step(rank, low - 1, t_ns) ? low - 1 : SIZE_MAX;
 }
 
 /* When all work was done that each step, or one before it, launched; UNKNOWN_NS for a step that
@@ -95,14 +114,14 @@ static size_t step_at(const struct rank *rank, int64_t t_ns)
 static int64_t *find_ends(const struct rank *rank)
 {
     int64_t *ends = array_new(rank->nsteps, sizeof *ends), start, end, last = UNKNOWN_NS;
+    size_t step = SIZE_MAX;
     for (size_t i = 0; i < rank->nsteps; i++)
         ends[i] = UNKNOWN_NS;
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
-        size_t step;
         if (op->host_ns == UNKNOWN_NS || !op_device_time(op, &start, &end))
             continue;
-        step = step_at(rank, op->host_ns);
+        step = step_at(rank, op->host_ns, step);
         if (step != SIZE_MAX && end > ends[step])
             ends[step] = end;
     }
