@@ -39,6 +39,10 @@
     X(nccl_choices, 6)         \
     X(gemms, 6)                \
     X(roofline, 0)             \
+    X(bubble, 16)              \
+    X(critical_path, 10)       \
+    X(critical_ops, 5)         \
+    X(critical_ranks, 4)       \
     X(copies, 6)               \
     X(launch_classes, 16)      \
     X(graphs, 6)               \
