@@ -39,8 +39,12 @@
     X(nccl_choices, 3)         \
     X(gemms, 4)                \
     X(roofline, 0)             \
+    X(bubble, 8)               \
+    X(critical_path, 5)        \
+    X(critical_ops, 0)         \
+    X(critical_ranks, 0)       \
     X(copies, 0)               \
-    X(launch_classes, 0)      \
+    X(launch_classes, 0)       \
     X(graphs, 0)               \
     X(operations, 5)           \
     X(top, 5)                  \

@@ -2,6 +2,7 @@
 #include "report/findings.h"
 
 #include "base/buf.h"
+#include "report/analyze_json_parts.h"
 #include "report/hang_text.h"
 #include "report/table.h"
 
