@@ -167,7 +167,8 @@ static void note_aligned(struct run *run, const struct walls *walls)
     if (s.drift != 0)
         snprintf(drift, sizeof drift, "%.1f ppm", s.drift * 1e6);
     else
-        snprintf(drift, sizeof drift, "none over %.1g ppm", 4e6 * s.drift_err);
+        snprintf(drift, sizeof drift, "under %.1f ppm",
+                 fmin(FIT_SLOPE_SURE * s.drift_err, CRYSTAL_DRIFT) * 1e6);
     if (s.dated && fabs(s.wall_ns - s.offset_ns) > 1e6)
         snprintf(apart, sizeof apart, " (wall clocks: %s)", put_time(wall, sizeof wall, s.wall_ns));
     run_note(run, false,
