@@ -24,7 +24,8 @@ for path in glob.glob(source + "/*.jsonl"):
     texts[os.path.basename(path)] = [json.loads(line) for line in open(path)]
 for lines in texts.values():
     zero = max(zero, lines[0]["mono_ns"])
-    times += [lines[0]["mono_ns"] + l["start_us"] * 1e3 for l in lines if l.get("type") == "nccl"]
+    times += [lines[0]["mono_ns"] + l["start_us"] * 1e3 for l in lines
+              if l.get("type") == "nccl" and l["start_us"] is not None]
 half = (min(times) + max(times)) / 2
 def ahead(t):
     return t + offset + (t - zero) * (rate - 1) + (step if t > half else 0)
@@ -32,11 +33,10 @@ def moved(lines):
     base = lines[0]["mono_ns"]
     new = round(ahead(base))
     for line in lines:
-        host = line.get("timing") in ("host", "captured")
-        length = line.pop("duration_us", None)
-        if length is not None:
-            to = line["start_us"] + length
-            line["duration_us"] = round((ahead(base + to * 1e3) - ahead(base + line["start_us"] * 1e3)) / 1e3, 3)
+        start, length = line.get("start_us"), line.get("duration_us")
+        if start is not None and length is not None:
+            to = ahead(base + (start + length) * 1e3)
+            line["duration_us"] = round((to - ahead(base + start * 1e3)) / 1e3, 3)
         for key, value in line.items():
             if key == "mono_ns":
                 line[key] = round(ahead(value))
