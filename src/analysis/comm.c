@@ -29,6 +29,14 @@ struct study_work {
     bool **seen;           /* [nranks][nops]: part of a match */
 };
 
+const char *comm_group_name(const struct run *run, int32_t comm)
+{
+    const char *name = NULL;
+    if (comm >= 0 && (size_t)comm < run->ncomms)
+        name = run->comms[comm].name;
+    return name != NULL ? name : "";
+}
+
 static bool is_comm(const struct op *op)
 {
     return op->class == OP_COLL || op->class == OP_P2P;
@@ -94,6 +102,7 @@ static void set_moved(struct comm_instance *in, const struct groups *groups, con
     if (op->coll.group >= 0 && groups->count > 0)
         g = bsearch(&op->coll.group, groups->list, groups->count, sizeof *g, group_has_id);
     in->grouped = g != NULL && g->ops > 1;
+    in->group_ops = in->grouped ? g->ops : 1;
     if (!in->grouped)
         in->moved_bytes = in->bytes;
     else if (!g->mixed)
@@ -108,6 +117,8 @@ static struct comm_instance *instance_add(struct comm_study *s, const struct op 
     *in = (struct comm_instance){.op = op->coll.op,
                                  .dtype = op->dtype,
                                  .p2p = op->class == OP_P2P,
+                                 .consistent = true,
+                                 .seq = -1,
                                  .comm = op->coll.comm,
                                  .transfer_ns = UNKNOWN_NS,
                                  .wait_ns = NAN};
@@ -137,17 +148,21 @@ static void add_waits(struct comm_study *s, const struct match_member *members, 
 /* What the instance learns from one member. True when the member is the shortest so far. */
 static bool add_member(struct comm_instance *in, const struct op *op, double *sum_ns)
 {
-    int64_t start, end;
-    if (!in->bytes_known && bytes_known(op)) {
+    int64_t dur_ns;
+    if (bytes_known(op)) {
+        if (!in->bytes_known)
+            in->bytes = op->bytes;
         in->bytes_known = true;
-        in->bytes = op->bytes;
+        in->sized++;
+        in->sent += (double)op->bytes;
+        in->sent_max = fmax(in->sent_max, (double)op->bytes);
     }
-    if (!op_device_time(op, &start, &end))
+    if (!op_device_duration(op, &dur_ns))
         return false;
-    *sum_ns += (double)(end - start);
-    if (in->timed++ > 0 && end - start >= in->transfer_ns)
+    *sum_ns += (double)dur_ns;
+    if (in->timed++ > 0 && dur_ns >= in->transfer_ns)
         return false;
-    in->transfer_ns = end - start;
+    in->transfer_ns = dur_ns;
     return true;
 }
 
@@ -161,7 +176,13 @@ static void add_match(struct study_work *w, const struct match *m,
     in->op = m->op;
     in->dtype = m->dtype;
     in->matched = true;
+    in->consistent = m->consistent;
+    in->seq = m->seq;
     in->members = m->nmembers;
+    in->first = members[0];
+    meet_make(&in->meet, s->run, members, m->nmembers);
+    if (in->p2p)
+        meet_message(&in->meet, s->run, members, m->nmembers);
     for (uint32_t i = 0; i < m->nmembers; i++) {
         w->seen[members[i].rank][members[i].op] = true;
         if (in->detail == NULL)
@@ -177,18 +198,18 @@ static void add_match(struct study_work *w, const struct match *m,
 }
 
 /* A record that could not be matched stands for itself. */
-static void add_alone(struct study_work *w, size_t rank, const struct op *op)
+static void add_alone(struct study_work *w, struct match_member me)
 {
+    const struct op *op = member_op(w->study->run, &me);
     struct comm_instance *in = instance_add(w->study, op);
-    int64_t start, end;
+    double sum_ns = 0;
     in->members = 1;
-    in->bytes_known = bytes_known(op);
-    in->bytes = in->bytes_known ? op->bytes : 0;
-    if (op_device_time(op, &start, &end)) {
-        in->timed = 1;
-        in->transfer_ns = end - start;
-    }
-    set_moved(in, &w->groups[rank], op);
+    in->first = me;
+    add_member(in, op, &sum_ns);
+    meet_make(&in->meet, w->study->run, &me, 1);
+    if (in->p2p)
+        meet_message(&in->meet, w->study->run, &me, 1);
+    set_moved(in, &w->groups[me.rank], op);
 }
 
 static void study_all(struct study_work *w, const struct matches *m)
@@ -201,7 +222,7 @@ static void study_all(struct study_work *w, const struct matches *m)
     for (size_t r = 0; r < run->nranks; r++) {
         for (size_t i = 0; i < run->ranks[r].nops; i++) {
             if (is_comm(&run->ranks[r].ops[i]) && !w->seen[r][i])
-                add_alone(w, r, &run->ranks[r].ops[i]);
+                add_alone(w, (struct match_member){(uint32_t)r, (uint32_t)i});
         }
     }
 }

@@ -13,6 +13,7 @@
 #ifndef SPECTER_ANALYSIS_COMM_H
 #define SPECTER_ANALYSIS_COMM_H
 
+#include "analysis/meet.h"
 #include "base/interval.h"
 #include "trace/match.h"
 #include "trace/run.h"
@@ -21,18 +22,25 @@ struct comm_instance {
     uint8_t op;    /* enum specter_comm_op; SPECTER_SEND for a pair */
     uint8_t dtype; /* enum specter_dtype */
     bool p2p;
-    bool matched;         /* named by communicator and number; else one rank's record of it */
-    bool bytes_known;     /* else bytes is 0 */
-    uint64_t bytes;       /* full buffer S */
-    int32_t comm;         /* index into run->comms; -1 unknown */
-    int comm_size;        /* 0 unknown */
-    bool grouped;         /* launched together with other communication */
-    uint64_t moved_bytes; /* in transfer_ns: own bytes, or those of the group when all of it is the
-                             same operation on the same communicator; 0 unknown */
-    uint32_t members;     /* found in the trace; comm_size (2 for a pair) when complete */
-    uint32_t timed;       /* of them with device times */
-    int64_t transfer_ns;  /* UNKNOWN_NS when timed is 0 */
-    double wait_ns;       /* mean over the timed members; NAN with fewer than two */
+    bool matched;          /* named by communicator and number; else one rank's record of it */
+    bool bytes_known;      /* else bytes is 0 */
+    bool consistent;       /* see struct match */
+    uint64_t bytes;        /* full buffer S */
+    int32_t comm;          /* index into run->comms; -1 unknown */
+    int comm_size;         /* 0 unknown */
+    int64_t seq;           /* seq or p2p_seq; -1 unknown */
+    bool grouped;          /* launched together with other communication */
+    uint32_t group_ops;    /* so many of the rank that gives the time; 1 when alone */
+    uint64_t moved_bytes;  /* in transfer_ns: own bytes, or those of the group when all of it is the
+                              same operation on the same communicator; 0 unknown */
+    uint32_t members;      /* found in the trace; comm_size (2 for a pair) when complete */
+    uint32_t timed;        /* of them with device times */
+    uint32_t sized;        /* of them whose bytes are known */
+    double sent, sent_max; /* sum and largest of the members' bytes, which differ in AlltoAllv */
+    int64_t transfer_ns;   /* UNKNOWN_NS when timed is 0 */
+    double wait_ns;        /* mean over the timed members; NAN with fewer than two */
+    struct match_member first; /* of the members */
+    struct meet meet;
     const struct comm_detail *detail; /* what NCCL's profiler said of the first member that it spoke
                                          of; NULL. Borrowed from the run */
 };
@@ -49,5 +57,8 @@ struct comm_study {
 
 void comm_study_make(struct comm_study *s, const struct run *run);
 void comm_study_release(struct comm_study *s);
+
+/* The name of a communicator; "" none. */
+const char *comm_group_name(const struct run *run, int32_t comm);
 
 #endif
