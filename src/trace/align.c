@@ -52,6 +52,12 @@ static bool same_clock(const struct wall *a, const struct wall *b, int64_t withi
            apart < within_ns && apart > -within_ns;
 }
 
+bool ranks_share_clock(const struct rank *a, const struct rank *b)
+{
+    struct wall x = wall_of(a), y = wall_of(b);
+    return a->rank >= 0 && b->rank >= 0 && same_clock(&x, &y, SURELY_SAME_NS);
+}
+
 static size_t find_clock(const struct walls *walls, const struct wall *d, int64_t within_ns)
 {
     size_t i = d->dated ? 0 : walls->count;
