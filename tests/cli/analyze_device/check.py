@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# Reads Kineto traces with Python's own JSON, works out by plain sweeps what `specter analyze` says
+# Reads Kineto traces with Python's own JSON (nsys exports with its sqlite3), works out by plain sweeps what `specter analyze` says
 # of the device, and compares: to 0.01 %.
 #
-#   kineto_check.py TRACE.json[.gz]|TRACES.tar.gz SPECTER
+#   check.py TRACE.json[.gz]|TRACES.tar.gz|EXPORT.sqlite SPECTER
 #
 # It shares no code and no algorithm with specter: lists of events are walked through moment by
 # moment.
@@ -12,6 +12,8 @@ import gzip
 import io
 import json
 import math
+import re
+import sqlite3
 import subprocess
 import sys
 import tarfile
@@ -63,49 +65,18 @@ class Work:
 
 
 class Rank:
-    def __init__(self, doc):
-        self.number = doc.get("distributedInfo", {}).get("rank", 0)
+    """What a trace says of one GPU, and sweeps over it."""
+
+    def __init__(self, number):
+        self.number = number
         self.calls, self.ops, self.blocked, self.steps = {}, [], [], []
         self.waits = []  # (stream, host time)
-        events = [e for e in doc["traceEvents"] if e.get("ph") == "X"]
-        for e in events:
-            self.host_event(e)
-        for e in events:
-            self.device_event(e)
+
+    def finish(self):
         self.ops.sort(key=lambda o: o.start)  # stable: as in the file
         for o in self.ops:
             if o.kind == "memory" and o.host is not None and o.host_end >= o.end:
                 self.blocked.append((o.host, o.host_end))
-
-    def host_event(self, e):
-        if e.get("cat") in ("cuda_runtime", "cuda_driver", "Runtime"):
-            begin = ns(e["ts"])
-            end = begin + ns(e["dur"])
-            self.calls[e.get("args", {}).get("correlation")] = (begin, end)
-            if any(word in e["name"] for word in SYNC) or e["name"] in MEMORY_CALLS:
-                self.blocked.append((begin, end))
-        if e["name"].startswith("ProfilerStep#") and e.get("cat") == "user_annotation":
-            self.steps.append((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e["name"]))
-
-    def device_event(self, e):
-        args = e.get("args", {})
-        if e.get("cat") == "cuda_sync" and e["name"] == "Stream Wait Event":
-            call = self.calls.get(args.get("correlation"))
-            if call:
-                self.waits.append((args.get("stream"), call[0]))
-        if e.get("cat") not in GPU:
-            return
-        o = Work()
-        o.name = e["name"]
-        o.kind = GPU[e["cat"]]
-        if o.kind == "compute" and o.name.startswith("nccl"):
-            o.kind = "comm"
-        o.start = ns(e["ts"])
-        o.dur = ns(e.get("dur", 0))
-        o.end = o.start + o.dur
-        o.stream = args["stream"]
-        o.host, o.host_end = self.calls.get(args.get("correlation"), (None, None))
-        self.ops.append(o)
 
     def cause(self, o, before, last):
         if o.host is None:
@@ -147,6 +118,95 @@ class Rank:
             depth[kind] = depth.get(kind, 0) + step
             at = t
         return sums
+
+
+class KinetoRank(Rank):
+    def __init__(self, doc):
+        super().__init__(doc.get("distributedInfo", {}).get("rank", 0))
+        events = [e for e in doc["traceEvents"] if e.get("ph") == "X"]
+        for e in events:
+            self.host_event(e)
+        for e in events:
+            self.device_event(e)
+        self.finish()
+
+    def host_event(self, e):
+        if e.get("cat") in ("cuda_runtime", "cuda_driver", "Runtime"):
+            begin = ns(e["ts"])
+            end = begin + ns(e["dur"])
+            self.calls[e.get("args", {}).get("correlation")] = (begin, end)
+            if any(word in e["name"] for word in SYNC) or e["name"] in MEMORY_CALLS:
+                self.blocked.append((begin, end))
+        if e["name"].startswith("ProfilerStep#") and e.get("cat") == "user_annotation":
+            self.steps.append((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e["name"]))
+
+    def device_event(self, e):
+        args = e.get("args", {})
+        if e.get("cat") == "cuda_sync" and e["name"] == "Stream Wait Event":
+            call = self.calls.get(args.get("correlation"))
+            if call:
+                self.waits.append((args.get("stream"), call[0]))
+        if e.get("cat") not in GPU:
+            return
+        o = Work()
+        o.name = e["name"]
+        o.kind = GPU[e["cat"]]
+        if o.kind == "compute" and o.name.startswith("nccl"):
+            o.kind = "comm"
+        o.start = ns(e["ts"])
+        o.dur = ns(e.get("dur", 0))
+        o.end = o.start + o.dur
+        o.stream = args["stream"]
+        o.host, o.host_end = self.calls.get(args.get("correlation"), (None, None))
+        self.ops.append(o)
+
+
+class NsysRank(Rank):
+    def __init__(self, number, db, pid, device):
+        super().__init__(number)
+        self.host_calls(db, pid)
+        tables = {r[0] for r in db.execute("select name from sqlite_master")}
+        for table, kind in (("KERNEL", "compute"), ("MEMCPY", "memory"), ("MEMSET", "memory")):
+            if "CUPTI_ACTIVITY_KIND_" + table in tables:
+                self.device_work(db, table, kind, pid, device)
+        if "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION" in tables:
+            for stream, correlation in db.execute(
+                    "select streamId, correlationId from CUPTI_ACTIVITY_KIND_SYNCHRONIZATION "
+                    "where syncType = 2 and globalPid = ?", (pid,)):
+                if correlation in self.calls:
+                    self.waits.append((stream, self.calls[correlation][0]))
+        self.finish()
+
+    def host_calls(self, db, pid):
+        for begin, end, correlation, name in db.execute(
+                "select start, end, correlationId, value from CUPTI_ACTIVITY_KIND_RUNTIME r "
+                "join StringIds s on s.id = nameId where r.globalTid / 0x1000000 = ?",
+                (pid // 0x1000000,)):
+            self.calls[correlation] = begin, end
+            if any(w in name for w in SYNC) or re.sub("_v[0-9]+$", "", name) in MEMORY_CALLS:
+                self.blocked.append((begin, end))
+
+    def device_work(self, db, table, kind, pid, device):
+        name = "(select value from StringIds where id = demangledName)"
+        for row in db.execute(
+                "select start, end, streamId, correlationId, %s from CUPTI_ACTIVITY_KIND_%s "
+                "where globalPid = ? and deviceId = ?" % (name if table == "KERNEL" else "''", table),
+                (pid, device)):
+            o = Work()
+            o.start, o.end, o.stream, correlation, o.name = row
+            o.kind = "comm" if kind == "compute" and o.name.startswith("nccl") else kind
+            o.dur = o.end - o.start
+            o.host, o.host_end = self.calls.get(correlation, (None, None))
+            self.ops.append(o)
+
+
+def read(path):
+    if not path.endswith(".sqlite"):
+        return sorted((KinetoRank(doc) for doc in traces(path)), key=lambda r: r.number)
+    db = sqlite3.connect("file:%s?immutable=1" % path, uri=True)
+    pairs = db.execute("select distinct globalPid, deviceId from CUPTI_ACTIVITY_KIND_KERNEL "
+                       "order by 1, 2").fetchall()
+    return [NsysRank(i, db, *pair) for i, pair in enumerate(pairs)]
 
 
 def table(specter, path, name):
@@ -379,11 +439,12 @@ def main(path, specter):
         if name not in kept:
             kept[name] = table(specter, path, name)
         return kept[name]
-    ranks = sorted((Rank(doc) for doc in traces(path)), key=lambda r: r.number)
+    ranks = read(path)
     check_ranks(get, ranks)
     check_streams(get, ranks)
-    check_kernels(get, ranks)
-    check_steps(get, ranks)
+    if not path.endswith(".sqlite"):  # names and steps are the reader's matter there
+        check_kernels(get, ranks)
+        check_steps(get, ranks)
     unlaunched = sum(o.host is None for r in ranks for o in r.ops)
     print(sum(len(r.ops) for r in ranks), "operations,", unlaunched, "without a launch,",
           sum(len(r.steps) for r in ranks), "steps:", "differs" if bad else "as specter says")
