@@ -69,12 +69,15 @@ static double size_of(const struct comm_instance *in)
     return in->op == SPECTER_ALLTOALLV && in->sized > 0 ? in->sent / in->sized : (double)in->bytes;
 }
 
-/* A message leaves one GPU, whichever of its ends was recorded. */
+/* A message leaves one GPU, whichever of its ends was recorded; one to its own sender leaves none.
+ */
 static struct wire message_wire(const struct comm_instance *in, double bytes, const struct run *run,
                                 const struct places *places)
 {
     int src, dst, across;
     pair_of(in, run, &src, &dst);
+    if (src >= 0 && src == dst)
+        return (struct wire){0, 0};
     across = places_across(places, run, src, dst, in->comm);
     return (struct wire){bytes, across < 0 ? NAN : across * bytes};
 }
