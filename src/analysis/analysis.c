@@ -45,7 +45,7 @@ static void add_rank(struct analysis *a, size_t index)
     ARRAY_GROW(a->ranks, a->cap_ranks, a->nranks + 1);
     struct rank_result *r = &a->ranks[a->nranks++];
     r->rank = rank;
-    r->arrival = &a->comm.arrivals[index];
+    r->arrival = &a->stragglers.arrivals[index];
     split_make(&r->split, rank, wait);
     split_add(&a->total, &r->split);
     work_add_rank(&a->work, rank);
@@ -86,6 +86,7 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
     extra_init(&a->extra);
     a->gemm_rate = 1;
     study_comm(a, gpu, net);
+    stragglers_make(&a->stragglers, run, &a->comm.matches);
     hangs_find(&a->hangs, run);
     for (size_t i = 0; i < run->nranks; i++) {
         if (rank == ANALYSIS_ALL_RANKS || run->ranks[i].rank == rank)
@@ -105,6 +106,7 @@ void analysis_release(struct analysis *a)
     comm_rows_release(&a->collectives);
     comm_rows_release(&a->collectives_named);
     comm_rows_release(&a->p2p);
+    stragglers_release(&a->stragglers);
     comm_study_release(&a->comm);
     places_release(&a->places);
     traffic_release(&a->traffic);

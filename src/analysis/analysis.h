@@ -22,6 +22,7 @@
 #include "analysis/hang.h"
 #include "analysis/pairs.h"
 #include "analysis/split.h"
+#include "analysis/stragglers.h"
 #include "analysis/traffic.h"
 #include "analysis/work.h"
 
@@ -29,7 +30,7 @@
 
 struct rank_result {
     const struct rank *rank;       /* borrowed from the run */
-    const struct arrival *arrival; /* borrowed from comm */
+    const struct arrival *arrival; /* borrowed from stragglers */
     struct split split;
 };
 
@@ -49,6 +50,7 @@ struct analysis {
     struct pairs pairs;
     struct exchanges exchanges;
     bool all_rows; /* the caller prints tables in full: their sheets have all rows, however many */
+    struct stragglers stragglers;
     struct hangs hangs;                 /* over all ranks, as communication is */
     struct comm_rows collectives, p2p;  /* rows as in JSON */
     struct comm_rows collectives_named; /* told apart by the name of the communicator */

@@ -147,58 +147,10 @@ static void add_waits(struct comm_study *s, const struct match_member *members, 
     }
 }
 
-/* The starts of one collective, relative to the earliest. */
-struct starts {
-    int64_t earliest, latest, second; /* second: of the others, the latest */
-    uint32_t last_rank, n;
-    double sum_ns; /* of start - earliest */
-};
-
-static struct starts starts_of(const struct run *run, const struct match_member *members,
-                               uint32_t n)
-{
-    struct starts st = {.earliest = INT64_MAX, .latest = INT64_MIN, .second = INT64_MIN};
-    int64_t start, end;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!op_device_time(member_op(run, &members[i]), &start, &end))
-            continue;
-        st.n++;
-        st.earliest = start < st.earliest ? start : st.earliest;
-        if (start > st.latest) {
-            st.second = st.latest;
-            st.latest = start;
-            st.last_rank = members[i].rank;
-        } else if (start > st.second) {
-            st.second = start;
-        }
-    }
-    return st;
-}
-
-static void add_arrivals(struct comm_study *s, const struct match_member *members, uint32_t n)
-{
-    struct starts st = starts_of(s->run, members, n);
-    int64_t start, end;
-    for (uint32_t i = 0; i < n; i++) {
-        struct arrival *a = &s->arrivals[members[i].rank];
-        if (!op_device_time(member_op(s->run, &members[i]), &start, &end))
-            continue;
-        a->collectives++;
-        a->late_ns += (double)(start - st.earliest);
-        st.sum_ns += (double)(start - st.earliest);
-    }
-    if (st.latest == st.second)
-        return; /* nobody was last */
-    double skew = (double)(st.latest - st.earliest);
-    double others = (st.n - 1) * skew - (st.sum_ns - skew); /* sum of latest - own start */
-    s->arrivals[st.last_rank].last++;
-    s->arrivals[st.last_rank].caused_ns += others / (st.n - 1);
-}
-
 /* What the instance learns from one member. True when the member is the shortest so far. */
 static bool add_member(struct comm_instance *in, const struct op *op, double *sum_ns)
 {
-    int64_t start, end;
+    int64_t dur_ns;
     if (bytes_known(op)) {
         if (!in->bytes_known)
             in->bytes = op->bytes;
@@ -207,12 +159,12 @@ static bool add_member(struct comm_instance *in, const struct op *op, double *su
         in->sent += (double)op->bytes;
         in->sent_max = fmax(in->sent_max, (double)op->bytes);
     }
-    if (!op_device_time(op, &start, &end))
+    if (!op_device_duration(op, &dur_ns))
         return false;
-    *sum_ns += (double)(end - start);
-    if (in->timed++ > 0 && end - start >= in->transfer_ns)
+    *sum_ns += (double)dur_ns;
+    if (in->timed++ > 0 && dur_ns >= in->transfer_ns)
         return false;
-    in->transfer_ns = end - start;
+    in->transfer_ns = dur_ns;
     return true;
 }
 
@@ -245,8 +197,6 @@ static void add_match(struct study_work *w, const struct match *m,
         return;
     in->wait_ns = sum_ns / in->timed - (double)in->transfer_ns;
     add_waits(s, members, m->nmembers, in->transfer_ns);
-    if (s->run->clock_aligned && !in->p2p)
-        add_arrivals(s, members, m->nmembers);
 }
 
 /* A record that could not be matched stands for itself. */
@@ -305,22 +255,19 @@ static void work_release(struct study_work *w)
 void comm_study_make(struct comm_study *s, const struct run *run)
 {
     struct study_work w;
-    struct matches m;
-    size_t wait = 0, known = 0, arrivals = 0;
+    size_t wait = 0, known = 0;
     *s = (struct comm_study){.run = run};
     ARRAY_GROW(s->wait, wait, run->nranks);
     ARRAY_GROW(s->wait_known, known, run->nranks);
-    ARRAY_GROW(s->arrivals, arrivals, run->nranks);
-    matches_make(&m, run);
+    matches_make(&s->matches, run);
     work_init(&w, s);
-    study_all(&w, &m);
-    s->incomplete = m.incomplete;
-    s->inconsistent = m.inconsistent;
-    s->unnumbered = m.unnumbered;
+    study_all(&w, &s->matches);
+    s->incomplete = s->matches.incomplete;
+    s->inconsistent = s->matches.inconsistent;
+    s->unnumbered = s->matches.unnumbered;
     for (size_t r = 0; r < run->nranks; r++)
         intervals_merge(&s->wait[r]);
     work_release(&w);
-    matches_release(&m);
 }
 
 void comm_study_release(struct comm_study *s)
@@ -329,7 +276,7 @@ void comm_study_release(struct comm_study *s)
         intervals_release(&s->wait[r]);
     free(s->wait);
     free(s->wait_known);
-    free(s->arrivals);
     free(s->list);
+    matches_release(&s->matches);
     memset(s, 0, sizeof *s);
 }

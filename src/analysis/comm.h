@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Communication over all ranks: every collective, and every send with its receive, as one instance;
- * who waited in it, and who came last.
+ * who waited in it. Who came last: stragglers.h.
  *
  *   transfer  shortest duration over the members: what remains when nobody waits for a late one
  *   wait      of a member: its own duration - transfer
- *   late      of a member: its own start - earliest start (clocks must agree)
  *
  * Operations launched as one group share the group's start and duration; an instance in a group
  * therefore has the time of the whole group, and the bytes that moved in that time are those of the
@@ -46,21 +45,13 @@ struct comm_instance {
                                          of; NULL. Borrowed from the run */
 };
 
-/* How a rank arrives at the collectives it shares with others. */
-struct arrival {
-    uint64_t collectives; /* with the start of this rank and of another one */
-    uint64_t last;        /* times it started after every other member */
-    double late_ns;       /* sum over them of its start - earliest start */
-    double caused_ns;     /* sum over those where it was last: mean wait of the others for it */
-};
-
 struct comm_study {
     const struct run *run;      /* borrowed */
+    struct matches matches;     /* owned: what the instances were made of */
     struct comm_instance *list; /* owned */
     size_t count, cap;
     struct intervals *wait; /* owned [run->nranks], merged: the rank had arrived, others had not */
     bool *wait_known;       /* owned [run->nranks]: the rank was matched with another one */
-    struct arrival *arrivals; /* owned [run->nranks]; all zero unless run->clock_aligned */
     uint64_t incomplete, inconsistent, unnumbered; /* see trace/match.h */
 };
 

@@ -318,19 +318,25 @@ static void make_groups(struct traffic *t, struct items *items, uint32_t *group_
 /* What one rank does in one group. */
 struct part {
     int64_t busy_ns, until_ns; /* length of the union so far, and its end */
-    uint64_t timed, calls, in_steps;
+    uint64_t timed, placed, calls, in_steps;
 };
 
 static void add_op(struct part *part, const struct rank *rank, const struct op *op)
 {
-    int64_t start, end;
+    int64_t start, end, dur;
     part->calls++;
     if (op->class == OP_COLL && meet_step(rank, op) >= 0)
         part->in_steps++;
-    if (!op_device_time(op, &start, &end))
+    if (!op_device_duration(op, &dur))
         return;
-    if (part->timed++ > 0 && start < part->until_ns)
+    if (!op_device_time(op, &start, &end)) { /* nobody knows what it overlaps */
+        part->timed++;
+        part->busy_ns += dur;
+        return;
+    }
+    if (part->placed++ > 0 && start < part->until_ns)
         start = part->until_ns;
+    part->timed++;
     if (end <= start)
         return;
     part->busy_ns += end - start;

@@ -6,6 +6,7 @@
 #include "analysis/gate.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
+#include "cmd/load.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
 #include "report/findings.h"
@@ -59,12 +60,6 @@ static const char details[] =
 #undef X
         "\n"
         "Exit status: 0 done, 1 --fail-on holds, 3 no usable input, 4 part of the input was lost.";
-
-static void print_notes(const struct run *run)
-{
-    for (size_t i = 0; i < run->nnotes; i++)
-        fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
-}
 
 /* 0, or -1 with e filled. */
 static int format_of(const char *text, enum analyze_format *format, struct err *e)
@@ -152,14 +147,13 @@ release:
 static int load_and_analyze(const struct analyze_opts *opts, const char *path,
                             const struct profile_pair *machine, struct err *e)
 {
-    struct load_opts load = {opts->run_id};
     struct run run;
     int status;
-    if (run_load(&run, path, &load, e) < 0) {
+    if (cmd_load(&run, path, opts->run_id, e) < 0) {
         run_release(&run);
         return (int)e->code;
     }
-    print_notes(&run);
+    cmd_notes(&run);
     status = analyze(opts, machine, &run, e) < 0 ? (int)e->code
              : run_partial(&run)                 ? ERR_PARTIAL
                                                  : 0;

@@ -52,7 +52,8 @@ static bool rule_hang(const struct analysis *a, double threshold, struct finding
 static bool rule_untimed(const struct analysis *a, double threshold, struct finding *f,
                          struct buf *b)
 {
-    uint64_t untimed = split_untimed(&a->total), all = untimed + a->total.timed_ops;
+    uint64_t untimed = split_untimed(&a->total), unplaced = a->total.unplaced_ops;
+    uint64_t all = untimed + unplaced + a->total.timed_ops;
     const char *sep = "";
     if (all == 0) {
         buf_puts(b, "The trace holds no operation: nothing was recorded.");
@@ -60,9 +61,17 @@ static bool rule_untimed(const struct analysis *a, double threshold, struct find
         return true;
     }
     f->value = (double)untimed / (double)all;
-    if (f->value < threshold)
+    if (f->value < threshold && unplaced == 0)
         return false;
-    if (!analysis_timed(a))
+    f->weight = analysis_timed(a) ? 0 : INFINITY;
+    if (unplaced > 0)
+        buf_printf(b,
+                   "%llu of %llu operations have a device time and no start: they count in "
+                   "bandwidths, and in no share of time. ",
+                   (unsigned long long)unplaced, (unsigned long long)all);
+    if (untimed == 0)
+        return true;
+    if (!analysis_timed(a) && unplaced == 0)
         buf_puts(b, "The trace holds no device times, so how long anything took on the device is "
                     "not known. ");
     buf_printf(b, "%llu of %llu operations have no device time and are in no figure here (",
@@ -75,7 +84,6 @@ static bool rule_untimed(const struct analysis *a, double threshold, struct find
         sep = ", ";
     }
     buf_puts(b, ").");
-    f->weight = analysis_timed(a) ? 0 : INFINITY;
     return true;
 }
 
@@ -111,12 +119,18 @@ static bool rule_compute(const struct analysis *a, double threshold, struct find
     return true;
 }
 
+/* Did the traces look at anything that computes? Else time without it says nothing. */
+static bool sees_compute(const struct analysis *a)
+{
+    return a->coverage & (COVER_GEMM | COVER_KERNELS | COVER_LAUNCHES);
+}
+
 static bool rule_exposed_comm(const struct analysis *a, double threshold, struct finding *f,
                               struct buf *b)
 {
     double waiting = share_of(a->total.exposed_wait_ns, a->total.exposed_comm_ns);
     f->value = f->weight = share_of(a->total.exposed_comm_ns, a->total.span_ns);
-    if (!(f->value >= threshold))
+    if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     buf_printf(b, "Exposed communication: for " RATE_TEXT " of the span ", percent(f->value));
     put_of_span(b, a, a->total.exposed_comm_ns);
@@ -154,7 +168,7 @@ static bool rule_idle(const struct analysis *a, double threshold, struct finding
 {
     bool sees_all = a->coverage & COVER_KERNELS;
     f->value = f->weight = share_of(a->total.idle_ns, a->total.span_ns);
-    if (!(f->value >= threshold))
+    if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     if (sees_all)
         buf_printf(b, "%s: %s idle for " RATE_TEXT " of the span ",
@@ -178,7 +192,7 @@ static const struct arrival *worst_arrival(const struct analysis *a, double *all
     const struct arrival *worst = NULL;
     *all_ns = 0;
     for (size_t r = 0; r < a->run->nranks; r++) {
-        const struct arrival *x = &a->comm.arrivals[r];
+        const struct arrival *x = &a->stragglers.arrivals[r];
         *all_ns += x->caused_ns;
         if (worst == NULL || x->caused_ns > worst->caused_ns) {
             worst = x;
