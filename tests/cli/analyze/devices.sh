@@ -13,7 +13,8 @@ for dir in one two threads; do
     env -u LD_LIBRARY_PATH "$SPECTER" analyze $dir --json $dir.json >$dir.txt 2>$dir.err
     echo "$dir: status $?"
     cat $dir.err
-    awk '/"(rank|comm_size|records|incomplete_collectives|inconsistent_collectives|unmatched_ops)":/ {
+    awk '/"expected":/ { exit } # what is timed here depends on the machine
+        /"(rank|comm_size|records|incomplete_collectives|inconsistent_collectives|unmatched_ops)":/ {
         gsub(/[\t",]/, ""); print "  " $0 }' $dir.json
     grep 'several devices' $dir.txt
 done
