@@ -56,12 +56,16 @@ static void add_message(struct pair_row *row, const struct comm_instance *in, in
     row->count++;
     row->unsized += !in->bytes_known;
     row->bytes += (double)in->bytes;
-    if (!in->bytes_known || from == UNKNOWN_NS)
+    if (!in->bytes_known || in->meet.moved_ns == UNKNOWN_NS)
         return;
     row->timed++;
     row->two_sided += in->meet.two_sided;
     row->timed_bytes += (double)in->bytes;
-    if (row->timed > 1 && from < *until_ns)
+    if (from == UNKNOWN_NS) { /* nobody knows what it overlaps */
+        row->time_ns += (double)in->meet.moved_ns;
+        return;
+    }
+    if (from < *until_ns)
         from = *until_ns;
     if (to <= from)
         return;
@@ -73,7 +77,7 @@ static void add_row(struct pairs *p, const struct message *list, size_t n, const
                     const struct places *places)
 {
     struct pair_row *row;
-    int64_t until_ns = 0;
+    int64_t until_ns = INT64_MIN;
     ARRAY_GROW(p->list, p->cap, p->count + 1);
     row = &p->list[p->count++];
     *row = (struct pair_row){.src = list[0].src, .dst = list[0].dst};
