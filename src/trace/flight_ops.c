@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "trace/flight.h"
 #include "trace/idmap.h"
-#include "trace/kineto.h"
+#include "trace/kernel_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static int32_t peer_of(struct json_text what)
  * name: what this rank sends is true of both. */
 static uint8_t operation_of(struct json_text what)
 {
-    int op = kineto_comm_op(what.p, what.len);
+    int op = comm_op_named(what.p, what.len);
     if (json_text_is(what, "barrier"))
         return SPECTER_ALLREDUCE;
     return op == SPECTER_ALLTOALL ? (uint8_t)SPECTER_ALLTOALLV : (uint8_t)op;

@@ -135,9 +135,6 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
 void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *own,
                      const struct kineto_meta *params, const struct kineto_meta *annotation);
 
-/* Operation by its name in PyTorch ("all_reduce", "_allgather_base"); SPECTER_COMM_OP_COUNT. */
-int kineto_comm_op(const char *name, size_t len);
-
 /* Element type by its name in PyTorch ("Float", "c10::BFloat16", "long int"). */
 int kineto_dtype(struct json_text name);
 
