@@ -17,34 +17,28 @@
 
 /* ---- messages that are collectives ---- */
 
-/* Does this stream carry collectives that are made of messages (an all-to-all)? */
-static bool carries_exchanges(const struct rank *rank, const struct op *like)
+static int64_t stream_key(const struct op *op)
 {
-    for (size_t i = 0; i < rank->nops; i++) {
-        const struct op *op = &rank->ops[i];
-        if (op->class == OP_COLL && op->device == like->device && op->stream == like->stream &&
-            kernel_is_sendrecv(op->name))
-            return true;
-    }
-    return false;
+    return (int64_t)((uint64_t)(uint32_t)op->device << 32 | (uint32_t)op->stream);
 }
 
-/* A kernel that exchanges messages and whose call the profile does not hold, on a stream where all
- * others are collectives, takes its place in their order; which operation it is stays unknown. */
+/* A kernel that exchanges messages and whose call the profile does not hold takes its place in the
+ * order of its stream where others there are collectives made of messages (an all-to-all); which
+ * operation it is stays unknown. */
 static void adopt_exchanges(struct rank *rank)
 {
-    const struct op *last = NULL;
-    bool carries = false;
+    struct idmap streams = {0};
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (rank->ops[i].class == OP_COLL && kernel_is_sendrecv(rank->ops[i].name))
+            idmap_add(&streams, stream_key(&rank->ops[i]));
+    }
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
-        if (op->class != OP_P2P || op->coll.op != SPECTER_COMM_OP_COUNT)
-            continue;
-        if (last == NULL || last->stream != op->stream || last->device != op->device)
-            carries = carries_exchanges(rank, op);
-        last = op;
-        if (carries)
+        if (op->class == OP_P2P && op->coll.op == SPECTER_COMM_OP_COUNT &&
+            idmap_find(&streams, stream_key(op)) != IDMAP_NONE)
             op->class = OP_COLL;
     }
+    idmap_release(&streams);
 }
 
 /* ---- order against time ---- */
