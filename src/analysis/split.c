@@ -10,13 +10,18 @@
  * any two times within an int64_t. */
 #define TIME_MAX_NS ((int64_t)1 << 61)
 
+bool op_device_duration(const struct op *op, int64_t *dur_ns)
+{
+    *dur_ns = op->dur_ns;
+    return op_timed(op) && op->dur_ns >= 0 && op->dur_ns <= TIME_MAX_NS;
+}
+
 bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns)
 {
-    if (!op_timed(op))
+    int64_t dur_ns;
+    if (!op_device_duration(op, &dur_ns))
         return false;
     if (op->start_ns < -TIME_MAX_NS || op->start_ns > TIME_MAX_NS) /* UNKNOWN_NS is one of them */
-        return false;
-    if (op->dur_ns < 0 || op->dur_ns > TIME_MAX_NS)
         return false;
     *start_ns = op->start_ns;
     *end_ns = op->start_ns + op->dur_ns;
@@ -27,6 +32,11 @@ bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns)
  * is damaged and counts as unknown. */
 static void count_untimed(struct split *s, const struct op *op)
 {
+    int64_t dur_ns;
+    if (op->start_ns == UNKNOWN_NS && op_device_duration(op, &dur_ns)) {
+        s->unplaced_ops++;
+        return;
+    }
     switch ((enum specter_timing)op->timing) {
     case SPECTER_TIMING_HOST:
     case SPECTER_TIMING_CAPTURED:
@@ -100,6 +110,7 @@ void split_add(struct split *s, const struct split *more)
     add_ns(&s->exposed_wait_ns, more->exposed_wait_ns);
     s->wait_known = s->wait_known || more->wait_known;
     s->timed_ops += more->timed_ops;
+    s->unplaced_ops += more->unplaced_ops;
     for (int t = 0; t < SPECTER_TIMING_COUNT; t++)
         s->untimed_ops[t] += more->untimed_ops[t];
     s->devices = more->devices > s->devices ? more->devices : s->devices;

@@ -41,6 +41,8 @@ struct split {
     bool wait_known;
 
     uint64_t timed_ops;
+    uint64_t unplaced_ops; /* with a device time that no start places: in none of the times, but
+                              in bandwidths */
     uint64_t untimed_ops[SPECTER_TIMING_COUNT]; /* by enum specter_timing: in none of the times */
     int devices;                                /* known ones that have timed operations */
 };
@@ -48,6 +50,9 @@ struct split {
 /* Start and end of an operation on its device; false when the trace does not hold them: enqueue
  * time only, captured into a graph, launched out of sight, not finished, or damaged. */
 bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns);
+
+/* How long it took on its device, where the trace may not hold when; false as above. */
+bool op_device_duration(const struct op *op, int64_t *dur_ns);
 
 /* `wait`: merged set of the times in which the rank waited for others; NULL: not known. */
 void split_make(struct split *s, const struct rank *rank, const struct intervals *wait);

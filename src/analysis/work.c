@@ -150,12 +150,12 @@ void work_add_rank(struct work *w, const struct rank *rank)
         gpu = gpu_profile_of_device(rank->gpu);
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
-        int64_t start = 0, end = 0;
-        bool timed = op_device_time(op, &start, &end);
+        int64_t dur_ns = 0;
+        bool timed = op_device_duration(op, &dur_ns);
         if (timed)
-            add_top(w, op, (double)(end - start));
+            add_top(w, op, (double)dur_ns);
         if (op->class == OP_GEMM)
-            add_gemm(w, op, (double)(end - start), timed, gpu);
+            add_gemm(w, op, timed ? (double)dur_ns : 0, timed, gpu);
     }
 }
 

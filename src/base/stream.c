@@ -159,6 +159,11 @@ void stream_count(struct stream *s, atomic_uint_least64_t *bytes)
     s->count = bytes;
 }
 
+const char *stream_plain_path(const struct stream *s)
+{
+    return s->codec != NULL || s->tar ? NULL : s->given;
+}
+
 const char *stream_label(const struct stream *s)
 {
     return s->label.data;
@@ -196,7 +201,7 @@ int stream_open(struct stream **out, const char *path, struct err *e)
 {
     struct stream *s = calloc(1, sizeof *s);
     *out = NULL;
-    if (s == NULL || (s->ahead = malloc(STREAM_PEEK)) == NULL)
+    if (s == NULL || (s->ahead = malloc(STREAM_PEEK)) == NULL || (s->given = strdup(path)) == NULL)
         die("out of memory");
     buf_init(&s->path);
     buf_init(&s->label);
@@ -225,6 +230,7 @@ void stream_close(struct stream *s)
         s->codec->end(s->state);
     free(s->in);
     free(s->ahead);
+    free(s->given);
     buf_release(&s->path);
     buf_release(&s->label);
     buf_release(&s->name);

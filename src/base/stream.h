@@ -49,6 +49,10 @@ void stream_close(struct stream *s); /* NULL is allowed */
 bool stream_is_tar(const struct stream *s);
 int stream_tar_next(struct stream *s, const char **name, struct err *e);
 
+/* The path of a plain file, neither compressed nor an archive, for a library that opens files
+ * itself; else NULL. */
+const char *stream_plain_path(const struct stream *s);
+
 /* How the stream is called in messages: path, or path:member. Valid until stream_tar_next(). */
 const char *stream_label(const struct stream *s);
 

@@ -34,6 +34,7 @@ extern const struct codec stream_gz, stream_zst;
 struct stream {
     int fd;
     bool tar;
+    char *given;                  /* the path as it was given; owned */
     struct buf path;              /* printable */
     struct buf label;             /* path, or path:member */
     struct err err;               /* kept until the good bytes are taken; code ERR_NONE: none */

@@ -122,12 +122,6 @@ static const char details[] =
     "input,\n"
     "4 part of the input was lost.";
 
-static void print_notes(const struct run *run)
-{
-    for (size_t i = 0; i < run->nnotes; i++)
-        fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
-}
-
 static bool partial(const struct run *run, const struct replay *rep)
 {
     for (size_t i = 0; i < rep->notes.count; i++) {
@@ -299,7 +293,7 @@ static int load_and_replay(const struct replay_args *args, const struct replay_o
         run_release(&run);
         return (int)e->code;
     }
-    print_notes(&run);
+    cmd_notes(&run);
     if (replay(args, opts, &run, &status, e) < 0)
         status = (int)e->code;
     run_release(&run);

@@ -17,6 +17,14 @@
     X(collectives, 6)          \
     X(collectives_by_group, 6) \
     X(p2p, 6)                  \
+    X(expected, 4)             \
+    X(traffic, 4)              \
+    X(pairs, 0)                \
+    X(alltoall, 0)             \
+    X(communication, 0)        \
+    X(comm_groups, 0)          \
+    X(traffic_sizes, 0)        \
+    X(collective_instances, 0) \
     X(nccl_choices, 6)         \
     X(gemms, 6)                \
     X(copies, 6)               \

@@ -11,9 +11,9 @@
  * Numbers. The n-th collective of a communicator on each rank is the same one, unless every trace
  * has PyTorch's own sequence numbers, which also hold when the traces begin at different moments.
  */
+#include "trace/comm_order.h"
 #include "trace/kineto.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,83 +139,6 @@ static void link_comm(struct kineto *k)
     }
 }
 
-/* One stream that carries collectives. */
-struct lane {
-    int32_t device, stream;
-    int comm; /* of the ops that have one; -1 none, -2 more than one */
-};
-
-static int compare_lanes(const void *pa, const void *pb)
-{
-    const struct lane *a = pa, *b = pb;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    return (a->stream > b->stream) - (a->stream < b->stream);
-}
-
-static struct lane *find_lane(struct lane *lanes, size_t n, const struct op *op)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (lanes[i].device == op->device && lanes[i].stream == op->stream)
-            return &lanes[i];
-    }
-    return NULL;
-}
-
-static size_t collect_lanes(struct kineto *k, struct lane **lanes)
-{
-    size_t n = 0, cap = 0;
-    for (size_t i = 0; i < k->comm.count; i++) {
-        const struct op *op = &k->rank->ops[k->comm.list[i].op];
-        struct lane *lane = find_lane(*lanes, n, op);
-        if (op->class != OP_COLL)
-            continue;
-        if (lane == NULL) {
-            ARRAY_GROW(*lanes, cap, n + 1);
-            lane = &(*lanes)[n++];
-            *lane = (struct lane){op->device, op->stream, -1};
-        }
-        if (op->coll.comm >= 0)
-            lane->comm = lane->comm == -1 || lane->comm == op->coll.comm ? op->coll.comm : -2;
-    }
-    return n;
-}
-
-/* A communicator for each lane that has none, by the lane's place among those. */
-static void name_lanes(struct kineto *k, struct lane *lanes, size_t n)
-{
-    int unnamed = 0;
-    char id[32];
-    qsort(lanes, n, sizeof *lanes, compare_lanes);
-    for (size_t i = 0; i < n; i++) {
-        int len;
-        if (lanes[i].comm != -1)
-            continue;
-        len = snprintf(id, sizeof id, "stream order %d", unnamed++);
-        lanes[i].comm = run_comm(k->run, id, (size_t)len, k->world_size > 0 ? k->world_size : 0);
-    }
-    if (unnamed > 0)
-        run_note(
-            k->run, false,
-            "the traces name no process groups: the n-th collective of a stream is taken to be "
-            "the same on every rank");
-}
-
-static void complete_comms(struct kineto *k)
-{
-    struct lane *lanes = NULL;
-    size_t n = collect_lanes(k, &lanes);
-    if (n > 0)
-        name_lanes(k, lanes, n);
-    for (size_t i = 0; i < k->comm.count; i++) {
-        struct op *op = &k->rank->ops[k->comm.list[i].op];
-        struct lane *lane = find_lane(lanes, n, op);
-        if (op->class == OP_COLL && op->coll.comm < 0 && lane != NULL)
-            op->coll.comm = lane->comm >= 0 ? lane->comm : -1;
-    }
-    free(lanes);
-}
-
 /* Where no group's member list says so: ranks are their own numbers in a communicator over all. */
 static void join_comms(struct kineto *k)
 {
@@ -272,52 +195,18 @@ static void link_products(struct kineto *k)
     }
 }
 
-/* ---- numbers ---- */
-
-/* Counts from 0 for each key. */
-struct counters {
-    struct idmap keys;
-    KINETO_LIST(int64_t, next);
-};
-
-static int64_t count_up(struct counters *c, int64_t key)
-{
-    uint32_t at = idmap_add(&c->keys, key);
-    ARRAY_GROW(c->next.list, c->next.cap, (size_t)at + 1);
-    return c->next.list[at]++;
-}
-
-/* In order of start: collectives by communicator, messages by communicator, peer and direction. */
-static void number_ops(struct rank *rank)
-{
-    struct counters collectives = {0}, messages = {0};
-    for (size_t i = 0; i < rank->nops; i++) {
-        struct op *op = &rank->ops[i];
-        if (op->class == OP_COLL && op->coll.comm >= 0)
-            op->coll.seq = count_up(&collectives, op->coll.comm);
-        else if (op->class == OP_P2P && op->coll.comm >= 0 && op->coll.peer >= 0)
-            op->coll.p2p_seq =
-                count_up(&messages, ((int64_t)op->coll.comm << 32 | (int64_t)op->coll.peer) * 2 +
-                                        (op->coll.op == SPECTER_RECV));
-    }
-    idmap_release(&collectives.keys);
-    idmap_release(&messages.keys);
-    free(collectives.next.list);
-    free(messages.next.list);
-}
-
 void kineto_link(struct kineto *k)
 {
     link_launches(k);
     link_syncs(k);
     nest_host(k);
     link_comm(k);
-    complete_comms(k);
+    order_name_lanes(k->run, k->rank, k->world_size, "process groups");
     join_comms(k);
     link_products(k);
     rank_shift(k->rank, k->base_ns);
     rank_sort(k->rank);
-    number_ops(k->rank);
+    order_number(k->rank);
 }
 
 /* ---- all files ---- */
@@ -361,47 +250,8 @@ static void use_recorded_numbers(struct run *run)
     free(good);
 }
 
-/* What the traces of all ranks do not tell. */
-struct gaps {
-    size_t ops, unlaunched;          /* device work, without the call that launched it */
-    size_t comm, sizeless, nameless; /* communication, without bytes, without operation */
-};
-
-static void count_gaps(struct gaps *g, const struct rank *rank)
-{
-    for (size_t i = 0; i < rank->nops; i++) {
-        const struct op *op = &rank->ops[i];
-        g->ops++;
-        g->unlaunched += op->host_ns == UNKNOWN_NS;
-        if (op->class != OP_COLL && op->class != OP_P2P)
-            continue;
-        g->comm++;
-        g->sizeless += (op->flags & OP_BYTES_UNKNOWN) != 0;
-        g->nameless += op->coll.op == SPECTER_COMM_OP_COUNT;
-    }
-}
-
-static void note_gaps(struct run *run)
-{
-    struct gaps g = {0};
-    for (size_t r = 0; r < run->nranks; r++)
-        count_gaps(&g, &run->ranks[r]);
-    if (g.sizeless > 0)
-        run_note(run, false,
-                 "%zu of %zu communication kernels carry no size, in the trace's kernels or on the "
-                 "host's side; their measured times are kept",
-                 g.sizeless, g.comm);
-    if (g.nameless > 0)
-        run_note(run, false, "%zu of %zu communication kernels do not tell their operation",
-                 g.nameless, g.comm);
-    if (g.unlaunched > 0)
-        run_note(run, false,
-                 "%zu of %zu GPU operations were launched by calls that the traces do not hold",
-                 g.unlaunched, g.ops);
-}
-
 void kineto_finish(struct run *run)
 {
     use_recorded_numbers(run);
-    note_gaps(run);
+    order_note_gaps(run);
 }

@@ -1,129 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * What PyTorch and NCCL call things, and what the element counts of a process group's call mean in
- * bytes of the full buffer.
+ * What PyTorch calls types, and what the element counts of a process group's call mean in bytes of
+ * the full buffer.
  */
 #include "trace/kineto.h"
 
 #include "base/buf.h"
+#include "trace/kernel_names.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names ---- */
-
 bool kineto_is_comm(const char *kernel)
 {
-    /* NCCL and RCCL by name; the all-reduce kernels of vLLM, SGLang and PyTorch's symmetric memory.
-     */
-    static const char *const parts[] = {
-        "ncclKernel",
-        "ncclDevKernel",
-        "ncclSym",
-        "rccl",
-        "msccl",
-        "cross_device_reduce",
-        "one_shot_all_reduce",
-        "two_shot_all_reduce",
-        "multimem_all",
-    };
-    if (strncmp(kernel, "nccl", 4) == 0)
-        return true;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (strstr(kernel, parts[i]) != NULL)
-            return true;
-    }
-    return false;
+    return kernel_is_comm(kernel);
 }
 
 bool kineto_is_gemm(const char *kernel)
 {
-    static const char *const parts[] = {"gemm", "GEMM",   "Gemm", "cutlass",
-                                        "xmma", "cublas", "Cijk"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (strstr(kernel, parts[i]) != NULL)
-            return true;
-    }
-    return false;
+    return kernel_is_gemm(kernel);
 }
 
-/* Operations by what their names begin with, once case and underscores are gone: allreduce,
- * _allgather_base, ReduceScatter, all_to_allv. Longer beginnings stand first. */
-static const struct {
-    const char *begin;
-    enum specter_comm_op op;
-} operations[] = {
-    {"allreduce", SPECTER_ALLREDUCE},
-    {"allgather", SPECTER_ALLGATHER},
-    {"reducescatter", SPECTER_REDUCESCATTER},
-    {"alltoallv", SPECTER_ALLTOALLV},
-    {"alltoall", SPECTER_ALLTOALL},
-    {"broadcast", SPECTER_BROADCAST},
-    {"reduce", SPECTER_REDUCE},
-    {"gather", SPECTER_GATHER},
-    {"scatter", SPECTER_SCATTER},
-    {"sendrecv", SPECTER_COMM_OP_COUNT},
-    {"send", SPECTER_SEND},
-    {"recv", SPECTER_RECV},
-};
-
-static int operation(const char *name, size_t len)
-{
-    char plain[24];
-    size_t n = 0;
-    for (size_t i = 0; i < len && n + 1 < sizeof plain; i++) {
-        if (name[i] != '_')
-            plain[n++] = (char)tolower((unsigned char)name[i]);
-    }
-    plain[n] = '\0';
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        if (strncmp(plain, operations[i].begin, strlen(operations[i].begin)) == 0)
-            return operations[i].op;
-    }
-    return SPECTER_COMM_OP_COUNT;
-}
-
-/* ncclKernel_AllReduce_RING_LL_Sum_float(...), ncclDevKernel_SendRecv(...), ncclSymDevKernel_...;
- * the others named by kineto_is_comm() are all-reduces. */
-static int kernel_operation(const char *kernel)
-{
-    const char *at = strstr(kernel, "Kernel_");
-    if (at != NULL)
-        return operation(at + strlen("Kernel_"), strlen(at + strlen("Kernel_")));
-    if (strstr(kernel, "cross_device_reduce") != NULL || strstr(kernel, "all_reduce") != NULL)
-        return SPECTER_ALLREDUCE;
-    return SPECTER_COMM_OP_COUNT;
-}
-
-/* Send and receive are one kernel, which the name does not tell apart. */
-static bool is_sendrecv(const char *kernel)
-{
-    return strstr(kernel, "SendRecv") != NULL;
-}
-
-static uint8_t kernel_redop(const char *kernel)
-{
-    static const struct {
-        const char *part;
-        enum specter_redop redop;
-    } names[] = {
-        {"_SumPostDiv", SPECTER_REDOP_AVG}, {"_PreMulSum", SPECTER_REDOP_PREMUL},
-        {"_Sum", SPECTER_REDOP_SUM},        {"_Prod", SPECTER_REDOP_PROD},
-        {"_MinMax", SPECTER_REDOP_NONE},    {"_Max", SPECTER_REDOP_MAX},
-        {"_Min", SPECTER_REDOP_MIN},        {"_Avg", SPECTER_REDOP_AVG},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strstr(kernel, names[i].part) != NULL)
-            return names[i].redop;
-    }
-    return SPECTER_REDOP_NONE;
-}
-
-static bool reduces(int op)
-{
-    return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
-}
+/* ---- types ---- */
 
 int kineto_dtype(struct json_text name)
 {
@@ -271,7 +169,7 @@ struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *a
 {
     struct kineto_meta meta = no_meta;
     if (args->collective.p != NULL)
-        meta.op = operation(args->collective.p, args->collective.len);
+        meta.op = comm_op_named(args->collective.p, args->collective.len);
     if (args->dtype.p != NULL)
         meta.dtype = kineto_dtype(args->dtype);
     meta.in_count = arg_or(args->in_count, -1);
@@ -295,7 +193,7 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
     struct kineto_meta meta = no_meta;
     struct json j;
     name += strlen("nccl:");
-    meta.op = operation(name, strlen(name));
+    meta.op = comm_op_named(name, strlen(name));
     meta.dtype = kineto_type_at(args->types, 0);
     if (args->dims.p != NULL) {
         json_init(&j, args->dims.p, args->dims.len);
@@ -497,16 +395,16 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
     int code = BEST(op, SPECTER_COMM_OP_COUNT);
     int64_t n = k->world_size;
     if (code == SPECTER_COMM_OP_COUNT)
-        code = kernel_operation(op->name);
+        code = kernel_comm_op(op->name);
     op->coll.op = (uint8_t)code;
-    op->coll.redop = reduces(code) ? kernel_redop(op->name) : (uint8_t)SPECTER_REDOP_NONE;
+    op->coll.redop = comm_op_reduces(code) ? kernel_redop(op->name) : (uint8_t)SPECTER_REDOP_NONE;
     op->dtype = (uint8_t)BEST(dtype, SPECTER_DTYPE_UNKNOWN);
     /* A SendRecv kernel of which nobody says more: messages between some ranks, in some direction.
      */
-    op->class =
-        specter_comm_op_is_p2p(code) || (code == SPECTER_COMM_OP_COUNT && is_sendrecv(op->name))
-            ? OP_P2P
-            : OP_COLL;
+    op->class = specter_comm_op_is_p2p(code) ||
+                        (code == SPECTER_COMM_OP_COUNT && kernel_is_sendrecv(op->name))
+                    ? OP_P2P
+                    : OP_COLL;
     if (grouped != NULL && grouped->group != NULL)
         op->coll.comm = group_comm(k, grouped);
     if (op->coll.comm >= 0) {

@@ -50,7 +50,8 @@ int rank_in_name(const char *label)
 /* Would a person take a file of this name for a trace? */
 static bool named_like_trace(const char *name)
 {
-    static const char *const parts[] = {".json", ".sqlite", ".nsys-rep", ".tar", ".tgz", ".zst"};
+    static const char *const parts[] = {".json", ".sqlite", ".nsys-rep", ".qdrep",
+                                        ".tar",  ".tgz",    ".zst"};
     if (strncmp(name, "specter_", 8) == 0)
         return true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -108,10 +109,15 @@ static void not_a_trace(struct load *l, const char *label, const char *head, siz
     load_damaged(l, &e);
 }
 
-static const struct reader *recognise(const char *head, size_t len)
+/* By content; else by name, where a format leaves nothing else. */
+static const struct reader *recognise(const char *label, const char *head, size_t len)
 {
     for (size_t i = 0; i < load_nreaders; i++) {
         if (load_readers[i]->sniff(head, len))
+            return load_readers[i];
+    }
+    for (size_t i = 0; i < load_nreaders; i++) {
+        if (load_readers[i]->named != NULL && load_readers[i]->named(label, head, len))
             return load_readers[i];
     }
     return NULL;
@@ -123,7 +129,7 @@ static struct source *inspect(struct load *l, struct stream *s, const char *path
     const char *label = arena_strdup(&l->run->arena, stream_label(s)), *head;
     struct err e;
     ssize_t n = stream_peek(s, &head, &e);
-    const struct reader *reader = n > 0 ? recognise(head, (size_t)n) : NULL;
+    const struct reader *reader = n > 0 ? recognise(label, head, (size_t)n) : NULL;
     struct source *source;
     if (reader == NULL) {
         if (n < 0 && named_like_trace(base_name(label)))

@@ -218,29 +218,6 @@ void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device)
     rank->in[rank->nin++] = (struct membership){comm, comm_rank, device};
 }
 
-static void shift(int64_t *start_ns, int64_t *end_ns, int64_t by_ns)
-{
-    *start_ns = ns_add(*start_ns, by_ns);
-    *end_ns = ns_add(*end_ns, by_ns);
-}
-
-void rank_shift(struct rank *rank, int64_t by_ns)
-{
-    for (size_t i = 0; i < rank->nops; i++) {
-        shift(&rank->ops[i].host_ns, &rank->ops[i].host_end_ns, by_ns);
-        rank->ops[i].start_ns = ns_add(rank->ops[i].start_ns, by_ns);
-    }
-    for (size_t i = 0; i < rank->nacts; i++)
-        shift(&rank->acts[i].host_ns, &rank->acts[i].host_end_ns, by_ns);
-    for (size_t i = 0; i < rank->nsteps; i++)
-        shift(&rank->steps[i].start_ns, &rank->steps[i].end_ns, by_ns);
-    for (size_t i = 0; i < rank->nlaunches; i++)
-        shift(&rank->launches[i].host_ns, &rank->launches[i].host_end_ns, by_ns);
-    for (size_t i = 0; i < rank->nmarks; i++)
-        shift(&rank->marks[i].start_ns, &rank->marks[i].end_ns, by_ns);
-    shift(&rank->end_ns, &rank->dump_ns, by_ns);
-}
-
 static bool has_note(const struct run *run, const char *text)
 {
     for (size_t i = 0; i < run->nnotes; i++) {

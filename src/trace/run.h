@@ -247,16 +247,19 @@ struct comm {
     int nodes;        /* -1 unknown */
 };
 
-/* A host's clock, and how its times were mapped to those of the first domain:
+/* A host's clock, and how its times were mapped to those of the first domain (align.h):
  * mapped = t + offset_ns + drift * (t - at_ns), in real numbers. */
 struct domain {
     const char *host;  /* "" unknown */
-    bool aligned;      /* to the first domain, which is aligned to itself */
+    bool aligned;      /* to the first domain, which is aligned to itself; else by wall clock, if at
+                          all */
     int64_t offset_ns; /* 0 for the first */
-    double drift;      /* 20 ppm is 20e-6 */
-    int64_t at_ns;
-    uint64_t anchors;   /* ends of collectives that say so */
-    double residual_ns; /* their median distance from the mapping; NAN unknown */
+    double drift;      /* 20 ppm is 20e-6; 0 also where it is too small to be told from 0 */
+    int64_t at_ns;     /* on its own clock */
+    double offset_err_ns, drift_err; /* standard errors; 0 for the first, NAN unknown */
+    uint64_t anchors; /* collectives whose ends say so; where it is not aligned, those in common */
+    double residual_ns; /* median distance of their ends from the mapping; NAN unknown */
+    double error_ns;    /* how far off a mapped time may be; NAN unknown */
 };
 
 /* Something the user must know about how the run was read, in one line. */
@@ -285,7 +288,7 @@ struct run {
     struct domain *domains; /* [ndomains]; owned by the arena */
     int ndomains;
     bool clock_aligned;       /* times of all ranks may be compared, */
-    double clock_residual_ns; /* to so much: the largest of the domains; 0 with one; NAN unknown */
+    double clock_residual_ns; /* to so much: the largest error_ns; 0 with one; NAN unknown */
     const struct op_taker *taker; /* while it is read: see run_hand_over(); NULL */
 };
 
