@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One Kineto file while it is read. kineto.c streams it and collects; kineto_link.c joins device
- * work with the host calls that launched it, when the file is at its end; kineto_nccl.c knows what
- * communication kernels are called and what they move.
+ * One Kineto file while it is read. kineto.c streams it; kineto_section.c takes what stands beside
+ * the events, kineto_add.c collects those. When the file is at its end, kineto_link.c joins device
+ * work with the host calls that launched it, and kineto_caller.c with the operators around these;
+ * kineto_nccl.c knows what communication kernels are called and what they move.
  */
 #ifndef SPECTER_TRACE_KINETO_H
 #define SPECTER_TRACE_KINETO_H
@@ -23,6 +24,7 @@ struct kineto_meta {
     int dtype; /* enum specter_dtype; UNKNOWN */
     int64_t in_count, out_count;
     int64_t group_size;              /* 0 unknown */
+    int64_t group_rank;              /* peer, root, or who records; -1 */
     int64_t src, dst;                /* global ranks; -1 */
     int64_t seq;                     /* -1 */
     int64_t rank_start, rank_stride; /* of the group; -1 */
@@ -52,6 +54,14 @@ struct kineto_comm_op {
     struct kineto_meta meta;
 };
 
+/* An operator of the framework. */
+struct kineto_caller {
+    int64_t start_ns, end_ns;
+    const char *name; /* interned */
+    uint32_t tid;
+    uint32_t external; /* the profiler's id; 0 none */
+};
+
 struct kineto_sync {
     int64_t correlation, record_correlation;
     int64_t stream, event, event_stream;
@@ -59,15 +69,15 @@ struct kineto_sync {
 
 /* A process group of distributedInfo. */
 struct kineto_group {
-    const char *name;
-    int *ranks; /* owned by the run's arena */
+    const char *name, *text; /* its description; "" unknown */
+    int *ranks;              /* owned by the run's arena */
     int size;
 };
 
-/* A process group whose communicator is known already; texts are interned. */
+/* A process group whose communicator is known already. */
 struct kineto_known_group {
-    const char *group, *ranks;
-    int64_t size, rank_start;
+    const char *group; /* interned */
+    int64_t size;
     int comm;
 };
 
@@ -92,12 +102,19 @@ struct kineto {
     KINETO_LIST(struct kineto_host_op, host);
     KINETO_LIST(struct kineto_comm_op, comm);
     KINETO_LIST(size_t, gemms); /* ops whose kernels are named like products */
+    KINETO_LIST(struct kineto_caller, callers);
+    KINETO_LIST(int64_t, externals);       /* of the rank's ops; ARG_NONE */
+    KINETO_LIST(struct mark, gpu_marks);   /* used where the host's are missing */
+    struct idmap processes, gpu_processes; /* pids of launches; of device work */
+    struct idmap gpus;                     /* devices of the same */
+    bool strange_process;                  /* device work whose pid is not its device */
 
     /* what stands beside the events */
     void (*section)(struct kineto *k, struct json *j); /* of the key read last */
     bool at_events;
-    bool has_distributed;
+    bool has_base;
     int64_t recorded_rank, world_size, base_ns;
+    int64_t told_rank; /* by collectives that say which member recorded them; -1 */
     KINETO_LIST(struct kineto_group, groups);
     KINETO_LIST(struct kineto_known_group, known);
     int ndevices;
@@ -109,19 +126,38 @@ struct kineto {
     size_t other_device_ops; /* on another device than the first */
 };
 
-/* Finds launches, shapes, operations, communicators for what was collected; times are final and
- * everything is in order afterwards. */
+/* How the value of a key beside the events is taken. It may be called again from the start of the
+ * value when the text was cut. */
+typedef void kineto_take(struct kineto *k, struct json *j);
+kineto_take *kineto_section(struct json_text key);
+kineto_take kineto_skip_value;
+
+/* Are the event's times and args of use? */
+bool kineto_believable(const struct event *ev);
+
+/* Does it only name other work? Then nothing is lost where it is of no use. */
+bool kineto_is_label(const struct event *ev);
+void kineto_add_event(struct kineto *k, const struct event *ev);
+
+/* Counts what cannot be used; the first is described. */
+void kineto_bad_event(struct kineto *k, uint64_t at, const char *reason);
+
+/* Which operator launched what; before the times are moved, behind the launches. */
+void kineto_link_callers(struct kineto *k);
+
+/* The communicators of all groups that the trace describes, so that calls which describe theirs
+ * less well find them. */
+void kineto_learn_groups(struct kineto *k);
+
+/* Behind the last event: first the launches, operations and communicators of what was collected;
+ * then, with the rank's number, its memberships, callers and shapes. Times are final and everything
+ * is in order afterwards. */
+void kineto_link_comm(struct kineto *k);
 void kineto_link(struct kineto *k);
 
 /* Behind the last file: numbers collectives by what the traces of all ranks have, and notes what
  * they lack. */
 void kineto_finish(struct run *run);
-
-/* Is this kernel communication? */
-bool kineto_is_comm(const char *kernel);
-
-/* Is this kernel named as matrix products are? */
-bool kineto_is_gemm(const char *kernel);
 
 /* What the args of a kernel or of record_param_comms say. */
 struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *args);
@@ -134,13 +170,5 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
  * from the counts; where nobody tells, OP_BYTES_UNKNOWN. */
 void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *own,
                      const struct kineto_meta *params, const struct kineto_meta *annotation);
-
-/* Element type by its name in PyTorch ("Float", "c10::BFloat16", "long int"). */
-int kineto_dtype(struct json_text name);
-
-/* The i-th of a list of types, or the i-th shape: up to `max` extents into dims, how many there
- * are; -1 when there is no such entry or it is no plain shape. */
-int kineto_type_at(struct json_text types, int i);
-int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max);
 
 #endif

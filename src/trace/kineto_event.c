@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/kineto_event.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 
 /* What the category tells; within it the name decides. Old traces have capitalised categories. */
@@ -14,22 +16,37 @@ enum category {
     CAT_SYNC,
     CAT_OPERATOR,
     CAT_ANNOTATION,
+    CAT_GPU_ANNOTATION,
+    CAT_PYTHON,
 };
 
-_Static_assert((int)CAT_ANNOTATION <= (int)EVENT_STEP,
+_Static_assert((int)CAT_PYTHON <= (int)EVENT_MARK,
                "struct event_words has a memo for each category");
 
 static const struct {
     const char *name;
     enum category category;
 } categories[] = {
-    {"cpu_op", CAT_OPERATOR},   {"cuda_runtime", CAT_RUNTIME},
-    {"kernel", CAT_KERNEL},     {"gpu_memcpy", CAT_MEMCPY},
-    {"gpu_memset", CAT_MEMSET}, {"cuda_driver", CAT_RUNTIME},
-    {"cuda_sync", CAT_SYNC},    {"user_annotation", CAT_ANNOTATION},
-    {"Kernel", CAT_KERNEL},     {"Memcpy", CAT_MEMCPY},
-    {"Memset", CAT_MEMSET},     {"Runtime", CAT_RUNTIME},
+    {"cpu_op", CAT_OPERATOR},
+    {"cuda_runtime", CAT_RUNTIME},
+    {"kernel", CAT_KERNEL},
+    {"gpu_memcpy", CAT_MEMCPY},
+    {"gpu_memset", CAT_MEMSET},
+    {"cuda_driver", CAT_RUNTIME},
+    {"cuda_sync", CAT_SYNC},
+    {"user_annotation", CAT_ANNOTATION},
+    {"Kernel", CAT_KERNEL},
+    {"Memcpy", CAT_MEMCPY},
+    {"Memset", CAT_MEMSET},
+    {"Runtime", CAT_RUNTIME},
     {"Operator", CAT_OPERATOR},
+    {"python_function", CAT_PYTHON},
+    {"gpu_user_annotation", CAT_GPU_ANNOTATION},
+    {"xpu_runtime", CAT_RUNTIME},
+    {"xpu_driver", CAT_RUNTIME},
+    {"mtia_runtime", CAT_RUNTIME},
+    {"privateuse1_runtime", CAT_RUNTIME},
+    {"privateuse1_driver", CAT_RUNTIME},
 };
 
 static enum category category_of(struct json_text text)
@@ -103,14 +120,17 @@ static int32_t runtime_verdict(const char *name)
     }
     if (strstr(call, "Launch") != NULL || begins(call, "Memcpy") || begins(call, "Memset"))
         return verdict(EVENT_LAUNCH, 0);
+    /* Level Zero and Unified Runtime, under which Intel's GPUs run */
+    if (begins(name, "zeCommandListAppend") || begins(name, "urEnqueue"))
+        return verdict(EVENT_LAUNCH, 0);
     return verdict(EVENT_OTHER, 0);
 }
 
-static int32_t host_verdict(const char *name)
+static int32_t host_verdict(enum category category, const char *name)
 {
     if (begins(name, "ProfilerStep#"))
         return verdict(EVENT_STEP, 0);
-    if (begins(name, "nccl:"))
+    if (begins(name, "nccl:") || begins(name, "xccl:"))
         return verdict(EVENT_COLLECTIVE, 0);
     if (strcmp(name, "record_param_comms") == 0)
         return verdict(EVENT_PARAMS, 0);
@@ -118,7 +138,7 @@ static int32_t host_verdict(const char *name)
         if (strcmp(name, products[i].name) == 0)
             return verdict(EVENT_GEMM, products[i].a);
     }
-    return verdict(EVENT_OTHER, 0);
+    return verdict(category == CAT_OPERATOR ? EVENT_OP : EVENT_MARK, 0);
 }
 
 static int32_t name_verdict(enum category category, const char *name)
@@ -139,7 +159,13 @@ static int32_t name_verdict(enum category category, const char *name)
         return runtime_verdict(name);
     case CAT_OPERATOR:
     case CAT_ANNOTATION:
-        return host_verdict(name);
+        return host_verdict(category, name);
+    case CAT_GPU_ANNOTATION:
+        return verdict(begins(name, "ProfilerStep#") || begins(name, "nccl:") ? EVENT_OTHER
+                                                                              : EVENT_GPU_MARK,
+                       0);
+    case CAT_PYTHON:
+        return verdict(EVENT_MARK, 0);
     case CAT_UNKNOWN:
     case CAT_OTHER:
         break;
@@ -187,7 +213,7 @@ static const struct arg *find_arg(struct json_text key)
 }
 
 /* Whole numbers; older exporters write some of them as text. */
-static int64_t number(struct json *j)
+int64_t event_number(struct json *j)
 {
     struct json inner;
     struct json_text text;
@@ -203,13 +229,25 @@ static int64_t number(struct json *j)
     return ARG_NONE;
 }
 
+/* Merged traces have texts for pids: equal texts give equal numbers, below those of -1 and none. */
+static int64_t number_or_text(struct json *j)
+{
+    struct json ahead = *j;
+    int64_t value = event_number(j);
+    if (value == ARG_NONE && j->error == NULL && json_peek(&ahead) == '"') {
+        struct json_text text = json_string(&ahead);
+        value = -2 - (int64_t)(hash_bytes(HASH_BYTES, text.p, text.len) >> 2);
+    }
+    return value;
+}
+
 static void take_arg(struct event_args *args, const struct arg *arg, struct json *j)
 {
     void *field = (char *)args + arg->offset;
     struct json_text *text = field;
     char next = json_peek(j);
     if (arg->kind == NUM) {
-        *(int64_t *)field = number(j);
+        *(int64_t *)field = event_number(j);
     } else if (arg->kind == STR && next == '"') {
         *text = json_string(j);
     } else {
@@ -218,6 +256,22 @@ static void take_arg(struct event_args *args, const struct arg *arg, struct json
         text->len = (uint32_t)(j->p - text->p);
         if (next == 'n' || arg->kind == STR)
             *text = (struct json_text){NULL, 0, false};
+    }
+}
+
+/* Of an operator nothing else is of use, and its id stands first. */
+static void take_external(struct event_args *args, struct json *j)
+{
+    struct json_text key;
+    if (!json_enter(j, '{'))
+        return;
+    while (json_next_key(j, &key)) {
+        if (json_text_is(key, "External id")) {
+            args->external = event_number(j);
+            json_leave(j);
+            return;
+        }
+        json_skip(j);
     }
 }
 
@@ -245,6 +299,14 @@ struct partial {
     struct json_text name, raw_args;
 };
 
+/* Python frames are the bulk of many traces, and of all names: only modules are looked up. */
+static bool is_python_frame(const struct partial *p)
+{
+    static const char module[] = "nn.Module:";
+    return p->category == CAT_PYTHON && p->has_name &&
+           (p->name.len < sizeof module - 1 || memcmp(p->name.p, module, sizeof module - 1) != 0);
+}
+
 /* False as soon as the element is known to be of no interest. */
 static bool decide(struct event *ev, struct partial *p, struct event_words *words, struct run *run)
 {
@@ -252,12 +314,15 @@ static bool decide(struct event *ev, struct partial *p, struct event_words *word
         return false;
     if (p->category == CAT_UNKNOWN || !p->has_name || ev->slot != NULL)
         return true;
+    if (is_python_frame(p))
+        return false;
     ev->slot = memo_find(&words->names[p->category], run, p->name);
     if (ev->slot->value < 0)
         ev->slot->value = name_verdict(p->category, ev->slot->text);
     ev->name = ev->slot->text;
     ev->kind = (enum event_kind)(ev->slot->value & 0xff);
     ev->detail = ev->slot->value >> 8;
+    ev->is_operator = p->category == CAT_OPERATOR;
     return ev->kind != EVENT_OTHER;
 }
 
@@ -269,7 +334,9 @@ static void take_key(struct event *ev, struct partial *p, struct json_text key, 
     } else if (json_text_is(key, "dur")) {
         ev->dur_ns = json_time_ns(j, 1000, UNKNOWN_NS);
     } else if (json_text_is(key, "args")) {
-        if (ev->kind != EVENT_OTHER) {
+        if (ev->kind == EVENT_OP) {
+            take_external(&ev->args, j);
+        } else if (ev->kind != EVENT_OTHER) {
             take_args(&ev->args, j);
         } else {
             json_peek(j);
@@ -286,9 +353,9 @@ static void take_key(struct event *ev, struct partial *p, struct json_text key, 
         p->complete_event = json_text_is(json_string(j), "X");
         p->other_phase = !p->complete_event;
     } else if (json_text_is(key, "tid")) {
-        ev->tid = number(j);
+        ev->tid = number_or_text(j);
     } else if (json_text_is(key, "pid")) {
-        ev->pid = number(j);
+        ev->pid = number_or_text(j);
     } else {
         json_skip(j);
     }
@@ -311,7 +378,7 @@ bool event_parse(struct event *ev, struct json *j, struct event_words *words, st
     ev->slot = NULL;
     ev->ts_ns = ev->dur_ns = UNKNOWN_NS;
     ev->pid = ev->tid = -1;
-    ev->damaged = false;
+    ev->damaged = ev->is_operator = false;
     args_init(&ev->args);
     if (!json_enter(j, '{'))
         return j->error == NULL;

@@ -13,6 +13,8 @@
  */
 #include "trace/kineto.h"
 
+#include "trace/kineto_name.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,9 +141,11 @@ static void link_comm(struct kineto *k)
     }
 }
 
-/* One stream that carries collectives. */
+/* One stream that carries collectives of the process groups, or others: custom all-reduce kernels
+ * are never recorded, and stand between those of process groups in no order. */
 struct lane {
     int32_t device, stream;
+    bool library;
     int comm; /* of the ops that have one; -1 none, -2 more than one */
 };
 
@@ -150,13 +154,17 @@ static int compare_lanes(const void *pa, const void *pb)
     const struct lane *a = pa, *b = pb;
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
+    if (a->library != b->library)
+        return a->library ? -1 : 1;
     return (a->stream > b->stream) - (a->stream < b->stream);
 }
 
 static struct lane *find_lane(struct lane *lanes, size_t n, const struct op *op)
 {
+    bool library = kineto_is_library(op->name);
     for (size_t i = 0; i < n; i++) {
-        if (lanes[i].device == op->device && lanes[i].stream == op->stream)
+        if (lanes[i].device == op->device && lanes[i].stream == op->stream &&
+            lanes[i].library == library)
             return &lanes[i];
     }
     return NULL;
@@ -173,7 +181,7 @@ static size_t collect_lanes(struct kineto *k, struct lane **lanes)
         if (lane == NULL) {
             ARRAY_GROW(*lanes, cap, n + 1);
             lane = &(*lanes)[n++];
-            *lane = (struct lane){op->device, op->stream, -1};
+            *lane = (struct lane){op->device, op->stream, kineto_is_library(op->name), -1};
         }
         if (op->coll.comm >= 0)
             lane->comm = lane->comm == -1 || lane->comm == op->coll.comm ? op->coll.comm : -2;
@@ -181,24 +189,38 @@ static size_t collect_lanes(struct kineto *k, struct lane **lanes)
     return n;
 }
 
-/* A communicator for each lane that has none, by the lane's place among those. */
+/* A communicator for each lane that has none, by the lane's place among those of its kind. */
 static void name_lanes(struct kineto *k, struct lane *lanes, size_t n)
 {
-    int unnamed = 0;
+    int unnamed[2] = {0, 0};
     char id[32];
     qsort(lanes, n, sizeof *lanes, compare_lanes);
     for (size_t i = 0; i < n; i++) {
+        bool library = lanes[i].library;
         int len;
         if (lanes[i].comm != -1)
             continue;
-        len = snprintf(id, sizeof id, "stream order %d", unnamed++);
+        len = snprintf(id, sizeof id, library ? "stream order %d" : "custom kernels %d",
+                       unnamed[library]++);
         lanes[i].comm = run_comm(k->run, id, (size_t)len, k->world_size > 0 ? k->world_size : 0);
     }
-    if (unnamed > 0)
+    if (unnamed[true] > 0)
         run_note(
             k->run, false,
             "the traces name no process groups: the n-th collective of a stream is taken to be "
             "the same on every rank");
+    if (unnamed[false] > 0)
+        run_note(k->run, false,
+                 "communication by kernels of no process group (custom all-reduce, say): the n-th "
+                 "of a stream is taken to be the same on every rank");
+}
+
+/* Kernels whose name says for how many GPUs they are: of groups smaller than the job nobody knows
+ * who is in them. */
+static bool spans_job(const struct kineto *k, const struct op *op)
+{
+    int64_t width = kineto_kernel_width(op->name);
+    return width < 0 || k->world_size <= 0 || width == k->world_size;
 }
 
 static void complete_comms(struct kineto *k)
@@ -210,7 +232,7 @@ static void complete_comms(struct kineto *k)
     for (size_t i = 0; i < k->comm.count; i++) {
         struct op *op = &k->rank->ops[k->comm.list[i].op];
         struct lane *lane = find_lane(lanes, n, op);
-        if (op->class == OP_COLL && op->coll.comm < 0 && lane != NULL)
+        if (op->class == OP_COLL && op->coll.comm < 0 && lane != NULL && spans_job(k, op))
             op->coll.comm = lane->comm >= 0 ? lane->comm : -1;
     }
     free(lanes);
@@ -306,15 +328,31 @@ static void number_ops(struct rank *rank)
     free(messages.next.list);
 }
 
-void kineto_link(struct kineto *k)
+/* What the program named is the same on host and device; where only the device's side was kept it
+ * still says what was when. */
+static void use_gpu_marks(struct kineto *k)
+{
+    bool none = k->rank->nmarks == 0;
+    for (size_t i = 0; none && i < k->gpu_marks.count; i++)
+        *rank_add_mark(k->rank) = k->gpu_marks.list[i];
+}
+
+void kineto_link_comm(struct kineto *k)
 {
     link_launches(k);
     link_syncs(k);
     nest_host(k);
+    kineto_learn_groups(k);
     link_comm(k);
     complete_comms(k);
+}
+
+void kineto_link(struct kineto *k)
+{
     join_comms(k);
     link_products(k);
+    kineto_link_callers(k);
+    use_gpu_marks(k);
     rank_shift(k->rank, k->base_ns);
     rank_sort(k->rank);
     number_ops(k->rank);
@@ -322,8 +360,34 @@ void kineto_link(struct kineto *k)
 
 /* ---- all files ---- */
 
+/* A kernel without a record (launched before the profile began, say) has the number before that of
+ * the next one of its communicator; behind the last one, the number after it. */
+static void fill_numbers(struct run *run, struct rank *rank, int64_t *known)
+{
+    for (size_t c = 0; c < run->ncomms; c++)
+        known[c] = -1;
+    for (size_t i = rank->nops; i-- > 0;) {
+        struct op *op = &rank->ops[i];
+        if (op->class != OP_COLL || op->coll.comm < 0)
+            continue;
+        if (op->coll.p2p_seq < 0 && known[op->coll.comm] > 0)
+            op->coll.p2p_seq = known[op->coll.comm] - 1;
+        known[op->coll.comm] = op->coll.p2p_seq;
+    }
+    for (size_t c = 0; c < run->ncomms; c++)
+        known[c] = -1;
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        if (op->class != OP_COLL || op->coll.comm < 0)
+            continue;
+        if (op->coll.p2p_seq < 0 && known[op->coll.comm] >= 0)
+            op->coll.p2p_seq = known[op->coll.comm] + 1;
+        known[op->coll.comm] = op->coll.p2p_seq;
+    }
+}
+
 /* Which communicators have usable recorded numbers: on every op of every rank, and growing. */
-static bool *recorded_numbers(const struct run *run)
+static bool *recorded_numbers(struct run *run)
 {
     bool *good = calloc(run->ncomms + 1, sizeof *good);
     int64_t *last = calloc(run->ncomms + 1, sizeof *last);
@@ -331,6 +395,7 @@ static bool *recorded_numbers(const struct run *run)
         die("out of memory");
     memset(good, true, run->ncomms);
     for (size_t r = 0; r < run->nranks; r++) {
+        fill_numbers(run, &run->ranks[r], last);
         for (size_t c = 0; c < run->ncomms; c++)
             last[c] = -1;
         for (size_t i = 0; i < run->ranks[r].nops; i++) {
@@ -400,8 +465,28 @@ static void note_gaps(struct run *run)
                  g.unlaunched, g.ops);
 }
 
+/* Small times without a base have no date. Where all ranks are so, the tool that made the files cut
+ * the same off all of them; beside dated ones they cannot be placed. */
+static void date_ranks(struct run *run)
+{
+    size_t undated = 0;
+    for (size_t r = 0; r < run->nranks; r++)
+        undated += run->ranks[r].real_ns == UNKNOWN_NS;
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].real_ns == UNKNOWN_NS)
+            run->ranks[r].mono_ns = run->ranks[r].real_ns = undated < run->nranks ? UNKNOWN_NS : 0;
+    }
+    if (undated > 0 && undated < run->nranks)
+        run_note(
+            run, false,
+            "%zu of %zu traces have no base for their times (baseTimeNanoseconds): they cannot "
+            "be compared with the others",
+            undated, run->nranks);
+}
+
 void kineto_finish(struct run *run)
 {
+    date_ranks(run);
     use_recorded_numbers(run);
     note_gaps(run);
 }

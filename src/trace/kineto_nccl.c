@@ -1,233 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What PyTorch and NCCL call things, and what the element counts of a process group's call mean in
- * bytes of the full buffer.
+ * What is recorded of a process group's call, and what its element counts mean in bytes of the full
+ * buffer.
  */
 #include "trace/kineto.h"
 
 #include "base/buf.h"
+#include "trace/kineto_name.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- names ---- */
-
-bool kineto_is_comm(const char *kernel)
-{
-    /* NCCL and RCCL by name; the all-reduce kernels of vLLM, SGLang and PyTorch's symmetric memory.
-     */
-    static const char *const parts[] = {
-        "ncclKernel",
-        "ncclDevKernel",
-        "ncclSym",
-        "rccl",
-        "msccl",
-        "cross_device_reduce",
-        "one_shot_all_reduce",
-        "two_shot_all_reduce",
-        "multimem_all",
-    };
-    if (strncmp(kernel, "nccl", 4) == 0)
-        return true;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (strstr(kernel, parts[i]) != NULL)
-            return true;
-    }
-    return false;
-}
-
-bool kineto_is_gemm(const char *kernel)
-{
-    static const char *const parts[] = {"gemm", "GEMM",   "Gemm", "cutlass",
-                                        "xmma", "cublas", "Cijk"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (strstr(kernel, parts[i]) != NULL)
-            return true;
-    }
-    return false;
-}
-
-/* Operations by what their names begin with, once case and underscores are gone: allreduce,
- * _allgather_base, ReduceScatter, all_to_allv. Longer beginnings stand first. */
-static const struct {
-    const char *begin;
-    enum specter_comm_op op;
-} operations[] = {
-    {"allreduce", SPECTER_ALLREDUCE},
-    {"allgather", SPECTER_ALLGATHER},
-    {"reducescatter", SPECTER_REDUCESCATTER},
-    {"alltoallv", SPECTER_ALLTOALLV},
-    {"alltoall", SPECTER_ALLTOALL},
-    {"broadcast", SPECTER_BROADCAST},
-    {"reduce", SPECTER_REDUCE},
-    {"gather", SPECTER_GATHER},
-    {"scatter", SPECTER_SCATTER},
-    {"sendrecv", SPECTER_COMM_OP_COUNT},
-    {"send", SPECTER_SEND},
-    {"recv", SPECTER_RECV},
-};
-
-static int operation(const char *name, size_t len)
-{
-    char plain[24];
-    size_t n = 0;
-    for (size_t i = 0; i < len && n + 1 < sizeof plain; i++) {
-        if (name[i] != '_')
-            plain[n++] = (char)tolower((unsigned char)name[i]);
-    }
-    plain[n] = '\0';
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        if (strncmp(plain, operations[i].begin, strlen(operations[i].begin)) == 0)
-            return operations[i].op;
-    }
-    return SPECTER_COMM_OP_COUNT;
-}
-
-/* ncclKernel_AllReduce_RING_LL_Sum_float(...), ncclDevKernel_SendRecv(...), ncclSymDevKernel_...;
- * the others named by kineto_is_comm() are all-reduces. */
-static int kernel_operation(const char *kernel)
-{
-    const char *at = strstr(kernel, "Kernel_");
-    if (at != NULL)
-        return operation(at + strlen("Kernel_"), strlen(at + strlen("Kernel_")));
-    if (strstr(kernel, "cross_device_reduce") != NULL || strstr(kernel, "all_reduce") != NULL)
-        return SPECTER_ALLREDUCE;
-    return SPECTER_COMM_OP_COUNT;
-}
-
-/* Send and receive are one kernel, which the name does not tell apart. */
-static bool is_sendrecv(const char *kernel)
-{
-    return strstr(kernel, "SendRecv") != NULL;
-}
-
-static uint8_t kernel_redop(const char *kernel)
-{
-    static const struct {
-        const char *part;
-        enum specter_redop redop;
-    } names[] = {
-        {"_SumPostDiv", SPECTER_REDOP_AVG}, {"_PreMulSum", SPECTER_REDOP_PREMUL},
-        {"_Sum", SPECTER_REDOP_SUM},        {"_Prod", SPECTER_REDOP_PROD},
-        {"_MinMax", SPECTER_REDOP_NONE},    {"_Max", SPECTER_REDOP_MAX},
-        {"_Min", SPECTER_REDOP_MIN},        {"_Avg", SPECTER_REDOP_AVG},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strstr(kernel, names[i].part) != NULL)
-            return names[i].redop;
-    }
-    return SPECTER_REDOP_NONE;
-}
-
-static bool reduces(int op)
-{
-    return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
-}
-
-int kineto_dtype(struct json_text name)
-{
-    static const struct {
-        const char *name;
-        enum specter_dtype type;
-    } names[] = {
-        {"float", SPECTER_FP32},
-        {"bfloat16", SPECTER_BF16},
-        {"half", SPECTER_FP16},
-        {"long int", SPECTER_INT64},
-        {"long", SPECTER_INT64},
-        {"int", SPECTER_INT32},
-        {"double", SPECTER_FP64},
-        {"unsigned char", SPECTER_UINT8},
-        {"byte", SPECTER_UINT8},
-        {"bool", SPECTER_UINT8},
-        {"signed char", SPECTER_INT8},
-        {"char", SPECTER_INT8},
-        {"uint32", SPECTER_UINT32},
-        {"unsigned int", SPECTER_UINT32},
-        {"uint64", SPECTER_UINT64},
-        {"unsigned long", SPECTER_UINT64},
-        {"float8_e4m3fn", SPECTER_FP8E4M3},
-        {"float8_e4m3fnuz", SPECTER_FP8E4M3},
-        {"float8_e5m2", SPECTER_FP8E5M2},
-        {"float8_e5m2fnuz", SPECTER_FP8E5M2},
-    };
-    if (name.len > 5 && memcmp(name.p, "c10::", 5) == 0) {
-        name.p += 5;
-        name.len -= 5;
-    }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strlen(names[i].name) == name.len && strncasecmp(names[i].name, name.p, name.len) == 0)
-            return names[i].type;
-    }
-    return SPECTER_DTYPE_UNKNOWN;
-}
-
-/* ---- shapes ---- */
-
-/* Steps into a list and to its i-th element. */
-static bool go_to_item(struct json *j, struct json_text list, int i)
-{
-    json_init(j, list.p, list.len);
-    if (list.p == NULL || json_peek(j) != '[' || !json_enter(j, '['))
-        return false;
-    while (json_next_item(j)) {
-        if (i-- == 0)
-            return true;
-        json_skip(j);
-    }
-    return false;
-}
-
-int kineto_type_at(struct json_text types, int i)
-{
-    struct json j;
-    if (!go_to_item(&j, types, i) || json_peek(&j) != '"')
-        return SPECTER_DTYPE_UNKNOWN;
-    return kineto_dtype(json_string(&j));
-}
-
-int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max)
-{
-    struct json j;
-    int n = 0;
-    if (!go_to_item(&j, dims, i) || json_peek(&j) != '[' || !json_enter(&j, '['))
-        return -1;
-    while (json_next_item(&j)) {
-        char c = json_peek(&j);
-        if (c != '0' || n == max)
-            return -1;
-        out[n++] = json_i64(&j, -1);
-    }
-    return j.error == NULL ? n : -1;
-}
-
-/* Elements of the shape, or of all shapes of the list, that j stands at; 0 for none. -1: too many
- * to be true. */
-static int64_t count_elements(struct json *j)
-{
-    int64_t product = 1, sum = 0;
-    bool shape = false;
-    if (json_peek(j) != '[' || !json_enter(j, '[')) {
-        json_skip(j);
-        return 0;
-    }
-    while (json_next_item(j)) {
-        if (json_peek(j) == '[') {
-            int64_t inner = count_elements(j);
-            if (inner < 0 || __builtin_add_overflow(sum, inner, &sum))
-                return -1;
-        } else {
-            int64_t extent = json_i64(j, -1);
-            if (extent < 0 || __builtin_mul_overflow(product, extent, &product))
-                return -1;
-            shape = true;
-        }
-    }
-    if (j->error != NULL)
-        return -1;
-    return shape ? product : sum;
-}
 
 /* ---- what is known of a call ---- */
 
@@ -236,6 +18,7 @@ static const struct kineto_meta no_meta = {
     .dtype = SPECTER_DTYPE_UNKNOWN,
     .in_count = -1,
     .out_count = -1,
+    .group_rank = -1,
     .src = -1,
     .dst = -1,
     .seq = -1,
@@ -258,9 +41,9 @@ static void take_first_input(struct kineto_meta *meta, const struct event_args *
 {
     struct json j;
     int64_t count;
-    if (!go_to_item(&j, args->dims, 0))
+    if (!kineto_go_to_item(&j, args->dims, 0))
         return;
-    count = count_elements(&j);
+    count = kineto_count_elements(&j);
     if (count <= 0 || kineto_type_at(args->types, 0) == SPECTER_DTYPE_UNKNOWN)
         return;
     meta->in_count = count;
@@ -271,12 +54,13 @@ struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *a
 {
     struct kineto_meta meta = no_meta;
     if (args->collective.p != NULL)
-        meta.op = operation(args->collective.p, args->collective.len);
+        meta.op = kineto_operation(args->collective.p, args->collective.len);
     if (args->dtype.p != NULL)
         meta.dtype = kineto_dtype(args->dtype);
     meta.in_count = arg_or(args->in_count, -1);
     meta.out_count = arg_or(args->out_count, -1);
     meta.group_size = arg_or(args->group_size, 0);
+    meta.group_rank = arg_or(args->group_rank, -1);
     meta.src = arg_or(args->src, -1);
     meta.dst = arg_or(args->dst, -1);
     meta.seq = arg_or(args->seq, -1);
@@ -295,15 +79,20 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
     struct kineto_meta meta = no_meta;
     struct json j;
     name += strlen("nccl:");
-    meta.op = operation(name, strlen(name));
+    meta.op = kineto_operation(name, strlen(name));
     meta.dtype = kineto_type_at(args->types, 0);
     if (args->dims.p != NULL) {
         json_init(&j, args->dims.p, args->dims.len);
-        meta.in_count = count_elements(&j);
+        meta.in_count = kineto_count_elements(&j);
     }
     if (meta.in_count == 0 && meta.dtype == SPECTER_DTYPE_UNKNOWN)
         meta.in_count = -1; /* no tensors in the record, not an empty one */
     return meta;
+}
+
+static bool reduces(int op)
+{
+    return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
 }
 
 /* ---- bytes ---- */
@@ -420,12 +209,12 @@ static void put_group_id(struct buf *out, const struct kineto_meta *meta, const 
     buf_putc(out, ']');
 }
 
+/* A process has no two groups of one name. */
 static int find_known_group(const struct kineto *k, const struct kineto_meta *meta)
 {
     for (size_t i = 0; i < k->known.count; i++) {
         const struct kineto_known_group *g = &k->known.list[i];
-        if (g->group == meta->group && g->ranks == meta->group_ranks &&
-            g->size == meta->group_size && g->rank_start == meta->rank_start)
+        if (g->group == meta->group && g->size == meta->group_size)
             return g->comm;
     }
     return -1;
@@ -446,11 +235,13 @@ static int add_group(struct kineto *k, const struct kineto_meta *meta)
     comm = &k->run->comms[at];
     if (meta->group_text[0] != '\0')
         comm->name = meta->group_text;
+    if (k->world_size <= 0 && strcmp(comm->name, "default_pg") == 0)
+        k->world_size = comm->size;
     for (int i = 0; ranks != NULL && i < comm->size; i++)
         comm->ranks[i] = ranks[i];
     ARRAY_GROW(k->known.list, k->known.cap, k->known.count + 1);
-    k->known.list[k->known.count++] = (struct kineto_known_group){
-        meta->group, meta->group_ranks, meta->group_size, meta->rank_start, at};
+    k->known.list[k->known.count++] =
+        (struct kineto_known_group){meta->group, meta->group_size, at};
     return at;
 }
 
@@ -458,6 +249,23 @@ static int group_comm(struct kineto *k, const struct kineto_meta *meta)
 {
     int comm = find_known_group(k, meta);
     return comm >= 0 ? comm : add_group(k, meta);
+}
+
+static void learn_group(struct kineto *k, const struct kineto_meta *meta)
+{
+    if (meta->group != NULL && meta->group_size > 0 && find_known_group(k, meta) < 0 &&
+        group_members(k, meta, meta->group_size) != NULL)
+        add_group(k, meta);
+}
+
+void kineto_learn_groups(struct kineto *k)
+{
+    for (size_t i = 0; i < k->comm.count; i++)
+        learn_group(k, &k->comm.list[i].meta);
+    for (size_t i = 0; i < k->host.count; i++) {
+        if (k->host.list[i].kind == HOST_PARAMS)
+            learn_group(k, &k->host.list[i].meta);
+    }
 }
 
 static int comm_rank(const struct comm *comm, int64_t global)
@@ -490,6 +298,36 @@ static const struct kineto_meta *with_counts(const struct kineto_meta *own,
     return &no_meta;
 }
 
+/* "Rank" is the root of a rooted operation, the other end of a message; of the others it is the
+ * member that recorded it. */
+static void take_group_rank(struct kineto *k, struct op *op, const struct comm *comm, int64_t rank)
+{
+    if (rank < 0 || rank >= comm->size)
+        return;
+    switch (op->coll.op) {
+    case SPECTER_BROADCAST:
+    case SPECTER_REDUCE:
+    case SPECTER_GATHER:
+    case SPECTER_SCATTER:
+        op->coll.peer = (int32_t)rank;
+        break;
+    case SPECTER_SEND:
+    case SPECTER_RECV:
+        op->coll.peer = op->coll.peer < 0 ? (int32_t)rank : op->coll.peer;
+        break;
+    case SPECTER_ALLREDUCE:
+    case SPECTER_ALLGATHER:
+    case SPECTER_REDUCESCATTER:
+    case SPECTER_ALLTOALL:
+    case SPECTER_ALLTOALLV:
+        if (k->told_rank < 0)
+            k->told_rank = comm->ranks[rank];
+        break;
+    default:
+        break;
+    }
+}
+
 void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *own,
                      const struct kineto_meta *params, const struct kineto_meta *annotation)
 {
@@ -497,16 +335,16 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
     int code = BEST(op, SPECTER_COMM_OP_COUNT);
     int64_t n = k->world_size;
     if (code == SPECTER_COMM_OP_COUNT)
-        code = kernel_operation(op->name);
+        code = kineto_kernel_operation(op->name);
     op->coll.op = (uint8_t)code;
-    op->coll.redop = reduces(code) ? kernel_redop(op->name) : (uint8_t)SPECTER_REDOP_NONE;
+    op->coll.redop = reduces(code) ? kineto_kernel_redop(op->name) : (uint8_t)SPECTER_REDOP_NONE;
     op->dtype = (uint8_t)BEST(dtype, SPECTER_DTYPE_UNKNOWN);
     /* A SendRecv kernel of which nobody says more: messages between some ranks, in some direction.
      */
-    op->class =
-        specter_comm_op_is_p2p(code) || (code == SPECTER_COMM_OP_COUNT && is_sendrecv(op->name))
-            ? OP_P2P
-            : OP_COLL;
+    op->class = specter_comm_op_is_p2p(code) ||
+                        (code == SPECTER_COMM_OP_COUNT && kineto_is_sendrecv(op->name))
+                    ? OP_P2P
+                    : OP_COLL;
     if (grouped != NULL && grouped->group != NULL)
         op->coll.comm = group_comm(k, grouped);
     if (op->coll.comm >= 0) {
@@ -514,6 +352,7 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
         n = comm->size;
         if (op->class == OP_P2P)
             op->coll.peer = comm_rank(comm, code == SPECTER_SEND ? BEST(dst, -1) : BEST(src, -1));
+        take_group_rank(k, op, comm, BEST(group_rank, -1));
     }
     if (op->class == OP_COLL)
         op->coll.p2p_seq = BEST(seq, -1); /* held there until kineto_finish() */

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "trace/kineto.h"
+#include "trace/kineto_name.h"
 #include "trace/match.h"
 
 #define KERNEL(name, ts, dur, corr)                                                         \

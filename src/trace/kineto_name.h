@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What PyTorch, NCCL and others call things, and how their shapes are written.
+ */
+#ifndef SPECTER_TRACE_KINETO_NAME_H
+#define SPECTER_TRACE_KINETO_NAME_H
+
+#include "base/json.h"
+#include "specter/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Is this kernel communication? */
+bool kineto_is_comm(const char *kernel);
+
+/* And is it NCCL's, or of a library like it? The others are never recorded by a process group. */
+bool kineto_is_library(const char *kernel);
+
+/* The operation that a communication kernel's name tells (enum specter_comm_op, COUNT unknown), and
+ * its reduction. Send and receive are one kernel, which the name does not tell apart. */
+int kineto_kernel_operation(const char *kernel);
+uint8_t kineto_kernel_redop(const char *kernel);
+bool kineto_is_sendrecv(const char *kernel);
+int64_t kineto_kernel_width(const char *kernel); /* GPUs it works on, from its name; -1 */
+
+/* An operation as a process group calls it: allreduce, _allgather_base, all_to_allv. */
+int kineto_operation(const char *name, size_t len);
+
+/* Is this kernel named as matrix products are? */
+bool kineto_is_gemm(const char *kernel);
+
+/* Element type by its name in PyTorch ("Float", "c10::BFloat16", "long int"). */
+int kineto_dtype(struct json_text name);
+
+/* The i-th of a list of types, or the i-th shape: up to `max` extents into dims, how many there
+ * are; -1 when there is no such entry or it is no plain shape. */
+int kineto_type_at(struct json_text types, int i);
+int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max);
+
+/* Steps into a list and to its i-th element. */
+bool kineto_go_to_item(struct json *j, struct json_text list, int i);
+
+/* Elements of the shape, or of all shapes of the list, that j stands at; 0 for none. -1: too many
+ * to be true. */
+int64_t kineto_count_elements(struct json *j);
+
+#endif
