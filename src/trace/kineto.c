@@ -1,115 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads PyTorch profiler (Kineto) JSON by streaming: a window over the file holds one value at a
- * time, grows for a large one up to a bound, and never the whole file. What stands beside the
- * events (device names, ranks, the time base) may come before or after them.
+ * Reads PyTorch profiler (Kineto) JSON by streaming, never the whole file at once. What stands
+ * beside the events (device names, ranks, the time base) may come before or after them.
  */
 #include "trace/kineto.h"
 
-#include "base/buf.h"
 #include "trace/reader.h"
+#include "trace/window.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW_SIZE ((size_t)1 << 20)
 #define WALL_CLOCK_MIN ((int64_t)1000000000 * 1000000000) /* the year 2001 */
-#define WINDOW_MAX ((size_t)64 << 20)                     /* largest single value */
-
-struct window {
-    struct stream *stream;
-    char *text; /* owned */
-    size_t at, have, cap;
-    uint64_t before; /* bytes of the file in front of text */
-    bool ended;
-    struct err err; /* of the stream; code ERR_NONE: none */
-};
-
-/* ---- the window ---- */
-
-static uint64_t offset(const struct window *w)
-{
-    return w->before + w->at;
-}
-
-/* Brings more text behind what is not consumed yet. False when there is no more. */
-static bool more(struct window *w)
-{
-    ssize_t n;
-    if (w->ended)
-        return false;
-    w->before += w->at;
-    w->have -= w->at;
-    memmove(w->text, w->text + w->at, w->have);
-    w->at = 0;
-    if (w->have == w->cap && w->cap >= WINDOW_MAX)
-        return false;
-    if (w->have == w->cap)
-        ARRAY_GROW(w->text, w->cap, w->cap + 1);
-    n = stream_read(w->stream, w->text + w->have, w->cap - w->have, &w->err);
-    w->ended = n <= 0;
-    w->have += n > 0 ? (size_t)n : 0;
-    return n > 0;
-}
-
-/* The next byte that is not white space, not consumed; '\0' at the end of the file. */
-static char next_char(struct window *w)
-{
-    for (;;) {
-        for (; w->at < w->have; w->at++) {
-            char c = w->text[w->at];
-            if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
-                return c;
-        }
-        if (!more(w))
-            return '\0';
-    }
-}
 
 /* ---- the file ---- */
 
-static int broken(const struct kineto *k, const struct window *w, uint64_t at, const char *reason,
-                  struct err *e)
+static int take_element(void *ctx, struct window *w, struct err *e)
 {
-    if (w->err.code != ERR_NONE)
-        return err_set(e, ERR_INPUT, "%s", w->err.msg);
-    if (w->have == WINDOW_MAX)
-        reason = "a single value of more than 64 MiB";
-    return err_set(e, ERR_INPUT, "%s: byte %llu: %s", k->label, (unsigned long long)at, reason);
-}
-
-/* Consumes the value at w->at by `take`, which is called again when the text was cut. A number is
- * whole only when something follows. */
-static int take_value(struct kineto *k, struct window *w, kineto_take *take, struct err *e)
-{
-    struct json j;
-    for (;;) {
-        json_init(&j, w->text + w->at, w->have - w->at);
-        take(k, &j);
-        if (j.error == NULL && j.p < j.end) {
-            w->at += json_offset(&j);
-            return 0;
-        }
-        if ((j.error == NULL || json_is_cut(&j)) && more(w))
-            continue;
-        if (j.error == NULL) {
-            w->at += json_offset(&j);
-            return 0;
-        }
-        return broken(k, w, offset(w) + json_offset(&j), j.error, e);
-    }
-}
-
-/* An element that is wrong inside its brackets is passed over and counted. */
-static int take_bad_element(struct kineto *k, struct window *w, const struct json *wrong,
-                            struct err *e)
-{
-    kineto_bad_event(k, offset(w) + json_offset(wrong), wrong->error);
-    return take_value(k, w, kineto_skip_value, e);
-}
-
-static int take_element(struct kineto *k, struct window *w, struct err *e)
-{
+    struct kineto *k = ctx;
     struct event ev;
     struct json j;
     for (;;) {
@@ -118,94 +26,47 @@ static int take_element(struct kineto *k, struct window *w, struct err *e)
             if (ev.kind != EVENT_OTHER && kineto_believable(&ev))
                 kineto_add_event(k, &ev);
             else if (ev.kind != EVENT_OTHER && !kineto_is_label(&ev))
-                kineto_bad_event(k, offset(w), "an event without a usable time");
+                kineto_bad_event(k, window_offset(w), "an event without a usable time");
             w->at += json_offset(&j);
             return 0;
         }
-        if (!json_is_cut(&j))
-            return take_bad_element(k, w, &j, e);
-        if (!more(w))
-            return broken(k, w, offset(w) + json_offset(&j), j.error, e);
+        if (!json_is_cut(&j)) { /* wrong inside its brackets: passed over and counted */
+            kineto_bad_event(k, window_offset(w) + json_offset(&j), j.error);
+            return window_take(w, window_skip, k, e);
+        }
+        if (!window_more(w))
+            return window_broken(w, window_offset(w) + json_offset(&j), j.error, e);
     }
 }
 
-/* Behind '['. */
-static int take_events(struct kineto *k, struct window *w, struct err *e)
-{
-    bool first = true;
-    char c;
-    while ((c = next_char(w)) != ']') {
-        if (!first && c != ',')
-            return broken(k, w, offset(w), c == '\0' ? "cut off" : "expected ',' or ']'", e);
-        w->at += !first;
-        first = false;
-        next_char(w);
-        if (take_element(k, w, e) < 0)
-            return -1;
-    }
-    w->at++;
-    return 0;
-}
-
-/* A key: what its value is to be taken by. */
-static void take_key(struct kineto *k, struct json *j)
-{
-    struct json_text key = json_string(j);
-    k->at_events = json_text_is(key, "traceEvents");
-    k->section = kineto_section(key);
-}
-
-/* One key with its value. */
 /* What stands beside the events may be wrong without harm to these. */
-static int take_section(struct kineto *k, struct window *w, struct err *e)
+static int take_section(void *ctx, struct window *w, const char *key, struct err *e)
 {
+    struct kineto *k = ctx;
     struct err wrong = {0};
-    size_t at = w->at;
-    uint64_t before = w->before;
-    if (take_value(k, w, k->section, &wrong) == 0)
+    if (strcmp(key, "traceEvents") == 0 && window_next(w) == '[')
+        return window_list(w, take_element, k, e);
+    if (window_take(w, kineto_section(key), k, &wrong) == 0)
         return 0;
-    w->at = at - (size_t)(w->before - before);
-    if (take_value(k, w, kineto_skip_value, e) < 0)
+    if (window_take(w, window_skip, k, e) < 0)
         return -1;
-    run_note(k->run, true, "%s; this part is not used", wrong.msg);
+    run_note(k->run, true, "%s; this part of the file is not used", wrong.msg);
     return 0;
-}
-
-static int take_member(struct kineto *k, struct window *w, struct err *e)
-{
-    if (take_value(k, w, take_key, e) < 0)
-        return -1;
-    if (next_char(w) != ':')
-        return broken(k, w, offset(w), "expected ':'", e);
-    w->at++;
-    if (next_char(w) != '[' || !k->at_events)
-        return take_section(k, w, e);
-    w->at++;
-    return take_events(k, w, e);
 }
 
 /* The whole file: an object of sections, or the bare list of events that other tools write. */
 static int take_file(struct kineto *k, struct window *w, struct err *e)
 {
-    char c = next_char(w);
-    bool first = true;
-    w->at++;
+    char c = window_next(w);
     if (c == '[')
-        return take_events(k, w, e);
+        return window_list(w, take_element, k, e);
     if (c != '{')
-        return broken(k, w, 0, "not a trace", e);
-    while ((c = next_char(w)) != '}') {
-        if (!first && c != ',')
-            return broken(k, w, offset(w), c == '\0' ? "cut off" : "expected ',' or '}'", e);
-        w->at += !first;
-        first = false;
-        if (take_member(k, w, e) < 0)
-            return -1;
-    }
-    w->at++;
-    return next_char(w) == '\0' && w->err.code == ERR_NONE
+        return window_broken(w, 0, "not a trace", e);
+    if (window_object(w, take_section, k, e) < 0)
+        return -1;
+    return window_next(w) == '\0' && w->err.code == ERR_NONE
                ? 0
-               : broken(k, w, offset(w), "text behind the trace", e);
+               : window_broken(w, window_offset(w), "text behind the trace", e);
 }
 
 /* ---- the rank ---- */
@@ -274,11 +135,11 @@ static bool is_merged(const struct kineto *k)
 
 static int read_file(struct kineto *k, struct stream *s, struct err *e)
 {
-    struct window w = {.stream = s};
+    struct window w;
     int rc;
-    ARRAY_GROW(w.text, w.cap, WINDOW_SIZE);
+    window_init(&w, s, k->label);
     rc = take_file(k, &w, e);
-    free(w.text);
+    window_release(&w);
     if (k->rank->nops == 0)
         return rc < 0 ? -1 : err_set(e, ERR_INPUT, "%s: no GPU work in it", k->label);
     if (is_merged(k))

@@ -10,7 +10,9 @@
 
 #include "trace/idmap.h"
 #include "trace/kineto_event.h"
+#include "trace/kineto_name.h"
 #include "trace/run.h"
+#include "trace/window.h"
 
 /* A host call that put work on a stream. */
 struct kineto_launch {
@@ -34,18 +36,20 @@ struct kineto_meta {
 
 enum kineto_host_kind { HOST_COLLECTIVE, HOST_PARAMS, HOST_GEMM };
 
+#define WORK_NONE (-1)
+#define WORK_MANY (-2)
+
 /* A stretch of host time within which a launch means something. */
 struct kineto_host_op {
     int64_t start_ns, end_ns;
     uint32_t tid;
     enum kineto_host_kind kind;
-    int32_t parent;          /* index of the one around it; -1 */
-    struct kineto_meta meta; /* HOST_COLLECTIVE, HOST_PARAMS */
-    struct {
-        uint32_t m, n, k, batch;
-        int dtype;
-        int64_t kernel; /* the op that is the product; -1 none so far */
-    } gemm;             /* HOST_GEMM; m is 0 when the shapes are unknown */
+    int32_t parent;                /* index of the one around it; -1 */
+    int64_t work;                  /* the op that is its work: WORK_NONE, WORK_MANY */
+    const char *name;              /* interned */
+    uint64_t record_id;            /* "Record function id"; 0 unknown */
+    struct kineto_meta meta;       /* HOST_COLLECTIVE, HOST_PARAMS */
+    struct kineto_product product; /* HOST_GEMM */
 };
 
 /* A communication kernel: its op, and what its own args tell. */
@@ -110,8 +114,6 @@ struct kineto {
     bool strange_process;                  /* device work whose pid is not its device */
 
     /* what stands beside the events */
-    void (*section)(struct kineto *k, struct json *j); /* of the key read last */
-    bool at_events;
     bool has_base;
     int64_t recorded_rank, world_size, base_ns;
     int64_t told_rank; /* by collectives that say which member recorded them; -1 */
@@ -126,11 +128,8 @@ struct kineto {
     size_t other_device_ops; /* on another device than the first */
 };
 
-/* How the value of a key beside the events is taken. It may be called again from the start of the
- * value when the text was cut. */
-typedef void kineto_take(struct kineto *k, struct json *j);
-kineto_take *kineto_section(struct json_text key);
-kineto_take kineto_skip_value;
+/* How the value of a key beside the events is taken; ctx is the struct kineto. */
+window_value *kineto_section(const char *key);
 
 /* Are the event's times and args of use? */
 bool kineto_believable(const struct event *ev);
@@ -159,6 +158,21 @@ void kineto_link(struct kineto *k);
  * they lack. */
 void kineto_finish(struct run *run);
 
+/* The innermost stretch of host time around a launch, and the one around that; NULL. */
+struct kineto_host_op *kineto_around(struct kineto *k, const struct op *op);
+struct kineto_host_op *kineto_outer(struct kineto *k, const struct kineto_host_op *host);
+
+/* Finds the kernels of matrix products, and makes them such. */
+void kineto_link_products(struct kineto *k);
+void kineto_set_product(struct rank *rank, struct op *op, const struct kineto_product *product);
+
+/* Numbers collectives by communicator, messages by communicator, peer and direction, in order of
+ * start. */
+void kineto_number(struct rank *rank);
+
+/* What the traces of all ranks do not tell: notes, which take the place of those of before. */
+void kineto_note_gaps(struct run *run);
+
 /* What the args of a kernel or of record_param_comms say. */
 struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *args);
 
@@ -170,5 +184,12 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
  * from the counts; where nobody tells, OP_BYTES_UNKNOWN. */
 void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *own,
                      const struct kineto_meta *params, const struct kineto_meta *annotation);
+
+/* What more an execution trace tells of a communication kernel: its operation where it was not
+ * known or only roughly, its size and type where they were not. False: nothing. */
+bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta);
+
+/* Process groups, as distributedInfo and execution traces list them. */
+void kineto_take_groups(struct kineto *k, struct json *j);
 
 #endif

@@ -121,32 +121,6 @@ static void add_sync(struct kineto *k, const struct event *ev)
     };
 }
 
-/* Row-major [m,k] x [k,n], or for linear [...,k] x [n,k]; with a batch in front where both have it.
- * m stays 0 when the trace holds no shapes, or shapes that do not fit. */
-static void take_shape(struct kineto_host_op *host, const struct event *ev)
-{
-    bool linear = strcmp(ev->name, "aten::linear") == 0;
-    int64_t a[8], b[8], batch = 1, m = 1;
-    int na = kineto_shape_at(ev->args.dims, ev->detail, a, 8);
-    int nb = kineto_shape_at(ev->args.dims, ev->detail + 1, b, 8);
-    if (na < 2 || nb < 2 || (linear ? nb != 2 : na != nb || na > 3))
-        return;
-    for (int i = 0; i < na - 1 && m <= UINT32_MAX; i++)
-        m *= linear || i == na - 2 ? a[i] : 1;
-    if (!linear && na == 3 && (batch = a[0]) != b[0])
-        return;
-    if (a[na - 1] != b[linear ? 1 : nb - 2])
-        return;
-    if (m > UINT32_MAX || batch > UINT32_MAX || a[na - 1] > UINT32_MAX || b[nb - 1] > UINT32_MAX ||
-        b[nb - 2] > UINT32_MAX)
-        return;
-    host->gemm.m = (uint32_t)m;
-    host->gemm.n = (uint32_t)(linear ? b[0] : b[nb - 1]);
-    host->gemm.k = (uint32_t)a[na - 1];
-    host->gemm.batch = (uint32_t)batch;
-    host->gemm.dtype = kineto_type_at(ev->args.types, ev->detail);
-}
-
 /* Ids are small; a larger one is none of the profiler's. */
 static uint32_t external_id(int64_t id)
 {
@@ -178,10 +152,12 @@ static void add_host_op(struct kineto *k, const struct event *ev)
     struct kineto_host_op host = {.start_ns = ev->ts_ns, .end_ns = ev->ts_ns + ev->dur_ns};
     host.tid = thread(k, ev);
     host.parent = -1;
-    host.gemm.kernel = -1;
+    host.work = WORK_NONE;
+    host.name = ev->name;
+    host.record_id = ev->args.record_id > 0 ? (uint64_t)ev->args.record_id : 0;
     if (ev->kind == EVENT_GEMM) {
         host.kind = HOST_GEMM;
-        take_shape(&host, ev);
+        host.product = kineto_product_shape(ev->name, ev->args.dims, ev->args.types);
     } else if (ev->kind == EVENT_PARAMS) {
         host.kind = HOST_PARAMS;
         host.meta = kineto_args_meta(k, &ev->args);

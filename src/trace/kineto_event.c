@@ -2,6 +2,7 @@
 #include "trace/kineto_event.h"
 
 #include "base/hash.h"
+#include "trace/kineto_name.h"
 
 #include <string.h>
 
@@ -79,20 +80,6 @@ static const struct {
     {"Free", ACT_FREE},    {"MemFree", ACT_FREE},   {"MemFree_v2", ACT_FREE},
 };
 
-/* Operators that are one matrix product; A and B stand at a and a + 1 of the inputs. */
-static const struct {
-    const char *name;
-    int a;
-} products[] = {
-    {"aten::mm", 0},
-    {"aten::addmm", 1},
-    {"aten::bmm", 0},
-    {"aten::linear", 0},
-    {"aten::baddbmm", 1},
-    {"aten::_scaled_mm", 0},
-    {"aten::_addmm_activation", 1},
-};
-
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -134,10 +121,8 @@ static int32_t host_verdict(enum category category, const char *name)
         return verdict(EVENT_COLLECTIVE, 0);
     if (strcmp(name, "record_param_comms") == 0)
         return verdict(EVENT_PARAMS, 0);
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-        if (strcmp(name, products[i].name) == 0)
-            return verdict(EVENT_GEMM, products[i].a);
-    }
+    if (kineto_product_operand(name) >= 0)
+        return verdict(EVENT_GEMM, kineto_product_operand(name));
     return verdict(category == CAT_OPERATOR ? EVENT_OP : EVENT_MARK, 0);
 }
 
@@ -187,7 +172,7 @@ static const struct arg {
 #undef X
 };
 
-static void args_init(struct event_args *args)
+void event_args_init(struct event_args *args)
 {
     static const struct event_args none = {
 #define INIT_NUM ARG_NONE
@@ -379,7 +364,7 @@ bool event_parse(struct event *ev, struct json *j, struct event_words *words, st
     ev->ts_ns = ev->dur_ns = UNKNOWN_NS;
     ev->pid = ev->tid = -1;
     ev->damaged = ev->is_operator = false;
-    args_init(&ev->args);
+    event_args_init(&ev->args);
     if (!json_enter(j, '{'))
         return j->error == NULL;
     while (json_next_key(j, &key)) {

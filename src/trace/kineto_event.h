@@ -34,6 +34,7 @@ enum event_kind {
 #define EVENT_ARGS(X)                               \
     X(correlation, NUM, "correlation")              \
     X(external, NUM, "External id")                 \
+    X(record_id, NUM, "Record function id")         \
     X(device, NUM, "device")                        \
     X(stream, NUM, "stream")                        \
     X(bytes, NUM, "bytes")                          \
@@ -92,5 +93,7 @@ bool event_parse(struct event *ev, struct json *j, struct event_words *words, st
 
 /* A whole number, also one written as text; ARG_NONE for null and other texts. */
 int64_t event_number(struct json *j);
+
+void event_args_init(struct event_args *args); /* nothing is there */
 
 #endif

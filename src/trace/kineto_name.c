@@ -198,6 +198,14 @@ int kineto_dtype(struct json_text name)
         {"float8_e5m2", SPECTER_FP8E5M2},
         {"float8_e5m2fnuz", SPECTER_FP8E5M2},
     };
+    const char *tensor = name.len > 7 ? memmem(name.p, name.len, "Tensor(", 7) : NULL;
+    if (tensor !=
+        NULL) { /* Tensor(float), as execution traces write, also inside GenericList[...] */
+        const char *begin = tensor + 7, *end = name.p + name.len;
+        const char *close = memchr(begin, ')', (size_t)(end - begin));
+        name.p = begin;
+        name.len = (uint32_t)((close != NULL ? close : end) - begin);
+    }
     if (name.len > 5 && memcmp(name.p, "c10::", 5) == 0) {
         name.p += 5;
         name.len -= 5;

@@ -358,3 +358,30 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
         op->coll.p2p_seq = BEST(seq, -1); /* held there until kineto_finish() */
     set_bytes(op, with_counts(own, params, annotation), n);
 }
+
+/* Is the operation that is known only what an annotation calls it? Those know one all-to-all. */
+static bool is_refined(int known, int told)
+{
+    return known == SPECTER_COMM_OP_COUNT ||
+           (known == SPECTER_ALLTOALL && told == SPECTER_ALLTOALLV);
+}
+
+bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta)
+{
+    int64_t n = op->coll.comm >= 0 ? k->run->comms[op->coll.comm].size : k->world_size;
+    bool refined = meta->op < SPECTER_COMM_OP_COUNT && is_refined(op->coll.op, meta->op);
+    if (meta->op >= SPECTER_COMM_OP_COUNT || (!refined && op->coll.op != meta->op))
+        return false;
+    if (specter_comm_op_is_p2p(meta->op) != (op->class == OP_P2P))
+        return false;
+    if (!refined && !(op->flags & OP_BYTES_UNKNOWN))
+        return false;
+    op->coll.op = (uint8_t)meta->op;
+    if (op->dtype == SPECTER_DTYPE_UNKNOWN)
+        op->dtype = (uint8_t)meta->dtype;
+    if (reduces(meta->op) && op->coll.redop == SPECTER_REDOP_NONE)
+        op->coll.redop = kineto_kernel_redop(op->name);
+    op->flags &= (uint8_t)~OP_BYTES_UNKNOWN;
+    set_bytes(op, meta, n);
+    return true;
+}

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take_devices(struct kineto *k, struct json *j)
+static void take_devices(void *ctx, struct json *j)
 {
+    struct kineto *k = ctx;
     struct json_text key;
     k->ndevices = 0;
     if (!json_enter(j, '['))
@@ -61,7 +62,16 @@ static void take_group_ranks(struct kineto *k, struct json *j, struct kineto_gro
     free(list);
 }
 
-static void take_groups(struct kineto *k, struct json *j)
+/* An empty list of a group that is as large as the job stands for all ranks. */
+static void take_all_ranks(struct kineto *k, struct kineto_group *group)
+{
+    group->size = (int)k->world_size;
+    group->ranks = arena_alloc(&k->run->arena, (size_t)group->size * sizeof *group->ranks);
+    for (int i = 0; i < group->size; i++)
+        group->ranks[i] = i;
+}
+
+void kineto_take_groups(struct kineto *k, struct json *j)
 {
     struct json_text key;
     k->groups.count = 0;
@@ -69,6 +79,7 @@ static void take_groups(struct kineto *k, struct json *j)
         return;
     while (json_next_item(j)) {
         struct kineto_group group = {"", "", NULL, 0};
+        int64_t size = 0;
         if (!json_enter(j, '{'))
             continue; /* null */
         while (json_next_key(j, &key)) {
@@ -76,11 +87,15 @@ static void take_groups(struct kineto *k, struct json *j)
                 group.name = memo_find(&k->texts, k->run, json_string(j))->text;
             else if (json_text_is(key, "pg_desc") && json_peek(j) == '"')
                 group.text = memo_find(&k->texts, k->run, json_string(j))->text;
+            else if (json_text_is(key, "pg_size") || json_text_is(key, "group_size"))
+                size = event_number(j);
             else if (json_text_is(key, "ranks"))
                 take_group_ranks(k, j, &group);
             else
                 json_skip(j);
         }
+        if (group.ranks == NULL && size > 0 && size <= RUN_RANKS_MAX && size == k->world_size)
+            take_all_ranks(k, &group);
         ARRAY_GROW(k->groups.list, k->groups.cap, k->groups.count + 1);
         k->groups.list[k->groups.count++] = group;
     }
@@ -94,12 +109,13 @@ static void take_group_text(struct kineto *k, struct json_text text)
     json_decode(text, &plain);
     json_init(&inner, plain.data, plain.len);
     if (json_peek(&inner) == '[')
-        take_groups(k, &inner);
+        kineto_take_groups(k, &inner);
     buf_release(&plain);
 }
 
-static void take_distributed(struct kineto *k, struct json *j)
+static void take_distributed(void *ctx, struct json *j)
 {
+    struct kineto *k = ctx;
     struct json_text key;
     if (!json_enter(j, '{'))
         return;
@@ -109,7 +125,7 @@ static void take_distributed(struct kineto *k, struct json *j)
         else if (json_text_is(key, "world_size"))
             k->world_size = event_number(j);
         else if (json_text_is(key, "pg_config") && json_peek(j) == '[')
-            take_groups(k, j);
+            kineto_take_groups(k, j);
         else if (json_text_is(key, "pg_config") && json_peek(j) == '"')
             take_group_text(k, json_string(j));
         else
@@ -119,34 +135,29 @@ static void take_distributed(struct kineto *k, struct json *j)
         k->world_size = 0;
 }
 
-static void take_base(struct kineto *k, struct json *j)
+static void take_base(void *ctx, struct json *j)
 {
+    struct kineto *k = ctx;
     k->base_ns = event_number(j);
     k->has_base = k->base_ns != ARG_NONE;
     if (!k->has_base)
         k->base_ns = 0;
 }
 
-void kineto_skip_value(struct kineto *k, struct json *j)
-{
-    (void)k;
-    json_skip(j);
-}
-
 static const struct {
     const char *key;
-    kineto_take *take;
+    window_value *take;
 } sections[] = {
     {"deviceProperties", take_devices},
     {"distributedInfo", take_distributed},
     {"baseTimeNanoseconds", take_base},
 };
 
-kineto_take *kineto_section(struct json_text key)
+window_value *kineto_section(const char *key)
 {
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
-        if (json_text_is(key, sections[i].key))
+        if (strcmp(key, sections[i].key) == 0)
             return sections[i].take;
     }
-    return kineto_skip_value;
+    return window_skip;
 }

@@ -44,7 +44,8 @@ struct reader {
 
 #define READERS(X) \
     X(jsonl)       \
-    X(kineto)
+    X(kineto)      \
+    X(et)
 
 #define X(name) extern const struct reader reader_##name;
 READERS(X)

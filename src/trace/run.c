@@ -28,6 +28,7 @@ void rank_clear(struct rank *rank)
     free(rank->marks);
     free(rank->details);
     free(rank->in);
+    free(rank->anchors);
     memset(rank, 0, sizeof *rank);
 }
 
