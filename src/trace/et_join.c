@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LANES_MAX 256  /* streams with communication */
 #define PAIRS_MAX 4096 /* threads of one trace times threads of the other that are compared */
 
 /* ---- the rank ---- */
@@ -197,6 +198,81 @@ static void join_by_order(struct et *et, struct rank *rank, struct told *told)
     free(calls.of.list);
 }
 
+/* ---- numbers ---- */
+
+/* The guessed communicators of the streams of a rank. */
+struct lanes {
+    KINETO_LIST(struct op, of); /* one op of each */
+};
+
+static const struct op *find_lane(const struct lanes *lanes, const struct op *op)
+{
+    for (size_t i = 0; i < lanes->of.count; i++) {
+        if (lanes->of.list[i].stream == op->stream && lanes->of.list[i].device == op->device)
+            return &lanes->of.list[i];
+    }
+    return NULL;
+}
+
+static void collect_lanes(const struct run *run, const struct rank *rank, struct lanes *lanes)
+{
+    for (size_t i = 0; i < rank->nops && lanes->of.count < LANES_MAX; i++) {
+        const struct op *op = &rank->ops[i];
+        if (op->class != OP_COLL || op->coll.comm < 0 || !kineto_is_guessed(run, op->coll.comm) ||
+            find_lane(lanes, op) != NULL)
+            continue;
+        ARRAY_GROW(lanes->of.list, lanes->of.cap, lanes->of.count + 1);
+        lanes->of.list[lanes->of.count++] = *op;
+    }
+}
+
+/* A collective that was taken for a message is in the communicator of its stream, where that has a
+ * guessed one. */
+static void place_collectives(struct run *run, struct rank *rank)
+{
+    struct lanes lanes = {0};
+    collect_lanes(run, rank, &lanes);
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        const struct op *lane;
+        if (op->class != OP_COLL || op->coll.comm >= 0 || op->coll.op >= SPECTER_COMM_OP_COUNT ||
+            !kineto_is_library(op->name))
+            continue;
+        lane = find_lane(&lanes, op);
+        op->coll.comm = lane != NULL ? lane->coll.comm
+                                     : run_comm(run, KINETO_GUESSED "0", strlen(KINETO_GUESSED "0"),
+                                                run->world_size);
+    }
+    free(lanes.of.list);
+}
+
+/* The communicators of which the profile itself knew the numbers; owned. */
+static bool *numbered(const struct run *run, const struct rank *rank)
+{
+    bool *known = array_new(run->ncomms, sizeof *known);
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        if (op->class == OP_COLL && !kineto_is_guessed(run, op->coll.comm))
+            known[op->coll.comm] = true;
+    }
+    return known;
+}
+
+/* Numbers anew, in order of start, what was not known before. */
+static void number_rest(const struct run *run, struct rank *rank, const bool *known, size_t nknown)
+{
+    int64_t *next = array_new(run->ncomms, sizeof *next);
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        if (op->class != OP_COLL || op->coll.comm < 0 ||
+            ((size_t)op->coll.comm < nknown && known[op->coll.comm]))
+            continue;
+        op->coll.seq = next[op->coll.comm]++;
+        op->coll.p2p_seq = -1;
+    }
+    free(next);
+}
+
 /* ---- groups ---- */
 
 /* Groups whose members no profile told: "5[64 ranks]". */
@@ -253,6 +329,8 @@ void et_join(struct et *et)
 {
     struct rank *rank = find_rank(et);
     struct told told = {0};
+    size_t nknown = et->run->ncomms;
+    bool *known = rank != NULL ? numbered(et->run, rank) : NULL;
     tell_members(et);
     if (rank != NULL && et->calls.count > 0) {
         qsort(et->calls.list, et->calls.count, sizeof *et->calls.list, compare_calls);
@@ -260,5 +338,10 @@ void et_join(struct et *et)
         if (told.calls == 0)
             join_by_order(et, rank, &told);
     }
+    if (told.comms > 0) {
+        place_collectives(et->run, rank);
+        number_rest(et->run, rank, known, nknown);
+    }
     note_told(et, rank, &told);
+    free(known);
 }

@@ -185,8 +185,13 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
 void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *own,
                      const struct kineto_meta *params, const struct kineto_meta *annotation);
 
+/* Communicators of the n-th stream with collectives, where the trace names none, are called so. */
+#define KINETO_GUESSED "stream order "
+bool kineto_is_guessed(const struct run *run, int comm); /* also of -1 */
+
 /* What more an execution trace tells of a communication kernel: its operation where it was not
- * known or only roughly, its size and type where they were not. False: nothing. */
+ * known or only roughly, its size, type and group where they were not. False: nothing. Its number
+ * is left as it is. */
 bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta);
 
 /* Process groups, as distributedInfo and execution traces list them. */

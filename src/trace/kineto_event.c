@@ -244,6 +244,25 @@ static void take_arg(struct event_args *args, const struct arg *arg, struct json
     }
 }
 
+/* A value of no interest. Profilers divide by durations of 0, and write what comes of it as C does.
+ */
+static void skip_arg(struct json *j)
+{
+    static const char *const words[] = {"inf", "-inf", "Infinity", "-Infinity", "NaN", "-NaN"};
+    const char *p = j->p;
+    while (p < j->end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
+        p++;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t len = strlen(words[i]);
+        if (p < j->end && *p == words[i][0] && (size_t)(j->end - p) > len &&
+            memcmp(p, words[i], len) == 0) {
+            j->p = p + len;
+            return;
+        }
+    }
+    json_skip(j);
+}
+
 /* Of an operator nothing else is of use, and its id stands first. */
 static void take_external(struct event_args *args, struct json *j)
 {
@@ -256,7 +275,7 @@ static void take_external(struct event_args *args, struct json *j)
             json_leave(j);
             return;
         }
-        json_skip(j);
+        skip_arg(j);
     }
 }
 
@@ -271,7 +290,7 @@ static void take_args(struct event_args *args, struct json *j)
         if (arg != NULL)
             take_arg(args, arg, j);
         else
-            json_skip(j);
+            skip_arg(j);
     }
 }
 

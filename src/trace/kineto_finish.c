@@ -116,10 +116,12 @@ static void use_recorded_numbers(struct run *run)
 struct gaps {
     size_t ops, unlaunched;          /* device work, without the call that launched it */
     size_t comm, sizeless, nameless; /* communication, without bytes, without operation */
+    size_t steps;
 };
 
 static void count_gaps(struct gaps *g, const struct rank *rank)
 {
+    g->steps += rank->nsteps;
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         g->ops++;
@@ -136,6 +138,8 @@ static const char *const gap_texts[] = {
     " carry no size, in the trace's kernels or on the host's side; their measured times are kept",
     " communication kernels do not tell their operation",
     " GPU operations were launched by calls that the traces do not hold",
+    "no kernel of these traces is communication by its name",
+    "the traces mark no steps",
 };
 
 /* Notes of before, when less was known. */
@@ -165,6 +169,10 @@ void kineto_note_gaps(struct run *run)
         run_note(run, false, "%zu of %zu%s", g.nameless, g.comm, gap_texts[1]);
     if (g.unlaunched > 0)
         run_note(run, false, "%zu of %zu%s", g.unlaunched, g.ops, gap_texts[2]);
+    if (g.comm == 0 && (run->nranks > 1 || run->world_size > 1))
+        run_note(run, false, "%s, though there are several ranks", gap_texts[3]);
+    if (g.steps == 0)
+        run_note(run, false, "%s (ProfilerStep): no time is told by step", gap_texts[4]);
 }
 
 /* Small times without a base have no date. Where all ranks are so, the tool that made the files cut

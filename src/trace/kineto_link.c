@@ -200,7 +200,7 @@ static void name_lanes(struct kineto *k, struct lane *lanes, size_t n)
         int len;
         if (lanes[i].comm != -1)
             continue;
-        len = snprintf(id, sizeof id, library ? "stream order %d" : "custom kernels %d",
+        len = snprintf(id, sizeof id, library ? KINETO_GUESSED "%d" : "custom kernels %d",
                        unnamed[library]++);
         lanes[i].comm = run_comm(k->run, id, (size_t)len, k->world_size > 0 ? k->world_size : 0);
     }

@@ -366,22 +366,32 @@ static bool is_refined(int known, int told)
            (known == SPECTER_ALLTOALL && told == SPECTER_ALLTOALLV);
 }
 
+bool kineto_is_guessed(const struct run *run, int comm)
+{
+    return comm < 0 || strncmp(run->comms[comm].id, KINETO_GUESSED, strlen(KINETO_GUESSED)) == 0;
+}
+
 bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta)
 {
-    int64_t n = op->coll.comm >= 0 ? k->run->comms[op->coll.comm].size : k->world_size;
     bool refined = meta->op < SPECTER_COMM_OP_COUNT && is_refined(op->coll.op, meta->op);
+    bool named = meta->group != NULL && kineto_is_guessed(k->run, op->coll.comm);
+    int64_t n;
     if (meta->op >= SPECTER_COMM_OP_COUNT || (!refined && op->coll.op != meta->op))
         return false;
-    if (specter_comm_op_is_p2p(meta->op) != (op->class == OP_P2P))
-        return false;
-    if (!refined && !(op->flags & OP_BYTES_UNKNOWN))
+    if (!refined && !named && !(op->flags & OP_BYTES_UNKNOWN))
         return false;
     op->coll.op = (uint8_t)meta->op;
+    op->class = specter_comm_op_is_p2p(meta->op) ? OP_P2P : OP_COLL;
     if (op->dtype == SPECTER_DTYPE_UNKNOWN)
         op->dtype = (uint8_t)meta->dtype;
     if (reduces(meta->op) && op->coll.redop == SPECTER_REDOP_NONE)
         op->coll.redop = kineto_kernel_redop(op->name);
-    op->flags &= (uint8_t)~OP_BYTES_UNKNOWN;
-    set_bytes(op, meta, n);
+    if (named)
+        op->coll.comm = group_comm(k, meta);
+    n = op->coll.comm >= 0 ? k->run->comms[op->coll.comm].size : k->world_size;
+    if (refined || (op->flags & OP_BYTES_UNKNOWN)) {
+        op->flags &= (uint8_t)~OP_BYTES_UNKNOWN;
+        set_bytes(op, meta, n);
+    }
     return true;
 }
