@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes from a file, a .gz, or a member of a .tar or .tar.gz, read front to back; nothing is ever
- * unpacked to disk. The kind is recognised by content, not by name.
+ * Bytes from a file, a .gz or .zst, or a member of a .tar, .tar.gz or .tar.zst, read front to back;
+ * nothing is ever unpacked to disk. The kind is recognised by content, not by name.
  *
  *     struct stream *s;
  *     if (stream_open(&s, path, e) < 0) return -1;
@@ -13,6 +13,7 @@
 #ifndef SPECTER_BASE_STREAM_H
 #define SPECTER_BASE_STREAM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ struct stream;
 /* A file that inflates to more than this, or by more than this factor once past 16 MiB, is refused:
  * it is an accident or an attack. */
 #define STREAM_INFLATED_MAX ((uint64_t)64 << 30)
-#define STREAM_RATIO_MAX 1100 /* deflate cannot exceed 1032 */
+#define STREAM_RATIO_MAX 1100 /* deflate cannot exceed 1032; of zstd no trace comes near */
 
 int stream_open(struct stream **out, const char *path, struct err *e);
 
@@ -37,6 +38,9 @@ ssize_t stream_read(struct stream *s, void *buf, size_t len, struct err *e);
 #define STREAM_PEEK ((size_t)64 << 10)
 ssize_t stream_peek(struct stream *s, const char **head, struct err *e);
 
+/* Adds the bytes of the file to *bytes as they are read from now on (packed ones, of a .gz). */
+void stream_count(struct stream *s, atomic_uint_least64_t *bytes);
+
 void stream_close(struct stream *s); /* NULL is allowed */
 
 /* Archives: true when the content is a tar. stream_tar_next() goes to the next regular file and
@@ -44,6 +48,10 @@ void stream_close(struct stream *s); /* NULL is allowed */
  * yields that member. Links, devices and directories are passed over. */
 bool stream_is_tar(const struct stream *s);
 int stream_tar_next(struct stream *s, const char **name, struct err *e);
+
+/* The path of a plain file, neither compressed nor an archive, for a library that opens files
+ * itself; else NULL. */
+const char *stream_plain_path(const struct stream *s);
 
 /* How the stream is called in messages: path, or path:member. Valid until stream_tar_next(). */
 const char *stream_label(const struct stream *s);

@@ -5,7 +5,10 @@
 #include "analysis/analysis.h"
 #include "analysis/gate.h"
 #include "cmd/cmd.h"
+#include "cmd/load.h"
+#include "cmd/hardware.h"
 #include "report/analyze_report.h"
+#include "report/analyze_sheets.h"
 #include "report/findings.h"
 #include "trace/run.h"
 
@@ -14,7 +17,7 @@
 
 struct analyze_opts {
     int64_t rank;
-    const char *run_id, *json, *fail_on;
+    const char *run_id, *json, *fail_on, *format, *tables, *gpu, *network;
 };
 
 static const struct opt rows[] = {
@@ -24,6 +27,14 @@ static const struct opt rows[] = {
      "this run, where DIR holds several (default: the newest)"},
     {"json", 0, OPT_STR, offsetof(struct analyze_opts, json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
+    {"format", 0, OPT_STR, offsetof(struct analyze_opts, format), "table|csv|md",
+     "print every table in full, in this form, in place of the page"},
+    {"table", 0, OPT_STR, offsetof(struct analyze_opts, tables), "NAME[,NAME]",
+     "print only these tables, in full"},
+    {"gpu", 0, OPT_STR, offsetof(struct analyze_opts, gpu), "NAME|FILE",
+     "the GPU of the recording (default: as the traces name it)"},
+    {"network", 0, OPT_STR, offsetof(struct analyze_opts, network), "NAME|FILE",
+     "the network of the recording (default: where such GPUs usually sit)"},
     {"fail-on", 0, OPT_STR, offsetof(struct analyze_opts, fail_on), "EXPR",
      "exit with status 1 when EXPR holds, such as 'exposed_comm>0.3'"},
     OPT_END,
@@ -34,18 +45,59 @@ static const char details[] =
     "and prints the most important findings, the exact split of each rank's time, the collectives\n"
     "with their bandwidths, the matrix products and the longest operations.\n"
     "\n"
-    "EXPR compares a name with a number (> >= < <=; 0.3 or 30%); of several with commas between\n"
-    "them one is enough. The first six are shares of the span, over all ranks together:\n"
+    "The page shows the first rows of the most important tables. --format and --table print all\n"
+    "rows of all, or of some:"
+#define X(name, rows) " " #name
+    SHEETS(X)
+#undef X
+        ".\n"
+        "\n"
+        "EXPR compares a name with a number (> >= < <=; 0.3 or 30%); of several with commas "
+        "between\n"
+        "them one is enough. The first six are shares of the span, over all ranks together:\n"
 #define X(name, part, whole, help) "  " #name ": " help "\n"
     GATE_SHARES(X) GATE_COUNTS(X)
 #undef X
         "\n"
         "Exit status: 0 done, 1 --fail-on holds, 3 no usable input, 4 part of the input was lost.";
 
-static void print_notes(const struct run *run)
+/* 0, or -1 with e filled. */
+static int format_of(const char *text, enum analyze_format *format, struct err *e)
 {
-    for (size_t i = 0; i < run->nnotes; i++)
-        fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
+    static const char *const names[] = {
+        [ANALYZE_TABLE] = "table", [ANALYZE_CSV] = "csv", [ANALYZE_MD] = "md"};
+    *format = ANALYZE_TABLE;
+    if (text == NULL)
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *format = (enum analyze_format)i;
+            return 0;
+        }
+    }
+    return err_set(e, ERR_USAGE, "--format is table, csv or md, not '%s'", text);
+}
+
+static void print(const struct analyze_opts *opts, const struct analysis *a,
+                  const struct findings *findings)
+{
+    enum analyze_format format;
+    struct err e;
+    if (opts->format == NULL && opts->tables == NULL)
+        analyze_text(a, findings, stdout);
+    else if (format_of(opts->format, &format, &e) == 0)
+        analyze_tables(a, opts->tables != NULL ? opts->tables : "", format, stdout);
+}
+
+/* What can be refused before anything is read. 0, or -1 with e filled. */
+static int check(const struct analyze_opts *opts, struct err *e)
+{
+    enum analyze_format format;
+    if (opts->fail_on != NULL && gate_check(opts->fail_on, e) < 0)
+        return -1;
+    if (opts->tables != NULL && analyze_check_tables(opts->tables, e) < 0)
+        return -1;
+    return format_of(opts->format, &format, e);
 }
 
 /* Prints or writes the result in the forms that were asked for. */
@@ -55,19 +107,33 @@ static int report(const struct analyze_opts *opts, const struct analysis *a, str
     int status = 0;
     findings_make(&findings, a);
     if (opts->json == NULL || strcmp(opts->json, "-") != 0)
-        analyze_text(a, &findings, stdout);
+        print(opts, a, &findings);
     if (opts->json != NULL)
         status = cmd_write_json(analyze_json(a, &findings), opts->json, e);
     findings_release(&findings);
     return status;
 }
 
-static int analyze(const struct analyze_opts *opts, const struct run *run, struct err *e)
+/* What the user says of the machine, in the arena. 0, or -1 with e filled. */
+static int machine_of(const struct analyze_opts *opts, struct arena *arena,
+                      struct profile_pair *out, struct err *e)
+{
+    *out = (struct profile_pair){0};
+    if (opts->gpu != NULL && (out->gpu = cmd_gpu(opts->gpu, arena, &out->network, e)) == NULL)
+        return -1;
+    if (opts->network != NULL && (out->network = cmd_network(opts->network, arena, e)) == NULL)
+        return -1;
+    return 0;
+}
+
+static int analyze(const struct analyze_opts *opts, const struct profile_pair *machine,
+                   const struct run *run, struct err *e)
 {
     struct analysis a;
     int status = -1;
-    if (analysis_make(&a, run, opts->rank, e) < 0)
+    if (analysis_make_on(&a, run, opts->rank, machine->gpu, machine->network, e) < 0)
         return -1;
+    a.all_rows = opts->format != NULL || opts->tables != NULL;
     if (report(opts, &a, e) < 0)
         goto release;
     if (opts->fail_on != NULL && gate_apply(opts->fail_on, &a, e) < 0)
@@ -78,11 +144,28 @@ release:
     return status;
 }
 
+static int load_and_analyze(const struct analyze_opts *opts, const char *path,
+                            const struct profile_pair *machine, struct err *e)
+{
+    struct run run;
+    int status;
+    if (cmd_load(&run, path, opts->run_id, e) < 0) {
+        run_release(&run);
+        return (int)e->code;
+    }
+    cmd_notes(&run);
+    status = analyze(opts, machine, &run, e) < 0 ? (int)e->code
+             : run_partial(&run)                 ? ERR_PARTIAL
+                                                 : 0;
+    run_release(&run);
+    return status;
+}
+
 static int run_analyze(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct analyze_opts opts = {.rank = ANALYSIS_ALL_RANKS};
-    struct load_opts load = {0};
-    struct run run;
+    struct profile_pair machine;
+    struct arena arena;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
     if (status >= 0)
         return status;
@@ -91,22 +174,21 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
                 argv[1]);
         return ERR_USAGE;
     }
-    if (opts.fail_on != NULL && gate_check(opts.fail_on, e) < 0)
+    if (check(&opts, e) < 0)
         return (int)e->code;
-    load.run_id = opts.run_id;
-    if (run_load(&run, cmd_input(n, argv), &load, e) < 0) {
-        run_release(&run);
-        return (int)e->code;
-    }
-    print_notes(&run);
-    status = analyze(&opts, &run, e) < 0 ? (int)e->code : run_partial(&run) ? ERR_PARTIAL : 0;
-    run_release(&run);
+    arena_init(&arena);
+    if (machine_of(&opts, &arena, &machine, e) < 0)
+        status = (int)e->code;
+    else
+        status = load_and_analyze(&opts, cmd_input(n, argv), &machine, e);
+    arena_release(&arena);
     return status;
 }
 
 const struct command cmd_analyze = {
     .name = "analyze",
-    .synopsis = "analyze [DIR] [--rank N] [--run ID] [--json FILE|-] [--fail-on EXPR]",
+    .synopsis = "analyze [DIR] [--rank N] [--run ID] [--json FILE|-] [--format table|csv|md]"
+                " [--table NAME[,NAME]] [--gpu NAME|FILE] [--network NAME|FILE] [--fail-on EXPR]",
     .summary = "say where the time of a recorded run went",
     .details = details,
     .rows = rows,

@@ -114,112 +114,6 @@ static void add_coverage(cJSON *doc, const struct analysis *a)
     add_count(o, "unmatched_ops", a->comm.unnumbered);
 }
 
-static void add_arrival(cJSON *o, const struct arrival *x)
-{
-    bool known = x->collectives > 0;
-    add_number(o, "arrived_last", known ? (double)x->last : NAN);
-    add_number(o, "arrivals", known ? (double)x->collectives : NAN);
-    add_us(o, "mean_late_us", x->late_ns / (double)x->collectives);
-    add_us(o, "caused_wait_us", known ? x->caused_ns : NAN);
-}
-
-static void add_ranks(cJSON *doc, const struct analysis *a)
-{
-    cJSON *list = array_in(doc, "ranks");
-    for (size_t i = 0; i < a->nranks; i++) {
-        const struct rank_result *r = &a->ranks[i];
-        const struct split *s = &r->split;
-        bool timed = s->timed_ops > 0;
-        cJSON *o = object_in(list);
-        cJSON_AddNumberToObject(o, "rank", r->rank->rank);
-#define X(name) add_us(o, #name "_us", timed ? (double)s->name##_ns : NAN);
-        SPLIT_TIMES(X)
-#undef X
-        add_us(o, "exposed_wait_us", s->wait_known ? (double)s->exposed_wait_ns : NAN);
-        add_arrival(o, r->arrival);
-        add_count(o, "timed_ops", s->timed_ops);
-        add_count(o, "untimed_ops", split_untimed(s));
-        add_count(o, "dropped_ops", r->rank->dropped);
-        add_text(o, "host", r->rank->host);
-        add_text(o, "gpu", r->rank->gpu);
-    }
-}
-
-/* How NCCL ran it, where its profiler told. */
-static void add_way(cJSON *o, const struct comm_row *row)
-{
-    if (row->told == 0)
-        return;
-    add_text(o, "algo", row->algo);
-    add_text(o, "proto", row->proto);
-    add_number(o, "channels", row->channels > 0 ? row->channels : NAN);
-    add_count(o, "alike", row->alike);
-    add_count(o, "told", row->told);
-}
-
-static void add_comm_rows(cJSON *doc, const char *key, const struct comm_rows *rows)
-{
-    cJSON *list = array_in(doc, key);
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct comm_row *row = &rows->list[i];
-        cJSON *o = object_in(list);
-        add_text(o, "op", row->op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name(row->op) : NULL);
-        add_dtype(o, "dtype", row->dtype);
-        add_number(o, "bytes", row->bytes_known ? (double)row->bytes : NAN);
-        add_number(o, "comm_size", row->comm_size > 0 ? row->comm_size : NAN);
-        add_count(o, "count", row->count);
-        add_us(o, "min_us", row->min_ns);
-        add_us(o, "median_us", row->median_ns);
-        add_us(o, "mean_us", row->mean_ns);
-        add_us(o, "max_us", row->max_ns);
-        add_number(o, "algbw_GBps", row->algbw_GBps);
-        add_number(o, "busbw_GBps", row->busbw_GBps);
-        add_us(o, "wait_us", row->wait_ns);
-        add_count(o, "timed", row->timed);
-        add_count(o, "grouped", row->grouped);
-        add_count(o, "records", row->records);
-        add_way(o, row);
-    }
-}
-
-static void add_gemms(cJSON *doc, const struct work *w)
-{
-    cJSON *list = array_in(doc, "gemms");
-    for (size_t i = 0; i < w->ngemms; i++) {
-        const struct gemm_row *g = &w->gemms[i];
-        cJSON *o = object_in(list);
-        cJSON_AddNumberToObject(o, "m", g->m);
-        cJSON_AddNumberToObject(o, "n", g->n);
-        cJSON_AddNumberToObject(o, "k", g->k);
-        cJSON_AddNumberToObject(o, "batch", g->batch);
-        add_dtype(o, "dtype", g->dtype);
-        add_dtype(o, "compute", g->compute);
-        add_count(o, "count", g->count);
-        add_count(o, "timed", g->timed);
-        add_us(o, "total_us", g->timed > 0 ? g->total_ns : NAN);
-        add_number(o, "tflops", g->tflops);
-        add_number(o, "peak_tflops", g->peak_tflops);
-    }
-}
-
-static void add_top(cJSON *doc, const struct analysis *a)
-{
-    static const char *const classes[] = {
-        [OP_COLL] = "collective", [OP_P2P] = "p2p",       [OP_GEMM] = "gemm",
-        [OP_KERNEL] = "kernel",   [OP_MEMORY] = "memory", [OP_GRAPH] = "graph"};
-    cJSON *list = array_in(doc, "top");
-    for (size_t i = 0; i < a->work.ntop; i++) {
-        const struct top_row *row = &a->work.top[i];
-        cJSON *o = object_in(list);
-        add_text(o, "name", row->name);
-        cJSON_AddStringToObject(o, "class", classes[row->class]);
-        add_count(o, "count", row->count);
-        add_us(o, "total_us", row->total_ns);
-        add_us(o, "mean_us", row->total_ns / (double)row->count);
-        add_number(o, "share", row->total_ns / (double)a->total.span_ns);
-    }
-}
-
 static void add_sheets(cJSON *doc, const struct analysis *a)
 {
     for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
@@ -253,23 +147,6 @@ static void add_launches(cJSON *doc, const struct analysis *a)
     add_classes(o, "classes", l->classes);
     add_number(o, "per_step", l->steps > 0 ? (double)l->in_steps / (double)l->steps : NAN);
     add_us(o, "max_gap_us", l->max_gap_ns != UNKNOWN_NS ? (double)l->max_gap_ns : NAN);
-}
-
-static void add_graphs(cJSON *doc, const struct extra *x)
-{
-    cJSON *list = array_in(doc, "graphs");
-    for (size_t i = 0; i < x->ngraphs; i++) {
-        const struct graph_row *row = &x->graphs[i];
-        cJSON *o = object_in(list);
-        add_number(o, "graph", row->graph >= 0 ? row->graph : NAN);
-        add_count(o, "count", row->count);
-        add_count(o, "timed", row->timed);
-        add_us(o, "total_us", row->timed > 0 ? row->total_ns : NAN);
-        add_count(o, "ops", row->ops);
-        add_count(o, "comm_ops", row->comms);
-        add_count(o, "comm_bytes", row->comm_bytes);
-        add_count(o, "kernels", row->kernels);
-    }
 }
 
 static void add_findings(cJSON *doc, const struct findings *f)
@@ -354,14 +231,8 @@ struct cJSON *analyze_json(const struct analysis *a, const struct findings *f)
     add_findings(doc, f);
     add_hangs(doc, a);
     add_coverage(doc, a);
-    add_ranks(doc, a);
-    add_comm_rows(doc, "collectives", &a->collectives);
-    add_comm_rows(doc, "p2p", &a->p2p);
-    add_gemms(doc, &a->work);
     add_count(doc, "gemm_sample", a->gemm_rate);
     add_launches(doc, a);
-    add_graphs(doc, &a->extra);
-    add_top(doc, a);
     add_sheets(doc, a);
     return doc;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report of `specter analyze`: one page of text, or everything as JSON (schema
- * "specter.analyze/1", docs/analyze.md). What is not known is "-" in text and null in JSON, never
- * 0.
+ * The report of `specter analyze`: one page of text, everything as JSON (schema
+ * "specter.analyze/1", docs/analyze.md), or its tables alone. What is not known is "-" in text,
+ * empty in CSV and null in JSON, never 0.
  */
 #ifndef SPECTER_REPORT_ANALYZE_REPORT_H
 #define SPECTER_REPORT_ANALYZE_REPORT_H
@@ -14,6 +14,15 @@
 
 /* At most 80 columns; with many ranks the rank table shows the spread and the extreme ranks. */
 void analyze_text(const struct analysis *a, const struct findings *f, FILE *out);
+
+/* The tables (analyze_sheets.h) alone, all of them or those that `names` lists with commas between
+ * ("": all). As CSV several have a line "# name" before each and an empty line between. */
+enum analyze_format { ANALYZE_TABLE, ANALYZE_CSV, ANALYZE_MD };
+void analyze_tables(const struct analysis *a, const char *names, enum analyze_format format,
+                    FILE *out);
+
+/* Is each name in the list that of a table? 0, or -1 with e filled (ERR_USAGE). */
+int analyze_check_tables(const char *names, struct err *e);
 
 struct cJSON;
 struct cJSON *analyze_json(const struct analysis *a, const struct findings *f); /* caller deletes */

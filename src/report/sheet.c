@@ -3,9 +3,11 @@
 
 #include "base/buf.h"
 #include "base/opt.h"
+#include "report/csv_text.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -73,22 +75,25 @@ size_t sheet_rows(const struct sheet *s)
 
 /* ---- for people ---- */
 
-/* One unit for a whole column, so that its numbers compare at a glance. */
+/* One unit for all times of a sheet that are in SHEET_NS, so that its numbers compare at a
+ * glance. */
 struct scale {
-    const char *name;
+    const char *name; /* NULL: there are none */
     double ns;
     int decimals;
 };
 
-static struct scale scale_of(const struct sheet *s, size_t column, size_t rows)
+static struct scale scale_of(const struct sheet *s, size_t rows)
 {
-    double longest = 0;
-    for (size_t r = 0; r < rows; r++) {
-        double ns = fabs(s->cells[r * s->ncolumns + column].number);
-        longest = isfinite(ns) && ns > longest ? ns : longest;
+    double longest = -1;
+    for (size_t i = 0; i < rows * s->ncolumns; i++) {
+        const struct sheet_column *column = &s->columns[i % s->ncolumns];
+        double ns = fabs(s->cells[i].number);
+        if (column->unit == SHEET_NS && column->heading != NULL && isfinite(ns) && ns > longest)
+            longest = ns;
     }
     if (longest < 10e6)
-        return (struct scale){"us", 1e3, 1};
+        return (struct scale){longest >= 0 ? "us" : NULL, 1e3, 1};
     return longest < 10e9 ? (struct scale){"ms", 1e6, 2} : (struct scale){"s", 1e9, 2};
 }
 
@@ -117,47 +122,78 @@ static void number_cell(struct table *t, enum sheet_unit unit, const struct scal
         table_cell(t, "%.0f", value);
 }
 
-static void text_cell(struct table *t, const char *text, int max)
+/* A C++ kernel's name without its return type and its namespaces, which fill a line and tell
+ * little: "void at::native::reduce_kernel<512, ...>" becomes "reduce_kernel<512, ...>". In place.
+ */
+static void shorten(char *name)
 {
-    table_text(t, text[0] != '\0' ? text : "-", max > 0 ? (size_t)max : TEXT_COLUMNS);
+    static const char unnamed[] = "(anonymous namespace)";
+    const size_t len = sizeof unnamed - 1;
+    char *out = name;
+    const char *in = strncmp(name, "void ", 5) == 0 ? name + 5 : name;
+    for (; *in != '\0'; in++) {
+        if (in[0] != ':' || in[1] != ':') {
+            *out++ = *in;
+            continue;
+        }
+        in++;
+        if ((size_t)(out - name) >= len && memcmp(out - len, unnamed, len) == 0)
+            out -= len;
+        while (out > name && (isalnum((unsigned char)out[-1]) || out[-1] == '_'))
+            out--;
+    }
+    *out = '\0';
 }
 
-/* The heading, with the unit that the column's times are in. */
-static const char *heading_of(const struct sheet_column *c, const struct scale *scale,
-                              struct arena *arena)
+static void text_cell(struct table *t, const char *text, const struct sheet_column *column,
+                      struct arena *arena)
 {
-    return c->unit == SHEET_NS ? arena_printf(arena, "%s %s", c->heading, scale->name) : c->heading;
+    size_t max = column->max > 0 ? (size_t)column->max : TEXT_COLUMNS;
+    char *name;
+    if (column->unit == SHEET_NAME) {
+        name = arena_strdup(arena, text);
+        shorten(name);
+        text = name;
+    }
+    table_text(t, text[0] != '\0' ? text : "-", max);
 }
 
-static void fill_table(const struct sheet *s, size_t rows, struct scale *scales,
+static bool is_text(const struct sheet_column *c)
+{
+    return c->unit == SHEET_TEXT || c->unit == SHEET_NAME;
+}
+
+static void fill_table(const struct sheet *s, size_t rows, const struct scale *scale,
                        struct arena *arena, struct table *t)
 {
     for (size_t c = 0; c < s->ncolumns; c++) {
         const struct sheet_column *column = &s->columns[c];
-        scales[c] = scale_of(s, c, rows);
         if (column->heading != NULL)
-            table_column(t, heading_of(column, &scales[c], arena),
-                         column->unit == SHEET_TEXT ? TABLE_LEFT : TABLE_RIGHT);
+            table_column(t, column->heading, is_text(column) ? TABLE_LEFT : TABLE_RIGHT);
     }
     for (size_t i = 0; i < rows * s->ncolumns; i++) {
         const struct sheet_column *column = &s->columns[i % s->ncolumns];
         if (column->heading == NULL)
             continue;
         if (s->cells[i].text != NULL)
-            text_cell(t, s->cells[i].text, column->max);
+            text_cell(t, s->cells[i].text, column, arena);
         else
-            number_cell(t, column->unit, &scales[i % s->ncolumns], s->cells[i].number);
+            number_cell(t, column->unit, scale, s->cells[i].number);
     }
 }
 
-static void with_table(const struct sheet *s, size_t rows, FILE *out,
-                       void (*print)(const struct table *, FILE *))
+/* Title, with the unit that its times are in, and table. */
+static void with_table(const struct sheet *s, size_t rows, FILE *out, const char *before,
+                       const char *behind, void (*print)(const struct table *, FILE *))
 {
+    struct scale scale = scale_of(s, rows);
     struct arena arena;
     struct table t;
     arena_init(&arena);
     table_init(&t);
-    fill_table(s, rows, arena_alloc(&arena, s->ncolumns * sizeof(struct scale)), &arena, &t);
+    fill_table(s, rows, &scale, &arena, &t);
+    fprintf(out, "%s%s%s%s%s", before, s->title, scale.name != NULL ? ", " : "",
+            scale.name != NULL ? scale.name : "", behind);
     print(&t, out);
     table_release(&t);
     arena_release(&arena);
@@ -168,8 +204,7 @@ void sheet_print(const struct sheet *s, size_t rows, FILE *out)
     size_t all = sheet_rows(s);
     if (all == 0)
         return;
-    fprintf(out, "\n%s\n", s->title);
-    with_table(s, all < rows ? all : rows, out, table_print);
+    with_table(s, all < rows ? all : rows, out, "\n", "\n", table_print);
     if (all > rows)
         fprintf(out, "  and %zu more (--json lists all)\n", all - rows);
     for (size_t i = 0; i < s->nnotes; i++) {
@@ -182,8 +217,7 @@ void sheet_markdown(const struct sheet *s, FILE *out)
 {
     if (sheet_rows(s) == 0)
         return;
-    fprintf(out, "\n## %s\n\n", s->title);
-    with_table(s, sheet_rows(s), out, table_print_markdown);
+    with_table(s, sheet_rows(s), out, "\n## ", "\n\n", table_print_markdown);
     for (size_t i = 0; i < s->nnotes; i++)
         fprintf(out, "\n%s\n", s->notes[i]);
 }
@@ -203,22 +237,6 @@ static void print_number(double value, FILE *out)
     fputs(text, out);
 }
 
-static void print_csv_text(const char *text, FILE *out)
-{
-    bool quote = strpbrk(text, ",\"\r\n") != NULL;
-    if (quote)
-        putc('"', out);
-    if (text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL)
-        putc('\'', out);
-    for (const char *p = text; *p != '\0'; p++) {
-        if (*p == '"')
-            putc('"', out);
-        putc(*p, out);
-    }
-    if (quote)
-        putc('"', out);
-}
-
 /* Without control bytes, as valid UTF-8. */
 static char *safe_copy(const char *text)
 {
@@ -227,20 +245,34 @@ static char *safe_copy(const char *text)
     return text_safe(copy, cap, text, len);
 }
 
+static void print_csv_cell(const struct sheet_cell *cell, enum sheet_unit unit, FILE *out)
+{
+    struct buf text = BUF_INIT;
+    if (cell->text != NULL)
+        csv_put_text(&text, cell->text);
+    else
+        print_number(cell->number / divisors[unit], out);
+    fwrite(text.data, 1, text.len, out);
+    buf_release(&text);
+}
+
 void sheet_csv(const struct sheet *s, FILE *out)
 {
-    for (size_t c = 0; c < s->ncolumns; c++)
-        fprintf(out, "%s%s", c > 0 ? "," : "", s->columns[c].key);
-    for (size_t i = 0; i < s->ncells; i++) {
-        const struct sheet_cell *cell = &s->cells[i];
-        putc(i % s->ncolumns > 0 ? ',' : '\n', out);
-        if (cell->text != NULL) {
-            char *safe = safe_copy(cell->text);
-            print_csv_text(safe, out);
-            free(safe);
-        } else {
-            print_number(cell->number / divisors[s->columns[i % s->ncolumns].unit], out);
+    const char *before = "";
+    for (size_t c = 0; c < s->ncolumns; c++) {
+        if (s->columns[c].key != NULL) {
+            fprintf(out, "%s%s", before, s->columns[c].key);
+            before = ",";
         }
+    }
+    for (size_t i = 0; i < s->ncells; i++) {
+        if (i % s->ncolumns == 0)
+            before = "\n";
+        if (s->columns[i % s->ncolumns].key == NULL)
+            continue;
+        fputs(before, out);
+        before = ",";
+        print_csv_cell(&s->cells[i], s->columns[i % s->ncolumns].unit, out);
     }
     putc('\n', out);
 }
@@ -263,13 +295,15 @@ static cJSON *json_cell(const struct sheet_cell *cell, enum sheet_unit unit)
 struct cJSON *sheet_json(const struct sheet *s)
 {
     cJSON *list = cJSON_CreateArray(), *row = NULL;
-    for (size_t i = 0; i < s->ncells; i++) {
+    size_t all = sheet_rows(s), rows = s->json_rows > 0 && s->json_rows < all ? s->json_rows : all;
+    for (size_t i = 0; i < rows * s->ncolumns; i++) {
         const struct sheet_column *column = &s->columns[i % s->ncolumns];
         if (i % s->ncolumns == 0) {
             row = cJSON_CreateObject();
             cJSON_AddItemToArray(list, row);
         }
-        cJSON_AddItemToObject(row, column->key, json_cell(&s->cells[i], column->unit));
+        if (column->key != NULL)
+            cJSON_AddItemToObject(row, column->key, json_cell(&s->cells[i], column->unit));
     }
     return list;
 }

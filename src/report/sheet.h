@@ -5,11 +5,11 @@
  * from here.
  *
  *     static const struct sheet_column columns[] = {
- *         {"rank", "rank", SHEET_COUNT},
- *         {"wait_us", "wait", SHEET_NS},
+ *         {"rank", "rank", SHEET_COUNT, 0},
+ *         {"wait_us", "wait", SHEET_NS, 0},
  *     };
  *     struct sheet s;
- *     sheet_init(&s, "stragglers", "Late ranks", columns, 2);
+ *     sheet_init(&s, "stragglers", "Late ranks", SHEET_COLUMNS(columns));
  *     sheet_number(&s, rank);
  *     sheet_number(&s, wait_ns);
  *     sheet_note(&s, "over %zu collectives", n);
@@ -34,9 +34,10 @@ struct cJSON;
 /* What the numbers of a column are: X(id, JSON and CSV value = number / divisor). Keys say the unit
  * that comes out: `_us` for SHEET_NS, `bytes`, `_GBps`. */
 #define SHEET_UNITS(X)                                                    \
-    X(TEXT, 1)   /* left-aligned, all others are numbers */               \
+    X(TEXT, 1)   /* left-aligned; beside NAME all others are numbers */   \
+    X(NAME, 1)   /* of a kernel: without return type and namespaces */    \
     X(COUNT, 1)  /* whole numbers */                                      \
-    X(NS, 1e3)   /* for people in one unit a column: us, ms or s */       \
+    X(NS, 1e3)   /* for people in one unit a sheet: us, ms or s */        \
     X(TIME, 1e3) /* nanoseconds too, for people each with its own unit */ \
     X(BYTES, 1)                                                           \
     X(RATE, 1)  /* GB/s, TFLOPS: three significant digits */              \
@@ -49,11 +50,13 @@ enum sheet_unit {
 };
 
 struct sheet_column {
-    const char *key;     /* in JSON and CSV */
+    const char *key;     /* in JSON and CSV; NULL: only for people */
     const char *heading; /* for people; NULL: not shown to them */
     enum sheet_unit unit;
-    int max; /* SHEET_TEXT: columns on a terminal, longer text is cut; 0: 42 */
+    int max; /* of text: columns on a terminal, longer text is cut; 0: 42 */
 };
+
+#define SHEET_COLUMNS(list) list, sizeof(list) / sizeof *(list)
 
 struct sheet_cell {
     const char *text; /* NULL: a number */
@@ -70,6 +73,8 @@ struct sheet {
     size_t ncells, cap_cells;
     const char **notes; /* owned; lines below the table, for people */
     size_t nnotes, cap_notes;
+    size_t json_rows; /* in JSON no more than so many; 0: all */
+    bool off_page;    /* another sheet of this report says the same to people, and more */
 };
 
 void sheet_init(struct sheet *s, const char *name, const char *title,
@@ -88,6 +93,6 @@ void sheet_print(const struct sheet *s, size_t rows, FILE *out);
  * ' in front. JSON: an array of objects. */
 void sheet_markdown(const struct sheet *s, FILE *out);
 void sheet_csv(const struct sheet *s, FILE *out);
-struct cJSON *sheet_json(const struct sheet *s);
+struct cJSON *sheet_json(const struct sheet *s); /* caller deletes */
 
 #endif

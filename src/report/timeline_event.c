@@ -6,6 +6,7 @@
 #include "report/timeline_inside.h"
 
 #include "base/json.h"
+#include "report/op_words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,51 +60,20 @@ void timeline_name_thread(const struct timeline_rank *tr, uint32_t tid, const ch
 
 /* ---- slices ---- */
 
-static void put_comm_name(struct buf *b, const struct op *op)
-{
-    if (op->coll.op < SPECTER_COMM_OP_COUNT)
-        put_text(b, "name", specter_comm_op_name((enum specter_comm_op)op->coll.op));
-    else
-        put_text(b, "name", op->name[0] != '\0' ? op->name : "communication");
-}
-
 static void put_op_name(struct buf *b, const struct op *op)
 {
-    char text[64];
-    switch (op->class) {
-    case OP_COLL:
-    case OP_P2P:
-        put_comm_name(b, op);
-        return;
-    case OP_GEMM:
-        if (op->gemm.m == 0)
-            break;
-        snprintf(text, sizeof text, "GEMM %ux%ux%u", op->gemm.m, op->gemm.n, op->gemm.k);
-        put_text(b, "name", text);
-        return;
-    case OP_GRAPH:
-        snprintf(text, sizeof text, "graph %d", op->graph);
-        put_text(b, "name", text);
-        return;
-    default:
-        break;
-    }
-    put_text(b, "name", op->name[0] != '\0' ? op->name : "kernel");
+    char title[OP_TITLE_MAX];
+    put_text(b, "name", op_title(op, title));
 }
 
 static void put_name(struct buf *b, const struct timeline_rank *tr, const struct slot *s)
 {
-    static const char *const acts[] = {[ACT_RECORD] = "record event",
-                                       [ACT_WAIT] = "wait for event",
-                                       [ACT_SYNC_STREAM] = "synchronise stream",
-                                       [ACT_SYNC_EVENT] = "synchronise event",
-                                       [ACT_SYNC_DEVICE] = "synchronise device"};
     switch ((enum slot_what)s->what) {
     case SLOT_UNTRACED:
         put_text(b, "name", "untraced kernels");
         return;
     case SLOT_ACT:
-        put_text(b, "name", acts[tr->rank->acts[s->index].kind]);
+        put_text(b, "name", act_title(&tr->rank->acts[s->index]));
         return;
     case SLOT_WAIT:
         put_text(b, "name", "wait for the last member");
@@ -113,42 +83,32 @@ static void put_name(struct buf *b, const struct timeline_rank *tr, const struct
     }
 }
 
-static void put_comm_args(struct buf *b, const struct timeline_rank *tr, const struct op *op)
+static void put_field(struct buf *b, const struct op_field *f)
 {
-    const struct run *run = tr->job->program.run;
-    if (!(op->flags & OP_BYTES_UNKNOWN))
-        buf_printf(b, ",\"bytes\":%" PRIu64, op->bytes);
-    if (op->coll.comm < 0)
-        return;
-    buf_putc(b, ',');
-    put_text(b, "comm", run->comms[op->coll.comm].id);
-    buf_printf(b, ",\"ranks\":%d", run->comms[op->coll.comm].size);
-    if (op->coll.seq >= 0)
-        buf_printf(b, ",\"seq\":%lld", (long long)op->coll.seq);
-    if (op->coll.peer >= 0)
-        buf_printf(b, ",\"peer\":%d", op->coll.peer);
+    if (f->text != NULL)
+        put_text(b, f->key, f->text);
+    else
+        buf_printf(b, "\"%s\":%lld", f->key, (long long)f->number);
 }
 
 static void put_args(struct buf *b, const struct timeline_rank *tr, const struct slot *s)
 {
+    struct op_field fields[OP_FIELDS_MAX];
     const struct op *op;
     uint32_t iteration;
+    size_t n;
     if (s->what == SLOT_UNTRACED || s->what == SLOT_ACT)
         return;
     op = &tr->rank->ops[s->index];
     iteration = tr->job->iterations[tr->r].of[s->index];
-    buf_printf(b, ",\"args\":{\"id\":%" PRIu64, op->id);
+    n = op_fields(tr->job->program.run, op, fields);
+    buf_puts(b, ",\"args\":{");
+    for (size_t i = 0; i < n; i++) {
+        buf_puts(b, i > 0 ? "," : "");
+        put_field(b, &fields[i]);
+    }
     if (iteration != ITERATION_NONE)
         buf_printf(b, ",\"iteration\":%u", iteration);
-    if (op->class == OP_COLL || op->class == OP_P2P)
-        put_comm_args(b, tr, op);
-    if (op->class == OP_MEMORY)
-        buf_printf(b, ",\"bytes\":%" PRIu64, op->bytes);
-    if (op->class == OP_GEMM)
-        buf_printf(b, ",\"m\":%u,\"n\":%u,\"k\":%u,\"batch\":%u", op->gemm.m, op->gemm.n,
-                   op->gemm.k, op->gemm.batch);
-    if (op->dtype < SPECTER_DTYPE_COUNT)
-        buf_printf(b, ",\"dtype\":\"%s\"", specter_dtype_name((enum specter_dtype)op->dtype));
     if (tr->predicted && s->what == SLOT_OP && op_timed(op))
         put_us(b, "recorded_us", op->dur_ns);
     buf_putc(b, '}');

@@ -7,6 +7,7 @@
 #include "trace/et.h"
 
 #include "base/buf.h"
+#include "trace/comm_order.h"
 #include "trace/reader.h"
 
 #include <ctype.h>
@@ -410,4 +411,4 @@ const struct reader reader_et = {.name = "et",
                                  .completes = &reader_kineto,
                                  .sniff = et_sniff,
                                  .read = et_read,
-                                 .finish = kineto_note_gaps};
+                                 .finish = order_note_gaps};

@@ -2,6 +2,8 @@
 #include "trace/et.h"
 
 #include "base/buf.h"
+#include "trace/comm_order.h"
+#include "trace/kernel_names.h"
 #include "trace/reader.h"
 
 #include <ctype.h>
@@ -218,7 +220,7 @@ static void collect_lanes(const struct run *run, const struct rank *rank, struct
 {
     for (size_t i = 0; i < rank->nops && lanes->of.count < LANES_MAX; i++) {
         const struct op *op = &rank->ops[i];
-        if (op->class != OP_COLL || op->coll.comm < 0 || !kineto_is_guessed(run, op->coll.comm) ||
+        if (op->class != OP_COLL || op->coll.comm < 0 || !order_is_guessed(run, op->coll.comm) ||
             find_lane(lanes, op) != NULL)
             continue;
         ARRAY_GROW(lanes->of.list, lanes->of.cap, lanes->of.count + 1);
@@ -236,11 +238,11 @@ static void place_collectives(struct run *run, struct rank *rank)
         struct op *op = &rank->ops[i];
         const struct op *lane;
         if (op->class != OP_COLL || op->coll.comm >= 0 || op->coll.op >= SPECTER_COMM_OP_COUNT ||
-            !kineto_is_library(op->name))
+            !kernel_is_library(op->name))
             continue;
         lane = find_lane(&lanes, op);
         op->coll.comm = lane != NULL ? lane->coll.comm
-                                     : run_comm(run, KINETO_GUESSED "0", strlen(KINETO_GUESSED "0"),
+                                     : run_comm(run, ORDER_GUESSED "0", strlen(ORDER_GUESSED "0"),
                                                 run->world_size);
     }
     free(lanes.of.list);
@@ -252,7 +254,7 @@ static bool *numbered(const struct run *run, const struct rank *rank)
     bool *known = array_new(run->ncomms, sizeof *known);
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
-        if (op->class == OP_COLL && !kineto_is_guessed(run, op->coll.comm))
+        if (op->class == OP_COLL && !order_is_guessed(run, op->coll.comm))
             known[op->coll.comm] = true;
     }
     return known;

@@ -154,6 +154,7 @@ static int read_file(struct kineto *k, struct stream *s, struct err *e)
     kineto_link_comm(k);
     number_rank(k);
     kineto_link(k);
+    rank_fit(k->rank);
     note_file(k);
     return 0;
 }
@@ -220,5 +221,8 @@ static bool kineto_sniff(const char *head, size_t len)
            (has(head, len, "\"traceEvents\"") || has(head, len, "\"schemaVersion\""));
 }
 
-const struct reader reader_kineto = {
-    .name = "kineto", .sniff = kineto_sniff, .read = kineto_read, .finish = kineto_finish};
+const struct reader reader_kineto = {.name = "kineto",
+                                     .sniff = kineto_sniff,
+                                     .read = kineto_read,
+                                     .apart = true,
+                                     .finish = kineto_finish};

@@ -166,13 +166,6 @@ struct kineto_host_op *kineto_outer(struct kineto *k, const struct kineto_host_o
 void kineto_link_products(struct kineto *k);
 void kineto_set_product(struct rank *rank, struct op *op, const struct kineto_product *product);
 
-/* Numbers collectives by communicator, messages by communicator, peer and direction, in order of
- * start. */
-void kineto_number(struct rank *rank);
-
-/* What the traces of all ranks do not tell: notes, which take the place of those of before. */
-void kineto_note_gaps(struct run *run);
-
 /* What the args of a kernel or of record_param_comms say. */
 struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *args);
 
@@ -184,10 +177,6 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
  * from the counts; where nobody tells, OP_BYTES_UNKNOWN. */
 void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *own,
                      const struct kineto_meta *params, const struct kineto_meta *annotation);
-
-/* Communicators of the n-th stream with collectives, where the trace names none, are called so. */
-#define KINETO_GUESSED "stream order "
-bool kineto_is_guessed(const struct run *run, int comm); /* also of -1 */
 
 /* What more an execution trace tells of a communication kernel: its operation where it was not
  * known or only roughly, its size, type and group where they were not. False: nothing. Its number

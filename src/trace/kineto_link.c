@@ -10,10 +10,9 @@
  */
 #include "trace/kineto.h"
 
+#include "trace/comm_order.h"
 #include "trace/et.h"
-#include "trace/kineto_name.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,103 +140,6 @@ static void link_comm(struct kineto *k)
     }
 }
 
-/* One stream that carries collectives of the process groups, or others: custom all-reduce kernels
- * are never recorded, and stand between those of process groups in no order. */
-struct lane {
-    int32_t device, stream;
-    bool library;
-    int comm; /* of the ops that have one; -1 none, -2 more than one */
-};
-
-static int compare_lanes(const void *pa, const void *pb)
-{
-    const struct lane *a = pa, *b = pb;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    if (a->library != b->library)
-        return a->library ? -1 : 1;
-    return (a->stream > b->stream) - (a->stream < b->stream);
-}
-
-static struct lane *find_lane(struct lane *lanes, size_t n, const struct op *op)
-{
-    bool library = kineto_is_library(op->name);
-    for (size_t i = 0; i < n; i++) {
-        if (lanes[i].device == op->device && lanes[i].stream == op->stream &&
-            lanes[i].library == library)
-            return &lanes[i];
-    }
-    return NULL;
-}
-
-static size_t collect_lanes(struct kineto *k, struct lane **lanes)
-{
-    size_t n = 0, cap = 0;
-    for (size_t i = 0; i < k->comm.count; i++) {
-        const struct op *op = &k->rank->ops[k->comm.list[i].op];
-        struct lane *lane = find_lane(*lanes, n, op);
-        if (op->class != OP_COLL)
-            continue;
-        if (lane == NULL) {
-            ARRAY_GROW(*lanes, cap, n + 1);
-            lane = &(*lanes)[n++];
-            *lane = (struct lane){op->device, op->stream, kineto_is_library(op->name), -1};
-        }
-        if (op->coll.comm >= 0)
-            lane->comm = lane->comm == -1 || lane->comm == op->coll.comm ? op->coll.comm : -2;
-    }
-    return n;
-}
-
-/* A communicator for each lane that has none, by the lane's place among those of its kind. */
-static void name_lanes(struct kineto *k, struct lane *lanes, size_t n)
-{
-    int unnamed[2] = {0, 0};
-    char id[32];
-    qsort(lanes, n, sizeof *lanes, compare_lanes);
-    for (size_t i = 0; i < n; i++) {
-        bool library = lanes[i].library;
-        int len;
-        if (lanes[i].comm != -1)
-            continue;
-        len = snprintf(id, sizeof id, library ? KINETO_GUESSED "%d" : "custom kernels %d",
-                       unnamed[library]++);
-        lanes[i].comm = run_comm(k->run, id, (size_t)len, k->world_size > 0 ? k->world_size : 0);
-    }
-    if (unnamed[true] > 0)
-        run_note(
-            k->run, false,
-            "the traces name no process groups: the n-th collective of a stream is taken to be "
-            "the same on every rank");
-    if (unnamed[false] > 0)
-        run_note(k->run, false,
-                 "communication by kernels of no process group (custom all-reduce, say): the n-th "
-                 "of a stream is taken to be the same on every rank");
-}
-
-/* Kernels whose name says for how many GPUs they are: of groups smaller than the job nobody knows
- * who is in them. */
-static bool spans_job(const struct kineto *k, const struct op *op)
-{
-    int64_t width = kineto_kernel_width(op->name);
-    return width < 0 || k->world_size <= 0 || width == k->world_size;
-}
-
-static void complete_comms(struct kineto *k)
-{
-    struct lane *lanes = NULL;
-    size_t n = collect_lanes(k, &lanes);
-    if (n > 0)
-        name_lanes(k, lanes, n);
-    for (size_t i = 0; i < k->comm.count; i++) {
-        struct op *op = &k->rank->ops[k->comm.list[i].op];
-        struct lane *lane = find_lane(lanes, n, op);
-        if (op->class == OP_COLL && op->coll.comm < 0 && lane != NULL && spans_job(k, op))
-            op->coll.comm = lane->comm >= 0 ? lane->comm : -1;
-    }
-    free(lanes);
-}
-
 /* Where no group's member list says so: ranks are their own numbers in a communicator over all. */
 static void join_comms(struct kineto *k)
 {
@@ -312,7 +214,7 @@ void kineto_link_comm(struct kineto *k)
     nest_host(k);
     kineto_learn_groups(k);
     link_comm(k);
-    complete_comms(k);
+    order_name_lanes(k->run, k->rank, k->world_size, "process groups");
 }
 
 void kineto_link(struct kineto *k)
@@ -325,5 +227,5 @@ void kineto_link(struct kineto *k)
     rank_shift(k->rank, k->base_ns);
     rank_sort(k->rank);
     place_anchors(k);
-    kineto_number(k->rank);
+    order_number(k->rank);
 }

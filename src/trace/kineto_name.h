@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What PyTorch, NCCL and others call things, and how their shapes are written.
+ * What PyTorch calls element types, how it writes shapes, and which operators are products.
  */
 #ifndef SPECTER_TRACE_KINETO_NAME_H
 #define SPECTER_TRACE_KINETO_NAME_H
@@ -11,25 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Is this kernel communication? */
-bool kineto_is_comm(const char *kernel);
-
-/* And is it NCCL's, or of a library like it? The others are never recorded by a process group. */
-bool kineto_is_library(const char *kernel);
-
-/* The operation that a communication kernel's name tells (enum specter_comm_op, COUNT unknown), and
- * its reduction. Send and receive are one kernel, which the name does not tell apart. */
-int kineto_kernel_operation(const char *kernel);
-uint8_t kineto_kernel_redop(const char *kernel);
-bool kineto_is_sendrecv(const char *kernel);
-int64_t kineto_kernel_width(const char *kernel); /* GPUs it works on, from its name; -1 */
-
-/* An operation as a process group calls it: allreduce, _allgather_base, all_to_allv. */
-int kineto_operation(const char *name, size_t len);
-
-/* Is this kernel named as matrix products are? */
-bool kineto_is_gemm(const char *kernel);
 
 /* Element type by its name in PyTorch ("Float", "c10::BFloat16", "long int"). */
 int kineto_dtype(struct json_text name);

@@ -6,7 +6,8 @@
 #include "trace/kineto.h"
 
 #include "base/buf.h"
-#include "trace/kineto_name.h"
+#include "trace/comm_order.h"
+#include "trace/kernel_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,7 @@ struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *a
 {
     struct kineto_meta meta = no_meta;
     if (args->collective.p != NULL)
-        meta.op = kineto_operation(args->collective.p, args->collective.len);
+        meta.op = comm_op_named(args->collective.p, args->collective.len);
     if (args->dtype.p != NULL)
         meta.dtype = kineto_dtype(args->dtype);
     meta.in_count = arg_or(args->in_count, -1);
@@ -79,7 +80,7 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
     struct kineto_meta meta = no_meta;
     struct json j;
     name += strlen("nccl:");
-    meta.op = kineto_operation(name, strlen(name));
+    meta.op = comm_op_named(name, strlen(name));
     meta.dtype = kineto_type_at(args->types, 0);
     if (args->dims.p != NULL) {
         json_init(&j, args->dims.p, args->dims.len);
@@ -88,11 +89,6 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
     if (meta.in_count == 0 && meta.dtype == SPECTER_DTYPE_UNKNOWN)
         meta.in_count = -1; /* no tensors in the record, not an empty one */
     return meta;
-}
-
-static bool reduces(int op)
-{
-    return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
 }
 
 /* ---- bytes ---- */
@@ -335,14 +331,14 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
     int code = BEST(op, SPECTER_COMM_OP_COUNT);
     int64_t n = k->world_size;
     if (code == SPECTER_COMM_OP_COUNT)
-        code = kineto_kernel_operation(op->name);
+        code = kernel_comm_op(op->name);
     op->coll.op = (uint8_t)code;
-    op->coll.redop = reduces(code) ? kineto_kernel_redop(op->name) : (uint8_t)SPECTER_REDOP_NONE;
+    op->coll.redop = comm_op_reduces(code) ? kernel_redop(op->name) : (uint8_t)SPECTER_REDOP_NONE;
     op->dtype = (uint8_t)BEST(dtype, SPECTER_DTYPE_UNKNOWN);
     /* A SendRecv kernel of which nobody says more: messages between some ranks, in some direction.
      */
     op->class = specter_comm_op_is_p2p(code) ||
-                        (code == SPECTER_COMM_OP_COUNT && kineto_is_sendrecv(op->name))
+                        (code == SPECTER_COMM_OP_COUNT && kernel_is_sendrecv(op->name))
                     ? OP_P2P
                     : OP_COLL;
     if (grouped != NULL && grouped->group != NULL)
@@ -366,15 +362,10 @@ static bool is_refined(int known, int told)
            (known == SPECTER_ALLTOALL && told == SPECTER_ALLTOALLV);
 }
 
-bool kineto_is_guessed(const struct run *run, int comm)
-{
-    return comm < 0 || strncmp(run->comms[comm].id, KINETO_GUESSED, strlen(KINETO_GUESSED)) == 0;
-}
-
 bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta)
 {
     bool refined = meta->op < SPECTER_COMM_OP_COUNT && is_refined(op->coll.op, meta->op);
-    bool named = meta->group != NULL && kineto_is_guessed(k->run, op->coll.comm);
+    bool named = meta->group != NULL && order_is_guessed(k->run, op->coll.comm);
     int64_t n;
     if (meta->op >= SPECTER_COMM_OP_COUNT || (!refined && op->coll.op != meta->op))
         return false;
@@ -384,8 +375,8 @@ bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_m
     op->class = specter_comm_op_is_p2p(meta->op) ? OP_P2P : OP_COLL;
     if (op->dtype == SPECTER_DTYPE_UNKNOWN)
         op->dtype = (uint8_t)meta->dtype;
-    if (reduces(meta->op) && op->coll.redop == SPECTER_REDOP_NONE)
-        op->coll.redop = kineto_kernel_redop(op->name);
+    if (comm_op_reduces(meta->op) && op->coll.redop == SPECTER_REDOP_NONE)
+        op->coll.redop = kernel_redop(op->name);
     if (named)
         op->coll.comm = group_comm(k, meta);
     n = op->coll.comm >= 0 ? k->run->comms[op->coll.comm].size : k->world_size;

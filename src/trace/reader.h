@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The trace formats. To add one: write src/trace/<format>.c with a sniff and a read function and
- * add its line to READERS; load.c finds the reader by content. Every reader bounds what it believes
- * (lengths, depths, counts) and reports damage with file and place.
+ * add its line to READERS; load_find.c finds the reader by content. Every reader bounds what it
+ * believes (lengths, depths, counts) and reports damage with file and place.
  */
 #ifndef SPECTER_TRACE_READER_H
 #define SPECTER_TRACE_READER_H
@@ -29,6 +29,10 @@ struct reader {
     /* Looks at the first bytes of a file (up to 64 KiB): true when this reader understands it. */
     bool (*sniff)(const char *head, size_t len);
 
+    /* For a format whose content has no mark: is a file of this name one? Asked when no reader has
+     * recognised the bytes. NULL: the content tells. */
+    bool (*named)(const char *label, const char *head, size_t len);
+
     /* Tells which run the file is of. NULL: the format has no runs, all files of a folder are one.
      */
     void (*identify)(const char *head, size_t len, struct identity *id);
@@ -38,6 +42,11 @@ struct reader {
      * partial damage becomes a note and 0. */
     int (*read)(struct run *run, struct stream *s, const char *label, struct err *e);
 
+    /* A file is read without a look at what the run holds already: then several are read at once,
+     * each into a run of its own, and put together in order (run_absorb.h). false: one after
+     * another into the one run. */
+    bool apart;
+
     /* Behind the last file, before run_finish(): what needs all ranks. NULL: nothing. */
     void (*finish)(struct run *run);
 };
@@ -45,7 +54,11 @@ struct reader {
 #define READERS(X) \
     X(jsonl)       \
     X(kineto)      \
-    X(et)
+    X(et)          \
+    X(nsys)        \
+    X(nsysrep)     \
+    X(inspector)   \
+    X(flight)
 
 #define X(name) extern const struct reader reader_##name;
 READERS(X)

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "trace/kineto.h"
-#include "trace/kineto_name.h"
+#include "trace/kernel_names.h"
 #include "trace/match.h"
 
 /* ---- our fixture ---- */
@@ -146,8 +146,8 @@ TEST(kineto_kernel_names)
         {"void at::native::reduce_kernel<512>", false, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CHECK_INT(kineto_is_comm(cases[i].name), cases[i].comm);
-        CHECK_INT(kineto_is_gemm(cases[i].name), cases[i].gemm);
+        CHECK_INT(kernel_is_comm(cases[i].name), cases[i].comm);
+        CHECK_INT(kernel_is_gemm(cases[i].name), cases[i].gemm);
     }
 }
 

@@ -4,7 +4,7 @@
  */
 #include "made_kineto.h"
 
-#include "trace/kineto_name.h"
+#include "trace/kernel_names.h"
 #include "trace/match.h"
 
 #define K7(name, ts, corr) \
@@ -112,16 +112,16 @@ TEST(kineto_kinds_of_work)
         {"nvshmemi_barrier_kernel", SPECTER_COMM_OP_COUNT, true, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CHECK_INT(kineto_is_comm(cases[i].name), cases[i].comm);
-        CHECK_INT(kineto_is_library(cases[i].name), cases[i].library);
+        CHECK_INT(kernel_is_comm(cases[i].name), cases[i].comm);
+        CHECK_INT(kernel_is_library(cases[i].name), cases[i].library);
         if (cases[i].comm)
-            CHECK_INT(kineto_kernel_operation(cases[i].name), cases[i].op);
+            CHECK_INT(kernel_comm_op(cases[i].name), cases[i].op);
     }
-    CHECK(kineto_is_gemm("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNN"));
-    CHECK_INT(kineto_kernel_width("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(x)"), 8);
-    CHECK_INT(kineto_kernel_width("cross_device_reduce_2stage<half, (int)4, true>"), 4);
-    CHECK_INT(kineto_kernel_width("cross_device_reduce_2stage"), -1);
-    CHECK_INT(kineto_kernel_width("ncclDevKernel<8, 4>"), -1);
+    CHECK(kernel_is_gemm("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNN"));
+    CHECK_INT(kernel_width("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(x)"), 8);
+    CHECK_INT(kernel_width("cross_device_reduce_2stage<half, (int)4, true>"), 4);
+    CHECK_INT(kernel_width("cross_device_reduce_2stage"), -1);
+    CHECK_INT(kernel_width("ncclDevKernel<8, 4>"), -1);
 }
 
 TEST(kineto_synchronisation_is_no_work)

@@ -18,4 +18,4 @@ op() { # ID TYPE START DURATION MORE
 } >specter_trace_rank0.jsonl
 "$SPECTER" analyze . --json extra.json
 echo "status $?"
-sed -n '/"copies"/,/"top"/p' extra.json
+sed -n '/"launches":	{/,/}/p; /"copies"/,/"top"/p' extra.json

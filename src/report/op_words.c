@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/op_words.h"
+
+#include <stdio.h>
+
+static const char *comm_title(const struct op *op)
+{
+    if (op->coll.op < SPECTER_COMM_OP_COUNT)
+        return specter_comm_op_name((enum specter_comm_op)op->coll.op);
+    return op->name[0] != '\0' ? op->name : "communication";
+}
+
+const char *op_title(const struct op *op, char buf[OP_TITLE_MAX])
+{
+    switch (op->class) {
+    case OP_COLL:
+    case OP_P2P:
+        return comm_title(op);
+    case OP_GEMM:
+        if (op->gemm.m == 0)
+            break;
+        snprintf(buf, OP_TITLE_MAX, "GEMM %ux%ux%u", op->gemm.m, op->gemm.n, op->gemm.k);
+        return buf;
+    case OP_GRAPH:
+        snprintf(buf, OP_TITLE_MAX, "graph %d", op->graph);
+        return buf;
+    default:
+        break;
+    }
+    return op->name[0] != '\0' ? op->name : "kernel";
+}
+
+const char *act_title(const struct act *act)
+{
+    static const char *const titles[] = {
+        [ACT_RECORD] = "record event",
+        [ACT_WAIT] = "wait for event",
+        [ACT_SYNC_STREAM] = "synchronise stream",
+        [ACT_SYNC_EVENT] = "synchronise event",
+        [ACT_SYNC_DEVICE] = "synchronise device",
+        [ACT_ALLOC] = "allocate",
+        [ACT_FREE] = "free",
+    };
+    return titles[act->kind];
+}
+
+const char *op_class_name(enum op_class class)
+{
+    static const char *const names[] = {
+        [OP_COLL] = "collective", [OP_P2P] = "p2p",       [OP_GEMM] = "gemm",
+        [OP_KERNEL] = "kernel",   [OP_MEMORY] = "memory", [OP_GRAPH] = "graph"};
+    return names[class];
+}
+
+struct fields {
+    struct op_field *list;
+    size_t count;
+};
+
+static void add_number(struct fields *f, const char *key, int64_t value)
+{
+    f->list[f->count++] = (struct op_field){key, NULL, value};
+}
+
+static void add_text(struct fields *f, const char *key, const char *text)
+{
+    if (text[0] != '\0')
+        f->list[f->count++] = (struct op_field){key, text, 0};
+}
+
+static void add_comm(struct fields *f, const struct run *run, const struct op *op)
+{
+    if (!(op->flags & OP_BYTES_UNKNOWN))
+        add_number(f, "bytes", (int64_t)op->bytes);
+    if (op->coll.comm < 0)
+        return;
+    add_text(f, "comm", run->comms[op->coll.comm].id);
+    add_text(f, "group", run->comms[op->coll.comm].name);
+    if (run->comms[op->coll.comm].size > 0)
+        add_number(f, "ranks", run->comms[op->coll.comm].size);
+    if (op->class == OP_COLL && op->coll.seq >= 0)
+        add_number(f, "seq", op->coll.seq);
+    if (op->class == OP_P2P && op->coll.p2p_seq >= 0)
+        add_number(f, "seq", op->coll.p2p_seq);
+    if (op->coll.peer >= 0)
+        add_number(f, "peer", op->coll.peer);
+}
+
+static void add_gemm(struct fields *f, const struct op *op)
+{
+    if (op->gemm.m == 0)
+        return;
+    add_number(f, "m", op->gemm.m);
+    add_number(f, "n", op->gemm.n);
+    add_number(f, "k", op->gemm.k);
+    add_number(f, "batch", op->gemm.batch);
+}
+
+size_t op_fields(const struct run *run, const struct op *op, struct op_field list[OP_FIELDS_MAX])
+{
+    struct fields f = {list, 0};
+    add_number(&f, "id", (int64_t)op->id);
+    if (op->class == OP_COLL || op->class == OP_P2P)
+        add_comm(&f, run, op);
+    if (op->class == OP_MEMORY && !(op->flags & OP_BYTES_UNKNOWN))
+        add_number(&f, "bytes", (int64_t)op->bytes);
+    if (op->class == OP_GEMM)
+        add_gemm(&f, op);
+    if (op->dtype < SPECTER_DTYPE_COUNT && op->dtype != SPECTER_DTYPE_UNKNOWN)
+        add_text(&f, "dtype", specter_dtype_name((enum specter_dtype)op->dtype));
+    if (op->class == OP_COLL || op->class == OP_P2P || op->class == OP_GEMM)
+        add_text(&f, "kernel", op->name);
+    add_text(&f, "caller", op->caller);
+    return f.count;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an operation is called on a timeline, and what is told of it there, for every format that
+ * draws one.
+ */
+#ifndef SPECTER_REPORT_OP_WORDS_H
+#define SPECTER_REPORT_OP_WORDS_H
+
+#include "trace/run.h"
+
+/* "AllReduce", "GEMM 4096x4096x512", "graph 3", a kernel's name. Made in buf where need be. */
+#define OP_TITLE_MAX 64
+const char *op_title(const struct op *op, char buf[OP_TITLE_MAX]);
+
+/* The call or wait of a host thread: "record event". */
+const char *act_title(const struct act *act);
+
+/* "collective", "p2p", "gemm", "kernel", "memory", "graph". */
+const char *op_class_name(enum op_class class);
+
+struct op_field {
+    const char *key;
+    const char *text; /* borrowed from the run or constant; NULL: a number */
+    int64_t number;
+};
+
+/* What is known of it beside its times; how many fields. */
+#define OP_FIELDS_MAX 16
+size_t op_fields(const struct run *run, const struct op *op, struct op_field list[OP_FIELDS_MAX]);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the names of kernels and collectives tell: whether a kernel communicates, which operation it
+ * is, and how it reduces. Every reader of a profiler's trace asks here, so that one kernel is the
+ * same operation in all formats.
+ */
+#ifndef SPECTER_TRACE_KERNEL_NAMES_H
+#define SPECTER_TRACE_KERNEL_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Is this kernel communication? */
+bool kernel_is_comm(const char *kernel);
+
+/* And is it NCCL's, or of a library like it? The others are never recorded by a process group. */
+bool kernel_is_library(const char *kernel);
+
+/* How many GPUs it works on, where its name tells; -1. */
+int64_t kernel_width(const char *kernel);
+
+/* Is this kernel named as matrix products are? */
+bool kernel_is_gemm(const char *kernel);
+
+/* enum specter_comm_op by what a call is named (all_reduce, _allgather_base, SendRecv...); COUNT
+ * when the name does not tell. */
+int comm_op_named(const char *name, size_t len);
+
+/* The same for a kernel: ncclKernel_AllReduce_RING_LL_Sum_float(...), ncclDevKernel_SendRecv(...),
+ * ncclSymDevKernel_...; else what kernels of its kind do. */
+int kernel_comm_op(const char *kernel);
+
+/* Send and receive are one kernel, which the name does not tell apart. */
+bool kernel_is_sendrecv(const char *kernel);
+
+/* enum specter_redop; NONE when the name does not tell. */
+uint8_t kernel_redop(const char *kernel);
+
+/* enum specter_dtype of a reducing kernel by its name ("..._Sum_bf16_RING_LL", "..._Sum_float");
+ * UNKNOWN where it does not tell: of ncclDevKernel, signed integers may be named unsigned. */
+int kernel_dtype(const char *kernel);
+
+/* Does this operation (enum specter_comm_op) reduce? */
+bool comm_op_reduces(int op);
+
+#endif

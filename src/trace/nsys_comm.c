@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which call a communication kernel carries out. The kernel's launch leads to the NCCL calls that
+ * went to the device with it; where there are several, kernels and calls of one operation are put
+ * together by their order. Without payloads the operation comes from PyTorch's annotation or the
+ * kernel's name, and sizes stay unknown.
+ *
+ * Send and Recv of a group are one kernel. One of each with every rank of the communicator is an
+ * all-to-all, which is how PyTorch writes it; else each message becomes an op with the kernel's
+ * times.
+ */
+#include "trace/nsys.h"
+
+#ifdef SPECTER_HAVE_SQLITE
+
+#include "trace/kernel_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXCHANGE 1000 /* in place of an operation: a kernel that sends and receives */
+
+/* A communication kernel on its way to its call. */
+struct kernel {
+    size_t member, op; /* indices */
+    int32_t group;     /* -1: no call is known */
+    int kind;          /* enum specter_comm_op by its name, or EXCHANGE */
+    int64_t host_ns, start_ns;
+};
+
+/* Kernels of one kind that a group of calls launched on one device, and the calls that suit. */
+struct lot {
+    struct nsys *n;
+    struct nsys_process *process;
+    struct rank *rank;
+    const struct kernel *kernels;
+    size_t nkernels;
+    const struct nsys_call **calls; /* owned */
+    size_t ncalls, cap;
+    int32_t group;
+};
+
+/* ---- communicators ---- */
+
+static int comm_of(struct run *run, const struct nsys_call *call)
+{
+    char id[32];
+    int len;
+    if (!call->has_comm)
+        return -1;
+    len = snprintf(id, sizeof id, "%016llx", (unsigned long long)call->comm);
+    return run_comm(run, id, (size_t)len, call->nranks > 0 ? call->nranks : 0);
+}
+
+static void join(struct rank *rank, int comm, int64_t comm_rank, int32_t device)
+{
+    for (size_t i = 0; i < rank->nin; i++) {
+        if (rank->in[i].comm == comm)
+            return;
+    }
+    rank_add_member(rank, comm, (int)comm_rank, device);
+}
+
+/* Calls that make or end a communicator say its size, and who and where this rank is in it. */
+static void take_members(struct nsys *n, struct nsys_process *p)
+{
+    size_t process = (size_t)(p - n->processes.list);
+    for (size_t c = 0; c < p->calls.count; c++) {
+        const struct nsys_call *call = &p->calls.list[c];
+        int comm = call->nranks > 0 ? comm_of(n->run, call) : -1;
+        struct nsys_member *only = NULL;
+        size_t devices = 0;
+        for (size_t i = 0; i < n->members.count; i++) {
+            struct nsys_member *m = &n->members.list[i];
+            devices += m->process == process;
+            if (m->process == process && (only == NULL || m->device == call->device))
+                only = m;
+        }
+        if (comm < 0 || call->rank < 0 || call->rank >= call->nranks || only == NULL ||
+            (devices > 1 && only->device != call->device))
+            continue;
+        join(&n->run->ranks[only->rank], comm, call->rank, only->device);
+    }
+}
+
+/* ---- one call, one kernel ---- */
+
+/* bytes: of the call's own count; all calls of a kernel together. */
+static void set_call(struct run *run, struct op *op, const struct nsys_call *call, int64_t bytes)
+{
+    int comm = comm_of(run, call);
+    int64_t n = comm >= 0 ? run->comms[comm].size : 0;
+    unsigned bits = specter_dtype_bits((enum specter_dtype)op->dtype);
+    uint64_t full = bytes >= 0 ? specter_comm_op_bytes((enum specter_comm_op)call->op,
+                                                       (uint64_t)bytes, SPECTER_UINT8, (uint64_t)n)
+                               : 0;
+    op->class = specter_comm_op_is_p2p((enum specter_comm_op)call->op) ? OP_P2P : OP_COLL;
+    op->coll.op = call->op;
+    op->coll.comm = comm;
+    op->coll.peer = (int32_t)call->peer;
+    if (call->redop != SPECTER_REDOP_NONE)
+        op->coll.redop = call->redop;
+    if (bytes < 0 || (bytes > 0 && full == 0))
+        return; /* unknown as before */
+    op->flags &= (uint8_t)~OP_BYTES_UNKNOWN;
+    op->bytes = full;
+    op->coll.count = bits >= 8 ? (uint64_t)bytes / (bits / 8) : 0;
+}
+
+/* Bytes of all calls; -1 when one does not say. */
+static int64_t sum_bytes(const struct lot *lot)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < lot->ncalls; i++) {
+        if (lot->calls[i]->bytes < 0 || __builtin_add_overflow(sum, lot->calls[i]->bytes, &sum))
+            return -1;
+    }
+    return sum;
+}
+
+/* Do all calls have one communicator (and one operation)? */
+static bool alike(const struct lot *lot, bool same_op)
+{
+    for (size_t i = 1; i < lot->ncalls; i++) {
+        if (lot->calls[i]->comm != lot->calls[0]->comm ||
+            lot->calls[i]->has_comm != lot->calls[0]->has_comm ||
+            (same_op && lot->calls[i]->op != lot->calls[0]->op))
+            return false;
+    }
+    return lot->ncalls > 0;
+}
+
+static struct op *op_of(const struct lot *lot, size_t i)
+{
+    return &lot->rank->ops[lot->kernels[i].op];
+}
+
+/* ---- a kernel that sends and receives ---- */
+
+/* Is there exactly one call of `op` for each of n peers? Their sizes are added; *equal: all the
+ * same. */
+static bool one_each(const struct lot *lot, int op, int64_t n, int64_t *bytes, bool *equal)
+{
+    bool *seen = array_new((size_t)n, sizeof *seen), good = true;
+    int64_t count = 0, first = -1;
+    *bytes = 0;
+    for (size_t i = 0; i < lot->ncalls; i++) {
+        const struct nsys_call *call = lot->calls[i];
+        if (call->op != op)
+            continue;
+        good &= call->peer >= 0 && call->peer < n && !seen[call->peer] && call->bytes >= 0 &&
+                !__builtin_add_overflow(*bytes, call->bytes, bytes);
+        if (good)
+            seen[call->peer] = true;
+        first = count++ == 0 ? call->bytes : first;
+        *equal &= call->bytes == first;
+    }
+    free(seen);
+    return good && count == n;
+}
+
+static bool set_alltoall(struct lot *lot, struct op *op)
+{
+    int comm = alike(lot, false) ? comm_of(lot->n->run, lot->calls[0]) : -1;
+    int64_t n = comm >= 0 ? lot->n->run->comms[comm].size : 0, sent, received;
+    struct nsys_call call;
+    bool equal = true;
+    if (n < 2 || lot->ncalls != 2 * (size_t)n || !one_each(lot, SPECTER_SEND, n, &sent, &equal) ||
+        !one_each(lot, SPECTER_RECV, n, &received, &equal))
+        return false;
+    call = *lot->calls[0];
+    call.op = equal ? SPECTER_ALLTOALL : SPECTER_ALLTOALLV;
+    call.peer = -1;
+    set_call(lot->n->run, op, &call, equal ? sent / n : sent);
+    return true;
+}
+
+/* The kernel becomes its first message; the others are ops beside it. */
+static void set_messages(struct lot *lot)
+{
+    size_t at = lot->kernels[0].op;
+    for (size_t i = 0; i < lot->ncalls; i++) {
+        struct op *op;
+        if (i > 0) {
+            op = rank_add_op(lot->rank);
+            *op = lot->rank->ops[at];
+            op->flags |= OP_BYTES_UNKNOWN;
+            op->bytes = op->coll.count = 0;
+        }
+        op = i > 0 ? &lot->rank->ops[lot->rank->nops - 1] : &lot->rank->ops[at];
+        set_call(lot->n->run, op, lot->calls[i], lot->calls[i]->bytes);
+        op->coll.group = lot->ncalls > 1 ? lot->group : -1;
+    }
+}
+
+static bool peers_known(const struct lot *lot)
+{
+    for (size_t i = 0; i < lot->ncalls; i++) {
+        if (lot->calls[i]->peer < 0 || !lot->calls[i]->has_comm)
+            return false;
+    }
+    return lot->ncalls > 0;
+}
+
+/* ---- a lot ---- */
+
+static bool suits(const struct lot *lot, const struct nsys_call *call)
+{
+    int kind = lot->kernels[0].kind, comm;
+    if (kind == EXCHANGE ? !specter_comm_op_is_p2p((enum specter_comm_op)call->op) &&
+                               call->op != SPECTER_ALLTOALL && call->op != SPECTER_GATHER &&
+                               call->op != SPECTER_SCATTER
+                         : call->op != kind)
+        return false;
+    comm = comm_of(lot->n->run, call);
+    for (size_t i = 0; comm >= 0 && i < lot->rank->nin; i++) {
+        if (lot->rank->in[i].comm == comm)
+            return true;
+    }
+    /* nobody said who is in it: it is this rank's unless another device of the process is */
+    for (size_t m = 0; comm >= 0 && m < lot->n->members.count; m++) {
+        const struct rank *other = &lot->n->run->ranks[lot->n->members.list[m].rank];
+        for (size_t i = 0; other->pid == lot->rank->pid && i < other->nin; i++) {
+            if (other->in[i].comm == comm)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void find_calls(struct lot *lot)
+{
+    const struct nsys_process *p = lot->process;
+    const struct nsys_group *group = &p->groups.list[lot->group];
+    lot->ncalls = 0;
+    for (size_t i = group->first; i < group->first + group->count; i++) {
+        const struct nsys_call *call = &p->calls.list[p->ordered.list[i]];
+        if (!suits(lot, call))
+            continue;
+        ARRAY_GROW(lot->calls, lot->cap, lot->ncalls + 1);
+        lot->calls[lot->ncalls++] = call;
+    }
+}
+
+static void set_lot(struct lot *lot)
+{
+    struct run *run = lot->n->run;
+    find_calls(lot);
+    if (lot->ncalls == 0)
+        return;
+    if (lot->nkernels == lot->ncalls) {
+        for (size_t i = 0; i < lot->nkernels; i++)
+            set_call(run, op_of(lot, i), lot->calls[i], lot->calls[i]->bytes);
+    } else if (lot->nkernels == 1 && lot->kernels[0].kind == EXCHANGE) {
+        if (!set_alltoall(lot, op_of(lot, 0)) && peers_known(lot))
+            set_messages(lot);
+    } else if (lot->nkernels == 1 && alike(lot, true)) {
+        set_call(run, op_of(lot, 0), lot->calls[0], sum_bytes(lot));
+    }
+}
+
+/* ---- all kernels ---- */
+
+static void set_default(struct op *op, int kind, int annotated)
+{
+    int code = annotated != SPECTER_COMM_OP_COUNT ? annotated
+               : kind != EXCHANGE                 ? kind
+                                                  : SPECTER_COMM_OP_COUNT;
+    op->coll.op = (uint8_t)code;
+    op->class = specter_comm_op_is_p2p((enum specter_comm_op)code) ||
+                        (kind == EXCHANGE && code == SPECTER_COMM_OP_COUNT)
+                    ? OP_P2P
+                    : OP_COLL;
+    if (!comm_op_reduces(code))
+        return;
+    op->dtype = (uint8_t)kernel_dtype(op->name);
+    if (strstr(op->name, "ncclDevKernel") == NULL) /* of those one stands for all operators */
+        op->coll.redop = kernel_redop(op->name);
+}
+
+static size_t collect(struct nsys *n, struct kernel **list)
+{
+    size_t count = 0, cap = 0;
+    for (size_t m = 0; m < n->members.count; m++) {
+        struct nsys_process *p = &n->processes.list[n->members.list[m].process];
+        struct rank *rank = &n->run->ranks[n->members.list[m].rank];
+        for (size_t i = 0; i < rank->nops; i++) {
+            struct op *op = &rank->ops[i];
+            uint32_t at =
+                (int64_t)op->id >= 0 ? idmap_find(&p->launch_ids, (int64_t)op->id) : IDMAP_NONE;
+            const struct nsys_launch *launch = at != IDMAP_NONE ? &p->launches.list[at] : NULL;
+            int kind = op->class == OP_COLL && kernel_is_sendrecv(op->name)
+                           ? EXCHANGE
+                           : kernel_comm_op(op->name);
+            if (launch != NULL)
+                op->caller = launch->caller;
+            if (op->class != OP_COLL)
+                continue;
+            set_default(op, kind, launch != NULL ? launch->annotated : SPECTER_COMM_OP_COUNT);
+            ARRAY_GROW(*list, cap, count + 1);
+            (*list)[count++] = (struct kernel){
+                m, i, launch != NULL ? launch->group : -1, kind, op->host_ns, op->start_ns};
+        }
+    }
+    return count;
+}
+
+static int compare_lots(const struct kernel *a, const struct kernel *b)
+{
+    if (a->member != b->member)
+        return a->member < b->member ? -1 : 1;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+static int compare_kernels(const void *pa, const void *pb)
+{
+    const struct kernel *a = pa, *b = pb;
+    int order = compare_lots(a, b);
+    if (order == 0)
+        order = (a->host_ns > b->host_ns) - (a->host_ns < b->host_ns);
+    return order != 0 ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static void set_kernels(struct nsys *n, struct kernel *list, size_t count)
+{
+    struct lot lot = {.n = n};
+    if (count > 0)
+        qsort(list, count, sizeof *list, compare_kernels);
+    for (size_t i = 0, end; i < count; i = end) {
+        const struct nsys_member *m = &n->members.list[list[i].member];
+        for (end = i + 1; end < count && compare_lots(&list[i], &list[end]) == 0;)
+            end++;
+        if (list[i].group < 0)
+            continue;
+        lot.process = &n->processes.list[m->process];
+        lot.rank = &n->run->ranks[m->rank];
+        lot.kernels = &list[i];
+        lot.nkernels = end - i;
+        lot.group = list[i].group;
+        set_lot(&lot);
+    }
+    free(lot.calls);
+}
+
+void nsys_comm(struct nsys *n)
+{
+    struct kernel *list = NULL;
+    size_t count;
+    for (size_t i = 0; i < n->processes.count; i++)
+        take_members(n, &n->processes.list[i]);
+    count = collect(n, &list);
+    set_kernels(n, list, count);
+    free(list);
+}
+
+#endif

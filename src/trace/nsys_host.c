@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the host did: the calls that launched device work, those that order or await it.
+ */
+#include "trace/nsys.h"
+
+#ifdef SPECTER_HAVE_SQLITE
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names of calls ---- */
+
+/* Without cuda or cu in front and the version behind (cudaEventRecord_v3020). */
+static const struct {
+    const char *call;
+    bool whole; /* else it only begins so: EventRecordWithFlags */
+    enum act_kind act;
+} act_calls[] = {
+    {"StreamSynchronize", false, ACT_SYNC_STREAM},
+    {"DeviceSynchronize", false, ACT_SYNC_DEVICE},
+    {"CtxSynchronize", false, ACT_SYNC_DEVICE},
+    {"EventSynchronize", false, ACT_SYNC_EVENT},
+    {"StreamWaitEvent", false, ACT_WAIT},
+    {"EventRecord", false, ACT_RECORD},
+    {"Malloc", true, ACT_ALLOC},
+    {"MemAlloc", true, ACT_ALLOC},
+    {"Free", true, ACT_FREE},
+    {"MemFree", true, ACT_FREE},
+};
+
+/* enum act_kind of a call; -1: none of them. */
+static int act_named(struct json_text name)
+{
+    size_t begin = name.len > 4 && memcmp(name.p, "cuda", 4) == 0 ? 4
+                   : name.len > 2 && memcmp(name.p, "cu", 2) == 0 ? 2
+                                                                  : 0;
+    for (size_t i = 0; i < sizeof act_calls / sizeof *act_calls; i++) {
+        size_t len = strlen(act_calls[i].call);
+        if (name.len < begin + len || memcmp(name.p + begin, act_calls[i].call, len) != 0)
+            continue;
+        if (!act_calls[i].whole || name.len == begin + len ||
+            (name.len > begin + len + 1 && memcmp(name.p + begin + len, "_v", 2) == 0))
+            return (int)act_calls[i].act;
+    }
+    return -1;
+}
+
+/* ---- calls ---- */
+
+enum { START, END, THREAD, CORRELATION, NAME };
+
+/* Two calls of one correlation (a runtime call and the driver's inside it): the outer counts. */
+static void take_launch(struct nsys_process *p, uint32_t at, int64_t start, int64_t end,
+                        int64_t thread)
+{
+    struct nsys_launch *launch = &p->launches.list[at];
+    if (launch->start_ns != UNKNOWN_NS && launch->start_ns <= start)
+        return;
+    launch->start_ns = start;
+    launch->end_ns = end;
+    launch->tid = idmap_add(&p->threads, thread);
+}
+
+static void take_act(struct nsys_process *p, int kind, int64_t correlation, int64_t start,
+                     int64_t end, int64_t thread)
+{
+    /* Correlations are not negative: an act without one gets a number of its own. */
+    int64_t id = correlation >= 0 ? correlation : -1 - (int64_t)p->acts.count;
+    struct nsys_act *act;
+    if (idmap_add(&p->act_ids, id) != p->acts.count)
+        return; /* the driver's call inside */
+    ARRAY_GROW(p->acts.list, p->acts.cap, p->acts.count + 1);
+    act = &p->acts.list[p->acts.count++];
+    act->context = -1;
+    act->act = (struct act){
+        .host_ns = start,
+        .host_end_ns = end,
+        .kind = (uint8_t)kind,
+        .tid = idmap_add(&p->threads, thread),
+        .device = -1,
+        .stream = -1,
+        .event = -1,
+    };
+}
+
+static bool add_call(struct nsys *n, const struct nsys_rows *rows)
+{
+    int64_t start = nsys_int(rows, START, UNKNOWN_NS), end = nsys_int(rows, END, UNKNOWN_NS);
+    int64_t thread = nsys_int(rows, THREAD, 0), correlation = nsys_int(rows, CORRELATION, -1);
+    struct nsys_process *p = nsys_process_of(n, thread);
+    uint32_t at;
+    int kind;
+    if (p == NULL)
+        return true;
+    if (!nsys_times(n, start, end))
+        return false;
+    if (end > n->last_ns)
+        n->last_ns = end;
+    at = correlation >= 0 ? idmap_find(&p->launch_ids, correlation) : IDMAP_NONE;
+    if (at != IDMAP_NONE)
+        take_launch(p, at, start, end, thread);
+    kind = act_named(nsys_name(n, nsys_int(rows, NAME, -1)));
+    if (kind >= 0)
+        take_act(p, kind, correlation, start, end, thread);
+    return true;
+}
+
+static void take_calls(struct nsys *n, enum nsys_table table)
+{
+    static const char *const columns[] = {"start", "end", "globalTid", "correlationId", "nameId"};
+    struct nsys_rows rows;
+    struct err e = {0};
+    uint64_t bad = 0;
+    int rc = nsys_scan(&rows, n->db, table, columns, 5, 4, &e);
+    while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0)
+        bad += !add_call(n, &rows);
+    nsys_scan_end(&rows);
+    if (rc < 0)
+        nsys_note_err(n, &e);
+    nsys_note_rows(n, table, bad, "no usable times");
+}
+
+/* ---- what synchronisations and events say of those calls ---- */
+
+enum { PID, CONTEXT, STREAM, SYNC_CORRELATION, EVENT };
+
+/* 2^32 - 1 stands for none in columns of 32 bits. */
+static int64_t id32(const struct nsys_rows *rows, int column)
+{
+    int64_t id = nsys_int(rows, column, -1);
+    return id >= 0 && id < INT32_MAX ? id : -1;
+}
+
+static void take_details(struct nsys *n, enum nsys_table table)
+{
+    static const char *const columns[] = {"globalPid", "contextId", "streamId", "correlationId",
+                                          "eventId"};
+    struct nsys_rows rows;
+    struct err e = {0};
+    int rc = nsys_scan(&rows, n->db, table, columns, 5, 0, &e);
+    while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0) {
+        struct nsys_process *p = nsys_process_of(n, nsys_int(&rows, PID, 0));
+        int64_t correlation = nsys_int(&rows, SYNC_CORRELATION, -1);
+        uint32_t at =
+            p != NULL && correlation >= 0 ? idmap_find(&p->act_ids, correlation) : IDMAP_NONE;
+        n->has_syncs = true;
+        if (at == IDMAP_NONE)
+            continue;
+        p->acts.list[at].act.stream = (int32_t)id32(&rows, STREAM);
+        p->acts.list[at].act.event = id32(&rows, EVENT);
+        p->acts.list[at].context = id32(&rows, CONTEXT);
+    }
+    nsys_scan_end(&rows);
+    if (rc < 0)
+        nsys_note_err(n, &e);
+}
+
+/* ---- into the ranks ---- */
+
+static void link_launches(struct nsys *n, const struct nsys_member *m)
+{
+    struct nsys_process *p = &n->processes.list[m->process];
+    struct rank *rank = &n->run->ranks[m->rank];
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        uint32_t at =
+            (int64_t)op->id >= 0 ? idmap_find(&p->launch_ids, (int64_t)op->id) : IDMAP_NONE;
+        if (at == IDMAP_NONE || p->launches.list[at].start_ns == UNKNOWN_NS)
+            continue;
+        op->host_ns = p->launches.list[at].start_ns;
+        op->host_end_ns = p->launches.list[at].end_ns;
+        op->tid = p->launches.list[at].tid;
+    }
+}
+
+/* The device of an act: that of its context; else the process's first. */
+static void place_acts(struct nsys *n, struct nsys_process *p)
+{
+    struct rank *first = NULL;
+    for (size_t i = n->members.count; i-- > 0;) {
+        if (&n->processes.list[n->members.list[i].process] == p)
+            first = &n->run->ranks[n->members.list[i].rank];
+    }
+    for (size_t i = 0; i < p->acts.count && first != NULL; i++) {
+        const struct nsys_act *from = &p->acts.list[i];
+        uint32_t at = from->context >= 0 ? idmap_find(&p->context_ids, from->context) : IDMAP_NONE;
+        struct rank *rank = at != IDMAP_NONE ? nsys_rank_of(n, p, p->contexts.list[at]) : NULL;
+        struct act *act;
+        if (rank == NULL)
+            rank = first;
+        act = rank_add_act(rank);
+        *act = from->act;
+        act->device = rank->nops > 0 ? rank->ops[0].device : 0;
+    }
+}
+
+void nsys_host(struct nsys *n)
+{
+    take_calls(n, NSYS_RUNTIME);
+    take_calls(n, NSYS_DRIVER);
+    take_details(n, NSYS_SYNC);
+    take_details(n, NSYS_EVENT);
+    for (size_t i = 0; i < n->members.count; i++)
+        link_launches(n, &n->members.list[i]);
+    for (size_t i = 0; i < n->processes.count; i++)
+        place_acts(n, &n->processes.list[i]);
+}
+
+/* ---- devices ---- */
+
+#define GPUS_MAX 256
+
+struct gpus {
+    struct {
+        int64_t id, cuda; /* cuda -1 unknown */
+        const char *name;
+    } list[GPUS_MAX];
+    int count;
+};
+
+static void take_gpus(struct nsys *n, struct gpus *g)
+{
+    static const char *const columns[] = {"id", "name", "cuDevice"};
+    struct nsys_rows rows;
+    struct err e = {0};
+    int rc = nsys_scan(&rows, n->db, NSYS_GPU, columns, 3, 2, &e);
+    while (rc > 0 && g->count < GPUS_MAX && (rc = nsys_next(&rows, &e)) > 0) {
+        struct json_text name = nsys_text(&rows, 1);
+        g->list[g->count].id = nsys_int(&rows, 0, -1);
+        g->list[g->count].cuda = nsys_int(&rows, 2, -1);
+        g->list[g->count++].name = name.p != NULL ? memo_find(&n->texts, n->run, name)->text : "";
+    }
+    nsys_scan_end(&rows);
+    if (rc < 0)
+        nsys_note_err(n, &e);
+}
+
+static const char *gpu_by_id(const struct gpus *g, int64_t id)
+{
+    for (int i = 0; i < g->count; i++) {
+        if (g->list[i].id == id)
+            return g->list[i].name;
+    }
+    return "";
+}
+
+/* By the driver's number; else by nsys's own, which is the same in most machines. All GPUs of one
+ * name need neither. */
+static const char *gpu_of(const struct gpus *g, int64_t device)
+{
+    bool same = g->count > 0;
+    for (int i = 0; i < g->count; i++)
+        same &= strcmp(g->list[i].name, g->list[0].name) == 0;
+    if (same)
+        return g->list[0].name;
+    for (int i = 0; i < g->count; i++) {
+        if (g->list[i].cuda == device)
+            return g->list[i].name;
+    }
+    return gpu_by_id(g, device);
+}
+
+/* Older exports say which GPU each device of a process is. */
+static void take_devices(struct nsys *n, const struct gpus *g)
+{
+    static const char *const columns[] = {"gpuId", "cudaId", "pid"};
+    struct nsys_rows rows;
+    struct err e = {0};
+    int rc = nsys_scan(&rows, n->db, NSYS_DEVICE, columns, 3, 2, &e);
+    while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0) {
+        const char *name = gpu_by_id(g, nsys_int(&rows, 0, -1));
+        int64_t pid = nsys_int(&rows, 2, -1);
+        for (size_t i = 0; i < n->members.count && name[0] != '\0'; i++) {
+            struct rank *rank = &n->run->ranks[n->members.list[i].rank];
+            if (n->members.list[i].device == nsys_int(&rows, 1, -1) &&
+                (pid < 0 || pid == rank->pid))
+                rank->gpu = name;
+        }
+    }
+    nsys_scan_end(&rows);
+    if (rc < 0)
+        nsys_note_err(n, &e);
+}
+
+void nsys_devices(struct nsys *n)
+{
+    struct gpus g = {.count = 0};
+    take_gpus(n, &g);
+    for (size_t i = 0; i < n->members.count; i++)
+        n->run->ranks[n->members.list[i].rank].gpu = gpu_of(&g, n->members.list[i].device);
+    take_devices(n, &g);
+    n->ngpus = g.count;
+}
+
+#endif

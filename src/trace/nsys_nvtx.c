@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NVTX: operations of PyTorch (torch.autograd.profiler.emit_nvtx), its names for collectives,
+ * NCCL's own ranges, and what the program named itself: steps and marks. Of the first two kinds
+ * only what has a launch in it is kept: a profile can hold millions of the others.
+ */
+#include "trace/nsys.h"
+
+#ifdef SPECTER_HAVE_SQLITE
+
+#include "trace/kernel_names.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* eventType */
+#define NVTX_MARK 34
+#define NVTX_PUSH_POP 59
+#define NVTX_START_END 60
+
+enum { START, END, TYPE, THREAD, TEXT, TEXT_ID, JSON, JSON_ID, BINARY, COLUMNS };
+
+/* ---- launches by thread and time ---- */
+
+struct launch_order {
+    const struct nsys_launch *list;
+};
+
+static int compare_begins(const void *pa, const void *pb, void *arg)
+{
+    const struct launch_order *order = arg;
+    const struct nsys_launch *a = &order->list[*(const uint32_t *)pa];
+    const struct nsys_launch *b = &order->list[*(const uint32_t *)pb];
+    if (a->tid != b->tid)
+        return a->tid < b->tid ? -1 : 1;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static void order_launches(struct nsys_process *p)
+{
+    struct launch_order order = {p->launches.list};
+    p->begins = array_new(p->launches.count + 1, sizeof *p->begins);
+    for (size_t i = 0; i < p->launches.count; i++) {
+        if (p->launches.list[i].start_ns != UNKNOWN_NS)
+            p->begins[p->nbegins++] = (uint32_t)i;
+    }
+    if (p->nbegins > 1)
+        qsort_r(p->begins, p->nbegins, sizeof *p->begins, compare_begins, &order);
+}
+
+static bool holds_launch(const struct nsys_process *p, uint32_t tid, int64_t start, int64_t end)
+{
+    size_t low = 0, high = p->nbegins;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct nsys_launch *launch = &p->launches.list[p->begins[mid]];
+        if (launch->tid < tid || (launch->tid == tid && launch->start_ns < start))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < p->nbegins && p->launches.list[p->begins[low]].tid == tid &&
+           p->launches.list[p->begins[low]].start_ns <= end;
+}
+
+/* ---- names ---- */
+
+static bool begins(struct json_text text, const char *with)
+{
+    size_t len = strlen(with);
+    return text.len >= len && memcmp(text.p, with, len) == 0;
+}
+
+/* "aten::mm, seq = 4, op_id = 17, sizes = [[2, 3]]" is aten::mm. 0 when it is not so formed. */
+static uint32_t framework_len(struct json_text text)
+{
+    static const char *const behind[] = {", op_id = ", ", seq = ", ", sizes = "};
+    size_t best = 0;
+    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
+        const char *at = memmem(text.p, text.len, behind[i], strlen(behind[i]));
+        if (at != NULL && (best == 0 || (size_t)(at - text.p) < best))
+            best = (size_t)(at - text.p);
+    }
+    return best > 0 ? (uint32_t)best : begins(text, "aten::") ? text.len : 0;
+}
+
+/* Does a range of this name stand for a training step? Its number does not matter. */
+static bool names_step(struct json_text text)
+{
+    static const char *const names[] = {"step",       "iteration",    "iter",
+                                        "trainstep",  "trainingstep", "trainiter",
+                                        "globalstep", "profilerstep", "trainiteration"};
+    char plain[24];
+    size_t n = 0;
+    for (uint32_t i = 0; i < text.len; i++) {
+        if (!isalpha((unsigned char)text.p[i])) {
+            if (strchr("_ -#:=./()[]0123456789", text.p[i]) == NULL || text.p[i] == '\0')
+                return false;
+            continue;
+        }
+        if (n + 1 == sizeof plain)
+            return false;
+        plain[n++] = (char)tolower((unsigned char)text.p[i]);
+    }
+    plain[n] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(plain, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- rows ---- */
+
+struct event {
+    struct nsys_process *process;
+    int64_t start_ns, end_ns, thread;
+    struct json_text text;
+};
+
+static void add_range(struct nsys *n, const struct event *ev, enum nsys_range_kind kind,
+                      struct json_text name, int32_t detail)
+{
+    struct nsys_process *p = ev->process;
+    struct nsys_range *range;
+    ARRAY_GROW(p->ranges.list, p->ranges.cap, p->ranges.count + 1);
+    range = &p->ranges.list[p->ranges.count++];
+    *range = (struct nsys_range){
+        .start_ns = ev->start_ns,
+        .end_ns = ev->end_ns,
+        .name = memo_find(&n->texts, n->run, name)->text,
+        .detail = detail,
+        .tid = idmap_add(&p->threads, ev->thread),
+        .kind = (uint8_t)kind,
+    };
+}
+
+/* ncclAllReduce, ncclGroupStart, ncclCommInitRankConfig, ...: what moves data is an operation. */
+static void add_nccl(struct nsys *n, const struct event *ev, const struct nsys_rows *rows)
+{
+    struct json_text name = {ev->text.p + 4, ev->text.len - 4, false};
+    struct nsys_process *p = ev->process;
+    struct nsys_call call = {.bytes = -1, .peer = -1, .nranks = -1, .rank = -1, .device = -1};
+    const unsigned char *data;
+    size_t len;
+    if (begins(name, "GroupStart") || begins(name, "GroupEnd")) {
+        add_range(n, ev, begins(name, "GroupStart") ? NSYS_GROUP_BEGIN : NSYS_GROUP_END, ev->text,
+                  0);
+        return;
+    }
+    call.op = (uint8_t)comm_op_named(name.p, name.len);
+    call.redop = SPECTER_REDOP_NONE;
+    data = nsys_bytes(rows, BINARY, &len);
+    nsys_payload(n, &call, data, len);
+    nsys_payload_json(&call, nsys_text(rows, JSON));
+    if (nsys_int(rows, JSON_ID, -1) >= 0)
+        nsys_payload_json(&call, nsys_string(n->db, nsys_int(rows, JSON_ID, -1)));
+    if (call.op == SPECTER_COMM_OP_COUNT && call.nranks < 0)
+        return;
+    if (call.op != SPECTER_COMM_OP_COUNT)
+        add_range(n, ev, NSYS_CALL, ev->text, (int32_t)p->calls.count);
+    ARRAY_GROW(p->calls.list, p->calls.cap, p->calls.count + 1);
+    p->calls.list[p->calls.count++] = call;
+}
+
+static void add_span(struct nsys *n, const struct event *ev)
+{
+    struct nsys_process *p = ev->process;
+    if (p->spans.count == NSYS_MARKS_MAX) {
+        n->left_out++;
+        return;
+    }
+    ARRAY_GROW(p->spans.list, p->spans.cap, p->spans.count + 1);
+    p->spans.list[p->spans.count++] =
+        (struct mark){ev->start_ns, ev->end_ns, memo_find(&n->texts, n->run, ev->text)->text,
+                      idmap_add(&p->threads, ev->thread)};
+}
+
+static void add_framework(struct nsys *n, const struct event *ev, uint32_t len)
+{
+    struct json_text name = {ev->text.p, len, false};
+    uint32_t tid = idmap_find(&ev->process->threads, ev->thread);
+    int op;
+    if (tid == IDMAP_NONE || !holds_launch(ev->process, tid, ev->start_ns, ev->end_ns))
+        return;
+    op = begins(name, "nccl:") ? comm_op_named(name.p + 5, len - 5) : SPECTER_COMM_OP_COUNT;
+    add_range(n, ev, begins(name, "nccl:") ? NSYS_ANNOTATION : NSYS_FRAMEWORK, name, op);
+}
+
+static void add_named(struct nsys *n, const struct event *ev, const struct nsys_rows *rows,
+                      bool moment)
+{
+    uint32_t len = moment ? 0 : framework_len(ev->text);
+    if (begins(ev->text, "nccl") && ev->text.len > 4 && isupper((unsigned char)ev->text.p[4])) {
+        if (!moment)
+            add_nccl(n, ev, rows);
+    } else if (len > 0 || begins(ev->text, "nccl:")) {
+        add_framework(n, ev, len > 0 ? len : ev->text.len);
+    } else {
+        add_span(n, ev);
+    }
+}
+
+/* False when the row cannot be used. */
+static bool add_event(struct nsys *n, const struct nsys_rows *rows)
+{
+    int64_t type = nsys_int(rows, TYPE, -1);
+    struct event ev = {.thread = nsys_int(rows, THREAD, 0)};
+    if (type != NVTX_MARK && type != NVTX_PUSH_POP && type != NVTX_START_END)
+        return true;
+    ev.process = nsys_process_of(n, ev.thread);
+    if (ev.process == NULL)
+        return true;
+    ev.start_ns = nsys_int(rows, START, UNKNOWN_NS);
+    ev.end_ns = type == NVTX_MARK ? ev.start_ns : nsys_int(rows, END, n->last_ns);
+    if (ev.end_ns < ev.start_ns && nsys_int(rows, END, UNKNOWN_NS) == UNKNOWN_NS)
+        ev.end_ns = ev.start_ns; /* left open behind the last moment */
+    if (!nsys_times(n, ev.start_ns, ev.end_ns))
+        return false;
+    ev.text = nsys_text(rows, TEXT);
+    if (ev.text.p == NULL && nsys_int(rows, TEXT_ID, -1) >= 0)
+        ev.text = nsys_name(n, nsys_int(rows, TEXT_ID, -1));
+    if (ev.text.p != NULL && ev.text.len > 0)
+        add_named(n, &ev, rows, type == NVTX_MARK);
+    return true;
+}
+
+/* ---- steps and marks ---- */
+
+static int compare_spans(const void *pa, const void *pb)
+{
+    const struct mark *a = pa, *b = pb;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns); /* the outer one first */
+}
+
+static bool is_step(const struct mark *span)
+{
+    struct json_text name = {span->name, (uint32_t)strlen(span->name), false};
+    return span->end_ns > span->start_ns && names_step(name);
+}
+
+/* Steps are those of every device of the process, marks of its first. A step within a step is a
+ * mark. */
+static void place_spans(struct nsys *n, size_t process)
+{
+    struct nsys_process *p = &n->processes.list[process];
+    int64_t end = INT64_MIN;
+    if (p->spans.count > 0)
+        qsort(p->spans.list, p->spans.count, sizeof *p->spans.list, compare_spans);
+    for (size_t s = 0; s < p->spans.count; s++) {
+        const struct mark *span = &p->spans.list[s];
+        bool step = is_step(span) && span->start_ns >= end, placed = false;
+        end = step ? span->end_ns : end;
+        for (size_t i = 0; i < n->members.count; i++) {
+            struct rank *rank = &n->run->ranks[n->members.list[i].rank];
+            if (n->members.list[i].process != process || (placed && !step))
+                continue;
+            if (step)
+                *rank_add_step(rank) =
+                    (struct step){span->start_ns, span->end_ns, span->name, span->tid};
+            else
+                *rank_add_mark(rank) = *span;
+            placed = true;
+        }
+    }
+}
+
+void nsys_nvtx(struct nsys *n)
+{
+    static const char *const columns[COLUMNS] = {"start",     "end",        "eventType",
+                                                 "globalTid", "text",       "textId",
+                                                 "jsonText",  "jsonTextId", "binaryData"};
+    struct nsys_rows rows;
+    struct err e = {0};
+    uint64_t bad = 0;
+    int rc;
+    for (size_t i = 0; i < n->processes.count; i++)
+        order_launches(&n->processes.list[i]);
+    rc = nsys_scan(&rows, n->db, NSYS_NVTX, columns, COLUMNS, 4, &e);
+    n->has_nvtx = rc > 0;
+    while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0)
+        bad += !add_event(n, &rows);
+    nsys_scan_end(&rows);
+    if (rc < 0)
+        nsys_note_err(n, &e);
+    nsys_note_rows(n, NSYS_NVTX, bad, "no usable times");
+    for (size_t i = 0; i < n->processes.count; i++)
+        place_spans(n, i);
+    if (n->left_out > 0)
+        run_note(n->run, true, "%s: %zu marks beyond %u of a process are left out", n->label,
+                 n->left_out, NSYS_MARKS_MAX);
+}
+
+#endif
