@@ -388,6 +388,9 @@ static int et_read(struct run *run, struct stream *s, const char *label, struct 
         et_join(et);
     free(et->calls.list);
     free(et->k.groups.list);
+    free(et->k.known.list);
+    free(et->k.known_more.list);
+    idmap_release(&et->k.group_ids);
     free(et);
     return rc;
 }

@@ -177,6 +177,8 @@ static void kineto_free(struct kineto *k)
     idmap_release(&k->gpus);
     free(k->groups.list);
     free(k->known.list);
+    free(k->known_more.list);
+    idmap_release(&k->group_ids);
     free(k);
 }
 

@@ -82,7 +82,7 @@ struct kineto_group {
 struct kineto_known_group {
     const char *group; /* interned */
     int64_t size;
-    int comm;
+    int comm; /* -1: not to be believed */
 };
 
 #define KINETO_LIST(type, name) \
@@ -118,7 +118,9 @@ struct kineto {
     int64_t recorded_rank, world_size, base_ns;
     int64_t told_rank; /* by collectives that say which member recorded them; -1 */
     KINETO_LIST(struct kineto_group, groups);
-    KINETO_LIST(struct kineto_known_group, known);
+    struct idmap group_ids;                             /* name of a group -> known */
+    KINETO_LIST(struct kineto_known_group, known);      /* each name once; */
+    KINETO_LIST(struct kineto_known_group, known_more); /* and once more, with another size */
     int ndevices;
     const char *device_names[64];
 

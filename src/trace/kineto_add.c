@@ -4,8 +4,6 @@
  */
 #include "trace/kineto.h"
 
-#include "trace/kernel_names.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +49,7 @@ static struct op *add_op(struct kineto *k, const struct event *ev, enum op_class
 static void add_kernel(struct kineto *k, const struct event *ev)
 {
     size_t at = k->rank->nops;
-    if (kernel_is_comm(ev->name)) {
+    if (ev->detail == KERNEL_COMM) {
         struct op *op = add_op(k, ev, OP_COLL);
         op->coll.comm = op->coll.group = op->coll.peer = -1;
         op->coll.seq = op->coll.p2p_seq = -1;
@@ -61,7 +59,7 @@ static void add_kernel(struct kineto *k, const struct event *ev)
         return;
     }
     add_op(k, ev, OP_KERNEL);
-    if (kernel_is_gemm(ev->name)) {
+    if (ev->detail == KERNEL_GEMM) {
         ARRAY_GROW(k->gemms.list, k->gemms.cap, k->gemms.count + 1);
         k->gemms.list[k->gemms.count++] = at;
     }

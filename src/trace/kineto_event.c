@@ -2,6 +2,7 @@
 #include "trace/kineto_event.h"
 
 #include "base/hash.h"
+#include "trace/kernel_names.h"
 #include "trace/kineto_name.h"
 
 #include <string.h>
@@ -126,14 +127,18 @@ static int32_t host_verdict(enum category category, const char *name)
     return verdict(category == CAT_OPERATOR ? EVENT_OP : EVENT_MARK, 0);
 }
 
+static int kernel_kind(const char *name)
+{
+    return kernel_is_comm(name) ? KERNEL_COMM : kernel_is_gemm(name) ? KERNEL_GEMM : KERNEL_OTHER;
+}
+
 static int32_t name_verdict(enum category category, const char *name)
 {
     switch (category) {
     case CAT_KERNEL: /* capitalised traces put copies there too */
-        return verdict(begins(name, "Memcpy")   ? EVENT_MEMCPY
-                       : begins(name, "Memset") ? EVENT_MEMSET
-                                                : EVENT_KERNEL,
-                       0);
+        return begins(name, "Memcpy")   ? verdict(EVENT_MEMCPY, 0)
+               : begins(name, "Memset") ? verdict(EVENT_MEMSET, 0)
+                                        : verdict(EVENT_KERNEL, kernel_kind(name));
     case CAT_MEMCPY:
         return verdict(EVENT_MEMCPY, 0);
     case CAT_MEMSET:

@@ -29,6 +29,8 @@ enum event_kind {
     EVENT_GPU_MARK,   /* the same as its work on the device */
 };
 
+enum kernel_kind { KERNEL_OTHER, KERNEL_COMM, KERNEL_GEMM };
+
 /* Keys of "args" that are read, each into a field of struct event_args.
  * X(field, kind, key): NUM whole number, STR text, RAW the value as it stands */
 #define EVENT_ARGS(X)                               \
@@ -73,7 +75,8 @@ struct event_args {
 /* Texts are views into the scanned bytes; name is interned. */
 struct event {
     enum event_kind kind;
-    int detail;             /* EVENT_ACT: enum act_kind; EVENT_GEMM: index of the operand A */
+    int detail;             /* EVENT_ACT: enum act_kind; EVENT_GEMM: index of the operand A;
+                               EVENT_KERNEL: enum kernel_kind */
     const char *name;       /* NULL when the element has none */
     struct memo_slot *slot; /* of the name */
     int64_t ts_ns, dur_ns;  /* UNKNOWN_NS; as written, without the trace's base */

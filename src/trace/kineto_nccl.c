@@ -205,15 +205,35 @@ static void put_group_id(struct buf *out, const struct kineto_meta *meta, const 
     buf_putc(out, ']');
 }
 
-/* A process has no two groups of one name. */
-static int find_known_group(const struct kineto *k, const struct kineto_meta *meta)
+/* A process has no two groups of one name; where a trace says otherwise, their sizes differ. NULL:
+ * not met so far. */
+static const struct kineto_known_group *find_known_group(const struct kineto *k,
+                                                         const struct kineto_meta *meta)
 {
-    for (size_t i = 0; i < k->known.count; i++) {
-        const struct kineto_known_group *g = &k->known.list[i];
-        if (g->group == meta->group && g->size == meta->group_size)
-            return g->comm;
+    uint32_t at = idmap_find(&k->group_ids, (int64_t)(intptr_t)meta->group);
+    if (at == IDMAP_NONE)
+        return NULL;
+    if (k->known.list[at].size == meta->group_size)
+        return &k->known.list[at];
+    for (size_t i = 0; i < k->known_more.count; i++) {
+        if (k->known_more.list[i].group == meta->group &&
+            k->known_more.list[i].size == meta->group_size)
+            return &k->known_more.list[i];
     }
-    return -1;
+    return NULL;
+}
+
+static void know_group(struct kineto *k, const struct kineto_meta *meta, int comm)
+{
+    uint32_t at = idmap_add(&k->group_ids, (int64_t)(intptr_t)meta->group);
+    struct kineto_known_group known = {meta->group, meta->group_size, comm};
+    if (at == k->known.count) {
+        ARRAY_GROW(k->known.list, k->known.cap, k->known.count + 1);
+        k->known.list[k->known.count++] = known;
+    } else {
+        ARRAY_GROW(k->known_more.list, k->known_more.cap, k->known_more.count + 1);
+        k->known_more.list[k->known_more.count++] = known;
+    }
 }
 
 static int add_group(struct kineto *k, const struct kineto_meta *meta)
@@ -226,6 +246,7 @@ static int add_group(struct kineto *k, const struct kineto_meta *meta)
     put_group_id(&id, meta, ranks, size);
     at = run_comm(k->run, id.data, id.len, size);
     buf_release(&id);
+    know_group(k, meta, at);
     if (at < 0)
         return -1;
     comm = &k->run->comms[at];
@@ -235,21 +256,18 @@ static int add_group(struct kineto *k, const struct kineto_meta *meta)
         k->world_size = comm->size;
     for (int i = 0; ranks != NULL && i < comm->size; i++)
         comm->ranks[i] = ranks[i];
-    ARRAY_GROW(k->known.list, k->known.cap, k->known.count + 1);
-    k->known.list[k->known.count++] =
-        (struct kineto_known_group){meta->group, meta->group_size, at};
     return at;
 }
 
 static int group_comm(struct kineto *k, const struct kineto_meta *meta)
 {
-    int comm = find_known_group(k, meta);
-    return comm >= 0 ? comm : add_group(k, meta);
+    const struct kineto_known_group *known = find_known_group(k, meta);
+    return known != NULL ? known->comm : add_group(k, meta);
 }
 
 static void learn_group(struct kineto *k, const struct kineto_meta *meta)
 {
-    if (meta->group != NULL && meta->group_size > 0 && find_known_group(k, meta) < 0 &&
+    if (meta->group != NULL && meta->group_size > 0 && find_known_group(k, meta) == NULL &&
         group_members(k, meta, meta->group_size) != NULL)
         add_group(k, meta);
 }

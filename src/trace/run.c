@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/run.h"
 
+#include "trace/et.h"
+
 #include "base/buf.h"
 
 #include <stdarg.h>
@@ -44,6 +46,7 @@ void rank_fit(struct rank *rank)
     FIT(rank, launches);
     FIT(rank, marks);
     FIT(rank, details);
+    FIT(rank, anchors);
 }
 
 void run_hand_over(const struct run *run, struct rank *rank)
