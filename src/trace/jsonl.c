@@ -153,7 +153,25 @@ static int by_start(const void *pa, const void *pb)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* A step lasts until the next one; the last one to the end of the trace. */
+/* Was anything called, or begun, at that moment or later, as far as the trace tells of anything? */
+static bool works_from(const struct rank *rank, int64_t from_ns)
+{
+    if (rank->nops == 0 && rank->nlaunches == 0)
+        return true;
+    for (size_t i = rank->nops; i-- > 0;) {
+        const struct op *op = &rank->ops[i];
+        if ((op->host_ns != UNKNOWN_NS ? op->host_ns : op->start_ns) >= from_ns)
+            return true;
+    }
+    for (size_t i = rank->nlaunches; i-- > 0;) {
+        if (rank->launches[i].host_ns >= from_ns)
+            return true;
+    }
+    return false;
+}
+
+/* A step lasts until the next one; the last one to the end of the trace. A mark behind all work, as
+ * programs set that mark the end of their last step, begins none; of two it is not clear. */
 static void end_steps(struct rank *rank, int64_t end_ns)
 {
     if (rank->nsteps > 0)
@@ -162,6 +180,8 @@ static void end_steps(struct rank *rank, int64_t end_ns)
         struct step *step = &rank->steps[i];
         step->end_ns = i + 1 < rank->nsteps ? step[1].start_ns : end_ns;
     }
+    if (rank->nsteps > 2 && !works_from(rank, rank->steps[rank->nsteps - 1].start_ns))
+        rank->nsteps--;
 }
 
 static void map_marks(struct rank *rank, int64_t base)
