@@ -100,7 +100,7 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
     extra_init(&a->extra);
     a->gemm_rate = 1;
     study_comm(a, gpu, net);
-    stragglers_make(&a->stragglers, run, &a->comm.matches);
+    stragglers_make(&a->stragglers, &a->comm);
     hangs_find(&a->hangs, run);
     for (size_t i = 0; i < run->nranks; i++) {
         if (rank == ANALYSIS_ALL_RANKS || run->ranks[i].rank == rank)

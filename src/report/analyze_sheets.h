@@ -32,6 +32,7 @@
     X(traffic, 0)              \
     X(pairs, 0)                \
     X(alltoall, 0)             \
+    X(stragglers, 4)           \
     X(communication, 0)        \
     X(comm_groups, 0)          \
     X(traffic_sizes, 0)        \
