@@ -131,6 +131,15 @@ static void note_alone(struct walker *w, const struct op *op, const struct last_
         w->c->alone_ns += w->t_ns - (op->start_ns > w->from_ns ? op->start_ns : w->from_ns);
 }
 
+/* By how much it came later than the others; a number even when times are damaged. */
+static void add_margin(struct walker *w, const struct last_member *last)
+{
+    int64_t *sum = &w->c->ranks[last->who.rank].margin_ns;
+    int64_t since = last->second_ns > w->from_ns ? last->second_ns : w->from_ns;
+    if (__builtin_add_overflow(*sum, last->start_ns - since, sum))
+        *sum = INT64_MAX;
+}
+
 /* The operation itself, back to where it began or where its last member came; there the walk goes
  * on with that one. */
 static void walk_op(struct walker *w)
@@ -144,8 +153,7 @@ static void walk_op(struct walker *w)
         mine = false;
     explain(w, kind_of(op), mine ? op->start_ns : last->start_ns);
     if (last != NULL && last->start_ns <= w->t_ns && w->t_ns > w->from_ns)
-        w->c->ranks[last->who.rank].margin_ns +=
-            last->start_ns - (last->second_ns > w->from_ns ? last->second_ns : w->from_ns);
+        add_margin(w, last);
     if (mine || w->t_ns <= w->from_ns)
         return;
     if (last->who.rank != w->rank) {
