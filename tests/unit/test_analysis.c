@@ -923,7 +923,7 @@ TEST(analysis_text_stays_within_80_columns_and_safe)
     char *text = text_of(&a);
     CHECK(widest(text) <= 80);
     CHECK(strchr(text, '\x1b') == NULL);
-    CHECK_HAS(text, "more (--json lists all)");
+    CHECK_HAS(text, "more (--table collectives_by_group)");
     free(text);
     done(&a, &run);
 }
