@@ -62,6 +62,7 @@ $(B)/flags: FORCE
 include tracer/tracer.mk
 include tests/emu/emu.mk
 include tests/tests.mk
+include tests/fuzz/fuzz.mk
 include tests/bench/bench.mk
 include scripts/release.mk
 

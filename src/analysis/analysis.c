@@ -38,6 +38,17 @@ static int no_such_rank(const struct run *run, int64_t rank, struct err *e)
     return -1;
 }
 
+/* What is told stream by stream. */
+static void add_streams(struct analysis *a, const struct rank *rank)
+{
+    struct lanes lanes;
+    lanes_make(&lanes, rank);
+    idle_add_rank(&a->idle, rank, &lanes);
+    launch_add_rank(&a->launches, rank, &lanes);
+    queue_add_rank(&a->queues, rank, &lanes);
+    lanes_release(&lanes);
+}
+
 static void add_rank(struct analysis *a, size_t index)
 {
     const struct rank *rank = &a->run->ranks[index];
@@ -45,16 +56,42 @@ static void add_rank(struct analysis *a, size_t index)
     ARRAY_GROW(a->ranks, a->cap_ranks, a->nranks + 1);
     struct rank_result *r = &a->ranks[a->nranks++];
     r->rank = rank;
-    r->arrival = &a->comm.arrivals[index];
+    r->arrival = &a->stragglers.arrivals[index];
     split_make(&r->split, rank, wait);
     split_add(&a->total, &r->split);
     work_add_rank(&a->work, rank);
     extra_add_rank(&a->extra, rank);
+    operations_add_rank(&a->operations, rank);
+    steps_add_rank(&a->steps, rank);
+    add_streams(a, rank);
     a->gemm_rate = rank->gemm_rate > a->gemm_rate ? rank->gemm_rate : a->gemm_rate;
     a->coverage &= rank->coverage;
 }
 
+/* All that is known of communication. */
+static void study_comm(struct analysis *a, const struct gpu_profile *gpu,
+                       const struct network_profile *net)
+{
+    struct comm_context context = {&a->machine, &a->places};
+    machine_find(&a->machine, a->run, gpu, net);
+    places_make(&a->places, a->run, a->machine.net);
+    comm_study_make(&a->comm, a->run);
+    comm_rows_make(&a->collectives, &a->comm, &context, false, false);
+    comm_rows_make(&a->collectives_named, &a->comm, &context, false, true);
+    comm_rows_make(&a->p2p, &a->comm, &context, true, false);
+    traffic_make(&a->traffic, &a->comm, &a->places);
+    pairs_make(&a->pairs, &a->comm, &a->places);
+    exchanges_make(&a->exchanges, &a->comm);
+}
+
 int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struct err *e)
+{
+    return analysis_make_on(a, run, rank, NULL, NULL, e);
+}
+
+int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
+                     const struct gpu_profile *gpu, const struct network_profile *net,
+                     struct err *e)
 {
     memset(a, 0, sizeof *a);
     a->run = run;
@@ -62,7 +99,8 @@ int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struc
     work_init(&a->work);
     extra_init(&a->extra);
     a->gemm_rate = 1;
-    comm_study_make(&a->comm, run);
+    study_comm(a, gpu, net);
+    stragglers_make(&a->stragglers, run, &a->comm.matches);
     hangs_find(&a->hangs, run);
     for (size_t i = 0; i < run->nranks; i++) {
         if (rank == ANALYSIS_ALL_RANKS || run->ranks[i].rank == rank)
@@ -74,9 +112,8 @@ int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struc
     }
     work_finish(&a->work);
     extra_finish(&a->extra);
-    comm_rows_make(&a->collectives, &a->comm, false, false);
-    comm_rows_make(&a->collectives_named, &a->comm, false, true);
-    comm_rows_make(&a->p2p, &a->comm, true, false);
+    operations_finish(&a->operations);
+    steps_finish(&a->steps, run->clock_aligned);
     return 0;
 }
 
@@ -85,10 +122,20 @@ void analysis_release(struct analysis *a)
     comm_rows_release(&a->collectives);
     comm_rows_release(&a->collectives_named);
     comm_rows_release(&a->p2p);
+    stragglers_release(&a->stragglers);
     comm_study_release(&a->comm);
+    places_release(&a->places);
+    traffic_release(&a->traffic);
+    pairs_release(&a->pairs);
+    exchanges_release(&a->exchanges);
     hangs_release(&a->hangs);
     work_release(&a->work);
     extra_release(&a->extra);
+    idle_release(&a->idle);
+    launch_release(&a->launches);
+    queue_release(&a->queues);
+    operations_release(&a->operations);
+    steps_release(&a->steps);
     free(a->ranks);
     memset(a, 0, sizeof *a);
 }

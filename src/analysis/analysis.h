@@ -17,15 +17,25 @@
 #include "analysis/comm.h"
 #include "analysis/comm_rows.h"
 #include "analysis/extra.h"
+#include "analysis/exchange.h"
+#include "analysis/expected.h"
 #include "analysis/hang.h"
+#include "analysis/idle.h"
+#include "analysis/launch.h"
+#include "analysis/operations.h"
+#include "analysis/pairs.h"
+#include "analysis/queue.h"
 #include "analysis/split.h"
+#include "analysis/steps.h"
+#include "analysis/stragglers.h"
+#include "analysis/traffic.h"
 #include "analysis/work.h"
 
 #define ANALYSIS_ALL_RANKS INT64_MIN
 
 struct rank_result {
     const struct rank *rank;       /* borrowed from the run */
-    const struct arrival *arrival; /* borrowed from comm */
+    const struct arrival *arrival; /* borrowed from stragglers */
     struct split split;
 };
 
@@ -37,8 +47,20 @@ struct analysis {
     unsigned coverage;  /* enum coverage: what the traces of all of them look at */
     struct work work;   /* of them */
     struct extra extra; /* of them */
-    uint64_t gemm_rate; /* of them, the largest: see struct rank */
+    struct idle idle;   /* of them, as are the next four */
+    struct launch_table launches;
+    struct queue_table queues;
+    struct operations operations;
+    struct steps steps;
+    uint64_t gemm_rate;     /* of them, the largest: see struct rank */
+    struct machine machine; /* of the recording */
+    struct places places;
     struct comm_study comm;
+    struct stragglers stragglers;
+    struct traffic traffic;
+    struct pairs pairs;
+    struct exchanges exchanges;
+    bool all_rows; /* the caller prints tables in full: their sheets have all rows, however many */
     struct hangs hangs;                 /* over all ranks, as communication is */
     struct comm_rows collectives, p2p;  /* rows as in JSON */
     struct comm_rows collectives_named; /* told apart by the name of the communicator */
@@ -48,6 +70,12 @@ struct analysis {
  * (the message lists what there is). The run must outlive the analysis. On failure nothing needs
  * releasing. */
 int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struct err *e);
+
+/* The same, where the user says what the GPUs and the network of the recording are; NULL: as the
+ * traces tell. */
+int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
+                     const struct gpu_profile *gpu, const struct network_profile *net,
+                     struct err *e);
 void analysis_release(struct analysis *a);
 
 /* True when some selected rank has device times; without any, every time is 0 and means nothing. */

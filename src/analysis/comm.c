@@ -29,6 +29,14 @@ struct study_work {
     bool **seen;           /* [nranks][nops]: part of a match */
 };
 
+const char *comm_group_name(const struct run *run, int32_t comm)
+{
+    const char *name = NULL;
+    if (comm >= 0 && (size_t)comm < run->ncomms)
+        name = run->comms[comm].name;
+    return name != NULL ? name : "";
+}
+
 static bool is_comm(const struct op *op)
 {
     return op->class == OP_COLL || op->class == OP_P2P;
@@ -94,6 +102,7 @@ static void set_moved(struct comm_instance *in, const struct groups *groups, con
     if (op->coll.group >= 0 && groups->count > 0)
         g = bsearch(&op->coll.group, groups->list, groups->count, sizeof *g, group_has_id);
     in->grouped = g != NULL && g->ops > 1;
+    in->group_ops = in->grouped ? g->ops : 1;
     if (!in->grouped)
         in->moved_bytes = in->bytes;
     else if (!g->mixed)
@@ -108,6 +117,8 @@ static struct comm_instance *instance_add(struct comm_study *s, const struct op 
     *in = (struct comm_instance){.op = op->coll.op,
                                  .dtype = op->dtype,
                                  .p2p = op->class == OP_P2P,
+                                 .consistent = true,
+                                 .seq = -1,
                                  .comm = op->coll.comm,
                                  .transfer_ns = UNKNOWN_NS,
                                  .wait_ns = NAN};
@@ -134,68 +145,24 @@ static void add_waits(struct comm_study *s, const struct match_member *members, 
     }
 }
 
-/* The starts of one collective, relative to the earliest. */
-struct starts {
-    int64_t earliest, latest, second; /* second: of the others, the latest */
-    uint32_t last_rank, n;
-    double sum_ns; /* of start - earliest */
-};
-
-static struct starts starts_of(const struct run *run, const struct match_member *members,
-                               uint32_t n)
-{
-    struct starts st = {.earliest = INT64_MAX, .latest = INT64_MIN, .second = INT64_MIN};
-    int64_t start, end;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!op_device_time(member_op(run, &members[i]), &start, &end))
-            continue;
-        st.n++;
-        st.earliest = start < st.earliest ? start : st.earliest;
-        if (start > st.latest) {
-            st.second = st.latest;
-            st.latest = start;
-            st.last_rank = members[i].rank;
-        } else if (start > st.second) {
-            st.second = start;
-        }
-    }
-    return st;
-}
-
-static void add_arrivals(struct comm_study *s, const struct match_member *members, uint32_t n)
-{
-    struct starts st = starts_of(s->run, members, n);
-    int64_t start, end;
-    for (uint32_t i = 0; i < n; i++) {
-        struct arrival *a = &s->arrivals[members[i].rank];
-        if (!op_device_time(member_op(s->run, &members[i]), &start, &end))
-            continue;
-        a->collectives++;
-        a->late_ns += (double)(start - st.earliest);
-        st.sum_ns += (double)(start - st.earliest);
-    }
-    if (st.latest == st.second)
-        return; /* nobody was last */
-    double skew = (double)(st.latest - st.earliest);
-    double others = (st.n - 1) * skew - (st.sum_ns - skew); /* sum of latest - own start */
-    s->arrivals[st.last_rank].last++;
-    s->arrivals[st.last_rank].caused_ns += others / (st.n - 1);
-}
-
 /* What the instance learns from one member. True when the member is the shortest so far. */
 static bool add_member(struct comm_instance *in, const struct op *op, double *sum_ns)
 {
-    int64_t start, end;
-    if (!in->bytes_known && bytes_known(op)) {
+    int64_t dur_ns;
+    if (bytes_known(op)) {
+        if (!in->bytes_known)
+            in->bytes = op->bytes;
         in->bytes_known = true;
-        in->bytes = op->bytes;
+        in->sized++;
+        in->sent += (double)op->bytes;
+        in->sent_max = fmax(in->sent_max, (double)op->bytes);
     }
-    if (!op_device_time(op, &start, &end))
+    if (!op_device_duration(op, &dur_ns))
         return false;
-    *sum_ns += (double)(end - start);
-    if (in->timed++ > 0 && end - start >= in->transfer_ns)
+    *sum_ns += (double)dur_ns;
+    if (in->timed++ > 0 && dur_ns >= in->transfer_ns)
         return false;
-    in->transfer_ns = end - start;
+    in->transfer_ns = dur_ns;
     return true;
 }
 
@@ -209,7 +176,13 @@ static void add_match(struct study_work *w, const struct match *m,
     in->op = m->op;
     in->dtype = m->dtype;
     in->matched = true;
+    in->consistent = m->consistent;
+    in->seq = m->seq;
     in->members = m->nmembers;
+    in->first = members[0];
+    meet_make(&in->meet, s->run, members, m->nmembers);
+    if (in->p2p)
+        meet_message(&in->meet, s->run, members, m->nmembers);
     for (uint32_t i = 0; i < m->nmembers; i++) {
         w->seen[members[i].rank][members[i].op] = true;
         if (in->detail == NULL)
@@ -222,23 +195,21 @@ static void add_match(struct study_work *w, const struct match *m,
         return;
     in->wait_ns = sum_ns / in->timed - (double)in->transfer_ns;
     add_waits(s, members, m->nmembers, in->transfer_ns);
-    if (s->run->clock_aligned && !in->p2p)
-        add_arrivals(s, members, m->nmembers);
 }
 
 /* A record that could not be matched stands for itself. */
-static void add_alone(struct study_work *w, size_t rank, const struct op *op)
+static void add_alone(struct study_work *w, struct match_member me)
 {
+    const struct op *op = member_op(w->study->run, &me);
     struct comm_instance *in = instance_add(w->study, op);
-    int64_t start, end;
+    double sum_ns = 0;
     in->members = 1;
-    in->bytes_known = bytes_known(op);
-    in->bytes = in->bytes_known ? op->bytes : 0;
-    if (op_device_time(op, &start, &end)) {
-        in->timed = 1;
-        in->transfer_ns = end - start;
-    }
-    set_moved(in, &w->groups[rank], op);
+    in->first = me;
+    add_member(in, op, &sum_ns);
+    meet_make(&in->meet, w->study->run, &me, 1);
+    if (in->p2p)
+        meet_message(&in->meet, w->study->run, &me, 1);
+    set_moved(in, &w->groups[me.rank], op);
 }
 
 static void study_all(struct study_work *w, const struct matches *m)
@@ -251,7 +222,7 @@ static void study_all(struct study_work *w, const struct matches *m)
     for (size_t r = 0; r < run->nranks; r++) {
         for (size_t i = 0; i < run->ranks[r].nops; i++) {
             if (is_comm(&run->ranks[r].ops[i]) && !w->seen[r][i])
-                add_alone(w, r, &run->ranks[r].ops[i]);
+                add_alone(w, (struct match_member){(uint32_t)r, (uint32_t)i});
         }
     }
 }
@@ -282,22 +253,19 @@ static void work_release(struct study_work *w)
 void comm_study_make(struct comm_study *s, const struct run *run)
 {
     struct study_work w;
-    struct matches m;
-    size_t wait = 0, known = 0, arrivals = 0;
+    size_t wait = 0, known = 0;
     *s = (struct comm_study){.run = run};
     ARRAY_GROW(s->wait, wait, run->nranks);
     ARRAY_GROW(s->wait_known, known, run->nranks);
-    ARRAY_GROW(s->arrivals, arrivals, run->nranks);
-    matches_make(&m, run);
+    matches_make(&s->matches, run);
     work_init(&w, s);
-    study_all(&w, &m);
-    s->incomplete = m.incomplete;
-    s->inconsistent = m.inconsistent;
-    s->unnumbered = m.unnumbered;
+    study_all(&w, &s->matches);
+    s->incomplete = s->matches.incomplete;
+    s->inconsistent = s->matches.inconsistent;
+    s->unnumbered = s->matches.unnumbered;
     for (size_t r = 0; r < run->nranks; r++)
         intervals_merge(&s->wait[r]);
     work_release(&w);
-    matches_release(&m);
 }
 
 void comm_study_release(struct comm_study *s)
@@ -306,7 +274,7 @@ void comm_study_release(struct comm_study *s)
         intervals_release(&s->wait[r]);
     free(s->wait);
     free(s->wait_known);
-    free(s->arrivals);
     free(s->list);
+    matches_release(&s->matches);
     memset(s, 0, sizeof *s);
 }

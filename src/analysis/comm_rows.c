@@ -46,6 +46,13 @@ static double sample_median(struct sample *s)
     return (s->values[(s->count - 1) / 2] + s->values[s->count / 2]) / 2;
 }
 
+/* The smallest value that `share` of the sorted values do not exceed. */
+static double sample_percentile(const struct sample *s, double share)
+{
+    size_t at = (size_t)ceil(share * (double)s->count);
+    return s->count > 0 ? s->values[at > 0 ? at - 1 : 0] : NAN;
+}
+
 /* Order of two lists of numbers, by the first that differs. */
 static int compare(const uint64_t *a, const uint64_t *b, size_t n)
 {
@@ -82,14 +89,6 @@ static int by_cost(const void *x, const void *y)
         (const uint64_t[KEYS]){b->op, b->dtype, b->bytes_known, b->bytes, (uint64_t)b->comm_size},
         KEYS);
     return order != 0 ? order : strcmp(a->name, b->name);
-}
-
-static const char *name_of(const struct run *run, int32_t comm)
-{
-    const char *name = NULL;
-    if (comm >= 0 && (size_t)comm < run->ncomms)
-        name = run->comms[comm].name;
-    return name != NULL ? name : "";
 }
 
 /* Bandwidth from the instances list[0..n) of one row that are (grouped) or are not in a group. */
@@ -137,7 +136,80 @@ static void set_times(struct comm_row *row, const struct named *list, size_t n,
     row->median_ns = sample_median(times); /* sorts */
     row->mean_ns = times->count > 0 ? times->sum / (double)times->count : NAN;
     row->min_ns = times->count > 0 ? times->values[0] : NAN;
+    row->p95_ns = sample_percentile(times, 0.95);
     row->max_ns = times->count > 0 ? times->values[times->count - 1] : NAN;
+}
+
+/* Durations of all members of an instance together. */
+static double busy_of(const struct comm_instance *in)
+{
+    double wait = in->timed > 1 ? in->wait_ns : 0;
+    return in->timed > 0 ? in->timed * ((double)in->transfer_ns + wait) / in->group_ops : 0;
+}
+
+static void set_skew(struct comm_row *row, const struct named *list, size_t n)
+{
+    double sum = 0;
+    size_t known = 0;
+    row->skew_max_ns = NAN;
+    for (size_t i = 0; i < n; i++) {
+        const struct meet *m = &list[i].in->meet;
+        row->busy_ns += busy_of(list[i].in);
+        if (m->last_start_ns == UNKNOWN_NS)
+            continue;
+        double skew = (double)(m->last_start_ns - m->first_start_ns);
+        row->skew_max_ns = fmax(row->skew_max_ns, skew); /* a NAN gives way */
+        sum += skew;
+        known++;
+    }
+    row->skew_ns = known > 0 ? sum / (double)known : NAN;
+}
+
+/* All that is to take part in it has a trace and times. */
+static bool is_whole(const struct comm_instance *in)
+{
+    uint32_t all = in->p2p ? 2 : (uint32_t)in->comm_size;
+    return all > 0 && in->members == all && in->timed == all && in->consistent;
+}
+
+static bool same_layout(const struct layout *a, const struct layout *b)
+{
+    return a->nodes == b->nodes && a->per_node == b->per_node;
+}
+
+/* Instances of a row differ only in where their members sit, which rarely changes from one to the
+ * next. */
+static void set_expected(struct comm_row *row, const struct named *list, size_t n,
+                         const struct comm_study *study, const struct comm_context *context,
+                         struct sample *times)
+{
+    struct layout last = {0}, where;
+    double sum = 0, expected = NAN;
+    sample_reset(times);
+    for (size_t i = 0; i < n; i++) {
+        const struct comm_instance *in = list[i].in;
+        bool placed = expected_layout(context->places, study->run, in, &where);
+        int nodes = placed ? where.nodes : 0;
+        row->nodes = i == 0 || row->nodes == nodes ? nodes : 0;
+        if (!placed || !is_whole(in) || in->grouped)
+            continue;
+        if (!same_layout(&last, &where) || in->op == SPECTER_ALLTOALLV) /* whose sizes differ */
+            expected = expected_ns(context->machine, context->places, study->run, in);
+        last = where;
+        if (isnan(expected))
+            continue;
+        sum += expected;
+        sample_add(times, (double)in->transfer_ns);
+    }
+    row->compared = times->count;
+    row->expected_ns = times->count > 0 ? sum / (double)times->count : NAN;
+    row->of_expected = row->expected_ns / sample_median(times);
+    row->expected_busbw_GBps = NAN;
+    if (row->compared > 0)
+        row->expected_busbw_GBps = (double)row->bytes / row->expected_ns *
+                                   specter_comm_op_bus_factor(row->op, (uint64_t)row->comm_size);
+    if (!(row->of_expected < INFINITY))
+        row->of_expected = NAN;
 }
 
 /* Order of instances by the way in which they ran; those of which nothing was told come last. */
@@ -175,7 +247,9 @@ static void set_way(struct comm_row *row, struct named *list, size_t n)
     }
 }
 
-static void add_row(struct comm_rows *rows, struct named *list, size_t n, struct sample *times)
+static void add_row(struct comm_rows *rows, struct named *list, size_t n,
+                    const struct comm_study *study, const struct comm_context *context,
+                    struct sample *times)
 {
     const struct comm_instance *in = list[0].in;
     struct comm_row *row;
@@ -194,10 +268,23 @@ static void add_row(struct comm_rows *rows, struct named *list, size_t n, struct
     set_bandwidth(row, list, n, false, times);
     if (isnan(row->algbw_GBps))
         set_bandwidth(row, list, n, true, times);
+    set_skew(row, list, n);
+    set_expected(row, list, n, study, context, times);
     set_way(row, list, n);
 }
 
-void comm_rows_make(struct comm_rows *rows, const struct comm_study *study, bool p2p, bool by_name)
+/* Of all communication, also that which is in other tables. */
+static void set_shares(struct comm_rows *rows, const struct comm_study *study)
+{
+    double all = 0;
+    for (size_t i = 0; i < study->count; i++)
+        all += busy_of(&study->list[i]);
+    for (size_t i = 0; i < rows->count; i++)
+        rows->list[i].share = all > 0 ? rows->list[i].busy_ns / all : NAN;
+}
+
+void comm_rows_make(struct comm_rows *rows, const struct comm_study *study,
+                    const struct comm_context *context, bool p2p, bool by_name)
 {
     struct named *list = NULL;
     struct sample times = {0};
@@ -208,17 +295,18 @@ void comm_rows_make(struct comm_rows *rows, const struct comm_study *study, bool
         if (in->p2p != p2p)
             continue;
         ARRAY_GROW(list, cap, n + 1);
-        list[n++] = (struct named){in, by_name ? name_of(study->run, in->comm) : ""};
+        list[n++] = (struct named){in, by_name ? comm_group_name(study->run, in->comm) : ""};
     }
     if (n > 0)
         qsort(list, n, sizeof *list, by_key);
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && by_key(&list[from], &list[to]) == 0; to++)
             ;
-        add_row(rows, list + from, to - from, &times);
+        add_row(rows, list + from, to - from, study, context, &times);
     }
     if (rows->count > 0)
         qsort(rows->list, rows->count, sizeof *rows->list, by_cost);
+    set_shares(rows, study);
     free(times.values);
     free(list);
 }

@@ -7,6 +7,7 @@
 #define SPECTER_ANALYSIS_COMM_ROWS_H
 
 #include "analysis/comm.h"
+#include "analysis/expected.h"
 
 struct comm_row {
     uint8_t op, dtype;
@@ -19,7 +20,21 @@ struct comm_row {
     uint64_t grouped; /* of them launched together with others */
     uint64_t records; /* operations of single ranks that the instances are made of */
     double min_ns, median_ns, mean_ns, max_ns; /* of transfer; NAN when none is timed */
-    double wait_ns;  /* mean over instances of the mean wait of a member; NAN unknown */
+    double wait_ns;              /* mean over instances of the mean wait of a member; NAN unknown */
+    double p95_ns;               /* of transfer: 95 % of the timed instances take no longer; NAN */
+    double skew_ns, skew_max_ns; /* last start - first start: mean and largest over the instances
+                                    where starts can be compared; NAN when there is none */
+    double busy_ns; /* sum over records of their durations, in a group their share of it */
+    double share;   /* busy_ns of the row / that of all communication of the run; NAN */
+    int nodes;      /* that the members of each instance are on; 0: not known, or they differ */
+
+    /* What the model expects (expected.h), over the instances that it can be compared with: all
+     * members traced and timed, launched alone. */
+    uint64_t compared;
+    double expected_ns;         /* mean; NAN when there is none */
+    double expected_busbw_GBps; /* bytes / expected_ns x bus factor */
+    double of_expected; /* expected_ns / median transfer of these: share of that bandwidth */
+
     double total_ns; /* sum over instances of transfer + mean wait: what the row costs a rank */
 
     /* How NCCL ran the instances of which its profiler told: the most frequent way. */
@@ -37,9 +52,16 @@ struct comm_rows {
     size_t count, cap;
 };
 
+/* What else is known of the run that was studied. */
+struct comm_context {
+    const struct machine *machine;
+    const struct places *places;
+};
+
 /* Rows of the study's collectives, or (p2p) of its sends and receives. by_name: communicators of
  * different names are told apart. */
-void comm_rows_make(struct comm_rows *rows, const struct comm_study *study, bool p2p, bool by_name);
+void comm_rows_make(struct comm_rows *rows, const struct comm_study *study,
+                    const struct comm_context *context, bool p2p, bool by_name);
 void comm_rows_release(struct comm_rows *rows);
 
 #endif

@@ -18,6 +18,7 @@
 #define SPECTER_ANALYSIS_SPLIT_H
 
 #include "base/interval.h"
+#include "trace/busy.h"
 #include "trace/run.h"
 
 /* X(name): every time above, in the order in which they are printed. */
@@ -35,12 +36,17 @@ struct split {
 #define X(name) int64_t name##_ns;
     SPLIT_TIMES(X)
 #undef X
+    /* Time in which exactly these kinds ran: bit k is enum busy_kind. [0] is the idle time. */
+    int64_t active_ns[1 << BUSY_KINDS];
+
     /* Of exposed_comm: time in which the rank had arrived and others had not (comm.h). Meaningful
      * when wait_known: at least one operation of the rank was matched with another rank's. */
     int64_t exposed_wait_ns;
     bool wait_known;
 
     uint64_t timed_ops;
+    uint64_t unplaced_ops; /* with a device time that no start places: in none of the times, but
+                              in bandwidths */
     uint64_t untimed_ops[SPECTER_TIMING_COUNT]; /* by enum specter_timing: in none of the times */
     int devices;                                /* known ones that have timed operations */
 };
@@ -48,6 +54,9 @@ struct split {
 /* Start and end of an operation on its device; false when the trace does not hold them: enqueue
  * time only, captured into a graph, launched out of sight, not finished, or damaged. */
 bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns);
+
+/* How long it took on its device, where the trace may not hold when; false as above. */
+bool op_device_duration(const struct op *op, int64_t *dur_ns);
 
 /* `wait`: merged set of the times in which the rank waited for others; NULL: not known. */
 void split_make(struct split *s, const struct rank *rank, const struct intervals *wait);

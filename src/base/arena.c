@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SIZE ((size_t)64 << 10)
+#define BLOCK_MIN ((size_t)4 << 10)   /* doubled with what the arena holds, */
+#define BLOCK_SIZE ((size_t)64 << 10) /* up to this */
 
 struct arena_block {
     struct arena_block *next;
@@ -34,6 +35,31 @@ void arena_release(struct arena *a)
     arena_init(a);
 }
 
+void arena_absorb(struct arena *a, struct arena *from)
+{
+    struct arena_block *last = from->head;
+    if (last == NULL)
+        return;
+    while (last->next != NULL)
+        last = last->next;
+    if (a->head != NULL) { /* whose head goes on being filled */
+        last->next = a->head->next;
+        a->head->next = from->head;
+    } else {
+        a->head = from->head;
+    }
+    a->used += from->used;
+    arena_init(from);
+}
+
+static size_t block_size(const struct arena *a, size_t need)
+{
+    size_t size = BLOCK_MIN;
+    while (size < BLOCK_SIZE && size < a->used)
+        size *= 2;
+    return need > size ? need : size;
+}
+
 static struct arena_block *block_new(size_t size)
 {
     struct arena_block *b;
@@ -55,7 +81,7 @@ void *arena_alloc(struct arena *a, size_t size)
         die("out of memory");
     size = (size + align - 1) / align * align;
     if (b == NULL || b->size - b->used < size) {
-        b = block_new(size > BLOCK_SIZE ? size : BLOCK_SIZE);
+        b = block_new(block_size(a, size));
         b->next = a->head;
         a->head = b;
     }
@@ -178,6 +204,18 @@ void *array_grow(void *ptr, size_t *cap, size_t need, size_t elem_size)
     char *p = array_room(ptr, cap, need, elem_size);
     if (*cap > before)
         memset(p + before * elem_size, 0, (*cap - before) * elem_size);
+    return p;
+}
+
+void *array_fit(void *ptr, size_t *cap, size_t used, size_t elem_size)
+{
+    void *p;
+    if (used == 0 || used == *cap)
+        return ptr;
+    p = realloc(ptr, used * elem_size);
+    if (p == NULL)
+        return ptr;
+    *cap = used;
     return p;
 }
 

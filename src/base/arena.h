@@ -25,6 +25,7 @@ struct arena {
 
 void arena_init(struct arena *a);
 void arena_release(struct arena *a); /* frees all; the arena is empty and usable again */
+void arena_absorb(struct arena *a, struct arena *from); /* takes over all that `from` owns */
 
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
 char *arena_strndup(struct arena *a, const char *text, size_t len);
@@ -53,6 +54,9 @@ const char *intern_add(struct intern *in, const char *text, size_t len);
 /* The same for very large arrays: what is new is not zeroed, so that room which nobody uses takes
  * no memory. */
 #define ARRAY_ROOM(ptr, cap, need) ((ptr) = array_room((ptr), &(cap), (need), sizeof *(ptr)))
+
+/* Gives back the room behind `used` elements; the array may move. */
+void *array_fit(void *ptr, size_t *cap, size_t used, size_t elem_size);
 
 /* n elements, zeroed; the caller frees them. Never NULL. */
 void *array_new(size_t n, size_t elem_size);

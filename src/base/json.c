@@ -60,24 +60,6 @@ char json_peek(struct json *j)
     return '\0';
 }
 
-/* Sets the high bit of each zero byte, exactly up to the first one (Mycroft). */
-#define ZERO_BYTES(x) (((x)-EACH(1)) & ~(x)&EACH(0x80))
-
-/* The first quote, backslash or control byte from p on, or end. */
-static inline const char *find_special(const char *p, const char *end)
-{
-    for (; end - p >= 8; p += 8) {
-        uint64_t x = load8(p);
-        uint64_t hit = ZERO_BYTES(x ^ EACH('"')) | ZERO_BYTES(x ^ EACH('\\')) |
-                       ((x - EACH(0x20)) & ~x & EACH(0x80));
-        if (hit != 0)
-            return p + __builtin_ctzll(hit) / 8;
-    }
-    while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20)
-        p++;
-    return p;
-}
-
 /* ---- strings ---- */
 
 static bool is_hex(char c)
@@ -191,21 +173,9 @@ bool json_next_key(struct json *j, struct json_text *key)
     return true;
 }
 
-/* Two loads cover a key of 4 to 13 letters, quotes and colon included. */
 bool json_try_key(struct json *j, const char quoted[JSON_QUOTED_MAX], size_t len)
 {
-    const char *p = j->p + !j->first;
-    uint64_t mask = len < 8 ? ((uint64_t)1 << len * 8) - 1 : UINT64_MAX;
-    if (j->end - j->p < JSON_QUOTED_MAX || (!j->first && *j->p != ',') ||
-        ((load8(p) ^ load8(quoted)) & mask) != 0)
-        return false;
-    if (len > 8 && load8(p + len - 8) != load8(quoted + len - 8))
-        return false;
-    if (len > 16 && memcmp(p, quoted, len) != 0)
-        return false;
-    j->p = p + len;
-    j->first = false;
-    return true;
+    return scan_key(j, quoted, len);
 }
 
 bool json_next_item(struct json *j)

@@ -9,20 +9,6 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* The digits at the begin of the eight bytes at p, as a number; how many they are. No branch
- * depends on their number, which changes all the time. */
-static inline unsigned leading_digits(const char *p, uint64_t *value)
-{
-    uint64_t x = load8(p) ^ EACH('0');
-    uint64_t other = ((x + EACH(0x76)) | x) & EACH(0x80);
-    unsigned n = other != 0 ? (unsigned)__builtin_ctzll(other) / 8 : 8;
-    x = n > 0 ? x << (64 - 8 * n) : 0;               /* zeroes in front */
-    x = (x * 10 + (x >> 8)) & 0x00ff00ff00ff00ffu;   /* pairs */
-    x = (x * 100 + (x >> 16)) & 0x0000ffff0000ffffu; /* fours */
-    *value = (x * 10000 + (x >> 32)) & 0xffffffffu;
-    return n;
-}
-
 /* A number as written: mantissa * 10^exponent. Digits beyond the 28th significant one are dropped,
  * which leaves room to multiply by any unit. */
 struct decimal {
@@ -130,9 +116,6 @@ static bool slow_number(struct json *j, uint64_t unit, bool round, bool *negativ
     j->p = begin;
     return json_fail(j, "number out of range");
 }
-
-static const uint32_t powers_of_ten[] = {1,      10,      100,      1000,     10000,
-                                         100000, 1000000, 10000000, 100000000};
 
 /* Digits from p on, at most 16 of them. */
 static inline const char *take_digits(const char *p, const char *end, uint64_t *value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes from a file, a .gz, or a member of a .tar or .tar.gz, read front to back; nothing is ever
- * unpacked to disk. The kind is recognised by content, not by name.
+ * Bytes from a file, a .gz or .zst, or a member of a .tar, .tar.gz or .tar.zst, read front to back;
+ * nothing is ever unpacked to disk. The kind is recognised by content, not by name.
  *
  *     struct stream *s;
  *     if (stream_open(&s, path, e) < 0) return -1;
@@ -13,6 +13,7 @@
 #ifndef SPECTER_BASE_STREAM_H
 #define SPECTER_BASE_STREAM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ struct stream;
 /* A file that inflates to more than this, or by more than this factor once past 16 MiB, is refused:
  * it is an accident or an attack. */
 #define STREAM_INFLATED_MAX ((uint64_t)64 << 30)
-#define STREAM_RATIO_MAX 1100 /* deflate cannot exceed 1032 */
+#define STREAM_RATIO_MAX 1100 /* deflate cannot exceed 1032; of zstd no trace comes near */
 
 int stream_open(struct stream **out, const char *path, struct err *e);
 
@@ -36,6 +37,9 @@ ssize_t stream_read(struct stream *s, void *buf, size_t len, struct err *e);
  * call, and returns how many there are. -1 only when not one byte could be read. */
 #define STREAM_PEEK ((size_t)64 << 10)
 ssize_t stream_peek(struct stream *s, const char **head, struct err *e);
+
+/* Adds the bytes of the file to *bytes as they are read from now on (packed ones, of a .gz). */
+void stream_count(struct stream *s, atomic_uint_least64_t *bytes);
 
 void stream_close(struct stream *s); /* NULL is allowed */
 

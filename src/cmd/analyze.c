@@ -5,6 +5,8 @@
 #include "analysis/analysis.h"
 #include "analysis/gate.h"
 #include "cmd/cmd.h"
+#include "cmd/load.h"
+#include "cmd/hardware.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
 #include "report/findings.h"
@@ -15,7 +17,7 @@
 
 struct analyze_opts {
     int64_t rank;
-    const char *run_id, *json, *fail_on, *format, *tables;
+    const char *run_id, *json, *fail_on, *format, *tables, *gpu, *network;
 };
 
 static const struct opt rows[] = {
@@ -29,6 +31,10 @@ static const struct opt rows[] = {
      "print every table in full, in this form, in place of the page"},
     {"table", 0, OPT_STR, offsetof(struct analyze_opts, tables), "NAME[,NAME]",
      "print only these tables, in full"},
+    {"gpu", 0, OPT_STR, offsetof(struct analyze_opts, gpu), "NAME|FILE",
+     "the GPU of the recording (default: as the traces name it)"},
+    {"network", 0, OPT_STR, offsetof(struct analyze_opts, network), "NAME|FILE",
+     "the network of the recording (default: where such GPUs usually sit)"},
     {"fail-on", 0, OPT_STR, offsetof(struct analyze_opts, fail_on), "EXPR",
      "exit with status 1 when EXPR holds, such as 'exposed_comm>0.3'"},
     OPT_END,
@@ -54,12 +60,6 @@ static const char details[] =
 #undef X
         "\n"
         "Exit status: 0 done, 1 --fail-on holds, 3 no usable input, 4 part of the input was lost.";
-
-static void print_notes(const struct run *run)
-{
-    for (size_t i = 0; i < run->nnotes; i++)
-        fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
-}
 
 /* 0, or -1 with e filled. */
 static int format_of(const char *text, enum analyze_format *format, struct err *e)
@@ -114,12 +114,26 @@ static int report(const struct analyze_opts *opts, const struct analysis *a, str
     return status;
 }
 
-static int analyze(const struct analyze_opts *opts, const struct run *run, struct err *e)
+/* What the user says of the machine, in the arena. 0, or -1 with e filled. */
+static int machine_of(const struct analyze_opts *opts, struct arena *arena,
+                      struct profile_pair *out, struct err *e)
+{
+    *out = (struct profile_pair){0};
+    if (opts->gpu != NULL && (out->gpu = cmd_gpu(opts->gpu, arena, &out->network, e)) == NULL)
+        return -1;
+    if (opts->network != NULL && (out->network = cmd_network(opts->network, arena, e)) == NULL)
+        return -1;
+    return 0;
+}
+
+static int analyze(const struct analyze_opts *opts, const struct profile_pair *machine,
+                   const struct run *run, struct err *e)
 {
     struct analysis a;
     int status = -1;
-    if (analysis_make(&a, run, opts->rank, e) < 0)
+    if (analysis_make_on(&a, run, opts->rank, machine->gpu, machine->network, e) < 0)
         return -1;
+    a.all_rows = opts->format != NULL || opts->tables != NULL;
     if (report(opts, &a, e) < 0)
         goto release;
     if (opts->fail_on != NULL && gate_apply(opts->fail_on, &a, e) < 0)
@@ -130,11 +144,28 @@ release:
     return status;
 }
 
+static int load_and_analyze(const struct analyze_opts *opts, const char *path,
+                            const struct profile_pair *machine, struct err *e)
+{
+    struct run run;
+    int status;
+    if (cmd_load(&run, path, opts->run_id, e) < 0) {
+        run_release(&run);
+        return (int)e->code;
+    }
+    cmd_notes(&run);
+    status = analyze(opts, machine, &run, e) < 0 ? (int)e->code
+             : run_partial(&run)                 ? ERR_PARTIAL
+                                                 : 0;
+    run_release(&run);
+    return status;
+}
+
 static int run_analyze(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct analyze_opts opts = {.rank = ANALYSIS_ALL_RANKS};
-    struct load_opts load = {0};
-    struct run run;
+    struct profile_pair machine;
+    struct arena arena;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
     if (status >= 0)
         return status;
@@ -145,21 +176,19 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
     }
     if (check(&opts, e) < 0)
         return (int)e->code;
-    load.run_id = opts.run_id;
-    if (run_load(&run, cmd_input(n, argv), &load, e) < 0) {
-        run_release(&run);
-        return (int)e->code;
-    }
-    print_notes(&run);
-    status = analyze(&opts, &run, e) < 0 ? (int)e->code : run_partial(&run) ? ERR_PARTIAL : 0;
-    run_release(&run);
+    arena_init(&arena);
+    if (machine_of(&opts, &arena, &machine, e) < 0)
+        status = (int)e->code;
+    else
+        status = load_and_analyze(&opts, cmd_input(n, argv), &machine, e);
+    arena_release(&arena);
     return status;
 }
 
 const struct command cmd_analyze = {
     .name = "analyze",
     .synopsis = "analyze [DIR] [--rank N] [--run ID] [--json FILE|-] [--format table|csv|md]"
-                " [--table NAME[,NAME]] [--fail-on EXPR]",
+                " [--table NAME[,NAME]] [--gpu NAME|FILE] [--network NAME|FILE] [--fail-on EXPR]",
     .summary = "say where the time of a recorded run went",
     .details = details,
     .rows = rows,

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "specter/trace.h"
+#include "trace/run.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -162,6 +163,12 @@ void cmd_version(void)
            "zlib %s\n",
            SPECTER_TRACE_VERSION, cJSON_Version(), zlibVersion());
     printf("SQLite %s\nzstd %s\nlibyaml %s\n", SQLITE_NUMBER, ZSTD_NUMBER, YAML_NUMBER);
+}
+
+void cmd_notes(const struct run *run)
+{
+    for (size_t i = 0; i < run->nnotes; i++)
+        fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
 }
 
 static int write_text(const char *text, const char *where, struct err *e)

@@ -33,6 +33,7 @@ struct command {
     X(capture)      \
     X(dump)         \
     X(analyze)      \
+    X(export)       \
     X(replay)       \
     X(sweep)        \
     X(profiles)     \
@@ -75,6 +76,11 @@ const char *cmd_privileged(const char *path);
 
 /* What a trace's "unseen" means, around the path. */
 void cmd_unseen_words(const char *kind, const char **before, const char **behind);
+
+struct run;
+
+/* What must be known about how the run was read, a line each, to stderr. */
+void cmd_notes(const struct run *run);
 
 struct cJSON;
 

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "cmd/hardware.h"
+#include "cmd/load.h"
 #include "cmd/replay_files.h"
 #include "report/replay_report.h"
 #include "sim/replay.h"
@@ -120,12 +121,6 @@ static const char details[] =
     "Exit status: 0 done, 2 bad option or a scale that the network cannot hold, 3 no usable "
     "input,\n"
     "4 part of the input was lost.";
-
-static void print_notes(const struct run *run)
-{
-    for (size_t i = 0; i < run->nnotes; i++)
-        fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
-}
 
 static bool partial(const struct run *run, const struct replay *rep)
 {
@@ -292,14 +287,13 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
 static int load_and_replay(const struct replay_args *args, const struct replay_opts *opts,
                            const char *input, struct err *e)
 {
-    struct load_opts load = {.run_id = args->run_id};
     struct run run;
     int status = 0;
-    if (run_load(&run, input, &load, e) < 0) {
+    if (cmd_load(&run, input, args->run_id, e) < 0) {
         run_release(&run);
         return (int)e->code;
     }
-    print_notes(&run);
+    cmd_notes(&run);
     if (replay(args, opts, &run, &status, e) < 0)
         status = (int)e->code;
     run_release(&run);

@@ -3,6 +3,7 @@
  * specter sweep: many what-ifs of recorded runs in one call.
  */
 #include "cmd/cmd.h"
+#include "cmd/load.h"
 
 #include "cmd/sweep_work.h"
 
@@ -129,7 +130,7 @@ static int load_runs(struct sweep *s, struct err *e)
         die("out of memory");
     while (s->nruns < traces->count) {
         struct run *run = &s->runs[s->nruns++];
-        if (run_load(run, traces->values[s->nruns - 1].text, NULL, e) < 0)
+        if (cmd_load(run, traces->values[s->nruns - 1].text, NULL, e) < 0)
             return -1;
         for (size_t i = 0; i < run->nnotes; i++)
             fprintf(stderr, "specter: note: %s: %s\n", run->source, run->notes[i].text);

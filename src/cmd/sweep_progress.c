@@ -49,8 +49,9 @@ static size_t width(void)
     return size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX;
 }
 
-static void put_bar(struct buf *b, size_t filled)
+static void put_bar(struct buf *b, double share)
 {
+    size_t filled = (size_t)(share * BAR);
     buf_putc(b, '[');
     for (size_t i = 0; i < BAR; i++)
         buf_putc(b, i < filled ? '=' : ' ');
@@ -72,20 +73,34 @@ static void put_figures(struct buf *b, const struct sweep_progress *p, size_t do
 
 void sweep_progress_show(struct sweep_progress *p, size_t done, const char *what)
 {
-    struct buf bar = BUF_INIT, rest = BUF_INIT;
-    size_t columns = width(), room;
+    struct buf rest = BUF_INIT;
     int64_t now = now_ns();
     if (!p->on || (p->shown_ns != 0 && now - p->shown_ns < AGAIN_NS))
         return;
     p->shown_ns = now;
-    put_bar(&bar, p->total > 0 ? done * BAR / p->total : BAR);
     put_figures(&rest, p, done, what);
+    sweep_progress_draw(p, p->total > 0 ? (double)done / (double)p->total : 1, rest.data);
+    buf_release(&rest);
+}
+
+int64_t sweep_progress_ns(const struct sweep_progress *p)
+{
+    return now_ns() - p->start_ns;
+}
+
+void sweep_progress_draw(struct sweep_progress *p, double share, const char *rest)
+{
+    struct buf bar = BUF_INIT;
+    size_t columns = width(), len = strlen(rest), room;
+    if (!p->on)
+        return;
+    p->shown_ns = now_ns();
+    put_bar(&bar, share);
     room = columns > bar.len + 1 ? columns - bar.len - 1 : 0; /* the last column makes some wrap */
     fprintf(stderr, "\r%s%s%s%.*s\033[K", p->color ? "\033[32m" : "", bar.data,
-            p->color ? "\033[0m" : "", (int)(rest.len < room ? rest.len : room), rest.data);
+            p->color ? "\033[0m" : "", (int)(len < room ? len : room), rest);
     fflush(stderr);
     buf_release(&bar);
-    buf_release(&rest);
 }
 
 void sweep_progress_end(struct sweep_progress *p)

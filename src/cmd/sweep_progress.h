@@ -27,6 +27,12 @@ int sweep_color_parse(const char *when, bool *color, struct err *e);
 
 void sweep_progress_start(struct sweep_progress *p, size_t total, bool color);
 void sweep_progress_show(struct sweep_progress *p, size_t done, const char *what);
+
+/* For those that count in other things: the time since the start, and a bar filled to that share
+ * with a text behind it. */
+int64_t sweep_progress_ns(const struct sweep_progress *p);
+void sweep_progress_draw(struct sweep_progress *p, double share, const char *rest);
+
 void sweep_progress_end(struct sweep_progress *p);
 
 #endif

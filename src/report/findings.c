@@ -12,7 +12,10 @@
 #define LATE_SHARE_MIN 0.01  /* of the span: less waiting than this names no late rank */
 #define LATE_FAIR_FACTOR 1.5 /* times its fair share (1/ranks) that one rank must cause */
 #define SLOW_RANKS_MIN 3     /* with fewer ranks the median is one of the two compared */
+#define COLL_SHARE_MIN 0.01  /* of the span: what takes less is not judged */
 #define GEMM_SHARE_MIN 0.20  /* of the span: less GEMM time than this is not judged */
+#define IDLE_CAUSE_MIN 0.05  /* of the idle time: a smaller cause is not told */
+#define STEPS_JUDGED 3       /* fewer say nothing of how even they are */
 #define HANGS_TOLD 3         /* the others are in the JSON */
 #define RATE_TEXT "%.0f %%"
 #define TIME_TEXT 32
@@ -51,7 +54,8 @@ static bool rule_hang(const struct analysis *a, double threshold, struct finding
 static bool rule_untimed(const struct analysis *a, double threshold, struct finding *f,
                          struct buf *b)
 {
-    uint64_t untimed = split_untimed(&a->total), all = untimed + a->total.timed_ops;
+    uint64_t untimed = split_untimed(&a->total), unplaced = a->total.unplaced_ops;
+    uint64_t all = untimed + unplaced + a->total.timed_ops;
     const char *sep = "";
     if (all == 0) {
         buf_puts(b, "The trace holds no operation: nothing was recorded.");
@@ -59,9 +63,17 @@ static bool rule_untimed(const struct analysis *a, double threshold, struct find
         return true;
     }
     f->value = (double)untimed / (double)all;
-    if (f->value < threshold)
+    if (f->value < threshold && unplaced == 0)
         return false;
-    if (!analysis_timed(a))
+    f->weight = analysis_timed(a) ? 0 : INFINITY;
+    if (unplaced > 0)
+        buf_printf(b,
+                   "%llu of %llu operations have a device time and no start: they count in "
+                   "bandwidths, and in no share of time. ",
+                   (unsigned long long)unplaced, (unsigned long long)all);
+    if (untimed == 0)
+        return true;
+    if (!analysis_timed(a) && unplaced == 0)
         buf_puts(b, "The trace holds no device times, so how long anything took on the device is "
                     "not known. ");
     buf_printf(b, "%llu of %llu operations have no device time and are in no figure here (",
@@ -74,7 +86,6 @@ static bool rule_untimed(const struct analysis *a, double threshold, struct find
         sep = ", ";
     }
     buf_puts(b, ").");
-    f->weight = analysis_timed(a) ? 0 : INFINITY;
     return true;
 }
 
@@ -110,12 +121,18 @@ static bool rule_compute(const struct analysis *a, double threshold, struct find
     return true;
 }
 
+/* Did the traces look at anything that computes? Else time without it says nothing. */
+static bool sees_compute(const struct analysis *a)
+{
+    return a->coverage & (COVER_GEMM | COVER_KERNELS | COVER_LAUNCHES);
+}
+
 static bool rule_exposed_comm(const struct analysis *a, double threshold, struct finding *f,
                               struct buf *b)
 {
     double waiting = share_of(a->total.exposed_wait_ns, a->total.exposed_comm_ns);
     f->value = f->weight = share_of(a->total.exposed_comm_ns, a->total.span_ns);
-    if (!(f->value >= threshold))
+    if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     buf_printf(b, "Exposed communication: for " RATE_TEXT " of the span ", percent(f->value));
     put_of_span(b, a, a->total.exposed_comm_ns);
@@ -149,25 +166,75 @@ static bool is_largest(const struct analysis *a, int64_t part_ns)
            part_ns >= s->exposed_memory_ns && part_ns >= s->idle_ns;
 }
 
+/* Most of the idle time ends with a launch that came late. */
+static bool host_is_late(const struct idle_sum *s)
+{
+    return s->ns[IDLE_host_late] + s->ns[IDLE_host_sync] >= idle_sum_ns(s) / 2;
+}
+
+/* ". Of it 88 %: host launches late; 10 %: ...": the causes that matter, the largest first. */
+static void put_causes(struct buf *b, const struct idle_sum *s)
+{
+    int64_t all = idle_sum_ns(s);
+    unsigned told = 0;
+    const char *sep = ". Of it ";
+    for (int n = 0; n < IDLE_CAUSE_COUNT; n++) {
+        int next = -1;
+        for (int c = 0; c < IDLE_CAUSE_COUNT; c++) {
+            if (!(told & 1u << c) && (next < 0 || s->ns[c] > s->ns[next]))
+                next = c;
+        }
+        if (next < 0 || !(share_of(s->ns[next], all) >= IDLE_CAUSE_MIN))
+            break;
+        buf_printf(b, "%s" RATE_TEXT ": %s", sep, percent(share_of(s->ns[next], all)),
+                   idle_cause_words[next]);
+        sep = "; ";
+        told |= 1u << next;
+    }
+    buf_putc(b, '.');
+}
+
 static bool rule_idle(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
+    const struct idle_sum *causes = &a->idle.total;
     bool sees_all = a->coverage & COVER_KERNELS;
     f->value = f->weight = share_of(a->total.idle_ns, a->total.span_ns);
-    if (!(f->value >= threshold))
+    if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     if (sees_all)
         buf_printf(b, "%s: %s idle for " RATE_TEXT " of the span ",
-                   is_largest(a, a->total.idle_ns) ? "Host-bound" : "Idle",
+                   is_largest(a, a->total.idle_ns) && host_is_late(causes) ? "Host-bound" : "Idle",
                    a->nranks > 1 ? "the devices are" : "the device is", percent(f->value));
     else
         buf_printf(b, "Nothing that was traced runs for " RATE_TEXT " of the span ",
                    percent(f->value));
     put_of_span(b, a, a->total.idle_ns);
     if (sees_all)
-        buf_puts(b, ": no work is ready, because the host launches it late or waits.");
+        put_causes(b, causes);
     else
         buf_printf(b, ". Other kernels were not %s, so how much of it is idle is not known.",
                    a->coverage & COVER_LAUNCHES ? "timed" : "traced");
+    return true;
+}
+
+/* Of the steps on the device's clock where it tells them, else on the host's. */
+static bool rule_step_variance(const struct analysis *a, double threshold, struct finding *f,
+                               struct buf *b)
+{
+    bool device = a->steps.device.steps >= STEPS_JUDGED;
+    const struct step_summary *s = device ? &a->steps.device : &a->steps.host;
+    char low[TIME_TEXT], high[TIME_TEXT], middle[TIME_TEXT];
+    f->value = sample_cv(&s->of);
+    if (s->steps < STEPS_JUDGED || !(f->value >= threshold))
+        return false;
+    f->weight = (s->of.mean - s->of.min) / s->of.mean;
+    buf_printf(
+        b,
+        "Uneven steps: they take from %s to %s, median %s (%zu steps%s; they vary by " RATE_TEXT
+        " of their mean).",
+        text_ns(low, sizeof low, s->of.min), text_ns(high, sizeof high, s->of.max),
+        text_ns(middle, sizeof middle, s->of.median), s->steps,
+        s->warm_up ? " without the first" : "", percent(f->value));
     return true;
 }
 
@@ -177,7 +244,7 @@ static const struct arrival *worst_arrival(const struct analysis *a, double *all
     const struct arrival *worst = NULL;
     *all_ns = 0;
     for (size_t r = 0; r < a->run->nranks; r++) {
-        const struct arrival *x = &a->comm.arrivals[r];
+        const struct arrival *x = &a->stragglers.arrivals[r];
         *all_ns += x->caused_ns;
         if (worst == NULL || x->caused_ns > worst->caused_ns) {
             worst = x;
@@ -243,6 +310,55 @@ static bool rule_slow_rank(const struct analysis *a, double threshold, struct fi
                rank, f->value, text_ns(slow, sizeof slow, (double)most),
                text_ns(usual, sizeof usual, (double)median));
     return true;
+}
+
+/* What the transfers of a row take of the span of all ranks. */
+static double transfer_share(const struct analysis *a, const struct comm_row *row)
+{
+    double mean_span = (double)a->total.span_ns / (double)a->nranks;
+    double members = (double)row->records / (double)row->count;
+    return row->mean_ns * (double)row->timed * members / (double)a->run->nranks / mean_span;
+}
+
+static void put_slow_collective(const struct analysis *a, const struct comm_row *row, double share,
+                                struct buf *b)
+{
+    char bytes[32];
+    double error = expected_error(&a->machine, false);
+    buf_printf(
+        b,
+        "Slow collective: %s of %s over %d ranks reaches %.3g GB/s of bus bandwidth, " RATE_TEXT
+        " of the %.3g GB/s that the model expects on %s",
+        specter_comm_op_name(row->op), text_bytes(bytes, sizeof bytes, (double)row->bytes),
+        row->comm_size, row->of_expected * row->expected_busbw_GBps, percent(row->of_expected),
+        row->expected_busbw_GBps, a->machine.net->name);
+    if (isfinite(error))
+        buf_printf(b, " (its median error there: %.1f %%)", percent(error));
+    buf_printf(b,
+               ". It takes as long as %.2g %% of the span. Check its algorithm and transport "
+               "(NCCL_DEBUG=INFO), the links, and what shares them at that time.",
+               percent(share));
+}
+
+static bool rule_slow_collective(const struct analysis *a, double threshold, struct finding *f,
+                                 struct buf *b)
+{
+    const struct comm_row *worst = NULL;
+    double worst_share = 0;
+    for (size_t i = 0; i < a->collectives.count; i++) {
+        const struct comm_row *row = &a->collectives.list[i];
+        double share = transfer_share(a, row), weight = share * (1 - row->of_expected);
+        if (row->comm_size < 2 || !(row->of_expected < threshold) || !(share >= COLL_SHARE_MIN) ||
+            (worst != NULL && weight <= f->weight))
+            continue;
+        worst = row;
+        worst_share = share;
+        f->value = row->of_expected;
+        f->weight = weight;
+    }
+    if (worst != NULL)
+        put_slow_collective(a, worst, worst_share, b);
+    return worst != NULL;
 }
 
 static bool rule_gemm_efficiency(const struct analysis *a, double threshold, struct finding *f,

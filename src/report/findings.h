@@ -20,16 +20,18 @@
 #include "base/arena.h"
 
 /* X(name, threshold, what is compared with it). Shares are of the span, pooled over the ranks. */
-#define RULES(X)                                                                    \
-    X(hang, 1, "communication that holds the job up")                               \
-    X(untimed, 0.01, "share of operations without device time")                     \
-    X(compute, 0.50, "share of the span in which the device computes")              \
-    X(exposed_comm, 0.10, "share of the span with communication and no compute")    \
-    X(exposed_memory, 0.10, "share of the span with copies alone")                  \
-    X(idle, 0.10, "share of the span in which nothing traced runs")                 \
-    X(straggler, 0.50, "share of all waiting for a late rank that one rank causes") \
-    X(slow_rank, 1.20, "longest compute time of a rank over the median rank's")     \
-    X(gemm_efficiency, 0.40, "achieved over dense peak of the GEMMs, when below")   \
+#define RULES(X)                                                                       \
+    X(hang, 1, "communication that holds the job up")                                  \
+    X(untimed, 0.01, "share of operations without device time")                        \
+    X(compute, 0.50, "share of the span in which the device computes")                 \
+    X(exposed_comm, 0.10, "share of the span with communication and no compute")       \
+    X(exposed_memory, 0.10, "share of the span with copies alone")                     \
+    X(idle, 0.10, "share of the span in which nothing traced runs")                    \
+    X(step_variance, 0.10, "standard deviation of the steps over their mean")          \
+    X(straggler, 0.50, "share of all waiting for a late rank that one rank causes")    \
+    X(slow_rank, 1.20, "longest compute time of a rank over the median rank's")        \
+    X(slow_collective, 0.50, "bandwidth of a collective over the model's, when below") \
+    X(gemm_efficiency, 0.40, "achieved over dense peak of the GEMMs, when below")      \
     X(gemm_peak, 1.01, "achieved over dense peak of one GEMM shape")
 
 enum rule_id {

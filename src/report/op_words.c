@@ -78,8 +78,10 @@ static void add_comm(struct fields *f, const struct run *run, const struct op *o
     add_text(f, "group", run->comms[op->coll.comm].name);
     if (run->comms[op->coll.comm].size > 0)
         add_number(f, "ranks", run->comms[op->coll.comm].size);
-    if (op->coll.seq >= 0)
+    if (op->class == OP_COLL && op->coll.seq >= 0)
         add_number(f, "seq", op->coll.seq);
+    if (op->class == OP_P2P && op->coll.p2p_seq >= 0)
+        add_number(f, "seq", op->coll.p2p_seq);
     if (op->coll.peer >= 0)
         add_number(f, "peer", op->coll.peer);
 }

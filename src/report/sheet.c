@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/opt.h"
+#include "report/csv_text.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -205,7 +206,7 @@ void sheet_print(const struct sheet *s, size_t rows, FILE *out)
         return;
     with_table(s, all < rows ? all : rows, out, "\n", "\n", table_print);
     if (all > rows)
-        fprintf(out, "  and %zu more (--json lists all)\n", all - rows);
+        fprintf(out, "  and %zu more (--table %s)\n", all - rows, s->name);
     for (size_t i = 0; i < s->nnotes; i++) {
         fputs("  ", out);
         opt_wrap(s->notes[i], 2, 2, out);
@@ -236,22 +237,6 @@ static void print_number(double value, FILE *out)
     fputs(text, out);
 }
 
-static void print_csv_text(const char *text, FILE *out)
-{
-    bool quote = strpbrk(text, ",\"\r\n") != NULL;
-    if (quote)
-        putc('"', out);
-    if (text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL)
-        putc('\'', out);
-    for (const char *p = text; *p != '\0'; p++) {
-        if (*p == '"')
-            putc('"', out);
-        putc(*p, out);
-    }
-    if (quote)
-        putc('"', out);
-}
-
 /* Without control bytes, as valid UTF-8. */
 static char *safe_copy(const char *text)
 {
@@ -262,13 +247,13 @@ static char *safe_copy(const char *text)
 
 static void print_csv_cell(const struct sheet_cell *cell, enum sheet_unit unit, FILE *out)
 {
-    if (cell->text != NULL) {
-        char *safe = safe_copy(cell->text);
-        print_csv_text(safe, out);
-        free(safe);
-    } else {
+    struct buf text = BUF_INIT;
+    if (cell->text != NULL)
+        csv_put_text(&text, cell->text);
+    else
         print_number(cell->number / divisors[unit], out);
-    }
+    fwrite(text.data, 1, text.len, out);
+    buf_release(&text);
 }
 
 void sheet_csv(const struct sheet *s, FILE *out)
@@ -310,7 +295,8 @@ static cJSON *json_cell(const struct sheet_cell *cell, enum sheet_unit unit)
 struct cJSON *sheet_json(const struct sheet *s)
 {
     cJSON *list = cJSON_CreateArray(), *row = NULL;
-    for (size_t i = 0; i < s->ncells; i++) {
+    size_t all = sheet_rows(s), rows = s->json_rows > 0 && s->json_rows < all ? s->json_rows : all;
+    for (size_t i = 0; i < rows * s->ncolumns; i++) {
         const struct sheet_column *column = &s->columns[i % s->ncolumns];
         if (i % s->ncolumns == 0) {
             row = cJSON_CreateObject();

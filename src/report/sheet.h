@@ -73,7 +73,8 @@ struct sheet {
     size_t ncells, cap_cells;
     const char **notes; /* owned; lines below the table, for people */
     size_t nnotes, cap_notes;
-    bool off_page; /* another sheet of this report says the same to people, and more */
+    size_t json_rows; /* in JSON no more than so many; 0: all */
+    bool off_page;    /* another sheet of this report says the same to people, and more */
 };
 
 void sheet_init(struct sheet *s, const char *name, const char *title,

@@ -5,58 +5,38 @@
 #include "report/analyze_sheets.h"
 
 #include "base/buf.h"
+#include "report/comm_words.h"
 
 #include <math.h>
 
 #define GROUP_COLUMNS 10 /* of a communicator's size and name */
 #define WAY_COLUMNS 26   /* of how NCCL ran it */
 
-static const char *op_name(const struct comm_row *row)
-{
-    return row->op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name(row->op) : "";
-}
-
-static const char *dtype_name(const struct comm_row *row)
-{
-    return row->dtype < SPECTER_DTYPE_COUNT && row->dtype != SPECTER_DTYPE_UNKNOWN
-               ? specter_dtype_name(row->dtype)
-               : "";
-}
-
 /* For people: a star where the instances were launched in groups. */
 static void op_cell(struct sheet *s, const struct comm_row *row)
 {
     char *text =
-        arena_printf(&s->arena, "%s%s", specter_comm_op_name(row->op), row->grouped > 0 ? "*" : "");
+        arena_printf(&s->arena, "%s%s", comm_op_words(row->op), row->grouped > 0 ? "*" : "");
     sheet_text(s, text);
-}
-
-/* For people: the communicator's size, and its name where it has one. */
-static void group_cell(struct sheet *s, const struct comm_row *row)
-{
-    const char *space = row->name[0] != '\0' ? " " : "";
-    sheet_text(s, row->comm_size > 0
-                      ? arena_printf(&s->arena, "%d%s%s", row->comm_size, space, row->name)
-                      : arena_printf(&s->arena, "-%s%s", space, row->name));
 }
 
 static void kind_cells(struct sheet *s, const struct comm_row *row)
 {
-    sheet_text(s, op_name(row));
+    sheet_text(s, row->op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name(row->op) : "");
     op_cell(s, row);
-    sheet_text(s, dtype_name(row));
+    sheet_text(s, comm_dtype_words(row->dtype));
     sheet_number(s, row->comm_size > 0 ? row->comm_size : NAN);
     sheet_text(s, row->name);
-    group_cell(s, row);
+    sheet_text(s, comm_group_words(row->comm_size, row->name, &s->arena));
     sheet_number(s, row->bytes_known ? (double)row->bytes : NAN);
 }
 
-#define KIND_COLUMNS                                                                             \
-    {"op", NULL, SHEET_TEXT, 0}, {NULL, "op", SHEET_TEXT, 0}, {"dtype", "dtype", SHEET_TEXT, 0}, \
-        {"comm_size", NULL, SHEET_COUNT, 0}, {"group", NULL, SHEET_TEXT, 0},                     \
-        {NULL, "ranks", SHEET_TEXT, GROUP_COLUMNS},                                              \
-    {                                                                                            \
-        "bytes", "size", SHEET_BYTES, 0                                                          \
+#define KIND_COLUMNS                                                                          \
+    {"op", NULL, SHEET_TEXT, 0}, {NULL, "op", SHEET_TEXT, 0}, {"dtype", NULL, SHEET_TEXT, 0}, \
+        {"comm_size", NULL, SHEET_COUNT, 0}, {"group", NULL, SHEET_TEXT, 0},                  \
+        {NULL, "ranks", SHEET_TEXT, GROUP_COLUMNS},                                           \
+    {                                                                                         \
+        "bytes", "size", SHEET_BYTES, 0                                                       \
     }
 
 static void way_cells(struct sheet *s, const struct comm_row *row)
@@ -80,6 +60,15 @@ static void comm_cells(struct sheet *s, const struct comm_row *row)
     sheet_number(s, row->wait_ns);
     sheet_number(s, row->algbw_GBps);
     sheet_number(s, row->busbw_GBps);
+    sheet_number(s, row->expected_busbw_GBps);
+    sheet_number(s, row->of_expected);
+    sheet_number(s, row->expected_ns);
+    sheet_number(s, (double)row->compared);
+    sheet_number(s, row->p95_ns);
+    sheet_number(s, row->skew_ns);
+    sheet_number(s, row->skew_max_ns);
+    sheet_number(s, row->share);
+    sheet_number(s, row->nodes > 0 ? row->nodes : NAN);
     sheet_number(s, (double)row->timed);
     sheet_number(s, (double)row->grouped);
     sheet_number(s, (double)row->records);
@@ -100,6 +89,15 @@ static void note_limits(struct sheet *s, const struct comm_study *study)
                    (unsigned long long)study->unnumbered);
 }
 
+/* Said once, as nothing is then expected of any row. */
+static void note_machine(struct sheet *s, const struct machine *m)
+{
+    if (m->mixed)
+        sheet_note(s, "no model to compare with: the ranks ran on different GPUs (--gpu)");
+    else if (m->gpu == NULL || m->net == NULL)
+        sheet_note(s, "no model to compare with: the trace names no machine (--gpu, --network)");
+}
+
 static void comm_sheet(struct sheet *s, const char *name, const char *title,
                        const struct comm_rows *rows)
 {
@@ -113,6 +111,15 @@ static void comm_sheet(struct sheet *s, const char *name, const char *title,
         {"wait_us", "wait", SHEET_TIME, 0},
         {"algbw_GBps", NULL, SHEET_RATE, 0},
         {"busbw_GBps", "busbw", SHEET_RATE, 0},
+        {"expected_busbw_GBps", NULL, SHEET_RATE, 0},
+        {"of_expected", "model", SHEET_SHARE, 0},
+        {"expected_us", NULL, SHEET_TIME, 0},
+        {"compared", NULL, SHEET_COUNT, 0},
+        {"p95_us", NULL, SHEET_TIME, 0},
+        {"skew_us", NULL, SHEET_TIME, 0},
+        {"skew_max_us", NULL, SHEET_TIME, 0},
+        {"share", NULL, SHEET_SHARE, 0},
+        {"nodes", NULL, SHEET_COUNT, 0},
         {"timed", NULL, SHEET_COUNT, 0},
         {"grouped", NULL, SHEET_COUNT, 0},
         {"records", NULL, SHEET_COUNT, 0},
@@ -132,12 +139,13 @@ static void comm_sheet(struct sheet *s, const char *name, const char *title,
         sheet_note(s, "* in groups: the time is the group's, the bandwidth that of all it moved");
 }
 
-#define COMM_TITLE ": median transfer, mean wait, busbw in GB/s"
+#define COMM_TITLE ": median transfer, mean wait, busbw GB/s, share of the model's"
 
 void sheet_of_collectives(struct sheet *s, const struct analysis *a)
 {
-    comm_sheet(s, "collectives", "Collectives over all ranks" COMM_TITLE, &a->collectives);
+    comm_sheet(s, "collectives", "Collectives" COMM_TITLE, &a->collectives);
     s->off_page = analysis_has_names(a);
+    note_machine(s, &a->machine);
     note_limits(s, &a->comm);
 }
 
@@ -145,14 +153,15 @@ void sheet_of_collectives(struct sheet *s, const struct analysis *a)
 void sheet_of_collectives_by_group(struct sheet *s, const struct analysis *a)
 {
     static const struct comm_rows none;
-    comm_sheet(s, "collectives_by_group", "Collectives over all ranks" COMM_TITLE,
+    comm_sheet(s, "collectives_by_group", "Collectives" COMM_TITLE,
                analysis_has_names(a) ? &a->collectives_named : &none);
+    note_machine(s, &a->machine);
     note_limits(s, &a->comm);
 }
 
 void sheet_of_p2p(struct sheet *s, const struct analysis *a)
 {
-    comm_sheet(s, "p2p", "Sends with their receives" COMM_TITLE, &a->p2p);
+    comm_sheet(s, "p2p", "Sends, receives" COMM_TITLE, &a->p2p);
     if (a->collectives.count == 0)
         note_limits(s, &a->comm);
 }
@@ -196,4 +205,50 @@ void sheet_of_nccl_choices(struct sheet *s, const struct analysis *a)
                                    (unsigned long long)row->told));
         way_cells(s, row);
     }
+}
+
+/* What the model's figures are for. */
+static void note_model(struct sheet *s, const struct machine *m)
+{
+    double error = expected_error(m, false);
+    sheet_note(s, "model: %s on %s%s, all ranks there at once and nothing beside them",
+               m->gpu->name, m->net->name,
+               m->by == NETWORK_USUAL ? " (where it usually sits; --network)" : "");
+    if (isfinite(error))
+        sheet_note(s, "its median error on measured collectives there is %.1f %%", 100 * error);
+    else
+        sheet_note(s, "its error there is not known: too little was measured");
+}
+
+/* Rows that the model can be compared with; empty where the machine is not known. */
+void sheet_of_expected(struct sheet *s, const struct analysis *a)
+{
+    static const struct sheet_column columns[] = {
+        KIND_COLUMNS,
+        {"nodes", NULL, SHEET_COUNT, 0},
+        {"compared", NULL, SHEET_COUNT, 0},
+        {"expected_us", NULL, SHEET_TIME, 0},
+        {"busbw_GBps", "busbw", SHEET_RATE, 0},
+        {"expected_busbw_GBps", "model", SHEET_RATE, 0},
+        {"of_expected", "reached", SHEET_SHARE, 0},
+        {"share", "share", SHEET_SHARE, 0},
+    };
+    const struct comm_rows *rows = analysis_has_names(a) ? &a->collectives_named : &a->collectives;
+    sheet_init(s, "expected", "Collectives and what the model expects, busbw in GB/s",
+               SHEET_COLUMNS(columns));
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct comm_row *row = &rows->list[i];
+        if (row->compared == 0 || row->comm_size < 2)
+            continue;
+        kind_cells(s, row);
+        sheet_number(s, row->nodes > 0 ? row->nodes : NAN);
+        sheet_number(s, (double)row->compared);
+        sheet_number(s, row->expected_ns);
+        sheet_number(s, row->of_expected * row->expected_busbw_GBps);
+        sheet_number(s, row->expected_busbw_GBps);
+        sheet_number(s, row->of_expected);
+        sheet_number(s, row->share);
+    }
+    if (sheet_rows(s) > 0)
+        note_model(s, &a->machine);
 }

@@ -129,32 +129,33 @@ static void place_process(struct program *p, struct process *process)
         place_rank(p, process->ranks[i], &process->calls);
 }
 
-static size_t domain_of(const struct rank *rank)
+/* Ranks whose times can be compared have a zero in common. */
+static size_t domain_of(const struct run *run, const struct rank *rank)
 {
-    return rank->domain > 0 ? (size_t)rank->domain : 0;
+    return rank->domain > 0 && !run->clock_aligned ? (size_t)rank->domain : 0;
 }
 
-/* Processes of one clock domain keep their offsets; the first of each domain begins at 0, as does
- * one of which no host time is known. */
+/* Processes of one clock, or of clocks that are aligned, keep their offsets; the first of each
+ * domain begins at 0, as does one of which no host time is known. */
 static void place_origins(struct program *p, const struct process *list, size_t n)
 {
     const struct run *run = p->run;
     size_t ndomains = 1;
     int64_t *zero_ns;
     for (size_t r = 0; r < run->nranks; r++) {
-        if (domain_of(&run->ranks[r]) >= ndomains)
-            ndomains = domain_of(&run->ranks[r]) + 1;
+        if (domain_of(run, &run->ranks[r]) >= ndomains)
+            ndomains = domain_of(run, &run->ranks[r]) + 1;
     }
     zero_ns = arena_alloc(&p->arena, ndomains * sizeof *zero_ns);
     for (size_t d = 0; d < ndomains; d++)
         zero_ns[d] = INT64_MAX;
     for (size_t i = 0; i < n; i++) {
-        int64_t *zero = &zero_ns[domain_of(&run->ranks[list[i].ranks[0]])];
+        int64_t *zero = &zero_ns[domain_of(run, &run->ranks[list[i].ranks[0]])];
         if (list[i].calls.timed && list[i].calls.first_ns < *zero)
             *zero = list[i].calls.first_ns;
     }
     for (size_t i = 0; i < n; i++) {
-        int64_t zero = zero_ns[domain_of(&run->ranks[list[i].ranks[0]])];
+        int64_t zero = zero_ns[domain_of(run, &run->ranks[list[i].ranks[0]])];
         for (uint32_t k = 0; k < list[i].n && list[i].calls.timed; k++)
             p->ranks[list[i].ranks[k]].begin_ns = list[i].calls.first_ns - zero;
     }
@@ -329,12 +330,13 @@ int64_t program_fit_latency(struct program *apart, int64_t latency_ns)
 static int64_t last_start(const struct program *apart, const struct match *match)
 {
     int64_t last_ns = -1;
-    int domain = apart->run->ranks[apart->matches.members[match->first].rank].domain;
+    const struct run *run = apart->run;
+    size_t domain = domain_of(run, &run->ranks[apart->matches.members[match->first].rank]);
     for (uint32_t k = 0; k < match->nmembers; k++) {
         struct match_member m = apart->matches.members[match->first + k];
-        const struct rank *rank = &apart->run->ranks[m.rank];
+        const struct rank *rank = &run->ranks[m.rank];
         struct sim_span span = program_span(apart, m.rank, m.op);
-        if (span.end_ns < 0 || !op_timed(&rank->ops[m.op]) || rank->domain != domain)
+        if (span.end_ns < 0 || !op_timed(&rank->ops[m.op]) || domain_of(run, rank) != domain)
             return -1;
         if (span.start_ns > last_ns)
             last_ns = span.start_ns;

@@ -290,7 +290,7 @@ static void add_iterations(struct draws *d, bool simulated)
     const struct job *job = d->job;
     uint32_t n = job->rep->iterations;
     int64_t *ends = vary_zeroed(n, sizeof *ends);
-    size_t nranks = simulated || job->program.run->ndomains == 1 ? job->rep->nranks : 1;
+    size_t nranks = simulated || job->program.run->clock_aligned ? job->rep->nranks : 1;
     for (uint32_t k = 0; k < n; k++)
         ends[k] = INT64_MIN;
     for (size_t r = 0; r < nranks; r++)

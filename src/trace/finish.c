@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is done once, after the readers: ranks get distinct numbers, communicators their members,
- * hosts their clock domains, everything its order; and what is missing is said.
+ * hosts one clock (align.h), everything its order; and what is missing is said.
  */
 #include "trace/run.h"
 
 #include "base/buf.h"
+#include "trace/align.h"
 #include "trace/detail.h"
 #include "trace/graph.h"
 
@@ -14,11 +15,6 @@
 #include <string.h>
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
-
-/* Two boots of one host name (or two machines of that name) have clocks that differ by more. The
- * ranks of one boot differ by steps of the wall clock between their starts, and under a virtual
- * clock, as the stand-in GPU stack has, by the real time between them. */
-#define SAME_BOOT_NS ((int64_t)120 * 1000000000)
 
 /* "0-3,7": the numbers for which `in` says true, below n. */
 static void put_ranks(struct buf *out, const bool *in, int n)
@@ -272,73 +268,6 @@ static void fill_comms(struct run *run)
         run_note(run, false, "%zu places in communicators are claimed by two ranks", clashes);
 }
 
-/* ---- clocks ---- */
-
-struct wall {
-    const char *host;
-    int block;         /* machine number where only its size is known */
-    int64_t offset_ns; /* wall clock minus the clock of the times */
-    bool dated;
-};
-
-static struct wall domain_of(const struct rank *rank)
-{
-    struct wall d = {rank->host, 0, 0, rank->mono_ns != UNKNOWN_NS && rank->real_ns != UNKNOWN_NS};
-    if (d.dated)
-        d.offset_ns = rank->real_ns - rank->mono_ns;
-    if (rank->host[0] == '\0' && rank->host_gpus > 0)
-        d.block = rank->rank / rank->host_gpus;
-    return d;
-}
-
-/* Undated clocks (each process its own zero) are never the same. */
-static bool same_domain(const struct wall *a, const struct wall *b)
-{
-    int64_t apart = a->offset_ns - b->offset_ns;
-    return a->dated && b->dated && strcmp(a->host, b->host) == 0 && a->block == b->block &&
-           apart < SAME_BOOT_NS && apart > -SAME_BOOT_NS;
-}
-
-static void note_domains(struct run *run, bool dated)
-{
-    if (!dated)
-        run_note(run, false,
-                 "the ranks have no common clock (no clock records): times are not compared across "
-                 "ranks");
-    else
-        run_note(run, false,
-                 "ranks on %d machines, aligned by their wall clocks only: times are not compared "
-                 "across machines",
-                 run->ndomains);
-}
-
-/* Domain 0 is the first rank's; the others are moved onto its timeline by wall clock. */
-static void set_domains(struct run *run)
-{
-    struct wall *list = NULL;
-    size_t cap = 0, n = 0;
-    bool dated = true;
-    for (size_t r = 0; r < run->nranks; r++) {
-        struct wall d = domain_of(&run->ranks[r]);
-        size_t i = 0;
-        while (i < n && !same_domain(&list[i], &d))
-            i++;
-        if (i == n) {
-            ARRAY_GROW(list, cap, n + 1);
-            list[n++] = d;
-        }
-        run->ranks[r].domain = (int)i;
-        dated &= d.dated;
-        if (i > 0 && d.dated && list[0].dated && list[i].offset_ns != list[0].offset_ns)
-            rank_shift(&run->ranks[r], list[i].offset_ns - list[0].offset_ns);
-    }
-    run->ndomains = (int)n;
-    run->clock_aligned = n <= 1;
-    if (n > 1)
-        note_domains(run, dated);
-    free(list);
-}
-
 /* ---- order ---- */
 
 static int64_t op_key(const struct op *op)
@@ -497,7 +426,7 @@ void run_finish(struct run *run)
         qsort(run->ranks, run->nranks, sizeof *run->ranks, compare_ranks);
     drop_duplicates(run);
     fill_comms(run);
-    set_domains(run);
+    clocks_align(run);
     link_ranks(run);
     set_world(run);
     note_losses(run);

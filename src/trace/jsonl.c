@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SIZE                                                                 \
-    ((size_t)1 << 20) /* read at once; holds a line of SPECTER_LINE_MAX many times \
-                       */
+#define BLOCK_SIZE ((size_t)128 << 10) /* read at once; holds a line of SPECTER_LINE_MAX twice */
 #define HEAD_LINES 16 /* looked at to recognise a file whose first line is damaged */
 
 /* ---- lines ---- */
@@ -79,6 +77,14 @@ static size_t take_lines(struct jsonl *r, const char *text, size_t len)
     return at;
 }
 
+/* Clock records are of no use to operations that are gone. */
+static void hand_over(struct jsonl *r)
+{
+    run_hand_over(r->run, r->rank);
+    if (r->run->taker != NULL)
+        r->clocks.count = 0;
+}
+
 /* 0 at the end of the file, -1 with e filled when reading failed on the way. */
 static int read_lines(struct jsonl *r, struct stream *s, struct err *e)
 {
@@ -90,6 +96,7 @@ static int read_lines(struct jsonl *r, struct stream *s, struct err *e)
     while ((n = stream_read(s, block + have, BLOCK_SIZE - have, e)) > 0) {
         have += (size_t)n;
         used = take_lines(r, block, have);
+        hand_over(r);
         have -= used;
         memmove(block, block + used, have);
         if (have > SPECTER_LINE_MAX)
@@ -97,6 +104,7 @@ static int read_lines(struct jsonl *r, struct stream *s, struct err *e)
     }
     if (n == 0 && have > 0)
         take_line(r, block, have, true);
+    hand_over(r);
     free(block);
     return (int)n;
 }
@@ -288,6 +296,7 @@ static void finish_file(struct jsonl *r)
     devices_split(r->run);
     for (size_t i = first; i < r->run->nranks; i++) {
         r->run->ranks[i].gpu = gpu_name(r, &r->run->ranks[i]);
+        rank_fit(&r->run->ranks[i]);
         end_steps(&r->run->ranks[i], r->end_ns);
     }
 }
@@ -393,4 +402,9 @@ static void jsonl_identify(const char *head, size_t len, struct identity *id)
 }
 
 const struct reader reader_jsonl = {
-    .name = "specter", .sniff = jsonl_sniff, .identify = jsonl_identify, .read = jsonl_read};
+    .name = "specter",
+    .sniff = jsonl_sniff,
+    .identify = jsonl_identify,
+    .read = jsonl_read,
+    .apart = true,
+};

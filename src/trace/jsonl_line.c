@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/jsonl_line.h"
 
+#include "base/json_scan.h"
+
 #include <string.h>
 
 enum kind { STR, U64, I64, US, F1, RAW };
@@ -45,6 +47,7 @@ static const struct record {
     enum selector selector;
     int selector_field;
     const char *name;
+    size_t name_len;
     const struct field *fields;
     int count;
 } records[] = {
@@ -63,7 +66,7 @@ static const struct record {
 #define SAMPLE_TABLE sample_fields
 #define DUMP_TABLE dump_fields
 #define SHUTDOWN_TABLE shutdown_fields
-#define X(id, key, name) {key, id##_##key, name, id##_TABLE, id##_COUNT},
+#define X(id, key, name) {key, id##_##key, name, sizeof name - 1, id##_TABLE, id##_COUNT},
     SPECTER_RECORDS(X)
 #undef X
 };
@@ -134,19 +137,30 @@ static inline bool take_value(struct json *j, enum kind kind, union line_value *
 {
     switch (kind) {
     case STR:
+        if (scan_text(j, &v->s))
+            return true;
         v->s = json_string(j);
         return v->s.p != NULL;
     case U64:
+        if (scan_u64(j, &v->u))
+            return true;
         v->u = json_u64(j, UINT64_MAX);
         return v->u != UINT64_MAX;
     case I64:
+        if (scan_i64(j, &v->i))
+            return true;
+        if (scan_null(j))
+            return false;
         v->i = json_i64(j, INT64_MIN);
         return v->i != INT64_MIN;
     case US:
+        if (scan_us(j, &v->i))
+            return true;
         v->i = json_time_ns(j, 1000, INT64_MIN);
         return v->i != INT64_MIN;
     case F1: /* only for people: derived from what else is in the line */
-        json_skip(j);
+        if (!scan_past_number(j))
+            json_skip(j);
         return false;
     case RAW:
         v->s = raw_value(j);
@@ -168,11 +182,13 @@ static bool finish_line(struct line *l, const struct json *j)
 static inline bool next_field(struct json *j, const struct record *record, int next, int *field)
 {
     struct json_text key;
-    const struct field *f = &record->fields[next < record->count ? next : 0];
-    if (json_try_key(j, f->quoted, f->len)) {
-        *field = next < record->count ? next : 0;
+    const struct field *f = &record->fields[next];
+    if (next < record->count && scan_key(j, f->quoted, f->len)) {
+        *field = next;
         return true;
     }
+    if (scan_close(j))
+        return false;
     if (!json_next_key(j, &key))
         return false;
     *field = find_field(record, next, key);
@@ -182,8 +198,11 @@ static inline bool next_field(struct json *j, const struct record *record, int n
 /* Reads the line as this record; false as soon as it says that it is another. */
 static bool parse_as(struct line *l, struct json *j, const struct record *record)
 {
+    uint64_t present = 0;
     bool named = false;
-    int next = 0, f;
+    int next, last = 0, f;
+    uint8_t *follow = l->follow[l->record];
+    next = follow[0];
     l->present = 0;
     json_enter(j, '{');
     while (next_field(j, record, next, &f)) {
@@ -191,16 +210,20 @@ static bool parse_as(struct line *l, struct json *j, const struct record *record
             json_skip(j);
             continue;
         }
-        next = f + 1;
+        follow[last] = (uint8_t)f;
+        last = f + 1;
+        next = follow[last];
         if (!take_value(j, record->fields[f].kind, &l->v[f]))
             continue;
-        l->present |= (uint64_t)1 << f;
+        present |= (uint64_t)1 << f;
         if (f == record->selector_field) {
-            if (!json_text_is(l->v[f].s, record->name))
+            if (l->v[f].s.len != record->name_len ||
+                memcmp(l->v[f].s.p, record->name, record->name_len) != 0)
                 return false;
             named = true;
         }
     }
+    l->present = present;
     return named;
 }
 
@@ -219,10 +242,45 @@ static bool has_device_time(struct json *j)
     return found;
 }
 
-/* Traces come in runs of one kind: a line is first read as what the last one was. */
+static inline bool is_named(const struct record *record, enum selector selector, const char *name)
+{
+    return *name == *record->name && record->selector == selector &&
+           memcmp(name, record->name, record->name_len) == 0 && name[record->name_len] == '"';
+}
+
+/* Which record it is, where its name stands first or behind an id, as the writer puts it; else what
+ * the last line was: traces come in runs of one kind. */
+static int guess_record(const char *text, size_t len, int last)
+{
+    const char *p = text + 1, *end = text + len;
+    enum selector selector = type;
+    if (len < 32)
+        return last;
+    if (memcmp(text, "{\"id\":", 6) == 0) {
+        for (p = text + 6; p < end && is_digit(*p);)
+            p++;
+        p += p < end && *p == ',';
+    }
+    if (end - p < 24)
+        return last;
+    if (load8(p) == load8("\"event\":"))
+        selector = event;
+    else if (load8(p) != load8("\"type\":\""))
+        return last;
+    p += selector == event ? 9 : 8;
+    if (last < SPECTER_REC_COUNT && is_named(&records[last], selector, p))
+        return last;
+    for (int r = 0; r < SPECTER_REC_COUNT; r++) {
+        if (is_named(&records[r], selector, p))
+            return r;
+    }
+    return last;
+}
+
 bool line_parse(struct line *l, const char *text, size_t len)
 {
     struct json j;
+    l->record = guess_record(text, len, l->record);
     json_init(&j, text, len);
     if (l->record < SPECTER_REC_COUNT && parse_as(l, &j, &records[l->record])) {
         json_end(&j);

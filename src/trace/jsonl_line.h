@@ -66,9 +66,11 @@ struct line {
     bool timed;            /* another kind, and it has a start or a duration on a device */
     uint64_t present;      /* bit f: field f is there and not null */
     union line_value v[LINE_FIELDS_MAX];
-    const char *error; /* why line_parse() returned false */
-    size_t offset;     /* where */
-    bool cut;          /* the text ended too early */
+    uint8_t follow[SPECTER_REC_COUNT][LINE_FIELDS_MAX + 1]; /* which field came last time behind
+                                                               each, counted from 1; 0: first */
+    const char *error;                                      /* why line_parse() returned false */
+    size_t offset;                                          /* where */
+    bool cut;                                               /* the text ended too early */
 };
 
 /* A line remembers its record for the next one: the same struct for all lines of a file is fast. */

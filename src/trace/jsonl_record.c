@@ -268,18 +268,19 @@ static const char *take_op(struct jsonl *r, const struct line *l, const struct o
     if (op->timing == SPECTER_TIMING_NONE)
         op->dur_ns = UNKNOWN_NS;
     op->tid = thread(r, l, f->tid);
-    if (json_text_is(line_text(l, f->bound), "upper"))
+    if (line_has(l, f->bound) && json_text_is(l->v[f->bound].s, "upper"))
         op->flags |= OP_UPPER_BOUND;
     saw_host_time(r, op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns);
     return NULL;
 }
 
-static void add_op(struct jsonl *r, const struct op *op)
+static inline void add_op(struct jsonl *r, const struct op *op)
 {
     if (r->rank->nops > 0 && op->id <= r->last_id)
         r->ids_repeat = true;
     r->last_id = op->id;
-    *rank_add_op(r->rank) = *op;
+    ARRAY_ROOM(r->rank->ops, r->rank->cap_ops, r->rank->nops + 1);
+    r->rank->ops[r->rank->nops++] = *op;
 }
 
 static struct op blank_op(void)

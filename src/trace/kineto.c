@@ -580,6 +580,7 @@ static int read_file(struct kineto *k, struct stream *s, struct err *e)
         run_note(k->run, true, "%s; what stands before it is used", e->msg);
     set_rank(k);
     kineto_link(k);
+    rank_fit(k->rank);
     note_file(k);
     return 0;
 }
@@ -640,5 +641,8 @@ static bool kineto_sniff(const char *head, size_t len)
            (has(head, len, "\"traceEvents\"") || has(head, len, "\"schemaVersion\""));
 }
 
-const struct reader reader_kineto = {
-    .name = "kineto", .sniff = kineto_sniff, .read = kineto_read, .finish = kineto_finish};
+const struct reader reader_kineto = {.name = "kineto",
+                                     .sniff = kineto_sniff,
+                                     .read = kineto_read,
+                                     .apart = true,
+                                     .finish = kineto_finish};

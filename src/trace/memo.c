@@ -10,38 +10,42 @@ void memo_init(struct memo *m)
     memset(m, 0, sizeof *m);
 }
 
-static uint64_t bytes8(const char *p)
+static inline uint64_t load(const char *p, size_t n)
 {
-    uint64_t x;
-    memcpy(&x, p, sizeof x);
+    uint64_t x = 0;
+    memcpy(&x, p, n);
     return x;
 }
 
-static inline bool same_bytes(const char *a, const char *b, size_t len)
+/* All of a text of less than eight bytes, its length known. */
+static inline uint64_t short_key(const char *p, size_t len)
 {
-    if (len > 16)
-        return memcmp(a, b, len) == 0;
-    if (len >= 8)
-        return bytes8(a) == bytes8(b) && bytes8(a + len - 8) == bytes8(b + len - 8);
-    for (size_t i = 0; i < len; i++) {
-        if (a[i] != b[i])
-            return false;
-    }
-    return true;
+    if (len >= 4)
+        return load(p, 4) | load(p + len - 4, 4) << 32;
+    if (len >= 2)
+        return load(p, 2) | load(p + len - 2, 2) << 16;
+    return len == 1 ? (unsigned char)*p : 0;
 }
 
 /* Length, begin, middle and end tell kernel names and communicator ids apart well enough. */
-static size_t slot_index(struct json_text text)
+static inline uint64_t key_of(struct json_text text)
 {
-    uint64_t h = text.len;
-    if (text.len >= 8) {
-        h ^= bytes8(text.p + text.len - 8) ^ bytes8(text.p + (text.len - 8) / 2) * 31 ^
-             bytes8(text.p) * 127;
-    } else {
-        for (size_t i = 0; i < text.len; i++)
-            h = h << 8 | (unsigned char)text.p[i];
-    }
-    return (h * 0x9E3779B97F4A7C15u) >> 40 & (MEMO_SLOTS - 1);
+    if (text.len < 8)
+        return short_key(text.p, text.len);
+    return load(text.p + text.len - 8, 8) ^ load(text.p + (text.len - 8) / 2, 8) * 31 ^
+           load(text.p, 8) * 127;
+}
+
+static inline size_t slot_index(uint64_t key, size_t len)
+{
+    return ((key ^ len) * 0x9E3779B97F4A7C15u) >> 40 & (MEMO_SLOTS - 1);
+}
+
+/* The key of a short text is the text. */
+static inline bool same_text(const struct memo_slot *slot, struct json_text text, uint64_t key)
+{
+    return slot->text != NULL && slot->key == key && slot->len == text.len && !text.escaped &&
+           (text.len < 8 || memcmp(slot->text, text.p, text.len) == 0);
 }
 
 /* Control characters, also those of eight bits (U+0080 to U+009F), steer a terminal. */
@@ -62,16 +66,18 @@ static void remember(struct memo_slot *slot, struct run *run, struct json_text t
     json_decode(text, &plain);
     make_printable(&plain);
     slot->text = intern_add(&run->names, plain.data, plain.len);
-    slot->len = strlen(slot->text);
+    slot->len = (uint32_t)strlen(slot->text);
     slot->value = -1;
     buf_release(&plain);
 }
 
 struct memo_slot *memo_find(struct memo *m, struct run *run, struct json_text text)
 {
-    struct memo_slot *slot = &m->slots[slot_index(text)];
-    if (slot->text == NULL || slot->len != text.len || text.escaped ||
-        !same_bytes(slot->text, text.p, text.len))
-        remember(slot, run, text);
+    uint64_t key = key_of(text);
+    struct memo_slot *slot = &m->slots[slot_index(key, text.len)];
+    if (same_text(slot, text, key))
+        return slot;
+    remember(slot, run, text);
+    slot->key = key_of((struct json_text){slot->text, (uint32_t)slot->len, false});
     return slot;
 }

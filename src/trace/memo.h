@@ -18,7 +18,8 @@
 
 struct memo_slot {
     const char *text; /* interned in the run; never NULL in a slot that memo_find() returned */
-    size_t len;
+    uint64_t key;     /* of its bytes */
+    uint32_t len;
     int32_t value; /* the caller's; -1 when the text is new, or was pushed out by another */
 };
 

@@ -179,4 +179,4 @@ static int nsys_read(struct run *run, struct stream *s, const char *label, struc
 #endif
 
 const struct reader reader_nsys = {
-    .name = "nsys", .sniff = nsys_sniff, .read = nsys_read, .finish = nsys_finish};
+    .name = "nsys", .sniff = nsys_sniff, .read = nsys_read, .apart = true, .finish = nsys_finish};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The trace formats. To add one: write src/trace/<format>.c with a sniff and a read function and
- * add its line to READERS; load.c finds the reader by content. Every reader bounds what it believes
- * (lengths, depths, counts) and reports damage with file and place.
+ * add its line to READERS; load_find.c finds the reader by content. Every reader bounds what it
+ * believes (lengths, depths, counts) and reports damage with file and place.
  */
 #ifndef SPECTER_TRACE_READER_H
 #define SPECTER_TRACE_READER_H
@@ -42,6 +42,11 @@ struct reader {
      * partial damage becomes a note and 0. */
     int (*read)(struct run *run, struct stream *s, const char *label, struct err *e);
 
+    /* A file is read without a look at what the run holds already: then several are read at once,
+     * each into a run of its own, and put together in order (run_absorb.h). false: one after
+     * another into the one run. */
+    bool apart;
+
     /* Behind the last file, before run_finish(): what needs all ranks. NULL: nothing. */
     void (*finish)(struct run *run);
 };
@@ -50,7 +55,9 @@ struct reader {
     X(jsonl)       \
     X(kineto)      \
     X(nsys)        \
-    X(nsysrep)
+    X(nsysrep)     \
+    X(inspector)   \
+    X(flight)
 
 #define X(name) extern const struct reader reader_##name;
 READERS(X)

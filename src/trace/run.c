@@ -14,6 +14,7 @@ void run_init(struct run *run)
 {
     memset(run, 0, sizeof *run);
     arena_init(&run->arena);
+    arena_init(&run->tables);
     intern_init(&run->names, &run->arena);
     run->id = run->source = run->format = "";
     run->clock_aligned = true;
@@ -31,6 +32,29 @@ void rank_clear(struct rank *rank)
     memset(rank, 0, sizeof *rank);
 }
 
+#define FIT(rank, list) \
+    (rank)->list =      \
+        array_fit((rank)->list, &(rank)->cap_##list, (rank)->n##list, sizeof *(rank)->list)
+
+void rank_fit(struct rank *rank)
+{
+    FIT(rank, ops);
+    FIT(rank, acts);
+    FIT(rank, launches);
+    FIT(rank, marks);
+    FIT(rank, details);
+}
+
+void run_hand_over(const struct run *run, struct rank *rank)
+{
+    if (run->taker == NULL)
+        return;
+    if (rank->nops > 0)
+        run->taker->take(run->taker->arg, rank, rank->ops, rank->nops);
+    rank->nops = rank->nacts = rank->nsteps = 0;
+    rank->nlaunches = rank->nmarks = rank->ndetails = 0;
+}
+
 void run_release(struct run *run)
 {
     for (size_t r = 0; r < run->nranks; r++)
@@ -40,6 +64,7 @@ void run_release(struct run *run)
     free(run->comm_slots);
     free(run->notes);
     intern_release(&run->names);
+    arena_release(&run->tables);
     arena_release(&run->arena);
     memset(run, 0, sizeof *run);
 }
@@ -96,7 +121,7 @@ static void comm_resize(struct run *run, struct comm *comm, int size)
 {
     if (comm->size != 0 || size == 0)
         return;
-    comm->ranks = arena_alloc(&run->arena, (size_t)size * sizeof *comm->ranks);
+    comm->ranks = arena_alloc(&run->tables, (size_t)size * sizeof *comm->ranks);
     for (int i = 0; i < size; i++)
         comm->ranks[i] = -1;
     comm->size = size;
@@ -124,7 +149,7 @@ int run_comm(struct run *run, const char *id, size_t len, int64_t size)
 struct op *rank_add_op(struct rank *rank)
 {
     struct op *op;
-    ARRAY_GROW(rank->ops, rank->cap_ops, rank->nops + 1);
+    ARRAY_ROOM(rank->ops, rank->cap_ops, rank->nops + 1);
     op = &rank->ops[rank->nops++];
     memset(op, 0, sizeof *op);
     op->start_ns = op->dur_ns = op->host_ns = op->host_end_ns = UNKNOWN_NS;
@@ -137,7 +162,7 @@ struct op *rank_add_op(struct rank *rank)
 struct act *rank_add_act(struct rank *rank)
 {
     struct act *act;
-    ARRAY_GROW(rank->acts, rank->cap_acts, rank->nacts + 1);
+    ARRAY_ROOM(rank->acts, rank->cap_acts, rank->nacts + 1);
     act = &rank->acts[rank->nacts++];
     memset(act, 0, sizeof *act);
     act->host_ns = act->host_end_ns = UNKNOWN_NS;
@@ -159,7 +184,7 @@ struct step *rank_add_step(struct rank *rank)
 struct launches *rank_add_launches(struct rank *rank)
 {
     struct launches *launches;
-    ARRAY_GROW(rank->launches, rank->cap_launches, rank->nlaunches + 1);
+    ARRAY_ROOM(rank->launches, rank->cap_launches, rank->nlaunches + 1);
     launches = &rank->launches[rank->nlaunches++];
     memset(launches, 0, sizeof *launches);
     launches->host_ns = launches->host_end_ns = launches->max_gap_ns = UNKNOWN_NS;
@@ -191,29 +216,6 @@ void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device)
 {
     ARRAY_GROW(rank->in, rank->cap_in, rank->nin + 1);
     rank->in[rank->nin++] = (struct membership){comm, comm_rank, device};
-}
-
-static void shift(int64_t *start_ns, int64_t *end_ns, int64_t by_ns)
-{
-    *start_ns = ns_add(*start_ns, by_ns);
-    *end_ns = ns_add(*end_ns, by_ns);
-}
-
-void rank_shift(struct rank *rank, int64_t by_ns)
-{
-    for (size_t i = 0; i < rank->nops; i++) {
-        shift(&rank->ops[i].host_ns, &rank->ops[i].host_end_ns, by_ns);
-        rank->ops[i].start_ns = ns_add(rank->ops[i].start_ns, by_ns);
-    }
-    for (size_t i = 0; i < rank->nacts; i++)
-        shift(&rank->acts[i].host_ns, &rank->acts[i].host_end_ns, by_ns);
-    for (size_t i = 0; i < rank->nsteps; i++)
-        shift(&rank->steps[i].start_ns, &rank->steps[i].end_ns, by_ns);
-    for (size_t i = 0; i < rank->nlaunches; i++)
-        shift(&rank->launches[i].host_ns, &rank->launches[i].host_end_ns, by_ns);
-    for (size_t i = 0; i < rank->nmarks; i++)
-        shift(&rank->marks[i].start_ns, &rank->marks[i].end_ns, by_ns);
-    shift(&rank->end_ns, &rank->dump_ns, by_ns);
 }
 
 static bool has_note(const struct run *run, const char *text)

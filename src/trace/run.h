@@ -242,21 +242,24 @@ struct comm {
     const char *id;   /* equal on all members */
     const char *name; /* "" unknown */
     int size;         /* 0 unknown */
-    int *ranks;       /* [size] global rank of each comm rank; -1 unknown; in the run's arena */
+    int *ranks;       /* [size] global rank of each comm rank; -1 unknown; in the run's tables */
     int parent;       /* index into run->comms; -1 */
     int nodes;        /* -1 unknown */
 };
 
-/* A host's clock, and how its times were mapped to those of the first domain:
+/* A host's clock, and how its times were mapped to those of the first domain (align.h):
  * mapped = t + offset_ns + drift * (t - at_ns), in real numbers. */
 struct domain {
     const char *host;  /* "" unknown */
-    bool aligned;      /* to the first domain, which is aligned to itself */
+    bool aligned;      /* to the first domain, which is aligned to itself; else by wall clock, if at
+                          all */
     int64_t offset_ns; /* 0 for the first */
-    double drift;      /* 20 ppm is 20e-6 */
-    int64_t at_ns;
-    uint64_t anchors;   /* ends of collectives that say so */
-    double residual_ns; /* their median distance from the mapping; NAN unknown */
+    double drift;      /* 20 ppm is 20e-6; 0 also where it is too small to be told from 0 */
+    int64_t at_ns;     /* on its own clock */
+    double offset_err_ns, drift_err; /* standard errors; 0 for the first, NAN unknown */
+    uint64_t anchors; /* collectives whose ends say so; where it is not aligned, those in common */
+    double residual_ns; /* median distance of their ends from the mapping; NAN unknown */
+    double error_ns;    /* how far off a mapped time may be; NAN unknown */
 };
 
 /* Something the user must know about how the run was read, in one line. */
@@ -266,7 +269,8 @@ struct note {
 };
 
 struct run {
-    struct arena arena; /* owns every string of the run */
+    struct arena arena;  /* owns every string of the run, */
+    struct arena tables; /* and this the communicators' tables of ranks */
     struct intern names;
     const char *id;     /* run id; "" when the format has none */
     const char *source; /* what was read: path */
@@ -284,11 +288,29 @@ struct run {
     struct domain *domains; /* [ndomains]; owned by the arena */
     int ndomains;
     bool clock_aligned;       /* times of all ranks may be compared, */
-    double clock_residual_ns; /* to so much: the largest of the domains; 0 with one; NAN unknown */
+    double clock_residual_ns; /* to so much: the largest error_ns; 0 with one; NAN unknown */
+    const struct op_taker *taker; /* while it is read: see run_hand_over(); NULL */
 };
 
+/* Options of run_load(); all zero: the defaults. */
 struct load_opts {
     const char *run_id; /* NULL: the newest */
+    int threads;        /* that read; 0: as many as there are processors. The run is the same */
+
+    /* Called about ten times a second by the thread that called run_load(): bytes of the files that
+     * are read, of how many. NULL: not wanted. */
+    void (*progress)(void *arg, uint64_t done, uint64_t total);
+    void *progress_arg;
+
+    /* Takes the operations of the ranks in portions, as they are read, each valid during the call
+     * and forgotten behind it: memory does not grow with the file. By one thread at a time, the
+     * ranks of several files in any order. The run then holds ranks, communicators and notes, and
+     * nothing that a rank did. The format's own traces come as they stand: their times are not
+     * mapped (start_ns is that of the device's clock, host_ns since init.mono_ns), an operation
+     * that was pending can come again with its id, and a rank is the process that wrote the file.
+     * Of other formats each file comes when it was read whole. NULL: not wanted. */
+    void (*take)(void *arg, const struct rank *rank, const struct op *ops, size_t n);
+    void *take_arg;
 };
 
 /* Reads a folder, file or archive of any known format. 0, or -1 with e filled (ERR_INPUT): no such
@@ -296,6 +318,11 @@ struct load_opts {
  * must be released in either case. */
 int run_load(struct run *run, const char *path, const struct load_opts *opts, struct err *e);
 void run_release(struct run *run);
+
+struct op_taker {
+    void (*take)(void *arg, const struct rank *rank, const struct op *ops, size_t n);
+    void *arg;
+};
 
 /* For readers. Pointers to ranks, ops and so on hold until the next one of their kind is added. */
 void run_init(struct run *run);
@@ -312,7 +339,13 @@ struct launches *rank_add_launches(struct rank *rank);
 struct mark *rank_add_mark(struct rank *rank);
 struct comm_detail *rank_add_detail(struct rank *rank);
 void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device);
-void rank_clear(struct rank *rank);                /* frees what it owns */
+void rank_clear(struct rank *rank); /* frees what it owns */
+void rank_fit(struct rank *rank);   /* gives back room that it does not use */
+
+/* Where somebody takes operations as they are read (load_opts.take): gives them what the rank has,
+ * and empties its lists. Else nothing. */
+void run_hand_over(const struct run *run, struct rank *rank);
+
 void rank_shift(struct rank *rank, int64_t by_ns); /* moves every time */
 void rank_sort(struct rank *rank);                 /* orders all lists, as run_finish does */
 

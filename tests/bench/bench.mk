@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Benchmarks: each prints a table and ends with one line of JSON.
 
-BENCHES     := $(B)/bench/bench_model $(B)/bench/bench_replay
+BENCHES     := $(B)/bench/bench_model $(B)/bench/bench_replay $(B)/bench/bench_read
 
 .PHONY: bench-tracer
 ## bench-tracer: what a traced call costs, beside a naive tracer; peak memory
@@ -18,7 +18,12 @@ bench-model: $(B)/bench/bench_model
 bench-replay: $(B)/bench/bench_replay
 	$(Q)$(B)/bench/bench_replay
 
-check-build: $(B)/bench/calls $(B)/bench/libnaive.so $(BENCHES) # so that they do not rot
+.PHONY: bench-read
+## bench-read: MB/s of the trace readers, beside cJSON and Python; memory; 1,000 files
+bench-read: all $(B)/bench/bench_read $(B)/bench/grow emu
+	$(Q)BUILD=$(B) tests/bench/read.sh
+
+check-build: $(B)/bench/calls $(B)/bench/libnaive.so $(B)/bench/grow $(BENCHES) # so that they do not rot
 
 BENCH_FLAGS := $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Wno-unused-parameter
 BENCH_HOOKS := tracer/hooks/nccl.def tracer/hooks/cublas.def
@@ -42,6 +47,11 @@ $(BENCHES): $(B)/bench/%: $(B)/tests/bench/%.o $(B)/libspecter.a
 	@mkdir -p $(@D)
 	@echo "  LD      $@"
 	$(Q)$(CC) -pie $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread
+
+$(B)/bench/grow: tests/bench/grow.c $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(BASE) -MF $@.d -o $@ $<
 
 .PHONY: bench-sweep
 ## bench-sweep: points of `specter sweep` a second, beside their simulation

@@ -258,7 +258,7 @@ TEST(load_one_file_under_two_names)
 TEST(load_newest_of_several_runs)
 {
     const char *folder = make_folder();
-    struct load_opts opts = {"old"};
+    struct load_opts opts = {.run_id = "old"};
     struct run run;
     struct err e;
     write_ranks(folder, "zz", 2, 50);
@@ -476,7 +476,14 @@ TEST(load_archive)
     CHECK_INT(run.nranks, 2);
     CHECK_HAS(run.ranks[0].file, "run.tar.gz:t/specter_trace_rank0.jsonl");
     run_release(&run);
-    CHECK_HAS(load_error(folder, NULL), "name the archive 'run.tar.gz' to read it");
+    load_path(&run, folder); /* it is all that the folder holds */
+    CHECK_INT(run.nranks, 2);
+    run_release(&run);
+    write_trace(folder, "specter_trace_rank5.jsonl", "other", 5, 6, "h", 100);
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 1);
+    CHECK_HAS(note_with(&run, "an archive beside traces is not looked into"), "run.tar.gz");
+    run_release(&run);
     write_file(folder, "cut.tar", tar.data, tar.len - 1024 - 300);
     load_path(&run, file_in(folder, "cut.tar"));
     CHECK_INT(run.nranks, 2);

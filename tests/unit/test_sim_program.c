@@ -145,10 +145,15 @@ TEST(program_clock_domains)
     add_kernel(&run, 0, 1, 100, 10);
     add_kernel(&run, 1, 1, 130, 10);
     add_kernel(&run, 2, 1, 9000000, 10);
+    run.clock_aligned = false;
     CHECK_INT(replay_measured(&p, &run, &e), 0);
     check_span(&p, 0, 0, 0, 10);
     check_span(&p, 1, 0, 30, 40);
     check_span(&p, 2, 0, 0, 10);
+    program_release(&p);
+    run.clock_aligned = true; /* by collectives: then they begin when they did */
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    check_span(&p, 2, 0, 8999900, 8999910);
     program_release(&p);
     run_release(&run);
 }

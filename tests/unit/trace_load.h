@@ -21,7 +21,7 @@ static inline void load_path(struct run *run, const char *path)
 static inline const char *load_error(const char *path, const char *run_id)
 {
     static struct err e;
-    struct load_opts opts = {run_id};
+    struct load_opts opts = {.run_id = run_id};
     struct run run;
     int rc = run_load(&run, path, &opts, &e);
     run_release(&run);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/meet.h"
+
+#include "analysis/split.h"
+
+#include <math.h>
+
+static const struct op *op_of(const struct run *run, const struct match_member *m)
+{
+    return &run->ranks[m->rank].ops[m->op];
+}
+
+/* What one pass over the timed members finds. */
+struct survey {
+    uint32_t timed;
+    bool agree; /* their clocks do */
+    int domain;
+    int64_t shortest_ns, longest_ns;
+    double starts_ns; /* sum of start - that of the first member */
+    int64_t base_ns;
+};
+
+static void add_start(struct meet *m, int64_t start, uint32_t rank)
+{
+    if (start < m->first_start_ns) {
+        m->first_start_ns = start;
+        m->first_rank = rank;
+    } else if (start == m->first_start_ns) {
+        m->first_rank = MEET_NOBODY;
+    }
+    if (start > m->last_start_ns) {
+        m->last_start_ns = start;
+        m->last_rank = rank;
+    } else if (start == m->last_start_ns) {
+        m->last_rank = MEET_NOBODY;
+    }
+}
+
+static void add_member(struct meet *m, struct survey *s, int domain, uint32_t rank, int64_t start,
+                       int64_t end)
+{
+    if (s->timed++ == 0) {
+        s->domain = domain;
+        s->base_ns = m->first_start_ns = m->last_start_ns = start;
+        m->first_end_ns = m->last_end_ns = end;
+        m->first_rank = m->last_rank = rank;
+        s->shortest_ns = s->longest_ns = end - start;
+        return;
+    }
+    s->agree = s->agree && domain == s->domain;
+    s->starts_ns += (double)(start - s->base_ns);
+    add_start(m, start, rank);
+    m->first_end_ns = end < m->first_end_ns ? end : m->first_end_ns;
+    m->last_end_ns = end > m->last_end_ns ? end : m->last_end_ns;
+    s->shortest_ns = end - start < s->shortest_ns ? end - start : s->shortest_ns;
+    s->longest_ns = end - start > s->longest_ns ? end - start : s->longest_ns;
+}
+
+void meet_make(struct meet *m, const struct run *run, const struct match_member *members,
+               uint32_t n)
+{
+    struct survey s = {.agree = true};
+    int64_t start, end;
+    *m = (struct meet){.first_start_ns = UNKNOWN_NS,
+                       .last_start_ns = UNKNOWN_NS,
+                       .first_end_ns = UNKNOWN_NS,
+                       .last_end_ns = UNKNOWN_NS,
+                       .first_rank = MEET_NOBODY,
+                       .last_rank = MEET_NOBODY,
+                       .arrive_wait_ns = NAN,
+                       .wait_max_ns = NAN,
+                       .from_ns = UNKNOWN_NS,
+                       .to_ns = UNKNOWN_NS};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct rank *rank = &run->ranks[members[i].rank];
+        if (op_device_time(op_of(run, &members[i]), &start, &end))
+            add_member(m, &s, rank->domain, members[i].rank, start, end);
+    }
+    if (s.timed >= 2)
+        m->wait_max_ns = (double)(s.longest_ns - s.shortest_ns);
+    if (s.timed >= 2 && (s.agree || run->clock_aligned)) {
+        m->arrive_wait_ns = (double)(m->last_start_ns - s.base_ns) - s.starts_ns / s.timed;
+        return;
+    }
+    if (s.timed > 0)
+        m->first_start_ns = s.base_ns;
+    m->last_start_ns = m->first_end_ns = m->last_end_ns = UNKNOWN_NS;
+    m->first_rank = m->last_rank = MEET_NOBODY;
+}
+
+static void set_moved(struct meet *m, int64_t from, int64_t to)
+{
+    m->from_ns = from;
+    m->to_ns = to;
+}
+
+void meet_message(struct meet *m, const struct run *run, const struct match_member *members,
+                  uint32_t n)
+{
+    int64_t start[2], end[2];
+    bool timed[2] = {false, false};
+    for (uint32_t i = 0; i < n && i < 2; i++)
+        timed[i] = op_device_time(op_of(run, &members[i]), &start[i], &end[i]);
+    m->two_sided = timed[0] && timed[1];
+    if (!m->two_sided) {
+        if (timed[0] || timed[1])
+            set_moved(m, start[timed[1]], end[timed[1]]);
+        return;
+    }
+    if (m->last_start_ns == UNKNOWN_NS) {
+        int64_t send = end[0] - start[0], recv = end[1] - start[1];
+        set_moved(m, end[1] - (send < recv ? send : recv), end[1]);
+    } else if (end[0] <= start[1]) {
+        set_moved(m, start[0], end[0]);
+    } else {
+        set_moved(m, m->last_start_ns, m->last_end_ns);
+    }
+}
+
+int64_t meet_step(const struct rank *rank, const struct op *op)
+{
+    int64_t t = op->host_ns != UNKNOWN_NS ? op->host_ns : op->start_ns;
+    size_t low = 0, high = rank->nsteps;
+    if (t == UNKNOWN_NS)
+        return -1;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (rank->steps[mid].start_ns <= t)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low == 0 || t >= rank->steps[low - 1].end_ns)
+        return -1;
+    return (int64_t)low - 1;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How the members of one collective, or both ends of a message, came together in time: who was
+ * first, who last, how long the data moved once all were there.
+ *
+ * Starts and ends of different ranks are compared only where their clocks agree: all timed members
+ * are of one clock domain, or the run is aligned (run->clock_aligned). What must be compared is
+ * UNKNOWN_NS or NAN otherwise, and with fewer than two timed members.
+ */
+#ifndef SPECTER_ANALYSIS_MEET_H
+#define SPECTER_ANALYSIS_MEET_H
+
+#include "trace/match.h"
+#include "trace/run.h"
+
+#define MEET_NOBODY UINT32_MAX
+
+struct meet {
+    int64_t first_start_ns; /* of the members; of the first timed one where clocks do not agree */
+    int64_t last_start_ns, first_end_ns, last_end_ns;
+    uint32_t first_rank, last_rank; /* who started first, and last: index into run->ranks;
+                                       MEET_NOBODY: not known, or several at the same time */
+    double arrive_wait_ns;          /* mean over members of last_start - own start; NAN */
+    double wait_max_ns;     /* longest - shortest duration of a member; NAN with fewer than two */
+    bool two_sided;         /* a message: [from_ns, to_ns) is seen from both ends */
+    int64_t from_ns, to_ns; /* a message: when its data moved, see meet_message(); UNKNOWN_NS */
+};
+
+/* Of a match, or of one record alone (n = 1). */
+void meet_make(struct meet *m, const struct run *run, const struct match_member *members,
+               uint32_t n);
+
+/* Sets from_ns and to_ns of a message. Its time, by what is known:
+ *
+ *   clocks agree   last start to last end: a send's kernel may end before all has arrived, and both
+ *                  wait for the later one. A send that ended before its receive began had left its
+ *                  data in NCCL's buffers: its own time, as the receive then only empties these
+ *   they do not    the shorter duration, up to the end of the receive
+ *   one end only   its duration, which may hold waiting
+ */
+void meet_message(struct meet *m, const struct run *run, const struct match_member *members,
+                  uint32_t n);
+
+/* The step of the rank that issued an operation, by the time of its call (of the operation itself
+ * where the call was not seen): index into rank->steps; -1 none. */
+int64_t meet_step(const struct rank *rank, const struct op *op);
+
+#endif

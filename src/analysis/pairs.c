@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct message {
+    const struct comm_instance *in;
+    int src, dst;
+};
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+void pair_of(const struct comm_instance *in, const struct run *run, int *src, int *dst)
+{
+    const struct rank *rank = &run->ranks[in->first.rank];
+    const struct op *op = &rank->ops[in->first.op];
+    int32_t peer = op->coll.peer;
+    int other = -1;
+    if (in->comm >= 0 && peer >= 0 && peer < run->comms[in->comm].size)
+        other = run->comms[in->comm].ranks[peer];
+    *src = op->coll.op == SPECTER_RECV ? other : rank->rank;
+    *dst = op->coll.op == SPECTER_RECV ? rank->rank : other;
+    if (op->coll.op == SPECTER_COMM_OP_COUNT)
+        *src = *dst = -1; /* sends or receives: nobody says which */
+}
+
+static int pair_order(const struct message *a, const struct message *b)
+{
+    return a->src != b->src ? ORDER(a->src, b->src) : ORDER(a->dst, b->dst);
+}
+
+/* Those of a pair in order of time. */
+static int by_pair(const void *x, const void *y)
+{
+    const struct message *a = x, *b = y;
+    int order = pair_order(a, b);
+    if (order == 0)
+        order = ORDER(a->in->meet.from_ns, b->in->meet.from_ns);
+    return order != 0 ? order : ORDER(a->in, b->in);
+}
+
+static int by_bytes(const void *x, const void *y)
+{
+    const struct pair_row *a = x, *b = y;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return a->src != b->src ? ORDER(a->src, b->src) : ORDER(a->dst, b->dst);
+}
+
+/* Messages in order of time; `until_ns`: end of the union so far. */
+static void add_message(struct pair_row *row, const struct comm_instance *in, int64_t *until_ns)
+{
+    int64_t from = in->meet.from_ns, to = in->meet.to_ns;
+    row->count++;
+    row->unsized += !in->bytes_known;
+    row->bytes += (double)in->bytes;
+    if (!in->bytes_known || from == UNKNOWN_NS)
+        return;
+    row->timed++;
+    row->two_sided += in->meet.two_sided;
+    row->timed_bytes += (double)in->bytes;
+    if (row->timed > 1 && from < *until_ns)
+        from = *until_ns;
+    if (to <= from)
+        return;
+    row->time_ns += (double)(to - from);
+    *until_ns = to;
+}
+
+static void add_row(struct pairs *p, const struct message *list, size_t n, const struct run *run,
+                    const struct places *places)
+{
+    struct pair_row *row;
+    int64_t until_ns = 0;
+    ARRAY_GROW(p->list, p->cap, p->count + 1);
+    row = &p->list[p->count++];
+    *row = (struct pair_row){.src = list[0].src, .dst = list[0].dst};
+    row->across = places_across(places, run, row->src, row->dst, list[0].in->comm);
+    for (size_t i = 0; i < n; i++)
+        add_message(row, list[i].in, &until_ns);
+    row->bw_GBps = row->time_ns > 0 ? row->timed_bytes / row->time_ns : NAN;
+    if (row->timed == 0)
+        row->time_ns = NAN;
+}
+
+void pairs_make(struct pairs *p, const struct comm_study *study, const struct places *places)
+{
+    struct message *list = NULL;
+    size_t n = 0, cap = 0;
+    memset(p, 0, sizeof *p);
+    for (size_t i = 0; i < study->count; i++) {
+        const struct comm_instance *in = &study->list[i];
+        struct message m = {.in = in};
+        if (!in->p2p || (in->bytes_known && in->bytes == 0))
+            continue;
+        pair_of(in, study->run, &m.src, &m.dst);
+        if (m.src < 0 || m.dst < 0) {
+            p->endless++;
+            continue;
+        }
+        ARRAY_GROW(list, cap, n + 1);
+        list[n++] = m;
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_pair);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && pair_order(&list[from], &list[to]) == 0; to++)
+            ;
+        add_row(p, list + from, to - from, study->run, places);
+    }
+    if (p->count > 0)
+        qsort(p->list, p->count, sizeof *p->list, by_bytes);
+    free(list);
+}
+
+void pairs_release(struct pairs *p)
+{
+    free(p->list);
+    memset(p, 0, sizeof *p);
+}

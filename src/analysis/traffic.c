@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/traffic.h"
+
+#include "analysis/pairs.h"
+#include "analysis/split.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An instance as the tables see it. */
+struct item {
+    const struct comm_instance *in;
+    const char *group;
+    int nodes, bin;
+    bool data; /* moves some, or that is not known */
+    struct traffic_sum sum;
+};
+
+struct items {
+    struct item *list; /* owned */
+    size_t count, cap;
+};
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* ---- bytes ---- */
+
+/* A ring over n members on k nodes has k links between nodes (with k > 1), of n in all; a chain,
+ * which starts or ends at the root, one fewer of both. */
+static struct wire ring(double per_link, int n, int nodes, int open)
+{
+    struct wire w = {per_link * (n - open), NAN};
+    if (nodes > 0)
+        w.inter = nodes > 1 ? per_link * (nodes - open) : 0;
+    return w;
+}
+
+struct wire wire_of(unsigned op, double bytes, int n, const struct comm_place *place)
+{
+    double part = bytes * (n - 1) / n;
+    if (n < 1)
+        return (struct wire){NAN, NAN};
+    switch (op) {
+    case SPECTER_ALLREDUCE:
+        return ring(2 * part, n, place->nodes, 0);
+    case SPECTER_ALLGATHER:
+    case SPECTER_REDUCESCATTER:
+        return ring(part, n, place->nodes, 0);
+    case SPECTER_BROADCAST:
+    case SPECTER_REDUCE:
+        return ring(bytes, n, place->nodes, 1);
+    case SPECTER_ALLTOALL:
+    case SPECTER_ALLTOALLV:
+        return (struct wire){part * n, part * n * place->across};
+    case SPECTER_GATHER:
+    case SPECTER_SCATTER:
+        return (struct wire){part, part * place->across};
+    default:
+        return (struct wire){NAN, NAN};
+    }
+}
+
+/* S of an instance; NAN unknown. */
+static double size_of(const struct comm_instance *in)
+{
+    if (!in->bytes_known)
+        return NAN;
+    return in->op == SPECTER_ALLTOALLV && in->sized > 0 ? in->sent / in->sized : (double)in->bytes;
+}
+
+/* A message leaves one GPU, whichever of its ends was recorded. */
+static struct wire message_wire(const struct comm_instance *in, double bytes, const struct run *run,
+                                const struct places *places)
+{
+    int src, dst, across;
+    pair_of(in, run, &src, &dst);
+    across = places_across(places, run, src, dst, in->comm);
+    return (struct wire){bytes, across < 0 ? NAN : across * bytes};
+}
+
+static void set_bytes(struct item *item, const struct run *run, const struct places *places)
+{
+    static const struct comm_place nowhere = {.across = NAN};
+    const struct comm_instance *in = item->in;
+    struct wire w;
+    double bytes = size_of(in), found;
+    if (isnan(bytes)) {
+        item->sum.unsized = 1;
+        return;
+    }
+    item->sum.bytes = bytes;
+    if (in->p2p) {
+        w = message_wire(in, bytes, run, places);
+        found = 1;
+    } else {
+        w = wire_of(in->op, bytes, in->comm_size,
+                    in->comm < 0 ? &nowhere : &places->comms[in->comm]);
+        found = in->comm_size > 0 ? (double)in->members / in->comm_size : NAN;
+    }
+    item->sum.wire_bytes = w.all * found;
+    item->sum.inter_bytes = w.inter * found;
+}
+
+static int bin_of(double bytes)
+{
+    int exponent;
+    if (!(bytes >= 1))
+        return isnan(bytes) ? -1 : 0;
+    frexp(bytes, &exponent);
+    return exponent - 1;
+}
+
+static void collect(struct items *items, const struct comm_study *study,
+                    const struct places *places)
+{
+    for (size_t i = 0; i < study->count; i++) {
+        const struct comm_instance *in = &study->list[i];
+        struct item *item;
+        double bytes = size_of(in);
+        ARRAY_GROW(items->list, items->cap, items->count + 1);
+        item = &items->list[items->count++];
+        *item = (struct item){.in = in,
+                              .group = comm_group_name(study->run, in->comm),
+                              .nodes = in->comm >= 0 ? places->comms[in->comm].nodes : 0,
+                              .bin = bin_of(bytes),
+                              .data = !(bytes <= 0),
+                              .sum = {.instances = 1, .calls = in->members}};
+        set_bytes(item, study->run, places);
+        if (in->timed > 0) {
+            item->sum.timed = 1;
+            item->sum.time_ns = (double)in->transfer_ns / in->group_ops;
+        }
+    }
+}
+
+static void add_sum(struct traffic_sum *sum, const struct traffic_sum *more)
+{
+    sum->instances += more->instances;
+    sum->calls += more->calls;
+    sum->unsized += more->unsized;
+    sum->timed += more->timed;
+    sum->bytes += more->bytes;
+    sum->wire_bytes += more->wire_bytes;
+    sum->inter_bytes += more->inter_bytes;
+    sum->time_ns += more->time_ns;
+}
+
+/* ---- rows ---- */
+
+/* Each order below tells rows apart; what is equal in it keeps the order of the study, so that sums
+ * are always added in the same one. */
+static int kind_order(const struct item *a, const struct item *b)
+{
+    if (a->in->op != b->in->op)
+        return ORDER(a->in->op, b->in->op);
+    if (a->in->dtype != b->in->dtype)
+        return ORDER(a->in->dtype, b->in->dtype);
+    if (a->in->comm_size != b->in->comm_size)
+        return ORDER(a->in->comm_size, b->in->comm_size);
+    return strcmp(a->group, b->group);
+}
+
+static int size_order(const struct item *a, const struct item *b)
+{
+    return a->in->op != b->in->op ? ORDER(a->in->op, b->in->op) : ORDER(a->bin, b->bin);
+}
+
+static int group_order(const struct item *a, const struct item *b)
+{
+    if (a->in->comm_size != b->in->comm_size)
+        return ORDER(a->in->comm_size, b->in->comm_size);
+    return strcmp(a->group, b->group);
+}
+
+#define BY(what)                                         \
+    static int by_##what(const void *x, const void *y)   \
+    {                                                    \
+        const struct item *a = x, *b = y;                \
+        int order = what##_order(a, b);                  \
+        return order != 0 ? order : ORDER(a->in, b->in); \
+    }
+BY(kind)
+BY(size)
+BY(group)
+
+/* The end of the row that begins at `from`. */
+static size_t row_end(const struct items *items, size_t from,
+                      int (*order)(const struct item *, const struct item *))
+{
+    size_t to = from + 1;
+    while (to < items->count && order(&items->list[from], &items->list[to]) == 0)
+        to++;
+    return to;
+}
+
+static void sort(struct items *items, int (*by)(const void *, const void *))
+{
+    if (items->count > 0)
+        qsort(items->list, items->count, sizeof *items->list, by);
+}
+
+/* Sum over the items [from, to), and the number of nodes that all of them have. */
+static struct traffic_sum sum_of(const struct items *items, size_t from, size_t to, int *nodes)
+{
+    struct traffic_sum sum = {0};
+    *nodes = items->list[from].nodes;
+    for (size_t i = from; i < to; i++) {
+        add_sum(&sum, &items->list[i].sum);
+        if (items->list[i].nodes != *nodes)
+            *nodes = 0;
+    }
+    return sum;
+}
+
+static void make_rows(struct traffic *t, struct items *items)
+{
+    sort(items, by_kind);
+    for (size_t from = 0, to; from < items->count; from = to) {
+        const struct item *first = &items->list[from];
+        struct traffic_row *row;
+        to = row_end(items, from, kind_order);
+        ARRAY_GROW(t->rows, t->cap_rows, t->nrows + 1);
+        row = &t->rows[t->nrows++];
+        row->op = first->in->op;
+        row->dtype = first->in->dtype;
+        row->group = first->group;
+        row->comm_size = first->in->comm_size;
+        row->sum = sum_of(items, from, to, &row->nodes);
+    }
+}
+
+static void make_sizes(struct traffic *t, struct items *items)
+{
+    sort(items, by_size);
+    for (size_t from = 0, to; from < items->count; from = to) {
+        struct size_row *row;
+        int nodes;
+        to = row_end(items, from, size_order);
+        ARRAY_GROW(t->sizes, t->cap_sizes, t->nsizes + 1);
+        row = &t->sizes[t->nsizes++];
+        row->op = items->list[from].in->op;
+        row->bin = items->list[from].bin;
+        row->sum = sum_of(items, from, to, &nodes);
+    }
+}
+
+/* What costs most first, then by name, so that it is always the same. */
+static int rows_by_bytes(const void *x, const void *y)
+{
+    const struct traffic_row *a = x, *b = y;
+    double wa = isnan(a->sum.wire_bytes) ? -1 : a->sum.wire_bytes;
+    double wb = isnan(b->sum.wire_bytes) ? -1 : b->sum.wire_bytes;
+    if (wa != wb)
+        return wa > wb ? -1 : 1;
+    if (a->sum.bytes != b->sum.bytes)
+        return a->sum.bytes > b->sum.bytes ? -1 : 1;
+    if (a->op != b->op)
+        return ORDER(a->op, b->op);
+    if (a->dtype != b->dtype)
+        return ORDER(a->dtype, b->dtype);
+    if (a->comm_size != b->comm_size)
+        return ORDER(a->comm_size, b->comm_size);
+    return strcmp(a->group, b->group);
+}
+
+static void keep_data(struct traffic *t, struct items *items)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < items->count; i++) {
+        if (items->list[i].data)
+            items->list[kept++] = items->list[i];
+    }
+    t->without_data = items->count - kept;
+    items->count = kept;
+}
+
+/* ---- groups ---- */
+
+static void count_comms(struct group_row *row, const struct items *items, size_t from, size_t to,
+                        uint32_t *group_of, uint32_t group)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct comm_instance *in = items->list[i].in;
+        if (in->p2p)
+            row->messages++;
+        else
+            row->collectives++;
+        if (in->comm < 0 || group_of[in->comm] != UINT32_MAX)
+            continue;
+        group_of[in->comm] = group;
+        row->comms++;
+    }
+}
+
+/* `group_of`: of each communicator; UINT32_MAX where none of its operations was recorded. */
+static void make_groups(struct traffic *t, struct items *items, uint32_t *group_of)
+{
+    sort(items, by_group);
+    for (size_t from = 0, to; from < items->count; from = to) {
+        const struct item *first = &items->list[from];
+        struct group_row *row;
+        to = row_end(items, from, group_order);
+        ARRAY_GROW(t->groups, t->cap_groups, t->ngroups + 1);
+        row = &t->groups[t->ngroups++];
+        *row = (struct group_row){.group = first->group,
+                                  .comm_size = first->in->comm_size,
+                                  .max_rank = -1,
+                                  .per_step = NAN};
+        row->sum = sum_of(items, from, to, &row->nodes);
+        count_comms(row, items, from, to, group_of, (uint32_t)t->ngroups - 1);
+    }
+}
+
+/* What one rank does in one group. */
+struct part {
+    int64_t busy_ns, until_ns; /* length of the union so far, and its end */
+    uint64_t timed, calls, in_steps;
+};
+
+static void add_op(struct part *part, const struct rank *rank, const struct op *op)
+{
+    int64_t start, end;
+    part->calls++;
+    if (op->class == OP_COLL && meet_step(rank, op) >= 0)
+        part->in_steps++;
+    if (!op_device_time(op, &start, &end))
+        return;
+    if (part->timed++ > 0 && start < part->until_ns)
+        start = part->until_ns;
+    if (end <= start)
+        return;
+    part->busy_ns += end - start;
+    part->until_ns = end;
+}
+
+/* Steps, and collectives in them. */
+struct stepped {
+    uint64_t steps, calls;
+};
+
+/* Operations are in order of their starts. Adds to `stepped` of each group, and to
+ * the last, which is of all. */
+static void add_rank(struct traffic *t, const struct rank *rank, const uint32_t *group_of,
+                     struct part *parts, struct stepped *stepped)
+{
+    struct stepped *all = &stepped[t->ngroups];
+    all->steps += rank->nsteps;
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        if ((op->class == OP_COLL || op->class == OP_P2P) && op->coll.comm >= 0)
+            add_op(&parts[group_of[op->coll.comm]], rank, op);
+    }
+    for (size_t g = 0; g < t->ngroups; g++) {
+        struct group_row *row = &t->groups[g];
+        if (parts[g].calls > 0) {
+            stepped[g].steps += rank->nsteps;
+            stepped[g].calls += parts[g].in_steps;
+            all->calls += parts[g].in_steps;
+        }
+        if (parts[g].timed > 0) {
+            double busy = (double)parts[g].busy_ns;
+            row->ranks++;
+            row->time_ns += busy;
+            if (row->max_rank < 0 || busy > row->time_max_ns) {
+                row->time_max_ns = busy;
+                row->max_rank = rank->rank;
+            }
+        }
+        parts[g] = (struct part){0};
+    }
+}
+
+static int groups_by_time(const void *x, const void *y)
+{
+    const struct group_row *a = x, *b = y;
+    double ta = a->ranks > 0 ? a->time_ns : -1, tb = b->ranks > 0 ? b->time_ns : -1;
+    if (ta != tb)
+        return ta > tb ? -1 : 1;
+    if (a->comm_size != b->comm_size)
+        return ORDER(a->comm_size, b->comm_size);
+    return strcmp(a->group, b->group);
+}
+
+static double per_step(const struct stepped *s)
+{
+    return s->steps > 0 ? (double)s->calls / (double)s->steps : NAN;
+}
+
+static void time_groups(struct traffic *t, const struct run *run, const uint32_t *group_of)
+{
+    struct part *parts = NULL;
+    struct stepped *stepped = NULL;
+    size_t cap_parts = 0, cap_stepped = 0;
+    ARRAY_GROW(parts, cap_parts, t->ngroups + 1);
+    ARRAY_GROW(stepped, cap_stepped, t->ngroups + 1);
+    for (size_t r = 0; r < run->nranks; r++)
+        add_rank(t, &run->ranks[r], group_of, parts, stepped);
+    for (size_t g = 0; g < t->ngroups; g++) {
+        struct group_row *row = &t->groups[g];
+        row->time_ns = row->ranks > 0 ? row->time_ns / (double)row->ranks : NAN;
+        if (row->ranks == 0)
+            row->time_max_ns = NAN;
+        row->per_step = per_step(&stepped[g]);
+    }
+    t->per_step = per_step(&stepped[t->ngroups]);
+    free(parts);
+    free(stepped);
+}
+
+void traffic_make(struct traffic *t, const struct comm_study *study, const struct places *places)
+{
+    struct items items = {0};
+    uint32_t *group_of = NULL;
+    size_t cap = 0;
+    memset(t, 0, sizeof *t);
+    ARRAY_GROW(group_of, cap, study->run->ncomms + 1);
+    memset(group_of, 0xff, cap * sizeof *group_of);
+    collect(&items, study, places);
+    make_groups(t, &items, group_of);
+    time_groups(t, study->run, group_of);
+    keep_data(t, &items);
+    make_rows(t, &items);
+    make_sizes(t, &items);
+    if (t->nrows > 0)
+        qsort(t->rows, t->nrows, sizeof *t->rows, rows_by_bytes);
+    if (t->ngroups > 0)
+        qsort(t->groups, t->ngroups, sizeof *t->groups, groups_by_time);
+    free(group_of);
+    free(items.list);
+}
+
+void traffic_release(struct traffic *t)
+{
+    free(t->rows);
+    free(t->sizes);
+    free(t->groups);
+    memset(t, 0, sizeof *t);
+}

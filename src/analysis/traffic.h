@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the communication of a run moved: bytes by operation, type and group, by size, by group of
+ * ranks, and between which ranks messages went. Formulas and their sources: docs/analyze.md,
+ * "Traffic".
+ *
+ *   bytes        S, once an instance: nccl-tests' full buffer; AlltoAllv: mean of what the members
+ *                send
+ *   wire_bytes   what leaves the GPUs of the traced members: S times the ring's share
+ *   inter_bytes  of them, what leaves a node
+ *
+ * Operations that are known to move no data (barriers, signals, empty calls) are in none of it.
+ */
+#ifndef SPECTER_ANALYSIS_TRAFFIC_H
+#define SPECTER_ANALYSIS_TRAFFIC_H
+
+#include "analysis/comm.h"
+#include "analysis/places.h"
+
+/* Of one instance, or of several together. */
+struct traffic_sum {
+    uint64_t instances;
+    uint64_t calls;   /* operations of single ranks behind them */
+    uint64_t unsized; /* instances whose bytes are not known: in none of the sums */
+    uint64_t timed;
+    double bytes;
+    double wire_bytes, inter_bytes; /* NAN when that of one of them is not known */
+    double time_ns; /* sum of transfers; an operation in a group has its share of the group's */
+};
+
+/* By operation, type and group: communicators of one name and size. */
+struct traffic_row {
+    uint8_t op, dtype;
+    const char *group; /* name; "" none. Borrowed from the run */
+    int comm_size;     /* 0 unknown */
+    int nodes;         /* that each of the communicators is on; 0: not known, or they differ */
+    struct traffic_sum sum;
+};
+
+/* By operation and size: 2^bin <= S < 2^(bin+1). */
+struct size_row {
+    uint8_t op;
+    int bin; /* -1: size not known */
+    struct traffic_sum sum;
+};
+
+/* One group. Times of a rank are the length of the union of its operations' times. */
+struct group_row {
+    const char *group;
+    int comm_size, nodes;
+    uint64_t comms; /* communicators */
+    uint64_t collectives, messages;
+    uint64_t ranks; /* with timed operations in it */
+    double time_ns; /* mean over these ranks */
+    double time_max_ns;
+    int max_rank;    /* whose that is: global rank; -1 */
+    double per_step; /* collectives of a rank in its steps / these steps; NAN without */
+    struct traffic_sum sum;
+};
+
+struct traffic {
+    struct traffic_row *rows; /* owned; most wire bytes first */
+    size_t nrows, cap_rows;
+    struct size_row *sizes; /* owned; by operation, then size */
+    size_t nsizes, cap_sizes;
+    struct group_row *groups; /* owned; longest time first */
+    size_t ngroups, cap_groups;
+    double per_step;       /* collectives of a rank in its steps / these steps; NAN without steps */
+    uint64_t without_data; /* instances known to move nothing */
+};
+
+/* Bytes of one instance: leaving all n members' GPUs together, and of them leaving a node. */
+struct wire {
+    double all, inter; /* NAN unknown */
+};
+
+struct wire wire_of(unsigned op, double bytes, int n, const struct comm_place *place);
+
+void traffic_make(struct traffic *t, const struct comm_study *study, const struct places *places);
+void traffic_release(struct traffic *t);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter export: a recorded run in the formats of other tools.
+ */
+#include "cmd/cmd.h"
+#include "cmd/load.h"
+#include "report/export.h"
+#include "trace/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ALL_RANKS INT64_MIN
+
+struct export_opts {
+    const char *format, *output, *run_id;
+    int64_t rank;
+};
+
+static const struct opt rows[] = {
+    {"format", 0, OPT_STR, offsetof(struct export_opts, format), "NAME",
+     "perfetto, chrome, csv or chakra"},
+    {"output", 'o', OPT_STR, offsetof(struct export_opts, output), "PATH",
+     "where to; -: stdout (perfetto, chrome)"},
+    {"rank", 0, OPT_I64, offsetof(struct export_opts, rank), "N", "only this rank"},
+    {"run", 0, OPT_STR, offsetof(struct export_opts, run_id), "ID",
+     "this run, where DIR holds several (default: the newest)"},
+    OPT_END,
+};
+
+static const char details[] =
+    "Reads the traces in DIR (a folder, file or archive; default: $SPECTER_OUTPUT, else ./traces)\n"
+    "and writes them as:\n"
+#define X(id, name, path, help) "  " #name ": " help "; default -o " path "\n"
+    EXPORT_FORMATS(X)
+#undef X
+        "\n"
+        "Ranks are put on one timeline as far as their clocks can be aligned. A file whose name\n"
+        "ends in .gz is compressed. docs/export.md describes the formats.\n"
+        "\n"
+        "Exit status: 0 done, 3 no usable input, or not written, 4 part of the input was lost.";
+
+static const struct {
+    const char *name, *path;
+} formats[EXPORT_COUNT] = {
+#define X(id, name, path, help) {#name, path},
+    EXPORT_FORMATS(X)
+#undef X
+};
+
+static int format_of(const char *name, enum export_format *out, struct err *e)
+{
+    for (int i = 0; i < EXPORT_COUNT; i++) {
+        if (name != NULL && strcmp(name, formats[i].name) == 0) {
+            *out = (enum export_format)i;
+            return 0;
+        }
+    }
+    if (name == NULL)
+        return err_set(e, ERR_USAGE,
+                       "--format is missing: perfetto, chrome, csv or chakra (see 'specter help "
+                       "export')");
+    return err_set(e, ERR_USAGE, "--format is perfetto, chrome, csv or chakra, not '%s'", name);
+}
+
+/* Index of the rank in the run; SIZE_MAX for all. */
+static int find_rank(const struct run *run, int64_t rank, size_t *index, struct err *e)
+{
+    *index = SIZE_MAX;
+    for (size_t r = 0; r < run->nranks && rank != ALL_RANKS; r++) {
+        if (run->ranks[r].rank == rank)
+            *index = r;
+    }
+    if (rank != ALL_RANKS && *index == SIZE_MAX)
+        return err_set(e, ERR_INPUT, "there is no rank %" PRId64 " in %s", rank, run->source);
+    return 0;
+}
+
+static int write_run(const struct export_opts *opts, enum export_format format,
+                     const struct run *run, struct err *e)
+{
+    const char *path = opts->output != NULL ? opts->output : formats[format].path;
+    size_t only;
+    if (find_rank(run, opts->rank, &only, e) < 0 || export_file(run, format, path, only, e) < 0)
+        return -1;
+    if (strcmp(path, "-") != 0)
+        fprintf(stderr, "specter: %zu rank%s in %s\n", only == SIZE_MAX ? run->nranks : 1,
+                only == SIZE_MAX && run->nranks > 1 ? "s" : "", path);
+    return 0;
+}
+
+static int run_export(const struct command *self, int argc, char **argv, struct err *e)
+{
+    struct export_opts opts = {.rank = ALL_RANKS};
+    enum export_format format = EXPORT_COUNT;
+    struct run run;
+    int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
+    if (status >= 0)
+        return status;
+    if (n > 1)
+        err_set(e, ERR_USAGE, "one DIR at a time: '%s' is too much (see 'specter help export')",
+                argv[1]);
+    if (n > 1 || format_of(opts.format, &format, e) < 0)
+        return ERR_USAGE;
+    if (cmd_load(&run, cmd_input(n, argv), opts.run_id, e) < 0)
+        status = (int)e->code;
+    else if (cmd_notes(&run), write_run(&opts, format, &run, e) < 0)
+        status = (int)e->code;
+    else
+        status = run_partial(&run) ? ERR_PARTIAL : 0;
+    run_release(&run);
+    return status;
+}
+
+const struct command cmd_export = {
+    .name = "export",
+    .synopsis = "export [DIR] --format perfetto|chrome|csv|chakra [-o PATH] [--rank N] [--run ID]",
+    .summary = "write a recorded run in the formats of other tools",
+    .details = details,
+    .rows = rows,
+    .run = run_export,
+};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A rank as a graph of dependencies, for Chakra execution traces: what the host did, what it
+ * launched, and what had to wait for what.
+ *
+ * Host nodes are the stretches of a thread between two of its calls, call included: each depends on
+ * the one before it on the thread, so that a thread's nodes add up to its recorded time. Behind a
+ * synchronisation the thread depends on the device work it waited for; a thread that begins depends
+ * on the latest node of another. Device nodes depend on the call that launched them, on the work
+ * before them on their stream, and on the work that an event they wait for stands behind. Work of
+ * which no call is known has a node in front of it that holds the stream's recorded gap.
+ */
+#ifndef SPECTER_REPORT_CHAKRA_H
+#define SPECTER_REPORT_CHAKRA_H
+
+#include "trace/run.h"
+
+#define CHAKRA_NONE UINT32_MAX
+#define CHAKRA_DEPS 6 /* more than these are left out, and counted */
+
+enum chakra_kind { CHAKRA_HOST, CHAKRA_GAP, CHAKRA_DEVICE };
+
+struct chakra_node {
+    enum chakra_kind kind;
+    int64_t start_ns, dur_ns;
+    const struct op *op;   /* CHAKRA_DEVICE, and CHAKRA_HOST where it launched one; else NULL */
+    const struct act *act; /* CHAKRA_HOST that ends with it; else NULL */
+    uint32_t deps[CHAKRA_DEPS]; /* indices of earlier nodes */
+    uint32_t ndeps;
+};
+
+struct chakra_graph {
+    struct chakra_node *list; /* owned; every node behind what it depends on */
+    size_t count, cap;
+    uint64_t untimed; /* operations without device time: not in it */
+    uint64_t lost_deps;
+};
+
+void chakra_graph_make(struct chakra_graph *g, const struct rank *rank);
+void chakra_graph_release(struct chakra_graph *g);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How sheets name operations, types and groups.
+ */
+#ifndef SPECTER_REPORT_COMM_WORDS_H
+#define SPECTER_REPORT_COMM_WORDS_H
+
+#include "base/arena.h"
+
+/* "AllReduce"; "unknown" where the trace does not tell: such rows are counted like others. */
+const char *comm_op_words(unsigned op);
+
+/* "fp16"; "" unknown. */
+const char *comm_dtype_words(unsigned dtype);
+
+/* "8 tp": size, where known, and name of a communicator. */
+const char *comm_group_words(int size, const char *name, struct arena *arena);
+
+#endif

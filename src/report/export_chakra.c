@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chakra execution traces (mlcommons/chakra, schema/protobuf/et_def.proto, version 0.0.4): a file
+ * specter.<rank>.et for each rank, a GlobalMetadata message and then the nodes, each behind its
+ * length. comm_groups.json says which ranks are in the groups that nodes name (pg_name), as
+ * ASTRA-sim's --comm-group-configuration wants it.
+ *
+ * Durations in this format are whole microseconds: each node's is the difference of rounded ends,
+ * so that a chain of nodes does not drift; duration_ns has them exactly. comm_size is what goes in
+ * at this rank, in bytes, as Chakra's own converter has it.
+ */
+#include "report/export.h"
+
+#include "base/proto.h"
+#include "base/sink.h"
+#include "report/chakra.h"
+#include "report/op_words.h"
+#include "report/table.h"
+#include "report/tracks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FLUSH ((size_t)1 << 18)
+#define VERSION "0.0.4"
+#define NAME_MAX_BYTES 512
+
+enum { METADATA_VERSION = 1, METADATA_ATTR = 2 };
+
+enum {
+    NODE_ID = 1,
+    NODE_NAME = 2,
+    NODE_TYPE = 3,
+    NODE_DATA_DEPS = 5,
+    NODE_START = 6,
+    NODE_DURATION = 7,
+    NODE_ATTR = 10
+};
+
+enum { TYPE_COMP = 4, TYPE_SEND = 5, TYPE_RECV = 6, TYPE_COLL = 7 };
+enum { ATTR_NAME = 1, ATTR_INT32 = 7, ATTR_INT64 = 9, ATTR_BOOL = 27, ATTR_TEXT = 29 };
+
+/* CollectiveCommType by our operation; -1 none. */
+static int comm_type(unsigned op)
+{
+    static const struct {
+        unsigned op;
+        int type;
+    } types[] = {{SPECTER_ALLREDUCE, 0}, {SPECTER_REDUCE, 1},    {SPECTER_ALLGATHER, 2},
+                 {SPECTER_GATHER, 3},    {SPECTER_SCATTER, 4},   {SPECTER_BROADCAST, 5},
+                 {SPECTER_ALLTOALL, 6},  {SPECTER_ALLTOALLV, 6}, {SPECTER_REDUCESCATTER, 7}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (types[i].op == op)
+            return types[i].type;
+    }
+    return -1;
+}
+
+struct chakra {
+    const struct run *run;
+    const struct rank *rank;
+    struct sink *sink;
+    struct buf message, out;
+    int64_t origin_ns;
+};
+
+/* ---- attributes ---- */
+
+static void put_int(struct buf *b, uint32_t in, uint32_t field, const char *name, int64_t value)
+{
+    size_t at = proto_open(b, in);
+    proto_text(b, ATTR_NAME, name);
+    proto_int(b, field, value);
+    proto_close(b, at);
+}
+
+static void put_text(struct buf *b, const char *name, const char *text)
+{
+    char safe[NAME_MAX_BYTES];
+    size_t at = proto_open(b, NODE_ATTR);
+    proto_text(b, ATTR_NAME, name);
+    proto_text(b, ATTR_TEXT, text_safe(safe, sizeof safe, text, sizeof safe / 4));
+    proto_close(b, at);
+}
+
+/* What goes in at one rank, of the full buffer: see DESIGN's bytes in specter/trace.h. */
+static uint64_t input_bytes(const struct op *op, int size)
+{
+    bool share = op->coll.op == SPECTER_ALLGATHER || op->coll.op == SPECTER_GATHER;
+    return share && size > 0 ? op->bytes / (uint64_t)size : op->bytes;
+}
+
+static int global_rank(const struct comm *comm, int comm_rank)
+{
+    return comm != NULL && comm_rank >= 0 && comm_rank < comm->size ? comm->ranks[comm_rank] : -1;
+}
+
+static void put_message(const struct chakra *c, struct buf *b, const struct op *op,
+                        const struct comm *comm)
+{
+    bool send = op->coll.op == SPECTER_SEND;
+    int peer = global_rank(comm, op->coll.peer);
+    put_int(b, NODE_ATTR, ATTR_INT32, "comm_src", send ? c->rank->rank : peer);
+    put_int(b, NODE_ATTR, ATTR_INT32, "comm_dst", send ? peer : c->rank->rank);
+    put_int(b, NODE_ATTR, ATTR_INT32, "comm_tag", op->coll.comm);
+}
+
+static void put_comm(const struct chakra *c, struct buf *b, const struct op *op)
+{
+    const struct comm *comm = op->coll.comm >= 0 ? &c->run->comms[op->coll.comm] : NULL;
+    char group[16];
+    if (!(op->flags & OP_BYTES_UNKNOWN))
+        put_int(b, NODE_ATTR, ATTR_INT64, "comm_size",
+                (int64_t)input_bytes(op, comm != NULL ? comm->size : 0));
+    if (op->class == OP_P2P) {
+        put_message(c, b, op, comm);
+        return;
+    }
+    put_int(b, NODE_ATTR, ATTR_INT64, "comm_type", comm_type(op->coll.op));
+    if (comm != NULL) {
+        snprintf(group, sizeof group, "%d", op->coll.comm + 1);
+        put_text(b, "pg_name", group);
+    }
+}
+
+static void put_gemm(struct buf *b, const struct op *op)
+{
+    double m = op->gemm.m, n = op->gemm.n, k = op->gemm.k, batch = op->gemm.batch;
+    double size = op->dtype < SPECTER_DTYPE_COUNT
+                      ? (double)specter_dtype_bits((enum specter_dtype)op->dtype) / 8
+                      : 0;
+    if (op->gemm.m == 0)
+        return;
+    put_int(b, NODE_ATTR, ATTR_INT64, "num_ops", (int64_t)(2 * m * n * k * batch));
+    if (size > 0)
+        put_int(b, NODE_ATTR, ATTR_INT64, "tensor_size",
+                (int64_t)((m * k + k * n + m * n) * batch * size));
+}
+
+/* ---- nodes ---- */
+
+/* A collective of unknown kind is work with a time. */
+static int node_type(const struct chakra_node *node)
+{
+    const struct op *op = node->op;
+    if (node->kind != CHAKRA_DEVICE)
+        return TYPE_COMP;
+    if (op->class == OP_P2P && op->coll.op == SPECTER_SEND)
+        return TYPE_SEND;
+    if (op->class == OP_P2P && op->coll.op == SPECTER_RECV)
+        return TYPE_RECV;
+    return op->class == OP_COLL && comm_type(op->coll.op) >= 0 ? TYPE_COLL : TYPE_COMP;
+}
+
+/* Safe text, in out. */
+static void node_name(const struct chakra_node *node, char out[NAME_MAX_BYTES])
+{
+    char title[OP_TITLE_MAX], text[NAME_MAX_BYTES];
+    const char *name = node->kind == CHAKRA_GAP ? "gap"
+                       : node->act != NULL      ? act_title(node->act)
+                                                : op_title(node->op, title);
+    snprintf(text, sizeof text, "%s%.*s",
+             node->kind == CHAKRA_HOST && node->op != NULL ? "launch of " : "", NAME_MAX_BYTES / 4,
+             name);
+    text_safe(out, NAME_MAX_BYTES, text, NAME_MAX_BYTES / 4);
+}
+
+static int64_t rounded_us(int64_t ns)
+{
+    return (ns + 500) / 1000;
+}
+
+static void flush(struct chakra *c, size_t least)
+{
+    proto_length(&c->out, c->message.len);
+    buf_put(&c->out, c->message.data, c->message.len);
+    buf_reset(&c->message);
+    if (c->out.len < least)
+        return;
+    sink_put(c->sink, c->out.data, c->out.len);
+    buf_reset(&c->out);
+}
+
+static void put_node(struct chakra *c, const struct chakra_node *node, uint64_t id)
+{
+    struct buf *b = &c->message;
+    char name[NAME_MAX_BYTES];
+    int64_t start_ns = node->start_ns - c->origin_ns;
+    int type = node_type(node);
+    start_ns = start_ns > 0 ? start_ns : 0;
+    proto_uint(b, NODE_ID, id);
+    node_name(node, name);
+    proto_text(b, NODE_NAME, name);
+    proto_int(b, NODE_TYPE, type);
+    for (uint32_t i = 0; i < node->ndeps; i++)
+        proto_uint(b, NODE_DATA_DEPS, node->deps[i]);
+    proto_uint(b, NODE_START, (uint64_t)rounded_us(start_ns));
+    proto_uint(b, NODE_DURATION,
+               (uint64_t)(rounded_us(start_ns + node->dur_ns) - rounded_us(start_ns)));
+    put_int(b, NODE_ATTR, ATTR_BOOL, "is_cpu_op", node->kind != CHAKRA_DEVICE);
+    put_int(b, NODE_ATTR, ATTR_INT64, "duration_ns", node->dur_ns);
+    if (type == TYPE_COLL || type == TYPE_SEND || type == TYPE_RECV)
+        put_comm(c, b, node->op);
+    if (node->kind == CHAKRA_DEVICE && node->op->class == OP_GEMM)
+        put_gemm(b, node->op);
+    if (node->kind == CHAKRA_DEVICE && node->op->stream >= 0)
+        put_int(b, NODE_ATTR, ATTR_INT64, "stream", node->op->stream);
+    flush(c, FLUSH);
+}
+
+static void put_metadata(struct chakra *c)
+{
+    proto_text(&c->message, METADATA_VERSION, VERSION);
+    put_int(&c->message, METADATA_ATTR, ATTR_INT64, "rank", c->rank->rank);
+    put_int(&c->message, METADATA_ATTR, ATTR_INT64, "world_size", c->run->world_size);
+    flush(c, FLUSH);
+}
+
+static int put_rank(struct chakra *c, const char *where, struct err *e)
+{
+    struct chakra_graph g;
+    struct buf path = BUF_INIT;
+    int rc;
+    buf_printf(&path, "%s/specter.%d.et", where, c->rank->rank);
+    rc = sink_open(&c->sink, path.data, e);
+    buf_release(&path);
+    if (rc < 0)
+        return -1;
+    chakra_graph_make(&g, c->rank);
+    put_metadata(c);
+    for (size_t i = 0; i < g.count; i++)
+        put_node(c, &g.list[i], i);
+    chakra_graph_release(&g);
+    sink_put(c->sink, c->out.data, c->out.len);
+    buf_reset(&c->out);
+    return sink_close(c->sink, e);
+}
+
+/* {"1": [0, 1], ...}: the groups of which all members are known. */
+static int put_groups(const struct run *run, const char *where, struct err *e)
+{
+    struct buf text = BUF_INIT, path = BUF_INIT;
+    const char *before = "{";
+    struct sink *sink;
+    int rc;
+    for (size_t i = 0; i < run->ncomms; i++) {
+        const struct comm *comm = &run->comms[i];
+        bool known = comm->size > 0;
+        for (int k = 0; k < comm->size; k++)
+            known = known && comm->ranks[k] >= 0;
+        if (!known)
+            continue;
+        buf_printf(&text, "%s\n  \"%zu\": [", before, i + 1);
+        for (int k = 0; k < comm->size; k++)
+            buf_printf(&text, "%s%d", k > 0 ? ", " : "", comm->ranks[k]);
+        buf_putc(&text, ']');
+        before = ",";
+    }
+    buf_puts(&text, before[0] == '{' ? "{}\n" : "\n}\n");
+    buf_printf(&path, "%s/comm_groups.json", where);
+    rc = sink_open(&sink, path.data, e);
+    if (rc == 0) {
+        sink_put(sink, text.data, text.len);
+        rc = sink_close(sink, e);
+    }
+    buf_release(&path);
+    buf_release(&text);
+    return rc;
+}
+
+int export_chakra(const struct run *run, const char *where, size_t only, struct err *e)
+{
+    struct chakra c = {.run = run, .origin_ns = tracks_origin(run)};
+    int rc = 0;
+    if (mkdir(where, 0777) < 0 && errno != EEXIST)
+        return err_set(e, ERR_INPUT, "cannot make '%s': %s", where, strerror(errno));
+    buf_init(&c.message);
+    buf_init(&c.out);
+    for (size_t r = 0; r < run->nranks && rc == 0; r++) {
+        if (only != SIZE_MAX && only != r)
+            continue;
+        c.rank = &run->ranks[r];
+        rc = put_rank(&c, where, e);
+    }
+    buf_release(&c.message);
+    buf_release(&c.out);
+    return rc < 0 ? -1 : put_groups(run, where, e);
+}

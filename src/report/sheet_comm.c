@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sheets of single collectives, and of what communication as a whole rests on.
+ */
+#include "report/analyze_sheets.h"
+#include "report/comm_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define INSTANCES_LISTED 10000 /* in JSON; the other forms have all */
+
+/* ---- single collectives ---- */
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* In order of time; those without come last. Equal ones in the order of the study. */
+static int by_time(const void *x, const void *y)
+{
+    const struct comm_instance *a = *(const struct comm_instance *const *)x;
+    const struct comm_instance *b = *(const struct comm_instance *const *)y;
+    int64_t ta = a->meet.first_start_ns, tb = b->meet.first_start_ns;
+    if ((ta == UNKNOWN_NS) != (tb == UNKNOWN_NS))
+        return ta == UNKNOWN_NS ? 1 : -1;
+    return ta != tb ? ORDER(ta, tb) : ORDER(a, b);
+}
+
+static const struct comm_instance **collectives_of(const struct comm_study *study, size_t *count)
+{
+    const struct comm_instance **list = NULL;
+    size_t cap = 0, n = 0;
+    ARRAY_GROW(list, cap, study->count + 1);
+    for (size_t i = 0; i < study->count; i++) {
+        if (!study->list[i].p2p)
+            list[n++] = &study->list[i];
+    }
+    qsort(list, n, sizeof *list, by_time);
+    *count = n;
+    return list;
+}
+
+static double known_ns(int64_t ns)
+{
+    return ns != UNKNOWN_NS ? (double)ns : NAN;
+}
+
+/* to - from; NAN when either is not known. */
+static double between(int64_t from, int64_t to)
+{
+    return from != UNKNOWN_NS && to != UNKNOWN_NS ? (double)(to - from) : NAN;
+}
+
+static double rank_number(const struct run *run, uint32_t index)
+{
+    return index != MEET_NOBODY ? run->ranks[index].rank : NAN;
+}
+
+static void who_cells(struct sheet *s, const struct analysis *a, const struct comm_instance *in)
+{
+    bool named = in->comm >= 0;
+    int nodes = named ? a->places.comms[in->comm].nodes : 0;
+    sheet_text(s, named ? a->run->comms[in->comm].id : "");
+    sheet_number(s, in->seq >= 0 ? (double)in->seq : NAN);
+    sheet_text(s, comm_op_words(in->op));
+    sheet_text(s, comm_dtype_words(in->dtype));
+    sheet_number(s, in->bytes_known ? (double)in->bytes : NAN);
+    sheet_text(s, comm_group_name(a->run, in->comm));
+    sheet_number(s, in->comm_size > 0 ? in->comm_size : NAN);
+    sheet_number(s, nodes > 0 ? nodes : NAN);
+    sheet_number(s, in->members);
+    sheet_number(s, in->timed);
+}
+
+static const char *step_name(const struct analysis *a, const struct comm_instance *in)
+{
+    const struct rank *rank = &a->run->ranks[in->first.rank];
+    int64_t step = meet_step(rank, &rank->ops[in->first.op]);
+    return step >= 0 ? rank->steps[step].name : "";
+}
+
+static void time_cells(struct sheet *s, const struct analysis *a, const struct comm_instance *in,
+                       int64_t zero_ns)
+{
+    const struct meet *m = &in->meet;
+    sheet_text(s, step_name(a, in));
+    sheet_number(s, between(zero_ns, m->first_start_ns));
+    sheet_number(s, between(m->last_start_ns != UNKNOWN_NS ? m->first_start_ns : UNKNOWN_NS,
+                            m->last_start_ns));
+    sheet_number(s, between(m->first_end_ns, m->last_end_ns));
+    sheet_number(s, in->timed > 0 ? known_ns(in->transfer_ns) : NAN);
+    sheet_number(s, in->wait_ns);
+    sheet_number(s, m->wait_max_ns);
+    sheet_number(s, m->arrive_wait_ns);
+    sheet_number(s, rank_number(a->run, m->first_rank));
+    sheet_number(s, rank_number(a->run, m->last_rank));
+    sheet_number(s, exchange_wall_ns(in));
+    sheet_number(s, exchange_moved_ns(in));
+}
+
+static void rate_cells(struct sheet *s, const struct comm_instance *in)
+{
+    double bw = NAN, factor = NAN;
+    if (in->timed > 0 && in->transfer_ns > 0 && in->moved_bytes > 0)
+        bw = (double)in->moved_bytes / (double)in->transfer_ns;
+    if (in->comm_size > 0 && in->op < SPECTER_COMM_OP_COUNT)
+        factor = specter_comm_op_bus_factor(in->op, (uint64_t)in->comm_size);
+    sheet_number(s, bw);
+    sheet_number(s, bw * factor);
+    sheet_number(s, is_exchange(in) ? exchange_imbalance(in) : NAN);
+    sheet_number(s, in->grouped);
+    sheet_number(s, in->consistent);
+}
+
+void sheet_of_collective_instances(struct sheet *s, const struct analysis *a)
+{
+    static const struct sheet_column columns[] = {
+        {"comm", NULL, SHEET_TEXT, 0},
+        {"seq", "seq", SHEET_COUNT, 0},
+        {"op", "op", SHEET_TEXT, 0},
+        {"dtype", NULL, SHEET_TEXT, 0},
+        {"bytes", "size", SHEET_BYTES, 0},
+        {"group", "group", SHEET_TEXT, 10},
+        {"comm_size", NULL, SHEET_COUNT, 0},
+        {"nodes", NULL, SHEET_COUNT, 0},
+        {"members", "ranks", SHEET_COUNT, 0},
+        {"timed", NULL, SHEET_COUNT, 0},
+        {"step", NULL, SHEET_TEXT, 0},
+        {"start_us", NULL, SHEET_TIME, 0},
+        {"start_skew_us", "skew", SHEET_TIME, 0},
+        {"end_skew_us", NULL, SHEET_TIME, 0},
+        {"transfer_us", "transfer", SHEET_TIME, 0},
+        {"wait_us", "wait", SHEET_TIME, 0},
+        {"wait_max_us", NULL, SHEET_TIME, 0},
+        {"arrive_wait_us", NULL, SHEET_TIME, 0},
+        {"first_rank", NULL, SHEET_COUNT, 0},
+        {"last_rank", "last", SHEET_COUNT, 0},
+        {"wall_us", NULL, SHEET_TIME, 0},
+        {"moved_us", NULL, SHEET_TIME, 0},
+        {"algbw_GBps", NULL, SHEET_RATE, 0},
+        {"busbw_GBps", "busbw", SHEET_RATE, 0},
+        {"imbalance", NULL, SHEET_RATE, 0},
+        {"grouped", NULL, SHEET_COUNT, 0},
+        {"consistent", NULL, SHEET_COUNT, 0},
+    };
+    size_t count;
+    const struct comm_instance **list = collectives_of(&a->comm, &count);
+    int64_t zero_ns = count > 0 ? list[0]->meet.first_start_ns : 0;
+    sheet_init(s, "collective_instances", "Collectives, one by one, in order of time",
+               SHEET_COLUMNS(columns));
+    s->json_rows = INSTANCES_LISTED;
+    for (size_t i = 0; i < count && (a->all_rows || i < INSTANCES_LISTED); i++) {
+        who_cells(s, a, list[i]);
+        time_cells(s, a, list[i], zero_ns);
+        rate_cells(s, list[i]);
+    }
+    free(list);
+}
+
+/* ---- all together ---- */
+
+static const char *network_words(enum network_by by)
+{
+    return by == NETWORK_TOLD ? "given" : by == NETWORK_USUAL ? "usual" : "";
+}
+
+static void hardware_cells(struct sheet *s, const struct analysis *a)
+{
+    const struct machine *m = &a->machine;
+    sheet_text(s, m->gpu != NULL ? m->gpu->name : "");
+    sheet_text(s, m->net != NULL ? m->net->name : "");
+    sheet_text(s, network_words(m->by));
+    sheet_number(s, expected_error(m, false));
+    sheet_number(s, expected_error(m, true));
+    sheet_text(s, places_by_name(a->places.by));
+    sheet_number(s, a->places.nodes > 0 ? a->places.nodes : NAN);
+}
+
+void sheet_of_communication(struct sheet *s, const struct analysis *a)
+{
+    static const struct sheet_column columns[] = {
+        {"gpu", "GPU", SHEET_TEXT, 0},
+        {"network", "network", SHEET_TEXT, 0},
+        {"network_by", NULL, SHEET_TEXT, 0},
+        {"model_error", NULL, SHEET_SHARE, 0},
+        {"model_error_p2p", NULL, SHEET_SHARE, 0},
+        {"nodes_by", "nodes by", SHEET_TEXT, 0},
+        {"nodes", "nodes", SHEET_COUNT, 0},
+        {"collectives", "coll.", SHEET_COUNT, 0},
+        {"messages", "messages", SHEET_COUNT, 0},
+        {"unknown_ops", NULL, SHEET_COUNT, 0},
+        {"without_data", NULL, SHEET_COUNT, 0},
+        {"pairs", NULL, SHEET_COUNT, 0},
+        {"messages_without_ends", NULL, SHEET_COUNT, 0},
+        {"collectives_per_step", "a step", SHEET_RATE, 0},
+    };
+    uint64_t collectives = 0, messages = 0, unknown = 0;
+    sheet_init(s, "communication", "Communication in all", SHEET_COLUMNS(columns));
+    for (size_t i = 0; i < a->comm.count; i++) {
+        const struct comm_instance *in = &a->comm.list[i];
+        collectives += !in->p2p;
+        messages += in->p2p;
+        unknown += in->op >= SPECTER_COMM_OP_COUNT;
+    }
+    if (a->comm.count == 0)
+        return;
+    hardware_cells(s, a);
+    sheet_number(s, (double)collectives);
+    sheet_number(s, (double)messages);
+    sheet_number(s, (double)unknown);
+    sheet_number(s, (double)a->traffic.without_data);
+    sheet_number(s, (double)a->pairs.count);
+    sheet_number(s, (double)a->pairs.endless);
+    sheet_number(s, a->traffic.per_step);
+}

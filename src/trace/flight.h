@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside the reader of PyTorch's Flight Recorder dumps (JSON form, one file a rank): the ring of
+ * the last calls of every process group, with the state each was in.
+ *
+ *     {"version":"2.10","pg_config":{"0":{"name":"0","desc":"default_pg","ranks":"[0, 1]"}},
+ *      "entries":[{"record_id":7,"process_group":["0","default_pg"],"collective_seq_id":8,
+ *       "p2p_seq_id":0,"profiling_name":"nccl:all_reduce","time_created_ns":...,
+ *       "input_sizes":[[1024]],"input_dtypes":["Float"],"output_sizes":...,"output_dtypes":...,
+ *       "state":"started","time_discovered_started_ns":...,"time_discovered_completed_ns":0,
+ *       "duration_ms":0.2,"is_p2p":false,...}]}
+ *
+ * A dump does not say when it was written. It is written when something is stuck (a timeout of the
+ * watchdog, or somebody asked): what is not finished in it is taken as waiting since its call, for
+ * FRDUMP_STUCK_NS at least. docs/inputs.md tells what else is made of it.
+ */
+#ifndef SPECTER_TRACE_FLIGHT_H
+#define SPECTER_TRACE_FLIGHT_H
+
+#include "base/json.h"
+#include "trace/run.h"
+
+#define FRDUMP_STUCK_NS INT64_C(1000000000) /* as long as what hangs must have waited */
+#define FRDUMP_GROUPS_MAX 4096              /* process groups of one rank */
+
+enum frdump_state { FRDUMP_SCHEDULED, FRDUMP_STARTED, FRDUMP_COMPLETED };
+
+/* One call. Texts are views into the dump; p NULL: not there. Numbers: -1 not there. */
+struct frdump_entry {
+    struct json_text pg_name, pg_desc, what;
+    struct json_text in_sizes, in_types, out_sizes, out_types; /* as they stand, lists */
+    int64_t record_id, seq, p2p_seq;
+    int64_t created_ns, started_ns, completed_ns, dur_ns;
+    uint32_t group;         /* index into groups */
+    uint32_t before, whole; /* entries: the one before of its group; the one that has its state */
+    uint8_t state;          /* enum frdump_state */
+    bool p2p;
+    bool joint; /* "coalesced": ends what was called between its begin and it */
+};
+
+/* A process group as this rank knows it. */
+struct frdump_group {
+    const char *name; /* interned */
+    int comm;         /* -1: not believable */
+    int own;          /* member that this rank is; -1 */
+    uint32_t last;    /* entry; UINT32_MAX */
+};
+
+struct frdump {
+    struct run *run;
+    struct rank *rank;
+    const char *label;
+    char *text; /* owned */
+    size_t len;
+    int64_t number;              /* the rank as the dump says it; -1 */
+    struct frdump_group *groups; /* owned */
+    size_t ngroups, cap_groups;
+    struct frdump_entry *entries; /* owned */
+    size_t nentries, cap_entries;
+    bool whole;        /* no entry before or between those that are there was lost */
+    const char *error; /* NULL, or what is wrong with the text, */
+    size_t offset;     /* and at which byte */
+};
+
+/* Reads the next value, an entry, from j. */
+void frdump_entry_read(struct frdump_entry *e, struct json *j);
+
+/* Adds the tensors' elements and bytes, in sizes [[2,3],[4]] and types ["Float","Half"]. False when
+ * they are not known. *dtype: that of all, or SPECTER_DTYPE_UNKNOWN. */
+bool frdump_size(struct json_text sizes, struct json_text types, uint64_t *elements,
+                 uint64_t *bytes, uint8_t *dtype);
+
+/* Finds or adds a group; UINT32_MAX when they are too many. */
+uint32_t frdump_group(struct frdump *f, struct json_text name, struct json_text desc,
+                      const int32_t *ranks, size_t nranks);
+
+/* The groups of "pg_config", the next value of j. */
+void frdump_config(struct frdump *f, struct json *j);
+
+/* Makes the rank's operations of the entries, once the groups are known. */
+void frdump_ops(struct frdump *f);
+
+#endif

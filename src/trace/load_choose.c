@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which of the traces that are there is meant: one format, and of several runs the newest, or the
+ * one that was asked for.
+ */
+#include "trace/load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void drop_sources(struct load *l, bool (*drop)(const struct source *, const void *),
+                         const void *arg)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        if (!drop(&l->list[i], arg))
+            l->list[kept++] = l->list[i];
+    }
+    l->count = kept;
+}
+
+static bool of_other_reader(const struct source *s, const void *reader)
+{
+    return s->reader != reader && s->reader->completes != reader;
+}
+
+size_t load_count(const struct load *l, const struct reader *reader)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->count; i++)
+        n += l->list[i].reader == reader;
+    return n;
+}
+
+/* A folder can hold recordings by several tools; the first of READERS is taken, with what completes
+ * it. */
+static const struct reader *choose_reader(struct load *l)
+{
+    const struct reader *chosen = NULL;
+    for (size_t i = 0; i < load_nreaders; i++) {
+        size_t n = load_count(l, load_readers[i]);
+        if (n > 0 && chosen != NULL && load_readers[i]->completes == chosen)
+            continue;
+        if (n > 0 && chosen != NULL)
+            run_note(l->run, false, "%zu %s trace%s here left aside: the %s traces are read", n,
+                     load_readers[i]->name, n > 1 ? "s" : "", chosen->name);
+        else if (n > 0)
+            chosen = load_readers[i];
+    }
+    drop_sources(l, of_other_reader, chosen);
+    return chosen;
+}
+
+/* ---- runs ---- */
+
+static int by_rank(const void *pa, const void *pb)
+{
+    const struct source *a = *(const struct source *const *)pa;
+    const struct source *b = *(const struct source *const *)pb;
+    int order = strcmp(a->id.run, b->id.run);
+    if (order == 0)
+        order = (a->id.rank > b->id.rank) - (a->id.rank < b->id.rank);
+    return order != 0 ? order : strcmp(a->folder, b->folder);
+}
+
+/* Folders that each have a trace of one rank are runs of their own; folders that each have other
+ * ranks are parts of one. */
+static bool ranks_repeat_across_folders(const struct load *l)
+{
+    const struct source **list = array_new(l->count, sizeof *list);
+    bool repeat = false;
+    for (size_t i = 0; i < l->count; i++)
+        list[i] = &l->list[i];
+    qsort(list, l->count, sizeof *list, by_rank);
+    for (size_t i = 1; i < l->count; i++)
+        repeat |= list[i]->id.rank >= 0 && list[i]->id.rank == list[i - 1]->id.rank &&
+                  list[i]->folder != list[i - 1]->folder &&
+                  strcmp(list[i]->id.run, list[i - 1]->id.run) == 0;
+    free(list);
+    return repeat;
+}
+
+/* Files of a format that names no runs: the run is called as its folder, seen from where the search
+ * began. */
+static void name_by_folder(struct load *l)
+{
+    size_t top = strlen(l->path);
+    for (size_t i = 0; i < l->count; i++) {
+        struct source *s = &l->list[i];
+        const char *below = strlen(s->folder) > top ? s->folder + top + 1 : ".";
+        snprintf(s->id.run, sizeof s->id.run, "%s", load_printable(l->run, below));
+    }
+}
+
+static void split_folders(struct load *l, const struct reader *reader)
+{
+    for (size_t i = 0; i < l->count && reader->identify == NULL; i++)
+        l->list[i].id.rank = rank_in_name(l->list[i].label);
+    l->by_folder = ranks_repeat_across_folders(l);
+    if (l->by_folder && reader->identify == NULL)
+        name_by_folder(l);
+}
+
+/* When a trace was begun; of those that do not say so, when the file was written. */
+static int64_t date_of(const struct load *l, const struct source *s)
+{
+    return s->id.real_ns == 0 && l->by_folder ? s->mtime_ns : s->id.real_ns;
+}
+
+/* By run, then by begin: the launches of one run id come apart where a rank begins again, or the
+ * folder is another one. */
+static int compare_sources(const void *pa, const void *pb, void *by_folder)
+{
+    const struct source *a = pa, *b = pb;
+    int order = strcmp(a->id.run, b->id.run);
+    if (order == 0 && *(bool *)by_folder)
+        order = strcmp(a->folder, b->folder);
+    if (order == 0)
+        order = (a->id.real_ns > b->id.real_ns) - (a->id.real_ns < b->id.real_ns);
+    return order != 0 ? order : strcmp(a->label, b->label);
+}
+
+static bool rank_repeats(const struct load *l, size_t first, size_t at)
+{
+    if (l->list[at].id.real_ns == 0)
+        return false; /* no date to tell launches apart by */
+    for (size_t i = first; i < at; i++) {
+        if (l->list[at].id.rank >= 0 && l->list[i].id.rank == l->list[at].id.rank)
+            return true;
+    }
+    return false;
+}
+
+/* Does source `at` begin another run than the one that began with `first`? */
+static bool is_other_run(const struct load *l, size_t first, size_t at)
+{
+    const struct source *s = &l->list[at], *before = &l->list[at - 1];
+    if (strcmp(s->id.run, before->id.run) != 0)
+        return true;
+    return (l->by_folder && s->folder != before->folder) || rank_repeats(l, first, at);
+}
+
+/* The launch of one run id that is meant when the newest one is `newest`. Where that one has no
+ * communicator and one before it has, it is no launch: a child process, say, that found its
+ * parent's rank in its environment and made a call. */
+static int meant_launch(struct load *l, int newest)
+{
+    const char *run = NULL;
+    int meant = newest;
+    for (size_t i = 0; i < l->count; i++)
+        run = l->list[i].launch == newest ? l->list[i].id.run : run;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct source *s = &l->list[i];
+        if (s->id.member && s->launch <= newest && strcmp(s->id.run, run) == 0)
+            meant = s->launch;
+    }
+    l->newer_left = meant != newest;
+    return meant;
+}
+
+/* Numbers the launches; the number of the newest that fits `run_id` (NULL: any), or -1. */
+static int number_launches(struct load *l, const char *run_id)
+{
+    int launch = -1, newest = -1;
+    size_t first = 0;
+    int64_t newest_ns = 0;
+    qsort_r(l->list, l->count, sizeof *l->list, compare_sources, &l->by_folder);
+    for (size_t i = 0; i < l->count; i++) {
+        struct source *s = &l->list[i];
+        bool fits = run_id == NULL || strcmp(s->id.run, run_id) == 0;
+        if (i == 0 || is_other_run(l, first, i)) {
+            launch++;
+            first = i;
+            if (fits && (newest < 0 || date_of(l, s) >= newest_ns)) {
+                newest = launch;
+                newest_ns = date_of(l, s);
+            }
+        }
+        s->launch = launch;
+    }
+    return newest < 0 ? -1 : meant_launch(l, newest);
+}
+
+/* "'a' (8 files), 'b' (8 files)": the launches other than `but`. How many they are. */
+static size_t list_launches(const struct load *l, int but, struct buf *out)
+{
+    size_t n = 0;
+    for (size_t i = 0, end; i < l->count; i = end) {
+        for (end = i; end < l->count && l->list[end].launch == l->list[i].launch;)
+            end++;
+        if (l->list[i].launch == but)
+            continue;
+        if (n < NAMED_MAX)
+            buf_printf(out, "%s'%s' (%zu file%s)", n > 0 ? ", " : "", l->list[i].id.run, end - i,
+                       end - i > 1 ? "s" : "");
+        else if (n == NAMED_MAX)
+            buf_puts(out, ", ...");
+        n++;
+    }
+    return n;
+}
+
+static bool of_other_launch(const struct source *s, const void *launch)
+{
+    return s->launch != *(const int *)launch;
+}
+
+/* A file without an init record (its first line is damaged) belongs to the run when there is but
+ * one; with more it is lost. */
+static void adopt_unidentified(struct load *l, int chosen)
+{
+    int launches = 0, last = -1;
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->list[i].id.known && l->list[i].launch != last) {
+            last = l->list[i].launch;
+            launches++;
+        }
+    }
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->list[i].id.known || launches == 0)
+            continue;
+        l->list[i].launch = chosen;
+        if (launches > 1) {
+            run_note(l->run, true, "%s: no init record: it may be of any run here; left out",
+                     l->list[i].label);
+            l->list[i].launch = -1;
+        }
+    }
+}
+
+static bool lost(const struct source *s, const void *unused)
+{
+    (void)unused;
+    return s->launch < 0;
+}
+
+static int choose_run(struct load *l, const struct reader *reader, struct err *e)
+{
+    const char *run_id = l->opts->run_id;
+    struct buf others = BUF_INIT;
+    int chosen;
+    size_t n;
+    split_folders(l, reader);
+    chosen = number_launches(l, run_id);
+    if (reader->identify != NULL) {
+        adopt_unidentified(l, chosen);
+        drop_sources(l, lost, NULL);
+    }
+    n = list_launches(l, chosen, &others);
+    if (chosen < 0)
+        err_set(e, ERR_INPUT, "no run '%s' in '%s': there %s %s", run_id,
+                load_printable(l->run, l->path), n == 1 ? "is" : "are", others.data);
+    else if (n > 0)
+        run_note(l->run, false, "%zu other run%s here: %s; %s is read (--run chooses)", n,
+                 n > 1 ? "s" : "", others.data,
+                 run_id != NULL  ? "the one asked for"
+                 : l->newer_left ? "the newest with communicators"
+                                 : "the newest");
+    buf_release(&others);
+    drop_sources(l, of_other_launch, &chosen);
+    return chosen < 0 ? -1 : 0;
+}
+
+const struct reader *load_choose(struct load *l, struct err *e)
+{
+    const struct reader *reader = choose_reader(l);
+    return choose_run(l, reader, e) < 0 ? NULL : reader;
+}

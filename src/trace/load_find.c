@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is there: the traces in a folder, file or archive, recognised by their content. Each file is
+ * opened for its head alone, and closed again.
+ */
+#include "trace/load.h"
+
+#include "base/hash.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FOLDER_DEPTH_MAX 4           /* below the one that was named */
+#define FOLDER_ENTRIES_MAX (1 << 16) /* files and folders, in all */
+
+const struct reader *const load_readers[] = {
+#define X(name) &reader_##name,
+    READERS(X)
+#undef X
+};
+
+const size_t load_nreaders = sizeof load_readers / sizeof *load_readers;
+
+/* ---- names ---- */
+
+int rank_in_name(const char *label)
+{
+    static const char *const words[] = {"rank", "worker"};
+    const char *base = strrchr(label, '/');
+    int found = -1;
+    size_t at = 0;
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+        for (const char *p = base != NULL ? base : label; (p = strstr(p, words[w])) != NULL; p++) {
+            const char *digits = p + strlen(words[w]);
+            digits += *digits == '_' || *digits == '-';
+            if (isdigit((unsigned char)*digits) && (found < 0 || (size_t)(p - label) > at)) {
+                found = (int)strtol(digits, NULL, 10);
+                at = (size_t)(p - label);
+            }
+        }
+    }
+    return found < RUN_RANKS_MAX ? found : -1;
+}
+
+/* Would a person take a file of this name for a trace? */
+static bool named_like_trace(const char *name)
+{
+    static const char *const parts[] = {".json", ".sqlite", ".nsys-rep", ".qdrep",
+                                        ".tar",  ".tgz",    ".zst"};
+    if (strncmp(name, "specter_", 8) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (strstr(name, parts[i]) != NULL)
+            return true;
+    }
+    return false;
+}
+
+const char *load_printable(struct run *run, const char *text)
+{
+    struct buf b = BUF_INIT;
+    const char *copy;
+    buf_put_printable(&b, text, strlen(text));
+    copy = arena_strndup(&run->arena, b.data, b.len);
+    buf_release(&b);
+    return copy;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* ---- what is there ---- */
+
+/* A trace that cannot be used, among those that can. */
+void load_damaged(struct load *l, const struct err *e)
+{
+    if (l->ndamaged++ == 0)
+        l->first = *e;
+    if (l->ndamaged <= NAMED_MAX)
+        run_note(l->run, true, "%s; this file is left out", e->msg);
+}
+
+static void foreign(struct load *l, const char *label)
+{
+    if (l->nforeign++ < NAMED_MAX)
+        buf_printf(&l->foreign, "%s'%s'", l->nforeign > 1 ? ", " : "", base_name(label));
+}
+
+/* A file of no known format: of another kind when it begins as JSON does, else damaged. */
+static void not_a_trace(struct load *l, const char *label, const char *head, size_t len)
+{
+    struct err e;
+    size_t i = 0;
+    while (i < len && strchr(" \t\r\n", head[i]) != NULL && head[i] != '\0')
+        i++;
+    if ((i < len && (head[i] == '{' || head[i] == '[')) || strstr(label, ".json") == NULL) {
+        foreign(l, label);
+        return;
+    }
+    err_set(&e, ERR_INPUT, len == 0 ? "%s: empty" : "%s: line 1: not a trace", label);
+    load_damaged(l, &e);
+}
+
+/* By content; else by name, where a format leaves nothing else. */
+static const struct reader *recognise(const char *label, const char *head, size_t len)
+{
+    for (size_t i = 0; i < load_nreaders; i++) {
+        if (load_readers[i]->sniff(head, len))
+            return load_readers[i];
+    }
+    for (size_t i = 0; i < load_nreaders; i++) {
+        if (load_readers[i]->named != NULL && load_readers[i]->named(label, head, len))
+            return load_readers[i];
+    }
+    return NULL;
+}
+
+/* Looks at the head of what the stream stands at; the new source, or NULL. */
+static struct source *inspect(struct load *l, struct stream *s, const char *path)
+{
+    const char *label = arena_strdup(&l->run->arena, stream_label(s)), *head;
+    struct err e;
+    ssize_t n = stream_peek(s, &head, &e);
+    const struct reader *reader = n > 0 ? recognise(label, head, (size_t)n) : NULL;
+    struct source *source;
+    if (reader == NULL) {
+        if (n < 0 && named_like_trace(base_name(label)))
+            load_damaged(l, &e);
+        else if (n >= 0 && named_like_trace(base_name(label)))
+            not_a_trace(l, label, head, (size_t)n);
+        return NULL;
+    }
+    ARRAY_GROW(l->list, l->cap, l->count + 1);
+    source = &l->list[l->count++];
+    memset(source, 0, sizeof *source);
+    source->path = path;
+    source->label = label;
+    source->reader = reader;
+    source->folder = "";
+    source->id.rank = -1;
+    if (reader->identify != NULL)
+        reader->identify(head, (size_t)n, &source->id);
+    return source;
+}
+
+void load_cut_archive(struct load *l, const struct err *e)
+{
+    run_note(l->run, true, "%s; what stands before it is used", e->msg);
+    if (l->first.code == ERR_NONE)
+        l->first = *e;
+}
+
+static void describe(struct source *source, const struct stat *st)
+{
+    source->size = (uint64_t)st->st_size;
+    source->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static void inspect_archive(struct load *l, struct stream *s, const char *path)
+{
+    struct err e;
+    struct stat st;
+    const char *name;
+    size_t member = 0;
+    bool known = stat(path, &st) == 0;
+    int rc;
+    for (; (rc = stream_tar_next(s, &name, &e)) > 0; member++) {
+        struct source *source = base_name(name)[0] != '.' ? inspect(l, s, path) : NULL;
+        if (source == NULL)
+            continue;
+        source->archive = true;
+        source->member = member;
+        if (known)
+            describe(source, &st);
+    }
+    if (rc < 0)
+        load_cut_archive(l, &e);
+}
+
+static int inspect_file(struct load *l, const struct stat *st, struct err *e)
+{
+    struct stream *s;
+    struct source *source;
+    if (stream_open(&s, l->path, e) < 0)
+        return -1;
+    if (stream_is_tar(s))
+        inspect_archive(l, s, l->path);
+    else if ((source = inspect(l, s, l->path)) != NULL)
+        describe(source, st);
+    else if (l->ndamaged == 0)
+        err_set(&l->first, ERR_INPUT, "%s: not a trace of a known format", stream_label(s));
+    stream_close(s);
+    return 0;
+}
+
+/* ---- folders ---- */
+
+/* Equal for two names of one file, as good as never for two files. */
+static int64_t file_key(const struct stat *st)
+{
+    return (int64_t)hash_mix(hash_mix(1, (uint64_t)st->st_dev), (uint64_t)st->st_ino);
+}
+
+/* Of two names of one file, that is the better one which is no link, or tells the rank. */
+static void other_name(struct load *l, size_t at, const char *path, const char *folder, bool link)
+{
+    struct source *source = &l->list[at];
+    const char *label = load_printable(l->run, path);
+    bool tells = rank_in_name(source->label) >= 0;
+    if (link > source->link || (link == source->link && (tells || rank_in_name(label) < 0)))
+        return;
+    source->path = path;
+    source->label = label;
+    source->folder = folder;
+    source->link = link;
+}
+
+static void set_aside(struct load *l, const char *path)
+{
+    ARRAY_GROW(l->archives, l->cap_archives, l->narchives + 1);
+    l->archives[l->narchives++] = path;
+}
+
+/* 1 when it is a trace that stands here itself. */
+static int inspect_entry(struct load *l, const char *path, const char *folder,
+                         const struct stat *st, bool link)
+{
+    struct source *source = NULL;
+    struct stream *s;
+    struct err e;
+    uint32_t count = l->files.count, at = idmap_add(&l->files, file_key(st));
+    if (at < count) {
+        if (l->file_source[at] != SIZE_MAX)
+            other_name(l, l->file_source[at], path, folder, link);
+        return !link && l->file_source[at] != SIZE_MAX;
+    }
+    ARRAY_GROW(l->file_source, l->cap_files, (size_t)at + 1);
+    l->file_source[at] = SIZE_MAX;
+    if (stream_open(&s, path, &e) < 0) {
+        if (named_like_trace(base_name(path)))
+            load_damaged(l, &e);
+        return 0;
+    }
+    if (stream_is_tar(s))
+        set_aside(l, path);
+    else if ((source = inspect(l, s, path)) != NULL) {
+        describe(source, st);
+        source->folder = folder;
+        source->link = link;
+        l->file_source[at] = l->count - 1;
+    }
+    stream_close(s);
+    return source != NULL && !link;
+}
+
+static bool is_link(const char *path, const struct dirent *entry)
+{
+    struct stat st;
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_LNK;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+static int not_hidden(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static void inspect_below(struct load *l, const char *path, int depth);
+
+/* The files of a folder, then the folders in it unless it holds traces itself. */
+static void inspect_entries(struct load *l, const char *folder, struct dirent **list, int n,
+                            int depth)
+{
+    const char **below = NULL;
+    size_t cap = 0, nbelow = 0;
+    int own = 0;
+    for (int i = 0; i < n && l->entries < FOLDER_ENTRIES_MAX; i++, l->entries++) {
+        char *path = arena_printf(&l->run->arena, "%s/%s", folder, list[i]->d_name);
+        struct stat st;
+        if (stat(path, &st) < 0)
+            continue; /* a link to nothing, or gone */
+        if (S_ISREG(st.st_mode))
+            own += inspect_entry(l, path, folder, &st, is_link(path, list[i]));
+        else if (S_ISDIR(st.st_mode) && depth < FOLDER_DEPTH_MAX) {
+            ARRAY_GROW(below, cap, nbelow + 1);
+            below[nbelow++] = path;
+        }
+    }
+    for (size_t i = 0; i < nbelow && own == 0; i++)
+        inspect_below(l, below[i], depth + 1);
+    free(below);
+}
+
+static int inspect_folder(struct load *l, const char *path, int depth, struct err *e)
+{
+    struct dirent **list;
+    int n = scandir(path, &list, not_hidden, alphasort);
+    if (n < 0)
+        return err_set(e, ERR_INPUT, "%s: %s", load_printable(l->run, path), strerror(errno));
+    if (n == 0 && depth == 0)
+        err_set(&l->first, ERR_INPUT, "no traces in '%s': it is empty",
+                load_printable(l->run, path));
+    inspect_entries(l, path, list, n, depth);
+    for (int i = 0; i < n; i++)
+        free(list[i]);
+    free(list);
+    return 0;
+}
+
+/* A folder in a folder: each once, since links can lead in a circle. */
+static void inspect_below(struct load *l, const char *path, int depth)
+{
+    struct stat st;
+    struct err e;
+    uint32_t count = l->folders.count;
+    if (stat(path, &st) < 0 || idmap_add(&l->folders, file_key(&st)) < count)
+        return;
+    if (inspect_folder(l, path, depth, &e) < 0)
+        run_note(l->run, true, "%s; this folder is left out", e.msg);
+}
+
+/* Archives among the files: read when there is nothing else, so that a copy of the traces that was
+ * packed beside them does not count twice. */
+static void inspect_archives(struct load *l)
+{
+    size_t others = l->count;
+    for (size_t i = 0; i < l->narchives; i++) {
+        struct stream *s;
+        struct err e;
+        if (others > 0)
+            run_note(l->run, false,
+                     "%s: an archive beside traces is not looked into: name it to read it",
+                     load_printable(l->run, l->archives[i]));
+        else if (stream_open(&s, l->archives[i], &e) < 0)
+            load_damaged(l, &e);
+        else {
+            inspect_archive(l, s, l->archives[i]);
+            stream_close(s);
+        }
+    }
+}
+
+static int inspect_tree(struct load *l, const struct stat *st, struct err *e)
+{
+    idmap_add(&l->folders, file_key(st));
+    if (inspect_folder(l, l->path, 0, e) < 0)
+        return -1;
+    inspect_archives(l);
+    if (l->entries >= FOLDER_ENTRIES_MAX)
+        run_note(l->run, true, "%s: only the first %d entries are looked at",
+                 load_printable(l->run, l->path), FOLDER_ENTRIES_MAX);
+    return 0;
+}
+
+int load_find(struct load *l, struct err *e)
+{
+    struct stat st;
+    if (stat(l->path, &st) < 0)
+        return err_set(e, ERR_INPUT, "%s: %s", load_printable(l->run, l->path), strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return inspect_tree(l, &st, e);
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, ERR_INPUT, "%s: neither a file nor a folder",
+                       load_printable(l->run, l->path));
+    return inspect_file(l, &st, e);
+}
+
+int load_nothing(const struct load *l, struct err *e)
+{
+    const char *path = load_printable(l->run, l->path);
+    if (l->first.code != ERR_NONE)
+        return err_set(e, ERR_INPUT, "%s", l->first.msg);
+    if (l->nforeign > 0)
+        return err_set(e, ERR_INPUT, "no traces of a known format in '%s' (%s%s)", path,
+                       l->foreign.data, l->nforeign > NAMED_MAX ? ", ..." : "");
+    return err_set(e, ERR_INPUT, "no traces in '%s'", path);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/run_absorb.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- texts ---- */
+
+static struct name_pair *slot_of(const struct name_map *m, const char *from)
+{
+    size_t i = ((uintptr_t)from >> 4) * 0x9E3779B97F4A7C15u >> 32 & (m->nslots - 1);
+    while (m->slots[i].from != NULL && m->slots[i].from != from)
+        i = (i + 1) & (m->nslots - 1);
+    return &m->slots[i];
+}
+
+void name_map_make(struct name_map *m, struct intern *into, const struct intern *from)
+{
+    m->nslots = 16;
+    while (m->nslots < from->count * 2)
+        m->nslots *= 2;
+    m->slots = array_new(m->nslots, sizeof *m->slots);
+    for (size_t i = 0; i < from->nslots; i++) {
+        if (from->slots[i] == NULL)
+            continue;
+        *slot_of(m, from->slots[i]) = (struct name_pair){
+            from->slots[i], intern_add(into, from->slots[i], strlen(from->slots[i]))};
+    }
+}
+
+void name_map_release(struct name_map *m)
+{
+    free(m->slots);
+}
+
+/* A text that is not interned, as "" mostly, stays. */
+static void rename_text(const struct name_map *m, const char **text)
+{
+    const struct name_pair *pair;
+    if (*text == NULL)
+        return;
+    pair = slot_of(m, *text);
+    if (pair->from != NULL)
+        *text = pair->to;
+}
+
+static void rename_ops(const struct rank *rank, const struct name_map *names)
+{
+    struct name_pair name = {"", ""}, caller = {"", ""}; /* the last ones: they come in rows */
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        if (op->name != name.from) {
+            name.from = name.to = op->name;
+            rename_text(names, &name.to);
+        }
+        if (op->caller != caller.from) {
+            caller.from = caller.to = op->caller;
+            rename_text(names, &caller.to);
+        }
+        op->name = name.to;
+        op->caller = caller.to;
+    }
+}
+
+static void rename_rank(struct rank *rank, const struct name_map *names)
+{
+    rename_text(names, &rank->host);
+    rename_text(names, &rank->gpu);
+    rename_ops(rank, names);
+    for (size_t i = 0; i < rank->nsteps; i++)
+        rename_text(names, &rank->steps[i].name);
+    for (size_t i = 0; i < rank->nmarks; i++)
+        rename_text(names, &rank->marks[i].name);
+    for (size_t i = 0; i < rank->ndetails; i++) {
+        rename_text(names, &rank->details[i].algo);
+        rename_text(names, &rank->details[i].proto);
+    }
+}
+
+void run_rename(struct run *part, const struct name_map *names)
+{
+    rename_text(names, &part->id);
+    for (size_t c = 0; c < part->ncomms; c++)
+        rename_text(names, &part->comms[c].name);
+    for (size_t r = 0; r < part->nranks; r++)
+        rename_rank(&part->ranks[r], names);
+}
+
+/* ---- communicators ---- */
+
+/* What the part says of a communicator wins, as that of a later file does, but for the size. */
+static void absorb_comm(struct run *run, int at, const struct comm *from, const int *numbers)
+{
+    struct comm *comm = &run->comms[at];
+    int n = comm->size < from->size ? comm->size : from->size;
+    if (from->name[0] != '\0')
+        comm->name = from->name;
+    if (from->nodes > 0)
+        comm->nodes = from->nodes;
+    if (from->parent >= 0)
+        comm->parent = numbers[from->parent];
+    for (int i = 0; i < n; i++) {
+        if (from->ranks[i] >= 0)
+            comm->ranks[i] = from->ranks[i];
+    }
+}
+
+/* The run's number of each communicator of the part. Owned; NULL when they are the same. */
+static int *absorb_comms(struct run *run, const struct run *part)
+{
+    int *numbers = array_new(part->ncomms, sizeof *numbers);
+    bool same = true;
+    for (size_t c = 0; c < part->ncomms; c++) {
+        const struct comm *from = &part->comms[c];
+        size_t len = strlen(from->id);
+        numbers[c] = run_comm(run, from->id, len, from->size);
+        if (numbers[c] < 0) {
+            numbers[c] = run_comm(run, from->id, len, 0);
+            run_note(run, true,
+                     "communicators of more members in all than can be believed: their "
+                     "sizes are left out");
+        }
+        same &= numbers[c] == (int)c;
+    }
+    for (size_t c = 0; c < part->ncomms; c++)
+        absorb_comm(run, numbers[c], &part->comms[c], numbers);
+    if (!same)
+        return numbers;
+    free(numbers);
+    return NULL;
+}
+
+static void renumber(const struct rank *rank, const int *numbers)
+{
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        if ((op->class == OP_COLL || op->class == OP_P2P) && op->coll.comm >= 0)
+            op->coll.comm = numbers[op->coll.comm];
+    }
+    for (size_t i = 0; i < rank->ndetails; i++) {
+        if (rank->details[i].comm >= 0)
+            rank->details[i].comm = numbers[rank->details[i].comm];
+    }
+    for (size_t i = 0; i < rank->nin; i++)
+        rank->in[i].comm = numbers[rank->in[i].comm];
+}
+
+/* Places that a communicator does not have, as the first trace that names it has it, are none. Who
+ * refers to memberships by number did so before. */
+static void drop_impossible(const struct run *run, struct rank *rank)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < rank->nin; i++) {
+        int size = run->comms[rank->in[i].comm].size;
+        if (size == 0 || rank->in[i].rank < size)
+            rank->in[kept++] = rank->in[i];
+    }
+    rank->nin = kept;
+}
+
+/* ---- everything ---- */
+
+static void absorb_ranks(struct run *run, struct run *part)
+{
+    int base = (int)run->nranks;
+    int *numbers = absorb_comms(run, part);
+    for (size_t r = 0; r < part->nranks; r++) {
+        struct rank *rank = run_add_rank(run);
+        *rank = part->ranks[r];
+        rank->process += rank->process >= 0 ? base : 0;
+        if (numbers != NULL)
+            renumber(rank, numbers);
+        drop_impossible(run, rank);
+    }
+    part->nranks = 0; /* moved */
+    free(numbers);
+}
+
+void run_absorb(struct run *run, struct run *part)
+{
+    if (run->id[0] == '\0')
+        run->id = part->id;
+    if (part->world_size > run->world_size)
+        run->world_size = part->world_size;
+    if (part->format[0] != '\0')
+        run->format = part->format;
+    absorb_ranks(run, part);
+    for (size_t i = 0; i < part->nnotes; i++)
+        run_note(run, part->notes[i].loss, "%s", part->notes[i].text);
+    arena_absorb(&run->arena, &part->arena);
+    run_release(part);
+}

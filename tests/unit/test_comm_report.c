@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communication counted by hand: who shares a node, who came when, what moved between whom, and
+ * what the model makes of it.
+ */
+#include "test.h"
+
+#include "analysis/analysis.h"
+#include "report/analyze_report.h"
+#include "report/findings.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `hosts`: of each rank; NULL: none is known. */
+static void make_run(struct run *run, int ranks, const char *const *hosts)
+{
+    int world;
+    run_init(run);
+    run->format = "memory";
+    run->source = "test";
+    run->world_size = ranks;
+    for (int r = 0; r < ranks; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->complete = true;
+        rank->mono_ns = rank->real_ns = 0;
+        rank->coverage = COVER_NCCL;
+        rank->host = hosts != NULL ? hosts[r] : "";
+        rank->gpu = "";
+    }
+    world = run_comm(run, "world", 5, ranks);
+    for (int r = 0; r < ranks; r++)
+        run->comms[world].ranks[r] = r;
+}
+
+static int add_comm(struct run *run, const char *name, const int *ranks, int n)
+{
+    int comm = run_comm(run, name, strlen(name), n);
+    run->comms[comm].name = name;
+    for (int i = 0; i < n; i++)
+        run->comms[comm].ranks[i] = ranks[i];
+    return comm;
+}
+
+static struct op *add(struct run *run, int rank, int comm, enum specter_comm_op which, int64_t seq,
+                      int64_t start, int64_t end, uint64_t bytes)
+{
+    struct op *op = rank_add_op(&run->ranks[rank]);
+    bool p2p = specter_comm_op_is_p2p(which);
+    op->class = p2p ? OP_P2P : OP_COLL;
+    op->name = specter_comm_op_name(which);
+    op->start_ns = op->host_ns = start;
+    op->dur_ns = end - start;
+    op->timing = SPECTER_TIMING_DEVICE;
+    op->bytes = bytes;
+    op->dtype = SPECTER_FP32;
+    op->coll.op = (uint8_t)which;
+    op->coll.comm = comm;
+    op->coll.count = bytes / 4;
+    op->coll.seq = p2p ? -1 : seq;
+    op->coll.p2p_seq = p2p ? seq : -1;
+    op->coll.group = op->coll.peer = -1;
+    return op;
+}
+
+static void analyze(struct analysis *a, struct run *run)
+{
+    struct err e;
+    run_finish(run);
+    if (analysis_make(a, run, ANALYSIS_ALL_RANKS, &e) < 0)
+        test_fail(__FILE__, __LINE__, "%s", e.msg);
+}
+
+static void done(struct analysis *a, struct run *run)
+{
+    analysis_release(a);
+    run_release(run);
+}
+
+/* ---- places ---- */
+
+static const char *const two_hosts[] = {"a", "a", "b", "b"};
+
+TEST(places_by_hosts)
+{
+    struct run run;
+    struct places p;
+    make_run(&run, 4, two_hosts);
+    int near = add_comm(&run, "near", (const int[]){0, 1}, 2);
+    int far = add_comm(&run, "far", (const int[]){0, 1, 2}, 3);
+    run_finish(&run);
+    places_make(&p, &run, NULL);
+    CHECK_INT(p.by, PLACES_HOSTS);
+    CHECK_INT(p.nodes, 2);
+    CHECK_INT(p.comms[0].nodes, 2);
+    CHECK_INT(p.comms[0].per_node, 2);
+    CHECK_DOUBLE(p.comms[0].across, 8 / 12.0, 1e-12); /* of 12 ordered pairs 4 are on a node */
+    CHECK_INT(p.comms[near].nodes, 1);
+    CHECK_DOUBLE(p.comms[near].across, 0, 0);
+    CHECK_INT(p.comms[far].nodes, 2);
+    CHECK_INT(p.comms[far].per_node, 2);
+    CHECK_DOUBLE(p.comms[far].across, 4 / 6.0, 1e-12);
+    CHECK_INT(places_across(&p, &run, 0, 1, -1), 0);
+    CHECK_INT(places_across(&p, &run, 1, 2, -1), 1);
+    CHECK_INT(places_across(&p, &run, 1, -1, -1), -1);
+    places_release(&p);
+    run_release(&run);
+}
+
+/* Containers with names of their own on one machine: NCCL knows better. */
+TEST(places_believe_nccl_before_hosts)
+{
+    struct run run;
+    struct places p;
+    make_run(&run, 4, two_hosts);
+    int pair = add_comm(&run, "pair", (const int[]){0, 2}, 2);
+    run.comms[0].nodes = 1;
+    run_finish(&run);
+    places_make(&p, &run, NULL);
+    CHECK_INT(p.by, PLACES_UNKNOWN);
+    CHECK_INT(p.comms[0].nodes, 1);
+    CHECK_INT(p.comms[pair].nodes, 0);
+    CHECK(isnan(p.comms[pair].across));
+    CHECK_INT(places_across(&p, &run, 0, 3, 0), 0);
+    CHECK_INT(places_across(&p, &run, 0, 2, pair), -1);
+    places_release(&p);
+    run_release(&run);
+}
+
+TEST(places_of_nccl_alone_are_even)
+{
+    struct run run;
+    struct places p;
+    make_run(&run, 8, NULL);
+    run.comms[0].nodes = 2;
+    run_finish(&run);
+    places_make(&p, &run, NULL);
+    CHECK_INT(p.by, PLACES_UNKNOWN);
+    CHECK_INT(p.comms[0].nodes, 2);
+    CHECK_INT(p.comms[0].per_node, 4);
+    CHECK_DOUBLE(p.comms[0].across, 4 / 7.0, 1e-12);
+    places_release(&p);
+    run_release(&run);
+}
+
+TEST(places_by_the_machines_size)
+{
+    static const char *const some[] = {"", "a", "", "b"}, *const mixed[] = {"b", "a", "", "b"};
+    static const struct {
+        const char *const *hosts;
+        int gpus;
+        enum places_by by;
+    } cases[] = {
+        {NULL, 2, PLACES_LAYOUT},  {some, 2, PLACES_LAYOUT},
+        {NULL, 0, PLACES_UNKNOWN}, {some, 0, PLACES_HOSTS}, /* what they tell, and no more */
+        {mixed, 2, PLACES_HOSTS},                           /* not in order */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run run;
+        struct places p;
+        make_run(&run, 4, cases[i].hosts);
+        for (int r = 0; r < 4; r++)
+            run.ranks[r].host_gpus = cases[i].gpus;
+        run_finish(&run);
+        places_make(&p, &run, NULL);
+        CHECK_INT(p.by, cases[i].by);
+        CHECK_INT(p.comms[0].nodes, cases[i].by == PLACES_LAYOUT ? 2 : 0);
+        CHECK_INT(places_across(&p, &run, 2, 3, -1), cases[i].by == PLACES_LAYOUT ? 0 : -1);
+        places_release(&p);
+        run_release(&run);
+    }
+}
+
+/* 16 ranks that all say "a" cannot sit in one machine of 8. */
+TEST(places_of_a_crowded_host)
+{
+    const char *hosts[16];
+    struct run run;
+    struct places p;
+    for (int r = 0; r < 16; r++)
+        hosts[r] = "a";
+    make_run(&run, 16, hosts);
+    run_finish(&run);
+    places_make(&p, &run, network_profile_find("dgx_h100_400g", NULL));
+    CHECK_INT(p.by, PLACES_LAYOUT);
+    CHECK_INT(p.per_node, 8);
+    CHECK_INT(p.comms[0].nodes, 2);
+    places_release(&p);
+    places_make(&p, &run, NULL);
+    CHECK_INT(p.by, PLACES_HOSTS);
+    CHECK_INT(p.comms[0].nodes, 1);
+    places_release(&p);
+    run_release(&run);
+}
+
+/* ---- meeting ---- */
+
+/* Three ranks: starts 0, 60, 20; ends 100, 104, 98. */
+static void make_meeting(struct run *run)
+{
+    make_run(run, 3, NULL);
+    add(run, 0, 0, SPECTER_ALLREDUCE, 0, 0, 100, 3000);
+    add(run, 1, 0, SPECTER_ALLREDUCE, 0, 60, 104, 3000);
+    add(run, 2, 0, SPECTER_ALLREDUCE, 0, 20, 98, 3000);
+}
+
+TEST(meeting_by_hand)
+{
+    struct run run;
+    struct analysis a;
+    make_meeting(&run);
+    analyze(&a, &run);
+    const struct comm_instance *in = &a.comm.list[0];
+    const struct meet *m = &in->meet;
+    CHECK_INT((int64_t)in->seq, 0);
+    CHECK(in->consistent);
+    CHECK_INT(m->last_start_ns - m->first_start_ns, 60);
+    CHECK_INT(m->last_end_ns - m->first_end_ns, 6);
+    CHECK_INT(m->first_rank, 0);
+    CHECK_INT(m->last_rank, 1);
+    CHECK_DOUBLE(m->arrive_wait_ns, (60 + 0 + 40) / 3.0, 1e-12);
+    CHECK_DOUBLE(m->wait_max_ns, 100 - 44, 0);
+    CHECK_DOUBLE(in->wait_ns, (100 + 44 + 78) / 3.0 - 44, 1e-12);
+    CHECK_INT(in->transfer_ns, 44);
+    CHECK_DOUBLE(exchange_wall_ns(in), 104, 0);
+    CHECK_DOUBLE(exchange_moved_ns(in), 44, 0);
+    const struct comm_row *row = &a.collectives.list[0];
+    CHECK_DOUBLE(row->skew_ns, 60, 0);
+    CHECK_DOUBLE(row->skew_max_ns, 60, 0);
+    CHECK_DOUBLE(row->busy_ns, 100 + 44 + 78, 1e-12);
+    CHECK_DOUBLE(row->share, 1, 0);
+    done(&a, &run);
+}
+
+TEST(meeting_needs_comparable_clocks)
+{
+    struct run run;
+    struct meet m;
+    static const struct match_member all[] = {{0, 0}, {1, 0}, {2, 0}};
+    make_meeting(&run);
+    run_finish(&run);
+    run.ranks[1].domain = 1;
+    run.clock_aligned = false;
+    meet_make(&m, &run, all, 3);
+    CHECK_INT(m.last_start_ns, UNKNOWN_NS);
+    CHECK_INT(m.last_end_ns, UNKNOWN_NS);
+    CHECK_INT(m.last_rank, MEET_NOBODY);
+    CHECK(isnan(m.arrive_wait_ns));
+    CHECK_DOUBLE(m.wait_max_ns, 56, 0); /* durations compare everywhere */
+    meet_make(&m, &run, (const struct match_member[]){{0, 0}, {2, 0}}, 2); /* of one clock */
+    CHECK_INT(m.last_start_ns - m.first_start_ns, 20);
+    run.clock_aligned = true;
+    meet_make(&m, &run, all, 3);
+    CHECK_INT(m.last_start_ns - m.first_start_ns, 60);
+    run_release(&run);
+}
+
+TEST(meeting_of_one_tells_nothing_of_others)
+{
+    struct run run;
+    struct analysis a;
+    make_run(&run, 2, NULL);
+    add(&run, 0, 0, SPECTER_ALLREDUCE, 0, 5, 100, 64);
+    analyze(&a, &run);
+    const struct meet *m = &a.comm.list[0].meet;
+    CHECK_INT(m->first_start_ns, 5);
+    CHECK_INT(m->last_start_ns, UNKNOWN_NS);
+    CHECK_INT(m->first_rank, MEET_NOBODY);
+    CHECK(isnan(m->wait_max_ns));
+    CHECK(isnan(a.collectives.list[0].skew_ns));
+    CHECK_INT((int64_t)a.collectives.list[0].compared, 0);
+    done(&a, &run);
+}
+
+/* Nineteen transfers of 10 ns and one of 50: 95 % take no longer than 10. */
+TEST(meeting_percentile_is_the_nearest_rank)
+{
+    struct run run;
+    struct analysis a;
+    make_run(&run, 1, NULL);
+    for (int i = 0; i < 20; i++)
+        add(&run, 0, 0, SPECTER_ALLREDUCE, i, 100 * i, 100 * i + (i == 7 ? 50 : 10), 64);
+    analyze(&a, &run);
+    CHECK_DOUBLE(a.collectives.list[0].p95_ns, 10, 0);
+    CHECK_DOUBLE(a.collectives.list[0].max_ns, 50, 0);
+    done(&a, &run);
+}
+
+static struct op *message(struct run *run, int src, int dst, int64_t seq, int64_t send_from,
+                          int64_t send_to, int64_t recv_from, int64_t recv_to)
+{
+    struct op *op = add(run, src, 0, SPECTER_SEND, seq, send_from, send_to, 1000);
+    op->coll.peer = dst;
+    op = add(run, dst, 0, SPECTER_RECV, seq, recv_from, recv_to, 1000);
+    op->coll.peer = src;
+    return op;
+}
+
+TEST(pairs_by_hand)
+{
+    struct run run;
+    struct analysis a;
+    make_run(&run, 4, two_hosts);
+    message(&run, 0, 1, 0, 0, 90, 60, 100);     /* the send ends before all is there: 40 */
+    message(&run, 0, 1, 1, 200, 210, 300, 302); /* in buffers before the receive began: 10 */
+    message(&run, 1, 2, 0, 400, 500, 390, 500); /* the receive waited: 100 */
+    message(&run, 1, 2, 1, 450, 560, 450, 560); /* beside it: to 560, so 160 together */
+    add(&run, 3, 0, SPECTER_SEND, 0, 0, 70, 1000)->coll.peer = 0; /* nobody saw it received */
+    analyze(&a, &run);
+    CHECK_INT((int64_t)a.pairs.count, 3);
+    const struct pair_row *p = a.pairs.list;
+    CHECK_INT(p[0].src, 0);
+    CHECK_INT(p[0].dst, 1);
+    CHECK_INT(p[0].across, 0);
+    CHECK_INT((int64_t)p[0].two_sided, 2);
+    CHECK_DOUBLE(p[0].time_ns, 50, 0);
+    CHECK_DOUBLE(p[0].bw_GBps, 2000 / 50.0, 1e-12);
+    CHECK_INT(p[1].src, 1);
+    CHECK_INT(p[1].dst, 2);
+    CHECK_INT(p[1].across, 1);
+    CHECK_DOUBLE(p[1].time_ns, 160, 0);
+    CHECK_INT(p[2].src, 3);
+    CHECK_INT(p[2].dst, 0);
+    CHECK_INT((int64_t)p[2].count, 1);
+    CHECK_INT((int64_t)p[2].two_sided, 0);
+    CHECK_DOUBLE(p[2].time_ns, 70, 0);
+    done(&a, &run);
+}
+
+TEST(pairs_without_a_common_clock)
+{
+    struct run run;
+    struct meet m;
+    static const struct match_member ends[] = {{0, 0}, {1, 0}};
+    make_run(&run, 2, NULL);
+    message(&run, 0, 1, 0, 1000000, 1000040, 60, 100 + 60);
+    run_finish(&run);
+    run.ranks[1].domain = 1;
+    run.clock_aligned = false;
+    meet_make(&m, &run, ends, 2);
+    meet_message(&m, &run, ends, 2);
+    CHECK(m.two_sided);
+    CHECK_INT(m.to_ns - m.from_ns, 40); /* the shorter one, */
+    CHECK_INT(m.to_ns, 160);            /* on the receiver's clock */
+    run_release(&run);
+}
+
+/* ---- traffic ---- */
+
+TEST(traffic_wire_of_each_operation)
+{
+    static const struct {
+        enum specter_comm_op op;
+        double all, inter;
+    } cases[] = {
+        /* S = 800 on 8 ranks, 4 on each of 2 nodes; across: 32 of 56 ordered pairs */
+        {SPECTER_ALLREDUCE, 11200, 2800},    /* each of 8 links carries 2 x 7/8 x 800; 2 cross */
+        {SPECTER_ALLGATHER, 5600, 1400},     /* half of that */
+        {SPECTER_REDUCESCATTER, 5600, 1400}, /* */
+        {SPECTER_BROADCAST, 5600, 800},      /* a chain: 7 links of 800, one crosses */
+        {SPECTER_REDUCE, 5600, 800},         /* */
+        {SPECTER_ALLTOALL, 5600, 3200},      /* 56 messages of 100, 32 cross */
+        {SPECTER_ALLTOALLV, 5600, 3200},     /* */
+        {SPECTER_GATHER, 700, 400},          /* 7 of 100, 4 of them from the other node */
+        {SPECTER_SCATTER, 700, 400},
+    };
+    struct comm_place two = {2, 4, 32 / 56.0}, one = {1, 8, 0}, unknown = {0, 0, NAN};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct wire w = wire_of(cases[i].op, 800, 8, &two);
+        CHECK_DOUBLE(w.all, cases[i].all, 1e-12);
+        CHECK_DOUBLE(w.inter, cases[i].inter, 1e-12);
+        w = wire_of(cases[i].op, 800, 8, &one);
+        CHECK_DOUBLE(w.all, cases[i].all, 1e-12);
+        CHECK_DOUBLE(w.inter, 0, 0);
+        w = wire_of(cases[i].op, 800, 8, &unknown);
+        CHECK_DOUBLE(w.all, cases[i].all, 1e-12);
+        CHECK(isnan(w.inter));
+        w = wire_of(cases[i].op, 800, 0, &unknown);
+        CHECK(isnan(w.all));
+        w = wire_of(cases[i].op, 800, 1, &(struct comm_place){1, 1, 0});
+        CHECK_DOUBLE(w.all, 0, 0);
+        CHECK_DOUBLE(w.inter, 0, 0);
+    }
+}
+
+/* Two groups of two, each on a node, and the world on both; a message; a barrier without data; one
+ * that nobody knows. */
+static void make_traffic(struct run *run)
+{
+    make_run(run, 4, two_hosts);
+    int left = add_comm(run, "left", (const int[]){0, 1}, 2);
+    int right = add_comm(run, "right", (const int[]){2, 3}, 2);
+    run->comms[left].name = run->comms[right].name = "tp";
+    for (int r = 0; r < 4; r++) {
+        add(run, r, r < 2 ? left : right, SPECTER_ALLGATHER, 0, 0, 100 + r, 4096);
+        add(run, r, 0, SPECTER_ALLREDUCE, 0, 200, 300, 6000);
+        add(run, r, 0, SPECTER_ALLREDUCE, 1, 400, 500, 0); /* no data */
+    }
+    message(run, 1, 2, 0, 600, 700, 600, 700);
+    struct op *odd = add(run, 3, 0, SPECTER_ALLREDUCE, -1, 800, 900, 0);
+    odd->coll.op = SPECTER_COMM_OP_COUNT;
+    odd->dtype = SPECTER_DTYPE_UNKNOWN;
+    odd->flags |= OP_BYTES_UNKNOWN;
+    odd->coll.comm = -1;
+}
+
+TEST(traffic_rows_by_hand)
+{
+    struct run run;
+    struct analysis a;
+    make_traffic(&run);
+    analyze(&a, &run);
+    const struct traffic *t = &a.traffic;
+    CHECK_INT((int64_t)t->nrows, 4);
+    CHECK_INT((int64_t)t->without_data, 1);
+    const struct traffic_row *reduce = &t->rows[0], *gather = &t->rows[1], *send = &t->rows[2];
+    CHECK_INT(reduce->op, SPECTER_ALLREDUCE);
+    CHECK_INT((int64_t)reduce->sum.instances, 1);
+    CHECK_INT((int64_t)reduce->sum.calls, 4);
+    CHECK_DOUBLE(reduce->sum.bytes, 6000, 0);
+    CHECK_DOUBLE(reduce->sum.wire_bytes, 36000, 1e-12);  /* 4 x 2 x 3/4 x 6000 */
+    CHECK_DOUBLE(reduce->sum.inter_bytes, 18000, 1e-12); /* two of four links */
+    CHECK_INT(reduce->nodes, 2);
+    CHECK_INT(gather->op, SPECTER_ALLGATHER);
+    CHECK_STR(gather->group, "tp");
+    CHECK_INT((int64_t)gather->sum.instances, 2);
+    CHECK_DOUBLE(gather->sum.bytes, 8192, 0);
+    CHECK_DOUBLE(gather->sum.wire_bytes, 8192, 1e-12); /* 2 x 2 ranks x half of 4096 */
+    CHECK_DOUBLE(gather->sum.inter_bytes, 0, 0);
+    CHECK_DOUBLE(gather->sum.time_ns, 100 + 102, 0);
+    CHECK_INT(gather->nodes, 1);
+    CHECK_INT(send->op, SPECTER_SEND);
+    CHECK_INT((int64_t)send->sum.calls, 2);
+    CHECK_DOUBLE(send->sum.bytes, 1000, 0);
+    CHECK_DOUBLE(send->sum.inter_bytes, 1000, 0);
+    CHECK_INT(t->rows[3].op, SPECTER_COMM_OP_COUNT);
+    CHECK_INT((int64_t)t->rows[3].sum.unsized, 1);
+    done(&a, &run);
+}
+
+TEST(traffic_sizes_by_hand)
+{
+    struct run run;
+    struct analysis a;
+    make_traffic(&run);
+    analyze(&a, &run);
+    const struct traffic *t = &a.traffic;
+    CHECK_INT((int64_t)t->nsizes, 4);
+    CHECK_INT(t->sizes[0].op, SPECTER_ALLREDUCE);
+    CHECK_INT(t->sizes[0].bin, 12); /* 4096 <= 6000 < 8192 */
+    CHECK_INT(t->sizes[1].op, SPECTER_ALLGATHER);
+    CHECK_INT(t->sizes[1].bin, 12); /* 4096 itself */
+    CHECK_INT(t->sizes[2].bin, 9);  /* 512 <= 1000 */
+    CHECK_INT(t->sizes[3].bin, -1);
+    done(&a, &run);
+}
+
+TEST(traffic_groups_by_hand)
+{
+    struct run run;
+    struct analysis a;
+    make_traffic(&run);
+    for (int r = 0; r < 4; r++) {
+        for (int i = 0; i < 2; i++) {
+            struct step *step = rank_add_step(&run.ranks[r]);
+            *step = (struct step){.start_ns = 350 * i, .end_ns = 350 * i + 350, .name = "s"};
+        }
+    }
+    analyze(&a, &run);
+    CHECK_INT((int64_t)a.traffic.ngroups, 3);
+    const struct group_row *world = &a.traffic.groups[0], *tp = &a.traffic.groups[1];
+    CHECK_INT(world->comm_size, 4);
+    CHECK_INT((int64_t)world->collectives, 2);
+    CHECK_INT((int64_t)world->messages, 1);
+    CHECK_DOUBLE(world->time_ns, (200 + 300 + 300 + 200) / 4.0, 0);
+    CHECK_DOUBLE(world->time_max_ns, 300, 0);
+    CHECK_INT(world->max_rank, 1);
+    CHECK_DOUBLE(world->per_step, 1, 0); /* one in each of the two */
+    CHECK_INT((int64_t)tp->comms, 2);
+    CHECK_INT((int64_t)tp->ranks, 4);
+    CHECK_DOUBLE(tp->time_ns, (100 + 101 + 102 + 103) / 4.0, 0);
+    CHECK_INT(tp->max_rank, 3);
+    CHECK_DOUBLE(tp->per_step, 0.5, 0);
+    CHECK_DOUBLE(a.traffic.per_step, 1.5, 0);
+    CHECK(isnan(a.traffic.groups[2].time_ns)); /* the one without a communicator */
+    done(&a, &run);
+}
+
+/* Half of a communicator's ranks were traced: half of what leaves its GPUs. */
+TEST(traffic_of_some_ranks_is_theirs)
+{
+    struct run run;
+    struct analysis a;
+    make_run(&run, 4, NULL);
+    add(&run, 0, 0, SPECTER_ALLREDUCE, 0, 0, 100, 6000);
+    add(&run, 1, 0, SPECTER_ALLREDUCE, 0, 0, 100, 6000);
+    analyze(&a, &run);
+    CHECK_DOUBLE(a.traffic.rows[0].sum.wire_bytes, 18000, 1e-12);
+    CHECK(isnan(a.traffic.rows[0].sum.inter_bytes));
+    done(&a, &run);
+}
+
+TEST(alltoallv_by_hand)
+{
+    struct run run;
+    struct analysis a;
+    make_run(&run, 2, NULL);
+    add(&run, 0, 0, SPECTER_ALLTOALLV, 0, 0, 100, 3000);
+    add(&run, 1, 0, SPECTER_ALLTOALLV, 0, 20, 120, 1000);
+    add(&run, 0, 0, SPECTER_ALLTOALLV, 1, 200, 240, 500);
+    add(&run, 1, 0, SPECTER_ALLTOALLV, 1, 200, 240, 500);
+    analyze(&a, &run);
+    CHECK_INT((int64_t)a.exchanges.count, 1);
+    const struct exchange_row *x = &a.exchanges.list[0];
+    CHECK_INT((int64_t)x->instances, 2);
+    CHECK_DOUBLE(x->bytes, 5000, 0);
+    CHECK_DOUBLE(x->imbalance, (1.5 + 1) / 2, 1e-12);
+    CHECK_DOUBLE(x->imbalance_max, 1.5, 1e-12);
+    CHECK_DOUBLE(x->wall_ns, (120 + 40) / 2.0, 0);
+    CHECK_DOUBLE(x->moved_ns, (100 + 40) / 2.0, 0);
+    CHECK_DOUBLE(x->bw_GBps, 5000 / 160.0, 1e-12);
+    /* S is what a rank sends on average: 2000 and 500; half of each goes to the other */
+    CHECK_DOUBLE(a.traffic.rows[0].sum.bytes, 2500, 0);
+    CHECK_DOUBLE(a.traffic.rows[0].sum.wire_bytes, 2500, 1e-12);
+    done(&a, &run);
+}
+
+/* ---- what the model expects ---- */
+
+#define RANKS 8
+#define BYTES (64u << 20)
+
+/* AllReduces in a DGX H100 that take `times` as long as the model says. */
+static void make_measured(struct run *run, double times, const char *gpu)
+{
+    const char *hosts[RANKS];
+    struct comm_cost cost = {0};
+    struct err e;
+    for (int r = 0; r < RANKS; r++)
+        hosts[r] = "a";
+    model_collective(gpu_profile_find("h100_sxm", &e), network_profile_find("dgx_h100_400g", &e),
+                     SPECTER_ALLREDUCE, BYTES, (struct layout){RANKS, 1, RANKS}, &cost, &e);
+    make_run(run, RANKS, hosts);
+    for (int r = 0; r < RANKS; r++) {
+        run->ranks[r].gpu = gpu;
+        for (int i = 0; i < 3; i++)
+            add(run, r, 0, SPECTER_ALLREDUCE, i, 10000000 * i,
+                10000000 * i + (int64_t)(1e3 * cost.us * times), BYTES);
+    }
+}
+
+static const char *text_of_rule(const struct findings *f, const char *rule)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        if (strcmp(f->list[i].rule, rule) == 0)
+            return f->list[i].text;
+    }
+    return "";
+}
+
+TEST(expected_is_what_the_model_says)
+{
+    struct run run;
+    struct analysis a;
+    struct findings f;
+    make_measured(&run, 4, "NVIDIA H100 80GB HBM3");
+    analyze(&a, &run);
+    const struct comm_row *row = &a.collectives.list[0];
+    CHECK_STR(a.machine.net->name, "dgx_h100_400g");
+    CHECK_INT(a.machine.by, NETWORK_USUAL);
+    CHECK_INT((int64_t)row->compared, 3);
+    CHECK_DOUBLE(row->expected_ns * 4, row->median_ns, 1e-5);
+    CHECK_DOUBLE(row->of_expected, 0.25, 1e-5);
+    CHECK_DOUBLE(row->expected_busbw_GBps, 4 * row->busbw_GBps, 1e-5);
+    CHECK(expected_error(&a.machine, false) > 0 && expected_error(&a.machine, false) < 0.1);
+    CHECK(isnan(expected_error(&a.machine, true))); /* messages were not measured there */
+    findings_make(&f, &a);
+    CHECK_HAS(text_of_rule(&f, "slow_collective"), "AllReduce of 64 MiB over 8 ranks");
+    CHECK_HAS(text_of_rule(&f, "slow_collective"), "25 % of the");
+    findings_release(&f);
+    done(&a, &run);
+}
+
+TEST(expected_is_met)
+{
+    struct run run;
+    struct analysis a;
+    struct findings f;
+    make_measured(&run, 1.9, "NVIDIA H100 80GB HBM3");
+    analyze(&a, &run);
+    findings_make(&f, &a);
+    CHECK_STR(text_of_rule(&f, "slow_collective"), "");
+    findings_release(&f);
+    done(&a, &run);
+}
+
+/* Nothing is expected where a rank is missing (it may have been waited for), in groups, of hardware
+ * that nobody names, of ranks that nobody places. */
+TEST(expected_needs_all_that_it_rests_on)
+{
+    for (int without = 0; without < 5; without++) {
+        struct run run;
+        struct analysis a;
+        struct findings f;
+        make_measured(&run, 10, without == 0 ? "NVIDIA H100 80GB HBM3" : "GPU of somebody");
+        for (int r = 0; r < RANKS && without > 0; r++)
+            run.ranks[r].gpu = without == 1 ? "" : "NVIDIA H100 80GB HBM3";
+        if (without == 2)
+            run.ranks[3].nops = 0;
+        for (int r = 0; r < RANKS; r++) {
+            if (without == 3)
+                run.ranks[r].host = "";
+            for (size_t i = 0; i < run.ranks[r].nops && without == 4; i++)
+                run.ranks[r].ops[i].coll.group = 1;
+        }
+        analyze(&a, &run);
+        CHECK_INT((int64_t)a.collectives.list[0].compared, without == 0 ? 3 : 0);
+        CHECK(isnan(a.collectives.list[0].of_expected) == (without > 0));
+        findings_make(&f, &a);
+        CHECK((text_of_rule(&f, "slow_collective")[0] != '\0') == (without == 0));
+        findings_release(&f);
+        done(&a, &run);
+    }
+}
+
+TEST(expected_on_the_network_that_the_user_names)
+{
+    struct run run;
+    struct analysis a;
+    struct err e;
+    make_measured(&run, 1, "");
+    run_finish(&run);
+    const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", &e);
+    const struct network_profile *net = network_profile_find("dgx_h100_400g", &e);
+    CHECK_INT(analysis_make_on(&a, &run, ANALYSIS_ALL_RANKS, gpu, net, &e), 0);
+    CHECK_INT(a.machine.by, NETWORK_TOLD);
+    CHECK_DOUBLE(a.collectives.list[0].of_expected, 1, 1e-5);
+    done(&a, &run);
+}
+
+TEST(expected_of_mixed_gpus_is_not_known)
+{
+    struct run run;
+    struct analysis a;
+    make_measured(&run, 1, "NVIDIA H100 80GB HBM3");
+    run.ranks[2].gpu = "NVIDIA A100-SXM4-80GB";
+    analyze(&a, &run);
+    CHECK(a.machine.mixed && a.machine.gpu == NULL && a.machine.net == NULL);
+    CHECK(isnan(a.collectives.list[0].of_expected));
+    done(&a, &run);
+}
+
+/* ---- sheets ---- */
+
+TEST(instances_in_json_are_bounded)
+{
+    struct run run;
+    struct analysis a;
+    struct findings f;
+    make_run(&run, 1, NULL);
+    for (int i = 0; i < 10005; i++)
+        add(&run, 0, 0, SPECTER_ALLREDUCE, i, 10 * i, 10 * i + 5, 64);
+    analyze(&a, &run);
+    findings_make(&f, &a);
+    for (int full = 0; full < 2; full++) {
+        a.all_rows = full;
+        cJSON *doc = analyze_json(&a, &f);
+        const cJSON *list = cJSON_GetObjectItem(doc, "collective_instances");
+        const cJSON *all = cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "communication"), 0);
+        CHECK_INT(cJSON_GetArraySize(list), 10000);
+        CHECK_INT(cJSON_GetObjectItem(all, "collectives")->valueint, 10005);
+        CHECK_DOUBLE(cJSON_GetObjectItem(cJSON_GetArrayItem(list, 9), "start_us")->valuedouble,
+                     0.09, 1e-12);
+        cJSON_Delete(doc);
+    }
+    findings_release(&f);
+    done(&a, &run);
+}
