@@ -330,6 +330,35 @@ TEST(nsys_several_files)
     run_release(&run);
 }
 
+/* Files whose GPUs differ are of different machines: their clocks are not taken to be one. */
+TEST(nsys_machines)
+{
+    const char *folder = make_folder();
+    struct run run;
+    for (int f = 0; f < 2; f++) {
+        struct buf sql = BUF_INIT;
+        buf_puts(&sql, NSYS_NEW);
+        buf_printf(&sql,
+                   "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000);"
+                   "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT);"
+                   "INSERT INTO TARGET_INFO_GPU VALUES (0, 'GPU', 'ffffffff-2'), "
+                   "(1, 'GPU', '%dabcdefg-1');",
+                   f);
+        nsys_put_kernel(&sql, 1, 0, "work", 9000, 100);
+        nsys_make(folder, f == 0 ? "a.sqlite" : "b.sqlite", sql.data);
+        buf_release(&sql);
+    }
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 2);
+    CHECK_STR(run.ranks[0].host, "gpu-0abcdefg");
+    CHECK_STR(run.ranks[1].host, "gpu-1abcdefg");
+    CHECK_STR(run.ranks[1].gpu, "GPU");
+    CHECK_INT(run.ndomains, 2);
+    CHECK(!run.clock_aligned);
+    remove_folder(folder);
+    run_release(&run);
+}
+
 /* A context that does no kernels beside one that does makes no rank. */
 TEST(nsys_stray_context)
 {
