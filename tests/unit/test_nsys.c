@@ -399,6 +399,9 @@ TEST(nsys_order_by_time)
     CHECK_INT(m.count, 5);
     for (size_t i = 0; i < m.count; i++)
         CHECK_INT(m.list[i].nmembers, i == 0 ? 1 : 2);
+    CHECK_INT(run.comms[0].size, 2); /* every rank of the run has it */
+    CHECK_INT(run.comms[0].ranks[1], 1);
+    CHECK_INT(m.incomplete, 1);
     CHECK_HAS(note_with(&run, "moved"), "on 1 rank");
     CHECK_STR(note_with(&run, "do not run at the same time"), "");
     matches_release(&m);
