@@ -2,6 +2,7 @@
 #include "report/analyze_report.h"
 
 #include "base/arena.h"
+#include "report/analyze_json_parts.h"
 #include "report/analyze_sheets.h"
 #include "report/hang_text.h"
 #include "report/table.h"
@@ -255,6 +256,8 @@ struct cJSON *analyze_json(const struct analysis *a, const struct findings *f)
     add_coverage(doc, a);
     add_count(doc, "gemm_sample", a->gemm_rate);
     add_launches(doc, a);
+    add_pipeline_json(doc, a);
+    add_critical_json(doc, a);
     add_sheets(doc, a);
     return doc;
 }

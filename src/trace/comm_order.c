@@ -2,91 +2,123 @@
 #include "trace/comm_order.h"
 
 #include "trace/idmap.h"
+#include "trace/kernel_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- communicators ---- */
 
-/* One stream that carries collectives. */
+/* One stream that carries collectives of libraries, or others. */
 struct lane {
     int32_t device, stream;
+    bool library;
     int comm; /* of the ops that have one; -1 none, -2 more than one */
 };
 
-static int compare_lanes(const void *pa, const void *pb)
+/* The streams of a rank that carry collectives. */
+struct lanes {
+    struct lane *list; /* owned */
+    size_t count, cap;
+    struct idmap ids; /* device and stream -> list */
+};
+
+static int64_t lane_key(const struct op *op)
 {
-    const struct lane *a = pa, *b = pb;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    return (a->stream > b->stream) - (a->stream < b->stream);
+    uint64_t stream = (uint64_t)(uint32_t)op->stream << 1 | kernel_is_library(op->name);
+    return (int64_t)((uint64_t)(uint32_t)op->device << 33 ^ stream);
 }
 
-static struct lane *find_lane(struct lane *lanes, size_t n, const struct op *op)
+static void collect_lanes(const struct rank *rank, struct lanes *lanes)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (lanes[i].device == op->device && lanes[i].stream == op->stream)
-            return &lanes[i];
-    }
-    return NULL;
-}
-
-static size_t collect_lanes(const struct rank *rank, struct lane **lanes)
-{
-    size_t n = 0, cap = 0;
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         struct lane *lane;
+        size_t at;
         if (op->class != OP_COLL)
             continue;
-        lane = find_lane(*lanes, n, op);
-        if (lane == NULL) {
-            ARRAY_GROW(*lanes, cap, n + 1);
-            lane = &(*lanes)[n++];
-            *lane = (struct lane){op->device, op->stream, -1};
+        at = idmap_add(&lanes->ids, lane_key(op));
+        ARRAY_GROW(lanes->list, lanes->cap, at + 1);
+        lane = &lanes->list[at];
+        if (at == lanes->count) {
+            lanes->count++;
+            *lane = (struct lane){op->device, op->stream, kernel_is_library(op->name), -1};
         }
         if (op->coll.comm >= 0)
             lane->comm = lane->comm == -1 || lane->comm == op->coll.comm ? op->coll.comm : -2;
     }
-    return n;
+}
+
+static int compare_lanes(const void *pa, const void *pb)
+{
+    const struct lane *a = *(struct lane *const *)pa, *b = *(struct lane *const *)pb;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    if (a->library != b->library)
+        return a->library ? -1 : 1;
+    return (a->stream > b->stream) - (a->stream < b->stream);
 }
 
 /* A communicator for each lane that has none, by the lane's place among those. */
-static void name_lanes(struct run *run, struct lane *lanes, size_t n, int64_t size,
-                       const char *unnamed)
+static void name_lanes(struct run *run, struct lanes *lanes, int64_t size, const char *unnamed)
 {
-    int count = 0;
+    struct lane **order = array_new(lanes->count + 1, sizeof *order);
+    int count[2] = {0, 0};
+    size_t n = 0;
     char id[32];
-    qsort(lanes, n, sizeof *lanes, compare_lanes);
-    for (size_t i = 0; i < n; i++) {
-        int len;
-        if (lanes[i].comm != -1)
-            continue;
-        len = snprintf(id, sizeof id, "stream order %d", count++);
-        lanes[i].comm = run_comm(run, id, (size_t)len, size > 0 ? size : 0);
+    for (size_t i = 0; i < lanes->count; i++) {
+        if (lanes->list[i].comm == -1)
+            order[n++] = &lanes->list[i];
     }
-    if (count > 0)
+    if (n > 0)
+        qsort(order, n, sizeof *order, compare_lanes);
+    for (size_t i = 0; i < n; i++) {
+        bool library = order[i]->library;
+        int len = snprintf(id, sizeof id, library ? ORDER_GUESSED "%d" : "custom kernels %d",
+                           count[library]++);
+        order[i]->comm = run_comm(run, id, (size_t)len, size > 0 ? size : 0);
+    }
+    free(order);
+    if (count[true] > 0)
         run_note(run, false,
                  "the traces name no %s: the n-th collective of a stream is taken to be "
                  "the same on every rank",
                  unnamed);
+    if (count[false] > 0)
+        run_note(run, false,
+                 "communication by kernels of no library (custom all-reduce, say): the n-th of a "
+                 "stream is taken to be the same on every rank");
+}
+
+/* Kernels whose name says for how many GPUs they are: of groups smaller than the job nobody knows
+ * who is in them. */
+static bool spans_job(const struct op *op, int64_t size)
+{
+    int64_t width = kernel_width(op->name);
+    return width < 0 || size <= 0 || width == size;
+}
+
+bool order_is_guessed(const struct run *run, int comm)
+{
+    return comm < 0 || strncmp(run->comms[comm].id, ORDER_GUESSED, strlen(ORDER_GUESSED)) == 0;
 }
 
 void order_name_lanes(struct run *run, struct rank *rank, int64_t size, const char *unnamed)
 {
-    struct lane *lanes = NULL;
-    size_t n = collect_lanes(rank, &lanes);
-    if (n > 0)
-        name_lanes(run, lanes, n, size, unnamed);
-    for (size_t i = 0; i < rank->nops && n > 0; i++) {
+    struct lanes lanes = {0};
+    collect_lanes(rank, &lanes);
+    name_lanes(run, &lanes, size, unnamed);
+    for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
-        struct lane *lane;
-        if (op->class != OP_COLL || op->coll.comm >= 0)
+        const struct lane *lane;
+        if (op->class != OP_COLL || op->coll.comm >= 0 || !spans_job(op, size))
             continue;
-        lane = find_lane(lanes, n, op);
+        lane = &lanes.list[idmap_find(&lanes.ids, lane_key(op))];
         op->coll.comm = lane->comm >= 0 ? lane->comm : -1;
     }
-    free(lanes);
+    idmap_release(&lanes.ids);
+    free(lanes.list);
 }
 
 /* ---- numbers ---- */
@@ -145,21 +177,36 @@ static void count_gaps(struct gaps *g, const struct rank *rank)
     }
 }
 
+static const char *const gap_texts[] = {
+    " carry no size, in the trace's kernels or on the host's side; their measured times are kept",
+    " communication kernels do not tell their operation",
+    " GPU operations were launched by calls that the traces do not hold",
+};
+
+static void drop_gap_notes(struct run *run)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < run->nnotes; i++) {
+        bool gap = false;
+        for (size_t t = 0; t < sizeof gap_texts / sizeof *gap_texts; t++)
+            gap |= strstr(run->notes[i].text, gap_texts[t]) != NULL;
+        if (!gap)
+            run->notes[kept++] = run->notes[i];
+    }
+    run->nnotes = kept;
+}
+
 void order_note_gaps(struct run *run)
 {
     struct gaps g = {0};
     for (size_t r = 0; r < run->nranks; r++)
         count_gaps(&g, &run->ranks[r]);
+    drop_gap_notes(run);
     if (g.sizeless > 0)
-        run_note(run, false,
-                 "%zu of %zu communication kernels carry no size, in the trace's kernels or on the "
-                 "host's side; their measured times are kept",
-                 g.sizeless, g.comm);
+        run_note(run, false, "%zu of %zu communication kernels%s", g.sizeless, g.comm,
+                 gap_texts[0]);
     if (g.nameless > 0)
-        run_note(run, false, "%zu of %zu communication kernels do not tell their operation",
-                 g.nameless, g.comm);
+        run_note(run, false, "%zu of %zu%s", g.nameless, g.comm, gap_texts[1]);
     if (g.unlaunched > 0)
-        run_note(run, false,
-                 "%zu of %zu GPU operations were launched by calls that the traces do not hold",
-                 g.unlaunched, g.ops);
+        run_note(run, false, "%zu of %zu%s", g.unlaunched, g.ops, gap_texts[2]);
 }

@@ -236,6 +236,8 @@ struct rank {
     size_t ndetails, cap_details;
     struct membership *in; /* owned */
     size_t nin, cap_in;
+    struct anchor *anchors; /* owned; calls of which an execution trace may tell more (et.h) */
+    size_t nanchors, cap_anchors;
 };
 
 struct comm {
