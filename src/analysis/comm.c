@@ -42,10 +42,12 @@ static bool is_comm(const struct op *op)
     return op->class == OP_COLL || op->class == OP_P2P;
 }
 
-/* A recorded size of 0 with elements in it is a size that could not be computed. */
+/* A recorded size of 0 with elements in it, or of an operation that nobody knows, is a size that
+ * could not be computed. */
 static bool bytes_known(const struct op *op)
 {
-    return !(op->flags & OP_BYTES_UNKNOWN) && (op->bytes > 0 || op->coll.count == 0);
+    bool none = op->coll.count == 0 && op->coll.op < SPECTER_COMM_OP_COUNT;
+    return !(op->flags & OP_BYTES_UNKNOWN) && (op->bytes > 0 || none);
 }
 
 static int by_group(const void *x, const void *y)

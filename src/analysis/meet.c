@@ -10,10 +10,11 @@ static const struct op *op_of(const struct run *run, const struct match_member *
     return &run->ranks[m->rank].ops[m->op];
 }
 
-/* What one pass over the timed members finds. */
+/* What one pass over the members finds. */
 struct survey {
-    uint32_t timed;
-    bool agree; /* their clocks do */
+    uint32_t timed;   /* with a start */
+    uint32_t lasting; /* with a duration */
+    bool agree;       /* their clocks do */
     int domain;
     int64_t shortest_ns, longest_ns;
     double starts_ns; /* sum of start - that of the first member */
@@ -44,7 +45,6 @@ static void add_member(struct meet *m, struct survey *s, int domain, uint32_t ra
         s->base_ns = m->first_start_ns = m->last_start_ns = start;
         m->first_end_ns = m->last_end_ns = end;
         m->first_rank = m->last_rank = rank;
-        s->shortest_ns = s->longest_ns = end - start;
         return;
     }
     s->agree = s->agree && domain == s->domain;
@@ -52,15 +52,20 @@ static void add_member(struct meet *m, struct survey *s, int domain, uint32_t ra
     add_start(m, start, rank);
     m->first_end_ns = end < m->first_end_ns ? end : m->first_end_ns;
     m->last_end_ns = end > m->last_end_ns ? end : m->last_end_ns;
-    s->shortest_ns = end - start < s->shortest_ns ? end - start : s->shortest_ns;
-    s->longest_ns = end - start > s->longest_ns ? end - start : s->longest_ns;
+}
+
+static void add_duration(struct survey *s, int64_t dur)
+{
+    s->shortest_ns = s->lasting == 0 || dur < s->shortest_ns ? dur : s->shortest_ns;
+    s->longest_ns = s->lasting == 0 || dur > s->longest_ns ? dur : s->longest_ns;
+    s->lasting++;
 }
 
 void meet_make(struct meet *m, const struct run *run, const struct match_member *members,
                uint32_t n)
 {
     struct survey s = {.agree = true};
-    int64_t start, end;
+    int64_t start, end, dur;
     *m = (struct meet){.first_start_ns = UNKNOWN_NS,
                        .last_start_ns = UNKNOWN_NS,
                        .first_end_ns = UNKNOWN_NS,
@@ -69,14 +74,17 @@ void meet_make(struct meet *m, const struct run *run, const struct match_member 
                        .last_rank = MEET_NOBODY,
                        .arrive_wait_ns = NAN,
                        .wait_max_ns = NAN,
+                       .moved_ns = UNKNOWN_NS,
                        .from_ns = UNKNOWN_NS,
                        .to_ns = UNKNOWN_NS};
     for (uint32_t i = 0; i < n; i++) {
         const struct rank *rank = &run->ranks[members[i].rank];
+        if (op_device_duration(op_of(run, &members[i]), &dur))
+            add_duration(&s, dur);
         if (op_device_time(op_of(run, &members[i]), &start, &end))
             add_member(m, &s, rank->domain, members[i].rank, start, end);
     }
-    if (s.timed >= 2)
+    if (s.lasting >= 2)
         m->wait_max_ns = (double)(s.longest_ns - s.shortest_ns);
     if (s.timed >= 2 && (s.agree || run->clock_aligned)) {
         m->arrive_wait_ns = (double)(m->last_start_ns - s.base_ns) - s.starts_ns / s.timed;
@@ -90,8 +98,24 @@ void meet_make(struct meet *m, const struct run *run, const struct match_member 
 
 static void set_moved(struct meet *m, int64_t from, int64_t to)
 {
+    m->moved_ns = to - from;
     m->from_ns = from;
     m->to_ns = to;
+}
+
+/* The shorter duration. */
+static void set_unplaced(struct meet *m, const struct run *run, const struct match_member *members,
+                         uint32_t n)
+{
+    uint32_t lasting = 0;
+    int64_t dur;
+    for (uint32_t i = 0; i < n && i < 2; i++) {
+        if (!op_device_duration(op_of(run, &members[i]), &dur))
+            continue;
+        if (lasting++ == 0 || dur < m->moved_ns)
+            m->moved_ns = dur;
+    }
+    m->two_sided = lasting == 2;
 }
 
 void meet_message(struct meet *m, const struct run *run, const struct match_member *members,
@@ -105,6 +129,8 @@ void meet_message(struct meet *m, const struct run *run, const struct match_memb
     if (!m->two_sided) {
         if (timed[0] || timed[1])
             set_moved(m, start[timed[1]], end[timed[1]]);
+        else
+            set_unplaced(m, run, members, n);
         return;
     }
     if (m->last_start_ns == UNKNOWN_NS) {

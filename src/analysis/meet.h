@@ -23,6 +23,7 @@ struct meet {
     double arrive_wait_ns;          /* mean over members of last_start - own start; NAN */
     double wait_max_ns;     /* longest - shortest duration of a member; NAN with fewer than two */
     bool two_sided;         /* a message: [from_ns, to_ns) is seen from both ends */
+    int64_t moved_ns;       /* a message: how long its data moved; UNKNOWN_NS */
     int64_t from_ns, to_ns; /* a message: when its data moved, see meet_message(); UNKNOWN_NS */
 };
 
@@ -30,13 +31,15 @@ struct meet {
 void meet_make(struct meet *m, const struct run *run, const struct match_member *members,
                uint32_t n);
 
-/* Sets from_ns and to_ns of a message. Its time, by what is known:
+/* Sets moved_ns, from_ns and to_ns of a message. Its time, by what is known:
  *
  *   clocks agree   last start to last end: a send's kernel may end before all has arrived, and both
  *                  wait for the later one. A send that ended before its receive began had left its
  *                  data in NCCL's buffers: its own time, as the receive then only empties these
  *   they do not    the shorter duration, up to the end of the receive
  *   one end only   its duration, which may hold waiting
+ *
+ * Where the trace holds durations without starts, the shorter one, and no from_ns.
  */
 void meet_message(struct meet *m, const struct run *run, const struct match_member *members,
                   uint32_t n);

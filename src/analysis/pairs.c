@@ -56,12 +56,16 @@ static void add_message(struct pair_row *row, const struct comm_instance *in, in
     row->count++;
     row->unsized += !in->bytes_known;
     row->bytes += (double)in->bytes;
-    if (!in->bytes_known || from == UNKNOWN_NS)
+    if (!in->bytes_known || in->meet.moved_ns == UNKNOWN_NS)
         return;
     row->timed++;
     row->two_sided += in->meet.two_sided;
     row->timed_bytes += (double)in->bytes;
-    if (row->timed > 1 && from < *until_ns)
+    if (from == UNKNOWN_NS) { /* nobody knows what it overlaps */
+        row->time_ns += (double)in->meet.moved_ns;
+        return;
+    }
+    if (from < *until_ns)
         from = *until_ns;
     if (to <= from)
         return;
@@ -73,7 +77,7 @@ static void add_row(struct pairs *p, const struct message *list, size_t n, const
                     const struct places *places)
 {
     struct pair_row *row;
-    int64_t until_ns = 0;
+    int64_t until_ns = INT64_MIN;
     ARRAY_GROW(p->list, p->cap, p->count + 1);
     row = &p->list[p->count++];
     *row = (struct pair_row){.src = list[0].src, .dst = list[0].dst};
@@ -83,6 +87,21 @@ static void add_row(struct pairs *p, const struct message *list, size_t n, const
     row->bw_GBps = row->time_ns > 0 ? row->timed_bytes / row->time_ns : NAN;
     if (row->timed == 0)
         row->time_ns = NAN;
+}
+
+static int by_number(const void *key, const void *elem)
+{
+    const struct rank *rank = elem;
+    return ORDER(*(const int *)key, rank->rank);
+}
+
+/* A receive whose send has no number to find it by, though the sender has a trace: that one's
+ * record is of the same message. */
+static bool counted_by_sender(const struct comm_instance *in, const struct run *run, int src)
+{
+    const struct rank *sender = bsearch(&src, run->ranks, run->nranks, sizeof *sender, by_number);
+    const struct op *op = &run->ranks[in->first.rank].ops[in->first.op];
+    return !in->matched && op->coll.op == SPECTER_RECV && sender != NULL && sender->nops > 0;
 }
 
 void pairs_make(struct pairs *p, const struct comm_study *study, const struct places *places)
@@ -100,6 +119,8 @@ void pairs_make(struct pairs *p, const struct comm_study *study, const struct pl
             p->endless++;
             continue;
         }
+        if (counted_by_sender(in, study->run, m.src))
+            continue;
         ARRAY_GROW(list, cap, n + 1);
         list[n++] = m;
     }

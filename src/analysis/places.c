@@ -37,37 +37,38 @@ static int number_hosts(struct places *p, const struct run *run)
     return fullest;
 }
 
+/* The node of a member; -1 unknown. Of a communicator as large as the job all ranks are members,
+ * in whichever order. */
+static int node_of_member(const struct places *p, const struct comm *c, int i)
+{
+    int r = c->size == p->world ? i : c->ranks[i];
+    return r >= 0 && r < p->world ? p->node[r] : -1;
+}
+
 /* Counts the members by node, in `held` [world], which is zero before and after. A communicator
  * with members of which nothing is known stays unknown. */
 static struct comm_place count_members(const struct places *p, const struct comm *c, int *held)
 {
+    static const struct comm_place unknown = {.across = NAN}, alone = {.nodes = 1, .per_node = 1};
     struct comm_place place = {.nodes = 0};
     double together = 0; /* ordered pairs on one node */
+    bool known = true;
     if (c->size == 1)
-        return (struct comm_place){.nodes = 1, .per_node = 1};
+        return alone;
+    for (int i = 0; i < c->size && known; i++)
+        known = node_of_member(p, c, i) >= 0;
+    if (!known || c->size < 1)
+        return unknown;
+    for (int i = 0; i < c->size; i++)
+        held[node_of_member(p, c, i)]++;
     for (int i = 0; i < c->size; i++) {
-        int r = c->ranks[i];
-        if (r < 0 || r >= p->world || p->node[r] < 0) {
-            place.nodes = -1;
-            break;
-        }
-        held[p->node[r]]++;
-    }
-    for (int i = 0; i < c->size; i++) {
-        int r = c->ranks[i], node = r >= 0 && r < p->world ? p->node[r] : -1;
-        if (node < 0 || held[node] == 0)
-            continue;
-        int n = held[node];
+        int node = node_of_member(p, c, i), n = held[node];
         held[node] = 0;
-        if (place.nodes < 0)
-            continue;
-        place.nodes++;
+        place.nodes += n > 0;
         place.per_node = n > place.per_node ? n : place.per_node;
         together += (double)n * (n - 1);
     }
-    if (place.nodes <= 0)
-        return (struct comm_place){.across = NAN};
-    place.across = c->size > 1 ? 1 - together / ((double)c->size * (c->size - 1)) : 0;
+    place.across = 1 - together / ((double)c->size * (c->size - 1));
     return place;
 }
 

@@ -69,12 +69,15 @@ static double size_of(const struct comm_instance *in)
     return in->op == SPECTER_ALLTOALLV && in->sized > 0 ? in->sent / in->sized : (double)in->bytes;
 }
 
-/* A message leaves one GPU, whichever of its ends was recorded. */
+/* A message leaves one GPU, whichever of its ends was recorded; one to its own sender leaves none.
+ */
 static struct wire message_wire(const struct comm_instance *in, double bytes, const struct run *run,
                                 const struct places *places)
 {
     int src, dst, across;
     pair_of(in, run, &src, &dst);
+    if (src >= 0 && src == dst)
+        return (struct wire){0, 0};
     across = places_across(places, run, src, dst, in->comm);
     return (struct wire){bytes, across < 0 ? NAN : across * bytes};
 }
@@ -315,19 +318,25 @@ static void make_groups(struct traffic *t, struct items *items, uint32_t *group_
 /* What one rank does in one group. */
 struct part {
     int64_t busy_ns, until_ns; /* length of the union so far, and its end */
-    uint64_t timed, calls, in_steps;
+    uint64_t timed, placed, calls, in_steps;
 };
 
 static void add_op(struct part *part, const struct rank *rank, const struct op *op)
 {
-    int64_t start, end;
+    int64_t start, end, dur;
     part->calls++;
     if (op->class == OP_COLL && meet_step(rank, op) >= 0)
         part->in_steps++;
-    if (!op_device_time(op, &start, &end))
+    if (!op_device_duration(op, &dur))
         return;
-    if (part->timed++ > 0 && start < part->until_ns)
+    if (!op_device_time(op, &start, &end)) { /* nobody knows what it overlaps */
+        part->timed++;
+        part->busy_ns += dur;
+        return;
+    }
+    if (part->placed++ > 0 && start < part->until_ns)
         start = part->until_ns;
+    part->timed++;
     if (end <= start)
         return;
     part->busy_ns += end - start;

@@ -49,7 +49,7 @@ static void note_places(struct sheet *s, const struct analysis *a)
         sheet_note(s, "which ranks share a node: assumed, in order, %d to a node",
                    a->places.per_node);
     if (a->traffic.without_data > 0)
-        sheet_note(s, "%llu operations move no data and are not in it",
+        sheet_note(s, "without operations that move no data: %llu",
                    (unsigned long long)a->traffic.without_data);
 }
 
@@ -60,7 +60,7 @@ void sheet_of_traffic(struct sheet *s, const struct analysis *a)
         {"dtype", "dtype", SHEET_TEXT, 0},
         {"group", NULL, SHEET_TEXT, 0},
         {"comm_size", NULL, SHEET_COUNT, 0},
-        {NULL, "ranks", SHEET_TEXT, 10},
+        {NULL, "ranks", SHEET_TEXT, 16},
         {"nodes", NULL, SHEET_COUNT, 0},
         SUM_COLUMNS,
     };
@@ -131,9 +131,10 @@ void sheet_of_comm_groups(struct sheet *s, const struct analysis *a)
     }
 }
 
-static const char *across_words(int across)
+static const char *across_words(const struct pair_row *row)
 {
-    return across < 0 ? "" : across > 0 ? "inter" : "intra";
+    int across = row->across;
+    return row->src == row->dst ? "self" : across < 0 ? "" : across > 0 ? "inter" : "intra";
 }
 
 void sheet_of_pairs(struct sheet *s, const struct analysis *a)
@@ -152,7 +153,7 @@ void sheet_of_pairs(struct sheet *s, const struct analysis *a)
         const struct pair_row *row = &a->pairs.list[i];
         sheet_number(s, row->src);
         sheet_number(s, row->dst);
-        sheet_text(s, across_words(row->across));
+        sheet_text(s, across_words(row));
         sheet_number(s, (double)row->count);
         sheet_number(s, (double)row->unsized);
         sheet_number(s, row->unsized < row->count ? row->bytes : NAN);
@@ -162,7 +163,7 @@ void sheet_of_pairs(struct sheet *s, const struct analysis *a)
         sheet_number(s, row->bw_GBps);
     }
     if (a->pairs.endless > 0)
-        sheet_note(s, "%llu messages do not tell both of their ends",
+        sheet_note(s, "without messages that do not tell both of their ends: %llu",
                    (unsigned long long)a->pairs.endless);
 }
 
