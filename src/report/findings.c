@@ -171,7 +171,8 @@ static bool is_largest(const struct analysis *a, int64_t part_ns)
 /* Most of the idle time ends with a launch that came late. */
 static bool host_is_late(const struct idle_sum *s)
 {
-    return s->ns[IDLE_host_late] + s->ns[IDLE_host_sync] >= idle_sum_ns(s) / 2;
+    double late = (double)s->ns[IDLE_host_late] + (double)s->ns[IDLE_host_sync];
+    return late >= (double)idle_sum_ns(s) / 2;
 }
 
 /* ". Of it 88 %: host launches late; 10 %: ...": the causes that matter, the largest first. */
