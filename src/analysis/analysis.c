@@ -38,6 +38,17 @@ static int no_such_rank(const struct run *run, int64_t rank, struct err *e)
     return -1;
 }
 
+/* What is told stream by stream. */
+static void add_streams(struct analysis *a, const struct rank *rank)
+{
+    struct lanes lanes;
+    lanes_make(&lanes, rank);
+    idle_add_rank(&a->idle, rank, &lanes);
+    launch_add_rank(&a->launches, rank, &lanes);
+    queue_add_rank(&a->queues, rank, &lanes);
+    lanes_release(&lanes);
+}
+
 static void add_rank(struct analysis *a, size_t index)
 {
     const struct rank *rank = &a->run->ranks[index];
@@ -50,6 +61,9 @@ static void add_rank(struct analysis *a, size_t index)
     split_add(&a->total, &r->split);
     work_add_rank(&a->work, rank);
     extra_add_rank(&a->extra, rank);
+    operations_add_rank(&a->operations, rank);
+    steps_add_rank(&a->steps, rank);
+    add_streams(a, rank);
     a->gemm_rate = rank->gemm_rate > a->gemm_rate ? rank->gemm_rate : a->gemm_rate;
     a->coverage &= rank->coverage;
 }
@@ -98,6 +112,8 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
     }
     work_finish(&a->work);
     extra_finish(&a->extra);
+    operations_finish(&a->operations);
+    steps_finish(&a->steps, run->clock_aligned);
     return 0;
 }
 
@@ -115,6 +131,11 @@ void analysis_release(struct analysis *a)
     hangs_release(&a->hangs);
     work_release(&a->work);
     extra_release(&a->extra);
+    idle_release(&a->idle);
+    launch_release(&a->launches);
+    queue_release(&a->queues);
+    operations_release(&a->operations);
+    steps_release(&a->steps);
     free(a->ranks);
     memset(a, 0, sizeof *a);
 }

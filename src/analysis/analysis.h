@@ -20,8 +20,13 @@
 #include "analysis/exchange.h"
 #include "analysis/expected.h"
 #include "analysis/hang.h"
+#include "analysis/idle.h"
+#include "analysis/launch.h"
+#include "analysis/operations.h"
 #include "analysis/pairs.h"
+#include "analysis/queue.h"
 #include "analysis/split.h"
+#include "analysis/steps.h"
 #include "analysis/stragglers.h"
 #include "analysis/traffic.h"
 #include "analysis/work.h"
@@ -38,19 +43,24 @@ struct analysis {
     const struct run *run;     /* borrowed */
     struct rank_result *ranks; /* owned; the selected ones, by rank */
     size_t nranks, cap_ranks;
-    struct split total;     /* sum over them */
-    unsigned coverage;      /* enum coverage: what the traces of all of them look at */
-    struct work work;       /* of them */
-    struct extra extra;     /* of them */
+    struct split total; /* sum over them */
+    unsigned coverage;  /* enum coverage: what the traces of all of them look at */
+    struct work work;   /* of them */
+    struct extra extra; /* of them */
+    struct idle idle;   /* of them, as are the next four */
+    struct launch_table launches;
+    struct queue_table queues;
+    struct operations operations;
+    struct steps steps;
     uint64_t gemm_rate;     /* of them, the largest: see struct rank */
     struct machine machine; /* of the recording */
     struct places places;
     struct comm_study comm;
+    struct stragglers stragglers;
     struct traffic traffic;
     struct pairs pairs;
     struct exchanges exchanges;
     bool all_rows; /* the caller prints tables in full: their sheets have all rows, however many */
-    struct stragglers stragglers;
     struct hangs hangs;                 /* over all ranks, as communication is */
     struct comm_rows collectives, p2p;  /* rows as in JSON */
     struct comm_rows collectives_named; /* told apart by the name of the communicator */

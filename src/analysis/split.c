@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/split.h"
 
-#include "trace/busy.h"
 #include "trace/idmap.h"
 
 #include <string.h>
@@ -72,6 +71,29 @@ static void collect(struct split *s, const struct rank *rank, struct busy *busy)
     idmap_release(&devices);
 }
 
+/* The times of each set of kinds from those of at least that set: what is in all three is in each
+ * pair, and so on. */
+static void find_active(struct split *s, const struct busy *busy, const struct busy_times *t)
+{
+    const struct intervals *sets = busy->sets;
+    const int c = 1 << BUSY_COMPUTE, n = 1 << BUSY_COMM, m = 1 << BUSY_MEMORY;
+    struct intervals both;
+    int64_t cm = intervals_common(&sets[BUSY_COMPUTE], &sets[BUSY_MEMORY]);
+    int64_t nm = intervals_common(&sets[BUSY_COMM], &sets[BUSY_MEMORY]), all;
+    intervals_init(&both);
+    intervals_intersect(&both, &sets[BUSY_COMPUTE], &sets[BUSY_COMM]);
+    all = intervals_common(&both, &sets[BUSY_MEMORY]);
+    intervals_release(&both);
+    s->active_ns[0] = s->idle_ns;
+    s->active_ns[c | n | m] = all;
+    s->active_ns[c | n] = t->overlap_ns - all;
+    s->active_ns[c | m] = cm - all;
+    s->active_ns[n | m] = nm - all;
+    s->active_ns[c] = t->compute_ns - t->overlap_ns - cm + all;
+    s->active_ns[n] = t->comm_ns - t->overlap_ns - nm + all;
+    s->active_ns[m] = t->memory_ns - cm - nm + all;
+}
+
 void split_make(struct split *s, const struct rank *rank, const struct intervals *wait)
 {
     struct busy busy;
@@ -87,6 +109,7 @@ void split_make(struct split *s, const struct rank *rank, const struct intervals
     s->exposed_comm_ns = t.exposed_comm_ns;
     s->exposed_memory_ns = t.exposed_memory_ns;
     s->idle_ns = s->span_ns - t.all_ns;
+    find_active(s, &busy, &t);
     if (wait != NULL) {
         s->wait_known = true;
         s->exposed_wait_ns =
@@ -107,6 +130,8 @@ void split_add(struct split *s, const struct split *more)
 #define X(name) add_ns(&s->name##_ns, more->name##_ns);
     SPLIT_TIMES(X)
 #undef X
+    for (int k = 0; k < 1 << BUSY_KINDS; k++)
+        add_ns(&s->active_ns[k], more->active_ns[k]);
     add_ns(&s->exposed_wait_ns, more->exposed_wait_ns);
     s->wait_known = s->wait_known || more->wait_known;
     s->timed_ops += more->timed_ops;

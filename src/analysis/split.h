@@ -18,6 +18,7 @@
 #define SPECTER_ANALYSIS_SPLIT_H
 
 #include "base/interval.h"
+#include "trace/busy.h"
 #include "trace/run.h"
 
 /* X(name): every time above, in the order in which they are printed. */
@@ -35,6 +36,9 @@ struct split {
 #define X(name) int64_t name##_ns;
     SPLIT_TIMES(X)
 #undef X
+    /* Time in which exactly these kinds ran: bit k is enum busy_kind. [0] is the idle time. */
+    int64_t active_ns[1 << BUSY_KINDS];
+
     /* Of exposed_comm: time in which the rank had arrived and others had not (comm.h). Meaningful
      * when wait_known: at least one operation of the rank was matched with another rank's. */
     int64_t exposed_wait_ns;

@@ -18,51 +18,107 @@ void work_release(struct work *w)
 {
     free(w->top);
     free(w->gemms);
-    free(w->slots);
+    names_release(&w->names);
     work_init(w);
 }
 
-/* Names are interned, so that the pointer stands for the text. */
-static size_t slot_of(const struct work *w, const char *name, unsigned class)
+const char *work_kind_name(unsigned kind)
 {
-    uint64_t h = ((uint64_t)(uintptr_t)name >> 3 ^ class) * 0x9e3779b97f4a7c15u;
-    size_t slot = (size_t)(h >> 20) & (w->nslots - 1);
-    while (w->slots[slot] != 0) {
-        const struct top_row *row = &w->top[w->slots[slot] - 1];
-        if (row->name == name && row->class == class)
-            break;
-        slot = (slot + 1) & (w->nslots - 1);
+    switch (kind) {
+    case WORK_COMM:
+        return "communication";
+    case WORK_MEMORY:
+        return "memory";
+    case WORK_GRAPH:
+        return "graph";
+    default:
+        return specter_kernel_class_name((enum specter_kernel_class)kind);
     }
-    return slot;
 }
 
-/* Room for one more row; the table is never more than half full. */
-static void reserve_slot(struct work *w)
+static unsigned kind_of(const struct top_row *row)
 {
-    if (2 * (w->ntop + 1) <= w->nslots)
-        return;
-    size_t cap = 0, need = w->nslots > 0 ? 2 * w->nslots : 256;
-    free(w->slots);
-    w->slots = NULL;
-    ARRAY_GROW(w->slots, cap, need);
-    w->nslots = need;
-    for (size_t i = 0; i < w->ntop; i++)
-        w->slots[slot_of(w, w->top[i].name, w->top[i].class)] = (uint32_t)i + 1;
+    switch ((enum op_class)row->class) {
+    case OP_COLL:
+    case OP_P2P:
+        return WORK_COMM;
+    case OP_MEMORY:
+        return WORK_MEMORY;
+    case OP_GRAPH:
+        return WORK_GRAPH;
+    case OP_GEMM:
+        return SPECTER_KERNEL_GEMM;
+    case OP_KERNEL:
+        break;
+    }
+    return specter_kernel_class_of(row->name);
 }
 
 static void add_top(struct work *w, const struct op *op, double dur_ns)
 {
-    reserve_slot(w);
-    size_t slot = slot_of(w, op->name, op->class);
-    if (w->slots[slot] == 0) {
+    uint32_t at = names_add(&w->names, op->name, op->class);
+    struct top_row *row;
+    double off;
+    if (at == w->ntop) {
         ARRAY_GROW(w->top, w->cap_top, w->ntop + 1);
-        w->top[w->ntop++] = (struct top_row){.name = op->name, .class = op->class};
-        w->slots[slot] = (uint32_t)w->ntop;
+        w->top[w->ntop++] = (struct top_row){
+            .name = op->name, .class = op->class, .min_ns = dur_ns, .max_ns = dur_ns};
     }
-    struct top_row *row = &w->top[w->slots[slot] - 1];
+    row = &w->top[at];
     row->count++;
     row->total_ns += dur_ns;
+    row->min_ns = fmin(row->min_ns, dur_ns);
+    row->max_ns = fmax(row->max_ns, dur_ns);
+    off = dur_ns - row->mean_ns; /* Welford: one pass, and large values cancel nothing */
+    row->mean_ns += off / (double)row->count;
+    row->squares += off * (dur_ns - row->mean_ns);
 }
+
+/* ---- lengths of kernels ---- */
+
+static const int64_t length_bounds[] = {
+#define X(ns) ns,
+    WORK_LENGTHS(X)
+#undef X
+};
+
+int64_t work_length_ns(size_t i)
+{
+    return i < WORK_LENGTH_COUNT - 1 ? length_bounds[i] : INT64_MAX;
+}
+
+static void add_length(struct work *w, const struct op *op, int64_t dur_ns)
+{
+    size_t at = 0;
+    if (op->class != OP_GEMM && op->class != OP_KERNEL)
+        return;
+    while (dur_ns >= work_length_ns(at))
+        at++;
+    w->lengths[at].count++;
+    w->lengths[at].total_ns += (double)dur_ns;
+}
+
+static struct work_sum sum_lengths(const struct work *w, int64_t below_ns)
+{
+    struct work_sum sum = {0};
+    for (size_t i = 0; i < WORK_LENGTH_COUNT && work_length_ns(i) <= below_ns; i++) {
+        sum.count += w->lengths[i].count;
+        sum.total_ns += w->lengths[i].total_ns;
+    }
+    return sum;
+}
+
+struct work_sum work_short(const struct work *w)
+{
+    return sum_lengths(w, WORK_SHORT_NS);
+}
+
+struct work_sum work_kernels(const struct work *w)
+{
+    return sum_lengths(w, INT64_MAX);
+}
+
+/* ---- matrix products ---- */
 
 static int by_shape(const void *x, const void *y)
 {
@@ -99,6 +155,12 @@ static void join(struct gemm_row *row, const struct gemm_row *more)
     row->count += more->count;
     row->timed += more->timed;
     row->total_ns += more->total_ns;
+    row->limited += more->limited;
+    row->limited_ns += more->limited_ns;
+    row->limit_ns += more->limit_ns;
+    row->flops_ns += more->flops_ns;
+    row->bytes_ns += more->bytes_ns;
+    row->bytes += more->bytes;
     row->peak_tflops = fmax(row->peak_tflops, more->peak_tflops); /* a NAN gives way */
 }
 
@@ -116,6 +178,33 @@ static void join_shapes(struct work *w)
             w->gemms[++last] = w->gemms[i];
     }
     w->ngemms = last + 1;
+}
+
+/* A, B and C, each moved once; 0 where a type is not known. */
+static double gemm_bytes(const struct op *op)
+{
+    double a = specter_dtype_bits((enum specter_dtype)op->dtype);
+    double b = specter_dtype_bits((enum specter_dtype)op->gemm.dtype_b);
+    double c = specter_dtype_bits((enum specter_dtype)op->gemm.dtype_c);
+    double m = op->gemm.m, n = op->gemm.n, k = op->gemm.k;
+    if (a == 0 || b == 0 || c == 0)
+        return 0;
+    return (a * m * k + b * k * n + c * m * n) * op->gemm.batch / 8;
+}
+
+/* What the product takes at least on that GPU. */
+static void limit_gemm(struct gemm_row *row, const struct op *op, const struct gpu_profile *gpu)
+{
+    double flops = 2.0 * row->m * row->n * row->k * row->batch, bytes = gemm_bytes(op);
+    if (row->timed == 0 || gpu == NULL || !(row->peak_tflops > 0) || !(gpu->mem_GBps > 0) ||
+        !(bytes > 0))
+        return;
+    row->limited = 1;
+    row->limited_ns = row->total_ns;
+    row->bytes = bytes;
+    row->flops_ns = flops / row->peak_tflops / 1e3;
+    row->bytes_ns = bytes / gpu->mem_GBps; /* GB/s is a byte a nanosecond */
+    row->limit_ns = fmax(row->flops_ns, row->bytes_ns);
 }
 
 /* One product, to be joined with others of its shape later. */
@@ -137,6 +226,7 @@ static void add_gemm(struct work *w, const struct op *op, double dur_ns, bool ti
                                               .total_ns = dur_ns,
                                               .tflops = NAN,
                                               .peak_tflops = peak > 0 ? peak : NAN};
+    limit_gemm(&w->gemms[w->ngemms - 1], op, gpu);
     if (w->ngemms >= w->join_at) {
         join_shapes(w);
         w->join_at = 2 * w->ngemms + JOIN_EVERY;
@@ -152,11 +242,27 @@ void work_add_rank(struct work *w, const struct rank *rank)
         const struct op *op = &rank->ops[i];
         int64_t dur_ns = 0;
         bool timed = op_device_duration(op, &dur_ns);
-        if (timed)
+        if (timed) {
             add_top(w, op, (double)dur_ns);
+            add_length(w, op, dur_ns);
+        }
         if (op->class == OP_GEMM)
             add_gemm(w, op, timed ? (double)dur_ns : 0, timed, gpu);
     }
+}
+
+static void finish_top(struct work *w)
+{
+    for (size_t i = 0; i < w->ntop; i++) {
+        struct top_row *row = &w->top[i];
+        row->kind = (uint8_t)kind_of(row);
+        row->std_ns = row->count > 1 ? sqrt(row->squares / ((double)row->count - 1)) : NAN;
+        w->kinds[row->kind].count += row->count;
+        w->kinds[row->kind].total_ns += row->total_ns;
+    }
+    if (w->ntop > 0)
+        qsort(w->top, w->ntop, sizeof *w->top, top_by_cost);
+    names_release(&w->names); /* the rows have moved */
 }
 
 void work_finish(struct work *w)
@@ -170,9 +276,5 @@ void work_finish(struct work *w)
     }
     if (w->ngemms > 0)
         qsort(w->gemms, w->ngemms, sizeof *w->gemms, gemm_by_cost);
-    if (w->ntop > 0)
-        qsort(w->top, w->ntop, sizeof *w->top, top_by_cost);
-    free(w->slots); /* the rows have moved */
-    w->slots = NULL;
-    w->nslots = 0;
+    finish_top(w);
 }

@@ -1,24 +1,56 @@
 /* SPDX-License-Identifier: MIT
  *
- * Device work by what it was: operations by name, and matrix products by shape, pooled over the
- * ranks that are added.
+ * Device work by what it was: operations by name, by kind and by length, and matrix products by
+ * shape, pooled over the ranks that are added.
  */
 #ifndef SPECTER_ANALYSIS_WORK_H
 #define SPECTER_ANALYSIS_WORK_H
 
+#include "analysis/names.h"
 #include "model/profile.h"
 #include "trace/run.h"
+
+/* Kinds of device work beside the classes of kernels, which come first. */
+enum work_kind {
+    WORK_COMM = SPECTER_KERNEL_CLASS_COUNT, /* collectives, sends, receives */
+    WORK_MEMORY,                            /* copies and memsets, no kernels */
+    WORK_GRAPH,
+    WORK_KINDS
+};
+
+const char *work_kind_name(unsigned kind); /* "gemm", ..., "communication" */
 
 /* All operations of one name and class. total_ns is the sum of their device times: where they
  * overlap it counts both, so shares of a span may add to more than one. */
 struct top_row {
     const char *name; /* borrowed from the run */
     uint8_t class;    /* enum op_class */
+    uint8_t kind;     /* enum work_kind, or the class of the kernel; after work_finish */
     uint64_t count;   /* with device time */
+    double total_ns, min_ns, max_ns;
+    double std_ns;           /* after work_finish; of a sample, NAN with one */
+    double mean_ns, squares; /* while it is added up: mean, and squares of the distances from it */
+};
+
+/* Kernels (no communication, copies or graphs) by how long they took: shorter than the bound, and
+ * no shorter than the one before. */
+#define WORK_LENGTHS(X) X(1000) X(2000) X(5000) X(10000) X(20000) X(50000) X(100000) X(1000000)
+#define X(ns) +1
+enum { WORK_LENGTH_COUNT = 1 WORK_LENGTHS(X) }; /* the last is without a bound */
+#undef X
+
+#define WORK_SHORT_NS 10000 /* one of the bounds: a kernel below it is short */
+
+struct work_sum {
+    uint64_t count;
     double total_ns;
 };
 
-/* All products of one shape. tflops = 2*m*n*k*batch*timed / total time: what was achieved. */
+/* All products of one shape. tflops = 2*m*n*k*batch*timed / total time: what was achieved.
+ *
+ * The roofline: a product's flops take flops / dense peak, its operands, each moved once, take
+ * bytes / memory bandwidth; it takes at least the longer of both, limit_ns. Of products whose GPU
+ * has a profile and whose types are known. */
 struct gemm_row {
     uint32_t m, n, k, batch;
     uint8_t dtype, compute; /* enum specter_dtype */
@@ -27,6 +59,13 @@ struct gemm_row {
     double total_ns;
     double tflops;      /* NAN unknown */
     double peak_tflops; /* dense, of the fastest GPU that ran it; NAN unknown */
+
+    uint64_t limited;  /* of the timed ones, those with a limit: sums over them */
+    double limited_ns; /* what they took */
+    double limit_ns;   /* what they take at least */
+    double flops_ns;   /* flops / peak */
+    double bytes_ns;   /* bytes / bandwidth */
+    double bytes;      /* A, B and C, each once */
 };
 
 struct work {
@@ -34,13 +73,22 @@ struct work {
     size_t ntop, cap_top;
     struct gemm_row *gemms; /* owned; after work_finish by total_ns, largest first */
     size_t ngemms, cap_gemms, join_at;
-    uint32_t *slots; /* hash of (name, class) -> index into top + 1; owned */
-    size_t nslots;
+    struct names names;                         /* (name, class) -> index into top, until
+                                                   work_finish */
+    struct work_sum lengths[WORK_LENGTH_COUNT]; /* of kernels */
+    struct work_sum kinds[WORK_KINDS];          /* after work_finish */
 };
 
 void work_init(struct work *w);
 void work_release(struct work *w);
 void work_add_rank(struct work *w, const struct rank *rank);
 void work_finish(struct work *w);
+
+/* Upper bound of lengths[i]; INT64_MAX for the last. */
+int64_t work_length_ns(size_t i);
+
+/* Kernels shorter than WORK_SHORT_NS; all kernels. */
+struct work_sum work_short(const struct work *w);
+struct work_sum work_kernels(const struct work *w);
 
 #endif

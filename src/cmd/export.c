@@ -3,6 +3,7 @@
  * specter export: a recorded run in the formats of other tools.
  */
 #include "cmd/cmd.h"
+#include "cmd/load.h"
 #include "report/export.h"
 #include "trace/run.h"
 
@@ -92,7 +93,6 @@ static int write_run(const struct export_opts *opts, enum export_format format,
 static int run_export(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct export_opts opts = {.rank = ALL_RANKS};
-    struct load_opts load = {0};
     enum export_format format = EXPORT_COUNT;
     struct run run;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
@@ -103,8 +103,7 @@ static int run_export(const struct command *self, int argc, char **argv, struct 
                 argv[1]);
     if (n > 1 || format_of(opts.format, &format, e) < 0)
         return ERR_USAGE;
-    load.run_id = opts.run_id;
-    if (run_load(&run, cmd_input(n, argv), &load, e) < 0)
+    if (cmd_load(&run, cmd_input(n, argv), opts.run_id, e) < 0)
         status = (int)e->code;
     else if (cmd_notes(&run), write_run(&opts, format, &run, e) < 0)
         status = (int)e->code;

@@ -14,23 +14,38 @@
 /* X(name, rows on the page of text; 0: only in the other forms). Empty sheets are not printed. */
 #define SHEETS(X)              \
     X(ranks, 0)                \
-    X(collectives, 6)          \
-    X(collectives_by_group, 6) \
-    X(p2p, 6)                  \
-    X(expected, 4)             \
-    X(traffic, 4)              \
+    X(step_summary, 2)         \
+    X(steps, 0)                \
+    X(step_ranks, 0)           \
+    X(idle, 4)                 \
+    X(idle_ranks, 0)           \
+    X(idle_streams, 0)         \
+    X(idle_gaps, 0)            \
+    X(overlap, 0)              \
+    X(active, 0)               \
+    X(launch, 0)               \
+    X(queue, 0)                \
+    X(collectives, 5)          \
+    X(collectives_by_group, 5) \
+    X(p2p, 3)                  \
+    X(expected, 0)             \
+    X(traffic, 0)              \
     X(pairs, 0)                \
     X(alltoall, 0)             \
     X(communication, 0)        \
     X(comm_groups, 0)          \
     X(traffic_sizes, 0)        \
     X(collective_instances, 0) \
-    X(nccl_choices, 6)         \
-    X(gemms, 6)                \
-    X(copies, 6)               \
-    X(launch_classes, 16)      \
-    X(graphs, 6)               \
-    X(top, 6)
+    X(nccl_choices, 3)         \
+    X(gemms, 4)                \
+    X(roofline, 0)             \
+    X(copies, 0)               \
+    X(launch_classes, 0)      \
+    X(graphs, 0)               \
+    X(operations, 5)           \
+    X(top, 5)                  \
+    X(kernel_kinds, 0)         \
+    X(kernel_lengths, 0)
 
 #define X(name, rows) void sheet_of_##name(struct sheet *s, const struct analysis *a);
 SHEETS(X)

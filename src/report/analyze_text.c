@@ -252,15 +252,24 @@ static void print_ranks(const struct analysis *a, FILE *out)
     table_release(&t);
 }
 
+/* The tables of the page, and which others have something to say. */
 static void print_sheets(const struct analysis *a, FILE *out)
 {
+    struct buf others = BUF_INIT;
     for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
         struct sheet s;
         analyze_sheets[i].make(&s, a);
-        if (!s.off_page && analyze_sheets[i].rows > 0)
+        if (analyze_sheets[i].rows > 0 && !s.off_page)
             sheet_print(&s, analyze_sheets[i].rows, out);
+        else if (sheet_rows(&s) > 0)
+            buf_printf(&others, " %s", s.name);
         sheet_release(&s);
     }
+    if (others.len > 0) {
+        fputs("\nMore, with --table NAME: ", out);
+        opt_wrap(others.data + 1, 25, 2, out);
+    }
+    buf_release(&others);
 }
 
 void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)

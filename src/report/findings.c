@@ -14,6 +14,8 @@
 #define SLOW_RANKS_MIN 3     /* with fewer ranks the median is one of the two compared */
 #define COLL_SHARE_MIN 0.01  /* of the span: what takes less is not judged */
 #define GEMM_SHARE_MIN 0.20  /* of the span: less GEMM time than this is not judged */
+#define IDLE_CAUSE_MIN 0.05  /* of the idle time: a smaller cause is not told */
+#define STEPS_JUDGED 3       /* fewer say nothing of how even they are */
 #define HANGS_TOLD 3         /* the others are in the JSON */
 #define RATE_TEXT "%.0f %%"
 #define TIME_TEXT 32
@@ -164,25 +166,75 @@ static bool is_largest(const struct analysis *a, int64_t part_ns)
            part_ns >= s->exposed_memory_ns && part_ns >= s->idle_ns;
 }
 
+/* Most of the idle time ends with a launch that came late. */
+static bool host_is_late(const struct idle_sum *s)
+{
+    return s->ns[IDLE_host_late] + s->ns[IDLE_host_sync] >= idle_sum_ns(s) / 2;
+}
+
+/* ". Of it 88 %: host launches late; 10 %: ...": the causes that matter, the largest first. */
+static void put_causes(struct buf *b, const struct idle_sum *s)
+{
+    int64_t all = idle_sum_ns(s);
+    unsigned told = 0;
+    const char *sep = ". Of it ";
+    for (int n = 0; n < IDLE_CAUSE_COUNT; n++) {
+        int next = -1;
+        for (int c = 0; c < IDLE_CAUSE_COUNT; c++) {
+            if (!(told & 1u << c) && (next < 0 || s->ns[c] > s->ns[next]))
+                next = c;
+        }
+        if (next < 0 || !(share_of(s->ns[next], all) >= IDLE_CAUSE_MIN))
+            break;
+        buf_printf(b, "%s" RATE_TEXT ": %s", sep, percent(share_of(s->ns[next], all)),
+                   idle_cause_words[next]);
+        sep = "; ";
+        told |= 1u << next;
+    }
+    buf_putc(b, '.');
+}
+
 static bool rule_idle(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
+    const struct idle_sum *causes = &a->idle.total;
     bool sees_all = a->coverage & COVER_KERNELS;
     f->value = f->weight = share_of(a->total.idle_ns, a->total.span_ns);
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     if (sees_all)
         buf_printf(b, "%s: %s idle for " RATE_TEXT " of the span ",
-                   is_largest(a, a->total.idle_ns) ? "Host-bound" : "Idle",
+                   is_largest(a, a->total.idle_ns) && host_is_late(causes) ? "Host-bound" : "Idle",
                    a->nranks > 1 ? "the devices are" : "the device is", percent(f->value));
     else
         buf_printf(b, "Nothing that was traced runs for " RATE_TEXT " of the span ",
                    percent(f->value));
     put_of_span(b, a, a->total.idle_ns);
     if (sees_all)
-        buf_puts(b, ": no work is ready, because the host launches it late or waits.");
+        put_causes(b, causes);
     else
         buf_printf(b, ". Other kernels were not %s, so how much of it is idle is not known.",
                    a->coverage & COVER_LAUNCHES ? "timed" : "traced");
+    return true;
+}
+
+/* Of the steps on the device's clock where it tells them, else on the host's. */
+static bool rule_step_variance(const struct analysis *a, double threshold, struct finding *f,
+                               struct buf *b)
+{
+    bool device = a->steps.device.steps >= STEPS_JUDGED;
+    const struct step_summary *s = device ? &a->steps.device : &a->steps.host;
+    char low[TIME_TEXT], high[TIME_TEXT], middle[TIME_TEXT];
+    f->value = sample_cv(&s->of);
+    if (s->steps < STEPS_JUDGED || !(f->value >= threshold))
+        return false;
+    f->weight = (s->of.mean - s->of.min) / s->of.mean;
+    buf_printf(
+        b,
+        "Uneven steps: they take from %s to %s, median %s (%zu steps%s; they vary by " RATE_TEXT
+        " of their mean).",
+        text_ns(low, sizeof low, s->of.min), text_ns(high, sizeof high, s->of.max),
+        text_ns(middle, sizeof middle, s->of.median), s->steps,
+        s->warm_up ? " without the first" : "", percent(f->value));
     return true;
 }
 

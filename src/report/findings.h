@@ -27,6 +27,7 @@
     X(exposed_comm, 0.10, "share of the span with communication and no compute")       \
     X(exposed_memory, 0.10, "share of the span with copies alone")                     \
     X(idle, 0.10, "share of the span in which nothing traced runs")                    \
+    X(step_variance, 0.10, "standard deviation of the steps over their mean")          \
     X(straggler, 0.50, "share of all waiting for a late rank that one rank causes")    \
     X(slow_rank, 1.20, "longest compute time of a rank over the median rank's")        \
     X(slow_collective, 0.50, "bandwidth of a collective over the model's, when below") \

@@ -206,7 +206,7 @@ void sheet_print(const struct sheet *s, size_t rows, FILE *out)
         return;
     with_table(s, all < rows ? all : rows, out, "\n", "\n", table_print);
     if (all > rows)
-        fprintf(out, "  and %zu more (--json lists all)\n", all - rows);
+        fprintf(out, "  and %zu more (--table %s)\n", all - rows, s->name);
     for (size_t i = 0; i < s->nnotes; i++) {
         fputs("  ", out);
         opt_wrap(s->notes[i], 2, 2, out);

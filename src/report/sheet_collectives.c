@@ -31,12 +31,12 @@ static void kind_cells(struct sheet *s, const struct comm_row *row)
     sheet_number(s, row->bytes_known ? (double)row->bytes : NAN);
 }
 
-#define KIND_COLUMNS                                                                             \
-    {"op", NULL, SHEET_TEXT, 0}, {NULL, "op", SHEET_TEXT, 0}, {"dtype", "dtype", SHEET_TEXT, 0}, \
-        {"comm_size", NULL, SHEET_COUNT, 0}, {"group", NULL, SHEET_TEXT, 0},                     \
-        {NULL, "ranks", SHEET_TEXT, GROUP_COLUMNS},                                              \
-    {                                                                                            \
-        "bytes", "size", SHEET_BYTES, 0                                                          \
+#define KIND_COLUMNS                                                                          \
+    {"op", NULL, SHEET_TEXT, 0}, {NULL, "op", SHEET_TEXT, 0}, {"dtype", NULL, SHEET_TEXT, 0}, \
+        {"comm_size", NULL, SHEET_COUNT, 0}, {"group", NULL, SHEET_TEXT, 0},                  \
+        {NULL, "ranks", SHEET_TEXT, GROUP_COLUMNS},                                           \
+    {                                                                                         \
+        "bytes", "size", SHEET_BYTES, 0                                                       \
     }
 
 static void way_cells(struct sheet *s, const struct comm_row *row)
@@ -96,7 +96,7 @@ static void note_machine(struct sheet *s, const struct machine *m)
         sheet_note(s, "no model to compare with: the ranks ran on different GPUs (--gpu)");
     else if (m->gpu == NULL || m->net == NULL)
         sheet_note(
-            s, "no model to compare with: no GPU is named that specter knows (--gpu, --network)");
+            s, "no model to compare with: no GPU that specter knows (--gpu, --network)");
 }
 
 static void comm_sheet(struct sheet *s, const char *name, const char *title,
@@ -113,7 +113,7 @@ static void comm_sheet(struct sheet *s, const char *name, const char *title,
         {"algbw_GBps", NULL, SHEET_RATE, 0},
         {"busbw_GBps", "busbw", SHEET_RATE, 0},
         {"expected_busbw_GBps", NULL, SHEET_RATE, 0},
-        {"of_expected", NULL, SHEET_SHARE, 0},
+        {"of_expected", "model", SHEET_SHARE, 0},
         {"expected_us", NULL, SHEET_TIME, 0},
         {"compared", NULL, SHEET_COUNT, 0},
         {"p95_us", NULL, SHEET_TIME, 0},
@@ -140,11 +140,11 @@ static void comm_sheet(struct sheet *s, const char *name, const char *title,
         sheet_note(s, "* in groups: the time is the group's, the bandwidth that of all it moved");
 }
 
-#define COMM_TITLE ": median transfer, mean wait, busbw in GB/s"
+#define COMM_TITLE ": median transfer, mean wait, busbw GB/s, share of the model's"
 
 void sheet_of_collectives(struct sheet *s, const struct analysis *a)
 {
-    comm_sheet(s, "collectives", "Collectives over all ranks" COMM_TITLE, &a->collectives);
+    comm_sheet(s, "collectives", "Collectives" COMM_TITLE, &a->collectives);
     s->off_page = analysis_has_names(a);
     note_machine(s, &a->machine);
     note_limits(s, &a->comm);
@@ -154,7 +154,7 @@ void sheet_of_collectives(struct sheet *s, const struct analysis *a)
 void sheet_of_collectives_by_group(struct sheet *s, const struct analysis *a)
 {
     static const struct comm_rows none;
-    comm_sheet(s, "collectives_by_group", "Collectives over all ranks" COMM_TITLE,
+    comm_sheet(s, "collectives_by_group", "Collectives" COMM_TITLE,
                analysis_has_names(a) ? &a->collectives_named : &none);
     note_machine(s, &a->machine);
     note_limits(s, &a->comm);
@@ -162,7 +162,7 @@ void sheet_of_collectives_by_group(struct sheet *s, const struct analysis *a)
 
 void sheet_of_p2p(struct sheet *s, const struct analysis *a)
 {
-    comm_sheet(s, "p2p", "Sends with their receives" COMM_TITLE, &a->p2p);
+    comm_sheet(s, "p2p", "Sends, receives" COMM_TITLE, &a->p2p);
     if (a->collectives.count == 0)
         note_limits(s, &a->comm);
 }

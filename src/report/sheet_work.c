@@ -121,11 +121,14 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
         {"name", "operation", SHEET_NAME, 0}, {"class", NULL, SHEET_TEXT, 0},
         {"count", "count", SHEET_COUNT, 0},   {"total_us", "total", SHEET_TIME, 0},
         {"mean_us", "mean", SHEET_TIME, 0},   {"share", "of span", SHEET_SHARE, 0},
+        {"kind", NULL, SHEET_TEXT, 0},        {"min_us", NULL, SHEET_NS, 0},
+        {"max_us", NULL, SHEET_NS, 0},        {"std_us", NULL, SHEET_NS, 0},
     };
     sheet_init(s, "top",
                a->nranks > 1 ? "Top operations by device time, all ranks added"
                              : "Top operations by device time, this rank",
                SHEET_COLUMNS(columns));
+    s->off_page = operations_known(&a->operations);
     for (size_t i = 0; i < a->work.ntop; i++) {
         const struct top_row *row = &a->work.top[i];
         sheet_text(s, row->name);
@@ -134,5 +137,9 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
         sheet_number(s, row->total_ns);
         sheet_number(s, row->total_ns / (double)row->count);
         sheet_number(s, row->total_ns / (double)a->total.span_ns);
+        sheet_text(s, work_kind_name(row->kind));
+        sheet_number(s, row->min_ns);
+        sheet_number(s, row->max_ns);
+        sheet_number(s, row->std_ns);
     }
 }

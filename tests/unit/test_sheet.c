@@ -59,7 +59,7 @@ TEST(sheet_for_people)
                     "  -----------  -----  -----  -----  -----\n"
                     "  gemm<x>      !          2  12.35   25 %\n"
                     "  =cmd(),\"x\"?  !          1      -  0.1 %\n"
-                    "  and 1 more (--json lists all)\n"
+                    "  and 1 more (--table work)\n"
                     "  of 8 ranks\n");
     free(text);
     sheet_release(&s);

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/idle.h"
+
+#include "analysis/split.h"
+#include "base/interval.h"
+#include "trace/busy.h"
+#include "trace/idmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const idle_cause_names[IDLE_CAUSE_COUNT] = {
+#define X(id, words) #id,
+    IDLE_CAUSES(X)
+#undef X
+};
+
+const char *const idle_cause_words[IDLE_CAUSE_COUNT] = {
+#define X(id, words) words,
+    IDLE_CAUSES(X)
+#undef X
+};
+
+/* ---- what the host did ---- */
+
+/* A stream that was told to wait, and the one in which the event was recorded. */
+struct wait {
+    int64_t host_ns;
+    int32_t stream, on; /* on -1: not known */
+};
+
+struct wait_list {
+    struct wait *list; /* owned; by stream, then host time */
+    size_t count, cap;
+};
+
+struct host {
+    struct intervals blocked; /* in calls that wait for the device; of any thread */
+    struct wait_list waits;
+};
+
+static bool is_sync(const struct act *act)
+{
+    return act->kind != ACT_RECORD && act->kind != ACT_WAIT;
+}
+
+/* A call that returned no earlier than its work ended has waited for it. */
+static bool is_blocking(const struct op *op)
+{
+    int64_t start, end;
+    return op->class == OP_MEMORY && op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS &&
+           op_device_time(op, &start, &end) && op->host_end_ns >= end;
+}
+
+static void find_blocked(struct host *h, const struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nacts; i++) {
+        const struct act *act = &rank->acts[i];
+        if (is_sync(act) && act->host_ns != UNKNOWN_NS && act->host_end_ns != UNKNOWN_NS)
+            intervals_add(&h->blocked, act->host_ns, act->host_end_ns);
+    }
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (is_blocking(&rank->ops[i]))
+            intervals_add(&h->blocked, rank->ops[i].host_ns, rank->ops[i].host_end_ns);
+    }
+    intervals_merge(&h->blocked);
+}
+
+static int by_wait(const void *x, const void *y)
+{
+    const struct wait *a = x, *b = y;
+    if (a->stream != b->stream)
+        return a->stream < b->stream ? -1 : 1;
+    if (a->host_ns != b->host_ns)
+        return a->host_ns < b->host_ns ? -1 : 1;
+    return (a->on > b->on) - (a->on < b->on);
+}
+
+/* The acts come in host order, so that an event's latest record is the one before its wait. */
+static void find_waits(struct wait_list *w, const struct rank *rank)
+{
+    struct idmap events = {0};
+    int32_t *recorded = NULL;
+    size_t cap = 0;
+    for (size_t i = 0; i < rank->nacts; i++) {
+        const struct act *act = &rank->acts[i];
+        uint32_t at;
+        if (act->kind == ACT_RECORD && act->event >= 0) {
+            at = idmap_add(&events, act->event);
+            ARRAY_GROW(recorded, cap, (size_t)at + 1);
+            recorded[at] = act->stream;
+        }
+        if (act->kind != ACT_WAIT || act->stream < 0 || act->host_ns == UNKNOWN_NS)
+            continue;
+        at = act->event >= 0 ? idmap_find(&events, act->event) : IDMAP_NONE;
+        ARRAY_GROW(w->list, w->cap, w->count + 1);
+        w->list[w->count++] =
+            (struct wait){act->host_ns, act->stream, at != IDMAP_NONE ? recorded[at] : -1};
+    }
+    if (w->count > 0)
+        qsort(w->list, w->count, sizeof *w->list, by_wait);
+    free(recorded);
+    idmap_release(&events);
+}
+
+/* The last wait of a stream that was called after `after_ns` and no later than `until_ns`; NULL. */
+static const struct wait *wait_between(const struct wait_list *w, int32_t stream, int64_t after_ns,
+                                       int64_t until_ns)
+{
+    size_t low = 0, high = w->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct wait *at = &w->list[mid];
+        if (at->stream < stream || (at->stream == stream && at->host_ns <= until_ns))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low == 0 || w->list[low - 1].stream != stream || w->list[low - 1].host_ns <= after_ns)
+        return NULL;
+    return &w->list[low - 1];
+}
+
+static bool was_blocked(const struct intervals *set, int64_t t_ns)
+{
+    size_t low = 0, high = set->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (set->list[mid].start <= t_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low > 0 && set->list[low - 1].end >= t_ns;
+}
+
+/* ---- one gap ---- */
+
+/* `op` ends a gap that began at before_ns; the last launch on its stream was at last_ns. `*wait`:
+ * the wait behind a dependency. */
+static enum idle_cause cause_of(const struct host *h, const struct op *op, int64_t before_ns,
+                                int64_t last_ns, const struct wait **wait)
+{
+    *wait = NULL;
+    if (op->host_ns == UNKNOWN_NS)
+        return IDLE_unknown;
+    if (op->host_ns > before_ns)
+        return was_blocked(&h->blocked, before_ns) ? IDLE_host_sync : IDLE_host_late;
+    if (op->start_ns - before_ns < IDLE_LAUNCH_NS)
+        return IDLE_launch_gap;
+    *wait = wait_between(&h->waits, op->stream, last_ns, op->host_ns);
+    return *wait != NULL ? IDLE_dependency : IDLE_other;
+}
+
+/* Sums over ranks stay a number even when damage makes every rank's span centuries long. */
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static void sum_gap(struct idle_sum *s, enum idle_cause cause, int64_t ns)
+{
+    s->ns[cause] = plus(s->ns[cause], ns);
+    s->gaps[cause]++;
+    if (ns > s->longest_ns[cause])
+        s->longest_ns[cause] = ns;
+}
+
+static void add_sum(struct idle_sum *s, const struct idle_sum *more)
+{
+    for (int c = 0; c < IDLE_CAUSE_COUNT; c++) {
+        s->ns[c] = plus(s->ns[c], more->ns[c]);
+        s->gaps[c] += more->gaps[c];
+        if (more->longest_ns[c] > s->longest_ns[c])
+            s->longest_ns[c] = more->longest_ns[c];
+    }
+}
+
+int64_t idle_sum_ns(const struct idle_sum *s)
+{
+    int64_t ns = 0;
+    for (int c = 0; c < IDLE_CAUSE_COUNT; c++)
+        ns = plus(ns, s->ns[c]);
+    return ns;
+}
+
+/* Keeps the longest; of equal ones those that came first. */
+static void list_gap(struct idle *i, const struct idle_gap *gap)
+{
+    size_t at = i->nlongest;
+    if (at == IDLE_GAPS_LISTED && i->longest[at - 1].ns >= gap->ns)
+        return;
+    if (at < IDLE_GAPS_LISTED)
+        i->nlongest++;
+    else
+        at--;
+    for (; at > 0 && i->longest[at - 1].ns < gap->ns; at--)
+        i->longest[at] = i->longest[at - 1];
+    i->longest[at] = *gap;
+}
+
+/* ---- the device ---- */
+
+/* When each stream was launched to last, while time goes on; the unknown ones share a place. */
+struct launched {
+    const struct lanes *lanes;
+    int64_t *last_ns; /* owned [lanes->count + 1] */
+};
+
+static int64_t *last_launch(struct launched *l, size_t op)
+{
+    uint32_t lane = l->lanes->of[op];
+    return &l->last_ns[lane != LANE_NONE ? lane : l->lanes->count];
+}
+
+static void add_device(struct idle *i, struct idle_rank *r, const struct host *h,
+                       struct launched *launched)
+{
+    const struct rank *rank = r->rank;
+    const struct op *before = NULL;
+    int64_t first = 0, until = 0, start, end;
+    for (size_t k = 0; k < rank->nops; k++) {
+        const struct op *op = &rank->ops[k];
+        const struct wait *wait;
+        int64_t *last;
+        if (!op_device_time(op, &start, &end))
+            continue;
+        last = last_launch(launched, k);
+        if (before == NULL)
+            first = until = start;
+        if (start > until) {
+            struct idle_gap gap = {rank, until - first, start - until, IDLE_unknown, before, op};
+            gap.cause = cause_of(h, op, until, *last, &wait);
+            sum_gap(&r->sum, gap.cause, gap.ns);
+            list_gap(i, &gap);
+        }
+        if (before == NULL || end >= until)
+            before = op;
+        until = end > until ? end : until;
+        *last = op->host_ns > *last ? op->host_ns : *last;
+    }
+}
+
+/* ---- a stream ---- */
+
+/* Whether what started last before t_ns on the stream that is waited for is communication. */
+static bool awaits_comm(const struct rank *rank, const struct lanes *lanes, int32_t device,
+                        int32_t stream, int64_t t_ns)
+{
+    const struct lane *lane = lanes_find(lanes, device, stream);
+    size_t low, high;
+    if (lane == NULL)
+        return false;
+    low = lane->first;
+    high = lane->end;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (rank->ops[lanes->ops[mid]].start_ns < t_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low > lane->first && busy_kind_of(&rank->ops[lanes->ops[low - 1]]) == BUSY_COMM;
+}
+
+static void add_stream(struct idle_stream *s, const struct lanes *lanes, const struct lane *lane,
+                       const struct host *h)
+{
+    int64_t first = s->rank->ops[lanes->ops[lane->first]].start_ns, until = first;
+    int64_t last = UNKNOWN_NS, start, end;
+    for (size_t k = lane->first; k < lane->end; k++) {
+        const struct op *op = &s->rank->ops[lanes->ops[k]];
+        const struct wait *wait;
+        op_device_time(op, &start, &end);
+        s->ops++;
+        if (start > until) {
+            enum idle_cause cause = cause_of(h, op, until, last, &wait);
+            sum_gap(&s->sum, cause, start - until);
+            if (wait != NULL && awaits_comm(s->rank, lanes, lane->device, wait->on, start))
+                s->await_comm_ns += start - until;
+        }
+        until = end > until ? end : until;
+        last = op->host_ns > last ? op->host_ns : last;
+    }
+    s->span_ns = until - first;
+    s->busy_ns = s->span_ns - idle_sum_ns(&s->sum);
+}
+
+void idle_add_rank(struct idle *i, const struct rank *rank, const struct lanes *lanes)
+{
+    struct host host = {0};
+    struct launched launched = {lanes, array_new(lanes->count + 1, sizeof *launched.last_ns)};
+    find_blocked(&host, rank);
+    find_waits(&host.waits, rank);
+    for (size_t l = 0; l <= lanes->count; l++)
+        launched.last_ns[l] = UNKNOWN_NS;
+    ARRAY_GROW(i->ranks, i->cap_ranks, i->nranks + 1);
+    i->ranks[i->nranks] = (struct idle_rank){.rank = rank};
+    add_device(i, &i->ranks[i->nranks], &host, &launched);
+    add_sum(&i->total, &i->ranks[i->nranks++].sum);
+    for (size_t l = 0; l < lanes->count; l++) {
+        const struct lane *lane = &lanes->list[l];
+        ARRAY_GROW(i->streams, i->cap_streams, i->nstreams + 1);
+        i->streams[i->nstreams] =
+            (struct idle_stream){.rank = rank, .device = lane->device, .stream = lane->stream};
+        add_stream(&i->streams[i->nstreams++], lanes, lane, &host);
+    }
+    intervals_release(&host.blocked);
+    free(host.waits.list);
+    free(launched.last_ns);
+}
+
+void idle_release(struct idle *i)
+{
+    free(i->ranks);
+    free(i->streams);
+    memset(i, 0, sizeof *i);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/lanes.h"
+
+#include "analysis/split.h"
+#include "trace/idmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t key_of(const struct op *op)
+{
+    return (int64_t)op->device * ((int64_t)1 << 32) + op->stream;
+}
+
+static int by_stream(const void *x, const void *y)
+{
+    const struct lane *a = x, *b = y;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+static bool takes_part(const struct op *op)
+{
+    int64_t start, end;
+    return op->stream >= 0 && op_device_time(op, &start, &end);
+}
+
+/* Finds the lanes and counts their operations, in `end`; for now lanes are numbered by first sight,
+ * in `first`. */
+static void count_lanes(struct lanes *l, const struct rank *rank)
+{
+    struct idmap ids = {0};
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        uint32_t at;
+        l->of[i] = LANE_NONE;
+        if (!takes_part(op))
+            continue;
+        at = l->of[i] = idmap_add(&ids, key_of(op));
+        if (at >= l->count) {
+            ARRAY_GROW(l->list, l->cap, (size_t)at + 1);
+            l->list[at] = (struct lane){.device = op->device, .stream = op->stream, .first = at};
+            l->count = (size_t)at + 1;
+        }
+        l->list[at].end++;
+    }
+    idmap_release(&ids);
+}
+
+/* Sorts the lanes and gives each its part of the list; `place` leads to the lane by first sight. */
+static void lay_out(struct lanes *l, uint32_t *place)
+{
+    size_t at = 0;
+    if (l->count > 0)
+        qsort(l->list, l->count, sizeof *l->list, by_stream);
+    for (size_t i = 0; i < l->count; i++) {
+        struct lane *lane = &l->list[i];
+        place[lane->first] = (uint32_t)i;
+        at += lane->end;
+        lane->first = lane->end = at - lane->end; /* the end grows as the list is filled */
+    }
+}
+
+void lanes_make(struct lanes *l, const struct rank *rank)
+{
+    uint32_t *place;
+    memset(l, 0, sizeof *l);
+    l->of = array_new(rank->nops, sizeof *l->of);
+    l->ops = array_new(rank->nops, sizeof *l->ops);
+    count_lanes(l, rank);
+    place = array_new(l->count, sizeof *place);
+    lay_out(l, place);
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (l->of[i] == LANE_NONE)
+            continue;
+        l->of[i] = place[l->of[i]];
+        l->ops[l->list[l->of[i]].end++] = (uint32_t)i;
+    }
+    free(place);
+}
+
+void lanes_release(struct lanes *l)
+{
+    free(l->list);
+    free(l->ops);
+    free(l->of);
+    memset(l, 0, sizeof *l);
+}
+
+const struct lane *lanes_find(const struct lanes *l, int32_t device, int32_t stream)
+{
+    struct lane key = {.device = device, .stream = stream};
+    return l->count > 0 ? bsearch(&key, l->list, l->count, sizeof key, by_stream) : NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What one stream's launches took, collected. */
+struct launch_samples {
+    struct sample call, delay;
+};
+
+static void add_launch(struct launch_row *row, struct launch_samples *s, const struct op *op)
+{
+    int64_t call, delay;
+    row->ops++;
+    if (op->host_ns == UNKNOWN_NS || op->host_end_ns == UNKNOWN_NS)
+        return;
+    row->launched++;
+    call = op->host_end_ns - op->host_ns;
+    delay = op->start_ns - op->host_end_ns;
+    sample_add(&s->call, call);
+    sample_add(&s->delay, delay);
+    row->long_calls += call > LAUNCH_LONG_CALL_NS;
+    row->long_delays += delay > LAUNCH_LONG_DELAY_NS;
+    row->short_ops += op->dur_ns < call;
+}
+
+void launch_add_rank(struct launch_table *t, const struct rank *rank, const struct lanes *lanes)
+{
+    struct launch_samples s = {0};
+    for (size_t l = 0; l < lanes->count; l++) {
+        const struct lane *lane = &lanes->list[l];
+        struct launch_row *row;
+        ARRAY_GROW(t->list, t->cap, t->count + 1);
+        row = &t->list[t->count++];
+        *row = (struct launch_row){.rank = rank, .device = lane->device, .stream = lane->stream};
+        for (size_t i = lane->first; i < lane->end; i++)
+            add_launch(row, &s, &rank->ops[lanes->ops[i]]);
+        sample_measure(&s.call, &row->call);
+        sample_measure(&s.delay, &row->delay);
+        sample_reset(&s.call);
+        sample_reset(&s.delay);
+    }
+    sample_release(&s.call);
+    sample_release(&s.delay);
+}
+
+void launch_release(struct launch_table *t)
+{
+    free(t->list);
+    memset(t, 0, sizeof *t);
+}

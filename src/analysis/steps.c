@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/steps.h"
+
+#include "analysis/split.h"
+#include "trace/busy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WARM_UP_STEPS 3 /* fewer do not tell what is usual */
+
+/* ---- a rank ---- */
+
+/* A set of times that tells at once how much of it lies before a moment. */
+struct ruler {
+    struct intervals set;
+    int64_t *before; /* owned [set.count + 1]: length of all intervals in front of each */
+};
+
+/* Operations come by their starts, so that most touch the one before. */
+static void add_time(struct intervals *set, int64_t start, int64_t end)
+{
+    struct interval *last = set->count > 0 ? &set->list[set->count - 1] : NULL;
+    if (last == NULL || start < last->start || start > last->end)
+        intervals_add(set, start, end);
+    else if (end > last->end)
+        last->end = end;
+}
+
+static void ruler_make(struct ruler *r)
+{
+    intervals_merge(&r->set);
+    r->before = array_new(r->set.count + 1, sizeof *r->before);
+    for (size_t i = 0; i < r->set.count; i++)
+        r->before[i + 1] = r->before[i] + r->set.list[i].end - r->set.list[i].start;
+}
+
+static int64_t length_before(const struct ruler *r, int64_t t_ns)
+{
+    size_t low = 0, high = r->set.count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (r->set.list[mid].end <= t_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low == r->set.count || r->set.list[low].start >= t_ns)
+        return r->before[low];
+    return r->before[low] + t_ns - r->set.list[low].start;
+}
+
+static int64_t length_in(const struct ruler *r, const struct step *step)
+{
+    return length_before(r, step->end_ns) - length_before(r, step->start_ns);
+}
+
+/* Compute; that and communication; everything. */
+enum { RULER_COMPUTE, RULER_COMM, RULER_ALL, RULERS };
+
+/* True when the rank has device times. */
+static bool make_rulers(struct ruler rulers[RULERS], const struct rank *rank)
+{
+    static const int first[BUSY_KINDS] = {
+        [BUSY_COMPUTE] = RULER_COMPUTE, [BUSY_COMM] = RULER_COMM, [BUSY_MEMORY] = RULER_ALL};
+    int64_t start, end;
+    bool timed = false;
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (!op_device_time(&rank->ops[i], &start, &end))
+            continue;
+        timed = true;
+        for (int k = first[busy_kind_of(&rank->ops[i])]; k < RULERS; k++)
+            add_time(&rulers[k].set, start, end);
+    }
+    for (int k = 0; k < RULERS; k++)
+        ruler_make(&rulers[k]);
+    return timed;
+}
+
+static void release_rulers(struct ruler rulers[RULERS])
+{
+    for (int k = 0; k < RULERS; k++) {
+        intervals_release(&rulers[k].set);
+        free(rulers[k].before);
+    }
+}
+
+static bool in_step(const struct rank *rank, size_t step, int64_t t_ns)
+{
+    return rank->steps[step].start_ns <= t_ns && t_ns < rank->steps[step].end_ns;
+}
+
+/* The rank's latest step that began before that moment and has not ended; SIZE_MAX. Most moments
+ * are in the step of the one before, `hint`. */
+static size_t step_at(const struct rank *rank, int64_t t_ns, size_t hint)
+{
+    size_t low = 0, high = rank->nsteps;
+    if (hint < rank->nsteps && in_step(rank, hint, t_ns) &&
+        (hint + 1 == rank->nsteps || t_ns < rank->steps[hint + 1].start_ns))
+        return hint;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (rank->steps[mid].start_ns <= t_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low > 0 && in_step(rank, low - 1, t_ns) ? low - 1 : SIZE_MAX;
+}
+
+/* When all work was done that each step, or one before it, launched; UNKNOWN_NS for a step that
+ * launched nothing with a time. The caller frees it. */
+static int64_t *find_ends(const struct rank *rank)
+{
+    int64_t *ends = array_new(rank->nsteps, sizeof *ends), start, end, last = UNKNOWN_NS;
+    size_t step = SIZE_MAX;
+    for (size_t i = 0; i < rank->nsteps; i++)
+        ends[i] = UNKNOWN_NS;
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        if (op->host_ns == UNKNOWN_NS || !op_device_time(op, &start, &end))
+            continue;
+        step = step_at(rank, op->host_ns, step);
+        if (step != SIZE_MAX && end > ends[step])
+            ends[step] = end;
+    }
+    for (size_t i = 0; i < rank->nsteps; i++) {
+        if (ends[i] != UNKNOWN_NS)
+            last = ends[i] = ends[i] > last ? ends[i] : last;
+    }
+    return ends;
+}
+
+/* ---- over ranks ---- */
+
+static struct step_row *row_of(struct steps *s, const struct step *step, uint32_t nth, int rank)
+{
+    uint32_t at = names_add(&s->names, step->name, nth);
+    if (at == s->count) {
+        ARRAY_GROW(s->list, s->cap, s->count + 1);
+        s->list[s->count++] = (struct step_row){.name = step->name,
+                                                .nth = nth,
+                                                .start_ns = step->start_ns,
+                                                .min_ns = INT64_MAX,
+                                                .max_ns = INT64_MIN,
+                                                .device_max_ns = UNKNOWN_NS,
+                                                .slowest = rank,
+                                                .lightest = rank};
+    }
+    return &s->list[at];
+}
+
+static void add_host(struct step_row *row, const struct step *step, int rank)
+{
+    int64_t ns = step->end_ns - step->start_ns;
+    row->ranks++;
+    row->sum_ns += (double)ns;
+    row->start_ns = step->start_ns < row->start_ns ? step->start_ns : row->start_ns;
+    if (ns > row->max_ns) {
+        row->max_ns = ns;
+        row->slowest = rank;
+    }
+    if (ns < row->min_ns) {
+        row->min_ns = ns;
+        row->lightest = rank;
+    }
+}
+
+static void add_split(struct step_row *row, const struct step *step, const struct ruler *rulers)
+{
+    int64_t compute = length_in(&rulers[RULER_COMPUTE], step);
+    int64_t comm = length_in(&rulers[RULER_COMM], step);
+    int64_t all = length_in(&rulers[RULER_ALL], step);
+    row->timed++;
+    row->compute_ns += (double)compute;
+    row->exposed_comm_ns += (double)(comm - compute);
+    row->exposed_memory_ns += (double)(all - comm);
+    row->idle_ns += (double)(step->end_ns - step->start_ns - all);
+}
+
+static void add_device(struct step_row *row, int64_t ns)
+{
+    row->ended++;
+    row->device_sum_ns += (double)ns;
+    row->device_max_ns = ns > row->device_max_ns ? ns : row->device_max_ns;
+}
+
+static bool believable(const struct step *step)
+{
+    return step->start_ns != UNKNOWN_NS && step->end_ns != UNKNOWN_NS &&
+           step->end_ns >= step->start_ns && step->start_ns > -RUN_TIME_MAX &&
+           step->end_ns < RUN_TIME_MAX;
+}
+
+/* What is needed while one rank is added. */
+struct adding {
+    struct ruler rulers[RULERS];
+    bool timed;
+    struct names seen; /* how often each name was there: rows of `times` */
+    uint32_t *times;
+    size_t cap_times;
+    struct sample host, device;
+};
+
+static void add_step(struct steps *s, struct adding *a, const struct rank *rank,
+                     const struct step *step, int64_t device_ns)
+{
+    uint32_t at = names_add(&a->seen, step->name, 0);
+    struct step_row *row;
+    ARRAY_GROW(a->times, a->cap_times, (size_t)at + 1);
+    row = row_of(s, step, a->times[at]++, rank->rank);
+    add_host(row, step, rank->rank);
+    sample_add(&a->host, step->end_ns - step->start_ns);
+    if (a->timed)
+        add_split(row, step, a->rulers);
+    if (device_ns == UNKNOWN_NS)
+        return;
+    add_device(row, device_ns);
+    sample_add(&a->device, device_ns);
+}
+
+static void release_adding(struct adding *a)
+{
+    release_rulers(a->rulers);
+    names_release(&a->seen);
+    free(a->times);
+    sample_release(&a->host);
+    sample_release(&a->device);
+}
+
+void steps_add_rank(struct steps *s, const struct rank *rank)
+{
+    struct adding a = {0};
+    struct step_rank *result;
+    int64_t *ends;
+    if (rank->nsteps == 0)
+        return;
+    a.timed = make_rulers(a.rulers, rank);
+    ends = find_ends(rank);
+    for (size_t i = 0; i < rank->nsteps; i++) {
+        bool both = i > 0 && ends[i] != UNKNOWN_NS && ends[i - 1] != UNKNOWN_NS;
+        if (believable(&rank->steps[i]))
+            add_step(s, &a, rank, &rank->steps[i], both ? ends[i] - ends[i - 1] : UNKNOWN_NS);
+    }
+    ARRAY_GROW(s->ranks, s->cap_ranks, s->nranks + 1);
+    result = &s->ranks[s->nranks++];
+    *result = (struct step_rank){.rank = rank, .steps = a.host.count};
+    sample_measure(&a.host, &result->host);
+    sample_measure(&a.device, &result->device);
+    free(ends);
+    release_adding(&a);
+}
+
+/* ---- the job ---- */
+
+static int by_start(const void *x, const void *y)
+{
+    const struct step_row *a = x, *b = y;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->nth != b->nth)
+        return a->nth < b->nth ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* `list` holds the lengths in the order of the steps. */
+static void summarize(struct step_summary *out, struct sample *list)
+{
+    struct sample_stats others;
+    struct sample rest = {0};
+    memset(out, 0, sizeof *out);
+    out->first_ns = list->count > 0 ? (double)list->list[0] : NAN;
+    for (size_t i = 1; i < list->count; i++)
+        sample_add(&rest, list->list[i]);
+    sample_measure(&rest, &others);
+    out->warm_up = list->count >= WARM_UP_STEPS && out->first_ns > STEP_WARM_UP * others.median;
+    out->steps = out->warm_up ? rest.count : list->count;
+    if (out->warm_up)
+        out->of = others;
+    else
+        sample_measure(list, &out->of);
+    sample_release(&rest);
+}
+
+/* Who was slowest how often; the ranks are in order. */
+static void count_slowest(struct steps *s, const struct step_row *row)
+{
+    size_t low = 0, high = s->nranks;
+    if (row->ranks < 2 || row->max_ns == row->min_ns)
+        return;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (s->ranks[mid].rank->rank < row->slowest)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low < s->nranks && s->ranks[low].rank->rank == row->slowest)
+        s->ranks[low].slowest++;
+}
+
+void steps_finish(struct steps *s, bool clock_aligned)
+{
+    struct sample host = {0}, device = {0};
+    if (s->count > 0 && clock_aligned)
+        qsort(s->list, s->count, sizeof *s->list, by_start);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct step_row *row = &s->list[i];
+        count_slowest(s, row);
+        sample_add(&host, row->max_ns);
+        if (row->device_max_ns != UNKNOWN_NS)
+            sample_add(&device, row->device_max_ns);
+    }
+    summarize(&s->host, &host);
+    summarize(&s->device, &device);
+    sample_release(&host);
+    sample_release(&device);
+    names_release(&s->names);
+}
+
+void steps_release(struct steps *s)
+{
+    free(s->list);
+    free(s->ranks);
+    names_release(&s->names);
+    memset(s, 0, sizeof *s);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Training steps, counted by hand.
+ */
+#include "made_device.h"
+
+/* Two ranks, steps A [0,100) and B [100,200); of rank 1 B ends at 260.
+ *
+ *   rank 0  compute [10,50) from A, communication [40,70) from A, copy [65,120) from A,
+ *           compute [130,210) from B
+ *   rank 1  compute [0,100) from A, [150,250) from B */
+static void make_two(struct run *run)
+{
+    struct op *coll;
+    device_run(run, 2);
+    run_comm(run, "world", 5, 2);
+    device_op(run, 0, 1, 5, 6, 10, 50);
+    coll = device_op(run, 0, 2, 7, 8, 40, 70);
+    coll->class = OP_COLL;
+    coll->coll.comm = coll->coll.group = coll->coll.peer = -1;
+    coll->coll.seq = coll->coll.p2p_seq = -1;
+    device_op(run, 0, 3, 9, 10, 65, 120)->class = OP_MEMORY;
+    device_op(run, 0, 1, 100, 101, 130, 210); /* a call at the very begin belongs to B */
+    device_op(run, 1, 1, 0, 1, 0, 100);
+    device_op(run, 1, 1, 110, 111, 150, 250);
+    for (int r = 0; r < 2; r++) {
+        device_step(run, r, "A", 0, 100);
+        device_step(run, r, "B", 100, r == 0 ? 200 : 260);
+    }
+}
+
+TEST(steps_over_ranks)
+{
+    struct run run;
+    struct analysis a;
+    const struct step_row *row;
+    make_two(&run);
+    device_analyze(&a, &run);
+    CHECK_INT((int64_t)a.steps.count, 2);
+    row = &a.steps.list[0];
+    CHECK_STR(row->name, "A");
+    CHECK_INT(row->ranks, 2);
+    CHECK_INT(row->max_ns, 100);
+    CHECK_DOUBLE(row->compute_ns, 40 + 100, 0);
+    CHECK_DOUBLE(row->exposed_comm_ns, 20, 0);
+    CHECK_DOUBLE(row->exposed_memory_ns, 30, 0); /* [70,100), the rest is B's */
+    CHECK_DOUBLE(row->idle_ns, 10, 0);
+    CHECK_INT(row->ended, 0);
+    CHECK_INT(row->device_max_ns == UNKNOWN_NS, 1);
+    row = &a.steps.list[1];
+    CHECK_INT(row->max_ns, 160);
+    CHECK_INT(row->min_ns, 100);
+    CHECK_INT(row->slowest, 1);
+    CHECK_INT(row->lightest, 0);
+    CHECK_DOUBLE(row->compute_ns, 70 + 100, 0); /* [130,200), [150,250) */
+    CHECK_DOUBLE(row->exposed_memory_ns, 20, 0);
+    CHECK_DOUBLE(row->idle_ns, 10 + 60, 0);
+    CHECK_INT(row->ended, 2);
+    CHECK_DOUBLE(row->device_sum_ns, (210 - 120) + (250 - 100), 0);
+    CHECK_INT(row->device_max_ns, 150);
+    CHECK_INT((int64_t)a.steps.ranks[1].slowest, 1);
+    CHECK_INT((int64_t)a.steps.ranks[0].slowest, 0);
+    CHECK_DOUBLE(a.steps.ranks[1].host.mean, 130, 0);
+    CHECK_DOUBLE(a.steps.host.of.mean, 130, 0); /* of 100 and 160 */
+    CHECK_DOUBLE(a.steps.host.of.p95, 160, 0);
+    CHECK_DOUBLE(a.steps.device.of.mean, 150, 0);
+    device_done(&a, &run);
+}
+
+/* Five steps of one name: 301, 100, 110, 90, 100. The others' median is 100: the first is left out;
+ * mean 100, std of 0 10 -10 0 is sqrt(200 / 3). */
+TEST(steps_warm_up_and_spread)
+{
+    static const int64_t length[] = {301, 100, 110, 90, 100};
+    struct run run;
+    struct analysis a;
+    int64_t at = 0;
+    device_run(&run, 1);
+    for (int i = 0; i < 5; i++) {
+        device_step(&run, 0, "step", at, at + length[i]);
+        at += length[i];
+    }
+    device_analyze(&a, &run);
+    CHECK_INT((int64_t)a.steps.count, 5);
+    CHECK_INT(a.steps.list[4].nth, 4);
+    CHECK(a.steps.host.warm_up);
+    CHECK_INT((int64_t)a.steps.host.steps, 4);
+    CHECK_DOUBLE(a.steps.host.first_ns, 301, 0);
+    CHECK_DOUBLE(a.steps.host.of.mean, 100, 0);
+    CHECK_DOUBLE(a.steps.host.of.max, 110, 0);
+    CHECK_DOUBLE(sample_cv(&a.steps.host.of), sqrt(200. / 3) / 100, 1e-12);
+    CHECK_INT((int64_t)a.steps.device.steps, 0); /* nothing ran */
+    CHECK_INT(a.steps.list[0].timed, 0);
+    device_done(&a, &run);
+}
+
+/* Two steps do not tell which is usual; 150 is not more than 1.5 times 100. */
+TEST(steps_without_warm_up)
+{
+    struct run run;
+    struct analysis a;
+    device_run(&run, 2);
+    device_step(&run, 0, "a", 0, 900);
+    device_step(&run, 0, "b", 900, 1000);
+    device_step(&run, 1, "b", 900, 1000);
+    device_analyze(&a, &run);
+    CHECK(!a.steps.host.warm_up);
+    CHECK_INT((int64_t)a.steps.host.steps, 2);
+    CHECK_INT(a.steps.list[1].ranks, 2);
+    device_done(&a, &run);
+    device_run(&run, 1);
+    device_step(&run, 0, "a", 0, 150);
+    device_step(&run, 0, "b", 150, 250);
+    device_step(&run, 0, "c", 250, 350);
+    device_analyze(&a, &run);
+    CHECK(!a.steps.host.warm_up);
+    CHECK_INT((int64_t)a.steps.host.steps, 3);
+    device_done(&a, &run);
+}
