@@ -100,7 +100,7 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
     extra_init(&a->extra);
     a->gemm_rate = 1;
     study_comm(a, gpu, net);
-    stragglers_make(&a->stragglers, run, &a->comm.matches);
+    stragglers_make(&a->stragglers, &a->comm);
     hangs_find(&a->hangs, run);
     for (size_t i = 0; i < run->nranks; i++) {
         if (rank == ANALYSIS_ALL_RANKS || run->ranks[i].rank == rank)
@@ -114,6 +114,8 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
     extra_finish(&a->extra);
     operations_finish(&a->operations);
     steps_finish(&a->steps, run->clock_aligned);
+    bubbles_make(&a->bubbles, run, &a->comm.matches);
+    critical_make(&a->critical, run, &a->comm.matches);
     return 0;
 }
 
@@ -128,6 +130,8 @@ void analysis_release(struct analysis *a)
     traffic_release(&a->traffic);
     pairs_release(&a->pairs);
     exchanges_release(&a->exchanges);
+    bubbles_release(&a->bubbles);
+    critical_release(&a->critical);
     hangs_release(&a->hangs);
     work_release(&a->work);
     extra_release(&a->extra);

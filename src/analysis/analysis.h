@@ -14,8 +14,10 @@
 #ifndef SPECTER_ANALYSIS_ANALYSIS_H
 #define SPECTER_ANALYSIS_ANALYSIS_H
 
+#include "analysis/bubble.h"
 #include "analysis/comm.h"
 #include "analysis/comm_rows.h"
+#include "analysis/critical.h"
 #include "analysis/extra.h"
 #include "analysis/exchange.h"
 #include "analysis/expected.h"
@@ -64,6 +66,8 @@ struct analysis {
     struct hangs hangs;                 /* over all ranks, as communication is */
     struct comm_rows collectives, p2p;  /* rows as in JSON */
     struct comm_rows collectives_named; /* told apart by the name of the communicator */
+    struct bubbles bubbles;             /* over all ranks */
+    struct critical critical;           /* likewise */
 };
 
 /* `rank` is a global rank or ANALYSIS_ALL_RANKS. 0, or -1 with e filled: no such rank in the run

@@ -89,6 +89,21 @@ static void add_row(struct pairs *p, const struct message *list, size_t n, const
         row->time_ns = NAN;
 }
 
+static int by_number(const void *key, const void *elem)
+{
+    const struct rank *rank = elem;
+    return ORDER(*(const int *)key, rank->rank);
+}
+
+/* A receive whose send has no number to find it by, though the sender has a trace: that one's
+ * record is of the same message. */
+static bool counted_by_sender(const struct comm_instance *in, const struct run *run, int src)
+{
+    const struct rank *sender = bsearch(&src, run->ranks, run->nranks, sizeof *sender, by_number);
+    const struct op *op = &run->ranks[in->first.rank].ops[in->first.op];
+    return !in->matched && op->coll.op == SPECTER_RECV && sender != NULL && sender->nops > 0;
+}
+
 void pairs_make(struct pairs *p, const struct comm_study *study, const struct places *places)
 {
     struct message *list = NULL;
@@ -104,6 +119,8 @@ void pairs_make(struct pairs *p, const struct comm_study *study, const struct pl
             p->endless++;
             continue;
         }
+        if (counted_by_sender(in, study->run, m.src))
+            continue;
         ARRAY_GROW(list, cap, n + 1);
         list[n++] = m;
     }

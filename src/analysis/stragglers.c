@@ -6,73 +6,368 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct op *member_op(const struct run *run, const struct match_member *m)
-{
-    return &run->ranks[m->rank].ops[m->op];
-}
+#define LOOK_BACK 4 /* collectives of the communicator, for one that both ranks have timed */
+#define AT_ONCE 8   /* operations of one rank that may be under way beside each other */
 
-/* The starts of one collective, relative to the earliest. */
+/* One operation of a rank that is part of a match. */
+struct visit {
+    int64_t start_ns, end_ns;
+    size_t match;
+};
+
+struct visits {
+    struct visit *list; /* owned; by start */
+    size_t count, cap;
+};
+
+/* The starts of one match. */
 struct starts {
     int64_t earliest, latest, second; /* second: of the others, the latest */
-    uint32_t last_rank, n;
+    uint32_t last, before;            /* ranks; before: whose the second is */
+    uint32_t n;
     double sum_ns; /* of start - earliest */
 };
 
-static struct starts starts_of(const struct run *run, const struct match_member *members,
-                               uint32_t n)
+/* Waiting in one step, by its origin. */
+struct share {
+    int64_t step;
+    uint32_t rank;
+    double ns;
+};
+
+struct late_work {
+    struct stragglers *s;
+    const struct run *run;
+    const struct matches *m;
+    struct late_sets *sets; /* owned [nranks], as all below */
+    struct visits *visits;  /* [nranks] */
+    uint32_t *origin;       /* [matches]; UINT32_MAX: nobody was last, or not known */
+    size_t *order;          /* [matches]: by latest start */
+    struct share *shares;
+    size_t nshares, cap_shares;
+    struct visit *starts; /* of one match: match is the rank */
+    size_t cap_starts;
+};
+
+static bool time_of(const struct late_work *w, const struct match_member *m, int64_t *start,
+                    int64_t *end)
+{
+    return op_device_time(&w->run->ranks[m->rank].ops[m->op], start, end);
+}
+
+static struct starts starts_of(const struct late_work *w, const struct match *match)
 {
     struct starts st = {.earliest = INT64_MAX, .latest = INT64_MIN, .second = INT64_MIN};
     int64_t start, end;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!op_device_time(member_op(run, &members[i]), &start, &end))
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        const struct match_member *m = &w->m->members[match->first + k];
+        if (!time_of(w, m, &start, &end))
             continue;
         st.n++;
         st.earliest = start < st.earliest ? start : st.earliest;
         if (start > st.latest) {
             st.second = st.latest;
+            st.before = st.last;
             st.latest = start;
-            st.last_rank = members[i].rank;
+            st.last = m->rank;
         } else if (start > st.second) {
             st.second = start;
+            st.before = m->rank;
         }
+    }
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        if (time_of(w, &w->m->members[match->first + k], &start, &end))
+            st.sum_ns += (double)(start - st.earliest);
     }
     return st;
 }
 
-static void add_arrivals(struct stragglers *s, const struct run *run,
-                         const struct match_member *members, uint32_t n)
+/* Was somebody last? Clocks of two hosts are only so good. */
+static bool has_last(const struct late_work *w, const struct starts *st)
 {
-    struct starts st = starts_of(run, members, n);
-    int64_t start, end;
-    if (st.n < 2)
-        return;
-    for (uint32_t i = 0; i < n; i++) {
-        struct arrival *a = &s->arrivals[members[i].rank];
-        if (!op_device_time(member_op(run, &members[i]), &start, &end))
-            continue;
-        a->collectives++;
-        a->late_ns += (double)(start - st.earliest);
-        st.sum_ns += (double)(start - st.earliest);
-    }
-    if (st.latest == st.second)
-        return; /* nobody was last */
-    double skew = (double)(st.latest - st.earliest);
-    double others = (st.n - 1) * skew - (st.sum_ns - skew); /* sum of latest - own start */
-    s->arrivals[st.last_rank].last++;
-    s->arrivals[st.last_rank].caused_ns += others / (st.n - 1);
+    bool apart = w->run->ranks[st->last].domain != w->run->ranks[st->before].domain;
+    return st->n > 1 &&
+           (double)st->latest - (double)st->second > (apart ? w->run->clock_residual_ns : 0.0);
 }
 
-void stragglers_make(struct stragglers *s, const struct run *run, const struct matches *m)
+/* Mean over the others of the time for which they waited for the last. */
+static double caused(const struct starts *st)
 {
-    size_t cap = 0;
-    *s = (struct stragglers){0};
-    ARRAY_GROW(s->arrivals, cap, run->nranks);
-    for (size_t i = 0; run->clock_aligned && i < m->count; i++) {
-        if (m->list[i].nmembers > 1 &&
-            run->ranks[m->members[m->list[i].first].rank].ops[m->members[m->list[i].first].op].class
-                == OP_COLL)
-            add_arrivals(s, run, &m->members[m->list[i].first], m->list[i].nmembers);
+    double skew = (double)(st->latest - st->earliest);
+    return ((st->n - 1) * skew - (st->sum_ns - skew)) / (st->n - 1);
+}
+
+/* ---- what lies before a late start ---- */
+
+static int by_start(const void *pa, const void *pb)
+{
+    const struct visit *a = pa, *b = pb;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->match > b->match) - (a->match < b->match);
+}
+
+/* The member that stands in the middle of all but the last, by start. */
+static uint32_t middle_rank(struct late_work *w, const struct match *match, uint32_t last)
+{
+    size_t n = 0;
+    int64_t start, end;
+    ARRAY_GROW(w->starts, w->cap_starts, match->nmembers);
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        const struct match_member *m = &w->m->members[match->first + k];
+        if (m->rank != last && time_of(w, m, &start, &end))
+            w->starts[n++] = (struct visit){start, end, m->rank};
     }
+    qsort(w->starts, n, sizeof *w->starts, by_start);
+    return (uint32_t)w->starts[(n - 1) / 2].match;
+}
+
+static const struct match_member *member_of(const struct late_work *w, const struct match *match,
+                                            uint32_t rank)
+{
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        if (w->m->members[match->first + k].rank == rank)
+            return &w->m->members[match->first + k];
+    }
+    return NULL;
+}
+
+/* Where the time between the collective before and this one lies, on both ranks. */
+struct between {
+    int64_t from_ns[2], to_ns[2];
+};
+
+/* The ends of an earlier collective of the communicator on ranks a and b. */
+static bool look_back(const struct late_work *w, size_t at, uint32_t a, uint32_t b,
+                      struct between *t)
+{
+    int64_t start;
+    for (size_t back = 1; back <= LOOK_BACK && back <= at; back++) {
+        const struct match *before = &w->m->list[at - back];
+        const struct match_member *x, *y;
+        if (before->comm != w->m->list[at].comm)
+            return false;
+        x = member_of(w, before, a);
+        y = member_of(w, before, b);
+        if (x != NULL && y != NULL && time_of(w, x, &start, &t->from_ns[0]) &&
+            time_of(w, y, &start, &t->from_ns[1]))
+            return true;
+    }
+    return false;
+}
+
+/* The match in which the rank waited longest within [from_ns, to_ns) for another one; SIZE_MAX. */
+static size_t longest_wait(const struct late_work *w, uint32_t rank, int64_t from_ns, int64_t to_ns)
+{
+    const struct visits *v = &w->visits[rank];
+    size_t low = 0, high = v->count, best = SIZE_MAX;
+    int64_t most = 0;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (v->list[mid].start_ns < from_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (size_t i = low > AT_ONCE ? low - AT_ONCE : 0; i < v->count; i++) {
+        const struct visit *x = &v->list[i];
+        int64_t end = x->end_ns - w->m->list[x->match].transfer_ns;
+        int64_t start = x->start_ns > from_ns ? x->start_ns : from_ns;
+        if (x->start_ns >= to_ns)
+            break;
+        end = end < to_ns ? end : to_ns;
+        if (end - start <= most || w->origin[x->match] == UINT32_MAX || w->origin[x->match] == rank)
+            continue;
+        most = end - start;
+        best = x->match;
+    }
+    return best;
+}
+
+/* Adds to the reasons of the last rank, and tells whose waiting it passes on; itself. */
+static uint32_t find_origin(struct late_work *w, size_t at, uint32_t last)
+{
+    struct arrival *a = &w->s->arrivals[last];
+    uint32_t middle = middle_rank(w, &w->m->list[at], last);
+    double parts[WHY_COUNT] = {0}, late = 0;
+    struct between t = {0};
+    int64_t end;
+    if (!look_back(w, at, last, middle, &t))
+        return last;
+    time_of(w, member_of(w, &w->m->list[at], last), &t.to_ns[0], &end);
+    time_of(w, member_of(w, &w->m->list[at], middle), &t.to_ns[1], &end);
+    late_sets_add(&w->sets[last], t.from_ns[0], t.to_ns[0], 1, parts);
+    late_sets_add(&w->sets[middle], t.from_ns[1], t.to_ns[1], -1, parts);
+    a->explained++;
+    for (int k = 0; k < WHY_COUNT; k++) {
+        a->why_ns[k] += parts[k];
+        late += parts[k];
+    }
+    if (!(parts[WHY_waiting] > 0 && parts[WHY_waiting] * 2 > late))
+        return last;
+    at = longest_wait(w, last, t.from_ns[0], t.to_ns[0]);
+    return at != SIZE_MAX ? w->origin[at] : last;
+}
+
+/* ---- one match ---- */
+
+static bool is_collective(const struct late_work *w, const struct match *match)
+{
+    const struct match_member *m = &w->m->members[match->first];
+    return w->run->ranks[m->rank].ops[m->op].class == OP_COLL;
+}
+
+static void count_members(struct late_work *w, const struct match *match, const struct starts *st)
+{
+    int64_t start, end;
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        const struct match_member *m = &w->m->members[match->first + k];
+        if (!time_of(w, m, &start, &end))
+            continue;
+        w->s->arrivals[m->rank].collectives++;
+        w->s->arrivals[m->rank].late_ns += (double)(start - st->earliest);
+    }
+}
+
+/* Puts the waiting where it comes from. */
+static void attribute(struct late_work *w, size_t at, uint32_t last, double ns)
+{
+    const struct match_member *m = member_of(w, &w->m->list[at], last);
+    const struct rank *rank = &w->run->ranks[last];
+    struct arrival *a = &w->s->arrivals[last];
+    int64_t step = meet_step(rank, &rank->ops[m->op]);
+    a->last++;
+    a->caused_ns += ns;
+    if (ns > a->worst_ns) {
+        a->worst_ns = ns;
+        a->worst = at;
+    }
+    w->s->caused_ns += ns;
+    w->s->arrivals[w->origin[at]].origin_ns += ns;
+    if (w->origin[at] != last)
+        a->passed_ns += ns;
+    if (step < 0)
+        return;
+    ARRAY_GROW(w->shares, w->cap_shares, w->nshares + 1);
+    w->shares[w->nshares++] = (struct share){step, w->origin[at], ns};
+}
+
+/* Of a message only who was last is wanted, for those whom its waiting makes late. */
+static void take_match(struct late_work *w, size_t at)
+{
+    const struct match *match = &w->m->list[at];
+    struct starts st = starts_of(w, match);
+    bool collective = is_collective(w, match);
+    if (st.n < 2)
+        return;
+    if (collective)
+        count_members(w, match, &st);
+    if (!has_last(w, &st))
+        return;
+    w->origin[at] = collective ? find_origin(w, at, st.last) : st.last;
+    if (collective)
+        attribute(w, at, st.last, caused(&st));
+}
+
+/* ---- steps ---- */
+
+static int by_step(const void *pa, const void *pb)
+{
+    const struct share *a = pa, *b = pb;
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* In each step, the rank in which most waiting has its origin. */
+static void count_steps(struct late_work *w)
+{
+    if (w->nshares > 0)
+        qsort(w->shares, w->nshares, sizeof *w->shares, by_step);
+    for (size_t i = 0, from = 0; i < w->nshares; from = i) {
+        double most = -1;
+        uint32_t top = 0;
+        while (i < w->nshares && w->shares[i].step == w->shares[from].step) {
+            uint32_t rank = w->shares[i].rank;
+            double sum = 0;
+            for (; i < w->nshares && w->shares[i].step == w->shares[from].step &&
+                   w->shares[i].rank == rank;
+                 i++)
+                sum += w->shares[i].ns;
+            if (sum > most) {
+                most = sum;
+                top = rank;
+            }
+        }
+        w->s->arrivals[top].top_steps++;
+        w->s->steps++;
+    }
+}
+
+/* ---- together ---- */
+
+/* Which matches each rank takes part in, and the matches in the order in which they began. */
+static void collect(struct late_work *w)
+{
+    struct visit *all = array_new(w->m->count + 1, sizeof *all);
+    int64_t start, end;
+    for (size_t i = 0; i < w->m->count; i++) {
+        const struct match *match = &w->m->list[i];
+        all[i] = (struct visit){INT64_MIN, 0, i};
+        w->origin[i] = UINT32_MAX;
+        for (uint32_t k = 0; k < match->nmembers; k++) {
+            const struct match_member *m = &w->m->members[match->first + k];
+            struct visits *v = &w->visits[m->rank];
+            if (!time_of(w, m, &start, &end))
+                continue;
+            all[i].start_ns = start > all[i].start_ns ? start : all[i].start_ns;
+            ARRAY_GROW(v->list, v->cap, v->count + 1);
+            v->list[v->count++] = (struct visit){start, end, i};
+        }
+    }
+    for (size_t r = 0; r < w->run->nranks; r++) {
+        if (w->visits[r].count > 0)
+            qsort(w->visits[r].list, w->visits[r].count, sizeof *w->visits[r].list, by_start);
+    }
+    if (w->m->count > 0)
+        qsort(all, w->m->count, sizeof *all, by_start);
+    for (size_t i = 0; i < w->m->count; i++)
+        w->order[i] = all[i].match;
+    free(all);
+}
+
+static void work_release(struct late_work *w)
+{
+    for (size_t r = 0; r < w->run->nranks; r++) {
+        late_sets_release(&w->sets[r]);
+        free(w->visits[r].list);
+    }
+    free(w->sets);
+    free(w->visits);
+    free(w->origin);
+    free(w->order);
+    free(w->shares);
+    free(w->starts);
+}
+
+void stragglers_make(struct stragglers *s, const struct comm_study *study)
+{
+    struct late_work w = {.s = s, .run = study->run, .m = &study->matches};
+    size_t nranks = study->run->nranks;
+    *s = (struct stragglers){.arrivals = array_new(nranks + 1, sizeof *s->arrivals)};
+    if (!study->run->clock_aligned)
+        return;
+    w.sets = array_new(nranks + 1, sizeof *w.sets);
+    w.visits = array_new(nranks + 1, sizeof *w.visits);
+    w.origin = array_new(w.m->count + 1, sizeof *w.origin);
+    w.order = array_new(w.m->count + 1, sizeof *w.order);
+    for (size_t r = 0; r < nranks; r++)
+        late_sets_make(&w.sets[r], &study->run->ranks[r], &study->wait[r]);
+    collect(&w);
+    for (size_t i = 0; i < w.m->count; i++)
+        take_match(&w, w.order[i]);
+    count_steps(&w);
+    work_release(&w);
 }
 
 void stragglers_release(struct stragglers *s)

@@ -2,6 +2,7 @@
 #include "report/analyze_report.h"
 
 #include "base/arena.h"
+#include "report/analyze_json_parts.h"
 #include "report/analyze_sheets.h"
 #include "report/hang_text.h"
 #include "report/table.h"
@@ -64,6 +65,26 @@ static void add_dtype(cJSON *o, const char *key, unsigned type)
     add_text(o, key, type < SPECTER_DTYPE_COUNT ? specter_dtype_name(type) : NULL);
 }
 
+/* How the clocks of the hosts lie to the first one's; docs/clocks.md. */
+static void add_domains(cJSON *o, const struct run *run)
+{
+    cJSON *list = array_in(o, "clock_domains");
+    for (int i = 0; i < run->ndomains && run->domains != NULL; i++) {
+        const struct domain *d = &run->domains[i];
+        cJSON *x = object_in(list);
+        add_text(x, "host", d->host);
+        cJSON_AddBoolToObject(x, "aligned", d->aligned);
+        add_us(x, "offset_us", d->aligned ? (double)d->offset_ns : NAN);
+        add_number(x, "drift_ppm", d->aligned ? d->drift * 1e6 : NAN);
+        add_us(x, "at_us", d->aligned ? (double)d->at_ns : NAN);
+        add_us(x, "offset_err_us", d->offset_err_ns);
+        add_number(x, "drift_err_ppm", d->drift_err * 1e6);
+        add_count(x, "anchors", d->anchors);
+        add_us(x, "residual_us", d->residual_ns);
+        add_us(x, "error_us", d->error_ns);
+    }
+}
+
 static void add_run(cJSON *doc, const struct run *run)
 {
     cJSON *o = cJSON_AddObjectToObject(doc, "run");
@@ -73,6 +94,8 @@ static void add_run(cJSON *doc, const struct run *run)
     cJSON_AddNumberToObject(o, "world_size", run->world_size);
     add_count(o, "ranks", run->nranks);
     cJSON_AddBoolToObject(o, "clock_aligned", run->clock_aligned);
+    add_us(o, "clock_residual_us", run->clock_residual_ns);
+    add_domains(o, run);
 }
 
 static void add_notes(cJSON *doc, const struct run *run)
@@ -233,6 +256,8 @@ struct cJSON *analyze_json(const struct analysis *a, const struct findings *f)
     add_coverage(doc, a);
     add_count(doc, "gemm_sample", a->gemm_rate);
     add_launches(doc, a);
+    add_pipeline_json(doc, a);
+    add_critical_json(doc, a);
     add_sheets(doc, a);
     return doc;
 }

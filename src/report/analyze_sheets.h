@@ -32,6 +32,7 @@
     X(traffic, 0)              \
     X(pairs, 0)                \
     X(alltoall, 0)             \
+    X(stragglers, 4)           \
     X(communication, 0)        \
     X(comm_groups, 0)          \
     X(traffic_sizes, 0)        \
@@ -39,8 +40,12 @@
     X(nccl_choices, 3)         \
     X(gemms, 4)                \
     X(roofline, 0)             \
+    X(bubble, 8)               \
+    X(critical_path, 5)        \
+    X(critical_ops, 0)         \
+    X(critical_ranks, 0)       \
     X(copies, 0)               \
-    X(launch_classes, 0)      \
+    X(launch_classes, 0)       \
     X(graphs, 0)               \
     X(operations, 5)           \
     X(top, 5)                  \

@@ -2,6 +2,7 @@
 #include "report/findings.h"
 
 #include "base/buf.h"
+#include "report/analyze_json_parts.h"
 #include "report/hang_text.h"
 #include "report/table.h"
 
@@ -11,6 +12,7 @@
 
 #define LATE_SHARE_MIN 0.01  /* of the span: less waiting than this names no late rank */
 #define LATE_FAIR_FACTOR 1.5 /* times its fair share (1/ranks) that one rank must cause */
+#define LATE_STEPS_MIN 3     /* with fewer it is not said in how many */
 #define SLOW_RANKS_MIN 3     /* with fewer ranks the median is one of the two compared */
 #define COLL_SHARE_MIN 0.01  /* of the span: what takes less is not judged */
 #define GEMM_SHARE_MIN 0.20  /* of the span: less GEMM time than this is not judged */
@@ -238,44 +240,67 @@ static bool rule_step_variance(const struct analysis *a, double threshold, struc
     return true;
 }
 
-/* The rank for which the others waited longest, and the sum of such waits over all ranks. */
-static const struct arrival *worst_arrival(const struct analysis *a, double *all_ns, size_t *index)
+/* The rank in which most waiting for late ranks has its origin. */
+static size_t worst_arrival(const struct analysis *a)
 {
-    const struct arrival *worst = NULL;
-    *all_ns = 0;
-    for (size_t r = 0; r < a->run->nranks; r++) {
-        const struct arrival *x = &a->stragglers.arrivals[r];
-        *all_ns += x->caused_ns;
-        if (worst == NULL || x->caused_ns > worst->caused_ns) {
-            worst = x;
-            *index = r;
-        }
+    size_t worst = 0;
+    for (size_t r = 1; r < a->run->nranks; r++) {
+        if (a->stragglers.arrivals[r].origin_ns > a->stragglers.arrivals[worst].origin_ns)
+            worst = r;
     }
     return worst;
+}
+
+/* What it does for longer than others before it is late, and in how many steps it is the worst. */
+static void put_reasons(struct buf *b, const struct analysis *a, const struct arrival *x)
+{
+    static const char *const words[] = {
+#define X(name, words) words,
+        WHYS(X)
+#undef X
+    };
+    char time[TIME_TEXT];
+    int most = 0;
+    for (int k = 1; k < WHY_COUNT; k++)
+        most = x->why_ns[k] > x->why_ns[most] ? k : most;
+    if (x->explained > 0 && x->why_ns[most] > 0)
+        buf_printf(b, " Before that %s %s longer than the rank in the middle, on average.",
+                   words[most], text_ns(time, sizeof time, x->why_ns[most] / (double)x->explained));
+    if (a->stragglers.steps >= LATE_STEPS_MIN)
+        buf_printf(b, " It is the worst in %llu of %llu steps.", (unsigned long long)x->top_steps,
+                   (unsigned long long)a->stragglers.steps);
 }
 
 static bool rule_straggler(const struct analysis *a, double threshold, struct finding *f,
                            struct buf *b)
 {
     char total[TIME_TEXT], each[TIME_TEXT];
-    double all_ns, mean_span = (double)a->total.span_ns / (double)a->nranks;
-    size_t rank = 0;
-    const struct arrival *worst = worst_arrival(a, &all_ns, &rank);
-    if (worst == NULL || !(all_ns > 0))
+    double all_ns = a->stragglers.caused_ns;
+    double mean_span = (double)a->total.span_ns / (double)a->nranks;
+    size_t rank = worst_arrival(a);
+    const struct arrival *worst = &a->stragglers.arrivals[rank];
+    if (!(all_ns > 0))
         return false;
-    f->value = worst->caused_ns / all_ns;
-    f->weight = worst->caused_ns / mean_span;
+    f->value = worst->origin_ns / all_ns;
+    f->weight = worst->origin_ns / mean_span;
     if (f->value < threshold || f->value < LATE_FAIR_FACTOR / (double)a->run->nranks ||
         !(f->weight >= LATE_SHARE_MIN))
         return false;
-    buf_printf(b,
-               "Late rank: rank %d starts last in %llu of its %llu collectives; the others wait "
-               "for it %s on average, %s in all. That is " RATE_TEXT
-               " of all waiting for late ranks.",
-               a->run->ranks[rank].rank, (unsigned long long)worst->last,
-               (unsigned long long)worst->collectives,
-               text_ns(each, sizeof each, worst->caused_ns / (double)worst->last),
-               text_ns(total, sizeof total, worst->caused_ns), percent(f->value));
+    buf_printf(b, "Late rank: rank %d", a->run->ranks[rank].rank);
+    if (worst->last > 0)
+        buf_printf(b,
+                   " starts last in %llu of its %llu collectives; the others wait for it %s on "
+                   "average, %s in all.",
+                   (unsigned long long)worst->last, (unsigned long long)worst->collectives,
+                   text_ns(each, sizeof each, worst->caused_ns / (double)worst->last),
+                   text_ns(total, sizeof total, worst->caused_ns));
+    else
+        buf_puts(b, " is never last itself, but those are that wait for it elsewhere.");
+    if (worst->origin_ns - (worst->caused_ns - worst->passed_ns) > 0.01 * worst->origin_ns)
+        buf_printf(b, " With those who are late for waiting for it, it causes %s.",
+                   text_ns(total, sizeof total, worst->origin_ns));
+    buf_printf(b, " That is " RATE_TEXT " of all waiting for late ranks.", percent(f->value));
+    put_reasons(b, a, worst);
     return true;
 }
 

@@ -52,6 +52,12 @@ static bool same_clock(const struct wall *a, const struct wall *b, int64_t withi
            apart < within_ns && apart > -within_ns;
 }
 
+bool ranks_share_clock(const struct rank *a, const struct rank *b)
+{
+    struct wall x = wall_of(a), y = wall_of(b);
+    return a->rank >= 0 && b->rank >= 0 && same_clock(&x, &y, SURELY_SAME_NS);
+}
+
 static size_t find_clock(const struct walls *walls, const struct wall *d, int64_t within_ns)
 {
     size_t i = d->dated ? 0 : walls->count;
@@ -167,7 +173,8 @@ static void note_aligned(struct run *run, const struct walls *walls)
     if (s.drift != 0)
         snprintf(drift, sizeof drift, "%.1f ppm", s.drift * 1e6);
     else
-        snprintf(drift, sizeof drift, "none over %.1g ppm", 4e6 * s.drift_err);
+        snprintf(drift, sizeof drift, "under %.1f ppm",
+                 fmin(FIT_SLOPE_SURE * s.drift_err, CRYSTAL_DRIFT) * 1e6);
     if (s.dated && fabs(s.wall_ns - s.offset_ns) > 1e6)
         snprintf(apart, sizeof apart, " (wall clocks: %s)", put_time(wall, sizeof wall, s.wall_ns));
     run_note(run, false,

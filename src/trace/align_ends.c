@@ -11,13 +11,18 @@
 #define EDGE_PAIRS_MIN 64           /* of one edge, at least where it has them */
 #define EDGE_PAIRS_MAX 4096
 
-/* How far apart the ends of one collective may be: the way of the last data and two looks at a
- * clock, and a part of the transfer, in which members' links need not be alike. What an AlltoAllv
- * brings to one member may come early. */
-#define ENDS_APART_NS 1000.0
-#define RING_APART 0.01
-#define ALLTOALL_APART 0.05
-#define ALLTOALLV_APART 0.25
+/* How much sooner a collective may end on one host than on another, every time. What is small is
+ * over when the last message has come: along a tree, or around a ring, up to half of its time, and
+ * no more than a few messages take. Of large ones all members have their last part within a step of
+ * the ring. An AlltoAll is over on a member when its own links have done their part, which may be
+ * smaller in an AlltoAllv. */
+#define LARGE_BYTES ((uint64_t)1 << 20)
+#define CLOCK_ASIDE_NS 1000.0
+#define ASIDE_MAX_NS 20e3
+#define SMALL_ASIDE 0.5
+#define RING_ASIDE 0.01
+#define ALLTOALL_ASIDE 0.05
+#define ALLTOALLV_ASIDE 0.25
 
 /* The end of a collective in one domain. */
 struct domain_end {
@@ -31,25 +36,38 @@ struct gather {
     const struct matches *matches;
     bool **usable;         /* [nranks][nops] */
     struct idmap edge_ids; /* of (a, b) */
+    struct idmap class_ids;
     struct domain_end *of; /* of one match, its members' */
     size_t cap;
     uint64_t *seen; /* [edges]: collectives so far */
 };
 
-static double apart(uint8_t op)
+/* Does it end on all members together? */
+static bool is_together(uint8_t op)
 {
-    switch (op) {
-    case SPECTER_ALLREDUCE:
-    case SPECTER_ALLGATHER:
-    case SPECTER_REDUCESCATTER:
-        return RING_APART;
-    case SPECTER_ALLTOALL:
-        return ALLTOALL_APART;
-    case SPECTER_ALLTOALLV:
-        return ALLTOALLV_APART;
-    default:
-        return -1;
-    }
+    return op == SPECTER_ALLREDUCE || op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER ||
+           op == SPECTER_ALLTOALL || op == SPECTER_ALLTOALLV;
+}
+
+static double aside_of(const struct match *m)
+{
+    double transfer_ns = m->transfer_ns != UNKNOWN_NS ? (double)m->transfer_ns : 0;
+    bool ring = m->op != SPECTER_ALLTOALL && m->op != SPECTER_ALLTOALLV;
+    double share = m->op == SPECTER_ALLTOALLV ? ALLTOALLV_ASIDE : ALLTOALL_ASIDE;
+    double aside_ns = transfer_ns * (ring && m->bytes >= LARGE_BYTES ? RING_ASIDE : SMALL_ASIDE);
+    aside_ns = aside_ns < ASIDE_MAX_NS ? aside_ns : ASIDE_MAX_NS;
+    if (!ring && transfer_ns * share > aside_ns)
+        aside_ns = transfer_ns * share;
+    return CLOCK_ASIDE_NS + aside_ns;
+}
+
+/* Communicator, operation, and the power of two above the size. */
+static int64_t class_key(const struct match *m)
+{
+    int log = 0;
+    while (log < 63 && m->bytes >> log > 0)
+        log++;
+    return ((int64_t)m->comm << 16) | (int64_t)(m->op << 8) | log;
 }
 
 /* ---- which operations tell when they ended ---- */
@@ -58,7 +76,7 @@ static double apart(uint8_t op)
 
 static bool ends_together(const struct op *op)
 {
-    return op->class == OP_COLL && op->coll.comm >= 0 && apart(op->coll.op) > 0;
+    return op->class == OP_COLL && op->coll.comm >= 0 && is_together(op->coll.op);
 }
 
 /* The communicator of each group of a rank, by the group's place in `ids`: operations of a group
@@ -172,15 +190,14 @@ static void each_match(struct gather *g, bool keep)
 {
     for (size_t i = 0; i < g->matches->count; i++) {
         const struct match *m = &g->matches->list[i];
-        bool together = m->consistent && m->nmembers > 1 && apart(m->op) > 0;
-        double transfer_ns = m->transfer_ns != UNKNOWN_NS ? (double)m->transfer_ns : 0;
-        double sigma_ns = ENDS_APART_NS + apart(m->op) * transfer_ns;
+        bool together = m->consistent && m->nmembers > 1 && is_together(m->op);
         size_t domains = together ? ends_of(g, m) : 0;
+        uint32_t class = domains > 1 && keep ? idmap_add(&g->class_ids, class_key(m)) : 0;
         for (size_t k = 1; k < domains; k++) {
             const struct domain_end *a = &g->of[0], *b = &g->of[k];
             uint32_t at = edge_of(g, a->domain, b->domain);
             if (keep)
-                keep_pair(g, at, (struct end_pair){a->end_ns, b->end_ns, sigma_ns});
+                keep_pair(g, at, (struct end_pair){a->end_ns, b->end_ns, aside_of(m), class});
             else
                 g->ends->edges[at].collectives++;
         }
@@ -196,7 +213,7 @@ static uint64_t count_one_sided(const struct run *run, const struct matches *m)
         bool several = false;
         for (uint32_t k = 1; k < m->list[i].nmembers && !several; k++)
             several = run->ranks[of[k].rank].domain != run->ranks[of[0].rank].domain;
-        n += several && m->list[i].transfer_ns != UNKNOWN_NS && apart(m->list[i].op) < 0;
+        n += several && m->list[i].transfer_ns != UNKNOWN_NS && !is_together(m->list[i].op);
     }
     return n;
 }
@@ -220,7 +237,9 @@ void ends_make(struct ends *e, const struct run *run)
     free(g.usable);
     free(g.seen);
     free(g.of);
+    e->classes = g.class_ids.count;
     idmap_release(&g.edge_ids);
+    idmap_release(&g.class_ids);
     matches_release(&matches);
 }
 

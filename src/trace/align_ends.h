@@ -19,7 +19,8 @@
 /* One collective on the clocks of two domains. */
 struct end_pair {
     int64_t a_ns, b_ns;
-    double sigma_ns; /* how far apart they may truly be */
+    double aside_ns; /* how much sooner it may end in one of them, every time */
+    uint32_t class;  /* equal for collectives of one kind and size; below ends.classes */
 };
 
 /* Two domains that took part in the same collectives. */
@@ -34,6 +35,7 @@ struct ends {
     struct arena arena;
     struct end_edge *edges; /* owned */
     size_t count, cap;
+    uint32_t classes;
     uint64_t one_sided; /* timed operations over several domains that do not end together */
 };
 

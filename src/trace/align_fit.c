@@ -7,13 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLE 128     /* points between which slopes are taken: 16,000 of them */
-#define NEAR 3.5       /* standard deviations from the line that a point may lie and be used */
-#define ROUNDS 8       /* of choosing the points near the line; it settles in two or three */
-#define SLOPE_SURE 4.0 /* standard errors that a slope must be from 0 */
+#define SAMPLE 128 /* points between which slopes are taken: 16,000 of them */
+#define NEAR 3.5   /* standard deviations from its class that a point may lie and be used */
+#define ROUNDS 8   /* of choosing the points near the line; it settles in two or three */
 #define PARTS 8
 #define STEP 1.0         /* least difference of two y: points so near are always used */
+#define SCALE_MIN 50.0   /* no class is taken to be more exact than this */
 #define MAD_SIGMA 1.4826 /* standard deviation of a normal law over its median deviation */
+
+/* Points of one class, and the line that they lie on: offset + slope * (x - at). */
+struct class
+{
+    size_t first, n; /* in fitting.of */
+    double offset, scale, aside;
+    double sw, mx, md; /* of those near: sum of weights, mean x - at, mean distance */
+};
+
+struct fitting {
+    struct fit *f;
+    const struct fit_point *points; /* by x */
+    size_t n;
+    struct class *classes; /* owned, as all below */
+    uint32_t nclasses;
+    uint32_t *class_of; /* [n] */
+    size_t *of;         /* [n]: points, class by class */
+    double *work;       /* [n or 2 SAMPLE] */
+};
 
 static int by_x(const void *pa, const void *pb)
 {
@@ -61,22 +80,80 @@ double fit_median(double *list, size_t n)
     return (lower + upper) / 2;
 }
 
-static double distance(const struct fit *f, const struct fit_point *p)
+/* ---- classes ---- */
+
+/* Small classes become class 0. */
+static void make_classes(struct fitting *g, uint32_t classes)
 {
-    return p->y - f->offset - f->slope * (p->x - f->at);
+    size_t *count = array_new((size_t)classes + 1, sizeof *count), at = 0;
+    uint32_t *number = array_new((size_t)classes + 1, sizeof *number);
+    g->classes = array_new((size_t)classes + 1, sizeof *g->classes);
+    g->nclasses = 1;
+    for (size_t i = 0; i < g->n; i++)
+        count[g->points[i].class]++;
+    for (uint32_t c = 0; c < classes; c++)
+        number[c] = count[c] >= FIT_POINTS_MIN ? g->nclasses++ : 0;
+    for (size_t i = 0; i < g->n; i++) {
+        g->class_of[i] = number[g->points[i].class];
+        g->classes[g->class_of[i]].n++;
+    }
+    for (uint32_t c = 0; c < g->nclasses; c++) {
+        g->classes[c].first = at;
+        at += g->classes[c].n;
+        g->classes[c].n = 0;
+    }
+    for (size_t i = 0; i < g->n; i++) {
+        struct class *c = &g->classes[g->class_of[i]];
+        g->of[c->first + c->n++] = i;
+    }
+    for (uint32_t k = 0; k < g->nclasses; k++) {
+        struct class *c = &g->classes[k];
+        for (size_t i = 0; i < c->n; i++)
+            g->work[i] = g->points[g->of[c->first + i]].aside;
+        c->aside = fit_median(g->work, c->n);
+    }
+    free(count);
+    free(number);
 }
 
-/* The points are in order of x, so that every so many of them are spread as all are. */
-static double repeated_median(const struct fit_point *points, size_t n, double *work)
+static double above(const struct fitting *g, size_t i)
 {
-    double *slopes = work, *medians = work + SAMPLE;
-    size_t step = n > SAMPLE ? n / SAMPLE : 1, count = 0;
-    for (size_t i = 0; i < n && count < SAMPLE; i += step) {
+    return g->points[i].y - g->f->slope * (g->points[i].x - g->f->at);
+}
+
+static double distance(const struct fitting *g, size_t i)
+{
+    return above(g, i) - g->classes[g->class_of[i]].offset;
+}
+
+/* The offset of each class, and how far its points lie from it. */
+static void place_classes(struct fitting *g)
+{
+    for (uint32_t k = 0; k < g->nclasses; k++) {
+        struct class *c = &g->classes[k];
+        for (size_t i = 0; i < c->n; i++)
+            g->work[i] = above(g, g->of[c->first + i]);
+        c->offset = c->n > 0 ? fit_median(g->work, c->n) : 0;
+        for (size_t i = 0; i < c->n; i++)
+            g->work[i] = fabs(distance(g, g->of[c->first + i]));
+        c->scale = c->n > 0 ? fmax(SCALE_MIN, MAD_SIGMA * fit_median(g->work, c->n)) : 0;
+    }
+}
+
+/* ---- the slope ---- */
+
+/* What is to be added to the slope. The points are in order of x, so that every so many of them
+ * are spread as all are. */
+static double repeated_median(const struct fitting *g)
+{
+    double *slopes = g->work, *medians = g->work + SAMPLE;
+    size_t step = g->n > SAMPLE ? g->n / SAMPLE : 1, count = 0;
+    for (size_t i = 0; i < g->n && count < SAMPLE; i += step) {
         size_t k = 0;
-        for (size_t j = 0, seen = 0; j < n && seen < SAMPLE; j += step, seen++) {
-            double dx = points[j].x - points[i].x;
+        for (size_t j = 0, seen = 0; j < g->n && seen < SAMPLE; j += step, seen++) {
+            double dx = g->points[j].x - g->points[i].x;
             if (dx != 0)
-                slopes[k++] = (points[j].y - points[i].y) / dx;
+                slopes[k++] = (distance(g, j) - distance(g, i)) / dx;
         }
         if (k > 0)
             medians[count++] = fit_median(slopes, k);
@@ -84,113 +161,169 @@ static double repeated_median(const struct fit_point *points, size_t n, double *
     return count > 0 ? fit_median(medians, count) : 0;
 }
 
-static double median_offset(const struct fit *f, const struct fit_point *points, size_t n,
-                            double *work)
+static double weight(const struct fitting *g, size_t i)
 {
-    for (size_t i = 0; i < n; i++)
-        work[i] = points[i].y - f->slope * (points[i].x - f->at);
-    return fit_median(work, n);
+    double scale = g->classes[g->class_of[i]].scale;
+    return fabs(distance(g, i)) > NEAR * scale + STEP ? 0 : 1 / (scale * scale);
 }
 
-/* Median distance from the line; in units of each point's sigma when `scaled`. */
-static double median_distance(const struct fit *f, const struct fit_point *points, size_t n,
-                              bool scaled, double *work)
+/* The centre of the near points of each class. */
+static void centre_classes(struct fitting *g)
 {
-    for (size_t i = 0; i < n; i++)
-        work[i] = fabs(distance(f, &points[i])) / (scaled ? points[i].sigma : 1);
-    return fit_median(work, n);
-}
-
-/* Least squares over the points within `near` sigmas of the line; f becomes that line, through the
- * centre of these points. The slope stays when they have no extent, or `level`. */
-static void least_squares(struct fit *f, const struct fit_point *points, size_t n, double near,
-                          bool level)
-{
-    double sw = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, srr = 0;
-    struct fit old = *f;
-    f->used = 0;
-    for (size_t i = 0; i < n; i++) {
-        double w = 1 / (points[i].sigma * points[i].sigma);
-        if (fabs(distance(&old, &points[i])) > near * points[i].sigma + STEP)
-            continue;
-        f->used++;
-        sw += w;
-        sx += w * (points[i].x - old.at);
-        sy += w * distance(&old, &points[i]);
+    double sw = 0, sx = 0;
+    g->f->used = 0;
+    for (uint32_t k = 0; k < g->nclasses; k++) {
+        struct class *c = &g->classes[k];
+        c->sw = c->mx = c->md = 0;
+        for (size_t i = c->first; i < c->first + c->n; i++) {
+            double w = weight(g, g->of[i]);
+            g->f->used += w > 0;
+            c->sw += w;
+            c->mx += w * (g->points[g->of[i]].x - g->f->at);
+            c->md += w * distance(g, g->of[i]);
+        }
+        sw += c->sw;
+        sx += c->mx;
+        c->mx = c->sw > 0 ? c->mx / c->sw : 0;
+        c->md = c->sw > 0 ? c->md / c->sw : 0;
     }
-    f->at = old.at + sx / sw;
-    for (size_t i = 0; i < n; i++) {
-        double w = 1 / (points[i].sigma * points[i].sigma), dx = points[i].x - f->at;
-        double d = distance(&old, &points[i]);
-        if (fabs(d) > near * points[i].sigma + STEP)
-            continue;
+    for (uint32_t k = 0; k < g->nclasses; k++)
+        g->classes[k].mx -= sx / sw;
+    for (uint32_t k = 0; k < g->nclasses; k++)
+        g->classes[k].offset += g->f->slope * sx / sw;
+    g->f->at += sx / sw;
+}
+
+/* Least squares over the near points, within classes; `level`: the slope stays. */
+static void least_squares(struct fitting *g, bool level)
+{
+    double sxx = 0, sxy = 0, srr = 0, slope = 0, freedom;
+    size_t parameters = 1;
+    centre_classes(g);
+    for (size_t i = 0; i < g->n; i++) {
+        const struct class *c = &g->classes[g->class_of[i]];
+        double w = weight(g, i), dx = g->points[i].x - g->f->at - c->mx;
+        double d = distance(g, i) - c->md;
         sxx += w * dx * dx;
-        sxy += w * dx * (d - sy / sw);
-        srr += w * (d - sy / sw) * (d - sy / sw);
+        sxy += w * dx * d;
+        srr += w * d * d;
     }
     if (!level && sxx > 0) {
-        f->slope = old.slope + sxy / sxx;
-        srr -= sxy * sxy / sxx;
+        slope = sxy / sxx;
+        srr -= sxy * slope;
     }
-    f->offset = old.offset + old.slope * (f->at - old.at) + sy / sw;
-    srr = srr > 0 ? srr : 0;
-    f->offset_err = sqrt(srr / (double)(f->used > 2 ? f->used - 2 : 1) / sw);
-    f->slope_err = sxx > 0 ? f->offset_err * sqrt(sw / sxx) : INFINITY;
+    for (uint32_t k = 0; k < g->nclasses; k++) {
+        struct class *c = &g->classes[k];
+        c->offset += c->md - slope * c->mx;
+        parameters += c->sw > 0;
+    }
+    g->f->slope += slope;
+    freedom = g->f->used > parameters ? (double)(g->f->used - parameters) : 1;
+    g->f->offset_err = sqrt(fmax(srr, 0) / freedom); /* of weight 1; see take_offset() */
+    g->f->slope_err = sxx > 0 ? g->f->offset_err / sqrt(sxx) : INFINITY;
 }
 
 /* Least squares over what is near, until that does not change. */
-static void settle(struct fit *f, const struct fit_point *points, size_t n, bool level,
-                   double *work)
+static void settle(struct fitting *g, bool level)
 {
     size_t last = 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        double near = NEAR * MAD_SIGMA * median_distance(f, points, n, true, work);
-        struct fit next = *f;
-        least_squares(&next, points, n, near, level);
-        *f = next;
-        if (next.used == last)
-            break;
-        last = next.used;
+    for (int round = 0; round < ROUNDS && (round == 0 || g->f->used != last); round++) {
+        last = g->f->used;
+        least_squares(g, level);
+        for (uint32_t k = 0; k < g->nclasses; k++) {
+            struct class *c = &g->classes[k];
+            for (size_t i = 0; i < c->n; i++)
+                g->work[i] = fabs(distance(g, g->of[c->first + i]));
+            c->scale = c->n > 0 ? fmax(SCALE_MIN, MAD_SIGMA * fit_median(g->work, c->n)) : 0;
+        }
     }
 }
 
-/* How far the points of one part of the time lie to one side of the line. A step of a clock shows
- * here, where the line goes through the middle of it. */
-static double wander(const struct fit *f, const struct fit_point *points, size_t n, double *work)
+/* ---- offset and distances ---- */
+
+static double class_weight(const struct fitting *g, const struct class *c)
+{
+    double err = c->sw > 0 ? g->f->offset_err / sqrt(c->sw) : INFINITY;
+    return c->sw > 0 ? 1 / (c->aside * c->aside + err * err) : 0;
+}
+
+static int by_offset(const void *pa, const void *pb)
+{
+    const struct class *a = pa, *b = pb;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* The weighted median of the classes' offsets. Last: it sorts them. */
+static void take_offset(struct fitting *g)
+{
+    double all = 0, sum = 0;
+    uint32_t k = 0;
+    qsort(g->classes, g->nclasses, sizeof *g->classes, by_offset);
+    for (uint32_t i = 0; i < g->nclasses; i++)
+        all += class_weight(g, &g->classes[i]);
+    for (; k + 1 < g->nclasses; k++) {
+        sum += class_weight(g, &g->classes[k]);
+        if (sum * 2 >= all)
+            break;
+    }
+    g->f->offset = g->classes[k].offset;
+    g->f->aside = g->classes[k].aside;
+    g->f->offset_err /= sqrt(g->classes[k].sw);
+    for (size_t i = 0; i < g->n; i++)
+        g->work[i] = fabs(above(g, i) - g->f->offset);
+    g->f->residual = fit_median(g->work, g->n);
+}
+
+/* How far the points of one part of the time lie to one side of their lines. A step of a clock
+ * shows here, where the line goes through the middle of it. */
+static double wander(const struct fitting *g)
 {
     double most = 0;
     for (size_t part = 0; part < PARTS; part++) {
-        size_t from = n * part / PARTS, to = n * (part + 1) / PARTS;
+        size_t from = g->n * part / PARTS, to = g->n * (part + 1) / PARTS;
         for (size_t i = from; i < to; i++)
-            work[i - from] = distance(f, &points[i]);
-        double off = fabs(fit_median(work, to - from));
+            g->work[i - from] = distance(g, i);
+        double off = fabs(fit_median(g->work, to - from));
         most = to - from >= FIT_POINTS_MIN && off > most ? off : most;
     }
     return most;
 }
 
-bool fit_line(struct fit *f, struct fit_point *points, size_t n)
+static void fit_all(struct fitting *g)
 {
-    double *work = NULL;
-    size_t cap = 0;
+    for (int round = 0; round < ROUNDS / 2; round++) {
+        double more = repeated_median(g);
+        g->f->slope += more;
+        place_classes(g);
+    }
+    settle(g, false);
+    if (!(fabs(g->f->slope) > FIT_SLOPE_SURE * g->f->slope_err)) {
+        double slope_err = g->f->slope_err;
+        g->f->slope = 0;
+        place_classes(g);
+        settle(g, true);
+        g->f->slope_err = slope_err;
+    }
+    g->f->wander = wander(g);
+    take_offset(g);
+}
+
+bool fit_line(struct fit *f, struct fit_point *points, size_t n, uint32_t classes)
+{
+    struct fitting g = {.f = f, .points = points, .n = n};
     memset(f, 0, sizeof *f);
     if (n < FIT_POINTS_MIN)
         return false;
-    ARRAY_GROW(work, cap, n > 2 * SAMPLE ? n : 2 * SAMPLE);
     qsort(points, n, sizeof *points, by_x);
     f->at = points[n / 2].x;
-    f->slope = repeated_median(points, n, work);
-    f->offset = median_offset(f, points, n, work);
-    settle(f, points, n, false, work);
-    if (!(fabs(f->slope) > SLOPE_SURE * f->slope_err)) {
-        double slope_err = f->slope_err;
-        f->slope = 0;
-        f->offset = median_offset(f, points, n, work);
-        settle(f, points, n, true, work);
-        f->slope_err = slope_err;
-    }
-    f->residual = median_distance(f, points, n, false, work);
-    f->wander = wander(f, points, n, work);
-    free(work);
+    g.class_of = array_new(n, sizeof *g.class_of);
+    g.of = array_new(n, sizeof *g.of);
+    g.work = array_new(n > 2 * SAMPLE ? n : 2 * SAMPLE, sizeof *g.work);
+    make_classes(&g, classes);
+    fit_all(&g);
+    free(g.class_of);
+    free(g.of);
+    free(g.work);
+    free(g.classes);
     return f->used >= FIT_POINTS_MIN;
 }

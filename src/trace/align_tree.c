@@ -68,7 +68,8 @@ static struct fit_point *points_of(const struct end_edge *e)
         const struct end_pair *p = &e->pairs[i];
         points[i].x = (double)((i128)p->b_ns - first->b_ns);
         points[i].y = (double)(((i128)p->a_ns - p->b_ns) - ((i128)first->a_ns - first->b_ns));
-        points[i].sigma = p->sigma_ns;
+        points[i].aside = p->aside_ns;
+        points[i].class = p->class;
     }
     return points;
 }
@@ -88,13 +89,13 @@ static enum unaligned judge(const struct link *l, bool fitted)
     return ALIGNED;
 }
 
-static void link_make(struct link *l, const struct end_edge *e)
+static void link_make(struct link *l, const struct end_edge *e, uint32_t classes)
 {
     struct fit_point *points = points_of(e);
     const struct end_pair *first = &e->pairs[0];
     double at;
     l->edge = e;
-    l->why = judge(l, fit_line(&l->fit, points, e->npairs));
+    l->why = judge(l, fit_line(&l->fit, points, e->npairs, classes));
     at = nearbyint(l->fit.at);
     if (l->why == ALIGNED) {
         double offset = l->fit.offset + l->fit.slope * (at - l->fit.at);
@@ -112,7 +113,8 @@ static struct clock_line line_to(const struct link *l, int domain)
 }
 
 /* How far off this mapping may be where the domain's work is farthest from the middle of the ends
- * that it rests on: two standard errors, or as far as the ends lie from the line. */
+ * that it rests on: two standard errors, or as far as the ends lie from the line, or may all lie to
+ * one side of it. */
 static double link_error(const struct tree *t, const struct link *l, int from)
 {
     struct clock_line line = line_to(l, from == l->edge->a ? l->edge->b : l->edge->a);
@@ -123,8 +125,8 @@ static double link_error(const struct tree *t, const struct link *l, int from)
     double drift_err = 2 * l->fit.slope_err;
     if (l->fit.slope == 0 && drift_err > CRYSTAL_DRIFT)
         drift_err = CRYSTAL_DRIFT;
-    double error = hypot(2 * l->fit.offset_err, drift_err * reach);
-    return error > distance(&l->fit) ? error : distance(&l->fit);
+    return fmax(hypot(2 * l->fit.offset_err, drift_err * reach),
+                fmax(distance(&l->fit), l->fit.aside));
 }
 
 /* ---- from domain to domain ---- */
@@ -137,7 +139,7 @@ static void make_links(struct tree *t, const struct ends *ends)
     t->first = array_new((size_t)t->n + 2, sizeof *t->first);
     t->of = array_new(2 * t->nlinks + 1, sizeof *t->of);
     for (size_t i = 0; i < t->nlinks; i++) {
-        link_make(&t->links[i], &ends->edges[i]);
+        link_make(&t->links[i], &ends->edges[i], ends->classes);
         t->first[ends->edges[i].a + 1]++;
         t->first[ends->edges[i].b + 1]++;
     }

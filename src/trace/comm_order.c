@@ -14,58 +14,64 @@ struct lane {
     int comm; /* of the ops that have one; -1 none, -2 more than one */
 };
 
-static int compare_lanes(const void *pa, const void *pb)
+/* The streams of a rank that carry collectives. */
+struct lanes {
+    struct lane *list; /* owned */
+    size_t count, cap;
+    struct idmap ids; /* device and stream -> list */
+};
+
+static int64_t lane_key(const struct op *op)
 {
-    const struct lane *a = pa, *b = pb;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    return (a->stream > b->stream) - (a->stream < b->stream);
+    return (int64_t)((uint64_t)(uint32_t)op->device << 32 | (uint32_t)op->stream);
 }
 
-static struct lane *find_lane(struct lane *lanes, size_t n, const struct op *op)
+static void collect_lanes(const struct rank *rank, struct lanes *lanes)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (lanes[i].device == op->device && lanes[i].stream == op->stream)
-            return &lanes[i];
-    }
-    return NULL;
-}
-
-static size_t collect_lanes(const struct rank *rank, struct lane **lanes)
-{
-    size_t n = 0, cap = 0;
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         struct lane *lane;
+        size_t at;
         if (op->class != OP_COLL)
             continue;
-        lane = find_lane(*lanes, n, op);
-        if (lane == NULL) {
-            ARRAY_GROW(*lanes, cap, n + 1);
-            lane = &(*lanes)[n++];
+        at = idmap_add(&lanes->ids, lane_key(op));
+        ARRAY_GROW(lanes->list, lanes->cap, at + 1);
+        lane = &lanes->list[at];
+        if (at == lanes->count) {
+            lanes->count++;
             *lane = (struct lane){op->device, op->stream, -1};
         }
         if (op->coll.comm >= 0)
             lane->comm = lane->comm == -1 || lane->comm == op->coll.comm ? op->coll.comm : -2;
     }
-    return n;
+}
+
+static int compare_lanes(const void *pa, const void *pb)
+{
+    const struct lane *a = *(struct lane *const *)pa, *b = *(struct lane *const *)pb;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    return (a->stream > b->stream) - (a->stream < b->stream);
 }
 
 /* A communicator for each lane that has none, by the lane's place among those. */
-static void name_lanes(struct run *run, struct lane *lanes, size_t n, int64_t size,
-                       const char *unnamed)
+static void name_lanes(struct run *run, struct lanes *lanes, int64_t size, const char *unnamed)
 {
-    int count = 0;
+    struct lane **order = array_new(lanes->count + 1, sizeof *order);
+    size_t n = 0;
     char id[32];
-    qsort(lanes, n, sizeof *lanes, compare_lanes);
-    for (size_t i = 0; i < n; i++) {
-        int len;
-        if (lanes[i].comm != -1)
-            continue;
-        len = snprintf(id, sizeof id, "stream order %d", count++);
-        lanes[i].comm = run_comm(run, id, (size_t)len, size > 0 ? size : 0);
+    for (size_t i = 0; i < lanes->count; i++) {
+        if (lanes->list[i].comm == -1)
+            order[n++] = &lanes->list[i];
     }
-    if (count > 0)
+    if (n > 0)
+        qsort(order, n, sizeof *order, compare_lanes);
+    for (size_t i = 0; i < n; i++) {
+        int len = snprintf(id, sizeof id, "stream order %zu", i);
+        order[i]->comm = run_comm(run, id, (size_t)len, size > 0 ? size : 0);
+    }
+    free(order);
+    if (n > 0)
         run_note(run, false,
                  "the traces name no %s: the n-th collective of a stream is taken to be "
                  "the same on every rank",
@@ -74,19 +80,19 @@ static void name_lanes(struct run *run, struct lane *lanes, size_t n, int64_t si
 
 void order_name_lanes(struct run *run, struct rank *rank, int64_t size, const char *unnamed)
 {
-    struct lane *lanes = NULL;
-    size_t n = collect_lanes(rank, &lanes);
-    if (n > 0)
-        name_lanes(run, lanes, n, size, unnamed);
-    for (size_t i = 0; i < rank->nops && n > 0; i++) {
+    struct lanes lanes = {0};
+    collect_lanes(rank, &lanes);
+    name_lanes(run, &lanes, size, unnamed);
+    for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
-        struct lane *lane;
+        const struct lane *lane;
         if (op->class != OP_COLL || op->coll.comm >= 0)
             continue;
-        lane = find_lane(lanes, n, op);
+        lane = &lanes.list[idmap_find(&lanes.ids, lane_key(op))];
         op->coll.comm = lane->comm >= 0 ? lane->comm : -1;
     }
-    free(lanes);
+    idmap_release(&lanes.ids);
+    free(lanes.list);
 }
 
 /* ---- numbers ---- */

@@ -2,13 +2,23 @@
 #include "trace/idmap.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* All bits of an id reach the slot, by way of where this process happens to lie in memory: a file
+ * cannot choose ids that all fall on one slot. The numbers given do not depend on it. */
+static size_t hash(int64_t id)
+{
+    static const char here;
+    uint64_t h = hash_mix(hash_mix((uintptr_t)&here, (uint64_t)id), (uint64_t)id >> 32);
+    return (size_t)h;
+}
+
 static struct idmap_slot *slot_of(const struct idmap *m, int64_t id)
 {
-    size_t i = (uint64_t)id * 0x9E3779B97F4A7C15u >> 20 & (m->nslots - 1);
+    size_t i = hash(id) & (m->nslots - 1);
     while (m->slots[i].index != 0 && m->slots[i].id != id)
         i = (i + 1) & (m->nslots - 1);
     return &m->slots[i];

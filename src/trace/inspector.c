@@ -408,6 +408,7 @@ static bool inspector_sniff(const char *head, size_t len)
 }
 
 const struct reader reader_inspector = {.name = "inspector",
+                                        .apart = true,
                                         .sniff = inspector_sniff,
                                         .read = inspector_read,
                                         .finish = inspector_finish};

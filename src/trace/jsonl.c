@@ -6,6 +6,7 @@
 #include "trace/jsonl.h"
 
 #include "base/buf.h"
+#include "trace/comm_resync.h"
 #include "trace/devices.h"
 #include "trace/reader.h"
 
@@ -401,10 +402,21 @@ static void jsonl_identify(const char *head, size_t len, struct identity *id)
     id->member = id->known && memmem(head, len, comm, sizeof comm - 1) != NULL;
 }
 
+/* The original tool numbers nothing. */
+static void jsonl_finish(struct run *run)
+{
+    bool *by_order = array_new(run->ncomms + 1, sizeof *by_order);
+    for (size_t c = 0; c < run->ncomms; c++)
+        by_order[c] = strncmp(run->comms[c].id, JSONL_UNNAMED, strlen(JSONL_UNNAMED)) == 0;
+    order_resync(run, by_order);
+    free(by_order);
+}
+
 const struct reader reader_jsonl = {
     .name = "specter",
     .sniff = jsonl_sniff,
     .identify = jsonl_identify,
     .read = jsonl_read,
+    .finish = jsonl_finish,
     .apart = true,
 };

@@ -30,6 +30,9 @@ struct jsonl_unread {
     } kinds[JSONL_UNREAD_MAX];
 };
 
+/* Communicators of the original tool, which tells only their sizes. */
+#define JSONL_UNNAMED "unnamed, of "
+
 struct jsonl {
     struct run *run;
     struct rank *rank; /* the process of this file; the last of the run while it is read */

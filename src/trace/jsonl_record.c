@@ -296,7 +296,7 @@ static const char *legacy_comm(struct jsonl *r, const struct line *l, struct op 
 {
     int64_t size = line_i64(l, NCCL_comm_size, 0), at = line_i64(l, NCCL_comm_rank, -1);
     char id[48];
-    int n = snprintf(id, sizeof id, "unnamed, of %lld ranks", (long long)size);
+    int n = snprintf(id, sizeof id, JSONL_UNNAMED "%lld ranks", (long long)size);
     op->coll.seq = op->coll.p2p_seq = op->coll.comm = -1;
     if (size == 0)
         return NULL;

@@ -12,6 +12,7 @@
  * has PyTorch's own sequence numbers, which also hold when the traces begin at different moments.
  */
 #include "trace/comm_order.h"
+#include "trace/comm_resync.h"
 #include "trace/kineto.h"
 
 #include <stdlib.h>
@@ -247,6 +248,9 @@ static void use_recorded_numbers(struct run *run)
             op->coll.p2p_seq = -1;
         }
     }
+    for (size_t c = 0; c < run->ncomms; c++)
+        good[c] = !good[c];
+    order_resync(run, good);
     free(good);
 }
 

@@ -108,6 +108,9 @@ static void release(struct nsys *n)
         idmap_release(&p->act_ids);
         idmap_release(&p->context_ids);
         idmap_release(&p->graph_ids);
+        idmap_release(&p->joined);
+        idmap_release(&p->comm_ids);
+        free(p->comm_devices.list);
         free(p->launches.list);
         free(p->acts.list);
         free(p->contexts.list);

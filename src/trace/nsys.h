@@ -86,8 +86,11 @@ struct nsys_process {
     struct idmap context_ids;     /* -> contexts */
     NSYS_LIST(int32_t, contexts); /* their devices */
     struct idmap graph_ids;
-    NSYS_LIST(struct mark, spans); /* named by the program */
-    uint32_t *begins;              /* [nbegins] launches by thread and time; owned */
+    struct idmap joined;              /* communicator and device of the process */
+    struct idmap comm_ids;            /* communicator -> comm_devices */
+    NSYS_LIST(int32_t, comm_devices); /* how many of the process's devices are in it */
+    NSYS_LIST(struct mark, spans);    /* named by the program */
+    uint32_t *begins;                 /* [nbegins] launches by thread and time; owned */
     size_t nbegins;
     NSYS_LIST(struct nsys_range, ranges);
     NSYS_LIST(struct nsys_call, calls);

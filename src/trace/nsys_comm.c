@@ -36,6 +36,7 @@ struct lot {
     struct rank *rank;
     const struct kernel *kernels;
     size_t nkernels;
+    int32_t device;
     const struct nsys_call **calls; /* owned */
     size_t ncalls, cap;
     int32_t group;
@@ -53,34 +54,53 @@ static int comm_of(struct run *run, const struct nsys_call *call)
     return run_comm(run, id, (size_t)len, call->nranks > 0 ? call->nranks : 0);
 }
 
-static void join(struct rank *rank, int comm, int64_t comm_rank, int32_t device)
+static int64_t joined_key(int comm, int32_t device)
 {
-    for (size_t i = 0; i < rank->nin; i++) {
-        if (rank->in[i].comm == comm)
-            return;
+    return (int64_t)comm << 32 | (uint32_t)device;
+}
+
+static void join(struct nsys *n, struct nsys_process *p, const struct nsys_member *m, int comm,
+                 int64_t comm_rank)
+{
+    uint32_t before = p->joined.count, at;
+    if (idmap_add(&p->joined, joined_key(comm, m->device)) < before)
+        return;
+    at = idmap_add(&p->comm_ids, comm);
+    ARRAY_GROW(p->comm_devices.list, p->comm_devices.cap, (size_t)at + 1);
+    p->comm_devices.list[at]++;
+    rank_add_member(&n->run->ranks[m->rank], comm, (int)comm_rank, m->device);
+}
+
+/* The process's device that a call names, or its only one; NULL. */
+static const struct nsys_member *member_at(const struct nsys *n, const struct nsys_process *p,
+                                           int64_t device)
+{
+    size_t process = (size_t)(p - n->processes.list), devices = 0;
+    const struct nsys_member *only = NULL;
+    for (size_t i = 0; i < n->members.count; i++) {
+        const struct nsys_member *m = &n->members.list[i];
+        if (m->process != process)
+            continue;
+        if (m->device == device)
+            return m;
+        devices++;
+        only = m;
     }
-    rank_add_member(rank, comm, (int)comm_rank, device);
+    return devices == 1 ? only : NULL;
 }
 
 /* Calls that make or end a communicator say its size, and who and where this rank is in it. */
 static void take_members(struct nsys *n, struct nsys_process *p)
 {
-    size_t process = (size_t)(p - n->processes.list);
     for (size_t c = 0; c < p->calls.count; c++) {
         const struct nsys_call *call = &p->calls.list[c];
         int comm = call->nranks > 0 ? comm_of(n->run, call) : -1;
-        struct nsys_member *only = NULL;
-        size_t devices = 0;
-        for (size_t i = 0; i < n->members.count; i++) {
-            struct nsys_member *m = &n->members.list[i];
-            devices += m->process == process;
-            if (m->process == process && (only == NULL || m->device == call->device))
-                only = m;
-        }
-        if (comm < 0 || call->rank < 0 || call->rank >= call->nranks || only == NULL ||
-            (devices > 1 && only->device != call->device))
+        const struct nsys_member *m;
+        if (comm < 0 || call->rank < 0 || call->rank >= call->nranks)
             continue;
-        join(&n->run->ranks[only->rank], comm, call->rank, only->device);
+        m = member_at(n, p, call->device);
+        if (m != NULL)
+            join(n, p, m, comm, call->rank);
     }
 }
 
@@ -205,38 +225,43 @@ static bool peers_known(const struct lot *lot)
 
 /* ---- a lot ---- */
 
+/* Is this call of the kind that the kernels are? */
 static bool suits(const struct lot *lot, const struct nsys_call *call)
 {
-    int kind = lot->kernels[0].kind, comm;
-    if (kind == EXCHANGE ? !specter_comm_op_is_p2p((enum specter_comm_op)call->op) &&
-                               call->op != SPECTER_ALLTOALL && call->op != SPECTER_GATHER &&
-                               call->op != SPECTER_SCATTER
-                         : call->op != kind)
-        return false;
-    comm = comm_of(lot->n->run, call);
-    for (size_t i = 0; comm >= 0 && i < lot->rank->nin; i++) {
-        if (lot->rank->in[i].comm == comm)
-            return true;
-    }
-    /* nobody said who is in it: it is this rank's unless another device of the process is */
-    for (size_t m = 0; comm >= 0 && m < lot->n->members.count; m++) {
-        const struct rank *other = &lot->n->run->ranks[lot->n->members.list[m].rank];
-        for (size_t i = 0; other->pid == lot->rank->pid && i < other->nin; i++) {
-            if (other->in[i].comm == comm)
-                return false;
-        }
-    }
-    return true;
+    if (lot->kernels[0].kind != EXCHANGE)
+        return call->op == lot->kernels[0].kind;
+    return specter_comm_op_is_p2p((enum specter_comm_op)call->op) || call->op == SPECTER_ALLTOALL ||
+           call->op == SPECTER_GATHER || call->op == SPECTER_SCATTER;
 }
 
+/* How many of the process's devices the call's communicator has, this one among them: nobody said,
+ * then 1. 0: it has others. */
+static int devices_of(const struct lot *lot, const struct nsys_call *call)
+{
+    const struct nsys_process *p = lot->process;
+    int comm = comm_of(lot->n->run, call);
+    uint32_t at = comm >= 0 ? idmap_find(&p->comm_ids, comm) : IDMAP_NONE;
+    if (at == IDMAP_NONE)
+        return 1;
+    if (idmap_find(&p->joined, joined_key(comm, lot->device)) == IDMAP_NONE)
+        return 0;
+    return p->comm_devices.list[at];
+}
+
+/* The calls that went to this device. Of a communicator with several devices of the process each
+ * has its own call of the same collective, so that one in so many is taken; messages differ from
+ * device to device, and nothing says whose they are. */
 static void find_calls(struct lot *lot)
 {
     const struct nsys_process *p = lot->process;
     const struct nsys_group *group = &p->groups.list[lot->group];
+    size_t shared = 0;
     lot->ncalls = 0;
     for (size_t i = group->first; i < group->first + group->count; i++) {
         const struct nsys_call *call = &p->calls.list[p->ordered.list[i]];
-        if (!suits(lot, call))
+        int devices = suits(lot, call) ? devices_of(lot, call) : 0;
+        if (devices == 0 || (devices > 1 && lot->kernels[0].kind == EXCHANGE) ||
+            (devices > 1 && shared++ % (size_t)devices != 0))
             continue;
         ARRAY_GROW(lot->calls, lot->cap, lot->ncalls + 1);
         lot->calls[lot->ncalls++] = call;
@@ -340,6 +365,7 @@ static void set_kernels(struct nsys *n, struct kernel *list, size_t count)
         lot.kernels = &list[i];
         lot.nkernels = end - i;
         lot.group = list[i].group;
+        lot.device = m->device;
         set_lot(&lot);
     }
     free(lot.calls);

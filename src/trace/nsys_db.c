@@ -10,7 +10,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <assert.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -21,6 +23,7 @@
 #define BUDGET_BASE ((int64_t)200 << 20)
 #define BUDGET_PER_BYTE 32
 #define TEXT_MAX (16 << 20)
+#define COLUMNS_MAX 16 /* that we ask for at once */
 
 struct nsys_db {
     sqlite3 *db;
@@ -53,8 +56,8 @@ static bool known_table(const char *name)
     return false;
 }
 
-/* Asked for everything that a statement would do: reading the tables we know, and which tables
- * there are. No functions, no pragmas, nothing on behalf of a view or trigger. */
+/* Asked for everything that a statement would do: reading the tables we know, and which tables and
+ * columns there are. No functions, nothing on behalf of a view or trigger. */
 static int may(void *unused, int action, const char *a, const char *b, const char *database,
                const char *within)
 {
@@ -67,6 +70,8 @@ static int may(void *unused, int action, const char *a, const char *b, const cha
         return SQLITE_OK;
     if (action == SQLITE_READ && a != NULL &&
         (known_table(a) || strcmp(a, "sqlite_master") == 0 || strcmp(a, "sqlite_schema") == 0))
+        return SQLITE_OK;
+    if (action == SQLITE_PRAGMA && a != NULL && strcmp(a, "table_xinfo") == 0)
         return SQLITE_OK;
     return SQLITE_DENY;
 }
@@ -225,8 +230,32 @@ static int find_tables(struct nsys_db *db, struct err *e)
     return rc == SQLITE_DONE ? 0 : -1;
 }
 
+/* Marks those of the columns that the table stores. A computed column is as good as none: its
+ * expression is the file's, and nobody asks may() about the functions in it. */
+static int find_columns(struct nsys_db *db, enum nsys_table table, const char *const *columns,
+                        int n, bool *there, struct err *e)
+{
+    char sql[96];
+    sqlite3_stmt *stmt;
+    int rc;
+    snprintf(sql, sizeof sql, "PRAGMA table_xinfo(\"%s\")", table_names[table]);
+    if (sqlite3_prepare_v2(db->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return failed(db, table_names[table], e);
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 1);
+        for (int i = 0; name != NULL && i < n; i++)
+            there[i] |= strcasecmp(name, columns[i]) == 0 && sqlite3_column_int(stmt, 6) == 0;
+    }
+    if (rc != SQLITE_DONE)
+        failed(db, table_names[table], e);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_DONE ? 0 : -1;
+}
+
 static int check(struct nsys_db *db, struct err *e)
 {
+    static const char *const columns[] = {"id", "value"};
+    bool there[2] = {false};
     harden(db);
     if (find_tables(db, e) < 0)
         return -1;
@@ -234,6 +263,11 @@ static int check(struct nsys_db *db, struct err *e)
         return err_set(e, ERR_INPUT,
                        "%s: an SQLite file, but no export of Nsight Systems (no StringIds)",
                        db->label);
+    if (find_columns(db, NSYS_STRINGS, columns, 2, there, e) < 0)
+        return -1;
+    if (!there[0] || !there[1])
+        return err_set(e, ERR_INPUT, "%s: %s: no columns 'id' and 'value'", db->label,
+                       table_names[NSYS_STRINGS]);
     if (sqlite3_prepare_v2(db->db, "SELECT value FROM StringIds NOT INDEXED WHERE id = ?1", -1,
                            &db->string, NULL) != SQLITE_OK)
         return failed(db, table_names[NSYS_STRINGS], e);
@@ -265,25 +299,30 @@ void nsys_db_close(struct nsys_db *db)
     free(db);
 }
 
-/* ---- rows ---- */
-
-static bool has_column(struct nsys_db *db, enum nsys_table table, const char *column)
+bool nsys_db_allows(struct nsys_db *db, const char *sql)
 {
-    return sqlite3_table_column_metadata(db->db, "main", table_names[table], column, NULL, NULL,
-                                         NULL, NULL, NULL) == SQLITE_OK;
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(db->db, sql, -1, &stmt, NULL);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_OK;
 }
+
+/* ---- rows ---- */
 
 /* SELECT "start", NULL, ... FROM "T": names are constants of ours. */
 static int put_select(struct nsys_db *db, enum nsys_table table, const char *const *columns, int n,
                       int need, struct buf *sql, struct err *e)
 {
+    bool there[COLUMNS_MAX] = {false};
+    assert(n <= COLUMNS_MAX);
+    if (find_columns(db, table, columns, n, there, e) < 0)
+        return -1;
     buf_puts(sql, "SELECT ");
     for (int i = 0; i < n; i++) {
-        bool there = has_column(db, table, columns[i]);
-        if (!there && i < need)
+        if (!there[i] && i < need)
             return err_set(e, ERR_INPUT, "%s: %s: no column '%s'", db->label, table_names[table],
                            columns[i]);
-        buf_printf(sql, there ? "%s\"%s\"" : "%sNULL", i > 0 ? ", " : "", columns[i]);
+        buf_printf(sql, there[i] ? "%s\"%s\"" : "%sNULL", i > 0 ? ", " : "", columns[i]);
     }
     buf_printf(sql, " FROM \"%s\" NOT INDEXED", table_names[table]);
     return 0;

@@ -52,6 +52,9 @@ enum nsys_table {
 int nsys_db_open(struct nsys_db **out, struct stream *s, const char *label, struct err *e);
 void nsys_db_close(struct nsys_db *db); /* NULL is allowed */
 
+/* Would this statement be let through? For tests of what is not. */
+bool nsys_db_allows(struct nsys_db *db, const char *sql);
+
 const char *nsys_table_name(enum nsys_table table);
 
 /* A scan of one table, in the order in which its rows are stored. */

@@ -217,18 +217,30 @@ struct gpus {
         const char *name;
     } list[GPUS_MAX];
     int count;
+    const char *first; /* of their uuids, in the order of the alphabet; "" unknown */
 };
+
+static void saw_uuid(struct nsys *n, struct gpus *g, struct json_text uuid)
+{
+    const char *text;
+    if (uuid.p == NULL || uuid.len < 8)
+        return;
+    text = memo_find(&n->texts, n->run, uuid)->text;
+    if (g->first[0] == '\0' || strcmp(text, g->first) < 0)
+        g->first = text;
+}
 
 static void take_gpus(struct nsys *n, struct gpus *g)
 {
-    static const char *const columns[] = {"id", "name", "cuDevice"};
+    static const char *const columns[] = {"id", "name", "cuDevice", "uuid"};
     struct nsys_rows rows;
     struct err e = {0};
-    int rc = nsys_scan(&rows, n->db, NSYS_GPU, columns, 3, 2, &e);
+    int rc = nsys_scan(&rows, n->db, NSYS_GPU, columns, 4, 2, &e);
     while (rc > 0 && g->count < GPUS_MAX && (rc = nsys_next(&rows, &e)) > 0) {
         struct json_text name = nsys_text(&rows, 1);
         g->list[g->count].id = nsys_int(&rows, 0, -1);
         g->list[g->count].cuda = nsys_int(&rows, 2, -1);
+        saw_uuid(n, g, nsys_text(&rows, 3));
         g->list[g->count++].name = name.p != NULL ? memo_find(&n->texts, n->run, name)->text : "";
     }
     nsys_scan_end(&rows);
@@ -283,12 +295,18 @@ static void take_devices(struct nsys *n, const struct gpus *g)
         nsys_note_err(n, &e);
 }
 
+/* Machines have no names outside of their environment, which is not read: one is told from another
+ * by its first GPU. */
 void nsys_devices(struct nsys *n)
 {
-    struct gpus g = {.count = 0};
+    struct gpus g = {.count = 0, .first = ""};
     take_gpus(n, &g);
-    for (size_t i = 0; i < n->members.count; i++)
-        n->run->ranks[n->members.list[i].rank].gpu = gpu_of(&g, n->members.list[i].device);
+    for (size_t i = 0; i < n->members.count; i++) {
+        struct rank *rank = &n->run->ranks[n->members.list[i].rank];
+        rank->gpu = gpu_of(&g, n->members.list[i].device);
+        if (g.first[0] != '\0')
+            rank->host = arena_printf(&n->run->arena, "gpu-%.8s", g.first);
+    }
     take_devices(n, &g);
     n->ngpus = g.count;
 }

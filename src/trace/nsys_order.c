@@ -17,62 +17,90 @@
 
 /* ---- messages that are collectives ---- */
 
-/* Does this stream carry collectives that are made of messages (an all-to-all)? */
-static bool carries_exchanges(const struct rank *rank, const struct op *like)
+static int64_t stream_key(const struct op *op)
 {
-    for (size_t i = 0; i < rank->nops; i++) {
-        const struct op *op = &rank->ops[i];
-        if (op->class == OP_COLL && op->device == like->device && op->stream == like->stream &&
-            kernel_is_sendrecv(op->name))
-            return true;
-    }
-    return false;
+    return (int64_t)((uint64_t)(uint32_t)op->device << 32 | (uint32_t)op->stream);
 }
 
-/* A kernel that exchanges messages and whose call the profile does not hold, on a stream where all
- * others are collectives, takes its place in their order; which operation it is stays unknown. */
+/* A kernel that exchanges messages and whose call the profile does not hold takes its place in the
+ * order of its stream where others there are collectives made of messages (an all-to-all); which
+ * operation it is stays unknown. */
 static void adopt_exchanges(struct rank *rank)
 {
-    const struct op *last = NULL;
-    bool carries = false;
+    struct idmap streams = {0};
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (rank->ops[i].class == OP_COLL && kernel_is_sendrecv(rank->ops[i].name))
+            idmap_add(&streams, stream_key(&rank->ops[i]));
+    }
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
-        if (op->class != OP_P2P || op->coll.op != SPECTER_COMM_OP_COUNT)
-            continue;
-        if (last == NULL || last->stream != op->stream || last->device != op->device)
-            carries = carries_exchanges(rank, op);
-        last = op;
-        if (carries)
+        if (op->class == OP_P2P && op->coll.op == SPECTER_COMM_OP_COUNT &&
+            idmap_find(&streams, stream_key(op)) != IDMAP_NONE)
             op->class = OP_COLL;
     }
+    idmap_release(&streams);
 }
 
 /* ---- order against time ---- */
 
-/* The collectives of one communicator on one rank. */
+/* A collective whose place is known by its stream's order only. */
+struct placed {
+    int32_t comm;
+    uint32_t rank;
+    struct op *op;
+};
+
+/* The collectives of one communicator on one rank: a part of the list of all. */
 struct row {
-    struct op **ops; /* owned */
-    size_t count, cap;
+    const struct placed *list;
+    size_t count;
     int64_t wall_ns; /* to be added to their times */
 };
 
-static struct row row_of(struct rank *rank, int comm)
+static int compare_placed(const void *pa, const void *pb)
 {
-    struct row row = {.wall_ns = 0};
+    const struct placed *a = pa, *b = pb;
+    if (a->comm != b->comm)
+        return a->comm < b->comm ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->op > b->op) - (a->op < b->op); /* as in the rank */
+}
+
+static size_t find_placed(struct run *run, struct placed **list)
+{
+    size_t n = 0, cap = 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            struct op *op = &run->ranks[r].ops[i];
+            if (op->class != OP_COLL || op->coll.comm < 0 ||
+                strncmp(run->comms[op->coll.comm].id, "stream order ", 13) != 0)
+                continue;
+            ARRAY_GROW(*list, cap, n + 1);
+            (*list)[n++] = (struct placed){op->coll.comm, (uint32_t)r, op};
+        }
+    }
+    if (n > 0)
+        qsort(*list, n, sizeof **list, compare_placed);
+    return n;
+}
+
+/* The row that begins here. */
+static struct row row_at(const struct run *run, const struct placed *list, size_t n)
+{
+    struct row row = {list, 1, 0};
+    const struct rank *rank = &run->ranks[list->rank];
+    while (row.count < n && list[row.count].rank == list->rank &&
+           list[row.count].comm == list->comm)
+        row.count++;
     if (rank->mono_ns != UNKNOWN_NS && rank->real_ns != UNKNOWN_NS)
         row.wall_ns = rank->real_ns - rank->mono_ns;
-    for (size_t i = 0; i < rank->nops; i++) {
-        if (rank->ops[i].class != OP_COLL || rank->ops[i].coll.comm != comm)
-            continue;
-        ARRAY_GROW(row.ops, row.cap, row.count + 1);
-        row.ops[row.count++] = &rank->ops[i];
-    }
     return row;
 }
 
 static bool overlap(const struct row *a, size_t i, const struct row *b, size_t j)
 {
-    const struct op *x = a->ops[i], *y = b->ops[j];
+    const struct op *x = a->list[i].op, *y = b->list[j].op;
     int64_t xs = x->start_ns + a->wall_ns, ys = y->start_ns + b->wall_ns;
     return xs < ys + y->dur_ns && ys < xs + x->dur_ns;
 }
@@ -118,7 +146,7 @@ static void align(const struct row *a, const struct row *b, struct verdict *v)
     size_t both;
     v->moved += shift != 0;
     for (size_t i = 0; i < b->count; i++)
-        b->ops[i]->coll.seq += shift;
+        b->list[i].op->coll.seq += shift;
     both = shift < 0 ? (size_t)-shift : 0;
     both = b->count > both ? b->count - both : 0;
     if (both > a->count - (shift > 0 && (size_t)shift < a->count ? (size_t)shift : 0))
@@ -127,33 +155,30 @@ static void align(const struct row *a, const struct row *b, struct verdict *v)
     v->apart += both - fits(a, b, shift);
 }
 
-static void check_comm(struct run *run, int comm, struct verdict *v)
+/* Every row against the first of its communicator, where they are of one file. */
+static void check_rows(const struct run *run, const struct placed *list, size_t n,
+                       struct verdict *v)
 {
-    struct row first = {0};
-    const char *file = NULL;
-    for (size_t r = 0; r < run->nranks; r++) {
-        struct row row = row_of(&run->ranks[r], comm);
-        for (size_t i = 0; i < row.count; i++)
-            row.ops[i]->coll.seq += SHIFT_MAX; /* below 0 is unknown */
-        if (file == NULL && row.count > 0) {
+    struct row first = {NULL, 0, 0};
+    for (size_t i = 0; i < n;) {
+        struct row row = row_at(run, list + i, n - i);
+        i += row.count;
+        for (size_t k = 0; k < row.count; k++)
+            row.list[k].op->coll.seq += SHIFT_MAX; /* below 0 is unknown */
+        if (first.list == NULL || first.list->comm != row.list->comm)
             first = row;
-            file = run->ranks[r].file;
-            continue;
-        }
-        if (row.count > 0 && strcmp(run->ranks[r].file, file) == 0)
+        else if (strcmp(run->ranks[row.list->rank].file, run->ranks[first.list->rank].file) == 0)
             align(&first, &row, v);
-        free(row.ops);
     }
-    free(first.ops);
 }
 
 static void check_order(struct run *run)
 {
     struct verdict v = {0};
-    for (size_t c = 0; c < run->ncomms; c++) {
-        if (strncmp(run->comms[c].id, "stream order ", 13) == 0)
-            check_comm(run, (int)c, &v);
-    }
+    struct placed *list = NULL;
+    size_t n = find_placed(run, &list);
+    check_rows(run, list, n, &v);
+    free(list);
     if (v.moved > 0)
         run_note(run, false,
                  "the order of collectives is moved on %zu rank%s to where their times fit: the "

@@ -156,13 +156,15 @@ static int nsys_failed(int status, const char *log, const char *label, struct er
     return -1;
 }
 
-/* Exports into the folder and reads what came out. */
+/* Exports into the folder and reads what came out. Payloads are asked for, and not where that
+ * fails: older versions have no such option. */
 static int convert_in(struct run *run, const char *folder, const char *path, const char *label,
                       struct err *e)
 {
     char out[PATH_MAX], log[PATH_MAX], from[PATH_MAX];
-    char words[][8] = {"nsys", "export", "--type", "sqlite"}, option[] = "--output";
-    char *argv[] = {words[0], words[1], words[2], words[3], option, out, from, NULL};
+    char words[][8] = {"nsys", "export", "--type", "sqlite"}, output[] = "--output";
+    char blobs[] = "--include-blobs=true";
+    char *argv[] = {words[0], words[1], words[2], words[3], output, out, blobs, from, NULL};
     int rc;
     snprintf(out, sizeof out, "%s/report.sqlite", folder);
     snprintf(log, sizeof log, "%s/nsys.log", folder);
@@ -171,6 +173,12 @@ static int convert_in(struct run *run, const char *folder, const char *path, con
         sizeof from)
         return err_set(e, ERR_INPUT, "%s: its path is too long", label);
     rc = run_nsys(argv, log, label, e);
+    if (rc > 0) {
+        unlink(out);
+        argv[6] = from;
+        argv[7] = NULL;
+        rc = run_nsys(argv, log, label, e);
+    }
     if (rc > 0)
         rc = nsys_failed(rc, log, label, e);
     else if (rc == 0 && !is_database(out))

@@ -228,7 +228,7 @@ TEST(align_few_give_no_drift)
     CHECK(run.clock_aligned);
     CHECK_DOUBLE(run.domains[1].drift, 0, 0);
     CHECK(off_by(&run, &t, 1, TRUE_ZERO + 2000000) < 3000);
-    CHECK_HAS(all_notes(&run), "drift none over");
+    CHECK_HAS(all_notes(&run), "drift under 100.0 ppm");
     run_release(&run);
     t.count = 7;
     made_hosts(&run, &t);
@@ -343,6 +343,33 @@ TEST(align_contradiction)
     run_release(&run);
 }
 
+TEST(align_thousand_hosts)
+{
+    struct truth t = two_hosts;
+    struct run run;
+    uint64_t seed = 5;
+    int comm;
+    t.gpus = 1024; /* all on the clock of the first, which is moved below */
+    run_init(&run);
+    comm = run_comm(&run, "w", 1, 1024);
+    for (int r = 0; r < 1024; r++) {
+        struct rank *rank = run_add_rank(&run);
+        rank->rank = r;
+        rank->complete = true;
+        rank_add_member(rank, comm, r, 0);
+    }
+    for (int k = 0; k < 64; k++)
+        add_collective(&run, &t, 0, 1024, comm, k, TRUE_ZERO + k * t.every_ns, &seed);
+    for (size_t r = 1; r < 1024; r++)
+        rank_shift(&run.ranks[r], (int64_t)r * 1000000000);
+    run_finish(&run);
+    CHECK(run.clock_aligned);
+    CHECK_INT(run.ndomains, 1024);
+    for (size_t r = 1; r < 1024; r++)
+        CHECK(llabs(run.domains[r].offset_ns + (int64_t)r * 1000000000) < 4000);
+    run_release(&run);
+}
+
 /* ---- the parts ---- */
 
 TEST(align_median)
@@ -360,15 +387,15 @@ TEST(align_line_by_hand)
     struct fit_point p[9];
     struct fit f;
     for (int i = 0; i < 9; i++)
-        p[i] = (struct fit_point){i * 1000, 3000 + 0.5 * (i * 1000 - 4000), 1};
+        p[i] = (struct fit_point){i * 1000, 3000 + 0.5 * (i * 1000 - 4000), 1, 0};
     p[6].y += 90000;
-    CHECK(fit_line(&f, p, 9));
+    CHECK(fit_line(&f, p, 9, 1));
     CHECK_INT((int64_t)f.used, 8);
     CHECK_DOUBLE(f.slope, 0.5, 1e-12);
     CHECK_DOUBLE(f.offset, 3000 + 0.5 * (f.at - 4000), 1e-12);
     CHECK_DOUBLE(f.at, 30000 / 8.0, 1e-12);
     CHECK_DOUBLE(f.residual, 0, 1e-9);
-    CHECK(!fit_line(&f, p, 7));
+    CHECK(!fit_line(&f, p, 7, 1));
 }
 
 /* Four points on either side of a level line: standard error of the mean of eight values of +-8 is
@@ -378,13 +405,34 @@ TEST(align_errors_by_hand)
     struct fit_point p[8];
     struct fit f;
     for (int i = 0; i < 8; i++)
-        p[i] = (struct fit_point){i * 100, (i % 4 == 0 || i % 4 == 3) ? 8 : -8, 1};
-    CHECK(fit_line(&f, p, 8));
+        p[i] = (struct fit_point){i * 100, (i % 4 == 0 || i % 4 == 3) ? 8 : -8, 1, 0};
+    CHECK(fit_line(&f, p, 8, 1));
     CHECK_DOUBLE(f.slope, 0, 0);
     CHECK_DOUBLE(f.offset, 0, 1e-12);
     CHECK_DOUBLE(f.offset_err, sqrt(64 / 6.0), 1e-9);
     CHECK_DOUBLE(f.slope_err, sqrt(64 / 6.0) / sqrt(420000 / 8.0), 1e-9);
     CHECK_DOUBLE(f.residual, 8, 1e-12);
+}
+
+/* Class 0 lies on the line y = x / 10, class 1 is 7000 above it and comes more and more often: the
+ * slope is not drawn up. Class 0 is expected to lie less to one side, so the offset is its own. */
+TEST(align_classes_by_hand)
+{
+    struct fit_point p[40];
+    struct fit f;
+    size_t n = 0;
+    for (int i = 0; i < 20; i++) {
+        double x = i * 100000;
+        p[n++] = (struct fit_point){x, x / 10, 2000, 0};
+        if (i % 4 == 0 || i >= 12)
+            p[n++] = (struct fit_point){x + 10, x / 10 + 7001, 9000, 1};
+    }
+    CHECK_INT((int64_t)n, 31);
+    CHECK(fit_line(&f, p, n, 2));
+    CHECK_DOUBLE(f.slope, 0.1, 1e-9);
+    CHECK_DOUBLE(f.offset - f.slope * f.at, 0, 1e-3);
+    CHECK_DOUBLE(f.aside, 2000, 0);
+    CHECK_INT((int64_t)f.used, 31);
 }
 
 TEST(align_map_by_hand)

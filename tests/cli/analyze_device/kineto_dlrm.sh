@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 # 8 ranks, one step; whole microseconds.
-bash "$ROOT"/tests/cli/analyze_device/kineto.bash param/dlrm_kineto.tar.gz
+bash "$ROOT"/tests/cli/analyze_device/profile.bash param/dlrm_kineto.tar.gz

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 # Work that was launched before the trace began makes no negative depth.
-bash "$ROOT"/tests/cli/analyze_device/kineto.bash hta/negative_queue_length_values_check/rank0.json.gz
+bash "$ROOT"/tests/cli/analyze_device/profile.bash hta/negative_queue_length_values_check/rank0.json.gz

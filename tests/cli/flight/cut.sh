@@ -5,4 +5,4 @@ call all_reduce 1024 completed 0.1
 call all_reduce 1024 completed 0.1
 finish
 head -c 700 dumps/nccl_trace_rank_0 >dumps/cut && mv dumps/cut dumps/nccl_trace_rank_0
-"$SPECTER" analyze dumps
+figures dumps

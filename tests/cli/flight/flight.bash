@@ -4,6 +4,7 @@
 #     begin 2; call all_reduce 1048576 completed; call all_reduce 1048576 started; finish
 #     begin 2 4; ...                  # of a world of four instead of eight ranks
 
+. "$ROOT/tests/cli/flight/figures.bash"
 mkdir -p dumps
 T0=1748030000000000000 # of the first call, ns since 1970
 
@@ -56,5 +57,5 @@ hang() {
     grep -q 'Hang: ' out.txt || cat out.txt
     awk '/"hangs":/ { on = 1 } /"coverage":/ { on = 0 } on && /"(cause|text|ranks)":/' out.json |
         sed -E 's/^[[:space:]]*//'
-    cat err.txt
+    grep -E 'Flight|finished|hangs' err.txt
 }

@@ -6,4 +6,4 @@ for r in {0..3}; do
     call all_reduce 1000000 completed 0.$((2 + r))
     finish
 done
-"$SPECTER" analyze dumps
+figures dumps

@@ -7,8 +7,6 @@
     coll 0 Send 1 1000000 100
     coll 0 AllReduce 1 1000000 100 | head -c 300
 } >logs/node0-pid100.log
-"$SPECTER" analyze logs
-echo "status $?"
+figures logs
 { coll 0 AllReduce 0 1000000 100 | head -c 330; } >logs/node0-pid100.log
-"$SPECTER" analyze logs
-echo "status $?"
+figures logs

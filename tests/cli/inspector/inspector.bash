@@ -2,6 +2,7 @@
 #
 #     coll RANK NAME NUMBER BYTES US [SOURCE] >>logs/...      message RANK NAME PEER BYTES US
 
+. "$ROOT/tests/cli/flight/figures.bash"
 mkdir -p logs
 
 head_of() { # RANK KEYS

@@ -10,4 +10,4 @@ for r in 0 1; do
         coll $r AllReduce 1 1000000 100 kernel_gpu "$(trace 1748030000000300)"
     } >logs/node0-pid10$r.log
 done
-"$SPECTER" analyze logs
+figures logs

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/critical.h"
+
+#include "analysis/critical_links.h"
+#include "analysis/split.h"
+#include "base/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CALLS_BEFORE 64 /* of other threads in front of a step that may last into it */
+
+/* The last operation of a step, and where the step's path begins. */
+struct step_end {
+    int64_t start_ns, end_ns;
+    uint32_t rank, op;
+};
+
+struct walker {
+    struct critical *c;
+    const struct run *run;
+    struct rank_links *links; /* owned [nranks] */
+    const struct matches *matches;
+    struct last_member *last; /* owned [matches.count] */
+    uint32_t *host_at;        /* owned [nranks]: calls from here on have been walked */
+    struct step_end *ends;    /* owned [steps] */
+    uint64_t hops, hops_max;  /* in one step: damaged traces may lead round in circles */
+    int64_t from_ns;          /* where the step begins */
+    int64_t t_ns;             /* what is later has been explained */
+    uint32_t rank, op;
+    bool chosen;
+};
+
+static const struct op *op_at(const struct walker *w, uint32_t rank, uint32_t op)
+{
+    return &w->run->ranks[rank].ops[op];
+}
+
+static int64_t end_of(const struct op *op)
+{
+    return op->start_ns + op->dur_ns;
+}
+
+/* ---- sums ---- */
+
+static const char *const kind_names[] = {
+#define X(id, name, what) name,
+    PATH_KINDS(X)
+#undef X
+};
+
+static size_t category_of(enum path_kind kind, const struct op *op)
+{
+    if (kind == PATH_COMPUTE && op->class == OP_GEMM)
+        return SPECTER_KERNEL_GEMM;
+    if (kind == PATH_COMPUTE)
+        return specter_kernel_class_of(op->name);
+    if (kind == PATH_COMM)
+        return SPECTER_KERNEL_CLASS_COUNT +
+               (op->coll.op < SPECTER_COMM_OP_COUNT ? op->coll.op : SPECTER_COMM_OP_COUNT);
+    return SPECTER_KERNEL_CLASS_COUNT + PATH_COMM_OPS + (size_t)kind;
+}
+
+enum path_kind path_category_kind(size_t category)
+{
+    if (category < SPECTER_KERNEL_CLASS_COUNT)
+        return PATH_COMPUTE;
+    category -= SPECTER_KERNEL_CLASS_COUNT;
+    return category < PATH_COMM_OPS ? PATH_COMM : (enum path_kind)(category - PATH_COMM_OPS);
+}
+
+const char *path_kind_name(enum path_kind kind)
+{
+    return kind_names[kind];
+}
+
+const char *path_category_name(size_t category)
+{
+    size_t op = category - SPECTER_KERNEL_CLASS_COUNT;
+    switch (path_category_kind(category)) {
+    case PATH_COMPUTE:
+        return specter_kernel_class_name((enum specter_kernel_class)category);
+    case PATH_COMM:
+        return op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name((enum specter_comm_op)op)
+                                          : "not told";
+    default:
+        return kind_names[path_category_kind(category)];
+    }
+}
+
+struct path_sum path_kind_sum(const struct critical *c, enum path_kind kind)
+{
+    struct path_sum sum = {0, 0};
+    for (size_t k = 0; k < PATH_CATEGORIES; k++) {
+        if (path_category_kind(k) != kind)
+            continue;
+        sum.step_ns += c->categories[k].step_ns;
+        sum.all_ns += c->categories[k].all_ns;
+    }
+    return sum;
+}
+
+static void add_to(struct path_sum *sum, int64_t ns, bool chosen)
+{
+    sum->all_ns += ns;
+    sum->step_ns += chosen ? ns : 0;
+}
+
+/* Names are interned, so that the pointer stands for the text. */
+static void add_op(struct critical *c, const struct op *op, int64_t ns, bool chosen)
+{
+    uint32_t at = idmap_add(&c->names, (int64_t)(uintptr_t)op->name);
+    ARRAY_GROW(c->ops, c->cap_ops, (size_t)at + 1);
+    if (at >= c->nops) {
+        c->nops = (size_t)at + 1;
+        c->ops[at] = (struct path_op){.name = op->name, .class = op->class};
+    }
+    c->ops[at].count++;
+    add_to(&c->ops[at].sum, ns, chosen);
+}
+
+static bool is_work(enum path_kind kind)
+{
+    return kind <= PATH_GRAPH;
+}
+
+/* [from, w->t_ns) is explained; what is in front of the step is cut off. */
+static void explain(struct walker *w, enum path_kind kind, int64_t from_ns)
+{
+    struct critical *c = w->c;
+    const struct op *op = op_at(w, w->rank, w->op);
+    int64_t ns;
+    from_ns = from_ns < w->from_ns ? w->from_ns : from_ns;
+    ns = w->t_ns - from_ns;
+    if (ns <= 0)
+        return;
+    add_to(&c->categories[category_of(kind, op)], ns, w->chosen);
+    add_to(&c->ranks[w->rank].sum, ns, w->chosen);
+    add_to(&c->length, ns, w->chosen);
+    if (is_work(kind))
+        add_op(c, op, ns, w->chosen);
+    if (w->chosen) {
+        ARRAY_GROW(c->parts, c->cap_parts, c->nparts + 1);
+        c->parts[c->nparts++] = (struct path_part){from_ns, w->t_ns, w->rank, w->op, (uint8_t)kind};
+    }
+    w->t_ns = from_ns;
+}
+
+/* ---- inside an operation ---- */
+
+static enum path_kind kind_of(const struct op *op)
+{
+    switch ((enum op_class)op->class) {
+    case OP_COLL:
+        return PATH_COMM;
+    case OP_P2P:
+        return PATH_P2P;
+    case OP_MEMORY:
+        return PATH_MEMORY;
+    case OP_GRAPH:
+        return PATH_GRAPH;
+    default:
+        return PATH_COMPUTE;
+    }
+}
+
+/* Communication of which not all members are seen: who came last is not known. */
+static void note_alone(struct walker *w, const struct op *op, const struct last_member *last)
+{
+    bool alone = op->class == OP_COLL || op->class == OP_P2P;
+    if (alone && op->coll.comm >= 0 && w->run->comms[op->coll.comm].size == 1)
+        return;
+    if (!alone || (last != NULL && last->all))
+        return;
+    if (w->t_ns > op->start_ns)
+        w->c->alone_ns += w->t_ns - (op->start_ns > w->from_ns ? op->start_ns : w->from_ns);
+}
+
+/* The operation itself, back to where it began or where its last member came; there the walk goes
+ * on with that one. */
+static void walk_op(struct walker *w)
+{
+    const struct op *op = op_at(w, w->rank, w->op);
+    uint32_t match = w->links[w->rank].late[w->op];
+    const struct last_member *last = match > 0 ? &w->last[match - 1] : NULL;
+    bool mine = true;
+    note_alone(w, op, last);
+    if (last != NULL && last->start_ns > op->start_ns && last->start_ns <= w->t_ns)
+        mine = false;
+    explain(w, kind_of(op), mine ? op->start_ns : last->start_ns);
+    if (last != NULL && last->start_ns <= w->t_ns && w->t_ns > w->from_ns)
+        w->c->ranks[last->who.rank].margin_ns +=
+            last->start_ns - (last->second_ns > w->from_ns ? last->second_ns : w->from_ns);
+    if (mine || w->t_ns <= w->from_ns)
+        return;
+    if (last->who.rank != w->rank) {
+        w->c->changes_all++;
+        w->c->changes_step += w->chosen;
+        w->c->ranks[last->who.rank].entered++;
+    }
+    w->rank = last->who.rank;
+    w->op = last->who.op;
+}
+
+/* ---- in front of an operation ---- */
+
+static int64_t min_ns(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* When the operation's call was over, but not behind its start. */
+static int64_t launched_ns(const struct walker *w, const struct op *op)
+{
+    int64_t t = op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns;
+    return t != UNKNOWN_NS ? min_ns(t, w->t_ns) : INT64_MIN;
+}
+
+static int64_t ended_ns(const struct walker *w, uint32_t op)
+{
+    return op != LINK_NONE ? min_ns(end_of(op_at(w, w->rank, op)), w->t_ns) : INT64_MIN;
+}
+
+static enum path_kind gap_kind(const struct walker *w, uint32_t pred, int64_t gap_ns)
+{
+    const struct rank_links *l = &w->links[w->rank];
+    if (pred == LINK_NONE && gap_ns <= PATH_LAUNCH_NS)
+        return PATH_LAUNCH;
+    if (rank_links_untimed(l, w->op, pred))
+        return PATH_UNTIMED;
+    return gap_ns <= PATH_LAUNCH_NS ? PATH_LAUNCH : PATH_UNEXPLAINED;
+}
+
+/* Without events in the trace, what another stream ended just before may have been waited for. */
+static uint32_t inferred(const struct walker *w, int64_t known_ns)
+{
+    const struct rank_links *l = &w->links[w->rank];
+    uint32_t op;
+    if (l->rank->coverage & COVER_DEPS || known_ns >= w->t_ns - PATH_LAUNCH_NS)
+        return LINK_NONE;
+    op = rank_links_ended(l, w->t_ns);
+    if (op == LINK_NONE || op == w->op || ended_ns(w, op) < w->t_ns - PATH_LAUNCH_NS)
+        return LINK_NONE;
+    return op;
+}
+
+/* The host was free for `call` when it ended a wait before; from there the walk goes on with what
+ * it waited for. False: it did not wait. */
+static bool walk_wait(struct walker *w, const struct host_call *call)
+{
+    const struct rank_links *l = &w->links[w->rank];
+    uint32_t target = call->target;
+    int64_t end;
+    if (target == LINK_ANY)
+        target = rank_links_ended(l, call->end_ns);
+    if (target == LINK_NONE)
+        return false;
+    end = end_of(op_at(w, w->rank, target));
+    if (end > call->end_ns)
+        return false;
+    if (end <= call->start_ns) {
+        if (call->behind && call->end_ns - call->start_ns > PATH_LAUNCH_NS) {
+            explain(w, PATH_HOST, min_ns(call->end_ns, w->t_ns));
+            explain(w, PATH_UNTIMED, min_ns(call->start_ns, w->t_ns));
+        }
+        return false;
+    }
+    explain(w, PATH_HOST, min_ns(call->end_ns, w->t_ns));
+    explain(w, call->behind ? PATH_UNTIMED : PATH_HOST, min_ns(end, w->t_ns));
+    w->op = target;
+    return true;
+}
+
+/* The thread that launched the operation, back to where it waited for the device. Another thread's
+ * wait counts when it ended while this one was silent all along. */
+static void walk_host(struct walker *w)
+{
+    const struct rank_links *l = &w->links[w->rank];
+    uint32_t at = l->call[w->op], tid, before = 0;
+    int64_t silent_ns;
+    if (at == LINK_NONE) {
+        explain(w, PATH_UNEXPLAINED, w->from_ns);
+        return;
+    }
+    tid = l->calls[at].tid;
+    silent_ns = l->calls[at].start_ns;
+    if (at > w->host_at[w->rank])
+        at = w->host_at[w->rank];
+    while (at > 0 && w->t_ns > w->from_ns) {
+        const struct host_call *call = &l->calls[--at];
+        bool same = call->tid == tid;
+        w->host_at[w->rank] = at;
+        if ((same || call->end_ns <= silent_ns) && call->start_ns < w->t_ns && walk_wait(w, call))
+            return;
+        if (same)
+            silent_ns = call->start_ns;
+        if (call->start_ns <= w->from_ns && (same || ++before > CALLS_BEFORE))
+            break;
+    }
+    explain(w, PATH_HOST, w->from_ns);
+}
+
+/* At the start of an operation: to what it waited for last. */
+static void walk_start(struct walker *w)
+{
+    const struct rank_links *l = &w->links[w->rank];
+    const struct op *op = op_at(w, w->rank, w->op);
+    uint32_t pred = l->prev[w->op], dep = l->dep[w->op], guess;
+    int64_t host_ns = launched_ns(w, op), known_ns;
+    if (ended_ns(w, dep) > ended_ns(w, pred))
+        pred = dep;
+    known_ns = ended_ns(w, pred) >= host_ns ? ended_ns(w, pred) : host_ns;
+    guess = inferred(w, known_ns);
+    if (guess != LINK_NONE) {
+        w->c->inferred++;
+        pred = guess;
+        known_ns = ended_ns(w, guess);
+    } else if (known_ns == INT64_MIN) {
+        pred = rank_links_ended(l, w->t_ns - 1);
+        known_ns = ended_ns(w, pred);
+        explain(w, PATH_UNEXPLAINED, known_ns);
+    }
+    if (known_ns == INT64_MIN)
+        return;
+    if (guess == LINK_NONE && host_ns > ended_ns(w, pred))
+        pred = LINK_NONE;
+    explain(w, gap_kind(w, pred, w->t_ns - known_ns), known_ns);
+    if (pred != LINK_NONE)
+        w->op = pred;
+    else if (w->t_ns > w->from_ns)
+        walk_host(w);
+}
+
+/* ---- steps ---- */
+
+static void walk_step(struct walker *w, const struct step_end *step)
+{
+    w->from_ns = step->start_ns;
+    w->t_ns = step->end_ns;
+    w->rank = step->rank;
+    w->op = step->op;
+    for (size_t r = 0; r < w->run->nranks; r++)
+        w->host_at[r] = (uint32_t)w->links[r].ncalls;
+    for (; w->t_ns > w->from_ns && w->hops < w->hops_max; w->hops++) {
+        walk_op(w);
+        if (w->t_ns > w->from_ns)
+            walk_start(w);
+    }
+    explain(w, PATH_UNEXPLAINED, w->from_ns);
+}
+
+static void find_ends(struct walker *w)
+{
+    int64_t start, end;
+    size_t n = w->c->steps.count;
+    w->ends = array_new(n, sizeof *w->ends);
+    for (size_t k = 0; k < n; k++)
+        w->ends[k] = (struct step_end){INT64_MAX, INT64_MIN, 0, 0};
+    for (uint32_t r = 0; r < w->run->nranks; r++) {
+        const struct rank *rank = &w->run->ranks[r];
+        for (uint32_t i = 0; i < rank->nops; i++) {
+            int64_t issued = op_issued_ns(&rank->ops[i]);
+            size_t k = step_at(&w->c->steps, rank, issued);
+            if (k == STEP_NONE || !op_device_time(&rank->ops[i], &start, &end))
+                continue;
+            start = min_ns(start, issued);
+            if (w->c->steps.marked)
+                start = rank->steps[k].start_ns;
+            w->ends[k].start_ns = min_ns(w->ends[k].start_ns, start);
+            if (end > w->ends[k].end_ns) {
+                w->ends[k].end_ns = end;
+                w->ends[k].rank = r;
+                w->ends[k].op = i;
+            }
+        }
+    }
+}
+
+/* Steps follow on one another; one whose work had all ended before is none. */
+static void join_steps(struct walker *w)
+{
+    int64_t before = INT64_MIN;
+    size_t n = 0;
+    for (size_t k = 0; k < w->c->steps.count; k++) {
+        struct step_end step = w->ends[k];
+        if (step.end_ns <= before || step.end_ns <= step.start_ns)
+            continue;
+        if (before != INT64_MIN)
+            step.start_ns = before;
+        before = step.end_ns;
+        w->ends[n++] = step;
+    }
+    w->c->walked = n;
+}
+
+struct length_of {
+    int64_t ns;
+    size_t step;
+};
+
+static int by_length(const void *pa, const void *pb)
+{
+    const struct length_of *a = pa, *b = pb;
+    if (a->ns != b->ns)
+        return a->ns < b->ns ? -1 : 1;
+    return (a->step > b->step) - (a->step < b->step);
+}
+
+static size_t median_step(const struct walker *w)
+{
+    size_t n = w->c->walked, median;
+    struct length_of *list = array_new(n, sizeof *list);
+    for (size_t k = 0; k < n; k++)
+        list[k] = (struct length_of){w->ends[k].end_ns - w->ends[k].start_ns, k};
+    qsort(list, n, sizeof *list, by_length);
+    median = list[(n - 1) / 2].step;
+    free(list);
+    return median;
+}
+
+static int by_cost(const void *pa, const void *pb)
+{
+    const struct path_op *a = pa, *b = pb;
+    if (a->sum.all_ns != b->sum.all_ns)
+        return a->sum.all_ns > b->sum.all_ns ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static void walk_all(struct walker *w)
+{
+    struct critical *c = w->c;
+    const struct run *run = w->run;
+    w->links = array_new(run->nranks, sizeof *w->links);
+    w->host_at = array_new(run->nranks, sizeof *w->host_at);
+    w->hops_max = 16 * w->c->walked;
+    for (size_t r = 0; r < run->nranks; r++) {
+        rank_links_make(&w->links[r], &run->ranks[r]);
+        w->hops_max += 4 * (uint64_t)w->links[r].nends;
+    }
+    w->last = array_new(w->matches->count + 1, sizeof *w->last);
+    for (size_t i = 0; i < w->matches->count; i++)
+        w->last[i] = last_member_of(run, w->matches, &w->matches->list[i]);
+    links_add_matches(w->links, run, w->matches, w->last);
+    c->chosen = median_step(w);
+    for (size_t k = 0; k < c->walked; k++) {
+        w->chosen = k == c->chosen;
+        walk_step(w, &w->ends[k]);
+    }
+    if (c->nops > 0)
+        qsort(c->ops, c->nops, sizeof *c->ops, by_cost);
+    for (size_t r = 0; r < run->nranks; r++)
+        rank_links_release(&w->links[r]);
+    free(w->links);
+    free(w->last);
+    free(w->host_at);
+}
+
+void critical_make(struct critical *c, const struct run *run, const struct matches *matches)
+{
+    struct walker w = {.c = c, .run = run, .matches = matches};
+    memset(c, 0, sizeof *c);
+    c->run = run;
+    c->steps = step_windows_of(run);
+    c->ranks = array_new(run->nranks + 1, sizeof *c->ranks);
+    if (run->nranks > 1 && !run->clock_aligned) {
+        c->why = "the clocks of the ranks cannot be compared";
+        return;
+    }
+    find_ends(&w);
+    join_steps(&w);
+    if (c->walked > 0)
+        walk_all(&w);
+    else
+        c->why = "no operation has device times";
+    free(w.ends);
+}
+
+void critical_release(struct critical *c)
+{
+    free(c->ops);
+    free(c->ranks);
+    free(c->parts);
+    idmap_release(&c->names);
+    memset(c, 0, sizeof *c);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The critical path of a step: the chain of work, each part waiting for the one before, that ends
+ * with the step's last operation. Definitions: docs/analyze.md, "Critical path".
+ *
+ * The walk goes back from that end. At the start of an operation it goes on with what ended last of
+ * what the operation had to wait for: the operation before it on its stream, one behind whose event
+ * its stream waited, the host call that launched it. From the host it goes on with what the thread
+ * last waited for on the device. Inside communication it goes to the member that came last, from
+ * when on data moved: on its rank the walk goes on. So a rank that is late for others holds the
+ * path up to that moment, whatever made it late.
+ *
+ * A step lasts from the end of the one before (the first: from its mark) to the end of the last
+ * operation that was called for in it. The parts of its path are disjoint, leave nothing out, and
+ * so add up to its length, to the nanosecond.
+ */
+#ifndef SPECTER_ANALYSIS_CRITICAL_H
+#define SPECTER_ANALYSIS_CRITICAL_H
+
+#include "analysis/step_windows.h"
+#include "trace/idmap.h"
+#include "trace/match.h"
+
+#define PATH_LAUNCH_NS INT64_C(20000) /* longer between cause and start is no launch latency */
+
+/* X(id, name, what it is) */
+#define PATH_KINDS(X)                                                                      \
+    X(COMPUTE, "compute", "GEMMs and other kernels")                                       \
+    X(COMM, "communication", "collectives, from when the last member has come")            \
+    X(P2P, "p2p", "messages, from when both ends have come")                               \
+    X(MEMORY, "memory", "copies and memsets")                                              \
+    X(GRAPH, "graph", "launches of graphs")                                                \
+    X(UNTIMED, "untimed", "between operations, where kernels without times were launched") \
+    X(HOST, "host", "the host had not called yet")                                         \
+    X(LAUNCH, "launch", "from the launch, or the operation before, to the start")          \
+    X(UNEXPLAINED, "unexplained", "nothing in the trace says what was waited for")
+
+enum path_kind {
+#define X(id, name, what) PATH_##id,
+    PATH_KINDS(X)
+#undef X
+        PATH_KIND_COUNT
+};
+
+/* Categories: kernels by class, collectives by operation, every other kind as one. */
+#define PATH_COMM_OPS (SPECTER_COMM_OP_COUNT + 1) /* the last: not told */
+#define PATH_CATEGORIES (SPECTER_KERNEL_CLASS_COUNT + PATH_COMM_OPS + PATH_KIND_COUNT)
+
+struct path_part {
+    int64_t start_ns, end_ns;
+    uint32_t rank; /* index into run->ranks */
+    uint32_t op;   /* index into its ops: what ran, or what had not started yet */
+    uint8_t kind;  /* enum path_kind */
+};
+
+/* step: of the chosen step; all: over all steps. */
+struct path_sum {
+    int64_t step_ns, all_ns;
+};
+
+struct path_op {
+    const char *name; /* borrowed from the run */
+    uint8_t class;    /* enum op_class */
+    uint64_t count;   /* parts, over all steps */
+    struct path_sum sum;
+};
+
+struct path_rank {
+    struct path_sum sum;
+    uint64_t entered;  /* times the path came to it from another rank, over all steps */
+    int64_t margin_ns; /* by how much it came later than the next but one, summed over the
+                          communication on the path in which it was last, over all steps */
+};
+
+struct critical {
+    const struct run *run; /* borrowed */
+    const char *why;       /* there is no path: why; NULL */
+    struct step_windows steps;
+    size_t walked; /* steps with work */
+    size_t chosen; /* the one of median length */
+    struct path_sum length;
+    struct path_sum categories[PATH_CATEGORIES];
+    struct path_op *ops; /* owned; by all_ns, largest first */
+    size_t nops, cap_ops;
+    struct idmap names;
+    struct path_rank *ranks;            /* owned [run->nranks] */
+    uint64_t changes_step, changes_all; /* of rank */
+    uint64_t inferred;       /* times the trace held no event and one was taken to be there */
+    int64_t alone_ns;        /* over all steps, in communication of which not all members are
+                                seen, so that waiting is in it */
+    struct path_part *parts; /* owned; of the chosen step, the latest first */
+    size_t nparts, cap_parts;
+};
+
+/* matches: of the run, borrowed for the call. */
+void critical_make(struct critical *c, const struct run *run, const struct matches *matches);
+void critical_release(struct critical *c);
+
+const char *path_kind_name(enum path_kind kind);
+
+/* "gemm", "AllReduce", "host" */
+const char *path_category_name(size_t category);
+enum path_kind path_category_kind(size_t category);
+
+/* Sum of a kind over its categories. */
+struct path_sum path_kind_sum(const struct critical *c, enum path_kind kind);
+
+#endif

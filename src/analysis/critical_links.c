@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/critical_links.h"
+
+#include "analysis/split.h"
+#include "base/arena.h"
+#include "trace/idmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENT_SLACK_NS                                                                          \
+    20000               /* clocks are read with such noise; an event is never waited for longer \
+                           than this behind the start of what waits */
+#define UNTIMED_LOOK 64 /* calls that are looked at for work without times */
+
+/* A call in the order of time, before it is known what it waits for. */
+struct event_of {
+    int64_t host_ns;
+    uint32_t order; /* of equal times */
+    uint32_t index;
+    enum { FROM_OP, FROM_ACT, FROM_LAUNCHES } from;
+};
+
+/* What the sweep knows of one stream. */
+struct stream_state {
+    uint32_t last;    /* operation, of those with times */
+    uint32_t pending; /* what the next one waits for by events */
+    uint32_t group_dep;
+    int32_t group;
+    bool untimed; /* work without times behind `last` */
+};
+
+struct sweep {
+    struct rank_links *l;
+    struct idmap stream_ids, event_ids, device_ids;
+    struct stream_state *streams; /* owned */
+    size_t cap_streams;
+    uint32_t *events; /* owned; operation behind which the event was recorded */
+    size_t cap_events;
+    uint32_t *devices; /* owned; operation that ends last of those called for */
+    size_t cap_devices;
+    uint32_t nstreams, nevents, ndevices;
+    uint32_t last; /* likewise of the rank */
+};
+
+static int64_t end_of(const struct rank_links *l, uint32_t op)
+{
+    return l->rank->ops[op].start_ns + l->rank->ops[op].dur_ns;
+}
+
+static uint32_t later(const struct rank_links *l, uint32_t a, uint32_t b)
+{
+    if (a == LINK_NONE || b == LINK_NONE)
+        return a == LINK_NONE ? b : a;
+    return end_of(l, a) >= end_of(l, b) ? a : b;
+}
+
+static bool has_time(const struct op *op)
+{
+    int64_t start, end;
+    return op_device_time(op, &start, &end);
+}
+
+static int32_t group_of(const struct op *op)
+{
+    return op->class == OP_COLL || op->class == OP_P2P ? op->coll.group : -1;
+}
+
+/* ---- the order of streams ---- */
+
+static struct stream_state *stream_at(struct sweep *s, int32_t device, int32_t stream)
+{
+    uint32_t at = idmap_add(&s->stream_ids, (int64_t)device << 32 | (uint32_t)stream);
+    ARRAY_GROW(s->streams, s->cap_streams, (size_t)at + 1);
+    if (at >= s->nstreams) {
+        s->nstreams = at + 1;
+        s->streams[at] = (struct stream_state){LINK_NONE, LINK_NONE, LINK_NONE, -1, false};
+    }
+    return &s->streams[at];
+}
+
+/* Operations start in the order of their stream; those of one launch have the same one before. */
+static void link_streams(struct sweep *s)
+{
+    const struct rank *rank = s->l->rank;
+    for (uint32_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        struct stream_state *at;
+        if (!has_time(op) || op->stream < 0)
+            continue;
+        at = stream_at(s, op->device, op->stream);
+        if (at->last != LINK_NONE && group_of(op) >= 0 && group_of(op) == at->group)
+            s->l->prev[i] = s->l->prev[at->last];
+        else
+            s->l->prev[i] = at->last;
+        at->last = i;
+        at->group = group_of(op);
+    }
+    for (uint32_t k = 0; k < s->nstreams; k++)
+        s->streams[k] = (struct stream_state){LINK_NONE, LINK_NONE, LINK_NONE, -1, false};
+}
+
+/* ---- the order of calls ---- */
+
+static uint32_t *slot_in(struct idmap *ids, uint32_t **list, size_t *cap, uint32_t *n, int64_t id)
+{
+    uint32_t at = idmap_add(ids, id);
+    ARRAY_GROW(*list, *cap, (size_t)at + 1);
+    if (at >= *n) {
+        *n = at + 1;
+        (*list)[at] = LINK_NONE;
+    }
+    return &(*list)[at];
+}
+
+static uint32_t *device_at(struct sweep *s, int32_t device)
+{
+    return slot_in(&s->device_ids, &s->devices, &s->cap_devices, &s->ndevices, device);
+}
+
+static uint32_t *event_at(struct sweep *s, int64_t event)
+{
+    return slot_in(&s->event_ids, &s->events, &s->cap_events, &s->nevents, event);
+}
+
+static bool starts_behind(const struct rank_links *l, uint32_t op, uint32_t dep)
+{
+    return dep != LINK_NONE && dep != op &&
+           end_of(l, dep) <= l->rank->ops[op].start_ns + EVENT_SLACK_NS;
+}
+
+static void sweep_timed(struct sweep *s, uint32_t i, struct stream_state *at)
+{
+    const struct op *op = &s->l->rank->ops[i];
+    uint32_t *device = device_at(s, op->device);
+    if (group_of(op) < 0 || group_of(op) != at->group)
+        at->group_dep = starts_behind(s->l, i, at->pending) ? at->pending : LINK_NONE;
+    s->l->dep[i] = at->group_dep;
+    at->group = group_of(op);
+    at->pending = LINK_NONE;
+    at->last = i;
+    at->untimed = false;
+    *device = later(s->l, *device, i);
+    s->last = later(s->l, s->last, i);
+}
+
+/* A copy to or from pageable memory, and any call that was synchronised, lasts until its end. */
+static bool blocks(const struct op *op)
+{
+    return has_time(op) && op->host_end_ns != UNKNOWN_NS &&
+           (op->class == OP_MEMORY || op->timing == SPECTER_TIMING_SYNC) &&
+           op->host_end_ns >= op->start_ns + op->dur_ns;
+}
+
+static void sweep_op(struct sweep *s, uint32_t i, struct host_call *call)
+{
+    const struct op *op = &s->l->rank->ops[i];
+    struct stream_state *at = stream_at(s, op->device, op->stream);
+    *call = (struct host_call){op->host_ns, op->host_end_ns, op->tid, op->device,
+                               op->stream,  LINK_NONE,       false,   false};
+    if (has_time(op)) {
+        sweep_timed(s, i, at);
+        call->target = blocks(op) ? i : LINK_NONE;
+    } else if (op->timing != SPECTER_TIMING_CAPTURED) {
+        at->untimed = call->untimed = true;
+    }
+}
+
+static void sweep_sync(struct sweep *s, const struct act *act, struct host_call *call)
+{
+    const struct stream_state *at;
+    switch ((enum act_kind)act->kind) {
+    case ACT_SYNC_STREAM:
+        call->target = LINK_ANY;
+        if (act->stream < 0)
+            break;
+        at = stream_at(s, act->device, act->stream);
+        call->target = later(s->l, at->last, at->pending);
+        call->behind = at->untimed;
+        break;
+    case ACT_SYNC_EVENT:
+        call->target = act->event >= 0 ? *event_at(s, act->event) : LINK_ANY;
+        break;
+    default:
+        call->target = act->device >= 0 ? *device_at(s, act->device) : s->last;
+        for (uint32_t k = 0; act->kind == ACT_SYNC_DEVICE && k < s->nstreams && k < UNTIMED_LOOK;
+             k++)
+            call->behind = call->behind || s->streams[k].untimed;
+    }
+}
+
+static void sweep_act(struct sweep *s, const struct act *act, struct host_call *call)
+{
+    struct stream_state *at = stream_at(s, act->device, act->stream);
+    *call = (struct host_call){act->host_ns, act->host_end_ns, act->tid, act->device,
+                               act->stream,  LINK_NONE,        false,    false};
+    switch ((enum act_kind)act->kind) {
+    case ACT_RECORD:
+        if (act->event >= 0)
+            *event_at(s, act->event) = later(s->l, at->last, at->pending);
+        break;
+    case ACT_WAIT:
+        if (act->event >= 0)
+            at->pending = later(s->l, at->pending, *event_at(s, act->event));
+        break;
+    default:
+        sweep_sync(s, act, call);
+    }
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+    const struct event_of *a = pa, *b = pb;
+    if (a->host_ns != b->host_ns)
+        return a->host_ns < b->host_ns ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static void add_event(struct event_of *list, size_t *n, int64_t host_ns, int from, size_t index)
+{
+    if (host_ns == UNKNOWN_NS)
+        return;
+    list[*n] =
+        (struct event_of){.host_ns = host_ns, .order = (uint32_t)*n, .index = (uint32_t)index};
+    list[(*n)++].from = from;
+}
+
+/* Records of equal time: acts first, as they are what the operation behind them is about. */
+static struct event_of *events_of(const struct rank *rank, size_t *n)
+{
+    struct event_of *list = array_new(rank->nops + rank->nacts + rank->nlaunches + 1, sizeof *list);
+    *n = 0;
+    for (size_t i = 0; i < rank->nacts; i++)
+        add_event(list, n, rank->acts[i].host_ns, FROM_ACT, i);
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        if (rank->launches[i].graph < 0)
+            add_event(list, n, rank->launches[i].host_ns, FROM_LAUNCHES, i);
+    }
+    for (size_t i = 0; i < rank->nops; i++)
+        add_event(list, n, rank->ops[i].host_ns, FROM_OP, i);
+    qsort(list, *n, sizeof *list, by_time);
+    return list;
+}
+
+static void sweep_one(struct sweep *s, const struct event_of *e, uint32_t at)
+{
+    struct host_call *call = &s->l->calls[at];
+    const struct launches *x;
+    switch (e->from) {
+    case FROM_OP:
+        s->l->call[e->index] = at;
+        sweep_op(s, e->index, call);
+        break;
+    case FROM_ACT:
+        sweep_act(s, &s->l->rank->acts[e->index], call);
+        break;
+    case FROM_LAUNCHES:
+        x = &s->l->rank->launches[e->index];
+        stream_at(s, x->device, x->stream)->untimed = true;
+        *call = (struct host_call){x->host_ns, x->host_end_ns, x->tid, x->device,
+                                   x->stream,  LINK_NONE,      true,   false};
+    }
+    if (call->end_ns == UNKNOWN_NS || call->end_ns < call->start_ns)
+        call->end_ns = call->start_ns;
+}
+
+static void sweep_calls(struct sweep *s)
+{
+    struct event_of *list = events_of(s->l->rank, &s->l->ncalls);
+    s->last = LINK_NONE;
+    s->l->calls = array_new(s->l->ncalls + 1, sizeof *s->l->calls);
+    for (uint32_t i = 0; i < s->l->ncalls; i++)
+        sweep_one(s, &list[i], i);
+    free(list);
+}
+
+/* ---- all of it ---- */
+
+static int by_end(const void *pa, const void *pb)
+{
+    const struct ended *a = pa, *b = pb;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns < b->end_ns ? -1 : 1;
+    return (a->op > b->op) - (a->op < b->op);
+}
+
+static void make_ends(struct rank_links *l)
+{
+    l->ends = array_new(l->rank->nops + 1, sizeof *l->ends);
+    for (uint32_t i = 0; i < l->rank->nops; i++) {
+        if (has_time(&l->rank->ops[i]))
+            l->ends[l->nends++] = (struct ended){end_of(l, i), i};
+    }
+    qsort(l->ends, l->nends, sizeof *l->ends, by_end);
+}
+
+static uint32_t *none_of(size_t n)
+{
+    uint32_t *list = array_new(n + 1, sizeof *list);
+    memset(list, 0xff, (n + 1) * sizeof *list);
+    return list;
+}
+
+void rank_links_make(struct rank_links *l, const struct rank *rank)
+{
+    struct sweep s = {.l = l};
+    *l = (struct rank_links){.rank = rank,
+                             .prev = none_of(rank->nops),
+                             .dep = none_of(rank->nops),
+                             .call = none_of(rank->nops),
+                             .late = array_new(rank->nops + 1, sizeof *l->late)};
+    link_streams(&s);
+    sweep_calls(&s);
+    make_ends(l);
+    idmap_release(&s.stream_ids);
+    idmap_release(&s.event_ids);
+    idmap_release(&s.device_ids);
+    free(s.streams);
+    free(s.events);
+    free(s.devices);
+}
+
+void rank_links_release(struct rank_links *l)
+{
+    free(l->prev);
+    free(l->dep);
+    free(l->late);
+    free(l->call);
+    free(l->calls);
+    free(l->ends);
+    memset(l, 0, sizeof *l);
+}
+
+uint32_t rank_links_ended(const struct rank_links *l, int64_t t_ns)
+{
+    size_t low = 0, high = l->nends;
+    while (low < high) { /* the first one that ends later */
+        size_t mid = low + (high - low) / 2;
+        if (l->ends[mid].end_ns <= t_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low > 0 ? l->ends[low - 1].op : LINK_NONE;
+}
+
+bool rank_links_untimed(const struct rank_links *l, uint32_t op, uint32_t pred)
+{
+    const struct op *ops = l->rank->ops, *o = &ops[op];
+    uint32_t since = pred != LINK_NONE ? pred : l->prev[op];
+    uint32_t first = since != LINK_NONE ? l->call[since] : LINK_NONE;
+    int32_t other = pred != LINK_NONE ? ops[pred].stream : o->stream;
+    if (l->call[op] == LINK_NONE)
+        return false;
+    for (uint32_t i = l->call[op], n = 0; i-- > 0 && n < UNTIMED_LOOK; n++) {
+        if (i == first)
+            return false;
+        if (l->calls[i].untimed && l->calls[i].device == o->device &&
+            (l->calls[i].stream == o->stream || l->calls[i].stream == other))
+            return true;
+    }
+    return false;
+}
+
+/* ---- other ranks ---- */
+
+struct last_member last_member_of(const struct run *run, const struct matches *m,
+                                  const struct match *match)
+{
+    struct last_member last = {.start_ns = INT64_MIN, .second_ns = INT64_MIN};
+    int64_t start, end;
+    uint32_t timed = 0;
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        const struct match_member *who = &m->members[match->first + k];
+        if (!op_device_time(&run->ranks[who->rank].ops[who->op], &start, &end))
+            continue;
+        timed++;
+        if (start > last.start_ns) {
+            last.second_ns = last.start_ns;
+            last.start_ns = start;
+            last.who = *who;
+        } else if (start > last.second_ns) {
+            last.second_ns = start;
+        }
+    }
+    last.known = timed > 1;
+    last.all = timed >= match->expected;
+    return last;
+}
+
+struct launch_of {
+    int32_t group;
+    uint32_t op;
+};
+
+static int by_group(const void *pa, const void *pb)
+{
+    const struct launch_of *a = pa, *b = pb;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return (a->op > b->op) - (a->op < b->op);
+}
+
+/* Of what was launched together, all waits for the one that can move last. */
+static void join_groups(struct rank_links *l, const struct last_member *last)
+{
+    struct launch_of *list = array_new(l->rank->nops + 1, sizeof *list);
+    size_t n = 0;
+    for (uint32_t i = 0; i < l->rank->nops; i++) {
+        if (l->late[i] > 0 && group_of(&l->rank->ops[i]) >= 0)
+            list[n++] = (struct launch_of){group_of(&l->rank->ops[i]), i};
+    }
+    qsort(list, n, sizeof *list, by_group);
+    for (size_t i = 0, end; i < n; i = end) {
+        uint32_t best = l->late[list[i].op];
+        for (end = i; end < n && list[end].group == list[i].group; end++) {
+            uint32_t match = l->late[list[end].op];
+            best = last[match - 1].start_ns > last[best - 1].start_ns ? match : best;
+        }
+        for (size_t k = i; k < end; k++)
+            l->late[list[k].op] = best;
+    }
+    free(list);
+}
+
+void links_add_matches(struct rank_links *links, const struct run *run, const struct matches *m,
+                       const struct last_member *last)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const struct match *match = &m->list[i];
+        for (uint32_t k = 0; last[i].known && k < match->nmembers; k++) {
+            const struct match_member *who = &m->members[match->first + k];
+            const struct rank_links *l = &links[who->rank];
+            if (has_time(&l->rank->ops[who->op]) && end_of(l, who->op) >= last[i].start_ns)
+                l->late[who->op] = (uint32_t)i + 1;
+        }
+    }
+    for (size_t r = 0; r < run->nranks; r++)
+        join_groups(&links[r], last);
+}

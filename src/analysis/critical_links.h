@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For critical.c: what the operations of one rank wait for, and what its host did.
+ */
+#ifndef SPECTER_ANALYSIS_CRITICAL_LINKS_H
+#define SPECTER_ANALYSIS_CRITICAL_LINKS_H
+
+#include "trace/match.h"
+#include "trace/run.h"
+
+#define LINK_NONE UINT32_MAX
+#define LINK_ANY (UINT32_MAX - 1) /* a host that waited: the trace does not tell for what */
+
+/* A call of the host. */
+struct host_call {
+    int64_t start_ns, end_ns;
+    uint32_t tid;
+    int32_t device, stream;
+    uint32_t target; /* operation for whose end the host may have waited; LINK_NONE,
+                        LINK_ANY */
+    bool untimed;    /* launches work that has no times */
+    bool behind;     /* it waits, and such work was launched behind the target */
+};
+
+struct ended {
+    int64_t end_ns;
+    uint32_t op;
+};
+
+/* Arrays [nops] hold indices of operations with times, LINK_NONE where there is none. */
+struct rank_links {
+    const struct rank *rank; /* borrowed */
+    uint32_t *prev;          /* owned; before it on its stream */
+    uint32_t *dep;           /* owned; the last to end of those behind whose events it waits */
+    uint32_t *late;          /* owned; match, plus 1, whose last member came last of its launch's */
+    uint32_t *call;          /* owned; of the host */
+    struct host_call *calls; /* owned; by start */
+    size_t ncalls;
+    struct ended *ends; /* owned; by end */
+    size_t nends;
+};
+
+void rank_links_make(struct rank_links *l, const struct rank *rank);
+void rank_links_release(struct rank_links *l);
+
+/* The operation that ended last, not behind t_ns; LINK_NONE. */
+uint32_t rank_links_ended(const struct rank_links *l, int64_t t_ns);
+
+/* Was work without times called for between two operations, on the stream of one of them? `pred`
+ * LINK_NONE: since the last operation of the stream. */
+bool rank_links_untimed(const struct rank_links *l, uint32_t op, uint32_t pred);
+
+/* Who came last in a match, and when the one before. */
+struct last_member {
+    struct match_member who;
+    int64_t start_ns, second_ns;
+    bool known; /* at least two have times */
+    bool all;   /* all members have */
+};
+
+struct last_member last_member_of(const struct run *run, const struct matches *m,
+                                  const struct match *match);
+
+/* Fills late of every rank. */
+void links_add_matches(struct rank_links *links, const struct run *run, const struct matches *m,
+                       const struct last_member *last);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/stages.h"
+
+#include "analysis/stages_inside.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEW_PASSES 0.1    /* of the most that any path has: less is no pipeline beside it */
+#define PARTS_NEARLY 0.01 /* how far from a whole number of parts a count may be */
+
+/* A rank in the graph of one family. Indices into nodes; NODE_NONE. */
+struct node {
+    int rank;
+    uint32_t next, prev;
+    uint32_t edge; /* pair to the next one */
+    bool bad;      /* several come before it, or behind */
+    bool seen;
+    bool hangs; /* the way on from it ends, or leads to a bad one */
+};
+
+#define NODE_NONE UINT32_MAX
+
+struct graph_of {
+    struct node *list; /* owned */
+    size_t count, cap;
+    struct idmap ids; /* of global ranks */
+};
+
+/* A path or ring of ranks, the first stage first. */
+struct path {
+    size_t first; /* in the finder's ranks */
+    size_t n;
+    bool ring;
+    double passes, least, flushes; /* activations over its first edge; over the closing one of a
+                                      ring; flushes that the first edge tells of; NAN unknown */
+};
+
+struct finder {
+    struct stages *s;
+    const struct run *run;
+    const struct step_windows *steps;
+    struct stage_pairs pairs;
+    struct path *paths; /* owned */
+    size_t npaths, cap_paths;
+    int *ranks; /* owned */
+    size_t nranks, cap_ranks;
+    const char *refused; /* why the first group of ranks is no pipeline */
+};
+
+static void refuse(struct finder *f, const char *why)
+{
+    f->s->others++;
+    if (f->refused == NULL)
+        f->refused = why;
+}
+
+/* ---- the graph of one family ---- */
+
+static uint32_t node_of(struct graph_of *g, int rank)
+{
+    uint32_t at = idmap_add(&g->ids, rank);
+    ARRAY_GROW(g->list, g->cap, (size_t)at + 1);
+    if (at >= g->count) {
+        g->count = (size_t)at + 1;
+        g->list[at] =
+            (struct node){.rank = rank, .next = NODE_NONE, .prev = NODE_NONE, .edge = NODE_NONE};
+    }
+    return at;
+}
+
+static void add_edge(struct graph_of *g, const struct stage_pair *pair, uint32_t index)
+{
+    bool up = pair->votes > 0;
+    uint32_t from = node_of(g, up ? pair->low : pair->high);
+    uint32_t to = node_of(g, up ? pair->high : pair->low);
+    struct node *a = &g->list[from], *b = &g->list[to];
+    a->bad = a->bad || a->next != NODE_NONE;
+    b->bad = b->bad || b->prev != NODE_NONE;
+    a->next = to;
+    a->edge = index;
+    b->prev = from;
+}
+
+/* Activations over an edge: as sent; where the sender has no trace, as received. */
+static double passes_of(const struct stage_pair *pair)
+{
+    bool down = pair->votes < 0;
+    return (double)(pair->units[down] > 0 ? pair->units[down] : pair->received[down]);
+}
+
+/* Flushes: everything that went out came back as often. */
+static double flushes_of(const struct stage_pair *pair)
+{
+    bool down = pair->votes < 0;
+    if (pair->flushes[down] == 0 || pair->in_flight[down] != 0)
+        return NAN;
+    return (double)pair->flushes[down];
+}
+
+static void add_rank(struct finder *f, int rank)
+{
+    ARRAY_GROW(f->ranks, f->cap_ranks, f->nranks + 1);
+    f->ranks[f->nranks++] = rank;
+}
+
+static void add_path(struct finder *f, const struct graph_of *g, uint32_t start, size_t n,
+                     bool ring, double least)
+{
+    const struct stage_pair *edge = &f->pairs.list[g->list[start].edge];
+    struct path path = {f->nranks, n, ring, passes_of(edge), least, flushes_of(edge)};
+    ARRAY_GROW(f->paths, f->cap_paths, f->npaths + 1);
+    f->paths[f->npaths++] = path;
+    for (uint32_t at = start; n-- > 0; at = g->list[at].next)
+        add_rank(f, g->list[at].rank);
+}
+
+static void find_path(struct finder *f, struct graph_of *g, uint32_t start)
+{
+    size_t n = 0;
+    bool bad = false;
+    for (uint32_t at = start; at != NODE_NONE && !g->list[at].seen; at = g->list[at].next) {
+        g->list[at].seen = true;
+        bad = bad || g->list[at].bad;
+        n++;
+    }
+    if (bad)
+        refuse(f, "a rank has messages with several others, as no chain of stages has");
+    else
+        add_path(f, g, start, n, false, NAN);
+}
+
+/* The edge that closes a ring of stages carries fewest activations; the stage behind it is the
+ * first. */
+static void find_ring(struct finder *f, struct graph_of *g, uint32_t start)
+{
+    uint32_t at = start, closing = start;
+    double least = INFINITY, most = 0;
+    size_t n = 0;
+    do {
+        double passes = passes_of(&f->pairs.list[g->list[at].edge]);
+        g->list[at].seen = true;
+        n++;
+        most = passes > most ? passes : most;
+        if (passes < least) {
+            least = passes;
+            closing = at;
+        }
+        at = g->list[at].next;
+    } while (at != start);
+    if (least < most)
+        add_path(f, g, g->list[closing].next, n, true, least);
+    else
+        refuse(f, "a ring of ranks in which all pass on equally much is no pipeline");
+}
+
+/* Does the way on from here lead back, over ranks that have one neighbour each way? */
+static bool is_ring(struct graph_of *g, uint32_t start)
+{
+    uint32_t at = start;
+    do {
+        struct node *node = &g->list[at];
+        if (node->bad || node->seen || node->hangs || node->next == NODE_NONE)
+            break;
+        at = node->next;
+    } while (at != start);
+    if (at == start && !g->list[at].bad && g->list[at].next != NODE_NONE && !g->list[at].hangs)
+        return true;
+    for (uint32_t i = start; i != at; i = g->list[i].next)
+        g->list[i].hangs = true;
+    return false;
+}
+
+/* What is left behind paths and rings hangs on ranks with several neighbours. */
+static void find_in(struct finder *f, struct graph_of *g)
+{
+    bool left = false;
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (g->list[i].prev == NODE_NONE && g->list[i].next != NODE_NONE)
+            find_path(f, g, i);
+    }
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (!g->list[i].seen && !g->list[i].bad && is_ring(g, i))
+            find_ring(f, g, i);
+    }
+    for (uint32_t i = 0; i < g->count; i++)
+        left = left || !g->list[i].seen;
+    if (left)
+        refuse(f, "a rank has messages with several others, as no chain of stages has");
+}
+
+static int by_family(const void *pa, const void *pb)
+{
+    const struct stage_pair *a = pa, *b = pb;
+    if (a->family != b->family)
+        return a->family < b->family ? -1 : 1;
+    if (a->low != b->low)
+        return a->low < b->low ? -1 : 1;
+    return (a->high > b->high) - (a->high < b->high);
+}
+
+static void find_paths(struct finder *f)
+{
+    struct stage_pair *list = f->pairs.list;
+    size_t n = f->pairs.count;
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_family);
+    for (size_t i = 0, end; i < n; i = end) {
+        struct graph_of g = {0};
+        for (end = i; end < n && list[end].family == list[i].family; end++) {
+            if (list[end].votes != 0)
+                add_edge(&g, &list[end], (uint32_t)end);
+            else
+                refuse(f, "messages go both ways at once, as no pipeline begins");
+        }
+        find_in(f, &g);
+        free(g.list);
+        idmap_release(&g.ids);
+    }
+}
+
+/* ---- one pipeline of all paths ---- */
+
+static void drop_small_paths(struct finder *f)
+{
+    double most = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < f->npaths; i++)
+        most = f->paths[i].passes > most ? f->paths[i].passes : most;
+    for (size_t i = 0; i < f->npaths; i++) {
+        if (f->paths[i].passes >= FEW_PASSES * most && f->paths[i].passes >= 1)
+            f->paths[kept++] = f->paths[i];
+        else
+            f->s->others++;
+    }
+    f->npaths = kept;
+}
+
+/* How many parts of the model a stage of a ring holds; 0: no whole number. */
+static int parts_of(const struct path *path)
+{
+    double parts = path->passes / (path->passes - path->least);
+    if (!path->ring)
+        return 1;
+    if (!(parts < 1e6) || fabs(parts - round(parts)) > PARTS_NEARLY * parts || parts < 1.5)
+        return 0;
+    return (int)round(parts);
+}
+
+/* NULL when all paths are pipelines of one shape. */
+static const char *why_not(const struct finder *f)
+{
+    if (f->pairs.messages == 0)
+        return "";
+    if (f->pairs.unknown == f->pairs.messages)
+        return "the trace does not tell between which ranks messages go";
+    if (f->npaths == 0 && f->refused != NULL)
+        return f->refused;
+    if (f->npaths == 0)
+        return f->pairs.spread > 0 ? "all messages are of all-to-all exchanges"
+                                   : "no messages in the steps";
+    for (size_t i = 0; i < f->npaths; i++) {
+        if (f->paths[i].n != f->paths[0].n)
+            return "chains of ranks differ in length";
+        if (parts_of(&f->paths[i]) != parts_of(&f->paths[0]))
+            return "chains of ranks differ in the parts of the model that their stages hold";
+    }
+    if (parts_of(&f->paths[0]) == 0)
+        return "a ring of ranks whose counts of messages fit no interleaved schedule";
+    return NULL;
+}
+
+static void count_passes(struct finder *f)
+{
+    const struct path *path = &f->paths[0];
+    struct stages *s = f->s;
+    double flushes = path->flushes, passes = path->passes;
+    s->parts = parts_of(path);
+    s->passes = (uint64_t)passes;
+    if (isnan(flushes) && f->steps->marked)
+        flushes = (double)f->steps->count;
+    s->micro = passes / s->parts / flushes;
+}
+
+int stages_rank_index(const struct run *run, int rank)
+{
+    size_t low = 0, high = run->nranks;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (run->ranks[mid].rank < rank)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < run->nranks && run->ranks[low].rank == rank ? (int)low : -1;
+}
+
+/* False: a rank is in two of them. */
+static bool place_ranks(struct finder *f)
+{
+    struct stages *s = f->s;
+    size_t n = f->npaths * f->paths[0].n;
+    struct stage_place *place = arena_alloc(&s->arena, f->run->nranks * sizeof *place);
+    int *chains = arena_alloc(&s->arena, n * sizeof *chains);
+    memset(place, 0xff, f->run->nranks * sizeof *place);
+    for (size_t c = 0; c < f->npaths; c++) {
+        for (size_t k = 0; k < f->paths[c].n; k++) {
+            int rank = f->ranks[f->paths[c].first + k], at = stages_rank_index(f->run, rank);
+            chains[c * f->paths[c].n + k] = rank;
+            if (at < 0)
+                continue;
+            if (place[at].chain != STAGE_NOWHERE)
+                return false;
+            place[at] = (struct stage_place){(uint32_t)c, (uint32_t)k};
+        }
+    }
+    s->chains = chains;
+    s->place = place;
+    return true;
+}
+
+void stages_find(struct stages *s, const struct run *run, const struct step_windows *steps)
+{
+    struct finder f = {.s = s, .run = run, .steps = steps};
+    memset(s, 0, sizeof *s);
+    arena_init(&s->arena);
+    s->micro = NAN;
+    s->parts = 1;
+    stage_pairs_collect(&f.pairs, run, steps);
+    find_paths(&f);
+    drop_small_paths(&f);
+    s->why = why_not(&f);
+    if (s->why == NULL && !place_ranks(&f))
+        s->why = "a rank is in two chains of ranks";
+    if (s->why == NULL) {
+        s->count = (int)f.paths[0].n;
+        s->nchains = f.npaths;
+        count_passes(&f);
+    } else {
+        s->place = NULL;
+    }
+    stage_pairs_release(&f.pairs);
+    free(f.paths);
+    free(f.ranks);
+}
+
+void stages_release(struct stages *s)
+{
+    arena_release(&s->arena);
+    memset(s, 0, sizeof *s);
+}
+
+bool stages_is_message(const struct stages *s, const struct run *run, size_t r, const struct op *op)
+{
+    const struct stage_place *at;
+    const int *chain;
+    int peer;
+    size_t n = (size_t)s->count;
+    if (s->place == NULL || op->class != OP_P2P || s->place[r].chain == STAGE_NOWHERE)
+        return false;
+    at = &s->place[r];
+    peer = message_peer(run, op);
+    chain = &s->chains[at->chain * n];
+    if (peer < 0)
+        return false;
+    return (at->stage + 1 < n && chain[at->stage + 1] == peer) ||
+           (at->stage > 0 && chain[at->stage - 1] == peer) ||
+           (s->parts > 1 &&
+            (chain[(at->stage + 1) % n] == peer || chain[(at->stage + n - 1) % n] == peer));
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The stages of a pipeline, from the messages between its ranks.
+ *
+ * Two ranks are neighbours when the first message between them in a step goes one way: that is the
+ * way of activations; gradients come back. Where the neighbours of each communicator (those of two
+ * ranks taken together) form paths, each is one pipeline, and the n-th ranks of all paths are stage
+ * n. A ring is a pipeline whose stages hold several parts of the model (interleaved, virtual
+ * stages) when one of its edges carries fewer activations than the others: with m micro-batches and
+ * v parts a stage, v m go over each edge and (v - 1) m over the one that closes the ring.
+ *
+ * Left out are messages to oneself and launches of messages to more than two others (an all-to-all
+ * made of sends), pairs that begin with both ways at once, and rings in which all edges carry
+ * equally much (keys and values of a context-parallel attention go round in one). Of two ranks a
+ * pipeline with several parts a stage looks like one of more micro-batches.
+ */
+#ifndef SPECTER_ANALYSIS_STAGES_H
+#define SPECTER_ANALYSIS_STAGES_H
+
+#include "analysis/step_windows.h"
+#include "base/arena.h"
+#include "trace/run.h"
+
+struct stage_place {
+    uint32_t chain; /* index; STAGE_NOWHERE: in no pipeline */
+    uint32_t stage;
+};
+
+#define STAGE_NOWHERE UINT32_MAX
+
+struct stages {
+    struct arena arena;
+    const char *why; /* no pipeline was found: why; "" there are no messages; NULL: found */
+    int count;       /* stages; 0 */
+    size_t nchains;
+    const int *chains;               /* [nchains][count] global ranks, in the arena */
+    const struct stage_place *place; /* [run->nranks], in the arena; NULL when not found */
+    int parts;                       /* v: of the model a stage holds */
+    double micro;                    /* m: micro-batches between two flushes; NAN unknown */
+    uint64_t passes;                 /* activations that the first stage sent, in all */
+    size_t others;                   /* groups of ranks whose messages form no pipeline */
+};
+
+void stages_find(struct stages *s, const struct run *run, const struct step_windows *steps);
+void stages_release(struct stages *s);
+
+/* The global rank at the other end of a message; -1 unknown, or no message. */
+int message_peer(const struct run *run, const struct op *op);
+
+/* Index into run->ranks of a global rank; -1: it has no trace. */
+int stages_rank_index(const struct run *run, int rank);
+
+/* Between neighbours of one pipeline? `r`: index into run->ranks. */
+bool stages_is_message(const struct stages *s, const struct run *run, size_t r,
+                       const struct op *op);
+
+#endif

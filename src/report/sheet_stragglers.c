@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sheet of the ranks that come late, by the waiting that they cause.
+ */
+#include "report/analyze_sheets.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The same rank all along, when it is the origin of most waiting in so many of the steps. */
+#define STEADY_SHARE 0.5
+#define STEPS_MIN 3 /* with fewer nothing is said of it */
+
+static int by_caused(const void *pa, const void *pb)
+{
+    const struct arrival *a = *(const struct arrival *const *)pa;
+    const struct arrival *b = *(const struct arrival *const *)pb;
+    double x = fmax(a->caused_ns, a->origin_ns), y = fmax(b->caused_ns, b->origin_ns);
+    if (x != y)
+        return x > y ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static void put_worst(struct sheet *s, const struct analysis *a, const struct arrival *x)
+{
+    const struct match *m = &a->comm.matches.list[x->worst];
+    if (x->last == 0) {
+        for (int i = 0; i < 4; i++)
+            sheet_number(s, NAN);
+        return;
+    }
+    sheet_number(s, x->worst_ns);
+    sheet_text(s, m->op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name(m->op) : "");
+    sheet_text(s, a->run->comms[m->comm].id);
+    sheet_number(s, (double)m->seq);
+}
+
+static void put_rank(struct sheet *s, const struct analysis *a, const struct arrival *x)
+{
+    const struct rank *rank = &a->run->ranks[x - a->stragglers.arrivals];
+    double last = (double)x->last;
+    sheet_number(s, rank->rank);
+    sheet_text(s, rank->host);
+    sheet_number(s, last);
+    sheet_number(s, (double)x->collectives);
+    sheet_number(s, last / (double)x->collectives);
+    sheet_number(s, x->caused_ns);
+    sheet_number(s, x->caused_ns / last);
+    sheet_number(s, rank->nsteps > 0 ? x->caused_ns / (double)rank->nsteps : NAN);
+    put_worst(s, a, x);
+    sheet_number(s, x->passed_ns);
+    sheet_number(s, x->origin_ns);
+    sheet_number(s, (double)x->explained);
+    for (int k = 0; k < WHY_COUNT; k++)
+        sheet_number(s, x->explained > 0 ? x->why_ns[k] : NAN);
+    sheet_number(s, a->stragglers.steps > 0 ? (double)x->top_steps : NAN);
+}
+
+/* The same rank in most steps, or one after the other? */
+static void note_steps(struct sheet *s, const struct analysis *a)
+{
+    size_t top = 0;
+    if (a->stragglers.steps < STEPS_MIN)
+        return;
+    for (size_t r = 1; r < a->run->nranks; r++) {
+        if (a->stragglers.arrivals[r].top_steps > a->stragglers.arrivals[top].top_steps)
+            top = r;
+    }
+    unsigned long long most = a->stragglers.arrivals[top].top_steps, all = a->stragglers.steps;
+    bool steady = (double)most >= STEADY_SHARE * (double)all;
+    sheet_note(s, "most waiting of a step has its origin in rank %d in %llu of %llu steps: %s",
+               a->run->ranks[top].rank, most, all,
+               steady ? "the same rank all along" : "it rotates");
+}
+
+void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
+{
+    static const struct sheet_column columns[] = {
+        {"rank", "rank", SHEET_COUNT, 0},
+        {"host", NULL, SHEET_TEXT, 0},
+        {"arrived_last", "last", SHEET_COUNT, 0},
+        {"arrivals", NULL, SHEET_COUNT, 0},
+        {"last_share", NULL, SHEET_SHARE, 0},
+        {"caused_wait_us", "caused", SHEET_NS, 0},
+        {"caused_wait_mean_us", "each", SHEET_NS, 0},
+        {"caused_wait_per_step_us", NULL, SHEET_NS, 0},
+        {"worst_wait_us", "worst", SHEET_NS, 0},
+        {"worst_op", NULL, SHEET_TEXT, 0},
+        {"worst_comm", NULL, SHEET_TEXT, 0},
+        {"worst_seq", NULL, SHEET_COUNT, 0},
+        {"passed_wait_us", NULL, SHEET_NS, 0},
+        {"origin_wait_us", "origin", SHEET_NS, 0},
+        {"explained", NULL, SHEET_COUNT, 0},
+        {"why_compute_us", "compute", SHEET_NS, 0},
+        {"why_waiting_us", "waiting", SHEET_NS, 0},
+        {"why_moving_us", NULL, SHEET_NS, 0},
+        {"why_idle_us", "idle", SHEET_NS, 0},
+        {"top_steps", "steps", SHEET_COUNT, 0},
+    };
+    const struct arrival **list = array_new(a->run->nranks + 1, sizeof *list);
+    size_t n = 0;
+    sheet_init(s, "stragglers", "Late ranks, by the waiting they cause", SHEET_COLUMNS(columns));
+    for (size_t r = 0; r < a->run->nranks; r++) {
+        const struct arrival *x = &a->stragglers.arrivals[r];
+        if (x->caused_ns > 0 || x->origin_ns > 0)
+            list[n++] = x;
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_caused);
+    for (size_t i = 0; i < n; i++)
+        put_rank(s, a, list[i]);
+    if (n > 0) {
+        sheet_note(s, "caused: mean wait of the others for it; origin: as far as it began here;");
+        sheet_note(s, "compute to idle: its time before, more than that of the rank in the middle");
+        note_steps(s, a);
+    }
+    free(list);
+}

@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: MIT
+#
+# Reads Kineto traces with Python's own JSON (nsys exports with its sqlite3), works out by plain sweeps what `specter analyze` says
+# of the device, and compares: to 0.01 %.
+#
+#   check.py TRACE.json[.gz]|TRACES.tar.gz|EXPORT.sqlite SPECTER
+#
+# It shares no code and no algorithm with specter: lists of events are walked through moment by
+# moment.
+import csv
+import gzip
+import io
+import json
+import math
+import re
+import sqlite3
+import subprocess
+import sys
+import tarfile
+from decimal import Decimal
+
+SYNC = ("StreamSynchronize", "DeviceSynchronize", "EventSynchronize", "CtxSynchronize")
+MEMORY_CALLS = ("cudaMalloc", "cudaFree", "hipMalloc", "hipFree", "cuMemAlloc", "cuMemFree",
+                "cuMemAlloc_v2", "cuMemFree_v2")
+GPU = {"kernel": "compute", "gpu_memcpy": "memory", "gpu_memset": "memory"}
+bad = 0
+
+
+def fail(*what):
+    global bad
+    bad += 1
+    if bad <= 20:
+        print(*what)
+
+
+def near(where, got, want):
+    if want is None or (isinstance(want, float) and math.isnan(want)):
+        if got != "":
+            fail(where, "specter", got, "is not known")
+        return
+    if got == "" or abs(float(got) - want) > max(1e-4 * abs(want), 1e-6):
+        fail(where, "specter", got, "python", want)
+
+
+def ns(text):
+    return int(Decimal(text) * 1000)
+
+
+def traces(path):
+    def load(data):
+        return json.loads(data, parse_float=Decimal)
+    if ".tar" in path:
+        with tarfile.open(path) as tar:
+            for m in tar.getmembers():
+                if m.isfile() and m.name.endswith(".json"):
+                    yield load(tar.extractfile(m).read())
+    else:
+        opened = gzip.open if path.endswith(".gz") else open
+        with opened(path, "rb") as f:
+            yield load(f.read())
+
+
+class Work:
+    pass
+
+
+class Rank:
+    """What a trace says of one GPU, and sweeps over it."""
+
+    def __init__(self, number):
+        self.number = number
+        self.calls, self.ops, self.blocked, self.steps = {}, [], [], []
+        self.waits = []  # (stream, host time)
+
+    def finish(self):
+        self.ops.sort(key=lambda o: o.start)  # stable: as in the file
+        for o in self.ops:
+            if o.kind == "memory" and o.host is not None and o.host_end >= o.end:
+                self.blocked.append((o.host, o.host_end))
+
+    def cause(self, o, before, last):
+        if o.host is None:
+            return "unknown"
+        if o.host > before:
+            return "host_sync" if any(b <= before <= e for b, e in self.blocked) else "host_late"
+        if o.start - before < 30000:
+            return "launch_gap"
+        if any(s == o.stream and last < t <= o.host for s, t in self.waits):
+            return "dependency"
+        return "other"
+
+    def idle(self, ops):
+        sums, until, last = {}, None, {}
+        for o in ops:
+            if until is not None and o.start > until:
+                c = self.cause(o, until, last.get(o.stream, -math.inf))
+                sums[c] = sums.get(c, 0) + o.start - until
+            until = o.end if until is None else max(until, o.end)
+            if o.host is not None:
+                last[o.stream] = max(last.get(o.stream, o.host), o.host)
+        return sums
+
+    def active(self, begin=None, end=None):
+        """Time by the set of kinds that are active; every moment once."""
+        moments = []
+        for o in self.ops:
+            b, e = o.start, o.end
+            if begin is not None:
+                b, e = max(b, begin), min(e, end)
+            if e > b:
+                moments += [(b, 1, o.kind), (e, -1, o.kind)]
+        moments.sort(key=lambda m: m[0])
+        depth, sums, at = {}, {}, None
+        for t, step, kind in moments:
+            on = frozenset(k for k, n in depth.items() if n)
+            if at is not None and on:
+                sums[on] = sums.get(on, 0) + t - at
+            depth[kind] = depth.get(kind, 0) + step
+            at = t
+        return sums
+
+
+class KinetoRank(Rank):
+    def __init__(self, doc):
+        super().__init__(doc.get("distributedInfo", {}).get("rank", 0))
+        events = [e for e in doc["traceEvents"] if e.get("ph") == "X"]
+        for e in events:
+            self.host_event(e)
+        for e in events:
+            self.device_event(e)
+        self.finish()
+
+    def host_event(self, e):
+        if e.get("cat") in ("cuda_runtime", "cuda_driver", "Runtime"):
+            begin = ns(e["ts"])
+            end = begin + ns(e["dur"])
+            self.calls[e.get("args", {}).get("correlation")] = (begin, end)
+            if any(word in e["name"] for word in SYNC) or e["name"] in MEMORY_CALLS:
+                self.blocked.append((begin, end))
+        if e["name"].startswith("ProfilerStep#") and e.get("cat") == "user_annotation":
+            self.steps.append((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e["name"]))
+
+    def device_event(self, e):
+        args = e.get("args", {})
+        if e.get("cat") == "cuda_sync" and e["name"] == "Stream Wait Event":
+            call = self.calls.get(args.get("correlation"))
+            if call:
+                self.waits.append((args.get("stream"), call[0]))
+        if e.get("cat") not in GPU:
+            return
+        o = Work()
+        o.name = e["name"]
+        o.kind = GPU[e["cat"]]
+        if o.kind == "compute" and o.name.startswith("nccl"):
+            o.kind = "comm"
+        o.start = ns(e["ts"])
+        o.dur = ns(e.get("dur", 0))
+        o.end = o.start + o.dur
+        o.stream = args["stream"]
+        o.host, o.host_end = self.calls.get(args.get("correlation"), (None, None))
+        self.ops.append(o)
+
+
+class NsysRank(Rank):
+    def __init__(self, number, db, pid, device):
+        super().__init__(number)
+        self.host_calls(db, pid)
+        tables = {r[0] for r in db.execute("select name from sqlite_master")}
+        for table, kind in (("KERNEL", "compute"), ("MEMCPY", "memory"), ("MEMSET", "memory")):
+            if "CUPTI_ACTIVITY_KIND_" + table in tables:
+                self.device_work(db, table, kind, pid, device)
+        if "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION" in tables:
+            for stream, correlation in db.execute(
+                    "select streamId, correlationId from CUPTI_ACTIVITY_KIND_SYNCHRONIZATION "
+                    "where syncType = 2 and globalPid = ?", (pid,)):
+                if correlation in self.calls:
+                    self.waits.append((stream, self.calls[correlation][0]))
+        self.finish()
+
+    def host_calls(self, db, pid):
+        for begin, end, correlation, name in db.execute(
+                "select start, end, correlationId, value from CUPTI_ACTIVITY_KIND_RUNTIME r "
+                "join StringIds s on s.id = nameId where r.globalTid / 0x1000000 = ?",
+                (pid // 0x1000000,)):
+            self.calls[correlation] = begin, end
+            if any(w in name for w in SYNC) or re.sub("_v[0-9]+$", "", name) in MEMORY_CALLS:
+                self.blocked.append((begin, end))
+
+    def device_work(self, db, table, kind, pid, device):
+        name = "(select value from StringIds where id = demangledName)"
+        for row in db.execute(
+                "select start, end, streamId, correlationId, %s from CUPTI_ACTIVITY_KIND_%s "
+                "where globalPid = ? and deviceId = ?" % (name if table == "KERNEL" else "''", table),
+                (pid, device)):
+            o = Work()
+            o.start, o.end, o.stream, correlation, o.name = row
+            o.kind = "comm" if kind == "compute" and o.name.startswith("nccl") else kind
+            o.dur = o.end - o.start
+            o.host, o.host_end = self.calls.get(correlation, (None, None))
+            self.ops.append(o)
+
+
+def read(path):
+    if not path.endswith(".sqlite"):
+        return sorted((KinetoRank(doc) for doc in traces(path)), key=lambda r: r.number)
+    db = sqlite3.connect("file:%s?immutable=1" % path, uri=True)
+    pairs = db.execute("select distinct globalPid, deviceId from CUPTI_ACTIVITY_KIND_KERNEL "
+                       "order by 1, 2").fetchall()
+    return [NsysRank(i, db, *pair) for i, pair in enumerate(pairs)]
+
+
+def table(specter, path, name):
+    out = subprocess.run([specter, "analyze", path, "--table", name, "--format", "csv"],
+                         capture_output=True, text=True)
+    if out.returncode not in (0, 4):
+        fail(name, out.stderr)
+    return list(csv.DictReader(io.StringIO(out.stdout)))
+
+
+def add(sums, more):
+    for k, v in more.items():
+        sums[k] = sums.get(k, 0) + v
+
+
+def with_kind(active, kind, also=None):
+    return sum(v for k, v in active.items() if kind in k and (also is None or also in k))
+
+
+CAUSES = ("host_late", "host_sync", "launch_gap", "dependency", "other", "unknown")
+
+
+def check_idle(rows, sums, where):
+    for c in CAUSES:
+        near((where, c), rows[c + "_us"], sums.get(c, 0) / 1e3)
+
+
+def check_ranks(get, ranks):
+    total, active = {}, {}
+    by_rank = {int(r["rank"]): r for r in get("idle_ranks")}
+    overlap = {int(r["rank"]): r for r in get("overlap")}
+    for r in ranks:
+        sums, on = r.idle(r.ops), r.active()
+        span = max(o.end for o in r.ops) - min(o.start for o in r.ops)
+        if sum(sums.values()) != span - sum(on.values()):
+            fail("python itself: idle", r.number)
+        check_idle(by_rank[r.number], sums, ("idle_ranks", r.number))
+        both, comm = with_kind(on, "comm", "compute"), with_kind(on, "comm")
+        compute = with_kind(on, "compute")
+        row = overlap[r.number]
+        near(("both", r.number), row["overlap_us"], both / 1e3)
+        near(("of_comm", r.number), row["of_comm"], both / comm if comm else None)
+        near(("of_compute", r.number), row["of_compute"], both / compute if compute else None)
+        near(("of_span", r.number), row["of_span"], both / span)
+        add(total, sums)
+        add(active, on)
+    for row in get("idle"):
+        near(("idle", row["cause"]), row["total_us"], total.pop(row["cause"]) / 1e3)
+    if total:
+        fail("idle lacks", total)
+    names = {"compute": "compute", "comm": "communication", "memory": "memory"}
+    got = {frozenset(x["kinds"].split(" + ")): x["total_us"] for x in get("active")}
+    for k, v in active.items():
+        near(("active", k), got.pop(frozenset(names[x] for x in k), ""), v / 1e3)
+    if got:
+        fail("active has more:", got)
+
+
+def nearest_rank(values, share):
+    return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
+def median(values):
+    v, n = sorted(values), len(values)
+    return (v[n // 2] + v[(n - 1) // 2]) / 2
+
+
+def depth(intervals):
+    """Most, mean, full and empty time; what leaves goes first."""
+    moments = sorted([(b, 1) for b, e in intervals if e > b] + [(e, -1) for b, e in intervals
+                                                                if e > b])
+    begin, end = min(b for b, _ in intervals), max(e for _, e in intervals)
+    n = most = 0
+    area = full = empty = 0
+    at = begin
+    for t, step in moments:
+        area += n * (t - at)
+        full += t - at if n >= 1024 else 0
+        empty += t - at if n == 0 else 0
+        at, n = t, n + step
+        most = max(most, n)
+        if n < 0:
+            fail("python itself: depth", n)
+    empty += end - at
+    return most, area / (end - begin) if end > begin else None, full / 1e3, empty / 1e3
+
+
+def check_stream(r, stream, rows):
+    where = (r.number, stream)
+    ops = [o for o in r.ops if o.stream == stream]
+    known = [o for o in ops if o.host is not None]
+    check_idle(rows["idle_streams"], r.idle(ops), ("idle_streams",) + where)
+    launch, queue = rows["launch"], rows["queue"]
+    near(("ops",) + where, launch["ops"], len(ops))
+    near(("launched",) + where, launch["launched"], len(known))
+    near(("unlaunched",) + where, queue["unlaunched"], len(ops) - len(known))
+    if not known:
+        return
+    delays = [(o.start - o.host_end) / 1e3 for o in known]
+    calls = [(o.host_end - o.host) / 1e3 for o in known]
+    near(("delay min",) + where, launch["delay_min_us"], min(delays))
+    near(("delay median",) + where, launch["delay_median_us"], median(delays))
+    near(("delay p95",) + where, launch["delay_p95_us"], nearest_rank(delays, 0.95))
+    near(("delay max",) + where, launch["delay_max_us"], max(delays))
+    near(("long delays",) + where, launch["long_delays"], sum(d > 100 for d in delays))
+    near(("call median",) + where, launch["call_median_us"], median(calls))
+    near(("call mean",) + where, launch["call_mean_us"], sum(calls) / len(calls))
+    near(("call p95",) + where, launch["call_p95_us"], nearest_rank(calls, 0.95))
+    near(("call max",) + where, launch["call_max_us"], max(calls))
+    near(("long calls",) + where, launch["long_calls"], sum(c > 50 for c in calls))
+    near(("short",) + where, launch["shorter_than_call"],
+         sum(o.dur < o.host_end - o.host for o in known))
+    for prefix, column, ends in (("", "waiting", lambda o: max(o.start, o.host)),
+                                 ("outstanding_", "outstanding", lambda o: max(o.end, o.host))):
+        most, mean, full, empty = depth([(o.host, ends(o)) for o in known])
+        near((column, "max") + where, queue[column + "_max"], most)
+        near((column, "mean") + where, queue[column + "_mean"], mean)
+        near((column, "full") + where, queue[prefix + "full_us"], full)
+        near((column, "empty") + where, queue[prefix + "empty_us"], empty)
+
+
+def check_streams(get, ranks):
+    names = ("idle_streams", "launch", "queue")
+    rows = {}
+    for name in names:
+        for row in get(name):
+            rows.setdefault((int(row["rank"]), int(row["stream"])), {})[name] = row
+    for r in ranks:
+        for stream in {o.stream for o in r.ops}:
+            check_stream(r, stream, rows.pop((r.number, stream)))
+    if rows:
+        fail("streams that are not there:", list(rows))
+
+
+def std(values):
+    if len(values) < 2:
+        return None
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
+
+
+def check_kernels(get, ranks):
+    names, short, kernels = {}, [], []
+    for r in ranks:
+        for o in r.ops:
+            names.setdefault(o.name, []).append(o.dur / 1e3)
+            if o.kind == "compute":
+                kernels.append(o.dur / 1e3)
+    got = {}
+    for row in get("top"):  # a product is told from another kernel of its name
+        got.setdefault(row["name"].lstrip("'"), []).append(row)
+    for name, durs in names.items():
+        rows = got.pop(name, [])
+        where = ("top", name[:40])
+        near(where + ("count",), str(sum(int(x["count"]) for x in rows)), len(durs))
+        near(where + ("total",), str(sum(float(x["total_us"]) for x in rows)), sum(durs))
+        if len(rows) != 1:
+            continue
+        near(where + ("min",), rows[0]["min_us"], min(durs))
+        near(where + ("max",), rows[0]["max_us"], max(durs))
+        near(where + ("mean",), rows[0]["mean_us"], sum(durs) / len(durs))
+        near(where + ("std",), rows[0]["std_us"], std(durs))
+    for row in get("kernel_lengths"):
+        low = float(row["from_us"])
+        high = float(row["below_us"]) if row["below_us"] else math.inf
+        those = [d for d in kernels if low <= d < high]
+        near(("lengths", low), row["count"], len(those))
+        near(("lengths", low, "total"), row["total_us"], sum(those))
+        near(("lengths", low, "share"), row["of_count"], len(those) / len(kernels))
+
+
+def done_by(r, step):
+    ends = [o.end for o in r.ops if o.host is not None and o.host < step[1] and any(
+        b <= o.host < e for b, e, _ in r.steps if e <= step[1])]
+    return max(ends) if ends else None
+
+
+def check_steps(get, ranks):
+    rows = {row["step"]: row for row in get("steps")}
+    lengths, device = {}, {}
+    parts = {k: {} for k in ("compute", "exposed_comm", "exposed_memory", "idle")}
+    for r in ranks:
+        r.steps.sort()
+        for i, step in enumerate(r.steps):
+            on = r.active(step[0], step[1])
+            comm = with_kind(on, "comm") - with_kind(on, "comm", "compute")
+            lengths.setdefault(step[2], {})[r.number] = (step[1] - step[0]) / 1e3
+            for key, value in (("compute", with_kind(on, "compute")), ("exposed_comm", comm),
+                               ("exposed_memory", on.get(frozenset(["memory"]), 0)),
+                               ("idle", step[1] - step[0] - sum(on.values()))):
+                parts[key].setdefault(step[2], []).append(value / 1e3)
+            if i > 0:
+                device.setdefault(step[2], []).append(
+                    (done_by(r, step) - done_by(r, r.steps[i - 1])) / 1e3)
+    for name, of in lengths.items():
+        row = rows.pop(name)
+        near(("step", name, "mean"), row["mean_us"], sum(of.values()) / len(of))
+        near(("step", name, "max"), row["max_us"], max(of.values()))
+        if len(of) > 1:
+            near(("step", name, "spread"), row["spread_us"], max(of.values()) - min(of.values()))
+            near(("step", name, "slowest"), row["slowest"], max(of, key=of.get))
+        for key, by_name in parts.items():
+            near(("step", name, key), row[key + "_us"], sum(by_name[name]) / len(by_name[name]))
+        d = device.get(name)
+        near(("step", name, "device"), row["device_us"], sum(d) / len(d) if d else None)
+    if rows:
+        fail("steps that are not there:", list(rows))
+    check_summary(get, [max(of.values()) for of in lengths.values()])
+
+
+def check_summary(get, longest):
+    for row in get("step_summary"):
+        if row["clock"] != "host":
+            continue
+        rest = longest[1:] if row["warm_up_us"] else longest
+        if (len(longest) >= 3 and longest[0] > 1.5 * median(longest[1:])) != \
+                (row["warm_up_us"] != ""):
+            fail("warm-up", row)
+        near("steps", row["steps"], len(rest))
+        near("mean", row["mean_us"], sum(rest) / len(rest))
+        near("median", row["median_us"], median(rest))
+        near("p95", row["p95_us"], nearest_rank(rest, 0.95))
+        near("std", row["std_us"], std(rest))
+
+
+def main(path, specter):
+    kept = {}
+
+    def get(name):
+        if name not in kept:
+            kept[name] = table(specter, path, name)
+        return kept[name]
+    ranks = read(path)
+    check_ranks(get, ranks)
+    check_streams(get, ranks)
+    if not path.endswith(".sqlite"):  # names and steps are the reader's matter there
+        check_kernels(get, ranks)
+        check_steps(get, ranks)
+    unlaunched = sum(o.host is None for r in ranks for o in r.ops)
+    print(sum(len(r.ops) for r in ranks), "operations,", unlaunched, "without a launch,",
+          sum(len(r.steps) for r in ranks), "steps:", "differs" if bad else "as specter says")
+    return 1 if bad else 0
+
+
+sys.exit(main(sys.argv[1], sys.argv[2]))

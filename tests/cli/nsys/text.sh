@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+# An export of one process: what is said of it, and nothing of its environment.
+. "$ROOT"/tests/cli/nsys/made.bash
+make_export report.sqlite
+"$SPECTER" analyze report.sqlite
+"$SPECTER" analyze --json all.json report.sqlite >/dev/null
+! grep -c SECRET all.json

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Critical paths that are known by hand, and what holds for every path: it leaves nothing out, and
+ * each part waited for the one before.
+ */
+#include "test.h"
+
+#include "analysis/critical.h"
+#include "made_run.h"
+#include "timed_pipeline.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void make_critical(struct critical *x, const struct run *run)
+{
+    struct matches m;
+    matches_make(&m, run);
+    critical_make(x, run, &m);
+    matches_release(&m);
+}
+
+/* ---- runs of a few operations ---- */
+
+static void make_few(struct run *run, int ranks)
+{
+    run_init(run);
+    run->format = "memory";
+    run->source = "test";
+    run->world_size = ranks;
+    run->ndomains = 1;
+    run->clock_aligned = true;
+    for (int r = 0; r < ranks; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->gpu = rank->host = rank->file = "";
+        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS | COVER_LAUNCHES;
+        rank->nthreads = 1;
+        rank->complete = true;
+    }
+}
+
+static int few_comm(struct run *run, const char *id, int a, int b)
+{
+    int comm = run_comm(run, id, strlen(id), 2);
+    run->comms[comm].ranks[0] = a;
+    run->comms[comm].ranks[1] = b;
+    return comm;
+}
+
+/* Called for in [host, host + 10), on the device in [start, end). */
+static struct op *few_op(struct run *run, int rank, int stream, int64_t host, int64_t start,
+                         int64_t end)
+{
+    struct op *op = rank_add_op(&run->ranks[rank]);
+    op->class = OP_KERNEL;
+    op->name = "kernel";
+    op->caller = "";
+    op->id = run->ranks[rank].nops;
+    op->timing = SPECTER_TIMING_DEVICE;
+    op->stream = stream;
+    op->graph = -1;
+    op->host_ns = host;
+    op->host_end_ns = host + 10;
+    op->start_ns = start;
+    op->dur_ns = end - start;
+    return op;
+}
+
+static struct op *few_coll(struct run *run, int rank, int stream, int comm, int64_t seq,
+                           int64_t host, int64_t start, int64_t end)
+{
+    struct op *op = few_op(run, rank, stream, host, start, end);
+    op->class = OP_COLL;
+    op->name = "AllReduce";
+    op->coll.op = SPECTER_ALLREDUCE;
+    op->coll.comm = comm;
+    op->coll.seq = seq;
+    op->coll.group = op->coll.peer = -1;
+    return op;
+}
+
+static void few_act(struct run *run, int rank, enum act_kind kind, int stream, int64_t event,
+                    int64_t host, int64_t end)
+{
+    struct act *act = rank_add_act(&run->ranks[rank]);
+    act->kind = (uint8_t)kind;
+    act->stream = stream;
+    act->event = event;
+    act->host_ns = host;
+    act->host_end_ns = end;
+}
+
+/* "1 compute 15-515, ...": the chosen step's parts, the earliest first. */
+static const char *path_text(const struct critical *c)
+{
+    static char text[4096];
+    size_t len = 0;
+    text[0] = '\0';
+    for (size_t i = c->nparts; i-- > 0 && len < sizeof text - 100;) {
+        const struct path_part *p = &c->parts[i];
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%d %s %lld-%lld",
+                                len > 0 ? ", " : "", c->run->ranks[p->rank].rank,
+                                path_kind_name((enum path_kind)p->kind), (long long)p->start_ns,
+                                (long long)p->end_ns);
+    }
+    return text;
+}
+
+/* ---- what holds for every path ---- */
+
+static bool waits_for_event(const struct rank *rank, const struct op *from, const struct op *to)
+{
+    for (size_t i = 0; i < rank->nacts; i++) {
+        const struct act *record = &rank->acts[i];
+        if (record->kind != ACT_RECORD || record->stream != from->stream ||
+            record->host_ns < from->host_ns)
+            continue;
+        for (size_t k = i + 1; k < rank->nacts; k++) {
+            const struct act *wait = &rank->acts[k];
+            if (wait->kind == ACT_WAIT && wait->event == record->event &&
+                wait->stream == to->stream && wait->host_ns <= to->host_ns)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A member of the same communication that starts at this moment. */
+static bool has_partner(const struct rank *rank, const struct op *op, int64_t start)
+{
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *x = &rank->ops[i];
+        if (x->class == op->class && x->start_ns == start && x->coll.comm == op->coll.comm &&
+            (x->class == OP_P2P ? x->coll.p2p_seq == op->coll.p2p_seq
+                                : x->coll.seq == op->coll.seq))
+            return true;
+    }
+    return false;
+}
+
+static bool is_op_part(const struct path_part *p)
+{
+    return p->kind <= PATH_GRAPH;
+}
+
+/* Why `late` could not begin before `early` had ended; NULL: no reason is seen. */
+static bool truly_follows(const struct run *run, const struct path_part *early,
+                          const struct path_part *late)
+{
+    const struct rank *rank = &run->ranks[late->rank];
+    const struct op *to = &rank->ops[late->op], *from;
+    if (early->rank != late->rank)
+        return (to->class == OP_COLL || to->class == OP_P2P) &&
+               has_partner(&run->ranks[early->rank], to, late->start_ns);
+    from = &rank->ops[early->op];
+    if (!is_op_part(early))
+        return early->op == late->op || !is_op_part(late); /* host and gaps lead to their op */
+    if (late->kind == PATH_HOST || late->kind == PATH_UNTIMED || late->kind == PATH_UNEXPLAINED)
+        return from->start_ns + from->dur_ns >= early->end_ns;
+    return from->stream == to->stream || waits_for_event(rank, from, to);
+}
+
+static void check_path(const struct critical *c)
+{
+    int64_t step = 0, all = 0, ranks = 0;
+    for (size_t k = 0; k < PATH_CATEGORIES; k++) {
+        step += c->categories[k].step_ns;
+        all += c->categories[k].all_ns;
+    }
+    for (size_t r = 0; r < c->run->nranks; r++)
+        ranks += c->ranks[r].sum.step_ns;
+    CHECK_INT(step, c->length.step_ns);
+    CHECK_INT(all, c->length.all_ns);
+    CHECK_INT(ranks, c->length.step_ns);
+    CHECK_INT(c->parts[0].end_ns - c->parts[c->nparts - 1].start_ns, c->length.step_ns);
+    for (size_t i = 0; i < c->nparts; i++) {
+        const struct path_part *p = &c->parts[i];
+        const struct op *op = &c->run->ranks[p->rank].ops[p->op];
+        CHECK(p->start_ns < p->end_ns);
+        if (is_op_part(p))
+            CHECK(p->start_ns >= op->start_ns && p->end_ns <= op->start_ns + op->dur_ns);
+        if (i > 0)
+            CHECK_INT(p->end_ns, c->parts[i - 1].start_ns);
+    }
+}
+
+static void check_follows(const struct critical *c)
+{
+    for (size_t i = 0; i + 1 < c->nparts; i++) {
+        if (!truly_follows(c->run, &c->parts[i + 1], &c->parts[i]))
+            test_fail(__FILE__, __LINE__, "part at %lld does not follow from the one before",
+                      (long long)c->parts[i].start_ns);
+    }
+}
+
+static void check_few(struct run *run, const char *want)
+{
+    struct critical c;
+    make_critical(&c, run);
+    CHECK_STR(c.why != NULL ? c.why : path_text(&c), want);
+    if (c.why == NULL) {
+        check_path(&c);
+        check_follows(&c);
+    }
+    critical_release(&c);
+    run_release(run);
+}
+
+/* ---- paths known by hand ---- */
+
+TEST(critical_path_goes_to_the_rank_that_computes_longer)
+{
+    struct run run;
+    int comm;
+    make_few(&run, 2);
+    comm = few_comm(&run, "a", 0, 1);
+    few_op(&run, 0, 1, 0, 15, 315);
+    few_coll(&run, 0, 1, comm, 0, 10, 315, 615);
+    few_op(&run, 1, 1, 0, 15, 515);
+    few_coll(&run, 1, 1, comm, 0, 10, 515, 615);
+    check_few(&run, "1 host 0-10, 1 launch 10-15, 1 compute 15-515, 0 communication 515-615");
+}
+
+TEST(critical_path_goes_to_the_rank_whose_host_is_late)
+{
+    struct run run;
+    int comm;
+    make_few(&run, 2);
+    comm = few_comm(&run, "a", 0, 1);
+    few_op(&run, 0, 1, 0, 15, 315);
+    few_coll(&run, 0, 1, comm, 0, 10, 315, 615);
+    few_op(&run, 1, 1, 5, 15, 115);
+    few_coll(&run, 1, 1, comm, 0, 500, 515, 615);
+    check_few(&run, "1 host 0-510, 1 launch 510-515, 0 communication 515-615");
+}
+
+/* Rank 1 comes late to rank 0 because it waits for rank 2, in another communicator. */
+TEST(critical_path_goes_on_through_another_communicator)
+{
+    struct run run;
+    int first, second;
+    make_few(&run, 3);
+    first = few_comm(&run, "a", 0, 1);
+    second = few_comm(&run, "b", 1, 2);
+    few_coll(&run, 0, 1, first, 0, 0, 20, 900);
+    few_coll(&run, 1, 1, second, 0, 0, 20, 700);
+    few_coll(&run, 1, 1, first, 0, 10, 700, 900);
+    few_op(&run, 2, 1, 0, 20, 600);
+    few_coll(&run, 2, 1, second, 0, 10, 600, 700);
+    check_few(&run, "2 host 0-10, 2 launch 10-20, 2 compute 20-600, 1 communication 600-700, "
+                    "0 communication 700-900");
+}
+
+/* Stream 2 waits for what stream 1 had been given before the event was recorded, and no more. */
+TEST(critical_path_follows_events_between_streams)
+{
+    struct run run;
+    make_few(&run, 1);
+    few_op(&run, 0, 1, 0, 20, 320);
+    few_act(&run, 0, ACT_RECORD, 1, 7, 11, 12);
+    few_act(&run, 0, ACT_WAIT, 2, 7, 13, 14);
+    few_op(&run, 0, 2, 15, 330, 430);
+    few_op(&run, 0, 1, 30, 320, 400);
+    check_few(&run, "0 host 0-10, 0 launch 10-20, 0 compute 20-320, 0 launch 320-330, "
+                    "0 compute 330-430");
+}
+
+/* The host waits for the stream, then launches; its wait before, for what had ended, was none. */
+TEST(critical_path_follows_a_host_that_waits)
+{
+    struct run run;
+    make_few(&run, 1);
+    few_op(&run, 0, 1, 0, 20, 320);
+    few_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 12, 325);
+    few_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 330, 335);
+    few_op(&run, 0, 1, 360, 375, 475);
+    check_few(&run,
+              "0 host 0-10, 0 launch 10-20, 0 compute 20-320, 0 host 320-325, 0 host 325-370, "
+              "0 launch 370-375, 0 compute 375-475");
+}
+
+/* Thread 1 launches behind a wait of thread 0, and was silent all along. */
+TEST(critical_path_goes_on_with_the_thread_that_waited)
+{
+    struct run run;
+    make_few(&run, 1);
+    few_op(&run, 0, 1, 0, 20, 320);
+    few_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 12, 325);
+    few_op(&run, 0, 1, 360, 375, 475)->tid = 1;
+    check_few(&run,
+              "0 host 0-10, 0 launch 10-20, 0 compute 20-320, 0 host 320-325, 0 host 325-370, "
+              "0 launch 370-375, 0 compute 375-475");
+}
+
+TEST(critical_path_tells_counted_kernels_and_what_nothing_explains)
+{
+    struct run run;
+    struct launches *l;
+    make_few(&run, 1);
+    few_op(&run, 0, 1, 0, 20, 320);
+    l = rank_add_launches(&run.ranks[0]);
+    *l = (struct launches){.host_ns = 12, .host_end_ns = 13, .count = 1, .stream = 1, .graph = -1};
+    few_op(&run, 0, 1, 20, 400, 500);
+    few_op(&run, 0, 1, 30, 90500, 90600);
+    check_few(&run, "0 host 0-10, 0 launch 10-20, 0 compute 20-320, 0 untimed 320-400, "
+                    "0 compute 400-500, 0 unexplained 500-90500, 0 compute 90500-90600");
+}
+
+/* Two messages of one launch: it moves when the later partner has come. */
+TEST(critical_path_takes_the_later_partner_of_a_launch)
+{
+    static const struct {
+        int rank, peer;
+        int64_t start, end;
+        bool send;
+        int group;
+    } list[] = {{1, 0, 20, 800, true, 3},
+                {1, 2, 20, 800, false, 3},
+                {0, 1, 300, 400, false, -1},
+                {2, 1, 700, 800, true, -1}};
+    struct run run;
+    int comm;
+    make_few(&run, 3);
+    comm = run_comm(&run, "w", 1, 3);
+    for (int r = 0; r < 3; r++)
+        run.comms[comm].ranks[r] = r;
+    few_op(&run, 2, 1, 0, 15, 700);
+    few_op(&run, 0, 1, 0, 15, 300);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct op *op = few_op(&run, list[i].rank, 1, 10, list[i].start, list[i].end);
+        op->class = OP_P2P;
+        op->name = "message";
+        op->coll.op = list[i].send ? SPECTER_SEND : SPECTER_RECV;
+        op->coll.comm = comm;
+        op->coll.peer = list[i].peer;
+        op->coll.group = list[i].group;
+        op->coll.p2p_seq = 0;
+    }
+    check_few(&run, "2 host 0-10, 2 launch 10-15, 2 compute 15-700, 1 p2p 700-800");
+}
+
+TEST(critical_path_passes_every_stage)
+{
+    struct timed_pipeline t = {.stages = 4, .micro = 1, .steps = 1, .tp = 1, .marked = true};
+    struct run run;
+    t.no_backward = true;
+    t.transfer_ns = 10;
+    for (int s = 0; s < 4; s++)
+        t.forward_ns[s] = 100 * (s + 1);
+    timed_run(&run, &t);
+    check_few(&run, "0 compute 1000000-1000100, 1 p2p 1000100-1000110, 1 compute 1000110-1000310, "
+                    "2 p2p 1000310-1000320, 2 compute 1000320-1000620, 3 p2p 1000620-1000630, "
+                    "3 compute 1000630-1001030");
+}
+
+/* ---- what the trace lacks ---- */
+
+TEST(critical_path_infers_events_where_none_are_traced)
+{
+    struct critical c;
+    struct run run;
+    make_few(&run, 1);
+    few_op(&run, 0, 1, 0, 20, 100020);
+    few_op(&run, 0, 2, 15, 100030, 100130);
+    make_critical(&c, &run);
+    CHECK_INT((int64_t)c.inferred, 0);
+    CHECK_INT(path_kind_sum(&c, PATH_UNEXPLAINED).step_ns, 100030 - 25);
+    critical_release(&c);
+    run.ranks[0].coverage &= ~(unsigned)COVER_DEPS;
+    make_critical(&c, &run);
+    CHECK_INT((int64_t)c.inferred, 1);
+    CHECK_STR(path_text(&c), "0 host 0-10, 0 launch 10-20, 0 compute 20-100020, "
+                             "0 launch 100020-100030, 0 compute 100030-100130");
+    check_path(&c);
+    critical_release(&c);
+    run_release(&run);
+}
+
+TEST(critical_path_does_without_host_times)
+{
+    struct run run;
+    make_few(&run, 1);
+    few_op(&run, 0, 1, UNKNOWN_NS, 20, 320)->host_end_ns = UNKNOWN_NS;
+    few_op(&run, 0, 1, UNKNOWN_NS, 330, 430)->host_end_ns = UNKNOWN_NS;
+    few_op(&run, 0, 2, UNKNOWN_NS, 500, 600)->host_end_ns = UNKNOWN_NS;
+    check_few(&run, "0 compute 20-320, 0 launch 320-330, 0 compute 330-430, 0 unexplained 430-500, "
+                    "0 compute 500-600");
+}
+
+TEST(critical_path_needs_clocks_and_times)
+{
+    struct run run;
+    make_few(&run, 2);
+    few_op(&run, 0, 1, 0, 20, 320);
+    run.clock_aligned = false;
+    check_few(&run, "the clocks of the ranks cannot be compared");
+    make_few(&run, 1);
+    few_op(&run, 0, 1, 0, 20, 320)->timing = SPECTER_TIMING_HOST;
+    check_few(&run, "no operation has device times");
+    make_few(&run, 0);
+    check_few(&run, "no operation has device times");
+}
+
+/* ---- many ---- */
+
+TEST(critical_path_of_data_parallel_training_is_the_late_rank)
+{
+    struct made m = made_default;
+    struct run run;
+    struct critical c;
+    m.late_ns = 50000;
+    made_run(&run, &m);
+    run.clock_aligned = true;
+    for (size_t r = 0; r < run.nranks; r++) {
+        for (size_t i = 0; i < run.ranks[r].nops; i++)
+            run.ranks[r].ops[i].graph = -1;
+    }
+    make_critical(&c, &run);
+    check_path(&c);
+    check_follows(&c);
+    CHECK(c.ranks[3].sum.all_ns > c.length.all_ns * 8 / 10);
+    CHECK(c.ranks[3].margin_ns > c.ranks[0].margin_ns);
+    critical_release(&c);
+    run_release(&run);
+}
+
+TEST(critical_path_of_pipelines_leaves_nothing_out)
+{
+    for (int stages = 2; stages <= 8; stages *= 2) {
+        for (int micro = 1; micro <= 9; micro += 4) {
+            struct timed_pipeline t = {.stages = stages, .micro = micro, .steps = 3, .tp = 2};
+            struct run run;
+            struct critical c;
+            t.marked = true;
+            t.transfer_ns = 130;
+            t.tp_ns = 40;
+            for (int s = 0; s < TIMED_STAGES; s++) {
+                t.forward_ns[s] = 1000 + 37 * s;
+                t.backward_ns[s] = 2000 - 21 * s;
+            }
+            timed_run(&run, &t);
+            make_critical(&c, &run);
+            CHECK_INT((int64_t)c.walked, 3);
+            check_path(&c);
+            check_follows(&c);
+            CHECK_INT(path_kind_sum(&c, PATH_UNEXPLAINED).all_ns, 0);
+            critical_release(&c);
+            run_release(&run);
+        }
+    }
+}
+
+/* Nonsense ends, and its path still leaves nothing out. */
+TEST(critical_path_of_scrambled_times_ends)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct made m = made_default;
+        struct run run;
+        struct critical c;
+        made_run(&run, &m);
+        run.clock_aligned = true;
+        made_scramble(&run, seed);
+        make_critical(&c, &run);
+        check_path(&c);
+        critical_release(&c);
+        run_release(&run);
+    }
+}

@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace_load.h"
+
+#ifdef SPECTER_HAVE_SQLITE
+
+#include "made_nsys.h"
+#include "trace/match.h"
+#include "trace/nsys_db.h"
+
+#define ALLREDUCE "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+#define ALLGATHER "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+#define SENDRECV "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
+
+/* Loads a folder with one export made of these statements, and removes it. */
+static void load_sql(struct run *run, const char *sql)
+{
+    const char *folder = make_folder();
+    nsys_make(folder, "report.sqlite", sql);
+    load_path(run, folder);
+    remove_folder(folder);
+}
+
+static const char *sql_error(const char *sql)
+{
+    const char *folder = make_folder(), *error;
+    nsys_make(folder, "report.sqlite", sql);
+    error = load_error(file_in(folder, "report.sqlite"), NULL);
+    remove_folder(folder);
+    return error;
+}
+
+/* The i-th op whose name holds this. */
+static const struct op *op_like(const struct rank *rank, const char *part, int i)
+{
+    static const struct op none = {.name = ""};
+    for (size_t o = 0; o < rank->nops; o++) {
+        if (strstr(rank->ops[o].name, part) != NULL && i-- == 0)
+            return &rank->ops[o];
+    }
+    test_fail(__FILE__, __LINE__, "no operation '%s'", part);
+    return &none;
+}
+
+/* ---- payloads ---- */
+
+/* Two processes of one communicator; the second is rank 0. */
+static void put_two_ranks(struct buf *sql)
+{
+    buf_puts(sql, NSYS_NEW NSYS_SCHEMAS
+             "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000);");
+    for (int p = 1; p <= 2; p++) {
+        nsys_put_range(sql, p, "ncclCommInitRank", 100, 900,
+                       nsys_init_blob(0xabc, 2, (uint64_t)(2 - p), (uint64_t)(p - 1)));
+        nsys_put_range(sql, p, "ncclAllReduce", 1800, 1960, nsys_call_blob(5, 0xabc, 4096, 2));
+        nsys_put_kernel(sql, p, p - 1, ALLREDUCE, 2000 + p, 500);
+        nsys_put_range(sql, p, "ncclAllGather", 3800, 3960, nsys_call_blob(4, 0xabc, 8192, 0));
+        nsys_put_kernel(sql, p, p - 1, ALLGATHER, 4000, 500 + p);
+    }
+}
+
+TEST(nsys_payloads)
+{
+    struct buf sql = BUF_INIT;
+    struct matches m;
+    struct run run;
+    put_two_ranks(&sql);
+    load_sql(&run, sql.data);
+    CHECK_STR(run.format, "nsys");
+    CHECK_INT(run.nranks, 2);
+    CHECK_INT(run.world_size, 2);
+    CHECK_INT(run.ncomms, 1);
+    CHECK_STR(run.comms[0].id, "0000000000000abc");
+    CHECK_INT(run.comms[0].size, 2);
+    CHECK(!run_partial(&run));
+    for (int r = 0; r < 2 && run.nranks == 2; r++) {
+        const struct rank *rank = &run.ranks[r];
+        const struct op *reduce = op_like(rank, "AllReduce", 0);
+        const struct op *gather = op_like(rank, "AllGather", 0);
+        CHECK_INT(rank->pid, 2 - r); /* as NCCL numbers them, not as the file does */
+        CHECK_INT(reduce->class, OP_COLL);
+        CHECK_INT(reduce->coll.op, SPECTER_ALLREDUCE);
+        CHECK_INT(reduce->bytes, 4096);
+        CHECK_INT(reduce->coll.count, 1024);
+        CHECK_INT(reduce->dtype, SPECTER_FP32);
+        CHECK_INT(reduce->coll.redop, SPECTER_REDOP_MAX); /* the payload's, not the name's */
+        CHECK_INT(reduce->coll.seq, 8 - 8);
+        CHECK_INT(reduce->dur_ns, 500);
+        CHECK_INT(reduce->start_ns, 1700000000000000000 + 2002 - r);
+        CHECK_INT(gather->bytes, 16384); /* of both ranks */
+        CHECK_INT(gather->dtype, SPECTER_DTYPE_UNKNOWN);
+        CHECK_INT(gather->coll.seq, 1);
+        CHECK_INT(gather->host_ns, 1700000000000003900);
+        CHECK_INT(gather->host_end_ns, 1700000000000003950);
+    }
+    matches_make(&m, &run);
+    CHECK_INT(m.count, 2);
+    CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
+    CHECK_INT(m.list[1].transfer_ns, 501);
+    matches_release(&m);
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* Calls of a group go out with ncclGroupEnd: one kernel for two calls, or one each. */
+TEST(nsys_groups)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW NSYS_SCHEMAS);
+    for (int g = 0; g < 2; g++) {
+        long long t = g * 10000;
+        nsys_put_range(&sql, 1, "ncclGroupStart", t + 1000, t + 1010, "NULL");
+        nsys_put_range(&sql, 1, "ncclAllReduce", t + 1020, t + 1030,
+                       nsys_call_blob(5, 0xabc, 4000, 0));
+        nsys_put_range(&sql, 1, "ncclAllReduce", t + 1040, t + 1050,
+                       nsys_call_blob(5, 0xabc, 800, 0));
+        nsys_put_range(&sql, 1, "ncclGroupEnd", t + 1060, t + 3000, "NULL");
+        nsys_put_kernel(&sql, 1, 0, ALLREDUCE, t + 2000, 100);
+        if (g == 1)
+            nsys_put_kernel(&sql, 1, 0, ALLREDUCE, t + 2500, 100);
+    }
+    /* the group's begin is cut off: nobody knows what is in it */
+    nsys_put_range(&sql, 2, "ncclAllReduce", 1020, 1030, nsys_call_blob(5, 0xabc, 7, 0));
+    nsys_put_range(&sql, 2, "ncclGroupEnd", 1060, 3000, "NULL");
+    nsys_put_kernel(&sql, 2, 1, ALLREDUCE, 2000, 100);
+    load_sql(&run, sql.data);
+    CHECK_INT(op_like(&run.ranks[0], "AllReduce", 0)->bytes, 4800);
+    CHECK_INT(op_like(&run.ranks[0], "AllReduce", 1)->bytes, 4000);
+    CHECK_INT(op_like(&run.ranks[0], "AllReduce", 2)->bytes, 800);
+    CHECK(op_like(&run.ranks[1], "AllReduce", 0)->flags & OP_BYTES_UNKNOWN);
+    run_release(&run);
+    buf_release(&sql);
+}
+
+static void put_exchange(struct buf *sql, int p, long long t, const int *to, const int *from, int n)
+{
+    nsys_put_range(sql, p, "ncclGroupStart", t, t + 1, "NULL");
+    for (int i = 0; i < n; i++) {
+        if (to[i] >= 0)
+            nsys_put_range(sql, p, "ncclSend", t + 10 + 4 * i, t + 11 + 4 * i,
+                           nsys_call_blob(9, 0xabc, 1000, (uint64_t)to[i]));
+        if (from[i] >= 0)
+            nsys_put_range(sql, p, "ncclRecv", t + 12 + 4 * i, t + 13 + 4 * i,
+                           nsys_call_blob(9, 0xabc, 1000, (uint64_t)from[i]));
+    }
+    nsys_put_range(sql, p, "ncclGroupEnd", t + 100, t + 300, "NULL");
+    nsys_put_kernel(sql, p, p - 1, SENDRECV, t + 250, 400);
+}
+
+/* Messages pair up; one each with every rank is an all-to-all. */
+TEST(nsys_messages)
+{
+    struct buf sql = BUF_INIT;
+    struct matches m;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW NSYS_SCHEMAS);
+    for (int p = 1; p <= 2; p++) {
+        nsys_put_range(&sql, p, "ncclCommInitRank", 100, 900,
+                       nsys_init_blob(0xabc, 2, (uint64_t)(p - 1), (uint64_t)(p - 1)));
+        put_exchange(&sql, p, 1000, (int[]){p == 1 ? 1 : -1}, (int[]){p == 1 ? -1 : 0}, 1);
+        put_exchange(&sql, p, 3000, (int[]){2 - p}, (int[]){2 - p}, 1);
+        put_exchange(&sql, p, 5000, (int[]){0, 1}, (int[]){0, 1}, 2);
+    }
+    load_sql(&run, sql.data);
+    CHECK_INT(run.nranks, 2);
+    CHECK_INT(run.ranks[0].nops, 4); /* the exchange is two */
+    CHECK_INT(op_like(&run.ranks[0], "SendRecv", 0)->coll.op, SPECTER_SEND);
+    CHECK_INT(op_like(&run.ranks[0], "SendRecv", 0)->coll.peer, 1);
+    CHECK_INT(op_like(&run.ranks[0], "SendRecv", 0)->coll.group, -1);
+    CHECK_INT(op_like(&run.ranks[1], "SendRecv", 0)->coll.op, SPECTER_RECV);
+    CHECK(op_like(&run.ranks[0], "SendRecv", 1)->coll.group >= 0);
+    CHECK_INT(op_like(&run.ranks[0], "SendRecv", 1)->coll.group,
+              op_like(&run.ranks[0], "SendRecv", 2)->coll.group);
+    CHECK_INT(op_like(&run.ranks[0], "SendRecv", 3)->class, OP_COLL);
+    CHECK_INT(op_like(&run.ranks[0], "SendRecv", 3)->coll.op, SPECTER_ALLTOALL);
+    CHECK_INT(op_like(&run.ranks[0], "SendRecv", 3)->bytes, 2000);
+    matches_make(&m, &run);
+    CHECK_INT(m.count, 4); /* three pairs and the all-to-all */
+    CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
+    matches_release(&m);
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* The last number of a block's header is the end in some versions; a payload can be a JSON text. */
+TEST(nsys_payload_forms)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW NSYS_SCHEMAS);
+    nsys_put_range(&sql, 1, "ncclAllReduce", 1800, 1960,
+                   nsys_blob(5, 32 + 24, (uint64_t[]){0xabc, 4096, 0}, 3));
+    nsys_put_kernel(&sql, 1, 0, ALLREDUCE, 2000, 500);
+    buf_printf(&sql,
+               "INSERT INTO NVTX_EVENTS VALUES (3800, 3960, 59, 'ncclAllReduce', %lld, NULL, 1, "
+               "NULL, '{\"payload\": {\"NCCL communicator ID\": 2748, \"Message size [bytes]\": "
+               "512}}', NULL);",
+               NSYS_TID(1, 10));
+    nsys_put_kernel(&sql, 1, 0, ALLREDUCE, 4000, 500);
+    /* cut within the numbers, a size beyond the end, a size of 2^64 - 1 */
+    nsys_put_range(&sql, 1, "ncclAllReduce", 5800, 5960,
+                   "x'0100000000000000050000010000000018000000000000002000000000000000BC0A'");
+    nsys_put_kernel(&sql, 1, 0, ALLREDUCE, 6000, 500);
+    nsys_put_range(&sql, 1, "ncclAllReduce", 7800, 7960,
+                   "x'01000000000000000500000100000000FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFBC0A'");
+    nsys_put_kernel(&sql, 1, 0, ALLREDUCE, 8000, 500);
+    load_sql(&run, sql.data);
+    CHECK_INT(op_like(&run.ranks[0], "AllReduce", 0)->bytes, 4096);
+    CHECK_INT(op_like(&run.ranks[0], "AllReduce", 1)->bytes, 512);
+    CHECK_INT(op_like(&run.ranks[0], "AllReduce", 1)->coll.comm,
+              op_like(&run.ranks[0], "AllReduce", 0)->coll.comm);
+    CHECK(op_like(&run.ranks[0], "AllReduce", 2)->flags & OP_BYTES_UNKNOWN);
+    CHECK(op_like(&run.ranks[0], "AllReduce", 3)->flags & OP_BYTES_UNKNOWN);
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* ---- the host's side ---- */
+
+TEST(nsys_host_side)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    const struct rank *rank;
+    buf_puts(&sql, NSYS_NEW);
+    nsys_put_range(&sql, 1, "train_step 7", 1000, 9000, "NULL");
+    nsys_put_range(&sql, 1, "step", 1100, 1200, "NULL"); /* within a step */
+    nsys_put_range(&sql, 1, "forward", 1300, 5000, "NULL");
+    nsys_put_range(&sql, 1, "aten::linear, op_id = 3", 1500, 2500, "NULL");
+    nsys_put_range(&sql, 1, "aten::addmm, seq = 2, op_id = 4", 1600, 2400, "NULL");
+    nsys_put_kernel(&sql, 1, 0, "gemm", 2000, 500);
+    nsys_put_kernel(&sql, 1, 0, "bare", 4000, 500);
+    nsys_put_name(&sql, "cudaStreamSynchronize_v3020");
+    nsys_put_name(&sql, "cudaMallocAsync_v11020");
+    nsys_put_name(&sql, "cudaMalloc_v3020");
+    buf_printf(&sql,
+               "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 5000 + id, 6000, 0, %lld, 77 + id, "
+               "id FROM StringIds WHERE value LIKE 'cudaS%%' OR value LIKE 'cudaM%%';"
+               "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION SELECT 5000, 6000, 0, 1, 7, "
+               "77 + id, %lld, 3, 4294967295, 0 FROM StringIds WHERE value LIKE 'cudaStreamS%%';"
+               "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (7000, 7100, 0, 1, 8, 9000, %lld, "
+               "123, 2, 0, 0), (8000, 8100, 0, 1, 8, 9001, %lld, NULL, 99, 0, 0);",
+               NSYS_TID(1, 11), NSYS_PID(1), NSYS_PID(1), NSYS_PID(1));
+    load_sql(&run, sql.data);
+    rank = &run.ranks[0];
+    CHECK_STR(op_like(rank, "gemm", 0)->caller, "aten::addmm");
+    CHECK_STR(op_like(rank, "bare", 0)->caller, "");
+    CHECK_INT(rank->nsteps, 1);
+    CHECK_STR(rank->steps[0].name, "train_step 7");
+    CHECK_INT(rank->steps[0].end_ns - rank->steps[0].start_ns, 8000);
+    CHECK_INT(rank->nmarks, 2);
+    CHECK_STR(rank->marks[1].name, "forward");
+    CHECK_INT(rank->nacts, 2); /* memory in the order of a stream waits for nothing */
+    CHECK_INT(rank->acts[0].kind, ACT_SYNC_STREAM);
+    CHECK_INT(rank->acts[0].stream, 7);
+    CHECK_INT(rank->acts[0].event, -1);
+    CHECK(rank->acts[0].tid != op_like(rank, "gemm", 0)->tid);
+    CHECK_INT(rank->acts[1].kind, ACT_ALLOC);
+    CHECK_INT(op_like(rank, "d2h", 0)->bytes, 123);
+    CHECK_INT(op_like(rank, "d2h", 0)->host_ns, UNKNOWN_NS);
+    CHECK(op_like(rank, "copy", 0)->flags & OP_BYTES_UNKNOWN);
+    CHECK_INT(rank->coverage, COVER_NCCL | COVER_KERNELS | COVER_LAUNCHES | COVER_MEMORY |
+                                  COVER_DEPS | COVER_MARKS);
+    CHECK_HAS(note_with(&run, "launched by calls"), "2 of 4 GPU operations");
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* ---- ranks and clocks ---- */
+
+/* A process with two GPUs is two ranks; its contexts say which one a synchronisation is of. */
+TEST(nsys_two_devices)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW NSYS_SCHEMAS);
+    for (int d = 0; d < 2; d++)
+        nsys_put_range(&sql, 1, "ncclCommInitRank", 100 + d, 200 + d,
+                       nsys_init_blob(0xa0, 2, (uint64_t)d, (uint64_t)d));
+    nsys_put_range(&sql, 1, "ncclGroupStart", 1000, 1001, "NULL");
+    for (int d = 0; d < 2; d++) /* each device's communicator has the same hash */
+        nsys_put_range(&sql, 1, "ncclAllReduce", 1002 + 2 * d, 1003 + 2 * d,
+                       nsys_call_blob(5, 0xa0, 64, 0));
+    nsys_put_range(&sql, 1, "ncclGroupEnd", 1010, 1990, "NULL");
+    nsys_put_kernel(&sql, 1, 1, ALLREDUCE, 2001, 100);
+    nsys_put_kernel(&sql, 1, 0, ALLREDUCE, 2000, 100);
+    nsys_put_name(&sql, "cudaStreamWaitEvent_v3020");
+    buf_printf(&sql,
+               "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 5000, 6000, 0, %lld, 77, id FROM "
+               "StringIds WHERE value LIKE 'cudaStreamW%%';"
+               "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (5000, 6000, 0, 2, 9, 77, "
+               "%lld, 2, 31, 1);",
+               NSYS_TID(1, 10), NSYS_PID(1));
+    load_sql(&run, sql.data);
+    CHECK_INT(run.nranks, 2);
+    CHECK(run.clock_aligned);
+    CHECK_INT(run.ranks[0].ops[0].device, 0);
+    CHECK_INT(run.ranks[1].ops[0].device, 1);
+    CHECK_INT(run.ranks[0].process, run.ranks[1].process);
+    CHECK_INT(run.ranks[0].ops[0].bytes, 64);
+    CHECK_INT(run.ranks[1].ops[0].bytes, 64);
+    CHECK_INT(run.ranks[0].nacts, 0);
+    CHECK_INT(run.ranks[1].nacts, 1);
+    CHECK_INT(run.ranks[1].acts[0].event, 31);
+    CHECK_INT(run.ranks[1].acts[0].stream, 9);
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* Sessions of several files have zeros of their own; the date of each maps them. */
+TEST(nsys_several_files)
+{
+    const char *folder = make_folder();
+    struct run run;
+    for (int f = 0; f < 2; f++) {
+        struct buf sql = BUF_INIT;
+        buf_puts(&sql, NSYS_NEW);
+        buf_printf(&sql, "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld);",
+                   1700000000000000000LL + f * 5000);
+        nsys_put_kernel(&sql, 1, 0, ALLREDUCE, 9000 - f * 5000, 100);
+        nsys_make(folder, f == 0 ? "b_rank0.sqlite" : "a_rank1.sqlite", sql.data);
+        buf_release(&sql);
+    }
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 2);
+    CHECK(run.clock_aligned);
+    CHECK_HAS(run.ranks[0].file, "b_rank0.sqlite");
+    CHECK_INT(run.ranks[0].ops[0].start_ns, run.ranks[1].ops[0].start_ns);
+    remove_folder(folder);
+    run_release(&run);
+}
+
+/* A context that does no kernels beside one that does makes no rank. */
+TEST(nsys_stray_context)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW);
+    buf_printf(&sql,
+               "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (10, 20, 0, 1, 8, 5, %lld, 1, 1, 0, "
+               "0);",
+               NSYS_PID(2));
+    nsys_put_kernel(&sql, 2, 3, "work", 2000, 100);
+    nsys_put_kernel(&sql, 1, 0, "work", 2000, 100);
+    load_sql(&run, sql.data);
+    CHECK_INT(run.nranks, 2);
+    CHECK_INT(run.ranks[0].pid, 1); /* by process, not by row */
+    CHECK_INT(run.ranks[1].ops[0].device, 3);
+    CHECK_HAS(note_with(&run, "left out"), "1 copies on GPU 0");
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* ---- order ---- */
+
+/* The profile of rank 0 begins in the middle of the first collective, which it has not. */
+TEST(nsys_order_by_time)
+{
+    struct buf sql = BUF_INIT;
+    struct matches m;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW);
+    for (int i = 0; i < 5; i++) {
+        if (i > 0)
+            nsys_put_kernel(&sql, 1, 0, ALLREDUCE, 10000 * (i + 1), 3000);
+        nsys_put_kernel(&sql, 2, 1, ALLREDUCE, 10000 * (i + 1) + 50, 3000);
+    }
+    load_sql(&run, sql.data);
+    matches_make(&m, &run);
+    CHECK_INT(m.count, 5);
+    for (size_t i = 0; i < m.count; i++)
+        CHECK_INT(m.list[i].nmembers, i == 0 ? 1 : 2);
+    CHECK_HAS(note_with(&run, "moved"), "on 1 rank");
+    CHECK_STR(note_with(&run, "do not run at the same time"), "");
+    matches_release(&m);
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* Where no order fits the times, it is said. */
+TEST(nsys_order_does_not_fit)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW);
+    for (int i = 0; i < 3; i++) {
+        nsys_put_kernel(&sql, 1, 0, ALLREDUCE, 10000 * (i + 1), 300);
+        nsys_put_kernel(&sql, 2, 1, ALLREDUCE, 10000 * (i + 1) + (i < 2 ? 50 : 5000), 300);
+    }
+    load_sql(&run, sql.data);
+    CHECK_HAS(note_with(&run, "do not run at the same time"), "1 of 3 collectives");
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* PyTorch's annotation says what a kernel of messages is; without it, the rest of its stream. */
+TEST(nsys_annotations)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW);
+    nsys_put_kernel(&sql, 1, 0, SENDRECV, 1000, 100);
+    nsys_put_range(&sql, 1, "nccl:all_to_all, op_id = 5", 1800, 2500, "NULL");
+    nsys_put_kernel(&sql, 1, 0, SENDRECV, 2000, 100);
+    nsys_put_kernel(&sql, 2, 1, SENDRECV, 2000, 100);
+    load_sql(&run, sql.data);
+    CHECK_INT(run.ranks[0].ops[0].class, OP_COLL);
+    CHECK_INT(run.ranks[0].ops[0].coll.op, SPECTER_COMM_OP_COUNT);
+    CHECK_INT(run.ranks[0].ops[1].coll.op, SPECTER_ALLTOALL);
+    CHECK_INT(run.ranks[0].ops[1].coll.seq - run.ranks[0].ops[0].coll.seq, 1);
+    CHECK_INT(run.ranks[1].ops[0].class, OP_P2P); /* nothing says otherwise */
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* ---- generations ---- */
+
+/* 2019: no schema version but in EXPORT_META_DATA, names of devices in a table of their own, no
+ * payloads, a driver table. */
+TEST(nsys_oldest)
+{
+    struct run run;
+    const struct rank *rank;
+    load_sql(&run,
+             "CREATE TABLE EXPORT_META_DATA (name TEXT, value TEXT);"
+             "INSERT INTO EXPORT_META_DATA VALUES ('EXPORT_SCHEMA_VERSION', '2.3.1');"
+             "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
+             "INSERT INTO StringIds VALUES (1, 'saxpy(int, float)'), (2, 'cudaLaunchKernel'), "
+             "(3, 'cuStreamSynchronize');"
+             "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT NOT NULL, end INT NOT NULL, "
+             "deviceId INT NOT NULL, contextId INT NOT NULL, streamId INT NOT NULL, "
+             "correlationId INT NOT NULL, globalPid INT NOT NULL, demangledName INT NOT NULL, "
+             "shortName INT NOT NULL);"
+             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (2000, 2500, 1, 1, 7, 12, "
+             "281474993487872, 1, 1);"
+             "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, "
+             "correlationId INT, nameId INT, returnValue INT);"
+             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1000, 1100, 281474993487882, 12, 2, "
+             "0);"
+             "CREATE TABLE CUPTI_ACTIVITY_KIND_DRIVER (start INT, end INT, globalTid INT, "
+             "correlationId INT, nameId INT, returnValue INT);"
+             "INSERT INTO CUPTI_ACTIVITY_KIND_DRIVER VALUES (1010, 1090, 281474993487882, 12, 2, "
+             "0), (3000, 4000, 281474993487882, 13, 3, 0);"
+             "CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, rangeId INT, "
+             "category INT, color INT, text TEXT, globalTid INT, endGlobalTid INT);"
+             "INSERT INTO NVTX_EVENTS VALUES (900, NULL, 59, 0, 0, 0, 'open', 281474993487882, 0), "
+             "(950, 950, 34, 0, 0, 0, 'step', 281474993487882, 0);"
+             "CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT);"
+             "INSERT INTO TARGET_INFO_GPU VALUES (0, 'Tesla A'), (5, 'Tesla B');"
+             "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INT, cudaId INT, pid INT);"
+             "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (0, 0, 1), (5, 1, 1);");
+    rank = &run.ranks[0];
+    CHECK_INT(run.nranks, 1);
+    CHECK_STR(rank->gpu, "Tesla B");
+    CHECK_INT(rank->host_gpus, 2);
+    CHECK_STR(rank->ops[0].name, "saxpy(int, float)");
+    CHECK_INT(rank->ops[0].host_ns, 1000); /* the outer call */
+    CHECK_INT(rank->nacts, 1);
+    CHECK_INT(rank->acts[0].kind, ACT_SYNC_STREAM);
+    CHECK_INT(rank->acts[0].stream, -1); /* no table tells */
+    CHECK_INT(rank->nmarks, 2);
+    CHECK_INT(rank->marks[0].end_ns, 4000); /* the last moment */
+    CHECK_INT(rank->nsteps, 0);             /* a moment is no step */
+    CHECK(run.clock_aligned);
+    CHECK(!run_partial(&run));
+    run_release(&run);
+}
+
+/* A graph traced as a whole is one operation a launch. */
+TEST(nsys_graphs)
+{
+    struct run run;
+    load_sql(&run,
+             NSYS_NEW "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, "
+                      "deviceId INTEGER, contextId INTEGER, streamId INTEGER, correlationId "
+                      "INTEGER, globalPid INTEGER, graphId INTEGER, graphExecId INTEGER);"
+                      "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES "
+                      "(5000, 6000, 0, 1, 7, 1, 281474993487872, 9, 9), "
+                      "(7000, 8000, 0, 1, 7, 2, 281474993487872, 9, 9), "
+                      "(1000, 2000, 0, 1, 7, 3, 281474993487872, 4, 4);");
+    CHECK_INT(run.ranks[0].nops, 3);
+    CHECK_INT(run.ranks[0].ops[0].class, OP_GRAPH);
+    CHECK_INT(run.ranks[0].ops[1].graph, run.ranks[0].ops[2].graph);
+    CHECK(run.ranks[0].ops[0].graph != run.ranks[0].ops[1].graph);
+    CHECK_INT(run.ranks[0].ops[2].graph_launch.launch, 1);
+    CHECK(run.ranks[0].coverage & COVER_GRAPHS);
+    run_release(&run);
+}
+
+/* ---- what is wrapped ---- */
+
+TEST(nsys_compressed)
+{
+    const char *folder = make_folder();
+    struct buf sql = BUF_INIT, packed = BUF_INIT;
+    struct run run;
+    char bytes[1 << 17];
+    size_t len;
+    FILE *f;
+    put_two_ranks(&sql);
+    nsys_make(folder, "report.sqlite", "PRAGMA journal_mode=WAL;");
+    nsys_make(folder, "report.sqlite", sql.data);
+    f = fopen(file_in(folder, "report.sqlite"), "rb");
+    len = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    put_gzip(&packed, bytes, len);
+    remove_folder(folder);
+    folder = make_folder();
+    write_file(folder, "report.sqlite.gz", packed.data, packed.len);
+    load_path(&run, file_in(folder, "report.sqlite.gz"));
+    CHECK_INT(run.nranks, 2);
+    CHECK_INT(run.ranks[0].nops, 2);
+    CHECK_INT(op_like(&run.ranks[1], "AllReduce", 0)->bytes, 4096);
+    remove_folder(folder);
+    run_release(&run);
+    buf_release(&sql);
+    buf_release(&packed);
+}
+
+/* ---- hostile files ---- */
+
+TEST(nsys_refused)
+{
+    CHECK_HAS(sql_error("CREATE TABLE other (a);"), "no export of Nsight Systems");
+    CHECK_HAS(sql_error(NSYS_NEW), "no GPU work in it");
+    CHECK_HAS(sql_error("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+                        "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT 1 AS start, 2 AS end;"),
+              "CUPTI_ACTIVITY_KIND_KERNEL is no plain table: refused");
+    CHECK_HAS(sql_error("CREATE VIEW stringids AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL "
+                        "SELECT id + 1 FROM n) SELECT id, 'x' AS value FROM n;"),
+              "StringIds is no plain table: refused");
+    CHECK_HAS(sql_error("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+                        "CREATE VIRTUAL TABLE NVTX_EVENTS USING fts4(start, end, eventType);"),
+              "NVTX_EVENTS is no plain table: refused");
+    CHECK_HAS(sql_error("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+                        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (begin INTEGER, end INTEGER);"),
+              "no GPU work in it");
+}
+
+/* Columns of other types, no values, values that nothing can be. */
+TEST(nsys_wrong_values)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW);
+    nsys_put_kernel(&sql, 1, 0, "good", 2000, 500);
+    buf_puts(&sql,
+             "CREATE TRIGGER t AFTER INSERT ON StringIds BEGIN DELETE FROM StringIds; END;"
+             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES "
+             "('soon', 'later', 0, 1, NULL, 7, 1, 281474993487872, 1, 1, 1, NULL, NULL),"
+             "(NULL, NULL, 0, 1, NULL, 7, 1, 281474993487872, 1, 1, 1, NULL, NULL),"
+             "(5000, 4000, 0, 1, NULL, 7, 1, 281474993487872, 1, 1, 1, NULL, NULL),"
+             "(9223372036854775807, 9223372036854775807, 0, 1, NULL, 7, 1, 281474993487872, "
+             "1, 1, 1, NULL, NULL),"
+             "(-9223372036854775808, 5, 0, 1, NULL, 7, 1, 281474993487872, 1, 1, 1, NULL, "
+             "NULL),"
+             "(5000, 6000, 99999999999, 1, NULL, 7, 1, 281474993487872, 1, 1, 1, NULL, NULL),"
+             "(7000, 8000, 0, 'x', NULL, -5, 'y', 281474993487872, 'inline', 8, 8, NULL, "
+             "NULL),"
+             "(8000, 9000, NULL, NULL, NULL, NULL, NULL, 281474993487872, 55, x'00ff', NULL, "
+             "NULL, NULL);"
+             "INSERT INTO NVTX_EVENTS VALUES ('a', 'b', 59, 'x', 281474993487882, 0, 0, 0, 0, "
+             "0), (1, 2, 59, x'0102', 281474993487882, 0, 0, 0, 0, 0), (1, 2, 'c', 'y', "
+             "281474993487882, 0, 0, 0, 0, 0);"
+             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10, 5, 0, 281474993487882, 1, "
+             "1);");
+    load_sql(&run, sql.data);
+    CHECK_INT(run.nranks, 1);
+    CHECK_INT(run.ranks[0].nops, 3);
+    CHECK_STR(run.ranks[0].ops[1].name, "inline");
+    CHECK_INT(run.ranks[0].ops[1].stream, -1);
+    CHECK_STR(run.ranks[0].ops[2].name, "(no name)");
+    CHECK_HAS(note_with(&run, "CUPTI_ACTIVITY_KIND_KERNEL"),
+              "report.sqlite: CUPTI_ACTIVITY_KIND_KERNEL: 6 rows left out");
+    CHECK(run_partial(&run));
+    CHECK_HAS(note_with(&run, "NVTX_EVENTS"), "1 row left out");
+    CHECK_HAS(note_with(&run, "RUNTIME"), "1 row left out");
+    run_release(&run);
+    buf_release(&sql);
+}
+
+TEST(nsys_missing_columns)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW);
+    nsys_put_kernel(&sql, 1, 0, "good", 2000, 500);
+    buf_puts(&sql, "DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME;"
+                   "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER);");
+    load_sql(&run, sql.data);
+    CHECK_INT(run.ranks[0].nops, 1);
+    CHECK_HAS(note_with(&run, "no column"), "CUPTI_ACTIVITY_KIND_RUNTIME: no column 'globalTid'");
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* What a file may make SQLite do: read the tables we name, nothing else. */
+TEST(nsys_authorizer)
+{
+    static const char *const denied[] = {
+        "SELECT value FROM META_DATA_CAPTURE",
+        "SELECT * FROM TARGET_INFO_SYSTEM_ENV",
+        "SELECT randomblob(1000)",
+        "SELECT count(*) FROM StringIds",
+        "SELECT value FROM StringIds WHERE value LIKE 'a%'",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+        "SELECT name FROM pragma_table_info('StringIds')",
+        "PRAGMA table_info(StringIds)",
+        "ATTACH 'other' AS other",
+        "DELETE FROM StringIds",
+        "CREATE TEMP TABLE t (a)",
+        "SELECT load_extension('x')",
+        "SELECT * FROM v",
+    };
+    const char *folder = make_folder();
+    struct nsys_db *db;
+    struct stream *s;
+    struct err e = {0};
+    nsys_make(folder, "report.sqlite",
+              NSYS_NEW "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);"
+                       "CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"
+                       "CREATE VIEW v AS SELECT value FROM StringIds;");
+    CHECK_INT(stream_open(&s, file_in(folder, "report.sqlite"), &e), 0);
+    CHECK_INT(nsys_db_open(&db, s, "report.sqlite", &e), 0);
+    CHECK(nsys_db_allows(db, "SELECT id, value FROM StringIds"));
+    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++) {
+        if (nsys_db_allows(db, denied[i]))
+            test_fail(__FILE__, __LINE__, "allowed: %s", denied[i]);
+    }
+    nsys_db_close(db);
+    stream_close(s);
+    remove_folder(folder);
+}
+
+/* A computed column could call functions: it is not read, the rest is. */
+TEST(nsys_generated_column)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW);
+    nsys_put_kernel(&sql, 1, 0, "good", 2000, 500);
+    buf_puts(&sql, "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT AS "
+                   "(hex(zeroblob(100000000))));"
+                   "INSERT INTO TARGET_INFO_GPU (id) VALUES (0);");
+    load_sql(&run, sql.data);
+    CHECK_STR(run.ranks[0].gpu, "");
+    CHECK_HAS(note_with(&run, "TARGET_INFO_GPU"), "no column 'name'");
+    CHECK_INT(run.ranks[0].nops, 1);
+    run_release(&run);
+    buf_release(&sql);
+}
+
+/* Cut anywhere, or with bytes changed anywhere: an answer or a message, never more. */
+TEST(nsys_damaged)
+{
+    const char *folder = make_folder();
+    struct buf sql = BUF_INIT;
+    static char bytes[1 << 18], copy[1 << 18];
+    uint32_t random = 12345;
+    size_t len;
+    FILE *f;
+    put_two_ranks(&sql);
+    nsys_make(folder, "report.sqlite", sql.data);
+    f = fopen(file_in(folder, "report.sqlite"), "rb");
+    len = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    CHECK(len > 4096 && len < sizeof bytes);
+    for (int i = 0; i < 400; i++) {
+        size_t size = i % 4 == 0 ? len * (size_t)(i + 1) / 400 : len;
+        struct run run;
+        struct err e;
+        memcpy(copy, bytes, len);
+        for (int k = 0; i % 4 != 0 && k < 1 + i % 16; k++) {
+            random = random * 1664525 + 1013904223;
+            copy[16 + random % (len - 16)] = (char)(random >> 24);
+        }
+        write_file(folder, "report.sqlite", copy, size);
+        if (run_load(&run, folder, NULL, &e) < 0)
+            CHECK_INT(e.code, ERR_INPUT);
+        run_release(&run);
+    }
+    write_file(folder, "report.sqlite", bytes, len - 4096);
+    CHECK_HAS(load_error(file_in(folder, "report.sqlite"), NULL), "SQLite: ");
+    remove_folder(folder);
+    buf_release(&sql);
+}
+
+#else
+
+TEST(nsys_without_sqlite)
+{
+    const char *folder = make_folder();
+    write_file(folder, "report.sqlite", "SQLite format 3", 16);
+    CHECK_HAS(load_error(file_in(folder, "report.sqlite"), NULL),
+              "report.sqlite: an SQLite file, and this build has no SQLite");
+    remove_folder(folder);
+}
+
+#endif

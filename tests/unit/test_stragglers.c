@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hand-counted late ranks; times are nanoseconds.
+ */
+#include "analysis/analysis.h"
+#include "report/findings.h"
+
+#include "test.h"
+
+#include <string.h>
+
+static void made(struct run *run, int ranks)
+{
+    run_init(run);
+    run->format = "memory";
+    run->source = "test";
+    run->world_size = ranks;
+    for (int r = 0; r < ranks; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->complete = true;
+        rank->coverage = COVER_NCCL | COVER_KERNELS | COVER_LAUNCHES;
+    }
+    run_comm(run, "world", 5, ranks);
+    run_comm(run, "pair", 4, 2);
+}
+
+static void add(struct run *run, int rank, int comm, int64_t seq, int64_t start, int64_t end)
+{
+    struct op *op = rank_add_op(&run->ranks[rank]);
+    op->class = comm < 0 ? OP_KERNEL : OP_COLL;
+    op->start_ns = op->host_ns = start;
+    op->dur_ns = end - start;
+    op->timing = SPECTER_TIMING_DEVICE;
+    op->name = "";
+    if (comm < 0)
+        return;
+    op->bytes = 64;
+    op->coll.op = SPECTER_ALLREDUCE;
+    op->coll.comm = comm;
+    op->coll.seq = seq;
+    op->coll.p2p_seq = op->coll.group = op->coll.peer = -1;
+}
+
+static void kernel(struct run *run, int rank, int64_t start, int64_t end)
+{
+    add(run, rank, -1, 0, start, end);
+}
+
+static void step(struct run *run, int64_t start, int64_t end)
+{
+    for (size_t r = 0; r < run->nranks; r++)
+        *rank_add_step(&run->ranks[r]) = (struct step){start, end, "s", 0};
+}
+
+/* All leave the first collective at 100. Rank 3 computes up to 500, and rank 2 waits for it in the
+ * pair's, from 200 on; then rank 2 computes 100, and is last in the world's at 620. */
+static void add_chain(struct run *run, int64_t seq, int64_t t)
+{
+    static const int64_t arrive[] = {200, 210, 620, 560};
+    for (int r = 0; r < 4; r++)
+        add(run, r, 0, 2 * seq, t, t + 100);
+    kernel(run, 0, t + 100, t + 200);
+    kernel(run, 1, t + 100, t + 200);
+    kernel(run, 2, t + 100, t + 200);
+    kernel(run, 3, t + 100, t + 500);
+    add(run, 2, 1, seq, t + 200, t + 520);
+    add(run, 3, 1, seq, t + 500, t + 520);
+    kernel(run, 2, t + 520, t + 620);
+    kernel(run, 3, t + 520, t + 560);
+    for (int r = 0; r < 4; r++)
+        add(run, r, 0, 2 * seq + 1, t + arrive[r], t + 640);
+}
+
+static void analyze(struct analysis *a, struct run *run)
+{
+    struct err e;
+    CHECK_INT(analysis_make(a, run, ANALYSIS_ALL_RANKS, &e), 0);
+}
+
+TEST(stragglers_victim_and_origin)
+{
+    struct run run;
+    struct analysis a;
+    made(&run, 4);
+    add_chain(&run, 0, 0);
+    analyze(&a, &run);
+    const struct arrival *x = a.stragglers.arrivals;
+    CHECK_INT((int64_t)x[2].collectives, 3);
+    CHECK_INT((int64_t)x[2].last, 1);
+    CHECK_DOUBLE(x[2].late_ns, 420, 0);
+    CHECK_DOUBLE(x[2].caused_ns, (420 + 410 + 60) / 3.0, 1e-12);
+    CHECK_DOUBLE(x[2].worst_ns, (420 + 410 + 60) / 3.0, 1e-12);
+    CHECK_INT(a.comm.matches.list[x[2].worst].seq, 1);
+    /* against rank 1, which is the second of 200, 210, 560 */
+    CHECK_INT((int64_t)x[2].explained, 1);
+    CHECK_DOUBLE(x[2].why_ns[WHY_compute], 200 - 100, 0);
+    CHECK_DOUBLE(x[2].why_ns[WHY_waiting], 300, 0);
+    CHECK_DOUBLE(x[2].why_ns[WHY_moving], 20, 0);
+    CHECK_DOUBLE(x[2].why_ns[WHY_idle], -10, 0);
+    CHECK_DOUBLE(x[2].passed_ns, x[2].caused_ns, 0);
+    CHECK_DOUBLE(x[2].origin_ns, 0, 0);
+    CHECK_DOUBLE(x[3].caused_ns, 300, 0);
+    CHECK_DOUBLE(x[3].origin_ns, 300 + x[2].caused_ns, 1e-12);
+    CHECK_INT((int64_t)x[3].explained, 0); /* the pair's first */
+    CHECK_DOUBLE(a.stragglers.caused_ns, 300 + x[2].caused_ns, 1e-12);
+    CHECK_INT((int64_t)a.stragglers.steps, 0);
+    analysis_release(&a);
+    run_release(&run);
+}
+
+TEST(stragglers_finding_names_the_origin)
+{
+    struct run run;
+    struct analysis a;
+    struct findings f;
+    const char *text = "";
+    made(&run, 4);
+    for (int k = 0; k < 3; k++) {
+        add_chain(&run, k, 1000 * k);
+        step(&run, 1000 * k, 1000 * k + 700);
+    }
+    analyze(&a, &run);
+    /* from the second chain on the pair's has one before: rank 3 computes 40 + 400, rank 2 100 +
+     * 100 and the world's waiting of 360 in between is the same as rank 2's of 360 less 60 */
+    CHECK_INT((int64_t)a.stragglers.arrivals[3].explained, 2);
+    CHECK_DOUBLE(a.stragglers.arrivals[3].why_ns[WHY_compute], 2 * (440 - 200), 0);
+    CHECK_INT((int64_t)a.stragglers.steps, 3);
+    CHECK_INT((int64_t)a.stragglers.arrivals[3].top_steps, 3);
+    CHECK_INT((int64_t)a.stragglers.arrivals[2].top_steps, 0);
+    findings_make(&f, &a);
+    for (size_t i = 0; i < f.count; i++)
+        text = strcmp(f.list[i].rule, "straggler") == 0 ? f.list[i].text : text;
+    CHECK_HAS(text, "rank 3 starts last in 3 of its 9 collectives");
+    CHECK_HAS(text, "300 ns on average, 900 ns in all");
+    CHECK_HAS(text, "With those who are late for waiting for it, it causes 1.79 us.");
+    CHECK_HAS(text, "100 % of all waiting");
+    CHECK_HAS(text, "Before that it computes 240 ns longer than the rank in the middle");
+    CHECK_HAS(text, "It is the worst in 3 of 3 steps.");
+    findings_release(&f);
+    analysis_release(&a);
+    run_release(&run);
+}
+
+/* Ranks that take turns: each is the top of its own step. */
+TEST(stragglers_that_rotate)
+{
+    struct run run;
+    struct analysis a;
+    made(&run, 3);
+    for (int k = 0; k < 6; k++) {
+        for (int r = 0; r < 3; r++)
+            add(&run, r, 0, k, 1000 * k + (r == k % 3 ? 90 + 10 * r : 0), 1000 * k + 200);
+        step(&run, 1000 * k, 1000 * k + 500);
+    }
+    analyze(&a, &run);
+    CHECK_INT((int64_t)a.stragglers.steps, 6);
+    for (int r = 0; r < 3; r++) {
+        const struct arrival *x = &a.stragglers.arrivals[r];
+        CHECK_INT((int64_t)x->top_steps, 2);
+        CHECK_INT((int64_t)x->last, 2);
+        CHECK_DOUBLE(x->caused_ns, 2 * (90 + 10 * r), 1e-12);
+        CHECK_DOUBLE(x->passed_ns, 0, 0);
+    }
+    analysis_release(&a);
+    run_release(&run);
+}
+
+/* 60 ns between hosts whose clocks are good to 100 are nothing; on one host they are. */
+TEST(stragglers_and_what_clocks_tell)
+{
+    for (int hosts = 1; hosts <= 2; hosts++) {
+        struct run run;
+        struct analysis a;
+        made(&run, 2);
+        run.ranks[1].domain = hosts - 1;
+        run.clock_residual_ns = 100;
+        add(&run, 0, 0, 0, 0, 500);
+        add(&run, 1, 0, 0, 60, 500);
+        add(&run, 0, 0, 1, 1000, 1500);
+        add(&run, 1, 0, 1, 1160, 1500);
+        analyze(&a, &run);
+        CHECK_INT((int64_t)a.stragglers.arrivals[1].last, hosts == 1 ? 2 : 1);
+        CHECK_DOUBLE(a.stragglers.arrivals[1].caused_ns, hosts == 1 ? 220 : 160, 0);
+        analysis_release(&a);
+        run_release(&run);
+    }
+}
+
+TEST(stragglers_why_by_hand)
+{
+    struct late_sets sets;
+    struct intervals wait;
+    struct run run;
+    double parts[WHY_COUNT] = {0};
+    made(&run, 1);
+    kernel(&run, 0, 0, 100);
+    add(&run, 0, 0, 0, 50, 250); /* waits up to 200: not beside the kernel */
+    kernel(&run, 0, 300, 400);
+    intervals_init(&wait);
+    intervals_add(&wait, 50, 200);
+    intervals_merge(&wait);
+    late_sets_make(&sets, &run.ranks[0], &wait);
+    late_sets_add(&sets, 60, 320, 2, parts);
+    CHECK_DOUBLE(parts[WHY_compute], 2 * (40 + 20), 0);
+    CHECK_DOUBLE(parts[WHY_waiting], 2 * 100, 0);
+    CHECK_DOUBLE(parts[WHY_moving], 2 * 50, 0);
+    CHECK_DOUBLE(parts[WHY_idle], 2 * 50, 0);
+    late_sets_add(&sets, 320, 320, 1, parts);
+    CHECK_DOUBLE(parts[WHY_compute], 120, 0);
+    late_sets_release(&sets);
+    intervals_release(&wait);
+    run_release(&run);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pipelines with device times, made by running their schedule: a pass starts when the stage is free
+ * and its message has come; a receive holds the stage from when it is free until the data are
+ * there; a send goes on a stream of its own and moves when both ends are in it. Nothing here is
+ * shared with what is tested.
+ */
+#ifndef SPECTER_TEST_TIMED_PIPELINE_H
+#define SPECTER_TEST_TIMED_PIPELINE_H
+
+#include "trace/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMED_STAGES 8
+#define TIMED_ITEMS 512
+
+struct timed_pipeline {
+    int stages, micro, steps, tp;
+    bool gpipe, marked, no_backward;
+    int64_t forward_ns[TIMED_STAGES], backward_ns[TIMED_STAGES];
+    int64_t transfer_ns, reduce_ns; /* of a message; of gradients at the end */
+    int64_t tp_ns;                  /* tp > 1: of a pass, an AllReduce at its end */
+    int64_t host_late_ns;           /* every pass starts so much after it could */
+};
+
+enum timed_what { TIMED_RECV, TIMED_SEND, TIMED_PASS };
+
+struct timed_item {
+    enum timed_what what;
+    int way; /* 0 activations, 1 gradients */
+    int nth;
+};
+
+struct timed_stage {
+    struct timed_item list[TIMED_ITEMS];
+    int n, at;
+    int64_t free_ns, order, begin_ns;
+    int64_t ready_ns[2][64];  /* when the n-th pass of a way has ended: the send is posted */
+    int64_t wanted_ns[2][64]; /* when the receive was posted */
+};
+
+static inline void timed_add(struct timed_stage *s, enum timed_what what, int way, int nth)
+{
+    s->list[s->n++] = (struct timed_item){what, way, nth};
+}
+
+static inline void timed_pass(struct timed_stage *s, int stage, int stages, int way, int nth)
+{
+    bool first = way == 0 ? stage == 0 : stage == stages - 1;
+    bool last = way == 0 ? stage == stages - 1 : stage == 0;
+    if (!first)
+        timed_add(s, TIMED_RECV, way, nth);
+    timed_add(s, TIMED_PASS, way, nth);
+    if (!last)
+        timed_add(s, TIMED_SEND, way, nth);
+}
+
+static inline void timed_plan(struct timed_stage *s, const struct timed_pipeline *t, int stage)
+{
+    int ahead = t->stages - 1 - stage, back = 0;
+    s->n = s->at = 0;
+    if (t->gpipe || t->no_backward || ahead > t->micro)
+        ahead = t->micro;
+    for (int i = 0; i < ahead; i++)
+        timed_pass(s, stage, t->stages, 0, i);
+    for (int i = ahead; i < t->micro; i++) {
+        timed_pass(s, stage, t->stages, 0, i);
+        timed_pass(s, stage, t->stages, 1, back++);
+    }
+    while (!t->no_backward && back < t->micro)
+        timed_pass(s, stage, t->stages, 1, back++);
+    for (int w = 0; w < 2; w++) {
+        for (int i = 0; i < 64; i++)
+            s->ready_ns[w][i] = s->wanted_ns[w][i] = -1;
+    }
+}
+
+static inline struct op *timed_op(struct run *run, int rank, struct timed_stage *s, int class,
+                                  int64_t start, int64_t end)
+{
+    struct op *op = rank_add_op(&run->ranks[rank]);
+    op->class = (uint8_t) class;
+    op->name = class == OP_GEMM ? "gemm" : "comm";
+    op->caller = "";
+    op->id = (uint64_t)s->order++;
+    op->timing = SPECTER_TIMING_DEVICE;
+    op->start_ns = start;
+    op->dur_ns = end - start;
+    op->stream = 1;
+    op->graph = -1;
+    if (class == OP_P2P || class == OP_COLL)
+        op->coll.comm = op->coll.group = op->coll.peer = -1;
+    return op;
+}
+
+/* A send waits for the pass before it, on the stream of passes. */
+static inline void timed_event(struct run *run, int rank, const struct timed_stage *s, int stream)
+{
+    for (int k = 0; k < 2; k++) {
+        struct act *act = rank_add_act(&run->ranks[rank]);
+        act->kind = k == 0 ? ACT_RECORD : ACT_WAIT;
+        act->stream = k == 0 ? 1 : stream;
+        act->event = stream;
+        act->host_ns = act->host_end_ns = s->begin_ns + s->order - 2 + k;
+    }
+}
+
+static inline void timed_message(struct run *run, const struct timed_pipeline *t,
+                                 struct timed_stage *s, int stage, struct timed_item item, int step,
+                                 int64_t start, int64_t end)
+{
+    bool send = item.what == TIMED_SEND;
+    for (int k = 0; send && k < t->tp; k++)
+        timed_event(run, stage * t->tp + k, s, 2 + item.way);
+    for (int k = 0; k < t->tp; k++) {
+        struct op *op = timed_op(run, stage * t->tp + k, s, OP_P2P, start, end);
+        op->coll.op = send ? SPECTER_SEND : SPECTER_RECV;
+        op->coll.comm = k;
+        op->coll.peer = stage + ((item.way == 0) == send ? 1 : -1);
+        op->coll.p2p_seq = (int64_t)step * t->micro + item.nth;
+        op->bytes = 1 << 20;
+        op->stream = send ? 2 + item.way : 1;
+    }
+}
+
+static inline void timed_work(struct run *run, const struct timed_pipeline *t,
+                              struct timed_stage *s, int stage, struct timed_item item)
+{
+    int64_t dur = item.way == 0 ? t->forward_ns[stage] : t->backward_ns[stage];
+    int64_t start = s->free_ns + t->host_late_ns;
+    for (int k = 0; k < t->tp; k++) {
+        struct op *op;
+        timed_op(run, stage * t->tp + k, s, OP_GEMM, start, start + dur - t->tp_ns);
+        if (t->tp_ns == 0)
+            continue;
+        op = timed_op(run, stage * t->tp + k, s, OP_COLL, start + dur - t->tp_ns, start + dur);
+        op->coll.op = SPECTER_ALLREDUCE;
+        op->coll.comm = t->tp + stage;
+        op->coll.seq = (int64_t)run->ranks[stage * t->tp + k].nops;
+    }
+    s->free_ns = start + dur;
+    s->ready_ns[item.way][item.nth] = s->free_ns;
+}
+
+/* Where an item is in the order of calls: each has room for all its operations. */
+static inline int64_t timed_place(const struct timed_stage *s, struct timed_item item)
+{
+    for (int i = 0; i < s->n; i++) {
+        const struct timed_item *x = &s->list[i];
+        if (x->what == item.what && x->way == item.way && x->nth == item.nth)
+            return 16 * (int64_t)i;
+    }
+    return -1;
+}
+
+/* One item of a stage; false: what it needs of the other end is not known yet. */
+static inline bool timed_go(struct run *run, const struct timed_pipeline *t,
+                            struct timed_stage *all, int stage, int step)
+{
+    struct timed_stage *s = &all[stage], *other;
+    struct timed_item item = s->list[s->at];
+    int64_t ready, moves;
+    s->order = timed_place(s, item);
+    if (item.what == TIMED_PASS) {
+        timed_work(run, t, s, stage, item);
+    } else if (item.what == TIMED_RECV) {
+        other = &all[stage + (item.way == 0 ? -1 : 1)];
+        s->wanted_ns[item.way][item.nth] = s->free_ns;
+        ready = other->ready_ns[item.way][item.nth];
+        if (ready < 0)
+            return false;
+        moves = ready > s->free_ns ? ready : s->free_ns;
+        timed_message(run, t, s, stage, item, step, s->free_ns, moves + t->transfer_ns);
+        item.what = TIMED_SEND;
+        other->order = timed_place(other, item);
+        timed_message(run, t, other, stage + (item.way == 0 ? -1 : 1), item, step, ready,
+                      moves + t->transfer_ns);
+        s->free_ns = moves + t->transfer_ns;
+    }
+    s->at++; /* a send is recorded with its receive */
+    return true;
+}
+
+static inline int timed_by_host(const void *pa, const void *pb)
+{
+    const struct act *a = pa, *b = pb;
+    return (a->host_ns > b->host_ns) - (a->host_ns < b->host_ns);
+}
+
+static inline int timed_by_start(const void *pa, const void *pb)
+{
+    const struct op *a = pa, *b = pb;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* The host calls in the order of the schedule, long before the device gets there. */
+static inline void timed_order(struct rank *rank, size_t from, int64_t begin_ns)
+{
+    qsort(&rank->ops[from], rank->nops - from, sizeof *rank->ops, timed_by_start);
+    for (size_t i = from; i < rank->nops; i++)
+        rank->ops[i].host_ns = rank->ops[i].host_end_ns = begin_ns + (int64_t)rank->ops[i].id;
+}
+
+static inline void timed_reduce(struct run *run, const struct timed_pipeline *t,
+                                struct timed_stage *s, int stage, int step)
+{
+    s->order = 16 * (int64_t)s->n;
+    for (int k = 0; k < t->tp && t->reduce_ns > 0; k++) {
+        struct op *op =
+            timed_op(run, stage * t->tp + k, s, OP_COLL, s->free_ns, s->free_ns + t->reduce_ns);
+        op->coll.op = SPECTER_ALLREDUCE;
+        op->coll.comm = t->tp + t->stages + stage * t->tp + k;
+        op->coll.seq = step;
+    }
+}
+
+static inline void timed_step(struct run *run, const struct timed_pipeline *t,
+                              struct timed_stage *all, int step)
+{
+    int64_t begin = 0;
+    size_t from[TIMED_STAGES * 2];
+    bool going = true;
+    for (int s = 0; s < t->stages; s++) {
+        begin = all[s].free_ns > begin ? all[s].free_ns : begin;
+        timed_plan(&all[s], t, s);
+    }
+    begin += step == 0 ? 1000000 : t->reduce_ns;
+    for (int r = 0; r < t->stages * t->tp; r++) {
+        from[r] = run->ranks[r].nops;
+        if (t->marked) {
+            struct step *mark = rank_add_step(&run->ranks[r]);
+            *mark = (struct step){begin, INT64_MAX / 4, "step", 0};
+            if (step > 0)
+                mark[-1].end_ns = begin;
+        }
+    }
+    for (int s = 0; s < t->stages; s++)
+        all[s].free_ns = all[s].begin_ns = begin;
+    while (going) {
+        going = false;
+        for (int s = 0; s < t->stages; s++) {
+            while (all[s].at < all[s].n && timed_go(run, t, all, s, step))
+                going = true;
+        }
+    }
+    for (int s = 0; s < t->stages; s++)
+        timed_reduce(run, t, &all[s], s, step);
+    for (int r = 0; r < t->stages * t->tp; r++)
+        timed_order(&run->ranks[r], from[r], begin);
+}
+
+static inline int timed_comm(struct run *run, int nth, int size, int first, int stride)
+{
+    char id[32];
+    int len = snprintf(id, sizeof id, "comm%d", nth), comm;
+    comm = run_comm(run, id, (size_t)len, size);
+    for (int i = 0; i < size; i++)
+        run->comms[comm].ranks[i] = first + i * stride;
+    return comm;
+}
+
+/* Communicators: one a chain, one a stage, one a rank. */
+static inline void timed_run(struct run *run, const struct timed_pipeline *t)
+{
+    struct timed_stage *all = calloc(TIMED_STAGES, sizeof *all);
+    run_init(run);
+    run->format = "specter";
+    run->source = "made";
+    run->world_size = t->stages * t->tp;
+    run->ndomains = 1;
+    run->clock_aligned = true;
+    for (int r = 0; r < run->world_size; r++) {
+        struct rank *rank = run_add_rank(run);
+        rank->rank = r;
+        rank->gpu = rank->host = rank->file = "";
+        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS | COVER_LAUNCHES;
+        rank->nthreads = 1;
+        rank->complete = true;
+    }
+    for (int k = 0; k < t->tp; k++)
+        timed_comm(run, k, t->stages, k, t->tp);
+    for (int s = 0; s < t->stages; s++)
+        timed_comm(run, t->tp + s, t->tp, s * t->tp, 1);
+    for (int r = 0; r < run->world_size; r++)
+        timed_comm(run, t->tp + t->stages + r, 1, r, 1);
+    for (int k = 0; k < t->steps; k++)
+        timed_step(run, t, all, k);
+    for (int r = 0; r < run->world_size; r++) {
+        if (run->ranks[r].nacts > 0)
+            qsort(run->ranks[r].acts, run->ranks[r].nacts, sizeof(struct act), timed_by_host);
+    }
+    free(all);
+}
+
+#endif
