@@ -105,6 +105,14 @@ static void set_bytes(struct item *item, const struct run *run, const struct pla
     item->sum.inter_bytes = w.inter * found;
 }
 
+struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
+                              const struct places *places)
+{
+    struct item item = {.in = in, .sum = {.instances = 1, .calls = in->members}};
+    set_bytes(&item, study->run, places);
+    return item.sum;
+}
+
 static int bin_of(double bytes)
 {
     int exponent;

@@ -178,6 +178,10 @@ const char *intern_add(struct intern *in, const char *text, size_t len)
     return *slot;
 }
 
+/* Small arrays double; those of more bytes grow by a quarter, since the room that is left over
+ * counts, and the C library moves their pages without a copy. */
+#define LARGE ((size_t)1 << 20)
+
 void *array_room(void *ptr, size_t *cap, size_t need, size_t elem_size)
 {
     size_t bigger = *cap ? *cap : 16;
@@ -187,7 +191,7 @@ void *array_room(void *ptr, size_t *cap, size_t need, size_t elem_size)
     while (bigger < need) {
         if (bigger > SIZE_MAX / 2)
             die("out of memory");
-        bigger *= 2;
+        bigger += bigger > LARGE / elem_size ? bigger / 4 : bigger;
     }
     if (bigger > SIZE_MAX / elem_size)
         die("out of memory");

@@ -32,6 +32,7 @@ static ssize_t file_read(struct stream *s, void *buf, size_t len)
             break;
         n += (size_t)got;
     }
+    s->file_read += n;
     if (s->count != NULL)
         atomic_fetch_add_explicit(s->count, n, memory_order_relaxed);
     return (ssize_t)n;
@@ -156,6 +157,7 @@ bool stream_is_tar(const struct stream *s)
 
 void stream_count(struct stream *s, atomic_uint_least64_t *bytes)
 {
+    atomic_fetch_add_explicit(bytes, s->file_read, memory_order_relaxed);
     s->count = bytes;
 }
 

@@ -38,7 +38,8 @@ ssize_t stream_read(struct stream *s, void *buf, size_t len, struct err *e);
 #define STREAM_PEEK ((size_t)64 << 10)
 ssize_t stream_peek(struct stream *s, const char **head, struct err *e);
 
-/* Adds the bytes of the file to *bytes as they are read from now on (packed ones, of a .gz). */
+/* Adds the bytes of the file to *bytes: those read so far, and from now on as they are read (packed
+ * ones, of a .gz). */
 void stream_count(struct stream *s, atomic_uint_least64_t *bytes);
 
 void stream_close(struct stream *s); /* NULL is allowed */

@@ -38,6 +38,7 @@ struct stream {
     struct buf path;              /* printable */
     struct buf label;             /* path, or path:member */
     struct err err;               /* kept until the good bytes are taken; code ERR_NONE: none */
+    uint64_t file_read;           /* bytes, so far */
     atomic_uint_least64_t *count; /* borrowed: bytes of the file are added; NULL */
 
     /* packed bytes */

@@ -33,6 +33,7 @@ struct command {
     X(capture)      \
     X(dump)         \
     X(analyze)      \
+    X(metrics)      \
     X(export)       \
     X(replay)       \
     X(sweep)        \

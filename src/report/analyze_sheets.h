@@ -17,7 +17,7 @@
     X(step_summary, 2)         \
     X(steps, 0)                \
     X(step_ranks, 0)           \
-    X(idle, 4)                 \
+    X(idle, 3)                 \
     X(idle_ranks, 0)           \
     X(idle_streams, 0)         \
     X(idle_gaps, 0)            \
@@ -25,30 +25,30 @@
     X(active, 0)               \
     X(launch, 0)               \
     X(queue, 0)                \
-    X(collectives, 5)          \
+    X(collectives, 4)          \
     X(collectives_by_group, 5) \
-    X(p2p, 3)                  \
+    X(p2p, 2)                  \
     X(expected, 0)             \
     X(traffic, 0)              \
     X(pairs, 0)                \
     X(alltoall, 0)             \
-    X(stragglers, 4)           \
+    X(stragglers, 3)           \
     X(communication, 0)        \
     X(comm_groups, 0)          \
     X(traffic_sizes, 0)        \
     X(collective_instances, 0) \
     X(nccl_choices, 3)         \
-    X(gemms, 4)                \
+    X(gemms, 3)                \
     X(roofline, 0)             \
     X(bubble, 8)               \
-    X(critical_path, 5)        \
+    X(critical_path, 4)        \
     X(critical_ops, 0)         \
     X(critical_ranks, 0)       \
     X(copies, 0)               \
     X(launch_classes, 0)       \
     X(graphs, 0)               \
-    X(operations, 5)           \
-    X(top, 5)                  \
+    X(operations, 4)           \
+    X(top, 4)                  \
     X(kernel_kinds, 0)         \
     X(kernel_lengths, 0)
 

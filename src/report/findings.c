@@ -271,6 +271,14 @@ static void put_reasons(struct buf *b, const struct analysis *a, const struct ar
                    (unsigned long long)a->stragglers.steps);
 }
 
+/* The stages of a pipeline come to what is at a step's end one after another: what they wait there
+ * is the schedule, and part of its bubble, unless the rank itself computes or idles longer. */
+static bool pipeline_explains(const struct analysis *a, const struct arrival *worst)
+{
+    double own_ns = worst->why_ns[WHY_compute] + worst->why_ns[WHY_idle];
+    return a->bubbles.why == NULL && !(own_ns >= worst->origin_ns / 2);
+}
+
 static bool rule_straggler(const struct analysis *a, double threshold, struct finding *f,
                            struct buf *b)
 {
@@ -284,7 +292,7 @@ static bool rule_straggler(const struct analysis *a, double threshold, struct fi
     f->value = worst->origin_ns / all_ns;
     f->weight = worst->origin_ns / mean_span;
     if (f->value < threshold || f->value < LATE_FAIR_FACTOR / (double)a->run->nranks ||
-        !(f->weight >= LATE_SHARE_MIN))
+        !(f->weight >= LATE_SHARE_MIN) || pipeline_explains(a, worst))
         return false;
     buf_printf(b, "Late rank: rank %d", a->run->ranks[rank].rank);
     if (worst->last > 0)

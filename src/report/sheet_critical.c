@@ -45,10 +45,10 @@ static void add_notes(struct sheet *s, const struct analysis *a)
     char length[32];
     text_ns(length, sizeof length, (double)c->length.step_ns);
     if (c->steps.marked)
-        sheet_note(s, "step: the median one of %zu, %s; it changes rank %llu times", c->walked,
-                   length, (unsigned long long)c->changes_step);
+        sheet_note(s, "step: the median one of %zu, %s; changes of rank: %llu", c->walked, length,
+                   (unsigned long long)c->changes_step);
     else
-        sheet_note(s, "%s: the path is that of the whole trace, %s; it changes rank %llu times",
+        sheet_note(s, "%s: the path is that of the whole trace, %s; changes of rank: %llu",
                    c->steps.uneven ? "ranks mark different numbers of steps"
                                    : "no steps are marked",
                    length, (unsigned long long)c->changes_step);

@@ -13,6 +13,8 @@ static void put_id(struct sheet *s, int64_t id)
     sheet_number(s, id >= 0 ? (double)id : NAN);
 }
 
+#define IDLE_ON_PAGE 0.1 /* of the span: with less, its causes are not on the page */
+
 void sheet_of_idle(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
@@ -26,6 +28,7 @@ void sheet_of_idle(struct sheet *s, const struct analysis *a)
     sheet_init(s, "idle",
                a->nranks > 1 ? "Idle devices by cause, all ranks added" : "Idle device by cause",
                SHEET_COLUMNS(columns));
+    s->off_page = !(share_of(a->total.idle_ns, a->total.span_ns) >= IDLE_ON_PAGE);
     for (int c = 0; c < IDLE_CAUSE_COUNT; c++) {
         if (sum->gaps[c] == 0)
             continue;

@@ -73,6 +73,8 @@ static void note_steps(struct sheet *s, const struct analysis *a)
                steady ? "the same rank all along" : "it rotates");
 }
 
+#define ON_PAGE_SHARE 0.01 /* of all spans: with less waiting it is not on the page */
+
 void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
@@ -100,6 +102,7 @@ void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
     const struct arrival **list = array_new(a->run->nranks + 1, sizeof *list);
     size_t n = 0;
     sheet_init(s, "stragglers", "Late ranks, by the waiting they cause", SHEET_COLUMNS(columns));
+    s->off_page = !(a->stragglers.caused_ns >= ON_PAGE_SHARE * (double)a->total.span_ns);
     for (size_t r = 0; r < a->run->nranks; r++) {
         const struct arrival *x = &a->stragglers.arrivals[r];
         if (x->caused_ns > 0 || x->origin_ns > 0)

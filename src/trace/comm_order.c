@@ -2,15 +2,18 @@
 #include "trace/comm_order.h"
 
 #include "trace/idmap.h"
+#include "trace/kernel_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- communicators ---- */
 
-/* One stream that carries collectives. */
+/* One stream that carries collectives of libraries, or others. */
 struct lane {
     int32_t device, stream;
+    bool library;
     int comm; /* of the ops that have one; -1 none, -2 more than one */
 };
 
@@ -23,7 +26,8 @@ struct lanes {
 
 static int64_t lane_key(const struct op *op)
 {
-    return (int64_t)((uint64_t)(uint32_t)op->device << 32 | (uint32_t)op->stream);
+    uint64_t stream = (uint64_t)(uint32_t)op->stream << 1 | kernel_is_library(op->name);
+    return (int64_t)((uint64_t)(uint32_t)op->device << 33 ^ stream);
 }
 
 static void collect_lanes(const struct rank *rank, struct lanes *lanes)
@@ -39,7 +43,7 @@ static void collect_lanes(const struct rank *rank, struct lanes *lanes)
         lane = &lanes->list[at];
         if (at == lanes->count) {
             lanes->count++;
-            *lane = (struct lane){op->device, op->stream, -1};
+            *lane = (struct lane){op->device, op->stream, kernel_is_library(op->name), -1};
         }
         if (op->coll.comm >= 0)
             lane->comm = lane->comm == -1 || lane->comm == op->coll.comm ? op->coll.comm : -2;
@@ -51,6 +55,8 @@ static int compare_lanes(const void *pa, const void *pb)
     const struct lane *a = *(struct lane *const *)pa, *b = *(struct lane *const *)pb;
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
+    if (a->library != b->library)
+        return a->library ? -1 : 1;
     return (a->stream > b->stream) - (a->stream < b->stream);
 }
 
@@ -58,6 +64,7 @@ static int compare_lanes(const void *pa, const void *pb)
 static void name_lanes(struct run *run, struct lanes *lanes, int64_t size, const char *unnamed)
 {
     struct lane **order = array_new(lanes->count + 1, sizeof *order);
+    int count[2] = {0, 0};
     size_t n = 0;
     char id[32];
     for (size_t i = 0; i < lanes->count; i++) {
@@ -67,15 +74,34 @@ static void name_lanes(struct run *run, struct lanes *lanes, int64_t size, const
     if (n > 0)
         qsort(order, n, sizeof *order, compare_lanes);
     for (size_t i = 0; i < n; i++) {
-        int len = snprintf(id, sizeof id, "stream order %zu", i);
+        bool library = order[i]->library;
+        int len = snprintf(id, sizeof id, library ? ORDER_GUESSED "%d" : "custom kernels %d",
+                           count[library]++);
         order[i]->comm = run_comm(run, id, (size_t)len, size > 0 ? size : 0);
     }
     free(order);
-    if (n > 0)
+    if (count[true] > 0)
         run_note(run, false,
                  "the traces name no %s: the n-th collective of a stream is taken to be "
                  "the same on every rank",
                  unnamed);
+    if (count[false] > 0)
+        run_note(run, false,
+                 "communication by kernels of no library (custom all-reduce, say): the n-th of a "
+                 "stream is taken to be the same on every rank");
+}
+
+/* Kernels whose name says for how many GPUs they are: of groups smaller than the job nobody knows
+ * who is in them. */
+static bool spans_job(const struct op *op, int64_t size)
+{
+    int64_t width = kernel_width(op->name);
+    return width < 0 || size <= 0 || width == size;
+}
+
+bool order_is_guessed(const struct run *run, int comm)
+{
+    return comm < 0 || strncmp(run->comms[comm].id, ORDER_GUESSED, strlen(ORDER_GUESSED)) == 0;
 }
 
 void order_name_lanes(struct run *run, struct rank *rank, int64_t size, const char *unnamed)
@@ -86,7 +112,7 @@ void order_name_lanes(struct run *run, struct rank *rank, int64_t size, const ch
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
         const struct lane *lane;
-        if (op->class != OP_COLL || op->coll.comm >= 0)
+        if (op->class != OP_COLL || op->coll.comm >= 0 || !spans_job(op, size))
             continue;
         lane = &lanes.list[idmap_find(&lanes.ids, lane_key(op))];
         op->coll.comm = lane->comm >= 0 ? lane->comm : -1;
@@ -151,21 +177,36 @@ static void count_gaps(struct gaps *g, const struct rank *rank)
     }
 }
 
+static const char *const gap_texts[] = {
+    " carry no size, in the trace's kernels or on the host's side; their measured times are kept",
+    " communication kernels do not tell their operation",
+    " GPU operations were launched by calls that the traces do not hold",
+};
+
+static void drop_gap_notes(struct run *run)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < run->nnotes; i++) {
+        bool gap = false;
+        for (size_t t = 0; t < sizeof gap_texts / sizeof *gap_texts; t++)
+            gap |= strstr(run->notes[i].text, gap_texts[t]) != NULL;
+        if (!gap)
+            run->notes[kept++] = run->notes[i];
+    }
+    run->nnotes = kept;
+}
+
 void order_note_gaps(struct run *run)
 {
     struct gaps g = {0};
     for (size_t r = 0; r < run->nranks; r++)
         count_gaps(&g, &run->ranks[r]);
+    drop_gap_notes(run);
     if (g.sizeless > 0)
-        run_note(run, false,
-                 "%zu of %zu communication kernels carry no size, in the trace's kernels or on the "
-                 "host's side; their measured times are kept",
-                 g.sizeless, g.comm);
+        run_note(run, false, "%zu of %zu communication kernels%s", g.sizeless, g.comm,
+                 gap_texts[0]);
     if (g.nameless > 0)
-        run_note(run, false, "%zu of %zu communication kernels do not tell their operation",
-                 g.nameless, g.comm);
+        run_note(run, false, "%zu of %zu%s", g.nameless, g.comm, gap_texts[1]);
     if (g.unlaunched > 0)
-        run_note(run, false,
-                 "%zu of %zu GPU operations were launched by calls that the traces do not hold",
-                 g.unlaunched, g.ops);
+        run_note(run, false, "%zu of %zu%s", g.unlaunched, g.ops, gap_texts[2]);
 }

@@ -11,14 +11,21 @@
 /* A collective without a communicator takes the one that all others of its stream have; where a
  * stream has none, the i-th stream with collectives is taken to be the same communicator on every
  * rank, of `size` ranks (0 unknown), and a note says what the traces do not name ("process
- * groups"). Messages (Send, Recv) are never guessed into one. */
+ * groups"). Kernels of no library (custom all-reduce) are never recorded and stand between those of
+ * libraries in no order: they have communicators of their own, by stream. Messages (Send, Recv) are
+ * never guessed into one. */
 void order_name_lanes(struct run *run, struct rank *rank, int64_t size, const char *unnamed);
+
+/* Communicators made so, or none (-1)? */
+#define ORDER_GUESSED "stream order "
+bool order_is_guessed(const struct run *run, int comm);
 
 /* In the order of the rank's ops: collectives are numbered by communicator, messages by
  * communicator, peer and direction. */
 void order_number(struct rank *rank);
 
-/* Notes what the traces of all ranks do not tell of their work. */
+/* Notes what the traces of all ranks do not tell of their work, in place of what it noted before.
+ */
 void order_note_gaps(struct run *run);
 
 #endif

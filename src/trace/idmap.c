@@ -7,18 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEAR 16 /* ids that differ by less are kept together: traces count them up */
+
 /* All bits of an id reach the slot, by way of where this process happens to lie in memory: a file
  * cannot choose ids that all fall on one slot. The numbers given do not depend on it. */
-static size_t hash(int64_t id)
+static size_t hash(uint64_t id)
 {
     static const char here;
-    uint64_t h = hash_mix(hash_mix((uintptr_t)&here, (uint64_t)id), (uint64_t)id >> 32);
-    return (size_t)h;
+    return (size_t)hash_mix(hash_mix((uintptr_t)&here, id), id >> 32);
 }
 
 static struct idmap_slot *slot_of(const struct idmap *m, int64_t id)
 {
-    size_t i = hash(id) & (m->nslots - 1);
+    uint64_t group = (uint64_t)id / NEAR;
+    size_t i = (hash(group) * NEAR + (uint64_t)id % NEAR) & (m->nslots - 1);
     while (m->slots[i].index != 0 && m->slots[i].id != id)
         i = (i + 1) & (m->nslots - 1);
     return &m->slots[i];
@@ -44,7 +46,7 @@ uint32_t idmap_add(struct idmap *m, int64_t id)
     struct idmap_slot *slot;
     if (m->last.index != 0 && m->last.id == id)
         return m->last.index - 1;
-    if ((size_t)m->count * 2 >= m->nslots)
+    if ((size_t)m->count * 4 >= m->nslots * 3)
         grow(m);
     slot = slot_of(m, id);
     if (slot->index == 0) {

@@ -6,34 +6,73 @@
 #include <ctype.h>
 #include <string.h>
 
+/* Communication kernels by a part of their names; what they do where the rest of the name does not
+ * say it better (NCCL's does). Those that are not NCCL's carry no record of theirs.
+ *
+ * NCCL, RCCL (which keeps NCCL's names), MSCCL; vLLM's, SGLang's and AITER's all-reduce; PyTorch's
+ * symmetric memory; AMD's quick reduce; TensorRT-LLM's and FlashInfer's, where the norm behind the
+ * all-reduce is part of the kernel; DeepEP's exchange of tokens; NVSHMEM. */
+static const struct comm_kernel {
+    const char *part;
+    enum specter_comm_op op;
+    bool library; /* NCCL or of its kind */
+} comm_kernels[] = {
+    {"ncclKernel", SPECTER_COMM_OP_COUNT, true},
+    {"ncclDevKernel", SPECTER_COMM_OP_COUNT, true},
+    {"ncclSym", SPECTER_COMM_OP_COUNT, true},
+    {"rcclKernel", SPECTER_COMM_OP_COUNT, true},
+    {"rccl_", SPECTER_COMM_OP_COUNT, true},
+    {"mscclKernel", SPECTER_COMM_OP_COUNT, true},
+    {"msccl_", SPECTER_COMM_OP_COUNT, true},
+    {"mscclpp", SPECTER_COMM_OP_COUNT, true},
+    {"cross_device_reduce", SPECTER_ALLREDUCE, false},
+    {"one_shot_all_reduce", SPECTER_ALLREDUCE, false},
+    {"two_shot_all_reduce", SPECTER_ALLREDUCE, false},
+    {"multimem_all_reduce", SPECTER_ALLREDUCE, false},
+    {"multimem_one_shot_reduce", SPECTER_REDUCE, false},
+    {"multimem_all_gather", SPECTER_ALLGATHER, false},
+    {"quickreduce::allreduce", SPECTER_ALLREDUCE, false},
+    {"oneShotAllReduce", SPECTER_ALLREDUCE, false},
+    {"twoShotAllReduce", SPECTER_ALLREDUCE, false},
+    {"oneshotAllreduce", SPECTER_ALLREDUCE, false},
+    {"twoshotAllreduce", SPECTER_ALLREDUCE, false},
+    {"allreduce_fusion_kernel", SPECTER_ALLREDUCE, false},
+    {"deep_ep::intranode::dispatch<", SPECTER_ALLTOALLV, false},
+    {"deep_ep::intranode::combine<", SPECTER_ALLTOALLV, false},
+    {"deep_ep::internode::dispatch<", SPECTER_ALLTOALLV, false},
+    {"deep_ep::internode::combine<", SPECTER_ALLTOALLV, false},
+    {"deep_ep::internode_ll::dispatch<", SPECTER_ALLTOALLV, false},
+    {"deep_ep::internode_ll::combine<", SPECTER_ALLTOALLV, false},
+    {"deep_ep::intranode::", SPECTER_COMM_OP_COUNT, false},
+    {"deep_ep::internode", SPECTER_COMM_OP_COUNT, false},
+    {"nvshmem", SPECTER_COMM_OP_COUNT, false},
+};
+
+static const struct comm_kernel *comm_kernel(const char *kernel)
+{
+    static const struct comm_kernel other = {"nccl", SPECTER_COMM_OP_COUNT, true};
+    for (size_t i = 0; i < sizeof comm_kernels / sizeof *comm_kernels; i++) {
+        if (strstr(kernel, comm_kernels[i].part) != NULL)
+            return &comm_kernels[i];
+    }
+    return strncmp(kernel, other.part, 4) == 0 ? &other : NULL;
+}
+
 bool kernel_is_comm(const char *kernel)
 {
-    /* NCCL and RCCL by name; the all-reduce kernels of vLLM, SGLang and PyTorch's symmetric memory.
-     */
-    static const char *const parts[] = {
-        "ncclKernel",
-        "ncclDevKernel",
-        "ncclSym",
-        "rccl",
-        "msccl",
-        "cross_device_reduce",
-        "one_shot_all_reduce",
-        "two_shot_all_reduce",
-        "multimem_all",
-    };
-    if (strncmp(kernel, "nccl", 4) == 0)
-        return true;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (strstr(kernel, parts[i]) != NULL)
-            return true;
-    }
-    return false;
+    return comm_kernel(kernel) != NULL;
+}
+
+bool kernel_is_library(const char *kernel)
+{
+    const struct comm_kernel *known = comm_kernel(kernel);
+    return known != NULL && known->library;
 }
 
 bool kernel_is_gemm(const char *kernel)
 {
     static const char *const parts[] = {"gemm", "GEMM",   "Gemm", "cutlass",
-                                        "xmma", "cublas", "Cijk"};
+                                        "xmma", "cublas", "Cijk", "nvjet"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (strstr(kernel, parts[i]) != NULL)
             return true;
@@ -79,12 +118,27 @@ int comm_op_named(const char *name, size_t len)
 
 int kernel_comm_op(const char *kernel)
 {
+    const struct comm_kernel *known = comm_kernel(kernel);
     const char *at = strstr(kernel, "Kernel_");
-    if (at != NULL)
+    if (known != NULL && known->library && at != NULL)
         return comm_op_named(at + strlen("Kernel_"), strlen(at + strlen("Kernel_")));
-    if (strstr(kernel, "cross_device_reduce") != NULL || strstr(kernel, "all_reduce") != NULL)
-        return SPECTER_ALLREDUCE;
-    return SPECTER_COMM_OP_COUNT;
+    return known != NULL ? (int)known->op : SPECTER_COMM_OP_COUNT;
+}
+
+/* cross_device_reduce_1stage<__nv_bfloat16, 8>: the first of its arguments behind the type that is
+ * a number, which some demanglers write (int)8. */
+int64_t kernel_width(const char *kernel)
+{
+    const char *at = strstr(kernel, "cross_device_reduce");
+    int64_t width = 0;
+    if (at == NULL || (at = strpbrk(at, ",>")) == NULL)
+        return -1;
+    at += strspn(at, ", ");
+    if (strncmp(at, "(int)", 5) == 0)
+        at += 5;
+    for (; isdigit((unsigned char)*at) && width < 1 << 20; at++)
+        width = width * 10 + (*at - '0');
+    return width > 0 ? width : -1;
 }
 
 bool kernel_is_sendrecv(const char *kernel)

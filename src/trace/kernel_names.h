@@ -14,6 +14,12 @@
 /* Is this kernel communication? */
 bool kernel_is_comm(const char *kernel);
 
+/* And is it NCCL's, or of a library like it? The others are never recorded by a process group. */
+bool kernel_is_library(const char *kernel);
+
+/* How many GPUs it works on, where its name tells; -1. */
+int64_t kernel_width(const char *kernel);
+
 /* Is this kernel named as matrix products are? */
 bool kernel_is_gemm(const char *kernel);
 
@@ -22,7 +28,7 @@ bool kernel_is_gemm(const char *kernel);
 int comm_op_named(const char *name, size_t len);
 
 /* The same for a kernel: ncclKernel_AllReduce_RING_LL_Sum_float(...), ncclDevKernel_SendRecv(...),
- * ncclSymDevKernel_...; the others of kernel_is_comm() are all-reduces. */
+ * ncclSymDevKernel_...; else what kernels of its kind do. */
 int kernel_comm_op(const char *kernel);
 
 /* Send and receive are one kernel, which the name does not tell apart. */

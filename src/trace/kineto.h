@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * One Kineto file while it is read. kineto.c streams it and collects; kineto_link.c joins device
- * work with the host calls that launched it, when the file is at its end; kineto_nccl.c knows what
- * communication kernels are called and what they move.
+ * One Kineto file while it is read. kineto.c streams it; kineto_section.c takes what stands beside
+ * the events, kineto_add.c collects those. When the file is at its end, kineto_link.c joins device
+ * work with the host calls that launched it, and kineto_caller.c with the operators around these;
+ * kineto_nccl.c knows what communication kernels are called and what they move.
  */
 #ifndef SPECTER_TRACE_KINETO_H
 #define SPECTER_TRACE_KINETO_H
 
 #include "trace/idmap.h"
 #include "trace/kineto_event.h"
+#include "trace/kineto_name.h"
 #include "trace/run.h"
+#include "trace/window.h"
 
 /* A host call that put work on a stream. */
 struct kineto_launch {
@@ -23,6 +26,7 @@ struct kineto_meta {
     int dtype; /* enum specter_dtype; UNKNOWN */
     int64_t in_count, out_count;
     int64_t group_size;              /* 0 unknown */
+    int64_t group_rank;              /* peer, root, or who records; -1 */
     int64_t src, dst;                /* global ranks; -1 */
     int64_t seq;                     /* -1 */
     int64_t rank_start, rank_stride; /* of the group; -1 */
@@ -32,24 +36,34 @@ struct kineto_meta {
 
 enum kineto_host_kind { HOST_COLLECTIVE, HOST_PARAMS, HOST_GEMM };
 
+#define WORK_NONE (-1)
+#define WORK_MANY (-2)
+
 /* A stretch of host time within which a launch means something. */
 struct kineto_host_op {
     int64_t start_ns, end_ns;
     uint32_t tid;
     enum kineto_host_kind kind;
-    int32_t parent;          /* index of the one around it; -1 */
-    struct kineto_meta meta; /* HOST_COLLECTIVE, HOST_PARAMS */
-    struct {
-        uint32_t m, n, k, batch;
-        int dtype;
-        int64_t kernel; /* the op that is the product; -1 none so far */
-    } gemm;             /* HOST_GEMM; m is 0 when the shapes are unknown */
+    int32_t parent;                /* index of the one around it; -1 */
+    int64_t work;                  /* the op that is its work: WORK_NONE, WORK_MANY */
+    const char *name;              /* interned */
+    uint64_t record_id;            /* "Record function id"; 0 unknown */
+    struct kineto_meta meta;       /* HOST_COLLECTIVE, HOST_PARAMS */
+    struct kineto_product product; /* HOST_GEMM */
 };
 
 /* A communication kernel: its op, and what its own args tell. */
 struct kineto_comm_op {
     size_t op;
     struct kineto_meta meta;
+};
+
+/* An operator of the framework. */
+struct kineto_caller {
+    int64_t start_ns, end_ns;
+    const char *name; /* interned */
+    uint32_t tid;
+    uint32_t external; /* the profiler's id; 0 none */
 };
 
 struct kineto_sync {
@@ -59,16 +73,16 @@ struct kineto_sync {
 
 /* A process group of distributedInfo. */
 struct kineto_group {
-    const char *name;
-    int *ranks; /* owned by the run's arena */
+    const char *name, *text; /* its description; "" unknown */
+    int *ranks;              /* owned by the run's arena */
     int size;
 };
 
-/* A process group whose communicator is known already; texts are interned. */
+/* A process group whose communicator is known already. */
 struct kineto_known_group {
-    const char *group, *ranks;
-    int64_t size, rank_start;
-    int comm;
+    const char *group; /* interned */
+    int64_t size;
+    int comm; /* -1: not to be believed */
 };
 
 #define KINETO_LIST(type, name) \
@@ -92,14 +106,21 @@ struct kineto {
     KINETO_LIST(struct kineto_host_op, host);
     KINETO_LIST(struct kineto_comm_op, comm);
     KINETO_LIST(size_t, gemms); /* ops whose kernels are named like products */
+    KINETO_LIST(struct kineto_caller, callers);
+    KINETO_LIST(int64_t, externals);       /* of the rank's ops; ARG_NONE */
+    KINETO_LIST(struct mark, gpu_marks);   /* used where the host's are missing */
+    struct idmap processes, gpu_processes; /* pids of launches; of device work */
+    struct idmap gpus;                     /* devices of the same */
+    bool strange_process;                  /* device work whose pid is not its device */
 
     /* what stands beside the events */
-    void (*section)(struct kineto *k, struct json *j); /* of the key read last */
-    bool at_events;
-    bool has_distributed;
+    bool has_base;
     int64_t recorded_rank, world_size, base_ns;
+    int64_t told_rank; /* by collectives that say which member recorded them; -1 */
     KINETO_LIST(struct kineto_group, groups);
-    KINETO_LIST(struct kineto_known_group, known);
+    struct idmap group_ids;                             /* name of a group -> known */
+    KINETO_LIST(struct kineto_known_group, known);      /* each name once; */
+    KINETO_LIST(struct kineto_known_group, known_more); /* and once more, with another size */
     int ndevices;
     const char *device_names[64];
 
@@ -109,19 +130,43 @@ struct kineto {
     size_t other_device_ops; /* on another device than the first */
 };
 
-/* Finds launches, shapes, operations, communicators for what was collected; times are final and
- * everything is in order afterwards. */
+/* How the value of a key beside the events is taken; ctx is the struct kineto. */
+window_value *kineto_section(const char *key);
+
+/* Are the event's times and args of use? */
+bool kineto_believable(const struct event *ev);
+
+/* Does it only name other work? Then nothing is lost where it is of no use. */
+bool kineto_is_label(const struct event *ev);
+void kineto_add_event(struct kineto *k, const struct event *ev);
+
+/* Counts what cannot be used; the first is described. */
+void kineto_bad_event(struct kineto *k, uint64_t at, const char *reason);
+
+/* Which operator launched what; before the times are moved, behind the launches. */
+void kineto_link_callers(struct kineto *k);
+
+/* The communicators of all groups that the trace describes, so that calls which describe theirs
+ * less well find them. */
+void kineto_learn_groups(struct kineto *k);
+
+/* Behind the last event: first the launches, operations and communicators of what was collected;
+ * then, with the rank's number, its memberships, callers and shapes. Times are final and everything
+ * is in order afterwards. */
+void kineto_link_comm(struct kineto *k);
 void kineto_link(struct kineto *k);
 
 /* Behind the last file: numbers collectives by what the traces of all ranks have, and notes what
  * they lack. */
 void kineto_finish(struct run *run);
 
-/* Is this kernel communication? */
-bool kineto_is_comm(const char *kernel);
+/* The innermost stretch of host time around a launch, and the one around that; NULL. */
+struct kineto_host_op *kineto_around(struct kineto *k, const struct op *op);
+struct kineto_host_op *kineto_outer(struct kineto *k, const struct kineto_host_op *host);
 
-/* Is this kernel named as matrix products are? */
-bool kineto_is_gemm(const char *kernel);
+/* Finds the kernels of matrix products, and makes them such. */
+void kineto_link_products(struct kineto *k);
+void kineto_set_product(struct rank *rank, struct op *op, const struct kineto_product *product);
 
 /* What the args of a kernel or of record_param_comms say. */
 struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *args);
@@ -135,12 +180,12 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
 void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *own,
                      const struct kineto_meta *params, const struct kineto_meta *annotation);
 
-/* Element type by its name in PyTorch ("Float", "c10::BFloat16", "long int"). */
-int kineto_dtype(struct json_text name);
+/* What more an execution trace tells of a communication kernel: its operation where it was not
+ * known or only roughly, its size, type and group where they were not. False: nothing. Its number
+ * is left as it is. */
+bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta);
 
-/* The i-th of a list of types, or the i-th shape: up to `max` extents into dims, how many there
- * are; -1 when there is no such entry or it is no plain shape. */
-int kineto_type_at(struct json_text types, int i);
-int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max);
+/* Process groups, as distributedInfo and execution traces list them. */
+void kineto_take_groups(struct kineto *k, struct json *j);
 
 #endif

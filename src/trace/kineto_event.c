@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/kineto_event.h"
 
+#include "base/hash.h"
+#include "trace/kernel_names.h"
+#include "trace/kineto_name.h"
+
 #include <string.h>
 
 /* What the category tells; within it the name decides. Old traces have capitalised categories. */
@@ -14,22 +18,37 @@ enum category {
     CAT_SYNC,
     CAT_OPERATOR,
     CAT_ANNOTATION,
+    CAT_GPU_ANNOTATION,
+    CAT_PYTHON,
 };
 
-_Static_assert((int)CAT_ANNOTATION <= (int)EVENT_STEP,
+_Static_assert((int)CAT_PYTHON <= (int)EVENT_MARK,
                "struct event_words has a memo for each category");
 
 static const struct {
     const char *name;
     enum category category;
 } categories[] = {
-    {"cpu_op", CAT_OPERATOR},   {"cuda_runtime", CAT_RUNTIME},
-    {"kernel", CAT_KERNEL},     {"gpu_memcpy", CAT_MEMCPY},
-    {"gpu_memset", CAT_MEMSET}, {"cuda_driver", CAT_RUNTIME},
-    {"cuda_sync", CAT_SYNC},    {"user_annotation", CAT_ANNOTATION},
-    {"Kernel", CAT_KERNEL},     {"Memcpy", CAT_MEMCPY},
-    {"Memset", CAT_MEMSET},     {"Runtime", CAT_RUNTIME},
+    {"cpu_op", CAT_OPERATOR},
+    {"cuda_runtime", CAT_RUNTIME},
+    {"kernel", CAT_KERNEL},
+    {"gpu_memcpy", CAT_MEMCPY},
+    {"gpu_memset", CAT_MEMSET},
+    {"cuda_driver", CAT_RUNTIME},
+    {"cuda_sync", CAT_SYNC},
+    {"user_annotation", CAT_ANNOTATION},
+    {"Kernel", CAT_KERNEL},
+    {"Memcpy", CAT_MEMCPY},
+    {"Memset", CAT_MEMSET},
+    {"Runtime", CAT_RUNTIME},
     {"Operator", CAT_OPERATOR},
+    {"python_function", CAT_PYTHON},
+    {"gpu_user_annotation", CAT_GPU_ANNOTATION},
+    {"xpu_runtime", CAT_RUNTIME},
+    {"xpu_driver", CAT_RUNTIME},
+    {"mtia_runtime", CAT_RUNTIME},
+    {"privateuse1_runtime", CAT_RUNTIME},
+    {"privateuse1_driver", CAT_RUNTIME},
 };
 
 static enum category category_of(struct json_text text)
@@ -62,20 +81,6 @@ static const struct {
     {"Free", ACT_FREE},    {"MemFree", ACT_FREE},   {"MemFree_v2", ACT_FREE},
 };
 
-/* Operators that are one matrix product; A and B stand at a and a + 1 of the inputs. */
-static const struct {
-    const char *name;
-    int a;
-} products[] = {
-    {"aten::mm", 0},
-    {"aten::addmm", 1},
-    {"aten::bmm", 0},
-    {"aten::linear", 0},
-    {"aten::baddbmm", 1},
-    {"aten::_scaled_mm", 0},
-    {"aten::_addmm_activation", 1},
-};
-
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -103,32 +108,37 @@ static int32_t runtime_verdict(const char *name)
     }
     if (strstr(call, "Launch") != NULL || begins(call, "Memcpy") || begins(call, "Memset"))
         return verdict(EVENT_LAUNCH, 0);
+    /* Level Zero and Unified Runtime, under which Intel's GPUs run */
+    if (begins(name, "zeCommandListAppend") || begins(name, "urEnqueue"))
+        return verdict(EVENT_LAUNCH, 0);
     return verdict(EVENT_OTHER, 0);
 }
 
-static int32_t host_verdict(const char *name)
+static int32_t host_verdict(enum category category, const char *name)
 {
     if (begins(name, "ProfilerStep#"))
         return verdict(EVENT_STEP, 0);
-    if (begins(name, "nccl:"))
+    if (begins(name, "nccl:") || begins(name, "xccl:"))
         return verdict(EVENT_COLLECTIVE, 0);
     if (strcmp(name, "record_param_comms") == 0)
         return verdict(EVENT_PARAMS, 0);
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-        if (strcmp(name, products[i].name) == 0)
-            return verdict(EVENT_GEMM, products[i].a);
-    }
-    return verdict(EVENT_OTHER, 0);
+    if (kineto_product_operand(name) >= 0)
+        return verdict(EVENT_GEMM, kineto_product_operand(name));
+    return verdict(category == CAT_OPERATOR ? EVENT_OP : EVENT_MARK, 0);
+}
+
+static int kernel_kind(const char *name)
+{
+    return kernel_is_comm(name) ? KERNEL_COMM : kernel_is_gemm(name) ? KERNEL_GEMM : KERNEL_OTHER;
 }
 
 static int32_t name_verdict(enum category category, const char *name)
 {
     switch (category) {
     case CAT_KERNEL: /* capitalised traces put copies there too */
-        return verdict(begins(name, "Memcpy")   ? EVENT_MEMCPY
-                       : begins(name, "Memset") ? EVENT_MEMSET
-                                                : EVENT_KERNEL,
-                       0);
+        return begins(name, "Memcpy")   ? verdict(EVENT_MEMCPY, 0)
+               : begins(name, "Memset") ? verdict(EVENT_MEMSET, 0)
+                                        : verdict(EVENT_KERNEL, kernel_kind(name));
     case CAT_MEMCPY:
         return verdict(EVENT_MEMCPY, 0);
     case CAT_MEMSET:
@@ -139,7 +149,13 @@ static int32_t name_verdict(enum category category, const char *name)
         return runtime_verdict(name);
     case CAT_OPERATOR:
     case CAT_ANNOTATION:
-        return host_verdict(name);
+        return host_verdict(category, name);
+    case CAT_GPU_ANNOTATION:
+        return verdict(begins(name, "ProfilerStep#") || begins(name, "nccl:") ? EVENT_OTHER
+                                                                              : EVENT_GPU_MARK,
+                       0);
+    case CAT_PYTHON:
+        return verdict(EVENT_MARK, 0);
     case CAT_UNKNOWN:
     case CAT_OTHER:
         break;
@@ -161,7 +177,7 @@ static const struct arg {
 #undef X
 };
 
-static void args_init(struct event_args *args)
+void event_args_init(struct event_args *args)
 {
     static const struct event_args none = {
 #define INIT_NUM ARG_NONE
@@ -187,7 +203,7 @@ static const struct arg *find_arg(struct json_text key)
 }
 
 /* Whole numbers; older exporters write some of them as text. */
-static int64_t number(struct json *j)
+int64_t event_number(struct json *j)
 {
     struct json inner;
     struct json_text text;
@@ -203,13 +219,25 @@ static int64_t number(struct json *j)
     return ARG_NONE;
 }
 
+/* Merged traces have texts for pids: equal texts give equal numbers, below those of -1 and none. */
+static int64_t number_or_text(struct json *j)
+{
+    struct json ahead = *j;
+    int64_t value = event_number(j);
+    if (value == ARG_NONE && j->error == NULL && json_peek(&ahead) == '"') {
+        struct json_text text = json_string(&ahead);
+        value = -2 - (int64_t)(hash_bytes(HASH_BYTES, text.p, text.len) >> 2);
+    }
+    return value;
+}
+
 static void take_arg(struct event_args *args, const struct arg *arg, struct json *j)
 {
     void *field = (char *)args + arg->offset;
     struct json_text *text = field;
     char next = json_peek(j);
     if (arg->kind == NUM) {
-        *(int64_t *)field = number(j);
+        *(int64_t *)field = event_number(j);
     } else if (arg->kind == STR && next == '"') {
         *text = json_string(j);
     } else {
@@ -218,6 +246,41 @@ static void take_arg(struct event_args *args, const struct arg *arg, struct json
         text->len = (uint32_t)(j->p - text->p);
         if (next == 'n' || arg->kind == STR)
             *text = (struct json_text){NULL, 0, false};
+    }
+}
+
+/* A value of no interest. Profilers divide by durations of 0, and write what comes of it as C does.
+ */
+static void skip_arg(struct json *j)
+{
+    static const char *const words[] = {"inf", "-inf", "Infinity", "-Infinity", "NaN", "-NaN"};
+    const char *p = j->p;
+    while (p < j->end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
+        p++;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t len = strlen(words[i]);
+        if (p < j->end && *p == words[i][0] && (size_t)(j->end - p) > len &&
+            memcmp(p, words[i], len) == 0) {
+            j->p = p + len;
+            return;
+        }
+    }
+    json_skip(j);
+}
+
+/* Of an operator nothing else is of use, and its id stands first. */
+static void take_external(struct event_args *args, struct json *j)
+{
+    struct json_text key;
+    if (!json_enter(j, '{'))
+        return;
+    while (json_next_key(j, &key)) {
+        if (json_text_is(key, "External id")) {
+            args->external = event_number(j);
+            json_leave(j);
+            return;
+        }
+        skip_arg(j);
     }
 }
 
@@ -232,7 +295,7 @@ static void take_args(struct event_args *args, struct json *j)
         if (arg != NULL)
             take_arg(args, arg, j);
         else
-            json_skip(j);
+            skip_arg(j);
     }
 }
 
@@ -245,6 +308,14 @@ struct partial {
     struct json_text name, raw_args;
 };
 
+/* Python frames are the bulk of many traces, and of all names: only modules are looked up. */
+static bool is_python_frame(const struct partial *p)
+{
+    static const char module[] = "nn.Module:";
+    return p->category == CAT_PYTHON && p->has_name &&
+           (p->name.len < sizeof module - 1 || memcmp(p->name.p, module, sizeof module - 1) != 0);
+}
+
 /* False as soon as the element is known to be of no interest. */
 static bool decide(struct event *ev, struct partial *p, struct event_words *words, struct run *run)
 {
@@ -252,12 +323,15 @@ static bool decide(struct event *ev, struct partial *p, struct event_words *word
         return false;
     if (p->category == CAT_UNKNOWN || !p->has_name || ev->slot != NULL)
         return true;
+    if (is_python_frame(p))
+        return false;
     ev->slot = memo_find(&words->names[p->category], run, p->name);
     if (ev->slot->value < 0)
         ev->slot->value = name_verdict(p->category, ev->slot->text);
     ev->name = ev->slot->text;
     ev->kind = (enum event_kind)(ev->slot->value & 0xff);
     ev->detail = ev->slot->value >> 8;
+    ev->is_operator = p->category == CAT_OPERATOR;
     return ev->kind != EVENT_OTHER;
 }
 
@@ -269,7 +343,9 @@ static void take_key(struct event *ev, struct partial *p, struct json_text key, 
     } else if (json_text_is(key, "dur")) {
         ev->dur_ns = json_time_ns(j, 1000, UNKNOWN_NS);
     } else if (json_text_is(key, "args")) {
-        if (ev->kind != EVENT_OTHER) {
+        if (ev->kind == EVENT_OP) {
+            take_external(&ev->args, j);
+        } else if (ev->kind != EVENT_OTHER) {
             take_args(&ev->args, j);
         } else {
             json_peek(j);
@@ -286,9 +362,9 @@ static void take_key(struct event *ev, struct partial *p, struct json_text key, 
         p->complete_event = json_text_is(json_string(j), "X");
         p->other_phase = !p->complete_event;
     } else if (json_text_is(key, "tid")) {
-        ev->tid = number(j);
+        ev->tid = number_or_text(j);
     } else if (json_text_is(key, "pid")) {
-        ev->pid = number(j);
+        ev->pid = number_or_text(j);
     } else {
         json_skip(j);
     }
@@ -311,8 +387,8 @@ bool event_parse(struct event *ev, struct json *j, struct event_words *words, st
     ev->slot = NULL;
     ev->ts_ns = ev->dur_ns = UNKNOWN_NS;
     ev->pid = ev->tid = -1;
-    ev->damaged = false;
-    args_init(&ev->args);
+    ev->damaged = ev->is_operator = false;
+    event_args_init(&ev->args);
     if (!json_enter(j, '{'))
         return j->error == NULL;
     while (json_next_key(j, &key)) {

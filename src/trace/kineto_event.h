@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One element of a Kineto trace's traceEvents, as far as anybody asks for it. Most elements are not
- * asked for (Python frames, flow arrows, operators that launch no work of interest): these are left
- * as soon as their category or name is known.
+ * One element of a Kineto trace's traceEvents, as far as anybody asks for it. Many elements are not
+ * asked for (Python frames, flow arrows, counters): these are left as soon as their category or
+ * name is known. Of operators only the name, the times and the id are taken.
  *
  * Keys come in any order; in the usual one every event is scanned once.
  */
@@ -24,12 +24,19 @@ enum event_kind {
     EVENT_COLLECTIVE, /* nccl:* annotation */
     EVENT_GEMM,       /* operator that is one matrix product: gemm says which operands */
     EVENT_STEP,       /* ProfilerStep#N */
+    EVENT_OP,         /* any other operator: it may be what launched a kernel */
+    EVENT_MARK,       /* a range that the program named, or a module */
+    EVENT_GPU_MARK,   /* the same as its work on the device */
 };
+
+enum kernel_kind { KERNEL_OTHER, KERNEL_COMM, KERNEL_GEMM };
 
 /* Keys of "args" that are read, each into a field of struct event_args.
  * X(field, kind, key): NUM whole number, STR text, RAW the value as it stands */
 #define EVENT_ARGS(X)                               \
     X(correlation, NUM, "correlation")              \
+    X(external, NUM, "External id")                 \
+    X(record_id, NUM, "Record function id")         \
     X(device, NUM, "device")                        \
     X(stream, NUM, "stream")                        \
     X(bytes, NUM, "bytes")                          \
@@ -45,6 +52,7 @@ enum event_kind {
     X(group_ranks, STR, "Process Group Ranks")      \
     X(rank_start, NUM, "Global rank start")         \
     X(rank_stride, NUM, "Global rank stride")       \
+    X(group_rank, NUM, "Rank")                      \
     X(src, NUM, "Src Rank")                         \
     X(dst, NUM, "Dst Rank")                         \
     X(seq, NUM, "Seq")                              \
@@ -67,21 +75,28 @@ struct event_args {
 /* Texts are views into the scanned bytes; name is interned. */
 struct event {
     enum event_kind kind;
-    int detail;             /* EVENT_ACT: enum act_kind; EVENT_GEMM: index of the operand A */
+    int detail;             /* EVENT_ACT: enum act_kind; EVENT_GEMM: index of the operand A;
+                               EVENT_KERNEL: enum kernel_kind */
     const char *name;       /* NULL when the element has none */
     struct memo_slot *slot; /* of the name */
     int64_t ts_ns, dur_ns;  /* UNKNOWN_NS; as written, without the trace's base */
-    int64_t pid, tid;
-    bool damaged; /* its args make no sense */
+    int64_t pid, tid;       /* a text that is no number has a negative one of its own */
+    bool damaged;           /* its args make no sense */
+    bool is_operator;       /* category cpu_op, whatever the kind */
     struct event_args args;
 };
 
 struct event_words {
-    struct memo names[EVENT_STEP + 1]; /* by what the category alone tells */
+    struct memo names[EVENT_MARK + 1]; /* by what the category alone tells */
 };
 
 /* Reads the element that j stands at. false with j's error when it is malformed; then nothing has
  * been changed but the memo. Kind EVENT_OTHER: passed over. */
 bool event_parse(struct event *ev, struct json *j, struct event_words *words, struct run *run);
+
+/* A whole number, also one written as text; ARG_NONE for null and other texts. */
+int64_t event_number(struct json *j);
+
+void event_args_init(struct event_args *args); /* nothing is there */
 
 #endif

@@ -7,13 +7,11 @@
  * one that all others of its stream have; where a stream has none (traces before 2024), the i-th
  * stream with communication is taken to be the same communicator on every rank, over all ranks.
  * Messages (Send, Recv) are never guessed into one.
- *
- * Numbers. The n-th collective of a communicator on each rank is the same one, unless every trace
- * has PyTorch's own sequence numbers, which also hold when the traces begin at different moments.
  */
-#include "trace/comm_order.h"
-#include "trace/comm_resync.h"
 #include "trace/kineto.h"
+
+#include "trace/comm_order.h"
+#include "trace/et.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,12 +110,12 @@ static struct kineto_host_op *around(struct kineto *k, uint32_t tid, int64_t t_n
     return at >= 0 ? &list[at] : NULL;
 }
 
-static struct kineto_host_op *outer(struct kineto *k, const struct kineto_host_op *host)
+struct kineto_host_op *kineto_outer(struct kineto *k, const struct kineto_host_op *host)
 {
     return host->parent >= 0 ? &k->host.list[host->parent] : NULL;
 }
 
-static struct kineto_host_op *around_op(struct kineto *k, const struct op *op)
+struct kineto_host_op *kineto_around(struct kineto *k, const struct op *op)
 {
     return op->host_ns != UNKNOWN_NS ? around(k, op->tid, op->host_ns) : NULL;
 }
@@ -129,10 +127,12 @@ static void link_comm(struct kineto *k)
     for (size_t i = 0; i < k->comm.count; i++) {
         struct op *op = &k->rank->ops[k->comm.list[i].op];
         const struct kineto_meta *params = NULL, *annotation = NULL;
-        struct kineto_host_op *host = around_op(k, op);
-        for (; host != NULL; host = outer(k, host)) {
-            if (host->kind == HOST_PARAMS && params == NULL)
+        struct kineto_host_op *host = kineto_around(k, op);
+        for (; host != NULL; host = kineto_outer(k, host)) {
+            if (host->kind == HOST_PARAMS && params == NULL) {
                 params = &host->meta;
+                host->work = host->work == WORK_NONE ? (int64_t)k->comm.list[i].op : WORK_MANY;
+            }
             if (host->kind == HOST_COLLECTIVE && annotation == NULL)
                 annotation = &host->meta;
         }
@@ -151,111 +151,81 @@ static void join_comms(struct kineto *k)
     }
 }
 
-/* ---- matrix products ---- */
+/* ---- together ---- */
 
-/* The kernel of a product that is not its second pass. */
-static bool is_first_pass(const char *kernel)
+/* What the program named is the same on host and device; where only the device's side was kept it
+ * still says what was when. */
+static void use_gpu_marks(struct kineto *k)
 {
-    return strstr(kernel, "splitK") == NULL && strstr(kernel, "reduce") == NULL;
+    bool none = k->rank->nmarks == 0;
+    for (size_t i = 0; none && i < k->gpu_marks.count; i++)
+        *rank_add_mark(k->rank) = k->gpu_marks.list[i];
 }
 
-/* Chooses for each operator the one kernel that is its product. */
-static void choose_products(struct kineto *k)
+/* Calls of which an execution trace may tell more, with where their work stands. */
+static void note_anchors(struct kineto *k)
 {
-    for (size_t i = 0; i < k->gemms.count; i++) {
-        size_t at = k->gemms.list[i];
-        struct kineto_host_op *host = around_op(k, &k->rank->ops[at]);
-        while (host != NULL && host->kind != HOST_GEMM)
-            host = outer(k, host);
-        if (host == NULL || host->gemm.m == 0)
-            continue;
-        if (host->gemm.kernel < 0 || (!is_first_pass(k->rank->ops[host->gemm.kernel].name) &&
-                                      is_first_pass(k->rank->ops[at].name)))
-            host->gemm.kernel = (int64_t)at;
-    }
-}
-
-static void link_products(struct kineto *k)
-{
-    choose_products(k);
     for (size_t i = 0; i < k->host.count; i++) {
         const struct kineto_host_op *host = &k->host.list[i];
-        struct op *op;
-        if (host->kind != HOST_GEMM || host->gemm.kernel < 0)
+        struct anchor *anchor;
+        if (host->kind == HOST_COLLECTIVE)
             continue;
-        op = &k->rank->ops[host->gemm.kernel];
-        op->class = OP_GEMM;
-        op->dtype = (uint8_t)host->gemm.dtype;
-        op->gemm.m = host->gemm.m;
-        op->gemm.n = host->gemm.n;
-        op->gemm.k = host->gemm.k;
-        op->gemm.batch = host->gemm.batch;
-        op->gemm.dtype_b = op->gemm.dtype_c = op->dtype;
-        op->gemm.compute = SPECTER_DTYPE_UNKNOWN;
-        k->rank->coverage |= COVER_GEMM;
+        ARRAY_GROW(k->rank->anchors, k->rank->cap_anchors, k->rank->nanchors + 1);
+        anchor = &k->rank->anchors[k->rank->nanchors++];
+        *anchor = (struct anchor){
+            .name = host->name, .record_id = host->record_id, .tid = host->tid, .op = ANCHOR_NONE};
+        if (host->work >= 0) {
+            anchor->start_ns = ns_add(k->rank->ops[host->work].start_ns, k->base_ns);
+            anchor->id = k->rank->ops[host->work].id;
+            anchor->op = (uint32_t)host->work;
+        }
     }
 }
 
-void kineto_link(struct kineto *k)
+/* The same once the operations are in their order. */
+static void place_anchors(struct kineto *k)
+{
+    const struct rank *rank = k->rank;
+    for (size_t i = 0; i < rank->nanchors; i++) {
+        struct anchor *anchor = &rank->anchors[i];
+        size_t low = 0, high = rank->nops;
+        if (anchor->op == ANCHOR_NONE)
+            continue;
+        while (low < high) {
+            size_t mid = low + (high - low) / 2;
+            const struct op *op = &rank->ops[mid];
+            if (op->start_ns < anchor->start_ns ||
+                (op->start_ns == anchor->start_ns && op->id < anchor->id))
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        anchor->op = low < rank->nops && rank->ops[low].start_ns == anchor->start_ns &&
+                             rank->ops[low].id == anchor->id
+                         ? (uint32_t)low
+                         : ANCHOR_NONE;
+    }
+}
+
+void kineto_link_comm(struct kineto *k)
 {
     link_launches(k);
     link_syncs(k);
     nest_host(k);
+    kineto_learn_groups(k);
     link_comm(k);
     order_name_lanes(k->run, k->rank, k->world_size, "process groups");
+}
+
+void kineto_link(struct kineto *k)
+{
     join_comms(k);
-    link_products(k);
+    kineto_link_products(k);
+    kineto_link_callers(k);
+    use_gpu_marks(k);
+    note_anchors(k);
     rank_shift(k->rank, k->base_ns);
     rank_sort(k->rank);
+    place_anchors(k);
     order_number(k->rank);
-}
-
-/* ---- all files ---- */
-
-/* Which communicators have usable recorded numbers: on every op of every rank, and growing. */
-static bool *recorded_numbers(const struct run *run)
-{
-    bool *good = calloc(run->ncomms + 1, sizeof *good);
-    int64_t *last = calloc(run->ncomms + 1, sizeof *last);
-    if (good == NULL || last == NULL)
-        die("out of memory");
-    memset(good, true, run->ncomms);
-    for (size_t r = 0; r < run->nranks; r++) {
-        for (size_t c = 0; c < run->ncomms; c++)
-            last[c] = -1;
-        for (size_t i = 0; i < run->ranks[r].nops; i++) {
-            const struct op *op = &run->ranks[r].ops[i];
-            if (op->class != OP_COLL || op->coll.comm < 0)
-                continue;
-            good[op->coll.comm] &= op->coll.p2p_seq > last[op->coll.comm];
-            last[op->coll.comm] = op->coll.p2p_seq;
-        }
-    }
-    free(last);
-    return good;
-}
-
-static void use_recorded_numbers(struct run *run)
-{
-    bool *good = recorded_numbers(run);
-    for (size_t r = 0; r < run->nranks; r++) {
-        for (size_t i = 0; i < run->ranks[r].nops; i++) {
-            struct op *op = &run->ranks[r].ops[i];
-            if (op->class != OP_COLL)
-                continue;
-            if (op->coll.comm >= 0 && good[op->coll.comm])
-                op->coll.seq = op->coll.p2p_seq;
-            op->coll.p2p_seq = -1;
-        }
-    }
-    for (size_t c = 0; c < run->ncomms; c++)
-        good[c] = !good[c];
-    order_resync(run, good);
-    free(good);
-}
-
-void kineto_finish(struct run *run)
-{
-    use_recorded_numbers(run);
-    order_note_gaps(run);
 }

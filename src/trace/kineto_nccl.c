@@ -1,131 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What PyTorch calls types, and what the element counts of a process group's call mean in bytes of
- * the full buffer.
+ * What is recorded of a process group's call, and what its element counts mean in bytes of the full
+ * buffer.
  */
 #include "trace/kineto.h"
 
 #include "base/buf.h"
+#include "trace/comm_order.h"
 #include "trace/kernel_names.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-bool kineto_is_comm(const char *kernel)
-{
-    return kernel_is_comm(kernel);
-}
-
-bool kineto_is_gemm(const char *kernel)
-{
-    return kernel_is_gemm(kernel);
-}
-
-/* ---- types ---- */
-
-int kineto_dtype(struct json_text name)
-{
-    static const struct {
-        const char *name;
-        enum specter_dtype type;
-    } names[] = {
-        {"float", SPECTER_FP32},
-        {"bfloat16", SPECTER_BF16},
-        {"half", SPECTER_FP16},
-        {"long int", SPECTER_INT64},
-        {"long", SPECTER_INT64},
-        {"int", SPECTER_INT32},
-        {"double", SPECTER_FP64},
-        {"unsigned char", SPECTER_UINT8},
-        {"byte", SPECTER_UINT8},
-        {"bool", SPECTER_UINT8},
-        {"signed char", SPECTER_INT8},
-        {"char", SPECTER_INT8},
-        {"uint32", SPECTER_UINT32},
-        {"unsigned int", SPECTER_UINT32},
-        {"uint64", SPECTER_UINT64},
-        {"unsigned long", SPECTER_UINT64},
-        {"float8_e4m3fn", SPECTER_FP8E4M3},
-        {"float8_e4m3fnuz", SPECTER_FP8E4M3},
-        {"float8_e5m2", SPECTER_FP8E5M2},
-        {"float8_e5m2fnuz", SPECTER_FP8E5M2},
-    };
-    if (name.len > 5 && memcmp(name.p, "c10::", 5) == 0) {
-        name.p += 5;
-        name.len -= 5;
-    }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strlen(names[i].name) == name.len && strncasecmp(names[i].name, name.p, name.len) == 0)
-            return names[i].type;
-    }
-    return SPECTER_DTYPE_UNKNOWN;
-}
-
-/* ---- shapes ---- */
-
-/* Steps into a list and to its i-th element. */
-static bool go_to_item(struct json *j, struct json_text list, int i)
-{
-    json_init(j, list.p, list.len);
-    if (list.p == NULL || json_peek(j) != '[' || !json_enter(j, '['))
-        return false;
-    while (json_next_item(j)) {
-        if (i-- == 0)
-            return true;
-        json_skip(j);
-    }
-    return false;
-}
-
-int kineto_type_at(struct json_text types, int i)
-{
-    struct json j;
-    if (!go_to_item(&j, types, i) || json_peek(&j) != '"')
-        return SPECTER_DTYPE_UNKNOWN;
-    return kineto_dtype(json_string(&j));
-}
-
-int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max)
-{
-    struct json j;
-    int n = 0;
-    if (!go_to_item(&j, dims, i) || json_peek(&j) != '[' || !json_enter(&j, '['))
-        return -1;
-    while (json_next_item(&j)) {
-        char c = json_peek(&j);
-        if (c != '0' || n == max)
-            return -1;
-        out[n++] = json_i64(&j, -1);
-    }
-    return j.error == NULL ? n : -1;
-}
-
-/* Elements of the shape, or of all shapes of the list, that j stands at; 0 for none. -1: too many
- * to be true. */
-static int64_t count_elements(struct json *j)
-{
-    int64_t product = 1, sum = 0;
-    bool shape = false;
-    if (json_peek(j) != '[' || !json_enter(j, '[')) {
-        json_skip(j);
-        return 0;
-    }
-    while (json_next_item(j)) {
-        if (json_peek(j) == '[') {
-            int64_t inner = count_elements(j);
-            if (inner < 0 || __builtin_add_overflow(sum, inner, &sum))
-                return -1;
-        } else {
-            int64_t extent = json_i64(j, -1);
-            if (extent < 0 || __builtin_mul_overflow(product, extent, &product))
-                return -1;
-            shape = true;
-        }
-    }
-    if (j->error != NULL)
-        return -1;
-    return shape ? product : sum;
-}
 
 /* ---- what is known of a call ---- */
 
@@ -134,6 +19,7 @@ static const struct kineto_meta no_meta = {
     .dtype = SPECTER_DTYPE_UNKNOWN,
     .in_count = -1,
     .out_count = -1,
+    .group_rank = -1,
     .src = -1,
     .dst = -1,
     .seq = -1,
@@ -156,9 +42,9 @@ static void take_first_input(struct kineto_meta *meta, const struct event_args *
 {
     struct json j;
     int64_t count;
-    if (!go_to_item(&j, args->dims, 0))
+    if (!kineto_go_to_item(&j, args->dims, 0))
         return;
-    count = count_elements(&j);
+    count = kineto_count_elements(&j);
     if (count <= 0 || kineto_type_at(args->types, 0) == SPECTER_DTYPE_UNKNOWN)
         return;
     meta->in_count = count;
@@ -175,6 +61,7 @@ struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *a
     meta.in_count = arg_or(args->in_count, -1);
     meta.out_count = arg_or(args->out_count, -1);
     meta.group_size = arg_or(args->group_size, 0);
+    meta.group_rank = arg_or(args->group_rank, -1);
     meta.src = arg_or(args->src, -1);
     meta.dst = arg_or(args->dst, -1);
     meta.seq = arg_or(args->seq, -1);
@@ -197,7 +84,7 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
     meta.dtype = kineto_type_at(args->types, 0);
     if (args->dims.p != NULL) {
         json_init(&j, args->dims.p, args->dims.len);
-        meta.in_count = count_elements(&j);
+        meta.in_count = kineto_count_elements(&j);
     }
     if (meta.in_count == 0 && meta.dtype == SPECTER_DTYPE_UNKNOWN)
         meta.in_count = -1; /* no tensors in the record, not an empty one */
@@ -318,15 +205,35 @@ static void put_group_id(struct buf *out, const struct kineto_meta *meta, const 
     buf_putc(out, ']');
 }
 
-static int find_known_group(const struct kineto *k, const struct kineto_meta *meta)
+/* A process has no two groups of one name; where a trace says otherwise, their sizes differ. NULL:
+ * not met so far. */
+static const struct kineto_known_group *find_known_group(const struct kineto *k,
+                                                         const struct kineto_meta *meta)
 {
-    for (size_t i = 0; i < k->known.count; i++) {
-        const struct kineto_known_group *g = &k->known.list[i];
-        if (g->group == meta->group && g->ranks == meta->group_ranks &&
-            g->size == meta->group_size && g->rank_start == meta->rank_start)
-            return g->comm;
+    uint32_t at = idmap_find(&k->group_ids, (int64_t)(intptr_t)meta->group);
+    if (at == IDMAP_NONE)
+        return NULL;
+    if (k->known.list[at].size == meta->group_size)
+        return &k->known.list[at];
+    for (size_t i = 0; i < k->known_more.count; i++) {
+        if (k->known_more.list[i].group == meta->group &&
+            k->known_more.list[i].size == meta->group_size)
+            return &k->known_more.list[i];
     }
-    return -1;
+    return NULL;
+}
+
+static void know_group(struct kineto *k, const struct kineto_meta *meta, int comm)
+{
+    uint32_t at = idmap_add(&k->group_ids, (int64_t)(intptr_t)meta->group);
+    struct kineto_known_group known = {meta->group, meta->group_size, comm};
+    if (at == k->known.count) {
+        ARRAY_GROW(k->known.list, k->known.cap, k->known.count + 1);
+        k->known.list[k->known.count++] = known;
+    } else {
+        ARRAY_GROW(k->known_more.list, k->known_more.cap, k->known_more.count + 1);
+        k->known_more.list[k->known_more.count++] = known;
+    }
 }
 
 static int add_group(struct kineto *k, const struct kineto_meta *meta)
@@ -339,23 +246,40 @@ static int add_group(struct kineto *k, const struct kineto_meta *meta)
     put_group_id(&id, meta, ranks, size);
     at = run_comm(k->run, id.data, id.len, size);
     buf_release(&id);
+    know_group(k, meta, at);
     if (at < 0)
         return -1;
     comm = &k->run->comms[at];
     if (meta->group_text[0] != '\0')
         comm->name = meta->group_text;
+    if (k->world_size <= 0 && strcmp(comm->name, "default_pg") == 0)
+        k->world_size = comm->size;
     for (int i = 0; ranks != NULL && i < comm->size; i++)
         comm->ranks[i] = ranks[i];
-    ARRAY_GROW(k->known.list, k->known.cap, k->known.count + 1);
-    k->known.list[k->known.count++] = (struct kineto_known_group){
-        meta->group, meta->group_ranks, meta->group_size, meta->rank_start, at};
     return at;
 }
 
 static int group_comm(struct kineto *k, const struct kineto_meta *meta)
 {
-    int comm = find_known_group(k, meta);
-    return comm >= 0 ? comm : add_group(k, meta);
+    const struct kineto_known_group *known = find_known_group(k, meta);
+    return known != NULL ? known->comm : add_group(k, meta);
+}
+
+static void learn_group(struct kineto *k, const struct kineto_meta *meta)
+{
+    if (meta->group != NULL && meta->group_size > 0 && find_known_group(k, meta) == NULL &&
+        group_members(k, meta, meta->group_size) != NULL)
+        add_group(k, meta);
+}
+
+void kineto_learn_groups(struct kineto *k)
+{
+    for (size_t i = 0; i < k->comm.count; i++)
+        learn_group(k, &k->comm.list[i].meta);
+    for (size_t i = 0; i < k->host.count; i++) {
+        if (k->host.list[i].kind == HOST_PARAMS)
+            learn_group(k, &k->host.list[i].meta);
+    }
 }
 
 static int comm_rank(const struct comm *comm, int64_t global)
@@ -388,6 +312,36 @@ static const struct kineto_meta *with_counts(const struct kineto_meta *own,
     return &no_meta;
 }
 
+/* "Rank" is the root of a rooted operation, the other end of a message; of the others it is the
+ * member that recorded it. */
+static void take_group_rank(struct kineto *k, struct op *op, const struct comm *comm, int64_t rank)
+{
+    if (rank < 0 || rank >= comm->size)
+        return;
+    switch (op->coll.op) {
+    case SPECTER_BROADCAST:
+    case SPECTER_REDUCE:
+    case SPECTER_GATHER:
+    case SPECTER_SCATTER:
+        op->coll.peer = (int32_t)rank;
+        break;
+    case SPECTER_SEND:
+    case SPECTER_RECV:
+        op->coll.peer = op->coll.peer < 0 ? (int32_t)rank : op->coll.peer;
+        break;
+    case SPECTER_ALLREDUCE:
+    case SPECTER_ALLGATHER:
+    case SPECTER_REDUCESCATTER:
+    case SPECTER_ALLTOALL:
+    case SPECTER_ALLTOALLV:
+        if (k->told_rank < 0)
+            k->told_rank = comm->ranks[rank];
+        break;
+    default:
+        break;
+    }
+}
+
 void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *own,
                      const struct kineto_meta *params, const struct kineto_meta *annotation)
 {
@@ -412,8 +366,41 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
         n = comm->size;
         if (op->class == OP_P2P)
             op->coll.peer = comm_rank(comm, code == SPECTER_SEND ? BEST(dst, -1) : BEST(src, -1));
+        take_group_rank(k, op, comm, BEST(group_rank, -1));
     }
     if (op->class == OP_COLL)
         op->coll.p2p_seq = BEST(seq, -1); /* held there until kineto_finish() */
     set_bytes(op, with_counts(own, params, annotation), n);
+}
+
+/* Is the operation that is known only what an annotation calls it? Those know one all-to-all. */
+static bool is_refined(int known, int told)
+{
+    return known == SPECTER_COMM_OP_COUNT ||
+           (known == SPECTER_ALLTOALL && told == SPECTER_ALLTOALLV);
+}
+
+bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta)
+{
+    bool refined = meta->op < SPECTER_COMM_OP_COUNT && is_refined(op->coll.op, meta->op);
+    bool named = meta->group != NULL && order_is_guessed(k->run, op->coll.comm);
+    int64_t n;
+    if (meta->op >= SPECTER_COMM_OP_COUNT || (!refined && op->coll.op != meta->op))
+        return false;
+    if (!refined && !named && !(op->flags & OP_BYTES_UNKNOWN))
+        return false;
+    op->coll.op = (uint8_t)meta->op;
+    op->class = specter_comm_op_is_p2p(meta->op) ? OP_P2P : OP_COLL;
+    if (op->dtype == SPECTER_DTYPE_UNKNOWN)
+        op->dtype = (uint8_t)meta->dtype;
+    if (comm_op_reduces(meta->op) && op->coll.redop == SPECTER_REDOP_NONE)
+        op->coll.redop = kernel_redop(op->name);
+    if (named)
+        op->coll.comm = group_comm(k, meta);
+    n = op->coll.comm >= 0 ? k->run->comms[op->coll.comm].size : k->world_size;
+    if (refined || (op->flags & OP_BYTES_UNKNOWN)) {
+        op->flags &= (uint8_t)~OP_BYTES_UNKNOWN;
+        set_bytes(op, meta, n);
+    }
+    return true;
 }

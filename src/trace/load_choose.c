@@ -66,14 +66,17 @@ static int by_rank(const void *pa, const void *pb)
 
 /* Folders that each have a trace of one rank are runs of their own; folders that each have other
  * ranks are parts of one. */
-static bool ranks_repeat_across_folders(const struct load *l)
+static bool ranks_repeat_across_folders(const struct load *l, const struct reader *reader)
 {
     const struct source **list = array_new(l->count, sizeof *list);
     bool repeat = false;
-    for (size_t i = 0; i < l->count; i++)
-        list[i] = &l->list[i];
-    qsort(list, l->count, sizeof *list, by_rank);
-    for (size_t i = 1; i < l->count; i++)
+    size_t n = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->list[i].reader == reader) /* what completes its files has the same ranks */
+            list[n++] = &l->list[i];
+    }
+    qsort(list, n, sizeof *list, by_rank);
+    for (size_t i = 1; i < n; i++)
         repeat |= list[i]->id.rank >= 0 && list[i]->id.rank == list[i - 1]->id.rank &&
                   list[i]->folder != list[i - 1]->folder &&
                   strcmp(list[i]->id.run, list[i - 1]->id.run) == 0;
@@ -97,7 +100,7 @@ static void split_folders(struct load *l, const struct reader *reader)
 {
     for (size_t i = 0; i < l->count && reader->identify == NULL; i++)
         l->list[i].id.rank = rank_in_name(l->list[i].label);
-    l->by_folder = ranks_repeat_across_folders(l);
+    l->by_folder = ranks_repeat_across_folders(l, reader);
     if (l->by_folder && reader->identify == NULL)
         name_by_folder(l);
 }

@@ -54,6 +54,7 @@ struct reader {
 #define READERS(X) \
     X(jsonl)       \
     X(kineto)      \
+    X(et)          \
     X(nsys)        \
     X(nsysrep)     \
     X(inspector)   \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/run.h"
 
+#include "trace/et.h"
+
 #include "base/buf.h"
 
 #include <stdarg.h>
@@ -29,6 +31,7 @@ void rank_clear(struct rank *rank)
     free(rank->marks);
     free(rank->details);
     free(rank->in);
+    free(rank->anchors);
     memset(rank, 0, sizeof *rank);
 }
 
@@ -43,6 +46,7 @@ void rank_fit(struct rank *rank)
     FIT(rank, launches);
     FIT(rank, marks);
     FIT(rank, details);
+    FIT(rank, anchors);
 }
 
 void run_hand_over(const struct run *run, struct rank *rank)
@@ -52,7 +56,7 @@ void run_hand_over(const struct run *run, struct rank *rank)
     if (rank->nops > 0)
         run->taker->take(run->taker->arg, rank, rank->ops, rank->nops);
     rank->nops = rank->nacts = rank->nsteps = 0;
-    rank->nlaunches = rank->nmarks = rank->ndetails = 0;
+    rank->nlaunches = rank->nmarks = rank->ndetails = rank->nanchors = 0;
 }
 
 void run_release(struct run *run)

@@ -236,6 +236,8 @@ struct rank {
     size_t ndetails, cap_details;
     struct membership *in; /* owned */
     size_t nin, cap_in;
+    struct anchor *anchors; /* owned; calls of which an execution trace may tell more (et.h) */
+    size_t nanchors, cap_anchors;
 };
 
 struct comm {
@@ -287,8 +289,8 @@ struct run {
     size_t nnotes, cap_notes;
     struct domain *domains; /* [ndomains]; owned by the arena */
     int ndomains;
-    bool clock_aligned;       /* times of all ranks may be compared, */
-    double clock_residual_ns; /* to so much: the largest error_ns; 0 with one; NAN unknown */
+    bool clock_aligned;           /* times of all ranks may be compared, */
+    double clock_residual_ns;     /* to so much: the largest error_ns; 0 with one; NAN unknown */
     const struct op_taker *taker; /* while it is read: see run_hand_over(); NULL */
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/run_absorb.h"
 
+#include "trace/et.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +73,8 @@ static void rename_rank(struct rank *rank, const struct name_map *names)
         rename_text(names, &rank->steps[i].name);
     for (size_t i = 0; i < rank->nmarks; i++)
         rename_text(names, &rank->marks[i].name);
+    for (size_t i = 0; i < rank->nanchors; i++)
+        rename_text(names, &rank->anchors[i].name);
     for (size_t i = 0; i < rank->ndetails; i++) {
         rename_text(names, &rank->details[i].algo);
         rename_text(names, &rank->details[i].proto);

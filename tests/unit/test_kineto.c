@@ -1,43 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace_load.h"
+#include "made_kineto.h"
 
 #include "base/json.h"
 #include "trace/kineto.h"
+#include "trace/kernel_names.h"
 #include "trace/match.h"
-
-#define KERNEL(name, ts, dur, corr)                                                         \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":0,\"tid\":7,\"ts\":" ts \
-    ",\"dur\":" dur ",\"args\":{\"device\":0,\"stream\":7,\"correlation\":" corr "}}"
-#define DIST(rank, world) \
-    "\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":" rank ",\"world_size\":" world "}"
-
-static const struct op *op_named(const struct rank *rank, const char *part)
-{
-    static const struct op none;
-    for (size_t i = 0; i < rank->nops; i++) {
-        if (strstr(rank->ops[i].name, part) != NULL)
-            return &rank->ops[i];
-    }
-    test_fail(__FILE__, __LINE__, "no operation '%s'", part);
-    return &none;
-}
-
-static void load_text(struct run *run, const char *name, const char *text)
-{
-    const char *folder = make_folder();
-    write_text(folder, name, text);
-    load_path(run, folder);
-    remove_folder(folder);
-}
-
-static const char *text_error(const char *name, const char *text)
-{
-    const char *folder = make_folder(), *error;
-    write_text(folder, name, text);
-    error = load_error(folder, NULL);
-    remove_folder(folder);
-    return error;
-}
 
 /* ---- our fixture ---- */
 
@@ -179,8 +146,8 @@ TEST(kineto_kernel_names)
         {"void at::native::reduce_kernel<512>", false, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CHECK_INT(kineto_is_comm(cases[i].name), cases[i].comm);
-        CHECK_INT(kineto_is_gemm(cases[i].name), cases[i].gemm);
+        CHECK_INT(kernel_is_comm(cases[i].name), cases[i].comm);
+        CHECK_INT(kernel_is_gemm(cases[i].name), cases[i].gemm);
     }
 }
 

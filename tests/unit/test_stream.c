@@ -133,6 +133,122 @@ TEST(stream_gzip_cut_and_flipped_everywhere)
     buf_release(&got);
 }
 
+/* ---- zstd ---- */
+
+#ifdef SPECTER_HAVE_ZSTD
+#include <zstd.h>
+
+static void put_zstd(struct buf *out, const void *bytes, size_t len)
+{
+    size_t bound = ZSTD_compressBound(len);
+    size_t n = ZSTD_compress(buf_reserve(out, bound), bound, bytes, len, 3);
+    if (ZSTD_isError(n))
+        abort();
+    out->len += n;
+}
+
+TEST(stream_zstd_frames)
+{
+    static const char skipped[] = "\x52\x2a\x4d\x18\x03\0\0\0abc";
+    const char *folder = make_folder();
+    struct buf text = BUF_INIT, packed = BUF_INIT, got = BUF_INIT;
+    put_sample(&text, 300000);
+    buf_put(&packed, skipped, sizeof skipped - 1);
+    put_zstd(&packed, text.data, 100000);
+    put_zstd(&packed, "", 0);
+    put_zstd(&packed, text.data + 100000, text.len - 100000);
+    buf_put(&packed, skipped, sizeof skipped - 1);
+    write_file(folder, "packed", packed.data, packed.len);
+    for (size_t piece = 1; piece < 2000000; piece = piece * 40 + 60) {
+        CHECK(read_path(file_in(folder, "packed"), piece, &got) == NULL);
+        CHECK(got.len == text.len && memcmp(got.data, text.data, text.len) == 0);
+    }
+    buf_puts(&packed, "no zstd data");
+    write_file(folder, "junk", packed.data, packed.len);
+    CHECK_HAS(read_path(file_in(folder, "junk"), 1000, &got), "zstd data");
+    CHECK_INT(got.len, text.len);
+    remove_folder(folder);
+    buf_release(&text);
+    buf_release(&packed);
+    buf_release(&got);
+}
+
+TEST(stream_zstd_cut_and_flipped_everywhere)
+{
+    const char *folder = make_folder();
+    struct buf text = BUF_INIT, packed = BUF_INIT, got = BUF_INIT;
+    put_sample(&text, 400);
+    put_zstd(&packed, text.data, text.len);
+    for (size_t n = 4; n < packed.len; n++) {
+        write_file(folder, "cut.zst", packed.data, n);
+        CHECK_HAS(read_path(file_in(folder, "cut.zst"), 64, &got),
+                  "cut.zst: zstd data is cut off at byte ");
+        CHECK(got.len <= text.len && memcmp(got.data, text.data, got.len) == 0);
+    }
+    for (size_t at = 4; at < packed.len; at++) { /* without a checksum a flip can pass: no crash */
+        packed.data[at] ^= 0x10;
+        write_file(folder, "flip.zst", packed.data, packed.len);
+        read_path(file_in(folder, "flip.zst"), 64, &got);
+        packed.data[at] ^= 0x10;
+    }
+    remove_folder(folder);
+    buf_release(&text);
+    buf_release(&packed);
+    buf_release(&got);
+}
+
+TEST(stream_zstd_bomb)
+{
+    const char *folder = make_folder();
+    struct buf packed = BUF_INIT, got = BUF_INIT;
+    char *zeroes = calloc(1, 64 << 20);
+    put_zstd(&packed, zeroes, 64 << 20);
+    write_file(folder, "bomb.zst", packed.data, packed.len);
+    CHECK_HAS(read_path(file_in(folder, "bomb.zst"), 1 << 20, &got),
+              "bomb.zst: inflates more than 1100-fold");
+    CHECK(got.len < 32 << 20);
+    free(zeroes);
+    remove_folder(folder);
+    buf_release(&packed);
+    buf_release(&got);
+}
+
+TEST(stream_zstd_tar)
+{
+    const char *folder = make_folder(), *name;
+    struct buf tar = BUF_INIT, packed = BUF_INIT, got = BUF_INIT;
+    struct stream *s;
+    struct err e;
+    put_tar(&tar, "a/b", '0', "hello");
+    put_tar_end(&tar);
+    put_zstd(&packed, tar.data, tar.len);
+    write_file(folder, "t", packed.data, packed.len);
+    CHECK_INT(stream_open(&s, file_in(folder, "t"), &e), 0);
+    CHECK(stream_is_tar(s));
+    CHECK_INT(stream_tar_next(s, &name, &e), 1);
+    CHECK_STR(name, "a/b");
+    CHECK(read_all(s, 100, &got) == NULL);
+    CHECK_STR(got.data, "hello");
+    CHECK_INT(stream_tar_next(s, &name, &e), 0);
+    stream_close(s);
+    remove_folder(folder);
+    buf_release(&tar);
+    buf_release(&packed);
+    buf_release(&got);
+}
+#else
+TEST(stream_without_zstd)
+{
+    const char *folder = make_folder();
+    struct buf got = BUF_INIT;
+    write_file(folder, "x.zst", "\x28\xb5\x2f\xfd....", 8);
+    CHECK_HAS(read_path(file_in(folder, "x.zst"), 64, &got),
+              "x.zst: packed with zstd, which this build of specter lacks");
+    remove_folder(folder);
+    buf_release(&got);
+}
+#endif
+
 TEST(stream_open_errors)
 {
     const char *folder = make_folder();

@@ -9,9 +9,10 @@ allowed() {
     src/calib/*) echo 'base/ specter/ model/ calib/' ;;
     src/sim/*) echo 'base/ specter/ trace/ model/ sim/' ;;
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
-    src/report/*) echo 'base/ specter/ trace/ model/ calib/ sim/ analysis/ report/' ;;
+    src/metrics/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ metrics/' ;;
+    src/report/*) echo 'base/ specter/ trace/ model/ calib/ sim/ analysis/ metrics/ report/' ;;
     tracer/*) echo 'specter/ hooks/ ../hooks/ abi/' ;;
-    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ sim/ analysis/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
+    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ sim/ analysis/ metrics/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
     esac
 }
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/metrics_report.h"
+
+#include "base/opt.h"
+#include "report/table.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA "specter.metrics/1"
+#define TEXT_COLUMNS 200
+
+void metrics_list(FILE *out)
+{
+    static const struct {
+        const char *name, *unit, *definition;
+    } list[] = {
+#define X(name, unit, definition) {#name, unit, definition},
+        METRICS(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        fprintf(out, "%s (%s)\n    ", list[i].name, list[i].unit);
+        opt_wrap(list[i].definition, 4, 4, out);
+    }
+}
+
+/* Six significant digits; whole numbers as such. */
+static void put_number(double value, FILE *out)
+{
+    if (!isfinite(value))
+        fputc('-', out);
+    else if (value == floor(value) && fabs(value) < 1e15)
+        fprintf(out, "%.0f", value);
+    else
+        fprintf(out, "%.6g", value);
+}
+
+static void put_field(const struct metric_field *f, FILE *out)
+{
+    char text[4 * TEXT_COLUMNS];
+    fprintf(out, "  %s ", text_safe(text, sizeof text, f->key, 48));
+    if (f->text != NULL)
+        opt_wrap(text_safe(text, sizeof text, f->text, TEXT_COLUMNS), strlen(f->key) + 3, 6, out);
+    else
+        put_number(f->value, out);
+    if (f->text == NULL)
+        fputc('\n', out);
+}
+
+void metrics_text(const struct metrics *m, FILE *out)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const struct metric *metric = &m->list[i];
+        fprintf(out, "%s ", metric->name);
+        put_number(metric->value, out);
+        fprintf(out, " %s\n", metric->unit);
+        if (metric->reason != NULL) {
+            fputs("  not known: ", out);
+            opt_wrap(metric->reason, 13, 6, out);
+        }
+        for (size_t k = 0; k < metric->nfields; k++)
+            put_field(&metric->fields[k], out);
+    }
+}
+
+static cJSON *number_json(double value)
+{
+    return isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull();
+}
+
+static void add_text(cJSON *o, const char *key, const char *text)
+{
+    size_t cap = 0;
+    char *safe;
+    if (text == NULL) {
+        cJSON_AddNullToObject(o, key);
+        return;
+    }
+    safe = array_grow(NULL, &cap, strlen(text) + 1, 1);
+    cJSON_AddStringToObject(o, key, text_safe(safe, cap, text, strlen(text)));
+    free(safe);
+}
+
+static cJSON *metric_json(const struct metric *metric)
+{
+    cJSON *o = cJSON_CreateObject(), *parts;
+    cJSON_AddStringToObject(o, "name", metric->name);
+    cJSON_AddStringToObject(o, "unit", metric->unit);
+    cJSON_AddItemToObject(o, "value", number_json(metric->value));
+    add_text(o, "reason", metric->reason);
+    parts = cJSON_AddObjectToObject(o, "details");
+    for (size_t k = 0; k < metric->nfields; k++) {
+        const struct metric_field *f = &metric->fields[k];
+        size_t cap = 0, size = strlen(f->key) + 1;
+        char *key = array_grow(NULL, &cap, size, 1);
+        text_safe(key, size, f->key, size);
+        if (f->text != NULL)
+            add_text(parts, key, f->text);
+        else
+            cJSON_AddItemToObject(parts, key, number_json(f->value));
+        free(key);
+    }
+    return o;
+}
+
+struct cJSON *metrics_json(const struct metrics *m)
+{
+    cJSON *doc = cJSON_CreateObject(), *list;
+    cJSON_AddStringToObject(doc, "schema", SCHEMA);
+    add_text(doc, "source", m->in.run->source);
+    cJSON_AddNumberToObject(doc, "ranks", (double)m->in.run->nranks);
+    list = cJSON_AddArrayToObject(doc, "metrics");
+    for (size_t i = 0; i < m->count; i++)
+        cJSON_AddItemToArray(list, metric_json(&m->list[i]));
+    return doc;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/et.h"
+
+#include "base/buf.h"
+#include "trace/comm_order.h"
+#include "trace/kernel_names.h"
+#include "trace/reader.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LANES_MAX 256  /* streams with communication */
+#define PAIRS_MAX 4096 /* threads of one trace times threads of the other that are compared */
+
+/* ---- the rank ---- */
+
+/* The last number in the file's name; -1. */
+static int last_number(const char *label)
+{
+    const char *base = strrchr(label, '/');
+    int number = -1;
+    for (const char *p = base != NULL ? base + 1 : label; *p != '\0'; p++) {
+        if (!isdigit((unsigned char)*p))
+            continue;
+        number = 0;
+        for (; isdigit((unsigned char)*p); p++)
+            number = number < RUN_RANKS_MAX ? number * 10 + (*p - '0') : number;
+        if (*p == '\0')
+            break;
+    }
+    return number < RUN_RANKS_MAX ? number : -1;
+}
+
+static struct rank *only(struct run *run, bool (*is)(const struct rank *, int64_t), int64_t what)
+{
+    struct rank *found = NULL;
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (!is(&run->ranks[r], what))
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = &run->ranks[r];
+    }
+    return found;
+}
+
+static bool has_pid(const struct rank *rank, int64_t pid)
+{
+    return rank->pid == pid;
+}
+
+static bool has_number(const struct rank *rank, int64_t number)
+{
+    return rank->rank == number;
+}
+
+static bool any(const struct rank *rank, int64_t unused)
+{
+    (void)rank;
+    (void)unused;
+    return true;
+}
+
+static struct rank *find_rank(struct et *et)
+{
+    int number = rank_in_name(et->label);
+    struct rank *rank = et->pid >= 0 ? only(et->run, has_pid, et->pid) : NULL;
+    if (number < 0)
+        number = last_number(et->label);
+    if (rank == NULL && number >= 0)
+        rank = only(et->run, has_number, number);
+    return rank != NULL ? rank : only(et->run, any, 0);
+}
+
+/* ---- the calls ---- */
+
+/* What a join found. */
+struct told {
+    size_t calls; /* that both traces have */
+    size_t comms, products;
+    size_t repeats; /* how often the execution trace's calls are in the profile, at most */
+};
+
+static void tell(struct et *et, struct rank *rank, const struct anchor *anchor,
+                 const struct et_call *call, struct told *told)
+{
+    struct op *op = anchor->op != ANCHOR_NONE ? &rank->ops[anchor->op] : NULL;
+    told->calls++;
+    if (op == NULL)
+        return;
+    if ((op->class == OP_COLL || op->class == OP_P2P) && kineto_product_operand(call->name) < 0) {
+        told->comms += kineto_complete_comm(&et->k, op, &call->meta);
+    } else if (op->class == OP_KERNEL && call->product.m > 0) {
+        kineto_set_product(rank, op, &call->product);
+        told->products++;
+    }
+}
+
+/* By PyTorch's record function id, which is unique in a process. */
+static void join_by_id(struct et *et, struct rank *rank, struct told *told)
+{
+    struct idmap ids = {0};
+    uint32_t *calls = array_new(et->calls.count, sizeof *calls);
+    for (size_t i = 0; i < et->calls.count && i < UINT32_MAX; i++) {
+        uint32_t at;
+        if (et->calls.list[i].record_id == 0)
+            continue;
+        at = idmap_add(&ids, (int64_t)et->calls.list[i].record_id);
+        calls[at] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < rank->nanchors; i++) {
+        const struct anchor *anchor = &rank->anchors[i];
+        uint32_t at =
+            anchor->record_id != 0 ? idmap_find(&ids, (int64_t)anchor->record_id) : IDMAP_NONE;
+        if (at != IDMAP_NONE && et->calls.list[calls[at]].name == anchor->name)
+            tell(et, rank, anchor, &et->calls.list[calls[at]], told);
+    }
+    idmap_release(&ids);
+    free(calls);
+}
+
+/* ---- by order ---- */
+
+static int compare_calls(const void *pa, const void *pb)
+{
+    const struct et_call *a = pa, *b = pb;
+    if (a->tid != b->tid)
+        return a->tid < b->tid ? -1 : 1;
+    if (a->record_id != b->record_id)
+        return a->record_id < b->record_id ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+/* The calls of one thread. */
+struct stretch {
+    size_t first, count;
+};
+
+struct stretches {
+    KINETO_LIST(struct stretch, of);
+};
+
+static void split_anchors(const struct rank *rank, struct stretches *s)
+{
+    for (size_t i = 0; i < rank->nanchors; i++) {
+        if (i == 0 || rank->anchors[i].tid != rank->anchors[i - 1].tid) {
+            ARRAY_GROW(s->of.list, s->of.cap, s->of.count + 1);
+            s->of.list[s->of.count++] = (struct stretch){i, 0};
+        }
+        s->of.list[s->of.count - 1].count++;
+    }
+}
+
+static void split_calls(const struct et *et, struct stretches *s)
+{
+    for (size_t i = 0; i < et->calls.count; i++) {
+        if (i == 0 || et->calls.list[i].tid != et->calls.list[i - 1].tid) {
+            ARRAY_GROW(s->of.list, s->of.cap, s->of.count + 1);
+            s->of.list[s->of.count++] = (struct stretch){i, 0};
+        }
+        s->of.list[s->of.count - 1].count++;
+    }
+}
+
+static bool same_names(const struct et *et, const struct rank *rank, struct stretch a,
+                       struct stretch c)
+{
+    if (a.count % c.count != 0)
+        return false;
+    for (size_t i = 0; i < a.count; i++) {
+        if (rank->anchors[a.first + i].name != et->calls.list[c.first + i % c.count].name)
+            return false;
+    }
+    return true;
+}
+
+static void join_by_order(struct et *et, struct rank *rank, struct told *told)
+{
+    struct stretches anchors = {0}, calls = {0};
+    split_anchors(rank, &anchors);
+    split_calls(et, &calls);
+    for (size_t a = 0; a < anchors.of.count && calls.of.count * anchors.of.count <= PAIRS_MAX;
+         a++) {
+        struct stretch at = anchors.of.list[a], fit = {0, 0};
+        size_t fits = 0;
+        for (size_t c = 0; c < calls.of.count; c++) {
+            if (same_names(et, rank, at, calls.of.list[c]) && fits++ == 0)
+                fit = calls.of.list[c];
+        }
+        if (fits != 1)
+            continue;
+        if (at.count / fit.count > told->repeats)
+            told->repeats = at.count / fit.count;
+        for (size_t i = 0; i < at.count; i++)
+            tell(et, rank, &rank->anchors[at.first + i], &et->calls.list[fit.first + i % fit.count],
+                 told);
+    }
+    free(anchors.of.list);
+    free(calls.of.list);
+}
+
+/* ---- numbers ---- */
+
+/* The guessed communicators of the streams of a rank. */
+struct lanes {
+    KINETO_LIST(struct op, of); /* one op of each */
+};
+
+static const struct op *find_lane(const struct lanes *lanes, const struct op *op)
+{
+    for (size_t i = 0; i < lanes->of.count; i++) {
+        if (lanes->of.list[i].stream == op->stream && lanes->of.list[i].device == op->device)
+            return &lanes->of.list[i];
+    }
+    return NULL;
+}
+
+static void collect_lanes(const struct run *run, const struct rank *rank, struct lanes *lanes)
+{
+    for (size_t i = 0; i < rank->nops && lanes->of.count < LANES_MAX; i++) {
+        const struct op *op = &rank->ops[i];
+        if (op->class != OP_COLL || op->coll.comm < 0 || !order_is_guessed(run, op->coll.comm) ||
+            find_lane(lanes, op) != NULL)
+            continue;
+        ARRAY_GROW(lanes->of.list, lanes->of.cap, lanes->of.count + 1);
+        lanes->of.list[lanes->of.count++] = *op;
+    }
+}
+
+/* A collective that was taken for a message is in the communicator of its stream, where that has a
+ * guessed one. */
+static void place_collectives(struct run *run, struct rank *rank)
+{
+    struct lanes lanes = {0};
+    collect_lanes(run, rank, &lanes);
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        const struct op *lane;
+        if (op->class != OP_COLL || op->coll.comm >= 0 || op->coll.op >= SPECTER_COMM_OP_COUNT ||
+            !kernel_is_library(op->name))
+            continue;
+        lane = find_lane(&lanes, op);
+        op->coll.comm = lane != NULL ? lane->coll.comm
+                                     : run_comm(run, ORDER_GUESSED "0", strlen(ORDER_GUESSED "0"),
+                                                run->world_size);
+    }
+    free(lanes.of.list);
+}
+
+/* The communicators of which the profile itself knew the numbers; owned. */
+static bool *numbered(const struct run *run, const struct rank *rank)
+{
+    bool *known = array_new(run->ncomms, sizeof *known);
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        if (op->class == OP_COLL && !order_is_guessed(run, op->coll.comm))
+            known[op->coll.comm] = true;
+    }
+    return known;
+}
+
+/* Numbers anew, in order of start, what was not known before. */
+static void number_rest(const struct run *run, struct rank *rank, const bool *known, size_t nknown)
+{
+    int64_t *next = array_new(run->ncomms, sizeof *next);
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        if (op->class != OP_COLL || op->coll.comm < 0 ||
+            ((size_t)op->coll.comm < nknown && known[op->coll.comm]))
+            continue;
+        op->coll.seq = next[op->coll.comm]++;
+        op->coll.p2p_seq = -1;
+    }
+    free(next);
+}
+
+/* ---- groups ---- */
+
+/* Groups whose members no profile told: "5[64 ranks]". */
+static void tell_members(struct et *et)
+{
+    struct run *run = et->run;
+    struct buf id = BUF_INIT;
+    for (size_t g = 0; g < et->k.groups.count && g < PAIRS_MAX; g++) {
+        const struct kineto_group *group = &et->k.groups.list[g];
+        if (group->ranks == NULL || group->name[0] == '\0')
+            continue;
+        buf_reset(&id);
+        buf_printf(&id, "%s[%d ranks]", group->name, group->size);
+        for (size_t c = 0; c < run->ncomms; c++) {
+            struct comm *comm = &run->comms[c];
+            if (comm->size != group->size || strcmp(comm->id, id.data) != 0)
+                continue;
+            for (int i = 0; i < comm->size; i++)
+                comm->ranks[i] = group->ranks[i];
+            if (comm->name[0] == '\0')
+                comm->name = group->text;
+        }
+    }
+    buf_release(&id);
+}
+
+/* ---- together ---- */
+
+static void note_told(struct et *et, const struct rank *rank, const struct told *told)
+{
+    if (rank == NULL)
+        run_note(et->run, false, "%s: an execution trace of no rank whose profile is here",
+                 et->label);
+    else if (told->calls == 0 && rank->nanchors > 0)
+        run_note(et->run, false,
+                 "%s: an execution trace whose calls are not those of the profile of rank %d: not "
+                 "used",
+                 et->label, rank->rank);
+    if (told->comms > 0)
+        run_note(et->run, false,
+                 "operations and sizes of communication that the profile does not tell are from "
+                 "the execution traces");
+    if (told->products > 0)
+        run_note(et->run, false,
+                 "shapes of matrix products that the profile does not tell are from the execution "
+                 "traces");
+    if (told->repeats > 1 && told->comms + told->products > 0)
+        run_note(et->run, false,
+                 "the execution traces hold one of the iterations in the profile: the others are "
+                 "taken to be like it");
+}
+
+void et_join(struct et *et)
+{
+    struct rank *rank = find_rank(et);
+    struct told told = {0};
+    size_t nknown = et->run->ncomms;
+    bool *known = rank != NULL ? numbered(et->run, rank) : NULL;
+    tell_members(et);
+    if (rank != NULL && et->calls.count > 0) {
+        qsort(et->calls.list, et->calls.count, sizeof *et->calls.list, compare_calls);
+        join_by_id(et, rank, &told);
+        if (told.calls == 0)
+            join_by_order(et, rank, &told);
+    }
+    if (told.comms > 0) {
+        place_collectives(et->run, rank);
+        number_rest(et->run, rank, known, nknown);
+    }
+    note_told(et, rank, &told);
+    free(known);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The events of a Kineto file that matter, into the lists of struct kineto.
+ */
+#include "trace/kineto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t or_none(int64_t arg, int64_t none)
+{
+    return arg == ARG_NONE ? none : arg;
+}
+
+static uint32_t thread(struct kineto *k, const struct event *ev)
+{
+    return idmap_add(&k->threads, ev->tid);
+}
+
+static bool has_process(const struct event *ev)
+{
+    return ev->pid != -1 && ev->pid != ARG_NONE;
+}
+
+/* Device work. Its id is the correlation until kineto_link() has used it. */
+static struct op *add_op(struct kineto *k, const struct event *ev, enum op_class class)
+{
+    int64_t device = or_none(ev->args.device, 0);
+    struct op *op = rank_add_op(k->rank);
+    op->start_ns = ev->ts_ns;
+    op->dur_ns = ev->dur_ns;
+    op->name = ev->name;
+    op->id = (uint64_t)or_none(ev->args.correlation, -1);
+    op->device = device >= 0 && device <= INT32_MAX ? (int32_t)device : 0;
+    op->stream = (int32_t)ev->args.stream;
+    op->class = (uint8_t) class;
+    op->timing = SPECTER_TIMING_DEVICE;
+    ARRAY_GROW(k->externals.list, k->externals.cap, k->rank->nops);
+    k->externals.list[k->externals.count++] = ev->args.external;
+    if (has_process(ev)) {
+        idmap_add(&k->gpu_processes, ev->pid);
+        idmap_add(&k->gpus, op->device);
+        k->strange_process |= ev->pid != op->device;
+    }
+    k->other_device_ops += op->device != k->rank->ops[0].device;
+    return op;
+}
+
+static void add_kernel(struct kineto *k, const struct event *ev)
+{
+    size_t at = k->rank->nops;
+    if (ev->detail == KERNEL_COMM) {
+        struct op *op = add_op(k, ev, OP_COLL);
+        op->coll.comm = op->coll.group = op->coll.peer = -1;
+        op->coll.seq = op->coll.p2p_seq = -1;
+        ARRAY_GROW(k->comm.list, k->comm.cap, k->comm.count + 1);
+        k->comm.list[k->comm.count].op = at;
+        k->comm.list[k->comm.count++].meta = kineto_args_meta(k, &ev->args);
+        return;
+    }
+    add_op(k, ev, OP_KERNEL);
+    if (ev->detail == KERNEL_GEMM) {
+        ARRAY_GROW(k->gemms.list, k->gemms.cap, k->gemms.count + 1);
+        k->gemms.list[k->gemms.count++] = at;
+    }
+}
+
+static void add_memory(struct kineto *k, const struct event *ev)
+{
+    struct op *op = add_op(k, ev, OP_MEMORY);
+    if (ev->args.bytes >= 0)
+        op->bytes = (uint64_t)ev->args.bytes;
+    else
+        op->flags |= OP_BYTES_UNKNOWN;
+}
+
+/* Two calls of one correlation (a runtime call and the driver call inside it): the outer counts. */
+static void add_launch(struct kineto *k, const struct event *ev)
+{
+    struct kineto_launch launch = {ev->ts_ns, ev->ts_ns + ev->dur_ns, thread(k, ev)};
+    uint32_t at;
+    if (ev->args.correlation == ARG_NONE)
+        return;
+    at = idmap_add(&k->launch_ids, ev->args.correlation);
+    if (at < k->launches.count && k->launches.list[at].start_ns <= launch.start_ns)
+        return;
+    ARRAY_GROW(k->launches.list, k->launches.cap, (size_t)at + 1);
+    k->launches.list[at] = launch;
+    if (at == k->launches.count)
+        k->launches.count++;
+}
+
+static void add_act(struct kineto *k, const struct event *ev)
+{
+    struct act act = {
+        .host_ns = ev->ts_ns,
+        .host_end_ns = ev->ts_ns + ev->dur_ns,
+        .kind = (uint8_t)ev->detail,
+        .tid = thread(k, ev),
+        .device = k->rank->nops > 0 ? k->rank->ops[0].device : 0,
+        .stream = -1,
+        .event = -1,
+    };
+    /* Correlations are not negative: an act without one gets a number of its own. */
+    int64_t id = or_none(ev->args.correlation, -1 - (int64_t)k->rank->nacts);
+    if (idmap_add(&k->act_ids, id) == k->rank->nacts) /* else the driver's call inside this one */
+        *rank_add_act(k->rank) = act;
+}
+
+static void add_sync(struct kineto *k, const struct event *ev)
+{
+    ARRAY_GROW(k->syncs.list, k->syncs.cap, k->syncs.count + 1);
+    k->syncs.list[k->syncs.count++] = (struct kineto_sync){
+        .correlation = ev->args.correlation,
+        .record_correlation = ev->args.record_correlation,
+        .stream = or_none(ev->args.stream, -1),
+        .event = or_none(ev->args.event_id, -1),
+        .event_stream = or_none(ev->args.event_stream, -1),
+    };
+}
+
+/* Ids are small; a larger one is none of the profiler's. */
+static uint32_t external_id(int64_t id)
+{
+    return id > 0 && id <= UINT32_MAX ? (uint32_t)id : 0;
+}
+
+static void add_caller(struct kineto *k, const struct event *ev)
+{
+    ARRAY_ROOM(k->callers.list, k->callers.cap, k->callers.count + 1);
+    k->callers.list[k->callers.count++] = (struct kineto_caller){
+        ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, thread(k, ev), external_id(ev->args.external)};
+}
+
+static void add_mark(struct kineto *k, const struct event *ev)
+{
+    *rank_add_mark(k->rank) =
+        (struct mark){ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, thread(k, ev)};
+}
+
+static void add_gpu_mark(struct kineto *k, const struct event *ev)
+{
+    ARRAY_GROW(k->gpu_marks.list, k->gpu_marks.cap, k->gpu_marks.count + 1);
+    k->gpu_marks.list[k->gpu_marks.count++] =
+        (struct mark){ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, 0};
+}
+
+static void add_host_op(struct kineto *k, const struct event *ev)
+{
+    struct kineto_host_op host = {.start_ns = ev->ts_ns, .end_ns = ev->ts_ns + ev->dur_ns};
+    host.tid = thread(k, ev);
+    host.parent = -1;
+    host.work = WORK_NONE;
+    host.name = ev->name;
+    host.record_id = ev->args.record_id > 0 ? (uint64_t)ev->args.record_id : 0;
+    if (ev->kind == EVENT_GEMM) {
+        host.kind = HOST_GEMM;
+        host.product = kineto_product_shape(ev->name, ev->args.dims, ev->args.types);
+    } else if (ev->kind == EVENT_PARAMS) {
+        host.kind = HOST_PARAMS;
+        host.meta = kineto_args_meta(k, &ev->args);
+    } else {
+        host.kind = HOST_COLLECTIVE;
+        host.meta = kineto_annotation_meta(ev->name, &ev->args);
+    }
+    ARRAY_GROW(k->host.list, k->host.cap, k->host.count + 1);
+    k->host.list[k->host.count++] = host;
+}
+
+static void add_step(struct kineto *k, const struct event *ev)
+{
+    struct step *step = rank_add_step(k->rank);
+    step->start_ns = ev->ts_ns;
+    step->end_ns = ev->ts_ns + ev->dur_ns;
+    step->name = ev->name;
+    step->tid = thread(k, ev);
+}
+
+bool kineto_believable(const struct event *ev)
+{
+    return !ev->damaged && ev->ts_ns != UNKNOWN_NS && ev->ts_ns < RUN_TIME_MAX &&
+           ev->ts_ns > -RUN_TIME_MAX && ev->dur_ns >= 0 && ev->dur_ns <= RUN_DUR_MAX;
+}
+
+bool kineto_is_label(const struct event *ev)
+{
+    return ev->kind == EVENT_OP || ev->kind == EVENT_MARK || ev->kind == EVENT_GPU_MARK;
+}
+
+static bool on_stream(const struct event *ev)
+{
+    return ev->args.stream >= 0 && ev->args.stream <= INT32_MAX;
+}
+
+void kineto_add_event(struct kineto *k, const struct event *ev)
+{
+    if (ev->is_operator)
+        add_caller(k, ev);
+    switch (ev->kind) {
+    case EVENT_KERNEL:
+        if (on_stream(ev))
+            add_kernel(k, ev);
+        break;
+    case EVENT_MEMCPY:
+    case EVENT_MEMSET:
+        if (on_stream(ev))
+            add_memory(k, ev);
+        break;
+    case EVENT_LAUNCH:
+        if (k->rank->pid < 0)
+            k->rank->pid = ev->pid;
+        if (has_process(ev))
+            idmap_add(&k->processes, ev->pid);
+        add_launch(k, ev);
+        break;
+    case EVENT_ACT:
+        add_act(k, ev);
+        break;
+    case EVENT_SYNC:
+        add_sync(k, ev);
+        break;
+    case EVENT_PARAMS:
+    case EVENT_COLLECTIVE:
+    case EVENT_GEMM:
+        add_host_op(k, ev);
+        break;
+    case EVENT_STEP:
+        add_step(k, ev);
+        break;
+    case EVENT_MARK:
+        add_mark(k, ev);
+        break;
+    case EVENT_GPU_MARK:
+        add_gpu_mark(k, ev);
+        break;
+    case EVENT_OP:
+    case EVENT_OTHER:
+        break;
+    }
+}
+
+void kineto_bad_event(struct kineto *k, uint64_t at, const char *reason)
+{
+    if (k->bad++ > 0)
+        return;
+    k->bad_offset = at;
+    k->bad_reason = reason;
+}

@@ -1,0 +1,1 @@
+"$SPECTER" metrics --list-metrics
