@@ -66,7 +66,7 @@ int window_broken(const struct window *w, uint64_t at, const char *reason, struc
 {
     if (w->err.code != ERR_NONE)
         return err_set(e, ERR_INPUT, "%s", w->err.msg);
-    if (w->have == WINDOW_MAX)
+    if (w->have >= WINDOW_MAX)
         reason = "a single value of more than 64 MiB";
     return err_set(e, ERR_INPUT, "%s: byte %llu: %s", w->label, (unsigned long long)at, reason);
 }
