@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "cmd/load.h"
+#include "report/analyze_html.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
 #include "report/findings.h"
@@ -17,7 +18,7 @@
 
 struct analyze_opts {
     int64_t rank;
-    const char *run_id, *json, *fail_on, *format, *tables, *gpu, *network;
+    const char *run_id, *json, *html, *fail_on, *format, *tables, *gpu, *network;
 };
 
 static const struct opt rows[] = {
@@ -29,6 +30,8 @@ static const struct opt rows[] = {
      "write everything as JSON; -: to stdout, in place of the text"},
     {"format", 0, OPT_STR, offsetof(struct analyze_opts, format), "table|csv|md",
      "print every table in full, in this form, in place of the page"},
+    {"html", 0, OPT_STR, offsetof(struct analyze_opts, html), "FILE",
+     "write one page with charts and the first rows of every table"},
     {"table", 0, OPT_STR, offsetof(struct analyze_opts, tables), "NAME[,NAME]",
      "print only these tables, in full"},
     {"gpu", 0, OPT_STR, offsetof(struct analyze_opts, gpu), "NAME|FILE",
@@ -110,6 +113,8 @@ static int report(const struct analyze_opts *opts, const struct analysis *a, str
         print(opts, a, &findings);
     if (opts->json != NULL)
         status = cmd_write_json(analyze_json(a, &findings), opts->json, e);
+    if (status == 0 && opts->html != NULL)
+        status = analyze_html(a, &findings, opts->html, e);
     findings_release(&findings);
     return status;
 }
@@ -133,7 +138,7 @@ static int analyze(const struct analyze_opts *opts, const struct profile_pair *m
     int status = -1;
     if (analysis_make_on(&a, run, opts->rank, machine->gpu, machine->network, e) < 0)
         return -1;
-    a.all_rows = opts->format != NULL || opts->tables != NULL;
+    a.all_rows = opts->format != NULL || opts->tables != NULL || opts->html != NULL;
     if (report(opts, &a, e) < 0)
         goto release;
     if (opts->fail_on != NULL && gate_apply(opts->fail_on, &a, e) < 0)
@@ -188,7 +193,8 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
 const struct command cmd_analyze = {
     .name = "analyze",
     .synopsis = "analyze [DIR] [--rank N] [--run ID] [--json FILE|-] [--format table|csv|md]"
-                " [--table NAME[,NAME]] [--gpu NAME|FILE] [--network NAME|FILE] [--fail-on EXPR]",
+                " [--html FILE] [--table NAME[,NAME]] [--gpu NAME|FILE] [--network NAME|FILE] "
+                "[--fail-on EXPR]",
     .summary = "say where the time of a recorded run went",
     .details = details,
     .rows = rows,

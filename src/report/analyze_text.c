@@ -5,11 +5,11 @@
 #include "base/buf.h"
 #include "base/opt.h"
 #include "report/analyze_sheets.h"
+#include "report/rank_spread.h"
 #include "report/table.h"
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH 78          /* of text from the trace that stands alone in a line */
@@ -159,38 +159,15 @@ static void share_row(struct table *t, const struct split *s, unsigned coverage)
     table_cell(t, "%s", "");
 }
 
-static int by_ns(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
-
-/* Smallest, middle and largest of one time over the timed ranks, written into the three splits. */
-static void spread_of(const struct analysis *a, size_t offset, struct split spread[3])
-{
-    int64_t *values = NULL;
-    size_t cap = 0, n = 0;
-    ARRAY_GROW(values, cap, a->nranks);
-    for (size_t i = 0; i < a->nranks; i++) {
-        if (a->ranks[i].split.timed_ops > 0)
-            memcpy(&values[n++], (const char *)&a->ranks[i].split + offset, sizeof *values);
-    }
-    qsort(values, n, sizeof *values, by_ns);
-    const int64_t picked[] = {values[0], values[n / 2], values[n - 1]};
-    for (int k = 0; k < 3; k++)
-        memcpy((char *)&spread[k] + offset, &picked[k], sizeof picked[k]);
-    free(values);
-}
-
 /* Rows for the smallest, median and largest value of each column. */
 static void spread_rows(struct table *t, const struct scale *scale, const struct analysis *a)
 {
     static const char *const names[] = {"min", "median", "max"};
     struct split spread[3] = {0};
-#define X(name) spread_of(a, offsetof(struct split, name##_ns), spread);
+#define X(name) rank_spread(a, offsetof(struct split, name##_ns), spread);
     SPLIT_TIMES(X)
 #undef X
-    spread_of(a, offsetof(struct split, exposed_wait_ns), spread);
+    rank_spread(a, offsetof(struct split, exposed_wait_ns), spread);
     for (int k = 0; k < 3; k++) {
         spread[k].timed_ops = 1;
         spread[k].wait_known = a->total.wait_known;
@@ -200,31 +177,11 @@ static void spread_rows(struct table *t, const struct scale *scale, const struct
     }
 }
 
-/* The ranks that a user wants to see by number: the extreme one of each time. */
 static void extreme_rows(struct table *t, const struct scale *scale, const struct analysis *a)
 {
-    static const size_t offsets[] = {
-        offsetof(struct split, span_ns), offsetof(struct split, compute_ns),
-        offsetof(struct split, exposed_comm_ns), offsetof(struct split, exposed_memory_ns),
-        offsetof(struct split, idle_ns)};
-    size_t shown[sizeof offsets / sizeof *offsets], n = 0;
-    for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++) {
-        int64_t best = 0, value;
-        size_t at = a->nranks;
-        for (size_t i = 0; i < a->nranks; i++) {
-            memcpy(&value, (const char *)&a->ranks[i].split + offsets[k], sizeof value);
-            if (value > best) {
-                best = value;
-                at = i;
-            }
-        }
-        for (size_t j = 0; j < n && at < a->nranks; j++)
-            at = shown[j] == at ? a->nranks : at;
-        if (at == a->nranks)
-            continue;
-        shown[n++] = at;
-        rank_row(t, scale, a, &a->ranks[at]);
-    }
+    size_t shown[RANK_EXTREMES], n = rank_extremes(a, shown);
+    for (size_t k = 0; k < n; k++)
+        rank_row(t, scale, a, &a->ranks[shown[k]]);
 }
 
 static void print_ranks(const struct analysis *a, FILE *out)

@@ -47,62 +47,23 @@ struct replay_watch replay_html_watch(struct replay_html *h)
 
 /* ---- the page ---- */
 
-void html_text(struct buf *b, const char *text)
-{
-    size_t size = 4 * strlen(text) + 1;
-    char *safe = malloc(size);
-    if (safe == NULL)
-        die("out of memory");
-    for (const char *p = text_safe(safe, size, text, size); *p != '\0'; p++) {
-        switch (*p) {
-        case '&':
-            buf_puts(b, "&amp;");
-            break;
-        case '<':
-            buf_puts(b, "&lt;");
-            break;
-        case '>':
-            buf_puts(b, "&gt;");
-            break;
-        case '"':
-            buf_puts(b, "&quot;");
-            break;
-        case '\'':
-            buf_puts(b, "&#39;");
-            break;
-        default:
-            buf_putc(b, *p);
-        }
-    }
-    free(safe);
-}
-
-static void put_fact(struct buf *b, const char *what, const char *text)
-{
-    if (text == NULL)
-        return;
-    buf_printf(b, "<dt>%s</dt><dd>", what);
-    html_text(b, text);
-    buf_puts(b, "</dd>");
-}
-
 static void put_head(struct buf *b, struct replay *rep, const struct run *run)
 {
     struct arena *a = &rep->arena;
     buf_puts(b, "<h1>Replay of ");
     html_text(b, run->source);
     buf_puts(b, "</h1><dl>");
-    put_fact(b, "recording", arena_printf(a, "%zu of %d ranks", rep->nranks, rep->world));
-    put_fact(b, "source",
-             arena_printf(a, "%s, %s", rep->gpu_known ? rep->from.gpu->name : "GPU not known",
-                          rep->network_known ? rep->from.network->name : "network not known"));
-    put_fact(b, "target",
-             arena_printf(a, "%s, %s%s", rep->to.gpu->name, rep->to.network->name,
-                          rep->same_hardware ? " (the same)" : ""));
-    put_fact(b, "parallelism", grid_sentence(&rep->grid, &rep->groups));
-    put_fact(b, "iteration", replay_own_words(rep));
-    put_fact(b, "iterations", replay_spread_words(rep));
-    put_fact(b, "work", replay_work_words(rep));
+    html_fact(b, "recording", arena_printf(a, "%zu of %d ranks", rep->nranks, rep->world));
+    html_fact(b, "source",
+              arena_printf(a, "%s, %s", rep->gpu_known ? rep->from.gpu->name : "GPU not known",
+                           rep->network_known ? rep->from.network->name : "network not known"));
+    html_fact(b, "target",
+              arena_printf(a, "%s, %s%s", rep->to.gpu->name, rep->to.network->name,
+                           rep->same_hardware ? " (the same)" : ""));
+    html_fact(b, "parallelism", grid_sentence(&rep->grid, &rep->groups));
+    html_fact(b, "iteration", replay_own_words(rep));
+    html_fact(b, "iterations", replay_spread_words(rep));
+    html_fact(b, "work", replay_work_words(rep));
     buf_puts(b, "</dl>");
 }
 
@@ -192,20 +153,13 @@ static void put_axes(struct buf *b, const struct replay *rep)
     buf_puts(b, "</table></div>");
 }
 
-static void put_item(struct buf *b, const char *text)
-{
-    buf_puts(b, "<li>");
-    html_text(b, text);
-    buf_puts(b, "</li>");
-}
-
 static void put_paths(struct buf *b, struct replay *rep)
 {
     const char *words;
     char gpus[64];
     buf_puts(b, "<h2>Critical path</h2><ul>");
     for (size_t at = 0; replay_next_path(rep, &at, gpus, &words);)
-        put_item(b, arena_printf(&rep->arena, "%s: %s", gpus, words));
+        html_item(b, arena_printf(&rep->arena, "%s: %s", gpus, words));
     buf_puts(b, "</ul>");
 }
 
@@ -216,7 +170,7 @@ static void put_bars(struct buf *b, struct replay *rep)
     html_text(b, replay_bar_words(rep, bars));
     buf_puts(b, "</p><ul>");
     for (int i = 0; bars[i] != NULL; i++)
-        put_item(b, bars[i]);
+        html_item(b, bars[i]);
     buf_puts(b, "</ul>");
 }
 
@@ -226,7 +180,7 @@ static void put_lines(struct buf *b, const char *title, const struct replay_line
         return;
     buf_printf(b, "<h2>%s</h2><ul>", title);
     for (size_t i = 0; i < lines->count; i++)
-        put_item(b, lines->list[i].text);
+        html_item(b, lines->list[i].text);
     buf_puts(b, "</ul>");
 }
 
@@ -237,21 +191,19 @@ static void put_step(struct buf *b, const struct replay_html *h)
     buf_printf(b, "<h2>The predicted step at %lld GPU%s</h2>", (long long)h->gpus,
                h->gpus > 1 ? "s" : "");
     buf_put(b, h->step.data, h->step.len);
-    buf_puts(b, "<div class=keys><span class=key><i class=k0></i>compute</span>"
-                "<span class=key><i class=k1></i>untraced</span>"
-                "<span class=key><i class=k2></i>communication</span>"
-                "<span class=key><i class=k3></i>copies</span>"
-                "<span class=key><i class=k7></i>waits for other ranks</span></div>");
+    buf_puts(b, "<div class=keys>");
+    html_key(b, 0, "compute");
+    html_key(b, 1, "untraced");
+    html_key(b, 2, "communication");
+    html_key(b, 3, "copies");
+    html_key(b, 7, "waits for other ranks");
+    buf_puts(b, "</div>");
 }
 
 static void put_page(struct buf *b, const struct replay_html *h, struct replay *rep,
                      const struct run *run)
 {
-    buf_puts(b, "<!doctype html><html lang=en><head><meta charset=utf-8>"
-                "<meta name=viewport content=\"width=device-width,initial-scale=1\">"
-                "<title>specter replay</title><style>");
-    buf_puts(b, replay_html_style);
-    buf_puts(b, "</style></head><body>");
+    html_begin(b, "specter replay");
     if (rep != NULL) {
         put_head(b, rep, run);
         buf_puts(b, "<h2>Scaling</h2>");
@@ -267,7 +219,7 @@ static void put_page(struct buf *b, const struct replay_html *h, struct replay *
         put_lines(b, "Assumptions", &rep->assumptions);
         put_lines(b, "Notes", &rep->notes);
     }
-    buf_puts(b, "</body></html>\n");
+    html_end(b);
 }
 
 int replay_html_close(struct replay_html *h, struct replay *rep, const struct run *run,

@@ -58,21 +58,6 @@ static double y_of(const struct chart *c, double value)
     return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * part;
 }
 
-/* The next of 1, 2, 2.5, 5 x 10^n. */
-static double round_up(double value)
-{
-    static const double steps[] = {1, 2, 2.5, 4, 5, 8, 10};
-    double unit;
-    if (!(value > 0) || !isfinite(value))
-        return 1;
-    unit = pow(10, floor(log10(value)));
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        if (steps[i] * unit >= value)
-            return steps[i] * unit;
-    }
-    return 10 * unit;
-}
-
 /* 65536 -> "64Ki": powers of two are what scales mostly are. */
 static void gpus_label(char *buf, size_t size, int64_t gpus)
 {
@@ -176,7 +161,7 @@ void html_scaling(struct buf *b, const struct replay *rep)
                          rep->scales[i].time.span_ns * (1 + fmin(rep->scales[i].error.share, 1))));
     buf_puts(b, "<div class=charts>");
     begin(b, "Iteration by GPUs");
-    c.top = round_up(most);
+    c.top = html_round_up(most);
     put_grid(b, &c, false);
     put_curve(b, &c, iteration_of);
     put_bars(b, &c);
@@ -185,7 +170,7 @@ void html_scaling(struct buf *b, const struct replay *rep)
     begin(b, "Efficiency by GPUs");
     for (size_t i = 0; i < rep->nscales; i++)
         most = i == 0 ? rep->scales[i].efficiency : fmax(most, rep->scales[i].efficiency);
-    c.top = most > 1.0005 ? round_up(most) : 1;
+    c.top = most > 1.0005 ? html_round_up(most) : 1;
     put_grid(b, &c, true);
     put_curve(b, &c, efficiency_of);
     buf_printf(b,
@@ -203,7 +188,7 @@ void html_shares(struct buf *b, const struct replay *rep)
     buf_puts(b, "<div class=keys>");
     for (int k = 0; k < REPLAY_SHARES; k++) {
         if (replay_share_seen(rep, k))
-            buf_printf(b, "<span class=key><i class=k%d></i>%s</span>", k, replay_shares[k].name);
+            html_key(b, k, replay_shares[k].name);
     }
     buf_puts(b, "</div>");
     for (size_t i = 0; i < rep->nscales; i++) {

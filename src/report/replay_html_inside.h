@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * Inside the page of a replay: replay_html.c (the page), replay_html_chart.c (charts of all
- * scales), replay_html_step.c (one step, drawn), replay_html_style.c.
+ * scales), replay_html_step.c (one step, drawn). Common to all pages: html.h.
  */
 #ifndef SPECTER_REPORT_REPLAY_HTML_INSIDE_H
 #define SPECTER_REPORT_REPLAY_HTML_INSIDE_H
 
-#include "base/buf.h"
+#include "report/html.h"
 #include "report/replay_html.h"
 #include "report/replay_inside.h"
 
-/* Classes of colours "k0".. are those of replay_shares. */
-extern const char replay_html_style[];
-
-/* Text as text: & < > " ' escaped, what is no UTF-8 replaced. */
-void html_text(struct buf *b, const char *text);
+/* Classes of colours of shares, "k0".., are their places in replay_shares. */
 
 void html_scaling(struct buf *b, const struct replay *rep); /* iteration and efficiency by GPUs */
 void html_shares(struct buf *b, const struct replay *rep);  /* where the step goes */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define TEXT_COLUMNS 42
+#define WHOLE_COLUMNS 400 /* of text that is not cut: names of templates have no end */
 
 static const double divisors[] = {
 #define X(id, divisor) divisor,
@@ -146,9 +147,9 @@ static void shorten(char *name)
 }
 
 static void text_cell(struct table *t, const char *text, const struct sheet_column *column,
-                      struct arena *arena)
+                      bool whole, struct arena *arena)
 {
-    size_t max = column->max > 0 ? (size_t)column->max : TEXT_COLUMNS;
+    size_t max = whole ? WHOLE_COLUMNS : column->max > 0 ? (size_t)column->max : TEXT_COLUMNS;
     char *name;
     if (column->unit == SHEET_NAME) {
         name = arena_strdup(arena, text);
@@ -163,9 +164,12 @@ static bool is_text(const struct sheet_column *c)
     return c->unit == SHEET_TEXT || c->unit == SHEET_NAME;
 }
 
-static void fill_table(const struct sheet *s, size_t rows, const struct scale *scale,
-                       struct arena *arena, struct table *t)
+/* Returns the name of the unit of times; NULL. */
+static const char *fill_table(const struct sheet *s, size_t rows, bool whole, struct table *t)
 {
+    struct scale scale = scale_of(s, rows);
+    struct arena arena;
+    arena_init(&arena);
     for (size_t c = 0; c < s->ncolumns; c++) {
         const struct sheet_column *column = &s->columns[c];
         if (column->heading != NULL)
@@ -176,27 +180,32 @@ static void fill_table(const struct sheet *s, size_t rows, const struct scale *s
         if (column->heading == NULL)
             continue;
         if (s->cells[i].text != NULL)
-            text_cell(t, s->cells[i].text, column, arena);
+            text_cell(t, s->cells[i].text, column, whole, &arena);
         else
-            number_cell(t, column->unit, scale, s->cells[i].number);
+            number_cell(t, column->unit, &scale, s->cells[i].number);
     }
+    arena_release(&arena);
+    return scale.name;
+}
+
+const char *sheet_table(const struct sheet *s, size_t rows, struct table *t)
+{
+    size_t all = sheet_rows(s);
+    return fill_table(s, rows < all ? rows : all, true, t);
 }
 
 /* Title, with the unit that its times are in, and table. */
 static void with_table(const struct sheet *s, size_t rows, FILE *out, const char *before,
                        const char *behind, void (*print)(const struct table *, FILE *))
 {
-    struct scale scale = scale_of(s, rows);
-    struct arena arena;
     struct table t;
-    arena_init(&arena);
+    const char *unit;
     table_init(&t);
-    fill_table(s, rows, &scale, &arena, &t);
-    fprintf(out, "%s%s%s%s%s", before, s->title, scale.name != NULL ? ", " : "",
-            scale.name != NULL ? scale.name : "", behind);
+    unit = fill_table(s, rows, false, &t);
+    fprintf(out, "%s%s%s%s%s", before, s->title, unit != NULL ? ", " : "", unit != NULL ? unit : "",
+            behind);
     print(&t, out);
     table_release(&t);
-    arena_release(&arena);
 }
 
 void sheet_print(const struct sheet *s, size_t rows, FILE *out)

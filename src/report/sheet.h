@@ -89,6 +89,12 @@ size_t sheet_rows(const struct sheet *s);
 /* For people: title, up to `rows` rows ("and N more"), notes. Nothing when there are no rows. */
 void sheet_print(const struct sheet *s, size_t rows, FILE *out);
 
+/* The same, for forms for people that are laid out elsewhere: fills `t`, which was initialised,
+ * with up to `rows` rows, text whole instead of cut. Returns the unit of the times that are in one
+ * ("us", "ms", "s"); NULL: there are none. */
+struct table;
+const char *sheet_table(const struct sheet *s, size_t rows, struct table *t);
+
 /* All rows. CSV begins with a line of keys; text that a spreadsheet would take for a formula gets a
  * ' in front. JSON: an array of objects. */
 void sheet_markdown(const struct sheet *s, FILE *out);

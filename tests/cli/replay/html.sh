@@ -11,11 +11,13 @@ OPTIONAL = {"td", "th", "tr", "li", "dt", "dd", "p"}
 class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
-        self.open, self.seen, self.text, self.bars = [], {}, "", []
+        self.open, self.seen, self.text, self.bars, self.policy = [], {}, "", [], ""
     def handle_starttag(self, tag, attrs):
         self.seen[tag] = self.seen.get(tag, 0) + 1
         for key, value in attrs:
             assert key not in ("src", "href") and not key.startswith("on"), (tag, key)
+            if tag == "meta" and key == "content" and dict(attrs).get("http-equiv") == "Content-Security-Policy":
+                self.policy = value
             if key == "style" and value.startswith("width:"):
                 self.bars[-1] += float(value[6:-1])
             if (key, value) == ("class", "stack"):
@@ -36,7 +38,8 @@ page.feed(source)
 assert not page.open, page.open
 assert "Replay of a<b>&\"c'$(d)" in page.text, page.text[:200]
 assert "script" not in page.seen and "b" not in page.seen and "link" not in page.seen
-assert "url(" not in source and "@import" not in source and "http" not in source
+assert "url(" not in source and "@import" not in source and "http:" not in source and "https:" not in source
+assert page.policy and "script-src" not in page.policy and "default-src 'none'" in page.policy
 assert len(page.bars) == 3 and all(abs(b - 100) < 0.02 for b in page.bars), page.bars
 for words in ("Critical path", "% of the step is", "Assumptions", "tokens/s", "prefers-color-scheme:dark"):
     assert words in page.text or words in source, words

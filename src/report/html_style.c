@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/replay_html_inside.h"
+#include "report/html.h"
 
-const char replay_html_style[] =
+/* Pieces, as no compiler need take a longer string. */
+const char *const html_style[] = {
     ":root{color-scheme:light dark;--ink:#1d2129;--soft:#5a6270;--line:#d8dce3;--page:#fff;"
     "--card:#f6f7f9;--k0:#3566a8;--k1:#86acd8;--k2:#d97f1e;--k3:#94703a;--k4:#b3405a;"
     "--k5:#5f6672;--k6:#8d7fc0;--k7:#cfd3da}"
@@ -40,10 +41,25 @@ const char replay_html_style[] =
     ".k0{background:var(--k0);fill:var(--k0)}.k1{background:var(--k1);fill:var(--k1)}"
     ".k2{background:var(--k2);fill:var(--k2)}.k3{background:var(--k3);fill:var(--k3)}"
     ".k4{background:var(--k4);fill:var(--k4)}.k5{background:var(--k5);fill:var(--k5)}"
-    ".k6{background:var(--k6);fill:var(--k6)}.k7{background:var(--k7);fill:var(--k7)}"
-    "ul{padding-left:20px;margin:6px 0}li{margin:3px 0;overflow-wrap:anywhere}"
+    ".k6{background:var(--k6);fill:var(--k6)}.k7{background:var(--k7);fill:var(--k7)}",
+    "td.left{white-space:normal;overflow-wrap:anywhere;min-width:7em}"
+    "nav{display:flex;flex-wrap:wrap;gap:2px 16px;margin:16px 0;padding:10px 12px;font-size:14px;"
+    "background:var(--card);border-radius:6px}a{color:var(--k0)}"
+    "code{font-size:.9em;overflow-wrap:anywhere}"
+    ".bars .row{grid-template-columns:5.5em 1fr 5em;margin:2px 0}.bars svg{height:14px;"
+    "background:var(--card);print-color-adjust:exact;-webkit-print-color-adjust:exact}"
+    ".plot{display:grid;grid-template-columns:max-content 1fr;gap:6px 8px;font-size:12px;"
+    "color:var(--soft);padding-top:8px}.plot svg{height:180px;print-color-adjust:exact;"
+    "-webkit-print-color-adjust:exact}.plot path{fill:none;vector-effect:non-scaling-stroke}"
+    ".plot .y{display:flex;flex-direction:column;justify-content:space-between;text-align:right;"
+    "margin:-.75em 0}.plot .x{grid-column:2;display:flex;justify-content:space-between;gap:16px;"
+    "overflow-wrap:anywhere}.tick{stroke:var(--ink);stroke-width:2}"
+    ".key>i.line{height:2px;background:var(--ink)}"
+    "ul,ol{padding-left:20px;margin:6px 0}li{margin:3px 0;overflow-wrap:anywhere}"
     "@media(max-width:560px){.row{grid-template-columns:7.5em 1fr;font-size:13px}"
-    ".step .row{grid-template-columns:8.5em 1fr;font-size:12px}dl{grid-template-columns:1fr}"
+    ".step .row{grid-template-columns:8.5em 1fr;font-size:12px}"
+    ".bars .row{grid-template-columns:4.5em 1fr 5em;font-size:12px}dl{grid-template-columns:1fr}"
     "dd{margin-bottom:6px}}"
     "@media print{:root{color-scheme:light}body{max-width:none;padding:0}"
-    "figure,.row,li,tr{break-inside:avoid}}";
+    "figure,.row,li,tr{break-inside:avoid}}",
+    NULL};
