@@ -183,6 +183,13 @@ static int64_t clamp(int64_t t, int64_t low, int64_t high)
     return t < low ? low : t > high ? high : t;
 }
 
+/* Sums over ranks stay a number even when damage makes every window centuries long. */
+static void add_ns(int64_t *sum, int64_t ns)
+{
+    if (__builtin_add_overflow(*sum, ns, sum))
+        *sum = INT64_MAX;
+}
+
 struct reader_of {
     const struct rank_sets *sets;
     size_t compute, busy, full, running, idle, early, late;
@@ -204,21 +211,21 @@ static void add_window(struct bubble_times *t, struct reader_of *at, const struc
         bubble[i] = cuts[i + 1] - cuts[i] - full;
         sum += bubble[i];
     }
-    t->passes_ns += within(&at->sets->busy, &at->early, start, drains) +
-                    within(&at->sets->compute, &at->late, drains, end);
+    add_ns(&t->passes_ns, within(&at->sets->busy, &at->early, start, drains) +
+                              within(&at->sets->compute, &at->late, drains, end));
     compute = within(&at->sets->compute, &at->compute, start, end);
     busy = within(&at->sets->busy, &at->busy, start, end);
     running = within(&at->sets->running, &at->running, start, end);
-    t->window_ns += end - start;
-    t->compute_ns += compute;
-    t->other_ns += busy - compute;
-    t->p2p_ns += end - start - sum - busy;
-    t->bubble_ns += sum;
-    t->warmup_ns += bubble[0];
-    t->steady_ns += bubble[1];
-    t->drain_ns += bubble[2];
-    t->waiting_ns += running - (end - start - sum);
-    t->idle_ns += to - from - within(&at->sets->running, &at->idle, from, to);
+    add_ns(&t->window_ns, end - start);
+    add_ns(&t->compute_ns, compute);
+    add_ns(&t->other_ns, busy - compute);
+    add_ns(&t->p2p_ns, end - start - sum - busy);
+    add_ns(&t->bubble_ns, sum);
+    add_ns(&t->warmup_ns, bubble[0]);
+    add_ns(&t->steady_ns, bubble[1]);
+    add_ns(&t->drain_ns, bubble[2]);
+    add_ns(&t->waiting_ns, running - (end - start - sum));
+    add_ns(&t->idle_ns, to - from - within(&at->sets->running, &at->idle, from, to));
 }
 
 /* First start and last end over the ranks of a pipeline, behind `after`. */
@@ -299,7 +306,7 @@ static void add_total(struct bubbles *b)
 {
     for (int s = 0; s < b->stages.count; s++) {
         const struct bubble_times *t = &b->list[s].times;
-#define X(name) b->total.name##_ns += t->name##_ns;
+#define X(name) add_ns(&b->total.name##_ns, t->name##_ns);
         BUBBLE_TIMES(X)
 #undef X
         b->windows += b->list[s].windows;

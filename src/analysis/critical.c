@@ -43,12 +43,6 @@ static int64_t end_of(const struct op *op)
 
 /* ---- sums ---- */
 
-static const char *const kind_names[] = {
-#define X(id, name, what) name,
-    PATH_KINDS(X)
-#undef X
-};
-
 static size_t category_of(enum path_kind kind, const struct op *op)
 {
     if (kind == PATH_COMPUTE && op->class == OP_GEMM)
@@ -59,45 +53,6 @@ static size_t category_of(enum path_kind kind, const struct op *op)
         return SPECTER_KERNEL_CLASS_COUNT +
                (op->coll.op < SPECTER_COMM_OP_COUNT ? op->coll.op : SPECTER_COMM_OP_COUNT);
     return SPECTER_KERNEL_CLASS_COUNT + PATH_COMM_OPS + (size_t)kind;
-}
-
-enum path_kind path_category_kind(size_t category)
-{
-    if (category < SPECTER_KERNEL_CLASS_COUNT)
-        return PATH_COMPUTE;
-    category -= SPECTER_KERNEL_CLASS_COUNT;
-    return category < PATH_COMM_OPS ? PATH_COMM : (enum path_kind)(category - PATH_COMM_OPS);
-}
-
-const char *path_kind_name(enum path_kind kind)
-{
-    return kind_names[kind];
-}
-
-const char *path_category_name(size_t category)
-{
-    size_t op = category - SPECTER_KERNEL_CLASS_COUNT;
-    switch (path_category_kind(category)) {
-    case PATH_COMPUTE:
-        return specter_kernel_class_name((enum specter_kernel_class)category);
-    case PATH_COMM:
-        return op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name((enum specter_comm_op)op)
-                                          : "not told";
-    default:
-        return kind_names[path_category_kind(category)];
-    }
-}
-
-struct path_sum path_kind_sum(const struct critical *c, enum path_kind kind)
-{
-    struct path_sum sum = {0, 0};
-    for (size_t k = 0; k < PATH_CATEGORIES; k++) {
-        if (path_category_kind(k) != kind)
-            continue;
-        sum.step_ns += c->categories[k].step_ns;
-        sum.all_ns += c->categories[k].all_ns;
-    }
-    return sum;
 }
 
 static void add_to(struct path_sum *sum, int64_t ns, bool chosen)
@@ -176,6 +131,15 @@ static void note_alone(struct walker *w, const struct op *op, const struct last_
         w->c->alone_ns += w->t_ns - (op->start_ns > w->from_ns ? op->start_ns : w->from_ns);
 }
 
+/* By how much it came later than the others; a number even when times are damaged. */
+static void add_margin(struct walker *w, const struct last_member *last)
+{
+    int64_t *sum = &w->c->ranks[last->who.rank].margin_ns;
+    int64_t since = last->second_ns > w->from_ns ? last->second_ns : w->from_ns;
+    if (__builtin_add_overflow(*sum, last->start_ns - since, sum))
+        *sum = INT64_MAX;
+}
+
 /* The operation itself, back to where it began or where its last member came; there the walk goes
  * on with that one. */
 static void walk_op(struct walker *w)
@@ -189,8 +153,7 @@ static void walk_op(struct walker *w)
         mine = false;
     explain(w, kind_of(op), mine ? op->start_ns : last->start_ns);
     if (last != NULL && last->start_ns <= w->t_ns && w->t_ns > w->from_ns)
-        w->c->ranks[last->who.rank].margin_ns +=
-            last->start_ns - (last->second_ns > w->from_ns ? last->second_ns : w->from_ns);
+        add_margin(w, last);
     if (mine || w->t_ns <= w->from_ns)
         return;
     if (last->who.rank != w->rank) {

@@ -57,23 +57,36 @@ static void find_others(struct intervals *others, const struct rank *rank)
     intervals_merge(others);
 }
 
+static void add_speed(struct copy_row *row, uint64_t bytes, int64_t ns)
+{
+    double speed = ns > 0 ? (double)bytes / (double)ns : 0; /* a byte a nanosecond is a GB/s */
+    add(&row->timed_bytes, bytes);
+    row->sized_ns += (double)ns;
+    row->max_GBps = speed > row->max_GBps ? speed : row->max_GBps;
+}
+
 /* Adds the copies to their rows, and when they ran to the sets of the rows. */
 static void collect_copies(struct extra *x, const struct rank *rank, struct intervals *when)
 {
     int64_t start, end;
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
+        bool sized = !(op->flags & OP_BYTES_UNKNOWN);
+        struct copy_row *row;
         size_t at;
         if (op->class != OP_MEMORY || op->timing == SPECTER_TIMING_CAPTURED)
             continue;
         at = copy_row_of(x, op->name);
-        x->copies[at].count++;
-        add(&x->copies[at].bytes, op->bytes);
+        row = &x->copies[at];
+        row->count++;
+        row->sized += sized;
+        add(&row->bytes, op->bytes);
         if (!op_device_time(op, &start, &end))
             continue;
-        x->copies[at].timed++;
-        add(&x->copies[at].timed_bytes, op->bytes);
-        x->copies[at].total_ns += (double)(end - start);
+        row->timed++;
+        row->total_ns += (double)(end - start);
+        if (sized)
+            add_speed(row, op->bytes, end - start);
         intervals_add(&when[at], start, end);
     }
 }

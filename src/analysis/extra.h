@@ -14,8 +14,11 @@ struct copy_row {
     const char *kind; /* "h2d", ...; or the profiler's name; borrowed from the run */
     uint64_t count;
     uint64_t timed;       /* of them with device times */
-    uint64_t bytes;       /* of all whose size is known */
+    uint64_t sized;       /* of them with a size */
+    uint64_t bytes;       /* of those */
     uint64_t timed_bytes; /* of those with device times */
+    double sized_ns;      /* device times of those with a size */
+    double max_GBps;      /* of the fastest of them; 0: none has taken any time */
     double total_ns;      /* sum of device times */
     double exposed_ns;    /* in which such copies run, and neither compute nor communication */
 };

@@ -185,6 +185,21 @@ int64_t idle_sum_ns(const struct idle_sum *s)
     return ns;
 }
 
+int idle_by_cost(const struct idle_sum *s, enum idle_cause order[IDLE_CAUSE_COUNT])
+{
+    int n = 0;
+    for (int c = 0; c < IDLE_CAUSE_COUNT; c++) {
+        int at = n;
+        if (s->gaps[c] == 0)
+            continue;
+        for (; at > 0 && s->ns[order[at - 1]] < s->ns[c]; at--)
+            order[at] = order[at - 1];
+        order[at] = (enum idle_cause)c;
+        n++;
+    }
+    return n;
+}
+
 /* Keeps the longest; of equal ones those that came first. */
 static void list_gap(struct idle *i, const struct idle_gap *gap)
 {

@@ -91,4 +91,7 @@ void idle_release(struct idle *i);
 
 int64_t idle_sum_ns(const struct idle_sum *s); /* over all causes */
 
+/* The causes that have gaps, the costliest first; how many. */
+int idle_by_cost(const struct idle_sum *s, enum idle_cause order[IDLE_CAUSE_COUNT]);
+
 #endif

@@ -78,7 +78,7 @@ static bool agrees_with_nccl(const struct places *p, const struct run *run, int 
     for (size_t i = 0; i < run->ncomms; i++) {
         const struct comm *c = &run->comms[i];
         struct comm_place place;
-        if (c->nodes <= 0)
+        if (c->nodes <= 0 || c->nodes > c->size)
             continue;
         place = count_members(p, c, held);
         if (place.nodes > 0 && place.nodes != c->nodes)
@@ -177,7 +177,7 @@ static void find_nodes(struct places *p, const struct run *run, const struct net
 static struct comm_place place_comm(const struct places *p, const struct comm *c, int *held)
 {
     struct comm_place place = count_members(p, c, held);
-    if (c->nodes <= 0 || c->size <= 0 || place.nodes == c->nodes)
+    if (c->nodes <= 0 || c->nodes > c->size || place.nodes == c->nodes)
         return place;
     place.nodes = c->nodes;
     place.per_node = (c->size + c->nodes - 1) / c->nodes;
@@ -194,8 +194,8 @@ void places_make(struct places *p, const struct run *run, const struct network_p
     *p = (struct places){.world = run->world_size};
     for (size_t r = 0; r < run->nranks; r++)
         p->world = run->ranks[r].rank >= p->world ? run->ranks[r].rank + 1 : p->world;
-    if (p->world < 0)
-        p->world = 0;
+    if (p->world < 0 || p->world > RUN_RANKS_MAX)
+        p->world = 0; /* damage */
     ARRAY_GROW(p->node, nodes, (size_t)p->world + 1);
     ARRAY_GROW(p->comms, comms, run->ncomms + 1);
     ARRAY_GROW(held, counts, (size_t)p->world + run->nranks + 1);

@@ -318,9 +318,3 @@ struct json_text json_string(struct json *j)
         json_fail(j, "expected a string");
     return (struct json_text){NULL, 0, false};
 }
-
-bool json_text_is(struct json_text text, const char *name)
-{
-    size_t len = strlen(name);
-    return text.len == len && (len == 0 || memcmp(text.p, name, len) == 0);
-}

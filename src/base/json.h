@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct buf;
 
@@ -90,7 +91,11 @@ bool json_bool(struct json *j, bool none);
 int64_t json_time_ns(struct json *j, int64_t unit_ns, int64_t none);
 
 /* Compares the bytes as they stand: a name spelled with escapes is another name. */
-bool json_text_is(struct json_text text, const char *name);
+static inline bool json_text_is(struct json_text text, const char *name)
+{
+    size_t len = strlen(name);
+    return text.len == len && (len == 0 || memcmp(text.p, name, len) == 0);
+}
 
 /* Appends the text with its escapes decoded to UTF-8 (a lone surrogate becomes U+FFFD). */
 void json_decode(struct json_text text, struct buf *out);

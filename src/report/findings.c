@@ -154,27 +154,22 @@ static bool is_largest(const struct analysis *a, int64_t part_ns)
 /* Most of the idle time ends with a launch that came late. */
 static bool host_is_late(const struct idle_sum *s)
 {
-    return s->ns[IDLE_host_late] + s->ns[IDLE_host_sync] >= idle_sum_ns(s) / 2;
+    double late = (double)s->ns[IDLE_host_late] + (double)s->ns[IDLE_host_sync];
+    return late >= (double)idle_sum_ns(s) / 2;
 }
 
 /* ". Of it 88 %: host launches late; 10 %: ...": the causes that matter, the largest first. */
 static void put_causes(struct buf *b, const struct idle_sum *s)
 {
+    enum idle_cause order[IDLE_CAUSE_COUNT];
+    int n = idle_by_cost(s, order);
     int64_t all = idle_sum_ns(s);
-    unsigned told = 0;
-    const char *sep = ". Of it ";
-    for (int n = 0; n < IDLE_CAUSE_COUNT; n++) {
-        int next = -1;
-        for (int c = 0; c < IDLE_CAUSE_COUNT; c++) {
-            if (!(told & 1u << c) && (next < 0 || s->ns[c] > s->ns[next]))
-                next = c;
-        }
-        if (next < 0 || !(share_of(s->ns[next], all) >= IDLE_CAUSE_MIN))
+    for (int i = 0; i < n; i++) {
+        double share = share_of(s->ns[order[i]], all);
+        if (i > 0 && !(share >= IDLE_CAUSE_MIN))
             break;
-        buf_printf(b, "%s" RATE_TEXT ": %s", sep, percent(share_of(s->ns[next], all)),
-                   idle_cause_words[next]);
-        sep = "; ";
-        told |= 1u << next;
+        buf_printf(b, "%s" RATE_TEXT ": %s", i == 0 ? ". Of it " : "; ", percent(share),
+                   idle_cause_words[order[i]]);
     }
     buf_putc(b, '.');
 }

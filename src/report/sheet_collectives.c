@@ -95,8 +95,7 @@ static void note_machine(struct sheet *s, const struct machine *m)
     if (m->mixed)
         sheet_note(s, "no model to compare with: the ranks ran on different GPUs (--gpu)");
     else if (m->gpu == NULL || m->net == NULL)
-        sheet_note(
-            s, "no model to compare with: no GPU is named that specter knows (--gpu, --network)");
+        sheet_note(s, "no model to compare with: no GPU that specter knows (--gpu, --network)");
 }
 
 static void comm_sheet(struct sheet *s, const char *name, const char *title,

@@ -45,17 +45,17 @@ static void add_notes(struct sheet *s, const struct analysis *a)
     char length[32];
     text_ns(length, sizeof length, (double)c->length.step_ns);
     if (c->steps.marked)
-        sheet_note(s, "step: the median one of %zu, %s; changes of rank: %llu", c->walked, length,
-                   (unsigned long long)c->changes_step);
+        sheet_note(s, "step: the median one of %zu, %s; moves between ranks: %llu", c->walked,
+                   length, (unsigned long long)c->changes_step);
     else
-        sheet_note(s, "%s: the path is that of the whole trace, %s; changes of rank: %llu",
+        sheet_note(s, "%s: the path is that of the whole trace, %s; moves between ranks: %llu",
                    c->steps.uneven ? "ranks mark different numbers of steps"
                                    : "no steps are marked",
                    length, (unsigned long long)c->changes_step);
     if (c->inferred > 0)
         sheet_note(s,
-                   "the trace holds no events between streams: %llu times, what another stream "
-                   "ended just before was taken to be waited for",
+                   "the trace holds no events between streams: what another stream ended just "
+                   "before was taken to be waited for (in all %llu)",
                    (unsigned long long)c->inferred);
     if (!(a->coverage & COVER_DEPS))
         sheet_note(s, "the trace does not hold what the host waited for: that is host time here");

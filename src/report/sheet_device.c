@@ -24,14 +24,15 @@ void sheet_of_idle(struct sheet *s, const struct analysis *a)
         {"mean_us", "mean", SHEET_TIME, 0},     {"longest_us", "longest", SHEET_TIME, 0},
     };
     const struct idle_sum *sum = &a->idle.total;
+    enum idle_cause order[IDLE_CAUSE_COUNT];
+    int n = idle_by_cost(sum, order);
     int64_t all = idle_sum_ns(sum);
     sheet_init(s, "idle",
                a->nranks > 1 ? "Idle devices by cause, all ranks added" : "Idle device by cause",
                SHEET_COLUMNS(columns));
     s->off_page = !(share_of(a->total.idle_ns, a->total.span_ns) >= IDLE_ON_PAGE);
-    for (int c = 0; c < IDLE_CAUSE_COUNT; c++) {
-        if (sum->gaps[c] == 0)
-            continue;
+    for (int i = 0; i < n; i++) {
+        enum idle_cause c = order[i];
         sheet_text(s, idle_cause_names[c]);
         sheet_text(s, idle_cause_words[c]);
         sheet_number(s, (double)sum->gaps[c]);

@@ -52,20 +52,24 @@ void sheet_of_copies(struct sheet *s, const struct analysis *a)
         {"kind", "copies", SHEET_NAME, 0},    {"count", "count", SHEET_COUNT, 0},
         {"timed", NULL, SHEET_COUNT, 0},      {"bytes", "bytes", SHEET_BYTES, 0},
         {"total_us", "total", SHEET_TIME, 0}, {"exposed_us", "exposed", SHEET_TIME, 0},
-        {"bw_GBps", "GB/s", SHEET_RATE, 0},
+        {"bw_GBps", "GB/s", SHEET_RATE, 0},   {"bw_max_GBps", "fastest", SHEET_RATE, 0},
+        {"mean_GBps", NULL, SHEET_RATE, 0},
     };
     sheet_init(s, "copies", "Copies by kind; exposed: while nothing computes or communicates",
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->extra.ncopies; i++) {
         const struct copy_row *row = &a->extra.copies[i];
+        double moved = (double)row->timed_bytes;
         bool timed = row->timed > 0;
         sheet_text(s, row->kind);
         sheet_number(s, (double)row->count);
         sheet_number(s, (double)row->timed);
-        sheet_number(s, (double)row->bytes);
+        sheet_number(s, row->sized > 0 ? (double)row->bytes : NAN);
         sheet_number(s, timed ? row->total_ns : NAN);
         sheet_number(s, timed ? row->exposed_ns : NAN);
-        sheet_number(s, timed ? (double)row->timed_bytes / row->total_ns : NAN);
+        sheet_number(s, moved / row->sized_ns); /* not finite without a time: not known */
+        sheet_number(s, row->max_GBps > 0 ? row->max_GBps : NAN);
+        sheet_number(s, row->sized_ns > 0 ? moved / (double)a->total.span_ns : NAN);
     }
 }
 

@@ -45,6 +45,7 @@ struct kineto_host_op {
     uint32_t tid;
     enum kineto_host_kind kind;
     int32_t parent;                /* index of the one around it; -1 */
+    int32_t depth;                 /* how many there are around it */
     int64_t work;                  /* the op that is its work: WORK_NONE, WORK_MANY */
     const char *name;              /* interned */
     uint64_t record_id;            /* "Record function id"; 0 unknown */
@@ -118,6 +119,7 @@ struct kineto {
     int64_t recorded_rank, world_size, base_ns;
     int64_t told_rank; /* by collectives that say which member recorded them; -1 */
     KINETO_LIST(struct kineto_group, groups);
+    int64_t too_large; /* groups of so many ranks are no longer believed; 0: none was refused */
     struct idmap group_ids;                             /* name of a group -> known */
     KINETO_LIST(struct kineto_known_group, known);      /* each name once; */
     KINETO_LIST(struct kineto_known_group, known_more); /* and once more, with another size */

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEST_MAX 64 /* so deep are calls of interest nested; more is no program */
+
 /* ---- launches ---- */
 
 static void link_launches(struct kineto *k)
@@ -84,7 +86,10 @@ static void nest_host(struct kineto *k)
             continue;
         while (parent >= 0 && list[parent].end_ns < list[i].start_ns)
             parent = list[parent].parent;
+        if (parent >= 0 && list[parent].depth >= NEST_MAX) /* beside it, then, not in it */
+            parent = list[parent].parent;
         list[i].parent = parent;
+        list[i].depth = parent >= 0 ? list[parent].depth + 1 : 0;
     }
 }
 

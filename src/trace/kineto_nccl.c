@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GROUPS_MAX 4096 /* process groups whose names are searched; more is no program */
+
 /* ---- what is known of a call ---- */
 
 static const struct kineto_meta no_meta = {
@@ -140,8 +142,8 @@ static void set_bytes(struct op *op, const struct kineto_meta *from, int64_t n)
 
 /* ---- communicators ---- */
 
-/* "[0, 1]" as a list in the run's arena; NULL when it is cut short ("...") or no list. */
-static int *parse_ranks(struct kineto *k, const char *text, int64_t size)
+/* "[0, 1]" as a list, owned; NULL when it is cut short ("...") or no list. */
+static int *parse_ranks(const char *text, int64_t size)
 {
     struct json j;
     int *ranks;
@@ -149,42 +151,44 @@ static int *parse_ranks(struct kineto *k, const char *text, int64_t size)
     json_init(&j, text, strlen(text));
     if (size < 1 || size > RUN_RANKS_MAX || json_peek(&j) != '[' || !json_enter(&j, '['))
         return NULL;
-    ranks = calloc((size_t)size, sizeof *ranks);
-    if (ranks == NULL)
-        die("out of memory");
+    ranks = array_new((size_t)size, sizeof *ranks);
     while (json_next_item(&j) && n < size && json_peek(&j) == '0') {
         int64_t rank = json_i64(&j, -1);
         ranks[n++] = rank < RUN_RANKS_MAX ? (int)rank : -1;
     }
     json_end(&j);
-    if (j.error == NULL && n == size) {
-        int *kept = arena_alloc(&k->run->arena, (size_t)size * sizeof *kept);
-        memcpy(kept, ranks, (size_t)size * sizeof *kept);
-        free(ranks);
-        return kept;
-    }
+    if (j.error == NULL && n == size)
+        return ranks;
     free(ranks);
     return NULL;
 }
 
-/* The group's members from the best of: the list beside the call, the table of groups, first rank
- * and stride. NULL unknown. */
-static const int *group_members(struct kineto *k, const struct kineto_meta *meta, int64_t size)
+/* From the first rank and the stride; owned, or NULL. */
+static int *count_ranks(const struct kineto_meta *meta, int64_t size)
 {
-    int *ranks = parse_ranks(k, meta->group_ranks, size);
-    if (ranks != NULL)
-        return ranks;
-    for (size_t i = 0; i < k->groups.count; i++) {
-        if (k->groups.list[i].name == meta->group && k->groups.list[i].size == size)
-            return k->groups.list[i].ranks;
-    }
-    if (meta->rank_start < 0 || meta->rank_stride < 1 || size < 1 || size > RUN_RANKS_MAX ||
-        meta->rank_start + (size - 1) * meta->rank_stride >= RUN_RANKS_MAX)
+    int64_t first = meta->rank_start, stride = meta->rank_stride;
+    int *ranks;
+    if (first < 0 || first >= RUN_RANKS_MAX || stride < 1 || stride >= RUN_RANKS_MAX || size < 1 ||
+        size > RUN_RANKS_MAX || first + (size - 1) * stride >= RUN_RANKS_MAX)
         return NULL;
-    ranks = arena_alloc(&k->run->arena, (size_t)size * sizeof *ranks);
+    ranks = array_new((size_t)size, sizeof *ranks);
     for (int64_t i = 0; i < size; i++)
-        ranks[i] = (int)(meta->rank_start + i * meta->rank_stride);
+        ranks[i] = (int)(first + i * stride);
     return ranks;
+}
+
+/* The group's members from the best of: the list beside the call, the table of groups, first rank
+ * and stride. Owned; NULL unknown. */
+static int *group_members(const struct kineto *k, const struct kineto_meta *meta, int64_t size)
+{
+    int *ranks = parse_ranks(meta->group_ranks, size);
+    for (size_t i = 0; ranks == NULL && i < k->groups.count && i < GROUPS_MAX; i++) {
+        if (k->groups.list[i].name != meta->group || k->groups.list[i].size != size || size == 0)
+            continue;
+        ranks = array_new((size_t)size, sizeof *ranks);
+        memcpy(ranks, k->groups.list[i].ranks, (size_t)size * sizeof *ranks);
+    }
+    return ranks != NULL ? ranks : count_ranks(meta, size);
 }
 
 /* Groups of one name can differ from rank to rank, so that the members are part of the id:
@@ -236,26 +240,36 @@ static void know_group(struct kineto *k, const struct kineto_meta *meta, int com
     }
 }
 
-static int add_group(struct kineto *k, const struct kineto_meta *meta)
+/* Once the sizes of all groups together are too much, no larger one is looked at. */
+static int make_comm(struct kineto *k, const struct kineto_meta *meta, const int *ranks,
+                     int64_t size)
 {
-    int64_t size = meta->group_size > 0 ? meta->group_size : k->world_size;
-    const int *ranks = group_members(k, meta, size);
     struct buf id = BUF_INIT;
-    struct comm *comm;
     int at;
     put_group_id(&id, meta, ranks, size);
     at = run_comm(k->run, id.data, id.len, size);
     buf_release(&id);
-    know_group(k, meta, at);
     if (at < 0)
-        return -1;
-    comm = &k->run->comms[at];
-    if (meta->group_text[0] != '\0')
+        k->too_large = size;
+    return at;
+}
+
+static int add_group(struct kineto *k, const struct kineto_meta *meta)
+{
+    int64_t size = meta->group_size > 0 ? meta->group_size : k->world_size;
+    bool refused = (k->too_large > 0 && size >= k->too_large) || k->known_more.count > GROUPS_MAX;
+    int *ranks = refused ? NULL : group_members(k, meta, size);
+    int at = refused ? -1 : make_comm(k, meta, ranks, size);
+    struct comm *comm = at >= 0 ? &k->run->comms[at] : NULL;
+    if (!refused)
+        know_group(k, meta, at);
+    if (comm != NULL && meta->group_text[0] != '\0')
         comm->name = meta->group_text;
-    if (k->world_size <= 0 && strcmp(comm->name, "default_pg") == 0)
+    if (comm != NULL && k->world_size <= 0 && strcmp(comm->name, "default_pg") == 0)
         k->world_size = comm->size;
-    for (int i = 0; ranks != NULL && i < comm->size; i++)
+    for (int i = 0; comm != NULL && ranks != NULL && i < comm->size; i++)
         comm->ranks[i] = ranks[i];
+    free(ranks);
     return at;
 }
 
@@ -265,10 +279,12 @@ static int group_comm(struct kineto *k, const struct kineto_meta *meta)
     return known != NULL ? known->comm : add_group(k, meta);
 }
 
+/* Only where the members are told: a whole list, or first rank and stride. */
 static void learn_group(struct kineto *k, const struct kineto_meta *meta)
 {
-    if (meta->group != NULL && meta->group_size > 0 && find_known_group(k, meta) == NULL &&
-        group_members(k, meta, meta->group_size) != NULL)
+    bool told = meta->rank_stride > 0 ||
+                (meta->group_ranks[0] == '[' && strstr(meta->group_ranks, "...") == NULL);
+    if (meta->group != NULL && meta->group_size > 0 && told && find_known_group(k, meta) == NULL)
         add_group(k, meta);
 }
 

@@ -89,7 +89,7 @@ static void set_rank(struct nsys *n, const struct nsys_member *m)
     rank->nthreads = p->threads.count;
     rank->complete = true;
     rank->host_gpus = n->ngpus;
-    rank->coverage = COVER_NCCL | COVER_KERNELS | COVER_LAUNCHES | COVER_MEMORY;
+    rank->coverage |= COVER_NCCL | COVER_KERNELS | COVER_LAUNCHES | COVER_MEMORY;
     rank->coverage |= n->has_syncs ? COVER_DEPS : 0u;
     rank->coverage |= n->has_graphs ? COVER_GRAPHS : 0u;
     rank->coverage |= n->has_nvtx ? COVER_MARKS : 0u;
@@ -118,6 +118,7 @@ static void release(struct nsys *n)
         free(p->begins);
         free(p->ranges.list);
         free(p->calls.list);
+        free(p->shapes.list);
         free(p->ordered.list);
         free(p->groups.list);
     }
@@ -148,6 +149,7 @@ int nsys_read_db(struct run *run, struct nsys_db *db, const char *label, struct 
         nsys_nvtx(n);
         for (size_t i = 0; i < n->processes.count; i++)
             nsys_around(&n->processes.list[i]);
+        nsys_products(n);
         nsys_comm(n);
         for (size_t i = 0; i < n->members.count; i++)
             set_rank(n, &n->members.list[i]);
@@ -179,4 +181,4 @@ static int nsys_read(struct run *run, struct stream *s, const char *label, struc
 #endif
 
 const struct reader reader_nsys = {
-    .name = "nsys", .sniff = nsys_sniff, .read = nsys_read, .finish = nsys_finish};
+    .name = "nsys", .sniff = nsys_sniff, .read = nsys_read, .apart = true, .finish = nsys_finish};

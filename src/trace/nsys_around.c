@@ -18,7 +18,7 @@
 struct frame {
     int64_t end_ns;
     const char *caller;
-    int32_t annotated, group;
+    int32_t annotated, group, shape;
 };
 
 struct around {
@@ -83,6 +83,8 @@ static void push(struct around *a, const struct nsys_range *range)
         break;
     case NSYS_FRAMEWORK:
         frame.caller = range->name;
+        if (range->detail >= 0)
+            frame.shape = range->detail;
         break;
     case NSYS_CALL:
         take_call(a, &frame, range->detail);
@@ -109,6 +111,7 @@ static void take_launch(struct around *a, struct nsys_launch *launch)
     frame = &a->stack[a->depth];
     launch->annotated = frame->annotated;
     launch->group = frame->group;
+    launch->shape = frame->shape;
     launch->caller = frame->caller;
 }
 
@@ -125,7 +128,7 @@ void nsys_around(struct nsys_process *p)
     size_t r = 0, l = 0;
     a->p = p;
     a->tid = UINT32_MAX;
-    a->stack[0] = (struct frame){INT64_MAX, "", SPECTER_COMM_OP_COUNT, -1};
+    a->stack[0] = (struct frame){INT64_MAX, "", SPECTER_COMM_OP_COUNT, -1, -1};
     if (p->ranges.count > 0)
         qsort(p->ranges.list, p->ranges.count, sizeof *p->ranges.list, compare_ranges);
     while (l < p->nbegins || r < p->ranges.count) {

@@ -181,11 +181,13 @@ static void add_framework(struct nsys *n, const struct event *ev, uint32_t len)
 {
     struct json_text name = {ev->text.p, len, false};
     uint32_t tid = idmap_find(&ev->process->threads, ev->thread);
-    int op;
     if (tid == IDMAP_NONE || !holds_launch(ev->process, tid, ev->start_ns, ev->end_ns))
         return;
-    op = begins(name, "nccl:") ? comm_op_named(name.p + 5, len - 5) : SPECTER_COMM_OP_COUNT;
-    add_range(n, ev, begins(name, "nccl:") ? NSYS_ANNOTATION : NSYS_FRAMEWORK, name, op);
+    if (begins(name, "nccl:"))
+        add_range(n, ev, NSYS_ANNOTATION, name, comm_op_named(name.p + 5, len - 5));
+    else
+        add_range(n, ev, NSYS_FRAMEWORK, name,
+                  nsys_shape(ev->process, memo_find(&n->texts, n->run, name)->text, ev->text));
 }
 
 static void add_named(struct nsys *n, const struct event *ev, const struct nsys_rows *rows,

@@ -222,6 +222,49 @@ static void count_launches(struct rank *rank)
     free(counts);
 }
 
+/* ---- who is in a communicator that only order names ---- */
+
+/* Numbers ranks that have none by file, process and device, when nothing else tells: then their
+ * numbers are their places in a communicator of all. False where payloads or names of files say
+ * who is who. */
+static bool number_ranks(struct run *run)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].rank >= 0 || run->ranks[r].nin > 0)
+            return false;
+    }
+    for (size_t r = 0; r < run->nranks; r++)
+        run->ranks[r].rank = (int)r;
+    if (run->nranks > 1)
+        run_note(run, false,
+                 "the traces do not say which rank is which: %zu are numbered by file, process and "
+                 "device",
+                 run->nranks);
+    return true;
+}
+
+/* A communicator by stream order is one of all ranks when every rank has it, as the run is taken to
+ * be all of the job. */
+static void fill_ordered(struct run *run)
+{
+    size_t *members = array_new(run->ncomms + 1, sizeof *members);
+    struct placed *list = NULL;
+    size_t n = find_placed(run, &list);
+    for (size_t i = 0; i < n; i++)
+        members[list[i].comm] +=
+            i == 0 || list[i].comm != list[i - 1].comm || list[i].rank != list[i - 1].rank;
+    for (size_t c = 0; c < run->ncomms; c++) {
+        const char *id = run->comms[c].id;
+        if (members[c] != run->nranks || run->comms[c].size != 0 ||
+            run_comm(run, id, strlen(id), (int64_t)run->nranks) < 0)
+            continue;
+        for (size_t r = 0; r < run->nranks; r++)
+            rank_add_member(&run->ranks[r], (int)c, run->ranks[r].rank, -1);
+    }
+    free(members);
+    free(list);
+}
+
 void nsys_finish(struct run *run)
 {
     date_single_file(run);
@@ -234,5 +277,7 @@ void nsys_finish(struct run *run)
         order_number(rank);
     }
     check_order(run);
+    if (number_ranks(run))
+        fill_ordered(run);
     order_note_gaps(run);
 }

@@ -119,7 +119,7 @@ static void want_launch(struct nsys_process *p, int64_t correlation)
     ARRAY_GROW(p->launches.list, p->launches.cap, (size_t)at + 1);
     p->launches.count = (size_t)at + 1;
     p->launches.list[at] = (struct nsys_launch){
-        UNKNOWN_NS, UNKNOWN_NS, 0, SPECTER_COMM_OP_COUNT, -1, "",
+        UNKNOWN_NS, UNKNOWN_NS, 0, SPECTER_COMM_OP_COUNT, -1, -1, "",
     };
 }
 

@@ -30,6 +30,7 @@ uint64_t window_offset(const struct window *w)
 
 bool window_more(struct window *w)
 {
+    size_t room;
     ssize_t n;
     if (w->ended)
         return false;
@@ -37,11 +38,12 @@ bool window_more(struct window *w)
     w->have -= w->at;
     memmove(w->text, w->text + w->at, w->have);
     w->at = 0;
-    if (w->have == w->cap && w->cap >= WINDOW_MAX)
+    if (w->have == WINDOW_MAX)
         return false;
     if (w->have == w->cap)
-        ARRAY_GROW(w->text, w->cap, w->cap + 1);
-    n = stream_read(w->stream, w->text + w->have, w->cap - w->have, &w->err);
+        ARRAY_ROOM(w->text, w->cap, w->cap + 1);
+    room = w->cap < WINDOW_MAX ? w->cap : WINDOW_MAX; /* arrays grow by more than is asked for */
+    n = stream_read(w->stream, w->text + w->have, room - w->have, &w->err);
     w->ended = n <= 0;
     w->have += n > 0 ? (size_t)n : 0;
     return n > 0;
@@ -64,7 +66,7 @@ int window_broken(const struct window *w, uint64_t at, const char *reason, struc
 {
     if (w->err.code != ERR_NONE)
         return err_set(e, ERR_INPUT, "%s", w->err.msg);
-    if (w->have == WINDOW_MAX)
+    if (w->have >= WINDOW_MAX)
         reason = "a single value of more than 64 MiB";
     return err_set(e, ERR_INPUT, "%s: byte %llu: %s", w->label, (unsigned long long)at, reason);
 }

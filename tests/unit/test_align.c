@@ -110,7 +110,7 @@ static void made_hosts(struct run *run, const struct truth *t)
         rank->complete = true;
         rank->mono_ns = t->undated ? UNKNOWN_NS : on_clock(t, host, 0);
         /* boots that lie a day apart, wall clocks that agree to a second or two */
-        rank->real_ns = t->undated ? UNKNOWN_NS : 1700000000000000000 + host * 1500000000;
+        rank->real_ns = t->undated ? UNKNOWN_NS : 1700000000000000000 + (int64_t)host * 1500000000;
     }
     for (int c = 0; c < (t->chain ? t->hosts - 1 : 1); c++) {
         int from = t->chain ? c * t->gpus : 0, to = t->chain ? (c + 2) * t->gpus : world;

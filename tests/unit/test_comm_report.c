@@ -147,6 +147,20 @@ TEST(places_of_nccl_alone_are_even)
     run_release(&run);
 }
 
+/* More nodes than members is damage. */
+TEST(places_of_too_many_nodes)
+{
+    struct run run;
+    struct places p;
+    make_run(&run, 4, NULL);
+    run.comms[0].nodes = 9;
+    run_finish(&run);
+    places_make(&p, &run, NULL);
+    CHECK_INT(p.comms[0].nodes, 0);
+    places_release(&p);
+    run_release(&run);
+}
+
 TEST(places_by_the_machines_size)
 {
     static const char *const some[] = {"", "a", "", "b"}, *const mixed[] = {"b", "a", "", "b"};

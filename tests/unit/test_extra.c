@@ -41,6 +41,7 @@ TEST(extra_copies_by_kind)
     small->bytes = 3;
     small->timing = SPECTER_TIMING_HOST;
     add_op(rank, OP_MEMORY, h2d, 0, 5)->timing = SPECTER_TIMING_CAPTURED;
+    add_op(rank, OP_MEMORY, d2h, 120, 1)->flags = OP_BYTES_UNKNOWN; /* as is nobody's speed */
     extra_init(&x);
     extra_add_rank(&x, rank);
     extra_add_rank(&x, rank);
@@ -54,6 +55,13 @@ TEST(extra_copies_by_kind)
     CHECK_INT(x.copies[0].total_ns, 440);
     CHECK_INT(x.copies[0].exposed_ns, 220);
     CHECK_INT(x.copies[1].exposed_ns, 0);
+    CHECK_INT(x.copies[0].sized, 6);
+    CHECK_DOUBLE(x.copies[0].sized_ns, 440, 0);
+    CHECK_DOUBLE(x.copies[0].max_GBps, 5, 0); /* 1000 bytes in 200 ns, 100 in 20 */
+    CHECK_INT(x.copies[1].count, 4);
+    CHECK_INT(x.copies[1].sized, 2);
+    CHECK_DOUBLE(x.copies[1].sized_ns, 60, 0);
+    CHECK_DOUBLE(x.copies[1].total_ns, 62, 0);
     extra_release(&x);
     run_release(&run);
 }

@@ -195,3 +195,34 @@ TEST(kineto_products_of_hostile_extents)
     CHECK_INT(run.ranks[0].ops[0].class, OP_KERNEL);
     run_release(&run);
 }
+
+/* A hundred thousand groups of a million ranks each, calls nested without end: in bounded memory
+ * and time. A slow walk would take minutes, and the test's time limit speaks. */
+TEST(kineto_hostile_numbers_of_things)
+{
+    struct buf text = BUF_INIT;
+    struct run run;
+    buf_puts(&text, "[");
+    for (int i = 0; i < 20000; i++)
+        buf_printf(
+            &text,
+            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce\",\"ts\":%d,"
+            "\"dur\":1,\"args\":{\"stream\":7,\"Process Group Name\":\"g%d\",\"Group size\":"
+            "1000000,\"Global rank start\":0,\"Global rank stride\":1}},",
+            i, i);
+    for (int i = 0; i < 20000; i++)
+        buf_printf(
+            &text,
+            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":1,"
+            "\"ts\":%d,\"dur\":%d,\"args\":{}},{\"ph\":\"X\",\"cat\":\"cuda_runtime\","
+            "\"name\":\"cudaLaunchKernel\",\"pid\":9,\"tid\":1,\"ts\":%d,\"dur\":1,"
+            "\"args\":{\"correlation\":%d}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\","
+            "\"ts\":%d,\"dur\":1,\"args\":{\"stream\":9,\"correlation\":%d}},",
+            i, 2 * (20000 - i), 90000 + i, i, 90000 + i, i);
+    buf_puts(&text, "{\"ph\":\"M\"}]");
+    load_text(&run, "rank0.json", text.data);
+    CHECK_INT(run.ranks[0].nops, 40000);
+    CHECK(run.comm_members <= (uint64_t)1 << 26);
+    run_release(&run);
+    buf_release(&text);
+}

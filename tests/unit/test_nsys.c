@@ -266,6 +266,50 @@ TEST(nsys_host_side)
     buf_release(&sql);
 }
 
+/* Shapes in PyTorch's ranges: the first kernel named like a product is it. */
+TEST(nsys_shapes)
+{
+    static const struct {
+        const char *range;
+        int m, n, k, batch; /* m 0: no product */
+    } cases[] = {
+        {"aten::mm, op_id = 1, sizes = [[4, 8], [8, 16]]", 4, 16, 8, 1},
+        {"aten::addmm, seq = 3, op_id = 2, sizes = [[16], [4, 8], [8, 16], [], []]", 4, 16, 8, 1},
+        {"aten::linear, op_id = 3, sizes = [[2, 3, 8], [16, 8], [16]]", 6, 16, 8, 1},
+        {"aten::bmm, op_id = 4, sizes = [[5, 4, 8], [5, 8, 16]]", 4, 16, 8, 5},
+        {"aten::mm, op_id = 5, sizes = [[4, 8], [9, 16]]", 0, 0, 0, 0},
+        {"aten::mm, op_id = 6, sizes = [[4, 8], [", 0, 0, 0, 0},
+        {"aten::mm, op_id = 7, sizes = [[4, 99999999999], [99999999999, 2]]", 0, 0, 0, 0},
+        {"aten::add, op_id = 8, sizes = [[4, 8], [8, 16]]", 0, 0, 0, 0},
+    };
+    struct buf sql = BUF_INIT;
+    struct run run;
+    int n = sizeof cases / sizeof *cases;
+    buf_puts(&sql, NSYS_NEW);
+    for (int i = 0; i < n; i++) {
+        nsys_put_range(&sql, 1, cases[i].range, 10000 * i + 1000, 10000 * i + 5000, "NULL");
+        nsys_put_kernel(&sql, 1, 0, "copy_before", 10000 * i + 2000, 10);
+        nsys_put_kernel(&sql, 1, 0, "cutlass_gemm_splitKreduce", 10000 * i + 3000, 10);
+        nsys_put_kernel(&sql, 1, 0, "cutlass_gemm_bf16", 10000 * i + 4000, 10);
+    }
+    load_sql(&run, sql.data);
+    for (int i = 0; i < n; i++) {
+        const struct op *op = op_like(&run.ranks[0], "gemm_bf16", i);
+        CHECK_INT(op->class, cases[i].m > 0 ? OP_GEMM : OP_KERNEL);
+        CHECK_INT(op_like(&run.ranks[0], "splitK", i)->class, OP_KERNEL);
+        if (cases[i].m == 0)
+            continue;
+        CHECK_INT(op->gemm.m, cases[i].m);
+        CHECK_INT(op->gemm.n, cases[i].n);
+        CHECK_INT(op->gemm.k, cases[i].k);
+        CHECK_INT(op->gemm.batch, cases[i].batch);
+        CHECK_INT(op->dtype, SPECTER_DTYPE_UNKNOWN);
+    }
+    CHECK(run.ranks[0].coverage & COVER_GEMM);
+    run_release(&run);
+    buf_release(&sql);
+}
+
 /* ---- ranks and clocks ---- */
 
 /* A process with two GPUs is two ranks; its contexts say which one a synchronisation is of. */
@@ -330,6 +374,35 @@ TEST(nsys_several_files)
     run_release(&run);
 }
 
+/* Files whose GPUs differ are of different machines: their clocks are not taken to be one. */
+TEST(nsys_machines)
+{
+    const char *folder = make_folder();
+    struct run run;
+    for (int f = 0; f < 2; f++) {
+        struct buf sql = BUF_INIT;
+        buf_puts(&sql, NSYS_NEW);
+        buf_printf(&sql,
+                   "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000);"
+                   "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT);"
+                   "INSERT INTO TARGET_INFO_GPU VALUES (0, 'GPU', 'ffffffff-2'), "
+                   "(1, 'GPU', '%dabcdefg-1');",
+                   f);
+        nsys_put_kernel(&sql, 1, 0, "work", 9000, 100);
+        nsys_make(folder, f == 0 ? "a.sqlite" : "b.sqlite", sql.data);
+        buf_release(&sql);
+    }
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 2);
+    CHECK_STR(run.ranks[0].host, "gpu-0abcdefg");
+    CHECK_STR(run.ranks[1].host, "gpu-1abcdefg");
+    CHECK_STR(run.ranks[1].gpu, "GPU");
+    CHECK_INT(run.ndomains, 2);
+    CHECK(!run.clock_aligned);
+    remove_folder(folder);
+    run_release(&run);
+}
+
 /* A context that does no kernels beside one that does makes no rank. */
 TEST(nsys_stray_context)
 {
@@ -370,6 +443,9 @@ TEST(nsys_order_by_time)
     CHECK_INT(m.count, 5);
     for (size_t i = 0; i < m.count; i++)
         CHECK_INT(m.list[i].nmembers, i == 0 ? 1 : 2);
+    CHECK_INT(run.comms[0].size, 2); /* every rank of the run has it */
+    CHECK_INT(run.comms[0].ranks[1], 1);
+    CHECK_INT(m.incomplete, 1);
     CHECK_HAS(note_with(&run, "moved"), "on 1 rank");
     CHECK_STR(note_with(&run, "do not run at the same time"), "");
     matches_release(&m);

@@ -4,6 +4,10 @@
  */
 #include "made_device.h"
 
+#include "report/findings.h"
+
+#include <stdio.h>
+
 /* Two ranks, steps A [0,100) and B [100,200); of rank 1 B ends at 260.
  *
  *   rank 0  compute [10,50) from A, communication [40,70) from A, copy [65,120) from A,
@@ -116,4 +120,67 @@ TEST(steps_without_warm_up)
     CHECK(!a.steps.host.warm_up);
     CHECK_INT((int64_t)a.steps.host.steps, 3);
     device_done(&a, &run);
+}
+
+/* The rule's sentence in out; "" when it does not speak. */
+static double spoken(const struct analysis *a, const char *rule, char out[512])
+{
+    struct findings f;
+    double value = NAN;
+    out[0] = '\0';
+    findings_make(&f, a);
+    for (size_t i = 0; i < f.count; i++) {
+        if (strcmp(f.list[i].rule, rule) != 0)
+            continue;
+        snprintf(out, 512, "%s", f.list[i].text);
+        value = f.list[i].value;
+    }
+    findings_release(&f);
+    return value;
+}
+
+/* 80 100 120: mean 100, standard deviation 20. 99 100 101 are even. */
+TEST(steps_that_vary_are_a_finding)
+{
+    struct run run;
+    struct analysis a;
+    char text[512];
+    device_run(&run, 1);
+    device_step(&run, 0, "s", 0, 80);
+    device_step(&run, 0, "s", 80, 180);
+    device_step(&run, 0, "s", 180, 300);
+    device_analyze(&a, &run);
+    CHECK_DOUBLE(spoken(&a, "step_variance", text), 0.2, 1e-12);
+    CHECK_HAS(text, "from 80 ns to 120 ns, median 100 ns (3 steps; they vary by 20 %");
+    device_done(&a, &run);
+    device_run(&run, 1);
+    device_step(&run, 0, "s", 0, 99);
+    device_step(&run, 0, "s", 99, 199);
+    device_step(&run, 0, "s", 199, 300);
+    device_analyze(&a, &run);
+    spoken(&a, "step_variance", text);
+    CHECK_STR(text, "");
+    device_done(&a, &run);
+}
+
+/* Idle 60 of 100 us: 40 queued and unexplained, 20 late: no host-bound device. The other way round
+ * it is. */
+TEST(steps_idle_finding_names_causes)
+{
+    struct run run;
+    struct analysis a;
+    char text[512];
+    for (int late = 0; late < 2; late++) {
+        device_run(&run, 1);
+        device_op(&run, 0, 1, 0, 0, 0, 20000);
+        device_op(&run, 0, 1, late ? 59000 : 1, 59001, 60000, 70000);
+        device_op(&run, 0, 1, late ? 2 : 80000, 80001, 90000, 100000);
+        device_analyze(&a, &run);
+        CHECK_DOUBLE(spoken(&a, "idle", text), 0.6, 1e-12);
+        CHECK_HAS(text, late ? "Host-bound: the device is idle for 60 %"
+                             : "Idle: the device is idle for 60 %");
+        CHECK_HAS(text, late ? "Of it 67 %: host launches late; 33 %: launch gap."
+                             : "Of it 67 %: queued, cause not seen; 33 %: host launches late.");
+        device_done(&a, &run);
+    }
 }

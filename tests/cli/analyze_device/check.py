@@ -7,9 +7,11 @@
 #
 # It shares no code and no algorithm with specter: lists of events are walked through moment by
 # moment.
+import bisect
 import csv
 import gzip
 import io
+import itertools
 import json
 import math
 import re
@@ -122,19 +124,40 @@ class Rank:
 
 class KinetoRank(Rank):
     def __init__(self, doc):
+        self.operators, self.callers = {}, {}
         super().__init__(doc.get("distributedInfo", {}).get("rank", 0))
         events = [e for e in doc["traceEvents"] if e.get("ph") == "X"]
+        for e in events:
+            if e.get("cat") in ("cpu_op", "Operator"):
+                self.operators.setdefault((e["pid"], e["tid"]), []).append(
+                    (ns(e["ts"]), -ns(e["ts"]) - ns(e["dur"]), e["name"]))
+        for thread, found in self.operators.items():  # with the furthest end so far
+            found.sort(key=lambda o: o[:2])  # of equal ones the inner comes later in the file
+            reach = list(itertools.accumulate((-o[1] for o in found), max))
+            self.operators[thread] = found, reach
         for e in events:
             self.host_event(e)
         for e in events:
             self.device_event(e)
         self.finish()
 
+    def around(self, pid, tid, t):
+        """The operator of a thread that began last before a moment and has not ended by then."""
+        operators, reach = self.operators.get((pid, tid), ((), ()))
+        i = bisect.bisect_right(operators, (t, math.inf)) - 1
+        while i >= 0 and reach[i] >= t:
+            if -operators[i][1] >= t:
+                return operators[i][2]
+            i -= 1
+        return None
+
     def host_event(self, e):
         if e.get("cat") in ("cuda_runtime", "cuda_driver", "Runtime"):
             begin = ns(e["ts"])
             end = begin + ns(e["dur"])
-            self.calls[e.get("args", {}).get("correlation")] = (begin, end)
+            correlation = e.get("args", {}).get("correlation")
+            self.calls[correlation] = (begin, end)
+            self.callers.setdefault(correlation, self.around(e["pid"], e["tid"], begin))
             if any(word in e["name"] for word in SYNC) or e["name"] in MEMORY_CALLS:
                 self.blocked.append((begin, end))
         if e["name"].startswith("ProfilerStep#") and e.get("cat") == "user_annotation":
@@ -158,6 +181,7 @@ class KinetoRank(Rank):
         o.end = o.start + o.dur
         o.stream = args["stream"]
         o.host, o.host_end = self.calls.get(args.get("correlation"), (None, None))
+        o.caller = self.callers.get(args.get("correlation"))
         self.ops.append(o)
 
 
@@ -378,6 +402,24 @@ def check_kernels(get, ranks):
         near(("lengths", low, "share"), row["of_count"], len(those) / len(kernels))
 
 
+def check_operations(get, ranks):
+    want = {}
+    for r in ranks:
+        for o in r.ops:
+            want.setdefault(o.caller or "unattributed", []).append(o.dur / 1e3)
+    if set(want) == {"unattributed"}:
+        want = {}  # the table is empty where nothing is known
+    everything = sum(sum(durs) for durs in want.values())
+    for row in get("operations"):
+        durs = want.pop(row["operation"].lstrip("'"), [])
+        where = ("operations", row["operation"])
+        near(where + ("count",), row["count"], len(durs))
+        near(where + ("total",), row["total_us"], sum(durs))
+        near(where + ("share",), row["share"], sum(durs) / everything)
+    if want:
+        fail("operations lacks", list(want))
+
+
 def done_by(r, step):
     ends = [o.end for o in r.ops if o.host is not None and o.host < step[1] and any(
         b <= o.host < e for b, e, _ in r.steps if e <= step[1])]
@@ -444,6 +486,7 @@ def main(path, specter):
     check_streams(get, ranks)
     if not path.endswith(".sqlite"):  # names and steps are the reader's matter there
         check_kernels(get, ranks)
+        check_operations(get, ranks)
         check_steps(get, ranks)
     unlaunched = sum(o.host is None for r in ranks for o in r.ops)
     print(sum(len(r.ops) for r in ranks), "operations,", unlaunched, "without a launch,",
