@@ -219,6 +219,7 @@ void kineto_link_comm(struct kineto *k)
     nest_host(k);
     kineto_learn_groups(k);
     link_comm(k);
+    kineto_link_batches(k);
     order_name_lanes(k->run, k->rank, k->world_size, "process groups");
 }
 
