@@ -4,6 +4,8 @@
  */
 #include "made_kineto.h"
 
+#include "analysis/operations.h"
+#include "analysis/work.h"
 #include "trace/match.h"
 
 #define DISTRIBUTED(rank) "'distributedInfo':{'rank':" rank ",'world_size':2},"
@@ -57,6 +59,27 @@ TEST(kineto_batch_of_messages)
     CHECK_INT(m.count, 2);
     CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
     matches_release(&m);
+    run_release(&run);
+}
+
+/* Two messages, one kernel: device time counts once. */
+TEST(kineto_batch_is_one_kernel)
+{
+    struct run run;
+    struct work w;
+    struct operations o = {0};
+    load_text(&run, "rank0.json",
+              quoted("{" DISTRIBUTED("0") EVENTS(SEND("10", "0", "1", "100") RECV(
+                  "13", "1", "0", "300") LAUNCH("20", "5") EXCHANGE("30", "5")) "}"));
+    work_init(&w);
+    work_add_rank(&w, &run.ranks[0]);
+    work_finish(&w);
+    CHECK_INT(w.kinds[WORK_COMM].count, 1);
+    CHECK_DOUBLE(w.kinds[WORK_COMM].total_ns, 50000, 0);
+    operations_add_rank(&o, &run.ranks[0]);
+    CHECK_DOUBLE(o.total_ns, 50000, 0);
+    operations_release(&o);
+    work_release(&w);
     run_release(&run);
 }
 
