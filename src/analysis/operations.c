@@ -27,7 +27,7 @@ void operations_add_rank(struct operations *o, const struct rank *rank)
         struct operation_row *row;
         int64_t start, end;
         double ns;
-        if (!op_device_time(op, &start, &end))
+        if (!op_device_time(op, &start, &end) || (i > 0 && op_same_kernel(op - 1, op)))
             continue;
         ns = (double)(end - start);
         row = row_of(o, op->caller);

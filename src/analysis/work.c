@@ -242,7 +242,7 @@ void work_add_rank(struct work *w, const struct rank *rank)
         const struct op *op = &rank->ops[i];
         int64_t dur_ns = 0;
         bool timed = op_device_duration(op, &dur_ns);
-        if (timed) {
+        if (timed && (i == 0 || !op_same_kernel(op - 1, op))) {
             add_top(w, op, (double)dur_ns);
             add_length(w, op, dur_ns);
         }

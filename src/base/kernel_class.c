@@ -13,7 +13,8 @@
  * over an elementwise functor, an attention kernel holds products and a softmax. A name is searched
  * without regard to case. Mangled names keep their words whole (Itanium C++ ABI: <length><word>).
  * Names come from PyTorch (ATen/native/cuda), cuBLAS, cuDNN, CUTLASS, FlashAttention, Apex,
- * DeepSpeed, and Triton as torch.compile uses it (triton_poi_, triton_red_, triton_per_). */
+ * DeepSpeed, vLLM, AMD's libraries, and Triton as torch.compile uses it (triton_poi_, triton_red_,
+ * triton_per_). */
 static const struct {
     const char *word;
     enum specter_kernel_class class;
@@ -29,6 +30,11 @@ static const struct {
     {"lion_update", SPECTER_KERNEL_OPTIMIZER},
     {"amp_update_scale", SPECTER_KERNEL_OPTIMIZER},
 
+    /* behind these stand the operators that were fused, whatever they are of */
+    {"triton_poi_", SPECTER_KERNEL_ELEMENTWISE},
+    {"triton_red_", SPECTER_KERNEL_REDUCTION},
+    {"triton_per_", SPECTER_KERNEL_REDUCTION},
+
     {"flash", SPECTER_KERNEL_ATTENTION},
     {"fmha", SPECTER_KERNEL_ATTENTION},
     {"attention", SPECTER_KERNEL_ATTENTION},
@@ -42,6 +48,10 @@ static const struct {
     {"cublas", SPECTER_KERNEL_GEMM},
     {"nvjet", SPECTER_KERNEL_GEMM},
     {"xmma", SPECTER_KERNEL_GEMM},
+    {"cijk_", SPECTER_KERNEL_GEMM}, /* hipBLASLt, rocBLAS */
+    {"wvsplitk", SPECTER_KERNEL_GEMM},
+    {"marlin", SPECTER_KERNEL_GEMM},
+    {"fused_moe_kernel", SPECTER_KERNEL_GEMM},
     {"matmul", SPECTER_KERNEL_GEMM},
     {"_bmm", SPECTER_KERNEL_GEMM},
     {"_mm", SPECTER_KERNEL_GEMM},
@@ -71,15 +81,12 @@ static const struct {
     {"reduction", SPECTER_KERNEL_REDUCTION},
     {"nll_loss", SPECTER_KERNEL_REDUCTION},
     {"gammabeta", SPECTER_KERNEL_REDUCTION},
-    {"triton_red_", SPECTER_KERNEL_REDUCTION},
-    {"triton_per_", SPECTER_KERNEL_REDUCTION},
     {"cross_entropy", SPECTER_KERNEL_REDUCTION},
     {"argmax", SPECTER_KERNEL_REDUCTION},
     {"norm", SPECTER_KERNEL_REDUCTION},
 
     {"elementwise", SPECTER_KERNEL_ELEMENTWISE},
     {"pointwise", SPECTER_KERNEL_ELEMENTWISE},
-    {"triton_poi_", SPECTER_KERNEL_ELEMENTWISE},
     {"dropout", SPECTER_KERNEL_ELEMENTWISE},
     {"gelu", SPECTER_KERNEL_ELEMENTWISE},
     {"silu", SPECTER_KERNEL_ELEMENTWISE},

@@ -156,7 +156,10 @@ uint8_t kernel_redop(const char *kernel)
         {"_Sum", SPECTER_REDOP_SUM},        {"_Prod", SPECTER_REDOP_PROD},
         {"_MinMax", SPECTER_REDOP_NONE},    {"_Max", SPECTER_REDOP_MAX},
         {"_Min", SPECTER_REDOP_MIN},        {"_Avg", SPECTER_REDOP_AVG},
+        {"_sum", SPECTER_REDOP_SUM},        {"_avg", SPECTER_REDOP_AVG},
     };
+    if (strstr(kernel, "ncclDevKernel") != NULL)
+        return SPECTER_REDOP_NONE; /* one for Sum runs all operators */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strstr(kernel, names[i].part) != NULL)
             return names[i].redop;
@@ -169,15 +172,22 @@ bool comm_op_reduces(int op)
     return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
 }
 
+/* Is `part` in the name, and nothing but _, ( or the end behind it? */
+static bool has_word(const char *name, const char *part)
+{
+    const char *at = strstr(name, part);
+    return at != NULL && strchr("_(", at[strlen(part)]) != NULL;
+}
+
 int kernel_dtype(const char *kernel)
 {
     static const struct {
         const char *part;
         enum specter_dtype type;
     } names[] = {
-        {"_f8e4m3_", SPECTER_FP8E4M3}, {"_f8e5m2_", SPECTER_FP8E5M2},
-        {"_f16_", SPECTER_FP16},       {"_bf16_", SPECTER_BF16},
-        {"_f32_", SPECTER_FP32},       {"_f64_", SPECTER_FP64},
+        {"_f8e4m3", SPECTER_FP8E4M3},  {"_f8e5m2", SPECTER_FP8E5M2},
+        {"_f16", SPECTER_FP16},        {"_bf16", SPECTER_BF16},
+        {"_f32", SPECTER_FP32},        {"_f64", SPECTER_FP64},
         {"_half", SPECTER_FP16},       {"__nv_bfloat16", SPECTER_BF16},
         {"_float", SPECTER_FP32},      {"_double", SPECTER_FP64},
         {"_uint8_t", SPECTER_UINT8},   {"_int8_t", SPECTER_INT8},
@@ -185,7 +195,7 @@ int kernel_dtype(const char *kernel)
         {"_uint64_t", SPECTER_UINT64}, {"_int64_t", SPECTER_INT64},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strstr(kernel, names[i].part) != NULL)
+        if (has_word(kernel, names[i].part))
             return names[i].type;
     }
     return SPECTER_DTYPE_UNKNOWN;

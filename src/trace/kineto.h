@@ -3,7 +3,8 @@
  * One Kineto file while it is read. kineto.c streams it; kineto_section.c takes what stands beside
  * the events, kineto_add.c collects those. When the file is at its end, kineto_link.c joins device
  * work with the host calls that launched it, and kineto_caller.c with the operators around these;
- * kineto_nccl.c knows what communication kernels are called and what they move.
+ * kineto_nccl.c knows what communication kernels are called and what they move, kineto_batch.c
+ * those that carry out several calls.
  */
 #ifndef SPECTER_TRACE_KINETO_H
 #define SPECTER_TRACE_KINETO_H
@@ -204,6 +205,9 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
  * from the counts; where nobody tells, OP_BYTES_UNKNOWN. */
 void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *own,
                      const struct kineto_meta *params, const struct kineto_meta *annotation);
+
+/* The same of kernels that carry out a batch of calls, from the records before their launch. */
+void kineto_link_batches(struct kineto *k);
 
 /* What more an execution trace tells of a communication kernel: its operation where it was not
  * known or only roughly, its size, type and group where they were not. False: nothing. Its number

@@ -255,10 +255,11 @@ void kineto_link_comm(struct kineto *k)
 {
     link_launches(k);
     link_syncs(k);
-    drop_calls(k);
     nest_host(k);
     kineto_learn_groups(k);
     link_comm(k);
+    kineto_link_batches(k);
+    drop_calls(k);
     drop_comm(k);
     order_name_lanes(k->run, k->rank, k->world_size, "process groups");
 }

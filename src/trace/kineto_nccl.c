@@ -374,6 +374,8 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
     op->coll.op = (uint8_t)code;
     op->coll.redop = comm_op_reduces(code) ? kernel_redop(op->name) : (uint8_t)SPECTER_REDOP_NONE;
     op->dtype = (uint8_t)BEST(dtype, SPECTER_DTYPE_UNKNOWN);
+    if (op->dtype == SPECTER_DTYPE_UNKNOWN && comm_op_reduces(code))
+        op->dtype = (uint8_t)kernel_dtype(op->name);
     /* A SendRecv kernel of which nobody says more: messages between some ranks, in some direction.
      */
     op->class = specter_comm_op_is_p2p(code) ||

@@ -301,8 +301,7 @@ static void set_default(struct op *op, int kind, int annotated)
     if (!comm_op_reduces(code))
         return;
     op->dtype = (uint8_t)kernel_dtype(op->name);
-    if (strstr(op->name, "ncclDevKernel") == NULL) /* of those one stands for all operators */
-        op->coll.redop = kernel_redop(op->name);
+    op->coll.redop = kernel_redop(op->name);
 }
 
 static size_t collect(struct nsys *n, struct kernel **list)

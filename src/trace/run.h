@@ -118,6 +118,15 @@ static inline bool op_timed(const struct op *op)
             op->timing == SPECTER_TIMING_GRAPH);
 }
 
+/* Is `op` a further message of the kernel that `before`, the operation before it, stands for? Where
+ * kernels were traced and not calls, each message of a kernel is an operation, with its times. */
+static inline bool op_same_kernel(const struct op *before, const struct op *op)
+{
+    return before->class == OP_P2P && op->class == OP_P2P && op->coll.group >= 0 &&
+           before->coll.group == op->coll.group && before->id == op->id &&
+           before->start_ns == op->start_ns && before->name == op->name;
+}
+
 enum act_kind {
     ACT_RECORD,      /* event recorded on stream */
     ACT_WAIT,        /* stream waits for event */

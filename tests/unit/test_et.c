@@ -68,7 +68,7 @@ static void check_told(const struct run *run)
     op = op_named(&run->ranks[0], "AllReduce");
     CHECK_INT(op->bytes, 400);
     CHECK_INT(op->coll.count, 100);
-    CHECK_INT(op->coll.redop, SPECTER_REDOP_SUM);
+    CHECK_INT(op->coll.redop, SPECTER_REDOP_NONE);
     CHECK_INT(op->dtype, SPECTER_FP32);
     CHECK_INT(op->coll.seq, 1);
     CHECK_INT(run->comms[op->coll.comm].size, 4);
