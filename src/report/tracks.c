@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES 64
+#define LANES 255
 #define NESTING 64
 
 /* A slice before it has a place. */

@@ -5,8 +5,9 @@
  *
  * A rank has tracks for its steps, its marks by thread, the calls and waits of each host thread,
  * and each of its streams. Slices of one track come by start, and nest: what overlaps a slice in
- * part is on a track of its own ("stream 7 (2)"). Times are of the run's common timeline, so that
- * ranks line up as far as their clocks do (run->clock_aligned).
+ * part is on a track of its own ("stream 7 (2)"), as long as 255 are enough; what finds none is
+ * left out. Times are of the run's common timeline, so that ranks line up as far as their clocks do
+ * (run->clock_aligned).
  *
  * Arrows ("flows"): from a call to the work that it launched, and along the members of a
  * collective, or from a send to its receive, in the order in which they end. A flow has a number;
