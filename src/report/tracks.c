@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "report/op_words.h"
+#include "report/tracks_count.h"
 #include "trace/match.h"
 
 #include <stdio.h>
@@ -356,6 +357,7 @@ static void draw_rank(struct drawing *d, size_t r)
         describe(d, r, item, &slice, title);
         w->slice(w->context, &track, &slice);
     }
+    tracks_count(rank, &track, w);
 }
 
 int64_t tracks_origin(const struct run *run)

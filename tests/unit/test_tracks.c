@@ -20,6 +20,7 @@ struct seen {
     int64_t open[SEEN_MAX]; /* of the track that is drawn */
     size_t depth;
     bool nests;
+    char counts[512];
 };
 
 static void see_rank(void *context, const struct rank *rank, size_t index)
@@ -27,11 +28,23 @@ static void see_rank(void *context, const struct rank *rank, size_t index)
     (void)context, (void)rank, (void)index;
 }
 
+static void see_count(void *context, const struct track *track, int64_t at_ns, int64_t value)
+{
+    struct seen *seen = context;
+    size_t len = strlen(seen->counts);
+    (void)track;
+    snprintf(seen->counts + len, sizeof seen->counts - len, "%lld:%lld ", (long long)at_ns,
+             (long long)value);
+}
+
 static void see_track(void *context, const struct track *track)
 {
     struct seen *seen = context;
-    (void)track;
-    seen->tracks++;
+    size_t len = strlen(seen->counts);
+    if (track->kind >= TRACK_QUEUE)
+        snprintf(seen->counts + len, sizeof seen->counts - len, "%s: ", track->name);
+    else
+        seen->tracks++;
     seen->depth = 0;
 }
 
@@ -49,7 +62,7 @@ static void see_slice(void *context, const struct track *track, const struct sli
 
 static void draw(struct seen *seen, const struct run *run)
 {
-    struct track_writer writer = {seen, see_rank, see_track, see_slice};
+    struct track_writer writer = {seen, see_rank, see_track, see_slice, see_count};
     memset(seen, 0, sizeof *seen);
     seen->nests = true;
     tracks_write(run, SIZE_MAX, &writer);
@@ -149,5 +162,31 @@ TEST(tracks_of_deep_nesting)
     CHECK(seen.nests);
     CHECK_INT((int64_t)seen.count, 70);
     CHECK_INT((int64_t)seen.tracks, 2);
+    run_release(&run);
+}
+
+/* Waiting [0,10) [2,20) [20,30) on stream 1, all communication; it runs [10,20) [20,25) [30,40)
+ * there and [15,22) on stream 2. Changes that cancel out are not told. */
+TEST(tracks_of_counts)
+{
+    static struct seen seen;
+    struct run run;
+    begin(&run);
+    add_kernel(&run, 1, 10, 20);
+    add_kernel(&run, 1, 20, 25);
+    add_kernel(&run, 1, 30, 40);
+    add_kernel(&run, 2, 15, 22);
+    for (size_t i = 0; i < 4; i++) {
+        struct op *op = &run.ranks[0].ops[i];
+        op->class = OP_COLL;
+        op->coll.op = SPECTER_ALLREDUCE;
+        op->coll.comm = op->coll.peer = op->coll.group = -1;
+        op->coll.seq = op->coll.p2p_seq = -1;
+        op->host_ns = i == 0 ? 0 : i == 1 ? 2 : i == 2 ? 20 : UNKNOWN_NS;
+        op->host_end_ns = op->host_ns == UNKNOWN_NS ? UNKNOWN_NS : op->host_ns + 1;
+    }
+    draw(&seen, &run);
+    CHECK_STR(seen.counts, "queue of stream 1: 0:1 2:2 10:1 30:0 "
+                           "communication at once: 10:1 15:2 22:1 25:0 30:1 40:0 ");
     run_release(&run);
 }
