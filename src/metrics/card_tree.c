@@ -65,15 +65,17 @@ struct json_card {
     struct place *at;
     struct json *j;
     const char *name, *text;
+    size_t counted; /* bytes of text whose lines are counted */
+    int lines;
     struct err *e;
 };
 
-static int line_of(const struct json_card *c)
+/* The parser only goes forward, and so does the count. */
+static int line_of(struct json_card *c)
 {
-    int line = 1;
-    for (size_t i = 0; i < json_offset(c->j); i++)
-        line += c->text[i] == '\n';
-    return line;
+    for (; c->counted < json_offset(c->j); c->counted++)
+        c->lines += c->text[c->counted] == '\n';
+    return c->lines + 1;
 }
 
 static void put_scalar(struct json_card *c)
@@ -140,7 +142,7 @@ static int parse_json(struct card_tree *tree, struct place *at, const char *text
                       const char *name, struct err *e)
 {
     struct json j;
-    struct json_card c = {tree, at, &j, name, text, e};
+    struct json_card c = {tree, at, &j, name, text, 0, 0, e};
     json_init(&j, text, len);
     if (put_json(&c) < 0)
         return -1;

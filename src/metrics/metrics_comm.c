@@ -25,11 +25,14 @@ void metric_coll_call_num(struct metrics *m, struct metric *metric)
     metric_number(metric, "all_ranks", all);
     metric_number(metric, "instances", instances);
     metric_number(metric, "unmatched", (double)s->unnumbered);
+    calls[SPECTER_SEND] += calls[SPECTER_RECV]; /* a pair counts as a send of two members */
+    calls[SPECTER_RECV] = 0;
     for (unsigned op = 0; op <= SPECTER_COMM_OP_COUNT; op++) {
         if (calls[op] > 0)
             metric_number(metric,
                           metric_key(m, "%s_per_rank",
-                                     op < SPECTER_COMM_OP_COUNT
+                                     op == SPECTER_SEND ? "Send_Recv"
+                                     : op < SPECTER_COMM_OP_COUNT
                                          ? specter_comm_op_name((enum specter_comm_op)op)
                                          : "unknown"),
                           calls[op] / ranks);
@@ -152,20 +155,40 @@ static const char *axis_key(int axis)
     return keys[axis];
 }
 
+/* The axis along which a message goes: the one in which its two ranks have different places. Of
+ * several the pipeline's, else the outermost. */
+static int axis_between(const struct metrics *m, const struct comm_instance *in)
+{
+    const struct grid *g = &m->recorded.grid;
+    const struct rank *rank = &m->in.run->ranks[in->first.rank];
+    const struct comm *comm = &m->in.run->comms[in->comm];
+    int32_t peer = rank->ops[in->first.op].coll.peer;
+    int to = peer >= 0 && peer < comm->size ? comm->ranks[peer] : -1, found = AXIS_UNKNOWN;
+    if (to < 0 || to >= g->world || rank->rank < 0 || rank->rank >= g->world)
+        return AXIS_UNKNOWN;
+    for (int a = 0; a < g->naxes && found != GRID_PP; a++) {
+        if (grid_coordinate(&g->axes[a], to) != grid_coordinate(&g->axes[a], rank->rank))
+            found = g->axes[a].role;
+    }
+    return found;
+}
+
 /* The outermost axis that a communicator spans, which is what its traffic pays for; messages that
  * no axis explains are those of a pipeline, all-to-alls those of experts. */
 static int axis_of(const struct metrics *m, const struct comm_instance *in)
 {
     const struct grid *g = &m->recorded.grid;
     int found = AXIS_UNKNOWN;
-    if (g->state == GRID_FOUND && in->comm >= 0 && (size_t)in->comm < g->ncomms &&
-        g->comms[in->comm].known) {
+    if (in->p2p && g->state == GRID_FOUND && in->comm >= 0)
+        found = axis_between(m, in);
+    else if (g->state == GRID_FOUND && in->comm >= 0 && (size_t)in->comm < g->ncomms &&
+             g->comms[in->comm].known) {
         for (int a = 0; a < g->naxes; a++) {
             if (g->comms[in->comm].axes >> a & 1u && g->axes[a].size > 1)
                 found = g->axes[a].role;
         }
     }
-    if (in->p2p && (found == AXIS_UNKNOWN || grid_axis_of(g, GRID_PP) != NULL))
+    if (in->p2p && found == AXIS_UNKNOWN)
         return GRID_PP;
     if (found == AXIS_UNKNOWN && (in->op == SPECTER_ALLTOALL || in->op == SPECTER_ALLTOALLV))
         return GRID_EP;

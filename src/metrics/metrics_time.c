@@ -136,26 +136,51 @@ void metric_mfu(struct metrics *m, struct metric *metric)
     metric_number(metric, "iter_time_ms", iteration_ns / 1e6);
 }
 
+/* What the recorded products come to. */
+struct products {
+    double flops, at_peak_s; /* of those whose shape, device time and peak are known */
+    double known_ns;         /* what these took */
+    double timed_ns;         /* and all that have a device time */
+    uint64_t count, known;
+};
+
+static struct products products_of(const struct work *work)
+{
+    struct products p = {0};
+    for (size_t i = 0; i < work->ngemms; i++) {
+        const struct gemm_row *g = &work->gemms[i];
+        double flops = 2.0 * g->m * g->n * g->k * g->batch * (double)g->timed;
+        p.count += g->count;
+        p.timed_ns += g->total_ns;
+        if (!(flops > 0) || !isfinite(g->peak_tflops))
+            continue;
+        p.known += g->timed;
+        p.flops += flops;
+        p.known_ns += g->total_ns;
+        p.at_peak_s += flops / (g->peak_tflops * 1e12);
+    }
+    return p;
+}
+
 /* What products did, and what their devices could have done in their spans. */
 void metric_hardware_saturation(struct metrics *m, struct metric *metric)
 {
     const struct analysis *a = m->in.analysis;
-    double flops = 0, time_ns = 0, busy = 0;
-    for (size_t i = 0; i < a->work.ngemms; i++) {
-        const struct gemm_row *g = &a->work.gemms[i];
-        double of_row = 2.0 * g->m * g->n * g->k * g->batch * (double)g->timed;
-        if (g->timed == 0 || !isfinite(g->peak_tflops))
-            continue;
-        flops += of_row;
-        time_ns += g->total_ns;
-        busy += of_row / (g->peak_tflops * 1e12); /* seconds at the peak */
-    }
-    metric->value = busy > 0 ? busy / ((double)a->total.span_ns / 1e9) : NAN;
-    if (busy <= 0)
+    struct products p = products_of(&a->work);
+    double span_ns = (double)a->total.span_ns;
+    metric->value = p.known > 0 ? p.at_peak_s / (span_ns / 1e9) : NAN;
+    if (p.known == 0)
         metric->reason = "no matrix product with shape, device time and a GPU of known peak";
-    metric_number(metric, "gemm_tflop", busy > 0 ? flops / 1e12 : NAN);
-    metric_number(metric, "gemm_of_peak", busy / (time_ns / 1e9));
-    metric_number(metric, "gemm_time_share", time_ns / (double)a->total.span_ns);
+    else if (p.known < p.count || a->gemm_rate > 1)
+        metric_text(metric, "doubt",
+                    "a lower bound: of some products the shape, time or peak is not known, or only "
+                    "a sample is recorded");
+    metric_number(metric, "gemms", (double)p.count);
+    metric_number(metric, "gemms_counted", (double)p.known);
+    metric_number(metric, "gemm_sample", (double)a->gemm_rate);
+    metric_number(metric, "gemm_tflop", p.known > 0 ? p.flops / 1e12 : NAN);
+    metric_number(metric, "gemm_of_peak", p.at_peak_s / (p.known_ns / 1e9));
+    metric_number(metric, "gemm_time_share", p.timed_ns > 0 ? p.timed_ns / span_ns : NAN);
     metric_number(metric, "device_compute_share", share_of(a->total.compute_ns, a->total.span_ns));
     metric_number(metric, "device_busy_share", 1 - share_of(a->total.idle_ns, a->total.span_ns));
 }

@@ -18,7 +18,7 @@ struct deed {
 struct tail {
     uint32_t node;
     int64_t end_ns;
-    uint32_t waits[CHAKRA_DEPS]; /* stream: nodes that its next work waits for */
+    uint32_t waits[CHAKRA_WAITS]; /* nodes that what comes next here waits for */
     uint32_t nwaits;
 };
 
@@ -71,20 +71,32 @@ static void depend(struct chakra_graph *g, uint32_t node, uint32_t on)
         if (n->deps[i] == on)
             return;
     }
-    if (n->ndeps < CHAKRA_DEPS)
-        n->deps[n->ndeps++] = on;
-    else
-        g->lost_deps++;
+    n->deps[n->ndeps++] = on;
+}
+
+/* What is waited for becomes one node that ends with the last of it. */
+static void join(struct chakra_graph *g, struct tail *t)
+{
+    int64_t end_ns = INT64_MIN;
+    uint32_t node;
+    for (uint32_t i = 0; i < t->nwaits; i++) {
+        const struct chakra_node *on = &g->list[t->waits[i]];
+        end_ns = on->start_ns + on->dur_ns > end_ns ? on->start_ns + on->dur_ns : end_ns;
+    }
+    node = add_node(g, CHAKRA_JOIN, end_ns, 0);
+    for (uint32_t i = 0; i < t->nwaits; i++)
+        depend(g, node, t->waits[i]);
+    t->waits[0] = node;
+    t->nwaits = 1;
 }
 
 static void wait_for(struct chakra_graph *g, struct tail *t, uint32_t node)
 {
     if (node == CHAKRA_NONE)
         return;
-    if (t->nwaits < CHAKRA_DEPS)
-        t->waits[t->nwaits++] = node;
-    else
-        g->lost_deps++;
+    if (t->nwaits == CHAKRA_WAITS)
+        join(g, t);
+    t->waits[t->nwaits++] = node;
 }
 
 /* The host's node that ends at end_ns: from where the thread stood. A call that began before

@@ -8,7 +8,8 @@
  * synchronisation the thread depends on the device work it waited for; a thread that begins depends
  * on the latest node of another. Device nodes depend on the call that launched them, on the work
  * before them on their stream, and on the work that an event they wait for stands behind. Work of
- * which no call is known has a node in front of it that holds the stream's recorded gap.
+ * which no call is known has a node in front of it that holds the stream's recorded gap. Where more
+ * is waited for at once than a node has room for, nodes without length join it.
  */
 #ifndef SPECTER_REPORT_CHAKRA_H
 #define SPECTER_REPORT_CHAKRA_H
@@ -16,9 +17,10 @@
 #include "trace/run.h"
 
 #define CHAKRA_NONE UINT32_MAX
-#define CHAKRA_DEPS 6 /* more than these are left out, and counted */
+#define CHAKRA_WAITS 6                 /* what is waited for at once, before it is joined */
+#define CHAKRA_DEPS (CHAKRA_WAITS + 2) /* with the launch, and what is before on the stream */
 
-enum chakra_kind { CHAKRA_HOST, CHAKRA_GAP, CHAKRA_DEVICE };
+enum chakra_kind { CHAKRA_HOST, CHAKRA_GAP, CHAKRA_JOIN, CHAKRA_DEVICE };
 
 struct chakra_node {
     enum chakra_kind kind;
@@ -33,7 +35,6 @@ struct chakra_graph {
     struct chakra_node *list; /* owned; every node behind what it depends on */
     size_t count, cap;
     uint64_t untimed; /* operations without device time: not in it */
-    uint64_t lost_deps;
 };
 
 void chakra_graph_make(struct chakra_graph *g, const struct rank *rank);

@@ -86,11 +86,20 @@ static void put_text(struct buf *b, const char *name, const char *text)
     proto_close(b, at);
 }
 
-/* What goes in at one rank, of the full buffer: see DESIGN's bytes in specter/trace.h. */
-static uint64_t input_bytes(const struct op *op, int size)
+/* What goes in at one rank, of the full buffer (bytes in specter/trace.h); -1 not known. */
+static int64_t input_bytes(const struct op *op, const struct comm *comm)
 {
     bool share = op->coll.op == SPECTER_ALLGATHER || op->coll.op == SPECTER_GATHER;
-    return share && size > 0 ? op->bytes / (uint64_t)size : op->bytes;
+    if (op->flags & OP_BYTES_UNKNOWN)
+        return -1;
+    if (!share)
+        return (int64_t)op->bytes;
+    return comm != NULL && comm->size > 0 ? (int64_t)(op->bytes / (uint64_t)comm->size) : -1;
+}
+
+static const struct comm *comm_of(const struct run *run, const struct op *op)
+{
+    return op->coll.comm >= 0 ? &run->comms[op->coll.comm] : NULL;
 }
 
 static int global_rank(const struct comm *comm, int comm_rank)
@@ -98,11 +107,10 @@ static int global_rank(const struct comm *comm, int comm_rank)
     return comm != NULL && comm_rank >= 0 && comm_rank < comm->size ? comm->ranks[comm_rank] : -1;
 }
 
-static void put_message(const struct chakra *c, struct buf *b, const struct op *op,
-                        const struct comm *comm)
+static void put_message(const struct chakra *c, struct buf *b, const struct op *op)
 {
     bool send = op->coll.op == SPECTER_SEND;
-    int peer = global_rank(comm, op->coll.peer);
+    int peer = global_rank(comm_of(c->run, op), op->coll.peer);
     put_int(b, NODE_ATTR, ATTR_INT32, "comm_src", send ? c->rank->rank : peer);
     put_int(b, NODE_ATTR, ATTR_INT32, "comm_dst", send ? peer : c->rank->rank);
     put_int(b, NODE_ATTR, ATTR_INT32, "comm_tag", op->coll.comm);
@@ -110,13 +118,13 @@ static void put_message(const struct chakra *c, struct buf *b, const struct op *
 
 static void put_comm(const struct chakra *c, struct buf *b, const struct op *op)
 {
-    const struct comm *comm = op->coll.comm >= 0 ? &c->run->comms[op->coll.comm] : NULL;
+    const struct comm *comm = comm_of(c->run, op);
+    int64_t bytes = input_bytes(op, comm);
     char group[16];
-    if (!(op->flags & OP_BYTES_UNKNOWN))
-        put_int(b, NODE_ATTR, ATTR_INT64, "comm_size",
-                (int64_t)input_bytes(op, comm != NULL ? comm->size : 0));
+    if (bytes >= 0)
+        put_int(b, NODE_ATTR, ATTR_INT64, "comm_size", bytes);
     if (op->class == OP_P2P) {
-        put_message(c, b, op, comm);
+        put_message(c, b, op);
         return;
     }
     put_int(b, NODE_ATTR, ATTR_INT64, "comm_type", comm_type(op->coll.op));
@@ -142,11 +150,14 @@ static void put_gemm(struct buf *b, const struct op *op)
 
 /* ---- nodes ---- */
 
-/* A collective of unknown kind is work with a time. */
-static int node_type(const struct chakra_node *node)
+/* A collective of unknown kind is work with a time, and so is a message to or from nobody knows
+ * whom: a simulator would wait for its other end for ever. */
+static int node_type(const struct chakra *c, const struct chakra_node *node)
 {
     const struct op *op = node->op;
     if (node->kind != CHAKRA_DEVICE)
+        return TYPE_COMP;
+    if (op->class == OP_P2P && global_rank(comm_of(c->run, op), op->coll.peer) < 0)
         return TYPE_COMP;
     if (op->class == OP_P2P && op->coll.op == SPECTER_SEND)
         return TYPE_SEND;
@@ -159,9 +170,10 @@ static int node_type(const struct chakra_node *node)
 static void node_name(const struct chakra_node *node, char out[NAME_MAX_BYTES])
 {
     char title[OP_TITLE_MAX], text[NAME_MAX_BYTES];
-    const char *name = node->kind == CHAKRA_GAP ? "gap"
-                       : node->act != NULL      ? act_title(node->act)
-                                                : op_title(node->op, title);
+    const char *name = node->kind == CHAKRA_GAP    ? "gap"
+                       : node->kind == CHAKRA_JOIN ? "join"
+                       : node->act != NULL         ? act_title(node->act)
+                                                   : op_title(node->op, title);
     snprintf(text, sizeof text, "%s%.*s",
              node->kind == CHAKRA_HOST && node->op != NULL ? "launch of " : "", NAME_MAX_BYTES / 4,
              name);
@@ -189,7 +201,7 @@ static void put_node(struct chakra *c, const struct chakra_node *node, uint64_t 
     struct buf *b = &c->message;
     char name[NAME_MAX_BYTES];
     int64_t start_ns = node->start_ns - c->origin_ns;
-    int type = node_type(node);
+    int type = node_type(c, node);
     start_ns = start_ns > 0 ? start_ns : 0;
     proto_uint(b, NODE_ID, id);
     node_name(node, name);

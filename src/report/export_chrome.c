@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chrome's trace events as JSON: M (names), X (slices), s, t, f (arrows). A rank is a process, its
- * tracks are threads. Microseconds with three decimals since the first event of the run, made of
- * whole nanoseconds.
+ * Chrome's trace events as JSON: M (names), X (slices), s, t, f (arrows), C (counts). A rank is a
+ * process, its tracks are threads. Microseconds with three decimals since the first event of the
+ * run, made of whole nanoseconds.
  */
 #include "report/export.h"
 
@@ -11,6 +11,7 @@
 #include "base/sink.h"
 #include "report/op_words.h"
 #include "report/tracks.h"
+#include "trace/drawn.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,7 +73,8 @@ static void put_rank(void *context, const struct rank *rank, size_t index)
 
 static void put_track(void *context, const struct track *track)
 {
-    put_name(context, "thread", track->rank->rank + 1, track->number, track->name);
+    if (track->kind < TRACK_QUEUE) /* counts are a process's, by name */
+        put_name(context, "thread", track->rank->rank + 1, track->number, track->name);
 }
 
 static void put_args(struct buf *b, const struct run *run, const struct op *op)
@@ -123,15 +125,25 @@ static void put_slice(void *context, const struct track *track, const struct sli
               s->end_ns > s->start_ns ? s->end_ns - 1 : s->end_ns);
 }
 
+static void put_count(void *context, const struct track *track, int64_t at_ns, int64_t value)
+{
+    struct chrome *c = context;
+    struct buf *b = event(c);
+    buf_printf(b, "{\"ph\":\"C\",\"pid\":%d,", track->rank->rank + 1);
+    put_text(b, "name", track->name);
+    put_us(b, "ts", at_ns - c->origin_ns);
+    buf_printf(b, ",\"args\":{\"count\":%" PRId64 "}}", value);
+}
+
 int export_chrome(const struct run *run, const char *where, size_t only, struct err *e)
 {
     struct chrome c = {.run = run, .origin_ns = tracks_origin(run)};
-    struct track_writer writer = {&c, put_rank, put_track, put_slice};
+    struct track_writer writer = {&c, put_rank, put_track, put_slice, put_count};
     int rc;
     if (sink_open(&c.sink, where, e) < 0)
         return -1;
     buf_init(&c.out);
-    buf_puts(&c.out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    buf_puts(&c.out, DRAWN_HEAD);
     tracks_write(run, only, &writer);
     buf_printf(&c.out, "\n],\"otherData\":{\"by\":\"specter export\",\"clock_aligned\":%s}}\n",
                run->clock_aligned ? "true" : "false");

@@ -39,6 +39,7 @@ enum {
     TRACK_NAME = 2,
     TRACK_PROCESS = 3,
     TRACK_PARENT = 5,
+    TRACK_COUNTER = 8,
     TRACK_CHILD_ORDER = 11,
     TRACK_ORDER = 12
 };
@@ -52,11 +53,13 @@ enum {
     EVENT_TYPE = 9,
     EVENT_NAME_IID = 10,
     EVENT_TRACK_UUID = 11,
+    EVENT_COUNT = 30,
     EVENT_FLOWS = 47,
     EVENT_LAST_FLOWS = 48
 };
 
-enum { TYPE_BEGIN = 1, TYPE_END = 2 };
+enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_COUNTER = 4 };
+enum { COUNTER_UNIT = 3, UNIT_COUNT = 2 };
 enum { ANNOTATION_NAME_IID = 1, ANNOTATION_INT = 4, ANNOTATION_TEXT = 6 };
 enum { INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_ANNOTATIONS = 3 };
 enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
@@ -177,6 +180,11 @@ static void put_track(void *context, const struct track *track)
     proto_uint(&p->out, TRACK_UUID, p->track);
     proto_uint(&p->out, TRACK_PARENT, p->process);
     proto_text(&p->out, TRACK_NAME, track->name);
+    if (track->kind >= TRACK_QUEUE) {
+        size_t counter = proto_open(&p->out, TRACK_COUNTER);
+        proto_int(&p->out, COUNTER_UNIT, UNIT_COUNT);
+        proto_close(&p->out, counter);
+    }
     proto_int(&p->out, TRACK_ORDER, track->number);
     proto_close(&p->out, descriptor);
     close_packet(p, packet);
@@ -234,6 +242,20 @@ static void put_slice(void *context, const struct track *track, const struct sli
     p->open[p->depth++] = s->end_ns;
 }
 
+static void put_count(void *context, const struct track *track, int64_t at_ns, int64_t value)
+{
+    struct perfetto *p = context;
+    size_t packet = open_packet(p), event;
+    (void)track;
+    proto_uint(&p->out, PACKET_TIMESTAMP, (uint64_t)(at_ns - p->origin_ns));
+    event = proto_open(&p->out, PACKET_TRACK_EVENT);
+    proto_int(&p->out, EVENT_TYPE, TYPE_COUNTER);
+    proto_uint(&p->out, EVENT_TRACK_UUID, p->track);
+    proto_int(&p->out, EVENT_COUNT, value);
+    proto_close(&p->out, event);
+    close_packet(p, packet);
+}
+
 /* ---- the file ---- */
 
 static void names_init(struct names *n, struct arena *arena)
@@ -251,7 +273,7 @@ static void names_release(struct names *n)
 int export_perfetto(const struct run *run, const char *where, size_t only, struct err *e)
 {
     struct perfetto p = {.run = run, .origin_ns = tracks_origin(run)};
-    struct track_writer writer = {&p, put_rank, put_track, put_slice};
+    struct track_writer writer = {&p, put_rank, put_track, put_slice, put_count};
     int rc;
     if (sink_open(&p.sink, where, e) < 0)
         return -1;

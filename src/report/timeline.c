@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/sink.h"
 #include "report/timeline_inside.h"
+#include "trace/drawn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ int timeline_file_open(struct timeline_file **out, const char *path, struct err 
         free(t);
         return -1;
     }
-    buf_puts(&t->text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    buf_puts(&t->text, DRAWN_HEAD);
     *out = t;
     return 0;
 }

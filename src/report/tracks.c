@@ -3,13 +3,14 @@
 
 #include "base/arena.h"
 #include "report/op_words.h"
+#include "report/tracks_count.h"
 #include "trace/match.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES 64
+#define LANES 255
 #define NESTING 64
 
 /* A slice before it has a place. */
@@ -356,6 +357,7 @@ static void draw_rank(struct drawing *d, size_t r)
         describe(d, r, item, &slice, title);
         w->slice(w->context, &track, &slice);
     }
+    tracks_count(rank, &track, w);
 }
 
 int64_t tracks_origin(const struct run *run)

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * A run as a timeline: tracks with slices, and arrows between slices. What every export draws is
- * decided here; a format only writes it down, through three callbacks.
+ * decided here; a format only writes it down, through four callbacks.
  *
  * A rank has tracks for its steps, its marks by thread, the calls and waits of each host thread,
  * and each of its streams. Slices of one track come by start, and nest: what overlaps a slice in
- * part is on a track of its own ("stream 7 (2)"). Times are of the run's common timeline, so that
- * ranks line up as far as their clocks do (run->clock_aligned).
+ * part is on a track of its own ("stream 7 (2)"), as long as 255 are enough; what finds none is
+ * left out. Times are of the run's common timeline, so that ranks line up as far as their clocks do
+ * (run->clock_aligned).
+ *
+ * Behind these come tracks of counts: of each stream the work that is called and has not begun, and
+ * how many operations of communication run at once.
  *
  * Arrows ("flows"): from a call to the work that it launched, and along the members of a
  * collective, or from a send to its receive, in the order in which they end. A flow has a number;
@@ -17,7 +21,8 @@
 
 #include "trace/run.h"
 
-enum track_kind { TRACK_STEPS, TRACK_MARKS, TRACK_THREAD, TRACK_STREAM };
+/* Tracks of slices; from TRACK_QUEUE on of counts. */
+enum track_kind { TRACK_STEPS, TRACK_MARKS, TRACK_THREAD, TRACK_STREAM, TRACK_QUEUE, TRACK_COMMS };
 
 struct track {
     const struct rank *rank;
@@ -50,6 +55,9 @@ struct track_writer {
     void (*rank)(void *context, const struct rank *rank, size_t index);
     void (*track)(void *context, const struct track *track); /* before its slices */
     void (*slice)(void *context, const struct track *track, const struct slice *slice);
+
+    /* From that moment on; 0 before the first. */
+    void (*count)(void *context, const struct track *track, int64_t at_ns, int64_t value);
 };
 
 /* The first moment that anything here begins: the zero of exported times. 0 for an empty run. */

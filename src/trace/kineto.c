@@ -5,6 +5,7 @@
  */
 #include "trace/kineto.h"
 
+#include "trace/drawn.h"
 #include "trace/reader.h"
 #include "trace/window.h"
 
@@ -214,6 +215,8 @@ static bool has(const char *head, size_t len, const char *word)
 static bool kineto_sniff(const char *head, size_t len)
 {
     size_t i = 0;
+    if (drawn(head, len))
+        return false;
     while (i < len && (head[i] == ' ' || head[i] == '\n' || head[i] == '\r' || head[i] == '\t'))
         i++;
     if (i == len)

@@ -6,6 +6,7 @@
 #include "trace/load.h"
 
 #include "base/hash.h"
+#include "trace/drawn.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -185,6 +186,18 @@ static void inspect_archive(struct load *l, struct stream *s, const char *path)
         load_cut_archive(l, &e);
 }
 
+/* The one file that was given is nothing that can be read. */
+static void not_recorded(struct load *l, struct stream *s)
+{
+    const char *head;
+    struct err e;
+    ssize_t n = stream_peek(s, &head, &e);
+    err_set(&l->first, ERR_INPUT, "%s: %s", stream_label(s),
+            n > 0 && drawn(head, (size_t)n)
+                ? "drawn by specter, not recorded: give the traces that it was made of"
+                : "not a trace of a known format");
+}
+
 static int inspect_file(struct load *l, const struct stat *st, struct err *e)
 {
     struct stream *s;
@@ -196,7 +209,7 @@ static int inspect_file(struct load *l, const struct stat *st, struct err *e)
     else if ((source = inspect(l, s, l->path)) != NULL)
         describe(source, st);
     else if (l->ndamaged == 0)
-        err_set(&l->first, ERR_INPUT, "%s: not a trace of a known format", stream_label(s));
+        not_recorded(l, s);
     stream_close(s);
     return 0;
 }

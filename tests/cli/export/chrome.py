@@ -6,13 +6,15 @@ import json
 import sys
 
 trace = json.load(gzip.open(sys.argv[1]) if sys.argv[1].endswith(".gz") else open(sys.argv[1]))
-names, slices, arrows = {}, {}, {}
+names, slices, arrows, counts = {}, {}, {}, {}
 for e in trace["traceEvents"]:
-    track = e["pid"], e["tid"]
+    track = e["pid"], e.get("tid")
     if e["ph"] == "M" and e["name"].endswith("_name"):
         names[track] = e["args"]["name"]
     elif e["ph"] == "X":
         slices.setdefault(track, []).append(e)
+    elif e["ph"] == "C":
+        counts.setdefault((e["pid"], e["name"]), []).append("%.3f:%d" % (e["ts"], e["args"]["count"]))
     elif e["ph"] in "stf":
         arrows.setdefault((e["cat"], e["id"]), []).append(e)
 for track in sorted(names):
@@ -33,4 +35,6 @@ for key in sorted(arrows):
         assert any(s["ts"] <= e["ts"] <= s["ts"] + s["dur"] for s in slices[e["pid"], e["tid"]])
     print(key[0], ", ".join("%s %s at %.3f" % (e["ph"], names[e["pid"], 0], e["ts"])
                            for e in sorted(ends, key=lambda e: e["ts"])))
+for key in sorted(counts):
+    print(*key, *counts[key])
 print(trace["otherData"])

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The graph of dependencies behind Chakra traces, by hand.
+ */
+#include "report/chakra.h"
+#include "test.h"
+
+#include <string.h>
+
+static struct rank *begin(struct run *run)
+{
+    struct rank *rank;
+    run_init(run);
+    rank = run_add_rank(run);
+    rank->rank = 0;
+    return rank;
+}
+
+/* Called in [call, call + 1000) by the thread; call < 0: of no known call. */
+static void add_op(struct rank *rank, uint32_t tid, int32_t stream, int64_t call_ns,
+                   int64_t start_ns, int64_t end_ns)
+{
+    struct op *op = rank_add_op(rank);
+    op->class = OP_KERNEL;
+    op->timing = SPECTER_TIMING_DEVICE;
+    op->name = "k";
+    op->tid = tid;
+    op->stream = stream;
+    op->start_ns = start_ns;
+    op->dur_ns = end_ns - start_ns;
+    op->host_ns = call_ns >= 0 ? call_ns : UNKNOWN_NS;
+    op->host_end_ns = call_ns >= 0 ? call_ns + 1000 : UNKNOWN_NS;
+}
+
+static void add_act(struct rank *rank, enum act_kind kind, uint32_t tid, int32_t stream,
+                    int64_t event, int64_t begin_ns, int64_t end_ns)
+{
+    struct act *act = rank_add_act(rank);
+    act->kind = (uint8_t)kind;
+    act->tid = tid;
+    act->stream = stream;
+    act->event = event;
+    act->host_ns = begin_ns;
+    act->host_end_ns = end_ns;
+}
+
+static bool depends(const struct chakra_graph *g, size_t node, uint32_t on)
+{
+    for (uint32_t i = 0; i < g->list[node].ndeps; i++) {
+        if (g->list[node].deps[i] == on)
+            return true;
+    }
+    return false;
+}
+
+/* Every node behind what it depends on; does `node` come after `on`, over others too? */
+static bool reaches(const struct chakra_graph *g, size_t node, uint32_t on)
+{
+    for (uint32_t i = 0; i < g->list[node].ndeps; i++) {
+        CHECK(g->list[node].deps[i] < node);
+        if (g->list[node].deps[i] == on || reaches(g, g->list[node].deps[i], on))
+            return true;
+    }
+    return false;
+}
+
+/* An operation, a record behind it, a wait of another stream for that, and its operation: nodes
+ * 0 call, 1 work, 2 record, 3 wait, 4 call, 5 work. */
+TEST(chakra_event_between_streams)
+{
+    struct chakra_graph g;
+    struct run run;
+    struct rank *rank = begin(&run);
+    add_op(rank, 0, 1, 1000, 3000, 9000);
+    add_act(rank, ACT_RECORD, 0, 1, 5, 2500, 2600);
+    add_act(rank, ACT_WAIT, 0, 2, 5, 2700, 2800);
+    add_op(rank, 0, 2, 3000, 9500, 9900);
+    chakra_graph_make(&g, rank);
+    CHECK_INT((int64_t)g.count, 6);
+    CHECK_INT(g.list[1].kind, CHAKRA_DEVICE);
+    CHECK(depends(&g, 1, 0));
+    CHECK(depends(&g, 5, 4) && depends(&g, 5, 1));
+    CHECK(!depends(&g, 4, 1)); /* the host does not wait */
+    CHECK_INT(g.list[4].start_ns, 2800);
+    CHECK_INT(g.list[4].dur_ns, 1200); /* up to the end of the call */
+    chakra_graph_release(&g);
+    run_release(&run);
+}
+
+/* The host waits for the stream from 2500 to 9000: the wait is not its own time. */
+TEST(chakra_synchronisation)
+{
+    struct chakra_graph g;
+    struct run run;
+    struct rank *rank = begin(&run);
+    add_op(rank, 0, 1, 1000, 3000, 9000);
+    add_act(rank, ACT_SYNC_STREAM, 0, 1, -1, 2500, 9000);
+    add_op(rank, 0, 1, 9400, 10500, 11000);
+    chakra_graph_make(&g, rank);
+    CHECK_INT((int64_t)g.count, 5); /* call, work, wait, call, work */
+    CHECK_INT(g.list[2].dur_ns, 500);
+    CHECK(depends(&g, 3, 2) && depends(&g, 3, 1));
+    CHECK_INT(g.list[3].start_ns, 9000);
+    CHECK_INT(g.list[3].dur_ns, 1400);
+    CHECK(depends(&g, 4, 3) && depends(&g, 4, 1));
+    chakra_graph_release(&g);
+    run_release(&run);
+}
+
+/* A thread that begins stands behind the latest node of another. */
+TEST(chakra_threads)
+{
+    struct chakra_graph g;
+    struct run run;
+    struct rank *rank = begin(&run);
+    add_op(rank, 0, 1, 1000, 3000, 4000);
+    add_op(rank, 7, 2, 5000, 7000, 8000);
+    add_op(rank, 0, 1, 6500, 9000, 9100);
+    chakra_graph_make(&g, rank);
+    CHECK_INT((int64_t)g.count, 6);
+    CHECK(depends(&g, 2, 0));
+    CHECK_INT(g.list[2].dur_ns, 4000); /* from 2000 to 6000 */
+    CHECK(depends(&g, 4, 0) && !depends(&g, 4, 2));
+    CHECK_INT(g.list[4].dur_ns, 5500); /* from 2000 to 7500 */
+    chakra_graph_release(&g);
+    run_release(&run);
+}
+
+/* Work of no known call keeps the stream's gap; what has no device time is counted. */
+TEST(chakra_gaps)
+{
+    struct chakra_graph g;
+    struct run run;
+    struct rank *rank = begin(&run);
+    add_op(rank, 0, 1, -1, 1000, 2000);
+    add_op(rank, 0, 1, -1, 2700, 3000);
+    add_op(rank, 0, 1, -1, 3000, 3100);
+    add_op(rank, 0, 1, 5000, UNKNOWN_NS, UNKNOWN_NS);
+    rank->ops[3].dur_ns = UNKNOWN_NS;
+    chakra_graph_make(&g, rank);
+    CHECK_INT((int64_t)g.count, 5); /* work, gap, work, work, call */
+    CHECK_INT(g.list[1].kind, CHAKRA_GAP);
+    CHECK_INT(g.list[1].dur_ns, 700);
+    CHECK(depends(&g, 2, 1) && depends(&g, 2, 0));
+    CHECK(depends(&g, 3, 2));
+    CHECK_INT((int64_t)g.untimed, 1);
+    chakra_graph_release(&g);
+    run_release(&run);
+}
+
+/* A synchronisation with 40 streams: the next call comes after all of them. */
+TEST(chakra_waits_for_many)
+{
+    enum { STREAMS = 40 };
+    struct chakra_graph g;
+    struct run run;
+    struct rank *rank = begin(&run);
+    size_t last = 0;
+    for (int i = 0; i < STREAMS; i++)
+        add_op(rank, 0, i, 1000 + 1000 * i, 2500 + 1000 * i, 50000 + 100 * i);
+    add_act(rank, ACT_SYNC_DEVICE, 0, -1, -1, 45000, 60000);
+    add_op(rank, 0, 0, 61000, 63000, 64000);
+    chakra_graph_make(&g, rank);
+    for (size_t i = 0; i < g.count; i++)
+        last = g.list[i].kind == CHAKRA_HOST ? i : last;
+    CHECK_INT(g.list[last].dur_ns, 2000); /* from 60000 to 62000 */
+    for (uint32_t i = 0; i < g.count; i++) {
+        CHECK(g.list[i].ndeps <= CHAKRA_DEPS);
+        if (g.list[i].kind == CHAKRA_DEVICE && i < last)
+            CHECK(reaches(&g, last, i));
+        if (g.list[i].kind == CHAKRA_JOIN)
+            CHECK_INT(g.list[i].dur_ns, 0);
+    }
+    chakra_graph_release(&g);
+    run_release(&run);
+}
