@@ -65,15 +65,17 @@ struct json_card {
     struct place *at;
     struct json *j;
     const char *name, *text;
+    size_t counted; /* bytes of it, which have */
+    int lines;      /* ends of lines */
     struct err *e;
 };
 
-static int line_of(const struct json_card *c)
+/* Asked in the order of the text, which is gone through once. */
+static int line_of(struct json_card *c)
 {
-    int line = 1;
-    for (size_t i = 0; i < json_offset(c->j); i++)
-        line += c->text[i] == '\n';
-    return line;
+    for (; c->counted < json_offset(c->j); c->counted++)
+        c->lines += c->text[c->counted] == '\n';
+    return c->lines + 1;
 }
 
 static void put_scalar(struct json_card *c)
@@ -82,12 +84,10 @@ static void put_scalar(struct json_card *c)
     if (json_peek(c->j) == '"') {
         json_decode(json_string(c->j), &text);
     } else {
-        const char *from = c->text + json_offset(c->j);
+        const char *from = c->j->p; /* peeking has passed the blanks */
         json_skip(c->j);
-        while (strchr(" \t\r\n", *from) != NULL)
-            from++;
         if (c->j->error == NULL)
-            buf_put(&text, from, (size_t)(c->text + json_offset(c->j) - from));
+            buf_put(&text, from, (size_t)(c->j->p - from));
     }
     add_value(c->tree, c->at, text.data, text.len, line_of(c));
     buf_release(&text);
@@ -140,7 +140,7 @@ static int parse_json(struct card_tree *tree, struct place *at, const char *text
                       const char *name, struct err *e)
 {
     struct json j;
-    struct json_card c = {tree, at, &j, name, text, e};
+    struct json_card c = {tree, at, &j, name, text, 0, 0, e};
     json_init(&j, text, len);
     if (put_json(&c) < 0)
         return -1;
