@@ -42,3 +42,8 @@ job completed started 3
 sed -i -E 's/"time_discovered_started_ns":1748030000002/"time_discovered_started_ns":1748030001502/' \
     dumps/nccl_trace_rank_0
 verdict
+echo "-- rank 3 was dumped while the last but one ran"
+job completed started 3
+sed -i -E 's/"state":"completed","time_created_ns":1748030000001/"state":"started","time_created_ns":1748030000001/' \
+    dumps/nccl_trace_rank_3
+verdict
