@@ -105,7 +105,7 @@ static bool is_young(const struct node *node, const struct hang *hang)
 
 static void keep(struct hangs *h, const struct hang *hang)
 {
-    if (hang->possible && hang->cause == HANG_ALL_CALLED) {
+    if (hang->possible && (hang->cause == HANG_ALL_CALLED || hang->cause == HANG_WORK)) {
         if (h->under_way++ == 0 || hang->waited_ns > h->oldest.waited_ns)
             h->oldest = *hang;
         return;
@@ -154,8 +154,6 @@ static bool does_not_end(const struct finder *f, uint32_t r, uint32_t head)
 {
     const struct head *h = &f->heads[r].list[head];
     const struct op *op = &f->run->ranks[r].ops[h->op];
-    if (f->run->ranks[r].undated && finder_end(f, r) - h->begin_ns < HANG_NS)
-        return false;
     if (is_comm(op))
         return h->behind == HEAD_NONE && !finder_waits(f, r, head);
     return op->start_ns != UNKNOWN_NS;
@@ -180,6 +178,7 @@ static void add_work(struct hangs *h, const struct finder *f)
             if (!does_not_end(f, r, i))
                 continue;
             hang.op = hang.op == NULL ? op : hang.op;
+            hang.at_least |= f->run->ranks[r].undated;
             end_ns = f->run->ranks[r].undated ? finder_end(f, r) : heads->last_ns;
             if (end_ns - heads->list[i].begin_ns > hang.waited_ns)
                 hang.waited_ns = end_ns - heads->list[i].begin_ns;
@@ -189,8 +188,8 @@ static void add_work(struct hangs *h, const struct finder *f)
     }
     if (hang.nranks == 0)
         return;
-    ARRAY_GROW(h->list, h->cap, h->count + 1);
-    h->list[h->count++] = hang;
+    hang.possible = hang.at_least && hang.waited_ns < HANG_NS;
+    keep(h, &hang);
 }
 
 static int by_weight(const void *pa, const void *pb)

@@ -21,7 +21,8 @@
  * Of a trace that does not say when it was written (rank->undated) everything unfinished that is
  * the oldest on its stream is looked at. A call that differs, or a circle, is a hang however young
  * it is. Else, unless the newest time of all such traces lies HANG_NS behind: where all members
- * have called it, it was under way and no hang; where some have not, a possible one.
+ * have called it, or it has no number, it was under way and no hang; where some have not, a
+ * possible one.
  *
  * Each rank waits for members that have not come; of each of these it is seen where it waits
  * itself. What waits for nobody is a cause, what leads there only follows.
@@ -79,8 +80,8 @@ struct hang {
 struct hangs {
     struct hang *list; /* owned; the one with most waiting ranks first, then the longest */
     size_t count, cap;
-    size_t under_way;   /* operations that all have called, of which no more is known, */
-    struct hang oldest; /* and the one called first; of its fields those that ALL_CALLED has */
+    size_t under_way;   /* operations of which no more is known than that they had not ended, */
+    struct hang oldest; /* and the first of them: ALL_CALLED, or WORK */
     struct arena arena;
 };
 

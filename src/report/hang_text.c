@@ -214,9 +214,17 @@ static void put_verb(struct buf *out, const struct hang *hang, const struct run 
 void hang_under_way_text(struct buf *out, const struct hangs *h, const struct run *run)
 {
     char time[32];
-    buf_puts(out, "all members had called ");
-    put_what(out, &h->oldest, run);
-    buf_printf(out, ", at most %s before the newest time in the dumps",
+    if (h->oldest.cause == HANG_WORK) {
+        hang_op_text(out, h->oldest.op);
+        buf_puts(out, " on ");
+        put_ranks(out, h->oldest.ranks, h->oldest.nranks);
+        buf_puts(out, " had not ended, begun");
+    } else {
+        buf_puts(out, "all members had called ");
+        put_what(out, &h->oldest, run);
+        buf_puts(out, ",");
+    }
+    buf_printf(out, " at most %s before the newest time in the dumps",
                text_ns(time, sizeof time, (double)h->oldest.waited_ns));
     if (h->under_way > 1)
         buf_printf(out, "; so it is with %zu other operation%s", h->under_way - 1,

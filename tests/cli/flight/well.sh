@@ -47,3 +47,12 @@ job completed started 3
 sed -i -E 's/"state":"completed","time_created_ns":1748030000001/"state":"started","time_created_ns":1748030000001/' \
     dumps/nccl_trace_rank_3
 verdict
+echo "-- messages without a number, as the ring has lost the first ones"
+rm dumps/*
+for r in 0 1; do
+    begin "$r" 2
+    n=7
+    message "$([[ $r == 0 ]] && echo 'send 0->1' || echo 'recv 1<-0')" 256 started
+    finish
+done
+verdict
