@@ -70,7 +70,7 @@ static void take_waiters(struct hang *hang, const struct finder *f, const struct
         const struct waiter *w = &f->waiters[i];
         const struct rank *rank = &f->run->ranks[w->rank];
         int64_t end_ns = f->heads[w->rank].last_ns;
-        if (w->head == HEAD_NONE)
+        if (w->head == HEAD_NONE || rank->undated)
             end_ns = finder_end(f, w->rank);
         if (end_ns - w->begin_ns > hang->waited_ns)
             hang->waited_ns = end_ns - w->begin_ns;
@@ -94,6 +94,26 @@ static const struct op *op_of_receiver(const struct finder *f, const struct hang
     return op != NULL ? op : hang->op;
 }
 
+/* Of a trace that does not say when it was written, and does not show HANG_NS: may time alone
+ * bring what is missing? */
+static bool is_young(const struct node *node, const struct hang *hang)
+{
+    bool circle = hang->cause == HANG_ALL_CALLED && node->nedges > 0;
+    return hang->at_least && hang->waited_ns < HANG_NS && hang->cause >= HANG_NOT_CALLED &&
+           hang->cause != HANG_CIRCLE && !circle;
+}
+
+static void keep(struct hangs *h, const struct hang *hang)
+{
+    if (hang->possible && (hang->cause == HANG_ALL_CALLED || hang->cause == HANG_WORK)) {
+        if (h->under_way++ == 0 || hang->waited_ns > h->oldest.waited_ns)
+            h->oldest = *hang;
+        return;
+    }
+    ARRAY_GROW(h->list, h->cap, h->count + 1);
+    h->list[h->count++] = *hang;
+}
+
 static void add_hang(struct hangs *h, struct finder *f, uint32_t n)
 {
     const struct node *node = &f->nodes[n];
@@ -104,7 +124,8 @@ static void add_hang(struct hangs *h, struct finder *f, uint32_t n)
                         .first = w->seq,
                         .op = &f->run->ranks[w->rank].ops[w->op],
                         .sender = -1,
-                        .receiver = -1};
+                        .receiver = -1,
+                        .at_least = f->run->ranks[w->rank].undated};
     if (w->sender >= 0) {
         hang.sender = finder_number(f, w->comm, w->sender);
         hang.receiver = finder_number(f, w->comm, w->receiver);
@@ -117,8 +138,8 @@ static void add_hang(struct hangs *h, struct finder *f, uint32_t n)
         hang.op = op_of_receiver(f, &hang, w);
     for (uint32_t i = 0; i < f->nnodes; i++)
         hang.followers += i != n && f->nodes[i].root == n;
-    ARRAY_GROW(h->list, h->cap, h->count + 1);
-    h->list[h->count++] = hang;
+    hang.possible = is_young(node, &hang);
+    keep(h, &hang);
 }
 
 static bool is_comm(const struct op *op)
@@ -153,19 +174,22 @@ static void add_work(struct hangs *h, const struct finder *f)
         const struct heads *heads = &f->heads[r];
         for (uint32_t i = 0; i < heads->count; i++) {
             const struct op *op = &f->run->ranks[r].ops[heads->list[i].op];
+            int64_t end_ns;
             if (!does_not_end(f, r, i))
                 continue;
             hang.op = hang.op == NULL ? op : hang.op;
-            if (heads->last_ns - heads->list[i].begin_ns > hang.waited_ns)
-                hang.waited_ns = heads->last_ns - heads->list[i].begin_ns;
+            hang.at_least |= f->run->ranks[r].undated;
+            end_ns = f->run->ranks[r].undated ? finder_end(f, r) : heads->last_ns;
+            if (end_ns - heads->list[i].begin_ns > hang.waited_ns)
+                hang.waited_ns = end_ns - heads->list[i].begin_ns;
             ranks[hang.nranks++] = f->run->ranks[r].rank;
             break;
         }
     }
     if (hang.nranks == 0)
         return;
-    ARRAY_GROW(h->list, h->cap, h->count + 1);
-    h->list[h->count++] = hang;
+    hang.possible = hang.at_least && hang.waited_ns < HANG_NS;
+    keep(h, &hang);
 }
 
 static int by_weight(const void *pa, const void *pb)
@@ -190,9 +214,12 @@ static void find_ends(struct finder *f)
     f->domain_end = arena_alloc(&f->arena, n * sizeof *f->domain_end);
     for (size_t d = 0; d < n; d++)
         f->domain_end[d] = UNKNOWN_NS;
+    f->undated_end = UNKNOWN_NS;
     for (size_t r = 0; r < run->nranks; r++) {
         int64_t *end_ns = &f->domain_end[run->ranks[r].domain];
         *end_ns = f->heads[r].last_ns > *end_ns ? f->heads[r].last_ns : *end_ns;
+        if (run->ranks[r].undated && f->heads[r].last_ns > f->undated_end)
+            f->undated_end = f->heads[r].last_ns;
     }
 }
 
@@ -206,7 +233,9 @@ static bool finder_open(struct finder *f, const struct run *run)
     f->numbered = arena_alloc(&f->arena, run->ncomms * sizeof *f->numbered);
     f->members.comm = -1;
     for (size_t r = 0; r < run->nranks; r++) {
-        heads_find(&f->heads[r], &run->ranks[r], HANG_NS, HANG_STILL_NS);
+        bool undated = run->ranks[r].undated;
+        heads_find(&f->heads[r], &run->ranks[r], undated ? 0 : HANG_NS,
+                   undated ? 0 : HANG_STILL_NS);
         any = any || f->heads[r].count > 0 || finder_may_be_uneven(&run->ranks[r]);
     }
     find_ends(f);

@@ -18,6 +18,12 @@
  * (timing host, unknown), a rank hangs in a collective that another rank, which has a trace, did
  * not call within HANG_NS.
  *
+ * Of a trace that does not say when it was written (rank->undated) everything unfinished that is
+ * the oldest on its stream is looked at. A call that differs, or a circle, is a hang however young
+ * it is. Else, unless the newest time of all such traces lies HANG_NS behind: where all members
+ * have called it, or it has no number, it was under way and no hang; where some have not, a
+ * possible one.
+ *
  * Each rank waits for members that have not come; of each of these it is seen where it waits
  * itself. What waits for nobody is a cause, what leads there only follows.
  */
@@ -67,11 +73,15 @@ struct hang {
     int one_waiting;          /* the lowest of them */
     int64_t waited_ns;        /* the longest of them, until its trace ends */
     size_t followers;         /* other operations in which ranks wait because of it */
+    bool at_least;            /* nothing says when the traces end: they waited so long at least */
+    bool possible;            /* the traces do not show that anybody has waited for HANG_NS */
 };
 
 struct hangs {
     struct hang *list; /* owned; the one with most waiting ranks first, then the longest */
     size_t count, cap;
+    size_t under_way;   /* operations of which no more is known than that they had not ended, */
+    struct hang oldest; /* and the first of them: ALL_CALLED, or WORK */
     struct arena arena;
 };
 

@@ -63,6 +63,7 @@ struct finder {
     const struct run *run;
     struct heads *heads;     /* [nranks] */
     int64_t *domain_end;     /* by clock domain: the last moment that any trace of it tells of */
+    int64_t undated_end;     /* the same of traces that do not say when they were written */
     struct calls_made *made; /* [nranks] */
     struct waiter *waiters;  /* by operation, rank */
     size_t nwaiters, cap_waiters;
@@ -86,7 +87,7 @@ uint32_t finder_rank(const struct finder *f, int number);
 /* What the rank called under that key; NULL. */
 const struct op *finder_op(const struct finder *f, uint32_t rank, const struct call *key);
 
-/* The last moment that any trace of the rank's machine tells of. */
+/* The last moment that any trace of the rank's machine tells of; of undated ones, any of them. */
 int64_t finder_end(const struct finder *f, uint32_t rank);
 
 /* Global rank of a member. Where a communicator is the whole job, members that no trace names have

@@ -99,6 +99,8 @@ static int64_t last_seq(const struct finder *f, uint32_t r, int32_t comm)
 
 int64_t finder_end(const struct finder *f, uint32_t r)
 {
+    if (f->run->ranks[r].undated)
+        return f->undated_end;
     return f->domain_end[f->run->ranks[r].domain];
 }
 

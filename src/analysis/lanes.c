@@ -9,7 +9,7 @@
 
 static int64_t key_of(const struct op *op)
 {
-    return (int64_t)op->device * ((int64_t)1 << 32) + op->stream;
+    return idmap_pair(op->device, op->stream);
 }
 
 static int by_stream(const void *x, const void *y)

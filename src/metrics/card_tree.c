@@ -84,12 +84,10 @@ static void put_scalar(struct json_card *c)
     if (json_peek(c->j) == '"') {
         json_decode(json_string(c->j), &text);
     } else {
-        const char *from = c->text + json_offset(c->j);
+        const char *from = c->j->p; /* peeking has passed the blanks */
         json_skip(c->j);
-        while (strchr(" \t\r\n", *from) != NULL)
-            from++;
         if (c->j->error == NULL)
-            buf_put(&text, from, (size_t)(c->text + json_offset(c->j) - from));
+            buf_put(&text, from, (size_t)(c->j->p - from));
     }
     add_value(c->tree, c->at, text.data, text.len, line_of(c));
     buf_release(&text);

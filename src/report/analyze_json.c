@@ -235,6 +235,7 @@ static void add_hang(cJSON *o, const struct hang *h, const struct run *run)
     add_count(o, "waiting_ranks", h->waiting);
     add_us(o, "waited_us", (double)h->waited_ns);
     add_count(o, "followers", h->followers);
+    cJSON_AddBoolToObject(o, "possible", h->possible);
     buf_release(&text);
 }
 

@@ -42,13 +42,28 @@ static bool rule_hang(const struct analysis *a, double threshold, struct finding
     f->value = (double)h->count;
     f->weight = INFINITY;
     for (size_t i = 0; i < h->count && i < HANGS_TOLD; i++) {
-        buf_puts(b, i == 0 ? "Hang: " : " Hang: ");
+        buf_puts(b, i == 0 ? "" : " ");
+        buf_puts(b, h->list[i].possible ? "Possible hang: " : "Hang: ");
         hang_text(b, &h->list[i], a->run);
         buf_putc(b, '.');
     }
     if (h->count > HANGS_TOLD)
         buf_printf(b, " And %zu more.", h->count - HANGS_TOLD);
     return f->value >= threshold;
+}
+
+static bool rule_under_way(const struct analysis *a, double threshold, struct finding *f,
+                           struct buf *b)
+{
+    f->value = (double)a->hangs.under_way;
+    f->weight = INFINITY;
+    if (f->value < threshold)
+        return false;
+    buf_puts(b, "Under way: ");
+    hang_under_way_text(b, &a->hangs, a->run);
+    buf_puts(b, ". That is no sign of a hang; a second dump some seconds later tells whether it "
+                "ends.");
+    return true;
 }
 
 static bool rule_untimed(const struct analysis *a, double threshold, struct finding *f,

@@ -22,6 +22,7 @@
 /* X(name, threshold, what is compared with it). Shares are of the span, pooled over the ranks. */
 #define RULES(X)                                                                       \
     X(hang, 1, "communication that holds the job up")                                  \
+    X(under_way, 1, "operations that had not ended when dumps were written")           \
     X(untimed, 0.01, "share of operations without device time")                        \
     X(compute, 0.50, "share of the span in which the device computes")                 \
     X(exposed_comm, 0.10, "share of the span with communication and no compute")       \

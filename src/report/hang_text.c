@@ -121,12 +121,16 @@ static void put_instead(struct buf *out, const struct hang *hang, const struct r
 
 static void put_waiting(struct buf *out, const struct hang *hang)
 {
+    const char *least = hang->at_least ? "at least " : "";
     char time[32];
     text_ns(time, sizeof time, (double)hang->waited_ns);
-    if (hang->waiting == 1)
-        buf_printf(out, "; rank %d has waited for %s", hang->one_waiting, time);
+    if (hang->possible && hang->waiting > 0)
+        buf_printf(out, "; %zu rank%s, and the dumps show no more than %s of that", hang->waiting,
+                   hang->waiting == 1 ? " waits" : "s wait", time);
+    else if (hang->waiting == 1)
+        buf_printf(out, "; rank %d has waited for %s%s", hang->one_waiting, least, time);
     else if (hang->waiting > 1)
-        buf_printf(out, "; %zu ranks have waited for %s", hang->waiting, time);
+        buf_printf(out, "; %zu ranks have waited for %s%s", hang->waiting, least, time);
     if (hang->followers > 0)
         buf_printf(out, ", and %zu other operation%s because of it", hang->followers,
                    hang->followers == 1 ? " waits" : "s wait");
@@ -205,6 +209,26 @@ static void put_verb(struct buf *out, const struct hang *hang, const struct run 
     put_ranks(out, hang->ranks, hang->nranks);
     buf_printf(out, " %s ", hang->nranks > 1 ? several : one);
     put_what(out, hang, run);
+}
+
+void hang_under_way_text(struct buf *out, const struct hangs *h, const struct run *run)
+{
+    char time[32];
+    if (h->oldest.cause == HANG_WORK) {
+        hang_op_text(out, h->oldest.op);
+        buf_puts(out, " on ");
+        put_ranks(out, h->oldest.ranks, h->oldest.nranks);
+        buf_puts(out, " had not ended, begun");
+    } else {
+        buf_puts(out, "all members had called ");
+        put_what(out, &h->oldest, run);
+        buf_puts(out, ",");
+    }
+    buf_printf(out, " at most %s before the newest time in the dumps",
+               text_ns(time, sizeof time, (double)h->oldest.waited_ns));
+    if (h->under_way > 1)
+        buf_printf(out, "; so it is with %zu other operation%s", h->under_way - 1,
+                   h->under_way == 2 ? "" : "s");
 }
 
 void hang_text(struct buf *out, const struct hang *hang, const struct run *run)

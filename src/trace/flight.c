@@ -261,8 +261,8 @@ static void flight_finish(struct run *run)
     }
     if (pending)
         run_note(run, false,
-                 "Flight Recorder dumps do not say when they were written: what had not finished "
-                 "is taken to have waited for a second at least");
+                 "Flight Recorder dumps do not say when they were written: how long what had not "
+                 "finished has waited is only known up to the newest time in any of them");
 }
 
 /* ---- recognising ---- */

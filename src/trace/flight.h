@@ -10,9 +10,8 @@
  *       "state":"started","time_discovered_started_ns":...,"time_discovered_completed_ns":0,
  *       "duration_ms":0.2,"is_p2p":false,...}]}
  *
- * A dump does not say when it was written. It is written when something is stuck (a timeout of the
- * watchdog, or somebody asked): what is not finished in it is taken as waiting since its call, for
- * FRDUMP_STUCK_NS at least. docs/inputs.md tells what else is made of it.
+ * A dump does not say when it was written (rank->undated): upon a timeout of the watchdog, or
+ * because somebody asked, of a job that may be well. docs/inputs.md tells what else is made of it.
  */
 #ifndef SPECTER_TRACE_FLIGHT_H
 #define SPECTER_TRACE_FLIGHT_H
@@ -20,8 +19,7 @@
 #include "base/json.h"
 #include "trace/run.h"
 
-#define FRDUMP_STUCK_NS INT64_C(1000000000) /* as long as what hangs must have waited */
-#define FRDUMP_GROUPS_MAX 4096              /* process groups of one rank */
+#define FRDUMP_GROUPS_MAX 4096 /* process groups of one rank */
 
 enum frdump_state { FRDUMP_SCHEDULED, FRDUMP_STARTED, FRDUMP_COMPLETED };
 

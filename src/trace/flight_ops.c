@@ -192,10 +192,9 @@ static void set_end(struct frdump *f)
         newest(&last_ns, or_unknown(e->created_ns));
         newest(&last_ns, or_unknown(e->started_ns));
         newest(&last_ns, or_unknown(e->completed_ns));
-        if (f->entries[e->whole].state != FRDUMP_COMPLETED)
-            newest(&last_ns, ns_add(or_unknown(e->created_ns), FRDUMP_STUCK_NS));
     }
     f->rank->end_ns = last_ns;
+    f->rank->undated = true;
 }
 
 /* ---- operations ---- */

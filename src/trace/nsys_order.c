@@ -19,7 +19,7 @@
 
 static int64_t stream_key(const struct op *op)
 {
-    return (int64_t)((uint64_t)(uint32_t)op->device << 32 | (uint32_t)op->stream);
+    return idmap_pair(op->device, op->stream);
 }
 
 /* A kernel that exchanges messages and whose call the profile does not hold takes its place in the

@@ -226,6 +226,8 @@ struct rank {
     int64_t end_ns;           /* the last moment on the host that the trace tells of; UNKNOWN_NS */
     int64_t dump_ns;          /* the last moment at which all that was under way was written down,
                                  however young; UNKNOWN_NS: none */
+    bool undated;             /* nothing says when the trace was written: what is not finished in
+                                 it may have been so for longer than its times show */
     uint64_t dropped;         /* operations the recorder says it lost; of a process with
                                  several ranks: at the first of them, as are bad_lines */
     uint64_t bad_lines;       /* lines or events the reader could not use */

@@ -9,10 +9,18 @@
 #define SPECTER_FUZZ_H
 
 #include "analysis/analysis.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/stream.h"
+#include "calib/measured.h"
+#include "metrics/card.h"
+#include "metrics/metrics.h"
+#include "model/profile_json.h"
+#include "report/analyze_html.h"
 #include "report/analyze_report.h"
+#include "report/export.h"
+#include "report/metrics_report.h"
 #include "trace/reader.h"
 
 #include <cjson/cJSON.h>
@@ -41,6 +49,51 @@ static inline void fuzz_put(const unsigned char *bytes, size_t len)
         abort();
 }
 
+/* What is written must be JSON: printed, and read again. */
+static inline void fuzz_json_is_whole(cJSON *json)
+{
+    char *text = json != NULL ? cJSON_PrintUnformatted(json) : NULL;
+    struct json j;
+    if (text == NULL)
+        abort();
+    json_init(&j, text, strlen(text));
+    json_skip(&j);
+    json_end(&j);
+    if (j.error != NULL)
+        abort();
+    cJSON_free(text);
+    cJSON_Delete(json);
+}
+
+static inline void fuzz_metrics(const struct analysis *a, FILE *out)
+{
+    static const char *const names[] = {
+#define X(name, unit, definition) #name,
+        METRICS(X)
+#undef X
+    };
+    struct card card;
+    struct metrics_input in = {a->run, a, &card, NULL};
+    struct metrics m;
+    struct err e;
+    card_init(&card);
+    if (metrics_init(&m, &in, &e) == 0) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            metrics_add(&m, names[i], strlen(names[i]), &e);
+        metrics_text(&m, out);
+        fuzz_json_is_whole(metrics_json(&m));
+    }
+    metrics_release(&m);
+}
+
+/* As one file each; the formats that make a folder (CSV, Chakra) are too slow for it. */
+static inline void fuzz_export(const struct run *run)
+{
+    struct err e;
+    export_file(run, EXPORT_PERFETTO, "/dev/null", SIZE_MAX, &e);
+    export_file(run, EXPORT_CHROME, "/dev/null", SIZE_MAX, &e);
+}
+
 /* Everything that is said of a run. */
 static inline void fuzz_report(const struct run *run)
 {
@@ -48,20 +101,21 @@ static inline void fuzz_report(const struct run *run)
     struct findings findings;
     struct err e;
     FILE *out;
-    cJSON *json;
     if (analysis_make(&a, run, ANALYSIS_ALL_RANKS, &e) < 0)
         return;
     findings_make(&findings, &a);
-    json = analyze_json(&a, &findings);
     out = fopen("/dev/null", "w");
-    if (out == NULL || json == NULL)
+    if (out == NULL)
         abort();
     analyze_text(&a, &findings, out);
     analyze_tables(&a, "", ANALYZE_CSV, out);
+    fuzz_json_is_whole(analyze_json(&a, &findings));
+    analyze_html(&a, &findings, "/dev/null", &e);
+    fuzz_metrics(&a, out);
     fclose(out);
-    cJSON_Delete(json);
     findings_release(&findings);
     analysis_release(&a);
+    fuzz_export(run);
 }
 
 /* As what they look like: plain, compressed, an archive. */
@@ -76,30 +130,86 @@ static inline void fuzz_input(const unsigned char *bytes, size_t len)
     unlink(fuzz_path());
 }
 
-/* By this reader, whether they look like its format or not. */
-static inline void fuzz_reader(const struct reader *reader, const unsigned char *bytes, size_t len)
+/* True when something of it was usable. */
+static inline bool fuzz_read(struct run *run, const struct reader *reader,
+                             const unsigned char *bytes, size_t len)
 {
     struct identity id = {.rank = -1};
     struct stream *s;
-    struct run run;
     struct err e;
     size_t head = len < STREAM_PEEK ? len : STREAM_PEEK;
+    int rc;
     fuzz_put(bytes, len);
-    run_init(&run);
     reader->sniff((const char *)bytes, head);
     if (reader->identify != NULL)
         reader->identify((const char *)bytes, head, &id);
-    if (stream_open(&s, fuzz_path(), &e) == 0) {
-        if (reader->read(&run, s, fuzz_path(), &e) == 0) {
-            if (reader->finish != NULL)
-                reader->finish(&run);
-            run_finish(&run);
-            fuzz_report(&run);
-        }
-        stream_close(s);
+    if (stream_open(&s, fuzz_path(), &e) < 0)
+        return false;
+    rc = reader->read(run, s, fuzz_path(), &e);
+    stream_close(s);
+    unlink(fuzz_path());
+    return rc == 0;
+}
+
+/* By this reader, whether they look like its format or not. A byte 0, which no text has, parts two
+ * files: the second is of this format, the first of the one that it completes (reader.h), else of
+ * this one too. */
+static inline void fuzz_reader(const struct reader *reader, const unsigned char *bytes, size_t len)
+{
+    const unsigned char *cut = reader == &reader_nsys ? NULL : memchr(bytes, 0, len);
+    const struct reader *first = reader->completes != NULL ? reader->completes : reader;
+    struct run run;
+    bool any;
+    run_init(&run);
+    if (cut == NULL) {
+        any = fuzz_read(&run, reader, bytes, len);
+    } else {
+        any = fuzz_read(&run, first, bytes, (size_t)(cut - bytes));
+        any |= fuzz_read(&run, reader, cut + 1, len - (size_t)(cut + 1 - bytes));
+        if (any && first != reader && first->finish != NULL)
+            first->finish(&run);
+    }
+    if (any) {
+        if (reader->finish != NULL)
+            reader->finish(&run);
+        run_finish(&run);
+        fuzz_report(&run);
     }
     run_release(&run);
+}
+
+static inline void fuzz_card(const unsigned char *bytes, size_t len)
+{
+    struct card card;
+    struct err e;
+    fuzz_put(bytes, len);
+    if (card_read(&card, fuzz_path(), &e) == 0) {
+        card_dp(&card);
+        card_tokens(&card);
+        card_flops(&card);
+    }
     unlink(fuzz_path());
+}
+
+static inline void fuzz_measured(const unsigned char *bytes, size_t len)
+{
+    struct measured m;
+    struct err e;
+    fuzz_put(bytes, len);
+    measured_init(&m);
+    measured_read(&m, fuzz_path(), &(struct measured_opts){0}, &e);
+    measured_release(&m);
+    unlink(fuzz_path());
+}
+
+static inline void fuzz_profile(const unsigned char *bytes, size_t len)
+{
+    struct profile_pair pair;
+    struct arena arena;
+    struct err e;
+    arena_init(&arena);
+    profile_json_read(&pair, &arena, "fuzz", (const char *)bytes, len, &e);
+    arena_release(&arena);
 }
 
 /* Takes one value apart by what it looks like. */
@@ -148,9 +258,12 @@ static inline void fuzz_json(const unsigned char *bytes, size_t len)
 }
 
 /* X(name, what is done) beside one target for each of READERS. */
-#define FUZZ_TARGETS(X)    \
-    X("input", fuzz_input) \
-    X("json", fuzz_json)
+#define FUZZ_TARGETS(X)          \
+    X("input", fuzz_input)       \
+    X("json", fuzz_json)         \
+    X("card", fuzz_card)         \
+    X("measured", fuzz_measured) \
+    X("profile", fuzz_profile)
 
 /* False when there is no target of that name. */
 static inline bool fuzz_one(const char *target, const unsigned char *bytes, size_t len)

@@ -40,9 +40,9 @@ TEST(fuzz_corpus)
             FUZZ_TARGETS(X)
 #undef X
     };
-    int files = 0;
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-        files += replay_folder(targets[i]);
-    CHECK(files >= 12);
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        int files = replay_folder(targets[i]);
+        CHECK(files > 0 || strcmp(targets[i], "nsysrep") == 0);
+    }
     CHECK(!fuzz_one("no such target", (const unsigned char *)"", 0));
 }

@@ -54,7 +54,7 @@ finish() {
 hang() {
     "$SPECTER" analyze dumps --json out.json --fail-on 'hangs>0' >out.txt 2>err.txt
     echo "status $?"
-    grep -q 'Hang: ' out.txt || cat out.txt
+    grep -qi 'hang: ' out.txt || cat out.txt
     awk '/"hangs":/ { on = 1 } /"coverage":/ { on = 0 } on && /"(cause|text|ranks)":/' out.json |
         sed -E 's/^[[:space:]]*//'
     grep -E 'Flight|finished|hangs' err.txt
