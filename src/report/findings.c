@@ -376,7 +376,7 @@ static bool rule_slow_collective(const struct analysis *a, double threshold, str
     for (size_t i = 0; i < a->collectives.count; i++) {
         const struct comm_row *row = &a->collectives.list[i];
         double share = transfer_share(a, row), weight = share * (1 - row->of_expected);
-        if (row->comm_size < 2 || !(row->of_expected < threshold) || !(share >= COLL_SHARE_MIN) ||
+        if (!(row->of_expected < threshold) || !(share >= COLL_SHARE_MIN) ||
             (worst != NULL && weight <= f->weight))
             continue;
         worst = row;
