@@ -56,18 +56,28 @@ static int by_group(const void *x, const void *y)
     return (a->coll.group > b->coll.group) - (a->coll.group < b->coll.group);
 }
 
-static void group_add(struct group *g, const struct op *op)
+/* A message from a rank to itself. */
+static bool is_to_itself(const struct run *run, const struct rank *rank, const struct op *op)
+{
+    int32_t comm = op->coll.comm, peer = op->coll.peer;
+    return op->class == OP_P2P && comm >= 0 && (size_t)comm < run->ncomms && peer >= 0 &&
+           peer < run->comms[comm].size && rank->rank >= 0 &&
+           run->comms[comm].ranks[peer] == rank->rank;
+}
+
+/* What a rank sends to itself is copied beside the others and crosses no link: not counted. */
+static void group_add(struct group *g, const struct op *op, bool to_itself)
 {
     bool both_p2p = op->class == OP_P2P && g->first->class == OP_P2P;
     g->ops++;
     g->mixed = g->mixed || !bytes_known(op) || op->coll.comm != g->first->coll.comm ||
                (!both_p2p && op->coll.op != g->first->coll.op);
     uint64_t *sum = op->coll.op == SPECTER_RECV ? &g->received : &g->bytes;
-    if (__builtin_add_overflow(*sum, op->bytes, sum))
+    if (__builtin_add_overflow(*sum, to_itself ? 0 : op->bytes, sum))
         g->mixed = true; /* damage: no number is better than a wrong one */
 }
 
-static void groups_make(struct groups *groups, const struct rank *rank)
+static void groups_make(struct groups *groups, const struct run *run, const struct rank *rank)
 {
     const struct op **ops = NULL;
     size_t n = 0, cap = 0;
@@ -85,7 +95,7 @@ static void groups_make(struct groups *groups, const struct rank *rank)
             groups->list[groups->count++] =
                 (struct group){.id = ops[i]->coll.group, .first = ops[i]};
         }
-        group_add(&groups->list[groups->count - 1], ops[i]);
+        group_add(&groups->list[groups->count - 1], ops[i], is_to_itself(run, rank, ops[i]));
     }
     free(ops);
 }
@@ -106,19 +116,27 @@ static void set_moved(struct comm_instance *in, const struct groups *groups, con
     in->grouped = g != NULL && g->ops > 1;
     in->group_ops = in->grouped ? g->ops : 1;
     if (!in->grouped)
-        in->moved_bytes = in->bytes;
+        in->moved_bytes = in->to_itself ? 0 : in->bytes;
     else if (!g->mixed)
         in->moved_bytes = op->coll.op == SPECTER_RECV ? g->received : g->bytes;
 }
 
-static struct comm_instance *instance_add(struct comm_study *s, const struct op *op)
+static const struct op *member_op(const struct run *run, const struct match_member *m)
 {
+    return &run->ranks[m->rank].ops[m->op];
+}
+
+static struct comm_instance *instance_add(struct comm_study *s, const struct match_member *first)
+{
+    const struct op *op = member_op(s->run, first);
     struct comm_instance *in;
     ARRAY_GROW(s->list, s->cap, s->count + 1);
     in = &s->list[s->count++];
     *in = (struct comm_instance){.op = op->coll.op,
                                  .dtype = op->dtype,
                                  .p2p = op->class == OP_P2P,
+                                 .to_itself = is_to_itself(s->run, &s->run->ranks[first->rank], op),
+                                 .first = *first,
                                  .consistent = true,
                                  .seq = -1,
                                  .comm = op->coll.comm,
@@ -127,11 +145,6 @@ static struct comm_instance *instance_add(struct comm_study *s, const struct op 
     if (op->coll.comm >= 0 && (size_t)op->coll.comm < s->run->ncomms)
         in->comm_size = s->run->comms[op->coll.comm].size;
     return in;
-}
-
-static const struct op *member_op(const struct run *run, const struct match_member *m)
-{
-    return &run->ranks[m->rank].ops[m->op];
 }
 
 /* A member that was inside the operation longer than the data needed was waiting, at its front. */
@@ -172,7 +185,7 @@ static void add_match(struct study_work *w, const struct match *m,
                       const struct match_member *members)
 {
     struct comm_study *s = w->study;
-    struct comm_instance *in = instance_add(s, member_op(s->run, &members[0]));
+    struct comm_instance *in = instance_add(s, &members[0]);
     const struct match_member *shortest = &members[0]; /* the one that gives the time */
     double sum_ns = 0;
     in->op = m->op;
@@ -181,7 +194,6 @@ static void add_match(struct study_work *w, const struct match *m,
     in->consistent = m->consistent;
     in->seq = m->seq;
     in->members = m->nmembers;
-    in->first = members[0];
     meet_make(&in->meet, s->run, members, m->nmembers);
     if (in->p2p)
         meet_message(&in->meet, s->run, members, m->nmembers);
@@ -203,10 +215,9 @@ static void add_match(struct study_work *w, const struct match *m,
 static void add_alone(struct study_work *w, struct match_member me)
 {
     const struct op *op = member_op(w->study->run, &me);
-    struct comm_instance *in = instance_add(w->study, op);
+    struct comm_instance *in = instance_add(w->study, &me);
     double sum_ns = 0;
     in->members = 1;
-    in->first = me;
     add_member(in, op, &sum_ns);
     meet_make(&in->meet, w->study->run, &me, 1);
     if (in->p2p)
@@ -237,7 +248,7 @@ static void work_init(struct study_work *w, struct comm_study *s)
     ARRAY_GROW(w->seen, seen, s->run->nranks);
     for (size_t r = 0; r < s->run->nranks; r++) {
         flags = 0;
-        groups_make(&w->groups[r], &s->run->ranks[r]);
+        groups_make(&w->groups[r], s->run, &s->run->ranks[r]);
         ARRAY_GROW(w->seen[r], flags, s->run->ranks[r].nops + 1);
     }
 }

@@ -22,6 +22,7 @@ struct comm_instance {
     uint8_t op;    /* enum specter_comm_op; SPECTER_SEND for a pair */
     uint8_t dtype; /* enum specter_dtype */
     bool p2p;
+    bool to_itself;        /* a message that no link carries */
     bool matched;          /* named by communicator and number; else one rank's record of it */
     bool bytes_known;      /* else bytes is 0 */
     bool consistent;       /* see struct match */
@@ -32,7 +33,8 @@ struct comm_instance {
     bool grouped;          /* launched together with other communication */
     uint32_t group_ops;    /* so many of the rank that gives the time; 1 when alone */
     uint64_t moved_bytes;  /* in transfer_ns: own bytes, or those of the group when all of it is the
-                              same operation on the same communicator; 0 unknown */
+                              same operation on the same communicator, without what ranks send to
+                              themselves; 0 unknown, or nothing */
     uint32_t members;      /* found in the trace; comm_size (2 for a pair) when complete */
     uint32_t timed;        /* of them with device times */
     uint32_t sized;        /* of them whose bytes are known */

@@ -108,7 +108,7 @@ static void set_bandwidth(struct comm_row *row, const struct named *list, size_t
     if (!(median > 0))
         return;
     row->algbw_GBps = bytes / (double)times->count / median; /* bytes/ns = 1e9 bytes/s */
-    if (row->comm_size > 0)
+    if (row->comm_size > 1)                                  /* one rank alone uses no link */
         row->busbw_GBps =
             row->algbw_GBps * specter_comm_op_bus_factor(row->op, (uint64_t)row->comm_size);
 }
@@ -165,11 +165,11 @@ static void set_skew(struct comm_row *row, const struct named *list, size_t n)
     row->skew_ns = known > 0 ? sum / (double)known : NAN;
 }
 
-/* All that is to take part in it has a trace and times. */
-static bool is_whole(const struct comm_instance *in)
+/* It uses links, and all that is to take part in it has a trace and times. */
+static bool is_comparable(const struct comm_instance *in)
 {
     uint32_t all = in->p2p ? 2 : (uint32_t)in->comm_size;
-    return all > 0 && in->members == all && in->timed == all && in->consistent;
+    return all > 1 && !in->to_itself && in->members == all && in->timed == all && in->consistent;
 }
 
 static bool same_layout(const struct layout *a, const struct layout *b)
@@ -191,7 +191,7 @@ static void set_expected(struct comm_row *row, const struct named *list, size_t 
         bool placed = expected_layout(context->places, study->run, in, &where);
         int nodes = placed ? where.nodes : 0;
         row->nodes = i == 0 || row->nodes == nodes ? nodes : 0;
-        if (!placed || !is_whole(in) || in->grouped)
+        if (!placed || !is_comparable(in) || in->grouped)
             continue;
         if (!same_layout(&last, &where) || in->op == SPECTER_ALLTOALLV) /* whose sizes differ */
             expected = expected_ns(context->machine, context->places, study->run, in);

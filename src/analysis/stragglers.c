@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_BACK 4 /* collectives of the communicator, for one that both ranks have timed */
-#define AT_ONCE 8   /* operations of one rank that may be under way beside each other */
+#define LOOK_BACK 4    /* collectives of the communicator, for one that both ranks have timed */
+#define LOOK_ROUND 256 /* operations of the late rank, for a later one of another communicator */
+#define AT_ONCE 8      /* operations of one rank that may be under way beside each other */
 
 /* One operation of a rank that is part of a match. */
 struct visit {
@@ -53,6 +54,12 @@ static bool time_of(const struct late_work *w, const struct match_member *m, int
                     int64_t *end)
 {
     return op_device_time(&w->run->ranks[m->rank].ops[m->op], start, end);
+}
+
+static bool is_collective(const struct late_work *w, const struct match *match)
+{
+    const struct match_member *m = &w->m->members[match->first];
+    return w->run->ranks[m->rank].ops[m->op].class == OP_COLL;
 }
 
 static struct starts starts_of(const struct late_work *w, const struct match *match)
@@ -122,14 +129,19 @@ static uint32_t middle_rank(struct late_work *w, const struct match *match, uint
     return (uint32_t)w->starts[(n - 1) / 2].match;
 }
 
+static int by_rank(const void *key, const void *elem)
+{
+    uint32_t rank = *(const uint32_t *)key;
+    const struct match_member *m = elem;
+    return (rank > m->rank) - (rank < m->rank);
+}
+
+/* Of a collective. */
 static const struct match_member *member_of(const struct late_work *w, const struct match *match,
                                             uint32_t rank)
 {
-    for (uint32_t k = 0; k < match->nmembers; k++) {
-        if (w->m->members[match->first + k].rank == rank)
-            return &w->m->members[match->first + k];
-    }
-    return NULL;
+    return bsearch(&rank, &w->m->members[match->first], match->nmembers, sizeof *w->m->members,
+                   by_rank);
 }
 
 /* Where the time between the collective before and this one lies, on both ranks. */
@@ -137,38 +149,83 @@ struct between {
     int64_t from_ns[2], to_ns[2];
 };
 
+/* The ends of a collective on ranks a and b; false: not both are known. */
+static bool ends_of(const struct late_work *w, const struct match *match, uint32_t a, uint32_t b,
+                    int64_t end_ns[2])
+{
+    const struct match_member *x = member_of(w, match, a), *y = member_of(w, match, b);
+    int64_t start;
+    return x != NULL && y != NULL && time_of(w, x, &start, &end_ns[0]) &&
+           time_of(w, y, &start, &end_ns[1]);
+}
+
 /* The ends of an earlier collective of the communicator on ranks a and b. */
 static bool look_back(const struct late_work *w, size_t at, uint32_t a, uint32_t b,
                       struct between *t)
 {
-    int64_t start;
     for (size_t back = 1; back <= LOOK_BACK && back <= at; back++) {
         const struct match *before = &w->m->list[at - back];
-        const struct match_member *x, *y;
         if (before->comm != w->m->list[at].comm)
             return false;
-        x = member_of(w, before, a);
-        y = member_of(w, before, b);
-        if (x != NULL && y != NULL && time_of(w, x, &start, &t->from_ns[0]) &&
-            time_of(w, y, &start, &t->from_ns[1]))
+        if (ends_of(w, before, a, b, t->from_ns))
             return true;
     }
     return false;
+}
+
+/* The first of the rank's visits that begins at t_ns or later. */
+static size_t first_visit(const struct visits *v, int64_t t_ns)
+{
+    size_t low = 0, high = v->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (v->list[mid].start_ns < t_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Does the rank compute while the data of the collective that ends then move? Who does leaves the
+ * collective together with the others, but may have fallen behind before. */
+static bool computes_beside(const struct late_work *w, uint32_t rank, const struct match *match,
+                            int64_t end_ns)
+{
+    double parts[WHY_COUNT] = {0};
+    late_sets_add(&w->sets[rank], end_ns - match->transfer_ns, end_ns, 1, parts);
+    return parts[WHY_compute] > 0;
+}
+
+/* A later collective of any communicator in which both ranks took part with all of their devices,
+ * if there is one behind t->from_ns: from there on they were together, so that what lies before it
+ * explains nothing. */
+static bool look_round(const struct late_work *w, uint32_t a, uint32_t b, bool found,
+                       struct between *t)
+{
+    const struct visits *v = &w->visits[a];
+    size_t i = first_visit(v, t->to_ns[0]);
+    for (size_t looked = 0; i-- > 0 && looked < LOOK_ROUND; looked++) {
+        const struct match *match = &w->m->list[v->list[i].match];
+        int64_t end_ns[2];
+        if (found && v->list[i].start_ns < t->from_ns[0])
+            return true;
+        if (!is_collective(w, match) || !ends_of(w, match, a, b, end_ns) ||
+            end_ns[0] > t->to_ns[0] || end_ns[1] > t->to_ns[1] ||
+            computes_beside(w, a, match, end_ns[0]) || computes_beside(w, b, match, end_ns[1]))
+            continue;
+        memcpy(t->from_ns, end_ns, sizeof end_ns);
+        return true;
+    }
+    return found;
 }
 
 /* The match in which the rank waited longest within [from_ns, to_ns) for another one; SIZE_MAX. */
 static size_t longest_wait(const struct late_work *w, uint32_t rank, int64_t from_ns, int64_t to_ns)
 {
     const struct visits *v = &w->visits[rank];
-    size_t low = 0, high = v->count, best = SIZE_MAX;
+    size_t low = first_visit(v, from_ns), best = SIZE_MAX;
     int64_t most = 0;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (v->list[mid].start_ns < from_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
     for (size_t i = low > AT_ONCE ? low - AT_ONCE : 0; i < v->count; i++) {
         const struct visit *x = &v->list[i];
         int64_t end = x->end_ns - w->m->list[x->match].transfer_ns;
@@ -192,10 +249,10 @@ static uint32_t find_origin(struct late_work *w, size_t at, uint32_t last)
     double parts[WHY_COUNT] = {0}, late = 0;
     struct between t = {0};
     int64_t end;
-    if (!look_back(w, at, last, middle, &t))
-        return last;
     time_of(w, member_of(w, &w->m->list[at], last), &t.to_ns[0], &end);
     time_of(w, member_of(w, &w->m->list[at], middle), &t.to_ns[1], &end);
+    if (!look_round(w, last, middle, look_back(w, at, last, middle, &t), &t))
+        return last;
     late_sets_add(&w->sets[last], t.from_ns[0], t.to_ns[0], 1, parts);
     late_sets_add(&w->sets[middle], t.from_ns[1], t.to_ns[1], -1, parts);
     a->explained++;
@@ -210,12 +267,6 @@ static uint32_t find_origin(struct late_work *w, size_t at, uint32_t last)
 }
 
 /* ---- one match ---- */
-
-static bool is_collective(const struct late_work *w, const struct match *match)
-{
-    const struct match_member *m = &w->m->members[match->first];
-    return w->run->ranks[m->rank].ops[m->op].class == OP_COLL;
-}
 
 static void count_members(struct late_work *w, const struct match *match, const struct starts *st)
 {

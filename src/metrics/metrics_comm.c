@@ -87,7 +87,7 @@ void metric_straggler_lag(struct metrics *m, struct metric *metric)
     struct sample lags = {0};
     struct sample_stats stats;
     const char *source;
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count && m->in.run->clock_aligned; i++) {
         const struct meet *meet = &s->list[i].meet;
         if (s->list[i].p2p || s->list[i].timed < 2 || meet->last_start_ns == UNKNOWN_NS ||
             meet->first_start_ns == UNKNOWN_NS)

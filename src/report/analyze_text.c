@@ -73,6 +73,20 @@ static const char *common_gpu(const struct analysis *a)
     return name;
 }
 
+/* What all that compares hosts rests on. */
+static void print_clocks(const struct run *run, FILE *out)
+{
+    char error[32];
+    if (run->ndomains < 2)
+        return;
+    if (run->clock_aligned)
+        fprintf(out, "\nclocks of %d hosts, compared to %s", run->ndomains,
+                text_ns(error, sizeof error, run->clock_residual_ns));
+    else
+        fprintf(out, "\nclocks of %d hosts, not comparable: no times are compared across them",
+                run->ndomains);
+}
+
 static void print_head(const struct analysis *a, FILE *out)
 {
     char text[4 * WIDTH];
@@ -88,6 +102,7 @@ static void print_head(const struct analysis *a, FILE *out)
         fprintf(out, ", only rank %d below", a->ranks[0].rank->rank);
     if (common_gpu(a)[0] != '\0')
         fprintf(out, "\n%s", text_safe(text, sizeof text, common_gpu(a), WIDTH));
+    print_clocks(run, out);
     fputs("\n\n", out);
 }
 

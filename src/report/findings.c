@@ -365,8 +365,8 @@ static bool rule_slow_collective(const struct analysis *a, double threshold, str
     for (size_t i = 0; i < a->collectives.count; i++) {
         const struct comm_row *row = &a->collectives.list[i];
         double share = analysis_comm_share(a, row), weight = share * (1 - row->of_expected);
-        if (row->comm_size < 2 || !(row->of_expected < threshold) ||
-            !(share >= ANALYSIS_COMM_MIN) || (worst != NULL && weight <= f->weight))
+        if (!(row->of_expected < threshold) || !(share >= ANALYSIS_COMM_MIN) ||
+            (worst != NULL && weight <= f->weight))
             continue;
         worst = row;
         worst_share = share;

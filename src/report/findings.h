@@ -32,6 +32,7 @@
     X(straggler, 0.50, "share of all waiting for a late rank that one rank causes")    \
     X(slow_rank, 1.20, "longest compute time of a rank over the median rank's")        \
     X(slow_collective, 0.50, "bandwidth of a collective over the model's, when below") \
+    X(slow_group, 1.30, "a communicator's transfers over those of others of its kind") \
     X(bubble, 0.10, "share of a pipeline's steps in which a stage has nothing to do")  \
     X(critical_rank, 0.50, "share of the critical path that one rank holds")           \
     X(critical_host, 0.30, "share of the critical path that waits for the host")       \

@@ -103,6 +103,12 @@ static void rate_cell(struct table *t, double value)
     table_cell(t, value < 9.995 ? "%.2f" : value < 99999.95 ? "%.1f" : "%.0e", value);
 }
 
+/* 0 for what would be printed as -0. */
+static double without_minus(double value, int decimals)
+{
+    return value < 0 && -value * pow(10, decimals) < 0.5 ? 0 : value;
+}
+
 static void number_cell(struct table *t, enum sheet_unit unit, const struct scale *scale,
                         double value)
 {
@@ -110,7 +116,7 @@ static void number_cell(struct table *t, enum sheet_unit unit, const struct scal
     if (!isfinite(value))
         table_cell(t, "-");
     else if (unit == SHEET_NS)
-        table_cell(t, "%.*f", scale->decimals, value / scale->ns);
+        table_cell(t, "%.*f", scale->decimals, without_minus(value / scale->ns, scale->decimals));
     else if (unit == SHEET_TIME)
         table_cell(t, "%s", text_ns(text, sizeof text, value));
     else if (unit == SHEET_BYTES)

@@ -238,7 +238,7 @@ void sheet_of_expected(struct sheet *s, const struct analysis *a)
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < rows->count; i++) {
         const struct comm_row *row = &rows->list[i];
-        if (row->compared == 0 || row->comm_size < 2)
+        if (row->compared == 0)
             continue;
         kind_cells(s, row);
         sheet_number(s, row->nodes > 0 ? row->nodes : NAN);

@@ -78,12 +78,22 @@ static const char *step_name(const struct analysis *a, const struct comm_instanc
     return step >= 0 ? rank->steps[step].name : "";
 }
 
+/* Since the first collective; NAN where their clocks do not agree. */
+static double since(const struct analysis *a, const struct comm_instance *zero,
+                    const struct comm_instance *in)
+{
+    const struct rank *ranks = a->run->ranks;
+    if (!a->run->clock_aligned && ranks[zero->first.rank].domain != ranks[in->first.rank].domain)
+        return NAN;
+    return between(zero->meet.first_start_ns, in->meet.first_start_ns);
+}
+
 static void time_cells(struct sheet *s, const struct analysis *a, const struct comm_instance *in,
-                       int64_t zero_ns)
+                       const struct comm_instance *zero)
 {
     const struct meet *m = &in->meet;
     sheet_text(s, step_name(a, in));
-    sheet_number(s, between(zero_ns, m->first_start_ns));
+    sheet_number(s, since(a, zero, in));
     sheet_number(s, between(m->last_start_ns != UNKNOWN_NS ? m->first_start_ns : UNKNOWN_NS,
                             m->last_start_ns));
     sheet_number(s, between(m->first_end_ns, m->last_end_ns));
@@ -102,7 +112,7 @@ static void rate_cells(struct sheet *s, const struct comm_instance *in)
     double bw = NAN, factor = NAN;
     if (in->timed > 0 && in->transfer_ns > 0 && in->moved_bytes > 0)
         bw = (double)in->moved_bytes / (double)in->transfer_ns;
-    if (in->comm_size > 0 && in->op < SPECTER_COMM_OP_COUNT)
+    if (in->comm_size > 1 && in->op < SPECTER_COMM_OP_COUNT)
         factor = specter_comm_op_bus_factor(in->op, (uint64_t)in->comm_size);
     sheet_number(s, bw);
     sheet_number(s, bw * factor);
@@ -144,13 +154,12 @@ void sheet_of_collective_instances(struct sheet *s, const struct analysis *a)
     };
     size_t count;
     const struct comm_instance **list = collectives_of(&a->comm, &count);
-    int64_t zero_ns = count > 0 ? list[0]->meet.first_start_ns : 0;
     sheet_init(s, "collective_instances", "Collectives, one by one, in order of time",
                SHEET_COLUMNS(columns));
     s->json_rows = INSTANCES_LISTED;
     for (size_t i = 0; i < count && (a->all_rows || i < INSTANCES_LISTED); i++) {
         who_cells(s, a, list[i]);
-        time_cells(s, a, list[i], zero_ns);
+        time_cells(s, a, list[i], list[0]);
         rate_cells(s, list[i]);
     }
     free(list);

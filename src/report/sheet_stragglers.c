@@ -3,12 +3,13 @@
  * Sheet of the ranks that come late, by the waiting that they cause.
  */
 #include "report/analyze_sheets.h"
+#include "report/table.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The same rank all along, when it is the origin of most waiting in so many of the steps. */
-#define STEADY_SHARE 0.5
+/* Mostly the same rank, when it is the origin of most waiting in so many of the steps. */
+#define STEADY_SHARE (2.0 / 3)
 #define STEPS_MIN 3 /* with fewer nothing is said of it */
 
 static int by_caused(const void *pa, const void *pb)
@@ -70,7 +71,9 @@ static void note_steps(struct sheet *s, const struct analysis *a)
     bool steady = (double)most >= STEADY_SHARE * (double)all;
     sheet_note(s, "most waiting of a step has its origin in rank %d in %llu of %llu steps: %s",
                a->run->ranks[top].rank, most, all,
-               steady ? "the same rank all along" : "it rotates");
+               most == all ? "always the same rank"
+               : steady    ? "mostly the same rank"
+                           : "it changes");
 }
 
 #define ON_PAGE_SHARE 0.01 /* of all spans: with less waiting it is not on the page */
@@ -100,6 +103,7 @@ void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
         {"top_steps", "steps", SHEET_COUNT, 0},
     };
     const struct arrival **list = array_new(a->run->nranks + 1, sizeof *list);
+    char residual[32];
     size_t n = 0;
     sheet_init(s, "stragglers", "Late ranks, by the waiting they cause", SHEET_COLUMNS(columns));
     s->off_page = !(a->stragglers.caused_ns >= ON_PAGE_SHARE * (double)a->total.span_ns);
@@ -116,6 +120,13 @@ void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
         sheet_note(s, "caused: mean wait of the others for it; origin: as far as it began here;");
         sheet_note(s, "compute to idle: its time before, more than that of the rank in the middle");
         note_steps(s, a);
+        if (a->bubbles.why == NULL)
+            sheet_note(s,
+                       "stages of a pipeline come to a step's end one after another: that is its "
+                       "schedule, see bubble");
+        if (a->run->ndomains > 1)
+            sheet_note(s, "clocks of the hosts agree to %s",
+                       text_ns(residual, sizeof residual, a->run->clock_residual_ns));
     }
     free(list);
 }

@@ -102,7 +102,10 @@ TEST(stragglers_victim_and_origin)
     CHECK_DOUBLE(x[2].origin_ns, 0, 0);
     CHECK_DOUBLE(x[3].caused_ns, 300, 0);
     CHECK_DOUBLE(x[3].origin_ns, 300 + x[2].caused_ns, 1e-12);
-    CHECK_INT((int64_t)x[3].explained, 0); /* the pair's first */
+    /* the pair's first; before it, both left the world's */
+    CHECK_INT((int64_t)x[3].explained, 1);
+    CHECK_DOUBLE(x[3].why_ns[WHY_compute], 400 - 100, 0);
+    CHECK_DOUBLE(x[3].why_ns[WHY_idle], 0, 0);
     CHECK_DOUBLE(a.stragglers.caused_ns, 300 + x[2].caused_ns, 1e-12);
     CHECK_INT((int64_t)a.stragglers.steps, 0);
     analysis_release(&a);
@@ -121,10 +124,9 @@ TEST(stragglers_finding_names_the_origin)
         step(&run, 1000 * k, 1000 * k + 700);
     }
     analyze(&a, &run);
-    /* from the second chain on the pair's has one before: rank 3 computes 40 + 400, rank 2 100 +
-     * 100 and the world's waiting of 360 in between is the same as rank 2's of 360 less 60 */
-    CHECK_INT((int64_t)a.stragglers.arrivals[3].explained, 2);
-    CHECK_DOUBLE(a.stragglers.arrivals[3].why_ns[WHY_compute], 2 * (440 - 200), 0);
+    /* not from the pair's of the chain before: the world's in between brought both together */
+    CHECK_INT((int64_t)a.stragglers.arrivals[3].explained, 3);
+    CHECK_DOUBLE(a.stragglers.arrivals[3].why_ns[WHY_compute], 3 * (400 - 100), 0);
     CHECK_INT((int64_t)a.stragglers.steps, 3);
     CHECK_INT((int64_t)a.stragglers.arrivals[3].top_steps, 3);
     CHECK_INT((int64_t)a.stragglers.arrivals[2].top_steps, 0);
@@ -135,9 +137,34 @@ TEST(stragglers_finding_names_the_origin)
     CHECK_HAS(text, "300 ns on average, 900 ns in all");
     CHECK_HAS(text, "With those who are late for waiting for it, it causes 1.79 us.");
     CHECK_HAS(text, "100 % of all waiting");
-    CHECK_HAS(text, "Before that it computes 240 ns longer than the rank in the middle");
+    CHECK_HAS(text, "Before that it computes 300 ns longer than the rank in the middle");
     CHECK_HAS(text, "It is the worst in 3 of 3 steps.");
     findings_release(&f);
+    analysis_release(&a);
+    run_release(&run);
+}
+
+/* Both leave the world's at 340, but rank 1 still computes what it fell behind with: the time from
+ * the pair's before is what counts. Late by 160 = 300 more computing - 100 waiting - 40 moving. */
+TEST(stragglers_that_compute_beside_are_not_together)
+{
+    struct run run;
+    struct analysis a;
+    made(&run, 2);
+    for (int r = 0; r < 2; r++) {
+        add(&run, r, 1, 0, 0, 100);
+        kernel(&run, r, 100, r == 0 ? 200 : 500);
+        add(&run, r, 0, 0, r == 0 ? 200 : 300, 340);
+        add(&run, r, 1, 1, r == 0 ? 340 : 500, 600);
+    }
+    analyze(&a, &run);
+    const struct arrival *x = &a.stragglers.arrivals[1];
+    CHECK_INT((int64_t)x->last, 2);
+    /* the world's: 100 late, computes as long; the pair's as above */
+    CHECK_DOUBLE(x->why_ns[WHY_compute], (200 - 100) + (400 - 100), 0);
+    CHECK_DOUBLE(x->why_ns[WHY_waiting], -100, 0);
+    CHECK_DOUBLE(x->why_ns[WHY_moving], -40, 0);
+    CHECK_DOUBLE(x->why_ns[WHY_idle], 0, 0);
     analysis_release(&a);
     run_release(&run);
 }

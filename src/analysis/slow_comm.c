@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/slow_comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMS_MIN 2     /* of a kind */
+#define INSTANCES_MIN 3 /* of a communicator: fewer are chance */
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+struct timed {
+    const struct comm_instance *in;
+    int nodes, per_node;
+};
+
+/* The instances [from, from + count) are of one communicator. */
+struct part {
+    size_t from, count;
+    double median_ns;
+};
+
+static int by_kind(const struct timed *a, const struct timed *b)
+{
+    const struct comm_instance *x = a->in, *y = b->in;
+    const uint64_t kinds[][2] = {{x->op, y->op},
+                                 {x->dtype, y->dtype},
+                                 {x->bytes, y->bytes},
+                                 {(uint64_t)x->comm_size, (uint64_t)y->comm_size},
+                                 {(uint64_t)a->nodes, (uint64_t)b->nodes},
+                                 {(uint64_t)a->per_node, (uint64_t)b->per_node}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i][0] != kinds[i][1])
+            return ORDER(kinds[i][0], kinds[i][1]);
+    }
+    return 0;
+}
+
+static int by_comm(const void *pa, const void *pb)
+{
+    const struct timed *a = pa, *b = pb;
+    int order = by_kind(a, b);
+    if (order == 0)
+        order = ORDER(a->in->comm, b->in->comm);
+    return order != 0 ? order : ORDER(a->in->transfer_ns, b->in->transfer_ns);
+}
+
+static int by_median(const void *pa, const void *pb)
+{
+    const struct part *a = pa, *b = pb;
+    return a->median_ns != b->median_ns ? ORDER(a->median_ns, b->median_ns)
+                                        : ORDER(a->from, b->from);
+}
+
+/* Whole: of a part nobody knows how long it waited. AlltoAllv differs from rank to rank. */
+static bool is_judged(const struct comm_instance *in)
+{
+    return !in->p2p && in->matched && in->consistent && !in->grouped && in->bytes_known &&
+           in->op != SPECTER_ALLTOALLV && in->comm_size > 1 &&
+           in->members == (uint32_t)in->comm_size && in->timed == in->members;
+}
+
+static size_t collect(struct timed *list, const struct comm_study *study,
+                      const struct places *places)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < study->count; i++) {
+        const struct comm_instance *in = &study->list[i];
+        const struct comm_place *place;
+        if (!is_judged(in))
+            continue;
+        place = &places->comms[in->comm];
+        list[n++] = (struct timed){in, place->nodes, place->per_node};
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_comm);
+    return n;
+}
+
+/* The communicators of the kind [from, to). */
+static size_t split(struct part *parts, const struct timed *list, size_t from, size_t to)
+{
+    size_t n = 0;
+    for (size_t end; from < to; from = end) {
+        for (end = from + 1; end < to && list[end].in->comm == list[from].in->comm; end++)
+            ;
+        if (end - from < INSTANCES_MIN)
+            continue;
+        const struct timed *mine = &list[from];
+        size_t count = end - from;
+        parts[n++] = (struct part){from, count,
+                                   ((double)mine[(count - 1) / 2].in->transfer_ns +
+                                    (double)mine[count / 2].in->transfer_ns) /
+                                       2};
+    }
+    if (n > 0)
+        qsort(parts, n, sizeof *parts, by_median);
+    return n;
+}
+
+/* Median of the medians, which are in order, but that at `out`. */
+static double median_without(const struct part *parts, size_t n, size_t out)
+{
+    size_t low = (n - 2) / 2, high = (n - 1) / 2; /* of the n - 1 others */
+    return (parts[low + (low >= out)].median_ns + parts[high + (high >= out)].median_ns) / 2;
+}
+
+static void judge(struct slow_comm *out, const struct timed *list, const struct part *parts,
+                  size_t n, double factor)
+{
+    for (size_t i = 0; i < n && n >= COMMS_MIN; i++) {
+        const struct comm_instance *in = list[parts[i].from].in;
+        double usual = median_without(parts, n, i);
+        double lost = (parts[i].median_ns - usual) * (double)parts[i].count;
+        if (!(parts[i].median_ns >= factor * usual) || !(lost > out->lost_ns))
+            continue;
+        *out = (struct slow_comm){in, n - 1, parts[i].count, parts[i].median_ns, usual, lost};
+    }
+}
+
+void slow_comm_find(struct slow_comm *out, const struct comm_study *study,
+                    const struct places *places, double factor)
+{
+    struct timed *list = array_new(study->count + 1, sizeof *list);
+    struct part *parts = array_new(study->count + 1, sizeof *parts);
+    size_t n = collect(list, study, places);
+    memset(out, 0, sizeof *out);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && by_kind(&list[from], &list[to]) == 0; to++)
+            ;
+        judge(out, list, parts, split(parts, list, from, to), factor);
+    }
+    free(parts);
+    free(list);
+}
