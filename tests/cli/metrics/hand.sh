@@ -5,6 +5,8 @@
 # 60 us, an AllReduce of 4 MiB beside its last 20 us and 20 us (rank 0) beyond; rank 1 starts it 10 us
 # later than rank 0 and both end together. So per rank and step: compute 60, communication 40 (rank 0)
 # and 30 (rank 1), overlap 20 and 10 us.
+. "$ROOT"/tests/cli/built.bash
+needs libyaml # of the card
 file() {
     local r=$1 late=$2 s t
     echo '{"event":"init","version":1,"run":"x","rank":'"$r"',"world_size":2,"local_rank":'"$r"',"sync_mode":0,"pid":'"$((100 + r))"',"host":"n0","mono_ns":1000000,"real_ns":1700000000000000000,"coverage":["nccl","cublas","deps","marks"],"sample":1,"nccl":22809,"cuda":13000,"gpus":[{"device":0,"name":"NVIDIA H100 80GB HBM3","sm":"9.0","pci":"x"}],"env":{}}'

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT
+. "$ROOT"/tests/cli/built.bash
+needs libyaml # whose words are in the messages
 cp -r "$ROOT"/tests/cli/analyze/data/two_ranks traces
 for wrong in '--metric itertime' '--metric iter_time,x' '--card none.yaml' '--parallel tp=7' '--metric mfu' \
     '--metric mfu,comm_volume'; do

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # make_export FILE: one process, two kernels and a copy, with the tables that must never be read.
 command -v sqlite3 >/dev/null || { echo "no sqlite3"; exit 77; }
-[[ $("$SPECTER" --version) == *SQLite* ]] || { echo "built without SQLite"; exit 77; }
+. "$ROOT"/tests/cli/built.bash
+needs SQLite
 
 make_export() {
     sqlite3 "$1" <<'SQL'
