@@ -9,8 +9,10 @@
 /* The slot that holds the pair, or the free one where it belongs. */
 static struct names_slot *slot_of(const struct names *n, const char *name, uint32_t tag)
 {
-    uint64_t h = ((uint64_t)(uintptr_t)name >> 3 ^ (uint64_t)tag << 40) * 0x9e3779b97f4a7c15u;
-    size_t at = (size_t)(h >> 20) & (n->nslots - 1);
+    const uint64_t odd = 0x9e3779b97f4a7c15u;
+    uint64_t h = ((uint64_t)(uintptr_t)name >> 3) + (tag + UINT64_C(1)) * odd;
+    h = (h ^ h >> 32) * odd;
+    size_t at = (size_t)(h >> 32) & (n->nslots - 1);
     while (n->slots[at].row != 0 && (n->slots[at].name != name || n->slots[at].tag != tag))
         at = (at + 1) & (n->nslots - 1);
     return &n->slots[at];

@@ -289,11 +289,12 @@ int opt_parse(const struct opt *rows, void *opts, int argc, char **argv, bool st
     return operands;
 }
 
-/* Bytes up to the next space at which a line may be broken: "[-o DIR]" stays together. */
+/* Bytes up to the next space at which a line may be broken: "[-o DIR]", "77 %" stay together. */
 static size_t unbroken(const char *text)
 {
     size_t len = 0;
-    for (int depth = 0; text[len] != '\0' && (depth > 0 || text[len] != ' '); len++)
+    for (int depth = 0;
+         text[len] != '\0' && (depth > 0 || text[len] != ' ' || text[len + 1] == '%'); len++)
         depth += (text[len] == '[') - (text[len] == ']');
     return len;
 }

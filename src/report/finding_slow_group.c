@@ -4,7 +4,7 @@
  */
 #include "analysis/slow_comm.h"
 #include "base/buf.h"
-#include "report/analyze_json_parts.h"
+#include "report/findings_rules.h"
 #include "report/table.h"
 
 #define RANKS_TOLD 8

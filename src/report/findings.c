@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/findings.h"
+#include "report/findings_rules.h"
 
 #include "base/buf.h"
-#include "report/analyze_json_parts.h"
 #include "report/hang_text.h"
 #include "report/table.h"
 
@@ -14,29 +13,11 @@
 #define LATE_FAIR_FACTOR 1.5 /* times its fair share (1/ranks) that one rank must cause */
 #define LATE_STEPS_MIN 3     /* with fewer it is not said in how many */
 #define SLOW_RANKS_MIN 3     /* with fewer ranks the median is one of the two compared */
-#define GEMM_SHARE_MIN 0.20  /* of the span: less GEMM time than this is not judged */
-#define IDLE_CAUSE_MIN 0.05  /* of the idle time: a smaller cause is not told */
 #define HANGS_TOLD 3         /* the others are in the JSON */
-#define RATE_TEXT "%.0f %%"
-#define TIME_TEXT 32
-
-static double percent(double share)
-{
-    return 100 * share;
-}
-
-/* "(61.4 ms of 117 ms)": a part of the pooled span. */
-static void put_of_span(struct buf *b, const struct analysis *a, int64_t part_ns)
-{
-    char part[TIME_TEXT], span[TIME_TEXT];
-    buf_printf(b, "(%s of %s", text_ns(part, sizeof part, (double)part_ns),
-               text_ns(span, sizeof span, (double)a->total.span_ns));
-    buf_printf(b, a->nranks > 1 ? ", all ranks added)" : ")");
-}
 
 /* Each rule returns true when it has something to say, with value, weight and text set. */
 
-static bool rule_hang(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
+bool rule_hang(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
     const struct hangs *h = &a->hangs;
     f->value = (double)h->count;
@@ -52,7 +33,7 @@ static bool rule_hang(const struct analysis *a, double threshold, struct finding
     return f->value >= threshold;
 }
 
-static bool rule_under_way(const struct analysis *a, double threshold, struct finding *f,
+bool rule_under_way(const struct analysis *a, double threshold, struct finding *f,
                            struct buf *b)
 {
     f->value = (double)a->hangs.under_way;
@@ -66,8 +47,7 @@ static bool rule_under_way(const struct analysis *a, double threshold, struct fi
     return true;
 }
 
-static bool rule_untimed(const struct analysis *a, double threshold, struct finding *f,
-                         struct buf *b)
+bool rule_untimed(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
     uint64_t untimed = split_untimed(&a->total), unplaced = a->total.unplaced_ops;
     uint64_t all = untimed + unplaced + a->total.timed_ops;
@@ -104,136 +84,7 @@ static bool rule_untimed(const struct analysis *a, double threshold, struct find
     return true;
 }
 
-static bool rule_compute(const struct analysis *a, double threshold, struct finding *f,
-                         struct buf *b)
-{
-    struct gemm_sum gemms = work_gemms(&a->work);
-    f->value = f->weight = share_of(a->total.compute_ns, a->total.span_ns);
-    if (!(f->value >= threshold))
-        return false;
-    buf_printf(b, "Compute-bound: %s computes for " RATE_TEXT " of the span ",
-               a->nranks > 1 ? "a device" : "the device", percent(f->value));
-    put_of_span(b, a, a->total.compute_ns);
-    buf_putc(b, '.');
-    if (gemms.total_ns > 0)
-        buf_printf(b, " GEMMs run at %.1f TFLOPS, " RATE_TEXT " of the dense peak.",
-                   gemms.flops / gemms.total_ns / 1e3, percent(gemms.flops / gemms.peak_flops));
-    return true;
-}
-
-/* Did the traces look at anything that computes? Else time without it says nothing. */
-static bool sees_compute(const struct analysis *a)
-{
-    return a->coverage & (COVER_GEMM | COVER_KERNELS | COVER_LAUNCHES);
-}
-
-static bool rule_exposed_comm(const struct analysis *a, double threshold, struct finding *f,
-                              struct buf *b)
-{
-    double waiting = share_of(a->total.exposed_wait_ns, a->total.exposed_comm_ns);
-    f->value = f->weight = share_of(a->total.exposed_comm_ns, a->total.span_ns);
-    if (!sees_compute(a) || !(f->value >= threshold))
-        return false;
-    buf_printf(b, "Exposed communication: for " RATE_TEXT " of the span ", percent(f->value));
-    put_of_span(b, a, a->total.exposed_comm_ns);
-    buf_printf(b,
-               " data moves or is waited for and nothing computes; compute hides " RATE_TEXT
-               " of communication.",
-               percent(share_of(a->total.overlap_ns, a->total.comm_ns)));
-    if (a->total.wait_known)
-        buf_printf(b, " Of the exposed time " RATE_TEXT " is waiting for ranks that come late%s.",
-                   percent(waiting), waiting >= 0.5 ? ", not transfer" : ", the rest transfer");
-    return true;
-}
-
-static bool rule_exposed_memory(const struct analysis *a, double threshold, struct finding *f,
-                                struct buf *b)
-{
-    f->value = f->weight = share_of(a->total.exposed_memory_ns, a->total.span_ns);
-    if (!(f->value >= threshold))
-        return false;
-    buf_printf(b, "Copies: for " RATE_TEXT " of the span ", percent(f->value));
-    put_of_span(b, a, a->total.exposed_memory_ns);
-    buf_puts(b, " nothing but copies and memsets run.");
-    return true;
-}
-
-/* True for the largest of the four parts of the span. */
-static bool is_largest(const struct analysis *a, int64_t part_ns)
-{
-    const struct split *s = &a->total;
-    return part_ns >= s->compute_ns && part_ns >= s->exposed_comm_ns &&
-           part_ns >= s->exposed_memory_ns && part_ns >= s->idle_ns;
-}
-
-/* Most of the idle time ends with a launch that came late. */
-static bool host_is_late(const struct idle_sum *s)
-{
-    double late = (double)s->ns[IDLE_host_late] + (double)s->ns[IDLE_host_sync];
-    return late >= (double)idle_sum_ns(s) / 2;
-}
-
-/* ". Of it 88 %: host launches late; 10 %: ...": the causes that matter, the largest first. */
-static void put_causes(struct buf *b, const struct idle_sum *s)
-{
-    enum idle_cause order[IDLE_CAUSE_COUNT];
-    int n = idle_by_cost(s, order);
-    int64_t all = idle_sum_ns(s);
-    for (int i = 0; i < n; i++) {
-        double share = share_of(s->ns[order[i]], all);
-        if (i > 0 && !(share >= IDLE_CAUSE_MIN))
-            break;
-        buf_printf(b, "%s" RATE_TEXT ": %s", i == 0 ? ". Of it " : "; ", percent(share),
-                   idle_cause_words[order[i]]);
-    }
-    buf_putc(b, '.');
-}
-
-static bool rule_idle(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
-{
-    const struct idle_sum *causes = &a->idle.total;
-    bool sees_all = a->coverage & COVER_KERNELS;
-    f->value = f->weight = share_of(a->total.idle_ns, a->total.span_ns);
-    if (!sees_compute(a) || !(f->value >= threshold))
-        return false;
-    if (sees_all)
-        buf_printf(b, "%s: %s idle for " RATE_TEXT " of the span ",
-                   is_largest(a, a->total.idle_ns) && host_is_late(causes) ? "Host-bound" : "Idle",
-                   a->nranks > 1 ? "the devices are" : "the device is", percent(f->value));
-    else
-        buf_printf(b, "Nothing that was traced runs for " RATE_TEXT " of the span ",
-                   percent(f->value));
-    put_of_span(b, a, a->total.idle_ns);
-    if (sees_all)
-        put_causes(b, causes);
-    else
-        buf_printf(b, ". Other kernels were not %s, so how much of it is idle is not known.",
-                   a->coverage & COVER_LAUNCHES ? "timed" : "traced");
-    return true;
-}
-
-/* Of the steps on the device's clock where it tells them, else on the host's. */
-static bool rule_step_variance(const struct analysis *a, double threshold, struct finding *f,
-                               struct buf *b)
-{
-    const struct step_summary *s = steps_judged(&a->steps);
-    char low[TIME_TEXT], high[TIME_TEXT], middle[TIME_TEXT];
-    f->value = sample_cv(&s->of);
-    if (s->steps < STEPS_JUDGED || !(f->value >= threshold))
-        return false;
-    f->weight = (s->of.mean - s->of.min) / s->of.mean;
-    buf_printf(
-        b,
-        "Uneven steps: they take from %s to %s, median %s (%zu steps%s; they vary by " RATE_TEXT
-        " of their mean).",
-        text_ns(low, sizeof low, s->of.min), text_ns(high, sizeof high, s->of.max),
-        text_ns(middle, sizeof middle, s->of.median), s->steps,
-        s->warm_up ? " without the first" : "", percent(f->value));
-    return true;
-}
-
-/* The rank in which most waiting for late ranks has its origin. */
-static size_t worst_arrival(const struct analysis *a)
+size_t worst_arrival(const struct analysis *a)
 {
     size_t worst = 0;
     for (size_t r = 1; r < a->run->nranks; r++) {
@@ -271,11 +122,10 @@ static bool pipeline_explains(const struct analysis *a, const struct arrival *wo
     return a->bubbles.why == NULL && !(own_ns >= worst->origin_ns / 2);
 }
 
-static bool rule_straggler(const struct analysis *a, double threshold, struct finding *f,
-                           struct buf *b)
+bool rule_straggler(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
     char total[TIME_TEXT], each[TIME_TEXT];
-    double all_ns = a->stragglers.caused_ns;
+    double path, all_ns = a->stragglers.caused_ns;
     double mean_span = (double)a->total.span_ns / (double)a->nranks;
     size_t rank = worst_arrival(a);
     const struct arrival *worst = &a->stragglers.arrivals[rank];
@@ -301,6 +151,8 @@ static bool rule_straggler(const struct analysis *a, double threshold, struct fi
                    text_ns(total, sizeof total, worst->origin_ns));
     buf_printf(b, " That is " RATE_TEXT " of all waiting for late ranks.", percent(f->value));
     put_reasons(b, a, worst);
+    if (critical_holder(a, &path) == rank)
+        buf_printf(b, " " RATE_TEXT " of the critical path is on it.", percent(path));
     return true;
 }
 
@@ -312,8 +164,7 @@ static int by_compute(const void *x, const void *y)
            (a->split.compute_ns < b->split.compute_ns);
 }
 
-static bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *f,
-                           struct buf *b)
+bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
     char slow[TIME_TEXT], usual[TIME_TEXT];
     const struct rank_result **sorted = NULL;
@@ -357,8 +208,8 @@ static void put_slow_collective(const struct analysis *a, const struct comm_row 
                percent(share));
 }
 
-static bool rule_slow_collective(const struct analysis *a, double threshold, struct finding *f,
-                                 struct buf *b)
+bool rule_slow_collective(const struct analysis *a, double threshold, struct finding *f,
+                          struct buf *b)
 {
     const struct comm_row *worst = NULL;
     double worst_share = 0;
@@ -378,52 +229,6 @@ static bool rule_slow_collective(const struct analysis *a, double threshold, str
     return worst != NULL;
 }
 
-static bool rule_gemm_efficiency(const struct analysis *a, double threshold, struct finding *f,
-                                 struct buf *b)
-{
-    struct gemm_sum gemms = work_gemms(&a->work);
-    double share = gemms.total_ns / (double)a->total.span_ns;
-    if (!(share >= GEMM_SHARE_MIN))
-        return false;
-    f->value = gemms.flops / gemms.peak_flops;
-    f->weight = share * (1 - f->value);
-    if (f->value >= threshold)
-        return false;
-    buf_printf(b,
-               "Slow GEMMs: they reach " RATE_TEXT " of the dense peak (%.1f of %.0f TFLOPS) and "
-               "take as long as " RATE_TEXT " of the span.",
-               percent(f->value), gemms.flops / gemms.total_ns / 1e3,
-               gemms.peak_flops / gemms.total_ns / 1e3, percent(share));
-    return true;
-}
-
-static bool rule_gemm_peak(const struct analysis *a, double threshold, struct finding *f,
-                           struct buf *b)
-{
-    const struct gemm_row *worst = NULL;
-    size_t n = 0;
-    for (size_t i = 0; i < a->work.ngemms; i++) {
-        const struct gemm_row *g = &a->work.gemms[i];
-        double ratio = g->tflops / g->peak_tflops;
-        if (!(ratio > threshold))
-            continue;
-        n++;
-        if (worst == NULL || ratio > f->value) {
-            worst = g;
-            f->value = ratio;
-        }
-    }
-    if (worst == NULL)
-        return false;
-    f->weight = 0;
-    buf_printf(b,
-               "Impossible GEMMs: %zu shape%s faster than the dense peak (%ux%ux%u: %.1f of %.0f "
-               "TFLOPS): a recorded time or shape is wrong.",
-               n, n == 1 ? " runs" : "s run", worst->m, worst->n, worst->k, worst->tflops,
-               worst->peak_tflops);
-    return true;
-}
-
 static const struct {
     const char *name;
     double threshold;
@@ -433,6 +238,20 @@ static const struct {
     RULES(X)
 #undef X
 };
+
+double rule_threshold(enum rule_id id)
+{
+    return rules[id].threshold;
+}
+
+bool rule_speaks(const struct analysis *a, enum rule_id id)
+{
+    struct finding scratch = {0};
+    struct buf text = BUF_INIT;
+    bool speaks = rules[id].speak(a, rules[id].threshold, &scratch, &text);
+    buf_release(&text);
+    return speaks;
+}
 
 /* Places f by its weight; equal weights keep the order of the rules. */
 static void insert(struct findings *all, const struct finding *f)

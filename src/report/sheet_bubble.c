@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "report/analyze_json_parts.h"
 #include "report/analyze_sheets.h"
+#include "report/findings_rules.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>

@@ -162,6 +162,9 @@ void sheet_of_collectives_by_group(struct sheet *s, const struct analysis *a)
 void sheet_of_p2p(struct sheet *s, const struct analysis *a)
 {
     comm_sheet(s, "p2p", "Sends, receives" COMM_TITLE, &a->p2p);
+    s->off_page = true; /* unless something is known of one */
+    for (size_t i = 0; i < a->p2p.count; i++)
+        s->off_page = s->off_page && a->p2p.list[i].op >= SPECTER_COMM_OP_COUNT;
     if (a->collectives.count == 0)
         note_limits(s, &a->comm);
 }

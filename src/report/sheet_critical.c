@@ -5,15 +5,17 @@
 #include "base/buf.h"
 #include "report/analyze_json_parts.h"
 #include "report/analyze_sheets.h"
+#include "report/findings_rules.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define COLUMNS(list) list, sizeof(list) / sizeof *(list)
 #define FAIR_FACTOR 1.5 /* times its fair share (1/ranks) that one rank must hold */
 #define MARGIN_MIN 0.01 /* of all steps: less lateness than this is chance */
+#define ALL_HOST 0.9    /* of all steps: a path that is the host alone, as its waits are not seen */
+#define HOST_TOLD 0.3   /* of all steps: what so much host time is has to be said */
 
 static void add_sum(struct sheet *s, const struct critical *c, const struct path_sum *sum)
 {
@@ -39,32 +41,36 @@ static size_t *sorted_categories(const struct critical *c, size_t *n)
     return list;
 }
 
+static double host_share(const struct critical *c)
+{
+    return share_of(path_kind_sum(c, PATH_HOST).all_ns, c->length.all_ns);
+}
+
 static void add_notes(struct sheet *s, const struct analysis *a)
 {
     const struct critical *c = &a->critical;
-    char length[32];
+    char length[TIME_TEXT], moves[48] = "";
     text_ns(length, sizeof length, (double)c->length.step_ns);
+    if (c->run->nranks > 1)
+        snprintf(moves, sizeof moves, "; moves between ranks: %llu",
+                 (unsigned long long)c->changes_step);
     if (c->steps.marked)
-        sheet_note(s, "step: the median one of %zu, %s; moves between ranks: %llu", c->walked,
-                   length, (unsigned long long)c->changes_step);
+        sheet_note(s, "step: the median one of %zu, %s%s", c->walked, length, moves);
     else
-        sheet_note(s, "%s: the path is that of the whole trace, %s; moves between ranks: %llu",
+        sheet_note(s, "%s: the path is that of the whole trace, %s%s",
                    c->steps.uneven ? "ranks mark different numbers of steps"
                                    : "no steps are marked",
-                   length, (unsigned long long)c->changes_step);
+                   length, moves);
     if (c->inferred > 0)
-        sheet_note(s,
-                   "the trace holds no events between streams: what another stream ended just "
-                   "before was taken to be waited for (in all %llu)",
-                   (unsigned long long)c->inferred);
+        sheet_note(s, "no events were traced: what had ended just before counts as waited for");
     if (!(a->coverage & COVER_DEPS))
         sheet_note(s, "the trace does not hold what the host waited for: that is host time here");
+    else if (host_share(c) >= HOST_TOLD)
+        sheet_note(s, "host: devices may run earlier work meanwhile; idle time is where they wait");
     if (share_of(c->alone_ns, c->length.all_ns) >= 0.005)
-        sheet_note(s,
-                   "%.0f %% is communication of which not all members have times: waiting for "
-                   "these is in it",
+        sheet_note(s, "%.0f %% is communication of which not all members have times: with waiting",
                    100 * share_of(c->alone_ns, c->length.all_ns));
-    if (c->run->nranks == 1 && c->run->world_size > 1)
+    else if (c->run->nranks == 1 && c->run->world_size > 1)
         sheet_note(s, "the path stays within the one rank that is in the trace");
 }
 
@@ -78,9 +84,10 @@ void sheet_of_critical_path(struct sheet *s, const struct analysis *a)
     const struct critical *c = &a->critical;
     size_t n, *order;
     sheet_init(s, "critical_path", "Critical path: the chain of work that a step's end waits for",
-               COLUMNS(columns));
+               SHEET_COLUMNS(columns));
     if (c->why != NULL)
         return;
+    s->off_page = !(a->coverage & COVER_DEPS) && host_share(c) >= ALL_HOST;
     order = sorted_categories(c, &n);
     for (size_t i = 0; i < n; i++) {
         enum path_kind kind = path_category_kind(order[i]);
@@ -101,7 +108,7 @@ void sheet_of_critical_ops(struct sheet *s, const struct analysis *a)
         {"share", "of all", SHEET_SHARE, 0},
     };
     const struct critical *c = &a->critical;
-    sheet_init(s, "critical_ops", "Operations on the critical path", COLUMNS(columns));
+    sheet_init(s, "critical_ops", "Operations on the critical path", SHEET_COLUMNS(columns));
     for (size_t i = 0; i < c->nops; i++) {
         sheet_text(s, c->ops[i].name);
         sheet_number(s, (double)c->ops[i].count);
@@ -143,7 +150,7 @@ void sheet_of_critical_ranks(struct sheet *s, const struct analysis *a)
     struct rank_order *list;
     sheet_init(s, "critical_ranks",
                "Ranks on the critical path; margin: by how much each came last, all steps",
-               COLUMNS(columns));
+               SHEET_COLUMNS(columns));
     if (c->why != NULL || c->run->nranks < 2)
         return;
     list = sorted_ranks(c);
@@ -180,49 +187,65 @@ void add_critical_json(struct cJSON *doc, const struct analysis *a)
 /* ---- in words ---- */
 
 /* Where ranks are equal the path is on one of them by chance: only a rank for which others truly
- * waited is named. */
+ * waited holds it. */
+size_t critical_holder(const struct analysis *a, double *share)
+{
+    const struct critical *c = &a->critical;
+    struct rank_order *list, first;
+    if (c->why != NULL || c->run->nranks < 2)
+        return SIZE_MAX;
+    list = sorted_ranks(c);
+    first = list[0];
+    free(list);
+    *share = share_of(first.row->sum.all_ns, c->length.all_ns);
+    if (!(*share > rule_threshold(RULE_critical_rank)) ||
+        *share < FAIR_FACTOR / (double)c->run->nranks ||
+        !(share_of(first.row->margin_ns, c->length.all_ns) >= MARGIN_MIN))
+        return SIZE_MAX;
+    return (size_t)(first.row - c->ranks);
+}
+
 bool rule_critical_rank(const struct analysis *a, double threshold, struct finding *f,
                         struct buf *b)
 {
     const struct critical *c = &a->critical;
-    struct rank_order first;
-    char margin[32];
-    if (c->why != NULL || c->run->nranks < 2)
+    size_t rank = critical_holder(a, &f->value);
+    char margin[TIME_TEXT];
+    (void)threshold;
+    if (rank == SIZE_MAX || (worst_arrival(a) == rank && rule_speaks(a, RULE_straggler)))
         return false;
-    struct rank_order *list = sorted_ranks(c);
-    first = list[0];
-    free(list);
-    f->value = share_of(first.row->sum.all_ns, c->length.all_ns);
-    f->weight = share_of(first.row->margin_ns, c->length.all_ns);
-    if (!(f->value > threshold) || f->value < FAIR_FACTOR / (double)c->run->nranks ||
-        !(f->weight >= MARGIN_MIN))
-        return false;
-    buf_printf(
-        b,
-        "Critical path: %.0f %% of it is on rank %d. Where it came last to communication, it "
-        "did so %s behind the next rank, over all steps.",
-        100 * f->value, first.rank, text_ns(margin, sizeof margin, (double)first.row->margin_ns));
+    f->weight = share_of(c->ranks[rank].margin_ns, c->length.all_ns);
+    buf_printf(b,
+               "Critical path: " RATE_TEXT " of it is on rank %d. Where it came last to "
+               "communication, it did so %s behind the next rank, over all steps.",
+               percent(f->value), c->run->ranks[rank].rank,
+               text_ns(margin, sizeof margin, (double)c->ranks[rank].margin_ns));
     return true;
 }
 
+/* Late launches that cost idle time. A host that is ahead by little is on the path as well, and
+ * costs nothing; where it is what binds the job, the rule of idle time has said so. */
 bool rule_critical_host(const struct analysis *a, double threshold, struct finding *f,
                         struct buf *b)
 {
     const struct critical *c = &a->critical;
-    struct path_sum host = path_kind_sum(c, PATH_HOST), launch = path_kind_sum(c, PATH_LAUNCH);
-    char part[32], whole[32];
+    const int64_t *idle = a->idle.total.ns;
+    double late = share_of(idle[IDLE_host_late] + idle[IDLE_host_sync], a->total.span_ns);
+    int64_t host_ns = path_kind_sum(c, PATH_HOST).all_ns;
+    char part[TIME_TEXT], whole[TIME_TEXT];
     if (c->why != NULL)
         return false;
-    f->value = share_of(host.all_ns, c->length.all_ns);
+    f->value = share_of(host_ns, c->length.all_ns);
     f->weight = 0; /* what is at stake, idle time, has a rule of its own */
     if (!(f->value > threshold) || !(a->coverage & COVER_DEPS))
         return false; /* a host whose waits are not seen may wait for the device */
-    buf_printf(
-        b,
-        "Host on the critical path: for %.0f %% of it (%s of %s, all steps) the device waits "
-        "for the host to launch what comes next; launch latency is another %.0f %%.",
-        100 * f->value, text_ns(part, sizeof part, (double)host.all_ns),
-        text_ns(whole, sizeof whole, (double)c->length.all_ns),
-        100 * share_of(launch.all_ns, c->length.all_ns));
+    if (!(a->coverage & COVER_KERNELS) || !(late >= rule_threshold(RULE_idle)) || host_bound(a))
+        return false;
+    buf_printf(b,
+               "Host on the critical path: " RATE_TEXT " of it (%s of %s, all steps) is the host "
+               "on the way to its next call; for " RATE_TEXT " of the span devices are idle for "
+               "that.",
+               percent(f->value), text_ns(part, sizeof part, (double)host_ns),
+               text_ns(whole, sizeof whole, (double)c->length.all_ns), percent(late));
     return true;
 }

@@ -13,7 +13,8 @@ static void put_id(struct sheet *s, int64_t id)
     sheet_number(s, id >= 0 ? (double)id : NAN);
 }
 
-#define IDLE_ON_PAGE 0.1 /* of the span: with less, its causes are not on the page */
+#define IDLE_ON_PAGE 0.1   /* of the span: with less, its causes are not on the page */
+#define IDLE_ONE_CAUSE 0.9 /* of the idle time: the finding names that cause */
 
 void sheet_of_idle(struct sheet *s, const struct analysis *a)
 {
@@ -30,7 +31,9 @@ void sheet_of_idle(struct sheet *s, const struct analysis *a)
     sheet_init(s, "idle",
                a->nranks > 1 ? "Idle devices by cause, all ranks added" : "Idle device by cause",
                SHEET_COLUMNS(columns));
-    s->off_page = !(share_of(a->total.idle_ns, a->total.span_ns) >= IDLE_ON_PAGE);
+    s->off_page = !(share_of(a->total.idle_ns, a->total.span_ns) >= IDLE_ON_PAGE) ||
+                  (n > 0 && a->coverage & COVER_KERNELS &&
+                   share_of(sum->ns[order[0]], all) >= IDLE_ONE_CAUSE);
     for (int i = 0; i < n; i++) {
         enum idle_cause c = order[i];
         sheet_text(s, idle_cause_names[c]);

@@ -3,6 +3,7 @@
  * Sheet of the ranks that come late, by the waiting that they cause.
  */
 #include "report/analyze_sheets.h"
+#include "report/findings_rules.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -106,7 +107,8 @@ void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
     char residual[32];
     size_t n = 0;
     sheet_init(s, "stragglers", "Late ranks, by the waiting they cause", SHEET_COLUMNS(columns));
-    s->off_page = !(a->stragglers.caused_ns >= ON_PAGE_SHARE * (double)a->total.span_ns);
+    s->off_page = !(a->stragglers.caused_ns >= ON_PAGE_SHARE * (double)a->total.span_ns) ||
+                  (a->bubbles.why == NULL && !rule_speaks(a, RULE_straggler)); /* its schedule */
     for (size_t r = 0; r < a->run->nranks; r++) {
         const struct arrival *x = &a->stragglers.arrivals[r];
         if (x->caused_ns > 0 || x->origin_ns > 0)

@@ -832,6 +832,56 @@ TEST(analysis_host_bound_is_for_the_largest_part)
     done(&a, &run);
 }
 
+/* A host that is on the path is told of where the device is idle for it, and not once more where
+ * the job is host-bound; what computes beside it is not the host's. */
+TEST(analysis_host_on_the_path_costs_idle_time)
+{
+    static const struct {
+        int64_t gap_ns;
+        bool told;
+    } cases[] = {{5, false}, {20, true}, {200, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run run;
+        struct analysis a;
+        struct findings f;
+        make_run(&run, 1);
+        add_op(&run, 0, OP_KERNEL, 0, 80);
+        add_op(&run, 0, OP_KERNEL, 80 + cases[i].gap_ns, 1);
+        analyze(&a, &run);
+        CHECK(share_of(path_kind_sum(&a.critical, PATH_HOST).all_ns, a.critical.length.all_ns) >
+              0.9);
+        findings_make(&f, &a);
+        const struct finding *host = finding_of(&f, "critical_host");
+        CHECK(cases[i].told == (host != NULL));
+        if (host != NULL)
+            CHECK_HAS(host->text, "for 20 % of the span devices are idle for that");
+        findings_release(&f);
+        done(&a, &run);
+    }
+}
+
+/* Slow products are told once. */
+TEST(analysis_slow_gemms_are_told_once)
+{
+    struct run run;
+    struct analysis a;
+    struct findings f;
+    make_run(&run, 1);
+    run.ranks[0].gpu = "NVIDIA H100 80GB HBM3";
+    add_gemm(&run, 0, 0, 100000, 1000); /* 2e9 flop in 100 us: 20 TFLOPS */
+    analyze(&a, &run);
+    findings_make(&f, &a);
+    const struct finding *slow = finding_of(&f, "gemm_efficiency");
+    const struct finding *compute = finding_of(&f, "compute");
+    CHECK(slow != NULL && compute != NULL);
+    if (slow != NULL && compute != NULL) {
+        CHECK_HAS(slow->text, "20.0 of");
+        CHECK(strstr(compute->text, "TFLOPS") == NULL);
+    }
+    findings_release(&f);
+    done(&a, &run);
+}
+
 TEST(analysis_finds_compute_bound_and_slow_ranks)
 {
     struct run run;

@@ -257,6 +257,9 @@ TEST(opt_wrap_breaks_at_column_80)
     text = printed(NULL, "capture [-o DIR]", 70, 4); /* not inside the brackets */
     CHECK_STR(text, "capture\n    [-o DIR]\n");
     free(text);
+    text = printed(NULL, "77 %: host", 77, 3); /* not before the sign */
+    CHECK_STR(text, "77 %:\n   host\n");
+    free(text);
     memset(word, 'w', 100); /* longer than a line: printed whole */
     text = printed(NULL, word, 0, 4);
     CHECK_INT(strlen(text), 101);

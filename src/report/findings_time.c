@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/findings_rules.h"
+
+#include "base/buf.h"
+#include "report/table.h"
+
+#include <math.h>
+
+#define IDLE_CAUSE_MIN 0.05 /* of the idle time: a smaller cause is not told */
+
+/* "(61.4 ms of 117 ms)": a part of the pooled span. */
+static void put_of_span(struct buf *b, const struct analysis *a, int64_t part_ns)
+{
+    char part[TIME_TEXT], span[TIME_TEXT];
+    buf_printf(b, "(%s of %s", text_ns(part, sizeof part, (double)part_ns),
+               text_ns(span, sizeof span, (double)a->total.span_ns));
+    buf_printf(b, a->nranks > 1 ? ", all ranks added)" : ")");
+}
+
+bool rule_compute(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
+{
+    struct gemm_sum gemms = work_gemms(&a->work);
+    f->value = f->weight = share_of(a->total.compute_ns, a->total.span_ns);
+    if (!(f->value >= threshold))
+        return false;
+    buf_printf(b, "Compute-bound: %s computes for " RATE_TEXT " of the span ",
+               a->nranks > 1 ? "a device" : "the device", percent(f->value));
+    put_of_span(b, a, a->total.compute_ns);
+    buf_putc(b, '.');
+    if (gemms.total_ns > 0 && !rule_speaks(a, RULE_gemm_efficiency))
+        buf_printf(b, " GEMMs run at %.1f TFLOPS, " RATE_TEXT " of the dense peak.",
+                   gemms.flops / gemms.total_ns / 1e3, percent(gemms.flops / gemms.peak_flops));
+    return true;
+}
+
+/* Did the traces look at anything that computes? Else time without it says nothing. */
+static bool sees_compute(const struct analysis *a)
+{
+    return a->coverage & (COVER_GEMM | COVER_KERNELS | COVER_LAUNCHES);
+}
+
+bool rule_exposed_comm(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
+{
+    double waiting = share_of(a->total.exposed_wait_ns, a->total.exposed_comm_ns);
+    bool pipeline = a->total.wait_known && rule_speaks(a, RULE_bubble);
+    f->value = f->weight = share_of(a->total.exposed_comm_ns, a->total.span_ns);
+    if (!sees_compute(a) || !(f->value >= threshold))
+        return false;
+    buf_printf(b, "Exposed communication: for " RATE_TEXT " of the span ", percent(f->value));
+    put_of_span(b, a, a->total.exposed_comm_ns);
+    buf_printf(b,
+               " data moves or is waited for and nothing computes; compute hides " RATE_TEXT
+               " of communication.",
+               percent(share_of(a->total.overlap_ns, a->total.comm_ns)));
+    if (pipeline) { /* what is waited for is at stake there */
+        f->weight *= 1 - waiting;
+        buf_printf(b,
+                   " Of the exposed time " RATE_TEXT " is waiting for others, which in a pipeline "
+                   "is its bubble.",
+                   percent(waiting));
+    } else if (a->total.wait_known) {
+        buf_printf(b, " Of the exposed time " RATE_TEXT " is waiting for ranks that come late%s.",
+                   percent(waiting), waiting >= 0.5 ? ", not transfer" : ", the rest transfer");
+    }
+    return true;
+}
+
+bool rule_exposed_memory(const struct analysis *a, double threshold, struct finding *f,
+                         struct buf *b)
+{
+    f->value = f->weight = share_of(a->total.exposed_memory_ns, a->total.span_ns);
+    if (!(f->value >= threshold))
+        return false;
+    buf_printf(b, "Copies: for " RATE_TEXT " of the span ", percent(f->value));
+    put_of_span(b, a, a->total.exposed_memory_ns);
+    buf_puts(b, " nothing but copies and memsets run.");
+    return true;
+}
+
+/* True for the largest of the four parts of the span. */
+static bool is_largest(const struct analysis *a, int64_t part_ns)
+{
+    const struct split *s = &a->total;
+    return part_ns >= s->compute_ns && part_ns >= s->exposed_comm_ns &&
+           part_ns >= s->exposed_memory_ns && part_ns >= s->idle_ns;
+}
+
+/* Most of the idle time ends with a launch that came late. */
+static bool host_is_late(const struct idle_sum *s)
+{
+    double late = (double)s->ns[IDLE_host_late] + (double)s->ns[IDLE_host_sync];
+    return late >= (double)idle_sum_ns(s) / 2;
+}
+
+/* ". Of it 88 %: host launches late; 10 %: ...": the causes that matter, the largest first. */
+static void put_causes(struct buf *b, const struct idle_sum *s)
+{
+    enum idle_cause order[IDLE_CAUSE_COUNT];
+    int n = idle_by_cost(s, order);
+    int64_t all = idle_sum_ns(s);
+    for (int i = 0; i < n; i++) {
+        double share = share_of(s->ns[order[i]], all);
+        if (i > 0 && !(share >= IDLE_CAUSE_MIN))
+            break;
+        buf_printf(b, "%s" RATE_TEXT ": %s", i == 0 ? ". Of it " : "; ", percent(share),
+                   idle_cause_words[order[i]]);
+    }
+    buf_putc(b, '.');
+}
+
+bool host_bound(const struct analysis *a)
+{
+    return a->coverage & COVER_KERNELS && is_largest(a, a->total.idle_ns) &&
+           host_is_late(&a->idle.total);
+}
+
+bool rule_idle(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
+{
+    const struct idle_sum *causes = &a->idle.total;
+    bool sees_all = a->coverage & COVER_KERNELS;
+    f->value = f->weight = share_of(a->total.idle_ns, a->total.span_ns);
+    if (!sees_compute(a) || !(f->value >= threshold))
+        return false;
+    if (sees_all)
+        buf_printf(b, "%s: %s idle for " RATE_TEXT " of the span ",
+                   host_bound(a) ? "Host-bound" : "Idle",
+                   a->nranks > 1 ? "the devices are" : "the device is", percent(f->value));
+    else
+        buf_printf(b, "Nothing that was traced runs for " RATE_TEXT " of the span ",
+                   percent(f->value));
+    put_of_span(b, a, a->total.idle_ns);
+    if (sees_all)
+        put_causes(b, causes);
+    else
+        buf_printf(b, ". Other kernels were not %s, so how much of it is idle is not known.",
+                   a->coverage & COVER_LAUNCHES ? "timed" : "traced");
+    return true;
+}
+
+/* Of the steps on the device's clock where it tells them, else on the host's. */
+bool rule_step_variance(const struct analysis *a, double threshold, struct finding *f,
+                        struct buf *b)
+{
+    const struct step_summary *s = steps_judged(&a->steps);
+    char low[TIME_TEXT], high[TIME_TEXT], middle[TIME_TEXT];
+    f->value = sample_cv(&s->of);
+    if (s->steps < STEPS_JUDGED || !(f->value >= threshold))
+        return false;
+    f->weight = (s->of.mean - s->of.min) / s->of.mean;
+    buf_printf(
+        b,
+        "Uneven steps: they take from %s to %s, median %s (%zu steps%s; they vary by " RATE_TEXT
+        " of their mean).",
+        text_ns(low, sizeof low, s->of.min), text_ns(high, sizeof high, s->of.max),
+        text_ns(middle, sizeof middle, s->of.median), s->steps,
+        s->warm_up ? " without the first" : "", percent(f->value));
+    return true;
+}
