@@ -121,6 +121,9 @@ static void note_file(struct kineto *k)
         run_note(k->run, true, "%s: byte %llu: %s; %llu event%s of this file %s unusable", k->label,
                  (unsigned long long)k->bad_offset, k->bad_reason, (unsigned long long)k->bad,
                  k->bad > 1 ? "s" : "", k->bad > 1 ? "are" : "is");
+    if (k->streamless > 0)
+        run_note(k->run, false, "%s: %zu kernels or copies without a stream are left out", k->label,
+                 k->streamless);
     if (k->other_device_ops > 0)
         run_note(k->run, false, "%s: work of several GPUs in one file is taken as one rank's",
                  k->label);

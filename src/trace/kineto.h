@@ -145,6 +145,7 @@ struct kineto {
     uint64_t bad_offset;
     const char *bad_reason;
     size_t other_device_ops; /* on another device than the first */
+    size_t streamless;       /* kernels and copies without a stream */
 };
 
 /* How the value of a key beside the events is taken; ctx is the struct kineto. */

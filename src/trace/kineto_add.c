@@ -209,9 +209,12 @@ bool kineto_is_label(const struct event *ev)
     return ev->kind == EVENT_OP || ev->kind == EVENT_MARK || ev->kind == EVENT_GPU_MARK;
 }
 
-static bool on_stream(const struct event *ev)
+/* Device work tells its stream: what does not is counted, and left out. */
+static bool on_stream(struct kineto *k, const struct event *ev)
 {
-    return ev->args.stream >= 0 && ev->args.stream <= INT32_MAX;
+    bool on = ev->args.stream >= 0 && ev->args.stream <= INT32_MAX;
+    k->streamless += !on;
+    return on;
 }
 
 void kineto_add_event(struct kineto *k, const struct event *ev)
@@ -220,12 +223,12 @@ void kineto_add_event(struct kineto *k, const struct event *ev)
         add_caller(k, ev);
     switch (ev->kind) {
     case EVENT_KERNEL:
-        if (on_stream(ev))
+        if (on_stream(k, ev))
             add_kernel(k, ev);
         break;
     case EVENT_MEMCPY:
     case EVENT_MEMSET:
-        if (on_stream(ev))
+        if (on_stream(k, ev))
             add_memory(k, ev);
         break;
     case EVENT_LAUNCH:

@@ -142,6 +142,17 @@ TEST(kineto_synchronisation_is_no_work)
     run_release(&run);
 }
 
+TEST(kineto_work_without_stream)
+{
+    struct run run;
+    load_one(&run, "rank0.json",
+             "{" EVENTS(K7("k", "9", "1") WORK("kernel", "a", "12", "2", "'stream':-1")
+                            WORK("gpu_memcpy", "b", "15", "2", "'correlation':3")) "}");
+    CHECK_INT(run.ranks[0].nops, 1);
+    CHECK_HAS(note_with(&run, "without a stream"), "2 kernels or copies");
+    run_release(&run);
+}
+
 /* Other accelerators: their calls launch, their kernels compute. */
 TEST(kineto_other_accelerators)
 {
