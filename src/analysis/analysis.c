@@ -163,6 +163,13 @@ bool analysis_has_names(const struct analysis *a)
     return false;
 }
 
+double analysis_comm_share(const struct analysis *a, const struct comm_row *row)
+{
+    double mean_span = (double)a->total.span_ns / (double)a->nranks;
+    double members = (double)row->records / (double)row->count;
+    return row->mean_ns * (double)row->timed * members / (double)a->run->nranks / mean_span;
+}
+
 double share_of(int64_t part_ns, int64_t whole_ns)
 {
     return whole_ns > 0 ? (double)part_ns / (double)whole_ns : NAN;

@@ -88,6 +88,11 @@ bool analysis_timed(const struct analysis *a);
 /* Several communicators have names, so that rows by name say more. */
 bool analysis_has_names(const struct analysis *a);
 
+/* What the transfers of a row take of the span, mean of the ranks; less than ANALYSIS_COMM_MIN is
+ * not judged. */
+#define ANALYSIS_COMM_MIN 0.01
+double analysis_comm_share(const struct analysis *a, const struct comm_row *row);
+
 /* part / whole, NAN when whole is not positive. */
 double share_of(int64_t part_ns, int64_t whole_ns);
 

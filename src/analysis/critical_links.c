@@ -70,7 +70,7 @@ static int32_t group_of(const struct op *op)
 
 static struct stream_state *stream_at(struct sweep *s, int32_t device, int32_t stream)
 {
-    uint32_t at = idmap_add(&s->stream_ids, (int64_t)device << 32 | (uint32_t)stream);
+    uint32_t at = idmap_add(&s->stream_ids, idmap_pair(device, stream));
     ARRAY_GROW(s->streams, s->cap_streams, (size_t)at + 1);
     if (at >= s->nstreams) {
         s->nstreams = at + 1;

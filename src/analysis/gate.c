@@ -16,26 +16,20 @@
     }
 GATE_SHARES(X)
 #undef X
-#define X(name, needs, count, help)                                         \
-    static double value_of_##name(const struct analysis *a)                 \
-    {                                                                       \
-        return (a->coverage & (needs)) == (needs) ? (double)a->count : NAN; \
-    }
-GATE_COUNTS(X)
-#undef X
 
-struct gate_name {
+enum kind { SHARE, COUNT, TIME };
+
+static const struct gate_name {
     const char *name;
-    bool counts; /* else a fraction */
+    enum kind kind;
     double (*value)(const struct analysis *a);
-};
-
-static const struct gate_name names[] = {
-#define X(name, part, whole, help) {#name, false, value_of_##name},
+    const char *lacks; /* when it is not known; NULL: a time of the split */
+} names[] = {
+#define X(name, part, whole, help) {#name, SHARE, value_of_##name, NULL},
     GATE_SHARES(X)
 #undef X
-#define X(name, needs, count, help) {#name, true, value_of_##name},
-        GATE_COUNTS(X)
+#define X(name, kind, lacks, help) {#name, kind, gate_value_##name, lacks},
+        GATE_VALUES(X)
 #undef X
 };
 
@@ -71,7 +65,10 @@ static int unknown_name(struct err *e, const char *text, int len)
     return err_set(e, ERR_USAGE,
                    "unknown name '%.*s' in --fail-on: there are"
 #define X(name, part, whole, help) " " #name
-                   GATE_SHARES(X) GATE_COUNTS(X),
+                   GATE_SHARES(X)
+#undef X
+#define X(name, kind, lacks, help) " " #name
+                       GATE_VALUES(X),
 #undef X
                    len, text);
 }
@@ -82,6 +79,9 @@ static int parse_limit(struct gate *g, const char *p, const char *end, struct er
     char text[64];
     double scale = 1;
     if (p < end && end[-1] == '%') {
+        if (g->what->kind != SHARE)
+            return err_set(e, ERR_USAGE, "'%.*s' of --fail-on: %s is no share, so no percentage",
+                           g->len, g->text, g->what->name);
         scale = 0.01;
         end--;
     }
@@ -143,15 +143,17 @@ static bool holds(const struct gate *g, double value)
 
 static int judge(const struct gate *g, const struct analysis *a, struct err *e)
 {
+    static const int decimals[] = {[SHARE] = 4, [COUNT] = 0, [TIME] = 3};
+    const char *lacks = g->what->lacks != NULL ? g->what->lacks
+                        : analysis_timed(a)    ? "such time"
+                                               : "device times";
     double value = g->what->value(a);
     if (isnan(value))
         return err_set(e, ERR_INPUT, "cannot judge '%.*s': the trace holds no %s", g->len, g->text,
-                       g->what->counts     ? "communication"
-                       : analysis_timed(a) ? "such time"
-                                           : "device times");
+                       lacks);
     if (holds(g, value))
         return err_set(e, ERR_NO, "%s is %.*f: '%.*s' holds", g->what->name,
-                       g->what->counts ? 0 : 4, value, g->len, g->text);
+                       decimals[g->what->kind], value, g->len, g->text);
     return 0;
 }
 

@@ -5,8 +5,10 @@
  *
  *     NAME >|>=|<|<= NUMBER[%]
  *
- * A name is a fraction between 0 and 1, pooled over the selected ranks (sum over sum), or a count
- * over all ranks.
+ * A name is a share (pooled over the selected ranks: sum over sum), a count, or a time in the unit
+ * that its name ends in. docs/analyze.md, "--fail-on", defines each.
+ *
+ * To add one: a line in GATE_VALUES, a function in gate_values.c, a row in the document.
  */
 #ifndef SPECTER_ANALYSIS_GATE_H
 #define SPECTER_ANALYSIS_GATE_H
@@ -23,9 +25,28 @@
     X(idle, idle, span, "nothing that was traced runs")                            \
     X(overlap, overlap, comm, "share of communication time that compute covers")
 
-/* X(name, bits of enum coverage that it needs, count in struct analysis, help) */
-#define GATE_COUNTS(X) \
-    X(hangs, COVER_NCCL, hangs.count, "communication that holds the job up (a count)")
+/* X(name, kind, "the trace holds no ...", help): gate_value_<name>() */
+#define GATE_VALUES(X)                                                                          \
+    X(hangs, COUNT, "communication", "communication that holds the job up (a count)")           \
+    X(waiting, SHARE, "communication between ranks",                                            \
+      "share of the span: waits for late ranks, nothing computes")                              \
+    X(lag_us, TIME, "collectives of ranks with one clock",                                      \
+      "mean over the collectives: last start - first start, in us")                             \
+    X(of_model, SHARE, "collective that can be compared with the model",                        \
+      "lowest share of the bandwidth that the model expects")                                   \
+    X(bubble, SHARE, "pipeline", "share of a step in which pipeline stages have nothing to do") \
+    X(step_ms, TIME, "marked steps", "mean length of a step, in ms")                            \
+    X(step_cv, SHARE, "series of three marked steps",                                           \
+      "standard deviation of the steps over their mean")                                        \
+    X(gemm_of_peak, SHARE, "matrix products with times on a known GPU",                         \
+      "flops of the matrix products over what the dense peak gives")                            \
+    X(untimed, SHARE, "operations", "share of the operations that have no device time")         \
+    X(lost, COUNT, "count of what was lost: a recording has no end",                            \
+      "operations and lines that recorder or reader lost (a count)")
+
+#define X(name, kind, lacks, help) double gate_value_##name(const struct analysis *a);
+GATE_VALUES(X) /* NAN: not known */
+#undef X
 
 /* Checks the form alone, so that a wrong expression is refused before anything is read. 0, or -1
  * with e filled (ERR_USAGE). */

@@ -326,3 +326,8 @@ void steps_release(struct steps *s)
     names_release(&s->names);
     memset(s, 0, sizeof *s);
 }
+
+const struct step_summary *steps_judged(const struct steps *s)
+{
+    return s->device.steps >= STEPS_JUDGED ? &s->device : &s->host;
+}

@@ -21,6 +21,7 @@
 #include "analysis/sample.h"
 #include "trace/run.h"
 
+#define STEPS_JUDGED 3   /* fewer say nothing of how even they are */
 #define STEP_WARM_UP 1.5 /* times the median of the others: the first step is none of them */
 
 /* X(name): sums of lengths over the ranks, within the step. */
@@ -75,5 +76,9 @@ struct steps {
 void steps_add_rank(struct steps *s, const struct rank *rank);
 void steps_finish(struct steps *s, bool clock_aligned);
 void steps_release(struct steps *s);
+
+/* What steps are judged by: the device's clock where it tells STEPS_JUDGED steps, else the host's.
+ * May have none. */
+const struct step_summary *steps_judged(const struct steps *s);
 
 #endif

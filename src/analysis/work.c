@@ -278,3 +278,17 @@ void work_finish(struct work *w)
         qsort(w->gemms, w->ngemms, sizeof *w->gemms, gemm_by_cost);
     finish_top(w);
 }
+
+struct gemm_sum work_gemms(const struct work *w)
+{
+    struct gemm_sum sum = {0};
+    for (size_t i = 0; i < w->ngemms; i++) {
+        const struct gemm_row *g = &w->gemms[i];
+        if (isnan(g->tflops) || isnan(g->peak_tflops))
+            continue;
+        sum.total_ns += g->total_ns;
+        sum.flops += g->tflops * g->total_ns * 1e3;
+        sum.peak_flops += g->peak_tflops * g->total_ns * 1e3;
+    }
+    return sum;
+}

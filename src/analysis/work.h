@@ -87,6 +87,13 @@ void work_finish(struct work *w);
 /* Upper bound of lengths[i]; INT64_MAX for the last. */
 int64_t work_length_ns(size_t i);
 
+/* All products that have both a time and a peak: what they took and did, and what the peaks would
+ * have done in that time. All 0: there are none. */
+struct gemm_sum {
+    double total_ns, flops, peak_flops;
+};
+struct gemm_sum work_gemms(const struct work *w);
+
 /* Kernels shorter than WORK_SHORT_NS; all kernels. */
 struct work_sum work_short(const struct work *w);
 struct work_sum work_kernels(const struct work *w);

@@ -15,10 +15,15 @@ void json_init(struct json *j, const char *text, size_t len)
     if (text == NULL)
         text = ""; /* an absent text is an empty one */
     j->start = j->p = text;
-    j->end = text + len;
+    j->room = j->end = text + len;
     j->error = NULL;
     j->first = false;
     j->depth = 0;
+}
+
+void json_room(struct json *j, size_t behind)
+{
+    j->room = j->end + behind;
 }
 
 size_t json_offset(const struct json *j)
@@ -35,7 +40,7 @@ bool json_fail(struct json *j, const char *error)
 {
     if (j->error == NULL)
         j->error = j->p == j->end ? cut_text : error;
-    j->end = j->p;
+    j->room = j->end = j->p;
     return false;
 }
 
@@ -44,7 +49,7 @@ static bool fail_here(struct json *j, const char *error)
 {
     if (j->error == NULL)
         j->error = error;
-    j->end = j->p;
+    j->room = j->end = j->p;
     return false;
 }
 

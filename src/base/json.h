@@ -32,6 +32,7 @@ struct buf;
 
 struct json {
     const char *start, *p, *end; /* borrowed; end is drawn back to p on an error */
+    const char *room;            /* so far may bytes be looked at: end, or json_room() */
     const char *error;           /* NULL, or a constant text: the first thing that was wrong */
     bool first;                  /* directly behind an opening bracket */
     int depth;
@@ -45,6 +46,11 @@ struct json_text {
 };
 
 void json_init(struct json *j, const char *text, size_t len); /* NULL with len 0: no text */
+
+/* So many bytes behind the text may be looked at, the first of them a control byte, as the newline
+ * is behind a line in a block: what stands at the end of the text is then as fast as the rest. */
+void json_room(struct json *j, size_t behind);
+
 size_t json_offset(const struct json *j); /* bytes from the start to where it stands or failed */
 
 /* Is the error that the text ended too early? Then more text might mend it. */

@@ -87,11 +87,11 @@ static const uint32_t powers_of_ten[9] = {1,      10,      100,      1000,     1
 #define SCAN_ROOM 32 /* bytes that are looked at, at most */
 
 /* Two loads cover a key of 4 to 13 letters, quotes and colon included. */
-static inline bool scan_key(struct json *j, const char quoted[JSON_QUOTED_MAX], size_t len)
+static inline bool scan_key(struct json *j, const char *quoted, size_t len)
 {
     const char *p = j->p + !j->first;
     uint64_t mask = len < 8 ? ((uint64_t)1 << len * 8) - 1 : UINT64_MAX;
-    if (j->end - j->p < JSON_QUOTED_MAX || (!j->first && *j->p != ',') ||
+    if (j->room - j->p < SCAN_ROOM + 1 || (!j->first && *j->p != ',') ||
         ((load8(p) ^ load8(quoted)) & mask) != 0)
         return false;
     if (len > 8 && load8(p + len - 8) != load8(quoted + len - 8))
@@ -100,6 +100,21 @@ static inline bool scan_key(struct json *j, const char quoted[JSON_QUOTED_MAX], 
         return false;
     j->p = p + len;
     j->first = false;
+    return true;
+}
+
+/* The same for a key that is not the first: `quoted` begins with the comma before it, and `mask` is
+ * that of its first eight bytes. */
+static inline bool scan_next_key(struct json *j, const char *quoted, size_t len, uint64_t mask)
+{
+    const char *p = j->p;
+    if (j->room - p < SCAN_ROOM || ((load8(p) ^ load8(quoted)) & mask) != 0)
+        return false;
+    if (len > 8 && load8(p + len - 8) != load8(quoted + len - 8))
+        return false;
+    if (len > 16 && memcmp(p, quoted, len) != 0)
+        return false;
+    j->p = p + len;
     return true;
 }
 
@@ -115,8 +130,8 @@ static inline bool scan_text(struct json *j, struct json_text *out)
     const char *begin = j->p + 1, *p;
     if (j->end - j->p < 2 || *j->p != '"')
         return false;
-    p = find_special(begin, j->end);
-    if (p == j->end || *p != '"' || p - begin > UINT32_MAX)
+    p = find_special(begin, j->room); /* behind the end stands a control byte */
+    if (p == j->room || *p != '"' || p - begin > UINT32_MAX)
         return false;
     *out = (struct json_text){begin, (uint32_t)(p - begin), false};
     j->p = p + 1;
@@ -130,7 +145,7 @@ static inline bool scan_whole(const char **p, uint64_t *value)
     unsigned n = leading_digits(*p, value);
     if (n == 0 || (n > 1 && **p == '0'))
         return false;
-    if (n == 8) {
+    if (n == 8 && is_digit((*p)[8])) {
         unsigned more = leading_digits(*p + 8, &low);
         *value = *value * powers_of_ten[more] + low;
         n += more;
@@ -142,7 +157,7 @@ static inline bool scan_whole(const char **p, uint64_t *value)
 static inline bool scan_u64(struct json *j, uint64_t *out)
 {
     const char *p = j->p;
-    if (j->end - p < SCAN_ROOM || !scan_whole(&p, out) || !ends_value(*p))
+    if (j->room - p < SCAN_ROOM || !scan_whole(&p, out) || !ends_value(*p))
         return false;
     j->p = p;
     return true;
@@ -153,7 +168,7 @@ static inline bool scan_i64(struct json *j, int64_t *out)
     const char *p = j->p;
     uint64_t value;
     bool negative;
-    if (j->end - p < SCAN_ROOM)
+    if (j->room - p < SCAN_ROOM)
         return false;
     negative = *p == '-';
     p += negative;
@@ -170,7 +185,7 @@ static inline bool scan_us(struct json *j, int64_t *out)
     const char *p = j->p;
     uint64_t value;
     unsigned a, b, c;
-    if (j->end - p < SCAN_ROOM || !scan_whole(&p, &value) || *p != '.' || value > INT64_MAX / 2000)
+    if (j->room - p < SCAN_ROOM || !scan_whole(&p, &value) || *p != '.' || value > INT64_MAX / 2000)
         return false;
     a = (unsigned char)p[1] - '0';
     b = (unsigned char)p[2] - '0';
@@ -195,7 +210,7 @@ static inline bool scan_close(struct json *j)
 
 static inline bool scan_null(struct json *j)
 {
-    if (j->end - j->p < 5 || memcmp(j->p, "null", 4) != 0 || !ends_value(j->p[4]))
+    if (j->room - j->p < 5 || memcmp(j->p, "null", 4) != 0 || !ends_value(j->p[4]))
         return false;
     j->p += 4;
     return true;
@@ -204,7 +219,7 @@ static inline bool scan_null(struct json *j)
 /* Steps over a number of a few digits. */
 static inline bool scan_past_number(struct json *j)
 {
-    const char *p = j->p, *last = j->end - p < SCAN_ROOM ? p : p + SCAN_ROOM;
+    const char *p = j->p, *last = j->room - p < SCAN_ROOM ? p : p + SCAN_ROOM;
     while (p < last && (is_digit(*p) || *p == '.'))
         p++;
     if (p == last || p == j->p || !ends_value(*p))

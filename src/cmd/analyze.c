@@ -59,10 +59,14 @@ static const char details[] =
         "between\n"
         "them one is enough. The first six are shares of the span, over all ranks together:\n"
 #define X(name, part, whole, help) "  " #name ": " help "\n"
-    GATE_SHARES(X) GATE_COUNTS(X)
+    GATE_SHARES(X)
 #undef X
-        "\n"
-        "Exit status: 0 done, 1 --fail-on holds, 3 no usable input, 4 part of the input was lost.";
+#define X(name, kind, lacks, help) "  " #name ": " help "\n"
+        GATE_VALUES(X)
+#undef X
+            "\n"
+            "Exit status: 0 done, 1 --fail-on holds, 3 no usable input, 4 part of the input was "
+            "lost.";
 
 /* 0, or -1 with e filled. */
 static int format_of(const char *text, enum analyze_format *format, struct err *e)

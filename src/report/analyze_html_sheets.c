@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define ROWS_SHOWN 50
+#define TEXT_SHOWN 64 /* columns of a cell; what is longer opens on demand */
 
 void html_link(struct buf *links, const char *name, const char *title)
 {
@@ -18,6 +19,22 @@ static const char *side(enum table_align align)
     return align == TABLE_LEFT ? " class=left" : "";
 }
 
+/* Names of C++ kernels fill a screen each. */
+static void put_cell(struct buf *b, const char *text)
+{
+    char brief[4 * TEXT_SHOWN + 4];
+    text_safe(brief, sizeof brief, text, TEXT_SHOWN);
+    if (strcmp(brief, text) == 0) {
+        html_text(b, text);
+        return;
+    }
+    buf_puts(b, "<details><summary>");
+    html_text(b, brief);
+    buf_puts(b, "</summary>");
+    html_text(b, text);
+    buf_puts(b, "</details>");
+}
+
 void html_table(struct buf *b, const struct table *t)
 {
     buf_puts(b, "<div class=wide><table><tr>");
@@ -28,7 +45,7 @@ void html_table(struct buf *b, const struct table *t)
     for (size_t i = 0; i < t->ncells; i++) {
         buf_printf(b, "%s<td%s>", i % t->nheads == 0 ? "</tr>\n<tr>" : "",
                    side(t->heads[i % t->nheads].align));
-        html_text(b, t->cells[i]);
+        put_cell(b, t->cells[i]);
     }
     buf_puts(b, "</tr></table></div>");
 }

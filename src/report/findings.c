@@ -14,10 +14,8 @@
 #define LATE_FAIR_FACTOR 1.5 /* times its fair share (1/ranks) that one rank must cause */
 #define LATE_STEPS_MIN 3     /* with fewer it is not said in how many */
 #define SLOW_RANKS_MIN 3     /* with fewer ranks the median is one of the two compared */
-#define COLL_SHARE_MIN 0.01  /* of the span: what takes less is not judged */
 #define GEMM_SHARE_MIN 0.20  /* of the span: less GEMM time than this is not judged */
 #define IDLE_CAUSE_MIN 0.05  /* of the idle time: a smaller cause is not told */
-#define STEPS_JUDGED 3       /* fewer say nothing of how even they are */
 #define HANGS_TOLD 3         /* the others are in the JSON */
 #define RATE_TEXT "%.0f %%"
 #define TIME_TEXT 32
@@ -91,35 +89,20 @@ static bool rule_untimed(const struct analysis *a, double threshold, struct find
     return true;
 }
 
-/* Sums over all shapes that have both a time and a peak. */
-static void gemm_sums(const struct work *w, double *time_ns, double *flops, double *peak_flops)
-{
-    *time_ns = *flops = *peak_flops = 0;
-    for (size_t i = 0; i < w->ngemms; i++) {
-        const struct gemm_row *g = &w->gemms[i];
-        if (isnan(g->tflops) || isnan(g->peak_tflops))
-            continue;
-        *time_ns += g->total_ns;
-        *flops += g->tflops * g->total_ns * 1e3;
-        *peak_flops += g->peak_tflops * g->total_ns * 1e3;
-    }
-}
-
 static bool rule_compute(const struct analysis *a, double threshold, struct finding *f,
                          struct buf *b)
 {
-    double gemm_ns, flops, peak;
+    struct gemm_sum gemms = work_gemms(&a->work);
     f->value = f->weight = share_of(a->total.compute_ns, a->total.span_ns);
     if (!(f->value >= threshold))
         return false;
-    gemm_sums(&a->work, &gemm_ns, &flops, &peak);
     buf_printf(b, "Compute-bound: %s computes for " RATE_TEXT " of the span ",
                a->nranks > 1 ? "a device" : "the device", percent(f->value));
     put_of_span(b, a, a->total.compute_ns);
     buf_putc(b, '.');
-    if (gemm_ns > 0)
+    if (gemms.total_ns > 0)
         buf_printf(b, " GEMMs run at %.1f TFLOPS, " RATE_TEXT " of the dense peak.",
-                   flops / gemm_ns / 1e3, percent(flops / peak));
+                   gemms.flops / gemms.total_ns / 1e3, percent(gemms.flops / gemms.peak_flops));
     return true;
 }
 
@@ -218,8 +201,7 @@ static bool rule_idle(const struct analysis *a, double threshold, struct finding
 static bool rule_step_variance(const struct analysis *a, double threshold, struct finding *f,
                                struct buf *b)
 {
-    bool device = a->steps.device.steps >= STEPS_JUDGED;
-    const struct step_summary *s = device ? &a->steps.device : &a->steps.host;
+    const struct step_summary *s = steps_judged(&a->steps);
     char low[TIME_TEXT], high[TIME_TEXT], middle[TIME_TEXT];
     f->value = sample_cv(&s->of);
     if (s->steps < STEPS_JUDGED || !(f->value >= threshold))
@@ -340,14 +322,6 @@ static bool rule_slow_rank(const struct analysis *a, double threshold, struct fi
     return true;
 }
 
-/* What the transfers of a row take of the span of all ranks. */
-static double transfer_share(const struct analysis *a, const struct comm_row *row)
-{
-    double mean_span = (double)a->total.span_ns / (double)a->nranks;
-    double members = (double)row->records / (double)row->count;
-    return row->mean_ns * (double)row->timed * members / (double)a->run->nranks / mean_span;
-}
-
 static void put_slow_collective(const struct analysis *a, const struct comm_row *row, double share,
                                 struct buf *b)
 {
@@ -375,9 +349,9 @@ static bool rule_slow_collective(const struct analysis *a, double threshold, str
     double worst_share = 0;
     for (size_t i = 0; i < a->collectives.count; i++) {
         const struct comm_row *row = &a->collectives.list[i];
-        double share = transfer_share(a, row), weight = share * (1 - row->of_expected);
-        if (row->comm_size < 2 || !(row->of_expected < threshold) || !(share >= COLL_SHARE_MIN) ||
-            (worst != NULL && weight <= f->weight))
+        double share = analysis_comm_share(a, row), weight = share * (1 - row->of_expected);
+        if (row->comm_size < 2 || !(row->of_expected < threshold) ||
+            !(share >= ANALYSIS_COMM_MIN) || (worst != NULL && weight <= f->weight))
             continue;
         worst = row;
         worst_share = share;
@@ -392,19 +366,19 @@ static bool rule_slow_collective(const struct analysis *a, double threshold, str
 static bool rule_gemm_efficiency(const struct analysis *a, double threshold, struct finding *f,
                                  struct buf *b)
 {
-    double time_ns, flops, peak;
-    gemm_sums(&a->work, &time_ns, &flops, &peak);
-    double share = time_ns / (double)a->total.span_ns;
+    struct gemm_sum gemms = work_gemms(&a->work);
+    double share = gemms.total_ns / (double)a->total.span_ns;
     if (!(share >= GEMM_SHARE_MIN))
         return false;
-    f->value = flops / peak;
+    f->value = gemms.flops / gemms.peak_flops;
     f->weight = share * (1 - f->value);
     if (f->value >= threshold)
         return false;
     buf_printf(b,
                "Slow GEMMs: they reach " RATE_TEXT " of the dense peak (%.1f of %.0f TFLOPS) and "
                "take as long as " RATE_TEXT " of the span.",
-               percent(f->value), flops / time_ns / 1e3, peak / time_ns / 1e3, percent(share));
+               percent(f->value), gemms.flops / gemms.total_ns / 1e3,
+               gemms.peak_flops / gemms.total_ns / 1e3, percent(share));
     return true;
 }
 

@@ -42,7 +42,8 @@ const char *const html_style[] = {
     ".k2{background:var(--k2);fill:var(--k2)}.k3{background:var(--k3);fill:var(--k3)}"
     ".k4{background:var(--k4);fill:var(--k4)}.k5{background:var(--k5);fill:var(--k5)}"
     ".k6{background:var(--k6);fill:var(--k6)}.k7{background:var(--k7);fill:var(--k7)}",
-    "td.left{white-space:normal;overflow-wrap:anywhere;min-width:7em}"
+    "td.left{white-space:normal;overflow-wrap:anywhere;min-width:11em}"
+    "td{vertical-align:top}summary{cursor:pointer}details[open]>summary{color:var(--soft)}"
     "nav{display:flex;flex-wrap:wrap;gap:2px 16px;margin:16px 0;padding:10px 12px;font-size:14px;"
     "background:var(--card);border-radius:6px}a{color:var(--k0)}"
     "code{font-size:.9em;overflow-wrap:anywhere}"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define TEXT_COLUMNS 42
-#define WHOLE_COLUMNS 400 /* of text that is not cut: names of templates have no end */
+#define WHOLE_COLUMNS 1000 /* of text that is not cut: names of templates have no end */
 
 static const double divisors[] = {
 #define X(id, divisor) divisor,

@@ -28,4 +28,10 @@ uint32_t idmap_add(struct idmap *m, int64_t id);
 uint32_t idmap_find(const struct idmap *m, int64_t id); /* IDMAP_NONE when it was never added */
 void idmap_release(struct idmap *m);
 
+/* One id of two numbers, either of which may be negative. */
+static inline int64_t idmap_pair(int32_t a, int32_t b)
+{
+    return (int64_t)((uint64_t)(uint32_t)a << 32 | (uint32_t)b);
+}
+
 #endif

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SIZE ((size_t)128 << 10) /* read at once; holds a line of SPECTER_LINE_MAX twice */
+#define BLOCK_SIZE ((size_t)128 << 10) /* holds a line of SPECTER_LINE_MAX twice */
+#define PORTION ((size_t)64 << 10)     /* read at once: it stays in a near cache */
 #define HEAD_LINES 16 /* looked at to recognise a file whose first line is damaged */
 
 /* ---- lines ---- */
@@ -52,7 +53,7 @@ static void take_line(struct jsonl *r, const char *text, size_t len, bool last)
         bad_line(r, "longer than any line a trace has", 0);
         return;
     }
-    if (!line_parse(&r->line, text, len)) {
+    if (!line_parse(&r->line, text, len, last ? 0 : LINE_ROOM)) {
         if (last && r->line.cut && !r->has_shutdown)
             r->rank->torn = true;
         else
@@ -89,12 +90,12 @@ static void hand_over(struct jsonl *r)
 /* 0 at the end of the file, -1 with e filled when reading failed on the way. */
 static int read_lines(struct jsonl *r, struct stream *s, struct err *e)
 {
-    char *block = malloc(BLOCK_SIZE);
+    char *block = calloc(1, BLOCK_SIZE + LINE_ROOM); /* all of it may be looked at */
     size_t have = 0, used;
     ssize_t n;
     if (block == NULL)
         die("out of memory");
-    while ((n = stream_read(s, block + have, BLOCK_SIZE - have, e)) > 0) {
+    while ((n = stream_read(s, block + have, PORTION, e)) > 0) {
         have += (size_t)n;
         used = take_lines(r, block, have);
         hand_over(r);
@@ -373,7 +374,7 @@ static bool any_line(const char *head, size_t len, bool (*is)(const struct line 
         size_t n = end != NULL ? (size_t)(end - head) : len;
         bool nothing = holds_nothing(head, n);
         if (!nothing)
-            line_parse(&l, head, n);
+            line_parse(&l, head, n, 0);
         if (!nothing && is(&l, arg))
             return true;
         i += !nothing;

@@ -8,12 +8,14 @@
 enum kind { STR, U64, I64, US, F1, RAW };
 
 struct field {
-    char quoted[JSON_QUOTED_MAX]; /* "key": as a writer puts it */
-    uint8_t len;                  /* of that */
+    char quoted[JSON_QUOTED_MAX]; /* ,"key": as a writer puts it */
+    uint64_t mask;                /* of its first eight bytes */
+    uint8_t len;                  /* of it */
     uint8_t kind;
 };
 
-#define FIELD(key, kind, when) {"\"" #key "\":", sizeof #key + 2, kind},
+#define MASK(len) ((len) < 8 ? ((uint64_t)1 << (len) % 8 * 8) - 1 : UINT64_MAX)
+#define FIELD(key, kind, when) {",\"" #key "\":", MASK(sizeof #key + 3), sizeof #key + 3, kind},
 
 static const struct field init_fields[] = {SPECTER_INIT_FIELDS(FIELD)};
 static const struct field comm_fields[] = {SPECTER_COMM_FIELDS(FIELD)};
@@ -113,7 +115,7 @@ static inline int find_field(const struct record *record, int next, struct json_
         if (next >= record->count)
             next = 0;
         f = &record->fields[next];
-        if (f->len == key.len + 3 && memcmp(f->quoted + 1, key.p, key.len) == 0)
+        if (f->len == key.len + 4 && memcmp(f->quoted + 2, key.p, key.len) == 0)
             return next;
     }
     return -1;
@@ -132,41 +134,64 @@ static struct json_text raw_value(struct json *j)
     return raw;
 }
 
-/* Reads one value; false when it is null. */
-static inline bool take_value(struct json *j, enum kind kind, union line_value *v)
+/* Reads one value, however it is written; false when it is null. */
+static bool any_value(struct json *j, enum kind kind, union line_value *v)
 {
     switch (kind) {
     case STR:
-        if (scan_text(j, &v->s))
-            return true;
         v->s = json_string(j);
         return v->s.p != NULL;
     case U64:
-        if (scan_u64(j, &v->u))
-            return true;
         v->u = json_u64(j, UINT64_MAX);
         return v->u != UINT64_MAX;
     case I64:
-        if (scan_i64(j, &v->i))
-            return true;
-        if (scan_null(j))
-            return false;
         v->i = json_i64(j, INT64_MIN);
         return v->i != INT64_MIN;
     case US:
-        if (scan_us(j, &v->i))
-            return true;
         v->i = json_time_ns(j, 1000, INT64_MIN);
         return v->i != INT64_MIN;
     case F1: /* only for people: derived from what else is in the line */
-        if (!scan_past_number(j))
-            json_skip(j);
+        json_skip(j);
         return false;
     case RAW:
         v->s = raw_value(j);
         return v->s.p != NULL;
     }
     return false;
+}
+
+static inline bool plain_value(struct json *j, enum kind kind, union line_value *v)
+{
+    switch (kind) {
+    case STR:
+        return scan_text(j, &v->s);
+    case U64:
+        return scan_u64(j, &v->u);
+    case I64:
+        return scan_i64(j, &v->i);
+    case US:
+        return scan_us(j, &v->i);
+    case F1:
+    case RAW:
+        break;
+    }
+    return false;
+}
+
+/* The same as any_value(). The scanner's address is not given away on the short ways, here and in
+ * next_field(), so that the compiler keeps it in registers. */
+static inline bool take_value(struct json *j, enum kind kind, union line_value *v)
+{
+    struct json other;
+    bool there;
+    if (plain_value(j, kind, v))
+        return true;
+    if (kind == F1 ? scan_past_number(j) : scan_null(j))
+        return false;
+    other = *j;
+    there = any_value(&other, kind, v);
+    *j = other;
+    return there;
 }
 
 static bool finish_line(struct line *l, const struct json *j)
@@ -177,43 +202,57 @@ static bool finish_line(struct line *l, const struct json *j)
     return j->error == NULL;
 }
 
-/* The next key as a field of the record: the one expected, or whichever it is; -1 for a key that
- * the record does not have. False at the end of the object. */
-static inline bool next_field(struct json *j, const struct record *record, int next, int *field)
+static bool any_field(struct json *j, const struct record *record, int next, int *field)
 {
     struct json_text key;
+    if (!json_next_key(j, &key))
+        return false;
+    *field = find_field(record, next, key);
+    if (*field < 0)
+        json_skip(j);
+    return true;
+}
+
+/* The next key as a field of the record: the one expected, or whichever it is; -1 for a key that
+ * the record does not have, whose value is then passed over. False at the end of the object. */
+static inline bool next_field(struct json *j, const struct record *record, int next, int *field)
+{
     const struct field *f = &record->fields[next];
-    if (next < record->count && scan_key(j, f->quoted, f->len)) {
+    struct json other;
+    bool more;
+    int found = -1;
+    if (next < record->count && (j->first ? scan_key(j, f->quoted + 1, f->len - 1u)
+                                          : scan_next_key(j, f->quoted, f->len, f->mask))) {
         *field = next;
         return true;
     }
     if (scan_close(j))
         return false;
-    if (!json_next_key(j, &key))
-        return false;
-    *field = find_field(record, next, key);
-    return true;
+    other = *j;
+    more = any_field(&other, record, next, &found);
+    *j = other;
+    *field = found;
+    return more;
 }
 
 /* Reads the line as this record; false as soon as it says that it is another. */
-static bool parse_as(struct line *l, struct json *j, const struct record *record)
+static bool parse_as(struct line *l, struct json *line, const struct record *record)
 {
+    uint8_t *follow = l->follow[l->record];
     uint64_t present = 0;
     bool named = false;
-    int next, last = 0, f;
-    uint8_t *follow = l->follow[l->record];
-    next = follow[0];
+    int last = 0, f;
+    struct json j;
     l->present = 0;
-    json_enter(j, '{');
-    while (next_field(j, record, next, &f)) {
-        if (f < 0) {
-            json_skip(j);
+    json_enter(line, '{');
+    j = *line;
+    while (next_field(&j, record, follow[last], &f)) {
+        if (f < 0)
             continue;
-        }
-        follow[last] = (uint8_t)f;
+        if (follow[last] != f)
+            follow[last] = (uint8_t)f;
         last = f + 1;
-        next = follow[last];
-        if (!take_value(j, record->fields[f].kind, &l->v[f]))
+        if (!take_value(&j, record->fields[f].kind, &l->v[f]))
             continue;
         present |= (uint64_t)1 << f;
         if (f == record->selector_field) {
@@ -224,6 +263,7 @@ static bool parse_as(struct line *l, struct json *j, const struct record *record
         }
     }
     l->present = present;
+    *line = j;
     return named;
 }
 
@@ -277,11 +317,12 @@ static int guess_record(const char *text, size_t len, int last)
     return last;
 }
 
-bool line_parse(struct line *l, const char *text, size_t len)
+bool line_parse(struct line *l, const char *text, size_t len, size_t behind)
 {
     struct json j;
     l->record = guess_record(text, len, l->record);
     json_init(&j, text, len);
+    json_room(&j, behind);
     if (l->record < SPECTER_REC_COUNT && parse_as(l, &j, &records[l->record])) {
         json_end(&j);
         if (j.error == NULL)

@@ -4,7 +4,7 @@
  * and its fields by number. The writer's order of keys is the fast one; any other works.
  *
  *     struct line l = LINE_INIT;
- *     if (!line_parse(&l, text, len)) ... l.error, l.offset
+ *     if (!line_parse(&l, text, len, 0)) ... l.error, l.offset
  *     if (l.record == SPECTER_REC_NCCL)
  *         bytes = line_u64(&l, NCCL_bytes, 0);
  *
@@ -79,7 +79,10 @@ struct line {
         .record = SPECTER_REC_COUNT \
     }
 
-bool line_parse(struct line *l, const char *text, size_t len);
+/* behind: so many bytes of the caller's stand behind the text, the first of them a newline or the
+ * like (json_room()); with LINE_ROOM of them the whole line is read the fast way. */
+#define LINE_ROOM 40
+bool line_parse(struct line *l, const char *text, size_t len, size_t behind);
 
 static inline bool line_has(const struct line *l, int field)
 {

@@ -274,20 +274,27 @@ static const char *take_op(struct jsonl *r, const struct line *l, const struct o
     return NULL;
 }
 
-static inline void add_op(struct jsonl *r, const struct op *op)
+/* Room for one more, blank. It is filled where it will stand, and one of the rank only once
+ * keep_op() says so: what a line without sense has left there is written over. */
+static inline struct op *next_op(struct jsonl *r)
 {
-    if (r->rank->nops > 0 && op->id <= r->last_id)
-        r->ids_repeat = true;
-    r->last_id = op->id;
+    struct op *op;
     ARRAY_ROOM(r->rank->ops, r->rank->cap_ops, r->rank->nops + 1);
-    r->rank->ops[r->rank->nops++] = *op;
+    op = &r->rank->ops[r->rank->nops];
+    memset(op, 0, sizeof *op);
+    op->stream = op->graph = -1;
+    op->name = op->caller = "";
+    op->dtype = SPECTER_DTYPE_UNKNOWN;
+    return op;
 }
 
-static struct op blank_op(void)
+static inline void keep_op(struct jsonl *r)
 {
-    struct op op = {
-        .stream = -1, .graph = -1, .name = "", .caller = "", .dtype = SPECTER_DTYPE_UNKNOWN};
-    return op;
+    uint64_t id = r->rank->ops[r->rank->nops].id;
+    if (r->rank->nops > 0 && id <= r->last_id)
+        r->ids_repeat = true;
+    r->last_id = id;
+    r->rank->nops++;
 }
 
 /* The original tool names no communicator. One over all ranks is known by its size, and its
@@ -355,31 +362,31 @@ static void take_bytes(struct jsonl *r, const struct line *l, struct op *op)
 
 static const char *on_nccl(struct jsonl *r, const struct line *l)
 {
-    struct op op = blank_op();
-    const char *wrong = take_op(r, l, &nccl_op, &op);
+    struct op *op = next_op(r);
+    const char *wrong = take_op(r, l, &nccl_op, op);
     int peer;
     if (wrong != NULL)
         return wrong;
     if (!line_has(l, NCCL_op))
         return "an operation without a name";
-    op.coll.op = comm_op(r, line_text(l, NCCL_op), &op.name);
-    op.class = specter_comm_op_is_p2p(op.coll.op) ? OP_P2P : OP_COLL;
-    op.dtype = dtype(r, line_text(l, NCCL_dtype));
-    op.coll.redop = redop(r, line_text(l, NCCL_redop));
-    peer = op.class == OP_P2P || !line_has(l, NCCL_root) ? NCCL_peer : NCCL_root;
-    if (!take_i32(l, peer, -1, &op.coll.peer) || !take_i32(l, NCCL_group, -1, &op.coll.group))
+    op->coll.op = comm_op(r, line_text(l, NCCL_op), &op->name);
+    op->class = specter_comm_op_is_p2p(op->coll.op) ? OP_P2P : OP_COLL;
+    op->dtype = dtype(r, line_text(l, NCCL_dtype));
+    op->coll.redop = redop(r, line_text(l, NCCL_redop));
+    peer = op->class == OP_P2P || !line_has(l, NCCL_root) ? NCCL_peer : NCCL_root;
+    if (!take_i32(l, peer, -1, &op->coll.peer) || !take_i32(l, NCCL_group, -1, &op->coll.group))
         return "impossible peer or group";
     if (r->legacy)
-        op.coll.group = r->group_depth > 0 ? r->group : -1;
-    wrong = take_comm(r, l, &op);
+        op->coll.group = r->group_depth > 0 ? r->group : -1;
+    wrong = take_comm(r, l, op);
     if (wrong != NULL)
         return wrong;
-    take_bytes(r, l, &op);
+    take_bytes(r, l, op);
     if (line_u64(l, NCCL_inplace, 0) != 0)
-        op.flags |= OP_INPLACE;
+        op->flags |= OP_INPLACE;
     r->typed |= line_has(l, NCCL_type);
     r->saw_nccl = true;
-    add_op(r, &op);
+    keep_op(r);
     return NULL;
 }
 
@@ -424,24 +431,24 @@ static bool take_shape(const struct line *l, struct op *op)
 
 static const char *on_cublas(struct jsonl *r, const struct line *l)
 {
-    struct op op = blank_op();
-    const char *wrong = take_op(r, l, &cublas_op, &op);
+    struct op *op = next_op(r);
+    const char *wrong = take_op(r, l, &cublas_op, op);
     if (wrong != NULL)
         return wrong;
     if (!line_has(l, CUBLAS_op))
         return "an operation without a name";
-    op.name = word(r, WORD_OTHER, line_text(l, CUBLAS_op))->text;
-    op.class = take_shape(l, &op) ? OP_GEMM : OP_KERNEL;
-    op.dtype = dtype(r, line_text(l, line_has(l, CUBLAS_dtype) ? CUBLAS_dtype : CUBLAS_dtype_a));
-    if (op.class == OP_GEMM) {
-        op.gemm.dtype_b = dtype(r, line_text(l, CUBLAS_dtype_b));
-        op.gemm.dtype_c = dtype(r, line_text(l, CUBLAS_dtype_c));
-        op.gemm.compute = dtype(r, line_text(l, CUBLAS_compute));
-        take_trans(l, op.gemm.trans);
+    op->name = word(r, WORD_OTHER, line_text(l, CUBLAS_op))->text;
+    op->class = take_shape(l, op) ? OP_GEMM : OP_KERNEL;
+    op->dtype = dtype(r, line_text(l, line_has(l, CUBLAS_dtype) ? CUBLAS_dtype : CUBLAS_dtype_a));
+    if (op->class == OP_GEMM) {
+        op->gemm.dtype_b = dtype(r, line_text(l, CUBLAS_dtype_b));
+        op->gemm.dtype_c = dtype(r, line_text(l, CUBLAS_dtype_c));
+        op->gemm.compute = dtype(r, line_text(l, CUBLAS_compute));
+        take_trans(l, op->gemm.trans);
     }
     r->typed |= line_has(l, CUBLAS_type);
     r->saw_gemm = true;
-    add_op(r, &op);
+    keep_op(r);
     return NULL;
 }
 
@@ -455,19 +462,19 @@ static const char *copy_kind(struct jsonl *r, struct json_text text)
 
 static const char *on_copy(struct jsonl *r, const struct line *l)
 {
-    struct op op = blank_op();
-    const char *wrong = take_op(r, l, &copy_op, &op);
+    struct op *op = next_op(r);
+    const char *wrong = take_op(r, l, &copy_op, op);
     if (wrong != NULL)
         return wrong;
     if (!line_has(l, COPY_kind))
         return "a copy without a kind";
-    op.class = OP_MEMORY;
-    op.name = copy_kind(r, line_text(l, COPY_kind));
-    op.bytes = line_u64(l, COPY_bytes, 0);
+    op->class = OP_MEMORY;
+    op->name = copy_kind(r, line_text(l, COPY_kind));
+    op->bytes = line_u64(l, COPY_bytes, 0);
     if (!line_has(l, COPY_bytes))
-        op.flags |= OP_BYTES_UNKNOWN;
+        op->flags |= OP_BYTES_UNKNOWN;
     r->typed = true;
-    add_op(r, &op);
+    keep_op(r);
     return NULL;
 }
 
@@ -475,16 +482,16 @@ static const char *on_copy(struct jsonl *r, const struct line *l)
  * whose capture was not seen nothing is known but its launches. */
 static const char *on_graph(struct jsonl *r, const struct line *l)
 {
-    struct op op = blank_op();
-    const char *wrong = take_op(r, l, &graph_op, &op);
+    struct op *op = next_op(r);
+    const char *wrong = take_op(r, l, &graph_op, op);
     if (wrong != NULL)
         return wrong;
-    op.class = OP_GRAPH;
-    op.name = word(r, WORD_OTHER, (struct json_text){"graph", 5, false})->text;
-    op.graph_launch.launch = line_u64(l, GRAPH_launch, 0);
-    op.graph_launch.op_count = line_u64(l, GRAPH_op_count, 0);
+    op->class = OP_GRAPH;
+    op->name = word(r, WORD_OTHER, (struct json_text){"graph", 5, false})->text;
+    op->graph_launch.launch = line_u64(l, GRAPH_launch, 0);
+    op->graph_launch.op_count = line_u64(l, GRAPH_op_count, 0);
     r->typed = true;
-    add_op(r, &op);
+    keep_op(r);
     return NULL;
 }
 

@@ -168,6 +168,7 @@ static void kineto_free(struct kineto *k)
     free(k->syncs.list);
     free(k->host.list);
     free(k->comm.list);
+    free(k->metas.list);
     free(k->gemms.list);
     free(k->callers.list);
     free(k->externals.list);

@@ -34,6 +34,15 @@ struct kineto_meta {
     const char *group_text, *group_ranks;
 };
 
+/* One of those as it is kept: traces repeat the same few hundred but for their numbers, and keep
+ * each once. */
+struct kineto_kept {
+    int64_t seq;
+    uint32_t at; /* in metas; seq is not to be read there */
+};
+
+#define KINETO_METAS 256 /* so many are recognised at a time */
+
 enum kineto_host_kind { HOST_COLLECTIVE, HOST_PARAMS, HOST_GEMM };
 
 #define WORK_NONE (-1)
@@ -44,19 +53,21 @@ struct kineto_host_op {
     int64_t start_ns, end_ns;
     uint32_t tid;
     enum kineto_host_kind kind;
-    int32_t parent;                /* index of the one around it; -1 */
-    int32_t depth;                 /* how many there are around it */
-    int64_t work;                  /* the op that is its work: WORK_NONE, WORK_MANY */
-    const char *name;              /* interned */
-    uint64_t record_id;            /* "Record function id"; 0 unknown */
-    struct kineto_meta meta;       /* HOST_COLLECTIVE, HOST_PARAMS */
-    struct kineto_product product; /* HOST_GEMM */
+    int32_t parent;     /* index of the one around it; -1 */
+    int32_t depth;      /* how many there are around it */
+    int64_t work;       /* the op that is its work: WORK_NONE, WORK_MANY */
+    const char *name;   /* interned */
+    uint64_t record_id; /* "Record function id"; 0 unknown */
+    union {
+        struct kineto_kept meta;       /* HOST_COLLECTIVE, HOST_PARAMS */
+        struct kineto_product product; /* HOST_GEMM */
+    };
 };
 
 /* A communication kernel: its op, and what its own args tell. */
 struct kineto_comm_op {
     size_t op;
-    struct kineto_meta meta;
+    struct kineto_kept meta;
 };
 
 /* An operator of the framework. */
@@ -105,10 +116,13 @@ struct kineto {
     struct idmap act_ids; /* correlation -> the rank's acts */
     KINETO_LIST(struct kineto_sync, syncs);
     KINETO_LIST(struct kineto_host_op, host);
+    KINETO_LIST(struct kineto_meta, metas);
+    uint32_t
+        known_metas[KINETO_METAS]; /* by hash, those met last: place in metas plus one; 0: none */
     KINETO_LIST(struct kineto_comm_op, comm);
     KINETO_LIST(size_t, gemms); /* ops whose kernels are named like products */
     KINETO_LIST(struct kineto_caller, callers);
-    KINETO_LIST(int64_t, externals);       /* of the rank's ops; ARG_NONE */
+    KINETO_LIST(uint32_t, externals);      /* of the rank's ops; 0 none */
     KINETO_LIST(struct mark, gpu_marks);   /* used where the host's are missing */
     struct idmap processes, gpu_processes; /* pids of launches; of device work */
     struct idmap gpus;                     /* devices of the same */
@@ -144,6 +158,15 @@ void kineto_add_event(struct kineto *k, const struct event *ev);
 
 /* Counts what cannot be used; the first is described. */
 void kineto_bad_event(struct kineto *k, uint64_t at, const char *reason);
+
+/* What is kept, whole again. */
+static inline struct kineto_meta kineto_meta_of(const struct kineto *k,
+                                                const struct kineto_kept *kept)
+{
+    struct kineto_meta meta = k->metas.list[kept->at];
+    meta.seq = kept->seq;
+    return meta;
+}
 
 /* Which operator launched what; before the times are moved, behind the launches. */
 void kineto_link_callers(struct kineto *k);

@@ -4,6 +4,8 @@
  */
 #include "trace/kineto.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,32 @@ static bool has_process(const struct event *ev)
     return ev->pid != -1 && ev->pid != ARG_NONE;
 }
 
+/* Ids are small; a larger one is none of the profiler's. */
+static uint32_t external_id(int64_t id)
+{
+    return id > 0 && id <= UINT32_MAX ? (uint32_t)id : 0;
+}
+
+/* Texts are interned: equal ones have one address. The struct has no holes. */
+static struct kineto_kept keep_meta(struct kineto *k, struct kineto_meta meta)
+{
+    struct kineto_kept kept = {.seq = meta.seq};
+    uint64_t words[sizeof meta / sizeof(uint64_t)], hash = 0;
+    uint32_t *known;
+    meta.seq = 0;
+    memcpy(words, &meta, sizeof meta);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hash = hash_mix(hash, words[i]);
+    known = &k->known_metas[hash % KINETO_METAS];
+    if (*known == 0 || memcmp(&k->metas.list[*known - 1], &meta, sizeof meta) != 0) {
+        ARRAY_ROOM(k->metas.list, k->metas.cap, k->metas.count + 1);
+        k->metas.list[k->metas.count++] = meta;
+        *known = (uint32_t)k->metas.count;
+    }
+    kept.at = *known - 1;
+    return kept;
+}
+
 /* Device work. Its id is the correlation until kineto_link() has used it. */
 static struct op *add_op(struct kineto *k, const struct event *ev, enum op_class class)
 {
@@ -35,8 +63,8 @@ static struct op *add_op(struct kineto *k, const struct event *ev, enum op_class
     op->stream = (int32_t)ev->args.stream;
     op->class = (uint8_t) class;
     op->timing = SPECTER_TIMING_DEVICE;
-    ARRAY_GROW(k->externals.list, k->externals.cap, k->rank->nops);
-    k->externals.list[k->externals.count++] = ev->args.external;
+    ARRAY_ROOM(k->externals.list, k->externals.cap, k->rank->nops);
+    k->externals.list[k->externals.count++] = external_id(ev->args.external);
     if (has_process(ev)) {
         idmap_add(&k->gpu_processes, ev->pid);
         idmap_add(&k->gpus, op->device);
@@ -53,14 +81,14 @@ static void add_kernel(struct kineto *k, const struct event *ev)
         struct op *op = add_op(k, ev, OP_COLL);
         op->coll.comm = op->coll.group = op->coll.peer = -1;
         op->coll.seq = op->coll.p2p_seq = -1;
-        ARRAY_GROW(k->comm.list, k->comm.cap, k->comm.count + 1);
+        ARRAY_ROOM(k->comm.list, k->comm.cap, k->comm.count + 1);
         k->comm.list[k->comm.count].op = at;
-        k->comm.list[k->comm.count++].meta = kineto_args_meta(k, &ev->args);
+        k->comm.list[k->comm.count++].meta = keep_meta(k, kineto_args_meta(k, &ev->args));
         return;
     }
     add_op(k, ev, OP_KERNEL);
     if (ev->detail == KERNEL_GEMM) {
-        ARRAY_GROW(k->gemms.list, k->gemms.cap, k->gemms.count + 1);
+        ARRAY_ROOM(k->gemms.list, k->gemms.cap, k->gemms.count + 1);
         k->gemms.list[k->gemms.count++] = at;
     }
 }
@@ -84,7 +112,7 @@ static void add_launch(struct kineto *k, const struct event *ev)
     at = idmap_add(&k->launch_ids, ev->args.correlation);
     if (at < k->launches.count && k->launches.list[at].start_ns <= launch.start_ns)
         return;
-    ARRAY_GROW(k->launches.list, k->launches.cap, (size_t)at + 1);
+    ARRAY_ROOM(k->launches.list, k->launches.cap, (size_t)at + 1);
     k->launches.list[at] = launch;
     if (at == k->launches.count)
         k->launches.count++;
@@ -109,7 +137,7 @@ static void add_act(struct kineto *k, const struct event *ev)
 
 static void add_sync(struct kineto *k, const struct event *ev)
 {
-    ARRAY_GROW(k->syncs.list, k->syncs.cap, k->syncs.count + 1);
+    ARRAY_ROOM(k->syncs.list, k->syncs.cap, k->syncs.count + 1);
     k->syncs.list[k->syncs.count++] = (struct kineto_sync){
         .correlation = ev->args.correlation,
         .record_correlation = ev->args.record_correlation,
@@ -117,12 +145,6 @@ static void add_sync(struct kineto *k, const struct event *ev)
         .event = or_none(ev->args.event_id, -1),
         .event_stream = or_none(ev->args.event_stream, -1),
     };
-}
-
-/* Ids are small; a larger one is none of the profiler's. */
-static uint32_t external_id(int64_t id)
-{
-    return id > 0 && id <= UINT32_MAX ? (uint32_t)id : 0;
 }
 
 static void add_caller(struct kineto *k, const struct event *ev)
@@ -140,7 +162,7 @@ static void add_mark(struct kineto *k, const struct event *ev)
 
 static void add_gpu_mark(struct kineto *k, const struct event *ev)
 {
-    ARRAY_GROW(k->gpu_marks.list, k->gpu_marks.cap, k->gpu_marks.count + 1);
+    ARRAY_ROOM(k->gpu_marks.list, k->gpu_marks.cap, k->gpu_marks.count + 1);
     k->gpu_marks.list[k->gpu_marks.count++] =
         (struct mark){ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, 0};
 }
@@ -158,12 +180,12 @@ static void add_host_op(struct kineto *k, const struct event *ev)
         host.product = kineto_product_shape(ev->name, ev->args.dims, ev->args.types);
     } else if (ev->kind == EVENT_PARAMS) {
         host.kind = HOST_PARAMS;
-        host.meta = kineto_args_meta(k, &ev->args);
+        host.meta = keep_meta(k, kineto_args_meta(k, &ev->args));
     } else {
         host.kind = HOST_COLLECTIVE;
-        host.meta = kineto_annotation_meta(ev->name, &ev->args);
+        host.meta = keep_meta(k, kineto_annotation_meta(ev->name, &ev->args));
     }
-    ARRAY_GROW(k->host.list, k->host.cap, k->host.count + 1);
+    ARRAY_ROOM(k->host.list, k->host.cap, k->host.count + 1);
     k->host.list[k->host.count++] = host;
 }
 

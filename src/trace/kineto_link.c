@@ -131,17 +131,22 @@ static void link_comm(struct kineto *k)
 {
     for (size_t i = 0; i < k->comm.count; i++) {
         struct op *op = &k->rank->ops[k->comm.list[i].op];
-        const struct kineto_meta *params = NULL, *annotation = NULL;
+        struct kineto_meta own = kineto_meta_of(k, &k->comm.list[i].meta), params, annotation;
+        bool has_params = false, has_annotation = false;
         struct kineto_host_op *host = kineto_around(k, op);
         for (; host != NULL; host = kineto_outer(k, host)) {
-            if (host->kind == HOST_PARAMS && params == NULL) {
-                params = &host->meta;
+            if (host->kind == HOST_PARAMS && !has_params) {
+                params = kineto_meta_of(k, &host->meta);
+                has_params = true;
                 host->work = host->work == WORK_NONE ? (int64_t)k->comm.list[i].op : WORK_MANY;
             }
-            if (host->kind == HOST_COLLECTIVE && annotation == NULL)
-                annotation = &host->meta;
+            if (host->kind == HOST_COLLECTIVE && !has_annotation) {
+                annotation = kineto_meta_of(k, &host->meta);
+                has_annotation = true;
+            }
         }
-        kineto_set_comm(k, op, &k->comm.list[i].meta, params, annotation);
+        kineto_set_comm(k, op, &own, has_params ? &params : NULL,
+                        has_annotation ? &annotation : NULL);
     }
 }
 
@@ -212,13 +217,49 @@ static void place_anchors(struct kineto *k)
     }
 }
 
+/* What has been used goes at once: a long trace is large where most of its lists meet. */
+#define DROP(list_)                        \
+    do {                                   \
+        free((list_).list);                \
+        memset(&(list_), 0, sizeof list_); \
+    } while (0)
+
+static void drop_calls(struct kineto *k)
+{
+    idmap_release(&k->launch_ids);
+    idmap_release(&k->act_ids);
+    DROP(k->launches);
+    DROP(k->syncs);
+}
+
+static void drop_comm(struct kineto *k)
+{
+    DROP(k->comm);
+    DROP(k->metas);
+}
+
+static void drop_host(struct kineto *k)
+{
+    DROP(k->host);
+    DROP(k->gemms);
+    DROP(k->gpu_marks);
+}
+
+static void drop_callers(struct kineto *k)
+{
+    DROP(k->callers);
+    DROP(k->externals);
+}
+
 void kineto_link_comm(struct kineto *k)
 {
     link_launches(k);
     link_syncs(k);
+    drop_calls(k);
     nest_host(k);
     kineto_learn_groups(k);
     link_comm(k);
+    drop_comm(k);
     order_name_lanes(k->run, k->rank, k->world_size, "process groups");
 }
 
@@ -226,9 +267,11 @@ void kineto_link(struct kineto *k)
 {
     join_comms(k);
     kineto_link_products(k);
-    kineto_link_callers(k);
     use_gpu_marks(k);
     note_anchors(k);
+    drop_host(k);
+    kineto_link_callers(k);
+    drop_callers(k);
     rank_shift(k->rank, k->base_ns);
     rank_sort(k->rank);
     place_anchors(k);

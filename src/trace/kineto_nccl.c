@@ -290,11 +290,16 @@ static void learn_group(struct kineto *k, const struct kineto_meta *meta)
 
 void kineto_learn_groups(struct kineto *k)
 {
-    for (size_t i = 0; i < k->comm.count; i++)
-        learn_group(k, &k->comm.list[i].meta);
+    struct kineto_meta meta;
+    for (size_t i = 0; i < k->comm.count; i++) {
+        meta = kineto_meta_of(k, &k->comm.list[i].meta);
+        learn_group(k, &meta);
+    }
     for (size_t i = 0; i < k->host.count; i++) {
-        if (k->host.list[i].kind == HOST_PARAMS)
-            learn_group(k, &k->host.list[i].meta);
+        if (k->host.list[i].kind != HOST_PARAMS)
+            continue;
+        meta = kineto_meta_of(k, &k->host.list[i].meta);
+        learn_group(k, &meta);
     }
 }
 

@@ -9,6 +9,7 @@
  * all-to-all, which is how PyTorch writes it; else each message becomes an op with the kernel's
  * times.
  */
+#include "trace/idmap.h"
 #include "trace/nsys.h"
 
 #ifdef SPECTER_HAVE_SQLITE
@@ -56,7 +57,7 @@ static int comm_of(struct run *run, const struct nsys_call *call)
 
 static int64_t joined_key(int comm, int32_t device)
 {
-    return (int64_t)comm << 32 | (uint32_t)device;
+    return idmap_pair(comm, device);
 }
 
 static void join(struct nsys *n, struct nsys_process *p, const struct nsys_member *m, int comm,

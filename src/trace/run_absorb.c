@@ -3,8 +3,6 @@
 
 #include "trace/et.h"
 
-#include "trace/et.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,8 +73,6 @@ static void rename_rank(struct rank *rank, const struct name_map *names)
         rename_text(names, &rank->steps[i].name);
     for (size_t i = 0; i < rank->nmarks; i++)
         rename_text(names, &rank->marks[i].name);
-    for (size_t i = 0; i < rank->nanchors; i++)
-        rename_text(names, &rank->anchors[i].name);
     for (size_t i = 0; i < rank->nanchors; i++)
         rename_text(names, &rank->anchors[i].name);
     for (size_t i = 0; i < rank->ndetails; i++) {

@@ -38,7 +38,7 @@ static char *read_all(const char *path, size_t *len)
 {
     FILE *in = fopen(path, "rb");
     char *text;
-    long size;
+    long size = 0;
     if (in == NULL || fseek(in, 0, SEEK_END) != 0 || (size = ftell(in)) < 0)
         fail("cannot read", path);
     rewind(in);

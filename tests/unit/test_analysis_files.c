@@ -240,8 +240,8 @@ TEST(analysis_document_lists_every_number)
     CHECK_HAS(document, "\n| `" #name "` | " #part " / " #whole " |");
     GATE_SHARES(X)
 #undef X
-#define X(name, needs, count, help) CHECK_HAS(document, "\n| `" #name "` | ");
-    GATE_COUNTS(X)
+#define X(name, kind, lacks, help) CHECK_HAS(document, "\n| `" #name "` | ");
+    GATE_VALUES(X)
 #undef X
 #define X(id, name, what) CHECK_HAS(document, "\n| `" name "` | ");
     HANG_CAUSES(X)

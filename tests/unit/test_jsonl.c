@@ -36,7 +36,7 @@ TEST(jsonl_line_in_the_writers_order)
 {
     static const char text[] = OP("3", "1.5");
     struct line l = LINE_INIT;
-    CHECK(line_parse(&l, text, sizeof text - 2));
+    CHECK(line_parse(&l, text, sizeof text - 2, 0));
     CHECK_INT(l.record, SPECTER_REC_NCCL);
     CHECK_INT(line_u64(&l, NCCL_id, 0), 3);
     CHECK_INT(line_i64(&l, NCCL_start_us, 0), 1500);
@@ -44,7 +44,7 @@ TEST(jsonl_line_in_the_writers_order)
     CHECK(!line_has(&l, NCCL_group));
     CHECK(!line_has(&l, NCCL_peer));
     CHECK_INT(line_i64(&l, NCCL_peer, -4), -4);
-    CHECK(line_parse(&l, text, sizeof text - 2)); /* now by the last line's record */
+    CHECK(line_parse(&l, text, sizeof text - 2, 0)); /* now by the last line's record */
     CHECK_INT(line_u64(&l, NCCL_bytes, 0), 64);
 }
 
@@ -55,7 +55,7 @@ TEST(jsonl_line_in_any_order)
                                "\"type\":\"nccl\", \"op\":\"Send\",\"start_us\":1e3 } ";
     struct line l = LINE_INIT;
     for (int again = 0; again < 2; again++) {
-        CHECK(line_parse(&l, text, sizeof text - 1));
+        CHECK(line_parse(&l, text, sizeof text - 1, 0));
         CHECK_INT(l.record, SPECTER_REC_NCCL);
         CHECK_INT(line_u64(&l, NCCL_tid, 0), 4);
         CHECK_INT(line_u64(&l, NCCL_id, 0), 7);
@@ -89,9 +89,30 @@ TEST(jsonl_line_kinds)
     };
     struct line l = LINE_INIT;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CHECK(line_parse(&l, cases[i].text, strlen(cases[i].text)));
+        CHECK(line_parse(&l, cases[i].text, strlen(cases[i].text), 0));
         CHECK_INT(l.record, cases[i].record);
     }
+}
+
+/* What stands behind a line in its block is looked at, and never taken for a part of it. */
+TEST(jsonl_line_with_text_behind)
+{
+    static const char text[] = OP("3", "1.5");
+    struct line l = LINE_INIT, alone = LINE_INIT;
+    char block[sizeof text + LINE_ROOM];
+    for (size_t n = 0; n < sizeof text - 2; n++) {
+        memset(block, '}', sizeof block);
+        memcpy(block, text, sizeof text - 1);
+        block[n] = '\n';
+        CHECK(!line_parse(&l, block, n, LINE_ROOM));
+        CHECK(!line_parse(&alone, block, n, 0));
+        CHECK(l.cut && alone.cut);
+        CHECK_INT(l.offset, alone.offset);
+    }
+    memcpy(block, text, sizeof text - 1);
+    CHECK(line_parse(&l, block, sizeof text - 2, LINE_ROOM));
+    CHECK_INT(line_i64(&l, NCCL_start_us, 0), 1500);
+    CHECK(json_text_is(line_text(&l, NCCL_timing), "device"));
 }
 
 TEST(jsonl_line_cut_and_flipped)
@@ -99,7 +120,7 @@ TEST(jsonl_line_cut_and_flipped)
     static const char text[] = OP("3", "1.5");
     struct line l = LINE_INIT;
     for (size_t n = 0; n < sizeof text - 2; n++) {
-        CHECK(!line_parse(&l, text, n));
+        CHECK(!line_parse(&l, text, n, 0));
         CHECK(l.cut);
     }
     for (size_t at = 0; at < sizeof text - 2; at++) {
@@ -107,7 +128,7 @@ TEST(jsonl_line_cut_and_flipped)
             char flipped[sizeof text];
             memcpy(flipped, text, sizeof text);
             flipped[at] = (char)(flipped[at] ^ 1 << bit);
-            line_parse(&l, flipped, sizeof text - 2);
+            line_parse(&l, flipped, sizeof text - 2, 0);
             CHECK(l.offset <= sizeof text - 2);
         }
     }

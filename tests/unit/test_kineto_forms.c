@@ -208,8 +208,10 @@ TEST(kineto_merged_files_are_refused)
         "[" K7("a", "5",
                "1") "{'ph':'X','cat':'kernel','name':'b','pid':1000,'tid':7,'ts':5,'dur':1,"
                     "'args':{'device':0,'stream':7}}]",
-        "[{'ph':'X','cat':'kernel','name':'a','pid':'[TP00] 0','ts':5,'dur':1,'args':{'stream':7}},"
-        "{'ph':'X','cat':'kernel','name':'b','pid':'[TP01] 0','ts':5,'dur':1,'args':{'stream':7}}]",
+        ("[{'ph':'X','cat':'kernel','name':'a','pid':'[TP00] "
+         "0','ts':5,'dur':1,'args':{'stream':7}},"
+         "{'ph':'X','cat':'kernel','name':'b','pid':'[TP01] "
+         "0','ts':5,'dur':1,'args':{'stream':7}}]"),
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         CHECK_HAS(text_error("merged.json", quoted(texts[i])),

@@ -16,10 +16,13 @@ mkdir names
     echo '{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":100},'
     echo '{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":2,"dur":3,"args":{"correlation":1}},'
     echo '{"ph":"X","cat":"kernel","name":"k<script>alert(1)</script>\"&'\''>","pid":0,"tid":7,"ts":10,"dur":80,"args":{"correlation":1,"stream":7,"device":0}}'
+    echo ',{"ph":"X","cat":"kernel","name":"a_long_name_'$(printf 'x%.0s' {1..60})'_end","pid":0,"tid":7,"ts":91,"dur":5,"args":{"correlation":1,"stream":7,"device":0}}'
     echo ']}'
 } >names/rank0.json
 "$SPECTER" analyze names --html names.html >/dev/null
 python3 html_page.py names.html "k<script>alert(1)</script>\"&'>"
+grep -o '<summary>a_long_name_x*[^<]*' names.html | head -n 1
+grep -c '</summary>a_long_name_x*_end</details>' names.html >/dev/null && echo "the whole name"
 
 # A file that cannot be written.
 "$SPECTER" analyze "$dir" --html missing/out.html >/dev/null 2>err

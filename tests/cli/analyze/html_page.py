@@ -6,7 +6,7 @@ import sys
 VOID = {"meta"}
 OPTIONAL = {"td", "th", "tr", "li", "dt", "dd", "p"}
 KNOWN = VOID | OPTIONAL | set(
-    "path rect html head title style body h1 h2 dl ul ol b nav a div span i svg g table code".split())
+    "path rect html head title style body h1 h2 dl ul ol b nav a div span i svg g table code details summary".split())
 
 
 class Page(html.parser.HTMLParser):
