@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/exchange.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +11,6 @@ struct item {
     const struct comm_instance *in;
     const char *group;
 };
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 bool is_exchange(const struct comm_instance *in)
 {

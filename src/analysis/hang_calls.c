@@ -2,11 +2,11 @@
 #include "analysis/hang_calls.h"
 
 #include "base/arena.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 #define AHEAD 64                    /* numbers behind the last one compared: what was called next */
 #define CELLS_MAX ((size_t)1 << 24) /* of a table: 128 MiB */
 

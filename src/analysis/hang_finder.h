@@ -8,10 +8,10 @@
 #define SPECTER_ANALYSIS_HANG_FINDER_H
 
 #include "analysis/hang.h"
+#include "base/order.h"
 #include "analysis/hang_calls.h"
 #include "analysis/hang_heads.h"
 
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 #define NONE UINT32_MAX
 
 /* A rank that is in an operation. Sorted, all that are in one operation lie side by side. */

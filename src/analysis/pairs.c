@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/pairs.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +11,6 @@ struct message {
     const struct comm_instance *in;
     int src, dst;
 };
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 void pair_of(const struct comm_instance *in, const struct run *run, int *src, int *dst)
 {

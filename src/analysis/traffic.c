@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/traffic.h"
 
+#include "base/order.h"
+
 #include "analysis/pairs.h"
 #include "analysis/split.h"
 
@@ -21,8 +23,6 @@ struct items {
     struct item *list; /* owned */
     size_t count, cap;
 };
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* ---- bytes ---- */
 

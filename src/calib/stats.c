@@ -2,6 +2,7 @@
 #include "calib/stats.h"
 
 #include "base/arena.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,12 +12,6 @@ struct weighted {
     double value, weight;
 };
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double stats_quantile(const double *values, size_t n, double q)
 {
     double *sorted = NULL, at, low, result;
@@ -25,7 +20,7 @@ double stats_quantile(const double *values, size_t n, double q)
         return NAN;
     ARRAY_GROW(sorted, cap, n);
     memcpy(sorted, values, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qsort(sorted, n, sizeof *sorted, order_doubles);
     at = q * (double)(n - 1);
     i = (size_t)at;
     low = sorted[i];
@@ -41,7 +36,7 @@ static struct weighted *sort_weighted(const double *values, const double *weight
     ARRAY_GROW(sorted, cap, n);
     for (size_t i = 0; i < n; i++)
         sorted[i] = (struct weighted){values[i], weights[i]};
-    qsort(sorted, n, sizeof *sorted, by_value); /* value is the first member */
+    qsort(sorted, n, sizeof *sorted, order_doubles); /* value is the first member */
     return sorted;
 }
 

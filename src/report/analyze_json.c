@@ -5,6 +5,7 @@
 #include "report/analyze_json_parts.h"
 #include "report/analyze_sheets.h"
 #include "report/hang_text.h"
+#include "report/json_add.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -26,43 +27,14 @@ static cJSON *object_in(cJSON *list)
     return o;
 }
 
-/* null for what is not finite: not known. */
-static void add_number(cJSON *o, const char *key, double value)
-{
-    if (isfinite(value))
-        cJSON_AddNumberToObject(o, key, value);
-    else
-        cJSON_AddNullToObject(o, key);
-}
-
 static void add_count(cJSON *o, const char *key, uint64_t value)
 {
     cJSON_AddNumberToObject(o, key, (double)value);
 }
 
-static void add_us(cJSON *o, const char *key, double ns)
-{
-    add_number(o, key, ns / 1e3);
-}
-
-/* Text of the trace: cJSON writes bytes as they are, and a document must be valid UTF-8. Empty is
- * null: not known. */
-static void add_text(cJSON *o, const char *key, const char *text)
-{
-    size_t cap = 0;
-    char *safe;
-    if (text == NULL || text[0] == '\0') {
-        cJSON_AddNullToObject(o, key);
-        return;
-    }
-    safe = array_grow(NULL, &cap, strlen(text) + 1, 1);
-    cJSON_AddStringToObject(o, key, text_safe(safe, cap, text, strlen(text)));
-    free(safe);
-}
-
 static void add_dtype(cJSON *o, const char *key, unsigned type)
 {
-    add_text(o, key, type < SPECTER_DTYPE_COUNT ? specter_dtype_name(type) : NULL);
+    json_add_text(o, key, type < SPECTER_DTYPE_COUNT ? specter_dtype_name(type) : NULL);
 }
 
 /* How the clocks of the hosts lie to the first one's; docs/clocks.md. */
@@ -72,29 +44,29 @@ static void add_domains(cJSON *o, const struct run *run)
     for (int i = 0; i < run->ndomains && run->domains != NULL; i++) {
         const struct domain *d = &run->domains[i];
         cJSON *x = object_in(list);
-        add_text(x, "host", d->host);
+        json_add_text(x, "host", d->host);
         cJSON_AddBoolToObject(x, "aligned", d->aligned);
-        add_us(x, "offset_us", d->aligned ? (double)d->offset_ns : NAN);
-        add_number(x, "drift_ppm", d->aligned ? d->drift * 1e6 : NAN);
-        add_us(x, "at_us", d->aligned ? (double)d->at_ns : NAN);
-        add_us(x, "offset_err_us", d->offset_err_ns);
-        add_number(x, "drift_err_ppm", d->drift_err * 1e6);
+        json_add_us(x, "offset_us", d->aligned ? (double)d->offset_ns : NAN);
+        json_add_number(x, "drift_ppm", d->aligned ? d->drift * 1e6 : NAN);
+        json_add_us(x, "at_us", d->aligned ? (double)d->at_ns : NAN);
+        json_add_us(x, "offset_err_us", d->offset_err_ns);
+        json_add_number(x, "drift_err_ppm", d->drift_err * 1e6);
         add_count(x, "anchors", d->anchors);
-        add_us(x, "residual_us", d->residual_ns);
-        add_us(x, "error_us", d->error_ns);
+        json_add_us(x, "residual_us", d->residual_ns);
+        json_add_us(x, "error_us", d->error_ns);
     }
 }
 
 static void add_run(cJSON *doc, const struct run *run)
 {
     cJSON *o = cJSON_AddObjectToObject(doc, "run");
-    add_text(o, "id", run->id);
-    add_text(o, "format", run->format);
-    add_text(o, "source", run->source);
+    json_add_text(o, "id", run->id);
+    json_add_text(o, "format", run->format);
+    json_add_text(o, "source", run->source);
     cJSON_AddNumberToObject(o, "world_size", run->world_size);
     add_count(o, "ranks", run->nranks);
     cJSON_AddBoolToObject(o, "clock_aligned", run->clock_aligned);
-    add_us(o, "clock_residual_us", run->clock_residual_ns);
+    json_add_us(o, "clock_residual_us", run->clock_residual_ns);
     add_domains(o, run);
 }
 
@@ -103,7 +75,7 @@ static void add_notes(cJSON *doc, const struct run *run)
     cJSON *list = array_in(doc, "notes");
     for (size_t i = 0; i < run->nnotes; i++) {
         cJSON *o = object_in(list);
-        add_text(o, "text", run->notes[i].text);
+        json_add_text(o, "text", run->notes[i].text);
         cJSON_AddBoolToObject(o, "loss", run->notes[i].loss);
     }
 }
@@ -168,8 +140,8 @@ static void add_launches(cJSON *doc, const struct analysis *a)
     o = cJSON_AddObjectToObject(doc, "launches");
     add_count(o, "untimed", l->count);
     add_classes(o, "classes", l->classes);
-    add_number(o, "per_step", l->steps > 0 ? (double)l->in_steps / (double)l->steps : NAN);
-    add_us(o, "max_gap_us", l->max_gap_ns != UNKNOWN_NS ? (double)l->max_gap_ns : NAN);
+    json_add_number(o, "per_step", l->steps > 0 ? (double)l->in_steps / (double)l->steps : NAN);
+    json_add_us(o, "max_gap_us", l->max_gap_ns != UNKNOWN_NS ? (double)l->max_gap_ns : NAN);
 }
 
 static void add_findings(cJSON *doc, const struct findings *f)
@@ -178,8 +150,8 @@ static void add_findings(cJSON *doc, const struct findings *f)
     for (size_t i = 0; i < f->count; i++) {
         cJSON *o = object_in(list);
         cJSON_AddStringToObject(o, "rule", f->list[i].rule);
-        add_number(o, "value", f->list[i].value);
-        add_number(o, "threshold", f->list[i].threshold);
+        json_add_number(o, "value", f->list[i].value);
+        json_add_number(o, "threshold", f->list[i].threshold);
         cJSON_AddStringToObject(o, "text", f->list[i].text);
     }
 }
@@ -193,7 +165,7 @@ static void add_op(cJSON *o, const char *key, const struct op *op)
     }
     hang_op_text(&text, op);
     buf_putc(&text, '\0');
-    add_text(o, key, text.data);
+    json_add_text(o, key, text.data);
     buf_release(&text);
 }
 
@@ -218,22 +190,22 @@ static void add_hang(cJSON *o, const struct hang *h, const struct run *run)
     struct buf text = BUF_INIT;
     hang_text(&text, h, run);
     buf_putc(&text, '\0');
-    add_text(o, "cause", hang_cause_name(h->cause));
-    add_text(o, "text", text.data);
+    json_add_text(o, "cause", hang_cause_name(h->cause));
+    json_add_text(o, "text", text.data);
     add_numbers(o, "ranks", h->ranks, h->nranks);
-    add_text(o, "op", h->op->name);
-    add_number(o, "bytes", has_bytes(h->op) ? (double)h->op->bytes : NAN);
+    json_add_text(o, "op", h->op->name);
+    json_add_number(o, "bytes", has_bytes(h->op) ? (double)h->op->bytes : NAN);
     add_dtype(o, "dtype", h->op->dtype);
-    add_text(o, "comm", comm != NULL ? comm->id : NULL);
-    add_text(o, "comm_name", comm != NULL ? comm->name : NULL);
-    add_number(o, "comm_size", comm != NULL && comm->size > 0 ? comm->size : NAN);
-    add_number(o, "seq", h->seq >= 0 ? (double)h->seq : NAN);
-    add_number(o, "first_seq", h->first >= 0 ? (double)h->first : NAN);
-    add_number(o, "sender", h->sender >= 0 ? h->sender : NAN);
-    add_number(o, "receiver", h->receiver >= 0 ? h->receiver : NAN);
+    json_add_text(o, "comm", comm != NULL ? comm->id : NULL);
+    json_add_text(o, "comm_name", comm != NULL ? comm->name : NULL);
+    json_add_number(o, "comm_size", comm != NULL && comm->size > 0 ? comm->size : NAN);
+    json_add_number(o, "seq", h->seq >= 0 ? (double)h->seq : NAN);
+    json_add_number(o, "first_seq", h->first >= 0 ? (double)h->first : NAN);
+    json_add_number(o, "sender", h->sender >= 0 ? h->sender : NAN);
+    json_add_number(o, "receiver", h->receiver >= 0 ? h->receiver : NAN);
     add_op(o, "instead", h->instead);
     add_count(o, "waiting_ranks", h->waiting);
-    add_us(o, "waited_us", (double)h->waited_ns);
+    json_add_us(o, "waited_us", (double)h->waited_ns);
     add_count(o, "followers", h->followers);
     cJSON_AddBoolToObject(o, "possible", h->possible);
     buf_release(&text);

@@ -2,6 +2,7 @@
 #include "report/metrics_report.h"
 
 #include "base/opt.h"
+#include "report/json_add.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -66,31 +67,13 @@ void metrics_text(const struct metrics *m, FILE *out)
     }
 }
 
-static cJSON *number_json(double value)
-{
-    return isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull();
-}
-
-static void add_text(cJSON *o, const char *key, const char *text)
-{
-    size_t cap = 0;
-    char *safe;
-    if (text == NULL) {
-        cJSON_AddNullToObject(o, key);
-        return;
-    }
-    safe = array_grow(NULL, &cap, strlen(text) + 1, 1);
-    cJSON_AddStringToObject(o, key, text_safe(safe, cap, text, strlen(text)));
-    free(safe);
-}
-
 static cJSON *metric_json(const struct metric *metric)
 {
     cJSON *o = cJSON_CreateObject(), *parts;
     cJSON_AddStringToObject(o, "name", metric->name);
     cJSON_AddStringToObject(o, "unit", metric->unit);
-    cJSON_AddItemToObject(o, "value", number_json(metric->value));
-    add_text(o, "reason", metric->reason);
+    json_add_number(o, "value", metric->value);
+    json_add_text(o, "reason", metric->reason);
     parts = cJSON_AddObjectToObject(o, "details");
     for (size_t k = 0; k < metric->nfields; k++) {
         const struct metric_field *f = &metric->fields[k];
@@ -98,9 +81,9 @@ static cJSON *metric_json(const struct metric *metric)
         char *key = array_grow(NULL, &cap, size, 1);
         text_safe(key, size, f->key, size);
         if (f->text != NULL)
-            add_text(parts, key, f->text);
+            json_add_text(parts, key, f->text);
         else
-            cJSON_AddItemToObject(parts, key, number_json(f->value));
+            json_add_number(parts, key, f->value);
         free(key);
     }
     return o;
@@ -110,7 +93,7 @@ struct cJSON *metrics_json(const struct metrics *m)
 {
     cJSON *doc = cJSON_CreateObject(), *list;
     cJSON_AddStringToObject(doc, "schema", SCHEMA);
-    add_text(doc, "source", m->in.run->source);
+    json_add_text(doc, "source", m->in.run->source);
     cJSON_AddNumberToObject(doc, "ranks", (double)m->in.run->nranks);
     list = cJSON_AddArrayToObject(doc, "metrics");
     for (size_t i = 0; i < m->count; i++)

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/rank_spread.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static int by_ns(const void *x, const void *y)
-{
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
 
 static int64_t time_at(const struct rank_result *r, size_t offset)
 {
@@ -26,7 +22,7 @@ void rank_spread(const struct analysis *a, size_t offset, struct split spread[3]
         if (a->ranks[i].split.timed_ops > 0)
             values[n++] = time_at(&a->ranks[i], offset);
     }
-    qsort(values, n, sizeof *values, by_ns);
+    qsort(values, n, sizeof *values, order_int64s);
     const int64_t picked[] = {values[0], values[n / 2], values[n - 1]};
     for (int k = 0; k < 3; k++)
         memcpy((char *)&spread[k] + offset, &picked[k], sizeof picked[k]);

@@ -67,9 +67,4 @@ struct cJSON;
 /* replay_scales_json.c: the keys of one scale beside its iteration. */
 void replay_scale_json(struct cJSON *o, const struct replay_scale *s, const struct workload *w);
 
-/* replay_json.c: null for what is not finite; us from ns; text made valid UTF-8. */
-void replay_add_number(struct cJSON *o, const char *key, double value);
-void replay_add_us(struct cJSON *o, const char *key, double ns);
-void replay_add_text(struct cJSON *o, const char *key, const char *text);
-
 #endif

@@ -2,6 +2,7 @@
 #include "report/replay_report.h"
 
 #include "base/buf.h"
+#include "report/json_add.h"
 #include "report/replay_inside.h"
 #include "report/table.h"
 
@@ -11,44 +12,21 @@
 
 #define SCHEMA "specter.replay/1"
 
-void replay_add_number(cJSON *o, const char *key, double value)
-{
-    if (isfinite(value))
-        cJSON_AddNumberToObject(o, key, value);
-    else
-        cJSON_AddNullToObject(o, key);
-}
-
-void replay_add_us(cJSON *o, const char *key, double ns)
-{
-    replay_add_number(o, key, ns / 1e3);
-}
-
-/* A document is valid UTF-8 whatever the trace holds. */
-void replay_add_text(cJSON *o, const char *key, const char *text)
-{
-    struct buf safe = BUF_INIT;
-    size_t size = 4 * strlen(text) + 1;
-    char *to = buf_reserve(&safe, size);
-    cJSON_AddStringToObject(o, key, text_safe(to, size, text, size));
-    buf_release(&safe);
-}
-
 static void add_time(cJSON *o, const struct iteration_time *t)
 {
-    replay_add_us(o, "iteration_us", t->span_ns);
-    replay_add_us(o, "compute_us", t->compute_ns);
-    replay_add_us(o, "untraced_us", t->untraced_ns);
-    replay_add_us(o, "comm_us", t->comm_ns);
-    replay_add_us(o, "exposed_comm_us", t->exposed_comm_ns);
-    replay_add_us(o, "comm_wait_us", t->comm_wait_ns);
-    replay_add_us(o, "memory_us", t->memory_ns);
-    replay_add_us(o, "exposed_memory_us", t->exposed_memory_ns);
-    replay_add_us(o, "idle_us", t->idle_ns);
-    replay_add_us(o, "host_bound_us", t->host_bound_ns);
-    replay_add_us(o, "stream_wait_us", t->stream_wait_ns);
-    replay_add_us(o, "bubble_us", t->bubble_ns);
-    replay_add_us(o, "other_idle_us", t->other_idle_ns);
+    json_add_us(o, "iteration_us", t->span_ns);
+    json_add_us(o, "compute_us", t->compute_ns);
+    json_add_us(o, "untraced_us", t->untraced_ns);
+    json_add_us(o, "comm_us", t->comm_ns);
+    json_add_us(o, "exposed_comm_us", t->exposed_comm_ns);
+    json_add_us(o, "comm_wait_us", t->comm_wait_ns);
+    json_add_us(o, "memory_us", t->memory_ns);
+    json_add_us(o, "exposed_memory_us", t->exposed_memory_ns);
+    json_add_us(o, "idle_us", t->idle_ns);
+    json_add_us(o, "host_bound_us", t->host_bound_ns);
+    json_add_us(o, "stream_wait_us", t->stream_wait_ns);
+    json_add_us(o, "bubble_us", t->bubble_ns);
+    json_add_us(o, "other_idle_us", t->other_idle_ns);
 }
 
 /* null where it is not known. */
@@ -70,22 +48,22 @@ static void add_spread(cJSON *o, const struct iteration_spread *s)
     }
     one = cJSON_AddObjectToObject(o, "spread");
     cJSON_AddNumberToObject(one, "count", (double)s->count);
-    replay_add_us(one, "mean_us", s->mean_ns);
-    replay_add_us(one, "median_us", s->median_ns);
-    replay_add_us(one, "min_us", s->min_ns);
-    replay_add_us(one, "p5_us", s->p5_ns);
-    replay_add_us(one, "p95_us", s->p95_ns);
-    replay_add_us(one, "max_us", s->max_ns);
+    json_add_us(one, "mean_us", s->mean_ns);
+    json_add_us(one, "median_us", s->median_ns);
+    json_add_us(one, "min_us", s->min_ns);
+    json_add_us(one, "p5_us", s->p5_ns);
+    json_add_us(one, "p95_us", s->p95_ns);
+    json_add_us(one, "max_us", s->max_ns);
 }
 
 /* Of one iteration of the whole recorded job. */
 static void add_work(cJSON *doc, const struct workload *w)
 {
     cJSON *o = cJSON_AddObjectToObject(doc, "work");
-    replay_add_number(o, "tokens", w->tokens > 0 ? w->tokens : NAN);
-    replay_add_number(o, "flops", w->flops > 0 ? w->flops : NAN);
+    json_add_number(o, "tokens", w->tokens > 0 ? w->tokens : NAN);
+    json_add_number(o, "flops", w->flops > 0 ? w->flops : NAN);
     cJSON_AddStringToObject(o, "flops_from", w->told ? "told" : "gemms");
-    replay_add_number(o, "peak_tflops", w->peak_tflops > 0 ? w->peak_tflops : NAN);
+    json_add_number(o, "peak_tflops", w->peak_tflops > 0 ? w->peak_tflops : NAN);
     add_name(o, "mix", w->mix != NULL && w->mix[0] != '\0' ? w->mix : NULL);
     add_name(o, "missing", w->missing);
     cJSON_AddNumberToObject(o, "gemms_without_shape", (double)w->shapeless);
@@ -95,9 +73,9 @@ static void add_waits(cJSON *source, const struct waits *w)
 {
     cJSON *o = cJSON_AddObjectToObject(source, "waits");
     cJSON_AddNumberToObject(o, "collectives", (double)w->collectives);
-    replay_add_us(o, "recorded_us", w->recorded_ns);
-    replay_add_us(o, "replayed_us", w->replayed_ns);
-    replay_add_number(o, "median_off", w->median_off);
+    json_add_us(o, "recorded_us", w->recorded_ns);
+    json_add_us(o, "replayed_us", w->replayed_ns);
+    json_add_number(o, "median_off", w->median_off);
 }
 
 static void add_source(cJSON *doc, const struct replay *rep, const struct run *run)
@@ -105,8 +83,8 @@ static void add_source(cJSON *doc, const struct replay *rep, const struct run *r
     cJSON *o = cJSON_AddObjectToObject(doc, "source");
     add_name(o, "gpu", rep->gpu_known ? rep->from.gpu->name : NULL);
     add_name(o, "network", rep->network_known ? rep->from.network->name : NULL);
-    replay_add_text(o, "path", run->source);
-    replay_add_text(o, "run", run->id);
+    json_add_text(o, "path", run->source);
+    json_add_text(o, "run", run->id);
     cJSON_AddNumberToObject(o, "ranks", (double)rep->nranks);
     cJSON_AddNumberToObject(o, "world_size", rep->world);
     cJSON_AddNumberToObject(o, "iterations", rep->iterations);
@@ -135,7 +113,7 @@ static void add_axes(cJSON *o, struct replay *rep)
         cJSON_AddNumberToObject(one, "size", axis->size);
         cJSON_AddNumberToObject(one, "stride", axis->stride);
         add_name(one, "from", rep->grid.state == GRID_FOUND ? grid_trust_name(axis->trust) : NULL);
-        replay_add_text(one, "evidence", grid_axis_words(&rep->grid, &rep->groups, a));
+        json_add_text(one, "evidence", grid_axis_words(&rep->grid, &rep->groups, a));
     }
 }
 
@@ -145,8 +123,8 @@ static void add_groups(cJSON *o, struct replay *rep)
     for (size_t c = 0; c < rep->groups.ncomms; c++) {
         cJSON *one = cJSON_CreateObject();
         cJSON_AddItemToArray(list, one);
-        replay_add_text(one, "comm", rep->groups.comms[c].id);
-        replay_add_text(one, "name", rep->groups.comms[c].name);
+        json_add_text(one, "comm", rep->groups.comms[c].id);
+        json_add_text(one, "name", rep->groups.comms[c].name);
         cJSON_AddNumberToObject(one, "size", rep->groups.comms[c].size);
         add_name(one, "axes",
                  rep->grid.state == GRID_FOUND ? grid_comm_words(&rep->grid, c) : NULL);
@@ -163,10 +141,7 @@ static void add_parallel(cJSON *doc, struct replay *rep)
     list = cJSON_AddArrayToObject(o, "candidates");
     for (int i = 0; i < g->ncandidates; i++)
         cJSON_AddItemToArray(list, cJSON_CreateString(g->candidates[i]));
-    if (g->problem != NULL)
-        replay_add_text(o, "problem", g->problem);
-    else
-        cJSON_AddNullToObject(o, "problem");
+    json_add_text(o, "problem", g->problem);
     add_name(o, "absent", rep->absent.count > 0 ? rep->absent.words : NULL);
     cJSON_AddStringToObject(o, "grow", grid_role_name(rep->grown));
 }
@@ -191,10 +166,10 @@ static void add_ranks(cJSON *doc, const struct replay *rep)
         cJSON_AddNumberToObject(o, "rank", rep->ranks[r].rank);
         cJSON_AddNumberToObject(o, "iterations", rep->ranks[r].iterations);
         add_place(o, &rep->grid, rep->ranks[r].rank);
-        replay_add_us(o, "recorded_us", rep->ranks[r].recorded_ns);
-        replay_add_us(o, "replayed_us", rep->ranks[r].replayed_ns);
-        replay_add_us(o, "recorded_waits_us", rep->ranks[r].waits.recorded_ns);
-        replay_add_us(o, "replayed_waits_us", rep->ranks[r].waits.replayed_ns);
+        json_add_us(o, "recorded_us", rep->ranks[r].recorded_ns);
+        json_add_us(o, "replayed_us", rep->ranks[r].replayed_ns);
+        json_add_us(o, "recorded_waits_us", rep->ranks[r].waits.recorded_ns);
+        json_add_us(o, "replayed_waits_us", rep->ranks[r].waits.replayed_ns);
     }
 }
 
@@ -204,9 +179,9 @@ static void add_samples(cJSON *o, const struct vary_result *r)
     cJSON_AddNumberToObject(o, "samples", (double)r->samples);
     if (r->draws > 0)
         cJSON_AddNumberToObject(o, "draws", (double)r->draws);
-    replay_add_us(o, "mean_us", r->mean_ns);
-    replay_add_us(o, "p50_us", r->p50_ns);
-    replay_add_us(o, "p95_us", r->p95_ns);
+    json_add_us(o, "mean_us", r->mean_ns);
+    json_add_us(o, "p50_us", r->p50_ns);
+    json_add_us(o, "p95_us", r->p95_ns);
 }
 
 /* What was asked for with --jitter; no key without it. */
@@ -223,7 +198,7 @@ static void add_variation(cJSON *doc, const struct replay *rep)
         return;
     o = cJSON_AddObjectToObject(doc, "variation");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        replay_add_number(o, parts[i].key, parts[i].value);
+        json_add_number(o, parts[i].key, parts[i].value);
     cJSON_AddNumberToObject(o, "iterations", v->iterations);
     cJSON_AddNumberToObject(o, "seed", (double)rep->seed);
     add_samples(cJSON_AddObjectToObject(o, "recorded"), &rep->recorded_spread);
@@ -239,13 +214,13 @@ static void add_scales(cJSON *doc, const struct replay *rep)
         cJSON_AddNumberToObject(o, "scale", (double)s->scale);
         cJSON_AddNumberToObject(o, "gpus", (double)s->gpus);
         add_time(o, &s->time);
-        replay_add_number(o, "speedup", s->speedup);
-        replay_add_number(o, "efficiency", s->efficiency);
+        json_add_number(o, "speedup", s->speedup);
+        json_add_number(o, "efficiency", s->efficiency);
         replay_scale_json(o, s, &rep->workload);
         if (s->vary.samples > 0)
             add_samples(cJSON_AddObjectToObject(o, "variation"), &s->vary);
         if (s->sound_ns > 0)
-            replay_add_us(o, "sound_us", s->sound_ns);
+            json_add_us(o, "sound_us", s->sound_ns);
     }
 }
 
@@ -268,7 +243,7 @@ cJSON *replay_json(struct replay *rep, const struct run *run)
     cJSON_AddBoolToObject(target, "strong", rep->strong);
     cJSON_AddBoolToObject(doc, "calibrated", rep->calibrate);
     cJSON_AddNumberToObject(doc, "host_speed", rep->host_speed);
-    replay_add_number(doc, "unmodelled", rep->unmodelled);
+    json_add_number(doc, "unmodelled", rep->unmodelled);
     add_work(doc, &rep->workload);
     add_parallel(doc, rep);
     add_variation(doc, rep);

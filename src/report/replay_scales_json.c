@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/replay_inside.h"
+#include "report/json_add.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -16,48 +17,48 @@ static void add_groups(cJSON *o, const struct axis_times *axes)
     cJSON *list = cJSON_AddArrayToObject(o, "groups");
     for (int i = 0; i < axes->count; i++) {
         cJSON *one = add_object(list);
-        replay_add_text(one, "axes", axes->list[i].name);
-        replay_add_us(one, "comm_us", axes->list[i].total_ns);
-        replay_add_us(one, "exposed_us", axes->list[i].exposed_ns);
+        json_add_text(one, "axes", axes->list[i].name);
+        json_add_us(one, "comm_us", axes->list[i].total_ns);
+        json_add_us(one, "exposed_us", axes->list[i].exposed_ns);
     }
 }
 
 static void add_part(cJSON *list, const struct path_part *p)
 {
     cJSON *one = add_object(list), *thirds;
-    replay_add_text(one, "name", p->name);
-    replay_add_us(one, "us", p->ns);
-    replay_add_number(one, "share", p->share);
+    json_add_text(one, "name", p->name);
+    json_add_us(one, "us", p->ns);
+    json_add_number(one, "share", p->share);
     thirds = cJSON_AddArrayToObject(one, "thirds");
     for (int t = 0; t < 3; t++)
         cJSON_AddItemToArray(thirds, cJSON_CreateNumber(p->thirds[t]));
     if (p->what != PATH_COMM)
         return;
-    replay_add_us(one, "overlapped_us", p->hidden_ns);
+    json_add_us(one, "overlapped_us", p->hidden_ns);
     cJSON_AddNumberToObject(one, "calls", p->calls);
     cJSON_AddNumberToObject(one, "last_calls", p->last);
-    replay_add_number(one, "bytes", p->bytes > 0 ? (double)p->bytes : NAN);
+    json_add_number(one, "bytes", p->bytes > 0 ? (double)p->bytes : NAN);
 }
 
 static void add_path(cJSON *o, const struct path_summary *s)
 {
     cJSON *path = cJSON_AddObjectToObject(o, "critical_path"), *list;
-    replay_add_text(path, "words", s->words);
+    json_add_text(path, "words", s->words);
     list = cJSON_AddArrayToObject(path, "parts");
     for (int i = 0; i < s->count; i++)
         add_part(list, &s->parts[i]);
-    replay_add_us(path, "rest_us", s->rest_ns);
-    replay_add_number(path, "slow_rank", s->slow_rank >= 0 ? s->slow_rank : NAN);
-    replay_add_number(path, "slow_rank_work", s->slow_rank >= 0 ? s->slow_work : NAN);
-    replay_add_number(path, "slower", s->slow_rank >= 0 ? s->slower : NAN);
+    json_add_us(path, "rest_us", s->rest_ns);
+    json_add_number(path, "slow_rank", s->slow_rank >= 0 ? s->slow_rank : NAN);
+    json_add_number(path, "slow_rank_work", s->slow_rank >= 0 ? s->slow_work : NAN);
+    json_add_number(path, "slower", s->slow_rank >= 0 ? s->slower : NAN);
 }
 
 static void add_error(cJSON *o, const struct uncertainty *u)
 {
     cJSON *error = cJSON_AddObjectToObject(o, "error"), *list;
-    replay_add_number(error, "share", u->share);
-    replay_add_number(error, "replay", u->replay);
-    replay_add_number(error, "unmeasured", u->unmeasured);
+    json_add_number(error, "share", u->share);
+    json_add_number(error, "replay", u->replay);
+    json_add_number(error, "unmeasured", u->unmeasured);
     list = cJSON_AddArrayToObject(error, "rests_on");
     for (int b = 0; b < BASIS_COUNT; b++) {
         cJSON *one;
@@ -65,9 +66,9 @@ static void add_error(cJSON *o, const struct uncertainty *u)
             continue;
         one = add_object(list);
         cJSON_AddStringToObject(one, "what", basis_name((enum basis)b));
-        replay_add_number(one, "share", u->shares[b]);
-        replay_add_number(one, "error", u->errors[b]);
-        replay_add_number(one, "unmeasured", u->unknown[b]);
+        json_add_number(one, "share", u->shares[b]);
+        json_add_number(one, "error", u->errors[b]);
+        json_add_number(one, "unmeasured", u->unknown[b]);
     }
 }
 
@@ -76,7 +77,7 @@ void replay_scale_json(struct cJSON *o, const struct replay_scale *s, const stru
     add_error(o, &s->error);
     add_groups(o, &s->axes);
     add_path(o, &s->path);
-    replay_add_number(o, "tokens_per_s", w->tokens > 0 ? s->rate.tokens_per_s : NAN);
-    replay_add_number(o, "tokens_per_s_gpu", w->tokens > 0 ? s->rate.tokens_per_s_gpu : NAN);
-    replay_add_number(o, "utilisation", w->missing == NULL ? s->rate.utilisation : NAN);
+    json_add_number(o, "tokens_per_s", w->tokens > 0 ? s->rate.tokens_per_s : NAN);
+    json_add_number(o, "tokens_per_s_gpu", w->tokens > 0 ? s->rate.tokens_per_s_gpu : NAN);
+    json_add_number(o, "utilisation", w->missing == NULL ? s->rate.utilisation : NAN);
 }

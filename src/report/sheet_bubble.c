@@ -6,6 +6,7 @@
 #include "report/analyze_json_parts.h"
 #include "report/analyze_sheets.h"
 #include "report/findings_rules.h"
+#include "report/json_add.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -106,14 +107,6 @@ void sheet_of_bubble(struct sheet *s, const struct analysis *a)
 
 /* ---- JSON ---- */
 
-static void add_number(cJSON *o, const char *key, double value)
-{
-    if (isfinite(value))
-        cJSON_AddNumberToObject(o, key, value);
-    else
-        cJSON_AddNullToObject(o, key);
-}
-
 void add_pipeline_json(struct cJSON *doc, const struct analysis *a)
 {
     const struct bubbles *b = &a->bubbles;
@@ -124,17 +117,17 @@ void add_pipeline_json(struct cJSON *doc, const struct analysis *a)
         return;
     }
     o = cJSON_AddObjectToObject(doc, "pipeline");
-    add_number(o, "stages", found ? b->stages.count : NAN);
-    add_number(o, "pipelines", found ? (double)b->stages.nchains : NAN);
-    add_number(o, "virtual_stages", found ? b->stages.parts : NAN);
-    add_number(o, "micro_batches", found ? b->stages.micro : NAN);
-    add_number(o, "fraction", found ? share_of(b->total.bubble_ns, b->total.window_ns) : NAN);
-    add_number(o, "ideal", found ? b->ideal : NAN);
-    add_number(o, "slowest_stage", isfinite(b->imbalance) ? b->slowest : NAN);
-    add_number(o, "imbalance", b->imbalance);
-    add_number(o, "schedule_us", b->schedule_ns / (double)b->windows / 1e3);
-    add_number(o, "uneven_us", b->uneven_ns / (double)b->windows / 1e3);
-    add_number(o, "rest_us", b->rest_ns / (double)b->windows / 1e3);
+    json_add_number(o, "stages", found ? b->stages.count : NAN);
+    json_add_number(o, "pipelines", found ? (double)b->stages.nchains : NAN);
+    json_add_number(o, "virtual_stages", found ? b->stages.parts : NAN);
+    json_add_number(o, "micro_batches", found ? b->stages.micro : NAN);
+    json_add_number(o, "fraction", found ? share_of(b->total.bubble_ns, b->total.window_ns) : NAN);
+    json_add_number(o, "ideal", found ? b->ideal : NAN);
+    json_add_number(o, "slowest_stage", isfinite(b->imbalance) ? b->slowest : NAN);
+    json_add_number(o, "imbalance", b->imbalance);
+    json_add_number(o, "schedule_us", b->schedule_ns / (double)b->windows / 1e3);
+    json_add_number(o, "uneven_us", b->uneven_ns / (double)b->windows / 1e3);
+    json_add_number(o, "rest_us", b->rest_ns / (double)b->windows / 1e3);
     if (found)
         cJSON_AddNullToObject(o, "reason");
     else

@@ -3,6 +3,7 @@
  * Sheets of single collectives, and of what communication as a whole rests on.
  */
 #include "report/analyze_sheets.h"
+#include "base/order.h"
 #include "report/comm_words.h"
 
 #include <math.h>
@@ -11,8 +12,6 @@
 #define INSTANCES_LISTED 10000 /* in JSON; the other forms have all */
 
 /* ---- single collectives ---- */
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* In order of time; those without come last. Equal ones in the order of the study. */
 static int by_time(const void *x, const void *y)

@@ -4,6 +4,7 @@
  * behind them, and what matrix products could reach.
  */
 #include "report/analyze_sheets.h"
+#include "report/comm_words.h"
 
 #include <math.h>
 
@@ -94,11 +95,6 @@ void sheet_of_operations(struct sheet *s, const struct analysis *a)
 
 /* ---- matrix products ---- */
 
-static void put_type(struct sheet *s, unsigned type)
-{
-    sheet_text(s, type < SPECTER_DTYPE_COUNT ? specter_dtype_name((enum specter_dtype)type) : NULL);
-}
-
 static void put_limit(struct sheet *s, const struct gemm_row *g, double flops)
 {
     double n = (double)g->limited;
@@ -150,8 +146,8 @@ void sheet_of_roofline(struct sheet *s, const struct analysis *a)
         sheet_number(s, g->n);
         sheet_number(s, g->k);
         sheet_number(s, g->batch);
-        put_type(s, g->dtype);
-        put_type(s, g->compute);
+        sheet_text(s, comm_dtype_words(g->dtype));
+        sheet_text(s, comm_dtype_words(g->compute));
         sheet_number(s, (double)g->timed);
         sheet_number(s, flops);
         sheet_number(s, g->tflops);

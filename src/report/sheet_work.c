@@ -4,16 +4,11 @@
  * longest.
  */
 #include "report/analyze_sheets.h"
+#include "report/comm_words.h"
 #include "report/op_words.h"
 #include "report/table.h"
 
 #include <math.h>
-
-static const char *dtype_name(unsigned type)
-{
-    return type < SPECTER_DTYPE_COUNT && type != SPECTER_DTYPE_UNKNOWN ? specter_dtype_name(type)
-                                                                       : "";
-}
 
 void sheet_of_gemms(struct sheet *s, const struct analysis *a)
 {
@@ -32,8 +27,8 @@ void sheet_of_gemms(struct sheet *s, const struct analysis *a)
         sheet_number(s, g->n);
         sheet_number(s, g->k);
         sheet_number(s, g->batch);
-        sheet_text(s, dtype_name(g->dtype));
-        sheet_text(s, dtype_name(g->compute));
+        sheet_text(s, comm_dtype_words(g->dtype));
+        sheet_text(s, comm_dtype_words(g->compute));
         sheet_number(s, (double)g->count);
         sheet_number(s, (double)g->timed);
         sheet_number(s, g->timed > 0 ? g->total_ns : NAN);

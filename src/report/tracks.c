@@ -2,6 +2,7 @@
 #include "report/tracks.h"
 
 #include "base/arena.h"
+#include "base/order.h"
 #include "report/op_words.h"
 #include "report/tracks_count.h"
 #include "trace/match.h"
@@ -106,8 +107,6 @@ static void collect(struct drawing *d, const struct rank *rank)
     for (uint32_t i = 0; i < rank->nops; i++)
         add_op(d, rank, i);
 }
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Longer ones first, so that they enclose. */
 static int by_time(const struct item *a, const struct item *b)

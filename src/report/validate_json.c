@@ -2,6 +2,7 @@
 #include "report/validate_report.h"
 
 #include "base/buf.h"
+#include "report/json_add.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -10,24 +11,6 @@
 #include <string.h>
 
 #define SCHEMA "specter.validate/1"
-
-static void add_number(cJSON *o, const char *key, double value)
-{
-    if (isfinite(value))
-        cJSON_AddNumberToObject(o, key, value);
-    else
-        cJSON_AddNullToObject(o, key);
-}
-
-/* A document is valid UTF-8 whatever a table holds. */
-static void add_text(cJSON *o, const char *key, const char *text)
-{
-    struct buf safe = BUF_INIT;
-    size_t size = 4 * strlen(text) + 1;
-    char *to = buf_reserve(&safe, size);
-    cJSON_AddStringToObject(o, key, text_safe(to, size, text, size));
-    buf_release(&safe);
-}
 
 static cJSON *add_object(cJSON *list)
 {
@@ -38,16 +21,16 @@ static cJSON *add_object(cJSON *list)
 
 static void add_stats(cJSON *o, const struct score_stats *s)
 {
-    add_number(o, "median_ape", s->median_ape);
-    add_number(o, "mean_ape", s->mean_ape);
-    add_number(o, "p90_ape", s->p90_ape);
-    add_number(o, "bias", s->bias);
-    add_number(o, "within_25", s->within_25);
+    json_add_number(o, "median_ape", s->median_ape);
+    json_add_number(o, "mean_ape", s->mean_ape);
+    json_add_number(o, "p90_ape", s->p90_ape);
+    json_add_number(o, "bias", s->bias);
+    json_add_number(o, "within_25", s->within_25);
 }
 
 static void add_place(cJSON *o, const char *file, size_t line)
 {
-    add_text(o, "file", file);
+    json_add_text(o, "file", file);
     cJSON_AddNumberToObject(o, "line", (double)line);
 }
 
@@ -57,9 +40,9 @@ static void add_files(cJSON *doc, const struct measured *m)
     cJSON *passed = cJSON_AddArrayToObject(doc, "passed_over");
     for (size_t i = 0; i < m->nfiles; i++) {
         cJSON *o = add_object(m->files[i].why == NULL ? read : passed);
-        add_text(o, "file", m->files[i].path);
+        json_add_text(o, "file", m->files[i].path);
         if (m->files[i].why != NULL)
-            add_text(o, "reason", m->files[i].why);
+            json_add_text(o, "reason", m->files[i].why);
     }
 }
 
@@ -71,7 +54,7 @@ static void add_groups(cJSON *doc, const struct score *s)
         cJSON *o = add_object(list);
         cJSON_AddStringToObject(o, "kind", measured_kind_name(g->kind));
         cJSON_AddStringToObject(o, "by", g->by);
-        add_text(o, "key", g->key);
+        json_add_text(o, "key", g->key);
         cJSON_AddNumberToObject(o, "n", (double)g->stats.n);
         add_stats(o, &g->stats);
     }
@@ -80,7 +63,7 @@ static void add_groups(cJSON *doc, const struct score *s)
 static void add_operation(cJSON *o, const struct measured_row *row)
 {
     cJSON_AddStringToObject(o, "kind", measured_kind_name(row->kind));
-    add_text(o, "source", row->source);
+    json_add_text(o, "source", row->source);
     cJSON_AddStringToObject(o, "gpu", row->gpu->name);
     if (row->kind == MEASURED_GEMM) {
         cJSON_AddNumberToObject(o, "m", (double)row->m);
@@ -104,9 +87,9 @@ static void add_worst(cJSON *doc, const struct validation *v)
         cJSON *o = add_object(list);
         add_place(o, s->row->file, s->row->line);
         add_operation(o, s->row);
-        add_number(o, "measured_us", s->row->time_us);
-        add_number(o, "predicted_us", s->predicted.us);
-        add_number(o, "error", s->error);
+        json_add_number(o, "measured_us", s->row->time_us);
+        json_add_number(o, "predicted_us", s->predicted.us);
+        json_add_number(o, "error", s->error);
         cJSON_AddBoolToObject(o, "outside_fit", s->outside);
     }
 }
@@ -118,7 +101,7 @@ static void add_skips(cJSON *doc, const struct measured *m)
     struct skip_count *counts = validate_skip_counts(m, &count);
     for (size_t i = 0; i < count; i++) {
         cJSON *o = add_object(list);
-        add_text(o, "reason", counts[i].first->reason);
+        json_add_text(o, "reason", counts[i].first->reason);
         cJSON_AddNumberToObject(o, "n", (double)counts[i].n);
         cJSON_AddBoolToObject(o, "damaged", counts[i].first->damaged);
         add_place(o, counts[i].first->file, counts[i].first->line);
@@ -138,7 +121,7 @@ static void add_parameters(cJSON *doc, const struct used_params *u)
         cJSON_AddStringToObject(o, "class", p->owner);
         cJSON_AddStringToObject(o, "name", p->param->name);
         cJSON_AddStringToObject(o, "unit", p->param->unit);
-        add_number(o, "value", p->value);
+        json_add_number(o, "value", p->value);
     }
 }
 

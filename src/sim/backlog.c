@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/backlog.h"
 
+#include "base/order.h"
+
 #include "sim/builder.h"
 
 #include <stdlib.h>
@@ -55,14 +57,6 @@ static bool on_call(struct scene *s, const struct call *call)
     return false;
 }
 
-static int by_value(const void *pa, const void *pb)
-{
-    int64_t a, b;
-    memcpy(&a, pa, sizeof a);
-    memcpy(&b, pb, sizeof b);
-    return ORDER(a, b);
-}
-
 /* Of calls that had room. */
 static void find_usual(struct scene *s)
 {
@@ -71,7 +65,7 @@ static void find_usual(struct scene *s)
         s->limit_ns[class] = INT64_MAX;
         if (d->count == 0)
             continue;
-        qsort(d->list, d->count, sizeof *d->list, by_value);
+        qsort(d->list, d->count, sizeof *d->list, order_int64s);
         s->median_ns[class] = d->list[(d->count - 1) / 2];
         s->limit_ns[class] = s->median_ns[class] * BACKLOG_TIMES + BACKLOG_LEAST_NS;
     }

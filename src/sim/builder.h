@@ -7,9 +7,8 @@
 #define SPECTER_SIM_BUILDER_H
 
 #include "sim/calls.h"
+#include "base/order.h"
 #include "sim/program.h"
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* A stream of a rank: what a trace calls it, and the engine's index. */
 struct place {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/calls.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 static int by_time(const void *pa, const void *pb)
 {

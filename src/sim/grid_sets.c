@@ -6,6 +6,8 @@
  */
 #include "sim/grid_inside.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,14 +34,6 @@ struct sets {
     int ncuts;
     struct arena arena;
 };
-
-static int by_number(const void *pa, const void *pb)
-{
-    int a, b;
-    memcpy(&a, pa, sizeof a);
-    memcpy(&b, pb, sizeof b);
-    return (a > b) - (a < b);
-}
 
 /* ---- boxes ---- */
 
@@ -106,7 +100,7 @@ static void add_box(struct sets *s, const char *id, int *ranks, int size)
     ARRAY_GROW(s->boxes, s->cap, s->count + 1);
     box = &s->boxes[s->count];
     *box = (struct box){.id = id, .ranks = ranks, .size = size};
-    qsort(ranks, (size_t)size, sizeof *ranks, by_number);
+    qsort(ranks, (size_t)size, sizeof *ranks, order_ints);
     for (int i = 0; i < size; i++) {
         if (ranks[i] < 0 || ranks[i] >= s->g->world || (i > 0 && ranks[i] == ranks[i - 1]))
             return;

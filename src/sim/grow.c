@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/grow.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static int by_number(const void *pa, const void *pb)
-{
-    int a, b;
-    memcpy(&a, pa, sizeof a);
-    memcpy(&b, pb, sizeof b);
-    return (a > b) - (a < b);
-}
 
 /* The members in order, or NULL when one of them is not known. */
 static int *sort_members(const struct comm *comm)
@@ -25,7 +19,7 @@ static int *sort_members(const struct comm *comm)
         die("out of memory");
     for (int i = 0; i < comm->size; i++)
         sorted[i] = comm->ranks[i];
-    qsort(sorted, (size_t)comm->size, sizeof *sorted, by_number);
+    qsort(sorted, (size_t)comm->size, sizeof *sorted, order_ints);
     return sorted;
 }
 

@@ -5,6 +5,7 @@
 #include "sim/path.h"
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "sim/axis_time.h"
 #include "sim/job.h"
 #include "trace/busy.h"
@@ -269,12 +270,6 @@ static void finish(struct adding *a)
 
 /* ---- which rank ---- */
 
-static int by_value(const void *pa, const void *pb)
-{
-    const double *a = pa, *b = pb;
-    return (*a > *b) - (*a < *b);
-}
-
 static bool is_work(enum path_what what)
 {
     return what <= PATH_GRAPH;
@@ -320,7 +315,7 @@ static void blame(struct adding *a)
         work[r] = work_of(p, r);
     }
     own = work[top];
-    qsort(work, nranks, sizeof *work, by_value);
+    qsort(work, nranks, sizeof *work, order_doubles);
     if (nranks > 1 && all > 0 && on_path[top] >= BLAMED * all &&
         own > (1 + SLOWER) * work[(nranks - 1) / 2] && work[(nranks - 1) / 2] > 0) {
         a->out->slow_rank = p->run->ranks[top].rank;

@@ -2,6 +2,7 @@
 #include "sim/program.h"
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "sim/build.h"
 #include "trace/idmap.h"
 
@@ -275,14 +276,6 @@ struct sim_span program_moved(const struct program *p, size_t rank, size_t op)
 
 /* ---- launch latency ---- */
 
-static int by_value(const void *pa, const void *pb)
-{
-    int64_t a, b;
-    memcpy(&a, pa, sizeof a);
-    memcpy(&b, pb, sizeof b);
-    return (a > b) - (a < b);
-}
-
 /* How much longer the recorded host took from the synchronisation before (or its begin) to this
  * one. false when it did not block, or had launched nothing that could block it. */
 static bool stretch_excess(const struct program *p, size_t i, int64_t *excess_ns)
@@ -303,7 +296,7 @@ static int64_t median_excess(const struct program *p)
         n += stretch_excess(p, i, &excess[n]);
     }
     if (n > 0) {
-        qsort(excess, n, sizeof *excess, by_value);
+        qsort(excess, n, sizeof *excess, order_int64s);
         median_ns = excess[(n - 1) / 2];
     }
     free(excess);

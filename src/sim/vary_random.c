@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/vary_random.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,18 +93,10 @@ double vary_skewed(double z, double skewness)
     return cv > 1e-6 ? (vary_factor(z, cv) - 1) / cv : z;
 }
 
-static int by_value(const void *pa, const void *pb)
-{
-    double a, b;
-    memcpy(&a, pa, sizeof a);
-    memcpy(&b, pb, sizeof b);
-    return (a > b) - (a < b);
-}
-
 void vary_sort(double *list, size_t n)
 {
     if (n > 0)
-        qsort(list, n, sizeof *list, by_value);
+        qsort(list, n, sizeof *list, order_doubles);
 }
 
 double vary_quantile(const double *sorted, size_t n, double share)

@@ -2,6 +2,7 @@
 #include "sim/waits.h"
 
 #include "base/err.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,15 +64,9 @@ static struct rank_waits sum(const struct program *p, const struct match *match,
     return all;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, order_doubles);
     return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/detail.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 #define NO_OP UINT32_MAX
 
 static int by_key(const void *pa, const void *pb)

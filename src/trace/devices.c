@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/devices.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* What a thread works for, where it is not one part. */
 #define NO_PART UINT32_MAX

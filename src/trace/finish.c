@@ -6,6 +6,7 @@
 #include "trace/run.h"
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "trace/align.h"
 #include "trace/detail.h"
 #include "trace/graph.h"
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* "0-3,7": the numbers for which `in` says true, below n. */
 static void put_ranks(struct buf *out, const bool *in, int n)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/match.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +21,6 @@ struct keys {
 };
 
 #define NO_PAIR INT32_MIN
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Same match? */
 static int compare_match(const struct key *a, const struct key *b)
