@@ -46,6 +46,8 @@ static const char details[] =
 
 static int check_names(const char *names, struct err *e)
 {
+    if (names != NULL && names[0] == '\0')
+        return err_set(e, ERR_USAGE, "--metric names none (--list-metrics lists them)");
     for (const char *p = names; p != NULL && *p != '\0';) {
         size_t len = strcspn(p, ",");
         if (metrics_check(p, len, e) < 0)

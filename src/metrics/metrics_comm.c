@@ -113,6 +113,19 @@ void metric_straggler_lag(struct metrics *m, struct metric *metric)
 
 /* ---- bytes ---- */
 
+/* "AllReduce_fp16_ranks_8_bytes", "Broadcast_tp_4_bytes": rows of one kind have keys of their own.
+ */
+static const char *volume_key(struct metrics *m, const struct traffic_row *row)
+{
+    bool typed = row->dtype < SPECTER_DTYPE_COUNT && row->dtype != SPECTER_DTYPE_UNKNOWN;
+    return metric_key(
+        m, "%s%s%s_%s_%d_bytes",
+        row->op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name((enum specter_comm_op)row->op)
+                                        : "unknown",
+        typed ? "_" : "", typed ? specter_dtype_name((enum specter_dtype)row->dtype) : "",
+        row->group[0] != '\0' ? row->group : "ranks", row->comm_size);
+}
+
 void metric_comm_volume(struct metrics *m, struct metric *metric)
 {
     const struct traffic *t = &m->in.analysis->traffic;
@@ -133,14 +146,8 @@ void metric_comm_volume(struct metrics *m, struct metric *metric)
     metric_number(metric, "operations_without_size", unsized);
     for (size_t i = 0; i < t->nrows; i++) {
         const struct traffic_row *row = &t->rows[i];
-        metric_number(metric,
-                      metric_key(m, "%s_%s%s%d_bytes",
-                                 row->op < SPECTER_COMM_OP_COUNT
-                                     ? specter_comm_op_name((enum specter_comm_op)row->op)
-                                     : "unknown",
-                                 row->group, row->group[0] != '\0' ? "_" : "ranks_",
-                                 row->comm_size),
-                      row->sum.wire_bytes);
+        metric_number(metric, volume_key(m, row),
+                      row->sum.unsized == row->sum.instances ? NAN : row->sum.wire_bytes);
     }
 }
 

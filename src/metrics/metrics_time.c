@@ -107,10 +107,12 @@ static double peak_of(const struct metrics *m, const char **precision)
     const struct card *card = m->in.card;
     const char *name = card->precision[0] != '\0' ? card->precision : "bf16";
     enum specter_dtype dtype = specter_dtype_parse(name, strlen(name));
+    double peak;
     *precision = card->precision[0] != '\0' ? name : "bf16 (the card says none)";
     if (gpu == NULL || dtype >= SPECTER_DTYPE_COUNT || dtype == SPECTER_DTYPE_UNKNOWN)
         return NAN;
-    return gpu_peak_tflops(gpu, dtype, SPECTER_FP32);
+    peak = gpu_peak_tflops(gpu, dtype, SPECTER_FP32);
+    return peak > 0 ? peak : NAN; /* 0: it cannot */
 }
 
 void metric_mfu(struct metrics *m, struct metric *metric)

@@ -3,7 +3,7 @@
 needs libyaml # whose words are in the messages
 cp -r "$ROOT"/tests/cli/analyze/data/two_ranks traces
 for wrong in '--metric itertime' '--metric iter_time,x' '--card none.yaml' '--parallel tp=7' '--metric mfu' \
-    '--metric mfu,comm_volume'; do
+    '--metric mfu,comm_volume' '--metric='; do
     "$SPECTER" metrics traces $wrong >out 2>err
     echo "$wrong: $?"
     grep -v note: err
