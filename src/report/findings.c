@@ -33,8 +33,7 @@ bool rule_hang(const struct analysis *a, double threshold, struct finding *f, st
     return f->value >= threshold;
 }
 
-bool rule_under_way(const struct analysis *a, double threshold, struct finding *f,
-                           struct buf *b)
+bool rule_under_way(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
     f->value = (double)a->hangs.under_way;
     f->weight = INFINITY;

@@ -34,12 +34,13 @@ int kernel_comm_op(const char *kernel);
 /* Send and receive are one kernel, which the name does not tell apart. */
 bool kernel_is_sendrecv(const char *kernel);
 
-/* enum specter_redop; NONE when the name does not tell: ncclDevKernel_AllReduce_Sum_f32_RING_LL runs
- * Max and all others, too. Names before (ncclKernel) and of symmetric memory are exact. */
+/* enum specter_redop; NONE when the name does not tell: ncclDevKernel_AllReduce_Sum_f32_RING_LL
+ * runs Max and all others, too. Names before (ncclKernel) and of symmetric memory are exact. */
 uint8_t kernel_redop(const char *kernel);
 
 /* enum specter_dtype of a reducing kernel by its name ("..._Sum_bf16_RING_LL", "..._Sum_float",
- * "..._sum_bf16(...)"); UNKNOWN where it does not tell: of ncclDevKernel, signed integers may be named unsigned. */
+ * "..._sum_bf16(...)"); UNKNOWN where it does not tell: of ncclDevKernel, signed integers may be
+ * named unsigned. */
 int kernel_dtype(const char *kernel);
 
 /* Does this operation (enum specter_comm_op) reduce? */
