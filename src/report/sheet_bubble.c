@@ -12,7 +12,6 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
-#define COLUMNS(list) list, sizeof(list) / sizeof *(list)
 #define RANKS_LISTED 3
 
 /* "0, 4, 8, ...": the ranks of a stage. */
@@ -97,7 +96,7 @@ void sheet_of_bubble(struct sheet *s, const struct analysis *a)
     };
     const struct bubbles *b = &a->bubbles;
     sheet_init(s, "bubble", "Pipeline stages: mean of a rank and step; share: bubble of the step",
-               COLUMNS(columns));
+               SHEET_COLUMNS(columns));
     if (b->why != NULL)
         return;
     for (int stage = 0; stage < b->stages.count; stage++)

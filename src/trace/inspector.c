@@ -143,7 +143,7 @@ static void add_op(struct inspector *in, const struct inspector_record *rec, int
     op->class = rec->p2p ? OP_P2P : OP_COLL;
     op->name = intern_text(in->run, rec->what);
     op->id = in->rank->nops - 1;
-    op->device = member; /* for now: see tell_apart() */
+    op->device = member; /* until tell_apart() knows better */
     op->coll.op = (uint8_t)what;
     op->coll.redop = SPECTER_REDOP_NONE;
     op->coll.comm = in->members[member].comm;
