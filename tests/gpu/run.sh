@@ -3,11 +3,14 @@
 #
 # What only a GPU can tell: `make check-gpu`, on a machine with one NVIDIA GPU and PyTorch.
 #
-#   tests/gpu/run.sh [-o FOLDER] [CHECK...]     all checks, or those named
+#     tests/gpu/run.sh [-o FOLDER] [-t SECONDS] [CHECK...]     all checks, or those named
+#     tests/gpu/run.sh --list                                  names and expected seconds
 #
 # Leaves logs, traces and report.md in FOLDER (default: build/gpu). The report holds every figure, with date
-# and machine, and is what docs/measurements/ keeps. Ends with `N passed, N failed, N skipped`; where there
-# is no GPU it says so and is skipped with status 77.
+# and machine, and is what docs/measurements/ keeps (report.py). A machine may be had for minutes only: with
+# -t no check begins that is not expected to end in time, and a later call with the same FOLDER runs
+# those that have no result yet; checks named are run again. Ends with `N passed, N failed, N skipped`; where there is
+# no GPU it says so and is skipped with status 77.
 set -u
 
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -16,30 +19,51 @@ BUILD=$(realpath "${BUILD:-$ROOT/build}")
 SPECTER=$BUILD/specter
 PYTHON=${PYTHON:-python3}
 OUT=$BUILD/gpu
+BUDGET=
 
-# on_one_gpu COUNT COMMAND...: ranks of one job on the same GPU. Each is a node of its own to NCCL, because
-# two ranks of a node may not share a device; they talk over sockets.
-on_one_gpu() {
-    local count=$1 rank pids=() status=0
-    shift
-    for ((rank = 0; rank < count; rank++)); do
-        RANK=$rank WORLD_SIZE=$count NCCL_HOSTID=rank$rank NCCL_IB_DISABLE=1 NCCL_NET=Socket \
-            NCCL_SOCKET_IFNAME=lo NCCL_MAX_NCHANNELS=2 "$@" &
-        pids+=($!)
-    done
-    for rank in "${pids[@]}"; do wait "$rank" || status=$?; done
-    return $status
-}
+# Name and seconds it may be expected to take, the most telling first; check_NAME is in checks/*.bash.
+CHECKS='
+doctor                 5
+no_context             5
+reset                  10
+exit                   10
+nccl_by_handle         10
+group_exit             10
+same_results           60
+complete               2
+agreement              40
+cost                   10
+graph                  40
+overhead_transformer   150
+overhead_launch_bound  150
+ranks2                 40
+ranks4                 60
+plugin                 40
+identity               40
+compile                120
+'
+
+# shellcheck source=tests/gpu/lib.bash
+. "$HERE/lib.bash"
+for file in "$HERE"/checks/*.bash; do
+    # shellcheck source=/dev/null
+    . "$file"
+done
 
 if [ "${1:-}" = --ranks ]; then # what several_ranks runs under capture
     shift
     on_one_gpu "$@"
     exit
 fi
+if [ "${1:-}" = --list ]; then
+    echo "$CHECKS" | sed '/^$/d'
+    exit
+fi
 
-while getopts o: option; do
+while getopts o:t: option; do
     case $option in
     o) OUT=$OPTARG ;;
+    t) BUDGET=$OPTARG ;;
     *) exit 2 ;;
     esac
 done
@@ -56,141 +80,58 @@ command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 || skip_all "n
 "$PYTHON" -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null ||
     skip_all "no PyTorch that finds the GPU"
 
-mkdir -p "$OUT"
+mkdir -p "$OUT/checks"
 OUT=$(realpath "$OUT")
-GPU=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
 export PYTHONUNBUFFERED=1 PYTHONPATH=$HERE RANK=0 WORLD_SIZE=1 LOCAL_RANK=0
-
-# workload NAME [OPTION...]: the bare command of a training program.
-workload() { "$PYTHON" "$HERE/workload.py" "$@"; }
-
-# traced FOLDER COMMAND...: recorded, by capture's defaults and $CAPTURE.
-traced() {
-    local folder=$OUT/traces/$1
-    shift
-    rm -rf "$folder"
-    # shellcheck disable=SC2086 # options, word by word
-    "$SPECTER" capture -o "$folder" ${CAPTURE:-} -- "$@"
-}
-
-# ---- the checks ----
-
-check_doctor() { "$SPECTER" doctor; }
-
-# Costs of the driver's calls that recording an operation makes.
-check_cost() {
-    cc -O2 -o "$OUT/cost" "$HERE/cost.c" -ldl && "$OUT/cost"
-}
-
-# A situation ends as it does untraced.
-situation() {
-    local name=$1 plain status=0
-    plain=$("$PYTHON" "$HERE/api.py" "$name" 2>&1) || { echo "untraced: $plain"; return 1; }
-    traced "$name" "$PYTHON" "$HERE/api.py" "$name" || status=$?
-    echo "status $status"
-    return $status
-}
-check_no_context() { situation no_context; }
-check_reset() { situation reset; }
-check_exit() { situation exit; }
-check_nccl_by_handle() { situation nccl && "$PYTHON" "$HERE/checks.py" ranks "$OUT/traces/nccl" 1; }
-check_group_exit() { situation group_exit; }
-
-check_same_results() {
-    local small="--deterministic --layers 2 --width 512 --tokens 128 --steps 5"
-    workload transformer $small >"$OUT/plain.json" &&
-        traced same "$PYTHON" "$HERE/workload.py" transformer $small >"$OUT/traced.json" &&
-        "$PYTHON" "$HERE/checks.py" same "$OUT/plain.json" "$OUT/traced.json"
-}
-
-check_complete() { "$PYTHON" "$HERE/checks.py" complete "$OUT/traces/same"; }
-
-# Device times against CUPTI's, of the same steps.
-check_agreement() {
-    traced agreement "$PYTHON" "$HERE/workload.py" transformer --steps 5 --profile "$OUT/agreement.json" &&
-        "$PYTHON" "$HERE/agreement.py" "$OUT/traces/agreement" "$OUT/agreement.json"
-}
-
-check_overhead_transformer() {
-    "$PYTHON" "$HERE/overhead.py" "$SPECTER" transformer --limit 1
-}
-check_overhead_launch_bound() {
-    "$PYTHON" "$HERE/overhead.py" "$SPECTER" launch_bound --limit 3 -- --steps 200 --warmup 50
-}
-
-# A graph's capture still works, its launches are timed, its result is the untraced one.
-check_graph() {
-    workload graph --steps 20 >"$OUT/plain.json" &&
-        traced graph "$PYTHON" "$HERE/workload.py" graph --steps 20 >"$OUT/traced.json" &&
-        "$PYTHON" "$HERE/checks.py" same "$OUT/plain.json" "$OUT/traced.json" &&
-        "$PYTHON" "$HERE/checks.py" graph "$OUT/traces/graph" 25
-}
-
-# How much of a compiled step's device time each kind of record stands for.
-check_compile() {
-    traced compile "$PYTHON" "$HERE/workload.py" compile --steps 5 --profile "$OUT/compile.json" &&
-        "$PYTHON" "$HERE/checks.py" complete "$OUT/traces/compile" &&
-        "$PYTHON" "$HERE/checks.py" seen "$OUT/traces/compile" "$OUT/compile.json"
-}
-
-several_ranks() {
-    local count=$1 small="--layers 2 --width 512 --tokens 128 --steps 5"
-    traced "ranks$count" "$BASH" "$0" --ranks "$count" "$PYTHON" "$HERE/workload.py" transformer $small &&
-        "$PYTHON" "$HERE/checks.py" ranks "$OUT/traces/ranks$count" "$count" &&
-        "$SPECTER" analyze "$OUT/traces/ranks$count"
-}
-check_ranks2() { several_ranks 2; }
-check_ranks4() { several_ranks 4; }
-
-check_plugin() {
-    CAPTURE=--nccl-plugin several_ranks 2 && "$PYTHON" "$HERE/checks.py" plugin "$OUT/traces/ranks2"
-}
-
-# A captured step, replayed on its own GPU, takes its own time.
-check_identity() {
-    traced identity "$PYTHON" "$HERE/workload.py" transformer --marks &&
-        "$SPECTER" replay "$OUT/traces/identity" --scale 1 &&
-        "$SPECTER" replay "$OUT/traces/identity" --scale 1 --json "$OUT/identity.json" >/dev/null &&
-        "$PYTHON" "$HERE/checks.py" identity "$OUT/identity.json" 3
-}
-
-CHECKS="doctor cost no_context reset exit nccl_by_handle group_exit same_results complete agreement
- overhead_transformer overhead_launch_bound graph compile ranks2 ranks4 plugin identity"
 
 # ---- running them ----
 
-report() { printf '%s\n' "$@" >>"$OUT/report.md"; }
+passed=0 failed=0 skipped=0 left=0
 
-begin_report() {
-    : >"$OUT/report.md"
-    report "# $GPU, $(date -u +%F)" "" "Written by tests/gpu/run.sh at $(git -C "$ROOT" rev-parse --short HEAD 2>/dev/null)." "" '```'
-    nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.max.sm,power.limit --format=csv \
-        >>"$OUT/report.md"
-    "$PYTHON" -c 'import torch; print("PyTorch", torch.__version__, "CUDA", torch.version.cuda, "NCCL", torch.cuda.nccl.version())' \
-        >>"$OUT/report.md"
-    report '```'
-}
-
-passed=0 failed=0 skipped=0
+# run_check NAME SECONDS: its log, figures and verdict go to $OUT/checks/NAME.*; one that takes four times
+# as long as expected has failed.
 run_check() {
-    local name=$1 status=0 log=$OUT/$1.log verdict=passed
-    "check_$name" >"$log" 2>&1 || status=$?
+    local name=$1 status=0 begun=$SECONDS verdict=passed
+    local log=$OUT/checks/$name.log limit=$((60 + 4 * $2)) watch
+    rm -f "$OUT/checks/$name".*
+    SPECTER_FIGURES=$OUT/checks/$name.figures "check_$name" >"$log" 2>&1 &
+    watch=$!
+    (
+        sleep "$limit"
+        echo "still running after $limit s: ended" >>"$log"
+        pkill -TERM -P $watch
+        kill -TERM $watch
+    ) 2>/dev/null &
+    wait $watch || status=$?
+    pkill -P $! 2>/dev/null
+    kill $! 2>/dev/null
     case $status in
     0) passed=$((passed + 1)) ;;
     77) verdict=skipped skipped=$((skipped + 1)) ;;
     *) verdict=failed failed=$((failed + 1)) ;;
     esac
+    echo "$verdict $((SECONDS - begun))" >"$OUT/checks/$name.verdict"
     echo "$verdict $name"
     [ "$verdict" = passed ] || sed 's/^/    /' "$log" | tail -n 12
-    report "" "## $name: $verdict" "" '```'
-    tail -n 60 "$log" >>"$OUT/report.md"
-    report '```'
 }
 
-begin_report
-for name in $CHECKS; do
-    [ "$CHOSEN" = "  " ] || [[ $CHOSEN == *" $name "* ]] || continue
-    run_check "$name"
+# chosen NAME: named on the command line, or all were meant and this one has no result yet.
+chosen() {
+    [[ $CHOSEN == *" $1 "* ]] || { [ "$CHOSEN" = "  " ] && [ ! -e "$OUT/checks/$1.verdict" ]; }
+}
+
+for name in $CHOSEN; do
+    grep -q "^$name " <<<"$CHECKS" || { echo "run.sh: no check is named $name" >&2; exit 2; }
 done
+while read -r name seconds; do
+    [ -n "$name" ] && chosen "$name" || continue
+    if [ -n "$BUDGET" ] && ((SECONDS + seconds > BUDGET)); then
+        left=$((left + 1))
+        continue
+    fi
+    run_check "$name" "$seconds" </dev/null
+done <<<"$CHECKS"
+"$PYTHON" "$HERE/report.py" "$OUT" "$ROOT" $(awk 'NF { print $1 }' <<<"$CHECKS")
+[ $left = 0 ] || echo "$left checks were left for a later call"
 echo "$passed passed, $failed failed, $skipped skipped; figures in $OUT/report.md"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]
