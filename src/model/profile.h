@@ -57,6 +57,7 @@
     X(sms, "count", 1, 4096, "multiprocessors or compute units")                   \
     X(cc, "", 50, 300, "compute capability x10; 0: not CUDA")                      \
     X(boost_MHz, "MHz", 100, 1e4, "the clock that the peaks are quoted at")        \
+    X(clock_MHz, "MHz", 100, 1e4, "held under load; 0: what tdp_W allows")         \
     X(tdp_W, "W", 10, 1e4, "board power")                                          \
     X(nvlink_GBps, "GB/s", 1, 1e5, "GPU-to-GPU fabric, per direction")             \
     X(pcie_GBps, "GB/s", 0.5, 1e4, "host link, per direction")                     \
