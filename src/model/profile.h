@@ -181,7 +181,8 @@ const struct network_profile *network_profile_find(const char *name, struct err 
 
 /* By the name a driver gives ("NVIDIA H100 80GB HBM3"); NULL when none matches. A profile's `match`
  * lists parts of such names, separated by |. A part counts where a word begins (so that H200 is not
- * found in GH200), letter case aside; behind a $ the name must end. The longest part wins. */
+ * found in GH200), letter case aside; behind a $ the name must end. The longest part wins. Slices
+ * (MIG) match nothing. */
 const struct gpu_profile *gpu_profile_of_device(const char *device_name);
 
 /* The field that holds the dense peak for a product computed in `compute` on elements of `type`;

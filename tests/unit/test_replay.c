@@ -418,7 +418,7 @@ TEST(replay_without_known_hardware)
         CHECK_STR(rep.to.network->name, "dgx_h100_400g");
         CHECK(says(&rep.assumptions, "target GPU h100_sxm: the default"));
         CHECK(says(&rep.assumptions, "target network dgx_h100_400g: the default"));
-        CHECK(says(&rep.notes, "names no GPU that specter knows"));
+        CHECK(says(&rep.notes, "the recording names no GPU: computation is not retargeted"));
         CHECK(says(&rep.assumptions, "nothing was retargeted, because the source is unknown"));
         CHECK(!says(&rep.assumptions, "same hardware as recorded"));
         CHECK(!rep.same_hardware && !rep.gpu_known && !rep.network_known);
