@@ -26,4 +26,4 @@ check_threads() { situation threads per_thread; }
 check_nccl_by_handle() { situation nccl && "$PYTHON" "$HERE/checks.py" ranks "$OUT/traces/nccl" 1; }
 check_group_exit() { situation group_exit; }
 
-check_doctor() { "$SPECTER" doctor; }
+check_doctor() { "$PYTHON" "$HERE/doctor.py" "$SPECTER"; }
