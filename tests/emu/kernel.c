@@ -18,6 +18,7 @@
 #define WARP 32
 #define REGISTER_UNIT 256 /* registers of a warp come in such parts */
 #define SHARED_UNIT 128
+#define PARTS 4 /* of an SM, each with its own registers and warps */
 #define GRID_Y_MAX 65535
 #define BLOCK_Z_MAX 64
 
@@ -211,6 +212,6 @@ unsigned emu_kernel_blocks_per_sm(const struct emu_kernel *kernel, unsigned thre
         return 0;
     blocks = least(blocks, EMU_THREADS_PER_SM / (warps * WARP));
     if (of_warp)
-        blocks = least(blocks, EMU_REGISTERS_PER_SM / of_warp / warps);
+        blocks = least(blocks, EMU_REGISTERS_PER_SM / PARTS / of_warp * PARTS / warps);
     return least(blocks, sm_shared / in_units((unsigned)shared, SHARED_UNIT));
 }
