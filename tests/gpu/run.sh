@@ -33,6 +33,8 @@ same_results           60
 complete               2
 agreement              40
 cost                   10
+hook                   80
+harvester              60
 graph                  40
 overhead_transformer   150
 overhead_launch_bound  150
