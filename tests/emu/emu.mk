@@ -30,7 +30,7 @@ $(B)/emu/obj/%.o: tests/emu/%.c $(B)/flags
 emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
 
 $(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda stream event engine capture kernel copy memory thread \
-                                    lane calendar compute fabric) \
+                                    lane calendar compute fabric listen) \
                          tests/emu/map/cuda.map
 	$(call emu_so,cuda)
 $(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart) tests/emu/map/cudart.map \

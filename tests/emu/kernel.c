@@ -10,6 +10,7 @@
 #include "compute.h"
 #include "emu.h"
 #include "fabric.h"
+#include "listen.h"
 
 struct kernel {
     char *name;
@@ -79,7 +80,18 @@ static uint64_t run_kernel(void *data, const struct emu_turn *turn, CUresult *er
     return turn->start + (uint64_t)emu_compute_memory(turn, (double)k->ns);
 }
 
-static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, NULL, NULL};
+static void tell_kernel(const void *data, struct emu_told *told)
+{
+    const struct kernel *k = data;
+
+    *told = (struct emu_told){.type = TOLD_KERNEL,
+                              .name = k->name,
+                              .launch = "cudaLaunchKernel",
+                              .grid = {1, 1, 1},
+                              .block = {1, 1, 1}};
+}
+
+static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, NULL, NULL, tell_kernel};
 
 CUresult emu_kernel_launch(struct emu_thread *self, const void *kernel, CUstream handle)
 {
