@@ -15,6 +15,7 @@
 #define MEASURED_COLUMNS(X)       \
     X(SOURCE, "source_id")        \
     X(GPU, "gpu_profile")         \
+    X(DEVICE, "gpu")              \
     X(NETWORK, "network_profile") \
     X(NOTES, "notes")             \
     X(TIME, "time_us")            \
@@ -36,6 +37,7 @@
     X(BATCH, "batch")             \
     X(TFLOPS, "tflops")           \
     X(LIB, "lib")                 \
+    X(CACHE, "cache")             \
     X(MODEL, "model")             \
     X(ITERATION, "iter_time_s")   \
     X(TOKENS, "tokens_per_s_per_gpu")

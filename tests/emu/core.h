@@ -188,6 +188,7 @@ EMU_API int emu_device_count(void);
 EMU_API unsigned emu_device_bus(int device); /* its PCI bus number */
 EMU_API CUcontext emu_primary(int device);   /* makes it active */
 EMU_API int emu_context_device(CUcontext context);
+EMU_API int emu_context_active(int device); /* whether its primary context is */
 
 /* The context that the runtime works in: the current one, else the primary of device 0, which
  * becomes current. */
@@ -205,6 +206,9 @@ EMU_API CUresult emu_stream_sync(struct emu_thread *self, CUstream handle);
 EMU_API CUresult emu_stream_query(struct emu_thread *self, CUstream handle);
 EMU_API CUresult emu_device_sync(struct emu_thread *self);
 EMU_API CUresult emu_context_reset(struct emu_thread *self, int device);
+EMU_API CUcontext emu_context_new(int device); /* beside the primary one */
+EMU_API CUresult emu_context_destroy(struct emu_thread *self, CUcontext context);
+EMU_API bool emu_context_gone(CUcontext context); /* destroyed */
 
 EMU_API CUresult emu_event_new(struct emu_thread *self, CUevent *event, unsigned flags);
 EMU_API CUresult emu_event_destroy(struct emu_thread *self, CUevent event);
@@ -244,11 +248,5 @@ EMU_API void emu_exec_update(struct emu_exec *exec, const struct emu_graph *grap
 EMU_API CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle);
 EMU_API void emu_graph_free(struct emu_graph *graph);
 EMU_API void emu_exec_free(struct emu_exec *exec);
-
-/* ---- kernels (kernel.c) ---- */
-
-/* A launch of what emuKernel (emu.h) made; CUDA_ERROR_INVALID_HANDLE for any other pointer. */
-EMU_API CUresult emu_kernel_launch(struct emu_thread *self, const void *kernel, CUstream handle);
-EMU_API const char *emu_kernel_name(const void *kernel); /* NULL: not a kernel */
 
 #endif

@@ -11,7 +11,7 @@
 #include "memory.h"
 
 #define KINDS (CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS + 1)
-#define REGISTERS 32 /* of each thread of a kernel, of which nothing is known */
+#define REGISTERS 32 /* of a thread, where the kernel does not say */
 
 static atomic_bool kinds[KINDS];
 static atomic_bool calls[CUPTI_CB_DOMAIN_RUNTIME_API + 1][CUPTI_CBIDS];
@@ -175,7 +175,8 @@ static void record_kernel(const struct emu_heard_work *work)
 {
     const struct emu_told *told = &work->told;
     CUpti_ActivityKernel10 record = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                     .registersPerThread = REGISTERS,
+                                     .registersPerThread =
+                                         (uint16_t)(told->registers ? told->registers : REGISTERS),
                                      .start = cupti_stamp(work->start),
                                      .end = cupti_stamp(work->end),
                                      .deviceId = (uint32_t)work->device,

@@ -19,6 +19,7 @@ struct emu_told {
     const char *name;   /* of a kernel; lives as long as the process */
     const char *launch; /* the call with which a library launches it */
     unsigned grid[3], block[3], shared_bytes;
+    unsigned registers; /* of a thread; 0: unknown */
     uint64_t bytes;
     int from, to; /* enum memory_type */
     int from_device, to_device;
