@@ -39,8 +39,8 @@ cost                   10
 hook                   80
 harvester              60
 graph                  40
-overhead_transformer   150
-overhead_launch_bound  150
+overhead_transformer   180
+overhead_launch_bound  180
 ranks2                 40
 ranks4                 60
 plugin                 40
