@@ -7,7 +7,6 @@ prints only what went wrong, and its status says whether anything did.
     no_context   calls that need no context make none
     reset        cudaDeviceReset between two products: the second is right, and nothing crashes
     exit         sys.exit with work still queued
-    nccl         a communicator of one rank through ctypes, as vLLM uses NCCL
     group_exit   exit inside ncclGroupStart
 """
 
@@ -117,16 +116,6 @@ def all_reduce(nccl, runtime, comm, count):
     )
 
 
-def nccl_by_handle():
-    nccl, runtime = library("nccl"), library("cudart")
-    ok("cudaSetDevice", runtime.cudaSetDevice(0))
-    comm = communicator(nccl)
-    for count in (1, 1000, 1000000):
-        all_reduce(nccl, runtime, comm, count)
-    ok("cudaDeviceSynchronize", runtime.cudaDeviceSynchronize())
-    ok("ncclCommDestroy", nccl.ncclCommDestroy(comm))
-
-
 def group_exit():
     nccl, runtime = library("nccl"), library("cudart")
     ok("cudaSetDevice", runtime.cudaSetDevice(0))
@@ -140,7 +129,6 @@ SITUATIONS = {
     "no_context": no_context,
     "reset": reset,
     "exit": exit_with_work,
-    "nccl": nccl_by_handle,
     "group_exit": group_exit,
 }
 
