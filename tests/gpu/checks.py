@@ -39,14 +39,14 @@ def load(path):
 
 def same(first, second):
     figures, a, b = Figures(), results(first), results(second)
-    figures.equal("ranks that told their results", len(b), max(1, len(a)))
+    figures.equal("ranks that told their results", len(b), max(1, len(a)), detail=True)
     pairs = [(a[rank], b[rank]) for rank in sorted(a.keys() & b.keys())]
     # As text, so that NaN equals itself.
     losses = [(str(x), str(y)) for one, two in pairs for x, y in zip(one["loss"], two["loss"], strict=True)]
     sums = [(one["checksum"], two["checksum"]) for one, two in pairs]
     figures.claim("losses that differ", sum(x != y for x, y in losses), 0)
     figures.claim("ranks whose weights differ at the end", sum(x != y for x, y in sums), 0)
-    figures.claim("losses compared, bit for bit", len(losses), 1, at_least=True)
+    figures.claim("losses compared, bit for bit", len(losses), 1, at_least=True, detail=True)
     for one, two in pairs[:1]:
         known = [loss for loss in two["loss"] if math.isfinite(loss)]
         figures.claim("loss of the first step", known[0] if known else None)
@@ -64,10 +64,10 @@ def rank_of(process):
 
 def complete(folder, products=None):
     figures, files = Figures(), traces.read(folder)
-    figures.claim("processes with a trace", len(files), 1, at_least=True)
+    figures.claim("processes with a trace", len(files), 1, at_least=True, detail=True)
     table = figures.table("What was recorded", "process", "operations", "with device time", "dropped", "sampled out")
     ends = {name: traces.shutdown(records) for name, records in files.items()}
-    figures.claim("processes without a closing record", sum(end is None for end in ends.values()), 0)
+    figures.claim("processes without a closing record", sum(end is None for end in ends.values()), 0, detail=True)
     known = {name: end for name, end in ends.items() if end}
     lost = [end["dropped"] + end["summary"]["timing"].get("none", 0) for end in known.values()]
     figures.claim("operations dropped or unfinished", sum(lost), 0)
@@ -78,20 +78,20 @@ def complete(folder, products=None):
             found = len(traces.operations(files[name], "cublas")) + skipped
             figures.equal(f"products of {rank_of(files[name])}", found, int(products))
     unseen = sorted({str(library) for end in known.values() for library in end["summary"]["unseen"]})
-    figures.equal("libraries that could not be looked into", ", ".join(unseen) or "none", "none")
+    figures.equal("libraries that could not be looked into", ", ".join(unseen) or "none", "none", detail=True)
     figures.close()
 
 
 def graph(folder, launches, products):
     figures, files = Figures(), traces.read(folder)
-    figures.equal("processes with a trace", len(files), 1)
+    figures.equal("processes with a trace", len(files), 1, detail=True)
     for records in files.values():
         found = traces.operations(records, "graph")
         timed = [g["duration_us"] for g in found if g["timing"] == "device"]
         captured = [o for o in traces.operations(records, "cublas") if "graph" in o]
         figures.equal("launches with a device time", len(timed), int(launches))
         figures.equal("products captured", len(captured), int(products))
-        figures.claim("captured products with a time of their own", sum(o["timing"] != "captured" for o in captured), 0)
+        figures.claim("captured products with a time of their own", sum(o["timing"] != "captured" for o in captured), 0, detail=True)
         figures.claim("a launch, median", statistics.median(timed) if timed else None, unit="us")
     figures.close()
 
@@ -115,7 +115,7 @@ def collectives_table(figures, calls):
 
 def ranks(folder, count, analysis):
     figures, files, analysis = Figures(), traces.read(folder), load(analysis)
-    figures.equal("ranks with a trace", len(files), int(count))
+    figures.equal("ranks with a trace", len(files), int(count), detail=True)
     calls = {name: numbered(records) for name, records in files.items()}
     keys = [{(*k, o["op"], o["bytes"], o["dtype"]) for k, o in c.items()} for c in calls.values()] or [set()]
     common = set.intersection(*keys)
@@ -124,9 +124,9 @@ def ranks(folder, count, analysis):
     figures.claim("collectives on every rank", len(common), 1, at_least=True)
     figures.claim("collectives that not every rank has", len(set.union(*keys) - common - alone), 0)
     operations = [o for records in files.values() for o in traces.operations(records, "nccl", "cublas")]
-    figures.claim("operations without an end", sum(o["timing"] == "none" for o in operations), 0)
+    figures.claim("operations without an end", sum(o["timing"] == "none" for o in operations), 0, detail=True)
     for key in ("incomplete_collectives", "inconsistent_collectives", "unmatched_ops"):
-        figures.claim(f"analyze: {key.replace('_', ' ')}", analysis["coverage"][key], 0)
+        figures.claim(f"analyze: {key.replace('_', ' ')}", analysis["coverage"][key], 0, detail=True)
     figures.claim("analyze: hangs", len(analysis["hangs"]), 0)
     figures.claim("analyze: straggler", straggler(analysis))
     collectives_table(figures, calls)
@@ -162,7 +162,7 @@ def shape_of(process):
 
 def plugin(folder, plain):
     figures, files, beside = Figures(), traces.read(folder), traces.read(plain)
-    figures.equal("ranks with a trace, as without the plugin", len(files), len(beside) or None)
+    figures.equal("ranks with a trace, as without the plugin", len(files), len(beside) or None, detail=True)
     told, named, mute, other, off = collections.Counter(), 0, 0, 0, []
     for name, process in files.items():
         found = numbered(process)
@@ -172,7 +172,7 @@ def plugin(folder, plain):
         told.update((p["op"], p["algo"], p["proto"], p["channels"]) for p in lines.values())
         off += differences(found, lines)
         other += unlike(shape_of(process), shape_of(beside.get(name, [])))
-    figures.claim("collectives with algorithm, protocol and channels", named, 1, at_least=True)
+    figures.claim("collectives with algorithm, protocol and channels", named, 1, at_least=True, detail=True)
     figures.claim("collectives without", mute, 0)
     figures.claim("records that differ without the plugin", other, 0)
     figures.claim("duration against NCCL's own kernel time, median", statistics.median(off) if off else None, unit="share")
@@ -204,12 +204,12 @@ CALL_KEYS = ("op", "count", "dtype", "bytes", "root", "peer")
 def calls(folder, file):
     figures, files = Figures(), traces.read(folder)
     made = [read_calls(path) for path in sorted(glob.glob(glob.escape(file) + ".[0-9]*"))]
-    figures.equal("ranks with a trace", len(files), len(made) or None)
+    figures.equal("ranks with a trace", len(files), len(made) or None, detail=True)
     found = [traces.operations(process, "nccl") for process in files.values()]
     off = sum(
         unlike(*([tuple(o.get(key) for key in CALL_KEYS) for o in some] for some in both)) for both in zip(made, found)
     )
-    figures.claim("calls made", sum(map(len, made)), 1, at_least=True)
+    figures.claim("calls made", sum(map(len, made)), 1, at_least=True, detail=True)
     figures.claim("calls without their record, records without their call", off, 0)
     figures.claim("records without a device time", sum(o["timing"] != "device" for some in found for o in some), 0)
     figures.close()

@@ -89,24 +89,25 @@ class Figures:
         of = os.environ.get("FIGURES_OF")
         self.before = f"{of}: " if of else ""
 
-    def claim(self, what, measured, limit=None, unit="", at_least=False):
+    def claim(self, what, measured, limit=None, unit="", at_least=False, detail=False):
         """Holds where |measured| is at most the limit, or at least it; without a limit it is only told.
 
-        A limit on nothing measured (None) does not hold. Returns whether it holds.
+        A limit on nothing measured (None) does not hold. A detail is not among the report's claims unless it
+        fails, only in the check's own section. Returns whether it holds.
         """
         holds = None
         if limit is not None:
             holds = measured is not None and (measured >= limit if at_least else abs(measured) <= limit)
         bound = "at least" if at_least else "at most"
-        return self.add(what, measured, limit, unit, bound, holds)
+        return self.add(what, measured, limit, unit, bound, holds, detail)
 
-    def equal(self, what, measured, wanted, unit=""):
+    def equal(self, what, measured, wanted, unit="", detail=False):
         """Holds where both are the same."""
-        return self.add(what, measured, wanted, unit, "equal", measured == wanted)
+        return self.add(what, measured, wanted, unit, "equal", measured == wanted, detail)
 
-    def add(self, what, measured, limit, unit, bound, holds):
-        keys = ("what", "measured", "limit", "unit", "bound", "holds")
-        self.claims.append(dict(zip(keys, (self.before + what, measured, limit, unit, bound, holds))))
+    def add(self, what, measured, limit, unit, bound, holds, detail):
+        keys = ("what", "measured", "limit", "unit", "bound", "holds", "detail")
+        self.claims.append(dict(zip(keys, (self.before + what, measured, limit, unit, bound, holds, detail))))
         return holds
 
     def table(self, title, *columns):
@@ -136,10 +137,9 @@ class Figures:
             sys.exit(1)
 
 
-def limit_text(claim):
+def limit_text(claim, words=(("at most", "at most "), ("at least", "at least "))):
     """`at most 5.00%`, `at least 80.0%`, or what it is to be."""
-    limit = with_unit(claim["limit"], claim["unit"]).lstrip("+")
-    return limit if claim["bound"] == "equal" else f"{claim['bound']} {limit}"
+    return dict(words).get(claim["bound"], "") + with_unit(claim["limit"], claim["unit"]).lstrip("+")
 
 
 def claim_text(claim):

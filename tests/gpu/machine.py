@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the GPU suite runs on, for the report: `machine.py ROOT BUILD` prints one JSON object.
+"""What the GPU suite runs on, for the report: `machine.py ROOT BUILD BUILD_ID` prints one JSON object.
 
-    {"gpu": name, "date": day, "standin": whether the driver is that of tests/emu, "facts": [[what, value], ...]}
+    {"gpu": name, "date": day, "build": BUILD_ID, "standin": whether the driver is that of tests/emu,
+     "facts": [[what, value], ...]}
 
 What cannot be found out is left out, and nothing names the host.
 """
@@ -15,26 +16,23 @@ import re
 import subprocess
 import sys
 
-# What nvidia-smi is asked for, and how the report calls it.
+# What the report says of the GPU, in nvidia-smi's fields; a line with one that is not known is left out.
 GPU_FACTS = [
-    ("driver_version", "driver"),
-    ("vbios_version", "VBIOS"),
-    ("memory.total", "GPU memory"),
-    ("clocks.sm", "SM clock as found"),
-    ("clocks.max.sm", "SM clock at most"),
-    ("clocks.mem", "memory clock as found"),
-    ("clocks.max.mem", "memory clock at most"),
-    ("power.draw", "power as found"),
-    ("power.limit", "power limit"),
-    ("power.default_limit", "power limit by default"),
-    ("temperature.gpu", "temperature as found (°C)"),
-    ("persistence_mode", "persistence mode"),
-    ("compute_mode", "compute mode"),
-    ("mig.mode.current", "MIG"),
-    ("ecc.mode.current", "ECC"),
-    ("pcie.link.gen.max", "PCIe generation"),
-    ("pcie.link.width.max", "PCIe lanes"),
+    ("driver", "{driver_version}"),
+    ("VBIOS", "{vbios_version}"),
+    ("GPU memory", "{memory.total}"),
+    ("ECC", "{ecc.mode.current}"),
+    ("SM clock", "{clocks.sm} as found, {clocks.max.sm} at most"),
+    ("memory clock", "{clocks.mem} as found, {clocks.max.mem} at most"),
+    ("power", "{power.draw} as found"),
+    ("power limit", "{power.limit}, by default {power.default_limit}"),
+    ("temperature", "{temperature.gpu} °C as found"),
+    ("persistence mode", "{persistence_mode}"),
+    ("compute mode", "{compute_mode}"),
+    ("MIG", "{mig.mode.current}"),
+    ("PCIe", "generation {pcie.link.gen.max}, {pcie.link.width.max} lanes"),
 ]
+FIELD = re.compile(r"\{([a-z_.]+)\}")
 
 # Asked of a Python of its own: PyTorch loads the CUDA libraries, whose versions are then asked of themselves.
 PYTORCH = """
@@ -85,9 +83,14 @@ def smi(fields):
 
 def gpu_facts():
     """The GPU's name and what nvidia-smi says of it."""
-    known = smi(["name"] + [field for field, _ in GPU_FACTS])
-    facts = [(what, known.get(field, "")) for field, what in GPU_FACTS]
-    return known.get("name", ""), [(what, v) for what, v in facts if v and "N/A" not in v and "Not Supp" not in v]
+    known = smi(["name"] + [field for _, text in GPU_FACTS for field in FIELD.findall(text)])
+    known = {field: v for field, v in known.items() if v and not re.search("N/A|Not Supported", v)}
+    facts = [
+        (what, FIELD.sub(lambda found: known[found[1]], text))
+        for what, text in GPU_FACTS
+        if all(field in known for field in FIELD.findall(text))
+    ]
+    return known.get("name", ""), facts
 
 
 def match(pattern, text):
@@ -132,7 +135,10 @@ def specter_facts(root, build):
     commit = output(*git, "describe", "--always", "--dirty", "--abbrev=10") or read(os.path.join(root, "COMMIT"))
     yield "specter", output(os.path.join(build, "specter"), "--version").partition("\n")[0]
     yield "commit", commit
-    yield "built with", " ".join(read(os.path.join(build, "flags")).split())
+    compiler, *flags = read(os.path.join(build, "flags")).split() or [""]
+    told = [f for f in flags if re.match(r"-(O|g|f|m|D|U|l|stat)", f)]
+    yield "compiler", output(compiler, "--version").partition("\n")[0] if compiler else ""
+    yield "built with", " ".join(told)
 
 
 def software_facts():
@@ -148,17 +154,18 @@ def driver_library():
         return None
 
 
-def machine(root, build):
+def machine(root, build, build_id):
     name, facts = gpu_facts()
     driver = driver_library()
     for some in (host_facts(), driver_facts(driver), software_facts(), specter_facts(root, build)):
         facts += [(what, value) for what, value in some if value]
     standin = driver is not None and hasattr(driver, "emuHostClockNs")
-    return {"gpu": name, "date": str(datetime.date.today()), "standin": standin, "facts": facts}
+    today = str(datetime.date.today())
+    return {"gpu": name, "date": today, "build": build_id, "standin": standin, "facts": facts}
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     json.dump(machine(*sys.argv[1:]), sys.stdout, indent=1, ensure_ascii=False)
     print()

@@ -63,18 +63,27 @@ def rows(head, body, align=""):
         yield "| " + " | ".join(map(cell, line)) + " |"
 
 
-def verdict_of(claim):
-    return "holds" if claim["holds"] else "FAILS"
+SIGNS = (("at most", "≤\u00a0"), ("at least", "≥\u00a0"))
+
+
+def claim_cells(claim):
+    # At most none is none.
+    limit = "0" if claim["bound"] == "at most" and claim["limit"] == 0 else figures.limit_text(claim, SIGNS)
+    verdict = "holds" if claim["holds"] else "FAILS"
+    return (claim["what"], figures.with_unit(claim["measured"], claim["unit"]), limit, verdict)
+
+
+def claims_table(head, body, align):
+    return [line.replace("| FAILS |", "| **FAILS** |") for line in rows(head, body, align)]
 
 
 def claims(checks):
-    body = [
-        (f"{c.name}", x["what"], figures.with_unit(x["measured"], x["unit"]), figures.limit_text(x), verdict_of(x))
-        for c in checks
-        for x in c.claimed()
-    ]
-    table = rows(("check", "claim", "measured", "limit", "verdict"), body, "llrrl")
-    return [line.replace("| FAILS |", "| **FAILS** |") for line in table] if body else ["None was made."]
+    """What the suite claims, and whatever failed; a check's name only where its claims begin."""
+    body = []
+    for check in checks:
+        told = [c for c in check.claimed() if not c.get("detail") or not c["holds"]]
+        body += [(check.name if i == 0 else "", *claim_cells(claim)) for i, claim in enumerate(told)]
+    return claims_table(("check", "claim", "measured", "limit", "verdict"), body, "llrrl") if body else ["None was made."]
 
 
 def table_of(document):
@@ -90,9 +99,12 @@ def section(check):
     yield f"{question}**{check.verdict.capitalize()}** after {check.seconds} s{reason}."
     for document in check.figures["tables"]:
         yield from table_of(document)
+    details = [claim_cells(c) for c in check.claimed() if c.get("detail")]
+    if details:
+        yield from ("", *claims_table(("presupposed", "measured", "limit", "verdict"), details, "lrrl"))
     if check.told():
         body = [(c["what"], figures.with_unit(c["measured"], c["unit"])) for c in check.told()]
-        yield from ("", *rows(("also measured", ""), body))
+        yield from ("", *rows(("also measured", "value"), body))
     for note in check.figures["notes"]:
         yield from ("", cell(note))
     if check.verdict != "passed":
@@ -103,9 +115,9 @@ def section(check):
 def states(checks):
     """What nvidia-smi said as each check ended: clocks that fell or a hot GPU are seen here."""
     known = [(c.name, *(v.strip() for v in c.gpu_state.split(","))) for c in checks if c.gpu_state]
-    head = ("as the check ended", "SM clock", "power", "temperature (°C)", "clock limited by (bits)")
+    head = ("as it ended", "SM clock", "power", "temperature (°C)", "what limited the clock (bits)")
     known = [row for row in known if len(row) == len(head)]
-    return ("", *rows(head, known)) if known else ()
+    return ("", "## State of the GPU", "", *rows(head, known)) if known else ()
 
 
 def standing(machine, checks):
@@ -130,9 +142,10 @@ def report(folder, table_of_checks):
     yield from (f"# {machine['gpu'] or 'No GPU'}, {machine['date']}", "")
     yield from standing(machine, checks)
     yield from ("", "## Claims", "", *claims(ran))
-    yield from ("", "## Machine and software", "", *rows(("", ""), machine["facts"], "ll"), *states(ran))
+    yield from ("", "## Machine and software", "", *rows(("GPU", machine["gpu"]), machine["facts"], "ll"))
     for check in ran:
         yield from section(check)
+    yield from states(ran)
 
 
 def main():

@@ -40,6 +40,8 @@ same_results           60  are losses and weights those of the untraced run, to 
 complete                2  is every operation of that run recorded
 agreement              40  are durations those that CUPTI tells
 cost                   10  what do the calls cost that recording an operation makes
+hook                   80  what does a hooked call cost the program
+harvester              60  what does the harvester cost beside the program
 graph                  40  is a captured graph unharmed, and are its launches timed
 overhead_transformer  150  what does recording cost a transformer step
 overhead_launch_bound 150  what does recording cost a step that the host cannot keep up with

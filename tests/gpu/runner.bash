@@ -114,7 +114,8 @@ run_all() {
     BUILD_ID=$(cat "$SPECTER" "$BUILD/libspecter.so" | cksum | cut -d' ' -f1)
     [ $# -gt 0 ] || [ -n "$BUDGET" ] || rm -rf "$OUT/checks" "$OUT/machine.json"
     mkdir -p "$OUT/checks"
-    [ -s "$OUT/machine.json" ] || "$PYTHON" "$HERE/machine.py" "$ROOT" "$BUILD" >"$OUT/machine.json"
+    grep -qs "\"build\": \"$BUILD_ID\"" "$OUT/machine.json" ||
+        "$PYTHON" "$HERE/machine.py" "$ROOT" "$BUILD" "$BUILD_ID" >"$OUT/machine.json"
     trap 'on_signal INT' INT
     trap 'on_signal TERM' TERM
     trap 'on_signal HUP' HUP

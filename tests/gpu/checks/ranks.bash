@@ -70,10 +70,10 @@ check_nccl_by_handle() {
     library=$(nccl_library)
     note "Library: ${library##*/site-packages/}"
     for count in 1 2; do
+        export FIGURES_OF="$count rank(s)"
         rm -f "$OUT/nccl$count".*
         traced "nccl$count" "${JOB[@]}" "$count" "$PYTHON" "$HERE/pynccl.py" "$library" \
             "$OUT/nccl$count.calls" "$OUT/nccl$count.id" || return
-        export FIGURES_OF="$count ranks"
         also ask calls "$OUT/traces/nccl$count" "$OUT/nccl$count.calls"
         also ask complete "$OUT/traces/nccl$count"
     done
