@@ -77,7 +77,8 @@ def complete(folder, products=None):
         if products is not None:
             found = len(traces.operations(files[name], "cublas")) + skipped
             figures.equal(f"products of {rank_of(files[name])}", found, int(products))
-    unseen = sorted({str(library) for end in known.values() for library in end["summary"]["unseen"]})
+    found = [u for end in known.values() for u in end["summary"]["unseen"] if u["kind"] != "uncalled"]
+    unseen = sorted({f"{u['kind']} {u['path']}" for u in found})
     figures.equal("libraries that could not be looked into", ", ".join(unseen) or "none", "none", detail=True)
     figures.close()
 
@@ -101,16 +102,33 @@ def numbered(records):
     return {(o["comm"], o["seq"]): o for o in traces.operations(records, "nccl") if o["seq"] is not None}
 
 
-def collectives_table(figures, calls):
+def communication_table(figures, calls):
     kinds = collections.defaultdict(lambda: collections.defaultdict(list))
     for name, found in calls.items():
-        for o in found.values():
+        for o in found:
             kinds[(o["op"], o["bytes"], o["dtype"])][name].append(o["duration_us"])
-    table = figures.table("Collectives", "operation", "bytes", "type", "a rank", "median of ranks [us]")
+    table = figures.table("Communication", "operation", "bytes", "type", "a rank", "median of ranks [us]")
     for (op, nbytes, dtype), ranks in sorted(kinds.items(), key=str):
         known = [d for durations in ranks.values() for d in durations if d is not None]
         most = max(len(durations) for durations in ranks.values())
         table.row(op, nbytes, dtype, most, statistics.median(known) if known else None)
+
+
+def messages(files, op):
+    """Messages of all ranks by communicator, sender, receiver, number and size, as the one end (op) tells."""
+    found = []
+    for process in files:
+        for o in traces.operations(process, "nccl"):
+            if o["op"] == op:
+                ends = (o["comm_rank"], o["peer"]) if op == "Send" else (o["peer"], o["comm_rank"])
+                found.append((o["comm"], *ends, o["p2p_seq"], o["bytes"]))
+    return found
+
+
+def unlike(one, other):
+    """How many there are in one and not in the other."""
+    one, other = collections.Counter(one), collections.Counter(other)
+    return ((one - other) + (other - one)).total()
 
 
 def ranks(folder, count, analysis):
@@ -121,15 +139,17 @@ def ranks(folder, count, analysis):
     common = set.intersection(*keys)
     # A communicator of one rank has its own collectives.
     alone = {k for one in keys for k in one if sum(k[0] in {x[0] for x in other} for other in keys) == 1}
-    figures.claim("collectives on every rank", len(common), 1, at_least=True)
+    sent, received = (messages(files.values(), op) for op in ("Send", "Recv"))
+    figures.claim("collectives on every rank, and messages", len(common) + len(sent), 1, at_least=True, detail=True)
     figures.claim("collectives that not every rank has", len(set.union(*keys) - common - alone), 0)
+    figures.claim("messages sent and not received, or otherwise", unlike(sent, received), 0)
     operations = [o for records in files.values() for o in traces.operations(records, "nccl", "cublas")]
     figures.claim("operations without an end", sum(o["timing"] == "none" for o in operations), 0, detail=True)
     for key in ("incomplete_collectives", "inconsistent_collectives", "unmatched_ops"):
         figures.claim(f"analyze: {key.replace('_', ' ')}", analysis["coverage"][key], 0, detail=True)
     figures.claim("analyze: hangs", len(analysis["hangs"]), 0)
     figures.claim("analyze: straggler", straggler(analysis))
-    collectives_table(figures, calls)
+    communication_table(figures, {name: traces.operations(process, "nccl") for name, process in files.items()})
     figures.close()
 
 
@@ -180,12 +200,6 @@ def plugin(folder, plain):
     for kind, number in sorted(told.items(), key=str):
         table.row(*kind, number)
     figures.close()
-
-
-def unlike(one, other):
-    """How many there are in one and not in the other."""
-    one, other = collections.Counter(one), collections.Counter(other)
-    return ((one - other) + (other - one)).total()
 
 
 def differences(found, lines):

@@ -16,6 +16,13 @@ change good other '"bytes":4096' '"bytes":2048' && ask ranks other 2 well.json
 change good missing '"seq":2,"timing' '"seq":null,"timing' && ask ranks missing 2 well.json
 change good open '"seq":2,"timing":"device"' '"seq":2,"timing":"none"' && ask ranks open 2 well.json
 
+message='{"id":7,"type":"nccl","op":"OP","start_us":300,"duration_us":9,"bytes":64,"dtype":"fp32","comm":"good","comm_rank":ME,"peer":YOU,"p2p_seq":0,"seq":null,"timing":"device"}'
+cp -r good told
+sed 's/OP/Send/; s/ME/0/; s/YOU/1/' <<<"$message" >>told/specter_trace_rank0.jsonl
+ask ranks told 2 well.json
+sed 's/OP/Recv/; s/ME/1/; s/YOU/0/' <<<"$message" >>told/specter_trace_rank1.jsonl
+ask ranks told 2 well.json
+
 ask late late.json 1 2000 5
 ask late late.json 0 2000 5
 ask late late.json 1 20000 5

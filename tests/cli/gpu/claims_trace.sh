@@ -6,7 +6,8 @@ change good lost '"dropped":0' '"dropped":1' && ask complete lost
 change good open '"device":4' '"device":3,"none":1' && ask complete open
 cp -r good cut && truncate -s -20 cut/*rank1.jsonl && ask complete cut
 change good fewer '"id":4,"type":"cublas"' '"id":4,"type":"other"' && ask complete fewer 2
-change good unseen '"unseen":\[\]' '"unseen":["libcublas.so.13"]' && ask complete unseen
+change good uncalled '"unseen":\[\]' '"unseen":[{"kind":"uncalled","path":"a.so"}]' && ask complete uncalled
+change good unseen '"unseen":\[\]' '"unseen":[{"kind":"static","path":"a.so"}]' && ask complete unseen
 mkdir empty && ask complete empty
 
 mkdir one && cp good/*rank1* one && ask graph one 1 2
