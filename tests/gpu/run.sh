@@ -24,7 +24,7 @@ HERE=$ROOT/tests/gpu
 BUILD=$(realpath "${BUILD:-$ROOT/build}")
 SPECTER=$BUILD/specter
 PYTHON=${PYTHON:-python3}
-OUT=${OUT:-$BUILD/gpu}
+OUT=$BUILD/gpu
 BUDGET=
 VERB=run
 
@@ -32,9 +32,12 @@ VERB=run
 CHECKS='
 doctor                  5  does doctor find the machine fit to be recorded
 no_context              5  do calls that need no context make none
+contexts               10  does a program have its contexts, and no other
 reset                  10  does a program survive cudaDeviceReset
-exit                   10  does a program end well with work still queued
-nccl_by_handle         10  are the NCCL calls of a ctypes program recorded
+exit                   15  does a program end as untraced, with work still queued, by a signal or an exception
+processes              20  do a forked and a spawned process work as untraced
+threads                10  are threads with streams of their own told apart
+nccl_by_handle         20  are the NCCL calls of a ctypes program recorded
 group_exit             10  does a program end well inside ncclGroupStart
 same_results           60  are losses and weights those of the untraced run, to the last bit
 complete                2  is every operation of that run recorded
@@ -105,5 +108,5 @@ why=$("$PYTHON" -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 
 
 mkdir -p "$OUT/checks"
 OUT=$(realpath "$OUT")
-export BUILD OUT PYTHON PYTHONUNBUFFERED=1 PYTHONPATH=$HERE RANK=0 WORLD_SIZE=1 LOCAL_RANK=0
+export BUILD PYTHON PYTHONUNBUFFERED=1 PYTHONPATH=$HERE RANK=0 WORLD_SIZE=1 LOCAL_RANK=0
 run_all "$@"

@@ -70,7 +70,7 @@ run_check() {
     local base=$OUT/checks/$1 limit status=0 begun=$SECONDS verdict took
     limit=$(limit_of "$2")
     rm -f "$base".*
-    SPECTER_FIGURES=$base.figures timeout -k 10 "$limit" "$BASH" "$0" --one "$1" </dev/null >"$base.log" 2>&1 &
+    SPECTER_FIGURES=$base.figures timeout -k 10 "$limit" "$BASH" "$0" -o "$OUT" --one "$1" </dev/null >"$base.log" 2>&1 &
     RUNNING=$!
     while :; do # a signal ends the wait, not the check
         status=0

@@ -67,6 +67,7 @@ PY
 # NCCL by ctypes, as vLLM uses it: the library by its path, whose symbols only its handle finds.
 check_nccl_by_handle() {
     local count library
+    also situation nccl
     library=$(nccl_library)
     note "Library: ${library##*/site-packages/}"
     for count in 1 2; do
