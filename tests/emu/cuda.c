@@ -11,6 +11,7 @@
 #include "copy.h"
 #include "engine.h"
 #include "fabric.h"
+#include "kernel.h"
 #include "memory.h"
 
 #define ADDRESS(_pointer) ((void *)(uintptr_t)(_pointer))
@@ -218,35 +219,6 @@ EMU_API CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice device)
     return CUDA_SUCCESS;
 }
 
-static bool attribute(CUdevice_attribute attribute, CUdevice device, int *value)
-{
-    const struct emu_fabric *f = emu_fabric();
-
-    switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-        *value = (int)f->sm_clock_MHz * 1000;
-        return true;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-        *value = (int)f->sms;
-        return true;
-    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-        *value = (int)emu_device_bus(device);
-        return true;
-    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
-    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
-        *value = 0;
-        return true;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-        *value = (int)f->sm_major;
-        return true;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-        *value = (int)f->sm_minor;
-        return true;
-    default:
-        return false;
-    }
-}
-
 EMU_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
 {
     EMU_CALL(self);
@@ -254,7 +226,7 @@ EMU_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUde
     READY();
     if (!valid_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
-    return value && attribute(which, device, value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return value ? emu_attribute(which, device, value) : CUDA_ERROR_INVALID_VALUE;
 }
 
 EMU_API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
@@ -587,8 +559,11 @@ STREAM_CALL(cuMemsetD32Async, (CUdeviceptr to, unsigned int value, size_t count,
     unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, \
         unsigned int block_y, unsigned int block_z, unsigned int shared, CUstream stream
 #define LAUNCH                                                                              \
-    ((void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z, \
-     (void)shared, (void)params, emu_kernel_launch(self, kernel, stream))
+    ((void)params,                                                                          \
+     emu_kernel_launch(                                                                     \
+         self, kernel,                                                                      \
+         &(struct emu_grid){{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared}, \
+         stream))
 
 STREAM_CALL(cuLaunchKernel, (CUfunction kernel, GRID, void **params, void **extra),
             ((void)extra, LAUNCH))
@@ -605,7 +580,12 @@ STREAM_CALL(cuLaunchCooperativeKernel, (CUfunction kernel, GRID, void **params),
         (void)extra;                                                                             \
         if (!config)                                                                             \
             return CUDA_ERROR_INVALID_VALUE;                                                     \
-        return emu_kernel_launch(self, kernel, config->hStream ? config->hStream : _default);    \
+        return emu_kernel_launch(                                                                \
+            self, kernel,                                                                        \
+            &(struct emu_grid){{config->gridDimX, config->gridDimY, config->gridDimZ},           \
+                               {config->blockDimX, config->blockDimY, config->blockDimZ},        \
+                               config->sharedMemBytes},                                          \
+            config->hStream ? config->hStream : _default);                                       \
     }
 
 CONFIG_CALL(cuLaunchKernelEx, NULL)
@@ -642,16 +622,23 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *statu
                                    CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
 {
     EMU_CALL(self);
-    unsigned long long number = 0;
+    struct emu_capture_state state = {0};
     CUresult result;
 
     READY();
-    if (graph || dependencies || count)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    result = emu_capture_info(self, stream, status, &number);
+    result = emu_capture_info(self, stream, &state);
+    if (result)
+        return result;
+    *status = state.status;
     if (id)
-        *id = number;
-    return result;
+        *id = state.id;
+    if (graph)
+        *graph = (CUgraph)(void *)state.graph;
+    if (dependencies)
+        *dependencies = (const CUgraphNode *)(const void *)state.after;
+    if (count)
+        *count = state.after_count;
+    return CUDA_SUCCESS;
 }
 
 static CUresult end_capture(struct emu_thread *self, CUstream stream, CUgraph *graph)
