@@ -79,6 +79,8 @@ static CUresult push(struct emu_thread *self, CUcontext context)
 {
     if (!context || self->below_count == sizeof(self->below) / sizeof(self->below[0]))
         return CUDA_ERROR_INVALID_CONTEXT;
+    if (emu_context_gone(context))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     self->below[self->below_count++] = self->context;
     self->context = context;
     return CUDA_SUCCESS;
@@ -93,6 +95,24 @@ static CUresult pop(struct emu_thread *self, CUcontext *context)
     self->context = self->below_count ? self->below[--self->below_count] : NULL;
     return CUDA_SUCCESS;
 }
+
+static CUresult create(struct emu_thread *self, CUcontext *context, int device)
+{
+    *context = emu_context_new(device);
+    return push(self, *context);
+}
+
+static CUresult destroy(struct emu_thread *self, CUcontext context)
+{
+    CUresult result = emu_context_destroy(self, context);
+
+    return !result && context == self->context ? pop(self, NULL) : result;
+}
+
+/* New headers declare only newer versions of these two. */
+DEVICE_CALL(cuCtxCreate_v2, (CUcontext * context, unsigned int flags, CUdevice device),
+            ((void)flags, create(self, context, device)))
+DRIVER_CALL(cuCtxDestroy_v2, (CUcontext context), destroy(self, context))
 
 /* As DRIVER_CALL, with a current context. */
 #define CONTEXT_CALL(_name, _params, _do) \
