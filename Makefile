@@ -66,6 +66,7 @@ include tests/tests.mk
 include tests/fuzz/fuzz.mk
 include tests/bench/bench.mk
 include scripts/release.mk
+include scripts/bundle.mk
 
 ## demo: build, then capture, analyze and replay an 8-rank training job without a GPU
 demo:

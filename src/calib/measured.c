@@ -124,6 +124,16 @@ static int no_usable_header(const struct measured_reader *r, size_t line, struct
                    r->path, line);
 }
 
+/* Lines in front of the header that begin with # are notes to the reader. */
+static void pass_over_notes(struct csv *c)
+{
+    while (c->p < c->end && *c->p == '#') {
+        const char *newline = memchr(c->p, '\n', (size_t)(c->end - c->p));
+        c->p = newline != NULL ? newline + 1 : c->end;
+        c->next_line++;
+    }
+}
+
 /* The header's columns, and the kind of table that they make. */
 static int read_header(struct measured_reader *r, struct csv *c, struct err *e)
 {
@@ -184,6 +194,7 @@ static int read_table(struct measured *m, const char *path, const struct measure
     size_t width;
     int status;
     csv_init(&c, text->data, text->len);
+    pass_over_notes(&c);
     status = read_header(&r, &c, e);
     width = c.count;
     while (status == 0 && csv_next(&c))

@@ -50,6 +50,7 @@ struct measured_row {
     /* gemm */
     uint64_t m, n, k, batch;
     const char *lib;
+    enum gemm_cache { GEMM_CACHE_UNTOLD, GEMM_CACHE_COLD, GEMM_CACHE_HOT } cache;
 };
 
 struct measured_skip {

@@ -270,6 +270,18 @@ static int parse_p2p(struct measured_reader *r, struct measured_row *row)
     return parse_time(r, row, COLUMN_BW, row->bytes / 1e3);
 }
 
+/* Where a benchmark's operands were when a call began. */
+static int parse_cache(struct measured_reader *r, struct measured_row *row)
+{
+    const char *word = field(r, COLUMN_CACHE);
+    if (word[0] != '\0' && strcasecmp(word, "cold") != 0 && strcasecmp(word, "hot") != 0)
+        return refuse_value(r, true, "unusable cache", word);
+    row->cache = word[0] == '\0'                ? GEMM_CACHE_UNTOLD
+                 : strcasecmp(word, "hot") == 0 ? GEMM_CACHE_HOT
+                                                : GEMM_CACHE_COLD;
+    return 0;
+}
+
 static int parse_gemm(struct measured_reader *r, struct measured_row *row)
 {
     double m, n, k, batch;
@@ -286,6 +298,8 @@ static int parse_gemm(struct measured_reader *r, struct measured_row *row)
     row->k = (uint64_t)k;
     row->batch = (uint64_t)batch;
     row->lib = keep(r, COLUMN_LIB);
+    if (parse_cache(r, row) < 0)
+        return -1;
     /* 1 TFLOPS is 1e6 FLOPs/us. */
     return parse_time(r, row, COLUMN_TFLOPS, 2 * m * n * k * batch / 1e6);
 }

@@ -36,6 +36,7 @@
     X(BATCH, "batch")             \
     X(TFLOPS, "tflops")           \
     X(LIB, "lib")                 \
+    X(CACHE, "cache")             \
     X(MODEL, "model")             \
     X(ITERATION, "iter_time_s")   \
     X(TOKENS, "tokens_per_s_per_gpu")

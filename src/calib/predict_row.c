@@ -78,6 +78,8 @@ static int predict_gemm(const struct measured_row *row, const struct gpu_profile
     };
     struct gemm_cost cost;
     gemm_shape_of_bench(gpu, row->lib, &shape);
+    if (row->cache != GEMM_CACHE_UNTOLD)
+        shape.hot_sets = row->cache == GEMM_CACHE_HOT;
     if (model_gemm(gpu, &shape, &cost, e) < 0)
         return -1;
     *us = cost.busy_us; /* a benchmark's calls are queued: launches overlap with work */

@@ -48,6 +48,8 @@ static double classify(const struct size_class *classes, size_t count, double va
     return classes[i].from;
 }
 
+#define NOT_TOLD (-1.0) /* in place of an order: the row is in no group of this `by` */
+
 /* Each gives a row's key in its `by`, and where that key stands among the others. */
 static double key_kind(const struct measured_row *row, const char **key)
 {
@@ -107,6 +109,13 @@ static double key_lib(const struct measured_row *row, const char **key)
     return 0;
 }
 
+/* Where the row says it. */
+static double key_cache(const struct measured_row *row, const char **key)
+{
+    *key = row->cache == GEMM_CACHE_COLD ? "cold" : "hot";
+    return row->cache == GEMM_CACHE_UNTOLD ? NOT_TOLD : row->cache;
+}
+
 /* Numbers are their own order; their text follows from it. */
 static double key_ranks(const struct measured_row *row, const char **key)
 {
@@ -138,6 +147,7 @@ static const struct grouping {
     {"ranks", OF_COMM, key_ranks},
     {"nodes", OF_COMM, key_nodes},
     {"lib", OF(GEMM), key_lib},
+    {"cache", OF(GEMM), key_cache},
     {"source", OF_COMM | OF(GEMM), key_source},
 };
 
@@ -205,6 +215,8 @@ static size_t collect(const struct score *s, unsigned kinds, const struct groupi
         if ((kinds >> row->kind & 1) == 0)
             continue;
         members[n].order = how->key(row, &members[n].key);
+        if (members[n].order == NOT_TOLD)
+            continue;
         members[n++].error = s->rows[i].error;
     }
     qsort(members, n, sizeof *members, by_key);

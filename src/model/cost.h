@@ -115,7 +115,7 @@ struct gemm_cost {
     double tflops;     /* achieved: flops / us; never above the dense peak */
     double compute_us; /* flops at the dense peak: a bound, us >= it */
     double memory_us;  /* mem_bytes at the memory bandwidth: a bound, us >= it */
-    double clock;      /* share of boost_MHz that tdp_W lets a large product sustain */
+    double clock;      /* share of boost_MHz at which a large product runs (gemm_rate.h) */
     double tile_m, tile_n, split; /* of C and of k, as the time assumes them; 0: no work */
     double waves;                 /* tiles / multiprocessors */
     const char *bound; /* what most of the time is: "compute", "memory", "l2" (operands from L2 to

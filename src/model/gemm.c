@@ -50,7 +50,16 @@ double gemm_clock(const struct gpu_profile *gpu, double peak_tflops, enum specte
     double speed = gpu->boost_MHz / REFERENCE_MHZ;
     double watts =
         WATTS_PER_TFLOPS * peak_tflops * sqrt(specter_dtype_bits(type) / 16.0) * speed * speed;
+    if (gpu->clock_MHz > 0)
+        return gpu->clock_MHz / gpu->boost_MHz;
     return gpu->tdp_W > 0 && watts > gpu->tdp_W ? cbrt(gpu->tdp_W / watts) : 1;
+}
+
+/* What short kernels run at, against boost_MHz: power does not hold them back, a held clock does.
+ * The fit's own ones ran at that or above. */
+static double short_clock(const struct gpu_profile *gpu)
+{
+    return gpu->clock_MHz > 0 ? fmin(1, gpu->clock_MHz / gpu->boost_MHz) : 1;
 }
 
 /* What the price of a product is made of. */
@@ -107,7 +116,7 @@ static void set_rates(struct machine *m, const struct gemm_shape *s)
 {
     bool fp4 = s->type == SPECTER_FP4;
     const struct generation *g = generation_of(m->gpu);
-    double sm_Bpus = m->p.sm_GBps * 1e3;
+    double sm_Bpus = m->p.sm_GBps * 1e3 * short_clock(m->gpu);
     m->rates = (struct tile_rates){
         .sms = m->gpu->sms,
         .in_size = element_bytes(s->type),
@@ -134,7 +143,7 @@ static int machine_init(struct machine *m, const struct gpu_profile *gpu,
         return -1;
     m->p = params_gemm(gpu);
     m->clock = gemm_clock(gpu, m->peak_tflops, s->type);
-    m->kcycle_us = 1e3 / gpu->boost_MHz;
+    m->kcycle_us = 1e3 / (gpu->boost_MHz * short_clock(gpu));
     m->mem_Bpus = gpu->mem_GBps * 1e3 * m->p.mem_share;
     m->l2_keep_B = gpu->l2_MB * 1048576 * m->p.l2_share;
     set_rates(m, s);

@@ -7,8 +7,9 @@
 
 #include "model/profile.h"
 
-/* Share of boost_MHz that tdp_W lets a large product of `type` sustain, whose dense peak is
- * peak_tflops; 1 where the power is not known. */
+/* Share of boost_MHz at which a large product of `type` runs, whose dense peak is peak_tflops: that
+ * of clock_MHz where the profile has one, else what tdp_W lets it sustain; 1 where neither is
+ * known. Above 1 where the clock that is held is higher. */
 double gemm_clock(const struct gpu_profile *gpu, double peak_tflops, enum specter_dtype type);
 
 #endif

@@ -177,11 +177,19 @@ static size_t longest_match(const char *match, const char *device)
     return longest;
 }
 
+/* "NVIDIA A100-SXM4-40GB MIG 1g.5gb": a slice has a seventh or so of the figures of the whole. */
+static bool is_slice(const char *device)
+{
+    return has_part(device, "MIG ", strlen("MIG "), false);
+}
+
 const struct gpu_profile *gpu_profile_of_device(const char *device_name)
 {
     const struct gpu_profile *best = NULL;
     size_t longest = 0;
-    for (size_t i = 0; device_name != NULL && i < gpu_profile_count; i++) {
+    if (device_name == NULL || is_slice(device_name))
+        return NULL;
+    for (size_t i = 0; i < gpu_profile_count; i++) {
         size_t len = longest_match(gpu_profiles[i].match, device_name);
         if (len > longest) {
             longest = len;

@@ -57,6 +57,7 @@
     X(sms, "count", 1, 4096, "multiprocessors or compute units")                   \
     X(cc, "", 50, 300, "compute capability x10; 0: not CUDA")                      \
     X(boost_MHz, "MHz", 100, 1e4, "the clock that the peaks are quoted at")        \
+    X(clock_MHz, "MHz", 100, 1e4, "held under load; 0: what tdp_W allows")         \
     X(tdp_W, "W", 10, 1e4, "board power")                                          \
     X(nvlink_GBps, "GB/s", 1, 1e5, "GPU-to-GPU fabric, per direction")             \
     X(pcie_GBps, "GB/s", 0.5, 1e4, "host link, per direction")                     \
@@ -180,7 +181,8 @@ const struct network_profile *network_profile_find(const char *name, struct err 
 
 /* By the name a driver gives ("NVIDIA H100 80GB HBM3"); NULL when none matches. A profile's `match`
  * lists parts of such names, separated by |. A part counts where a word begins (so that H200 is not
- * found in GH200), letter case aside; behind a $ the name must end. The longest part wins. */
+ * found in GH200), letter case aside; behind a $ the name must end. The longest part wins. Slices
+ * (MIG) match nothing. */
 const struct gpu_profile *gpu_profile_of_device(const char *device_name);
 
 /* The field that holds the dense peak for a product computed in `compute` on elements of `type`;

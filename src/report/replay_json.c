@@ -224,6 +224,27 @@ static void add_scales(cJSON *doc, const struct replay *rep)
     }
 }
 
+/* Measured and on the target, by what the latter rests on. */
+static void add_device_time(cJSON *doc, const struct replay *rep)
+{
+    cJSON *list = cJSON_AddArrayToObject(doc, "device_time");
+    double all_ns = retarget_measured_ns(rep->device_time);
+    for (int rule = 0; rule < COST_RULES; rule++) {
+        const struct cost_sum *sum = &rep->device_time[rule];
+        cJSON *o;
+        if (sum->count == 0)
+            continue;
+        o = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, o);
+        cJSON_AddStringToObject(o, "rule", cost_rule_name((enum cost_rule)rule));
+        cJSON_AddNumberToObject(o, "operations", (double)sum->count);
+        cJSON_AddNumberToObject(o, "timed", (double)sum->timed);
+        json_add_us(o, "measured_us", sum->measured_ns);
+        json_add_us(o, "target_us", sum->target_ns);
+        json_add_number(o, "share", all_ns > 0 ? sum->measured_ns / all_ns : NAN);
+    }
+}
+
 static void add_lines(cJSON *doc, const char *key, const struct replay_lines *lines)
 {
     cJSON *list = cJSON_AddArrayToObject(doc, key);
@@ -244,6 +265,7 @@ cJSON *replay_json(struct replay *rep, const struct run *run)
     cJSON_AddBoolToObject(doc, "calibrated", rep->calibrate);
     cJSON_AddNumberToObject(doc, "host_speed", rep->host_speed);
     json_add_number(doc, "unmodelled", rep->unmodelled);
+    add_device_time(doc, rep);
     add_work(doc, &rep->workload);
     add_parallel(doc, rep);
     add_variation(doc, rep);

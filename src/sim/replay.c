@@ -98,6 +98,7 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
         rc = look(job, &t, out, e);
     if (rc == 0 && scale == 1) {
         rep->unmodelled = retarget_unmodelled(&t);
+        memcpy(rep->device_time, t.sums, sizeof rep->device_time);
         say_costs(rep, &t);
         rep->untold = retarget_untold(&t);
         say_host_speed(rep, &out->time);

@@ -145,11 +145,12 @@ struct replay {
     double excess_us;    /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
     double untold;       /* share of it whose part in a divided batch is not known */
     double unmodelled;   /* share of device time that rests on no model */
-    struct variation variation;             /* where it was asked for */
-    uint64_t seed;                          /* of its draws */
-    struct vary_result recorded_spread;     /* of the recorded iterations, beside it */
-    struct replay_lines assumptions, notes; /* assumptions by topic */
-    enum replay_topic topic;                /* of what is said next */
+    struct cost_sum device_time[COST_RULES]; /* at scale 1, by what it rests on */
+    struct variation variation;              /* where it was asked for */
+    uint64_t seed;                           /* of its draws */
+    struct vary_result recorded_spread;      /* of the recorded iterations, beside it */
+    struct replay_lines assumptions, notes;  /* assumptions by topic */
+    enum replay_topic topic;                 /* of what is said next */
     struct arena arena;
 };
 

@@ -2,8 +2,11 @@
  *
  * The hardware of a replay: what a job was recorded on, and what it is replayed on.
  */
+#include "base/buf.h"
 #include "sim/job.h"
 #include "sim/say.h"
+
+#include <string.h>
 
 /* The GPU that the ranks name; NULL when specter knows none of the names. */
 static const struct gpu_profile *recorded_gpu(struct replay *rep, const struct run *run)
@@ -71,17 +74,33 @@ static int find_target(struct replay *rep, const struct replay_opts *opts, struc
     return rep->to.network == NULL ? choose_network(rep, opts->gpu != NULL, e) : 0;
 }
 
+/* Why the GPU of the recording is not known. */
+static const char *unknown_gpu(struct replay *rep, const struct run *run)
+{
+    struct buf name = BUF_INIT;
+    const char *why = "the recording names no GPU";
+    for (size_t r = 0; r < run->nranks && name.len == 0; r++)
+        buf_put_printable(&name, run->ranks[r].gpu, strlen(run->ranks[r].gpu));
+    if (name.len > 0)
+        why = arena_printf(&rep->arena,
+                           "the GPU of the recording, '%.64s', is none that specter knows",
+                           name.data);
+    buf_release(&name);
+    return why;
+}
+
 /* Without a source there is no ratio. What was asked for by name and cannot be done is a loss. */
-static void complete_source(struct replay *rep, const struct replay_opts *opts)
+static void complete_source(struct replay *rep, const struct run *run,
+                            const struct replay_opts *opts)
 {
     rep->gpu_known = rep->from.gpu != NULL;
     rep->network_known = rep->from.network != NULL;
     if (!rep->gpu_known) {
         rep->from.gpu = rep->to.gpu;
         replay_note(rep, opts->gpu != NULL,
-                    "the recording names no GPU that specter knows: computation is not "
-                    "retargeted to %s, its measured times are kept (--from-gpu)",
-                    rep->to.gpu->name);
+                    "%s: computation is not retargeted to %s, its measured times are kept "
+                    "(--from-gpu)",
+                    unknown_gpu(rep, run), rep->to.gpu->name);
     }
     if (!rep->network_known) {
         rep->from.network = rep->to.network;
@@ -100,6 +119,6 @@ int replay_find_hardware(struct replay *rep, const struct run *run, const struct
     find_source(rep, run, opts);
     if (find_target(rep, opts, e) < 0)
         return -1;
-    complete_source(rep, opts);
+    complete_source(rep, run, opts);
     return 0;
 }

@@ -8,6 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *cost_rule_name(enum cost_rule rule)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        COST_RULE_TABLE(X)
+#undef X
+    };
+    return names[rule];
+}
+
 static struct layout *new_layouts(const struct retarget *t)
 {
     size_t n = t->run->ncomms;
@@ -178,14 +188,9 @@ static uint32_t members(const struct retarget *t, const struct program_cost *cos
     return cost->match == PROGRAM_NONE ? 1 : t->program->matches.list[cost->match].nmembers;
 }
 
-int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e)
+static int cost_by_rule(struct retarget *t, enum cost_rule rule, const struct program_cost *cost,
+                        const struct op *op, int64_t *ns, struct err *e)
 {
-    const struct op *op =
-        cost->op == PROGRAM_NONE ? NULL : &t->run->ranks[cost->rank].ops[cost->op];
-    enum cost_rule rule = retarget_rule(t, cost);
-    t->count[rule]++;
-    if (cost->measured_ns != UNKNOWN_NS)
-        t->device_ns[rule] += (double)cost->measured_ns * members(t, cost);
     switch (rule) {
     case COST_GEMM:
         return retarget_gemm(t, op, cost->measured_ns, ns, e);
@@ -208,6 +213,23 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
     }
 }
 
+int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e)
+{
+    const struct op *op =
+        cost->op == PROGRAM_NONE ? NULL : &t->run->ranks[cost->rank].ops[cost->op];
+    enum cost_rule rule = retarget_rule(t, cost);
+    struct cost_sum *sum = &t->sums[rule];
+    if (cost_by_rule(t, rule, cost, op, ns, e) < 0)
+        return -1;
+    sum->count++;
+    if (cost->measured_ns == UNKNOWN_NS)
+        return 0;
+    sum->timed++;
+    sum->measured_ns += (double)cost->measured_ns * members(t, cost);
+    sum->target_ns += (double)*ns * members(t, cost);
+    return 0;
+}
+
 int retarget_set_costs(struct retarget *t, struct program *program, struct err *e)
 {
     for (size_t i = 0; i < program->ncosts; i++) {
@@ -219,22 +241,28 @@ int retarget_set_costs(struct retarget *t, struct program *program, struct err *
     return 0;
 }
 
-double retarget_unmodelled(const struct retarget *t)
+double retarget_measured_ns(const struct cost_sum sums[COST_RULES])
 {
     double all_ns = 0;
     for (int rule = 0; rule < COST_RULES; rule++)
-        all_ns += t->device_ns[rule];
-    return all_ns > 0
-               ? (t->device_ns[COST_KERNEL] + t->device_ns[COST_KEPT] + t->device_ns[COST_GRAPH]) /
-                     all_ns
-               : 0;
+        all_ns += sums[rule].measured_ns;
+    return all_ns;
+}
+
+double retarget_unmodelled(const struct retarget *t)
+{
+    double all_ns = retarget_measured_ns(t->sums);
+    return all_ns > 0 ? (t->sums[COST_KERNEL].measured_ns + t->sums[COST_KEPT].measured_ns +
+                         t->sums[COST_GRAPH].measured_ns) /
+                            all_ns
+                      : 0;
 }
 
 double retarget_untold(const struct retarget *t)
 {
-    double all_ns = 0;
-    for (int rule = 0; rule < COST_RULES; rule++)
-        all_ns += t->device_ns[rule];
-    return all_ns > 0 ? (t->untold_ns + t->device_ns[COST_KEPT] + t->device_ns[COST_GRAPH]) / all_ns
-                      : 0;
+    double all_ns = retarget_measured_ns(t->sums);
+    return all_ns > 0
+               ? (t->untold_ns + t->sums[COST_KEPT].measured_ns + t->sums[COST_GRAPH].measured_ns) /
+                     all_ns
+               : 0;
 }

@@ -17,19 +17,33 @@ struct hardware {
     const struct network_profile *network;
 };
 
-/* By what right a time was changed or kept. */
+/* By what right a time was changed or kept: X(id, name in the JSON). */
+#define COST_RULE_TABLE(X)                                                                      \
+    X(GEMM, "gemms")         /* GEMM model */                                                   \
+    X(COMM, "communication") /* communication model */                                          \
+    X(MEMORY, "copies")      /* copies on the device and memsets: ratio of memory bandwidths */ \
+    X(LINK, "host_copies")   /* copies between host and device: ratio of host links */          \
+    X(GRAPH, "graphs")       /* what is in them by the models, the rest by the ratio */         \
+    X(KERNEL, "kernels")     /* others: the ratio of their class (model/cost.h); no model */    \
+    X(SMALL, "small_copies") /* too small to have been timed: 0 */                              \
+    X(KEPT, "kept")          /* size or shape unknown: as measured */                           \
+    X(NONE, "none")          /* neither a time nor a model: 0 */
+
 enum cost_rule {
-    COST_GEMM,   /* GEMM model */
-    COST_COMM,   /* communication model */
-    COST_MEMORY, /* copies on the device and memsets: ratio of memory bandwidths */
-    COST_LINK,   /* copies between host and device: ratio of host links */
-    COST_GRAPH,  /* graphs: what is in them by the models, the rest by the ratio */
-    COST_KERNEL, /* other kernels: the ratio of their class (model/cost.h); no model of them */
-    COST_SMALL,  /* copies too small to have been timed: 0 */
-    COST_KEPT,   /* size or shape unknown: as measured */
-    COST_NONE,   /* neither a time nor a model: 0 */
-    COST_RULES
+#define X(id, name) COST_##id,
+    COST_RULE_TABLE(X)
+#undef X
+        COST_RULES
 };
+
+/* Of the operations that a rule was applied to. */
+struct cost_sum {
+    uint64_t count, timed; /* all, and those that have a measured time */
+    double measured_ns;    /* of the timed ones, of all ranks */
+    double target_ns;      /* of the same ones, on the target */
+};
+
+const char *cost_rule_name(enum cost_rule rule);
 
 struct retarget {
     const struct run *run;         /* borrowed */
@@ -50,8 +64,7 @@ struct retarget {
     double least_us;             /* what any kernel takes at least, there: the smallest product */
     double untold_ns;      /* of kernels whose part in a divided batch nobody knows, measured */
     struct graphs *graphs; /* by rank; owned with what they hold */
-    double device_ns[COST_RULES]; /* measured time of what retarget_cost() saw, by rule */
-    uint64_t count[COST_RULES];
+    struct cost_sum sums[COST_RULES]; /* of what retarget_cost() saw */
     double shard_ns;   /* measured time of the optimizer's kernels, where growth_shards() */
     uint64_t modelled; /* had no measured time, or were told not to use it: the model's */
 };
@@ -93,7 +106,10 @@ bool retarget_memory_bound(const struct retarget *t, const struct op *op);
  * the tracer "h2d". */
 bool retarget_over_host_link(const struct op *op);
 
-/* Share of the measured device time that rests on no model; 0 when nothing was measured. */
+/* Measured device time by all rules together. */
+double retarget_measured_ns(const struct cost_sum sums[COST_RULES]);
+
+/* Share of it that rests on no model; 0 when nothing was measured. */
 double retarget_unmodelled(const struct retarget *t);
 
 /* Share of it that keeps its time when the batch is divided, because nobody knows its part. */

@@ -320,7 +320,7 @@ static void say_ratios(struct replay *rep, const struct retarget *t)
                   "products without a shape x %.3g, that ratio",
                   t->other_ratio[SPECTER_KERNEL_OTHER], t->other_ratio[SPECTER_KERNEL_ATTENTION],
                   t->other_ratio[SPECTER_KERNEL_GEMM]);
-    if (t->count[COST_LINK] > 0)
+    if (t->sums[COST_LINK].count > 0)
         replay_assume(rep,
                       "copies between host and device: measured time x %.3g, the ratio of host "
                       "links (pcie_GBps)",
@@ -374,11 +374,11 @@ static void say_shards(struct replay *rep, const struct retarget *t)
 static void say_unmodelled(struct replay *rep, const struct retarget *t)
 {
     struct buf b = BUF_INIT;
-    if (t->count[COST_KERNEL] > 0)
-        buf_printf(&b, ", kernels without a model (%llu)", u(t->count[COST_KERNEL]));
-    if (t->count[COST_KEPT] > 0)
-        buf_printf(&b, ", operations of unknown size (%llu)", u(t->count[COST_KEPT]));
-    if (t->count[COST_GRAPH] > 0)
+    if (t->sums[COST_KERNEL].count > 0)
+        buf_printf(&b, ", kernels without a model (%llu)", u(t->sums[COST_KERNEL].count));
+    if (t->sums[COST_KEPT].count > 0)
+        buf_printf(&b, ", operations of unknown size (%llu)", u(t->sums[COST_KEPT].count));
+    if (t->sums[COST_GRAPH].count > 0)
         buf_puts(&b, ", graphs in part");
     if (b.len > 0)
         replay_assume(rep, "%.1f %% of traced device time rests on no model: %s",
@@ -389,25 +389,45 @@ static void say_unmodelled(struct replay *rep, const struct retarget *t)
     buf_release(&b);
 }
 
+/* What the models say of operations that have a measured time, too. */
+static void say_models(struct replay *rep, const struct retarget *t)
+{
+    static const struct {
+        enum cost_rule rule;
+        const char *words;
+    } models[] = {{COST_GEMM, "GEMMs"}, {COST_COMM, "communication"}};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const struct cost_sum *sum = &t->sums[models[i].rule];
+        if (sum->measured_ns > 0)
+            replay_assume(rep,
+                          "%s of the recording: %.0f us by the model where %.0f us was measured, "
+                          "in all (%+.1f %%)",
+                          models[i].words, sum->target_ns / 1e3, sum->measured_ns / 1e3,
+                          100 * (sum->target_ns / sum->measured_ns - 1));
+    }
+}
+
 void say_costs(struct replay *rep, const struct retarget *t)
 {
     rep->topic = TOPIC_COST;
     say_scaling_rules(rep, t);
+    if (!rep->calibrate)
+        say_models(rep, t);
     say_unmodelled(rep, t);
     if (growth_shards(t->growth))
         say_shards(rep, t);
-    if (t->count[COST_KEPT] > 0)
+    if (t->sums[COST_KEPT].count > 0)
         replay_note(rep, false,
                     "%llu operations keep their measured time at every scale: their "
                     "size or communicator is not known",
-                    u(t->count[COST_KEPT]));
+                    u(t->sums[COST_KEPT].count));
     if (t->calibrate && t->modelled > 0)
         replay_note(rep, false, "%llu operations were not timed: the model's time is taken",
                     u(t->modelled));
-    if (t->count[COST_SMALL] > 0)
+    if (t->sums[COST_SMALL].count > 0)
         replay_assume(rep, "%llu small copies were not timed on the device: taken as 0 there",
-                      u(t->count[COST_SMALL]));
-    if (t->count[COST_NONE] > 0)
+                      u(t->sums[COST_SMALL].count));
+    if (t->sums[COST_NONE].count > 0)
         replay_note(rep, true, "%llu operations have neither a time nor a model: taken as 0",
-                    u(t->count[COST_NONE]));
+                    u(t->sums[COST_NONE].count));
 }

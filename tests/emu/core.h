@@ -200,6 +200,9 @@ EMU_API CUresult emu_stream_call(struct emu_thread *self, CUstream handle, void 
                                  void *argument);
 EMU_API CUresult emu_device_sync(struct emu_thread *self);
 EMU_API CUresult emu_context_reset(struct emu_thread *self, int device);
+EMU_API CUcontext emu_context_new(int device); /* beside the primary one */
+EMU_API CUresult emu_context_destroy(struct emu_thread *self, CUcontext context);
+EMU_API bool emu_context_gone(CUcontext context); /* destroyed */
 
 EMU_API CUresult emu_event_new(struct emu_thread *self, CUevent *event, unsigned flags);
 EMU_API CUresult emu_event_destroy(struct emu_thread *self, CUevent event);

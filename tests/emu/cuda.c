@@ -269,6 +269,43 @@ EMU_API CUresult cuDevicePrimaryCtxReset(CUdevice device)
     return valid_device(device) ? emu_context_reset(self, device) : CUDA_ERROR_INVALID_DEVICE;
 }
 
+static CUresult push_context(struct emu_thread *self, CUcontext context)
+{
+    if (!context || self->below_count == sizeof(self->below) / sizeof(self->below[0]))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (emu_context_gone(context))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    self->below[self->below_count++] = self->context;
+    self->context = context;
+    return CUDA_SUCCESS;
+}
+
+/* New headers declare only the newest of these calls. */
+EMU_API CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device);
+EMU_API CUresult cuCtxDestroy_v2(CUcontext context);
+
+EMU_API CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
+{
+    EMU_CALL(self);
+    READY();
+    (void)flags;
+    if (!valid_device(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    *context = emu_context_new(device);
+    return push_context(self, *context);
+}
+
+EMU_API CUresult cuCtxDestroy_v2(CUcontext context)
+{
+    CUresult result;
+    EMU_CALL(self);
+    READY();
+    result = emu_context_destroy(self, context);
+    if (!result && context == self->context)
+        self->context = self->below_count ? self->below[--self->below_count] : NULL;
+    return result;
+}
+
 EMU_API CUresult cuCtxGetCurrent(CUcontext *context)
 {
     EMU_CALL(self);
@@ -289,11 +326,7 @@ EMU_API CUresult cuCtxPushCurrent(CUcontext context)
 {
     EMU_CALL(self);
     READY();
-    if (!context || self->below_count == sizeof(self->below) / sizeof(self->below[0]))
-        return CUDA_ERROR_INVALID_CONTEXT;
-    self->below[self->below_count++] = self->context;
-    self->context = context;
-    return CUDA_SUCCESS;
+    return push_context(self, context);
 }
 
 EMU_API CUresult cuCtxPopCurrent(CUcontext *context)

@@ -9,7 +9,7 @@ EMU_FLAGS  := -std=c11 -D_GNU_SOURCE -Iinclude -MMD -MP $(WARN) -fstack-protecto
               -D_FORTIFY_SOURCE=2 -O2 -g $(EMU_ABI)
 EMU_LIB    := $(B)/emu/lib
 EMU_LINK   := -L$(EMU_LIB) -Wl,--no-as-needed
-EMU_CUDA   := $(EMU_LINK) -l:libcuda.so.1
+EMU_CUDA   := $(EMU_LINK) $(EMU_LIB)/libcuda.so.1
 EMU_LIBS   := $(addprefix $(EMU_LIB)/,libcuda.so.1 libcudart.so.13 libcublasLt.so.13 \
               libcublas.so.13 libnccl.so.2 libnvidia-ml.so.1)
 EMU_TESTS  := $(patsubst tests/emu/check_%.c,$(B)/emu/check_%,$(wildcard tests/emu/check_*.c))
@@ -43,7 +43,7 @@ $(EMU_LIB)/libcublasLt.so.13: $(call emu_obj,cublaslt gemm number) tests/emu/map
 # As the real one, which calls its own functions directly.
 $(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas absent) tests/emu/map/cublas.map \
                             $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcuda.so.1
-	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) -l:libcublasLt.so.13)
+	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) $(EMU_LIB)/libcublasLt.so.13)
 $(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl nccl_calls nccl_memory group comm job launch message segment settle collective number \
                                     calendar stall profiler) \
                          tests/emu/map/nccl.map $(EMU_LIB)/libcuda.so.1
@@ -60,8 +60,8 @@ $(ROCM_LIB)/librccl.so.1: $(call emu_obj,rocm/rccl) tests/emu/map/rocm.map $(ROC
 	$(call emu_so,rocm,-L$(ROCM_LIB) -l:libamdhip64.so.6)
 
 # Programs are linked against the stand-ins and find them, or the real ones, by LD_LIBRARY_PATH.
-EMU_USE := $(EMU_LINK) -Wl,--allow-shlib-undefined -l:libnccl.so.2 -l:libcublas.so.13 \
-           -l:libcublasLt.so.13 -l:libcudart.so.13
+EMU_USE := $(EMU_LINK) -Wl,--allow-shlib-undefined $(EMU_LIB)/libnccl.so.2 $(EMU_LIB)/libcublas.so.13 \
+           $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcudart.so.13
 
 $(B)/emu/libemuext.so: tests/emu/ext.c $(EMU_LIBS) $(B)/flags
 	@echo "  CC      $@"

@@ -82,6 +82,7 @@ struct CUevent_st {
 struct CUctx_st {
     int device;
     bool active;
+    bool made; /* by cuCtxCreate: beside the device's primary one */
     CUresult error; /* sticky: work has failed */
     struct CUstream_st *streams, *legacy;
 };

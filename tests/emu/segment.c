@@ -21,6 +21,7 @@
 #include "core.h"
 
 struct head {
+    _Atomic uint32_t opened;  /* members that have the segment mapped */
     _Atomic uint32_t members; /* that have come; rung at each */
     _Atomic uint32_t splits;  /* rung at each arrival at a split */
     struct slot slots[2];
@@ -99,8 +100,10 @@ void segment_arrive(struct segment *s, uint64_t clock, unsigned node, int device
     m->init_clock = clock;
     atomic_store(&m->clock, clock);
     atomic_store(&m->here, 1);
-    if (atomic_fetch_add(&head_of(s)->members, 1) + 1 == s->ranks)
+    /* Before anybody can see that all have come: a process may then end at once. */
+    if (atomic_fetch_add(&head_of(s)->opened, 1) + 1 == s->ranks)
         unlink(s->path);
+    atomic_fetch_add(&head_of(s)->members, 1);
     segment_wake(&head_of(s)->members);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Devices, primary contexts and streams.
+ * Devices, contexts and streams.
  */
 #include "engine.h"
 
@@ -333,10 +333,8 @@ static void forget_event(struct emu_handle *handle, void *context)
 
 /* Handles of the context are invalid from here on; the memory of its events is kept, because the
  * program may still hold them. */
-CUresult emu_context_reset(struct emu_thread *self, int device)
+static void end_context(struct emu_thread *self, struct CUctx_st *context)
 {
-    struct CUctx_st *context = emu_context(device);
-
     emu_lock();
     sync_context(self, context);
     emu_each_handle(EMU_EVENT, forget_event, context);
@@ -345,5 +343,35 @@ CUresult emu_context_reset(struct emu_thread *self, int device)
     context->active = false;
     context->error = CUDA_SUCCESS;
     emu_unlock();
+}
+
+CUresult emu_context_reset(struct emu_thread *self, int device)
+{
+    end_context(self, emu_context(device));
     return CUDA_SUCCESS;
+}
+
+CUcontext emu_context_new(int device)
+{
+    struct CUctx_st *context = emu_alloc(sizeof(*context));
+
+    context->device = device;
+    context->active = context->made = true;
+    return context;
+}
+
+/* It stays as it is now, so that its handle is known for one that is gone. */
+CUresult emu_context_destroy(struct emu_thread *self, CUcontext context)
+{
+    if (!context || !context->made)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (emu_context_gone(context))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    end_context(self, context);
+    return CUDA_SUCCESS;
+}
+
+bool emu_context_gone(CUcontext context)
+{
+    return context->made && !context->active;
 }

@@ -25,14 +25,19 @@ BUDGET=
 CHECKS='
 doctor                 5
 no_context             5
+contexts               10
 reset                  10
-exit                   10
+exit                   15
+processes              20
+threads                10
 nccl_by_handle         10
 group_exit             10
 same_results           60
 complete               2
 agreement              40
 cost                   10
+hook                   80
+harvester              60
 graph                  40
 overhead_transformer   150
 overhead_launch_bound  150

@@ -250,6 +250,44 @@ TEST(model_gemm_clock_follows_power)
     CHECK_DOUBLE(gemm_on(&g, square(1024, SPECTER_FP8E4M3)).clock, cbrt(1 / sqrt(2)), 1e-12);
 }
 
+/* A clock that is held takes the place of what the power allows, for arithmetic; short kernels
+ * follow it where it is lower than boost_MHz, which power never makes it for them. */
+TEST(model_gemm_clock_may_be_told)
+{
+    struct gpu_profile told = *gpu_profile_find("h200_sxm", NULL);
+    const struct gpu_profile *nominal = gpu_profile_find("h200_sxm", NULL);
+    struct gemm_shape large = square(8192, SPECTER_BF16), small = square(16, SPECTER_BF16);
+    double clock = gemm_on(nominal, large).clock;
+    CHECK(clock > 0.85 && clock < 0.95);
+    told.clock_MHz = told.boost_MHz / 2;
+    CHECK_DOUBLE(gemm_on(&told, large).clock, 0.5, 0);
+    CHECK_DOUBLE(gemm_on(&told, large).busy_us / gemm_on(nominal, large).busy_us, clock / 0.5,
+                 0.05);
+    CHECK_DOUBLE(gemm_on(&told, small).start_us, 2 * gemm_on(nominal, small).start_us, 1e-12);
+    told.clock_MHz = 1.05 * told.boost_MHz;
+    CHECK_DOUBLE(gemm_on(&told, large).clock, 1.05, 1e-12);
+    CHECK(gemm_on(&told, large).busy_us < gemm_on(nominal, large).busy_us);
+    CHECK_DOUBLE(gemm_on(&told, small).busy_us, gemm_on(nominal, small).busy_us, 1e-12);
+}
+
+static void check_slower_clock(const struct gpu_profile *gpu, struct gemm_shape shape)
+{
+    struct gpu_profile told = *gpu;
+    double last = 0;
+    for (int percent = 110; percent >= 30; percent -= 20) {
+        double us;
+        told.clock_MHz = gpu->boost_MHz * percent / 100;
+        us = gemm_on(&told, shape).busy_us;
+        CHECK(us >= last);
+        last = us;
+    }
+}
+
+TEST(law_gemm_a_slower_clock_is_never_quicker)
+{
+    for_each_shape(check_slower_clock);
+}
+
 TEST(model_gemm_grouped_is_the_batch_of_equal_ones)
 {
     struct gemm_shape ten[10];

@@ -81,6 +81,14 @@ TEST(predict_row_of_a_product_is_that_of_its_benchmark)
     gemm_shape_of_bench(row.gpu, "torch", &shape);
     CHECK_INT(model_gemm(row.gpu, &shape, &cost, NULL), 0);
     CHECK_DOUBLE(plain, cost.busy_us, 0);
+    row.cache = GEMM_CACHE_HOT;
+    CHECK_DOUBLE(row_us(&row), plain, 0);
+    row.cache = GEMM_CACHE_COLD;
+    shape.hot_sets = 0;
+    CHECK_INT(model_gemm(row.gpu, &shape, &cost, NULL), 0);
+    CHECK_DOUBLE(row_us(&row), cost.busy_us, 0);
+    CHECK(row_us(&row) > plain);
+    row.cache = GEMM_CACHE_UNTOLD;
     row.lib = "torch_flow (TRTLLM 1.3.0rc20)"; /* quantises in each call */
     CHECK(row_us(&row) > plain);
 }

@@ -259,6 +259,10 @@ TEST(replay_on_another_gpu)
         CHECK_DOUBLE(rep.scales[0].time.compute_ns, 7 * gemm_ns, 1e-6);
         CHECK_DOUBLE(rep.scales[0].efficiency, 1, 0);
         CHECK_DOUBLE(rep.unmodelled, 0, 0);
+        CHECK_DOUBLE(rep.device_time[COST_GEMM].target_ns / rep.device_time[COST_GEMM].measured_ns,
+                     gemm_ns / 200e3, 1e-6);
+        CHECK_DOUBLE(rep.device_time[COST_COMM].target_ns / rep.device_time[COST_COMM].measured_ns,
+                     reduce_ns / 120e3, 1e-5);
         CHECK(!rep.same_hardware);
         CHECK_STR(rep.from.gpu->name, "h100_sxm");
         CHECK_STR(rep.to.network->name, "dgx_a100_200g");
@@ -298,6 +302,9 @@ TEST(replay_without_calibration_takes_the_model)
             7 * model_us("h100_sxm") + 6 * reduce_us("h100_sxm", "dgx_h100_400g", four);
         CHECK_DOUBLE(rep.scales[0].time.span_ns, want_us * 1e3, 1e-5);
         CHECK_DOUBLE(rep.own.span_ns, 7 * 200e3 + 6 * 120e3, 0);
+        CHECK_DOUBLE(rep.device_time[COST_GEMM].target_ns,
+                     1e3 * model_us("h100_sxm") * (double)rep.device_time[COST_GEMM].timed, 1e-5);
+        CHECK(says(&rep.assumptions, "GEMMs of the recording"));
     }
     replay_release(&rep);
     run_release(&run);
@@ -411,7 +418,7 @@ TEST(replay_without_known_hardware)
         CHECK_STR(rep.to.network->name, "dgx_h100_400g");
         CHECK(says(&rep.assumptions, "target GPU h100_sxm: the default"));
         CHECK(says(&rep.assumptions, "target network dgx_h100_400g: the default"));
-        CHECK(says(&rep.notes, "names no GPU that specter knows"));
+        CHECK(says(&rep.notes, "the recording names no GPU: computation is not retargeted"));
         CHECK(says(&rep.assumptions, "nothing was retargeted, because the source is unknown"));
         CHECK(!says(&rep.assumptions, "same hardware as recorded"));
         CHECK(!rep.same_hardware && !rep.gpu_known && !rep.network_known);

@@ -2,15 +2,29 @@
 # SPDX-License-Identifier: MIT
 # What recording costs.
 
-# Costs of the driver's calls that recording an operation makes.
-check_cost() {
-    cc -O2 -o "$OUT/cost" "$HERE/cost.c" -ldl && "$OUT/cost"
+# wheel_libraries: where Python's packages keep CUDA's libraries, for programs that are not Python.
+wheel_libraries() {
+    "$PYTHON" -c 'import glob, sys; print(*(f for p in sys.path for f in glob.glob(p + "/nvidia/*/lib")), sep=":")'
 }
 
+# hook_cost calls|harvester
+hook_cost() {
+    LD_LIBRARY_PATH=$(wheel_libraries):${LD_LIBRARY_PATH:-} \
+        "$PYTHON" "$HERE/hook_cost.py" "$1" "$SPECTER" "$BUILD/tests/gpu/hook_cost"
+}
+
+check_hook() { hook_cost calls; }
+check_harvester() { hook_cost harvester; }
+
+# Costs of the driver's calls that recording an operation makes.
+check_cost() { "$BUILD/tests/gpu/cost"; }
+
 check_overhead_transformer() {
-    "$PYTHON" "$HERE/overhead.py" "$SPECTER" transformer --limit 1
+    "$PYTHON" "$HERE/overhead.py" "$SPECTER" transformer --limit 1 --seconds 150 \
+        --way profiler --way nsys --way nccl-plugin
 }
 
 check_overhead_launch_bound() {
-    "$PYTHON" "$HERE/overhead.py" "$SPECTER" launch_bound --limit 3 -- --steps 200 --warmup 50
+    "$PYTHON" "$HERE/overhead.py" "$SPECTER" launch_bound --limit 3 --seconds 150 \
+        --way profiler --way no-launches --way no-deps -- --steps 200 --warmup 50
 }

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""Takes out of a folder of traces what nobody else need know, so that they can be published.
+
+    scrub.py [--secret TEXT]... FOLDER   rewrites each trace in FOLDER as NAME.gz, scrubbed
+    scrub.py --check FOLDER              status 1, and what is wrong, unless all in it is scrubbed
+
+What may stay is listed, all else goes: numbers, the words of the trace format, versions. Host, run,
+communicators, PCI addresses and process ids become names that count from one, the same in all files of a
+folder; an unknown text becomes "removed". Of a PyTorch profile (*.json) the kinds of events stay that
+specter reads, with names that have no path, address or --secret in them; this machine's host, user and
+folders are secrets without being told. A second pass changes nothing, and that is what --check asks.
+"""
+
+import argparse
+import decimal
+import getpass
+import glob
+import gzip
+import json
+import os
+import re
+import socket
+import sys
+
+REMOVED = "removed"
+LIBRARY = r"lib(nccl|nccl-net|cublas|cublasLt|cudart|cuda|torch[a-z_]*)\.so[.0-9]*"
+DTYPE = r"(u?int|fp|bf|tf)[0-9]+(e[0-9]m[0-9])?|unknown|other"
+
+# What a text may be, by the last key on the way to it. Everything else is REMOVED.
+WORDS = {
+    "event": r"init|comm|clock|mark|sample|dump|shutdown",
+    "type": r"nccl|cublas|dep|sync|copy|untraced|graph|plugin",
+    "op": r"All(Reduce|Gather)|AlltoAllv?|Reduce(Scatter)?|Broadcast|Gather|Scatter|Send|Recv|Put|(Wait)?Signal"
+    r"|(Lt|[SDCZH])?([Gg]emm|Matmul)(3m|Grouped|Strided|Batched|Ex|_64)*",
+    "kind": r"record|wait|stream|event|device|[hd]2[hd]|p2p|memset|unknown|mark|iteration|range|uncalled|static|namespace",
+    "timing": r"device|sync|host|captured|graph|unknown|none",
+    "bound": r"upper",
+    "dtype": DTYPE,
+    "dtype_b": DTYPE,
+    "dtype_c": DTYPE,
+    "compute": DTYPE,
+    "redop": r"sum|prod|max|min|avg|premul",
+    "trans": r"[NTC]{2}",
+    "order": r"[CRO]{3}",
+    "epilogue": r"none|other|d?(relu|gelu|bias|bgrad[ab]?)(_(aux|bias|bgrad))*",
+    "coverage": r"nccl|cublas(lt)?|deps|copies|launches|graphs|marks|plugin",
+    "of": r"cublas",
+    "why": r"asked|governor",
+    "algo": r"[A-Z_]{4,16}",
+    "proto": r"LL|LL128|SIMPLE",
+    "window": r"((delay|duration) [0-9.]+ s|iterations [0-9]+ to ([0-9]+|the end)|[, ])*",
+    "stopped": r"max-size",
+    "sm": r"[0-9]+\.[0-9]",
+    "path": LIBRARY,
+    "gpu": r"(NVIDIA|Tesla|AMD) (GeForce |RTX |Graphics |Instinct )*[A-Z]{1,3}[0-9]{1,4}[A-Z]{0,3}( [0-9]{2,3}GB| NVL| PCIe| HBM[23]e?| Ti|-SXM[0-9]-[0-9]+GB)*",
+    "mark": r"step( [0-9]+)?",
+}
+# Texts that are told apart, not known: the n-th becomes this.
+COUNTED = {"host": "node{}", "run": "example{}", "comm": "{:016x}", "parent": "{:016x}", "pci": "0000:{:02x}:00.0"}
+SAME = {"parent": "comm"}
+KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
+SETTING = re.compile(r"(NCCL|TORCH_NCCL|CUDA|CUBLAS|OMP|LOCAL|NVIDIA)_[A-Z0-9_]+")
+VALUE = re.compile(r"[0-9]{1,5}|Socket|lo|rank[0-9]+|:[0-9]+:[0-9]+|PCI_BUS_ID|FASTEST_FIRST|LAZY|EAGER")
+
+# Of a PyTorch profile.
+SECTIONS = ("schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds", "displayTimeUnit",
+            "traceEvents", "cuda_runtime_version", "cuda_driver_version", "profile_memory", "with_flops",
+            "record_shapes", "with_stack")
+CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver", "cuda_sync", "cpu_op",
+              "user_annotation", "gpu_user_annotation", "ac2g", "fwdbwd")
+UNWANTED = re.compile(
+    r"[/\\@]|\b\d{1,3}(\.\d{1,3}){3}\b|[0-9a-f]{8}-[0-9a-f]{4}|\b([0-9a-f]{2}:){5}[0-9a-f]{2}\b"
+    r"|([0-9a-f]{1,4}:){4,}", re.I)
+# Of the text that stands beside a trace.
+TEXT_UNWANTED = re.compile(
+    r"/(home|root|work|tmp|opt|usr|mnt|scratch|data|dev/shm)\b\S*|\S+@\S+\.\S+|\b\d{1,3}(\.\d{1,3}){3}\b"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-\S*|\b([0-9a-f]{2}:){5}[0-9a-f]{2}\b", re.I)
+
+
+class Names:
+    """Consistent pseudonyms for one folder."""
+
+    def __init__(self, secrets):
+        self.known = {}
+        words = "|".join(re.escape(s) for s in sorted(secrets, key=len, reverse=True))
+        self.secret = re.compile(rf"(?<![A-Za-z0-9])({words})(?![A-Za-z0-9])", re.I) if words else None
+
+    def number(self, key, value):
+        seen = self.known.setdefault(SAME.get(key, key), {})
+        return seen.setdefault(value, len(seen) + 1)
+
+    def hides(self, text):
+        return bool(UNWANTED.search(text) or (self.secret and self.secret.search(text)))
+
+
+def own_secrets():
+    """What names this machine and who works on it; `root` and `localhost` name nobody."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = ""
+    host = socket.gethostname()
+    found = {host, host.split(".")[0], user, os.path.expanduser("~"), os.getcwd(), os.environ.get("HOSTNAME", "")}
+    return {s for s in found if len(s) > 1 and s not in ("root", "/root", "localhost")}
+
+
+# ---- specter's own traces ----
+
+
+def scrub_text(key, text, names):
+    if key in COUNTED:
+        return COUNTED[key].format(names.number(key, text))
+    rule = WORDS.get(key)
+    return text if rule and re.fullmatch(rule, text) and not names.hides(text) else REMOVED
+
+
+def scrub_value(key, value, names):
+    if isinstance(value, dict):
+        if key == "env":
+            return {k: v for k, v in value.items() if SETTING.fullmatch(k) and VALUE.fullmatch(str(v))}
+        kept = {k: v for k, v in value.items() if KEY.fullmatch(k) and not names.hides(k)}
+        return {k: scrub_value({"gpus": "gpu"}.get(key, k) if k == "name" else k, v, names) for k, v in kept.items()}
+    if isinstance(value, list):
+        return [scrub_value(key, v, names) for v in value]
+    if isinstance(value, str):
+        return scrub_text(key, value, names)
+    return names.number(key, value) if key == "pid" and value is not None else value
+
+
+def scrub_record(record, names):
+    if record.get("event") == "mark" and isinstance(record.get("name"), str):
+        return {**scrub_value("", record, names), "name": scrub_text("mark", record["name"], names)}
+    return scrub_value("", record, names)
+
+
+def number(text):
+    """As the tracer wrote it: 1000.500 stays 1000.500."""
+    return decimal.Decimal(text)
+
+
+def written(value):
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(k)}:{written(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(written, value)) + "]"
+    return str(value) if isinstance(value, decimal.Decimal) else json.dumps(value)
+
+
+def scrub_trace(text, names):
+    lines = []
+    for line in text.splitlines():
+        try:
+            record = json.loads(line, parse_float=number)
+        except ValueError:
+            continue  # torn by the end of the process
+        if isinstance(record, dict):
+            lines.append(written(scrub_record(record, names)) + "\n")
+    return "".join(lines)
+
+
+# ---- PyTorch's profiles ----
+
+
+def scrub_profiled(key, value, names):
+    if isinstance(value, dict):
+        kept = {k: v for k, v in value.items() if not names.hides(k)}
+        return {k: scrub_profiled(k, v, names) for k, v in kept.items()}
+    if isinstance(value, list):
+        return [scrub_profiled(key, v, names) for v in value]
+    if isinstance(value, str):
+        return REMOVED if names.hides(value) else value
+    if key in ("pid", "tid") and isinstance(value, int) and value > 4095:  # of the system; less is a device or stream
+        return 1000 + names.number(key, value)
+    return value
+
+
+def scrub_profile(text, names):
+    profile = json.loads(text, parse_float=number)
+    events = [e for e in profile.get("traceEvents", []) if e.get("cat") in CATEGORIES]
+    kept = {k: profile[k] for k in SECTIONS if k in profile}
+    return written(scrub_profiled("", {**kept, "traceEvents": events}, names)) + "\n"
+
+
+# ---- files ----
+
+
+def read(path):
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8", errors="replace") as text:
+        return text.read()
+
+
+def write(path, text):
+    """The same bytes whenever it is made: no time and no name within."""
+    with open(path, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as out:
+        out.write(text.encode())
+
+
+def traces(folder):
+    return sorted(glob.glob(os.path.join(folder, "*.json*")))
+
+
+def scrubbed(path, text, names):
+    return (scrub_trace if ".jsonl" in os.path.basename(path) else scrub_profile)(text, names)
+
+
+def public_name(path, index):
+    """A file named by its rank keeps its name; host and process id stand in the others'."""
+    name = os.path.basename(path).removesuffix(".gz")
+    return name if re.fullmatch(r"(specter_trace_)?(rank|process)\d+(\.\d+)?\.jsonl?", name) else (
+        f"specter_trace_process{index}.jsonl" if name.endswith(".jsonl") else f"process{index}.json")
+
+
+def scrub(folder, secrets):
+    names = Names(secrets)
+    for index, path in enumerate(traces(folder)):
+        text = scrubbed(path, read(path), names)
+        os.remove(path)
+        write(os.path.join(folder, public_name(path, index) + ".gz"), text)
+
+
+def check(folder, secrets):
+    names, wrong = Names(secrets), []
+    for index, path in enumerate(traces(folder)):
+        if public_name(path, index) != os.path.basename(path).removesuffix(".gz"):
+            wrong.append(f"{path}: the name tells more than a rank")
+        text = read(path)
+        for n, (a, b) in enumerate(zip(text.splitlines(), scrubbed(path, text, names).splitlines()), 1):
+            if a != b:
+                wrong.append(f"{path}:{n}: not scrubbed: {a[:200]}")
+                break
+        else:
+            if scrubbed(path, text, Names(secrets)).count("\n") != text.count("\n"):
+                wrong.append(f"{path}: lines that are no record")
+    for path in sorted(glob.glob(os.path.join(folder, "*.md"))):
+        found = TEXT_UNWANTED.search(read(path))
+        if found:
+            wrong.append(f"{path}: '{found.group()}'")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--secret", action="append", default=[], metavar="TEXT")
+    parser.add_argument("folder")
+    options = parser.parse_args()
+    secrets = own_secrets() | set(options.secret)
+    if not traces(options.folder):
+        sys.exit(f"{options.folder}: no trace")
+    if not options.check:
+        scrub(options.folder, secrets)
+    elif wrong := check(options.folder, secrets):
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
