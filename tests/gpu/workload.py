@@ -15,6 +15,9 @@ records the measured steps with torch.profiler as well; --marks calls specter_it
 
 Jobs that are not well: --slow-rank R --slow-us N lets one rank come late to each step; --skip-rank R
 --skip-step N lets it leave out the all-reduce of the loss (--reduce-loss) in one step, so that the job hangs.
+
+With SPECTER_REHEARSAL set, which rehearse.sh does, the model is small unless the options say otherwise,
+and attention is not cuDNN's, which the stand-ins cannot run.
 """
 
 import argparse
@@ -29,6 +32,9 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import fully_shard
+
+REHEARSAL = bool(os.environ.get("SPECTER_REHEARSAL"))
+SIZES = {"layers": 2, "width": 512, "tokens": 256} if REHEARSAL else {"layers": 8, "width": 2048, "tokens": 1024}
 
 
 class Block(nn.Module):
@@ -75,6 +81,8 @@ class Job:
         if options.deterministic:
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
             torch.use_deterministic_algorithms(True)
+        if REHEARSAL:
+            torch.backends.cuda.enable_cudnn_sdp(False)
         self.device = torch.device("cuda", 0)
         torch.cuda.set_device(self.device)
         self.losses, self.steps = [], 0
@@ -303,9 +311,8 @@ def parse():
     parser.add_argument("name", choices=JOBS)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)
-    parser.add_argument("--layers", type=int, default=8)
-    parser.add_argument("--width", type=int, default=2048)
-    parser.add_argument("--tokens", type=int, default=1024)
+    for name, size in SIZES.items():
+        parser.add_argument(f"--{name}", type=int, default=size)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--accumulate", type=int, default=1, help="batches a step")
     parser.add_argument("--micro", type=int, default=4, help="micro-batches of a pipeline")

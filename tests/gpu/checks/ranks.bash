@@ -34,14 +34,17 @@ several_ranks() {
     check_fsdp() { several_ranks fsdp 2 fsdp $SMALL --accumulate 2; }
     check_pipeline() { several_ranks pipeline 2 pipeline $SMALL; }
 
-    # A rank that comes 20 ms late to each step is named. The warm-up steps are slow, too.
+    # A rank that comes 20 ms late to each step is named. The warm-up steps are slow, too. It sleeps: stand-ins
+    # for a GPU must keep the machine's own time.
     check_late_rank() {
+        export EMU_CLOCK=real
         traced_ranks late 2 transformer $SMALL --reduce-loss --marks --slow-rank 1 --slow-us 20000 &&
             ask late "$OUT/late.analysis" 1 20000 7
     }
 
     # A rank that leaves a collective out is named while the job hangs.
     check_hang() {
+        export EMU_CLOCK=real
         rm -rf "$OUT/traces/hang"
         "$PYTHON" "$HERE/hang.py" "$SPECTER" "$OUT/traces/hang" 1 4 4 30 -- \
             "$SPECTER" capture -o "$OUT/traces/hang" -- "${JOB[@]}" 2 "$PYTHON" "$HERE/workload.py" \
