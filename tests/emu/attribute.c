@@ -6,6 +6,13 @@
 #include "fabric.h"
 #include "kernel.h"
 
+/* Where the real header is at hand, it checks the numbers. */
+#ifdef __cuda_cuda_h__
+#define ATTRIBUTE(_name, _number, _value) \
+    _Static_assert((int)CU_DEVICE_ATTRIBUTE_##_name == _number, #_name);
+#include "attribute.def"
+#endif
+
 CUresult emu_attribute(CUdevice_attribute attribute, int device, int *value)
 {
     const struct emu_fabric *f = emu_fabric();

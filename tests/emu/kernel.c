@@ -12,12 +12,14 @@
 #include "compute.h"
 #include "emu.h"
 #include "fabric.h"
+#include "listen.h"
 
 #define BUCKETS 16384 /* a power of two */
 
 #define WARP 32
 #define REGISTER_UNIT 256 /* registers of a warp come in such parts */
 #define SHARED_UNIT 128
+#define PARTS 4 /* of an SM, each with its own registers and warps */
 #define GRID_Y_MAX 65535
 #define BLOCK_Z_MAX 64
 
@@ -158,23 +160,44 @@ static uint64_t time_of(const struct emu_kernel *k, const struct emu_grid *g)
            emuMemoryNs(product(g->blocks) * product(g->threads) * f->kernel_thread_bytes);
 }
 
+struct launched {
+    const struct emu_kernel *kernel;
+    struct emu_grid grid;
+    uint64_t ns;
+};
+
 static uint64_t run_kernel(void *data, const struct emu_turn *turn, CUresult *error)
 {
-    const uint64_t *ns = data;
+    const struct launched *l = data;
 
     (void)error;
-    if (!emu_compute_shares(turn, *ns))
-        return turn->start + *ns;
-    return turn->start + (uint64_t)emu_compute_memory(turn, (double)*ns);
+    if (!emu_compute_shares(turn, l->ns))
+        return turn->start + l->ns;
+    return turn->start + (uint64_t)emu_compute_memory(turn, (double)l->ns);
 }
 
-static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, free, NULL};
+static void tell_kernel(const void *data, struct emu_told *told)
+{
+    const struct launched *l = data;
+    const unsigned *blocks = l->grid.blocks, *threads = l->grid.threads;
+
+    *told = (struct emu_told){.type = TOLD_KERNEL,
+                              .name = emu_keep_name(l->kernel->facts.name),
+                              .launch = "cudaLaunchKernel",
+                              .grid = {blocks[0], blocks[1], blocks[2]},
+                              .block = {threads[0], threads[1], threads[2]},
+                              .registers = l->kernel->facts.registers,
+                              .shared_bytes =
+                                  l->kernel->facts.shared_bytes + (unsigned)l->grid.shared_bytes};
+}
+
+static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, free, NULL, tell_kernel};
 
 CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const struct emu_grid *grid,
                            CUstream stream)
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
-    uint64_t *ns;
+    struct launched *l;
     CUstream to;
     CUresult result = k ? emu_stream_find(self, stream, NULL, &to) : CUDA_ERROR_INVALID_HANDLE;
 
@@ -182,9 +205,9 @@ CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const st
         result = CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
-    ns = emu_alloc(sizeof(*ns));
-    *ns = time_of(k, grid);
-    return emu_submit(self, to, emu_work_new(&kernel_kind, ns), self->clock);
+    l = emu_alloc(sizeof(*l));
+    *l = (struct launched){k, *grid, time_of(k, grid)};
+    return emu_submit(self, to, emu_work_new(&kernel_kind, l), self->clock);
 }
 
 /* ---- what an SM holds ---- */
@@ -211,6 +234,6 @@ unsigned emu_kernel_blocks_per_sm(const struct emu_kernel *kernel, unsigned thre
         return 0;
     blocks = least(blocks, EMU_THREADS_PER_SM / (warps * WARP));
     if (of_warp)
-        blocks = least(blocks, EMU_REGISTERS_PER_SM / of_warp / warps);
+        blocks = least(blocks, EMU_REGISTERS_PER_SM / PARTS / of_warp * PARTS / warps);
     return least(blocks, sm_shared / in_units((unsigned)shared, SHARED_UNIT));
 }

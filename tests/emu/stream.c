@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "listen.h"
+
+#define LEGACY_ID 7
 
 static struct CUctx_st contexts[EMU_DEVICES_MAX];
 
@@ -52,20 +55,40 @@ unsigned emu_device_bus(int device)
     return EMU_BUS(physical_device(device));
 }
 
+/* Once: threads read it without a lock. */
+static void __attribute__((constructor)) number_contexts(void)
+{
+    for (int device = 0; device < EMU_DEVICES_MAX; device++)
+        contexts[device].device = device;
+}
+
 struct CUctx_st *emu_context(int device)
 {
-    contexts[device].device = device;
     return &contexts[device];
 }
 
 CUcontext emu_primary(int device)
 {
     struct CUctx_st *context = emu_context(device);
+    bool was_active;
 
     emu_lock();
+    was_active = context->active;
     context->active = true;
     emu_unlock();
+    if (!was_active)
+        emu_heard_context(context, true);
     return context;
+}
+
+int emu_context_active(int device)
+{
+    int active;
+
+    emu_lock();
+    active = emu_context(device)->active;
+    emu_unlock();
+    return active;
 }
 
 int emu_context_device(CUcontext context)
@@ -82,12 +105,22 @@ CUcontext emu_runtime_context(struct emu_thread *self)
     return self->context;
 }
 
+/* Numbers as CUPTI gives them: 7 is the legacy stream's, the others are above. The tracer's streams
+ * are not counted. */
+static unsigned next_id(bool observer)
+{
+    static unsigned last = LEGACY_ID;
+
+    return observer ? 0 : (last += 4);
+}
+
 static struct CUstream_st *new_stream(const struct emu_thread *self, struct CUctx_st *context,
                                       unsigned flags, int priority)
 {
     struct CUstream_st *s = emu_alloc(sizeof(*s));
 
     s->context = context;
+    s->id = next_id(self->observer);
     s->flags = flags;
     s->priority = priority < EMU_PRIORITY_GREATEST ? EMU_PRIORITY_GREATEST
                   : priority > 0                   ? 0
@@ -108,6 +141,7 @@ static struct CUstream_st *legacy_stream(struct emu_thread *self, struct CUctx_s
     if (!context->legacy) {
         context->legacy = new_stream(self, context, CU_STREAM_DEFAULT, 0);
         context->legacy->legacy = true;
+        context->legacy->id = LEGACY_ID;
         context->legacy->observer = false;
     }
     return context->legacy;
@@ -222,14 +256,22 @@ static CUresult begin_wait(struct emu_thread *self, CUstream handle, struct CUst
 
 CUresult emu_stream_sync(struct emu_thread *self, CUstream handle)
 {
+    uint64_t start = self->clock;
+    struct CUctx_st *context = NULL;
     struct CUstream_st *s;
+    unsigned id = 0;
     CUresult result;
 
     emu_lock();
     result = begin_wait(self, handle, &s);
-    if (!result)
+    if (!result) {
+        context = s->context;
+        id = s->id;
         result = emu_op_wait(self, s->last);
+    }
     emu_unlock();
+    if (context && emu_heard(self))
+        emu_heard_synced(self, HEARD_STREAM_SYNC, context, id, 0, start);
     return result;
 }
 
@@ -273,7 +315,7 @@ static uint64_t run_host_call(void *data, const struct emu_turn *turn, CUresult 
     return turn->start + emu_fabric()->host_function_ns;
 }
 
-static const struct emu_kind host_kind = {"host", NULL, run_host_call, free, NULL};
+static const struct emu_kind host_kind = {"host", NULL, run_host_call, free, NULL, NULL};
 
 CUresult emu_stream_call(struct emu_thread *self, CUstream handle, void (*function)(void *),
                          void *argument)
@@ -311,6 +353,7 @@ static CUresult sync_context(struct emu_thread *self, struct CUctx_st *context)
 
 CUresult emu_device_sync(struct emu_thread *self)
 {
+    uint64_t start = self->clock;
     CUresult result;
 
     if (!self->context || !self->context->active)
@@ -320,6 +363,8 @@ CUresult emu_device_sync(struct emu_thread *self)
     if (!result)
         result = sync_context(self, self->context);
     emu_unlock();
+    if (emu_heard(self))
+        emu_heard_synced(self, HEARD_CONTEXT_SYNC, self->context, 0, 0, start);
     return result;
 }
 
@@ -335,6 +380,8 @@ static void forget_event(struct emu_handle *handle, void *context)
  * program may still hold them. */
 static void end_context(struct emu_thread *self, struct CUctx_st *context)
 {
+    if (context->active)
+        emu_heard_context(context, false);
     emu_lock();
     sync_context(self, context);
     emu_each_handle(EMU_EVENT, forget_event, context);
