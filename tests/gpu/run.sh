@@ -44,7 +44,9 @@ overhead_launch_bound  150
 ranks2                 40
 ranks4                 60
 plugin                 40
-identity               40
+identity               120
+gemm                   180
+as_found               40
 compile                120
 '
 
@@ -102,7 +104,7 @@ run_check() {
     SPECTER_FIGURES=$OUT/checks/$name.figures "check_$name" >"$log" 2>&1 &
     watch=$!
     (
-        sleep "$limit"
+        sleep "$limit" || exit # ended by us
         echo "still running after $limit s: ended" >>"$log"
         pkill -TERM -P $watch
         kill -TERM $watch

@@ -88,7 +88,7 @@ static void write_row(FILE *out, const struct options *o, const struct device *d
 
 static int measure_all(FILE *out, const struct options *o, const struct gemm_plan *plan)
 {
-    double begun_s = now_s();
+    double begun_s;
     size_t measured = 0, left_out = 0, i;
     struct device d;
     struct nvml nvml;
@@ -98,6 +98,7 @@ static int measure_all(FILE *out, const struct options *o, const struct gemm_pla
     if (nvml_open(&nvml, d.bus_id) != 0)
         fprintf(stderr, "gemm: no NVML: clocks and power are not known\n");
     write_head(out, &d, &nvml);
+    begun_s = now_s();
     for (i = 0; i < plan->count && now_s() - begun_s < o->budget_s; i++) {
         const struct gemm_case *c = &plan->cases[i];
         struct gemm_time t = {0};
@@ -163,8 +164,8 @@ int main(int argc, char **argv)
     else
         status = measure_all(out, &o, &plan);
     gemm_plan_free(&plan);
-    if (fclose(out) != 0) {
-        fprintf(stderr, "gemm: %s: %s\n", o.out != NULL ? o.out : "stdout", strerror(errno));
+    if (ferror(out) | fclose(out)) {
+        fprintf(stderr, "gemm: %s: not all could be written\n", o.out != NULL ? o.out : "stdout");
         return 1;
     }
     return status;
