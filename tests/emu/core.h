@@ -173,6 +173,7 @@ EMU_API int emu_device_count(void);
 EMU_API unsigned emu_device_bus(int device); /* its PCI bus number */
 EMU_API CUcontext emu_primary(int device);   /* makes it active */
 EMU_API int emu_context_device(CUcontext context);
+EMU_API int emu_context_active(int device); /* whether its primary context is */
 
 /* The context that the runtime works in: the current one, else the primary of device 0, which
  * becomes current. */
@@ -232,11 +233,5 @@ EMU_API void emu_exec_update(struct emu_exec *exec, const struct emu_graph *grap
 EMU_API CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle);
 EMU_API void emu_graph_free(struct emu_graph *graph);
 EMU_API void emu_exec_free(struct emu_exec *exec);
-
-/* ---- kernels (kernel.c) ---- */
-
-/* A launch of what emuKernel (emu.h) made; CUDA_ERROR_INVALID_HANDLE for any other pointer. */
-EMU_API CUresult emu_kernel_launch(struct emu_thread *self, const void *kernel, CUstream handle);
-EMU_API const char *emu_kernel_name(const void *kernel); /* NULL: not a kernel */
 
 #endif

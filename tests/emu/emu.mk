@@ -29,8 +29,9 @@ $(B)/emu/obj/%.o: tests/emu/%.c $(B)/flags
 
 emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
 
-$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda stream event engine capture kernel copy memory thread \
-                                    lane calendar compute fabric) \
+$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda device alloc entry module function image image_elf image_ptx kernel \
+                                    stream event engine capture copy memory thread lane calendar \
+                                    compute fabric) \
                          tests/emu/map/cuda.map
 	$(call emu_so,cuda)
 $(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart) tests/emu/map/cudart.map \

@@ -18,6 +18,8 @@ EMU_API int emu_memory_unmap(void *pointer); /* -1: not one of ours */
 
 /* device: where not NULL, gets the device of memory that is not pageable. */
 EMU_API enum memory_type emu_memory_type_of(const void *pointer, int *device);
+/* The start of the mapping that holds it, or NULL. */
+EMU_API void *emu_memory_range(const void *pointer, size_t *bytes);
 EMU_API size_t emu_memory_used(void); /* device bytes in use */
 
 #endif

@@ -68,6 +68,16 @@ CUcontext emu_primary(int device)
     return context;
 }
 
+int emu_context_active(int device)
+{
+    int active;
+
+    emu_lock();
+    active = emu_context(device)->active;
+    emu_unlock();
+    return active;
+}
+
 int emu_context_device(CUcontext context)
 {
     return context->device;
