@@ -14,13 +14,14 @@ check_gemm() {
     "$PYTHON" "$HERE/models.py" gemm "$table" "$OUT/gemm_scores.json" "$OUT/gemm_rows.csv"
 }
 
-# recorded_step NAME WORKLOAD...: a capture with step marks, and beside it the state that the GPU was in.
+# recorded_step NAME WORKLOAD...: a capture with step marks, and beside it the state that the GPU was in. Of a step
+# that waits for its host, capture's default records a part of the products; here it is to be all of them.
 recorded_step() {
     local name=$1
     shift
     rm -rf "$OUT/traces/$name"
     "$BUILD/tests/gpu/state" "$OUT/state_$name.csv" 20 \
-        "$SPECTER" capture -o "$OUT/traces/$name" -- "$PYTHON" "$HERE/workload.py" "$@" --marks
+        "$SPECTER" capture --overhead 0 -o "$OUT/traces/$name" -- "$PYTHON" "$HERE/workload.py" "$@" --marks
 }
 
 # replayed NAME FILE OPTION...: at its own size.
