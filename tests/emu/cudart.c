@@ -50,64 +50,52 @@ EMU_API cudaError_t cudaPeekAtLastError(void)
     return last_error;
 }
 
-struct error_name {
-    cudaError_t error;
-    const char *name;
+static const struct error_text {
+    int error;
+    const char *name, *text;
+} error_texts[] = {
+#define BOTH(_number, _runtime, _driver, _text) {_number, #_runtime, _text},
+#define RUNTIME(_number, _name, _text) {_number, #_name, _text},
+#define DRIVER(_number, _name, _text)
+#include "errors.def"
+#undef BOTH
+#undef RUNTIME
+#undef DRIVER
 };
 
-#define NAME(_error)    \
-    {                   \
-        _error, #_error \
-    }
+static const struct error_text *find_error(cudaError_t error)
+{
+    static const struct error_text unknown = {-1, "unrecognized error code",
+                                              "unrecognized error code"};
 
-static const struct error_name error_names[] = {
-    NAME(cudaSuccess),
-    NAME(cudaErrorInvalidValue),
-    NAME(cudaErrorMemoryAllocation),
-    NAME(cudaErrorInitializationError),
-    NAME(cudaErrorNoDevice),
-    NAME(cudaErrorInvalidDevice),
-    NAME(cudaErrorDeviceUninitialized),
-    NAME(cudaErrorInvalidResourceHandle),
-    NAME(cudaErrorIllegalState),
-    NAME(cudaErrorNotReady),
-    NAME(cudaErrorLaunchFailure),
-    NAME(cudaErrorNotSupported),
-    NAME(cudaErrorStreamCaptureUnsupported),
-    NAME(cudaErrorStreamCaptureInvalidated),
-    NAME(cudaErrorStreamCaptureMerge),
-    NAME(cudaErrorStreamCaptureUnmatched),
-    NAME(cudaErrorStreamCaptureUnjoined),
-    NAME(cudaErrorStreamCaptureIsolation),
-    NAME(cudaErrorStreamCaptureImplicit),
-    NAME(cudaErrorCapturedEvent),
-    NAME(cudaErrorStreamCaptureWrongThread),
-};
+    for (size_t i = 0; i < sizeof(error_texts) / sizeof(error_texts[0]); i++)
+        if (error_texts[i].error == (int)error)
+            return &error_texts[i];
+    return &unknown;
+}
 
 EMU_API const char *cudaGetErrorName(cudaError_t error)
 {
-    for (size_t i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++)
-        if (error_names[i].error == error)
-            return error_names[i].name;
-    return "unrecognized error code";
+    return find_error(error)->name;
 }
 
 EMU_API const char *cudaGetErrorString(cudaError_t error)
 {
-    const char *text = NULL;
-
-    cuGetErrorString((CUresult)error, &text);
-    return text ? text : "unrecognized error code";
+    return find_error(error)->text;
 }
 
 EMU_API cudaError_t cudaDriverGetVersion(int *version)
 {
+    if (!version)
+        return keep(CUDA_ERROR_INVALID_VALUE);
     *version = CUDA_VERSION;
     return cudaSuccess;
 }
 
 EMU_API cudaError_t cudaRuntimeGetVersion(int *version)
 {
+    if (!version)
+        return keep(CUDA_ERROR_INVALID_VALUE);
     *version = CUDART_VERSION;
     return cudaSuccess;
 }
@@ -379,7 +367,8 @@ STREAM_CALL(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream),
 STREAM_CALL(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned int flags),
             emu_event_record(self, event, stream, flags))
 STREAM_CALL(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned int flags),
-            ((void)flags, emu_event_wait(self, stream, event)))
+            flags > cudaEventWaitExternal ? CUDA_ERROR_INVALID_VALUE
+                                          : emu_event_wait(self, stream, event))
 STREAM_CALL(cudaStreamSynchronize, (cudaStream_t stream), emu_stream_sync(self, stream))
 STREAM_CALL(cudaStreamQuery, (cudaStream_t stream), emu_stream_query(self, stream))
 
@@ -393,44 +382,58 @@ static CUresult wait_for(struct emu_thread *self, CUresult result, cudaStream_t 
     return result ? result : emu_stream_sync(self, stream);
 }
 
-#define WAITING_CALL(_name, _stream, _do, ...)                        \
-    EMU_API cudaError_t _name(__VA_ARGS__);                           \
-    cudaError_t _name(__VA_ARGS__)                                    \
-    {                                                                 \
-        RUNTIME_CALL(self);                                           \
-        const cudaStream_t stream = _stream;                          \
-        CUresult unsafe_ = emu_unsafe(self);                          \
-        return keep(unsafe_ ? unsafe_ : wait_for(self, _do, stream)); \
+/* A copy that the host waits for, unless it is within the device. */
+static CUresult wait_for_copy(struct emu_thread *self, CUresult result, const void *to,
+                              const void *from, cudaStream_t stream)
+{
+    bool within = emu_memory_type_of(to, NULL) == MEMORY_DEVICE &&
+                  emu_memory_type_of(from, NULL) == MEMORY_DEVICE;
+
+    return within ? result : wait_for(self, result, stream);
+}
+
+#define WAITING_CALL(_name, _stream, _do, _to, _from, ...)                                 \
+    EMU_API cudaError_t _name(__VA_ARGS__);                                                \
+    cudaError_t _name(__VA_ARGS__)                                                         \
+    {                                                                                      \
+        RUNTIME_CALL(self);                                                                \
+        const cudaStream_t stream = _stream;                                               \
+        CUresult unsafe_ = emu_unsafe(self);                                               \
+        return keep(unsafe_ ? unsafe_ : wait_for_copy(self, _do, (_to), (_from), stream)); \
     }
 
-#define COPY_CALL(_name, _do, ...)                                    \
-    WAITING_CALL(_name, NULL, _do, __VA_ARGS__)                       \
-    WAITING_CALL(_name##_ptds, cudaStreamPerThread, _do, __VA_ARGS__) \
+#define COPY_CALL(_name, _do, _to, _from, ...)                                    \
+    WAITING_CALL(_name, NULL, _do, _to, _from, __VA_ARGS__)                       \
+    WAITING_CALL(_name##_ptds, cudaStreamPerThread, _do, _to, _from, __VA_ARGS__) \
     STREAM_CALL(_name##Async, (__VA_ARGS__, cudaStream_t stream), _do)
 
-COPY_CALL(cudaMemcpy, ((void)kind, emu_copy_async(self, to, from, bytes, stream)), void *to,
-          const void *from, size_t bytes, enum cudaMemcpyKind kind)
+#define KNOWN(_kind, _do) \
+    ((_kind) > cudaMemcpyDefault ? (CUresult)cudaErrorInvalidMemcpyDirection : (_do))
+
+COPY_CALL(cudaMemcpy, KNOWN(kind, emu_copy_async(self, to, from, bytes, stream)), to, from,
+          void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 COPY_CALL(cudaMemcpy2D,
-          ((void)kind, emu_copy_rows(self, to, to_pitch, from, from_pitch, width, height, stream)),
-          void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+          KNOWN(kind, emu_copy_rows(self, to, to_pitch, from, from_pitch, width, height, stream)),
+          to, from, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
           size_t height, enum cudaMemcpyKind kind)
 COPY_CALL(cudaMemcpy3D,
           emu_copy_rows(self, p->dstPtr.ptr, p->dstPtr.pitch, p->srcPtr.ptr, p->srcPtr.pitch,
                         p->extent.width, p->extent.height * p->extent.depth, stream),
-          const struct cudaMemcpy3DParms *p)
+          p->dstPtr.ptr, p->srcPtr.ptr, const struct cudaMemcpy3DParms *p)
 COPY_CALL(cudaMemcpyToSymbol,
           ((void)kind,
            emu_copy_async(self, (char *)(uintptr_t)symbol + offset, from, bytes, stream)),
-          const void *symbol, const void *from, size_t bytes, size_t offset,
+          symbol, from, const void *symbol, const void *from, size_t bytes, size_t offset,
           enum cudaMemcpyKind kind)
 COPY_CALL(cudaMemcpyFromSymbol,
-          ((void)kind, emu_copy_async(self, to, (const char *)symbol + offset, bytes, stream)),
-          void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)
+          ((void)kind, emu_copy_async(self, to, (const char *)symbol + offset, bytes, stream)), to,
+          symbol, void *to, const void *symbol, size_t bytes, size_t offset,
+          enum cudaMemcpyKind kind)
 
 /* The real library has no twins of these. */
 #define PEER ((void)to_device, (void)from_device, emu_copy_async(self, to, from, bytes, stream))
-WAITING_CALL(cudaMemcpyPeer, NULL, PEER, void *to, int to_device, const void *from, int from_device,
-             size_t bytes)
+WAITING_CALL(cudaMemcpyPeer, NULL, PEER, to, from, void *to, int to_device, const void *from,
+             int from_device, size_t bytes)
 
 EMU_API cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
                                         size_t bytes, cudaStream_t stream)
@@ -550,6 +553,15 @@ STREAM_CALL(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph),
 STREAM_CALL(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream),
             emu_graph_launch(self, (struct emu_exec *)(void *)exec, stream))
 
+static CUresult update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info)
+{
+    CUresult result =
+        emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph);
+
+    info->result = result ? cudaGraphExecUpdateErrorTopologyChanged : cudaGraphExecUpdateSuccess;
+    return result;
+}
+
 #define GRAPH_CALL(_name, _params, _do) \
     EMU_API cudaError_t _name _params;  \
     cudaError_t _name _params           \
@@ -572,10 +584,7 @@ GRAPH_CALL(cudaGraphInstantiateWithParams_ptsz,
            (cudaGraphExec_t * exec, cudaGraph_t graph, cudaGraphInstantiateParams *params),
            (params->result_out = cudaGraphInstantiateSuccess, instantiate(exec, graph)))
 GRAPH_CALL(cudaGraphExecUpdate, (cudaGraphExec_t exec, cudaGraph_t graph, void *info, void *result),
-           ((void)result,
-            ((cudaGraphExecUpdateResultInfo *)info)->result = cudaGraphExecUpdateSuccess,
-            emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph),
-            CUDA_SUCCESS))
+           ((void)result, update(exec, graph, info)))
 GRAPH_CALL(cudaGraphClone, (cudaGraph_t * clone, cudaGraph_t graph),
            (*clone = (cudaGraph_t)(void *)emu_graph_clone((struct emu_graph *)(void *)graph),
             CUDA_SUCCESS))

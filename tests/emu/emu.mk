@@ -16,7 +16,7 @@ EMU_TESTS  := $(patsubst tests/emu/check_%.c,$(B)/emu/check_%,$(wildcard tests/e
 
 .PHONY: emu
 ## emu: the stand-in GPU libraries and the examples, in build/emu and build/examples
-emu: $(EMU_LIBS) $(B)/emu/libemuext.so $(B)/emu/dlopen_local $(EMU_TESTS)
+emu: $(EMU_LIBS) $(B)/emu/libemuext.so $(B)/emu/dlopen_local $(EMU_TESTS) $(B)/emu/facts
 
 emu_so = @echo "  LD      $@"; mkdir -p $(@D) && \
  $(CC) -shared -Wl,-z,defs -Wl,-soname,$(@F) -Wl,--version-script=tests/emu/map/$(1).map -o $@ \
@@ -79,6 +79,12 @@ $(B)/emu/check_%: tests/emu/check_%.c $(B)/emu/obj/number.o $(B)/emu/libspecter_
 	 -L$(B)/emu -l:libspecter_probe.so -Wl,-rpath,'$$ORIGIN' -lm -lpthread
 $(B)/emu/check_calendar: $(B)/emu/obj/calendar.o
 $(B)/emu/check_chain: $(B)/emu/obj/collective.o $(B)/emu/obj/calendar.o
+# Questions to a GPU stack, real or not; it finds the libraries when it runs (tests/gpu/facts).
+FACTS := $(wildcard tests/gpu/facts/*.c)
+$(B)/emu/facts: $(FACTS) $(wildcard tests/gpu/facts/*.h tests/gpu/facts/*.def) $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(filter-out -MMD -MP $(EMU_ABI),$(EMU_FLAGS)) -Itracer/abi -o $@ $(FACTS) -ldl -lpthread
 EXAMPLES := $(B)/examples/train $(B)/examples/measure
 $(B)/examples/train: $(wildcard examples/train*.c) examples/start.c
 $(B)/examples/measure: examples/measure.c examples/start.c

@@ -82,7 +82,9 @@ struct CUevent_st {
 struct CUctx_st {
     int device;
     bool active;
-    CUresult error; /* sticky: work has failed */
+    bool by_runtime;   /* in use by it, so that the driver's last release does not end it */
+    unsigned retained; /* by the driver's callers */
+    CUresult error;    /* sticky: work has failed */
     struct CUstream_st *streams, *legacy;
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "memory.h"
 
 static struct CUctx_st contexts[EMU_DEVICES_MAX];
 
@@ -63,9 +64,35 @@ CUcontext emu_primary(int device)
     struct CUctx_st *context = emu_context(device);
 
     emu_lock();
-    context->active = true;
+    context->active = context->by_runtime = true;
     emu_unlock();
     return context;
+}
+
+CUcontext emu_primary_retain(int device)
+{
+    struct CUctx_st *context = emu_context(device);
+
+    emu_lock();
+    context->active = true;
+    context->retained++;
+    emu_unlock();
+    return context;
+}
+
+CUresult emu_primary_release(struct emu_thread *self, int device)
+{
+    struct CUctx_st *context = emu_context(device);
+    bool active, last;
+
+    emu_lock();
+    active = context->active;
+    context->retained -= context->retained > 0;
+    last = !context->retained && !context->by_runtime;
+    emu_unlock();
+    if (!active)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return last ? emu_context_reset(self, device) : CUDA_SUCCESS;
 }
 
 int emu_context_device(CUcontext context)
@@ -285,8 +312,8 @@ static void forget_event(struct emu_handle *handle, void *context)
         emu_unregister(handle);
 }
 
-/* Handles of the context are invalid from here on; the memory of its events is kept, because the
- * program may still hold them. */
+/* Handles and memory of the context are invalid from here on; what its event handles point to is
+ * kept, because the program may still hold them. */
 CUresult emu_context_reset(struct emu_thread *self, int device)
 {
     struct CUctx_st *context = emu_context(device);
@@ -296,7 +323,9 @@ CUresult emu_context_reset(struct emu_thread *self, int device)
     emu_each_handle(EMU_EVENT, forget_event, context);
     while (context->streams)
         close_stream(context->streams);
-    context->active = false;
+    emu_memory_forget(device);
+    context->active = context->by_runtime = false;
+    context->retained = 0;
     context->error = CUDA_SUCCESS;
     emu_unlock();
     return CUDA_SUCCESS;
