@@ -24,7 +24,7 @@ check:
 	$(Q)$(run_tests) $(if $(UPDATE),--update) $(if $(WITHOUT),--without $(WITHOUT)) --slowest 10 $(T)
 
 # The tracer's own tests are linked so that what they must do without is noticed here (check-aarch64).
-check-build: all emu $(B)/unit-tests $(B)/tracer-unit-tests
+check-build: all emu $(B)/unit-tests $(B)/tracer-unit-tests gpu-programs $(if $(SAN),,gpu-bundle-here)
 
 ## check-unit: the unit tests and laws only
 check-unit: $(B)/unit-tests
@@ -35,7 +35,7 @@ check-cli: check-build
 	$(Q)$(run_tests) --cli $(if $(UPDATE),--update) $(T)
 
 ## check-gpu: what only a GPU can tell (tests/gpu), figures in build/gpu/report.md
-check-gpu: all
+check-gpu: all gpu-programs
 	$(Q)BUILD=$(B) tests/gpu/run.sh; status=$$?; [ $$status = 77 ] || exit $$status
 .PHONY: check-gpu
 

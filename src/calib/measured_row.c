@@ -114,6 +114,11 @@ static int find_profiles(struct measured_reader *r, struct measured_row *row)
 {
     const char *gpu = field(r, COLUMN_GPU), *net = field(r, COLUMN_NETWORK);
     row->gpu = find_gpu(r->opts, gpu);
+    if (row->gpu == NULL && gpu[0] == '\0' && has(r, COLUMN_DEVICE)) {
+        row->gpu = gpu_profile_of_device(field(r, COLUMN_DEVICE));
+        if (row->gpu == NULL)
+            return refuse_value(r, false, "unknown gpu", field(r, COLUMN_DEVICE));
+    }
     if (row->gpu == NULL)
         return gpu[0] == '\0' ? refuse(r, false, "names no gpu_profile")
                               : refuse_value(r, false, "unknown gpu_profile", gpu);

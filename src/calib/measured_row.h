@@ -15,6 +15,7 @@
 #define MEASURED_COLUMNS(X)       \
     X(SOURCE, "source_id")        \
     X(GPU, "gpu_profile")         \
+    X(DEVICE, "gpu")              \
     X(NETWORK, "network_profile") \
     X(NOTES, "notes")             \
     X(TIME, "time_us")            \

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "listen.h"
 
 struct node {
     struct emu_work *work;       /* counted; NULL for an external event record */
@@ -529,13 +530,19 @@ static uint64_t issue_graph(void *data)
     return (uint64_t)(uintptr_t)launch;
 }
 
-static uint64_t run_node(struct launch *launch, unsigned i, const struct emu_work *work,
+/* `whole`: the turn of the graph's launch. */
+static uint64_t run_node(const struct graph_run *run, unsigned i, const struct emu_turn *whole,
                          uint64_t start, CUresult *error)
 {
-    const struct emu_turn turn = {launch->tokens[i], start, &launch->places[i]};
-    uint64_t end = work->kind->run(work->data, &turn, error);
+    struct launch *launch = (struct launch *)(uintptr_t)whole->token;
+    const struct emu_work *work = run->program->graph.nodes[i].work;
+    uint64_t begun = start, end;
+    const struct emu_turn turn = {launch->tokens[i], start, &launch->places[i], whole->correlation,
+                                  &begun};
 
+    end = work->kind->run(work->data, &turn, error);
     emu_lane_leave(&launch->places[i]);
+    emu_heard_done(work, whole->correlation, run->stream, i + 1, begun, end);
     return end;
 }
 
@@ -557,7 +564,7 @@ static uint64_t run_graph(void *data, const struct emu_turn *turn, CUresult *err
                 begin = ends[node->after.nodes[j]];
         if (node->work) {
             begin += emu_fabric()->graph_node_ns;
-            ends[i] = run_node(launch, i, node->work, begin, error);
+            ends[i] = run_node(run, i, turn, begin, error);
         } else {
             record_external(node->external, run->stream, begin);
             ends[i] = begin;
@@ -579,7 +586,8 @@ static void release_run(void *data)
     free(run);
 }
 
-static const struct emu_kind graph_kind = {"graph", issue_graph, run_graph, release_run, NULL};
+static const struct emu_kind graph_kind = {"graph",     issue_graph, run_graph,
+                                           release_run, NULL,        NULL};
 
 CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle)
 {

@@ -35,6 +35,35 @@ static void before_use(void)
     CHECK(active, 1);
 }
 
+CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
+CUresult cuCtxDestroy_v2(CUcontext context);
+
+/* Beside the primary one of the same device, and gone. */
+static void made_context(void)
+{
+    CUcontext primary, made, context;
+    CUstream stream;
+    CUevent of_made;
+
+    OK(cuCtxGetCurrent(&primary));
+    CHECK(cuCtxDestroy_v2(primary), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuCtxCreate_v2(&made, 0, 0));
+    OK(cuCtxGetCurrent(&context));
+    CHECK(context == made && made != primary, 1);
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamGetCtx(stream, &context));
+    CHECK(context == made, 1);
+    OK(cuEventCreate(&of_made, 0));
+    OK(cuEventRecord(of_made, stream));
+    CHECK(cuEventRecord(of_made, 0), CUDA_SUCCESS);
+    OK(cuCtxDestroy_v2(made));
+    OK(cuCtxGetCurrent(&context));
+    CHECK(context == primary, 1);
+    CHECK(cuEventQuery(of_made), CUDA_ERROR_INVALID_HANDLE);
+    CHECK(cuCtxPushCurrent(made), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(cuCtxDestroy_v2(made), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
 static void contexts(void)
 {
     CUcontext zero, one, context;
@@ -255,6 +284,7 @@ int main(void)
 
     before_use();
     contexts();
+    made_context();
     events();
     default_streams();
     observer();

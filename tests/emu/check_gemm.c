@@ -394,6 +394,7 @@ static void light_complex(void)
 static void management(void)
 {
     void *nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), *device;
+    unsigned long long reasons;
     unsigned count, value;
     char name[96];
 
@@ -413,6 +414,11 @@ static void management(void)
     CHECK(value, 1980);
     NVML_CALL("nvmlDeviceGetPowerUsage", (void *, unsigned *), (device, &value), 0);
     CHECK(value > 100000 && value < 700001, 1);
+    NVML_CALL("nvmlDeviceGetEnforcedPowerLimit", (void *, unsigned *), (device, &value), 0);
+    CHECK(value, 700000);
+    NVML_CALL("nvmlDeviceGetCurrentClocksThrottleReasons", (void *, unsigned long long *),
+              (device, &reasons), 0);
+    CHECK(reasons, 0);
     NVML_CALL("nvmlDeviceGetTemperature", (void *, int, unsigned *), (device, 0, &value), 0);
     NVML_CALL("nvmlShutdown", (void), (), 0);
     NVML_CALL("nvmlShutdown", (void), (), 1);

@@ -46,6 +46,14 @@ struct emu_function {
 
 struct emu_published;
 
+/* An outermost call that somebody listens to (listen.h). */
+struct emu_heard_call {
+    const char *name; /* as it is exported; NULL: no call of CUDA's */
+    uint32_t correlation;
+    struct CUctx_st *context; /* current, or NULL */
+    uint64_t start, end;      /* host time; end: when it is over */
+};
+
 struct emu_thread {
     uint64_t clock;            /* virtual ns; real-clock mode keeps it up to date in calls */
     bool app;                  /* has made an application call */
@@ -58,6 +66,7 @@ struct emu_thread {
     struct emu_deferred *deferred; /* done at the start of the next application call */
     struct emu_lane *lanes;        /* lane.h */
     uint64_t group, groups;        /* the NCCL group being launched, or 0; and how many were */
+    struct emu_heard_call heard;
 };
 
 struct emu_call {
@@ -116,7 +125,11 @@ struct emu_turn {
     uint64_t token; /* what issue() gave */
     uint64_t start;
     struct emu_place *place; /* beside whom it runs; lane.h */
+    uint32_t correlation;    /* of the call that issued it; 0: nobody listens */
+    uint64_t *begun;         /* where work that begins later than `start` says so */
 };
+
+struct emu_told;
 
 /* What a kind of work does. Called without any lock held. */
 struct emu_kind {
@@ -129,6 +142,8 @@ struct emu_kind {
     void (*release)(void *data); /* may be NULL */
     /* Whether it is communication that later work competes with. NULL: it is not. */
     bool (*communicates)(const void *data);
+    /* What it is, for who listens (listen.h). NULL: nothing of its own. */
+    void (*tell)(const void *data, struct emu_told *told);
 };
 
 /* Counted: a graph and its launches share it. */
@@ -176,6 +191,7 @@ EMU_API CUcontext emu_primary(int device);   /* makes it active, for the runtime
 EMU_API CUcontext emu_primary_retain(int device);
 EMU_API CUresult emu_primary_release(struct emu_thread *self, int device);
 EMU_API int emu_context_device(CUcontext context);
+EMU_API int emu_context_active(int device); /* whether its primary context is */
 
 /* The context that the runtime works in: the current one, else the primary of device 0, which
  * becomes current. */
@@ -193,6 +209,9 @@ EMU_API CUresult emu_stream_sync(struct emu_thread *self, CUstream handle);
 EMU_API CUresult emu_stream_query(struct emu_thread *self, CUstream handle);
 EMU_API CUresult emu_device_sync(struct emu_thread *self);
 EMU_API CUresult emu_context_reset(struct emu_thread *self, int device);
+EMU_API CUcontext emu_context_new(int device); /* beside the primary one */
+EMU_API CUresult emu_context_destroy(struct emu_thread *self, CUcontext context);
+EMU_API bool emu_context_gone(CUcontext context); /* destroyed */
 
 EMU_API CUresult emu_event_new(struct emu_thread *self, CUevent *event, unsigned flags);
 EMU_API CUresult emu_event_destroy(struct emu_thread *self, CUevent event);
@@ -233,11 +252,5 @@ EMU_API CUresult emu_exec_update(struct emu_exec *exec, const struct emu_graph *
 EMU_API CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle);
 EMU_API void emu_graph_free(struct emu_graph *graph);
 EMU_API void emu_exec_free(struct emu_exec *exec);
-
-/* ---- kernels (kernel.c) ---- */
-
-/* A launch of what emuKernel (emu.h) made; CUDA_ERROR_INVALID_HANDLE for any other pointer. */
-EMU_API CUresult emu_kernel_launch(struct emu_thread *self, const void *kernel, CUstream handle);
-EMU_API const char *emu_kernel_name(const void *kernel); /* NULL: not a kernel */
 
 #endif

@@ -9,11 +9,9 @@
 
 #include "emu.h"
 #include "copy.h"
+#include "driver.h"
 #include "engine.h"
-#include "fabric.h"
-#include "memory.h"
-
-#define ADDRESS(_pointer) ((void *)(uintptr_t)(_pointer))
+#include "kernel.h"
 
 static atomic_bool initialised;
 static atomic_bool ended;
@@ -35,26 +33,13 @@ static void watch_forks(void)
     pthread_atfork(emu_lock, emu_unlock, in_child);
 }
 
-/* The answer of every call that needs cuInit. */
-static CUresult ready(void)
+CUresult emu_driver_ready(void)
 {
     if (atomic_load(&ended))
         return CUDA_ERROR_DEINITIALIZED;
     if (atomic_load(&forked) || !atomic_load(&initialised))
         return CUDA_ERROR_NOT_INITIALIZED;
     return CUDA_SUCCESS;
-}
-
-#define READY()                    \
-    do {                           \
-        CUresult ready_ = ready(); \
-        if (ready_)                \
-            return ready_;         \
-    } while (0)
-
-static bool valid_device(int device)
-{
-    return device >= 0 && device < emu_device_count();
 }
 
 EMU_API void emu_deinitialize(void)
@@ -139,179 +124,6 @@ EMU_API CUresult cuGetErrorString(CUresult error, const char **text)
     if (text)
         *text = e ? e->text : NULL;
     return e && text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* ---- devices and contexts ---- */
-
-EMU_API CUresult cuDeviceGetCount(int *count)
-{
-    EMU_CALL(self);
-    (void)self;
-    READY();
-    *count = emu_device_count();
-    return CUDA_SUCCESS;
-}
-
-EMU_API CUresult cuDeviceGet(CUdevice *device, int ordinal)
-{
-    EMU_CALL(self);
-    (void)self;
-    READY();
-    if (!valid_device(ordinal))
-        return CUDA_ERROR_INVALID_DEVICE;
-    *device = ordinal;
-    return CUDA_SUCCESS;
-}
-
-EMU_API CUresult cuDeviceGetName(char *name, int len, CUdevice device)
-{
-    EMU_CALL(self);
-    (void)self;
-    READY();
-    if (!valid_device(device) || !name || len <= 0)
-        return valid_device(device) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
-    snprintf(name, (size_t)len, "%s", emu_fabric()->gpu_name);
-    return CUDA_SUCCESS;
-}
-
-EMU_API CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice device)
-{
-    EMU_CALL(self);
-    (void)self;
-    READY();
-    if (!valid_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    if (!id || len < 13)
-        return CUDA_ERROR_INVALID_VALUE;
-    snprintf(id, (size_t)len, "0000:%02x:00.0", emu_device_bus(device));
-    return CUDA_SUCCESS;
-}
-
-static bool attribute(CUdevice_attribute attribute, CUdevice device, int *value)
-{
-    const struct emu_fabric *f = emu_fabric();
-
-    switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-        *value = (int)f->sm_clock_MHz * 1000;
-        return true;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-        *value = (int)f->sms;
-        return true;
-    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-        *value = (int)emu_device_bus(device);
-        return true;
-    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
-    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
-        *value = 0;
-        return true;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-        *value = (int)f->sm_major;
-        return true;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-        *value = (int)f->sm_minor;
-        return true;
-    default:
-        return false;
-    }
-}
-
-EMU_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
-{
-    EMU_CALL(self);
-    (void)self;
-    READY();
-    if (!valid_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    return value && attribute(which, device, value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-EMU_API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
-{
-    EMU_CALL(self);
-    (void)self;
-    READY();
-    if (!valid_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    emu_lock();
-    *flags = 0;
-    *active = emu_context(device)->active;
-    emu_unlock();
-    return CUDA_SUCCESS;
-}
-
-EMU_API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
-{
-    EMU_CALL(self);
-    (void)self;
-    READY();
-    if (!valid_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    *context = emu_primary_retain(device);
-    return CUDA_SUCCESS;
-}
-
-EMU_API CUresult cuDevicePrimaryCtxRelease(CUdevice device)
-{
-    EMU_CALL(self);
-    READY();
-    return valid_device(device) ? emu_primary_release(self, device) : CUDA_ERROR_INVALID_DEVICE;
-}
-
-EMU_API CUresult cuDevicePrimaryCtxReset(CUdevice device)
-{
-    EMU_CALL(self);
-    READY();
-    return valid_device(device) ? emu_context_reset(self, device) : CUDA_ERROR_INVALID_DEVICE;
-}
-
-EMU_API CUresult cuCtxGetCurrent(CUcontext *context)
-{
-    EMU_CALL(self);
-    READY();
-    *context = self->context;
-    return CUDA_SUCCESS;
-}
-
-EMU_API CUresult cuCtxSetCurrent(CUcontext context)
-{
-    EMU_CALL(self);
-    READY();
-    self->context = context;
-    return CUDA_SUCCESS;
-}
-
-EMU_API CUresult cuCtxPushCurrent(CUcontext context)
-{
-    EMU_CALL(self);
-    READY();
-    if (!context || self->below_count == sizeof(self->below) / sizeof(self->below[0]))
-        return CUDA_ERROR_INVALID_CONTEXT;
-    self->below[self->below_count++] = self->context;
-    self->context = context;
-    return CUDA_SUCCESS;
-}
-
-EMU_API CUresult cuCtxPopCurrent(CUcontext *context)
-{
-    EMU_CALL(self);
-    READY();
-    if (!self->context)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    if (context)
-        *context = self->context;
-    self->context = self->below_count ? self->below[--self->below_count] : NULL;
-    return CUDA_SUCCESS;
-}
-
-EMU_API CUresult cuCtxGetDevice(CUdevice *device)
-{
-    EMU_CALL(self);
-    READY();
-    if (!self->context)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    *device = self->context->device;
-    return CUDA_SUCCESS;
 }
 
 /* ---- streams ---- */
@@ -453,27 +265,7 @@ EMU_API CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent 
     return emu_event_elapsed(self, milliseconds, start, end);
 }
 
-/* ---- memory ---- */
-
-EMU_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
-                                       CUdeviceptr pointer)
-{
-    EMU_CALL(self);
-    int device = 0;
-    enum memory_type type = emu_memory_type_of(ADDRESS(pointer), &device);
-
-    (void)self;
-    READY();
-    if (!data || type == MEMORY_PAGEABLE)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
-        *(unsigned *)data = type == MEMORY_DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
-        *(int *)data = device;
-    else
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return CUDA_SUCCESS;
-}
+/* ---- copies and fills ---- */
 
 /* Calls with twins for programs compiled for per-thread default streams, in which handle 0 means
  * the calling thread's stream: STREAM_CALL(name, parameters with `stream`, what to do), and
@@ -567,52 +359,37 @@ STREAM_CALL(cuMemsetD32Async, (CUdeviceptr to, unsigned int value, size_t count,
 #define GRID                                                                             \
     unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, \
         unsigned int block_y, unsigned int block_z, unsigned int shared, CUstream stream
+
+/* The parameters are a kernel's own, and no kernel runs. */
 #define LAUNCH                                                                              \
-    ((void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z, \
-     (void)shared, (void)params, emu_kernel_launch(self, kernel, stream))
+    ((void)params,                                                                          \
+     emu_kernel_launch(                                                                     \
+         self, kernel,                                                                      \
+         &(struct emu_grid){{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared}, \
+         stream))
 
 STREAM_CALL(cuLaunchKernel, (CUfunction kernel, GRID, void **params, void **extra),
             ((void)extra, LAUNCH))
 STREAM_CALL(cuLaunchCooperativeKernel, (CUfunction kernel, GRID, void **params), LAUNCH)
 
-#define CONFIG_CALL(_name, _default)                                                             \
-    EMU_API CUresult _name(const CUlaunchConfig *config, CUfunction kernel, void **params,       \
-                           void **extra);                                                        \
-    CUresult _name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra) \
-    {                                                                                            \
-        EMU_CALL(self);                                                                          \
-        READY();                                                                                 \
-        (void)params;                                                                            \
-        (void)extra;                                                                             \
-        if (!config)                                                                             \
-            return CUDA_ERROR_INVALID_VALUE;                                                     \
-        return emu_kernel_launch(self, kernel, config->hStream ? config->hStream : _default);    \
-    }
-
-CONFIG_CALL(cuLaunchKernelEx, NULL)
-CONFIG_CALL(cuLaunchKernelEx_ptsz, CU_STREAM_PER_THREAD)
-
-/* Old headers do not declare them. */
-EMU_API CUresult cuFuncGetName(const char **name, CUfunction kernel);
-EMU_API CUresult cuKernelGetName(const char **name, CUkernel kernel);
-
-EMU_API CUresult cuFuncGetName(const char **name, CUfunction kernel)
+static CUresult launch_config(struct emu_thread *self, const CUlaunchConfig *c, CUfunction kernel,
+                              CUstream otherwise)
 {
-    EMU_CALL(self);
-    (void)self;
-    READY();
-    *name = emu_kernel_name(kernel);
-    return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    if (!c)
+        return CUDA_ERROR_INVALID_VALUE;
+    return emu_kernel_launch(self, kernel,
+                             &(struct emu_grid){{c->gridDimX, c->gridDimY, c->gridDimZ},
+                                                {c->blockDimX, c->blockDimY, c->blockDimZ},
+                                                c->sharedMemBytes},
+                             c->hStream ? c->hStream : otherwise);
 }
 
-EMU_API CUresult cuKernelGetName(const char **name, CUkernel kernel)
-{
-    EMU_CALL(self);
-    (void)self;
-    READY();
-    *name = emu_kernel_name(kernel);
-    return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
+#define CONFIG_PARAMS (const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)
+
+DRIVER_CALL(cuLaunchKernelEx, CONFIG_PARAMS,
+            ((void)params, (void)extra, launch_config(self, config, kernel, NULL)))
+DRIVER_CALL(cuLaunchKernelEx_ptsz, CONFIG_PARAMS,
+            ((void)params, (void)extra, launch_config(self, config, kernel, CU_STREAM_PER_THREAD)))
 
 /* ---- capture and graphs ---- */
 
@@ -671,49 +448,34 @@ static CUresult update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultI
     return result;
 }
 
-#define GRAPH_CALL(_name, _params, _do) \
-    EMU_API CUresult _name _params;     \
-    CUresult _name _params              \
-    {                                   \
-        EMU_CALL(self);                 \
-        (void)self;                     \
-        READY();                        \
-        return _do;                     \
-    }
-
-GRAPH_CALL(cuGraphInstantiateWithFlags,
-           (CUgraphExec * exec, CUgraph graph, unsigned long long flags),
-           ((void)flags, instantiate(exec, graph)))
-GRAPH_CALL(cuGraphInstantiateWithParams,
-           (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
-           (params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS, instantiate(exec, graph)))
-GRAPH_CALL(cuGraphInstantiateWithParams_ptsz,
-           (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
-           (params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS, instantiate(exec, graph)))
-GRAPH_CALL(cuGraphExecUpdate_v2,
-           (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info),
-           update(exec, graph, info))
-GRAPH_CALL(cuGraphClone, (CUgraph * clone, CUgraph graph),
-           (*clone = (CUgraph)(void *)emu_graph_clone((struct emu_graph *)(void *)graph),
-            CUDA_SUCCESS))
-GRAPH_CALL(cuGraphDestroy, (CUgraph graph),
-           (emu_graph_free((struct emu_graph *)(void *)graph), CUDA_SUCCESS))
-GRAPH_CALL(cuGraphExecDestroy, (CUgraphExec exec),
-           (emu_exec_free((struct emu_exec *)(void *)exec), CUDA_SUCCESS))
+DRIVER_CALL(cuGraphInstantiateWithFlags,
+            (CUgraphExec * exec, CUgraph graph, unsigned long long flags),
+            ((void)flags, instantiate(exec, graph)))
+DRIVER_CALL(cuGraphInstantiateWithParams,
+            (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
+            (params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS, instantiate(exec, graph)))
+DRIVER_CALL(cuGraphInstantiateWithParams_ptsz,
+            (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
+            (params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS, instantiate(exec, graph)))
+DRIVER_CALL(cuGraphExecUpdate_v2,
+            (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info),
+            update(exec, graph, info))
+DRIVER_CALL(cuGraphClone, (CUgraph * clone, CUgraph graph),
+            (*clone = (CUgraph)(void *)emu_graph_clone((struct emu_graph *)(void *)graph),
+             CUDA_SUCCESS))
+DRIVER_CALL(cuGraphDestroy, (CUgraph graph),
+            (emu_graph_free((struct emu_graph *)(void *)graph), CUDA_SUCCESS))
+DRIVER_CALL(cuGraphExecDestroy, (CUgraphExec exec),
+            (emu_exec_free((struct emu_exec *)(void *)exec), CUDA_SUCCESS))
 
 /* The first versions of these calls, which old programs and careful libraries look up by name. */
 #undef cuEventDestroy
 #undef cuEventElapsedTime
 #undef cuStreamDestroy
-#undef cuCtxPushCurrent
-#undef cuCtxPopCurrent
-#define FIRST_VERSION(_old, _new) EMU_API extern __typeof__(_new) _old __attribute__((alias(#_new)))
 
 FIRST_VERSION(cuEventDestroy, cuEventDestroy_v2);
 FIRST_VERSION(cuEventElapsedTime, cuEventElapsedTime_v2);
 FIRST_VERSION(cuStreamDestroy, cuStreamDestroy_v2);
-FIRST_VERSION(cuCtxPushCurrent, cuCtxPushCurrent_v2);
-FIRST_VERSION(cuCtxPopCurrent, cuCtxPopCurrent_v2);
 
 #define EMU_LIBRARY_CUDA
 #include "hooks_check.h"

@@ -12,6 +12,7 @@
 #include "copy.h"
 #include "core.h"
 #include "fabric.h"
+#include "kernel.h"
 #include "memory.h"
 
 static _Thread_local cudaError_t last_error;
@@ -477,20 +478,21 @@ static cudaError_t launched(const void *kernel, CUresult result)
     return last_error = cudaErrorInvalidDeviceFunction;
 }
 
-#define LAUNCH_CALL(_name, _kernel)                                                              \
-    EMU_API cudaError_t _name(_kernel kernel, dim3 grid, dim3 block, void **args, size_t shared, \
-                              cudaStream_t stream);                                              \
-    cudaError_t _name(_kernel kernel, dim3 grid, dim3 block, void **args, size_t shared,         \
-                      cudaStream_t stream)                                                       \
-    {                                                                                            \
-        RUNTIME_CALL(self);                                                                      \
-        (void)grid;                                                                              \
-        (void)block;                                                                             \
-        (void)args;                                                                              \
-        (void)shared;                                                                            \
-        stream = strstr(__func__, "_ptsz") && !stream ? cudaStreamPerThread : stream;            \
-        return launched((const void *)kernel,                                                    \
-                        emu_kernel_launch(self, (const void *)kernel, stream));                  \
+#define LAUNCH_CALL(_name, _kernel)                                                                \
+    EMU_API cudaError_t _name(_kernel kernel, dim3 grid, dim3 block, void **args, size_t shared,   \
+                              cudaStream_t stream);                                                \
+    cudaError_t _name(_kernel kernel, dim3 grid, dim3 block, void **args, size_t shared,           \
+                      cudaStream_t stream)                                                         \
+    {                                                                                              \
+        RUNTIME_CALL(self);                                                                        \
+        (void)args;                                                                                \
+        stream = strstr(__func__, "_ptsz") && !stream ? cudaStreamPerThread : stream;              \
+        return launched(                                                                           \
+            (const void *)kernel,                                                                  \
+            emu_kernel_launch(                                                                     \
+                self, (const void *)kernel,                                                        \
+                &(struct emu_grid){{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared}, \
+                stream));                                                                          \
     }
 
 LAUNCH_CALL(cudaLaunchKernel, const void *)
@@ -509,7 +511,13 @@ LAUNCH_CALL(__cudaLaunchKernel_ptsz, cudaKernel_t)
         if (!config)                                                                              \
             return keep(CUDA_ERROR_INVALID_VALUE);                                                \
         return launched(                                                                          \
-            kernel, emu_kernel_launch(self, kernel, config->stream ? config->stream : _default)); \
+            kernel,                                                                               \
+            emu_kernel_launch(                                                                    \
+                self, kernel,                                                                     \
+                &(struct emu_grid){{config->gridDim.x, config->gridDim.y, config->gridDim.z},     \
+                                   {config->blockDim.x, config->blockDim.y, config->blockDim.z},  \
+                                   config->dynamicSmemBytes},                                     \
+                config->stream ? config->stream : _default));                                     \
     }
 
 CONFIG_CALL(cudaLaunchKernelExC, NULL)

@@ -9,14 +9,14 @@ EMU_FLAGS  := -std=c11 -D_GNU_SOURCE -Iinclude -MMD -MP $(WARN) -fstack-protecto
               -D_FORTIFY_SOURCE=2 -O2 -g $(EMU_ABI)
 EMU_LIB    := $(B)/emu/lib
 EMU_LINK   := -L$(EMU_LIB) -Wl,--no-as-needed
-EMU_CUDA   := $(EMU_LINK) -l:libcuda.so.1
+EMU_CUDA   := $(EMU_LINK) $(EMU_LIB)/libcuda.so.1
 EMU_LIBS   := $(addprefix $(EMU_LIB)/,libcuda.so.1 libcudart.so.13 libcublasLt.so.13 \
-              libcublas.so.13 libnccl.so.2 libnvidia-ml.so.1)
+              libcublas.so.13 libnccl.so.2 libnvidia-ml.so.1 libcupti.so.13)
 EMU_TESTS  := $(patsubst tests/emu/check_%.c,$(B)/emu/check_%,$(wildcard tests/emu/check_*.c))
 
 .PHONY: emu
 ## emu: the stand-in GPU libraries and the examples, in build/emu and build/examples
-emu: $(EMU_LIBS) $(B)/emu/libemuext.so $(B)/emu/dlopen_local $(EMU_TESTS) $(B)/emu/facts
+emu: $(EMU_LIBS) $(B)/emu/libemuext.so $(B)/emu/dlopen_local $(EMU_TESTS) $(B)/tests/gpu/facts
 
 emu_so = @echo "  LD      $@"; mkdir -p $(@D) && \
  $(CC) -shared -Wl,-z,defs -Wl,-soname,$(@F) -Wl,--version-script=tests/emu/map/$(1).map -o $@ \
@@ -29,8 +29,9 @@ $(B)/emu/obj/%.o: tests/emu/%.c $(B)/flags
 
 emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
 
-$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda stream event engine capture kernel copy memory thread \
-                                    lane calendar compute fabric) \
+$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda device alloc entry module function image image_elf image_ptx kernel \
+                                    stream event engine capture copy memory thread lane calendar \
+                                    compute fabric listen) \
                          tests/emu/map/cuda.map
 	$(call emu_so,cuda)
 $(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart) tests/emu/map/cudart.map \
@@ -42,13 +43,16 @@ $(EMU_LIB)/libcublasLt.so.13: $(call emu_obj,cublaslt gemm number) tests/emu/map
 # As the real one, which calls its own functions directly.
 $(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas) tests/emu/map/cublas.map \
                             $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcuda.so.1
-	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) -l:libcublasLt.so.13)
+	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) $(EMU_LIB)/libcublasLt.so.13)
 $(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch message segment settle collective number \
                                     calendar stall profiler) \
                          tests/emu/map/nccl.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nccl,$(EMU_CUDA))
 $(EMU_LIB)/libnvidia-ml.so.1: $(call emu_obj,nvml) tests/emu/map/nvml.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nvml,$(EMU_CUDA))
+$(EMU_LIB)/libcupti.so.13: $(call emu_obj,cupti cupti_activity cupti_buffer cupti_callback cupti_clock) \
+                           tests/emu/map/cupti.map $(EMU_LIB)/libcuda.so.1
+	$(call emu_so,cupti,$(EMU_CUDA))
 
 # RCCL and HIP, in a folder of their own: a process has the one stack or the other.
 ROCM_LIB := $(B)/emu/rocm/lib
@@ -59,8 +63,8 @@ $(ROCM_LIB)/librccl.so.1: $(call emu_obj,rocm/rccl) tests/emu/map/rocm.map $(ROC
 	$(call emu_so,rocm,-L$(ROCM_LIB) -l:libamdhip64.so.6)
 
 # Programs are linked against the stand-ins and find them, or the real ones, by LD_LIBRARY_PATH.
-EMU_USE := $(EMU_LINK) -Wl,--allow-shlib-undefined -l:libnccl.so.2 -l:libcublas.so.13 \
-           -l:libcublasLt.so.13 -l:libcudart.so.13
+EMU_USE := $(EMU_LINK) -Wl,--allow-shlib-undefined $(EMU_LIB)/libnccl.so.2 $(EMU_LIB)/libcublas.so.13 \
+           $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcudart.so.13
 
 $(B)/emu/libemuext.so: tests/emu/ext.c $(EMU_LIBS) $(B)/flags
 	@echo "  CC      $@"
@@ -78,13 +82,8 @@ $(B)/emu/check_%: tests/emu/check_%.c $(B)/emu/obj/number.o $(B)/emu/libspecter_
 	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(EMU_USE) -l:libcuda.so.1 -ldl \
 	 -L$(B)/emu -l:libspecter_probe.so -Wl,-rpath,'$$ORIGIN' -lm -lpthread
 $(B)/emu/check_calendar: $(B)/emu/obj/calendar.o
+$(B)/emu/check_cupti: private EMU_USE += -l:libcupti.so.13
 $(B)/emu/check_chain: $(B)/emu/obj/collective.o $(B)/emu/obj/calendar.o
-# Questions to a GPU stack, real or not; it finds the libraries when it runs (tests/gpu/facts).
-FACTS := $(wildcard tests/gpu/facts/*.c)
-$(B)/emu/facts: $(FACTS) $(wildcard tests/gpu/facts/*.h tests/gpu/facts/*.def) $(B)/flags
-	@mkdir -p $(@D)
-	@echo "  CC      $@"
-	$(Q)$(CC) $(filter-out -MMD -MP $(EMU_ABI),$(EMU_FLAGS)) -Itracer/abi -o $@ $(FACTS) -ldl -lpthread
 EXAMPLES := $(B)/examples/train $(B)/examples/measure
 $(B)/examples/train: $(wildcard examples/train*.c) examples/start.c
 $(B)/examples/measure: examples/measure.c examples/start.c

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels: a name and a time, which is that of reading and writing memory: what other kernels of
- * training do, apart from products.
+ * See kernel.h. Handles are looked up, never trusted; a program that links PyTorch has some ten
+ * thousand of them.
  */
+#include "kernel.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,36 +12,94 @@
 #include "compute.h"
 #include "emu.h"
 #include "fabric.h"
+#include "listen.h"
 
-struct kernel {
-    char *name;
-    uint64_t ns;
-    struct kernel *next;
-};
+#define BUCKETS 16384 /* a power of two */
 
-static struct kernel *kernels;
+#define WARP 32
+#define REGISTER_UNIT 256 /* registers of a warp come in such parts */
+#define SHARED_UNIT 128
+#define PARTS 4 /* of an SM, each with its own registers and warps */
+#define GRID_Y_MAX 65535
+#define BLOCK_Z_MAX 64
+
+static struct emu_kernel *buckets[BUCKETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct kernel *new_kernel(const char *name, uint64_t ns)
+static struct emu_kernel **bucket_of(const void *handle)
 {
-    struct kernel *k = emu_alloc(sizeof(*k));
+    return &buckets[(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> 50 & (BUCKETS - 1)];
+}
 
-    k->name = emu_alloc(strlen(name) + 1);
-    strcpy(k->name, name);
-    k->ns = ns;
-    k->next = kernels;
-    return kernels = k;
+static struct emu_kernel *new_kernel(const struct emu_kernel_facts *facts)
+{
+    struct emu_kernel *k = emu_alloc(sizeof(*k));
+    char *name = emu_alloc(strlen(facts->name) + 1);
+
+    strcpy(name, facts->name);
+    k->facts = *facts;
+    k->facts.name = name;
+    k->foreign = true;
+    if (facts->shared_bytes < EMU_SHARED_PER_BLOCK)
+        k->shared_dynamic_max = EMU_SHARED_PER_BLOCK - facts->shared_bytes;
+    k->carveout = -1;
+    return k;
+}
+
+/* The lock is held. */
+static void put(struct emu_kernel *k, const void *handle)
+{
+    struct emu_kernel **at;
+
+    k->handle = handle ? handle : k;
+    at = bucket_of(k->handle);
+    k->next = *at;
+    *at = k;
+}
+
+struct emu_kernel *emu_kernel_register(const void *handle, const struct emu_kernel_facts *facts)
+{
+    struct emu_kernel *k = new_kernel(facts);
+
+    pthread_mutex_lock(&lock);
+    put(k, handle);
+    pthread_mutex_unlock(&lock);
+    return k;
+}
+
+void emu_kernel_forget(const void *handle)
+{
+    struct emu_kernel **at, *k;
+
+    pthread_mutex_lock(&lock);
+    for (at = bucket_of(handle); *at && (*at)->handle != handle; at = &(*at)->next)
+        ;
+    k = *at;
+    if (k)
+        *at = k->next;
+    pthread_mutex_unlock(&lock);
+    if (k)
+        free((void *)(uintptr_t)k->facts.name);
+    free(k);
 }
 
 EMU_API const void *emuKernel(const char *name, uint64_t ns)
 {
-    struct kernel *k;
+    static struct emu_kernel *own;
+    const struct emu_kernel_facts facts = {.name = name};
+    struct emu_kernel *k;
 
     pthread_mutex_lock(&lock);
-    for (k = kernels; k && (k->ns != ns || strcmp(k->name, name) != 0); k = k->next)
+    for (k = own; k && (k->ns != ns || strcmp(k->facts.name, name) != 0); k = k->sibling)
         ;
-    if (!k)
-        k = new_kernel(name, ns);
+    if (!k) {
+        k = new_kernel(&facts);
+        k->foreign = false;
+        k->ns = ns;
+        k->sibling = own;
+        own = k;
+        put(k, NULL);
+    }
     pthread_mutex_unlock(&lock);
     return k;
 }
@@ -51,43 +111,129 @@ EMU_API uint64_t emuMemoryNs(uint64_t bytes)
     return (uint64_t)((double)bytes / (f->memory_GBps * f->memory_efficiency));
 }
 
-static const struct kernel *find(const void *kernel)
+struct emu_kernel *emu_kernel_find(const void *handle)
 {
-    const struct kernel *k;
+    struct emu_kernel *k;
 
     pthread_mutex_lock(&lock);
-    for (k = kernels; k && k != kernel; k = k->next)
+    for (k = *bucket_of(handle); k && k->handle != handle; k = k->next)
         ;
     pthread_mutex_unlock(&lock);
     return k;
 }
 
-const char *emu_kernel_name(const void *kernel)
+const char *emu_kernel_name(const void *handle)
 {
-    const struct kernel *k = find(kernel);
+    const struct emu_kernel *k = emu_kernel_find(handle);
 
-    return k ? k->name : NULL;
+    return k ? k->facts.name : NULL;
 }
+
+/* ---- launches ---- */
+
+static uint64_t product(const unsigned size[3])
+{
+    return (uint64_t)size[0] * size[1] * size[2];
+}
+
+unsigned emu_kernel_threads_max(const struct emu_kernel *k)
+{
+    return k->facts.threads_max ? k->facts.threads_max : EMU_THREADS_PER_BLOCK;
+}
+
+static bool is_possible(const struct emu_kernel *k, const struct emu_grid *g)
+{
+    return product(g->blocks) && product(g->threads) && g->blocks[0] <= INT32_MAX &&
+           g->blocks[1] <= GRID_Y_MAX && g->blocks[2] <= GRID_Y_MAX &&
+           g->threads[0] <= EMU_THREADS_PER_BLOCK && g->threads[1] <= EMU_THREADS_PER_BLOCK &&
+           g->threads[2] <= BLOCK_Z_MAX && product(g->threads) <= emu_kernel_threads_max(k) &&
+           g->shared_bytes <= k->shared_dynamic_max;
+}
+
+static uint64_t time_of(const struct emu_kernel *k, const struct emu_grid *g)
+{
+    const struct emu_fabric *f = emu_fabric();
+
+    if (!k->foreign)
+        return k->ns;
+    return f->kernel_ns +
+           emuMemoryNs(product(g->blocks) * product(g->threads) * f->kernel_thread_bytes);
+}
+
+struct launched {
+    const struct emu_kernel *kernel;
+    struct emu_grid grid;
+    uint64_t ns;
+};
 
 static uint64_t run_kernel(void *data, const struct emu_turn *turn, CUresult *error)
 {
-    const struct kernel *k = data;
+    const struct launched *l = data;
 
     (void)error;
-    if (!emu_compute_shares(turn, k->ns))
-        return turn->start + k->ns;
-    return turn->start + (uint64_t)emu_compute_memory(turn, (double)k->ns);
+    if (!emu_compute_shares(turn, l->ns))
+        return turn->start + l->ns;
+    return turn->start + (uint64_t)emu_compute_memory(turn, (double)l->ns);
 }
 
-static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, NULL, NULL};
-
-CUresult emu_kernel_launch(struct emu_thread *self, const void *kernel, CUstream handle)
+static void tell_kernel(const void *data, struct emu_told *told)
 {
-    const struct kernel *k = find(kernel);
-    CUstream stream;
-    CUresult result = k ? emu_stream_find(self, handle, NULL, &stream) : CUDA_ERROR_INVALID_HANDLE;
+    const struct launched *l = data;
+    const unsigned *blocks = l->grid.blocks, *threads = l->grid.threads;
 
+    *told = (struct emu_told){.type = TOLD_KERNEL,
+                              .name = emu_keep_name(l->kernel->facts.name),
+                              .launch = "cudaLaunchKernel",
+                              .grid = {blocks[0], blocks[1], blocks[2]},
+                              .block = {threads[0], threads[1], threads[2]},
+                              .registers = l->kernel->facts.registers,
+                              .shared_bytes =
+                                  l->kernel->facts.shared_bytes + (unsigned)l->grid.shared_bytes};
+}
+
+static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, free, NULL, tell_kernel};
+
+CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const struct emu_grid *grid,
+                           CUstream stream)
+{
+    const struct emu_kernel *k = emu_kernel_find(handle);
+    struct launched *l;
+    CUstream to;
+    CUresult result = k ? emu_stream_find(self, stream, NULL, &to) : CUDA_ERROR_INVALID_HANDLE;
+
+    if (!result && k->foreign && !is_possible(k, grid))
+        result = CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
-    return emu_submit(self, stream, emu_work_new(&kernel_kind, (void *)(uintptr_t)k), self->clock);
+    l = emu_alloc(sizeof(*l));
+    *l = (struct launched){k, *grid, time_of(k, grid)};
+    return emu_submit(self, to, emu_work_new(&kernel_kind, l), self->clock);
+}
+
+/* ---- what an SM holds ---- */
+
+static unsigned in_units(unsigned amount, unsigned unit)
+{
+    return (amount + unit - 1) / unit * unit;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+unsigned emu_kernel_blocks_per_sm(const struct emu_kernel *kernel, unsigned threads,
+                                  size_t shared_dynamic)
+{
+    const unsigned sm_shared = (unsigned)emu_fabric()->sm_shared_KiB * 1024;
+    unsigned warps = (threads + WARP - 1) / WARP, blocks = EMU_BLOCKS_PER_SM;
+    unsigned of_warp = in_units(kernel->facts.registers * WARP, REGISTER_UNIT);
+    size_t shared = kernel->facts.shared_bytes + shared_dynamic + EMU_SHARED_RESERVED;
+
+    if (!warps || threads > emu_kernel_threads_max(kernel) || shared > sm_shared)
+        return 0;
+    blocks = least(blocks, EMU_THREADS_PER_SM / (warps * WARP));
+    if (of_warp)
+        blocks = least(blocks, EMU_REGISTERS_PER_SM / PARTS / of_warp * PARTS / warps);
+    return least(blocks, sm_shared / in_units((unsigned)shared, SHARED_UNIT));
 }

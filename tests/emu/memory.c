@@ -95,6 +95,20 @@ enum memory_type emu_memory_type_of(const void *pointer, int *device)
     return type;
 }
 
+void *emu_memory_range(const void *pointer, size_t *bytes)
+{
+    void *start = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (const struct mapping *m = mappings; m; m = m->next)
+        if ((const char *)pointer >= m->start && (const char *)pointer < m->start + m->bytes) {
+            start = m->start;
+            *bytes = m->bytes;
+        }
+    pthread_mutex_unlock(&lock);
+    return start;
+}
+
 size_t emu_memory_used(void)
 {
     size_t used;

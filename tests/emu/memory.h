@@ -20,6 +20,8 @@ void emu_memory_forget(int device); /* unmaps all of it */
 
 /* device: where not NULL, gets the device of memory that is not pageable. */
 EMU_API enum memory_type emu_memory_type_of(const void *pointer, int *device);
+/* The start of the mapping that holds it, or NULL. */
+EMU_API void *emu_memory_range(const void *pointer, size_t *bytes);
 EMU_API size_t emu_memory_used(void); /* device bytes in use */
 
 #endif

@@ -146,6 +146,26 @@ NVML(int, nvmlDeviceGetPowerUsage, (nvmlDevice_t device, unsigned *milliwatts))
     return error;
 }
 
+NVML(int, nvmlDeviceGetEnforcedPowerLimit, (nvmlDevice_t device, unsigned *milliwatts))
+{
+    int error = valid(device);
+
+    if (!error)
+        *milliwatts = (unsigned)emu_fabric()->power_W * 1000;
+    return error;
+}
+
+/* Power is below its limit, and the clock where it was set: nothing holds it down. */
+NVML(int, nvmlDeviceGetCurrentClocksThrottleReasons,
+     (nvmlDevice_t device, unsigned long long *reasons))
+{
+    int error = valid(device);
+
+    if (!error)
+        *reasons = 0;
+    return error;
+}
+
 NVML(int, nvmlDeviceGetTemperature, (nvmlDevice_t device, int sensor, unsigned *celsius))
 {
     int error = sensor ? NVML_ERROR_INVALID_ARGUMENT : valid(device);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Devices, primary contexts and streams.
+ * Devices, contexts and streams.
  */
 #include "engine.h"
 
@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "listen.h"
 #include "memory.h"
+
+#define LEGACY_ID 7
 
 static struct CUctx_st contexts[EMU_DEVICES_MAX];
 
@@ -53,19 +56,29 @@ unsigned emu_device_bus(int device)
     return EMU_BUS(physical_device(device));
 }
 
+/* Once: threads read it without a lock. */
+static void __attribute__((constructor)) number_contexts(void)
+{
+    for (int device = 0; device < EMU_DEVICES_MAX; device++)
+        contexts[device].device = device;
+}
+
 struct CUctx_st *emu_context(int device)
 {
-    contexts[device].device = device;
     return &contexts[device];
 }
 
 CUcontext emu_primary(int device)
 {
     struct CUctx_st *context = emu_context(device);
+    bool was_active;
 
     emu_lock();
+    was_active = context->active;
     context->active = context->by_runtime = true;
     emu_unlock();
+    if (!was_active)
+        emu_heard_context(context, true);
     return context;
 }
 
@@ -73,10 +86,15 @@ CUcontext emu_primary_retain(int device)
 {
     struct CUctx_st *context = emu_context(device);
 
+    bool was_active;
+
     emu_lock();
+    was_active = context->active;
     context->active = true;
     context->retained++;
     emu_unlock();
+    if (!was_active)
+        emu_heard_context(context, true);
     return context;
 }
 
@@ -95,6 +113,16 @@ CUresult emu_primary_release(struct emu_thread *self, int device)
     return last ? emu_context_reset(self, device) : CUDA_SUCCESS;
 }
 
+int emu_context_active(int device)
+{
+    int active;
+
+    emu_lock();
+    active = emu_context(device)->active;
+    emu_unlock();
+    return active;
+}
+
 int emu_context_device(CUcontext context)
 {
     return context->device;
@@ -109,12 +137,22 @@ CUcontext emu_runtime_context(struct emu_thread *self)
     return self->context;
 }
 
+/* Numbers as CUPTI gives them: 7 is the legacy stream's, the others are above. The tracer's streams
+ * are not counted. */
+static unsigned next_id(bool observer)
+{
+    static unsigned last = LEGACY_ID;
+
+    return observer ? 0 : (last += 4);
+}
+
 static struct CUstream_st *new_stream(const struct emu_thread *self, struct CUctx_st *context,
                                       unsigned flags, int priority)
 {
     struct CUstream_st *s = emu_alloc(sizeof(*s));
 
     s->context = context;
+    s->id = next_id(self->observer);
     s->flags = flags;
     s->priority = priority;
     s->refs = 1;
@@ -133,6 +171,7 @@ static struct CUstream_st *legacy_stream(struct emu_thread *self, struct CUctx_s
     if (!context->legacy) {
         context->legacy = new_stream(self, context, CU_STREAM_DEFAULT, 0);
         context->legacy->legacy = true;
+        context->legacy->id = LEGACY_ID;
         context->legacy->observer = false;
     }
     return context->legacy;
@@ -247,14 +286,22 @@ static CUresult begin_wait(struct emu_thread *self, CUstream handle, struct CUst
 
 CUresult emu_stream_sync(struct emu_thread *self, CUstream handle)
 {
+    uint64_t start = self->clock;
+    struct CUctx_st *context = NULL;
     struct CUstream_st *s;
+    unsigned id = 0;
     CUresult result;
 
     emu_lock();
     result = begin_wait(self, handle, &s);
-    if (!result)
+    if (!result) {
+        context = s->context;
+        id = s->id;
         result = emu_op_wait(self, s->last);
+    }
     emu_unlock();
+    if (context && emu_heard(self))
+        emu_heard_synced(self, HEARD_STREAM_SYNC, context, id, 0, start);
     return result;
 }
 
@@ -292,6 +339,7 @@ static CUresult sync_context(struct emu_thread *self, struct CUctx_st *context)
 
 CUresult emu_device_sync(struct emu_thread *self)
 {
+    uint64_t start = self->clock;
     CUresult result;
 
     if (!self->context || !self->context->active)
@@ -301,6 +349,8 @@ CUresult emu_device_sync(struct emu_thread *self)
     if (!result)
         result = sync_context(self, self->context);
     emu_unlock();
+    if (emu_heard(self))
+        emu_heard_synced(self, HEARD_CONTEXT_SYNC, self->context, 0, 0, start);
     return result;
 }
 
@@ -312,21 +362,52 @@ static void forget_event(struct emu_handle *handle, void *context)
         emu_unregister(handle);
 }
 
-/* Handles and memory of the context are invalid from here on; what its event handles point to is
- * kept, because the program may still hold them. */
-CUresult emu_context_reset(struct emu_thread *self, int device)
+/* Handles of the context, and of a primary one the device's memory, are invalid from here on; what
+ * its event handles point to is kept, because the program may still hold them. */
+static void end_context(struct emu_thread *self, struct CUctx_st *context)
 {
-    struct CUctx_st *context = emu_context(device);
-
+    if (context->active)
+        emu_heard_context(context, false);
     emu_lock();
     sync_context(self, context);
     emu_each_handle(EMU_EVENT, forget_event, context);
     while (context->streams)
         close_stream(context->streams);
-    emu_memory_forget(device);
+    if (!context->made)
+        emu_memory_forget(context->device);
     context->active = context->by_runtime = false;
     context->retained = 0;
     context->error = CUDA_SUCCESS;
     emu_unlock();
+}
+
+CUresult emu_context_reset(struct emu_thread *self, int device)
+{
+    end_context(self, emu_context(device));
     return CUDA_SUCCESS;
+}
+
+CUcontext emu_context_new(int device)
+{
+    struct CUctx_st *context = emu_alloc(sizeof(*context));
+
+    context->device = device;
+    context->active = context->made = true;
+    return context;
+}
+
+/* It stays as it is now, so that its handle is known for one that is gone. */
+CUresult emu_context_destroy(struct emu_thread *self, CUcontext context)
+{
+    if (!context || !context->made)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (emu_context_gone(context))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    end_context(self, context);
+    return CUDA_SUCCESS;
+}
+
+bool emu_context_gone(CUcontext context)
+{
+    return context->made && !context->active;
 }

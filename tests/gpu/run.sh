@@ -25,8 +25,11 @@ BUDGET=
 CHECKS='
 doctor                 5
 no_context             5
+contexts               10
 reset                  10
-exit                   10
+exit                   15
+processes              20
+threads                10
 nccl_by_handle         10
 group_exit             10
 same_results           60

@@ -25,8 +25,12 @@ typedef struct CUkern_st *CUkernel;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUlib_st *CUlibrary;
 typedef unsigned long long CUdeviceptr;
+typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
+typedef size_t (*CUoccupancyB2DSize)(int blockSize);
 
 #define CU_STREAM_LEGACY ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
@@ -39,7 +43,12 @@ typedef enum cudaError_enum {
     CUDA_ERROR_DEINITIALIZED = 4,
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_INVALID_DEVICE = 101,
+    CUDA_ERROR_INVALID_IMAGE = 200,
     CUDA_ERROR_INVALID_CONTEXT = 201,
+    CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+    CUDA_ERROR_UNSUPPORTED_LIMIT = 215,
+    CUDA_ERROR_INVALID_PTX = 218,
+    CUDA_ERROR_FILE_NOT_FOUND = 301,
     CUDA_ERROR_INVALID_HANDLE = 400,
     CUDA_ERROR_ILLEGAL_STATE = 401,
     CUDA_ERROR_NOT_FOUND = 500,
@@ -68,7 +77,8 @@ typedef enum CUdevice_attribute_enum {
     CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID = 34,
     CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID = 50,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
 } CUdevice_attribute;
 
 typedef enum CUevent_flags_enum {
@@ -108,9 +118,115 @@ typedef enum CUmemorytype_enum {
 } CUmemorytype;
 
 typedef enum CUpointer_attribute_enum {
+    CU_POINTER_ATTRIBUTE_CONTEXT = 1,
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
-    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
+    CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
+    CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
+    CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,
+    CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,
+    CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+    CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
+    CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,
+    CU_POINTER_ATTRIBUTE_MAPPED = 13
 } CUpointer_attribute;
+
+typedef enum CUfunction_attribute_enum {
+    CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
+    CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+    CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES = 2,
+    CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+    CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+    CU_FUNC_ATTRIBUTE_PTX_VERSION = 5,
+    CU_FUNC_ATTRIBUTE_BINARY_VERSION = 6,
+    CU_FUNC_ATTRIBUTE_CACHE_MODE_CA = 7,
+    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9,
+    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
+} CUfunction_attribute;
+
+typedef enum CUfunc_cache_enum {
+    CU_FUNC_CACHE_PREFER_NONE = 0x00,
+    CU_FUNC_CACHE_PREFER_SHARED = 0x01,
+    CU_FUNC_CACHE_PREFER_L1 = 0x02,
+    CU_FUNC_CACHE_PREFER_EQUAL = 0x03
+} CUfunc_cache;
+
+typedef enum CUlimit_enum {
+    CU_LIMIT_STACK_SIZE = 0x00,
+    CU_LIMIT_PRINTF_FIFO_SIZE = 0x01,
+    CU_LIMIT_MALLOC_HEAP_SIZE = 0x02
+} CUlimit;
+
+typedef enum CUjit_option_enum {
+    CU_JIT_MAX_REGISTERS = 0
+} CUjit_option;
+
+typedef enum CUlibraryOption_enum {
+    CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0
+} CUlibraryOption;
+
+typedef enum CUmoduleLoadingMode_enum {
+    CU_MODULE_EAGER_LOADING = 0x1,
+    CU_MODULE_LAZY_LOADING = 0x2
+} CUmoduleLoadingMode;
+
+typedef enum CUdriverProcAddress_flags_enum {
+    CU_GET_PROC_ADDRESS_DEFAULT = 0,
+    CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1,
+    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2
+} CUdriverProcAddress_flags;
+
+typedef enum CUdriverProcAddressQueryResult_enum {
+    CU_GET_PROC_ADDRESS_SUCCESS = 0,
+    CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
+    CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2
+} CUdriverProcAddressQueryResult;
+
+typedef enum CUlaunchAttributeID_enum {
+    CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
+    CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4
+} CUlaunchAttributeID;
+
+typedef enum CUtensorMapDataType_enum {
+    CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+    CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+    CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
+    CU_TENSOR_MAP_DATA_TYPE_INT32 = 3,
+    CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4,
+    CU_TENSOR_MAP_DATA_TYPE_INT64 = 5,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT64 = 8,
+    CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ = 10,
+    CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 = 11,
+    CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ = 12
+} CUtensorMapDataType;
+
+typedef enum CUtensorMapInterleave_enum {
+    CU_TENSOR_MAP_INTERLEAVE_NONE = 0
+} CUtensorMapInterleave;
+
+typedef enum CUtensorMapSwizzle_enum {
+    CU_TENSOR_MAP_SWIZZLE_NONE = 0
+} CUtensorMapSwizzle;
+
+typedef enum CUtensorMapL2promotion_enum {
+    CU_TENSOR_MAP_L2_PROMOTION_NONE = 0
+} CUtensorMapL2promotion;
+
+typedef enum CUtensorMapFloatOOBfill_enum {
+    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0
+} CUtensorMapFloatOOBfill;
+
+typedef struct CUtensorMap_st {
+    _Alignas(128) cuuint64_t opaque[16];
+} CUtensorMap;
+
+typedef struct CUuuid_st {
+    char bytes[16];
+} CUuuid;
 
 typedef enum CUgraphInstantiateResult_enum {
     CUDA_GRAPH_INSTANTIATE_SUCCESS = 0,
@@ -142,6 +258,22 @@ typedef struct CUDA_MEMCPY2D_st {
     size_t Height;
 } CUDA_MEMCPY2D;
 
+typedef union CUlaunchAttributeValue_union {
+    char pad[64];
+    int cooperative;
+    struct {
+        unsigned int x;
+        unsigned int y;
+        unsigned int z;
+    } clusterDim;
+} CUlaunchAttributeValue;
+
+typedef struct CUlaunchAttribute_st {
+    CUlaunchAttributeID id;
+    char pad[8 - sizeof(CUlaunchAttributeID)];
+    CUlaunchAttributeValue value;
+} CUlaunchAttribute;
+
 typedef struct CUlaunchConfig_st {
     unsigned int gridDimX;
     unsigned int gridDimY;
@@ -151,7 +283,7 @@ typedef struct CUlaunchConfig_st {
     unsigned int blockDimZ;
     unsigned int sharedMemBytes;
     CUstream hStream;
-    struct CUlaunchAttribute_st *attrs;
+    CUlaunchAttribute *attrs;
     unsigned int numAttrs;
 } CUlaunchConfig;
 
@@ -176,6 +308,17 @@ typedef struct CUgraphExecUpdateResultInfo_st {
 #define cuCtxPopCurrent cuCtxPopCurrent_v2
 #define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2
 #define cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2
+#define cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
+#define cuDeviceGetUuid cuDeviceGetUuid_v2
+#define cuDeviceTotalMem cuDeviceTotalMem_v2
+#define cuModuleGetGlobal cuModuleGetGlobal_v2
+#define cuMemAlloc cuMemAlloc_v2
+#define cuMemAllocHost cuMemAllocHost_v2
+#define cuMemFree cuMemFree_v2
+#define cuMemGetAddressRange cuMemGetAddressRange_v2
+#define cuMemGetInfo cuMemGetInfo_v2
+#define cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2
+#define cuGetProcAddress cuGetProcAddress_v2
 
 CUresult cuInit(unsigned int flags);
 CUresult cuDriverGetVersion(int *version);
@@ -191,12 +334,24 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *a
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
 CUresult cuDevicePrimaryCtxRelease(CUdevice device);
 CUresult cuDevicePrimaryCtxReset(CUdevice device);
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags);
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device);
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device);
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer);
+CUresult cuGetProcAddress(const char *symbol, void **found, int version, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult *status);
 
 CUresult cuCtxGetCurrent(CUcontext *context);
 CUresult cuCtxSetCurrent(CUcontext context);
 CUresult cuCtxPushCurrent(CUcontext context);
 CUresult cuCtxPopCurrent(CUcontext *context);
 CUresult cuCtxGetDevice(CUdevice *device);
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned int *version);
+CUresult cuCtxGetFlags(unsigned int *flags);
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit);
+CUresult cuCtxSetLimit(CUlimit limit, size_t value);
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest);
+CUresult cuCtxSynchronize(void);
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags);
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority);
@@ -218,5 +373,67 @@ CUresult cuEventSynchronize(CUevent event);
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end);
 
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer);
+CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
+                                CUdeviceptr pointer);
+CUresult cuMemAlloc(CUdeviceptr *pointer, size_t bytes);
+CUresult cuMemAllocHost(void **pointer, size_t bytes);
+CUresult cuMemAllocManaged(CUdeviceptr *pointer, size_t bytes, unsigned int flags);
+CUresult cuMemFree(CUdeviceptr pointer);
+CUresult cuMemFreeHost(void *pointer);
+CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer);
+CUresult cuMemGetInfo(size_t *free, size_t *total);
+CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned int flags);
+CUresult cuMemHostGetDevicePointer(CUdeviceptr *pointer, void *host, unsigned int flags);
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *address, const cuuint64_t *dims, const cuuint64_t *strides,
+                                const cuuint32_t *box, const cuuint32_t *element_strides,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+
+CUresult cuModuleLoad(CUmodule *module, const char *path);
+CUresult cuModuleLoadData(CUmodule *module, const void *image);
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
+                            CUjit_option *options, void **values);
+CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image);
+CUresult cuModuleUnload(CUmodule module);
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode);
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
+CUresult cuModuleGetGlobal(CUdeviceptr *pointer, size_t *bytes, CUmodule module, const char *name);
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit,
+                           void **jit_values, unsigned int jit_count, CUlibraryOption *options,
+                           void **values, unsigned int count);
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *jit,
+                               void **jit_values, unsigned int jit_count, CUlibraryOption *options,
+                               void **values, unsigned int count);
+CUresult cuLibraryUnload(CUlibrary library);
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name);
+CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library);
+CUresult cuLibraryGetGlobal(CUdeviceptr *pointer, size_t *bytes, CUlibrary library,
+                            const char *name);
+CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel);
+CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel,
+                              CUdevice device);
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+                              CUdevice device);
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function);
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value);
+CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config);
+CUresult cuFuncGetModule(CUmodule *module, CUfunction function);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
+                                                     size_t shared);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function,
+                                                              int threads, size_t shared,
+                                                              unsigned int flags);
+CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *threads, CUfunction function,
+                                          CUoccupancyB2DSize shared_of, size_t shared, int limit);
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *threads, CUfunction function,
+                                                   CUoccupancyB2DSize shared_of, size_t shared,
+                                                   int limit, unsigned int flags);
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction function, int blocks,
+                                                 int threads);
+CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
+                                            const CUlaunchConfig *config);
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
+                                      const CUlaunchConfig *config);
 
 #endif

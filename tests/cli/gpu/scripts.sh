@@ -7,6 +7,7 @@ printf '#!/bin/sh\n[ "$1" = -c ] && exit 0\nexec python3 "$@"\n' >bin/python
 chmod +x bin/*
 export PATH=$PWD/bin:$PATH PYTHON=$PWD/bin/python PYTHONDONTWRITEBYTECODE=1
 export LD_LIBRARY_PATH=$BUILD/emu/lib EMU_DIR=$PWD
-"$ROOT/tests/gpu/run.sh" -o out no_context reset exit nccl_by_handle group_exit | sed "s|$PWD/||"
+"$ROOT/tests/gpu/run.sh" -o out no_context contexts reset exit processes threads \
+    nccl_by_handle group_exit | sed "s|$PWD/||"
 grep -c '^## ' out/report.md
 head -n 1 out/report.md | sed 's/20[0-9-]*/DATE/'

@@ -9,18 +9,15 @@ wheel_libraries() {
 
 # hook_cost calls|harvester
 hook_cost() {
-    cc -O2 -D_GNU_SOURCE -o "$OUT/hook_cost" "$HERE/hook_cost.c" -ldl &&
-        LD_LIBRARY_PATH=$(wheel_libraries):${LD_LIBRARY_PATH:-} \
-            "$PYTHON" "$HERE/hook_cost.py" "$1" "$SPECTER" "$OUT/hook_cost"
+    LD_LIBRARY_PATH=$(wheel_libraries):${LD_LIBRARY_PATH:-} \
+        "$PYTHON" "$HERE/hook_cost.py" "$1" "$SPECTER" "$BUILD/tests/gpu/hook_cost"
 }
 
 check_hook() { hook_cost calls; }
 check_harvester() { hook_cost harvester; }
 
 # Costs of the driver's calls that recording an operation makes.
-check_cost() {
-    cc -O2 -o "$OUT/cost" "$HERE/cost.c" -ldl && "$OUT/cost"
-}
+check_cost() { "$BUILD/tests/gpu/cost"; }
 
 check_overhead_transformer() {
     "$PYTHON" "$HERE/overhead.py" "$SPECTER" transformer --limit 1 --seconds 150 \

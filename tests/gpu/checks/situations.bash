@@ -2,18 +2,27 @@
 # SPDX-License-Identifier: MIT
 # What a process may do with a driver, survived as untraced.
 
-# A situation ends as it does untraced.
+# situation NAME...: each ends as it does untraced, says the same, and leaves the trace it should.
 situation() {
-    local name=$1 plain status=0
-    plain=$("$PYTHON" "$HERE/api.py" "$name" 2>&1) || { echo "untraced: $plain"; return 1; }
-    traced "$name" "$PYTHON" "$HERE/api.py" "$name" || status=$?
-    echo "status $status"
-    return $status
+    local name plain with plain_status status
+    for name; do
+        plain_status=0 status=0
+        plain=$("$PYTHON" "$HERE/api.py" "$name") || plain_status=$?
+        [[ $plain == *done ]] || { echo "$name untraced: status $plain_status $plain"; return 1; }
+        with=$(traced "$name" "$PYTHON" "$HERE/api.py" "$name") || status=$?
+        echo "$name: status $status, untraced $plain_status"
+        [ "$with" = "$plain" ] || { echo "it says '$with', untraced '$plain'"; return 1; }
+        [ $status = $plain_status ] || return 1
+        "$PYTHON" "$HERE/situations.py" "$name" "$OUT/traces/$name" || return 1
+    done
 }
 
 check_no_context() { situation no_context; }
+check_contexts() { situation contexts; }
 check_reset() { situation reset; }
-check_exit() { situation exit; }
+check_exit() { situation exit os_exit sigterm exception; }
+check_processes() { situation fork spawn; }
+check_threads() { situation threads per_thread; }
 check_nccl_by_handle() { situation nccl && "$PYTHON" "$HERE/checks.py" ranks "$OUT/traces/nccl" 1; }
 check_group_exit() { situation group_exit; }
 

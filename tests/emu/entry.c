@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cuGetProcAddress: for every name that libcuda.so.1 exports. Which of several versions of a
+ * function a program gets follows from the version of CUDA that it says it was made for, and
+ * whether it gets the twin with a default stream per thread from its flags.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver.h"
+
+/* Newer versions of functions came with a CUDA release of theirs; all others are as old as 4.0. */
+static const struct {
+    const char *name;
+    int since;
+} newer[] = {
+    {"cuStreamGetCtx_v2", 12050},          {"cuEventElapsedTime_v2", 12080},
+    {"cuGetProcAddress_v2", 12000},        {"cuGraphExecUpdate_v2", 12000},
+    {"cuStreamGetCaptureInfo_v2", 11030},  {"cuDevicePrimaryCtxRelease_v2", 11000},
+    {"cuDevicePrimaryCtxReset_v2", 11000}, {"cuDevicePrimaryCtxSetFlags_v2", 11000},
+    {"cuDeviceGetUuid_v2", 11040},         {"cuStreamBeginCapture_v2", 10010},
+};
+
+#define OLDEST 4000
+
+static int since(const char *name)
+{
+    for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+        if (strcmp(newer[i].name, name) == 0)
+            return newer[i].since;
+    return OLDEST;
+}
+
+/* In this library, whatever is in front of it. */
+static void *own(const char *name)
+{
+    static void *library;
+    void *opened = __atomic_load_n(&library, __ATOMIC_ACQUIRE);
+    Dl_info info;
+
+    if (!opened && dladdr((void *)(uintptr_t)cuGetProcAddress_v2, &info)) {
+        opened = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+        __atomic_store_n(&library, opened, __ATOMIC_RELEASE);
+    }
+    return opened ? dlsym(opened, name) : NULL;
+}
+
+/* The function as of one version ("" or "_v2") of its interface, or NULL. */
+static void *of_version(const char *symbol, const char *suffix, bool per_thread)
+{
+    static const char *const twins[] = {"_ptsz", "_ptds"};
+    char name[128];
+    void *found = NULL;
+
+    for (size_t i = 0; per_thread && !found && i < sizeof(twins) / sizeof(twins[0]); i++) {
+        snprintf(name, sizeof(name), "%s%s%s", symbol, suffix, twins[i]);
+        found = own(name);
+    }
+    snprintf(name, sizeof(name), "%s%s", symbol, suffix);
+    return found ? found : own(name);
+}
+
+static CUresult look_up(const char *symbol, void **found, int version, cuuint64_t flags,
+                        CUdriverProcAddressQueryResult *status)
+{
+    static const char *const suffixes[] = {"_v3", "_v2", ""};
+    bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, too_new = false;
+
+    *found = NULL;
+    for (size_t i = 0; !*found && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        char name[128];
+        void *there = of_version(symbol, suffixes[i], per_thread);
+
+        snprintf(name, sizeof(name), "%s%s", symbol, suffixes[i]);
+        if (there && since(name) <= version)
+            *found = there;
+        else
+            too_new |= there != NULL;
+    }
+    if (status)
+        *status = *found    ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : too_new ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                            : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return *found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/* Before cuInit, too: programs ask for cuInit itself. */
+EMU_API CUresult cuGetProcAddress_v2(const char *symbol, void **found, int version,
+                                     cuuint64_t flags, CUdriverProcAddressQueryResult *status)
+{
+    EMU_CALL(self);
+    (void)self;
+    if (!symbol || !found || strncmp(symbol, "cu", 2) != 0 || strlen(symbol) > 100)
+        return symbol && found ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
+    return look_up(symbol, found, version, flags, status);
+}
+
+#undef cuGetProcAddress
+EMU_API CUresult cuGetProcAddress(const char *symbol, void **found, int version, cuuint64_t flags);
+CUresult cuGetProcAddress(const char *symbol, void **found, int version, cuuint64_t flags)
+{
+    return cuGetProcAddress_v2(symbol, found, version, flags, NULL);
+}
