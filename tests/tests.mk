@@ -39,6 +39,11 @@ check-gpu: all gpu-programs
 	$(Q)BUILD=$(B) tests/gpu/run.sh; status=$$?; [ $$status = 77 ] || exit $$status
 .PHONY: check-gpu
 
+## check-facts: what real libraries answer without a GPU, beside the stand-ins (where there are any)
+check-facts: emu
+	$(Q)BUILD=$(B) tests/gpu/check-facts.sh; status=$$?; [ $$status = 77 ] || exit $$status
+.PHONY: check-facts
+
 ## accuracy: docs/accuracy.md and profiles/accuracy.def anew, from the measured tables in ../shared
 accuracy: all
 	$(Q)BUILD=$(B) scripts/accuracy.sh >$(B)/accuracy.md; status=$$?; \

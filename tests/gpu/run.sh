@@ -35,7 +35,7 @@ group_exit             10
 same_results           60
 complete               2
 agreement              40
-cost                   10
+facts                  150
 hook                   80
 harvester              60
 graph                  40
