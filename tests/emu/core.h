@@ -186,7 +186,11 @@ EMU_API void emu_set_waiting(const struct emu_waiting *waiting);
 EMU_API CUresult emu_init(void);
 EMU_API int emu_device_count(void);
 EMU_API unsigned emu_device_bus(int device); /* its PCI bus number */
-EMU_API CUcontext emu_primary(int device);   /* makes it active, for the runtime */
+/* By attribute.def; 0 for what is not there, CUDA_ERROR_INVALID_VALUE for no attribute of CUDA 13.
+ */
+#define EMU_ATTRIBUTE_LAST 149
+EMU_API CUresult emu_attribute(CUdevice_attribute attribute, int device, int *value);
+EMU_API CUcontext emu_primary(int device); /* makes it active, for the runtime */
 /* The same for a caller of the driver, until as many releases. */
 EMU_API CUcontext emu_primary_retain(int device);
 EMU_API CUresult emu_primary_release(struct emu_thread *self, int device);
@@ -207,6 +211,12 @@ EMU_API CUresult emu_stream_new(struct emu_thread *self, CUstream *stream, unsig
 EMU_API CUresult emu_stream_destroy(struct emu_thread *self, CUstream stream);
 EMU_API CUresult emu_stream_sync(struct emu_thread *self, CUstream handle);
 EMU_API CUresult emu_stream_query(struct emu_thread *self, CUstream handle);
+/* Priorities lie between this, the highest, and 0; others are brought into that range. */
+#define EMU_PRIORITY_GREATEST (-5)
+EMU_API CUresult emu_stream_priority(struct emu_thread *self, CUstream handle, int *priority);
+/* The stream calls a function on the host, in its order and on a thread of its own. */
+EMU_API CUresult emu_stream_call(struct emu_thread *self, CUstream handle, void (*function)(void *),
+                                 void *argument);
 EMU_API CUresult emu_device_sync(struct emu_thread *self);
 EMU_API CUresult emu_context_reset(struct emu_thread *self, int device);
 EMU_API CUcontext emu_context_new(int device); /* beside the primary one */
@@ -231,6 +241,7 @@ EMU_API CUresult emu_event_elapsed(struct emu_thread *self, float *milliseconds,
 EMU_API CUresult emu_unsafe(struct emu_thread *self);
 
 struct emu_graph;
+struct emu_node;
 struct emu_exec;
 
 EMU_API CUresult emu_capture_begin(struct emu_thread *self, CUstream handle,
@@ -239,9 +250,18 @@ EMU_API CUresult emu_capture_end(struct emu_thread *self, CUstream handle,
                                  struct emu_graph **graph);
 EMU_API CUresult emu_capture_status(struct emu_thread *self, CUstream handle,
                                     CUstreamCaptureStatus *status);
-/* *id: which capture, unless the status is NONE; never 0. */
+
+/* What is told of a stream that is being captured; untouched but for the status where none is. */
+struct emu_capture_state {
+    CUstreamCaptureStatus status;
+    unsigned long long id; /* which capture; never 0 */
+    struct emu_graph *graph;
+    struct emu_node *const *after; /* nodes that the next one comes after, until the next call on
+                                      the stream */
+    size_t after_count;
+};
 EMU_API CUresult emu_capture_info(struct emu_thread *self, CUstream handle,
-                                  CUstreamCaptureStatus *status, unsigned long long *id);
+                                  struct emu_capture_state *state);
 EMU_API CUresult emu_capture_exchange(struct emu_thread *self, CUstreamCaptureMode *mode);
 EMU_API void emu_graph_instantiate(struct emu_exec **exec, const struct emu_graph *graph);
 EMU_API struct emu_graph *emu_graph_empty(void);
@@ -251,6 +271,11 @@ EMU_API struct emu_graph *emu_graph_clone(const struct emu_graph *graph);
 EMU_API CUresult emu_exec_update(struct emu_exec *exec, const struct emu_graph *graph);
 EMU_API CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle);
 EMU_API void emu_graph_free(struct emu_graph *graph);
+
+/* Nodes in the order of capture, and those that one comes after. */
+EMU_API size_t emu_graph_nodes(const struct emu_graph *graph, struct emu_node *const **nodes);
+EMU_API size_t emu_node_after(const struct emu_node *node, struct emu_node *const **after);
+EMU_API const char *emu_node_name(const struct emu_node *node); /* its kind */
 EMU_API void emu_exec_free(struct emu_exec *exec);
 
 #endif

@@ -29,22 +29,23 @@ $(B)/emu/obj/%.o: tests/emu/%.c $(B)/flags
 
 emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
 
-$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda device alloc entry module function image image_elf image_ptx kernel \
-                                    stream event engine capture copy memory thread lane calendar \
-                                    compute fabric listen) \
+$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda device attribute alloc entry module function image image_elf \
+                                    image_ptx kernel stream event engine capture graph copy memory \
+                                    thread lane calendar compute fabric listen) \
                          tests/emu/map/cuda.map
 	$(call emu_so,cuda)
-$(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart) tests/emu/map/cudart.map \
+$(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart cudart_stream cudart_memory cudart_copy cudart_kernel \
+                                      cudart_graph) tests/emu/map/cudart.map \
                             $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cudart,$(EMU_CUDA))
 $(EMU_LIB)/libcublasLt.so.13: $(call emu_obj,cublaslt gemm number) tests/emu/map/cublasLt.map \
                               $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cublasLt,$(EMU_CUDA))
 # As the real one, which calls its own functions directly.
-$(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas) tests/emu/map/cublas.map \
+$(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas absent) tests/emu/map/cublas.map \
                             $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) $(EMU_LIB)/libcublasLt.so.13)
-$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch message segment settle collective number \
+$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl nccl_calls nccl_memory group comm job launch message segment settle collective number \
                                     calendar stall profiler) \
                          tests/emu/map/nccl.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nccl,$(EMU_CUDA))

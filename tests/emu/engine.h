@@ -45,7 +45,7 @@ struct emu_op {
 
 /* Graph nodes that the next node of a capturing stream comes after. */
 struct emu_frontier {
-    unsigned *nodes;
+    struct emu_node **nodes;
     unsigned count;
 };
 

@@ -141,7 +141,7 @@ unsigned emu_kernel_threads_max(const struct emu_kernel *k)
     return k->facts.threads_max ? k->facts.threads_max : EMU_THREADS_PER_BLOCK;
 }
 
-static bool is_possible(const struct emu_kernel *k, const struct emu_grid *g)
+bool emu_kernel_takes(const struct emu_kernel *k, const struct emu_grid *g)
 {
     return product(g->blocks) && product(g->threads) && g->blocks[0] <= INT32_MAX &&
            g->blocks[1] <= GRID_Y_MAX && g->blocks[2] <= GRID_Y_MAX &&
@@ -201,7 +201,7 @@ CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const st
     CUstream to;
     CUresult result = k ? emu_stream_find(self, stream, NULL, &to) : CUDA_ERROR_INVALID_HANDLE;
 
-    if (!result && k->foreign && !is_possible(k, grid))
+    if (!result && k->foreign && !emu_kernel_takes(k, grid))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;

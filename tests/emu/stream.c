@@ -154,7 +154,9 @@ static struct CUstream_st *new_stream(const struct emu_thread *self, struct CUct
     s->context = context;
     s->id = next_id(self->observer);
     s->flags = flags;
-    s->priority = priority;
+    s->priority = priority < EMU_PRIORITY_GREATEST ? EMU_PRIORITY_GREATEST
+                  : priority > 0                   ? 0
+                                                   : priority;
     s->refs = 1;
     s->observer = self->observer;
     s->tail = &s->head;
@@ -316,6 +318,50 @@ CUresult emu_stream_query(struct emu_thread *self, CUstream handle)
         result = emu_op_query(self, s->last);
     emu_unlock();
     return result;
+}
+
+CUresult emu_stream_priority(struct emu_thread *self, CUstream handle, int *priority)
+{
+    struct CUstream_st *s;
+    CUresult result;
+
+    emu_lock();
+    result = emu_stream_resolve(self, handle, NULL, &s);
+    if (!result)
+        *priority = s->priority;
+    emu_unlock();
+    return result;
+}
+
+struct host_call {
+    void (*function)(void *);
+    void *argument;
+};
+
+static uint64_t run_host_call(void *data, const struct emu_turn *turn, CUresult *error)
+{
+    const struct host_call *call = data;
+
+    (void)error;
+    call->function(call->argument);
+    return turn->start + emu_fabric()->host_function_ns;
+}
+
+static const struct emu_kind host_kind = {"host", NULL, run_host_call, free, NULL, NULL};
+
+CUresult emu_stream_call(struct emu_thread *self, CUstream handle, void (*function)(void *),
+                         void *argument)
+{
+    CUstream stream;
+    CUresult result =
+        function ? emu_stream_find(self, handle, NULL, &stream) : CUDA_ERROR_INVALID_VALUE;
+    struct host_call *call;
+
+    if (result)
+        return result;
+    call = emu_alloc(sizeof(*call));
+    *call = (struct host_call){function, argument};
+    return emu_submit(self, stream, emu_work_new(&host_kind, call), self->clock);
 }
 
 /* The lock is held. Waits for the last op of each stream at the time of the call. */

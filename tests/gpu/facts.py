@@ -26,6 +26,7 @@ def asked(program, folders, options):
     before = os.environ.get("LD_LIBRARY_PATH")
     path = ":".join(filter(None, [folders, before]))
     environment = {**os.environ, "LD_LIBRARY_PATH": path}
+    environment.pop("EMU_DIR", None)  # the stand-ins': of one job, and each question is a job of its own
     run = subprocess.run([program, *options], env=environment, stdout=subprocess.PIPE, check=False, text=True)
     if run.returncode != 0:
         sys.exit(f"facts: {program}: status {run.returncode}")
@@ -83,10 +84,14 @@ def write(path, rows):
             out.write("\t".join("" if cell is None else cell for cell in row) + "\n")
 
 
+def number(answer):
+    return int(answer) if answer and answer.isdigit() else answer
+
+
 def put_costs(figures, real, stand_in):
     table = figures.table("Cost of a call, of the calling thread", "call", "real [ns]", "stand-in [ns]")
     for name, cost in real.items():
-        table.row(name.removeprefix("cost."), cost, stand_in.get(name))
+        table.row(name.removeprefix("cost."), *(number(c) for c in (cost, stand_in.get(name))))
 
 
 def report(figures, rows, table):
@@ -111,7 +116,7 @@ def main():
     parser.add_argument("--known", default=KNOWN)
     parser.add_argument("--table")
     parser.add_argument("patterns", nargs="*")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     options = (["--no-device"] if args.no_device else []) + args.patterns
     rows = compare(
         asked(args.program, args.real, options), asked(args.program, args.stand_ins, options), known_facts(args.known)

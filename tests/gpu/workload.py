@@ -10,6 +10,9 @@ Every rank prints one line of JSON: {"rank", "step_us": [...], "loss": [...], "c
 checksum of the weights must not depend on whether anybody looks. --profile FILE records the measured
 steps with torch.profiler as well; --marks calls specter_iteration() at each step; --deterministic asks
 PyTorch for the same bits in every run.
+
+With SPECTER_REHEARSAL set, which rehearse.sh does, the model is small unless the options say otherwise,
+and attention is not cuDNN's, which the stand-ins cannot run.
 """
 
 import argparse
@@ -21,6 +24,9 @@ import time
 import torch
 import torch.distributed as dist
 from torch import nn
+
+REHEARSAL = bool(os.environ.get("SPECTER_REHEARSAL"))
+SIZES = {"layers": 2, "width": 512, "tokens": 256} if REHEARSAL else {"layers": 8, "width": 2048, "tokens": 1024}
 
 
 class Block(nn.Module):
@@ -67,6 +73,8 @@ class Job:
         if options.deterministic:
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
             torch.use_deterministic_algorithms(True)
+        if REHEARSAL:
+            torch.backends.cuda.enable_cudnn_sdp(False)
         self.device = torch.device("cuda", 0)
         torch.cuda.set_device(self.device)
         self.losses = []
@@ -189,9 +197,8 @@ def parse():
     parser.add_argument("name", choices=JOBS)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)
-    parser.add_argument("--layers", type=int, default=8)
-    parser.add_argument("--width", type=int, default=2048)
-    parser.add_argument("--tokens", type=int, default=1024)
+    for name, size in SIZES.items():
+        parser.add_argument(f"--{name}", type=int, default=size)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--profile", metavar="FILE")
     parser.add_argument("--marks", action="store_true")

@@ -4,6 +4,6 @@
 
 # What calls answer and cost here and on the stand-ins; all of it in facts.tsv.
 check_facts() {
-    "$PYTHON" "$HERE/facts.py" "$BUILD/tests/gpu/facts" --real "${FACTS_REAL:-$(wheel_libraries)}" \
+    "$PYTHON" "$HERE/facts.py" "$BUILD/tests/gpu/facts" --real "$(wheel_libraries)" \
         --stand-ins "$BUILD/emu/lib" --table "$OUT/facts.tsv"
 }
