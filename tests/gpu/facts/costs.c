@@ -8,7 +8,7 @@
 #include "facts.h"
 
 #define BURST 200
-#define BURSTS 90
+#define BURSTS 30
 
 static cudaStream_t stream, idle;
 static cudaEvent_t first, last, untimed;
@@ -150,7 +150,7 @@ static void event_resolution(void)
     float least = 1e9f;
 
     TRY(set_up());
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 200; i++) {
         TRY(api.cudaEventRecord(first, stream));
         TRY(api.cudaEventRecord(last, stream));
         TRY(api.cudaStreamSynchronize(stream));
