@@ -42,7 +42,7 @@ group_exit             10  does a program end well inside ncclGroupStart
 same_results           60  are losses and weights those of the untraced run, to the last bit
 complete                2  is every operation of that run recorded
 agreement              40  are durations those that CUPTI tells
-cost                   10  what do the calls cost that recording an operation makes
+facts                 150  do the stand-ins answer as these libraries do, and what do calls cost on both
 hook                   80  what does a hooked call cost the program
 harvester              60  what does the harvester cost beside the program
 graph                  40  is a captured graph unharmed, and are its launches timed
