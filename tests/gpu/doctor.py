@@ -62,7 +62,9 @@ def doctor(specter):
 
 def loaded():
     program = f"LIBRARIES = {LIBRARIES!r}\n{LOADED}"
-    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit("doctor: PyTorch cannot be asked")
     return json.loads(done.stdout.splitlines()[-1])
 
 

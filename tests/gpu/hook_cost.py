@@ -57,9 +57,11 @@ def run(options, mode, *arguments):
         if MODES[mode] is not None:
             trace = os.path.join(folder, "trace")
             command = [options.specter, "capture", "-o", trace, "--overhead", "0", *switches, "--", *command]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+        environment = {**os.environ, **environment}
+        # What capture says of a trace without records is of interest only where something goes wrong.
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
         if done.returncode != 0:
-            print(f"hook_cost: {mode}: status {done.returncode}")
+            print(done.stderr, f"hook_cost: {mode}: status {done.returncode}", sep="")
             sys.exit(done.returncode)
         files = traces.read(folder + "/trace") if mode == "recorded" else {}
         return done.stdout.splitlines(), next(iter(files.values()), None)

@@ -11,7 +11,7 @@ python=$(python3 -c 'import sys; print(sys.executable)')
 # figures KIND SPECTER ARGUMENT...: its rows without figures, and its claims
 figures() {
     local status=0
-    SPECTER_FIGURES=figures "$python" "$ROOT/tests/gpu/hook_cost.py" "$1" "$2" ./program "${@:3}" >said 2>err || status=$?
+    SPECTER_FIGURES=figures "$python" "$ROOT/tests/gpu/hook_cost.py" "$1" "$2" ./program "${@:3}" >said || status=$?
     sed -E '/: (holds|FAILS)$/!s/ +[-0-9.%]+( |$).*//; /wakeups a second/s/: [0-9.]+,/: N,/' said
     echo "status $status"
 }
