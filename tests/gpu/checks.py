@@ -8,7 +8,7 @@
     checks.py late ANALYSIS RANK US STEPS analyze names this rank, which came so much later in each step
     checks.py plugin FOLDER PLAIN_FOLDER  NCCL's word for every collective, and the records of the run without it
     checks.py calls FOLDER FILE           the NCCL calls that pynccl.py says it made, and no others
-    checks.py identity JSON PERCENT       the replay of a step on its own GPU
+    checks.py identity NAME JSON PERCENT  the replay of a step on its own GPU
     checks.py seen FOLDER KINETO_JSON     how much of the device's time each kind of record stands for
 
 ANALYSIS is a file of `specter analyze --json`.
@@ -230,15 +230,39 @@ def calls(folder, file):
     figures.close()
 
 
-def identity(path, percent):
+# Parts of a step, as `specter replay` names them; together they are all of it.
+STEP_PARTS = {
+    "compute_us": "compute that is timed",
+    "untraced_us": "untraced kernels",
+    "exposed_comm_us": "communication",
+    "exposed_memory_us": "copies",
+    "bubble_us": "pipeline bubble",
+    "host_bound_us": "idle, waits for the host",
+    "stream_wait_us": "idle, waits for a stream",
+    "other_idle_us": "idle otherwise",
+}
+
+
+def identity(name, path, percent):
     with open(path, encoding="utf-8") as text:
-        source = json.load(text)["source"]
-    recorded = source["recorded"]["iteration_us"]
-    replayed = source["replayed"]["iteration_us"]
-    error = replayed / recorded - 1
-    print(f"recorded {recorded:.1f} us, replayed {replayed:.1f} us: {error:+.2%}")
-    if abs(error) * 100 > float(percent):
-        sys.exit(f"more than {percent} %")
+        replay = json.load(text)
+    figures = Figures()
+    recorded, own = replay["source"]["recorded"], replay["source"]["replayed"]
+    whole = own["iteration_us"]
+    table = figures.table(f"{name}: the step", "part", "recorded [us]", "replayed [us]", "of the step [share]")
+    for key, words in {"iteration_us": "all of it", **STEP_PARTS}.items():
+        table.row(words, recorded[key], own[key], own[key] / whole if whole else None)
+    table = figures.table(f"{name}: what the device time rests on", "rule", "operations", "time [us]", "of it [share]")
+    for part in replay["device_time"]:
+        table.row(part["rule"], part["operations"], part["measured_us"], part["share"])
+    shares = {part["rule"]: part["share"] or 0 for part in replay["device_time"]}
+    known = shares.get("gemms", 0) + shares.get("communication", 0)
+    figures.claim(f"{name}: device time that a model knows", known, unit="share")
+    for key in ("untraced_us", "host_bound_us"):
+        figures.claim(f"{name}: step that is {STEP_PARTS[key]}", own[key] / whole if whole else None, unit="share")
+    error = whole / recorded["iteration_us"] - 1 if recorded["iteration_us"] else None
+    figures.claim(f"{name}: its own replay against the recording", error, float(percent) / 100, "share")
+    figures.close()
 
 
 def seen(folder, kineto):

@@ -42,11 +42,11 @@ group_exit             10  does a program end well inside ncclGroupStart
 same_results           60  are losses and weights those of the untraced run, to the last bit
 complete                2  is every operation of that run recorded
 agreement              40  are durations those that CUPTI tells
-cost                   10  what do the calls cost that recording an operation makes
+facts                 150  do the stand-ins answer as these libraries do, and what do calls cost on both
 hook                   80  what does a hooked call cost the program
 harvester              60  what does the harvester cost beside the program
 graph                  40  is a captured graph unharmed, and are its launches timed
-overhead_transformer 180  what does recording cost a transformer step
+overhead_transformer  180  what does recording cost a transformer step
 overhead_launch_bound 180  what does recording cost a step that the host cannot keep up with
 ranks2                 60  do two ranks on one GPU train as untraced, and are their collectives matched
 late_rank              30  does analyze name a rank that is slowed
@@ -55,7 +55,9 @@ plugin                 60  does the NCCL profiler plugin work beside the preload
 ranks4                 90  as ranks2, with four, which add up gradients of two batches
 fsdp                   60  as ranks2, with sharded weights
 pipeline               60  as ranks2, with stages that send each other micro-batches
-identity               40  does a captured step, replayed on its own GPU, take its own time
+identity              120  do captured steps, replayed on their own GPU, take their own time
+gemm                  180  what do products take, and how far is the model from it
+as_found               40  does the replay know the step under the clock and power as found
 compile               120  how much of a compiled step is seen
 '
 

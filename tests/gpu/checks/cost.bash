@@ -16,9 +16,6 @@ hook_cost() {
 check_hook() { hook_cost calls; }
 check_harvester() { hook_cost harvester; }
 
-# Costs of the driver's calls that recording an operation makes.
-check_cost() { "$BUILD/tests/gpu/cost"; }
-
 check_overhead_transformer() {
     "$PYTHON" "$HERE/overhead.py" "$SPECTER" transformer --limit 1 --seconds 180 --way profiler --way nsys
 }
