@@ -21,6 +21,7 @@ import math
 import statistics
 import sys
 
+import device_share
 import traces
 from figures import Figures
 
@@ -264,22 +265,8 @@ def identity(name, path, percent):
     figures.close()
 
 
-def kernel_time(path):
-    with open(path, encoding="utf-8") as text:
-        events = json.load(text)["traceEvents"]
-    spans = [float(e["dur"]) for e in events if e.get("ph") == "X" and e.get("cat") == "kernel"]
-    return sum(spans), len(spans)
-
-
 def seen(folder, kineto):
-    total, kernels = kernel_time(kineto)
-    print(f"CUPTI: {kernels} kernels, {total / 1000:.1f} ms in all, over the profiled steps")
-    for name, records in traces.read(folder).items():
-        for kind in ("cublas", "nccl", "copy"):
-            timed = [o["duration_us"] for o in traces.operations(records, kind) if o["duration_us"]]
-            print(f"{name}: {kind} {len(timed)} timed, {sum(timed) / 1000:.1f} ms over all steps")
-        launches = sum(r["launches"] for r in records if r.get("type") == "untraced")
-        print(f"{name}: {launches} other launches over all steps")
+    device_share.compare(folder, kineto)
 
 
 CHECKS = {f.__name__: f for f in (same, complete, graph, ranks, late, plugin, calls, identity, seen)}
