@@ -32,7 +32,11 @@ def shown(value, unit):
     """A figure as people read it: shares and parts as percentages, others to four digits."""
     if value is None:
         return "-"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if not isinstance(value, (int, float)):
         return str(value)
     if unit in PERCENT:
         return f"{value:+.2%}" if unit == "share" else f"{value:.1%}"

@@ -34,7 +34,7 @@ def main():
     if name not in EXPECTED:
         return
     figures, expected, files = Figures(), EXPECTED[name], traces.read(folder)
-    figures.claim(f"{name}: files beside the process's own", abs(len(files) - 1), limit=0)
+    figures.claim(f"{name}: files beside the process's own", abs(len(files) - 1), limit=0, detail=True)
     for records in files.values():
         products = traces.operations(records, "cublas")
         timed = sum(o["timing"] == "device" for o in products)
@@ -43,11 +43,13 @@ def main():
         figures.claim(f"{name}: products timed by the device", timed, limit=expected.timed, at_least=True)
         if expected.streams is not None:
             streams = len({o["stream"] for o in products})
-            figures.claim(f"{name}: streams more or less than used", abs(streams - expected.streams), limit=0)
+            off = abs(streams - expected.streams)
+            figures.claim(f"{name}: streams more or less than used", off, limit=0, detail=True)
         if expected.closed:
-            figures.claim(f"{name}: records dropped", end and end["dropped"], limit=0)
+            figures.claim(f"{name}: records dropped", end and end["dropped"], limit=0, detail=True)
         else:
-            figures.claim(f"{name}: closing records of a process without exit", int(end is not None), limit=0)
+            closed = int(end is not None)
+            figures.claim(f"{name}: closing records of a process without exit", closed, limit=0, detail=True)
     figures.close()
 
 
