@@ -74,9 +74,11 @@ demo:
 	$(Q)+$(MAKE) $(jobs) all emu
 	$(Q)BUILD=$(B) scripts/demo.sh
 
-## doc-examples: renew what commands print in README.md, docs/predict.md, docs/replay.md and docs/sweep.md
-doc-examples: $(B)/specter
-	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/predict.md docs/replay.md docs/sweep.md
+## doc-examples: renew what commands print in README.md, docs/ and examples/traces/
+doc-examples: all emu
+	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/predict.md docs/replay.md docs/sweep.md \
+	    $(wildcard examples/traces/*/README.md)
+	$(Q)BUILD=$(B) scripts/readme-session.sh
 
 ## fit: fitted parameters anew (profiles/fitted.def) from measured tables (MEASURED=DIR)
 fit: all

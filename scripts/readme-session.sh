@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Renews the terminal session at the top of README.md, and the paragraph behind it:
+#
+#   BUILD=build scripts/readme-session.sh [README.md [TRACES]]
+#
+# It is of a real recording where TRACES (default: examples/traces) holds one named SESSION (gpt_1gpu), else what
+# `make demo` prints. Of each command's output the parts that `kept` names are shown, and `...` for what
+# lies between.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
+BUILD=$(realpath "${BUILD:-$ROOT/build}")
+README=$(realpath "${1:-$ROOT/README.md}")
+TRACES=$(realpath -m "${2:-$ROOT/examples/traces}")
+SESSION=${SESSION:-gpt_1gpu}
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+
+# typed COMMAND...: as one types it, then what it prints.
+typed() {
+    echo "\$ $*"
+    "$@" 2>/dev/null
+    echo
+}
+
+# How it was recorded, as the README of the recording tells.
+recorded() {
+    sed -n 's/^    specter capture/$ specter capture/p' "$TRACES/$SESSION/README.md" | sed 's/ transformer / transformer \\\n      /'
+    # shellcheck disable=SC2016 # of the text
+    sed -n 's/^which printed `\(.*\)`.*/\1/p' "$TRACES/$SESSION/README.md"
+    echo
+}
+
+of_recording() {
+    mkdir -p "$WORK/examples"
+    ln -s "$TRACES" "$WORK/examples/traces"
+    cd "$WORK"
+    PATH=$BUILD:$PATH
+    recorded
+    typed specter analyze "examples/traces/$SESSION"
+    typed specter replay "examples/traces/$SESSION" --gpu a100_sxm --network dgx_a100_200g --scale 1,8,64
+}
+
+of_demo() {
+    BUILD=$BUILD "$ROOT/scripts/demo.sh" 2>&1 | awk '/^\$ / { on = !/--gpu h100/ } /^The traces are/ { on = 0 } on'
+}
+
+# What is shown of a session: `...` stands for lines that are left out, but not for those before a command's first.
+kept() {
+    awk '
+    { line[NR] = $0 }
+    /^\$ / { part = $3 }
+    part == "capture" || /^\$ / { keep[NR] = 1 }
+    /^[4-9]\. |^ +Note:|^$/ { rest = 0 }
+    part == "analyze" && /^1\. / { rest = 99 }
+    part == "analyze" && (/^Collectives:/ || (/^Matrix products/ && !tables)) { rest = 5; tables = 1 }
+    part == "analyze" && /^Critical path:/ { rest = 6 }
+    part == "replay" && /^iteration / { rest = 1 }
+    part == "replay" && (/^  GPUs +iteration/ || /^where the step goes/ || /^critical path/) { rest = 99 }
+    rest > 0 { keep[NR] = 1; rest-- }
+    END {
+        for (i = 1; i <= NR; i++) {
+            if (keep[i] && line[i] != "") {
+                if (gap != "" && !first) print gap == "..." ? "..." : ""
+                print line[i]
+                gap = ""
+                first = part != "" && line[i] ~ /^\$ /
+            } else if (line[i] != "") {
+                gap = "..."
+            } else if (gap == "") {
+                gap = "blank"
+            }
+        }
+        if (gap == "...") print "..."
+    }'
+}
+
+# What the paragraph behind the session says.
+said() {
+    local gpu
+    if [[ $1 == of_demo ]]; then
+        cat <<'TEXT'
+That is `make demo`: a real program under the real tracer, on libraries that stand in for CUDA,
+cuBLAS and NCCL, so the figures are theirs and not a GPU's. In front of a real job it reads
+`specter capture -- torchrun train.py`.
+TEXT
+        return
+    fi
+    gpu=$(sed -n 's/^- GPU: //p' "$TRACES/$SESSION/README.md" | head -n 1)
+    cat <<TEXT
+The recording is real, of one $gpu, and lies in [examples/traces/$SESSION](examples/traces/$SESSION):
+what follows the capture runs anywhere. \`make demo\` shows all three on libraries that stand in for CUDA,
+cuBLAS and NCCL. In front of a real job it reads \`specter capture -- torchrun train.py\`.
+TEXT
+}
+
+main() {
+    local of=of_demo
+    [[ ! -e $TRACES/$SESSION/README.md ]] || of=of_recording
+    $of | kept >"$WORK/session"
+    [[ $(wc -l <"$WORK/session") -gt 20 ]] || { echo "readme-session.sh: hardly a session" >&2; exit 1; }
+    said $of >"$WORK/said"
+    awk -v session="$WORK/session" -v said="$WORK/said" '
+        function insert(file, text) { while ((getline text <file) > 0) print text }
+        state == 0 && /^```console/ { print; insert(session); state = 1 }
+        state == 1 && /^```$/ { print; state = 2; next }
+        state == 2 && NF { insert(said); state = 3 }
+        state == 3 && !NF { state = 4 }
+        state != 1 && state != 3' "$README" >"$WORK/README.md"
+    cmp -s "$README" "$WORK/README.md" || cat "$WORK/README.md" >"$README"
+}
+
+main
