@@ -23,6 +23,7 @@ cost                   the stand-ins answer at once: what a call costs is a GPU'
 overhead_transformer   the stand-ins'"'"' time is virtual: recording costs none of it
 overhead_launch_bound  the stand-ins'"'"' time is virtual: recording costs none of it
 agreement              no CUPTI that knows of the stand-ins
+identity               PyTorch'"'"'s own host time is not in the stand-ins'"'"' virtual time: steps are not whole
 compile                no driver modules in the stand-ins
 '
 
