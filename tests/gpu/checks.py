@@ -249,17 +249,17 @@ def identity(name, path, percent):
     figures = Figures()
     recorded, own = replay["source"]["recorded"], replay["source"]["replayed"]
     whole = own["iteration_us"]
-    table = figures.table(f"{name}: the step", "part", "recorded [us]", "replayed [us]", "of the step [share]")
+    table = figures.table(f"{name}: the step", "part", "recorded [us]", "replayed [us]", "of the step [part]")
     for key, words in {"iteration_us": "all of it", **STEP_PARTS}.items():
         table.row(words, recorded[key], own[key], own[key] / whole if whole else None)
-    table = figures.table(f"{name}: what the device time rests on", "rule", "operations", "time [us]", "of it [share]")
+    table = figures.table(f"{name}: what the device time rests on", "rule", "operations", "time [us]", "of it [part]")
     for part in replay["device_time"]:
         table.row(part["rule"], part["operations"], part["measured_us"], part["share"])
     shares = {part["rule"]: part["share"] or 0 for part in replay["device_time"]}
     known = shares.get("gemms", 0) + shares.get("communication", 0)
-    figures.claim(f"{name}: device time that a model knows", known, unit="share")
+    figures.claim(f"{name}: device time that a model knows", known, unit="part")
     for key in ("untraced_us", "host_bound_us"):
-        figures.claim(f"{name}: step that is {STEP_PARTS[key]}", own[key] / whole if whole else None, unit="share")
+        figures.claim(f"{name}: step that is {STEP_PARTS[key]}", own[key] / whole if whole else None, unit="part")
     error = whole / recorded["iteration_us"] - 1 if recorded["iteration_us"] else None
     figures.claim(f"{name}: its own replay against the recording", error, float(percent) / 100, "share")
     figures.close()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is kept of a run of the GPU suite.
 
-    keep.py publish FOLDER DIR            report.md as DIR/<date>-<gpu>.md, of the day it was measured
+    keep.py publish FOLDER DIR            report.md as DIR/<date>-<gpu>.md, of the day it was measured; and the table
+                                          of products beside it, where there is one
     keep.py pack FOLDER FILE.tar.gz [MIB] all of FOLDER that fits: report, figures and logs, then other files from the
                                           smallest up (15 MiB unless told); what is left out is named, here
                                           and in LEFT_OUT of the archive. Unpacked it is a FOLDER again.
@@ -37,10 +38,18 @@ def publish(folder, target):
         sys.exit("publish: measured on stand-ins, which is no measurement")
     if not slug(machine["gpu"]):
         sys.exit("publish: no GPU is named in machine.json")
-    path = os.path.join(target, f"{machine['date']}-{slug(machine['gpu'])}.md")
+    name = os.path.join(target, f"{machine['date']}-{slug(machine['gpu'])}")
+    put(name + ".md", report)
+    products = os.path.join(folder, "gemm.csv")
+    if os.path.exists(products):
+        with open(products, encoding="utf-8") as text:
+            put(name + "-gemm.csv", text.read())
+
+
+def put(path, text):
     told = "replaced" if os.path.exists(path) else "written"
     with open(path, "w", encoding="utf-8") as out:
-        out.write(report)
+        out.write(text)
     print(f"{path} {told}")
 
 

@@ -80,7 +80,7 @@ def classes(figures, title, rows, *keys):
     for row in rows:
         groups[" ".join(key(row) for key in keys)].append(row)
     table = figures.table(
-        title, "class", "products", "median [share]", "p90 [share]", "bias [share]", "within 25 % [share]"
+        title, "class", "products", "median [share]", "p90 [share]", "bias [share]", "within 25 % [part]"
     )
     for name in sorted(groups):
         table.row(name, *stats(groups[name]))
@@ -124,7 +124,7 @@ def gemm(table, validated, scored):
     figures.claim("products measured in bf16 and fp8", count, ROWS_LEAST, at_least=True)
     figures.claim("rows of the table that are no measurement", skipped, 0)
     figures.claim("median error of the GEMM model, bf16 and fp8", median, MEDIAN_LIMIT, "share")
-    figures.claim("of them within 25 %", within, WITHIN_LIMIT, "share", at_least=True)
+    figures.claim("of them within 25 %", within, WITHIN_LIMIT, "part", at_least=True)
     figures.note("The table is no part of any fit. Types other than bf16 and fp8 are in no fit either, of any GPU.")
     figures.note(
         "Collectives are not held against this machine: ranks that share a GPU talk over sockets, which is no "

@@ -55,9 +55,9 @@ plugin                 60  does the NCCL profiler plugin work beside the preload
 ranks4                 90  as ranks2, with four, which add up gradients of two batches
 fsdp                   60  as ranks2, with sharded weights
 pipeline               60  as ranks2, with stages that send each other micro-batches
-identity              120  do captured steps, replayed on their own GPU, take their own time
-gemm                  180  what do products take, and how far is the model from it
-as_found               40  does the replay know the step under the clock and power as found
+identity              120  does a captured step, replayed on its own GPU, take its own time
+gemm                  180  are matrix products as long as the model says
+as_found               40  how far are the models from a step, at the clocks that were found
 compile               120  how much of a compiled step is seen
 '
 

@@ -7,7 +7,10 @@ gpu_suite
 mkdir kept
 echo "of another day" >kept/2020-01-01-made-gpu-80gb.md
 gpu_suite --publish kept | sed 's/20[0-9-]*-m/DAY-m/'
+echo "a,table" >out/gemm.csv # a check has left one
 gpu_suite --publish kept | sed 's/20[0-9-]*-m/DAY-m/'
+cmp out/gemm.csv kept/"$(date +%F)"-made-gpu-80gb-gemm.csv
+rm out/gemm.csv
 cat kept/2020-01-01-made-gpu-80gb.md
 cmp out/report.md kept/"$(date +%F)"-made-gpu-80gb.md
 

@@ -26,13 +26,12 @@ run() { "$ROOT/tests/gpu/run.sh" -o out "$@" | sed "s|$PWD/||"; }
 
 run identity as_found
 for name in identity as_found; do
-    grep -E ': [-+][0-9.]+%' "out/checks/$name.log" | sed -E 's/[-+][0-9.]+%/N/'
+    grep -E ': [-+]?[0-9.]+%' "out/checks/$name.log" | sed -E 's/[-+]?[0-9.]+%/N/'
 done
 cat out/found.json
 awk -F, 'NR == 1 || NR == 2 { print $2, $3, $6, $7, $9 }' out/state_own_transformer.csv
 run gemm | grep -c ' gemm$' # what it claims of a stand-in says nothing: below it is of made tables
-ls out | sed -n 's/^20[0-9-]*-h200_sxm-gemm.csv$/the table is kept/p'
-grep -c '^\*\*.*' out/report.md
+[[ -s out/gemm.csv ]] && echo "the table is kept"
 
 echo "-- a step that its own replay does not give back"
 "$SPECTER" replay out/traces/own_transformer --scale 1 --json own.json >/dev/null

@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: MIT
 # The models against this GPU.
 
-# Matrix products of all shapes and types, against the model. The table is kept beside the report, as
-# <date>-<gpu>-gemm.csv, and goes to docs/measurements, where no fit looks.
+# Matrix products of all shapes and types, against the model. The table goes to docs/measurements with the report
+# (run.sh --publish), where no fit looks.
 check_gemm() {
-    local table=$OUT/gemm.csv gpu
+    local table=$OUT/gemm.csv
     LD_LIBRARY_PATH=$(wheel_libraries):${LD_LIBRARY_PATH:-} \
         "$BUILD/tests/gpu/gemm" -b "${GEMM_SECONDS:-150}" -o "$table" || return
     "$SPECTER" validate "$table" --rows "$OUT/gemm_rows.csv" --json "$OUT/gemm_scores.json" || return
-    gpu=$(sed -n '/"by":.*"gpu"/{n;s/.*"key":[^"]*"\([^"]*\)".*/\1/p;q}' "$OUT/gemm_scores.json")
-    cp "$table" "$OUT/$(date -u +%F)-$gpu-gemm.csv"
     "$PYTHON" "$HERE/models.py" gemm "$table" "$OUT/gemm_scores.json" "$OUT/gemm_rows.csv"
 }
 
