@@ -2,18 +2,17 @@
 # The GPU suite as one archive that runs on a machine without the repository, a compiler and git
 # (tests/gpu/README.md).
 
-# C programs of the suite: each tests/gpu/NAME.c, and each folder there with a main.c; a file with a header
-# beside it is none, but linked into all of them. They open CUDA's libraries at run time.
-GPU_SHARED   := $(filter $(patsubst %.h,%.c,$(wildcard tests/gpu/*.h)),$(wildcard tests/gpu/*.c))
-GPU_PROGRAMS := $(patsubst tests/gpu/%.c,%,$(filter-out $(GPU_SHARED),$(wildcard tests/gpu/*.c))) \
+# Small C programs of the suite: each tests/gpu/NAME.c, and each folder there with a main.c, which share what is
+# in shared. They open CUDA's libraries at run time.
+GPU_PROGRAMS := $(patsubst tests/gpu/%.c,%,$(wildcard tests/gpu/*.c)) \
                 $(patsubst tests/gpu/%/main.c,%,$(wildcard tests/gpu/*/main.c))
 
 .PHONY: gpu-programs gpu-bundle gpu-bundle-here
 gpu-programs: $(GPU_PROGRAMS:%=$(B)/tests/gpu/%)
 
 define gpu_program
-$(B)/tests/gpu/$(1): $(wildcard tests/gpu/$(1).c tests/gpu/$(1)/*.c) $(GPU_SHARED) \
-                     $(wildcard tests/gpu/*.h tests/gpu/$(1)/*.h tests/gpu/$(1)/*.def) $(B)/flags
+$(B)/tests/gpu/$(1): $(wildcard tests/gpu/$(1).c tests/gpu/$(1)/*.c) $(wildcard tests/gpu/$(1)/*.h tests/gpu/$(1)/*.def) $(B)/flags \
+                     $(if $(wildcard tests/gpu/$(1)/main.c),$(wildcard tests/gpu/shared/*))
 	@mkdir -p $$(@D)
 	@echo "  CC      $$@"
 	$$(Q)$$(CC) -std=c11 -D_GNU_SOURCE -O2 $$(WARN) -Iinclude -o $$@ $$(filter %.c,$$^) -lm -lpthread -ldl

@@ -39,6 +39,11 @@ check-gpu: all gpu-programs
 	$(Q)BUILD=$(B) tests/gpu/run.sh; status=$$?; [ $$status = 77 ] || exit $$status
 .PHONY: check-gpu
 
+## rehearse-gpu: the GPU suite on the stand-ins, with a real PyTorch from PyPI
+rehearse-gpu: all emu
+	$(Q)BUILD=$(B) tests/gpu/rehearse.sh; status=$$?; [ $$status = 77 ] || exit $$status
+.PHONY: rehearse-gpu
+
 ## accuracy: docs/accuracy.md and profiles/accuracy.def anew, from the measured tables in ../shared
 accuracy: all
 	$(Q)BUILD=$(B) scripts/accuracy.sh >$(B)/accuracy.md; status=$$?; \

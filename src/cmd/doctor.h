@@ -45,10 +45,26 @@ void doctor_say(struct doctor *d, enum doctor_level level, const char *check, co
 #define DOCTOR_LATE (-1)
 int doctor_ask(struct doctor *d, void (*work)(void *arg), void *arg, struct buf *out);
 
+void doctor_run(void *argv); /* work for doctor_ask(): becomes that program; const char *const * */
+
 void doctor_find_dirs(struct doctor *d);       /* doctor_libs.c: fills loader and python */
 void doctor_check_libraries(struct doctor *d); /* doctor_libs.c */
 void doctor_check_gpu(struct doctor *d);       /* doctor_gpu.c */
 void doctor_check_program(struct doctor *d, const char *name); /* doctor_program.c */
+
+/* The PyTorch of an interpreter. */
+struct doctor_torch {
+    const char *folder, *module; /* of the package; what its import loads first */
+    const char *version;
+};
+
+bool doctor_is_python(const char *path);
+/* false: it has none, or does not answer. */
+bool doctor_find_torch(struct doctor *d, const char *python, struct doctor_torch *torch);
+
+/* Of a library's file: that in its name, that of the Python package it is of, or what its name has.
+ */
+const char *doctor_version(struct doctor *d, const char *path);
 
 /* Is the file of this path, by its name, the library that "libnccl" names? Its plugins, as
  * libnccl-net.so, are not. */

@@ -22,12 +22,24 @@ static void *function(void *library, const char *name)
     return found;
 }
 
-/* Says one line: "none", "lacks NAME", "error CALL CODE" or "devices N driver V". */
+static const char *name_of_first(void *library, char *name, int size)
+{
+    int (*get_name)(char *, int, int);
+    void *found = dlsym(library, "cuDeviceGetName");
+    if (found == NULL)
+        return "";
+    memcpy(&get_name, &found, sizeof found);
+    return get_name(name, size, 0) == 0 ? name : "";
+}
+
+/* Says one line: "none", "lacks NAME", "error CALL CODE" or "devices N driver V NAME OF THE FIRST".
+ */
 static void ask_driver(void *unused)
 {
     int (*init)(unsigned), (*count)(int *), (*version)(int *);
     void *library = dlopen("libcuda.so.1", RTLD_NOW), *found;
     int error, devices = 0, driver = 0;
+    char name[256] = "";
     (void)unused;
     if (library == NULL) {
         puts("none");
@@ -43,7 +55,8 @@ static void ask_driver(void *unused)
         else if ((error = count(&devices)) != 0)
             printf("error cuDeviceGetCount %d\n", error);
         else
-            printf("devices %d driver %d\n", devices, version(&driver) == 0 ? driver : 0);
+            printf("devices %d driver %d %s\n", devices, version(&driver) == 0 ? driver : 0,
+                   devices > 0 ? name_of_first(library, name, sizeof name) : "");
     }
     fflush(stdout);
 }
@@ -51,7 +64,7 @@ static void ask_driver(void *unused)
 void doctor_check_gpu(struct doctor *d)
 {
     struct buf out = BUF_INIT;
-    int status = doctor_ask(d, ask_driver, NULL, &out), devices, driver;
+    int status = doctor_ask(d, ask_driver, NULL, &out), devices, driver, at = 0;
     char call[32];
     const char *repair = "look at nvidia-smi and the kernel's log";
     out.data[strcspn(out.data, "\n")] = '\0'; /* of what a driver says itself nothing but this */
@@ -61,11 +74,12 @@ void doctor_check_gpu(struct doctor *d)
     else if (!WIFEXITED(status))
         doctor_say(d, DOCTOR_WARNING, "gpu", repair, "the driver crashed (signal %d)",
                    WTERMSIG(status));
-    else if (sscanf(out.data, "devices %d driver %d", &devices, &driver) == 2)
+    else if (sscanf(out.data, "devices %d driver %d %n", &devices, &driver, &at) == 2)
         doctor_say(d, devices > 0 ? DOCTOR_OK : DOCTOR_WARNING, "gpu",
                    devices > 0 ? NULL : "look at CUDA_VISIBLE_DEVICES",
-                   "%d device%s, driver for CUDA %d.%d", devices, devices == 1 ? "" : "s",
-                   driver / 1000, driver % 1000 / 10);
+                   "%d device%s%s%s, driver for CUDA %d.%d", devices, devices == 1 ? "" : "s",
+                   out.data[at] != '\0' ? ", the first is " : "", out.data + at, driver / 1000,
+                   driver % 1000 / 10);
     else if (sscanf(out.data, "error %31s %d", call, &driver) == 2)
         doctor_say(d, DOCTOR_WARNING, "gpu", repair, "%s() gave error %d", call, driver);
     else if (strncmp(out.data, "lacks ", 6) == 0)

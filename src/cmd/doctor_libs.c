@@ -80,7 +80,7 @@ static void add_list(struct doctor *d, struct doctor_dirs *into, const char *lis
     }
 }
 
-static void run_program(void *argv)
+void doctor_run(void *argv)
 {
     execvp(((char **)argv)[0], argv);
     _exit(127);
@@ -92,7 +92,7 @@ static void add_cache(struct doctor *d)
     static const char *const programs[] = {"/sbin/ldconfig", "-p", NULL};
     struct buf out = BUF_INIT;
     char *line, *rest;
-    doctor_ask(d, run_program, (void *)programs, &out);
+    doctor_ask(d, doctor_run, (void *)programs, &out);
     rest = out.data;
     while ((line = strsep(&rest, "\n")) != NULL) {
         const char *path = strstr(line, "=> /"), *slash = strrchr(line, '/');
@@ -109,7 +109,7 @@ static void add_python(struct doctor *d)
                                       NULL};
     struct buf out = BUF_INIT;
     char *line, *rest;
-    doctor_ask(d, run_program, (void *)ask, &out);
+    doctor_ask(d, doctor_run, (void *)ask, &out);
     rest = out.data;
     while ((line = strsep(&rest, "\n")) != NULL) {
         if (*line == '/')
@@ -147,31 +147,55 @@ static const struct {
     {"librocblas", UNSEEN},         {"libhipblaslt", UNSEEN},
 };
 
-/* The version in a package's name, as nvidia_nccl_cu12-2.21.5.dist-info beside nvidia/nccl/lib. */
+/* Does a package's list of files name this one? Lines "nvidia/nccl/lib/libnccl.so.2,sha256=...,1".
+ */
+static bool lists(const char *record, const char *file)
+{
+    size_t len = strlen(file), size = 0;
+    char *line = NULL;
+    bool found = false;
+    FILE *in = fopen(record, "r");
+    while (in != NULL && !found && getline(&line, &size, in) > 0)
+        found = strncmp(line, file, len) == 0 && line[len] == ',';
+    if (in != NULL)
+        fclose(in);
+    free(line);
+    return found;
+}
+
+/* Of .../nvidia_nccl_cu13-2.28.9.dist-info/RECORD: 2.28.9. */
+static const char *version_in(struct doctor *d, const char *record)
+{
+    const char *end = strrchr(record, '/'), *dash;
+    const char *name = memrchr(record, '/', (size_t)(end - record));
+    if (name == NULL || (dash = strchr(name, '-')) == NULL || dash > end)
+        return NULL;
+    end -= strlen(".dist-info");
+    return dash < end ? arena_strndup(&d->arena, dash + 1, (size_t)(end - dash) - 1) : NULL;
+}
+
+/* The version of the Python package whose file it is: of nvidia/nccl/lib/libnccl.so.2 or, since
+ * CUDA 13, one folder for the libraries of several packages, nvidia/cu13/lib/libcublas.so.13. */
 static const char *package_version(struct doctor *d, const char *path)
 {
-    const char *folder = strstr(path, "/nvidia/"), *part, *dash;
-    struct doctor_dirs found = {NULL, 0, 0};
-    const char *version = NULL;
-    size_t len;
-    if (folder == NULL)
+    struct doctor_dirs records = {NULL, 0, 0};
+    const char *file = NULL, *version = NULL;
+    for (const char *p = path; (p = strstr(p, "/nvidia/")) != NULL; p++)
+        file = p + 1;
+    if (file == NULL)
         return NULL;
-    part = folder + strlen("/nvidia/");
-    len = strcspn(part, "/");
     add_matches(d,
-                arena_printf(&d->arena, "%.*s/nvidia_%.*s*-*.dist-info", (int)(folder - path), path,
-                             (int)len, part),
-                &found);
-    if (found.count > 0 && (dash = strrchr(found.dirs[0], '/')) != NULL &&
-        (dash = strchr(dash, '-')) != NULL && strstr(dash, ".dist-info") != NULL)
-        version =
-            arena_strndup(&d->arena, dash + 1, (size_t)(strstr(dash, ".dist-info") - dash) - 1);
-    free(found.dirs);
+                arena_printf(&d->arena, "%.*snvidia_*.dist-info/RECORD", (int)(file - path), path),
+                &records);
+    for (size_t i = 0; i < records.count && version == NULL; i++) {
+        if (lists(records.dirs[i], file))
+            version = version_in(d, records.dirs[i]);
+    }
+    free(records.dirs);
     return version;
 }
 
-/* Of libnccl.so.2.28.9, that of its package, or what the name has. */
-static const char *version_of(struct doctor *d, const char *path)
+const char *doctor_version(struct doctor *d, const char *path)
 {
     const char *so = strstr(strrchr(path, '/'), ".so."), *packaged;
     if (so != NULL && strchr(so + 4, '.') != NULL)
@@ -186,7 +210,7 @@ static const char *list_copies(struct doctor *d, const struct doctor_dirs *copie
     const char *kept;
     for (size_t i = 0; i < copies->count; i++)
         buf_printf(&text, "%s%s (version %s)", i > 0 ? ", " : "", copies->dirs[i],
-                   version_of(d, copies->dirs[i]));
+                   doctor_version(d, copies->dirs[i]));
     kept = arena_strdup(&d->arena, text.data);
     buf_release(&text);
     return kept;

@@ -45,15 +45,25 @@ static bool interpreter_of(const char *path, char *name, size_t size)
     return true;
 }
 
-/* false, after saying so: there is no such program. */
-static bool find_program(struct doctor *d, const char *name, char path[PATH_MAX])
+static void note_python(struct doctor *d, const char *path, const char **python)
+{
+    if (*python == NULL && doctor_is_python(path))
+        *python = arena_strdup(&d->arena, path);
+}
+
+/* false, after saying so: there is no such program. *python: the first on the way that is called
+ * so, or NULL; it knows its packages, which the file behind a link no longer does. */
+static bool find_program(struct doctor *d, const char *name, char path[PATH_MAX],
+                         const char **python)
 {
     char interpreter[512];
+    *python = NULL;
     if (!child_find(name, X_OK, path, PATH_MAX)) {
         doctor_say(d, DOCTOR_PROBLEM, "program", "check its name and PATH",
                    "'%s' is not there, or cannot be executed", name);
         return false;
     }
+    note_python(d, path, python);
     for (int i = 0; i < SCRIPTS_MAX && interpreter_of(path, interpreter, sizeof interpreter); i++) {
         const char *script = arena_strdup(&d->arena, path);
         if (!child_find(interpreter, X_OK, path, PATH_MAX)) {
@@ -62,6 +72,7 @@ static bool find_program(struct doctor *d, const char *name, char path[PATH_MAX]
             return false;
         }
         doctor_say(d, DOCTOR_OK, "program", NULL, "'%s' is a script for '%s'", script, path);
+        note_python(d, path, python);
     }
     return true;
 }
@@ -238,9 +249,9 @@ static void add_needed(struct needs *n, size_t of, const struct elf_file *f)
     free(order.dirs);
 }
 
-static void walk(struct needs *n)
+static void walk(struct needs *n, size_t from)
 {
-    for (size_t i = 0; i < n->count; i++) {
+    for (size_t i = from; i < n->count; i++) {
         struct elf_file f;
         if (elf_file_open(&f, n->objects[i].path, NULL) < 0)
             continue;
@@ -273,15 +284,56 @@ static bool report_linked(struct needs *n, const char *stem)
     return linked;
 }
 
-static void report(struct needs *n)
+static bool report_all_linked(struct needs *n)
 {
     bool linked = false;
+    for (size_t i = 0; i < STEMS; i++)
+        linked |= report_linked(n, stems[i]);
+    return linked;
+}
+
+static void report_missing(struct needs *n)
+{
     for (size_t i = 0; i < n->missing.count; i++)
         doctor_say(n->d, DOCTOR_WARNING, "needs", "set LD_LIBRARY_PATH as for a run",
                    "'%s' is needed and not found", n->missing.dirs[i]);
-    for (size_t i = 0; i < STEMS; i++)
-        linked |= report_linked(n, stems[i]);
-    if (!linked)
+}
+
+/* What a training program's calls go to. */
+static void report_loaded(struct needs *n)
+{
+    static const char *const of_gpu[] = {"libcudart", "libcublas",   "libcublasLt",
+                                         "libnccl",   "libamdhip64", "librccl"};
+    for (size_t s = 0; s < sizeof of_gpu / sizeof *of_gpu; s++) {
+        for (size_t i = 0; i < n->count; i++) {
+            const char *path = n->objects[i].path;
+            if (doctor_is_library(path, of_gpu[s]))
+                doctor_say(n->d, DOCTOR_OK, of_gpu[s] + 3, NULL, "%s (version %s), by torch", path,
+                           doctor_version(n->d, path));
+        }
+    }
+}
+
+/* Python links to nothing of a GPU, but PyTorch does: what the import would load. false: there is
+ * none. */
+static bool walk_torch(struct needs *n, const char *python)
+{
+    struct doctor_torch torch;
+    size_t before = n->count;
+    if (python == NULL || !doctor_find_torch(n->d, python, &torch))
+        return false;
+    doctor_say(n->d, DOCTOR_OK, "torch", NULL, "%s (version %s)", torch.folder, torch.version);
+    add_object(n, torch.module, torch.module, 0);
+    walk(n, before);
+    report_loaded(n);
+    return true;
+}
+
+static void report(struct needs *n, const char *python)
+{
+    bool linked = report_all_linked(n), loaded = !linked && walk_torch(n, python);
+    report_missing(n);
+    if (!linked && !loaded)
         doctor_say(n->d, DOCTOR_OK, "nccl", NULL,
                    "not linked: what the program loads while it runs is seen then");
 }
@@ -292,8 +344,9 @@ void doctor_check_program(struct doctor *d, const char *name)
     struct elf_file f;
     struct err why;
     char path[PATH_MAX], full[PATH_MAX];
+    const char *python;
     bool can;
-    if (!find_program(d, name, path))
+    if (!find_program(d, name, path, &python))
         return;
     if (realpath(path, full) == NULL || elf_file_open(&f, full, &why) < 0) {
         doctor_say(d, DOCTOR_PROBLEM, "program", NULL, "'%s' is neither a program nor a script",
@@ -306,8 +359,8 @@ void doctor_check_program(struct doctor *d, const char *name)
         return;
     doctor_say(d, DOCTOR_OK, "program", NULL, "%s", full);
     add_object(&n, full, full, 0);
-    walk(&n);
-    report(&n);
+    walk(&n, 0);
+    report(&n, python);
     free(n.objects);
     free(n.missing.dirs);
 }

@@ -85,7 +85,7 @@ static struct pointer look(CUdeviceptr address)
     struct pointer p = {.device = -2};
 
     p.type = emu_memory_type_of(ADDRESS(address), &p.device);
-    p.start = emu_memory_range(ADDRESS(address), &p.bytes);
+    p.start = emu_memory_around(ADDRESS(address), &p.bytes, NULL);
     return p;
 }
 

@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stream capture and graphs, by the rules of the CUDA programming guide that a tracer can break.
+ * Stream capture, by the rules of the CUDA programming guide that a tracer can break.
  *
  * A capture collects nodes. Each capturing stream has a frontier: the nodes that its next node
  * comes after. Recording an event copies the frontier into it; waiting for that event adds it to
  * the frontier of the waiting stream, which thereby joins the capture. At the end every node must
  * lead to the origin's frontier, or a forked stream was left unjoined.
  */
-#include "engine.h"
+#include "graph.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "fabric.h"
-
-struct node {
-    struct emu_work *work;       /* counted; NULL for an external event record */
-    struct CUevent_st *external; /* looked up again at each launch */
-    struct emu_frontier after;   /* indices of earlier nodes */
-};
-
-struct emu_graph {
-    struct node *nodes;
-    unsigned count;
-};
 
 struct emu_capture {
     struct emu_graph graph;
@@ -35,76 +21,15 @@ struct emu_capture {
     struct emu_capture *next;
 };
 
-/* What is launched; counted. */
-struct program {
-    struct emu_graph graph;
-    atomic_uint refs; /* the exec, and each launch that has not ended */
-};
-
-struct emu_exec {
-    struct program *program;
-};
-
-/* One launch: what each node's issue() gave. */
-struct launch {
-    uint64_t *tokens;
-    struct emu_place *places;
-};
-
 static struct emu_capture *captures; /* active ones */
-
-static void *grow(void *array, size_t bytes)
-{
-    void *grown = realloc(array, bytes ? bytes : 1);
-
-    if (!grown)
-        emu_die("out of memory");
-    return grown;
-}
-
-static void frontier_add(struct emu_frontier *f, unsigned node)
-{
-    for (unsigned i = 0; i < f->count; i++)
-        if (f->nodes[i] == node)
-            return;
-    f->nodes = grow(f->nodes, (f->count + 1) * sizeof(*f->nodes));
-    f->nodes[f->count++] = node;
-}
-
-static void frontier_join(struct emu_frontier *to, const struct emu_frontier *from)
-{
-    for (unsigned i = 0; i < from->count; i++)
-        frontier_add(to, from->nodes[i]);
-}
-
-void emu_frontier_set(struct emu_frontier *to, const struct emu_frontier *from)
-{
-    to->count = 0;
-    frontier_join(to, from);
-}
 
 static void add_node(struct CUstream_st *stream, struct emu_work *work, struct CUevent_st *external)
 {
-    struct emu_graph *g = &stream->capture->graph;
-    struct node *node;
+    struct emu_node *node = emu_graph_add(&stream->capture->graph, work, external);
 
-    g->nodes = grow(g->nodes, (g->count + 1) * sizeof(*g->nodes));
-    node = &g->nodes[g->count];
-    *node = (struct node){work ? emu_work_ref(work) : NULL, external, {NULL, 0}};
-    frontier_join(&node->after, &stream->frontier);
+    emu_frontier_join(&node->after, &stream->frontier);
     stream->frontier.count = 0;
-    frontier_add(&stream->frontier, g->count++);
-}
-
-static void clear_graph(struct emu_graph *g)
-{
-    for (unsigned i = 0; i < g->count; i++) {
-        emu_work_unref(g->nodes[i].work);
-        free(g->nodes[i].after.nodes);
-    }
-    free(g->nodes);
-    g->nodes = NULL;
-    g->count = 0;
+    emu_frontier_add(&stream->frontier, node);
 }
 
 void emu_capture_invalidate(struct emu_capture *capture)
@@ -223,7 +148,7 @@ CUresult emu_capture_wait(struct CUstream_st *stream, struct CUevent_st *event, 
         return c ? CUDA_ERROR_STREAM_CAPTURE_MERGE : CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
     join_capture(stream, c);
-    frontier_join(&stream->frontier, &event->frontier);
+    emu_frontier_join(&stream->frontier, &event->frontier);
     return CUDA_SUCCESS;
 }
 
@@ -234,7 +159,7 @@ CUresult emu_capture_follow(struct CUstream_st *to, struct CUstream_st *from)
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
     join_capture(to, from->capture);
-    frontier_join(&to->frontier, &from->frontier);
+    emu_frontier_join(&to->frontier, &from->frontier);
     return CUDA_SUCCESS;
 }
 
@@ -281,13 +206,13 @@ static bool all_joined(const struct emu_capture *c)
     bool *joined = emu_alloc(g->count * sizeof(*joined)), all = true;
 
     for (unsigned i = 0; i < c->origin->frontier.count; i++)
-        joined[c->origin->frontier.nodes[i]] = true;
+        joined[c->origin->frontier.nodes[i]->index] = true;
     for (unsigned i = g->count; i-- > 0;) {
-        const struct emu_frontier *after = &g->nodes[i].after;
+        const struct emu_frontier *after = &g->nodes[i]->after;
 
         all = all && joined[i];
         for (unsigned j = 0; j < after->count; j++)
-            joined[after->nodes[j]] |= joined[i];
+            joined[after->nodes[j]->index] |= joined[i];
     }
     free(joined);
     return all;
@@ -309,7 +234,7 @@ static void finish_capture(struct emu_capture *c, struct emu_graph *graph)
     if (graph)
         *graph = c->graph;
     else
-        clear_graph(&c->graph);
+        emu_graph_clear(&c->graph);
     free(c);
 }
 
@@ -367,18 +292,21 @@ CUresult emu_capture_status(struct emu_thread *self, CUstream handle, CUstreamCa
     return result;
 }
 
-CUresult emu_capture_info(struct emu_thread *self, CUstream handle, CUstreamCaptureStatus *status,
-                          unsigned long long *id)
+CUresult emu_capture_info(struct emu_thread *self, CUstream handle, struct emu_capture_state *state)
 {
     struct CUstream_st *s;
-    CUresult result = emu_capture_status(self, handle, status);
+    CUresult result = emu_capture_status(self, handle, &state->status);
 
     if (result)
         return result;
     emu_lock();
     result = emu_stream_resolve(self, handle, NULL, &s);
-    if (!result && s->capture && id)
-        *id = s->capture->id;
+    if (!result && s->capture) {
+        state->id = s->capture->id;
+        state->graph = &s->capture->graph;
+        state->after = s->frontier.nodes;
+        state->after_count = s->frontier.count;
+    }
     emu_unlock();
     return result;
 }
@@ -392,182 +320,4 @@ CUresult emu_capture_exchange(struct emu_thread *self, CUstreamCaptureMode *mode
     self->capture_mode = *mode;
     *mode = old;
     return CUDA_SUCCESS;
-}
-
-static void copy_graph(struct emu_graph *to, const struct emu_graph *from)
-{
-    to->count = from->count;
-    to->nodes = emu_alloc(from->count * sizeof(*from->nodes));
-    for (unsigned i = 0; i < from->count; i++) {
-        const struct node *old = &from->nodes[i];
-
-        to->nodes[i].work = old->work ? emu_work_ref(old->work) : NULL;
-        to->nodes[i].external = old->external;
-        emu_frontier_set(&to->nodes[i].after, &old->after);
-    }
-}
-
-static struct program *new_program(const struct emu_graph *graph)
-{
-    struct program *p = emu_alloc(sizeof(*p));
-
-    atomic_init(&p->refs, 1);
-    copy_graph(&p->graph, graph);
-    return p;
-}
-
-static void unref_program(struct program *p)
-{
-    if (atomic_fetch_sub(&p->refs, 1) != 1)
-        return;
-    clear_graph(&p->graph);
-    free(p);
-}
-
-void emu_graph_instantiate(struct emu_exec **exec, const struct emu_graph *graph)
-{
-    struct emu_exec *e = emu_alloc(sizeof(*e));
-
-    e->program = new_program(graph);
-    *exec = e;
-}
-
-void emu_exec_update(struct emu_exec *exec, const struct emu_graph *graph)
-{
-    unref_program(exec->program);
-    exec->program = new_program(graph);
-}
-
-struct emu_graph *emu_graph_empty(void)
-{
-    return emu_alloc(sizeof(struct emu_graph));
-}
-
-struct emu_graph *emu_graph_clone(const struct emu_graph *graph)
-{
-    struct emu_graph *clone = emu_alloc(sizeof(*clone));
-
-    copy_graph(clone, graph);
-    return clone;
-}
-
-void emu_graph_free(struct emu_graph *graph)
-{
-    clear_graph(graph);
-    free(graph);
-}
-
-void emu_exec_free(struct emu_exec *exec)
-{
-    unref_program(exec->program);
-    free(exec);
-}
-
-/* The event of an external record node is over at t. It may be gone by now. */
-static void record_external(struct CUevent_st *event, struct CUstream_st *s, uint64_t t)
-{
-    emu_lock();
-    if (emu_registered(event, EMU_EVENT)) {
-        struct emu_op *op = emu_op_new(emu_self(), s);
-
-        op->start = op->end = t;
-        op->done = true;
-        emu_op_unref(event->op);
-        event->op = op;
-        event->captured = false;
-    }
-    emu_unlock();
-}
-
-struct graph_run {
-    struct program *program;
-    struct CUstream_st *stream;
-};
-
-static uint64_t issue_graph(void *data)
-{
-    struct emu_thread *self = emu_self();
-    const struct graph_run *run = data;
-    const struct emu_graph *g = &run->program->graph;
-    struct launch *launch = emu_alloc(sizeof(*launch));
-
-    launch->tokens = emu_alloc(g->count * sizeof(*launch->tokens));
-    launch->places = emu_alloc(g->count * sizeof(*launch->places));
-    for (unsigned i = 0; i < g->count; i++) {
-        const struct emu_work *work = g->nodes[i].work;
-
-        if (!work)
-            continue;
-        if (work->kind->issue)
-            launch->tokens[i] = work->kind->issue(work->data);
-        emu_work_enter(self, work, run->stream->context->device, self->clock, &launch->places[i]);
-    }
-    return (uint64_t)(uintptr_t)launch;
-}
-
-static uint64_t run_node(struct launch *launch, unsigned i, const struct emu_work *work,
-                         uint64_t start, CUresult *error)
-{
-    const struct emu_turn turn = {launch->tokens[i], start, &launch->places[i]};
-    uint64_t end = work->kind->run(work->data, &turn, error);
-
-    emu_lane_leave(&launch->places[i]);
-    return end;
-}
-
-/* Nodes are done one after the other in the order of capture, which is the same on all ranks; their
- * times overlap as their dependencies allow. */
-static uint64_t run_graph(void *data, const struct emu_turn *turn, CUresult *error)
-{
-    const struct graph_run *run = data;
-    const struct emu_graph *g = &run->program->graph;
-    struct launch *launch = (struct launch *)(uintptr_t)turn->token;
-    uint64_t *ends = emu_alloc(g->count * sizeof(*ends)), end = turn->start;
-
-    for (unsigned i = 0; i < g->count; i++) {
-        const struct node *node = &g->nodes[i];
-        uint64_t begin = turn->start;
-
-        for (unsigned j = 0; j < node->after.count; j++)
-            if (begin < ends[node->after.nodes[j]])
-                begin = ends[node->after.nodes[j]];
-        if (node->work) {
-            begin += emu_fabric()->graph_node_ns;
-            ends[i] = run_node(launch, i, node->work, begin, error);
-        } else {
-            record_external(node->external, run->stream, begin);
-            ends[i] = begin;
-        }
-        end = ends[i] > end ? ends[i] : end;
-    }
-    free(ends);
-    free(launch->tokens);
-    free(launch->places);
-    free(launch);
-    return end;
-}
-
-static void release_run(void *data)
-{
-    struct graph_run *run = data;
-
-    unref_program(run->program);
-    free(run);
-}
-
-static const struct emu_kind graph_kind = {"graph", issue_graph, run_graph, release_run, NULL};
-
-CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle)
-{
-    struct graph_run *run;
-    struct CUstream_st *s;
-    CUresult result = emu_stream_find(self, handle, NULL, &s);
-
-    if (result)
-        return result;
-    run = emu_alloc(sizeof(*run));
-    run->program = exec->program;
-    atomic_fetch_add(&run->program->refs, 1);
-    run->stream = s;
-    return emu_submit(self, s, emu_work_new(&graph_kind, run), self->clock);
 }

@@ -9,6 +9,7 @@
 
 #include "compute.h"
 #include "fabric.h"
+#include "listen.h"
 #include "memory.h"
 
 #define COPY_OVERHEAD_NS 1300
@@ -20,6 +21,8 @@ struct copy {
     int value;
     size_t bytes;
     bool over_bus; /* between host and device */
+    enum memory_type source, target;
+    int source_device, target_device;
 };
 
 static size_t head_of(const struct copy *c)
@@ -56,7 +59,21 @@ static void release_copy(void *data)
     free(c);
 }
 
-static const struct emu_kind copy_kind = {"copy", NULL, run_copy, release_copy, NULL};
+static void tell_copy(const void *data, struct emu_told *told)
+{
+    const struct copy *c = data;
+
+    *told = (struct emu_told){.type = c->from ? TOLD_COPY : TOLD_FILL,
+                              .launch = c->from ? "cudaMemcpyAsync" : "cudaMemsetAsync",
+                              .bytes = c->bytes,
+                              .from = c->source,
+                              .to = c->target,
+                              .from_device = c->source_device,
+                              .to_device = c->target_device,
+                              .value = (unsigned)c->value};
+}
+
+static const struct emu_kind copy_kind = {"copy", NULL, run_copy, release_copy, NULL, tell_copy};
 
 static void take_snapshot(struct copy *c)
 {
@@ -83,7 +100,6 @@ static CUresult submit(struct emu_thread *self, const struct copy *what, CUstrea
 CUresult emu_copy_async(struct emu_thread *self, void *to, const void *from, size_t bytes,
                         CUstream handle)
 {
-    enum memory_type source = emu_memory_type_of(from, NULL), target = emu_memory_type_of(to, NULL);
     struct copy c = {.to = to, .from = from, .bytes = bytes};
     CUresult result;
 
@@ -91,9 +107,11 @@ CUresult emu_copy_async(struct emu_thread *self, void *to, const void *from, siz
         return CUDA_SUCCESS;
     if (!to || !from)
         return CUDA_ERROR_INVALID_VALUE;
-    c.over_bus = source != MEMORY_DEVICE || target != MEMORY_DEVICE;
+    c.source = emu_memory_type_of(from, &c.source_device);
+    c.target = emu_memory_type_of(to, &c.target_device);
+    c.over_bus = c.source != MEMORY_DEVICE || c.target != MEMORY_DEVICE;
     result = submit(self, &c, handle);
-    if (!result && target == MEMORY_PAGEABLE)
+    if (!result && c.target == MEMORY_PAGEABLE)
         result = emu_stream_sync(self, handle);
     return result;
 }
@@ -114,6 +132,7 @@ CUresult emu_fill_async(struct emu_thread *self, void *pointer, int value, size_
 
     if (!bytes)
         return CUDA_SUCCESS;
+    c.target = emu_memory_type_of(pointer, &c.target_device);
     return pointer ? submit(self, &c, handle) : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -46,6 +46,14 @@ struct emu_function {
 
 struct emu_published;
 
+/* An outermost call that somebody listens to (listen.h). */
+struct emu_heard_call {
+    const char *name; /* as it is exported; NULL: no call of CUDA's */
+    uint32_t correlation;
+    struct CUctx_st *context; /* current, or NULL */
+    uint64_t start, end;      /* host time; end: when it is over */
+};
+
 struct emu_thread {
     uint64_t clock;            /* virtual ns; real-clock mode keeps it up to date in calls */
     bool app;                  /* has made an application call */
@@ -58,6 +66,7 @@ struct emu_thread {
     struct emu_deferred *deferred; /* done at the start of the next application call */
     struct emu_lane *lanes;        /* lane.h */
     uint64_t group, groups;        /* the NCCL group being launched, or 0; and how many were */
+    struct emu_heard_call heard;
 };
 
 struct emu_call {
@@ -116,7 +125,11 @@ struct emu_turn {
     uint64_t token; /* what issue() gave */
     uint64_t start;
     struct emu_place *place; /* beside whom it runs; lane.h */
+    uint32_t correlation;    /* of the call that issued it; 0: nobody listens */
+    uint64_t *begun;         /* where work that begins later than `start` says so */
 };
+
+struct emu_told;
 
 /* What a kind of work does. Called without any lock held. */
 struct emu_kind {
@@ -129,6 +142,8 @@ struct emu_kind {
     void (*release)(void *data); /* may be NULL */
     /* Whether it is communication that later work competes with. NULL: it is not. */
     bool (*communicates)(const void *data);
+    /* What it is, for who listens (listen.h). NULL: nothing of its own. */
+    void (*tell)(const void *data, struct emu_told *told);
 };
 
 /* Counted: a graph and its launches share it. */
@@ -171,7 +186,11 @@ EMU_API void emu_set_waiting(const struct emu_waiting *waiting);
 EMU_API CUresult emu_init(void);
 EMU_API int emu_device_count(void);
 EMU_API unsigned emu_device_bus(int device); /* its PCI bus number */
-EMU_API CUcontext emu_primary(int device);   /* makes it active */
+/* By attribute.def; 0 for what is not there, CUDA_ERROR_INVALID_VALUE for no attribute of CUDA 13.
+ */
+#define EMU_ATTRIBUTE_LAST 149
+EMU_API CUresult emu_attribute(CUdevice_attribute attribute, int device, int *value);
+EMU_API CUcontext emu_primary(int device); /* makes it active */
 EMU_API int emu_context_device(CUcontext context);
 EMU_API int emu_context_active(int device); /* whether its primary context is */
 
@@ -189,6 +208,12 @@ EMU_API CUresult emu_stream_new(struct emu_thread *self, CUstream *stream, unsig
 EMU_API CUresult emu_stream_destroy(struct emu_thread *self, CUstream stream);
 EMU_API CUresult emu_stream_sync(struct emu_thread *self, CUstream handle);
 EMU_API CUresult emu_stream_query(struct emu_thread *self, CUstream handle);
+/* Priorities lie between this, the highest, and 0; others are brought into that range. */
+#define EMU_PRIORITY_GREATEST (-5)
+EMU_API CUresult emu_stream_priority(struct emu_thread *self, CUstream handle, int *priority);
+/* The stream calls a function on the host, in its order and on a thread of its own. */
+EMU_API CUresult emu_stream_call(struct emu_thread *self, CUstream handle, void (*function)(void *),
+                                 void *argument);
 EMU_API CUresult emu_device_sync(struct emu_thread *self);
 EMU_API CUresult emu_context_reset(struct emu_thread *self, int device);
 EMU_API CUcontext emu_context_new(int device); /* beside the primary one */
@@ -213,6 +238,7 @@ EMU_API CUresult emu_event_elapsed(struct emu_thread *self, float *milliseconds,
 EMU_API CUresult emu_unsafe(struct emu_thread *self);
 
 struct emu_graph;
+struct emu_node;
 struct emu_exec;
 
 EMU_API CUresult emu_capture_begin(struct emu_thread *self, CUstream handle,
@@ -221,9 +247,18 @@ EMU_API CUresult emu_capture_end(struct emu_thread *self, CUstream handle,
                                  struct emu_graph **graph);
 EMU_API CUresult emu_capture_status(struct emu_thread *self, CUstream handle,
                                     CUstreamCaptureStatus *status);
-/* *id: which capture, unless the status is NONE; never 0. */
+
+/* What is told of a stream that is being captured; untouched but for the status where none is. */
+struct emu_capture_state {
+    CUstreamCaptureStatus status;
+    unsigned long long id; /* which capture; never 0 */
+    struct emu_graph *graph;
+    struct emu_node *const *after; /* nodes that the next one comes after, until the next call on
+                                      the stream */
+    size_t after_count;
+};
 EMU_API CUresult emu_capture_info(struct emu_thread *self, CUstream handle,
-                                  CUstreamCaptureStatus *status, unsigned long long *id);
+                                  struct emu_capture_state *state);
 EMU_API CUresult emu_capture_exchange(struct emu_thread *self, CUstreamCaptureMode *mode);
 EMU_API void emu_graph_instantiate(struct emu_exec **exec, const struct emu_graph *graph);
 EMU_API struct emu_graph *emu_graph_empty(void);
@@ -232,6 +267,11 @@ EMU_API struct emu_graph *emu_graph_clone(const struct emu_graph *graph);
 EMU_API void emu_exec_update(struct emu_exec *exec, const struct emu_graph *graph);
 EMU_API CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle);
 EMU_API void emu_graph_free(struct emu_graph *graph);
+
+/* Nodes in the order of capture, and those that one comes after. */
+EMU_API size_t emu_graph_nodes(const struct emu_graph *graph, struct emu_node *const **nodes);
+EMU_API size_t emu_node_after(const struct emu_node *node, struct emu_node *const **after);
+EMU_API const char *emu_node_name(const struct emu_node *node); /* its kind */
 EMU_API void emu_exec_free(struct emu_exec *exec);
 
 #endif

@@ -29,8 +29,10 @@ struct desc {
 };
 
 struct preference {
-    uint32_t search_mode;
-    uint64_t workspace;
+    uint32_t search_mode, reduction_mask;
+    uint64_t workspace, impl_mask;
+    uint32_t alignment[4]; /* of A, B, C, D: at least */
+    float waves;
 };
 
 _Static_assert(sizeof(struct layout) <= sizeof(cublasLtMatrixLayoutOpaque_t), "layout");
@@ -73,6 +75,13 @@ static const struct attribute desc_attributes[] = {
 static const struct attribute preference_attributes[] = {
     ATTRIBUTE(CUBLASLT_MATMUL_PREF_SEARCH_MODE, preference, search_mode),
     ATTRIBUTE(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, preference, workspace),
+    ATTRIBUTE(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, preference, reduction_mask),
+    ATTRIBUTE(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, preference, alignment[0]),
+    ATTRIBUTE(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, preference, alignment[1]),
+    ATTRIBUTE(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, preference, alignment[2]),
+    ATTRIBUTE(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, preference, alignment[3]),
+    ATTRIBUTE(CUBLASLT_MATMUL_PREF_MAX_WAVES_COUNT, preference, waves),
+    ATTRIBUTE(CUBLASLT_MATMUL_PREF_IMPL_MASK, preference, impl_mask),
     {-1, 0, 0},
 };
 

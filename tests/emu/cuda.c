@@ -437,16 +437,23 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *statu
                                    CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
 {
     EMU_CALL(self);
-    unsigned long long number = 0;
+    struct emu_capture_state state = {0};
     CUresult result;
 
     READY();
-    if (graph || dependencies || count)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    result = emu_capture_info(self, stream, status, &number);
+    result = emu_capture_info(self, stream, &state);
+    if (result)
+        return result;
+    *status = state.status;
     if (id)
-        *id = number;
-    return result;
+        *id = state.id;
+    if (graph)
+        *graph = (CUgraph)(void *)state.graph;
+    if (dependencies)
+        *dependencies = (const CUgraphNode *)(const void *)state.after;
+    if (count)
+        *count = state.after_count;
+    return CUDA_SUCCESS;
 }
 
 static CUresult end_capture(struct emu_thread *self, CUstream stream, CUgraph *graph)

@@ -7,7 +7,6 @@
 
 #include "driver.h"
 #include "fabric.h"
-#include "kernel.h"
 
 bool emu_device_valid(int device)
 {
@@ -60,35 +59,8 @@ DEVICE_CALL(cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer),
 
 /* ---- attributes ---- */
 
-#define ATTRIBUTE_MAX 148 /* of CUDA 13 */
-
-/* Where the real header is at hand, it checks the numbers. */
-#ifdef __cuda_cuda_h__
-#define ATTRIBUTE(_name, _number, _value) \
-    _Static_assert((int)CU_DEVICE_ATTRIBUTE_##_name == _number, #_name);
-#include "attribute.def"
-#endif
-
-static CUresult attribute_of(int *value, int which, CUdevice device)
-{
-    const struct emu_fabric *f = emu_fabric();
-
-    if (!value || which <= 0 || which >= ATTRIBUTE_MAX)
-        return CUDA_ERROR_INVALID_VALUE;
-    switch (which) {
-#define ATTRIBUTE(_name, _number, _value) \
-    case _number:                         \
-        *value = (int)(_value);           \
-        break;
-#include "attribute.def"
-    default:
-        *value = 0;
-    }
-    return CUDA_SUCCESS;
-}
-
 DEVICE_CALL(cuDeviceGetAttribute, (int *value, CUdevice_attribute which, CUdevice device),
-            attribute_of(value, (int)which, device))
+            value ? emu_attribute(which, device, value) : CUDA_ERROR_INVALID_VALUE)
 
 /* ---- primary contexts ---- */
 

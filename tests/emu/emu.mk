@@ -11,7 +11,7 @@ EMU_LIB    := $(B)/emu/lib
 EMU_LINK   := -L$(EMU_LIB) -Wl,--no-as-needed
 EMU_CUDA   := $(EMU_LINK) $(EMU_LIB)/libcuda.so.1
 EMU_LIBS   := $(addprefix $(EMU_LIB)/,libcuda.so.1 libcudart.so.13 libcublasLt.so.13 \
-              libcublas.so.13 libnccl.so.2 libnvidia-ml.so.1)
+              libcublas.so.13 libnccl.so.2 libnvidia-ml.so.1 libcupti.so.13)
 EMU_TESTS  := $(patsubst tests/emu/check_%.c,$(B)/emu/check_%,$(wildcard tests/emu/check_*.c))
 
 .PHONY: emu
@@ -29,27 +29,31 @@ $(B)/emu/obj/%.o: tests/emu/%.c $(B)/flags
 
 emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
 
-$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda device alloc entry module function image image_elf image_ptx kernel \
-                                    stream event engine capture copy memory thread lane calendar \
-                                    compute fabric) \
+$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda device attribute alloc entry module function image image_elf \
+                                    image_ptx kernel stream event engine capture graph copy memory \
+                                    thread lane calendar compute fabric listen) \
                          tests/emu/map/cuda.map
 	$(call emu_so,cuda)
-$(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart) tests/emu/map/cudart.map \
+$(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart cudart_stream cudart_memory cudart_copy cudart_kernel \
+                                      cudart_graph) tests/emu/map/cudart.map \
                             $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cudart,$(EMU_CUDA))
 $(EMU_LIB)/libcublasLt.so.13: $(call emu_obj,cublaslt gemm number) tests/emu/map/cublasLt.map \
                               $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cublasLt,$(EMU_CUDA))
 # As the real one, which calls its own functions directly.
-$(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas) tests/emu/map/cublas.map \
+$(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas absent) tests/emu/map/cublas.map \
                             $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) $(EMU_LIB)/libcublasLt.so.13)
-$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl group comm job launch message segment settle collective number \
+$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl nccl_calls nccl_memory group comm job launch message segment settle collective number \
                                     calendar stall profiler) \
                          tests/emu/map/nccl.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nccl,$(EMU_CUDA))
 $(EMU_LIB)/libnvidia-ml.so.1: $(call emu_obj,nvml) tests/emu/map/nvml.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nvml,$(EMU_CUDA))
+$(EMU_LIB)/libcupti.so.13: $(call emu_obj,cupti cupti_activity cupti_buffer cupti_callback cupti_clock) \
+                           tests/emu/map/cupti.map $(EMU_LIB)/libcuda.so.1
+	$(call emu_so,cupti,$(EMU_CUDA))
 
 # RCCL and HIP, in a folder of their own: a process has the one stack or the other.
 ROCM_LIB := $(B)/emu/rocm/lib
@@ -79,6 +83,7 @@ $(B)/emu/check_%: tests/emu/check_%.c $(B)/emu/obj/number.o $(B)/emu/libspecter_
 	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $(filter %.c %.o,$^) $(EMU_USE) -l:libcuda.so.1 -ldl \
 	 -L$(B)/emu -l:libspecter_probe.so -Wl,-rpath,'$$ORIGIN' -lm -lpthread
 $(B)/emu/check_calendar: $(B)/emu/obj/calendar.o
+$(B)/emu/check_cupti: private EMU_USE += -l:libcupti.so.13
 $(B)/emu/check_chain: $(B)/emu/obj/collective.o $(B)/emu/obj/calendar.o
 EXAMPLES := $(B)/examples/train $(B)/examples/measure
 $(B)/examples/train: $(wildcard examples/train*.c) examples/start.c

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "fabric.h"
+#include "listen.h"
 
 #define BUCKETS 1024
 
@@ -182,11 +183,17 @@ static void run_op(struct CUstream_st *s, struct emu_op *op)
     if (op->fixed) {
         op->end = op->fixed;
     } else if (op->work) {
-        const struct emu_turn turn = {op->token, start, &op->place};
+        uint64_t begun = start;
+        const struct emu_turn turn = {op->token, start, &op->place, op->correlation, &begun};
 
         emu_unlock();
         op->end = op->work->kind->run(op->work->data, &turn, &op->error);
         emu_lane_leave(&op->place);
+        emu_heard_done(op->work, op->correlation, s, 0, begun, op->end);
+        emu_lock();
+    } else if (op->event && op->correlation) {
+        emu_unlock();
+        emu_heard_recorded(op->correlation, s, op->event, op->end);
         emu_lock();
     }
     if (op->error && !s->context->error)
@@ -273,6 +280,7 @@ void emu_work_enter(struct emu_thread *self, const struct emu_work *work, int de
 
 CUresult emu_submit(struct emu_thread *self, CUstream s, struct emu_work *work, uint64_t at)
 {
+    uint32_t correlation = emu_heard_issue(self, work, at);
     CUresult result;
     struct emu_op *op;
     uint64_t token;
@@ -290,6 +298,7 @@ CUresult emu_submit(struct emu_thread *self, CUstream s, struct emu_work *work, 
     op = emu_op_new(self, s);
     op->work = work;
     op->token = token;
+    op->correlation = correlation;
     emu_work_enter(self, work, s->context->device, at, &op->place);
     op->earliest = at + emu_fabric()->launch_ns;
     emu_op_push(op);

@@ -28,6 +28,8 @@ struct emu_op {
     struct CUstream_st *stream; /* counted */
     struct emu_work *work;      /* NULL for records and waits */
     uint64_t token;             /* what the work's issue() gave */
+    uint32_t correlation;       /* of the call that issued it; 0: nobody listened */
+    unsigned event;             /* the number of the event that it records, or 0 */
     struct emu_place place;     /* of work */
     uint64_t earliest;          /* start, by the host's clock */
     uint64_t fixed;             /* if not 0: the end, whatever else */
@@ -43,13 +45,14 @@ struct emu_op {
 
 /* Graph nodes that the next node of a capturing stream comes after. */
 struct emu_frontier {
-    unsigned *nodes;
+    struct emu_node **nodes;
     unsigned count;
 };
 
 struct CUstream_st {
     struct emu_handle handle;
     struct CUctx_st *context;
+    unsigned id;
     unsigned flags;
     int priority;
     unsigned refs;
@@ -71,6 +74,7 @@ struct CUstream_st {
 struct CUevent_st {
     struct emu_handle handle;
     struct CUctx_st *context;
+    unsigned id; /* counted from 1 */
     unsigned flags;
     bool observer;
     bool captured; /* the last record went into a capture */

@@ -7,9 +7,18 @@
 #include <stdlib.h>
 
 #include "fabric.h"
+#include "listen.h"
 
 /* A tracer's base events lie on whole multiples of this, so that they are the same in every run. */
 #define BASE_STEP_NS 4000000000u
+
+/* The tracer's events are not counted. */
+static unsigned next_id(bool observer)
+{
+    static atomic_uint last;
+
+    return observer ? 0 : atomic_fetch_add(&last, 1) + 1;
+}
 
 CUresult emu_event_new(struct emu_thread *self, CUevent *event, unsigned flags)
 {
@@ -22,6 +31,7 @@ CUresult emu_event_new(struct emu_thread *self, CUevent *event, unsigned flags)
         return CUDA_ERROR_INVALID_VALUE;
     e = emu_alloc(sizeof(*e));
     e->context = self->context;
+    e->id = next_id(self->observer);
     e->flags = flags;
     e->observer = self->observer;
     emu_lock();
@@ -54,6 +64,8 @@ static void push_record(struct emu_thread *self, struct CUevent_st *event, struc
     uint64_t known = self->app || emu_real_clock() ? self->clock : EMU_ORIGIN_NS;
 
     op->earliest = known + emu_fabric()->event_ns;
+    op->event = event->id;
+    op->correlation = self->heard.name ? self->heard.correlation : 0;
     if (self->observer && s->observer && !emu_real_clock())
         op->fixed = known - known % BASE_STEP_NS;
     emu_op_push(op);
@@ -89,6 +101,7 @@ CUresult emu_event_wait(struct emu_thread *self, CUstream handle, CUevent event)
 {
     struct CUstream_st *s;
     bool handled = false;
+    unsigned stream = 0, id = 0;
     CUresult result;
 
     emu_lock();
@@ -102,11 +115,15 @@ CUresult emu_event_wait(struct emu_thread *self, CUstream handle, CUevent event)
     if (!result && !handled && event->op) {
         struct emu_op *op = emu_op_new(self, s);
 
+        stream = s->id;
+        id = event->id;
         emu_op_after(op, event->op);
         emu_op_push(op);
         emu_op_unref(op);
     }
     emu_unlock();
+    if (id && emu_heard(self))
+        emu_heard_synced(self, HEARD_STREAM_WAIT, self->context, stream, id, self->clock);
     return result;
 }
 
@@ -142,13 +159,22 @@ static CUresult begin_wait(struct emu_thread *self, CUevent event)
 
 CUresult emu_event_sync(struct emu_thread *self, CUevent event)
 {
+    uint64_t start = self->clock;
+    struct CUctx_st *context = NULL;
+    unsigned stream = 0, id = 0;
     CUresult result;
 
     emu_lock();
     result = begin_wait(self, event);
-    if (!result)
+    if (!result) {
+        context = event->context;
+        id = event->id;
+        stream = event->op ? event->op->stream->id : 0;
         result = emu_op_wait(self, event->op);
+    }
     emu_unlock();
+    if (context && emu_heard(self))
+        emu_heard_synced(self, HEARD_EVENT_WAIT, context, stream, id, start);
     return result;
 }
 

@@ -8,12 +8,14 @@
 #include "gemm.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compute.h"
 #include "fabric.h"
 #include "hash.h"
+#include "listen.h"
 #include "number.h"
 
 struct tile {
@@ -266,7 +268,56 @@ static uint64_t run_gemm(void *data, const struct emu_turn *turn, CUresult *erro
     return turn->start + duration(g, turn);
 }
 
-static const struct emu_kind gemm_kind = {"gemm", NULL, run_gemm, free, NULL};
+/* Names as the libraries of CUDA 13 give them to their kernels for compute capability 9.0. */
+static const struct kernel_family {
+    cudaDataType type;
+    bool tensor;                          /* fp32 in TF32 */
+    const char *before, *between, *after; /* the tile, and the layouts of A and B */
+    const char *launch;
+} families[] = {
+    {CUDA_R_16BF, true, "nvjet_tst_", "_64x4_2x1_v_bz_", "T", "cuLaunchKernelEx"},
+    {CUDA_R_16F, true, "nvjet_hsh_", "_64x4_2x1_v_bz_", "T", "cuLaunchKernelEx"},
+    {CUDA_R_8F_E4M3, true, "nvjet_qqtst_", "_128x4_2x1_v_bz_", "T", "cuLaunchKernelEx"},
+    {CUDA_R_32F, true, "sm90_xmma_gemm_f32f32_tf32f32_f32_tilesize",
+     "x32_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas_", "", "cudaLaunchKernel"},
+    {CUDA_R_32F, false, "cutlass_80_simt_sgemm_", "_8x4_", "_align1", "cudaLaunchKernel"},
+    {CUDA_R_64F, true, "cutlass_80_tensorop_d884gemm_", "_16x3_", "_align1", "cudaLaunchKernel"},
+    {CUDA_R_8I, true, "cutlass_80_tensorop_i16832gemm_s8_", "_128x4_", "_align16",
+     "cudaLaunchKernel"},
+};
+
+static const struct kernel_family *family_of(const struct gemm *g)
+{
+    static const struct kernel_family other = {CUDA_C_32F, false,     "cutlass_80_simt_gemm_",
+                                               "_8x4_",    "_align1", "cudaLaunchKernel"};
+    bool tensor = g->a.type != CUDA_R_32F || g->compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+        if (families[i].type == g->a.type && families[i].tensor == tensor)
+            return &families[i];
+    return &other;
+}
+
+static void tell_gemm(const void *data, struct emu_told *told)
+{
+    const struct gemm *g = data;
+    const struct kernel_family *family = family_of(g);
+    const struct tile *t = best_tile(g);
+    char name[160];
+
+    snprintf(name, sizeof(name), "%s%ux%u%s%c%c%s", family->before, t->rows, t->cols,
+             family->between, g->a.row_step == 1 ? 'n' : 't', g->b.row_step == 1 ? 'n' : 't',
+             family->after);
+    *told = (struct emu_told){.type = TOLD_KERNEL,
+                              .name = emu_keep_name(name),
+                              .launch = family->launch,
+                              .grid = {(unsigned)ceil((double)g->m / t->rows),
+                                       (unsigned)ceil((double)g->n / t->cols), (unsigned)g->batch},
+                              .block = {384, 1, 1},
+                              .shared_bytes = 4 * 64 * 2 * (t->rows + t->cols)};
+}
+
+static const struct emu_kind gemm_kind = {"gemm", NULL, run_gemm, free, NULL, tell_gemm};
 
 cudaDataType emu_gemm_scale_type(cublasComputeType_t compute, cudaDataType type)
 {

@@ -12,6 +12,7 @@
 #include "compute.h"
 #include "emu.h"
 #include "fabric.h"
+#include "listen.h"
 
 #define BUCKETS 16384 /* a power of two */
 
@@ -140,7 +141,7 @@ unsigned emu_kernel_threads_max(const struct emu_kernel *k)
     return k->facts.threads_max ? k->facts.threads_max : EMU_THREADS_PER_BLOCK;
 }
 
-static bool is_possible(const struct emu_kernel *k, const struct emu_grid *g)
+bool emu_kernel_takes(const struct emu_kernel *k, const struct emu_grid *g)
 {
     return product(g->blocks) && product(g->threads) && g->blocks[0] <= INT32_MAX &&
            g->blocks[1] <= GRID_Y_MAX && g->blocks[2] <= GRID_Y_MAX &&
@@ -159,33 +160,54 @@ static uint64_t time_of(const struct emu_kernel *k, const struct emu_grid *g)
            emuMemoryNs(product(g->blocks) * product(g->threads) * f->kernel_thread_bytes);
 }
 
+struct launched {
+    const struct emu_kernel *kernel;
+    struct emu_grid grid;
+    uint64_t ns;
+};
+
 static uint64_t run_kernel(void *data, const struct emu_turn *turn, CUresult *error)
 {
-    const uint64_t *ns = data;
+    const struct launched *l = data;
 
     (void)error;
-    if (!emu_compute_shares(turn, *ns))
-        return turn->start + *ns;
-    return turn->start + (uint64_t)emu_compute_memory(turn, (double)*ns);
+    if (!emu_compute_shares(turn, l->ns))
+        return turn->start + l->ns;
+    return turn->start + (uint64_t)emu_compute_memory(turn, (double)l->ns);
 }
 
-static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, free, NULL};
+static void tell_kernel(const void *data, struct emu_told *told)
+{
+    const struct launched *l = data;
+    const unsigned *blocks = l->grid.blocks, *threads = l->grid.threads;
+
+    *told = (struct emu_told){.type = TOLD_KERNEL,
+                              .name = emu_keep_name(l->kernel->facts.name),
+                              .launch = "cudaLaunchKernel",
+                              .grid = {blocks[0], blocks[1], blocks[2]},
+                              .block = {threads[0], threads[1], threads[2]},
+                              .registers = l->kernel->facts.registers,
+                              .shared_bytes =
+                                  l->kernel->facts.shared_bytes + (unsigned)l->grid.shared_bytes};
+}
+
+static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, free, NULL, tell_kernel};
 
 CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const struct emu_grid *grid,
                            CUstream stream)
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
-    uint64_t *ns;
+    struct launched *l;
     CUstream to;
     CUresult result = k ? emu_stream_find(self, stream, NULL, &to) : CUDA_ERROR_INVALID_HANDLE;
 
-    if (!result && k->foreign && !is_possible(k, grid))
+    if (!result && k->foreign && !emu_kernel_takes(k, grid))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
-    ns = emu_alloc(sizeof(*ns));
-    *ns = time_of(k, grid);
-    return emu_submit(self, to, emu_work_new(&kernel_kind, ns), self->clock);
+    l = emu_alloc(sizeof(*l));
+    *l = (struct launched){k, *grid, time_of(k, grid)};
+    return emu_submit(self, to, emu_work_new(&kernel_kind, l), self->clock);
 }
 
 /* ---- what an SM holds ---- */

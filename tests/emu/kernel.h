@@ -67,6 +67,9 @@ EMU_API const char *emu_kernel_name(const void *handle);        /* NULL: not a k
 EMU_API CUresult emu_kernel_launch(struct emu_thread *self, const void *handle,
                                    const struct emu_grid *grid, CUstream stream);
 
+/* Whether such a grid can run on a device. */
+EMU_API bool emu_kernel_takes(const struct emu_kernel *kernel, const struct emu_grid *grid);
+
 EMU_API unsigned emu_kernel_threads_max(const struct emu_kernel *kernel); /* of a block */
 
 /* Blocks of so many threads that an SM holds at once, by threads, registers and shared memory. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collective.h"
+#include "listen.h"
 #include "message.h"
 #include "profiler.h"
 #include "settle.h"
@@ -327,6 +328,7 @@ static uint64_t run_launch(void *data, const struct emu_turn *turn, CUresult *er
     pthread_mutex_unlock(&comm->lock);
     if (start < comm->last_end)
         start = comm->last_end;
+    *turn->begun = start;
     if (l->captured)
         profiler_launch(l);
     met =
@@ -360,5 +362,49 @@ static void release_launch(void *data)
     free(l);
 }
 
-const struct emu_kind launch_kind = {"nccl", issue_launch, run_launch, release_launch,
-                                     communicates};
+/* ---- what it is called ---- */
+
+static const char *const type_names[] = {"i8",  "u8",  "i32", "u32",  "i64",    "u64",
+                                         "f16", "f32", "f64", "bf16", "f8e4m3", "f8e5m2"};
+static const char *const redop_names[] = {"Sum", "Prod", "MinMax", "MinMax", "SumPostDiv"};
+
+/* As NCCL names its kernels; messages of all sorts go by one. */
+static void name_launch(const struct task *t, char *name, size_t size)
+{
+    static const char *const plain[] = {
+        [COLLECTIVE_BROADCAST] = "Broadcast_RING_LL", [COLLECTIVE_ALLGATHER] = "AllGather_RING_LL"};
+    static const char *const reducing[] = {[COLLECTIVE_ALLREDUCE] = "AllReduce",
+                                           [COLLECTIVE_REDUCE] = "Reduce",
+                                           [COLLECTIVE_REDUCESCATTER] = "ReduceScatter"};
+    const char *redop = t->redop <= ncclAvg ? redop_names[t->redop] : "PreMulSum";
+
+    if (t->kind == TASK_COLLECTIVE && reduces(t->op))
+        snprintf(name, size, "ncclDevKernel_%s_%s_%s_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+                 reducing[t->op], redop, type_names[t->type]);
+    else
+        snprintf(name, size, "ncclDevKernel_%s(ncclDevKernelArgsStorage<4096ul>)",
+                 t->kind == TASK_COLLECTIVE &&
+                         (t->op == COLLECTIVE_BROADCAST || t->op == COLLECTIVE_ALLGATHER)
+                     ? plain[t->op]
+                     : "SendRecv");
+}
+
+static void tell_launch(const void *data, struct emu_told *told)
+{
+    const struct launch *l = data;
+    uint64_t bytes = 0;
+    char name[128];
+
+    for (unsigned i = 0; i < l->count; i++)
+        bytes += task_bytes(&l->tasks[i]);
+    name_launch(&l->tasks[0], name, sizeof(name));
+    *told = (struct emu_told){.type = TOLD_KERNEL,
+                              .name = emu_keep_name(name),
+                              .launch = "cuLaunchKernelEx",
+                              .grid = {launch_sms(bytes), 1, 1},
+                              .block = {544, 1, 1},
+                              .shared_bytes = 82240};
+}
+
+const struct emu_kind launch_kind = {"nccl",         issue_launch, run_launch,
+                                     release_launch, communicates, tell_launch};

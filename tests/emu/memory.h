@@ -6,7 +6,9 @@
 #ifndef EMU_MEMORY_H
 #define EMU_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "export.h"
 
@@ -18,8 +20,23 @@ EMU_API int emu_memory_unmap(void *pointer); /* -1: not one of ours */
 
 /* device: where not NULL, gets the device of memory that is not pageable. */
 EMU_API enum memory_type emu_memory_type_of(const void *pointer, int *device);
-/* The start of the mapping that holds it, or NULL. */
-EMU_API void *emu_memory_range(const void *pointer, size_t *bytes);
+/* The allocation around a pointer: its start, and size and device where wanted. NULL: none. */
+EMU_API void *emu_memory_around(const void *pointer, size_t *bytes, int *device);
 EMU_API size_t emu_memory_used(void); /* device bytes in use */
+
+/* The program's own memory becomes pinned, and is itself again. -1: it is already; it was not. */
+EMU_API int emu_memory_register(void *pointer, size_t bytes, int device);
+EMU_API int emu_memory_unregister(void *pointer);
+
+/* Device memory that another process opens: the whole allocation around a pointer. -1: none there.
+ * It is the owner's until it is freed; nothing may write to it while it is first exported. */
+struct memory_export {
+    pid_t pid;
+    int file, device;
+    size_t bytes;
+};
+EMU_API int emu_memory_export(const void *pointer, struct memory_export *out);
+EMU_API void *emu_memory_import(const struct memory_export *from); /* NULL: it is gone */
+EMU_API int emu_memory_close(void *pointer);                       /* -1: not imported */
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * libnccl.so.2: the interface of NCCL 2.28.9, and calls that came later, as far as the hook table
- * and its users need it.
- *
- * Calls inside a group are only noted; the outermost ncclGroupEnd launches them, one kernel for
- * each communicator. As in the real library ncclX is a weak alias of pncclX, and ncclBcast and
- * ncclCommInitAll call public functions through the PLT, where a preloaded library sees them.
+ * and its users need it: communicators. As in the real library ncclCommInitAll calls a public
+ * function through the PLT, where a preloaded library sees it. Collectives and messages are in
+ * nccl_calls.c, windows and memory in nccl_memory.c.
  */
 #include <nccl.h>
 #include <fcntl.h>
@@ -14,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../tracer/hooks/nccl_types.h"
-
 #include "collective.h"
 #include "comm.h"
 #include "fabric.h"
@@ -23,18 +19,13 @@
 #include "hash.h"
 #include "job.h"
 #include "names.h"
+#include "nccl_call.h"
 #include "number.h"
 #include "profiler.h"
 
 /* How long ncclCommGetAsyncError waits, in real time, for members to come before it says that the
  * communicator is still in progress; within it the answer depends on virtual time only. */
 #define POLL_PATIENCE_NS 2000000000u
-
-/* Defines pncclX, and ncclX as its weak alias. */
-#define NCCL(_ret, _fn, _params)                                     \
-    EMU_API _ret p##_fn _params;                                     \
-    EMU_API _ret _fn _params __attribute__((weak, alias("p" #_fn))); \
-    _ret p##_fn _params
 
 /* What a unique id holds; the rest is filler. */
 struct id {
@@ -475,257 +466,6 @@ NCCL(ncclResult_t, ncclRedOpDestroy, (ncclRedOp_t op, ncclComm_t comm))
     (void)self;
     if (!result && (int)op < ncclNumOps)
         result = comm_fail(ncclInvalidArgument, "operator %d is built in", (int)op);
-    return result;
-}
-
-/* ---- groups and operations ---- */
-
-NCCL(ncclResult_t, ncclGroupStart, (void))
-{
-    EMU_CALL(self);
-    (void)self;
-    group_start();
-    return ncclSuccess;
-}
-
-NCCL(ncclResult_t, ncclGroupEnd, (void))
-{
-    EMU_CALL(self);
-    return group_end(self);
-}
-
-/* The estimate is the caller's to distrust: any number will do. */
-NCCL(ncclResult_t, ncclGroupSimulateEnd, (ncclSimInfo_t * simInfo))
-{
-    EMU_CALL(self);
-    (void)self;
-    if (simInfo)
-        simInfo->estimatedTime = 1;
-    return group_simulate_end();
-}
-
-#define COLLECTIVE(_op, _send, _recv, _count, _redop, _root)                                 \
-    group_task(self, &(struct task){TASK_COLLECTIVE, COLLECTIVE_##_op, _send, _recv, _count, \
-                                    datatype, _redop, _root, comm, stream, NULL})
-
-NCCL(ncclResult_t, ncclAllReduce,
-     (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, ncclRedOp_t op,
-      ncclComm_t comm, cudaStream_t stream))
-{
-    EMU_CALL(self);
-    return COLLECTIVE(ALLREDUCE, sendbuff, recvbuff, count, (int)op, 0);
-}
-
-NCCL(ncclResult_t, ncclReduce,
-     (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, ncclRedOp_t op,
-      int root, ncclComm_t comm, cudaStream_t stream))
-{
-    EMU_CALL(self);
-    bool needs = comm && comm->magic == COMM_MAGIC && comm->rank != root;
-
-    return COLLECTIVE(REDUCE, sendbuff, needs && !recvbuff ? (void *)(uintptr_t)sendbuff : recvbuff,
-                      count, (int)op, root);
-}
-
-NCCL(ncclResult_t, ncclBroadcast,
-     (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
-      ncclComm_t comm, cudaStream_t stream))
-{
-    EMU_CALL(self);
-    return COLLECTIVE(BROADCAST, sendbuff ? sendbuff : recvbuff, recvbuff, count, 0, root);
-}
-
-NCCL(ncclResult_t, ncclBcast,
-     (void *buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
-      cudaStream_t stream))
-{
-    EMU_CALL(self);
-    (void)self;
-    return ncclBroadcast(buff, buff, count, datatype, root, comm, stream);
-}
-
-NCCL(ncclResult_t, ncclAllGather,
-     (const void *sendbuff, void *recvbuff, size_t sendcount, ncclDataType_t datatype,
-      ncclComm_t comm, cudaStream_t stream))
-{
-    EMU_CALL(self);
-    return COLLECTIVE(ALLGATHER, sendbuff, recvbuff, sendcount, 0, 0);
-}
-
-NCCL(ncclResult_t, ncclReduceScatter,
-     (const void *sendbuff, void *recvbuff, size_t recvcount, ncclDataType_t datatype,
-      ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream))
-{
-    EMU_CALL(self);
-    return COLLECTIVE(REDUCESCATTER, sendbuff, recvbuff, recvcount, (int)op, 0);
-}
-
-NCCL(ncclResult_t, ncclAlltoAll,
-     (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, ncclComm_t comm,
-      cudaStream_t stream))
-{
-    EMU_CALL(self);
-    return COLLECTIVE(ALLTOALL, sendbuff, recvbuff, count, 0, 0);
-}
-
-/* Only the root has both buffers; the others' second one may be NULL, and is not touched. */
-static bool is_not_root(ncclComm_t comm, int root)
-{
-    return comm && comm->magic == COMM_MAGIC && comm->rank != root;
-}
-
-NCCL(ncclResult_t, ncclGather,
-     (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
-      ncclComm_t comm, cudaStream_t stream))
-{
-    EMU_CALL(self);
-    bool alone = is_not_root(comm, root) && !recvbuff;
-
-    return COLLECTIVE(GATHER, sendbuff, alone ? (void *)(uintptr_t)sendbuff : recvbuff, count, 0,
-                      root);
-}
-
-NCCL(ncclResult_t, ncclScatter,
-     (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
-      ncclComm_t comm, cudaStream_t stream))
-{
-    EMU_CALL(self);
-    bool alone = is_not_root(comm, root) && !sendbuff;
-
-    return COLLECTIVE(SCATTER, alone ? recvbuff : sendbuff, recvbuff, count, 0, root);
-}
-
-/* CONFIGURED(function, parameters, arguments): the call with a configuration, which is ignored. */
-#define CONFIGURED(_fn, _params, _args)      \
-    NCCL(ncclResult_t, _fn##Config, _params) \
-    {                                        \
-        (void)config;                        \
-        return p##_fn _args;                 \
-    }
-
-CONFIGURED(ncclAllReduce,
-           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
-            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
-           (sendbuff, recvbuff, count, datatype, op, comm, stream))
-CONFIGURED(ncclReduce,
-           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
-            ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream,
-            const ncclCollConfig_t *config),
-           (sendbuff, recvbuff, count, datatype, op, root, comm, stream))
-CONFIGURED(ncclBroadcast,
-           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
-            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
-           (sendbuff, recvbuff, count, datatype, root, comm, stream))
-CONFIGURED(ncclAllGather,
-           (const void *sendbuff, void *recvbuff, size_t sendcount, ncclDataType_t datatype,
-            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
-           (sendbuff, recvbuff, sendcount, datatype, comm, stream))
-CONFIGURED(ncclReduceScatter,
-           (const void *sendbuff, void *recvbuff, size_t recvcount, ncclDataType_t datatype,
-            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
-           (sendbuff, recvbuff, recvcount, datatype, op, comm, stream))
-CONFIGURED(ncclAlltoAll,
-           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
-            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
-           (sendbuff, recvbuff, count, datatype, comm, stream))
-CONFIGURED(ncclGather,
-           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
-            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
-           (sendbuff, recvbuff, count, datatype, root, comm, stream))
-CONFIGURED(ncclScatter,
-           (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
-            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t *config),
-           (sendbuff, recvbuff, count, datatype, root, comm, stream))
-
-NCCL(ncclResult_t, ncclSend,
-     (const void *sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
-      cudaStream_t stream))
-{
-    EMU_CALL(self);
-    return group_task(self, &(struct task){TASK_SEND, 0, sendbuff, NULL, count, datatype, 0, peer,
-                                           comm, stream, NULL});
-}
-
-NCCL(ncclResult_t, ncclRecv,
-     (void *recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
-      cudaStream_t stream))
-{
-    EMU_CALL(self);
-    return group_task(self, &(struct task){TASK_RECV, 0, NULL, recvbuff, count, datatype, 0, peer,
-                                           comm, stream, NULL});
-}
-
-/* ---- one-sided ---- */
-
-struct ncclWindow_vidmem {
-    size_t size;
-};
-
-NCCL(ncclResult_t, ncclCommWindowRegister,
-     (ncclComm_t comm, void *buff, size_t size, ncclWindow_t *win, int winFlags))
-{
-    EMU_CALL(self);
-    ncclResult_t result = comm_check_ready(comm);
-
-    (void)self;
-    (void)winFlags;
-    if (!result && (!buff || !win))
-        result = comm_fail(ncclInvalidArgument, "a window of nothing");
-    if (result)
-        return result;
-    *win = emu_alloc(sizeof(**win));
-    (*win)->size = size;
-    return ncclSuccess;
-}
-
-NCCL(ncclResult_t, ncclCommWindowDeregister, (ncclComm_t comm, ncclWindow_t win))
-{
-    EMU_CALL(self);
-    ncclResult_t result = comm_check_ready(comm);
-
-    (void)self;
-    if (!result)
-        free(win);
-    return result;
-}
-
-NCCL(ncclResult_t, ncclPutSignal,
-     (const void *localbuff, size_t count, ncclDataType_t datatype, int peer, ncclWindow_t peerWin,
-      size_t peerWinOffset, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm,
-      cudaStream_t stream))
-{
-    EMU_CALL(self);
-    size_t bytes = count * number_size((enum number)datatype);
-
-    if (!peerWin || peerWinOffset > peerWin->size || bytes > peerWin->size - peerWinOffset ||
-        sigIdx || ctx || flags)
-        return comm_fail(ncclInvalidArgument, "%zu bytes at %zu of a window", bytes, peerWinOffset);
-    return group_task(self, &(struct task){TASK_PUT, 0, localbuff, NULL, count, datatype, 0, peer,
-                                           comm, stream, NULL});
-}
-
-NCCL(ncclResult_t, ncclSignal,
-     (int peer, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm, cudaStream_t stream))
-{
-    EMU_CALL(self);
-    if (sigIdx || ctx || flags)
-        return comm_fail(ncclInvalidArgument, "signal %d of context %d", sigIdx, ctx);
-    return group_task(
-        self, &(struct task){TASK_PUT, 0, NULL, NULL, 0, ncclInt8, 0, peer, comm, stream, NULL});
-}
-
-NCCL(ncclResult_t, ncclWaitSignal,
-     (int nDesc, ncclWaitSignalDesc_t *signalDescs, ncclComm_t comm, cudaStream_t stream))
-{
-    EMU_CALL(self);
-    ncclResult_t result = ncclSuccess;
-
-    if (nDesc < 1 || !signalDescs)
-        return comm_fail(ncclInvalidArgument, "%d signals to wait for", nDesc);
-    for (int i = 0; i < nDesc && !result; i++)
-        result =
-            group_task(self, &(struct task){TASK_AWAIT, 0, NULL, NULL, (size_t)signalDescs[i].opCnt,
-                                            ncclInt8, 0, signalDescs[i].peer, comm, stream, NULL});
     return result;
 }
 

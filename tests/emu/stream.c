@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "listen.h"
+
+#define LEGACY_ID 7
 
 static struct CUctx_st contexts[EMU_DEVICES_MAX];
 
@@ -52,19 +55,29 @@ unsigned emu_device_bus(int device)
     return EMU_BUS(physical_device(device));
 }
 
+/* Once: threads read it without a lock. */
+static void __attribute__((constructor)) number_contexts(void)
+{
+    for (int device = 0; device < EMU_DEVICES_MAX; device++)
+        contexts[device].device = device;
+}
+
 struct CUctx_st *emu_context(int device)
 {
-    contexts[device].device = device;
     return &contexts[device];
 }
 
 CUcontext emu_primary(int device)
 {
     struct CUctx_st *context = emu_context(device);
+    bool was_active;
 
     emu_lock();
+    was_active = context->active;
     context->active = true;
     emu_unlock();
+    if (!was_active)
+        emu_heard_context(context, true);
     return context;
 }
 
@@ -92,14 +105,26 @@ CUcontext emu_runtime_context(struct emu_thread *self)
     return self->context;
 }
 
+/* Numbers as CUPTI gives them: 7 is the legacy stream's, the others are above. The tracer's streams
+ * are not counted. */
+static unsigned next_id(bool observer)
+{
+    static unsigned last = LEGACY_ID;
+
+    return observer ? 0 : (last += 4);
+}
+
 static struct CUstream_st *new_stream(const struct emu_thread *self, struct CUctx_st *context,
                                       unsigned flags, int priority)
 {
     struct CUstream_st *s = emu_alloc(sizeof(*s));
 
     s->context = context;
+    s->id = next_id(self->observer);
     s->flags = flags;
-    s->priority = priority;
+    s->priority = priority < EMU_PRIORITY_GREATEST ? EMU_PRIORITY_GREATEST
+                  : priority > 0                   ? 0
+                                                   : priority;
     s->refs = 1;
     s->observer = self->observer;
     s->tail = &s->head;
@@ -116,6 +141,7 @@ static struct CUstream_st *legacy_stream(struct emu_thread *self, struct CUctx_s
     if (!context->legacy) {
         context->legacy = new_stream(self, context, CU_STREAM_DEFAULT, 0);
         context->legacy->legacy = true;
+        context->legacy->id = LEGACY_ID;
         context->legacy->observer = false;
     }
     return context->legacy;
@@ -230,14 +256,22 @@ static CUresult begin_wait(struct emu_thread *self, CUstream handle, struct CUst
 
 CUresult emu_stream_sync(struct emu_thread *self, CUstream handle)
 {
+    uint64_t start = self->clock;
+    struct CUctx_st *context = NULL;
     struct CUstream_st *s;
+    unsigned id = 0;
     CUresult result;
 
     emu_lock();
     result = begin_wait(self, handle, &s);
-    if (!result)
+    if (!result) {
+        context = s->context;
+        id = s->id;
         result = emu_op_wait(self, s->last);
+    }
     emu_unlock();
+    if (context && emu_heard(self))
+        emu_heard_synced(self, HEARD_STREAM_SYNC, context, id, 0, start);
     return result;
 }
 
@@ -252,6 +286,50 @@ CUresult emu_stream_query(struct emu_thread *self, CUstream handle)
         result = emu_op_query(self, s->last);
     emu_unlock();
     return result;
+}
+
+CUresult emu_stream_priority(struct emu_thread *self, CUstream handle, int *priority)
+{
+    struct CUstream_st *s;
+    CUresult result;
+
+    emu_lock();
+    result = emu_stream_resolve(self, handle, NULL, &s);
+    if (!result)
+        *priority = s->priority;
+    emu_unlock();
+    return result;
+}
+
+struct host_call {
+    void (*function)(void *);
+    void *argument;
+};
+
+static uint64_t run_host_call(void *data, const struct emu_turn *turn, CUresult *error)
+{
+    const struct host_call *call = data;
+
+    (void)error;
+    call->function(call->argument);
+    return turn->start + emu_fabric()->host_function_ns;
+}
+
+static const struct emu_kind host_kind = {"host", NULL, run_host_call, free, NULL, NULL};
+
+CUresult emu_stream_call(struct emu_thread *self, CUstream handle, void (*function)(void *),
+                         void *argument)
+{
+    CUstream stream;
+    CUresult result =
+        function ? emu_stream_find(self, handle, NULL, &stream) : CUDA_ERROR_INVALID_VALUE;
+    struct host_call *call;
+
+    if (result)
+        return result;
+    call = emu_alloc(sizeof(*call));
+    *call = (struct host_call){function, argument};
+    return emu_submit(self, stream, emu_work_new(&host_kind, call), self->clock);
 }
 
 /* The lock is held. Waits for the last op of each stream at the time of the call. */
@@ -275,6 +353,7 @@ static CUresult sync_context(struct emu_thread *self, struct CUctx_st *context)
 
 CUresult emu_device_sync(struct emu_thread *self)
 {
+    uint64_t start = self->clock;
     CUresult result;
 
     if (!self->context || !self->context->active)
@@ -284,6 +363,8 @@ CUresult emu_device_sync(struct emu_thread *self)
     if (!result)
         result = sync_context(self, self->context);
     emu_unlock();
+    if (emu_heard(self))
+        emu_heard_synced(self, HEARD_CONTEXT_SYNC, self->context, 0, 0, start);
     return result;
 }
 
@@ -299,6 +380,8 @@ static void forget_event(struct emu_handle *handle, void *context)
  * program may still hold them. */
 static void end_context(struct emu_thread *self, struct CUctx_st *context)
 {
+    if (context->active)
+        emu_heard_context(context, false);
     emu_lock();
     sync_context(self, context);
     emu_each_handle(EMU_EVENT, forget_event, context);

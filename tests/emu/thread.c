@@ -17,6 +17,7 @@
 #include "emu.h"
 #include "engine.h"
 #include "fabric.h"
+#include "listen.h"
 
 struct emu_deferred {
     void (*done)(struct emu_thread *, void *);
@@ -200,11 +201,15 @@ struct emu_call emu_enter(struct emu_function *function, const void *caller)
     if (!self->observer) {
         begin_app(self);
         if (self->depth == 0) {
+            uint64_t start = self->clock;
+
             if (!emu_real_clock())
                 self->clock += function->cost_ns;
             publish_clock(self);
             if (self->deferred)
                 run_deferred(self);
+            if (emu_heard(self))
+                emu_heard_begin(self, function->name, start);
         }
     } else if (emu_real_clock()) {
         self->clock = emu_monotonic();
@@ -217,6 +222,8 @@ struct emu_call emu_enter(struct emu_function *function, const void *caller)
 void emu_leave(struct emu_call *call)
 {
     call->self->depth--;
+    if (!call->self->depth && call->self->heard.name)
+        emu_heard_end(call->self);
     call->self->observer = call->observer;
 }
 

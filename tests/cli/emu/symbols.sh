@@ -6,7 +6,7 @@ lib=$BUILD/emu/lib
 
 soname() { readelf -d "$lib/$1" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p'; }
 for name in libcuda.so.1 libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnccl.so.2 \
-    libnvidia-ml.so.1; do
+    libnvidia-ml.so.1 libcupti.so.13; do
     echo "$(soname $name): $(nm -D --defined-only "$lib/$name" | grep -o '@@.*' | sort -u | tr '\n' ' ')"
 done
 nm -D --defined-only "$lib/libnccl.so.2" | awk '

@@ -7,7 +7,7 @@
  *
  * Ends when the plan does, or behind the first product past the budget; the plan's order is such
  * that any part of it covers the space (plan.h). Clocks and limits are read, never set. Built from
- * the files of this folder and ../nvml.c, with -ldl -lm; needs no CUDA to build.
+ * the files of this folder and ../shared; needs no CUDA.
  */
 #include "measure.h"
 

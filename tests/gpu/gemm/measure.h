@@ -9,7 +9,7 @@
 #ifndef SPECTER_GPU_GEMM_MEASURE_H
 #define SPECTER_GPU_GEMM_MEASURE_H
 
-#include "../nvml.h"
+#include "../shared/nvml.h"
 #include "plan.h"
 
 struct gemm_time {

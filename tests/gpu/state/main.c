@@ -8,7 +8,7 @@
  * temperature, and what holds the clock down. The status is the command's. Clocks and limits are
  * only read. Without NVML the command runs all the same, and FILE has no rows.
  */
-#include "nvml.h"
+#include "../shared/nvml.h"
 
 #include <errno.h>
 #include <stdio.h>

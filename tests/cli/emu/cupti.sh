@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+# What the CUPTI stand-in records: complete, ordered, correlated, in buffers of any size, from several
+# threads and on the program's own clock; and recording moves no virtual clock.
+export LD_LIBRARY_PATH=$BUILD/emu/lib
+"$BUILD/emu/check_cupti"
+plain=$("$BUILD/emu/check_cupti" plain)
+recorded=$("$BUILD/emu/check_cupti" recorded)
+[ "$recorded" = "$plain" ] && [ "$plain" -gt 1000000000000 ] && echo "the same clock"
