@@ -46,6 +46,7 @@ cost                   10  what do the calls cost that recording an operation ma
 hook                   80  what does a hooked call cost the program
 harvester              60  what does the harvester cost beside the program
 graph                  40  is a captured graph unharmed, and are its launches timed
+examples              100  small traces for examples/traces: does every command read them
 overhead_transformer  150  what does recording cost a transformer step
 overhead_launch_bound 150  what does recording cost a step that the host cannot keep up with
 ranks2                 60  do two ranks on one GPU train as untraced, and are their collectives matched
