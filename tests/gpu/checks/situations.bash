@@ -24,8 +24,4 @@ check_processes() { situation fork spawn; }
 check_threads() { situation threads per_thread; }
 check_group_exit() { situation group_exit; }
 
-check_doctor() {
-    local status=0
-    "$SPECTER" doctor || status=$?
-    equal "status of specter doctor" $status 0
-}
+check_doctor() { "$PYTHON" "$HERE/doctor.py" "$SPECTER"; }
