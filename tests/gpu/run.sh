@@ -47,6 +47,7 @@ hook                   80  what does a hooked call cost the program
 harvester              60  what does the harvester cost beside the program
 graph                  40  is a captured graph unharmed, and are its launches timed
 overhead_transformer  180  what does recording cost a transformer step
+examples              100  small traces for examples/traces: does every command read them
 overhead_launch_bound 180  what does recording cost a step that the host cannot keep up with
 ranks2                 60  do two ranks on one GPU train as untraced, and are their collectives matched
 late_rank              30  does analyze name a rank that is slowed

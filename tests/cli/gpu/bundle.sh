@@ -34,7 +34,7 @@ bare() { env -i PATH="$PWD/bin" HOME="$PWD" TMPDIR="$PWD" SPECTER_GPU="$PWD/kept
 bare cc --version 2>/dev/null && echo "there is a compiler"
 bare "$bundle/build/specter" --version | head -n 1
 bare "$bundle/run-all.sh" -o results no_context
-echo "without a GPU: $?"
+echo "without a GPU: ${PIPESTATUS[0]}"
 
 # With what says that there is a GPU, over the stand-ins.
 printf '#!/bin/sh\necho "Stand-in GPU"\n' >bin/nvidia-smi
@@ -52,5 +52,5 @@ grep -q "$(cat "$bundle/COMMIT")" results/report.md || echo "the report does not
 
 # The script beside the archive unpacks it first.
 mkdir beside && cp "$archive" "$bundle/run-all.sh" beside
-bare beside/run-all.sh -o results no_context
-echo "without a GPU: $?"
+bare beside/run-all.sh -o results no_context | sed "s, (.*,,"
+echo "without a GPU: ${PIPESTATUS[0]}"
