@@ -40,7 +40,7 @@ check-gpu: all gpu-programs
 .PHONY: check-gpu
 
 ## rehearse-gpu: the GPU suite on the stand-ins, with a real PyTorch from PyPI
-rehearse-gpu: all emu
+rehearse-gpu: all emu gpu-programs
 	$(Q)BUILD=$(B) tests/gpu/rehearse.sh; status=$$?; [ $$status = 77 ] || exit $$status
 .PHONY: rehearse-gpu
 
