@@ -15,7 +15,7 @@ $(B)/tests/gpu/$(1): $(wildcard tests/gpu/$(1).c tests/gpu/$(1)/*.c) $(wildcard 
                      $(if $(wildcard tests/gpu/$(1)/main.c),$(wildcard tests/gpu/shared/*))
 	@mkdir -p $$(@D)
 	@echo "  CC      $$@"
-	$$(Q)$$(CC) -std=c11 -D_GNU_SOURCE -O2 $$(WARN) -Iinclude -o $$@ $$(filter %.c,$$^) -lm -lpthread -ldl
+	$$(Q)$$(CC) -std=c11 -D_GNU_SOURCE -O2 $$(WARN) -Iinclude -Itracer/abi -o $$@ $$(filter %.c,$$^) -lm -lpthread -ldl
 endef
 $(foreach p,$(GPU_PROGRAMS),$(eval $(call gpu_program,$(p))))
 

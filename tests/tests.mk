@@ -39,6 +39,11 @@ check-gpu: all gpu-programs
 	$(Q)BUILD=$(B) tests/gpu/run.sh; status=$$?; [ $$status = 77 ] || exit $$status
 .PHONY: check-gpu
 
+## check-facts: what real libraries answer without a GPU, beside the stand-ins (where there are any)
+check-facts: emu
+	$(Q)BUILD=$(B) tests/gpu/check-facts.sh; status=$$?; [ $$status = 77 ] || exit $$status
+.PHONY: check-facts
+
 ## rehearse-gpu: the GPU suite on the stand-ins, with a real PyTorch from PyPI
 rehearse-gpu: all emu gpu-programs
 	$(Q)BUILD=$(B) tests/gpu/rehearse.sh; status=$$?; [ $$status = 77 ] || exit $$status

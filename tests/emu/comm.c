@@ -49,6 +49,13 @@ ncclResult_t comm_check(const struct ncclComm *comm)
     return ncclSuccess;
 }
 
+bool comm_knows(const struct ncclComm *comm, int op)
+{
+    if (op < ncclNumOps)
+        return op >= 0;
+    return op < ncclNumOps + comm->premul_count && !comm->premul[op - ncclNumOps].destroyed;
+}
+
 ncclResult_t comm_check_ready(const struct ncclComm *comm)
 {
     ncclResult_t result = comm_check(comm);

@@ -35,11 +35,15 @@ struct ncclComm {
     atomic_bool revoked; /* ncclCommRevoke, or a shrink that aborts: what runs has been ended */
     uint64_t revoked_at; /* host time */
     bool suspended;
+    bool finalized;
     atomic_int error;    /* ncclResult_t, sticky */
     uint64_t ready_at;   /* host time from when on GetAsyncError says success */
     struct emu_job *job; /* an initialisation that is not over, of a non-blocking one */
     uint64_t splits;     /* asked for so far */
-    double *premul;      /* factors of user-made operators */
+    struct premul {
+        double factor;
+        bool destroyed; /* launches made before that still use it */
+    } * premul;         /* user-made operators */
     int premul_count;
     pthread_mutex_t lock; /* of the rest */
     pthread_cond_t turn;
@@ -81,6 +85,7 @@ struct launch {
 /* ncclInvalidArgument for what is no communicator; _ready: or is still being made. */
 ncclResult_t comm_check(const struct ncclComm *comm);
 ncclResult_t comm_check_ready(const struct ncclComm *comm);
+bool comm_knows(const struct ncclComm *comm, int op); /* an operator */
 
 struct ncclComm *comm_new(int ranks, int rank, uint64_t key, pid_t root_pid);
 void comm_unref(struct ncclComm *comm);

@@ -190,7 +190,10 @@ EMU_API unsigned emu_device_bus(int device); /* its PCI bus number */
  */
 #define EMU_ATTRIBUTE_LAST 149
 EMU_API CUresult emu_attribute(CUdevice_attribute attribute, int device, int *value);
-EMU_API CUcontext emu_primary(int device); /* makes it active */
+EMU_API CUcontext emu_primary(int device); /* makes it active, for the runtime */
+/* The same for a caller of the driver, until as many releases. */
+EMU_API CUcontext emu_primary_retain(int device);
+EMU_API CUresult emu_primary_release(struct emu_thread *self, int device);
 EMU_API int emu_context_device(CUcontext context);
 EMU_API int emu_context_active(int device); /* whether its primary context is */
 
@@ -263,8 +266,9 @@ EMU_API CUresult emu_capture_exchange(struct emu_thread *self, CUstreamCaptureMo
 EMU_API void emu_graph_instantiate(struct emu_exec **exec, const struct emu_graph *graph);
 EMU_API struct emu_graph *emu_graph_empty(void);
 EMU_API struct emu_graph *emu_graph_clone(const struct emu_graph *graph);
-/* From here on the exec launches what the graph holds; launches under way do as they did. */
-EMU_API void emu_exec_update(struct emu_exec *exec, const struct emu_graph *graph);
+/* From here on the exec launches what the graph holds; launches under way do as they did. Refused
+ * where the graph is of another shape. */
+EMU_API CUresult emu_exec_update(struct emu_exec *exec, const struct emu_graph *graph);
 EMU_API CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle);
 EMU_API void emu_graph_free(struct emu_graph *graph);
 

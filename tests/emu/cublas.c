@@ -12,6 +12,7 @@
 #include "../../tracer/abi/half.h"
 #include "core.h"
 #include "gemm.h"
+#include "status.h"
 
 struct cublasContext {
     cudaStream_t stream;
@@ -80,30 +81,14 @@ EMU_API cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace
     return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
-#define STATUS(_status) \
-    case _status:       \
-        return #_status
-
 EMU_API const char *cublasGetStatusName(cublasStatus_t status)
 {
-    switch (status) {
-        STATUS(CUBLAS_STATUS_SUCCESS);
-        STATUS(CUBLAS_STATUS_NOT_INITIALIZED);
-        STATUS(CUBLAS_STATUS_ALLOC_FAILED);
-        STATUS(CUBLAS_STATUS_INVALID_VALUE);
-        STATUS(CUBLAS_STATUS_ARCH_MISMATCH);
-        STATUS(CUBLAS_STATUS_MAPPING_ERROR);
-        STATUS(CUBLAS_STATUS_EXECUTION_FAILED);
-        STATUS(CUBLAS_STATUS_INTERNAL_ERROR);
-        STATUS(CUBLAS_STATUS_NOT_SUPPORTED);
-        STATUS(CUBLAS_STATUS_LICENSE_ERROR);
-    }
-    return "CUBLAS_STATUS_UNKNOWN";
+    return status_name(status);
 }
 
 EMU_API const char *cublasGetStatusString(cublasStatus_t status)
 {
-    return status == CUBLAS_STATUS_SUCCESS ? "success" : cublasGetStatusName(status);
+    return status_text(status);
 }
 
 /* One of the three matrices as cuBLAS describes it: column-major, maybe transposed. */

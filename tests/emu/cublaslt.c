@@ -10,6 +10,7 @@
 
 #include "core.h"
 #include "gemm.h"
+#include "status.h"
 
 struct cublasLtContext {
     int unused;
@@ -127,6 +128,8 @@ EMU_API cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
     if (emu_init() != CUDA_SUCCESS)
         return CUBLAS_STATUS_NOT_INITIALIZED;
     emu_runtime_context(self);
+    if (!handle)
+        return CUBLAS_STATUS_INVALID_VALUE;
     *handle = emu_alloc(sizeof(**handle));
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -135,8 +138,20 @@ EMU_API cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
 {
     EMU_CALL(self);
     (void)self;
+    if (!handle)
+        return CUBLAS_STATUS_INVALID_VALUE;
     free(handle);
     return CUBLAS_STATUS_SUCCESS;
+}
+
+EMU_API const char *cublasLtGetStatusName(cublasStatus_t status)
+{
+    return status_name(status);
+}
+
+EMU_API const char *cublasLtGetStatusString(cublasStatus_t status)
+{
+    return status_text(status);
 }
 
 EMU_API size_t cublasLtGetVersion(void)

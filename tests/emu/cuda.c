@@ -87,75 +87,23 @@ EMU_API CUresult cuDriverGetVersion(int *version)
     return CUDA_SUCCESS;
 }
 
-struct error_text {
-    CUresult error;
+static const struct error_text {
+    int error;
     const char *name, *text;
+} error_texts[] = {
+#define BOTH(_number, _runtime, _driver, _text) {_number, #_driver, _text},
+#define RUNTIME(_number, _name, _text)
+#define DRIVER(_number, _name, _text) {_number, #_name, _text},
+#include "errors.def"
+#undef BOTH
+#undef RUNTIME
+#undef DRIVER
 };
-
-/* clang-format off: a table */
-static const struct error_text error_texts[] = {
-#define ERROR(_name, _text) {_name, #_name, _text},
-    ERROR(CUDA_SUCCESS, "no error") ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument") ERROR(
-        CUDA_ERROR_OUT_OF_MEMORY, "out of memory") ERROR(CUDA_ERROR_NOT_INITIALIZED,
-                                                         "initialization error")
-        ERROR(CUDA_ERROR_DEINITIALIZED, "driver shutting down") ERROR(
-            CUDA_ERROR_NO_DEVICE,
-            "no CUDA-capable device is detected") ERROR(CUDA_ERROR_INVALID_DEVICE,
-                                                        "invalid device ordinal")
-            ERROR(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid") ERROR(
-                CUDA_ERROR_INVALID_CONTEXT,
-                "invalid device context") ERROR(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                                                "no kernel image is available for execution on the "
-                                                "device") ERROR(CUDA_ERROR_UNSUPPORTED_LIMIT,
-                                                                "limit is not supported on this "
-                                                                "architecture")
-                ERROR(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed") ERROR(
-                    CUDA_ERROR_FILE_NOT_FOUND, "file not found")
-                    ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle") ERROR(
-                        CUDA_ERROR_ILLEGAL_STATE,
-                        "the operation cannot be performed in the "
-                        "present state") ERROR(CUDA_ERROR_NOT_FOUND,
-                                               "named symbol not found") ERROR(CUDA_ERROR_NOT_READY,
-                                                                               "device not ready")
-                        ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed") ERROR(
-                            CUDA_ERROR_LAUNCH_FAILED,
-                            "unspecified launch failure") ERROR(CUDA_ERROR_NOT_PERMITTED,
-                                                                "operation not permitted")
-                            ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported") ERROR(
-                                CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                                "operation not permitted when stream is capturing")
-                                ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-                                      "operation failed due to a previous error during capture")
-                                    ERROR(CUDA_ERROR_STREAM_CAPTURE_MERGE,
-                                          "operation would result "
-                                          "in a merge of separate "
-                                          "captures") ERROR(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
-                                                            "capture was not ended in the same "
-                                                            "stream")
-                                        ERROR(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
-                                              "capturing stream has unjoined work")
-                                            ERROR(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
-                                                  "dependency created on uncaptured work")
-                                                ERROR(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
-                                                      "operation would make the legacy stream "
-                                                      "depend on a capturing blocking stream")
-                                                    ERROR(CUDA_ERROR_CAPTURED_EVENT,
-                                                          "operation not permitted on an event "
-                                                          "last recorded in a capturing stream")
-                                                        ERROR(
-                                                            CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
-                                                            "attempt to terminate a thread-local "
-                                                            "capture sequence from another thread")
-                                                            ERROR(CUDA_ERROR_UNKNOWN,
-                                                                  "unknown error")
-#undef ERROR
-};
-/* clang-format on */
 
 static const struct error_text *find_error(CUresult error)
 {
     for (size_t i = 0; i < sizeof(error_texts) / sizeof(error_texts[0]); i++)
-        if (error_texts[i].error == error)
+        if (error_texts[i].error == (int)error)
             return &error_texts[i];
     return NULL;
 }
@@ -164,16 +112,18 @@ EMU_API CUresult cuGetErrorName(CUresult error, const char **name)
 {
     const struct error_text *e = find_error(error);
 
-    *name = e ? e->name : NULL;
-    return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (name)
+        *name = e ? e->name : NULL;
+    return e && name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 EMU_API CUresult cuGetErrorString(CUresult error, const char **text)
 {
     const struct error_text *e = find_error(error);
 
-    *text = e ? e->text : NULL;
-    return e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (text)
+        *text = e ? e->text : NULL;
+    return e && text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- streams ---- */
@@ -217,7 +167,8 @@ EMU_API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int 
 {
     EMU_CALL(self);
     READY();
-    (void)flags;
+    if (flags > CU_EVENT_RECORD_EXTERNAL)
+        return CUDA_ERROR_INVALID_VALUE;
     return emu_event_wait(self, stream, event);
 }
 
@@ -374,7 +325,19 @@ STREAM_CALL(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t byte
             COPY)
 WAITING_CALL(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t bytes), COPY)
 WAITING_CALL(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t bytes), COPY)
-WAITING_CALL(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes), COPY)
+/* Within the device the host does not wait. */
+#define ONE_COPY(_name, _stream)                                            \
+    EMU_API CUresult _name(CUdeviceptr to, CUdeviceptr from, size_t bytes); \
+    CUresult _name(CUdeviceptr to, CUdeviceptr from, size_t bytes)          \
+    {                                                                       \
+        EMU_CALL(self);                                                     \
+        const CUstream stream = _stream;                                    \
+        CUresult unsafe_ = emu_unsafe(self);                                \
+        READY();                                                            \
+        return unsafe_ ? unsafe_ : COPY;                                    \
+    }
+ONE_COPY(cuMemcpyDtoD_v2, NULL)
+ONE_COPY(cuMemcpyDtoD_v2_ptds, CU_STREAM_PER_THREAD)
 STREAM_CALL(cuMemcpyPeerAsync,
             (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
              size_t bytes, CUstream stream),
@@ -482,6 +445,16 @@ STREAM_CALL(cuStreamEndCapture, (CUstream stream, CUgraph *graph), end_capture(s
 STREAM_CALL(cuGraphLaunch, (CUgraphExec exec, CUstream stream),
             emu_graph_launch(self, (struct emu_exec *)(void *)exec, stream))
 
+static CUresult update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+{
+    CUresult result =
+        emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph);
+
+    info->result =
+        result ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    return result;
+}
+
 DRIVER_CALL(cuGraphInstantiateWithFlags,
             (CUgraphExec * exec, CUgraph graph, unsigned long long flags),
             ((void)flags, instantiate(exec, graph)))
@@ -493,9 +466,7 @@ DRIVER_CALL(cuGraphInstantiateWithParams_ptsz,
             (params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS, instantiate(exec, graph)))
 DRIVER_CALL(cuGraphExecUpdate_v2,
             (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info),
-            (info->result = CU_GRAPH_EXEC_UPDATE_SUCCESS,
-             emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph),
-             CUDA_SUCCESS))
+            update(exec, graph, info))
 DRIVER_CALL(cuGraphClone, (CUgraph * clone, CUgraph graph),
             (*clone = (CUgraph)(void *)emu_graph_clone((struct emu_graph *)(void *)graph),
              CUDA_SUCCESS))

@@ -41,73 +41,52 @@ EMU_API cudaError_t cudaPeekAtLastError(void)
     return last_error;
 }
 
-struct error_name {
-    cudaError_t error;
-    const char *name;
+static const struct error_text {
+    int error;
+    const char *name, *text;
+} error_texts[] = {
+#define BOTH(_number, _runtime, _driver, _text) {_number, #_runtime, _text},
+#define RUNTIME(_number, _name, _text) {_number, #_name, _text},
+#define DRIVER(_number, _name, _text)
+#include "errors.def"
+#undef BOTH
+#undef RUNTIME
+#undef DRIVER
 };
 
-#define NAME(_error)    \
-    {                   \
-        _error, #_error \
-    }
+static const struct error_text *find_error(cudaError_t error)
+{
+    static const struct error_text unknown = {-1, "unrecognized error code",
+                                              "unrecognized error code"};
 
-static const struct error_name error_names[] = {
-    NAME(cudaSuccess),
-    NAME(cudaErrorInvalidValue),
-    NAME(cudaErrorMemoryAllocation),
-    NAME(cudaErrorInitializationError),
-    NAME(cudaErrorNoDevice),
-    NAME(cudaErrorInvalidDevice),
-    NAME(cudaErrorInvalidConfiguration),
-    NAME(cudaErrorInvalidSymbol),
-    NAME(cudaErrorMissingConfiguration),
-    NAME(cudaErrorInvalidDeviceFunction),
-    NAME(cudaErrorDeviceUninitialized),
-    NAME(cudaErrorInvalidResourceHandle),
-    NAME(cudaErrorOperatingSystem),
-    NAME(cudaErrorIllegalState),
-    NAME(cudaErrorSymbolNotFound),
-    NAME(cudaErrorNotReady),
-    NAME(cudaErrorPeerAccessAlreadyEnabled),
-    NAME(cudaErrorHostMemoryAlreadyRegistered),
-    NAME(cudaErrorHostMemoryNotRegistered),
-    NAME(cudaErrorLaunchFailure),
-    NAME(cudaErrorNotSupported),
-    NAME(cudaErrorStreamCaptureUnsupported),
-    NAME(cudaErrorStreamCaptureInvalidated),
-    NAME(cudaErrorStreamCaptureMerge),
-    NAME(cudaErrorStreamCaptureUnmatched),
-    NAME(cudaErrorStreamCaptureUnjoined),
-    NAME(cudaErrorStreamCaptureIsolation),
-    NAME(cudaErrorStreamCaptureImplicit),
-    NAME(cudaErrorCapturedEvent),
-    NAME(cudaErrorStreamCaptureWrongThread),
-};
+    for (size_t i = 0; i < sizeof(error_texts) / sizeof(error_texts[0]); i++)
+        if (error_texts[i].error == (int)error)
+            return &error_texts[i];
+    return &unknown;
+}
 
 EMU_API const char *cudaGetErrorName(cudaError_t error)
 {
-    for (size_t i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++)
-        if (error_names[i].error == error)
-            return error_names[i].name;
-    return "unrecognized error code";
+    return find_error(error)->name;
 }
 
 EMU_API const char *cudaGetErrorString(cudaError_t error)
 {
-    const char *text = NULL;
-
-    cuGetErrorString((CUresult)error, &text);
-    return text ? text : "unrecognized error code";
+    return find_error(error)->text;
 }
 
 EMU_API cudaError_t cudaDriverGetVersion(int *version)
 {
+    if (!version)
+        return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     *version = CUDA_VERSION;
     return cudaSuccess;
 }
 
 EMU_API cudaError_t cudaRuntimeGetVersion(int *version)
 {
+    if (!version)
+        return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     *version = CUDART_VERSION;
     return cudaSuccess;
 }

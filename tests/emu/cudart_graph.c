@@ -33,6 +33,15 @@ STREAM_CALL(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph),
 STREAM_CALL(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream),
             emu_graph_launch(self, (struct emu_exec *)(void *)exec, stream))
 
+static CUresult update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info)
+{
+    CUresult result =
+        emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph);
+
+    info->result = result ? cudaGraphExecUpdateErrorTopologyChanged : cudaGraphExecUpdateSuccess;
+    return result;
+}
+
 #define GRAPH_CALL(_name, _params, _do) \
     EMU_API cudaError_t _name _params;  \
     cudaError_t _name _params           \
@@ -55,10 +64,7 @@ GRAPH_CALL(cudaGraphInstantiateWithParams_ptsz,
            (cudaGraphExec_t * exec, cudaGraph_t graph, cudaGraphInstantiateParams *params),
            (params->result_out = cudaGraphInstantiateSuccess, instantiate(exec, graph)))
 GRAPH_CALL(cudaGraphExecUpdate, (cudaGraphExec_t exec, cudaGraph_t graph, void *info, void *result),
-           ((void)result,
-            ((cudaGraphExecUpdateResultInfo *)info)->result = cudaGraphExecUpdateSuccess,
-            emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph),
-            CUDA_SUCCESS))
+           ((void)result, update(exec, graph, info)))
 GRAPH_CALL(cudaGraphClone, (cudaGraph_t * clone, cudaGraph_t graph),
            (*clone = (cudaGraph_t)(void *)emu_graph_clone((struct emu_graph *)(void *)graph),
             CUDA_SUCCESS))

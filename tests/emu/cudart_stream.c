@@ -98,7 +98,8 @@ STREAM_CALL(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream),
 STREAM_CALL(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned int flags),
             emu_event_record(self, event, stream, flags))
 STREAM_CALL(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned int flags),
-            ((void)flags, emu_event_wait(self, stream, event)))
+            flags > cudaEventWaitExternal ? CUDA_ERROR_INVALID_VALUE
+                                          : emu_event_wait(self, stream, event))
 STREAM_CALL(cudaStreamSynchronize, (cudaStream_t stream), emu_stream_sync(self, stream))
 STREAM_CALL(cudaStreamQuery, (cudaStream_t stream), emu_stream_query(self, stream))
 

@@ -67,8 +67,8 @@ DEVICE_CALL(cuDeviceGetAttribute, (int *value, CUdevice_attribute which, CUdevic
 DEVICE_CALL(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned int *flags, int *active),
             (*flags = 0, *active = emu_context_active(device), CUDA_SUCCESS))
 DEVICE_CALL(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device),
-            (*context = emu_primary(device), CUDA_SUCCESS))
-DEVICE_CALL(cuDevicePrimaryCtxRelease_v2, (CUdevice device), CUDA_SUCCESS)
+            (*context = emu_primary_retain(device), CUDA_SUCCESS))
+DEVICE_CALL(cuDevicePrimaryCtxRelease_v2, (CUdevice device), emu_primary_release(self, device))
 DEVICE_CALL(cuDevicePrimaryCtxReset_v2, (CUdevice device), emu_context_reset(self, device))
 DEVICE_CALL(cuDevicePrimaryCtxSetFlags_v2, (CUdevice device, unsigned int flags),
             ((void)flags, CUDA_SUCCESS))

@@ -16,7 +16,7 @@ EMU_TESTS  := $(patsubst tests/emu/check_%.c,$(B)/emu/check_%,$(wildcard tests/e
 
 .PHONY: emu
 ## emu: the stand-in GPU libraries and the examples, in build/emu and build/examples
-emu: $(EMU_LIBS) $(B)/emu/libemuext.so $(B)/emu/dlopen_local $(EMU_TESTS)
+emu: $(EMU_LIBS) $(B)/emu/libemuext.so $(B)/emu/dlopen_local $(EMU_TESTS) $(B)/tests/gpu/facts
 
 emu_so = @echo "  LD      $@"; mkdir -p $(@D) && \
  $(CC) -shared -Wl,-z,defs -Wl,-soname,$(@F) -Wl,--version-script=tests/emu/map/$(1).map -o $@ \

@@ -86,8 +86,10 @@ struct CUevent_st {
 struct CUctx_st {
     int device;
     bool active;
-    bool made; /* by cuCtxCreate: beside the device's primary one */
-    CUresult error; /* sticky: work has failed */
+    bool made;         /* by cuCtxCreate: beside the device's primary one */
+    bool by_runtime;   /* in use by it, so that the driver's last release does not end it */
+    unsigned retained; /* by the driver's callers */
+    CUresult error;    /* sticky: work has failed */
     struct CUstream_st *streams, *legacy;
 };
 

@@ -29,6 +29,8 @@ CUresult emu_event_new(struct emu_thread *self, CUevent *event, unsigned flags)
     if (!event ||
         flags > (CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS))
         return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)) == CU_EVENT_INTERPROCESS)
+        return CUDA_ERROR_INVALID_VALUE;
     e = emu_alloc(sizeof(*e));
     e->context = self->context;
     e->id = next_id(self->observer);
@@ -85,6 +87,8 @@ CUresult emu_event_record(struct emu_thread *self, CUevent event, CUstream handl
         result = CUDA_ERROR_INVALID_HANDLE;
     if (!result && event->context != s->context)
         result = CUDA_ERROR_INVALID_HANDLE;
+    if (!result && flags > CU_EVENT_RECORD_EXTERNAL)
+        result = CUDA_ERROR_INVALID_VALUE;
     if (!result && !s->capture && flags & CU_EVENT_RECORD_EXTERNAL)
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result && !s->capture)

@@ -130,10 +130,34 @@ void emu_graph_instantiate(struct emu_exec **exec, const struct emu_graph *graph
     *exec = e;
 }
 
-void emu_exec_update(struct emu_exec *exec, const struct emu_graph *graph)
+static bool same_node(const struct emu_node *a, const struct emu_node *b)
 {
+    if (!a->work != !b->work || (a->work && a->work->kind != b->work->kind) ||
+        a->after.count != b->after.count)
+        return false;
+    for (unsigned i = 0; i < a->after.count; i++)
+        if (a->after.nodes[i]->index != b->after.nodes[i]->index)
+            return false;
+    return true;
+}
+
+static bool same_shape(const struct emu_graph *a, const struct emu_graph *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (unsigned i = 0; i < a->count; i++)
+        if (!same_node(a->nodes[i], b->nodes[i]))
+            return false;
+    return true;
+}
+
+CUresult emu_exec_update(struct emu_exec *exec, const struct emu_graph *graph)
+{
+    if (!same_shape(&exec->program->graph, graph))
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     unref_program(exec->program);
     exec->program = new_program(graph);
+    return CUDA_SUCCESS;
 }
 
 struct emu_graph *emu_graph_empty(void)
@@ -266,7 +290,7 @@ CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstre
 {
     struct graph_run *run;
     struct CUstream_st *s;
-    CUresult result = emu_stream_find(self, handle, NULL, &s);
+    CUresult result = exec ? emu_stream_find(self, handle, NULL, &s) : CUDA_ERROR_INVALID_VALUE;
 
     if (result)
         return result;

@@ -121,9 +121,35 @@ static void worse(ncclResult_t *result, ncclResult_t other)
         *result = other;
 }
 
+/* A message of a rank to itself has its other half in the same group. */
+static ncclResult_t check_own_messages(const struct group *g)
+{
+    for (unsigned i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        unsigned sends = 0, receives = 0;
+
+        if ((t->kind != TASK_SEND && t->kind != TASK_RECV) || t->root != t->comm->rank)
+            continue;
+        for (unsigned j = 0; j < g->count; j++) {
+            const struct task *other = &g->tasks[j];
+
+            if (other->comm != t->comm || other->root != t->root)
+                continue;
+            sends += other->kind == TASK_SEND;
+            receives += other->kind == TASK_RECV;
+        }
+        if (sends != receives)
+            return comm_fail(ncclInvalidUsage, "a message to oneself without its other half");
+    }
+    return ncclSuccess;
+}
+
 static ncclResult_t run_group(struct emu_thread *self)
 {
     ncclResult_t result;
+
+    if (!group.error)
+        group.error = check_own_messages(&group);
 
     if (group.count && !group.error && emu_init()) /* in a forked child the driver is no more */
         group.error = comm_fail(ncclUnhandledCudaError, "initialization error");
@@ -207,6 +233,8 @@ static bool lacks_buffer(const struct task *t)
     bool sends = t->kind == TASK_COLLECTIVE || t->kind == TASK_SEND || t->kind == TASK_PUT;
     bool takes = t->kind == TASK_COLLECTIVE || t->kind == TASK_RECV;
 
+    if (t->comm->ranks == 1 && t->kind == TASK_COLLECTIVE && t->send == t->recv)
+        return false; /* nothing to copy */
     return t->count && ((sends && !t->send) || (takes && !t->recv));
 }
 
@@ -220,7 +248,7 @@ static ncclResult_t check_task(const struct task *t)
         return comm_fail(ncclInvalidArgument, "datatype %d", (int)t->type);
     if (t->root < 0 || t->root >= t->comm->ranks)
         return comm_fail(ncclInvalidArgument, "root or peer %d of %d", t->root, t->comm->ranks);
-    if (t->redop >= ncclNumOps + t->comm->premul_count || t->redop < 0)
+    if (!comm_knows(t->comm, t->redop))
         return comm_fail(ncclInvalidArgument, "operator %d", t->redop);
     if (lacks_buffer(t))
         return comm_fail(ncclInvalidArgument, "a buffer is NULL");
@@ -248,6 +276,8 @@ ncclResult_t group_task(struct emu_thread *self, const struct task *t)
             worse(&group.error, result);
         return result;
     }
+    if (!empty && t->kind == TASK_COLLECTIVE && !t->recv)
+        return ncclSuccess; /* one rank, from NULL to NULL */
     if (!empty)
         note_task(t);
     return group.depth || empty ? ncclSuccess : run_group(self);

@@ -12,12 +12,31 @@
 #include "hash.h"
 #include "profiler.h"
 
+/* Whether the field is there and set. */
+#define SET(_config, _field)                                                          \
+    ((_config)->size >= offsetof(ncclConfig_t, _field) + sizeof((_config)->_field) && \
+     (_config)->_field != NCCL_CONFIG_UNDEF_INT)
+
+static ncclResult_t check_limits(const ncclConfig_t *c)
+{
+    bool least = SET(c, minCTAs), most = SET(c, maxCTAs);
+
+    if ((least && c->minCTAs <= 0) || (most && c->maxCTAs <= 0) ||
+        (least && most && c->minCTAs > c->maxCTAs))
+        return comm_fail(ncclInvalidArgument, "minCTAs or maxCTAs");
+    if (SET(c, splitShare) && c->splitShare != 0 && c->splitShare != 1)
+        return comm_fail(ncclInvalidArgument, "splitShare is %d", c->splitShare);
+    return ncclSuccess;
+}
+
 ncclResult_t job_config(const ncclConfig_t *config, bool *nonblocking)
 {
     if (!config)
         return ncclSuccess;
     if (config->magic != 0xcafebeef || config->size < offsetof(ncclConfig_t, cgaClusterSize))
         return comm_fail(ncclInvalidArgument, "ncclConfig_t is not initialised");
+    if (check_limits(config))
+        return ncclInvalidArgument;
     if (config->blocking == NCCL_CONFIG_UNDEF_INT)
         return ncclSuccess;
     if (config->blocking != 0 && config->blocking != 1)

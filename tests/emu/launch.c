@@ -50,7 +50,7 @@ static void post_bytes(struct ncclComm *comm, const struct task *t, uint64_t num
         memcpy(post + i * head, (const char *)t->send + i * task_bytes(t), head);
     if (reduces(t->op) && t->redop >= ncclNumOps)
         number_scale(post, parts * head / size, (enum number)t->type,
-                     comm->premul[t->redop - ncclNumOps], 1);
+                     comm->premul[t->redop - ncclNumOps].factor, 1);
 }
 
 /* By the last to come: rank after rank onto the first one's bytes. */

@@ -207,6 +207,23 @@ int emu_memory_close(void *pointer)
     return 0;
 }
 
+void emu_memory_forget(int device)
+{
+    pthread_mutex_lock(&lock);
+    for (struct mapping **at = &mappings, *m; (m = *at);) {
+        if (m->device != device) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        if (m->type == MEMORY_DEVICE)
+            device_bytes -= m->bytes;
+        munmap(m->start, m->bytes);
+        free(m);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 enum memory_type emu_memory_type_of(const void *pointer, int *device)
 {
     enum memory_type type = MEMORY_PAGEABLE;

@@ -18,6 +18,8 @@ enum memory_type { MEMORY_PAGEABLE, MEMORY_DEVICE, MEMORY_PINNED };
 EMU_API void *emu_memory_map(size_t bytes, enum memory_type type, int device);
 EMU_API int emu_memory_unmap(void *pointer); /* -1: not one of ours */
 
+void emu_memory_forget(int device); /* unmaps all of it */
+
 /* device: where not NULL, gets the device of memory that is not pageable. */
 EMU_API enum memory_type emu_memory_type_of(const void *pointer, int *device);
 /* The allocation around a pointer: its start, and size and device where wanted. NULL: none. */

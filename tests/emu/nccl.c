@@ -143,6 +143,15 @@ NCCL(ncclResult_t, ncclCommInitRankConfig,
     return init_rank(self, comm, nranks, &commId, rank, config);
 }
 
+static bool lists_twice(const int *devices, int count)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++)
+            if (devices[i] == devices[j])
+                return true;
+    return false;
+}
+
 NCCL(ncclResult_t, ncclCommInitAll, (ncclComm_t * comm, int ndev, const int *devlist))
 {
     EMU_CALL(self);
@@ -151,8 +160,10 @@ NCCL(ncclResult_t, ncclCommInitAll, (ncclComm_t * comm, int ndev, const int *dev
     ncclUniqueId unique;
     struct id id;
 
-    if (!comm || ndev < 1 || emu_init() != CUDA_SUCCESS || ndev > emu_device_count())
+    if (!comm || ndev < 1 || emu_init() != CUDA_SUCCESS || (!devlist && ndev > emu_device_count()))
         return comm_fail(ncclInvalidArgument, "%d devices", ndev);
+    if (devlist && lists_twice(devlist, ndev))
+        return comm_fail(ncclInvalidUsage, "a device is listed twice");
     result = ncclGetUniqueId(&unique);
     memcpy(&id, unique.internal, sizeof(id));
     jobs = emu_alloc((size_t)ndev * sizeof(struct emu_job *));
@@ -364,6 +375,8 @@ NCCL(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t *asyncE
 
     if (result)
         return result;
+    if (!asyncError)
+        return comm_fail(ncclInvalidArgument, "a place for the error is NULL");
     if (comm->job && !self->observer)
         poll_job(comm, self);
     *asyncError = (ncclResult_t)atomic_load(&comm->error);
@@ -375,11 +388,18 @@ NCCL(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t *asyncE
 NCCL(ncclResult_t, ncclCommFinalize, (ncclComm_t comm))
 {
     EMU_CALL(self);
-    ncclResult_t result = comm_check_ready(comm);
+    ncclResult_t result;
 
-    if (!result)
-        comm_drain(comm, self);
-    return result;
+    if (!comm)
+        return ncclSuccess;
+    result = comm_check_ready(comm);
+    if (!result && comm->finalized)
+        result = comm_fail(ncclInvalidArgument, "communicator is finalized already");
+    if (result)
+        return result;
+    comm->finalized = true;
+    comm_drain(comm, self);
+    return ncclSuccess;
 }
 
 NCCL(ncclResult_t, ncclCommDestroy, (ncclComm_t comm))
@@ -428,6 +448,8 @@ NCCL(ncclResult_t, ncclCommAbort, (ncclComm_t comm))
         ncclResult_t result = comm_check_ready(comm);            \
                                                                  \
         (void)self;                                              \
+        if (!result && !value)                                   \
+            result = comm_fail(ncclInvalidArgument, "NULL");     \
         if (!result)                                             \
             *value = comm->_field;                               \
         return result;                                           \
@@ -443,7 +465,7 @@ NCCL(ncclResult_t, ncclRedOpCreatePreMulSum,
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
-    double *grown;
+    struct premul *grown;
 
     (void)self;
     (void)residence; /* device memory is memory here */
@@ -453,7 +475,8 @@ NCCL(ncclResult_t, ncclRedOpCreatePreMulSum,
     if (!grown)
         return ncclSystemError;
     comm->premul = grown;
-    grown[comm->premul_count] = number_get(scalar, 0, (enum number)datatype);
+    grown[comm->premul_count] =
+        (struct premul){number_get(scalar, 0, (enum number)datatype), false};
     *op = (ncclRedOp_t)(ncclNumOps + comm->premul_count++);
     return ncclSuccess;
 }
@@ -466,6 +489,10 @@ NCCL(ncclResult_t, ncclRedOpDestroy, (ncclRedOp_t op, ncclComm_t comm))
     (void)self;
     if (!result && (int)op < ncclNumOps)
         result = comm_fail(ncclInvalidArgument, "operator %d is built in", (int)op);
+    if (!result && !comm_knows(comm, (int)op))
+        result = comm_fail(ncclInvalidArgument, "operator %d is not there", (int)op);
+    if (!result)
+        comm->premul[(int)op - ncclNumOps].destroyed = true;
     return result;
 }
 

@@ -9,6 +9,7 @@
 
 #include "fabric.h"
 #include "listen.h"
+#include "memory.h"
 
 #define LEGACY_ID 7
 
@@ -74,11 +75,42 @@ CUcontext emu_primary(int device)
 
     emu_lock();
     was_active = context->active;
-    context->active = true;
+    context->active = context->by_runtime = true;
     emu_unlock();
     if (!was_active)
         emu_heard_context(context, true);
     return context;
+}
+
+CUcontext emu_primary_retain(int device)
+{
+    struct CUctx_st *context = emu_context(device);
+
+    bool was_active;
+
+    emu_lock();
+    was_active = context->active;
+    context->active = true;
+    context->retained++;
+    emu_unlock();
+    if (!was_active)
+        emu_heard_context(context, true);
+    return context;
+}
+
+CUresult emu_primary_release(struct emu_thread *self, int device)
+{
+    struct CUctx_st *context = emu_context(device);
+    bool active, last;
+
+    emu_lock();
+    active = context->active;
+    context->retained -= context->retained > 0;
+    last = !context->retained && !context->by_runtime;
+    emu_unlock();
+    if (!active)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return last ? emu_context_reset(self, device) : CUDA_SUCCESS;
 }
 
 int emu_context_active(int device)
@@ -376,8 +408,8 @@ static void forget_event(struct emu_handle *handle, void *context)
         emu_unregister(handle);
 }
 
-/* Handles of the context are invalid from here on; the memory of its events is kept, because the
- * program may still hold them. */
+/* Handles of the context, and of a primary one the device's memory, are invalid from here on; what
+ * its event handles point to is kept, because the program may still hold them. */
 static void end_context(struct emu_thread *self, struct CUctx_st *context)
 {
     if (context->active)
@@ -387,7 +419,10 @@ static void end_context(struct emu_thread *self, struct CUctx_st *context)
     emu_each_handle(EMU_EVENT, forget_event, context);
     while (context->streams)
         close_stream(context->streams);
-    context->active = false;
+    if (!context->made)
+        emu_memory_forget(context->device);
+    context->active = context->by_runtime = false;
+    context->retained = 0;
     context->error = CUDA_SUCCESS;
     emu_unlock();
 }

@@ -21,7 +21,6 @@ VERSION=2.11.0
 # comes to its verdict counts as skipped, whatever that is; one whose program breaks has failed.
 FORM_ONLY='
 agreement              the products of the small model are shorter than those that the claim is about
-cost                   the stand-ins answer at once: what a call costs is for a GPU to tell
 hook                   on a busy machine and without a driver, what a hook costs is not what it costs beside one
 harvester              the stand-ins have no events of hardware to wait for
 overhead_transformer   the model is small and its kernels are sleeps: an overhead here is nobody'"'"'s

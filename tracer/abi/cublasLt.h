@@ -107,6 +107,8 @@ typedef enum {
     CUBLASLT_EPILOGUE_BGRADB = 512
 } cublasLtEpilogue_t;
 
+const char *cublasLtGetStatusName(cublasStatus_t status);
+const char *cublasLtGetStatusString(cublasStatus_t status);
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *lightHandle);
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t lightHandle);
 size_t cublasLtGetVersion(void);

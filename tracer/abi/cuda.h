@@ -66,6 +66,7 @@ typedef enum cudaError_enum {
     CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
     CUDA_ERROR_CAPTURED_EVENT = 907,
     CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908,
+    CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE = 910,
     CUDA_ERROR_UNKNOWN = 999
 } CUresult;
 
@@ -279,7 +280,8 @@ typedef enum CUgraphInstantiateResult_enum {
 
 typedef enum CUgraphExecUpdateResult_enum {
     CU_GRAPH_EXEC_UPDATE_SUCCESS = 0x0,
-    CU_GRAPH_EXEC_UPDATE_ERROR = 0x1
+    CU_GRAPH_EXEC_UPDATE_ERROR = 0x1,
+    CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 0x2
 } CUgraphExecUpdateResult;
 
 typedef struct CUDA_MEMCPY2D_st {

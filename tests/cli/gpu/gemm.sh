@@ -73,6 +73,7 @@ echo "status $?"
 echo "status $?"
 EMU_DIR=$PWD/job LD_LIBRARY_PATH=$BUILD/emu/lib ./gemm -b 0.2 >/dev/full 2>talk
 echo "full disk: status $?"
+tail -n 1 talk
 # What is damaged is no measurement.
 sed -i '9s/hot\|cold/warm/; 10s/bf16\|fp16\|tf32\|fp32\|fp64\|int8\|fp8e4m3/fp7/; 11s/\(cold\|hot\),[0-9.]*,[0-9.]*/\1,-1,/' gemm.csv
 "$SPECTER" validate gemm.csv --worst 0 --rows rows.csv >/dev/null

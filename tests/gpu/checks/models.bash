@@ -2,10 +2,52 @@
 # SPDX-License-Identifier: MIT
 # The models against this GPU.
 
-# A captured step, replayed on its own GPU, takes its own time.
+# Matrix products of all shapes and types, against the model. The table is kept beside the report, as
+# <date>-<gpu>-gemm.csv, and goes to docs/measurements, where no fit looks.
+check_gemm() {
+    local table=$OUT/gemm.csv gpu
+    LD_LIBRARY_PATH=$(wheel_libraries):${LD_LIBRARY_PATH:-} \
+        "$BUILD/tests/gpu/gemm" -b "${GEMM_SECONDS:-150}" -o "$table" || return
+    "$SPECTER" validate "$table" --rows "$OUT/gemm_rows.csv" --json "$OUT/gemm_scores.json" || return
+    gpu=$(sed -n '/"by":.*"gpu"/{n;s/.*"key":[^"]*"\([^"]*\)".*/\1/p;q}' "$OUT/gemm_scores.json")
+    cp "$table" "$OUT/$(date -u +%F)-$gpu-gemm.csv"
+    "$PYTHON" "$HERE/models.py" gemm "$table" "$OUT/gemm_scores.json" "$OUT/gemm_rows.csv"
+}
+
+# recorded_step NAME WORKLOAD...: a capture with step marks, and beside it the state that the GPU was in. Of a step
+# that waits for its host, capture's default records a part of the products; here it is to be all of them.
+recorded_step() {
+    local name=$1
+    shift
+    rm -rf "$OUT/traces/$name"
+    "$BUILD/tests/gpu/state" "$OUT/state_$name.csv" 20 \
+        "$SPECTER" capture --overhead 0 -o "$OUT/traces/$name" -- "$PYTHON" "$HERE/workload.py" "$@" --marks
+}
+
+# replayed NAME FILE OPTION...: at its own size.
+replayed() { "$SPECTER" replay "$OUT/traces/$1" --scale 1 --json "$OUT/$2.json" "${@:3}"; }
+
+# A captured step, replayed on its own GPU, takes its own time: one that keeps the GPU busy, one that waits for its
+# host, one that is a CUDA graph.
 check_identity() {
-    traced identity "$PYTHON" "$HERE/workload.py" transformer --marks &&
-        "$SPECTER" replay "$OUT/traces/identity" --scale 1 &&
-        "$SPECTER" replay "$OUT/traces/identity" --scale 1 --json "$OUT/identity.json" >/dev/null &&
-        "$PYTHON" "$HERE/checks.py" identity "$OUT/identity.json" 3
+    local workload status=0
+    for workload in transformer launch_bound graph; do
+        recorded_step "own_$workload" "$workload" --steps 40 --warmup 10 &&
+            replayed "own_$workload" "own_$workload" &&
+            "$PYTHON" "$HERE/checks.py" identity "$workload" "$OUT/own_$workload.json" 3 || status=1
+    done
+    return $status
+}
+
+# The same transformer step by the models alone: at the clocks that the profile stands for, and at those found.
+check_as_found() {
+    local trace=own_transformer found=$OUT/found.json
+    if [ ! -e "$OUT/traces/$trace" ] || [ ! -e "$OUT/state_$trace.csv" ]; then
+        recorded_step "$trace" transformer --steps 40 --warmup 10 || return
+    fi
+    replayed "$trace" own >/dev/null &&
+        "$PYTHON" "$HERE/models.py" found "$OUT/state_$trace.csv" "$OUT/own.json" "$SPECTER" "$found" &&
+        replayed "$trace" nominal --no-calibrate &&
+        replayed "$trace" as_found --no-calibrate --from-gpu "$found" --gpu "$found" &&
+        "$PYTHON" "$HERE/models.py" as_found "$OUT/own.json" "$OUT/nominal.json" "$OUT/as_found.json"
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK ((size_t)16 << 20)     /* random numbers are made for so much and then repeated */
+#define BLOCK ((size_t)4 << 20)      /* random numbers are made for so much and then repeated */
 #define WORKSPACE ((size_t)32 << 20) /* as frameworks give to cuBLAS on Hopper */
 #define OPERANDS_MAX ((size_t)4 << 30)
 #define FLUSH ((size_t)512 << 20)
@@ -87,7 +87,7 @@ static struct {
     BLAS(X)
     LIGHT(X)
 #undef X
-        size_t (*LightVersion)(void);
+    size_t (*LightVersion)(void);
 } cu;
 
 static pointer blas, light, preference, workspace;

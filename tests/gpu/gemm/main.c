@@ -64,7 +64,9 @@ static void write_head(FILE *out, const struct device *d, const struct nvml *nvm
             d->cuda_version % 1000 / 10, d->blas_version);
     fprintf(out, "# SM clock at most %d MHz, memory clock at most %d MHz, power limit %.0f W\n",
             state.sm_max_MHz, state.mem_max_MHz, state.limit_W);
-    fprintf(out, "# time_us: one call in a CUDA graph, the median; -1: not known\n");
+    fprintf(
+        out,
+        "# time_us: one call in a CUDA graph, the median; clock, power, temperature: meanwhile\n");
     fprintf(out, "source_id,gpu,dtype,m,n,k,batch,cache,time_us,tflops,spread,calls,repeats,lib,"
                  "order,family,sm_MHz,mem_MHz,power_W,celsius,reasons,notes\n");
 }
@@ -86,9 +88,19 @@ static void write_row(FILE *out, const struct options *o, const struct device *d
     fflush(out); /* what is ended from outside leaves what it has */
 }
 
+static void say_state(const char *when, const struct nvml *nvml)
+{
+    struct gpu_state s;
+
+    nvml_look(nvml, &s);
+    fprintf(stderr, "gemm: %s: SM clock %d MHz, memory clock %d MHz, %.0f of %.0f W, %d C, %s\n",
+            when, s.sm_MHz, s.mem_MHz, s.power_W, s.limit_W, s.celsius,
+            nvml_reason_words(s.reasons));
+}
+
 static int measure_all(FILE *out, const struct options *o, const struct gemm_plan *plan)
 {
-    double begun_s = now_s();
+    double begun_s;
     size_t measured = 0, left_out = 0, i;
     struct device d;
     struct nvml nvml;
@@ -98,6 +110,8 @@ static int measure_all(FILE *out, const struct options *o, const struct gemm_pla
     if (nvml_open(&nvml, d.bus_id) != 0)
         fprintf(stderr, "gemm: no NVML: clocks and power are not known\n");
     write_head(out, &d, &nvml);
+    say_state("before", &nvml);
+    begun_s = now_s();
     for (i = 0; i < plan->count && now_s() - begun_s < o->budget_s; i++) {
         const struct gemm_case *c = &plan->cases[i];
         struct gemm_time t = {0};
@@ -113,6 +127,7 @@ static int measure_all(FILE *out, const struct options *o, const struct gemm_pla
                 (long long)c->shape.m, (long long)c->shape.n, (long long)c->shape.k,
                 (long long)c->shape.batch, why);
     }
+    say_state("after", &nvml);
     fprintf(stderr, "gemm: %zu products measured, %zu could not be, %zu of %zu were not come to\n",
             measured, left_out, plan->count - i, plan->count);
     return measured > 0 ? 0 : 1;
@@ -163,8 +178,8 @@ int main(int argc, char **argv)
     else
         status = measure_all(out, &o, &plan);
     gemm_plan_free(&plan);
-    if (fclose(out) != 0) {
-        fprintf(stderr, "gemm: %s: %s\n", o.out != NULL ? o.out : "stdout", strerror(errno));
+    if (ferror(out) | fclose(out)) {
+        fprintf(stderr, "gemm: %s: not all could be written\n", o.out != NULL ? o.out : "stdout");
         return 1;
     }
     return status;
