@@ -5,7 +5,6 @@
  */
 #include "cudart.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -224,7 +223,6 @@ EMU_API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
 
 /* ---- the driver's functions, and its profiler ---- */
 
-/* Whatever version is asked for gets the newest that there is, _v2 before the plain name. */
 EMU_API cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
                                                      unsigned int version, unsigned long long flags,
                                                      enum cudaDriverEntryPointQueryResult *found);
@@ -233,19 +231,17 @@ EMU_API cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **
                                                      enum cudaDriverEntryPointQueryResult *found)
 {
     EMU_CALL(self);
-    char newest[128];
+    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
+    CUresult result;
 
     (void)self;
-    (void)version;
-    if (!symbol || !function || flags > cudaEnablePerThreadDefaultStream)
-        return cudart_keep(CUDA_ERROR_INVALID_VALUE);
-    snprintf(newest, sizeof(newest), "%s_v2", symbol);
-    *function = dlsym(RTLD_DEFAULT, newest);
-    if (!*function)
-        *function = dlsym(RTLD_DEFAULT, symbol);
+    result = cuGetProcAddress_v2(symbol, function, (int)version, flags, &status);
     if (found)
-        *found = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
-    return *function || found ? cudaSuccess : cudart_fail(cudaErrorSymbolNotFound);
+        *found = (enum cudaDriverEntryPointQueryResult)status;
+    if (found && status != CU_GET_PROC_ADDRESS_SUCCESS)
+        return cudaSuccess;
+    return result == CUDA_ERROR_NOT_FOUND ? cudart_fail(cudaErrorSymbolNotFound)
+                                          : cudart_keep(result);
 }
 
 /* Of cuda_profiler_api.h. */

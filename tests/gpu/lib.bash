@@ -45,6 +45,9 @@ end_ranks() {
     wait
 }
 
+# seconds COUNT: how long a check may measure; on the stand-ins, where figures mean nothing, a moment.
+seconds() { if [ -n "${SPECTER_REHEARSAL:-}" ]; then echo 1; else echo "$1"; fi; }
+
 # workload NAME [OPTION...]: the bare command of a training program.
 workload() { "$PYTHON" "$HERE/workload.py" "$@"; }
 

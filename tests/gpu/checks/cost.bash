@@ -17,10 +17,10 @@ check_hook() { hook_cost calls; }
 check_harvester() { hook_cost harvester; }
 
 check_overhead_transformer() {
-    "$PYTHON" "$HERE/overhead.py" "$SPECTER" transformer --limit 1 --seconds 180 --way profiler --way nsys
+    "$PYTHON" "$HERE/overhead.py" "$SPECTER" transformer --limit 1 --seconds "$(seconds 180)" --way profiler --way nsys
 }
 
 check_overhead_launch_bound() {
-    "$PYTHON" "$HERE/overhead.py" "$SPECTER" launch_bound --limit 3 --seconds 180 \
+    "$PYTHON" "$HERE/overhead.py" "$SPECTER" launch_bound --limit 3 --seconds "$(seconds 180)" \
         --way profiler --way no-launches --way no-deps -- --steps 200 --warmup 50
 }
