@@ -22,7 +22,6 @@ NOT_HERE='
 cost                   the stand-ins answer at once: what a call costs is a GPU'"'"'s to tell
 overhead_transformer   the stand-ins'"'"' time is virtual: recording costs none of it
 overhead_launch_bound  the stand-ins'"'"' time is virtual: recording costs none of it
-agreement              no CUPTI that knows of the stand-ins
 compile                no driver modules in the stand-ins
 '
 

@@ -11,9 +11,10 @@ check_same_results() {
 
 check_complete() { "$PYTHON" "$HERE/checks.py" complete "$OUT/traces/same"; }
 
-# Device times against CUPTI's, of the same steps.
+# Device times against CUPTI's, of the same steps; large enough that every class of sizes has products.
 check_agreement() {
-    traced agreement "$PYTHON" "$HERE/workload.py" transformer --steps 5 --profile "$OUT/agreement.json" &&
+    traced agreement "$PYTHON" "$HERE/workload.py" transformer --layers 4 --width 2048 --tokens 1024 --steps 5 \
+        --profile "$OUT/agreement.json" &&
         "$PYTHON" "$HERE/agreement.py" "$OUT/traces/agreement" "$OUT/agreement.json"
 }
 
