@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "fabric.h"
+#include "hash.h"
 #include "names.h"
 #include "stall.h"
 
@@ -147,11 +148,19 @@ void comm_unref(struct ncclComm *comm)
     free(comm);
 }
 
-static unsigned node_of(const struct ncclComm *comm)
+/* What tells a node from others: NCCL_HOSTID where it is set, as for real, else the place in the
+ * job. */
+static uint64_t host_of(const struct ncclComm *comm)
 {
     int rank = emu_rank() >= 0 ? emu_rank() : comm->rank;
+    const char *id = secure_getenv("NCCL_HOSTID");
+    uint64_t host = 1;
 
-    return (unsigned)rank / (unsigned)emu_fabric()->gpus_per_node;
+    if (!id || !*id)
+        return (unsigned)rank / (unsigned)emu_fabric()->gpus_per_node;
+    for (; *id; id++)
+        host = emu_hash(host, (unsigned char)*id);
+    return host;
 }
 
 ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self)
@@ -171,7 +180,7 @@ ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self)
     m = segment_member(comm->segment, (unsigned)comm->rank);
     comm->published.clock = &m->clock;
     comm->published.blocked = &m->blocked;
-    segment_arrive(comm->segment, self->clock, node_of(comm), comm->device);
+    segment_arrive(comm->segment, self->clock, host_of(comm), emu_device_bus(comm->device));
     emu_publish(&comm->published, self);
     stall_join(comm);
     return ncclSuccess;

@@ -216,12 +216,26 @@ uint64_t job_end(const struct emu_job *job)
     return last + (job->parent ? f->comm_split_ns : f->comm_init_ns);
 }
 
+/* Two ranks of a node may not share a device. */
+static ncclResult_t own_device(const struct ncclComm *comm)
+{
+    int other = segment_beside(comm->segment);
+
+    if (other < 0)
+        return ncclSuccess;
+    return comm_fail(ncclInvalidUsage,
+                     "Duplicate GPU detected : rank %d and rank %d both on CUDA device %x",
+                     comm->rank, other, emu_device_bus(comm->device) << 12);
+}
+
 ncclResult_t job_complete(struct emu_job *job, struct emu_thread *self, uint64_t patience_ns)
 {
     ncclResult_t result = wait_for_members(job, patience_ns);
 
     if (!result && job->parent && job->comm)
         result = job->grown ? open_grown(job, self) : open_child(job, self);
+    if (!result && (!job->parent || job->grown))
+        result = own_device(job->comm);
     return result;
 }
 

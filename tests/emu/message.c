@@ -47,7 +47,7 @@ struct messages {
 /* Do both sit in one node? Then a message goes through other ports than one that leaves it. */
 static bool near(struct ncclComm *comm, unsigned a, unsigned b)
 {
-    return segment_member(comm->segment, a)->node == segment_member(comm->segment, b)->node;
+    return segment_member(comm->segment, a)->host == segment_member(comm->segment, b)->host;
 }
 
 static void post_message(struct ncclComm *comm, struct message *m, const struct messages *l,

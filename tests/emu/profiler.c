@@ -87,13 +87,8 @@ static int nodes_of(struct ncclComm *comm)
 {
     int nodes = 0;
 
-    for (unsigned i = 0; i < (unsigned)comm->ranks; i++) {
-        bool new = true;
-
-        for (unsigned j = 0; j < i; j++)
-            new &= segment_member(comm->segment, i)->node != segment_member(comm->segment, j)->node;
-        nodes += new;
-    }
+    for (unsigned i = 0; i < (unsigned)comm->ranks; i++)
+        nodes += segment_node(comm->segment, i) == i;
     return nodes;
 }
 

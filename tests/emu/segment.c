@@ -90,13 +90,13 @@ static struct head *head_of(const struct segment *s)
     return (struct head *)(void *)s->base;
 }
 
-void segment_arrive(struct segment *s, uint64_t clock, unsigned node, int device)
+void segment_arrive(struct segment *s, uint64_t clock, uint64_t host, unsigned bus)
 {
     struct member *m = segment_member(s, s->rank);
 
     m->pid = getpid();
-    m->node = node;
-    m->device = device;
+    m->host = host;
+    m->bus = bus;
     m->init_clock = clock;
     atomic_store(&m->clock, clock);
     atomic_store(&m->here, 1);
@@ -110,6 +110,28 @@ void segment_arrive(struct segment *s, uint64_t clock, unsigned node, int device
 bool segment_complete(const struct segment *s)
 {
     return atomic_load(&head_of(s)->members) >= s->ranks;
+}
+
+unsigned segment_node(struct segment *s, unsigned rank)
+{
+    unsigned first = 0;
+
+    while (segment_member(s, first)->host != segment_member(s, rank)->host)
+        first++;
+    return first;
+}
+
+int segment_beside(struct segment *s)
+{
+    const struct member *own = segment_member(s, s->rank);
+
+    for (unsigned i = 0; i < s->ranks; i++) {
+        const struct member *m = segment_member(s, i);
+
+        if (i != s->rank && m->host == own->host && m->bus == own->bus)
+            return (int)i;
+    }
+    return -1;
 }
 
 unsigned segment_ranks(const struct segment *s)

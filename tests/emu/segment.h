@@ -23,8 +23,8 @@
 struct member {
     _Atomic uint32_t here;
     pid_t pid;
-    unsigned node;
-    int device;
+    uint64_t host; /* equal on all members of a node */
+    unsigned bus;  /* PCI bus of its device, by which a node's devices are told apart */
     uint64_t init_clock;    /* when it came */
     _Atomic uint64_t clock; /* of the thread that issues: see emu_publish() */
     _Atomic uint32_t blocked;
@@ -79,7 +79,7 @@ struct segment *segment_open(const char *path, unsigned ranks, unsigned rank, si
 void segment_close(struct segment *s);
 
 /* Counts this rank in; the last one to come removes the file's name. */
-void segment_arrive(struct segment *s, uint64_t clock, unsigned node, int device);
+void segment_arrive(struct segment *s, uint64_t clock, uint64_t host, unsigned bus);
 bool segment_complete(const struct segment *s); /* all came */
 
 unsigned segment_ranks(const struct segment *s);
@@ -87,6 +87,12 @@ unsigned segment_rank(const struct segment *s);
 size_t segment_head(const struct segment *s);         /* bytes of a post or a result */
 size_t segment_message_head(const struct segment *s); /* bytes of a message's place */
 struct member *segment_member(struct segment *s, unsigned rank);
+/* The node of a member, by its first member. All must have come. */
+unsigned segment_node(struct segment *s, unsigned rank);
+
+/* Another member on the device of this rank, or -1. All must have come. */
+int segment_beside(struct segment *s);
+
 struct slot *segment_slot(struct segment *s, uint64_t number);
 struct ask *segment_ask(struct segment *s, uint64_t number, unsigned rank);
 char *segment_post(struct segment *s, uint64_t number, unsigned rank);

@@ -26,7 +26,7 @@ static void fill_ends(struct segment *s, uint64_t number, struct collective *c, 
     for (unsigned i = 0; i < n; i++) {
         struct ask *ask = segment_ask(s, number, i);
 
-        nodes[i] = segment_member(s, i)->node;
+        nodes[i] = segment_node(s, i);
         times[i] = ask->start;
         busy[i] = &ask->busy;
         used[i] = &ask->used;
@@ -75,7 +75,7 @@ uint64_t settle_message(struct segment *s, uint64_t key, unsigned from, unsigned
     const struct collective_message m = {
         .start = send->start > recv->start ? send->start : recv->start,
         .bytes = send->bytes,
-        .near = segment_member(s, from)->node == segment_member(s, to)->node,
+        .near = segment_node(s, from) == segment_node(s, to),
         .sharing = send->sharing > recv->sharing ? send->sharing : recv->sharing,
         .key = emu_hash(emu_hash(key, pair), number),
         .from = &send->busy,

@@ -1,88 +1,232 @@
 # SPDX-License-Identifier: MIT
-"""What run.sh asks of traces and of runs beside each other; each prints its figures.
+"""What run.sh asks of traces and of runs beside each other; the answers are claims (figures.py).
 
-    checks.py same FILE FILE              two runs of workload.py: the same losses and weights
-    checks.py graph FOLDER LAUNCHES       so many timed launches of a graph, and its operations named
-    checks.py ranks FOLDER COUNT          so many ranks with the same collectives, all finished
-    checks.py plugin FOLDER               every NCCL operation has algorithm and protocol
-    checks.py complete FOLDER             closed, nothing dropped, nothing unfinished
+    checks.py same FILE FILE              two runs of workload.py: the same losses and weights on every rank
+    checks.py complete FOLDER [PRODUCTS]  closed, nothing dropped, nothing unfinished; so many products a rank
+    checks.py graph FOLDER LAUNCHES PRODUCTS   so many timed launches of a graph that holds so many products
+    checks.py ranks FOLDER COUNT ANALYSIS so many ranks with the same collectives, all matched and finished
+    checks.py late ANALYSIS RANK US STEPS analyze names this rank, which came so much later in each step
+    checks.py plugin FOLDER PLAIN_FOLDER  NCCL's word for every collective, and the records of the run without it
+    checks.py calls FOLDER FILE           the NCCL calls that pynccl.py says it made, and no others
     checks.py identity JSON PERCENT       the replay of a step on its own GPU
     checks.py seen FOLDER KINETO_JSON     how much of the device's time each kind of record stands for
+
+ANALYSIS is a file of `specter analyze --json`.
 """
 
 import collections
+import glob
 import json
+import math
 import statistics
 import sys
 
 import traces
+from figures import Figures
 
 
-def rank_line(path):
+def results(path):
+    """What workload.py printed, by rank."""
     with open(path, encoding="utf-8") as lines:
-        return json.loads(next(line for line in lines if line.startswith('{"rank"')))
+        found = [json.loads(line) for line in lines if line.startswith('{"rank"')]
+    return {run["rank"]: run for run in found}
+
+
+def load(path):
+    with open(path, encoding="utf-8") as text:
+        return json.load(text)
 
 
 def same(first, second):
-    a, b = rank_line(first), rank_line(second)
-    for key in ("loss", "checksum"):
-        if a[key] != b[key]:
-            sys.exit(f"{key} differs: {a[key]} and {b[key]}")
-    print(f"{len(a['loss'])} steps with the same losses and weights, to the last bit")
+    figures, a, b = Figures(), results(first), results(second)
+    figures.equal("ranks that told their results", len(b), max(1, len(a)), detail=True)
+    pairs = [(a[rank], b[rank]) for rank in sorted(a.keys() & b.keys())]
+    # As text, so that NaN equals itself.
+    losses = [(str(x), str(y)) for one, two in pairs for x, y in zip(one["loss"], two["loss"], strict=True)]
+    sums = [(one["checksum"], two["checksum"]) for one, two in pairs]
+    figures.claim("losses that differ", sum(x != y for x, y in losses), 0)
+    figures.claim("ranks whose weights differ at the end", sum(x != y for x, y in sums), 0)
+    figures.claim("losses compared, bit for bit", len(losses), 1, at_least=True, detail=True)
+    for one, two in pairs[:1]:
+        known = [loss for loss in two["loss"] if math.isfinite(loss)]
+        figures.claim("loss of the first step", known[0] if known else None)
+        figures.claim("loss of the last step", known[-1] if known else None)
+        figures.claim("steps a second, first run", 1e6 / statistics.median(one["step_us"]))
+        figures.claim("steps a second, second run", 1e6 / statistics.median(two["step_us"]))
+    figures.close()
 
 
-def graph(folder, launches):
-    for name, records in traces.read(folder).items():
+def rank_of(process):
+    """`rank 3`, as tables name a process."""
+    init = traces.event(process, "init")
+    return f"rank {init['rank']}" if init else "rank unknown"
+
+
+def complete(folder, products=None):
+    figures, files = Figures(), traces.read(folder)
+    figures.claim("processes with a trace", len(files), 1, at_least=True, detail=True)
+    table = figures.table("What was recorded", "process", "operations", "with device time", "dropped", "sampled out")
+    ends = {name: traces.shutdown(records) for name, records in files.items()}
+    figures.claim("processes without a closing record", sum(end is None for end in ends.values()), 0, detail=True)
+    known = {name: end for name, end in ends.items() if end}
+    lost = [end["dropped"] + end["summary"]["timing"].get("none", 0) for end in known.values()]
+    figures.claim("operations dropped or unfinished", sum(lost), 0)
+    for name, end in known.items():
+        timed, skipped = end["summary"]["timing"].get("device", 0), sum(end["summary"].get("skipped", {}).values())
+        table.row(rank_of(files[name]), end["total_ops"], timed, end["dropped"], skipped)
+        if products is not None:
+            found = len(traces.operations(files[name], "cublas")) + skipped
+            figures.equal(f"products of {rank_of(files[name])}", found, int(products))
+    found = [u for end in known.values() for u in end["summary"]["unseen"] if u["kind"] != "uncalled"]
+    unseen = sorted({f"{u['kind']} {u['path']}" for u in found})
+    figures.equal("libraries that could not be looked into", ", ".join(unseen) or "none", "none", detail=True)
+    figures.close()
+
+
+def graph(folder, launches, products):
+    figures, files = Figures(), traces.read(folder)
+    figures.equal("processes with a trace", len(files), 1, detail=True)
+    for records in files.values():
         found = traces.operations(records, "graph")
-        timed = [g for g in found if g["timing"] == "device"]
-        captured = [o for o in traces.operations(records, "cublas", "nccl", "copy") if "graph" in o]
-        print(f"{name}: {len(found)} launches, {len(timed)} timed, {len(captured)} operations captured")
-        if len(timed) != int(launches) or not captured:
-            sys.exit(f"want {launches} timed launches and captured operations")
-        print(f"a launch takes {statistics.median(g['duration_us'] for g in timed):.1f} us")
+        timed = [g["duration_us"] for g in found if g["timing"] == "device"]
+        captured = [o for o in traces.operations(records, "cublas") if "graph" in o]
+        figures.equal("launches with a device time", len(timed), int(launches))
+        figures.equal("products captured", len(captured), int(products))
+        figures.claim("captured products with a time of their own", sum(o["timing"] != "captured" for o in captured), 0, detail=True)
+        figures.claim("a launch, median", statistics.median(timed) if timed else None, unit="us")
+    figures.close()
 
 
-def ranks(folder, count):
-    files = traces.read(folder)
-    calls = {}
-    for name, records in files.items():
-        ops = traces.operations(records, "nccl")
-        calls[name] = [(o["op"], o["bytes"], o["comm"], o["seq"]) for o in ops if o["seq"] is not None]
-        unfinished = [o for o in ops if o["timing"] == "none"]
-        if unfinished:
-            sys.exit(f"{name}: {len(unfinished)} operations without an end")
-    if len(files) != int(count):
-        sys.exit(f"{len(files)} files, want {count}")
-    if len({tuple(sorted(c)) for c in calls.values()}) != 1:
-        sys.exit("the ranks do not have the same collectives")
-    print(f"{count} ranks, {len(next(iter(calls.values())))} collectives each")
+def numbered(records):
+    """The collectives of a process that have a number, as (communicator, seq): record."""
+    return {(o["comm"], o["seq"]): o for o in traces.operations(records, "nccl") if o["seq"] is not None}
 
 
-def plugin(folder):
-    for name, records in traces.read(folder).items():
-        collectives = [o for o in traces.operations(records, "nccl") if o["seq"] is not None]
-        lines = [r for r in records if r.get("type") == "plugin"]
-        named = {(p["comm"], p["seq"]) for p in lines if p["algo"] and p["proto"]}
-        missing = [o for o in collectives if (o["comm"], o["seq"]) not in named]
-        kinds = collections.Counter((p["op"], p["algo"], p["proto"], p["channels"]) for p in lines)
-        print(f"{name}: {len(collectives)} collectives, {len(missing)} without algorithm")
-        for kind, number in kinds.most_common(5):
-            print("   ", *kind, number)
-        if missing or not collectives:
-            sys.exit("operations without an algorithm")
+def communication_table(figures, calls):
+    kinds = collections.defaultdict(lambda: collections.defaultdict(list))
+    for name, found in calls.items():
+        for o in found:
+            kinds[(o["op"], o["bytes"], o["dtype"])][name].append(o["duration_us"])
+    table = figures.table("Communication", "operation", "bytes", "type", "a rank", "median of ranks [us]")
+    for (op, nbytes, dtype), ranks in sorted(kinds.items(), key=str):
+        known = [d for durations in ranks.values() for d in durations if d is not None]
+        most = max(len(durations) for durations in ranks.values())
+        table.row(op, nbytes, dtype, most, statistics.median(known) if known else None)
 
 
-def complete(folder):
-    files = traces.read(folder)
-    if not files:
-        sys.exit("no trace")
-    for name, records in files.items():
-        end = traces.shutdown(records)
-        if end is None:
-            sys.exit(f"{name}: no shutdown record")
-        print(f"{name}: {end['total_ops']} operations, {end['dropped']} dropped, {end['summary']['timing']}")
-        if end["dropped"] or end["summary"]["timing"].get("none"):
-            sys.exit(f"{name}: something was lost")
+def messages(files, op):
+    """Messages of all ranks by communicator, sender, receiver, number and size, as the one end (op) tells."""
+    found = []
+    for process in files:
+        for o in traces.operations(process, "nccl"):
+            if o["op"] == op:
+                ends = (o["comm_rank"], o["peer"]) if op == "Send" else (o["peer"], o["comm_rank"])
+                found.append((o["comm"], *ends, o["p2p_seq"], o["bytes"]))
+    return found
+
+
+def unlike(one, other):
+    """How many there are in one and not in the other."""
+    one, other = collections.Counter(one), collections.Counter(other)
+    return ((one - other) + (other - one)).total()
+
+
+def ranks(folder, count, analysis):
+    figures, files, analysis = Figures(), traces.read(folder), load(analysis)
+    figures.equal("ranks with a trace", len(files), int(count), detail=True)
+    calls = {name: numbered(records) for name, records in files.items()}
+    keys = [{(*k, o["op"], o["bytes"], o["dtype"]) for k, o in c.items()} for c in calls.values()] or [set()]
+    common = set.intersection(*keys)
+    # A communicator of one rank has its own collectives.
+    alone = {k for one in keys for k in one if sum(k[0] in {x[0] for x in other} for other in keys) == 1}
+    sent, received = (messages(files.values(), op) for op in ("Send", "Recv"))
+    figures.claim("collectives on every rank, and messages", len(common) + len(sent), 1, at_least=True, detail=True)
+    figures.claim("collectives that not every rank has", len(set.union(*keys) - common - alone), 0)
+    figures.claim("messages sent and not received, or otherwise", unlike(sent, received), 0)
+    operations = [o for records in files.values() for o in traces.operations(records, "nccl", "cublas")]
+    figures.claim("operations without an end", sum(o["timing"] == "none" for o in operations), 0, detail=True)
+    for key in ("incomplete_collectives", "inconsistent_collectives", "unmatched_ops"):
+        figures.claim(f"analyze: {key.replace('_', ' ')}", analysis["coverage"][key], 0, detail=True)
+    figures.claim("analyze: hangs", len(analysis["hangs"]), 0)
+    figures.claim("analyze: straggler", straggler(analysis))
+    communication_table(figures, {name: traces.operations(process, "nccl") for name, process in files.items()})
+    figures.close()
+
+
+def straggler(analysis):
+    """The text of the finding, or `none`."""
+    return next((f["text"] for f in analysis["findings"] if f["rule"] == "straggler"), "none")
+
+
+def late(analysis, rank, us, steps):
+    figures, analysis = Figures(), load(analysis)
+    rows = {row["rank"]: row for row in analysis["stragglers"]}
+    first = analysis["stragglers"][0]["rank"] if analysis["stragglers"] else None
+    figures.equal("the rank that causes most waiting", first, int(rank))
+    figures.equal("a straggler is found", straggler(analysis) != "none", True)
+    figures.note("analyze: " + straggler(analysis))
+    origin = rows.get(int(rank), {}).get("origin_wait_us")
+    share = origin / (float(us) * int(steps)) if origin is not None else None
+    figures.claim("waiting found of what the rank was late", share, 0.5, "part", at_least=True)
+    figures.close()
+
+
+def shape_of(process):
+    """Operations of a process as they are in any run: no times, no identities of communicators."""
+    comms = traces.communicators(process)
+    keys = ("op", "bytes", "count", "dtype", "redop", "root", "peer", "m", "n", "k", "batch", "trans", "timing")
+    for o in traces.operations(process, "nccl", "cublas"):
+        number = o.get("seq", o.get("p2p_seq"))
+        yield (o["type"], comms.get(o.get("comm")), number, *(o.get(key) for key in keys))
+
+
+def plugin(folder, plain):
+    figures, files, beside = Figures(), traces.read(folder), traces.read(plain)
+    figures.equal("ranks with a trace, as without the plugin", len(files), len(beside) or None, detail=True)
+    told, named, mute, other, off = collections.Counter(), 0, 0, 0, []
+    for name, process in files.items():
+        found = numbered(process)
+        lines = {(p["comm"], p["seq"]): p for p in process if p.get("type") == "plugin" and p["algo"]}
+        known = {k for k in found if k in lines and lines[k]["proto"] and lines[k]["channels"]}
+        named, mute = named + len(known), mute + len(found) - len(known)
+        told.update((p["op"], p["algo"], p["proto"], p["channels"]) for p in lines.values())
+        off += differences(found, lines)
+        other += unlike(shape_of(process), shape_of(beside.get(name, [])))
+    figures.claim("collectives with algorithm, protocol and channels", named, 1, at_least=True, detail=True)
+    figures.claim("collectives without", mute, 0)
+    figures.claim("records that differ without the plugin", other, 0)
+    figures.claim("duration against NCCL's own kernel time, median", statistics.median(off) if off else None, unit="share")
+    table = figures.table("What NCCL chose", "operation", "algorithm", "protocol", "channels", "times")
+    for kind, number in sorted(told.items(), key=str):
+        table.row(*kind, number)
+    figures.close()
+
+
+def differences(found, lines):
+    known = [(o["duration_us"], lines[k]["kernel_us"]) for k, o in found.items() if k in lines]
+    return [a / b - 1 for a, b in known if a and b]
+
+
+def read_calls(path):
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+CALL_KEYS = ("op", "count", "dtype", "bytes", "root", "peer")
+
+
+def calls(folder, file):
+    figures, files = Figures(), traces.read(folder)
+    made = [read_calls(path) for path in sorted(glob.glob(glob.escape(file) + ".[0-9]*"))]
+    figures.equal("ranks with a trace", len(files), len(made) or None, detail=True)
+    found = [traces.operations(process, "nccl") for process in files.values()]
+    off = sum(
+        unlike(*([tuple(o.get(key) for key in CALL_KEYS) for o in some] for some in both)) for both in zip(made, found)
+    )
+    figures.claim("calls made", sum(map(len, made)), 1, at_least=True, detail=True)
+    figures.claim("calls without their record, records without their call", off, 0)
+    figures.claim("records without a device time", sum(o["timing"] != "device" for some in found for o in some), 0)
+    figures.close()
 
 
 def identity(path, percent):
@@ -114,7 +258,7 @@ def seen(folder, kineto):
         print(f"{name}: {launches} other launches over all steps")
 
 
-CHECKS = {f.__name__: f for f in (same, graph, ranks, plugin, complete, identity, seen)}
+CHECKS = {f.__name__: f for f in (same, complete, graph, ranks, late, plugin, calls, identity, seen)}
 
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] not in CHECKS:

@@ -3,37 +3,63 @@
 
     figures = Figures()
     figures.claim("duration against CUPTI, 50 to 200 us", measured=0.012, limit=0.05, unit="share")
+    figures.claim("records lost", measured=0, limit=0)
+    figures.equal("what the job hangs in", measured="rank 1, AllReduce #3", wanted="rank 1, AllReduce #3")
     table = figures.table("Durations against CUPTI", "class", "products", "median [share]")
     table.row("50-200 us", 30, 0.012)
     figures.note("the first second is not compared")
     figures.close()          # prints all of it, writes the file, status 1 where a claim does not hold
 
-The file is $SPECTER_FIGURES, which run.sh sets to a name of its own for each check; without it nothing is
-written. Units stand in brackets behind a column's name and in `unit`: us, ns, share (printed as a
-percentage), MiB, or none. Several programs of one check add to the same file.
+From a shell, one at a time, with the same status:
+
+    figures.py claim WHAT MEASURED [LIMIT [UNIT]]      figures.py equal WHAT MEASURED WANTED      figures.py note TEXT
+
+$FIGURES_OF is put before what is claimed, where a check asks the same twice: `2 ranks`. The file is
+$SPECTER_FIGURES, which run.sh sets to a name of its own for each check; without it nothing is written.
+Units stand in brackets behind a column's name and in `unit`: us, ns, MiB, ..., or none; a share is printed
+as a percentage with a sign (how far one thing is off another), a part as one without (of a whole). Several
+programs of one check add to the same file. A check of which nothing is written has failed.
 """
 
 import json
 import os
 import sys
 
+PERCENT = ("share", "part")  # printed as percentages, so neither is named in a column
+
 
 def shown(value, unit):
-    """A figure as people read it: shares as percentages with a sign, others to four digits."""
+    """A figure as people read it: shares and parts as percentages, others to four digits."""
     if value is None:
         return "-"
-    if isinstance(value, str) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
-    if unit == "share":
-        return f"{value:+.2%}"
+    if unit in PERCENT:
+        return f"{value:+.2%}" if unit == "share" else f"{value:.1%}"
     if isinstance(value, int):
         return f"{value}"
     return f"{value:.4g}" if abs(value) < 1000 else f"{value:.1f}"
 
 
+def with_unit(value, unit):
+    return shown(value, unit) + ("" if value is None or unit in ("", *PERCENT) else " " + unit)
+
+
 def unit_of(column):
     """`us` of a column `median [us]`, else an empty string."""
     return column[column.index("[") + 1 : -1] if column.endswith("]") else ""
+
+
+def heading(column):
+    return column[: column.index(" [")] if unit_of(column) in PERCENT else column
+
+
+def cells_of(table):
+    """The rows of a table as text, its head first."""
+    units = [unit_of(c) for c in table["columns"]]
+    yield [heading(c) for c in table["columns"]]
+    for row in table["rows"]:
+        yield [shown(value, unit) for value, unit in zip(row, units)]
 
 
 class Table:
@@ -45,43 +71,54 @@ class Table:
             raise ValueError(f"{self.title}: {len(cells)} cells for {len(self.columns)} columns")
         self.rows.append(list(cells))
 
+    def document(self):
+        return {"title": self.title, "columns": list(self.columns), "rows": self.rows}
+
     def text(self):
-        head = [c.replace(" [share]", "") for c in self.columns]
-        body = [[shown(v, unit_of(c)) for v, c in zip(row, self.columns)] for row in self.rows]
-        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+        lines = list(cells_of(self.document()))
+        widths = [max(map(len, column)) for column in zip(*lines)]
         return "\n".join(
-            "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths)))
-            for line in [head, *body]
+            "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(line, widths))).rstrip()
+            for line in lines
         )
 
 
 class Figures:
     def __init__(self):
         self.claims, self.tables, self.notes = [], [], []
+        of = os.environ.get("FIGURES_OF")
+        self.before = f"{of}: " if of else ""
 
-    def claim(self, what, measured, limit=None, unit="", at_least=False):
+    def claim(self, what, measured, limit=None, unit="", at_least=False, detail=False):
         """Holds where |measured| is at most the limit, or at least it; without a limit it is only told.
 
-        A limit on nothing measured (None) does not hold. Returns whether it holds.
+        A limit on nothing measured (None) does not hold. A detail is not among the report's claims unless it
+        fails, only in the check's own section. Returns whether it holds.
         """
         holds = None
         if limit is not None:
             holds = measured is not None and (measured >= limit if at_least else abs(measured) <= limit)
-        self.claims.append(
-            {"what": what, "measured": measured, "limit": limit, "unit": unit, "at_least": at_least, "holds": holds}
-        )
+        bound = "at least" if at_least else "at most"
+        return self.add(what, measured, limit, unit, bound, holds, detail)
+
+    def equal(self, what, measured, wanted, unit="", detail=False):
+        """Holds where both are the same."""
+        return self.add(what, measured, wanted, unit, "equal", measured == wanted, detail)
+
+    def add(self, what, measured, limit, unit, bound, holds, detail):
+        keys = ("what", "measured", "limit", "unit", "bound", "holds", "detail")
+        self.claims.append(dict(zip(keys, (self.before + what, measured, limit, unit, bound, holds, detail))))
         return holds
 
     def table(self, title, *columns):
-        self.tables.append(Table(title, columns))
+        self.tables.append(Table(self.before + title, columns))
         return self.tables[-1]
 
     def note(self, text):
         self.notes.append(text)
 
     def document(self):
-        tables = [{"title": t.title, "columns": list(t.columns), "rows": t.rows} for t in self.tables]
-        return {"claims": self.claims, "tables": tables, "notes": self.notes}
+        return {"claims": self.claims, "tables": [t.document() for t in self.tables], "notes": self.notes}
 
     def print(self):
         for table in self.tables:
@@ -100,14 +137,17 @@ class Figures:
             sys.exit(1)
 
 
+def limit_text(claim, words=(("at most", "at most "), ("at least", "at least "))):
+    """`at most 5.00%`, `at least 80.0%`, or what it is to be."""
+    return dict(words).get(claim["bound"], "") + with_unit(claim["limit"], claim["unit"]).lstrip("+")
+
+
 def claim_text(claim):
-    measured = shown(claim["measured"], claim["unit"])
-    unit = "" if claim["unit"] in ("", "share") else " " + claim["unit"]
-    if claim["limit"] is None:
-        return f"{claim['what']}: {measured}{unit}"
-    limit = shown(claim["limit"], claim["unit"]).lstrip("+")
-    bound = "at least" if claim["at_least"] else "at most"
-    return f"{claim['what']}: {measured}{unit}, {bound} {limit}{unit}: {'holds' if claim['holds'] else 'FAILS'}"
+    measured = f"{claim['what']}: {with_unit(claim['measured'], claim['unit'])}"
+    if claim["holds"] is None:
+        return measured
+    wanted = limit_text(claim) if claim["bound"] != "equal" else f"wanted {limit_text(claim)}"
+    return f"{measured}, {wanted}: {'holds' if claim['holds'] else 'FAILS'}"
 
 
 def merge(path, document):
@@ -118,5 +158,33 @@ def merge(path, document):
             known = json.load(text)
     for key, values in document.items():
         known[key] += values
-    with open(path, "w", encoding="utf-8") as out:
+    with open(path + ".new", "w", encoding="utf-8") as out:
         json.dump(known, out, indent=1)
+    os.replace(path + ".new", path)
+
+
+def number(text):
+    """An int or float that the text spells, else the text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def main(verb="", *words):
+    figures = Figures()
+    if verb == "claim" and len(words) in (2, 3, 4):
+        figures.claim(words[0], *(number(w) for w in words[1:3]), **({"unit": words[3]} if words[3:] else {}))
+    elif verb == "equal" and len(words) == 3:
+        figures.equal(*words)
+    elif verb == "note" and len(words) == 1:
+        figures.note(words[0])
+    else:
+        sys.exit(__doc__)
+    figures.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

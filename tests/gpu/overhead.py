@@ -4,7 +4,7 @@
     overhead.py SPECTER WORKLOAD [--limit PERCENT] [--seconds N] [--way NAME]... [-- WORKLOAD_OPTION...]
 
 A round runs the workload untraced and traced, as processes of their own, the first one now being the one and now
-the other; the ways named with --way (WAYS) run behind them in the first rounds. A run's figure is the median of its
+the other; the ways named with --way (WAYS) run behind them in some of the rounds. A run's figure is the median of its
 steps; compared are the runs of one round (paired.py). Rounds are added while it cannot be told whether
 the limit holds, as long as the next one is expected to end within --seconds.
 
@@ -28,7 +28,7 @@ import traces
 from figures import Figures
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-WAY_ROUNDS = 3
+WAY_ROUNDS = (0, 2, 4)  # in which the other ways run, too, where that leaves time for a verdict
 
 CAPTURE = ["{specter}", "capture", "-o", "{folder}/trace"]
 NSYS = ["nsys", "profile", "--trace=cuda,nvtx,cublas", "--sample=none", "--cpuctxsw=none", "-o", "{folder}/nsys"]
@@ -94,45 +94,52 @@ def one_run(options, way):
 class Rounds:
     def __init__(self, options):
         self.options, self.figures = options, Figures()
+        self.begun, self.pair_s = time.monotonic(), 0.0
         self.ways = [way for way in options.way if way != "nsys" or shutil.which("nsys")]
-        self.runs = {way: [] for way in ["untraced", "traced", *self.ways]}
+        self.runs = {way: {} for way in ["untraced", "traced", *self.ways]}  # by the number of their round
 
-    def run(self, way):
-        self.runs[way].append(one_run(self.options, way))
-        if self.runs[way][-1] is not None:
-            return
-        if way not in self.ways:
+    def run(self, way, number):
+        run = one_run(self.options, way)
+        if run is not None:
+            self.runs[way][number] = run
+        elif way not in self.ways:
             sys.exit(f"overhead: the {way} program failed")
-        self.ways.remove(way)
-        del self.runs[way]
-        self.figures.note(f"{way}: the program failed, so there are no figures of it.")
+        else:
+            self.ways.remove(way)
+            self.figures.note(f"{way}: the program failed.")
+
+    def has_time(self, pairs):
+        """For so many pairs of runs."""
+        return time.monotonic() - self.begun + pairs * self.pair_s <= self.options.seconds
 
     def round(self, number):
-        pair = ["untraced", "traced"]
+        begun, pair = time.monotonic(), ["untraced", "traced"]
         for way in pair[:: -1 if number % 2 else 1]:
-            self.run(way)
-        if number < WAY_ROUNDS:
+            self.run(way, number)
+        self.pair_s = max(self.pair_s, time.monotonic() - begun)
+        before_verdict = paired.LOOKS[0] - number - 1
+        if number in WAY_ROUNDS and self.has_time(before_verdict + len(self.ways) / 2):
             for way in list(self.ways):
-                self.run(way)
+                self.run(way, number)
 
     def differences(self, way, figure):
         """Of a way's runs to the untraced of the same round."""
-        return [figure(run) / figure(plain) - 1 for run, plain in zip(self.runs[way], self.runs["untraced"])]
+        return [figure(run) / figure(self.runs["untraced"][number]) - 1 for number, run in self.runs[way].items()]
 
     def verdict(self):
         _, low, high = paired.interval(self.differences("traced", median_step))
         return paired.decide(low, high, self.options.limit / 100)
 
     def measure(self):
-        begun, longest = time.monotonic(), 0.0
         for number in range(paired.LOOKS[-1]):
-            now = time.monotonic()
-            if number > 0 and now - begun + longest > self.options.seconds:
+            if number > 0 and not self.has_time(1):
                 break
             self.round(number)
-            longest = max(longest, time.monotonic() - now)
             if number + 1 in paired.LOOKS and self.verdict() != "cannot tell":
                 break
+        for way in [way for way, runs in self.runs.items() if not runs]:
+            del self.runs[way]
+            self.figures.note(f"There are no figures of {way}.")
 
 
 def median_step(run):
@@ -148,6 +155,10 @@ def cpu_time(run):
 
 
 # ---- the report ----
+
+
+def by_way(rounds):
+    return [(way, list(runs.values())) for way, runs in rounds.runs.items()]
 
 
 def finite(value):
@@ -171,7 +182,7 @@ def tell_steps(rounds):
     table = rounds.figures.table(
         f"{rounds.options.workload}: steps", "way", "steps", "p50 [us]", "p95 [us]", "max [us]", "CPU time [s]"
     )
-    for way, runs in rounds.runs.items():
+    for way, runs in by_way(rounds):
         steps = sorted(step for run in runs for step in run.step_us)
         p95 = steps[int(0.95 * (len(steps) - 1))]
         cpu = statistics.median(run.cpu_s for run in runs)
@@ -182,7 +193,7 @@ def tell_traces(rounds):
     table = rounds.figures.table(
         f"{rounds.options.workload}: traces", "way", "bytes a step", "records a step", "one product in", "dropped"
     )
-    for way, runs in rounds.runs.items():
+    for way, runs in by_way(rounds):
         made = [run for run in runs if run.recording]
         if not made:
             continue
@@ -192,7 +203,7 @@ def tell_traces(rounds):
         dropped = None if None in lost else sum(lost)
         table.row(way, round(nbytes), records, max(run.recording.rate for run in made), dropped)
         rounds.figures.claim(f"{rounds.options.workload}: records dropped, {way}", dropped, limit=0)
-    if not all(run.recording for run in rounds.runs["traced"]):
+    if not all(run.recording for run in rounds.runs["traced"].values()):
         rounds.figures.claim(f"{rounds.options.workload}: traced runs left a trace", None, limit=1, at_least=True)
 
 
@@ -209,7 +220,7 @@ def tell_verdict(rounds):
     verdict = paired.decide(low, high, options.limit / 100)
     what = f"{options.workload}: overhead of default capture"
     figures.claim(what, estimate, unit="share")
-    noise = scatter([median_step(run) for run in rounds.runs["untraced"]])
+    noise = scatter([median_step(run) for run in rounds.runs["untraced"].values()])
     figures.note(
         f"{verdict}: {len(rounds.runs['traced'])} rounds, the interval reaches from {low:+.2%} to {high:+.2%}, "
         f"the limit is {options.limit:g} %; half of the untraced runs lie within {noise:.2%} of their median."

@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Writes FOLDER/report.md from what the checks of run.sh left in FOLDER/checks.
+"""Writes FOLDER/report.md from what run.sh left in FOLDER: machine.json and checks/*.
 
-    report.py FOLDER ROOT CHECK...
+    report.py FOLDER <TABLE_OF_CHECKS
 
-Claims first, then a section a check: its tables, its notes, and its log where it did not pass.
+The table is that of run.sh: name, seconds, what is asked. All claims come first, then the machine, then a
+section a check: what it claims and tells, its tables and notes, and the end of its log where it did not pass.
 """
 
-import datetime
 import json
 import os
-import subprocess
+import re
 import sys
 
 import figures
 
-LOG_LINES = 20
-
-
-def output(*command):
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
+LOG_LINES = 40
+VERDICTS = ("passed", "failed", "skipped", "interrupted")
 
 
 def read(path):
@@ -32,78 +26,135 @@ def read(path):
         return ""
 
 
-def machine():
-    """Lines about the GPU and the software that ran on it."""
-    query = "name,driver_version,memory.total,clocks.sm,clocks.max.sm,power.limit"
-    smi = output("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader").splitlines()
-    versions = output(
-        sys.executable,
-        "-c",
-        "import torch; print('PyTorch', torch.__version__, 'CUDA', torch.version.cuda, "
-        "'NCCL', '.'.join(map(str, torch.cuda.nccl.version())))",
-    )
-    return [*smi[:1], versions]
+def read_json(path, otherwise):
+    text = read(path)
+    return json.loads(text) if text else otherwise
 
 
 class Check:
-    def __init__(self, folder, name):
+    """A row of the table, and what its run left: the verdict (empty: not run), figures and log."""
+
+    def __init__(self, folder, name, question):
         base = os.path.join(folder, "checks", name)
-        self.name, self.log = name, read(base + ".log")
-        self.verdict, _, self.seconds = read(base + ".verdict").strip().partition(" ")
-        known = read(base + ".figures")
-        self.figures = json.loads(known) if known else {"claims": [], "tables": [], "notes": []}
+        self.name, self.question, self.log = name, question, read(base + ".log")
+        lines = read(base + ".verdict").splitlines() + ["", "", ""]
+        self.verdict, self.seconds, self.build = (lines[0].split() + ["", "", ""])[:3]
+        self.reason, self.gpu_state = lines[1], lines[2]
+        self.figures = read_json(base + ".figures", {"claims": [], "tables": [], "notes": []})
+
+    def told(self):
+        return [c for c in self.figures["claims"] if c["holds"] is None]
+
+    def claimed(self):
+        return [c for c in self.figures["claims"] if c["holds"] is not None]
 
 
-def markdown(table):
-    columns = [c.replace(" [share]", "") for c in table["columns"]]
-    yield "| " + " | ".join(columns) + " |"
-    yield "|---" + "|--:" * (len(columns) - 1) + "|"
-    for row in table["rows"]:
-        cells = [figures.shown(v, figures.unit_of(c)) for v, c in zip(row, table["columns"])]
-        yield "| " + " | ".join(cells) + " |"
+def cell(text):
+    """One line, with nothing that ends a cell or begins markup."""
+    return re.sub(r"([\\`*_<>|])", r"\\\1", " ".join(str(text).split()))
+
+
+def rows(head, body, align=""):
+    """A table; `align` has l or r for each column, r where it is too short (l for the first)."""
+    align = (align or "l").ljust(len(head), "r")
+    yield "| " + " | ".join(map(cell, head)) + " |"
+    yield "|" + "|".join("---" if a == "l" else "--:" for a in align) + "|"
+    for line in body:
+        yield "| " + " | ".join(map(cell, line)) + " |"
+
+
+SIGNS = (("at most", "≤\u00a0"), ("at least", "≥\u00a0"))
+
+
+def claim_cells(claim):
+    # At most none is none.
+    limit = "0" if claim["bound"] == "at most" and claim["limit"] == 0 else figures.limit_text(claim, SIGNS)
+    verdict = "holds" if claim["holds"] else "FAILS"
+    return (claim["what"], figures.with_unit(claim["measured"], claim["unit"]), limit, verdict)
+
+
+def claims_table(head, body, align):
+    return [line.replace("| FAILS |", "| **FAILS** |") for line in rows(head, body, align)]
 
 
 def claims(checks):
-    yield "| check | claim | measured | limit | |"
-    yield "|---|---|--:|--:|---|"
+    """What the suite claims, and whatever failed; a check's name only where its claims begin."""
+    body = []
     for check in checks:
-        for claim in check.figures["claims"]:
-            unit = "" if claim["unit"] in ("", "share") else " " + claim["unit"]
-            limit = "" if claim["limit"] is None else figures.shown(claim["limit"], claim["unit"]).lstrip("+") + unit
-            verdict = {None: "", True: "holds", False: "**fails**"}[claim["holds"]]
-            measured = figures.shown(claim["measured"], claim["unit"]) + unit
-            yield f"| {check.name} | {claim['what']} | {measured} | {limit} | {verdict} |"
+        told = [c for c in check.claimed() if not c.get("detail") or not c["holds"]]
+        body += [(check.name if i == 0 else "", *claim_cells(claim)) for i, claim in enumerate(told)]
+    return claims_table(("check", "claim", "measured", "limit", "verdict"), body, "llrrl") if body else ["None was made."]
+
+
+def table_of(document):
+    head, *body = figures.cells_of(document)
+    numbers = ["l" if any(isinstance(r[i], str) for r in document["rows"]) else "r" for i in range(len(head))]
+    return ("", f"**{cell(document['title'])}**", "", *rows(head, body, "l" + "".join(numbers[1:])))
 
 
 def section(check):
-    yield f"## {check.name}: {check.verdict}, {check.seconds} s"
-    for table in check.figures["tables"]:
-        yield from ("", f"**{table['title']}**", "", *markdown(table))
+    yield from ("", f"## {cell(check.name)}", "")
+    question = check.question[:1].upper() + check.question[1:] + "? " if check.question else ""
+    reason = f": {cell(check.reason)}" if check.reason else ""
+    yield f"{question}**{check.verdict.capitalize()}** after {check.seconds} s{reason}."
+    for document in check.figures["tables"]:
+        yield from table_of(document)
+    details = [claim_cells(c) for c in check.claimed() if c.get("detail")]
+    if details:
+        yield from ("", *claims_table(("presupposed", "measured", "limit", "verdict"), details, "lrrl"))
+    if check.told():
+        body = [(c["what"], figures.with_unit(c["measured"], c["unit"])) for c in check.told()]
+        yield from ("", *rows(("also measured", "value"), body))
     for note in check.figures["notes"]:
-        yield from ("", note)
-    if check.verdict != "passed" or not any(check.figures.values()):
-        yield from ("", "```", *check.log.strip().splitlines()[-LOG_LINES:], "```")
-    yield ""
+        yield from ("", cell(note))
+    if check.verdict != "passed":
+        log = check.log.strip().splitlines()[-LOG_LINES:]
+        yield from ("", "```text", *(line.replace("```", "` ` `") for line in log), "```")
 
 
-def report(folder, root, names):
-    checks = [check for check in (Check(folder, name) for name in names) if check.verdict]
-    gpu, versions = (machine() + ["", ""])[:2]
-    yield f"# {gpu.split(',')[0] or 'no GPU'}, {datetime.date.today()}"
-    commit = output("git", "-C", root, "rev-parse", "--short", "HEAD") or read(os.path.join(root, "COMMIT")).strip()
-    yield from ("", f"Written by tests/gpu/run.sh of {commit or 'an unknown commit'}.", "")
-    yield from (f"- GPU, driver, memory, SM clock now and at most, power limit: {gpu}", f"- {versions}", "")
-    counts = [sum(c.verdict == v for c in checks) for v in ("passed", "failed", "skipped")]
-    yield "{} checks passed, {} failed, {} skipped.".format(*counts)
-    yield from ("", *claims(checks), "")
-    for check in checks:
+def states(checks):
+    """What nvidia-smi said as each check ended: clocks that fell or a hot GPU are seen here."""
+    known = [(c.name, *(v.strip() for v in c.gpu_state.split(","))) for c in checks if c.gpu_state]
+    head = ("as it ended", "SM clock", "power", "temperature (°C)", "what limited the clock (bits)")
+    known = [row for row in known if len(row) == len(head)]
+    return ("", "## State of the GPU", "", *rows(head, known)) if known else ()
+
+
+def standing(machine, checks):
+    """What a reader must know before any figure."""
+    counts = [(sum(c.verdict == v for c in checks), v) for v in VERDICTS]
+    counts = [f"{n} {v}" for n, v in counts if n or v in VERDICTS[:3]]
+    yield f"Written by `tests/gpu/run.sh`. Checks: {', '.join(counts)}."
+    missing = [f"`{c.name}`" for c in checks if not c.verdict]
+    if missing:
+        yield from ("", f"**Not run:** {', '.join(missing)}.")
+    if machine.get("standin"):
+        yield from ("", "**A rehearsal on stand-ins (tests/emu): no figure here is a measurement.**")
+    if len({c.build for c in checks if c.build}) > 1:
+        yield from ("", "**Not all checks ran on the same build of specter.**")
+
+
+def report(folder, table_of_checks):
+    table = [(line.split(None, 2) + [""])[:3] for line in table_of_checks if line.strip()]
+    checks = [Check(folder, name, question.strip()) for name, _, question in table]
+    machine = read_json(os.path.join(folder, "machine.json"), {"gpu": "", "date": "", "facts": []})
+    ran = [check for check in checks if check.verdict]
+    yield from (f"# {machine['gpu'] or 'No GPU'}, {machine['date']}", "")
+    yield from standing(machine, checks)
+    yield from ("", "## Claims", "", *claims(ran))
+    yield from ("", "## Machine and software", "", *rows(("GPU", machine["gpu"]), machine["facts"], "ll"))
+    for check in ran:
         yield from section(check)
+    yield from states(ran)
 
 
 def main():
-    folder, root, *names = sys.argv[1:]
-    with open(os.path.join(folder, "report.md"), "w", encoding="utf-8") as out:
-        out.write("\n".join(report(folder, root, names)))
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    path = os.path.join(sys.argv[1], "report.md")
+    with open(path + ".new", "w", encoding="utf-8") as out:
+        out.write("\n".join(report(sys.argv[1], sys.stdin)) + "\n")
+    os.replace(path + ".new", path)
 
 
 if __name__ == "__main__":

@@ -3,14 +3,20 @@
 #
 # What only a GPU can tell: `make check-gpu`, on a machine with one NVIDIA GPU and PyTorch.
 #
-#     tests/gpu/run.sh [-o FOLDER] [-t SECONDS] [CHECK...]     all checks, or those named
-#     tests/gpu/run.sh --list                                  names and expected seconds
+#     tests/gpu/run.sh [-o FOLDER] [-t SECONDS] [CHECK...]   all checks anew, or those named
+#     tests/gpu/run.sh --list                                names, expected seconds, what is asked
+#     tests/gpu/run.sh [-o FOLDER] --publish [DIR]           the report into docs/measurements
+#     tests/gpu/run.sh [-o FOLDER] --pack FILE.tar.gz [MIB]  what fits of FOLDER in one file
 #
-# Leaves logs, traces and report.md in FOLDER (default: build/gpu). The report holds every figure, with date
-# and machine, and is what docs/measurements/ keeps (report.py). A machine may be had for minutes only: with
-# -t no check begins that is not expected to end in time, and a later call with the same FOLDER runs
-# those that have no result yet; checks named are run again. Ends with `N passed, N failed, N skipped`; where there is
-# no GPU it says so and is skipped with status 77.
+# Leaves logs, figures, traces and report.md in FOLDER (default: build/gpu); the report is written after
+# each check. A machine may be had for minutes only: with -t no check begins that is not expected to end in
+# time, none runs on beyond it, and those that have a result in FOLDER are not run again, so that the next
+# call continues; FOLDER may also be an archive of --pack, unpacked. A check that hangs is ended with
+# all that it started. SIGINT and SIGTERM end the check that runs, which counts as not run. Ends with `N passed, N
+# failed, N skipped` of FOLDER, status 1 where one failed or none passed; without a GPU or PyTorch, with
+# a line that says so and status 77.
+#
+# $GPU_CHECKS is the folder of the checks, for tests of this script.
 set -u
 
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -20,123 +26,87 @@ SPECTER=$BUILD/specter
 PYTHON=${PYTHON:-python3}
 OUT=$BUILD/gpu
 BUDGET=
+VERB=run
 
-# Name and seconds it may be expected to take, the most telling first; check_NAME is in checks/*.bash.
+# Name, seconds it may be expected to take and what it asks, the most telling first; check_NAME is in checks/*.bash.
 CHECKS='
-doctor                 5
-no_context             5
-contexts               10
-reset                  10
-exit                   15
-processes              20
-threads                10
-nccl_by_handle         10
-group_exit             10
-same_results           60
-complete               2
-agreement              40
-cost                   10
-hook                   80
-harvester              60
-graph                  40
-overhead_transformer   150
-overhead_launch_bound  150
-ranks2                 40
-ranks4                 60
-plugin                 40
-identity               40
-compile                120
+doctor                  5  does doctor find the machine fit to be recorded
+no_context              5  do calls that need no context make none
+contexts               10  does a program have its contexts, and no other
+reset                  10  does a program survive cudaDeviceReset
+exit                   15  does a program end as untraced, with work still queued, by a signal or an exception
+processes              20  do a forked and a spawned process work as untraced
+threads                10  are threads with streams of their own told apart
+nccl_by_handle         20  are the NCCL calls of a ctypes program recorded
+group_exit             10  does a program end well inside ncclGroupStart
+same_results           60  are losses and weights those of the untraced run, to the last bit
+complete                2  is every operation of that run recorded
+agreement              40  are durations those that CUPTI tells
+cost                   10  what do the calls cost that recording an operation makes
+hook                   80  what does a hooked call cost the program
+harvester              60  what does the harvester cost beside the program
+graph                  40  is a captured graph unharmed, and are its launches timed
+overhead_transformer 180  what does recording cost a transformer step
+overhead_launch_bound 180  what does recording cost a step that the host cannot keep up with
+ranks2                 60  do two ranks on one GPU train as untraced, and are their collectives matched
+late_rank              30  does analyze name a rank that is slowed
+hang                   40  does analyze name what a job hangs in, while it hangs
+plugin                 60  does the NCCL profiler plugin work beside the preload
+ranks4                 90  as ranks2, with four, which add up gradients of two batches
+fsdp                   60  as ranks2, with sharded weights
+pipeline               60  as ranks2, with stages that send each other micro-batches
+identity               40  does a captured step, replayed on its own GPU, take its own time
+compile               120  how much of a compiled step is seen
 '
 
 # shellcheck source=tests/gpu/lib.bash
 . "$HERE/lib.bash"
-for file in "$HERE"/checks/*.bash; do
+# shellcheck source=tests/gpu/runner.bash
+. "$HERE/runner.bash"
+for file in "${GPU_CHECKS:-$HERE/checks}"/*.bash; do
     # shellcheck source=/dev/null
     . "$file"
 done
 
-if [ "${1:-}" = --ranks ]; then # what several_ranks runs under capture
-    shift
-    on_one_gpu "$@"
-    exit
-fi
-if [ "${1:-}" = --list ]; then
-    echo "$CHECKS" | sed '/^$/d'
-    exit
-fi
-
-while getopts o:t: option; do
-    case $option in
-    o) OUT=$OPTARG ;;
-    t) BUDGET=$OPTARG ;;
-    *) exit 2 ;;
-    esac
-done
-shift $((OPTIND - 1))
-CHOSEN=" $* "
+usage() {
+    sed -n 's/^# \{5\}\(tests.*\)/\1/p' "$0" >&2
+    exit 2
+}
 
 skip_all() {
     echo "skip: $*"
     exit 77
 }
 
+while [ $# -gt 0 ]; do
+    case $1 in
+    -o | -t) [ $# -gt 1 ] || usage ;;&
+    -o) OUT=$2 && shift ;;
+    -t) [[ $2 =~ ^[0-9]+$ ]] || usage && BUDGET=$2 && shift ;;
+    --list | --publish | --pack) VERB=${1#--} && shift && break ;;
+    --one) check_"$2" && exit "$WORST" ;; # a check in a process of its own
+    --ranks) shift && on_one_gpu "$@" && exit ;; # what several_ranks runs under capture
+    -*) usage ;;
+    *) break ;;
+    esac || exit
+    shift
+done
+
+case $VERB in
+list) echo "$CHECKS" | sed '/^$/d' && exit ;;
+publish) "$PYTHON" "$HERE/keep.py" publish "$OUT" "${1:-$ROOT/docs/measurements}" && exit || exit ;;
+pack) [ $# -gt 0 ] || usage && "$PYTHON" "$HERE/keep.py" pack "$OUT" "$@" && exit || exit ;;
+esac
+for name; do
+    grep -q "^$name " <<<"$CHECKS" || { echo "run.sh: no check is named '$name'" >&2; exit 2; }
+done
+
 [ -x "$SPECTER" ] || skip_all "no $SPECTER: build first"
-command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 || skip_all "no NVIDIA GPU answers"
-"$PYTHON" -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null ||
-    skip_all "no PyTorch that finds the GPU"
+nvidia-smi -L >/dev/null 2>&1 || skip_all "no NVIDIA GPU answers"
+why=$("$PYTHON" -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>&1) ||
+    skip_all "no PyTorch that finds the GPU${why:+ (${why##*$'\n'})}"
 
 mkdir -p "$OUT/checks"
 OUT=$(realpath "$OUT")
-export PYTHONUNBUFFERED=1 PYTHONPATH=$HERE RANK=0 WORLD_SIZE=1 LOCAL_RANK=0
-
-# ---- running them ----
-
-passed=0 failed=0 skipped=0 left=0
-
-# run_check NAME SECONDS: its log, figures and verdict go to $OUT/checks/NAME.*; one that takes four times
-# as long as expected has failed.
-run_check() {
-    local name=$1 status=0 begun=$SECONDS verdict=passed
-    local log=$OUT/checks/$name.log limit=$((60 + 4 * $2)) watch
-    rm -f "$OUT/checks/$name".*
-    SPECTER_FIGURES=$OUT/checks/$name.figures "check_$name" >"$log" 2>&1 &
-    watch=$!
-    (
-        sleep "$limit"
-        echo "still running after $limit s: ended" >>"$log"
-        pkill -TERM -P $watch
-        kill -TERM $watch
-    ) 2>/dev/null &
-    wait $watch || status=$?
-    pkill -P $! 2>/dev/null
-    kill $! 2>/dev/null
-    case $status in
-    0) passed=$((passed + 1)) ;;
-    77) verdict=skipped skipped=$((skipped + 1)) ;;
-    *) verdict=failed failed=$((failed + 1)) ;;
-    esac
-    echo "$verdict $((SECONDS - begun))" >"$OUT/checks/$name.verdict"
-    echo "$verdict $name"
-    [ "$verdict" = passed ] || sed 's/^/    /' "$log" | tail -n 12
-}
-
-# chosen NAME: named on the command line, or all were meant and this one has no result yet.
-chosen() {
-    [[ $CHOSEN == *" $1 "* ]] || { [ "$CHOSEN" = "  " ] && [ ! -e "$OUT/checks/$1.verdict" ]; }
-}
-
-for name in $CHOSEN; do
-    grep -q "^$name " <<<"$CHECKS" || { echo "run.sh: no check is named $name" >&2; exit 2; }
-done
-while read -r name seconds; do
-    [ -n "$name" ] && chosen "$name" || continue
-    if [ -n "$BUDGET" ] && ((SECONDS + seconds > BUDGET)); then
-        left=$((left + 1))
-        continue
-    fi
-    run_check "$name" "$seconds" </dev/null
-done <<<"$CHECKS"
-"$PYTHON" "$HERE/report.py" "$OUT" "$ROOT" $(awk 'NF { print $1 }' <<<"$CHECKS")
-[ $left = 0 ] || echo "$left checks were left for a later call"
-echo "$passed passed, $failed failed, $skipped skipped; figures in $OUT/report.md"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+export BUILD PYTHON PYTHONUNBUFFERED=1 PYTHONPATH=$HERE RANK=0 WORLD_SIZE=1 LOCAL_RANK=0
+run_all "$@"

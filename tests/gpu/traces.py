@@ -7,12 +7,18 @@ import os
 
 
 def read(folder):
-    """All records of a folder, as (process records by file name)."""
+    """The records of each process, by file name. A last line that was cut off is passed over."""
     files = {}
     for path in sorted(glob.glob(os.path.join(folder, "specter_trace_*.jsonl"))):
         with open(path, encoding="utf-8") as lines:
-            files[os.path.basename(path)] = [json.loads(line) for line in lines if line.startswith("{")]
+            files[os.path.basename(path)] = list(records(lines))
     return files
+
+
+def records(lines):
+    for line in lines:
+        if line.startswith("{") and line.endswith("\n"):
+            yield json.loads(line)
 
 
 def operations(records, *types):
@@ -21,6 +27,20 @@ def operations(records, *types):
     return [latest[i] for i in sorted(latest)]
 
 
+def event(records, name):
+    """The first record of an event, or None: init; shutdown, where the process came to its exit."""
+    return next((r for r in records if r.get("event") == name), None)
+
+
 def shutdown(records):
     """The closing record, or None where the process did not come to its exit."""
-    return next((r for r in records if r.get("event") == "shutdown"), None)
+    return event(records, "shutdown")
+
+
+def communicators(records):
+    """Number of each communicator of a process, in the order in which they were made, by identity."""
+    found = {}
+    for record in records:
+        if record.get("event") == "comm":
+            found.setdefault(record["comm"], len(found))
+    return found

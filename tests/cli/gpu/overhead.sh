@@ -58,6 +58,8 @@ sed -n '/fake: longer/,/^$/p; /fake: steps/,/^$/p; /fake: traces/,/^$/p' said |
     awk '$1 ~ /launches|traced|profiler/ { print $1, $2 } /one product in/ { on = 1; next } on && NF { print $2, $3, $4, $5 }'
 NO_PROFILER=1 overhead 0.002 0.001 --way profiler
 grep '^profiler' said
+overhead 0.002 0.001 --way profiler --seconds 0
+grep '^There' said
 
 # At the limit itself: the true cost is the limit, so each verdict is wrong.
 "$python" - <<'PY'

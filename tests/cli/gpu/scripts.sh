@@ -8,6 +8,6 @@ chmod +x bin/*
 export PATH=$PWD/bin:$PATH PYTHON=$PWD/bin/python PYTHONDONTWRITEBYTECODE=1
 export LD_LIBRARY_PATH=$BUILD/emu/lib EMU_DIR=$PWD
 "$ROOT/tests/gpu/run.sh" -o out no_context contexts reset exit processes threads \
-    nccl_by_handle group_exit | sed "s|$PWD/||"
+    nccl_by_handle group_exit doctor | sed "s|$PWD/||"
 grep -c '^## ' out/report.md
 head -n 1 out/report.md | sed 's/20[0-9-]*/DATE/'

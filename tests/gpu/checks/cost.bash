@@ -20,11 +20,10 @@ check_harvester() { hook_cost harvester; }
 check_cost() { "$BUILD/tests/gpu/cost"; }
 
 check_overhead_transformer() {
-    "$PYTHON" "$HERE/overhead.py" "$SPECTER" transformer --limit 1 --seconds 150 \
-        --way profiler --way nsys --way nccl-plugin
+    "$PYTHON" "$HERE/overhead.py" "$SPECTER" transformer --limit 1 --seconds 180 --way profiler --way nsys
 }
 
 check_overhead_launch_bound() {
-    "$PYTHON" "$HERE/overhead.py" "$SPECTER" launch_bound --limit 3 --seconds 150 \
+    "$PYTHON" "$HERE/overhead.py" "$SPECTER" launch_bound --limit 3 --seconds 180 \
         --way profiler --way no-launches --way no-deps -- --steps 200 --warmup 50
 }

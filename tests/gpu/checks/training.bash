@@ -3,13 +3,17 @@
 # Training steps that are recorded: nothing changes, nothing is lost, times are true.
 
 check_same_results() {
-    local small="--deterministic --layers 2 --width 512 --tokens 128 --steps 5"
-    workload transformer $small >"$OUT/plain.json" &&
-        traced same "$PYTHON" "$HERE/workload.py" transformer $small >"$OUT/traced.json" &&
-        "$PYTHON" "$HERE/checks.py" same "$OUT/plain.json" "$OUT/traced.json"
+    local small='--deterministic --layers 2 --width 512 --tokens 128 --steps 5'
+    # shellcheck disable=SC2086 # options, word by word
+    {
+        workload transformer $small >"$OUT/same.plain" &&
+            traced same "$PYTHON" "$HERE/workload.py" transformer $small >"$OUT/same.results" || return
+    }
+    ask same "$OUT/same.plain" "$OUT/same.results"
 }
 
-check_complete() { "$PYTHON" "$HERE/checks.py" complete "$OUT/traces/same"; }
+# Ten steps, of two blocks with four layers each and a head: a product forward and two backward.
+check_complete() { ask complete "$OUT/traces/same" $((10 * 3 * (2 * 4 + 1))); }
 
 # Device times against CUPTI's, of the same steps; large enough that every class of sizes has products.
 check_agreement() {
@@ -18,12 +22,14 @@ check_agreement() {
         "$PYTHON" "$HERE/agreement.py" "$OUT/traces/agreement" "$OUT/agreement.json"
 }
 
-# A graph's capture still works, its launches are timed, its result is the untraced one.
+# A graph's capture still works, its launches are timed, its result is the untraced one. The step has 128
+# layers: a product forward and two backward, but one for the first.
 check_graph() {
-    workload graph --steps 20 >"$OUT/plain.json" &&
-        traced graph "$PYTHON" "$HERE/workload.py" graph --steps 20 >"$OUT/traced.json" &&
-        "$PYTHON" "$HERE/checks.py" same "$OUT/plain.json" "$OUT/traced.json" &&
-        "$PYTHON" "$HERE/checks.py" graph "$OUT/traces/graph" 25
+    workload graph --deterministic --steps 20 >"$OUT/graph.plain" || return
+    traced graph "$PYTHON" "$HERE/workload.py" graph --deterministic --steps 20 >"$OUT/graph.results" || return
+    also ask same "$OUT/graph.plain" "$OUT/graph.results"
+    also ask complete "$OUT/traces/graph"
+    also ask graph "$OUT/traces/graph" 25 $((3 * 128 - 1))
 }
 
 # How much of a compiled step's device time each kind of record stands for.
