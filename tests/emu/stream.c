@@ -74,7 +74,8 @@ CUcontext emu_primary(int device)
 
     emu_lock();
     was_active = context->active;
-    context->active = true;
+    if (!was_active)
+        context->active = true; /* others read it without the lock */
     emu_unlock();
     if (!was_active)
         emu_heard_context(context, true);
