@@ -308,7 +308,7 @@ static void check_graph(void)
     launch("in_graph", 3000, streams[0]);
     launch("in_graph", 3000, streams[0]);
     OK(cudaStreamEndCapture(streams[0], &graph));
-    OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
     record_all(true);
     forget();
     OK(cudaGraphLaunch(exec, streams[0]));

@@ -75,7 +75,9 @@ CUcontext emu_primary(int device)
 
     emu_lock();
     was_active = context->active;
-    context->active = context->by_runtime = true;
+    if (!was_active)
+        context->active = true; /* others read it without the lock */
+    context->by_runtime = true;
     emu_unlock();
     if (!was_active)
         emu_heard_context(context, true);

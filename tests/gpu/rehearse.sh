@@ -20,7 +20,6 @@ VERSION=2.11.0
 # Checks whose claims cannot hold on the stand-ins, and why. They run all the same, on the real clock: one that
 # comes to its verdict counts as skipped, whatever that is; one whose program breaks has failed.
 FORM_ONLY='
-agreement              the products of the small model are shorter than those that the claim is about
 hook                   on a busy machine and without a driver, what a hook costs is not what it costs beside one
 harvester              the stand-ins have no events of hardware to wait for
 overhead_transformer   the model is small and its kernels are sleeps: an overhead here is nobody'"'"'s
@@ -29,7 +28,6 @@ overhead_launch_bound  the calls that would bound it cost the stand-ins other ti
 
 # Checks that cannot run on the stand-ins at all, and why.
 NOT_HERE='
-identity  the small model waits for the host, so its own time is mostly not the device'"'"'s
 '
 
 skip_all() {

@@ -10,8 +10,13 @@ with open("trace/specter_trace_rank0.jsonl", "w") as out:
     at = 1000.0
     for i in range(200):
         took = 5.0 * (1 + i * 37 % 100)
-        out.write(json.dumps({"id": i, "type": "cublas", "start_us": at,
-                              "duration_us": took * stretch, "timing": "device"}) + "\n")
+        late = 0.2 * took if i % 5 == 0 else 0 # begun on an idle stream
+        op = {"id": i, "type": "cublas", "start_us": at - late, "duration_us": took * stretch + late,
+              "timing": "device"}
+        out.write(json.dumps(op | ({"bound": "upper"} if late else {})) + "\n")
+        if i >= 100 and i % 10 == 0: # between two products, with a name that looks like one
+            kernels.append({"ph": "X", "cat": "kernel", "name": "pytorch_flash::flash_fwd_kernel<cutlass::bfloat16_t>",
+                            "ts": 7e9 + at + took * stretch, "dur": 1})
         if i >= 100: # a product of two kernels now and then
             parts = [(0, took)] if i % 7 else [(0, took * 0.6), (took * 0.7, took * 0.3)]
             for begin, dur in parts:

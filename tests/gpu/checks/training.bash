@@ -15,9 +15,10 @@ check_same_results() {
 # Ten steps, of two blocks with four layers each and a head: a product forward and two backward.
 check_complete() { ask complete "$OUT/traces/same" $((10 * 3 * (2 * 4 + 1))); }
 
-# Device times against CUPTI's, of the same steps.
+# Device times against CUPTI's, of the same steps; large enough that every class of sizes has products.
 check_agreement() {
-    traced agreement "$PYTHON" "$HERE/workload.py" transformer --steps 5 --profile "$OUT/agreement.json" &&
+    traced agreement "$PYTHON" "$HERE/workload.py" transformer --layers 4 --width 2048 --tokens 1024 --steps 5 \
+        --profile "$OUT/agreement.json" &&
         "$PYTHON" "$HERE/agreement.py" "$OUT/traces/agreement" "$OUT/agreement.json"
 }
 
