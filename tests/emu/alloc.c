@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "engine.h"
 #include "fabric.h"
 #include "memory.h"
 
@@ -13,14 +14,13 @@
 static CUresult allocate(struct emu_thread *self, void **pointer, size_t bytes,
                          enum memory_type type)
 {
-    const size_t all = (size_t)emu_fabric()->memory_GiB << 30;
     CUresult result = self->context ? emu_unsafe(self) : CUDA_ERROR_INVALID_CONTEXT;
 
     if (result)
         return result;
     if (!pointer || !bytes)
         return CUDA_ERROR_INVALID_VALUE;
-    if (type == MEMORY_DEVICE && (bytes > all || bytes > all - emu_memory_used()))
+    if (type == MEMORY_DEVICE && bytes > emu_memory_left())
         return CUDA_ERROR_OUT_OF_MEMORY;
     *pointer = emu_memory_map(bytes, type, emu_context_device(self->context));
     return *pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -63,8 +63,8 @@ static CUresult memory_left(size_t *left, size_t *all)
 {
     if (!left || !all)
         return CUDA_ERROR_INVALID_VALUE;
-    *all = (size_t)emu_fabric()->memory_GiB << 30;
-    *left = *all - emu_memory_used();
+    *all = emu_memory_all();
+    *left = emu_memory_left();
     return CUDA_SUCCESS;
 }
 
@@ -85,7 +85,7 @@ static struct pointer look(CUdeviceptr address)
     struct pointer p = {.device = -2};
 
     p.type = emu_memory_type_of(ADDRESS(address), &p.device);
-    p.start = emu_memory_around(ADDRESS(address), &p.bytes, NULL);
+    p.start = emu_memory_around(ADDRESS(address), &p.bytes);
     return p;
 }
 
@@ -117,7 +117,7 @@ static CUresult attribute_of(const struct pointer *p, CUpointer_attribute attrib
     *bytes = sizeof(unsigned);
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *value = (uintptr_t)emu_primary(p->device);
+        *value = (uintptr_t)emu_context(p->device);
         *bytes = sizeof(CUcontext);
         break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:

@@ -93,8 +93,6 @@ struct CUctx_st {
     struct CUstream_st *streams, *legacy;
 };
 
-#define EMU_DEVICES_MAX 64
-
 void emu_lock(void);
 void emu_unlock(void);
 
