@@ -103,7 +103,7 @@ static void pointers(void)
 /* Device memory is gone with its context, and the program's own is only not registered any more. */
 static void end(void)
 {
-    static char own[8192];
+    static _Alignas(4096) char own[8192]; /* whole pages, which could be unmapped */
     cudaMemPool_t pool;
     size_t before, after, all;
     char *pooled, *device;
