@@ -433,6 +433,21 @@ static void from_file(int count, char *const *args)
     OK(cuModuleUnload(module));
 }
 
+/* Asking about a pointer makes no context. */
+static void asked(void)
+{
+    CUpointer_attribute which = CU_POINTER_ATTRIBUTE_CONTEXT;
+    CUcontext context = (CUcontext)(void *)&which;
+    void *to = &context;
+    unsigned flags;
+    int active = 1;
+
+    OK(cuPointerGetAttributes(1, &which, &to, (uintptr_t)&which));
+    CHECK(context == NULL, 1);
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    CHECK(active, 0);
+}
+
 int main(int argc, char **argv)
 {
     CUmodule module;
@@ -441,6 +456,7 @@ int main(int argc, char **argv)
     CHECK(cuModuleLoadData(&module, NULL), CUDA_ERROR_NOT_INITIALIZED);
     OK(cuInit(0));
     CHECK(cuModuleLoadData(&module, NULL), CUDA_ERROR_INVALID_CONTEXT);
+    asked();
     OK(cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuCtxSetCurrent(context));
     if (argc > 1) {
