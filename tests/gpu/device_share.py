@@ -111,11 +111,16 @@ def compare(folder, profile):
     figures.equal("processes with a trace", len(files), 1, detail=True)
     records = next(iter(files.values()), [])
     figures.equal("the profiled steps are marked", window(records) is not None, True, detail=True)
-    rows = shares(device, recorded(records))
+    trace = recorded(records)
+    rows = shares(device, trace)
     total = sum(time for _, _, time, _ in rows)
     figures.claim("device work that CUPTI saw", sum(row[1] for row in rows), 1, at_least=True, detail=True)
     if total:
         tell(figures, rows, total)
+    for what, durations in (("products", trace[0]), ("communication", trace[1])):
+        if durations:
+            bounds = sum(d is None for d in durations) / len(durations)
+            figures.claim(f"{what} in the trace that count as CUPTI's mean (upper bounds)", bounds, unit="part")
     figures.close()
 
 
