@@ -65,7 +65,7 @@ assemble() {
     cp -R tests/gpu "$bundle/tests/"
     cp -R tests/emu/fabric "$bundle/tests/emu/"
     cp examples/launch.sh "$bundle/examples/"
-    cp src/base/kernel_class.c "$bundle/src/base/" # device_share.py reads its table
+    cp src/base/kernel_class.c "$bundle/src/base/" # its table is what kineto.py tells kernels by
     find "$bundle" -name __pycache__ -prune -exec rm -rf {} +
     mv "$bundle/tests/gpu/run-all.sh" "$bundle/"
     git describe --always --dirty --abbrev=10 >"$bundle/COMMIT" 2>/dev/null || echo unknown >"$bundle/COMMIT"

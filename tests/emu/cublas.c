@@ -121,6 +121,11 @@ static bool fits(struct operand o, int64_t rows, int64_t cols)
     return o.ld >= (stored > 1 ? stored : 1);
 }
 
+static bool is_operation(cublasOperation_t op)
+{
+    return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
+}
+
 static cublasStatus_t submit(struct emu_thread *self, cublasHandle_t handle, const int64_t mnk[3],
                              int64_t batch, const void *alpha, struct operand a, struct operand b,
                              const void *beta, struct operand c, cublasComputeType_t compute)
@@ -130,6 +135,8 @@ static cublasStatus_t submit(struct emu_thread *self, cublasHandle_t handle, con
     if (!handle)
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if (mnk[0] < 0 || mnk[1] < 0 || mnk[2] < 0 || batch < 0 || !alpha || !beta)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (!is_operation(a.trans) || !is_operation(b.trans))
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!fits(a, mnk[0], mnk[2]) || !fits(b, mnk[2], mnk[1]) || !fits(c, mnk[0], mnk[1]))
         return CUBLAS_STATUS_INVALID_VALUE;

@@ -13,16 +13,13 @@ of launching) is matched, but compared in a table of its own. Status 1 when it d
 
 import argparse
 import bisect
-import json
-import re
 import statistics
 import sys
 
+import kineto
 import traces
 from figures import Figures
 
-GEMM_KERNEL = re.compile(r"gemm|cutlass|xmma|nvjet|wgmma|cublas|splitk|gemv", re.IGNORECASE)
-NOT_GEMM = re.compile(r"flash|fmha|attention", re.IGNORECASE)  # their templates name cutlass types
 CLASSES = [(0, 10), (10, 50), (50, 200), (200, 1000), (1000, float("inf"))]
 CLAIM_FROM_US = 50
 LIMIT = 0.05
@@ -43,18 +40,11 @@ def traced_gemms(folder):
 
 def cupti_kernels(path):
     """(start, end) in microseconds of the kernels of matrix products, in order of start."""
-    with open(path, encoding="utf-8") as text:
-        events = json.load(text)["traceEvents"]
-    kernels = [
-        (float(e["ts"]), float(e["ts"]) + float(e["dur"]))
-        for e in events
-        if e.get("ph") == "X" and e.get("cat") == "kernel" and is_gemm(e["name"])
-    ]
-    return sorted(kernels)
-
-
-def is_gemm(name):
-    return GEMM_KERNEL.search(name) and not NOT_GEMM.search(name)
+    return sorted(
+        (start, start + duration)
+        for kind, name, start, duration in kineto.work(path)
+        if kind == "kernel" and kineto.class_of(name) == "gemm"
+    )
 
 
 def offset_of(gemms, kernels):

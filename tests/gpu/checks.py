@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What run.sh asks of traces and of runs beside each other; the answers are claims (figures.py).
 
-    checks.py same FILE FILE              two runs of workload.py: the same losses and weights on every rank
+    checks.py same PLAIN TRACED           two runs of workload.py: the same losses and weights on every rank
     checks.py complete FOLDER [PRODUCTS]  closed, nothing dropped, nothing unfinished; so many products a rank
     checks.py graph FOLDER LAUNCHES PRODUCTS   so many timed launches of a graph that holds so many products
     checks.py ranks FOLDER COUNT ANALYSIS so many ranks with the same collectives, all matched and finished
@@ -52,8 +52,8 @@ def same(first, second):
         known = [loss for loss in two["loss"] if math.isfinite(loss)]
         figures.claim("loss of the first step", known[0] if known else None)
         figures.claim("loss of the last step", known[-1] if known else None)
-        figures.claim("steps a second, first run", 1e6 / statistics.median(one["step_us"]))
-        figures.claim("steps a second, second run", 1e6 / statistics.median(two["step_us"]))
+        figures.claim("steps a second, untraced", 1e6 / statistics.median(one["step_us"]))
+        figures.claim("steps a second, traced", 1e6 / statistics.median(two["step_us"]))
     figures.close()
 
 
@@ -93,7 +93,8 @@ def graph(folder, launches, products):
         captured = [o for o in traces.operations(records, "cublas") if "graph" in o]
         figures.equal("launches with a device time", len(timed), int(launches))
         figures.equal("products captured", len(captured), int(products))
-        figures.claim("captured products with a time of their own", sum(o["timing"] != "captured" for o in captured), 0, detail=True)
+        own = sum(o["timing"] != "captured" for o in captured)
+        figures.claim("captured products with a time of their own", own, 0, detail=True)
         figures.claim("a launch, median", statistics.median(timed) if timed else None, unit="us")
     figures.close()
 
@@ -200,7 +201,8 @@ def plugin(folder, plain):
     figures.claim("collectives with algorithm, protocol and channels", named, 1, at_least=True, detail=True)
     figures.claim("collectives without", mute, 0)
     figures.claim("records that differ without the plugin", other, 0)
-    figures.claim("duration against NCCL's own kernel time, median", statistics.median(off) if off else None, unit="share")
+    median = statistics.median(off) if off else None
+    figures.claim("duration against NCCL's own kernel time, median", median, unit="share")
     table = figures.table("What NCCL chose", "operation", "algorithm", "protocol", "channels", "times")
     for kind, number in sorted(told.items(), key=str):
         table.row(*kind, number)

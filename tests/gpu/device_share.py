@@ -20,45 +20,21 @@ the last. Status 1 where a claim does not hold.
 """
 
 import collections
-import json
-import os
-import re
 import sys
 
+import kineto
 import traces
 from figures import Figures
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 LIMIT = 0.02
 SEEN_AT_LEAST = 0.5  # less than this means that launches were not looked at
 
 
-def class_words():
-    """The words by which the tracer tells a kernel's class, in order, from its own table."""
-    with open(os.path.join(ROOT, "src", "base", "kernel_class.c"), encoding="utf-8") as text:
-        rows = re.findall(r'\{"(\w+)", SPECTER_KERNEL_(\w+)\}', text.read())
-    if not rows:
-        sys.exit("device_share: no classes in src/base/kernel_class.c")
-    return [(word, name.lower()) for word, name in rows]
-
-
-def class_of(name, words):
-    """`nccl` is a library's own, as `gemm` may be."""
-    if name.startswith("nccl"):
-        return "nccl"
-    return next((kind for word, kind in words if word in name.lower()), "other")
-
-
 def cupti(path):
     """{class: durations} of what ran on the device; `memory` are copies and fills."""
-    with open(path, encoding="utf-8") as text:
-        events = json.load(text)["traceEvents"]
-    words, found = class_words(), collections.defaultdict(list)
-    for e in events:
-        if e.get("ph") == "X" and e.get("cat") == "kernel":
-            found[class_of(e["name"], words)].append(float(e["dur"]))
-        elif e.get("ph") == "X" and e.get("cat") in ("gpu_memcpy", "gpu_memset"):
-            found["memory"].append(float(e["dur"]))
+    found = collections.defaultdict(list)
+    for kind, name, _, duration in kineto.work(path):
+        found[kineto.class_of(name) if kind == "kernel" else "memory"].append(duration)
     return found
 
 
@@ -130,16 +106,21 @@ def shares(device, trace):
 WAYS = ("cuBLAS", "NCCL", "copies", "untraced gaps", "nothing")
 
 
-def compare(folder, kineto):
-    figures, device, files = Figures(), cupti(kineto), traces.read(folder)
+def compare(folder, profile):
+    figures, device, files = Figures(), cupti(profile), traces.read(folder)
     figures.equal("processes with a trace", len(files), 1, detail=True)
     records = next(iter(files.values()), [])
     figures.equal("the profiled steps are marked", window(records) is not None, True, detail=True)
-    rows = shares(device, recorded(records))
+    trace = recorded(records)
+    rows = shares(device, trace)
     total = sum(time for _, _, time, _ in rows)
     figures.claim("device work that CUPTI saw", sum(row[1] for row in rows), 1, at_least=True, detail=True)
     if total:
         tell(figures, rows, total)
+    for what, durations in (("products", trace[0]), ("communication", trace[1])):
+        if durations:
+            bounds = sum(d is None for d in durations) / len(durations)
+            figures.claim(f"{what} in the trace that count as CUPTI's mean (upper bounds)", bounds, unit="part")
     figures.close()
 
 

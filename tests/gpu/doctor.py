@@ -116,7 +116,7 @@ def compare_gpu(figures, said, driver):
     rows.append(("driver for CUDA", version, driver))
     for row in rows:
         table.row(*row)
-    figures.claim("of these, told otherwise by doctor", sum(a != b for _, a, b in rows), limit=0)
+    figures.claim("facts about the GPU told otherwise by doctor", sum(a != b for _, a, b in rows), limit=0)
 
 
 def compare_clock(figures, said):

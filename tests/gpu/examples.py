@@ -3,8 +3,9 @@
 
     examples.py OUT BUILD NAME RANKS KEPT OPTIONS      of capture, and of workload.py transformer
 
-Says what was recorded, on what (machine.json of OUT, which machine.py makes), how, what can be learnt from it, and what `specter analyze` and `replay` print of
-it now; `make doc-examples` renews that part where the folder lies in examples/traces.
+Says what was recorded, on what (machine.json of OUT, which machine.py makes), how, what can be learnt from
+it, and what `specter analyze` and `replay` print of it now; `make doc-examples` renews that part where the folder
+lies in examples/traces.
 """
 
 import argparse

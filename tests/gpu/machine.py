@@ -42,7 +42,8 @@ print("CUDA of PyTorch", torch.version.cuda)
 if torch.distributed.is_nccl_available():
     print("NCCL", ".".join(map(str, torch.cuda.nccl.version())))
 try:
-    print("cuDNN", torch.backends.cudnn.version())
+    v = torch.backends.cudnn.version()
+    print("cuDNN", f"{v // 10000}.{v // 100 % 100}.{v % 100}")
 except Exception: pass
 major = torch.version.cuda.split(".")[0]
 try:

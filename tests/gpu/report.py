@@ -83,7 +83,8 @@ def claims(checks):
     for check in checks:
         told = [c for c in check.claimed() if not c.get("detail") or not c["holds"]]
         body += [(check.name if i == 0 else "", *claim_cells(claim)) for i, claim in enumerate(told)]
-    return claims_table(("check", "claim", "measured", "limit", "verdict"), body, "llrrl") if body else ["None was made."]
+    head = ("check", "claim", "measured", "limit", "verdict")
+    return claims_table(head, body, "llrrl") if body else ["None was made."]
 
 
 def table_of(document):

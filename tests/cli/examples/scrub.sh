@@ -8,7 +8,10 @@ scrub() { python3 "$ROOT/tests/gpu/scrub.py" --secret gpu-17 --secret alice "$@"
 cat >plant.py <<'PY'
 import glob, json, os, sys
 SECRETS = ["gpu-17.corp.example", "gpu-17", "/home/alice/run", "alice", "10.1.2.3", "fe80:0:0:1:2:3", "0a:1b:2c:3d:4e:5f",
-           "GPU-5f0c6b3a-1111-2222-3333-444455556666", "alice@corp.example"]
+           "GPU-5f0c6b3a-1111-2222-3333-444455556666", "alice@corp.example", "--token=hf_planted0123456789ab", "planted:hunter2",
+           "2001:db8::planted:7334", "::1%planted", "C:\\planted", "~/planted", "planted LLM step 4", "cGxhbnRlZA==planted",
+           "eyJhbGciOi.planted", "node-planted.cluster.local", "ip-10-0-3-17-planted", "svc-planted:29500", "planted_job_12345",
+           "void k<planted>(char*)", "triton_poi_fused_planted_0", "ssh://planted@host", "tcp://[fe80::planted]:1", "${PLANTED}"]
 count = 0
 def plant(value):
     """The value with a secret in place of each of its texts, and one in a key."""
@@ -16,7 +19,8 @@ def plant(value):
     if isinstance(value, dict):
         planted = {k: plant(v) for k, v in value.items()}
         count += 1
-        return {**planted, SECRETS[count % len(SECRETS)]: 1}
+        odd = [s for s in SECRETS if not s.isidentifier() or kind == "kineto"] # the tracer's keys are all words
+        return {**planted, odd[count % len(odd)]: 1}
     if isinstance(value, list):
         return [plant(v) for v in value]
     if isinstance(value, str):
@@ -53,14 +57,35 @@ for kind in specter kineto; do
     zgrep -qi 'alice' $kind/* || echo "$kind: nothing was planted"
     scrub $kind
     ls $kind
-    zgrep -Eio 'gpu-?17|alice|corp|10\.1\.2|fe80|0a:1b|5f0c6b3a|/home|4711' $kind/* | sort | uniq -c
+    zgrep -Eio 'planted|gpu-?17|alice|corp|10\.1\.2|fe80|0a:1b|5f0c6b3a|/home|4711' $kind/* | sort | uniq -c
     scrub --check $kind
 done
+
+# A profile keeps what specter reads of it, and its kernels' classes.
+mkdir profile
+cp "$TESTDATA/kineto_torch211/rank0.json" profile
+sed -i 's/"nvjet_tst_256x128_64x4_2x1_v_bz_ntT"/"alices_gemm"/' profile/rank0.json
+"$SPECTER" analyze profile --json - 2>/dev/null >before
+scrub profile
+"$SPECTER" analyze profile --json - 2>/dev/null | diff before - | grep '^[<>]' | sort | uniq -c | head -n 20
+zgrep -Eo '"name":"[a-z]*_kernel_[0-9]*"' profile/* | sort | uniq -c
+
+# When it was recorded is no longer told, what lies between two times is.
+cat >clocks.py <<'PY'
+import gzip, json, sys
+def clocks(path):
+    with (gzip.open if path.endswith("gz") else open)(path, "rt") as lines:
+        return [r[k] for r in map(json.loads, lines) for k in ("real_ns", "mono_ns") if k in r]
+before, after = map(clocks, sys.argv[1:])
+real, mono = {b - a for a, b in zip(before[::2], after[::2])}, {b - a for a, b in zip(before[1::2], after[1::2])}
+print(min(after[::2]), min(after[1::2]), "one shift of each clock" if len(real) == len(mono) == 1 else "torn")
+PY
 
 # Figures stay, and a second time changes nothing.
 cp -r "$TESTDATA/two_ranks" plain
 mkdir public && cp plain/*.jsonl public
 scrub public
+python3 clocks.py plain/specter_trace_rank0.jsonl public/specter_trace_rank0.jsonl.gz
 for folder in plain public; do
     "$SPECTER" analyze $folder 2>/dev/null | sed "s/^$folder\$/FOLDER/; s/^run [^,]*/run/; s/node-a/node1/" >$folder.txt
 done

@@ -23,6 +23,9 @@ find "$bundle/build" -type f | while read -r file; do
     done
     ! readelf -d "$file" | grep -E 'R(UN)?PATH' | grep -v '\[$ORIGIN/lib\]' | sed "s|^|${file#"$bundle"/}: |"
 done
+(cd "$bundle/tests/gpu" && for file in *.py; do # workload.py's PyTorch is not in the bundle
+    [[ $file == workload.py ]] || python3 -B -c "import ${file%.py}" || echo "$file does not find what it needs"
+done)
 grep -rl "$ROOT" "$bundle/build/flags" "$bundle/COMMIT" "$bundle/tests"
 
 # All of this machine's programs but those that a GPU machine may lack.

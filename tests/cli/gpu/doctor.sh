@@ -23,7 +23,7 @@ export PATH=$PWD/bin:$PATH
 held() {
     local status=0
     "$python" "$ROOT/tests/gpu/doctor.py" "$SPECTER" >said 2>&1 || status=$?
-    grep -E '^(GPUs|the first|driver for|libraries by|of these|problems|exit|cu|nccl) ?.*[^/]$' said | grep -v ': doctor says'
+    grep -E '^(GPUs|the first|driver for|libraries by|facts about|problems|exit|cu|nccl) ?.*[^/]$' said | grep -v ': doctor says'
     echo "status $status"
 }
 held
