@@ -5,7 +5,7 @@
     checks.py complete FOLDER [PRODUCTS]  closed, nothing dropped, nothing unfinished; so many products a rank
     checks.py graph FOLDER LAUNCHES PRODUCTS   so many timed launches of a graph that holds so many products
     checks.py ranks FOLDER COUNT ANALYSIS so many ranks with the same collectives, all matched and finished
-    checks.py late ANALYSIS RANK US STEPS analyze names this rank, which came so much later in each step
+    checks.py late ANALYSIS RANK US STEPS RUN  analyze names this rank, which came so much later in each step of RUN
     checks.py plugin FOLDER PLAIN_FOLDER  NCCL's word for every collective, and the records of the run without it
     checks.py calls FOLDER FILE           the NCCL calls that pynccl.py says it made, and no others
     checks.py identity NAME JSON PERCENT  the replay of a step on its own GPU
@@ -160,10 +160,11 @@ def straggler(analysis):
     return next((f["text"] for f in analysis["findings"] if f["rule"] == "straggler"), "none")
 
 
-LATE = (0.5, 2.0)  # of the waiting that a late rank causes by itself, analyze finds at least and at most so much
+LATE = 0.5  # of the waiting that a late rank causes by itself, analyze finds at least so much
+LONGEST = 1.1  # and at most so much of the time that the steps took by the workload's own events
 
 
-def late(analysis, rank, us, steps):
+def late(analysis, rank, us, steps, told):
     figures, analysis = Figures(), load(analysis)
     rows = {row["rank"]: row for row in analysis["stragglers"]}
     first = analysis["stragglers"][0]["rank"] if analysis["stragglers"] else None
@@ -172,8 +173,11 @@ def late(analysis, rank, us, steps):
     figures.note("analyze: " + straggler(analysis))
     origin = rows.get(int(rank), {}).get("origin_wait_us")
     share = origin / (float(us) * int(steps)) if origin is not None else None
-    figures.claim("waiting found of what the rank was late", share, LATE[0], "part", at_least=True)
-    figures.claim("waiting found of what the rank was late", share, LATE[1], "part")
+    figures.claim("waiting found of what the rank was late", share, LATE, "part", at_least=True)
+    run = results(told).get(int(rank), {"step_us": [0]})
+    whole = statistics.fmean(run["step_us"]) * int(steps)
+    share = origin / whole if origin is not None and whole else None
+    figures.claim("waiting found of what the steps took", share, LONGEST, "part")
     figures.close()
 
 

@@ -23,11 +23,12 @@ ask ranks told 2 well.json
 sed 's/OP/Recv/; s/ME/1/; s/YOU/0/' <<<"$message" >>told/specter_trace_rank1.jsonl
 ask ranks told 2 well.json
 
-ask late late.json 1 2000 5
-ask late late.json 0 2000 5
-ask late late.json 1 20000 5
-ask late late.json 1 500 5
-ask late well.json 1 2000 5
+echo '{"rank": 1, "step_us": [2000, 2000, 2000, 2000, 2000]}' >late.run
+ask late late.json 1 2000 5 late.run
+ask late late.json 0 2000 5 late.run
+ask late late.json 1 20000 5 late.run
+ask late late.json 1 2000 4 late.run
+ask late well.json 1 2000 5 late.run
 
 good plain
 ask plugin good plain
