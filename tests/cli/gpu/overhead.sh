@@ -46,7 +46,7 @@ overhead() {
 }
 overhead 0.002 0.001
 overhead 0.05 0.01
-overhead 0.006 0.004
+overhead 0.005 0.003
 overhead 0.01 0.1
 overhead 0.002 0.001 --seconds 0
 overhead -0.05 0.001 --limit 3
