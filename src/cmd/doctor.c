@@ -378,9 +378,11 @@ const struct command cmd_doctor = {
         "\n"
         "With COMMAND also that program, without running it: whether a library can be preloaded "
         "into it (not when it is static, setuid or for another processor), and everything that it "
-        "needs, down to NCCL that is linked in or there twice. Where it is a Python, or a script for "
+        "needs, down to NCCL that is linked in or there twice. Where it is a Python, or a script "
+        "for "
         "one, that is asked where its PyTorch is, and told are the GPU libraries that the import "
-        "would load. What else a program opens while it runs (RTLD_DEEPBIND, dlmopen) is not in its "
+        "would load. What else a program opens while it runs (RTLD_DEEPBIND, dlmopen) is not in "
+        "its "
         "file: a trace says so afterwards.\n"
         "\n"
         "Exit status: 0 no problem, 1 a problem.",

@@ -49,10 +49,11 @@ NCCL(ncclResult_t, ncclPutSignal,
       cudaStream_t stream))
 {
     EMU_CALL(self);
-    size_t bytes = count * number_size((enum number)datatype);
+    size_t bytes;
 
-    if (!peerWin || peerWinOffset > peerWin->size || bytes > peerWin->size - peerWinOffset ||
-        sigIdx || ctx || flags)
+    if (__builtin_mul_overflow(count, number_size((enum number)datatype), &bytes) || !peerWin ||
+        peerWinOffset > peerWin->size || bytes > peerWin->size - peerWinOffset || sigIdx || ctx ||
+        flags)
         return comm_fail(ncclInvalidArgument, "%zu bytes at %zu of a window", bytes, peerWinOffset);
     return group_task(self, &(struct task){TASK_PUT, 0, localbuff, NULL, count, datatype, 0, peer,
                                            comm, stream, NULL});

@@ -203,9 +203,7 @@ typedef enum CUlimit_enum {
     CU_LIMIT_MALLOC_HEAP_SIZE = 0x02
 } CUlimit;
 
-typedef enum CUjit_option_enum {
-    CU_JIT_MAX_REGISTERS = 0
-} CUjit_option;
+typedef enum CUjit_option_enum { CU_JIT_MAX_REGISTERS = 0 } CUjit_option;
 
 typedef enum CUlibraryOption_enum {
     CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0
@@ -249,13 +247,9 @@ typedef enum CUtensorMapDataType_enum {
     CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ = 12
 } CUtensorMapDataType;
 
-typedef enum CUtensorMapInterleave_enum {
-    CU_TENSOR_MAP_INTERLEAVE_NONE = 0
-} CUtensorMapInterleave;
+typedef enum CUtensorMapInterleave_enum { CU_TENSOR_MAP_INTERLEAVE_NONE = 0 } CUtensorMapInterleave;
 
-typedef enum CUtensorMapSwizzle_enum {
-    CU_TENSOR_MAP_SWIZZLE_NONE = 0
-} CUtensorMapSwizzle;
+typedef enum CUtensorMapSwizzle_enum { CU_TENSOR_MAP_SWIZZLE_NONE = 0 } CUtensorMapSwizzle;
 
 typedef enum CUtensorMapL2promotion_enum {
     CU_TENSOR_MAP_L2_PROMOTION_NONE = 0
