@@ -52,8 +52,8 @@ def model(options):
         parser.add_argument("--" + key, type=int, required=True)
     o, _ = parser.parse_known_args(options.split())
     return (
-        f"a decoder of {o.layers} layers, {o.width} wide, {o.width // 64} heads, in bf16; {o.batch} sequences of {o.tokens} "
-        "tokens a rank; DistributedDataParallel, fused AdamW (`tests/gpu/workload.py transformer`)"
+        f"a decoder of {o.layers} layers, {o.width} wide, {o.width // 64} heads, in bf16; {o.batch} sequences of "
+        f"{o.tokens} tokens a rank; DistributedDataParallel, fused AdamW (`tests/gpu/workload.py transformer`)"
     )
 
 
@@ -84,7 +84,10 @@ def versions(folder):
     with gzip.open(path[0], "rt", encoding="utf-8") as lines:
         first = json.loads(next(lines))
     nccl, cuda = first.get("nccl") or 0, first.get("cuda") or 0
-    return {"NCCL": f"{nccl // 10000}.{nccl // 100 % 100}.{nccl % 100}", "CUDA of the driver": f"{cuda // 1000}.{cuda % 1000 // 10}"}
+    return {
+        "NCCL": f"{nccl // 10000}.{nccl // 100 % 100}.{nccl % 100}",
+        "CUDA of the driver": f"{cuda // 1000}.{cuda % 1000 // 10}",
+    }
 
 
 def facts(out, folder):

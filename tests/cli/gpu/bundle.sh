@@ -37,8 +37,8 @@ bare() { env -i PATH="$PWD/bin" HOME="$PWD" TMPDIR="$PWD" SPECTER_GPU="$PWD/kept
 bare cc --version 2>/dev/null && echo "there is a compiler"
 bare "$bundle/build/specter" --version | head -n 1
 bare PYTHONPATH="$bundle/tests/gpu" python3 -c '
-import device_share
-print("classes of kernels are known:", len(device_share.class_words()) > 20)'
+import kineto
+print("classes of kernels are known:", len(kineto.WORDS) > 20)'
 bare "$bundle/run-all.sh" -o results no_context
 echo "without a GPU: ${PIPESTATUS[0]}"
 
