@@ -27,7 +27,7 @@ $(B)/bundle/specter: $(CLI_OBJ) $(B)/libspecter.a
 
 $(B)/gpu-bundle.tar.gz: $(B)/bundle/specter $(B)/libspecter.so $(EMU_LIBS) $(EXAMPLES) $(GPU_PROGRAMS:%=$(B)/tests/gpu/%) \
                         scripts/gpu-bundle.sh $(shell find tests/gpu tests/emu/fabric -type f -not -name '*.pyc') \
-                        examples/launch.sh
+                        examples/launch.sh src/base/kernel_class.c
 	$(Q)VERSION=$(VERSION) scripts/gpu-bundle.sh --assemble $(B) $(GPU_PROGRAMS)
 gpu-bundle-here: $(B)/gpu-bundle.tar.gz
 

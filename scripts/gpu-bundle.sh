@@ -55,7 +55,7 @@ assemble() {
     local build=$1 bundle=$1/gpu-bundle name path
     shift
     rm -rf "$bundle"
-    mkdir -p "$bundle/build"/{lib,emu,examples,tests/gpu} "$bundle"/{tests/emu,examples}
+    mkdir -p "$bundle/build"/{lib,emu,examples,tests/gpu} "$bundle"/{tests/emu,examples,src/base}
     cp "$build/bundle/specter" "$build/libspecter.so" "$bundle/build/"
     foreign_libraries "$build/bundle/specter" | while read -r name path; do cp -L "$path" "$bundle/build/lib/$name"; done
     cp -R "$build/emu/lib" "$bundle/build/emu/"
@@ -65,6 +65,7 @@ assemble() {
     cp -R tests/gpu "$bundle/tests/"
     cp -R tests/emu/fabric "$bundle/tests/emu/"
     cp examples/launch.sh "$bundle/examples/"
+    cp src/base/kernel_class.c "$bundle/src/base/" # device_share.py reads its table
     find "$bundle" -name __pycache__ -prune -exec rm -rf {} +
     mv "$bundle/tests/gpu/run-all.sh" "$bundle/"
     git describe --always --dirty --abbrev=10 >"$bundle/COMMIT" 2>/dev/null || echo unknown >"$bundle/COMMIT"

@@ -71,6 +71,19 @@ static bool find_period(struct iterations *it, const struct rank *rank,
     return true;
 }
 
+/* Of a loop's losses that are read one by one behind it, no copy has a time of its own. */
+static void find_ends(struct iterations *it, const struct rank *rank)
+{
+    bool any = false;
+    it->ends = array_new(rank->nops + 1, sizeof *it->ends);
+    for (size_t i = 0; i < rank->nops; i++) {
+        it->ends[i] = op_timed(&rank->ops[i]) && rank->ops[i].start_ns != UNKNOWN_NS;
+        any = any || it->ends[i];
+    }
+    for (size_t i = 0; i < rank->nops && !any; i++)
+        it->ends[i] = true;
+}
+
 void iterations_find(struct iterations *it, const struct rank *rank,
                      const struct program_rank *program)
 {
@@ -80,6 +93,7 @@ void iterations_find(struct iterations *it, const struct rank *rank,
         die("out of memory");
     for (size_t i = 0; i < rank->nops; i++)
         it->of[i] = ITERATION_NONE;
+    find_ends(it, rank);
     if (rank->nsteps > 0 && find_steps(it, rank, program))
         return;
     if (rank->nsteps == 0 && find_period(it, rank, program))
@@ -93,6 +107,7 @@ void iterations_find(struct iterations *it, const struct rank *rank,
 void iterations_release(struct iterations *it)
 {
     free(it->of);
+    free(it->ends);
     memset(it, 0, sizeof *it);
 }
 
@@ -103,7 +118,7 @@ int64_t iteration_end(const struct iterations *it, size_t nops, const struct tim
 {
     int64_t end_ns = UNKNOWN_NS;
     for (size_t i = 0; i < nops; i++) {
-        if (when->spans[i].start_ns == UNKNOWN_NS)
+        if (when->spans[i].start_ns == UNKNOWN_NS || !it->ends[i])
             continue;
         if (iteration != ITERATION_NONE && it->of[i] != iteration)
             continue;

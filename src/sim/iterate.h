@@ -24,6 +24,7 @@ struct iterations {
     uint32_t count; /* at least 1 */
     size_t period;  /* operations in one, when source is ITERATIONS_PERIOD */
     uint32_t *of;   /* [nops] iteration of each operation; ITERATION_NONE; owned */
+    bool *ends; /* [nops] the operation can end one: it has a recorded time, or none has; owned */
 };
 
 void iterations_find(struct iterations *it, const struct rank *rank,
@@ -82,7 +83,8 @@ struct window {
 struct window iteration_window(const struct iterations *it, size_t nops,
                                const struct timeline *when);
 
-/* End of the last operation of an iteration (ITERATION_NONE: of all); UNKNOWN_NS. */
+/* End of the last operation of an iteration (ITERATION_NONE: of all); UNKNOWN_NS. Operations
+ * without a recorded time end none where others have one: the recording would not show that end. */
 int64_t iteration_end(const struct iterations *it, size_t nops, const struct timeline *when,
                       uint32_t iteration);
 

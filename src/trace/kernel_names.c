@@ -71,13 +71,12 @@ bool kernel_is_library(const char *kernel)
 
 bool kernel_is_gemm(const char *kernel)
 {
-    static const char *const parts[] = {"gemm", "GEMM",   "Gemm", "cutlass",
-                                        "xmma", "cublas", "Cijk", "nvjet"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (strstr(kernel, parts[i]) != NULL)
-            return true;
-    }
-    return false;
+    return specter_kernel_class_of(kernel) == SPECTER_KERNEL_GEMM;
+}
+
+bool kernel_is_first_pass(const char *kernel)
+{
+    return strstr(kernel, "splitK") == NULL && strstr(kernel, "reduce") == NULL;
 }
 
 /* Operations by what their names begin with, once case and underscores are gone: allreduce,

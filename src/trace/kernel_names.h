@@ -20,8 +20,12 @@ bool kernel_is_library(const char *kernel);
 /* How many GPUs it works on, where its name tells; -1. */
 int64_t kernel_width(const char *kernel);
 
-/* Is this kernel named as matrix products are? */
+/* Is this kernel named as matrix products are? Attention that is built of products is none, though
+ * cutlass be in its name. */
 bool kernel_is_gemm(const char *kernel);
+
+/* Is this kernel of a product not its second pass, which adds up the parts of a split one? */
+bool kernel_is_first_pass(const char *kernel);
 
 /* enum specter_comm_op by what a call is named (all_reduce, _allgather_base, SendRecv...); COUNT
  * when the name does not tell. */

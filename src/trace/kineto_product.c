@@ -2,6 +2,7 @@
  *
  * Matrix products: which operators are one, their shapes, and which kernel of theirs it is.
  */
+#include "trace/kernel_names.h"
 #include "trace/kineto.h"
 #include "trace/kineto_name.h"
 
@@ -70,12 +71,6 @@ struct kineto_product kineto_product_shape(const char *name, struct json_text di
 
 /* ---- kernels ---- */
 
-/* The kernel of a product that is not its second pass. */
-static bool is_first_pass(const char *kernel)
-{
-    return strstr(kernel, "splitK") == NULL && strstr(kernel, "reduce") == NULL;
-}
-
 /* Chooses for each operator the one kernel that is its product. */
 static void choose_products(struct kineto *k)
 {
@@ -86,8 +81,8 @@ static void choose_products(struct kineto *k)
             host = kineto_outer(k, host);
         if (host == NULL)
             continue;
-        if (host->work < 0 ||
-            (!is_first_pass(k->rank->ops[host->work].name) && is_first_pass(k->rank->ops[at].name)))
+        if (host->work < 0 || (!kernel_is_first_pass(k->rank->ops[host->work].name) &&
+                               kernel_is_first_pass(k->rank->ops[at].name)))
             host->work = (int64_t)at;
     }
 }

@@ -4,6 +4,7 @@
  * (emit_nvtx(record_shapes=True), nsys --pytorch=autograd-shapes-nvtx), the kernel that such an
  * operator launched and that is named as products are is that product. Types are not recorded.
  */
+#include "trace/kernel_names.h"
 #include "trace/nsys.h"
 
 #ifdef SPECTER_HAVE_SQLITE
@@ -81,21 +82,13 @@ int32_t nsys_shape(struct nsys_process *p, const char *name, struct json_text te
     return -1;
 }
 
-/* The kernel of a product that is not its second pass. */
-static bool is_first_pass(const char *kernel)
-{
-    return strstr(kernel, "splitK") == NULL && strstr(kernel, "reduce") == NULL;
-}
-
 static struct nsys_shape *shape_of(struct nsys_process *p, const struct op *op)
 {
     uint32_t at = op->class == OP_KERNEL && (int64_t)op->id >= 0
                       ? idmap_find(&p->launch_ids, (int64_t)op->id)
                       : IDMAP_NONE;
     int32_t shape = at != IDMAP_NONE ? p->launches.list[at].shape : -1;
-    return shape >= 0 && specter_kernel_class_of(op->name) == SPECTER_KERNEL_GEMM
-               ? &p->shapes.list[shape]
-               : NULL;
+    return shape >= 0 && kernel_is_gemm(op->name) ? &p->shapes.list[shape] : NULL;
 }
 
 /* Of several kernels of one operator the first that is no second pass is the product. */
@@ -107,7 +100,7 @@ void nsys_products(struct nsys *n)
         for (size_t i = 0; i < rank->nops; i++) {
             struct op *op = &rank->ops[i];
             struct nsys_shape *s = shape_of(p, op);
-            if (s == NULL || s->taken || !is_first_pass(op->name))
+            if (s == NULL || s->taken || !kernel_is_first_pass(op->name))
                 continue;
             s->taken = true;
             op->class = OP_GEMM;

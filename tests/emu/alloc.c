@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "engine.h"
 #include "fabric.h"
 #include "memory.h"
 
@@ -13,14 +14,13 @@
 static CUresult allocate(struct emu_thread *self, void **pointer, size_t bytes,
                          enum memory_type type)
 {
-    const size_t all = (size_t)emu_fabric()->memory_GiB << 30;
     CUresult result = self->context ? emu_unsafe(self) : CUDA_ERROR_INVALID_CONTEXT;
 
     if (result)
         return result;
     if (!pointer || !bytes)
         return CUDA_ERROR_INVALID_VALUE;
-    if (type == MEMORY_DEVICE && (bytes > all || bytes > all - emu_memory_used()))
+    if (type == MEMORY_DEVICE && bytes > emu_memory_left())
         return CUDA_ERROR_OUT_OF_MEMORY;
     *pointer = emu_memory_map(bytes, type, emu_context_device(self->context));
     return *pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -63,8 +63,8 @@ static CUresult memory_left(size_t *left, size_t *all)
 {
     if (!left || !all)
         return CUDA_ERROR_INVALID_VALUE;
-    *all = (size_t)emu_fabric()->memory_GiB << 30;
-    *left = *all - emu_memory_used();
+    *all = emu_memory_all();
+    *left = emu_memory_left();
     return CUDA_SUCCESS;
 }
 
@@ -85,7 +85,7 @@ static struct pointer look(CUdeviceptr address)
     struct pointer p = {.device = -2};
 
     p.type = emu_memory_type_of(ADDRESS(address), &p.device);
-    p.start = emu_memory_around(ADDRESS(address), &p.bytes, NULL);
+    p.start = emu_memory_around(ADDRESS(address), &p.bytes);
     return p;
 }
 
@@ -112,55 +112,37 @@ DRIVER_CALL(cuMemHostGetDevicePointer_v2, (CUdeviceptr * pointer, void *host, un
 static CUresult attribute_of(const struct pointer *p, CUpointer_attribute attribute,
                              CUdeviceptr address, uint64_t *value, size_t *bytes)
 {
-    bool on_device = p->type == MEMORY_DEVICE;
+    const bool on_device = p->type == MEMORY_DEVICE;
+    const uint64_t start = (uintptr_t)p->start;
+    const struct {
+        CUpointer_attribute attribute;
+        size_t bytes;
+        uint64_t value;
+    } known[] = {
+        {CU_POINTER_ATTRIBUTE_CONTEXT, sizeof(CUcontext), (uintptr_t)emu_context(p->device)},
+        {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, sizeof(unsigned),
+         on_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST},
+        {CU_POINTER_ATTRIBUTE_DEVICE_POINTER, sizeof(CUdeviceptr), address},
+        {CU_POINTER_ATTRIBUTE_HOST_POINTER, sizeof(void *), address},
+        {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, sizeof(CUdeviceptr), start},
+        {CU_POINTER_ATTRIBUTE_BUFFER_ID, sizeof(unsigned long long), start}, /* as distinct */
+        {CU_POINTER_ATTRIBUTE_RANGE_SIZE, sizeof(size_t), p->bytes},
+        {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, sizeof(int), (unsigned)p->device},
+        {CU_POINTER_ATTRIBUTE_IS_MANAGED, 1, 0},
+        {CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, 1, 0},
+        {CU_POINTER_ATTRIBUTE_MAPPED, 1, 1},
+    };
 
-    *bytes = sizeof(unsigned);
-    switch ((int)attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *value = (uintptr_t)emu_primary(p->device);
-        *bytes = sizeof(CUcontext);
-        break;
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        *value = on_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-        break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        *value = address;
-        *bytes = sizeof(CUdeviceptr);
-        break;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        if (on_device)
-            return CUDA_ERROR_INVALID_VALUE;
-        *value = address;
-        *bytes = sizeof(void *);
-        break;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-        *value = (uintptr_t)p->start;
-        *bytes = sizeof(CUdeviceptr);
-        break;
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID: /* as distinct as its start */
-        *value = (uintptr_t)p->start;
-        *bytes = sizeof(unsigned long long);
-        break;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-        *value = p->bytes;
-        *bytes = sizeof(size_t);
-        break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *value = (unsigned)p->device;
-        break;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-        *value = 0;
-        *bytes = 1;
-        break;
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-        *value = 1;
-        *bytes = 1;
-        break;
-    default:
-        return CUDA_ERROR_NOT_SUPPORTED;
+    if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER && on_device)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].attribute != attribute)
+            continue;
+        *value = known[i].value;
+        *bytes = known[i].bytes;
+        return CUDA_SUCCESS;
     }
-    return CUDA_SUCCESS;
+    return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static CUresult ask(void *data, CUpointer_attribute attribute, CUdeviceptr address)

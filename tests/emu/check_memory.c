@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory: pools and their counts, what is known of a pointer, registration, and handles that
- * another process opens.
+ * Memory: pools and their counts, what is known of a pointer, registration, handles that another
+ * process opens, and what the end of a context leaves.
  */
 #include <sys/wait.h>
 
 #include "check.h"
+#include "memory.h"
+
+#define IPC_BYTES (1 << 20)
 
 static uint64_t pool_says(cudaMemPool_t pool, enum cudaMemPoolAttr what)
 {
@@ -13,6 +16,20 @@ static uint64_t pool_says(cudaMemPool_t pool, enum cudaMemPoolAttr what)
 
     OK(cudaMemPoolGetAttribute(pool, what, &value));
     return value;
+}
+
+/* Memory may be freed by the other call than that which it is from. */
+static void mixed_frees(cudaMemPool_t pool, cudaStream_t stream)
+{
+    void *memory;
+
+    OK(cudaMalloc(&memory, 4096));
+    OK(cudaFreeAsync(memory, stream));
+    OK(cudaStreamSynchronize(stream));
+    CHECK(pool_says(pool, cudaMemPoolAttrUsedMemCurrent), 0);
+    OK(cudaMallocAsync(&memory, 4096, stream));
+    OK(cudaFree(memory));
+    CHECK(pool_says(pool, cudaMemPoolAttrUsedMemCurrent), 0);
 }
 
 static void pools(void)
@@ -42,6 +59,7 @@ static void pools(void)
     CHECK(pool_says(pool, cudaMemPoolAttrUsedMemHigh), 0);
     OK(cudaMemPoolTrimTo(pool, 0));
     CHECK(cudaFreeAsync(&back, stream), cudaErrorInvalidValue);
+    mixed_frees(pool, stream);
     CHECK(cudaMallocAsync((void **)&memory, (size_t)1 << 45, stream), cudaErrorMemoryAllocation);
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 1000), cudaErrorInvalidDevice);
     (void)cudaGetLastError();
@@ -82,15 +100,53 @@ static void pointers(void)
     (void)cudaGetLastError();
 }
 
+/* Device memory is gone with its context, and the program's own is only not registered any more. */
+static void end(void)
+{
+    static _Alignas(4096) char own[8192]; /* whole pages, which could be unmapped */
+    cudaMemPool_t pool;
+    size_t before, after, all;
+    char *pooled, *device;
+
+    OK(cudaMemGetInfo(&before, &all));
+    own[8191] = 'o';
+    OK(cudaHostRegister(own, sizeof(own), cudaHostRegisterDefault));
+    OK(cudaMalloc((void **)&device, 1 << 20));
+    OK(cudaMallocAsync((void **)&pooled, 1 << 20, NULL));
+    OK(cudaDeviceReset());
+    CHECK(own[8191], 'o');
+    CHECK(known(own).type, cudaMemoryTypeUnregistered);
+    CHECK(known(device).type, cudaMemoryTypeUnregistered);
+    OK(cudaMemGetInfo(&after, &all));
+    CHECK(after, before);
+    OK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    CHECK(pool_says(pool, cudaMemPoolAttrUsedMemCurrent), 0);
+}
+
 /* ---- between processes ---- */
+
+/* Frees exported memory, and opens a file of the same size, which gets the number of its file. */
+static FILE *give_number_away(void *memory, const cudaIpcMemHandle_t *handle)
+{
+    struct memory_export shared;
+    FILE *file;
+
+    memcpy(&shared, handle, sizeof(shared));
+    OK(cudaFree(memory));
+    file = tmpfile();
+    CHECK(file && fileno(file) == shared.file, 1);
+    OK(ftruncate(fileno(file), IPC_BYTES));
+    return file;
+}
 
 static void send_handle(int to, int done)
 {
     cudaIpcMemHandle_t handle, none;
     char *memory, word[6] = "hello", answer = 0;
+    FILE *other;
     void *opened;
 
-    OK(cudaMalloc((void **)&memory, 1 << 20));
+    OK(cudaMalloc((void **)&memory, IPC_BYTES));
     OK(cudaMemcpy(memory + 70000, word, sizeof(word), cudaMemcpyHostToDevice));
     OK(cudaIpcGetMemHandle(&handle, memory + 5));
     CHECK(cudaIpcGetMemHandle(&none, word), cudaErrorInvalidValue);
@@ -100,6 +156,10 @@ static void send_handle(int to, int done)
     CHECK(read(done, &answer, 1), 1);
     OK(cudaMemcpy(word, memory + 70000, sizeof(word), cudaMemcpyDeviceToHost));
     OK(strcmp(word, "hallo"));
+    other = give_number_away(memory, &handle);
+    CHECK(write(to, "f", 1), 1);
+    CHECK(read(done, &answer, 1), 1);
+    OK(fclose(other));
 }
 
 static void take_handle(int from, int done)
@@ -115,8 +175,13 @@ static void take_handle(int from, int done)
     OK(strcmp(word, "hello"));
     OK(cudaMemcpy(memory + 70001, "a", 1, cudaMemcpyHostToDevice));
     CHECK(cudaFree(memory), cudaErrorInvalidValue);
+    CHECK(cudaHostUnregister(memory), cudaErrorHostMemoryNotRegistered);
     OK(cudaIpcCloseMemHandle(memory));
     CHECK(cudaIpcCloseMemHandle(memory), cudaErrorInvalidValue);
+    CHECK(write(done, "d", 1), 1);
+    CHECK(read(from, word, 1), 1);
+    CHECK(cudaIpcOpenMemHandle((void **)&memory, handle, cudaIpcMemLazyEnablePeerAccess),
+          cudaErrorInvalidResourceHandle);
     CHECK(write(done, "d", 1), 1);
 }
 
@@ -148,6 +213,7 @@ int main(void)
     CHECK(status, 0);
     pools();
     pointers();
+    end();
     puts("memory is counted, known and shared");
     return 0;
 }

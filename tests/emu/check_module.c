@@ -397,6 +397,28 @@ static void entries(void)
 }
 
 /* What a compiler made. */
+/* A reset ends the module; unloading it does not touch what now lies where its variables were. */
+static void ended(void)
+{
+    CUmodule module;
+    CUdeviceptr variable, other[8];
+    CUfunction function;
+    unsigned left = 0;
+
+    OK(cuModuleLoadData(&module,
+                        ".version 8.0\n.target sm_90\n.global .b8 small[1];\n.entry e() {}"));
+    OK(cuModuleGetGlobal(&variable, NULL, module, "small"));
+    OK(cuDevicePrimaryCtxReset(0));
+    OK(cuDevicePrimaryCtxRetain(&(CUcontext){NULL}, 0));
+    CHECK(cuModuleGetFunction(&function, module, "e"), CUDA_ERROR_INVALID_HANDLE);
+    for (int i = 0; i < 8; i++)
+        OK(cuMemAlloc(&other[i], 1));
+    OK(cuModuleUnload(module));
+    for (int i = 0; i < 8; i++)
+        left += cuMemFree(other[i]) == CUDA_SUCCESS;
+    CHECK(left, 8);
+}
+
 static void from_file(int count, char *const *args)
 {
     CUmodule module;
@@ -411,6 +433,21 @@ static void from_file(int count, char *const *args)
     OK(cuModuleUnload(module));
 }
 
+/* Asking about a pointer makes no context. */
+static void asked(void)
+{
+    CUpointer_attribute which = CU_POINTER_ATTRIBUTE_CONTEXT;
+    CUcontext context = (CUcontext)(void *)&which;
+    void *to = &context;
+    unsigned flags;
+    int active = 1;
+
+    OK(cuPointerGetAttributes(1, &which, &to, (uintptr_t)&which));
+    CHECK(context == NULL, 1);
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    CHECK(active, 0);
+}
+
 int main(int argc, char **argv)
 {
     CUmodule module;
@@ -419,6 +456,7 @@ int main(int argc, char **argv)
     CHECK(cuModuleLoadData(&module, NULL), CUDA_ERROR_NOT_INITIALIZED);
     OK(cuInit(0));
     CHECK(cuModuleLoadData(&module, NULL), CUDA_ERROR_INVALID_CONTEXT);
+    asked();
     OK(cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuCtxSetCurrent(context));
     if (argc > 1) {
@@ -433,6 +471,7 @@ int main(int argc, char **argv)
     device();
     memory();
     entries();
+    ended();
     puts("device code is read, launched and timed");
     return 0;
 }

@@ -153,6 +153,16 @@ static void symbols(void)
     (void)cudaGetLastError();
 }
 
+/* Behind a reset variables are there again, as they were at first. */
+static void symbols_again(void)
+{
+    int back[3] = {9, 9, 9};
+
+    OK(cudaDeviceReset());
+    OK(cudaMemcpyFromSymbol(back, table, sizeof(back), 0, cudaMemcpyDeviceToHost));
+    CHECK(back[1], 0);
+}
+
 int main(void)
 {
     void **binary = load();
@@ -161,6 +171,7 @@ int main(void)
     names();
     attributes();
     symbols();
+    symbols_again();
     OK(cudaDeviceSynchronize());
     __cudaUnregisterFatBinary(binary);
     CHECK(cudaLaunchKernel(SAXPY, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, NULL),

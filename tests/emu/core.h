@@ -184,6 +184,7 @@ EMU_API void emu_set_waiting(const struct emu_waiting *waiting);
 
 /* cuInit, for the runtime: CUDA_ERROR_NOT_INITIALIZED in a forked child, _NO_DEVICE without any. */
 EMU_API CUresult emu_init(void);
+#define EMU_DEVICES_MAX 64
 EMU_API int emu_device_count(void);
 EMU_API unsigned emu_device_bus(int device); /* its PCI bus number */
 /* By attribute.def; 0 for what is not there, CUDA_ERROR_INVALID_VALUE for no attribute of CUDA 13.

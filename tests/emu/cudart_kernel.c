@@ -20,10 +20,13 @@
 
 /* ---- registration ---- */
 
+#define SYMBOL_DEVICE 0 /* variables are there, whichever device asks */
+
 struct variable {
     const void *host;
     size_t bytes;
     void *device; /* NULL before it is first asked for */
+    unsigned age; /* of the device's memory then: of another, it is gone with that */
     struct variable *next;
 };
 
@@ -85,8 +88,10 @@ EMU_API void __cudaRegisterFunction(void **handle, const char *stub, char *devic
     (void)grid;
     (void)warps;
     emu_kernel_register(stub, &facts);
+    pthread_mutex_lock(&lock);
     *s = (struct stub){stub, b->stubs};
     b->stubs = s;
+    pthread_mutex_unlock(&lock);
 }
 
 EMU_API void __cudaRegisterVar(void **handle, char *host, char *device_address, const char *name,
@@ -126,7 +131,7 @@ static void forget_variables(struct binary *b)
         struct variable *v = b->variables;
 
         b->variables = v->next;
-        if (v->device)
+        if (v->device && v->age == emu_memory_age(SYMBOL_DEVICE))
             emu_memory_unmap(v->device);
         free(v);
     }
@@ -165,8 +170,10 @@ void *cudart_symbol(const void *symbol)
 
     pthread_mutex_lock(&lock);
     v = find_variable(symbol);
-    if (v && !v->device)
-        v->device = emu_memory_map(v->bytes, MEMORY_DEVICE, 0);
+    if (v && (!v->device || v->age != emu_memory_age(SYMBOL_DEVICE))) {
+        v->age = emu_memory_age(SYMBOL_DEVICE);
+        v->device = emu_memory_map(v->bytes, MEMORY_DEVICE, SYMBOL_DEVICE);
+    }
     device = v ? v->device : NULL;
     pthread_mutex_unlock(&lock);
     return device;

@@ -4,22 +4,10 @@
  */
 #include "cudart.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "fabric.h"
 #include "memory.h"
-
-static size_t device_memory(void)
-{
-    return (size_t)emu_fabric()->memory_GiB << 30;
-}
-
-static bool no_room(size_t bytes)
-{
-    return bytes > device_memory() || bytes > device_memory() - emu_memory_used();
-}
 
 static cudaError_t allocate(struct emu_thread *self, void **pointer, size_t bytes,
                             enum memory_type type)
@@ -31,7 +19,7 @@ static cudaError_t allocate(struct emu_thread *self, void **pointer, size_t byte
     *pointer = NULL;
     if (!bytes)
         return cudaSuccess;
-    if (type == MEMORY_DEVICE && no_room(bytes))
+    if (type == MEMORY_DEVICE && bytes > emu_memory_left())
         return cudart_keep(CUDA_ERROR_OUT_OF_MEMORY);
     *pointer = emu_memory_map(bytes, type, emu_context_device(self->context));
     return cudart_keep(*pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
@@ -84,8 +72,8 @@ EMU_API cudaError_t cudaFreeHost(void *pointer)
 EMU_API cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
     RUNTIME_CALL(self);
-    *total = device_memory();
-    *available = *total - emu_memory_used();
+    *total = emu_memory_all();
+    *available = emu_memory_left();
     return cudaSuccess;
 }
 
@@ -94,35 +82,17 @@ EMU_API cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
  * One pool a device. What is freed goes back at once, so what a pool has in reserve is what is in
  * use. An allocation within a capture is not imitated. */
 
-#define POOLS 64
-
 struct pool {
-    int device;
     int reuse[3]; /* by enum cudaMemPoolAttr, from cudaMemPoolReuseFollowEventDependencies on */
-    uint64_t threshold, used, high;
+    uint64_t threshold;
 };
 
-static struct pool pools[POOLS];
-static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pool pools[EMU_DEVICES_MAX];
 
-static struct pool *pool_of(int device)
+static void __attribute__((constructor)) make_pools(void)
 {
-    struct pool *p = &pools[device];
-
-    pthread_mutex_lock(&pools_lock);
-    if (!p->reuse[0])
-        *p = (struct pool){device, {1, 1, 1}, 0, 0, 0};
-    pthread_mutex_unlock(&pools_lock);
-    return p;
-}
-
-static void count(struct pool *p, size_t taken, size_t returned)
-{
-    pthread_mutex_lock(&pools_lock);
-    p->used += taken - returned;
-    if (p->used > p->high)
-        p->high = p->used;
-    pthread_mutex_unlock(&pools_lock);
+    for (int device = 0; device < EMU_DEVICES_MAX; device++)
+        pools[device] = (struct pool){{1, 1, 1}, 0};
 }
 
 static CUresult not_captured(struct emu_thread *self, cudaStream_t stream)
@@ -137,30 +107,22 @@ static CUresult allocate_async(struct emu_thread *self, void **pointer, size_t b
                                cudaStream_t stream)
 {
     CUresult result = pointer ? not_captured(self, stream) : CUDA_ERROR_INVALID_VALUE;
-    int device = emu_context_device(self->context);
 
     if (result)
         return result;
     *pointer = NULL;
     if (!bytes)
         return CUDA_SUCCESS;
-    if (no_room(bytes))
+    if (bytes > emu_memory_left())
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *pointer = emu_memory_map(bytes, MEMORY_DEVICE, device);
-    if (*pointer)
-        count(pool_of(device), bytes, 0);
+    *pointer = emu_memory_map_pooled(bytes, emu_context_device(self->context));
     return *pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static uint64_t run_free(void *data, const struct emu_turn *turn, CUresult *error)
 {
-    size_t bytes = 0;
-    int device = 0;
-
     (void)error;
-    emu_memory_around(data, &bytes, &device);
-    if (emu_memory_unmap(data) == 0)
-        count(pool_of(device), 0, bytes);
+    emu_memory_unmap(data);
     return turn->start;
 }
 
@@ -190,7 +152,7 @@ EMU_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
     (void)self;
     if (device < 0 || device >= emu_device_count())
         return cudart_keep(CUDA_ERROR_INVALID_DEVICE);
-    *pool = (cudaMemPool_t)(void *)pool_of(device);
+    *pool = (cudaMemPool_t)(void *)&pools[device];
     return cudaSuccess;
 }
 
@@ -218,9 +180,9 @@ EMU_API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, enum cudaMemPo
     else if (attribute == cudaMemPoolAttrReleaseThreshold)
         *(uint64_t *)value = p->threshold;
     else if (attribute == cudaMemPoolAttrReservedMemHigh || attribute == cudaMemPoolAttrUsedMemHigh)
-        *(uint64_t *)value = p->high;
+        *(uint64_t *)value = emu_memory_pool((int)(p - pools)).high;
     else
-        *(uint64_t *)value = p->used;
+        *(uint64_t *)value = emu_memory_pool((int)(p - pools)).used;
     return cudaSuccess;
 }
 
@@ -241,7 +203,7 @@ EMU_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, enum cudaMemPo
     else if ((attribute == cudaMemPoolAttrReservedMemHigh ||
               attribute == cudaMemPoolAttrUsedMemHigh) &&
              *(uint64_t *)value == 0)
-        p->high = p->used;
+        emu_memory_pool_reset((int)(p - pools));
     else
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     return cudaSuccess;

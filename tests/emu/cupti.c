@@ -3,6 +3,7 @@
  * libcupti.so.13: the part of CUPTI that PyTorch's profiler (Kineto) uses. See README.md for what
  * is recorded and what is not.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,8 +65,11 @@ void cupti_listen(void)
 {
     static const struct emu_listener listener = {call_begins, call_ends, cupti_record_work, synced,
                                                  cupti_tell_context};
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+    pthread_mutex_lock(&lock); /* who asks last must tell last */
     emu_listen(cupti_recording() || cupti_subscribed() ? &listener : NULL);
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- versions, errors, numbers ---- */

@@ -29,8 +29,8 @@ $(B)/emu/obj/%.o: tests/emu/%.c $(B)/flags
 
 emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
 
-$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda device attribute alloc entry module function image image_elf \
-                                    image_ptx kernel stream event engine capture graph copy memory \
+$(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda cuda_graph device attribute alloc entry module function image image_elf \
+                                    image_ptx kernel context stream event engine capture graph copy memory \
                                     thread lane calendar compute fabric listen) \
                          $(B)/tracer/elf.o tests/emu/map/cuda.map
 	$(call emu_so,cuda)

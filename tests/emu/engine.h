@@ -93,8 +93,6 @@ struct CUctx_st {
     struct CUstream_st *streams, *legacy;
 };
 
-#define EMU_DEVICES_MAX 64
-
 void emu_lock(void);
 void emu_unlock(void);
 
@@ -118,6 +116,8 @@ void emu_work_enter(struct emu_thread *self, const struct emu_work *work, int de
 struct emu_op *emu_op_ref(struct emu_op *op);
 void emu_op_unref(struct emu_op *op);
 void emu_stream_unref(struct CUstream_st *stream);
+/* The lock is held. Its thread finishes what is queued, and goes. */
+void emu_stream_close(struct CUstream_st *stream);
 /* Waits, joins the clock, returns the error of the op or of its context. Drops the lock between. */
 CUresult emu_op_wait(struct emu_thread *self, struct emu_op *op);
 /* CUDA_SUCCESS or CUDA_ERROR_NOT_READY as the caller's clock decides. Drops the lock between. */

@@ -18,6 +18,8 @@ EMU_API CUresult cuKernelGetName(const char **name, CUkernel kernel);
 
 static CUresult name_of(const void *handle, const char **name)
 {
+    if (!name)
+        return CUDA_ERROR_INVALID_VALUE;
     *name = emu_kernel_name(handle);
     return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }

@@ -85,8 +85,8 @@ static CUresult read_fat(struct image *image, const char *data, size_t size)
     if (size < sizeof(header))
         return CUDA_ERROR_INVALID_IMAGE;
     memcpy(&header, data, sizeof(header));
-    if (header.header_bytes < sizeof(header) || header.header_bytes > size ||
-        header.bytes > size - header.header_bytes)
+    if (header.magic != FAT_MAGIC || header.header_bytes < sizeof(header) ||
+        header.header_bytes > size || header.bytes > size - header.header_bytes)
         return CUDA_ERROR_INVALID_IMAGE;
     size = header.header_bytes + (size_t)header.bytes;
     for (at = header.header_bytes; size - at >= sizeof(struct fat_entry);) {

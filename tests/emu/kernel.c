@@ -78,8 +78,6 @@ void emu_kernel_forget(const void *handle)
     if (k)
         *at = k->next;
     pthread_mutex_unlock(&lock);
-    if (k)
-        free((void *)(uintptr_t)k->facts.name);
     free(k);
 }
 
@@ -160,8 +158,10 @@ static uint64_t time_of(const struct emu_kernel *k, const struct emu_grid *g)
            emuMemoryNs(product(g->blocks) * product(g->threads) * f->kernel_thread_bytes);
 }
 
+/* Nothing of the kernel itself, whose module may be unloaded before a graph is launched again. */
 struct launched {
-    const struct emu_kernel *kernel;
+    const char *name;
+    unsigned registers, shared_bytes; /* static and dynamic */
     struct emu_grid grid;
     uint64_t ns;
 };
@@ -182,13 +182,12 @@ static void tell_kernel(const void *data, struct emu_told *told)
     const unsigned *blocks = l->grid.blocks, *threads = l->grid.threads;
 
     *told = (struct emu_told){.type = TOLD_KERNEL,
-                              .name = emu_keep_name(l->kernel->facts.name),
+                              .name = l->name,
                               .launch = "cudaLaunchKernel",
                               .grid = {blocks[0], blocks[1], blocks[2]},
                               .block = {threads[0], threads[1], threads[2]},
-                              .registers = l->kernel->facts.registers,
-                              .shared_bytes =
-                                  l->kernel->facts.shared_bytes + (unsigned)l->grid.shared_bytes};
+                              .registers = l->registers,
+                              .shared_bytes = l->shared_bytes};
 }
 
 static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, free, NULL, tell_kernel};
@@ -206,7 +205,9 @@ CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const st
     if (result)
         return result;
     l = emu_alloc(sizeof(*l));
-    *l = (struct launched){k, *grid, time_of(k, grid)};
+    *l = (struct launched){k->facts.name, k->facts.registers,
+                           k->facts.shared_bytes + (unsigned)grid->shared_bytes, *grid,
+                           time_of(k, grid)};
     return emu_submit(self, to, emu_work_new(&kernel_kind, l), self->clock);
 }
 

@@ -26,7 +26,7 @@
 
 /* What the code says of a kernel. Zero where it does not. */
 struct emu_kernel_facts {
-    const char *name;
+    const char *name;      /* of a kernel: lives as long as the process */
     unsigned registers;    /* of a thread */
     unsigned shared_bytes; /* static */
     unsigned local_bytes;
@@ -36,7 +36,7 @@ struct emu_kernel_facts {
 };
 
 struct emu_kernel {
-    struct emu_kernel_facts facts; /* name: owned */
+    struct emu_kernel_facts facts;
     bool foreign;
     uint64_t ns;                 /* of one that is not */
     unsigned shared_dynamic_max; /* as cuFuncSetAttribute left it */
@@ -56,7 +56,7 @@ struct emu_grid {
 /* A foreign kernel under a handle; NULL: its own. The handle must be free. */
 EMU_API struct emu_kernel *emu_kernel_register(const void *handle,
                                                const struct emu_kernel_facts *facts);
-/* Its launches must be over. NULL: nothing is done. */
+/* What was launched goes on, and keeps its name. NULL: nothing is done. */
 EMU_API void emu_kernel_forget(const void *handle);
 
 EMU_API struct emu_kernel *emu_kernel_find(const void *handle); /* NULL: not a kernel */

@@ -26,6 +26,8 @@ struct module {
     struct emu_kernel *kernels; /* by `sibling` */
     struct variable *variables;
     size_t variable_count;
+    int device;
+    unsigned age; /* of the device's memory: of another, the variables are gone with it */
     struct module *next;
 };
 
@@ -51,6 +53,12 @@ static CUresult place(struct variable *v, const struct image_variable *from, int
     return CUDA_SUCCESS;
 }
 
+/* With its context: the device was reset. */
+static bool is_gone(const struct module *m)
+{
+    return m->age != emu_memory_age(m->device);
+}
+
 static void release(struct module *m)
 {
     for (struct emu_kernel *k = m->kernels, *next; k; k = next) {
@@ -58,7 +66,8 @@ static void release(struct module *m)
         emu_kernel_forget(k);
     }
     for (size_t i = 0; i < m->variable_count; i++) {
-        emu_memory_unmap(m->variables[i].memory);
+        if (!is_gone(m))
+            emu_memory_unmap(m->variables[i].memory);
         free(m->variables[i].name);
     }
     free(m->variables);
@@ -70,6 +79,8 @@ static CUresult make(struct module **made, const struct image *image, int device
     struct module *m = emu_alloc(sizeof(*m));
     CUresult result = CUDA_SUCCESS;
 
+    m->device = device;
+    m->age = emu_memory_age(device);
     m->variables = emu_alloc((image->variable_count + 1) * sizeof(*m->variables));
     for (; !result && m->variable_count < image->variable_count; m->variable_count++)
         result =
@@ -134,7 +145,8 @@ static CUresult load_file(const struct emu_thread *self, struct module **module,
 
 /* ---- looking up ---- */
 
-/* NULL: not loaded, or not any more. */
+/* NULL: not loaded, or not any more. A library, too, is gone with the context: here it is a module.
+ */
 static struct module *find(const void *handle)
 {
     struct module *m;
@@ -143,7 +155,7 @@ static struct module *find(const void *handle)
     for (m = modules; m && m != handle; m = m->next)
         ;
     pthread_mutex_unlock(&lock);
-    return m;
+    return m && !is_gone(m) ? m : NULL;
 }
 
 static CUresult unload(void *handle)
@@ -215,7 +227,7 @@ MODULE_CALL(cuModuleLoadFatBinary, (CUmodule * module, const void *image),
             load(self, (struct module **)module, image, IMAGE_LARGEST))
 MODULE_CALL(cuModuleUnload, (CUmodule module), unload(module))
 DRIVER_CALL(cuModuleGetLoadingMode, (CUmoduleLoadingMode * mode),
-            (*mode = CU_MODULE_EAGER_LOADING, CUDA_SUCCESS))
+            mode ? (*mode = CU_MODULE_EAGER_LOADING, CUDA_SUCCESS) : CUDA_ERROR_INVALID_VALUE)
 MODULE_CALL(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name),
             find_kernel((void **)function, module, name))
 MODULE_CALL(cuModuleGetGlobal_v2,
@@ -236,8 +248,9 @@ DRIVER_CALL(cuLibraryUnload, (CUlibrary library), unload(library))
 DRIVER_CALL(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name),
             find_kernel((void **)kernel, library, name))
 DRIVER_CALL(cuLibraryGetModule, (CUmodule * module, CUlibrary library),
-            (*module = (CUmodule)(void *)library,
-             find(library) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE))
+            !module ? CUDA_ERROR_INVALID_VALUE
+                    : (*module = (CUmodule)(void *)library,
+                       find(library) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE))
 DRIVER_CALL(cuLibraryGetGlobal,
             (CUdeviceptr * pointer, size_t *bytes, CUlibrary library, const char *name),
             find_variable(pointer, bytes, library, name))

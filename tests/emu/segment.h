@@ -23,8 +23,8 @@
 struct member {
     _Atomic uint32_t here;
     pid_t pid;
-    uint64_t host; /* equal on all members of a node */
-    unsigned bus;  /* PCI bus of its device, by which a node's devices are told apart */
+    uint64_t host;          /* equal on all members of a node */
+    unsigned bus;           /* PCI bus of its device, by which a node's devices are told apart */
     uint64_t init_clock;    /* when it came */
     _Atomic uint64_t clock; /* of the thread that issues: see emu_publish() */
     _Atomic uint32_t blocked;

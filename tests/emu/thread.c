@@ -47,18 +47,46 @@ void emu_die(const char *fmt, ...)
     _exit(2);
 }
 
-bool emu_real_clock(void)
+enum clock_mode { CLOCK_UNKNOWN, CLOCK_OF_THREADS, CLOCK_OF_PROCESS, CLOCK_REAL };
+
+static enum clock_mode clock_mode(void)
 {
     static atomic_int mode;
     int known = atomic_load_explicit(&mode, memory_order_relaxed);
 
-    if (!known) {
+    if (known == CLOCK_UNKNOWN) {
         const char *clock = secure_getenv("EMU_CLOCK");
 
-        known = clock && strcmp(clock, "real") == 0 ? 2 : 1;
+        known = !clock                          ? CLOCK_OF_THREADS
+                : strcmp(clock, "real") == 0    ? CLOCK_REAL
+                : strcmp(clock, "process") == 0 ? CLOCK_OF_PROCESS
+                                                : CLOCK_OF_THREADS;
         atomic_store_explicit(&mode, known, memory_order_relaxed);
     }
-    return known == 2;
+    return (enum clock_mode)known;
+}
+
+bool emu_real_clock(void)
+{
+    return clock_mode() == CLOCK_REAL;
+}
+
+/* With EMU_CLOCK=process: the latest clock of any thread that made a call. */
+static _Atomic uint64_t process_clock;
+
+static uint64_t clock_of(const struct emu_thread *self)
+{
+    uint64_t all = clock_mode() == CLOCK_OF_PROCESS ? atomic_load(&process_clock) : 0;
+
+    return all > self->clock ? all : self->clock;
+}
+
+static void raise_process_clock(uint64_t t)
+{
+    uint64_t seen = atomic_load(&process_clock);
+
+    while (t > seen && !atomic_compare_exchange_weak(&process_clock, &seen, t))
+        ;
 }
 
 uint64_t emu_monotonic(void)
@@ -130,6 +158,8 @@ static void run_deferred(struct emu_thread *self)
 
 static void publish_clock(const struct emu_thread *self)
 {
+    if (clock_mode() == CLOCK_OF_PROCESS)
+        raise_process_clock(self->clock);
     if (!__atomic_load_n(&published, __ATOMIC_RELAXED) || emu_real_clock())
         return;
     pthread_mutex_lock(&published_lock);
@@ -185,8 +215,7 @@ static void begin_app(struct emu_thread *self)
         if (self->clock < EMU_ORIGIN_NS)
             self->clock = EMU_ORIGIN_NS;
     }
-    if (emu_real_clock())
-        self->clock = emu_monotonic();
+    self->clock = emu_real_clock() ? emu_monotonic() : clock_of(self);
 }
 
 struct emu_call emu_enter(struct emu_function *function, const void *caller)
@@ -311,5 +340,5 @@ EMU_API uint64_t emuHostClockNs(void)
 {
     if (emu_real_clock())
         return emu_monotonic();
-    return self_thread.app ? self_thread.clock : EMU_ORIGIN_NS;
+    return self_thread.app ? clock_of(&self_thread) : EMU_ORIGIN_NS;
 }

@@ -159,6 +159,9 @@ def straggler(analysis):
     return next((f["text"] for f in analysis["findings"] if f["rule"] == "straggler"), "none")
 
 
+LATE = (0.5, 2.0)  # of the waiting that a late rank causes by itself, analyze finds at least and at most so much
+
+
 def late(analysis, rank, us, steps):
     figures, analysis = Figures(), load(analysis)
     rows = {row["rank"]: row for row in analysis["stragglers"]}
@@ -168,7 +171,8 @@ def late(analysis, rank, us, steps):
     figures.note("analyze: " + straggler(analysis))
     origin = rows.get(int(rank), {}).get("origin_wait_us")
     share = origin / (float(us) * int(steps)) if origin is not None else None
-    figures.claim("waiting found of what the rank was late", share, 0.5, "part", at_least=True)
+    figures.claim("waiting found of what the rank was late", share, LATE[0], "part", at_least=True)
+    figures.claim("waiting found of what the rank was late", share, LATE[1], "part")
     figures.close()
 
 

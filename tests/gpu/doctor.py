@@ -100,7 +100,11 @@ def compare_libraries(figures, said, found):
 
 
 def compare_gpu(figures, said, driver):
-    smi = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    try:
+        smi = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        figures.note("nvidia-smi does not answer: of the GPU nothing is known beside doctor's word.")
+        return
     names = re.findall(r"^GPU \d+: (.*?)(?: \(UUID.*)?$", smi, re.MULTILINE)
     text = said["gpu"][0]["text"]
     count, first, version = re.fullmatch(

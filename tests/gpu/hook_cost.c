@@ -23,6 +23,7 @@
 #define BURST 200        /* with two events each well below the 1024 that a queue holds */
 #define HARVEST_US 25000 /* the tracer looks at its rings every 10 ms */
 #define IDLE_US 1300000  /* and less often when nothing has come for a second */
+#define SETTLE_US 100000 /* what the first operation has it prepare is done */
 #define BURSTS_MAX 1000
 #define N 16 /* rows and columns of a product */
 #define SHORT_BYTES 4096
@@ -343,7 +344,7 @@ static void tell_load(int64_t rate, double seconds)
     int64_t begun, taken, done;
     ok("cublasGemmEx", product());
     ok("cudaStreamSynchronize", gpu.cudaStreamSynchronize(stream));
-    usleep(IDLE_US);
+    usleep(rate == 0 ? IDLE_US : SETTLE_US);
     before = look();
     begun = clock_ns(CLOCK_MONOTONIC);
     done = issue(rate, begun + (int64_t)(seconds * 1e9));

@@ -187,7 +187,7 @@ def main():
     parser.add_argument("--bursts", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=2)
     options = parser.parse_args()
-    options.rounds = options.rounds or {"calls": 7, "harvester": 3}[options.what]
+    options.rounds = options.rounds or {"calls": 6, "harvester": 3}[options.what]
     figures = Figures()
     {"calls": calls, "harvester": harvester}[options.what](options, figures)
     figures.close()

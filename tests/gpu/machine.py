@@ -93,6 +93,13 @@ def gpu_facts():
     return known.get("name", ""), facts
 
 
+def driver_name(driver):
+    """The first GPU's name, where nvidia-smi does not tell it."""
+    name = ctypes.create_string_buffer(96)
+    known = driver and driver.cuInit(0) == 0 and driver.cuDeviceGetName(name, len(name), 0) == 0
+    return name.value.decode() if known else ""
+
+
 def match(pattern, text):
     found = re.search(pattern, text, re.MULTILINE)
     return found.group(1).strip() if found else ""
@@ -161,7 +168,7 @@ def machine(root, build, build_id):
         facts += [(what, value) for what, value in some if value]
     standin = driver is not None and hasattr(driver, "emuHostClockNs")
     today = str(datetime.date.today())
-    return {"gpu": name, "date": today, "build": build_id, "standin": standin, "facts": facts}
+    return {"gpu": name or driver_name(driver), "date": today, "build": build_id, "standin": standin, "facts": facts}
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
     overhead.py SPECTER WORKLOAD [--limit PERCENT] [--seconds N] [--way NAME]... [-- WORKLOAD_OPTION...]
 
 A round runs the workload untraced and traced, as processes of their own, the first one now being the one and now
-the other; the ways named with --way (WAYS) run behind them in some of the rounds. A run's figure is the median of its
-steps; compared are the runs of one round (paired.py). Rounds are added while it cannot be told whether
+the other; the ways named with --way (WAYS) run behind them in some of the rounds, as far as
+time goes. A run's figure is the median of its steps; compared are the runs of one round (paired.py). Rounds are added while it cannot be told whether
 the limit holds, as long as the next one is expected to end within --seconds.
 
 Status 0: the interval of the traced step's overhead lies within the limit; 1: beyond it, or records were
@@ -118,8 +118,8 @@ class Rounds:
             self.run(way, number)
         self.pair_s = max(self.pair_s, time.monotonic() - begun)
         before_verdict = paired.LOOKS[0] - number - 1
-        if number in WAY_ROUNDS and self.has_time(before_verdict + len(self.ways) / 2):
-            for way in list(self.ways):
+        for way in list(self.ways) if number in WAY_ROUNDS else []:
+            if self.has_time(before_verdict + 0.5):
                 self.run(way, number)
 
     def differences(self, way, figure):

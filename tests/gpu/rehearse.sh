@@ -119,6 +119,8 @@ count() { cat "$out"/checks/*.verdict | grep -c "^$1" || true; }
 
 find_torch
 stage
+# One clock for the threads of a process: PyTorch's take turns in ways that the stand-ins cannot see.
+export EMU_CLOCK=${EMU_CLOCK:-process}
 export SPECTER_REHEARSAL=1 EMU_FABRIC=${EMU_FABRIC:-$ROOT/tests/gpu/rehearsal/h200.conf} BUILD
 export PYTHON=$STAGE/venv/bin/python PATH=$STAGE/bin:$STAGE/venv/bin:$PATH CUDA_VISIBLE_DEVICES=0
 export LD_LIBRARY_PATH=$BUILD/emu/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} RANK=0 WORLD_SIZE=1 LOCAL_RANK=0

@@ -8,7 +8,8 @@
 #
 # Leaves results.tar.gz and report.md in FOLDER (default: $OUT, else the current folder). Results stay on
 # the machine in $SPECTER_GPU (default: /var/tmp/specter-gpu), so that the next call goes on with what is
-# left; on another machine -r gives it the archive of the call before. 540 seconds, unless -t says another
+# left; on another machine -r gives it the archive of the call before. Python is $PYTHON, else the first that
+# has PyTorch: a python3 on PATH, or one below /opt or /usr/local. 540 seconds, unless -t says another
 # number: a call may take ten minutes. Checks that are named run again.
 set -u
 
@@ -33,6 +34,13 @@ if [ ! -d "$HERE/tests/gpu" ]; then # beside the archive, not within it
     HERE=$KEEP/gpu-bundle
 fi
 [ -z "$EARLIER" ] || tar -xzf "$EARLIER" -C "$KEEP/results" || exit 2
+
+# has_torch PYTHON: without the seconds that an import takes.
+has_torch() { "$1" -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("torch"))' 2>/dev/null; }
+
+for python in ${PYTHON:-$(type -ap python3) /opt/*/bin/python3 /opt/*/.venv/bin/python3 /usr/local/bin/python3}; do
+    has_torch "$python" && export PYTHON="$python" && break
+done
 
 status=0
 "$HERE/tests/gpu/run.sh" -o "$KEEP/results" -t $((SECONDS_IN_ALL - SECONDS)) "$@" || status=$?

@@ -30,36 +30,36 @@ VERB=run
 
 # Name, seconds it may be expected to take and what it asks, the most telling first; check_NAME is in checks/*.bash.
 CHECKS='
-doctor                  5  does doctor find the machine fit to be recorded
-no_context              5  do calls that need no context make none
-contexts               10  does a program have its contexts, and no other
-reset                  10  does a program survive cudaDeviceReset
-exit                   15  does a program end as untraced, with work still queued, by a signal or an exception
-processes              20  do a forked and a spawned process work as untraced
-threads                10  are threads with streams of their own told apart
-nccl_by_handle         20  are the NCCL calls of a ctypes program recorded
-group_exit             10  does a program end well inside ncclGroupStart
-same_results           60  are losses and weights those of the untraced run, to the last bit
-complete                2  is every operation of that run recorded
-agreement              40  are durations those that CUPTI tells
-facts                 150  do the stand-ins answer as these libraries do, and what do calls cost on both
-hook                   80  what does a hooked call cost the program
-harvester              60  what does the harvester cost beside the program
-graph                  40  is a captured graph unharmed, and are its launches timed
-overhead_transformer  180  what does recording cost a transformer step
-examples              100  small traces for examples/traces: does every command read them
-overhead_launch_bound 180  what does recording cost a step that the host cannot keep up with
-ranks2                 60  do two ranks on one GPU train as untraced, and are their collectives matched
-late_rank              30  does analyze name a rank that is slowed
-hang                   40  does analyze name what a job hangs in, while it hangs
-plugin                 60  does the NCCL profiler plugin work beside the preload
-ranks4                 90  as ranks2, with four, which add up gradients of two batches
-fsdp                   60  as ranks2, with sharded weights
-pipeline               60  as ranks2, with stages that send each other micro-batches
-identity              120  does a captured step, replayed on its own GPU, take its own time
-gemm                  180  are matrix products as long as the model says
-as_found               40  how far are the models from a step, at the clocks that were found
-compile               120  how much of a compiled step is seen
+doctor                   20  does doctor find the machine fit to be recorded
+same_results             30  are losses and weights those of the untraced run, to the last bit
+complete                  2  is every operation of that run recorded
+agreement                25  are durations those that CUPTI tells
+identity                 70  does a captured step, replayed on its own GPU, take its own time
+facts                   120  do the stand-ins answer as these libraries do, and what do calls cost on both
+overhead_transformer    200  what does recording cost a transformer step
+contexts                 10  does a program have its contexts, and no other
+reset                    10  does a program survive cudaDeviceReset
+exit                     20  does a program end as untraced, with work still queued, by a signal or an exception
+examples                120  small traces for examples/traces: does every command read them
+gemm                    140  are matrix products as long as the model says
+as_found                 20  how far are the models from a step, at the clocks that were found
+overhead_launch_bound   160  what does recording cost a step that the host cannot keep up with
+graph                    30  is a captured graph unharmed, and are its launches timed
+ranks2                   40  do two ranks on one GPU train as untraced, and are their collectives matched
+no_context                5  do calls that need no context make none
+compile                 100  how much of a compiled step is seen
+hook                    130  what does a hooked call cost the program
+harvester                70  what does the harvester cost beside the program
+nccl_by_handle           25  are the NCCL calls of a ctypes program recorded
+plugin                   40  does the NCCL profiler plugin work beside the preload
+late_rank                25  does analyze name a rank that is slowed
+hang                     45  does analyze name what a job hangs in, while it hangs
+processes                25  do a forked and a spawned process work as untraced
+threads                  10  are threads with streams of their own told apart
+group_exit               10  does a program end well inside ncclGroupStart
+ranks4                   45  as ranks2, with four, which add up gradients of two batches
+fsdp                     40  as ranks2, with sharded weights
+pipeline                 40  as ranks2, with stages that send each other micro-batches
 '
 
 # shellcheck source=tests/gpu/lib.bash
@@ -105,7 +105,7 @@ for name; do
 done
 
 [ -x "$SPECTER" ] || skip_all "no $SPECTER: build first"
-nvidia-smi -L >/dev/null 2>&1 || skip_all "no NVIDIA GPU answers"
+nvidia-smi -L >/dev/null 2>&1 || [ -e /dev/nvidiactl ] || skip_all "no NVIDIA GPU answers"
 why=$("$PYTHON" -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>&1) ||
     skip_all "no PyTorch that finds the GPU${why:+ (${why##*$'\n'})}"
 

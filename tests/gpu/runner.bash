@@ -8,7 +8,7 @@
 
 RUNNING='' # the process that watches the check
 STOPPED='' # the signal that ended all
-GRACE=60   # seconds; a check may take so long, and four times what is expected
+GRACE=60   # seconds; a check may take so long, and four times what is expected; with -t twice
 
 STATE=clocks.sm,power.draw,temperature.gpu,clocks_event_reasons.active
 
@@ -36,9 +36,14 @@ end_leftovers() {
     echo "still running, although killed: $(processes_of "$1" | paste -sd ' ')"
 }
 
-# limit_of SECONDS: how long a check that is expected to take so long may take.
+# most_of SECONDS: how long a check that is expected to take so long may take at most: on a machine that is had for
+# minutes, one that hangs must leave some of them to the others.
+most_of() { echo $((GRACE + $1 * (${#BUDGET} > 0 ? 2 : 4))); }
+
+# limit_of SECONDS: the same, or what is left.
 limit_of() {
-    local limit=$((GRACE + 4 * $1)) rest=$((BUDGET - SECONDS))
+    local limit rest=$((BUDGET - SECONDS))
+    limit=$(most_of "$1")
     if [ -z "$BUDGET" ] || ((limit < rest)); then echo "$limit"; else echo "$((rest > 1 ? rest : 1))"; fi
 }
 
@@ -46,7 +51,7 @@ limit_of() {
 judge() {
     if [ -n "$STOPPED" ]; then
         printf 'interrupted\nby SIG%s\n' "$STOPPED"
-    elif [[ $1 =~ ^(124|137)$ ]] && (($2 >= $3 && $3 < GRACE + 4 * $4)); then
+    elif [[ $1 =~ ^(124|137)$ ]] && (($2 >= $3 && $3 < $(most_of "$4"))); then
         printf 'interrupted\nthe time was up after %s s\n' "$3"
     elif [[ $1 =~ ^(124|137)$ ]] && (($2 >= $3)); then
         printf 'failed\nstill running after %s s\n' "$3"

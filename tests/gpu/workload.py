@@ -31,8 +31,8 @@ import time
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.fsdp import fully_shard
 
+WARMUP = 12  # DistributedDataParallel times its first ten steps by events and waits for them
 REHEARSAL = bool(os.environ.get("SPECTER_REHEARSAL"))
 SIZES = {"layers": 2, "width": 512, "tokens": 256} if REHEARSAL else {"layers": 8, "width": 2048, "tokens": 1024}
 
@@ -123,8 +123,9 @@ class TransformerJob(Job):
     def __init__(self, options):
         super().__init__(options)
         self.join()
-        model = Decoder(options.layers, options.width, options.width // 64, self.WORDS)
-        model = self.spread(model.to(self.device, dtype=torch.bfloat16))
+        with self.device:  # seconds sooner than on the host
+            model = Decoder(options.layers, options.width, options.width // 64, self.WORDS)
+        model = self.spread(model.to(dtype=torch.bfloat16))
         tokens = self.tokens(seed=1000 + self.rank)
         self.build(model, tokens, torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True))
 
@@ -166,6 +167,8 @@ class FsdpJob(TransformerJob):
     """Weights, gradients and the optimizer's state in shards, gathered where they are needed."""
 
     def spread(self, model):
+        from torch.distributed.fsdp import fully_shard  # takes a while, which the others need not wait
+
         for block in model.blocks:
             fully_shard(block)
         return fully_shard(model)
@@ -310,7 +313,7 @@ def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("name", choices=JOBS)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--warmup", type=int, default=5)
+    parser.add_argument("--warmup", type=int, default=WARMUP)
     for name, size in SIZES.items():
         parser.add_argument(f"--{name}", type=int, default=size)
     parser.add_argument("--batch", type=int, default=8)

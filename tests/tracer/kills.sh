@@ -19,14 +19,15 @@ SPECTER=$BUILD/specter LIBSPECTER=$BUILD/libspecter.so TMPDIR=${TMPDIR:-$PWD}
 RING=3500 # more than a second's operations, less than all: a step has eleven and takes over 4 ms
 
 # check_survivors TRACE LOG RING: the AllReduces of the log, by their number in the communicator, that must
-# be in the trace and are not. In a ring of N, only those of the last N operations.
+# be in the trace and are not. In a ring of N, only those of the last N operations, those that were being
+# written (#) among them: they are where older ones were.
 check_survivors() {
     awk -v ring="$3" '
         FNR == NR {
-            if (match($0, /^{"id":[0-9]+/)) {
+            if (match($0, /^[{#]"id":[0-9]+/)) {
                 id = substr($0, 7, RLENGTH - 6) + 0
                 if (id > newest) newest = id
-                if (/"op":"AllReduce"/ && !/"timing":"none"/ && match($0, /"seq":[0-9]+/))
+                if (/^{/ && /"op":"AllReduce"/ && !/"timing":"none"/ && match($0, /"seq":[0-9]+/))
                     there[substr($0, RSTART + 6, RLENGTH - 6)] = 1
             }
             next

@@ -368,7 +368,8 @@ TEST(spread_leaves_the_first_out)
 {
     const struct sim_span spans[] = {{0, 500}, {500, 600}, {600, 720}, {720, 810}};
     uint32_t of[] = {0, 1, 2, 3};
-    struct iterations it = {.source = ITERATIONS_STEPS, .count = 4, .of = of};
+    bool ends[] = {true, true, true, true};
+    struct iterations it = {.source = ITERATIONS_STEPS, .count = 4, .of = of, .ends = ends};
     struct timeline when = {.spans = spans, .end_ns = 810};
     struct iteration_spread s;
     spread_measure(&s, &it, 4, &when);

@@ -33,6 +33,9 @@ rm -f bin/{cc,c++,c99,c89,make,gmake,as,ld,git*,gcc*,g++*,clang*,*-gcc*,nvidia-s
 bare() { env -i PATH="$PWD/bin" HOME="$PWD" TMPDIR="$PWD" SPECTER_GPU="$PWD/kept" PYTHONDONTWRITEBYTECODE=1 "$@"; }
 bare cc --version 2>/dev/null && echo "there is a compiler"
 bare "$bundle/build/specter" --version | head -n 1
+bare PYTHONPATH="$bundle/tests/gpu" python3 -c '
+import device_share
+print("classes of kernels are known:", len(device_share.class_words()) > 20)'
 bare "$bundle/run-all.sh" -o results no_context
 echo "without a GPU: ${PIPESTATUS[0]}"
 
@@ -49,6 +52,14 @@ echo "status $?"
 grep -x 'passed no_context' said
 tar -tzf results/results.tar.gz | sed 's|^\./||' | grep -E 'report.md|no_context.verdict' | sort
 grep -q "$(cat "$bundle/COMMIT")" results/report.md || echo "the report does not tell the commit"
+
+# Of several Pythons on PATH, the first that has PyTorch.
+mkdir first second
+printf '#!/bin/sh\nexit 1\n' >first/python3
+printf '#!/bin/sh\n[ "$1" = -c ] && exit 0\nexec %s "$@"\n' "$PWD/bin/python3" >second/python3
+chmod +x {first,second}/python3
+bare PATH="$PWD/first:$PWD/second:$PWD/bin" LD_LIBRARY_PATH="$bundle/build/emu/lib" EMU_DIR="$PWD" \
+    "$bundle/run-all.sh" -o results no_context | head -n 1
 
 # The script beside the archive unpacks it first.
 mkdir beside && cp "$archive" "$bundle/run-all.sh" beside

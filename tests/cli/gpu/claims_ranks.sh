@@ -26,6 +26,7 @@ ask ranks told 2 well.json
 ask late late.json 1 2000 5
 ask late late.json 0 2000 5
 ask late late.json 1 20000 5
+ask late late.json 1 500 5
 ask late well.json 1 2000 5
 
 good plain

@@ -1,5 +1,5 @@
 # Which folder may include which: dependencies point one way (ARCHITECTURE.md). The hook table and the
-# settings are what the tracer and the CLI share.
+# settings are what the tracer and the CLI share; the stand-ins know of specter the hook table and the ABI.
 allowed() {
     case $1 in
     src/base/*) echo 'base/ specter/' ;;
@@ -11,6 +11,9 @@ allowed() {
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
     src/metrics/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ metrics/' ;;
     src/report/*) echo 'base/ specter/ trace/ model/ calib/ sim/ analysis/ metrics/ report/' ;;
+    tests/emu/rocm/*) echo '../ ../../../tracer/hooks/' ;;
+    tests/emu/*) echo 'abi/ ../shared/ ../../tracer/abi/ ../../tracer/hooks' ;;
+    tests/gpu/*) echo '../shared/' ;;
     tracer/*) echo 'specter/ hooks/ ../hooks/ abi/' ;;
     src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ sim/ analysis/ metrics/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
     esac
@@ -18,7 +21,7 @@ allowed() {
 
 cd "$ROOT"
 bad=0
-for file in $(find src profiles tracer -name '*.c' -o -name '*.h' -o -name '*.def'); do
+for file in $(find src profiles tracer tests/emu tests/gpu -name '*.c' -o -name '*.h' -o -name '*.def'); do
     prefixes=$(allowed "$file")
     while read -r included; do
         case $included in

@@ -21,6 +21,6 @@ check_overhead_transformer() {
 }
 
 check_overhead_launch_bound() {
-    "$PYTHON" "$HERE/overhead.py" "$SPECTER" launch_bound --limit 3 --seconds "$(seconds 180)" \
+    "$PYTHON" "$HERE/overhead.py" "$SPECTER" launch_bound --limit 3 --seconds "$(seconds 150)" \
         --way profiler --way no-launches --way no-deps -- --steps 200 --warmup 50
 }

@@ -7,7 +7,7 @@
 check_gemm() {
     local table=$OUT/gemm.csv
     LD_LIBRARY_PATH=$(wheel_libraries):${LD_LIBRARY_PATH:-} \
-        "$BUILD/tests/gpu/gemm" -b "${GEMM_SECONDS:-150}" -o "$table" || return
+        "$BUILD/tests/gpu/gemm" -b "${GEMM_SECONDS:-120}" -o "$table" || return
     "$SPECTER" validate "$table" --rows "$OUT/gemm_rows.csv" --json "$OUT/gemm_scores.json" || return
     "$PYTHON" "$HERE/models.py" gemm "$table" "$OUT/gemm_scores.json" "$OUT/gemm_rows.csv"
 }

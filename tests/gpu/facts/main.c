@@ -19,7 +19,7 @@
 
 #include "facts.h"
 
-#define PATIENCE_S 60
+#define PATIENCE_S 20
 
 static const struct subject *const subjects[] = {&errors,  &arguments, &contexts, &events,
                                                  &streams, &captures,  &graphs,   &products,
