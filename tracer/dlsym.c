@@ -116,10 +116,12 @@ static bool is_hooked_library(enum hook_id id, const struct link_map *object)
     return dlinfo((void *)object, RTLD_DI_LMID, &space) == 0 && space == LM_ID_BASE;
 }
 
-static void *entry_for(enum hook_id id, void *found)
+void *dlsym_entry(enum hook_id id, void *found)
 {
     function real;
     int entry;
+    if (!is_hooked_library(id, object_of(found)))
+        return NULL;
     memcpy(&real, &found, sizeof real);
     entry = resolve_entry(id, real);
     return entry < 0
@@ -137,8 +139,7 @@ static struct dlsym_answer answer_hook(enum hook_id id, void *found, void *handl
     void *real = ours ? without_us(handle, name, caller) : found, *entry = NULL;
     if (real == NULL)
         return (struct dlsym_answer){NULL, ours ? NULL : go_on};
-    if (is_hooked_library(id, object_of(real)))
-        entry = entry_for(id, real);
+    entry = dlsym_entry(id, real);
     return (struct dlsym_answer){entry, entry != NULL ? NULL : go_on};
 }
 

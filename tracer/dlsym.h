@@ -28,6 +28,8 @@
 
 #if !defined(__ASSEMBLER__) && defined(TRACER_HAS_DLSYM)
 
+#include "hooks.h"
+
 struct dlsym_answer {
     void *found; /* what the program gets, when go_on is NULL */
     void *go_on; /* else: what is to answer instead */
@@ -36,6 +38,10 @@ struct dlsym_answer {
 /* version: NULL for dlsym(). caller: the return address. */
 struct dlsym_answer dlsym_answer(void *handle, const char *name, const char *version,
                                  const void *caller);
+
+/* The entry of a hook that stands for this function; NULL: it is in no library that the hook is
+ * for, or others have taken all. */
+void *dlsym_entry(enum hook_id id, void *found);
 
 extern const char
     dlsym_entries[]; /* dlsym_entry.S: hook by hook, RESOLVE_ENTRIES and a tail each */

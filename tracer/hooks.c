@@ -28,6 +28,7 @@ TRACER_LIBS(X)
     __attribute__((visibility("default"))) _ret _fn _params;
 #include "hooks.def"
 
+#define HOOK_BY_HAND(...)
 #define HOOK(_lib, _ret, _fn, _params, _args, _record)                                           \
     _ret _fn _params                                                                             \
     {                                                                                            \
@@ -48,6 +49,7 @@ TRACER_LIBS(X)
 
 /* The wrappers under names that no other library can take: where the entries of dlsym_entry.S lead.
  */
+#define HOOK_BY_HAND(...)
 #define HOOK(_lib, _ret, _fn, _params, _args, _record) \
     extern __typeof__(_fn) wrapper_##_fn __attribute__((alias(#_fn), visibility("hidden")));
 #include "hooks.def"

@@ -8,6 +8,7 @@
 #include "flight.h"
 #include "gate.h"
 #include "graph_ops.h"
+#include "lookup.h"
 #include "request.h"
 #include "tracer.h"
 #include "unseen.h"
@@ -327,14 +328,17 @@ static void put_coverage(struct out *o)
 {
     const bool *wanted = output.config->wanted;
     bool cuda = !driver_is_hip(), runtime = cuda && resolve_library("libcudart") != NULL;
+    bool loaded = cuda && resolve_library("libcuda") != NULL;
     put_RAW(o, "[");
     cover(o, "nccl", wanted[RECORD_NCCL]);
     cover(o, "cublas", cuda && wanted[RECORD_GEMM]);
     cover(o, "cublaslt", cuda && wanted[RECORD_GEMM]);
     cover(o, "deps", cuda && wanted[RECORD_RECORD]);
-    cover(o, "copies", runtime && wanted[RECORD_COPY]);
-    cover(o, "launches", runtime && wanted[RECORD_UNTRACED]);
-    cover(o, "graphs", runtime && wanted[RECORD_GRAPH]);
+    cover(o, "copies", (runtime || (loaded && lookup_wants(RECORD_COPY))) && wanted[RECORD_COPY]);
+    cover(o, "launches",
+          (runtime || (loaded && lookup_wants(RECORD_UNTRACED))) && wanted[RECORD_UNTRACED]);
+    cover(o, "graphs", (runtime || (loaded && lookup_wants(RECORD_GRAPH))) && wanted[RECORD_GRAPH]);
+    cover(o, "lookups", loaded && lookup_wants(RECORD_UNTRACED));
     cover(o, "marks", wanted[RECORD_MARK]);
     cover(o, "plugin", output.config->plugin && wanted[RECORD_NCCL]);
     put_RAW(o, "]");

@@ -77,7 +77,7 @@ endif
 # include/specter/trace.h.
 TRACER_NVTX     := $(wildcard $(CUDA_INCLUDE)/nvtx3/nvToolsExt.h)
 TRACER_PROGRAMS := $(patsubst tests/tracer/%.c,$(B)/tracer/%, \
-    $(filter-out $(if $(TRACER_NVTX),,%/nvtx_calls.c),$(wildcard tests/tracer/*.c)))
+    $(filter-out %/runtime.c $(if $(TRACER_NVTX),,%/nvtx_calls.c),$(wildcard tests/tracer/*.c)))
 check-build: $(TRACER_PROGRAMS)
 
 $(B)/tracer/%: tests/tracer/%.c $(B)/flags | emu
@@ -101,7 +101,7 @@ $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	$(Q)$(CC) $(BASE) -MF $@.d $(LINK) -o $@ $< $(B)/libspecter.a
 
 # Programs that find the libraries in other ways than by linking, and one that links.
-LOOKUPS := $(B)/tracer/lookups $(B)/tracer/steps $(B)/tracer/libsteps.so
+LOOKUPS := $(B)/tracer/lookups $(B)/tracer/steps $(B)/tracer/libsteps.so $(B)/tracer/libruntime.so
 check-build: $(LOOKUPS)
 $(LOOKUPS): tests/tracer/steps.h $(B)/flags | emu
 
@@ -111,5 +111,7 @@ $(B)/tracer/lookups: tests/tracer/lookups.c
 	$(lookups_cc) -ldl -lpthread
 $(B)/tracer/steps: tests/tracer/steps.c
 	$(lookups_cc) -DSTEPS_PROGRAM $(EMU_USE)
+$(B)/tracer/libruntime.so: tests/tracer/runtime.c
+	$(lookups_cc) -fPIC -shared -fvisibility=hidden -ldl -lpthread
 $(B)/tracer/libsteps.so: tests/tracer/steps.c
 	$(lookups_cc) -fPIC -shared $(EMU_USE)

@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../tracer/elf.h"
 #include "driver.h"
 
-/* Newer versions of functions came with a CUDA release of theirs; all others are as old as 4.0. */
+/* Newer versions of functions came with a CUDA release of theirs, most of the second with 3.2; all
+ * others are as old as 2.0. */
 static const struct {
     const char *name;
     int since;
@@ -22,28 +24,26 @@ static const struct {
     {"cuDeviceGetUuid_v2", 11040},         {"cuStreamBeginCapture_v2", 10010},
 };
 
-#define OLDEST 4000
+#define OLDEST 2000
+#define OLDEST_V2 3020
 
 static int since(const char *name)
 {
     for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
         if (strcmp(newer[i].name, name) == 0)
             return newer[i].since;
-    return OLDEST;
+    return strstr(name, "_v2") ? OLDEST_V2 : OLDEST;
 }
 
-/* In this library, whatever is in front of it. */
+/* In this library, whatever is in front of it: also of dlsym(). */
 static void *own(const char *name)
 {
-    static void *library;
-    void *opened = __atomic_load_n(&library, __ATOMIC_ACQUIRE);
+    static const char here;
+    struct link_map *object = NULL;
     Dl_info info;
 
-    if (!opened && dladdr((void *)(uintptr_t)cuGetProcAddress_v2, &info)) {
-        opened = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-        __atomic_store_n(&library, opened, __ATOMIC_RELEASE);
-    }
-    return opened ? dlsym(opened, name) : NULL;
+    return dladdr1(&here, &info, (void **)&object, RTLD_DL_LINKMAP) ? elf_function(object, name)
+                                                                    : NULL;
 }
 
 /* The function as of one version ("" or "_v2") of its interface, or NULL. */

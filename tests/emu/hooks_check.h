@@ -41,6 +41,7 @@
 #define HOOK_CUDA(_use, _ret, _fn, _params)
 #endif
 
+#undef cuGetProcAddress /* the header has it for _v2 */
 #include "../../tracer/hooks.def"
 
 #define HOOK(_lib, _ret, _fn, _params, _args, ...) HOOK_##_lib(EMU_POINT, _ret, _fn, _params)

@@ -208,6 +208,15 @@ static int driver(int argc, char **argv)
     return (int)await(stream);
 }
 
+/* LIBRARY SCENARIO: runtime.c's. */
+static int runtime(int argc, char **argv)
+{
+    int (*run)(const char *);
+    if (argc < 2 || !look_up(open_library(argv[0], RTLD_LOCAL), "runtime_run", &run))
+        return 2;
+    return run(argv[1]);
+}
+
 /* RCCL's own functions and its messages. */
 static int rccl(int argc, char **argv)
 {
@@ -275,7 +284,7 @@ static const struct {
     {"handle", by_handle}, {"default", by_default}, {"local", by_local}, {"versions", versions},
     {"missing", missing},  {"version", by_version}, {"closed", closed},  {"namespace", namespaced},
     {"threads", threads},  {"next", next},          {"apart", apart},    {"driver", driver},
-    {"rccl", rccl},
+    {"rccl", rccl},        {"runtime", runtime},
 };
 
 int main(int argc, char **argv)

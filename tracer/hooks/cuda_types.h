@@ -27,6 +27,7 @@
 
 #undef cudaGraphInstantiate
 #undef cudaGraphExecUpdate
+#undef cuGetProcAddress /* of CUDA 11; the header's name for _v2, which has a row of its own */
 
 #include <stdint.h>
 
@@ -43,6 +44,7 @@ typedef struct {
 #endif
 #if CUDA_VERSION < 12000
 typedef struct CUkern_st *CUkernel;
+typedef int CUdriverProcAddressQueryResult; /* as wide as the enum */
 typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st CUDA_GRAPH_INSTANTIATE_PARAMS;
 typedef struct CUgraphExecUpdateResultInfo_st CUgraphExecUpdateResultInfo;
 typedef struct cudaGraphInstantiateParams_st cudaGraphInstantiateParams;

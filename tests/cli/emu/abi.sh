@@ -62,6 +62,7 @@ $(sed -n '/^#include <cu/p; /^#include <nccl/p' values.c)
 #include <cuda_fp16.h>
 #define cudaGraphInstantiate with_words_of_cuda_11_for_one
 #define cudaGraphExecUpdate with_words_of_cuda_11_for_another
+#undef cuGetProcAddress
 extern "C" {
 #endif
 #include "$abi/half.h"
