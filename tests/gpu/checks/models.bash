@@ -30,7 +30,7 @@ replayed() { "$SPECTER" replay "$OUT/traces/$1" --scale 1 --json "$OUT/$2.json" 
 check_identity() {
     local workload status=0
     for workload in transformer launch_bound graph; do
-        recorded_step "own_$workload" "$workload" --steps 40 --warmup 10 &&
+        recorded_step "own_$workload" "$workload" --steps 40 &&
             replayed "own_$workload" "own_$workload" &&
             "$PYTHON" "$HERE/checks.py" identity "$workload" "$OUT/own_$workload.json" 3 || status=1
     done
@@ -41,7 +41,7 @@ check_identity() {
 check_as_found() {
     local trace=own_transformer found=$OUT/found.json
     if [ ! -e "$OUT/traces/$trace" ] || [ ! -e "$OUT/state_$trace.csv" ]; then
-        recorded_step "$trace" transformer --steps 40 --warmup 10 || return
+        recorded_step "$trace" transformer --steps 40 || return
     fi
     replayed "$trace" own >/dev/null &&
         "$PYTHON" "$HERE/models.py" found "$OUT/state_$trace.csv" "$OUT/own.json" "$SPECTER" "$found" &&
