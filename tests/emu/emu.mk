@@ -32,7 +32,7 @@ emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
 $(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda cuda_graph device attribute alloc entry module function image image_elf \
                                     image_ptx kernel context stream event engine capture graph copy memory \
                                     thread lane calendar compute fabric listen) \
-                         $(B)/tracer/elf.o tests/emu/map/cuda.map
+                         tests/emu/map/cuda.map
 	$(call emu_so,cuda)
 $(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart cudart_stream cudart_memory cudart_copy cudart_kernel \
                                       cudart_graph) tests/emu/map/cudart.map \

@@ -5,10 +5,10 @@
  * whether it gets the twin with a default stream per thread from its flags.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../../tracer/elf.h"
 #include "driver.h"
 
 /* Newer versions of functions came with a CUDA release of theirs, most of the second with 3.2; all
@@ -35,15 +35,27 @@ static int since(const char *name)
     return strstr(name, "_v2") ? OLDEST_V2 : OLDEST;
 }
 
-/* In this library, whatever is in front of it: also of dlsym(). */
+/* In this library, whatever is in front of it: also of dlsym(). The linker puts the names of its
+ * symbols right behind their table. */
 static void *own(const char *name)
 {
     static const char here;
-    struct link_map *object = NULL;
+    const ElfW(Sym) *symbol = NULL;
+    const char *names = NULL;
+    struct link_map *object;
     Dl_info info;
 
-    return dladdr1(&here, &info, (void **)&object, RTLD_DL_LINKMAP) ? elf_function(object, name)
-                                                                    : NULL;
+    if (!dladdr1(&here, &info, (void **)&object, RTLD_DL_LINKMAP))
+        return NULL;
+    for (const ElfW(Dyn) *d = object->l_ld; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_SYMTAB)
+            symbol = (const ElfW(Sym) *)d->d_un.d_ptr;
+        else if (d->d_tag == DT_STRTAB)
+            names = (const char *)d->d_un.d_ptr;
+    for (; (const char *)symbol < names; symbol++)
+        if (symbol->st_shndx != SHN_UNDEF && strcmp(names + symbol->st_name, name) == 0)
+            return (void *)(object->l_addr + symbol->st_value);
+    return NULL;
 }
 
 /* The function as of one version ("" or "_v2") of its interface, or NULL. */
