@@ -53,8 +53,8 @@ static int positive(const char *option, const char *text)
 static void usage(FILE *to)
 {
     fputs("usage: train [--iters N] [--layers N] [--hidden N] [--tokens N] [--tp N] [--pp N]\n"
-          "             [--micro N] [--fsdp] [--ep N] [--buckets N] [--no-kernels] [--verify]\n"
-          "             [--count FILE] [--id FILE]\n"
+          "             [--micro N] [--fsdp] [--ep N] [--buckets N] [--item N] [--no-kernels]\n"
+          "             [--verify] [--count FILE] [--id FILE]\n"
           "  --iters, --layers, --hidden, --tokens   sizes (3, 4, 2048, 4096)\n"
           "  --tp N       ranks that share a layer (1)\n"
           "  --pp N       stages that share the layers (1)\n"
@@ -62,6 +62,9 @@ static void usage(FILE *to)
           "  --fsdp       parameters in shards over the data-parallel ranks\n"
           "  --ep N       ranks that share the experts of every other layer (1)\n"
           "  --buckets N  gradient buckets (2)\n"
+          "  --item N     values that a step reads back as frameworks' item() does: 1 the loss, 2\n"
+          "               one behind the forward pass, too, more one behind each layer of the\n"
+          "               backward pass, up to N (0: the loss, with a synchronisation before it)\n"
           "  --no-kernels leave out what stand-ins have between the products\n"
           "  --verify     check values; needs sizes that are powers of two\n"
           "  --count FILE write the calls made, one `name count` a line, to FILE.<rank>\n"
@@ -96,7 +99,8 @@ static struct options read_options(int argc, char **argv)
         {"hidden", required_argument, NULL, 'h'}, {"tokens", required_argument, NULL, 't'},
         {"tp", required_argument, NULL, 'p'},     {"buckets", required_argument, NULL, 'b'},
         {"pp", required_argument, NULL, 's'},     {"micro", required_argument, NULL, 'm'},
-        {"ep", required_argument, NULL, 'e'},     {"fsdp", no_argument, NULL, 'z'},
+        {"ep", required_argument, NULL, 'e'},     {"item", required_argument, NULL, 'r'},
+        {"fsdp", no_argument, NULL, 'z'},
         {"no-kernels", no_argument, NULL, 'n'},   {"verify", no_argument, NULL, 'v'},
         {"count", required_argument, NULL, 'c'},  {"id", required_argument, NULL, 'f'},
         {"help", no_argument, NULL, 'H'},         {NULL, 0, NULL, 0},
@@ -112,7 +116,7 @@ static struct options read_options(int argc, char **argv)
                         .id_file = getenv("SPECTER_EXAMPLE_ID")};
     int *const numbers[128] = {
         ['i'] = &o.iters,   ['l'] = &o.layers, ['h'] = &o.hidden, ['t'] = &o.tokens, ['p'] = &o.tp,
-        ['b'] = &o.buckets, ['s'] = &o.pp,     ['m'] = &o.micro,  ['e'] = &o.ep};
+        ['b'] = &o.buckets, ['s'] = &o.pp,     ['m'] = &o.micro,  ['e'] = &o.ep, ['r'] = &o.item};
     bool *const flags[128] = {['z'] = &o.fsdp, ['n'] = &o.no_kernels, ['v'] = &o.verify};
     int c, which = 0;
 

@@ -43,7 +43,7 @@ enum counted {
 };
 
 struct options {
-    int iters, layers, hidden, tokens, tp, pp, ep, micro, buckets;
+    int iters, layers, hidden, tokens, tp, pp, ep, micro, buckets, item;
     bool fsdp, verify, no_kernels;
     const char *count_file, *id_file;
 };
@@ -80,6 +80,7 @@ struct job {
     float *loss;
     struct stand_in stand_in;
     double checksum;
+    int items; /* values that this step has read back before the loss */
     unsigned long counts[COUNT_KINDS];
 };
 

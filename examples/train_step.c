@@ -76,6 +76,25 @@ static void wait_for(struct job *j, cudaStream_t stream, cudaEvent_t event)
     j->counts[COUNT_StreamWaitEvent]++;
 }
 
+/* A value as the item() of frameworks reads it: the call copies to pageable memory and returns when
+ * the copy is over, so that the synchronisation behind it has nothing to wait for. */
+static void read_back(struct job *j, void *value, const void *device, size_t bytes)
+{
+    CUDA(cudaMemcpyAsync(value, device, bytes, cudaMemcpyDeviceToHost, j->compute));
+    CUDA(cudaStreamSynchronize(j->compute));
+    j->counts[COUNT_MemcpyAsync]++;
+    j->counts[COUNT_StreamSynchronize]++;
+}
+
+/* One of the values that --item asks for besides the loss. */
+static void read_item(struct job *j, const uint16_t *device)
+{
+    uint16_t value;
+
+    if (++j->items < j->o.item)
+        read_back(j, &value, device, sizeof(value));
+}
+
 static uint16_t *layer_output(struct job *j, int layer)
 {
     return layer + 1 < j->o.layers ? j->layers[layer + 1].input : j->output;
@@ -210,6 +229,7 @@ void forward(struct job *j)
         use_weights(j, i, i + 1);
         layer_forward(j, i);
     }
+    read_item(j, j->output);
 }
 
 /* ---- gradients ---- */
@@ -257,6 +277,7 @@ void backward(struct job *j)
             use_weights(j, i, i - 1);
             layer_backward(j, &j->layers[i]);
             scatter_gradients(j, i);
+            read_item(j, j->d_output);
         }
         if (at_once)
             reduce_bucket(j, bucket);
@@ -274,11 +295,12 @@ static void reduce_loss(struct job *j, int iter)
 
     CUDA(cudaMemcpyAsync(j->loss, &loss, sizeof(loss), cudaMemcpyHostToDevice, j->compute));
     reduce(j, j->loss, 1, ncclFloat32, ncclSum, j->all, j->compute);
-    CUDA(cudaStreamSynchronize(j->compute));
-    CUDA(cudaMemcpyAsync(&loss, j->loss, sizeof(loss), cudaMemcpyDeviceToHost, j->compute));
-    CUDA(cudaStreamSynchronize(j->compute));
-    j->counts[COUNT_MemcpyAsync] += 2;
-    j->counts[COUNT_StreamSynchronize] += 2;
+    j->counts[COUNT_MemcpyAsync]++;
+    if (j->o.item == 0) {
+        CUDA(cudaStreamSynchronize(j->compute));
+        j->counts[COUNT_StreamSynchronize]++;
+    }
+    read_back(j, &loss, j->loss, sizeof(loss));
     j->checksum += (double)loss;
 }
 
@@ -291,6 +313,7 @@ static void zero_grads(struct job *j)
 void step(struct job *j, int iter)
 {
     specter_iteration("step");
+    j->items = 0;
     zero_grads(j);
     if (j->o.pp > 1) {
         pipeline(j);

@@ -3,10 +3,11 @@
  * Operations beside each other, four ranks of two to a node: what each takes alone, and together
  * with another that begins at the same time. Without jitter, so that equal means equal.
  *
- *     check_beside       one line a fact on rank 0; the machine is the fabric's
+ *     check_beside [gemms]       one line a fact on rank 0; the machine is the fabric's
  */
 #include <cublas_v2.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "check.h"
 #include "emu.h"
@@ -100,7 +101,7 @@ static void together(work *a, work *b, double *time_a, double *time_b)
     OK(cudaDeviceSynchronize());
     reduce(all, 2, first);
     OK(cudaStreamSynchronize(first));
-    emu_join((emuHostClockNs() / 100000000 + 1) * 100000000);
+    emu_join((emu_time() / 100000000 + 1) * 100000000);
     OK(cudaLaunchKernel(emuKernel("long", 1000000), (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0,
                         first));
     OK(cudaEventRecord(go, first));
@@ -198,7 +199,22 @@ static void computation(void)
     say("what is launched later is not seen", equal(with_a, gemm), with_a / gemm);
 }
 
-int main(void)
+/* Of a fabric where GEMMs take half of the links. */
+static void links_of_gemms(void)
+{
+    double gemm = alone(product), norm = alone(kernel), a = alone(reduce_all), with_a, with_b;
+
+    together(product, reduce_all, &with_a, &with_b);
+    say("beside a product a collective moves half of its bytes",
+        with_b - a > 0.48 * gemm && with_b - a < 0.52 * gemm, (with_b - a) / gemm);
+    say("which it does not slow", equal(with_a, gemm), with_a / gemm);
+    together(kernel, reduce_all, &with_a, &with_b);
+    say("other kernels take nothing", equal(with_b, a) && equal(with_a, norm), with_b / a);
+    together(reduce_all, product, &with_a, &with_b);
+    say("what is launched later is not seen", equal(with_a, a), with_a / a);
+}
+
+int main(int argc, char **argv)
 {
     all = check_comm("beside");
     OK(ncclCommSplit(all, 0, 0, &twin, NULL));
@@ -214,6 +230,10 @@ int main(void)
     }
     OK(cublasCreate(&cublas));
     OK(cudaMalloc((void **)&buffer, 256 * MIB));
+    if (argc > 1 && strcmp(argv[1], "gemms") == 0) {
+        links_of_gemms();
+        return 0;
+    }
     same_ports();
     other_ports();
     messages();

@@ -29,7 +29,7 @@ static cudaError_t query_elsewhere(int exchanged)
     pthread_t thread;
     void *answer;
 
-    now = emuHostClockNs();
+    now = emu_time();
     OK(pthread_create(&thread, NULL, query, exchanged ? (void *)1 : NULL));
     OK(pthread_join(thread, &answer));
     return (cudaError_t)(intptr_t)answer;

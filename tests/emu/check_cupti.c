@@ -514,9 +514,34 @@ static void print_time(bool with_records)
     printf("%llu\n", (unsigned long long)emuHostClockNs());
 }
 
+/* Two kernels ten seconds apart: what the GPU's and the host's clock gain on the machine's time. */
+static void print_drift(void)
+{
+    const CUpti_ActivityAPI *first, *last;
+    double apart_ns = 1e10, calls;
+
+    start();
+    record_all(true);
+    launch("first", 5000, streams[0]);
+    OK(cudaStreamSynchronize(streams[0]));
+    emu_join(emu_time() / 1000000000 * 1000000000 + (uint64_t)apart_ns);
+    launch("last", 5000, streams[0]);
+    OK(cudaStreamSynchronize(streams[0]));
+    OK(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+    first = call_of(kernel(0)->correlationId);
+    last = call_of(kernel(1)->correlationId);
+    calls = (double)(last->start - first->start);
+    printf("GPU %+.1f ppm of its host\n",
+           ((double)(kernel(1)->start - kernel(0)->start) / calls - 1) * 1e6);
+}
+
 int main(int argc, char **argv)
 {
     OK(cuptiActivityRegisterCallbacks(requested, completed));
+    if (argc > 1 && strcmp(argv[1], "drift") == 0) {
+        print_drift();
+        return 0;
+    }
     if (argc > 1) {
         print_time(strcmp(argv[1], "recorded") == 0);
         return 0;

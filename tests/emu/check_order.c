@@ -139,7 +139,7 @@ static void *from_thread(void *clock)
 /* Each thread has an order of its own, none with the other. */
 static void threads(void)
 {
-    uint64_t clock = emuHostClockNs();
+    uint64_t clock = emu_time();
     pthread_t thread;
 
     if (check_rank() == 0)

@@ -17,6 +17,7 @@
 struct play {
     const struct emu_fabric *f;
     const struct collective *c;
+    struct collective_costs costs;
     uint64_t origin;
     unsigned n;
     unsigned *order; /* position on the ring -> rank, by node */
@@ -71,18 +72,37 @@ static unsigned rails_of(const struct play *p, unsigned from, unsigned to)
     return p->count[from] < p->count[to] ? p->count[from] : p->count[to];
 }
 
-static double link_latency(const struct play *p, unsigned from, unsigned to)
+static struct emu_link link_of(const struct play *p, unsigned from, unsigned to)
 {
-    return (double)(node_of(p, from) == node_of(p, to) ? p->f->intra_latency_ns
-                                                       : p->f->inter_latency_ns);
+    const unsigned *gpus = p->c->gpus;
+    unsigned a = p->order[from], b = p->order[to];
+
+    return emu_fabric_link(p->f, gpus ? gpus[a] : a, gpus ? gpus[b] : b,
+                           node_of(p, from) == node_of(p, to));
 }
 
-/* GB/s of the link from one position to another, as bytes per ns; all rails together. */
-static double link_rate(const struct play *p, unsigned from, unsigned to)
+/* Of the rails that carry what goes from one position to another, the slowest one's. */
+static double link_latency(const struct play *p, unsigned from, unsigned to)
 {
-    if (node_of(p, from) == node_of(p, to))
-        return p->f->intra_GBps;
-    return p->f->inter_GBps * rails_of(p, from, to);
+    unsigned rails = rails_of(p, from, to);
+    double latency = link_of(p, from, to).latency_ns;
+
+    for (unsigned i = 0; rails > 1 && i < rails; i++)
+        latency = later(latency, link_of(p, p->first[from] + i, p->first[to] + i).latency_ns);
+    return latency * p->costs.latency;
+}
+
+/* What so many channels leave of a rate. */
+static double limited(double rate, double most)
+{
+    return most > 0 && most < rate ? most : rate;
+}
+
+/* ns of a link for bytes of which it is one of so many rails. */
+static double link_work(const struct play *p, unsigned from, unsigned to, unsigned rails,
+                        double bytes)
+{
+    return bytes / limited(link_of(p, from, to).GBps * rails, p->c->rate_max);
 }
 
 /* ns in which a device's memory does its part for bytes on a link: half of it at either end. */
@@ -135,18 +155,21 @@ static double take_port(struct play *p, unsigned from, unsigned to, double depar
     return through(&path, p->origin, depart, work);
 }
 
-/* `work` ns of the link; each of the rails carries its part in that time, where it is free. Returns
- * when all is through. */
-static double take_link(struct play *p, unsigned from, unsigned to, double depart, double work,
-                        double bytes)
+/* Each of the rails carries its part of the bytes, where it is free; `slow` times as long as it
+ * would alone. Returns when all is through. */
+static double take_link(struct play *p, unsigned from, unsigned to, double depart, double bytes,
+                        double slow)
 {
     unsigned rails = rails_of(p, from, to);
     double done = depart;
 
     if (rails == 1)
-        done = take_port(p, from, to, depart, work);
-    for (unsigned i = 0; rails > 1 && i < rails; i++)
-        done = later(done, take_port(p, p->first[from] + i, p->first[to] + i, depart, work));
+        done = take_port(p, from, to, depart, link_work(p, from, to, 1, bytes) * slow);
+    for (unsigned i = 0; rails > 1 && i < rails; i++) {
+        unsigned a = p->first[from] + i, b = p->first[to] + i;
+
+        done = later(done, take_port(p, a, b, depart, link_work(p, a, b, rails, bytes) * slow));
+    }
     use_memory(p, from, depart, done, memory_work(p->f, bytes));
     use_memory(p, to, depart, done, memory_work(p->f, bytes));
     return done;
@@ -158,6 +181,7 @@ static void begin(struct play *p, const struct emu_fabric *f, const struct colle
     double *columns = emu_alloc(4 * n * sizeof(*columns));
 
     *p = (struct play){.f = f, .c = c, .n = n, .origin = c->start[0]};
+    p->costs = collective_costs(f, c->protocol);
     p->order = emu_alloc(3 * n * sizeof(*p->order));
     p->first = p->order + n;
     p->count = p->order + 2 * n;
@@ -196,10 +220,9 @@ static void finish(struct play *p)
  * at `to`, whose kernel takes nothing before it runs. */
 static double pass_on(struct play *p, unsigned from, unsigned to, double there, double bytes)
 {
-    double depart = later(there, p->free_at[from]), arrive;
-    double work = bytes / link_rate(p, from, to) * p->slow[from];
+    double depart = later(there, p->free_at[from]), arrive, wire = bytes * p->costs.wire;
 
-    p->free_at[from] = take_link(p, from, to, depart, work, bytes) + (double)p->f->slice_ns;
+    p->free_at[from] = take_link(p, from, to, depart, wire, p->slow[from]) + (double)p->f->slice_ns;
     arrive = later(p->free_at[from] + link_latency(p, from, to), p->ready[to]);
     p->done[to] = later(p->done[to], arrive);
     return arrive;
@@ -281,6 +304,170 @@ static void play_tree(struct play *p)
     free(have);
 }
 
+/* Two trees over the positions, each with half of the bytes. Within a node a binary heap whose head
+ * is its first member in the one tree, its last in the other; the heads are a heap over the nodes,
+ * counted from either end, so that who is within the one is at the edge of the other. */
+#define TREES 2
+#define TREE_SLICE 16384 /* bytes of the only slice; n times n as many are in n slices */
+#define NO_PARENT UINT32_MAX
+
+struct tree {
+    unsigned *parent, *children; /* by position: its parent, and how many it has below it */
+    double *there;               /* by position and slice: when all of it has come from below */
+    unsigned *missing;           /* likewise: from how many it has not */
+};
+
+/* A slice that is there to be sent from a member to its parent, or to its children. */
+struct sending {
+    double there;
+    unsigned order, tree, at, slice; /* order: of those that are there at one time */
+    bool up;
+};
+
+/* Those to come, the earliest first: a binary heap. */
+struct sendings {
+    struct sending *heap;
+    unsigned count, made;
+};
+
+static bool is_before(const struct sending *a, const struct sending *b)
+{
+    return a->there < b->there || (a->there == b->there && a->order < b->order);
+}
+
+static void put_sending(struct sendings *q, struct sending s)
+{
+    unsigned at = q->count++;
+
+    s.order = q->made++;
+    for (; at && is_before(&s, &q->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        q->heap[at] = q->heap[(at - 1) / 2];
+    q->heap[at] = s;
+}
+
+static struct sending take_sending(struct sendings *q)
+{
+    struct sending first = q->heap[0], last = q->heap[--q->count];
+    unsigned at = 0, below;
+
+    while ((below = 2 * at + 1) < q->count) {
+        below += below + 1 < q->count && is_before(&q->heap[below + 1], &q->heap[below]);
+        if (!is_before(&q->heap[below], &last))
+            break;
+        q->heap[at] = q->heap[below];
+        at = below;
+    }
+    q->heap[at] = last;
+    return first;
+}
+
+/* Position of the member that is `i` places from the head of the node that begins at `first`. */
+static unsigned from_head(const struct play *p, unsigned first, unsigned i, bool mirrored)
+{
+    return mirrored ? first + p->count[first] - 1 - i : first + i;
+}
+
+static void link_tree(const struct play *p, struct tree *t, bool mirrored)
+{
+    unsigned nodes = 0, *first = emu_alloc(p->n * sizeof(*first));
+
+    for (unsigned i = 0; i < p->n; i += p->count[i])
+        first[nodes++] = i;
+    for (unsigned k = 0; k < nodes; k++) {
+        unsigned node = first[mirrored ? nodes - 1 - k : k];
+        unsigned above = k ? (k - 1) / 2 : 0;
+
+        for (unsigned i = 0; i < p->count[node]; i++) {
+            unsigned at = from_head(p, node, i, mirrored), parent = NO_PARENT;
+
+            if (i)
+                parent = from_head(p, node, (i - 1) / 2, mirrored);
+            else if (k)
+                parent = from_head(p, first[mirrored ? nodes - 1 - above : above], 0, mirrored);
+            t->parent[at] = parent;
+            if (parent != NO_PARENT)
+                t->children[parent]++;
+        }
+    }
+    free(first);
+}
+
+/* A member has all of a slice: up with it, or from the root down. */
+static void pass_up(const struct tree *t, struct sendings *q, struct sending s)
+{
+    s.up = t->parent[s.at] != NO_PARENT;
+    put_sending(q, s);
+}
+
+static void send_slice(struct play *p, const struct tree *t, struct sendings *q, struct sending s,
+                       unsigned slices, double bytes)
+{
+    unsigned parent = t->parent[s.at], at;
+    double there;
+
+    if (s.up) {
+        at = parent * slices + s.slice;
+        there = pass_on(p, s.at, parent, s.there, bytes);
+        t->there[at] = later(t->there[at], there);
+        if (--t->missing[at] == 0)
+            pass_up(t, q, (struct sending){t->there[at], 0, s.tree, parent, s.slice, false});
+        return;
+    }
+    for (unsigned i = 0; i < p->n; i++)
+        if (t->parent[i] == s.at) {
+            there = pass_on(p, s.at, i, s.there, bytes);
+            put_sending(q, (struct sending){there, 0, s.tree, i, s.slice, false});
+        }
+}
+
+static void play_trees(struct play *p)
+{
+    double bytes = (double)p->c->bytes / TREES;
+    unsigned slices = (unsigned)fmax(1, fmin(ceil(sqrt(bytes / TREE_SLICE)), PASSES_MAX * SLICES));
+    size_t places = (size_t)p->n * slices;
+    struct sendings q = {emu_alloc(TREES * places * sizeof(*q.heap)), 0, 0};
+    struct tree trees[TREES];
+
+    for (unsigned k = 0; k < TREES; k++) {
+        struct tree *t = &trees[k];
+
+        t->parent = emu_alloc((2 * p->n + places) * sizeof(*t->parent));
+        t->children = t->parent + p->n;
+        t->missing = t->children + p->n;
+        t->there = emu_alloc(places * sizeof(*t->there));
+        link_tree(p, t, k > 0);
+        for (unsigned i = 0; i < places; i++) {
+            t->missing[i] = t->children[i / slices];
+            t->there[i] = p->ready[i / slices];
+            if (!t->missing[i])
+                pass_up(t, &q, (struct sending){t->there[i], 0, k, i / slices, i % slices, false});
+        }
+    }
+    while (q.count) {
+        struct sending s = take_sending(&q);
+
+        send_slice(p, &trees[s.tree], &q, s, slices, bytes / slices);
+    }
+    for (unsigned k = 0; k < TREES; k++) {
+        free(trees[k].parent);
+        free(trees[k].there);
+    }
+    free(q.heap);
+}
+
+/* As NCCL would choose, or as it was told to. */
+static void play_allreduce(struct play *p)
+{
+    bool small = p->c->bytes <= p->f->tree_bytes;
+
+    if (p->c->algorithm == COLLECTIVE_RING || (p->c->algorithm != COLLECTIVE_TREE && !small))
+        play_ring(p, 2 * (p->n - 1));
+    else if (small)
+        play_tree(p);
+    else
+        play_trees(p);
+}
+
 /* Round r: everyone sends to the one r places on. Both ends are busy while a message passes. */
 static void play_pairs(struct play *p)
 {
@@ -292,10 +479,10 @@ static void play_pairs(struct play *p)
     for (unsigned round = 1; round < p->n; round++)
         for (unsigned from = 0; from < p->n; from++) {
             unsigned to = (from + round) % p->n;
-            double rate = node_of(p, from) == node_of(p, to) ? p->f->intra_GBps : p->f->inter_GBps;
+            double work = link_work(p, from, to, 1, part) * p->slow[from];
             double depart = later(later(p->free_at[from], taking[to]), p->ready[to]);
 
-            double done = take_port(p, from, to, depart, part / rate * p->slow[from]);
+            double done = take_port(p, from, to, depart, work);
 
             use_memory(p, from, depart, done, memory_work(p->f, part));
             use_memory(p, to, depart, done, memory_work(p->f, part));
@@ -332,6 +519,21 @@ static void play_alone(struct play *p)
     p->done[0] += work;
 }
 
+struct collective_costs collective_costs(const struct emu_fabric *f,
+                                         enum collective_protocol protocol)
+{
+    switch (protocol) {
+    case COLLECTIVE_LL:
+        return (struct collective_costs){f->ll_latency, f->ll_wire};
+    case COLLECTIVE_LL128:
+        return (struct collective_costs){f->ll128_latency, f->ll128_wire};
+    case COLLECTIVE_SIMPLE:
+        return (struct collective_costs){f->simple_latency, f->simple_wire};
+    default:
+        return (struct collective_costs){1, 1};
+    }
+}
+
 void collective_play(const struct emu_fabric *f, const struct collective *c)
 {
     struct play p;
@@ -345,10 +547,8 @@ void collective_play(const struct emu_fabric *f, const struct collective *c)
         play_rooted(&p, c->op == COLLECTIVE_GATHER);
     else if (c->op == COLLECTIVE_ALLGATHER || c->op == COLLECTIVE_REDUCESCATTER)
         play_ring(&p, p.n - 1);
-    else if (c->op == COLLECTIVE_ALLREDUCE && c->bytes <= f->tree_bytes)
-        play_tree(&p);
     else if (c->op == COLLECTIVE_ALLREDUCE)
-        play_ring(&p, 2 * (p.n - 1));
+        play_allreduce(&p);
     else
         play_chain(&p, c->op == COLLECTIVE_REDUCE);
     finish(&p);
@@ -357,9 +557,10 @@ void collective_play(const struct emu_fabric *f, const struct collective *c)
 uint64_t collective_message(const struct emu_fabric *f, const struct collective_message *m,
                             bool sends, struct calendar *used)
 {
-    double rate = m->near ? f->intra_GBps : f->inter_GBps;
+    const struct emu_link link = emu_fabric_link(f, m->from_gpu, m->to_gpu, m->near);
+    double rate = limited(link.GBps, m->rate_max);
     double alone = (double)m->bytes / rate * (1 + f->jitter * emu_unit(emu_hash(f->seed, m->key)));
-    uint64_t latency = m->near ? f->intra_latency_ns : f->inter_latency_ns;
+    uint64_t latency = (uint64_t)link.latency_ns;
     const struct calendar_path path = {
         .port = {m->near ? PORT_NVLINK_OUT : PORT_NIC_OUT, m->near ? PORT_NVLINK_IN : PORT_NIC_IN},
         .busy = {m->from, m->to},

@@ -7,7 +7,8 @@
  *   ring  large AllReduce, AllGather, ReduceScatter: chunks go round, cut into slices that are
  *         passed on as they arrive; Broadcast and Reduce as a chain, as in NCCL, which has rings
  *         alone for these two
- *   tree  small AllReduce: up and down a binary tree
+ *   tree  small AllReduce: up and down a binary tree; large ones that are told to: two trees that
+ *         share the bytes, in slices that follow each other
  *   pairs AlltoAll: rounds in which each rank sends to one and receives from one
  *   root  Gather, Scatter: one after the other through the root's link
  *
@@ -37,13 +38,39 @@ enum collective_op {
     COLLECTIVE_SCATTER
 };
 
+enum collective_algorithm {
+    COLLECTIVE_OWN_ALGORITHM, /* by tree_bytes of the fabric; the rest of them has one way */
+    COLLECTIVE_TREE,
+    COLLECTIVE_RING
+};
+
+/* As quick as LL and as fast as Simple, or what a real one costs. */
+enum collective_protocol {
+    COLLECTIVE_ANY_PROTOCOL,
+    COLLECTIVE_LL,
+    COLLECTIVE_LL128,
+    COLLECTIVE_SIMPLE
+};
+
+/* Times of a link's latency, and bytes on it for a byte of data. */
+struct collective_costs {
+    double latency, wire;
+};
+
+struct collective_costs collective_costs(const struct emu_fabric *f,
+                                         enum collective_protocol protocol);
+
 struct collective {
     enum collective_op op;
+    enum collective_algorithm algorithm;
+    enum collective_protocol protocol;
+    double rate_max; /* GB/s that the channels move; 0: no limit */
     unsigned ranks;
     unsigned root;
     uint64_t bytes;        /* the full buffer: ranks * count * size where a call counts a part */
     uint64_t key;          /* of the jitter: communicator and number of the operation */
     const unsigned *nodes; /* of each rank */
+    const unsigned *gpus;  /* of each rank its GPU's number; NULL: all links are alike */
     const uint64_t *start; /* of each rank's kernel, ns */
     /* Of each rank: what others take of its ports, and what this takes (out). NULL: all is free,
      * and nobody asks. */
@@ -59,6 +86,8 @@ struct collective_message {
     uint64_t start; /* the later of their kernels' */
     uint64_t bytes;
     bool near;                        /* within a node */
+    unsigned from_gpu, to_gpu;        /* numbers of the GPUs at its ends */
+    double rate_max;                  /* as of a collective */
     unsigned sharing;                 /* how many messages of theirs share the busier end's link */
     uint64_t key;                     /* of the jitter */
     const struct calendar *from, *to; /* what others take of the ports of the ends */

@@ -155,16 +155,21 @@ void comm_unref(struct ncclComm *comm)
     free(comm);
 }
 
-/* What tells a node from others: NCCL_HOSTID where it is set, as for real, else the place in the
- * job. */
+/* By the place in the job; of a process that is no rank, by that in the communicator. */
+static unsigned node_of(const struct ncclComm *comm)
+{
+    return emu_rank() >= 0 ? emu_node()
+                           : (unsigned)comm->rank / (unsigned)emu_fabric()->gpus_per_node;
+}
+
+/* What tells a node from others: NCCL_HOSTID where it is set, as for real, else the node. */
 static uint64_t host_of(const struct ncclComm *comm)
 {
-    int rank = emu_rank() >= 0 ? emu_rank() : comm->rank;
     const char *id = secure_getenv("NCCL_HOSTID");
     uint64_t host = 1;
 
     if (!id || !*id)
-        return (unsigned)rank / (unsigned)emu_fabric()->gpus_per_node;
+        return node_of(comm);
     for (; *id; id++)
         host = emu_hash(host, (unsigned char)*id);
     return host;
@@ -173,9 +178,13 @@ static uint64_t host_of(const struct ncclComm *comm)
 ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self)
 {
     size_t head = POSTS_BYTES / (unsigned)comm->ranks;
+    ncclResult_t result =
+        tuning_read(&comm->tuning, comm->options.ctas_min, comm->options.ctas_max);
     struct member *m;
     char path[4096];
 
+    if (result)
+        return result;
     if (head > emu_fabric()->head_bytes)
         head = (size_t)emu_fabric()->head_bytes;
     head = head & ~(size_t)255 ? head & ~(size_t)255 : 256;
@@ -187,7 +196,9 @@ ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self)
     m = segment_member(comm->segment, (unsigned)comm->rank);
     comm->published.clock = &m->clock;
     comm->published.blocked = &m->blocked;
-    segment_arrive(comm->segment, self->clock, host_of(comm), emu_device_bus(comm->device));
+    segment_arrive(comm->segment, self->clock, host_of(comm), emu_device_bus(comm->device),
+                   node_of(comm) * (unsigned)emu_fabric()->gpus_per_node +
+                       emu_device_place(comm->device));
     emu_publish(&comm->published, self);
     stall_join(comm);
     return ncclSuccess;

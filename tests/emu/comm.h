@@ -14,10 +14,17 @@
 
 #include "core.h"
 #include "segment.h"
+#include "tuning.h"
 
 #define COMM_MAGIC 0x656d75636f6d6d21u
 
 struct emu_job;
+
+/* What a communicator is made with, by its ncclConfig_t or as its parent. */
+struct comm_options {
+    bool nonblocking;
+    int ctas_min, ctas_max; /* 0: not set */
+};
 
 struct ncclComm {
     uint64_t magic;
@@ -29,7 +36,9 @@ struct ncclComm {
     pid_t root_pid;
     int ranks, rank, device;
     struct CUctx_st *context;
-    bool nonblocking;
+    atomic_uint nodes; /* that its members sit on; 0: not counted yet */
+    struct comm_options options;
+    struct tuning tuning; /* what the environment and the options leave of ways to run */
     struct emu_published published;
     atomic_bool aborted;
     atomic_bool revoked; /* ncclCommRevoke, or a shrink that aborts: what runs has been ended */

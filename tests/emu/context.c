@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "gpus.h"
 #include "listen.h"
 #include "memory.h"
 
@@ -36,7 +37,7 @@ int emu_device_count(void)
     return count < EMU_DEVICES_MAX ? count : EMU_DEVICES_MAX;
 }
 
-static unsigned physical_device(int device)
+unsigned emu_device_place(int device)
 {
     const char *visible = visible_devices();
 
@@ -49,9 +50,14 @@ static unsigned physical_device(int device)
     return visible ? (unsigned)strtoul(visible, NULL, 10) : (unsigned)device;
 }
 
+unsigned emu_device_number(int device)
+{
+    return emu_node() * (unsigned)emu_fabric()->gpus_per_node + emu_device_place(device);
+}
+
 unsigned emu_device_bus(int device)
 {
-    return EMU_BUS(physical_device(device));
+    return EMU_BUS(emu_device_place(device));
 }
 
 /* Once: threads read it without a lock. */
@@ -66,6 +72,14 @@ struct CUctx_st *emu_context(int device)
     return &contexts[device];
 }
 
+/* Who looks at contexts hears of it, in this process and in others. */
+static void begin_context(struct CUctx_st *context)
+{
+    emu_heard_context(context, true);
+    if (emu_gpus_shared())
+        emu_gpus_enter(context->device);
+}
+
 CUcontext emu_primary(int device)
 {
     struct CUctx_st *context = emu_context(device);
@@ -78,7 +92,7 @@ CUcontext emu_primary(int device)
     context->by_runtime = true;
     emu_unlock();
     if (!was_active)
-        emu_heard_context(context, true);
+        begin_context(context);
     return context;
 }
 
@@ -94,7 +108,7 @@ CUcontext emu_primary_retain(int device)
     context->retained++;
     emu_unlock();
     if (!was_active)
-        emu_heard_context(context, true);
+        begin_context(context);
     return context;
 }
 

@@ -73,7 +73,11 @@ static void tell_copy(const void *data, struct emu_told *told)
                               .value = (unsigned)c->value};
 }
 
-static const struct emu_kind copy_kind = {"copy", NULL, run_copy, release_copy, NULL, tell_copy};
+static const struct emu_kind copy_kind = {.name = "copy",
+                                          .run = run_copy,
+                                          .release = release_copy,
+                                          .tell = tell_copy,
+                                          .load = EMU_LOAD_KERNEL};
 
 static void take_snapshot(struct copy *c)
 {

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "export.h"
+#include "heat.h"
 
 /* Where every virtual clock starts. */
 #define EMU_ORIGIN_NS 1000000000000u
@@ -103,6 +104,16 @@ EMU_API void emu_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), 
 /* The process's global rank as launchers give it, or -1. */
 EMU_API int emu_rank(void);
 
+/* What the clocks of this process's node and of a device show at time t of the machine. All times
+ * elsewhere in here are the machine's. With the real clock there is one clock. */
+EMU_API uint64_t emu_host_ns(uint64_t t);
+EMU_API uint64_t emu_gpu_ns(int device, uint64_t t);
+/* Millionths that the device's clock gains. */
+EMU_API double emu_gpu_ppm(int device);
+
+/* The node of this process by its rank and gpus_per_node; 0 for one that is no rank. */
+EMU_API unsigned emu_node(void);
+
 /* A thread that neither takes signals nor outlives the process's main work. Returns 0 or an errno.
  */
 EMU_API int emu_thread_start(void *(*main)(void *), void *argument);
@@ -124,6 +135,8 @@ EMU_API void emu_unpublish(struct emu_published *p);
 struct emu_turn {
     uint64_t token; /* what issue() gave */
     uint64_t start;
+    const struct emu_pace *pace;
+    double clock; /* of the SMs, as a share of their usual one: 1 unless they are hot or locked */
     struct emu_place *place; /* beside whom it runs; lane.h */
     uint32_t correlation;    /* of the call that issued it; 0: nobody listens */
     uint64_t *begun;         /* where work that begins later than `start` says so */
@@ -144,6 +157,7 @@ struct emu_kind {
     bool (*communicates)(const void *data);
     /* What it is, for who listens (listen.h). NULL: nothing of its own. */
     void (*tell)(const void *data, struct emu_told *told);
+    enum emu_load load; /* what it draws while it runs */
 };
 
 /* Counted: a graph and its launches share it. */
@@ -186,7 +200,11 @@ EMU_API void emu_set_waiting(const struct emu_waiting *waiting);
 EMU_API CUresult emu_init(void);
 #define EMU_DEVICES_MAX 64
 EMU_API int emu_device_count(void);
-EMU_API unsigned emu_device_bus(int device); /* its PCI bus number */
+EMU_API unsigned emu_device_bus(int device);   /* its PCI bus number */
+EMU_API unsigned emu_device_place(int device); /* which of its node's it is */
+/* Its number in the whole machine, by this process's node. */
+EMU_API unsigned emu_device_number(int device);
+EMU_API void emu_uuid(unsigned number, void *bytes); /* the 16 bytes of that GPU of the machine */
 /* By attribute.def; 0 for what is not there, CUDA_ERROR_INVALID_VALUE for no attribute of CUDA 13.
  */
 #define EMU_ATTRIBUTE_LAST 149

@@ -126,7 +126,7 @@ static uint64_t run_free(void *data, const struct emu_turn *turn, CUresult *erro
     return turn->start;
 }
 
-static const struct emu_kind free_kind = {"free", NULL, run_free, NULL, NULL, NULL};
+static const struct emu_kind free_kind = {.name = "free", .run = run_free};
 
 static CUresult free_async(struct emu_thread *self, void *pointer, cudaStream_t stream)
 {

@@ -128,7 +128,7 @@ EMU_API CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 {
     if (!timestamp)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    *timestamp = cupti_stamp(emuHostClockNs());
+    *timestamp = cupti_stamp(emu_time());
     return CUPTI_SUCCESS;
 }
 

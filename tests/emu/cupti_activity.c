@@ -177,8 +177,8 @@ static void record_kernel(const struct emu_heard_work *work)
     CUpti_ActivityKernel10 record = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                      .registersPerThread =
                                          (uint16_t)(told->registers ? told->registers : REGISTERS),
-                                     .start = cupti_stamp(work->start),
-                                     .end = cupti_stamp(work->end),
+                                     .start = cupti_device_stamp(work->device, work->start),
+                                     .end = cupti_device_stamp(work->device, work->end),
                                      .deviceId = (uint32_t)work->device,
                                      .contextId = work->context,
                                      .streamId = work->stream,
@@ -220,8 +220,8 @@ static void record_peer_copy(const struct emu_heard_work *work)
                                         .srcKind = memory_kinds[told->from],
                                         .dstKind = memory_kinds[told->to],
                                         .bytes = told->bytes,
-                                        .start = cupti_stamp(work->start),
-                                        .end = cupti_stamp(work->end),
+                                        .start = cupti_device_stamp(work->device, work->start),
+                                        .end = cupti_device_stamp(work->device, work->end),
                                         .deviceId = (uint32_t)work->device,
                                         .contextId = work->context,
                                         .streamId = work->stream,
@@ -244,8 +244,8 @@ static void record_copy(const struct emu_heard_work *work)
                                     .srcKind = memory_kinds[told->from],
                                     .dstKind = memory_kinds[told->to],
                                     .bytes = told->bytes,
-                                    .start = cupti_stamp(work->start),
-                                    .end = cupti_stamp(work->end),
+                                    .start = cupti_device_stamp(work->device, work->start),
+                                    .end = cupti_device_stamp(work->device, work->end),
                                     .deviceId = (uint32_t)work->device,
                                     .contextId = work->context,
                                     .streamId = work->stream,
@@ -263,8 +263,8 @@ static void record_fill(const struct emu_heard_work *work)
     CUpti_ActivityMemset4 record = {.kind = CUPTI_ACTIVITY_KIND_MEMSET,
                                     .value = work->told.value,
                                     .bytes = work->told.bytes,
-                                    .start = cupti_stamp(work->start),
-                                    .end = cupti_stamp(work->end),
+                                    .start = cupti_device_stamp(work->device, work->start),
+                                    .end = cupti_device_stamp(work->device, work->end),
                                     .deviceId = (uint32_t)work->device,
                                     .contextId = work->context,
                                     .streamId = work->stream,
@@ -304,7 +304,7 @@ static void record_event(const struct emu_heard_sync *sync)
                                        .cudaEventSyncId = sync->correlation};
 
     if (atomic_load(&event_times))
-        record.deviceTimestamp = cupti_stamp(sync->end);
+        record.deviceTimestamp = cupti_device_stamp(sync->device, sync->end);
     cupti_put(&record, sizeof(record));
 }
 

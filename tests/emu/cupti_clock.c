@@ -69,7 +69,7 @@ static void measure(void)
     rate = (double)(value[1] - value[0]) / (double)(ns[1] - ns[0]);
     loose = !emu_real_clock();
     if (loose)
-        ns[1] = emuHostClockNs();
+        ns[1] = emu_time();
     tied_ns = ns[1];
     tied_to = value[1];
 }
@@ -85,22 +85,36 @@ EMU_API CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallba
     return CUPTI_SUCCESS;
 }
 
-/* The lock is held. */
-static uint64_t stamp(uint64_t ns)
+/* The lock is held. A time of the host's clock. */
+static uint64_t stamp(uint64_t host_ns)
 {
+    double since;
+
     if (!source || rate <= 0)
-        return ns;
-    return tied_to + (uint64_t)(int64_t)((double)(int64_t)(ns - tied_ns) * rate);
+        return host_ns;
+    since = (double)(int64_t)(host_ns - emu_host_ns(tied_ns));
+    return tied_to + (uint64_t)(int64_t)(since * rate);
 }
 
-uint64_t cupti_stamp(uint64_t ns)
+static uint64_t stamp_locked(uint64_t host_ns)
 {
     uint64_t result;
 
     pthread_mutex_lock(&lock);
-    result = stamp(ns);
+    result = stamp(host_ns);
     pthread_mutex_unlock(&lock);
     return result;
+}
+
+uint64_t cupti_stamp(uint64_t ns)
+{
+    return stamp_locked(emu_host_ns(ns));
+}
+
+/* Both clocks showed the same when the machine's time began, and were not compared since. */
+uint64_t cupti_device_stamp(int device, uint64_t ns)
+{
+    return stamp_locked(emu_gpu_ns(device, ns) + emu_host_ns(EMU_ORIGIN_NS) - EMU_ORIGIN_NS);
 }
 
 void cupti_clock_tie(uint64_t ns)
@@ -127,7 +141,7 @@ void cupti_clock_await(uint64_t ns)
 
     while (early > 0) {
         pthread_mutex_lock(&lock);
-        early = !source || rate <= 0 || loose ? 0 : (int64_t)(stamp(ns) - source());
+        early = !source || rate <= 0 || loose ? 0 : (int64_t)(stamp(emu_host_ns(ns)) - source());
         early = early > 0 ? (int64_t)((double)early / rate) : 0;
         pthread_mutex_unlock(&lock);
         if (early > 0)

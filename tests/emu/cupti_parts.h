@@ -62,10 +62,11 @@ void cupti_listen(void);
 
 /* ---- times ---- */
 
-/* A time of the stand-ins' host clock as the program wants it. */
+/* A time of the machine as the program wants it: on the host's clock, or on a device's. */
 uint64_t cupti_stamp(uint64_t ns);
+uint64_t cupti_device_stamp(int device, uint64_t ns);
 
-/* The host's clock is ns: to which times are tied that were loose. */
+/* It is ns now: to which times are tied that were loose. */
 void cupti_clock_tie(uint64_t ns);
 void cupti_clock_loosen(void);
 

@@ -37,13 +37,21 @@ static CUresult bus_id(char *id, int len, CUdevice device)
 }
 
 /* Those of a machine differ, and are the same in every run. */
+void emu_uuid(unsigned number, void *bytes)
+{
+    unsigned gpus = (unsigned)emu_fabric()->gpus_per_node;
+    uint8_t uuid[16] = "emu";
+
+    uuid[13] = (uint8_t)(number / gpus);
+    uuid[15] = (uint8_t)EMU_BUS(number % gpus);
+    memcpy(bytes, uuid, sizeof(uuid));
+}
+
 static CUresult uuid_of(CUuuid *uuid, CUdevice device)
 {
     if (!uuid)
         return CUDA_ERROR_INVALID_VALUE;
-    memset(uuid->bytes, 0, sizeof(uuid->bytes));
-    memcpy(uuid->bytes, "emu", 3);
-    uuid->bytes[15] = (char)emu_device_bus(device);
+    emu_uuid(emu_device_number(device), uuid->bytes);
     return CUDA_SUCCESS;
 }
 

@@ -31,7 +31,7 @@ emu_obj = $(patsubst %,$(B)/emu/obj/%.o,$(1))
 
 $(EMU_LIB)/libcuda.so.1: $(call emu_obj,cuda cuda_graph device attribute alloc entry module function image image_elf \
                                     image_ptx kernel context stream event engine capture graph copy memory \
-                                    thread lane calendar compute fabric listen) \
+                                    thread lane calendar compute fabric listen heat gpus) \
                          tests/emu/map/cuda.map
 	$(call emu_so,cuda)
 $(EMU_LIB)/libcudart.so.13: $(call emu_obj,cudart cudart_stream cudart_memory cudart_copy cudart_kernel \
@@ -45,11 +45,11 @@ $(EMU_LIB)/libcublasLt.so.13: $(call emu_obj,cublaslt gemm number) tests/emu/map
 $(EMU_LIB)/libcublas.so.13: $(call emu_obj,cublas absent) tests/emu/map/cublas.map \
                             $(EMU_LIB)/libcublasLt.so.13 $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,cublas,-Wl$(comma)-Bsymbolic $(EMU_CUDA) $(EMU_LIB)/libcublasLt.so.13)
-$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl nccl_calls nccl_memory group comm job launch message segment settle collective number \
+$(EMU_LIB)/libnccl.so.2: $(call emu_obj,nccl nccl_calls nccl_memory group comm job launch message segment settle collective tuning number \
                                     calendar stall profiler) \
                          tests/emu/map/nccl.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nccl,$(EMU_CUDA))
-$(EMU_LIB)/libnvidia-ml.so.1: $(call emu_obj,nvml) tests/emu/map/nvml.map $(EMU_LIB)/libcuda.so.1
+$(EMU_LIB)/libnvidia-ml.so.1: $(call emu_obj,nvml nvml_topology) tests/emu/map/nvml.map $(EMU_LIB)/libcuda.so.1
 	$(call emu_so,nvml,$(EMU_CUDA))
 $(EMU_LIB)/libcupti.so.13: $(call emu_obj,cupti cupti_activity cupti_buffer cupti_callback cupti_clock) \
                            tests/emu/map/cupti.map $(EMU_LIB)/libcuda.so.1
@@ -70,7 +70,8 @@ EMU_USE := $(EMU_LINK) -Wl,--allow-shlib-undefined $(EMU_LIB)/libnccl.so.2 $(EMU
 $(B)/emu/libemuext.so: tests/emu/ext.c $(EMU_LIBS) $(B)/flags
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -fPIC -shared -o $@ $< $(EMU_USE) -lm -ldl
-$(B)/emu/dlopen_local: tests/emu/dlopen_local.c $(B)/flags
+# Linked against none of the libraries.
+$(B)/emu/dlopen_local $(B)/emu/check_clocks: $(B)/emu/%: tests/emu/%.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) -MF $@.d -o $@ $< -ldl
@@ -85,11 +86,19 @@ $(B)/emu/check_%: tests/emu/check_%.c $(B)/emu/obj/number.o $(B)/emu/libspecter_
 $(B)/emu/check_calendar: $(B)/emu/obj/calendar.o
 $(B)/emu/check_cupti: private EMU_USE += -l:libcupti.so.13
 $(B)/emu/check_chain: $(B)/emu/obj/collective.o $(B)/emu/obj/calendar.o
-EXAMPLES := $(B)/examples/train $(B)/examples/measure
+EXAMPLES := $(B)/examples/train
 $(B)/examples/train: $(wildcard examples/train*.c) examples/start.c
-$(B)/examples/measure: examples/measure.c examples/start.c
 $(EXAMPLES): $(wildcard examples/*.h) $(EMU_LIBS) $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) -o $@ $(filter %.c,$^) $(EMU_USE) -lm -ldl
 emu: $(EXAMPLES)
+
+# Parallel programs beside the training example (tests/parallel/programs.h).
+PROGRAMS := $(B)/emu/programs
+$(PROGRAMS): $(wildcard tests/parallel/*.c) examples/start.c $(wildcard tests/parallel/*.h) examples/start.h \
+             $(EMU_LIBS) $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(EMU_FLAGS) -Iexamples -Itests/emu -o $@ $(filter %.c,$^) $(EMU_USE) -l:libcuda.so.1 -lm -ldl
+emu: $(PROGRAMS)

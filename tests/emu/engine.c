@@ -169,6 +169,16 @@ static void wait_done(struct emu_op *op)
     }
 }
 
+uint64_t emu_work_run(const struct emu_work *work, struct emu_turn *turn, CUresult *error)
+{
+    uint64_t end;
+
+    turn->clock = emu_pace_clock(turn->pace, turn->start);
+    end = work->kind->run(work->data, turn, error);
+    emu_pace_worked(turn->pace, work->kind->load, turn->clock, *turn->begun, end);
+    return end;
+}
+
 /* The lock is held, and dropped while the work is done. */
 static void run_op(struct CUstream_st *s, struct emu_op *op)
 {
@@ -184,10 +194,15 @@ static void run_op(struct CUstream_st *s, struct emu_op *op)
         op->end = op->fixed;
     } else if (op->work) {
         uint64_t begun = start;
-        const struct emu_turn turn = {op->token, start, &op->place, op->correlation, &begun};
+        struct emu_turn turn = {.token = op->token,
+                                .start = start,
+                                .pace = &op->pace,
+                                .place = &op->place,
+                                .correlation = op->correlation,
+                                .begun = &begun};
 
         emu_unlock();
-        op->end = op->work->kind->run(op->work->data, &turn, &op->error);
+        op->end = emu_work_run(op->work, &turn, &op->error);
         emu_lane_leave(&op->place);
         emu_heard_done(op->work, op->correlation, s, 0, begun, op->end);
         emu_lock();
@@ -200,6 +215,7 @@ static void run_op(struct CUstream_st *s, struct emu_op *op)
         s->context->error = op->error;
     if (!op->observer || s->observer)
         s->end = op->end;
+    op->heat = s->heat;
     op->done = true;
     drop_deps(op);
     if (op->awaited)
@@ -274,13 +290,17 @@ void emu_work_enter(struct emu_thread *self, const struct emu_work *work, int de
                     struct emu_place *place)
 {
     bool communicates = work->kind->communicates && work->kind->communicates(work->data);
+    enum emu_lane_kind kind = communicates                        ? LANE_COMM
+                              : work->kind->load == EMU_LOAD_GEMM ? LANE_GEMM
+                                                                  : LANE_OTHER;
 
-    emu_lane_enter(emu_lane_of(self, device), self, at, communicates, place);
+    emu_lane_enter(emu_lane_of(self, device), self, at, kind, place);
 }
 
 CUresult emu_submit(struct emu_thread *self, CUstream s, struct emu_work *work, uint64_t at)
 {
     uint32_t correlation = emu_heard_issue(self, work, at);
+    const struct emu_pace pace = emu_pace(s->context->device, s->id, &s->heat);
     CUresult result;
     struct emu_op *op;
     uint64_t token;
@@ -298,6 +318,7 @@ CUresult emu_submit(struct emu_thread *self, CUstream s, struct emu_work *work, 
     op = emu_op_new(self, s);
     op->work = work;
     op->token = token;
+    op->pace = pace;
     op->correlation = correlation;
     emu_work_enter(self, work, s->context->device, at, &op->place);
     op->earliest = at + emu_fabric()->launch_ns;
@@ -345,6 +366,7 @@ CUresult emu_op_wait(struct emu_thread *self, struct emu_op *op)
     } else {
         join_clock(self, op);
     }
+    emu_heat_seen(op->stream->context->device, op->stream->id, &op->heat);
     emu_op_unref(op);
     return error;
 }
@@ -446,6 +468,8 @@ CUresult emu_op_query(struct emu_thread *self, struct emu_op *op)
     else
         over = self->observer ? op->done : over_by(op, self->clock);
     error = op->error ? op->error : op->stream->context->error;
+    if (over && !self->observer)
+        emu_heat_seen(op->stream->context->device, op->stream->id, &op->heat);
     emu_op_unref(op);
     if (!over)
         return CUDA_ERROR_NOT_READY;

@@ -31,6 +31,8 @@ struct emu_op {
     uint32_t correlation;       /* of the call that issued it; 0: nobody listened */
     unsigned event;             /* the number of the event that it records, or 0 */
     struct emu_place place;     /* of work */
+    struct emu_pace pace;       /* of work */
+    struct emu_heat heat;       /* that the stream had left when it was done */
     uint64_t earliest;          /* start, by the host's clock */
     uint64_t fixed;             /* if not 0: the end, whatever else */
     struct emu_op **deps;       /* counted; gone when done */
@@ -62,8 +64,9 @@ struct CUstream_st {
     const struct emu_thread *owner; /* of a per-thread default stream */
     struct emu_op *head, **tail;    /* not yet begun */
     struct emu_op *running;
-    struct emu_op *last; /* submitted; counted */
-    uint64_t end;        /* of the last op that was run */
+    struct emu_op *last;  /* submitted; counted */
+    uint64_t end;         /* of the last op that was run */
+    struct emu_heat heat; /* that its ops have left; its thread's */
     pthread_cond_t wake;
     const struct emu_waiting *waiting;
     struct emu_capture *capture; /* being captured, or NULL */
@@ -113,6 +116,8 @@ void emu_op_push(struct emu_op *op); /* the queue takes its own reference */
 /* The work takes its place among what the thread launches on the device. */
 void emu_work_enter(struct emu_thread *self, const struct emu_work *work, int device, uint64_t at,
                     struct emu_place *place);
+/* Without the lock: work runs, at the pace that the turn's GPU lets it. Returns its end. */
+uint64_t emu_work_run(const struct emu_work *work, struct emu_turn *turn, CUresult *error);
 struct emu_op *emu_op_ref(struct emu_op *op);
 void emu_op_unref(struct emu_op *op);
 void emu_stream_unref(struct CUstream_st *stream);

@@ -199,6 +199,7 @@ static CUresult elapsed(struct emu_thread *self, float *milliseconds, struct CUe
                         struct CUevent_st *end)
 {
     uint64_t now = emu_real_clock() ? emu_monotonic() : self->clock;
+    double ns;
 
     if (!emu_registered(start, EMU_EVENT) || !emu_registered(end, EMU_EVENT) || !milliseconds)
         return milliseconds ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
@@ -211,7 +212,8 @@ static CUresult elapsed(struct emu_thread *self, float *milliseconds, struct CUe
         return CUDA_ERROR_NOT_READY;
     if ((!self->observer || emu_real_clock()) && (start->op->end > now || end->op->end > now))
         return CUDA_ERROR_NOT_READY;
-    *milliseconds = (float)((double)(int64_t)(end->op->end - start->op->end) / 1e6);
+    ns = (double)(int64_t)(end->op->end - start->op->end);
+    *milliseconds = (float)((ns + ns * emu_gpu_ppm(start->context->device) * 1e-6) / 1e6);
     return CUDA_SUCCESS;
 }
 

@@ -15,18 +15,20 @@
 
 #include "core.h"
 
-enum kind { TEXT_KEY, INT_KEY, COUNT_KEY, REAL_KEY, RATE_KEY };
+enum kind { TEXT_KEY, INT_KEY, COUNT_KEY, REAL_KEY, RATE_KEY, LIST_KEY };
 
 struct key {
     const char *name;
     enum kind kind;
     size_t offset;
-    const char *text; /* default of a TEXT key */
-    double number;    /* default of the others */
+    const char *text;     /* default of a TEXT key */
+    double number;        /* default of the others */
+    unsigned least, most; /* numbers on a line of a LIST key */
+    int positive;         /* which of them is above 0, or -1 */
 };
 
 #define KEY(_kind, _key, _text, _number) \
-    {#_key, _kind, offsetof(struct emu_fabric, _key), _text, _number},
+    {#_key, _kind, offsetof(struct emu_fabric, _key), _text, _number, 0, 0, -1},
 
 static const struct key keys[] = {
 #define TEXT(_key, _default) KEY(TEXT_KEY, _key, _default, 0)
@@ -34,6 +36,8 @@ static const struct key keys[] = {
 #define COUNT(_key, _default) KEY(COUNT_KEY, _key, NULL, _default)
 #define REAL(_key, _default) KEY(REAL_KEY, _key, NULL, _default)
 #define RATE(_key, _default) KEY(RATE_KEY, _key, NULL, _default)
+#define LIST(_key, _least, _most, _positive) \
+    {#_key, LIST_KEY, offsetof(struct emu_fabric, _key), NULL, 0, _least, _most, _positive},
 #define API(_function, _ns)
 #include "fabric.def"
 #undef API
@@ -73,10 +77,17 @@ static void put_text(struct emu_fabric *f, const struct key *key, const char *te
     snprintf(at, sizeof(f->gpu_name), "%.*s", (int)len, text);
 }
 
+static struct emu_list *list_of(struct emu_fabric *f, const struct key *key)
+{
+    return (struct emu_list *)(void *)((char *)f + key->offset);
+}
+
 void emu_fabric_defaults(struct emu_fabric *f)
 {
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (keys[i].kind == TEXT_KEY)
+        if (keys[i].kind == LIST_KEY)
+            list_of(f, &keys[i])->count = 0;
+        else if (keys[i].kind == TEXT_KEY)
             put_text(f, &keys[i], keys[i].text, strlen(keys[i].text));
         else
             put_number(f, &keys[i], keys[i].number);
@@ -106,6 +117,37 @@ static bool parse_number(const char *text, size_t len, double *value)
     if (scale > 0)
         *value /= scale;
     return any && *value <= NUMBER_MAX;
+}
+
+/* Adds a line of numbers, with a sign or without, between blanks or `>`. */
+static bool parse_line_of_list(struct emu_list *list, const struct key *key, const char *text,
+                               size_t len)
+{
+    double *line = list->line[list->count];
+    unsigned count = 0;
+
+    if (list->count == EMU_LINES)
+        return false;
+    memset(line, 0, sizeof(list->line[0]));
+    for (size_t i = 0; i < len;) {
+        size_t begin = i;
+        bool negative;
+
+        while (i < len && !strchr(" \t>", text[i]))
+            i++;
+        if (i == begin) {
+            i++;
+            continue;
+        }
+        negative = text[begin] == '-';
+        if (count == key->most ||
+            !parse_number(text + begin + negative, i - begin - negative, &line[count]))
+            return false;
+        line[count] = negative ? -line[count] : line[count];
+        count++;
+    }
+    list->count++;
+    return count >= key->least && (key->positive < 0 || line[key->positive] > 0);
 }
 
 static struct cost *find_cost(const char *function, size_t len)
@@ -148,6 +190,8 @@ static bool set_key(struct emu_fabric *f, const char *name, size_t name_len, con
             put_text(f, &keys[i], value, value_len);
             return true;
         }
+        if (keys[i].kind == LIST_KEY)
+            return parse_line_of_list(list_of(f, &keys[i]), &keys[i], value, value_len);
         if (is_number)
             put_number(f, &keys[i], number);
         return is_number && (number > 0 || !positive);
@@ -240,4 +284,43 @@ uint64_t emu_fabric_api_ns(const char *function)
     pthread_once(&once, load);
     c = find_cost(function, strlen(function));
     return c->function[0] && strcmp(c->function, function) == 0 ? c->ns : fabric.api_ns;
+}
+
+/* ---- single links ---- */
+
+static void slow_down(struct emu_link *link, double factor, double ns)
+{
+    link->GBps *= factor;
+    link->latency_ns += ns;
+}
+
+struct emu_link emu_fabric_link(const struct emu_fabric *f, unsigned from, unsigned to, bool near)
+{
+    struct emu_link link = {near ? f->intra_GBps : f->inter_GBps,
+                            (double)(near ? f->intra_latency_ns : f->inter_latency_ns)};
+
+    for (unsigned i = 0; i < f->slow_link.count; i++) {
+        const double *line = f->slow_link.line[i];
+
+        if ((unsigned)line[0] == from && (unsigned)line[1] == to)
+            slow_down(&link, line[2], line[3]);
+    }
+    for (unsigned i = 0; !near && i < f->slow_nic.count; i++) {
+        const double *line = f->slow_nic.line[i];
+        unsigned gpu = (unsigned)(line[0] * (double)f->gpus_per_node + line[1]);
+
+        if (gpu == from || gpu == to)
+            slow_down(&link, line[2], line[3]);
+    }
+    return link;
+}
+
+double emu_fabric_said(const struct emu_list *list, unsigned number)
+{
+    double sum = 0;
+
+    for (unsigned i = 0; i < list->count; i++)
+        if ((unsigned)list->line[i][0] == number)
+            sum += list->line[i][1];
+    return sum;
 }

@@ -6,6 +6,7 @@
 #ifndef EMU_FABRIC_H
 #define EMU_FABRIC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,10 +15,19 @@
 /* PCI bus number of a node's device. */
 #define EMU_BUS(_device) ((0x1bu + (_device)*0x10u) & 0xffu)
 
+/* The lines of a key that may stand more than once. */
+#define EMU_LINES 32
+#define EMU_LINE_NUMBERS 4
+struct emu_list {
+    unsigned count;
+    double line[EMU_LINES][EMU_LINE_NUMBERS]; /* numbers that are not given are 0 */
+};
+
 struct emu_fabric {
 #define TEXT(_key, _default) char _key[128];
 #define INT(_key, _default) uint64_t _key;
 #define REAL(_key, _default) double _key;
+#define LIST(_key, _least, _most, _positive) struct emu_list _key;
 #define API(_function, _ns)
 #include "fabric.def"
 #undef API
@@ -29,6 +39,17 @@ EMU_API const struct emu_fabric *emu_fabric(void);
 
 /* What a call of this function costs the host, in ns. */
 EMU_API uint64_t emu_fabric_api_ns(const char *function);
+
+/* What one way from a GPU to another reaches, by their numbers; `near`: through NVLink, else
+ * through their network cards. */
+struct emu_link {
+    double GBps, latency_ns;
+};
+EMU_API struct emu_link emu_fabric_link(const struct emu_fabric *f, unsigned from, unsigned to,
+                                        bool near);
+
+/* Of a key whose lines are `NUMBER VALUE`, what is said of one number; 0: nothing. */
+EMU_API double emu_fabric_said(const struct emu_list *list, unsigned number);
 
 /* Fills *f with the defaults, then with the text of a file. Returns 0, or the number of the line
  * that holds no `key = value` of fabric.def. The costs of calls are kept apart, process-wide. */

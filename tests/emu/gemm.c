@@ -15,6 +15,7 @@
 #include "compute.h"
 #include "fabric.h"
 #include "hash.h"
+#include "lane.h"
 #include "listen.h"
 #include "number.h"
 
@@ -129,11 +130,13 @@ static uint64_t duration(const struct gemm *g, const struct emu_turn *turn)
     double overhead = (double)f->gemm_overhead_ns, memory = memory_ns(g), tiled;
     uint64_t hash = emu_hash(emu_hash(f->seed, (uint64_t)emu_rank()), turn->start);
     double slow = 1 + f->gpu_jitter * emu_unit(emu_hash(hash, g->m * g->n + g->k));
-    uint64_t alone = (uint64_t)((fmax(alone_ns(g, tile), memory) + overhead) * slow);
+    uint64_t alone;
 
+    overhead /= turn->clock;
+    alone = (uint64_t)((fmax(alone_ns(g, tile) / turn->clock, memory) + overhead) * slow);
     if (!emu_compute_shares(turn, alone))
         return alone;
-    tiled = emu_compute_tiles(turn, tile_count(g, tile), tiled_ns(g, tile, 1) * slow);
+    tiled = emu_compute_tiles(turn, tile_count(g, tile), tiled_ns(g, tile, 1) / turn->clock * slow);
     return (uint64_t)(fmax(tiled, emu_compute_memory(turn, memory * slow)) + overhead * slow);
 }
 
@@ -261,11 +264,14 @@ static uint64_t run_gemm(void *data, const struct emu_turn *turn, CUresult *erro
 {
     const struct gemm *g = data;
     double products = (double)g->m * (double)g->n * (double)g->k * (double)g->batch;
+    uint64_t end;
 
     (void)error;
     if (products <= (double)emu_fabric()->gemm_products)
         compute(g);
-    return turn->start + duration(g, turn);
+    end = turn->start + duration(g, turn);
+    emu_lane_gemm(turn->place, turn->start, end);
+    return end;
 }
 
 /* Names as the libraries of CUDA 13 give them to their kernels for compute capability 9.0. */
@@ -317,7 +323,8 @@ static void tell_gemm(const void *data, struct emu_told *told)
                               .shared_bytes = 4 * 64 * 2 * (t->rows + t->cols)};
 }
 
-static const struct emu_kind gemm_kind = {"gemm", NULL, run_gemm, free, NULL, tell_gemm};
+static const struct emu_kind gemm_kind = {
+    .name = "gemm", .run = run_gemm, .release = free, .tell = tell_gemm, .load = EMU_LOAD_GEMM};
 
 cudaDataType emu_gemm_scale_type(cublasComputeType_t compute, cudaDataType type)
 {

@@ -234,10 +234,14 @@ static uint64_t run_node(const struct graph_run *run, unsigned i, const struct e
     struct launch *launch = (struct launch *)(uintptr_t)whole->token;
     const struct emu_work *work = run->program->graph.nodes[i]->work;
     uint64_t begun = start, end;
-    const struct emu_turn turn = {launch->tokens[i], start, &launch->places[i], whole->correlation,
-                                  &begun};
+    struct emu_turn turn = {.token = launch->tokens[i],
+                            .start = start,
+                            .pace = whole->pace,
+                            .place = &launch->places[i],
+                            .correlation = whole->correlation,
+                            .begun = &begun};
 
-    end = work->kind->run(work->data, &turn, error);
+    end = emu_work_run(work, &turn, error);
     emu_lane_leave(&launch->places[i]);
     emu_heard_done(work, whole->correlation, run->stream, i + 1, begun, end);
     return end;
@@ -283,8 +287,8 @@ static void release_run(void *data)
     free(run);
 }
 
-static const struct emu_kind graph_kind = {"graph",     issue_graph, run_graph,
-                                           release_run, NULL,        NULL};
+static const struct emu_kind graph_kind = {
+    .name = "graph", .issue = issue_graph, .run = run_graph, .release = release_run};
 
 CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstream handle)
 {

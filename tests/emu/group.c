@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "fabric.h"
+#include "launch.h"
 #include "lane.h"
 #include "number.h"
 #include "profiler.h"
@@ -86,7 +87,7 @@ static ncclResult_t launch(struct emu_thread *self, struct task *tasks, unsigned
     emu_unpublish(&comm->published);
     emu_publish(&comm->published, self);
     work = emu_work_new(&launch_kind, l);
-    if (!comm->nonblocking) {
+    if (!comm->options.nonblocking) {
         if (!l->captured)
             profiler_launch(l);
         return submit(self, work, self->clock);
@@ -144,12 +145,26 @@ static ncclResult_t check_own_messages(const struct group *g)
     return ncclSuccess;
 }
 
+/* What the program forces may leave no way to run a collective. */
+static ncclResult_t check_choices(const struct group *g)
+{
+    ncclResult_t result = ncclSuccess;
+    struct choice choice;
+
+    for (unsigned i = 0; i < g->count && !result; i++)
+        if (g->tasks[i].kind == TASK_COLLECTIVE && !tuning_is_free(&g->tasks[i].comm->tuning))
+            result = launch_choose(&g->tasks[i], &choice);
+    return result;
+}
+
 static ncclResult_t run_group(struct emu_thread *self)
 {
     ncclResult_t result;
 
     if (!group.error)
         group.error = check_own_messages(&group);
+    if (!group.error)
+        group.error = check_choices(&group);
 
     if (group.count && !group.error && emu_init()) /* in a forked child the driver is no more */
         group.error = comm_fail(ncclUnhandledCudaError, "initialization error");

@@ -29,7 +29,7 @@ static ncclResult_t check_limits(const ncclConfig_t *c)
     return ncclSuccess;
 }
 
-ncclResult_t job_config(const ncclConfig_t *config, bool *nonblocking)
+ncclResult_t job_config(const ncclConfig_t *config, struct comm_options *options)
 {
     if (!config)
         return ncclSuccess;
@@ -37,11 +37,15 @@ ncclResult_t job_config(const ncclConfig_t *config, bool *nonblocking)
         return comm_fail(ncclInvalidArgument, "ncclConfig_t is not initialised");
     if (check_limits(config))
         return ncclInvalidArgument;
+    if (SET(config, minCTAs))
+        options->ctas_min = config->minCTAs;
+    if (SET(config, maxCTAs))
+        options->ctas_max = config->maxCTAs;
     if (config->blocking == NCCL_CONFIG_UNDEF_INT)
         return ncclSuccess;
     if (config->blocking != 0 && config->blocking != 1)
         return comm_fail(ncclInvalidArgument, "blocking is %d", config->blocking);
-    *nonblocking = config->blocking == 0;
+    options->nonblocking = config->blocking == 0;
     return ncclSuccess;
 }
 
@@ -290,7 +294,8 @@ static ncclResult_t finish_blocking(struct emu_job *job, struct emu_thread *self
 
 ncclResult_t job_finish(struct emu_job *job, struct emu_thread *self)
 {
-    bool nonblocking = job->comm ? job->comm->nonblocking : job->parent->nonblocking;
+    bool nonblocking =
+        job->comm ? job->comm->options.nonblocking : job->parent->options.nonblocking;
 
     return nonblocking ? start_nonblocking(job) : finish_blocking(job, self);
 }

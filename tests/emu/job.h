@@ -22,8 +22,9 @@ struct emu_job {
     struct emu_job *next;
 };
 
-/* Reads blocking and name, as far as the caller's version of the struct reaches. */
-ncclResult_t job_config(const ncclConfig_t *config, bool *nonblocking);
+/* Reads what the options have of it, as far as the caller's version of the struct reaches; what is
+ * not set stays as it was. */
+ncclResult_t job_config(const ncclConfig_t *config, struct comm_options *options);
 
 struct emu_job *job_init(ncclComm_t *out, int ranks, int rank, uint64_t key, pid_t root_pid,
                          int device);

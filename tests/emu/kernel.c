@@ -169,11 +169,12 @@ struct launched {
 static uint64_t run_kernel(void *data, const struct emu_turn *turn, CUresult *error)
 {
     const struct launched *l = data;
+    uint64_t ns = turn->clock < 1 ? (uint64_t)((double)l->ns / turn->clock) : l->ns;
 
     (void)error;
-    if (!emu_compute_shares(turn, l->ns))
-        return turn->start + l->ns;
-    return turn->start + (uint64_t)emu_compute_memory(turn, (double)l->ns);
+    if (!emu_compute_shares(turn, ns))
+        return turn->start + ns;
+    return turn->start + (uint64_t)emu_compute_memory(turn, (double)ns);
 }
 
 static void tell_kernel(const void *data, struct emu_told *told)
@@ -190,7 +191,11 @@ static void tell_kernel(const void *data, struct emu_told *told)
                               .shared_bytes = l->shared_bytes};
 }
 
-static const struct emu_kind kernel_kind = {"kernel", NULL, run_kernel, free, NULL, tell_kernel};
+static const struct emu_kind kernel_kind = {.name = "kernel",
+                                            .run = run_kernel,
+                                            .release = free,
+                                            .tell = tell_kernel,
+                                            .load = EMU_LOAD_KERNEL};
 
 CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const struct emu_grid *grid,
                            CUstream stream)

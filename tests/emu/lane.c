@@ -19,6 +19,7 @@ struct emu_held {
     uint64_t ticket, start, end; /* end: EMU_FOREVER until known */
     unsigned sms;
     bool overtaken;
+    bool gemm; /* which takes its share of links, and nothing of what computes */
     struct calendar used;
     struct emu_held *next; /* a later ticket's */
 };
@@ -86,9 +87,14 @@ static void enter_turns(struct emu_lane *lane, struct emu_place *place)
 }
 
 void emu_lane_enter(struct emu_lane *lane, struct emu_thread *self, uint64_t earliest,
-                    bool communicates, struct emu_place *place)
+                    enum emu_lane_kind kind, struct emu_place *place)
 {
-    *place = (struct emu_place){.lane = lane, .communicates = communicates};
+    bool gemms = emu_fabric()->gemm_takes_links > 0;
+
+    *place = (struct emu_place){.lane = lane,
+                                .communicates = kind == LANE_COMM,
+                                .computes = kind == LANE_GEMM && gemms,
+                                .looks_at_gemms = kind == LANE_COMM && gemms};
     if (!lane)
         return;
     pthread_mutex_lock(&lock);
@@ -97,7 +103,7 @@ void emu_lane_enter(struct emu_lane *lane, struct emu_thread *self, uint64_t ear
     place->previous = lane->last;
     *(lane->last ? &lane->last->next : &lane->first) = place;
     lane->last = place;
-    if (communicates)
+    if (place->communicates)
         enter_turns(lane, place);
     pthread_mutex_unlock(&lock);
 }
@@ -148,6 +154,8 @@ void emu_lane_leave(struct emu_place *place)
     pthread_mutex_lock(&lock);
     if (place->communicates)
         pass(place);
+    if (place->computes)
+        pthread_cond_broadcast(&passed);
     *(place->previous ? &place->previous->next : &lane->first) = place->next;
     *(place->next ? &place->next->previous : &lane->last) = place->previous;
     forget_held(lane, lane->first ? lane->first->earliest : place->earliest);
@@ -195,11 +203,25 @@ static bool sleep_a_look(void)
     return pthread_cond_timedwait(&passed, &lock, &until) != 0;
 }
 
-static bool in_turn(const struct emu_place *place)
+static bool comm_is_over(const struct emu_place *place)
 {
     const struct emu_place *first = place->lane->first_turn;
 
     return !first || first->ticket >= place->before;
+}
+
+static bool gemms_are_over(const struct emu_place *place)
+{
+    const struct emu_place *p = place->looks_at_gemms && !place->overtakes ? place->previous : NULL;
+
+    while (p && !p->computes)
+        p = p->previous;
+    return !p;
+}
+
+static bool in_turn(const struct emu_place *place)
+{
+    return comm_is_over(place) && gemms_are_over(place);
 }
 
 static bool has_turn(const struct emu_place *place)
@@ -230,7 +252,7 @@ static void overtake(struct emu_place *place)
     struct emu_lane *lane = place->lane;
 
     place->overtakes = true;
-    while (!in_turn(place)) {
+    while (!comm_is_over(place)) {
         for (struct emu_held *h = lane->held; h; h = h->next)
             h->overtaken |= h->ticket == lane->first_turn->ticket;
         pass(lane->first_turn);
@@ -290,8 +312,22 @@ bool emu_lane_await(struct emu_place *place, uint64_t start, uint64_t least, boo
 /* What a place has overtaken holds its SMs all the while. */
 static bool is_seen(const struct emu_place *place, const struct emu_held *held, uint64_t start)
 {
-    return held->ticket < place->before && held->end > start &&
+    return !held->gemm && held->ticket < place->before && held->end > start &&
            (place->overtakes || !held->overtaken);
+}
+
+/* A GEMM has the ticket of the communication behind it. */
+static void add_gemm(const struct emu_place *place, const struct emu_held *held, uint64_t start,
+                     struct calendar *view)
+{
+    double begin = (double)(held->start > start ? held->start : start), end = (double)held->end;
+
+    if (!held->gemm || !place->looks_at_gemms || place->overtakes || held->end <= start ||
+        held->ticket > place->ticket)
+        return;
+    for (int port = PORT_NVLINK_OUT; port <= PORT_NIC_IN; port++)
+        calendar_add(view, (enum port)port, begin, end,
+                     (end - begin) * emu_fabric()->gemm_takes_links);
 }
 
 void emu_lane_view(const struct emu_place *place, uint64_t start, struct calendar *view)
@@ -303,6 +339,8 @@ void emu_lane_view(const struct emu_place *place, uint64_t start, struct calenda
     for (const struct emu_held *h = place->lane->held; h; h = h->next)
         if (is_seen(place, h, start))
             calendar_merge(view, &h->used, (double)h->end);
+    for (const struct emu_held *h = place->lane->held; h; h = h->next)
+        add_gemm(place, h, start, view);
     pthread_mutex_unlock(&lock);
 }
 
@@ -357,6 +395,22 @@ struct emu_held *emu_lane_begin(const struct emu_place *place, uint64_t start, u
     }
     pthread_mutex_unlock(&lock);
     return held;
+}
+
+void emu_lane_gemm(const struct emu_place *place, uint64_t start, uint64_t end)
+{
+    struct emu_held *held;
+
+    if (!place->lane || !place->computes)
+        return;
+    held = emu_alloc(sizeof(*held));
+    held->gemm = true;
+    held->ticket = place->before;
+    held->start = start;
+    held->end = end;
+    pthread_mutex_lock(&lock);
+    keep(place->lane, held);
+    pthread_mutex_unlock(&lock);
 }
 
 void emu_lane_end(struct emu_held *held, uint64_t end, const struct calendar *used)

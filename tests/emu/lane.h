@@ -38,6 +38,8 @@ struct emu_place {
     uint64_t ticket;                             /* communication's own */
     uint64_t earliest;                           /* no work of this place begins sooner */
     bool communicates;                           /* and what comes later has to wait for it */
+    bool computes;                               /* a GEMM, likewise where gemm_takes_links */
+    bool looks_at_gemms;                         /* communication that waits for these */
     bool overtakes;                              /* went on without what it waited for */
     struct emu_place *next, *previous;           /* of the lane: who may still look */
     struct emu_place *next_turn, *previous_turn; /* communication that is not over */
@@ -46,9 +48,11 @@ struct emu_place {
 /* The calling thread's; made at need. */
 struct emu_lane *emu_lane_of(struct emu_thread *self, int device);
 
+enum emu_lane_kind { LANE_OTHER, LANE_COMM, LANE_GEMM };
+
 /* `place` stays where it is until it leaves. */
 EMU_API void emu_lane_enter(struct emu_lane *lane, struct emu_thread *self, uint64_t earliest,
-                            bool communicates, struct emu_place *place);
+                            enum emu_lane_kind kind, struct emu_place *place);
 EMU_API void emu_lane_leave(struct emu_place *place);
 
 /* What the calling thread enters between these two has no order. Of an outermost group. */
@@ -60,7 +64,11 @@ EMU_API void emu_lane_group(struct emu_thread *self, bool begins);
 EMU_API bool emu_lane_await(struct emu_place *place, uint64_t start, uint64_t least,
                             bool (*ended)(void *), void *argument);
 
-/* Communication that the place sees and that is not over at `start`, together. */
+/* The place's GEMM runs from `start` to `end`. */
+EMU_API void emu_lane_gemm(const struct emu_place *place, uint64_t start, uint64_t end);
+
+/* Communication that the place sees and that is not over at `start`, together; of communication
+ * also what GEMMs that it sees take of its links. */
 EMU_API void emu_lane_view(const struct emu_place *place, uint64_t start, struct calendar *view);
 
 /* The number of SMs that such communication holds at t, and in *next until when. */

@@ -28,42 +28,51 @@ static bool reduces(int op)
     return op == COLLECTIVE_ALLREDUCE || op == COLLECTIVE_REDUCE || op == COLLECTIVE_REDUCESCATTER;
 }
 
-/* Bytes of each part that really move; whole elements of any type. */
-static size_t part_head(const struct ncclComm *comm, const struct task *t)
+/* A piece of each part, which goes through the shared memory at once. */
+struct piece {
+    size_t offset, bytes; /* whole elements of any type */
+};
+
+/* The piece at an offset; nothing where no more moves. */
+static struct piece piece_at(const struct ncclComm *comm, const struct task *t, size_t offset)
 {
-    size_t head = segment_head(comm->segment);
+    size_t most = segment_head(comm->segment), all = task_bytes(t);
 
     if (parts_sent(t->op))
-        head = head / (unsigned)comm->ranks & ~(size_t)15;
-    return smaller(task_bytes(t), head);
+        most = most / (unsigned)comm->ranks & ~(size_t)15;
+    if (offset >= all || (offset && offset >= emu_fabric()->move_bytes))
+        return (struct piece){offset, 0};
+    return (struct piece){offset, smaller(all - offset, most)};
 }
 
-static void post_bytes(struct ncclComm *comm, const struct task *t, uint64_t number)
+static void post_bytes(struct ncclComm *comm, const struct task *t, uint64_t number,
+                       struct piece piece)
 {
     char *post = segment_post(comm->segment, number, (unsigned)comm->rank);
-    size_t head = part_head(comm, t), size = number_size((enum number)t->type);
+    size_t head = piece.bytes, size = number_size((enum number)t->type);
     unsigned parts = parts_sent(t->op) ? (unsigned)comm->ranks : 1;
 
     if ((t->op == COLLECTIVE_BROADCAST || t->op == COLLECTIVE_SCATTER) && t->root != comm->rank)
         return;
     for (unsigned i = 0; i < parts; i++)
-        memcpy(post + i * head, (const char *)t->send + i * task_bytes(t), head);
+        memcpy(post + i * head, (const char *)t->send + i * task_bytes(t) + piece.offset, head);
     if (reduces(t->op) && t->redop >= ncclNumOps)
         number_scale(post, parts * head / size, (enum number)t->type,
                      comm->premul[t->redop - ncclNumOps].factor, 1);
 }
 
 /* By the last to come: rank after rank onto the first one's bytes. */
-static void reduce_bytes(struct ncclComm *comm, const struct task *t, uint64_t number)
+static void reduce_bytes(struct ncclComm *comm, const struct task *t, uint64_t number,
+                         struct piece piece)
 {
     size_t parts = parts_sent(t->op) ? (size_t)comm->ranks : 1;
-    size_t count = parts * part_head(comm, t) / number_size((enum number)t->type);
+    size_t count = parts * piece.bytes / number_size((enum number)t->type);
     bool sums = t->redop == ncclAvg || t->redop >= ncclNumOps;
     char *result = segment_result(comm->segment, number);
 
     if (!reduces(t->op))
         return;
-    memcpy(result, segment_post(comm->segment, number, 0), parts * part_head(comm, t));
+    memcpy(result, segment_post(comm->segment, number, 0), parts * piece.bytes);
     for (unsigned i = 1; i < (unsigned)comm->ranks; i++)
         number_combine(result, segment_post(comm->segment, number, i), count, (enum number)t->type,
                        sums ? NUMBER_SUM : (enum number_op)t->redop);
@@ -71,11 +80,12 @@ static void reduce_bytes(struct ncclComm *comm, const struct task *t, uint64_t n
         number_scale(result, count, (enum number)t->type, 1, (unsigned)comm->ranks);
 }
 
-static void take_bytes(struct ncclComm *comm, const struct task *t, uint64_t number)
+static void take_bytes(struct ncclComm *comm, const struct task *t, uint64_t number,
+                       struct piece piece)
 {
     struct segment *s = comm->segment;
-    size_t head = part_head(comm, t), mine = (size_t)comm->rank * head;
-    char *to = t->recv;
+    size_t head = piece.bytes, mine = (size_t)comm->rank * head;
+    char *to = t->recv ? (char *)t->recv + piece.offset : NULL;
 
     switch (t->op) {
     case COLLECTIVE_REDUCE:
@@ -118,26 +128,44 @@ void launch_view(const struct emu_place *place, uint64_t start, struct calendar 
         calendar_reset(view, start);
 }
 
-unsigned launch_sms(uint64_t bytes)
+/* The whole buffer: what all ranks bring or take, where a call counts a part. */
+static uint64_t full_bytes(const struct task *t)
 {
-    const struct emu_fabric *f = emu_fabric();
-    uint64_t wanted = 1 + bytes / f->comm_sm_bytes;
+    bool all = parts_sent(t->op) || t->op == COLLECTIVE_ALLGATHER || t->op == COLLECTIVE_GATHER;
 
-    return (unsigned)(wanted < f->comm_sms ? wanted : f->comm_sms);
+    return task_bytes(t) * (all ? (unsigned)t->comm->ranks : 1);
+}
+
+ncclResult_t launch_choose(const struct task *t, struct choice *choice)
+{
+    struct ncclComm *comm = t->comm;
+    unsigned nodes = atomic_load(&comm->nodes);
+
+    if (!nodes) {
+        for (unsigned i = 0; i < (unsigned)comm->ranks; i++)
+            nodes += segment_node(comm->segment, i) == i;
+        atomic_store(&comm->nodes, nodes);
+    }
+    return tuning_choose(&comm->tuning, (enum collective_op)t->op, (unsigned)comm->ranks, nodes,
+                         full_bytes(t), choice);
 }
 
 static void post_ask(struct ncclComm *comm, const struct task *t, uint64_t number, uint64_t start,
                      const struct emu_place *place)
 {
     struct ask *ask = segment_ask(comm->segment, number, (unsigned)comm->rank);
-    bool all = parts_sent(t->op) || t->op == COLLECTIVE_ALLGATHER || t->op == COLLECTIVE_GATHER;
+    struct choice choice;
 
+    launch_choose(t, &choice); /* it was accepted when it was called for */
     ask->start = start;
     ask->op = t->op;
     ask->type = (int)t->type;
     ask->redop = !reduces(t->op) ? -1 : t->redop >= ncclNumOps ? ncclNumOps : t->redop;
     ask->root = t->root;
-    ask->bytes = task_bytes(t) * (all ? (unsigned)comm->ranks : 1);
+    ask->bytes = full_bytes(t);
+    ask->algorithm = (int)choice.algorithm;
+    ask->protocol = (int)choice.protocol;
+    ask->rate_max = choice.rate_max;
     launch_view(place, start, &ask->busy);
     atomic_store(&ask->came, number + 1);
 }
@@ -180,7 +208,7 @@ static void settle(struct ncclComm *comm, const struct task *t, uint64_t number)
                 (unsigned long long)number, who);
         return;
     }
-    reduce_bytes(comm, t, number);
+    reduce_bytes(comm, t, number, piece_at(comm, t, 0));
     atomic_store(&slot->arrived, 0);
     atomic_store(&slot->settled, (uint32_t)(number + 1));
     segment_wake(&slot->settled);
@@ -205,6 +233,50 @@ static bool meet(struct ncclComm *comm, const struct task *t, uint64_t number)
     return met;
 }
 
+/* All members of a collective come here as often; the last one that comes reduces a piece, if there
+ * is one. Returns false when the others cannot come any more. */
+static bool gather(struct ncclComm *comm, const struct task *t, uint64_t number,
+                   const struct piece *piece)
+{
+    struct slot *slot = segment_slot(comm->segment, number);
+    uint32_t turn = atomic_load(&slot->turn);
+
+    if (atomic_fetch_add(&slot->gathered, 1) + 1 == (unsigned)comm->ranks) {
+        if (piece)
+            reduce_bytes(comm, t, number, *piece);
+        atomic_store(&slot->gathered, 0);
+        atomic_fetch_add(&slot->turn, 1);
+        segment_wake(&slot->turn);
+    }
+    while (atomic_load(&slot->turn) == turn) {
+        segment_sleep(&slot->turn, turn);
+        for (unsigned i = 0; i < (unsigned)comm->ranks; i++)
+            if (atomic_load(&slot->turn) == turn &&
+                (launch_ended(comm) || segment_gone(comm->segment, i)))
+                return false;
+    }
+    return true;
+}
+
+/* What is behind the head, piece after piece: nobody puts the next one where another one still
+ * reads the last. */
+static bool move_rest(struct ncclComm *comm, const struct task *t, uint64_t number)
+{
+    struct piece piece = piece_at(comm, t, piece_at(comm, t, 0).bytes);
+    bool met = true;
+
+    for (; piece.bytes && met; piece = piece_at(comm, t, piece.offset + piece.bytes)) {
+        met = gather(comm, t, number, NULL);
+        if (!met)
+            break;
+        post_bytes(comm, t, number, piece);
+        met = gather(comm, t, number, &piece);
+        if (met)
+            take_bytes(comm, t, number, piece);
+    }
+    return met;
+}
+
 static bool run_collective(struct ncclComm *comm, const struct task *t,
                            const struct emu_place *place, uint64_t start, uint64_t *end)
 {
@@ -213,13 +285,14 @@ static bool run_collective(struct ncclComm *comm, const struct task *t,
     struct emu_held *held;
     bool met;
 
-    post_bytes(comm, t, number);
+    post_bytes(comm, t, number, piece_at(comm, t, 0));
     post_ask(comm, t, number, start, place);
-    held = emu_lane_begin(place, start, launch_sms(ask->bytes));
+    held = emu_lane_begin(place, start, tuning_channels(&comm->tuning, ask->bytes));
     met = meet(comm, t, number);
     if (met) {
-        take_bytes(comm, t, number);
         *end = ask->end;
+        take_bytes(comm, t, number, piece_at(comm, t, 0));
+        met = move_rest(comm, t, number);
     }
     emu_lane_end(held, *end, met ? &ask->used : NULL);
     return met;
@@ -338,6 +411,8 @@ static uint64_t run_launch(void *data, const struct emu_turn *turn, CUresult *er
           run_tasks(comm, l, turn->place, start, &end);
     if (!met && atomic_load(&comm->revoked)) {
         end = start > comm->revoked_at ? start : comm->revoked_at;
+    } else if (!met && atomic_load(&comm->aborted) && !atomic_load(&comm->error)) {
+        end = start; /* the kernel leaves, and the device is well */
     } else if (!met) {
         atomic_store(&comm->error, ncclRemoteError);
         *error = CUDA_ERROR_LAUNCH_FAILED;
@@ -368,6 +443,16 @@ static const char *const type_names[] = {"i8",  "u8",  "i32", "u32",  "i64",    
                                          "f16", "f32", "f64", "bf16", "f8e4m3", "f8e5m2"};
 static const char *const redop_names[] = {"Sum", "Prod", "MinMax", "MinMax", "SumPostDiv"};
 
+/* Whether a kernel of NCCL's for trees runs it: those of the stand-in's own choice go by one name.
+ */
+static bool runs_forced_tree(const struct task *t)
+{
+    struct choice choice;
+
+    return t->op == COLLECTIVE_ALLREDUCE && !tuning_is_free(&t->comm->tuning) &&
+           launch_choose(t, &choice) == ncclSuccess && choice.algorithm == COLLECTIVE_TREE;
+}
+
 /* As NCCL names its kernels; messages of all sorts go by one. */
 static void name_launch(const struct task *t, char *name, size_t size)
 {
@@ -379,8 +464,9 @@ static void name_launch(const struct task *t, char *name, size_t size)
     const char *redop = t->redop <= ncclAvg ? redop_names[t->redop] : "PreMulSum";
 
     if (t->kind == TASK_COLLECTIVE && reduces(t->op))
-        snprintf(name, size, "ncclDevKernel_%s_%s_%s_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-                 reducing[t->op], redop, type_names[t->type]);
+        snprintf(name, size, "ncclDevKernel_%s_%s_%s_%s_LL(ncclDevKernelArgsStorage<4096ul>)",
+                 reducing[t->op], redop, type_names[t->type],
+                 runs_forced_tree(t) ? "TREE" : "RING");
     else
         snprintf(name, size, "ncclDevKernel_%s(ncclDevKernelArgsStorage<4096ul>)",
                  t->kind == TASK_COLLECTIVE &&
@@ -392,6 +478,7 @@ static void name_launch(const struct task *t, char *name, size_t size)
 static void tell_launch(const void *data, struct emu_told *told)
 {
     const struct launch *l = data;
+    const struct tuning *tuning = &l->comm->tuning;
     uint64_t bytes = 0;
     char name[128];
 
@@ -401,10 +488,15 @@ static void tell_launch(const void *data, struct emu_told *told)
     *told = (struct emu_told){.type = TOLD_KERNEL,
                               .name = emu_keep_name(name),
                               .launch = "cuLaunchKernelEx",
-                              .grid = {launch_sms(bytes), 1, 1},
-                              .block = {544, 1, 1},
+                              .grid = {tuning_channels(tuning, bytes), 1, 1},
+                              .block = {tuning->threads ? tuning->threads + 32 : 544, 1, 1},
                               .shared_bytes = 82240};
 }
 
-const struct emu_kind launch_kind = {"nccl",         issue_launch, run_launch,
-                                     release_launch, communicates, tell_launch};
+const struct emu_kind launch_kind = {.name = "nccl",
+                                     .issue = issue_launch,
+                                     .run = run_launch,
+                                     .release = release_launch,
+                                     .communicates = communicates,
+                                     .tell = tell_launch,
+                                     .load = EMU_LOAD_COMM};

@@ -23,8 +23,8 @@ static inline size_t task_bytes(const struct task *t)
 /* What others take of the ports of the launch's device from `start` on. */
 void launch_view(const struct emu_place *place, uint64_t start, struct calendar *view);
 
-/* SMs of a kernel that handles so many bytes: one for each channel. */
-unsigned launch_sms(uint64_t bytes);
+/* How a collective runs; ncclInvalidUsage where the program's settings leave nothing. */
+ncclResult_t launch_choose(const struct task *t, struct choice *choice);
 
 /* Whether somebody has ended what runs on the communicator. */
 bool launch_ended(void *comm);

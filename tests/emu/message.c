@@ -13,7 +13,7 @@
 #include "lane.h"
 #include "settle.h"
 
-enum progress { MESSAGE_NEW, MESSAGE_POSTED, MESSAGE_DONE };
+enum progress { MESSAGE_NEW, MESSAGE_POSTED, MESSAGE_MOVING, MESSAGE_DONE };
 
 struct message {
     const struct task *task;
@@ -21,6 +21,7 @@ struct message {
     struct message *before; /* the one to or from the same peer in this launch, or NULL */
     uint32_t number;
     unsigned from, to, peer;
+    size_t moved, bytes; /* so far, and of those that are to move */
     uint64_t end;
 };
 
@@ -61,6 +62,7 @@ static void post_message(struct ncclComm *comm, struct message *m, const struct 
     post->start = start;
     post->bytes = task_bytes(m->task);
     post->sharing = l->sharing[sends][near(comm, m->from, m->to)];
+    post->rate_max = tuning_rate(&comm->tuning, COLLECTIVE_ANY_PROTOCOL);
     launch_view(l->place, start, &post->busy);
     if (sends)
         memcpy(segment_message(comm->segment, m->from, m->to, m->number), m->task->send, head);
@@ -77,17 +79,60 @@ static bool other_side_posted(struct ncclComm *comm, const struct message *m)
     return (int32_t)(posts - m->number) > 0;
 }
 
+/* Pieces that the sender has put and the receiver not taken; less than 0: it has taken a head that
+ * the sender has not counted yet. */
+static int32_t pieces_there(const struct channel *c)
+{
+    return (int32_t)(atomic_load(&c->put) - atomic_load(&c->taken));
+}
+
+/* The place is free for the next piece, or the piece in it was counted. */
+static void count_piece(struct ncclComm *comm, struct message *m)
+{
+    struct channel *c = segment_channel(comm->segment, m->from, m->to);
+
+    atomic_fetch_add(m->task->kind == TASK_SEND ? &c->put : &c->taken, 1);
+    ring(comm, m->peer);
+}
+
+/* The head is through. Of a message whose rest moves too, it counts as the first piece. */
 static void finish_message(struct ncclComm *comm, struct message *m, struct calendar *used)
 {
     const struct channel *c = segment_channel(comm->segment, m->from, m->to);
+    const struct post *send = &c->send[m->number % 2], *recv = &c->recv[m->number % 2];
     size_t head = smaller(task_bytes(m->task), segment_message_head(comm->segment));
 
     m->end = settle_message(comm->segment, comm->key, m->from, m->to, m->number,
                             m->task->kind == TASK_SEND, used);
     if (m->task->kind == TASK_RECV)
         memcpy(m->task->recv, segment_message(comm->segment, m->from, m->to, m->number),
-               smaller(head, (size_t)c->send[m->number % 2].bytes));
-    m->state = MESSAGE_DONE;
+               smaller(head, (size_t)send->bytes));
+    m->moved = head;
+    m->bytes = smaller(smaller((size_t)send->bytes, (size_t)recv->bytes),
+                       (size_t)emu_fabric()->move_bytes);
+    m->state = m->moved < m->bytes ? MESSAGE_MOVING : MESSAGE_DONE;
+    if (m->state == MESSAGE_MOVING)
+        count_piece(comm, m);
+}
+
+/* One piece behind the head, where the place is the caller's turn to use. */
+static bool move_piece(struct ncclComm *comm, struct message *m)
+{
+    const struct channel *c = segment_channel(comm->segment, m->from, m->to);
+    char *place = segment_message(comm->segment, m->from, m->to, m->number);
+    size_t piece = smaller(m->bytes - m->moved, segment_message_head(comm->segment));
+
+    if (m->task->kind == TASK_SEND ? pieces_there(c) != 0 : pieces_there(c) <= 0)
+        return false;
+    if (m->task->kind == TASK_SEND)
+        memcpy(place, (const char *)m->task->send + m->moved, piece);
+    else
+        memcpy((char *)m->task->recv + m->moved, place, piece);
+    m->moved += piece;
+    if (m->moved == m->bytes)
+        m->state = MESSAGE_DONE;
+    count_piece(comm, m);
+    return true;
 }
 
 /* One step of one message; returns whether there was one. */
@@ -103,7 +148,7 @@ static bool advance(struct ncclComm *comm, struct message *m, struct messages *l
         finish_message(comm, m, &l->used);
         return true;
     }
-    return false;
+    return m->state == MESSAGE_MOVING && move_piece(comm, m);
 }
 
 static void prepare_message(struct ncclComm *comm, struct messages *l, const struct task *t)
@@ -128,7 +173,7 @@ static void prepare_message(struct ncclComm *comm, struct messages *l, const str
 static const struct message *pending(const struct messages *l)
 {
     for (unsigned i = 0; i < l->count; i++)
-        if (l->all[i].state == MESSAGE_POSTED)
+        if (l->all[i].state == MESSAGE_POSTED || l->all[i].state == MESSAGE_MOVING)
             return &l->all[i];
     return NULL;
 }
@@ -158,7 +203,9 @@ static bool wait_for_message(struct ncclComm *comm, const struct message *m, uin
 
     if (launch_ended(comm))
         return false;
-    return there || other_side_posted(comm, m) || peer_lost(comm, m->peer);
+    if (there || (m->state == MESSAGE_POSTED && other_side_posted(comm, m)))
+        return true;
+    return peer_lost(comm, m->peer);
 }
 
 /* Until all are done. Returns false when a peer cannot come any more. */
@@ -194,7 +241,7 @@ bool message_run(struct ncclComm *comm, const struct launch *launch, const struc
             prepare_message(comm, &l, &launch->tasks[i]);
     l.start = start;
     calendar_reset(&l.used, start);
-    held = emu_lane_begin(place, start, launch_sms(l.bytes));
+    held = emu_lane_begin(place, start, tuning_channels(&comm->tuning, l.bytes));
     met = exchange(comm, &l);
     for (unsigned i = 0; i < l.count && met; i++)
         if (l.all[i].end > *end)
@@ -219,7 +266,10 @@ static void post_signal(struct ncclComm *comm, const struct task *t, const struc
         .start = start,
         .bytes = task_bytes(t),
         .near = near(comm, from, to),
+        .from_gpu = segment_member(comm->segment, from)->gpu,
+        .to_gpu = segment_member(comm->segment, to)->gpu,
         .sharing = 1,
+        .rate_max = tuning_rate(&comm->tuning, COLLECTIVE_ANY_PROTOCOL),
         .key = emu_hash(emu_hash(comm->key, pair), number),
         .from = &busy,
     };

@@ -110,14 +110,14 @@ NCCL(const char *, ncclGetLastError, (ncclComm_t comm))
 static ncclResult_t init_rank(struct emu_thread *self, ncclComm_t *out, int ranks,
                               const ncclUniqueId *unique, int rank, const ncclConfig_t *config)
 {
-    bool nonblocking = false;
+    struct comm_options options = {0};
     ncclResult_t result;
     struct emu_job *job;
     struct id id;
 
     if (!out || ranks < 1 || rank < 0 || rank >= ranks)
         return comm_fail(ncclInvalidArgument, "rank %d of %d", rank, ranks);
-    result = job_config(config, &nonblocking);
+    result = job_config(config, &options);
     if (result)
         return result;
     if (emu_init() != CUDA_SUCCESS)
@@ -125,7 +125,7 @@ static ncclResult_t init_rank(struct emu_thread *self, ncclComm_t *out, int rank
     memcpy(&id, unique->internal, sizeof(id));
     job = job_init(out, ranks, rank, id.key, id.root_pid,
                    emu_context_device(emu_runtime_context(self)));
-    job->comm->nonblocking = nonblocking;
+    job->comm->options = options;
     job->comm->hash = profiler_hash(unique);
     return group_job(job, self, 0);
 }
@@ -206,15 +206,15 @@ NCCL(ncclResult_t, ncclCommSplit,
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
-    bool nonblocking;
+    struct comm_options options;
     struct emu_job *job;
 
     if (result)
         return result;
     if (!newcomm || (color < 0 && color != NCCL_SPLIT_NOCOLOR))
         return comm_fail(ncclInvalidArgument, "color %d", color);
-    nonblocking = comm->nonblocking;
-    result = job_config(config, &nonblocking);
+    options = comm->options;
+    result = job_config(config, &options);
     if (result)
         return result;
     job = job_split(newcomm, comm, color);
@@ -222,7 +222,7 @@ NCCL(ncclResult_t, ncclCommSplit,
         job->comm = comm_new(1, 0, 0, comm->root_pid);
         job->comm->device = comm->device;
         job->comm->context = comm->context;
-        job->comm->nonblocking = nonblocking;
+        job->comm->options = options;
     }
     return group_job(job, self, key);
 }
@@ -252,10 +252,10 @@ static int listed_before(const int *list, int count, int rank)
 
 /* A communicator from another one, with the same ways unless the caller asks for others. */
 static ncclResult_t derive_config(const struct ncclComm *parent, const ncclConfig_t *config,
-                                  bool *nonblocking)
+                                  struct comm_options *options)
 {
-    *nonblocking = parent->nonblocking;
-    return job_config(config, nonblocking);
+    *options = parent->options;
+    return job_config(config, options);
 }
 
 NCCL(ncclResult_t, ncclCommShrink,
@@ -265,11 +265,11 @@ NCCL(ncclResult_t, ncclCommShrink,
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
     uint64_t left_out = 0;
-    bool nonblocking;
+    struct comm_options options;
     struct emu_job *job;
     int before;
 
-    if (result || (result = derive_config(comm, config, &nonblocking)))
+    if (result || (result = derive_config(comm, config, &options)))
         return result;
     if (!newcomm || !excludeRanksList || excludeRanksCount < 1 || excludeRanksCount >= comm->ranks)
         return comm_fail(ncclInvalidArgument, "%d ranks to leave out", excludeRanksCount);
@@ -282,7 +282,7 @@ NCCL(ncclResult_t, ncclCommShrink,
         left_out += emu_hash(1, (uint64_t)excludeRanksList[i]);
     job = job_init(newcomm, comm->ranks - excludeRanksCount, comm->rank - before,
                    emu_hash(comm->key, left_out), comm->root_pid, comm->device);
-    job->comm->nonblocking = nonblocking;
+    job->comm->options = options;
     return group_job(job, self, 0);
 }
 
@@ -293,13 +293,13 @@ NCCL(ncclResult_t, ncclCommGrow,
     EMU_CALL(self);
     ncclResult_t result;
     struct id id = {0, 0, 0};
-    bool nonblocking;
+    struct comm_options options;
     struct emu_job *job;
 
     if (!comm && uniqueId)
         return init_rank(self, newcomm, nRanks, uniqueId, rank, config);
     result = comm_check_ready(comm);
-    if (result || (result = derive_config(comm, config, &nonblocking)))
+    if (result || (result = derive_config(comm, config, &options)))
         return result;
     if (!newcomm || rank != -1 || nRanks <= comm->ranks)
         return comm_fail(ncclInvalidArgument, "growth to %d ranks", nRanks);
@@ -309,7 +309,7 @@ NCCL(ncclResult_t, ncclCommGrow,
     job->comm = comm_new(1, 0, 0, comm->root_pid);
     job->comm->device = comm->device;
     job->comm->context = comm->context;
-    job->comm->nonblocking = nonblocking;
+    job->comm->options = options;
     return group_job(job, self, 0);
 }
 

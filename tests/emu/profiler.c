@@ -12,6 +12,7 @@
 
 #include "collective.h"
 #include "fabric.h"
+#include "launch.h"
 #include "number.h"
 
 enum { GROUP = 1, COLL = 2, P2P = 4, KERNEL = 64, KERNEL_STOP = 22 };
@@ -173,20 +174,43 @@ static bool is_small(const struct task *t)
     return t->count * number_size((enum number)t->type) <= emu_fabric()->tree_bytes;
 }
 
+/* Where nothing is forced and the fabric does not say what is chosen, numbers that are only
+ * plausible. */
 static uint8_t channels_of(const struct task *t)
 {
+    const struct emu_fabric *f = emu_fabric();
+
+    if (!tuning_is_free(&t->comm->tuning) || f->ll_bytes || f->ll128_bytes)
+        return (uint8_t)tuning_channels(&t->comm->tuning, task_bytes(t));
     return is_small(t) ? 2 : 8;
+}
+
+/* By their numbers. */
+static const char *const algorithms[] = {"TREE", "RING"};
+static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
+
+/* What is told of an operation's algorithm and protocol. */
+static void numbers_of(const struct task *t, int *algorithm, int *protocol)
+{
+    struct choice choice = {COLLECTIVE_RING, COLLECTIVE_ANY_PROTOCOL, 0};
+
+    launch_choose(t, &choice);
+    *algorithm = (int)choice.algorithm - COLLECTIVE_TREE;
+    *protocol = (int)choice.protocol - COLLECTIVE_LL;
+    if (choice.protocol == COLLECTIVE_ANY_PROTOCOL)
+        *protocol = is_small(t) ? 0 : 2;
 }
 
 static void *start_coll(struct ncclComm *comm, const struct task *t)
 {
     const struct layout *l = &layouts[version];
     struct event e = new_event(COLL, comm);
-    bool in_bytes = t->op == COLLECTIVE_ALLGATHER || t->op == COLLECTIVE_BROADCAST, tree;
+    bool in_bytes = t->op == COLLECTIVE_ALLGATHER || t->op == COLLECTIVE_BROADCAST;
     size_t size = in_bytes ? number_size((enum number)t->type) : 1;
     void *handle = NULL;
+    int algorithm, protocol;
 
-    tree = is_small(t) && t->op == COLLECTIVE_ALLREDUCE;
+    numbers_of(t, &algorithm, &protocol);
     put_word(&e, l->coll.function, functions[t->op].number, functions[t->op].name);
     PUT(&e, l->coll.send, const void *, t->send);
     PUT(&e, l->coll.recv, void *, t->recv);
@@ -194,8 +218,8 @@ static void *start_coll(struct ncclComm *comm, const struct task *t)
     PUT(&e, l->coll.root, int, t->root);
     put_word(&e, l->coll.type, in_bytes ? ncclInt8 : t->type, types[in_bytes ? 0 : t->type]);
     PUT(&e, l->coll.channels, uint8_t, channels_of(t));
-    put_word(&e, l->coll.algo, tree ? 0 : 1, tree ? "TREE" : "RING");
-    put_word(&e, l->coll.proto, is_small(t) ? 0 : 2, is_small(t) ? "LL" : "SIMPLE");
+    put_word(&e, l->coll.algo, algorithm, algorithms[algorithm]);
+    put_word(&e, l->coll.proto, protocol, protocols[protocol]);
     table->start(comm->profiler, &handle, &e);
     return handle;
 }
@@ -284,11 +308,11 @@ static void tell_kernel(struct ncclComm *comm, void *parent, uint8_t channel, ui
 
     memcpy(e.bytes + 8, &parent, sizeof(parent));
     PUT(&e, 24, uint8_t, channel);
-    PUT(&e, layouts[version].kernel_time, uint64_t, start + channel);
+    PUT(&e, layouts[version].kernel_time, uint64_t, emu_gpu_ns(comm->device, start + channel));
     table->start(comm->profiler, &handle, &e);
     if (!handle || !end)
         return;
-    table->record(handle, KERNEL_STOP, &(uint64_t){end - channel});
+    table->record(handle, KERNEL_STOP, &(uint64_t){emu_gpu_ns(comm->device, end - channel)});
     table->stop(handle);
 }
 

@@ -90,13 +90,14 @@ static struct head *head_of(const struct segment *s)
     return (struct head *)(void *)s->base;
 }
 
-void segment_arrive(struct segment *s, uint64_t clock, uint64_t host, unsigned bus)
+void segment_arrive(struct segment *s, uint64_t clock, uint64_t host, unsigned bus, unsigned gpu)
 {
     struct member *m = segment_member(s, s->rank);
 
     m->pid = getpid();
     m->host = host;
     m->bus = bus;
+    m->gpu = gpu;
     m->init_clock = clock;
     atomic_store(&m->clock, clock);
     atomic_store(&m->here, 1);

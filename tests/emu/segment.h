@@ -25,6 +25,7 @@ struct member {
     pid_t pid;
     uint64_t host;          /* equal on all members of a node */
     unsigned bus;           /* PCI bus of its device, by which a node's devices are told apart */
+    unsigned gpu;           /* its device's number in the whole machine */
     uint64_t init_clock;    /* when it came */
     _Atomic uint64_t clock; /* of the thread that issues: see emu_publish() */
     _Atomic uint32_t blocked;
@@ -40,12 +41,15 @@ struct ask {
     uint64_t start, end;   /* end: out */
     uint64_t bytes;
     int op, type, redop, root;
+    int algorithm, protocol;    /* enum collective_algorithm, collective_protocol */
+    double rate_max;            /* GB/s of its channels, or 0 */
     struct calendar busy, used; /* of its ports: by others; by this one, out */
 };
 
 struct slot {
     _Atomic uint32_t arrived;
-    _Atomic uint32_t settled; /* number of the collective + 1 */
+    _Atomic uint32_t settled;        /* number of the collective + 1 */
+    _Atomic uint32_t gathered, turn; /* of a barrier between pieces of the buffers */
 };
 
 /* One member at a split of its communicator, or at its growth. */
@@ -60,6 +64,7 @@ struct split {
 struct post {
     uint64_t start, bytes;
     unsigned sharing;
+    double rate_max;      /* GB/s of its channels, or 0 */
     struct calendar busy; /* of its ports, by others */
 };
 
@@ -67,6 +72,7 @@ struct post {
 
 struct channel {
     _Atomic uint32_t sent, received; /* posts so far */
+    _Atomic uint32_t put, taken;     /* pieces behind the heads of messages, so far */
     struct post send[2], recv[2];
     _Atomic uint32_t signals;            /* so far */
     uint64_t signal_at[SEGMENT_SIGNALS]; /* when each of the last ones is there */
@@ -79,7 +85,7 @@ struct segment *segment_open(const char *path, unsigned ranks, unsigned rank, si
 void segment_close(struct segment *s);
 
 /* Counts this rank in; the last one to come removes the file's name. */
-void segment_arrive(struct segment *s, uint64_t clock, uint64_t host, unsigned bus);
+void segment_arrive(struct segment *s, uint64_t clock, uint64_t host, unsigned bus, unsigned gpu);
 bool segment_complete(const struct segment *s); /* all came */
 
 unsigned segment_ranks(const struct segment *s);

@@ -221,7 +221,7 @@ static uint64_t run_host_call(void *data, const struct emu_turn *turn, CUresult 
     return turn->start + emu_fabric()->host_function_ns;
 }
 
-static const struct emu_kind host_kind = {"host", NULL, run_host_call, free, NULL, NULL};
+static const struct emu_kind host_kind = {.name = "host", .run = run_host_call, .release = free};
 
 CUresult emu_stream_call(struct emu_thread *self, CUstream handle, void (*function)(void *),
                          void *argument)

@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include "emu.h"
 #include "engine.h"
 #include "fabric.h"
+#include "gpus.h"
 #include "listen.h"
 
 struct emu_deferred {
@@ -160,6 +162,7 @@ static void publish_clock(const struct emu_thread *self)
 {
     if (clock_mode() == CLOCK_OF_PROCESS)
         raise_process_clock(self->clock);
+    emu_gpus_tick(self->clock);
     if (!__atomic_load_n(&published, __ATOMIC_RELAXED) || emu_real_clock())
         return;
     pthread_mutex_lock(&published_lock);
@@ -305,6 +308,13 @@ int emu_rank(void)
     return -1;
 }
 
+unsigned emu_node(void)
+{
+    int rank = emu_rank();
+
+    return rank < 0 ? 0 : (unsigned)rank / (unsigned)emu_fabric()->gpus_per_node;
+}
+
 void *emu_alloc(size_t size)
 {
     void *p = calloc(1, size ? size : 1);
@@ -336,9 +346,47 @@ EMU_API void emu_join(uint64_t ns)
         emu_advance(&self_thread, ns);
 }
 
-EMU_API uint64_t emuHostClockNs(void)
+EMU_API uint64_t emu_time(void)
 {
     if (emu_real_clock())
         return emu_monotonic();
     return self_thread.app ? clock_of(&self_thread) : EMU_ORIGIN_NS;
+}
+
+EMU_API uint64_t emuHostClockNs(void)
+{
+    return emu_host_ns(emu_time());
+}
+
+/* ---- clocks that do not agree ---- */
+
+static uint64_t drifted(uint64_t t, double ppm)
+{
+    double gained = (double)(int64_t)(t - EMU_ORIGIN_NS) * ppm * 1e-6;
+
+    return t + (uint64_t)(int64_t)llround(gained);
+}
+
+uint64_t emu_host_ns(uint64_t t)
+{
+    const struct emu_fabric *f = emu_fabric();
+
+    if (emu_real_clock() || (!f->host_ppm.count && !f->host_offset_ns.count))
+        return t;
+    return drifted(t, emu_fabric_said(&f->host_ppm, emu_node())) +
+           (uint64_t)(int64_t)emu_fabric_said(&f->host_offset_ns, emu_node());
+}
+
+double emu_gpu_ppm(int device)
+{
+    const struct emu_list *list = &emu_fabric()->clock_ppm;
+
+    return list->count && !emu_real_clock() ? emu_fabric_said(list, emu_device_number(device)) : 0;
+}
+
+uint64_t emu_gpu_ns(int device, uint64_t t)
+{
+    double ppm = emu_gpu_ppm(device);
+
+    return ppm < 0 || ppm > 0 ? drifted(t, ppm) : t;
 }

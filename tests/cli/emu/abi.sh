@@ -1,22 +1,13 @@
-#!/bin/sh
 # The minimal headers of tracer/abi say what the real ones say: every enumerator and number, the
 # size of every type, the offset of every named field, and every prototype, those of the hook table
 # among them.
 set -eu
-
-for dir in "${CUDA_INCLUDE:-}" "${CUDA_HOME:-/usr/local/cuda}/include" /usr/include; do
-    [ -f "$dir/cuda.h" ] && [ -f "$dir/nccl.h" ] && [ -f "$dir/cublasLt.h" ] && real=$dir && break
-done
-[ -n "${real:-}" ] || { echo "no CUDA and NCCL headers found"; exit 77; }
-abi=$ROOT/tracer/abi
-headers="$abi/cuda.h $abi/cuda_runtime_api.h $abi/cublas_v2.h $abi/cublasLt.h $abi/nccl.h"
+. "$ROOT/tests/cli/emu/abi.bash"
 cc=${CC:-cc}
 
 {
     printf '#include <stdio.h>\n#include <stddef.h>\n'
-    sed 's,.*/\(.*\),#include <\1>,' <<EOF
-$(printf '%s\n' $headers)
-EOF
+    echo "$includes"
     cat <<EOF
 #define VALUE(v) printf("%s = %lld\n", #v, (long long)(v))
 #define SIZE(t) printf("sizeof %s = %zu\n", #t, sizeof(t))
@@ -45,35 +36,21 @@ EOF
 
 # Each prototype of ours, declared once more behind the real headers: a difference is an error.
 {
-    sed -n '/^#include <cu/p; /^#include <nccl/p' values.c
+    echo "$includes"
     awk '/^(CUresult|cudaError_t|cublasStatus_t|ncclResult_t|size_t|const char \*) *[a-zA-Z]/ { on = 1 }
          on { print }
          /;$/ { on = 0 }' $headers
 } >prototypes.c
 
-# The hook table's, too, but for two that have more parameters (hooks/cuda_types.h). The real headers have some for C++ only, where __half is known.
-for language in c cpp; do
-    cat >"table.$language" <<EOF
-#ifndef __cplusplus
+# The hook table's, too, but for two that have more parameters (hooks/cuda_types.h).
+cat >table.c <<EOF
 #include "$ROOT/tracer/hooks/cuda_types.h"
-#endif
-$(sed -n '/^#include <cu/p; /^#include <nccl/p' values.c)
-#ifdef __cplusplus
-#include <cuda_fp16.h>
-#define cudaGraphInstantiate with_words_of_cuda_11_for_one
-#define cudaGraphExecUpdate with_words_of_cuda_11_for_another
-#undef cuGetProcAddress
-extern "C" {
-#endif
+$includes
 #include "$abi/half.h"
 #include "$ROOT/tracer/hooks/nccl_types.h"
 #define HOOK(_lib, _ret, _fn, _params, _args, _record) _ret _fn _params;
 #include "$ROOT/tracer/hooks.def"
-#ifdef __cplusplus
-}
-#endif
 EOF
-done
 
 $cc -I"$abi" -o values-abi values.c
 $cc -isystem "$real" -o values-real values.c
@@ -82,6 +59,5 @@ $cc -isystem "$real" -o values-real values.c
 diff abi.txt real.txt
 $cc -isystem "$real" -fsyntax-only prototypes.c
 $cc -isystem "$real" -fsyntax-only table.c
-[ ! -f "$real/cuda_fp16.h" ] || ! command -v c++ >/dev/null || c++ -isystem "$real" -fsyntax-only table.cpp
 awk 'END { exit NR < 250 }' abi.txt || { echo "only $(wc -l <abi.txt) values were compared"; exit 1; }
 [ "$(grep -c '^[a-zA-Z].*(' prototypes.c)" -gt 100 ] || { echo "too few prototypes found"; exit 1; }

@@ -5,4 +5,6 @@ export LD_LIBRARY_PATH=$BUILD/emu/lib
 "$BUILD/emu/check_cupti"
 plain=$("$BUILD/emu/check_cupti" plain)
 recorded=$("$BUILD/emu/check_cupti" recorded)
+printf '%s\n' 'clock_ppm = 0 50' 'host_ppm = 0 -20' >fabric.conf
+EMU_FABRIC=$PWD/fabric.conf "$BUILD/emu/check_cupti" drift
 [ "$recorded" = "$plain" ] && [ "$plain" -gt 1000000000000 ] && echo "the same clock"

@@ -14,6 +14,13 @@ done
 run busy/times
 nice -n 19 "$ROOT/examples/launch.sh" -n 8 "$BUILD/emu/check_times" "$PWD/nice/times" 20
 kill "${busy[@]}"
+printf '%s\n' 'slow_link = 2>3 0.5' 'hot_gpu = 5 10' 'thermal_s = 0.001' 'throttle_celsius = 40' \
+    'clock_ppm = 1 30' 'host_ppm = 0 5' 'host_offset_ns = 0 1000' 'll_bytes = 4096' 'll128_bytes = 65536' >keys.conf
+mkdir keys again
+EMU_FABRIC=$PWD/keys.conf run keys/times
+EMU_FABRIC=$PWD/keys.conf nice -n 19 "$ROOT/examples/launch.sh" -n 8 "$BUILD/emu/check_times" "$PWD/again/times" 20
+diff -rq keys again
+cmp -s idle/times.5 keys/times.5 && echo "the keys change nothing"
 echo 'seed = 2' >seed.conf
 EMU_FABRIC=$PWD/seed.conf run other/times
 diff -rq idle busy
