@@ -27,13 +27,12 @@ struct config_head {
 
 #define CONFIG_MAGIC 0xcafebeefu
 
+/* The program's own, for as long as the call lasts. */
 static void read_name(struct comm_birth *b, const ncclConfig_t *config)
 {
     const struct config_head *head = (const void *)config;
-    if (head == NULL || head->magic != CONFIG_MAGIC || head->size < sizeof *head ||
-        head->comm_name == NULL)
-        return;
-    strncpy(b->name, head->comm_name, sizeof b->name - 1);
+    if (head != NULL && head->magic == CONFIG_MAGIC && head->size >= sizeof *head)
+        b->name = head->comm_name;
 }
 
 static void describe_handle(struct call *c, enum call_kind kind, ncclComm_t *handle,
@@ -102,30 +101,28 @@ void describe_destroy(struct call *c, ncclComm_t comm)
     c->comm = comm;
 }
 
-/* Registers what was made as soon as NCCL has written its handle. `sure`: it has by now. */
-static bool add_birth(const struct comm_birth *b, bool sure)
+/* Whether NCCL has written the handle. `sure`: it has by now. */
+static bool is_written(const struct comm_birth *b, bool sure)
 {
-    ncclComm_t now = *b->handle;
-    struct comm_birth born = *b;
-    born.nodes = plugin_nodes(b);
-    return now != NULL && (sure || now != b->before) && comm_add(now, &born) != NULL;
+    return *b->handle != NULL && (sure || *b->handle != b->before);
 }
 
-void births_of_group(const struct group *g, int result)
+void births_of_group(struct group *g, int result)
 {
     bool made = result == ncclSuccess || result == ncclInProgress;
-    for (uint32_t i = 0; made && i < g->ncomms; i++) {
-        if (!add_birth(&g->comms[i], result == ncclSuccess) && result == ncclInProgress)
-            comm_add_late(&g->comms[i]);
+    struct comm *next;
+    for (struct comm *kept = g->births; kept != NULL; kept = next) {
+        next = comm_next_kept(kept);
+        if (made && is_written(&kept->birth, result == ncclSuccess)) {
+            kept->birth.nodes = plugin_nodes(&kept->birth);
+            comm_add_kept(kept, *kept->birth.handle);
+        } else if (result == ncclInProgress) {
+            comm_make_late(kept);
+        } else {
+            comm_drop_kept(kept);
+        }
     }
-}
-
-/* Room for one more communicator, made when a first one is: few threads make any. */
-static bool group_room(struct group *g)
-{
-    if (g->comms == NULL)
-        g->comms = threads_comms();
-    return g->comms != NULL && g->ncomms < GROUP_COMMS_MAX;
+    g->births = NULL;
 }
 
 /* Registers what was made, now, at the end of the group that is to make it, or when it is used. */
@@ -136,11 +133,12 @@ void birth_end(struct call *c)
     bool sure = c->result == ncclSuccess && thread_group_depth == 0;
     if (device >= 0)
         c->birth.device = device;
-    if (add_birth(&c->birth, sure)) {
-        if (sure)
+    if (is_written(&c->birth, sure)) {
+        c->birth.nodes = plugin_nodes(&c->birth);
+        if (comm_add(*c->birth.handle, &c->birth) != NULL && sure)
             comm_find(*c->birth.handle, c->real);
-    } else if (g->depth > 0 && group_room(g)) {
-        g->comms[g->ncomms++] = c->birth;
+    } else if (g->depth > 0) {
+        g->births = comm_keep(&c->birth, g->births);
     } else if (c->result == ncclInProgress || thread_group_depth > 0) {
         comm_add_late(&c->birth);
     }
@@ -160,7 +158,7 @@ void birth_all_end(struct call *c)
     from.pid = tracer.config.pid;
     from.number = atomic_fetch_add(&born_at_once, 1);
     c->birth.id = comm_hash(&from, sizeof from, 0);
-    for (int64_t i = 0; i < c->birth.size; i++) {
+    for (int i = 0; i < c->birth.size; i++) {
         c->birth.rank = i;
         c->birth.device = c->devices != NULL ? c->devices[i] : i;
         comm_add(c->birth.handle[i], &c->birth);
@@ -175,7 +173,7 @@ void split_end(struct call *c)
     if (parent == NULL || !comm_is(parent, c->comm))
         return;
     c->birth.parent = parent->birth.id;
-    c->birth.id = comm_split_id(parent, (int)c->birth.color, nccl_group(c), &c->birth.split_seq);
+    c->birth.id = comm_split_id(parent, c->birth.color, nccl_group(c), &c->birth.split_seq);
     if (c->birth.color != NCCL_SPLIT_NOCOLOR)
         birth_end(c);
 }

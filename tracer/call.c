@@ -342,6 +342,7 @@ static void become_outermost(const struct call *c)
 
 static void leave(void)
 {
+    THREAD_LEAVES(thread_own);
     thread_depth = 0;
     atomic_signal_fence(memory_order_seq_cst);
     outermost = NULL;
@@ -368,14 +369,26 @@ bool call_enter(struct call *c, enum hook_id hook, function real)
     }
     c->hook = hook;
     c->kind = CALL_UNRECORDED;
+    c->only_counted = atomic_load_explicit(&tracer.state, memory_order_relaxed) == TRACER_ENDING;
     c->real = real;
     c->saved_errno = saved;
     return true;
 }
 
+/* Launches, which others count later, too. */
+static void only_count(struct call *c)
+{
+    if (c->kind == CALL_LAUNCH)
+        recording(RECORD_UNTRACED);
+    c->kind = CALL_UNRECORDED;
+}
+
 void call_begin(struct call *c)
 {
-    const struct handlers *h = &handlers[c->kind];
+    const struct handlers *h;
+    if (c->only_counted)
+        only_count(c);
+    h = &handlers[c->kind];
     if (h->flushes)
         flush_launches(c);
     if (h->begin != NULL)

@@ -72,6 +72,7 @@ struct call {
     enum call_kind kind;
     function real;
     struct thread *thread;
+    bool only_counted; /* the tracer is at its end: nothing is done beside the call */
     int saved_errno;
     int result; /* of the real call, for what is done behind it; success is 0 in all libraries */
     struct record r;
@@ -259,7 +260,7 @@ void birth_all_end(struct call *c);
 void split_end(struct call *c);
 void shrink_begin(struct call *c);
 void shrink_end(struct call *c);
-void births_of_group(const struct group *g, int result);
+void births_of_group(struct group *g, int result);
 void birth_reset(void);
 
 #endif

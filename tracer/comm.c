@@ -2,16 +2,13 @@
 #include "comm.h"
 
 #include "clock.h"
+#include "comm_table.h"
 #include "memory.h"
+#include "process.h"
 
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#define COMMS_MAX 1024 /* a power of two */
-
-/* The key of a slot that was in use: a search goes on behind it, and it may be claimed again. */
-#define COMM_GONE ((ncclComm_t)(uintptr_t)1)
 
 const struct comm_birth comm_unborn = {.rank = COMM_UNKNOWN,
                                        .size = COMM_UNKNOWN,
@@ -21,14 +18,14 @@ const struct comm_birth comm_unborn = {.rank = COMM_UNKNOWN,
                                        .key = COMM_UNKNOWN,
                                        .nodes = COMM_UNKNOWN};
 
-#define LATE_MAX 64
-#define P2P_PEERS_MIN 128
+#define P2P_PEERS_MIN 8
+#define READ_MAX 64   /* handles of late births that are read at once */
+#define STRANGERS 256 /* a power of two */
 
-static struct comm table[COMMS_MAX];
-static struct late {
-    _Atomic int state; /* enum comm_state, without COMM_ENDED */
-    struct comm_birth birth;
-} late[LATE_MAX];
+/* Handles that there was no room for, each where its hash says: no call on one tries again. */
+static _Atomic(ncclComm_t) strangers[STRANGERS];
+static _Atomic uint64_t without_room;
+static _Atomic uint32_t late; /* births that wait as late */
 static _Atomic uint32_t changes;
 static uint32_t changes_seen; /* the writer's own */
 
@@ -51,41 +48,15 @@ uint64_t comm_hash_ranks(const int *ranks, int count)
     return sum != 0 ? sum : 1;
 }
 
-static size_t p2p_bytes(int64_t peers)
+static _Atomic(ncclComm_t) *stranger_slot(ncclComm_t handle)
 {
-    return sizeof(struct p2p_counters) + 2 * (size_t)peers * sizeof(struct comm_counter);
+    uint64_t hash = (uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+    return &strangers[hash & (STRANGERS - 1)];
 }
 
-static uint32_t home_of(ncclComm_t handle)
+static bool is_stranger(ncclComm_t handle)
 {
-    return (uint32_t)((uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> 40) &
-           (COMMS_MAX - 1);
-}
-
-struct comm *comm_look_up(ncclComm_t handle)
-{
-    uint32_t slot = home_of(handle);
-    if (handle == NULL || handle == COMM_GONE)
-        return NULL;
-    for (uint32_t i = 0; i < COMMS_MAX; i++, slot = (slot + 1) & (COMMS_MAX - 1)) {
-        ncclComm_t there = atomic_load_explicit(&table[slot].handle, memory_order_acquire);
-        if (there == handle)
-            return &table[slot];
-        if (there == NULL)
-            return NULL;
-    }
-    return NULL;
-}
-
-static struct comm *claim(ncclComm_t handle)
-{
-    uint32_t slot = home_of(handle);
-    for (uint32_t i = 0; i < COMMS_MAX; i++, slot = (slot + 1) & (COMMS_MAX - 1)) {
-        int was = COMM_FREE;
-        if (atomic_compare_exchange_strong(&table[slot].state, &was, COMM_FILLING))
-            return &table[slot];
-    }
-    return NULL;
+    return atomic_load_explicit(stranger_slot(handle), memory_order_relaxed) == handle;
 }
 
 /* Pages that were never touched stay so. */
@@ -97,33 +68,103 @@ static void reset(struct comm_counter *counter)
     atomic_store_explicit(&counter->in_group, 0, memory_order_relaxed);
 }
 
-struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth)
+/* Without memory for its name, it has none. */
+static void keep_name(struct comm *c, const char *name)
 {
-    bool known =
-        birth->rank != COMM_UNKNOWN && birth->size != COMM_UNKNOWN && birth->device != COMM_UNKNOWN;
-    struct comm *c;
-    comm_end(handle); /* destroyed unseen, or the handle would not have come back */
-    c = claim(handle);
-    if (c == NULL)
+    bool named = name != NULL && name[0] != '\0';
+    if (named && c->name == NULL)
+        c->name = memory_carve(COMM_NAME_MAX);
+    c->birth.name = named ? c->name : NULL;
+    if (c->birth.name == NULL)
+        return;
+    strncpy(c->name, name, COMM_NAME_MAX - 1);
+    c->name[COMM_NAME_MAX - 1] = '\0';
+}
+
+static struct comm *keep(const struct comm_birth *birth)
+{
+    struct comm *c = comm_table_take();
+    if (c == NULL) {
+        atomic_fetch_add(&without_room, birth->id != 0);
         return NULL;
+    }
     c->birth = *birth;
+    keep_name(c, birth->name);
+    return c;
+}
+
+uint64_t comm_without_room(void)
+{
+    return atomic_load(&without_room);
+}
+
+struct comm *comm_keep(const struct comm_birth *birth, struct comm *others)
+{
+    struct comm *c = keep(birth);
+    if (c == NULL)
+        return others;
+    atomic_store_explicit(&c->next, others, memory_order_relaxed);
+    atomic_store_explicit(&c->state, COMM_WAITING, memory_order_relaxed);
+    return c;
+}
+
+struct comm *comm_next_kept(const struct comm *kept)
+{
+    return atomic_load_explicit(&kept->next, memory_order_relaxed);
+}
+
+void comm_make_late(struct comm *kept)
+{
+    atomic_fetch_add(&late, 1);
+    atomic_store_explicit(&kept->state, COMM_LATE, memory_order_release);
+}
+
+void comm_drop_kept(struct comm *kept)
+{
+    comm_table_give_back(kept);
+}
+
+void comm_add_late(const struct comm_birth *birth)
+{
+    struct comm *c = keep(birth);
+    if (c != NULL)
+        comm_make_late(c);
+}
+
+struct comm *comm_add_kept(struct comm *c, ncclComm_t handle)
+{
+    const struct comm_birth *b = &c->birth;
+    struct comm_shrinks *shrinks = atomic_load(&c->shrinks);
+    bool known = b->rank != COMM_UNKNOWN && b->size != COMM_UNKNOWN && b->device != COMM_UNKNOWN;
+    comm_end(handle); /* destroyed unseen, or the handle would not have come back */
     c->birth.handle = NULL;
     c->time_ns = clock_host_ns();
     atomic_store(&c->known, known ? COMM_KNOWN : COMM_TO_ASK);
     reset(&c->collectives);
     reset(&c->splits);
-    memset((void *)c->shrinks, 0, sizeof c->shrinks);
-    atomic_store(&c->nodes, birth->nodes);
+    if (shrinks != NULL)
+        memset((void *)shrinks, 0, COMM_SHRINKS_MAX * sizeof *shrinks);
+    atomic_store(&c->group, 0);
+    atomic_store(&c->nodes, b->nodes);
     atomic_store(&c->renewed, false);
     atomic_store(&c->captured, false);
-    atomic_store_explicit(&c->handle, handle, memory_order_release);
-    atomic_store_explicit(&c->state, COMM_LIVE, memory_order_release);
+    comm_table_enter(c, handle);
     atomic_fetch_add(&changes, 1);
     return c;
 }
 
+struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth)
+{
+    struct comm *c = keep(birth);
+    if (c != NULL)
+        return comm_add_kept(c, handle);
+    comm_end(handle);
+    atomic_store_explicit(stranger_slot(handle), handle, memory_order_relaxed);
+    return NULL;
+}
+
 /* false: it may answer later. */
-static bool ask(int64_t *what, enum hook_id getter, ncclComm_t handle, function from)
+static bool ask(int32_t *what, enum hook_id getter, ncclComm_t handle, function from)
 {
     ncclResult_t (*get)(ncclComm_t, int *) =
         (ncclResult_t(*)(ncclComm_t, int *))resolve_beside(getter, from);
@@ -138,7 +179,7 @@ static bool ask(int64_t *what, enum hook_id getter, ncclComm_t handle, function 
 
 static void ask_all(struct comm *c, ncclComm_t handle, function from)
 {
-    int was = COMM_TO_ASK;
+    uint8_t was = COMM_TO_ASK;
     bool all = true;
     if (!atomic_compare_exchange_strong(&c->known, &was, COMM_ASKING))
         return;
@@ -149,47 +190,67 @@ static void ask_all(struct comm *c, ncclComm_t handle, function from)
     atomic_fetch_add(&changes, 1);
 }
 
-void comm_add_late(const struct comm_birth *birth)
+/* The program's variables, which may be gone by now: the kernel reads them for us, up to the first
+ * that is. Returns how many it has read. */
+static int read_handles(ncclComm_t *to, struct comm *const *from, int count)
 {
-    for (int i = 0; i < LATE_MAX; i++) {
-        int was = COMM_FREE;
-        if (atomic_compare_exchange_strong(&late[i].state, &was, COMM_FILLING)) {
-            late[i].birth = *birth;
-            atomic_store_explicit(&late[i].state, COMM_LIVE, memory_order_release);
-            return;
-        }
-    }
+    struct iovec local = {to, (size_t)count * sizeof *to}, remote[READ_MAX];
+    ssize_t bytes;
+    for (int i = 0; i < count; i++)
+        remote[i] = (struct iovec){from[i]->birth.handle, sizeof *to};
+    bytes = process_is_ours()
+                ? process_vm_readv(process_id(), &local, 1, remote, (unsigned long)count, 0)
+                : 0;
+    return bytes > 0 ? (int)((size_t)bytes / sizeof *to) : 0;
 }
 
-/* The program's variable, which may be gone by now: the kernel reads it for us and says so. */
-static ncclComm_t read_handle(ncclComm_t *from)
+/* The one of the late births whose handle this is, taken from them; NULL: none. */
+static struct comm *take_late_of(struct comm *const *births, int count, ncclComm_t handle)
 {
-    ncclComm_t handle = NULL;
-    struct iovec to = {&handle, sizeof handle}, remote = {from, sizeof handle};
-    ssize_t n = process_vm_readv(getpid(), &to, 1, &remote, 1, 0);
-    return n == (ssize_t)sizeof handle ? handle : NULL;
+    ncclComm_t handles[READ_MAX];
+    for (int from = 0, n; from < count; from += n + 1) { /* + 1: the one that could not be read */
+        n = read_handles(handles, births + from, count - from);
+        for (int i = 0; i < n; i++) {
+            uint8_t was = COMM_LATE;
+            if (handles[i] == handle &&
+                atomic_compare_exchange_strong(&births[from + i]->state, &was, COMM_FILLING))
+                return births[from + i];
+        }
+    }
+    return NULL;
+}
+
+static struct comm *take_late(ncclComm_t handle)
+{
+    struct comm *births[READ_MAX], *c, *found = NULL;
+    int n = 0;
+    if (atomic_load_explicit(&late, memory_order_relaxed) == 0)
+        return NULL;
+    for (uint32_t i = 0; found == NULL && (c = comm_table_at(i)) != NULL; i++) {
+        if (atomic_load_explicit(&c->state, memory_order_acquire) == COMM_LATE)
+            births[n++] = c;
+        if (n == READ_MAX) {
+            found = take_late_of(births, n, handle);
+            n = 0;
+        }
+    }
+    if (found == NULL)
+        found = take_late_of(births, n, handle);
+    if (found != NULL)
+        atomic_fetch_sub(&late, 1);
+    return found;
 }
 
 static struct comm *add_unseen(ncclComm_t handle)
 {
-    for (int i = 0; i < LATE_MAX; i++) {
-        int was = COMM_LIVE;
-        struct comm *c;
-        if (atomic_load_explicit(&late[i].state, memory_order_acquire) != COMM_LIVE ||
-            read_handle(late[i].birth.handle) != handle ||
-            !atomic_compare_exchange_strong(&late[i].state, &was, COMM_FILLING))
-            continue;
-        c = comm_add(handle, &late[i].birth);
-        atomic_store(&late[i].state, COMM_FREE);
-        return c;
-    }
-    return comm_add(handle, &comm_unborn);
+    struct comm *kept = take_late(handle);
+    return kept != NULL ? comm_add_kept(kept, handle) : comm_add(handle, &comm_unborn);
 }
 
 struct comm *comm_find(ncclComm_t handle, function from)
 {
     struct comm *c = comm_look_up(handle);
-    if (c == NULL && handle != NULL && handle != COMM_GONE)
+    if (c == NULL && handle != NULL && handle != COMM_GONE && !is_stranger(handle))
         c = add_unseen(handle);
     if (c != NULL && atomic_load_explicit(&c->known, memory_order_acquire) != COMM_KNOWN)
         ask_all(c, handle, from);
@@ -200,16 +261,22 @@ void comm_end(ncclComm_t handle)
 {
     struct comm *c = comm_look_up(handle);
     ncclComm_t was = handle;
-    if (c == NULL || !atomic_compare_exchange_strong(&c->handle, &was, COMM_GONE))
+    if (c == NULL) {
+        if (handle != NULL)
+            atomic_compare_exchange_strong(stranger_slot(handle), &was, NULL);
+        return;
+    }
+    if (!atomic_compare_exchange_strong(&c->handle, &was, COMM_GONE))
         return;
     atomic_store_explicit(&c->state, COMM_ENDED, memory_order_release);
     atomic_fetch_add(&changes, 1);
 }
 
-static int64_t take(struct comm_counter *counter, uint32_t group)
+static int64_t take(struct comm *c, struct comm_counter *counter, uint32_t group)
 {
     uint64_t taken = atomic_load_explicit(&counter->in_group, memory_order_relaxed);
     if (group != NO_ID) {
+        atomic_store_explicit(&c->group, group + 1, memory_order_relaxed);
         if (taken >> 32 != (uint64_t)group + 1)
             taken = ((uint64_t)group + 1) << 32;
         atomic_store_explicit(&counter->in_group, taken + 1, memory_order_relaxed);
@@ -225,30 +292,52 @@ static void give_back(struct comm_counter *counter, uint32_t group)
         atomic_fetch_sub(&counter->next, (int64_t)(uint32_t)taken);
 }
 
+static void give_back_all(struct comm *c, uint32_t group)
+{
+    struct p2p_counters *p = atomic_load_explicit(&c->p2p, memory_order_acquire);
+    struct comm_shrinks *shrinks = atomic_load_explicit(&c->shrinks, memory_order_acquire);
+    give_back(&c->collectives, group);
+    give_back(&c->splits, group);
+    for (int i = 0; shrinks != NULL && i < COMM_SHRINKS_MAX; i++)
+        give_back(&shrinks[i].made, group);
+    for (int64_t i = 0; p != NULL && i < 2 * p->peers; i++)
+        give_back(&p->count[i], group);
+}
+
 void comm_give_back(uint32_t group)
 {
-    for (uint32_t i = 0; group != NO_ID && i < COMMS_MAX; i++) {
-        struct comm *c = &table[i];
-        struct p2p_counters *p = atomic_load_explicit(&c->p2p, memory_order_acquire);
-        if (atomic_load_explicit(&c->state, memory_order_acquire) != COMM_LIVE)
-            continue;
-        give_back(&c->collectives, group);
-        give_back(&c->splits, group);
-        for (int at = 0; at < COMM_SHRINKS_MAX; at++)
-            give_back(&c->shrinks[at].made, group);
-        for (int64_t at = 0; p != NULL && at < 2 * p->peers; at++)
-            give_back(&p->count[at], group);
+    struct comm *c;
+    for (uint32_t i = 0; group != NO_ID && (c = comm_table_at(i)) != NULL; i++) {
+        if (atomic_load_explicit(&c->group, memory_order_relaxed) == group + 1 &&
+            atomic_load_explicit(&c->state, memory_order_acquire) == COMM_LIVE)
+            give_back_all(c, group);
     }
 }
 
 int64_t comm_next_collective(struct comm *c, uint32_t group)
 {
-    return c->birth.id != 0 ? take(&c->collectives, group) : -1;
+    return c->birth.id != 0 ? take(c, &c->collectives, group) : -1;
 }
 
 bool comm_is(const struct comm *c, ncclComm_t handle)
 {
     return atomic_load_explicit(&c->handle, memory_order_relaxed) == handle;
+}
+
+static size_t p2p_bytes(int64_t peers)
+{
+    return sizeof(struct p2p_counters) + 2 * (size_t)peers * sizeof(struct comm_counter);
+}
+
+static bool is_carved(int64_t peers)
+{
+    return p2p_bytes(peers) <= MEMORY_CARVE_MAX;
+}
+
+static void free_counters(struct p2p_counters *p)
+{
+    if (!is_carved(p->peers))
+        memory_unmap(p, p2p_bytes(p->peers));
 }
 
 /* Room for a power of two of peers, so that all that a slot outgrows is smaller than what it has.
@@ -259,7 +348,7 @@ static struct p2p_counters *make_counters(int64_t peers)
     struct p2p_counters *made;
     while (room < peers)
         room *= 2;
-    made = memory_map(p2p_bytes(room));
+    made = is_carved(room) ? memory_carve(p2p_bytes(room)) : memory_map(p2p_bytes(room));
     if (made != NULL)
         made->peers = room;
     return made;
@@ -275,7 +364,7 @@ static struct p2p_counters *counters_of(struct comm *c)
     made = make_counters(peers);
     if (made == NULL || atomic_compare_exchange_strong(&c->p2p, &there, made))
         return made;
-    memory_unmap(made, p2p_bytes(made->peers));
+    free_counters(made);
     return there;
 }
 
@@ -287,10 +376,10 @@ int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv, uint32_t group)
     p = counters_of(c);
     if (p == NULL || peer >= p->peers)
         return -1;
-    return take(&p->count[(is_recv ? p->peers : 0) + peer], group);
+    return take(c, &p->count[(is_recv ? p->peers : 0) + peer], group);
 }
 
-void comm_set_nodes(struct comm *c, int64_t nodes)
+void comm_set_nodes(struct comm *c, int32_t nodes)
 {
     if (atomic_exchange(&c->nodes, nodes) == nodes)
         return;
@@ -298,10 +387,10 @@ void comm_set_nodes(struct comm *c, int64_t nodes)
     atomic_fetch_add(&changes, 1);
 }
 
-struct comm *comm_of_nccl_hash(uint64_t hash, int64_t rank)
+struct comm *comm_of_nccl_hash(uint64_t hash, int32_t rank)
 {
-    for (uint32_t i = 0; i < COMMS_MAX; i++) {
-        struct comm *c = &table[i];
+    struct comm *c;
+    for (uint32_t i = 0; (c = comm_table_at(i)) != NULL; i++) {
         if (atomic_load_explicit(&c->state, memory_order_acquire) == COMM_LIVE &&
             c->birth.nccl_hash == hash && c->birth.rank == rank && c->birth.id != 0)
             return c;
@@ -314,18 +403,31 @@ uint64_t comm_split_id(struct comm *parent, int color, uint32_t group, int64_t *
     struct {
         uint64_t parent;
         int64_t seq, color;
-    } from = {parent->birth.id, take(&parent->splits, group), color};
+    } from = {parent->birth.id, take(parent, &parent->splits, group), color};
     *split_seq = from.seq;
     return from.parent != 0 ? comm_hash(&from, sizeof from, 0) : 0;
 }
 
+/* Made at the first shrink of any communicator in the slot. */
+static struct comm_shrinks *all_shrinks(struct comm *parent)
+{
+    struct comm_shrinks *there = atomic_load_explicit(&parent->shrinks, memory_order_acquire),
+                        *made;
+    if (there != NULL)
+        return there;
+    made = memory_carve(COMM_SHRINKS_MAX * sizeof *made);
+    return made == NULL || atomic_compare_exchange_strong(&parent->shrinks, &there, made) ? made
+                                                                                          : there;
+}
+
 static struct comm_shrinks *shrinks_of(struct comm *parent, uint64_t left_out)
 {
-    for (int i = 0; i < COMM_SHRINKS_MAX; i++) {
+    struct comm_shrinks *shrinks = all_shrinks(parent);
+    for (int i = 0; shrinks != NULL && i < COMM_SHRINKS_MAX; i++) {
         uint64_t there = 0;
-        if (atomic_compare_exchange_strong(&parent->shrinks[i].left_out, &there, left_out) ||
+        if (atomic_compare_exchange_strong(&shrinks[i].left_out, &there, left_out) ||
             there == left_out)
-            return &parent->shrinks[i];
+            return &shrinks[i];
     }
     return NULL;
 }
@@ -338,7 +440,7 @@ uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, uint32_t group, 
         int64_t seq;
     } from = {parent->birth.id, left_out, COMM_UNKNOWN};
     if (shrinks != NULL)
-        from.seq = take(&shrinks->made, group);
+        from.seq = take(parent, &shrinks->made, group);
     *split_seq = from.seq;
     if (from.parent == 0 || shrinks == NULL)
         return 0;
@@ -351,40 +453,46 @@ static void free_slot(struct comm *c)
     for (int64_t i = 0; p != NULL && i < 2 * p->peers; i++)
         reset(&p->count[i]);
     c->written = false;
-    atomic_store_explicit(&c->state, COMM_FREE, memory_order_release);
+    comm_table_remove(c);
+}
+
+static void visit(struct comm *c, void (*write)(const struct comm *c, void *arg), void *arg)
+{
+    int state = atomic_load_explicit(&c->state, memory_order_acquire);
+    bool known = atomic_load_explicit(&c->known, memory_order_acquire) == COMM_KNOWN;
+    if (state != COMM_LIVE && state != COMM_ENDED)
+        return;
+    if ((known || state == COMM_ENDED) && (atomic_exchange(&c->renewed, false) || !c->written)) {
+        write(c, arg);
+        c->written = true;
+    }
+    if (state == COMM_ENDED)
+        free_slot(c);
 }
 
 void comm_visit_new(void (*write)(const struct comm *c, void *arg), void *arg)
 {
     uint32_t now = atomic_load(&changes);
+    struct comm *c;
     if (now == changes_seen)
         return;
     changes_seen = now;
-    for (uint32_t i = 0; i < COMMS_MAX; i++) {
-        struct comm *c = &table[i];
-        int state = atomic_load_explicit(&c->state, memory_order_acquire);
-        bool known = atomic_load_explicit(&c->known, memory_order_acquire) == COMM_KNOWN;
-        if (state != COMM_LIVE && state != COMM_ENDED)
-            continue;
-        if ((known || state == COMM_ENDED) &&
-            (atomic_exchange(&c->renewed, false) || !c->written)) {
-            write(c, arg);
-            c->written = true;
-        }
-        if (state == COMM_ENDED)
-            free_slot(c);
-    }
+    for (uint32_t i = 0; (c = comm_table_at(i)) != NULL; i++)
+        visit(c, write, arg);
 }
 
 void comm_reset(void)
 {
-    for (uint32_t i = 0; i < COMMS_MAX; i++) {
-        struct p2p_counters *p = atomic_load(&table[i].p2p);
-        if (p != NULL)
-            memory_unmap(p, p2p_bytes(p->peers));
+    struct comm *c;
+    for (uint32_t i = 0; (c = comm_table_at(i)) != NULL; i++) {
+        if (atomic_load(&c->p2p) != NULL)
+            free_counters(atomic_load(&c->p2p));
     }
-    memset((void *)table, 0, sizeof table);
-    memset((void *)late, 0, sizeof late);
+    comm_table_reset();
+    memory_carve_reset();
+    memset((void *)strangers, 0, sizeof strangers);
+    atomic_store(&without_room, 0);
+    atomic_store(&late, 0);
     changes_seen = 0;
     atomic_store(&changes, 0);
 }

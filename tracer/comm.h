@@ -17,10 +17,13 @@
  *                      library lets them see
  *   ncclCommInitAll    a hash of host, process and a counter: all members are in this process
  *
- * Handles are looked up without a lock in every hook. NCCL may write a handle only at the end of
- * the group, or behind the program's back when the communicator is non-blocking: such a birth waits
- * as *late* until the handle is used. A handle that was never seen being made (the library was
- * loaded later) gets no identity, only rank and size.
+ * Handles are looked up without a lock in every hook (comm_table.h). NCCL may write a handle only
+ * at the end of the group, or behind the program's back when the communicator is non-blocking: such
+ * a birth waits as *late* until the handle is used. A handle that was never seen being made (the
+ * library was loaded later) gets no identity, only rank and size.
+ *
+ * There is room for 8,192 communicators at a time. Operations on those beyond are recorded without
+ * a communicator, at no more cost than others; how many were made is told in the closing record.
  */
 #ifndef SPECTER_TRACER_COMM_H
 #define SPECTER_TRACER_COMM_H
@@ -34,7 +37,7 @@
 #include <stdint.h>
 
 #define COMM_NAME_MAX 64
-#define COMM_UNKNOWN INT64_MIN
+#define COMM_UNKNOWN INT32_MIN
 
 /* Numbers are taken when NCCL accepts a call. What is called within a group runs only when the end
  * of the group goes well; if it does not, the group's numbers are given back. */
@@ -52,14 +55,15 @@ struct p2p_counters {
 
 /* What a communicator is made of. */
 struct comm_birth {
-    ncclComm_t *handle;                    /* the program's: where NCCL writes it */
-    ncclComm_t before;                     /* what stood there before the call */
-    uint64_t id, parent;                   /* 0: none */
-    int64_t rank, size;                    /* COMM_UNKNOWN: NCCL is asked for it */
-    int64_t device, split_seq, color, key; /* COMM_UNKNOWN */
-    int64_t nodes;                         /* COMM_UNKNOWN: NCCL has not told (plugin.h) */
-    uint64_t nccl_hash;                    /* NCCL's own of the unique id; 0: made otherwise */
-    char name[COMM_NAME_MAX];
+    ncclComm_t *handle;  /* the program's: where NCCL writes it */
+    ncclComm_t before;   /* what stood there before the call */
+    uint64_t id, parent; /* 0: none */
+    uint64_t nccl_hash;  /* NCCL's own of the unique id; 0: made otherwise */
+    int64_t split_seq;   /* COMM_UNKNOWN, as all below */
+    int32_t rank, size;  /* unknown: NCCL is asked for it */
+    int32_t device, color, key;
+    int32_t nodes;    /* unknown: NCCL has not told (plugin.h) */
+    const char *name; /* borrowed; NULL: none */
 };
 
 /* Shrinks of one parent that leave out the same ranks. More sets than there is room for have no
@@ -71,21 +75,34 @@ struct comm_shrinks {
     struct comm_counter made;
 };
 
-enum comm_state { COMM_FREE, COMM_FILLING, COMM_LIVE, COMM_ENDED };
+enum comm_state {
+    COMM_FREE,
+    COMM_FILLING,
+    COMM_WAITING, /* for the end of the group that is to make it */
+    COMM_LATE,    /* until its handle is used */
+    COMM_LIVE,
+    COMM_ENDED
+};
 enum comm_known { COMM_TO_ASK, COMM_ASKING, COMM_KNOWN };
 
 struct comm {
-    _Atomic(ncclComm_t) handle; /* the key; NULL: never used; see comm.c */
-    _Atomic int state;          /* enum comm_state */
-    _Atomic int known;          /* enum comm_known: rank and size are what they will ever be */
-    bool written;               /* the writer's own */
-    _Atomic bool renewed;       /* something is known that was not when it was written */
-    _Atomic bool captured;      /* operations on it went into a graph */
-    _Atomic int64_t nodes;      /* COMM_UNKNOWN */
+    _Atomic(ncclComm_t) handle; /* the key; see comm_table.h */
+    struct comm *_Atomic next;  /* in the same bucket; of births that wait: of the same group */
     struct comm_birth birth;
-    int64_t time_ns;
     struct comm_counter collectives, splits;
-    struct comm_shrinks shrinks[COMM_SHRINKS_MAX];
+    _Atomic uint32_t group; /* the last that took numbers, + 1 */
+    _Atomic uint8_t state;  /* enum comm_state */
+    _Atomic uint8_t known;  /* enum comm_known: rank and size are what they will ever be */
+    bool written;           /* the writer's own */
+    _Atomic bool renewed;   /* something is known that was not when it was written */
+    _Atomic bool captured;  /* operations on it went into a graph */
+    _Atomic int32_t nodes;  /* COMM_UNKNOWN */
+    uint32_t number;        /* of the slot */
+    _Atomic uint32_t link;  /* its bucket; while it is free, the next free one's number + 1 */
+    int64_t time_ns;
+    /* These three are made when they are needed, and stay with the slot. */
+    char *name;                           /* [COMM_NAME_MAX]: what birth.name points to */
+    struct comm_shrinks *_Atomic shrinks; /* [COMM_SHRINKS_MAX] */
     struct p2p_counters *_Atomic p2p;
 };
 
@@ -96,11 +113,19 @@ uint64_t comm_hash_ranks(const int *ranks, int count);
 
 extern const struct comm_birth comm_unborn; /* nothing is known */
 
-/* Registers a new communicator; one that had the handle before has ended. NULL when the table is
- * full. */
+/* Registers a new communicator; one that had the handle before has ended. NULL: there is no room.
+ */
 struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth);
 
-/* Registers one whose handle NCCL has yet to write. */
+/* Keeps a birth whose handle NCCL has yet to write, in front of the births `others`; returns all of
+ * them. Each is added, made late or dropped later. */
+struct comm *comm_keep(const struct comm_birth *birth, struct comm *others);
+struct comm *comm_next_kept(const struct comm *kept); /* asked before one of these: */
+struct comm *comm_add_kept(struct comm *kept, ncclComm_t handle);
+void comm_make_late(struct comm *kept);
+void comm_drop_kept(struct comm *kept);
+
+/* Both: keeps it, and makes it late. */
 void comm_add_late(const struct comm_birth *birth);
 
 struct comm *comm_look_up(ncclComm_t handle); /* NULL: never added */
@@ -108,10 +133,13 @@ struct comm *comm_look_up(ncclComm_t handle); /* NULL: never added */
 /* The same for a communicator that is ready for use, and that nobody else may end meanwhile, so
  * before the real call that uses it: adds one that is missing, without identity, and asks NCCL for
  * rank, size and device where the birth did not tell. `from`: any real function
- * of the library that made it. NULL when the table is full. */
+ * of the library that made it. NULL: there is no room. */
 struct comm *comm_find(ncclComm_t handle, function from);
 
 void comm_end(ncclComm_t handle); /* before the real destroy: the handle may come back at once */
+
+/* Communicators with an identity that there was no room for. */
+uint64_t comm_without_room(void);
 
 /* Whether the slot still is this handle's: another thread may have ended the communicator. */
 bool comm_is(const struct comm *c, ncclComm_t handle);
@@ -128,11 +156,11 @@ int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv, uint32_t group);
 void comm_give_back(uint32_t group);
 
 /* NCCL has told how many nodes it spans: its line is written again when it is out already. */
-void comm_set_nodes(struct comm *c, int64_t nodes);
+void comm_set_nodes(struct comm *c, int32_t nodes);
 
 /* The communicator whose unique id has this hash of NCCL's, where this process has that rank; NULL.
  */
-struct comm *comm_of_nccl_hash(uint64_t hash, int64_t rank);
+struct comm *comm_of_nccl_hash(uint64_t hash, int32_t rank);
 
 /* Identity of the split that is made now. Counts it. */
 uint64_t comm_split_id(struct comm *parent, int color, uint32_t group, int64_t *split_seq);

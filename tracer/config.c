@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "format.h"
+#include "secrets.h"
 #include "warn.h"
 
 #include <errno.h>
@@ -149,7 +150,7 @@ static void record_environment(struct config *c, const char *const *environment)
             put_RAW(&o, ",");
         put_STR(&o, name);
         put_RAW(&o, ":");
-        put_STR(&o, equals + 1);
+        put_STR(&o, secrets_is_one(name, equals + 1) ? SECRETS_REDACTED : equals + 1);
     }
     put_RAW(&o, "}");
     *o.p = '\0';

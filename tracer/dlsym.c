@@ -4,7 +4,9 @@
 #include "hooks/cublas.h"
 #include "hooks/cuda.h"
 #include "hooks/nccl.h"
+#include "as_caller.h"
 #include "elf.h"
+#include "hold.h"
 #include "real.h"
 #include "resolve.h"
 
@@ -25,13 +27,19 @@ static const uint16_t by_name[] = {
 #include "hooks_sorted.h"
 };
 
-enum { UNKNOWN, WANTED, UNWANTED };
+enum { UNKNOWN, ENTRIES, NO_ENTRIES, NOTHING };
 
-/* The words of a SETTING_FLAG; setting_parse() itself calls what a sanitizer looks at. */
-static bool switches_off(const char *variable)
+/* A variable and the words of a SETTING_FLAG; setting_parse() itself calls what a sanitizer looks
+ * at. */
+static bool is_set(const char *variable, const char *name)
 {
-    static const char *const words[] = {"SPECTER_NO_DLSYM=1", "SPECTER_NO_DLSYM=yes",
-                                        "SPECTER_NO_DLSYM=on", "SPECTER_NO_DLSYM=true"};
+    static const char *const words[] = {"1", "yes", "on", "true"};
+    while (*name != '\0' && *variable == *name) {
+        variable++;
+        name++;
+    }
+    if (*name != '\0' || *variable++ != '=')
+        return false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (elf_compare(variable, words[i]) == 0)
             return true;
@@ -41,26 +49,31 @@ static bool switches_off(const char *variable)
 
 /* Without getenv(), which another thread's setenv() may be moving under us. The environment is not
  * there yet when a constructor in front of libc's calls: then we look again. */
-static int read_switch(void)
+static int read_switches(void)
 {
+    int wanted = environ != NULL ? ENTRIES : UNKNOWN;
     if (getauxval(AT_SECURE) != 0)
-        return UNWANTED;
+        return NOTHING;
     for (char **e = environ; e != NULL && *e != NULL; e++) {
-        if (switches_off(*e))
-            return UNWANTED;
+        if (is_set(*e, "SPECTER_DISABLE"))
+            return NOTHING;
+        if (is_set(*e, "SPECTER_NO_DLSYM"))
+            wanted = NO_ENTRIES;
     }
-    return environ != NULL ? WANTED : UNKNOWN;
+    return wanted;
 }
 
-static bool is_wanted(void)
+/* ENTRIES, or what of a program's lookups the settings leave to us: with SPECTER_NO_DLSYM only that
+ * none ends at our wrappers. */
+static int what_is_wanted(void)
 {
     static _Atomic int known = UNKNOWN;
     int wanted = atomic_load_explicit(&known, memory_order_relaxed);
     if (wanted == UNKNOWN) {
-        wanted = read_switch();
+        wanted = read_switches();
         atomic_store_explicit(&known, wanted, memory_order_relaxed);
     }
-    return wanted != UNWANTED;
+    return wanted;
 }
 
 /* NULL: not a name of the table. */
@@ -80,32 +93,6 @@ static const uint16_t *hook_of(const char *name)
     return NULL;
 }
 
-static void *ask(const struct loader *loader, void *handle, const char *name, const char *version)
-{
-    if (version == NULL)
-        return loader->sym != NULL ? loader->sym(handle, name) : NULL;
-    return loader->vsym != NULL ? loader->vsym(handle, name, version) : NULL;
-}
-
-/* What the search that ended at our wrapper would have found without us: something behind us in the
- * global scope, else, for RTLD_DEFAULT, in the scope of the caller's own object. NULL with
- * dlerror() saying so. */
-static void *without_us(void *handle, const char *name, const void *caller)
-{
-    void *found = real_dlsym(RTLD_NEXT, name), *opened = NULL;
-    const struct link_map *object = object_of(caller);
-    if (found != NULL || handle != RTLD_DEFAULT || object == NULL || object->l_name[0] == '\0')
-        return found;
-    opened = dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (opened == NULL)
-        return NULL;
-    found = real_dlsym(opened, name);
-    dlclose(opened);
-    if (found == NULL)
-        real_dlsym(RTLD_NEXT, name); /* the message, once more */
-    return found;
-}
-
 /* Is this, of the loader's own namespace, a library that the hook is for? */
 static bool is_hooked_library(enum hook_id id, const struct link_map *object)
 {
@@ -116,12 +103,10 @@ static bool is_hooked_library(enum hook_id id, const struct link_map *object)
     return dlinfo((void *)object, RTLD_DI_LMID, &space) == 0 && space == LM_ID_BASE;
 }
 
-void *dlsym_entry(enum hook_id id, void *found)
+static void *entry_for(enum hook_id id, void *found)
 {
     function real;
     int entry;
-    if (!is_hooked_library(id, object_of(found)))
-        return NULL;
     memcpy(&real, &found, sizeof real);
     entry = resolve_entry(id, real);
     return entry < 0
@@ -131,29 +116,60 @@ void *dlsym_entry(enum hook_id id, void *found)
                           (size_t)entry * DLSYM_ENTRY_BYTES);
 }
 
-/* ... for a name of the table; go_on: what answers when nothing is to be changed. */
-static struct dlsym_answer answer_hook(enum hook_id id, void *found, void *handle, const char *name,
-                                       const void *caller, void *go_on)
+void *dlsym_entry(enum hook_id id, void *found)
 {
-    bool ours = found != NULL && object_of(found) == own_object();
-    void *real = ours ? without_us(handle, name, caller) : found, *entry = NULL;
-    if (real == NULL)
-        return (struct dlsym_answer){NULL, ours ? NULL : go_on};
-    entry = dlsym_entry(id, real);
-    return (struct dlsym_answer){entry, entry != NULL ? NULL : go_on};
+    return is_hooked_library(id, object_of(found)) ? entry_for(id, found) : NULL;
 }
 
-/* Would a search behind the caller end at our wrapper, and find nothing without us? Only from an
- * object in front of us, with no such function between: objects that were there at the start are
- * searched in the order of the loader's list. */
-static bool next_is_only_ours(const char *name, const void *caller)
+/* As the caller. False: that cannot be done, and the handle means another thing for everyone. */
+static bool ask(const struct loader *loader, void *handle, const char *name, const char *version,
+                const void *caller, void **found)
 {
-    const struct link_map *object = object_of(caller), *own = own_object();
-    for (object = object != NULL ? object->l_next : NULL; object != own; object = object->l_next) {
-        if (object == NULL || elf_function(object, name) != NULL)
-            return false;
-    }
-    return real_dlsym(RTLD_NEXT, name) == NULL;
+    struct hold hold;
+    bool asked;
+    hold_begin(&hold); /* a handler would see a return address of no call */
+    asked = as_caller_ask(loader, caller, handle, name, version, found);
+    hold_end(&hold);
+    if (asked)
+        return true;
+    if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
+        return false;
+    *found = version == NULL ? loader->sym(handle, name) : loader->vsym(handle, name, version);
+    return true;
+}
+
+/* Objects that were there at the start are searched in the order of the loader's list. */
+static bool is_in_front_of_us(const struct link_map *object)
+{
+    const struct link_map *own = own_object();
+    while (own != NULL && own != object)
+        own = own->l_prev;
+    return own != NULL && object != own_object();
+}
+
+/* Does a search that ends at this function come past us, as that of a linked reference does? Then
+ * ours is in front of it, whatever library it is in. */
+static bool comes_past_us(enum hook_id id, const void *found, const void *handle,
+                          const void *caller)
+{
+    return (handle == RTLD_DEFAULT ||
+            (handle == RTLD_NEXT && is_in_front_of_us(object_of(caller)))) &&
+           resolve_is_behind_us(id, found);
+}
+
+/* ... for a name of the table. */
+static struct dlsym_answer answer_hook(enum hook_id id, void *found, void *handle,
+                                       const void *caller, bool entries)
+{
+    void *entry = NULL;
+    if (object_of(found) == own_object())
+        found = resolve_behind_us(id, handle == RTLD_DEFAULT, caller);
+    if (found != NULL && entries)
+        entry = comes_past_us(id, found, handle, caller) ? entry_for(id, found)
+                                                         : dlsym_entry(id, found);
+    if (found != NULL && next_dlerror() != NULL)
+        next_dlerror()(); /* a success leaves no error, whatever was asked on the way */
+    return (struct dlsym_answer){entry != NULL ? entry : found, NULL};
 }
 
 struct dlsym_answer dlsym_answer(void *handle, const char *name, const char *version,
@@ -162,15 +178,14 @@ struct dlsym_answer dlsym_answer(void *handle, const char *name, const char *ver
     struct loader next = next_loader();
     void *go_on = version == NULL ? (void *)(uintptr_t)next.sym : (void *)(uintptr_t)next.vsym;
     struct dlsym_answer answer = {NULL, go_on};
-    const uint16_t *id = is_wanted() ? hook_of(name) : NULL;
+    int wanted = what_is_wanted();
+    const uint16_t *id = wanted != NOTHING ? hook_of(name) : NULL;
+    void *found = NULL;
     int saved = errno;
-    if (id == NULL)
+    if (id == NULL || go_on == NULL)
         return answer;
-    if (handle != RTLD_NEXT)
-        answer = answer_hook((enum hook_id) * id, ask(&next, handle, name, version), handle, name,
-                             caller, go_on);
-    else if (version == NULL && next_is_only_ours(name, caller))
-        answer.go_on = NULL;
+    if (ask(&next, handle, name, version, caller, &found) && found != NULL)
+        answer = answer_hook((enum hook_id) * id, found, handle, caller, wanted != NO_ENTRIES);
     errno = saved;
     return answer;
 }

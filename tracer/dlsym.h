@@ -6,12 +6,14 @@
  * The exported two are assembly (dlsym_entry.S), because the loader looks at the return address:
  * they save the arguments, ask dlsym_answer() below, and unless that has the answer jump to the
  * next implementation as if they had not been there. RTLD_NEXT and RTLD_DEFAULT thus mean what they
- * mean for the caller.
+ * mean for the caller; for a name of the hook table they are asked in its name (as_caller.h).
  *
  * The answer is ours only where the loader's lies in a library of the hook table. It is then an
  * entry, a few instructions in dlsym_entry.S that note for which copy of the library it stands and
  * go on to the wrapper (resolve.h). SPECTER_NO_DLSYM=1 switches all of this off. A preload in
  * front of ours that answers dlsym() itself and goes straight to libc takes it away.
+ *
+ * dlclose() and dlerror() are ours, too, for what pending.h and dlclose.c say.
  */
 #ifndef SPECTER_TRACER_DLSYM_H
 #define SPECTER_TRACER_DLSYM_H

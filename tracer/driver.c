@@ -4,10 +4,10 @@
 #include "clock.h"
 #include "hip.h"
 #include "hold.h"
+#include "pending.h"
 #include "real.h"
 #include "resolve.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -66,9 +66,10 @@ static void look(void)
     if (!atomic_compare_exchange_strong(&state, &was, LOOKING))
         return;
     hold_begin(&hold);
+    pending_begin();
     library = resolve_library("libcuda");
     atomic_store(&state, (library != NULL ? bind(library) : find_hip()) ? FOUND : NOT_FOUND);
-    dlerror(); /* what an optional function left there is not for the program to find */
+    pending_end();
     hold_end(&hold);
 }
 

@@ -28,7 +28,7 @@ static int make_directory(char *path)
 }
 
 /* Where no number is left for that, it stays where it is, unless that is 0, 1 or 2. */
-static int move_up(int fd)
+int file_move_up(int fd)
 {
     int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, FD_LOWEST) : fd;
     if (fd < 0)
@@ -102,14 +102,14 @@ int file_open(struct file *f, const struct config *c)
     f->fd = -1;
     f->size = 0;
     strcpy(f->name, c->output);
-    f->dir = move_up(make_directory(f->name));
+    f->dir = file_move_up(make_directory(f->name));
     if (f->dir < 0)
         return errno;
     stem_of(stem, sizeof stem, c);
     f->fd = open_new(f->dir, stem, f->base, sizeof f->base);
     if (f->fd < 0)
         return undo(f, errno, false);
-    f->fd = move_up(f->fd);
+    f->fd = file_move_up(f->fd);
     if (remember(f) < 0)
         return undo(f, errno, true);
     snprintf(f->name + strlen(f->name), sizeof f->name - strlen(f->name), "/%s", f->base);
@@ -166,26 +166,45 @@ int file_allocate(struct file *f, off_t bytes)
     return error;
 }
 
-int file_write(struct file *f, const char *lines, size_t len, size_t *kept)
+/* At offset `at`, or at the end for -1; *done is how much was written. */
+static int write_whole(struct file *f, const char *lines, size_t len, off_t at, size_t *done)
 {
-    size_t done = 0;
     int error = 0;
-    *kept = 0;
+    *done = 0;
     if (!file_is_ours(f)) {
         f->fd = -1;
         return EBADF;
     }
-    while (done < len && error == 0) {
-        ssize_t n = write(f->fd, lines + done, len - done);
+    while (*done < len && error == 0) {
+        ssize_t n = at < 0 ? write(f->fd, lines + *done, len - *done)
+                           : pwrite(f->fd, lines + *done, len - *done, at + (off_t)*done);
         if (n > 0)
-            done += (size_t)n;
+            *done += (size_t)n;
         else if (n == 0 || errno != EINTR)
             error = n == 0 ? EIO : errno;
     }
     if (error != 0)
         take_signal();
-    *kept = error != 0 ? cut_back(f, lines, done) : done;
+    return error;
+}
+
+int file_write(struct file *f, const char *lines, size_t len, size_t *kept)
+{
+    int error = write_whole(f, lines, len, -1, kept);
+    if (f->fd < 0)
+        return error;
+    if (error != 0)
+        *kept = cut_back(f, lines, *kept);
     f->size += (off_t)*kept;
+    return error;
+}
+
+int file_replace(struct file *f, off_t at, const char *lines, size_t len)
+{
+    size_t done;
+    int error = write_whole(f, lines, len, at, &done);
+    if (error == 0)
+        f->size = at + (off_t)len;
     return error;
 }
 

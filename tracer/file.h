@@ -24,6 +24,10 @@ struct file {
     char name[PATH_MAX]; /* for messages */
 };
 
+/* Moves a new descriptor of the tracer's out of the program's way: from 200 on, where there is room.
+ * Returns the number it then has; a negative fd is returned as it is. */
+int file_move_up(int fd);
+
 /* Makes the directory (0700) and in it a new file of ours (0600, never an existing one, never
  * through a link). 0, or an errno; f->name then says where. */
 int file_open(struct file *f, const struct config *c);
@@ -38,6 +42,9 @@ int file_allocate(struct file *f, off_t bytes);
 /* Writes whole lines. 0, or the errno of what failed; *kept then tells how many bytes of `lines`
  * are in the file, which ends with a whole line. */
 int file_write(struct file *f, const char *lines, size_t len, size_t *kept);
+
+/* Writes lines in the place of those from `at` on, which are no longer. 0, or an errno. */
+int file_replace(struct file *f, off_t at, const char *lines, size_t len);
 
 /* Takes the last lines off the file, whole ones, as many as fit into buf; returns their length. A
  * file that is not twice that long stays as it is: 0. */

@@ -10,18 +10,20 @@
 
 #define PAGE 4096
 
-/* Slots of a band; those of 0 have as many as the ring. Sizes divide a page or are pages. */
+/* Lines that a band keeps, 0: as many as the ring; and whether it has spare slots. Sizes divide a
+ * page or are pages. */
 static const struct {
-    uint32_t slot_bytes, slots;
+    uint32_t slot_bytes, kept;
+    bool has_spare;
 } layout[FLIGHT_BANDS] = {
-    [FLIGHT_COMMS] = {FLIGHT_COMM_BYTES, 256},
-    [FLIGHT_CLOCKS] = {FLIGHT_CLOCK_BYTES, 64},
-    [FLIGHT_SAMPLES] = {FLIGHT_SAMPLE_BYTES, 16},
-    [FLIGHT_MARKS] = {FLIGHT_ACT_BYTES, 0},
-    [FLIGHT_ACTS] = {FLIGHT_ACT_BYTES, 0},
-    [FLIGHT_SHOWN] = {FLIGHT_OP_BYTES, FLIGHT_PENDING},
-    [FLIGHT_OPS] = {FLIGHT_OP_BYTES, 0},
-    [FLIGHT_END] = {FLIGHT_END_BYTES, 1},
+    [FLIGHT_COMMS] = {FLIGHT_COMM_BYTES, 256, true},
+    [FLIGHT_CLOCKS] = {FLIGHT_CLOCK_BYTES, 64, false},
+    [FLIGHT_SAMPLES] = {FLIGHT_SAMPLE_BYTES, 16, false},
+    [FLIGHT_MARKS] = {FLIGHT_ACT_BYTES, 0, true},
+    [FLIGHT_ACTS] = {FLIGHT_ACT_BYTES, 0, true},
+    [FLIGHT_SHOWN] = {FLIGHT_OP_BYTES, FLIGHT_PENDING, false},
+    [FLIGHT_OPS] = {FLIGHT_OP_BYTES, 0, true},
+    [FLIGHT_END] = {FLIGHT_END_BYTES, 1, false},
 };
 
 _Static_assert(FLIGHT_END_BYTES % PAGE == 0, "the closing record has pages of its own");
@@ -37,11 +39,12 @@ static off_t lay_out(struct flight *f, uint64_t ring, size_t init_len)
     for (int i = 0; i < FLIGHT_BANDS; i++) {
         uint32_t bytes =
             i == FLIGHT_HEAD ? (uint32_t)round_up((off_t)init_len) : layout[i].slot_bytes;
-        uint64_t slots = i == FLIGHT_HEAD ? 1 : layout[i].slots != 0 ? layout[i].slots : ring;
+        uint64_t kept = i == FLIGHT_HEAD ? 1 : layout[i].kept != 0 ? layout[i].kept : ring;
         f->bands[i].at = at;
         f->bands[i].slot_bytes = bytes;
-        f->bands[i].slots = slots;
-        at += round_up((off_t)(slots * bytes));
+        f->bands[i].kept = kept;
+        f->bands[i].slots = kept + (layout[i].has_spare ? FLIGHT_BLOCK / bytes : 0);
+        at += round_up((off_t)(f->bands[i].slots * bytes));
     }
     return at;
 }
@@ -100,6 +103,21 @@ static void set_first_bytes(struct flight_run *run, uint32_t slot_bytes, char by
         run->block[(size_t)i * slot_bytes] = byte;
 }
 
+/* The oldest lines make room for those of a later run, now that this one is written. Before the
+ * first round has come to the slots, they are blank anyway. */
+static int make_spare(struct flight *f, const struct flight_run *run)
+{
+    uint64_t slots = f->bands[run->band].slots, spare = slots - f->bands[run->band].kept;
+    int error = 0;
+    for (uint32_t i = 0; spare > 0 && i < run->count && error == 0; i++) {
+        uint64_t slot = (run->slot + i + spare) % slots;
+        if (f->bands[run->band].put > slot)
+            error = write_at(
+                f, "#", 1, f->bands[run->band].at + (off_t)(slot * f->bands[run->band].slot_bytes));
+    }
+    return error;
+}
+
 static int write_run(struct flight *f, struct flight_run *run)
 {
     uint32_t slot = f->bands[run->band].slot_bytes;
@@ -111,6 +129,8 @@ static int write_run(struct flight *f, struct flight_run *run)
     set_first_bytes(run, slot, '{');
     if (error == 0)
         error = write_at(f, run->block, len, at);
+    if (error == 0)
+        error = make_spare(f, run);
     run->count = 0;
     return error;
 }
@@ -193,14 +213,14 @@ int flight_unshow(struct flight *f, uint64_t id)
 
 uint64_t flight_ops(const struct flight *f)
 {
-    uint64_t put = f->bands[FLIGHT_OPS].put, slots = f->bands[FLIGHT_OPS].slots;
-    return (put < slots ? put : slots) + f->nshown;
+    uint64_t put = f->bands[FLIGHT_OPS].put, kept = f->bands[FLIGHT_OPS].kept;
+    return (put < kept ? put : kept) + f->nshown;
 }
 
 uint64_t flight_gone(const struct flight *f)
 {
-    uint64_t put = f->bands[FLIGHT_OPS].put, slots = f->bands[FLIGHT_OPS].slots;
-    return put < slots ? 0 : put - slots;
+    uint64_t put = f->bands[FLIGHT_OPS].put, kept = f->bands[FLIGHT_OPS].kept;
+    return put < kept ? 0 : put - kept;
 }
 
 /* ---- as an ordinary trace ---- */

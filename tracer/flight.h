@@ -16,6 +16,11 @@
  * before `ops`, so that where both hold the same operation, the later line, which counts, is the
  * one that has ended.
  *
+ * A band of operations, marks, acts or communicators has spare slots, as many as are written at
+ * once. The next ones to be written are always spare: they begin with '#', and what is written into
+ * them replaces nothing. Only when it is there, as many of the oldest become spare. So a kill at
+ * any moment leaves all that the band is to keep.
+ *
  * Marks have a band of their own, because where the steps begin is what the rest is read by, and
  * events and synchronisations may be many times as many.
  *
@@ -68,7 +73,8 @@ struct flight {
     struct {
         off_t at;
         uint32_t slot_bytes;
-        uint64_t slots, put; /* put: lines so far */
+        uint64_t kept;       /* as many lines as are to be seen */
+        uint64_t slots, put; /* the spare ones included; lines so far */
     } bands[FLIGHT_BANDS];
     uint64_t shown[FLIGHT_PENDING]; /* id + 1 of the operation in each slot of `pending` */
     uint32_t nshown;

@@ -5,6 +5,7 @@
  * else in it, so that one look shows that no call can be lost or changed.
  */
 #include "call.h"
+#include "export.h"
 
 #include <half.h>
 #include <cublasLt.h>
@@ -25,7 +26,7 @@ TRACER_LIBS(X)
 /* ---- the functions ---- */
 
 #define HOOK(_lib, _ret, _fn, _params, _args, _record) \
-    __attribute__((visibility("default"))) _ret _fn _params;
+    EXPORT_VISIBILITY(_lib) _ret _fn _params;
 #include "hooks.def"
 
 #define HOOK_BY_HAND(...)
@@ -47,9 +48,6 @@ TRACER_LIBS(X)
     }
 #include "hooks.def"
 
-/* The wrappers under names that no other library can take: where the entries of dlsym_entry.S lead.
- */
 #define HOOK_BY_HAND(...)
-#define HOOK(_lib, _ret, _fn, _params, _args, _record) \
-    extern __typeof__(_fn) wrapper_##_fn __attribute__((alias(#_fn), visibility("hidden")));
+#define HOOK(_lib, _ret, _fn, _params, _args, _record) EXPORT_HOOK(_lib, _fn)
 #include "hooks.def"

@@ -6,6 +6,7 @@
 #include "driver.h"
 #include "gate.h"
 #include "hold.h"
+#include "loader_lock.h"
 #include "threads.h"
 #include "tracer.h"
 
@@ -48,7 +49,7 @@ static const char *ask_symbols(const void *func)
     struct hold hold;
     bool known;
     hold_begin(&hold);
-    known = dladdr(func, &info) != 0 && info.dli_saddr == func;
+    known = loader_address(func, &info) != 0 && info.dli_saddr == func;
     hold_end(&hold);
     return known ? info.dli_sname : NULL;
 }

@@ -5,7 +5,9 @@
 
 #include "config.h"
 #include "dlsym.h"
+#include "export.h"
 #include "hold.h"
+#include "pending.h"
 #include "real.h"
 #include "resolve.h"
 
@@ -151,8 +153,10 @@ static void *answer(const struct lookup *l, void *found, int version, const void
         !is_known(l, found, version))
         return found;
     hold_begin(&hold);
+    pending_begin();
     if (!is_left_out(caller))
         entry = dlsym_entry(hook, found);
+    pending_end();
     hold_end(&hold);
     return entry != NULL ? entry : found;
 }
@@ -181,7 +185,7 @@ static CUresult look_up(struct lookup *l, void **found, int version, const void 
 
 #define HOOK(...)
 #define HOOK_BY_HAND(_lib, _ret, _fn, _params, _args, _record) \
-    __attribute__((visibility("default"))) _ret _fn _params;
+    EXPORT_VISIBILITY(_lib) _ret _fn _params;
 #include "hooks.def"
 
 CUresult cuGetProcAddress(const char *symbol, void **found, int version, cuuint64_t flags)
@@ -200,6 +204,5 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **found, int version, cuui
 }
 
 #define HOOK(...)
-#define HOOK_BY_HAND(_lib, _ret, _fn, _params, _args, _record) \
-    extern __typeof__(_fn) wrapper_##_fn __attribute__((alias(#_fn), visibility("hidden")));
+#define HOOK_BY_HAND(_lib, _ret, _fn, _params, _args, _record) EXPORT_HOOK(_lib, _fn)
 #include "hooks.def"

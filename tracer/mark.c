@@ -32,11 +32,14 @@ static void lose(void)
         atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
 }
 
-/* The calling thread when marks are looked at. Never starts the tracer. */
-static struct thread *marking(void)
+/* The calling thread when marks are looked at. Never starts the tracer. `begins`: what comes now
+ * would lead to a record, which is lost at the tracer's end. */
+static struct thread *marking(bool begins)
 {
     int state = atomic_load_explicit(&tracer.state, memory_order_acquire), saved = errno;
     struct thread *t;
+    if (state == TRACER_ENDING && thread_depth == 0 && begins)
+        lose();
     if (thread_depth > 0 || (state != TRACER_ON && state != TRACER_LOSING))
         return NULL;
     t = thread_self();
@@ -134,7 +137,7 @@ static int push(struct ranges *s, const void *domain, const char *name, int64_t 
 
 int mark_push(const void *domain, const char *name)
 {
-    struct thread *t = marking();
+    struct thread *t = marking(true);
     struct ranges *s = t != NULL ? ranges_of(t) : NULL;
     int level = 0;
     if (t == NULL)
@@ -165,7 +168,7 @@ static bool pop(struct ranges *s, const void *domain, struct range *out)
 
 int mark_pop(const void *domain)
 {
-    struct thread *t = marking();
+    struct thread *t = marking(false);
     struct ranges *s = t != NULL ? atomic_load_explicit(&t->ranges, memory_order_relaxed) : NULL;
     struct range range;
     bool found = false;
@@ -212,7 +215,7 @@ static _Atomic uint64_t begun_count;
 
 uint64_t mark_begin(const char *name)
 {
-    struct thread *t = marking();
+    struct thread *t = marking(true);
     uint64_t n;
     if (t == NULL)
         return 0;
@@ -245,7 +248,7 @@ static bool take_begun(struct begun *b, uint64_t id, struct record *r)
 
 void mark_end(uint64_t id)
 {
-    struct thread *t = marking();
+    struct thread *t = marking(false);
     struct record r;
     if (t == NULL || !take_begun(&begun[id % BEGUN_MAX], id, &r))
         return;
@@ -273,14 +276,14 @@ void mark_reset(void)
 
 EXPORT void specter_mark(const char *name)
 {
-    struct thread *t = marking();
+    struct thread *t = marking(true);
     if (t != NULL)
         put_moment(t, is_marker(name) ? SPECTER_MARK_ITERATION : SPECTER_MARK_MARK, name);
 }
 
 EXPORT void specter_iteration(const char *name)
 {
-    struct thread *t = marking();
+    struct thread *t = marking(true);
     if (t != NULL)
         put_moment(t, SPECTER_MARK_ITERATION, name);
 }

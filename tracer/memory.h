@@ -2,7 +2,7 @@
  *
  * Memory that is mapped while the program runs: what the tracer needs more the more a program does.
  * All of it together has a bound, so that the tracer stays below 16 MiB whatever the program does:
- * its static tables (below 6.5 MiB) and its thread's stack are the rest. `make bench-tracer` and
+ * its static tables (below 6.3 MiB) and its thread's stack are the rest. `make bench-tracer` and
  * tests/cli/tracer/memory.sh measure it where all of it is in use.
  *
  * Mapped and not allocated: a hook may be in the middle of the program's malloc().
@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define MEMORY_MAX ((size_t)8704 << 10) /* bytes, in whole pages */
+#define MEMORY_MAX ((size_t)9232 << 10) /* bytes, in whole pages */
 
 /* Zeroed memory; NULL: the system has none, or the bound is reached. For any thread; keeps errno.
  */
@@ -20,5 +20,11 @@ void *memory_map(size_t bytes);
 
 /* `bytes`: as they were asked for. */
 void memory_unmap(void *p, size_t bytes);
+
+/* The same for what is much smaller than a page, at most MEMORY_CARVE_MAX: many share one mapping.
+ * It cannot be given back but all at once, in the child of a fork. */
+#define MEMORY_CARVE_MAX ((size_t)8 << 10)
+void *memory_carve(size_t bytes);
+void memory_carve_reset(void);
 
 #endif

@@ -132,8 +132,8 @@ static void name_comm(struct call *c)
 {
     const struct comm_birth *b = &c->member->birth;
     c->r.nccl.comm = b->id;
-    c->r.nccl.comm_rank = b->rank != COMM_UNKNOWN ? (int32_t)b->rank : -1;
-    c->r.nccl.comm_size = b->size != COMM_UNKNOWN ? (int32_t)b->size : -1;
+    c->r.nccl.comm_rank = b->rank != COMM_UNKNOWN ? b->rank : -1;
+    c->r.nccl.comm_size = b->size != COMM_UNKNOWN ? b->size : -1;
     if (b->device != COMM_UNKNOWN)
         c->r.device = (int16_t)b->device;
     if (is_in_place(c))
@@ -322,7 +322,7 @@ void group_end_close(struct call *c)
     }
     births_of_group(g, result);
     g->id = NO_ID;
-    g->count = g->nstreams = g->ncomms = 0;
+    g->count = g->nstreams = 0;
     g->in_progress = false;
 }
 

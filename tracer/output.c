@@ -79,8 +79,14 @@ static struct output {
     uint64_t timings[SPECTER_TIMING_COUNT];
     uint64_t deps, syncs, launches, graphs, marks;
     struct tally copies;
+    int64_t end_ns;
+    off_t closing_at; /* where the closing record begins, without slots */
     char gemm_names[HOOK_COUNT][64];
     char buffer[BUFFER_BYTES];
+    union {
+        char gpus[GPUS_MAX * GPU_BYTES]; /* for the first line */
+        char summary[SUMMARY_BYTES];     /* for the last one, which may be written twice */
+    };
 } output;
 
 int output_open(const struct config *config, int64_t mono_ns, int64_t real_ns)
@@ -92,6 +98,7 @@ int output_open(const struct config *config, int64_t mono_ns, int64_t real_ns)
     output.in_slots = config->ring > 0;
     for (int i = 0; i < HOOK_COUNT; i++)
         format_gemm_name(output.gemm_names[i], function_names[i].name);
+    unseen_begin();
     return file_open(&output.file, config);
 }
 
@@ -234,9 +241,9 @@ static void flush(void)
         give_up(error);
 }
 
-void output_flush_old(void)
+void output_flush_old(bool now)
 {
-    if (buffered() > 0 && clock_pace_ns() - output.since_ns >= FLUSH_NS)
+    if (buffered() > 0 && (now || clock_pace_ns() - output.since_ns >= FLUSH_NS))
         flush();
 }
 
@@ -327,8 +334,8 @@ static void cover(struct out *o, const char *what, bool is_looked_at)
 static void put_coverage(struct out *o)
 {
     const bool *wanted = output.config->wanted;
-    bool cuda = !driver_is_hip(), runtime = cuda && resolve_library("libcudart") != NULL;
-    bool loaded = cuda && resolve_library("libcuda") != NULL;
+    bool cuda = !driver_is_hip(), runtime = cuda && resolve_is_loaded("libcudart");
+    bool loaded = cuda && resolve_is_loaded("libcuda");
     put_RAW(o, "[");
     cover(o, "nccl", wanted[RECORD_NCCL]);
     cover(o, "cublas", cuda && wanted[RECORD_GEMM]);
@@ -375,10 +382,9 @@ static bool open_flight(void)
 
 void output_init(void)
 {
-    static char gpus[GPUS_MAX * GPU_BYTES];
     const struct config *c = output.config;
     char coverage[256], window[128];
-    struct out o = {gpus}, looked = {coverage};
+    struct out o = {output.gpus}, looked = {coverage};
     put_gpus(&o);
     put_coverage(&looked);
     format_init(line(LINE_HEAD, 0), &(struct init_line){
@@ -395,7 +401,7 @@ void output_init(void)
                                         .cuda = cuda_version(),
                                         .sample = (uint64_t)c->sample,
                                         .coverage = coverage,
-                                        .gpus = gpus,
+                                        .gpus = output.gpus,
                                         .env = c->env,
                                         .window = gate_is_windowed(window) ? window : NULL,
                                         .ring = (uint64_t)c->ring,
@@ -405,6 +411,11 @@ void output_init(void)
     flush(); /* whatever becomes of the program, its trace says whose it is */
     if (c->sample > 1 && c->wanted[RECORD_GEMM])
         output_sample((uint64_t)c->sample, "asked", 0);
+}
+
+static int64_t told(int64_t value)
+{
+    return value != COMM_UNKNOWN ? value : INT64_MIN;
 }
 
 void output_comm(const struct comm *c, void *unused)
@@ -417,14 +428,14 @@ void output_comm(const struct comm *c, void *unused)
                                         .time_ns = c->time_ns - output.mono_ns,
                                         .comm = b->id,
                                         .parent = b->parent,
-                                        .comm_rank = b->rank,
-                                        .comm_size = b->size,
-                                        .device = b->device,
-                                        .split_seq = b->split_seq,
-                                        .color = b->color,
-                                        .key = b->key,
-                                        .name = b->name[0] != '\0' ? b->name : NULL,
-                                        .nodes = atomic_load(&c->nodes),
+                                        .comm_rank = told(b->rank),
+                                        .comm_size = told(b->size),
+                                        .device = told(b->device),
+                                        .split_seq = told(b->split_seq),
+                                        .color = told(b->color),
+                                        .key = told(b->key),
+                                        .name = b->name,
+                                        .nodes = told(atomic_load(&c->nodes)),
                                     });
 }
 
@@ -653,6 +664,10 @@ static void put_limits(struct out *o)
         put_RAW(o, ",\"fell_out\":");
         put_U64(o, flight_gone(&output.flight));
     }
+    if (comm_without_room() > 0) {
+        put_RAW(o, ",\"comms_without_room\":");
+        put_U64(o, comm_without_room());
+    }
     if (output.stopped != NULL) {
         put_RAW(o, ",\"stopped\":");
         put_STR(o, output.stopped);
@@ -713,26 +728,46 @@ void output_settle(void)
         make_room();
 }
 
+static void put_closing(struct out *o, uint64_t dropped)
+{
+    format_shutdown(o, &(struct shutdown_line){
+                           .time_ns = output.end_ns - output.mono_ns,
+                           .total_ops = output.ops,
+                           .dropped = output.lost + dropped,
+                           .summary = output.summary,
+                       });
+}
+
 void output_close(int64_t end_ns, uint64_t dropped)
 {
-    char summary[SUMMARY_BYTES];
-    struct out o = {summary};
+    struct out o = {output.summary};
     bool was_broken = output.broken;
     output.ending = true;
+    output.end_ns = end_ns;
     flush(); /* the whole buffer for a long line */
     if (output.broken && !was_broken)
         make_room();
     if (output.in_slots)
         output.ops = flight_ops(&output.flight);
     put_summary(&o);
-    format_shutdown(line(LINE_END, 0), &(struct shutdown_line){
-                                           .time_ns = end_ns - output.mono_ns,
-                                           .total_ops = output.ops,
-                                           .dropped = output.lost + dropped,
-                                           .summary = summary,
-                                       });
+    output.closing_at = output.file.size;
+    put_closing(line(LINE_END, 0), dropped);
     flush();
-    file_close(&output.file);
+}
+
+void output_amend(uint64_t dropped)
+{
+    struct out o = {output.buffer};
+    bool closed = output.in_slots || output.file.size > output.closing_at;
+    if (!closed || !file_is_ours(&output.file))
+        return;
+    put_closing(&o, dropped);
+    if (output.in_slots) {
+        flight_put(&output.flight, FLIGHT_END, 0, output.buffer, (size_t)(o.p - output.buffer));
+        flight_sync(&output.flight);
+    } else {
+        file_replace(&output.file, output.closing_at, output.buffer, (size_t)(o.p - output.buffer));
+    }
 }
 
 /* ---- while it goes on ---- */
@@ -765,10 +800,12 @@ void output_abandon(void)
 void output_forked(void)
 {
     file_close(&output.file);
+    unseen_forked();
 }
 
 void output_reset(void)
 {
     memset(&output, 0, offsetof(struct output, gemm_names));
     graph_ops_reset();
+    unseen_reset();
 }

@@ -48,8 +48,10 @@ void output_abandoned(const struct record *r, uint64_t id, int64_t shown);
  * in the file. */
 void output_settle(void);
 
-/* The closing record, and the end of the file. `dropped`: records that never came here. */
+/* The closing record, which ends the file. `dropped`: records that never came here. Then, when it
+ * has grown, the same record once more in its place. */
 void output_close(int64_t end_ns, uint64_t dropped);
+void output_amend(uint64_t dropped);
 
 /* Has somebody asked for a dump (request.h)? Then its answer is what is there. time_ns: the moment
  * by which all that is under way has been written. */
@@ -57,7 +59,9 @@ bool output_is_asked(void);
 void output_answer(int64_t time_ns);
 
 bool output_is_pending(void); /* lines wait in the buffer */
-void output_flush_old(void);  /* writes them when they have waited long enough */
+
+/* Writes them when they have waited long enough, or `now`. */
+void output_flush_old(bool now);
 
 bool output_is_op(const struct record *r); /* has an id and a time */
 

@@ -67,7 +67,7 @@ static bool is_bound(uint64_t member)
     return false;
 }
 
-int64_t plugin_nodes(const struct comm_birth *birth)
+int32_t plugin_nodes(const struct comm_birth *birth)
 {
     if (!atomic_load_explicit(&active, memory_order_acquire) || birth->id == 0 ||
         birth->nccl_hash == 0)

@@ -38,7 +38,7 @@ struct comm_birth;
 uint64_t plugin_hash(const void *id, size_t len);
 
 /* A communicator is known now: how many nodes it spans, if NCCL has said so; else `birth`'s. */
-int64_t plugin_nodes(const struct comm_birth *birth);
+int32_t plugin_nodes(const struct comm_birth *birth);
 
 /* Around an operation that is recorded: before the real call, and behind it with the number that it
  * got (-1: none), or when it failed. */

@@ -2,6 +2,7 @@
 #include "real.h"
 
 #include "elf.h"
+#include "loader_lock.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -9,17 +10,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As addresses, so that each is one atomic; 0: not looked for yet. What is there is there from the
- * start of the process, so two threads that look at once find the same. */
+#define ABSENT 1
+
+/* As addresses, so that each is one atomic; 0: not looked for yet, ABSENT: there is none. What is
+ * there is there from the start of the process, so two threads that look at once find the same. */
 static struct {
     _Atomic uintptr_t sym, vsym;
 } real, next;
 
-const struct link_map *object_of(const void *address)
+static _Atomic uintptr_t dlclose_behind_us, dlerror_behind_us, find_object_of_glibc;
+
+static const struct link_map *ask_dladdr(const void *address)
 {
     struct link_map *map = NULL;
     Dl_info info;
-    return dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 ? map : NULL;
+    int found;
+    loader_enter();
+    found = dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP);
+    loader_leave();
+    return found != 0 ? map : NULL;
 }
 
 const struct link_map *own_object(void)
@@ -28,7 +37,7 @@ const struct link_map *own_object(void)
     static const struct link_map *_Atomic own;
     const struct link_map *object = atomic_load_explicit(&own, memory_order_relaxed);
     if (object == NULL) {
-        object = object_of(&here);
+        object = ask_dladdr(&here);
         atomic_store_explicit(&own, object, memory_order_relaxed);
     }
     return object;
@@ -49,6 +58,8 @@ static uintptr_t find(const char *name, bool only_libc)
         void *found = !only_libc || is_libc(object) ? elf_function(object, name) : NULL;
         if (found != NULL)
             return (uintptr_t)found;
+        if (elf_is_loader(object)) /* the last of those */
+            break;
     }
     return 0;
 }
@@ -58,9 +69,30 @@ static uintptr_t known(_Atomic uintptr_t *where, const char *name, bool only_lib
     uintptr_t found = atomic_load_explicit(where, memory_order_relaxed);
     if (found == 0) {
         found = find(name, only_libc);
-        atomic_store_explicit(where, found, memory_order_relaxed);
+        atomic_store_explicit(where, found != 0 ? found : ABSENT, memory_order_relaxed);
     }
-    return found;
+    return found != ABSENT ? found : 0;
+}
+
+/* struct dl_find_object of glibc 2.35, whose header may be older than the C library. */
+struct found_object {
+    unsigned long long flags;
+    void *begin, *end;
+    struct link_map *map;
+    void *rest[8];
+};
+
+/* _dl_find_object() takes no lock of the loader's, which a thread may hold that waits for this one:
+ * dlclose() holds it while destructors run. Elsewhere dladdr1() has to do. */
+const struct link_map *object_of(const void *address)
+{
+    int (*find_object)(void *, struct found_object *) =
+        (int (*)(void *, struct found_object *))known(&find_object_of_glibc, "_dl_find_object",
+                                                      false);
+    struct found_object found;
+    if (find_object == NULL)
+        return ask_dladdr(address);
+    return find_object((void *)(uintptr_t)address, &found) == 0 ? found.map : NULL;
 }
 
 static struct loader loader_of(uintptr_t sym, uintptr_t vsym)
@@ -83,8 +115,22 @@ struct loader next_loader(void)
     return loader_of(known(&next.sym, "dlsym", false), known(&next.vsym, "dlvsym", false));
 }
 
+int (*next_dlclose(void))(void *)
+{
+    return (int (*)(void *))known(&dlclose_behind_us, "dlclose", false);
+}
+
+char *(*next_dlerror(void))(void)
+{
+    return (char *(*)(void))known(&dlerror_behind_us, "dlerror", false);
+}
+
 void *real_dlsym(void *handle, const char *name)
 {
     struct loader loader = real_loader();
-    return loader.sym != NULL ? loader.sym(handle, name) : NULL;
+    void *found;
+    loader_enter();
+    found = loader.sym != NULL ? loader.sym(handle, name) : NULL;
+    loader_leave();
+    return found;
 }

@@ -24,6 +24,10 @@ struct loader real_loader(void);
  */
 struct loader next_loader(void);
 
+/* The implementation that comes next after ours of another function of libdl's, NULL: none. */
+int (*next_dlclose(void))(void *handle);
+char *(*next_dlerror(void))(void);
+
 /* real_loader().sym, for convenience. */
 void *real_dlsym(void *handle, const char *name);
 

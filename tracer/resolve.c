@@ -4,9 +4,14 @@
 #include "hooks/cublas.h"
 #include "hooks/cuda.h"
 #include "hooks/nccl.h"
+#include "answers.h"
+#include "as_caller.h"
 #include "elf.h"
-#include "real.h"
 #include "hold.h"
+#include "loader_lock.h"
+#include "objects.h"
+#include "pending.h"
+#include "real.h"
 #include "record.h"
 #include "warn.h"
 
@@ -16,11 +21,8 @@
 #include <link.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
-
-/* Bounds what a first call takes of its thread's stack. */
-#define MAX_COPIES 4
-#define MAX_PATH 1024
 
 const struct function_name function_names[FUNCTION_COUNT] = {
 #define HOOK(_lib, _ret, _fn, _params, _args, _record) \
@@ -38,12 +40,6 @@ const char *const resolve_stems[LIB_COUNT] = {
 };
 
 /* ---- loaded libraries ---- */
-
-struct copies {
-    const char *stem;
-    int count;
-    char path[MAX_COPIES][MAX_PATH];
-};
 
 static bool is_file_of(const char *p, const char *stem, size_t len)
 {
@@ -73,129 +69,6 @@ bool resolve_is_library(const char *path, const char *stem)
         len = strcspn(stem, "|");
     }
     return true;
-}
-
-static int note_copy(struct dl_phdr_info *info, size_t size, void *data)
-{
-    struct copies *c = data;
-    (void)size;
-    if (c->count == MAX_COPIES || info->dlpi_name == NULL ||
-        strlen(info->dlpi_name) > MAX_PATH - 1 || !resolve_is_library(info->dlpi_name, c->stem))
-        return 0;
-    strcpy(c->path[c->count++], info->dlpi_name);
-    return 0;
-}
-
-static void find_copies(struct copies *c, const char *stem)
-{
-    c->stem = stem;
-    c->count = 0;
-    dl_iterate_phdr(note_copy, c);
-}
-
-static void *reopen(const char *path)
-{
-    return dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-}
-
-void *resolve_library(const char *stem)
-{
-    struct copies c;
-    find_copies(&c, stem);
-    return c.count > 0 ? reopen(c.path[0]) : NULL;
-}
-
-/* ---- choosing among them ---- */
-
-static function as_function(void *p)
-{
-    function f;
-    memcpy(&f, &p, sizeof f);
-    return f;
-}
-
-static void *usable(void *p)
-{
-    return p == NULL || object_of(p) == own_object() ? NULL : p;
-}
-
-static void *in_library(const char *path, const char *name)
-{
-    void *library = reopen(path); /* stays open: an answer must not be unloaded */
-    return library != NULL ? usable(real_dlsym(library, name)) : NULL;
-}
-
-/* The answer of a search, whose library must not be unloaded either. */
-static void *pinned(void *p)
-{
-    Dl_info info;
-    if (usable(p) == NULL)
-        return NULL;
-    if (dladdr(p, &info) != 0 && info.dli_fname != NULL)
-        reopen(info.dli_fname);
-    return p;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
-/* A copy may be needed by the name of its file or by its SONAME: libnccl.so.2 for a library opened
- * as libnccl.so.2.28.9. */
-static bool needs(const struct link_map *caller, const char *path)
-{
-    void *library;
-    struct link_map *copy = NULL;
-    if (elf_has_entry(caller, DT_NEEDED, base_name(path)))
-        return true;
-    library = reopen(path);
-    return library != NULL && dlinfo(library, RTLD_DI_LINKMAP, &copy) == 0 &&
-           elf_needs_soname(caller, copy);
-}
-
-/* The copy that the caller's object is or needs; -1: neither. */
-static int copy_of_caller(const struct copies *c, const struct link_map *caller)
-{
-    for (int i = 0; caller != NULL && i < c->count; i++) {
-        if (strcmp(caller->l_name, c->path[i]) == 0)
-            return i;
-    }
-    for (int i = 0; caller != NULL && i < c->count; i++) {
-        if (needs(caller, c->path[i]))
-            return i;
-    }
-    return -1;
-}
-
-static void *search(const char *name, const char *stem, const void *caller)
-{
-    const struct link_map *object = object_of(caller);
-    void *found = NULL;
-    struct copies c;
-    int own;
-    find_copies(&c, stem);
-    if (c.count > 1 && (own = copy_of_caller(&c, object)) >= 0)
-        found = in_library(c.path[own], name);
-    if (found == NULL)
-        found = pinned(real_dlsym(RTLD_NEXT, name));
-    for (int i = 0; found == NULL && i < c.count; i++)
-        found = in_library(c.path[i], name);
-    if (found == NULL && object != NULL && object->l_name[0] != '\0')
-        found = in_library(object->l_name, name);
-    dlerror(); /* what our own tries left there is not for the program to find */
-    return found;
-}
-
-static function choose(enum hook_id id, const void *caller)
-{
-    struct hold hold;
-    void *found;
-    hold_begin(&hold);
-    found = search(function_names[id].name, resolve_stems[function_names[id].lib], caller);
-    hold_end(&hold);
-    return as_function(found);
 }
 
 /* ---- where calls went ---- */
@@ -230,50 +103,234 @@ bool resolve_was_called(const ElfW(Dyn) * dynamic)
     return false;
 }
 
-/* ---- answers that were given ---- */
+/* ---- where a function is ---- */
 
-#define CACHE_SLOTS 4096
-#define CACHE_PROBES 16
+#define PATH_MAX_KEPT 512
 
-static struct {
-    _Atomic uint64_t key; /* calling address, function id above it; 0: empty */
-    _Atomic(function) real;
-} cache[CACHE_SLOTS];
+/* Is this object one of the libraries that `stem` names? */
+struct library_search {
+    const char *stem;
+    char path[PATH_MAX_KEPT];
+};
 
-static uint64_t key_of(enum hook_id id, const void *caller)
+static int note_library(struct dl_phdr_info *info, size_t size, void *data)
 {
-    return ((uint64_t)(uintptr_t)caller & ((UINT64_C(1) << 48) - 1)) | (uint64_t)(id + 1) << 48;
+    struct library_search *s = data;
+    (void)size;
+    if (info->dlpi_name == NULL || strlen(info->dlpi_name) >= sizeof s->path ||
+        !resolve_is_library(info->dlpi_name, s->stem))
+        return 0;
+    strcpy(s->path, info->dlpi_name);
+    return 1;
 }
 
-static uint32_t slot_of(uint64_t key)
+bool resolve_is_loaded(const char *stem)
 {
-    return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (CACHE_SLOTS - 1);
+    struct library_search s = {.stem = stem};
+    return loader_objects(note_library, &s) != 0;
 }
 
-static function cached(uint64_t key)
+void *resolve_library(const char *stem)
 {
-    uint32_t slot = slot_of(key);
-    for (int i = 0; i < CACHE_PROBES; i++, slot = (slot + 1) & (CACHE_SLOTS - 1)) {
-        uint64_t there = atomic_load_explicit(&cache[slot].key, memory_order_relaxed);
-        if (there == key)
-            return atomic_load_explicit(&cache[slot].real, memory_order_acquire);
-        if (there == 0)
-            return NULL;
+    struct library_search s = {.stem = stem};
+    void *handle = NULL;
+    loader_enter();
+    if (loader_objects(note_library, &s) != 0)
+        handle = dlopen(s.path, RTLD_LAZY | RTLD_NOLOAD);
+    loader_leave();
+    return handle;
+}
+
+static function as_function(void *p)
+{
+    function f;
+    memcpy(&f, &p, sizeof f);
+    return f;
+}
+
+/* What a call of `name` from `object` means. */
+struct request {
+    enum hook_id id;
+    const char *name;
+    const struct link_map *object; /* the caller's; NULL: not known */
+    const void *code;              /* in the object; NULL: the program asks in its place */
+    struct definitions defined;
+};
+
+/* ---- asking the loader ---- */
+
+/* The libraries whose references ask for a version. Our functions have none there, so that every
+ * reference is bound to them; dlvsym() passes over them, dlsym() does not. Those of all other hooks
+ * are versioned so that references are bound to them and dlsym() never finds them (hooks.c). */
+static bool is_of_versioned_library(enum hook_id id)
+{
+    enum lib_id lib = function_names[id].lib;
+    return id < (enum hook_id)HOOK_COUNT &&
+           (lib == LIB_CUBLAS || lib == LIB_CUBLASLT || lib == LIB_CUDART);
+}
+
+static void *usable(void *p)
+{
+    return p == NULL || object_of(p) == own_object() ? NULL : p;
+}
+
+/* In the name of the object; NULL, too, where that cannot be done. */
+static void *ask_as(const struct request *r, void *handle, const char *version)
+{
+    struct loader loader = real_loader();
+    void *found = NULL;
+    as_caller_ask(&loader, r->code, handle, r->name, version, &found);
+    return usable(found);
+}
+
+/* What comes behind us in the global scope. */
+static void *ask_global(const struct request *r)
+{
+    return usable(real_dlsym(RTLD_NEXT, r->name));
+}
+
+static const char *version_of(const void *found, const char *name)
+{
+    const struct link_map *object = object_of(found);
+    return object != NULL ? elf_version(object, name) : NULL;
+}
+
+/* A definition without a version, or in the right one, behind us in the global scope comes before
+ * what dlvsym() finds. */
+static void *ask_version(const struct request *r)
+{
+    const char *wanted = r->defined.version, *has;
+    void *global = ask_global(r);
+    if (global != NULL && ((has = version_of(global, r->name)) == NULL || strcmp(has, wanted) == 0))
+        return global;
+    return ask_as(r, RTLD_DEFAULT, wanted);
+}
+
+static void *as_data(function f)
+{
+    void *p;
+    memcpy(&p, &f, sizeof p);
+    return p;
+}
+
+/* Our function is in the way of RTLD_DEFAULT, so the scopes are searched one by one: the global
+ * one, then that of the dlopen() which brought the object. A versioned library that calls itself
+ * means its own version. Asked once more by its version, the answer is noted as what the object
+ * depends on. */
+static void *ask_any_version(const struct request *r)
+{
+    const struct definitions *d = &r->defined;
+    bool is_own_version = d->own != NULL && elf_version(r->object, r->name) != NULL;
+    void *found = is_own_version ? as_data(d->own) : ask_global(r);
+    const char *version;
+    if (found == NULL)
+        found = as_data(objects_in_scope(r->name, NULL, r->object));
+    version = found != NULL ? version_of(found, r->name) : NULL;
+    if (version != NULL)
+        ask_as(r, RTLD_DEFAULT, version);
+    return found;
+}
+
+/* A caller that neither refers to the function nor defines it: another object left for the function
+ * by a jump (a tail call), or passed its address. Nothing is asked in the name of this one, which
+ * would depend on the answer from then on. */
+static function ask_for_others(const struct request *r)
+{
+    const struct definitions *d = &r->defined;
+    void *global = ask_global(r);
+    if (d->of_others != NULL &&
+        (global == NULL || (d->others_ask_versions && version_of(global, r->name) != NULL)))
+        return d->of_others;
+    return global != NULL ? as_function(global) : objects_in_scope(r->name, NULL, r->object);
+}
+
+static function ask(const struct request *r)
+{
+    const struct definitions *d = &r->defined;
+    void *found;
+    if (!d->is_referred && d->own == NULL)
+        return ask_for_others(r);
+    if (!is_of_versioned_library(r->id))
+        found = ask_as(r, RTLD_DEFAULT, NULL);
+    else
+        found = d->version != NULL ? ask_version(r) : ask_any_version(r);
+    if (found == NULL && d->version == NULL) /* nothing could be asked as the caller */
+        found = ask_global(r);
+    return as_function(found);
+}
+
+static void look(struct request *r, enum hook_id id, const void *caller)
+{
+    *r = (struct request){.id = id, .name = function_names[id].name, .code = caller};
+    r->object = caller != NULL ? object_of(caller) : NULL;
+    if (r->object != NULL && elf_is_loader(r->object))
+        r->object = NULL; /* a constructor left by a jump to the function */
+    if (r->object == NULL)
+        r->code = NULL;
+    own_object(); /* once, before the loader's list is locked */
+    objects_look(&r->defined, r->name, r->object);
+}
+
+/* A reference that was bound when its object was loaded cannot mean a library that came later. */
+static function as_of_loading(const struct request *r, function found)
+{
+    function then;
+    if (found == NULL || !r->defined.is_bound_early || !objects_came_later(found, r->object))
+        return found;
+    then = objects_in_scope(r->name, r->defined.version, r->object);
+    if (then == NULL)
+        then = objects_behind(r->name, r->object);
+    return then != NULL ? then : found;
+}
+
+static function choose(enum hook_id id, const void *caller)
+{
+    struct request r;
+    const struct definitions *d = &r.defined;
+    struct hold hold;
+    function found;
+    hold_begin(&hold);
+    look(&r, id, caller);
+    found = d->first;
+    if (!d->is_plain) {
+        pending_begin();
+        found = as_of_loading(&r, ask(&r));
+        pending_end();
     }
-    return NULL;
+    if (found == NULL)
+        found = d->own != NULL ? d->own : objects_in_scope(r.name, d->version, r.object);
+    hold_end(&hold);
+    return found != NULL ? found : d->first;
 }
 
-/* A full neighbourhood keeps nothing: that place resolves again each time, slowly but rightly. */
-static void keep(uint64_t key, function real)
+/* The message is the loader's, which it would give for the caller. */
+static void leave_error(const struct request *r)
 {
-    uint32_t slot = slot_of(key);
-    for (int i = 0; i < CACHE_PROBES; i++, slot = (slot + 1) & (CACHE_SLOTS - 1)) {
-        uint64_t there = 0;
-        if (atomic_compare_exchange_strong(&cache[slot].key, &there, key) || there == key) {
-            atomic_store_explicit(&cache[slot].real, real, memory_order_release);
-            return;
-        }
-    }
+    char text[512];
+    const char *object = r->object != NULL ? r->object->l_name : "";
+    snprintf(text, sizeof text, "%s: undefined symbol: %s",
+             object[0] != '\0' ? object : program_invocation_name, r->name);
+    pending_replace(text);
+}
+
+void *resolve_behind_us(enum hook_id id, bool in_all_scopes, const void *caller)
+{
+    struct request r;
+    struct hold hold;
+    void *found;
+    hold_begin(&hold);
+    look(&r, id, caller);
+    found = in_all_scopes ? ask_any_version(&r) : ask_global(&r);
+    if (found == NULL)
+        leave_error(&r);
+    hold_end(&hold);
+    return found;
+}
+
+bool resolve_is_behind_us(enum hook_id id, const void *found)
+{
+    struct request r = {.id = id, .name = function_names[id].name};
+    return ask_global(&r) == found;
 }
 
 /* ---- entries: pointers that dlsym() gave ---- */
@@ -282,9 +339,17 @@ __thread uint32_t resolve_entered __attribute__((tls_model("initial-exec")));
 
 static struct {
     _Atomic(function) real;
-    _Atomic bool pinned;
+    _Atomic bool is_called;
 } entries[HOOK_COUNT][RESOLVE_ENTRIES];
 
+static bool is_gone(function real)
+{
+    const void *address;
+    memcpy(&address, &real, sizeof address);
+    return object_of(address) == NULL;
+}
+
+/* When all are taken, that of a library which has been unloaded serves again. */
 int resolve_entry(enum hook_id id, function real)
 {
     for (int i = 0; i < RESOLVE_ENTRIES; i++) {
@@ -292,21 +357,14 @@ int resolve_entry(enum hook_id id, function real)
         if (atomic_compare_exchange_strong(&entries[id][i].real, &there, real) || there == real)
             return i;
     }
+    for (int i = 0; i < RESOLVE_ENTRIES; i++) {
+        function there = atomic_load(&entries[id][i].real);
+        if (is_gone(there) && atomic_compare_exchange_strong(&entries[id][i].real, &there, real)) {
+            atomic_store(&entries[id][i].is_called, false);
+            return i;
+        }
+    }
     return -1;
-}
-
-/* A program may close the library, and we ask it until the end. */
-static void keep_loaded(function real)
-{
-    struct hold hold;
-    void *address;
-    int saved = errno;
-    memcpy(&address, &real, sizeof address);
-    note_called(real);
-    hold_begin(&hold);
-    pinned(address);
-    hold_end(&hold);
-    errno = saved;
 }
 
 /* A signal handler may come between an entry and its wrapper, and make a call of its own: what was
@@ -320,26 +378,29 @@ static function entered(enum hook_id id)
         return NULL;
     resolve_entered = 0;
     real = atomic_load_explicit(&entries[id][entry].real, memory_order_relaxed);
-    if (!atomic_load_explicit(&entries[id][entry].pinned, memory_order_relaxed)) {
-        keep_loaded(real);
-        atomic_store_explicit(&entries[id][entry].pinned, true, memory_order_relaxed);
+    if (real != NULL &&
+        !atomic_load_explicit(&entries[id][entry].is_called, memory_order_relaxed)) {
+        note_called(real);
+        atomic_store_explicit(&entries[id][entry].is_called, true, memory_order_relaxed);
     }
     return real;
 }
 
 function resolve(enum hook_id id, const void *caller)
 {
-    uint64_t key = key_of(id, caller);
     function real = resolve_entered != 0 ? entered(id) : NULL;
-    int saved = errno;
+    uint32_t generation;
+    int saved;
     if (real == NULL)
-        real = cached(key);
+        real = answers_get(id, caller);
     if (real != NULL)
         return real;
+    saved = errno;
+    generation = atomic_load(&answers_generation);
     real = choose(id, caller);
     if (real != NULL) {
         note_called(real);
-        keep(key, real);
+        answers_put(id, caller, real, generation);
     } else {
         struct hold hold;
         hold_begin(&hold); /* it writes */
@@ -354,39 +415,39 @@ function resolve(enum hook_id id, const void *caller)
 function resolve_beside(enum hook_id id, function neighbour)
 {
     const void *address;
-    uint64_t key;
+    const struct link_map *object;
+    uint32_t generation;
     struct hold hold;
     function real;
-    Dl_info info;
-    bool known;
     memcpy(&address, &neighbour, sizeof address);
-    key = key_of(id, address);
-    real = cached(key);
+    real = address != NULL ? answers_get(id, address) : NULL;
     if (real != NULL || address == NULL)
         return real;
+    generation = atomic_load(&answers_generation);
     hold_begin(&hold);
-    known = dladdr(address, &info) != 0 && info.dli_fname != NULL;
-    if (known)
-        real = as_function(in_library(info.dli_fname, function_names[id].name));
+    object = object_of(address);
+    real = object != NULL ? as_function(elf_function(object, function_names[id].name)) : NULL;
     hold_end(&hold);
-    if (known && real == NULL) /* another preload answers for the library */
+    if (object != NULL && real == NULL) /* another preload answers for the library */
         real = choose(id, address);
     if (real != NULL)
-        keep(key, real);
-    dlerror(); /* as in choose() */
+        answers_put(id, address, real, generation);
     return real;
 }
 
+/* ---- whose a function is ---- */
+
+static _Atomic(function) of_own_library[FUNCTION_COUNT], of_others[FUNCTION_COUNT];
+
 bool resolve_is_own(enum hook_id id, function real)
 {
-    static _Atomic(function) own[FUNCTION_COUNT], others[FUNCTION_COUNT];
     struct hold hold;
     const struct link_map *object;
     const void *address;
     bool is_own;
-    if (atomic_load_explicit(&own[id], memory_order_relaxed) == real)
+    if (atomic_load_explicit(&of_own_library[id], memory_order_relaxed) == real)
         return true;
-    if (atomic_load_explicit(&others[id], memory_order_relaxed) == real)
+    if (atomic_load_explicit(&of_others[id], memory_order_relaxed) == real)
         return false;
     memcpy(&address, &real, sizeof address);
     hold_begin(&hold);
@@ -394,11 +455,27 @@ bool resolve_is_own(enum hook_id id, function real)
     hold_end(&hold);
     is_own =
         object != NULL && resolve_is_library(object->l_name, resolve_stems[function_names[id].lib]);
-    atomic_store_explicit(is_own ? &own[id] : &others[id], real, memory_order_relaxed);
+    atomic_store_explicit(is_own ? &of_own_library[id] : &of_others[id], real,
+                          memory_order_relaxed);
     return is_own;
 }
 
 function resolve_any(enum hook_id id)
 {
     return choose(id, NULL);
+}
+
+/* ---- when a library has been unloaded ---- */
+
+void resolve_unloaded(void)
+{
+    for (int i = 0; i < CALLED_MAX; i++) {
+        const ElfW(Dyn) *there = atomic_load(&called[i]);
+        if (there != NULL && object_of(there) == NULL)
+            atomic_store(&called[i], NULL);
+    }
+    for (int id = 0; id < FUNCTION_COUNT; id++) {
+        atomic_store_explicit(&of_own_library[id], NULL, memory_order_relaxed);
+        atomic_store_explicit(&of_others[id], NULL, memory_order_relaxed);
+    }
 }

@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finding the real function behind a hook.
+ * Finding the real function behind a hook: the one that the loader would have bound the call to,
+ * had the tracer not been there.
  *
- * dlsym(RTLD_NEXT) is not enough: it is NULL when the library came in by dlopen(RTLD_LOCAL), as
- * every Python extension brings it, and it knows one copy where a process may hold two versions.
- * So, for each place that calls:
+ * Which one that is depends on the object that calls: its own definition, the global scope, the
+ * scope of the dlopen() that brought it, the version that its reference asks for. Only the loader
+ * knows all of this, so for each place that calls:
  *
- *   one loaded library has the file name  RTLD_NEXT, which keeps other preloads in the chain; else
- *                                         that library
- *   several have it                       the one that is the caller itself or that the caller's
- *                                         object needs (DT_NEEDED); else RTLD_NEXT, else the first
- *   none has it                           RTLD_NEXT, else the caller's own object (linked into it)
+ *   one loaded object defines the function, and it   that one: a reference that is bound at all is
+ *   stays as long as the caller                      bound to it
+ *   the caller refers to the function, or defines    what the loader answers the caller
+ *   it                                               (as_caller.h); for a reference that was bound
+ *                                                    when the caller was loaded, nothing that came
+ *                                                    by a later dlopen()
+ *   another object has left for the function by a    what those are bound to that do refer to it,
+ *   jump, or has passed its address to the caller    as far as the list of objects tells
+ * (objects.h)
  *
  * A pointer that the program got from dlsym() is different: it belongs to one library, whoever
  * calls. It leads to an entry (dlsym.c) that says which before it goes on to the wrapper.
  *
- * Nothing is ever loaded: libraries are reopened with RTLD_NOLOAD. Our own functions are never the
- * answer. Answers are kept per (function, calling place), because the right library depends on the
- * caller and a library loaded later brings callers of its own.
+ * Nothing is loaded and no library is kept from being unloaded. Our own functions are never the
+ * answer. Answers are kept per (function, calling place) until a library is unloaded (answers.h).
  */
 #ifndef SPECTER_TRACER_RESOLVE_H
 #define SPECTER_TRACER_RESOLVE_H
 
+#include "answers.h"
 #include "hooks.h"
 
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-typedef void (*function)(void);
 
 /* The real function for a call from `caller` (a return address). NULL: there is none; a warning was
  * given. Lock-free after the first call from a place. */
@@ -50,10 +53,26 @@ function resolve_beside(enum hook_id id, function neighbour);
 /* The function in whatever copy is loaded, or NULL; for what is asked once. */
 function resolve_any(enum hook_id id);
 
-/* A handle of a loaded library whose file name starts with `stem`, or NULL. */
+/* What a search by name that ended at our wrapper would have found without it: in the global scope
+ * behind us, or also in the scope of the caller's own object. NULL with dlerror() saying so. */
+void *resolve_behind_us(enum hook_id id, bool in_all_scopes, const void *caller);
+
+/* Is that function what comes behind us in the global scope? Between pending_begin() and
+ * pending_end(), or in a dlsym() of the program. */
+bool resolve_is_behind_us(enum hook_id id, const void *found);
+
+/* Is a library loaded that has such a file name? */
+bool resolve_is_loaded(const char *stem);
+
+/* A handle of such a library, or NULL. The library then stays loaded: for the driver, whose
+ * functions the tracer calls in a thread of its own. Between pending_begin() and pending_end(). */
 void *resolve_library(const char *stem);
 
-/* Has a call gone to the object with this dynamic section? Of the first few objects, surely. */
+/* A library has been unloaded: what is gone is forgotten. */
+void resolve_unloaded(void);
+
+/* Has a call gone to the object with this dynamic section? Reliable for the first
+ * 32 objects that were called. */
 bool resolve_was_called(const ElfW(Dyn) * dynamic);
 
 extern const char *const resolve_stems[LIB_COUNT];

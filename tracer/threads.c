@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "threads.h"
 
+#include "call.h"
 #include "hold.h"
 #include "mark.h"
 #include "memory.h"
+#include "writer.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,28 +38,52 @@ static __thread uint32_t refused __attribute__((tls_model("initial-exec")));
 static struct thread *_Atomic blocks[THREADS_MAX];
 static _Atomic uint32_t next_tid;
 static _Atomic uint32_t blocks_made;
-static pthread_key_t key;
-static bool key_made; /* 0 is some library's key, too */
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
-static void thread_ended(void *block)
+/* ---- whether an owner lives ---- */
+
+/* Without robust mutexes the thread's end is not seen, and its block stays its. */
+static void init_life(struct thread *t)
 {
-    struct thread *t = block;
-    thread_own = NULL;
-    atomic_store_explicit(&t->state, THREAD_ENDED, memory_order_release);
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    if (pthread_mutex_init(&t->life, &attr) != 0)
+        pthread_mutex_init(&t->life, NULL);
+    pthread_mutexattr_destroy(&attr);
 }
 
-static void make_key(void)
+/* The mutex of a block that no living thread holds. */
+static bool take_life(struct thread *t)
 {
-    key_made = pthread_key_create(&key, thread_ended) == 0;
+    int error = pthread_mutex_trylock(&t->life);
+    if (error == EOWNERDEAD)
+        pthread_mutex_consistent(&t->life);
+    if (error != 0 && error != EOWNERDEAD)
+        return false;
+    THREAD_OWNS(t);
+    return true;
 }
 
-/* Without a key, or memory for its value, the thread's end is not seen, and its block stays its. */
-static void await_end(struct thread *t)
+/* Takes a block whose owner has ended out of state THREAD_OWNED; its mutex is then ours. Whoever
+ * holds the mutex decides, the writer or a thread that needs a block. */
+static bool take_from_dead(struct thread *t)
 {
-    pthread_once(&key_once, make_key);
-    if (key_made)
-        pthread_setspecific(key, t);
+    if (atomic_load_explicit(&t->state, memory_order_acquire) != THREAD_OWNED || !take_life(t))
+        return false;
+    if (atomic_load_explicit(&t->state, memory_order_relaxed) == THREAD_OWNED)
+        return true;
+    pthread_mutex_unlock(&t->life);
+    return false;
+}
+
+/* ---- blocks ---- */
+
+/* A claimed block becomes the calling thread's. */
+static struct thread *own(struct thread *t, enum thread_state otherwise)
+{
+    bool taken = take_life(t);
+    atomic_store_explicit(&t->state, taken ? THREAD_OWNED : otherwise, memory_order_release);
+    return taken ? t : NULL;
 }
 
 static struct thread *reuse(void)
@@ -67,7 +94,8 @@ static struct thread *reuse(void)
         if (t == NULL)
             return NULL;
         if (atomic_load_explicit(&t->state, memory_order_relaxed) == THREAD_FREE &&
-            atomic_compare_exchange_strong(&t->state, &was, THREAD_OWNED))
+            atomic_compare_exchange_strong(&t->state, &was, THREAD_CLAIMED) &&
+            own(t, THREAD_FREE) != NULL)
             return t;
     }
     return NULL;
@@ -113,15 +141,46 @@ static struct thread *make(void)
         atomic_fetch_sub(&blocks_made, 1);
         return NULL;
     }
-    atomic_init(&t->state, THREAD_OWNED);
+    atomic_init(&t->state, THREAD_CLAIMED);
     ring_init(&t->ring, t->records, slots);
+    init_life(t);
     enter(t);
-    return t;
+    return own(t, THREAD_FREE);
 }
 
-struct comm_birth *threads_comms(void)
+static void push_left(struct record *r)
 {
-    return memory_map(GROUP_COMMS_MAX * sizeof(struct comm_birth));
+    call_push(thread_own, r);
+}
+
+static bool is_half_empty(struct ring *r)
+{
+    return atomic_load_explicit(&r->head, memory_order_relaxed) -
+               atomic_load_explicit(&r->tail, memory_order_acquire) <=
+           r->slots / 2;
+}
+
+/* The block of a thread that has ended before the writer has come to it, with what is in its ring:
+ * many threads may come and go between two of the writer's rounds. What the dead thread would have
+ * left otherwise goes into the ring, as its. */
+static struct thread *inherit(void)
+{
+    writer_wake();
+    for (uint32_t i = 0; i < THREADS_MAX; i++) {
+        struct thread *t = atomic_load(&blocks[i]);
+        if (t == NULL)
+            break;
+        if (!take_from_dead(t))
+            continue;
+        if (is_half_empty(&t->ring)) {
+            thread_own = t;
+            mark_abandon(t, push_left);
+            launch_collect(t, push_left);
+            return t;
+        }
+        pthread_mutex_unlock(&t->life); /* the next to look sees that it is free */
+    }
+    return NULL;
 }
 
 struct ranges *threads_ranges(void)
@@ -135,12 +194,14 @@ static struct thread *begin(void)
     if (t == NULL)
         t = make();
     if (t == NULL)
+        t = inherit();
+    if (t == NULL)
         return NULL;
     t->tid = (uint16_t)atomic_fetch_add(&next_tid, 1);
-    memset(&t->group, 0, offsetof(struct group, comms));
+    births_of_group(&t->group, ncclInternalError); /* a thread that ended within a group */
+    memset(&t->group, 0, offsetof(struct group, streams));
     t->group.id = NO_ID;
     launch_forget(t);
-    await_end(t);
     return thread_own = t;
 }
 
@@ -167,8 +228,12 @@ struct thread *threads_get(uint32_t i)
     return i < THREADS_MAX ? atomic_load_explicit(&blocks[i], memory_order_acquire) : NULL;
 }
 
-bool thread_has_ended(const struct thread *t)
+bool thread_has_ended(struct thread *t)
 {
+    if (take_from_dead(t)) {
+        atomic_store_explicit(&t->state, THREAD_ENDED, memory_order_release);
+        pthread_mutex_unlock(&t->life);
+    }
     return atomic_load_explicit(&t->state, memory_order_acquire) == THREAD_ENDED;
 }
 
@@ -212,15 +277,12 @@ void threads_forked(void)
     thread_own = NULL;
     thread_depth = 0;
     refused = 0;
-    await_end(NULL);
 }
 
 void threads_reset(void)
 {
     struct thread *t;
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
-        if (t->group.comms != NULL)
-            memory_unmap(t->group.comms, GROUP_COMMS_MAX * sizeof(struct comm_birth));
         if (atomic_load(&t->ranges) != NULL)
             memory_unmap(atomic_load(&t->ranges), sizeof(struct ranges));
         memory_unmap(t, block_bytes(t->ring.slots));

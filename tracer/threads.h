@@ -6,6 +6,10 @@
  * A thread gets its block at its first record, by mmap; when it ends, the writer empties the ring
  * and another thread may have the block. Blocks never move and are never given back, so the writer
  * reads them without a lock.
+ *
+ * That a thread has ended is told by a robust mutex, which it holds as long as it lives: the kernel
+ * marks it when the thread is gone, however that came about and whatever its destructors called
+ * last. (A destructor of ours would run before some of the program's, which may call NCCL.)
  */
 #ifndef SPECTER_TRACER_THREADS_H
 #define SPECTER_TRACER_THREADS_H
@@ -15,9 +19,9 @@
 #include "ring.h"
 
 #include <cuda.h>
+#include <pthread.h>
 
 #define GROUP_STREAMS_MAX 64
-#define GROUP_COMMS_MAX 64
 
 /* The operations of one communicator on one stream within a group: launched, and timed, together.
  */
@@ -36,17 +40,21 @@ struct group {
     uint32_t depth;
     uint32_t id;    /* NO_ID until the group holds an operation */
     uint32_t count; /* operations so far */
-    uint32_t nstreams, ncomms;
-    bool in_progress;         /* a call said ncclInProgress: launched later than we can see */
-    int64_t synced_ns;        /* --sync: when the streams were empty */
-    struct comm_birth *comms; /* [GROUP_COMMS_MAX], or NULL: made here; NCCL may fill the handles at
-                               * the end; stays with the block, as all below */
+    uint32_t nstreams;
+    bool in_progress;    /* a call said ncclInProgress: launched later than we can see */
+    int64_t synced_ns;   /* --sync: when the streams were empty */
+    struct comm *births; /* made here; NCCL may fill the handles at the end (comm_keep()) */
     struct group_stream streams[GROUP_STREAMS_MAX];
 };
 
 struct ranges;
 
-enum thread_state { THREAD_FREE, THREAD_OWNED, THREAD_ENDED };
+enum thread_state {
+    THREAD_FREE,
+    THREAD_CLAIMED, /* somebody is about to own it */
+    THREAD_OWNED,
+    THREAD_ENDED,
+};
 
 struct thread {
     _Atomic int state;
@@ -55,6 +63,7 @@ struct thread {
     struct group group;
     struct ranges *_Atomic ranges; /* mark.h; NULL: none was pushed; stays with the block */
     struct launches launches;
+    pthread_mutex_t life; /* held by the owner while it lives */
     struct ring ring;
     struct record records[]; /* the ring's */
 };
@@ -68,6 +77,25 @@ static inline struct thread *thread_self(void)
     return thread_own != NULL ? thread_own : thread_begin();
 }
 
+/* When a thread has ended, the kernel's mark on its mutex orders all that it did before what the
+ * next owner of the block does. A thread sanitizer does not see that, so it is told. */
+#if defined(__SANITIZE_THREAD__)
+#define THREADS_TELL_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREADS_TELL_SANITIZER 1
+#endif
+#endif
+#ifdef THREADS_TELL_SANITIZER
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#define THREAD_OWNS(_t) __tsan_acquire(_t)
+#define THREAD_LEAVES(_t) __tsan_release(_t)
+#else
+#define THREAD_OWNS(_t) ((void)(_t))
+#define THREAD_LEAVES(_t) ((void)(_t))
+#endif
+
 /* Depth of hooks on the calling thread: only the outermost is recorded, because libraries call
  * their own public functions. */
 extern __thread unsigned thread_depth __attribute__((tls_model("initial-exec")));
@@ -76,11 +104,10 @@ extern __thread unsigned thread_depth __attribute__((tls_model("initial-exec")))
  * the tracer's state. More than its block knows: a group whose start was not recorded. */
 extern __thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
 
-struct comm_birth *threads_comms(void); /* for struct group; NULL: no memory */
-
 struct ranges *threads_ranges(void); /* for struct thread; NULL: no memory */
 
-bool thread_has_ended(const struct thread *t);
+/* For the writer: has its owner ended? */
+bool thread_has_ended(struct thread *t);
 
 /* For the writer: the i-th block or NULL behind the last; threads_release() frees the block of a
  * thread that has ended, once its ring is empty. */

@@ -7,9 +7,11 @@
 #include "driver.h"
 #include "gate.h"
 #include "hold.h"
+#include "loader_lock.h"
 #include "mark.h"
 #include "output.h"
 #include "plugin.h"
+#include "process.h"
 #include "threads.h"
 #include "warn.h"
 #include "writer.h"
@@ -22,6 +24,9 @@
 
 #define START_PATIENCE_NS INT64_C(1000000000)
 #define START_NAP_NS 50000
+
+/* The C library's, of the C++ ABI. */
+int __cxa_atexit(void (*handler)(void *), void *arg, void *object);
 
 struct tracer tracer;
 
@@ -56,14 +61,36 @@ static void forget_parent(void)
 }
 
 /* A process made by a bare clone() ran no fork handler: it has no writer, and the file is not its.
- */
+ * exit() may have been called within a hook, to which it does not return. */
 static void at_exit(void)
 {
     int state = atomic_load(&tracer.state);
-    if ((state != TRACER_ON && state != TRACER_LOSING) || tracer.config.pid != getpid())
+    if ((state != TRACER_ON && state != TRACER_LOSING) || !process_is_ours())
         return;
-    atomic_store(&tracer.state, TRACER_OFF);
+    thread_depth = 0;
+    atomic_store(&tracer.state, TRACER_ENDING);
     writer_stop(clock_host_ns());
+}
+
+static void at_end(void *unused)
+{
+    (void)unused;
+    if (atomic_load(&tracer.state) != TRACER_ENDING || !process_is_ours())
+        return;
+    writer_amend();
+    atomic_store(&tracer.state, TRACER_OFF);
+}
+
+/* The C library registers the destructors of all libraries as an exit handler, when the
+ * constructors of those that came with the program have run; handlers run in reverse order. So this
+ * one, of no object that could be finished before, is the last of all. */
+__attribute__((constructor)) static void register_end(void)
+{
+    static const char *const nothing[] = {NULL};
+    if (config_is_disabled(environ != NULL ? (const char *const *)environ : nothing))
+        return;
+    __cxa_atexit(at_end, NULL, NULL);
+    loader_lock_begin();
 }
 
 static void register_handlers(void)
@@ -86,6 +113,7 @@ static int begin(void)
     config_read(&tracer.config);
     if (tracer.config.disabled)
         return TRACER_OFF;
+    process_begin((pid_t)tracer.config.pid);
     driver_ready(); /* it may bring a clock of its own */
     tracer.origin_ns = clock_host_ns();
     real_ns = clock_real_ns();
@@ -121,7 +149,7 @@ bool tracer_start(void)
     }
     errno = saved;
     state = atomic_load(&tracer.state);
-    return state == TRACER_ON || state == TRACER_LOSING;
+    return state == TRACER_ON || state == TRACER_LOSING || state == TRACER_ENDING;
 }
 
 void tracer_lose(void)

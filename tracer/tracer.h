@@ -3,9 +3,13 @@
  * The tracer's life in a process: it wakes in the first traced call, and ends at exit. A process
  * that makes no traced call (a shell, a launcher) gets no file, no thread, nothing.
  *
- *   FRESH ──first traced call──> STARTING ──> ON ──exit──> OFF
- *                                    │         └──file cannot be written──> LOSING ──exit──> OFF
- *                                    └──disabled, or no file──> OFF
+ *   FRESH ──first traced call──> STARTING ──> ON ──────exit handler──────> ENDING ──last of all──>
+ * OFF │         └──file cannot be written──> LOSING ──┘ └──disabled, or no file──> OFF
+ *
+ * The exit handler runs before the driver's own, behind which no event answers: the file is
+ * complete then, with its closing record. What exit handlers, destructors and other threads call
+ * afterwards is only counted, and the driver is asked nothing. When all of them have run, the
+ * closing record is written once more if there was any such call.
  *
  * fork() takes the child back to FRESH: it has a file of its own, from its first traced call on.
  */
@@ -24,13 +28,14 @@ enum tracer_state {
     TRACER_STARTING,
     TRACER_ON,
     TRACER_LOSING, /* nothing is recorded any more, only counted */
+    TRACER_ENDING, /* the same, and nothing else is done beside the call */
     TRACER_OFF,
 };
 
 struct tracer {
     _Atomic int state;     /* enum tracer_state */
-    _Atomic uint64_t lost; /* records not made: LOSING, no block for the thread, ranges too deep, a
-                            * full table of events */
+    _Atomic uint64_t lost; /* records not made: LOSING, ENDING, no block for the thread, ranges too
+                            * deep, a full table of events */
     int64_t origin_ns;     /* init.mono_ns: times in records count from here */
     struct config config;
 };

@@ -13,15 +13,22 @@ TRACER_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) -idirafter trac
 TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
-TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config settings file flight request gate comm memory \
-    resolve real elf clock warn graph_ops timeline driver hip)
+TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config settings file flight request gate comm memory comm_table process \
+    secrets resolve objects answers as_caller as_caller_jump loader_lock pending real elf clock warn graph_ops timeline \
+    driver hip)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
 # What runs in a program's dlsym(), which a sanitizer calls before it is ready for our checks.
-TRACER_EARLY := $(patsubst %,$(B)/tracer/%.o,dlsym dlsym_entry elf real)
+TRACER_EARLY := $(patsubst %,$(B)/tracer/%.o,dlsym dlsym_entry as_caller as_caller_jump elf loader_lock \
+    real)
 
 $(B)/tracer/%.o: private CPPFLAGS += $(TRACER_PIC)
 $(TRACER_EARLY): private CPPFLAGS += -fno-sanitize=all
+# clang's AddressSanitizer refers to a function by its own name for what it knows of the stack, which the
+# linker takes for the exported version of that name, and refuses.
+ifneq ($(and $(findstring address,$(SAN)),$(findstring clang,$(CC))),)
+$(B)/tracer/hooks.o $(B)/tracer/lookup.o: private CPPFLAGS += -mllvm -asan-stack=0
+endif
 $(B)/tracer/%.o: tracer/%.S $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  AS      $<"
@@ -33,10 +40,11 @@ $(TRACER_BASE:%=$(B)/tracer/%.o): $(B)/tracer/%.o: src/base/%.c $(B)/flags
 	@echo "  CC      $<"
 	$(Q)$(CC) $(BASE) $(TRACER_PIC) -c -o $@ $<
 
-# The hooked functions, the names of exports.def, and nothing else. The version node is anonymous:
-# under a name of its own it would not match the versioned references to cuBLAS and cudart.
-$(TRACER_MAP): $(B)/tracer/exports.txt
-	$(Q){ echo '{ global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
+# What is exported is said in the code (tracer/export.h); the one version is named here.
+$(TRACER_MAP): tracer/export.h
+	@mkdir -p $(@D)
+	$(Q)echo 'SPECTER { local: versioned_*; };' > $@
+# The hooked functions and the names of exports.def, for a test that there is nothing else.
 $(B)/tracer/exports.txt: $(B)/tracer/hooks.txt tracer/exports.def tracer/dlsym.h
 	$(Q){ awk '{ print $$2 }' $<; printf '#define EXPORT(_name) EXPORT _name\n#include "exports.def"\n' | \
 	   $(CC) -E -P -D__ASSEMBLER__ -Itracer -xc - | awk '$$1 == "EXPORT" { print $$2 }'; } | LC_ALL=C sort > $@
@@ -51,13 +59,13 @@ $(B)/tracer/hooks.txt: tracer/hooks.def $(wildcard tracer/hooks/*)
 
 tracer_so = @echo "  LD      $@"; $(CC) -shared $(LDFLAGS) $(1) -o $@ $(filter %.o,$^) \
  -Wl,--version-script=$(TRACER_MAP) -Wl,-soname,libspecter.so \
- -Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -lpthread -ldl
+ -Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--hash-style=gnu -Wl,--as-needed -lpthread -ldl
 
 ifeq ($(SAN),)
-$(B)/libspecter.so: $(TRACER_OBJ) $(TRACER_MAP)
+$(B)/libspecter.so: $(TRACER_OBJ) $(TRACER_MAP) | $(B)/tracer/exports.txt
 	$(call tracer_so,-z defs)
 else
-$(B)/libspecter.so: $(TRACER_OBJ:$(B)/tracer/%=$(B)/tracer/plain/%) $(TRACER_MAP)
+$(B)/libspecter.so: $(TRACER_OBJ:$(B)/tracer/%=$(B)/tracer/plain/%) $(TRACER_MAP) | $(B)/tracer/exports.txt
 	$(call tracer_so,-z defs)
 $(B)/libspecter-san.so: $(TRACER_OBJ) $(TRACER_MAP)
 	$(call tracer_so,-fsanitize=$(SAN))
@@ -85,7 +93,8 @@ $(B)/tracer/%: tests/tracer/%.c $(B)/flags | emu
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Itracer -Itests/emu -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread -ldl
 # Over libraries that do nothing (tests/bench/bench.mk).
-$(B)/tracer/instant: tests/tracer/instant.c $(B)/bench/lib/libnccl.so.2 $(B)/flags
+TRACER_INSTANT := $(patsubst %,$(B)/tracer/%,instant many_comms filtered thread_ends late_calls)
+$(TRACER_INSTANT): $(B)/tracer/%: tests/tracer/%.c $(B)/bench/lib/libnccl.so.2 $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $(filter %.c %.so.2,$^) -lpthread

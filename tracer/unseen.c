@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "unseen.h"
 
+#include "clock.h"
 #include "elf.h"
+#include "file.h"
 #include "format.h"
+#include "loader_lock.h"
 #include "resolve.h"
 
 #include <fcntl.h>
@@ -11,28 +14,70 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHOWN_MAX 8
 #define PATH_MAX_SHOWN 256 /* in bytes of the name; a longer one loses its front */
 #define COPIES_MAX 16
 
+#define LOOK_NS INT64_C(200000000)
+
 struct look {
     struct out *out;
     int shown;
+};
+
+/* Libraries in other namespaces, as they were when libraries came last. */
+static struct {
+    unsigned long long adds; /* libraries that have ever come, in all namespaces */
+    int64_t looked_ns;
     uintptr_t copies[COPIES_MAX]; /* where the libnccl copies of this namespace begin in memory */
     int ncopies;
-};
+    char paths[SHOWN_MAX][PATH_MAX_SHOWN + 1];
+    int npaths;
+} others;
+
+/* /proc/self/maps. The number may have become another's: closed by the program, and used again. */
+static int maps = -1;
+static struct stat maps_are;
+
+static bool has_maps(void)
+{
+    struct stat st;
+    return maps >= 0 && fstat(maps, &st) == 0 && st.st_dev == maps_are.st_dev &&
+           st.st_ino == maps_are.st_ino;
+}
+
+void unseen_begin(void)
+{
+    maps = file_move_up(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+    if (maps >= 0 && fstat(maps, &maps_are) < 0)
+        maps_are = (struct stat){0};
+}
+
+void unseen_forked(void)
+{
+    if (has_maps())
+        close(maps);
+    maps = -1;
+}
+
+/* The end of a path that is too long. */
+static const char *end_of(const char *path)
+{
+    size_t len = strlen(path);
+    return len > PATH_MAX_SHOWN ? path + len - PATH_MAX_SHOWN : path;
+}
 
 static void show(struct look *l, const char *kind, const char *path)
 {
-    size_t len = strlen(path);
     if (l->shown == SHOWN_MAX)
         return;
     put_RAW(l->out, l->shown++ > 0 ? ",{\"kind\":" : "{\"kind\":");
     put_STR(l->out, kind);
     put_RAW(l->out, ",\"path\":");
-    put_STR(l->out, len > PATH_MAX_SHOWN ? path + len - PATH_MAX_SHOWN : path);
+    put_STR(l->out, end_of(path));
     put_RAW(l->out, "}");
 }
 
@@ -61,8 +106,6 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *data)
     struct link_map object = {.l_addr = info->dlpi_addr, .l_ld = (ElfW(Dyn) *)dynamic_of(info)};
     bool is_nccl = resolve_is_library(info->dlpi_name, resolve_stems[LIB_NCCL]);
     (void)size;
-    if (is_nccl && l->ncopies < COPIES_MAX)
-        l->copies[l->ncopies++] = begin_of(info);
     if (object.l_ld == NULL || resolve_was_called(object.l_ld))
         return 0;
     if (is_nccl)
@@ -73,48 +116,92 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /* A line of /proc/self/maps; the first page of a libnccl that this namespace does not have. */
-static void look_at_mapping(struct look *l, const char *line)
+static void look_at_mapping(const char *line)
 {
     unsigned long begin, offset;
     const char *path = strchr(line, '/');
     if (path == NULL || !resolve_is_library(path, resolve_stems[LIB_NCCL]) ||
         sscanf(line, "%lx-%*x %*s %lx", &begin, &offset) != 2 || offset != 0)
         return;
-    for (int i = 0; i < l->ncopies; i++) {
-        if (l->copies[i] == begin)
+    for (int i = 0; i < others.ncopies; i++) {
+        if (others.copies[i] == begin)
             return;
     }
-    show(l, "namespace", path);
+    if (others.npaths < SHOWN_MAX)
+        strcpy(others.paths[others.npaths++], end_of(path));
 }
 
-static void look_at_mappings(struct look *l)
+static void look_at_mappings(void)
 {
     static char text[8192];
     size_t len = 0;
     ssize_t n;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && (n = read(fd, text + len, sizeof text - 1 - len)) > 0) {
+    off_t at = 0;
+    while (has_maps() && (n = pread(maps, text + len, sizeof text - 1 - len, at)) > 0) {
         char *line = text, *end;
         len += (size_t)n;
+        at += n;
         text[len] = '\0';
         for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
             *end = '\0';
-            look_at_mapping(l, line);
+            look_at_mapping(line);
         }
         len -= (size_t)(line - text);
         memmove(text, line, len);
         if (len == sizeof text - 1) /* no path is that long */
             len = 0;
     }
-    if (fd >= 0)
-        close(fd);
+}
+
+static int count_adds(struct dl_phdr_info *info, size_t size, void *adds)
+{
+    (void)size;
+    *(unsigned long long *)adds = info->dlpi_adds;
+    return 1;
+}
+
+static int note_copy(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    if (resolve_is_library(info->dlpi_name, resolve_stems[LIB_NCCL]) && others.ncopies < COPIES_MAX)
+        others.copies[others.ncopies++] = begin_of(info);
+    return 0;
+}
+
+static void look(void)
+{
+    unsigned long long adds = 0;
+    loader_objects(count_adds, &adds);
+    if (adds == others.adds)
+        return;
+    others.adds = adds;
+    others.ncopies = others.npaths = 0;
+    loader_objects(note_copy, NULL);
+    look_at_mappings();
+}
+
+void unseen_look(void)
+{
+    int64_t now = clock_pace_ns();
+    if (now - others.looked_ns < LOOK_NS)
+        return;
+    others.looked_ns = now;
+    look();
+}
+
+void unseen_reset(void)
+{
+    memset(&others, 0, sizeof others);
 }
 
 void unseen_put(struct out *o)
 {
     struct look l = {.out = o};
+    look();
     put_RAW(o, "[");
-    dl_iterate_phdr(look_at, &l);
-    look_at_mappings(&l);
+    loader_objects(look_at, &l);
+    for (int i = 0; i < others.npaths; i++)
+        show(&l, "namespace", others.paths[i]);
     put_RAW(o, "]");
 }

@@ -13,11 +13,13 @@
 #include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
+#include "unseen.h"
 #include "warn.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,13 +31,16 @@
 #define MS INT64_C(1000000)
 
 #define POLL_NS (10 * MS)
-#define POLL_IDLE_NS (100 * MS) /* while nothing has happened for IDLE_AFTER_NS */
+#define POLL_IDLE_NS (100 * MS) /* while nothing has happened for IDLE_AFTER_NS, and unhindered */
 #define POLL_WRITE_NS (50 * MS) /* while lines wait for the file */
 #define POLL_LAST_NS MS         /* at exit */
 #define IDLE_AFTER_NS (1000 * MS)
+#define STARVED_NS (50 * MS) /* late by so much, others keep us from the processors */
+#define SLICE_NS (MS / 10)   /* of a processor's time, asked for; the kernel's own is 3 ms or so */
 #define LATE_NS (1000 * MS)  /* an operation that takes longer is written as not finished */
 #define DRAIN_NS (2000 * MS) /* at exit */
-#define STOP_NS (2300 * MS)  /* and the program waits no longer than this for it */
+#define STOP_NS (2300 * MS)  /* and the program waits no longer than this for it, ... */
+#define AMEND_NS (500 * MS)  /* ... or this for the last count of what was lost */
 
 #define PENDING_MAX 16384
 #define STACK_BYTES (256 * 1024)
@@ -52,10 +57,12 @@ struct pending {
 
 /* All of it is the writer thread's own but for the atomics. */
 static struct writer {
-    _Atomic uint32_t wake, stop, stopped;
+    _Atomic uint32_t wake, stop, stopped, amend, amended;
+    _Atomic uint64_t told_lost; /* in the closing record */
     _Atomic int64_t end_ns;
     int64_t mono_ns;
     int64_t active_ns; /* when the last record came, on the pacing clock */
+    bool starved;      /* the round began late: the next may, too */
     uint64_t next_id;
     uint32_t tick;               /* a round of emptying all rings */
     uint32_t npending, nawaited; /* awaited: issued, so that they will end */
@@ -86,10 +93,11 @@ void writer_wake(void)
 
 static void nap(bool stopping)
 {
-    int64_t ns = POLL_NS;
-    if (writer.npending == 0 && clock_pace_ns() - writer.active_ns > IDLE_AFTER_NS)
+    int64_t ns = POLL_NS, begun = clock_pace_ns();
+    if (writer.npending == 0 && begun - writer.active_ns > IDLE_AFTER_NS && !writer.starved)
         ns = output_is_pending() ? POLL_WRITE_NS : POLL_IDLE_NS;
     futex_wait(&writer.wake, 0, stopping ? POLL_LAST_NS : ns);
+    writer.starved = clock_pace_ns() - begun > ns + STARVED_NS;
     atomic_store(&writer.wake, 0);
 }
 
@@ -295,7 +303,8 @@ static void tick(bool last)
     plugin_visit(output_plugin, false);
     govern();
     answer_request();
-    output_flush_old();
+    unseen_look();
+    output_flush_old(writer.starved);
 }
 
 /* Nothing under way will end, and what is still in the rings has no room to wait in. */
@@ -365,6 +374,11 @@ static void abandon_ranges(void)
     mark_abandon_begun(take_left);
 }
 
+static uint64_t lost_so_far(void)
+{
+    return threads_dropped() + atomic_load(&tracer.lost);
+}
+
 /* Everything is asked until it is finished or time is up. */
 static void finish(int64_t deadline_ns)
 {
@@ -385,12 +399,64 @@ static void finish(int64_t deadline_ns)
     warn_of_iterations();
     abandon_ranges();
     plugin_visit(output_plugin, true);
-    output_close(atomic_load(&writer.end_ns), threads_dropped() + atomic_load(&tracer.lost));
+    atomic_store(&writer.told_lost, lost_so_far());
+    output_close(atomic_load(&writer.end_ns), atomic_load(&writer.told_lost));
+}
+
+/* ---- behind the program's exit handlers ---- */
+
+static void count_left(struct record *r)
+{
+    if (gate_admits(r))
+        atomic_fetch_add(&tracer.lost, 1);
+}
+
+/* What calls that were under way have left since the rings were emptied for the last time. */
+static void lose_left(void)
+{
+    struct thread *t;
+    for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
+        const struct record *r;
+        for (uint32_t n = 0; n < t->ring.slots && (r = ring_peek(&t->ring)) != NULL; n++) {
+            struct record copy = *r;
+            count_left(&copy);
+            ring_pop(&t->ring);
+        }
+        launch_collect(t, count_left);
+    }
+}
+
+static void amend(void)
+{
+    while (atomic_load(&writer.amend) == 0)
+        futex_wait(&writer.amend, 0, INT64_MAX);
+    lose_left();
+    output_amend(lost_so_far());
+    atomic_store(&writer.amended, 1);
+    futex_wake(&writer.amended);
+}
+
+/* Beside hundreds of threads that want a processor, one that asks for short slices gets them sooner
+ * (Linux 6.12; before, the kernel takes no notice). It needs no right. */
+static void ask_for_short_slices(void)
+{
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attr = {.size = sizeof attr};
+    if (syscall(SYS_sched_getattr, 0, &attr, sizeof attr, 0) != 0 || attr.policy != SCHED_OTHER)
+        return;
+    attr.runtime = SLICE_NS;
+    syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
 static void *writer_main(void *unused)
 {
     (void)unused;
+    ask_for_short_slices();
     pthread_setname_np(pthread_self(), "specter-writer");
     thread_depth = 1; /* what the libraries call on this thread is ours */
     device_begin(writer.mono_ns);
@@ -403,6 +469,7 @@ static void *writer_main(void *unused)
     finish(clock_pace_ns() + DRAIN_NS);
     atomic_store(&writer.stopped, 1);
     futex_wake(&writer.stopped);
+    amend();
     return NULL;
 }
 
@@ -464,6 +531,19 @@ void writer_stop(int64_t end_ns)
     writer_wake();
     while (atomic_load(&writer.stopped) == 0 && (left = deadline - clock_pace_ns()) > 0)
         futex_wait(&writer.stopped, 0, left);
+}
+
+/* Most programs make no call so late, and wait for nothing here. */
+void writer_amend(void)
+{
+    int64_t deadline = clock_pace_ns() + AMEND_NS, left;
+    if (atomic_load(&writer.stopped) == 0 ||
+        (lost_so_far() == atomic_load(&writer.told_lost) && rings_are_empty()))
+        return;
+    atomic_store(&writer.amend, 1);
+    futex_wake(&writer.amend);
+    while (atomic_load(&writer.amended) == 0 && (left = deadline - clock_pace_ns()) > 0)
+        futex_wait(&writer.amended, 0, left);
 }
 
 void writer_reset(void)

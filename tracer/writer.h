@@ -18,8 +18,11 @@
  * warning. config: borrowed until writer_stop(). */
 int writer_start(const struct config *config, int64_t mono_ns, int64_t real_ns);
 
-/* Asks the thread to finish, and waits for it, a little over 2 s at most. */
+/* Asks the thread to finish, and waits for it, a little over 2 s at most. The file is complete
+ * then; the thread stays, for this: the closing record is corrected when more calls were lost
+ * since. */
 void writer_stop(int64_t end_ns);
+void writer_amend(void);
 
 void writer_wake(void); /* from any thread: something should not wait for the next poll */
 

@@ -155,6 +155,7 @@ enum specter_copy {
     X(REDUCTION, "reduction")       \
     X(COPY, "copy")                 \
     X(OPTIMIZER, "optimizer")       \
+    X(COMM, "communication")        \
     X(OTHER, "other")
 /* clang-format on */
 

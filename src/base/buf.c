@@ -80,6 +80,11 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     va_end(ap);
 }
 
+size_t text_mark(const char *text, size_t len)
+{
+    return len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
 /* How many bytes at the start of the text are one control character: 0, 1, or 2 for the C1 set
  * (U+0080 to U+009F), which terminals obey as well. */
 static size_t control_len(const char *text, size_t len)
@@ -97,4 +102,15 @@ void buf_put_printable(struct buf *b, const char *text, size_t len)
         skip = control_len(text + i, len - i);
         buf_putc(b, skip ? '?' : text[i]);
     }
+}
+
+void buf_make_printable(char *text)
+{
+    char *out = text;
+    size_t len = strlen(text), skip;
+    for (size_t i = 0; i < len; i += skip ? skip : 1) {
+        skip = control_len(text + i, len - i);
+        *out++ = skip ? '?' : text[i];
+    }
+    *out = '\0';
 }

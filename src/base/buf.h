@@ -37,7 +37,11 @@ void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((form
 /* Room for `more` bytes behind len; returns where they go. The caller then adds to len. */
 char *buf_reserve(struct buf *b, size_t more);
 
+/* How many bytes at the start of a text are a byte order mark in UTF-8: 3 or 0. */
+size_t text_mark(const char *text, size_t len);
+
 /* Text from outside, made safe for a terminal: control bytes become '?'. */
 void buf_put_printable(struct buf *b, const char *text, size_t len);
+void buf_make_printable(char *text); /* in its place */
 
 #endif

@@ -210,22 +210,28 @@ static unsigned version_number(const char *name)
     return major * 1000 + minor;
 }
 
+static unsigned newer(const struct elf_file *f, uint64_t name, unsigned newest)
+{
+    unsigned number = version_number(text_in(f->strings, f->strings_size, name));
+    return number > newest ? number : newest;
+}
+
 /* The section of needed versions is a list of libraries, each with a list of versions. */
-unsigned elf_file_glibc(const struct elf_file *f)
+unsigned elf_file_glibc(const struct elf_file *f, const char *library)
 {
     uint64_t libraries = value_of(f, DT_VERNEEDNUM, 0);
     uint64_t offset = offset_of(f, value_of(f, DT_VERNEED, UINT64_MAX));
     unsigned newest = 0;
     for (uint64_t i = 0; i < libraries; i++) {
         const Elf64_Verneed *need = AT(f, offset, 1, Elf64_Verneed);
+        const char *of = need != NULL ? text_in(f->strings, f->strings_size, need->vn_file) : NULL;
+        bool meant = of != NULL && (library == NULL || strcmp(of, library) == 0);
         uint64_t where = need != NULL ? offset + need->vn_aux : 0;
-        for (unsigned k = 0; need != NULL && k < need->vn_cnt; k++) {
+        for (unsigned k = 0; meant && k < need->vn_cnt; k++) {
             const Elf64_Vernaux *version = AT(f, where, 1, Elf64_Vernaux);
-            unsigned number;
             if (version == NULL)
                 break;
-            number = version_number(text_in(f->strings, f->strings_size, version->vna_name));
-            newest = number > newest ? number : newest;
+            newest = newer(f, version->vna_name, newest);
             where += version->vna_next;
         }
         if (need == NULL || need->vn_next == 0)
@@ -233,6 +239,97 @@ unsigned elf_file_glibc(const struct elf_file *f)
         offset += need->vn_next;
     }
     return newest;
+}
+
+/* The section of defined versions is a list of versions, each with its name and those it includes.
+ */
+unsigned elf_file_glibc_provided(const struct elf_file *f)
+{
+    uint64_t versions = value_of(f, DT_VERDEFNUM, 0);
+    uint64_t offset = offset_of(f, value_of(f, DT_VERDEF, UINT64_MAX));
+    unsigned newest = 0;
+    for (uint64_t i = 0; i < versions; i++) {
+        const Elf64_Verdef *version = AT(f, offset, 1, Elf64_Verdef);
+        const Elf64_Verdaux *name =
+            version != NULL ? AT(f, offset + version->vd_aux, 1, Elf64_Verdaux) : NULL;
+        if (name == NULL)
+            break;
+        newest = newer(f, name->vda_name, newest);
+        if (version->vd_next == 0)
+            break;
+        offset += version->vd_next;
+    }
+    return newest;
+}
+
+/* The section of dynamic symbols; NULL: none. *index: which section it is. */
+static const Elf64_Shdr *dynamic_section(const struct elf_file *f, size_t *index)
+{
+    size_t count = 0;
+    const Elf64_Shdr *s = f->data != NULL && !f->foreign ? sections(f, &count) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (s[i].sh_type == SHT_DYNSYM) {
+            *index = i;
+            return &s[i];
+        }
+    }
+    return NULL;
+}
+
+bool elf_file_symbol(const struct elf_file *f, size_t i, struct elf_symbol *s)
+{
+    size_t index;
+    const Elf64_Shdr *section = dynamic_section(f, &index);
+    const Elf64_Sym *first, *symbol;
+    const char *name;
+    if (section == NULL || i >= section->sh_size / sizeof *first ||
+        (first = AT(f, section->sh_offset, i + 1, Elf64_Sym)) == NULL)
+        return false;
+    symbol = &first[i];
+    name = text_in(f->strings, f->strings_size, symbol->st_name);
+    s->name = name != NULL ? name : "";
+    s->weak = ELF64_ST_BIND(symbol->st_info) == STB_WEAK;
+    s->defined = symbol->st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
+                 (ELF64_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT ||
+                  ELF64_ST_VISIBILITY(symbol->st_other) == STV_PROTECTED);
+    return true;
+}
+
+/* A slot of the PLT serves calls only. */
+static uint32_t plt_slot(unsigned machine)
+{
+    switch (machine) {
+    case EM_AARCH64:
+        return R_AARCH64_JUMP_SLOT;
+    default:
+        return R_X86_64_JUMP_SLOT;
+    }
+}
+
+bool elf_file_takes_address(const struct elf_file *f, size_t i)
+{
+    size_t count = 0, index;
+    const Elf64_Shdr *s, *symbols = dynamic_section(f, &index);
+    s = symbols != NULL ? sections(f, &count) : NULL;
+    for (size_t k = 0; k < count; k++) {
+        size_t entries = s[k].sh_size / sizeof(Elf64_Rela);
+        const Elf64_Rela *r = NULL;
+        if (s[k].sh_type == SHT_RELA && s[k].sh_link == index)
+            r = AT(f, s[k].sh_offset, entries, Elf64_Rela);
+        for (size_t n = 0; r != NULL && n < entries; n++) {
+            if (ELF64_R_SYM(r[n].r_info) == i && ELF64_R_TYPE(r[n].r_info) != plt_slot(f->machine))
+                return true;
+        }
+    }
+    return false;
+}
+
+unsigned elf_file_own_machine(void)
+{
+    struct elf_file f;
+    unsigned machine = elf_file_open(&f, "/proc/self/exe", NULL) == 0 ? f.machine : EM_NONE;
+    elf_file_close(&f);
+    return machine;
 }
 
 const char *elf_file_machine_name(unsigned machine)

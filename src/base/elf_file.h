@@ -43,8 +43,27 @@ const char *elf_file_needed(const struct elf_file *f, size_t i);
 /* Does it define this function, for others or (where it is not stripped) for itself? */
 bool elf_file_defines(const struct elf_file *f, const char *name);
 
-/* The newest version of glibc that it needs, as 1000 * major + minor; 0: none. */
-unsigned elf_file_glibc(const struct elf_file *f);
+/* The newest version of glibc that it needs of this library (NULL: of any), and that it provides,
+ * being one of glibc's, as 1000 * major + minor; 0: none. */
+unsigned elf_file_glibc(const struct elf_file *f, const char *library);
+unsigned elf_file_glibc_provided(const struct elf_file *f);
+
+/* A symbol that the loader binds. */
+struct elf_symbol {
+    const char *name; /* "": none */
+    bool defined;     /* here, for others too */
+    bool weak;
+};
+
+/* The i-th dynamic symbol; false behind the last. */
+bool elf_file_symbol(const struct elf_file *f, size_t i, struct elf_symbol *s);
+
+/* Is the address of the i-th dynamic symbol kept in data, where code can test or pass it on? A mere
+ * call through the PLT keeps none. */
+bool elf_file_takes_address(const struct elf_file *f, size_t i);
+
+/* The processor that this very program is for: EM_*. */
+unsigned elf_file_own_machine(void);
 
 /* "x86-64" and the like. */
 const char *elf_file_machine_name(unsigned machine);

@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/err.h"
 
+#include "base/buf.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Names in files may hold anything; a terminal would obey it. */
+static void vset(char *out, size_t size, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
+
+static void vset(char *out, size_t size, const char *fmt, va_list ap)
+{
+    vsnprintf(out, size, fmt, ap);
+    buf_make_printable(out);
+}
 
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 {
@@ -13,7 +25,7 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
         return -1;
     e->code = code;
     va_start(ap, fmt);
-    vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+    vset(e->msg, sizeof e->msg, fmt, ap);
     va_end(ap);
     return -1;
 }
@@ -39,7 +51,7 @@ int err_prefix(struct err *e, const char *fmt, ...)
         return -1;
     memcpy(old, e->msg, sizeof old);
     va_start(ap, fmt);
-    vsnprintf(prefix, sizeof prefix, fmt, ap);
+    vset(prefix, sizeof prefix, fmt, ap);
     va_end(ap);
     join(e->msg, sizeof e->msg, prefix, old);
     return -1;

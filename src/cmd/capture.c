@@ -9,7 +9,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/child.h"
+#include "cmd/app.h"
 #include "cmd/cmd.h"
+#include "cmd/nccl_slot.h"
 #include "trace/glance.h"
 
 #include "../tracer/settings.h"
@@ -22,12 +24,12 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LIBRARY "libspecter.so"
 #define RUN_PREFIX "capture-"
+#define ASK_S 2 /* how long a capture waits for an answer about its program */
 
 /* An option that sets a variable of the child: a flag, or what was given as its value. */
 #define MEMBER_FLAG(_id) bool _id;
@@ -86,6 +88,7 @@ struct capture {
     const char *dir;      /* as the user wrote it */
     const char *full_dir; /* absolute */
     const char *library;  /* absolute */
+    struct loader loader;
     const char *run;
     char host[HOST_NAME_MAX + 1];
     int64_t start_ns; /* wall clock */
@@ -181,11 +184,11 @@ static void name_run(struct capture *c)
         c->host[0] = '\0';
 }
 
-/* Ours in front of what the user had, once. */
+/* Ours in front of what the user had, once; but the runtime of AddressSanitizer stays the first. */
 static const char *preload_list(struct capture *c)
 {
     const char *had = getenv("LD_PRELOAD"), *p = had;
-    size_t len = strlen(c->library);
+    size_t len = strlen(c->library), first;
     if (had == NULL || had[0] == '\0')
         return c->library;
     while (*(p += strspn(p, " :")) != '\0') {
@@ -194,29 +197,30 @@ static const char *preload_list(struct capture *c)
             return had;
         p += entry;
     }
+    first = app_asan_in_front(had);
+    if (first > 0)
+        return arena_printf(&c->arena, "%.*s:%s%s", (int)first, had, c->library, had + first);
     return arena_printf(&c->arena, "%s:%s", c->library, had);
 }
 
-const char *cmd_privileged(const char *path)
+/* Before anything is made or started: -1 with e filled when the program would fail, or not be
+ * traced at all. What else a preload changes is a line each. */
+static int check_program(struct capture *c, const char *name, struct err *e)
 {
-    struct stat st;
-    if (stat(path, &st) < 0)
-        return NULL;
-    if (st.st_mode & S_ISUID && st.st_uid != getuid())
-        return "setuid";
-    if (st.st_mode & S_ISGID && st.st_gid != getgid())
-        return "setgid";
-    if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-        return "privileged by file capabilities";
-    return NULL;
-}
-
-static void warn_if_privileged(const char *name)
-{
-    char path[PATH_MAX];
-    const char *why = child_find(name, X_OK, path, sizeof path) ? cmd_privileged(path) : NULL;
-    if (why != NULL)
-        fprintf(stderr, "specter: '%s' is %s: the loader preloads nothing into it\n", path, why);
+    struct app p;
+    int refused = 0;
+    app_init(&p, &c->arena, &c->loader, c->library, ASK_S);
+    if (app_find(&p, name) == APP_FOUND)
+        app_check(&p);
+    for (size_t i = 0; i < p.finding_count && refused == 0; i++) {
+        const struct app_finding *f = &p.findings[i];
+        if (f->effect == APP_REFUSED)
+            refused = err_set(e, ERR_INPUT, "%s; %s", f->text, f->advice);
+        else
+            fprintf(stderr, "specter: %s; %s\n", f->text, f->advice);
+    }
+    app_release(&p);
+    return refused;
 }
 
 /* Appends a word as a shell takes it back. */
@@ -249,7 +253,7 @@ static void report_nothing(char **argv)
             "  - the program did no such GPU work\n"
             "  - no trace could be written, which a line further up says\n"
             "  - its NCCL is linked statically, or loaded with RTLD_DEEPBIND or dlmopen()\n"
-            "  - it is setuid, or a launcher (ssh, mpirun without -x, docker) dropped LD_PRELOAD\n"
+            "  - a setuid program or a launcher (ssh, mpirun without -x, docker) dropped LD_PRELOAD\n"
             "next: specter doctor --%s\n",
             command.data);
     buf_release(&command);
@@ -403,15 +407,31 @@ static bool is_to_be_set(const struct tool *t, const struct capture *c,
     return false;
 }
 
+/* NCCL has one place for a profiler: whose ours is now. */
+static void warn_if_displaced(struct capture *c, const struct capture_opts *o)
+{
+    struct nccl_slot slot;
+    if (!wants_plugin(o))
+        return;
+    slot = nccl_slot_find(&c->arena, &c->loader);
+    if (slot.by == SLOT_FILE)
+        fprintf(stderr, "specter: --nccl-plugin takes the place of '%s', which '%s' names\n",
+                slot.what, slot.file);
+    else if (slot.by == SLOT_LIBRARY)
+        fprintf(stderr, "specter: --nccl-plugin takes the place of '%s', which NCCL would load\n",
+                slot.what);
+}
+
 static int capture(struct capture *c, const struct capture_opts *o, char **argv, struct err *e)
 {
     struct child_env env[SETTINGS + TOOLS + 2];
     size_t n = 0;
     int status;
-    if (cmd_library(&c->arena, &c->library, e) < 0 || make_output(c, e) < 0)
+    if (cmd_library(&c->arena, &c->library, e) < 0 || check_program(c, argv[0], e) < 0 ||
+        make_output(c, e) < 0)
         return (int)e->code;
     name_run(c);
-    warn_if_privileged(argv[0]);
+    warn_if_displaced(c, o);
     for (; n < SETTINGS; n++)
         env[n] = (struct child_env){settings[n].variable, settings[n].kind == SETTING_PATH
                                                               ? c->full_dir
@@ -453,9 +473,13 @@ static const char *absolute(struct capture *c, const char *dir)
  * job is a run of its own. */
 static int print_env(struct capture *c, const struct capture_opts *o, struct err *e)
 {
+    const char *had = getenv("LD_PRELOAD");
     if (cmd_library(&c->arena, &c->library, e) < 0)
         return (int)e->code;
-    print_export("LD_PRELOAD", c->library, "\"${LD_PRELOAD:+:$LD_PRELOAD}\"");
+    if (app_asan_in_front(had != NULL ? had : "") > 0)
+        print_export("LD_PRELOAD", preload_list(c), "");
+    else
+        print_export("LD_PRELOAD", c->library, "\"${LD_PRELOAD:+:$LD_PRELOAD}\"");
     for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
         const char *value = given(o, s) != NULL ? given(o, s) : getenv(s->variable);
         if (s->kind == SETTING_PATH)
@@ -486,8 +510,11 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
     if (check_settings(&o, e) < 0)
         return ERR_USAGE;
     arena_init(&c.arena);
+    if (!o.print_env)
+        loader_init(&c.loader, &c.arena, ASK_S);
     c.dir = o.output != NULL ? o.output : cmd_input(0, NULL);
     status = o.print_env ? print_env(&c, &o, e) : capture(&c, &o, argv, e);
+    loader_release(&c.loader);
     arena_release(&c.arena);
     return status;
 }
@@ -506,8 +533,12 @@ const struct command cmd_capture = {
         "writes none. An older run in DIR is never overwritten.\n"
         "\n"
         "The program runs as if untraced: its output and its exit status are its own (128+n when "
-        "signal n ended it, 127 not found, 126 not executable). Only when the library is not there "
-        "or DIR cannot be written is it not started, with status 3.\n"
+        "signal n ended it, 127 not found, 126 not executable). It is not started, with status 3 "
+        "and "
+        "one line that names the way out, when the library is not there, when DIR cannot be "
+        "written, or when a preload would make it fail or cannot reach it: it is linked to musl, "
+        "needs AddressSanitizer's runtime first, has a glibc that is too old for the library, is "
+        "setuid, or for another processor. docs/preload.md has these, and what a preload changes.\n"
         "\n"
         "Marks of the program are recorded, too: those of include/specter/specter.h and of NVTX.\n"
         "\n"

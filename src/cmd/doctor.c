@@ -9,23 +9,18 @@
 
 #include "base/elf_file.h"
 #include "base/err.h"
+#include "cmd/app.h"
 #include "cmd/cmd.h"
 #include "trace/glance.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOW_SPACE ((double)(1 << 30))
@@ -47,7 +42,7 @@ static const struct opt rows[] = {
 
 static const char *const level_names[] = {"ok", "warning", "problem"};
 
-/* ---- findings and questions ---- */
+/* ---- findings ---- */
 
 void doctor_say(struct doctor *d, enum doctor_level level, const char *check, const char *advice,
                 const char *fmt, ...)
@@ -65,76 +60,6 @@ void doctor_say(struct doctor *d, enum doctor_level level, const char *check, co
     buf_release(&clean);
 }
 
-/* Nothing of it is seen but its stdout, and a crash leaves no core. */
-static _Noreturn void child(void (*work)(void *arg), void *arg, int out)
-{
-    const struct rlimit none = {0, 0};
-    int null = open("/dev/null", O_RDWR);
-    setrlimit(RLIMIT_CORE, &none);
-    dup2(null, STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-    work(arg);
-    _exit(0);
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* Until the end of what it says, or the deadline. */
-static void listen_to(int fd, int64_t deadline, struct buf *out)
-{
-    struct pollfd p = {fd, POLLIN, 0};
-    int64_t left;
-    ssize_t n = 1;
-    while (n > 0 && (left = deadline - now_ms()) > 0 && poll(&p, 1, (int)left) > 0) {
-        n = read(fd, buf_reserve(out, 4096), 4096);
-        out->len += n > 0 ? (size_t)n : 0;
-        out->data[out->len] = '\0';
-    }
-}
-
-/* A process that hangs in the kernel cannot be ended: it is left behind. */
-static int end_of(pid_t pid, int64_t deadline)
-{
-    const struct timespec nap = {0, 1000000};
-    int status;
-    for (int tries = 0; tries < 200; tries++) {
-        if (waitpid(pid, &status, WNOHANG) == pid)
-            return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? DOCTOR_LATE : status;
-        if (now_ms() >= deadline)
-            kill(pid, SIGKILL);
-        else
-            tries = 0;
-        nanosleep(&nap, NULL);
-    }
-    return DOCTOR_LATE;
-}
-
-int doctor_ask(struct doctor *d, void (*work)(void *arg), void *arg, struct buf *out)
-{
-    int64_t deadline = now_ms() + (int64_t)(d->patience * 1000);
-    int ends[2], status = DOCTOR_LATE;
-    pid_t pid;
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return DOCTOR_LATE;
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0)
-        child(work, arg, ends[1]);
-    close(ends[1]);
-    if (pid > 0) {
-        listen_to(ends[0], deadline, out);
-        status = end_of(pid, deadline);
-    }
-    close(ends[0]);
-    return status;
-}
-
 /* ---- our own parts ---- */
 
 static void check_glibc(struct doctor *d, const char *library)
@@ -147,7 +72,7 @@ static void check_glibc(struct doctor *d, const char *library)
                    "'%s' cannot be read as a library", library);
         return;
     }
-    need = elf_file_glibc(&f);
+    need = elf_file_glibc(&f, NULL);
     elf_file_close(&f);
     confstr(_CS_GNU_LIBC_VERSION, running, sizeof running);
     if (sscanf(running, "glibc %u.%u", &major, &minor) == 2)
@@ -236,28 +161,13 @@ static void check_preload(struct doctor *d)
     else if (strstr(list, "libspecter") != NULL)
         doctor_say(d, DOCTOR_WARNING, "preload", "leave it to specter capture",
                    "LD_PRELOAD names the library already: '%s'", list);
+    else if (app_asan_in_front(list) > 0)
+        doctor_say(d, DOCTOR_OK, "preload", NULL,
+                   "LD_PRELOAD is '%s'; capture leaves AddressSanitizer in front", list);
     else
         doctor_say(d, DOCTOR_WARNING, "preload",
                    "nothing, unless it interposes NCCL, cuBLAS or dlsym too",
                    "LD_PRELOAD is '%s'; capture puts the library in front", list);
-}
-
-/* NCCL has room for one plugin of a kind. */
-static void check_plugins(struct doctor *d)
-{
-    static const char *const names[] = {"NCCL_PROFILER_PLUGIN", "NCCL_TUNER_PLUGIN"};
-    size_t before = d->count;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = getenv(names[i]);
-        if (value != NULL && value[0] != '\0')
-            doctor_say(d, i == 0 ? DOCTOR_WARNING : DOCTOR_OK, "plugin",
-                       i == 0 ? "unset it if NCCL's own view of an operation is wanted" : NULL,
-                       "%s is '%s'%s", names[i], value,
-                       i == 0 ? ": NCCL has one place for a profiler, and this takes it" : "");
-    }
-    if (d->count == before)
-        doctor_say(d, DOCTOR_OK, "plugin", NULL,
-                   "NCCL's places for a profiler and a tuner are free");
 }
 
 /* ---- traces that are there ---- */
@@ -330,8 +240,8 @@ static void examine(struct doctor *d, const struct doctor_opts *o, int n, char *
     check_directory(d, dir);
     check_clock(d);
     check_preload(d);
-    check_plugins(d);
     doctor_find_dirs(d);
+    doctor_check_plugins(d);
     doctor_check_libraries(d);
     doctor_check_gpu(d);
     check_traces(d, dir);
@@ -359,7 +269,7 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
     if (o.json != NULL && cmd_write_json(as_json(&d), o.json, e) < 0)
         status = (int)e->code;
     free(d.found);
-    free(d.loader.dirs);
+    loader_release(&d.loader);
     free(d.python.dirs);
     arena_release(&d.arena);
     return status;
@@ -376,14 +286,14 @@ const struct command cmd_doctor = {
         "loader or python3 would find, whether a GPU answers (asked in a child process, which may "
         "not take longer than --timeout), and what traces in DIR say that they could not see.\n"
         "\n"
-        "With COMMAND also that program, without running it: whether a library can be preloaded "
-        "into it (not when it is static, setuid or for another processor), and everything that it "
-        "needs, down to NCCL that is linked in or there twice. Where it is a Python, or a script "
-        "for "
-        "one, that is asked where its PyTorch is, and told are the GPU libraries that the import "
-        "would load. What else a program opens while it runs (RTLD_DEEPBIND, dlmopen) is not in "
-        "its "
-        "file: a trace says so afterwards.\n"
+        "With COMMAND also that program, without running it. It is followed through scripts, "
+        "wrappers and shims of pyenv, rbenv, asdf and mise, which are asked, to the program that "
+        "runs. Told is what stands against a preload: musl, AddressSanitizer, a glibc that is too "
+        "old for libspecter.so, setuid, another processor, a static program; what a preload "
+        "changes (weak references, dladdr); and everything that the program needs, down to NCCL "
+        "that is linked in or there twice. A Python is asked where its PyTorch is, and told are "
+        "the GPU libraries that the import would load. What else a program opens while it runs "
+        "(RTLD_DEEPBIND, dlmopen) is not in its file: a trace says so afterwards.\n"
         "\n"
         "Exit status: 0 no problem, 1 a problem.",
     .rows = rows,

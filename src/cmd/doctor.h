@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the files of `specter doctor`: findings, where libraries are looked for, and questions
- * that are asked in a child process because they may hang or crash.
+ * Between the files of `specter doctor`: findings, and which GPU libraries are where.
  */
 #ifndef SPECTER_CMD_DOCTOR_H
 #define SPECTER_CMD_DOCTOR_H
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "cmd/loader.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,33 +22,21 @@ struct doctor_finding {
     const char *advice; /* what to do; NULL: nothing */
 };
 
-struct doctor_dirs {
-    const char **dirs;
-    size_t count, cap;
-};
-
 struct doctor {
     struct arena arena; /* holds all texts */
     struct doctor_finding *found;
     size_t count, cap;
-    struct doctor_dirs loader; /* where the loader looks: LD_LIBRARY_PATH, its cache, its own */
-    size_t from_environment;   /* how many of them are of LD_LIBRARY_PATH, which come first */
-    struct doctor_dirs python; /* lib folders of the nvidia packages of the python3 in PATH */
-    double patience;           /* seconds for each question */
+    struct loader loader;
+    struct dir_list python; /* lib folders of the nvidia packages of the python3 in PATH */
+    double patience;        /* seconds for each question */
 };
 
 void doctor_say(struct doctor *d, enum doctor_level level, const char *check, const char *advice,
                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* Runs work(arg) in a child whose stdout is `out`. Its wait status; DOCTOR_LATE when it took too
- * long and was killed. */
-#define DOCTOR_LATE (-1)
-int doctor_ask(struct doctor *d, void (*work)(void *arg), void *arg, struct buf *out);
-
-void doctor_run(void *argv); /* work for doctor_ask(): becomes that program; const char *const * */
-
 void doctor_find_dirs(struct doctor *d);       /* doctor_libs.c: fills loader and python */
 void doctor_check_libraries(struct doctor *d); /* doctor_libs.c */
+void doctor_check_plugins(struct doctor *d);   /* doctor_plugin.c */
 void doctor_check_gpu(struct doctor *d);       /* doctor_gpu.c */
 void doctor_check_program(struct doctor *d, const char *name); /* doctor_program.c */
 
@@ -72,10 +60,7 @@ bool doctor_is_library(const char *path, const char *stem);
 
 /* Real paths of the files of a library, as "libnccl" names it, in these folders; each once.
  * Appended to `into`. */
-void doctor_copies(struct doctor *d, const struct doctor_dirs *in, const char *stem,
-                   struct doctor_dirs *into);
-
-/* Appends, unless it is there. */
-void doctor_add(struct doctor_dirs *list, const char *path);
+void doctor_copies(struct doctor *d, const struct dir_list *in, const char *stem,
+                   struct dir_list *into);
 
 #endif

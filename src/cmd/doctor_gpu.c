@@ -3,6 +3,7 @@
  * Of `specter doctor`: whether a GPU answers. A broken driver may hang or crash whoever asks, so a
  * child process does.
  */
+#include "cmd/ask.h"
 #include "cmd/doctor.h"
 
 #include <dlfcn.h>
@@ -64,11 +65,11 @@ static void ask_driver(void *unused)
 void doctor_check_gpu(struct doctor *d)
 {
     struct buf out = BUF_INIT;
-    int status = doctor_ask(d, ask_driver, NULL, &out), devices, driver, at = 0;
+    int status = ask_child(ask_driver, NULL, d->patience, &out), devices, driver, at = 0;
     char call[32];
     const char *repair = "look at nvidia-smi and the kernel's log";
     out.data[strcspn(out.data, "\n")] = '\0'; /* of what a driver says itself nothing but this */
-    if (status == DOCTOR_LATE)
+    if (status == ASK_LATE)
         doctor_say(d, DOCTOR_WARNING, "gpu", repair, "the driver did not answer within %g s",
                    d->patience);
     else if (!WIFEXITED(status))

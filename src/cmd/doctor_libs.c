@@ -3,6 +3,7 @@
  * Of `specter doctor`: where GPU libraries are looked for, and which are there. Names of files are
  * all that is looked at.
  */
+#include "cmd/ask.h"
 #include "cmd/doctor.h"
 
 #include <fnmatch.h>
@@ -12,22 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- lists of paths ---- */
 
-void doctor_add(struct doctor_dirs *list, const char *path)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->dirs[i], path) == 0)
-            return;
-    }
-    ARRAY_GROW(list->dirs, list->cap, list->count + 1);
-    list->dirs[list->count++] = path;
-}
-
 /* Adds what a pattern finds, as real paths. */
-static void add_matches(struct doctor *d, const char *pattern, struct doctor_dirs *into)
+static void add_matches(struct doctor *d, const char *pattern, struct dir_list *into)
 {
     glob_t found;
     char full[PATH_MAX];
@@ -35,7 +25,7 @@ static void add_matches(struct doctor *d, const char *pattern, struct doctor_dir
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         if (realpath(found.gl_pathv[i], full) != NULL)
-            doctor_add(into, arena_strdup(&d->arena, full));
+            dir_list_add(into, arena_strdup(&d->arena, full));
     }
     globfree(&found);
 }
@@ -59,8 +49,8 @@ bool doctor_is_library(const char *path, const char *stem)
     return false;
 }
 
-void doctor_copies(struct doctor *d, const struct doctor_dirs *in, const char *stem,
-                   struct doctor_dirs *into)
+void doctor_copies(struct doctor *d, const struct dir_list *in, const char *stem,
+                   struct dir_list *into)
 {
     for (size_t i = 0; i < in->count; i++) {
         for (size_t n = 0; n < NAMES; n++)
@@ -68,39 +58,7 @@ void doctor_copies(struct doctor *d, const struct doctor_dirs *in, const char *s
     }
 }
 
-/* ---- where the loader and Python look ---- */
-
-static void add_list(struct doctor *d, struct doctor_dirs *into, const char *list)
-{
-    while (list != NULL && *list != '\0') {
-        size_t len = strcspn(list, ":;");
-        if (len > 0)
-            doctor_add(into, arena_strndup(&d->arena, list, len));
-        list += len + (list[len] != '\0');
-    }
-}
-
-void doctor_run(void *argv)
-{
-    execvp(((char **)argv)[0], argv);
-    _exit(127);
-}
-
-/* Lines "\tlibx.so.1 (libc6,x86-64) => /lib/libx.so.1". */
-static void add_cache(struct doctor *d)
-{
-    static const char *const programs[] = {"/sbin/ldconfig", "-p", NULL};
-    struct buf out = BUF_INIT;
-    char *line, *rest;
-    doctor_ask(d, doctor_run, (void *)programs, &out);
-    rest = out.data;
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        const char *path = strstr(line, "=> /"), *slash = strrchr(line, '/');
-        if (path != NULL)
-            doctor_add(&d->loader, arena_strndup(&d->arena, path + 3, (size_t)(slash - path) - 3));
-    }
-    buf_release(&out);
-}
+/* ---- where they are looked for ---- */
 
 /* Packages called nvidia-* keep each library in nvidia/<part>/lib beside all others. */
 static void add_python(struct doctor *d)
@@ -109,7 +67,7 @@ static void add_python(struct doctor *d)
                                       NULL};
     struct buf out = BUF_INIT;
     char *line, *rest;
-    doctor_ask(d, doctor_run, (void *)ask, &out);
+    ask_program(ask, d->patience, &out);
     rest = out.data;
     while ((line = strsep(&rest, "\n")) != NULL) {
         if (*line == '/')
@@ -120,12 +78,7 @@ static void add_python(struct doctor *d)
 
 void doctor_find_dirs(struct doctor *d)
 {
-    static const char *const usual[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
-    add_list(d, &d->loader, getenv("LD_LIBRARY_PATH"));
-    d->from_environment = d->loader.count;
-    add_cache(d);
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        doctor_add(&d->loader, usual[i]);
+    loader_init(&d->loader, &d->arena, d->patience);
     add_python(d);
 }
 
@@ -178,7 +131,7 @@ static const char *version_in(struct doctor *d, const char *record)
  * CUDA 13, one folder for the libraries of several packages, nvidia/cu13/lib/libcublas.so.13. */
 static const char *package_version(struct doctor *d, const char *path)
 {
-    struct doctor_dirs records = {NULL, 0, 0};
+    struct dir_list records = {NULL, 0, 0};
     const char *file = NULL, *version = NULL;
     for (const char *p = path; (p = strstr(p, "/nvidia/")) != NULL; p++)
         file = p + 1;
@@ -204,7 +157,7 @@ const char *doctor_version(struct doctor *d, const char *path)
     return packaged != NULL ? packaged : so != NULL ? so + 4 : "unknown";
 }
 
-static const char *list_copies(struct doctor *d, const struct doctor_dirs *copies)
+static const char *list_copies(struct doctor *d, const struct dir_list *copies)
 {
     struct buf text = BUF_INIT;
     const char *kept;
@@ -218,8 +171,8 @@ static const char *list_copies(struct doctor *d, const struct doctor_dirs *copie
 
 static void check_one(struct doctor *d, const char *stem, unsigned what)
 {
-    struct doctor_dirs copies = {NULL, 0, 0};
-    doctor_copies(d, &d->loader, stem, &copies);
+    struct dir_list copies = {NULL, 0, 0};
+    doctor_copies(d, &d->loader.dirs, stem, &copies);
     doctor_copies(d, &d->python, stem, &copies);
     if (copies.count == 0 && what & EXPECTED)
         doctor_say(d, DOCTOR_WARNING, stem, "nothing, if programs bring their own",

@@ -3,6 +3,7 @@
  * Of `specter doctor`: a Python interpreter is asked where its PyTorch is, in a child process. It
  * looks for the package and does not import it.
  */
+#include "cmd/ask.h"
 #include "cmd/doctor.h"
 
 #include <glob.h>
@@ -37,10 +38,10 @@ bool doctor_find_torch(struct doctor *d, const char *python, struct doctor_torch
                               "    print(metadata.version('torch'))\n";
     const char *const argv[] = {python, "-c", ask, NULL};
     struct buf out = BUF_INIT;
-    int status = doctor_ask(d, doctor_run, (void *)argv, &out);
+    int status = ask_program(argv, d->patience, &out);
     char *rest = out.data, *folder = strsep(&rest, "\n"), *version = strsep(&rest, "\n");
     *torch = (struct doctor_torch){NULL, NULL, "unknown"};
-    if (status != DOCTOR_LATE && WIFEXITED(status) && folder != NULL && *folder == '/') {
+    if (status != ASK_LATE && WIFEXITED(status) && folder != NULL && *folder == '/') {
         torch->folder = arena_strdup(&d->arena, folder);
         torch->module = module_in(d, folder);
         if (version != NULL && *version != '\0')

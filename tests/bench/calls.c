@@ -3,7 +3,9 @@
  * One round of the tracer's benchmark, run by tracer.sh with and without a tracer preloaded:
  *
  *     calls nccl|gemm THREADS BURSTS CALLS    prints CPU ns per call of the calling thread
- *     calls memory                            prints VmRSS and VmData, kB, when each ring was full
+ *     calls comms BURSTS CALLS                prints the same of the first of COMMS communicators
+ * and of the last calls memory                            prints VmRSS and VmData, kB, when each
+ * ring was full and there were COMMS communicators besides
  *
  * Between bursts it waits until the files in $BENCH_OUTPUT no longer grow: what the tracer has
  * recorded is then written, and the next burst finds its rings empty.
@@ -24,6 +26,7 @@
 extern void specter_range_push(const char *name) __attribute__((weak));
 
 #define THREADS_MAX 256
+#define COMMS 5000
 #define STEADY_US 25000 /* the tracer looks at its rings every 10 ms */
 
 struct worker {
@@ -39,6 +42,7 @@ static pthread_barrier_t barrier;
 static void (*make_calls)(struct worker *w, int calls);
 static int threads, bursts, calls_per_burst;
 
+static char comm_handles[COMMS][64]; /* an address is a communicator's */
 static int64_t cpu_ns(void)
 {
     struct timespec t;
@@ -125,6 +129,18 @@ static void take_more(struct worker *w)
     ncclSend(NULL, 1, ncclFloat16, 1, w->comm, (cudaStream_t)w->handle);
 }
 
+/* Each of an id of its own. */
+static void make_comms(void)
+{
+    ncclUniqueId id;
+    memset(&id, 1, sizeof id);
+    for (int i = 0; i < COMMS; i++) {
+        ncclComm_t comm = (ncclComm_t)comm_handles[i];
+        memcpy(&id, &i, sizeof i);
+        ncclCommInitRank(&comm, 8, id, 0);
+    }
+}
+
 /* Blocks are given out in the order of first calls, large rings first: the n-th has at most
  * 32768/n slots, and all of them are used once. */
 static void *fill_ring(void *worker)
@@ -133,6 +149,8 @@ static void *fill_ring(void *worker)
     int left = 32768 / (w->number + 1);
     void *volatile some = malloc(1); /* the C library's memory for the thread is not the tracer's */
     free(some);
+    if (w->number == 0)
+        make_comms();
     for (; left > 0; left -= 32) {
         call_nccl(w, 32);
         usleep(1000);
@@ -141,6 +159,26 @@ static void *fill_ring(void *worker)
     take_more(w);
     pthread_barrier_wait(&barrier);
     return NULL;
+}
+
+/* Bursts on the first and on the last take turns. */
+static void compare_comms(int times, int calls)
+{
+    struct worker ends[2];
+    memset(ends, 0, sizeof ends);
+    make_comms();
+    ends[0].comm = (ncclComm_t)comm_handles[0];
+    ends[1].comm = (ncclComm_t)comm_handles[COMMS - 1];
+    for (int i = 0; i < 2 * times; i++) {
+        struct worker *w = &ends[i % 2];
+        int64_t begun;
+        await_written();
+        begun = cpu_ns();
+        call_nccl(w, calls);
+        w->cpu_ns += cpu_ns() - begun;
+    }
+    for (int i = 0; i < 2; i++)
+        printf("%.2f%c", (double)ends[i].cpu_ns / times / calls, i == 0 ? ' ' : '\n');
 }
 
 static void start(int count, void *(*body)(void *))
@@ -177,6 +215,10 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "memory") == 0) {
         start(THREADS_MAX, fill_ring);
         printf("%ld %ld\n", status_kib("VmRSS:"), status_kib("VmData:"));
+        return 0;
+    }
+    if (argc == 4 && strcmp(argv[1], "comms") == 0) {
+        compare_comms(atoi(argv[2]), atoi(argv[3]));
         return 0;
     }
     if (argc != 5)

@@ -2,12 +2,17 @@
  *
  * Programs for tests of windows, sampling, bounded files and the flight recorder:
  *
- *     flight steps N NS      N steps, each followed by NS nanoseconds of the host's own work
- *     flight hang N          N steps, then an operation whose other member never comes
- *     flight late N FILE END   N steps, an operation that waits for its other member for more than
- * a second, a disk that FILE has filled, 200 more steps; END is "ends": then the operation does, or
- * "never" flight survive LOG     steps without an end; LOG gets, for each AllReduce that has
- * finished, its number and the time (CLOCK_MONOTONIC, ns)
+ *     flight steps N NS
+ *     flight hang N
+ *     flight late N FILE END
+ *     flight survive LOG THREADS
+ *
+ * steps: N steps, each followed by NS nanoseconds of the host's own work. hang: N steps, then an
+ * operation whose other member never comes. late: N steps, an operation that waits for its other
+ * member for more than a second, a disk that FILE has filled, 200 more steps; END is "ends": then
+ * the operation does, or "never". survive: steps without an end, after the first 100 beside THREADS
+ * threads that do nothing but spin; LOG gets, for each AllReduce that has finished, its number and
+ * the time (CLOCK_MONOTONIC, ns).
  *
  * A step is an AllReduce, a message to itself, eight products of different shapes, and a
  * synchronisation.
@@ -17,6 +22,8 @@
 #include "../emu/emu.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -88,7 +95,24 @@ static void hang(struct world *w, const char *count)
         pause();
 }
 
-static void survive(struct world *w, const char *path)
+static void *spin(void *unused)
+{
+    for (;;)
+        atomic_signal_fence(memory_order_seq_cst);
+    return unused;
+}
+
+static void start_spinning(int threads)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 65536);
+    while (threads-- > 0)
+        CHECK(pthread_create(&thread, &attr, spin, NULL) == 0);
+}
+
+static void survive(struct world *w, const char *path, const char *threads)
 {
     int log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     CHECK(log >= 0);
@@ -97,6 +121,8 @@ static void survive(struct world *w, const char *path)
         struct timespec now;
         char line[64];
         int len;
+        if (i == 100)
+            start_spinning(atoi(threads));
         step(w);
         clock_gettime(CLOCK_MONOTONIC, &now);
         len = snprintf(line, sizeof line, "%d %" PRId64 "\n", i,
@@ -116,8 +142,8 @@ int main(int argc, char **argv)
         hang(&w, argv[2]);
     else if (argc == 5 && strcmp(argv[1], "late") == 0)
         late(&w, argv[2], argv[3], argv[4]);
-    else if (argc == 3 && strcmp(argv[1], "survive") == 0)
-        survive(&w, argv[2]);
+    else if (argc == 4 && strcmp(argv[1], "survive") == 0)
+        survive(&w, argv[2], argv[3]);
     else
         return 2;
     return failures != 0;

@@ -33,7 +33,9 @@ TEST(elf_file_reads_a_program)
     CHECK(elf_file_defines(&f, "main"));
     CHECK(!elf_file_defines(&f, "no_such_function"));
     CHECK(!elf_file_defines(&f, "ftruncate")); /* used, but libc's */
-    CHECK(elf_file_glibc(&f) == 0 || elf_file_glibc(&f) > 2000);
+    CHECK(elf_file_glibc(&f, NULL) == 0 || elf_file_glibc(&f, NULL) > 2000);
+    CHECK_INT(elf_file_glibc(&f, "libnone.so.1"), 0);
+    CHECK_INT(elf_file_glibc_provided(&f), 0);
     elf_file_close(&f);
 }
 
@@ -48,6 +50,15 @@ TEST(elf_file_refuses_others)
     CHECK_INT(elf_file_open(&f, "/", &e), -1);
 }
 
+static void ask_symbols(const struct elf_file *f)
+{
+    struct elf_symbol s;
+    for (size_t i = 0; elf_file_symbol(f, i, &s); i++) {
+        if (strcmp(s.name, "fork") == 0)
+            elf_file_takes_address(f, i);
+    }
+}
+
 static void ask_everything(const char *path)
 {
     struct elf_file f;
@@ -55,7 +66,9 @@ static void ask_everything(const char *path)
         return;
     is_needed(&f, "x");
     elf_file_defines(&f, "main");
-    elf_file_glibc(&f);
+    elf_file_glibc(&f, NULL);
+    elf_file_glibc_provided(&f);
+    ask_symbols(&f);
     elf_file_close(&f);
 }
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/comm.h"
+#include "../../tracer/comm_table.h"
+#include "../../tracer/process.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
 
 static ncclComm_t handle_of(uintptr_t n)
 {
@@ -124,5 +128,128 @@ TEST(tracer_comm_shrinks_without_identity)
     comm_end(handle_of(7));
     c = born(7, 200, 64);
     CHECK(comm_shrink_id(c, comm_hash_ranks(&(int){60}, 1), NO_ID, &seq) != 0);
+    comm_reset();
+}
+
+/* The cost of a look-up, in slots that it looks at, whatever the handles' distance. */
+TEST(tracer_comm_look_ups_of_thousands)
+{
+    static const uintptr_t strides[] = {64, 176, 4096, 65536 + 64};
+    for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
+        uint32_t most = 0, sum = 0;
+        comm_reset();
+        for (uintptr_t i = 1; i <= 5000; i++)
+            CHECK(comm_add((ncclComm_t)(i * strides[s]), &comm_unborn) != NULL);
+        for (uintptr_t i = 1; i <= 5000; i++) {
+            uint32_t steps = comm_table_steps((ncclComm_t)(i * strides[s]));
+            most = steps > most ? steps : most;
+            sum += steps;
+        }
+        CHECK(most <= 8);
+        CHECK(sum <= 2 * 5000);
+        CHECK(comm_table_steps((ncclComm_t)(uintptr_t)7) <= 8);
+    }
+    comm_reset();
+}
+
+static int count_room(void)
+{
+    int n = 0;
+    struct comm *c;
+    while ((c = comm_table_at((uint32_t)n)) != NULL)
+        n++;
+    return n;
+}
+
+/* The first ones stay as they are; a handle that found no room is not tried again, and slots of
+ * communicators that have ended serve others. */
+TEST(tracer_comm_beyond_the_room)
+{
+    int lines = 0;
+    struct comm *c;
+    comm_reset();
+    for (uintptr_t i = 1; i <= COMM_TABLE_MAX; i++)
+        CHECK(born(i, i, 4) != NULL);
+    CHECK_INT(comm_without_room(), 0);
+    CHECK(born(10001, 10001, 4) == NULL);
+    CHECK(born(10002, 10002, 4) == NULL);
+    CHECK_INT(comm_without_room(), 2);
+    CHECK(comm_find(handle_of(10001), NULL) == NULL);
+    CHECK(comm_find(handle_of(10003), NULL) == NULL);
+    CHECK_INT(comm_without_room(), 2);
+    c = comm_find(handle_of(1), NULL);
+    CHECK(c != NULL && c->birth.id == 1 && comm_next_p2p(c, 1, false, NO_ID) == 0);
+    for (uintptr_t i = 1; i <= 100; i++)
+        comm_end(handle_of(i));
+    comm_visit_new(count_lines, &lines);
+    CHECK_INT(lines, COMM_TABLE_MAX);
+    CHECK(comm_find(handle_of(10001), NULL) == NULL);
+    CHECK(born(10002, 10002, 4) != NULL);
+    CHECK(comm_find(handle_of(10002), NULL) != NULL);
+    for (uintptr_t i = 101; i <= COMM_TABLE_MAX; i++)
+        CHECK(comm_look_up(handle_of(i)) != NULL);
+    CHECK_INT(count_room(), COMM_TABLE_MAX);
+    comm_reset();
+    CHECK_INT(count_room(), 0);
+}
+
+/* Many that come and go use few slots. */
+TEST(tracer_comm_slots_are_used_again)
+{
+    int lines = 0;
+    comm_reset();
+    for (uintptr_t i = 1; i <= 20000; i++) {
+        CHECK(born(i, i, 4) != NULL);
+        comm_end(handle_of(i));
+        if (i % 10 == 0)
+            comm_visit_new(count_lines, &lines);
+    }
+    CHECK_INT(lines, 20000);
+    CHECK(count_room() <= 10);
+    CHECK_INT(comm_table_steps(handle_of(20000)), 0);
+    comm_reset();
+}
+
+/* qemu's emulation of a processor has no such call. */
+static bool kernel_reads_for_us(void)
+{
+    int from = 1, to = 0;
+    struct iovec local = {&to, sizeof to}, remote = {&from, sizeof from};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof from;
+}
+
+/* Births that wait for the end of a group, and late ones, which are found by what NCCL has written
+ * by then. A variable that is gone costs the others nothing. */
+TEST(tracer_comm_births_that_wait)
+{
+    static ncclComm_t handles[100];
+    struct comm_birth b = comm_unborn;
+    struct comm *kept = NULL;
+    if (!kernel_reads_for_us())
+        SKIP("no process_vm_readv");
+    process_begin(getpid());
+    comm_reset();
+    b.rank = b.size = b.device = 0;
+    b.name = "of the program";
+    for (int i = 0; i < 100; i++) {
+        b.id = (uint64_t)i + 1;
+        b.handle = i == 50 ? (ncclComm_t *)8 : &handles[i];
+        kept = comm_keep(&b, kept);
+    }
+    for (struct comm *c = kept, *next; c != NULL; c = next) {
+        next = comm_next_kept(c);
+        if (c->birth.id % 2 == 0)
+            comm_add_kept(c, handle_of((uintptr_t)c->birth.id));
+        else
+            comm_make_late(c);
+    }
+    for (uintptr_t i = 0; i < 100; i++)
+        handles[i] = handle_of(i + 1);
+    for (uintptr_t i = 1; i <= 100; i++) {
+        struct comm *c = comm_find(handle_of(i), NULL);
+        CHECK_INT(c->birth.id, i == 51 ? 0 : i);
+        if (i != 51)
+            CHECK_STR(c->birth.name, "of the program");
+    }
     comm_reset();
 }

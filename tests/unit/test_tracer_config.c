@@ -308,22 +308,3 @@ TEST(tracer_comm_split_is_the_same_on_all_members)
     CHECK(ids[0][0] != ids[0][1] && ids[0][1] != ids[0][2]);
     comm_reset();
 }
-
-TEST(tracer_comm_table_is_bounded)
-{
-    struct comm_birth birth = comm_unborn;
-    uintptr_t n = 0;
-    birth.id = 1;
-    comm_reset();
-    while (n < 5000 && comm_add((ncclComm_t)((n + 1) * 4096), &birth) != NULL)
-        n++;
-    CHECK_INT((int64_t)n, 1024);
-    for (uintptr_t i = 0; i < n; i++)
-        comm_end((ncclComm_t)((i + 1) * 4096));
-    visited = 0;
-    comm_visit_new(count_visit, NULL);
-    CHECK_INT(visited, 1024); /* also those that came and went unseen */
-    CHECK(comm_look_up((ncclComm_t)(uintptr_t)4096) == NULL);
-    CHECK(comm_add((ncclComm_t)(uintptr_t)4096, &birth) != NULL);
-    comm_reset();
-}

@@ -5,9 +5,11 @@
 #include "../../tracer/real.h"
 
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 static const struct link_map *libc_object(void)
 {
@@ -33,7 +35,8 @@ TEST(tracer_elf_finds_default_versions_of_functions)
     CHECK(elf_function(libc, "") == NULL);
 }
 
-/* Tables made by hand: DT_HASH with one bucket, symbols 1 (a function) and 2 (undefined). */
+/* Tables made by hand: DT_HASH with one bucket, symbols 1 (a function) and 2 (undefined), to which
+ * the second relocation refers. */
 TEST(tracer_elf_reads_the_older_hash_table)
 {
     static const char strings[] = "\0first\0second\0libx.so.1";
@@ -43,7 +46,11 @@ TEST(tracer_elf_reads_the_older_hash_table)
         {.st_name = 7, .st_info = STB_GLOBAL << 4 | STT_FUNC, .st_shndx = SHN_UNDEF},
     };
     static const uint32_t hash[] = {1, 3, 2, 0, 0, 1};
+    static const ElfW(Rela) data[] = {{.r_info = 0}, {.r_info = ELF64_R_INFO(2, 6)}};
     ElfW(Dyn) dynamic[] = {
+        {.d_tag = DT_RELA, .d_un.d_ptr = (ElfW(Addr))data},
+        {.d_tag = DT_RELASZ, .d_un.d_val = sizeof data},
+        {.d_tag = DT_RELACOUNT, .d_un.d_val = 1},
         {.d_tag = DT_SYMTAB, .d_un.d_ptr = (ElfW(Addr))symbols},
         {.d_tag = DT_STRTAB, .d_un.d_ptr = (ElfW(Addr))strings},
         {.d_tag = DT_HASH, .d_un.d_ptr = (ElfW(Addr))hash},
@@ -51,15 +58,42 @@ TEST(tracer_elf_reads_the_older_hash_table)
         {.d_tag = DT_SONAME, .d_un.d_val = 14},
         {.d_tag = DT_NULL},
     };
-    struct link_map object = {.l_addr = 0x1000, .l_ld = dynamic};
+    struct link_map object = {
+        .l_addr = 0x1000, .l_name = (char *)"/lib/liby.so.1.2", .l_ld = dynamic};
+    const char *version = "";
+    const ElfW(Dyn) *at = NULL;
     CHECK((uintptr_t)elf_function(&object, "first") == 0x1040);
     CHECK(elf_function(&object, "second") == NULL);
     CHECK(elf_function(&object, "third") == NULL);
     CHECK(elf_has_entry(&object, DT_NEEDED, "libx.so.1"));
     CHECK(!elf_has_entry(&object, DT_NEEDED, "libx.so"));
-    CHECK(elf_needs_soname(&object, &object));
+    CHECK_STR(elf_needed(&object, &at), "libx.so.1");
+    CHECK(elf_needed(&object, &at) == NULL);
+    CHECK_STR(elf_soname(&object), "libx.so.1");
+    CHECK_STR(elf_file(&object), "liby.so.1.2");
+    CHECK(elf_refers(&object, "second", &version) && version == NULL);
+    CHECK(!elf_refers(&object, "first", &version));
     object.l_ld = NULL;
     CHECK(elf_function(&object, "first") == NULL);
+}
+
+/* This program refers to the function in a version of glibc's, which defines it; no sanitizer does.
+ */
+TEST(tracer_elf_tells_versions)
+{
+    const struct link_map *libc = libc_object(), *own = own_object();
+    const char *version = NULL, *has;
+    if (libc == NULL || gnu_get_libc_version() == NULL)
+        SKIP("the C library is not glibc");
+    CHECK(elf_refers(own, "gnu_get_libc_version", &version));
+    has = elf_version(libc, "gnu_get_libc_version");
+    CHECK(version != NULL && strncmp(version, "GLIBC_2.", 8) == 0);
+    CHECK(version != NULL && has != NULL && strcmp(version, has) == 0);
+    CHECK(!elf_refers(libc, "gnu_get_libc_version", &version));
+    CHECK(!elf_refers(own, "no_such_function", &version));
+    CHECK(elf_version(libc, "no_such_function") == NULL);
+    CHECK(elf_is_loader(object_of((const void *)getauxval(AT_BASE))) || getauxval(AT_BASE) == 0);
+    CHECK(!elf_is_loader(libc) && !elf_is_loader(own));
 }
 
 TEST(tracer_elf_compares_as_strcmp)

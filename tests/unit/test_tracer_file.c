@@ -76,3 +76,26 @@ TEST(tracer_file_makes_do_with_few_descriptors)
         leave(); /* nothing stays */
     }
 }
+
+/* A program may close the tracer's descriptor and get its number for a file of its own. */
+TEST(tracer_file_leaves_a_taken_descriptor_alone)
+{
+    struct file file, second;
+    size_t kept;
+    char text[8] = "";
+    int theirs, number;
+    enter();
+    CHECK_INT(file_open(&file, &config), 0);
+    CHECK_INT(file_write(&file, "{}\n", 3, &kept), 0);
+    second = file;
+    CHECK((theirs = open("theirs", O_RDWR | O_CREAT, 0600)) >= 0 && write(theirs, "mine\n", 5) == 5);
+    number = file.fd;
+    CHECK(dup2(theirs, number) == number);
+    CHECK_INT(file_replace(&file, 0, "[]\n", 3), EBADF);
+    CHECK_INT(file_write(&second, "[]\n", 3, &kept), EBADF);
+    CHECK(kept == 0 && file.fd < 0 && second.fd < 0);
+    CHECK(pread(theirs, text, sizeof text, 0) == 5 && memcmp(text, "mine\n", 5) == 0);
+    CHECK(close(number) == 0 && close(theirs) == 0 && unlink("theirs") == 0 && unlink("out/" NAME) == 0);
+    file_close(&file);
+    leave();
+}

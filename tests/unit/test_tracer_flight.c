@@ -79,6 +79,43 @@ TEST(tracer_flight_keeps_the_last)
     leave(&file);
 }
 
+/* The first byte of a slot in the file. */
+static char first_byte(const struct file *file, int band, uint64_t slot)
+{
+    char byte = '\0';
+    off_t at = flight.bands[band].at + (off_t)(slot * flight.bands[band].slot_bytes);
+    CHECK(pread(file->fd, &byte, 1, at) == 1);
+    return byte;
+}
+
+/* Whatever is written next, as much as is ever written at once, replaces none of the lines that are
+ * kept: a kill in the middle loses none of them. */
+TEST(tracer_flight_nothing_kept_is_written_over)
+{
+    static const int bands[] = {FLIGHT_OPS, FLIGHT_MARKS, FLIGHT_ACTS, FLIGHT_COMMS};
+    for (size_t b = 0; b < sizeof bands / sizeof *bands; b++) {
+        struct file file;
+        int band = bands[b];
+        uint64_t kept = band == FLIGHT_COMMS ? 256 : 100;
+        enter(&file);
+        CHECK_INT(flight_open(&flight, &file, 100, 0, "{\"id\":100}\n", 11), 0);
+        for (uint64_t id = 0; id < 700; id++) {
+            uint64_t slots = flight.bands[band].slots, shown = 0;
+            uint32_t at_once = FLIGHT_BLOCK / flight.bands[band].slot_bytes;
+            CHECK_INT(put(&flight, band, id), 0);
+            if (id % 7 != 0 && id % 50 < 40) /* short runs and long ones */
+                continue;
+            CHECK_INT(flight_sync(&flight), 0);
+            for (uint64_t i = 0; i < slots; i++)
+                shown += first_byte(&file, band, i) == '{';
+            CHECK_INT((int64_t)shown, (int64_t)(id + 1 < kept ? id + 1 : kept));
+            for (uint64_t i = 1; i <= at_once; i++)
+                CHECK(first_byte(&file, band, (id + i) % slots) != '{');
+        }
+        leave(&file);
+    }
+}
+
 TEST(tracer_flight_pending_operations_have_a_place_of_their_own)
 {
     struct file file;

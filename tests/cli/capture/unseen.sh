@@ -3,7 +3,7 @@ lookups=$BUILD/tracer/lookups
 echo 'int ncclCommFinalize(void *c) { (void)c; return 0; } int ncclGroupStart(void) { return 0; }' >nccl.c
 mkdir apart idle
 for name in apart idle; do
-    "$CC" -shared -fPIC -Wl,-soname,libnccl.so.2 -o $name/libnccl.so.2 nccl.c || { echo "no compiler"; exit 77; }
+    "$CC" -shared -fPIC -Wl,-soname,libnccl.so.2 -o $name/libnccl.so.2 nccl.c
 done
 export LD_LIBRARY_PATH=$BUILD/emu/lib EMU_DIR=$PWD
 "$SPECTER" capture -o traces -- "$lookups" apart "$PWD/apart/libnccl.so.2" "$PWD/idle/libnccl.so.2" 2>&1 |

@@ -7,10 +7,6 @@ echo '{"event":"init","version":1,"run":"r","rank":0,"host":"h","real_ns":1}' >t
 echo "status $?"
 "$SPECTER" dump -o no/such traces
 echo "status $?"
-if [[ -w /dev/shm && $(stat -c %d /dev/shm) != $(stat -c %d .) ]]; then
-    "$SPECTER" dump -o "/dev/shm/specter-test.$$" traces 2>&1 | grep -c 'not on the file system of' >other
-    [[ $(<other) == 1 && ! -e /dev/shm/specter-test.$$ ]] || echo "on another file system"
-fi
 ls traces
 "$SPECTER" dump -o plain traces
 
@@ -25,7 +21,7 @@ int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
     return -1;
 }
 END
-"$CC" -shared -fPIC -o rename.so rename.c || { echo "no compiler"; exit 77; }
+"$CC" -shared -fPIC -o rename.so rename.c
 export ASAN_OPTIONS=verify_asan_link_order=0
 for error in 22 38; do # EINVAL, ENOSYS
     FAILS_WITH=$error LD_PRELOAD=$PWD/rename.so "$SPECTER" dump -o out$error traces

@@ -12,7 +12,7 @@ int main(void)
     return big[0] - 1;
 }
 C
-cc -o big big.c -L"$BUILD/emu/lib" -Wl,--no-as-needed -l:libnccl.so.2 -Wl,--allow-shlib-undefined -ldl || exit 1
+cc -D_GNU_SOURCE -o big big.c -L"$BUILD/emu/lib" -Wl,--no-as-needed -l:libnccl.so.2 -Wl,--allow-shlib-undefined -ldl || exit 1
 traced out ./big || exit 1
 check out/*
 grep -c '"event":"shutdown"' out/*

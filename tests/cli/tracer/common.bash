@@ -13,7 +13,9 @@ if [[ -e $BUILD/libspecter-san.so ]]; then
     fi
     PRELOAD="$runtime $BUILD/libspecter-san.so"
     export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-    echo race:closes_everything >"$TMPDIR/tsan.supp" # closing somebody else's file is what it is there for
+    # Closing somebody else's file is what the first is there for; the lock of the loader, under which its list is read
+    # and libraries are taken from it, is not seen by ThreadSanitizer.
+    printf 'race:%s\n' closes_everything _dl_close_worker >"$TMPDIR/tsan.supp"
     export TSAN_OPTIONS=die_after_fork=0:suppressions=$TMPDIR/tsan.supp${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 fi
 export LD_LIBRARY_PATH=$BUILD/emu/lib EMU_DIR=$PWD RANK=0 WORLD_SIZE=1 LOCAL_RANK=0

@@ -1,7 +1,7 @@
 # Recording that takes more of the program's time than it may: fewer GEMMs, and the file says from when
 # on; NCCL's are all there. Only with the machine's own clock, in which costs mean something.
 . "$ROOT/tests/cli/tracer/common.bash"
-EMU_CLOCK=real SPECTER_OVERHEAD=0.0001 timeout 1.6 env SPECTER_OUTPUT=out LD_PRELOAD="$PRELOAD" "$FLIGHT" survive log
+EMU_CLOCK=real SPECTER_OVERHEAD=0.0001 timeout 1.6 env SPECTER_OUTPUT=out LD_PRELOAD="$PRELOAD" "$FLIGHT" survive log 0
 check --torn out/*
 grep -o '"of":"cublas","rate":2,"why":"governor"' out/*
 gemms=$(grep -c '"type":"cublas"' out/*)

@@ -1,4 +1,4 @@
-# What `make release` built needs no newer glibc than it says; and that would be noticed.
+# A library that needs a newer glibc than `make release` promises is refused.
 "$ROOT/scripts/release.sh" --check "$LIBSPECTER" >said 2>&1 || refused=1
 need=$(readelf -VW "$LIBSPECTER" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
 case $need in
@@ -7,6 +7,4 @@ GLIBC_2.[3-9][0-9]*)
     grep -q "needs glibc ${need#GLIBC_}, and 2.28 is the limit" said || cat said
     ;;
 esac
-"$ROOT/scripts/release.sh" --check no-such-file 2>/dev/null && echo "a file that is not there was let through"
-set -- "$ROOT"/build/release/*/libspecter.so
-[[ ! -e $1 ]] || "$ROOT/scripts/release.sh" --check "$@"
+! "$ROOT/scripts/release.sh" --check no-such-file 2>/dev/null || echo "a file that is not there was let through"

@@ -10,7 +10,7 @@ for steps in 30 300; do
     (($(stat -c %s out/*) - size < 4096)) || fail "the file has grown with $steps steps"
     grep '^{"id"' out/* | sed 's/,.*//' | sort -t: -k2n | sed -n '1p;$p'
     grep -c '^{"id"' out/*
-    grep -c '"type":"sync"' out/*
+    grep -c '^{"type":"sync"' out/*
     sed -n 's/.*"total_ops":\([0-9]*\),"dropped":\([0-9]*\).*\("ring.*\)}} *$/\1 \2 \3/p' out/*
 done
 "$SPECTER" analyze out 2>&1 >/dev/null | grep flight

@@ -7,7 +7,7 @@ check all/*
 for type in nccl cublas copy graph plugin untraced dep sync; do
     echo "$type $(grep -c "\"type\":\"$type\"" all/*)"
 done
-echo "marks $(grep -c '"event":"mark"' all/*)"
+echo "marks $(grep -c '^{"event":"mark"' all/*)"
 sed -n 's/.*"op_count":\([0-9]*\),"ops":\(\[[^]]*\]\).*/\1 \2/p' all/* | awk '{ print "graph of", $1, "lists", gsub(",", "", $2) + 1 }'
 sed -n 's/.*"total_ops":\([0-9]*\),"dropped":\([0-9]*\).*\("ring.*\)}} *$/\1 \2 \3/p' all/*
 "$SPECTER" analyze all >/dev/null || echo "status $?"
@@ -15,5 +15,5 @@ sed -n 's/.*"total_ops":\([0-9]*\),"dropped":\([0-9]*\).*\("ring.*\)}} *$/\1 \2 
 echo "the end of it:"
 SPECTER_RING=8 traced end "$BUILD/tracer/records" 5 || exit 1
 check end/*
-echo "marks $(grep -c '"event":"mark"' end/*), others $(grep -c '^{"type"' end/*)"
+echo "marks $(grep -c '^{"event":"mark"' end/*), others $(grep -c '^{"type"' end/*)"
 sed -n 's/.*"total_ops":\([0-9]*\),"dropped":\([0-9]*\).*\("ring.*\)}} *$/\1 \2 \3/p' end/*

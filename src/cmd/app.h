@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The program that a command names, and what libspecter.so preloaded into it would do to it. All of
+ * it is read from files: the program is not run. `capture` refuses and warns, `doctor` explains, by
+ * the same findings.
+ *
+ *     struct app p;
+ *     app_init(&p, &arena, &loader, library, 2);
+ *     if (app_find(&p, argv[0]) == APP_FOUND)
+ *         app_check(&p);
+ *     for (size_t i = 0; i < p.finding_count; i++) ...
+ *     app_release(&p);
+ *
+ * To add a finding: a function in app_check.c or app_symbols.c, and its line in the table
+ * there; docs/preload.md tells users.
+ */
+#ifndef SPECTER_CMD_APP_H
+#define SPECTER_CMD_APP_H
+
+#include "cmd/loader.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena;
+struct elf_file;
+
+#define APP_STEPS 8 /* a script's interpreter may be a script */
+
+/* One step from the name to the program: 'path' <relation> 'next'. */
+struct app_step {
+    const char *path, *relation, *next;
+};
+
+enum app_state {
+    APP_FOUND,
+    APP_MISSING,        /* no such file, or one that cannot be executed */
+    APP_NEXT_MISSING,   /* what the last step leads to is not there */
+    APP_NOT_EXECUTABLE, /* neither a program nor a script */
+};
+
+enum app_effect {
+    APP_REFUSED, /* it would fail, or never be traced: capture does not start it */
+    APP_UNSEEN,  /* it runs as untraced, and nothing of it is seen */
+    APP_DIFFERS, /* it is traced, and sees a difference */
+};
+
+struct app_finding {
+    enum app_effect effect;
+    const char *text;   /* what is the case, with the name of the file */
+    const char *advice; /* the way out */
+};
+
+/* A file that the loader loads at the start. */
+struct app_object {
+    const char *path, *name; /* as found, and as the one that needs it calls it */
+    const char *rpath;       /* NULL: none, or a RUNPATH takes its place */
+    size_t parent;           /* which object needs it; the program: itself */
+};
+
+struct app {
+    struct arena *arena;         /* borrowed: holds all texts */
+    const char *library;         /* borrowed: the libspecter.so; NULL: there is none */
+    const struct loader *loader; /* borrowed */
+    double limit_s;              /* how long a version manager may take to answer */
+
+    /* By app_find(): */
+    const char *path;    /* the program that runs, as it was found */
+    const char *file;    /* the same behind all links */
+    const char *unknown; /* this shell or script starts what cannot be known; NULL: none does */
+    struct app_step steps[APP_STEPS];
+    size_t step_count;
+
+    /* By app_walk(), in the order in which the loader meets them: the program, what LD_PRELOAD
+     * names, what they need. Not libspecter.so. */
+    struct app_object *objects;
+    size_t object_count, object_cap;
+    struct dir_list missing; /* names that are needed and not found */
+    const char *own_loader; /* folder of a loader of its own, which is not this system's; or NULL */
+
+    /* By app_check(): */
+    struct app_finding *findings;
+    size_t finding_count, finding_cap;
+};
+
+void app_init(struct app *p, struct arena *a, const struct loader *loader, const char *library,
+              double limit_s);
+void app_release(struct app *p);
+
+/* Follows `name` to the program that runs in the end: PATH, scripts, shims of version managers
+ * (which are asked), wrappers that exec one program. */
+enum app_state app_find(struct app *p, const char *name);
+
+/* Finds all that the program needs, then all that these need. */
+void app_walk(struct app *p);
+
+/* The same of a library that the program will open. */
+void app_walk_library(struct app *p, const char *path);
+
+/* Fills findings; walks unless the program's file alone decides. True: libspecter.so is loaded into
+ * it. */
+bool app_check(struct app *p);
+
+/* Why the loader preloads nothing into this program ("setuid", ...), or NULL: it does. */
+const char *app_privileged(const char *path);
+
+/* Where an LD_PRELOAD begins with the runtime of AddressSanitizer, which has to be the first
+ * library of all, the bytes up to its end; else 0. */
+size_t app_asan_in_front(const char *list);
+
+/* The findings of weak references and dladdr() alone, of all objects. app_symbols.c */
+void app_check_symbols(struct app *p);
+
+/* For the files of this module. */
+void app_add_finding(struct app *p, enum app_effect effect, const char *advice, const char *fmt,
+                     ...) __attribute__((format(printf, 4, 5)));
+
+#endif

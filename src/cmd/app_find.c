@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From the name of a command to the program that runs in the end: through PATH, links, `#!` lines,
+ * `env`, the shell scripts that pip and uv write for paths a `#!` line cannot hold, the shims of
+ * pyenv, rbenv, asdf and mise, and scripts whose last line is `exec PROGRAM`. Any other shell
+ * script may start whatever it likes: the shell is then the program, and p->unknown says so.
+ */
+#include "cmd/app.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/elf_file.h"
+#include "base/err.h"
+#include "cmd/ask.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SCRIPT_MAX 16384 /* wrappers are shorter */
+#define WORDS_MAX 16
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_shell(const char *path)
+{
+    static const char *const names[] = {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish"};
+    return is_one_of(base_name(path), names, sizeof names / sizeof *names);
+}
+
+/* ---- words of a shell, as far as they can be known ---- */
+
+struct words {
+    const char *word[WORDS_MAX];
+    size_t count;
+};
+
+/* How scripts spell their own folder and their own name. */
+static const struct {
+    const char *spelling;
+    bool folder;
+} own_spellings[] = {
+    {"\"$(dirname -- \"$(realpath -- \"$0\")\")\"", true},
+    {"\"$(dirname \"$0\")\"", true},
+    {"$(dirname \"$0\")", true},
+    {"$(dirname $0)", true},
+    {"\"${0%/*}\"", true},
+    {"${0%/*}", true},
+    {"\"$program\"", false},
+    {"\"${0##*/}\"", false},
+    {"\"$(basename \"$0\")\"", false},
+};
+
+/* Appends what `at` spells of the script itself. Returns what is behind it; NULL: nothing of it. */
+static const char *own_part(const char *at, const char *script, struct buf *word)
+{
+    char full[PATH_MAX];
+    const char *slash;
+    for (size_t i = 0; i < sizeof own_spellings / sizeof *own_spellings; i++) {
+        size_t len = strlen(own_spellings[i].spelling);
+        if (strncmp(at, own_spellings[i].spelling, len) != 0)
+            continue;
+        if (!own_spellings[i].folder)
+            buf_puts(word, base_name(script));
+        else if (realpath(script, full) != NULL && (slash = strrchr(full, '/')) != NULL)
+            buf_put(word, full, (size_t)(slash - full));
+        return at + len;
+    }
+    return NULL;
+}
+
+/* Appends the part of a word at `at`: plain, quoted, or of the script itself. Returns what is
+ * behind it; NULL: only a shell can tell. */
+static const char *word_part(const char *at, const char *script, struct buf *word)
+{
+    const char *behind = own_part(at, script, word);
+    size_t len;
+    char quote = *at;
+    if (behind != NULL)
+        return behind;
+    if (quote == '\'' || quote == '"') {
+        len = strcspn(++at, quote == '"' ? "\"$`\\" : "'");
+        if (at[len] != quote)
+            return NULL;
+        buf_put(word, at, len);
+        return at + len + 1;
+    }
+    len = strcspn(at, " \t\n'\"$`\\*?[;&|<>(){}#~");
+    buf_put(word, at, len);
+    return len > 0 ? at + len : NULL;
+}
+
+/* The words of a command line, up to the first that only a shell can tell. */
+static struct words split_line(struct arena *a, const char *line, const char *script)
+{
+    struct words w = {{NULL}, 0};
+    struct buf word = BUF_INIT;
+    while (line != NULL && w.count < WORDS_MAX) {
+        line += strspn(line, " \t");
+        if (*line == '\0' || *line == '\n')
+            break;
+        buf_reset(&word);
+        while (line != NULL && strchr(" \t\n", *line) == NULL)
+            line = word_part(line, script, &word);
+        if (line != NULL)
+            w.word[w.count++] = arena_strdup(a, word.data);
+    }
+    buf_release(&word);
+    return w;
+}
+
+/* Behind `env`, its options and variables: the program's place. w->count: there is none. */
+static size_t behind_env(const struct words *w, size_t i)
+{
+    if (i < w->count && strcmp(base_name(w->word[i]), "env") == 0) {
+        for (i++; i < w->count && (w->word[i][0] == '-' || strchr(w->word[i], '=') != NULL); i++)
+            i += strcmp(w->word[i], "-u") == 0 || strcmp(w->word[i], "-C") == 0;
+    }
+    return i < w->count ? i : w->count;
+}
+
+/* ---- version managers ---- */
+
+/* What `TOOL which NAME` says, with the variables that the shim exports. NULL: nothing. */
+static const char *ask_manager(struct app *p, const struct words *exports, const char *tool,
+                               const char *name)
+{
+    const char *argv[WORDS_MAX + 5] = {"env"}, *found = NULL;
+    struct buf out = BUF_INIT;
+    size_t n = 1;
+    int status;
+    for (size_t i = 0; i < exports->count; i++)
+        argv[n++] = exports->word[i];
+    argv[n++] = tool;
+    argv[n++] = "which";
+    argv[n++] = name;
+    status = ask_program(argv, p->limit_s, &out);
+    out.data[strcspn(out.data, "\n")] = '\0';
+    if (status != ASK_LATE && WIFEXITED(status) && WEXITSTATUS(status) == 0 && out.data[0] == '/' &&
+        access(out.data, X_OK) == 0)
+        found = arena_strdup(p->arena, out.data);
+    buf_release(&out);
+    return found;
+}
+
+/* ---- scripts ---- */
+
+/* The text of a script; NULL: it is none. Behind what is not read a script may do anything, which
+ * an empty command at the end stands for. */
+static const char *read_script(struct app *p, const char *path)
+{
+    char *text = arena_alloc(p->arena, SCRIPT_MAX + sizeof "\n:");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? read(fd, text, SCRIPT_MAX) : 0;
+    if (fd >= 0)
+        close(fd);
+    if (n < 3 || memcmp(text, "#!", 2) != 0)
+        return NULL;
+    if (n == SCRIPT_MAX || strlen(text) < (size_t)n)
+        strcpy(text + strlen(text), "\n:");
+    return text;
+}
+
+/* Where a script leads: NULL where that cannot be known. */
+struct lead {
+    const char *relation, *next;
+};
+
+/* Lines `export NAME=VALUE` as env takes them. */
+static struct words exports_of(struct app *p, const char *text, const char *path)
+{
+    struct words all = {{NULL}, 0};
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        struct words w;
+        line += *line == '\n';
+        if (strncmp(line, "export ", 7) != 0 || all.count == WORDS_MAX)
+            continue;
+        w = split_line(p->arena, line + 7, path);
+        if (w.count == 1 && strchr(w.word[0], '=') != NULL)
+            all.word[all.count++] = w.word[0];
+    }
+    return all;
+}
+
+/* The line of a shell script that becomes another program; NULL: none, or not for sure. pip, uv and
+ * conda write '''exec' in the second line, which Python reads as a string; else it has to be the
+ * last one. */
+static const char *exec_line(const char *text)
+{
+    const char *line = strchr(text, '\n'), *last = NULL;
+    if (line != NULL && strncmp(line + 1, "'''exec' ", 9) == 0)
+        return line + 10;
+    if (line != NULL && strncmp(line + 1, "\"exec\" ", 7) == 0)
+        return line + 8;
+    for (; line != NULL; line = strchr(line + 1, '\n')) {
+        const char *word = line + 1 + strspn(line + 1, " \t");
+        if (*word != '\0' && *word != '\n' && *word != '#')
+            last = line + 1;
+    }
+    /* A wrapper that takes preloads away is meant for a program that bears none. */
+    if (last == NULL || strncmp(last, "exec ", 5) != 0 || strstr(text, "LD_PRELOAD") != NULL)
+        return NULL;
+    return last + 5;
+}
+
+/* A script may have changed its folder or PATH before. */
+static bool is_certain(const char *program)
+{
+    char found[PATH_MAX];
+    return (*program == '/' || strchr(program, '/') == NULL) &&
+           child_find(program, X_OK, found, sizeof found);
+}
+
+/* A shell script: `exec TOOL exec NAME` is how shims of pyenv, rbenv and asdf end. */
+static struct lead shell_lead(struct app *p, const char *text, const char *path)
+{
+    struct lead lead = {NULL, NULL};
+    const char *line = exec_line(text);
+    struct words w = split_line(p->arena, line, path), exports;
+    size_t i = behind_env(&w, 0);
+    if (i + 2 < w.count && strcmp(w.word[i + 1], "exec") == 0) {
+        exports = exports_of(p, text, path);
+        lead.next = ask_manager(p, &exports, w.word[i], w.word[i + 2]);
+        lead.relation = "is a shim for";
+    } else if (i < w.count && is_certain(w.word[i])) {
+        lead.next = w.word[i];
+        lead.relation = "is a wrapper of";
+    }
+    return lead;
+}
+
+/* The interpreter that the first line names; through `env`, what that would find. */
+static struct lead interpreter_lead(struct app *p, const char *text, const char *path)
+{
+    struct lead lead = {"is a script for", NULL};
+    struct words w = split_line(p->arena, text + 2, path);
+    size_t i = behind_env(&w, 0);
+    if (i < w.count)
+        lead.next = w.word[i];
+    return lead;
+}
+
+/* mise's shims are links to mise itself, which goes by the name it is called. */
+static struct lead link_lead(struct app *p, const char *path)
+{
+    static const char *const managers[] = {"mise", "rtx"};
+    static const struct words none = {{NULL}, 0};
+    struct lead lead = {"is a shim for", NULL};
+    char full[PATH_MAX];
+    if (realpath(path, full) != NULL && strcmp(base_name(full), base_name(path)) != 0 &&
+        is_one_of(base_name(full), managers, sizeof managers / sizeof *managers))
+        lead.next = ask_manager(p, &none, full, base_name(path));
+    return lead;
+}
+
+/* ---- the way ---- */
+
+/* Where this file leads; next is NULL where it is the program. */
+static struct lead lead_of(struct app *p, const char *path)
+{
+    const char *text = read_script(p, path);
+    struct lead interpreter, lead = {NULL, NULL};
+    if (text == NULL)
+        return link_lead(p, path);
+    interpreter = interpreter_lead(p, text, path);
+    if (interpreter.next != NULL && is_shell(interpreter.next)) {
+        lead = shell_lead(p, text, path);
+        if (lead.next == NULL)
+            p->unknown = path;
+    }
+    return lead.next != NULL ? lead : interpreter;
+}
+
+enum app_state app_find(struct app *p, const char *name)
+{
+    char found[PATH_MAX];
+    struct elf_file f;
+    struct lead lead;
+    int why;
+    if (!child_find(name, X_OK, found, sizeof found))
+        return APP_MISSING;
+    p->path = arena_strdup(p->arena, found);
+    while (p->step_count < APP_STEPS && (lead = lead_of(p, p->path)).next != NULL) {
+        struct app_step *s = &p->steps[p->step_count++];
+        *s = (struct app_step){p->path, lead.relation, lead.next};
+        if (!child_find(lead.next, X_OK, found, sizeof found))
+            return APP_NEXT_MISSING;
+        p->path = s->next = arena_strdup(p->arena, found);
+    }
+    if (p->unknown == NULL && is_shell(p->path))
+        p->unknown = p->path;
+    if (realpath(p->path, found) == NULL)
+        return APP_NOT_EXECUTABLE;
+    p->file = arena_strdup(p->arena, found);
+    why = elf_file_open(&f, p->file, NULL);
+    elf_file_close(&f);
+    return why < 0 ? APP_NOT_EXECUTABLE : APP_FOUND;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/loader.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/elf_file.h"
+#include "cmd/ask.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dir_list_add(struct dir_list *list, const char *path)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->dirs[i], path) == 0)
+            return;
+    }
+    ARRAY_GROW(list->dirs, list->cap, list->count + 1);
+    list->dirs[list->count++] = path;
+}
+
+static void add_list(struct loader *l, struct arena *a, const char *list)
+{
+    while (list != NULL && *list != '\0') {
+        size_t len = strcspn(list, ":;");
+        if (len > 0)
+            dir_list_add(&l->dirs, arena_strndup(a, list, len));
+        list += len + (list[len] != '\0');
+    }
+}
+
+/* Lines "\tlibx.so.1 (libc6,x86-64) => /lib/libx.so.1". */
+static void add_cache(struct loader *l, struct arena *a, double limit_s)
+{
+    static const char *const argv[] = {"/sbin/ldconfig", "-p", NULL};
+    struct buf out = BUF_INIT;
+    char *line, *rest;
+    ask_program(argv, limit_s, &out);
+    rest = out.data;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        const char *path = strstr(line, "=> /"), *slash = strrchr(line, '/');
+        if (path != NULL)
+            dir_list_add(&l->dirs, arena_strndup(a, path + 3, (size_t)(slash - path) - 3));
+    }
+    buf_release(&out);
+}
+
+void loader_init(struct loader *l, struct arena *a, double limit_s)
+{
+    static const char *const usual[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+    *l = (struct loader){{NULL, 0, 0}, 0};
+    add_list(l, a, getenv("LD_LIBRARY_PATH"));
+    l->from_environment = l->dirs.count;
+    add_cache(l, a, limit_s);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        dir_list_add(&l->dirs, usual[i]);
+}
+
+void loader_release(struct loader *l)
+{
+    free(l->dirs.dirs);
+    l->dirs = (struct dir_list){NULL, 0, 0};
+}
+
+const char *loader_file(const struct dir_list *in, struct arena *a, const char *name)
+{
+    unsigned machine = elf_file_own_machine();
+    char full[PATH_MAX];
+    if (strchr(name, '/') != NULL)
+        return realpath(name, full) != NULL ? arena_strdup(a, full) : NULL;
+    for (size_t i = 0; i < in->count; i++) {
+        const char *path = arena_printf(a, "%s/%s", in->dirs[i], name);
+        struct elf_file f;
+        bool usable = elf_file_open(&f, path, NULL) == 0;
+        usable = usable && !f.foreign && f.machine == machine;
+        elf_file_close(&f);
+        if (usable && realpath(path, full) != NULL)
+            return arena_strdup(a, full);
+    }
+    return NULL;
+}

@@ -1,0 +1,2 @@
+# Loading patterns: Libraries that go, with others in their place.
+exec bash "$ROOT/tests/loading/run.bash" -1 '^close\.'

@@ -1,0 +1,2 @@
+# Loading patterns: Programs that link NCCL, or are one.
+exec bash "$ROOT/tests/loading/run.bash" -1 '^linked\.'

@@ -1,0 +1,2 @@
+# Loading patterns: First calls from several threads at once.
+exec bash "$ROOT/tests/loading/run.bash" -1 '^threads\.'

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Answers that resolve() has given, kept per (function, calling place), so that a place asks once.
+ * Lock-free; in a full neighbourhood the last comer takes the place of another, which
+ * asks again.
+ *
+ * An answer holds until a library has been unloaded (dlclose.c): the place may then be another
+ * object's, and the function gone. A new generation drops all of them. While destructors run they
+ * hold: a thread that one of them waits for may be about to call.
+ */
+#ifndef SPECTER_TRACER_ANSWERS_H
+#define SPECTER_TRACER_ANSWERS_H
+
+#include "hooks.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+typedef void (*function)(void);
+
+/* The generation of answers that holds now: to be read before what an answer follows from. */
+extern _Atomic uint32_t answers_generation;
+
+/* The answer for the place, NULL: none is kept. */
+function answers_get(enum hook_id id, const void *place);
+
+/* Keeps an answer that was found while `generation` held. */
+void answers_put(enum hook_id id, const void *place, function real, uint32_t generation);
+
+/* Drops all answers. */
+void answers_drop(void);
+
+#endif

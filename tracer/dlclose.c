@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dlclose() in front of the loader's: what was found out about a library and its callers does not
+ * outlive them (answers.h).
+ */
+#include "dlsym.h"
+
+#ifdef TRACER_HAS_DLSYM
+
+#include "answers.h"
+#include "hold.h"
+#include "loader_lock.h"
+#include "real.h"
+#include "resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+
+/* How many objects have been unloaded since the start. */
+static int note_unloaded(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    *(unsigned long long *)data = info->dlpi_subs;
+    return 1;
+}
+
+static unsigned long long unloaded(void)
+{
+    unsigned long long n = 0;
+    loader_objects(note_unloaded, &n);
+    return n;
+}
+
+__attribute__((visibility("default"))) int dlclose(void *handle)
+{
+    int (*next)(void *) = next_dlclose();
+    unsigned long long before = unloaded();
+    int result = next != NULL ? next(handle) : -1, saved = errno;
+    if (unloaded() != before) {
+        struct hold hold;
+        answers_drop();
+        hold_begin(&hold);
+        resolve_unloaded();
+        hold_end(&hold);
+    }
+    errno = saved;
+    return result;
+}
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "objects.h"
+
+#include "elf.h"
+#include "loader_lock.h"
+#include "real.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define OBJECTS_MAX 1024
+
+struct object {
+    struct link_map map;
+    const char *file, *soname; /* names that others may need it by; soname NULL: none */
+    uintptr_t begin, end;      /* in memory */
+    bool is_listed;            /* in the scope that is being put together */
+};
+
+/* The list as it is during one walk. The loader holds a lock meanwhile, which also guards this: it
+ * is read and written in callbacks of dl_iterate_phdr() alone. Nothing is unloaded there, and
+ * nothing that takes the loader's other lock, as dladdr() does, may be called. */
+static struct object objects[OBJECTS_MAX];
+static int count;
+
+/* What came with the program is never unloaded. */
+static _Atomic int count_at_start;
+
+/* Walks so far. The loader's lock orders them; this shows it to tools that do not know that lock.
+ */
+static _Atomic unsigned walks;
+
+static int note_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct object *o = &objects[count];
+    (void)size, (void)data;
+    if (count == OBJECTS_MAX)
+        return 1;
+    *o = (struct object){.map = {.l_addr = info->dlpi_addr, .l_name = (char *)info->dlpi_name},
+                         .begin = UINTPTR_MAX};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_DYNAMIC)
+            o->map.l_ld = (ElfW(Dyn) *)begin;
+        if (p->p_type == PT_LOAD && begin < o->begin)
+            o->begin = begin;
+        if (p->p_type == PT_LOAD && begin + p->p_memsz > o->end)
+            o->end = begin + p->p_memsz;
+    }
+    o->file = elf_file(&o->map);
+    o->soname = o->map.l_ld != NULL ? elf_soname(&o->map) : NULL;
+    count++;
+    return 0;
+}
+
+static int note_count(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)info, (void)size;
+    ++*(int *)data;
+    return 0;
+}
+
+__attribute__((constructor)) static void note_start(void)
+{
+    int n = 0;
+    dl_iterate_phdr(note_count, &n);
+    atomic_store(&count_at_start, n);
+}
+
+static void walk_begin(void)
+{
+    (void)atomic_load(&walks);
+    count = 0;
+    loader_objects(note_object, NULL);
+}
+
+/* ---- questions to the list ---- */
+
+static int index_of(const struct link_map *object)
+{
+    for (int i = 0; object != NULL && i < count; i++) {
+        if (objects[i].map.l_ld == object->l_ld)
+            return i;
+    }
+    return -1;
+}
+
+static bool is_named(const struct object *o, const char *name)
+{
+    return (o->soname != NULL && elf_compare(o->soname, name) == 0) ||
+           elf_compare(o->file, name) == 0 || elf_compare(o->map.l_name, name) == 0;
+}
+
+/* The loader takes the first object of a needed name; -1: there is none. */
+static int find_needed(const char *name)
+{
+    for (int i = 0; i < count; i++) {
+        if (is_named(&objects[i], name))
+            return i;
+    }
+    return -1;
+}
+
+static bool is_needed(int library, int user)
+{
+    const ElfW(Dyn) *at = NULL;
+    const char *name;
+    if (objects[user].map.l_ld == NULL)
+        return false;
+    while ((name = elf_needed(&objects[user].map, &at)) != NULL) {
+        if (is_named(&objects[library], name) && find_needed(name) == library)
+            return true;
+    }
+    return false;
+}
+
+/* Was it the one that a dlopen() asked for, and not there for another? */
+static bool is_root(int i)
+{
+    if (i < count_at_start)
+        return i == 0;
+    for (int user = 0; user < i; user++) {
+        if (is_needed(i, user))
+            return false;
+    }
+    return true;
+}
+
+static int root_of(int i)
+{
+    while (i > 0 && !is_root(i))
+        i--;
+    return i;
+}
+
+static function definition(int i, const char *name, const struct link_map *own_library)
+{
+    void *found = NULL;
+    function f;
+    if (objects[i].map.l_ld != NULL && objects[i].map.l_ld != own_library->l_ld)
+        found = elf_function(&objects[i].map, name);
+    memcpy(&f, &found, sizeof f);
+    return f;
+}
+
+/* ---- one function ---- */
+
+struct walk {
+    struct definitions *d;
+    const char *name, *version;
+    const struct link_map *caller, *own_library;
+    function real; /* in, or out */
+    bool came_later;
+};
+
+/* Puts what the object needs, and is not there yet, behind the others of the scope. */
+static int list_needed(int *order, int listed, int user)
+{
+    const ElfW(Dyn) *at = NULL;
+    const char *name;
+    while (objects[user].map.l_ld != NULL && (name = elf_needed(&objects[user].map, &at)) != NULL) {
+        int i = find_needed(name);
+        if (i >= 0 && !objects[i].is_listed) {
+            objects[i].is_listed = true;
+            order[listed++] = i;
+        }
+    }
+    return listed;
+}
+
+/* Breadth first from the root of the object's dlopen(), as the loader orders a scope; that of the
+ * program is the list itself, with the preloads. A definition without a version, or in the version
+ * asked for, serves. */
+static function find_in_scope(const struct walk *w, int object, const char *version)
+{
+    static int order[OBJECTS_MAX];
+    int listed = 0, root = root_of(object);
+    for (int i = 0; i < count; i++) {
+        objects[i].is_listed = root == 0 ? i < count_at_start : i == root;
+        if (objects[i].is_listed)
+            order[listed++] = i;
+    }
+    for (int at = 0; at < listed; at++) {
+        function found = definition(order[at], w->name, w->own_library);
+        const char *has = found != NULL ? elf_version(&objects[order[at]].map, w->name) : NULL;
+        if (found != NULL && (version == NULL || has == NULL || elf_compare(has, version) == 0))
+            return found;
+        listed = list_needed(order, listed, order[at]);
+    }
+    return NULL;
+}
+
+static void look_at_definitions(struct walk *w)
+{
+    struct definitions *d = w->d;
+    int caller = index_of(w->caller);
+    for (int i = 0; i < count; i++) {
+        function found = definition(i, w->name, w->own_library);
+        if (found == NULL)
+            continue;
+        if (i == caller)
+            d->own = found;
+        if (d->count++ == 0) {
+            d->first = found;
+            d->stays = i < count_at_start || i == caller || (caller >= 0 && is_needed(i, caller));
+        }
+    }
+    d->is_plain = d->count == 1 && d->stays;
+}
+
+static void look_at_reference(struct walk *w)
+{
+    struct definitions *d = w->d;
+    if (w->caller == NULL)
+        return;
+    d->is_referred = elf_refers(w->caller, w->name, &d->version);
+    d->is_bound_early =
+        (d->is_referred || d->own != NULL) && !elf_is_bound_lazily(w->caller, w->name);
+}
+
+/* Those that define the function themselves have no part in this: they call their own. */
+static void look_at_others(struct walk *w)
+{
+    struct definitions *d = w->d;
+    bool agree = true;
+    d->others_ask_versions = true;
+    for (int i = 0; i < count; i++) {
+        const char *version;
+        function found;
+        if (objects[i].map.l_ld == NULL || !elf_refers(&objects[i].map, w->name, &version))
+            continue;
+        d->others_ask_versions &= version != NULL;
+        found = find_in_scope(w, i, version);
+        agree = agree && (d->of_others == NULL || found == NULL || found == d->of_others);
+        d->of_others = found != NULL ? found : d->of_others;
+    }
+    d->of_others = agree ? d->of_others : NULL;
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct walk *w = data;
+    (void)info, (void)size;
+    walk_begin();
+    look_at_definitions(w);
+    if (!w->d->is_plain) {
+        look_at_reference(w);
+        if (w->d->own == NULL && !w->d->is_referred)
+            look_at_others(w);
+    }
+    atomic_fetch_add(&walks, 1);
+    return 1;
+}
+
+void objects_look(struct definitions *d, const char *name, const struct link_map *caller)
+{
+    struct walk w = {.d = d, .name = name, .caller = caller, .own_library = own_object()};
+    *d = (struct definitions){0};
+    loader_objects(look, &w);
+}
+
+static int look_in_scope(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct walk *w = data;
+    int caller;
+    (void)info, (void)size;
+    walk_begin();
+    caller = index_of(w->caller);
+    w->real = caller >= 0 ? find_in_scope(w, caller, w->version) : NULL;
+    atomic_fetch_add(&walks, 1);
+    return 1;
+}
+
+function objects_in_scope(const char *name, const char *version, const struct link_map *caller)
+{
+    struct walk w = {
+        .name = name, .version = version, .caller = caller, .own_library = own_object()};
+    loader_objects(look_in_scope, &w);
+    return w.real;
+}
+
+static int look_behind(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct walk *w = data;
+    int caller;
+    (void)info, (void)size;
+    walk_begin();
+    caller = index_of(w->caller);
+    for (int i = caller + 1; caller >= 0 && w->real == NULL && i < count; i++)
+        w->real = definition(i, w->name, w->own_library);
+    atomic_fetch_add(&walks, 1);
+    return 1;
+}
+
+function objects_behind(const char *name, const struct link_map *caller)
+{
+    struct walk w = {.name = name, .caller = caller, .own_library = own_object()};
+    loader_objects(look_behind, &w);
+    return w.real;
+}
+
+static int look_when(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct walk *w = data;
+    uintptr_t address = (uintptr_t)w->real;
+    int caller, i;
+    (void)info, (void)size;
+    walk_begin();
+    caller = index_of(w->caller);
+    for (i = 0; i < count && !(address >= objects[i].begin && address < objects[i].end);)
+        i++;
+    w->came_later = caller >= 0 && i < count && i > caller && root_of(i) > caller;
+    atomic_fetch_add(&walks, 1);
+    return 1;
+}
+
+bool objects_came_later(function real, const struct link_map *caller)
+{
+    struct walk w = {.caller = caller, .real = real};
+    loader_objects(look_when, &w);
+    return w.came_later;
+}
