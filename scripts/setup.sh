@@ -8,8 +8,12 @@
 #   otherwise              unpacks the packages into build/deps/root (Debian and its kin), which
 #                          scripts/deps.mk finds; elsewhere names what an administrator should install
 #
-# --ci adds what .ci/run wants: clang with its sanitizers, clang-format, Python with PyTorch. What of
-# these cannot be had is said, and does without.
+#   scripts/setup.sh [--build | --ci]
+#
+# --build builds as well: from a fresh clone to build/specter in one command. --ci adds what single tests and
+# .ci/run want: C++, gloo, MPI, Slurm, clang with its sanitizers, clang-format, Python with
+# PyTorch, sqlite3, zstd, protoc, locales, a compiler and qemu for aarch64. What of these cannot be had is
+# said, and does without.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -46,6 +50,15 @@ int main(void) { return yaml_get_version_string() == 0; }' -lyaml; }
 has_sqlite_cli() { command -v sqlite3 >/dev/null; }
 has_zstd_cli() { command -v zstd >/dev/null; }
 has_protoc() { command -v protoc >/dev/null; }
+has_cxx() { command -v c++ >/dev/null; }
+has_gloo() { [[ -e /usr/include/gloo/allreduce.h ]]; }
+has_mpi() { command -v mpicc >/dev/null && command -v mpirun >/dev/null; }
+has_slurm() { command -v srun >/dev/null && command -v slurmd >/dev/null && command -v munged >/dev/null; }
+has_locales() { [[ -e /usr/share/i18n/locales/de_DE ]]; }
+has_aarch64() {
+    command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null &&
+        [[ -e /usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1 ]]
+}
 has_clang() { command -v clang >/dev/null; }
 has_clang_rt() { CC=clang builds 'int main(void) { return 0; }' -fsanitize=address,undefined; }
 has_clang_format() { command -v clang-format >/dev/null; }
@@ -66,6 +79,12 @@ yaml|libyaml-dev|libyaml-devel|libyaml|yaml-dev|libyaml-devel
 sqlite_cli|sqlite3|sqlite|sqlite|sqlite|sqlite3
 zstd_cli|zstd|zstd|zstd|zstd|zstd
 protoc|protobuf-compiler|protobuf-compiler|protobuf|protoc|protobuf-devel
+cxx|g++|gcc-c++|gcc|g++|gcc-c++
+gloo|libgloo-dev|gloo-devel|gloo|gloo-dev|gloo-devel
+mpi|libopenmpi-dev openmpi-bin|openmpi-devel|openmpi|openmpi-dev|openmpi-devel
+slurm|slurm-wlm munge|slurm slurm-slurmctld slurm-slurmd munge|slurm-llnl munge|slurm munge|slurm slurm-node munge
+locales|locales|glibc-locale-source|glibc|musl-locales|glibc-i18ndata
+aarch64|qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross|qemu-user-static gcc-aarch64-linux-gnu|qemu-user aarch64-linux-gnu-gcc|qemu-aarch64|qemu-linux-user
 clang|clang|clang|clang|clang|clang
 clang_rt|libclang-rt-dev|compiler-rt|compiler-rt|compiler-rt|clang
 clang_format|clang-format|clang-tools-extra|clang|clang-extra-tools|clang-tools
@@ -190,6 +209,13 @@ get() {
 
 main() {
     local needs need optional=() left
+    case ${1:-} in
+    "" | --build | --ci) ;;
+    *)
+        say "'$1' is no option; known: --build, --ci" >&2
+        exit 2
+        ;;
+    esac
     mapfile -t needs < <(missing cc make cjson zlib sqlite zstd yaml)
     [[ ${#needs[@]} == 0 ]] || get "${needs[@]}"
     left=$(missing cc make cjson zlib | tr '\n' ' ')
@@ -205,8 +231,9 @@ main() {
     elif [[ ${#needs[@]} != 0 ]]; then
         say "complete"
     fi
+    [[ ${1:-} != --build ]] || exec make -j"$(nproc)"
     [[ ${1:-} == --ci ]] || return 0
-    for need in clang clang_rt clang_format torch sqlite_cli zstd_cli protoc; do
+    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales aarch64; do
         "has_$need" && continue
         [[ $(id -u) != 0 ]] || install_packages "" "$(packages "$need")" || true
         "has_$need" || optional+=("$need")

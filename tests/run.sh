@@ -14,6 +14,9 @@
 # exit status (default 0) must equal them, lines that start with `glob:` by shell pattern. Status 77 is
 # a skip, its reason on stdout. A new case starts with empty golden files and --update, and a look at
 # the difference.
+#
+# Results go to stdout at the end. How far the tests are goes to stderr meanwhile: on a terminal one line
+# that is rewritten, elsewhere a line now and then.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
@@ -21,7 +24,40 @@ BUILD=$(realpath "${BUILD:-$ROOT/build}")
 WORK=$BUILD/test-runs
 JOBS=${JOBS:-2}
 SLOWEST=0 WITHOUT=
-LIMIT=${LIMIT:-60} # seconds a test
+LIMIT=${LIMIT:-300} # seconds a test, for one that hangs: a busy machine takes ten times as long as an idle one
+
+# progress WHAT: of the lines `total N`, `begin NAME` and `ok|skip|fail NAME` on stdin, how many have ended,
+# how many of these failed, and which run. Where stderr is no terminal, after each tenth and every 20 s.
+progress() {
+    local what=$1 total=0 ended=0 failed=0 word name line tenth=0 said=$SECONDS
+    local -A running=()
+    shopt -s checkwinsize
+    (:) # after which bash knows the terminal's COLUMNS
+    while :; do
+        if read -r -t 1 word name; then
+            case $word in
+            total) total=$name ;;
+            begin) running[$name]=1 ;;
+            *)
+                ended=$((ended + 1))
+                [[ $word != fail ]] || failed=$((failed + 1))
+                unset "running[$name]"
+                ;;
+            esac
+        elif (($? <= 128)); then # not the time that was up, but the end
+            break
+        fi
+        line="check: $ended of $total $what done, $failed failed; running: ${!running[*]}"
+        line=${line%; running: }
+        if [[ -t 2 ]]; then
+            printf '\r\033[K%s' "${line:0:${COLUMNS:-80}-1}" >&2
+        elif ((SECONDS - said >= 20 || (SECONDS - said >= 2 && ended * 10 >= (tenth + 1) * total))); then
+            echo "$line" >&2
+            said=$SECONDS tenth=$((total > 0 ? ended * 10 / total : 0))
+        fi
+    done
+    [[ ! -t 2 ]] || printf '\r\033[K' >&2
+}
 
 # True when the file's lines equal those of the golden file, `glob:` lines by pattern.
 matches() {
@@ -71,10 +107,7 @@ end_leftovers() {
 
 # Runs one case; leaves `ok`, `skip` or `fail` in its result file, with what there is to say.
 run_case() {
-    local script=$1 name dir status=0 want=0 bad=0 began=${EPOCHREALTIME/./}
-    name=${script#"$ROOT"/tests/cli/}
-    name=${name%.sh}
-    dir=$WORK/$name
+    local script=$1 name=$2 dir=$WORK/$2 status=0 want=0 bad=0 began=${EPOCHREALTIME/./}
     mkdir -p "$dir/run"
     if [[ ! -s $script ]]; then
         echo "fail $name: the script is empty" >"$dir/result"
@@ -120,22 +153,34 @@ run_case() {
 # The unit binary's TAP as result lines; a crash is a failure of its own.
 run_unit() {
     local status=0
-    (cd "$ROOT" && SPECTER_ROOT=$ROOT timeout -k 5 300 "$BUILD/unit-tests" "$@" \
-        >"$WORK/unit.tap" 2>"$WORK/unit.err" </dev/null) || status=$?
-    awk '
+    (cd "$ROOT" && SPECTER_ROOT=$ROOT timeout -k 5 $((4 * LIMIT)) "$BUILD/unit-tests" "$@" \
+        2>"$WORK/unit.err" </dev/null) | tee "$WORK/unit.tap" |
+        sed -un 's/^1\.\./total /p; s/^\(ok\) .* - /\1 /p; s/^not ok .* - /fail /p' |
+        progress "unit tests" || status=${PIPESTATUS[0]}
+    if ! awk '
+        /^1\.\./  { plan = substr($0, 4) }
         /^#/      { notes = notes "    " substr($0, 3) "\n" }
-        /^ok/     { sub(/^ok [0-9]+ - /, "unit/")
+        /^ok/     { ended++; sub(/^ok [0-9]+ - /, "unit/")
                     if (sub(/ # SKIP /, ": ")) print "skip " $0; else print "ok " $0; notes = "" }
-        /^not ok/ { sub(/^not ok [0-9]+ - /, "unit/"); printf "fail %s\n%s", $0, notes; notes = "" }
-        /^1\.\./  { plan = 1 }
-        END       { if (!plan) printf "fail unit/ended early\n%s", notes }' "$WORK/unit.tap"
-    if ! grep -q '^1\.\.' "$WORK/unit.tap"; then
+        /^not ok/ { ended++; sub(/^not ok [0-9]+ - /, "unit/"); printf "fail %s\n%s", $0, notes; notes = "" }
+        END       { if (plan == "" || ended + 0 < plan + 0) { printf "fail unit/ended early\n%s", notes; exit 1 } }' \
+        "$WORK/unit.tap"; then
         echo "    exit status $status"
         tail -n 40 "$WORK/unit.err" | sed 's/^/    /'
     elif [[ $status != 0 && $status != 1 ]]; then
         echo "fail unit/exit status $status"
         tail -n 40 "$WORK/unit.err" | sed 's/^/    /'
     fi
+}
+
+# Runs one case and says so, for progress.
+tell_case() {
+    local name=${1#"$ROOT"/tests/cli/} verdict
+    name=${name%.sh}
+    echo "begin $name"
+    run_case "$1" "$name"
+    read -r verdict _ <"$WORK/$name/result"
+    echo "$verdict $name"
 }
 
 list_cases() {
@@ -185,7 +230,11 @@ main() {
     mkdir -p "$WORK"
     { [[ $unit == 0 ]] || run_unit "$@" 9>&-; } >"$WORK/results"
     if [[ $cli == 1 ]]; then
-        list_cases "$@" | tr '\n' '\0' | xargs -0 -r -n 1 -P "$JOBS" "$0" --case 9>&-
+        list_cases "$@" >"$WORK/cases"
+        {
+            echo "total $(wc -l <"$WORK/cases")"
+            tr '\n' '\0' <"$WORK/cases" | xargs -0 -r -n 1 -P "$JOBS" "$0" --case 9>&-
+        } | progress "command-line tests"
         find "$WORK" -mindepth 3 -maxdepth 3 -name result -print0 | sort -z | xargs -0 -r cat >>"$WORK/results"
     fi
     slowest
@@ -196,7 +245,7 @@ export BUILD UPDATE=${UPDATE:-0}
 SHARED=
 [[ ! -d $ROOT/../shared ]] || SHARED=$(cd "$ROOT/../shared" && pwd)
 if [[ ${1:-} == --case ]]; then
-    run_case "$2"
+    tell_case "$2"
 else
     main "$@"
 fi

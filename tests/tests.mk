@@ -4,7 +4,7 @@
 TEST_SRC := $(wildcard tests/unit/*.c tests/laws/*.c)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/%.o)
 
-.PHONY: check-unit check-cli check-build check-headers check-stress check-kills
+.PHONY: check-unit check-cli check-build check-headers check-programs check-stress check-kills
 
 # A build under a jobserver keeps it; otherwise all cores.
 jobs = --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -15,11 +15,13 @@ $(B)/tests/unit/%.o $(B)/tests/laws/%.o: private CPPFLAGS += -Itests/unit $(DEPS
     $(TRACER_TEST_CPPFLAGS)
 $(B)/unit-tests: $(TEST_OBJ) $(TRACER_TEST_OBJ) $(B)/libspecter.a
 	@echo "  LD      $@"
-	$(Q)$(CC) -pie $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread
+	$(Q)$(CC) -pie $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread -ldl
 
 ## check: install what is missing, build, test (T=PATTERN chooses, WITHOUT=PATTERN leaves out, UPDATE=1 rewrites goldens)
 check:
+	@echo "check: what the build needs"
 	$(Q)scripts/setup.sh
+	@echo "check: building into $(B)"
 	$(Q)+$(MAKE) $(jobs) check-build
 	$(Q)$(run_tests) $(if $(UPDATE),--update) $(if $(WITHOUT),--without $(WITHOUT)) --slowest 10 $(T)
 
@@ -33,6 +35,11 @@ check-unit: $(B)/unit-tests
 ## check-cli: the command-line tests only
 check-cli: check-build
 	$(Q)$(run_tests) --cli $(if $(UPDATE),--update) $(T)
+
+## check-same: whether this tree prints the same numbers as the commit BASE (ONLY=PATTERN: of inputs of that name)
+check-same: all emu
+	$(Q)BUILD=$(B) scripts/check-same.sh $(BASE) $(ONLY); status=$$?; [ $$status = 77 ] || exit $$status
+.PHONY: check-same
 
 ## check-gpu: what only a GPU can tell (tests/gpu), figures in build/gpu/report.md
 check-gpu: all gpu-programs
@@ -65,12 +72,33 @@ accuracy-replay: all emu
 check-headers: $(B)/libspecter.so
 	$(Q)BUILD=$(B) CC='$(CC)' tests/wheels/run.sh $(T)
 
+## check-programs: real programs traced and untraced (T=PATTERN chooses, GET=1 fetches what is missing: 7 GB in build)
+check-programs: all emu $(B)/tracer/check_trace
+	$(Q)BUILD=$(B) CC='$(CC)' GET='$(GET)' tests/programs/run.sh $(T); status=$$?; [ $$status = 77 ] || exit $$status
+
 ## check-stress: a million operations on 64 ranks, in one or two minutes
 check-stress: check-build
 	$(Q)BUILD=$(B) tests/stress/million.sh
 
-## check-kills: kill a traced program 200 times and look at what it leaves (two minutes)
+## check-repeat: the tests N times (N=10), each second time beside two busy loops (T=PATTERN chooses)
+check-repeat: check-build
+	$(Q)BUILD=$(B) CC='$(CC)' CUDA_INCLUDE='$(CUDA_INCLUDE)' tests/repeat.sh $(or $(N),10) $(T)
+
+## check-root: as a newcomer: demo and tests in a bare root of a Debian release (SUITE=bookworm; as root)
+check-root:
+	$(Q)scripts/check-root.sh $(or $(SUITE),bookworm) $(T); status=$$?; [ $$status = 77 ] || exit $$status
+.PHONY: check-repeat check-root
+
+## check-kills: kill a traced program 1,000 times and look at what it leaves (a quarter of an hour)
 check-kills: check-build
 	$(Q)rm -rf $(B)/kills && mkdir -p $(B)/kills
-	$(Q)cd $(B)/kills && BUILD=$(abspath $(B)) CC='$(CC)' $(CURDIR)/tests/tracer/kills.sh 200
-	@echo "200 passed"
+	$(Q)cd $(B)/kills && BUILD=$(abspath $(B)) CC='$(CC)' $(CURDIR)/tests/tracer/kills.sh 1000
+	@echo "1000 passed"
+
+# Stand-in libraries, plugins and programs of tests/loading.
+LOADING_SRC := $(wildcard tests/loading/*.c tests/loading/*.h tests/loading/*.def) tests/loading/objects.txt \
+    tests/loading/build.sh
+$(B)/loading/built: $(LOADING_SRC)
+	@echo "  CC      $(@D)"
+	$(Q)CC='$(CC)' tests/loading/build.sh $(@D) && touch $@
+check-build: $(B)/loading/built

@@ -39,11 +39,12 @@ static int no_such_rank(const struct run *run, int64_t rank, struct err *e)
 }
 
 /* What is told stream by stream. */
-static void add_streams(struct analysis *a, const struct rank *rank)
+static void add_streams(struct analysis *a, const struct rank *rank,
+                        const struct step_window *window)
 {
     struct lanes lanes;
     lanes_make(&lanes, rank);
-    idle_add_rank(&a->idle, rank, &lanes);
+    idle_add_rank(&a->idle, rank, &lanes, window);
     launch_add_rank(&a->launches, rank, &lanes);
     queue_add_rank(&a->queues, rank, &lanes);
     lanes_release(&lanes);
@@ -53,17 +54,19 @@ static void add_rank(struct analysis *a, size_t index)
 {
     const struct rank *rank = &a->run->ranks[index];
     const struct intervals *wait = a->comm.wait_known[index] ? &a->comm.wait[index] : NULL;
+    const struct step_window *window = &a->step_time.windows[index];
     ARRAY_GROW(a->ranks, a->cap_ranks, a->nranks + 1);
     struct rank_result *r = &a->ranks[a->nranks++];
     r->rank = rank;
     r->arrival = &a->stragglers.arrivals[index];
-    split_make(&r->split, rank, wait);
+    split_make(&r->split, rank, wait, window);
+    split_make(&r->recorded, rank, NULL, NULL);
     split_add(&a->total, &r->split);
     work_add_rank(&a->work, rank);
     extra_add_rank(&a->extra, rank);
     operations_add_rank(&a->operations, rank);
-    steps_add_rank(&a->steps, rank);
-    add_streams(a, rank);
+    steps_add_rank(&a->steps, a->run, index, &a->job_steps);
+    add_streams(a, rank, window);
     a->gemm_rate = rank->gemm_rate > a->gemm_rate ? rank->gemm_rate : a->gemm_rate;
     a->coverage &= rank->coverage;
 }
@@ -79,7 +82,7 @@ static void study_comm(struct analysis *a, const struct gpu_profile *gpu,
     comm_rows_make(&a->collectives, &a->comm, &context, false, false);
     comm_rows_make(&a->collectives_named, &a->comm, &context, false, true);
     comm_rows_make(&a->p2p, &a->comm, &context, true, false);
-    traffic_make(&a->traffic, &a->comm, &a->places);
+    traffic_make(&a->traffic, &a->comm, &a->places, &a->job_steps);
     pairs_make(&a->pairs, &a->comm, &a->places);
     exchanges_make(&a->exchanges, &a->comm);
 }
@@ -99,8 +102,10 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
     work_init(&a->work);
     extra_init(&a->extra);
     a->gemm_rate = 1;
+    job_steps_find(&a->job_steps, run);
+    step_time_measure(&a->step_time, &a->job_steps, run);
     study_comm(a, gpu, net);
-    stragglers_make(&a->stragglers, &a->comm);
+    stragglers_make(&a->stragglers, &a->comm, &a->job_steps);
     hangs_find(&a->hangs, run);
     for (size_t i = 0; i < run->nranks; i++) {
         if (rank == ANALYSIS_ALL_RANKS || run->ranks[i].rank == rank)
@@ -113,9 +118,9 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
     work_finish(&a->work);
     extra_finish(&a->extra);
     operations_finish(&a->operations);
-    steps_finish(&a->steps, run->clock_aligned);
-    bubbles_make(&a->bubbles, run, &a->comm.matches);
-    critical_make(&a->critical, run, &a->comm.matches);
+    steps_finish(&a->steps, run, &a->job_steps, &a->step_time);
+    bubbles_make(&a->bubbles, run, &a->comm.matches, &a->job_steps);
+    critical_make(&a->critical, run, &a->comm.matches, &a->job_steps, &a->step_time);
     return 0;
 }
 
@@ -140,6 +145,8 @@ void analysis_release(struct analysis *a)
     queue_release(&a->queues);
     operations_release(&a->operations);
     steps_release(&a->steps);
+    job_steps_release(&a->job_steps);
+    step_time_release(&a->step_time);
     free(a->ranks);
     memset(a, 0, sizeof *a);
 }
@@ -163,9 +170,50 @@ bool analysis_has_names(const struct analysis *a)
     return false;
 }
 
+static enum bound bound_of_kind(enum path_kind kind)
+{
+    switch (kind) {
+    case PATH_COMM:
+    case PATH_P2P:
+        return BOUND_COMM;
+    case PATH_MEMORY:
+        return BOUND_COPIES;
+    case PATH_HOST:
+    case PATH_LAUNCH:
+        return BOUND_HOST;
+    default:
+        return BOUND_COMPUTE;
+    }
+}
+
+struct verdict analysis_verdict(const struct analysis *a)
+{
+    const struct split *s = &a->total;
+    const double time[BOUNDS] = {[BOUND_COMPUTE] = (double)s->compute_ns,
+                                 [BOUND_COMM] = (double)s->exposed_comm_ns,
+                                 [BOUND_COPIES] = (double)s->exposed_memory_ns,
+                                 [BOUND_HOST] = (double)s->idle_ns};
+    double path[BOUNDS] = {0}, waiting = share_of(s->exposed_wait_ns, s->exposed_comm_ns);
+    struct verdict v = {.time = bound_of(time), .path_share = NAN};
+    v.path = v.time;
+    if (a->critical.why != NULL || a->critical.length.all_ns <= 0)
+        return v;
+    for (int k = 0; k < PATH_UNEXPLAINED; k++)
+        path[bound_of_kind((enum path_kind)k)] +=
+            (double)path_kind_sum(&a->critical, (enum path_kind)k).all_ns;
+    v.path = bound_of(path);
+    if ((double)path_kind_sum(&a->critical, PATH_UNEXPLAINED).all_ns >= path[v.path]) {
+        v.path = v.time;
+        return v;
+    }
+    v.path_share = path[v.path] / (double)a->critical.length.all_ns;
+    v.why = bound_why(v.time, v.path, a->coverage & COVER_DEPS, s->wait_known ? waiting : NAN);
+    return v;
+}
+
 double analysis_comm_share(const struct analysis *a, const struct comm_row *row)
 {
-    double mean_span = (double)a->total.span_ns / (double)a->nranks;
+    double mean_span = (double)a->total.recorded_ns / (double)a->nranks;
     double members = (double)row->records / (double)row->count;
     return row->mean_ns * (double)row->timed * members / (double)a->run->nranks / mean_span;
 }

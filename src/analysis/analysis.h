@@ -32,6 +32,7 @@
 #include "analysis/stragglers.h"
 #include "analysis/traffic.h"
 #include "analysis/work.h"
+#include "trace/verdict.h"
 
 #define ANALYSIS_ALL_RANKS INT64_MIN
 
@@ -39,6 +40,7 @@ struct rank_result {
     const struct rank *rank;       /* borrowed from the run */
     const struct arrival *arrival; /* borrowed from stragglers */
     struct split split;
+    struct split recorded; /* the same of all that was recorded */
 };
 
 struct analysis {
@@ -53,6 +55,8 @@ struct analysis {
     struct launch_table launches;
     struct queue_table queues;
     struct operations operations;
+    struct job_steps job_steps; /* over all ranks */
+    struct step_time step_time; /* of them */
     struct steps steps;
     uint64_t gemm_rate;     /* of them, the largest: see struct rank */
     struct machine machine; /* of the recording */
@@ -92,6 +96,16 @@ bool analysis_has_names(const struct analysis *a);
  * not judged. */
 #define ANALYSIS_COMM_MIN 0.01
 double analysis_comm_share(const struct analysis *a, const struct comm_row *row);
+
+/* What bounds the job, what its critical path mostly is, and why these differ; NULL: they do not,
+ * or there is no path. */
+struct verdict {
+    enum bound time, path;
+    double path_share; /* of the path; NAN: there is none, or most of it is not explained */
+    const char *why;
+};
+
+struct verdict analysis_verdict(const struct analysis *a);
 
 /* part / whole, NAN when whole is not positive. */
 double share_of(int64_t part_ns, int64_t whole_ns);

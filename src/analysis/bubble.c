@@ -146,14 +146,14 @@ static void add_message(struct stage_span *span, const struct op *op, int64_t st
 static void spans_make(struct maker *m, uint32_t r)
 {
     const struct rank *rank = &m->run->ranks[r];
-    size_t n = m->b->steps.count;
+    size_t n = stage_steps(m->b->steps);
     struct stage_span *spans = array_new(n, sizeof *spans);
     int64_t start, end;
     for (size_t k = 0; k < n; k++)
         spans[k] = (struct stage_span){INT64_MAX, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MAX};
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
-        size_t k = step_at(&m->b->steps, rank, op_issued_ns(op));
+        uint32_t k = stage_step_of(m->b->steps, r, i);
         if (k == STEP_NONE || !op_device_time(op, &start, &end))
             continue;
         spans[k].first = start < spans[k].first ? start : spans[k].first;
@@ -254,7 +254,7 @@ static void add_ranks(struct maker *m, const uint32_t *ranks, size_t n)
         sets_make(m, ranks[i], &sets[i]);
         at[i].sets = &sets[i];
     }
-    for (size_t k = 0; k < b->steps.count; k++) {
+    for (size_t k = 0; k < stage_steps(b->steps); k++) {
         if (!window_of(m, ranks, n, k, after, &start, &end))
             continue;
         after = end;
@@ -330,7 +330,7 @@ static void explain(struct bubbles *b)
         most = each > most ? each : most;
     }
     b->imbalance = mean > 0 ? most / mean : NAN;
-    if (isnan(b->ideal) || !b->steps.marked)
+    if (isnan(b->ideal) || b->steps->source != STEPS_MARKED)
         return;
     b->schedule_ns = (p - 1) * mean / passes * (double)b->windows;
     b->uneven_ns = (passes - 1) * (most - mean) / passes * (double)b->windows;
@@ -362,13 +362,14 @@ static void maker_release(struct maker *m)
     free(m->span);
 }
 
-void bubbles_make(struct bubbles *b, const struct run *run, const struct matches *matches)
+void bubbles_make(struct bubbles *b, const struct run *run, const struct matches *matches,
+                  const struct job_steps *steps)
 {
     struct maker m = {.b = b, .run = run, .matches = matches};
     memset(b, 0, sizeof *b);
     b->ideal = b->imbalance = b->schedule_ns = b->uneven_ns = b->rest_ns = NAN;
-    b->steps = step_windows_of(run);
-    stages_find(&b->stages, run, &b->steps);
+    b->steps = steps;
+    stages_find(&b->stages, run, steps);
     b->why = b->stages.why;
     if (b->why != NULL)
         return;

@@ -22,7 +22,6 @@
 #define SPECTER_ANALYSIS_BUBBLE_H
 
 #include "analysis/stages.h"
-#include "analysis/step_windows.h"
 #include "trace/match.h"
 
 /* X(name) */
@@ -54,9 +53,9 @@ struct bubble_stage {
 struct bubbles {
     const char *why; /* nothing to say: why; "": no pipeline at all; NULL */
     struct stages stages;
-    struct step_windows steps;
-    struct bubble_stage *list; /* owned [stages.count] */
-    struct bubble_times total; /* over all stages */
+    const struct job_steps *steps; /* borrowed */
+    struct bubble_stage *list;     /* owned [stages.count] */
+    struct bubble_times total;     /* over all stages */
     size_t windows;
     bool aligned;     /* else windows are each rank's own */
     uint64_t alone;   /* messages of which the other end has no times: all of their time
@@ -70,8 +69,9 @@ struct bubbles {
     double schedule_ns, uneven_ns, rest_ns;
 };
 
-/* matches: of the run, borrowed for the call. */
-void bubbles_make(struct bubbles *b, const struct run *run, const struct matches *matches);
+/* matches: of the run, borrowed for the call, and its steps, which must outlive the result. */
+void bubbles_make(struct bubbles *b, const struct run *run, const struct matches *matches,
+                  const struct job_steps *steps);
 void bubbles_release(struct bubbles *b);
 
 /* The fraction of a pipeline of p stages that hold v parts each, with m micro-batches. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/comm_rows.h"
 
+#include "analysis/limits.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +113,18 @@ static void set_bandwidth(struct comm_row *row, const struct named *list, size_t
     if (row->comm_size > 1)                                  /* one rank alone uses no link */
         row->busbw_GBps =
             row->algbw_GBps * specter_comm_op_bus_factor(row->op, (uint64_t)row->comm_size);
+}
+
+/* A bandwidth above that of all links of the GPU together is none: the median transfer is that of
+ * members which began when a part of the data had come, or the size is of another group. */
+static void drop_impossible(struct comm_row *row, const struct machine *machine)
+{
+    if (machine->gpu == NULL || isnan(row->busbw_GBps) ||
+        !limit_beyond_links(machine->gpu, (enum specter_comm_op)row->op, row->algbw_GBps,
+                            row->comm_size))
+        return;
+    row->beyond_links = true;
+    row->algbw_GBps = row->busbw_GBps = NAN;
 }
 
 static void set_times(struct comm_row *row, const struct named *list, size_t n,
@@ -268,6 +282,7 @@ static void add_row(struct comm_rows *rows, struct named *list, size_t n,
     set_bandwidth(row, list, n, false, times);
     if (isnan(row->algbw_GBps))
         set_bandwidth(row, list, n, true, times);
+    drop_impossible(row, context->machine);
     set_skew(row, list, n);
     set_expected(row, list, n, study, context, times);
     set_way(row, list, n);

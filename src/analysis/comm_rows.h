@@ -45,6 +45,7 @@ struct comm_row {
     /* moved bytes / median transfer, and times the bus factor; NAN unknown. Of the instances that
      * were launched alone where there are any; else of those whose group moved a known sum. */
     double algbw_GBps, busbw_GBps;
+    bool beyond_links; /* they are unknown since the links of the GPU cannot have moved so much */
 };
 
 struct comm_rows {

@@ -13,6 +13,7 @@
 /* The last operation of a step, and where the step's path begins. */
 struct step_end {
     int64_t start_ns, end_ns;
+    int64_t until_ns; /* the step's end: later where the host ends behind its last operation */
     uint32_t rank, op;
 };
 
@@ -299,9 +300,10 @@ static void walk_start(struct walker *w)
 static void walk_step(struct walker *w, const struct step_end *step)
 {
     w->from_ns = step->start_ns;
-    w->t_ns = step->end_ns;
+    w->t_ns = step->until_ns;
     w->rank = step->rank;
     w->op = step->op;
+    explain(w, PATH_HOST, step->end_ns);
     for (size_t r = 0; r < w->run->nranks; r++)
         w->host_at[r] = (uint32_t)w->links[r].ncalls;
     for (; w->t_ns > w->from_ns && w->hops < w->hops_max; w->hops++) {
@@ -312,47 +314,52 @@ static void walk_step(struct walker *w, const struct step_end *step)
     explain(w, PATH_UNEXPLAINED, w->from_ns);
 }
 
+/* The last operation of each step, on whichever rank. */
 static void find_ends(struct walker *w)
 {
+    const struct job_steps *steps = w->c->steps;
     int64_t start, end;
-    size_t n = w->c->steps.count;
-    w->ends = array_new(n, sizeof *w->ends);
-    for (size_t k = 0; k < n; k++)
-        w->ends[k] = (struct step_end){INT64_MAX, INT64_MIN, 0, 0};
+    w->ends = array_new(steps->count, sizeof *w->ends);
+    for (size_t k = 0; k < steps->count; k++)
+        w->ends[k] = (struct step_end){INT64_MAX, INT64_MIN, INT64_MIN, 0, 0};
     for (uint32_t r = 0; r < w->run->nranks; r++) {
         const struct rank *rank = &w->run->ranks[r];
         for (uint32_t i = 0; i < rank->nops; i++) {
-            int64_t issued = op_issued_ns(&rank->ops[i]);
-            size_t k = step_at(&w->c->steps, rank, issued);
-            if (k == STEP_NONE || !op_device_time(&rank->ops[i], &start, &end))
+            uint32_t k = steps->ranks[r].of[i];
+            if (k == STEP_NONE || !op_device_time(&rank->ops[i], &start, &end) ||
+                end <= w->ends[k].end_ns)
                 continue;
-            start = min_ns(start, issued);
-            if (w->c->steps.marked)
-                start = rank->steps[k].start_ns;
-            w->ends[k].start_ns = min_ns(w->ends[k].start_ns, start);
-            if (end > w->ends[k].end_ns) {
-                w->ends[k].end_ns = end;
-                w->ends[k].rank = r;
-                w->ends[k].op = i;
-            }
+            w->ends[k].end_ns = end;
+            w->ends[k].rank = r;
+            w->ends[k].op = i;
         }
     }
 }
 
-/* Steps follow on one another; one whose work had all ended before is none. */
-static void join_steps(struct walker *w)
+/* Of the steps that count, each from the end of the one before; one whose work had all ended before
+ * is none. A single step begins where the step time does. */
+static void join_steps(struct walker *w, const struct step_time *time)
 {
-    int64_t before = INT64_MIN;
+    const struct job_steps *steps = w->c->steps;
+    bool several = time->window.several;
+    int64_t before = several || time->window.steps == 0 ? INT64_MIN : time->window.start_ns;
     size_t n = 0;
-    for (size_t k = 0; k < w->c->steps.count; k++) {
+    for (size_t k = 0; k < steps->count; k++) {
         struct step_end step = w->ends[k];
-        if (step.end_ns <= before || step.end_ns <= step.start_ns)
+        step.start_ns = before;
+        step.until_ns = step.end_ns;
+        if (several && !step_counts(steps, (uint32_t)k)) {
+            before = time->ends_ns[k];
             continue;
-        if (before != INT64_MIN)
-            step.start_ns = before;
+        }
+        if (step.end_ns <= before)
+            continue;
         before = step.end_ns;
-        w->ends[n++] = step;
+        if (step.start_ns != INT64_MIN)
+            w->ends[n++] = step;
     }
+    if (!several && n == 1 && time->window.end_ns > w->ends[0].end_ns)
+        w->ends[0].until_ns = time->window.end_ns;
     w->c->walked = n;
 }
 
@@ -374,7 +381,7 @@ static size_t median_step(const struct walker *w)
     size_t n = w->c->walked, median;
     struct length_of *list = array_new(n, sizeof *list);
     for (size_t k = 0; k < n; k++)
-        list[k] = (struct length_of){w->ends[k].end_ns - w->ends[k].start_ns, k};
+        list[k] = (struct length_of){w->ends[k].until_ns - w->ends[k].start_ns, k};
     qsort(list, n, sizeof *list, by_length);
     median = list[(n - 1) / 2].step;
     free(list);
@@ -418,23 +425,25 @@ static void walk_all(struct walker *w)
     free(w->host_at);
 }
 
-void critical_make(struct critical *c, const struct run *run, const struct matches *matches)
+void critical_make(struct critical *c, const struct run *run, const struct matches *matches,
+                   const struct job_steps *steps, const struct step_time *time)
 {
     struct walker w = {.c = c, .run = run, .matches = matches};
     memset(c, 0, sizeof *c);
     c->run = run;
-    c->steps = step_windows_of(run);
+    c->steps = steps;
     c->ranks = array_new(run->nranks + 1, sizeof *c->ranks);
     if (run->nranks > 1 && !run->clock_aligned) {
         c->why = "the clocks of the ranks cannot be compared";
         return;
     }
     find_ends(&w);
-    join_steps(&w);
+    join_steps(&w, time);
     if (c->walked > 0)
         walk_all(&w);
     else
-        c->why = "no operation has device times";
+        c->why = steps->untimed ? "no operation has device times"
+                                : "no operation ends within the steps that count";
     free(w.ends);
 }
 

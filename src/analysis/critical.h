@@ -10,16 +10,17 @@
  * when on data moved: on its rank the walk goes on. So a rank that is late for others holds the
  * path up to that moment, whatever made it late.
  *
- * A step lasts from the end of the one before (the first: from its mark) to the end of the last
- * operation that was called for in it. The parts of its path are disjoint, leave nothing out, and
- * so add up to its length, to the nanosecond.
+ * The steps are those of the step time (trace/step_time.h): each lasts from the end of the one
+ * before to the end of the last operation that was called for in it. The parts of its path are
+ * disjoint, leave nothing out, and so add up to its length, to the nanosecond: over all steps to
+ * the step time times their number.
  */
 #ifndef SPECTER_ANALYSIS_CRITICAL_H
 #define SPECTER_ANALYSIS_CRITICAL_H
 
-#include "analysis/step_windows.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 #include "trace/match.h"
+#include "trace/step_time.h"
 
 #define PATH_LAUNCH_NS INT64_C(20000) /* longer between cause and start is no launch latency */
 
@@ -73,11 +74,11 @@ struct path_rank {
 };
 
 struct critical {
-    const struct run *run; /* borrowed */
-    const char *why;       /* there is no path: why; NULL */
-    struct step_windows steps;
-    size_t walked; /* steps with work */
-    size_t chosen; /* the one of median length */
+    const struct run *run;         /* borrowed */
+    const char *why;               /* there is no path: why; NULL */
+    const struct job_steps *steps; /* borrowed */
+    size_t walked;                 /* steps that count, with work */
+    size_t chosen;                 /* of them the one of median length */
     struct path_sum length;
     struct path_sum categories[PATH_CATEGORIES];
     struct path_op *ops; /* owned; by all_ns, largest first */
@@ -92,8 +93,9 @@ struct critical {
     size_t nparts, cap_parts;
 };
 
-/* matches: of the run, borrowed for the call. */
-void critical_make(struct critical *c, const struct run *run, const struct matches *matches);
+/* matches: of the run, borrowed for the call, as is time; its steps must outlive the result. */
+void critical_make(struct critical *c, const struct run *run, const struct matches *matches,
+                   const struct job_steps *steps, const struct step_time *time);
 void critical_release(struct critical *c);
 
 const char *path_kind_name(enum path_kind kind);

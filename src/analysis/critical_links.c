@@ -3,7 +3,7 @@
 
 #include "analysis/split.h"
 #include "base/arena.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,12 +144,12 @@ static void sweep_timed(struct sweep *s, uint32_t i, struct stream_state *at)
     s->last = later(s->l, s->last, i);
 }
 
-/* A copy to or from pageable memory, and any call that was synchronised, lasts until its end. */
+/* A copy that was waited for, and any call that was synchronised, lasts until its end. */
 static bool blocks(const struct op *op)
 {
     return has_time(op) && op->host_end_ns != UNKNOWN_NS &&
-           (op->class == OP_MEMORY || op->timing == SPECTER_TIMING_SYNC) &&
-           op->host_end_ns >= op->start_ns + op->dur_ns;
+           ((op->class == OP_MEMORY && op->copy.wait == COPY_WAITS) ||
+            (op->timing == SPECTER_TIMING_SYNC && op->host_end_ns >= op->start_ns + op->dur_ns));
 }
 
 static void sweep_op(struct sweep *s, uint32_t i, struct host_call *call)
@@ -159,8 +159,11 @@ static void sweep_op(struct sweep *s, uint32_t i, struct host_call *call)
     *call = (struct host_call){op->host_ns, op->host_end_ns, op->tid, op->device,
                                op->stream,  LINK_NONE,       false,   false};
     if (has_time(op)) {
+        uint32_t before = later(s->l, at->last, at->pending);
         sweep_timed(s, i, at);
-        call->target = blocks(op) ? i : LINK_NONE;
+        call->target = blocks(op)           ? i
+                       : op_call_waits(op) ? before
+                                           : LINK_NONE;
     } else if (op->timing != SPECTER_TIMING_CAPTURED) {
         at->untimed = call->untimed = true;
     }
@@ -182,6 +185,8 @@ static void sweep_sync(struct sweep *s, const struct act *act, struct host_call 
         call->target = act->event >= 0 ? *event_at(s, act->event) : LINK_ANY;
         break;
     default:
+        if (!act_waits(act))
+            break;
         call->target = act->device >= 0 ? *device_at(s, act->device) : s->last;
         for (uint32_t k = 0; act->kind == ACT_SYNC_DEVICE && k < s->nstreams && k < UNTIMED_LOOK;
              k++)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conditions on an analysis, for `--fail-on`: `exposed_comm>0.3`, or several with commas between
- * them, of which one is enough.
- *
- *     NAME >|>=|<|<= NUMBER[%]
+ * Conditions (base/condition.h) on an analysis, for `analyze --fail-on`: `exposed_comm>0.3`.
  *
  * A name is a share (pooled over the selected ranks: sum over sum), a count, or a time in the unit
  * that its name ends in. docs/analyze.md, "--fail-on", defines each.

@@ -52,13 +52,12 @@ double gate_value_bubble(const struct analysis *a)
 
 double gate_value_step_ms(const struct analysis *a)
 {
-    const struct step_summary *s = steps_judged(&a->steps);
-    return s->steps > 0 ? s->of.mean / 1e6 : NAN;
+    return a->steps.job.steps > 0 ? a->step_time.ns / 1e6 : NAN;
 }
 
 double gate_value_step_cv(const struct analysis *a)
 {
-    const struct step_summary *s = steps_judged(&a->steps);
+    const struct step_summary *s = &a->steps.job;
     return s->steps >= STEPS_JUDGED ? sample_cv(&s->of) : NAN;
 }
 

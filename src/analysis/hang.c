@@ -16,6 +16,12 @@ const char *hang_cause_name(enum hang_cause cause)
     return (unsigned)cause < HANG_CAUSE_COUNT ? names[cause] : "?";
 }
 
+bool hang_expired(const struct hang *hang)
+{
+    return hang->timeout_ns != UNKNOWN_NS && hang->timeout_ns > 0 &&
+           hang->waited_ns >= hang->timeout_ns;
+}
+
 /* ---- the result ---- */
 
 /* Asked of ranks that have a trace. */
@@ -37,16 +43,43 @@ static void take_faults(struct hang *hang, struct hangs *h, const struct finder 
     int *ranks = arena_alloc(&h->arena, (node->nfaults + 1) * sizeof *ranks);
     for (size_t i = 0; i < node->nfaults; i++) {
         const struct fault *fault = &f->faults[node->first_fault + i];
-        if (fault->cause != hang->cause)
+        if (fault->cause != hang->cause || fault->elsewhere)
             continue;
         if (hang->nranks == 0) {
             hang->seq = fault->seq;
             hang->first = fault->first;
             hang->instead = fault->instead;
+            hang->shared = fault->shared;
         }
         ranks[hang->nranks++] = fault->rank;
     }
     hang->ranks = ranks;
+    hang->undecided = hang->cause == HANG_DIFFER;
+}
+
+static int by_number(const void *pa, const void *pb)
+{
+    return ORDER(*(const int *)pa, *(const int *)pb);
+}
+
+/* Of a circle that may have begun in another operation as well, the rank that is missing there. */
+static void take_rival(struct hang *hang, struct hangs *h, const struct finder *f,
+                       const struct node *node)
+{
+    const struct node *rival = node->rival != NONE ? &f->nodes[node->rival] : NULL;
+    const struct fault *fault;
+    int *both;
+    if (rival == NULL || hang->cause != HANG_CIRCLE || hang->nranks != 1)
+        return;
+    fault = &f->faults[rival->first_fault];
+    both = arena_alloc(&h->arena, 2 * sizeof *both);
+    both[0] = hang->ranks[0];
+    both[1] = fault->rank;
+    qsort(both, 2, sizeof *both, by_number);
+    hang->missing = hang->ranks[0];
+    hang->ranks = both;
+    hang->nranks = 2;
+    hang->undecided = true;
 }
 
 /* The operation as the majority called it at the number where the fault is. */
@@ -63,17 +96,43 @@ static const struct op *op_of_others(const struct finder *f, const struct hang *
     return hang->op;
 }
 
+/* How long a rank that began to wait then had waited when the first time-out was over. */
+static int64_t timed_out_ns(const struct finder *f, const struct hang *hang)
+{
+    if (!hang->at_least || f->deadline_ns == UNKNOWN_NS || f->deadline_ns <= f->undated_end)
+        return UNKNOWN_NS;
+    return ns_add(hang->waited_ns, f->deadline_ns - f->undated_end);
+}
+
+/* What another member called where the first of those that differ called hang->instead. */
+static const struct op *op_that_differs(const struct finder *f, const struct node *node,
+                                        const struct hang *hang)
+{
+    const struct op *a = hang->instead;
+    for (size_t i = 0; i < node->nfaults && a != NULL; i++) {
+        const struct op *b = f->faults[node->first_fault + i].instead;
+        if (b != NULL && (a->name != b->name || a->bytes != b->bytes || a->dtype != b->dtype))
+            return b;
+    }
+    return hang->op;
+}
+
 static void take_waiters(struct hang *hang, const struct finder *f, const struct node *node)
 {
     bool any = false; /* in order of rank, so that the first is the lowest */
+    hang->timeout_ns = UNKNOWN_NS;
     for (size_t i = node->first; i < node->first + node->count; i++) {
         const struct waiter *w = &f->waiters[i];
         const struct rank *rank = &f->run->ranks[w->rank];
         int64_t end_ns = f->heads[w->rank].last_ns;
         if (w->head == HEAD_NONE || rank->undated)
             end_ns = finder_end(f, w->rank);
+        const struct membership *in = finder_member(f, w->rank, w->comm);
         if (end_ns - w->begin_ns > hang->waited_ns)
             hang->waited_ns = end_ns - w->begin_ns;
+        if (in != NULL && in->timeout_ns != UNKNOWN_NS &&
+            (hang->timeout_ns == UNKNOWN_NS || in->timeout_ns < hang->timeout_ns))
+            hang->timeout_ns = in->timeout_ns;
         if (is_at_fault(hang, rank->rank))
             continue;
         if (!any) {
@@ -94,13 +153,36 @@ static const struct op *op_of_receiver(const struct finder *f, const struct hang
     return op != NULL ? op : hang->op;
 }
 
-/* Of a trace that does not say when it was written, and does not show HANG_NS: may time alone
- * bring what is missing? */
-static bool is_young(const struct node *node, const struct hang *hang)
+/* How long before the newest time the rank called anything; UNKNOWN_NS: it called nothing. */
+static int64_t last_call_ns(const struct finder *f, uint32_t r)
 {
-    bool circle = hang->cause == HANG_ALL_CALLED && node->nedges > 0;
-    return hang->at_least && hang->waited_ns < HANG_NS && hang->cause >= HANG_NOT_CALLED &&
-           hang->cause != HANG_CIRCLE && !circle;
+    const struct rank *rank = &f->run->ranks[r];
+    int64_t last_ns = UNKNOWN_NS;
+    for (size_t i = 0; i < rank->nops; i++)
+        last_ns = rank->ops[i].host_ns > last_ns ? rank->ops[i].host_ns : last_ns;
+    return last_ns != UNKNOWN_NS ? finder_end(f, r) - last_ns : UNKNOWN_NS;
+}
+
+/* Did all who have not called it call something else within HANG_NS? Then they may be slow. */
+static bool all_go_on(const struct finder *f, const struct hang *hang)
+{
+    if (hang->cause != HANG_NOT_CALLED)
+        return false;
+    for (size_t i = 0; i < hang->nranks; i++) {
+        int64_t ago_ns = last_call_ns(f, finder_rank(f, hang->ranks[i]));
+        if (ago_ns == UNKNOWN_NS || ago_ns >= HANG_NS)
+            return false;
+    }
+    return true;
+}
+
+/* Of a trace that does not say when it was written: may time alone bring what is missing? */
+static bool may_end(const struct finder *f, const struct node *node, const struct hang *hang)
+{
+    bool circle = hang->cause == HANG_ALL_CALLED && node->nedges > 0 && !node->assumed;
+    if (!hang->at_least || hang->cause < HANG_NOT_CALLED || hang->cause == HANG_CIRCLE || circle)
+        return false;
+    return hang->waited_ns < HANG_NS || (all_go_on(f, hang) && !hang_expired(hang));
 }
 
 static void keep(struct hangs *h, const struct hang *hang)
@@ -125,6 +207,10 @@ static void add_hang(struct hangs *h, struct finder *f, uint32_t n)
                         .op = &f->run->ranks[w->rank].ops[w->op],
                         .sender = -1,
                         .receiver = -1,
+                        .missing = -1,
+                        .shared = -1,
+                        .instead_ns = UNKNOWN_NS,
+                        .timeout_ns = UNKNOWN_NS,
                         .at_least = f->run->ranks[w->rank].undated};
     if (w->sender >= 0) {
         hang.sender = finder_number(f, w->comm, w->sender);
@@ -132,13 +218,21 @@ static void add_hang(struct hangs *h, struct finder *f, uint32_t n)
     }
     take_faults(&hang, h, f, node);
     take_waiters(&hang, f, node);
+    take_rival(&hang, h, f, node);
     if (w->sender < 0)
-        hang.op = op_of_others(f, &hang);
+        hang.op =
+            hang.cause == HANG_DIFFER ? op_that_differs(f, node, &hang) : op_of_others(f, &hang);
     else if (hang.cause == HANG_DIFFER)
         hang.op = op_of_receiver(f, &hang, w);
     for (uint32_t i = 0; i < f->nnodes; i++)
         hang.followers += i != n && f->nodes[i].root == n;
-    hang.possible = is_young(node, &hang);
+    if (w->sender >= 0 && f->made[w->rank].in_order)
+        hang.seq = hang.first = -1; /* a place among those that have not finished */
+    hang.finished = node->ended;
+    hang.timed_out_ns = timed_out_ns(f, &hang);
+    if (hang.at_least && hang.cause == HANG_NOT_CALLED)
+        hang.instead_ns = last_call_ns(f, finder_rank(f, hang.ranks[0]));
+    hang.possible = may_end(f, node, &hang);
     keep(h, &hang);
 }
 
@@ -169,7 +263,10 @@ static void add_work(struct hangs *h, const struct finder *f)
                         .first = -1,
                         .ranks = ranks,
                         .sender = -1,
-                        .receiver = -1};
+                        .receiver = -1,
+                        .missing = -1,
+                        .shared = -1,
+                        .instead_ns = UNKNOWN_NS};
     for (uint32_t r = 0; r < f->run->nranks; r++) {
         const struct heads *heads = &f->heads[r];
         for (uint32_t i = 0; i < heads->count; i++) {
@@ -188,6 +285,7 @@ static void add_work(struct hangs *h, const struct finder *f)
     }
     if (hang.nranks == 0)
         return;
+    hang.timed_out_ns = timed_out_ns(f, &hang);
     hang.possible = hang.at_least && hang.waited_ns < HANG_NS;
     keep(h, &hang);
 }
@@ -223,6 +321,39 @@ static void find_ends(struct finder *f)
     }
 }
 
+/* When the first time-out of what undated traces hold as not finished is over. */
+static void find_deadline(struct finder *f)
+{
+    f->deadline_ns = UNKNOWN_NS;
+    for (uint32_t r = 0; r < f->run->nranks; r++) {
+        const struct rank *rank = &f->run->ranks[r];
+        for (size_t i = 0; i < f->heads[r].count && rank->undated; i++) {
+            const struct op *op = &rank->ops[f->heads[r].list[i].op];
+            const struct membership *in = is_comm(op) ? finder_member(f, r, op->coll.comm) : NULL;
+            int64_t end_ns;
+            if (in == NULL || in->timeout_ns == UNKNOWN_NS || op->host_ns == UNKNOWN_NS)
+                continue;
+            end_ns = ns_add(op->host_ns, in->timeout_ns);
+            if (f->deadline_ns == UNKNOWN_NS || end_ns < f->deadline_ns)
+                f->deadline_ns = end_ns;
+        }
+    }
+}
+
+/* Have undated traces lost messages that came before those that have not finished? */
+static bool lacks_numbers(const struct run *run)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops && run->ranks[r].undated; i++) {
+            const struct op *op = &run->ranks[r].ops[i];
+            if (op->class == OP_P2P && op->timing == SPECTER_TIMING_NONE && op->coll.comm >= 0 &&
+                op->coll.peer >= 0 && op->coll.p2p_seq < 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool finder_open(struct finder *f, const struct run *run)
 {
     bool any = false;
@@ -239,6 +370,8 @@ static bool finder_open(struct finder *f, const struct run *run)
         any = any || f->heads[r].count > 0 || finder_may_be_uneven(&run->ranks[r]);
     }
     find_ends(f);
+    find_deadline(f);
+    f->in_order = lacks_numbers(run);
     return any;
 }
 
@@ -255,10 +388,30 @@ static void finder_close(struct finder *f)
     arena_release(&f->arena);
 }
 
+/* The ranks of which there is no dump, where others wait in an operation of theirs. */
+static void find_undumped(struct hangs *h, const struct finder *f)
+{
+    size_t cap = 0, n = 0, kept = 0;
+    for (size_t i = 0; i < f->nfaults; i++) {
+        const struct fault *fault = &f->faults[i];
+        if (fault->cause != HANG_NO_TRACE || fault->rank < 0 || !f->run->ranks[0].undated)
+            continue;
+        ARRAY_GROW(h->undumped, cap, n + 1);
+        h->undumped[n++] = fault->rank;
+    }
+    if (n > 0)
+        qsort(h->undumped, n, sizeof *h->undumped, by_number);
+    for (size_t i = 0; i < n; i++) {
+        if (kept == 0 || h->undumped[i] != h->undumped[kept - 1])
+            h->undumped[kept++] = h->undumped[i];
+    }
+    h->nundumped = kept;
+}
+
 static void find_all(struct hangs *h, struct finder *f)
 {
     for (size_t r = 0; r < f->run->nranks; r++)
-        calls_made(&f->made[r], &f->run->ranks[r]);
+        calls_made(&f->made[r], &f->run->ranks[r], f->in_order && f->run->ranks[r].undated);
     for (uint32_t r = 0; r < f->run->nranks; r++)
         finder_add_heads(f, r);
     for (size_t c = 0; c < f->run->ncomms && f->nwaiters == 0; c++)
@@ -267,6 +420,7 @@ static void find_all(struct hangs *h, struct finder *f)
     finder_index(f);
     finder_look(f);
     finder_roots(f);
+    finder_merge(f);
     for (uint32_t n = 0; n < f->nnodes; n++) {
         if (f->nodes[n].root == n && !f->nodes[n].opaque)
             add_hang(h, f, n);
@@ -275,6 +429,7 @@ static void find_all(struct hangs *h, struct finder *f)
         add_work(h, f);
     if (h->count > 0)
         qsort(h->list, h->count, sizeof *h->list, by_weight);
+    find_undumped(h, f);
 }
 
 void hangs_find(struct hangs *h, const struct run *run)
@@ -290,6 +445,7 @@ void hangs_find(struct hangs *h, const struct run *run)
 void hangs_release(struct hangs *h)
 {
     free(h->list);
+    free(h->undumped);
     arena_release(&h->arena);
     memset(h, 0, sizeof *h);
 }

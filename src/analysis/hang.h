@@ -25,7 +25,10 @@
  * possible one.
  *
  * Each rank waits for members that have not come; of each of these it is seen where it waits
- * itself. What waits for nobody is a cause, what leads there only follows.
+ * itself. What waits for no other is a cause, what leads there only follows. A rank that is missing
+ * in several operations is named in the first of them alone; the others follow from it. Where a
+ * trace does not tell in which order streams run, what all members have called and has not ended is
+ * taken to wait for what they called before it and has not ended either.
  */
 #ifndef SPECTER_ANALYSIS_HANG_H
 #define SPECTER_ANALYSIS_HANG_H
@@ -43,6 +46,7 @@
     X(OTHER, "other", "called something else under this number")                                  \
     X(DIFFER, "differ", "called different things, and no majority says which is right")           \
     X(NOT_CALLED, "not_called", "did not call it, and waits in nothing else")                     \
+    X(UNFINISHED, "unfinished", "have not finished what other members have finished")             \
     X(BEHIND, "behind", "called it, but its stream does not get there")                           \
     X(NO_TRACE, "no_trace", "recorded nothing, so that nothing is known")                         \
     X(CIRCLE, "circle", "did not call it, and waits itself for a rank that waits here")           \
@@ -67,14 +71,27 @@ struct hang {
     int sender, receiver;     /* global ranks of a message; -1 */
     const int *ranks;         /* [nranks] at fault, as the cause says; in the arena */
     size_t nranks;            /* 0 for ALL_CALLED */
+    bool undecided;           /* one of these ranks is at fault, and the traces do not tell which */
     const struct op *instead; /* what the first of them called in place of it, or waits in, or
                                  called last; NULL: nothing */
-    size_t waiting;           /* ranks that wait in it, those at fault apart */
-    int one_waiting;          /* the lowest of them */
-    int64_t waited_ns;        /* the longest of them, until its trace ends */
-    size_t followers;         /* other operations in which ranks wait because of it */
-    bool at_least;            /* nothing says when the traces end: they waited so long at least */
-    bool possible;            /* the traces do not show that anybody has waited for HANG_NS */
+    int missing;              /* of a CIRCLE with two such ranks, the one that has not called it;
+                                 the other one has not called `instead`; else -1 */
+    int32_t shared;       /* the communicator whose other members show which rank is at fault, as
+                             all but it are in step there; -1 */
+    size_t waiting;       /* ranks that wait in it, those at fault apart */
+    int one_waiting;      /* the lowest of them */
+    int64_t waited_ns;    /* the longest of them, until its trace ends */
+    int64_t timed_out_ns; /* the same until the first time-out of any operation of such traces
+                             is over, which is when PyTorch's watchdog writes them; UNKNOWN_NS */
+    int64_t timeout_ns;   /* of the operation, where the trace has it; UNKNOWN_NS */
+    int64_t instead_ns;   /* of a rank that waits in nothing: how long before the newest time it
+                             called `instead`; UNKNOWN_NS */
+    size_t finished;      /* members that have finished it */
+    size_t followers;     /* other operations in which ranks wait because of it */
+    bool at_least;        /* nothing says when the traces end: they waited so long at least */
+    bool possible;        /* the traces do not show that a rank has waited for HANG_NS, or show
+                             that those at fault called something else within it, and not that
+                             a time-out was over */
 };
 
 struct hangs {
@@ -82,10 +99,15 @@ struct hangs {
     size_t count, cap;
     size_t under_way;   /* operations of which no more is known than that they had not ended, */
     struct hang oldest; /* and the first of them: ALL_CALLED, or WORK */
+    int *undumped;      /* ranks without a dump that must take part where others wait; owned */
+    size_t nundumped;
     struct arena arena;
 };
 
 const char *hang_cause_name(enum hang_cause cause);
+
+/* Does the trace show that the time-out of the operation was over? */
+bool hang_expired(const struct hang *hang);
 
 void hangs_find(struct hangs *h, const struct run *run);
 void hangs_release(struct hangs *h);

@@ -22,7 +22,14 @@ static int by_key(const void *pa, const void *pb)
     return ORDER(a->seq, b->seq);
 }
 
-bool call_of(struct call *call, const struct rank *rank, uint32_t index)
+static bool is_pending(const struct op *op)
+{
+    return op->timing == SPECTER_TIMING_NONE;
+}
+
+/* False when the operation is no communication or has no number. A message has none yet, but its
+ * place, where those that have not finished are numbered in order. */
+static bool call_of(struct call *call, const struct rank *rank, uint32_t index, bool in_order)
 {
     const struct op *op = &rank->ops[index];
     bool message = op->class == OP_P2P;
@@ -32,21 +39,40 @@ bool call_of(struct call *call, const struct rank *rank, uint32_t index)
                           message ? op->coll.peer : -1, index, CALL_COLLECTIVE};
     if (message)
         call->way = op->coll.op == SPECTER_RECV ? CALL_RECV : CALL_SEND;
+    if (message && in_order)
+        call->seq = is_pending(op) && op->id <= INT64_MAX ? (int64_t)op->id : -1;
     return call->seq >= 0 && (!message || call->peer >= 0);
 }
 
-void calls_made(struct calls_made *c, const struct rank *rank)
+static bool same_kind(const struct call *a, const struct call *b)
+{
+    return a->comm == b->comm && a->way == b->way && a->peer == b->peer;
+}
+
+/* From places among all operations to places among the messages of one pair and direction. */
+static void number_messages(struct calls_made *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct call *call = &c->list[i];
+        if (call->way != CALL_COLLECTIVE)
+            call->seq = i > 0 && same_kind(call, &call[-1]) ? call[-1].seq + 1 : 0;
+    }
+}
+
+void calls_made(struct calls_made *c, const struct rank *rank, bool in_order)
 {
     struct call call;
-    memset(c, 0, sizeof *c);
+    *c = (struct calls_made){.in_order = in_order};
     for (uint32_t i = 0; i < rank->nops; i++) {
-        if (!call_of(&call, rank, i))
+        if (!call_of(&call, rank, i, in_order))
             continue;
         ARRAY_GROW(c->list, c->cap, c->count + 1);
         c->list[c->count++] = call;
     }
     if (c->count > 0)
         qsort(c->list, c->count, sizeof *c->list, by_key);
+    if (in_order)
+        number_messages(c);
 }
 
 void calls_made_release(struct calls_made *c)
@@ -74,6 +100,34 @@ static size_t lower_bound(const struct calls_made *c, const struct call *key)
     return low;
 }
 
+bool calls_of_op(const struct calls_made *c, const struct rank *rank, uint32_t op,
+                 struct call *call)
+{
+    if (!call_of(call, rank, op, c->in_order))
+        return false;
+    if (!c->in_order || call->way == CALL_COLLECTIVE)
+        return true;
+    call->seq = 0;
+    for (size_t i = lower_bound(c, call); i < c->count && same_kind(&c->list[i], call); i++) {
+        if (c->list[i].op == op) {
+            *call = c->list[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+bool calls_later(const struct calls_made *c, const struct call *key)
+{
+    struct call next = *key;
+    size_t at;
+    if (key->seq == INT64_MAX || (c->in_order && key->way != CALL_COLLECTIVE))
+        return false;
+    next.seq++;
+    at = lower_bound(c, &next);
+    return at < c->count && same_kind(&c->list[at], key);
+}
+
 void calls_of_comm(const struct calls_made *c, int32_t comm, size_t *first, size_t *end)
 {
     struct call from = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = 0};
@@ -95,6 +149,12 @@ static uint64_t signature(const struct op *op)
         return 0;
     hash = ((hash ^ hash >> 29) + rest + 1) * 0xBF58476D1CE4E5B9u;
     return (hash ^ hash >> 32) | 1;
+}
+
+bool calls_equal(const struct op *a, const struct op *b)
+{
+    uint64_t one = signature(a), other = signature(b);
+    return one == other || one == 0 || other == 0;
 }
 
 /* The members' calls with numbers from lo on, one row a member; and what most called. */

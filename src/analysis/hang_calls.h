@@ -21,17 +21,29 @@ struct call {
 struct calls_made {
     struct call *list; /* owned; by comm, way, peer, seq */
     size_t count, cap;
+    bool in_order; /* messages: see calls_made() */
 };
 
-/* False when the operation is no communication or has no number. */
-bool call_of(struct call *call, const struct rank *rank, uint32_t op);
-
-void calls_made(struct calls_made *c, const struct rank *rank);
+/* What the rank called, as far as it has numbers. in_order: of messages only those that have not
+ * finished, numbered from 0 for each pair of ranks and direction, where the trace has lost what
+ * came before. Messages of a pair end in order, so the first that has not is the same on both ends,
+ * but for one that its sender has finished and its receiver has not. */
+void calls_made(struct calls_made *c, const struct rank *rank, bool in_order);
 void calls_made_release(struct calls_made *c);
 const struct call *calls_find(const struct calls_made *c, const struct call *key); /* NULL */
 
+/* The call that this operation is; false when it is no communication or has no number. */
+bool calls_of_op(const struct calls_made *c, const struct rank *rank, uint32_t op,
+                 struct call *call);
+
+/* Did the rank make a later call of this kind, which is numbered behind this one? */
+bool calls_later(const struct calls_made *c, const struct call *key);
+
 /* The collectives of a communicator, list[*first .. *end). */
 void calls_of_comm(const struct calls_made *c, int32_t comm, size_t *first, size_t *end);
+
+/* False where two calls differ in what must be equal on all members, as far as the trace tells. */
+bool calls_equal(const struct op *a, const struct op *b);
 
 /* What a member did differently from the majority of its communicator. */
 enum call_fault { CALL_SAME, CALL_SKIPPED, CALL_EXTRA, CALL_OTHER, CALL_TIED };

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/hang_finder.h"
 
+#include "base/arena.h"
+
+#include <stdlib.h>
+
 #define EVENTS_FOLLOWED 16 /* from stream to stream of one rank */
 
 /* ---- what keeps an operation from its end ---- */
@@ -68,14 +72,52 @@ static const struct op *occupation(const struct finder *f, uint32_t r)
     return last;
 }
 
+/* The highest number of a collective that some record of the communicator's members holds. */
+static int64_t highest_recorded(const struct finder *f, int32_t c)
+{
+    const struct comm *comm = &f->run->comms[c];
+    int64_t highest = -1;
+    for (int i = 0; i < comm->size; i++) {
+        uint32_t r = finder_rank(f, comm->ranks[i]);
+        size_t first, end;
+        if (r == NONE)
+            continue;
+        calls_of_comm(&f->made[r], c, &first, &end);
+        if (first < end && f->made[r].list[end - 1].seq > highest)
+            highest = f->made[r].list[end - 1].seq;
+    }
+    return highest;
+}
+
+/* A member that has no record of the call: has it called it all the same? Then a later one of its
+ * calls is recorded, or it says so; and it has finished it, as what has not finished is recorded. A
+ * number above those of all others is one of messages (pg_status has one number for both). */
+static bool has_passed(const struct finder *f, uint32_t r, const struct call *key)
+{
+    const struct membership *in;
+    if (calls_later(&f->made[r], key))
+        return true;
+    in = key->way == CALL_COLLECTIVE ? finder_member(f, r, key->comm) : NULL;
+    return in != NULL && in->called >= key->seq && in->called <= highest_recorded(f, key->comm);
+}
+
+static bool has_ended(const struct rank *rank, const struct op *op)
+{
+    return op_timed(op) || (rank->undated && op->timing == SPECTER_TIMING_UNKNOWN);
+}
+
 /* A traced member that called the operation, or did not. */
 static void look_at_member(struct finder *f, uint32_t n, uint32_t r, const struct call *key)
 {
     const struct rank *rank = &f->run->ranks[r];
     const struct waiter *w = finder_waiter(f, &f->nodes[n], r);
     const struct call *call = calls_find(&f->made[r], key);
-    struct fault fault = {HANG_NOT_CALLED, rank->rank, key->seq, key->seq, NULL};
+    struct fault fault = {HANG_NOT_CALLED, rank->rank, key->seq, key->seq, NULL, -1, false};
     uint32_t head;
+    if (call != NULL ? has_ended(rank, &rank->ops[call->op]) : has_passed(f, r, key)) {
+        f->nodes[n].ended++;
+        return;
+    }
     if (w != NULL || call != NULL) {
         head = w == NULL              ? heads_of(&f->heads[r], &rank->ops[call->op])
                : w->head != HEAD_NONE ? f->heads[r].list[w->head].behind
@@ -86,6 +128,7 @@ static void look_at_member(struct finder *f, uint32_t n, uint32_t r, const struc
         fault.instead = &rank->ops[f->heads[r].list[head].op];
     } else {
         fault.instead = occupation(f, r);
+        f->nodes[n].unsure = f->made[r].in_order && key->way != CALL_COLLECTIVE;
         if (wait_for_rank(f, n, r))
             fault.cause = HANG_CIRCLE; /* where it turns out to be one */
     }
@@ -118,7 +161,7 @@ static void add_untraced(struct finder *f, uint32_t n, int member)
 {
     const struct waiter *w = &f->waiters[f->nodes[n].first];
     int number = finder_number(f, w->comm, member);
-    add_fault(f, n, (struct fault){HANG_NO_TRACE, number, w->seq, w->seq, NULL});
+    add_fault(f, n, (struct fault){HANG_NO_TRACE, number, w->seq, w->seq, NULL, -1, false});
 }
 
 /* One rank that is several members (on one device, or where the trace does not tell of devices)
@@ -177,6 +220,65 @@ static const struct members *traced_members(struct finder *f, int32_t c)
     return m;
 }
 
+/* Can no member finish it before all others have begun it? */
+static bool needs_all(const struct op *op)
+{
+    switch (op->coll.op) {
+    case SPECTER_ALLREDUCE:
+    case SPECTER_ALLGATHER:
+    case SPECTER_REDUCESCATTER:
+    case SPECTER_ALLTOALL:
+    case SPECTER_ALLTOALLV:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Is all well with it, as far as calls are recorded? */
+static bool all_called(const struct finder *f, const struct node *node)
+{
+    for (size_t i = 0; i < node->nfaults; i++) {
+        if (f->faults[node->first_fault + i].cause != HANG_NO_TRACE)
+            return false;
+    }
+    return true;
+}
+
+/* What some have finished does not wait for calls any more: those in which it goes on are at fault,
+ * unless they are the most. Of a message that is the sender, when it has been received; a small one
+ * is sent before its receiver has come to it. */
+static void add_unfinished(struct finder *f, uint32_t n)
+{
+    const struct node *node = &f->nodes[n];
+    const struct waiter *first = &f->waiters[node->first];
+    const struct comm *comm = &f->run->comms[first->comm];
+    bool sends =
+        first->sender >= 0 && comm->ranks[first->sender] == f->run->ranks[first->rank].rank;
+    size_t members = first->sender >= 0 ? 2 : (size_t)comm->size;
+    if (node->ended == 0 || 2 * node->count > members || !all_called(f, node) ||
+        !(sends || needs_all(&f->run->ranks[first->rank].ops[first->op])))
+        return;
+    for (size_t i = node->first; i < node->first + node->count; i++) {
+        const struct waiter *w = &f->waiters[i];
+        int rank = f->run->ranks[w->rank].rank;
+        add_fault(f, n, (struct fault){HANG_UNFINISHED, rank, w->seq, w->seq, NULL, -1, false});
+    }
+}
+
+/* Compares the members' calls up to number `seq`: notes what differs. */
+static void add_different(struct finder *f, uint32_t n, const struct members *m, int64_t seq)
+{
+    calls_compare(m->verdicts, m->ranks, m->made, m->n, m->comm, seq);
+    for (size_t i = 0; i < m->n; i++) {
+        const struct call_verdict *v = &m->verdicts[i];
+        if (v->fault != CALL_SAME)
+            add_fault(f, n,
+                      (struct fault){cause_of[v->fault], m->ranks[i]->rank, v->seq, v->first,
+                                     &m->ranks[i]->ops[v->op], -1, false});
+    }
+}
+
 static void look_at_collective(struct finder *f, uint32_t n)
 {
     const struct waiter *w = &f->waiters[f->nodes[n].first];
@@ -192,16 +294,49 @@ static void look_at_collective(struct finder *f, uint32_t n)
         if (finder_rank(f, comm->ranks[i]) == NONE)
             add_untraced(f, n, i);
     }
-    calls_compare(m->verdicts, m->ranks, m->made, m->n, key.comm, key.seq);
+    add_different(f, n, m, key.seq);
     for (size_t i = 0; i < m->n; i++) {
-        const struct call_verdict *v = &m->verdicts[i];
-        if (v->fault == CALL_SAME)
+        if (m->verdicts[i].fault == CALL_SAME)
             look_at_member(f, n, m->index[i], &key);
-        else
-            add_fault(f, n,
-                      (struct fault){cause_of[v->fault], m->ranks[i]->rank, v->seq, v->first,
-                                     &m->ranks[i]->ops[v->op]});
     }
+    add_unfinished(f, n);
+}
+
+/* The last number that all of them have recorded. */
+static int64_t last_common(const struct members *m)
+{
+    int64_t last = INT64_MAX;
+    for (size_t i = 0; i < m->n; i++) {
+        size_t first, end;
+        calls_of_comm(m->made[i], m->comm, &first, &end);
+        if (first == end)
+            return -1;
+        if (m->made[i]->list[end - 1].seq < last)
+            last = m->made[i]->list[end - 1].seq;
+    }
+    return last;
+}
+
+/* Faults that are surer take the place of those that the operation has. */
+bool finder_look_ahead(struct finder *f, uint32_t n)
+{
+    struct node *node = &f->nodes[n];
+    const struct waiter *w = &f->waiters[node->first];
+    const struct members *m;
+    struct node before = *node;
+    int64_t last;
+    if (node->opaque || w->sender >= 0)
+        return false;
+    m = traced_members(f, w->comm);
+    last = last_common(m);
+    if (last <= w->seq)
+        return false;
+    node->first_fault = f->nfaults;
+    node->nfaults = 0;
+    add_different(f, n, m, last);
+    if (node->nfaults == 0)
+        *node = before;
+    return finder_cause(f, node) < HANG_DIFFER;
 }
 
 /* ---- messages ---- */
@@ -228,12 +363,14 @@ static void look_at_message(struct finder *f, uint32_t n)
         uint32_t r = finder_rank(f, comm->ranks[ends[k]]);
         if (differ)
             add_fault(f, n,
-                      (struct fault){HANG_DIFFER, f->run->ranks[r].rank, w->seq, w->seq, ops[k]});
+                      (struct fault){HANG_DIFFER, f->run->ranks[r].rank, w->seq, w->seq, ops[k], -1,
+                                     false});
         else if (r == NONE)
             add_untraced(f, n, ends[k]);
         else
             look_at_member(f, n, r, &keys[k]);
     }
+    add_unfinished(f, n);
 }
 
 /* Where all is well with an operation itself, it waits for what was launched in one group with it.
@@ -250,6 +387,56 @@ static void wait_for_group(struct finder *f, uint32_t n)
     }
 }
 
+/* Where a rank waits, and when it called that. */
+struct wait_place {
+    int64_t host_ns;
+    uint64_t id;
+    uint32_t node;
+    bool begun;
+};
+
+static int by_call(const void *pa, const void *pb)
+{
+    const struct wait_place *a = pa, *b = pb;
+    return a->host_ns != b->host_ns ? ORDER(a->host_ns, b->host_ns) : ORDER(a->id, b->id);
+}
+
+/* Edges from each operation in which the rank waits, and that nothing certain keeps from its end,
+ * to the one that it called before. `open` tells, by node, of which that is so. */
+static void assume_order(struct finder *f, uint32_t r, const bool *open)
+{
+    size_t first = f->rank_first[r], n = f->rank_first[r + 1] - first;
+    struct wait_place *places = array_new(n, sizeof *places);
+    for (size_t i = 0; i < n; i++) {
+        const struct waiter *w = &f->waiters[f->by_rank[first + i]];
+        const struct op *op = &f->run->ranks[r].ops[w->op];
+        places[i] = (struct wait_place){op->host_ns, op->id, w->node, op->start_ns != UNKNOWN_NS};
+    }
+    qsort(places, n, sizeof *places, by_call);
+    for (size_t i = 1; i < n; i++) {
+        if (open[places[i].node] && !places[i].begun &&
+            add_edge(f, places[i].node, places[i - 1].node))
+            f->nodes[places[i].node].assumed = true;
+    }
+    free(places);
+}
+
+/* Traces of calls alone do not tell which stream waits for which. On the device, what is called
+ * later mostly stands behind what was called before. */
+static void assume_orders(struct finder *f)
+{
+    bool *open = array_new(f->nnodes, sizeof *open);
+    for (uint32_t n = 0; n < f->nnodes; n++) {
+        const struct node *node = &f->nodes[n];
+        open[n] = node->nedges == 0 && (finder_cause(f, node) >= HANG_NO_TRACE || node->unsure);
+    }
+    for (uint32_t r = 0; r < f->run->nranks; r++) {
+        if (f->run->ranks[r].undated)
+            assume_order(f, r, open);
+    }
+    free(open);
+}
+
 void finder_look(struct finder *f)
 {
     for (uint32_t n = 0; n < f->nnodes; n++) {
@@ -261,4 +448,5 @@ void finder_look(struct finder *f)
     }
     for (uint32_t n = 0; n < f->nnodes; n++)
         wait_for_group(f, n);
+    assume_orders(f);
 }

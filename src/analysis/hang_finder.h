@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Inside hang.c: ranks, the operations in which they wait, and what keeps these from their end.
- * hang_wait.c finds who waits, hang_fault.c what is wrong with each operation, hang_root.c where
- * what follows begins, hang.c says it.
+ * hang_wait.c finds who waits, hang_fault.c what is wrong with each operation, hang_peers.c which
+ * of its members is at fault, hang_root.c where what follows begins, hang.c says it.
  */
 #ifndef SPECTER_ANALYSIS_HANG_FINDER_H
 #define SPECTER_ANALYSIS_HANG_FINDER_H
@@ -30,6 +30,8 @@ struct fault {
     int rank; /* global */
     int64_t seq, first;
     const struct op *instead;
+    int32_t shared; /* the communicator whose other members tell so (hang_order.h); -1 */
+    bool elsewhere; /* the rank is named in another operation, where its fault began */
 };
 
 /* An operation in which ranks wait. */
@@ -38,7 +40,11 @@ struct node {
     size_t first_fault, nfaults;
     size_t first_edge, nedges; /* in out */
     uint32_t root;             /* node to whose account it goes; NONE */
+    uint32_t rival;            /* of a circle, where it may have begun as well; NONE */
+    size_t ended;              /* members that have finished it */
     bool opaque;               /* one rank is several members: nothing can be said */
+    bool unsure;  /* a message: its other end may have finished it, and not be missing */
+    bool assumed; /* its edges are to what its members called before: streams are not known */
 };
 
 /* `from` does not go on because of `to`. */
@@ -64,6 +70,8 @@ struct finder {
     struct heads *heads;     /* [nranks] */
     int64_t *domain_end;     /* by clock domain: the last moment that any trace of it tells of */
     int64_t undated_end;     /* the same of traces that do not say when they were written */
+    int64_t deadline_ns;     /* when the first time-out of what those have not finished is over */
+    bool in_order;           /* messages of undated traces: see calls_made() */
     struct calls_made *made; /* [nranks] */
     struct waiter *waiters;  /* by operation, rank */
     size_t nwaiters, cap_waiters;
@@ -83,6 +91,9 @@ struct finder {
 
 /* Index of a global rank; NONE when it has no trace, or one that records nothing. */
 uint32_t finder_rank(const struct finder *f, int number);
+
+/* The rank's place in the communicator; NULL. */
+const struct membership *finder_member(const struct finder *f, uint32_t rank, int32_t comm);
 
 /* What the rank called under that key; NULL. */
 const struct op *finder_op(const struct finder *f, uint32_t rank, const struct call *key);
@@ -106,9 +117,19 @@ void finder_index(struct finder *f);
 bool finder_waits(const struct finder *f, uint32_t rank, uint32_t head); /* in one, at this head */
 const struct waiter *finder_waiter(const struct finder *f, const struct node *node, uint32_t rank);
 
-/* Faults and edges of all operations; then the root of each. */
+/* Faults and edges of all operations; then the root of each; then each rank is named in one. */
 void finder_look(struct finder *f);
 void finder_roots(struct finder *f);
+void finder_merge(struct finder *f);
+
+/* Of operations that lead to no root yet, or whose members do not call the same: which member is at
+ * fault, as far as other communicators of the members tell (hang_order.h). */
+void finder_ask_peers(struct finder *f);
+
+/* Of an operation in which nothing is wrong: did a member call something else behind it? Hosts run
+ * ahead of their devices, and where one left a call out, its next ones stand in another order, so
+ * that devices wait for each other before they come to it. */
+bool finder_look_ahead(struct finder *f, uint32_t node);
 
 /* The surest thing that is wrong; CIRCLE and ALL_CALLED say that nothing is by itself. */
 enum hang_cause finder_cause(const struct finder *f, const struct node *node);

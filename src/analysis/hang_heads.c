@@ -2,7 +2,7 @@
 #include "analysis/hang_heads.h"
 
 #include "base/arena.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/hang_finder.h"
 
+#include "base/arena.h"
+#include "base/idmap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +20,23 @@ enum hang_cause finder_cause(const struct finder *f, const struct node *node)
     return cause;
 }
 
-static bool is_root(const struct finder *f, const struct node *node)
+/* What may be a root, the surest first: a fault that does not follow from another; calls that
+ * differ later on, by a majority; what only other communicators tell, and calls that differ without
+ * a majority; nothing else to wait for. Each takes what leads to it from the rest. */
+enum root_kind { AT_FAULT, DIFFERS_LATER, TOLD_BY_PEERS, WAITS_FOR_NONE, ROOT_KINDS };
+
+static bool is_root(struct finder *f, uint32_t n, enum root_kind kind)
 {
-    return finder_cause(f, node) < HANG_NO_TRACE || node->nedges == 0;
+    const struct node *node = &f->nodes[n];
+    switch (kind) {
+    case AT_FAULT:
+    case TOLD_BY_PEERS:
+        return finder_cause(f, node) < HANG_NO_TRACE && !node->unsure;
+    case DIFFERS_LATER:
+        return finder_look_ahead(f, n);
+    default:
+        return node->nedges == 0;
+    }
 }
 
 static int by_target(const void *pa, const void *pb)
@@ -68,18 +85,86 @@ static uint32_t next_open(const struct finder *f, uint32_t n)
     return NONE;
 }
 
-/* From a node that leads to no root one comes into a circle: in it, where most ranks wait. */
+/* When the first of its ranks began to wait in it. */
+static int64_t begin_of(const struct finder *f, const struct node *node)
+{
+    int64_t begin_ns = INT64_MAX;
+    for (size_t i = node->first; i < node->first + node->count; i++) {
+        if (f->waiters[i].begin_ns < begin_ns)
+            begin_ns = f->waiters[i].begin_ns;
+    }
+    return begin_ns;
+}
+
+static bool told_by_peers(const struct finder *f, const struct node *node)
+{
+    return node->nfaults > 0 && f->faults[node->first_fault].shared >= 0;
+}
+
+/* Is `a` where a circle rather began than `b`? Where other communicators tell so, where a call is
+ * missing, of the fewest ranks, and where most wait; then where the first wait began. */
+static bool is_worse(const struct finder *f, uint32_t a, uint32_t b)
+{
+    const struct node *na = &f->nodes[a], *nb = &f->nodes[b];
+    if (told_by_peers(f, na) != told_by_peers(f, nb))
+        return told_by_peers(f, na);
+    if ((na->nfaults > 0) != (nb->nfaults > 0))
+        return na->nfaults > 0;
+    if (na->nfaults != nb->nfaults)
+        return na->nfaults < nb->nfaults;
+    if (na->count != nb->count)
+        return na->count > nb->count;
+    if (begin_of(f, na) != begin_of(f, nb))
+        return begin_of(f, na) < begin_of(f, nb);
+    return a < b;
+}
+
+/* The only rank that a node of a circle lacks; -1. */
+static int missing_rank(const struct finder *f, const struct node *node)
+{
+    return node->nfaults == 1 ? f->faults[node->first_fault].rank : -1;
+}
+
+/* Of two operations in which each one's waiting rank is what the other one lacks, nothing tells
+ * which of the two ranks is at fault. */
+static bool is_rival(const struct finder *f, uint32_t a, uint32_t b)
+{
+    const struct node *na = &f->nodes[a], *nb = &f->nodes[b];
+    int of_a = missing_rank(f, na), of_b = missing_rank(f, nb);
+    return !told_by_peers(f, na) && of_a >= 0 && of_b >= 0 && of_a != of_b &&
+           finder_waiter(f, na, finder_rank(f, of_b)) != NULL &&
+           finder_waiter(f, nb, finder_rank(f, of_a)) != NULL;
+}
+
+/* From a node that leads to no root one comes into circles: of all that lies in them, where they
+ * rather began. */
 static uint32_t worst_in_circle(const struct finder *f, uint32_t n)
 {
-    uint32_t worst;
-    for (size_t i = 0; i < f->nnodes; i++) /* far enough to be in it */
+    bool *seen = array_new(f->nnodes, sizeof *seen);
+    uint32_t *queue = array_new(f->nnodes, sizeof *queue), worst;
+    size_t count = 1;
+    for (size_t i = 0; i < f->nnodes; i++) /* far enough to be in one */
         n = next_open(f, n);
-    worst = n;
-    for (uint32_t k = next_open(f, n); k != n; k = next_open(f, k)) {
-        if (f->nodes[k].count > f->nodes[worst].count ||
-            (f->nodes[k].count == f->nodes[worst].count && k < worst))
-            worst = k;
+    queue[0] = worst = n;
+    seen[n] = true;
+    for (size_t at = 0; at < count; at++) {
+        const struct node *node = &f->nodes[queue[at]];
+        if (is_worse(f, queue[at], worst))
+            worst = queue[at];
+        for (size_t i = node->first_edge; i < node->first_edge + node->nedges; i++) {
+            uint32_t to = f->out[i].to;
+            if (f->nodes[to].root != NONE || seen[to])
+                continue;
+            seen[to] = true;
+            queue[count++] = to;
+        }
     }
+    for (size_t at = 0; at < count; at++) {
+        if (f->nodes[worst].rival == NONE && is_rival(f, worst, queue[at]))
+            f->nodes[worst].rival = queue[at];
+    }
+    free(seen);
+    free(queue);
     return worst;
 }
 
@@ -107,15 +192,19 @@ static void sort_edges(struct finder *f)
 void finder_roots(struct finder *f)
 {
     uint32_t *queue = arena_alloc(&f->arena, (f->nnodes + 1) * sizeof *queue);
-    size_t count = 0;
     sort_edges(f);
-    for (uint32_t n = 0; n < f->nnodes; n++) {
-        if (!is_root(f, &f->nodes[n]))
-            continue;
-        f->nodes[n].root = n;
-        queue[count++] = n;
+    for (int kind = 0; kind < ROOT_KINDS; kind++) {
+        size_t count = 0;
+        if (kind == TOLD_BY_PEERS)
+            finder_ask_peers(f);
+        for (uint32_t n = 0; n < f->nnodes; n++) {
+            if (f->nodes[n].root != NONE || !is_root(f, n, (enum root_kind)kind))
+                continue;
+            f->nodes[n].root = n;
+            queue[count++] = n;
+        }
+        spread(f, queue, count);
     }
-    spread(f, queue, count);
     for (uint32_t n = 0; n < f->nnodes; n++) {
         while (f->nodes[n].root == NONE) {
             queue[0] = worst_in_circle(f, n);
@@ -123,4 +212,109 @@ void finder_roots(struct finder *f)
             spread(f, queue, 1);
         }
     }
+}
+
+/* ---- each rank once ---- */
+
+/* A root that names ranks, and when the first rank began to wait in it. The less certain come last:
+ * a rank that did something wrong is not missing elsewhere of its own accord. */
+struct candidate {
+    enum hang_cause cause;
+    enum { WRONG, MISSING, UNSURE } doubt;
+    int64_t begin_ns;
+    uint32_t node;
+};
+
+/* Ranks and the candidate that names each. */
+struct named {
+    struct idmap ranks;
+    uint32_t *nodes; /* owned; by index of the map */
+    size_t cap;
+};
+
+static int by_certainty(const void *pa, const void *pb)
+{
+    const struct candidate *a = pa, *b = pb;
+    if (a->doubt != b->doubt)
+        return ORDER(a->doubt, b->doubt);
+    return a->begin_ns != b->begin_ns ? ORDER(a->begin_ns, b->begin_ns) : ORDER(a->node, b->node);
+}
+
+static size_t find_candidates(const struct finder *f, struct candidate *list)
+{
+    size_t count = 0;
+    for (uint32_t n = 0; n < f->nnodes; n++) {
+        const struct node *node = &f->nodes[n];
+        enum hang_cause cause = finder_cause(f, node);
+        if (node->root != n || node->opaque || cause == HANG_DIFFER || cause == HANG_ALL_CALLED)
+            continue;
+        list[count] = (struct candidate){.cause = cause, .begin_ns = begin_of(f, node), .node = n};
+        list[count++].doubt = node->unsure ? UNSURE : cause < HANG_NOT_CALLED ? WRONG : MISSING;
+    }
+    if (count > 0)
+        qsort(list, count, sizeof *list, by_certainty);
+    return count;
+}
+
+/* A message without a number, of which a rank that is named already waits for the other end: it has
+ * not ended because of that rank, and not because the other end were missing. */
+static bool waits_by_itself(struct finder *f, const struct named *named, const struct candidate *c)
+{
+    struct node *node = &f->nodes[c->node];
+    uint32_t root = NONE;
+    if (c->doubt != UNSURE)
+        return false;
+    for (size_t i = node->first; i < node->first + node->count; i++) {
+        uint32_t at = idmap_find(&named->ranks, f->run->ranks[f->waiters[i].rank].rank);
+        if (at == IDMAP_NONE)
+            return false;
+        root = named->nodes[at];
+    }
+    node->root = root;
+    return true;
+}
+
+/* Leaves the ranks that are named already; where no rank is left, the node's account goes there. */
+static void name_ranks(struct finder *f, struct named *named, const struct candidate *c)
+{
+    struct node *node = &f->nodes[c->node];
+    size_t left = 0;
+    uint32_t before = NONE;
+    if (waits_by_itself(f, named, c))
+        return;
+    for (size_t i = node->first_fault; i < node->first_fault + node->nfaults; i++) {
+        struct fault *fault = &f->faults[i];
+        uint32_t at, count = named->ranks.count;
+        if (fault->cause != c->cause)
+            continue;
+        at = fault->rank >= 0 ? idmap_add(&named->ranks, fault->rank) : count;
+        if (fault->rank < 0 || at == count) { /* not named before */
+            left++;
+            if (fault->rank < 0)
+                continue;
+            ARRAY_GROW(named->nodes, named->cap, (size_t)at + 1);
+            named->nodes[at] = c->node;
+            continue;
+        }
+        fault->elsewhere = true;
+        before = named->nodes[at];
+    }
+    if (left == 0 && before != NONE && before != c->node)
+        node->root = before;
+}
+
+void finder_merge(struct finder *f)
+{
+    struct candidate *list = arena_alloc(&f->arena, (f->nnodes + 1) * sizeof *list);
+    struct named named = {.nodes = NULL};
+    size_t count = find_candidates(f, list);
+    for (size_t i = 0; i < count; i++)
+        name_ranks(f, &named, &list[i]);
+    for (uint32_t n = 0; n < f->nnodes; n++) {
+        uint32_t root = f->nodes[n].root;
+        if (root != NONE)
+            f->nodes[n].root = f->nodes[root].root;
+    }
+    idmap_release(&named.ranks);
+    free(named.nodes);
 }

@@ -5,13 +5,14 @@
 
 /* ---- who waits ---- */
 
-static int32_t member_of(const struct rank *rank, int32_t comm)
+const struct membership *finder_member(const struct finder *f, uint32_t r, int32_t comm)
 {
+    const struct rank *rank = &f->run->ranks[r];
     for (size_t i = 0; i < rank->nin; i++) {
         if (rank->in[i].comm == comm)
-            return rank->in[i].rank;
+            return &rank->in[i];
     }
-    return -1;
+    return NULL;
 }
 
 static void add_waiter(struct finder *f, uint32_t r, uint32_t op, uint32_t head, int64_t begin_ns)
@@ -19,10 +20,12 @@ static void add_waiter(struct finder *f, uint32_t r, uint32_t op, uint32_t head,
     const struct rank *rank = &f->run->ranks[r];
     struct call call;
     struct waiter w = {.sender = -1, .receiver = -1, .rank = r, .op = op, .head = head};
+    const struct membership *in;
     int32_t own;
-    if (!call_of(&call, rank, op))
+    if (!calls_of_op(&f->made[r], rank, op, &call))
         return;
-    own = member_of(rank, call.comm);
+    in = finder_member(f, r, call.comm);
+    own = in != NULL ? in->rank : -1;
     if (call.way != CALL_COLLECTIVE) {
         int size = f->run->comms[call.comm].size;
         if (own < 0 || own >= size || call.peer >= size)
@@ -167,7 +170,7 @@ void finder_make_nodes(struct finder *f)
     for (size_t i = 0; i < f->nwaiters; i++) {
         if (i == 0 || by_operation(&f->waiters[i - 1], &f->waiters[i]) != 0) {
             ARRAY_GROW(f->nodes, f->cap_nodes, f->nnodes + 1);
-            f->nodes[f->nnodes++] = (struct node){.first = i, .root = NONE};
+            f->nodes[f->nnodes++] = (struct node){.first = i, .root = NONE, .rival = NONE};
         }
         f->nodes[f->nnodes - 1].count++;
         f->waiters[i].node = (uint32_t)f->nnodes - 1;

@@ -4,7 +4,7 @@
 #include "analysis/split.h"
 #include "base/interval.h"
 #include "trace/busy.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,28 +39,15 @@ struct host {
     struct wait_list waits;
 };
 
-static bool is_sync(const struct act *act)
-{
-    return act->kind != ACT_RECORD && act->kind != ACT_WAIT;
-}
-
-/* A call that returned no earlier than its work ended has waited for it. */
-static bool is_blocking(const struct op *op)
-{
-    int64_t start, end;
-    return op->class == OP_MEMORY && op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS &&
-           op_device_time(op, &start, &end) && op->host_end_ns >= end;
-}
-
 static void find_blocked(struct host *h, const struct rank *rank)
 {
     for (size_t i = 0; i < rank->nacts; i++) {
         const struct act *act = &rank->acts[i];
-        if (is_sync(act) && act->host_ns != UNKNOWN_NS && act->host_end_ns != UNKNOWN_NS)
+        if (act_waits(act) && act->host_ns != UNKNOWN_NS && act->host_end_ns != UNKNOWN_NS)
             intervals_add(&h->blocked, act->host_ns, act->host_end_ns);
     }
     for (size_t i = 0; i < rank->nops; i++) {
-        if (is_blocking(&rank->ops[i]))
+        if (op_call_waits(&rank->ops[i]))
             intervals_add(&h->blocked, rank->ops[i].host_ns, rank->ops[i].host_end_ns);
     }
     intervals_merge(&h->blocked);
@@ -229,12 +216,30 @@ static int64_t *last_launch(struct launched *l, size_t op)
     return &l->last_ns[lane != LANE_NONE ? lane : l->lanes->count];
 }
 
+/* What ran on the device so far. */
+struct device {
+    const struct op *before; /* what ended last; NULL: nothing ran */
+    int64_t first, until;    /* the first start and the last end */
+};
+
+/* A gap that ends with `op`, as far as it lies in the window. */
+static void add_gap(struct idle *i, struct idle_rank *r, const struct device *d,
+                    const struct op *op, enum idle_cause cause, int64_t ns)
+{
+    struct idle_gap gap = {r->rank, d->until - d->first, ns, cause, d->before, op};
+    if (ns <= 0)
+        return;
+    sum_gap(&r->sum, cause, ns);
+    if (d->before != NULL && op != NULL)
+        list_gap(i, &gap);
+}
+
 static void add_device(struct idle *i, struct idle_rank *r, const struct host *h,
-                       struct launched *launched)
+                       struct launched *launched, const struct step_window *w)
 {
     const struct rank *rank = r->rank;
-    const struct op *before = NULL;
-    int64_t first = 0, until = 0, start, end;
+    struct device d = {.until = w->start_ns};
+    int64_t start, end;
     for (size_t k = 0; k < rank->nops; k++) {
         const struct op *op = &rank->ops[k];
         const struct wait *wait;
@@ -242,19 +247,32 @@ static void add_device(struct idle *i, struct idle_rank *r, const struct host *h
         if (!op_device_time(op, &start, &end))
             continue;
         last = last_launch(launched, k);
-        if (before == NULL)
-            first = until = start;
-        if (start > until) {
-            struct idle_gap gap = {rank, until - first, start - until, IDLE_unknown, before, op};
-            gap.cause = cause_of(h, op, until, *last, &wait);
-            sum_gap(&r->sum, gap.cause, gap.ns);
-            list_gap(i, &gap);
-        }
-        if (before == NULL || end >= until)
-            before = op;
-        until = end > until ? end : until;
+        if (d.before == NULL)
+            d.first = start;
+        if (start > d.until)
+            add_gap(i, r, &d, op, cause_of(h, op, d.until, *last, &wait),
+                    step_window_at(w, start) - step_window_at(w, d.until));
+        if (d.before == NULL || end >= d.until)
+            d.before = op;
+        d.until = end > d.until ? end : d.until;
         *last = op->host_ns > *last ? op->host_ns : *last;
     }
+    if (d.before != NULL)
+        add_gap(i, r, &d, NULL, IDLE_unknown, step_window_ns(w) - step_window_at(w, d.until));
+}
+
+/* From the first start to the last end on the device. */
+static struct step_window whole_window(const struct rank *rank)
+{
+    struct step_window w = {.start_ns = INT64_MAX, .end_ns = INT64_MIN};
+    int64_t start, end;
+    for (size_t k = 0; k < rank->nops; k++) {
+        if (!op_device_time(&rank->ops[k], &start, &end))
+            continue;
+        w.start_ns = start < w.start_ns ? start : w.start_ns;
+        w.end_ns = end > w.end_ns ? end : w.end_ns;
+    }
+    return w;
 }
 
 /* ---- a stream ---- */
@@ -302,8 +320,10 @@ static void add_stream(struct idle_stream *s, const struct lanes *lanes, const s
     s->busy_ns = s->span_ns - idle_sum_ns(&s->sum);
 }
 
-void idle_add_rank(struct idle *i, const struct rank *rank, const struct lanes *lanes)
+void idle_add_rank(struct idle *i, const struct rank *rank, const struct lanes *lanes,
+                   const struct step_window *window)
 {
+    struct step_window all = whole_window(rank);
     struct host host = {0};
     struct launched launched = {lanes, array_new(lanes->count + 1, sizeof *launched.last_ns)};
     find_blocked(&host, rank);
@@ -312,7 +332,7 @@ void idle_add_rank(struct idle *i, const struct rank *rank, const struct lanes *
         launched.last_ns[l] = UNKNOWN_NS;
     ARRAY_GROW(i->ranks, i->cap_ranks, i->nranks + 1);
     i->ranks[i->nranks] = (struct idle_rank){.rank = rank};
-    add_device(i, &i->ranks[i->nranks], &host, &launched);
+    add_device(i, &i->ranks[i->nranks], &host, &launched, window->steps > 0 ? window : &all);
     add_sum(&i->total, &i->ranks[i->nranks++].sum);
     for (size_t l = 0; l < lanes->count; l++) {
         const struct lane *lane = &lanes->list[l];

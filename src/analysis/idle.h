@@ -16,12 +16,14 @@
  * host_sync + host_late are HTA's host_wait, launch_gap its kernel_wait, the rest its other.
  *
  * Of a device the gaps are those between all its operations, on whatever stream: their sum is
- * split.idle_ns to the nanosecond. Of a stream they are those between its own operations.
+ * split.idle_ns to the nanosecond, so only what lies in the steps that count counts. The time
+ * behind the last operation is unknown. Of a stream they are those between its own operations.
  */
 #ifndef SPECTER_ANALYSIS_IDLE_H
 #define SPECTER_ANALYSIS_IDLE_H
 
 #include "analysis/lanes.h"
+#include "trace/step_time.h"
 
 #define IDLE_LAUNCH_NS 30000
 
@@ -85,8 +87,9 @@ struct idle {
     size_t nlongest;
 };
 
-/* `i` starts zeroed. */
-void idle_add_rank(struct idle *i, const struct rank *rank, const struct lanes *lanes);
+/* `i` starts zeroed. A window without steps is none. */
+void idle_add_rank(struct idle *i, const struct rank *rank, const struct lanes *lanes,
+                   const struct step_window *window);
 void idle_release(struct idle *i);
 
 int64_t idle_sum_ns(const struct idle_sum *s); /* over all causes */

@@ -2,7 +2,7 @@
 #include "analysis/lanes.h"
 
 #include "analysis/split.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,15 @@ struct launch_samples {
     struct sample call, delay;
 };
 
+/* How long after its call the work began; UNKNOWN_NS: it cannot have begun before it was asked for, so
+ * host and device times do not agree well enough to tell. */
+static int64_t launch_delay(const struct op *op)
+{
+    if (op->start_ns < op->host_ns)
+        return UNKNOWN_NS;
+    return op->start_ns > op->host_end_ns ? op->start_ns - op->host_end_ns : 0;
+}
+
 static void add_launch(struct launch_row *row, struct launch_samples *s, const struct op *op)
 {
     int64_t call, delay;
@@ -17,9 +26,10 @@ static void add_launch(struct launch_row *row, struct launch_samples *s, const s
         return;
     row->launched++;
     call = op->host_end_ns - op->host_ns;
-    delay = op->start_ns - op->host_end_ns;
+    delay = launch_delay(op);
     sample_add(&s->call, call);
-    sample_add(&s->delay, delay);
+    if (delay != UNKNOWN_NS)
+        sample_add(&s->delay, delay);
     row->long_calls += call > LAUNCH_LONG_CALL_NS;
     row->long_delays += delay > LAUNCH_LONG_DELAY_NS;
     row->short_ops += op->dur_ns < call;

@@ -4,8 +4,8 @@
  * after them the work began.
  *
  *   call    end - begin of the call
- *   delay   start on the device - end of the call; negative where the work began before the call
- *           returned
+ *   delay   start on the device - end of the call; 0 where the work began before the call returned;
+ *           not known where it began before the call, which the times of some profiles say
  */
 #ifndef SPECTER_ANALYSIS_LAUNCH_H
 #define SPECTER_ANALYSIS_LAUNCH_H

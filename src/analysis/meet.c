@@ -143,20 +143,31 @@ void meet_message(struct meet *m, const struct run *run, const struct match_memb
     }
 }
 
-int64_t meet_step(const struct rank *rank, const struct op *op)
+uint32_t meet_step(const struct job_steps *job, size_t rank, size_t op)
 {
-    int64_t t = op->host_ns != UNKNOWN_NS ? op->host_ns : op->start_ns;
-    size_t low = 0, high = rank->nsteps;
-    if (t == UNKNOWN_NS)
-        return -1;
+    return job->source != STEPS_WHOLE ? job->ranks[rank].of[op] : STEP_NONE;
+}
+
+uint32_t meet_steps(const struct job_steps *job)
+{
+    return job->source != STEPS_WHOLE ? job->count : 0;
+}
+
+const char *meet_step_name(const struct job_steps *job, const struct run *run, size_t rank,
+                           uint32_t step)
+{
+    const struct rank *r = &run->ranks[rank];
+    size_t low = 0, high = r->nsteps;
+    int64_t from_ns;
+    if (job->source != STEPS_MARKED || step == STEP_NONE || job->ranks[rank].from_ns == NULL)
+        return "";
+    from_ns = job->ranks[rank].from_ns[step];
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (rank->steps[mid].start_ns <= t)
+        if (r->steps[mid].start_ns < from_ns)
             low = mid + 1;
         else
             high = mid;
     }
-    if (low == 0 || t >= rank->steps[low - 1].end_ns)
-        return -1;
-    return (int64_t)low - 1;
+    return low < r->nsteps && r->steps[low].start_ns == from_ns ? r->steps[low].name : "";
 }

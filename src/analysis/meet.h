@@ -11,6 +11,7 @@
 #define SPECTER_ANALYSIS_MEET_H
 
 #include "trace/match.h"
+#include "trace/step_time.h"
 #include "trace/run.h"
 
 #define MEET_NOBODY UINT32_MAX
@@ -44,8 +45,15 @@ void meet_make(struct meet *m, const struct run *run, const struct match_member 
 void meet_message(struct meet *m, const struct run *run, const struct match_member *members,
                   uint32_t n);
 
-/* The step of the rank that issued an operation, by the time of its call (of the operation itself
- * where the call was not seen): index into rank->steps; -1 none. */
-int64_t meet_step(const struct rank *rank, const struct op *op);
+/* The step of the job (trace/step_time.h) to which a rank's operation belongs; STEP_NONE: to none
+ * that counts, or the whole recording is one. */
+uint32_t meet_step(const struct job_steps *job, size_t rank, size_t op);
+
+/* How many these are; 0 where the whole recording is one. */
+uint32_t meet_steps(const struct job_steps *job);
+
+/* What the rank's mark calls it; "" without one. Borrowed from the run. */
+const char *meet_step_name(const struct job_steps *job, const struct run *run, size_t rank,
+                           uint32_t step);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/split.h"
 
-#include "trace/idmap.h"
+#include "base/idmap.h"
 
 #include <string.h>
 
@@ -48,11 +48,13 @@ static void count_untimed(struct split *s, const struct op *op)
     }
 }
 
-/* Collects the rank's operations and finds where they begin and end. */
-static void collect(struct split *s, const struct rank *rank, struct busy *busy)
+/* Counts the rank's operations, and finds where they begin and end. */
+static void survey(struct split *s, const struct rank *rank, int64_t *first, int64_t *last)
 {
-    int64_t first = INT64_MAX, last = INT64_MIN, start, end;
+    int64_t start, end;
     struct idmap devices = {0};
+    *first = INT64_MAX;
+    *last = INT64_MIN;
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         if (!op_device_time(op, &start, &end)) {
@@ -62,13 +64,37 @@ static void collect(struct split *s, const struct rank *rank, struct busy *busy)
         s->timed_ops++;
         if (op->device >= 0) /* else not known */
             idmap_add(&devices, op->device);
-        first = start < first ? start : first;
-        last = end > last ? end : last;
-        busy_add(busy, op, start, end);
+        *first = start < *first ? start : *first;
+        *last = end > *last ? end : *last;
     }
-    s->span_ns = s->timed_ops > 0 ? last - first : 0;
+    s->recorded_ns = s->timed_ops > 0 ? *last - *first : 0;
     s->devices = (int)devices.count;
     idmap_release(&devices);
+}
+
+static void collect(const struct rank *rank, struct busy *busy, const struct step_window *w)
+{
+    int64_t start, end;
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (op_device_time(&rank->ops[i], &start, &end))
+            busy_add(busy, &rank->ops[i], step_window_at(w, start), step_window_at(w, end));
+    }
+}
+
+/* What of the waits lies in the window, without times in which the rank computes. */
+static int64_t exposed_wait(const struct intervals *wait, const struct intervals *compute,
+                            const struct step_window *w)
+{
+    struct intervals within;
+    int64_t ns;
+    intervals_init(&within);
+    for (size_t i = 0; i < wait->count; i++)
+        intervals_add(&within, step_window_at(w, wait->list[i].start),
+                      step_window_at(w, wait->list[i].end));
+    intervals_merge(&within);
+    ns = intervals_length(&within) - intervals_common(&within, compute);
+    intervals_release(&within);
+    return ns;
 }
 
 /* The times of each set of kinds from those of at least that set: what is in all three is in each
@@ -94,14 +120,22 @@ static void find_active(struct split *s, const struct busy *busy, const struct b
     s->active_ns[m] = t->memory_ns - cm - nm + all;
 }
 
-void split_make(struct split *s, const struct rank *rank, const struct intervals *wait)
+void split_make(struct split *s, const struct rank *rank, const struct intervals *wait,
+                const struct step_window *window)
 {
+    struct step_window all = {0};
     struct busy busy;
     struct busy_times t;
     memset(s, 0, sizeof *s);
+    survey(s, rank, &all.start_ns, &all.end_ns);
+    if (s->timed_ops == 0)
+        return;
+    window = window != NULL && window->steps > 0 ? window : &all;
     busy_init(&busy);
-    collect(s, rank, &busy);
+    collect(rank, &busy, window);
     busy_measure(&busy, &t);
+    s->span_ns = step_window_ns(window);
+    s->from_ns = window->start_ns - all.start_ns;
     s->compute_ns = t.compute_ns;
     s->comm_ns = t.comm_ns;
     s->memory_ns = t.memory_ns;
@@ -112,8 +146,7 @@ void split_make(struct split *s, const struct rank *rank, const struct intervals
     find_active(s, &busy, &t);
     if (wait != NULL) {
         s->wait_known = true;
-        s->exposed_wait_ns =
-            intervals_length(wait) - intervals_common(wait, &busy.sets[BUSY_COMPUTE]);
+        s->exposed_wait_ns = exposed_wait(wait, &busy.sets[BUSY_COMPUTE], window);
     }
     busy_release(&busy);
 }
@@ -130,6 +163,7 @@ void split_add(struct split *s, const struct split *more)
 #define X(name) add_ns(&s->name##_ns, more->name##_ns);
     SPLIT_TIMES(X)
 #undef X
+    add_ns(&s->recorded_ns, more->recorded_ns);
     for (int k = 0; k < 1 << BUSY_KINDS; k++)
         add_ns(&s->active_ns[k], more->active_ns[k]);
     add_ns(&s->exposed_wait_ns, more->exposed_wait_ns);

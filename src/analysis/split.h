@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a rank's time went, as exact lengths of interval unions on its device's timeline.
+ * Where a rank's time went, as exact lengths of interval unions on its device's timeline, within
+ * the steps that count (trace/step_time.h): the window that replays and the critical path are of.
  *
- *   span            first start to last end of the operations that have device times
- *   compute         |C|            C: GEMMs and other kernels
- *   comm            |N|            N: collectives, sends and receives
- *   memory          |M|            M: copies and memsets
- *   overlap         |C n N|
- *   exposed_comm    |N \ C|
- *   exposed_memory  |(M \ C) \ N|
- *   idle            span - |C u N u M|
+ *   span            the window; where nothing tells steps, first start to last end of the
+ * operations that have device times compute         |C|            C: GEMMs and other kernels comm
+ * |N|            N: collectives, sends and receives memory          |M|            M: copies and
+ * memsets overlap         |C n N| exposed_comm    |N \ C| exposed_memory  |(M \ C) \ N| idle span -
+ * |C u N u M|
  *
  * so that compute + exposed_comm + exposed_memory + idle = span, to the nanosecond. (The split of
  * TraceLens' gpu_event_analyser, with memsets counted as memory as HTA does.)
@@ -20,6 +18,7 @@
 #include "base/interval.h"
 #include "trace/busy.h"
 #include "trace/run.h"
+#include "trace/step_time.h"
 
 /* X(name): every time above, in the order in which they are printed. */
 #define SPLIT_TIMES(X) \
@@ -36,6 +35,9 @@ struct split {
 #define X(name) int64_t name##_ns;
     SPLIT_TIMES(X)
 #undef X
+    int64_t from_ns;     /* where the span begins, from the start of the first operation on */
+    int64_t recorded_ns; /* first start to last end of all that was recorded */
+
     /* Time in which exactly these kinds ran: bit k is enum busy_kind. [0] is the idle time. */
     int64_t active_ns[1 << BUSY_KINDS];
 
@@ -58,8 +60,10 @@ bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns);
 /* How long it took on its device, where the trace may not hold when; false as above. */
 bool op_device_duration(const struct op *op, int64_t *dur_ns);
 
-/* `wait`: merged set of the times in which the rank waited for others; NULL: not known. */
-void split_make(struct split *s, const struct rank *rank, const struct intervals *wait);
+/* `wait`: merged set of the times in which the rank waited for others; NULL: not known. A window
+ * without steps is none. */
+void split_make(struct split *s, const struct rank *rank, const struct intervals *wait,
+                const struct step_window *window);
 
 /* Adds `more` to s, time by time: the pooled split of several ranks. s starts zeroed. */
 void split_add(struct split *s, const struct split *more);

@@ -40,7 +40,7 @@ struct path {
 struct finder {
     struct stages *s;
     const struct run *run;
-    const struct step_windows *steps;
+    const struct job_steps *steps;
     struct stage_pairs pairs;
     struct path *paths; /* owned */
     size_t npaths, cap_paths;
@@ -278,7 +278,7 @@ static void count_passes(struct finder *f)
     double flushes = path->flushes, passes = path->passes;
     s->parts = parts_of(path);
     s->passes = (uint64_t)passes;
-    if (isnan(flushes) && f->steps->marked)
+    if (isnan(flushes) && f->steps->source == STEPS_MARKED)
         flushes = (double)f->steps->count;
     s->micro = passes / s->parts / flushes;
 }
@@ -320,7 +320,7 @@ static bool place_ranks(struct finder *f)
     return true;
 }
 
-void stages_find(struct stages *s, const struct run *run, const struct step_windows *steps)
+void stages_find(struct stages *s, const struct run *run, const struct job_steps *steps)
 {
     struct finder f = {.s = s, .run = run, .steps = steps};
     memset(s, 0, sizeof *s);

@@ -17,9 +17,9 @@
 #ifndef SPECTER_ANALYSIS_STAGES_H
 #define SPECTER_ANALYSIS_STAGES_H
 
-#include "analysis/step_windows.h"
 #include "base/arena.h"
 #include "trace/run.h"
+#include "trace/step_time.h"
 
 struct stage_place {
     uint32_t chain; /* index; STAGE_NOWHERE: in no pipeline */
@@ -41,8 +41,21 @@ struct stages {
     size_t others;                   /* groups of ranks whose messages form no pipeline */
 };
 
-void stages_find(struct stages *s, const struct run *run, const struct step_windows *steps);
+void stages_find(struct stages *s, const struct run *run, const struct job_steps *steps);
 void stages_release(struct stages *s);
+
+/* Where a pipeline is looked at step by step: in marked steps. What repeats may be a micro-batch,
+ * so that without marks the whole recording is one. */
+static inline uint32_t stage_steps(const struct job_steps *steps)
+{
+    return steps->source == STEPS_MARKED ? steps->count : 1;
+}
+
+/* Step of an operation; STEP_NONE. */
+static inline uint32_t stage_step_of(const struct job_steps *steps, size_t rank, size_t op)
+{
+    return steps->source == STEPS_MARKED ? steps->ranks[rank].of[op] : 0;
+}
 
 /* The global rank at the other end of a message; -1 unknown, or no message. */
 int message_peer(const struct run *run, const struct op *op);

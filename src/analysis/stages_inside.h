@@ -5,8 +5,8 @@
 #ifndef SPECTER_ANALYSIS_STAGES_INSIDE_H
 #define SPECTER_ANALYSIS_STAGES_INSIDE_H
 
-#include "analysis/step_windows.h"
-#include "trace/idmap.h"
+#include "trace/step_time.h"
+#include "base/idmap.h"
 #include "trace/run.h"
 
 /* Messages of two ranks over one communicator, or over any of two ranks. Counts are of micro-
@@ -34,7 +34,7 @@ struct stage_pairs {
 };
 
 void stage_pairs_collect(struct stage_pairs *p, const struct run *run,
-                         const struct step_windows *steps);
+                         const struct job_steps *steps);
 void stage_pairs_release(struct stage_pairs *p);
 
 #endif

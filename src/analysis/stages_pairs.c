@@ -78,9 +78,10 @@ static struct called *in_call_order(const struct rank *rank, size_t *n)
     return list;
 }
 
-static void messages_of(struct messages *m, struct stage_pairs *p, const struct run *run,
-                        const struct rank *rank, const struct step_windows *steps)
+static void messages_of(struct messages *m, struct stage_pairs *p, const struct run *run, size_t r,
+                        const struct job_steps *steps)
 {
+    const struct rank *rank = &run->ranks[r];
     size_t n;
     uint64_t epoch = 0;
     struct called *calls = in_call_order(rank, &n);
@@ -93,7 +94,7 @@ static void messages_of(struct messages *m, struct stage_pairs *p, const struct 
         }
         p->messages++;
         p->unknown += msg.peer < 0;
-        msg.step = step_at(steps, rank, calls[i].issued_ns);
+        msg.step = stage_step_of(steps, r, calls[i].op);
         if (msg.peer < 0 || msg.step == STEP_NONE)
             continue;
         ARRAY_GROW(m->list, m->cap, m->count + 1);
@@ -196,14 +197,14 @@ static void add_launch(struct stage_pairs *p, const struct run *run, const struc
 }
 
 void stage_pairs_collect(struct stage_pairs *p, const struct run *run,
-                         const struct step_windows *steps)
+                         const struct job_steps *steps)
 {
     memset(p, 0, sizeof *p);
     for (size_t r = 0; r < run->nranks; r++) {
         struct messages m = {0};
         if (!has_messages(&run->ranks[r]))
             continue;
-        messages_of(&m, p, run, &run->ranks[r], steps);
+        messages_of(&m, p, run, r, steps);
         for (size_t i = 0, end; i < m.count; i = end) {
             end = launch_end(&m, i);
             add_launch(p, run, &m, i, end, run->ranks[r].rank);

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WARM_UP_STEPS 3 /* fewer do not tell what is usual */
-
 /* ---- a rank ---- */
 
 /* A set of times that tells at once how much of it lies before a moment. */
@@ -86,57 +84,14 @@ static void release_rulers(struct ruler rulers[RULERS])
     }
 }
 
-static bool in_step(const struct rank *rank, size_t step, int64_t t_ns)
-{
-    return rank->steps[step].start_ns <= t_ns && t_ns < rank->steps[step].end_ns;
-}
-
-/* The rank's latest step that began before that moment and has not ended; SIZE_MAX. Most moments
- * are in the step of the one before, `hint`. */
-static size_t step_at(const struct rank *rank, int64_t t_ns, size_t hint)
-{
-    size_t low = 0, high = rank->nsteps;
-    if (hint < rank->nsteps && in_step(rank, hint, t_ns) &&
-        (hint + 1 == rank->nsteps || t_ns < rank->steps[hint + 1].start_ns))
-        return hint;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (rank->steps[mid].start_ns <= t_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low > 0 && in_step(rank, low - 1, t_ns) ? low - 1 : SIZE_MAX;
-}
-
-/* When all work was done that each step, or one before it, launched; UNKNOWN_NS for a step that
- * launched nothing with a time. The caller frees it. */
-static int64_t *find_ends(const struct rank *rank)
-{
-    int64_t *ends = array_new(rank->nsteps, sizeof *ends), start, end, last = UNKNOWN_NS;
-    size_t step = SIZE_MAX;
-    for (size_t i = 0; i < rank->nsteps; i++)
-        ends[i] = UNKNOWN_NS;
-    for (size_t i = 0; i < rank->nops; i++) {
-        const struct op *op = &rank->ops[i];
-        if (op->host_ns == UNKNOWN_NS || !op_device_time(op, &start, &end))
-            continue;
-        step = step_at(rank, op->host_ns, step);
-        if (step != SIZE_MAX && end > ends[step])
-            ends[step] = end;
-    }
-    for (size_t i = 0; i < rank->nsteps; i++) {
-        if (ends[i] != UNKNOWN_NS)
-            last = ends[i] = ends[i] > last ? ends[i] : last;
-    }
-    return ends;
-}
-
 /* ---- over ranks ---- */
 
-static struct step_row *row_of(struct steps *s, const struct step *step, uint32_t nth, int rank)
+/* The rows of the job's steps come by their number, the others by name and occurrence. */
+static struct step_row *row_of(struct steps *s, const struct step *step, uint32_t nth, uint32_t job,
+                               int rank)
 {
-    uint32_t at = names_add(&s->names, step->name, nth);
+    uint32_t at =
+        job != STEP_NONE ? names_add(&s->names, "", job) : names_add(&s->names, step->name, nth);
     if (at == s->count) {
         ARRAY_GROW(s->list, s->cap, s->count + 1);
         s->list[s->count++] = (struct step_row){.name = step->name,
@@ -145,6 +100,8 @@ static struct step_row *row_of(struct steps *s, const struct step *step, uint32_
                                                 .min_ns = INT64_MAX,
                                                 .max_ns = INT64_MIN,
                                                 .device_max_ns = UNKNOWN_NS,
+                                                .step = job,
+                                                .job_ns = UNKNOWN_NS,
                                                 .slowest = rank,
                                                 .lightest = rank};
     }
@@ -204,12 +161,12 @@ struct adding {
 };
 
 static void add_step(struct steps *s, struct adding *a, const struct rank *rank,
-                     const struct step *step, int64_t device_ns)
+                     const struct step *step, uint32_t job, int64_t device_ns)
 {
     uint32_t at = names_add(&a->seen, step->name, 0);
     struct step_row *row;
     ARRAY_GROW(a->times, a->cap_times, (size_t)at + 1);
-    row = row_of(s, step, a->times[at]++, rank->rank);
+    row = row_of(s, step, a->times[at]++, job, rank->rank);
     add_host(row, step, rank->rank);
     sample_add(&a->host, step->end_ns - step->start_ns);
     if (a->timed)
@@ -229,19 +186,24 @@ static void release_adding(struct adding *a)
     sample_release(&a->device);
 }
 
-void steps_add_rank(struct steps *s, const struct rank *rank)
+void steps_add_rank(struct steps *s, const struct run *run, size_t r, const struct job_steps *job)
 {
+    const struct rank *rank = &run->ranks[r];
     struct adding a = {0};
     struct step_rank *result;
     int64_t *ends;
     if (rank->nsteps == 0)
         return;
     a.timed = make_rulers(a.rulers, rank);
-    ends = find_ends(rank);
+    ends = rank_step_ends(job, run, r);
     for (size_t i = 0; i < rank->nsteps; i++) {
-        bool both = i > 0 && ends[i] != UNKNOWN_NS && ends[i - 1] != UNKNOWN_NS;
-        if (believable(&rank->steps[i]))
-            add_step(s, &a, rank, &rank->steps[i], both ? ends[i] - ends[i - 1] : UNKNOWN_NS);
+        const struct step *step = &rank->steps[i];
+        uint32_t k = job->source == STEPS_MARKED && believable(step)
+                         ? job_steps_at(job, r, step->start_ns)
+                         : STEP_NONE;
+        bool both = k != STEP_NONE && step_has_length(job, k) && ends[k - 1] != UNKNOWN_NS && !job->untimed;
+        if (believable(step))
+            add_step(s, &a, rank, step, k, both ? ends[k] - ends[k - 1] : UNKNOWN_NS);
     }
     ARRAY_GROW(s->ranks, s->cap_ranks, s->nranks + 1);
     result = &s->ranks[s->nranks++];
@@ -264,25 +226,6 @@ static int by_start(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-/* `list` holds the lengths in the order of the steps. */
-static void summarize(struct step_summary *out, struct sample *list)
-{
-    struct sample_stats others;
-    struct sample rest = {0};
-    memset(out, 0, sizeof *out);
-    out->first_ns = list->count > 0 ? (double)list->list[0] : NAN;
-    for (size_t i = 1; i < list->count; i++)
-        sample_add(&rest, list->list[i]);
-    sample_measure(&rest, &others);
-    out->warm_up = list->count >= WARM_UP_STEPS && out->first_ns > STEP_WARM_UP * others.median;
-    out->steps = out->warm_up ? rest.count : list->count;
-    if (out->warm_up)
-        out->of = others;
-    else
-        sample_measure(list, &out->of);
-    sample_release(&rest);
-}
-
 /* Who was slowest how often; the ranks are in order. */
 static void count_slowest(struct steps *s, const struct step_row *row)
 {
@@ -300,22 +243,63 @@ static void count_slowest(struct steps *s, const struct step_row *row)
         s->ranks[low].slowest++;
 }
 
-void steps_finish(struct steps *s, bool clock_aligned)
+/* `list` holds the lengths in the order of the steps: a first one that warms up is left out. */
+static void summarize_host(struct step_summary *out, struct sample *list)
 {
-    struct sample host = {0}, device = {0};
-    if (s->count > 0 && clock_aligned)
-        qsort(s->list, s->count, sizeof *s->list, by_start);
+    struct sample_stats others;
+    struct sample rest = {0};
+    out->first_ns = list->count > 0 ? (double)list->list[0] : NAN;
+    for (size_t i = 1; i < list->count; i++)
+        sample_add(&rest, list->list[i]);
+    sample_measure(&rest, &others);
+    out->warm_up = list->count >= STEPS_FEW && out->first_ns > STEP_WARM_UP * others.median;
+    out->steps = out->warm_up ? rest.count : list->count;
+    if (out->warm_up)
+        out->of = others;
+    else
+        sample_measure(list, &out->of);
+    sample_release(&rest);
+}
+
+/* The hosts' ranges, and the lengths of the job's steps. */
+static void summarize(struct steps *s, const struct job_steps *job, const struct step_time *time)
+{
+    struct sample host = {0}, steps = {0};
+    bool several = time->window.several;
+    s->job.first_ns = NAN;
     for (size_t i = 0; i < s->count; i++) {
-        const struct step_row *row = &s->list[i];
+        struct step_row *row = &s->list[i];
         count_slowest(s, row);
         sample_add(&host, row->max_ns);
-        if (row->device_max_ns != UNKNOWN_NS)
-            sample_add(&device, row->device_max_ns);
+        if (row->step == STEP_NONE)
+            continue;
+        row->counts = !several || step_counts(job, row->step);
+        if (several && step_has_length(job, row->step) &&
+            time->ends_ns[row->step - 1] != UNKNOWN_NS)
+            row->job_ns = time->ends_ns[row->step] - time->ends_ns[row->step - 1];
     }
-    summarize(&s->host, &host);
-    summarize(&s->device, &device);
+    for (uint32_t k = 1; several && k < job->count; k++) {
+        if (step_counts(job, k) && time->ends_ns[k - 1] != UNKNOWN_NS)
+            sample_add(&steps, time->ends_ns[k] - time->ends_ns[k - 1]);
+    }
+    if (job->warm_up)
+        s->job.first_ns = (double)(time->ends_ns[1] - time->ends_ns[0]);
+    if (!several && job->source != STEPS_WHOLE && time->window.steps > 0)
+        sample_add(&steps, (int64_t)time->ns);
+    s->job.steps = steps.count;
+    summarize_host(&s->host, &host);
+    sample_measure(&steps, &s->job.of);
+    s->job.warm_up = s->job.first_ns > STEP_WARM_UP * s->job.of.median;
     sample_release(&host);
-    sample_release(&device);
+    sample_release(&steps);
+}
+
+void steps_finish(struct steps *s, const struct run *run, const struct job_steps *job,
+                  const struct step_time *time)
+{
+    if (s->count > 0 && run->clock_aligned)
+        qsort(s->list, s->count, sizeof *s->list, by_start);
+    summarize(s, job, time);
     names_release(&s->names);
 }
 
@@ -325,9 +309,4 @@ void steps_release(struct steps *s)
     free(s->ranks);
     names_release(&s->names);
     memset(s, 0, sizeof *s);
-}
-
-const struct step_summary *steps_judged(const struct steps *s)
-{
-    return s->device.steps >= STEPS_JUDGED ? &s->device : &s->host;
 }

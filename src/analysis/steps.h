@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * Training steps, one by one and summed up. A step is the range that the program or the profiler
- * named (ProfilerStep#N, markers): it is the host's, which runs ahead of the device. Both are told:
+ * Training steps, one by one and summed up. Which there are, which count and what the job's step
+ * time is: trace/step_time.h. Of each marked one (ProfilerStep#N, markers) is told:
  *
- *   host     end - start of the range
+ *   host     end - start of the range; the host runs ahead of the device
  *   device   when all work was done that the step, or one before it, launched - the same of the
- *            step before it on the rank: what a step takes where the device is behind. Unknown for
- *            a rank's first step, and where one of both launched nothing that has a time
+ *            step before it on the rank. Unknown for a rank's first step, and for a step that is
+ * not one of the job's job      the same of the last rank: the lengths whose mean is the step time
  *
  * What the device did within [start, end), cut off at both ends, is split as in split.h: compute +
  * exposed_comm + exposed_memory + idle = host.
  *
- * A step of one rank is that of another when name and occurrence are the same: the n-th "step" of
- * each rank, or ProfilerStep#17. A job's step is as long as that of its slowest rank.
+ * A step of one rank is that of another when it is the same of the job's, else when name and
+ * occurrence are the same: the n-th "step" of each rank, or ProfilerStep#17.
  */
 #ifndef SPECTER_ANALYSIS_STEPS_H
 #define SPECTER_ANALYSIS_STEPS_H
 
 #include "analysis/names.h"
 #include "analysis/sample.h"
-#include "trace/run.h"
+#include "trace/step_time.h"
 
-#define STEPS_JUDGED 3   /* fewer say nothing of how even they are */
-#define STEP_WARM_UP 1.5 /* times the median of the others: the first step is none of them */
+#define STEPS_JUDGED STEPS_FEW /* fewer say nothing of how even they are */
 
 /* X(name): sums of lengths over the ranks, within the step. */
 #define STEP_TIMES(X) \
@@ -41,6 +40,9 @@ struct step_row {
     int64_t min_ns, max_ns;
     double sum_ns, device_sum_ns;
     int64_t device_max_ns; /* UNKNOWN_NS */
+    uint32_t step;         /* of the job's; STEP_NONE */
+    int64_t job_ns;        /* UNKNOWN_NS: its length is not known */
+    bool counts;           /* in the step time */
     int slowest, lightest; /* ranks with the longest and the shortest host range */
 #define X(name) double name##_ns;
     STEP_TIMES(X)
@@ -55,11 +57,10 @@ struct step_rank {
     size_t slowest; /* steps in which it was the slowest of several */
 };
 
-/* The job's steps. */
 struct step_summary {
-    size_t steps; /* that the numbers are of */
-    bool warm_up; /* the first is left out: longer than STEP_WARM_UP times the others' median */
-    double first_ns;
+    size_t steps;    /* that the numbers are of; of the job 0: the whole recording is one */
+    bool warm_up;    /* the one before them took longer than STEP_WARM_UP times their median */
+    double first_ns; /* how long the first took; NAN */
     struct sample_stats of;
 };
 
@@ -68,17 +69,16 @@ struct steps {
     size_t count, cap;
     struct step_rank *ranks; /* owned; those that have steps */
     size_t nranks, cap_ranks;
-    struct step_summary host, device; /* after steps_finish(): of the longest over the ranks */
+    struct step_summary host; /* after steps_finish(): of the longest ranges over the ranks */
+    struct step_summary job;  /* of the steps that count: the mean is the step time */
     struct names names;
 };
 
-/* `s` starts zeroed. */
-void steps_add_rank(struct steps *s, const struct rank *rank);
-void steps_finish(struct steps *s, bool clock_aligned);
+/* `s` starts zeroed. rank: index in the run, which `job` is of. */
+void steps_add_rank(struct steps *s, const struct run *run, size_t rank,
+                    const struct job_steps *job);
+void steps_finish(struct steps *s, const struct run *run, const struct job_steps *job,
+                  const struct step_time *time);
 void steps_release(struct steps *s);
-
-/* What steps are judged by: the device's clock where it tells STEPS_JUDGED steps, else the host's.
- * May have none. */
-const struct step_summary *steps_judged(const struct steps *s);
 
 #endif

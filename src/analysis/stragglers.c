@@ -31,7 +31,7 @@ struct starts {
 
 /* Waiting in one step, by its origin. */
 struct share {
-    int64_t step;
+    uint32_t step;
     uint32_t rank;
     double ns;
 };
@@ -39,6 +39,7 @@ struct share {
 struct late_work {
     struct stragglers *s;
     const struct run *run;
+    const struct job_steps *job;
     const struct matches *m;
     struct late_sets *sets; /* owned [nranks], as all below */
     struct visits *visits;  /* [nranks] */
@@ -284,9 +285,8 @@ static void count_members(struct late_work *w, const struct match *match, const 
 static void attribute(struct late_work *w, size_t at, uint32_t last, double ns)
 {
     const struct match_member *m = member_of(w, &w->m->list[at], last);
-    const struct rank *rank = &w->run->ranks[last];
     struct arrival *a = &w->s->arrivals[last];
-    int64_t step = meet_step(rank, &rank->ops[m->op]);
+    uint32_t step = meet_step(w->job, last, m->op);
     a->last++;
     a->caused_ns += ns;
     if (ns > a->worst_ns) {
@@ -297,8 +297,9 @@ static void attribute(struct late_work *w, size_t at, uint32_t last, double ns)
     w->s->arrivals[w->origin[at]].origin_ns += ns;
     if (w->origin[at] != last)
         a->passed_ns += ns;
-    if (step < 0)
+    if (step == STEP_NONE)
         return;
+    a->stepped_ns += ns;
     ARRAY_GROW(w->shares, w->cap_shares, w->nshares + 1);
     w->shares[w->nshares++] = (struct share){step, w->origin[at], ns};
 }
@@ -401,9 +402,10 @@ static void work_release(struct late_work *w)
     free(w->starts);
 }
 
-void stragglers_make(struct stragglers *s, const struct comm_study *study)
+void stragglers_make(struct stragglers *s, const struct comm_study *study,
+                     const struct job_steps *job)
 {
-    struct late_work w = {.s = s, .run = study->run, .m = &study->matches};
+    struct late_work w = {.s = s, .run = study->run, .job = job, .m = &study->matches};
     size_t nranks = study->run->nranks;
     *s = (struct stragglers){.arrivals = array_new(nranks + 1, sizeof *s->arrivals)};
     if (!study->run->clock_aligned)

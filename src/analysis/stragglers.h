@@ -24,6 +24,7 @@ struct arrival {
     uint64_t last;            /* times it was last */
     double late_ns;           /* sum over all of them of its start - earliest start */
     double caused_ns;         /* sum over those where it was last */
+    double stepped_ns;        /* of it in the job's steps */
     double worst_ns;          /* the largest of them, */
     size_t worst;             /* and of which match: index into matches */
     double passed_ns;         /* of caused_ns: what has another rank as its origin */
@@ -39,7 +40,8 @@ struct stragglers {
     uint64_t steps;           /* with such waiting */
 };
 
-void stragglers_make(struct stragglers *s, const struct comm_study *study);
+void stragglers_make(struct stragglers *s, const struct comm_study *study,
+                     const struct job_steps *job);
 void stragglers_release(struct stragglers *s);
 
 #endif

@@ -329,12 +329,11 @@ struct part {
     uint64_t timed, placed, calls, in_steps;
 };
 
-static void add_op(struct part *part, const struct rank *rank, const struct op *op)
+static void add_op(struct part *part, const struct op *op, bool in_step)
 {
     int64_t start, end, dur;
     part->calls++;
-    if (op->class == OP_COLL && meet_step(rank, op) >= 0)
-        part->in_steps++;
+    part->in_steps += op->class == OP_COLL && in_step;
     if (!op_device_duration(op, &dur))
         return;
     if (!op_device_time(op, &start, &end)) { /* nobody knows what it overlaps */
@@ -358,20 +357,22 @@ struct stepped {
 
 /* Operations are in order of their starts. Adds to `stepped` of each group, and to
  * the last, which is of all. */
-static void add_rank(struct traffic *t, const struct rank *rank, const uint32_t *group_of,
-                     struct part *parts, struct stepped *stepped)
+static void add_rank(struct traffic *t, const struct run *run, size_t r,
+                     const struct job_steps *job, const uint32_t *group_of, struct part *parts,
+                     struct stepped *stepped)
 {
+    const struct rank *rank = &run->ranks[r];
     struct stepped *all = &stepped[t->ngroups];
-    all->steps += rank->nsteps;
+    all->steps += meet_steps(job);
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         if ((op->class == OP_COLL || op->class == OP_P2P) && op->coll.comm >= 0)
-            add_op(&parts[group_of[op->coll.comm]], rank, op);
+            add_op(&parts[group_of[op->coll.comm]], op, meet_step(job, r, i) != STEP_NONE);
     }
     for (size_t g = 0; g < t->ngroups; g++) {
         struct group_row *row = &t->groups[g];
         if (parts[g].calls > 0) {
-            stepped[g].steps += rank->nsteps;
+            stepped[g].steps += meet_steps(job);
             stepped[g].calls += parts[g].in_steps;
             all->calls += parts[g].in_steps;
         }
@@ -404,7 +405,8 @@ static double per_step(const struct stepped *s)
     return s->steps > 0 ? (double)s->calls / (double)s->steps : NAN;
 }
 
-static void time_groups(struct traffic *t, const struct run *run, const uint32_t *group_of)
+static void time_groups(struct traffic *t, const struct run *run, const struct job_steps *job,
+                        const uint32_t *group_of)
 {
     struct part *parts = NULL;
     struct stepped *stepped = NULL;
@@ -412,7 +414,7 @@ static void time_groups(struct traffic *t, const struct run *run, const uint32_t
     ARRAY_GROW(parts, cap_parts, t->ngroups + 1);
     ARRAY_GROW(stepped, cap_stepped, t->ngroups + 1);
     for (size_t r = 0; r < run->nranks; r++)
-        add_rank(t, &run->ranks[r], group_of, parts, stepped);
+        add_rank(t, run, r, job, group_of, parts, stepped);
     for (size_t g = 0; g < t->ngroups; g++) {
         struct group_row *row = &t->groups[g];
         row->time_ns = row->ranks > 0 ? row->time_ns / (double)row->ranks : NAN;
@@ -425,7 +427,8 @@ static void time_groups(struct traffic *t, const struct run *run, const uint32_t
     free(stepped);
 }
 
-void traffic_make(struct traffic *t, const struct comm_study *study, const struct places *places)
+void traffic_make(struct traffic *t, const struct comm_study *study, const struct places *places,
+                  const struct job_steps *job)
 {
     struct items items = {0};
     uint32_t *group_of = NULL;
@@ -435,7 +438,7 @@ void traffic_make(struct traffic *t, const struct comm_study *study, const struc
     memset(group_of, 0xff, cap * sizeof *group_of);
     collect(&items, study, places);
     make_groups(t, &items, group_of);
-    time_groups(t, study->run, group_of);
+    time_groups(t, study->run, job, group_of);
     keep_data(t, &items);
     make_rows(t, &items);
     make_sizes(t, &items);

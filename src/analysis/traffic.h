@@ -80,7 +80,8 @@ struct wire wire_of(unsigned op, double bytes, int n, const struct comm_place *p
 struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
                               const struct places *places);
 
-void traffic_make(struct traffic *t, const struct comm_study *study, const struct places *places);
+void traffic_make(struct traffic *t, const struct comm_study *study, const struct places *places,
+                  const struct job_steps *job);
 void traffic_release(struct traffic *t);
 
 #endif

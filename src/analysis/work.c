@@ -2,6 +2,7 @@
 #include "analysis/work.h"
 
 #include "analysis/split.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ void work_release(struct work *w)
 {
     free(w->top);
     free(w->gemms);
+    free(w->operators);
     names_release(&w->names);
     work_init(w);
 }
@@ -25,8 +27,6 @@ void work_release(struct work *w)
 const char *work_kind_name(unsigned kind)
 {
     switch (kind) {
-    case WORK_COMM:
-        return "communication";
     case WORK_MEMORY:
         return "memory";
     case WORK_GRAPH:
@@ -233,6 +233,65 @@ static void add_gemm(struct work *w, const struct op *op, double dur_ns, bool ti
     }
 }
 
+/* ---- other operators with known operations ---- */
+
+static int by_operator(const void *x, const void *y)
+{
+    const struct flops_row *a = x, *b = y;
+    int order = a->op == b->op ? 0 : strcmp(a->op, b->op);
+    if (order != 0)
+        return order;
+    if (a->flops != b->flops)
+        return ORDER(a->flops, b->flops);
+    return a->dtype != b->dtype ? ORDER(a->dtype, b->dtype) : ORDER(a->compute, b->compute);
+}
+
+static int operator_by_cost(const void *x, const void *y)
+{
+    const struct flops_row *a = x, *b = y;
+    return a->total_ns != b->total_ns ? ORDER(b->total_ns, a->total_ns) : by_operator(x, y);
+}
+
+static void join_operators(struct work *w)
+{
+    size_t last = 0;
+    if (w->noperators == 0)
+        return;
+    qsort(w->operators, w->noperators, sizeof *w->operators, by_operator);
+    for (size_t i = 1; i < w->noperators; i++) {
+        struct flops_row *row = &w->operators[last], *more = &w->operators[i];
+        if (by_operator(row, more) != 0) {
+            w->operators[++last] = *more;
+            continue;
+        }
+        row->count += more->count;
+        row->timed += more->timed;
+        row->total_ns += more->total_ns;
+        row->peak_tflops = fmax(row->peak_tflops, more->peak_tflops);
+    }
+    w->noperators = last + 1;
+}
+
+static void add_operator(struct work *w, const struct op *op, double dur_ns, bool timed,
+                         const struct gpu_profile *gpu)
+{
+    double peak = gpu != NULL ? gpu_peak_tflops(gpu, op->dtype, op->kernel.compute) : 0;
+    ARRAY_GROW(w->operators, w->cap_operators, w->noperators + 1);
+    w->operators[w->noperators++] = (struct flops_row){.op = op->caller,
+                                                       .dtype = op->dtype,
+                                                       .compute = op->kernel.compute,
+                                                       .flops = op->kernel.flops,
+                                                       .count = 1,
+                                                       .timed = timed,
+                                                       .total_ns = dur_ns,
+                                                       .tflops = NAN,
+                                                       .peak_tflops = peak > 0 ? peak : NAN};
+    if (w->noperators >= w->join_operators_at) {
+        join_operators(w);
+        w->join_operators_at = 2 * w->noperators + JOIN_EVERY;
+    }
+}
+
 void work_add_rank(struct work *w, const struct rank *rank)
 {
     const struct gpu_profile *gpu = NULL;
@@ -246,8 +305,12 @@ void work_add_rank(struct work *w, const struct rank *rank)
             add_top(w, op, (double)dur_ns);
             add_length(w, op, dur_ns);
         }
+        if (timed)
+            dur_ns += op_rest_ns(op);
         if (op->class == OP_GEMM)
             add_gemm(w, op, timed ? (double)dur_ns : 0, timed, gpu);
+        else if (op_flops(op) > 0)
+            add_operator(w, op, timed ? (double)dur_ns : 0, timed, gpu);
     }
 }
 
@@ -276,6 +339,14 @@ void work_finish(struct work *w)
     }
     if (w->ngemms > 0)
         qsort(w->gemms, w->ngemms, sizeof *w->gemms, gemm_by_cost);
+    join_operators(w);
+    for (size_t i = 0; i < w->noperators; i++) {
+        struct flops_row *row = &w->operators[i];
+        if (row->total_ns > 0)
+            row->tflops = row->flops * (double)row->timed / row->total_ns / 1e3;
+    }
+    if (w->noperators > 0)
+        qsort(w->operators, w->noperators, sizeof *w->operators, operator_by_cost);
     finish_top(w);
 }
 

@@ -12,8 +12,8 @@
 
 /* Kinds of device work beside the classes of kernels, which come first. */
 enum work_kind {
-    WORK_COMM = SPECTER_KERNEL_CLASS_COUNT, /* collectives, sends, receives */
-    WORK_MEMORY,                            /* copies and memsets, no kernels */
+    WORK_COMM = SPECTER_KERNEL_COMM,          /* collectives, sends, receives */
+    WORK_MEMORY = SPECTER_KERNEL_CLASS_COUNT, /* copies and memsets, no kernels */
     WORK_GRAPH,
     WORK_KINDS
 };
@@ -46,7 +46,8 @@ struct work_sum {
     double total_ns;
 };
 
-/* All products of one shape. tflops = 2*m*n*k*batch*timed / total time: what was achieved.
+/* All products of one shape. tflops = 2*m*n*k*batch*timed / total time: what was achieved. The time
+ * is that of all kernels of a product, a split one's sum included.
  *
  * The roofline: a product's flops take flops / dense peak, its operands, each moved once, take
  * bytes / memory bandwidth; it takes at least the longer of both, limit_ns. Of products whose GPU
@@ -68,11 +69,25 @@ struct gemm_row {
     double bytes;      /* A, B and C, each once */
 };
 
+/* Calls of an operator that is no plain product, of one size: convolutions, attention, grouped
+ * products. flops of a call as its inputs tell them; the time is that of all its kernels that
+ * compute. */
+struct flops_row {
+    const char *op; /* "aten::_flash_attention_forward"; borrowed from the run */
+    uint8_t dtype, compute;
+    double flops;
+    uint64_t count, timed;
+    double total_ns;
+    double tflops, peak_tflops; /* as of a product */
+};
+
 struct work {
     struct top_row *top; /* owned; after work_finish by total_ns, largest first */
     size_t ntop, cap_top;
     struct gemm_row *gemms; /* owned; after work_finish by total_ns, largest first */
     size_t ngemms, cap_gemms, join_at;
+    struct flops_row *operators; /* owned; likewise */
+    size_t noperators, cap_operators, join_operators_at;
     struct names names;                         /* (name, class) -> index into top, until
                                                    work_finish */
     struct work_sum lengths[WORK_LENGTH_COUNT]; /* of kernels */

@@ -3,18 +3,23 @@
  * What a kernel does, told by its name: the tracer counts launches by it, and the replay scales
  * kernels by it.
  */
-#include "specter/trace.h"
+#include "base/kernel_class.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
+enum { CUSTOM, LIBRARY };
 
-/* Words of kernels' names, in the order in which they are looked for: a fused optimizer is written
- * over an elementwise functor, an attention kernel holds products and a softmax. A name is searched
- * without regard to case. Mangled names keep their words whole (Itanium C++ ABI: <length><word>).
- * Names come from PyTorch (ATen/native/cuda), cuBLAS, cuDNN, CUTLASS, FlashAttention, Apex,
- * DeepSpeed, vLLM, AMD's libraries, and Triton as torch.compile uses it (triton_poi_, triton_red_,
- * triton_per_). */
+static const struct comm_kernel comm_kernels[] = {
+#define X(part, op, who, gpus) {part, SPECTER_##op, who, gpus},
+#include "base/comm_kernels.def"
+#undef X
+};
+
+/* Words of the names of kernels that do not communicate, in the order in which they are looked for:
+ * a fused optimizer is written over an elementwise functor, an attention kernel holds products and
+ * a softmax, a generator of random numbers may bear the name of the normal distribution. A name is
+ * searched without regard to case. Mangled names keep their words whole (Itanium C++ ABI:
+ * <length><word>). Names come from PyTorch (ATen/native/cuda), cuBLAS, cuDNN, CUTLASS,
+ * FlashAttention, FlashInfer, Apex, DeepSpeed, vLLM, AMD's libraries, and Triton as torch.compile
+ * uses it (triton_poi_, triton_red_, triton_per_). */
 static const struct {
     const char *word;
     enum specter_kernel_class class;
@@ -35,7 +40,14 @@ static const struct {
     {"triton_red_", SPECTER_KERNEL_REDUCTION},
     {"triton_per_", SPECTER_KERNEL_REDUCTION},
 
-    {"flash", SPECTER_KERNEL_ATTENTION},
+    {"flash_", SPECTER_KERNEL_ATTENTION}, /* not FlashInfer's, which has all kinds */
+    {"flashatt", SPECTER_KERNEL_ATTENTION},
+    {"flashmla", SPECTER_KERNEL_ATTENTION},
+    {"prepare_varlen", SPECTER_KERNEL_ATTENTION},
+    {"withkvcache", SPECTER_KERNEL_ATTENTION},
+    {"withpagedkvcache", SPECTER_KERNEL_ATTENTION},
+    {"withraggedkvcache", SPECTER_KERNEL_ATTENTION},
+    {"mergestate", SPECTER_KERNEL_ATTENTION},
     {"fmha", SPECTER_KERNEL_ATTENTION},
     {"attention", SPECTER_KERNEL_ATTENTION},
     {"attn", SPECTER_KERNEL_ATTENTION},
@@ -55,8 +67,15 @@ static const struct {
     {"matmul", SPECTER_KERNEL_GEMM},
     {"_bmm", SPECTER_KERNEL_GEMM},
     {"_mm", SPECTER_KERNEL_GEMM},
-    {"implicit_convolve", SPECTER_KERNEL_GEMM},
+    {"convolve", SPECTER_KERNEL_GEMM},
     {"conv2d", SPECTER_KERNEL_GEMM},
+    {"conv3d", SPECTER_KERNEL_GEMM},
+    {"conv_depthwise", SPECTER_KERNEL_GEMM},
+    {"miopensp3asmconv", SPECTER_KERNEL_GEMM},
+    {"winograd", SPECTER_KERNEL_GEMM},
+    {"fprop", SPECTER_KERNEL_GEMM},
+    {"dgrad", SPECTER_KERNEL_GEMM},
+    {"wgrad", SPECTER_KERNEL_GEMM},
     {"scudnn", SPECTER_KERNEL_GEMM},
 
     {"memcpy", SPECTER_KERNEL_COPY},
@@ -68,6 +87,12 @@ static const struct {
     {"transpose", SPECTER_KERNEL_COPY},
     {"permute", SPECTER_KERNEL_COPY},
     {"fillfunctor", SPECTER_KERNEL_COPY},
+
+    /* random numbers */
+    {"distribution_", SPECTER_KERNEL_ELEMENTWISE},
+    {"curand", SPECTER_KERNEL_ELEMENTWISE},
+    {"hiprand", SPECTER_KERNEL_ELEMENTWISE},
+    {"rocrand", SPECTER_KERNEL_ELEMENTWISE},
 
     {"softmax", SPECTER_KERNEL_REDUCTION},
     {"layer_norm", SPECTER_KERNEL_REDUCTION},
@@ -102,29 +127,60 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Does the text begin with the word? The word is in lower case. */
-static bool begins(const char *text, const char *word)
+static bool is_digit(char c)
 {
-    while (*word != '\0' && lower(*text) == *word) {
-        text++;
-        word++;
-    }
-    return *word == '\0';
+    return c >= '0' && c <= '9';
 }
 
-static bool holds(const char *name, const char *word)
+/* Does the text begin with the word? In a mangled name the length of the next part stands for ::.
+ */
+static bool begins(const char *text, const char *word)
 {
-    for (; *name != '\0'; name++) {
-        if (begins(name, word))
-            return true;
+    while (*word != '\0') {
+        if (word[0] == ':' && word[1] == ':' && is_digit(*text)) {
+            word += 2;
+            while (is_digit(*text))
+                text++;
+            continue;
+        }
+        if (lower(*text++) != *word++)
+            return false;
     }
-    return false;
+    return true;
+}
+
+const char *specter_kernel_find(const char *name, const char *word)
+{
+    if (*word == '^')
+        return begins(name, word + 1) ? name : NULL;
+    for (; *name != '\0'; name++) {
+        if (lower(*name) == *word && begins(name, word))
+            return name;
+    }
+    return NULL;
+}
+
+const struct comm_kernel *specter_comm_kernels(size_t *count)
+{
+    *count = sizeof comm_kernels / sizeof *comm_kernels;
+    return comm_kernels;
+}
+
+const struct comm_kernel *specter_comm_kernel_of(const char *name)
+{
+    for (size_t i = 0; name != NULL && i < sizeof comm_kernels / sizeof *comm_kernels; i++) {
+        if (specter_kernel_holds(name, comm_kernels[i].part))
+            return &comm_kernels[i];
+    }
+    return NULL;
 }
 
 enum specter_kernel_class specter_kernel_class_of(const char *name)
 {
+    if (specter_comm_kernel_of(name) != NULL)
+        return SPECTER_KERNEL_COMM;
     for (size_t i = 0; name != NULL && i < sizeof words / sizeof *words; i++) {
-        if (holds(name, words[i].word))
+        if (specter_kernel_holds(name, words[i].word))
             return words[i].class;
     }
     return SPECTER_KERNEL_OTHER;

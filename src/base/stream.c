@@ -2,6 +2,7 @@
  *
  * The file, and its decoded bytes (plain or unpacked, with a buffer to look ahead).
  */
+#include "base/buf.h"
 #include "base/stream_parts.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define READ_FILE_BLOCK ((size_t)1 << 20)
 #define IN_SIZE ((size_t)128 << 10)
 #define CHUNK_MAX ((size_t)1 << 30) /* zlib counts in unsigned int */
 #define RATIO_FROM ((uint64_t)16 << 20)
@@ -21,9 +23,11 @@ static const struct codec *const codecs[] = {&stream_gz, &stream_zst};
 /* Fills buf; less only at the end of the file. */
 static ssize_t file_read(struct stream *s, void *buf, size_t len)
 {
-    size_t n = 0;
-    while (n < len) {
-        ssize_t got = read(s->fd, (char *)buf + n, len - n);
+    size_t n = 0, again = 0;
+    for (; again < len && s->head_at < s->head_len; again++)
+        ((unsigned char *)buf)[again] = s->head[s->head_at++];
+    while (again + n < len) {
+        ssize_t got = read(s->fd, (char *)buf + again + n, len - again - n);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -35,7 +39,7 @@ static ssize_t file_read(struct stream *s, void *buf, size_t len)
     s->file_read += n;
     if (s->count != NULL)
         atomic_fetch_add_explicit(s->count, n, memory_order_relaxed);
-    return (ssize_t)n;
+    return (ssize_t)(again + n);
 }
 
 int stream_input(struct stream *s)
@@ -117,6 +121,16 @@ size_t stream_take(struct stream *s, char *buf, size_t len)
     return n;
 }
 
+void stream_skip_mark(struct stream *s)
+{
+    char mark[3];
+    size_t n = look_ahead(s, sizeof mark);
+    if (text_mark(s->ahead + s->ahead_at, n) == 0 || (s->tar && s->left < sizeof mark))
+        return;
+    stream_take(s, mark, sizeof mark);
+    s->left -= s->tar ? sizeof mark : 0;
+}
+
 int stream_kept_error(const struct stream *s, struct err *e)
 {
     return err_set(e, s->err.code, "%s", s->err.msg);
@@ -187,15 +201,17 @@ static int begin_codec(struct stream *s, const struct codec *codec)
 /* Looks at the first bytes: how it is packed, then whether a tar is inside. */
 static int recognise(struct stream *s)
 {
-    unsigned char head[STREAM_HEAD];
-    ssize_t n = pread(s->fd, head, sizeof head, 0);
+    ssize_t n = file_read(s, s->head, sizeof s->head);
     if (n < 0)
-        return err_set(&s->err, ERR_INPUT, "%s: %s", s->path.data, strerror(errno));
+        return -1;
+    s->head_len = (size_t)n;
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs && s->codec == NULL; i++) {
-        if (codecs[i]->is(head, (size_t)n) && begin_codec(s, codecs[i]) < 0)
+        if (codecs[i]->is(s->head, s->head_len) && begin_codec(s, codecs[i]) < 0)
             return -1;
     }
     s->tar = look_ahead(s, TAR_BLOCK) == TAR_BLOCK && stream_is_tar_header(s->ahead);
+    if (!s->tar)
+        stream_skip_mark(s);
     return 0;
 }
 
@@ -237,4 +253,22 @@ void stream_close(struct stream *s)
     buf_release(&s->label);
     buf_release(&s->name);
     free(s);
+}
+
+int stream_read_file(const char *path, size_t most, struct buf *text, struct err *e)
+{
+    const size_t before = text->len;
+    struct stream *s;
+    ssize_t n;
+    if (stream_open(&s, path, e) < 0)
+        return -1;
+    while ((n = stream_read(s, buf_reserve(text, READ_FILE_BLOCK), READ_FILE_BLOCK, e)) > 0) {
+        text->len += (size_t)n;
+        if (text->len - before > most) {
+            n = err_set(e, ERR_INPUT, "%s: larger than %zu MiB", stream_label(s), most >> 20);
+            break;
+        }
+    }
+    stream_close(s);
+    return (int)n;
 }

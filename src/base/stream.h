@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes from a file, a .gz or .zst, or a member of a .tar, .tar.gz or .tar.zst, read front to back;
- * nothing is ever unpacked to disk. The kind is recognised by content, not by name.
+ * Bytes from a file or pipe, a .gz or .zst, or a member of a .tar, .tar.gz or .tar.zst, read front
+ * to back; nothing is ever unpacked to disk. The kind is recognised by content, not by name.
  *
  *     struct stream *s;
  *     if (stream_open(&s, path, e) < 0) return -1;
  *     while ((n = stream_read(s, block, sizeof block, e)) > 0) ...
  *     stream_close(s);
+ *
+ * A byte order mark at the beginning of the content, or of a member's, is passed over: some editors
+ * put one before any text, and no kind of file that is not text begins with those bytes.
  *
  * Names in messages are made safe for a terminal.
  */
@@ -19,6 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct buf;
 struct err;
 struct stream;
 
@@ -43,6 +47,10 @@ ssize_t stream_peek(struct stream *s, const char **head, struct err *e);
 void stream_count(struct stream *s, atomic_uint_least64_t *bytes);
 
 void stream_close(struct stream *s); /* NULL is allowed */
+
+/* Adds the whole of a file to `text`. 0, or -1 with e filled: it cannot be read, or has more than
+ * `most` bytes (ERR_INPUT). */
+int stream_read_file(const char *path, size_t most, struct buf *text, struct err *e);
 
 /* Archives: true when the content is a tar. stream_tar_next() goes to the next regular file and
  * gives its name, valid until the next call: 1 found, 0 at the end, -1 error. stream_read() then

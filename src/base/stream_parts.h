@@ -34,11 +34,14 @@ extern const struct codec stream_gz, stream_zst;
 struct stream {
     int fd;
     bool tar;
-    char *given;                  /* the path as it was given; owned */
-    struct buf path;              /* printable */
-    struct buf label;             /* path, or path:member */
-    struct err err;               /* kept until the good bytes are taken; code ERR_NONE: none */
-    uint64_t file_read;           /* bytes, so far */
+    char *given;                     /* the path as it was given; owned */
+    struct buf path;                 /* printable */
+    struct buf label;                /* path, or path:member */
+    struct err err;                  /* kept until the good bytes are taken; code ERR_NONE: none */
+    uint64_t file_read;              /* bytes, so far */
+    unsigned char head[STREAM_HEAD]; /* read to tell the packing, and from head_at on read again: a
+                                        pipe cannot go back */
+    size_t head_at, head_len;
     atomic_uint_least64_t *count; /* borrowed: bytes of the file are added; NULL */
 
     /* packed bytes */
@@ -65,8 +68,10 @@ int stream_input(struct stream *s);
 /* Notes what is wrong at the first packed byte not consumed. Returns -1. */
 int stream_damaged(struct stream *s, const char *what);
 
-/* For stream_tar.c: up to len decoded bytes; less only at the end or before an error. */
+/* For stream_tar.c: up to len decoded bytes; less only at the end or before an error. And passes
+ * over a byte order mark. */
 size_t stream_take(struct stream *s, char *buf, size_t len);
+void stream_skip_mark(struct stream *s);
 int stream_kept_error(const struct stream *s, struct err *e);
 
 /* Does a block look like a tar header? And that a member is cut off: returns -1. */

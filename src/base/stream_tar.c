@@ -225,6 +225,7 @@ int stream_tar_next(struct stream *s, const char **name, struct err *e)
             buf_putc(&s->label, ':');
             buf_put_printable(&s->label, s->name.data, strlen(s->name.data));
             *name = s->name.data;
+            stream_skip_mark(s);
             return 1;
         }
         memset(&m, 0, sizeof m);

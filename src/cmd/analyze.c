@@ -4,6 +4,7 @@
  */
 #include "analysis/analysis.h"
 #include "analysis/gate.h"
+#include "analysis/limits.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "cmd/load.h"
@@ -107,6 +108,16 @@ static int check(const struct analyze_opts *opts, struct err *e)
     return format_of(opts->format, &format, e);
 }
 
+static int write_json(const struct analyze_opts *opts, const struct analysis *a,
+                      const struct findings *findings, struct err *e)
+{
+    FILE *out = cmd_open_json(opts->json, e);
+    if (out == NULL)
+        return -1;
+    analyze_json(a, findings, out);
+    return cmd_close_json(out, opts->json, e);
+}
+
 /* Prints or writes the result in the forms that were asked for. */
 static int report(const struct analyze_opts *opts, const struct analysis *a, struct err *e)
 {
@@ -116,7 +127,7 @@ static int report(const struct analyze_opts *opts, const struct analysis *a, str
     if (opts->json == NULL || strcmp(opts->json, "-") != 0)
         print(opts, a, &findings);
     if (opts->json != NULL)
-        status = cmd_write_json(analyze_json(a, &findings), opts->json, e);
+        status = write_json(opts, a, &findings, e);
     if (status == 0 && opts->html != NULL)
         status = analyze_html(a, &findings, opts->html, e);
     findings_release(&findings);
@@ -163,9 +174,9 @@ static int load_and_analyze(const struct analyze_opts *opts, const char *path,
         return (int)e->code;
     }
     cmd_notes(&run);
-    status = analyze(opts, machine, &run, e) < 0 ? (int)e->code
-             : run_partial(&run)                 ? ERR_PARTIAL
-                                                 : 0;
+    status = limits_check(&run, e) < 0 || analyze(opts, machine, &run, e) < 0 ? (int)e->code
+             : run_partial(&run)                                              ? ERR_PARTIAL
+                                                                              : 0;
     run_release(&run);
     return status;
 }

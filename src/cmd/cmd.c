@@ -77,6 +77,15 @@ int cmd_parse(const struct command *self, void *opts, int argc, char **argv, boo
     return -1;
 }
 
+int cmd_parse_options(const struct command *self, void *opts, int argc, char **argv, struct err *e)
+{
+    int n, status = cmd_parse(self, opts, argc, argv, false, &n, e);
+    if (status >= 0 || n == 0)
+        return status;
+    err_set(e, ERR_USAGE, "unexpected argument '%s' (see 'specter help %s')", argv[0], self->name);
+    return ERR_USAGE;
+}
+
 const char *cmd_input(int n, char **argv)
 {
     const char *output = getenv("SPECTER_OUTPUT");
@@ -171,14 +180,21 @@ void cmd_notes(const struct run *run)
         fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
 }
 
-static int write_text(const char *text, const char *where, struct err *e)
+FILE *cmd_open_json(const char *where, struct err *e)
 {
-    FILE *out = fopen(where, "w");
-    int failed;
+    FILE *out = strcmp(where, "-") == 0 ? stdout : fopen(where, "w");
     if (out == NULL)
-        return err_set(e, ERR_INPUT, "cannot write '%s': %s", where, strerror(errno));
+        err_set(e, ERR_INPUT, "cannot write '%s': %s", where, strerror(errno));
     errno = 0;
-    fprintf(out, "%s\n", text);
+    return out;
+}
+
+int cmd_close_json(FILE *out, const char *where, struct err *e)
+{
+    int failed;
+    fputc('\n', out);
+    if (out == stdout)
+        return 0; /* main checks that stdout took it */
     failed = ferror(out);
     if (fclose(out) != 0 || failed)
         return err_set(e, ERR_INPUT, "cannot write '%s': %s", where, strerror(errno));
@@ -187,15 +203,13 @@ static int write_text(const char *text, const char *where, struct err *e)
 
 int cmd_write_json(struct cJSON *doc, const char *where, struct err *e)
 {
+    FILE *out = cmd_open_json(where, e);
     char *text = cJSON_Print(doc);
-    int status = 0;
     cJSON_Delete(doc);
     if (text == NULL)
         die("out of memory");
-    if (strcmp(where, "-") == 0)
-        puts(text); /* main checks that stdout took it */
-    else
-        status = write_text(text, where, e);
+    if (out != NULL)
+        fputs(text, out);
     free(text);
-    return status;
+    return out != NULL ? cmd_close_json(out, where, e) : -1;
 }

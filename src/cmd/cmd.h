@@ -14,6 +14,7 @@
 #include "base/opt.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 struct command {
     const char *name;
@@ -56,6 +57,9 @@ const struct command *cmd_find(const char *name, struct err *e);
 int cmd_parse(const struct command *self, void *opts, int argc, char **argv, bool stop_at_operand,
               int *n, struct err *e);
 
+/* The same of a command without operands: one is a usage error. */
+int cmd_parse_options(const struct command *self, void *opts, int argc, char **argv, struct err *e);
+
 /* The directory (or file) a command reads: operand 0, else $SPECTER_OUTPUT, else ./traces. */
 const char *cmd_input(int n, char **argv);
 
@@ -72,9 +76,6 @@ struct arena;
  * where `make install` puts it. 0, or -1 with e filled. */
 int cmd_library(struct arena *a, const char **library, struct err *e);
 
-/* Why the loader preloads nothing into this program ("setuid", ...), or NULL: it does. */
-const char *cmd_privileged(const char *path);
-
 /* What a trace's "unseen" means, around the path. */
 void cmd_unseen_words(const char *kind, const char **before, const char **behind);
 
@@ -87,5 +88,10 @@ struct cJSON;
 
 /* Writes a JSON document to `where` ("-": stdout) and deletes it. 0, or -1 with e filled. */
 int cmd_write_json(struct cJSON *doc, const char *where, struct err *e);
+
+/* For one that is written piece by piece: the file, or stdout; NULL with e filled. Then its last
+ * newline, and whether all of it was taken: 0, or -1 with e filled. */
+FILE *cmd_open_json(const char *where, struct err *e);
+int cmd_close_json(FILE *out, const char *where, struct err *e);
 
 #endif

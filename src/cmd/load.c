@@ -2,7 +2,7 @@
 #include "cmd/load.h"
 
 #include "base/buf.h"
-#include "cmd/sweep_progress.h"
+#include "cmd/progress.h"
 #include "trace/run.h"
 
 #define QUIET_NS 500000000 /* what is done by then needs no bar */
@@ -18,8 +18,8 @@ static void put_bytes(struct buf *b, double bytes)
 
 static void show(void *arg, uint64_t done, uint64_t total)
 {
-    struct sweep_progress *p = arg;
-    double s = (double)sweep_progress_ns(p) / 1e9;
+    struct progress *p = arg;
+    double s = (double)progress_ns(p) / 1e9;
     struct buf line = BUF_INIT;
     if (s * 1e9 < QUIET_NS || total == 0)
         return;
@@ -34,21 +34,21 @@ static void show(void *arg, uint64_t done, uint64_t total)
         long left = (long)((double)(total - done) / ((double)done / s) + 0.5);
         buf_printf(&line, "  ETA %ld:%02ld:%02ld", left / 3600, left / 60 % 60, left % 60);
     }
-    sweep_progress_draw(p, (double)done / (double)total, line.data);
+    progress_draw(p, (double)done / (double)total, line.data);
     buf_release(&line);
 }
 
 int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e)
 {
-    struct sweep_progress bar;
+    struct progress bar;
     struct load_opts opts = {.run_id = run_id, .progress = show, .progress_arg = &bar};
     bool color;
     int rc;
-    sweep_color_parse(NULL, &color, NULL);
-    sweep_progress_start(&bar, 0, color);
+    color_parse(NULL, &color, NULL);
+    progress_start(&bar, 0, color);
     if (!bar.on)
         opts.progress = NULL;
     rc = run_load(run, path, &opts, e);
-    sweep_progress_end(&bar);
+    progress_end(&bar);
     return rc;
 }

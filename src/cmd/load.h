@@ -9,7 +9,7 @@ struct err;
 struct run;
 
 /* run_load(): of several runs the one named (NULL: the newest). The bar is there from half a second
- * on, on a terminal alone (sweep_progress.h), and is taken away. */
+ * on, on a terminal alone (progress.h), and is taken away. */
 int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e);
 
 #endif

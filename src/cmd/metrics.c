@@ -2,6 +2,7 @@
  *
  * specter metrics: single numbers of a recorded run, by name.
  */
+#include "analysis/limits.h"
 #include "cmd/cmd.h"
 #include "cmd/load.h"
 #include "metrics/metrics.h"
@@ -156,7 +157,7 @@ static int load_and_measure(const struct metrics_opts *opts, const char *dir, st
         return (int)e->code;
     }
     cmd_notes(&run);
-    status = measure(opts, &run, &card, e);
+    status = limits_check(&run, e) < 0 ? -1 : measure(opts, &run, &card, e);
     if (status < 0)
         status = (int)e->code;
     else if (run_partial(&run))

@@ -4,7 +4,6 @@
  */
 #include "cmd/predict.h"
 
-#include "base/arena.h"
 #include "calib/measured_words.h"
 
 #include <cjson/cJSON.h>
@@ -54,47 +53,15 @@ cJSON *predict_doc(const char *kind, const struct profile_pair *t)
     return doc;
 }
 
-int predict_parse(const struct command *self, void *opts, int argc, char **argv, struct err *e)
-{
-    int n, status = cmd_parse(self, opts, argc, argv, false, &n, e);
-    if (status >= 0 || n == 0)
-        return status;
-    err_set(e, ERR_USAGE, "unexpected argument '%s' (see 'specter help predict')", argv[0]);
-    return ERR_USAGE;
-}
-
-static const struct predict_kind *const kinds[] = {
+static const struct cmd_kind *const kinds[] = {
     &predict_collective,
     &predict_p2p,
     &predict_gemm,
 };
 
-static const struct predict_kind *find_kind(const char *name, struct err *e)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(name, kinds[i]->name) == 0)
-            return kinds[i];
-    }
-    err_set(e, ERR_USAGE, "cannot predict '%.64s'; known are collective, p2p, gemm", name);
-    return NULL;
-}
-
 static int run_predict(const struct command *self, int argc, char **argv, struct err *e)
 {
-    const struct predict_kind *kind;
-    struct arena a;
-    int n, status = cmd_parse(self, NULL, argc, argv, true, &n, e);
-    if (status >= 0)
-        return status;
-    if (n == 0)
-        return -predict_missing("collective, p2p or gemm", e) * ERR_USAGE;
-    kind = find_kind(argv[0], e);
-    if (kind == NULL)
-        return ERR_USAGE;
-    arena_init(&a);
-    status = kind->run(&kind->command, n, argv, &a, e);
-    arena_release(&a);
-    return status;
+    return cmd_run_kind(self, kinds, sizeof kinds / sizeof *kinds, argc, argv, e);
 }
 
 static const struct opt predict_rows[] = {OPT_END};

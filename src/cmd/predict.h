@@ -3,7 +3,7 @@
  * specter predict: what its kinds (collective, p2p, gemm) have in common. Each kind is one file
  * with its options, its question to the model and its answer; this is the rest.
  *
- *     predict.c         finds the kind; documents, assumptions
+ *     predict.c         the kinds; documents, assumptions
  *     predict_sizes.c   --bytes as one size or a sweep
  *     predict_comm.c    a predicted transfer as text and JSON
  *     predict_rows.c    many of them as nccl-tests' table
@@ -15,27 +15,15 @@
 #define SPECTER_CMD_PREDICT_H
 
 #include "base/buf.h"
-#include "cmd/cmd.h"
 #include "cmd/hardware.h"
+#include "cmd/kinds.h"
 #include "model/cost.h"
 
 #define PREDICT_NO_NUMBER INT64_MIN /* not given, and no number that an option accepts */
 
 struct cJSON;
 
-/* One kind of operation. Its command holds options and help; messages send to 'help predict'. */
-struct predict_kind {
-    const char *name;
-    struct command command;
-    /* As struct command's; what the answer needs for as long as it is printed is in the arena. */
-    int (*run)(const struct command *self, int argc, char **argv, struct arena *a, struct err *e);
-};
-
-extern const struct predict_kind predict_collective, predict_p2p, predict_gemm;
-
-/* Parses `self`'s options into opts, as cmd_parse(), and refuses operands. -1 to go on, else the
- * status to return. */
-int predict_parse(const struct command *self, void *opts, int argc, char **argv, struct err *e);
+extern const struct cmd_kind predict_collective, predict_p2p, predict_gemm;
 
 /* -1 with e filled: the option is needed. */
 int predict_missing(const char *option, struct err *e);
@@ -63,8 +51,9 @@ uint64_t predict_sizes_next(const struct predict_sizes *s, uint64_t size);
 struct predict_transfer {
     const struct profile_pair *on;
     enum specter_comm_op op;
-    bool across; /* a message between nodes */
-    int flows;   /* of messages: that many GPUs of the node send at once */
+    bool across;                   /* a message between nodes */
+    enum comm_direction direction; /* of messages; of all pairs `where` says how many ranks */
+    int flows;                     /* of messages: that many GPUs of the node send at once */
     double bytes;
     struct layout where;
     struct comm_cost cost;

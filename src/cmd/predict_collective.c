@@ -252,14 +252,14 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                 .channels = PREDICT_NO_NUMBER,
                                 .factor = 2,
                                 .dtype = "fp32"};
-    int status = predict_parse(self, &o, argc, argv, e);
+    int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status < 0)
         status = predict(&o, a, e) < 0 ? (int)e->code : 0;
     free(o.ranks.values);
     return status;
 }
 
-const struct predict_kind predict_collective = {
+const struct cmd_kind predict_collective = {
     .name = "collective",
     .command = {.name = "predict",
                 .synopsis =

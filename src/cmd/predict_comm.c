@@ -24,7 +24,9 @@ double predict_algbw_GBps(const struct predict_transfer *t)
 
 double predict_busbw_GBps(const struct predict_transfer *t)
 {
-    return predict_algbw_GBps(t) * specter_comm_op_bus_factor(t->op, (uint64_t)t->where.ranks);
+    double out = t->direction == COMM_ALL_PAIRS ? t->where.ranks - 1 : 1; /* messages of a rank */
+    return predict_algbw_GBps(t) * out *
+           specter_comm_op_bus_factor(t->op, (uint64_t)t->where.ranks);
 }
 
 /* NAN where no link bounds anything. */
@@ -43,6 +45,10 @@ void predict_put_place(struct buf *out, const struct predict_transfer *t)
     const struct layout *w = &t->where;
     const struct network_profile *net = t->on->network;
     if (is_message(t)) {
+        if (t->direction == COMM_ALL_PAIRS)
+            buf_printf(out, "from each of %d ranks to every other, ", w->ranks);
+        else if (t->direction == COMM_BOTH_WAYS)
+            buf_puts(out, "both ways at once, ");
         buf_printf(out, "%s of %s", t->across ? "between two nodes" : "within a node", net->name);
         if (t->flows > 1)
             buf_printf(out, ", %d at once", t->flows);
@@ -130,6 +136,8 @@ static cJSON *new_doc(const struct predict_transfer *t)
     if (is_message(t)) {
         cJSON_AddBoolToObject(doc, "across", t->across);
         cJSON_AddNumberToObject(doc, "flows", t->flows);
+        cJSON_AddStringToObject(doc, "direction", comm_direction_name(t->direction));
+        cJSON_AddNumberToObject(doc, "ranks", t->where.ranks);
         return doc;
     }
     cJSON_AddStringToObject(doc, "op", specter_comm_op_name(t->op));

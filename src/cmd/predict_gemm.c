@@ -242,13 +242,13 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                           .batch = 1,
                           .dtype = "fp16",
                           .quantize = "none"};
-    int status = predict_parse(self, &o, argc, argv, e);
+    int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status >= 0)
         return status;
     return predict(&o, a, e) < 0 ? (int)e->code : 0;
 }
 
-const struct predict_kind predict_gemm = {
+const struct cmd_kind predict_gemm = {
     .name = "gemm",
     .command = {.name = "predict",
                 .synopsis = "predict gemm -m N -n N -k N [--batch N] [--dtype TYPE] [--cold|--hot] "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * specter predict p2p: a message between two GPUs.
+ * specter predict p2p: messages between GPUs.
  */
 #include "cmd/predict_explain.h"
 #include "model/bound.h"
@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 struct p2p_opts {
-    const char *gpu, *network, *bytes;
+    const char *gpu, *network, *bytes, *direction;
     struct opt_bytes step;
-    int64_t flows;
+    int64_t flows, ranks;
     double factor;
     bool across, explain, json;
 };
@@ -24,6 +24,9 @@ static const struct opt rows[] = {
     {"factor", 0, OPT_DOUBLE, AT(factor), "F", "a sweep's next size; default 2"},
     {"step", 0, OPT_BYTES, AT(step), "SIZE", "instead: so many bytes more"},
     {"across", 0, OPT_FLAG, AT(across), NULL, "between two nodes, not within one"},
+    {"direction", 0, OPT_STR, AT(direction), "WAY",
+     "one_way, both (at once), or all: each GPU to every other; default one_way"},
+    {"ranks", 0, OPT_I64, AT(ranks), "N", "of all; default: all GPUs of the node, or of both"},
     {"flows", 0, OPT_I64, AT(flows), "N", "GPUs of the node that send at once; default 1"},
     {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "GPU profile; default " GPU_PROFILE_DEFAULT},
     {"network", 0, OPT_STR, AT(network), "NAME|FILE", "network profile; default: the GPU's"},
@@ -37,6 +40,7 @@ struct question {
     const struct p2p_opts *opts;
     struct predict_sizes sizes;
     struct profile_pair on;
+    struct comm_messages messages;
 };
 
 /* `question` is a struct question. */
@@ -44,18 +48,25 @@ static int answer(const void *question, uint64_t bytes, struct predict_transfer 
 {
     const struct question *q = question;
     const struct profile_pair *on = &q->on;
+    const struct comm_messages *m = &q->messages;
     bool across = q->opts->across;
-    int flows = (int)q->opts->flows;
     *t = (struct predict_transfer){.on = on,
                                    .op = SPECTER_SEND,
                                    .across = across,
-                                   .flows = flows,
+                                   .direction = m->direction,
+                                   .flows = m->flows,
                                    .bytes = (double)bytes,
-                                   .where = {2, across ? 2 : 1, across ? 1 : 2}};
-    if (model_p2p_flows(on->gpu, on->network, t->bytes, across, flows, &t->cost, e) < 0)
+                                   .where = m->where};
+    if (model_messages(on->gpu, on->network, t->bytes, m, &t->cost, e) < 0)
         return -1;
-    t->bound_us =
-        comm_bound_p2p(on->gpu, on->network, across ? t->bytes * flows : t->bytes, across).us;
+    if (m->direction == COMM_ALL_PAIRS) /* what an AlltoAll moves */
+        t->bound_us = comm_bound(on->gpu, on->network, SPECTER_ALLTOALL, t->bytes * m->where.ranks,
+                                 m->where, false)
+                          .us;
+    else
+        t->bound_us =
+            comm_bound_p2p(on->gpu, on->network, across ? t->bytes * m->flows : t->bytes, across)
+                .us;
     return 0;
 }
 
@@ -116,6 +127,31 @@ static int print_many(const struct question *q, struct err *e)
     return predict_rows_end(&r, e);
 }
 
+/* Who sends to whom. */
+static int find_messages(struct question *q, struct err *e)
+{
+    const struct p2p_opts *o = q->opts;
+    const int nodes = o->across ? 2 : 1, most = nodes * (int)q->on.network->gpus_per_node;
+    struct comm_messages *m = &q->messages;
+    *m = (struct comm_messages){
+        comm_direction_parse(o->direction), {2, nodes, 2 / nodes}, (int)o->flows};
+    if (m->direction == COMM_DIRECTIONS || m->direction == COMM_TO_NEXT)
+        return err_set(e, ERR_USAGE, "--direction: '%.64s' is none of one_way, both and all",
+                       o->direction);
+    if (m->direction != COMM_ALL_PAIRS)
+        return o->ranks == PREDICT_NO_NUMBER
+                   ? 0
+                   : err_set(e, ERR_USAGE, "--ranks is for --direction all");
+    if (o->flows != 1)
+        return err_set(e, ERR_USAGE, "--flows: with --direction all every GPU sends");
+    m->where.ranks = o->ranks == PREDICT_NO_NUMBER ? most : (int)o->ranks;
+    if (o->ranks != PREDICT_NO_NUMBER && (o->ranks < 2 || o->ranks > most))
+        return err_set(e, ERR_USAGE, "--ranks: %lld is out of range: 2 to %d on network '%s'",
+                       (long long)o->ranks, most, q->on.network->name);
+    m->where.per_node = (m->where.ranks + nodes - 1) / nodes;
+    return 0;
+}
+
 static int predict(const struct p2p_opts *o, struct arena *a, struct err *e)
 {
     struct question q = {.opts = o};
@@ -128,25 +164,28 @@ static int predict(const struct p2p_opts *o, struct arena *a, struct err *e)
     if (o->flows > q.on.network->gpus_per_node)
         return err_set(e, ERR_USAGE, "--flows: a node of network '%s' has %g GPUs",
                        q.on.network->name, q.on.network->gpus_per_node);
+    if (find_messages(&q, e) < 0)
+        return -1;
     return q.sizes.sweep ? print_many(&q, e) : print_one(&q, e);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct p2p_opts o = {.flows = 1, .factor = 2};
-    int status = predict_parse(self, &o, argc, argv, e);
+    struct p2p_opts o = {
+        .direction = "one_way", .ranks = PREDICT_NO_NUMBER, .flows = 1, .factor = 2};
+    int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status >= 0)
         return status;
     return predict(&o, a, e) < 0 ? (int)e->code : 0;
 }
 
-const struct predict_kind predict_p2p = {
+const struct cmd_kind predict_p2p = {
     .name = "p2p",
     .command = {.name = "predict",
-                .synopsis =
-                    "predict p2p --bytes SIZE[:SIZE] [--across] [--flows N] [--gpu NAME|FILE] "
-                    "[--network NAME|FILE] [--json]",
-                .summary = "predict one message between two GPUs",
+                .synopsis = "predict p2p --bytes SIZE[:SIZE] [--across] [--direction WAY] [--flows "
+                            "N] [--gpu NAME|FILE] "
+                            "[--network NAME|FILE] [--json]",
+                .summary = "predict messages between GPUs",
                 .rows = rows},
     .run = run,
 };

@@ -2,6 +2,7 @@
  *
  * specter replay: what a recorded run would do on other hardware and at other scales.
  */
+#include "analysis/limits.h"
 #include "cmd/cmd.h"
 
 #include "base/arena.h"
@@ -294,7 +295,7 @@ static int load_and_replay(const struct replay_args *args, const struct replay_o
         return (int)e->code;
     }
     cmd_notes(&run);
-    if (replay(args, opts, &run, &status, e) < 0)
+    if (limits_check(&run, e) < 0 || replay(args, opts, &run, &status, e) < 0)
         status = (int)e->code;
     run_release(&run);
     return status;

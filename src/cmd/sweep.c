@@ -2,6 +2,7 @@
  *
  * specter sweep: many what-ifs of recorded runs in one call.
  */
+#include "analysis/limits.h"
 #include "cmd/cmd.h"
 #include "cmd/load.h"
 
@@ -106,7 +107,7 @@ static int check_opts(struct sweep_opts *o, int n, struct shard *shard, bool *co
                        THREADS_MAX);
     if (o->output != NULL && strcmp(o->output, "-") == 0)
         o->output = NULL;
-    return parse_shard(o->shard, shard, e) < 0 ? -1 : sweep_color_parse(o->color, color, e);
+    return parse_shard(o->shard, shard, e) < 0 ? -1 : color_parse(o->color, color, e);
 }
 
 /* ---- a sweep ---- */
@@ -130,7 +131,8 @@ static int load_runs(struct sweep *s, struct err *e)
         die("out of memory");
     while (s->nruns < traces->count) {
         struct run *run = &s->runs[s->nruns++];
-        if (cmd_load(run, traces->values[s->nruns - 1].text, NULL, e) < 0)
+        if (cmd_load(run, traces->values[s->nruns - 1].text, NULL, e) < 0 ||
+            limits_check(run, e) < 0)
             return -1;
         for (size_t i = 0; i < run->nnotes; i++)
             fprintf(stderr, "specter: note: %s: %s\n", run->source, run->notes[i].text);
@@ -231,7 +233,7 @@ static int conclude(const struct sweep *s, int signal, struct err *e)
 
 static int sweep(struct sweep *s, const struct shard *shard, struct err *e)
 {
-    struct sweep_progress bar;
+    struct progress bar;
     struct sweep_work work = {.table = &s->table, .runs = s->runs, .progress = &bar};
     int signal, rc;
     s->first = shard_begin(shard->part - 1, shard->parts, s->grid.points);
@@ -242,9 +244,9 @@ static int sweep(struct sweep *s, const struct shard *shard, struct err *e)
     work.first = s->first;
     work.end = s->end;
     work.threads = thread_count(s->opts);
-    sweep_progress_start(&bar, missing(s), s->color);
+    progress_start(&bar, missing(s), s->color);
     rc = sweep_work(&work, &signal, e);
-    sweep_progress_end(&bar);
+    progress_end(&bar);
     if (rc < 0)
         return keep_rows(s, e);
     if (write_output(s, e) < 0)

@@ -20,7 +20,8 @@ enum { LEAD = 3, TAIL = 2 };
 /* X(column, format, value): of the replay *r and of the scale *s in it. */
 #define US(ns) ((ns) / 1e3)
 #define STEPS_PER_S(s) (1e9 / (s)->time.span_ns)
-#define WORK_PER_S(r, s) ((double)((r)->strong ? 1 : (s)->scale) * STEPS_PER_S(s))
+#define WORK_PER_S(r, s) \
+    (isnan((s)->speedup) ? NAN : (double)((r)->strong ? 1 : (s)->scale) * STEPS_PER_S(s))
 #define FIGURES(X)                                                    \
     X(gpus, "%.0f", (double)s->gpus)                                  \
     X(iteration_us, "%.3f", US(s->time.span_ns))                      \
@@ -223,11 +224,11 @@ static void put_figures(struct buf *b, const struct sweep_result *result)
 #undef X
 }
 
-/* 100 % that say nothing about scaling. Which of the replay's notes tells the cause cannot be taken
+/* No efficiency is told at this scale. Which of the replay's notes tells the cause cannot be taken
  * from it here: it knows other scales, too, and a row is the same in every company. */
-static bool changes_nothing(const struct replay_scale *s)
+static bool is_unscaled(const struct replay_scale *s)
 {
-    return s->scale > 1 && s->efficiency == 1;
+    return s->scale > 1 && !isfinite(s->efficiency);
 }
 
 char *sweep_line(const struct sweep_result *result, enum sweep_status *status)
@@ -239,8 +240,9 @@ char *sweep_line(const struct sweep_result *result, enum sweep_status *status)
     } else {
         losses(&reason, result->run, result->rep);
         *status = reason.len > 0 ? SWEEP_PARTIAL : SWEEP_OK;
-        if (changes_nothing(result->times))
-            put_sentence(&reason, "takes the time of scale 1: 'specter replay' says why");
+        if (is_unscaled(result->times))
+            put_sentence(&reason,
+                         "speed-up and efficiency are not known: 'specter replay' says why");
     }
     buf_printf(&b, "%016" PRIx64, result->id);
     put_field(&b, SPECTER_VERSION);

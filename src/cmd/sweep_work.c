@@ -234,7 +234,7 @@ static void show(struct crew *crew)
     size_t done = crew->done;
     if (done > 0)
         put_point(&what, crew, crew->latest);
-    sweep_progress_show(crew->work->progress, done, what.data);
+    progress_show(crew->work->progress, done, what.data);
     buf_release(&what);
 }
 

@@ -41,9 +41,12 @@ static int read_text(const char *path, struct buf *text, struct err *e)
     failed = ferror(f) ? errno : 0;
     fclose(f);
     text->len += n;
+    n = text_mark(text->data, text->len);
+    memmove(text->data, text->data + n, text->len - n);
+    text->len -= n;
     if (failed)
         return err_set(e, ERR_INPUT, "%s: %s", path, strerror(failed));
-    if (n > CARD_BYTES_MAX)
+    if (text->len > CARD_BYTES_MAX)
         return err_set(e, ERR_INPUT, "%s: a workload card of more than 1 MiB", path);
     return 0;
 }

@@ -51,13 +51,14 @@ int metrics_init(struct metrics *m, const struct metrics_input *in, struct err *
     m->in = *in;
     arena_init(&m->arena);
     if (in->parallel != NULL)
-        return recorded_make(&m->recorded, in->run, in->parallel, e);
+        return recorded_make(&m->recorded, in->run, &in->analysis->job_steps, in->parallel, e);
     told = parallel_of(in->card, &m->arena);
-    if (told != NULL && recorded_make(&m->recorded, in->run, told, &ignored) == 0)
+    if (told != NULL &&
+        recorded_make(&m->recorded, in->run, &in->analysis->job_steps, told, &ignored) == 0)
         return 0;
     if (told != NULL)
         recorded_release(&m->recorded);
-    return recorded_make(&m->recorded, in->run, NULL, e);
+    return recorded_make(&m->recorded, in->run, &in->analysis->job_steps, NULL, e);
 }
 
 void metrics_release(struct metrics *m)

@@ -21,29 +21,30 @@
 #include "sim/recorded.h"
 
 /* X(name, unit, definition of the value) */
-#define METRICS(X)                                                                                \
-    X(coll_call_num, "calls",                                                                     \
-      "collectives and messages that a rank calls: device operations, each once; mean over the "  \
-      "ranks")                                                                                    \
-    X(throughput_tokens, "tokens/s", "tokens of a step of the whole job (card) / iter_time")      \
-    X(iter_time, "ms",                                                                            \
-      "mean time of a step, of the slowest rank in each: marked steps without a first one that "  \
-      "warms up, else the period that the operations repeat")                                     \
-    X(pipeline_bubble, "share",                                                                   \
-      "of the steps' time, mean over the stages: waiting of a pipeline stage for others")         \
-    X(comm_comp_overlap, "share",                                                                 \
-      "of the time of communication: beside which the same device computes; unions, all ranks")   \
-    X(straggler_lag, "ms", "mean over the collectives of latest - earliest start of a member")    \
-    X(traffic_distribution, "share",                                                              \
-      "of the bytes that leave GPUs: those of the parallel axis that sends most; all axes are "   \
-      "listed")                                                                                   \
-    X(comm_volume, "bytes", "that leave the GPUs of the traced ranks, all operations")            \
-    X(mfu, "share",                                                                               \
-      "model FLOPs of a step (card) / what all GPUs could do in iter_time at their dense peak")   \
-    X(variability, "share", "standard deviation of the steps / their mean")                       \
-    X(hardware_saturation, "share",                                                               \
-      "FLOPs of the recorded matrix products / what the devices could do in their span at their " \
-      "dense peaks")
+#define METRICS(X)                                                                               \
+    X(coll_call_num, "calls",                                                                    \
+      "collectives and messages that a rank calls: device operations, each once; mean over the " \
+      "ranks")                                                                                   \
+    X(throughput_tokens, "tokens/s", "tokens of a step of the whole job (card) / iter_time")     \
+    X(iter_time, "ms",                                                                           \
+      "mean time of a step, of the slowest rank in each: marked steps without a first one that " \
+      "warms up, else the period that the operations repeat")                                    \
+    X(pipeline_bubble, "share",                                                                  \
+      "of the steps' time, mean over the stages: waiting of a pipeline stage for others")        \
+    X(comm_comp_overlap, "share",                                                                \
+      "of the time of communication: beside which the same device computes; unions, all ranks")  \
+    X(straggler_lag, "ms", "mean over the collectives of latest - earliest start of a member")   \
+    X(traffic_distribution, "share",                                                             \
+      "of the bytes that leave GPUs: those of the parallel axis that sends most; all axes are "  \
+      "listed")                                                                                  \
+    X(comm_volume, "bytes", "that leave the GPUs of the traced ranks, all operations")           \
+    X(mfu, "share",                                                                              \
+      "model FLOPs of a step (card) / what all GPUs could do in iter_time at their dense peak")  \
+    X(variability, "share", "standard deviation of the steps / their mean")                      \
+    X(hardware_saturation, "share",                                                              \
+      "FLOPs of the recorded matrix products, convolutions and attention / what the devices "    \
+      "could "                                                                                   \
+      "do in their span at their dense peaks")
 
 struct metric_field {
     const char *key;  /* says its unit */

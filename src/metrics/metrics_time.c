@@ -9,31 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-#define STEPS_MIN 3 /* device lengths before they are taken in place of the host's */
-
-/* Of the marked steps; NULL: there are none. */
-static const struct step_summary *summary_of(const struct metrics *m, const char **source)
-{
-    const struct steps *s = &m->in.analysis->steps;
-    if (s->device.steps >= STEPS_MIN) {
-        *source = "marked steps, on the device";
-        return &s->device;
-    }
-    if (s->host.steps > 0) {
-        *source = "marked steps, on the host";
-        return &s->host;
-    }
-    return NULL;
-}
-
 double metrics_iteration_ns(const struct metrics *m, const char **source)
 {
-    const struct step_summary *s = summary_of(m, source);
-    if (s != NULL)
-        return s->of.mean;
-    *source = m->recorded.source == ITERATIONS_PERIOD ? "the period of the operations"
-                                                      : "the whole trace, taken for one step";
-    return m->recorded.source == ITERATIONS_WHOLE ? NAN : m->recorded.iteration_ns;
+    const struct analysis *a = m->in.analysis;
+    *source = step_source_name(a->job_steps.source);
+    return a->job_steps.source == STEPS_WHOLE ? NAN : a->step_time.ns;
 }
 
 static const char no_steps[] =
@@ -41,17 +21,22 @@ static const char no_steps[] =
 
 void metric_iter_time(struct metrics *m, struct metric *metric)
 {
+    const struct analysis *a = m->in.analysis;
+    const struct step_summary *s = &a->steps.job;
     const char *source;
-    const struct step_summary *s = summary_of(m, &source);
     metric->value = metrics_iteration_ns(m, &source) / 1e6;
     if (isnan(metric->value))
-        metric->reason = no_steps;
+        metric->reason = a->job_steps.doubt != NULL ? a->job_steps.doubt : no_steps;
     metric_text(metric, "source", source);
-    if (s == NULL) {
-        metric_number(metric, "count", m->recorded.iterations);
+    metric_number(metric, "count", s->steps > 0 ? (double)s->steps : 1);
+    if (s->steps == 0) {
+        metric_number(metric, "recording_ms", a->step_time.ns / 1e6);
         return;
     }
-    metric_number(metric, "count", (double)s->steps);
+    if (a->job_steps.count < STEPS_FEW)
+        metric_text(metric, "doubt",
+                    "fewer than three steps: how much they differ, and whether they warm up, is "
+                    "not known");
     metric_number(metric, "median_ms", s->of.median / 1e6);
     metric_number(metric, "p95_ms", s->of.p95 / 1e6);
     metric_number(metric, "min_ms", s->of.min / 1e6);
@@ -62,14 +47,13 @@ void metric_iter_time(struct metrics *m, struct metric *metric)
 
 void metric_variability(struct metrics *m, struct metric *metric)
 {
-    const char *source = NULL;
-    const struct step_summary *s = summary_of(m, &source);
-    if (s == NULL || s->steps < 2) {
-        metric->reason = "it takes two marked steps at least";
+    const struct step_summary *s = &m->in.analysis->steps.job;
+    if (s->steps < 2) {
+        metric->reason = "it takes two steps with a known length at least";
         return;
     }
     metric->value = s->of.std / s->of.mean;
-    metric_text(metric, "source", source);
+    metric_text(metric, "source", step_source_name(m->in.analysis->job_steps.source));
     metric_number(metric, "count", (double)s->steps);
     metric_number(metric, "std_ms", s->of.std / 1e6);
     metric_number(metric, "mean_ms", s->of.mean / 1e6);
@@ -138,12 +122,15 @@ void metric_mfu(struct metrics *m, struct metric *metric)
     metric_number(metric, "iter_time_ms", iteration_ns / 1e6);
 }
 
-/* What the recorded products come to. */
+/* What the recorded products, convolutions and attention come to. */
 struct products {
-    double flops, at_peak_s; /* of those whose shape, device time and peak are known */
-    double known_ns;         /* what these took */
-    double timed_ns;         /* and all that have a device time */
+    double flops, gemm_peak_s; /* of those whose shape, device time and peak are known */
+    double known_ns;           /* what these took */
+    double timed_ns;           /* and all that have a device time */
     uint64_t count, known;
+    uint64_t others; /* calls that are no plain products: convolutions, attention, grouped ones */
+    double other_flops;
+    double at_peak_s; /* of all */
 };
 
 static struct products products_of(const struct work *work)
@@ -159,7 +146,17 @@ static struct products products_of(const struct work *work)
         p.known += g->timed;
         p.flops += flops;
         p.known_ns += g->total_ns;
-        p.at_peak_s += flops / (g->peak_tflops * 1e12);
+        p.gemm_peak_s += flops / (g->peak_tflops * 1e12);
+    }
+    p.at_peak_s = p.gemm_peak_s;
+    for (size_t i = 0; i < work->noperators; i++) {
+        const struct flops_row *row = &work->operators[i];
+        double flops = row->flops * (double)row->timed;
+        if (!(flops > 0) || !isfinite(row->peak_tflops))
+            continue;
+        p.others += row->timed;
+        p.other_flops += flops;
+        p.at_peak_s += flops / (row->peak_tflops * 1e12);
     }
     return p;
 }
@@ -169,9 +166,9 @@ void metric_hardware_saturation(struct metrics *m, struct metric *metric)
 {
     const struct analysis *a = m->in.analysis;
     struct products p = products_of(&a->work);
-    double span_ns = (double)a->total.span_ns;
-    metric->value = p.known > 0 ? p.at_peak_s / (span_ns / 1e9) : NAN;
-    if (p.known == 0)
+    double span_ns = (double)a->total.recorded_ns;
+    metric->value = p.known + p.others > 0 ? p.at_peak_s / (span_ns / 1e9) : NAN;
+    if (p.known + p.others == 0)
         metric->reason = "no matrix product with shape, device time and a GPU of known peak";
     else if (p.known < p.count || a->gemm_rate > 1)
         metric_text(metric, "doubt",
@@ -181,8 +178,10 @@ void metric_hardware_saturation(struct metrics *m, struct metric *metric)
     metric_number(metric, "gemms_counted", (double)p.known);
     metric_number(metric, "gemm_sample", (double)a->gemm_rate);
     metric_number(metric, "gemm_tflop", p.known > 0 ? p.flops / 1e12 : NAN);
-    metric_number(metric, "gemm_of_peak", p.at_peak_s / (p.known_ns / 1e9));
+    metric_number(metric, "gemm_of_peak", p.gemm_peak_s / (p.known_ns / 1e9));
     metric_number(metric, "gemm_time_share", p.timed_ns > 0 ? p.timed_ns / span_ns : NAN);
+    metric_number(metric, "other_operators", (double)p.others);
+    metric_number(metric, "other_tflop", p.others > 0 ? p.other_flops / 1e12 : NAN);
     metric_number(metric, "device_compute_share", share_of(a->total.compute_ns, a->total.span_ns));
     metric_number(metric, "device_busy_share", 1 - share_of(a->total.idle_ns, a->total.span_ns));
 }

@@ -12,11 +12,24 @@ static const struct accuracy *find(enum accuracy_kind kind, const char *key)
     return NULL;
 }
 
-double accuracy_of(enum accuracy_kind kind, const char *profile, bool *known)
+/* The class itself when it is known; else "any", which may be missing. */
+static const struct accuracy *class_of(enum accuracy_kind kind, const char *profile, bool *known)
 {
     const struct accuracy *own = find(kind, profile), *any = find(kind, "any");
     *known = own != NULL && own != any && own->rows >= ACCURACY_ROWS_MIN;
+    return *known ? own : any;
+}
+
+double accuracy_of(enum accuracy_kind kind, const char *profile, bool *known)
+{
+    const struct accuracy *of = class_of(kind, profile, known);
     if (*known)
-        return own->median_ape;
-    return any != NULL ? any->p90_ape : 1;
+        return of->median_ape;
+    return of != NULL ? of->p90_ape : 1;
+}
+
+double accuracy_p90_of(enum accuracy_kind kind, const char *profile, bool *known)
+{
+    const struct accuracy *of = class_of(kind, profile, known);
+    return of != NULL ? of->p90_ape : 1;
 }

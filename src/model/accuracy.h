@@ -33,4 +33,8 @@ extern const size_t accuracy_count;
  * in for it. */
 double accuracy_of(enum accuracy_kind kind, const char *profile, bool *known);
 
+/* As a share, what 90 % of the class's measured rows are within; of a class that is not known, what
+ * 90 % of the rows of "any" are within. */
+double accuracy_p90_of(enum accuracy_kind kind, const char *profile, bool *known);
+
 #endif

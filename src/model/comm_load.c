@@ -81,6 +81,8 @@ static void ring_pipeline(const struct job *j, struct comm_load *l)
     l->steps = j->s->ranks - j->s->nodes;
     l->hops = j->s->nodes - 1.0;
     l->block_step = j->bytes / l->channels;
+    l->one_way = true;
+    l->late = late > 0 ? late / (j->bytes + late) : 0;
     flow(j, j->bytes + late, 1, 1, l);
 }
 

@@ -48,6 +48,7 @@ void comm_price(const struct comm_site *s, const struct comm_load *l, double bus
         flow += comm_ramp_us(s->wire.net_ramp_us, fmax(1, l->stages), wire);
     out->lat_us = start + steps + hops;
     out->us = start + hops + flow + copy + blocks_us(s, l);
+    out->fill_us = l->one_way ? steps + hops + l->late * wire : 0;
     out->bw_GBps = wire + copy > 0 ? bus_bytes / ((wire + copy) * 1e3) : 0;
     out->bound = bound_of(l, out->lat_us, wire + copy);
     out->channels = l->channels;

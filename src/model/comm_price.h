@@ -24,6 +24,9 @@ struct comm_load {
     double block_step; /* bytes that a block moves in a step, with LL */
     double block_ends; /* and at both ends */
     double stages;     /* between nodes, that a part of S passes in a row */
+    double late;       /* of a way from member to member: share of the time on the wire in which
+                        * the last member still waits */
+    bool one_way;      /* around a ring, from the root or to it */
     bool hidden;       /* steps of Simple go on while data flows: a ring's */
 };
 

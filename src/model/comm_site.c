@@ -79,6 +79,11 @@ double comm_host_spread_us(const struct comm_site *s, double bytes, double share
     return host_us(s, bytes, share * s->most * (through_memory(s->net) ? 1 : 1.0 / 4));
 }
 
+double comm_host_pair_us(const struct comm_site *s, double bytes)
+{
+    return through_memory(s->net) ? bytes * 2 / (s->node.host_GBps * 1e3) : 0;
+}
+
 double comm_step_us(const struct comm_site *s, enum nccl_proto proto)
 {
     const struct comm_proto *p = &comm_protos[proto];

@@ -55,6 +55,10 @@ double comm_host_us(const struct comm_site *s, double bytes, double share);
 /* The same when all GPUs of the node send `share` of S to others, evenly. */
 double comm_host_spread_us(const struct comm_site *s, double bytes, double share);
 
+/* The same when two GPUs of a node send S to each other: without peer-to-peer access both pass host
+ * memory. */
+double comm_host_pair_us(const struct comm_site *s, double bytes);
+
 /* One step between GPUs of a node, and between nodes. */
 double comm_step_us(const struct comm_site *s, enum nccl_proto proto);
 double comm_hop_us(const struct comm_site *s, enum nccl_proto proto);

@@ -24,6 +24,8 @@ struct layout layout_dense(const struct network_profile *net, int ranks);
 struct comm_cost {
     double us;         /* total */
     double lat_us;     /* of it: what does not depend on bytes */
+    double fill_us;    /* of it, where data go one way from member to member (Broadcast and Reduce
+                        * around a ring): until the first of them reach the last member; else 0 */
     double bw_GBps;    /* the bandwidth term's rate, as bus bandwidth; 0 when nothing is sent */
     const char *algo;  /* "ring", "tree", "nvls", "nvls_tree", "collnet_direct", "collnet_chain",
                         * "pat",  "p2p"; "none" for a single rank */
@@ -74,6 +76,30 @@ int model_collective_as(const struct gpu_profile *gpu, const struct network_prof
 int model_collective_candidates(const struct gpu_profile *gpu, const struct network_profile *net,
                                 enum specter_comm_op op, double bytes, struct layout where,
                                 struct comm_candidate out[COMM_CANDIDATES_MAX], struct err *e);
+
+/* How messages go. */
+enum comm_direction {
+    COMM_TO_NEXT,   /* each rank sends to the next one and receives from the one before */
+    COMM_ONE_WAY,   /* one alone */
+    COMM_BOTH_WAYS, /* two ranks send to each other at once */
+    COMM_ALL_PAIRS, /* each rank sends to every other one at once */
+    COMM_DIRECTIONS
+};
+
+/* "to_next", "one_way", "both", "all"; COMM_DIRECTIONS: another word. */
+const char *comm_direction_name(enum comm_direction direction);
+enum comm_direction comm_direction_parse(const char *word);
+
+struct comm_messages {
+    enum comm_direction direction;
+    struct layout where; /* one way and both: two ranks on one or two nodes */
+    int flows;           /* one way and both: as of model_p2p_flows() */
+};
+
+/* Messages of `bytes` each. Between nodes, and within a node of NVLink, either direction has its
+ * own rate; what shares the host's memory, a GPU's port or a node's NICs, shares their rate. */
+int model_messages(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
+                   const struct comm_messages *messages, struct comm_cost *out, struct err *e);
 
 /* One message between two ranks; `across`: they sit on different nodes. */
 int model_p2p(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,

@@ -37,6 +37,10 @@ int model_other_ratio(const struct gpu_profile *from, const struct gpu_profile *
 {
     double compute = model_compute_share(kind);
     double memory_ratio = 1, compute_ratio = 1;
+    if (kind == SPECTER_KERNEL_COMM) { /* nothing tells what it moves, and over which links */
+        *ratio = 1;
+        return 0;
+    }
     if (compute < 1 && !(from->mem_GBps > 0 && to->mem_GBps > 0))
         return need(from, to, from->mem_GBps, "mem_GBps", e);
     if (compute > 0 && !(from->fp16_tflops > 0 && to->fp16_tflops > 0))

@@ -130,15 +130,15 @@ int model_p2p(const struct gpu_profile *gpu, const struct network_profile *net, 
     return model_p2p_flows(gpu, net, bytes, across, 1, out, e);
 }
 
-int model_p2p_flows(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
-                    bool across, int flows, struct comm_cost *out, struct err *e)
+static int price_pair(const struct gpu_profile *gpu, const struct network_profile *net,
+                      double bytes, const struct comm_messages *m, struct comm_cost *out,
+                      struct err *e)
 {
+    bool across = m->where.nodes > 1;
     struct exchange x = {.message = bytes};
     struct comm_site s;
     struct layout where = {.ranks = 2, .nodes = across ? 2 : 1, .per_node = across ? 1 : 2};
     struct network_profile apart;
-    if (comm_check_bytes(bytes, e) < 0)
-        return -1;
     if (across && !(net->nics_per_node >= 1))
         return err_set(e, ERR_USAGE,
                        "network '%s' has no network between nodes (nics_per_node is 0): "
@@ -153,11 +153,61 @@ int model_p2p_flows(const struct gpu_profile *gpu, const struct network_profile 
         return -1;
     if (across) {
         x.outside = 1;
-        x.nic_us = comm_us(bytes, flows, comm_nic_GBps(&s, flows));
+        x.nic_us = comm_us(bytes, m->flows, comm_nic_GBps(&s, m->flows));
     } else {
         x.inside = 1;
         x.link_us = comm_us(bytes, 1, comm_link_GBps(&s, 1));
+        if (m->direction == COMM_BOTH_WAYS)
+            x.host_us = comm_host_pair_us(&s, bytes);
     }
     price(&s, &x, NCCL_PROTOS, 0, bytes, out);
     return 0;
+}
+
+/* As an AlltoAll without the part that stays. */
+static int price_all_pairs(const struct gpu_profile *gpu, const struct network_profile *net,
+                           double bytes, struct layout where, struct comm_cost *out, struct err *e)
+{
+    struct exchange x = {.message = bytes};
+    struct comm_site s;
+    if (!comm_site_init(gpu, net, where, &s, e))
+        return -1;
+    x.inside = s.most - 1;
+    x.outside = s.ranks - s.most;
+    spread_from(&s, s.most, bytes * s.ranks, &x);
+    spread_from(&s, s.least, bytes * s.ranks, &x);
+    price(&s, &x, NCCL_PROTOS, 0, bytes * (s.ranks - 1), out);
+    return 0;
+}
+
+int model_messages(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
+                   const struct comm_messages *messages, struct comm_cost *out, struct err *e)
+{
+    if (comm_check_bytes(bytes, e) < 0)
+        return -1;
+    if (messages->direction == COMM_ALL_PAIRS)
+        return price_all_pairs(gpu, net, bytes, messages->where, out, e);
+    return price_pair(gpu, net, bytes, messages, out, e);
+}
+
+int model_p2p_flows(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
+                    bool across, int flows, struct comm_cost *out, struct err *e)
+{
+    const struct comm_messages one = {COMM_ONE_WAY, {2, across ? 2 : 1, across ? 1 : 2}, flows};
+    return model_messages(gpu, net, bytes, &one, out, e);
+}
+
+static const char *const direction_names[COMM_DIRECTIONS] = {"to_next", "one_way", "both", "all"};
+
+const char *comm_direction_name(enum comm_direction direction)
+{
+    return direction_names[direction];
+}
+
+enum comm_direction comm_direction_parse(const char *word)
+{
+    int i = 0;
+    while (i < COMM_DIRECTIONS && strcmp(word, direction_names[i]) != 0)
+        i++;
+    return (enum comm_direction)i;
 }

@@ -61,7 +61,9 @@
     X(tdp_W, "W", 10, 1e4, "board power")                                          \
     X(nvlink_GBps, "GB/s", 1, 1e5, "GPU-to-GPU fabric, per direction")             \
     X(pcie_GBps, "GB/s", 0.5, 1e4, "host link, per direction")                     \
-    X(launch_us, "us", 0.1, 1e3, "launch call to kernel start, idle stream")
+    X(launch_us, "us", 0.1, 1e3, "launch call to kernel start, idle stream")       \
+    X(overlap_sm, "", 0.001, 20, "loss of GEMMs over the SMs of channels")         \
+    X(overlap_memory, "", 0.001, 20, "of other kernels over NCCL's traffic")
 
 struct gpu_profile {
     const char *name;    /* "h100_sxm" */

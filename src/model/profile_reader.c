@@ -16,16 +16,6 @@
 
 /* ---- messages ---- */
 
-/* Cut to `size`, and what a terminal must not see replaced. */
-static const char *printable(char *out, size_t size, const char *text)
-{
-    struct buf b = BUF_INIT;
-    buf_put_printable(&b, text, strlen(text));
-    snprintf(out, size, "%s", b.data);
-    buf_release(&b);
-    return out;
-}
-
 int reader_check(struct profile_reader *r)
 {
     return r->j.error != NULL ? reader_fail(r, "%s", r->j.error) : 0;
@@ -33,7 +23,7 @@ int reader_check(struct profile_reader *r)
 
 int reader_fail(struct profile_reader *r, const char *fmt, ...)
 {
-    char text[512], label[256];
+    char text[512];
     size_t line = 1;
     va_list ap;
     va_start(ap, fmt);
@@ -41,7 +31,7 @@ int reader_fail(struct profile_reader *r, const char *fmt, ...)
     va_end(ap);
     for (size_t i = 0; i < json_offset(&r->j); i++)
         line += r->j.start[i] == '\n';
-    return err_set(r->e, ERR_INPUT, "%s:%zu: %s", printable(label, sizeof label, r->label), line,
+    return err_set(r->e, ERR_INPUT, "%s:%zu: %s", r->label, line,
                    r->j.error != NULL ? r->j.error : text);
 }
 
@@ -159,7 +149,6 @@ char *reader_text(struct profile_reader *r, struct json_text text)
 int reader_next_key(struct profile_reader *r, struct names n, uint64_t *seen, size_t *number)
 {
     struct json_text key;
-    char safe[NAME_MAX_LEN + 1];
     const char *name;
     assert(n.count <= 64); /* one bit of `seen` each */
     if (!json_next_key(&r->j, &key))
@@ -167,8 +156,8 @@ int reader_next_key(struct profile_reader *r, struct names n, uint64_t *seen, si
     name = reader_text(r, key);
     *number = names_find(n, name);
     if (*number == n.count)
-        return reader_fail(r, "unknown key '%s'; the nearest is '%s'",
-                           printable(safe, sizeof safe, name), names_nearest(n, name));
+        return reader_fail(r, "unknown key '%.*s'; the nearest is '%s'", NAME_MAX_LEN, name,
+                           names_nearest(n, name));
     if (*seen >> *number & 1)
         return reader_fail(r, "%s is given twice", name);
     *seen |= (uint64_t)1 << *number;
@@ -230,15 +219,14 @@ static int check_text(struct profile_reader *r, const struct profile_text *t, co
 {
     bool word = strcmp(t->name, "name") == 0 || strcmp(t->name, "arch") == 0;
     struct names words = names_of_words(t->words);
-    char safe[NAME_MAX_LEN + 1];
     if (reader_has_control(value))
         return reader_fail(r, "%s: control characters are not allowed", t->name);
     if (word && !is_plain(value))
-        return reader_fail(r, "%s: '%s' is no word of up to %d letters, digits, '_', '-' and '.'",
-                           t->name, printable(safe, sizeof safe, value), NAME_MAX_LEN);
+        return reader_fail(r, "%s: '%.*s' is no word of up to %d letters, digits, '_', '-' and '.'",
+                           t->name, NAME_MAX_LEN, value, NAME_MAX_LEN);
     if (words.count > 0 && names_find(words, value) == words.count)
-        return reader_fail(r, "%s: unknown '%s'; the nearest is '%s'", t->name,
-                           printable(safe, sizeof safe, value), names_nearest(words, value));
+        return reader_fail(r, "%s: unknown '%.*s'; the nearest is '%s'", t->name, NAME_MAX_LEN,
+                           value, names_nearest(words, value));
     return 0;
 }
 

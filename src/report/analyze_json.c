@@ -6,6 +6,7 @@
 #include "report/analyze_sheets.h"
 #include "report/hang_text.h"
 #include "report/json_add.h"
+#include "report/json_stream.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -70,6 +71,23 @@ static void add_run(cJSON *doc, const struct run *run)
     add_domains(o, run);
 }
 
+/* The job's step time, what bounds it, and what its critical path mostly is. */
+static void add_step_time(cJSON *doc, const struct analysis *a)
+{
+    cJSON *o = cJSON_AddObjectToObject(doc, "step_time");
+    const struct job_steps *steps = &a->job_steps;
+    struct verdict v = analysis_verdict(a);
+    json_add_us(o, "us", a->step_time.ns);
+    json_add_text(o, "source", step_source_name(steps->source));
+    add_count(o, "steps", a->step_time.window.steps);
+    add_count(o, "recorded", steps->count);
+    add_count(o, "cut", steps->cut);
+    json_add_text(o, "doubt", steps->doubt);
+    json_add_text(o, "bound", analysis_timed(a) ? bound_name(v.time) : NULL);
+    json_add_text(o, "path", isfinite(v.path_share) ? bound_name(v.path) : NULL);
+    json_add_text(o, "why", v.why);
+}
+
 static void add_notes(cJSON *doc, const struct run *run)
 {
     cJSON *list = array_in(doc, "notes");
@@ -109,12 +127,15 @@ static void add_coverage(cJSON *doc, const struct analysis *a)
     add_count(o, "unmatched_ops", a->comm.unnumbered);
 }
 
-static void add_sheets(cJSON *doc, const struct analysis *a)
+static void write_sheets(struct json_stream *out, const struct analysis *a)
 {
     for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
         struct sheet s;
         analyze_sheets[i].make(&s, a);
-        cJSON_AddItemToObject(doc, s.name, sheet_json(&s));
+        json_stream_list(out, s.name);
+        for (size_t row = 0; row < sheet_json_rows(&s); row++)
+            json_stream_element(out, sheet_json_row(&s, row));
+        json_stream_list_end(out);
         sheet_release(&s);
     }
 }
@@ -206,8 +227,12 @@ static void add_hang(cJSON *o, const struct hang *h, const struct run *run)
     add_op(o, "instead", h->instead);
     add_count(o, "waiting_ranks", h->waiting);
     json_add_us(o, "waited_us", (double)h->waited_ns);
+    json_add_us(o, "timed_out_us", h->timed_out_ns != UNKNOWN_NS ? (double)h->timed_out_ns : NAN);
+    add_count(o, "finished_ranks", h->finished);
     add_count(o, "followers", h->followers);
     cJSON_AddBoolToObject(o, "possible", h->possible);
+    cJSON_AddBoolToObject(o, "undecided", h->undecided);
+    json_add_us(o, "timeout_us", h->timeout_ns != UNKNOWN_NS ? (double)h->timeout_ns : NAN);
     buf_release(&text);
 }
 
@@ -218,9 +243,11 @@ static void add_hangs(cJSON *doc, const struct analysis *a)
         add_hang(object_in(list), &a->hangs.list[i], a->run);
 }
 
-struct cJSON *analyze_json(const struct analysis *a, const struct findings *f)
+void analyze_json(const struct analysis *a, const struct findings *f, FILE *out)
 {
     cJSON *doc = cJSON_CreateObject();
+    struct json_stream s;
+    json_stream_begin(&s, out);
     cJSON_AddStringToObject(doc, "schema", SCHEMA);
     add_run(doc, a->run);
     add_notes(doc, a->run);
@@ -230,7 +257,10 @@ struct cJSON *analyze_json(const struct analysis *a, const struct findings *f)
     add_count(doc, "gemm_sample", a->gemm_rate);
     add_launches(doc, a);
     add_pipeline_json(doc, a);
+    add_step_time(doc, a);
     add_critical_json(doc, a);
-    add_sheets(doc, a);
-    return doc;
+    json_stream_members(&s, doc);
+    cJSON_Delete(doc);
+    write_sheets(&s, a);
+    json_stream_end(&s);
 }

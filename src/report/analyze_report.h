@@ -24,7 +24,7 @@ void analyze_tables(const struct analysis *a, const char *names, enum analyze_fo
 /* Is each name in the list that of a table? 0, or -1 with e filled (ERR_USAGE). */
 int analyze_check_tables(const char *names, struct err *e);
 
-struct cJSON;
-struct cJSON *analyze_json(const struct analysis *a, const struct findings *f); /* caller deletes */
+/* All of it, row by row; without a newline behind it. */
+void analyze_json(const struct analysis *a, const struct findings *f, FILE *out);
 
 #endif

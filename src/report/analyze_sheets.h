@@ -40,6 +40,7 @@
     X(nccl_choices, 3)         \
     X(gemms, 3)                \
     X(roofline, 0)             \
+    X(operator_flops, 3)       \
     X(bubble, 8)               \
     X(critical_path, 4)        \
     X(critical_ops, 0)         \

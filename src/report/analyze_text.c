@@ -199,6 +199,17 @@ static void extreme_rows(struct table *t, const struct scale *scale, const struc
         rank_row(t, scale, a, &a->ranks[shown[k]]);
 }
 
+static void print_ranks_title(const struct analysis *a, const char *unit, FILE *out)
+{
+    const struct step_window *w = &a->step_time.window;
+    if (w->several)
+        fprintf(out, "\nTime per rank in the %u step%s that count, %s:\n", w->steps,
+                w->steps > 1 ? "s" : "", unit);
+    else
+        fprintf(out, "\nTime per rank, %s:\n", unit);
+    fputs("span = compute + exp.comm + exp.mem + idle\n", out);
+}
+
 static void print_ranks(const struct analysis *a, FILE *out)
 {
     int64_t longest = 0;
@@ -208,7 +219,7 @@ static void print_ranks(const struct analysis *a, FILE *out)
     struct scale scale = scale_for((double)longest);
     table_init(&t);
     rank_columns(&t);
-    fprintf(out, "\nTime per rank, %s: span = compute + exp.comm + exp.mem + idle\n", scale.name);
+    print_ranks_title(a, scale.name, out);
     if (a->nranks > RANKS_LISTED) {
         spread_rows(&t, &scale, a);
         extreme_rows(&t, &scale, a);

@@ -2,16 +2,18 @@
 #include "report/chakra.h"
 
 #include "base/arena.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Something that the host did, in order. */
+/* Something that the host did, in order; at one time in this order. */
+enum deed_kind { DEED_OP, DEED_LAUNCHES, DEED_ACT };
+
 struct deed {
     int64_t at_ns;
     uint32_t index;
-    bool is_act;
+    enum deed_kind kind;
 };
 
 /* The last node of a thread or stream. */
@@ -20,6 +22,8 @@ struct tail {
     int64_t end_ns;
     uint32_t waits[CHAKRA_WAITS]; /* nodes that what comes next here waits for */
     uint32_t nwaits;
+    int32_t group; /* of a stream: the members of this group are in `waits`; -1 none */
+    uint32_t base; /* node before that group */
 };
 
 struct tails {
@@ -30,7 +34,10 @@ struct tails {
 
 struct maker {
     struct chakra_graph *g;
+    const struct run *run;
     const struct rank *rank;
+    struct idmap groups;       /* that hold more than messages to the rank itself */
+    const int64_t *untimed_ns; /* by launches; NULL */
     struct tails threads, streams, events;
     uint32_t newest; /* host node, of any thread */
     int64_t newest_end_ns;
@@ -41,7 +48,7 @@ static struct tail *tail_of(struct tails *t, int64_t id)
     uint32_t known = t->ids.count, index = idmap_add(&t->ids, id);
     ARRAY_GROW(t->list, t->cap, (size_t)index + 1);
     if (index == known)
-        t->list[index] = (struct tail){.node = CHAKRA_NONE, .end_ns = UNKNOWN_NS};
+        t->list[index] = (struct tail){.node = CHAKRA_NONE, .end_ns = UNKNOWN_NS, .group = -1};
     return &t->list[index];
 }
 
@@ -112,7 +119,7 @@ static uint32_t host_node(struct maker *m, uint32_t tid, int64_t start_ns, int64
     depend(m->g, node, before);
     for (uint32_t i = 0; i < t->nwaits; i++)
         depend(m->g, node, t->waits[i]);
-    *t = (struct tail){.node = node, .end_ns = end_ns};
+    *t = (struct tail){.node = node, .end_ns = end_ns, .group = -1};
     m->newest = node;
     m->newest_end_ns = end_ns;
     return node;
@@ -129,43 +136,160 @@ static uint32_t gap_node(struct maker *m, const struct tail *stream, int64_t sta
     return node;
 }
 
+/* ---- streams ---- */
+
+/* All that the stream has to be through with, as one node. */
+static uint32_t stream_end(struct maker *m, struct tail *stream)
+{
+    if (stream->group < 0)
+        return stream->node;
+    if (stream->nwaits > 1)
+        join(m->g, stream);
+    *stream = (struct tail){.node = stream->waits[0], .end_ns = stream->end_ns, .group = -1};
+    return stream->node;
+}
+
+/* What the members of a group stand behind, as one node. */
+static void begin_group(struct maker *m, struct tail *stream, int32_t group)
+{
+    uint32_t before = stream->node;
+    if (stream->nwaits > 0) {
+        wait_for(m->g, stream, before);
+        join(m->g, stream);
+        before = stream->waits[0];
+    }
+    *stream = (struct tail){
+        .node = stream->node, .end_ns = stream->end_ns, .group = group, .base = before};
+}
+
+static uint32_t add_member(struct maker *m, struct tail *stream, uint32_t launch, int64_t start_ns,
+                           int64_t dur_ns)
+{
+    uint32_t node = add_node(m->g, CHAKRA_DEVICE, start_ns, dur_ns);
+    depend(m->g, node, launch);
+    depend(m->g, node, stream->base);
+    wait_for(m->g, stream, node);
+    if (stream->end_ns == UNKNOWN_NS || start_ns + dur_ns > stream->end_ns)
+        stream->end_ns = start_ns + dur_ns;
+    return node;
+}
+
+/* A device node of the stream; launch CHAKRA_NONE: no call of it is known. */
+static uint32_t device_node(struct maker *m, struct tail *stream, uint32_t launch, int64_t start_ns,
+                            int64_t dur_ns, int32_t group)
+{
+    uint32_t node;
+    if (group >= 0 && stream->group == group)
+        return add_member(m, stream, launch, start_ns, dur_ns);
+    stream_end(m, stream);
+    if (launch == CHAKRA_NONE) {
+        launch = gap_node(m, stream, start_ns);
+        if (group >= 0)
+            wait_for(m->g, stream, launch); /* all of the group stands behind the gap */
+    }
+    if (group >= 0) {
+        begin_group(m, stream, group);
+        return add_member(m, stream, launch, start_ns, dur_ns);
+    }
+    node = add_node(m->g, CHAKRA_DEVICE, start_ns, dur_ns);
+    depend(m->g, node, launch);
+    depend(m->g, node, stream->node);
+    for (uint32_t i = 0; i < stream->nwaits; i++)
+        depend(m->g, node, stream->waits[i]);
+    *stream = (struct tail){.node = node, .end_ns = start_ns + dur_ns, .group = -1};
+    return node;
+}
+
+bool chakra_alone(const struct run *run, const struct rank *rank, const struct op *op)
+{
+    const struct comm *comm;
+    if ((op->class != OP_COLL && op->class != OP_P2P) || op->coll.comm < 0)
+        return false;
+    comm = &run->comms[op->coll.comm];
+    if (op->class == OP_COLL)
+        return comm->size == 1;
+    return op->coll.peer >= 0 && op->coll.peer < comm->size &&
+           comm->ranks[op->coll.peer] == rank->rank;
+}
+
+static void find_groups(struct maker *m)
+{
+    for (size_t i = 0; i < m->rank->nops; i++) {
+        const struct op *op = &m->rank->ops[i];
+        if (op->class == OP_P2P && op->coll.group >= 0 && !chakra_alone(m->run, m->rank, op))
+            idmap_add(&m->groups, op->coll.group);
+    }
+}
+
+/* A message to the rank itself, in a group with others: its copy is a part of the time that the
+ * others have. */
+static bool is_part_of_others(const struct maker *m, const struct op *op)
+{
+    return op->class == OP_P2P && op->coll.group >= 0 && chakra_alone(m->run, m->rank, op) &&
+           idmap_find(&m->groups, op->coll.group) != IDMAP_NONE;
+}
+
 static void add_op(struct maker *m, const struct op *op)
 {
     bool called = op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS;
+    bool communicates = op->class == OP_COLL || op->class == OP_P2P;
+    bool waits = called && op->class == OP_MEMORY && op->copy.wait == COPY_WAITS &&
+                 op->copy.wait_ns != UNKNOWN_NS;
     uint32_t launch = CHAKRA_NONE, node;
-    struct tail *stream;
     if (called) {
-        launch = host_node(m, op->tid, op->host_ns, op->host_end_ns);
+        launch = host_node(m, op->tid, op->host_ns, waits ? op->host_ns : op->host_end_ns);
         m->g->list[launch].op = op;
     }
     if (!op_timed(op) || op->start_ns == UNKNOWN_NS || op->dur_ns < 0) {
         m->g->untimed++;
         return;
     }
-    stream = tail_of(&m->streams, op->stream);
-    if (!called)
-        launch = gap_node(m, stream, op->start_ns);
-    node = add_node(m->g, CHAKRA_DEVICE, op->start_ns, op->dur_ns);
+    if (is_part_of_others(m, op))
+        return;
+    node = device_node(m, tail_of(&m->streams, op->stream), launch, op->start_ns, op->dur_ns,
+                       communicates ? op->coll.group : -1);
     m->g->list[node].op = op;
-    depend(m->g, node, launch);
-    depend(m->g, node, stream->node);
-    for (uint32_t i = 0; i < stream->nwaits; i++)
-        depend(m->g, node, stream->waits[i]);
-    *stream = (struct tail){.node = node, .end_ns = op->start_ns + op->dur_ns};
+    if (waits) { /* the wait is the device's time, not the thread's */
+        struct tail *thread = tail_of(&m->threads, op->tid);
+        wait_for(m->g, thread, node);
+        thread->end_ns = op->host_ns + op->copy.wait_ns;
+    }
+}
+
+/* The host's way to the first of these kernels: other calls may lie between them. */
+static void add_launches(struct maker *m, uint32_t index)
+{
+    const struct launches *l = &m->rank->launches[index];
+    struct tail *stream = tail_of(&m->streams, l->stream);
+    int64_t ns = m->untimed_ns != NULL ? m->untimed_ns[index] : 0;
+    uint32_t launch, node;
+    if (ns <= 0)
+        return;
+    launch = host_node(m, l->tid, l->host_ns, l->host_ns);
+    m->g->list[launch].launches = l;
+    node = device_node(m, stream, launch, stream->end_ns > l->host_ns ? stream->end_ns : l->host_ns,
+                       ns, -1);
+    m->g->list[node].launches = l;
 }
 
 /* A host that waited for every stream. */
 static void wait_for_all(struct maker *m, struct tail *thread)
 {
     for (uint32_t i = 0; i < m->streams.ids.count; i++)
-        wait_for(m->g, thread, m->streams.list[i].node);
+        wait_for(m->g, thread, stream_end(m, &m->streams.list[i]));
+}
+
+static void await_event(struct maker *m, const struct act *act)
+{
+    struct tail *stream = tail_of(&m->streams, act->stream);
+    stream_end(m, stream);
+    wait_for(m->g, stream, tail_of(&m->events, act->event)->node);
 }
 
 /* The host's way to the call; what the call waits for, the thread's next node depends on. */
 static void add_act(struct maker *m, const struct act *act)
 {
-    bool waits = act->kind == ACT_SYNC_STREAM || act->kind == ACT_SYNC_EVENT ||
-                 act->kind == ACT_SYNC_DEVICE || act->kind == ACT_FREE || act->kind == ACT_ALLOC;
+    bool waits = act_waits(act);
     int64_t end_ns = waits || act->host_end_ns == UNKNOWN_NS ? act->host_ns : act->host_end_ns;
     struct tail *thread;
     uint32_t node;
@@ -175,14 +299,14 @@ static void add_act(struct maker *m, const struct act *act)
     m->g->list[node].act = act;
     thread = tail_of(&m->threads, act->tid);
     if (act->kind == ACT_RECORD)
-        tail_of(&m->events, act->event)->node = tail_of(&m->streams, act->stream)->node;
+        tail_of(&m->events, act->event)->node = stream_end(m, tail_of(&m->streams, act->stream));
     else if (act->kind == ACT_WAIT)
-        wait_for(m->g, tail_of(&m->streams, act->stream), tail_of(&m->events, act->event)->node);
+        await_event(m, act);
     else if (act->kind == ACT_SYNC_STREAM && act->stream >= 0)
-        wait_for(m->g, thread, tail_of(&m->streams, act->stream)->node);
+        wait_for(m->g, thread, stream_end(m, tail_of(&m->streams, act->stream)));
     else if (act->kind == ACT_SYNC_EVENT && act->event >= 0)
         wait_for(m->g, thread, tail_of(&m->events, act->event)->node);
-    else
+    else if (waits)
         wait_for_all(m, thread);
     if (waits && act->host_end_ns != UNKNOWN_NS)
         thread->end_ns = act->host_end_ns; /* the wait is the device's time, not the thread's */
@@ -200,41 +324,56 @@ static int by_time(const void *pa, const void *pb)
     const struct deed *a = pa, *b = pb;
     if (a->at_ns != b->at_ns)
         return a->at_ns < b->at_ns ? -1 : 1;
-    if (a->is_act != b->is_act)
-        return a->is_act ? 1 : -1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
     return (a->index > b->index) - (a->index < b->index);
 }
 
 static struct deed *deeds_of(const struct rank *rank, size_t *count)
 {
-    struct deed *list = array_new(rank->nops + rank->nacts + 1, sizeof *list);
+    struct deed *list = array_new(rank->nops + rank->nacts + rank->nlaunches + 1, sizeof *list);
     size_t n = 0;
     for (uint32_t i = 0; i < rank->nops; i++) {
         if (op_at(&rank->ops[i]) != UNKNOWN_NS)
-            list[n++] = (struct deed){op_at(&rank->ops[i]), i, false};
+            list[n++] = (struct deed){op_at(&rank->ops[i]), i, DEED_OP};
     }
     for (uint32_t i = 0; i < rank->nacts; i++) {
         if (rank->acts[i].host_ns != UNKNOWN_NS)
-            list[n++] = (struct deed){rank->acts[i].host_ns, i, true};
+            list[n++] = (struct deed){rank->acts[i].host_ns, i, DEED_ACT};
+    }
+    for (uint32_t i = 0; i < rank->nlaunches; i++) {
+        if (rank->launches[i].host_ns != UNKNOWN_NS)
+            list[n++] = (struct deed){rank->launches[i].host_ns, i, DEED_LAUNCHES};
     }
     qsort(list, n, sizeof *list, by_time);
     *count = n;
     return list;
 }
 
-void chakra_graph_make(struct chakra_graph *g, const struct rank *rank)
+void chakra_graph_make(struct chakra_graph *g, const struct run *run, size_t r,
+                       const int64_t *untimed_ns)
 {
-    struct maker m = {.g = g, .rank = rank, .newest = CHAKRA_NONE, .newest_end_ns = UNKNOWN_NS};
+    const struct rank *rank = &run->ranks[r];
+    struct maker m = {.g = g,
+                      .run = run,
+                      .rank = rank,
+                      .untimed_ns = untimed_ns,
+                      .newest = CHAKRA_NONE,
+                      .newest_end_ns = UNKNOWN_NS};
     size_t count;
     struct deed *deeds = deeds_of(rank, &count);
     memset(g, 0, sizeof *g);
+    find_groups(&m);
     for (size_t i = 0; i < count; i++) {
-        if (deeds[i].is_act)
+        if (deeds[i].kind == DEED_ACT)
             add_act(&m, &rank->acts[deeds[i].index]);
+        else if (deeds[i].kind == DEED_LAUNCHES)
+            add_launches(&m, deeds[i].index);
         else
             add_op(&m, &rank->ops[deeds[i].index]);
     }
     free(deeds);
+    idmap_release(&m.groups);
     tails_release(&m.threads);
     tails_release(&m.streams);
     tails_release(&m.events);

@@ -10,6 +10,11 @@
  * before them on their stream, and on the work that an event they wait for stands behind. Work of
  * which no call is known has a node in front of it that holds the stream's recorded gap. Where more
  * is waited for at once than a node has room for, nodes without length join it.
+ *
+ * Untimed kernels are one device node for each of the rank's launches, with the time that a replay
+ * takes for theirs (sim/hidden.h). Operations of one group on a stream are one kernel: their nodes
+ * stand beside each other, and what follows on the stream depends on all of them. A message of a
+ * group to the rank itself has no node, as its copy is a part of the group's time.
  */
 #ifndef SPECTER_REPORT_CHAKRA_H
 #define SPECTER_REPORT_CHAKRA_H
@@ -27,7 +32,8 @@ struct chakra_node {
     int64_t start_ns, dur_ns;
     const struct op *op;   /* CHAKRA_DEVICE, and CHAKRA_HOST where it launched one; else NULL */
     const struct act *act; /* CHAKRA_HOST that ends with it; else NULL */
-    uint32_t deps[CHAKRA_DEPS]; /* indices of earlier nodes */
+    const struct launches *launches; /* of untimed kernels, as op; else NULL */
+    uint32_t deps[CHAKRA_DEPS];      /* indices of earlier nodes */
     uint32_t ndeps;
 };
 
@@ -37,7 +43,13 @@ struct chakra_graph {
     uint64_t untimed; /* operations without device time: not in it */
 };
 
-void chakra_graph_make(struct chakra_graph *g, const struct rank *rank);
+/* Of run->ranks[r]. untimed_ns: by the rank's launches, what their kernels take; 0: not in the
+ * graph. NULL: all 0. */
+void chakra_graph_make(struct chakra_graph *g, const struct run *run, size_t r,
+                       const int64_t *untimed_ns);
 void chakra_graph_release(struct chakra_graph *g);
+
+/* Communication that involves no other rank: a message to itself, or a communicator of one. */
+bool chakra_alone(const struct run *run, const struct rank *rank, const struct op *op);
 
 #endif

@@ -13,13 +13,16 @@
 
 #include "base/proto.h"
 #include "base/sink.h"
+#include "model/profile.h"
 #include "report/chakra.h"
 #include "report/op_words.h"
 #include "report/table.h"
 #include "report/tracks.h"
+#include "sim/program.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,6 +68,7 @@ struct chakra {
     struct sink *sink;
     struct buf message, out;
     int64_t origin_ns;
+    int64_t **untimed_ns; /* by rank and launches; owned */
 };
 
 /* ---- attributes ---- */
@@ -150,12 +154,12 @@ static void put_gemm(struct buf *b, const struct op *op)
 
 /* ---- nodes ---- */
 
-/* A collective of unknown kind is work with a time, and so is a message to or from nobody knows
- * whom: a simulator would wait for its other end for ever. */
+/* A collective of unknown kind is work with a time, and so is a message whose other end is not
+ * known (a simulator would wait for it for ever) and what a rank communicates with itself. */
 static int node_type(const struct chakra *c, const struct chakra_node *node)
 {
     const struct op *op = node->op;
-    if (node->kind != CHAKRA_DEVICE)
+    if (node->kind != CHAKRA_DEVICE || op == NULL || chakra_alone(c->run, c->rank, op))
         return TYPE_COMP;
     if (op->class == OP_P2P && global_rank(comm_of(c->run, op), op->coll.peer) < 0)
         return TYPE_COMP;
@@ -166,16 +170,27 @@ static int node_type(const struct chakra *c, const struct chakra_node *node)
     return op->class == OP_COLL && comm_type(op->coll.op) >= 0 ? TYPE_COLL : TYPE_COMP;
 }
 
+/* Of a node that stands for something of the trace; made in buf where need be. */
+static const char *trace_title(const struct chakra_node *node, char buf[OP_TITLE_MAX])
+{
+    if (node->act != NULL)
+        return act_title(node->act);
+    if (node->op != NULL)
+        return op_title(node->op, buf);
+    snprintf(buf, OP_TITLE_MAX, "%" PRIu64 " untimed kernel%s", node->launches->count,
+             node->launches->count == 1 ? "" : "s");
+    return buf;
+}
+
 /* Safe text, in out. */
 static void node_name(const struct chakra_node *node, char out[NAME_MAX_BYTES])
 {
     char title[OP_TITLE_MAX], text[NAME_MAX_BYTES];
     const char *name = node->kind == CHAKRA_GAP    ? "gap"
                        : node->kind == CHAKRA_JOIN ? "join"
-                       : node->act != NULL         ? act_title(node->act)
-                                                   : op_title(node->op, title);
+                                                   : trace_title(node, title);
     snprintf(text, sizeof text, "%s%.*s",
-             node->kind == CHAKRA_HOST && node->op != NULL ? "launch of " : "", NAME_MAX_BYTES / 4,
+             node->kind == CHAKRA_HOST && node->act == NULL ? "launch of " : "", NAME_MAX_BYTES / 4,
              name);
     text_safe(out, NAME_MAX_BYTES, text, NAME_MAX_BYTES / 4);
 }
@@ -194,6 +209,32 @@ static void flush(struct chakra *c, size_t least)
         return;
     sink_put(c->sink, c->out.data, c->out.len);
     buf_reset(&c->out);
+}
+
+static int32_t stream_of(const struct chakra_node *node)
+{
+    return node->op != NULL ? node->op->stream : node->launches->stream;
+}
+
+/* The step in which the host did or launched it, counted from 0; -1: in none, or not known. */
+static int64_t step_of(const struct rank *rank, const struct chakra_node *node)
+{
+    int64_t at_ns = node->op != NULL         ? node->op->host_ns
+                    : node->act != NULL      ? node->act->host_ns
+                    : node->launches != NULL ? node->launches->host_ns
+                                             : UNKNOWN_NS;
+    size_t from = 0, end = rank->nsteps;
+    while (from < end) { /* the first that begins behind it */
+        size_t middle = from + (end - from) / 2;
+        if (rank->steps[middle].start_ns <= at_ns)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    if (at_ns == UNKNOWN_NS || from == 0 ||
+        (rank->steps[from - 1].end_ns != UNKNOWN_NS && rank->steps[from - 1].end_ns <= at_ns))
+        return -1;
+    return (int64_t)from - 1;
 }
 
 static void put_node(struct chakra *c, const struct chakra_node *node, uint64_t id)
@@ -216,10 +257,12 @@ static void put_node(struct chakra *c, const struct chakra_node *node, uint64_t 
     put_int(b, NODE_ATTR, ATTR_INT64, "duration_ns", node->dur_ns);
     if (type == TYPE_COLL || type == TYPE_SEND || type == TYPE_RECV)
         put_comm(c, b, node->op);
-    if (node->kind == CHAKRA_DEVICE && node->op->class == OP_GEMM)
+    if (node->kind == CHAKRA_DEVICE && node->op != NULL && node->op->class == OP_GEMM)
         put_gemm(b, node->op);
-    if (node->kind == CHAKRA_DEVICE && node->op->stream >= 0)
-        put_int(b, NODE_ATTR, ATTR_INT64, "stream", node->op->stream);
+    if (node->kind == CHAKRA_DEVICE && stream_of(node) >= 0)
+        put_int(b, NODE_ATTR, ATTR_INT64, "stream", stream_of(node));
+    if (step_of(c->rank, node) >= 0)
+        put_int(b, NODE_ATTR, ATTR_INT64, "step", step_of(c->rank, node));
     flush(c, FLUSH);
 }
 
@@ -241,7 +284,8 @@ static int put_rank(struct chakra *c, const char *where, struct err *e)
     buf_release(&path);
     if (rc < 0)
         return -1;
-    chakra_graph_make(&g, c->rank);
+    chakra_graph_make(&g, c->run, (size_t)(c->rank - c->run->ranks),
+                      c->untimed_ns[c->rank - c->run->ranks]);
     put_metadata(c);
     for (size_t i = 0; i < g.count; i++)
         put_node(c, &g.list[i], i);
@@ -283,6 +327,41 @@ static int put_groups(const struct run *run, const char *where, struct err *e)
     return rc;
 }
 
+/* ---- untimed kernels ---- */
+
+/* From a launch to the start of its work, on the GPU that the first rank names. */
+static int64_t launch_latency_ns(const struct run *run)
+{
+    const struct gpu_profile *gpu =
+        run->nranks > 0 ? gpu_profile_of_device(run->ranks[0].gpu) : NULL;
+    struct err ignored;
+    if (gpu == NULL)
+        gpu = gpu_profile_find(GPU_PROFILE_DEFAULT, &ignored);
+    return gpu != NULL ? llround(gpu->launch_us * 1e3) : 0;
+}
+
+/* What a replay takes for the time of kernels that were counted, not timed. */
+static void find_untimed(struct chakra *c)
+{
+    struct program p;
+    c->untimed_ns = array_new(c->run->nranks, sizeof *c->untimed_ns);
+    for (size_t r = 0; r < c->run->nranks; r++)
+        c->untimed_ns[r] = array_new(c->run->ranks[r].nlaunches, sizeof **c->untimed_ns);
+    program_make(&p, c->run, launch_latency_ns(c->run), true);
+    for (size_t i = 0; i < p.ncosts; i++) {
+        if (p.costs[i].match == PROGRAM_NONE && p.costs[i].op == PROGRAM_NONE)
+            c->untimed_ns[p.costs[i].rank][p.costs[i].launch] = p.costs[i].measured_ns;
+    }
+    program_release(&p);
+}
+
+static void release_untimed(struct chakra *c)
+{
+    for (size_t r = 0; r < c->run->nranks; r++)
+        free(c->untimed_ns[r]);
+    free(c->untimed_ns);
+}
+
 int export_chakra(const struct run *run, const char *where, size_t only, struct err *e)
 {
     struct chakra c = {.run = run, .origin_ns = tracks_origin(run)};
@@ -291,12 +370,14 @@ int export_chakra(const struct run *run, const char *where, size_t only, struct 
         return err_set(e, ERR_INPUT, "cannot make '%s': %s", where, strerror(errno));
     buf_init(&c.message);
     buf_init(&c.out);
+    find_untimed(&c);
     for (size_t r = 0; r < run->nranks && rc == 0; r++) {
         if (only != SIZE_MAX && only != r)
             continue;
         c.rank = &run->ranks[r];
         rc = put_rank(&c, where, e);
     }
+    release_untimed(&c);
     buf_release(&c.message);
     buf_release(&c.out);
     return rc < 0 ? -1 : put_groups(run, where, e);

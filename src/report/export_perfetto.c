@@ -13,7 +13,7 @@
 #include "report/op_words.h"
 #include "report/table.h"
 #include "report/tracks.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>

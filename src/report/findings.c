@@ -5,6 +5,7 @@
 #include "report/hang_text.h"
 #include "report/table.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +18,31 @@
 
 /* Each rule returns true when it has something to say, with value, weight and text set. */
 
+static bool any_certain(const struct hangs *h)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        if (!h->list[i].possible)
+            return true;
+    }
+    return false;
+}
+
+/* Of several hangs, the first sentence names all who are at fault. */
 bool rule_hang(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
     const struct hangs *h = &a->hangs;
+    bool named;
     f->value = (double)h->count;
     f->weight = INFINITY;
+    buf_puts(b, any_certain(h) ? "Hang: " : "Possible hang: ");
+    named = hang_culprits_text(b, h);
+    buf_puts(b, named ? ". " : "");
     for (size_t i = 0; i < h->count && i < HANGS_TOLD; i++) {
+        size_t first = b->len + (i > 0);
         buf_puts(b, i == 0 ? "" : " ");
-        buf_puts(b, h->list[i].possible ? "Possible hang: " : "Hang: ");
         hang_text(b, &h->list[i], a->run);
+        if (named || i > 0)
+            b->data[first] = (char)toupper((unsigned char)b->data[first]);
         buf_putc(b, '.');
     }
     if (h->count > HANGS_TOLD)
@@ -125,7 +142,7 @@ bool rule_straggler(const struct analysis *a, double threshold, struct finding *
 {
     char total[TIME_TEXT], each[TIME_TEXT];
     double path, all_ns = a->stragglers.caused_ns;
-    double mean_span = (double)a->total.span_ns / (double)a->nranks;
+    double mean_span = (double)a->total.recorded_ns / (double)a->nranks;
     size_t rank = worst_arrival(a);
     const struct arrival *worst = &a->stragglers.arrivals[rank];
     if (!(all_ns > 0))

@@ -12,7 +12,7 @@ bool rule_gemm_efficiency(const struct analysis *a, double threshold, struct fin
                           struct buf *b)
 {
     struct gemm_sum gemms = work_gemms(&a->work);
-    double share = gemms.total_ns / (double)a->total.span_ns;
+    double share = gemms.total_ns / (double)a->total.recorded_ns;
     if (!(share >= GEMM_SHARE_MIN))
         return false;
     f->value = gemms.flops / gemms.peak_flops;

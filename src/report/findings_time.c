@@ -8,13 +8,31 @@
 
 #define IDLE_CAUSE_MIN 0.05 /* of the idle time: a smaller cause is not told */
 
-/* "(61.4 ms of 117 ms)": a part of the pooled span. */
+const char *span_word(const struct analysis *a)
+{
+    return a->step_time.window.several ? "step" : "span";
+}
+
+/* "of the step (7.67 ms of 14.6 ms a rank)": a part of the steps that count, mean over steps and
+ * ranks; of what is one step, of its span. */
 static void put_of_span(struct buf *b, const struct analysis *a, int64_t part_ns)
 {
+    const struct step_window *w = &a->step_time.window;
     char part[TIME_TEXT], span[TIME_TEXT];
-    buf_printf(b, "(%s of %s", text_ns(part, sizeof part, (double)part_ns),
-               text_ns(span, sizeof span, (double)a->total.span_ns));
-    buf_printf(b, a->nranks > 1 ? ", all ranks added)" : ")");
+    double n = (double)a->nranks * (w->several ? w->steps : 1);
+    buf_printf(
+        b, "of the %s (%s of %s%s)", span_word(a), text_ns(part, sizeof part, (double)part_ns / n),
+        text_ns(span, sizeof span, (double)a->total.span_ns / n), a->nranks > 1 ? " a rank" : "");
+}
+
+/* Where this bound is the largest, and the critical path mostly another one: why. */
+static void put_path(struct buf *b, const struct analysis *a, enum bound bound)
+{
+    struct verdict v = analysis_verdict(a);
+    if (v.time == bound && v.why != NULL)
+        buf_printf(b, " The critical path is mostly %s (" RATE_TEXT "): %s.",
+                   v.path == BOUND_HOST ? "the host" : bound_name(v.path), percent(v.path_share),
+                   v.why);
 }
 
 bool rule_compute(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
@@ -23,13 +41,14 @@ bool rule_compute(const struct analysis *a, double threshold, struct finding *f,
     f->value = f->weight = share_of(a->total.compute_ns, a->total.span_ns);
     if (!(f->value >= threshold))
         return false;
-    buf_printf(b, "Compute-bound: %s computes for " RATE_TEXT " of the span ",
+    buf_printf(b, "Compute-bound: %s computes for " RATE_TEXT " ",
                a->nranks > 1 ? "a device" : "the device", percent(f->value));
     put_of_span(b, a, a->total.compute_ns);
     buf_putc(b, '.');
     if (gemms.total_ns > 0 && !rule_speaks(a, RULE_gemm_efficiency))
         buf_printf(b, " GEMMs run at %.1f TFLOPS, " RATE_TEXT " of the dense peak.",
                    gemms.flops / gemms.total_ns / 1e3, percent(gemms.flops / gemms.peak_flops));
+    put_path(b, a, BOUND_COMPUTE);
     return true;
 }
 
@@ -46,7 +65,7 @@ bool rule_exposed_comm(const struct analysis *a, double threshold, struct findin
     f->value = f->weight = share_of(a->total.exposed_comm_ns, a->total.span_ns);
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
-    buf_printf(b, "Exposed communication: for " RATE_TEXT " of the span ", percent(f->value));
+    buf_printf(b, "Exposed communication: for " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.exposed_comm_ns);
     buf_printf(b,
                " data moves or is waited for and nothing computes; compute hides " RATE_TEXT
@@ -62,6 +81,7 @@ bool rule_exposed_comm(const struct analysis *a, double threshold, struct findin
         buf_printf(b, " Of the exposed time " RATE_TEXT " is waiting for ranks that come late%s.",
                    percent(waiting), waiting >= 0.5 ? ", not transfer" : ", the rest transfer");
     }
+    put_path(b, a, BOUND_COMM);
     return true;
 }
 
@@ -71,9 +91,10 @@ bool rule_exposed_memory(const struct analysis *a, double threshold, struct find
     f->value = f->weight = share_of(a->total.exposed_memory_ns, a->total.span_ns);
     if (!(f->value >= threshold))
         return false;
-    buf_printf(b, "Copies: for " RATE_TEXT " of the span ", percent(f->value));
+    buf_printf(b, "Copies: for " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.exposed_memory_ns);
     buf_puts(b, " nothing but copies and memsets run.");
+    put_path(b, a, BOUND_COPIES);
     return true;
 }
 
@@ -122,26 +143,24 @@ bool rule_idle(const struct analysis *a, double threshold, struct finding *f, st
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     if (sees_all)
-        buf_printf(b, "%s: %s idle for " RATE_TEXT " of the span ",
-                   host_bound(a) ? "Host-bound" : "Idle",
+        buf_printf(b, "%s: %s idle for " RATE_TEXT " ", host_bound(a) ? "Host-bound" : "Idle",
                    a->nranks > 1 ? "the devices are" : "the device is", percent(f->value));
     else
-        buf_printf(b, "Nothing that was traced runs for " RATE_TEXT " of the span ",
-                   percent(f->value));
+        buf_printf(b, "Nothing that was traced runs for " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.idle_ns);
     if (sees_all)
         put_causes(b, causes);
     else
         buf_printf(b, ". Other kernels were not %s, so how much of it is idle is not known.",
                    a->coverage & COVER_LAUNCHES ? "timed" : "traced");
+    put_path(b, a, BOUND_HOST);
     return true;
 }
 
-/* Of the steps on the device's clock where it tells them, else on the host's. */
 bool rule_step_variance(const struct analysis *a, double threshold, struct finding *f,
                         struct buf *b)
 {
-    const struct step_summary *s = steps_judged(&a->steps);
+    const struct step_summary *s = &a->steps.job;
     char low[TIME_TEXT], high[TIME_TEXT], middle[TIME_TEXT];
     f->value = sample_cv(&s->of);
     if (s->steps < STEPS_JUDGED || !(f->value >= threshold))
@@ -153,6 +172,6 @@ bool rule_step_variance(const struct analysis *a, double threshold, struct findi
         " of their mean).",
         text_ns(low, sizeof low, s->of.min), text_ns(high, sizeof high, s->of.max),
         text_ns(middle, sizeof middle, s->of.median), s->steps,
-        s->warm_up ? " without the first" : "", percent(f->value));
+        s->warm_up ? " behind a warm-up" : "", percent(f->value));
     return true;
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/hang_text.h"
 
+#include "base/arena.h"
+#include "base/order.h"
 #include "report/table.h"
 
-#define RANGES_SHOWN 4
+#include <stdlib.h>
+
+#define CULPRITS_SHOWN 16 /* ranges of ranks at fault, */
+#define MEMBERS_SHOWN 4   /* and of a communicator */
 #define NAME_COLUMNS 40
 
 /* "5", "0-3, 7", "0, 2, 4, 6 and 12 more"; numbers below 0 are not known. */
-static void put_list(struct buf *out, const int *ranks, size_t n)
+static void put_list(struct buf *out, const int *ranks, size_t n, size_t most)
 {
     size_t shown = 0, ranges = 0;
-    for (size_t i = 0; i < n && ranges < RANGES_SHOWN; i++) {
+    for (size_t i = 0; i < n && ranges < most; i++) {
         size_t last = i;
         if (ranks[i] < 0)
             continue;
@@ -30,7 +35,7 @@ static void put_list(struct buf *out, const int *ranks, size_t n)
 static void put_ranks(struct buf *out, const int *ranks, size_t n)
 {
     buf_puts(out, n > 1 ? "ranks " : "rank ");
-    put_list(out, ranks, n);
+    put_list(out, ranks, n, CULPRITS_SHOWN);
 }
 
 static void put_safe(struct buf *out, const char *text)
@@ -83,7 +88,7 @@ static void put_comm(struct buf *out, const struct run *run, int32_t index)
     buf_printf(out, "\" (%d rank%s", comm->size, comm->size == 1 ? "" : "s");
     if (comm->size < run->world_size && comm->size > 0) {
         buf_puts(out, ": ");
-        put_list(out, comm->ranks, (size_t)comm->size);
+        put_list(out, comm->ranks, (size_t)comm->size, MEMBERS_SHOWN);
     }
     buf_putc(out, ')');
 }
@@ -93,30 +98,51 @@ static bool comes_from(const struct op *op)
     return op->coll.op == SPECTER_RECV || op->coll.op == SPECTER_WAIT_SIGNAL;
 }
 
+static void put_peer(struct buf *out, const struct op *op, const struct run *run)
+{
+    const struct comm *comm;
+    if (op->class != OP_P2P || op->coll.comm < 0)
+        return;
+    comm = &run->comms[op->coll.comm];
+    /* a wait for signals has no peer, or many */
+    if (op->coll.peer >= 0 && op->coll.peer < comm->size && comm->ranks[op->coll.peer] >= 0)
+        buf_printf(out, " %s rank %d", comes_from(op) ? "from" : "to", comm->ranks[op->coll.peer]);
+}
+
 /* What the first of the ranks at fault does, where that says more. */
 static void put_instead(struct buf *out, const struct hang *hang, const struct run *run)
 {
     const struct op *op = hang->instead;
+    char time[32];
     if (op == NULL)
         return;
     buf_puts(out, "; ");
-    put_ranks(out, hang->ranks, 1);
+    put_ranks(out, hang->missing >= 0 ? &hang->missing : hang->ranks, 1);
     if (op->timing == SPECTER_TIMING_NONE)
         buf_puts(out, " waits in ");
     else
         buf_puts(out, " called last ");
     hang_op_text(out, op);
-    if (op->class == OP_P2P && op->coll.comm >= 0) {
-        const struct comm *comm = &run->comms[op->coll.comm];
-        bool one = op->coll.peer >= 0 && op->coll.peer < comm->size; /* a wait has none, or many */
-        int peer = one ? comm->ranks[op->coll.peer] : -1;
-        if (peer >= 0)
-            buf_printf(out, " %s rank %d", comes_from(op) ? "from" : "to", peer);
-    }
+    put_peer(out, op, run);
     if (is_comm(op) && op->coll.comm >= 0 && op->coll.comm != hang->comm) {
         buf_puts(out, " of ");
         put_comm(out, run, op->coll.comm);
     }
+    if (op->timing != SPECTER_TIMING_NONE && hang->instead_ns != UNKNOWN_NS)
+        buf_printf(out, ", %s before the newest time in the dumps",
+                   text_ns(time, sizeof time, (double)hang->instead_ns));
+}
+
+/* How long it was when the first time-out was over: PyTorch's watchdog then writes the dumps. */
+static void put_timed_out(struct buf *out, const struct hang *hang)
+{
+    char time[32];
+    if (hang_expired(hang))
+        buf_printf(out, ", longer than its time-out of %s",
+                   text_ns(time, sizeof time, (double)hang->timeout_ns));
+    else if (hang->timed_out_ns != UNKNOWN_NS)
+        buf_printf(out, ", %s if a time-out wrote the dumps",
+                   text_ns(time, sizeof time, (double)hang->timed_out_ns));
 }
 
 static void put_waiting(struct buf *out, const struct hang *hang)
@@ -131,6 +157,10 @@ static void put_waiting(struct buf *out, const struct hang *hang)
         buf_printf(out, "; rank %d has waited for %s%s", hang->one_waiting, least, time);
     else if (hang->waiting > 1)
         buf_printf(out, "; %zu ranks have waited for %s%s", hang->waiting, least, time);
+    else if (hang->cause == HANG_UNFINISHED)
+        buf_printf(out, "; it was called %s%s before", least, time);
+    if (hang->waiting > 0 || hang->cause == HANG_UNFINISHED)
+        put_timed_out(out, hang);
     if (hang->followers > 0)
         buf_printf(out, ", and %zu other operation%s because of it", hang->followers,
                    hang->followers == 1 ? " waits" : "s wait");
@@ -148,8 +178,11 @@ static void put_what(struct buf *out, const struct hang *hang, const struct run 
             buf_printf(out, " #%lld", (long long)hang->seq);
     } else {
         bool sends = hang->nranks == 1 && hang->ranks[0] == hang->sender;
-        buf_printf(out, "%s #%lld %s rank %d", sends ? "Send" : "Recv", (long long)hang->seq,
-                   sends ? "to" : "from", sends ? hang->receiver : hang->sender);
+        buf_puts(out, sends ? "Send" : "Recv");
+        if (hang->seq >= 0)
+            buf_printf(out, " #%lld", (long long)hang->seq);
+        buf_printf(out, " %s rank %d", sends ? "to" : "from",
+                   sends ? hang->receiver : hang->sender);
     }
     buf_puts(out, " (");
     put_size(out, op);
@@ -186,6 +219,45 @@ static void put_differ(struct buf *out, const struct hang *hang, const struct ru
     put_what(out, hang, run);
 }
 
+/* What the calls in this communicator do not tell, those in others may. */
+static void put_why_skipped(struct buf *out, const struct hang *hang, const struct run *run)
+{
+    if (hang->shared < 0) {
+        buf_puts(out, ": from there on its calls are the others' next ones");
+        return;
+    }
+    buf_puts(out, ": a call is missing beside those of the other members of ");
+    put_comm(out, run, hang->shared);
+}
+
+static void put_ahead(struct buf *out, const struct hang *hang, const struct run *run)
+{
+    put_ranks(out, hang->ranks, hang->nranks);
+    buf_puts(out, hang->nranks > 1 ? " have" : " has");
+    buf_puts(out, " called ");
+    put_what(out, hang, run);
+    buf_puts(out, " before the other members of ");
+    put_comm(out, run, hang->shared);
+    buf_puts(out, " would: its calls are not in their order");
+}
+
+static void put_undecided(struct buf *out, const struct hang *hang)
+{
+    buf_printf(out, "; the %s do not tell which of them is wrong",
+               hang->at_least ? "dumps" : "traces");
+}
+
+static void put_circle(struct buf *out, const struct hang *hang, const struct run *run)
+{
+    put_ranks(out, hang->ranks, hang->nranks);
+    buf_puts(out, " wait for each other");
+    put_undecided(out, hang);
+    buf_puts(out, ": ");
+    put_ranks(out, &hang->missing, 1);
+    buf_puts(out, " has not called ");
+    put_what(out, hang, run);
+}
+
 static void put_all(struct buf *out, const struct hang *hang, const struct run *run)
 {
     buf_puts(out, "all members have called ");
@@ -209,6 +281,88 @@ static void put_verb(struct buf *out, const struct hang *hang, const struct run 
     put_ranks(out, hang->ranks, hang->nranks);
     buf_printf(out, " %s ", hang->nranks > 1 ? several : one);
     put_what(out, hang, run);
+}
+
+static int by_number(const void *pa, const void *pb)
+{
+    return ORDER(*(const int *)pa, *(const int *)pb);
+}
+
+/* How sure it is that the ranks of a hang are at fault. */
+enum certainty { CERTAIN, POSSIBLE, UNDECIDED, UNRECORDED };
+
+static enum certainty certainty_of(const struct hang *hang)
+{
+    if (hang->cause == HANG_NO_TRACE)
+        return UNRECORDED;
+    if (hang->undecided)
+        return UNDECIDED;
+    return hang->possible ? POSSIBLE : CERTAIN;
+}
+
+/* The ranks of the hangs that are so sure, each once. The caller frees them. */
+static int *culprits(const struct hangs *h, enum certainty certainty, size_t *count)
+{
+    int *list;
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < h->count; i++)
+        n += h->list[i].nranks;
+    list = array_new(n, sizeof *list);
+    n = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        const struct hang *hang = &h->list[i];
+        for (size_t k = 0; k < hang->nranks && certainty_of(hang) == certainty; k++)
+            list[n++] = hang->ranks[k];
+    }
+    qsort(list, n, sizeof *list, by_number);
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] >= 0 && (kept == 0 || list[i] != list[kept - 1]))
+            list[kept++] = list[i];
+    }
+    *count = kept;
+    return list;
+}
+
+/* "ranks 4, 9 and possibly rank 3 and one of ranks 6-7"; how many that is. */
+static size_t put_culprits(struct buf *out, const struct hangs *h)
+{
+    size_t certain, possible, n;
+    int *lists[] = {culprits(h, CERTAIN, &certain), culprits(h, POSSIBLE, &possible)};
+    if (certain > 0)
+        put_ranks(out, lists[CERTAIN], certain);
+    if (possible > 0) {
+        buf_puts(out, certain > 0 ? " and possibly " : "");
+        put_ranks(out, lists[POSSIBLE], possible);
+    }
+    n = certain + possible;
+    for (size_t i = 0; i < h->count; i++) {
+        if (certainty_of(&h->list[i]) != UNDECIDED)
+            continue;
+        buf_puts(out, n++ > 0 ? " and one of " : "one of ");
+        put_ranks(out, h->list[i].ranks, h->list[i].nranks);
+    }
+    free(lists[CERTAIN]);
+    free(lists[POSSIBLE]);
+    return n;
+}
+
+bool hang_culprits_text(struct buf *out, const struct hangs *h)
+{
+    size_t culprit, unrecorded = h->nundumped;
+    int *list = unrecorded == 0 ? culprits(h, UNRECORDED, &unrecorded) : NULL;
+    if (h->count < 2 &&
+        (h->count == 0 || h->nundumped == 0 || certainty_of(&h->list[0]) == UNRECORDED))
+        unrecorded = 0;
+    culprit = h->count > 1 || unrecorded > 0 ? put_culprits(out, h) : 0;
+    if (culprit > 0)
+        buf_puts(out, culprit > 1 ? " hold up the others" : " holds up the others");
+    if (unrecorded > 0) {
+        buf_puts(out, culprit > 0 ? ", and " : "");
+        buf_puts(out, list == NULL ? "there is no dump of " : "nothing is recorded of ");
+        put_ranks(out, list == NULL ? h->undumped : list, unrecorded);
+    }
+    free(list);
+    return culprit + unrecorded > 0;
 }
 
 void hang_under_way_text(struct buf *out, const struct hangs *h, const struct run *run)
@@ -236,26 +390,39 @@ void hang_text(struct buf *out, const struct hang *hang, const struct run *run)
     switch (hang->cause) {
     case HANG_SKIPPED:
         put_verb(out, hang, run, "skipped", "skipped");
-        buf_puts(out, ": from there on its calls are the others' next ones");
+        put_why_skipped(out, hang, run);
         break;
     case HANG_EXTRA:
     case HANG_OTHER:
+        if (hang->cause == HANG_EXTRA && hang->shared >= 0) {
+            put_ahead(out, hang, run);
+            break;
+        }
         put_other(out, hang, run);
         if (hang->cause == HANG_EXTRA)
             buf_puts(out, ", and that one next");
         break;
     case HANG_DIFFER:
         put_differ(out, hang, run);
+        put_undecided(out, hang);
         break;
     case HANG_NOT_CALLED:
     case HANG_CIRCLE:
-        put_verb(out, hang, run, "has not called", "have not called");
+        if (hang->undecided)
+            put_circle(out, hang, run);
+        else
+            put_verb(out, hang, run, "has not called", "have not called");
+        break;
+    case HANG_UNFINISHED:
+        put_verb(out, hang, run, "has not finished", "have not finished");
+        buf_printf(out, ", which %zu other%s", hang->finished,
+                   hang->finished > 1 ? "s have" : " has");
         break;
     case HANG_BEHIND:
         put_verb(out, hang, run, "has called but not begun", "have called but not begun");
         break;
     case HANG_NO_TRACE:
-        buf_puts(out, "nothing is recorded of ");
+        buf_puts(out, hang->at_least ? "there is no dump of " : "nothing is recorded of ");
         put_ranks(out, hang->ranks, hang->nranks);
         buf_puts(out, ", which must take part in ");
         put_what(out, hang, run);
@@ -271,4 +438,10 @@ void hang_text(struct buf *out, const struct hang *hang, const struct run *run)
     put_waiting(out, hang);
     if (hang->cause == HANG_NOT_CALLED || hang->cause == HANG_CIRCLE || hang->cause == HANG_BEHIND)
         put_instead(out, hang, run);
+    if (hang->cause == HANG_CIRCLE && hang->undecided) {
+        int other = hang->ranks[hang->ranks[0] == hang->missing];
+        buf_puts(out, ", which ");
+        put_ranks(out, &other, 1);
+        buf_puts(out, " has not called");
+    }
 }

@@ -12,6 +12,10 @@
 /* Appends it, without a full stop; safe for a terminal. */
 void hang_text(struct buf *out, const struct hang *hang, const struct run *run);
 
+/* Appends "ranks 12, 14 hold up the others": all who are at fault, each once. False, and nothing,
+ * when no rank is. */
+bool hang_culprits_text(struct buf *out, const struct hangs *h);
+
 /* Likewise of what is under way and no hang as far as the traces show; there must be some. */
 void hang_under_way_text(struct buf *out, const struct hangs *h, const struct run *run);
 

@@ -5,10 +5,10 @@
 const char *const html_style[] = {
     ":root{color-scheme:light dark;--ink:#1d2129;--soft:#5a6270;--line:#d8dce3;--page:#fff;"
     "--card:#f6f7f9;--k0:#3566a8;--k1:#86acd8;--k2:#d97f1e;--k3:#94703a;--k4:#b3405a;"
-    "--k5:#5f6672;--k6:#8d7fc0;--k7:#cfd3da}"
+    "--k5:#5f6672;--k6:#8d7fc0;--k7:#cfd3da;--k8:#b9a7c9}"
     "@media(prefers-color-scheme:dark){:root{--ink:#e6e8ec;--soft:#a2a9b5;--line:#3a404b;"
     "--page:#15181d;--card:#1e2229;--k0:#5f94db;--k1:#a9c9ee;--k2:#eba04e;--k3:#c4a066;"
-    "--k4:#dd7189;--k5:#8b93a1;--k6:#ab9fdc;--k7:#474d58}}"
+    "--k4:#dd7189;--k5:#8b93a1;--k6:#ab9fdc;--k7:#474d58;--k8:#6b5a80}}"
     "*{box-sizing:border-box}"
     "body{margin:0 auto;max-width:960px;padding:24px 16px 48px;background:var(--page);"
     "color:var(--ink);font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}"
@@ -41,7 +41,8 @@ const char *const html_style[] = {
     ".k0{background:var(--k0);fill:var(--k0)}.k1{background:var(--k1);fill:var(--k1)}"
     ".k2{background:var(--k2);fill:var(--k2)}.k3{background:var(--k3);fill:var(--k3)}"
     ".k4{background:var(--k4);fill:var(--k4)}.k5{background:var(--k5);fill:var(--k5)}"
-    ".k6{background:var(--k6);fill:var(--k6)}.k7{background:var(--k7);fill:var(--k7)}",
+    ".k6{background:var(--k6);fill:var(--k6)}.k7{background:var(--k7);fill:var(--k7)}"
+    ".k8{background:var(--k8);fill:var(--k8)}",
     "td.left{white-space:normal;overflow-wrap:anywhere;min-width:11em}"
     "td{vertical-align:top}summary{cursor:pointer}details[open]>summary{color:var(--soft)}"
     "nav{display:flex;flex-wrap:wrap;gap:2px 16px;margin:16px 0;padding:10px 12px;font-size:14px;"
@@ -56,6 +57,10 @@ const char *const html_style[] = {
     "margin:-.75em 0}.plot .x{grid-column:2;display:flex;justify-content:space-between;gap:16px;"
     "overflow-wrap:anywhere}.tick{stroke:var(--ink);stroke-width:2}"
     ".key>i.line{height:2px;background:var(--ink)}"
+    ".line{fill:none;stroke-width:2}.band{fill-opacity:.35}svg text.cell{fill:var(--ink)}"
+    "pre{overflow-x:auto;font-size:13px}"
+    ".c0{stroke:var(--k0)}.c1{stroke:var(--k1)}.c2{stroke:var(--k2)}.c3{stroke:var(--k3)}"
+    ".c4{stroke:var(--k4)}.c5{stroke:var(--k5)}.c6{stroke:var(--k6)}"
     "ul,ol{padding-left:20px;margin:6px 0}li{margin:3px 0;overflow-wrap:anywhere}"
     "@media(max-width:560px){.row{grid-template-columns:7.5em 1fr;font-size:13px}"
     ".step .row{grid-template-columns:8.5em 1fr;font-size:12px}"

@@ -6,6 +6,7 @@
 #include "report/table.h"
 #include "sim/job.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,15 +84,20 @@ static void put_table(struct buf *b, const struct replay *rep)
         const struct replay_scale *s = &rep->scales[i];
         buf_printf(b, "<tr><td>%lld<td>%s<td>&plusmn; %s%s", (long long)s->gpus,
                    text_ns(time, sizeof time, s->time.span_ns),
-                   replay_percent(bar, sizeof bar, s->error.share),
-                   replay_unmeasured(s) ? " ?" : "");
+                   isfinite(s->error.share) ? replay_percent(bar, sizeof bar, s->error.share) : "?",
+                   isfinite(s->error.share) && replay_unmeasured(s) ? " ?" : "");
         if (s->vary.samples > 0)
             buf_printf(b, "<td>%s<td>%s", text_ns(time, sizeof time, s->vary.p50_ns),
                        text_ns(bar, sizeof bar, s->vary.p95_ns));
-        buf_printf(b, "<td>%.2f<td>%.1f %%", s->speedup, 100 * s->efficiency);
+        if (isfinite(s->speedup))
+            buf_printf(b, "<td>%.2f<td>%.1f %%", s->speedup, 100 * s->efficiency);
+        else
+            buf_puts(b, "<td>-<td>-");
         if (w->tokens > 0)
             buf_printf(b, "<td>%s", replay_rate(time, sizeof time, s->rate.tokens_per_s));
-        if (w->missing == NULL)
+        if (w->missing == NULL && isnan(s->rate.utilisation))
+            buf_puts(b, "<td>-");
+        else if (w->missing == NULL)
             buf_printf(b, "<td>%.1f %%%s", 100 * s->rate.utilisation,
                        s->rate.utilisation > 1 ? " !" : "");
         buf_puts(b, "</tr>");

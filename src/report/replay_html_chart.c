@@ -93,16 +93,21 @@ static void put_grid(struct buf *b, const struct chart *c, bool percent)
     }
 }
 
+/* Scales of which it is not known have no mark. */
 static void put_curve(struct buf *b, const struct chart *c,
                       double (*value)(const struct replay_scale *))
 {
     buf_puts(b, "<polyline class=curve points=\"");
-    for (size_t i = 0; i < c->rep->nscales; i++)
-        buf_printf(b, "%.1f,%.1f ", x_of(c, c->sorted[i]), y_of(c, value(c->sorted[i])));
+    for (size_t i = 0; i < c->rep->nscales; i++) {
+        if (isfinite(value(c->sorted[i])))
+            buf_printf(b, "%.1f,%.1f ", x_of(c, c->sorted[i]), y_of(c, value(c->sorted[i])));
+    }
     buf_puts(b, "\"/>");
-    for (size_t i = 0; i < c->rep->nscales; i++)
-        buf_printf(b, "<circle class=mark r=3.5 cx=%.1f cy=%.1f />", x_of(c, c->sorted[i]),
-                   y_of(c, value(c->sorted[i])));
+    for (size_t i = 0; i < c->rep->nscales; i++) {
+        if (isfinite(value(c->sorted[i])))
+            buf_printf(b, "<circle class=mark r=3.5 cx=%.1f cy=%.1f />", x_of(c, c->sorted[i]),
+                       y_of(c, value(c->sorted[i])));
+    }
 }
 
 static void put_bars(struct buf *b, const struct chart *c)
@@ -169,7 +174,7 @@ void html_scaling(struct buf *b, const struct replay *rep)
     buf_puts(b, "</svg></figure>");
     begin(b, "Efficiency by GPUs");
     for (size_t i = 0; i < rep->nscales; i++)
-        most = i == 0 ? rep->scales[i].efficiency : fmax(most, rep->scales[i].efficiency);
+        most = fmax(i == 0 ? 0 : most, rep->scales[i].efficiency);
     c.top = most > 1.0005 ? html_round_up(most) : 1;
     put_grid(b, &c, true);
     put_curve(b, &c, efficiency_of);

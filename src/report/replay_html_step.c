@@ -123,23 +123,26 @@ static void draw_rank(struct buf *b, const struct job *job, size_t rank, struct 
     free(d.rows);
 }
 
-/* The last iteration of the rank that decides. */
-static struct sim_span last_step(const struct job *job, size_t rank)
+/* The last step. */
+static struct sim_span last_step(const struct job *job)
 {
-    const struct iterations *it = &job->iterations[rank];
-    size_t nops = job->program.run->ranks[rank].nops;
-    struct job_view v;
-    struct sim_span step;
-    struct window w;
-    job_view_make(&v, job, rank, true);
-    w = iteration_window(it, nops, &v.when);
-    step = (struct sim_span){w.start_ns, w.end_ns};
-    if (it->count > 2) {
-        int64_t before_ns = iteration_end(it, nops, &v.when, it->count - 2);
-        if (before_ns != UNKNOWN_NS && before_ns < step.end_ns)
-            step.start_ns = before_ns;
+    const struct run *run = job->program.run;
+    const struct step_window *w = &job->windows[job->deciding];
+    struct sim_span step = {w->start_ns, w->end_ns};
+    int64_t before_ns = UNKNOWN_NS;
+    for (size_t r = 0; r < run->nranks && w->steps > 1; r++) {
+        struct job_view v;
+        int64_t end_ns;
+        if (job->steps.apart && r != job->deciding)
+            continue;
+        job_view_make(&v, job, r, true);
+        end_ns =
+            iteration_end(&job->steps.ranks[r], run->ranks[r].nops, &v.when, job->steps.count - 2);
+        before_ns = end_ns > before_ns ? end_ns : before_ns;
+        job_view_release(&v);
     }
-    job_view_release(&v);
+    if (before_ns > step.start_ns && before_ns < step.end_ns)
+        step.start_ns = before_ns;
     return step;
 }
 
@@ -147,7 +150,7 @@ void html_step(struct buf *b, const struct job *job, size_t rank)
 {
     const struct run *run = job->program.run;
     size_t shown = run->nranks < RANKS ? run->nranks : RANKS, last = SIZE_MAX;
-    struct sim_span step = last_step(job, rank);
+    struct sim_span step = last_step(job);
     char length[32];
     buf_printf(
         b, "<p class=soft>%s from left to right, of %zu of the %zu ranks that are simulated</p>",
@@ -159,7 +162,7 @@ void html_step(struct buf *b, const struct job *job, size_t rank)
         if (between)
             r = rank; /* the one that decides is among them */
         last = r;
-        if (!job_blank(run, r))
+        if (!steps_blank(run, r))
             draw_rank(b, job, r, step);
     }
     buf_puts(b, "</div>");

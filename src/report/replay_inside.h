@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /* The parts of an iteration, which add up to it. */
-#define REPLAY_SHARES 8
+#define REPLAY_SHARES 9
 
 struct replay_share {
     const char *name, *brief; /* brief: heading of a column, 8 characters at most */
@@ -38,7 +38,7 @@ const struct axis_time *replay_axis(const struct replay_scale *s, const char *na
 /* What of the iteration it leaves exposed, in %; 0 where an iteration takes no time. */
 double replay_exposed_percent(const struct replay_scale *s, const struct axis_time *axis);
 
-/* A thousand is "1 k": "23.4 M". */
+/* A thousand is "1 k": "23.4 M"; NAN is "-". */
 char *replay_rate(char *buf, size_t size, double per_s);
 
 /* What the tables and the critical paths of all scales are; replay_text.c has the rest. */
@@ -50,7 +50,7 @@ bool replay_next_path(const struct replay *rep, size_t *at, char gpus[64], const
 
 /* What the error bars say of themselves: the sentence that is returned leads to those of the list,
  * NULL behind the last. In the arena. */
-#define REPLAY_BARS_MAX 4
+#define REPLAY_BARS_MAX 6
 const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1]);
 
 /* "15.7 ms recorded, 15.8 ms replayed on the same hardware (+0.6 %)". */

@@ -20,6 +20,7 @@ static void add_time(cJSON *o, const struct iteration_time *t)
     json_add_us(o, "comm_us", t->comm_ns);
     json_add_us(o, "exposed_comm_us", t->exposed_comm_ns);
     json_add_us(o, "comm_wait_us", t->comm_wait_ns);
+    json_add_us(o, "absent_wait_us", t->absent_wait_ns);
     json_add_us(o, "memory_us", t->memory_ns);
     json_add_us(o, "exposed_memory_us", t->exposed_memory_ns);
     json_add_us(o, "idle_us", t->idle_ns);
@@ -88,6 +89,10 @@ static void add_source(cJSON *doc, const struct replay *rep, const struct run *r
     cJSON_AddNumberToObject(o, "ranks", (double)rep->nranks);
     cJSON_AddNumberToObject(o, "world_size", rep->world);
     cJSON_AddNumberToObject(o, "iterations", rep->iterations);
+    cJSON_AddStringToObject(o, "steps_from", step_source_name(rep->source));
+    cJSON_AddStringToObject(o, "bound", bound_name(rep->bound));
+    cJSON_AddStringToObject(o, "path", bound_name(rep->path_bound));
+    add_name(o, "why", rep->bound_why);
     add_spread(o, &rep->spread);
     add_time(cJSON_AddObjectToObject(o, "recorded"), &rep->recorded);
     add_time(cJSON_AddObjectToObject(o, "replayed"), &rep->own);
@@ -164,7 +169,7 @@ static void add_ranks(cJSON *doc, const struct replay *rep)
         cJSON *o = cJSON_CreateObject();
         cJSON_AddItemToArray(list, o);
         cJSON_AddNumberToObject(o, "rank", rep->ranks[r].rank);
-        cJSON_AddNumberToObject(o, "iterations", rep->ranks[r].iterations);
+        cJSON_AddNumberToObject(o, "iterations", rep->iterations);
         add_place(o, &rep->grid, rep->ranks[r].rank);
         json_add_us(o, "recorded_us", rep->ranks[r].recorded_ns);
         json_add_us(o, "replayed_us", rep->ranks[r].replayed_ns);

@@ -58,6 +58,8 @@ static void add_error(cJSON *o, const struct uncertainty *u)
     cJSON *error = cJSON_AddObjectToObject(o, "error"), *list;
     json_add_number(error, "share", u->share);
     json_add_number(error, "replay", u->replay);
+    json_add_number(error, "waits", u->waits);
+    json_add_number(error, "steps", u->steps);
     json_add_number(error, "unmeasured", u->unmeasured);
     list = cJSON_AddArrayToObject(error, "rests_on");
     for (int b = 0; b < BASIS_COUNT; b++) {

@@ -42,6 +42,10 @@ char *replay_rate(char *buf, size_t size, double per_s)
 {
     static const char *const units[] = {"", " k", " M", " G", " T", " P", " E"};
     size_t unit = 0;
+    if (isnan(per_s)) {
+        snprintf(buf, size, "-");
+        return buf;
+    }
     while (per_s >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
         per_s /= 1000;
         unit++;
@@ -59,13 +63,22 @@ static void cell_iteration(struct table *t, const struct replay_scale *s)
 {
     char time[32], bar[32];
     text_ns(time, sizeof time, s->time.span_ns);
-    replay_percent(bar, sizeof bar, s->error.share);
-    table_cell(t, "%s +- %s%s", time, bar, replay_unmeasured(s) ? " ?" : "  ");
+    if (isfinite(s->error.share))
+        table_cell(t, "%s +- %s%s", time, replay_percent(bar, sizeof bar, s->error.share),
+                   replay_unmeasured(s) ? " ?" : "  ");
+    else
+        table_cell(t, "%s +- ?", time);
 }
 
-static void cell_speedup(struct table *t, double speedup)
+static void cell_speedup(struct table *t, const struct replay_scale *s)
 {
-    table_cell(t, speedup < 1e6 ? "%.2f" : "%.3g", speedup);
+    if (!isfinite(s->speedup)) {
+        table_cell(t, "-");
+        table_cell(t, "-");
+        return;
+    }
+    table_cell(t, s->speedup < 1e6 ? "%.2f" : "%.3g", s->speedup);
+    table_cell(t, "%.1f %%", 100 * s->efficiency);
 }
 
 static void print_scaling(const struct replay *rep, FILE *out)
@@ -86,11 +99,12 @@ static void print_scaling(const struct replay *rep, FILE *out)
         const struct replay_scale *s = &rep->scales[i];
         cell_gpus(&t, s);
         cell_iteration(&t, s);
-        cell_speedup(&t, s->speedup);
-        table_cell(&t, "%.1f %%", 100 * s->efficiency);
+        cell_speedup(&t, s);
         if (w->tokens > 0)
             table_cell(&t, "%s", replay_rate(rate, sizeof rate, s->rate.tokens_per_s));
-        if (w->missing == NULL)
+        if (w->missing == NULL && isnan(s->rate.utilisation))
+            table_cell(&t, "-");
+        else if (w->missing == NULL)
             table_cell(&t, "%.1f %%%s", 100 * s->rate.utilisation,
                        s->rate.utilisation > 1 ? " !" : "");
     }
@@ -156,6 +170,7 @@ const struct replay_share replay_shares[REPLAY_SHARES] = {
     {"host-bound", "host", offsetof(struct iteration_time, host_bound_ns)},
     {"waits for other streams", "streams", offsetof(struct iteration_time, stream_wait_ns)},
     {"idle", "idle", offsetof(struct iteration_time, other_idle_ns)},
+    {"waits for ranks not recorded", "absent", offsetof(struct iteration_time, absent_wait_ns)},
 };
 
 double replay_share_ns(const struct iteration_time *time, int share)

@@ -29,12 +29,18 @@ bool replay_next_path(const struct replay *rep, size_t *at, char gpus[64], const
 
 /* ---- error bars ---- */
 
+/* Waits that are sure to stay are no error. */
+static double weight_of(const struct replay_scale *s, enum basis basis)
+{
+    return s->error.shares[basis] * (basis == BASIS_WAIT ? s->error.errors[basis] : 1);
+}
+
 /* The scale whose path rests most on this. */
 static const struct replay_scale *most(const struct replay *rep, enum basis basis)
 {
     const struct replay_scale *top = &rep->scales[0];
     for (size_t i = 1; i < rep->nscales; i++) {
-        if (rep->scales[i].error.shares[basis] > top->error.shares[basis])
+        if (weight_of(&rep->scales[i], basis) > weight_of(top, basis))
             top = &rep->scales[i];
     }
     return top;
@@ -48,10 +54,21 @@ static const char *basis_words(struct replay *rep, enum basis basis)
                                      [BASIS_RULE] = "ratios of the hardware's figures"};
     const struct uncertainty *u = &most(rep, basis)->error;
     char share[32], error[32];
-    if (!(u->shares[basis] > 0.0005))
+    if (!(weight_of(most(rep, basis), basis) > 0.0005))
         return NULL;
     replay_percent(share, sizeof share, u->shares[basis]);
     replay_percent(error, sizeof error, u->errors[basis]);
+    if (basis == BASIS_UNSIZED)
+        return arena_printf(
+            &rep->arena,
+            "up to %s of the step is communication of unknown size or communicator: "
+            "it keeps its measured time, which is taken to be off by as much",
+            share);
+    if (basis == BASIS_WAIT)
+        return arena_printf(&rep->arena,
+                            "up to %s of the step is waits for ranks that were not recorded: they "
+                            "are kept, and taken to be off by %s, as communication changes",
+                            share, error);
     if (u->unknown[basis] > 0 && u->errors[basis] == 1)
         return arena_printf(
             &rep->arena,
@@ -94,11 +111,14 @@ const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MA
             list[n++] = words;
     }
     list[n] = NULL;
-    return arena_printf(&rep->arena, "the replay is %s off on the recording's own hardware%s%s",
-                        replay_percent(off, sizeof off, rep->scales[0].error.replay),
-                        any_unmeasured(rep) ? "; ? marks an error that is not measured in full"
-                                            : "",
-                        n > 0 ? ". Of the critical path" : "");
+    return arena_printf(
+        &rep->arena, "the replay is %s off on the recording's own hardware%s%s%s",
+        replay_percent(off, sizeof off, rep->scales[0].error.replay),
+        rep->scales[0].error.steps > 0 ? arena_printf(&rep->arena, "; too few steps: %.0f %%",
+                                                      100 * rep->scales[0].error.steps)
+                                       : "",
+        any_unmeasured(rep) ? "; ? marks an error that is not measured in full" : "",
+        n > 0 ? ". Of the critical path" : "");
 }
 
 /* ---- the recording ---- */

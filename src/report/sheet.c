@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/opt.h"
 #include "report/csv_text.h"
+#include "report/cut_text.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -152,22 +153,46 @@ static void shorten(char *name)
     *out = '\0';
 }
 
-static void text_cell(struct table *t, const char *text, const struct sheet_column *column,
-                      bool whole, struct arena *arena)
-{
-    size_t max = whole ? WHOLE_COLUMNS : column->max > 0 ? (size_t)column->max : TEXT_COLUMNS;
-    char *name;
-    if (column->unit == SHEET_NAME) {
-        name = arena_strdup(arena, text);
-        shorten(name);
-        text = name;
-    }
-    table_text(t, text[0] != '\0' ? text : "-", max);
-}
-
 static bool is_text(const struct sheet_column *c)
 {
     return c->unit == SHEET_TEXT || c->unit == SHEET_NAME;
+}
+
+static const char *text_for_people(const char *text, const struct sheet_column *column,
+                                   struct arena *arena)
+{
+    char *name;
+    if (column->unit != SHEET_NAME)
+        return text;
+    name = arena_strdup(arena, text);
+    shorten(name);
+    return name;
+}
+
+/* Of the texts of a column what is printed of each, by row; NULL where it has a number. Whole: in
+ * full, as far as that goes. */
+static const char **text_of_column(const struct sheet *s, size_t c, size_t rows, bool whole,
+                                   struct arena *arena)
+{
+    const struct sheet_column *column = &s->columns[c];
+    const char **shown = arena_alloc(arena, rows * sizeof *shown);
+    const char **texts = arena_alloc(arena, rows * sizeof *texts);
+    size_t *row = arena_alloc(arena, rows * sizeof *row), n = 0;
+    const char **cut = arena_alloc(arena, rows * sizeof *cut);
+    size_t max = whole ? WHOLE_COLUMNS : column->max > 0 ? (size_t)column->max : TEXT_COLUMNS;
+    for (size_t i = 0; i < rows; i++) {
+        const char *text = s->cells[i * s->ncolumns + c].text;
+        if (text == NULL)
+            continue;
+        row[n] = i;
+        texts[n] = text[0] != '\0' ? text : "-";
+        cut[n] = text_for_people(texts[n], column, arena);
+        n++;
+    }
+    cut_texts(arena, cut, texts, n, max);
+    for (size_t i = 0; i < n; i++)
+        shown[row[i]] = cut[i];
+    return shown;
 }
 
 /* Returns the name of the unit of times; NULL. */
@@ -175,18 +200,22 @@ static const char *fill_table(const struct sheet *s, size_t rows, bool whole, st
 {
     struct scale scale = scale_of(s, rows);
     struct arena arena;
+    const char ***texts;
     arena_init(&arena);
+    texts = arena_alloc(&arena, s->ncolumns * sizeof *texts);
     for (size_t c = 0; c < s->ncolumns; c++) {
         const struct sheet_column *column = &s->columns[c];
-        if (column->heading != NULL)
-            table_column(t, column->heading, is_text(column) ? TABLE_LEFT : TABLE_RIGHT);
+        if (column->heading == NULL)
+            continue;
+        table_column(t, column->heading, is_text(column) ? TABLE_LEFT : TABLE_RIGHT);
+        texts[c] = text_of_column(s, c, rows, whole, &arena);
     }
     for (size_t i = 0; i < rows * s->ncolumns; i++) {
         const struct sheet_column *column = &s->columns[i % s->ncolumns];
         if (column->heading == NULL)
             continue;
         if (s->cells[i].text != NULL)
-            text_cell(t, s->cells[i].text, column, whole, &arena);
+            table_cell(t, "%s", texts[i % s->ncolumns][i / s->ncolumns]);
         else
             number_cell(t, column->unit, &scale, s->cells[i].number);
     }
@@ -233,8 +262,11 @@ void sheet_markdown(const struct sheet *s, FILE *out)
     if (sheet_rows(s) == 0)
         return;
     with_table(s, sheet_rows(s), out, "\n## ", "\n\n", table_print_markdown);
-    for (size_t i = 0; i < s->nnotes; i++)
-        fprintf(out, "\n%s\n", s->notes[i]);
+    for (size_t i = 0; i < s->nnotes; i++) {
+        fputc('\n', out);
+        markdown_text(s->notes[i], out);
+        fputc('\n', out);
+    }
 }
 
 /* ---- for programs ---- */
@@ -307,18 +339,20 @@ static cJSON *json_cell(const struct sheet_cell *cell, enum sheet_unit unit)
     return item;
 }
 
-struct cJSON *sheet_json(const struct sheet *s)
+size_t sheet_json_rows(const struct sheet *s)
 {
-    cJSON *list = cJSON_CreateArray(), *row = NULL;
-    size_t all = sheet_rows(s), rows = s->json_rows > 0 && s->json_rows < all ? s->json_rows : all;
-    for (size_t i = 0; i < rows * s->ncolumns; i++) {
-        const struct sheet_column *column = &s->columns[i % s->ncolumns];
-        if (i % s->ncolumns == 0) {
-            row = cJSON_CreateObject();
-            cJSON_AddItemToArray(list, row);
-        }
+    size_t all = sheet_rows(s);
+    return s->json_rows > 0 && s->json_rows < all ? s->json_rows : all;
+}
+
+struct cJSON *sheet_json_row(const struct sheet *s, size_t row)
+{
+    cJSON *object = cJSON_CreateObject();
+    for (size_t i = 0; i < s->ncolumns; i++) {
+        const struct sheet_column *column = &s->columns[i];
         if (column->key != NULL)
-            cJSON_AddItemToObject(row, column->key, json_cell(&s->cells[i], column->unit));
+            cJSON_AddItemToObject(object, column->key,
+                                  json_cell(&s->cells[row * s->ncolumns + i], column->unit));
     }
-    return list;
+    return object;
 }

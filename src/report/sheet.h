@@ -99,6 +99,7 @@ const char *sheet_table(const struct sheet *s, size_t rows, struct table *t);
  * ' in front. JSON: an array of objects. */
 void sheet_markdown(const struct sheet *s, FILE *out);
 void sheet_csv(const struct sheet *s, FILE *out);
-struct cJSON *sheet_json(const struct sheet *s); /* caller deletes */
+size_t sheet_json_rows(const struct sheet *s);
+struct cJSON *sheet_json_row(const struct sheet *s, size_t row); /* an object; caller deletes */
 
 #endif

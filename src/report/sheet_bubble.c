@@ -68,10 +68,9 @@ static void add_notes(struct sheet *s, const struct analysis *a)
     if (b->imbalance >= 1.005)
         sheet_note(s, "stage %d works longest: %.2f times the mean stage", b->slowest,
                    b->imbalance);
-    if (!b->steps.marked)
+    if (b->steps->source != STEPS_MARKED)
         sheet_note(s, "%s: the window is the whole trace",
-                   b->steps.uneven ? "ranks mark different numbers of steps"
-                                   : "no steps are marked");
+                   b->steps->doubt != NULL ? b->steps->doubt : "no steps are marked");
     if (!b->aligned)
         sheet_note(s, "clocks of the ranks cannot be compared: each has a window of its own");
     if (!(a->coverage & COVER_KERNELS))

@@ -130,11 +130,19 @@ static void comm_sheet(struct sheet *s, const char *name, const char *title,
         {"told", NULL, SHEET_COUNT, 0},
     };
     bool grouped = false;
+    size_t beyond = 0;
     sheet_init(s, name, title, SHEET_COLUMNS(columns));
     for (size_t i = 0; i < rows->count; i++) {
         comm_cells(s, &rows->list[i]);
         grouped = grouped || rows->list[i].grouped > 0;
+        beyond += rows->list[i].beyond_links;
     }
+    if (beyond > 0)
+        sheet_note(
+            s,
+            "%zu row%s without a bandwidth: more than the GPU's links can move in the recorded "
+            "time: part of the data came before, or the group is smaller than taken here",
+            beyond, beyond > 1 ? "s are" : " is");
     if (grouped)
         sheet_note(s, "* in groups: the time is the group's, the bandwidth that of all it moved");
 }

@@ -72,9 +72,8 @@ static void who_cells(struct sheet *s, const struct analysis *a, const struct co
 
 static const char *step_name(const struct analysis *a, const struct comm_instance *in)
 {
-    const struct rank *rank = &a->run->ranks[in->first.rank];
-    int64_t step = meet_step(rank, &rank->ops[in->first.op]);
-    return step >= 0 ? rank->steps[step].name : "";
+    uint32_t step = meet_step(&a->job_steps, in->first.rank, in->first.op);
+    return meet_step_name(&a->job_steps, a->run, in->first.rank, step);
 }
 
 /* Since the first collective; NAN where their clocks do not agree. */

@@ -54,13 +54,12 @@ static void add_notes(struct sheet *s, const struct analysis *a)
     if (c->run->nranks > 1)
         snprintf(moves, sizeof moves, "; moves between ranks: %llu",
                  (unsigned long long)c->changes_step);
-    if (c->steps.marked)
+    if (c->steps->source != STEPS_WHOLE)
         sheet_note(s, "step: the median one of %zu, %s%s", c->walked, length, moves);
     else
         sheet_note(s, "%s: the path is that of the whole trace, %s%s",
-                   c->steps.uneven ? "ranks mark different numbers of steps"
-                                   : "no steps are marked",
-                   length, moves);
+                   c->steps->doubt != NULL ? c->steps->doubt : "no steps are marked", length,
+                   moves);
     if (c->inferred > 0)
         sheet_note(s, "no events were traced: what had ended just before counts as waited for");
     if (!(a->coverage & COVER_DEPS))
@@ -243,9 +242,9 @@ bool rule_critical_host(const struct analysis *a, double threshold, struct findi
         return false;
     buf_printf(b,
                "Host on the critical path: " RATE_TEXT " of it (%s of %s, all steps) is the host "
-               "on the way to its next call; for " RATE_TEXT " of the span devices are idle for "
-               "that.",
+               "on the way to its next call; for " RATE_TEXT
+               " of the %s devices are idle for that.",
                percent(f->value), text_ns(part, sizeof part, (double)host_ns),
-               text_ns(whole, sizeof whole, (double)c->length.all_ns), percent(late));
+               text_ns(whole, sizeof whole, (double)c->length.all_ns), percent(late), span_word(a));
     return true;
 }

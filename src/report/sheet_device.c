@@ -227,7 +227,7 @@ void sheet_of_launch(struct sheet *s, const struct analysis *a)
         sheet_number(s, row->delay.median);
         sheet_number(s, row->delay.p95);
         sheet_number(s, row->delay.max);
-        sheet_number(s, known ? (double)row->long_delays : NAN);
+        sheet_number(s, isnan(row->delay.min) ? NAN : (double)row->long_delays);
         sheet_number(s, row->call.median);
         sheet_number(s, row->call.mean);
         sheet_number(s, row->call.p95);

@@ -10,7 +10,7 @@
 
 static double span_of(const struct analysis *a)
 {
-    return a->total.span_ns > 0 ? (double)a->total.span_ns : NAN;
+    return a->total.recorded_ns > 0 ? (double)a->total.recorded_ns : NAN;
 }
 
 void sheet_of_kernel_kinds(struct sheet *s, const struct analysis *a)
@@ -21,7 +21,7 @@ void sheet_of_kernel_kinds(struct sheet *s, const struct analysis *a)
         {"share", "of all", SHEET_SHARE, 0},    {"of_span", "of span", SHEET_SHARE, 0},
     };
     double all = 0;
-    sheet_init(s, "kernel_kinds", "Device work by kind; durations added up",
+    sheet_init(s, "kernel_kinds", "Device work by kind, of the whole recording; durations added up",
                SHEET_COLUMNS(columns));
     for (unsigned k = 0; k < WORK_KINDS; k++)
         all += a->work.kinds[k].total_ns;
@@ -77,7 +77,7 @@ void sheet_of_operations(struct sheet *s, const struct analysis *a)
         {"of_span", NULL, SHEET_SHARE, 0},
     };
     const struct operations *o = &a->operations;
-    sheet_init(s, "operations", "Device work by the operation that launched it",
+    sheet_init(s, "operations", "Device work by the operation that launched it, of the whole recording",
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < o->count && operations_known(o); i++) {
         const struct operation_row *row = &o->list[i];

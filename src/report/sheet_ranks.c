@@ -12,6 +12,10 @@ static void times(struct sheet *s, const struct split *x)
 #define X(name) sheet_number(s, timed ? (double)x->name##_ns : NAN);
     SPLIT_TIMES(X)
 #undef X
+}
+
+static void waits(struct sheet *s, const struct split *x)
+{
     sheet_number(s, x->wait_known ? (double)x->exposed_wait_ns : NAN);
 }
 
@@ -46,17 +50,29 @@ void sheet_of_ranks(struct sheet *s, const struct analysis *a)
         {"dropped_ops", NULL, SHEET_COUNT, 0},
         {"host", NULL, SHEET_TEXT, 0},
         {"gpu", NULL, SHEET_TEXT, 0},
+        {"from_us", NULL, SHEET_NS, 0},
+        {"recorded_us", NULL, SHEET_NS, 0},
+        {"recorded_compute_us", NULL, SHEET_NS, 0},
+        {"recorded_comm_us", NULL, SHEET_NS, 0},
+        {"recorded_exposed_comm_us", NULL, SHEET_NS, 0},
+        {"recorded_memory_us", NULL, SHEET_NS, 0},
+        {"recorded_exposed_memory_us", NULL, SHEET_NS, 0},
+        {"recorded_idle_us", NULL, SHEET_NS, 0},
+        {"recorded_overlap_us", NULL, SHEET_NS, 0},
     };
     sheet_init(s, "ranks", "Time per rank", SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->nranks; i++) {
         const struct rank_result *r = &a->ranks[i];
         sheet_number(s, r->rank->rank);
         times(s, &r->split);
+        waits(s, &r->split);
         arrivals(s, r->arrival);
         sheet_number(s, (double)r->split.timed_ops);
         sheet_number(s, (double)split_untimed(&r->split));
         sheet_number(s, (double)r->rank->dropped);
         sheet_text(s, r->rank->host);
         sheet_text(s, r->rank->gpu);
+        sheet_number(s, r->split.timed_ops > 0 ? (double)r->split.from_ns : NAN);
+        times(s, &r->recorded);
     }
 }

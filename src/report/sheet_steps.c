@@ -34,6 +34,8 @@ void sheet_of_steps(struct sheet *s, const struct analysis *a)
         {"exposed_comm_us", NULL, SHEET_NS, 0},
         {"exposed_memory_us", NULL, SHEET_NS, 0},
         {"idle_us", NULL, SHEET_NS, 0},
+        {"step_us", NULL, SHEET_NS, 0},
+        {"counts", NULL, SHEET_COUNT, 0},
     };
     sheet_init(s, "steps", "Steps: the host's range; when the device was done",
                SHEET_COLUMNS(columns));
@@ -54,6 +56,8 @@ void sheet_of_steps(struct sheet *s, const struct analysis *a)
         sheet_number(s, mean_of(row->exposed_comm_ns, row->timed));
         sheet_number(s, mean_of(row->exposed_memory_ns, row->timed));
         sheet_number(s, mean_of(row->idle_ns, row->timed));
+        sheet_number(s, ns_or_nan(row->job_ns));
+        sheet_number(s, row->counts);
     }
 }
 
@@ -91,10 +95,11 @@ void sheet_of_step_summary(struct sheet *s, const struct analysis *a)
         {"max_us", "longest", SHEET_NS, 0}, {"std_us", NULL, SHEET_NS, 0},
         {"cv", "varies", SHEET_SHARE, 0},   {"warm_up_us", NULL, SHEET_NS, 0},
     };
-    sheet_init(s, "step_summary", "Step time, of the slowest rank in each", SHEET_COLUMNS(columns));
-    s->off_page = a->steps.count < 2; /* nothing to sum up */
+    sheet_init(s, "step_summary", "Step time of the job (device), and lengths of the host's ranges",
+               SHEET_COLUMNS(columns));
+    s->off_page = a->steps.job.steps < 2; /* nothing to sum up */
     put_summary(s, "host", &a->steps.host);
-    put_summary(s, "device", &a->steps.device);
+    put_summary(s, a->job_steps.untimed ? "calls" : "device", &a->steps.job);
 }
 
 void sheet_of_step_ranks(struct sheet *s, const struct analysis *a)

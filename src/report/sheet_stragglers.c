@@ -40,6 +40,7 @@ static void put_worst(struct sheet *s, const struct analysis *a, const struct ar
 static void put_rank(struct sheet *s, const struct analysis *a, const struct arrival *x)
 {
     const struct rank *rank = &a->run->ranks[x - a->stragglers.arrivals];
+    uint32_t steps = meet_steps(&a->job_steps);
     double last = (double)x->last;
     sheet_number(s, rank->rank);
     sheet_text(s, rank->host);
@@ -48,7 +49,7 @@ static void put_rank(struct sheet *s, const struct analysis *a, const struct arr
     sheet_number(s, last / (double)x->collectives);
     sheet_number(s, x->caused_ns);
     sheet_number(s, x->caused_ns / last);
-    sheet_number(s, rank->nsteps > 0 ? x->caused_ns / (double)rank->nsteps : NAN);
+    sheet_number(s, steps > 0 ? x->stepped_ns / (double)steps : NAN);
     put_worst(s, a, x);
     sheet_number(s, x->passed_ns);
     sheet_number(s, x->origin_ns);
@@ -107,7 +108,7 @@ void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
     char residual[32];
     size_t n = 0;
     sheet_init(s, "stragglers", "Late ranks, by the waiting they cause", SHEET_COLUMNS(columns));
-    s->off_page = !(a->stragglers.caused_ns >= ON_PAGE_SHARE * (double)a->total.span_ns) ||
+    s->off_page = !(a->stragglers.caused_ns >= ON_PAGE_SHARE * (double)a->total.recorded_ns) ||
                   (a->bubbles.why == NULL && !rule_speaks(a, RULE_straggler)); /* its schedule */
     for (size_t r = 0; r < a->run->nranks; r++) {
         const struct arrival *x = &a->stragglers.arrivals[r];

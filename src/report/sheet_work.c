@@ -41,6 +41,32 @@ void sheet_of_gemms(struct sheet *s, const struct analysis *a)
                    (unsigned long long)a->gemm_rate);
 }
 
+void sheet_of_operator_flops(struct sheet *s, const struct analysis *a)
+{
+    static const struct sheet_column columns[] = {
+        {"operator", "operator", SHEET_NAME, 0}, {"flops", "FLOPs", SHEET_COUNT, 0},
+        {"dtype", "dtype", SHEET_TEXT, 0},       {"compute", NULL, SHEET_TEXT, 0},
+        {"count", "count", SHEET_COUNT, 0},      {"timed", NULL, SHEET_COUNT, 0},
+        {"total_us", "total", SHEET_TIME, 0},    {"tflops", "TFLOPS", SHEET_RATE, 0},
+        {"peak_tflops", NULL, SHEET_RATE, 0},    {"of_peak", "of peak", SHEET_SHARE, 0},
+    };
+    sheet_init(s, "operator_flops", "Convolutions, attention and grouped GEMMs by size, dense peak",
+               SHEET_COLUMNS(columns));
+    for (size_t i = 0; i < a->work.noperators; i++) {
+        const struct flops_row *row = &a->work.operators[i];
+        sheet_text(s, row->op);
+        sheet_number(s, row->flops);
+        sheet_text(s, comm_dtype_words(row->dtype));
+        sheet_text(s, comm_dtype_words(row->compute));
+        sheet_number(s, (double)row->count);
+        sheet_number(s, (double)row->timed);
+        sheet_number(s, row->timed > 0 ? row->total_ns : NAN);
+        sheet_number(s, row->tflops);
+        sheet_number(s, row->peak_tflops);
+        sheet_number(s, row->tflops / row->peak_tflops);
+    }
+}
+
 void sheet_of_copies(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
@@ -64,7 +90,7 @@ void sheet_of_copies(struct sheet *s, const struct analysis *a)
         sheet_number(s, timed ? row->exposed_ns : NAN);
         sheet_number(s, moved / row->sized_ns); /* not finite without a time: not known */
         sheet_number(s, row->max_GBps > 0 ? row->max_GBps : NAN);
-        sheet_number(s, row->sized_ns > 0 ? moved / (double)a->total.span_ns : NAN);
+        sheet_number(s, row->sized_ns > 0 ? moved / (double)a->total.recorded_ns : NAN);
     }
 }
 
@@ -146,7 +172,7 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
         sheet_number(s, (double)row->count);
         sheet_number(s, row->total_ns);
         sheet_number(s, row->total_ns / (double)row->count);
-        sheet_number(s, row->total_ns / (double)a->total.span_ns);
+        sheet_number(s, row->total_ns / (double)a->total.recorded_ns);
         sheet_text(s, work_kind_name(row->kind));
         sheet_number(s, row->min_ns);
         sheet_number(s, row->max_ns);

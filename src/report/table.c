@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -183,13 +184,25 @@ void table_print(const struct table *t, FILE *out)
     free(width);
 }
 
-/* What would end the cell, or begin a tag or a span of code, behind a backslash. */
-static void print_escaped(FILE *out, const char *text)
+static bool is_word(char c)
 {
-    for (; *text != '\0'; text++) {
-        if (strchr("|<\\`", *text) != NULL)
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* Within a word an underscore is none of emphasis. */
+static bool has_meaning(const char *text, size_t at)
+{
+    if (text[at] == '_')
+        return at == 0 || !is_word(text[at - 1]) || !is_word(text[at + 1]);
+    return strchr("|<\\`*[]~&", text[at]) != NULL;
+}
+
+void markdown_text(const char *text, FILE *out)
+{
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        if (has_meaning(text, i))
             fputc('\\', out);
-        fputc(*text, out);
+        fputc(text[i], out);
     }
 }
 
@@ -203,7 +216,7 @@ void table_print_markdown(const struct table *t, FILE *out)
     fputs(t->nheads > 0 ? "|" : "", out);
     for (size_t i = 0; i < t->ncells; i++) {
         fputs(i % t->nheads == 0 ? (i == 0 ? "\n| " : " |\n| ") : " | ", out);
-        print_escaped(out, t->cells[i]);
+        markdown_text(t->cells[i], out);
     }
     fputs(t->ncells > 0 ? " |\n" : t->nheads > 0 ? "\n" : "", out);
 }

@@ -41,6 +41,10 @@ void table_text(struct table *t, const char *text, size_t max);
 void table_print(const struct table *t, FILE *out);          /* two spaces of indent */
 void table_print_markdown(const struct table *t, FILE *out); /* as GitHub has tables */
 
+/* With a backslash before what Markdown would take for a tag, code, a link, emphasis, an entity, or
+ * the end of a cell. */
+void markdown_text(const char *text, FILE *out);
+
 /* Numbers for people, without a static buffer: each writes into buf and returns it. Three
  * significant digits; "-" for what is not finite.
  * text_ns: "850 ns", "12.3 us", "4.56 ms", "1.20 s" from nanoseconds;

@@ -47,10 +47,10 @@ static uint64_t ops_of(const struct job *job, size_t ranks, uint32_t keep)
     const struct run *run = job->program.run;
     uint64_t n = 0;
     for (size_t r = 0; r < ranks; r++) {
-        const struct iterations *it = &job->iterations[r];
+        const struct rank_steps *it = &job->steps.ranks[r];
         for (size_t i = 0; i < run->ranks[r].nops; i++)
             n += keep == 0 ||
-                 (it->of[i] != ITERATION_NONE && it->of[i] + (uint64_t)keep >= it->count);
+                 (it->of[i] != STEP_NONE && it->of[i] + (uint64_t)keep >= it->count);
     }
     return n;
 }
@@ -70,10 +70,10 @@ static void choose(struct timeline_file *t, const struct job *job)
         t->ranks = (t->ranks + 1) / 2;
 }
 
-bool timeline_takes(const struct timeline_file *t, const struct iterations *it, size_t op)
+bool timeline_takes(const struct timeline_file *t, const struct rank_steps *it, size_t op)
 {
     return t->keep == 0 ||
-           (it->of[op] != ITERATION_NONE && it->of[op] + (uint64_t)t->keep >= it->count);
+           (it->of[op] != STEP_NONE && it->of[op] + (uint64_t)t->keep >= it->count);
 }
 
 /* ---- what is called ---- */
@@ -86,7 +86,7 @@ static void look(void *context, const struct job *job, const struct replay_scale
     choose(t, job); /* a longer pipeline has more ranks than the recording */
     t->predicted = t->predicted || scale != NULL;
     for (size_t r = 0; r < t->ranks; r++) {
-        if (!job_blank(job->program.run, r))
+        if (!steps_blank(job->program.run, r))
             timeline_rank(t, job, r, scale != NULL);
     }
     if (scale != NULL)

@@ -100,14 +100,14 @@ static void put_args(struct buf *b, const struct timeline_rank *tr, const struct
     if (s->what == SLOT_UNTRACED || s->what == SLOT_ACT)
         return;
     op = &tr->rank->ops[s->index];
-    iteration = tr->job->iterations[tr->r].of[s->index];
+    iteration = tr->job->steps.ranks[tr->r].of[s->index];
     n = op_fields(tr->job->program.run, op, fields);
     buf_puts(b, ",\"args\":{");
     for (size_t i = 0; i < n; i++) {
         buf_puts(b, i > 0 ? "," : "");
         put_field(b, &fields[i]);
     }
-    if (iteration != ITERATION_NONE)
+    if (iteration != STEP_NONE)
         buf_printf(b, ",\"iteration\":%u", iteration);
     if (tr->predicted && s->what == SLOT_OP && op_timed(op))
         put_us(b, "recorded_us", op->dur_ns);

@@ -51,7 +51,7 @@ struct timeline_rank {
 struct buf *timeline_event(struct timeline_file *t);
 
 /* Is the operation written? */
-bool timeline_takes(const struct timeline_file *t, const struct iterations *it, size_t op);
+bool timeline_takes(const struct timeline_file *t, const struct rank_steps *it, size_t op);
 
 void timeline_rank(struct timeline_file *t, const struct job *job, size_t r, bool predicted);
 

@@ -89,7 +89,7 @@ static void add_act(struct timeline_rank *tr, uint32_t index, int64_t first_ns)
 /* What stands for no operation is written from the first operation on that is. */
 static void collect(struct timeline_rank *tr)
 {
-    const struct iterations *it = &tr->job->iterations[tr->r];
+    const struct rank_steps *it = &tr->job->steps.ranks[tr->r];
     int64_t first_ns = tr->file->keep == 0 ? INT64_MIN : INT64_MAX;
     for (uint32_t i = 0; i < tr->rank->nops; i++) {
         int64_t start_ns = tr->view.spans[i].start_ns;

@@ -26,7 +26,8 @@ const char *axis_name(const struct job *job, int comm)
 /* Communication of one axis. */
 struct lane {
     const char *name;
-    struct intervals all, moved; /* moved: and what waits, but not in the pipeline */
+    struct intervals all,
+        moved; /* moved: and what waits, but not in the pipeline nor for absent ranks */
 };
 
 struct lanes {
@@ -56,15 +57,14 @@ static int lane_of(struct lanes *l, int comm)
     return *slot;
 }
 
-static void add_clipped(struct intervals *s, struct sim_span span, const struct window *w)
+static void add_clipped(struct intervals *s, struct sim_span span, const struct step_window *w)
 {
-    intervals_add(s, span.start_ns > w->start_ns ? span.start_ns : w->start_ns,
-                  span.end_ns < w->end_ns ? span.end_ns : w->end_ns);
+    intervals_add(s, step_window_at(w, span.start_ns), step_window_at(w, span.end_ns));
 }
 
 /* What hides communication: computation, timed or only counted. */
 static void collect(struct lanes *l, struct intervals *hides, const struct rank *rank,
-                    const struct timeline *when, const struct window *w)
+                    const struct timeline *when, const struct step_window *w)
 {
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
@@ -79,7 +79,8 @@ static void collect(struct lanes *l, struct intervals *hides, const struct rank 
         }
         lane = &l->list[lane_of(l, op->class == OP_GRAPH ? -1 : op->coll.comm)];
         add_clipped(&lane->all, when->spans[i], w);
-        if (move == NULL || move->moved.start_ns == UNKNOWN_NS || !move->pipeline)
+        if (move == NULL || move->moved.start_ns == UNKNOWN_NS ||
+            (!move->pipeline && !move->absent))
             add_clipped(&lane->moved, when->spans[i], w);
         else
             add_clipped(&lane->moved, move->moved, w);
@@ -140,46 +141,68 @@ static int by_exposed(const void *pa, const void *pb)
     return strcmp(a->name, b->name);
 }
 
-static void measure(struct axis_times *out, struct lanes *l, const struct intervals *hides,
-                    double iterations)
+/* Adds what the rank's lanes hold, a step of each, times `factor`; empties them. */
+static void add_rank(struct axis_times *out, struct lanes *l, const struct intervals *hides,
+                     double factor)
 {
+    struct axis_time one[AXIS_TIMES_MAX] = {0};
     struct intervals exposed[AXIS_TIMES_MAX];
-    out->count = l->count;
     for (int i = 0; i < l->count; i++) {
         struct lane *lane = &l->list[i];
         intervals_merge(&lane->all);
         intervals_merge(&lane->moved);
         intervals_init(&exposed[i]);
         intervals_subtract(&exposed[i], &lane->moved, hides);
-        out->list[i] =
-            (struct axis_time){lane->name, (double)intervals_length(&lane->all) / iterations, 0};
+        one[i].total_ns = (double)intervals_length(&lane->all);
+        intervals_reset(&lane->all);
+        intervals_reset(&lane->moved);
     }
-    share(out->list, exposed, l->count);
+    share(one, exposed, l->count);
     for (int i = 0; i < l->count; i++) {
-        out->list[i].exposed_ns /= iterations;
+        out->list[i].total_ns += one[i].total_ns * factor;
+        out->list[i].exposed_ns += one[i].exposed_ns * factor;
         intervals_release(&exposed[i]);
     }
-    qsort(out->list, (size_t)out->count, sizeof *out->list, by_exposed);
 }
 
-void axis_times_measure(struct axis_times *out, const struct job *job, size_t r,
-                        const struct timeline *when)
+static void measure_rank(struct axis_times *out, struct lanes *l, size_t r, bool simulated,
+                         double n)
+{
+    const struct job *job = l->job;
+    const struct step_window *w = &job->windows[r], *all = &job->windows[job->deciding];
+    double own_ns = step_window_mean(w), job_ns = step_window_mean(all);
+    struct intervals hides;
+    struct job_view v;
+    job_view_make(&v, job, r, simulated);
+    intervals_init(&hides);
+    collect(l, &hides, &job->program.run->ranks[r], &v.when, w);
+    add_rank(out, l, &hides, own_ns > 0 ? job_ns / own_ns / w->steps / n : 0);
+    intervals_release(&hides);
+    job_view_release(&v);
+}
+
+void axis_times_measure(struct axis_times *out, const struct job *job, bool simulated)
 {
     const struct run *run = job->program.run;
-    struct window w = iteration_window(&job->iterations[r], run->ranks[r].nops, when);
     struct lanes l = {.job = job, .of = malloc((run->ncomms + 1) * sizeof *l.of)};
-    struct intervals hides;
+    double n = 0;
     if (l.of == NULL)
         die("out of memory");
+    memset(out, 0, sizeof *out);
     for (size_t c = 0; c <= run->ncomms; c++)
         l.of[c] = -1;
-    intervals_init(&hides);
-    collect(&l, &hides, &run->ranks[r], when, &w);
-    measure(out, &l, &hides, w.iterations);
+    for (size_t r = 0; r < run->nranks; r++)
+        n += !steps_blank(run, r) && job->windows[r].steps > 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (!steps_blank(run, r) && job->windows[r].steps > 0)
+            measure_rank(out, &l, r, simulated, n);
+    }
+    out->count = l.count;
     for (int i = 0; i < l.count; i++) {
+        out->list[i].name = l.list[i].name;
         intervals_release(&l.list[i].all);
         intervals_release(&l.list[i].moved);
     }
-    intervals_release(&hides);
+    qsort(out->list, (size_t)out->count, sizeof *out->list, by_exposed);
     free(l.of);
 }

@@ -5,14 +5,14 @@
  * taken together: "groups of 8".
  *
  *     struct axis_times t;
- *     axis_times_measure(&t, job, rank, &view);
+ *     axis_times_measure(&t, job, true);
  *     for (int i = 0; i < t.count; i++)
  *         use(t.list[i].name, t.list[i].exposed_ns);
  *
  * total: in which one of them is under way, waits included. exposed: of it, in which the rank
  * neither computes nor waits for its neighbour in the pipeline; a moment in which several axes are
  * exposed counts to equal parts for each, so that the exposed times add up to exposed_comm_ns of
- * the iteration.
+ * the step. Both are means over the ranks.
  */
 #ifndef SPECTER_SIM_AXIS_TIME_H
 #define SPECTER_SIM_AXIS_TIME_H
@@ -33,9 +33,8 @@ struct axis_times {
     int count;
 };
 
-/* Of an iteration of the rank (index in the run) as `when` tells it. */
-void axis_times_measure(struct axis_times *out, const struct job *job, size_t rank,
-                        const struct timeline *when);
+/* Of a step of the job, as job_measure() last measured it. */
+void axis_times_measure(struct axis_times *out, const struct job *job, bool simulated);
 
 /* What a communicator counts as; -1 unknown. In the arena of the replay. */
 const char *axis_name(const struct job *job, int comm);

@@ -26,7 +26,7 @@ struct scene {
 static int64_t length(const struct op *op)
 {
     if (op->host_ns == UNKNOWN_NS || op->host_end_ns == UNKNOWN_NS ||
-        op->timing == SPECTER_TIMING_SYNC)
+        op->timing == SPECTER_TIMING_SYNC || op_call_waits(op))
         return 0;
     return op->host_end_ns - op->host_ns;
 }
@@ -40,6 +40,20 @@ static void on_act(struct scene *s, const struct act *act)
         memset(s->ahead, 0, s->b->nplaces * sizeof *s->ahead);
 }
 
+/* The same of a call that launches an operation. */
+static bool on_op(struct scene *s, uint32_t i)
+{
+    const struct op *op = &s->b->rank->ops[i];
+    uint64_t *ahead = &s->ahead[s->b->stream[i]];
+    if (!is_issued(op))
+        return false;
+    if (op_call_waits(op)) {
+        *ahead = 0;
+        return false;
+    }
+    return (*ahead)++ >= BACKLOG_DEPTH;
+}
+
 /* Does the call launch behind a full queue? Counts it. */
 static bool on_call(struct scene *s, const struct call *call)
 {
@@ -50,8 +64,7 @@ static bool on_call(struct scene *s, const struct call *call)
         return false;
     }
     if (call->what == CALL_OP)
-        return is_issued(&b->rank->ops[call->index]) &&
-               s->ahead[b->stream[call->index]]++ >= BACKLOG_DEPTH;
+        return on_op(s, call->index);
     l = &b->rank->launches[call->index];
     s->ahead[find_place(b, l->device, l->stream)] += l->count;
     return false;
@@ -104,7 +117,7 @@ void backlog_find(struct builder *b)
             continue;
         if (on_call(&s, call))
             full[nfull++] = call->index;
-        else if (call->what == CALL_OP)
+        else if (call->what == CALL_OP && !op_call_waits(&b->rank->ops[call->index]))
             note(&s.usual[b->rank->ops[call->index].class], length(&b->rank->ops[call->index]));
     }
     find_usual(&s);

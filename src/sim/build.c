@@ -91,25 +91,28 @@ static void launch_alone(struct builder *b, uint32_t op)
         b->out->item[b->groups[k].op] = b->out->item[op];
 }
 
+uint32_t build_event_behind(struct builder *b, uint32_t op)
+{
+    if (b->op_event[op] == SIM_NONE)
+        b->op_event[op] = sim_add_event(b->p->sim);
+    return b->op_event[op];
+}
+
 /* An event behind the item of `op`, for those that were found to wait for it. */
 static void record_behind(struct builder *b, uint32_t op)
 {
     if (b->inferred.awaited == NULL || !b->inferred.awaited[op])
         return;
-    if (b->op_event[op] == SIM_NONE)
-        b->op_event[op] = sim_add_event(b->p->sim);
-    sim_record(b->p->sim, b->places[b->stream[op]].sim, b->op_event[op]);
+    sim_record(b->p->sim, b->places[b->stream[op]].sim, build_event_behind(b, op));
 }
 
 static void wait_as_inferred(struct builder *b, uint32_t op)
 {
-    for (int rule = 0; rule < INFER_RULES && b->inferred.awaited != NULL; rule++) {
+    for (int rule = 0; rule < INFER_RULES && b->inferred.after[rule] != NULL; rule++) {
         uint32_t other = b->inferred.after[rule][op];
         if (other == INFER_NONE)
             continue;
-        if (b->op_event[other] == SIM_NONE)
-            b->op_event[other] = sim_add_event(b->p->sim);
-        sim_wait(b->p->sim, b->places[b->stream[op]].sim, b->op_event[other]);
+        sim_wait(b->p->sim, b->places[b->stream[op]].sim, build_event_behind(b, other));
     }
 }
 
@@ -164,24 +167,46 @@ static void launch(struct process *proc, struct builder *b, uint32_t op)
         launch_item(proc->items[i].b, proc->items[i].op);
 }
 
-static void launch_and_wait(struct process *proc, struct builder *b, const struct call *call,
-                            int64_t cost_ns)
+static void wait_for_stream(struct builder *b, const struct call *call, int64_t cost_ns)
 {
-    launch(proc, b, call->index);
     build_sync_begins(b, call, cost_ns);
     sim_sync_stream(b->p->sim, b->places[b->stream[call->index]].sim);
     build_sync_ends(b);
 }
 
-/* A copy between host and device whose call took much longer than the copy: the call waited for it,
- * and for the stream before it. (A profiler's trace has a synchronisation of its own for that.) */
-static bool waits_for_copy(const struct op *op)
+static void launch_and_wait(struct process *proc, struct builder *b, const struct call *call,
+                            int64_t cost_ns)
 {
-    bool host_link = strcmp(op->name, "h2d") == 0 || strcmp(op->name, "d2h") == 0;
-    int64_t copy_ns = op_timed(op) ? op->dur_ns : 0;
-    return op->class == OP_MEMORY && host_link && op->host_ns != UNKNOWN_NS &&
-           op->host_end_ns != UNKNOWN_NS &&
-           op->host_end_ns - op->host_ns - copy_ns > PROGRAM_SYNC_COST_MAX_NS;
+    launch(proc, b, call->index);
+    wait_for_stream(b, call, cost_ns);
+}
+
+/* A call that waited for its copy, or for what was before that on its stream. What of it was no
+ * wait is CPU time: what came before the wait, and what behind it. */
+static void call_copy(struct process *proc, struct builder *b, const struct call *call, int64_t own)
+{
+    const struct op *op = &b->rank->ops[call->index];
+    int64_t wait_ns = op->copy.wait_ns, first_ns = 0;
+    b->p->facts.waiting_copies++;
+    if (op->copy.wait == COPY_WAITS_BEFORE) {
+        wait_for_stream(b, call, 0);
+        launch(proc, b, call->index);
+        sim_cpu(b->p->sim, own > wait_ns ? own - wait_ns : 0);
+        return;
+    }
+    launch(proc, b, call->index);
+    if (wait_ns == UNKNOWN_NS) {
+        wait_for_stream(b, call, b->sync_cost_ns);
+        return;
+    }
+    if (op->start_ns + op->dur_ns - wait_ns > op->host_ns)
+        first_ns = op->start_ns + op->dur_ns - wait_ns - op->host_ns;
+    if (first_ns > own - wait_ns)
+        first_ns = own > wait_ns ? own - wait_ns : 0;
+    sim_cpu(b->p->sim, first_ns);
+    wait_for_stream(b, call, own > wait_ns + first_ns ? own - wait_ns - first_ns : 0);
+    if (first_ns > 0)
+        b->p->syncs[b->p->nsyncs - 1].launched = false; /* it tells nothing of launches before it */
 }
 
 static void call_op(struct process *proc, struct builder *b, const struct call *call)
@@ -199,9 +224,8 @@ static void call_op(struct process *proc, struct builder *b, const struct call *
     b->thread_stream[thread] = b->stream[call->index];
     wait_as_inferred(b, call->index);
     b->p->facts.graphs += op->class == OP_GRAPH;
-    if (op->timing != SPECTER_TIMING_SYNC && waits_for_copy(op)) {
-        b->p->facts.waiting_copies++;
-        launch_and_wait(proc, b, call, b->sync_cost_ns);
+    if (op_call_waits(op)) {
+        call_copy(proc, b, call, own);
         return;
     }
     if (op->timing != SPECTER_TIMING_SYNC || op->dur_ns == UNKNOWN_NS) {

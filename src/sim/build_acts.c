@@ -48,14 +48,22 @@ static void act_wait(struct builder *b, const struct act *act, uint32_t event)
         sim_wait(b->p->sim, b->places[at].sim, event);
 }
 
-/* Without a stream: that on which the thread launched last. Frameworks synchronise right behind the
- * copy whose result they want. */
+/* The operation that a synchronisation was found to have waited for; INFER_NONE. */
+static uint32_t found(const struct builder *b, const struct act *act)
+{
+    return b->inferred.sync != NULL ? b->inferred.sync[act - b->rank->acts] : INFER_NONE;
+}
+
+/* Without a stream: that of the operation which it was found to wait for, else that on which the
+ * thread launched last. Frameworks synchronise right behind the copy whose result they want. */
 static void act_sync_stream(struct builder *b, const struct act *act, uint32_t event)
 {
     uint32_t at = find_place(b, act->device, act->stream);
     (void)event;
     if (act->stream < 0) {
-        at = b->thread_stream[act->tid < b->rank->nthreads ? act->tid : 0];
+        at = found(b, act) != INFER_NONE
+                 ? b->stream[found(b, act)]
+                 : b->thread_stream[act->tid < b->rank->nthreads ? act->tid : 0];
         b->p->facts.syncs_guessed++;
     }
     if (at != SIM_NONE)
@@ -64,10 +72,12 @@ static void act_sync_stream(struct builder *b, const struct act *act, uint32_t e
 
 static void act_sync_event(struct builder *b, const struct act *act, uint32_t event)
 {
+    if (act->event < 0) {
+        event = build_event_behind(b, found(b, act));
+        b->p->facts.syncs_found++;
+    }
     if (event != SIM_NONE)
         sim_sync_event(b->p->sim, event);
-    else if (act->event < 0)
-        b->p->facts.syncs_dropped++;
 }
 
 /* All streams of its device; of the rank when none was used there, or the trace does not tell. */
@@ -91,19 +101,37 @@ static void (*const acts[])(struct builder *, const struct act *, uint32_t) = {
     [ACT_FREE] = act_sync_device,
 };
 
-/* What a call that synchronises costs apart from waiting; UNKNOWN_NS for one that does not, or had
- * nothing to wait for: then all of it is CPU time. */
+/* Did it wait for something that the recording does not tell? */
+static bool waited_for_untold(const struct builder *b, const struct act *act)
+{
+    return infer_untold(act) && found(b, act) == INFER_NONE && act->host_end_ns != UNKNOWN_NS &&
+           act->host_end_ns - act->host_ns > PROGRAM_SYNC_COST_MAX_NS;
+}
+
+/* Of a synchronisation that was found to have waited for an operation: what it took to return. */
+static int64_t found_cost(const struct builder *b, const struct act *act)
+{
+    const struct op *op = &b->rank->ops[found(b, act)];
+    int64_t ns = act->host_end_ns - (op->start_ns + op->dur_ns);
+    return ns > 0 ? ns : 0;
+}
+
+/* What a call that synchronises costs apart from waiting; UNKNOWN_NS for one that does not, had
+ * nothing to wait for, or waited for what is not known: then all of it is CPU time. */
 static int64_t cost_of(const struct builder *b, const struct act *act)
 {
-    if (act->kind >= ACT_ALLOC && !b->host->launched)
-        return UNKNOWN_NS;
     switch ((enum act_kind)act->kind) {
     case ACT_ALLOC:
-        return b->alloc_cost_ns;
     case ACT_FREE:
-        return b->free_cost_ns;
-    case ACT_SYNC_STREAM:
+        return act->wait_ns > 0 ? act->host_end_ns - act->host_ns - act->wait_ns : UNKNOWN_NS;
     case ACT_SYNC_EVENT:
+        if (act->event < 0)
+            return found(b, act) == INFER_NONE ? UNKNOWN_NS : found_cost(b, act);
+        return b->sync_cost_ns;
+    case ACT_SYNC_STREAM:
+        if (found(b, act) != INFER_NONE)
+            return found_cost(b, act);
+        return waited_for_untold(b, act) ? UNKNOWN_NS : b->sync_cost_ns;
     case ACT_SYNC_DEVICE:
         return b->sync_cost_ns;
     case ACT_RECORD:
@@ -122,6 +150,10 @@ void build_act(struct builder *b, const struct call *call)
         return;
     cost_ns = cost_of(b, act);
     b->p->facts.allocations += act->kind >= ACT_ALLOC && cost_ns != UNKNOWN_NS;
+    if (waited_for_untold(b, act)) {
+        b->p->facts.syncs_untold++;
+        b->p->facts.untold_ns += build_own_ns(b, call);
+    }
     if (cost_ns != UNKNOWN_NS)
         build_sync_begins(b, call, cost_ns);
     if (cost_ns != UNKNOWN_NS || orders)

@@ -54,7 +54,6 @@ struct builder {
     int64_t *blocked_ns;     /* of the call: spent waiting for room in a launch queue (backlog.h) */
     uint32_t *thread_stream; /* by thread: place that it launched on last; SIM_NONE */
     int64_t sync_cost_ns;
-    int64_t alloc_cost_ns, free_cost_ns; /* UNKNOWN_NS: such calls are CPU time */
     struct arena scratch;
 };
 
@@ -72,6 +71,9 @@ int64_t build_own_ns(const struct builder *b, const struct call *call);
 /* Around a synchronisation: what is needed to compare the recorded one with the simulated one. */
 void build_sync_begins(struct builder *b, const struct call *call, int64_t cost_ns);
 void build_sync_ends(struct builder *b);
+
+/* The engine's event behind an operation. */
+uint32_t build_event_behind(struct builder *b, uint32_t op);
 
 /* An act of the builder's rank. */
 void build_act(struct builder *b, const struct call *call);

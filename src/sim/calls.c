@@ -59,6 +59,17 @@ static int64_t first_known(const struct rank *rank)
     return first;
 }
 
+/* When the rank's device began; INT64_MAX. Without any call that is when all is issued. */
+static int64_t first_start(const struct rank *rank)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (rank->ops[i].start_ns != UNKNOWN_NS && rank->ops[i].start_ns < first)
+            first = rank->ops[i].start_ns;
+    }
+    return first;
+}
+
 /* When the program got control back: where the tracer synchronised, behind the device's work. */
 static int64_t return_of(const struct op *op)
 {
@@ -189,6 +200,8 @@ void calls_make(struct calls *calls, const struct rank *const *ranks, size_t nra
     if (all > UINT32_MAX)
         die("rank %d has too many operations to replay", ranks[0]->rank);
     ARRAY_GROW(calls->list, cap, all);
+    for (size_t r = 0; r < nranks && calls->first_ns == INT64_MAX; r++)
+        calls->first_ns = first_start(ranks[r]);
     calls->timed = calls->first_ns != INT64_MAX;
     if (!calls->timed)
         calls->first_ns = 0;

@@ -28,8 +28,9 @@ struct calls {
     struct call *list; /* owned; by host, then by time */
     size_t count;
     uint32_t nhosts;
-    bool timed;                /* any host time is known */
-    int64_t first_ns, last_ns; /* the host's window, steps included; 0 when not timed */
+    bool timed;                /* any time is known */
+    int64_t first_ns, last_ns; /* the host's window, steps included; of a recording without calls
+                                  when the device began; 0 when not timed */
     int64_t steps_end_ns;      /* end of the last step; first_ns without one */
 };
 

@@ -49,6 +49,7 @@ struct item {
 struct join {
     uint32_t item, transfer;
     uint32_t hold_ppm; /* of the first: what the item takes of the SMs of its device */
+    uint32_t place;    /* along the way of its transfer */
 };
 
 struct transfer {
@@ -59,6 +60,16 @@ struct transfer {
     uint32_t last_item;       /* the last member to come */
     uint32_t sm_ppm, mem_ppm; /* what it takes of its members' devices */
     uint32_t flow;            /* SIM_NONE: it uses no link */
+    uint32_t way;             /* SIM_NONE: its members begin and end together */
+};
+
+/* A transfer whose data go from its first member to its last. */
+struct way {
+    uint32_t span;    /* places between the ends of the way */
+    uint32_t front;   /* so many members, from the first one on, have come */
+    bool shared;      /* it uses a link: members begin and end together, but for the fill */
+    int64_t fill_ns;  /* that data take over all of it */
+    int64_t begin_ns; /* when the source would have had to begin for those that have come */
 };
 
 /* A rate of num/den. */
@@ -80,6 +91,8 @@ enum stream_state {
     STREAM_WORKS,   /* its first item works: an event is scheduled for its end */
     STREAM_LAGS,    /* its first item was joined, and is over later than its transfers: the same */
     STREAM_BLOCKED, /* its first item waits for an event or a transfer */
+    STREAM_FILLS,   /* data are on their way to its first item: scheduled for when they come */
+    STREAM_FLOWS,   /* they flow through it: an event is scheduled for when they have */
 };
 
 struct stream {
@@ -192,14 +205,15 @@ struct sim {
     struct link *links;
     struct use *uses;
     struct flow *flows;
+    struct way *ways;
     struct block *blocks;
     int64_t *marks; /* NOT_YET */
     int64_t *pauses;
     size_t nhosts, nactions, ndevices, nstreams, nitems, njoins, ntransfers, nevents, nwaiters;
-    size_t nmarks, npauses, nlinks, nuses, nflows, nblocks;
+    size_t nmarks, npauses, nlinks, nuses, nflows, nblocks, nways;
     size_t cap_hosts, cap_actions, cap_devices, cap_streams, cap_items, cap_joins, cap_transfers;
     size_t cap_events, cap_waiters, cap_marks, cap_pauses, cap_links, cap_uses, cap_flows;
-    size_t cap_blocks;
+    size_t cap_blocks, cap_ways;
     uint32_t free_waiter;
     uint64_t pass;          /* of rate_settle_links() */
     uint32_t changed_links; /* see rate_settle_links(); SIM_NONE: none */
@@ -238,6 +252,25 @@ static inline uint32_t transfer_id(const struct sim *s, uint32_t transfer)
 /* All back to time 0; the hosts' first events are in the heap. */
 void sim_make_ready(struct sim *s);
 
+/* ---- sim_way.c ---- */
+
+/* The way of the item's only transfer; NULL: it begins and ends together with others. */
+struct way *way_of(const struct sim *s, const struct item *item);
+
+/* By how much later a member of a way that shares a link ends than its transfer; 0. */
+int64_t way_lag(const struct sim *s, const struct item *item);
+
+/* When data begin to flow through a member, of those that have come. */
+int64_t way_reach(const struct sim *s, uint32_t item);
+
+/* The member for which data that flow through `item` waited last. */
+uint32_t way_last(const struct sim *s, uint32_t item);
+
+/* A member has come; data come to the first item of the stream; they have flowed through it. */
+void way_arrive(struct sim *s, uint32_t transfer);
+void way_begin(struct sim *s, uint32_t stream);
+void way_end(struct sim *s, uint32_t stream);
+
 /* ---- sim_rate.c ---- */
 
 /* CPU time of the host before the action, at the host's speed. */
@@ -260,6 +293,9 @@ void rate_close_area(struct sim *s, const struct stream *stream);
  */
 int64_t rate_begin_transfer(struct sim *s, uint32_t transfer);
 void rate_end_transfer(struct sim *s, uint32_t transfer);
+
+/* The load of a transfer on the device of one member, whose part begins (1) or ends (-1) now. */
+void rate_load_member(struct sim *s, const struct transfer *t, uint32_t item, int sign);
 
 /* The same for the transfers beside those that have begun or ended at the present time: once for
  * all of them, before time goes on. */

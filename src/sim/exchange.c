@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/exchange.h"
 
-#include "trace/idmap.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 

@@ -175,6 +175,7 @@ void grid_complete(struct grid *g, const struct grid_input *in)
     if (grid_axis_of(g, GRID_DP) == NULL && grid_axis_of(g, GRID_FSDP) == NULL)
         grid_add_single(g, GRID_DP);
     grid_widen(g, in);
+    grid_fill_members(g, in);
 }
 
 void grid_find(struct grid *g, const struct grid_input *in)

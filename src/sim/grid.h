@@ -9,7 +9,8 @@
  *   cp    context: Send and Recv around a ring
  *   ep    expert: AlltoAll, or messages to every member
  *   fsdp  sharded data: AllGather of the parameters before use, ReduceScatter of the gradients
- *   dp    data: few large AllReduces, or ReduceScatter and AllGather (a sharded optimizer)
+ *   dp    data: few large AllReduces, or ReduceScatter and AllGather (a sharded optimizer); parts
+ *         of a mesh, whose borders neighbours exchange (halo exchange)
  *   pp    pipeline: Send and Recv between neighbours, both ways
  *
  * What a set of axes is comes from the sets alone: equal-stride sets that partition the world give
@@ -58,18 +59,22 @@ struct grid_traffic {
     uint32_t gather_run;  /* most AllGathers one after another */
     uint32_t fewest_sent; /* of its members: different ones that it sends to, itself included */
     bool to_itself;       /* a member sends to itself, as all-to-alls made of messages do */
+    bool one_way; /* a member sent, or received, what was not answered before it computed again: in
+                     a pipeline, whose stages have an order, not where borders are exchanged */
 };
 
 struct grid_comm {
     const char *id, *name; /* name "" unknown; borrowed */
     int size;              /* at least 1 */
     const int *ranks;      /* [size] global rank by comm rank; -1 unknown; borrowed */
+    int user;              /* a member that used it, where no member is known; -1: none */
     struct grid_traffic did;
 };
 
 /* A message between neighbours; all-to-alls made of messages are left out. */
 struct grid_edge {
     int from, to; /* global ranks */
+    bool one_way; /* as in grid_traffic, of the sender */
 };
 
 struct grid_input {
@@ -98,7 +103,9 @@ struct grid_axis {
 
 /* Where a communicator lies. */
 struct grid_place {
-    unsigned axes; /* bits: those it spans; 0: a single rank, or not known */
+    const int *ranks; /* [size] global rank by comm rank: as recorded, or where the grid has them by
+                         one that is known; NULL: not known. Borrowed, or in the grid's arena */
+    unsigned axes;    /* bits: those it spans; 0: a single rank, or not known */
     bool known;
     bool part;              /* spans only some of their coordinates (neighbours of a pipeline) */
     bool by_messages;       /* its all-to-alls are made of messages, one to each member */

@@ -18,13 +18,13 @@ struct habit {
     double calls[SPECTER_COMM_OP_COUNT], products;
 };
 
-static struct habit habit_of(const struct rank *rank, const struct iterations *it)
+static struct habit habit_of(const struct rank *rank, const struct rank_steps *it)
 {
     struct habit h = {{0}, 0};
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         bool comm = op->class == OP_COLL || op->class == OP_P2P;
-        if (it->of[i] == ITERATION_NONE)
+        if (it->of[i] == STEP_NONE)
             continue;
         h.products += op->class == OP_GEMM ? 1.0 / it->count : 0;
         if (comm && op->coll.op < SPECTER_COMM_OP_COUNT)
@@ -81,18 +81,24 @@ static uint32_t *find_stages(const struct grid *g, const struct run *run, struct
     return of;
 }
 
-/* Why ranks cannot stand for others of their stage; NULL when they can. */
-static const char *asymmetry(const struct grid *g, const struct run *run,
-                             const struct iterations *iterations, struct arena *arena)
+/* "1" or "1, 2": stages of the pipeline of which no rank has operations; NULL: none. */
+static const char *unrecorded_stages(const struct grid *g, const uint32_t *of, struct arena *arena)
 {
-    uint32_t *of = find_stages(g, run, arena);
+    const char *words = NULL;
     for (int stage = 0; stage < grid_size(g, GRID_PP); stage++) {
-        if (of[stage] == 0)
-            return arena_printf(arena,
-                                "no rank of pipeline stage %d of %d has operations, and a stage "
-                                "is not like another",
-                                stage, grid_size(g, GRID_PP));
+        if (of[stage] > 0)
+            continue;
+        words = words == NULL ? arena_printf(arena, "%d", stage)
+                              : arena_printf(arena, "%s, %d", words, stage);
     }
+    return words;
+}
+
+/* Why ranks cannot stand for others of their stage; NULL when they can. of: find_stages(). */
+static const char *asymmetry(const struct grid *g, const struct run *run,
+                             const struct rank_steps *iterations, const uint32_t *of,
+                             struct arena *arena)
+{
     for (size_t r = 0; r < run->nranks; r++) {
         const struct rank *rank = &run->ranks[r];
         struct habit first, other;
@@ -192,9 +198,10 @@ static void fill(struct grid_absent *out, const struct grid *g, const struct run
 }
 
 void grid_find_absent(struct grid_absent *out, const struct grid *g, const struct run *run,
-                      const struct iterations *iterations, struct arena *arena)
+                      const struct rank_steps *iterations, struct arena *arena)
 {
     char *present = arena_alloc(arena, (size_t)g->world);
+    uint32_t *of;
     *out = (struct grid_absent){.count = g->world};
     for (size_t r = 0; r < run->nranks; r++) {
         const struct rank *rank = &run->ranks[r];
@@ -207,8 +214,11 @@ void grid_find_absent(struct grid_absent *out, const struct grid *g, const struc
     if (out->count == 0 || out->count == g->world)
         return;
     out->words = list_absent(present, g->world, arena);
+    of = find_stages(g, run, arena);
+    if (g->state == GRID_FOUND)
+        out->stages = unrecorded_stages(g, of, arena);
     if (g->state != GRID_NONE)
-        out->refused = asymmetry(g, run, iterations, arena);
+        out->refused = asymmetry(g, run, iterations, of, arena);
     if (g->state == GRID_FOUND && out->refused == NULL && grid_size(g, GRID_PP) > 1)
         fill(out, g, run, arena);
 }

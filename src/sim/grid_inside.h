@@ -44,6 +44,10 @@ bool grid_axes_from_sets(struct grid *g, const struct grid_input *in);
 struct grid_place grid_place_of(const struct grid *g, const struct grid_comm *comm);
 void grid_place_all(struct grid *g, const struct grid_input *in);
 
+/* Who the members are, where the trace does not write them all: those that differ from a known one
+ * on no axis but the communicator's, in order. Needs complete places. */
+void grid_fill_members(struct grid *g, const struct grid_input *in);
+
 /* Names the axes; may add ones of size 1. Sets state, candidates and doubt. */
 void grid_find_roles(struct grid *g, const struct grid_input *in);
 
@@ -56,6 +60,13 @@ int grid_only_axis(unsigned axes);
 
 /* The role of a group of one, as a bit; 0 when nothing tells. */
 unsigned grid_single_role(const struct grid_comm *comm);
+
+/* What a communicator looks like by itself; GRID_ROLES when it does nothing that tells. */
+enum grid_role grid_own_role(const struct grid_comm *comm);
+
+/* Where the rank sets do not tell the axes: which groups were seen, as the problem, and, where
+ * their sizes make the world, the grid that they suggest, as a candidate. False when none does. */
+bool grid_ask(struct grid *g, const struct grid_input *in);
 
 /* Groups of one that have a name or do something are an axis of size 1. */
 void grid_add_singles(struct grid *g, const struct grid_input *in);

@@ -82,6 +82,8 @@ static enum grid_pattern pattern_of_shards(const struct grid_traffic *did)
     return did->gather_run >= 2 && gathers < 1.4 * scatters ? PATTERN_SHARD_ONCE : PATTERN_BY_TURNS;
 }
 
+/* A Reduce to one rank, with a Broadcast from it, is an AllReduce in two steps: it counts where
+ * there is nothing else. A Broadcast alone hands out what was read once. */
 enum grid_pattern grid_pattern_of(const struct grid_comm *comm)
 {
     const struct grid_traffic *did = &comm->did;
@@ -96,7 +98,7 @@ enum grid_pattern grid_pattern_of(const struct grid_comm *comm)
     most = exchanges > most ? exchanges : most;
     most = messages > most ? messages : most;
     if (most == 0)
-        return PATTERN_NONE;
+        return n[SPECTER_REDUCE] > 0 ? PATTERN_REDUCE : PATTERN_NONE;
     if (most == exchanges || (most == messages && to_all))
         return PATTERN_EXCHANGE;
     if (most == messages)

@@ -94,6 +94,63 @@ void grid_place_all(struct grid *g, const struct grid_input *in)
         g->comms[c] = grid_place_of(g, &in->comms[c]);
 }
 
+/* ---- who the members are, where that is not written ---- */
+
+/* The rank at that place among those that `axes` span, the innermost counting least; base has
+ * coordinate 0 on all of these. */
+static int member_at(const struct grid *g, unsigned axes, int base, int place)
+{
+    for (int a = 0; a < g->naxes; a++) {
+        if (!(axes & 1u << a))
+            continue;
+        base += place % g->axes[a].size * g->axes[a].stride;
+        place /= g->axes[a].size;
+    }
+    return base;
+}
+
+/* A member of which it is known who it is; -1. */
+static int known_member(const struct grid_comm *comm)
+{
+    for (int i = 0; i < comm->size; i++) {
+        if (comm->ranks[i] >= 0)
+            return comm->ranks[i];
+    }
+    return comm->user;
+}
+
+/* NULL: none is known, or one that is known is not where its order says. */
+static const int *place_members(struct grid *g, const struct grid_comm *comm, unsigned axes)
+{
+    int *ranks = arena_alloc(&g->arena, (size_t)comm->size * sizeof *ranks);
+    int base = known_member(comm);
+    if (base < 0 || base >= g->world || span(g, axes) != comm->size)
+        return NULL;
+    for (int a = 0; a < g->naxes; a++)
+        base -= axes & 1u << a ? grid_coordinate(&g->axes[a], base) * g->axes[a].stride : 0;
+    for (int i = 0; i < comm->size; i++) {
+        ranks[i] = member_at(g, axes, base, i);
+        if (comm->ranks[i] >= 0 && comm->ranks[i] != ranks[i])
+            return NULL;
+    }
+    return ranks;
+}
+
+void grid_fill_members(struct grid *g, const struct grid_input *in)
+{
+    for (size_t c = 0; c < in->ncomms; c++) {
+        const struct grid_comm *comm = &in->comms[c];
+        struct grid_place *place = &g->comms[c];
+        bool all = true;
+        for (int i = 0; i < comm->size; i++)
+            all = all && comm->ranks[i] >= 0;
+        if (all)
+            place->ranks = comm->ranks;
+        else if (place->known && !place->part && comm->size <= g->world)
+            place->ranks = place_members(g, comm, place->axes & spread_axes(g));
+    }
+}
+
 /* ---- where members are not written ---- */
 
 void grid_set_axes(struct grid *g, const int *sizes, const int *order, int n)

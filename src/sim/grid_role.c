@@ -26,6 +26,7 @@ struct evidence {
     uint64_t messages;
     bool group;                    /* some communicator spans just this axis */
     bool forward, backward, wraps; /* messages to the next, the one before, around the end */
+    bool one_way;                  /* messages that are not answered at once */
     bool reduced;                  /* a wider communicator reduces over it and others */
     bool decided;
 };
@@ -66,6 +67,7 @@ static void see_comms(struct roles *r)
             continue;
         }
         e->group = e->group || !place.part;
+        e->one_way = e->one_way || comm->did.one_way;
         if (grid_one_role(grid_roles_of_name(comm->name)))
             e->named = comm;
         if (tells_more(comm, e->comm))
@@ -91,6 +93,7 @@ static void see_edges(struct roles *r)
         from = grid_coordinate(&g->axes[a], r->in->edges[i].from);
         to = grid_coordinate(&g->axes[a], r->in->edges[i].to);
         r->of[a].messages++;
+        r->of[a].one_way = r->of[a].one_way || r->in->edges[i].one_way;
         r->of[a].forward = r->of[a].forward || to == from + 1;
         r->of[a].backward = r->of[a].backward || to == from - 1;
         r->of[a].wraps =
@@ -131,7 +134,9 @@ static void decide_named(struct roles *r)
 }
 
 /* A ring of messages is context parallelism, as are messages among ranks whose gradients are summed
- * together; a pipeline sends both ways and its stages share no gradients. */
+ * together; a pipeline sends both ways, one after the other, and its stages share no gradients.
+ * Where each message is answered at once no rank comes before another: a mesh is divided, and its
+ * parts exchange borders. */
 static void decide_messages(struct roles *r, int a)
 {
     const struct evidence *e = &r->of[a];
@@ -140,6 +145,9 @@ static void decide_messages(struct roles *r, int a)
         decide(r, a, GRID_CP, GRID_LIKELY, "Send and Recv around a ring");
     else if (e->reduced && r->g->axes[a].size == 2)
         decide(r, a, GRID_CP, GRID_LIKELY, "Send and Recv among ranks that reduce together");
+    else if (!e->one_way)
+        decide(r, a, GRID_DP, GRID_LIKELY,
+               "Send and Recv both ways at once: neighbours exchange borders");
     else
         decide(r, a, GRID_PP, GRID_LIKELY, "Send and Recv between neighbours");
 }

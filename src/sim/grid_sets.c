@@ -375,7 +375,9 @@ static bool axes_from_sizes(struct grid *g, const struct grid_input *in)
                                        : "too few members of its communicators are known to tell "
                                          "in what order %d ranks are numbered",
                             g->world);
-    return found > 0 ? (g->state = GRID_AMBIGUOUS, false) : false;
+    if (grid_ask(g, in) || found > 0)
+        g->state = GRID_AMBIGUOUS;
+    return false;
 }
 
 static void collect_boxes(struct sets *s, const struct grid_input *in)

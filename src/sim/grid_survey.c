@@ -21,7 +21,10 @@ struct tally {
     uint64_t gathers; /* since the last ReduceScatter */
     uint64_t all;
     uint32_t *sent; /* [size] messages to each member; NULL: none so far; owned */
+    int32_t *open;  /* [size] sent less received since the last computation; owned, as `sent` */
     uint32_t sent_to;
+    uint32_t unanswered; /* members of whom that is not 0 */
+    uint64_t computed;   /* computations of the rank before these messages */
     bool touched;
 };
 
@@ -32,22 +35,46 @@ struct surveyor {
     uint32_t *touched;     /* [ntouched] communicators that it used */
     size_t ntouched;
     uint64_t *computed; /* by iteration: computations of the rank at hand */
+    uint64_t passed;    /* of these, before the operation at hand */
     struct grid_edge *edges;
     size_t nedges, cap_edges;
     struct arena *arena;
 };
+
+/* What is not answered by the time of the next computation went one way. */
+static void end_exchange(struct tally *t, int size)
+{
+    t->did.one_way = t->did.one_way || t->unanswered > 0;
+    if (t->unanswered > 0)
+        memset(t->open, 0, (size_t)size * sizeof *t->open);
+    t->unanswered = 0;
+}
+
+static void count_way(const struct surveyor *s, struct tally *t, const struct op *op, int size)
+{
+    int32_t *open = &t->open[op->coll.peer];
+    if (t->computed != s->passed)
+        end_exchange(t, size);
+    t->computed = s->passed;
+    t->unanswered -= *open != 0;
+    *open += op->coll.op == SPECTER_SEND ? 1 : -1;
+    t->unanswered += *open != 0;
+}
 
 static void count_message(const struct surveyor *s, struct tally *t, const struct rank *rank,
                           const struct op *op)
 {
     const struct comm *comm = &s->run->comms[op->coll.comm];
     int peer = op->coll.peer;
-    if (peer < 0 || peer >= comm->size || op->coll.op != SPECTER_SEND)
+    if (peer < 0 || peer >= comm->size)
         return;
-    if (t->sent == NULL)
-        t->sent = calloc((size_t)comm->size, sizeof *t->sent);
-    if (t->sent == NULL)
-        die("out of memory");
+    if (t->sent == NULL) {
+        t->sent = array_new((size_t)comm->size, sizeof *t->sent);
+        t->open = array_new((size_t)comm->size, sizeof *t->open);
+    }
+    count_way(s, t, op, comm->size);
+    if (op->coll.op != SPECTER_SEND)
+        return;
     t->sent_to += t->sent[peer]++ == 0;
     t->did.to_itself = t->did.to_itself || comm->ranks[peer] == rank->rank;
 }
@@ -85,30 +112,31 @@ static void count_op(struct surveyor *s, const struct rank *rank, const struct o
 }
 
 static void count_computations(struct surveyor *s, const struct rank *rank,
-                               const struct iterations *it)
+                               const struct rank_steps *it)
 {
     s->computed = arena_alloc(s->arena, it->count * sizeof *s->computed);
     for (size_t i = 0; i < rank->nops; i++) {
-        if (it->of[i] != ITERATION_NONE && is_compute(&rank->ops[i]))
+        if (it->of[i] != STEP_NONE && is_compute(&rank->ops[i]))
             s->computed[it->of[i]]++;
     }
 }
 
 static void count_rank(struct surveyor *s, const struct rank *rank,
-                       const struct program_rank *program, const struct iterations *it)
+                       const struct program_rank *program, const struct rank_steps *it)
 {
-    uint32_t now = ITERATION_NONE;
+    uint32_t now = STEP_NONE;
     uint64_t done = 0;
     count_computations(s, rank, it);
     for (size_t i = 0; i < program->nissued; i++) {
         const struct op *op = &rank->ops[program->issue[i]];
         uint32_t of = it->of[program->issue[i]];
-        if (of == ITERATION_NONE)
+        if (of == STEP_NONE)
             continue;
         if (of != now)
             done = 0;
         now = of;
         done += is_compute(op);
+        s->passed += is_compute(op);
         if (is_comm(op))
             count_op(s, rank, op, done, s->computed[of]);
     }
@@ -125,7 +153,7 @@ static void add_edges(struct surveyor *s, const struct rank *rank, size_t c)
         if (t->sent[peer] == 0 || comm->ranks[peer] < 0 || rank->rank < 0)
             continue;
         ARRAY_GROW(s->edges, s->cap_edges, s->nedges + 1);
-        s->edges[s->nedges++] = (struct grid_edge){rank->rank, comm->ranks[peer]};
+        s->edges[s->nedges++] = (struct grid_edge){rank->rank, comm->ranks[peer], t->did.one_way};
     }
 }
 
@@ -137,7 +165,10 @@ static void merge(struct surveyor *s, const struct rank *rank, uint64_t *most)
         struct tally *t = &s->tallies[c];
         struct grid_traffic *did = &s->comms[c].did;
         uint32_t fewest = did->fewest_sent;
-        bool to_itself = did->to_itself || t->did.to_itself;
+        bool to_itself = did->to_itself || t->did.to_itself, one_way;
+        end_exchange(t, s->comms[c].size);
+        one_way = did->one_way || t->did.one_way;
+        s->comms[c].user = rank->rank;
         add_edges(s, rank, c);
         if (t->sent != NULL && (fewest == 0 || t->sent_to < fewest))
             fewest = t->sent_to;
@@ -149,7 +180,9 @@ static void merge(struct surveyor *s, const struct rank *rank, uint64_t *most)
         }
         did->fewest_sent = fewest;
         did->to_itself = to_itself;
+        did->one_way = one_way;
         free(t->sent);
+        free(t->open);
         *t = (struct tally){0};
     }
     s->ntouched = 0;
@@ -159,8 +192,11 @@ static void list_comms(struct surveyor *s)
 {
     for (size_t c = 0; c < s->run->ncomms; c++) {
         const struct comm *comm = &s->run->comms[c];
-        s->comms[c] = (struct grid_comm){
-            .id = comm->id, .name = comm->name, .size = comm->size, .ranks = comm->ranks};
+        s->comms[c] = (struct grid_comm){.id = comm->id,
+                                         .name = comm->name,
+                                         .size = comm->size,
+                                         .ranks = comm->ranks,
+                                         .user = -1};
         if (comm->size > 0)
             continue;
         /* Of a communicator without a size nothing is known but that somebody used it. */
@@ -170,7 +206,7 @@ static void list_comms(struct surveyor *s)
 }
 
 void grid_survey(struct grid_input *in, const struct run *run, const struct program_rank *ranks,
-                 const struct iterations *iterations, struct arena *arena)
+                 const struct rank_steps *iterations, struct arena *arena)
 {
     struct surveyor s = {.run = run, .arena = arena};
     uint64_t *most = arena_alloc(arena, run->ncomms * sizeof *most);

@@ -78,8 +78,7 @@ static unsigned wider(const struct grid *g, const struct grid_comm *comm, unsign
     return axes;
 }
 
-/* What a communicator looks like by itself; GRID_ROLES when it does nothing that tells. */
-static enum grid_role own_role(const struct grid_comm *comm)
+enum grid_role grid_own_role(const struct grid_comm *comm)
 {
     static const enum grid_role of[] = {
         [PATTERN_NONE] = GRID_ROLES,        [PATTERN_REDUCE] = GRID_DP,
@@ -99,7 +98,7 @@ static enum grid_role own_role(const struct grid_comm *comm)
 /* Where its members are not written and its size fits several axes: the one of its own role. */
 static struct grid_place place_by_role(const struct grid *g, const struct grid_comm *comm)
 {
-    enum grid_role role = own_role(comm);
+    enum grid_role role = grid_own_role(comm);
     struct grid_place place = {0};
     for (int a = 0; a < g->naxes; a++) {
         if (g->axes[a].role != role || g->axes[a].size != comm->size)

@@ -6,19 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The members in order, or NULL when one of them is not known. */
-static int *sort_members(const struct comm *comm)
+const int *growth_members(const struct growth *g, int comm)
 {
-    int *sorted;
-    for (int i = 0; i < comm->size; i++) {
-        if (comm->ranks[i] < 0)
+    const struct comm *c = &g->run->comms[comm];
+    if (g->origin == NULL && g->grid->comms[comm].ranks != NULL)
+        return g->grid->comms[comm].ranks;
+    for (int i = 0; i < c->size; i++) {
+        if (c->ranks[i] < 0)
             return NULL;
     }
+    return c->ranks;
+}
+
+int growth_peer(const struct growth *g, const struct op *op)
+{
+    const struct comm *comm = &g->run->comms[op->coll.comm];
+    const int *members = growth_members(g, op->coll.comm);
+    if (op->coll.peer < 0 || op->coll.peer >= comm->size)
+        return -1;
+    return members != NULL ? members[op->coll.peer] : comm->ranks[op->coll.peer];
+}
+
+/* The members in order, or NULL when they are not known. */
+static int *sort_members(const struct growth *g, int c)
+{
+    const struct comm *comm = &g->run->comms[c];
+    const int *ranks = growth_members(g, c);
+    int *sorted;
+    if (ranks == NULL)
+        return NULL;
     sorted = malloc((size_t)(comm->size > 0 ? comm->size : 1) * sizeof *sorted);
     if (sorted == NULL)
         die("out of memory");
     for (int i = 0; i < comm->size; i++)
-        sorted[i] = comm->ranks[i];
+        sorted[i] = ranks[i];
     qsort(sorted, (size_t)comm->size, sizeof *sorted, order_ints);
     return sorted;
 }
@@ -126,7 +147,7 @@ static void sort_all(struct growth *g)
     if (g->sorted == NULL)
         die("out of memory");
     for (size_t c = 0; c < g->run->ncomms; c++)
-        g->sorted[c] = sort_members(&g->run->comms[c]);
+        g->sorted[c] = sort_members(g, (int)c);
 }
 
 void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
@@ -174,15 +195,6 @@ bool growth_exchanges(const struct growth *g)
 {
     for (size_t c = 0; c < g->run->ncomms; c++) {
         if (g->grid->comms[c].by_messages && growth_grows(g, (int)c))
-            return true;
-    }
-    return false;
-}
-
-bool growth_any(const struct growth *g)
-{
-    for (size_t c = 0; c < g->run->ncomms; c++) {
-        if (growth_grows(g, (int)c))
             return true;
     }
     return false;

@@ -56,7 +56,7 @@ struct growth {
     bool source_told;                   /* by the hosts of the recording */
     const char *source_doubt;           /* why they do not tell, where that is odd; NULL */
     const struct growth_origin *origin; /* of a run that was made; NULL */
-    int **sorted; /* [run->ncomms] members in order; NULL when one is not known; owned */
+    int **sorted; /* [run->ncomms] members in order; NULL when they are not known; owned */
     struct arena arena;
 };
 
@@ -85,9 +85,6 @@ bool growth_grows(const struct growth *g, int comm);
  * to as many members as there are: what a recorded member got is spread over those in its place. */
 bool growth_exchanges(const struct growth *g);
 
-/* Does any grow? */
-bool growth_any(const struct growth *g);
-
 /* Does the optimizer work on shards that shrink as the axis grows? It does where what grows is dp
  * or fsdp and its ranks ReduceScatter more bytes of gradients than they AllReduce: shards of
  * parameters, or of the optimizer's state alone. */
@@ -96,6 +93,13 @@ bool growth_shards(const struct growth *g);
 /* The recorded communicator that one of the run stands for; -1: the messages between stages. The
  * same, unless the run was made of another one. */
 int growth_recorded_comm(const struct growth *g, int comm);
+
+/* Its members as global ranks, by comm rank: as recorded or as the grid has them; NULL: not known.
+ */
+const int *growth_members(const struct growth *g, int comm);
+
+/* The other end of a message as a global rank; -1: not known. */
+int growth_peer(const struct growth *g, const struct op *op);
 
 /* The number that a recorded rank has at that scale. */
 int64_t growth_rank(const struct growth *g, int rank, int64_t scale);

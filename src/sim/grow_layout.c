@@ -151,20 +151,33 @@ struct layout growth_recorded_layout(const struct growth *g, int comm,
     return layout_on(g, comm, &on);
 }
 
+/* The number of the rank that takes the place of `other` beside `rank`. Around the end of the axis
+ * that grows it is none of the recorded ones: behind the last comes the next copy's first, before
+ * the first the last copy's last. */
+static int64_t neighbour(const struct growth *g, int rank, int other, int64_t scale)
+{
+    const struct grid_axis *axis = g->axis < 0 ? NULL : &g->grid->axes[g->axis];
+    int ahead;
+    if (axis == NULL || axis->size < 3 || scale < 2)
+        return growth_rank(g, other, scale);
+    ahead = grid_coordinate(axis, other) - grid_coordinate(axis, rank);
+    if (ahead == 1 - axis->size)
+        return growth_rank(g, other, scale) + block_of(g);
+    return growth_rank(g, other, scale) + (ahead == axis->size - 1 ? (scale - 1) * block_of(g) : 0);
+}
+
 static bool across(const struct growth *g, int rank, int other, const struct side *on)
 {
     int64_t world = g->world * on->scale;
     return placement_node(on->placement, on->net, growth_rank(g, rank, on->scale), world) !=
-           placement_node(on->placement, on->net, growth_rank(g, other, on->scale), world);
+           placement_node(on->placement, on->net, neighbour(g, rank, other, on->scale), world);
 }
 
 /* Their communicator decides where the trace does not tell who both ends are. */
 static bool message_across(const struct growth *g, uint32_t r, uint32_t op, const struct side *on)
 {
     const struct rank *rank = &g->run->ranks[r];
-    const struct comm *comm = &g->run->comms[rank->ops[op].coll.comm];
-    int peer = rank->ops[op].coll.peer;
-    int other = peer >= 0 && peer < comm->size ? comm->ranks[peer] : -1;
+    int other = growth_peer(g, &rank->ops[op]);
     if (other < 0 || rank->rank < 0)
         return layout_on(g, rank->ops[op].coll.comm, on).nodes > 1;
     return across(g, rank->rank, other, on);

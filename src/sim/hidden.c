@@ -2,12 +2,13 @@
 #include "sim/hidden.h"
 
 #include "sim/builder.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NOBODY UINT32_MAX
+#define NOT_THERE UINT32_MAX
 #define LATE_NS INFER_LATE_NS /* a start so soon after what allows it waited for nothing else */
 
 /* Of an event: what its last record stands for. */
@@ -20,19 +21,27 @@ struct recorded {
     uint64_t kernels; /* and how many */
 };
 
-/* A stream, while the calls are looked at in order. */
-struct lane {
-    int64_t free_ns;    /* end of the operation with times that was last; UNKNOWN_NS */
-    int64_t await_ns;   /* since then: the end of what the stream was told to await; UNKNOWN_NS */
-    bool await_unknown; /* or it is not known when that ended */
-    bool behind_wait;   /* the first kernels came behind the wait */
-    uint32_t first;     /* launches since then: the first of them; NOBODY */
-    bool several;       /* and there are more */
-    int64_t seen_ns;    /* what they took, as an operation behind an event shows; 0: not seen */
+/* Kernels without times that share one: between two waits of a stream, up to what shows when they
+ * were over. */
+struct stretch {
+    uint32_t first;   /* of their launches; NOT_THERE: there are none */
+    bool several;     /* and there are more */
+    int64_t begin_ns; /* as far as is known; UNKNOWN_NS */
+    int64_t seen_ns;  /* what it took, as an operation behind an event shows; 0: not seen */
     uint64_t kernels;
     uint64_t classes[SPECTER_KERNEL_CLASS_COUNT]; /* of these launches */
+};
+
+/* A stream, while the calls are looked at in order. */
+struct lane {
+    int64_t free_ns;    /* what is known to be over by then; UNKNOWN_NS */
+    int64_t await_ns;   /* since the stretch began: the end of what the stream was told to await */
+    bool await_unknown; /* or it is not known when that ended */
+    int64_t awaited_ns; /* the same of what was awaited before the stretch */
+    bool lost;          /* a stretch before this one ended at a time that is not known */
+    struct stretch now, before; /* before: a wait ended it at a time that is not known */
     struct recorded
-        behind; /* awaited since then, with kernels before it; lane NOBODY: none, or two */
+        behind; /* awaited since then, with kernels before it; lane NOT_THERE: none, or two */
     bool behind_any;
 };
 
@@ -52,54 +61,103 @@ static int64_t later(int64_t a, int64_t b)
 
 static void clear(struct lane *lane, int64_t free_ns)
 {
-    *lane = (struct lane){
-        .free_ns = free_ns, .await_ns = UNKNOWN_NS, .first = NOBODY, .behind.lane = NOBODY};
+    *lane = (struct lane){.free_ns = free_ns,
+                          .await_ns = UNKNOWN_NS,
+                          .awaited_ns = UNKNOWN_NS,
+                          .now.first = NOT_THERE,
+                          .before.first = NOT_THERE,
+                          .behind.lane = NOT_THERE};
 }
 
 /* Of the launches that share a time. */
-static const uint64_t *classes_of(const struct scene *s, const struct lane *lane)
+static const uint64_t *classes_of(const struct scene *s, const struct stretch *of)
 {
     uint64_t *classes;
-    if (!lane->several)
-        return s->b->rank->launches[lane->first].classes;
-    classes = arena_alloc(&s->b->p->arena, sizeof lane->classes);
-    memcpy(classes, lane->classes, sizeof lane->classes);
+    if (!of->several)
+        return s->b->rank->launches[of->first].classes;
+    classes = arena_alloc(&s->b->p->arena, sizeof of->classes);
+    memcpy(classes, of->classes, sizeof of->classes);
     return classes;
 }
 
-/* When the first kernels could begin. */
-static int64_t begin_of(const struct scene *s, const struct lane *lane)
-{
-    int64_t launch_ns = ns_add(s->b->rank->launches[lane->first].host_ns, s->latency_ns);
-    int64_t from_ns = later(lane->free_ns, launch_ns);
-    return lane->behind_wait ? later(from_ns, lane->await_ns) : from_ns;
-}
-
-static void give(struct scene *s, struct lane *lane, int64_t ns)
+static void give(struct scene *s, const struct stretch *to, int64_t ns)
 {
     struct program_facts *facts = &s->b->p->facts;
-    facts->hidden[ns > 0 ? HIDDEN_WORK : HIDDEN_HOST] += lane->kernels;
+    if (to->first == NOT_THERE)
+        return;
+    facts->hidden[ns > 0 ? HIDDEN_WORK : HIDDEN_HOST] += to->kernels;
     if (ns <= 0)
         return;
-    s->b->hidden_ns[lane->first] = ns;
-    s->b->hidden_from_ns[lane->first] = begin_of(s, lane);
-    s->b->hidden_classes[lane->first] = classes_of(s, lane);
+    s->b->hidden_ns[to->first] = ns;
+    s->b->hidden_from_ns[to->first] = to->begin_ns;
+    s->b->hidden_classes[to->first] = classes_of(s, to);
     if (__builtin_add_overflow(facts->hidden_ns, ns, &facts->hidden_ns))
         facts->hidden_ns = INT64_MAX;
+}
+
+/* A wait came behind the stretch, or it is known when it was over, and more kernels came. */
+static void end_stretch(struct scene *s, struct lane *lane)
+{
+    give(s, &lane->before, 0);
+    lane->before.first = NOT_THERE;
+    if (lane->now.seen_ns > 0) {
+        give(s, &lane->now, lane->now.seen_ns);
+        lane->free_ns = later(lane->free_ns, lane->now.begin_ns + lane->now.seen_ns);
+    } else {
+        lane->before = lane->now;
+        lane->lost = true;
+    }
+    lane->now.first = NOT_THERE;
+}
+
+static void begin_stretch(struct scene *s, struct lane *lane, uint32_t first)
+{
+    int64_t launch_ns = ns_add(s->b->rank->launches[first].host_ns, s->latency_ns);
+    lane->now = (struct stretch){.first = first};
+    lane->now.begin_ns =
+        lane->await_unknown || launch_ns == UNKNOWN_NS
+            ? UNKNOWN_NS
+            : later(later(lane->free_ns, launch_ns), later(lane->awaited_ns, lane->await_ns));
+    lane->awaited_ns = later(lane->awaited_ns, lane->await_ns);
+    lane->await_ns = UNKNOWN_NS;
+    lane->await_unknown = false;
+}
+
+/* Gives the kernels of two stretches the time up to t_ns, when those of the second were over. What
+ * the first took of it the recording does not tell: each kernel has an equal part. As long as that
+ * ends before what the second awaited, the second had all the time behind that. */
+static void divide(struct scene *s, struct lane *lane, int64_t t_ns)
+{
+    struct stretch *before = &lane->before, *now = &lane->now;
+    uint64_t kernels = before->kernels + now->kernels;
+    int64_t ns = 0;
+    if (before->first != NOT_THERE && before->begin_ns != UNKNOWN_NS)
+        ns = llround((double)(t_ns - before->begin_ns) * (double)before->kernels / (double)kernels);
+    if (ns > 0 && before->begin_ns + ns > now->begin_ns)
+        now->begin_ns = before->begin_ns + ns;
+    else
+        ns = 0;
+    give(s, before, ns);
+    give(s, now, t_ns - now->begin_ns);
 }
 
 /* The stream got to something at t_ns, which nothing but what is before it on the stream kept from
  * happening at allowed_ns: gives the kernels before it their time. */
 static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t allowed_ns)
 {
-    int64_t from_ns;
+    struct stretch *now = &lane->now;
     bool work;
-    if (lane->first == NOBODY)
+    if (now->first == NOT_THERE)
         return;
-    from_ns = begin_of(s, lane);
-    work = from_ns != UNKNOWN_NS && !lane->await_unknown &&
-           t_ns > later(allowed_ns, lane->await_ns) + LATE_NS && t_ns > from_ns;
-    give(s, lane, work ? t_ns - from_ns : lane->behind_wait ? 0 : lane->seen_ns);
+    allowed_ns = later(allowed_ns, later(lane->awaited_ns, lane->await_ns));
+    work = now->begin_ns != UNKNOWN_NS && !lane->await_unknown && t_ns > allowed_ns + LATE_NS &&
+           t_ns > now->begin_ns;
+    if (work) {
+        divide(s, lane, t_ns);
+        return;
+    }
+    give(s, &lane->before, 0);
+    give(s, now, now->seen_ns);
 }
 
 /* An operation that nothing but an event kept from starting at allowed_ns started at t_ns: so long
@@ -107,14 +165,21 @@ static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t all
 static void witness(struct scene *s, const struct lane *lane, int64_t t_ns, int64_t allowed_ns)
 {
     const struct recorded *r = &lane->behind;
-    struct lane *of = r->lane == NOBODY ? NULL : &s->lanes[r->lane];
-    int64_t from_ns;
-    if (of == NULL || of->first != r->first || of->kernels != r->kernels || of->behind_wait)
+    struct stretch *of = r->lane == NOT_THERE ? NULL : &s->lanes[r->lane].now;
+    if (of == NULL || of->first == NOT_THERE || of->first != r->first ||
+        of->kernels != r->kernels || of->begin_ns == UNKNOWN_NS)
         return;
-    from_ns = begin_of(s, of);
-    allowed_ns = later(allowed_ns, later(lane->free_ns, lane->await_ns));
-    if (from_ns != UNKNOWN_NS && t_ns > allowed_ns + LATE_NS && t_ns > from_ns)
-        of->seen_ns = t_ns - from_ns;
+    allowed_ns = later(later(allowed_ns, lane->free_ns), later(lane->awaited_ns, lane->await_ns));
+    if (t_ns > allowed_ns + LATE_NS && t_ns > of->begin_ns)
+        of->seen_ns = t_ns - of->begin_ns;
+}
+
+/* The host came back from a copy at the call's end: its stream had got there. */
+static void on_waiting_copy(struct scene *s, struct lane *lane, const struct op *op)
+{
+    int64_t t_ns = op->host_end_ns - s->b->sync_cost_ns;
+    settle(s, lane, t_ns, later(op->host_ns, lane->free_ns));
+    clear(lane, later(lane->free_ns, t_ns));
 }
 
 static void on_op(struct scene *s, uint32_t i)
@@ -122,8 +187,13 @@ static void on_op(struct scene *s, uint32_t i)
     const struct op *op = &s->b->rank->ops[i];
     struct lane *lane = &s->lanes[s->b->stream[i]];
     int64_t allowed_ns;
-    if (!op_timed(op) || op->start_ns == UNKNOWN_NS || !is_issued(op))
+    if (!is_issued(op))
         return;
+    if (!op_timed(op) || op->start_ns == UNKNOWN_NS) {
+        if (op_call_waits(op))
+            on_waiting_copy(s, lane, op);
+        return;
+    }
     allowed_ns =
         ns_add(op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns, s->latency_ns);
     witness(s, lane, op->start_ns, allowed_ns);
@@ -135,20 +205,15 @@ static void on_launches(struct scene *s, uint32_t i)
 {
     const struct launches *l = &s->b->rank->launches[i];
     struct lane *lane = &s->lanes[find_place(s->b, l->device, l->stream)];
-    bool awaited = lane->await_ns != UNKNOWN_NS || lane->await_unknown;
-    if (lane->first == NOBODY || (awaited && !lane->behind_wait)) {
-        if (lane->first != NOBODY && lane->seen_ns > 0) {
-            give(s, lane, lane->seen_ns);
-            lane->kernels = 0;
-        }
-        lane->first = i;
-        lane->behind_wait = awaited;
-        memset(lane->classes, 0, sizeof lane->classes);
-    }
-    lane->several = lane->first != i;
-    lane->kernels += l->count;
+    if (lane->now.first != NOT_THERE &&
+        (lane->await_ns != UNKNOWN_NS || lane->await_unknown || lane->now.seen_ns > 0))
+        end_stretch(s, lane);
+    if (lane->now.first == NOT_THERE)
+        begin_stretch(s, lane, i);
+    lane->now.several = lane->now.first != i;
+    lane->now.kernels += l->count;
     for (int class = 0; class < SPECTER_KERNEL_CLASS_COUNT; class ++)
-        lane->classes[class] += l->classes[class];
+        lane->now.classes[class] += l->classes[class];
 }
 
 static struct recorded *event_of(struct scene *s, int64_t event)
@@ -161,12 +226,13 @@ static struct recorded *event_of(struct scene *s, int64_t event)
 static void on_record(struct scene *s, uint32_t at, const struct act *act)
 {
     const struct lane *lane = &s->lanes[at];
-    *event_of(s, act->event) = (struct recorded){.known = true,
-                                                 .lane = at,
-                                                 .end_ns = later(lane->free_ns, lane->await_ns),
-                                                 .behind_some = lane->first != NOBODY,
-                                                 .first = lane->first,
-                                                 .kernels = lane->kernels};
+    *event_of(s, act->event) =
+        (struct recorded){.known = true,
+                          .lane = at,
+                          .end_ns = later(lane->free_ns, later(lane->awaited_ns, lane->await_ns)),
+                          .behind_some = lane->now.first != NOT_THERE || lane->lost,
+                          .first = lane->now.first,
+                          .kernels = lane->now.kernels};
 }
 
 /* elsewhere: an event that is not of this device was recorded on another one of the process. */
@@ -186,7 +252,7 @@ static void on_wait(struct scene *s, uint32_t at, const struct act *act, bool el
         return;
     lane->behind = *r;
     if (lane->behind_any)
-        lane->behind.lane = NOBODY;
+        lane->behind.lane = NOT_THERE;
     lane->behind_any = true;
 }
 
@@ -206,12 +272,12 @@ static void on_sync(struct scene *s, uint32_t at, const struct act *act, int64_t
 /* Of several streams that a device synchronisation awaits, the one that was launched on last. */
 static uint32_t last_launched(const struct scene *s)
 {
-    uint32_t last = NOBODY;
+    uint32_t last = NOT_THERE;
     for (uint32_t i = 0; i < s->b->nplaces; i++) {
-        uint32_t first = s->lanes[i].first;
-        if (first != NOBODY &&
-            (last == NOBODY || s->b->rank->launches[first].host_end_ns >
-                                   s->b->rank->launches[s->lanes[last].first].host_end_ns))
+        uint32_t first = s->lanes[i].now.first;
+        if (first != NOT_THERE &&
+            (last == NOT_THERE || s->b->rank->launches[first].host_end_ns >
+                                      s->b->rank->launches[s->lanes[last].now.first].host_end_ns))
             last = i;
     }
     return last;
@@ -220,13 +286,13 @@ static uint32_t last_launched(const struct scene *s)
 static void on_act(struct scene *s, uint32_t i)
 {
     const struct act *act = &s->b->rank->acts[i];
-    uint32_t at = act->stream >= 0 ? find_place(s->b, act->device, act->stream) : NOBODY;
+    uint32_t at = act->stream >= 0 ? find_place(s->b, act->device, act->stream) : NOT_THERE;
     int64_t t_ns = act->host_end_ns;
     if (t_ns != UNKNOWN_NS)
         t_ns -= s->b->sync_cost_ns;
-    if (act->kind == ACT_RECORD && at != NOBODY && act->event >= 0)
+    if (act->kind == ACT_RECORD && at != NOT_THERE && act->event >= 0)
         on_record(s, at, act);
-    else if (act->kind == ACT_WAIT && at != NOBODY && act->event >= 0)
+    else if (act->kind == ACT_WAIT && at != NOT_THERE && act->event >= 0)
         on_wait(s, at, act, s->b->act_event[i] != SIM_NONE);
     if (act->kind == ACT_SYNC_EVENT && act->event >= 0 && event_of(s, act->event)->known &&
         event_of(s, act->event)->behind_some)
@@ -235,7 +301,7 @@ static void on_act(struct scene *s, uint32_t i)
         at = last_launched(s);
     else if (act->kind != ACT_SYNC_STREAM)
         return;
-    if (at != NOBODY && t_ns != UNKNOWN_NS)
+    if (at != NOT_THERE && t_ns != UNKNOWN_NS)
         on_sync(s, at, act, t_ns);
 }
 
@@ -261,6 +327,8 @@ void hidden_find(struct builder *b, int64_t latency_ns)
         else
             on_launches(&s, call->index);
     }
+    for (size_t i = 0; i < b->nplaces; i++)
+        give(&s, &s.lanes[i].before, 0);
     idmap_release(&s.events);
     free(s.recorded);
 }

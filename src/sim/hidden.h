@@ -9,11 +9,13 @@
  * when N began later than the end of P, its own launch and every wait allow. When N began as soon
  * as it was launched, the device was waiting for the host: how much of the gap the kernels took is
  * not known, it changes nothing on this hardware, and they are taken as 0. What a host blocked in a
- * synchronisation for is an N too.
+ * synchronisation for is an N too, and so is a copy without a time whose call waited.
  *
- * Kernels before a wait of their stream, where more kernels or N come behind it, cannot be told so.
- * An operation of another stream can tell: one that awaited an event recorded behind these kernels,
- * and that nothing else kept from starting earlier, started when they were over.
+ * Each wait of the stream begins a new stretch of kernels. How long one took that has a wait behind
+ * it, where more kernels or N come, cannot be told so. An operation of another stream can tell: one
+ * that awaited an event recorded behind these kernels, and that nothing else kept from starting
+ * earlier, started when they were over. Where none does, kernels before and behind a wait share the
+ * time up to N, an equal part for each, unless the first then end before what is awaited.
  *
  * This reads differences between recorded device times, as infer.h does. The time is replayed as
  * work of the stream, launched where the first kernel was.

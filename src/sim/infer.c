@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/infer.h"
 
+#include "trace/host_waits.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +100,8 @@ static uint32_t released_by(const struct scene *s, uint32_t i, int64_t free_ns)
     int64_t since = op->start_ns - INFER_BEHIND_NS;
     if (since < free_ns)
         since = free_ns;
-    for (size_t k = ends_until(s, op->start_ns); k-- > 0 && s->ends[k].end_ns > since;) {
+    for (size_t k = ends_until(s, op->start_ns + INFER_SLACK_NS);
+         k-- > 0 && s->ends[k].end_ns > since;) {
         uint32_t other = s->ends[k].op;
         bool before = s->rank->ops[s->leader[other]].host_ns < op->host_ns;
         if (s->stream[other] != s->stream[i] && before)
@@ -166,7 +169,7 @@ static void infer_by_issue(const struct scene *s, uint32_t *after)
             continue;
         if (!both_placed(s, i, after[i]))
             after[i] = INFER_NONE;
-        else if (s->rank->ops[i].start_ns < end_of(&s->rank->ops[after[i]]))
+        else if (s->rank->ops[i].start_ns + INFER_SLACK_NS < end_of(&s->rank->ops[after[i]]))
             broken[s->stream[i]] = true;
     }
     for (uint32_t i = 0; i < s->rank->nops; i++) {
@@ -181,9 +184,62 @@ static void (*const rules[INFER_RULES])(const struct scene *, uint32_t *) = {
     [INFER_BY_ISSUE] = infer_by_issue,
 };
 
+static void infer_between_streams(struct inferred *out, const struct scene *s)
+{
+    for (int rule = 0; rule < INFER_RULES; rule++) {
+        out->after[rule] = new_indices(s->rank->nops);
+        rules[rule](s, out->after[rule]);
+        for (size_t i = 0; i < s->rank->nops; i++) {
+            if (out->after[rule][i] == INFER_NONE)
+                continue;
+            out->awaited[out->after[rule][i]] = true;
+            out->count[rule]++;
+        }
+    }
+}
+
+/* ---- hosts ---- */
+
+bool infer_untold(const struct act *act)
+{
+    return (act->kind == ACT_SYNC_STREAM && act->stream < 0) ||
+           (act->kind == ACT_SYNC_EVENT && act->event < 0);
+}
+
+/* The operation whose end let the synchronisation return; INFER_NONE. */
+static uint32_t awaited_by(const struct scene *s, const struct act *act)
+{
+    int64_t since = act->host_end_ns - INFER_BEHIND_NS;
+    uint32_t any = INFER_NONE;
+    if (since < act->host_ns)
+        since = act->host_ns;
+    for (size_t k = ends_until(s, act->host_end_ns + HOST_WAITS_SLACK_NS);
+         k-- > 0 && s->ends[k].end_ns > since;) {
+        uint32_t op = s->leader[s->ends[k].op];
+        if (s->rank->ops[op].host_ns >= act->host_ns)
+            continue;
+        if (s->rank->ops[op].tid == act->tid)
+            return op;
+        any = any == INFER_NONE ? op : any;
+    }
+    return any;
+}
+
+static void infer_syncs(struct inferred *out, const struct scene *s)
+{
+    for (size_t i = 0; i < s->rank->nacts; i++) {
+        const struct act *act = &s->rank->acts[i];
+        if (!infer_untold(act) || act->host_ns == UNKNOWN_NS || act->host_end_ns == UNKNOWN_NS)
+            continue;
+        out->sync[i] = awaited_by(s, act);
+        if (out->sync[i] != INFER_NONE)
+            out->awaited[out->sync[i]] = true;
+    }
+}
+
 void infer_waits(struct inferred *out, const struct rank *rank, const struct calls *calls,
                  uint32_t nth, const uint32_t *stream, uint32_t nstreams, const uint32_t *leader,
-                 int64_t latency_ns)
+                 int64_t latency_ns, bool waits)
 {
     struct scene s = {.rank = rank,
                       .calls = calls,
@@ -194,17 +250,11 @@ void infer_waits(struct inferred *out, const struct rank *rank, const struct cal
                       .latency_ns = latency_ns};
     memset(out, 0, sizeof *out);
     out->awaited = new_array(rank->nops, sizeof *out->awaited);
+    out->sync = new_indices(rank->nacts);
     collect_ends(&s);
-    for (int rule = 0; rule < INFER_RULES; rule++) {
-        out->after[rule] = new_indices(rank->nops);
-        rules[rule](&s, out->after[rule]);
-        for (size_t i = 0; i < rank->nops; i++) {
-            if (out->after[rule][i] == INFER_NONE)
-                continue;
-            out->awaited[out->after[rule][i]] = true;
-            out->count[rule]++;
-        }
-    }
+    if (waits)
+        infer_between_streams(out, &s);
+    infer_syncs(out, &s);
     free(s.ends);
 }
 
@@ -212,6 +262,7 @@ void infer_release(struct inferred *out)
 {
     for (int rule = 0; rule < INFER_RULES; rule++)
         free(out->after[rule]);
+    free(out->sync);
     free(out->awaited);
     memset(out, 0, sizeof *out);
 }

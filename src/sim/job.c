@@ -4,28 +4,24 @@
  */
 #include "sim/job.h"
 
+#include "sim/absent_wait.h"
 #include "sim/backlog.h"
+#include "sim/one_way.h"
 #include "sim/say.h"
 
 #include <math.h>
 #include <string.h>
 
-static void find_iterations(struct job *job)
+static void find_steps(struct job *job)
 {
     struct replay *rep = job->rep;
     const struct run *run = job->program.run;
-    rep->iterations = UINT32_MAX;
-    for (size_t r = 0; r < run->nranks; r++) {
-        struct iterations *it = &job->iterations[r];
-        iterations_find(it, &run->ranks[r], &job->program.ranks[r]);
+    job_find_steps(job, &rep->arena);
+    rep->iterations = job->steps.count;
+    rep->source = job->steps.source;
+    rep->steps = &job->steps;
+    for (size_t r = 0; r < run->nranks; r++)
         rep->ranks[r].rank = run->ranks[r].rank;
-        rep->ranks[r].iterations = it->count;
-        rep->ranks[r].source = it->source;
-        if (it->count < rep->iterations && !job_blank(run, r)) {
-            rep->iterations = it->count;
-            rep->source = it->source;
-        }
-    }
 }
 
 /* Launches that a stream takes ahead of the device. Other drivers' queues are taken as endless. */
@@ -58,7 +54,7 @@ static int make_grid(struct job *job, const struct replay_opts *opts, struct err
     rep->grown = grid_role_parse(grow, strlen(grow));
     if (rep->grown == GRID_ROLES)
         return err_set(e, ERR_USAGE, "no axis '%s' to grow", grow);
-    grid_survey(&rep->groups, run, job->program.ranks, job->iterations, &rep->arena);
+    grid_survey(&rep->groups, run, job->program.ranks, job->steps.ranks, &rep->arena);
     if (opts->parallel == NULL)
         grid_find(&rep->grid, &rep->groups);
     else if (grid_tell(&rep->grid, &rep->groups, opts->parallel, e) < 0)
@@ -66,7 +62,7 @@ static int make_grid(struct job *job, const struct replay_opts *opts, struct err
     growth_make(&job->growth, run, &rep->grid, rep->grown);
     growth_place(&job->growth, opts->placement, rep->from.network, rep->to.network);
     rep->placement = placement_words(&job->growth.target, &rep->arena);
-    grid_find_absent(&rep->absent, &rep->grid, run, job->iterations, &rep->arena);
+    grid_find_absent(&rep->absent, &rep->grid, run, job->steps.ranks, &rep->arena);
     if (rep->absent.refused != NULL)
         return err_set(e, ERR_INPUT,
                        "%d of %d ranks (%s) have no operations and cannot be filled in: %s",
@@ -100,6 +96,11 @@ static int learn_overlap(struct job *job, struct err *e)
     rc = retarget_init(&own, &job->program, &job->growth, rep->from, rep->from, true, 1, e);
     overlap_make(&job->overlap, &job->program);
     set_launches(job, rep->from.gpu);
+    if (rc == 0) {
+        absent_wait_find(&job->program, &job->overlap.kinds, &own);
+        absent_wait_apply(&job->program, &own);
+        one_way_apply(&job->program, &own);
+    }
     if (rc == 0)
         rc = overlap_learn(&job->overlap, &own, e);
     job->growth.target = wanted;
@@ -111,9 +112,7 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
 {
     struct replay *rep = job->rep;
     make_program(job, run, NULL);
-    job->spans = arena_alloc(&rep->arena, run->nranks * sizeof *job->spans);
-    job->iterations = arena_alloc(&rep->arena, run->nranks * sizeof *job->iterations);
-    find_iterations(job);
+    find_steps(job);
     if (make_grid(job, opts, e) < 0)
         return -1;
     if (rep->absent.filled) { /* only the grid of the recorded ranks tells who stands for whom */
@@ -125,11 +124,12 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
         return -1;
     job_find_pipeline(job);
     if (rep->strong)
-        strong_find(&job->strong, &job->growth, job->iterations, &rep->arena);
+        strong_find(&job->strong, &job->growth, job->steps.ranks, &rep->arena);
     if (vary_job_make(job, &opts->vary, e) < 0)
         return -1;
     say_latency(rep);
     say_program(rep, &job->program);
+    say_absent_waits(rep, &job->program);
     say_iterations(rep);
     say_grid(rep);
     if (opts->parallel != NULL)
@@ -145,8 +145,7 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
 void job_release(struct job *job)
 {
     pipeline_free(job->pipeline);
-    for (size_t r = 0; r < job->rep->nranks; r++)
-        iterations_release(&job->iterations[r]);
+    job_steps_release(&job->steps);
     if (job->growth.run != NULL)
         growth_release(&job->growth);
     vary_job_release(&job->vary);
@@ -181,6 +180,8 @@ int job_simulate(struct job *job, struct target target, struct retarget *t,
     vary_place_faults(job, &target, t);
     if (set_costs(job, t, e) < 0)
         return -1;
+    absent_wait_apply(&job->program, t);
+    one_way_apply(&job->program, t);
     overlap_apply(&job->overlap, t);
     sim_keep_causes(job->program.sim, true);
     if (program_run(&job->program, e) < 0)

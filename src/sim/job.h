@@ -12,18 +12,31 @@
 #include "sim/replay.h"
 #include "sim/vary_job.h"
 
+/* The scale that was simulated last: shorter.h. */
+struct job_before {
+    int64_t scale, *set_ns; /* [ncosts]; in the arena of the replay; NULL: none so far */
+    struct iteration_time time;
+};
+
 struct job {
     struct replay *rep;
     struct program program;
     struct growth growth;
-    struct strong strong;          /* where the batch is divided: rep->strong */
-    struct overlap overlap;        /* what communication slows down */
-    struct iterations *iterations; /* by rank; in the arena of rep */
-    struct pipeline *pipeline;     /* where the axis that grows is one; owned; NULL */
+    struct strong strong;         /* where the batch is divided: rep->strong */
+    struct overlap overlap;       /* what communication slows down */
+    struct job_steps steps;       /* owned */
+    struct step_bounds *recorded; /* [nranks][steps.nparts] as recorded; in the arena of rep */
+    struct pipeline *pipeline;    /* where the axis that grows is one; owned; NULL */
     bool pipeline_checked;
-    double *spans;                  /* by rank, of the last measurement; in the arena of rep */
+    struct step_window *windows;    /* by rank, of the last measurement: the same of all, unless
+                                       clocks are apart; in the arena of rep */
+    struct interval *pauses;        /* of the windows; likewise */
+    double *spans;                  /* by rank: its own step time in it; likewise */
+    size_t deciding;                /* rank whose end ends the window */
     const struct replay_opts *opts; /* borrowed */
     struct vary_job vary;
+    struct job_before before;
+    double base_ns; /* the iteration at scale 1; 0 before that was simulated */
 };
 
 /* What is simulated: the target, how, and how often the job. */
@@ -52,6 +65,7 @@ int job_simulate(struct job *job, struct target target, struct retarget *t,
  * owned. */
 struct job_view {
     struct sim_span *spans;
+    int64_t *launched;
     struct movement *moves; /* NULL of a recording */
     struct slice *beside;
     size_t nbeside;
@@ -73,11 +87,11 @@ typedef int job_look(struct job *job, const struct retarget *t, struct replay_sc
 int job_simulate_pipeline(struct job *job, struct target target, job_look *look,
                           struct replay_scale *out, struct err *e);
 
-/* replay_measure.c. The iteration of the rank that takes longest, the first of several: it decides,
- * and its parts add up. job->spans receives the time of each rank. */
-struct iteration_time job_measure(const struct job *job, bool simulated);
+/* replay_measure.c. Finds the steps and what of their bounds is recorded. */
+void job_find_steps(struct job *job, struct arena *arena);
 
-/* Nothing of the rank was recorded but who it is, while of others something was. */
-bool job_blank(const struct run *run, size_t rank);
+/* The job's step, its parts as means over the ranks, so that they add up to it. job->windows, spans
+ * and deciding receive what is behind it. */
+struct iteration_time job_measure(struct job *job, bool simulated);
 
 #endif

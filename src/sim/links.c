@@ -7,46 +7,27 @@
 
 #define PPM 1e6
 
-/* ---- which ports ---- */
+/* ---- which NICs ---- */
 
-/* Directions of a port. */
+/* Directions of a NIC. */
 enum way { OUT, IN, WAYS };
 
 /* The links of a rank; SIM_NONE until one is used. */
 struct ports {
-    uint32_t link[LINK_PORTS][WAYS];
+    uint32_t link[WAYS];
 };
 
 struct maker {
     struct links *links;
     struct program *p;
-    bool *busy; /* by rank: communicates on several streams */
     bool messages;
     struct ports *ports; /* by rank */
 };
 
-/* Does the rank communicate on several streams? */
-static bool several_streams(const struct program *p, size_t r)
-{
-    const struct rank *rank = &p->run->ranks[r];
-    const struct op *first = NULL;
-    for (size_t i = 0; i < rank->nops; i++) {
-        const struct op *op = &rank->ops[i];
-        if (p->ranks[r].match[i] == PROGRAM_NONE || p->ranks[r].item[i] == PROGRAM_NONE)
-            continue;
-        if (first != NULL && (first->stream != op->stream || first->device != op->device))
-            return true;
-        first = op;
-    }
-    return false;
-}
-
-static void use(struct maker *m, uint32_t cost, uint32_t rank, enum link_port port, enum way way)
+static void use(struct maker *m, uint32_t cost, uint32_t rank, enum way way)
 {
     struct links *l = m->links;
-    uint32_t *link = &m->ports[rank].link[port][way];
-    if (!m->busy[rank] && port != LINK_NIC)
-        return;
+    uint32_t *link = &m->ports[rank].link[way];
     if (*link == SIM_NONE) {
         *link = sim_add_link(m->p->sim);
         l->nlinks++;
@@ -57,29 +38,25 @@ static void use(struct maker *m, uint32_t cost, uint32_t rank, enum link_port po
                                             .own = *link,
                                             .link = *link,
                                             .told = SIM_NONE,
-                                            .port = (uint8_t)port,
                                             .way = (uint8_t)way,
-                                            .lone = !m->busy[rank],
-                                            .spare = !m->busy[rank]};
+                                            .spare = true};
 }
 
 /* In a job without messages both directions are used alike, and one of them tells all. */
-static void use_ports(struct maker *m, uint32_t cost)
+static void use_nics(struct maker *m, uint32_t cost)
 {
     const struct match *match = &m->p->matches.list[m->p->costs[cost].match];
     const struct match_member *members = &m->p->matches.members[match->first];
     bool message = specter_comm_op_is_p2p((enum specter_comm_op)match->op);
     if (message && match->nmembers == 2 && members[0].rank == members[1].rank)
-        return; /* to itself: past the ports */
+        return; /* to itself: past the NICs */
     for (uint32_t k = 0; k < match->nmembers && k < LINKS_MEMBERS; k++) {
         struct match_member member = members[k];
         bool sends = m->p->run->ranks[member.rank].ops[member.op].coll.op == SPECTER_SEND;
-        for (int port = 0; port < LINK_PORTS; port++) {
-            if (!message || sends)
-                use(m, cost, member.rank, (enum link_port)port, OUT);
-            if (message ? !sends : m->messages)
-                use(m, cost, member.rank, (enum link_port)port, IN);
-        }
+        if (!message || sends)
+            use(m, cost, member.rank, OUT);
+        if (message ? !sends : m->messages)
+            use(m, cost, member.rank, IN);
     }
 }
 
@@ -87,20 +64,16 @@ void links_make(struct links *l, struct program *p)
 {
     struct maker m = {.links = l, .p = p};
     memset(l, 0, sizeof *l);
-    m.busy = array_new(p->run->nranks, sizeof *m.busy);
     m.ports = array_new(p->run->nranks, sizeof *m.ports);
-    for (size_t r = 0; r < p->run->nranks; r++) {
-        m.busy[r] = several_streams(p, r);
+    for (size_t r = 0; r < p->run->nranks; r++)
         memset(&m.ports[r], 0xff, sizeof m.ports[r]); /* SIM_NONE */
-    }
     for (size_t i = 0; i < p->matches.count; i++)
         m.messages =
             m.messages || specter_comm_op_is_p2p((enum specter_comm_op)p->matches.list[i].op);
     for (uint32_t i = 0; i < p->ncosts; i++) {
         if (p->costs[i].match != PROGRAM_NONE)
-            use_ports(&m, i);
+            use_nics(&m, i);
     }
-    free(m.busy);
     free(m.ports);
 }
 
@@ -114,13 +87,9 @@ void links_release(struct links *l)
 
 void links_share(struct link_use *list, size_t n, const struct comm_cost *price)
 {
-    for (size_t i = 0; i < n; i++) {
-        double port_us = 0;
-        if (price != NULL)
-            port_us = list[i].port == LINK_NIC ? price->nic_us : price->link_us;
-        list[i].share =
-            !list[i].spare && port_us > 0 && price->us > 0 ? fmin(1, port_us / price->us) : 0;
-    }
+    bool known = price != NULL && price->nic_us > 0 && price->us > 0;
+    for (size_t i = 0; i < n; i++)
+        list[i].share = known && !list[i].spare ? fmin(1, price->nic_us / price->us) : 0;
 }
 
 static uint32_t ppm_of(const struct link_use *u)

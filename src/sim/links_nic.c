@@ -4,7 +4,7 @@
  */
 #include "sim/links.h"
 
-#include "trace/idmap.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 
@@ -44,7 +44,7 @@ static void own_links(struct links *l)
 {
     for (size_t i = 0; i < l->count; i++) {
         l->uses[i].link = l->uses[i].own;
-        l->uses[i].spare = l->uses[i].lone;
+        l->uses[i].spare = true;
     }
 }
 
@@ -74,8 +74,6 @@ void links_place(struct links *l, const struct retarget *t)
         const struct link_use *u = &l->uses[i];
         size_t known = seen.count;
         struct nic *nic;
-        if (u->port != LINK_NIC)
-            continue;
         nic = &nics[idmap_add(&seen, number[u->rank] * 2 + u->way)];
         if (seen.count > known)
             *nic = (struct nic){u->own, u->rank, false};
@@ -84,11 +82,9 @@ void links_place(struct links *l, const struct retarget *t)
     for (size_t i = 0; i < l->count; i++) {
         struct link_use *u = &l->uses[i];
         const struct nic *nic;
-        if (u->port != LINK_NIC)
-            continue;
         nic = &nics[idmap_add(&seen, number[u->rank] * 2 + u->way)];
         u->link = nic->link;
-        u->spare = (u->lone && !nic->shared) || is_again(l, i);
+        u->spare = !nic->shared || is_again(l, i);
     }
     idmap_release(&seen);
     free(nics);

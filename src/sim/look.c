@@ -8,32 +8,15 @@
 #define MOSTLY 0.8      /* of the path, for what is left of it not to matter */
 #define UNCHANGED 0.005 /* an iteration that differs by less is said to be the same */
 
-/* The rank that job_measure() took. */
-static size_t deciding_rank(const struct job *job)
-{
-    const struct run *run = job->program.run;
-    size_t longest = 0;
-    bool first = true;
-    for (size_t r = 0; r < run->nranks; r++) {
-        if (job_blank(run, r))
-            continue;
-        if (first || job->spans[r] > job->spans[longest])
-            longest = r;
-        first = false;
-    }
-    return longest;
-}
-
-/* Needs the recording's measurement in job->spans. */
+/* Needs the recording's measurement. */
 void look_at_recording(struct job *job)
 {
     struct replay *rep = job->rep;
-    size_t r = deciding_rank(job);
-    struct job_view view;
-    job_view_make(&view, job, r, false);
-    spread_measure(&rep->spread, &job->iterations[r], job->program.run->ranks[r].nops, &view.when);
-    axis_times_measure(&rep->recorded_axes, job, r, &view.when);
-    job_view_release(&view);
+    struct step_time time;
+    step_time_measure(&time, &job->steps, job->program.run);
+    spread_measure(&rep->spread, &job->steps, &time);
+    step_time_release(&time);
+    axis_times_measure(&rep->recorded_axes, job, false);
     workload_survey(&rep->workload, job, job->opts->tokens, job->opts->flops);
 }
 
@@ -44,23 +27,86 @@ static double replay_error(const struct replay *rep)
     return isfinite(off) ? off : 0;
 }
 
+/* Of the hosts' time, what they waited for something that the recording does not tell. */
+static double untold_waits(const struct job *job)
+{
+    const struct program *p = &job->program;
+    double all_ns = 0;
+    for (size_t r = 0; r < p->run->nranks; r++)
+        all_ns += (double)(p->ranks[r].end_ns - p->ranks[r].origin_ns);
+    return all_ns > 0 ? (double)p->facts.untold_ns / all_ns : 0;
+}
+
+/* Share of the iteration in which the rank communicates without the size being known. */
+static double unsized_share(const struct job *job, const struct retarget *t, size_t r,
+                            const struct timeline *when)
+{
+    const struct program *p = &job->program;
+    const struct rank *rank = &p->run->ranks[r];
+    const struct step_window *w = &job->windows[r];
+    double ns = 0;
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct program_cost cost = {.rank = (uint32_t)r,
+                                    .op = (uint32_t)i,
+                                    .match = p->ranks[r].match[i],
+                                    .measured_ns = rank->ops[i].dur_ns};
+        struct sim_span span = when->spans[i];
+        if (span.start_ns == UNKNOWN_NS || !op_timed(&rank->ops[i]) || !retarget_unsized(t, &cost))
+            continue;
+        ns += (double)(step_window_at(w, span.end_ns) - step_window_at(w, span.start_ns));
+    }
+    return step_window_ns(w) > 0 ? ns / (double)step_window_ns(w) : 0;
+}
+
+/* The error that rests on a path; view: of the rank that decides. */
+static int find_error(struct job *job, const struct retarget *t, const struct path *path,
+                      const struct timeline *when, struct replay_scale *out, struct err *e)
+{
+    struct replay *rep = job->rep;
+    const struct iteration_spread *spread = &rep->spread;
+    struct certainty known = {.replay = replay_error(rep),
+                              .waits = untold_waits(job),
+                              .steps = rep->iterations,
+                              .spread =
+                                  spread->mean_ns > 0 ? spread->mean_off_ns / spread->mean_ns : 0,
+                              .gpu_known = rep->gpu_known,
+                              .network_known = rep->network_known,
+                              .gpu_asked_for = job->opts->gpu != NULL,
+                              .network_asked_for = job->opts->network != NULL,
+                              .unsized = unsized_share(job, t, out->rank, when)};
+    return uncertainty_of(&out->error, path, t, &known, e);
+}
+
+int look_at_error(struct job *job, const struct retarget *t, struct replay_scale *out,
+                  struct err *e)
+{
+    struct job_view view;
+    struct path path;
+    int rc;
+    out->rank = job->deciding;
+    job_view_make(&view, job, out->rank, true);
+    path_find(&path, job, out->rank);
+    rc = find_error(job, t, &path, &view.when, out, e);
+    path_release(&path);
+    job_view_release(&view);
+    return rc;
+}
+
 int look_at_scale(struct job *job, const struct retarget *t, struct replay_scale *out,
                   struct err *e)
 {
     struct replay *rep = job->rep;
     struct job_view view;
-    struct certainty known = {replay_error(rep), rep->gpu_known, rep->network_known,
-                              job->opts->gpu != NULL, job->opts->network != NULL};
     struct path path;
     int rc;
-    out->rank = deciding_rank(job);
+    out->rank = job->deciding;
     job_view_make(&view, job, out->rank, true);
-    axis_times_measure(&out->axes, job, out->rank, &view.when);
-    job_view_release(&view);
+    axis_times_measure(&out->axes, job, true);
     path_find(&path, job, out->rank);
     path_summarise(&out->path, &path, job);
-    rc = uncertainty_of(&out->error, &path, t, &known, e);
+    rc = find_error(job, t, &path, &view.when, out, e);
     path_release(&path);
+    job_view_release(&view);
     out->rate = throughput_of(&rep->workload, rep->strong ? 1 : (double)out->scale,
                               (double)out->gpus, out->time.span_ns, rep->grown);
     if (out->rate.utilisation > 1)
@@ -143,4 +189,55 @@ void look_for_reasons(struct job *job, const struct replay_scale *base)
         give_reason(job, base, false);
     if (network)
         give_reason(job, base, true);
+}
+
+/* ---- what bounds the step ---- */
+
+static enum bound bound_of_part(enum path_what what)
+{
+    switch (what) {
+    case PATH_COMM:
+    case PATH_LATE:
+        return BOUND_COMM;
+    case PATH_COPY:
+        return BOUND_COPIES;
+    case PATH_LAUNCH:
+    case PATH_HOST:
+    case PATH_BEGIN:
+        return BOUND_HOST;
+    default:
+        return BOUND_COMPUTE;
+    }
+}
+
+static bool sees_waits(const struct run *run)
+{
+    bool all = true;
+    for (size_t r = 0; r < run->nranks; r++)
+        all = all && (steps_blank(run, r) || run->ranks[r].coverage & COVER_DEPS);
+    return all;
+}
+
+void look_for_verdict(struct job *job, struct replay_scale *base)
+{
+    struct replay *rep = job->rep;
+    const struct iteration_time *t = &base->time;
+    const double time[BOUNDS] = {[BOUND_COMPUTE] = t->compute_ns + t->untraced_ns,
+                                 [BOUND_COMM] =
+                                     t->exposed_comm_ns + t->absent_wait_ns + t->bubble_ns,
+                                 [BOUND_COPIES] = t->exposed_memory_ns,
+                                 [BOUND_HOST] = t->idle_ns - t->bubble_ns};
+    double path[BOUNDS] = {0}, waits_ns = t->comm_wait_ns + t->absent_wait_ns + t->bubble_ns;
+    for (int i = 0; i < base->path.count; i++)
+        path[bound_of_part(base->path.parts[i].what)] += base->path.parts[i].share;
+    rep->bound = bound_of(time);
+    rep->path_bound = bound_of(path);
+    rep->bound_why = bound_why(rep->bound, rep->path_bound, sees_waits(job->program.run),
+                               time[BOUND_COMM] > 0 ? waits_ns / time[BOUND_COMM] : NAN);
+    rep->topic = TOPIC_RECORDING;
+    if (rep->bound_why != NULL)
+        replay_assume(rep, "most of the step is %s, most of its critical path %s: %s",
+                      rep->bound == BOUND_HOST ? "idle" : bound_name(rep->bound),
+                      rep->path_bound == BOUND_HOST ? "the host" : bound_name(rep->path_bound),
+                      rep->bound_why);
 }

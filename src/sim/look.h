@@ -14,7 +14,15 @@ void look_at_recording(struct job *job);
 int look_at_scale(struct job *job, const struct retarget *t, struct replay_scale *out,
                   struct err *e);
 
+/* Its uncertainty alone, where the rest is not asked for. */
+int look_at_error(struct job *job, const struct retarget *t, struct replay_scale *out,
+                  struct err *e);
+
 /* When another GPU or network changed nothing: why. */
 void look_for_reasons(struct job *job, const struct replay_scale *base);
+
+/* What bounds the step, the largest part of its critical path, and why these differ, where they
+ * do. */
+void look_for_verdict(struct job *job, struct replay_scale *base);
 
 #endif

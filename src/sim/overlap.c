@@ -16,8 +16,6 @@ void overlap_make(struct overlap *o, struct program *p)
     memset(o, 0, sizeof *o);
     o->program = p;
     o->strength = 1;
-    for (int b = 0; b < OVERLAP_BOUNDS; b++)
-        o->shown[b].factor = 1;
     kinds_make(&o->kinds, p);
     links_make(&o->links, p);
     o->channels = array_new(o->kinds.count, sizeof *o->channels);
@@ -42,15 +40,24 @@ static struct overlap_need by_share(double compute)
     return (struct overlap_need){compute, 1 - compute};
 }
 
+static struct overlap_need need_of_class(enum specter_kernel_class class)
+{
+    return class == SPECTER_KERNEL_COMM ? (struct overlap_need){0, 0}
+                                        : by_share(model_compute_share(class));
+}
+
 /* Of kernels that were counted: the mean over them. */
 static struct overlap_need need_of_counted(const uint64_t *classes)
 {
-    double sum = 0, all = 0;
+    struct overlap_need sum = {0, 0};
+    double all = 0;
     for (int class = 0; class < SPECTER_KERNEL_CLASS_COUNT; class ++) {
-        sum += (double)classes[class] * model_compute_share((enum specter_kernel_class) class);
+        struct overlap_need need = need_of_class((enum specter_kernel_class) class);
+        sum.sm += (double)classes[class] * need.sm;
+        sum.memory += (double)classes[class] * need.memory;
         all += (double)classes[class];
     }
-    return by_share(all > 0 ? sum / all : 0);
+    return all > 0 ? (struct overlap_need){sum.sm / all, sum.memory / all} : by_share(0);
 }
 
 static struct overlap_need need_of(const struct program *p, const struct program_cost *c,
@@ -66,7 +73,7 @@ static struct overlap_need need_of(const struct program *p, const struct program
     case OP_GEMM:
         return by_share(retarget_memory_bound(t, op) ? 0 : 1);
     case OP_KERNEL:
-        return by_share(model_compute_share(specter_kernel_class_of(op->name)));
+        return need_of_class(specter_kernel_class_of(op->name));
     case OP_MEMORY:
         return retarget_over_host_link(op) ? (struct overlap_need){0, 0} : by_share(0);
     case OP_GRAPH:
@@ -90,6 +97,41 @@ static struct overlap_need *find_needs(const struct overlap *o, const struct ret
 enum overlap_bound overlap_bound_of(struct overlap_need need)
 {
     return need.sm >= 0.75 ? OVERLAP_SM : need.memory >= 0.75 ? OVERLAP_MEMORY : OVERLAP_BOTH;
+}
+
+double overlap_figure(const struct gpu_profile *gpu, enum overlap_bound bound)
+{
+    switch (bound) {
+    case OVERLAP_SM:
+        return gpu->overlap_sm;
+    case OVERLAP_MEMORY:
+        return gpu->overlap_memory;
+    default:
+        return gpu->overlap_sm > 0 && gpu->overlap_memory > 0
+                   ? (gpu->overlap_sm + gpu->overlap_memory) / 2
+                   : 0;
+    }
+}
+
+double overlap_factor(const struct overlap *o, const struct hardware *from,
+                      const struct hardware *to, enum overlap_bound bound, bool *by_profile)
+{
+    const struct overlap_shown *s = &o->shown[bound];
+    const bool known = s->factor > 0 || s->pairs >= OVERLAP_PAIRS_MIN || s->untold == 0;
+    const double figure = overlap_figure(to->gpu, bound);
+    *by_profile = known && figure > 0 && figure != overlap_figure(from->gpu, bound);
+    return *by_profile ? figure : s->factor;
+}
+
+/* Needs are told over the largest factor, and loads times it, as both are shares. */
+static void find_factors(struct overlap *o, const struct retarget *t)
+{
+    o->strength = 1;
+    for (int b = 0; b < OVERLAP_BOUNDS; b++) {
+        bool unused;
+        o->factors[b] = overlap_factor(o, &t->from, &t->to, (enum overlap_bound)b, &unused);
+        o->strength = fmax(o->strength, o->factors[b]);
+    }
 }
 
 double overlap_taken(struct overlap_need need, struct sim_beside beside)
@@ -140,7 +182,7 @@ static void set_load(const struct overlap *o, const struct retarget *t,
 static void set_need(const struct overlap *o, const struct program_cost *c,
                      struct overlap_need need)
 {
-    double factor = o->shown[overlap_bound_of(need)].factor / o->strength;
+    double factor = o->factors[overlap_bound_of(need)] / o->strength;
     sim_set_need(o->program->sim, c->target, overlap_ppm(need.sm * factor),
                  overlap_ppm(need.memory * factor));
 }
@@ -195,6 +237,7 @@ void overlap_apply(struct overlap *o, const struct retarget *t)
 {
     struct overlap_load *loads = find_loads(o, t);
     struct overlap_need *needs = find_needs(o, t);
+    find_factors(o, t);
     set_loads(o, t, loads);
     set_needs(o, needs);
     find_shares(o, t, loads);
@@ -211,7 +254,7 @@ static int64_t alone(int64_t recorded_ns, double taken_ns)
     return llround(ns);
 }
 
-/* Transfers as recorded, less what ports that were shared took. */
+/* Transfers as recorded, less what NICs that ranks share took. */
 static void undo_sharing(struct overlap *o)
 {
     struct program *p = o->program;
@@ -307,13 +350,25 @@ static int run_as_recorded(struct overlap *o, struct retarget *own,
     return program_run(o->program, e);
 }
 
-/* Two passes where ports were shared: loads follow from what transfers take alone, while spans stay
+/* Where the recording shows nothing: what the profile of its GPU says. */
+static void take_figures(struct overlap *o, const struct gpu_profile *gpu)
+{
+    for (int b = 0; b < OVERLAP_BOUNDS; b++) {
+        struct overlap_shown *s = &o->shown[b];
+        s->from_profile = s->pairs < OVERLAP_PAIRS_MIN;
+        if (s->from_profile)
+            s->factor = overlap_figure(gpu, (enum overlap_bound)b);
+    }
+}
+
+/* Two passes where NICs were shared: loads follow from what transfers take alone, while spans stay
  * as recorded. */
 static int look(struct overlap *o, struct retarget *own, const struct overlap_load *loads,
                 const struct overlap_need *needs, struct err *e)
 {
     if (run_as_recorded(o, own, loads, e) < 0)
         return -1;
+    overlap_show_queues(o, loads);
     find_shares(o, own, loads);
     undo_sharing(o);
     if (o->contended > 0) {
@@ -324,6 +379,7 @@ static int look(struct overlap *o, struct retarget *own, const struct overlap_lo
             return -1;
     }
     overlap_show(o, needs);
+    take_figures(o, own->to.gpu);
     undo_slowdown(o, needs);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What runs beside communication runs slower: channels hold multiprocessors, and data passes
- * through memory. And communicators that leave a GPU through one port share it (links.h).
+ * through memory. And communicators that leave a node through one NIC share it (links.h).
  *
  * A recorded duration contains what the recording took from it. So the recorded job is simulated
  * on its own hardware with durations as recorded and nothing slowed down, which shows what ran
@@ -16,9 +16,11 @@
  * kernels as their class is bound (model_compute_share), copies on the device the memory, graphs
  * half of either.
  *
- * How strong this is, the recording itself may show: where the same kernel, of one rank and stream,
+ * How strong this is, the recording itself shows: where the same kernel, of one rank and stream,
  * ran beside communication and away from it, the median of (excess / load) is the factor for all
- * needs of that bound.
+ * needs of that bound. Of a bound of which it shows nothing, the figure of the recording's GPU
+ * counts where its profile has one (overlap_sm, overlap_memory: `specter bench overlap`); else such
+ * kernels are not slowed down. On a target whose profile has other figures these count.
  *
  *     struct overlap o;
  *     overlap_make(&o, &program);
@@ -49,9 +51,11 @@ struct overlap_need {
 
 /* What the recording shows of kernels with one bound. */
 struct overlap_shown {
-    uint64_t pairs; /* kernels beside communication that also ran away from it */
-    double longer;  /* the median of by how much longer they took, as a share */
-    double factor;  /* on the modelled effect; 1 when too few pairs */
+    uint64_t pairs;    /* kernels beside communication that also ran away from it */
+    double longer;     /* the median of by how much longer they took, as a share */
+    double factor;     /* on the modelled effect; 0 when neither recording nor profile tells it */
+    bool from_profile; /* too few pairs */
+    uint64_t untold;   /* kernels beside communication, where the pairs are too few to tell */
 };
 
 /* A kind of transfer on a target: what does not depend on its time. */
@@ -69,13 +73,24 @@ struct overlap {
     uint32_t counted;   /* kinds of transfers whose channels were recorded, */
     uint32_t transfers; /* of so many */
     struct overlap_shown shown[OVERLAP_BOUNDS];
-    uint64_t beside;    /* kernels that ran beside communication */
-    int64_t taken_ns;   /* device time that communication took from them, in the recording */
-    uint64_t contended; /* transfers that met others on a port, in the recording */
+    uint64_t beside;  /* kernels that ran beside communication */
+    int64_t taken_ns; /* device time that communication took from them, in the recording */
+    uint64_t queued;  /* transfers that waited in a queue */
+    int64_t queued_ns;
+    uint64_t contended; /* transfers that met others on a NIC of several GPUs, in the recording */
     int64_t shared_ns;  /* what that took */
-    double strength;    /* the largest factor: loads are told times this, needs divided by it */
-    int rounds;         /* simulations that it took until the recording came out again */
+    double factors[OVERLAP_BOUNDS]; /* on the target that was set last */
+    double strength; /* the largest of them: loads are told times this, needs divided by it */
+    int rounds;      /* simulations that it took until the recording came out again */
 };
+
+/* What the profile says of kernels with that bound; 0: nothing. */
+double overlap_figure(const struct gpu_profile *gpu, enum overlap_bound bound);
+
+/* The factor on the target, and in *by_profile whether its own profile says so. Nothing is put in
+ * where something unknown was in the recording. */
+double overlap_factor(const struct overlap *o, const struct hardware *from,
+                      const struct hardware *to, enum overlap_bound bound, bool *by_profile);
 
 void overlap_make(struct overlap *o, struct program *p);
 void overlap_release(struct overlap *o);
@@ -107,6 +122,10 @@ void overlap_hold(struct overlap *o, const struct overlap_load *loads);
 
 /* Parts per million of a share, a million at most. */
 uint32_t overlap_ppm(double share);
+
+/* overlap_queues.c: fills o->queued, and wait_ns of the program's costs. loads: by kind.
+ */
+void overlap_show_queues(struct overlap *o, const struct overlap_load *loads);
 
 /* For overlap_shown.c: what the run that was just made, with nothing slowed down, shows. needs: by
  * kind. */

@@ -26,6 +26,7 @@ struct measure {
 struct measures {
     struct measure *list;
     size_t count, cap;
+    uint64_t beside; /* kernels beside communication, also of those that never ran away from it */
 };
 
 static int by_group(const void *pa, const void *pb)
@@ -64,6 +65,8 @@ static void measure_group(struct measures *m, const struct seen *list, size_t n)
 {
     size_t away = 0;
     double *ns, alone;
+    for (size_t i = 0; i < n; i++)
+        m->beside += list[i].load >= BESIDE_LOAD;
     while (away < n && list[away].load <= AWAY_LOAD)
         away++;
     if (away < AWAY_MIN || away == n)
@@ -86,6 +89,7 @@ static void conclude(struct overlap_shown *out, const struct measures *m)
 {
     double *list;
     out->pairs = m->count;
+    out->untold = m->count < OVERLAP_PAIRS_MIN ? m->beside : 0;
     if (m->count < OVERLAP_PAIRS_MIN)
         return;
     list = array_new(m->count, sizeof *list);
@@ -132,10 +136,8 @@ void overlap_show(struct overlap *o, const struct overlap_need *needs)
             end++;
         measure_group(&measures[overlap_bound_of(needs[list[i].kind])], &list[i], end - i);
     }
-    o->strength = 1;
     for (int b = 0; b < OVERLAP_BOUNDS; b++) {
         conclude(&o->shown[b], &measures[b]);
-        o->strength = fmax(o->strength, o->shown[b].factor);
         free(measures[b].list);
     }
     free(list);

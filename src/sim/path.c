@@ -149,7 +149,6 @@ static struct path_step describe(const struct program *p, const struct origins *
     case SIM_STEP_DELAY:
         of_transfer(&out, p, o, step->who);
         out.what = PATH_LATE;
-        out.cost = PROGRAM_NONE;
         break;
     case SIM_STEP_LATENCY:
         of_item(&out, p, o, step->who);
@@ -166,7 +165,7 @@ static struct path_step describe(const struct program *p, const struct origins *
 static uint32_t last_item(const struct job *job, size_t r, int64_t end_ns)
 {
     const struct program *p = &job->program;
-    const struct iterations *it = &job->iterations[r];
+    const struct rank_steps *it = &job->steps.ranks[r];
     for (size_t i = p->run->ranks[r].nops; i-- > 0;) {
         if (p->ranks[r].item[i] == PROGRAM_NONE || (it->count > 1 && it->of[i] != it->count - 1))
             continue;
@@ -195,33 +194,48 @@ static struct sim_path begin(const struct path *path, const struct job *job)
     return sim_path_from_host(p->sim, last_host(p, &p->ranks[path->rank]));
 }
 
-static void add(struct path *path, struct path_step step, const struct sim_step *from)
+static void add(struct path *path, struct path_step step, int64_t start_ns, int64_t end_ns)
 {
-    step.start_ns = from->start_ns > path->start_ns ? from->start_ns : path->start_ns;
-    step.end_ns = from->end_ns < path->end_ns ? from->end_ns : path->end_ns;
-    if (step.start_ns >= step.end_ns)
+    step.start_ns = start_ns;
+    step.end_ns = end_ns;
+    if (start_ns >= end_ns)
         return;
     ARRAY_GROW(path->list, path->cap, path->count + 1);
     path->list[path->count++] = step;
 }
 
+/* What lies in the window, and in none of its pauses. */
+static void add_within(struct path *path, struct path_step step, const struct sim_step *from,
+                       const struct step_window *w)
+{
+    int64_t start_ns = from->start_ns > w->start_ns ? from->start_ns : w->start_ns;
+    int64_t end_ns = from->end_ns < w->end_ns ? from->end_ns : w->end_ns;
+    for (size_t p = w->npauses; p-- > 0;) {
+        const struct interval *pause = &w->pauses[p];
+        if (end_ns <= pause->start)
+            continue;
+        add(path, step, start_ns > pause->end ? start_ns : pause->end, end_ns);
+        end_ns = end_ns < pause->start ? end_ns : pause->start;
+    }
+    add(path, step, start_ns, end_ns);
+}
+
 void path_find(struct path *path, const struct job *job, size_t rank)
 {
     const struct program *p = &job->program;
-    struct job_view view;
-    struct window w;
+    const struct step_window *w = &job->windows[rank];
     struct origins o;
     struct sim_path at;
     struct sim_step step;
-    job_view_make(&view, job, rank, true);
-    w = iteration_window(&job->iterations[rank], p->run->ranks[rank].nops, &view.when);
-    job_view_release(&view);
-    *path = (struct path){
-        .rank = rank, .start_ns = w.start_ns, .end_ns = w.end_ns, .iterations = w.iterations};
+    *path = (struct path){.rank = rank,
+                          .start_ns = w->start_ns,
+                          .end_ns = w->end_ns,
+                          .length_ns = step_window_ns(w),
+                          .iterations = w->steps};
     find_origins(&o, p);
     at = begin(path, job);
     while (sim_path(p->sim, &at, &step) && step.end_ns > path->start_ns)
-        add(path, describe(p, &o, &step), &step);
+        add_within(path, describe(p, &o, &step), &step, w);
     free(o.items);
     free(o.transfers);
 }

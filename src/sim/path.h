@@ -53,7 +53,8 @@ struct path {
     struct path_step *list; /* owned; last first */
     size_t count, cap;
     size_t rank;              /* at whose end it begins */
-    int64_t start_ns, end_ns; /* what is measured */
+    int64_t start_ns, end_ns; /* what is measured, */
+    int64_t length_ns;        /* and how long that is without pauses of the recorder */
     uint32_t iterations;      /* in it */
 };
 

@@ -29,7 +29,7 @@ static const char *const names[PATH_WHATS] = {
     [PATH_GRAPH] = "graphs",
     [PATH_COPY] = "copies",
     [PATH_COMM] = "communication",
-    [PATH_LATE] = "waits for late ranks",
+    [PATH_LATE] = "waits for ranks not recorded",
     [PATH_LAUNCH] = "launch latency",
     [PATH_HOST] = "host CPU time",
     [PATH_BEGIN] = "time before a rank's host began",
@@ -70,7 +70,7 @@ static bool alike(const struct op *a, const struct op *b)
 }
 
 /* Calls of the same kind that were issued before in the same iteration. Communicators are few. */
-static void number_calls(struct places *at, const struct rank *rank, const struct iterations *it,
+static void number_calls(struct places *at, const struct rank *rank, const struct rank_steps *it,
                          const struct program_rank *program)
 {
     struct seen {
@@ -95,7 +95,7 @@ static void number_calls(struct places *at, const struct rank *rank, const struc
     at->per_iteration = program->nissued / it->count;
 }
 
-static void place_all(struct places *at, const struct iterations *it,
+static void place_all(struct places *at, const struct rank_steps *it,
                       const struct program_rank *program)
 {
     size_t first = 0, end;
@@ -119,8 +119,8 @@ static const struct places *places_of(struct adding *a, uint32_t r)
     at->position = calloc(rank->nops + 1, sizeof *at->position);
     if (at->nth == NULL || at->position == NULL)
         die("out of memory");
-    number_calls(at, rank, &a->job->iterations[r], &a->job->program.ranks[r]);
-    place_all(at, &a->job->iterations[r], &a->job->program.ranks[r]);
+    number_calls(at, rank, &a->job->steps.ranks[r], &a->job->program.ranks[r]);
+    place_all(at, &a->job->steps.ranks[r], &a->job->program.ranks[r]);
     return at;
 }
 
@@ -175,7 +175,7 @@ static size_t part_of(struct adding *a, const struct path_step *step)
 static uint32_t calls_like(const struct adding *a, const struct path_step *step)
 {
     const struct rank *rank = &a->job->program.run->ranks[step->rank];
-    const struct iterations *it = &a->job->iterations[step->rank];
+    const struct rank_steps *it = &a->job->steps.ranks[step->rank];
     uint32_t n = 0;
     for (size_t i = 0; i < rank->nops; i++)
         n += it->of[i] == it->of[step->op] && alike(&rank->ops[i], &rank->ops[step->op]) &&
@@ -248,7 +248,7 @@ static void finish(struct adding *a)
 {
     struct path_summary *out = a->out;
     double n = a->path->iterations, all = 0;
-    out->span_ns = (double)(a->path->end_ns - a->path->start_ns) / n;
+    out->span_ns = (double)a->path->length_ns / n;
     for (size_t i = 0; i < a->count; i++) {
         struct path_part *p = &a->list[i];
         if (p->calls > 0)

@@ -32,7 +32,7 @@
 /* Of the recording; all borrowed until pipeline_free(). */
 struct pipeline_input {
     const struct program *program; /* with what transfers take without waits (program_learn) */
-    const struct iterations *iterations; /* by rank */
+    const struct rank_steps *iterations; /* by rank */
     const struct growth *growth;         /* whose axis is pp */
 };
 

@@ -17,7 +17,7 @@
 void job_find_pipeline(struct job *job)
 {
     struct growth *g = &job->growth;
-    struct pipeline_input in = {&job->program, job->iterations, g};
+    struct pipeline_input in = {&job->program, job->steps.ranks, g};
     const char *why;
     if (g->refused != NULL || g->grid->axes[g->axis].role != GRID_PP)
         return;
@@ -32,8 +32,7 @@ void job_find_pipeline(struct job *job)
 static void release_longer(struct job *longer)
 {
     const struct run *run = longer->program.run;
-    for (size_t r = 0; run != NULL && r < run->nranks; r++)
-        iterations_release(&longer->iterations[r]);
+    job_steps_release(&longer->steps);
     overlap_release(&longer->overlap);
     if (run != NULL)
         program_release(&longer->program);
@@ -43,10 +42,7 @@ static void release_longer(struct job *longer)
 static void make_longer(struct job *longer, const struct run *run, struct arena *arena)
 {
     program_make(&longer->program, run, llround(longer->rep->latency_us * 1e3), false);
-    longer->iterations = arena_alloc(arena, run->nranks * sizeof *longer->iterations);
-    longer->spans = arena_alloc(arena, run->nranks * sizeof *longer->spans);
-    for (size_t r = 0; r < run->nranks; r++)
-        iterations_find(&longer->iterations[r], &run->ranks[r], &longer->program.ranks[r]);
+    job_find_steps(longer, arena);
 }
 
 static int simulate_stages(struct job *job, int stages, struct target target, job_look *look,

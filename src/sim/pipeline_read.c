@@ -103,7 +103,7 @@ static int64_t step_start(const struct rank *rank, int64_t t_ns)
 static uint32_t iteration_of(const struct pipeline *pl, const struct pipe_stage *s, uint32_t call)
 {
     const struct call *c = &s->calls.list[call];
-    return c->what == CALL_OP ? pl->in.iterations[s->r].of[c->index] : ITERATION_NONE;
+    return c->what == CALL_OP ? pl->in.iterations[s->r].of[c->index] : STEP_NONE;
 }
 
 /* The first call of an iteration from `from` on: what its step marks before its first operation is

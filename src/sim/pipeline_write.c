@@ -198,6 +198,10 @@ static int copy_op(struct writer *w, const struct pipe_stage *s, const struct ca
         return rc < 0 ? -1 : 0;
     if (op.timing == SPECTER_TIMING_SYNC && clean_ns != UNKNOWN_NS && op.dur_ns > clean_ns)
         cut_ns = op.dur_ns - clean_ns; /* the call held the wait */
+    if (op_call_waits(&op) && op.copy.wait_ns != UNKNOWN_NS) {
+        cut_ns = op.copy.wait_ns;
+        op.copy.wait_ns = 0;
+    }
     op.dur_ns = clean_ns;
     op.host_ns = op.start_ns = w->cursor_ns;
     op.host_end_ns = end_ns - cut_ns > op.host_ns ? end_ns - cut_ns : op.host_ns;
@@ -227,6 +231,7 @@ static const char *const class_names[SPECTER_KERNEL_CLASS_COUNT] = {
     [SPECTER_KERNEL_REDUCTION] = "reduction",
     [SPECTER_KERNEL_COPY] = "memcpy",
     [SPECTER_KERNEL_OPTIMIZER] = "adam",
+    [SPECTER_KERNEL_COMM] = "nccl",
     [SPECTER_KERNEL_OTHER] = "kernel",
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/placement.h"
 
-#include "trace/idmap.h"
+#include "base/buf.h"
+#include "base/idmap.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -161,7 +162,7 @@ static int read_lines(struct listing *l, FILE *file, struct err *e)
     int rc = 0;
     while (rc == 0 && getline(&line, &cap, file) >= 0) {
         l->line++;
-        rc = put_line(l, line, e);
+        rc = put_line(l, line + (l->line == 1 ? text_mark(line, strlen(line)) : 0), e);
     }
     if (rc == 0 && ferror(file))
         rc = err_set(e, ERR_INPUT, "%s: %s", l->path, strerror(errno));

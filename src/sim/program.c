@@ -4,7 +4,8 @@
 #include "base/buf.h"
 #include "base/order.h"
 #include "sim/build.h"
-#include "trace/idmap.h"
+#include "sim/one_way.h"
+#include "base/idmap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,6 +37,10 @@ static void add_transfers(struct program *p)
     if (p->matches.count >= PROGRAM_NONE)
         die("too many collectives to replay");
     p->lag_ns = arena_alloc(&p->arena, p->matches.nmembers * sizeof *p->lag_ns);
+    p->absent_ns = arena_alloc(&p->arena, p->matches.count * sizeof *p->absent_ns);
+    p->doubt_ns = arena_alloc(&p->arena, p->matches.count * sizeof *p->doubt_ns);
+    p->wait_ns = arena_alloc(&p->arena, p->matches.count * sizeof *p->wait_ns);
+    p->ways = arena_alloc(&p->arena, p->matches.count * sizeof *p->ways);
     p->tied = arena_alloc(&p->arena, p->matches.count * sizeof *p->tied);
     for (uint32_t i = 0; i < p->matches.count; i++) {
         const struct match *match = &p->matches.list[i];
@@ -137,7 +142,7 @@ static size_t domain_of(const struct run *run, const struct rank *rank)
 }
 
 /* Processes of one clock, or of clocks that are aligned, keep their offsets; the first of each
- * domain begins at 0, as does one of which no host time is known. */
+ * domain begins at 0, as does one of which no time is known. */
 static void place_origins(struct program *p, const struct process *list, size_t n)
 {
     const struct run *run = p->run;
@@ -207,8 +212,10 @@ void program_make_filled(struct program *p, const struct run *run, int64_t laten
     matches_make_filled(&p->matches, run, standins);
     add_transfers(p);
     add_processes(p, list, n, latency_ns);
-    if (!apart)
+    if (!apart) {
         cost_transfers(p);
+        one_way_find(p);
+    }
     for (size_t i = 0; i < n; i++)
         calls_release(&list[i].calls);
 }
@@ -247,6 +254,12 @@ void program_set_cost(struct program *p, size_t cost, int64_t ns)
     set_lags(p, c, ns);
 }
 
+void program_set_wait(struct program *p, uint32_t match, int64_t ns)
+{
+    p->wait_ns[match] = ns;
+    sim_set_delay(p->sim, match, ns);
+}
+
 void program_measured(struct program *p)
 {
     for (size_t i = 0; i < p->ncosts; i++) {
@@ -269,6 +282,8 @@ struct sim_span program_moved(const struct program *p, size_t rank, size_t op)
     if (match == PROGRAM_NONE || p->apart || span.end_ns < 0)
         return (struct sim_span){-1, -1};
     moved = sim_transfer_span(p->sim, match);
+    if (sim_moved_from(p->sim, p->ranks[rank].item[op]) >= 0)
+        moved.start_ns = sim_moved_from(p->sim, p->ranks[rank].item[op]);
     if (p->run->ranks[rank].ops[op].coll.group < 0)
         moved.end_ns = span.end_ns;
     return moved;
@@ -347,6 +362,11 @@ static void learn(struct program *p, const struct program *apart, struct program
 {
     const struct match *match = &p->matches.list[cost->match];
     int64_t last_ns = last_start(apart, match), least_ns = INT64_MAX;
+    if (p->ways[cost->match].span > 0) {
+        if (last_ns >= 0)
+            one_way_learn(p, apart, cost);
+        return;
+    }
     for (uint32_t k = 0; k < match->nmembers; k++) {
         struct match_member m = p->matches.members[match->first + k];
         int64_t part_ns = program_span(apart, m.rank, m.op).end_ns - last_ns;

@@ -44,10 +44,11 @@ struct program_cost {
                           that were counted, not timed */
     uint32_t target;   /* the engine's item or transfer */
     uint32_t match;    /* index into matches.list when it is a transfer; PROGRAM_NONE */
-    int64_t measured_ns;     /* waits removed, and what others beside it took (overlap.h);
-                                UNKNOWN_NS */
-    int64_t set_ns;          /* what it is simulated with */
-    uint32_t launch;         /* of such kernels: index of the rank's launches */
+    int64_t measured_ns; /* waits removed, and what others beside it took (overlap.h);
+                            UNKNOWN_NS */
+    int64_t wait_ns;     /* of measured_ns: what a transfer waited in a queue (overlap_queues.c) */
+    int64_t set_ns;      /* what it is simulated with */
+    uint32_t launch;     /* of such kernels: index of the rank's launches */
     const uint64_t *classes; /* [SPECTER_KERNEL_CLASS_COUNT] of such kernels; NULL. Borrowed */
 };
 
@@ -88,7 +89,9 @@ struct program_facts {
     uint64_t inferred[INFER_RULES]; /* waits between streams */
     uint64_t ranks_inferred;        /* ranks whose trace does not hold them */
     uint64_t syncs_guessed;         /* stream synchronisations without a stream */
-    uint64_t syncs_dropped;         /* event synchronisations without an event */
+    uint64_t syncs_found;           /* event synchronisations whose operation was inferred */
+    uint64_t syncs_untold;          /* that waited for something the recording does not tell, */
+    int64_t untold_ns;              /* and how long: CPU time */
     uint64_t captured;              /* operations recorded into a graph: not run then */
     uint64_t no_host_time;          /* issued by their order */
     uint64_t shared;                /* ranks of processes that have several */
@@ -101,11 +104,23 @@ struct program_facts {
     int64_t hidden_ns;              /* device time that they are taken to have */
 };
 
+/* Of a transfer whose data go one way along its members. */
+struct program_way {
+    uint32_t span;   /* places between the ends of the way; 0: members begin and end together */
+    uint32_t first;  /* place of the first member that was recorded */
+    int64_t fill_ns; /* over all of the way, as recorded; UNKNOWN_NS */
+};
+
 struct program {
     const struct run *run; /* borrowed */
     struct sim *sim;       /* owned */
     bool apart;
     struct matches matches;
+    int64_t *absent_ns; /* [matches.count] what a transfer waited for members that were not
+                           recorded (absent_wait.h); 0 */
+    int64_t *doubt_ns;  /* [matches.count] the part of it that may have been the transfer; 0 */
+    int64_t *wait_ns;   /* [matches.count] the same on the target: program_set_wait() */
+    struct program_way *ways; /* [matches.count] one_way.h */
     uint32_t *lag_ns; /* [matches.nmembers] under measured costs, behind the transfer's end */
     struct program_rank *ranks; /* [run->nranks], in the arena with what they point to */
     struct program_cost *costs; /* owned */
@@ -129,6 +144,9 @@ void program_release(struct program *p);
 
 /* A transfer's members lag behind it in the proportion of its measured cost. */
 void program_set_cost(struct program *p, size_t cost, int64_t ns);
+
+/* How long a transfer waits for members that were not recorded; 0 before it is set. */
+void program_set_wait(struct program *p, uint32_t match, int64_t ns);
 
 /* Every cost as measured; 0 where nothing was. */
 void program_measured(struct program *p);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a recording shows of its job without any model of hardware: its iterations, how long one
- * takes, and its parallel grid.
+ * What a recording shows of its job without any model of hardware: its parallel grid.
  *
  *     struct recorded rec;
- *     if (recorded_make(&rec, &run, NULL, e) < 0) ...
+ *     if (recorded_make(&rec, &run, &steps, NULL, e) < 0) ...
  *     recorded_release(&rec);
  */
 #ifndef SPECTER_SIM_RECORDED_H
@@ -16,15 +15,13 @@
 
 struct recorded {
     struct arena arena;
-    enum iteration_source source; /* of the rank with the fewest iterations, as are the next two */
-    uint32_t iterations;
-    double iteration_ns; /* of the rank whose iterations take longest; NAN: none can be measured */
     struct grid grid;
 };
 
-/* parallel: the grid as grid_tell() takes it; NULL: found. 0, or -1 with e filled (ERR_USAGE): what
- * is told does not fit. To be released in either case. */
-int recorded_make(struct recorded *rec, const struct run *run, const char *parallel, struct err *e);
+/* steps: of the run. parallel: the grid as grid_tell() takes it; NULL: found. 0, or -1 with e
+ * filled (ERR_USAGE): what is told does not fit. To be released in either case. */
+int recorded_make(struct recorded *rec, const struct run *run, const struct job_steps *steps,
+                  const char *parallel, struct err *e);
 void recorded_release(struct recorded *rec);
 
 #endif

@@ -7,7 +7,9 @@
 #include "sim/job.h"
 #include "sim/look.h"
 #include "sim/say.h"
+#include "sim/shorter.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,11 +80,24 @@ static struct target target_of(const struct replay *rep, int64_t scale)
 
 static int look(struct job *job, const struct retarget *t, struct replay_scale *out, struct err *e)
 {
+    bool shorter = out->scale > 1 && out->time.span_ns < job->base_ns; /* its error decides */
     if (!job->opts->brief && look_at_scale(job, t, out, e) < 0)
+        return -1;
+    if (job->opts->brief && shorter && look_at_error(job, t, out, e) < 0)
         return -1;
     if (job->opts->watch.look != NULL)
         job->opts->watch.look(job->opts->watch.context, job, out);
     return 0;
+}
+
+/* Share of a step that the optimizer takes where it works on shards. */
+static double sharded_share(const struct job *job, const struct retarget *t)
+{
+    const struct replay *rep = job->rep;
+    double steps = 0;
+    for (size_t r = 0; r < rep->nranks; r++)
+        steps += steps_blank(job->program.run, r) ? 0 : rep->iterations;
+    return growth_shards(&job->growth) && job->base_ns > 0 ? t->shard_ns / steps / job->base_ns : 0;
 }
 
 static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *out, struct err *e)
@@ -96,8 +111,12 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
     rc = job_simulate(job, target_of(rep, scale), &t, &out->time, e);
     if (rc == 0)
         rc = look(job, &t, out, e);
+    if (rc == 0)
+        shorter_look(job, &t, out);
     if (rc == 0 && scale == 1) {
+        job->base_ns = out->time.span_ns;
         rep->unmodelled = retarget_unmodelled(&t);
+        rep->sharded = sharded_share(job, &t);
         memcpy(rep->device_time, t.sums, sizeof rep->device_time);
         say_costs(rep, &t);
         rep->untold = retarget_untold(&t);
@@ -111,6 +130,20 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
     return rc;
 }
 
+/* More GPUs take nothing from any of them, but for shards: a step that is shorter by more than the
+ * error tells that the recording does not show what a step takes. */
+static bool is_impossible(struct replay *rep, const struct replay_scale *s, double ratio)
+{
+    double off = fmax(s->error.share, SHORTER);
+    if (s->scale == 1 || rep->strong || 1 / ratio >= 1 - rep->sharded - off)
+        return false;
+    replay_note(rep, false,
+                "no speed-up and efficiency at %lld GPUs: the step would be %.1f %% shorter than "
+                "at %d, which is more than the prediction may be off (%.1f %%)",
+                (long long)s->gpus, 100 * (1 - 1 / ratio), rep->world, 100 * s->error.share);
+    return true;
+}
+
 static void add_scale(struct replay *rep, const struct replay_scale *base,
                       struct replay_scale scale)
 {
@@ -120,6 +153,12 @@ static void add_scale(struct replay *rep, const struct replay_scale *base,
     if (rep->strong) {
         scale.speedup = ratio;
         scale.efficiency = ratio / (double)scale.scale;
+    }
+    if (scale.scale > 1 && rep->unscaled != NULL)
+        scale.error.share = NAN;
+    if (isnan(scale.error.share) || is_impossible(rep, &scale, ratio)) {
+        scale.speedup = scale.efficiency = NAN;
+        scale.rate = (struct throughput){NAN, NAN, NAN};
     }
     ARRAY_GROW(rep->scales, rep->cap_scales, rep->nscales + 1);
     rep->scales[rep->nscales++] = scale;
@@ -142,6 +181,10 @@ static size_t default_count(struct job *job)
         replay_assume(job->rep, "scales above 1 are left out: %s", job->growth.refused);
         return 1;
     }
+    if (job->rep->unscaled != NULL) {
+        replay_assume(job->rep, "scales above 1 are left out: %s", job->rep->unscaled);
+        return 1;
+    }
     while (n < all && check_scale(job, replay_scales[n], &why) == 0)
         n++;
     if (n < all)
@@ -150,7 +193,7 @@ static size_t default_count(struct job *job)
     return n;
 }
 
-/* Does the network hold them all? Says so when growing changes nothing. */
+/* Does the network hold them all? */
 static int check_scales(struct job *job, const int64_t *scales, size_t n, struct err *e)
 {
     bool grown = false;
@@ -159,10 +202,56 @@ static int check_scales(struct job *job, const int64_t *scales, size_t n, struct
             return -1;
         grown = grown || scales[i] > 1;
     }
-    if (grown && !growth_any(&job->growth))
-        replay_note_first(job->rep, "no communicator grows with the scale: every scale takes the "
-                                    "time of scale 1, and 100 %% says nothing about scaling");
+    if (grown && job->rep->unscaled != NULL)
+        replay_note_first(job->rep,
+                          "every scale takes the time of scale 1, without speed-up and "
+                          "efficiency: %s",
+                          job->rep->unscaled);
     return 0;
+}
+
+/* Has the model what it needs to price this operation at another size of its communicator? */
+static bool has_size(const struct job *job, size_t r, size_t i)
+{
+    const struct program *p = &job->program;
+    const struct op *op = &p->run->ranks[r].ops[i];
+    uint32_t match = p->ranks[r].match[i];
+    return match != PROGRAM_NONE && p->run->comms[op->coll.comm].size > 0 &&
+           (p->matches.list[match].bytes > 0 || !(op->flags & OP_BYTES_UNKNOWN));
+}
+
+/* Why the recording does not tell how the job scales: no communication of known size grows with the
+ * axis. NULL when it does. */
+static const char *why_unscaled(const struct job *job)
+{
+    const struct growth *g = &job->growth;
+    const struct run *run = job->program.run;
+    uint64_t all = 0, unknown = 0;
+    if (g->refused != NULL || job->pipeline != NULL)
+        return NULL;
+    for (size_t r = 0; r < run->nranks; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            const struct op *op = &run->ranks[r].ops[i];
+            if (op->class != OP_COLL && op->class != OP_P2P)
+                continue;
+            all++;
+            if (!has_size(job, r, i))
+                unknown++;
+            else if (growth_grows(g, op->coll.comm))
+                return NULL;
+        }
+    }
+    if (all == 0)
+        return "no communication was recorded";
+    if (unknown > 0)
+        return arena_printf(&job->rep->arena,
+                            "%llu of %llu communication operations have no known size or "
+                            "communicator, and none of the others grows",
+                            (unsigned long long)unknown, (unsigned long long)all);
+    return arena_printf(&job->rep->arena,
+                        "no communicator that was used spans %s, which grows "
+                        "(--grow)",
+                        grid_role_name(g->grid->axes[g->axis].role));
 }
 
 /* What was asked for, as scales or as sizes of the job; *n of them. NULL with e filled. */
@@ -199,8 +288,10 @@ static int check_untold(struct replay *rep, struct err *e)
 static int simulate_all(struct job *job, const struct replay_opts *opts, struct err *e)
 {
     size_t n;
-    const int64_t *scales = find_scales(job, opts, &n, e);
+    const int64_t *scales;
     struct replay_scale base, one;
+    job->rep->unscaled = why_unscaled(job);
+    scales = find_scales(job, opts, &n, e);
     if (scales == NULL || check_scales(job, scales, n, e) < 0)
         return -1;
     if (vary_check_faults(job, scales, n, e) < 0)
@@ -209,8 +300,10 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
         simulate_scale(job, 1, &base, e) < 0)
         return -1;
-    if (!opts->brief)
+    if (!opts->brief) {
         look_for_reasons(job, &base);
+        look_for_verdict(job, &base);
+    }
     if (job->rep->strong && check_untold(job->rep, e) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
@@ -222,6 +315,16 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
     return 0;
 }
 
+/* Is there anything on a device to be replayed? */
+static bool holds_work(const struct run *run)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].nops > 0 || run->ranks[r].nlaunches > 0)
+            return true;
+    }
+    return false;
+}
+
 int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
                struct err *e)
 {
@@ -231,6 +334,8 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
     arena_init(&rep->arena);
     if (run->nranks == 0)
         return err_set(e, ERR_INPUT, "%s: no rank to replay", run->source);
+    if (!holds_work(run))
+        return err_set(e, ERR_INPUT, "%s: no operation to replay", run->source);
     rep->calibrate = opts->calibrate;
     rep->strong = opts->strong;
     rep->host_speed = opts->host_speed > 0 ? opts->host_speed : 1;

@@ -24,6 +24,7 @@
 #include "sim/vary.h"
 #include "sim/waits.h"
 #include "trace/run.h"
+#include "trace/verdict.h"
 
 #define HOST_SPEED_MIN 0.01
 #define HOST_SPEED_MAX 100.0
@@ -62,7 +63,8 @@ struct replay_opts {
     struct vary_opts vary;             /* variation, slow ranks and links; all 0: none */
 };
 
-/* time: that of the rank which takes longest, with its parts; the lowest rank of several. */
+/* time: a step of the job, from the end of the last rank in the one before to that in it; its parts
+ * are means over the ranks. */
 /* The scales of a replay that names none, in ascending order; the network may hold fewer. */
 extern const int64_t replay_scales[];
 extern const size_t replay_nscales;
@@ -72,8 +74,8 @@ struct replay_scale {
     struct iteration_time time;
     double speedup; /* work done per time, as a multiple of scale 1: scale * T(1) / T(scale), of a
                        divided batch T(1) / T(scale) */
-    double efficiency; /* speedup / scale */
-    size_t rank;       /* index in the simulated run: whose time it is */
+    double efficiency; /* speedup / scale; both NAN where the recording does not tell them */
+    size_t rank;       /* index in the simulated run: whose end ends the step */
     struct axis_times axes;
     struct path_summary path;
     struct uncertainty error;
@@ -83,13 +85,11 @@ struct replay_scale {
     struct vary_result vary;
 };
 
-/* An iteration of one rank, as recorded and as replayed on the hardware of the recording. */
+/* A step of one rank, as recorded and as replayed on the hardware of the recording. */
 struct replay_rank {
     int rank;
     double recorded_ns, replayed_ns;
     struct rank_waits waits; /* in collectives, of the whole recording */
-    uint32_t iterations;
-    enum iteration_source source;
 };
 
 /* What a sentence is about, in the order in which assumptions are told: what the reader asked for
@@ -133,18 +133,24 @@ struct replay {
     struct axis_times recorded_axes;
     struct iteration_spread spread; /* of recorded iterations, on the rank that takes longest */
     struct workload workload;
-    struct waits waits;           /* in collectives, of both */
-    uint32_t iterations;          /* the fewest of any rank */
-    enum iteration_source source; /* of that rank's */
-    struct replay_rank *ranks;    /* by index in run->ranks; in the arena */
+    struct waits waits;  /* in collectives, of both */
+    uint32_t iterations; /* steps */
+    enum step_source source;
+    const struct job_steps *steps; /* while the replay runs */
+    enum bound bound, path_bound;  /* of the step at scale 1, and of its path; not when brief */
+    const char *bound_why;         /* why they differ; NULL */
+    struct replay_rank *ranks;     /* by index in run->ranks; in the arena */
     size_t nranks;
     struct replay_scale *scales; /* owned; in the order asked for */
     size_t nscales, cap_scales;
-    int64_t first_scale; /* asked for: of it a step is drawn; set before a scale is simulated */
-    double latency_us;   /* from a launch to the start of its work, as the recording shows it */
-    double excess_us;    /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
-    double untold;       /* share of it whose part in a divided batch is not known */
-    double unmodelled;   /* share of device time that rests on no model */
+    const char *unscaled; /* why no scale above 1 has a speed-up, an efficiency and an error (NAN):
+                             nothing recorded grows; NULL: they have. In the arena */
+    int64_t first_scale;  /* asked for: of it a step is drawn; set before a scale is simulated */
+    double latency_us;    /* from a launch to the start of its work, as the recording shows it */
+    double excess_us;     /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
+    double untold;        /* share of it whose part in a divided batch is not known */
+    double sharded;       /* share of the step at scale 1 that shrinks as shards do */
+    double unmodelled;    /* share of device time that rests on no model */
     struct cost_sum device_time[COST_RULES]; /* at scale 1, by what it rests on */
     struct variation variation;              /* where it was asked for */
     uint64_t seed;                           /* of its draws */

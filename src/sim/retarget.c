@@ -3,6 +3,7 @@
 
 #include "sim/exchange.h"
 #include "sim/retarget_inside.h"
+#include "trace/host_waits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -150,14 +151,8 @@ bool retarget_is_divided(const struct retarget *t)
 
 bool retarget_over_host_link(const struct op *op)
 {
-    static const char *const words[] = {
-        "HtoD",           "DtoH",           "HostToDevice", "DeviceToHost",
-        "Host-to-Device", "Device-to-Host", "h2d",          "d2h"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcasestr(op->name, words[i]) != NULL)
-            return true;
-    }
-    return false;
+    enum specter_copy kind = copy_kind(op->name);
+    return kind == SPECTER_COPY_H2D || kind == SPECTER_COPY_D2H;
 }
 
 static enum cost_rule rule_of(const struct retarget *t, const struct program_cost *cost,

@@ -84,6 +84,10 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
 /* By which rule. */
 enum cost_rule retarget_rule(const struct retarget *t, const struct program_cost *cost);
 
+/* Is it communication that keeps its measured time though that may be another on the target,
+ * because its size is not known, or its communicator? */
+bool retarget_unsized(const struct retarget *t, const struct program_cost *cost);
+
 /* Sets every cost of the program, which is the one that t was made for. */
 int retarget_set_costs(struct retarget *t, struct program *program, struct err *e);
 
@@ -102,12 +106,14 @@ int retarget_members(const struct retarget *t, const struct program_cost *cost);
  * shape is not known. */
 bool retarget_memory_bound(const struct retarget *t, const struct op *op);
 
-/* A copy between host and device. Profilers name the direction: "Memcpy HtoD (Pinned -> Device)";
- * the tracer "h2d". */
+/* A copy between host and device. */
 bool retarget_over_host_link(const struct op *op);
 
 /* Measured device time by all rules together. */
 double retarget_measured_ns(const struct cost_sum sums[COST_RULES]);
+
+/* Until the first data of a one-way transfer reach the end of its way, there (one_way.h). */
+int64_t retarget_fill_ns(const struct retarget *t, const struct program_cost *cost);
 
 /* Share of it that rests on no model; 0 when nothing was measured. */
 double retarget_unmodelled(const struct retarget *t);

@@ -76,9 +76,48 @@ double retarget_bytes(const struct retarget *t, const struct program_cost *cost)
     return carries_less(t, cost) ? bytes / (double)t->scale : bytes;
 }
 
+/* Is it a message beside others, which are no all-to-all? */
+static bool is_among_messages(const struct retarget *t, const struct op *op)
+{
+    return op->class == OP_P2P && op->coll.group >= 0 && t->growth->origin == NULL &&
+           !t->growth->grid->comms[op->coll.comm].by_messages;
+}
+
+/* Messages of one group that leave a rank by one port, as some leave the node and some do not,
+ * share it, and were measured together: so many times the bytes of this one. */
+static double port_load(const struct retarget *t, const struct rank *rank, const struct op *op,
+                        const struct network_profile *net, const struct layout *where)
+{
+    bool across;
+    double sum = (double)op->bytes;
+    if (!is_among_messages(t, op) || op->bytes == 0)
+        return 1;
+    across = across_nodes(t, rank, op, net, where);
+    for (int step = -1; step <= 1; step += 2) {
+        for (const struct op *o = op + step; o >= rank->ops && o < rank->ops + rank->nops &&
+                                             o->class == OP_P2P && o->coll.group == op->coll.group;
+             o += step) {
+            if (o->coll.op == op->coll.op && across_nodes(t, rank, o, net, where) == across)
+                sum += (double)o->bytes;
+        }
+    }
+    return sum / (double)op->bytes;
+}
+
+/* Of data that go one way the program holds the fill; but where the source was not recorded, what
+ * lies before the first member that was is part of the transfer. */
+static void leave_fill(const struct retarget *t, const struct program_cost *cost,
+                       struct comm_cost *price)
+{
+    struct program_way way = t->program->ways[cost->match];
+    if (way.span > 0)
+        price->us -= price->fill_us * (1 - (double)way.first / way.span);
+}
+
 static int comm_us(const struct retarget *t, const struct program_cost *cost, struct hardware on,
                    const struct layout *where, double *us, struct err *e)
 {
+    struct comm_cost price;
     const struct match *match = &t->program->matches.list[cost->match];
     const struct rank *rank = &t->run->ranks[cost->rank];
     double bytes = (double)match->bytes;
@@ -86,8 +125,36 @@ static int comm_us(const struct retarget *t, const struct program_cost *cost, st
         return exchange_us(t, cost, on, where, us, e);
     if (where == t->to_where)
         bytes = retarget_bytes(t, cost);
-    return retarget_transfer_us(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
-                                bytes, on, where, us, e);
+    bytes *= port_load(t, rank, &rank->ops[cost->op], on.network, where);
+    if (price_transfer(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op, bytes, on,
+                       where, &price, e) < 0)
+        return -1;
+    leave_fill(t, cost, &price);
+    *us = price.us;
+    return 0;
+}
+
+int64_t retarget_fill_ns(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    const struct op *op = &rank->ops[cost->op];
+    enum specter_comm_op what = (enum specter_comm_op)match->op;
+    int64_t measured_ns = t->program->ways[cost->match].fill_ns;
+    struct comm_cost from, to;
+    struct err ignored;
+    if (measured_ns != UNKNOWN_NS && t->calibrate && retarget_same_hardware(t) &&
+        !retarget_moved(t, match->comm) && !carries_less(t, cost) && !vary_link_met(t, cost))
+        return measured_ns;
+    if (price_transfer(t, rank, op, what, retarget_bytes(t, cost), t->to, t->to_where, &to,
+                       &ignored) < 0)
+        return measured_ns == UNKNOWN_NS ? 0 : measured_ns;
+    if (measured_ns == UNKNOWN_NS || !t->calibrate ||
+        price_transfer(t, rank, op, what, (double)match->bytes, t->from, t->from_where, &from,
+                       &ignored) < 0 ||
+        !(from.fill_us > 0))
+        return retarget_ns(to.fill_us);
+    return retarget_ns((double)measured_ns / 1e3 * (to.fill_us / from.fill_us));
 }
 
 bool retarget_known_transfer(const struct retarget *t, const struct program_cost *cost)
@@ -118,6 +185,28 @@ bool retarget_moved(const struct retarget *t, int comm)
     return from->ranks != to->ranks || from->nodes != to->nodes || from->per_node != to->per_node;
 }
 
+/* Does the grid tell how the communicator grows? */
+static bool is_placed(const struct retarget *t, int comm)
+{
+    int recorded = comm < 0 ? -1 : growth_recorded_comm(t->growth, comm);
+    return comm >= 0 && (recorded < 0 || t->growth->grid->comms[recorded].known);
+}
+
+bool retarget_unsized(const struct retarget *t, const struct program_cost *cost)
+{
+    bool larger = t->scale > 1 || t->growth->origin != NULL;
+    const struct op *op;
+    if (cost->op == PROGRAM_NONE)
+        return false;
+    op = &t->run->ranks[cost->rank].ops[cost->op];
+    if (op->class != OP_COLL && op->class != OP_P2P)
+        return false;
+    if (retarget_known_transfer(t, cost))
+        return larger && !is_placed(t, op->coll.comm);
+    return t->from.network != t->to.network ||
+           (larger && (!is_placed(t, op->coll.comm) || retarget_moved(t, op->coll.comm)));
+}
+
 static bool has_moved(const struct retarget *t, const struct program_cost *cost)
 {
     const struct match *match = &t->program->matches.list[cost->match];
@@ -146,7 +235,10 @@ int retarget_comm(struct retarget *t, const struct program_cost *cost, int64_t *
         return err_prefix(e, "the hardware of the recording (see --from-network)");
     if (comm_us(t, cost, t->to, t->to_where, &m.to_us, e) < 0)
         return -1;
-    *ns = retarget_apply(t, cost->measured_ns, m);
+    if (cost->measured_ns == UNKNOWN_NS || !t->calibrate)
+        *ns = retarget_apply(t, cost->measured_ns, m);
+    else
+        *ns = retarget_apply(t, cost->measured_ns - cost->wait_ns, m) + cost->wait_ns;
     return 0;
 }
 
@@ -159,8 +251,11 @@ bool retarget_price(const struct retarget *t, const struct program_cost *cost,
     if (!retarget_known_transfer(t, cost))
         return false;
     match = &t->program->matches.list[cost->match];
-    return price_transfer(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
-                          retarget_bytes(t, cost), t->to, t->to_where, price, &ignored) == 0;
+    if (price_transfer(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
+                       retarget_bytes(t, cost), t->to, t->to_where, price, &ignored) < 0)
+        return false;
+    leave_fill(t, cost, price);
+    return true;
 }
 
 int retarget_members(const struct retarget *t, const struct program_cost *cost)

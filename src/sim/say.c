@@ -34,9 +34,16 @@ static void say_facts(struct replay *rep, const struct program_facts *f)
 {
     if (f->syncs_guessed > 0)
         replay_assume(rep,
-                      "%llu stream synchronisations name no stream: each waits for the stream on "
-                      "which its thread launched last",
+                      "%llu stream synchronisations name no stream: each waits for that of the "
+                      "operation that ended when it returned, else for the one on which its thread "
+                      "launched last",
                       u(f->syncs_guessed));
+    if (f->syncs_found > 0)
+        replay_assume(
+            rep,
+            "%llu event synchronisations name no event: each waits for the operation that "
+            "ended when it returned",
+            u(f->syncs_found));
     if (f->shared > 0)
         replay_assume(
             rep,
@@ -51,9 +58,11 @@ static void say_facts(struct replay *rep, const struct program_facts *f)
         replay_note(rep, false,
                     "%llu operations have no host time: issued right after the one before",
                     u(f->no_host_time));
-    if (f->syncs_dropped > 0)
-        replay_note(rep, false, "%llu event synchronisations name no event: taken as not blocking",
-                    u(f->syncs_dropped));
+    if (f->syncs_untold > 0)
+        replay_note(rep, false,
+                    "%llu calls waited for something that the recording does not tell, %.0f us in "
+                    "all: taken as CPU time, and as part of the error",
+                    u(f->syncs_untold), (double)f->untold_ns / 1e3);
     if (f->captured > 0 && f->graphs == 0)
         replay_note(rep, false, "%llu operations were captured into a graph: not replayed",
                     u(f->captured));
@@ -65,13 +74,13 @@ static void say_facts(struct replay *rep, const struct program_facts *f)
                       u(f->graphs), u(f->captured));
     if (f->waiting_copies > 0)
         replay_assume(rep,
-                      "%llu copies between host and device were waited for: their calls took much "
-                      "longer than they did",
+                      "%llu calls of copies waited for the device: they returned when the copy, or "
+                      "what was before it on its stream, had ended",
                       u(f->waiting_copies));
     if (f->allocations > 0)
         replay_assume(rep,
-                      "%llu calls that allocate or free device memory wait for the device; of "
-                      "each what the shortest took is CPU time",
+                      "%llu calls that allocate or free memory waited for the device, which became "
+                      "idle in them",
                       u(f->allocations));
     if (f->blocked > 0)
         replay_assume(rep,
@@ -150,26 +159,69 @@ void say_program(struct replay *rep, const struct program *p)
     say_matches(rep, &p->matches);
 }
 
+void say_absent_waits(struct replay *rep, const struct program *p)
+{
+    double wait_ns = 0, all_ns = 0;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *c = &p->costs[i];
+        if (c->match == PROGRAM_NONE || p->absent_ns[c->match] == 0)
+            continue;
+        wait_ns += (double)p->absent_ns[c->match];
+        all_ns += (double)(p->absent_ns[c->match] + c->measured_ns);
+    }
+    rep->topic = TOPIC_RECORDING;
+    if (all_ns > 0)
+        replay_assume(rep,
+                      "of %.0f us that transfers with ranks that were not recorded took, %.0f us "
+                      "were waits for these: what a transfer took longer than the shortest of its "
+                      "kind. Waits are kept, transfers scaled",
+                      all_ns / 1e3, wait_ns / 1e3);
+}
+
 /* ---- iterations ---- */
+
+static void say_few(struct replay *rep)
+{
+    if (rep->iterations < STEPS_FEW && rep->source != STEPS_WHOLE)
+        replay_note(
+            rep, false,
+            "%u step%s %s recorded to the end: how much steps differ, and whether they warm "
+            "up, is not known below %d; the error is wider by %.0f %%",
+            rep->iterations, rep->iterations > 1 ? "s" : "", rep->iterations > 1 ? "were" : "was",
+            STEPS_FEW, 100 * (rep->iterations > 1 ? STEP_SECOND : STEP_ALONE));
+    else if (rep->source == STEPS_WHOLE)
+        replay_note(rep, false,
+                    "the recording marks no steps: that all of it is one step is taken for "
+                    "granted; the error is wider by %.0f %%",
+                    100 * STEP_ALONE);
+}
 
 void say_iterations(struct replay *rep)
 {
-    uint32_t most = 0;
-    for (size_t r = 0; r < rep->nranks; r++) {
-        if (rep->ranks[r].iterations > most)
-            most = rep->ranks[r].iterations;
-    }
-    if (rep->source == ITERATIONS_WHOLE)
-        replay_assume(rep, "no repeating sequence of operations and no marked step: the whole "
-                           "trace is one iteration");
+    const struct job_steps *steps = rep->steps;
+    if (rep->source == STEPS_WHOLE && steps->doubt != NULL && steps->repeats > 0)
+        replay_assume(rep,
+                      "the whole recording is one step: the operations repeat %zu times, but are "
+                      "not taken for steps: %s (marks tell, ProfilerStep or NVTX)",
+                      steps->repeats, steps->doubt);
+    else if (rep->source == STEPS_WHOLE)
+        replay_assume(rep, "the whole recording is one step: %s",
+                      steps->doubt != NULL ? steps->doubt
+                                           : "no step is marked, and no sequence of operations "
+                                             "repeats");
     else
-        replay_assume(rep, "%u iteration%s (%s)%s", rep->iterations, rep->iterations > 1 ? "s" : "",
-                      rep->source == ITERATIONS_STEPS ? "marked as steps"
-                                                      : "the sequence of operations repeats",
-                      rep->iterations > 1 ? "; the first warms up and is left out" : "");
-    if (most != rep->iterations)
-        replay_note(rep, false, "ranks hold different numbers of iterations: %u to %u",
-                    rep->iterations, most);
+        replay_assume(rep, "%u step%s (%s)%s", rep->iterations, rep->iterations > 1 ? "s" : "",
+                      rep->source == STEPS_MARKED ? "marked" : "the sequence of operations repeats",
+                      rep->iterations <= 1 ? ""
+                      : steps->nparts > 1
+                          ? "; the first behind each pause of the recorder has no known begin and "
+                            "is left out"
+                      : steps->warm_up ? "; the first two warm up and are left out"
+                                       : "; the first has no known begin and is left out");
+    if (steps->cut > 0)
+        replay_note(rep, false, "the last %s does not count: the recording ends in it",
+                    steps->cut > 1 ? "steps" : "marked step");
+    say_few(rep);
 }
 
 /* ---- the grid ---- */
@@ -188,13 +240,17 @@ void say_grid(struct replay *rep)
                           g->axes[a].doubt ? g->axes[a].doubt : "");
     }
     if (absent->count > 0 && absent->words != NULL && g->state != GRID_NONE)
-        replay_assume(
-            rep,
-            "%d of %d ranks have no operations (%s): each is taken to do what a recorded "
-            "rank of %s does, at the same time; waits for them stay in the recorded times",
-            absent->count, g->world, absent->words,
-            grid_size(g, GRID_PP) > 1 ? "its pipeline stage" : "the job");
-    else if (absent->count > 0 && absent->words != NULL)
+        replay_assume(rep,
+                      "%d of %d ranks have no operations (%s): each is taken to do what a recorded "
+                      "rank of %s does, at the same time",
+                      absent->count, g->world, absent->words,
+                      grid_size(g, GRID_PP) > 1 ? "its pipeline stage" : "the job");
+    if (absent->count > 0 && absent->stages != NULL)
+        replay_assume(rep,
+                      "no rank of pipeline stage %s was recorded: what messages to it waited is "
+                      "kept",
+                      absent->stages);
+    if (absent->count > 0 && absent->words != NULL && g->state == GRID_NONE)
         replay_note(rep, true,
                     "%d of %d ranks have no operations (%s), and which they are like is "
                     "not known: %s",

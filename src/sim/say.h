@@ -21,6 +21,9 @@ void replay_note_first(struct replay *rep, const char *fmt, ...)
 void say_in_order(struct replay *rep);
 
 void say_program(struct replay *rep, const struct program *p);
+
+/* How long the recorded ranks waited for those that were not: behind absent_wait_find(). */
+void say_absent_waits(struct replay *rep, const struct program *p);
 void say_iterations(struct replay *rep);
 void say_grid(struct replay *rep);
 /* say_scale.c: how ranks sit on nodes. */

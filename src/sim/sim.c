@@ -73,7 +73,12 @@ static void begin_transfer(struct sim *s, uint32_t index)
 static void arrive(struct sim *s, uint32_t index, uint32_t item)
 {
     struct transfer *t = &s->transfers[index];
-    if (++t->arrived < t->members)
+    t->arrived++;
+    if (way_of(s, &s->items[item]) != NULL) {
+        way_arrive(s, index);
+        return;
+    }
+    if (t->arrived < t->members)
         return;
     t->last_item = item;
     if (t->delay_ns > 0)
@@ -329,6 +334,12 @@ static void on_host(struct sim *s, uint32_t index)
 static void on_stream(struct sim *s, uint32_t index)
 {
     struct stream *stream = &s->streams[index];
+    if (stream->state == STREAM_FILLS) {
+        way_begin(s, index);
+        return;
+    }
+    if (stream->state == STREAM_FLOWS)
+        way_end(s, index);
     if (stream->state == STREAM_EARLY)
         stream->state = STREAM_IDLE;
     else /* its work is done, its lag is over, or the event that it waits for has fired */
@@ -340,7 +351,8 @@ static void on_stream(struct sim *s, uint32_t index)
 static void leave(struct sim *s, uint32_t index)
 {
     struct stream *stream = &s->streams[index];
-    uint32_t lag_ns = s->items[stream->first].u.join.lag_ns;
+    const struct item *item = &s->items[stream->first];
+    int64_t lag_ns = item->u.join.lag_ns + way_lag(s, item);
     if (lag_ns > 0) {
         stream->state = STREAM_LAGS;
         heap_set(&s->heap, index, later(s->now_ns, lag_ns));

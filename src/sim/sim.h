@@ -89,6 +89,22 @@ void sim_set_lag(struct sim *s, uint32_t item, int64_t ns); /* joined; at most 4
  * No part of its cost or its span, and no load meanwhile. */
 void sim_set_delay(struct sim *s, uint32_t transfer, int64_t ns);
 
+/* Data of the transfer go one way, from a source past all members to the last one: a Broadcast from
+ * its root, a Reduce to it. Each member has a place on the way, which has `span` places behind that
+ * of the source, 0; a joined item is in this transfer alone. A member depends on itself and on
+ * those before it, and not on those behind it, which buffers between the two stand in for: it ends
+ * at
+ *
+ *     cost + max over members j at or before it of (start of j + fill x (its place - j's) / span)
+ *
+ * where fill is the time in which the first data reach the end of the way; 0 at first. What the
+ * transfer is delayed by is the source's. The delay, and a source that did not join, are those of
+ * the first member there is. Members of a one-way transfer that uses a link begin together when the
+ * last has come, and end as the fill says. */
+void sim_set_one_way(struct sim *s, uint32_t transfer, uint32_t span);
+void sim_set_place(struct sim *s, uint32_t item, uint32_t place);
+void sim_set_fill(struct sim *s, uint32_t transfer, int64_t ns); /* at most 4 s */
+
 /* CPU time of the host's actions takes 1/speed, each rounded to the nearest ns. Speeds are whole
  * millionths from 0.000001 to 4,000; 1 at first. */
 void sim_set_host_speed(struct sim *s, uint32_t host, double speed);
@@ -138,7 +154,11 @@ struct sim_span {
 };
 
 struct sim_span sim_span(const struct sim *s, uint32_t item);
-struct sim_span sim_transfer_span(const struct sim *s, uint32_t transfer);
+struct sim_span sim_transfer_span(const struct sim *s, uint32_t transfer); /* one way: its source's
+                                                                             part */
+
+/* When the data of a one-way transfer came to the item, which has ended; -1: it is in none. */
+int64_t sim_moved_from(const struct sim *s, uint32_t item);
 int64_t sim_mark_time(const struct sim *s, uint32_t mark);
 int64_t sim_host_end(const struct sim *s, uint32_t host);
 
@@ -180,8 +200,8 @@ bool sim_stuck(const struct sim *s, size_t *at, struct sim_stuck *out);
 
 uint32_t sim_item_stream(const struct sim *s, uint32_t item);
 
-/* After a run: members of a transfer, in the order in which they were joined; SIM_NONE behind the
- * last. */
+/* After a run: members of a transfer, in the order in which they were joined, those of a one-way
+ * transfer by place; SIM_NONE behind the last. */
 uint32_t sim_transfer_member(const struct sim *s, uint32_t transfer, uint32_t n);
 bool sim_arrived(const struct sim *s, uint32_t item); /* the item has started */
 

@@ -33,10 +33,10 @@ void sim_free(struct sim *s)
     if (s == NULL)
         return;
     heap_release(&s->heap);
-    void *arrays[] = {s->hosts,   s->actions,   s->devices, s->streams,     s->items,
-                      s->joins,   s->transfers, s->events,  s->waiters,     s->links,
-                      s->uses,    s->flows,     s->blocks,  s->marks,       s->pauses,
-                      s->members, s->areas,     s->causes,  s->action_block};
+    void *arrays[] = {s->hosts,   s->actions,   s->devices, s->streams,      s->items,
+                      s->joins,   s->transfers, s->events,  s->waiters,      s->links,
+                      s->uses,    s->flows,     s->blocks,  s->marks,        s->pauses,
+                      s->members, s->areas,     s->causes,  s->action_block, s->ways};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     free(s);
@@ -94,8 +94,11 @@ uint32_t sim_add_stream(struct sim *s, uint32_t device)
 uint32_t sim_add_transfer(struct sim *s, int64_t cost_ns)
 {
     uint32_t t = ADD(s, transfers);
-    s->transfers[t] = (struct transfer){
-        .cost_ns = sane(cost_ns), .start_ns = NOT_YET, .end_ns = NOT_YET, .flow = SIM_NONE};
+    s->transfers[t] = (struct transfer){.cost_ns = sane(cost_ns),
+                                        .start_ns = NOT_YET,
+                                        .end_ns = NOT_YET,
+                                        .flow = SIM_NONE,
+                                        .way = SIM_NONE};
     return t;
 }
 
@@ -193,7 +196,7 @@ void sim_join_transfer(struct sim *s, uint32_t transfer)
 {
     uint32_t j = ADD(s, joins), i = (uint32_t)(s->nitems - 1);
     assert(s->nitems > 0 && s->items[i].kind == ITEM_JOIN);
-    s->joins[j] = (struct join){i, transfer, 0};
+    s->joins[j] = (struct join){i, transfer, 0, 0};
     if (s->items[i].u.join.count++ == 0)
         s->items[i].u.join.transfer = transfer;
     s->transfers[transfer].members++;
@@ -259,6 +262,25 @@ void sim_set_lag(struct sim *s, uint32_t item, int64_t ns)
 void sim_set_delay(struct sim *s, uint32_t transfer, int64_t ns)
 {
     s->transfers[transfer].delay_ns = sane(ns);
+}
+
+void sim_set_one_way(struct sim *s, uint32_t transfer, uint32_t span)
+{
+    uint32_t w = ADD(s, ways);
+    s->ways[w] = (struct way){.span = span > 0 ? span : 1};
+    s->transfers[transfer].way = w;
+}
+
+void sim_set_place(struct sim *s, uint32_t item, uint32_t place)
+{
+    assert(s->items[item].kind == ITEM_JOIN && s->items[item].u.join.count == 1);
+    s->joins[s->items[item].u.join.first].place = place;
+}
+
+void sim_set_fill(struct sim *s, uint32_t transfer, int64_t ns)
+{
+    int64_t most = UINT32_MAX;
+    s->ways[s->transfers[transfer].way].fill_ns = sane(ns) < most ? sane(ns) : most;
 }
 
 void sim_set_host_speed(struct sim *s, uint32_t host, double speed)
@@ -334,6 +356,23 @@ void sim_use_link(struct sim *s, uint32_t transfer, uint32_t link, uint32_t shar
 
 /* ---- ready to run ---- */
 
+static uint32_t place_of(const struct sim *s, uint32_t item)
+{
+    return s->joins[s->items[item].u.join.first].place;
+}
+
+/* Members are mostly in order, or two ordered parts: a ring that does not begin with its root. */
+static void sort_by_place(struct sim *s, const struct transfer *t)
+{
+    uint32_t *list = s->members + t->first;
+    for (uint32_t i = 1; i < t->members; i++) {
+        uint32_t item = list[i], at = i;
+        for (; at > 0 && place_of(s, list[at - 1]) > place_of(s, item); at--)
+            list[at] = list[at - 1];
+        list[at] = item;
+    }
+}
+
 /* Lays the joins out by transfer, in the order in which they were joined, so that a transfer finds
  * its members side by side. */
 static void seal(struct sim *s)
@@ -352,6 +391,10 @@ static void seal(struct sim *s)
         s->members[t->first + t->members++] = s->joins[j].item;
     }
     s->nmembers = s->njoins;
+    for (size_t i = 0; i < s->ntransfers; i++) {
+        if (s->transfers[i].way != SIM_NONE)
+            sort_by_place(s, &s->transfers[i]);
+    }
 }
 
 static void reset_items(struct sim *s)
@@ -371,7 +414,8 @@ static void reset_items(struct sim *s)
         return;
     ARRAY_GROW(s->causes, s->cap_causes, s->nitems);
     ARRAY_GROW(s->action_block, s->cap_action_block, s->nactions);
-    memset(s->action_block, 0xff, s->nactions * sizeof *s->action_block); /* SIM_NONE */
+    if (s->nactions > 0)
+        memset(s->action_block, 0xff, s->nactions * sizeof *s->action_block); /* SIM_NONE */
 }
 
 /* Loads too: an item that was stuck has not given back what it held. */
@@ -381,6 +425,27 @@ static void reset_devices(struct sim *s)
         struct device *device = &s->devices[i];
         device->sm_ppm = device->mem_ppm = device->sm_area = device->mem_area = 0;
         device->since_ns = 0;
+    }
+}
+
+static bool uses_link(const struct sim *s, const struct transfer *t)
+{
+    bool uses = false;
+    if (t->flow != SIM_NONE) {
+        for (uint32_t u = s->flows[t->flow].uses; u != SIM_NONE; u = s->uses[u].next)
+            uses = uses || s->uses[u].ppm > 0;
+    }
+    return uses;
+}
+
+static void reset_ways(struct sim *s)
+{
+    for (size_t i = 0; i < s->ntransfers && s->nways > 0; i++) {
+        const struct transfer *t = &s->transfers[i];
+        if (t->way == SIM_NONE)
+            continue;
+        s->ways[t->way].front = 0;
+        s->ways[t->way].shared = uses_link(s, t);
     }
 }
 
@@ -404,6 +469,7 @@ static void reset(struct sim *s)
         t->arrived = 0;
         t->last_item = SIM_NONE;
     }
+    reset_ways(s);
     for (size_t i = 0; i < s->nmarks; i++)
         s->marks[i] = NOT_YET;
     reset_devices(s);

@@ -15,6 +15,7 @@ enum place {
     AT_START,          /* of an item */
     AT_TRANSFER_END,   /* of a transfer */
     AT_TRANSFER_START, /* of a transfer, or the end of its delay */
+    AT_WAY_START,      /* of a one-way transfer's source, or the end of the delay */
     AT_HOST_END,
     AT_ACTION,  /* a host does the action */
     AT_ACTED,   /* it has done the action before that, and is not blocked any more */
@@ -78,6 +79,30 @@ static bool from_last(const struct sim *s, struct sim_path *path, struct sim_ste
     return false;
 }
 
+/* From the end of a member's part to the member that data waited for last. */
+static bool from_way_end(const struct sim *s, struct sim_path *path, uint32_t transfer,
+                         struct sim_step *out)
+{
+    const struct transfer *t = &s->transfers[transfer];
+    uint32_t last = way_last(s, path->who);
+    bool source = last == s->members[t->first];
+    int64_t start_ns = source ? t->start_ns : s->items[last].start_ns;
+    int from = source ? AT_WAY_START : AT_START;
+    bool is_step = go(path, (struct sim_path){from, last, 0, start_ns}, SIM_STEP_TRANSFER, out);
+    out->who = transfer;
+    return is_step;
+}
+
+static bool from_way_start(const struct sim *s, struct sim_path *path, struct sim_step *out)
+{
+    int64_t start_ns = s->items[path->who].start_ns;
+    uint32_t transfer = s->items[path->who].u.join.transfer;
+    bool is_step =
+        go(path, (struct sim_path){AT_START, path->who, 0, start_ns}, SIM_STEP_DELAY, out);
+    out->who = transfer;
+    return is_step;
+}
+
 static bool from_end(const struct sim *s, struct sim_path *path, struct sim_step *out)
 {
     const struct item *item = &s->items[path->who];
@@ -89,6 +114,8 @@ static bool from_end(const struct sim *s, struct sim_path *path, struct sim_step
         return hop(path, AT_END, item->u.wait.by, 0);
     if (item->kind != ITEM_JOIN || (transfer = last_transfer(s, path->who)) == SIM_NONE)
         return hop(path, AT_START, path->who, 0);
+    if (way_of(s, item) != NULL)
+        return from_way_end(s, path, transfer, out);
     return go(path, (struct sim_path){AT_TRANSFER_END, transfer, 0, s->transfers[transfer].end_ns},
               SIM_STEP_LAG, out);
 }
@@ -168,6 +195,7 @@ static bool (*const places[])(const struct sim *, struct sim_path *, struct sim_
     [AT_START] = from_start,
     [AT_TRANSFER_END] = from_transfer_end,
     [AT_TRANSFER_START] = from_transfer_start,
+    [AT_WAY_START] = from_way_start,
     [AT_HOST_END] = from_host_end,
     [AT_ACTION] = from_action,
     [AT_ACTED] = from_acted,
@@ -238,7 +266,8 @@ struct sim_gap sim_gap(const struct sim *s, uint32_t item)
         return gap;
     if (transfer != SIM_NONE)
         add_part(&gap, SIM_GAP_MEMBERS, &gap.members_ns,
-                 s->transfers[transfer].start_ns - i->start_ns);
+                 (way_of(s, i) != NULL ? way_reach(s, item) : s->transfers[transfer].start_ns) -
+                     i->start_ns);
     for (uint32_t at = item; at != SIM_NONE;) {
         uint32_t before = s->causes[at].before;
         int64_t free_ns = before == SIM_NONE ? 0 : s->items[before].end_ns;

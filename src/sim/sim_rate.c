@@ -137,12 +137,22 @@ static void load_device(struct sim *s, struct device *device, uint32_t sm_ppm, u
         retime_stream(s, i);
 }
 
+static void load_member(struct sim *s, const struct transfer *t, uint32_t item, int sign)
+{
+    const struct stream *stream = &s->streams[s->items[item].stream];
+    load_device(s, &s->devices[stream->device], t->sm_ppm, t->mem_ppm, sign);
+}
+
 static void load_members(struct sim *s, const struct transfer *t, int sign)
 {
-    for (uint32_t m = t->first; m < t->first + t->members; m++) {
-        const struct item *item = &s->items[s->members[m]];
-        load_device(s, &s->devices[s->streams[item->stream].device], t->sm_ppm, t->mem_ppm, sign);
-    }
+    for (uint32_t m = t->first; m < t->first + t->members; m++)
+        load_member(s, t, s->members[m], sign);
+}
+
+void rate_load_member(struct sim *s, const struct transfer *t, uint32_t item, int sign)
+{
+    if (has_load(t) && (s->has_needs || s->keep_beside))
+        load_member(s, t, item, sign);
 }
 
 /* Of the stream's first item. */

@@ -18,6 +18,15 @@ struct sim_span sim_transfer_span(const struct sim *s, uint32_t transfer)
     return (struct sim_span){t->start_ns, t->end_ns};
 }
 
+int64_t sim_moved_from(const struct sim *s, uint32_t item)
+{
+    const struct item *i = &s->items[item];
+    if (i->kind != ITEM_JOIN || i->u.join.count == 0 || i->end_ns == NOT_YET ||
+        way_of(s, i) == NULL)
+        return NOT_YET;
+    return way_reach(s, item);
+}
+
 int64_t sim_mark_time(const struct sim *s, uint32_t mark)
 {
     return s->marks[mark];

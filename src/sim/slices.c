@@ -38,6 +38,7 @@ static int64_t comm_length(const struct slices *s)
     intervals_init(&comm);
     unite(&comm, &s->sets[SLICE_TRANSFER]);
     unite(&comm, &s->sets[SLICE_MEMBER_WAIT]);
+    unite(&comm, &s->sets[SLICE_ABSENT_WAIT]);
     unite(&comm, &s->sets[SLICE_BUBBLE]);
     length = intervals_length(&comm);
     intervals_release(&comm);

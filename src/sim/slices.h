@@ -20,6 +20,7 @@ enum slice_kind {
     SLICE_UNTRACED,    /* kernels that were counted, not timed */
     SLICE_TRANSFER,    /* communication that moves data */
     SLICE_MEMBER_WAIT, /* communication that waits for other ranks */
+    SLICE_ABSENT_WAIT, /* communication that waits for ranks that were not recorded */
     SLICE_MEMORY,      /* copies and memsets */
     SLICE_BUBBLE,      /* a message along the pipeline that waits for its other end */
     SLICE_HOST_BOUND,  /* the next work had not been launched */
@@ -35,7 +36,7 @@ struct slices {
 struct slice_times {
     int64_t all_ns[SLICE_KINDS];   /* length of each kind, whatever else goes on */
     int64_t shown_ns[SLICE_KINDS]; /* of it, what no kind before it covers */
-    int64_t comm_ns;               /* of TRANSFER, MEMBER_WAIT and BUBBLE together */
+    int64_t comm_ns;               /* of TRANSFER, both waits and BUBBLE together */
     int64_t rest_ns;               /* of the window, what no kind covers */
 };
 

@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/spread.h"
 
-#include "base/err.h"
+#include "base/arena.h"
 #include "trace/run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ends: of each iteration, UNKNOWN_NS where it holds nothing with a time. */
-static void find_ends(int64_t *ends, const struct iterations *it, size_t nops,
-                      const struct timeline *when)
-{
-    for (uint32_t k = 0; k < it->count; k++)
-        ends[k] = UNKNOWN_NS;
-    for (size_t i = 0; i < nops; i++) {
-        if (when->spans[i].start_ns == UNKNOWN_NS || it->of[i] == ITERATION_NONE)
-            continue;
-        if (when->spans[i].end_ns > ends[it->of[i]])
-            ends[it->of[i]] = when->spans[i].end_ns;
-    }
-}
 
 static int by_length(const void *pa, const void *pb)
 {
@@ -35,6 +21,16 @@ static double quantile(const double *sorted, size_t n, double share)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
+#define SIGMAS_OF_80 1.28 /* of a normal distribution, to either side */
+
+static double mean_off(const double *lengths, size_t n, double mean)
+{
+    double squares = 0;
+    for (size_t i = 0; i < n; i++)
+        squares += (lengths[i] - mean) * (lengths[i] - mean);
+    return n > 1 ? SIGMAS_OF_80 * sqrt(squares / (double)(n - 1) / (double)n) : 0;
+}
+
 static void summarise(struct iteration_spread *out, double *lengths, size_t n)
 {
     double sum = 0;
@@ -47,30 +43,22 @@ static void summarise(struct iteration_spread *out, double *lengths, size_t n)
                                   .median_ns = (lengths[(n - 1) / 2] + lengths[n / 2]) / 2,
                                   .min_ns = lengths[0],
                                   .max_ns = lengths[n - 1],
+                                  .mean_off_ns = mean_off(lengths, n, sum / (double)n),
                                   .p5_ns = n < 20 ? lengths[0] : quantile(lengths, n, 0.05),
                                   .p95_ns = n < 20 ? lengths[n - 1] : quantile(lengths, n, 0.95)};
 }
 
-void spread_measure(struct iteration_spread *out, const struct iterations *it, size_t nops,
-                    const struct timeline *when)
+void spread_measure(struct iteration_spread *out, const struct job_steps *steps,
+                    const struct step_time *time)
 {
-    int64_t *ends;
-    double *lengths;
-    uint32_t n = 0;
+    double *lengths = array_new(steps->count, sizeof *lengths);
+    size_t n = 0;
     memset(out, 0, sizeof *out);
-    if (it->count < 2)
-        return;
-    ends = malloc(it->count * sizeof *ends);
-    lengths = malloc(it->count * sizeof *lengths);
-    if (ends == NULL || lengths == NULL)
-        die("out of memory");
-    find_ends(ends, it, nops, when);
-    while (n + 1 < it->count && ends[n] != UNKNOWN_NS && ends[n + 1] > ends[n]) {
-        lengths[n] = (double)(ends[n + 1] - ends[n]);
-        n++;
+    for (uint32_t k = 1; k < steps->count; k++) {
+        if (step_counts(steps, k) && time->ends_ns[k - 1] != UNKNOWN_NS)
+            lengths[n++] = (double)(time->ends_ns[k] - time->ends_ns[k - 1]);
     }
-    if (n + 1 == it->count)
+    if (n > 0)
         summarise(out, lengths, n);
-    free(ends);
     free(lengths);
 }

@@ -42,7 +42,7 @@ static bool may_be(const struct op *op, uint32_t tokens)
 
 struct search {
     const struct run *run;
-    const struct iterations *iterations;
+    const struct rank_steps *iterations;
     uint32_t may[3];                 /* numbers that may be the tokens; 0: struck out */
     const struct op *first, *struck; /* and the product that struck the last one out */
     uint64_t side_m, side_n;         /* products in which it is m, and n, where it could be both */
@@ -97,7 +97,7 @@ static void each_product(struct search *f, struct strong *s,
     for (size_t r = 0; r < f->run->nranks; r++) {
         for (size_t i = 0; i < f->run->ranks[r].nops; i++) {
             const struct op *op = &f->run->ranks[r].ops[i];
-            if (is_product(op) && f->iterations[r].of[i] != ITERATION_NONE)
+            if (is_product(op) && f->iterations[r].of[i] != STEP_NONE)
                 see(f, s, op);
         }
     }
@@ -148,7 +148,7 @@ static const char *wrong_axis(const struct growth *g)
                : "it divides the batch, which data-parallel ranks share (--grow dp or fsdp)";
 }
 
-void strong_find(struct strong *s, const struct growth *growth, const struct iterations *iterations,
+void strong_find(struct strong *s, const struct growth *growth, const struct rank_steps *iterations,
                  struct arena *arena)
 {
     struct search f = {.run = growth->run, .iterations = iterations};

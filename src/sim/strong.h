@@ -44,7 +44,7 @@ struct strong {
 };
 
 /* iterations: by rank. */
-void strong_find(struct strong *s, const struct growth *growth, const struct iterations *iterations,
+void strong_find(struct strong *s, const struct growth *growth, const struct rank_steps *iterations,
                  struct arena *arena);
 
 /* Does N divide what it has to? 0, or -1 with e filled (ERR_USAGE). */

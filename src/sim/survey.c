@@ -280,14 +280,25 @@ static bool knows_waits(const struct rank *rank)
     return true;
 }
 
+static bool has_untold_syncs(const struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nacts; i++) {
+        if (infer_untold(&rank->acts[i]))
+            return true;
+    }
+    return false;
+}
+
 static void infer(struct builder *b, int64_t latency_ns)
 {
     struct program_facts *facts = &b->p->facts;
     b->op_event = new_indices(&b->scratch, b->rank->nops, SIM_NONE);
-    if (knows_waits(b->rank))
+    if (knows_waits(b->rank) && !has_untold_syncs(b->rank))
         return;
     infer_waits(&b->inferred, b->rank, &b->calls, b->nth, b->stream, (uint32_t)b->nplaces,
-                b->leader, latency_ns);
+                b->leader, latency_ns, !knows_waits(b->rank));
+    if (knows_waits(b->rank))
+        return;
     facts->ranks_inferred++;
     for (int rule = 0; rule < INFER_RULES; rule++)
         facts->inferred[rule] += b->inferred.count[rule];
@@ -318,21 +329,6 @@ static int64_t sync_cost(const struct rank *rank)
     return any <= PROGRAM_SYNC_COST_MAX_NS ? any : 0;
 }
 
-/* What an allocation (ACT_ALLOC), or a release, costs apart from waiting: the shortest of the rank.
- * UNKNOWN_NS where there is but one, of which nobody knows how long it waited. */
-static int64_t memory_cost(const struct rank *rank, enum act_kind kind)
-{
-    int64_t least = INT64_MAX;
-    size_t n = 0;
-    for (size_t i = 0; i < rank->nacts; i++) {
-        if (rank->acts[i].kind != kind)
-            continue;
-        shortest(&least, rank->acts[i].host_ns, rank->acts[i].host_end_ns);
-        n++;
-    }
-    return n > 1 && least < INT64_MAX ? least : UNKNOWN_NS;
-}
-
 static void survey_rank(struct builder *b)
 {
     size_t nthreads = b->rank->nthreads > 0 ? b->rank->nthreads : 1;
@@ -341,8 +337,6 @@ static void survey_rank(struct builder *b)
     b->out->untraced = arena_alloc(&b->p->arena, b->rank->nlaunches * sizeof *b->out->untraced);
     b->thread_stream = new_indices(&b->scratch, nthreads, SIM_NONE);
     b->sync_cost_ns = sync_cost(b->rank);
-    b->alloc_cost_ns = memory_cost(b->rank, ACT_ALLOC);
-    b->free_cost_ns = memory_cost(b->rank, ACT_FREE);
     find_streams(b);
     find_groups(b);
     backlog_find(b);

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operations of matrix products, by types of the operands and of the sum. */
+/* Operations of matrix products, convolutions and attention, by types of the operands and of the
+ * sum. */
 struct work {
     double flops[SPECTER_DTYPE_COUNT + 1][SPECTER_DTYPE_COUNT + 1];
     uint64_t shaped, shapeless; /* products */
 };
 
-static bool has_shape(const struct op *op)
+static bool has_flops(const struct op *op)
 {
-    return op->class == OP_GEMM && op->gemm.m > 0 && op->gemm.n > 0 && op->gemm.k > 0 &&
-           op->dtype < SPECTER_DTYPE_COUNT;
+    return op_flops(op) > 0 && op->dtype < SPECTER_DTYPE_COUNT;
 }
 
 static bool is_product(const struct op *op)
@@ -28,18 +28,16 @@ static bool is_product(const struct op *op)
 
 static void add_product(struct work *w, const struct op *op, double share)
 {
-    unsigned compute =
-        op->gemm.compute < SPECTER_DTYPE_COUNT ? op->gemm.compute : SPECTER_DTYPE_COUNT;
-    uint32_t batch = op->gemm.batch > 0 ? op->gemm.batch : 1;
-    w->flops[op->dtype][compute] +=
-        2.0 * op->gemm.m * op->gemm.n * (double)op->gemm.k * batch * share;
+    unsigned compute = op->class == OP_GEMM ? op->gemm.compute : op->kernel.compute;
+    w->flops[op->dtype][compute < SPECTER_DTYPE_COUNT ? compute : SPECTER_DTYPE_COUNT] +=
+        op_flops(op) * share;
 }
 
 /* What one rank does in an iteration, those that warm up apart. */
 static void add_rank(struct work *w, const struct job *job, size_t r)
 {
     const struct rank *rank = &job->program.run->ranks[r];
-    const struct iterations *it = &job->iterations[r];
+    const struct rank_steps *it = &job->steps.ranks[r];
     uint32_t first = it->count > 1 ? 1 : 0;
     double share = 1.0 / (it->count - first);
     struct graphs graphs;
@@ -47,17 +45,17 @@ static void add_rank(struct work *w, const struct job *job, size_t r)
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         const struct graph *graph;
-        if (it->of[i] == ITERATION_NONE || it->of[i] < first ||
+        if (it->of[i] == STEP_NONE || it->of[i] < first ||
             op->timing == SPECTER_TIMING_CAPTURED)
             continue;
-        w->shaped += has_shape(op);
-        if (has_shape(op))
+        w->shaped += has_flops(op);
+        if (has_flops(op))
             add_product(w, op, share);
         else
             w->shapeless += is_product(op);
         graph = op->class == OP_GRAPH ? graphs_find(&graphs, op->graph) : NULL;
         for (size_t k = 0; graph != NULL && k < graph->nops; k++) {
-            if (has_shape(&rank->ops[graph->ops[k]]))
+            if (has_flops(&rank->ops[graph->ops[k]]))
                 add_product(w, &rank->ops[graph->ops[k]], share);
         }
     }
@@ -146,7 +144,7 @@ void workload_survey(struct workload *w, const struct job *job, double tokens, d
     if (work == NULL)
         die("out of memory");
     for (size_t r = 0; r < run->nranks; r++) {
-        if (job_blank(run, r))
+        if (steps_blank(run, r))
             continue;
         add_rank(work, job, r);
         ranks++;

@@ -4,9 +4,10 @@
  *
  * Told how many floating-point operations the model needs for an iteration of the job, utilisation
  * is model FLOPs utilisation (MFU): those over what all GPUs could do in the iteration at their
- * dense peak. Without, the operations of the recorded matrix products count (2mnk x batch). They
- * hold what is computed anew in the backward pass, which nothing in a recording tells, and lack
- * attention and products without a shape: hardware FLOPs utilisation (HFU) of the products.
+ * dense peak. Without, the operations of the recorded matrix products count (2mnk x batch), and
+ * those of convolutions and attention that a profile tells (op_flops()). They hold what is computed
+ * anew in the backward pass, which nothing in a recording tells, and lack products without a shape:
+ * hardware FLOPs utilisation (HFU).
  *
  * The peak is that of the products' types by their shares of the operations: work / sum of
  * (work of a type / its peak).
@@ -35,6 +36,7 @@ struct workload {
 struct throughput {
     double tokens_per_s, tokens_per_s_gpu; /* 0: no tokens were told */
     double utilisation;                    /* 0: not known; above 1: the inputs do not fit */
+    /* all NAN where the recording does not tell how the job scales */
 };
 
 /* tokens, flops: as told; 0: not. */

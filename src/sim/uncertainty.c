@@ -14,11 +14,11 @@ static const enum accuracy_kind kinds[BASIS_COUNT] = {
 
 const char *basis_name(enum basis basis)
 {
-    static const char *const names[] = {[BASIS_KEPT] = "measured",
-                                        [BASIS_COLLECTIVE] = "collectives",
-                                        [BASIS_P2P] = "messages",
-                                        [BASIS_GEMM] = "gemms",
-                                        [BASIS_RULE] = "rules"};
+    static const char *const names[] = {
+        [BASIS_KEPT] = "measured",       [BASIS_COLLECTIVE] = "collectives",
+        [BASIS_P2P] = "messages",        [BASIS_GEMM] = "gemms",
+        [BASIS_RULE] = "rules",          [BASIS_WAIT] = "absent_waits",
+        [BASIS_UNSIZED] = "unknown_size"};
     return names[basis];
 }
 
@@ -45,6 +45,7 @@ struct adding {
     double sums[BASIS_COUNT]; /* shares x errors */
     struct retarget *t;
     const struct certainty *known;
+    double wait_error; /* of waits that are no part of a transfer */
 };
 
 /* Of a modelled cost; *known: both ends of the ratio are. */
@@ -70,6 +71,28 @@ static bool kept_blindly(const struct adding *a, enum basis basis)
     return !a->known->gpu_known && a->known->gpu_asked_for;
 }
 
+/* By how much, as a share, waits may change on the target: see the header. */
+static double wait_error(const struct retarget *t)
+{
+    const struct cost_sum *comm = &t->sums[COST_COMM];
+    double all_ns = retarget_measured_ns(t->sums);
+    if (!(comm->measured_ns > 0) || !(all_ns > 0))
+        return 0;
+    return fmin(comm->measured_ns / all_ns * fabs(comm->target_ns / comm->measured_ns - 1), 1);
+}
+
+/* ns: what the transfer behind the wait takes on the target. */
+static void add_wait(struct adding *a, const struct program_cost *cost, int64_t ns, double share)
+{
+    const struct program *p = a->t->program;
+    double ratio = cost->measured_ns > 0 ? (double)ns / (double)cost->measured_ns : 1;
+    double doubt = (double)p->doubt_ns[cost->match] / (double)p->absent_ns[cost->match];
+    double error = doubt * fmin(fabs(ratio - 1), 1) + (1 - doubt) * a->wait_error;
+    a->out->shares[BASIS_WAIT] += share;
+    a->sums[BASIS_WAIT] += share * error;
+    a->out->unknown[BASIS_WAIT] += error > 0 ? share : 0;
+}
+
 static int add_step(struct adding *a, const struct path_step *step, double share, struct err *e)
 {
     struct uncertainty *u = a->out;
@@ -83,8 +106,14 @@ static int add_step(struct adding *a, const struct path_step *step, double share
         return 0;
     }
     cost = &a->t->program->costs[step->cost];
+    if (step->what != PATH_LATE && retarget_unsized(a->t, cost))
+        return 0; /* known->unsized holds it */
     if (retarget_cost(a->t, cost, &ns, e) < 0)
         return -1;
+    if (step->what == PATH_LATE) {
+        add_wait(a, cost, ns, share);
+        return 0;
+    }
     basis = basis_of(a->t, cost);
     if (ns == cost->measured_ns && !kept_blindly(a, basis)) {
         u->shares[BASIS_KEPT] += share;
@@ -104,16 +133,22 @@ int uncertainty_of(struct uncertainty *out, const struct path *path, const struc
                    const struct certainty *known, struct err *e)
 {
     struct retarget again = *t; /* its counters are not for us */
-    struct adding a = {.out = out, .t = &again, .known = known};
-    double squares = known->replay * known->replay;
-    double span = (double)(path->end_ns - path->start_ns);
+    struct adding a = {.out = out, .t = &again, .known = known, .wait_error = wait_error(t)};
+    double squares = known->replay * known->replay + known->waits * known->waits;
+    double span = (double)path->length_ns;
     memset(out, 0, sizeof *out);
     out->replay = known->replay;
+    out->waits = known->waits;
+    out->steps = known->steps == 1 ? STEP_ALONE : known->steps < STEPS_FEW ? STEP_SECOND : 0;
+    out->steps = hypot(out->steps, known->spread);
+    squares += out->steps * out->steps;
     for (size_t i = 0; i < path->count && span > 0; i++) {
         const struct path_step *s = &path->list[i];
         if (add_step(&a, s, (double)(s->end_ns - s->start_ns) / span, e) < 0)
             return -1;
     }
+    out->shares[BASIS_UNSIZED] = out->unknown[BASIS_UNSIZED] = a.sums[BASIS_UNSIZED] =
+        known->unsized;
     for (int b = 0; b < BASIS_COUNT; b++) {
         out->errors[b] = out->shares[b] > 0 ? a.sums[b] / out->shares[b] : 0;
         out->unmeasured += out->unknown[b];

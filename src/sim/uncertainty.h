@@ -14,7 +14,26 @@
  * had not seen; for kernels without a model as much as the rule changes their time; and all of a
  * time that was kept for want of a source, on hardware that was asked for.
  *
- * Host time and launch latency are kept, and count as known.
+ * Communication of unknown size keeps its measured time, too. Where its communicator may be another
+ * on the target, all of it that the rank spends in an iteration is unknown, on the path or not:
+ * what computation overlaps today may be longer than the computation there.
+ *
+ * Waits for ranks that were not recorded are kept (absent_wait.h). The missing ranks communicate
+ * for as large a part of their time as the recorded ones: by that part of what communication
+ * changes on the target the waits may change. What even the shortest transfer of a kind took beyond
+ * the model may have been the transfer and no wait: it may change as much as the transfer.
+ *
+ * Steps differ: how far the mean of the recorded ones may be off the job's is independent of all
+ * that, too.
+ *
+ * Host time and launch latency are kept, and count as known; but for calls that waited for
+ * something which the recording does not tell: all of that may be gone on other hardware, or
+ * longer.
+ *
+ * Of fewer than STEPS_FEW steps it is not known whether they warm up: a first step is noticed to
+ * do so from STEP_WARM_UP times the others on, so that one alone may be half as long again,
+ * STEP_ALONE either way of the middle. Of two the second is measured; what steps behind a warm-up
+ * still differ from the mean of many is taken as STEP_SECOND.
  */
 #ifndef SPECTER_SIM_UNCERTAINTY_H
 #define SPECTER_SIM_UNCERTAINTY_H
@@ -22,30 +41,42 @@
 #include "sim/path.h"
 #include "sim/retarget.h"
 
+#define STEP_ALONE 0.25
+#define STEP_SECOND 0.10
+
 /* What a part of the path rests on. */
 enum basis {
     BASIS_KEPT, /* measured times; host time */
     BASIS_COLLECTIVE,
     BASIS_P2P,
     BASIS_GEMM,
-    BASIS_RULE, /* kernels, copies, graphs: a ratio of the hardware's figures */
+    BASIS_RULE,    /* kernels, copies, graphs: a ratio of the hardware's figures */
+    BASIS_WAIT,    /* waits for ranks that were not recorded */
+    BASIS_UNSIZED, /* communication of unknown size, or in an unknown communicator */
     BASIS_COUNT
 };
 
 struct uncertainty {
     double share;                /* of the iteration, either way */
-    double shares[BASIS_COUNT];  /* of the path */
+    double shares[BASIS_COUNT];  /* of the path; BASIS_UNSIZED: of the iteration */
     double errors[BASIS_COUNT];  /* mean of the class, weighted by time */
     double unknown[BASIS_COUNT]; /* of the path, where the error is not known */
     double replay;               /* |replayed - recorded| / recorded, on the same hardware */
+    double waits;                /* of the hosts' time, spent waiting for what the recording does
+                                    not tell: CPU time, which it may not be */
+    double steps;                /* their spread, and that they are fewer than STEPS_FEW */
     double unmeasured;           /* of the path, where the error is not known: sum */
 };
 
 /* What is known of a replay as a whole. */
 struct certainty {
     double replay;                 /* as above; 0 when not known */
+    double waits;                  /* as above */
+    uint32_t steps;                /* recorded to their end */
+    double spread;                 /* how far the mean of these may be off (spread.h) */
     bool gpu_known, network_known; /* of the recording: else no ratio to it means anything */
     bool gpu_asked_for, network_asked_for; /* of the target: another one, perhaps */
+    double unsized; /* share of the iteration: communication of unknown size, see above */
 };
 
 /* t: of the simulation that the path is of. */

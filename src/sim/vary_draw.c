@@ -100,18 +100,18 @@ static void set_draw(const struct draws *d, uint64_t draw, bool all)
         program_set_cost(p, i, ns);
     }
     for (uint32_t i = 0; i < p->matches.count; i++)
-        sim_set_delay(p->sim, i, all ? d->delay_ns[i] : 0);
+        sim_set_delay(p->sim, i, p->wait_ns[i] + (all ? d->delay_ns[i] : 0));
     set_hosts(d, draw, all);
 }
 
 /* ---- the first round ---- */
 
-/* Hosts as fast as recorded, and no delays. */
+/* Hosts as fast as recorded, and no delays but those that the recording shows. */
 static void set_plain(const struct draws *d)
 {
     const struct program *p = &d->job->program;
     for (uint32_t i = 0; i < p->matches.count; i++)
-        sim_set_delay(p->sim, i, 0);
+        sim_set_delay(p->sim, i, p->wait_ns[i]);
     for (size_t r = 0; r < p->run->nranks; r++)
         vary_set_hosts(d->job, r, 1);
 }
@@ -274,7 +274,7 @@ static bool counts(const struct draws *d, size_t r, size_t op)
 /* When iterations end on a rank: ends[k] is put off to that. */
 static void put_off(const struct draws *d, size_t r, bool simulated, int64_t *ends)
 {
-    const struct iterations *it = &d->job->iterations[r];
+    const struct rank_steps *it = &d->job->steps.ranks[r];
     for (size_t i = 0; i < d->job->program.run->ranks[r].nops; i++) {
         int64_t end_ns = end_of(d->job, r, i, simulated);
         if (it->of[i] < d->job->rep->iterations && end_ns > ends[it->of[i]] && counts(d, r, i))
@@ -287,7 +287,7 @@ static void put_off(const struct draws *d, size_t r, bool simulated, int64_t *en
  * ranks among which it is chosen.) */
 static void add_iterations(struct draws *d, bool simulated)
 {
-    const struct job *job = d->job;
+    struct job *job = d->job;
     uint32_t n = job->rep->iterations;
     int64_t *ends = vary_zeroed(n, sizeof *ends);
     size_t nranks = simulated || job->program.run->clock_aligned ? job->rep->nranks : 1;
@@ -296,7 +296,7 @@ static void add_iterations(struct draws *d, bool simulated)
     for (size_t r = 0; r < nranks; r++)
         put_off(d, r, simulated, ends);
     for (uint32_t k = 1; k < n; k++) {
-        if (ends[k - 1] != INT64_MIN && ends[k] > ends[k - 1])
+        if (step_counts(&job->steps, k) && ends[k - 1] != INT64_MIN && ends[k] > ends[k - 1])
             add_sample(d, (double)(ends[k] - ends[k - 1]));
     }
     if (n == 1)

@@ -13,13 +13,14 @@ double vary_link_slowness(const struct retarget *t, const struct rank *rank, con
                           bool p2p)
 {
     const struct comm *comm = &t->run->comms[op->coll.comm];
+    const int *members = growth_members(t->growth, op->coll.comm);
     double slow = 1;
     if (t->slow_link == NULL)
         return 1;
     if (p2p && op->coll.peer >= 0 && op->coll.peer < comm->size)
-        return slower(t, slower(t, 1, rank->rank), comm->ranks[op->coll.peer]);
+        return slower(t, slower(t, 1, rank->rank), growth_peer(t->growth, op));
     for (int i = 0; i < comm->size; i++)
-        slow = slower(t, slow, comm->ranks[i]);
+        slow = slower(t, slow, members != NULL ? members[i] : comm->ranks[i]);
     return slow;
 }
 

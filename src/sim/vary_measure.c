@@ -356,7 +356,7 @@ static void cpu_times(const struct job *job, size_t r, double *cpu_ns)
     size_t act = 0;
     for (size_t i = 0; i < place->nissued; i++) {
         const struct op *op = &rank->ops[place->issue[i]];
-        uint32_t k = job->iterations[r].of[place->issue[i]];
+        uint32_t k = job->steps.ranks[r].of[place->issue[i]];
         bool timed = op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS;
         bool waits =
             timed && before != NULL && waited(rank, &act, before->host_end_ns, op->host_ns);

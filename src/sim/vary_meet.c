@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Members that each of those found stands for beside itself. */
+/* Members that each of those found stands for beside itself. Of data that go one way not all wait
+ * for the latest. */
 static double others_of(const struct job *job, const struct retarget *t, uint32_t match)
 {
     const struct match *m = &job->program.matches.list[match];
     if (specter_comm_op_is_p2p((enum specter_comm_op)m->op) || m->nmembers == 0 ||
-        job->program.run->comms[m->comm].size == 0)
+        job->program.run->comms[m->comm].size == 0 || job->program.ways[match].span > 0)
         return 0;
     return (double)t->to_where[m->comm].ranks / m->nmembers - 1;
 }

@@ -23,7 +23,7 @@ int vary_parse_jitter(const char *text, struct vary_opts *out, struct err *e)
     if (out->jitter == JITTER_TRACE || strcmp(text, "off") == 0)
         return 0;
     n -= n > 0 && text[n - 1] == '%';
-    snprintf(number, sizeof number, "%.*s", (int)(n < VALUE_MOST ? n : VALUE_MOST), text);
+    snprintf(number, sizeof number, "%.*s", (int)(n < VALUE_MOST ? n : VALUE_MOST - 1), text);
     if (n >= VALUE_MOST || opt_parse_double("--jitter", number, &percent, NULL) < 0 ||
         !(percent > 0 && percent <= 100))
         return err_set(e, ERR_USAGE, "--jitter '%s': off, trace, or a percentage up to 100", text);

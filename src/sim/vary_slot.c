@@ -30,7 +30,7 @@ static uint32_t iteration_of(const struct job *job, struct counters *c,
                              const struct program_cost *cost)
 {
     if (cost->op != PROGRAM_NONE)
-        c->latest[cost->rank] = job->iterations[cost->rank].of[cost->op];
+        c->latest[cost->rank] = job->steps.ranks[cost->rank].of[cost->op];
     return c->latest[cost->rank];
 }
 
@@ -69,7 +69,7 @@ void vary_assign_slots(struct job *job)
     for (size_t i = 0; i < 2 * nranks; i++)
         c.list[i].count = c.counts + i * c.k;
     for (size_t r = 0; r < nranks; r++)
-        c.latest[r] = ITERATION_NONE;
+        c.latest[r] = STEP_NONE;
     for (size_t i = 0; i < p->ncosts; i++) {
         uint32_t k = iteration_of(job, &c, &p->costs[i]);
         v->of[i] = (struct vary_slot){VARY_NONE, k};

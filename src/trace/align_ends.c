@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/align_ends.h"
 
-#include "trace/idmap.h"
+#include "base/idmap.h"
 #include "trace/match.h"
 
 #include <stdlib.h>

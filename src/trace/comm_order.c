@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/comm_order.h"
 
-#include "trace/idmap.h"
+#include "base/idmap.h"
 #include "trace/kernel_names.h"
 
 #include <stdio.h>
@@ -137,22 +137,31 @@ static int64_t count_up(struct counters *c, int64_t key)
     return c->next[at]++;
 }
 
-void order_number(struct rank *rank)
+void order_number_messages(struct rank *rank)
 {
-    struct counters collectives = {0}, messages = {0};
+    struct counters messages = {0};
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
-        if (op->class == OP_COLL && op->coll.comm >= 0)
-            op->coll.seq = count_up(&collectives, op->coll.comm);
-        else if (op->class == OP_P2P && op->coll.comm >= 0 && op->coll.peer >= 0)
+        if (op->class == OP_P2P && op->coll.comm >= 0 && op->coll.peer >= 0)
             op->coll.p2p_seq =
                 count_up(&messages, ((int64_t)op->coll.comm << 32 | (int64_t)op->coll.peer) * 2 +
                                         (op->coll.op == SPECTER_RECV));
     }
-    idmap_release(&collectives.keys);
     idmap_release(&messages.keys);
-    free(collectives.next);
     free(messages.next);
+}
+
+void order_number(struct rank *rank)
+{
+    struct counters collectives = {0};
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        if (op->class == OP_COLL && op->coll.comm >= 0)
+            op->coll.seq = count_up(&collectives, op->coll.comm);
+    }
+    idmap_release(&collectives.keys);
+    free(collectives.next);
+    order_number_messages(rank);
 }
 
 /* ---- what is missing ---- */
@@ -177,36 +186,23 @@ static void count_gaps(struct gaps *g, const struct rank *rank)
     }
 }
 
-static const char *const gap_texts[] = {
-    " carry no size, in the trace's kernels or on the host's side; their measured times are kept",
-    " communication kernels do not tell their operation",
-    " GPU operations were launched by calls that the traces do not hold",
-};
-
-static void drop_gap_notes(struct run *run)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < run->nnotes; i++) {
-        bool gap = false;
-        for (size_t t = 0; t < sizeof gap_texts / sizeof *gap_texts; t++)
-            gap |= strstr(run->notes[i].text, gap_texts[t]) != NULL;
-        if (!gap)
-            run->notes[kept++] = run->notes[i];
-    }
-    run->nnotes = kept;
-}
-
 void order_note_gaps(struct run *run)
 {
     struct gaps g = {0};
     for (size_t r = 0; r < run->nranks; r++)
         count_gaps(&g, &run->ranks[r]);
-    drop_gap_notes(run);
+    run_drop_notes(run, NOTE_GAPS);
     if (g.sizeless > 0)
-        run_note(run, false, "%zu of %zu communication kernels%s", g.sizeless, g.comm,
-                 gap_texts[0]);
+        run_note_of(run, NOTE_GAPS, false,
+                    "%zu of %zu communication kernels carry no size, in the trace's kernels or on "
+                    "the host's side; their measured times are kept",
+                    g.sizeless, g.comm);
     if (g.nameless > 0)
-        run_note(run, false, "%zu of %zu%s", g.nameless, g.comm, gap_texts[1]);
+        run_note_of(run, NOTE_GAPS, false,
+                    "%zu of %zu communication kernels do not tell their operation", g.nameless,
+                    g.comm);
     if (g.unlaunched > 0)
-        run_note(run, false, "%zu of %zu%s", g.unlaunched, g.ops, gap_texts[2]);
+        run_note_of(run, NOTE_GAPS, false,
+                    "%zu of %zu GPU operations were launched by calls that the traces do not hold",
+                    g.unlaunched, g.ops);
 }

@@ -24,6 +24,9 @@ bool order_is_guessed(const struct run *run, int comm);
  * communicator, peer and direction. */
 void order_number(struct rank *rank);
 
+/* The messages alone: once their other ends are known. */
+void order_number_messages(struct rank *rank);
+
 /* Notes what the traces of all ranks do not tell of their work, in place of what it noted before.
  */
 void order_note_gaps(struct run *run);

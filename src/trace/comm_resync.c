@@ -11,26 +11,36 @@
 #define ASKED_MAX 1024 /* ranks that the pattern is chosen among */
 #define FIT_AGAIN 4    /* in a row, or up to the end, so that it is no chance */
 
-/* One collective, in the order of communicator, rank, op. */
+/* One collective, in the order of communicator, window, rank, op. */
 struct entry {
     int32_t comm;
+    uint32_t window; /* pauses of the recorder before it */
     uint32_t rank, op;
 };
 
-/* Those of one rank in one communicator. */
+/* Those of one rank in one communicator and window. */
 struct row {
     const struct entry *list;
     size_t n;
     uint64_t hash; /* of what they are */
 };
 
+/* A place in the order that all rows together have, on one clock. */
+struct place {
+    struct entry of; /* the first row's that has it */
+    int64_t seq;     /* in the order in which places were found */
+};
+
 struct resync {
     struct run *run;
     struct row pattern;
+    int64_t base;                  /* number of the pattern's first collective */
     int64_t next;                  /* number for a collective that the pattern does not have */
     bool clock;                    /* the row in hand and the pattern are on one clock */
     size_t left_out, added, ranks; /* ranks: that differ */
     size_t lost;                   /* of them, that did not fit again */
+    size_t pairs;                  /* places that two rows share */
+    size_t timed;                  /* sets of rows that were matched by time */
     struct entry first;            /* where the first of them begins to */
     size_t first_at;
 };
@@ -40,21 +50,38 @@ static int compare(const void *pa, const void *pb)
     const struct entry *a = pa, *b = pb;
     if (a->comm != b->comm)
         return a->comm < b->comm ? -1 : 1;
+    if (a->window != b->window)
+        return a->window < b->window ? -1 : 1;
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
     return (a->op > b->op) - (a->op < b->op);
+}
+
+static bool one_row(const struct entry *a, const struct entry *b)
+{
+    return a->comm == b->comm && a->window == b->window && a->rank == b->rank;
+}
+
+/* `window`: that of the operation before it on the rank. */
+static uint32_t window_of(const struct run *run, const struct op *op, uint32_t window)
+{
+    while (window < run->npauses && op->start_ns >= run->pauses[window].at_ns)
+        window++;
+    return window;
 }
 
 static size_t collect(const struct run *run, const bool *by_order, struct entry **list)
 {
     size_t n = 0, cap = 0;
     for (uint32_t r = 0; r < run->nranks; r++) {
+        uint32_t window = 0;
         for (uint32_t i = 0; i < run->ranks[r].nops; i++) {
             const struct op *op = &run->ranks[r].ops[i];
             if (op->class != OP_COLL || op->coll.comm < 0 || !by_order[op->coll.comm])
                 continue;
+            window = window_of(run, op, window);
             ARRAY_GROW(*list, cap, n + 1);
-            (*list)[n++] = (struct entry){op->coll.comm, r, i};
+            (*list)[n++] = (struct entry){op->coll.comm, window, r, i};
         }
     }
     if (n > 0)
@@ -163,7 +190,8 @@ static void number_row(struct resync *s, const struct row *row)
         }
         for (; in < j; in++)
             op_of(s, &row->list[in])->coll.seq = s->next++;
-        op_of(s, &row->list[j++])->coll.seq = (int64_t)i++;
+        s->pairs += fits(s, row, i, j);
+        op_of(s, &row->list[j++])->coll.seq = s->base + (int64_t)i++;
     }
     if (i < s->pattern.n || j < row->n)
         differ(s, row, j, &differs);
@@ -172,6 +200,98 @@ static void number_row(struct resync *s, const struct row *row)
     s->lost += lost;
     for (; j < row->n; j++)
         op_of(s, &row->list[j])->coll.seq = s->next++;
+}
+
+/* ---- rows that hold different parts of the order ---- */
+
+static int64_t overlap_ns(const struct op *a, const struct op *b)
+{
+    int64_t a_end = ns_add(a->start_ns, a->dur_ns), b_end = ns_add(b->start_ns, b->dur_ns);
+    int64_t from = a->start_ns > b->start_ns ? a->start_ns : b->start_ns;
+    return alike(a, b) ? (a_end < b_end ? a_end : b_end) - from : -1;
+}
+
+/* By the time that two share, of places from i and the row from j: this pair unless one of them
+ * shares more with the next of the other. Two of one rank share none, so that a collective's other
+ * end is the one that ran beside it longest. */
+static bool is_pair(const struct resync *s, const struct place *places, size_t n, size_t i,
+                    const struct row *row, size_t j)
+{
+    const struct op *a = op_of(s, &places[i].of), *b = op_of(s, &row->list[j]);
+    int64_t shared = overlap_ns(a, b);
+    if (shared < 0)
+        return false;
+    return (i + 1 == n || overlap_ns(op_of(s, &places[i + 1].of), b) <= shared) &&
+           (j + 1 == row->n || overlap_ns(a, op_of(s, &row->list[j + 1])) <= shared);
+}
+
+static bool ends_first(const struct op *a, const struct op *b)
+{
+    return ns_add(a->start_ns, a->dur_ns) <= ns_add(b->start_ns, b->dur_ns);
+}
+
+/* Lays one row beside the places: what has no place there gets one of its own. Returns the places
+ * of both, by time; owned. */
+static struct place *lay_by_time(struct resync *s, struct place *places, size_t *n,
+                                 const struct row *row)
+{
+    struct place *both = array_new(*n + row->n + 1, sizeof *both);
+    size_t i = 0, j = 0, count = 0;
+    while (i < *n || j < row->n) {
+        bool pair = i < *n && j < row->n && is_pair(s, places, *n, i, row, j);
+        if (pair || j == row->n ||
+            (i < *n && ends_first(op_of(s, &places[i].of), op_of(s, &row->list[j])))) {
+            s->pairs += pair;
+            if (pair)
+                op_of(s, &row->list[j++])->coll.seq = places[i].seq;
+            both[count++] = places[i++];
+            continue;
+        }
+        op_of(s, &row->list[j])->coll.seq = s->next;
+        both[count++] = (struct place){row->list[j++], s->next++};
+    }
+    free(places);
+    *n = count;
+    return both;
+}
+
+/* Are all rows on one clock, and every operation of theirs timed? */
+static bool have_times(const struct resync *s, const struct row *rows, size_t n)
+{
+    const struct rank *first = &s->run->ranks[rows[0].list[0].rank];
+    for (size_t r = 0; r < n; r++) {
+        if (r > 0 && !ranks_share_clock(first, &s->run->ranks[rows[r].list[0].rank]))
+            return false;
+        for (size_t i = 0; i < rows[r].n; i++) {
+            const struct op *op = op_of(s, &rows[r].list[i]);
+            if (!op_timed(op) || ns_add(op->start_ns, op->dur_ns) == UNKNOWN_NS)
+                return false;
+        }
+    }
+    return n > 1;
+}
+
+static void number_by_time(struct resync *s, const struct row *rows, size_t n)
+{
+    struct place *places = NULL;
+    int64_t *at;
+    size_t count = 0;
+    s->next = 0;
+    s->pairs = 0;
+    for (size_t r = 0; r < n; r++)
+        places = lay_by_time(s, places, &count, &rows[r]);
+    at = array_new(count + 1, sizeof *at);
+    for (size_t i = 0; i < count; i++)
+        at[places[i].seq] = (int64_t)i;
+    for (size_t r = 0; r < n; r++) {
+        for (size_t i = 0; i < rows[r].n; i++) {
+            struct op *op = op_of(s, &rows[r].list[i]);
+            op->coll.seq = s->base + at[op->coll.seq];
+        }
+    }
+    s->next = s->base + (int64_t)count;
+    free(at);
+    free(places);
 }
 
 /* The row that most others equal, the longest of those, the first of those. */
@@ -191,20 +311,44 @@ static struct row choose(const struct row *rows, size_t n)
     return rows[best];
 }
 
-static void number_comm(struct resync *s, struct row *rows, size_t n)
+/* What fits the pattern, row for row. */
+static void number_by_order(struct resync *s, const struct row *rows, size_t n)
 {
-    s->next = 0;
-    for (size_t r = 0; r < n; r++) {
-        rows[r].hash = hash_of(s, &rows[r]);
-        s->next = (int64_t)rows[r].n > s->next ? (int64_t)rows[r].n : s->next;
-    }
-    s->pattern = choose(rows, n);
+    size_t longest = 0;
+    for (size_t r = 0; r < n; r++)
+        longest = rows[r].n > longest ? rows[r].n : longest;
+    s->next = s->base + (int64_t)longest;
+    s->pairs = 0;
     for (size_t r = 0; r < n; r++) {
         const struct rank *a = &s->run->ranks[s->pattern.list[0].rank];
         const struct rank *b = &s->run->ranks[rows[r].list[0].rank];
         s->clock = a != b && ranks_share_clock(a, b);
         number_row(s, &rows[r]);
     }
+    s->pairs -= s->pattern.n; /* with itself */
+}
+
+/* The rows of one communicator and window, by order, or by time where that shows more of them the
+ * same. Numbers of a window are behind those of the one before. */
+static void number_rows(struct resync *s, struct row *rows, size_t n)
+{
+    struct resync before;
+    size_t pairs;
+    s->base = rows[0].list[0].window > 0 ? s->next : 0;
+    for (size_t r = 0; r < n; r++)
+        rows[r].hash = hash_of(s, &rows[r]);
+    s->pattern = choose(rows, n);
+    before = *s;
+    number_by_order(s, rows, n);
+    if (s->ranks == before.ranks || !have_times(s, rows, n))
+        return;
+    pairs = s->pairs;
+    *s = before;
+    number_by_time(s, rows, n);
+    if (s->pairs > pairs)
+        s->timed++;
+    else
+        number_by_order(s, rows, n);
 }
 
 static void note(const struct resync *s)
@@ -229,20 +373,25 @@ void order_resync(struct run *run, const bool *by_order)
     struct row *rows = NULL;
     size_t n = collect(run, by_order, &list), cap = 0, count = 0;
     for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1;
-             to < n && list[to].comm == list[from].comm && list[to].rank == list[from].rank; to++)
-            ;
-        if (count > 0 && rows[0].list[0].comm != list[from].comm) {
-            number_comm(&s, rows, count);
+        for (to = from + 1; to < n && one_row(&list[to], &list[from]);)
+            to++;
+        if (count > 0 && (rows[0].list[0].comm != list[from].comm ||
+                          rows[0].list[0].window != list[from].window)) {
+            number_rows(&s, rows, count);
             count = 0;
         }
         ARRAY_GROW(rows, cap, count + 1);
         rows[count++] = (struct row){.list = &list[from], .n = to - from};
     }
     if (count > 0)
-        number_comm(&s, rows, count);
+        number_rows(&s, rows, count);
     if (s.ranks > 0)
         note(&s);
+    if (s.timed > 0)
+        run_note(
+            run, false,
+            "ranks hold different collectives (sampled, say), so that their order does not fit: "
+            "those of one operation and size that run at the same time are taken to be the same");
     free(rows);
     free(list);
 }

@@ -104,7 +104,8 @@ static void take_attrs(struct node *node, struct json *j)
 struct comm_inputs {
     struct json_text strings[2]; /* the last two */
     int nstrings;
-    int64_t before, behind[3]; /* the last number in front of the operation, the first behind it */
+    int64_t number, before; /* the last number; the last one in front of the operation; -1 */
+    int64_t behind[3];      /* the first ones behind it */
     int nbehind;
 };
 
@@ -144,10 +145,10 @@ static void take_input(struct node *node, struct comm_inputs *in, struct json *j
         in->strings[1] = json_string(j);
         in->nstrings++;
         in->nbehind = 0;
+        in->before = in->number;
     } else if (c == '0' || c == '-') {
         int64_t value = json_i64(j, -1);
-        if (in->nstrings == 0 || node->args.group.p != NULL)
-            in->before = value;
+        in->number = value;
         if (in->nbehind < 3)
             in->behind[in->nbehind++] = value;
     } else if (c == '[' && is_pair(j)) {
@@ -157,18 +158,26 @@ static void take_input(struct node *node, struct comm_inputs *in, struct json *j
     }
 }
 
-/* Only where the attributes do not say it. */
+/* The rank, of a message the other end, stands nowhere else; the rest counts where the attributes
+ * do not say it. */
 static void take_comm_inputs(struct node *node)
 {
-    struct comm_inputs in = {.before = -1};
+    bool known = node->args.collective.p != NULL;
+    struct comm_inputs in = {.number = -1, .before = -1};
+    struct event_args told = node->args;
     struct json j;
     json_init(&j, node->values.p, node->values.len);
-    if (node->args.collective.p != NULL || node->values.p == NULL || json_peek(&j) != '[' ||
-        !json_enter(&j, '['))
+    if (node->values.p == NULL || json_peek(&j) != '[' || !json_enter(&j, '['))
         return;
     while (json_next_item(&j))
         take_input(node, &in, &j);
+    if (known)
+        node->args = told;
     if (j.error != NULL || in.nstrings == 0)
+        return;
+    if (in.before >= 0)
+        node->args.group_rank = in.before;
+    if (known)
         return;
     node->args.collective = in.strings[1];
     if (in.nstrings > 1 && node->args.group.p == NULL)
@@ -255,8 +264,9 @@ static void add_call(struct et *et, const struct node *node, const char *name)
     call->record_id = node->record_id > 0 ? (uint64_t)node->record_id : 0;
     call->place = et->calls.count++;
     call->tid = node->tid;
-    if (kineto_product_operand(name) >= 0)
-        call->product = kineto_product_shape(name, node->shapes, node->types);
+    if (product_kind_of(name) != PRODUCT_NONE)
+        call->product =
+            product_of(name, &(struct product_inputs){node->shapes, node->types, {NULL, 0, false}});
     else
         call->meta = kineto_args_meta(&et->k, &node->args);
 }
@@ -275,7 +285,7 @@ static void use_node(struct et *et, struct node *node)
     name = memo_find(&et->k.texts, et->run, node->name)->text;
     if (strcmp(name, "record_param_comms") == 0)
         take_comm_inputs(node);
-    else if (kineto_product_operand(name) < 0)
+    else if (product_kind_of(name) == PRODUCT_NONE)
         return;
     add_call(et, node, name);
 }

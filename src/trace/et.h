@@ -34,8 +34,8 @@ struct et_call {
     uint64_t record_id;
     uint64_t place; /* in the file */
     int64_t tid;
-    struct kineto_meta meta;       /* record_param_comms */
-    struct kineto_product product; /* of an operator that is one */
+    struct kineto_meta meta; /* record_param_comms */
+    struct product product;  /* of an operator that is one */
 };
 
 struct et {

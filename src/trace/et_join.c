@@ -89,12 +89,10 @@ static void tell(struct et *et, struct rank *rank, const struct anchor *anchor,
     told->calls++;
     if (op == NULL)
         return;
-    if ((op->class == OP_COLL || op->class == OP_P2P) && kineto_product_operand(call->name) < 0) {
+    if ((op->class == OP_COLL || op->class == OP_P2P) && call->product.kind == PRODUCT_NONE)
         told->comms += kineto_complete_comm(&et->k, op, &call->meta);
-    } else if (op->class == OP_KERNEL && call->product.m > 0) {
-        kineto_set_product(rank, op, &call->product);
-        told->products++;
-    }
+    else if (op->class == OP_KERNEL && !(op->kernel.flops > 0))
+        told->products += product_set(rank, op, &call->product);
 }
 
 /* By PyTorch's record function id, which is unique in a process. */
@@ -343,6 +341,7 @@ void et_join(struct et *et)
     if (told.comms > 0) {
         place_collectives(et->run, rank);
         number_rest(et->run, rank, known, nknown);
+        order_number_messages(rank);
     }
     note_told(et, rank, &told);
     free(known);

@@ -10,6 +10,8 @@
 #include "trace/align.h"
 #include "trace/detail.h"
 #include "trace/graph.h"
+#include "trace/host_waits.h"
+#include "trace/rank_join.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,22 +164,10 @@ static void number_ranks(struct run *run)
 
 /* ---- two files of one rank ---- */
 
-static int64_t first_start(const struct rank *rank)
+/* A recorder's second file is a child process: the member of a communicator counts, else the one
+ * that did more. */
+static bool is_better(const struct rank *a, const struct rank *b)
 {
-    int64_t first = INT64_MAX;
-    for (size_t i = 0; i < rank->nops; i++) {
-        if (rank->ops[i].start_ns != UNKNOWN_NS && rank->ops[i].start_ns < first)
-            first = rank->ops[i].start_ns;
-    }
-    return first;
-}
-
-/* The profiler writes one file a window: the newest counts, as with runs. A recorder's second file
- * is a child process: the member of a communicator counts, else the one that did more. */
-static bool is_better(const struct run *run, const struct rank *a, const struct rank *b)
-{
-    if (strcmp(run->format, "kineto") == 0)
-        return first_start(a) > first_start(b);
     if ((a->nin > 0) != (b->nin > 0))
         return a->nin > 0;
     return a->nops > b->nops;
@@ -191,26 +181,13 @@ static bool complementary(const struct rank *a, const struct rank *b)
            (a->coverage & b->coverage) == 0;
 }
 
-static void rank_merge(struct rank *into, const struct rank *from)
-{
-    ARRAY_GROW(into->ops, into->cap_ops, into->nops + from->nops);
-    if (from->nops > 0)
-        memcpy(into->ops + into->nops, from->ops, from->nops * sizeof *from->ops);
-    into->nops += from->nops;
-    into->coverage |= from->coverage;
-    into->complete &= from->complete;
-    into->torn |= from->torn;
-    into->bad_lines += from->bad_lines;
-    into->nthreads = into->nthreads > from->nthreads ? into->nthreads : from->nthreads;
-}
-
 /* Keeps one of two ranks with the same number in *a. */
-static void rank_choose(const struct run *run, struct rank *a, struct rank *b)
+static void rank_choose(struct rank *a, struct rank *b)
 {
     struct rank swap;
     if (complementary(a, b)) {
-        rank_merge(a, b);
-    } else if (is_better(run, b, a)) {
+        rank_append(a, b);
+    } else if (is_better(b, a)) {
         swap = *a;
         *a = *b;
         *b = swap;
@@ -236,15 +213,15 @@ static void drop_duplicates(struct run *run)
             one = last->file;
             other = run->ranks[r].file;
         }
-        rank_choose(run, last, &run->ranks[r]);
+        rank_choose(last, &run->ranks[r]);
     }
     run->nranks = kept;
     if (dropped > 0)
-        run_note(run, strcmp(run->format, "kineto") != 0,
-                 "more than one trace of a rank (%d in '%s' and '%s'): the %s kept, %zu left out",
-                 number, one, other,
-                 strcmp(run->format, "kineto") == 0 ? "newest is" : "one with more operations is",
-                 dropped);
+        run_note(
+            run, true,
+            "more than one trace of a rank (%d in '%s' and '%s'): the one with more operations "
+            "is kept, %zu left out",
+            number, one, other, dropped);
 }
 
 /* ---- communicators ---- */
@@ -409,6 +386,7 @@ static void link_ranks(struct run *run)
     size_t alone = 0;
     for (size_t r = 0; r < run->nranks; r++) {
         rank_sort(&run->ranks[r]);
+        host_waits_find(&run->ranks[r]);
         alone += rank_join_details(&run->ranks[r]);
         graphs_flag(&run->ranks[r]);
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reads PyTorch's Flight Recorder dumps. The form is that of dump_json() in pytorch/pytorch,
- * torch/csrc/distributed/c10d/FlightRecorder*; the same keys come out of a pickled dump that
- * somebody has written as JSON.
+ * torch/csrc/distributed/c10d/FlightRecorder*; dump(), which the watchdog writes, pickles the same
+ * keys.
  */
 #include "trace/flight.h"
 
 #include "base/buf.h"
+#include "base/pickle.h"
 #include "trace/reader.h"
 
 #include <ctype.h>
@@ -93,6 +94,10 @@ static void read_parts(struct frdump *f)
             frdump_config(f, &j);
             continue;
         }
+        if (json_text_is(key, "pg_status")) {
+            frdump_status(f, &j);
+            continue;
+        }
         if (json_text_is(key, "rank") || json_text_is(key, "global_rank")) {
             f->number = read_rank(&j);
             continue;
@@ -149,8 +154,29 @@ static void join_groups(struct frdump *f)
             if (f->number >= 0 && comm->ranks[m] == f->number && g->own < 0)
                 g->own = m;
         }
-        if (g->own >= 0)
-            rank_add_member(f->rank, g->comm, g->own, -1);
+        if (g->own < 0)
+            continue;
+        rank_add_member(f->rank, g->comm, g->own, -1);
+        f->rank->in[f->rank->nin - 1].timeout_ns = g->timeout_ns;
+        if (!g->entries) /* else they tell, and what is not among them was not called */
+            f->rank->in[f->rank->nin - 1].called = g->called;
+    }
+}
+
+/* What the entries tell of their groups. */
+static void ask_entries(struct frdump *f)
+{
+    for (size_t i = 0; i < f->nentries; i++) {
+        const struct frdump_entry *e = &f->entries[i];
+        struct frdump_group *g;
+        if (e->group == UINT32_MAX)
+            continue;
+        g = &f->groups[e->group];
+        g->entries = true;
+        g->pg_id = e->pg_id;
+        if (e->state != FRDUMP_COMPLETED && e->timeout_ns > 0 &&
+            (g->timeout_ns == UNKNOWN_NS || e->timeout_ns < g->timeout_ns))
+            g->timeout_ns = e->timeout_ns;
     }
 }
 
@@ -187,7 +213,8 @@ static void note_file(struct frdump *f)
     if (!f->whole && has_message(f))
         run_note(f->run, false,
                  "the first messages are not in the dumps any more (TORCH_NCCL_TRACE_BUFFER_SIZE "
-                 "keeps more): which receive belongs to which send is not known");
+                 "keeps more): which receive belongs to which send is not known but of what "
+                 "has not finished");
 }
 
 static void finish_file(struct frdump *f)
@@ -195,6 +222,8 @@ static void finish_file(struct frdump *f)
     struct rank *rank = f->rank;
     set_rank(f);
     find_groups(f);
+    ask_entries(f);
+    frdump_match_status(f);
     join_groups(f);
     frdump_ops(f);
     rank->coverage = COVER_NCCL;
@@ -205,27 +234,29 @@ static void finish_file(struct frdump *f)
 
 /* ---- pickles ---- */
 
-static bool is_pickle(const char *text, size_t len)
+/* What PyTorch writes itself: the same keys and values, so it becomes the JSON form. */
+static int read_pickle(struct frdump *f, struct err *e)
 {
-    return len > 2 && (unsigned char)text[0] == 0x80 && text[1] >= 2 && text[1] <= 5;
-}
-
-static int refuse_pickle(const struct frdump *f, struct err *e)
-{
-    return err_set(e, ERR_INPUT,
-                   "%s: a pickled Flight Recorder dump: pickles are not read, as reading one runs "
-                   "what it says; python3 -c 'import json, pickle, sys; "
-                   "json.dump(pickle.load(sys.stdin.buffer), sys.stdout)' makes JSON of one that "
-                   "you trust",
-                   f->label);
+    struct buf json = BUF_INIT;
+    enum pickle_result result = pickle_to_json(f->text, f->len, &json, e);
+    if (result == PICKLE_REFUSED) {
+        buf_release(&json);
+        return err_prefix(e, "%s", f->label);
+    }
+    if (result == PICKLE_CUT)
+        run_note(f->run, true, "%s: %s; what stands before it is used", f->label, e->msg);
+    free(f->text);
+    f->text = json.data;
+    f->len = json.len;
+    return 0;
 }
 
 static int read_dump(struct frdump *f, struct stream *s, struct err *e)
 {
     if (read_text(f, s, e) < 0)
         return -1;
-    if (is_pickle(f->text, f->len))
-        return refuse_pickle(f, e);
+    if (pickle_begins(f->text, f->len) && read_pickle(f, e) < 0)
+        return -1;
     read_parts(f);
     if (f->error != NULL && f->nentries == 0)
         return err_set(e, ERR_INPUT, "%s: byte %zu: %s", f->label, f->offset, f->error);
@@ -248,6 +279,7 @@ static int flight_read(struct run *run, struct stream *s, const char *label, str
     free(f.text);
     free(f.groups);
     free(f.entries);
+    free(f.status);
     return rc;
 }
 
@@ -292,7 +324,7 @@ static bool flight_sniff(const char *head, size_t len)
 {
     struct json j;
     struct json_text key;
-    if (is_pickle(head, len))
+    if (pickle_begins(head, len))
         return has(head, len, "pg_config") || has(head, len, "collective_seq_id");
     json_init(&j, head, len);
     if (json_peek(&j) != '{' || !json_enter(&j, '{'))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the reader of PyTorch's Flight Recorder dumps (JSON form, one file a rank): the ring of
- * the last calls of every process group, with the state each was in.
+ * Inside the reader of PyTorch's Flight Recorder dumps (one file a rank, JSON or a pickle of the
+ * same): the ring of the last calls of every process group, with the state each was in.
  *
  *     {"version":"2.10","pg_config":{"0":{"name":"0","desc":"default_pg","ranks":"[0, 1]"}},
  *      "entries":[{"record_id":7,"process_group":["0","default_pg"],"collective_seq_id":8,
@@ -28,7 +28,8 @@ struct frdump_entry {
     struct json_text pg_name, pg_desc, what;
     struct json_text in_sizes, in_types, out_sizes, out_types; /* as they stand, lists */
     int64_t record_id, seq, p2p_seq;
-    int64_t created_ns, started_ns, completed_ns, dur_ns;
+    int64_t created_ns, started_ns, completed_ns, dur_ns, timeout_ns;
+    int64_t pg_id;          /* of the group, among those of the process */
     uint32_t group;         /* index into groups */
     uint32_t before, whole; /* entries: the one before of its group; the one that has its state */
     uint8_t state;          /* enum frdump_state */
@@ -38,10 +39,22 @@ struct frdump_entry {
 
 /* A process group as this rank knows it. */
 struct frdump_group {
-    const char *name; /* interned */
-    int comm;         /* -1: not believable */
-    int own;          /* member that this rank is; -1 */
-    uint32_t last;    /* entry; UINT32_MAX */
+    const char *name;   /* interned */
+    int comm;           /* -1: not believable */
+    int own;            /* member that this rank is; -1 */
+    uint32_t last;      /* entry; UINT32_MAX */
+    bool listed;        /* in "pg_config" */
+    bool entries;       /* there are entries of it */
+    int64_t number;     /* its name, of digits; -1 */
+    int64_t pg_id;      /* -1 */
+    int64_t called;     /* pg_status: the number of its last call; -1 */
+    int64_t timeout_ns; /* the shortest of its calls that have not finished; UNKNOWN_NS */
+};
+
+/* What "pg_status" says of a group. */
+struct frdump_status {
+    int64_t pg_id;
+    int64_t enqueued; /* number of the last call, of a collective or of a message; -1 */
 };
 
 struct frdump {
@@ -55,6 +68,9 @@ struct frdump {
     size_t ngroups, cap_groups;
     struct frdump_entry *entries; /* owned */
     size_t nentries, cap_entries;
+    struct frdump_status *status; /* owned */
+    size_t nstatus, cap_status;
+    bool ascending;    /* the entries' own numbers are in their order; they tell what lies between */
     bool whole;        /* no entry before or between those that are there was lost */
     const char *error; /* NULL, or what is wrong with the text, */
     size_t offset;     /* and at which byte */
@@ -72,8 +88,12 @@ bool frdump_size(struct json_text sizes, struct json_text types, uint64_t *eleme
 uint32_t frdump_group(struct frdump *f, struct json_text name, struct json_text desc,
                       const int32_t *ranks, size_t nranks);
 
-/* The groups of "pg_config", the next value of j. */
+/* The groups of "pg_config", and "pg_status", the next value of j. */
 void frdump_config(struct frdump *f, struct json *j);
+void frdump_status(struct frdump *f, struct json *j);
+
+/* Gives each group its part of pg_status, once the entries' groups are known. */
+void frdump_match_status(struct frdump *f);
 
 /* Makes the rank's operations of the entries, once the groups are known. */
 void frdump_ops(struct frdump *f);

@@ -89,6 +89,10 @@ static bool read_number(struct frdump_entry *e, struct json_text key, struct jso
         e->completed_ns = moment(j);
     else if (json_text_is(key, "duration_ms"))
         e->dur_ns = milliseconds(j);
+    else if (json_text_is(key, "timeout_ms"))
+        e->timeout_ns = milliseconds(j);
+    else if (json_text_is(key, "pg_id"))
+        e->pg_id = json_i64(j, -1);
     else
         return false;
     return true;
@@ -127,7 +131,9 @@ void frdump_entry_read(struct frdump_entry *e, struct json *j)
                                .created_ns = -1,
                                .started_ns = -1,
                                .completed_ns = -1,
-                               .dur_ns = -1};
+                               .dur_ns = -1,
+                               .timeout_ns = -1,
+                               .pg_id = -1};
     if (!json_enter(j, '{'))
         return;
     while (json_next_key(j, &key))

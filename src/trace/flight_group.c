@@ -3,6 +3,7 @@
  * Process groups of a Flight Recorder dump, and which communicators of the run they are.
  */
 #include "base/buf.h"
+#include "base/order.h"
 #include "trace/flight.h"
 
 #include <stdlib.h>
@@ -69,6 +70,18 @@ static void name_comm(struct run *run, int c, struct json_text desc)
         run->comms[c].name = intern_text(run, desc);
 }
 
+/* A name of digits; -1. */
+static int64_t number_in(struct json_text text)
+{
+    int64_t number = 0;
+    for (uint32_t i = 0; i < text.len; i++) {
+        if (text.p[i] < '0' || text.p[i] > '9' || number > INT32_MAX)
+            return -1;
+        number = number * 10 + (text.p[i] - '0');
+    }
+    return text.len > 0 ? number : -1;
+}
+
 uint32_t frdump_group(struct frdump *f, struct json_text name, struct json_text desc,
                       const int32_t *ranks, size_t nranks)
 {
@@ -82,7 +95,14 @@ uint32_t frdump_group(struct frdump *f, struct json_text name, struct json_text 
         return UINT32_MAX;
     ARRAY_GROW(f->groups, f->cap_groups, f->ngroups + 1);
     g = &f->groups[f->ngroups++];
-    *g = (struct frdump_group){plain, find_comm(f->run, plain, ranks, nranks), -1, UINT32_MAX};
+    *g = (struct frdump_group){.name = plain,
+                               .comm = find_comm(f->run, plain, ranks, nranks),
+                               .own = -1,
+                               .last = UINT32_MAX,
+                               .number = number_in(name),
+                               .pg_id = -1,
+                               .called = -1,
+                               .timeout_ns = UNKNOWN_NS};
     name_comm(f->run, g->comm, desc);
     return (uint32_t)f->ngroups - 1;
 }
@@ -142,8 +162,11 @@ static void read_group(struct frdump *f, struct json *j, struct json_text name, 
         else
             json_skip(j);
     }
-    if (j->error == NULL)
-        frdump_group(f, name, desc, n->list, n->count);
+    if (j->error == NULL) {
+        uint32_t group = frdump_group(f, name, desc, n->list, n->count);
+        if (group != UINT32_MAX)
+            f->groups[group].listed = true;
+    }
 }
 
 void frdump_config(struct frdump *f, struct json *j)
@@ -155,4 +178,82 @@ void frdump_config(struct frdump *f, struct json *j)
             read_group(f, j, name, &n);
     }
     free(n.list);
+}
+
+/* ---- pg_status ---- */
+
+/* 7 or "7", as dump() and dump_json() write numbers; -1. */
+static int64_t read_number(struct json *j)
+{
+    struct json inner;
+    struct json_text text;
+    if (json_peek(j) != '"')
+        return json_i64(j, -1);
+    text = json_string(j);
+    json_init(&inner, text.p, text.len);
+    return json_i64(&inner, -1);
+}
+
+void frdump_status(struct frdump *f, struct json *j)
+{
+    struct json_text name, key;
+    if (!json_enter(j, '{'))
+        return;
+    while (json_next_key(j, &name)) {
+        struct frdump_status status = {number_in(name), -1};
+        if (!json_enter(j, '{'))
+            continue;
+        while (json_next_key(j, &key)) {
+            if (json_text_is(key, "last_enqueued_collective"))
+                status.enqueued = read_number(j);
+            else
+                json_skip(j);
+        }
+        if (f->nstatus == FRDUMP_GROUPS_MAX)
+            continue;
+        ARRAY_GROW(f->status, f->cap_status, f->nstatus + 1);
+        f->status[f->nstatus++] = status;
+    }
+}
+
+static int by_pg_id(const void *pa, const void *pb)
+{
+    const struct frdump_status *a = pa, *b = pb;
+    return ORDER(a->pg_id, b->pg_id);
+}
+
+static int by_name(const void *pa, const void *pb)
+{
+    const struct frdump_group *const *a = pa, *const *b = pb;
+    return ORDER((*a)->number, (*b)->number);
+}
+
+/* The groups of pg_config whose names are numbers, in order. The caller frees the list. */
+static struct frdump_group **numbered_groups(struct frdump *f, size_t *n)
+{
+    struct frdump_group **list = array_new(f->ngroups, sizeof *list);
+    *n = 0;
+    for (size_t i = 0; i < f->ngroups; i++) {
+        if (f->groups[i].listed && f->groups[i].number >= 0)
+            list[(*n)++] = &f->groups[i];
+    }
+    qsort(list, *n, sizeof *list, by_name);
+    return list;
+}
+
+/* Only entries tell which pg_id a group has, and a group that has finished all may have none. But
+ * names and pg_ids both count up as groups are made: the n-th of one is the n-th of the other,
+ * where there are as many of both and what entries tell agrees. */
+void frdump_match_status(struct frdump *f)
+{
+    size_t n;
+    struct frdump_group **groups = numbered_groups(f, &n);
+    bool agree = n == f->nstatus;
+    if (f->nstatus > 0)
+        qsort(f->status, f->nstatus, sizeof *f->status, by_pg_id);
+    for (size_t i = 0; i < n && agree; i++)
+        agree = groups[i]->pg_id < 0 || groups[i]->pg_id == f->status[i].pg_id;
+    for (size_t i = 0; i < n && agree; i++)
+        groups[i]->called = f->status[i].enqueued;
+    free(groups);
 }

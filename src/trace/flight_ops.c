@@ -4,7 +4,7 @@
  */
 #include "base/buf.h"
 #include "trace/flight.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 #include "trace/kernel_names.h"
 
 #include <stdlib.h>
@@ -207,7 +207,7 @@ static struct op *add_op(struct making *m, const struct frdump_entry *e)
     json_decode(e->what, &name);
     op->name = intern_add(&f->run->names, name.data, strcspn(name.data, " ")); /* send 0->1 */
     buf_release(&name);
-    op->id = f->rank->nops - 1;
+    op->id = f->ascending ? (uint64_t)e->record_id : f->rank->nops - 1;
     op->device = -1;
     op->class = e->p2p ? OP_P2P : OP_COLL;
     op->coll.op = e->joint ? (uint8_t)SPECTER_COMM_OP_COUNT : operation_of(e->what);
@@ -315,6 +315,11 @@ void frdump_ops(struct frdump *f)
     f->whole = true;
     for (uint32_t i = 0; i < f->nentries; i++)
         f->whole = f->whole && f->entries[i].record_id == (int64_t)i;
+    f->ascending = true;
+    for (uint32_t i = 0; i < f->nentries; i++) {
+        int64_t before = i > 0 ? f->entries[i - 1].record_id : -1;
+        f->ascending = f->ascending && f->entries[i].record_id > before;
+    }
     for (uint32_t i = 0; i < f->nentries; i++)
         take_entry(&m, i);
     set_end(f);

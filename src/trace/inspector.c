@@ -6,8 +6,8 @@
 #include "trace/inspector.h"
 
 #include "base/buf.h"
+#include "base/lines.h"
 #include "trace/devices.h"
-#include "trace/lines.h"
 #include "trace/reader.h"
 
 #include <stdio.h>
@@ -409,6 +409,8 @@ static bool inspector_sniff(const char *head, size_t len)
 
 const struct reader reader_inspector = {.name = "inspector",
                                         .apart = true,
+                                        .grouped = true,
+                                        .unique_comms = true,
                                         .sniff = inspector_sniff,
                                         .read = inspector_read,
                                         .finish = inspector_finish};

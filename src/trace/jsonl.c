@@ -180,6 +180,7 @@ static void end_steps(struct rank *rank, int64_t end_ns)
     for (size_t i = 0; i < rank->nsteps; i++) {
         struct step *step = &rank->steps[i];
         step->end_ns = i + 1 < rank->nsteps ? step[1].start_ns : end_ns;
+        step->cut = i + 1 == rank->nsteps && !rank->complete;
     }
     if (rank->nsteps > 2 && !works_from(rank, rank->steps[rank->nsteps - 1].start_ns))
         rank->nsteps--;

@@ -10,7 +10,7 @@
 #define SPECTER_TRACE_JSONL_H
 
 #include "trace/clock.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 #include "trace/jsonl_line.h"
 #include "trace/memo.h"
 #include "trace/run.h"

@@ -341,10 +341,12 @@ static const char *take_comm(struct jsonl *r, const struct line *l, struct op *o
     return NULL;
 }
 
-/* bytes is the full buffer; the original tool wrote count times size of element for every call. */
+/* bytes is the full buffer; the original tool wrote count times size of element for every call, in
+ * its README without the count. */
 static void take_bytes(struct jsonl *r, const struct line *l, struct op *op)
 {
     uint64_t size = (uint64_t)line_i64(l, NCCL_comm_size, 0), full;
+    unsigned bits = specter_dtype_bits((enum specter_dtype)op->dtype);
     op->coll.count = line_u64(l, NCCL_count, 0);
     op->bytes = line_u64(l, NCCL_bytes, 0);
     if (op->coll.op >= SPECTER_COMM_OP_COUNT || (line_has(l, NCCL_bytes) && !r->legacy)) {
@@ -352,8 +354,11 @@ static void take_bytes(struct jsonl *r, const struct line *l, struct op *op)
             op->flags |= OP_BYTES_UNKNOWN;
         return;
     }
+    if (!line_has(l, NCCL_count) && bits > 0)
+        op->coll.count = op->bytes / bits * 8 + op->bytes % bits * 8 / bits;
     full = specter_comm_op_bytes(op->coll.op, op->coll.count, op->dtype, size);
-    if (full == 0 && op->coll.count != 0) /* a type that neither tool knew: bytes as they stand */
+    if (full == 0 && (op->coll.count != 0 || !line_has(l, NCCL_count)))
+        /* a type that neither tool knew: bytes as they stand */
         full = specter_comm_op_bytes(op->coll.op, op->bytes, SPECTER_INT8, size);
     op->bytes = full;
     if (!line_has(l, NCCL_bytes) && !line_has(l, NCCL_count))
@@ -439,6 +444,8 @@ static const char *on_cublas(struct jsonl *r, const struct line *l)
         return "an operation without a name";
     op->name = word(r, WORD_OTHER, line_text(l, CUBLAS_op))->text;
     op->class = take_shape(l, op) ? OP_GEMM : OP_KERNEL;
+    if (op->class == OP_KERNEL)
+        memset(&op->kernel, 0, sizeof op->kernel); /* what was read of a shape */
     op->dtype = dtype(r, line_text(l, line_has(l, CUBLAS_dtype) ? CUBLAS_dtype : CUBLAS_dtype_a));
     if (op->class == OP_GEMM) {
         op->gemm.dtype_b = dtype(r, line_text(l, CUBLAS_dtype_b));

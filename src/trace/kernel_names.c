@@ -1,86 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/kernel_names.h"
 
-#include "specter/trace.h"
+#include "base/kernel_class.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* Communication kernels by a part of their names; what they do where the rest of the name does not
- * say it better (NCCL's does). Those that are not NCCL's carry no record of theirs.
- *
- * NCCL, RCCL (which keeps NCCL's names), MSCCL; vLLM's, SGLang's and AITER's all-reduce; PyTorch's
- * symmetric memory; AMD's quick reduce; TensorRT-LLM's and FlashInfer's, where the norm behind the
- * all-reduce is part of the kernel; DeepEP's exchange of tokens; NVSHMEM. */
-static const struct comm_kernel {
-    const char *part;
-    enum specter_comm_op op;
-    bool library; /* NCCL or of its kind */
-} comm_kernels[] = {
-    {"ncclKernel", SPECTER_COMM_OP_COUNT, true},
-    {"ncclDevKernel", SPECTER_COMM_OP_COUNT, true},
-    {"ncclSym", SPECTER_COMM_OP_COUNT, true},
-    {"rcclKernel", SPECTER_COMM_OP_COUNT, true},
-    {"rccl_", SPECTER_COMM_OP_COUNT, true},
-    {"mscclKernel", SPECTER_COMM_OP_COUNT, true},
-    {"msccl_", SPECTER_COMM_OP_COUNT, true},
-    {"mscclpp", SPECTER_COMM_OP_COUNT, true},
-    {"cross_device_reduce", SPECTER_ALLREDUCE, false},
-    {"one_shot_all_reduce", SPECTER_ALLREDUCE, false},
-    {"two_shot_all_reduce", SPECTER_ALLREDUCE, false},
-    {"multimem_all_reduce", SPECTER_ALLREDUCE, false},
-    {"multimem_one_shot_reduce", SPECTER_REDUCE, false},
-    {"multimem_all_gather", SPECTER_ALLGATHER, false},
-    {"quickreduce::allreduce", SPECTER_ALLREDUCE, false},
-    {"oneShotAllReduce", SPECTER_ALLREDUCE, false},
-    {"twoShotAllReduce", SPECTER_ALLREDUCE, false},
-    {"oneshotAllreduce", SPECTER_ALLREDUCE, false},
-    {"twoshotAllreduce", SPECTER_ALLREDUCE, false},
-    {"allreduce_fusion_kernel", SPECTER_ALLREDUCE, false},
-    {"deep_ep::intranode::dispatch<", SPECTER_ALLTOALLV, false},
-    {"deep_ep::intranode::combine<", SPECTER_ALLTOALLV, false},
-    {"deep_ep::internode::dispatch<", SPECTER_ALLTOALLV, false},
-    {"deep_ep::internode::combine<", SPECTER_ALLTOALLV, false},
-    {"deep_ep::internode_ll::dispatch<", SPECTER_ALLTOALLV, false},
-    {"deep_ep::internode_ll::combine<", SPECTER_ALLTOALLV, false},
-    {"deep_ep::intranode::", SPECTER_COMM_OP_COUNT, false},
-    {"deep_ep::internode", SPECTER_COMM_OP_COUNT, false},
-    {"nvshmem", SPECTER_COMM_OP_COUNT, false},
-};
-
-static const struct comm_kernel *comm_kernel(const char *kernel)
-{
-    static const struct comm_kernel other = {"nccl", SPECTER_COMM_OP_COUNT, true};
-    for (size_t i = 0; i < sizeof comm_kernels / sizeof *comm_kernels; i++) {
-        if (strstr(kernel, comm_kernels[i].part) != NULL)
-            return &comm_kernels[i];
-    }
-    return strncmp(kernel, other.part, 4) == 0 ? &other : NULL;
-}
-
 bool kernel_is_comm(const char *kernel)
 {
-    return comm_kernel(kernel) != NULL;
+    return specter_comm_kernel_of(kernel) != NULL;
 }
 
 bool kernel_is_library(const char *kernel)
 {
-    const struct comm_kernel *known = comm_kernel(kernel);
+    const struct comm_kernel *known = specter_comm_kernel_of(kernel);
     return known != NULL && known->library;
 }
 
-bool kernel_is_gemm(const char *kernel)
-{
-    return specter_kernel_class_of(kernel) == SPECTER_KERNEL_GEMM;
-}
-
-bool kernel_is_first_pass(const char *kernel)
-{
-    return strstr(kernel, "splitK") == NULL && strstr(kernel, "reduce") == NULL;
-}
-
-/* Operations by what their names begin with, once case and underscores are gone: allreduce,
- * _allgather_base, ReduceScatter, all_to_allv. Longer beginnings stand first. */
+/* Operations by what their names begin with, once case, underscores, the library in front
+ * (symm_mem::) and the algorithm (one_shot_) are gone: allreduce, _allgather_base, ReduceScatter,
+ * all_to_allv. Longer beginnings stand first. */
 static const struct {
     const char *begin;
     enum specter_comm_op op;
@@ -99,44 +38,135 @@ static const struct {
     {"recv", SPECTER_RECV},
 };
 
+static const char *behind(const char *text, const char *begin)
+{
+    size_t len = strlen(begin);
+    return strncmp(text, begin, len) == 0 ? text + len : text;
+}
+
 int comm_op_named(const char *name, size_t len)
 {
-    char plain[24];
-    size_t n = 0;
+    const char *scope, *at;
+    char plain[48];
+    size_t n = 0, first = 0;
+    while (first < len && name[first] != '(' && name[first] != '<')
+        first++;
+    scope = first > 0 ? memmem(name, first, "::", 2) : NULL;
+    if (scope != NULL) {
+        len -= (size_t)(scope + 2 - name);
+        name = scope + 2;
+    }
     for (size_t i = 0; i < len && n + 1 < sizeof plain; i++) {
         if (name[i] != '_')
             plain[n++] = (char)tolower((unsigned char)name[i]);
     }
     plain[n] = '\0';
+    at = behind(behind(behind(plain, "multimem"), "oneshot"), "twoshot");
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        if (strncmp(plain, operations[i].begin, strlen(operations[i].begin)) == 0)
+        if (strncmp(at, operations[i].begin, strlen(operations[i].begin)) == 0)
             return operations[i].op;
+    }
+    return SPECTER_COMM_OP_COUNT;
+}
+
+/* Operators that communicate without a record of a process group, and which of their inputs is what
+ * they send. */
+static const struct {
+    const char *name;
+    int input;
+} comm_operators[] = {
+    {"_C_custom_ar::all_reduce", 1}, {"sgl_kernel::all_reduce", 1}, {"vllm::all_reduce", 0},
+    {"vllm::all_gather", 0},         {"vllm::reduce_scatter", 0},   {"trtllm::allreduce", 0},
+};
+
+int comm_operator_input(const char *name)
+{
+    for (size_t i = 0; i < sizeof comm_operators / sizeof *comm_operators; i++) {
+        if (strcmp(name, comm_operators[i].name) == 0)
+            return comm_operators[i].input;
+    }
+    return -1;
+}
+
+/* The collective that is somewhere in the name. */
+static int op_in_name(const char *kernel)
+{
+    static const struct {
+        const char *word;
+        enum specter_comm_op op;
+    } collectives[] = {
+        {"allreduce", SPECTER_ALLREDUCE},         {"all_reduce", SPECTER_ALLREDUCE},
+        {"allgather", SPECTER_ALLGATHER},         {"all_gather", SPECTER_ALLGATHER},
+        {"reducescatter", SPECTER_REDUCESCATTER}, {"reduce_scatter", SPECTER_REDUCESCATTER},
+        {"alltoallv", SPECTER_ALLTOALLV},         {"alltoall", SPECTER_ALLTOALL},
+        {"all_to_all", SPECTER_ALLTOALL},         {"broadcast", SPECTER_BROADCAST},
+    };
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
+        if (specter_kernel_holds(kernel, collectives[i].word))
+            return collectives[i].op;
     }
     return SPECTER_COMM_OP_COUNT;
 }
 
 int kernel_comm_op(const char *kernel)
 {
-    const struct comm_kernel *known = comm_kernel(kernel);
+    const struct comm_kernel *known = specter_comm_kernel_of(kernel);
     const char *at = strstr(kernel, "Kernel_");
-    if (known != NULL && known->library && at != NULL)
-        return comm_op_named(at + strlen("Kernel_"), strlen(at + strlen("Kernel_")));
-    return known != NULL ? (int)known->op : SPECTER_COMM_OP_COUNT;
+    int op = SPECTER_COMM_OP_COUNT;
+    if (known == NULL || known->op != SPECTER_COMM_OP_COUNT)
+        return known != NULL ? (int)known->op : op;
+    if (known->library && at != NULL)
+        op = comm_op_named(at + strlen("Kernel_"), strlen(at + strlen("Kernel_")));
+    return op != SPECTER_COMM_OP_COUNT || !known->library ? op : op_in_name(kernel);
 }
 
-/* cross_device_reduce_1stage<__nv_bfloat16, 8>: the first of its arguments behind the type that is
- * a number, which some demanglers write (int)8. */
+/* A whole number, perhaps with a cast in front, as some demanglers write: 8, (int)8, 8ul; -1. */
+static int64_t number(const char *text, const char *end)
+{
+    int64_t value = 0;
+    const char *at;
+    while (text < end && *text == ' ')
+        text++;
+    if (text < end && *text == '(' && (at = memchr(text, ')', (size_t)(end - text))) != NULL)
+        text = at + 1;
+    for (at = text; at < end && isdigit((unsigned char)*at) && value < 1 << 20; at++)
+        value = value * 10 + (*at - '0');
+    if (at == text)
+        return -1;
+    while (at < end && strchr("ulUL ", *at) != NULL)
+        at++;
+    return at == end ? value : -1;
+}
+
+/* The n-th number among the arguments of the template that begins at the bracket; -1. */
+static int64_t template_number(const char *open, int n)
+{
+    const char *begin = open + 1;
+    int depth = 0;
+    for (const char *at = open; *at != '\0'; at++) {
+        depth += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
+        if (depth > 1 || (depth == 1 && *at != ','))
+            continue;
+        if (number(begin, at) >= 0 && --n == 0)
+            return number(begin, at);
+        if (depth == 0)
+            break;
+        begin = at + 1;
+    }
+    return -1;
+}
+
 int64_t kernel_width(const char *kernel)
 {
-    const char *at = strstr(kernel, "cross_device_reduce");
-    int64_t width = 0;
-    if (at == NULL || (at = strpbrk(at, ",>")) == NULL)
+    const struct comm_kernel *known = specter_comm_kernel_of(kernel);
+    const char *open;
+    int64_t width = -1;
+    if (known == NULL || known->gpus == 0)
         return -1;
-    at += strspn(at, ", ");
-    if (strncmp(at, "(int)", 5) == 0)
-        at += 5;
-    for (; isdigit((unsigned char)*at) && width < 1 << 20; at++)
-        width = width * 10 + (*at - '0');
+    open = specter_kernel_find(kernel, known->part);
+    open += strcspn(open, "<(");
+    if (*open == '<')
+        width = template_number(open, known->gpus);
     return width > 0 ? width : -1;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the names of kernels and collectives tell: whether a kernel communicates, which operation it
- * is, and how it reduces. Every reader of a profiler's trace asks here, so that one kernel is the
- * same operation in all formats.
+ * What the names of kernels and collectives tell: whether a kernel communicates (by the table of
+ * base/comm_kernels.def), which operation it is, and how it reduces. Every reader of a profiler's
+ * trace asks here, so that one kernel is the same operation in all formats.
  */
 #ifndef SPECTER_TRACE_KERNEL_NAMES_H
 #define SPECTER_TRACE_KERNEL_NAMES_H
@@ -20,19 +20,17 @@ bool kernel_is_library(const char *kernel);
 /* How many GPUs it works on, where its name tells; -1. */
 int64_t kernel_width(const char *kernel);
 
-/* Is this kernel named as matrix products are? Attention that is built of products is none, though
- * cutlass be in its name. */
-bool kernel_is_gemm(const char *kernel);
-
-/* Is this kernel of a product not its second pass, which adds up the parts of a split one? */
-bool kernel_is_first_pass(const char *kernel);
-
 /* enum specter_comm_op by what a call is named (all_reduce, _allgather_base, SendRecv...); COUNT
  * when the name does not tell. */
 int comm_op_named(const char *name, size_t len);
 
-/* The same for a kernel: ncclKernel_AllReduce_RING_LL_Sum_float(...), ncclDevKernel_SendRecv(...),
- * ncclSymDevKernel_...; else what kernels of its kind do. */
+/* Which input of an operator of the framework is what it sends, where it is one that communicates
+ * and that no process group records ("_C_custom_ar::all_reduce"); -1. comm_op_named() tells its
+ * operation. */
+int comm_operator_input(const char *name);
+
+/* enum specter_comm_op of a kernel: ncclKernel_AllReduce_RING_LL_Sum_float(...),
+ * ncclDevKernel_SendRecv(...), ncclSymDevKernel_...; else what kernels of its kind do; COUNT. */
 int kernel_comm_op(const char *kernel);
 
 /* Send and receive are one kernel, which the name does not tell apart. */

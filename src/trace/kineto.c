@@ -107,7 +107,6 @@ static void set_rank(struct kineto *k)
         k->device_names[device] != NULL)
         rank->gpu = k->device_names[device];
     rank->host_gpus = k->ndevices;
-    rank->nthreads = k->threads.count;
     rank->bad_lines = k->bad;
     rank->complete = true;
     rank->coverage = COVER_NCCL | COVER_KERNELS | COVER_LAUNCHES | COVER_MEMORY;
@@ -156,8 +155,12 @@ static int read_file(struct kineto *k, struct stream *s, struct err *e)
     set_clock(k);
     set_rank(k);
     kineto_link_comm(k);
+    if (k->world_size > k->run->world_size) /* told by the default group */
+        k->run->world_size = (int)k->world_size;
     number_rank(k);
     kineto_link(k);
+    k->rank->nthreads = k->threads.count;
+    k->rank->thread_ids = idmap_ids(&k->threads);
     rank_fit(k->rank);
     note_file(k);
     return 0;
@@ -173,7 +176,7 @@ static void kineto_free(struct kineto *k)
     free(k->host.list);
     free(k->comm.list);
     free(k->metas.list);
-    free(k->gemms.list);
+    free(k->computing.list);
     free(k->callers.list);
     free(k->externals.list);
     free(k->gpu_marks.list);
@@ -234,4 +237,5 @@ const struct reader reader_kineto = {.name = "kineto",
                                      .sniff = kineto_sniff,
                                      .read = kineto_read,
                                      .apart = true,
+                                     .grouped = true,
                                      .finish = kineto_finish};

@@ -9,9 +9,11 @@
 #ifndef SPECTER_TRACE_KINETO_H
 #define SPECTER_TRACE_KINETO_H
 
-#include "trace/idmap.h"
+#include "trace/api_calls.h"
+#include "base/idmap.h"
 #include "trace/kineto_event.h"
 #include "trace/kineto_name.h"
+#include "trace/product.h"
 #include "trace/run.h"
 #include "trace/window.h"
 
@@ -19,6 +21,7 @@
 struct kineto_launch {
     int64_t start_ns, end_ns;
     uint32_t tid;
+    enum api_call call;
 };
 
 /* What the host side knows of a collective; counts are in elements, -1 unknown. */
@@ -44,7 +47,7 @@ struct kineto_kept {
 
 #define KINETO_METAS 256 /* so many are recognised at a time */
 
-enum kineto_host_kind { HOST_COLLECTIVE, HOST_PARAMS, HOST_GEMM };
+enum kineto_host_kind { HOST_COLLECTIVE, HOST_PARAMS, HOST_PRODUCT };
 
 #define WORK_NONE (-1)
 #define WORK_MANY (-2)
@@ -60,8 +63,8 @@ struct kineto_host_op {
     const char *name;   /* interned */
     uint64_t record_id; /* "Record function id"; 0 unknown */
     union {
-        struct kineto_kept meta;       /* HOST_COLLECTIVE, HOST_PARAMS */
-        struct kineto_product product; /* HOST_GEMM */
+        struct kineto_kept meta; /* HOST_COLLECTIVE, HOST_PARAMS */
+        struct product product;  /* HOST_PRODUCT */
     };
 };
 
@@ -121,7 +124,7 @@ struct kineto {
     uint32_t
         known_metas[KINETO_METAS]; /* by hash, those met last: place in metas plus one; 0: none */
     KINETO_LIST(struct kineto_comm_op, comm);
-    KINETO_LIST(size_t, gemms); /* ops whose kernels are named like products */
+    KINETO_LIST(size_t, computing); /* ops whose kernels are named like products or attention */
     KINETO_LIST(struct kineto_caller, callers);
     KINETO_LIST(uint32_t, externals);      /* of the rank's ops; 0 none */
     KINETO_LIST(struct mark, gpu_marks);   /* used where the host's are missing */
@@ -191,14 +194,14 @@ void kineto_finish(struct run *run);
 struct kineto_host_op *kineto_around(struct kineto *k, const struct op *op);
 struct kineto_host_op *kineto_outer(struct kineto *k, const struct kineto_host_op *host);
 
-/* Finds the kernels of matrix products, and makes them such. */
+/* Finds the kernels of operators whose arithmetic is known. */
 void kineto_link_products(struct kineto *k);
-void kineto_set_product(struct rank *rank, struct op *op, const struct kineto_product *product);
 
 /* What the args of a kernel or of record_param_comms say. */
 struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *args);
 
-/* What an nccl:* annotation says: its operation, and its inputs' shapes and type. */
+/* What an nccl:* annotation or an operator that communicates says: its operation, and its inputs'
+ * shapes and type. */
 struct kineto_meta kineto_annotation_meta(const char *name, const struct event_args *args);
 
 /* Operation and communicator of one communication kernel from what is known, best source first:

@@ -5,6 +5,7 @@
 #include "trace/kineto.h"
 
 #include "base/hash.h"
+#include "trace/host_waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,15 +88,16 @@ static void add_kernel(struct kineto *k, const struct event *ev)
         return;
     }
     add_op(k, ev, OP_KERNEL);
-    if (ev->detail == KERNEL_GEMM) {
-        ARRAY_ROOM(k->gemms.list, k->gemms.cap, k->gemms.count + 1);
-        k->gemms.list[k->gemms.count++] = at;
+    if (ev->detail == KERNEL_COMPUTES) {
+        ARRAY_ROOM(k->computing.list, k->computing.cap, k->computing.count + 1);
+        k->computing.list[k->computing.count++] = at;
     }
 }
 
 static void add_memory(struct kineto *k, const struct event *ev)
 {
     struct op *op = add_op(k, ev, OP_MEMORY);
+    op->copy.host = (uint8_t)copy_host_memory(ev->name);
     if (ev->args.bytes >= 0)
         op->bytes = (uint64_t)ev->args.bytes;
     else
@@ -105,7 +107,8 @@ static void add_memory(struct kineto *k, const struct event *ev)
 /* Two calls of one correlation (a runtime call and the driver call inside it): the outer counts. */
 static void add_launch(struct kineto *k, const struct event *ev)
 {
-    struct kineto_launch launch = {ev->ts_ns, ev->ts_ns + ev->dur_ns, thread(k, ev)};
+    struct kineto_launch launch = {ev->ts_ns, ev->ts_ns + ev->dur_ns, thread(k, ev),
+                                   (enum api_call)ev->detail};
     uint32_t at;
     if (ev->args.correlation == ARG_NONE)
         return;
@@ -175,9 +178,10 @@ static void add_host_op(struct kineto *k, const struct event *ev)
     host.work = WORK_NONE;
     host.name = ev->name;
     host.record_id = ev->args.record_id > 0 ? (uint64_t)ev->args.record_id : 0;
-    if (ev->kind == EVENT_GEMM) {
-        host.kind = HOST_GEMM;
-        host.product = kineto_product_shape(ev->name, ev->args.dims, ev->args.types);
+    if (ev->kind == EVENT_PRODUCT) {
+        host.kind = HOST_PRODUCT;
+        host.product = product_of(
+            ev->name, &(struct product_inputs){ev->args.dims, ev->args.types, ev->args.values});
     } else if (ev->kind == EVENT_PARAMS) {
         host.kind = HOST_PARAMS;
         host.meta = keep_meta(k, kineto_args_meta(k, &ev->args));
@@ -246,7 +250,7 @@ void kineto_add_event(struct kineto *k, const struct event *ev)
         break;
     case EVENT_PARAMS:
     case EVENT_COLLECTIVE:
-    case EVENT_GEMM:
+    case EVENT_PRODUCT:
         add_host_op(k, ev);
         break;
     case EVENT_STEP:

@@ -2,8 +2,9 @@
 #include "trace/kineto_event.h"
 
 #include "base/hash.h"
+#include "trace/api_calls.h"
 #include "trace/kernel_names.h"
-#include "trace/kineto_name.h"
+#include "trace/product.h"
 
 #include <string.h>
 
@@ -62,25 +63,6 @@ static enum category category_of(struct json_text text)
 
 /* ---- names ---- */
 
-/* Calls of the runtime and driver that matter, without cuda, cu or hip in front. */
-static const struct {
-    const char *begin;
-    enum act_kind act;
-} act_calls[] = {
-    {"StreamSynchronize", ACT_SYNC_STREAM}, {"DeviceSynchronize", ACT_SYNC_DEVICE},
-    {"CtxSynchronize", ACT_SYNC_DEVICE},    {"EventSynchronize", ACT_SYNC_EVENT},
-    {"StreamWaitEvent", ACT_WAIT},          {"EventRecord", ACT_RECORD},
-};
-
-/* The same by whole names: those that allocate in the order of a stream are other calls. */
-static const struct {
-    const char *name;
-    enum act_kind act;
-} memory_calls[] = {
-    {"Malloc", ACT_ALLOC}, {"MemAlloc", ACT_ALLOC}, {"MemAlloc_v2", ACT_ALLOC},
-    {"Free", ACT_FREE},    {"MemFree", ACT_FREE},   {"MemFree_v2", ACT_FREE},
-};
-
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -92,48 +74,42 @@ static int32_t verdict(enum event_kind kind, int detail)
     return (int32_t)kind | detail << 8;
 }
 
+/* A call that is newer than Kineto's list of names is INVALID: in PyTorch 2.11 for CUDA 13 every
+ * launch by <<<>>> (__cudaLaunchKernel). Which of them launch, the correlation says. */
 static int32_t runtime_verdict(const char *name)
 {
-    const char *call = begins(name, "cuda")  ? name + 4
-                       : begins(name, "hip") ? name + 3
-                       : begins(name, "cu")  ? name + 2
-                                             : name;
-    for (size_t i = 0; i < sizeof act_calls / sizeof *act_calls; i++) {
-        if (begins(call, act_calls[i].begin))
-            return verdict(EVENT_ACT, (int)act_calls[i].act);
-    }
-    for (size_t i = 0; i < sizeof memory_calls / sizeof *memory_calls; i++) {
-        if (strcmp(call, memory_calls[i].name) == 0)
-            return verdict(EVENT_ACT, (int)memory_calls[i].act);
-    }
-    if (strstr(call, "Launch") != NULL || begins(call, "Memcpy") || begins(call, "Memset"))
-        return verdict(EVENT_LAUNCH, 0);
-    /* A call that is newer than Kineto's list of names: in PyTorch 2.11 for CUDA 13 every launch by
-     * <<<>>> (__cudaLaunchKernel). Which of them launch, the correlation says. */
-    if (strcmp(name, "INVALID") == 0)
-        return verdict(EVENT_LAUNCH, 0);
-    /* Level Zero and Unified Runtime, under which Intel's GPUs run */
-    if (begins(name, "zeCommandListAppend") || begins(name, "urEnqueue"))
-        return verdict(EVENT_LAUNCH, 0);
-    return verdict(EVENT_OTHER, 0);
+    enum api_call call = api_call_named(name, strlen(name));
+    if (api_call_act(call) >= 0)
+        return verdict(EVENT_ACT, api_call_act(call));
+    if (call == API_OTHER && strcmp(name, "INVALID") == 0)
+        call = API_LAUNCH;
+    return call == API_OTHER ? verdict(EVENT_OTHER, 0) : verdict(EVENT_LAUNCH, (int)call);
 }
 
 static int32_t host_verdict(enum category category, const char *name)
 {
     if (begins(name, "ProfilerStep#"))
         return verdict(EVENT_STEP, 0);
-    if (begins(name, "nccl:") || begins(name, "xccl:"))
+    if (begins(name, "nccl:") || begins(name, "xccl:") || comm_operator_input(name) >= 0)
         return verdict(EVENT_COLLECTIVE, 0);
     if (strcmp(name, "record_param_comms") == 0)
         return verdict(EVENT_PARAMS, 0);
-    if (kineto_product_operand(name) >= 0)
-        return verdict(EVENT_GEMM, kineto_product_operand(name));
+    if (product_kind_of(name) != PRODUCT_NONE)
+        return verdict(EVENT_PRODUCT, 0);
     return verdict(category == CAT_OPERATOR ? EVENT_OP : EVENT_MARK, 0);
 }
 
 static int kernel_kind(const char *name)
 {
-    return kernel_is_comm(name) ? KERNEL_COMM : kernel_is_gemm(name) ? KERNEL_GEMM : KERNEL_OTHER;
+    switch (specter_kernel_class_of(name)) {
+    case SPECTER_KERNEL_COMM:
+        return KERNEL_COMM;
+    case SPECTER_KERNEL_GEMM:
+    case SPECTER_KERNEL_ATTENTION:
+        return KERNEL_COMPUTES;
+    default:
+        return KERNEL_OTHER;
+    }
 }
 
 static int32_t name_verdict(enum category category, const char *name)

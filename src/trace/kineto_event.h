@@ -21,15 +21,15 @@ enum event_kind {
     EVENT_ACT,        /* host call that orders or awaits it: act says which */
     EVENT_SYNC,       /* what the profiler knows of such a call (cuda_sync) */
     EVENT_PARAMS,     /* record_param_comms */
-    EVENT_COLLECTIVE, /* nccl:* annotation */
-    EVENT_GEMM,       /* operator that is one matrix product: gemm says which operands */
+    EVENT_COLLECTIVE, /* nccl:* annotation, or an operator that communicates */
+    EVENT_PRODUCT,    /* operator whose arithmetic its inputs tell (product.h) */
     EVENT_STEP,       /* ProfilerStep#N */
     EVENT_OP,         /* any other operator: it may be what launched a kernel */
     EVENT_MARK,       /* a range that the program named, or a module */
     EVENT_GPU_MARK,   /* the same as its work on the device */
 };
 
-enum kernel_kind { KERNEL_OTHER, KERNEL_COMM, KERNEL_GEMM };
+enum kernel_kind { KERNEL_OTHER, KERNEL_COMM, KERNEL_COMPUTES }; /* products, attention */
 
 /* Keys of "args" that are read, each into a field of struct event_args.
  * X(field, kind, key): NUM whole number, STR text, RAW the value as it stands */
@@ -42,6 +42,7 @@ enum kernel_kind { KERNEL_OTHER, KERNEL_COMM, KERNEL_GEMM };
     X(bytes, NUM, "bytes")                          \
     X(dims, RAW, "Input Dims")                      \
     X(types, RAW, "Input type")                     \
+    X(values, RAW, "Concrete Inputs")               \
     X(collective, STR, "Collective name")           \
     X(in_count, NUM, "In msg nelems")               \
     X(out_count, NUM, "Out msg nelems")             \
@@ -75,8 +76,8 @@ struct event_args {
 /* Texts are views into the scanned bytes; name is interned. */
 struct event {
     enum event_kind kind;
-    int detail;             /* EVENT_ACT: enum act_kind; EVENT_GEMM: index of the operand A;
-                               EVENT_KERNEL: enum kernel_kind */
+    int detail;             /* EVENT_LAUNCH: enum api_call; EVENT_ACT: enum act_kind; EVENT_KERNEL:
+                               enum kernel_kind */
     const char *name;       /* NULL when the element has none */
     struct memo_slot *slot; /* of the name */
     int64_t ts_ns, dur_ns;  /* UNKNOWN_NS; as written, without the trace's base */

@@ -122,6 +122,8 @@ static void date_ranks(struct run *run)
 void kineto_finish(struct run *run)
 {
     date_ranks(run);
+    for (size_t r = 0; r < run->nranks; r++)
+        order_number(&run->ranks[r]);
     use_recorded_numbers(run);
     order_note_gaps(run);
     note_missing(run);

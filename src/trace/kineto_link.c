@@ -30,6 +30,8 @@ static void link_launches(struct kineto *k)
         op->host_ns = k->launches.list[at].start_ns;
         op->host_end_ns = k->launches.list[at].end_ns;
         op->tid = k->launches.list[at].tid;
+        if (op->class == OP_MEMORY)
+            op->copy.by = (uint8_t)k->launches.list[at].call;
     }
 }
 
@@ -241,7 +243,7 @@ static void drop_comm(struct kineto *k)
 static void drop_host(struct kineto *k)
 {
     DROP(k->host);
-    DROP(k->gemms);
+    DROP(k->computing);
     DROP(k->gpu_marks);
 }
 
@@ -276,5 +278,4 @@ void kineto_link(struct kineto *k)
     rank_shift(k->rank, k->base_ns);
     rank_sort(k->rank);
     place_anchors(k);
-    order_number(k->rank);
 }

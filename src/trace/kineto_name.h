@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What PyTorch calls element types, how it writes shapes, and which operators are products.
+ * What PyTorch calls element types, and how it writes shapes.
  */
 #ifndef SPECTER_TRACE_KINETO_NAME_H
 #define SPECTER_TRACE_KINETO_NAME_H
@@ -26,20 +26,5 @@ bool kineto_go_to_item(struct json *j, struct json_text list, int i);
 /* Elements of the shape, or of all shapes of the list, that j stands at; 0 for none. -1: too many
  * to be true. */
 int64_t kineto_count_elements(struct json *j);
-
-/* A matrix product C[m,n] = A[m,k] B[k,n], row-major; m is 0 when the shapes are unknown. */
-struct kineto_product {
-    uint32_t m, n, k, batch;
-    int dtype; /* of A; enum specter_dtype */
-};
-
-/* Where A stands among the inputs of an operator that is one product, B behind it; -1: it is none.
- */
-int kineto_product_operand(const char *name);
-
-/* From the shapes and types of its inputs: [m,k] x [k,n], or for linear [...,k] x [n,k]; with a
- * batch in front where both have it. */
-struct kineto_product kineto_product_shape(const char *name, struct json_text dims,
-                                           struct json_text types);
 
 #endif

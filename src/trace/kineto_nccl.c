@@ -77,17 +77,28 @@ struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *a
     return meta;
 }
 
+/* Of all inputs of an annotation; of the one that an operator sends. */
+static int64_t sent_elements(const struct event_args *args, int input)
+{
+    struct json j;
+    if (args->dims.p == NULL)
+        return -1;
+    if (input < 0)
+        json_init(&j, args->dims.p, args->dims.len);
+    else if (!kineto_go_to_item(&j, args->dims, input))
+        return -1;
+    return kineto_count_elements(&j);
+}
+
 struct kineto_meta kineto_annotation_meta(const char *name, const struct event_args *args)
 {
     struct kineto_meta meta = no_meta;
-    struct json j;
-    name += strlen("nccl:");
+    int input = comm_operator_input(name);
+    if (input < 0)
+        name += strlen("nccl:");
     meta.op = comm_op_named(name, strlen(name));
-    meta.dtype = kineto_type_at(args->types, 0);
-    if (args->dims.p != NULL) {
-        json_init(&j, args->dims.p, args->dims.len);
-        meta.in_count = kineto_count_elements(&j);
-    }
+    meta.dtype = kineto_type_at(args->types, input < 0 ? 0 : input);
+    meta.in_count = sent_elements(args, input);
     if (meta.in_count == 0 && meta.dtype == SPECTER_DTYPE_UNKNOWN)
         meta.in_count = -1; /* no tensors in the record, not an empty one */
     return meta;
@@ -406,14 +417,17 @@ static bool is_refined(int known, int told)
 bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta)
 {
     bool refined = meta->op < SPECTER_COMM_OP_COUNT && is_refined(op->coll.op, meta->op);
-    bool named = meta->group != NULL && order_is_guessed(k->run, op->coll.comm);
+    bool message = specter_comm_op_is_p2p(meta->op);
+    bool named = meta->group != NULL &&
+                 ((message && op->coll.comm < 0) || order_is_guessed(k->run, op->coll.comm));
+    bool peerless = message && op->coll.peer < 0 && meta->group_rank >= 0;
     int64_t n;
     if (meta->op >= SPECTER_COMM_OP_COUNT || (!refined && op->coll.op != meta->op))
         return false;
-    if (!refined && !named && !(op->flags & OP_BYTES_UNKNOWN))
+    if (!refined && !named && !peerless && !(op->flags & OP_BYTES_UNKNOWN))
         return false;
     op->coll.op = (uint8_t)meta->op;
-    op->class = specter_comm_op_is_p2p(meta->op) ? OP_P2P : OP_COLL;
+    op->class = message ? OP_P2P : OP_COLL;
     if (op->dtype == SPECTER_DTYPE_UNKNOWN)
         op->dtype = (uint8_t)meta->dtype;
     if (comm_op_reduces(meta->op) && op->coll.redop == SPECTER_REDOP_NONE)
@@ -421,6 +435,8 @@ bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_m
     if (named)
         op->coll.comm = group_comm(k, meta);
     n = op->coll.comm >= 0 ? k->run->comms[op->coll.comm].size : k->world_size;
+    if (peerless && op->coll.comm >= 0 && meta->group_rank < n)
+        op->coll.peer = (int32_t)meta->group_rank;
     if (refined || (op->flags & OP_BYTES_UNKNOWN)) {
         op->flags &= (uint8_t)~OP_BYTES_UNKNOWN;
         set_bytes(op, meta, n);

@@ -22,7 +22,7 @@ static void drop_sources(struct load *l, bool (*drop)(const struct source *, con
 
 static bool of_other_reader(const struct source *s, const void *reader)
 {
-    return s->reader != reader && s->reader->completes != reader;
+    return s->reader != reader && s->reader->completes != reader && s->reader->form_of != reader;
 }
 
 size_t load_count(const struct load *l, const struct reader *reader)
@@ -33,6 +33,31 @@ size_t load_count(const struct load *l, const struct reader *reader)
     return n;
 }
 
+/* Is there a file that was made from this one? */
+static bool was_made(const struct load *l, const struct source *s)
+{
+    for (size_t i = 0; i < l->count && s->reader->made_from != NULL && !s->archive; i++) {
+        if (l->list[i].reader == s->reader->form_of && !l->list[i].archive &&
+            s->reader->made_from(l->list[i].path, s->path))
+            return true;
+    }
+    return false;
+}
+
+/* Those that other files were made from go. */
+static void drop_made(struct load *l)
+{
+    struct source *kept = array_new(l->count + 1, sizeof *kept);
+    size_t n = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        if (!was_made(l, &l->list[i]))
+            kept[n++] = l->list[i];
+    }
+    memcpy(l->list, kept, n * sizeof *kept);
+    l->count = n;
+    free(kept);
+}
+
 /* A folder can hold recordings by several tools; the first of READERS is taken, with what completes
  * it. */
 static const struct reader *choose_reader(struct load *l)
@@ -40,7 +65,8 @@ static const struct reader *choose_reader(struct load *l)
     const struct reader *chosen = NULL;
     for (size_t i = 0; i < load_nreaders; i++) {
         size_t n = load_count(l, load_readers[i]);
-        if (n > 0 && chosen != NULL && load_readers[i]->completes == chosen)
+        if (n > 0 && chosen != NULL &&
+            (load_readers[i]->completes == chosen || load_readers[i]->form_of == chosen))
             continue;
         if (n > 0 && chosen != NULL)
             run_note(l->run, false, "%zu %s trace%s here left aside: the %s traces are read", n,
@@ -49,6 +75,7 @@ static const struct reader *choose_reader(struct load *l)
             chosen = load_readers[i];
     }
     drop_sources(l, of_other_reader, chosen);
+    drop_made(l);
     return chosen;
 }
 
@@ -244,6 +271,10 @@ static int choose_run(struct load *l, const struct reader *reader, struct err *e
     struct buf others = BUF_INIT;
     int chosen;
     size_t n;
+    if (reader->grouped && reader->identify == NULL) { /* chosen by load_jobs.c, when all is read */
+        qsort_r(l->list, l->count, sizeof *l->list, compare_sources, &l->by_folder);
+        return 0;
+    }
     split_folders(l, reader);
     chosen = number_launches(l, run_id);
     if (reader->identify != NULL) {

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #define FOLDER_DEPTH_MAX 4           /* below the one that was named */
@@ -29,23 +30,35 @@ const size_t load_nreaders = sizeof load_readers / sizeof *load_readers;
 
 /* ---- names ---- */
 
+/* The number behind the last `word` in the text that stands by itself; -1 none. */
+static int number_behind(const char *text, const char *word)
+{
+    int found = -1;
+    size_t len = strlen(word);
+    for (const char *p = text; (p = strcasestr(p, word)) != NULL; p++) {
+        const char *digits = p + len;
+        int64_t number = 0;
+        if (p > text && isalpha((unsigned char)p[-1]))
+            continue; /* frank3, localrank3 */
+        if (p - text >= 6 && strncasecmp(p - 6, "local", 5) == 0)
+            continue; /* local_rank3: of a node */
+        digits += *digits != '\0' && strchr("_-=", *digits) != NULL;
+        if (!isdigit((unsigned char)*digits))
+            continue;
+        for (; isdigit((unsigned char)*digits) && number < RUN_RANKS_MAX; digits++)
+            number = number * 10 + (*digits - '0');
+        found = number < RUN_RANKS_MAX ? (int)number : -1;
+    }
+    return found;
+}
+
 int rank_in_name(const char *label)
 {
-    static const char *const words[] = {"rank", "worker"};
     const char *base = strrchr(label, '/');
-    int found = -1;
-    size_t at = 0;
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
-        for (const char *p = base != NULL ? base : label; (p = strstr(p, words[w])) != NULL; p++) {
-            const char *digits = p + strlen(words[w]);
-            digits += *digits == '_' || *digits == '-';
-            if (isdigit((unsigned char)*digits) && (found < 0 || (size_t)(p - label) > at)) {
-                found = (int)strtol(digits, NULL, 10);
-                at = (size_t)(p - label);
-            }
-        }
-    }
-    return found < RUN_RANKS_MAX ? found : -1;
+    int rank;
+    base = base != NULL ? base + 1 : label;
+    rank = number_behind(base, "rank");
+    return rank >= 0 ? rank : number_behind(base, "worker");
 }
 
 /* Would a person take a file of this name for a trace? */
@@ -95,11 +108,31 @@ static void foreign(struct load *l, const char *label)
         buf_printf(&l->foreign, "%s'%s'", l->nforeign > 1 ? ", " : "", base_name(label));
 }
 
+/* Results and hardware profiles of specter are expected beside traces. */
+static bool own_document(const char *head, size_t len)
+{
+    static const char *const begins[] = {"{\"schema\":\"specter.", "{\"gpu\":{", "{\"network\":{"};
+    char text[32];
+    size_t n = 0;
+    for (size_t i = 0; i < len && n + 1 < sizeof text; i++) {
+        if (!isspace((unsigned char)head[i]))
+            text[n++] = head[i];
+    }
+    text[n] = '\0';
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        if (strncmp(text, begins[i], strlen(begins[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* A file of no known format: of another kind when it begins as JSON does, else damaged. */
 static void not_a_trace(struct load *l, const char *label, const char *head, size_t len)
 {
     struct err e;
     size_t i = 0;
+    if (own_document(head, len))
+        return;
     while (i < len && strchr(" \t\r\n", head[i]) != NULL && head[i] != '\0')
         i++;
     if ((i < len && (head[i] == '{' || head[i] == '[')) || strstr(label, ".json") == NULL) {
@@ -296,14 +329,21 @@ static void inspect_entries(struct load *l, const char *folder, struct dirent **
     const char **below = NULL;
     size_t cap = 0, nbelow = 0;
     int own = 0;
-    for (int i = 0; i < n && l->entries < FOLDER_ENTRIES_MAX; i++, l->entries++) {
+    for (int i = 0; i < n; i++) {
         char *path = arena_printf(&l->run->arena, "%s/%s", folder, list[i]->d_name);
         struct stat st;
+        if (l->entries == FOLDER_ENTRIES_MAX) {
+            l->too_many = true;
+            break;
+        }
+        l->entries++;
         if (stat(path, &st) < 0)
             continue; /* a link to nothing, or gone */
         if (S_ISREG(st.st_mode))
             own += inspect_entry(l, path, folder, &st, is_link(path, list[i]));
-        else if (S_ISDIR(st.st_mode) && depth < FOLDER_DEPTH_MAX) {
+        else if (!S_ISDIR(st.st_mode)) /* a pipe, a socket or a device */
+            foreign(l, load_printable(l->run, path));
+        else if (depth < FOLDER_DEPTH_MAX) {
             ARRAY_GROW(below, cap, nbelow + 1);
             below[nbelow++] = path;
         }
@@ -368,9 +408,10 @@ static int inspect_tree(struct load *l, const struct stat *st, struct err *e)
     if (inspect_folder(l, l->path, 0, e) < 0)
         return -1;
     inspect_archives(l);
-    if (l->entries >= FOLDER_ENTRIES_MAX)
-        run_note(l->run, true, "%s: only the first %d entries are looked at",
-                 load_printable(l->run, l->path), FOLDER_ENTRIES_MAX);
+    if (l->too_many)
+        run_note(l->run, true,
+                 "%s: more than %d files and folders: only the first %d are looked at",
+                 load_printable(l->run, l->path), FOLDER_ENTRIES_MAX, FOLDER_ENTRIES_MAX);
     return 0;
 }
 
@@ -395,5 +436,10 @@ int load_nothing(const struct load *l, struct err *e)
     if (l->nforeign > 0)
         return err_set(e, ERR_INPUT, "no traces of a known format in '%s' (%s%s)", path,
                        l->foreign.data, l->nforeign > NAMED_MAX ? ", ..." : "");
+    if (l->too_many)
+        return err_set(
+            e, ERR_INPUT,
+            "no traces among the first %d files and folders of '%s': more are not looked at",
+            FOLDER_ENTRIES_MAX, path);
     return err_set(e, ERR_INPUT, "no traces in '%s'", path);
 }

@@ -87,6 +87,7 @@ static void set_rank(struct nsys *n, const struct nsys_member *m)
         rank->device = m->device;
     }
     rank->nthreads = p->threads.count;
+    rank->thread_ids = idmap_ids(&p->threads);
     rank->complete = true;
     rank->host_gpus = n->ngpus;
     rank->coverage |= COVER_NCCL | COVER_KERNELS | COVER_LAUNCHES | COVER_MEMORY;
@@ -118,7 +119,7 @@ static void release(struct nsys *n)
         free(p->begins);
         free(p->ranges.list);
         free(p->calls.list);
-        free(p->shapes.list);
+        free(p->products.list);
         free(p->ordered.list);
         free(p->groups.list);
     }
@@ -180,5 +181,10 @@ static int nsys_read(struct run *run, struct stream *s, const char *label, struc
 
 #endif
 
-const struct reader reader_nsys = {
-    .name = "nsys", .sniff = nsys_sniff, .read = nsys_read, .apart = true, .finish = nsys_finish};
+const struct reader reader_nsys = {.name = "nsys",
+                                   .sniff = nsys_sniff,
+                                   .read = nsys_read,
+                                   .apart = true,
+                                   .grouped = true,
+                                   .unique_comms = true,
+                                   .finish = nsys_finish};

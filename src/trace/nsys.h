@@ -6,7 +6,7 @@
  *   nsys_host.c   calls that launched that work, synchronisations, events
  *   nsys_nvtx.c   ranges around those calls, marks, steps, NCCL's own ranges
  *   nsys_nccl.c   what a payload of NCCL's ranges says
- *   nsys_gemm.c   shapes of matrix products, and their kernels
+ *   nsys_gemm.c   operators whose arithmetic is known, and their kernels
  *
  * Then nsys_around.c finds what is around each launch, nsys_comm.c what each communication kernel
  * is, and nsys_order.c, behind the last file, which collectives are the same.
@@ -18,9 +18,11 @@
 #define SPECTER_TRACE_NSYS_H
 
 #include "base/buf.h"
-#include "trace/idmap.h"
+#include "trace/api_calls.h"
+#include "base/idmap.h"
 #include "trace/memo.h"
 #include "trace/nsys_db.h"
+#include "trace/product.h"
 #include "trace/run.h"
 
 #define NSYS_RANKS_MAX 1024       /* of a file; more is damage */
@@ -38,14 +40,9 @@ struct nsys_launch {
     uint32_t tid;
     int32_t annotated;  /* enum specter_comm_op by PyTorch's annotation; COUNT none */
     int32_t group;      /* the NCCL calls that it carries out; -1 */
-    int32_t shape;      /* of the innermost matrix product; -1 */
+    int32_t product;    /* of the innermost operator that is one (product.h); -1 */
     const char *caller; /* innermost operation of the framework; "" */
-};
-
-/* What an operator multiplies. */
-struct nsys_shape {
-    uint32_t m, n, k, batch;
-    bool taken; /* by a kernel */
+    enum api_call call;
 };
 
 struct nsys_act {
@@ -75,7 +72,7 @@ struct nsys_range {
     int64_t start_ns, end_ns;
     const char *name; /* interned */
     int32_t detail;   /* NSYS_CALL: index of the call; NSYS_ANNOTATION: enum specter_comm_op;
-                         NSYS_FRAMEWORK: index of the shape or -1 */
+                         NSYS_FRAMEWORK: index of the product or -1 */
     uint32_t tid;
     uint8_t kind;
 };
@@ -103,7 +100,7 @@ struct nsys_process {
     size_t nbegins;
     NSYS_LIST(struct nsys_range, ranges);
     NSYS_LIST(struct nsys_call, calls);
-    NSYS_LIST(struct nsys_shape, shapes);
+    NSYS_LIST(struct product, products);
     NSYS_LIST(int32_t, ordered); /* calls, by thread and time */
     NSYS_LIST(struct nsys_group, groups);
 };
@@ -178,8 +175,8 @@ bool nsys_times(const struct nsys *n, int64_t start, int64_t end);
 void nsys_note_rows(struct nsys *n, enum nsys_table table, uint64_t count, const char *why);
 void nsys_note_err(struct nsys *n, const struct err *e);
 
-/* The shape that an operator's range carries, kept in the process; -1: none. */
-int32_t nsys_shape(struct nsys_process *p, const char *name, struct json_text text);
+/* What an operator's range tells of its product, kept in the process; -1: it is none. */
+int32_t nsys_product(struct nsys_process *p, const char *name, struct json_text text);
 
 /* Takes what an NCCL range's payload says into the call: binary by its schema, or JSON. */
 void nsys_payload(const struct nsys *n, struct nsys_call *call, const unsigned char *data,

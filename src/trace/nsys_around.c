@@ -18,7 +18,7 @@
 struct frame {
     int64_t end_ns;
     const char *caller;
-    int32_t annotated, group, shape;
+    int32_t annotated, group, product;
 };
 
 struct around {
@@ -84,7 +84,7 @@ static void push(struct around *a, const struct nsys_range *range)
     case NSYS_FRAMEWORK:
         frame.caller = range->name;
         if (range->detail >= 0)
-            frame.shape = range->detail;
+            frame.product = range->detail;
         break;
     case NSYS_CALL:
         take_call(a, &frame, range->detail);
@@ -111,7 +111,7 @@ static void take_launch(struct around *a, struct nsys_launch *launch)
     frame = &a->stack[a->depth];
     launch->annotated = frame->annotated;
     launch->group = frame->group;
-    launch->shape = frame->shape;
+    launch->product = frame->product;
     launch->caller = frame->caller;
 }
 

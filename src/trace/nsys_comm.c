@@ -9,7 +9,7 @@
  * all-to-all, which is how PyTorch writes it; else each message becomes an op with the kernel's
  * times.
  */
-#include "trace/idmap.h"
+#include "base/idmap.h"
 #include "trace/nsys.h"
 
 #ifdef SPECTER_HAVE_SQLITE

@@ -179,10 +179,23 @@ static unsigned char *read_all(struct stream *s, size_t *len, const char *label,
     return NULL;
 }
 
+/* Before 3.36 SQLite has it only where it was built with it; Debian 11's was not. */
+#pragma weak sqlite3_deserialize
+
+bool nsys_db_reads_compressed(void)
+{
+    return sqlite3_deserialize != NULL;
+}
+
 static int open_memory(struct nsys_db *db, struct stream *s, struct err *e)
 {
     size_t len;
-    unsigned char *data = read_all(s, &len, db->label, e);
+    unsigned char *data;
+    if (!nsys_db_reads_compressed())
+        return err_set(e, ERR_INPUT,
+                       "%s: SQLite %s cannot read a compressed export here; unpack it first",
+                       db->label, sqlite3_libversion());
+    data = read_all(s, &len, db->label, e);
     if (data == NULL)
         return -1;
     if (len > 19 && data[18] == 2 && data[19] == 2)

@@ -50,6 +50,9 @@ enum nsys_table {
 /* A plain file is opened by its path; what is compressed or in an archive is read into memory. -1
  * with e filled: no database, damaged, no export of nsys, or a view stands where a table should. */
 int nsys_db_open(struct nsys_db **out, struct stream *s, const char *label, struct err *e);
+/* Only plain files are read where SQLite was built without sqlite3_deserialize. */
+bool nsys_db_reads_compressed(void);
+
 void nsys_db_close(struct nsys_db *db); /* NULL is allowed */
 
 /* Would this statement be let through? For tests of what is not. */

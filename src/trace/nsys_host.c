@@ -9,50 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names of calls ---- */
-
-/* Without cuda or cu in front and the version behind (cudaEventRecord_v3020). */
-static const struct {
-    const char *call;
-    bool whole; /* else it only begins so: EventRecordWithFlags */
-    enum act_kind act;
-} act_calls[] = {
-    {"StreamSynchronize", false, ACT_SYNC_STREAM},
-    {"DeviceSynchronize", false, ACT_SYNC_DEVICE},
-    {"CtxSynchronize", false, ACT_SYNC_DEVICE},
-    {"EventSynchronize", false, ACT_SYNC_EVENT},
-    {"StreamWaitEvent", false, ACT_WAIT},
-    {"EventRecord", false, ACT_RECORD},
-    {"Malloc", true, ACT_ALLOC},
-    {"MemAlloc", true, ACT_ALLOC},
-    {"Free", true, ACT_FREE},
-    {"MemFree", true, ACT_FREE},
-};
-
-/* enum act_kind of a call; -1: none of them. */
-static int act_named(struct json_text name)
-{
-    size_t begin = name.len > 4 && memcmp(name.p, "cuda", 4) == 0 ? 4
-                   : name.len > 2 && memcmp(name.p, "cu", 2) == 0 ? 2
-                                                                  : 0;
-    for (size_t i = 0; i < sizeof act_calls / sizeof *act_calls; i++) {
-        size_t len = strlen(act_calls[i].call);
-        if (name.len < begin + len || memcmp(name.p + begin, act_calls[i].call, len) != 0)
-            continue;
-        if (!act_calls[i].whole || name.len == begin + len ||
-            (name.len > begin + len + 1 && memcmp(name.p + begin + len, "_v", 2) == 0))
-            return (int)act_calls[i].act;
-    }
-    return -1;
-}
-
 /* ---- calls ---- */
 
 enum { START, END, THREAD, CORRELATION, NAME };
 
 /* Two calls of one correlation (a runtime call and the driver's inside it): the outer counts. */
-static void take_launch(struct nsys_process *p, uint32_t at, int64_t start, int64_t end,
-                        int64_t thread)
+static void take_launch(struct nsys_process *p, uint32_t at, enum api_call call, int64_t start,
+                        int64_t end, int64_t thread)
 {
     struct nsys_launch *launch = &p->launches.list[at];
     if (launch->start_ns != UNKNOWN_NS && launch->start_ns <= start)
@@ -60,6 +23,7 @@ static void take_launch(struct nsys_process *p, uint32_t at, int64_t start, int6
     launch->start_ns = start;
     launch->end_ns = end;
     launch->tid = idmap_add(&p->threads, thread);
+    launch->call = call;
 }
 
 static void take_act(struct nsys_process *p, int kind, int64_t correlation, int64_t start,
@@ -90,19 +54,21 @@ static bool add_call(struct nsys *n, const struct nsys_rows *rows)
     int64_t thread = nsys_int(rows, THREAD, 0), correlation = nsys_int(rows, CORRELATION, -1);
     struct nsys_process *p = nsys_process_of(n, thread);
     uint32_t at;
-    int kind;
+    struct json_text name;
+    enum api_call call;
     if (p == NULL)
         return true;
     if (!nsys_times(n, start, end))
         return false;
     if (end > n->last_ns)
         n->last_ns = end;
+    name = nsys_name(n, nsys_int(rows, NAME, -1));
+    call = name.p != NULL ? api_call_named(name.p, name.len) : API_OTHER;
     at = correlation >= 0 ? idmap_find(&p->launch_ids, correlation) : IDMAP_NONE;
     if (at != IDMAP_NONE)
-        take_launch(p, at, start, end, thread);
-    kind = act_named(nsys_name(n, nsys_int(rows, NAME, -1)));
-    if (kind >= 0)
-        take_act(p, kind, correlation, start, end, thread);
+        take_launch(p, at, call, start, end, thread);
+    if (api_call_act(call) >= 0)
+        take_act(p, api_call_act(call), correlation, start, end, thread);
     return true;
 }
 
@@ -171,6 +137,8 @@ static void link_launches(struct nsys *n, const struct nsys_member *m)
         op->host_ns = p->launches.list[at].start_ns;
         op->host_end_ns = p->launches.list[at].end_ns;
         op->tid = p->launches.list[at].tid;
+        if (op->class == OP_MEMORY)
+            op->copy.by = (uint8_t)p->launches.list[at].call;
     }
 }
 

@@ -187,7 +187,7 @@ static void add_framework(struct nsys *n, const struct event *ev, uint32_t len)
         add_range(n, ev, NSYS_ANNOTATION, name, comm_op_named(name.p + 5, len - 5));
     else
         add_range(n, ev, NSYS_FRAMEWORK, name,
-                  nsys_shape(ev->process, memo_find(&n->texts, n->run, name)->text, ev->text));
+                  nsys_product(ev->process, memo_find(&n->texts, n->run, name)->text, ev->text));
 }
 
 static void add_named(struct nsys *n, const struct event *ev, const struct nsys_rows *rows,
@@ -260,9 +260,10 @@ static void place_spans(struct nsys *n, size_t process)
             struct rank *rank = &n->run->ranks[n->members.list[i].rank];
             if (n->members.list[i].process != process || (placed && !step))
                 continue;
-            if (step)
+            if (step) /* one that was left open ends with the recording */
                 *rank_add_step(rank) =
-                    (struct step){span->start_ns, span->end_ns, span->name, span->tid};
+                    (struct step){span->start_ns, span->end_ns, span->name, span->tid,
+                                  span->end_ns == n->last_ns};
             else
                 *rank_add_mark(rank) = *span;
             placed = true;

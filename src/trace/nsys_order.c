@@ -73,8 +73,7 @@ static size_t find_placed(struct run *run, struct placed **list)
     for (size_t r = 0; r < run->nranks; r++) {
         for (size_t i = 0; i < run->ranks[r].nops; i++) {
             struct op *op = &run->ranks[r].ops[i];
-            if (op->class != OP_COLL || op->coll.comm < 0 ||
-                strncmp(run->comms[op->coll.comm].id, "stream order ", 13) != 0)
+            if (op->class != OP_COLL || op->coll.comm < 0 || !order_is_guessed(run, op->coll.comm))
                 continue;
             ARRAY_GROW(*list, cap, n + 1);
             (*list)[n++] = (struct placed){op->coll.comm, (uint32_t)r, op};

@@ -119,7 +119,7 @@ static void want_launch(struct nsys_process *p, int64_t correlation)
     ARRAY_GROW(p->launches.list, p->launches.cap, (size_t)at + 1);
     p->launches.count = (size_t)at + 1;
     p->launches.list[at] = (struct nsys_launch){
-        UNKNOWN_NS, UNKNOWN_NS, 0, SPECTER_COMM_OP_COUNT, -1, -1, "",
+        UNKNOWN_NS, UNKNOWN_NS, 0, SPECTER_COMM_OP_COUNT, -1, -1, "", API_OTHER,
     };
 }
 
@@ -218,12 +218,21 @@ static void set_bytes(struct op *op, int64_t bytes)
         op->flags |= OP_BYTES_UNKNOWN;
 }
 
+/* Of srcKind or dstKind, as ENUM_CUDA_MEM_KIND has it: 0 pageable, 1 pinned, others on a device. */
+static enum host_memory host_memory(int64_t from, int64_t to)
+{
+    return from == 0 || to == 0   ? HOST_MEMORY_PAGEABLE
+           : from == 1 || to == 1 ? HOST_MEMORY_PINNED
+                                  : HOST_MEMORY_UNKNOWN;
+}
+
 static bool add_copy(struct nsys *n, const struct nsys_rows *rows)
 {
     struct op *op = add_op(n, rows, OP_MEMORY);
     if (op == NULL)
         return false;
     op->name = copy_name(nsys_int(rows, OWN + 1, 0));
+    op->copy.host = (uint8_t)host_memory(nsys_int(rows, OWN + 2, -1), nsys_int(rows, OWN + 3, -1));
     set_bytes(op, nsys_int(rows, OWN, -1));
     return true;
 }
@@ -333,10 +342,11 @@ int nsys_work(struct nsys *n, struct err *e)
 {
     static const char *const kernels[] = {WORK_COLUMNS, "demangledName", "shortName",
                                           "mangledName"};
-    static const char *const copies[] = {WORK_COLUMNS, "bytes", "copyKind"};
+    static const char *const copies[] = {WORK_COLUMNS, "bytes", "copyKind", "srcKind",
+                                         "dstKind"};
     static const char *const graphs[] = {WORK_COLUMNS, "graphId"};
     take_table(n, NSYS_KERNEL, kernels, OWN + 3, add_kernel);
-    take_table(n, NSYS_MEMCPY, copies, OWN + 2, add_copy);
+    take_table(n, NSYS_MEMCPY, copies, OWN + 4, add_copy);
     take_table(n, NSYS_MEMSET, copies, OWN + 1, add_fill);
     take_table(n, NSYS_GRAPH, graphs, OWN + 1, add_graph);
     if (n->members.count == 0)

@@ -43,6 +43,14 @@ static bool nsysrep_named(const char *label, const char *head, size_t len)
     return suffix_of(label) != NULL && len > 0 && head[0] != '{' && head[0] != '[';
 }
 
+/* `nsys export` writes NAME.sqlite beside NAME.nsys-rep. */
+static bool nsysrep_made(const char *path, const char *from)
+{
+    const char *suffix = suffix_of(from);
+    size_t len = suffix != NULL ? (size_t)(suffix - from) : 0;
+    return suffix != NULL && strncmp(path, from, len) == 0 && strcmp(path + len, ".sqlite") == 0;
+}
+
 static bool nsysrep_sniff(const char *head, size_t len)
 {
     (void)head;
@@ -69,15 +77,6 @@ static bool is_database(const char *path)
     return is;
 }
 
-static bool was_read(const struct run *run, const char *label)
-{
-    for (size_t r = 0; r < run->nranks; r++) {
-        if (strcmp(run->ranks[r].file, label) == 0)
-            return true;
-    }
-    return false;
-}
-
 static int read_export(struct run *run, const char *path, const char *label, struct err *e)
 {
     struct stream *s;
@@ -87,18 +86,6 @@ static int read_export(struct run *run, const char *path, const char *label, str
     rc = reader_nsys.read(run, s, label != NULL ? label : stream_label(s), e);
     stream_close(s);
     return rc;
-}
-
-/* Reads the export beside the report. In a folder it has been read as a file of its own. */
-static int read_beside(struct run *run, const char *path, struct err *e)
-{
-    struct stream *s;
-    bool done;
-    if (stream_open(&s, path, e) < 0)
-        return -1;
-    done = was_read(run, stream_label(s));
-    stream_close(s);
-    return done ? 0 : read_export(run, path, NULL, e);
 }
 
 /* ---- nsys ---- */
@@ -225,7 +212,7 @@ static int nsysrep_read(struct run *run, struct stream *s, const char *label, st
         (size_t)snprintf(beside, sizeof beside, "%.*s.sqlite", (int)(suffix_of(path) - path),
                          path) < sizeof beside &&
         is_database(beside))
-        return read_beside(run, beside, e);
+        return read_export(run, beside, NULL, e);
     if (path == NULL || !child_find("nsys", X_OK, nsys, sizeof nsys))
         return tell_command(label, e);
     return convert(run, path, label, e);
@@ -244,8 +231,12 @@ static int nsysrep_read(struct run *run, struct stream *s, const char *label, st
 #endif
 
 const struct reader reader_nsysrep = {.name = "nsys report",
-                                      .completes = &reader_nsys,
+                                      .form_of = &reader_nsys,
+                                      .made_from = nsysrep_made,
                                       .sniff = nsysrep_sniff,
                                       .named = nsysrep_named,
                                       .read = nsysrep_read,
+                                      .apart = true,
+                                      .grouped = true,
+                                      .unique_comms = true,
                                       .finish = nsys_finish};

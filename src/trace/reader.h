@@ -26,6 +26,13 @@ struct reader {
      * these are read too, behind all of those. NULL: they stand alone. */
     const struct reader *completes;
 
+    /* Files of this format are another form of files of that one, and are read with them. */
+    const struct reader *form_of;
+
+    /* Is the file at `path` made from the one at `from`, which is of this format? Then that one is
+     * not read where both are there. NULL: no. */
+    bool (*made_from)(const char *path, const char *from);
+
     /* Looks at the first bytes of a file (up to 64 KiB): true when this reader understands it. */
     bool (*sniff)(const char *head, size_t len);
 
@@ -33,7 +40,7 @@ struct reader {
      * recognised the bytes. NULL: the content tells. */
     bool (*named)(const char *label, const char *head, size_t len);
 
-    /* Tells which run the file is of. NULL: the format has no runs, all files of a folder are one.
+    /* Tells which run the file is of, from its head. NULL: the format names no runs; see `grouped`.
      */
     void (*identify)(const char *head, size_t len, struct identity *id);
 
@@ -46,6 +53,11 @@ struct reader {
      * each into a run of its own, and put together in order (run_absorb.h). false: one after
      * another into the one run. */
     bool apart;
+
+    /* Which files are of one job is worked out from what they hold (recordings.h), with `apart`
+     * only; else, without identify(), all files of a folder are of one. */
+    bool grouped;
+    bool unique_comms; /* two jobs have no communicator of one id */
 
     /* Behind the last file, before run_finish(): what needs all ranks. NULL: nothing. */
     void (*finish)(struct run *run);
@@ -64,7 +76,9 @@ struct reader {
 READERS(X)
 #undef X
 
-/* The number behind the last "rank" or "worker" in a file's name; -1 when there is none. */
+/* The rank that a file's name tells: the number behind the last "rank" in it ("rank3", "Rank_03",
+ * "rank-3", "rank=3"), else behind the last "worker"; -1 none. A word that goes on to the left
+ * ("frank3") and a "local_rank" tell nothing, nor does a number of RUN_RANKS_MAX or more. */
 int rank_in_name(const char *label);
 
 #endif

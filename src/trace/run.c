@@ -24,6 +24,7 @@ void run_init(struct run *run)
 
 void rank_clear(struct rank *rank)
 {
+    free(rank->thread_ids);
     free(rank->ops);
     free(rank->acts);
     free(rank->steps);
@@ -180,8 +181,7 @@ struct step *rank_add_step(struct rank *rank)
     struct step *step;
     ARRAY_GROW(rank->steps, rank->cap_steps, rank->nsteps + 1);
     step = &rank->steps[rank->nsteps++];
-    step->start_ns = step->end_ns = UNKNOWN_NS;
-    step->name = "";
+    *step = (struct step){.start_ns = UNKNOWN_NS, .end_ns = UNKNOWN_NS, .name = ""};
     return step;
 }
 
@@ -219,7 +219,7 @@ struct comm_detail *rank_add_detail(struct rank *rank)
 void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device)
 {
     ARRAY_GROW(rank->in, rank->cap_in, rank->nin + 1);
-    rank->in[rank->nin++] = (struct membership){comm, comm_rank, device};
+    rank->in[rank->nin++] = (struct membership){comm, comm_rank, device, -1, UNKNOWN_NS};
 }
 
 static bool has_note(const struct run *run, const char *text)
@@ -231,22 +231,49 @@ static bool has_note(const struct run *run, const char *text)
     return false;
 }
 
-void run_note(struct run *run, bool loss, const char *fmt, ...)
+static void add_note(struct run *run, enum note_kind kind, bool loss, const char *fmt, va_list ap)
+    __attribute__((format(printf, 4, 0)));
+
+static void add_note(struct run *run, enum note_kind kind, bool loss, const char *fmt, va_list ap)
 {
     struct buf text = BUF_INIT, safe = BUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
     buf_vprintf(&text, fmt, ap);
-    va_end(ap);
     buf_put_printable(&safe, text.data, text.len);
     if (!has_note(run, safe.data)) {
         ARRAY_GROW(run->notes, run->cap_notes, run->nnotes + 1);
         run->notes[run->nnotes].text = arena_strndup(&run->arena, safe.data, safe.len);
         run->notes[run->nnotes].loss = loss;
+        run->notes[run->nnotes].kind = (uint8_t)kind;
         run->nnotes++;
     }
     buf_release(&text);
     buf_release(&safe);
+}
+
+void run_note(struct run *run, bool loss, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add_note(run, NOTE_PLAIN, loss, fmt, ap);
+    va_end(ap);
+}
+
+void run_note_of(struct run *run, enum note_kind kind, bool loss, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add_note(run, kind, loss, fmt, ap);
+    va_end(ap);
+}
+
+void run_drop_notes(struct run *run, enum note_kind kind)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < run->nnotes; i++) {
+        if (run->notes[i].kind != kind)
+            run->notes[kept++] = run->notes[i];
+    }
+    run->nnotes = kept;
 }
 
 bool run_partial(const struct run *run)

@@ -69,6 +69,16 @@ enum op_flag {
     OP_COMM_ONLY = 8,     /* OP_GRAPH: all that is in it is known, and communication (graph.h) */
 };
 
+/* The host's side of a copy. */
+enum host_memory { HOST_MEMORY_UNKNOWN, HOST_MEMORY_PAGEABLE, HOST_MEMORY_PINNED };
+
+/* What the call of a copy waited for (host_waits.h). */
+enum copy_wait {
+    COPY_NO_WAIT,
+    COPY_WAITS,        /* the copy, and all that was before it on its stream */
+    COPY_WAITS_BEFORE, /* what was before it on its stream */
+};
+
 struct op {
     int64_t start_ns, dur_ns;     /* UNKNOWN_NS when not timed or not finished. Times of the device
                                      only where op_timed() says so: with SPECTER_TIMING_HOST they
@@ -102,7 +112,21 @@ struct op {
             uint32_t m, n, k, batch;
             uint8_t dtype_b, dtype_c, compute; /* enum specter_dtype */
             char trans[3];                     /* "NT"; "" unknown */
+            int64_t rest_ns;                   /* as of kernel */
         } gemm;                                /* OP_GEMM; dtype is that of A */
+        struct {
+            double flops;    /* of the operator that launched it: a convolution, attention, grouped
+                                products; 0 unknown, or of another kernel */
+            int64_t rest_ns; /* what the other kernels of that operator took that compute with it */
+            uint8_t compute; /* enum specter_dtype */
+        } kernel;            /* OP_KERNEL; dtype is that of the operator's inputs */
+        struct {
+            uint8_t host; /* enum host_memory */
+            uint8_t by;   /* enum api_call that issued it; API_OTHER unknown */
+            uint8_t wait; /* enum copy_wait: by host_waits_find() */
+            int64_t wait_ns; /* of the call, up to the end of what it waited for; UNKNOWN_NS: it
+                                waited, and how long is not known */
+        } copy;              /* OP_MEMORY */
         struct {
             uint64_t launch;   /* how many of it came before */
             uint64_t op_count; /* ops in it, as the recorder counted them */
@@ -116,6 +140,36 @@ static inline bool op_timed(const struct op *op)
     return op->dur_ns != UNKNOWN_NS &&
            (op->timing == SPECTER_TIMING_DEVICE || op->timing == SPECTER_TIMING_SYNC ||
             op->timing == SPECTER_TIMING_GRAPH);
+}
+
+/* Floating-point operations of a product, or of another operator that the kernel stands for; 0 not
+ * known. They take dur_ns and op_rest_ns(): the kernel, and those that do its work with it (the sum
+ * of a split product). */
+static inline double op_flops(const struct op *op)
+{
+    if (op->class == OP_GEMM)
+        return 2.0 * op->gemm.m * op->gemm.n * (double)op->gemm.k *
+               (op->gemm.batch > 0 ? op->gemm.batch : 1);
+    return op->class == OP_KERNEL ? op->kernel.flops : 0;
+}
+
+static inline int64_t op_rest_ns(const struct op *op)
+{
+    return op->class == OP_GEMM     ? op->gemm.rest_ns
+           : op->class == OP_KERNEL ? op->kernel.rest_ns
+                                    : 0;
+}
+
+/* Did the call that issued it wait for the device? */
+static inline bool op_call_waits(const struct op *op)
+{
+    return op->class == OP_MEMORY && op->copy.wait != COPY_NO_WAIT;
+}
+
+/* When the host called for it; where that is not known, when it started; UNKNOWN_NS. */
+static inline int64_t op_issued_ns(const struct op *op)
+{
+    return op->host_ns != UNKNOWN_NS ? op->host_ns : op->start_ns;
 }
 
 /* Is `op` a further message of the kernel that `before`, the operation before it, stands for? Where
@@ -133,7 +187,7 @@ enum act_kind {
     ACT_SYNC_STREAM, /* host blocked until stream was empty */
     ACT_SYNC_EVENT,
     ACT_SYNC_DEVICE,
-    ACT_ALLOC, /* device memory allocated, and freed: both synchronise with the device */
+    ACT_ALLOC, /* memory allocated, and freed: both may wait for the device */
     ACT_FREE,
 };
 
@@ -144,7 +198,15 @@ struct act {
     int32_t device;
     int32_t stream; /* -1: not applicable or the trace does not tell */
     int64_t event;  /* -1 likewise */
+    int64_t wait_ns; /* ACT_ALLOC, ACT_FREE: how long it waited for the device (host_waits.h) */
 };
+
+/* Did the call wait for the device? */
+static inline bool act_waits(const struct act *act)
+{
+    bool memory = act->kind == ACT_ALLOC || act->kind == ACT_FREE;
+    return memory ? act->wait_ns > 0 : act->kind >= ACT_SYNC_STREAM;
+}
 
 /* Kernels that one thread launched on a stream and that no op stands for. They have no device
  * times. */
@@ -197,11 +259,15 @@ struct step {
     int64_t start_ns, end_ns;
     const char *name;
     uint32_t tid; /* the thread that said so; UINT32_MAX unknown */
+    bool cut;     /* the recording ends in it */
 };
 
 /* This rank is comm rank `rank` of a communicator, on that device (-1 unknown). */
 struct membership {
     int32_t comm, rank, device;
+    int64_t called;     /* the highest number of a collective that the trace says it has called,
+                           where no record of one does; -1: it does not say */
+    int64_t timeout_ns; /* after which the program gives up what has not finished; UNKNOWN_NS */
 };
 
 /* One GPU with what was asked of it. Of a process that drives several, each is a rank (devices.h):
@@ -233,7 +299,8 @@ struct rank {
     uint64_t bad_lines;       /* lines or events the reader could not use */
     uint64_t gemm_rate;       /* at times only one GEMM in so many is recorded or timed; else 1 */
     uint32_t nthreads;
-    struct op *ops; /* owned, by start_ns (unknown starts by host_ns) */
+    int64_t *thread_ids; /* owned [nthreads]: as the trace has them; NULL unknown */
+    struct op *ops;      /* owned, by start_ns (unknown starts by host_ns) */
     size_t nops, cap_ops;
     struct act *acts; /* owned, by host_ns */
     size_t nacts, cap_acts;
@@ -275,10 +342,23 @@ struct domain {
     double error_ns;    /* how far off a mapped time may be; NAN unknown */
 };
 
+/* Where the recorder paused, and for how long. What was not recorded is cut out of all times, so
+ * that what comes behind begins at once (rank_join.h). What lasts from before a pause to behind it,
+ * as from the end of one step to the end of the next, says nothing. */
+struct pause {
+    int64_t at_ns, dur_ns; /* at_ns: on the clock of the first domain */
+};
+
+enum note_kind {
+    NOTE_PLAIN,
+    NOTE_GAPS, /* what traces do not tell of their work: counted anew, these give way */
+};
+
 /* Something the user must know about how the run was read, in one line. */
 struct note {
     const char *text;
-    bool loss; /* part of the input was unusable: the command's status becomes ERR_PARTIAL */
+    bool loss;    /* part of the input was unusable: the command's status becomes ERR_PARTIAL */
+    uint8_t kind; /* enum note_kind */
 };
 
 struct run {
@@ -298,6 +378,8 @@ struct run {
     uint64_t comm_members; /* sum of the communicators' sizes, which is bounded */
     struct note *notes;    /* owned */
     size_t nnotes, cap_notes;
+    struct pause *pauses; /* [npauses] by time; owned by the arena */
+    size_t npauses;
     struct domain *domains; /* [ndomains]; owned by the arena */
     int ndomains;
     bool clock_aligned;           /* times of all ranks may be compared, */
@@ -366,6 +448,11 @@ void rank_sort(struct rank *rank);                 /* orders all lists, as run_f
  * harmless here. */
 void run_note(struct run *run, bool loss, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same of a kind of its own, and all of that kind away. */
+void run_note_of(struct run *run, enum note_kind kind, bool loss, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void run_drop_notes(struct run *run, enum note_kind kind);
 
 /* Sorts, numbers and checks what the readers left; called once by run_load. Notes what is missing:
  * ranks, shutdown records, dropped operations. Afterwards ranks have distinct numbers, ops, acts

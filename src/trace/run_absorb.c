@@ -190,7 +190,8 @@ void run_absorb(struct run *run, struct run *part)
         run->format = part->format;
     absorb_ranks(run, part);
     for (size_t i = 0; i < part->nnotes; i++)
-        run_note(run, part->notes[i].loss, "%s", part->notes[i].text);
+        run_note_of(run, (enum note_kind)part->notes[i].kind, part->notes[i].loss, "%s",
+                    part->notes[i].text);
     arena_absorb(&run->arena, &part->arena);
     run_release(part);
 }

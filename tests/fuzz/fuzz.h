@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/pickle.h"
 #include "base/stream.h"
 #include "calib/measured.h"
 #include "metrics/card.h"
@@ -49,20 +50,38 @@ static inline void fuzz_put(const unsigned char *bytes, size_t len)
         abort();
 }
 
-/* What is written must be JSON: printed, and read again. */
-static inline void fuzz_json_is_whole(cJSON *json)
+/* What is written must be JSON. */
+static inline void fuzz_text_is_json(const char *text, size_t len)
 {
-    char *text = json != NULL ? cJSON_PrintUnformatted(json) : NULL;
     struct json j;
-    if (text == NULL)
-        abort();
-    json_init(&j, text, strlen(text));
+    json_init(&j, text, len);
     json_skip(&j);
     json_end(&j);
     if (j.error != NULL)
         abort();
+}
+
+static inline void fuzz_json_is_whole(cJSON *json)
+{
+    char *text = json != NULL ? cJSON_PrintUnformatted(json) : NULL;
+    if (text == NULL)
+        abort();
+    fuzz_text_is_json(text, strlen(text));
     cJSON_free(text);
     cJSON_Delete(json);
+}
+
+static inline void fuzz_analyze_json(const struct analysis *a, const struct findings *findings)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        abort();
+    analyze_json(a, findings, out);
+    fclose(out);
+    fuzz_text_is_json(text, size);
+    free(text);
 }
 
 static inline void fuzz_metrics(const struct analysis *a, FILE *out)
@@ -109,7 +128,7 @@ static inline void fuzz_report(const struct run *run)
         abort();
     analyze_text(&a, &findings, out);
     analyze_tables(&a, "", ANALYZE_CSV, out);
-    fuzz_json_is_whole(analyze_json(&a, &findings));
+    fuzz_analyze_json(&a, &findings);
     analyze_html(&a, &findings, "/dev/null", &e);
     fuzz_metrics(&a, out);
     fclose(out);
@@ -172,6 +191,24 @@ static inline void fuzz_reader(const struct reader *reader, const unsigned char 
     if (any) {
         if (reader->finish != NULL)
             reader->finish(&run);
+        run_finish(&run);
+        fuzz_report(&run);
+    }
+    run_release(&run);
+}
+
+/* As JSON, and as the dump that it may be; unlike texts, pickles hold bytes 0. */
+static inline void fuzz_pickle(const unsigned char *bytes, size_t len)
+{
+    struct buf text = BUF_INIT;
+    struct run run;
+    struct err e;
+    if (pickle_to_json((const char *)bytes, len, &text, &e) != PICKLE_REFUSED)
+        fuzz_text_is_json(text.data, text.len);
+    buf_release(&text);
+    run_init(&run);
+    if (fuzz_read(&run, &reader_flight, bytes, len)) {
+        reader_flight.finish(&run);
         run_finish(&run);
         fuzz_report(&run);
     }
@@ -261,6 +298,7 @@ static inline void fuzz_json(const unsigned char *bytes, size_t len)
 #define FUZZ_TARGETS(X)          \
     X("input", fuzz_input)       \
     X("json", fuzz_json)         \
+    X("pickle", fuzz_pickle)     \
     X("card", fuzz_card)         \
     X("measured", fuzz_measured) \
     X("profile", fuzz_profile)

@@ -31,6 +31,8 @@ TEST(model_other_work_scales_by_its_class)
     CHECK_DOUBLE(other_ratio(h100, a100, SPECTER_KERNEL_OPTIMIZER), memory, 1e-15);
     CHECK_DOUBLE(other_ratio(h100, a100, SPECTER_KERNEL_ATTENTION), (memory + compute) / 2, 1e-15);
     CHECK(compute > 2.8 && compute < 3.5); /* peaks: 3.17 */
+    CHECK_DOUBLE(other_ratio(h100, a100, SPECTER_KERNEL_COMM), 1,
+                 0); /* what it moves is not known */
     for (int kind = 0; kind < SPECTER_KERNEL_CLASS_COUNT; kind++)
         CHECK_DOUBLE(other_ratio(h100, h100, (enum specter_kernel_class)kind), 1, 0);
 }

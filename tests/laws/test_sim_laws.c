@@ -369,7 +369,7 @@ TEST(law_replay_queued_products_cost_one_launch)
     struct run run;
     struct replay rep;
     struct err e;
-    struct step all = {0, INT64_MAX, "all", 0};
+    struct step all = {0, INT64_MAX, "all", 0, false};
     m.ranks = 1;
     m.overlap = m.sync = false;
     m.gap_ns = 0;

@@ -85,7 +85,7 @@ static inline struct grid_comm *add_comm(struct made_job *j, const struct made_g
 static inline void add_edge(struct made_job *j, int from, int to)
 {
     ARRAY_GROW(j->edges, j->cap_edges, j->in.nedges + 1);
-    j->edges[j->in.nedges++] = (struct grid_edge){from, to};
+    j->edges[j->in.nedges++] = (struct grid_edge){from, to, .one_way = true};
     j->in.edges = j->edges;
 }
 
@@ -112,6 +112,7 @@ static inline struct grid_traffic traffic_of(enum grid_role role)
     default:
         did.calls[SPECTER_SEND] = did.calls[SPECTER_RECV] = 16;
         did.fewest_sent = 1;
+        did.one_way = true;
     }
     return did;
 }

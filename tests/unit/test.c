@@ -82,22 +82,30 @@ const char *test_data(const char *name)
     return full;
 }
 
-/* Runs the tests whose name or file contains argv[1], or all; prints TAP. */
+static bool wanted(const struct test *t, const char *pattern)
+{
+    return pattern == NULL || strstr(t->name, pattern) != NULL || strstr(t->file, pattern) != NULL;
+}
+
+/* Runs the tests whose name or file contains argv[1], or all; prints TAP, each line when it is known. */
 int main(int argc, char **argv)
 {
-    int number = 0, failed = 0;
+    const char *pattern = argc > 1 ? argv[1] : NULL;
+    int number = 0, failed = 0, planned = 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (struct test *t = tests; t != NULL; t = t->next)
+        planned += wanted(t, pattern);
+    printf("1..%d\n", planned);
     for (struct test *t = tests; t != NULL; t = t->next) {
-        if (argc > 1 && strstr(t->name, argv[1]) == NULL && strstr(t->file, argv[1]) == NULL)
+        if (!wanted(t, pattern))
             continue;
         failures = 0;
         skipped = NULL;
         t->run();
-        fflush(stdout);
         number++;
         failed += failures > 0;
         printf("%s %d - %s%s%s\n", failures ? "not ok" : "ok", number, t->name,
                skipped ? " # SKIP " : "", skipped ? skipped : "");
     }
-    printf("1..%d\n", number);
     return failed != 0;
 }

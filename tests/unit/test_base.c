@@ -129,6 +129,16 @@ TEST(err_keeps_code_and_text)
     CHECK_INT(strlen(e.msg), sizeof e.msg - 1);
 }
 
+/* Names in files, and messages of libraries about them. */
+TEST(err_is_safe_for_a_terminal)
+{
+    struct err e;
+    err_set(&e, ERR_INPUT, "unrecognized token: \"%s\"", "\033[31m\xc2\x9b\n\xc3\xa4");
+    CHECK_STR(e.msg, "unrecognized token: \"?[31m??\xc3\xa4\"");
+    err_prefix(&e, "%s", "a\033");
+    CHECK_HAS(e.msg, "a?: unrecognized");
+}
+
 /* nccl-tests, doc/PERFORMANCE.md, by hand: 1000 fp16 elements, 8 ranks. */
 TEST(words_bytes_and_bus_factors)
 {

@@ -4,6 +4,7 @@
  * what the model makes of it.
  */
 #include "test.h"
+#include "parsed_json.h"
 
 #include "analysis/analysis.h"
 #include "report/analyze_report.h"
@@ -682,7 +683,7 @@ TEST(instances_in_json_are_bounded)
     findings_make(&f, &a);
     for (int full = 0; full < 2; full++) {
         a.all_rows = full;
-        cJSON *doc = analyze_json(&a, &f);
+        cJSON *doc = parsed_analysis(&a, &f);
         const cJSON *list = cJSON_GetObjectItem(doc, "collective_instances");
         const cJSON *all = cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "communication"), 0);
         CHECK_INT(cJSON_GetArraySize(list), 10000);

@@ -105,6 +105,32 @@ TEST(resync_by_the_clock)
     run_release(&run);
 }
 
+/* Each rank holds others of twelve collectives: those that run at the same time and agree in size
+ * are the same, of any two ranks. */
+TEST(resync_of_what_each_rank_sampled)
+{
+    struct run run;
+    made_orders(&run, (const char *const[]){"aaaaaaaa", "aaaaaaaa"},
+                (const char *const[]){"acdghkmn", "bcegikln"}, 2);
+    resync(&run);
+    CHECK_STR(numbers(&run, 0), "-c-f-i-l");
+    CHECK_STR(numbers(&run, 1), "-c-f-i-l");
+    CHECK_HAS(all_notes(&run), "at the same time are taken to be the same");
+    run_release(&run);
+    made_orders(&run, (const char *const[]){"aaaaaaaa", "aaaaaaaa", "aaaaaa"},
+                (const char *const[]){"acdghkmn", "bcegikln", "bcegmn"}, 3);
+    resync(&run);
+    CHECK_STR(numbers(&run, 0), "-c-f-ikl");
+    CHECK_STR(numbers(&run, 1), "bcef-i-l");
+    CHECK_STR(numbers(&run, 2), "bcefkl");
+    run_release(&run);
+    made_orders(&run, (const char *const[]){"abaaaaaa", "aaaaaaaa"}, /* another size: another one */
+                (const char *const[]){"acdghkmn", "bcegikln"}, 2);
+    resync(&run);
+    CHECK_STR(numbers(&run, 0), "---g-j-m");
+    run_release(&run);
+}
+
 /* A window that begins and ends two later. */
 TEST(resync_of_a_later_window)
 {

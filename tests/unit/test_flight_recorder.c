@@ -186,15 +186,38 @@ TEST(flight_damage)
         "{\"pg_config\":{},\"entries\":[[[[[[[[",
         "{\"pg_config\":{},\"entries\":[{\"profiling_name\":3}]}",
     };
-    static const char pickle[] = "\x80\x02}q\0(X\x09\0\0\0pg_configq\1";
+    static const char pickle[] = "\x80\x02}q\0(X\x09\0\0\0pg_configq\1cos\nsystem\n)Ru.";
     const char *folder = make_folder();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         write_text(folder, "rank_0", texts[i]);
         CHECK_HAS(load_error(folder, NULL), "rank_0: byte ");
     }
     write_file(folder, "rank_0", pickle, sizeof pickle - 1);
-    CHECK_HAS(load_error(folder, NULL), "pickles are not read");
+    CHECK_HAS(load_error(folder, NULL),
+              "rank_0: byte 22: opcode GLOBAL: a pickle may hold data only");
     remove_folder(folder);
+}
+
+/* pg_status has numbers for groups without entries, by the order in which groups were made. */
+TEST(flight_status_of_groups)
+{
+    struct run run;
+    load_text(&run, "dump_0",
+              "{\"pg_config\":{\"12\":{\"name\":\"12\",\"desc\":\"ep\",\"ranks\":\"[0, 1]\"},"
+              "\"3\":{\"name\":\"3\",\"desc\":\"tp\",\"ranks\":\"[0, 2]\"}},"
+              "\"pg_status\":{\"7\":{\"last_enqueued_collective\":41},"
+              "\"5\":{\"last_enqueued_collective\":\"9\"}},"
+              "\"entries\":[{\"record_id\":70,\"pg_id\":5,\"process_group\":[\"3\",\"tp\"],"
+              "\"collective_seq_id\":9,\"profiling_name\":\"nccl:all_reduce\",\"state\":"
+              "\"scheduled\",\"time_created_ns\":1748030000000000000,\"timeout_ms\":600000}]}");
+    CHECK_INT(run.ranks[0].nin, 2);
+    for (size_t i = 0; i < run.ranks[0].nin; i++) {
+        const struct membership *in = &run.ranks[0].in[i];
+        bool ep = strcmp(run.comms[in->comm].name, "ep") == 0;
+        CHECK_INT(in->called, ep ? 41 : -1); /* entries tell of the other one */
+        CHECK_INT(in->timeout_ns, ep ? UNKNOWN_NS : INT64_C(600000000000));
+    }
+    run_release(&run);
 }
 
 TEST(flight_cut_anywhere)

@@ -173,6 +173,67 @@ TEST(grid_embedding_group_is_part_of_the_pipeline)
     release(&j);
 }
 
+/* ---- one rank of many ---- */
+
+/* Of its groups rank 0 knows itself alone. The grid is asked for; told, it has their members. */
+TEST(grid_known_by_one_rank)
+{
+    const struct made_grid m = {{{GRID_TP, 2}, {GRID_DP, 4}, {GRID_PP, 2}}, 3};
+    static const int members[3][4] = {{0, 1}, {0, 2, 4, 6}, {0, 8}};
+    struct made_job j = {.in = {.world = 16, .steps = 1}};
+    struct grid g;
+    struct err e;
+    for (int a = 0; a < 3; a++) {
+        struct grid_comm *comm = add_comm(&j, &m, 1u << a, 0, "");
+        int *ranks = (int *)comm->ranks;
+        for (int i = 0; i < comm->size; i++)
+            ranks[i] = ranks[i] == 0 ? 0 : -1;
+        comm->did = traffic_of(m.axes[a].role);
+    }
+    grid_find(&g, &j.in);
+    CHECK_INT(g.state, GRID_AMBIGUOUS);
+    CHECK_INT(g.ncandidates, 1);
+    CHECK_STR(g.candidates[0], "tp=2,dp=4,pp=2");
+    CHECK_STR(g.problem, "too few members of its groups are known, which are of 2 ranks (tp: "
+                         "AllReduce), of 4 ranks (dp: AllReduce), of 2 ranks (pp: Send)");
+    grid_release(&g);
+    CHECK_INT(grid_tell(&g, &j.in, "tp=2,dp=4,pp=2", &e), 0);
+    for (int a = 0; a < 3; a++) {
+        for (int i = 0; g.comms[a].ranks != NULL && i < j.comms[a].size; i++)
+            CHECK_INT(g.comms[a].ranks[i], members[a][i]);
+        CHECK(g.comms[a].ranks != NULL);
+    }
+    grid_release(&g);
+    release(&j);
+}
+
+/* ---- borders ---- */
+
+/* Neighbours in one communicator that send to each other, around the end or not: where each message
+ * is answered at once they exchange borders, else they are stages. */
+TEST(grid_borders_are_no_pipeline)
+{
+    for (int k = 0; k < 4; k++) {
+        const bool one_way = k % 2 == 1, around = k / 2 == 1;
+        const struct made_grid m = {{{one_way ? GRID_PP : GRID_DP, 8}}, 1};
+        struct made_job j = {.in = {.world = 8, .steps = 1}};
+        struct grid g;
+        struct grid_comm *all = add_comm(&j, &m, 1, 0, "");
+        all->did = traffic_of(GRID_PP);
+        all->did.one_way = one_way;
+        for (int r = 0; r < (around ? 8 : 7); r++) {
+            add_edge(&j, r, (r + 1) % 8);
+            add_edge(&j, (r + 1) % 8, r);
+        }
+        for (size_t i = 0; i < j.in.nedges; i++)
+            j.edges[i].one_way = one_way;
+        grid_find(&g, &j.in);
+        check_axes(&g, &m);
+        grid_release(&g);
+        release(&j);
+    }
+}
+
 /* ---- experts ---- */
 
 /* Dense gradients over dp x ep, those of experts over dp; all-to-alls made of messages. */
@@ -349,6 +410,24 @@ TEST(grid_of_a_tensor_parallel_job)
     CHECK_STR(grid_comm_words(&g, 0), "dp x tp");
     CHECK_STR(grid_comm_words(&g, 1), "tp");
     CHECK_STR(grid_comm_words(&g, 2), "dp");
+    grid_release(&g);
+    release(&j);
+}
+
+/* A parameter server hands out what it knows and sums up what comes: its one group says so. */
+TEST(grid_of_a_parameter_server)
+{
+    const struct made_grid m = {{{GRID_DP, 8}}, 1};
+    struct made_job j = make_job(&m, false);
+    struct grid g;
+    for (size_t c = 0; c < j.in.ncomms; c++) {
+        struct grid_traffic *did = &j.comms[c].did;
+        *did = (struct grid_traffic){.control = 1};
+        did->calls[SPECTER_BROADCAST] = did->calls[SPECTER_REDUCE] = 6;
+    }
+    grid_find(&g, &j.in);
+    check_axes(&g, &m);
+    CHECK(strstr(g.axes[0].why, "nothing") == NULL);
     grid_release(&g);
     release(&j);
 }

@@ -35,10 +35,11 @@ TEST(idle_causes_of_one_stream)
     device_op(&run, 0, 1, 110500, 111 * US, 112 * US, 120 * US);
     device_op(&run, 0, 1, UNKNOWN_NS, UNKNOWN_NS, 124 * US, 130 * US);
     device_analyze(&a, &run);
-    check_causes(&a.idle.ranks[0].sum, 1000, 2000, 100 + 29999, 0, 30000, 4000);
+    /* the span begins 5 us before, with the first call */
+    check_causes(&a.idle.ranks[0].sum, 1000, 2000, 5000 + 100 + 29999, 0, 30000, 4000);
     check_causes(&a.idle.streams[0].sum, 1000, 2000, 100 + 29999, 0, 30000, 4000);
     CHECK_INT(idle_sum_ns(&a.idle.total), a.total.idle_ns);
-    CHECK_INT((int64_t)a.idle.total.gaps[IDLE_launch_gap], 2);
+    CHECK_INT((int64_t)a.idle.total.gaps[IDLE_launch_gap], 3);
     CHECK_INT(a.idle.total.longest_ns[IDLE_launch_gap], 29999);
     CHECK_INT((int64_t)a.idle.nstreams, 1);
     CHECK_INT((int64_t)a.idle.streams[0].ops, 7);
@@ -77,8 +78,8 @@ TEST(idle_waits_for_an_event)
     check_causes(&a.idle.streams[0].sum, 0, 0, 0, 50 * US, 40 * US, 0);
     CHECK_INT(a.idle.streams[0].await_comm_ns, 50 * US);
     check_causes(&a.idle.streams[1].sum, 0, 0, 0, 0, 90 * US, 0);
-    /* the device: [50,51) short, [52,92) and [100,140) long and unexplained */
-    check_causes(&a.idle.ranks[0].sum, 0, 0, 1 * US, 0, 80 * US, 0);
+    /* the device: [0,0.1) and [50,51) short, [52,92) and [100,140) long and unexplained */
+    check_causes(&a.idle.ranks[0].sum, 0, 0, 100 + 1 * US, 0, 80 * US, 0);
     CHECK_INT(idle_sum_ns(&a.idle.total), a.total.idle_ns);
     device_done(&a, &run);
 }
@@ -94,7 +95,7 @@ TEST(idle_behind_a_blocking_copy)
     device_op(&run, 0, 1, 21 * US, 22 * US, 22 * US, 30 * US)->class = OP_MEMORY;
     device_op(&run, 0, 1, 31 * US, 32 * US, 35 * US, 40 * US);
     device_analyze(&a, &run);
-    check_causes(&a.idle.total, 5 * US, 3 * US, 0, 0, 0, 0);
+    check_causes(&a.idle.total, 5 * US, 3 * US, 1 * US, 0, 0, 0); /* 1 us from the first call */
     device_done(&a, &run);
 }
 

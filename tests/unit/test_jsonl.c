@@ -407,6 +407,30 @@ TEST(jsonl_original_tool)
     run_release(&run);
 }
 
+/* Its README shows lines with the bytes alone. */
+TEST(jsonl_original_tool_without_counts)
+{
+    const char *folder = make_folder();
+    struct run run;
+    write_text(folder, "specter_trace_rank0.jsonl",
+               "{\"event\":\"init\",\"rank\":0,\"world_size\":8,\"sync_mode\":0,\"pid\":1}\n"
+               "{\"id\":0,\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":1,\"duration_us\":5,"
+               "\"bytes\":4096,\"dtype\":\"fp16\",\"comm_rank\":0,\"comm_size\":8}\n"
+               "{\"id\":1,\"type\":\"nccl\",\"op\":\"AllGather\",\"start_us\":9,\"duration_us\":5,"
+               "\"bytes\":4096,\"dtype\":\"fp16\",\"comm_rank\":0,\"comm_size\":8}\n"
+               "{\"id\":2,\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":20,\"duration_us\":5,"
+               "\"bytes\":100,\"dtype\":\"of another tool\",\"comm_rank\":0,\"comm_size\":8}\n");
+    load_path(&run, folder);
+    CHECK_INT(run.ranks[0].nops, 3);
+    CHECK_INT(run.ranks[0].ops[0].bytes, 4096);
+    CHECK_INT(run.ranks[0].ops[0].coll.count, 2048);
+    CHECK_INT(run.ranks[0].ops[1].bytes, 8 * 4096); /* each rank's part */
+    CHECK_INT(run.ranks[0].ops[2].bytes, 100);
+    CHECK(!(run.ranks[0].ops[0].flags & OP_BYTES_UNKNOWN));
+    run_release(&run);
+    remove_folder(folder);
+}
+
 TEST(jsonl_original_tool_two_files_a_rank)
 {
     const char *folder = make_folder();

@@ -117,7 +117,8 @@ TEST(kineto_kinds_of_work)
         if (cases[i].comm)
             CHECK_INT(kernel_comm_op(cases[i].name), cases[i].op);
     }
-    CHECK(kernel_is_gemm("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNN"));
+    CHECK_INT(specter_kernel_class_of("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNN"),
+              SPECTER_KERNEL_GEMM);
     CHECK_INT(kernel_width("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(x)"), 8);
     CHECK_INT(kernel_width("cross_device_reduce_2stage<half, (int)4, true>"), 4);
     CHECK_INT(kernel_width("cross_device_reduce_2stage"), -1);

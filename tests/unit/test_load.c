@@ -297,6 +297,29 @@ TEST(load_folders_to_a_depth)
     remove_folder(folder);
 }
 
+TEST(load_too_many_files)
+{
+    const char *folder = make_folder();
+    struct run run;
+    write_own(folder, "a.jsonl", "r", 0, 1);
+    for (int i = 0; i < 65535; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "f%05d", i);
+        make_link(folder, name, "nothing");
+    }
+    load_path(&run, folder);
+    CHECK_STR(all_notes(&run), ""); /* as many as there may be */
+    run_release(&run);
+    make_link(folder, "g", "nothing");
+    load_path(&run, folder);
+    CHECK_HAS(all_notes(&run), ": more than 65536 files and folders: only the first 65536 are");
+    CHECK(run_partial(&run));
+    run_release(&run);
+    CHECK_INT(rename(file_in(folder, "a.jsonl"), file_in(folder, "z.jsonl")), 0);
+    CHECK_HAS(load_error(folder, NULL), "no traces among the first 65536 files and folders of '");
+    remove_folder(folder);
+}
+
 /* Beside traces stands what is not of them: a dump of the same ranks, say. */
 TEST(load_leaves_folders_beside_traces_alone)
 {
@@ -332,7 +355,8 @@ TEST(load_a_folder_a_rank_or_a_run)
     load_path(&run, folder);
     CHECK_INT(run.nranks, 2); /* rank 0 twice: a folder a run, the newest */
     CHECK_STR(run.ranks[0].ops[0].name, "new");
-    CHECK_HAS(note_with(&run, "other run"), "'old' (1 file); the newest is read (--run chooses)");
+    CHECK_HAS(note_with(&run, "other run"),
+              "'old' (1 file, the same ranks again); 'z', the newest, is read (--run chooses)");
     run_release(&run);
     CHECK_INT(run_load(&run, folder, &opts, &e), 0);
     CHECK_INT(run.nranks, 1);

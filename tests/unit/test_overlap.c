@@ -73,18 +73,37 @@ static struct made made_loaded(double strength)
     return m;
 }
 
-/* The recording shows nothing of how strong the effect is: the models say. */
-TEST(overlap_is_taken_out_by_the_model)
+static bool says(const struct scene *s, const char *words)
+{
+    for (size_t i = 0; i < s->rep.assumptions.count; i++) {
+        if (strstr(s->rep.assumptions.list[i].text, words) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* Where the recording shows nothing of how strong the effect is, no kernel is slowed down: neither
+ * are recorded times changed, nor those of another GPU made longer. */
+TEST(overlap_acts_only_where_it_is_shown)
 {
     struct made m = made_loaded(1);
+    struct replay_opts opts = {.calibrate = true, .gpu = gpu_profile_find("a100_sxm", NULL)};
     struct scene s;
+    const struct program *p = &s.job.program;
     made_run(&s.run, &m);
     make_unlike(&s.run);
-    open_scene(&s, &calibrated);
+    open_scene(&s, &opts);
     CHECK_INT((int64_t)s.job.overlap.shown[OVERLAP_SM].pairs, 0);
-    CHECK(s.job.overlap.beside > 0);
-    CHECK_INT(s.job.overlap.rounds, 1);
-    check_alone(&s, m.gemm_ns, 3);
+    CHECK_INT((int64_t)s.job.overlap.shown[OVERLAP_SM].untold, 100);
+    CHECK_INT((int64_t)s.job.overlap.beside, 0);
+    CHECK(says(&s, "100 kernels ran beside communication, and too few of them also away from it"));
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *c = &p->costs[i];
+        if (c->match == PROGRAM_NONE)
+            CHECK_INT(c->measured_ns, s.run.ranks[c->rank].ops[c->op].dur_ns);
+    }
+    on(&s, s.rep.to, 1);
+    CHECK_DOUBLE(slowed_ns(&s), 0, 0);
     close_scene(&s);
 }
 
@@ -97,7 +116,6 @@ TEST(overlap_channels_are_held_while_waiting)
     const struct program *p = &s.job.program;
     m.late_ns = 100000;
     made_run(&s.run, &m);
-    make_unlike(&s.run);
     open_scene(&s, &calibrated);
     for (size_t i = 0; i < p->ncosts; i++) {
         const struct program_cost *c = &p->costs[i];
@@ -106,15 +124,6 @@ TEST(overlap_channels_are_held_while_waiting)
             CHECK_DOUBLE((double)c->measured_ns, (double)(m.gemm_ns + (late ? m.late_ns : 0)), 5);
     }
     close_scene(&s);
-}
-
-static bool says(const struct scene *s, const char *words)
-{
-    for (size_t i = 0; i < s->rep.assumptions.count; i++) {
-        if (strstr(s->rep.assumptions.list[i].text, words) != NULL)
-            return true;
-    }
-    return false;
 }
 
 /* NCCL's profiler interface says how many channels a collective had. */
@@ -129,31 +138,25 @@ static void tell_channels(struct run *run, uint32_t channels)
     }
 }
 
-/* Half of what the model thinks: the job limits them. On another GPU they are limited, too. */
+/* Half of what the model thinks: the job limits them, and the factor is what is left to explain. */
 TEST(overlap_recorded_channels_count)
 {
     struct made m = made_loaded(0.5);
     const struct gpu_profile *h100 = gpu_profile_of_device(m.gpu);
     uint32_t modelled = (uint32_t)llround((double)channels_ppm(&m) * h100->sms / 1e6);
-    double slowed[2];
     for (int told = 0; told < 2; told++) {
         struct scene s;
         CHECK(modelled % 2 == 0);
         made_run(&s.run, &m);
-        make_unlike(&s.run);
         if (told)
             tell_channels(&s.run, modelled / 2);
         open_scene(&s, &calibrated);
         CHECK_INT((int64_t)s.job.overlap.counted, told);
         CHECK(says(&s, "as NCCL's profiler interface counted them (1 of 1") == (told != 0));
-        if (told)
-            check_alone(&s, m.gemm_ns, 3);
-        on(&s, (struct hardware){gpu_profile_find("a100_sxm", NULL), s.rep.from.network}, 1);
-        slowed[told] = slowed_ns(&s);
+        CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, told ? 1 : 0.5, 0.02);
+        check_alone(&s, m.gemm_ns, (double)m.gemm_ns * 2e-3);
         close_scene(&s);
     }
-    CHECK(slowed[1] > 0);
-    CHECK(slowed[1] < 0.6 * slowed[0]);
 }
 
 /* Alike GEMMs ran both beside communication and away from it: how strong it is shows, and other
@@ -189,7 +192,7 @@ TEST(overlap_identity)
                 made_scramble(&s.run, seed);
             open_scene(&s, &calibrated);
             t = on(&s, s.rep.from, 1);
-            CHECK(slowed_ns(&s) > 0);
+            CHECK((slowed_ns(&s) > 0) == !unlike);
             if (seed == 0) {
                 before = t.span_ns;
                 CHECK_DOUBLE(t.span_ns, job_measure(&s.job, false).span_ns, 1e-4 * t.span_ns);
@@ -234,7 +237,6 @@ TEST(overlap_grows_on_a_faster_gpu)
     struct scene s;
     double before, after;
     made_run(&s.run, &m);
-    make_unlike(&s.run);
     open_scene(&s, &calibrated);
     fast = *s.rep.from.gpu;
     fast.fp16_tflops *= 1.5;
@@ -258,7 +260,7 @@ TEST(overlap_is_said)
         if (unlike)
             make_unlike(&s.run);
         open_scene(&s, &calibrated);
-        CHECK(says(&s, "communication beside 100 kernels took"));
+        CHECK(says(&s, "communication beside 100 kernels took") == !unlike);
         CHECK(says(&s, shown) == !unlike);
         close_scene(&s);
     }
@@ -373,7 +375,6 @@ TEST(overlap_law_slower_hardware_is_never_faster)
     struct scene s;
     double before = 0;
     made_run(&s.run, &m);
-    make_unlike(&s.run);
     open_scene(&s, &calibrated);
     net = *s.rep.from.network;
     for (int i = 0; i < 4; i++) {

@@ -17,7 +17,8 @@ TEST(launch_delays_and_calls)
     device_op(&run, 0, 1, 10, 16, 30, 34); /* 4 ns of work, 6 of its call */
     device_op(&run, 0, 1, 40, 60040, 200000, 300000);
     device_op(&run, 0, 1, UNKNOWN_NS, UNKNOWN_NS, 400000, 400010);
-    device_op(&run, 0, 2, 7, 8, 7, 9); /* of another stream: before the call returns */
+    device_op(&run, 0, 2, 7, 8, 7, 9);       /* of another stream: before the call returns */
+    device_op(&run, 0, 2, 100, 102, 90, 95); /* before its call, which cannot be */
     device_analyze(&a, &run);
     CHECK_INT((int64_t)a.launches.count, 2);
     row = &a.launches.list[0];
@@ -34,7 +35,8 @@ TEST(launch_delays_and_calls)
     CHECK_INT((int64_t)row->short_ops, 1);
     row = &a.launches.list[1];
     CHECK_INT(row->stream, 2);
-    CHECK_DOUBLE(row->delay.max, -1, 0);
+    CHECK_DOUBLE(row->delay.min, 0, 0);
+    CHECK_DOUBLE(row->delay.max, 0, 0);
     CHECK(isnan(row->delay.std));
     device_done(&a, &run);
 }

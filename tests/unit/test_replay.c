@@ -40,7 +40,7 @@ static double identity(struct run *run, double *recorded_ns)
         own_ns = rep.own.span_ns;
         *recorded_ns = rep.recorded.span_ns;
         CHECK_INT((int64_t)rep.iterations, 5);
-        CHECK_INT(rep.source, ITERATIONS_PERIOD);
+        CHECK_INT(rep.source, STEPS_REPEATED);
         CHECK_DOUBLE(rep.scales[0].time.span_ns, own_ns, 0);
         CHECK_DOUBLE(rep.scales[0].efficiency, 1, 0);
     }
@@ -663,7 +663,7 @@ TEST(replay_scale_of_one_gpu)
                      7 * 200e3 + 6e3 * reduce_us("h100_sxm", "dgx_h100_400g", eight), 1e-5);
         CHECK(rep.scales[1].efficiency < 1);
         CHECK(says(&rep.assumptions, "a communicator of 1 rank that grows takes the model's time"));
-        CHECK(!says(&rep.notes, "no communicator grows"));
+        CHECK(!says(&rep.notes, "every scale takes the time of scale 1"));
     }
     replay_release(&rep);
     run_release(&run);
@@ -680,14 +680,16 @@ TEST(replay_at_scale_1_needs_no_growth)
     made_run(&run, &m);
     run.world_size = 8;
     if (run_replay(&rep, &run, &opts))
-        CHECK(!says(&rep.notes, "no communicator grows"));
+        CHECK(!says(&rep.notes, "every scale takes the time of scale 1"));
     replay_release(&rep);
     run_release(&run);
 }
 
-/* Communicators of ranks that keep together do not grow: nothing changes, and that is said. */
+/* Communicators of ranks that keep together do not grow: no scaling is told, and why. */
 TEST(replay_scale_of_tensor_parallel_only)
 {
+    struct replay_opts asked = calibrated;
+    int64_t scale = 32;
     struct made m = busy();
     struct run run;
     struct replay rep;
@@ -696,11 +698,19 @@ TEST(replay_scale_of_tensor_parallel_only)
     run.world_size = 8;
     if (run_replay(&rep, &run, &calibrated)) {
         CHECK(says(&rep.assumptions, "communicators of tp (1, of 4 ranks) keep their size"));
-        CHECK(!says(&rep.assumptions, "no communicator grows"));
+        CHECK(says(&rep.assumptions, "scales above 1 are left out: no communicator that was used "
+                                     "spans dp, which grows"));
+        CHECK_INT(rep.nscales, 1);
+    }
+    replay_release(&rep);
+    asked.scales = &scale;
+    asked.nscales = 1;
+    if (run_replay(&rep, &run, &asked)) {
         CHECK(rep.notes.count > 1 &&
-              strstr(rep.notes.list[0].text, "no communicator grows with the scale") != NULL);
-        CHECK_DOUBLE(rep.scales[5].efficiency, 1, 0);
-        CHECK_INT(rep.scales[5].gpus, 256);
+              strstr(rep.notes.list[0].text, "every scale takes the time of scale 1") != NULL);
+        CHECK(isnan(rep.scales[0].speedup) && isnan(rep.scales[0].efficiency));
+        CHECK(isnan(rep.scales[0].error.share));
+        CHECK_INT(rep.scales[0].gpus, 256);
     }
     replay_release(&rep);
     run_release(&run);

@@ -366,20 +366,20 @@ TEST(utilisation_beyond_the_peak_is_said)
 
 TEST(spread_leaves_the_first_out)
 {
-    const struct sim_span spans[] = {{0, 500}, {500, 600}, {600, 720}, {720, 810}};
-    uint32_t of[] = {0, 1, 2, 3};
-    bool ends[] = {true, true, true, true};
-    struct iterations it = {.source = ITERATIONS_STEPS, .count = 4, .of = of, .ends = ends};
-    struct timeline when = {.spans = spans, .end_ns = 810};
+    int64_t ends[] = {500, 600, 720, 810};
+    struct step_part part = {0, 3};
+    struct job_steps steps = {
+        .source = STEPS_MARKED, .count = 4, .parts = &part, .nparts = 1, .several = true};
+    struct step_time time = {.ends_ns = ends};
     struct iteration_spread s;
-    spread_measure(&s, &it, 4, &when);
+    spread_measure(&s, &steps, &time);
     CHECK_INT((int64_t)s.count, 3);
     CHECK_DOUBLE(s.median_ns, 100, 0);
     CHECK_DOUBLE(s.mean_ns, 310.0 / 3, 1e-12);
     CHECK_DOUBLE(s.min_ns, 90, 0);
     CHECK_DOUBLE(s.max_ns, 120, 0);
-    it.count = 1;
-    spread_measure(&s, &it, 1, &when);
+    steps.count = 1;
+    spread_measure(&s, &steps, &time);
     CHECK_INT((int64_t)s.count, 0);
 }
 

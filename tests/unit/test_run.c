@@ -2,7 +2,7 @@
 #include "trace_load.h"
 
 #include "trace/clock.h"
-#include "trace/idmap.h"
+#include "base/idmap.h"
 #include "trace/memo.h"
 #include "trace/reader.h"
 
@@ -142,6 +142,17 @@ TEST(run_rank_in_name)
     CHECK_INT(rank_in_name("specter_trace_rank_17.jsonl"), 17);
     CHECK_INT(rank_in_name("rank.json"), -1);
     CHECK_INT(rank_in_name("rank99999999.json"), -1);
+    CHECK_INT(rank_in_name("rank4294967299.json"), -1); /* 2^32 + 3 */
+    CHECK_INT(rank_in_name("rank18446744073709551619.json"), -1);
+    CHECK_INT(rank_in_name("trace_Rank_03.json"), 3);
+    CHECK_INT(rank_in_name("RANK=4.json"), 4);
+    CHECK_INT(rank_in_name("rank-5.json"), 5);
+    CHECK_INT(rank_in_name("frank3.json"), -1);
+    CHECK_INT(rank_in_name("coworker2.json"), -1);
+    CHECK_INT(rank_in_name("node1_local_rank0.json"), -1);
+    CHECK_INT(rank_in_name("local_rank0_rank8.json"), 8);
+    CHECK_INT(rank_in_name("rank3.worker0.pt.trace.json"), 3);
+    CHECK_INT(rank_in_name("worker.1700000000000000000.pt.trace.json"), -1);
     CHECK_INT(rank_in_name("trace.json"), -1);
 }
 
@@ -248,7 +259,7 @@ TEST(load_one_file_under_two_names)
     snprintf(path, sizeof path, "%s/pipe.jsonl", folder);
     CHECK_INT(mkfifo(path, 0600), 0);
     load_path(&run, folder);
-    CHECK_STR(all_notes(&run), "");
+    CHECK_STR(all_notes(&run), "1 file here is no traces of a known format: 'pipe.jsonl'\n");
     CHECK_INT(run.nranks, 1);
     CHECK_INT(run.ranks[0].nops, 1);
     run_release(&run);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
+#include "report/json_stream.h"
 #include "report/sheet.h"
 
 #include <cjson/cJSON.h>
@@ -65,6 +66,11 @@ TEST(sheet_for_people)
     sheet_release(&s);
 }
 
+static void print_all(const struct sheet *s, FILE *out)
+{
+    sheet_print(s, 100, out);
+}
+
 TEST(sheet_as_markdown)
 {
     struct sheet s;
@@ -73,6 +79,57 @@ TEST(sheet_as_markdown)
     text = captured(&s, sheet_markdown);
     CHECK(strstr(text, "\n## Work, ms\n\n| kernel | shown | count | total | share |\n") == text);
     CHECK(strstr(text, "| - | ! | 3 | 0.00 | - |\n\nof 8 ranks\n") != NULL);
+    free(text);
+    sheet_release(&s);
+}
+
+/* Names that differ at their end, in their middle only, in their namespace only; equal ones stay.
+ */
+TEST(sheet_tells_cut_names_apart)
+{
+    static const struct sheet_column names_only[] = {{"name", "kernel", SHEET_NAME, 20}};
+    static const char *const names[] = {"void at::native::elementwise_kernel<128, 2>",
+                                        "void at::native::elementwise_kernel<128, 4>",
+                                        "void at::native::elementwise_kernel<128, 4>",
+                                        "aaaaaaaaaaaaaaaaaaaaXaaaaaaaaaaaaaaaaaaaa",
+                                        "aaaaaaaaaaaaaaaaaaaaYaaaaaaaaaaaaaaaaaaaa",
+                                        "one::k",
+                                        "two::k",
+                                        "elementwise_kernel<other>"};
+    struct sheet s;
+    char *text;
+    sheet_init(&s, "work", "Work", SHEET_COLUMNS(names_only));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        sheet_text(&s, names[i]);
+    text = captured(&s, print_all);
+    CHECK_STR(text, "\nWork\n"
+                    "  kernel\n"
+                    "  --------------------\n"
+                    "  elementw...l<128, 2>\n"
+                    "  elementw...l<128, 4>\n"
+                    "  elementw...l<128, 4>\n"
+                    "  aaaaaaaa...a (1)\n"
+                    "  aaaaaaaa...a (2)\n"
+                    "  one::k\n"
+                    "  two::k\n"
+                    "  elementw...el<other>\n");
+    free(text);
+    sheet_release(&s);
+}
+
+TEST(sheet_markdown_escapes)
+{
+    static const struct sheet_column names_only[] = {{"name", "kernel", SHEET_TEXT, 80}};
+    struct sheet s;
+    char *text;
+    sheet_init(&s, "work", "Work", SHEET_COLUMNS(names_only));
+    sheet_text(&s, "*a* [b](c) `d` <e> f|g \\h __i__ j_k &lt; ~~l~~");
+    sheet_note(&s, "of '*m* [n] `o`'");
+    text = captured(&s, sheet_markdown);
+    CHECK(strstr(text, "\\*a\\* \\[b\\](c) \\`d\\` \\<e> f\\|g ") != NULL);
+    CHECK(strstr(text, "\\\\h \\_") != NULL);
+    CHECK(strstr(text, " j_k \\&lt; \\~\\~l") != NULL);
+    CHECK(strstr(text, "\nof '\\*m\\* \\[n\\] \\`o\\`'\n") != NULL);
     free(text);
     sheet_release(&s);
 }
@@ -94,17 +151,47 @@ TEST(sheet_as_csv_holds_no_formula_and_all_digits)
 TEST(sheet_as_json)
 {
     struct sheet s;
-    cJSON *list;
     fill(&s);
-    list = sheet_json(&s);
-    CHECK_INT(cJSON_GetArraySize(list), 3);
-    const cJSON *first = cJSON_GetArrayItem(list, 0), *last = cJSON_GetArrayItem(list, 2);
+    CHECK_INT(sheet_json_rows(&s), 3);
+    cJSON *first = sheet_json_row(&s, 0), *last = sheet_json_row(&s, 2);
     CHECK_INT(cJSON_GetArraySize(first), 5);
     CHECK(fabs(cJSON_GetObjectItem(first, "total_us")->valuedouble - 12345.678) < 1e-9);
     CHECK(cJSON_IsNull(cJSON_GetObjectItem(last, "name")));
     CHECK(cJSON_IsNull(cJSON_GetObjectItem(last, "share")));
-    cJSON_Delete(list);
+    cJSON_Delete(first);
+    cJSON_Delete(last);
     sheet_release(&s);
+}
+
+/* The bytes that cJSON prints of the same document. */
+TEST(json_stream_is_as_cjson_prints)
+{
+    static const char json[] =
+        "{\"text\":\"a\\nb\\t\\\"\",\"empty\":{},\"none\":[],\"list\":[1,{\"a\":"
+        "{\"b\":[2,{}]}},null],\"object\":{\"x\":[{\"y\":1},{\"z\":{}}]}}";
+    cJSON *doc = cJSON_Parse(json), *list = cJSON_GetObjectItem(doc, "list");
+    char *want = cJSON_Print(doc), *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    struct json_stream s;
+    cJSON *object = cJSON_DetachItemFromObject(doc, "object");
+    cJSON_DetachItemViaPointer(doc, list);
+    json_stream_begin(&s, out);
+    json_stream_members(&s, doc);
+    CHECK(doc->child == NULL);
+    json_stream_list(&s, "list");
+    while (list->child != NULL)
+        json_stream_element(&s, cJSON_DetachItemViaPointer(list, list->child));
+    json_stream_list_end(&s);
+    cJSON_AddItemToObject(doc, "object", object);
+    json_stream_members(&s, doc);
+    json_stream_end(&s);
+    fclose(out);
+    CHECK_STR(text, want);
+    free(text);
+    free(want);
+    cJSON_Delete(list);
+    cJSON_Delete(doc);
 }
 
 TEST(sheet_without_rows_is_not_printed)

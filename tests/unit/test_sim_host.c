@@ -7,6 +7,7 @@
 
 #include "made_job.h"
 #include "sim/backlog.h"
+#include "trace/host_waits.h"
 
 #define KERNELS 3000
 #define KERNEL_NS 10000
@@ -148,6 +149,7 @@ TEST(host_allocations_wait_for_the_device)
     add_kernel(&run, 0, CALL_NS);
     add_act(&run, ACT_FREE, 1000, 10500);
     add_act(&run, ACT_FREE, 20000, 20500);
+    host_waits_find(&run.ranks[0]);
     program_make(&p, &run, 0, false);
     program_measured(&p);
     CHECK_INT(program_run(&p, &e), 0);
@@ -160,20 +162,21 @@ TEST(host_allocations_wait_for_the_device)
     run_release(&run);
 }
 
-/* Of a single call nobody knows how long it waited. */
-TEST(host_single_allocation_is_cpu_time)
+/* A call that returns while the device still works has not waited for it, however long it took. */
+TEST(host_long_allocation_is_cpu_time)
 {
     struct run run;
     struct program p;
     struct err e;
     start_run(&run);
     add_kernel(&run, 0, CALL_NS);
-    add_act(&run, ACT_ALLOC, 1000, 10500);
+    add_act(&run, ACT_ALLOC, 1000, 7500);
+    host_waits_find(&run.ranks[0]);
     program_make(&p, &run, 0, false);
     program_measured(&p);
     program_set_cost(&p, 0, 2000);
     CHECK_INT(program_run(&p, &e), 0);
-    CHECK_INT(sim_host_end(p.sim, 0), 10500);
+    CHECK_INT(sim_host_end(p.sim, 0), 7500);
     program_release(&p);
     run_release(&run);
 }

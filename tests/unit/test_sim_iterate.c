@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "sim/iterate.h"
+#include "trace/stretch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,11 +111,10 @@ TEST(stretch_is_as_periodic_as_it_says)
 
 /* Six operations of the given classes. */
 struct scene {
+    struct run run;
     struct rank rank;
     struct op ops[OPS];
-    struct program_rank program;
-    uint32_t issue[OPS];
-    struct iterations it;
+    struct job_steps steps;
 };
 
 static void make_scene(struct scene *s, const uint8_t *classes)
@@ -124,20 +124,24 @@ static void make_scene(struct scene *s, const uint8_t *classes)
         s->ops[i].class = classes[i];
         s->ops[i].name = "";
         s->ops[i].host_ns = i * 10;
-        s->issue[i] = i;
     }
     s->rank.ops = s->ops;
     s->rank.nops = OPS;
-    s->program.issue = s->issue;
-    s->program.nissued = OPS;
+    s->rank.complete = true;
+    s->run.ranks = &s->rank;
+    s->run.nranks = 1;
 }
 
 static struct iteration_time measure(struct scene *s, const struct sim_span *spans, int64_t begin,
                                      int64_t end)
 {
     struct timeline when = {.spans = spans, .begin_ns = begin, .end_ns = end};
+    struct step_bounds b;
+    struct step_window w = {0};
     struct iteration_time t;
-    iteration_measure(&t, &s->it, &s->rank, &when);
+    iteration_bounds(&b, &s->steps.ranks[0], OPS, &when);
+    steps_window(&w, &s->steps, &b, 1);
+    iteration_measure(&t, &w, &s->rank, &when);
     return t;
 }
 
@@ -151,9 +155,9 @@ TEST(iteration_whole_trace)
     struct scene s;
     struct iteration_time t;
     make_scene(&s, classes);
-    iterations_find(&s.it, &s.rank, &s.program);
-    CHECK_INT(s.it.source, ITERATIONS_WHOLE);
-    CHECK_INT(s.it.count, 1);
+    job_steps_find(&s.steps, &s.run);
+    CHECK_INT(s.steps.source, STEPS_WHOLE);
+    CHECK_INT(s.steps.count, 1);
     t = measure(&s, spans, 0, 150);
     CHECK_DOUBLE(t.span_ns, 150, 0);
     CHECK_DOUBLE(t.compute_ns, 60, 0);
@@ -164,7 +168,7 @@ TEST(iteration_whole_trace)
     CHECK_DOUBLE(t.idle_ns, 40, 0);
     t = measure(&s, spans, 0, 50); /* the device ends after the host */
     CHECK_DOUBLE(t.span_ns, 130, 0);
-    iterations_release(&s.it);
+    job_steps_release(&s.steps);
 }
 
 /* Every moment has one cause, the first that is true of it: kernel 10-30, one collective 20-60 that
@@ -176,18 +180,19 @@ TEST(iteration_causes_add_up)
                                          OP_MEMORY, OP_KERNEL, OP_KERNEL};
     static const struct sim_span none = {UNKNOWN_NS, UNKNOWN_NS};
     const struct sim_span spans[OPS] = {{10, 30}, {20, 60}, {50, 90}, {65, 70}, none, none};
-    const struct movement moves[OPS] = {{none, false}, {{40, 60}, false}, {{80, 90}, true},
-                                        {none, false}, {none, false},     {none, false}};
+    const struct movement still = {none, false, false};
+    const struct movement moves[OPS] = {
+        still, {{40, 60}, false, false}, {{80, 90}, true, false}, still, still, still};
     const struct slice beside[] = {{{25, 35}, SLICE_UNTRACED},
                                    {{0, 10}, SLICE_HOST_BOUND},
                                    {{90, 100}, SLICE_HOST_BOUND},
                                    {{95, 110}, SLICE_STREAM_WAIT}};
-    struct timeline when = {spans, 0, 120, moves, beside, 4};
+    struct timeline when = {spans, 0, 120, moves, beside, 4, NULL};
     struct iteration_time t;
     struct scene s;
     make_scene(&s, classes);
-    iterations_find(&s.it, &s.rank, &s.program);
-    iteration_measure(&t, &s.it, &s.rank, &when);
+    job_steps_find(&s.steps, &s.run);
+    iteration_measure(&t, &(struct step_window){.end_ns = 120, .steps = 1}, &s.rank, &when);
     CHECK_DOUBLE(t.span_ns, 120, 0);
     CHECK_DOUBLE(t.compute_ns, 20, 0);
     CHECK_DOUBLE(t.untraced_ns, 5, 0);      /* 30-35 */
@@ -201,7 +206,61 @@ TEST(iteration_causes_add_up)
     CHECK_DOUBLE(t.stream_wait_ns, 10, 0); /* 100-110 */
     CHECK_DOUBLE(t.other_idle_ns, 10, 0);
     CHECK_DOUBLE(t.idle_ns, 55, 0);
-    iterations_release(&s.it);
+    job_steps_release(&s.steps);
+}
+
+/* A collective 20-60 that waits until 40 for ranks that were not recorded, beside a kernel 10-30:
+ * the wait is a part of its own. */
+TEST(iteration_absent_waits)
+{
+    static const uint8_t classes[OPS] = {OP_KERNEL, OP_COLL,   OP_P2P,
+                                         OP_MEMORY, OP_KERNEL, OP_KERNEL};
+    static const struct sim_span none = {UNKNOWN_NS, UNKNOWN_NS};
+    const struct sim_span spans[OPS] = {{10, 30}, {20, 60}, none, none, none, none};
+    const struct movement still = {none, false, false};
+    const struct movement moves[OPS] = {still, {{40, 60}, false, true}, still, still, still, still};
+    struct timeline when = {spans, 0, 60, moves, NULL, 0, NULL};
+    struct iteration_time t;
+    struct scene s;
+    make_scene(&s, classes);
+    job_steps_find(&s.steps, &s.run);
+    iteration_measure(&t, &(struct step_window){.end_ns = 60, .steps = 1}, &s.rank, &when);
+    CHECK_DOUBLE(t.compute_ns, 20, 0);
+    CHECK_DOUBLE(t.absent_wait_ns, 10, 0); /* 30-40 */
+    CHECK_DOUBLE(t.exposed_comm_ns, 20, 0);
+    CHECK_DOUBLE(t.comm_ns, 40, 0);
+    CHECK_DOUBLE(t.other_idle_ns, 10, 0);
+    job_steps_release(&s.steps);
+}
+
+/* A host that takes 20 from step to step and waits for nothing. In the first step the device falls
+ * behind, to 60, and catches up in the others: their ends lie 5 apart, which no step takes. */
+TEST(iteration_backlog_of_the_first)
+{
+    static const uint8_t classes[OPS] = {OP_KERNEL, OP_COLL,   OP_KERNEL,
+                                         OP_COLL,   OP_KERNEL, OP_COLL};
+    static const struct sim_span spans[OPS] = {{0, 30},  {30, 60}, {60, 62},
+                                               {62, 65}, {65, 67}, {67, 70}};
+    static const int64_t launched[OPS] = {0, 10, 20, 30, 40, 50};
+    struct timeline when = {.spans = spans, .begin_ns = 0, .end_ns = 60, .launched = launched};
+    struct step steps[3] = {
+        {-5, 20, "a", 0, false}, {20, 40, "b", 0, false}, {40, 55, "c", 0, false}};
+    struct step_bounds b;
+    struct step_window w;
+    struct scene s;
+    make_scene(&s, classes);
+    s.rank.steps = steps;
+    s.rank.nsteps = 3;
+    job_steps_find(&s.steps, &s.run);
+    CHECK_INT(s.steps.count, 3);
+    iteration_bounds(&b, &s.steps.ranks[0], OPS, &when);
+    steps_window(&w, &s.steps, &b, 1);
+    CHECK_INT(w.end_ns - w.start_ns, 40);
+    when.launched = NULL;
+    iteration_bounds(&b, &s.steps.ranks[0], OPS, &when);
+    steps_window(&w, &s.steps, &b, 1);
+    CHECK_INT(w.end_ns - w.start_ns, 10);
+    job_steps_release(&s.steps);
 }
 
 /* Three marked steps of two operations each; what the first one holds is left out. */
@@ -211,40 +270,44 @@ TEST(iteration_steps)
                                          OP_COLL,   OP_KERNEL, OP_COLL};
     static const struct sim_span spans[OPS] = {{0, 500},    {400, 700},   {700, 800},
                                                {750, 1000}, {1000, 1100}, {1050, 1300}};
-    struct step steps[3] = {{-5, 20, "a", 0}, {20, 40, "b", 0}, {40, 55, "c", 0}};
+    struct step steps[3] = {
+        {-5, 20, "a", 0, false}, {20, 40, "b", 0, false}, {40, 55, "c", 0, false}};
     struct scene s;
     struct iteration_time t;
     make_scene(&s, classes);
     s.rank.steps = steps;
     s.rank.nsteps = 3;
-    iterations_find(&s.it, &s.rank, &s.program);
-    CHECK_INT(s.it.source, ITERATIONS_STEPS);
-    CHECK_INT(s.it.count, 3);
-    CHECK_INT(s.it.of[1], 0);
-    CHECK_INT(s.it.of[2], 1);
+    job_steps_find(&s.steps, &s.run);
+    CHECK_INT(s.steps.source, STEPS_MARKED);
+    CHECK_INT(s.steps.count, 3);
+    CHECK_INT(s.steps.ranks[0].of[1], 0);
+    CHECK_INT(s.steps.ranks[0].of[2], 1);
     t = measure(&s, spans, 0, 0);
     CHECK_DOUBLE(t.span_ns, 300, 0); /* 700 to 1300 */
     CHECK_DOUBLE(t.compute_ns, 100, 0);
     CHECK_DOUBLE(t.comm_ns, 250, 0);
     CHECK_DOUBLE(t.exposed_comm_ns, 200, 0);
     CHECK_DOUBLE(t.idle_ns, 0, 0);
-    iterations_release(&s.it);
+    job_steps_release(&s.steps);
 }
 
-/* The middle step issued nothing; the last operation came after all steps. */
+/* A step that issued nothing is a step; the last operation came after all of them. */
 TEST(iteration_empty_steps)
 {
     static const uint8_t classes[OPS] = {0};
-    struct step steps[4] = {{0, 15, "a", 0}, {15, 19, "b", 0}, {19, 25, "c", 0}, {25, 45, "d", 0}};
+    struct step steps[4] = {{0, 15, "a", 0, false},
+                            {15, 19, "b", 0, false},
+                            {19, 25, "c", 0, false},
+                            {25, 45, "d", 0, false}};
     struct scene s;
     make_scene(&s, classes);
     s.rank.steps = steps;
     s.rank.nsteps = 4;
-    iterations_find(&s.it, &s.rank, &s.program);
-    CHECK_INT(s.it.count, 3);
-    CHECK_INT(s.it.of[0], 0);
-    CHECK_INT(s.it.of[2], 1);
-    CHECK_INT(s.it.of[3], 2);
-    CHECK_INT(s.it.of[5], ITERATION_NONE);
-    iterations_release(&s.it);
+    job_steps_find(&s.steps, &s.run);
+    CHECK_INT(s.steps.count, 4);
+    CHECK_INT(s.steps.ranks[0].of[0], 0);
+    CHECK_INT(s.steps.ranks[0].of[2], 2);
+    CHECK_INT(s.steps.ranks[0].of[3], 3);
+    CHECK_INT(s.steps.ranks[0].of[5], STEP_NONE);
+    job_steps_release(&s.steps);
 }

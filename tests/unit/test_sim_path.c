@@ -218,3 +218,12 @@ TEST(sim_path_of_a_stuck_program)
     CHECK_PATH(s, (struct sim_path){0}, STEP(WORK, done, 0, 10));
     sim_free(s);
 }
+
+/* A program in which nothing happens has nothing to remember causes of. */
+TEST(sim_path_of_nothing)
+{
+    struct sim *s = sim_new();
+    sim_keep_causes(s, true);
+    CHECK_INT(sim_run(s), 0);
+    sim_free(s);
+}

@@ -213,6 +213,65 @@ TEST(program_learns_each_members_part)
     run_release(&run);
 }
 
+/* Four ranks, a hop of 10 us, 100 us where data are there. A Broadcast from rank 1 reaches ranks 2,
+ * 3 and 0 in turn; rank 3, late by 200 us, is waited for by rank 0 and not by rank 2. */
+static void broadcast(struct run *run)
+{
+    static const int64_t dur_us[] = {310, 100, 110, 100};
+    start_run(run, 4);
+    for (int r = 0; r < 4; r++) {
+        struct op *op;
+        rank_add_member(&run->ranks[r], 0, r, 0);
+        if (r == 3)
+            add_kernel(run, r, 1, 0, 200000);
+        op = add_coll(run, r, 1, 0, dur_us[r] * 1000, 0);
+        op->coll.op = SPECTER_BROADCAST;
+        op->coll.peer = 1;
+    }
+}
+
+TEST(program_of_data_that_go_one_way)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    broadcast(&run);
+    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    CHECK_INT(p.ways[0].span, 3);
+    CHECK_INT(p.ways[0].first, 0);
+    CHECK_INT(p.ways[0].fill_ns, 30000);
+    check_span(&p, 1, 0, 0, 100000);
+    check_span(&p, 2, 0, 0, 110000);
+    check_span(&p, 3, 1, 200000, 300000);
+    check_span(&p, 0, 0, 0, 310000);
+    CHECK_INT(program_moved(&p, 0, 0).start_ns, 210000);
+    CHECK_INT(program_moved(&p, 1, 0).start_ns, 0);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* The same in groups, or with more data than lie in buffers: all wait for the last. */
+TEST(program_of_data_that_keep_members_together)
+{
+    for (int i = 0; i < 3; i++) {
+        struct run run;
+        struct program p;
+        struct err e;
+        broadcast(&run);
+        for (int r = 0; r < 4; r++) {
+            struct op *op = &run.ranks[r].ops[run.ranks[r].nops - 1];
+            op->bytes = i == 0 ? 65 << 20 : op->bytes;
+            op->coll.group = i == 1 ? 0 : -1;
+            op->coll.peer = i == 2 ? -1 : 1;
+        }
+        CHECK_INT(replay_measured(&p, &run, &e), 0);
+        CHECK_INT(p.ways[0].span, 0);
+        check_span(&p, 1, 0, 0, 300000);
+        program_release(&p);
+        run_release(&run);
+    }
+}
+
 /* Rank 0 was done before rank 1 came: the recording is not understood, and the shortest time counts
  * for both. */
 TEST(program_learns_nothing_from_contradictions)
@@ -587,7 +646,7 @@ TEST(program_guesses_the_stream_of_a_sync)
     add_act(&run, 0, ACT_SYNC_STREAM, -1, -1, 20, 50010);
     add_kernel(&run, 0, 1, 50110, 5);
     CHECK_INT(replay_measured(&p, &run, &e), 0);
-    check_span(&p, 0, 2, 50111, 50116);
+    check_span(&p, 0, 2, 50110, 50115);
     CHECK_INT((int64_t)p.facts.syncs_guessed, 1);
     program_release(&p);
     run_release(&run);
@@ -687,6 +746,30 @@ TEST(program_stuck_in_a_process)
     CHECK_INT(replay_measured(&p, &run, &e), -1);
     CHECK(strstr(e.msg, "rank 2: AllReduce") != NULL);
     CHECK(strstr(e.msg, "on stream 4 waits for rank 0") != NULL);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* A synchronisation that tells neither stream nor event waited for what ended when it returned;
+ * where nothing did, nobody knows for what, and its time stays the CPU's. */
+TEST(program_finds_what_a_sync_waited_for)
+{
+    struct run run;
+    struct program p;
+    struct err e;
+    start_run(&run, 1);
+    run.ranks[0].coverage = COVER_KERNELS;
+    add_kernel(&run, 0, 1, 0, 900000);
+    add_kernel(&run, 0, 2, 10, 50000);
+    add_act(&run, 0, ACT_SYNC_EVENT, -1, -1, 20, 50012);
+    add_kernel(&run, 0, 2, 50110, 5);
+    add_act(&run, 0, ACT_SYNC_EVENT, -1, -1, 50200, 150200);
+    add_kernel(&run, 0, 2, 150300, 5);
+    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    CHECK_INT((int64_t)p.facts.syncs_found, 1);
+    CHECK_INT((int64_t)p.facts.syncs_untold, 1);
+    CHECK_INT(p.facts.untold_ns, 100000);
+    check_span(&p, 0, 3, 150300, 150305);
     program_release(&p);
     run_release(&run);
 }

@@ -7,6 +7,7 @@
 
 #include "made_run.h"
 #include "sim/replay.h"
+#include "trace/host_waits.h"
 
 #include <math.h>
 
@@ -200,6 +201,81 @@ TEST(hidden_kernels_that_another_stream_shows)
         program_release(&p);
         run_release(&run);
     }
+}
+
+/* Kernels between two waits of their stream, of which an operation of another stream shows the end,
+ * and kernels behind the second wait: each have their own time. */
+TEST(hidden_kernels_between_waits)
+{
+    struct program p;
+    struct err e;
+    struct run run;
+    open_run(&run);
+    add_op(&run, 1, 0, 0, 100);
+    add_op(&run, 2, 1, 1, 19);
+    add_act(&run, ACT_RECORD, 2, 6, 2, 2);
+    add_act(&run, ACT_WAIT, 1, 6, 2, 2);
+    add_launches(&run, 1, 3);
+    add_act(&run, ACT_RECORD, 1, 7, 8, 8);
+    add_act(&run, ACT_WAIT, 2, 7, 8, 8);
+    add_op(&run, 2, 9, 130, 370);
+    add_act(&run, ACT_RECORD, 2, 8, 13, 13);
+    add_act(&run, ACT_WAIT, 1, 8, 14, 14);
+    add_launches(&run, 1, 15);
+    add_op(&run, 1, 29, 560, 50);
+    program_make(&p, &run, 0, false);
+    program_measured(&p);
+    CHECK_INT(program_run(&p, &e), 0);
+    CHECK_INT(p.facts.hidden_ns, 90 * US);
+    CHECK_INT(program_span(&p, 0, 2).start_ns, 130 * US);
+    CHECK_INT(program_span(&p, 0, 3).start_ns, 560 * US);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* Kernels before and behind a wait that was over before they were, and nothing shows when the first
+ * ended: each of them has an equal part of the time. */
+TEST(hidden_kernels_on_both_sides_of_a_wait)
+{
+    struct program p;
+    struct err e;
+    struct run run;
+    open_run(&run);
+    add_op(&run, 1, 0, 0, 100);
+    add_op(&run, 2, 1, 1, 129);
+    add_launches(&run, 1, 3);
+    add_act(&run, ACT_RECORD, 2, 7, 8, 8);
+    add_act(&run, ACT_WAIT, 1, 7, 9, 9);
+    add_launches(&run, 1, 15)->count = 3;
+    add_op(&run, 1, 29, 500, 50);
+    program_make(&p, &run, 0, false);
+    program_measured(&p);
+    CHECK_INT(program_run(&p, &e), 0);
+    CHECK_INT(p.facts.hidden[HIDDEN_WORK], 12);
+    CHECK_INT(p.facts.hidden_ns, 400 * US);
+    CHECK_INT(program_span(&p, 0, 2).start_ns, 500 * US);
+    program_release(&p);
+    run_release(&run);
+}
+
+/* A small copy, which has no time of its own, and whose call came back when all before it was done.
+ */
+TEST(hidden_kernels_before_a_copy_that_waits)
+{
+    struct run run;
+    struct op *copy;
+    open_run(&run);
+    add_op(&run, 1, 0, 0, 100);
+    add_launches(&run, 1, 5);
+    copy = add_op(&run, 1, 12, 12, 388);
+    copy->class = OP_MEMORY;
+    copy->name = "d2h";
+    copy->timing = SPECTER_TIMING_HOST;
+    copy->host_end_ns = 400 * US;
+    add_op(&run, 1, 410, 410, 5);
+    host_waits_find(&run.ranks[0]);
+    check_start(&run, 2, 410, 9, 0);
+    run_release(&run);
 }
 
 /* Nothing with a time follows, but the host waited for them until 400. */
@@ -460,10 +536,11 @@ TEST(replay_of_copies)
     op->name = "h2d";
     op->timing = SPECTER_TIMING_HOST;
     add_op(&run, 1, 315, 318, 50);
+    host_waits_find(&run.ranks[0]);
     if (run_replay(&rep, &run, NULL)) {
         CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0.02);
         CHECK_DOUBLE(rep.own.memory_ns, (double)(100 * US), 0);
-        CHECK(says(&rep, "1 copies between host and device were waited for"));
+        CHECK(says(&rep, "1 calls of copies waited for the device"));
         CHECK(says(&rep, "1 small copies were not timed"));
         CHECK(!loses(&rep));
     }

@@ -70,8 +70,10 @@ static void talk_send(struct talk *t, int comm, int from, int to)
 
 static void talk_ends(struct talk *t, const char *why)
 {
-    struct step_windows steps = step_windows_of(&t->run);
+    struct job_steps steps;
+    job_steps_find(&steps, &t->run);
     stages_find(&t->s, &t->run, &steps);
+    job_steps_release(&steps);
     CHECK_STR(t->s.why != NULL ? t->s.why : "found", why);
 }
 

@@ -67,7 +67,11 @@ TEST(steps_over_ranks)
     CHECK_DOUBLE(a.steps.ranks[1].host.mean, 130, 0);
     CHECK_DOUBLE(a.steps.host.of.mean, 130, 0); /* of 100 and 160 */
     CHECK_DOUBLE(a.steps.host.of.p95, 160, 0);
-    CHECK_DOUBLE(a.steps.device.of.mean, 150, 0);
+    CHECK_INT((int64_t)a.steps.job.steps, 1);        /* the first has no length */
+    CHECK_DOUBLE(a.steps.job.of.mean, 250 - 120, 0); /* the last rank's ends */
+    CHECK_DOUBLE(a.step_time.ns, 250 - 120, 0);
+    CHECK_INT(row->job_ns, 250 - 120);
+    CHECK(row->counts && !a.steps.list[0].counts);
     device_done(&a, &run);
 }
 
@@ -93,12 +97,13 @@ TEST(steps_warm_up_and_spread)
     CHECK_DOUBLE(a.steps.host.of.mean, 100, 0);
     CHECK_DOUBLE(a.steps.host.of.max, 110, 0);
     CHECK_DOUBLE(sample_cv(&a.steps.host.of), sqrt(200. / 3) / 100, 1e-12);
-    CHECK_INT((int64_t)a.steps.device.steps, 0); /* nothing ran */
+    CHECK(a.job_steps.untimed); /* nothing ran */
+    CHECK_DOUBLE(a.step_time.ns, 100, 0);
     CHECK_INT(a.steps.list[0].timed, 0);
     device_done(&a, &run);
 }
 
-/* Two steps do not tell which is usual; 150 is not more than 1.5 times 100. */
+/* 150 is not more than 1.5 times 100; the ranks have b in common. */
 TEST(steps_without_warm_up)
 {
     struct run run;
@@ -110,6 +115,7 @@ TEST(steps_without_warm_up)
     device_analyze(&a, &run);
     CHECK(!a.steps.host.warm_up);
     CHECK_INT((int64_t)a.steps.host.steps, 2);
+    CHECK_DOUBLE(a.step_time.ns, 100, 0);
     CHECK_INT(a.steps.list[1].ranks, 2);
     device_done(&a, &run);
     device_run(&run, 1);
@@ -119,6 +125,209 @@ TEST(steps_without_warm_up)
     device_analyze(&a, &run);
     CHECK(!a.steps.host.warm_up);
     CHECK_INT((int64_t)a.steps.host.steps, 3);
+    device_done(&a, &run);
+}
+
+/* The second of five, whose length is the first that is known, warms up: 301, then 100 110 90. */
+TEST(steps_second_warms_up)
+{
+    static const int64_t end[] = {100, 401, 501, 611, 701};
+    struct run run;
+    struct analysis a;
+    device_run(&run, 1);
+    for (int i = 0; i < 5; i++) {
+        device_step(&run, 0, "step", 10 * i, 10 * i + 10);
+        device_op(&run, 0, 1, 10 * i + 1, 10 * i + 2, i > 0 ? end[i - 1] : 50, end[i]);
+    }
+    device_analyze(&a, &run);
+    CHECK(a.job_steps.warm_up);
+    CHECK_INT(a.job_steps.parts[0].before, 1);
+    CHECK(a.steps.job.warm_up);
+    CHECK_DOUBLE(a.steps.job.first_ns, 301, 0);
+    CHECK_DOUBLE(a.step_time.ns, 100, 0);
+    device_done(&a, &run);
+}
+
+static void pause_at(struct run *run, int64_t at_ns)
+{
+    if (run->pauses == NULL)
+        run->pauses = arena_alloc(&run->arena, 4 * sizeof *run->pauses);
+    run->pauses[run->npauses++] = (struct pause){at_ns, 1000000};
+}
+
+/* Steps that end at `end`, each with one operation of 60 at its end. */
+static void run_of_ends(struct run *run, const int64_t *end, int n)
+{
+    device_run(run, 1);
+    for (int i = 0; i < n; i++) {
+        device_step(run, 0, "step", end[i] - 90, end[i] - 10);
+        device_op(run, 0, 1, end[i] - 80, end[i] - 79, end[i] - 60, end[i]);
+    }
+}
+
+/* Three steps of 100, a pause at 350, three of 110: what is between 300 and 700, when the first
+ * step behind the pause ends, is in no step. */
+TEST(steps_never_span_a_pause)
+{
+    static const int64_t end[] = {100, 200, 300, 700, 810, 920};
+    struct run run;
+    struct analysis a;
+    run_of_ends(&run, end, 6);
+    pause_at(&run, 350);
+    device_analyze(&a, &run);
+    CHECK_INT(a.job_steps.count, 6);
+    CHECK_INT(a.job_steps.nparts, 2);
+    CHECK_DOUBLE(a.step_time.ns, (200 + 220) / 4., 0);
+    CHECK_INT(a.step_time.window.steps, 4);
+    CHECK_INT(step_window_ns(&a.step_time.window), 420);
+    CHECK_INT(step_window_at(&a.step_time.window, 600), 200);
+    CHECK_INT(step_window_at(&a.step_time.window, 710), 210);
+    CHECK(!a.steps.list[3].counts && a.steps.list[3].job_ns == UNKNOWN_NS);
+    CHECK(a.steps.list[4].counts && a.steps.list[4].job_ns == 110);
+    CHECK_INT(a.steps.list[3].ended, 0);
+    CHECK_INT((int64_t)a.steps.job.steps, 4);
+    CHECK_DOUBLE(a.steps.job.of.mean, 105, 0);
+    CHECK_DOUBLE(a.critical.length.all_ns, 420, 0);
+    device_done(&a, &run);
+}
+
+/* A part of one step has no length; where all parts are such, the last step counts by itself. */
+TEST(steps_of_single_windows)
+{
+    static const int64_t end[] = {100, 700, 800, 1300};
+    struct run run;
+    struct analysis a;
+    run_of_ends(&run, end, 4);
+    pause_at(&run, 350);
+    pause_at(&run, 1000);
+    device_analyze(&a, &run);
+    CHECK_INT(a.job_steps.nparts, 3);
+    CHECK_DOUBLE(a.step_time.ns, 100, 0);
+    CHECK_INT(a.step_time.window.steps, 1);
+    device_done(&a, &run);
+    run_of_ends(&run, end, 2);
+    pause_at(&run, 350);
+    device_analyze(&a, &run);
+    CHECK_INT(a.job_steps.count, 1);
+    CHECK_DOUBLE(a.step_time.ns, 90, 0); /* from its mark */
+    device_done(&a, &run);
+}
+
+/* The recording ends in the fourth step: it has one operation of two. */
+TEST(steps_cut_by_the_end_do_not_count)
+{
+    struct run run;
+    struct analysis a;
+    device_run(&run, 1);
+    for (int i = 0; i < 4; i++) {
+        device_step(&run, 0, "step", 100 * i, 100 * i + 100);
+        device_op(&run, 0, 1, 100 * i + 1, 100 * i + 2, 100 * i + 10, 100 * i + 40);
+        if (i < 3)
+            device_op(&run, 0, 1, 100 * i + 3, 100 * i + 4, 100 * i + 40, 100 * i + 90);
+    }
+    device_analyze(&a, &run);
+    CHECK_INT(a.job_steps.count, 3);
+    CHECK_INT(a.job_steps.cut, 1);
+    CHECK_DOUBLE(a.step_time.ns, 100, 0);
+    CHECK(!a.steps.list[3].counts);
+    device_done(&a, &run);
+}
+
+/* Rings hold other steps on each rank: what counts is what both hold, by time. */
+TEST(steps_of_rings_are_matched_by_time)
+{
+    struct run run;
+    struct analysis a;
+    device_run(&run, 2);
+    for (int r = 0; r < 2; r++) {
+        run.ranks[r].complete = false;
+        for (int i = r; i < 4 + r; i++) {
+            device_step(&run, r, "step", 100 * i, 100 * i + 100);
+            device_op(&run, r, 1, 100 * i + 1, 100 * i + 2, 100 * i + 10, 100 * i + 90 + r);
+        }
+    }
+    device_analyze(&a, &run);
+    CHECK_INT(a.job_steps.count, 3); /* of rank 0 the last three, of rank 1 the first */
+    CHECK_INT(a.job_steps.ranks[0].of[0], STEP_NONE);
+    CHECK_INT(a.job_steps.ranks[0].of[1], 0);
+    CHECK_INT(a.job_steps.ranks[1].of[0], 0);
+    CHECK_INT(a.job_steps.ranks[1].of[3], STEP_NONE);
+    CHECK_DOUBLE(a.step_time.ns, 100, 0);
+    device_done(&a, &run);
+}
+
+/* One step that rank 1 begins 380 of 1000 later than rank 0: that is no part of it. */
+TEST(steps_skew_of_starts_is_no_part)
+{
+    struct run run;
+    struct analysis a;
+    device_run(&run, 2);
+    for (int r = 0; r < 2; r++) {
+        device_step(&run, r, "step", 380 * r, 1000);
+        device_op(&run, r, 1, 380 * r + 1, 380 * r + 2, 380 * r + 10, 990);
+    }
+    device_analyze(&a, &run);
+    CHECK_DOUBLE(a.step_time.ns, 620, 0);
+    device_done(&a, &run);
+}
+
+static void layer(struct run *run, int64_t *at, const char *name)
+{
+    struct op *op = device_op(run, 0, 1, *at, *at + 1, *at + 2, *at + 9);
+    op->name = intern_add(&run->names, name, strlen(name));
+    *at += 10;
+}
+
+static enum step_source source_of(struct run *run)
+{
+    struct job_steps steps;
+    enum step_source source;
+    run_finish(run);
+    job_steps_find(&steps, run);
+    source = steps.source;
+    job_steps_release(&steps);
+    run_release(run);
+    return source;
+}
+
+/* Layers repeat forward, then backward, in one step. What repeats without an optimizer and copies
+ * is a layer, too; with them it is a step. */
+TEST(steps_layers_are_none)
+{
+    struct run run;
+    int64_t at = 0;
+    device_run(&run, 1);
+    for (int i = 0; i < 12; i++) {
+        layer(&run, &at, i < 6 ? "forward" : "backward");
+        layer(&run, &at, i < 6 ? "forward_relu" : "adam_backward_relu");
+        if (i >= 6)
+            layer(&run, &at, "backward_weight");
+    }
+    CHECK_INT(source_of(&run), STEPS_WHOLE);
+    device_run(&run, 1);
+    for (int i = 0; i < 12; i++) {
+        layer(&run, &at, "gemm");
+        layer(&run, &at, "relu");
+    }
+    CHECK_INT(source_of(&run), STEPS_WHOLE);
+    device_run(&run, 1);
+    for (int i = 0; i < 12; i++) {
+        layer(&run, &at, "gemm");
+        layer(&run, &at, "multi_tensor_apply");
+    }
+    CHECK_INT(source_of(&run), STEPS_REPEATED);
+}
+
+/* A rank without a call begins with its device, not at the clock's zero. */
+TEST(steps_without_calls)
+{
+    struct run run;
+    struct analysis a;
+    device_run(&run, 1);
+    device_op(&run, 0, 1, UNKNOWN_NS, UNKNOWN_NS, 1000000000, 1000000010);
+    device_op(&run, 0, 1, UNKNOWN_NS, UNKNOWN_NS, 1000000020, 1000000030);
+    device_analyze(&a, &run);
+    CHECK_DOUBLE(a.step_time.ns, 30, 0);
     device_done(&a, &run);
 }
 
@@ -146,6 +355,7 @@ TEST(steps_that_vary_are_a_finding)
     struct analysis a;
     char text[512];
     device_run(&run, 1);
+    device_step(&run, 0, "s", -90, 0);
     device_step(&run, 0, "s", 0, 80);
     device_step(&run, 0, "s", 80, 180);
     device_step(&run, 0, "s", 180, 300);
@@ -154,6 +364,7 @@ TEST(steps_that_vary_are_a_finding)
     CHECK_HAS(text, "from 80 ns to 120 ns, median 100 ns (3 steps; they vary by 20 %");
     device_done(&a, &run);
     device_run(&run, 1);
+    device_step(&run, 0, "s", -90, 0);
     device_step(&run, 0, "s", 0, 99);
     device_step(&run, 0, "s", 99, 199);
     device_step(&run, 0, "s", 199, 300);

@@ -50,7 +50,7 @@ static void kernel(struct run *run, int rank, int64_t start, int64_t end)
 static void step(struct run *run, int64_t start, int64_t end)
 {
     for (size_t r = 0; r < run->nranks; r++)
-        *rank_add_step(&run->ranks[r]) = (struct step){start, end, "s", 0};
+        *rank_add_step(&run->ranks[r]) = (struct step){start, end, "s", 0, false};
 }
 
 /* All leave the first collective at 100. Rank 3 computes up to 500, and rank 2 waits for it in the

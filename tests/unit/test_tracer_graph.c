@@ -134,6 +134,28 @@ TEST(tracer_kernel_classes)
         {"void at::native::amp_update_scale_cuda_kernel", SPECTER_KERNEL_OPTIMIZER},
         {"void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long>",
          SPECTER_KERNEL_OTHER},
+        {"void at::native::(anonymous "
+         "namespace)::distribution_elementwise_grid_stride_kernel<float, "
+         "4, void at::native::templates::cuda::normal_and_transform<c10::BFloat16, float>>",
+         SPECTER_KERNEL_ELEMENTWISE},
+        {"void gen_sequenced<curandStateXORWOW, float2, normal_args_st, &(float2 "
+         "curand_normal_scaled2<curandStateXORWOW>)>",
+         SPECTER_KERNEL_ELEMENTWISE},
+        {"flashinfer::cutlass_moe_gemm", SPECTER_KERNEL_GEMM},
+        {"void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>",
+         SPECTER_KERNEL_REDUCTION},
+        {"void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &(silu(float const&))>",
+         SPECTER_KERNEL_ELEMENTWISE},
+        {"void flashinfer::BatchPrefillWithPagedKVCacheKernel<flashinfer::KernelTraits<"
+         "(flashinfer::MaskMode)1, (unsigned int)128>>",
+         SPECTER_KERNEL_ATTENTION},
+        {"flash::prepare_varlen_num_blocks_kernel(int, int, int, int const*, int const*)",
+         SPECTER_KERNEL_ATTENTION},
+        {"void wgrad_alg0_engine<float, 128, 5, 5, 3, 3, 3, false, 512>", SPECTER_KERNEL_GEMM},
+        {"sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw", SPECTER_KERNEL_GEMM},
+        {"_ZN7deep_ep9intranode8dispatchILi8ELi768ELi8192EEEvP4int4PfPiPl", SPECTER_KERNEL_COMM},
+        {"void deep_ep::internode::get_dispatch_layout<256, 32, 8>(long const*, int*)",
+         SPECTER_KERNEL_OTHER},
         {"_Z3addPfS_i", SPECTER_KERNEL_OTHER},
         {"", SPECTER_KERNEL_OTHER},
         {NULL, SPECTER_KERNEL_OTHER},

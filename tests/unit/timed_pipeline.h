@@ -234,7 +234,7 @@ static inline void timed_step(struct run *run, const struct timed_pipeline *t,
         from[r] = run->ranks[r].nops;
         if (t->marked) {
             struct step *mark = rank_add_step(&run->ranks[r]);
-            *mark = (struct step){begin, INT64_MAX / 4, "step", 0};
+            *mark = (struct step){begin, INT64_MAX / 4, "step", 0, false};
             if (step > 0)
                 mark[-1].end_ns = begin;
         }
@@ -291,6 +291,14 @@ static inline void timed_run(struct run *run, const struct timed_pipeline *t)
     for (int k = 0; k < t->steps; k++)
         timed_step(run, t, all, k);
     for (int r = 0; r < run->world_size; r++) {
+        struct rank *rank = &run->ranks[r];
+        for (size_t i = 0; i < rank->nops && rank->nsteps > 0; i++) {
+            struct step *last = &rank->steps[rank->nsteps - 1];
+            if (i == 0)
+                last->end_ns = last->start_ns;
+            if (rank->ops[i].host_ns >= last->end_ns)
+                last->end_ns = rank->ops[i].host_ns + 1;
+        }
         if (run->ranks[r].nacts > 0)
             qsort(run->ranks[r].acts, run->ranks[r].nacts, sizeof(struct act), timed_by_host);
     }

@@ -1,48 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Every table and key that analyze puts into JSON is in its documents, every top-level key in the list
 # at the end of docs/analyze.md; so are the columns of tables that these traces leave empty.
-type python3 >/dev/null || { echo "no python3"; exit 77; }
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 "$SPECTER" analyze "$ROOT/tests/cli/analyze/data/two_ranks" --json two_ranks.json >page 2>log
-if [[ -x $BUILD/examples/train ]]; then
-    work=$PWD ITERS=2
-    . "$ROOT/scripts/recordings.bash"
-    capture h100 pp 4
-    "$SPECTER" analyze "$trace" --json stand_ins.json >page 2>log || { cat log; exit 1; }
-fi
-dlrm=$SHARED/data/traces/param/dlrm_kineto.tar.gz
-[[ ! -e $dlrm ]] || "$SPECTER" analyze "$dlrm" --json dlrm.json >page 2>log || [[ $? == 4 ]]
-python3 - "$ROOT" *.json <<'PY'
-import glob, json, re, sys
-root, traces = sys.argv[1], sys.argv[2:]
-page = open(root + "/docs/analyze.md").read()
-text = page + open(root + "/docs/communication.md").read()
-listed = set(re.findall(r'"(\w+)"', page[page.index("\n## JSON\n"):]))
-named = set(re.findall(r'"(\w+)"', text))
-for words in re.findall(r"`([^`\n]+)`", text):
-    named |= set(re.findall(r"\w+", words))
-data = {"untimed_ops", "classes"}  # what is in them is named by its values
-
-def walk(value, path):
-    if isinstance(value, list):
-        for one in value[:100]:
-            walk(one, path + "[]")
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            if key not in named:
-                missing.add(path + "." + key)
-            if key not in data:
-                walk(one, path + "." + key)
-
-missing = set()
-for trace in traces:
-    result = json.load(open(trace))
-    missing |= {"not in the list of JSON keys: " + key for key in result if key not in listed}
-    walk(result, "")
-columns = [c for file in glob.glob(root + "/src/report/sheet_*.c")
-           for c in re.findall(r'\{"(\w+)",[^{}]*\bSHEET_', open(file).read())]
-missing |= {"column " + c for c in columns if c not in named}
-if len(columns) < 150 or not traces:
-    print("only", len(columns), "columns found")
-for one in sorted(missing):
-    print("not documented:", one)
-PY
+work=$PWD ITERS=2
+. "$ROOT/scripts/recordings.bash"
+capture h100 pp 4
+"$SPECTER" analyze "$trace" --json stand_ins.json >page 2>log || { cat log; exit 1; }
+python3 "$ROOT/tests/cli/analyze/documented.py" "$ROOT" two_ranks.json stand_ins.json

@@ -16,6 +16,7 @@ ln -s . traces/self
 ln -s ../traces traces/up
 timeout 20 "$SPECTER" analyze traces --json - >out.json 2>err
 echo "status $?"
+grep -o "1 file here is no traces .*pipe.json'" err
 python3 - <<'END'
 import json
 doc = json.loads(open('out.json', 'rb').read().decode('utf-8'))

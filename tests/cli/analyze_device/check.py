@@ -66,6 +66,21 @@ class Work:
     pass
 
 
+def waits(o, before):
+    """Did the call of a copy wait for the device? `before`: the end of what was before it."""
+    by_async = "Async" in o.call or "Memcpy" not in o.call
+    long, outlasted = o.host_end - o.host > 10000, o.host_end + 2000 >= o.end
+    if o.memory == "Pinned" and by_async:
+        return False
+    if o.way == "h2d":
+        if outlasted and (long or (o.memory == "Pinned" and not by_async)):
+            return True
+        return before > o.host + 10000 and before <= o.start <= o.host_end
+    if o.way in ("d2d", "memset"):
+        return not by_async and long and outlasted
+    return outlasted and (long or o.memory == "Pageable" or not by_async)
+
+
 class Rank:
     """What a trace says of one GPU, and sweeps over it."""
 
@@ -73,12 +88,19 @@ class Rank:
         self.number = number
         self.calls, self.ops, self.blocked, self.steps = {}, [], [], []
         self.waits = []  # (stream, host time)
+        self.memory_calls = []
 
     def finish(self):
         self.ops.sort(key=lambda o: o.start)  # stable: as in the file
+        ended = {}
         for o in self.ops:
-            if o.kind == "memory" and o.host is not None and o.host_end >= o.end:
+            if o.kind == "memory" and o.host is not None and waits(o, ended.get(o.stream, -math.inf)):
                 self.blocked.append((o.host, o.host_end))
+            ended[o.stream] = max(ended.get(o.stream, o.end), o.end)
+        for begin, end in self.memory_calls:
+            busy = max((o.end for o in self.ops if (o.start if o.host is None else o.host) < begin), default=begin)
+            if begin < busy <= end + 2000:
+                self.blocked.append((begin, end))
 
     def cause(self, o, before, last):
         if o.host is None:
@@ -91,15 +113,24 @@ class Rank:
             return "dependency"
         return "other"
 
-    def idle(self, ops):
-        sums, until, last = {}, None, {}
+    def idle(self, ops, begin=None, end=None):
+        """By cause, between operations; with a window, all that is idle in it."""
+        sums, until, last = {}, begin, {}
+
+        def add(cause, a, b):
+            if begin is not None:
+                a, b = max(a, begin), min(b, end)
+            if b > a:
+                sums[cause] = sums.get(cause, 0) + b - a
+
         for o in ops:
             if until is not None and o.start > until:
-                c = self.cause(o, until, last.get(o.stream, -math.inf))
-                sums[c] = sums.get(c, 0) + o.start - until
+                add(self.cause(o, until, last.get(o.stream, -math.inf)), until, o.start)
             until = o.end if until is None else max(until, o.end)
             if o.host is not None:
                 last[o.stream] = max(last.get(o.stream, o.host), o.host)
+        if begin is not None:
+            add("unknown", until, end)
         return sums
 
     def active(self, begin=None, end=None):
@@ -124,7 +155,7 @@ class Rank:
 
 class KinetoRank(Rank):
     def __init__(self, doc):
-        self.operators, self.callers = {}, {}
+        self.operators, self.callers, self.names = {}, {}, {}
         super().__init__(doc.get("distributedInfo", {}).get("rank", 0))
         events = [e for e in doc["traceEvents"] if e.get("ph") == "X"]
         for e in events:
@@ -158,8 +189,11 @@ class KinetoRank(Rank):
             correlation = e.get("args", {}).get("correlation")
             self.calls[correlation] = (begin, end)
             self.callers.setdefault(correlation, self.around(e["pid"], e["tid"], begin))
-            if any(word in e["name"] for word in SYNC) or e["name"] in MEMORY_CALLS:
+            self.names[correlation] = e["name"]
+            if any(word in e["name"] for word in SYNC):
                 self.blocked.append((begin, end))
+            if e["name"] in MEMORY_CALLS:
+                self.memory_calls.append((begin, end))
         if e["name"].startswith("ProfilerStep#") and e.get("cat") == "user_annotation":
             self.steps.append((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e["name"]))
 
@@ -182,12 +216,17 @@ class KinetoRank(Rank):
         o.stream = args["stream"]
         o.host, o.host_end = self.calls.get(args.get("correlation"), (None, None))
         o.caller = self.callers.get(args.get("correlation"))
+        o.call = self.names.get(args.get("correlation"))
+        ways = {"HtoD": "h2d", "DtoH": "d2h", "DtoD": "d2d", "PtoP": "d2d", "Memset": "memset"}
+        o.way = next((way for word, way in ways.items() if word in o.name), None)
+        o.memory = next((m for m in ("Pageable", "Pinned") if m in o.name), None)
         self.ops.append(o)
 
 
 class NsysRank(Rank):
     def __init__(self, number, db, pid, device):
         super().__init__(number)
+        self.names = {}
         self.host_calls(db, pid)
         tables = {r[0] for r in db.execute("select name from sqlite_master")}
         for table, kind in (("KERNEL", "compute"), ("MEMCPY", "memory"), ("MEMSET", "memory")):
@@ -207,17 +246,25 @@ class NsysRank(Rank):
                 "join StringIds s on s.id = nameId where r.globalTid / 0x1000000 = ?",
                 (pid // 0x1000000,)):
             self.calls[correlation] = begin, end
-            if any(w in name for w in SYNC) or re.sub("_v[0-9]+$", "", name) in MEMORY_CALLS:
+            self.names[correlation] = name
+            if any(w in name for w in SYNC):
                 self.blocked.append((begin, end))
+            if re.sub("_v[0-9]+$", "", name) in MEMORY_CALLS:
+                self.memory_calls.append((begin, end))
 
     def device_work(self, db, table, kind, pid, device):
         name = "(select value from StringIds where id = demangledName)"
         for row in db.execute(
-                "select start, end, streamId, correlationId, %s from CUPTI_ACTIVITY_KIND_%s "
-                "where globalPid = ? and deviceId = ?" % (name if table == "KERNEL" else "''", table),
+                "select start, end, streamId, correlationId, %s, %s from CUPTI_ACTIVITY_KIND_%s "
+                "where globalPid = ? and deviceId = ?" % (
+                    name if table == "KERNEL" else "''",
+                    "copyKind, srcKind, dstKind" if table == "MEMCPY" else "-1, -1, -1", table),
                 (pid, device)):
             o = Work()
-            o.start, o.end, o.stream, correlation, o.name = row
+            o.start, o.end, o.stream, correlation, o.name, way, *memory = row
+            o.way = {1: "h2d", 2: "d2h", 8: "d2d", 10: "d2d", -1: "memset"}.get(way)
+            o.memory = "Pageable" if 0 in memory else "Pinned" if 1 in memory else None
+            o.call = self.names.get(correlation)
             o.kind = "comm" if kind == "compute" and o.name.startswith("nccl") else kind
             o.dur = o.end - o.start
             o.host, o.host_end = self.calls.get(correlation, (None, None))
@@ -261,10 +308,12 @@ def check_idle(rows, sums, where):
 def check_ranks(get, ranks):
     total, active = {}, {}
     by_rank = {int(r["rank"]): r for r in get("idle_ranks")}
+    windows = {int(r["rank"]): r for r in get("ranks")}  # of the steps that count
     overlap = {int(r["rank"]): r for r in get("overlap")}
     for r in ranks:
-        sums, on = r.idle(r.ops), r.active()
-        span = max(o.end for o in r.ops) - min(o.start for o in r.ops)
+        begin = min(o.start for o in r.ops) + round(1000 * float(windows[r.number]["from_us"]))
+        span = round(1000 * float(windows[r.number]["span_us"]))
+        sums, on = r.idle(r.ops, begin, begin + span), r.active(begin, begin + span)
         if sum(sums.values()) != span - sum(on.values()):
             fail("python itself: idle", r.number)
         check_idle(by_rank[r.number], sums, ("idle_ranks", r.number))
@@ -329,9 +378,9 @@ def check_stream(r, stream, rows):
     near(("unlaunched",) + where, queue["unlaunched"], len(ops) - len(known))
     if not known:
         return
-    delays = [(o.start - o.host_end) / 1e3 for o in known]
+    delays = [max(0, o.start - o.host_end) / 1e3 for o in known if o.start >= o.host]
     calls = [(o.host_end - o.host) / 1e3 for o in known]
-    near(("delay min",) + where, launch["delay_min_us"], min(delays))
+    near(("delay min",) + where, launch["delay_min_us"], min(delays, default=None))
     near(("delay median",) + where, launch["delay_median_us"], median(delays))
     near(("delay p95",) + where, launch["delay_p95_us"], nearest_rank(delays, 0.95))
     near(("delay max",) + where, launch["delay_max_us"], max(delays))

@@ -2,7 +2,7 @@
 # What HolisticTraceAnalysis says of the same trace, to a microsecond (shared/data/expected).
 [[ -n $SHARED && -e $SHARED/data/expected/hta_dlrm8.json ]] || { echo "no ../shared data"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
-for t in idle_streams overlap active queue; do
+for t in idle_streams ranks queue; do
     "$SPECTER" analyze "$SHARED"/data/traces/param/dlrm_kineto.tar.gz --table $t --format csv \
         2>/dev/null >$t.csv
 done
@@ -44,16 +44,20 @@ for row in csv.DictReader(open("idle_streams.csv")):
     near(key, us["dependency"] + us["other"], want.get(key + ("other",), 0), 1)
 print("streams that are missing:", len(streams), "unknown:", unknown)
 
-overlap = {int(r["rank"]): 100 * float(r["of_comm"]) for r in csv.DictReader(open("overlap.csv"))}
+# HTA's are of all that was recorded, not of the steps that count.
+ranks = list(csv.DictReader(open("ranks.csv")))
+overlap = {int(r["rank"]): 100 * float(r["recorded_overlap_us"]) / float(r["recorded_comm_us"])
+           for r in ranks}
 for row in hta["comm_comp_overlap"]:  # in percent, two decimals
     near(("overlap", row["rank"]), overlap.pop(row["rank"]), row["comp_comm_overlap_pctg"], 0.005001)
 
-names = {"COMPUTATION": "compute", "COMMUNICATION": "communication", "MEMORY": "memory"}
-active = {frozenset(r["kinds"].split(" + ")): float(r["total_us"])
-          for r in csv.DictReader(open("active.csv"))}
-for row in hta["gpu_kernel_type_time_us"]:
-    kinds = frozenset(names[k] for k in row["kernel_type"].split(" overlapping "))
-    near(("active", row["kernel_type"]), active.pop(kinds), row["sum"], 1)
+# Time by the kinds that are active, over all ranks.
+kinds = {"COMPUTATION": "compute", "COMMUNICATION": "comm", "MEMORY": "memory"}
+hta_kinds = {row["kernel_type"]: row["sum"] for row in hta["gpu_kernel_type_time_us"]}
+for word, kind in kinds.items():
+    near(("active", kind), sum(float(r["recorded_%s_us" % kind]) for r in ranks),
+         sum(us for name, us in hta_kinds.items() if word in name.split(" overlapping ")), 8)
+active = {}
 
 queue = {(int(r["rank"]), int(r["stream"])): r for r in csv.DictReader(open("queue.csv"))}
 for row in hta["queue_length_summary"]:

@@ -41,7 +41,7 @@ work(7, 1013, 1364.25, 35.75)                          # 1.75 behind: launch gap
 work(7, 1016, 1450, 10)                                # 50 behind and queued: other
 call("cudaDeviceSynchronize", 1020, 445)
 work(7, 1470, 1475.125, 24.875)                        # behind the synchronisation
-work(7, 1490, 1503, 47, "Memcpy DtoH (Device -> Pinned)", "gpu_memcpy", 62)
+work(7, 1490, 1503, 47, "Memcpy DtoH (Device -> Pageable)", "gpu_memcpy", 62)
 work(7, 1560, 1565, 5, "void softmax_kernel(float*)")  # behind a copy that blocks
 for n, (ts, dur) in enumerate(((996, 480), (1476, 80), (1556, 20))):
     events.append({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % n, "pid": 9,

@@ -10,13 +10,17 @@ du -b ./*/* | awk '{ n = split($2, part, "/"); print part[2] "/" part[n] ($1 < 1
 grep -h '^- ranks' ./*/README.md
 grep -c 'stand-ins' gpt_2ranks/README.md
 
-# spoilt NAME COMMAND: gpt_2ranks as a folder that COMMAND changes must not please.
+# spoilt COMMAND: gpt_2ranks as a folder that COMMAND changes must not please. Times count from the first of all
+# ranks, which may be the one that a command takes away: what else is not scrubbed then is left out.
 spoilt() {
+    local moved='not scrubbed'
+    [[ $1 != *secret* ]] || moved='^$'
+
     rm -rf spoilt
     cp -r gpt_2ranks spoilt
     (cd spoilt && eval "$1")
     echo "== $1"
-    fixture spoilt | sed 's/: {.*//; s/[0-9]* bytes, /more bytes, /' | uniq
+    fixture spoilt | sed 's/: {.*//; s/[0-9]* bytes, /more bytes, /' | grep -v "$moved" | uniq
     [[ ${PIPESTATUS[0]} == 1 ]] || echo "nothing was seen"
 }
 spoilt 'rm README.md'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Of two ranks one has no trace: to whom it sent is not known, and a simulator that read of a rank -1
 # would wait for it. The message is work with a time; an AllGather keeps its size.
-command -v python3 >/dev/null || { echo "python3 is not here"; exit 77; }
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 source "$ROOT/tests/cli/export/trace.bash"
 rm traces/specter_trace_rank1.jsonl
 "$SPECTER" export traces --format chakra

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-command -v python3 >/dev/null || { echo "python3 is not here"; exit 77; }
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 source "$ROOT/tests/cli/export/trace.bash"
 "$SPECTER" export traces --format chrome
 echo "status $?"

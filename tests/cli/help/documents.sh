@@ -47,6 +47,9 @@ named("docs/analyze.md", table("src/analysis/idle.h", "IDLE_CAUSES")[0])
 named("docs/metrics.md", table("src/metrics/metrics.h", "METRICS")[0])
 keys = re.findall(r"X\(\w+,\s*\"([^\"]+)\"", table("src/metrics/card.h", "CARD_FIELDS")[1].replace("\\\n", ""))
 named("docs/metrics.md", [key.split(",")[0] for key in keys])
+for name in "BENCH_RULES", "BENCH_FAULTS":
+    named("docs/bench.md", table("src/bench/findings.h", name)[0])
+named("docs/bench.md", table("src/bench/checks.h", "BENCH_CHECKS")[0])
 formats = re.findall(r"X\(\w+, (\w+)", table("src/report/export.h", "EXPORT_FORMATS")[1])
 named("docs/export.md", formats, "\n## %s\n")
 readers = [r for r in table("src/trace/reader.h", "READERS")[0] if r not in ("jsonl", "nsysrep")]

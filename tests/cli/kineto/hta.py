@@ -4,7 +4,11 @@
 import json, sys
 
 want, said = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
-ranks = {r["rank"]: r for r in said["ranks"]}
+# Theirs are of all that was recorded.
+ranks = {r["rank"]: {key.replace("recorded_", ""): value for key, value in r.items()
+                     if key.startswith("recorded_")} for r in said["ranks"]}
+for r in said["ranks"]:
+    ranks[r["rank"]]["span_us"] = r["recorded_us"]
 
 def differs(what, a, b, by):
     if abs(a - b) > by:

@@ -7,15 +7,17 @@ allowed() {
     src/model/*) echo 'base/ specter/ model/' ;;
     profiles/*) echo 'base/ specter/ model/ profiles/' ;;
     src/calib/*) echo 'base/ specter/ model/ calib/' ;;
+    src/bench/modules/*) echo 'base/ specter/ model/ bench/ ../../../tracer/abi/' ;;
+    src/bench/*) echo 'base/ specter/ model/ calib/ bench/' ;;
     src/sim/*) echo 'base/ specter/ trace/ model/ sim/' ;;
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
     src/metrics/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ metrics/' ;;
-    src/report/*) echo 'base/ specter/ trace/ model/ calib/ sim/ analysis/ metrics/ report/' ;;
+    src/report/*) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ report/' ;;
     tests/emu/rocm/*) echo '../ ../../../tracer/hooks/' ;;
     tests/emu/*) echo 'abi/ ../shared/ ../../tracer/abi/ ../../tracer/hooks' ;;
-    tests/gpu/*) echo '../shared/' ;;
+    tests/gpu/*) ;;
     tracer/*) echo 'specter/ hooks/ ../hooks/ abi/' ;;
-    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ sim/ analysis/ metrics/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
+    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
     esac
 }
 

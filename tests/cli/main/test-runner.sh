@@ -17,8 +17,8 @@ case_of late 'sleep 5'
 case_of skipped 'echo "no such device"; exit 77'
 case_of leaves 'set -m; sleep 300 & echo $! >"$TMPDIR/pid"'
 : >tests/cli/a/empty.sh
-printf '#!/bin/sh\necho "ok 1 - one"; echo "# x.c:1: one is not two"; echo "not ok 2 - two"
-echo "ok 3 - three # SKIP no data"; echo "1..3"; exit 1\n' >build/unit-tests
+printf '#!/bin/sh\necho "1..3"; echo "ok 1 - one"; echo "# x.c:1: one is not two"; echo "not ok 2 - two"
+echo "ok 3 - three # SKIP no data"; exit 1\n' >build/unit-tests
 chmod +x build/unit-tests
 LIMIT=1 BUILD=build tests/run.sh
 echo "status $?"
@@ -27,7 +27,7 @@ for i in {1..50}; do # a process that is gone, or awaits burial, has no command 
     sleep 0.1
 done
 [[ $i != 50 ]] || echo "left running"
-printf '#!/bin/sh\necho "ok 1 - one"; kill -SEGV $$\n' >build/unit-tests
+printf '#!/bin/sh\necho "1..2"; echo "ok 1 - one"; kill -SEGV $$\n' >build/unit-tests
 BUILD=build tests/run.sh --unit
 echo "status $?"
 BUILD=build tests/run.sh --cli a/ok

@@ -43,12 +43,12 @@ for rank, device in zip(got["ranks"], devices):
     span = max(b for _, b in every) - min(a for a, _ in every)
     of = f"rank {rank['rank']} "
     same(of + "operations", rank["timed_ops"], len(every))
-    same(of + "span", rank["span_us"] * 1e3, span)
-    same(of + "compute", rank["compute_us"] * 1e3, union(rest))
-    same(of + "comm", rank["comm_us"] * 1e3, union(nccl))
-    same(of + "memory", rank["memory_us"] * 1e3, union(moves))
-    same(of + "idle", rank["idle_us"] * 1e3, span - union(every))
-    same(of + "exposed comm", rank["exposed_comm_us"] * 1e3, union(nccl + rest) - union(rest))
+    same(of + "span", rank["recorded_us"] * 1e3, span)
+    same(of + "compute", rank["recorded_compute_us"] * 1e3, union(rest))
+    same(of + "comm", rank["recorded_comm_us"] * 1e3, union(nccl))
+    same(of + "memory", rank["recorded_memory_us"] * 1e3, union(moves))
+    same(of + "idle", rank["recorded_idle_us"] * 1e3, span - union(every))
+    same(of + "exposed comm", rank["recorded_exposed_comm_us"] * 1e3, union(nccl + rest) - union(rest))
 
 by_name = collections.defaultdict(list)
 for _, _, a, b, n in kernels:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Operations of a few ranks are enough when every rank says who it is: the others are like those of
-# their pipeline stage. Of a stage that nobody recorded nothing is known.
+# their pipeline stage. Of a stage without a recorded rank
+# only what messages to it waited is known.
 [[ -x $BUILD/examples/train ]] || { echo "no example built"; exit 77; }
 
 # capture_train DIR RANKS [OPTION...]

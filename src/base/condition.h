@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Conditions on named numbers, for `--fail-on`: `exposed_comm>0.3`, or several with commas between
+ * them, of which one is enough.
+ *
+ *     NAME >|>=|<|<= NUMBER[%]
+ *
+ * Who has such numbers says their names and kinds in a table, and a function that gives their
+ * values.
+ */
+#ifndef SPECTER_BASE_CONDITION_H
+#define SPECTER_BASE_CONDITION_H
+
+#include <stddef.h>
+
+struct err;
+
+enum condition_kind {
+    CONDITION_SHARE, /* may be written as a percentage */
+    CONDITION_COUNT,
+    CONDITION_TIME, /* in the unit that its name ends in */
+};
+
+struct condition_name {
+    const char *name;
+    enum condition_kind kind;
+};
+
+struct condition_table {
+    const struct condition_name *names;
+    size_t n;
+    const char *example; /* a condition, for messages */
+    const char *holder;  /* what holds the numbers: "trace" */
+
+    /* The value of names[i] in `of`; NAN with *lacks set to what `of` lacks for it. */
+    double (*value)(const void *of, size_t i, const char **lacks);
+};
+
+/* Checks the form alone, so that a wrong expression is refused before anything is read. 0, or -1
+ * with e filled (ERR_USAGE). */
+int conditions_check(const struct condition_table *t, const char *expr, struct err *e);
+
+/* 0: no condition holds. -1 with e filled: ERR_NO, the first condition that holds, with its value;
+ * ERR_INPUT, none holds, and one cannot be judged; ERR_USAGE as above. */
+int conditions_apply(const struct condition_table *t, const char *expr, const void *of,
+                     struct err *e);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the name of a kernel tells: its class (specter_kernel_class_of() in specter/trace.h), and of
+ * one that communicates which collective it is. The tracer classes launches by it, readers of
+ * profiles find communication by it. It allocates nothing.
+ *
+ * To add a kernel that communicates: a row in comm_kernels.def and its name in
+ * tests/unit/test_comm_kernels.c.
+ */
+#ifndef SPECTER_BASE_KERNEL_CLASS_H
+#define SPECTER_BASE_KERNEL_CLASS_H
+
+#include "specter/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A row of comm_kernels.def. */
+struct comm_kernel {
+    const char *part; /* of the name, in lower case; :: and ^ as there */
+    enum specter_comm_op op;
+    bool library; /* NCCL's, or of one of its kind, whose calls process groups record */
+    int gpus; /* which number among the template's arguments is that of the GPUs, from 1; 0 none */
+};
+
+/* All rows, in order. */
+const struct comm_kernel *specter_comm_kernels(size_t *count);
+
+/* The first row that is in the name, mangled or not; NULL: none is. */
+const struct comm_kernel *specter_comm_kernel_of(const char *name);
+
+/* Where in the name the word begins, NULL: nowhere. In any case; the word is in lower case, :: and
+ * ^ as in comm_kernels.def. */
+const char *specter_kernel_find(const char *name, const char *word);
+
+static inline bool specter_kernel_holds(const char *name, const char *word)
+{
+    return specter_kernel_find(name, word) != NULL;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A bar on stderr while something long goes on: how much of it is done, how fast, how long it will
+ * take, what was done last. Only where stderr is a terminal that can go back in its line.
+ *
+ *     progress_start(&p, total, color);
+ *     progress_show(&p, done, "a100_sxm");      as often as one likes
+ *     progress_end(&p);                         takes the bar away
+ */
+#ifndef SPECTER_CMD_PROGRESS_H
+#define SPECTER_CMD_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+struct progress {
+    bool on, color;
+    size_t total;
+    int64_t start_ns, shown_ns;
+};
+
+/* --color: auto, always or never; NULL is auto: unless NO_COLOR is set. 0, or -1 with e filled. */
+int color_parse(const char *when, bool *color, struct err *e);
+
+void progress_start(struct progress *p, size_t total, bool color);
+void progress_show(struct progress *p, size_t done, const char *what);
+
+/* For those that count in other things: the time since the start, and a bar filled to that share
+ * with a text behind it. */
+int64_t progress_ns(const struct progress *p);
+void progress_draw(struct progress *p, double share, const char *rest);
+
+void progress_end(struct progress *p);
+
+#endif

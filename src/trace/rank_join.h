@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Windows of one process made one rank. A profiler that records some steps, pauses and records
+ * again writes a file for each window (recordings.h tells which are of one process). The rank gets
+ * the operations, steps and marks of all of them.
+ *
+ * What no recording of the run covers between two windows of a process was not recorded: it is cut
+ * out of the times of all ranks alike, so that it is part of no step and counts as no idle time,
+ * and times of different ranks stay comparable. run->pauses tells where that was.
+ */
+#ifndef SPECTER_TRACE_RANK_JOIN_H
+#define SPECTER_TRACE_RANK_JOIN_H
+
+#include "trace/run.h"
+
+/* The stretch of time that the rank's records cover: on the wall clock where the rank is dated,
+ * which is returned; else on its own clock. UNKNOWN_NS where no record has a time. */
+bool rank_extent(const struct rank *rank, int64_t *begin_ns, int64_t *end_ns);
+
+/* Do both hold the same operations: as many, with the same names, times and bytes? */
+bool rank_same_work(const struct rank *a, const struct rank *b);
+
+/* Puts what a rank holds behind what `into` holds; `from` is empty then. Threads of equal ids
+ * become one; graphs and groups of calls of both stay apart. */
+void rank_append(struct rank *into, struct rank *from);
+
+/* Makes the ranks with equal process numbers one each: processes[run->nranks]. Behind the readers,
+ * before their finish(). A note says what was joined, and how long nothing was recorded. */
+void run_join_windows(struct run *run, const uint32_t *processes);
+
+#endif

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/recordings.h"
+
+#include "base/order.h"
+#include "base/idmap.h"
+#include "trace/rank_join.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Why two recordings are not of one job: X(id, words for the user). */
+#define APART(X)                         \
+    X(NOT, "")                           \
+    X(WORLD, "another world size")       \
+    X(RANK, "the same ranks again")      \
+    X(FULL, "more ranks than the world") \
+    X(TIME, "another time")              \
+    X(GPU, "another GPU")
+
+enum apart {
+#define X(id, words) APART_##id,
+    APART(X)
+#undef X
+};
+
+static const char *const apart_words[] = {
+#define X(id, words) words,
+    APART(X)
+#undef X
+};
+
+/* One rank of one recording. */
+struct item {
+    uint32_t rec; /* index into the list */
+    uint32_t process;
+    const struct rank *rank;
+    const char *host;         /* "" unknown */
+    int64_t begin_ns, end_ns; /* as rank_extent() */
+    bool dated;
+    uint32_t same_number; /* the next item of this rank number, plus one; 0: none */
+};
+
+/* Recordings that are of one job so far: what is known of them all, at the root. */
+struct set {
+    uint32_t parent;
+    uint32_t last,
+        next;    /* of the chain of its recordings, which begins at the root; plus one, 0 none */
+    int world;   /* 0 unknown */
+    int highest; /* rank number; -1 none is known */
+    size_t processes;
+    const char *gpu; /* the first that is known; "" */
+};
+
+struct group {
+    struct recording *list;
+    size_t n;
+    struct item *items; /* owned */
+    size_t nitems;
+    size_t *first_item; /* owned [n + 1] */
+    struct set *sets;   /* owned [n] */
+    struct idmap numbers;
+    uint32_t *number_items; /* owned: the first item of each rank number, plus one */
+    size_t cap_numbers;
+};
+
+/* ---- what is known ---- */
+
+/* The host in a name as tensorboard_trace_handler makes it, HOST_PID.TIME.pt.trace.json, where PID
+ * is the rank's; "" in other names. */
+static const char *host_in_label(struct arena *arena, const char *label, int64_t pid)
+{
+    const char *slash = strrchr(label, '/'), *base = slash != NULL ? slash + 1 : label;
+    const char *end = strstr(base, ".pt.trace.json"), *p = end;
+    while (p != NULL && p > base && isdigit((unsigned char)p[-1]))
+        p--;
+    if (p == NULL || p == end || p == base || p[-1] != '.')
+        return "";
+    end = --p;
+    while (p > base && isdigit((unsigned char)p[-1]))
+        p--;
+    if (p == end || p == base || p[-1] != '_' || strtoll(p, NULL, 10) != pid)
+        return "";
+    return arena_strndup(arena, base, (size_t)(p - 1 - base));
+}
+
+static void add_item(struct group *g, uint32_t rec, const struct rank *rank, struct arena *arena)
+{
+    struct recording *r = &g->list[rec];
+    struct item *item = &g->items[g->nitems];
+    item->rec = rec;
+    item->process = (uint32_t)g->nitems++;
+    item->rank = rank;
+    item->host = rank->host[0] != '\0' ? rank->host : host_in_label(arena, r->label, rank->pid);
+    item->dated = rank_extent(rank, &item->begin_ns, &item->end_ns);
+    if (item->dated && item->begin_ns != UNKNOWN_NS) {
+        if (r->begin_ns == UNKNOWN_NS || item->begin_ns < r->begin_ns)
+            r->begin_ns = item->begin_ns;
+        if (r->end_ns == UNKNOWN_NS || item->end_ns > r->end_ns)
+            r->end_ns = item->end_ns;
+    }
+    if (rank->rank >= 0) {
+        uint32_t at = idmap_add(&g->numbers, rank->rank);
+        ARRAY_GROW(g->number_items, g->cap_numbers, (size_t)at + 1);
+        item->same_number = g->number_items[at];
+        g->number_items[at] = item->process + 1;
+    }
+}
+
+static void add_recording(struct group *g, uint32_t rec, struct arena *arena)
+{
+    struct recording *r = &g->list[rec];
+    struct set *set = &g->sets[rec];
+    *set = (struct set){.parent = rec, .last = rec + 1, .highest = -1, .gpu = ""};
+    set->world = r->part->world_size;
+    set->processes = r->part->nranks;
+    r->begin_ns = r->end_ns = UNKNOWN_NS;
+    g->first_item[rec] = g->nitems;
+    for (size_t i = 0; i < r->part->nranks; i++) {
+        const struct rank *rank = &r->part->ranks[i];
+        add_item(g, rec, rank, arena);
+        set->highest = rank->rank > set->highest ? rank->rank : set->highest;
+        if (set->gpu[0] == '\0')
+            set->gpu = rank->gpu;
+    }
+    g->first_item[rec + 1] = g->nitems;
+}
+
+static void group_init(struct group *g, struct recording *list, size_t n, struct arena *arena)
+{
+    size_t nitems = 0;
+    for (size_t i = 0; i < n; i++)
+        nitems += list[i].part->nranks;
+    *g = (struct group){.list = list, .n = n};
+    g->items = array_new(nitems + 1, sizeof *g->items);
+    g->first_item = array_new(n + 1, sizeof *g->first_item);
+    g->sets = array_new(n + 1, sizeof *g->sets);
+    for (size_t i = 0; i < n; i++)
+        add_recording(g, (uint32_t)i, arena);
+}
+
+static void group_release(struct group *g)
+{
+    free(g->items);
+    free(g->first_item);
+    free(g->sets);
+    free(g->number_items);
+    idmap_release(&g->numbers);
+}
+
+/* ---- sets ---- */
+
+static uint32_t root_of(struct group *g, uint32_t rec)
+{
+    while (g->sets[rec].parent != rec) {
+        g->sets[rec].parent = g->sets[g->sets[rec].parent].parent;
+        rec = g->sets[rec].parent;
+    }
+    return rec;
+}
+
+/* Both texts agree as far as they are known. */
+static bool agree(const char *a, const char *b)
+{
+    return a[0] == '\0' || b[0] == '\0' || strcmp(a, b) == 0;
+}
+
+static bool worlds_agree(int a, int b)
+{
+    return a <= 0 || b <= 0 || a == b;
+}
+
+/* Does any rank of `a` have the number of one of `b`? */
+static bool share_number(struct group *g, uint32_t a, uint32_t b)
+{
+    for (uint32_t rec = a + 1; rec != 0; rec = g->sets[rec - 1].next) {
+        for (size_t i = g->first_item[rec - 1]; i < g->first_item[rec]; i++) {
+            int number = g->items[i].rank->rank;
+            uint32_t at = number >= 0 ? idmap_find(&g->numbers, number) : IDMAP_NONE;
+            uint32_t item = at != IDMAP_NONE ? g->number_items[at] : 0;
+            for (; item != 0; item = g->items[item - 1].same_number) {
+                if (root_of(g, g->items[item - 1].rec) == b)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Both are roots. */
+static enum apart contradiction(struct group *g, uint32_t a, uint32_t b)
+{
+    const struct set *x = &g->sets[a], *y = &g->sets[b];
+    int world = x->world > y->world ? x->world : y->world;
+    if (!worlds_agree(x->world, y->world) || (x->world > 0 && y->highest >= x->world) ||
+        (y->world > 0 && x->highest >= y->world))
+        return APART_WORLD;
+    if (x->processes < y->processes ? share_number(g, a, b) : share_number(g, b, a))
+        return APART_RANK;
+    if (world > 0 && x->processes + y->processes > (size_t)world)
+        return APART_FULL;
+    return APART_NOT;
+}
+
+/* Makes both roots one set, whose root is the one that comes first in the list. `shared`: so many
+ * processes are in both. */
+static void unite(struct group *g, uint32_t a, uint32_t b, size_t shared)
+{
+    struct set *into = &g->sets[a < b ? a : b], *from = &g->sets[a < b ? b : a];
+    uint32_t root = a < b ? a : b, other = a < b ? b : a;
+    from->parent = root;
+    g->sets[into->last - 1].next = other + 1;
+    into->last = from->last;
+    into->world = into->world > from->world ? into->world : from->world;
+    into->highest = into->highest > from->highest ? into->highest : from->highest;
+    into->processes += from->processes - shared;
+    if (into->gpu[0] == '\0')
+        into->gpu = from->gpu;
+}
+
+static void try_unite(struct group *g, uint32_t rec_a, uint32_t rec_b)
+{
+    uint32_t a = root_of(g, rec_a), b = root_of(g, rec_b);
+    if (a != b && contradiction(g, a, b) == APART_NOT)
+        unite(g, a, b, 0);
+}
+
+/* ---- windows of one process ---- */
+
+/* Records of one process are found beside each other in this order; within it by time. */
+static int by_process(const void *pa, const void *pb)
+{
+    const struct item *a = *(const struct item *const *)pa, *b = *(const struct item *const *)pb;
+    bool x = a->rank->pid >= 0, y = b->rank->pid >= 0;
+    int order = ORDER(x, y);
+    if (order == 0)
+        order = x ? ORDER(a->rank->pid, b->rank->pid) : ORDER(a->rank->rank, b->rank->rank);
+    if (order == 0)
+        order = ORDER(a->begin_ns, b->begin_ns);
+    return order != 0 ? order : ORDER(a->process, b->process);
+}
+
+static bool same_class(const struct item *a, const struct item *b)
+{
+    return (a->rank->pid >= 0) == (b->rank->pid >= 0) &&
+           (a->rank->pid >= 0 ? a->rank->pid == b->rank->pid : a->rank->rank == b->rank->rank);
+}
+
+/* Nothing says that they are different processes, and enough that they are one. */
+static bool same_process(const struct group *g, const struct item *a, const struct item *b)
+{
+    const struct recording *x = &g->list[a->rec], *y = &g->list[b->rec];
+    if (a->rec == b->rec || a->dated != b->dated || !agree(a->host, b->host) ||
+        !agree(a->rank->gpu, b->rank->gpu) ||
+        !worlds_agree(x->part->world_size, y->part->world_size))
+        return false;
+    if (a->rank->rank >= 0 && b->rank->rank >= 0 && a->rank->rank != b->rank->rank)
+        return false;
+    if (a->rank->pid < 0)
+        return a->rank->rank >= 0 && x->folder == y->folder;
+    return a->rank->rank >= 0 || b->rank->rank >= 0 || a->rank->nops == 0 || b->rank->nops == 0 ||
+           a->rank->ops[0].device == b->rank->ops[0].device;
+}
+
+/* Process ids are few in containers: where neither rank nor host tells a process from another, its
+ * windows are not far apart. */
+static bool close_enough(const struct item *a, const struct item *b)
+{
+    bool named =
+        (a->rank->rank >= 0 && b->rank->rank >= 0) || (a->host[0] != '\0' && b->host[0] != '\0');
+    return named || b->begin_ns - a->end_ns <= RECORDINGS_UNNAMED_NS;
+}
+
+static bool is_copy(const struct item *a, const struct item *b)
+{
+    return a->begin_ns == b->begin_ns && a->end_ns == b->end_ns &&
+           rank_same_work(a->rank, b->rank);
+}
+
+static void unite_process(struct group *g, struct item *before, struct item *item)
+{
+    uint32_t a = root_of(g, before->rec), b = root_of(g, item->rec);
+    item->process = before->process;
+    if (a != b)
+        unite(g, a, b, 1);
+    else
+        g->sets[a].processes--;
+}
+
+/* The items of one class: each is put behind the last window of its process. */
+static void chain_windows(struct group *g, struct item **list, size_t n)
+{
+    struct item **ends = array_new(n, sizeof *ends); /* the last window of each process */
+    size_t nends = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t e = 0;
+        while (e < nends && !(same_process(g, ends[e], list[i]) && close_enough(ends[e], list[i]) &&
+                              (list[i]->begin_ns >= ends[e]->end_ns || is_copy(ends[e], list[i]))))
+            e++;
+        if (e < nends)
+            unite_process(g, ends[e], list[i]);
+        else
+            nends++;
+        ends[e] = list[i];
+    }
+    free(ends);
+}
+
+/* Of a recording without times only the moment is known at which it was written: all that was
+ * written soon before or behind it goes with it. */
+static bool is_moment(const struct item *item)
+{
+    return item->begin_ns == item->end_ns;
+}
+
+static void join_processes(struct group *g)
+{
+    struct item **order = array_new(g->nitems + 1, sizeof *order);
+    size_t n = 0;
+    for (size_t i = 0; i < g->nitems; i++) {
+        if (g->items[i].begin_ns != UNKNOWN_NS && !is_moment(&g->items[i]))
+            order[n++] = &g->items[i];
+    }
+    if (n > 0)
+        qsort(order, n, sizeof *order, by_process);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && same_class(order[from], order[to]);)
+            to++;
+        if (to > from + 1)
+            chain_windows(g, order + from, to - from);
+    }
+    free(order);
+}
+
+/* ---- one communicator ---- */
+
+struct comm_name {
+    const char *id;
+    uint32_t rec;
+};
+
+static int by_id(const void *pa, const void *pb)
+{
+    const struct comm_name *a = pa, *b = pb;
+    int order = strcmp(a->id, b->id);
+    return order != 0 ? order : ORDER(a->rec, b->rec);
+}
+
+static void join_comms(struct group *g)
+{
+    struct comm_name *names = NULL;
+    size_t n = 0, cap = 0;
+    for (uint32_t rec = 0; rec < g->n; rec++) {
+        for (size_t c = 0; c < g->list[rec].part->ncomms; c++) {
+            ARRAY_GROW(names, cap, n + 1);
+            names[n++] = (struct comm_name){g->list[rec].part->comms[c].id, rec};
+        }
+    }
+    if (n > 0)
+        qsort(names, n, sizeof *names, by_id);
+    for (size_t i = 1; i < n; i++) {
+        if (strcmp(names[i].id, names[i - 1].id) == 0)
+            try_unite(g, names[i - 1].rec, names[i].rec);
+    }
+    free(names);
+}
+
+/* ---- time ---- */
+
+static int by_begin(const void *pa, const void *pb)
+{
+    const struct item *a = *(const struct item *const *)pa, *b = *(const struct item *const *)pb;
+    int order = ORDER(a->begin_ns, b->begin_ns);
+    return order != 0 ? order : ORDER(a->process, b->process);
+}
+
+/* Recordings of one set that are under way, while time goes on. */
+struct under_way {
+    uint32_t rec;
+    const char *folder;
+    int64_t end_ns;
+};
+
+static int64_t under_way_until(const struct item *item)
+{
+    return is_moment(item) ? ns_add(item->end_ns, RECORDINGS_SKEW_NS) : item->end_ns;
+}
+
+static size_t drop_ended(struct under_way *list, size_t n, int64_t now_ns)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].end_ns > now_ns)
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
+/* Those that overlap, `order`: all that are dated, by their begins. */
+static void join_overlapping(struct group *g, struct item **order, size_t n, bool in_folder)
+{
+    struct under_way *list = array_new(n + 1, sizeof *list);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t rec = order[i]->rec;
+        const char *folder = g->list[rec].folder;
+        bool there = false;
+        count = drop_ended(list, count, order[i]->begin_ns);
+        for (size_t k = 0; k < count; k++) {
+            if (!in_folder || list[k].folder == folder)
+                try_unite(g, list[k].rec, rec);
+            if (there || list[k].folder != folder || root_of(g, list[k].rec) != root_of(g, rec))
+                continue;
+            there = true;
+            if (under_way_until(order[i]) > list[k].end_ns)
+                list[k].end_ns = under_way_until(order[i]);
+        }
+        if (!there)
+            list[count++] = (struct under_way){rec, folder, under_way_until(order[i])};
+    }
+    free(list);
+}
+
+static void join_by_time(struct group *g)
+{
+    struct item **order = array_new(g->nitems + 1, sizeof *order);
+    size_t n = 0;
+    for (size_t i = 0; i < g->nitems; i++) {
+        if (g->items[i].dated && g->items[i].begin_ns != UNKNOWN_NS)
+            order[n++] = &g->items[i];
+    }
+    if (n > 0)
+        qsort(order, n, sizeof *order, by_begin);
+    join_overlapping(g, order, n, true);
+    join_overlapping(g, order, n, false);
+    free(order);
+}
+
+/* ---- where nothing tells ---- */
+
+/* Of one machine as far as is known: by name, else by the block of ranks that share one. */
+static bool same_host(const struct item *a, const struct item *b)
+{
+    int gpus = a->rank->host_gpus;
+    if (a->host[0] != '\0' && b->host[0] != '\0')
+        return strcmp(a->host, b->host) == 0;
+    return gpus > 0 && gpus == b->rank->host_gpus && a->rank->rank / gpus == b->rank->rank / gpus;
+}
+
+/* May wall clocks of two hosts be what keeps them apart? */
+static bool skewed(const struct item *a, const struct item *b)
+{
+    int64_t between = a->begin_ns > b->begin_ns ? a->begin_ns - b->end_ns : b->begin_ns - a->end_ns;
+    return a->rank->rank >= 0 && b->rank->rank >= 0 && !same_host(a, b) &&
+           between <= RECORDINGS_SKEW_NS;
+}
+
+/* Recordings of two sets. */
+static bool times_fit(const struct group *g, uint32_t rec_a, uint32_t rec_b)
+{
+    bool fit = false;
+    for (size_t i = g->first_item[rec_a]; i < g->first_item[rec_a + 1]; i++) {
+        for (size_t k = g->first_item[rec_b]; k < g->first_item[rec_b + 1]; k++) {
+            const struct item *a = &g->items[i], *b = &g->items[k];
+            if (!a->dated || !b->dated || a->begin_ns == UNKNOWN_NS || b->begin_ns == UNKNOWN_NS)
+                return true;
+            fit = fit || skewed(a, b);
+        }
+    }
+    return fit;
+}
+
+static bool fits_by_default(struct group *g, uint32_t a, uint32_t b)
+{
+    if (!agree(g->sets[a].gpu, g->sets[b].gpu) || contradiction(g, a, b) != APART_NOT)
+        return false;
+    for (uint32_t x = a + 1; x != 0; x = g->sets[x - 1].next) {
+        for (uint32_t y = b + 1; y != 0; y = g->sets[y - 1].next) {
+            if (times_fit(g, x - 1, y - 1))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void join_by_default(struct group *g, bool in_folder)
+{
+    for (uint32_t b = 1; b < g->n; b++) {
+        for (uint32_t a = 0; a < b && root_of(g, b) == b; a++) {
+            if (root_of(g, a) == a && (!in_folder || g->list[a].folder == g->list[b].folder) &&
+                fits_by_default(g, a, b))
+                unite(g, a, b, 0);
+        }
+    }
+}
+
+/* ---- together ---- */
+
+static void put_processes(struct group *g, struct arena *arena)
+{
+    for (size_t rec = 0; rec < g->n; rec++) {
+        struct recording *r = &g->list[rec];
+        r->processes = arena_alloc(arena, (r->part->nranks + 1) * sizeof *r->processes);
+        for (size_t i = 0; i < r->part->nranks; i++)
+            r->processes[i] = g->items[g->first_item[rec] + i].process;
+    }
+}
+
+static uint32_t put_jobs(struct group *g)
+{
+    uint32_t jobs = 0;
+    for (uint32_t rec = 0; rec < g->n; rec++) {
+        uint32_t root = root_of(g, rec); /* not behind it in the list */
+        g->list[rec].job = root == rec ? jobs++ : g->list[root].job;
+    }
+    return jobs;
+}
+
+uint32_t recordings_group(struct recording *list, size_t n, bool unique_comms, struct arena *arena)
+{
+    struct group g;
+    uint32_t jobs;
+    group_init(&g, list, n, arena);
+    join_processes(&g);
+    if (unique_comms)
+        join_comms(&g);
+    join_by_time(&g);
+    join_by_default(&g, true);
+    join_by_default(&g, false);
+    put_processes(&g, arena);
+    jobs = put_jobs(&g);
+    group_release(&g);
+    return jobs;
+}
+
+/* The root of a job whose recordings become one set. */
+static uint32_t unite_job(struct group *g, uint32_t job)
+{
+    uint32_t first = 0;
+    while (g->list[first].job != job)
+        first++;
+    for (uint32_t rec = first + 1; rec < g->n; rec++) {
+        if (g->list[rec].job == job)
+            unite(g, first, rec, 0);
+    }
+    return first;
+}
+
+const char *recordings_why(struct recording *list, size_t n, uint32_t job_a, uint32_t job_b,
+                           struct arena *arena)
+{
+    struct group g;
+    uint32_t a, b;
+    enum apart why;
+    group_init(&g, list, n, arena);
+    a = unite_job(&g, job_a);
+    b = unite_job(&g, job_b);
+    why = contradiction(&g, a, b);
+    if (why == APART_NOT || why == APART_FULL)
+        why =
+            agree(g.sets[a].gpu, g.sets[b].gpu) ? (why == APART_NOT ? APART_TIME : why) : APART_GPU;
+    group_release(&g);
+    return apart_words[why];
+}

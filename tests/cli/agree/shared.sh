@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# Every trace made by others: one step time, one set of steps, one verdict.
+. "$ROOT"/tests/cli/agree/common.bash
+[[ -n $SHARED && -e $SHARED/data/traces/param/dlrm_kineto.tar.gz ]] ||
+    { echo "no ../shared data"; exit 77; }
+"$SPECTER" analyze "$SHARED"/data/traces/nsys-ai/*.sqlite 2>&1 >/dev/null | grep -q 'this build has no SQLite' &&
+    { echo "built without SQLite"; exit 77; }
+status=0
+traces=$SHARED/data/traces
+for trace in "$traces"/{tracelens,hta/*}/*.json.gz "$traces"/param/{dlrm,linear}_kineto.* "$traces"/{nsys-ai,pipit}/*.sqlite; do
+    agree "$(basename "$trace")" "$trace" --gpu h100_sxm || status=1
+done
+exit $status

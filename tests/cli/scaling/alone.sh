@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+# The file of rank 0 of eight, with the grid told, tells what thirty-two take. Without the grid it is asked for, in
+# the words to type; with it, groups are priced where their members sit.
+. "$ROOT"/tests/cli/scaling/common.bash
+"$ROOT/scripts/replay-accuracy.sh" alone 8 32 >table
+status=$?
+grep '^|' table | verdicts 3
+
+capture h100 tp 8
+mkdir one
+cp "$trace"/*rank0.jsonl one
+"$SPECTER" replay one | sed -n '/^parallelism/,/^iteration/{/^iteration/!p}; /^  GPUs  *iteration/,/^$/p; /are left out/,/say/p'
+"$SPECTER" replay one --scale 4
+echo "status $?"
+for traces in "$trace" one; do
+    "$SPECTER" replay $traces --scale 4 --parallel tp=2,dp=4 --json - 2>/dev/null | flatten |
+        awk '$1 ~ /^scales\.0\.groups\.[0-9]+\.(axes|comm_us)$/ { print $2 }' | paste - - | sort >"${traces##*/}.groups"
+done
+paste one.groups "${trace##*/}.groups" | awk '$1 != "\"world\"" { print $1, ($2 > 0.98 * $4 && $2 < 1.02 * $4) ? "as with all ranks" : $0 }'
+exit $status
