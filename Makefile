@@ -2,8 +2,8 @@
 # specter: `make help` lists the targets.
 #
 # V=1 shows commands; WERROR=1 is what CI uses; SAN=address,undefined (or thread) builds into a folder
-# of its own, B=build/<name> into any other; WITHOUT_LIBS=1 builds without SQLite, zstd and libyaml. A
-# changed compiler or flag rebuilds everything.
+# of its own, B=build/<name> into any other; WITHOUT_LIBS=1 builds without SQLite, zstd, libyaml and
+# the modules of MPI and gloo. A changed compiler or flag rebuilds everything.
 
 VERSION  := 0.1.0
 CC       ?= cc
@@ -38,16 +38,19 @@ CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
-## all: build/specter and build/libspecter.so (default)
-all: $(B)/specter $(B)/libspecter.so
+include src/bench/modules/modules.mk
+
+## all: build/specter, build/libspecter.so and the modules of `specter bench` (default)
+all: $(B)/specter $(B)/libspecter.so $(MODULES)
 
 $(B)/libspecter.a: $(LIB_OBJ)
 	@echo "  AR      $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/specter: $(CLI_OBJ) $(B)/libspecter.a
+$(B)/specter: $(CLI_OBJ) $(B)/libspecter.a src/bench/modules/exports.list
 	@echo "  LD      $@"
-	$(Q)$(CC) -pie -Wl,-z,relro,-z,now $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread -ldl
+	$(Q)$(CC) -pie -Wl,-z,relro,-z,now -Wl,--dynamic-list=src/bench/modules/exports.list $(LINK) -o $@ \
+	 $(filter %.o %.a,$^) $(DEPS_LIBS) -lm -lpthread -ldl
 
 $(B)/src/%.o $(B)/profiles/%.o: private CPPFLAGS += -DSPECTER_VERSION='"$(VERSION)"' $(DEPS_CPPFLAGS)
 $(B)/%.o: %.c $(B)/flags
@@ -76,7 +79,7 @@ demo:
 
 ## doc-examples: renew what commands print in README.md, docs/ and examples/traces/
 doc-examples: all emu
-	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/predict.md docs/replay.md docs/sweep.md \
+	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/bench.md docs/predict.md docs/replay.md docs/sweep.md \
 	    $(wildcard examples/traces/*/README.md)
 	$(Q)BUILD=$(B) scripts/readme-session.sh
 
@@ -88,7 +91,7 @@ fit: all
 install: all
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/specter $(DESTDIR)$(prefix)/include/specter
 	install -m 755 $(B)/specter $(DESTDIR)$(bindir)/specter
-	install -m 755 $(B)/libspecter.so $(DESTDIR)$(libdir)/specter/libspecter.so
+	install -m 755 $(B)/libspecter.so $(MODULES) $(DESTDIR)$(libdir)/specter/
 	install -m 644 include/specter/*.h $(DESTDIR)$(prefix)/include/specter/
 
 ## uninstall: what install put there

@@ -2,8 +2,8 @@
 # The GPU suite as one archive that runs on a machine without the repository, a compiler and git
 # (tests/gpu/README.md).
 
-# Small C programs of the suite: each tests/gpu/NAME.c, and each folder there with a main.c, which share what is
-# in shared. They open CUDA's libraries at run time.
+# Small C programs of the suite: each tests/gpu/NAME.c, and each folder there with a main.c. They open CUDA's
+# libraries at run time.
 GPU_PROGRAMS := $(patsubst tests/gpu/%.c,%,$(wildcard tests/gpu/*.c)) \
                 $(patsubst tests/gpu/%/main.c,%,$(wildcard tests/gpu/*/main.c))
 
@@ -11,8 +11,7 @@ GPU_PROGRAMS := $(patsubst tests/gpu/%.c,%,$(wildcard tests/gpu/*.c)) \
 gpu-programs: $(GPU_PROGRAMS:%=$(B)/tests/gpu/%)
 
 define gpu_program
-$(B)/tests/gpu/$(1): $(wildcard tests/gpu/$(1).c tests/gpu/$(1)/*.c) $(wildcard tests/gpu/$(1)/*.h tests/gpu/$(1)/*.def) $(B)/flags \
-                     $(if $(wildcard tests/gpu/$(1)/main.c),$(wildcard tests/gpu/shared/*))
+$(B)/tests/gpu/$(1): $(wildcard tests/gpu/$(1).c tests/gpu/$(1)/*.c) $(wildcard tests/gpu/$(1)/*.h tests/gpu/$(1)/*.def) $(B)/flags
 	@mkdir -p $$(@D)
 	@echo "  CC      $$@"
 	$$(Q)$$(CC) -std=c11 -D_GNU_SOURCE -O2 $$(WARN) -Iinclude -Itracer/abi -o $$@ $$(filter %.c,$$^) -lm -lpthread -ldl

@@ -20,6 +20,17 @@ $(call optional,sqlite3.h,SQLITE,-lsqlite3)
 $(call optional,zstd.h,ZSTD,-lzstd)
 $(call optional,yaml.h,YAML,-lyaml)
 
+# Libraries of collectives for `specter bench`, whose modules are built where they compile and link:
+# $(call builds,HEADER,COMPILER,FLAGS). MPI's flags are those of its compiler's wrapper (Open MPI), or
+# of pkg-config (MPICH).
+builds = $(if $(WITHOUT_LIBS),,$(shell printf '$(no_hash)include <$(1)>\nint main(void) { return 0; }\n' | \
+         $(2) - -o /dev/null $(DEPS_CPPFLAGS) $(3) >/dev/null 2>&1 && echo yes))
+MPI_CPPFLAGS := $(shell mpicc --showme:compile 2>/dev/null || pkg-config --cflags mpich 2>/dev/null)
+MPI_LIBS     := $(shell mpicc --showme:link 2>/dev/null || pkg-config --libs mpich 2>/dev/null)
+MPI_FOUND    := $(call builds,mpi.h,$(CC) -x c,$(MPI_CPPFLAGS) $(MPI_LIBS))
+GLOO_FOUND   := $(and $(call builds,gloo/config.h,$(CXX) -x c++,-fsyntax-only),\
+                $(call builds,stddef.h,$(CC) -x c,-lgloo -lstdc++))
+
 # The folder that holds cuda.h, nccl.h and cublas_v2.h, or empty when one is missing: then tracer/abi
 # declares the few types itself. Pip installs them apart; then it is a list that can stand behind one
 # -isystem. CUDA_INCLUDE= on the command line switches the search off.

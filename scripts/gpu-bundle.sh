@@ -59,7 +59,7 @@ assemble() {
     cp "$build/bundle/specter" "$build/libspecter.so" "$bundle/build/"
     foreign_libraries "$build/bundle/specter" | while read -r name path; do cp -L "$path" "$bundle/build/lib/$name"; done
     cp -R "$build/emu/lib" "$bundle/build/emu/"
-    cp "$build/examples/train" "$build/examples/measure" "$bundle/build/examples/"
+    cp "$build/examples/train" "$bundle/build/examples/"
     for name in "$@"; do cp "$build/tests/gpu/$name" "$bundle/build/tests/gpu/"; done
     sed "s|$PWD/||g" "$build/flags" >"$bundle/build/flags"
     cp -R tests/gpu "$bundle/tests/"

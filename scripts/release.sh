@@ -33,7 +33,8 @@ main() {
         file=build/release/$arch/libspecter.so
         build "$arch"
         check_glibc "$file"
-        nm -D --defined-only "$file" | awk '{ print $3 }' | LC_ALL=C sort |
+        nm -D --defined-only "$file" | awk '$3 != "SPECTER" { sub(/@.*/, "", $3); print $3 }' |
+            LC_ALL=C sort |
             diff - "build/release/$arch/tracer/exports.txt"
         say "$file needs glibc $(newest_glibc "$file")"
     done

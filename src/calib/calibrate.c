@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SAME_SD 0.99 /* parameters that trade with each other are equally uncertain */
@@ -107,12 +108,25 @@ int calibration_fix(struct calibration *c, const char *name, struct err *e)
     return 0;
 }
 
-/* The vector that is fitted: values of the parameters that are not held. */
+/* The vector that is fitted: values of the parameters that are not held, of GEMMs or of
+ * communication. No row answers to both. */
 struct vector {
     struct calibration *c;
+    bool gemms;
+    const bool *skip;                     /* rows that are passed over */
     size_t index[CALIBRATION_PARAMS_MAX]; /* into c->params */
     size_t n;
 };
+
+static bool is_of(const struct vector *v, enum param_group group)
+{
+    return v->gemms == (group == PARAMS_GEMM);
+}
+
+static bool has_row(const struct vector *v, size_t i)
+{
+    return is_of(v, v->c->rows->rows[i].group) && !v->skip[i];
+}
 
 static void set_values(const struct vector *v, const double *values)
 {
@@ -127,9 +141,12 @@ static void set_values(const struct vector *v, const double *values)
 static void residuals(const double *values, double *r, void *ctx)
 {
     const struct vector *v = ctx;
+    size_t n = 0;
     set_values(v, values);
-    for (size_t i = 0; i < v->c->rows->nrows; i++)
-        r[i] = fit_rows_log_error(v->c->rows, i);
+    for (size_t i = 0; i < v->c->rows->nrows; i++) {
+        if (has_row(v, i))
+            r[n++] = fit_rows_log_error(v->c->rows, i);
+    }
 }
 
 /* Enough digits for a figure that people read; what is reported is what is then written. */
@@ -153,20 +170,21 @@ static void keep(const struct vector *v, struct fit_estimate *fits)
     set_values(v, values);
 }
 
-int calibration_run(struct calibration *c, struct err *e)
+static int run_half(struct calibration *c, bool gemms, const bool *skip, struct err *e)
 {
     struct fit_param params[FIT_PARAMS_MAX];
     struct fit_estimate fits[FIT_PARAMS_MAX];
-    struct vector v = {.c = c};
+    struct vector v = {.c = c, .gemms = gemms, .skip = skip};
     struct fit_problem p = {.params = params,
-                            .nrows = c->rows->nrows,
                             .residuals = residuals,
                             .ctx = &v,
                             .prior = CALIBRATION_PRIOR,
                             .starts = CALIBRATION_STARTS};
+    for (size_t i = 0; i < c->rows->nrows; i++)
+        p.nrows += has_row(&v, i);
     for (size_t i = 0; i < c->nparams; i++) {
         const struct calibration_param *a = &c->params[i];
-        if (a->held != CALIBRATION_FITTED)
+        if (a->held != CALIBRATION_FITTED || !is_of(&v, a->group))
             continue;
         if (v.n == FIT_PARAMS_MAX)
             return err_set(e, ERR_INPUT, "more than %d parameters at once", FIT_PARAMS_MAX);
@@ -176,12 +194,23 @@ int calibration_run(struct calibration *c, struct err *e)
         v.index[v.n++] = i;
     }
     p.nparams = v.n;
-    if (v.n == 0)
-        return err_set(e, ERR_INPUT, "no parameter is left to fit");
-    if (fit_run(&p, fits, NULL, e) < 0)
+    if (v.n == c->nfitted[gemms]) /* none, or as in the last run */
+        return 0;
+    if (v.n > 0 && fit_run(&p, fits, NULL, e) < 0)
         return -1;
+    c->nfitted[gemms] = v.n;
     keep(&v, fits);
     return 0;
+}
+
+int calibration_run(struct calibration *c, struct err *e)
+{
+    bool *skip = fit_rows_thinned(c->rows, FIT_GEMM_ROWS);
+    int status = run_half(c, true, skip, e) < 0 || run_half(c, false, skip, e) < 0 ? -1 : 0;
+    free(skip);
+    if (status == 0 && c->nfitted[true] + c->nfitted[false] == 0)
+        status = err_set(e, ERR_INPUT, "no parameter is left to fit");
+    return status;
 }
 
 bool calibration_is_unlike(const struct calibration_param *p)

@@ -45,6 +45,7 @@ struct calibration {
     struct fit_rows *rows; /* borrowed; of one GPU and at most one network */
     struct calibration_param params[CALIBRATION_PARAMS_MAX];
     size_t nparams;
+    size_t nfitted[2]; /* by the last run: of communication, of GEMMs; no later run fits more */
 };
 
 void calibration_init(struct calibration *c, struct fit_rows *rows);

@@ -14,13 +14,10 @@ _Static_assert(CSV_RECORD_MAX == 65536 && CSV_FIELDS_MAX == 256, "as the message
 
 void csv_init(struct csv *c, const char *text, size_t len)
 {
-    static const char mark[] = "\xEF\xBB\xBF";
     memset(c, 0, sizeof *c);
-    c->p = text;
+    c->p = text + text_mark(text, len);
     c->end = text + len;
     c->next_line = 1;
-    if (len >= 3 && memcmp(text, mark, 3) == 0)
-        c->p += 3;
     buf_init(&c->text);
 }
 

@@ -51,38 +51,6 @@ static bool is_in_class(const struct fit_rows *rows, size_t i, const char *key)
     return false;
 }
 
-/* A fixed, well mixed number below 2^32 (the finaliser of splitmix64). */
-static uint32_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)(x >> 32);
-}
-
-/* Rows of products that fits pass over: all but about `most` of a GPU. */
-static bool *thinned(const struct fit_rows *rows, size_t most)
-{
-    bool *out = calloc(rows->nrows + 1, sizeof *out);
-    size_t *count = calloc(rows->nmachines + 1, sizeof *count);
-    if (out == NULL || count == NULL)
-        die("out of memory");
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < rows->nrows; i++) {
-            const struct fit_row *r = &rows->rows[i];
-            size_t *n = &count[r->machine];
-            if (r->group != PARAMS_GEMM)
-                continue;
-            if (pass == 0)
-                ++*n;
-            else
-                out[i] = mix(i) * (double)*n > (double)most * 0x1p32;
-        }
-    }
-    free(count);
-    return out;
-}
-
 /* The rows of a class, each machine weighing as `flat` says: by its rows, or by their root. */
 static void task_init(struct task *t, struct fit_rows *rows, enum param_group group,
                       const char *key, const bool *skip, bool flat)
@@ -351,7 +319,7 @@ static int fit_group(struct fitted_classes *c, struct fit_rows *rows, enum param
 int classes_fit(struct fitted_classes *c, struct fit_rows *rows, const struct classes_opts *opts,
                 struct err *e)
 {
-    bool *skip = thinned(rows, opts->gemm_rows > 0 ? opts->gemm_rows : CLASSES_GEMM_ROWS);
+    bool *skip = fit_rows_thinned(rows, opts->gemm_rows > 0 ? opts->gemm_rows : FIT_GEMM_ROWS);
     int status = 0;
     memset(c, 0, sizeof *c);
     for (size_t i = 0; i < rows->nrows; i++)

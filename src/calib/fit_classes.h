@@ -30,7 +30,6 @@
 #define CLASSES_PRIOR 0.1
 #define CLASSES_SIGMAS 2.0
 #define CLASSES_SHIFT 0.02
-#define CLASSES_GEMM_ROWS 1200 /* of one GPU: more say nothing new of ten parameters */
 
 struct fitted_class {
     enum param_group group;
@@ -47,7 +46,7 @@ struct fitted_classes {
 
 struct classes_opts {
     const bool *leave_out; /* one a row: not fitted on; NULL: none is left out */
-    size_t gemm_rows;      /* 0: CLASSES_GEMM_ROWS */
+    size_t gemm_rows;      /* 0: FIT_GEMM_ROWS */
 };
 
 /* 0, or -1 with e filled. classes_release() is due in both cases. The parameters of rows->machines

@@ -133,3 +133,34 @@ void fit_rows_release(struct fit_rows *f)
     free(f->machines);
     memset(f, 0, sizeof *f);
 }
+
+/* A fixed, well mixed number below 2^32 (the finaliser of splitmix64). */
+static uint32_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)(x >> 32);
+}
+
+bool *fit_rows_thinned(const struct fit_rows *rows, size_t most)
+{
+    bool *out = calloc(rows->nrows + 1, sizeof *out);
+    size_t *count = calloc(rows->nmachines + 1, sizeof *count);
+    if (out == NULL || count == NULL)
+        die("out of memory");
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < rows->nrows; i++) {
+            const struct fit_row *r = &rows->rows[i];
+            size_t *n = &count[r->machine];
+            if (r->group != PARAMS_GEMM)
+                continue;
+            if (pass == 0)
+                ++*n;
+            else
+                out[i] = mix(i) * (double)*n > (double)most * 0x1p32;
+        }
+    }
+    free(count);
+    return out;
+}

@@ -50,6 +50,11 @@ void fit_rows_set(struct fit_machine *machine, enum param_group group, const dou
 /* What the models take for it just now: its own values, and its class's where it has none. */
 void fit_rows_get(const struct fit_machine *machine, enum param_group group, double *values);
 
+/* Rows of GEMMs that fits pass over, so that they do not take minutes: all but about `most` of a
+ * GPU, the same ones each time. The caller frees it. */
+bool *fit_rows_thinned(const struct fit_rows *rows, size_t most);
+#define FIT_GEMM_ROWS 1200 /* more say nothing new of ten parameters */
+
 /* The class of row i's machine, in row i's group. */
 void fit_rows_key(const struct fit_rows *f, size_t i, char key[PARAM_KEY_MAX]);
 

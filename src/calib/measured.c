@@ -12,8 +12,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#define NOT_TABLE 1
 #define FILE_MAX ((size_t)1 << 30) /* bytes of one table, inflated */
-#define BLOCK ((size_t)1 << 20)
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -35,6 +35,7 @@ void measured_release(struct measured *m)
     intern_release(&m->names);
     arena_release(&m->arena);
     free(m->rows);
+    free(m->overlaps);
     free(m->skips);
     free(m->files);
 }
@@ -134,7 +135,28 @@ static void pass_over_notes(struct csv *c)
     }
 }
 
-/* The header's columns, and the kind of table that they make. */
+/* What specter bench leaves beside its tables: temperatures and clocks over time. */
+static bool is_samples(const struct csv *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (strcmp(c->fields[i], "elapsed_s") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of a table of collectives with GEMMs beside them, whose time is that of the collective alone. */
+static bool is_overlap(struct measured_reader *r)
+{
+    r->overlap = r->place[COLUMN_GEMM_BESIDE] >= 0 && r->place[COLUMN_COMM_ALONE] >= 0 &&
+                 r->place[COLUMN_TIME] < 0;
+    if (r->overlap)
+        r->place[COLUMN_TIME] = r->place[COLUMN_COMM_ALONE];
+    return r->overlap;
+}
+
+/* The header's columns, and the kind of table that they make. 0; -1 with e filled: none; NOT_TABLE
+ * with e filled: samples over time. */
 static int read_header(struct measured_reader *r, struct csv *c, struct err *e)
 {
     if (!csv_next(c))
@@ -142,13 +164,14 @@ static int read_header(struct measured_reader *r, struct csv *c, struct err *e)
     if (c->problem != NULL)
         return err_set(e, ERR_INPUT, "%s:%zu: no usable header: %s", r->path, c->line, c->problem);
     find_columns(r, c);
-    for (size_t i = 0; i < COUNT(kinds); i++) {
+    for (size_t i = is_overlap(r); i < COUNT(kinds); i++) { /* which has the GEMM's columns, too */
         if (is_kind(r, &kinds[i])) {
             r->kind = kinds[i].kind;
             return 0;
         }
     }
-    return no_usable_header(r, c->line, e);
+    no_usable_header(r, c->line, e);
+    return is_samples(c) ? NOT_TABLE : -1;
 }
 
 /* Spaces around a value are no part of it, and some programs have a word for none. */
@@ -176,7 +199,13 @@ static void read_row(struct measured_reader *r, const struct csv *c, size_t widt
         buf_printf(&r->reason, "%zu fields where the header has %zu", c->count, width);
     } else {
         take_fields(r, c);
-        if (measured_row_parse(r, &row) == 0) {
+        if (r->overlap) {
+            ARRAY_GROW(m->overlaps, m->cap_overlaps, m->noverlaps + 1);
+            if (measured_overlap_parse(r, &m->overlaps[m->noverlaps]) == 0) {
+                m->overlaps[m->noverlaps++].of.line = c->line;
+                return;
+            }
+        } else if (measured_row_parse(r, &row) == 0) {
             row.line = c->line;
             ARRAY_GROW(m->rows, m->cap_rows, m->nrows + 1);
             m->rows[m->nrows++] = row;
@@ -204,28 +233,11 @@ static int read_table(struct measured *m, const char *path, const struct measure
     return status;
 }
 
-static int read_all(const char *path, struct buf *text, struct err *e)
-{
-    struct stream *s;
-    ssize_t n;
-    if (stream_open(&s, path, e) < 0)
-        return -1;
-    while ((n = stream_read(s, buf_reserve(text, BLOCK), BLOCK, e)) > 0) {
-        text->len += (size_t)n;
-        if (text->len > FILE_MAX) {
-            n = err_set(e, ERR_INPUT, "%s: larger than 1 GiB", stream_label(s));
-            break;
-        }
-    }
-    stream_close(s);
-    return (int)n;
-}
-
 static int read_file(struct measured *m, const char *path, const struct measured_opts *opts,
                      struct err *e)
 {
     struct buf text = BUF_INIT, shown = BUF_INIT;
-    int status = read_all(path, &text, e);
+    int status = stream_read_file(path, FILE_MAX, &text, e);
     buf_put_printable(&shown, path, strlen(path));
     path = intern_add(&m->names, shown.data, shown.len);
     if (status == 0)
@@ -260,9 +272,9 @@ static int read_folder(struct measured *m, const char *path, const struct measur
         return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
     for (int i = 0; i < n; i++) {
         const char *name = arena_printf(&m->arena, "%s%s%s", path, slash, entries[i]->d_name);
-        if (read_file(m, name, opts, &why) == 0)
-            usable++;
-        else
+        int status = read_file(m, name, opts, &why);
+        usable += status == 0;
+        if (status < 0)
             add_file(m, name, arena_strdup(&m->arena, why.msg));
         free(entries[i]);
     }
@@ -280,5 +292,5 @@ int measured_read(struct measured *m, const char *path, const struct measured_op
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return read_folder(m, path, opts, e);
-    return read_file(m, path, opts, e);
+    return read_file(m, path, opts, e) == 0 ? 0 : -1;
 }

@@ -41,16 +41,25 @@ struct measured_row {
     enum specter_dtype dtype; /* SPECTER_DTYPE_UNKNOWN where it is not said */
 
     /* collective, p2p */
-    enum specter_comm_op op;   /* p2p: SPECTER_SEND */
-    double bytes;              /* full buffer S, as nccl-tests counts it */
-    struct layout where;       /* ranks over nodes, evenly */
-    struct comm_choice forced; /* what the run forced NCCL to do, by its notes or columns */
-    bool no_nvls;              /* the run had NVLS switched off */
+    enum specter_comm_op op;       /* p2p: SPECTER_SEND */
+    double bytes;                  /* full buffer S, as nccl-tests counts it */
+    struct layout where;           /* ranks over nodes, evenly */
+    struct comm_choice forced;     /* what the run forced NCCL to do, by its notes or columns */
+    bool no_nvls;                  /* the run had NVLS switched off */
+    enum comm_direction direction; /* p2p: COMM_TO_NEXT where it is not said */
 
     /* gemm */
     uint64_t m, n, k, batch;
     const char *lib;
     enum gemm_cache { GEMM_CACHE_UNTOLD, GEMM_CACHE_COLD, GEMM_CACHE_HOT } cache;
+};
+
+/* A GEMM beside collectives, as `specter bench overlap` writes it. */
+struct measured_overlap {
+    struct measured_row of; /* the collective, alone */
+    int channels;           /* of the communicator; 0: the library's own */
+    bool memory;            /* what bounds the GEMM: memory, else the multiprocessors */
+    double gemm_us, gemm_beside_us;
 };
 
 struct measured_skip {
@@ -65,6 +74,8 @@ struct measured {
     struct intern names;
     struct measured_row *rows; /* owned, in the order of files and lines */
     size_t nrows, cap_rows;
+    struct measured_overlap *overlaps; /* likewise; in no other list */
+    size_t noverlaps, cap_overlaps;
     struct measured_skip *skips; /* owned */
     size_t nskips, cap_skips;
     struct measured_file {

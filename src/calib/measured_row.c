@@ -261,6 +261,18 @@ static int parse_collective(struct measured_reader *r, struct measured_row *row)
     return parse_time(r, row, COLUMN_BUSBW, row->bytes * bus / 1e3);
 }
 
+/* One way and both are of two ranks. Tables have other words, too, of tests that say it better. */
+static int parse_direction(struct measured_reader *r, struct measured_row *row)
+{
+    row->direction = comm_direction_parse(field(r, COLUMN_DIRECTION));
+    if (row->direction == COMM_DIRECTIONS)
+        row->direction = COMM_TO_NEXT;
+    if ((row->direction == COMM_ONE_WAY || row->direction == COMM_BOTH_WAYS) &&
+        row->where.ranks != 2)
+        return refuse(r, true, "a message between two ranks, of more than 2");
+    return 0;
+}
+
 static int parse_p2p(struct measured_reader *r, struct measured_row *row)
 {
     const char *test = field(r, COLUMN_TEST);
@@ -270,7 +282,7 @@ static int parse_p2p(struct measured_reader *r, struct measured_row *row)
     /* sendrecv_perf, isend/irecv, ...; but perftest's ib_send_bw knows no GPU's NCCL. */
     if (strcasestr(test, "send") == NULL || strncasecmp(test, "ib_", 3) == 0)
         return refuse_value(r, false, "no model for the test", test);
-    if (parse_bytes(r, row) < 0 || parse_layout(r, row, 2) < 0)
+    if (parse_bytes(r, row) < 0 || parse_layout(r, row, 2) < 0 || parse_direction(r, row) < 0)
         return -1;
     return parse_time(r, row, COLUMN_BW, row->bytes / 1e3);
 }
@@ -337,4 +349,22 @@ int measured_row_parse(struct measured_reader *r, struct measured_row *row)
     row->lib = "";
     parse_forced(r, row);
     return parsers[r->kind](r, row);
+}
+
+int measured_overlap_parse(struct measured_reader *r, struct measured_overlap *row)
+{
+    const char *bound = field(r, COLUMN_BOUND);
+    double channels;
+    *row = (struct measured_overlap){.memory = strcmp(bound, "memory-bound") == 0};
+    if (measured_row_parse(r, &row->of) < 0 || number(r, COLUMN_GEMM_ALONE, &row->gemm_us) < 0 ||
+        number(r, COLUMN_GEMM_BESIDE, &row->gemm_beside_us) < 0)
+        return -1;
+    if (!row->memory && strcmp(bound, "compute-bound") != 0)
+        return refuse_value(r, true, "unusable bound", bound);
+    if (strcmp(field(r, COLUMN_CHANNELS), "0") == 0)
+        return 0;
+    if (whole(r, COLUMN_CHANNELS, INT_MAX, 0, &channels) < 0)
+        return -1;
+    row->channels = (int)channels;
+    return 0;
 }

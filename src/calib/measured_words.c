@@ -71,7 +71,8 @@ static const struct spelling protos[] = {{"LL", "LL"}, {"LL128", "LL128"}, {"Sim
 static const char *spelled(const struct spelling *table, size_t count, const char *text, size_t len)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strlen(table[i].text) == len && strncasecmp(table[i].text, text, len) == 0)
+        if ((strlen(table[i].text) == len && strncasecmp(table[i].text, text, len) == 0) ||
+            (strlen(table[i].name) == len && strncasecmp(table[i].name, text, len) == 0))
             return table[i].name;
     }
     return NULL;

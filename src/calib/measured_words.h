@@ -18,7 +18,8 @@ enum specter_comm_op measured_op(const char *text);
 /* "half", "bfloat16", "torch.float32", "nvfp4", ...; else SPECTER_DTYPE_UNKNOWN. */
 enum specter_dtype measured_dtype(const char *text);
 
-/* Values of NCCL_ALGO and NCCL_PROTO as struct comm_choice has them; NULL: none of them. */
+/* Values of NCCL_ALGO and NCCL_PROTO, or words of NCCL's profiler ("NVLS_TREE"), as struct
+ * comm_choice has them; NULL: none of them. */
 const char *measured_algo(const char *text, size_t len);
 const char *measured_proto(const char *text, size_t len);
 

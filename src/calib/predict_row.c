@@ -64,6 +64,17 @@ static int predict_ring_of_messages(const struct measured_row *row, const struct
     return 0;
 }
 
+static int predict_messages(const struct measured_row *row, const struct gpu_profile *gpu,
+                            const struct network_profile *net, struct comm_cost *out, struct err *e)
+{
+    const struct comm_messages messages = {
+        row->direction,
+        row->direction == COMM_ALL_PAIRS ? row->where : nccl_layout(net, row->where), 1};
+    if (row->direction == COMM_TO_NEXT)
+        return predict_ring_of_messages(row, gpu, net, out, e);
+    return model_messages(gpu, net, row->bytes, &messages, out, e);
+}
+
 static int predict_gemm(const struct measured_row *row, const struct gpu_profile *gpu, double *us,
                         struct err *e)
 {
@@ -93,10 +104,10 @@ int predict_row(const struct measured_row *row, const struct gpu_profile *gpu,
     *out = (struct row_prediction){.algo = "", .proto = ""};
     if (row->kind == MEASURED_GEMM)
         return predict_gemm(row, gpu, &out->us, e);
-    if ((row->kind == MEASURED_P2P ? predict_ring_of_messages : predict_collective)(row, gpu, net,
-                                                                                    &cost, e) < 0)
+    if ((row->kind == MEASURED_P2P ? predict_messages : predict_collective)(row, gpu, net, &cost,
+                                                                            e) < 0)
         return -1;
-    *out = (struct row_prediction){cost.us, cost.algo, cost.proto, cost.channels};
+    *out = (struct row_prediction){cost.us, cost.lat_us, cost.algo, cost.proto, cost.channels};
     return 0;
 }
 

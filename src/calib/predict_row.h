@@ -10,6 +10,7 @@
 
 struct row_prediction {
     double us;
+    double lat_us;            /* of it: what does not depend on bytes; 0 for gemm */
     const char *algo, *proto; /* "" for gemm */
     int channels;
 };

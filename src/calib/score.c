@@ -116,6 +116,13 @@ static double key_cache(const struct measured_row *row, const char **key)
     return row->cache == GEMM_CACHE_UNTOLD ? NOT_TOLD : row->cache;
 }
 
+/* Likewise. */
+static double key_direction(const struct measured_row *row, const char **key)
+{
+    *key = comm_direction_name(row->direction);
+    return row->direction == COMM_TO_NEXT ? NOT_TOLD : row->direction;
+}
+
 /* Numbers are their own order; their text follows from it. */
 static double key_ranks(const struct measured_row *row, const char **key)
 {
@@ -142,6 +149,7 @@ static const struct grouping {
     {"flops", OF(GEMM), key_flops},
     {"dtype", OF(GEMM), key_dtype},
     {"collective", OF(COLLECTIVE), key_op},
+    {"direction", OF(P2P), key_direction},
     {"gpu", OF_COMM | OF(GEMM), key_gpu},
     {"network", OF_COMM, key_network},
     {"ranks", OF_COMM, key_ranks},

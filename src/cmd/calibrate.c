@@ -20,13 +20,15 @@ struct calibrate_opts {
 };
 
 #define AT(field) offsetof(struct calibrate_opts, field)
+#define FIX_OPEN "open"
 
 static const struct opt calibrate_rows[] = {
     {"output", 'o', OPT_STR, AT(output), "FILE", "the profile to write, JSON; -: stdout"},
     {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "calibrate this GPU's rows; FILE: start from it"},
     {"network", 0, OPT_STR, AT(network), "NAME|FILE", "and those of this network"},
     {"params", 0, OPT_STR, AT(params), "A,B", "fit only these parameters"},
-    {"fix", 0, OPT_STR, AT(fix), "A,B", "leave these as they are"},
+    {"fix", 0, OPT_STR, AT(fix), "A,B",
+     "leave these as they are; open: those that the rows do not determine"},
     {"classes", 0, OPT_FLAG, AT(classes), NULL,
      "fit all machines by classes; -o FILE is then profiles/fitted.def"},
     OPT_END,
@@ -36,6 +38,7 @@ static const struct opt calibrate_rows[] = {
 struct choice {
     const struct gpu_profile *gpu;
     const struct network_profile *net; /* NULL: rows of products only */
+    struct overlap_fit overlap;        /* of this GPU; 0 rows: not measured */
 };
 
 /* ---- which machine ---- */
@@ -56,6 +59,21 @@ static bool fits_wish(const struct measured_row *row, const struct choice *wish)
 {
     return (wish->gpu == NULL || row->gpu == wish->gpu) &&
            (wish->net == NULL || row->net == NULL || row->net == wish->net);
+}
+
+/* Where only overlap was measured: the GPU of its rows, unless the command line names one. */
+static int choose_gpu(const struct measured *m, struct choice *c, struct err *e)
+{
+    const bool named = c->gpu != NULL;
+    for (size_t i = 0; i < m->noverlaps && !named; i++) {
+        const struct gpu_profile *gpu = m->overlaps[i].of.gpu;
+        if (c->gpu != NULL && c->gpu != gpu)
+            return err_set(e, ERR_USAGE,
+                           "the rows are of several GPUs: choose one by --gpu: %s, %s",
+                           c->gpu->name, gpu->name);
+        c->gpu = gpu;
+    }
+    return 0;
 }
 
 /* Fills in what the command line leaves open, from the rows; -1 when they name several. */
@@ -98,6 +116,17 @@ static size_t keep_machine(struct measured *m, const struct choice *c)
             m->rows[n++] = m->rows[i];
     }
     return n;
+}
+
+/* Moves the GPU's rows of overlap to the front, and fits them. */
+static void fit_overlap(struct measured *m, struct choice *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->noverlaps; i++) {
+        if (m->overlaps[i].of.gpu == c->gpu)
+            m->overlaps[n++] = m->overlaps[i];
+    }
+    c->overlap = overlap_fit(m->overlaps, n);
 }
 
 /* ---- what is fitted ---- */
@@ -149,8 +178,17 @@ static void advise(struct buf *advice, const struct calibration *c,
     size_t index = (size_t)(p->param - param_tables[p->group].params);
     char text[128];
     if (m != NULL && calibration_advice(m, p->group, index, text, sizeof text))
-        buf_printf(advice, "\n  %s (%s): measure %s", p->param->name,
+        buf_printf(advice, "; %s (%s): measure %s", p->param->name,
                    fit_verdict_name(p->fit.verdict), text);
+}
+
+static bool any_fitted(const struct calibration *c)
+{
+    for (size_t i = 0; i < c->nparams; i++) {
+        if (c->params[i].held == CALIBRATION_FITTED)
+            return true;
+    }
+    return false;
 }
 
 /* What the rows leave open, and how to know it. With what the message tells to --fix, the rows
@@ -159,7 +197,6 @@ static int refuse(struct calibration *c, struct err *e)
 {
     bool open[CALIBRATION_PARAMS_MAX];
     struct buf fix = BUF_INIT, advice = BUF_INIT;
-    bool any = false; /* is anything determined? */
     for (size_t i = 0; i < c->nparams; i++) {
         open[i] = calibration_is_open(&c->params[i]);
         if (open[i])
@@ -168,11 +205,10 @@ static int refuse(struct calibration *c, struct err *e)
     while (calibration_leave_open(c) && calibration_run(c, NULL) == 0)
         continue;
     for (size_t i = 0; i < c->nparams; i++) {
-        any |= c->params[i].held == CALIBRATION_FITTED;
         if (open[i] && c->params[i].held == CALIBRATION_FIXED)
             buf_printf(&fix, "%s%s", fix.len > 0 ? "," : "", c->params[i].param->name);
     }
-    if (any)
+    if (any_fitted(c))
         err_set(e, ERR_INPUT, "the rows do not determine every parameter: --fix %s is enough%s",
                 fix.data, advice.data);
     else
@@ -191,17 +227,48 @@ static bool any_open(const struct calibration *c)
     return false;
 }
 
+/* --fix: takes the word "open" out of the list. */
+static int fix_named(struct calibration *c, const char *name, struct err *e)
+{
+    return strcmp(name, FIX_OPEN) == 0 ? 0 : calibration_fix(c, name, e);
+}
+
+static bool fixes_open(const char *list)
+{
+    const char *at = list;
+    for (; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strcspn(at, ",") == strlen(FIX_OPEN) && strncmp(at, FIX_OPEN, strlen(FIX_OPEN)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Fits until the rows determine all that is fitted. */
+static int leave_open(struct calibration *c, struct err *e)
+{
+    int status = 0;
+    while (status == 0 && calibration_leave_open(c))
+        status = any_fitted(c) ? calibration_run(c, e)
+                               : err_set(e, ERR_INPUT, "the rows determine no parameter");
+    return status;
+}
+
 /* ---- what is written ---- */
 
-/* The profiles with the fitted values as their own. */
+/* The profiles with the fitted values as their own. c: NULL where only overlap was measured. */
 static cJSON *profile_doc(const struct calibration *c, const struct choice *of)
 {
-    const struct fit_machine *products = machine_with(c->rows, false);
-    const struct fit_machine *transfers = machine_with(c->rows, true);
+    const struct fit_machine *products = c != NULL ? machine_with(c->rows, false) : NULL;
+    const struct fit_machine *transfers = c != NULL ? machine_with(c->rows, true) : NULL;
     struct gpu_profile gpu = *of->gpu;
     cJSON *doc = cJSON_CreateObject();
     if (products != NULL)
         gpu.gemm = products->gpu.gemm;
+    if (of->overlap.sm.rows > 0)
+        gpu.overlap_sm = of->overlap.sm.factor;
+    if (of->overlap.memory.rows > 0)
+        gpu.overlap_memory = of->overlap.memory.factor;
     cJSON_AddItemToObject(doc, "gpu", profile_json_object(&gpu_kind, &gpu));
     if (transfers != NULL)
         cJSON_AddItemToObject(doc, "network", profile_json_object(&network_kind, &transfers->net));
@@ -232,13 +299,15 @@ static int calibrate_rows_of(const struct calibrate_opts *o, const struct choice
     calibration_init(&c, rows);
     score_rows(&before, rows);
     if (for_each_name(o->params, &c, calibration_only, e) == 0 &&
-        for_each_name(o->fix, &c, calibration_fix, e) == 0 && calibration_run(&c, e) == 0) {
+        for_each_name(o->fix, &c, fix_named, e) == 0 && calibration_run(&c, e) == 0 &&
+        (!fixes_open(o->fix) || leave_open(&c, e) == 0)) {
         score_rows(&after, rows);
         fprintf(talk, "%s%s%s: %zu rows\n\n", of->gpu->name, of->net != NULL ? " in " : "",
                 of->net != NULL ? of->net->name : "", rows->nrows);
         calibrate_text_errors(&before, &after, talk);
         fputc('\n', talk);
         calibrate_text_params(&c, talk);
+        calibrate_text_overlap(&of->overlap, talk);
         score_release(&after);
         status = any_open(&c) ? refuse(&c, e) : cmd_write_json(profile_doc(&c, of), o->output, e);
     }
@@ -251,8 +320,16 @@ static int calibrate_machine(const struct calibrate_opts *o, struct measured *m,
 {
     struct fit_rows rows;
     int status;
-    if (choose_machine(m, of, e) < 0)
+    if (m->nrows == 0 ? choose_gpu(m, of, e) < 0 : choose_machine(m, of, e) < 0)
         return -1;
+    fit_overlap(m, of);
+    if (m->nrows == 0) {
+        if (of->overlap.sm.rows + of->overlap.memory.rows == 0)
+            return err_set(e, ERR_INPUT, "no row of %s can be used", of->gpu->name);
+        fprintf(talk, "%s: overlap alone, the rest is as it was\n", of->gpu->name);
+        calibrate_text_overlap(&of->overlap, talk);
+        return cmd_write_json(profile_doc(NULL, of), o->output, e);
+    }
     fit_rows_init(&rows, m->rows, keep_machine(m, of));
     if (rows.nrows == 0)
         status = err_set(e, ERR_INPUT, "the models can predict no row of %s", of->gpu->name);
@@ -340,7 +417,7 @@ static int calibrate(const struct calibrate_opts *o, int n, char **argv, struct 
     measured_init(&m);
     for (int i = 0; status == 0 && i < n; i++)
         status = measured_read(&m, argv[i], &how, e);
-    if (status == 0 && m.nrows == 0)
+    if (status == 0 && m.nrows == 0 && (o->classes || m.noverlaps == 0))
         status = no_rows(&m, e);
     if (status == 0)
         status = o->classes ? calibrate_classes(o, &m, talk, e)
@@ -383,7 +460,8 @@ const struct command cmd_calibrate = {
         "standard deviation), and writes a profile for --gpu and --network.\n"
         "\n"
         "A parameter that the rows do not determine is no result: the command names it, says\n"
-        "what to measure, and writes nothing (status 3); --fix leaves it as it is.\n"
+        "what to measure, and writes nothing (status 3); --fix leaves it as it is, and\n"
+        "--fix open every such one.\n"
         "\n"
         "With --classes all machines are fitted together, by GPU architecture, fabric and\n"
         "transport: the table that specter is built with. See docs/calibrate.md.",

@@ -42,6 +42,7 @@ struct command {
     X(predict)      \
     X(validate)     \
     X(calibrate)    \
+    X(bench)        \
     X(doctor)
 
 #define X(name) extern const struct command cmd_##name;

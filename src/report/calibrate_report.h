@@ -8,6 +8,7 @@
 
 #include "calib/calibrate.h"
 #include "calib/fit_classes.h"
+#include "calib/overlap_fit.h"
 #include "calib/score.h"
 
 #include <stdio.h>
@@ -15,6 +16,9 @@
 /* Both scores finished, of the same rows. */
 void calibrate_text_errors(const struct score *before, const struct score *after, FILE *out);
 void calibrate_text_params(const struct calibration *c, FILE *out);
+
+/* What kernels lose beside communication; nothing where it was not measured. */
+void calibrate_text_overlap(const struct overlap_fit *fit, FILE *out);
 
 /* One line a class: what it was fitted on, and how many of its parameters were. */
 void calibrate_text_classes(const struct fitted_classes *c, FILE *out);

@@ -88,7 +88,7 @@ static void param_row(struct table *t, const struct calibration *c,
     table_cell(t, "%s", p->param->unit);
     if (calibration_is_unlike(p))
         table_cell(t, "unlike before");
-    else if (p->fit.verdict == FIT_CORRELATED)
+    else if (fitted && p->fit.verdict == FIT_CORRELATED)
         table_cell(t, "not to be told from %s", c->params[p->fit.with].param->name);
     else
         table_cell(t, "%s", fitted ? fit_verdict_name(p->fit.verdict) : held_words(p->held));
@@ -139,4 +139,23 @@ void calibrate_text_classes(const struct fitted_classes *c, FILE *out)
     }
     table_print(&t, out);
     table_release(&t);
+}
+
+static void print_figure(const char *name, const struct overlap_figure *f, const char *of,
+                         FILE *out)
+{
+    char off[32] = "";
+    if (f->rows == 0)
+        return;
+    if (!isnan(f->off))
+        snprintf(off, sizeof off, " +- %.2f", f->off);
+    fprintf(out, "  %-14s  %.3f%s of %s (%zu rows)\n", name, f->factor, off, of, f->rows);
+}
+
+void calibrate_text_overlap(const struct overlap_fit *fit, FILE *out)
+{
+    if (fit->sm.rows + fit->memory.rows > 0)
+        fputs("\n  beside communication kernels lose\n", out);
+    print_figure("overlap_sm", &fit->sm, "the SMs that channels hold", out);
+    print_figure("overlap_memory", &fit->memory, "the memory bandwidth that it takes", out);
 }

@@ -57,3 +57,17 @@ $(B)/bench/grow: tests/bench/grow.c $(B)/flags
 ## bench-sweep: points of `specter sweep` a second, beside their simulation
 bench-sweep: $(B)/specter
 	$(Q)BUILD=$(B) tests/bench/sweep.sh
+
+LOOPS := $(if $(MPI_FOUND),$(B)/bench/loop_mpi) $(if $(GLOO_FOUND),$(B)/bench/loop_gloo)
+.PHONY: bench-collective
+## bench-collective: a 1 MiB AllReduce of MPI and gloo as `specter bench` times it, beside a plain loop
+bench-collective: all $(LOOPS)
+	$(Q)BUILD=$(B) tests/bench/collective.sh
+$(B)/bench/loop_mpi: tests/bench/loop_mpi.c $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(BASE) $(MPI_CPPFLAGS) -MF $@.d -o $@ $< $(MPI_LIBS)
+$(B)/bench/loop_gloo: tests/bench/loop_gloo.cc $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CXX     $@"
+	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -o $@ $< -lgloo

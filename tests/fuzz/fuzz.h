@@ -14,12 +14,15 @@
 #include "base/json.h"
 #include "base/pickle.h"
 #include "base/stream.h"
+#include "bench/infer.h"
+#include "bench/read.h"
 #include "calib/measured.h"
 #include "metrics/card.h"
 #include "metrics/metrics.h"
 #include "model/profile_json.h"
 #include "report/analyze_html.h"
 #include "report/analyze_report.h"
+#include "report/bench_report.h"
 #include "report/export.h"
 #include "report/metrics_report.h"
 #include "trace/reader.h"
@@ -239,6 +242,38 @@ static inline void fuzz_measured(const unsigned char *bytes, size_t len)
     unlink(fuzz_path());
 }
 
+/* A benchmark's log, judged and printed in each form. */
+static inline void fuzz_bench(const unsigned char *bytes, size_t len)
+{
+    const struct gpu_profile *gpu = gpu_profile_find(GPU_PROFILE_DEFAULT, NULL);
+    const struct network_profile *net = network_profile_find(NETWORK_PROFILE_DEFAULT, NULL);
+    struct bench_studies studies = {0};
+    struct bench_result r;
+    struct sheet rows;
+    struct err e;
+    FILE *out = fopen("/dev/null", "w");
+    if (out == NULL)
+        abort();
+    fuzz_put(bytes, len);
+    bench_result_init(&r);
+    if (bench_read(&r, fuzz_path(), &e) == 0) {
+        for (size_t i = 0; i < r.nruns; i++) {
+            bench_infer(&r.runs[i], SPECTER_COMM_OP_COUNT);
+            bench_studies_add(&studies, &r.runs[i], gpu, net);
+        }
+        for (size_t i = 0; i < studies.n; i++)
+            bench_text(&studies.list[i], true, out);
+        bench_sheet(&rows, &studies);
+        sheet_csv(&rows, out);
+        sheet_release(&rows);
+        fuzz_json_is_whole(bench_json(&studies));
+    }
+    bench_studies_release(&studies);
+    bench_result_release(&r);
+    fclose(out);
+    unlink(fuzz_path());
+}
+
 static inline void fuzz_profile(const unsigned char *bytes, size_t len)
 {
     struct profile_pair pair;
@@ -301,6 +336,7 @@ static inline void fuzz_json(const unsigned char *bytes, size_t len)
     X("pickle", fuzz_pickle)     \
     X("card", fuzz_card)         \
     X("measured", fuzz_measured) \
+    X("bench", fuzz_bench)       \
     X("profile", fuzz_profile)
 
 /* False when there is no target of that name. */

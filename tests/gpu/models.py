@@ -136,15 +136,20 @@ def gemm(table, validated, scored):
 # ---- the state as found ----
 
 
+def figure(sample, key):
+    """-1 where NVML did not tell it."""
+    return float(sample[key] or -1)
+
+
 def loaded(samples):
     """Those under load: power in the upper half of what was seen."""
-    watts = [float(s["power_W"]) for s in samples]
+    watts = [figure(s, "power") for s in samples]
     middle = (min(watts) + max(watts)) / 2
     return [s for s, w in zip(samples, watts) if w >= middle]
 
 
 def median_of(samples, key):
-    return statistics.median(float(s[key]) for s in samples)
+    return statistics.median(figure(s, key) for s in samples)
 
 
 def base_figures(specter, name):
@@ -156,14 +161,14 @@ def base_figures(specter, name):
 def state_table(figures, all_samples, under_load):
     table = figures.table("The GPU while it ran", "what", "median under load", "least", "most")
     for title, key in (
-        ("SM clock, MHz", "sm_MHz"),
-        ("memory clock, MHz", "mem_MHz"),
-        ("power, W", "power_W"),
-        ("temperature, C", "celsius"),
+        ("SM clock, MHz", "clock_sm"),
+        ("memory clock, MHz", "clock_memory"),
+        ("power, W", "power"),
+        ("temperature, C", "temperature"),
     ):
-        values = [float(s[key]) for s in all_samples]
+        values = [figure(s, key) for s in all_samples]
         table.row(title, median_of(under_load, key), min(values), max(values))
-    reasons = collections.Counter(s["reasons"] for s in under_load)
+    reasons = collections.Counter(s["throttle_reasons"] for s in under_load)
     told = ", ".join(f"{name} in {count / len(under_load):.0%}" for name, count in reasons.most_common(4))
     figures.note(f"{len(under_load)} of {len(all_samples)} samples under load; what held the clock down: {told}")
 
@@ -172,18 +177,18 @@ def found(state, replayed, specter, out):
     """The profile of the recording's GPU with clock, power limit and memory clock as sampled."""
     base = document(replayed)["source"]["gpu"]
     with open(state, encoding="utf-8") as text:
-        samples = [row for row in csv.DictReader(text) if float(row["sm_MHz"]) > 0]
+        samples = [row for row in csv.DictReader(text) if row["gpu_id"] == "0" and figure(row, "clock_sm") > 0]
     if base is None:
         sys.exit("the recording's GPU is none that specter knows")
     if not samples:
         sys.exit(f"{state}: no sample of the GPU's state")
     under_load = loaded(samples)
     known = base_figures(specter, base)
-    profile = {"name": f"{base}_as_found", "base": base, "clock_MHz": median_of(under_load, "sm_MHz")}
-    if median_of(samples, "limit_W") > 0:
-        profile["tdp_W"] = median_of(samples, "limit_W")
-    if 0 < median_of(under_load, "mem_MHz") < median_of(samples, "mem_max_MHz"):
-        share = median_of(under_load, "mem_MHz") / median_of(samples, "mem_max_MHz")
+    profile = {"name": f"{base}_as_found", "base": base, "clock_MHz": median_of(under_load, "clock_sm")}
+    if median_of(samples, "power_limit") > 0:
+        profile["tdp_W"] = median_of(samples, "power_limit")
+    if 0 < median_of(under_load, "clock_memory") < median_of(samples, "clock_memory_max"):
+        share = median_of(under_load, "clock_memory") / median_of(samples, "clock_memory_max")
         profile["mem_GBps"] = known["mem_GBps"] * share
     with open(out, "w", encoding="utf-8") as text:
         json.dump({"gpu": profile}, text, indent=1)

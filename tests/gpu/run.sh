@@ -41,7 +41,9 @@ contexts                 10  does a program have its contexts, and no other
 reset                    10  does a program survive cudaDeviceReset
 exit                     20  does a program end as untraced, with work still queued, by a signal or an exception
 examples                120  small traces for examples/traces: does every command read them
-gemm                    140  are matrix products as long as the model says
+gemm                    140  are GEMMs as long as the model says
+bench_alone              40  does bench measure a rank alone, and the clock of its GPU
+bench_shared             90  does bench measure two ranks on one GPU: right results, one clock, overlap
 as_found                 20  how far are the models from a step, at the clocks that were found
 overhead_launch_bound   160  what does recording cost a step that the host cannot keep up with
 graph                    30  is a captured graph unharmed, and are its launches timed

@@ -77,6 +77,7 @@ run_check() {
     rm -f "$base".*
     SPECTER_FIGURES=$base.figures timeout -k 10 "$limit" "$BASH" "$0" -o "$OUT" --one "$1" </dev/null >"$base.log" 2>&1 &
     RUNNING=$!
+    [ -z "$STOPPED" ] || kill -TERM $RUNNING # the signal came when nothing was there to be ended
     while :; do # a signal ends the wait, not the check
         status=0
         wait $RUNNING || status=$?

@@ -8,9 +8,9 @@
     workload.py launch_bound  many tiny layers: the host cannot keep the device busy
     workload.py graph         that step as a CUDA graph, replayed
 
-RANK and WORLD_SIZE say which rank of how many this is. Every rank prints one line of JSON: {"rank",
-"step_us": [...], "loss": [...], "checksum"}. Losses and the checksum of the weights must not depend on whether
-anybody looks: seeds are fixed, and --deterministic asks PyTorch for the same bits in every run. --profile FILE
+RANK and WORLD_SIZE say which rank of how many this is, LOCAL_RANK which GPU it takes (0). Every rank prints one
+line of JSON: {"rank", "step_us": [...], "loss": [...], "checksum"}. Losses and the checksum of the weights must not
+depend on whether anybody looks: seeds are fixed, and --deterministic asks PyTorch for the same bits in every run. --profile FILE
 records the measured steps with torch.profiler as well; --marks calls specter_iteration() at each step.
 
 Jobs that are not well: --slow-rank R --slow-us N lets one rank come late to each step; --skip-rank R
@@ -83,7 +83,7 @@ class Job:
             torch.use_deterministic_algorithms(True)
         if REHEARSAL:
             torch.backends.cuda.enable_cudnn_sdp(False)
-        self.device = torch.device("cuda", 0)
+        self.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
         torch.cuda.set_device(self.device)
         self.losses, self.steps = [], 0
 
@@ -138,7 +138,7 @@ class TransformerJob(Job):
     def spread(self, model):
         if self.options.name == "compile":
             model = torch.compile(model)
-        return nn.parallel.DistributedDataParallel(model, device_ids=[0])
+        return nn.parallel.DistributedDataParallel(model, device_ids=[self.device.index])
 
     def loss_of(self, logits, tokens):
         return nn.functional.cross_entropy(logits.flatten(0, 1).float(), tokens[:, 1:].flatten())

@@ -40,6 +40,40 @@ TEST(predict_row_of_messages_takes_the_slowest_pair)
     CHECK_DOUBLE(row_us(&row), message_us(&row, true), 0);
 }
 
+/* Either way has its own rate on NVLink and between nodes; through host memory both share it. */
+TEST(predict_row_of_a_direction)
+{
+    struct measured_row row = made_row("h100_sxm", "dgx_h100_400g", 2, 1);
+    double one;
+    row.direction = COMM_ONE_WAY;
+    CHECK_DOUBLE(row_us(&row), message_us(&row, false), 0);
+    row.direction = COMM_BOTH_WAYS;
+    CHECK_DOUBLE(row_us(&row), message_us(&row, false), 0);
+    row.where = (struct layout){2, 2, 1};
+    CHECK_DOUBLE(row_us(&row), message_us(&row, true), 0);
+    row = made_row("rtx_4090", "consumer_pcie", 2, 1);
+    one = message_us(&row, false);
+    row.direction = COMM_BOTH_WAYS;
+    CHECK(row_us(&row) > 1.2 * one && row_us(&row) < 2 * one);
+}
+
+/* To seven others through one port; between nodes through NICs that eight GPUs share. */
+TEST(predict_row_of_all_pairs)
+{
+    struct measured_row row = made_row("h100_sxm", "dgx_h100_400g", 8, 1);
+    struct comm_cost alltoall;
+    double within;
+    row.direction = COMM_ALL_PAIRS;
+    within = row_us(&row);
+    CHECK(within > 5 * message_us(&row, false) && within < 7 * message_us(&row, false));
+    CHECK_INT(model_collective(row.gpu, row.net, SPECTER_ALLTOALL, 8 * row.bytes, row.where,
+                               &alltoall, NULL),
+              0);
+    CHECK(within < alltoall.us && within > 0.8 * alltoall.us); /* which copies its own part, too */
+    row.where = (struct layout){16, 2, 8};
+    CHECK(row_us(&row) > 7 * message_us(&row, true));
+}
+
 TEST(predict_row_counts_an_nvlink_domain_as_one_node)
 {
     struct measured_row row = made_row("gb200", "gb200_nvl72", 72, 18);

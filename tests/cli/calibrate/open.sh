@@ -22,3 +22,10 @@ fix=$(sed -n 's/.*--fix \([a-z_A-Z0-9,]*\) is enough.*/\1/p' err)
 [[ $fix == *step_us* && $fix != *start_us* ]] || echo "fix $fix"
 "$SPECTER" calibrate t.csv -o p.json --fix "$fix" >out
 echo "status $?"
+
+# --fix open leaves the same ones, and says nothing of them but that.
+"$SPECTER" calibrate t.csv -o open.json --fix open >open
+echo "status $?"
+cmp out open
+"$SPECTER" calibrate size.csv -o p.json --fix open 2>&1 >out | cut -c1-60
+"$SPECTER" calibrate t.csv -o p.json --fix openly 2>&1 | cut -c1-60

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 # The models against this GPU.
 
-# Matrix products of all shapes and types, against the model. The table goes to docs/measurements with the report
+# GEMMs of all shapes and types, against the model. The table goes to docs/measurements with the report
 # (run.sh --publish), where no fit looks.
 check_gemm() {
-    local table=$OUT/gemm.csv
+    local table=$OUT/gemm.csv status
     LD_LIBRARY_PATH=$(wheel_libraries):${LD_LIBRARY_PATH:-} \
-        "$BUILD/tests/gpu/gemm" -b "${GEMM_SECONDS:-120}" -o "$table" || return
+        "$SPECTER" bench gemm --budget "${GEMM_SECONDS:-120}" --source specter_gpu_suite -o "$table"
+    status=$?
+    [ -s "$table" ] || return 77 # no GPU, or no cuBLAS: it has said which
+    [ $status = 0 ] || return $status
     "$SPECTER" validate "$table" --rows "$OUT/gemm_rows.csv" --json "$OUT/gemm_scores.json" || return
     "$PYTHON" "$HERE/models.py" gemm "$table" "$OUT/gemm_scores.json" "$OUT/gemm_rows.csv"
 }
@@ -18,7 +21,7 @@ recorded_step() {
     local name=$1
     shift
     rm -rf "$OUT/traces/$name"
-    "$BUILD/tests/gpu/state" "$OUT/state_$name.csv" 20 \
+    "$SPECTER" bench state --every 0.02 -o "$OUT/state_$name.csv" -- \
         "$SPECTER" capture --overhead 0 -o "$OUT/traces/$name" -- "$PYTHON" "$HERE/workload.py" "$@" --marks
 }
 

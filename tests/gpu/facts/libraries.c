@@ -68,7 +68,7 @@ void libraries_open(void)
         symbol = library ? dlsym(library, calls[i].symbol) : NULL;
         memcpy(calls[i].slot, symbol ? (void *)&symbol : (void *)&none, sizeof(symbol));
     }
-    symbol = libraries[CUDA] ? dlsym(libraries[CUDA], "emuHostClockNs") : NULL;
+    symbol = libraries[CUDA] ? dlsym(libraries[CUDA], "emu_time") : NULL;
     memcpy(&virtual_clock, &symbol, sizeof(symbol));
     symbol = symbol ? dlsym(libraries[CUDA], "emu_join") : NULL;
     memcpy(&virtual_join, &symbol, sizeof(symbol));

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A library of collectives as benchmarks use it: a table of functions over a communicator, its
+ * buffers, and a clock. NCCL and what has its ABI are behind backend_nccl.c; gloo and MPI are
+ * modules beside the binary, of the same table (bench_module).
+ *
+ * Functions return 0, or -1 with e filled (ERR_INPUT). Order: open, then anything, then close.
+ */
+#ifndef SPECTER_BENCH_BACKEND_H
+#define SPECTER_BENCH_BACKEND_H
+
+#include "bench/ranks.h"
+#include "specter/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bench_comm; /* a backend's own */
+struct bench_gpu;
+
+/* Who is in the communicator: every one of `size` processes opens it with the same `ranks`, which
+ * is asked for the exchange of ids; the ones that are not in it give member -1 and get no
+ * communicator (*comm is NULL). */
+struct bench_members {
+    struct bench_ranks *ranks; /* borrowed */
+    int world, rank;           /* of the job */
+    int size, member;          /* of the communicator; -1: not in it */
+    int neighbours;            /* of the job's processes, those on this machine, with this one */
+    int device;                /* the GPU's index among those that the process sees */
+    const char *lib;           /* the library to open; NULL: by its usual names */
+    double timeout_s;          /* to wait for another rank */
+    int channels;              /* of the communicator, exactly; 0: as the library has it */
+    double call_s;             /* after so long a wait() fails; 0: never */
+    /* Where a call of the library cannot end, because another rank has: called in its place, from
+     * another thread, with what happened. Must not return; the library is not called again. */
+    void (*lost)(void *arg, const struct err *e);
+    void *lost_arg;
+};
+
+/* What a library is, for provenance: texts of the communicator, good until it is closed. */
+struct bench_identity {
+    const char *library; /* "NCCL 2.28.9" */
+    const char *device;  /* "NVIDIA H100 80GB HBM3", "CPU" */
+    int driver, runtime; /* versions of a GPU's, as 13000; 0: none */
+};
+
+/* One call. Counts are the call's own (specter_comm_op_bytes); SPECTER_SEND is nccl-tests'
+ * sendrecv: every rank sends to the next while it receives from the one before. */
+struct bench_call {
+    enum specter_comm_op op;
+    enum specter_dtype dtype;
+    enum specter_redop redop;
+    int root;
+    uint64_t count;
+    const void *send;
+    void *receive; /* may be send's buffer, or hold it, as NCCL defines it in place */
+};
+
+/* One side of a message. */
+struct bench_message {
+    bool sends; /* else it receives */
+    int peer;   /* a member */
+    void *buffer;
+    size_t bytes;
+};
+
+struct bench_backend {
+    const char *name;     /* "nccl" */
+    const char *launcher; /* that must start the processes: "mpirun"; NULL: any, or none */
+    bool enqueues; /* calls return before they are done: the host can be ahead of the device */
+
+    /* Asked before anything is opened: 0, or -1 with e filled (ERR_USAGE) where the library lacks
+     * the type, the reduction or the operation. */
+    int (*supports)(enum specter_comm_op op, enum specter_dtype type, enum specter_redop redop,
+                    struct err *e);
+
+    int (*open)(const struct bench_members *m, struct bench_comm **comm, struct err *e);
+    void (*close)(struct bench_comm *comm);
+    /* As close, of a communicator whose calls do not end on some rank; all ranks do so. NULL: the
+     * library cannot. */
+    void (*abandon)(struct bench_comm *comm);
+    void (*identify)(const struct bench_comm *comm, struct bench_identity *out);
+
+    /* Buffers that the library can use; bytes to and from them when all earlier calls are over. */
+    int (*alloc)(struct bench_comm *comm, size_t bytes, void **buffer, struct err *e);
+    void (*release)(struct bench_comm *comm, void *buffer);
+    int (*free_bytes)(struct bench_comm *comm, size_t *bytes, struct err *e);
+    int (*put)(struct bench_comm *comm, void *to, const void *from, size_t bytes, struct err *e);
+    int (*get)(struct bench_comm *comm, void *to, const void *from, size_t bytes, struct err *e);
+    int (*set)(struct bench_comm *comm, void *to, int value, size_t bytes, struct err *e);
+    /* Between two buffers, as a call is; NULL: the backend has no messages. */
+    int (*copy)(struct bench_comm *comm, void *to, const void *from, size_t bytes, struct err *e);
+
+    /* Enqueues it, or does it. */
+    int (*call)(struct bench_comm *comm, const struct bench_call *call, struct err *e);
+
+    /* Messages of bytes, as a call is: all of them at once, so that none waits for another. NULL:
+     * the backend has none. */
+    int (*messages)(struct bench_comm *comm, const struct bench_message *list, size_t n,
+                    struct err *e);
+
+    /* Takes the time behind all earlier calls, as mark `i`; and microseconds between two marks of
+     * which wait() has returned. */
+    int (*mark)(struct bench_comm *comm, size_t i, struct err *e);
+    double (*us)(struct bench_comm *comm, size_t from, size_t to);
+
+    /* This host's clock in ns since 1970, and a pause of at most so many seconds, which a signal
+     * ends. NULL: the backend has no clock of a device beside the host's. */
+    int64_t (*host_ns)(const struct bench_comm *comm);
+    void (*pause)(const struct bench_comm *comm, double seconds);
+
+    /* The GPU whose stream the calls are put on; NULL: the backend has none. */
+    struct bench_gpu *(*gpu)(struct bench_comm *comm);
+
+    /* Until all calls of this rank are over, or a rank of `ranks` has failed. */
+    int (*wait)(struct bench_comm *comm, struct err *e);
+};
+
+/* Whether the module of that name was built; and where it is. */
+bool bench_backend_built(const char *name);
+bool bench_module_find(const char *name, char *path, size_t size);
+
+/* By name ("nccl", "rccl", "ncclx", "gloo", "mpi"). Modules are looked for beside the program, as
+ * libspecter.so is. NULL with e filled: unknown, or the module was not built; the message names
+ * what is there. */
+const struct bench_backend *bench_backend_find(const char *name, struct err *e);
+
+extern const struct bench_backend bench_backend_nccl;
+
+/* What a module exports under this name. */
+#define BENCH_MODULE "specter_bench_backend"
+typedef const struct bench_backend *bench_module(void);
+
+#endif

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NCCL, and libraries with its ABI: RCCL, ncclx.
+ */
+#include "bench/backend.h"
+#include "bench/gpu.h"
+#include "bench/libs.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define UNIQUE_ID 128 /* NCCL_UNIQUE_ID_BYTES */
+
+typedef struct {
+    char bytes[UNIQUE_ID];
+} unique_id;
+
+enum { SUCCESS = 0, IN_PROGRESS = 7 };
+
+/* X(function, type, parameters), behind "nccl". */
+#define CALLS(X)                                                                    \
+    X(GetVersion, int, (int *))                                                     \
+    X(GetUniqueId, int, (unique_id *))                                              \
+    X(CommInitRank, int, (void **, int, unique_id, int))                            \
+    X(CommDestroy, int, (void *))                                                   \
+    X(CommAbort, int, (void *))                                                     \
+    X(CommGetAsyncError, int, (void *, int *))                                      \
+    X(GetErrorString, const char *, (int))                                          \
+    X(AllReduce, int, (const void *, void *, size_t, int, int, void *, void *))     \
+    X(Broadcast, int, (const void *, void *, size_t, int, int, void *, void *))     \
+    X(Reduce, int, (const void *, void *, size_t, int, int, int, void *, void *))   \
+    X(AllGather, int, (const void *, void *, size_t, int, void *, void *))          \
+    X(ReduceScatter, int, (const void *, void *, size_t, int, int, void *, void *)) \
+    X(Send, int, (const void *, size_t, int, int, void *, void *))                  \
+    X(Recv, int, (void *, size_t, int, int, void *, void *))                        \
+    X(GroupStart, int, (void))                                                      \
+    X(GroupEnd, int, (void))
+
+struct calls {
+#define X(name, type, params) type(*name) params;
+    CALLS(X)
+#undef X
+};
+
+static const struct bench_symbol symbols[] = {
+#define X(name, type, params) {#name, offsetof(struct calls, name)},
+    CALLS(X)
+#undef X
+};
+
+/* ncclConfig_t as far as NCCL 2.17 had it: the library takes what lies behind from its defaults. */
+struct config {
+    size_t size;
+    unsigned magic, version;
+    int blocking, cga, min_ctas, max_ctas;
+    const char *net;
+    int split_share;
+};
+
+#define CONFIG_MAGIC 0xcafebeef
+#define CONFIG_VERSION 21800
+#define CONFIG_UNSET INT_MIN
+
+/* Libraries older than NCCL 2.14 lack it. */
+struct config_calls {
+    int (*CommInitRankConfig)(void **, int, unique_id, int, struct config *);
+};
+
+static const struct bench_symbol config_symbols[] = {{"CommInitRankConfig", 0}};
+
+struct bench_comm {
+    struct calls nccl;
+    struct config_calls config;
+    struct bench_gpu gpu;
+    struct bench_ranks *ranks; /* borrowed */
+    void *comm;
+    int size, member;
+    char library[64];
+    void **marks; /* owned */
+    size_t nmarks;
+    double call_s, waits_since; /* of wait() */
+};
+
+/* ---- opening ---- */
+
+static int failed(const struct bench_comm *c, const char *what, int error, struct err *e)
+{
+    return err_set(e, ERR_INPUT, "%s: %s (error %d)", what, c->nccl.GetErrorString(error), error);
+}
+
+static int open_library(struct bench_comm *c, const char *path, struct err *e)
+{
+    static const char *const usual[] = {"libnccl.so.2", "librccl.so.1", NULL};
+    const char *const given[] = {path, NULL};
+    const char *name;
+    void *library = bench_lib_open(path != NULL ? given : usual, &name, e);
+    int version = 0;
+    if (library == NULL ||
+        bench_lib_bind(library, "nccl", symbols, sizeof symbols / sizeof *symbols, &c->nccl, e) < 0)
+        return -1;
+    bench_lib_bind(library, "nccl", config_symbols, 1, &c->config, NULL);
+    c->nccl.GetVersion(&version);
+    snprintf(c->library, sizeof c->library, "%s %d.%d.%d",
+             strstr(name, "rccl") != NULL ? "RCCL" : "NCCL", version / 10000, version / 100 % 100,
+             version % 100);
+    return 0;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int alive(void *arg, struct err *e)
+{
+    struct bench_comm *c = arg;
+    int state = SUCCESS;
+    if (c->comm != NULL && c->nccl.CommGetAsyncError(c->comm, &state) == SUCCESS &&
+        state != SUCCESS && state != IN_PROGRESS)
+        return failed(c, "the communicator", state, e);
+    if (c->call_s > 0 && now_s() - c->waits_since > c->call_s)
+        return err_set(e, ERR_INPUT, "calls did not end within %g s", c->call_s);
+    return bench_ranks_check(c->ranks, e);
+}
+
+/* The first member's id, by rank 0 to all. */
+static int exchange_id(struct bench_comm *c, const struct bench_members *m, unique_id *id,
+                       struct err *e)
+{
+    static const unique_id none;
+    unique_id mine = none, *ids = calloc((size_t)m->world, sizeof *ids);
+    int error = m->member == 0 ? c->nccl.GetUniqueId(&mine) : SUCCESS;
+    int status = error != SUCCESS ? failed(c, "a communicator's id", error, e) : 0;
+    if (ids == NULL)
+        die("out of memory");
+    status = bench_ranks_agree(m->ranks, status, e);
+    if (status == 0)
+        status = bench_ranks_gather(m->ranks, &mine, sizeof mine, ids, e);
+    for (int i = 0; status == 0 && i < m->world; i++) {
+        if (memcmp(&ids[i], &none, sizeof none) != 0)
+            *id = ids[i];
+    }
+    free(ids);
+    return status;
+}
+
+/* A communicator of so many channels; NCCL 2.17 and later obey. */
+static int init_channels(struct bench_comm *c, const struct bench_members *m, unique_id id)
+{
+    struct config config = {.size = sizeof config,
+                            .magic = CONFIG_MAGIC,
+                            .version = CONFIG_VERSION,
+                            .blocking = CONFIG_UNSET,
+                            .cga = CONFIG_UNSET,
+                            .min_ctas = m->channels,
+                            .max_ctas = m->channels,
+                            .split_share = CONFIG_UNSET};
+    return c->config.CommInitRankConfig(&c->comm, m->size, id, m->member, &config);
+}
+
+static int init_comm(struct bench_comm *c, const struct bench_members *m, unique_id id,
+                     struct err *e)
+{
+    int error = SUCCESS;
+    if (m->channels > 0 && c->config.CommInitRankConfig == NULL)
+        return err_set(e, ERR_INPUT, "%s cannot be told how many channels to use", c->library);
+    if (m->member >= 0)
+        error = m->channels > 0 ? init_channels(c, m, id)
+                                : c->nccl.CommInitRank(&c->comm, m->size, id, m->member);
+    return error == SUCCESS ? 0 : failed(c, "a communicator", error, e);
+}
+
+static void end_comm(struct bench_comm *c, bool abort)
+{
+    if (c == NULL)
+        return;
+    for (size_t i = 0; i < c->nmarks; i++)
+        bench_gpu_forget_event(&c->gpu, c->marks[i]);
+    free(c->marks);
+    if (c->comm != NULL && !abort && !bench_ranks_failed(c->ranks))
+        c->nccl.CommDestroy(c->comm);
+    else if (c->comm != NULL)
+        c->nccl.CommAbort(c->comm);
+    bench_gpu_close(&c->gpu);
+    free(c);
+}
+
+static void close_comm(struct bench_comm *c)
+{
+    end_comm(c, false);
+}
+
+static void abandon(struct bench_comm *c)
+{
+    end_comm(c, true);
+}
+
+static int open_libraries(struct bench_comm *c, const struct bench_members *m, struct err *e)
+{
+    return bench_gpu_open(&c->gpu, m->device, e) < 0 ? -1 : open_library(c, m->lib, e);
+}
+
+/* Members and others go through the same exchanges. */
+static int open_comm(const struct bench_members *m, struct bench_comm **comm, struct err *e)
+{
+    struct bench_comm *c = calloc(1, sizeof *c);
+    unique_id id = {{0}};
+    int status = -1;
+    if (c == NULL)
+        die("out of memory");
+    c->ranks = m->ranks;
+    c->size = m->size;
+    c->member = m->member;
+    c->call_s = m->call_s;
+    if (bench_ranks_agree(m->ranks, open_libraries(c, m, e), e) == 0 &&
+        exchange_id(c, m, &id, e) == 0 &&
+        bench_ranks_agree(m->ranks, init_comm(c, m, id, e), e) == 0)
+        status = 0;
+    if (status < 0 || m->member < 0) {
+        close_comm(c);
+        c = NULL;
+    }
+    *comm = c;
+    return status;
+}
+
+static void identify(const struct bench_comm *c, struct bench_identity *out)
+{
+    *out = (struct bench_identity){c->library, c->gpu.name, c->gpu.driver, c->gpu.runtime};
+}
+
+/* ---- memory ---- */
+
+static int alloc(struct bench_comm *c, size_t bytes, void **buffer, struct err *e)
+{
+    return bench_gpu_alloc(&c->gpu, bytes, buffer, e);
+}
+
+/* cudaFree waits for all kernels, and one that waits for a rank that is gone never ends: then the
+ * end of the process frees the memory. */
+static void release(struct bench_comm *c, void *buffer)
+{
+    if (!bench_ranks_failed(c->ranks))
+        bench_gpu_release(&c->gpu, buffer);
+}
+
+static int free_bytes(struct bench_comm *c, size_t *bytes, struct err *e)
+{
+    return bench_gpu_free_bytes(&c->gpu, bytes, e);
+}
+
+static int put(struct bench_comm *c, void *to, const void *from, size_t bytes, struct err *e)
+{
+    return bench_gpu_put(&c->gpu, to, from, bytes, e);
+}
+
+static int get(struct bench_comm *c, void *to, const void *from, size_t bytes, struct err *e)
+{
+    return bench_gpu_get(&c->gpu, to, from, bytes, e);
+}
+
+static int set(struct bench_comm *c, void *to, int value, size_t bytes, struct err *e)
+{
+    return bench_gpu_set(&c->gpu, to, value, bytes, e);
+}
+
+static int copy(struct bench_comm *c, void *to, const void *from, size_t bytes, struct err *e)
+{
+    return bench_gpu_copy(&c->gpu, to, from, bytes, e);
+}
+
+/* ---- calls ---- */
+
+/* X(id, nccl): the numbers of ncclDataType_t and ncclRedOp_t. */
+static int nccl_type(enum specter_dtype type)
+{
+    static const int types[] = {
+#define X(id, name, bytes, nccl, cuda) nccl,
+        SPECTER_DTYPES(X)
+#undef X
+    };
+    return type < SPECTER_DTYPE_COUNT ? types[type] : -1;
+}
+
+static int nccl_redop(enum specter_redop redop)
+{
+    static const int redops[] = {
+#define X(id, name, nccl) nccl,
+        SPECTER_REDOPS(X)
+#undef X
+    };
+    return redop < SPECTER_REDOP_COUNT ? redops[redop] : -1;
+}
+
+static int supports(enum specter_comm_op op, enum specter_dtype type, enum specter_redop redop,
+                    struct err *e)
+{
+    (void)op;
+    (void)redop;
+    if (nccl_type(type) < 0)
+        return err_set(e, ERR_USAGE, "NCCL has no type %s", specter_dtype_name(type));
+    return 0;
+}
+
+/* Of messages between ranks: part i of what is sent goes to rank to(i), and so on. */
+static int to_all(struct bench_comm *c, const struct bench_call *k, int type, size_t part)
+{
+    const char *send = k->send;
+    char *receive = k->receive;
+    int error = c->nccl.GroupStart(), ended;
+    for (int i = 0; i < c->size && error == SUCCESS; i++) {
+        error = c->nccl.Send(send + (size_t)i * part, k->count, type, i, c->comm, c->gpu.stream);
+        if (error == SUCCESS)
+            error =
+                c->nccl.Recv(receive + (size_t)i * part, k->count, type, i, c->comm, c->gpu.stream);
+    }
+    ended = c->nccl.GroupEnd();
+    return error != SUCCESS ? error : ended;
+}
+
+/* Gather and Scatter, of which the root has all parts and the others one. */
+static int with_root(struct bench_comm *c, const struct bench_call *k, int type, size_t part,
+                     bool gather)
+{
+    char *whole = gather ? k->receive : (char *)(uintptr_t)k->send;
+    int error = c->nccl.GroupStart(), ended;
+    for (int i = 0; c->member == k->root && i < c->size && error == SUCCESS; i++)
+        error =
+            gather
+                ? c->nccl.Recv(whole + (size_t)i * part, k->count, type, i, c->comm, c->gpu.stream)
+                : c->nccl.Send(whole + (size_t)i * part, k->count, type, i, c->comm, c->gpu.stream);
+    if (error == SUCCESS)
+        error = gather ? c->nccl.Send(k->send, k->count, type, k->root, c->comm, c->gpu.stream)
+                       : c->nccl.Recv(k->receive, k->count, type, k->root, c->comm, c->gpu.stream);
+    ended = c->nccl.GroupEnd();
+    return error != SUCCESS ? error : ended;
+}
+
+static int around(struct bench_comm *c, const struct bench_call *k, int type)
+{
+    int next = (c->member + 1) % c->size, before = (c->member + c->size - 1) % c->size;
+    int error = c->nccl.GroupStart(), ended;
+    if (error == SUCCESS)
+        error = c->nccl.Send(k->send, k->count, type, next, c->comm, c->gpu.stream);
+    if (error == SUCCESS)
+        error = c->nccl.Recv(k->receive, k->count, type, before, c->comm, c->gpu.stream);
+    ended = c->nccl.GroupEnd();
+    return error != SUCCESS ? error : ended;
+}
+
+static int dispatch(struct bench_comm *c, const struct bench_call *k, int type, int redop)
+{
+    const struct calls *nccl = &c->nccl;
+    size_t part = (size_t)(k->count * specter_dtype_bits(k->dtype) / 8);
+    void *stream = c->gpu.stream;
+    switch (k->op) {
+    case SPECTER_ALLREDUCE:
+        return nccl->AllReduce(k->send, k->receive, k->count, type, redop, c->comm, stream);
+    case SPECTER_REDUCE:
+        return nccl->Reduce(k->send, k->receive, k->count, type, redop, k->root, c->comm, stream);
+    case SPECTER_REDUCESCATTER:
+        return nccl->ReduceScatter(k->send, k->receive, k->count, type, redop, c->comm, stream);
+    case SPECTER_BROADCAST:
+        return nccl->Broadcast(k->send, k->receive, k->count, type, k->root, c->comm, stream);
+    case SPECTER_ALLGATHER:
+        return nccl->AllGather(k->send, k->receive, k->count, type, c->comm, stream);
+    case SPECTER_ALLTOALL:
+        return to_all(c, k, type, part);
+    case SPECTER_GATHER:
+    case SPECTER_SCATTER:
+        return with_root(c, k, type, part, k->op == SPECTER_GATHER);
+    default:
+        return around(c, k, type);
+    }
+}
+
+static int call(struct bench_comm *c, const struct bench_call *k, struct err *e)
+{
+    int error = dispatch(c, k, nccl_type(k->dtype), nccl_redop(k->redop));
+    return error == SUCCESS ? 0 : failed(c, specter_comm_op_name(k->op), error, e);
+}
+
+static int messages(struct bench_comm *c, const struct bench_message *list, size_t n, struct err *e)
+{
+    int type = nccl_type(SPECTER_UINT8), error = c->nccl.GroupStart(), ended;
+    for (size_t i = 0; i < n && error == SUCCESS; i++) {
+        const struct bench_message *m = &list[i];
+        error = m->sends ? c->nccl.Send(m->buffer, m->bytes, type, m->peer, c->comm, c->gpu.stream)
+                         : c->nccl.Recv(m->buffer, m->bytes, type, m->peer, c->comm, c->gpu.stream);
+    }
+    ended = c->nccl.GroupEnd();
+    error = error != SUCCESS ? error : ended;
+    return error == SUCCESS ? 0 : failed(c, "a message", error, e);
+}
+
+/* ---- time ---- */
+
+static int mark(struct bench_comm *c, size_t i, struct err *e)
+{
+    if (i >= c->nmarks) {
+        void **marks = realloc(c->marks, (i + 1) * sizeof *marks);
+        if (marks == NULL)
+            die("out of memory");
+        memset(marks + c->nmarks, 0, (i + 1 - c->nmarks) * sizeof *marks);
+        c->marks = marks;
+        c->nmarks = i + 1;
+    }
+    return bench_gpu_event(&c->gpu, &c->marks[i], e);
+}
+
+static double between(struct bench_comm *c, size_t from, size_t to)
+{
+    return bench_gpu_us(&c->gpu, c->marks[from], c->marks[to]);
+}
+
+static int64_t host_ns(const struct bench_comm *c)
+{
+    return bench_gpu_host_ns(&c->gpu);
+}
+
+static struct bench_gpu *gpu_of(struct bench_comm *c)
+{
+    return &c->gpu;
+}
+
+static void take_a_pause(const struct bench_comm *c, double seconds)
+{
+    bench_gpu_pause(&c->gpu, seconds);
+}
+
+static int wait_all(struct bench_comm *c, struct err *e)
+{
+    c->waits_since = now_s();
+    return bench_gpu_wait(&c->gpu, alive, c, e);
+}
+
+const struct bench_backend bench_backend_nccl = {
+    .name = "nccl",
+    .enqueues = true,
+    .supports = supports,
+    .open = open_comm,
+    .close = close_comm,
+    .abandon = abandon,
+    .identify = identify,
+    .alloc = alloc,
+    .release = release,
+    .free_bytes = free_bytes,
+    .put = put,
+    .get = get,
+    .set = set,
+    .copy = copy,
+    .call = call,
+    .messages = messages,
+    .mark = mark,
+    .us = between,
+    .host_ns = host_ns,
+    .pause = take_a_pause,
+    .gpu = gpu_of,
+    .wait = wait_all,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Times collectives of a library over sizes, and checks their results. For every operation and
+ * size, out of place and, where NCCL defines it, in place:
+ *
+ *   - one call whose result every rank compares, element by element, with what it must be;
+ *   - `warmup` calls; a barrier of all ranks;
+ *   - `iters` calls one behind the other, with the device's time taken between them. Where the
+ *     library enqueues, the device is given other work first, so that the host is ahead and its own
+ *     calls cost nothing. A call's time is the largest of all ranks.
+ *
+ * Sizes are those of nccl-tests (specter/trace.h).
+ */
+#ifndef SPECTER_BENCH_COLLECTIVE_H
+#define SPECTER_BENCH_COLLECTIVE_H
+
+#include "bench/backend.h"
+#include "bench/result.h"
+
+#include <stdbool.h>
+
+struct bench_plan {
+    const enum specter_comm_op *ops; /* SPECTER_SEND: sendrecv of nccl-tests */
+    size_t nops;
+    /* Full buffers in bytes, as nccl-tests counts them; where `elements` is set, counts of elements
+     * of each rank. */
+    const uint64_t *sizes;
+    size_t nsizes;
+    bool elements;
+    enum specter_dtype dtype;
+    enum specter_redop redop;
+    int warmup, iters;
+    bool rotate_root; /* the next rank with each call; else 0, as in nccl-tests */
+    uint64_t check;   /* bytes of each rank's part that are compared; 0: none */
+    /* Asked before every size; a rank that wants to end early returns true, then all do. May be
+     * NULL. */
+    bool (*stop)(void);
+    /* On the first rank, after every row. May be NULL. */
+    void (*row)(const struct bench_row *row, void *arg);
+    void *row_arg;
+};
+
+struct bench_communicator {
+    const struct bench_backend *backend;
+    struct bench_comm
+        *comm; /* NULL: this rank is not in it, and goes through the exchanges alone */
+    struct bench_ranks *ranks;
+    int world; /* of the job */
+    int member;
+    struct layout where; /* of the communicator */
+};
+
+/* Adds the rows to run, on every rank, as is every decision. 0; 1: a rank wanted to end early;
+ * -1 with e filled: a rank failed (what was measured before is in run). A size for which a rank has
+ * too little memory is passed over, with a note in `result`. */
+int bench_collective(const struct bench_plan *plan, const struct bench_communicator *on,
+                     struct bench_result *result, struct bench_run *run, struct err *e);
+
+/* Single operations out of place, for those who choose themselves what is measured (tune.h). All
+ * ranks make the same calls. */
+struct bench_meter;
+
+/* Buffers for the plan's operations and sizes, made by `on`'s communicator; of the plan also dtype,
+ * redop and check. Both are borrowed. NULL with e filled on all ranks: no memory. */
+struct bench_meter *bench_meter_open(const struct bench_plan *plan,
+                                     const struct bench_communicator *on, struct err *e);
+void bench_meter_close(struct bench_meter *m); /* NULL is fine */
+
+/* What is measured from here on, by any communicator of the same ranks and GPU: an operation of a
+ * full buffer of so many bytes, rounded down to what the operation can have: *whole. 0, 1: too
+ * large for a GPU's memory, or less than an element a rank; -1 with e filled on all ranks. */
+int bench_meter_size(struct bench_meter *m, enum specter_comm_op op, uint64_t bytes,
+                     uint64_t *whole, struct err *e);
+
+/* One call by `comm`, and how many elements of all ranks' results are wrong. 0, or -1 with e filled
+ * on all ranks: the library refuses it. */
+int bench_meter_check(struct bench_meter *m, struct bench_comm *comm, double *wrong, struct err *e);
+
+/* Times a loop of so many calls behind an untimed one, as above: *us of a call. Likewise. */
+int bench_meter_time(struct bench_meter *m, struct bench_comm *comm, size_t calls, double *us,
+                     struct err *e);
+
+/* Is there an in-place form of the operation? As NCCL has it. */
+bool bench_op_in_place(enum specter_comm_op op);
+
+/* The call's count argument for a full buffer of `bytes`, rounded down; 0: less than one element a
+ * rank. */
+uint64_t bench_op_count(enum specter_comm_op op, enum specter_dtype dtype, uint64_t bytes,
+                        int ranks);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Times GEMMs of a plan on one GPU. A GEMM's calls are put into a graph of about 2 ms, which runs
+ * several times behind each other; the time of a call is the median over these runs. "hot": every
+ * call has the same operands; "cold": calls go round sets of operands, and L2 is overwritten before
+ * each run.
+ *
+ *     struct bench_gemm_result result;
+ *     bench_gemm_run(&plan, &on, &result, e);
+ *     bench_gemm_release(&result);
+ */
+#ifndef SPECTER_BENCH_GEMM_H
+#define SPECTER_BENCH_GEMM_H
+
+#include "base/arena.h"
+#include "bench/expect.h"
+#include "bench/gemm_plan.h"
+#include "bench/samples.h"
+#include "bench/state.h"
+
+struct bench_gemm_time {
+    double us;                    /* of one call, the median */
+    double spread;                /* (third quartile - first) / median */
+    int calls, repeats;           /* in a graph; graphs that count */
+    struct bench_gpu_state state; /* while they ran */
+};
+
+struct bench_gemm_row {
+    struct bench_gemm_case of;
+    struct bench_gemm_time time;
+    double tflops;
+    double peak_tflops;             /* dense, of the profile; 0: not known */
+    double expected_us;             /* by the models; NAN: not known */
+    struct bench_interval interval; /* around it; valid where expected_us is */
+};
+
+struct bench_gemm_skip {
+    struct bench_gemm_case of;
+    const char *why; /* in the arena */
+};
+
+struct bench_gemm_result {
+    struct arena arena;
+    struct bench_gemm_row *rows; /* owned */
+    size_t nrows, cap_rows;
+    struct bench_gemm_skip *skips; /* owned: GEMMs that could not be timed */
+    size_t nskips, cap_skips;
+    size_t left;   /* that the budget did not suffice for */
+    bool complete; /* ended by the plan or the budget, not by a signal or an error */
+};
+
+struct bench_gemm_on {
+    struct bench_blas *blas;       /* borrowed */
+    void *nvml;                    /* NVML's device; NULL: its state is not known */
+    const struct gpu_profile *gpu; /* to compare with; NULL: none */
+    double budget_s;               /* no GEMM begins later; HUGE_VAL: no limit */
+    bool (*stop)(void);            /* asked before each GEMM; NULL: goes on */
+    void (*row)(const struct bench_gemm_row *row, void *arg); /* called for each; NULL */
+    void *arg;
+};
+
+/* 0, or -1 with e filled: the GPU fails; what was measured until then is in the result, which is
+ * released in any case. */
+int bench_gemm_run(const struct bench_gemm_plan *plan, const struct bench_gemm_on *on,
+                   struct bench_gemm_result *result, struct err *e);
+void bench_gemm_release(struct bench_gemm_result *result);
+
+/* How times beside the model go with the GPU's temperature, slope: share a K. */
+struct bench_correlation bench_gemm_heat(const struct bench_gemm_result *result);
+
+/* Does the time lie outside the interval around the model's? */
+bool bench_gemm_is_far(const struct bench_gemm_row *row);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One GPU for benchmarks: memory, a stream, events and graphs, by the runtime library of its maker
+ * (libcudart, libamdhip64), which is opened at run time. Both have the same functions with another
+ * prefix.
+ *
+ *     struct bench_gpu gpu;
+ *     if (bench_gpu_open(&gpu, 0, e) < 0) ...
+ *     bench_gpu_event(&gpu, &begin, e); ...; bench_gpu_event(&gpu, &end, e);
+ *     bench_gpu_wait(&gpu, NULL, NULL, e);
+ *     us = bench_gpu_us(&gpu, begin, end);
+ *     bench_gpu_close(&gpu);
+ *
+ * Functions return 0, or -1 with e filled (ERR_INPUT): what was tried, and what the library said.
+ */
+#ifndef SPECTER_BENCH_GPU_H
+#define SPECTER_BENCH_GPU_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct bench_gpu_calls; /* the library's functions */
+
+struct bench_gpu {
+    const struct bench_gpu_calls *calls;
+    int index;           /* among those that the process sees */
+    char name[256];      /* as the driver gives it: "NVIDIA H100 80GB HBM3" */
+    char bus_id[32];     /* of PCI: "0000:1b:00.0" */
+    int driver, runtime; /* versions, as 13000 for 13.0; 0: not known */
+    void *stream;        /* its own, which waits for no other */
+};
+
+/* How many GPUs this process sees; 0 where there is no library or no GPU, with the reason in e. */
+int bench_gpu_count(struct err *e);
+
+int bench_gpu_open(struct bench_gpu *gpu, int index, struct err *e);
+void bench_gpu_close(struct bench_gpu *gpu);
+
+/* ---- memory ---- */
+
+int bench_gpu_free_bytes(struct bench_gpu *gpu, size_t *bytes, struct err *e);
+int bench_gpu_alloc(struct bench_gpu *gpu, size_t bytes, void **memory, struct err *e);
+void bench_gpu_release(struct bench_gpu *gpu, void *memory); /* NULL is fine */
+
+/* In the stream's order; they return when the bytes are there. */
+int bench_gpu_put(struct bench_gpu *gpu, void *to, const void *from, size_t bytes, struct err *e);
+int bench_gpu_get(struct bench_gpu *gpu, void *to, const void *from, size_t bytes, struct err *e);
+/* Within the device, and to one value; they return at once. */
+int bench_gpu_copy(struct bench_gpu *gpu, void *to, const void *from, size_t bytes, struct err *e);
+int bench_gpu_set(struct bench_gpu *gpu, void *to, int value, size_t bytes, struct err *e);
+
+/* ---- time ---- */
+
+/* Puts an event on the stream; makes it first where *event is NULL. */
+int bench_gpu_event(struct bench_gpu *gpu, void **event, struct err *e);
+/* What is put on the stream from now on begins when the event, of another stream, is over. */
+int bench_gpu_await(struct bench_gpu *gpu, void *event, struct err *e);
+void bench_gpu_forget_event(struct bench_gpu *gpu, void *event);
+
+/* Waits until the stream has nothing left to do. `alive` (may be NULL) is asked meanwhile: where it
+ * returns -1, with e filled, the wait ends so. */
+int bench_gpu_wait(struct bench_gpu *gpu, int (*alive)(void *arg, struct err *e), void *arg,
+                   struct err *e);
+
+/* Microseconds between two events that are over; below 0: the library reports an error. */
+double bench_gpu_us(const struct bench_gpu *gpu, void *begin, void *end);
+
+/* The host's clock in ns since 1970 (CLOCK_REALTIME, which logs have), and a pause, which a signal
+ * ends. Of stand-ins whose time is virtual: theirs. */
+int64_t bench_gpu_host_ns(const struct bench_gpu *gpu);
+void bench_gpu_pause(const struct bench_gpu *gpu, double seconds);
+
+/* ---- graphs ---- */
+
+/* What is put on the stream between the two becomes a graph, and is not run. */
+int bench_gpu_capture(struct bench_gpu *gpu, struct err *e);
+int bench_gpu_captured(struct bench_gpu *gpu, void **graph, struct err *e);
+int bench_gpu_launch(struct bench_gpu *gpu, void *graph, struct err *e);
+void bench_gpu_forget_graph(struct bench_gpu *gpu, void *graph); /* NULL is fine */
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * "Is this normal?": the rows of one operation among the same ranks beside what the models expect
+ * of them. A run has a study for each such part of it.
+ *
+ *     struct bench_studies studies = {0};
+ *     bench_studies_add(&studies, run, gpu, net);
+ *     for (size_t i = 0; i < studies.n; i++)
+ *         ... bench_findings(&studies.list[i], findings);   // bench/findings.h: what it looks like
+ *     bench_studies_release(&studies);
+ *
+ * Studies borrow run and profiles; without profiles every row is UNKNOWN. Verdicts of an operation come from its main rows: those out
+ * of place, or those in place where there are no others.
+ */
+#ifndef SPECTER_BENCH_JUDGE_H
+#define SPECTER_BENCH_JUDGE_H
+
+#include "bench/expect.h"
+
+/* X(id, word): what is said of a row. */
+#define BENCH_VERDICTS(X)                                      \
+    X(NORMAL, "normal")      /* within the interval */         \
+    X(SLOW, "slow")          /* longer than it */              \
+    X(FAST, "faster")        /* shorter than it */             \
+    X(WRONG, "wrong result") /* elements have a wrong value */ \
+    X(UNKNOWN, "unknown")    /* the models do not say what to expect */
+
+enum bench_verdict {
+#define X(id, word) BENCH_##id,
+    BENCH_VERDICTS(X)
+#undef X
+        BENCH_VERDICT_COUNT
+};
+
+const char *bench_verdict_word(enum bench_verdict verdict);
+
+struct bench_judged {
+    const struct bench_row *row;
+    struct bench_expected expected; /* valid unless UNKNOWN */
+    double ratio;                   /* of rates, measured / predicted: below 1 is slow; NAN */
+    enum bench_verdict verdict;
+};
+
+struct bench_study {
+    const struct bench_run *run;
+    enum specter_comm_op op;
+    struct layout where; /* of the rows */
+    const struct gpu_profile *gpu;
+    const struct network_profile *net;
+    struct bench_judged *rows; /* owned; the main ones first, each part by size */
+    size_t nrows, nmain;
+    size_t count[BENCH_VERDICT_COUNT]; /* of the main rows */
+    char unknown[256];                 /* why the first UNKNOWN row is; "" */
+};
+
+/* The rows of a run that are of this operation and layout. */
+void bench_study_init(struct bench_study *s, const struct bench_run *run, enum specter_comm_op op,
+                      struct layout where, const struct gpu_profile *gpu,
+                      const struct network_profile *net);
+void bench_study_release(struct bench_study *s);
+
+/* Level and source of the intervals of a study's rows, around a time of 1 us. */
+struct bench_interval bench_study_interval(const struct bench_study *s);
+
+/* Returns whether no more main rows are slow than lie outside of the interval on a sound machine:
+ * one in ten at a level of 90 %. */
+bool bench_study_is_sound(const struct bench_study *s);
+
+struct bench_studies {
+    struct bench_study *list; /* owned */
+    size_t n, cap;
+};
+
+/* Adds those of a run, in the order in which their first rows come. */
+void bench_studies_add(struct bench_studies *s, const struct bench_run *run,
+                       const struct gpu_profile *gpu, const struct network_profile *net);
+void bench_studies_release(struct bench_studies *s);
+
+/* Where the main rows change from one verdict to another. */
+enum bench_shape {
+    BENCH_SHAPE_NONE,  /* no main row has the verdict */
+    BENCH_SHAPE_ALL,   /* all have it */
+    BENCH_SHAPE_LARGE, /* from `first` on; no smaller one */
+    BENCH_SHAPE_SMALL, /* up to `last`; no larger one */
+    BENCH_SHAPE_SPAN,  /* from first to last, and neither before nor behind */
+    BENCH_SHAPE_MIXED  /* some between first and last have another one */
+};
+
+/* first, last: indices into rows. */
+enum bench_shape bench_shape_of(const struct bench_study *s, enum bench_verdict verdict,
+                                size_t *first, size_t *last);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/modules/host.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PAGE ((size_t)4096)
+#define LOOK_MS 100 /* between looks at the other ranks */
+
+struct bench_watch {
+    pthread_t thread;
+    pthread_mutex_t mutex; /* held while the thread looks, so that no exchange begins meanwhile */
+    pthread_cond_t wake;
+    bool closing;
+    const char *call;
+    _Atomic int64_t busy_since_us; /* 0: no call is under way */
+};
+
+/* ---- calls under watch ---- */
+
+void bench_host_begin(struct bench_comm *c, const char *call)
+{
+    c->watch->call = call;
+    c->watch->busy_since_us = (int64_t)bench_host_now_us();
+}
+
+void bench_host_end(struct bench_comm *c)
+{
+    pthread_mutex_lock(&c->watch->mutex);
+    c->watch->busy_since_us = 0;
+    pthread_mutex_unlock(&c->watch->mutex);
+}
+
+static void look(const struct bench_comm *c)
+{
+    int64_t since_us = c->watch->busy_since_us;
+    double busy_s = since_us > 0 ? (bench_host_now_us() - (double)since_us) / 1e6 : 0;
+    struct err e = {0};
+    if (busy_s * 1e3 < LOOK_MS)
+        return;
+    if (bench_ranks_check(c->members.ranks, &e) == 0 && busy_s > c->members.timeout_s)
+        err_set(&e, ERR_INPUT, "%s did not end within %g s: a rank hangs", c->watch->call,
+                c->members.timeout_s);
+    if (e.code != ERR_NONE)
+        c->members.lost(c->members.lost_arg, &e);
+}
+
+static void *watch(void *arg)
+{
+    const struct bench_comm *c = arg;
+    struct bench_watch *w = c->watch;
+    pthread_mutex_lock(&w->mutex);
+    while (!w->closing) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += LOOK_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_cond_timedwait(&w->wake, &w->mutex, &until);
+        look(c);
+    }
+    pthread_mutex_unlock(&w->mutex);
+    return NULL;
+}
+
+static int start_watch(struct bench_comm *c, struct err *e)
+{
+    struct bench_watch *w = c->watch = calloc(1, sizeof *w);
+    int error;
+    if (w == NULL)
+        return err_set(e, ERR_INPUT, "out of memory");
+    pthread_mutex_init(&w->mutex, NULL);
+    pthread_cond_init(&w->wake, NULL);
+    error = pthread_create(&w->thread, NULL, watch, c);
+    if (error == 0)
+        return 0;
+    free(w);
+    c->watch = NULL;
+    return err_set(e, ERR_INPUT, "a thread: %s", strerror(error));
+}
+
+static void end_watch(struct bench_watch *w)
+{
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->mutex);
+    w->closing = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->mutex);
+    pthread_join(w->thread, NULL);
+    free(w);
+}
+
+/* ---- opening ---- */
+
+struct bench_comm *bench_host_new(const struct bench_members *m, struct err *e)
+{
+    struct bench_comm *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        err_set(e, ERR_INPUT, "out of memory");
+        return NULL;
+    }
+    c->members = *m;
+    if (start_watch(c, e) == 0)
+        return c;
+    free(c);
+    return NULL;
+}
+
+void bench_host_free(struct bench_comm *c)
+{
+    if (c == NULL)
+        return;
+    end_watch(c->watch);
+    free(c->marks_us);
+    free(c);
+}
+
+void bench_host_identify(const struct bench_comm *c, struct bench_identity *out)
+{
+    *out = (struct bench_identity){.library = c->library, .device = "CPU"};
+}
+
+/* ---- memory ---- */
+
+int bench_host_alloc(struct bench_comm *c, size_t bytes, void **buffer, struct err *e)
+{
+    (void)c;
+    *buffer = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    if (*buffer == NULL)
+        return err_set(e, ERR_INPUT, "no memory for %zu bytes", bytes);
+    memset(*buffer, 1, bytes); /* memory that was never written is one page of zeros, and fast */
+    return 0;
+}
+
+void bench_host_release(struct bench_comm *c, void *buffer)
+{
+    (void)c;
+    free(buffer);
+}
+
+/* This process's share of what the kernel can give without swapping. */
+int bench_host_free_bytes(struct bench_comm *c, size_t *bytes, struct err *e)
+{
+    FILE *in = fopen("/proc/meminfo", "r");
+    char line[256];
+    unsigned long long kib = 0;
+    while (in != NULL && kib == 0 && fgets(line, sizeof line, in) != NULL) {
+        if (strncmp(line, "MemAvailable:", strlen("MemAvailable:")) == 0)
+            kib = strtoull(line + strlen("MemAvailable:"), NULL, 10);
+    }
+    if (in != NULL)
+        fclose(in);
+    *bytes = (size_t)kib * 1024 / (size_t)(c->members.neighbours > 0 ? c->members.neighbours : 1);
+    return kib > 0 ? 0 : err_set(e, ERR_INPUT, "/proc/meminfo says no MemAvailable");
+}
+
+int bench_host_copy(struct bench_comm *c, void *to, const void *from, size_t bytes, struct err *e)
+{
+    (void)c;
+    (void)e;
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+int bench_host_set(struct bench_comm *c, void *to, int value, size_t bytes, struct err *e)
+{
+    (void)c;
+    (void)e;
+    memset(to, value, bytes);
+    return 0;
+}
+
+/* ---- time ---- */
+
+double bench_host_now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+int bench_host_mark(struct bench_comm *c, size_t i, struct err *e)
+{
+    if (i >= c->nmarks) {
+        size_t count = 2 * i + 64;
+        double *marks = realloc(c->marks_us, count * sizeof *marks);
+        if (marks == NULL)
+            return err_set(e, ERR_INPUT, "out of memory");
+        c->marks_us = marks;
+        c->nmarks = count;
+    }
+    c->marks_us[i] = bench_host_now_us();
+    return 0;
+}
+
+double bench_host_us(struct bench_comm *c, size_t from, size_t to)
+{
+    return c->marks_us[to] - c->marks_us[from];
+}
+
+int bench_host_wait(struct bench_comm *c, struct err *e)
+{
+    return bench_ranks_check(c->members.ranks, e);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/overlap.h"
+
+#include "bench/samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_US 2000 /* calls that are timed behind each other take so long */
+#define CALLS_MIN 3
+#define CALLS_MAX 64
+#define OUTLAST 1.5    /* times as long as these run the calls of the other, */
+#define OTHERS_MIN 4   /* so many more, */
+#define OTHERS_MAX 480 /* and at most so many: a stream takes about 1000 launches */
+#define TRIES 4        /* until they outlast the timed ones; each doubles them */
+#define WARM_CALLS 3
+#define TIE 0.005  /* of the logarithm: numbers of channels nearer than that are alike */
+#define SETS_MAX 8 /* of operands that GEMMs go round, so that they come from memory */
+
+/* A GEMM of few waves of tiles loses more by SMs that it lacks, or nothing, as it comes out.
+ * clang-format off */
+const struct bench_overlap_gemm bench_overlap_gemms[BENCH_OVERLAP_GEMMS] = {
+    {false, {&bench_gemm_types[0], .m = 4096, .n = 4096, .k = 4096, .batch = 1, .w_trans = true}},
+    {false, {&bench_gemm_types[0], .m = 16384, .n = 16384, .k = 2048, .batch = 1, .w_trans = true}},
+    {true, {&bench_gemm_types[0], .m = 16, .n = 8192, .k = 8192, .batch = 1, .w_trans = true}},
+};
+/* clang-format on */
+
+enum { GO, FIRST, LAST, OTHERS_LAST }; /* events */
+enum { GEMM, COLLECTIVE, SIDES };
+
+/* One row that is being measured. */
+struct bench {
+    struct bench_overlap *o;
+    const struct bench_communicator *on;
+    const struct bench_gemm_shape *shape;
+    struct bench_call call;
+    struct bench_gpu *streams[SIDES]; /* the same GPU, each with its stream */
+    int sets;                         /* of operands */
+    int done;                         /* GEMMs so far: the next one's operands */
+    double us[SIDES];                 /* of a call alone, roughly */
+    int calls[SIDES], others[SIDES];  /* timed; of the other, beside these */
+};
+
+const char *bench_overlap_bound(bool memory)
+{
+    return memory ? "memory-bound" : "compute-bound";
+}
+
+void bench_overlap_log_release(struct bench_overlap_log *log)
+{
+    free(log->rows);
+    *log = (struct bench_overlap_log){0};
+}
+
+/* ---- what rows say together ---- */
+
+double bench_overlap_saved(const struct bench_overlap_row *row)
+{
+    return 1 / row->gemm.slowdown + 1 / row->collective.slowdown - 1;
+}
+
+/* Both begin together; what is left of the longer one runs alone. */
+double bench_overlap_together(const struct bench_overlap_log *log,
+                              const struct bench_overlap_row *row)
+{
+    const double slow = row->gemm.slowdown, comm_slow = row->collective.slowdown;
+    const double comm = row->collective.alone_us;
+    double least = comm, gemms, comms;
+    for (size_t i = 0; i < log->n; i++) {
+        const struct bench_overlap_row *r = &log->rows[i];
+        if (r->op == row->op)
+            least = fmin(least, r->collective.alone_us);
+    }
+    gemms = least * slow;
+    comms = comm * comm_slow;
+    return (gemms < comms ? gemms + comm - gemms / comm_slow : comms + least - comms / slow) /
+           least;
+}
+
+/* The geometric mean over the rows of a number of channels; INFINITY: it has not all. */
+static double together_with(const struct bench_overlap_log *l, int channels, size_t all)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->rows[i].channels != channels)
+            continue;
+        sum += log(bench_overlap_together(l, &l->rows[i]));
+        n++;
+    }
+    return n == all && n > 0 ? sum / (double)n : INFINITY;
+}
+
+int bench_overlap_best(const struct bench_overlap_log *log)
+{
+    size_t all = 0;
+    double least = INFINITY;
+    int best = -1;
+    for (size_t i = 0; i < log->n; i++)
+        all += log->rows[i].channels == log->rows[0].channels;
+    for (size_t i = 0; i < log->n; i++) {
+        double sum = together_with(log, log->rows[i].channels, all);
+        if (sum < least - TIE) {
+            least = sum;
+            best = log->rows[i].channels;
+        }
+    }
+    return best;
+}
+
+/* ---- calls ---- */
+
+static int put_gemm(struct bench *b, struct err *e)
+{
+    size_t set = (size_t)(b->done++ % b->sets);
+    return bench_blas_gemm(&b->o->blas, b->shape, set * bench_blas_operand_set(b->shape),
+                           set * bench_blas_result_set(b->shape), e);
+}
+
+static int put_calls(struct bench *b, int side, int count, struct err *e)
+{
+    int status = 0;
+    for (int i = 0; i < count && status == 0; i++)
+        status = side == GEMM ? put_gemm(b, e) : b->on->backend->call(b->on->comm, &b->call, e);
+    return status;
+}
+
+static int put_event(struct bench *b, int side, int event, struct err *e)
+{
+    return bench_gpu_event(b->streams[side], &b->o->events[event], e);
+}
+
+static double between(const struct bench *b, int begin, int end)
+{
+    return bench_gpu_us(b->streams[GEMM], b->o->events[begin], b->o->events[end]);
+}
+
+/* Of this rank; a rank that fails is noticed. */
+static int wait_for_both(struct bench *b, struct err *e)
+{
+    return b->on->backend->wait(b->on->comm, e) < 0 ||
+                   bench_gpu_wait(b->streams[GEMM], NULL, NULL, e) < 0
+               ? -1
+               : 0;
+}
+
+/* Fills L2's worth of memory, so that the host is ahead of the GPU. */
+static int get_ahead(struct bench *b, int side, struct err *e)
+{
+    return bench_gpu_set(b->streams[side], b->o->blas.flush, 0, b->o->blas.flush_bytes, e);
+}
+
+/* Calls of the other side that begin first and outlast what is timed. The timed stream waits for
+ * the first of them. */
+static int put_others(struct bench *b, int side, struct err *e)
+{
+    int other = 1 - side;
+    if (get_ahead(b, other, e) < 0 || put_calls(b, other, 1, e) < 0 ||
+        put_event(b, other, GO, e) < 0 || put_calls(b, other, b->others[side], e) < 0 ||
+        put_event(b, other, OTHERS_LAST, e) < 0)
+        return -1;
+    return bench_gpu_await(b->streams[side], b->o->events[GO], e);
+}
+
+/* The first call, which is not timed, waits for the slowest rank. */
+static int put_block(struct bench *b, int side, bool beside, struct err *e)
+{
+    if ((beside ? put_others(b, side, e) : get_ahead(b, side, e)) < 0 ||
+        put_calls(b, side, 1, e) < 0 || put_event(b, side, FIRST, e) < 0 ||
+        put_calls(b, side, b->calls[side], e) < 0 || put_event(b, side, LAST, e) < 0)
+        return -1;
+    return wait_for_both(b, e);
+}
+
+/* us: of a call, on the slowest rank. *outlasted: of the others, on all ranks. */
+static int time_block(struct bench *b, int side, bool beside, double *us, bool *outlasted,
+                      struct err *e)
+{
+    double values[2] = {0, 0};
+    int status = put_block(b, side, beside, e);
+    if (status == 0) {
+        values[0] = between(b, FIRST, LAST) / b->calls[side];
+        values[1] = beside && between(b, LAST, OTHERS_LAST) < 0;
+        if (!(values[0] > 0))
+            status = err_set(e, ERR_INPUT, "the GPU tells no time of a call");
+    }
+    if (bench_ranks_agree(b->on->ranks, status, e) < 0 ||
+        bench_ranks_max(b->on->ranks, values, 2, e) < 0)
+        return -1;
+    *us = values[0];
+    *outlasted = values[1] <= 0;
+    return 0;
+}
+
+/* ---- a row ---- */
+
+static int count_between(double count, int least, int most)
+{
+    return count < least ? least : count > most ? most : (int)count;
+}
+
+/* What a call takes alone, and from it how many are timed and how many run beside them. 1: so many
+ * cannot be launched at once. */
+static int estimate(struct bench *b, struct err *e)
+{
+    for (int side = 0; side < SIDES; side++) {
+        bool unused;
+        b->calls[side] = WARM_CALLS;
+        if (time_block(b, side, false, &b->us[side], &unused, e) < 0)
+            return -1;
+    }
+    for (int side = 0; side < SIDES; side++) {
+        double others = OUTLAST * b->us[side] / b->us[1 - side]; /* a call */
+        double most = (OTHERS_MAX - OTHERS_MIN) / others;
+        b->calls[side] = count_between(BLOCK_US / b->us[side], CALLS_MIN, CALLS_MAX);
+        if (most < 1)
+            return 1;
+        if (b->calls[side] > most)
+            b->calls[side] = (int)most;
+        b->others[side] = (int)(others * b->calls[side]) + OTHERS_MIN;
+    }
+    return 0;
+}
+
+/* 1: the others do not outlast it. */
+static int time_beside(struct bench *b, int side, double *us, struct err *e)
+{
+    bool outlasted = false;
+    for (int i = 0; i < TRIES; i++) {
+        if (time_block(b, side, true, us, &outlasted, e) < 0)
+            return -1;
+        if (outlasted)
+            return 0;
+        b->others[side] = count_between(2.0 * b->others[side], 0, OTHERS_MAX);
+    }
+    return 1;
+}
+
+static struct bench_overlap_side sum_up(const struct bench *b, int side, const double *alone,
+                                        const double *beside, int repeats)
+{
+    struct bench_stats a, c;
+    bench_stats_of(alone, (size_t)repeats, &a);
+    bench_stats_of(beside, (size_t)repeats, &c);
+    return (struct bench_overlap_side){.alone_us = a.median,
+                                       .beside_us = c.median,
+                                       .slowdown = c.median / a.median,
+                                       .spread = hypot(a.spread, c.spread),
+                                       .calls = b->calls[side]};
+}
+
+/* us: 4 times `repeats`. 1: the two cannot be kept beside each other. */
+static int measure(struct bench *b, int repeats, double *us, struct bench_overlap_row *row,
+                   struct err *e)
+{
+    double *const alone[SIDES] = {us, us + repeats};
+    double *const beside[SIDES] = {us + 2 * repeats, us + 3 * repeats};
+    int status = estimate(b, e);
+    for (int i = 0; i < SIDES * repeats && status == 0; i++) {
+        int side = i % SIDES, at = i / SIDES;
+        bool unused;
+        status = time_block(b, side, false, &alone[side][at], &unused, e);
+        if (status == 0)
+            status = time_beside(b, side, &beside[side][at], e);
+    }
+    if (status != 0)
+        return status;
+    row->gemm = sum_up(b, GEMM, alone[GEMM], beside[GEMM], repeats);
+    row->collective = sum_up(b, COLLECTIVE, alone[COLLECTIVE], beside[COLLECTIVE], repeats);
+    return 0;
+}
+
+static void note_row(const struct bench_overlap_row *row, const char *why,
+                     struct bench_result *result)
+{
+    bench_note(result, "", 0, "%s of %llu bytes beside the %s GEMM: %s",
+               specter_comm_op_name(row->op), (unsigned long long)row->bytes,
+               bench_overlap_bound(row->of->memory), why);
+}
+
+static int add_row(struct bench *b, const struct bench_overlap_plan *plan,
+                   const struct bench_overlap_row *of, struct bench_overlap_log *log,
+                   struct bench_result *result, struct err *e)
+{
+    struct bench_overlap_row row = *of;
+    double *us = calloc(4 * (size_t)plan->repeats, sizeof *us);
+    int status;
+    if (us == NULL)
+        die("out of memory");
+    status = measure(b, plan->repeats, us, &row, e);
+    free(us);
+    if (status > 0)
+        note_row(&row, "one of them takes too long to be kept beside the other", result);
+    if (status != 0)
+        return status < 0 ? -1 : 0;
+    ARRAY_GROW(log->rows, log->cap, log->n + 1);
+    log->rows[log->n++] = row;
+    if (plan->row != NULL)
+        plan->row(plan->arg);
+    return 0;
+}
+
+/* ---- rows ---- */
+
+static int sets_of(const struct bench_blas *blas, const struct bench_gemm_shape *s)
+{
+    size_t operands = blas->operand_bytes / bench_blas_operand_set(s);
+    size_t results = blas->result_bytes / bench_blas_result_set(s);
+    size_t sets = operands < results ? operands : results;
+    return sets < SETS_MAX ? (int)sets : SETS_MAX;
+}
+
+/* Whether a rank wants to stop, and whether all have the memory. */
+static int ask_all(const struct bench *b, const struct bench_overlap_plan *plan,
+                   const struct bench_overlap_row *row, bool *stop, bool *room, struct err *e)
+{
+    double asks[2] = {plan->stop != NULL && plan->stop(), b->sets < 1 || row->bytes > b->o->room};
+    if (bench_ranks_max(b->on->ranks, asks, 2, e) < 0)
+        return -1;
+    *stop = asks[0] > 0;
+    *room = asks[1] <= 0;
+    return 0;
+}
+
+static int run_row(struct bench *b, const struct bench_overlap_plan *plan,
+                   struct bench_overlap_row *row, struct bench_overlap_log *log,
+                   struct bench_result *result, struct err *e)
+{
+    uint64_t count = bench_op_count(row->op, SPECTER_BF16, row->bytes, row->where.ranks);
+    bool stop, room;
+    b->shape = &row->of->shape;
+    b->sets = sets_of(&b->o->blas, b->shape);
+    b->call = (struct bench_call){.op = row->op,
+                                  .dtype = SPECTER_BF16,
+                                  .redop = SPECTER_REDOP_SUM,
+                                  .count = count,
+                                  .send = b->o->buffers[0],
+                                  .receive = b->o->buffers[1]};
+    if (ask_all(b, plan, row, &stop, &room, e) < 0)
+        return -1;
+    if (stop)
+        return 1;
+    if (room && count > 0)
+        return add_row(b, plan, row, log, result, e);
+    note_row(row, "too little memory", result);
+    return 0;
+}
+
+static int run_rows(struct bench *b, const struct bench_overlap_plan *plan, int channels,
+                    struct bench_overlap_log *log, struct bench_result *result, struct err *e)
+{
+    int status = 0;
+    for (size_t i = 0; i < plan->nops * BENCH_OVERLAP_GEMMS && status == 0; i++) {
+        struct bench_overlap_row row = {.channels = channels,
+                                        .op = plan->ops[i / BENCH_OVERLAP_GEMMS],
+                                        .bytes = plan->bytes,
+                                        .where = b->on->where,
+                                        .of = &bench_overlap_gemms[i % BENCH_OVERLAP_GEMMS]};
+        status = run_row(b, plan, &row, log, result, e);
+    }
+    return status;
+}
+
+/* ---- memory ---- */
+
+int bench_overlap_open(struct bench_overlap *o, int device, struct err *e)
+{
+    const bool wanted[BENCH_GEMM_TYPES] = {true}; /* bf16 */
+    *o = (struct bench_overlap){.room = 0};
+    return bench_gpu_open(&o->gpu, device, e) < 0 ||
+                   bench_blas_open(&o->blas, &o->gpu, wanted, e) < 0
+               ? -1
+               : 0;
+}
+
+void bench_overlap_close(struct bench_overlap *o)
+{
+    for (size_t i = 0; i < sizeof o->events / sizeof *o->events && o->gpu.calls != NULL; i++)
+        bench_gpu_forget_event(&o->gpu, o->events[i]);
+    bench_blas_close(&o->blas);
+    if (o->gpu.calls != NULL)
+        bench_gpu_close(&o->gpu);
+}
+
+/* Two buffers of the largest size, as far as half of the memory reaches. */
+static int make_buffers(struct bench *b, const struct bench_overlap_plan *plan, struct err *e)
+{
+    const struct bench_backend *backend = b->on->backend;
+    size_t left;
+    if (backend->free_bytes(b->on->comm, &left, e) < 0)
+        return -1;
+    b->o->room = plan->bytes < left / 4 ? (size_t)plan->bytes : left / 4;
+    for (int i = 0; i < 2; i++) {
+        if (backend->alloc(b->on->comm, b->o->room, &b->o->buffers[i], e) < 0 ||
+            backend->set(b->on->comm, b->o->buffers[i], 0, b->o->room, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int bench_overlap(struct bench_overlap *o, const struct bench_overlap_plan *plan, int channels,
+                  const struct bench_communicator *on, struct bench_overlap_log *log,
+                  struct bench_result *result, struct err *e)
+{
+    struct bench b = {.o = o, .on = on, .streams = {&o->gpu, on->backend->gpu(on->comm)}};
+    int status = bench_ranks_agree(on->ranks, make_buffers(&b, plan, e), e);
+    if (status == 0)
+        status = run_rows(&b, plan, channels, log, result, e);
+    for (int i = 0; i < 2; i++) {
+        on->backend->release(on->comm, o->buffers[i]);
+        o->buffers[i] = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/p2p.h"
+
+#include "base/buf.h"
+#include "bench/nvtx.h"
+#include "bench/samples.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AHEAD_BYTES ((size_t)256 << 20) /* written on the device so that the host gets ahead */
+#define AHEAD_TIMES 8
+#define SPARE_BYTES ((size_t)512 << 20)      /* of a device's memory that is left to the library */
+#define RANDOM_BYTES ((size_t)1 << 20)       /* made on the host, and repeated on the device */
+#define SMALL_BYTES 4096                     /* ping-pongs go up to here */
+#define CONCURRENT_BYTES ((uint64_t)1 << 20) /* both and all: from here on, */
+#define CONCURRENT_STEP 4                    /* each so many times the one before */
+
+const char *bench_p2p_mode_name(enum bench_p2p_mode mode)
+{
+    static const char *const names[BENCH_P2P_MODES] = {"ping_pong", "one_way", "both", "all"};
+    return names[mode];
+}
+
+/* ---- the plan ---- */
+
+static uint64_t splitmix64(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+size_t bench_p2p_configs(int ranks, const uint64_t *sizes, size_t nsizes, uint64_t seed,
+                         struct bench_p2p_config **out)
+{
+    size_t most = (size_t)ranks * (size_t)(ranks - 1) * nsizes, n = 0;
+    struct bench_p2p_config *list = malloc((most + 1) * sizeof *list);
+    if (list == NULL)
+        die("out of memory");
+    for (int src = 0; src < ranks; src++) {
+        for (int dst = 0; dst < ranks; dst++) {
+            for (size_t i = 0; i < nsizes && src != dst; i++, n++)
+                list[n] = (struct bench_p2p_config){BENCH_P2P_ONE_WAY, (int)n, src, dst, sizes[i]};
+        }
+    }
+    for (size_t i = n; i-- > 1;) {
+        size_t with = (size_t)(splitmix64(&seed) % (i + 1));
+        struct bench_p2p_config config = list[i];
+        list[i] = list[with];
+        list[with] = config;
+    }
+    *out = list;
+    return n;
+}
+
+/* ---- the log ---- */
+
+void bench_p2p_log_release(struct bench_p2p_log *log)
+{
+    for (size_t i = 0; i < log->n; i++)
+        free(log->list[i].repeats);
+    free(log->list);
+    *log = (struct bench_p2p_log){0};
+}
+
+struct bench_p2p_done *bench_p2p_log_add(struct bench_p2p_log *log,
+                                         const struct bench_p2p_config *config, size_t nrepeats)
+{
+    struct bench_p2p_done *done;
+    ARRAY_GROW(log->list, log->cap, log->n + 1);
+    done = &log->list[log->n++];
+    *done = (struct bench_p2p_done){*config, calloc(nrepeats + 1, sizeof *done->repeats), nrepeats};
+    if (done->repeats == NULL)
+        die("out of memory");
+    return done;
+}
+
+const char *bench_p2p_name(const struct bench_p2p_config *c, size_t repetition,
+                           char name[BENCH_P2P_NAME])
+{
+    snprintf(name, BENCH_P2P_NAME, "%s_cfg%04d_s%dd%d_sz%llu_r%zu",
+             c->mode == BENCH_P2P_ONE_WAY ? "p2p" : bench_p2p_mode_name(c->mode), c->id, c->src,
+             c->dst, (unsigned long long)c->bytes, repetition);
+    return name;
+}
+
+double bench_p2p_us(double ns)
+{
+    return rint(ns * 10) / 1e4;
+}
+
+/* ---- one configuration ---- */
+
+/* What a rank tells the others after each configuration. */
+struct told {
+    int64_t end_ns;
+    double stop;
+    struct told_repeat {
+        double first_us, us;  /* from the last one's end to the first message's end, to its own */
+        int64_t called_ns[2]; /* when the host began and ended the call of the first message */
+    } repeats[];
+};
+
+/* Of one rank, while it measures. */
+struct bench {
+    const struct bench_p2p_plan *plan;
+    const struct bench_communicator *on;
+    struct bench_p2p_log *log;
+    char *send, *receive; /* the backend's; of room bytes each */
+    char *ahead;          /* of AHEAD_BYTES; NULL: the library does not enqueue */
+    size_t room;          /* the least of all ranks */
+    double *ack_us;       /* owned; of a pair, src * ranks + dst: half of its ping-pong of 1 byte */
+    struct told *mine;    /* owned */
+    char *all;            /* owned: what all ranks told */
+    size_t told_size;
+    struct bench_message *messages; /* owned; of all to all */
+};
+
+static const struct told *told_by(const struct bench *b, int rank)
+{
+    return (const struct told *)(const void *)(b->all + (size_t)rank * b->told_size);
+}
+
+static bool takes_part(const struct bench *b, const struct bench_p2p_config *c)
+{
+    return c->mode == BENCH_P2P_ALL || b->on->member == c->src || b->on->member == c->dst;
+}
+
+/* A message to the peer, then one from it; or the other way round on the side that is sent to. */
+static int to_and_from(struct bench *b, const struct bench_p2p_config *c, uint64_t answer,
+                       size_t mark, struct err *e)
+{
+    int64_t *called_ns = b->mine->repeats[mark / 2].called_ns;
+    const struct bench_backend *backend = b->on->backend;
+    bool source = b->on->member == c->src;
+    int peer = source ? c->dst : c->src;
+    const struct bench_message first = {source, peer, source ? b->send : b->receive, c->bytes},
+                               second = {!source, peer, source ? b->receive : b->send, answer};
+    called_ns[0] = backend->host_ns(b->on->comm);
+    if (backend->messages(b->on->comm, &first, 1, e) < 0)
+        return -1;
+    called_ns[1] = backend->host_ns(b->on->comm);
+    if (backend->mark(b->on->comm, mark + 1, e) < 0 ||
+        backend->messages(b->on->comm, &second, 1, e) < 0)
+        return -1;
+    return backend->mark(b->on->comm, mark + 2, e);
+}
+
+/* A message to each peer and one from it, all at once. */
+static int at_once(struct bench *b, const struct bench_p2p_config *c, size_t mark, struct err *e)
+{
+    const struct bench_backend *backend = b->on->backend;
+    int me = b->on->member;
+    size_t n = 0, peers = 0;
+    for (int i = 0; i < b->log->ranks; i++) {
+        if (i == me || (c->mode == BENCH_P2P_BOTH && i != c->src && i != c->dst))
+            continue;
+        b->messages[n++] = (struct bench_message){true, i, b->send, c->bytes};
+        b->messages[n++] =
+            (struct bench_message){false, i, b->receive + peers++ * c->bytes, c->bytes};
+    }
+    if (backend->messages(b->on->comm, b->messages, n, e) < 0 ||
+        backend->mark(b->on->comm, mark + 1, e) < 0)
+        return -1;
+    return backend->mark(b->on->comm, mark + 2, e);
+}
+
+/* One repetition behind mark `mark`, which takes the next two. */
+static int exchange(struct bench *b, const struct bench_p2p_config *c, size_t mark, struct err *e)
+{
+    if (c->mode == BENCH_P2P_BOTH || c->mode == BENCH_P2P_ALL)
+        return at_once(b, c, mark, e);
+    return to_and_from(b, c, c->mode == BENCH_P2P_ONE_WAY ? 1 : c->bytes, mark, e);
+}
+
+static int get_ahead(struct bench *b, struct err *e)
+{
+    for (int i = 0; b->ahead != NULL && i < AHEAD_TIMES; i++) {
+        if (b->on->backend->set(b->on->comm, b->ahead, i, AHEAD_BYTES, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* This rank's part. The small exchange in front is not timed: what follows begins when all that
+ * take part have come. */
+static int work(struct bench *b, const struct bench_p2p_config *c, struct err *e)
+{
+    const struct bench_backend *backend = b->on->backend;
+    struct bench_comm *comm = b->on->comm;
+    struct bench_p2p_config small = *c;
+    size_t repeat = (size_t)b->plan->repeat;
+    small.bytes = 1;
+    if (get_ahead(b, e) < 0 || exchange(b, &small, 0, e) < 0)
+        return -1;
+    for (int i = 0; i < b->plan->warmup; i++) {
+        if (exchange(b, c, 0, e) < 0)
+            return -1;
+    }
+    if (backend->mark(comm, 0, e) < 0)
+        return -1;
+    for (size_t i = 0; i < repeat; i++) {
+        char name[BENCH_P2P_NAME];
+        int status;
+        bench_nvtx_push(bench_p2p_name(c, i, name));
+        status = exchange(b, c, 2 * i, e);
+        bench_nvtx_pop();
+        if (status < 0)
+            return -1;
+    }
+    if (backend->wait(comm, e) < 0)
+        return -1;
+    b->mine->end_ns = backend->host_ns(comm);
+    for (size_t i = 0; i < repeat; i++) {
+        b->mine->repeats[i].first_us = backend->us(comm, 2 * i, 2 * i + 1);
+        b->mine->repeats[i].us = backend->us(comm, 2 * i, 2 * i + 2);
+    }
+    return 0;
+}
+
+/* The largest of the ranks that took part. */
+static double slowest(const struct bench *b, const struct bench_p2p_config *c, size_t i)
+{
+    double most = 0;
+    for (int rank = 0; rank < b->log->ranks; rank++) {
+        if (c->mode == BENCH_P2P_ALL || rank == c->src || rank == c->dst)
+            most = fmax(most, told_by(b, rank)->repeats[i].us);
+    }
+    return most;
+}
+
+static void add_repeats(struct bench *b, const struct bench_p2p_config *c,
+                        struct bench_p2p_done *done)
+{
+    bool at_once = c->mode == BENCH_P2P_BOTH || c->mode == BENCH_P2P_ALL;
+    const struct told *src = told_by(b, c->src < 0 ? 0 : c->src);
+    const struct told *dst = told_by(b, c->dst < 0 ? 0 : c->dst);
+    double src_us = 0, dst_us = 0; /* until the end */
+    for (size_t i = done->nrepeats; i-- > 0;) {
+        struct bench_p2p_repeat *r = &done->repeats[i];
+        const struct told_repeat *sent = &src->repeats[i], *received = &dst->repeats[i];
+        src_us += sent->us;
+        dst_us += received->us;
+        r->start_ns = src->end_ns - llround(src_us * 1e3);
+        r->exchange = bench_p2p_us((at_once ? slowest(b, c, i) : sent->us) * 1e3);
+        r->send = r->receive = (double)NAN;
+        r->time = c->mode == BENCH_P2P_PING_PONG ? r->exchange / 2 : r->exchange;
+        if (at_once)
+            continue;
+        r->receive_start_ns = dst->end_ns - llround(dst_us * 1e3);
+        memcpy(r->calls_ns[0], sent->called_ns, sizeof r->calls_ns[0]);
+        memcpy(r->calls_ns[1], received->called_ns, sizeof r->calls_ns[1]);
+        r->send = bench_p2p_us(sent->first_us * 1e3);
+        r->receive = bench_p2p_us(received->first_us * 1e3);
+        if (c->mode == BENCH_P2P_ONE_WAY)
+            r->time = bench_p2p_us((sent->us - b->ack_us[c->src * b->log->ranks + c->dst]) * 1e3);
+    }
+}
+
+/* 0; 1: some rank wants to stop; -1 with e filled, which the other ranks have been told, too. */
+static int measure(struct bench *b, const struct bench_p2p_config *c, struct err *e)
+{
+    const struct bench_communicator *on = b->on;
+    struct bench_p2p_done *done;
+    int status;
+    if (b->plan->before != NULL && b->plan->before(b->log->n, b->plan->arg, e) < 0)
+        return -1;
+    status = takes_part(b, c) ? work(b, c, e) : 0;
+    b->mine->stop = b->plan->stop != NULL && b->plan->stop();
+    if (status < 0)
+        bench_ranks_fail(on->ranks, e);
+    if (status < 0 || bench_ranks_gather(on->ranks, b->mine, b->told_size, b->all, e) < 0)
+        return -1;
+    done = bench_p2p_log_add(b->log, c, (size_t)b->plan->repeat);
+    add_repeats(b, c, done);
+    for (int rank = 0; rank < b->log->ranks; rank++)
+        status |= told_by(b, rank)->stop > 0;
+    if (on->member == 0 && b->plan->done != NULL && b->plan->done(done, b->plan->arg, e) < 0) {
+        bench_ranks_fail(on->ranks, e);
+        return -1;
+    }
+    return status;
+}
+
+/* ---- modes ---- */
+
+static double median_exchange(const struct bench_p2p_done *done)
+{
+    struct bench_stats stats;
+    double *us = malloc((done->nrepeats + 1) * sizeof *us);
+    if (us == NULL)
+        die("out of memory");
+    for (size_t i = 0; i < done->nrepeats; i++)
+        us[i] = done->repeats[i].exchange;
+    bench_stats_of(us, done->nrepeats, &stats);
+    free(us);
+    return stats.median;
+}
+
+/* Small sizes there and back; of 1 byte first, which tells what an acknowledgement takes. */
+static int ping_pong(struct bench *b, int src, int dst, int *id, struct err *e)
+{
+    const struct bench_p2p_plan *p = b->plan;
+    int ranks = b->log->ranks, status;
+    struct bench_p2p_config c = {BENCH_P2P_PING_PONG, (*id)++, src, dst, 1};
+    status = measure(b, &c, e);
+    if (status < 0)
+        return -1;
+    b->ack_us[src * ranks + dst] = b->ack_us[dst * ranks + src] =
+        median_exchange(&b->log->list[b->log->n - 1]) / 2;
+    for (size_t i = 0; i < p->nsizes && status == 0; i++) {
+        c.bytes = p->sizes[i];
+        if (c.bytes <= 1 || c.bytes > SMALL_BYTES || c.bytes > b->room)
+            continue;
+        c.id = (*id)++;
+        status = measure(b, &c, e);
+    }
+    return status;
+}
+
+static int ping_pongs(struct bench *b, struct err *e)
+{
+    int id = 0, status = 0;
+    for (int src = 0; src < b->log->ranks; src++) {
+        for (int dst = src + 1; dst < b->log->ranks && status == 0; dst++)
+            status = ping_pong(b, src, dst, &id, e);
+    }
+    return status;
+}
+
+static int one_way(struct bench *b, struct err *e)
+{
+    const struct bench_p2p_plan *p = b->plan;
+    struct bench_p2p_config *list;
+    size_t n = bench_p2p_configs(b->log->ranks, p->sizes, p->nsizes, p->seed, &list);
+    int status = 0;
+    for (size_t i = 0; i < n && status == 0; i++) {
+        if (list[i].bytes <= b->room)
+            status = measure(b, &list[i], e);
+    }
+    free(list);
+    return status;
+}
+
+/* Large sizes, from the largest for which there is room for `parts` down. */
+static int concurrent(struct bench *b, struct bench_p2p_config *c, uint64_t parts, struct err *e)
+{
+    const struct bench_p2p_plan *p = b->plan;
+    uint64_t last = UINT64_MAX;
+    int status = 0;
+    for (size_t i = p->nsizes; i-- > 0 && status == 0;) {
+        bool first = last == UINT64_MAX;
+        c->bytes = p->sizes[i];
+        if (c->bytes > b->room / parts || (!first && c->bytes > last / CONCURRENT_STEP) ||
+            (!first && c->bytes < CONCURRENT_BYTES))
+            continue;
+        last = c->bytes;
+        status = measure(b, c, e);
+        c->id++;
+    }
+    return status;
+}
+
+static int concurrents(struct bench *b, struct err *e)
+{
+    struct bench_p2p_config both = {.mode = BENCH_P2P_BOTH},
+                            all = {.mode = BENCH_P2P_ALL, .src = -1, .dst = -1};
+    int status = 0;
+    for (both.src = 0; both.src < b->log->ranks; both.src++) {
+        for (both.dst = both.src + 1; both.dst < b->log->ranks && status == 0; both.dst++)
+            status = concurrent(b, &both, 1, e);
+    }
+    return status == 0 && b->log->ranks > 2 ? concurrent(b, &all, (uint64_t)b->log->ranks - 1, e)
+                                            : status;
+}
+
+/* ---- memory ---- */
+
+/* Random bytes, none of them 0, in all of the buffer that is sent. */
+static int fill(struct bench *b, struct err *e)
+{
+    const struct bench_backend *backend = b->on->backend;
+    uint64_t state = BENCH_P2P_SEED + (uint64_t)b->on->member;
+    size_t known = b->room < RANDOM_BYTES ? b->room : RANDOM_BYTES;
+    unsigned char *bytes = malloc(known);
+    int status;
+    if (bytes == NULL)
+        die("out of memory");
+    for (size_t i = 0; i < known; i++)
+        bytes[i] = (unsigned char)(1 + splitmix64(&state) % 255);
+    status = backend->put(b->on->comm, b->send, bytes, known, e);
+    free(bytes);
+    while (status == 0 && known < b->room) {
+        size_t n = known < b->room - known ? known : b->room - known;
+        status = backend->copy(b->on->comm, b->send + known, b->send, n, e);
+        known += n;
+    }
+    return status < 0 ? -1 : backend->wait(b->on->comm, e);
+}
+
+static int find_room(struct bench *b, struct err *e)
+{
+    const struct bench_p2p_plan *p = b->plan;
+    size_t left, most = (size_t)p->sizes[p->nsizes - 1];
+    if (b->on->backend->free_bytes(b->on->comm, &left, e) < 0)
+        return -1;
+    left = left > 2 * SPARE_BYTES ? left - SPARE_BYTES - AHEAD_BYTES : left / 4;
+    b->room = most < left / 2 ? most : left / 2;
+    return 0;
+}
+
+static int make_buffers(struct bench *b, struct err *e)
+{
+    const struct bench_backend *backend = b->on->backend;
+    struct bench_comm *comm = b->on->comm;
+    if (backend->alloc(comm, b->room, (void **)&b->send, e) < 0 ||
+        backend->alloc(comm, b->room, (void **)&b->receive, e) < 0 ||
+        (backend->enqueues && backend->alloc(comm, AHEAD_BYTES, (void **)&b->ahead, e) < 0))
+        return -1;
+    return fill(b, e);
+}
+
+/* Made once, of the largest size for which all ranks have memory. */
+static int prepare(struct bench *b, struct bench_result *result, struct err *e)
+{
+    const struct bench_p2p_plan *p = b->plan;
+    struct bench_ranks *ranks = b->on->ranks;
+    double less;
+    if (bench_ranks_agree(ranks, find_room(b, e), e) < 0)
+        return -1;
+    less = -(double)b->room;
+    if (bench_ranks_max(ranks, &less, 1, e) < 0)
+        return -1;
+    b->room = (size_t)-less;
+    for (size_t i = 0; i < p->nsizes; i++) {
+        if (p->sizes[i] > b->room)
+            bench_note(result, "", 0,
+                       "messages of %llu bytes are not measured: too little memory for their "
+                       "buffers",
+                       (unsigned long long)p->sizes[i]);
+    }
+    return bench_ranks_agree(ranks, make_buffers(b, e), e);
+}
+
+static void *need(size_t size)
+{
+    void *memory = calloc(1, size);
+    if (memory == NULL)
+        die("out of memory");
+    return memory;
+}
+
+int bench_p2p(const struct bench_p2p_plan *plan, const struct bench_communicator *on,
+              struct bench_p2p_log *log, struct bench_result *result, struct err *e)
+{
+    struct bench b = {.plan = plan, .on = on, .log = log};
+    size_t ranks = (size_t)on->where.ranks;
+    int status;
+    log->ranks = on->where.ranks;
+    b.told_size = sizeof *b.mine + (size_t)plan->repeat * sizeof *b.mine->repeats;
+    b.mine = need(b.told_size);
+    b.all = need(ranks * b.told_size);
+    b.ack_us = need(ranks * ranks * sizeof *b.ack_us);
+    b.messages = need(2 * ranks * sizeof *b.messages);
+    status = prepare(&b, result, e);
+    status = status == 0 ? ping_pongs(&b, e) : status;
+    status = status == 0 ? one_way(&b, e) : status;
+    status = status == 0 ? concurrents(&b, e) : status;
+    on->backend->release(on->comm, b.ahead);
+    on->backend->release(on->comm, b.receive);
+    on->backend->release(on->comm, b.send);
+    free(b.messages);
+    free(b.ack_us);
+    free(b.all);
+    free(b.mine);
+    return status;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the ranks of a benchmark say to each other beside the library that is measured: over TCP,
+ * each with rank 0. Small data of a fixed length: ids, times, what went wrong.
+ *
+ *     struct bench_ranks *ranks = bench_ranks_join(&place, 60, e);
+ *     bench_ranks_gather(ranks, &mine, sizeof mine, all, e)      all: `world` of them, by rank
+ *     bench_ranks_leave(ranks);
+ *
+ * Every exchange is made by all ranks in the same order. Where one of them fails or ends, all
+ * others learn it at their next exchange, with its number and what it said.
+ *
+ * Rank 0 listens on the address that place->master means, and on no other. A connection counts when
+ * its first message, of fixed length, holds the job's nonce and a rank that has not come yet; any
+ * other is closed, so that neither a scanner of ports nor a rank of another job disturbs.
+ */
+#ifndef SPECTER_BENCH_RANKS_H
+#define SPECTER_BENCH_RANKS_H
+
+#include "bench/place.h"
+
+struct bench_ranks;
+
+/* Waits until all ranks have come, for at most timeout_s seconds; the same bound holds for every
+ * exchange. NULL with e filled (ERR_INPUT): the port is taken, or a rank did not come, which is
+ * then named. Of a job of one rank nothing is opened. Owned. */
+struct bench_ranks *bench_ranks_join(const struct bench_place *place, double timeout_s,
+                                     struct err *e);
+
+/* Puts what each rank gives, `size` bytes, to all[rank * size]; `all` holds world * size bytes. 0,
+ * or -1 with e filled: a rank failed, ended, or did not answer in time. */
+int bench_ranks_gather(struct bench_ranks *r, const void *mine, size_t size, void *all,
+                       struct err *e);
+
+/* Rank 0's bytes to all. */
+int bench_ranks_from_first(struct bench_ranks *r, void *bytes, size_t size, struct err *e);
+
+/* Each of `values` becomes the largest over the ranks. */
+int bench_ranks_max(struct bench_ranks *r, double *values, size_t count, struct err *e);
+
+/* Tells the others, at the exchange that they make next, that this rank cannot go on. */
+void bench_ranks_fail(struct bench_ranks *r, const struct err *e);
+
+/* For loops that wait for the device: has any rank failed or ended meanwhile? 0, or -1 with e
+ * filled. */
+int bench_ranks_check(struct bench_ranks *r, struct err *e);
+
+/* This machine's address on the way between the ranks, in figures: "10.0.0.7". */
+int bench_ranks_address(const struct bench_ranks *r, char *address, size_t size, struct err *e);
+
+/* Whether an exchange has failed, or bench_ranks_fail was called: the job is over. */
+bool bench_ranks_failed(const struct bench_ranks *r);
+
+/* Sums up: where any rank has failed (status -1, its message in e), all of them get -1 and the
+ * lowest such rank's message, with its number in front. */
+int bench_ranks_agree(struct bench_ranks *r, int status, struct err *e);
+
+void bench_ranks_leave(struct bench_ranks *r); /* NULL is fine */
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The state of GPUs while something else runs: a thread asks NVML of each of them once a period,
+ * writes what it hears to a table, and sums it up in the end.
+ *
+ *     struct bench_watch *watch = bench_watch_start(&config, e);
+ *     ... measure ...
+ *     bench_watch_stop(watch, summaries);
+ *
+ * Every run has two samples at least, one of its begin and one of its end. The thread takes no
+ * signals and only reads. The table's columns: timestamp_abs (s since 1970), elapsed_s, gpu_id
+ * (NVML's number on the node), temperature (C), power (W), clock_graphics (MHz), clock_sm,
+ * clock_memory, utilization (percent), memory_used (MiB), throttle_reasons, clock_sm_max,
+ * clock_memory_max, power_limit; what is not known is empty.
+ */
+#ifndef SPECTER_BENCH_STATE_H
+#define SPECTER_BENCH_STATE_H
+
+#include "bench/nvml.h"
+
+#include <stdio.h>
+
+#define BENCH_WATCH_GPUS 32 /* of a node at most; further ones are not watched */
+#define BENCH_BUS_ID 32
+
+struct bench_watch;
+
+struct bench_watch_config {
+    const char (*bus_ids)[BENCH_BUS_ID]; /* of GPUs, "" names none; NULL: all that NVML knows */
+    int count;
+    const int *pids; /* the job's processes on this node */
+    int npids;
+    double period_s;
+    FILE *table; /* borrowed; NULL: none. A row is flushed once written */
+};
+
+/* What is summed up of a GPU's state at a moment; NAN where not known. */
+struct bench_sample {
+    double at_s;      /* since 1970 */
+    double elapsed_s; /* since the watching began */
+    int gpu_id;       /* NVML's, on its node */
+    double celsius, watts, MHz, busy;
+    long long reasons; /* -1: not known */
+};
+
+/* Least, median and largest; NAN where not known. */
+struct bench_range {
+    double min, median, max;
+};
+
+/* Of one GPU. Plain bytes, which can be sent to another process. */
+struct bench_gpu_summary {
+    int node, gpu_id; /* node: for its reader to fill */
+    char bus_id[BENCH_BUS_ID];
+    int samples;
+    struct bench_range celsius, watts, sm_MHz, busy;
+    double throttled;  /* share of samples with a reason of BENCH_REASONS_THROTTLE */
+    long long reasons; /* all such reasons that were seen */
+    double rise_K;     /* of the last sample above the median one; NAN where not known */
+    char others[128];  /* processes of others on it: "4711 (python), 12"; "" */
+};
+
+/* A temperature that is still so much above the median at the end is rising, not settled. */
+#define BENCH_RISING_K 8
+
+/* Of n > 0 samples of one GPU, in their order; bus_id and others stay as they are. */
+void bench_samples_sum_up(const struct bench_sample *samples, size_t n,
+                          struct bench_gpu_summary *out);
+
+/* NULL with e filled (ERR_INPUT): there is no NVML, or it knows none of the GPUs. Owned. */
+struct bench_watch *bench_watch_start(const struct bench_watch_config *config, struct err *e);
+
+/* Ends the thread, and gives a summary for each GPU that was watched: how many, at most
+ * BENCH_WATCH_GPUS. NULL is fine: 0. */
+int bench_watch_stop(struct bench_watch *watch, struct bench_gpu_summary *out);
+
+void bench_watch_head(FILE *table); /* the line of the columns' names */
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter bench gemm: times of GEMMs on this GPU beside what the models expect.
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "bench/gemm_shapes.h"
+#include "cmd/bench.h"
+#include "cmd/bench_conditions.h"
+#include "cmd/hardware.h"
+#include "cmd/progress.h"
+#include "report/bench_checks.h"
+#include "report/bench_gemm.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define BUDGET_S 120
+
+struct gemm_opts {
+    const char *shapes, *dtype, *output, *gpu, *json, *source, *fail_on;
+    double budget;
+    bool list, full;
+    struct bench_conditions_opts conditions;
+};
+
+#define AT(field) offsetof(struct gemm_opts, field)
+
+static const struct opt rows[] = {
+    {"budget", 0, OPT_DOUBLE, AT(budget), "SECONDS", "no GEMM begins later; default 120"},
+    {"shapes", 0, OPT_STR, AT(shapes), "FILE",
+     "instead of the plan: lines of m n k [batch] [dtype] [NN|NT|TN|TT], or a CSV of such columns"},
+    {"dtype", 0, OPT_STR, AT(dtype), "LIST", "of bf16,fp16,tf32,fp32,fp8,fp64,int8; default: all"},
+    {"list", 0, OPT_FLAG, AT(list), NULL, "print the GEMMs in their order and measure nothing"},
+    {"output", 'o', OPT_STR, AT(output), "FILE|DIR",
+     "also write the table that validate reads; a folder gets JSON and temperatures.csv, too"},
+    {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "profile to compare with; default: by its name"},
+    {"source", 0, OPT_STR, AT(source), "NAME", "source_id of the table; default specter_bench"},
+    BENCH_CONDITIONS_ROWS(AT(conditions)),
+    {"full", 0, OPT_FLAG, AT(full), NULL, "the answer with every GEMM"},
+    {"json", 0, OPT_STR, AT(json), "FILE|-", "write everything as JSON; -: in place of the text"},
+    BENCH_FAIL_ON_ROW(AT(fail_on)),
+    OPT_END,
+};
+
+/* The command line, checked, and what is open. */
+struct job {
+    const struct gemm_opts *opts;
+    bool wanted[BENCH_GEMM_TYPES];
+    struct bench_gemm_plan plan;
+    struct progress progress;
+    size_t bad_lines;
+    char folder[4096]; /* "": the output is a file, or there is none */
+    FILE *table;
+    char table_path[4096 + 64], json_path[4096 + 64];
+    struct bench_ranks *ranks; /* of a job of one */
+    struct bench_conditions conditions;
+    struct bench_conditions_where where;
+    struct bench_gpu gpu;
+    struct bench_blas blas;
+    struct bench_gemm_about about;
+    struct bench_gemm_result result;
+};
+
+static volatile sig_atomic_t asked_to_stop;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    asked_to_stop = 1;
+}
+
+static bool stop(void)
+{
+    return asked_to_stop != 0;
+}
+
+/* ---- options ---- */
+
+static int parse_types(struct job *j, struct arena *a, struct err *e)
+{
+    const char *text = j->opts->dtype;
+    char *save = NULL, *copy = text != NULL ? arena_strdup(a, text) : NULL;
+    for (size_t i = 0; i < BENCH_GEMM_TYPES; i++)
+        j->wanted[i] = text == NULL;
+    if (text == NULL)
+        return 0;
+    for (char *name = strtok_r(copy, ",", &save); name != NULL; name = strtok_r(NULL, ",", &save)) {
+        const struct bench_gemm_type *type = bench_gemm_type_find(name);
+        if (type == NULL)
+            return err_set(e, ERR_USAGE, "--dtype: '%.32s' is no type that GEMMs are timed in",
+                           name);
+        j->wanted[type - bench_gemm_types] = true;
+    }
+    return 0;
+}
+
+static void print_note(const char *text)
+{
+    fprintf(stderr, "specter: note: %s\n", text);
+}
+
+static int make_plan(struct job *j, struct err *e)
+{
+    struct buf text = BUF_INIT;
+    int status;
+    if (j->opts->shapes == NULL) {
+        bench_gemm_plan_make(&j->plan, j->wanted);
+        return j->plan.count > 0 ? 0 : err_set(e, ERR_USAGE, "--dtype: no type is named");
+    }
+    status = cmd_read_file(j->opts->shapes, "a list of GEMMs", &text, e);
+    if (status == 0)
+        status = bench_gemm_shapes(j->opts->shapes, text.data, text.len, j->wanted, &j->plan,
+                                   print_note, &j->bad_lines, e);
+    buf_release(&text);
+    for (size_t i = 0; i < BENCH_GEMM_TYPES; i++) /* a file may name others than --dtype */
+        for (size_t k = 0; k < j->plan.count; k++)
+            j->wanted[i] |= j->plan.cases[k].shape.type == &bench_gemm_types[i];
+    return status;
+}
+
+/* A folder is one that is there, or a name without an extension. */
+static int open_output(struct job *j, struct err *e)
+{
+    const char *output = j->opts->output, *base;
+    struct stat st;
+    char when[32];
+    time_t now = time(NULL);
+    if (output == NULL)
+        return 0;
+    base = strrchr(output, '/') != NULL ? strrchr(output, '/') + 1 : output;
+    snprintf(j->table_path, sizeof j->table_path, "%s", output);
+    if (stat(output, &st) == 0 ? S_ISDIR(st.st_mode) : strchr(base, '.') == NULL) {
+        if (mkdir(output, 0777) != 0 && errno != EEXIST)
+            return err_set(e, ERR_INPUT, "%s: %s", output, strerror(errno));
+        strftime(when, sizeof when, "%Y%m%d_%H%M%S", localtime(&now));
+        snprintf(j->folder, sizeof j->folder, "%s", output);
+        snprintf(j->table_path, sizeof j->table_path, "%s/gemm_%s.csv", j->folder, when);
+        snprintf(j->json_path, sizeof j->json_path, "%s/gemm_%s.json", j->folder, when);
+    }
+    j->table = fopen(j->table_path, "we");
+    return j->table != NULL ? 0 : err_set(e, ERR_INPUT, "%s: %s", j->table_path, strerror(errno));
+}
+
+static void list_plan(const struct bench_gemm_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct bench_gemm_case *c = &plan->cases[i];
+        const struct bench_gemm_shape *s = &c->shape;
+        printf("%s %s %s %lldx%lldx%lld batch %lld %s\n", s->type->name, c->family,
+               c->hot ? "hot" : "cold", (long long)s->m, (long long)s->n, (long long)s->k,
+               (long long)s->batch, bench_gemm_order(s));
+    }
+}
+
+/* ---- measuring ---- */
+
+/* The profile that --gpu names, else by the device's name; NULL: there is nothing to compare with.
+ */
+static int find_profile(struct job *j, struct arena *a, struct err *e)
+{
+    const struct network_profile *unused;
+    if (j->opts->gpu == NULL) {
+        j->about.gpu = gpu_profile_of_device(j->gpu.name);
+        return 0;
+    }
+    j->about.gpu = cmd_gpu(j->opts->gpu, a, &unused, e);
+    return j->about.gpu != NULL ? 0 : -1;
+}
+
+static void describe(struct job *j, void *nvml)
+{
+    j->about.device = j->gpu.name;
+    j->about.source = j->opts->source;
+    j->about.driver = bench_nvml_driver();
+    j->about.cuda = j->gpu.driver;
+    j->about.blas = j->blas.version;
+    j->about.cpus = j->conditions.cpus;
+    j->about.locked_MHz = j->conditions.locked_MHz;
+    bench_nvml_read(nvml, &j->about.begin);
+}
+
+/* How far it is: by the plan, or by the budget. */
+static void show_progress(struct job *j, const struct bench_gemm_row *row)
+{
+    const double s = (double)progress_ns(&j->progress) / 1e9;
+    const double done = (double)(j->result.nrows + j->result.nskips);
+    char text[128];
+    snprintf(text, sizeof text, " %.0f s, %.0f GEMMs, %s %lldx%lldx%lld", s, done,
+             row->of.shape.type->name, (long long)row->of.shape.m, (long long)row->of.shape.n,
+             (long long)row->of.shape.k);
+    progress_draw(&j->progress, fmin(fmax(done / (double)j->plan.count, s / j->opts->budget), 1),
+                  text);
+}
+
+static void write_row(const struct bench_gemm_row *row, void *arg)
+{
+    struct job *j = arg;
+    if (j->table != NULL)
+        bench_gemm_csv_row(&j->about, row, j->table);
+    show_progress(j, row);
+}
+
+static int measure(struct job *j, struct arena *a, struct err *e)
+{
+    void *nvml;
+    bool color;
+    int status;
+    if (bench_gpu_open(&j->gpu, 0, e) < 0 || find_profile(j, a, e) < 0)
+        return -1;
+    if (bench_conditions_begin(&j->conditions, &j->where, e) < 0 ||
+        bench_conditions_warm(&j->conditions, &j->where, e) < 0 ||
+        bench_conditions_watch(&j->conditions, &j->where, e) < 0 ||
+        bench_blas_open(&j->blas, &j->gpu, j->wanted, e) < 0)
+        return -1;
+    nvml = bench_nvml_device(j->gpu.bus_id, NULL);
+    describe(j, nvml);
+    if (j->table != NULL)
+        bench_gemm_csv_head(&j->about, j->table);
+    color_parse(NULL, &color, NULL);
+    progress_start(&j->progress, j->plan.count, color);
+    status = bench_gemm_run(&j->plan,
+                            &(struct bench_gemm_on){.blas = &j->blas,
+                                                    .nvml = nvml,
+                                                    .gpu = j->about.gpu,
+                                                    .budget_s = j->opts->budget,
+                                                    .stop = stop,
+                                                    .row = write_row,
+                                                    .arg = j},
+                            &j->result, e);
+    progress_end(&j->progress);
+    return status;
+}
+
+/* ---- results ---- */
+
+static int close_table(struct job *j, struct err *e)
+{
+    bool failed;
+    if (j->table == NULL)
+        return 0;
+    failed = ferror(j->table) != 0;
+    failed |= fclose(j->table) != 0;
+    j->table = NULL;
+    return failed ? err_set(e, ERR_INPUT, "%s: not all could be written", j->table_path) : 0;
+}
+
+static cJSON *document(const struct job *j, const struct bench_checks *checks)
+{
+    cJSON *doc = bench_gemm_json(&j->about, &j->result);
+    cJSON_AddItemToObject(doc, "checks", bench_checks_json(checks));
+    return doc;
+}
+
+static void take_checks(const struct job *j, struct bench_checks *checks)
+{
+    const struct bench_gemm_result *r = &j->result;
+    bench_checks_init(checks);
+    bench_checks_done(checks, r->nrows, r->nrows + r->nskips + (r->complete ? 0 : r->left));
+    bench_checks_gemms(checks, r);
+    bench_checks_gpus(checks, j->about.gpus, j->about.ngpus);
+}
+
+static int write_results(struct job *j, struct err *e)
+{
+    const struct gemm_opts *o = j->opts;
+    struct bench_checks checks;
+    j->about.gpus = j->conditions.gpus;
+    j->about.ngpus = j->conditions.ngpus;
+    take_checks(j, &checks);
+    if (o->json == NULL || strcmp(o->json, "-") != 0) {
+        bench_gemm_text(&j->about, &j->result, o->full, stdout);
+        bench_checks_text(&checks, o->full, stdout);
+    }
+    if (j->result.nskips > 0)
+        fprintf(stderr, "specter: note: %zu GEMMs could not be measured, the first: %s\n",
+                j->result.nskips, j->result.skips[0].why);
+    if (close_table(j, e) < 0 ||
+        (j->folder[0] != '\0' && cmd_write_json(document(j, &checks), j->json_path, e) < 0) ||
+        (o->json != NULL && cmd_write_json(document(j, &checks), o->json, e) < 0))
+        return -1;
+    return o->fail_on != NULL ? bench_checks_apply(o->fail_on, &checks, e) : 0;
+}
+
+/* Nothing measured is no result; an early end, or a line that could not be used, a partial one. */
+static int status_of(const struct job *j, struct err *e)
+{
+    if (!j->result.complete || j->bad_lines > 0)
+        return ERR_PARTIAL;
+    if (j->result.nrows > 0)
+        return 0;
+    err_set(e, ERR_INPUT, "no GEMM could be measured");
+    return ERR_INPUT;
+}
+
+static int run_job(struct job *j, struct arena *a, struct err *e)
+{
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    const struct bench_place alone = {.world = 1};
+    struct err own = {0};
+    int status;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    j->ranks = bench_ranks_join(&alone, 1, e);
+    if (j->ranks == NULL)
+        return (int)e->code;
+    j->where = (struct bench_conditions_where){
+        .ranks = j->ranks, .world = 1, .output = j->folder[0] != '\0' ? j->folder : NULL};
+    status = measure(j, a, e);
+    if (bench_conditions_end(&j->conditions, &j->where, j->ranks, &own) < 0 && status == 0) {
+        *e = own;
+        status = -1;
+    }
+    own = (struct err){0};
+    if (j->result.nrows > 0 && write_results(j, &own) < 0 && status == 0) {
+        *e = own;
+        status = -1;
+    }
+    bench_blas_close(&j->blas);
+    bench_gpu_close(&j->gpu);
+    bench_ranks_leave(j->ranks);
+    return status < 0 ? (int)e->code : status_of(j, e);
+}
+
+static int check(struct job *j, struct arena *a, struct err *e)
+{
+    if (!(j->opts->budget > 0))
+        return err_set(e, ERR_USAGE, "--budget: out of range");
+    if (j->opts->fail_on != NULL && bench_checks_parse(j->opts->fail_on, e) < 0)
+        return -1;
+    if (parse_types(j, a, e) < 0 || make_plan(j, e) < 0)
+        return -1;
+    return j->opts->list ? 0 : bench_conditions_prepare(&j->conditions, &j->opts->conditions, e);
+}
+
+static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
+{
+    struct gemm_opts o = {
+        .budget = BUDGET_S, .source = "specter_bench", .conditions = BENCH_CONDITIONS_NONE};
+    struct job j = {.opts = &o};
+    int status = cmd_parse_options(self, &o, argc, argv, e);
+    if (status >= 0)
+        return status;
+    if (check(&j, a, e) < 0 || (!o.list && open_output(&j, e) < 0))
+        status = (int)e->code;
+    else if (o.list)
+        list_plan(&j.plan);
+    else
+        status = run_job(&j, a, e);
+    if (j.table != NULL)
+        fclose(j.table);
+    bench_conditions_release(&j.conditions);
+    bench_gemm_release(&j.result);
+    bench_gemm_plan_free(&j.plan);
+    return status < 0 ? j.bad_lines > 0 ? ERR_PARTIAL : 0 : status;
+}
+
+const struct cmd_kind bench_gemms = {
+    .name = "gemm",
+    .command = {.name = "bench",
+                .synopsis = "bench gemm [--budget SECONDS] [--shapes FILE] [--dtype LIST] [--list] "
+                            "[-o FILE|DIR] [--gpu NAME|FILE] [--warmup-temp C] [--lock-clocks MHZ] "
+                            "[--no-numa] [--full] [--json FILE|-]",
+                .summary = "times of GEMMs on this GPU, beside its peak and what the models expect",
+                .rows = rows},
+    .run = run,
+};

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter bench tune: algorithms, protocols and channels that are faster than NCCL's own choice.
+ */
+#include "base/arena.h"
+#include "bench/nccl_choice.h"
+#include "calib/measured_words.h"
+#include "cmd/bench_conditions.h"
+#include "cmd/bench_job.h"
+#include "cmd/predict.h"
+#include "cmd/progress.h"
+#include "report/bench_state.h"
+#include "report/bench_tune.h"
+#include "report/table.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OPS "all_reduce,all_gather,reduce_scatter,broadcast,reduce"
+#define OPS_MAX 5
+#define WORDS_MAX 8
+#define CHANNELS_MAX 64
+
+struct tune_opts {
+    const char *ops, *bytes, *dtype, *algos, *protos, *output, *json;
+    struct opt_list channels; /* values owned */
+    struct opt_bytes check;
+    struct bench_job_opts job;
+    struct bench_conditions_opts conditions;
+    double factor, gain, budget;
+    bool full;
+};
+
+#define AT(field) offsetof(struct tune_opts, field)
+
+static const struct opt rows[] = {
+    {"op", 0, OPT_STR, AT(ops), "LIST", "operations; default: all that NCCL tunes, " OPS},
+    {"bytes", 0, OPT_STR, AT(bytes), "MIN:MAX", "full buffers; default 1K:256M"},
+    {"factor", 0, OPT_DOUBLE, AT(factor), "F", "of --bytes, the next size; default 4"},
+    {"dtype", 0, OPT_STR, AT(dtype), "TYPE", "of an element; default fp32"},
+    {"algo", 0, OPT_STR, AT(algos), "LIST", "to try: ring,tree,nvls,...; default: all"},
+    {"proto", 0, OPT_STR, AT(protos), "LIST", "to try: LL,LL128,Simple; default: all"},
+    {"channels", 0, OPT_LIST, AT(channels), "LIST",
+     "to try beside NCCL's own number; 0: none; default 4,8,16,32"},
+    {"gain", 0, OPT_DOUBLE, AT(gain), "PERCENT", "the least that counts; default 2"},
+    {"budget", 0, OPT_DOUBLE, AT(budget), "SECONDS", "to measure in; default 300"},
+    {"check", 0, OPT_BYTES, AT(check), "SIZE",
+     "of each rank's part, compare so much; 0: nothing; default 256K"},
+    BENCH_JOB_LIBRARY_ROWS(AT(job)),
+    BENCH_JOB_RANKS_ROWS(AT(job)),
+    BENCH_CONDITIONS_ROWS(AT(conditions)),
+    {"output", 'o', OPT_STR, AT(output), "DIR",
+     "write the tuner plugin's table, settings and JSON there"},
+    {"full", 0, OPT_FLAG, AT(full), NULL, "every setting that was tried"},
+    {"json", 0, OPT_STR, AT(json), "FILE|-", "write everything as JSON; -: in place of the text"},
+    OPT_END,
+};
+
+/* The command line, checked, and what became of it on this rank. */
+struct tune {
+    const struct tune_opts *opts;
+    struct bench_job job;
+    struct bench_conditions conditions;
+    enum specter_comm_op ops[OPS_MAX];
+    uint64_t *sizes; /* owned */
+    const char *algos[WORDS_MAX], *protos[WORDS_MAX];
+    struct bench_tune_plan plan;
+    struct bench_tune_log log;
+    struct progress progress;
+    bool complete;
+};
+
+/* ---- options ---- */
+
+/* Words of a list, as struct comm_choice has them; text NULL: all of `known`. */
+static int parse_words(const char *option, const char *text, const char *const *known,
+                       const char *(*find)(const char *, size_t), const char **words, struct err *e)
+{
+    size_t n = 0;
+    for (; text == NULL && known[n] != NULL; n++)
+        words[n] = known[n];
+    for (size_t len; text != NULL && n + 1 < WORDS_MAX; text += len + 1) {
+        len = strcspn(text, ",");
+        words[n] = find(text, len);
+        if (words[n] == NULL)
+            return err_set(e, ERR_USAGE, "%s: NCCL has no '%.*s'", option, len < 32 ? (int)len : 32,
+                           text);
+        n++;
+        if (text[len] == '\0')
+            return 0;
+    }
+    return 0;
+}
+
+static int parse_channels(struct tune *t, struct err *e)
+{
+    static const int64_t usual[] = {4, 8, 16, 32};
+    const struct opt_list *list = &t->opts->channels;
+    bool none = list->count == 1 && list->values[0] == 0;
+    t->plan.channels = list->count > 0 ? list->values : usual;
+    t->plan.nchannels = none ? 0 : list->count > 0 ? list->count : sizeof usual / sizeof *usual;
+    for (size_t i = 0; i < t->plan.nchannels; i++) {
+        if (bench_check_range("--channels", t->plan.channels[i], 1, CHANNELS_MAX, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int parse(struct tune *t, struct err *e)
+{
+    const struct tune_opts *o = t->opts;
+    struct bench_plan *what = &t->plan.what;
+    t->job.opts = o->job;
+    if (!(o->gain >= 0.1 && o->gain <= 100))
+        return err_set(e, ERR_USAGE, "--gain: out of range: 0.1 to 100");
+    if (!(o->budget >= 1 && o->budget <= 864000))
+        return err_set(e, ERR_USAGE, "--budget: out of range: 1 to 864000");
+    t->plan.least_gain = o->gain / 100;
+    t->plan.budget_s = o->budget;
+    what->check = o->check.given ? o->check.value : 256 << 10;
+    what->redop = SPECTER_REDOP_SUM;
+    what->stop = bench_job_stop;
+    what->ops = t->ops;
+    if (predict_dtype("--dtype", o->dtype, &what->dtype, e) < 0 ||
+        bench_ops_parse(o->ops, OPS, t->ops, OPS_MAX, &what->nops, e) < 0 ||
+        bench_sizes_parse(o->bytes, o->factor, &t->sizes, &what->nsizes, e) < 0 ||
+        parse_words("--algo", o->algos, bench_tune_algos, measured_algo, t->algos, e) < 0 ||
+        parse_words("--proto", o->protos, bench_tune_protos, measured_proto, t->protos, e) < 0 ||
+        parse_channels(t, e) < 0 || bench_job_check(&t->job, e) < 0)
+        return -1;
+    what->sizes = t->sizes;
+    t->plan.algos = t->algos;
+    t->plan.protos = t->protos;
+    if (!t->job.backend->enqueues)
+        return err_set(e, ERR_USAGE, "the backend '%s' has none of NCCL's settings",
+                       o->job.backend);
+    if (o->output != NULL && mkdir(o->output, 0777) != 0 && errno != EEXIST)
+        return err_set(e, ERR_INPUT, "%s: %s", o->output, strerror(errno));
+    return bench_conditions_prepare(&t->conditions, &o->conditions, e);
+}
+
+/* ---- results ---- */
+
+static struct bench_tune_report report_of(const struct tune *t)
+{
+    return (struct bench_tune_report){&t->job.result,     t->job.run,         &t->log,
+                                      t->plan.what.dtype, t->plan.least_gain, t->opts->output,
+                                      t->complete};
+}
+
+static struct cJSON *document(const struct tune *t)
+{
+    const struct bench_tune_report r = report_of(t);
+    struct cJSON *doc = bench_tune_json(&r);
+    cJSON_AddItemToObject(doc, "state", bench_state_json(t->conditions.gpus, t->conditions.ngpus));
+    return doc;
+}
+
+/* The file is whole at any moment, because launchers kill a job without notice. */
+static int save_json(const struct tune *t, struct err *e)
+{
+    char path[4096], part[4112];
+    snprintf(path, sizeof path, "%s/" BENCH_TUNE_JSON, t->opts->output);
+    snprintf(part, sizeof part, "%s.part", path);
+    if (cmd_write_json(document(t), part, e) < 0) {
+        unlink(part);
+        return -1;
+    }
+    return rename(part, path) == 0 ? 0 : err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+}
+
+static void take_size(void *arg)
+{
+    struct tune *t = arg;
+    const struct bench_tuned *s = &t->log.sizes[t->log.n - 1];
+    char what[96], bytes[32];
+    snprintf(what, sizeof what, "%s %s", specter_comm_op_name(s->op),
+             text_bytes(bytes, sizeof bytes, (double)s->bytes));
+    progress_show(&t->progress, t->log.n, what);
+    if (t->opts->output != NULL)
+        (void)save_json(t, NULL);
+}
+
+static int write_file(const struct tune *t, const char *name,
+                      void (*print)(const struct bench_tune_report *, FILE *), struct err *e)
+{
+    const struct bench_tune_report r = report_of(t);
+    char path[4096];
+    bool failed;
+    FILE *out;
+    snprintf(path, sizeof path, "%s/%s", t->opts->output, name);
+    out = fopen(path, "we");
+    if (out == NULL)
+        return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+    print(&r, out);
+    failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed)
+        return err_set(e, ERR_INPUT, "%s: not all could be written: %s", path, strerror(errno));
+    return 0;
+}
+
+static int write_results(const struct tune *t, struct err *e)
+{
+    const struct tune_opts *o = t->opts;
+    const struct bench_tune_report r = report_of(t);
+    if (o->json == NULL || strcmp(o->json, "-") != 0) {
+        bench_tune_text(&r, o->full, stdout);
+        bench_state_text(t->conditions.gpus, t->conditions.ngpus, stdout);
+    }
+    if (o->output != NULL &&
+        (write_file(t, BENCH_TUNE_TABLE, bench_tune_table, e) < 0 ||
+         write_file(t, BENCH_TUNE_SETTINGS, bench_tune_settings, e) < 0 || save_json(t, e) < 0))
+        return -1;
+    return o->json != NULL ? cmd_write_json(document(t), o->json, e) : 0;
+}
+
+/* ---- a rank ---- */
+
+static int measure(void *arg, struct err *e)
+{
+    struct tune *t = arg;
+    struct bench_communicator on;
+    int status;
+    bool color;
+    t->job.members.call_s = t->job.opts.timeout / 2; /* before the others give this rank up */
+    if (bench_job_open(&t->job, &on, e) < 0)
+        return -1;
+    color_parse(NULL, &color, NULL);
+    if (t->job.place.rank == 0)
+        progress_start(&t->progress, t->plan.what.nops * t->plan.what.nsizes, color);
+    status = bench_tune(&t->plan, &on, &t->job.members, &t->log, e);
+    progress_end(&t->progress);
+    if (status < 0)
+        bench_ranks_fail(t->job.ranks, e);
+    t->complete = status == 0;
+    on.backend->close(on.comm);
+    return status < 0 ? -1 : 0;
+}
+
+static void note_environment(const struct tune *t)
+{
+    char taken[256];
+    bench_nccl_watch(taken, sizeof taken);
+    if (t->job.place.rank == 0 && *taken != '\0')
+        fprintf(stderr, "specter: note: not used, since they are what is tuned: %s\n", taken);
+}
+
+/* Wrong results of NCCL's own choice are the answer "no", an early end is a partial one. */
+static int status_of(const struct tune *t)
+{
+    for (size_t i = 0; i < t->log.n; i++) {
+        if (t->log.sizes[i].wrong > 0)
+            return ERR_NO;
+    }
+    return t->complete ? 0 : ERR_PARTIAL;
+}
+
+static int run_rank(void *arg, struct err *e)
+{
+    struct tune *t = arg;
+    struct err own = {0};
+    int status;
+    if (t->job.place.world < 2)
+        return -err_set(e, ERR_INPUT,
+                        "NCCL chooses between two GPUs or more, and this job has one") *
+               ERR_INPUT;
+    if (t->opts->output != NULL)
+        signal(SIGPIPE, SIG_IGN); /* a launcher that ends reads no more: the files still count */
+    if (t->job.place.rank == 0)
+        t->plan.done = take_size;
+    t->plan.done_arg = t;
+    note_environment(t);
+    status = bench_job_begin(&t->job, e);
+    for (size_t i = 0; i < t->plan.what.nops && status == 0; i++)
+        status = t->job.backend->supports(t->ops[i], t->plan.what.dtype, t->plan.what.redop, e);
+    if (status == 0)
+        status = bench_job_in_conditions(&t->job, &t->conditions, t->opts->output, measure, t, e);
+    if (t->job.place.rank == 0 && t->log.n > 0 && write_results(t, &own) < 0) {
+        *e = status < 0 ? *e : own;
+        status = -1;
+    }
+    status = status < 0 ? (int)e->code : status_of(t);
+    bench_tune_log_release(&t->log);
+    bench_job_end(&t->job, e);
+    return status;
+}
+
+static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
+{
+    struct tune_opts o = {.ops = OPS,
+                          .bytes = "1K:256M",
+                          .factor = 4,
+                          .dtype = "fp32",
+                          .gain = 2,
+                          .budget = 300,
+                          .job = BENCH_JOB_DEFAULTS,
+                          .conditions = BENCH_CONDITIONS_NONE};
+    struct tune t = {.opts = &o, .job.gpus_only = true};
+    int status = cmd_parse_options(self, &o, argc, argv, e);
+    (void)a;
+    if (status < 0)
+        status = parse(&t, e) < 0 ? (int)e->code
+                                  : bench_job_run(&t.job, "tune", argc, argv, run_rank, &t, e);
+    bench_conditions_release(&t.conditions);
+    free(t.sizes);
+    free(o.channels.values);
+    return status;
+}
+
+const struct cmd_kind bench_tunes = {
+    .name = "tune",
+    .command = {.name = "bench",
+                .synopsis = "bench tune [--op LIST] [--bytes MIN:MAX] [--algo LIST] [--proto LIST] "
+                            "[--channels LIST] [--budget SECONDS] [--gpus N] [-o DIR] "
+                            "[--json FILE|-] [OPTIONS]",
+                .summary = "algorithm, protocol and channels that beat NCCL's own choice",
+                .rows = rows},
+    .run = run,
+};

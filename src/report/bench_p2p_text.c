@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `specter bench p2p` on a screen.
+ */
+#include "base/err.h"
+#include "bench/link_findings.h"
+#include "bench/samples.h"
+#include "report/bench_checks.h"
+#include "report/bench_p2p.h"
+#include "report/bench_state.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMED_LINKS 3 /* findings of the short text */
+#define MATRIX_GPUS 8 /* that its matrices have at most */
+
+/* ---- the answer ---- */
+
+static void print_usual(const struct bench_links *links, FILE *out)
+{
+    static const char *const where[] = {" between nodes", " within a node"};
+    bool both = links->kinds[0].n > 0 && links->kinds[1].n > 0;
+    const char *before = "";
+    for (int near = 1; near >= 0; near--) {
+        const struct bench_link_kind *k = &links->kinds[near];
+        char us[16];
+        if (k->n == 0)
+            continue;
+        fputs(before, out);
+        if (isfinite(k->beta_GBps))
+            fprintf(out, "%.3g GB/s, ", k->beta_GBps);
+        fprintf(out, "%s%s", text_ns(us, sizeof us, k->alpha_us * 1e3), both ? where[near] : "");
+        before = "; ";
+    }
+}
+
+static void print_links(const struct bench_link_finding *f, FILE *out)
+{
+    if (f->whole)
+        fprintf(out, "GPU %d, all %zu links", f->src, f->links);
+    else if (f->dst < 0)
+        fprintf(out, "GPU %d to all others", f->src);
+    else if (f->src < 0)
+        fprintf(out, "All others to GPU %d", f->dst);
+    else
+        fprintf(out, "GPU %d %s GPU %d", f->src, f->links > 1 ? "and" : "to", f->dst);
+}
+
+static void print_finding(const struct bench_links *links, const struct bench_link_finding *f,
+                          FILE *out)
+{
+    bool single = f->src >= 0 && f->dst >= 0;
+    print_links(f, out);
+    if (f->fault == BENCH_LINK_LATE) {
+        fprintf(out, ": latency %.2f of the others' (%.3g, not %.3g us)\n", f->ratio, f->value,
+                f->expected);
+        return;
+    }
+    fprintf(out, ": %.2f of the %s (%.3g, not %.3g GB/s)", f->ratio,
+            f->fault == BENCH_LINK_SLOW ? "others' rate" : "way back's rate", f->value,
+            f->expected);
+    if (f->fault == BENCH_LINK_SLOW && single && !bench_link_of(links, f->dst, f->src)->slow)
+        fputs("; back normal", out);
+    fputc('\n', out);
+}
+
+static void print_answer(const struct bench_p2p_report *r, bool full, FILE *out)
+{
+    const struct bench_links *links = r->links;
+    struct bench_link_finding *list;
+    size_t n = bench_link_findings(links, &list), shown = full || n < NAMED_LINKS ? n : NAMED_LINKS;
+    size_t known = links->kinds[0].n + links->kinds[1].n;
+    if (n == 0) {
+        fprintf(out, known == 2 ? "Both links are normal: " : "All %zu links are normal: ", known);
+        print_usual(links, out);
+        fputs(".\n", out);
+    }
+    for (size_t i = 0; i < shown; i++)
+        print_finding(links, &list[i], out);
+    if (n > shown)
+        fprintf(out, "%zu more: --full.\n", n - shown);
+    free(list);
+}
+
+/* ---- matrices ---- */
+
+static void print_cell(double value, int width, double whole_from, FILE *out)
+{
+    if (isfinite(value))
+        fprintf(out, "%*.*f", width, value >= whole_from ? 0 : 1, value);
+    else
+        fprintf(out, "%*s", width, "-");
+}
+
+static void print_matrices(const struct bench_links *links, FILE *out)
+{
+    int n = links->ranks;
+    fprintf(out, "%-5s", "GB/s");
+    for (int i = 0; i < n; i++)
+        fprintf(out, "%4d", i);
+    fputs("  us", out);
+    for (int i = 0; i < n; i++)
+        fprintf(out, "%*d", i == 0 ? 3 : 5, i);
+    fputc('\n', out);
+    for (int src = 0; src < n; src++) {
+        fprintf(out, "%5d", src);
+        for (int dst = 0; dst < n; dst++) {
+            const struct bench_link *l = bench_link_of(links, src, dst);
+            print_cell(l->npieces > 0 ? l->beta_GBps : (double)NAN, 4, 9.95, out);
+        }
+        fputs("  ", out);
+        for (int dst = 0; dst < n; dst++) {
+            const struct bench_link *l = bench_link_of(links, src, dst);
+            print_cell(l->npieces > 0 ? l->alpha_us : (double)NAN, 5, 99.95, out);
+        }
+        fputc('\n', out);
+    }
+}
+
+/* ---- at once ---- */
+
+static double median_time(const struct bench_p2p_done *d)
+{
+    struct bench_stats stats;
+    double *us = malloc((d->nrepeats + 1) * sizeof *us);
+    if (us == NULL)
+        die("out of memory");
+    for (size_t i = 0; i < d->nrepeats; i++)
+        us[i] = d->repeats[i].time;
+    bench_stats_of(us, d->nrepeats, &stats);
+    free(us);
+    return stats.median;
+}
+
+/* The lowest rate of a GPU's traffic out at the largest size of the mode, in GB/s; NAN: not
+ * measured. */
+static double rate_at_once(const struct bench_p2p_log *log, enum bench_p2p_mode mode,
+                           uint64_t *bytes)
+{
+    double least = (double)NAN;
+    *bytes = 0;
+    for (size_t i = 0; i < log->n; i++) {
+        if (log->list[i].config.mode == mode && log->list[i].config.bytes > *bytes)
+            *bytes = log->list[i].config.bytes;
+    }
+    for (size_t i = 0; i < log->n; i++) {
+        const struct bench_p2p_done *d = &log->list[i];
+        int peers = mode == BENCH_P2P_ALL ? log->ranks - 1 : 1;
+        if (d->config.mode == mode && d->config.bytes == *bytes)
+            least = fmin(least, peers * (double)*bytes / median_time(d) / 1e3);
+    }
+    return least;
+}
+
+static void print_at_once(const struct bench_p2p_log *log, FILE *out)
+{
+    uint64_t bytes;
+    char size[16];
+    double both = rate_at_once(log, BENCH_P2P_BOTH, &bytes), all;
+    if (!isfinite(both))
+        return;
+    fprintf(out, "Both ways at once: at least %.3g GB/s each way (%s)", both,
+            text_bytes(size, sizeof size, (double)bytes));
+    all = rate_at_once(log, BENCH_P2P_ALL, &bytes);
+    if (isfinite(all))
+        fprintf(out, ";\nall to all at once: %.3g GB/s out of each GPU (%s each)", all,
+                text_bytes(size, sizeof size, (double)bytes));
+    fputs(".\n", out);
+}
+
+/* ---- every link ---- */
+
+static void print_all(const struct bench_links *links, FILE *out)
+{
+    static const char *const titles[] = {"link",          "GB/s",  "90 % interval", "us",
+                                         "90 % interval", "error", "of others",     "switches at"};
+    size_t all = (size_t)links->ranks * (size_t)links->ranks;
+    struct table t;
+    table_init(&t);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_column(&t, titles[i], i == 0 || i == 7 ? TABLE_LEFT : TABLE_RIGHT);
+    for (size_t i = 0; i < all; i++) {
+        const struct bench_link *l = &links->list[i];
+        char first[16], second[16];
+        if (l->npieces == 0)
+            continue;
+        table_cell(&t, "%d>%d", l->src, l->dst);
+        table_cell(&t, "%.4g", l->beta_GBps);
+        table_cell(&t, "%.4g - %.4g", l->beta_low_GBps, l->beta_high_GBps);
+        table_cell(&t, "%.2f", l->alpha_us);
+        table_cell(&t, "%.2f - %.2f", l->alpha_low_us, l->alpha_high_us);
+        table_cell(&t, "%.1f %%", l->error * 100);
+        table_cell(&t, "%.2f", l->beta_ratio);
+        text_bytes(first, sizeof first, l->npieces > 1 ? (double)l->pieces[1].from : 0);
+        text_bytes(second, sizeof second, l->npieces > 2 ? (double)l->pieces[2].from : 0);
+        table_cell(&t, "%s%s%s", l->npieces > 1 ? first : "", l->npieces > 2 ? ", " : "",
+                   l->npieces > 2 ? second : "");
+    }
+    table_print(&t, out);
+    table_release(&t);
+}
+
+void bench_p2p_text(const struct bench_p2p_report *r, bool full, FILE *out)
+{
+    const struct bench_links *links = r->links;
+    struct bench_drift_report clocks[2];
+    if (!r->complete)
+        fputs("Ended early: not all configurations are in this.\n", out);
+    if (links->kinds[0].n + links->kinds[1].n == 0) {
+        fputs("No link was measured at two sizes.\n", out);
+        return;
+    }
+    print_answer(r, full, out);
+    if (full || links->ranks <= MATRIX_GPUS)
+        print_matrices(links, out);
+    if (full)
+        print_all(links, out);
+    if (full || links->ranks < MATRIX_GPUS)
+        print_at_once(r->log, out);
+    bench_p2p_drift(r, clocks);
+    bench_drift_change_text(&clocks[0], &clocks[1], out);
+    bench_state_text(r->gpus, r->ngpus, out);
+    bench_checks_text(r->checks, full, out);
+    if (!full)
+        fputs("More: --full, --json FILE|-, -o DIR.\n", out);
+}

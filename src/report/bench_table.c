@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/bench_table.h"
+
+#include "base/err.h"
+#include "bench/collective.h"
+#include "bench/expect.h"
+#include "report/csv_text.h"
+#include "report/json_add.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+/* As nccl-tests names types. */
+static const char *type_name(enum specter_dtype type)
+{
+    static const char *const names[SPECTER_DTYPE_COUNT] = {
+        [SPECTER_FP16] = "half",     [SPECTER_FP32] = "float",     [SPECTER_FP64] = "double",
+        [SPECTER_BF16] = "bfloat16", [SPECTER_FP8E4M3] = "f8e4m3", [SPECTER_FP8E5M2] = "f8e5m2",
+    };
+    return type < SPECTER_DTYPE_COUNT && names[type] != NULL ? names[type]
+                                                             : specter_dtype_name(type);
+}
+
+/* As nccl-tests and docs/validate.md name operations. */
+static const char *op_name(enum specter_comm_op op)
+{
+    static const char *const names[SPECTER_COMM_OP_COUNT] = {
+        [SPECTER_ALLREDUCE] = "all_reduce",
+        [SPECTER_ALLGATHER] = "all_gather",
+        [SPECTER_REDUCESCATTER] = "reduce_scatter",
+        [SPECTER_ALLTOALL] = "alltoall",
+        [SPECTER_BROADCAST] = "broadcast",
+        [SPECTER_REDUCE] = "reduce",
+        [SPECTER_GATHER] = "gather",
+        [SPECTER_SCATTER] = "scatter",
+        [SPECTER_SEND] = "sendrecv",
+    };
+    return op < SPECTER_COMM_OP_COUNT && names[op] != NULL ? names[op] : "unknown";
+}
+
+/* ---- nccl-tests' table ---- */
+
+static bool expected_us(const struct bench_run *run, const struct bench_row *row,
+                        const struct bench_target *target, double *us)
+{
+    struct bench_expected expected;
+    struct err e = {0};
+    if (target->gpu == NULL || target->net == NULL ||
+        bench_expect(run, row, target->gpu, target->net, &expected, &e) < 0)
+        return false;
+    *us = expected.of.us;
+    return true;
+}
+
+void bench_table_head(const struct bench_run *run, const struct bench_target *target, FILE *out)
+{
+    bool expects = target->gpu != NULL && target->net != NULL;
+    fprintf(out, "# %s on %s: %d rank%s, %d node%s\n#\n", run->library, run->gpu, run->where.ranks,
+            run->where.ranks == 1 ? "" : "s", run->where.nodes, run->where.nodes == 1 ? "" : "s");
+    fprintf(out, "# %10s  %12s  %8s  %6s  %6s  %30s     %30s%s\n", "", "", "", "", "",
+            "out-of-place", "in-place", expects ? "   expected" : "");
+    fprintf(out, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s%s\n", "size",
+            "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw",
+            "busbw", "#wrong", expects ? "     time" : "");
+    fprintf(out, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s%s\n", "(B)",
+            "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)",
+            "", expects ? "     (us)" : "");
+}
+
+static void print_us(double us, FILE *out)
+{
+    fprintf(out, "  %7.*f", us >= 10000 ? 0 : us >= 100 ? 1 : 2, us);
+}
+
+static void print_times(const struct bench_row *row, FILE *out)
+{
+    print_us(row->time_us, out);
+    fprintf(out, "  %6.2f  %6.2f", row->algbw_GBps, row->busbw_GBps);
+    if (isnan(row->wrong))
+        fprintf(out, " %6s", "N/A");
+    else
+        fprintf(out, " %6.0f", row->wrong);
+}
+
+void bench_table_row(const struct bench_run *run, const struct bench_row *row,
+                     const struct bench_target *target, FILE *out)
+{
+    double us;
+    if (!row->in_place) {
+        const struct bench_row *before = row > run->rows ? row - 1 : NULL;
+        if (before == NULL || before->op != row->op || before->where.ranks != row->where.ranks)
+            fprintf(out, "# %s, %d ranks\n", op_name(row->op), row->where.ranks);
+        fprintf(out, "%12llu  %12llu  %8s  %6s  %6d", (unsigned long long)row->bytes,
+                (unsigned long long)row->count, type_name(row->dtype),
+                row->redop == SPECTER_REDOP_NONE ? "none" : specter_redop_name(row->redop),
+                row->root);
+        print_times(row, out);
+        if (bench_op_in_place(row->op))
+            return;
+        fprintf(out, "  %7s  %6s  %6s %6s", "N/A", "N/A", "N/A", "N/A");
+    } else {
+        print_times(row, out);
+    }
+    if (expected_us(run, row, target, &us))
+        print_us(us, out);
+    fputc('\n', out);
+    fflush(out); /* what is ended from outside leaves what it has */
+}
+
+void bench_table_end(const struct bench_run *run, FILE *out)
+{
+    double sum = 0, wrong = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < run->nrows; i++) {
+        sum += isfinite(run->rows[i].busbw_GBps) ? run->rows[i].busbw_GBps : 0;
+        n += isfinite(run->rows[i].busbw_GBps);
+        wrong += run->rows[i].wrong > 0 ? run->rows[i].wrong : 0;
+    }
+    fprintf(out, "# Out of bounds values : %.0f %s\n", wrong, wrong > 0 ? "FAILED" : "OK");
+    if (n > 0)
+        fprintf(out, "# Avg bus bandwidth    : %g\n", sum / (double)n);
+    fputs("#\n", out);
+}
+
+/* ---- rows of docs/validate.md ---- */
+
+static void put_csv(const char *text, FILE *out)
+{
+    struct buf b = BUF_INIT;
+    csv_put_text(&b, text);
+    fputs(b.data != NULL ? b.data : "", out);
+    buf_release(&b);
+}
+
+void bench_table_csv(const struct bench_run *run, const struct bench_target *target, bool messages,
+                     FILE *out)
+{
+    fprintf(out,
+            "%s,bytes,ranks,nodes,gpus_per_node,dtype,time_us,algbw_GBps,busbw_GBps,min_us,"
+            "median_us,p99_us,cv,wrong,gpu,gpu_profile,network_profile,source_id,notes\n",
+            messages ? "test" : "collective");
+    for (size_t i = 0; i < run->nrows; i++) {
+        const struct bench_row *r = &run->rows[i];
+        if (r->in_place || (r->op == SPECTER_SEND) != messages)
+            continue;
+        fprintf(out, "%s,%llu,%d,%d,%d,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.4f,", op_name(r->op),
+                (unsigned long long)r->bytes, r->where.ranks, r->where.nodes, r->where.per_node,
+                specter_dtype_name(r->dtype), r->time_us, r->algbw_GBps, r->busbw_GBps, r->min_us,
+                r->median_us, r->p99_us, r->cv);
+        if (!isnan(r->wrong))
+            fprintf(out, "%.0f", r->wrong);
+        fputc(',', out);
+        put_csv(run->gpu, out);
+        fprintf(out, ",%s,%s,specter_bench,", target->gpu != NULL ? target->gpu->name : "",
+                target->net != NULL ? target->net->name : "");
+        put_csv(run->library, out);
+        fputc('\n', out);
+    }
+}
+
+/* ---- CCL-Bench's text ---- */
+
+/* 1048576 as 1,048,576. */
+static void print_grouped(uint64_t value, FILE *out)
+{
+    char digits[32], grouped[48];
+    size_t n = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), at = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            grouped[at++] = ',';
+        grouped[at++] = digits[i];
+    }
+    grouped[at] = '\0';
+    fputs(grouped, out);
+}
+
+void bench_table_profile(const struct bench_run *run, FILE *out)
+{
+    static const char line[] =
+        "================================================================================";
+    fprintf(out, "%s\nConfiguration: World Size=%d\nBackend: %s\n%s\n", line, run->where.ranks,
+            run->backend, line);
+    for (size_t i = 0; i < run->nrows; i++) {
+        const struct bench_row *first = &run->rows[i];
+        bool before = first->in_place;
+        for (size_t k = 0; k < i && !before; k++)
+            before = !run->rows[k].in_place && run->rows[k].count == first->count;
+        if (before)
+            continue;
+        fputs("\nTensor Size: ", out);
+        print_grouped(first->count, out);
+        fprintf(out, " elements (%.2f MB)\n",
+                (double)first->count * specter_dtype_bits(first->dtype) / 8e6);
+        for (size_t k = i; k < run->nrows; k++) {
+            const struct bench_row *r = &run->rows[k];
+            char name[32];
+            if (r->in_place || r->count != first->count)
+                continue;
+            snprintf(name, sizeof name, "%s:", specter_comm_op_name(r->op));
+            fprintf(out, "  %-14s %.3f ms | AlgBW: %.2f GB/s | BusBW: %.2f GB/s\n", name,
+                    r->median_us / 1e3, (double)r->bytes / r->median_us / 1e3,
+                    r->busbw_GBps * r->time_us / r->median_us);
+        }
+    }
+}
+
+/* ---- JSON ---- */
+
+static void add_us(cJSON *to, const char *key, double us)
+{
+    if (isfinite(us))
+        cJSON_AddNumberToObject(to, key, us);
+    else
+        cJSON_AddNullToObject(to, key);
+}
+
+static cJSON *row_json(const struct bench_row *r)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "op", op_name(r->op));
+    cJSON_AddStringToObject(o, "dtype", specter_dtype_name(r->dtype));
+    if (r->redop != SPECTER_REDOP_NONE)
+        cJSON_AddStringToObject(o, "redop", specter_redop_name(r->redop));
+    if (r->root >= 0)
+        cJSON_AddNumberToObject(o, "root", r->root);
+    cJSON_AddNumberToObject(o, "bytes", (double)r->bytes);
+    cJSON_AddNumberToObject(o, "count", (double)r->count);
+    cJSON_AddNumberToObject(o, "ranks", r->where.ranks);
+    cJSON_AddNumberToObject(o, "nodes", r->where.nodes);
+    cJSON_AddNumberToObject(o, "gpus_per_node", r->where.per_node);
+    cJSON_AddBoolToObject(o, "in_place", r->in_place);
+    add_us(o, "time_us", r->time_us);
+    add_us(o, "min_us", r->min_us);
+    add_us(o, "median_us", r->median_us);
+    add_us(o, "p99_us", r->p99_us);
+    add_us(o, "cv", r->cv);
+    add_us(o, "algbw_GBps", r->algbw_GBps);
+    add_us(o, "busbw_GBps", r->busbw_GBps);
+    add_us(o, "wrong", r->wrong);
+    cJSON_AddItemToObject(o, "us", cJSON_CreateDoubleArray(r->sample, (int)r->nsamples));
+    return o;
+}
+
+static cJSON *run_json(const struct bench_run *run)
+{
+    cJSON *o = cJSON_CreateObject(), *hosts, *settings, *rows;
+    cJSON_AddStringToObject(o, "backend", run->backend);
+    cJSON_AddStringToObject(o, "library", run->library);
+    cJSON_AddStringToObject(o, "gpu", run->gpu);
+    cJSON_AddNumberToObject(o, "ranks", run->where.ranks);
+    cJSON_AddNumberToObject(o, "nodes", run->where.nodes);
+    cJSON_AddNumberToObject(o, "gpus_per_node", run->where.per_node);
+    hosts = cJSON_AddArrayToObject(o, "hosts");
+    for (size_t i = 0; i < run->nhosts; i++)
+        cJSON_AddItemToArray(hosts, cJSON_CreateString(run->hosts[i]));
+    settings = cJSON_AddObjectToObject(o, "settings");
+    for (size_t i = 0; i < run->nsettings; i++)
+        cJSON_AddStringToObject(settings, run->settings[i].name, run->settings[i].value);
+    rows = cJSON_AddArrayToObject(o, "rows");
+    for (size_t i = 0; i < run->nrows; i++)
+        cJSON_AddItemToArray(rows, row_json(&run->rows[i]));
+    return o;
+}
+
+cJSON *bench_table_json(const struct bench_result *result, bool complete)
+{
+    cJSON *doc = cJSON_CreateObject(), *runs, *notes;
+    cJSON_AddStringToObject(doc, "schema", "specter.bench/1");
+    cJSON_AddStringToObject(doc, "kind", "collective");
+    cJSON_AddBoolToObject(doc, "complete", complete);
+    runs = cJSON_AddArrayToObject(doc, "runs");
+    for (size_t i = 0; i < result->nruns; i++)
+        cJSON_AddItemToArray(runs, run_json(&result->runs[i]));
+    notes = cJSON_AddArrayToObject(doc, "notes");
+    for (size_t i = 0; i < result->nnotes; i++)
+        cJSON_AddItemToArray(notes, cJSON_CreateString(result->notes[i]));
+    return doc;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ranges of sizes, and the files for NCCL.
+ */
+#include "report/bench_tune.h"
+
+#include "bench/nccl_choice.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LARGEST (UINT64_C(1) << 40) /* bytes that a table reaches to */
+
+/* ---- words ---- */
+
+char *bench_tune_choice(char *buf, size_t size, const struct comm_choice *choice)
+{
+    if (choice->algo == NULL)
+        snprintf(buf, size, "unknown");
+    else if (choice->channels > 0)
+        snprintf(buf, size, "%s/%s, %d channels", bench_nccl_word(choice->algo), choice->proto,
+                 choice->channels);
+    else
+        snprintf(buf, size, "%s/%s", bench_nccl_word(choice->algo), choice->proto);
+    return buf;
+}
+
+const char *bench_trial_state_name(enum bench_trial_state state)
+{
+    static const char *const names[BENCH_TRIAL_STATES] = {"raced",   "same",  "ignored",
+                                                          "refused", "wrong", "hangs"};
+    return names[state];
+}
+
+const char *bench_tune_verdict_name(enum bench_tune_verdict verdict)
+{
+    static const char *const names[BENCH_TUNE_VERDICTS] = {"own", "gain", "open"};
+    return names[verdict];
+}
+
+/* ---- ranges ---- */
+
+static bool same(const struct comm_choice *a, const struct comm_choice *b)
+{
+    if (a->algo == NULL || b->algo == NULL)
+        return a->algo == b->algo;
+    return strcmp(a->algo, b->algo) == 0 && strcmp(a->proto, b->proto) == 0 &&
+           a->channels == b->channels;
+}
+
+/* What NCCL is to take, with its channels; algo NULL: not known. */
+static struct comm_choice to_take(const struct bench_tuned *s)
+{
+    return s->verdict == BENCH_TUNE_GAIN ? s->best.took : s->own;
+}
+
+static bool belong_together(const struct bench_tuned *a, const struct bench_tuned *b, bool explicit)
+{
+    const struct comm_choice x = to_take(a), y = to_take(b);
+    bool gains = a->verdict == BENCH_TUNE_GAIN;
+    if (a->op != b->op)
+        return false;
+    if (explicit)
+        return same(&x, &y);
+    return gains == (b->verdict == BENCH_TUNE_GAIN) &&
+           (!gains || same(&a->best.setting, &b->best.setting));
+}
+
+struct bench_tune_range bench_tune_range_of(const struct bench_tune_log *log, size_t i,
+                                            bool explicit)
+{
+    struct bench_tuned *s = &log->sizes[i], *end = log->sizes + log->n;
+    struct bench_tune_range range = {s, s, s->verdict == BENCH_TUNE_GAIN, s->gain.ratio,
+                                     s->gain.ratio};
+    for (struct bench_tuned *next = s + 1; next < end && belong_together(s, next, explicit);
+         next++) {
+        range.last = next;
+        range.low = fmin(range.low, next->gain.ratio);
+        range.high = fmax(range.high, next->gain.ratio);
+    }
+    return range;
+}
+
+/* ---- one setting ---- */
+
+/* How a setting did at a size, as NCCL's time over its own; 0: not known. */
+static double ratio_of(const struct bench_tuned *s, const struct comm_choice *setting)
+{
+    if (s->verdict == BENCH_TUNE_GAIN && same(&s->best.setting, setting))
+        return s->gain.ratio;
+    for (size_t i = 0; i < s->n; i++) {
+        if (same(&s->trials[i].setting, setting))
+            return s->trials[i].state == BENCH_TRIAL_SAME    ? 1
+                   : s->trials[i].state == BENCH_TRIAL_RACED ? s->trials[i].race.ratio
+                                                             : 0;
+    }
+    return 0;
+}
+
+static bool suffices(const struct bench_tune_report *r, enum specter_comm_op op,
+                     const struct comm_choice *setting)
+{
+    for (size_t i = 0; i < r->log->n; i++) {
+        const struct bench_tuned *s = &r->log->sizes[i];
+        double best = s->verdict == BENCH_TUNE_GAIN ? s->gain.ratio : 1;
+        if (s->op == op && ratio_of(s, setting) < best * (1 - r->least_gain))
+            return false;
+    }
+    return true;
+}
+
+/* NCCL's variables for channels hold for all operations, so a setting has none of its own. */
+const struct comm_choice *bench_tune_single(const struct bench_tune_report *r,
+                                            enum specter_comm_op op)
+{
+    for (size_t i = 0; i < r->log->n; i++) {
+        const struct bench_tuned *s = &r->log->sizes[i];
+        if (s->op == op && s->verdict == BENCH_TUNE_GAIN && s->best.setting.channels == 0 &&
+            suffices(r, op, &s->best.setting))
+            return &s->best.setting;
+    }
+    return NULL;
+}
+
+static bool gains(const struct bench_tune_report *r, enum specter_comm_op op)
+{
+    for (size_t i = 0; i < r->log->n; i++) {
+        if (r->log->sizes[i].op == op && r->log->sizes[i].verdict == BENCH_TUNE_GAIN)
+            return true;
+    }
+    return false;
+}
+
+bool bench_tune_exports(const struct bench_tune_report *r, struct buf *algo, struct buf *proto)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->log->n; i++) {
+        enum specter_comm_op op = r->log->sizes[i].op;
+        const struct comm_choice *setting;
+        if ((i > 0 && r->log->sizes[i - 1].op == op) || !gains(r, op))
+            continue;
+        setting = bench_tune_single(r, op);
+        if (setting == NULL)
+            return false;
+        buf_printf(algo, "%s%s:%s", any ? ";" : "", specter_comm_op_name(op),
+                   bench_nccl_word(setting->algo));
+        buf_printf(proto, "%s%s:%s", any ? ";" : "", specter_comm_op_name(op), setting->proto);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- the table ---- */
+
+static void print_lower(const char *text, FILE *out)
+{
+    for (; *text != '\0'; text++)
+        fputc(tolower((unsigned char)*text), out);
+}
+
+/* Between two sizes that differ in what they take: in the middle by their factor. */
+static uint64_t border(const struct bench_tuned *a, const struct bench_tuned *b)
+{
+    return (uint64_t)sqrt((double)a->bytes * (double)b->bytes);
+}
+
+static void print_range(const struct bench_tune_report *r, const struct bench_tune_range *range,
+                        FILE *out)
+{
+    const struct bench_tuned *before = range->first - 1, *behind = range->last + 1;
+    const struct comm_choice choice = to_take(range->first);
+    bool least = range->first == r->log->sizes || before->op != range->first->op;
+    bool most = behind == r->log->sizes + r->log->n || behind->op != range->first->op;
+    print_lower(specter_comm_op_name(range->first->op), out);
+    fprintf(out, ",%llu,%llu,%s,",
+            least ? 0ULL : (unsigned long long)border(before, range->first) + 1,
+            (unsigned long long)(most ? LARGEST : border(range->last, behind)), choice.algo);
+    print_lower(choice.proto, out);
+    fprintf(out, ",%d,%d,%d,-1,-1\n", choice.channels, r->run->where.nodes, r->run->where.ranks);
+}
+
+bool bench_tune_has_table(const struct bench_tune_report *r)
+{
+    for (size_t i = 0; i < r->log->n; i++) {
+        if (to_take(&r->log->sizes[i]).algo == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool gains_anywhere(const struct bench_tune_report *r)
+{
+    for (size_t i = 0; i < r->log->n; i++) {
+        if (r->log->sizes[i].verdict == BENCH_TUNE_GAIN)
+            return true;
+    }
+    return false;
+}
+
+static const char *plural(const struct bench_tune_report *r)
+{
+    return r->run->where.nodes == 1 ? "" : "s";
+}
+
+void bench_tune_table(const struct bench_tune_report *r, FILE *out)
+{
+    fprintf(out, "# specter bench tune: %s, %s, %d ranks on %d node%s, %s%s\n", r->run->library,
+            r->run->gpu, r->run->where.ranks, r->run->where.nodes, plural(r),
+            specter_dtype_name(r->dtype), r->complete ? "" : "; not complete");
+    if (!gains_anywhere(r)) {
+        fputs("# NCCL's own choice stands everywhere: there is nothing to set.\n", out);
+        return;
+    }
+    if (!bench_tune_has_table(r)) {
+        fputs("# NCCL did not say how many channels it takes, which a table has to name.\n", out);
+        return;
+    }
+    fputs("# For NCCL's ext-tuner/example: export NCCL_TUNER_PLUGIN=PATH/libnccl-tuner-example.so "
+          "NCCL_TUNER_CONFIG_FILE=this file\n"
+          "# That plugin gives 1 channel to whatever no line matches and to channels -1: other\n"
+          "# operations, other numbers of ranks and nodes. Sizes below the least and above the\n"
+          "# largest one measured are given what the nearest one has.\n"
+          "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,"
+          "numPipeOps,regBuff\n",
+          out);
+    for (size_t i = 0; i < r->log->n;) {
+        struct bench_tune_range range = bench_tune_range_of(r->log, i, true);
+        print_range(r, &range, out);
+        i = (size_t)(range.last - r->log->sizes) + 1;
+    }
+}
+
+/* ---- variables ---- */
+
+void bench_tune_settings(const struct bench_tune_report *r, FILE *out)
+{
+    struct buf algo = BUF_INIT, proto = BUF_INIT;
+    char path[PATH_MAX];
+    fprintf(out, "# specter bench tune: %s, %s, %d ranks on %d node%s\n", r->run->library,
+            r->run->gpu, r->run->where.ranks, r->run->where.nodes, plural(r));
+    if (!gains_anywhere(r))
+        fputs("# NCCL's own choice stands everywhere: there is nothing to set.\n", out);
+    else if (bench_tune_exports(r, &algo, &proto))
+        fprintf(out, "export NCCL_ALGO='%s'\nexport NCCL_PROTO='%s'\n", algo.data, proto.data);
+    else if (!bench_tune_has_table(r))
+        fputs("# No single setting does all of it, and without channels there is no table.\n", out);
+    else
+        fprintf(out,
+                "# The plugin is built from NCCL's ext-tuner/example.\n"
+                "export NCCL_TUNER_PLUGIN=libnccl-tuner-example.so\n"
+                "export NCCL_TUNER_CONFIG_FILE='%s/" BENCH_TUNE_TABLE "'\n",
+                realpath(r->folder, path) != NULL ? path : r->folder);
+    buf_release(&algo);
+    buf_release(&proto);
+}

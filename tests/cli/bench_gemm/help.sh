@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: MIT
+"$SPECTER" bench gemm --help
+"$SPECTER" bench state --help

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+# What docs/bench.md shows is what the program prints; `make doc-examples` renews it.
+cp "$ROOT/docs/bench.md" .
+here=$PWD
+cd "$ROOT" && scripts/doc-examples.sh "$here/bench.md"
+diff docs/bench.md "$here/bench.md"

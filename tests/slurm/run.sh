@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# A real Slurm on this machine for one command: a controller and two virtual nodes n1 and n2 of 8 CPUs,
+# all of them in namespaces of their own, where the nodes' names are this machine's. What is started ends
+# with the command.
+#
+#   tests/slurm/run.sh COMMAND...     status 77, with the reason: no Slurm here, or no right to start one
+set -euo pipefail
+
+if [[ -z ${SLURM_LAB:-} ]]; then
+    for tool in slurmctld slurmd srun munged mungekey unshare; do
+        PATH=$PATH:/usr/sbin command -v $tool >/dev/null || { echo "no $tool"; exit 77; }
+    done
+    SLURM_LAB=$(mktemp -d)
+    export SLURM_LAB
+    trap 'rm -rf "$SLURM_LAB"' EXIT
+    unshare -mpf --mount-proc true 2>/dev/null || { echo "no right to make namespaces"; exit 77; }
+    unshare -mpf --kill-child --mount-proc "$0" "$@"
+    exit
+fi
+
+export PATH=$PATH:/usr/sbin SLURM_CONF=$SLURM_LAB/slurm.conf
+lab=$SLURM_LAB
+mkdir "$lab"/{state,spool.n1,spool.n2,tmp.n1,tmp.n2,run,log}
+printf '127.0.0.1 localhost n1 n2 %s\n' "$(hostname)" >"$lab/hosts"
+mount --bind "$lab/hosts" /etc/hosts
+mungekey --create --keyfile "$lab/munge.key"
+munged --force --key-file "$lab/munge.key" --socket "$lab/munge.socket" --pid-file "$lab/run/munged.pid" \
+    --log-file "$lab/log/munged.log" --seed-file "$lab/munge.seed"
+cat >"$SLURM_CONF" <<EOF
+ClusterName=lab
+SlurmctldHost=localhost
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$lab/munge.socket
+SlurmctldPort=16817
+StateSaveLocation=$lab/state
+SlurmdSpoolDir=$lab/spool.%n
+TmpFS=$lab/tmp.%n
+SlurmctldPidFile=$lab/run/slurmctld.pid
+SlurmdPidFile=$lab/run/slurmd.%n.pid
+SlurmctldLogFile=$lab/log/slurmctld.log
+SlurmdLogFile=$lab/log/slurmd.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=none
+ReturnToService=2
+SlurmdParameters=config_overrides
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=16821 CPUs=8 RealMemory=1000 State=UNKNOWN
+NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=16822 CPUs=8 RealMemory=1000 State=UNKNOWN
+PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+EOF
+slurmctld -c
+slurmd -N n1
+slurmd -N n2
+for _ in $(seq 300); do
+    [[ $(sinfo -h -t idle -o %D) != 2 ]] || break
+    sleep 0.1
+done
+status=0
+"$@" || status=$?
+((status == 0)) || tail -n 5 "$lab"/log/*.log >&2
+exit $status

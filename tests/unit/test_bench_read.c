@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Forms that logs of nccl-tests come in, and what of them is damage. The lines are made after the
+ * versions' own prints; hosts and figures are invented.
+ */
+#include "base/arena.h"
+#include "base/err.h"
+#include "bench/infer.h"
+#include "bench/read.h"
+#include "test.h"
+#include "trace_files.h"
+
+#include <math.h>
+
+#define RANKS_2                                                                     \
+    "#  Rank  0 Group  0 Pid   6899 on     node-a device  0 [0000:04:00] Tesla V\n" \
+    "#  Rank  1 Group  0 Pid   6900 on     node-b device  0 [0000:05:00] Tesla V\n"
+
+#define HEADER(program)                                                                           \
+    "# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22703\n"                         \
+    "# Collective test starting: " program "\n"                                                   \
+    "# nThread 1 nGpus 1 minBytes 8 maxBytes 1024 step: 2(factor) warmup iters: 1 iters: 20 agg " \
+    "iters: 1 validation: 1 graph: 0\n#\n# Using devices\n" RANKS_2
+
+#define COLUMNS                                                                                 \
+    "#\n#                                                              out-of-place           " \
+    "            in-place          \n"                                                          \
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     " \
+    "time   algbw   busbw #wrong\n"                                                             \
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            " \
+    "(us)  (GB/s)  (GB/s)       \n"
+
+#define ROW                                                                                    \
+    "     1048576        262144     float     sum      -1    102.9   10.19   15.29      0    " \
+    "101.9   10.29   15.44      0\n"
+
+#define TAIL                          \
+    "# Out of bounds values : 0 OK\n" \
+    "# Avg bus bandwidth    : 15.365\n#\n"
+
+static struct bench_result result;
+static struct err said;
+
+/* Reads a text as a file; the result stands until the next call. */
+static int read_text(const char *text)
+{
+    const char *folder = make_folder();
+    int rc;
+    bench_result_release(&result);
+    bench_result_init(&result);
+    said.msg[0] = '\0';
+    write_text(folder, "log", text);
+    rc = bench_read(&result, file_in(folder, "log"), &said);
+    remove_folder(folder);
+    return rc;
+}
+
+static const struct bench_row *row_of(size_t run, size_t row)
+{
+    static const struct bench_row none = {.time_us = NAN};
+    return run < result.nruns && row < result.runs[run].nrows ? &result.runs[run].rows[row] : &none;
+}
+
+/* ---- forms ---- */
+
+TEST(bench_read_header_and_both_parts)
+{
+    const struct bench_run *run;
+    CHECK_INT(read_text(HEADER("all_reduce_perf") COLUMNS ROW TAIL), 0);
+    CHECK_INT(result.nruns, 1);
+    run = &result.runs[0];
+    CHECK_STR(run->program, "all_reduce_perf");
+    CHECK_STR(run->library, "NCCL 2.27.3");
+    CHECK_STR(run->gpu, "Tesla V");
+    CHECK_INT(run->where.ranks, 2);
+    CHECK_INT(run->where.nodes, 2);
+    CHECK_INT(run->where.per_node, 1);
+    CHECK_INT(run->nrows, 2);
+    CHECK_INT(row_of(0, 0)->op, SPECTER_ALLREDUCE);
+    CHECK_INT(row_of(0, 0)->dtype, SPECTER_FP32);
+    CHECK_INT(row_of(0, 0)->redop, SPECTER_REDOP_SUM);
+    CHECK_INT(row_of(0, 0)->root, -1);
+    CHECK_INT(row_of(0, 0)->bytes, 1048576);
+    CHECK_INT(row_of(0, 0)->count, 262144);
+    CHECK(!row_of(0, 0)->in_place && row_of(0, 1)->in_place);
+    CHECK_DOUBLE(row_of(0, 0)->time_us, 102.9, 0);
+    CHECK_DOUBLE(row_of(0, 1)->time_us, 101.9, 0);
+    CHECK_DOUBLE(row_of(0, 0)->wrong, 0, 0);
+    CHECK(!result.damaged && result.nnotes == 0);
+}
+
+/* One form a row: how its only or first row must be read. */
+static const struct form {
+    const char *what, *text;
+    double out_us, in_us; /* NAN: not measured */
+    double wrong;         /* of the first; NAN: not checked */
+    size_t nruns, nrows;
+} forms[] = {
+    {"no header", ROW, 102.9, 101.9, 0, 1, 2},
+    {"columns alone", COLUMNS ROW, 102.9, 101.9, 0, 1, 2},
+    {"CRLF",
+     "#       size         count      type   redop    root     time   algbw   busbw #wrong\r\n"
+     "     1048576        262144     float     sum      -1    102.9   10.19   15.29      3\r\n",
+     102.9, NAN, 3, 1, 1},
+    {"mpirun", "[1,0]<stdout>:" COLUMNS "[1,0]<stdout>:" ROW, 102.9, 101.9, 0, 1, 2},
+    {"mpirun without a colon", "[1,0]<stdout>" ROW, 102.9, 101.9, 0, 1, 2},
+    {"srun", "0: " ROW, 102.9, 101.9, 0, 1, 2},
+    {"a time of day in front", "2026-01-02T03:04:05.678Z stdout F " ROW, 102.9, 101.9, 0, 1, 2},
+    {"no # in the headings",
+     "       size         count      type   redop    root     time   algbw   busbw #wrong     time "
+     "  "
+     "algbw   busbw #wrong\n" ROW,
+     102.9, 101.9, 0, 1, 2},
+    {"not checked",
+     "     1048576        262144     float     sum      -1    102.9   10.19   15.29    N/A    "
+     "101.9   "
+     "10.29   15.44    N/A\n",
+     102.9, 101.9, NAN, 1, 2},
+    {"in place alone: blanks",
+     COLUMNS
+     "     1048576        262144     float     sum      -1                                    "
+     "101.9   10.29   15.44      0\n",
+     NAN, 101.9, 0, 1, 1},
+    {"in place alone: headings",
+     "#                                                    in-place\n"
+     "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+     "     1048576        262144     float     sum      -1    101.9   10.29   15.44      0\n",
+     NAN, 101.9, 0, 1, 1},
+    {"2.9: error, no operator in a broadcast",
+     "#       size         count    type    root     time   algbw   busbw  error     time   algbw  "
+     " "
+     "busbw  error\n"
+     "     1048576        262144   float       0    102.9   10.19   15.29  2e-07    101.9   10.29  "
+     " "
+     "15.44    N/A\n",
+     102.9, 101.9, NAN, 1, 2},
+    {"no root",
+     "     1048576        262144     float     sum    102.9   10.19   15.29      0    101.9   "
+     "10.29   "
+     "15.44      0\n",
+     102.9, 101.9, 0, 1, 2},
+    {"cputime and a time of day",
+     "#       size         count      type   redop    root  cputime   algbw   busbw #wrong  "
+     "cputime   "
+     "algbw   busbw #wrong           timestamp\n"
+     "     1048576        262144     float     sum      -1    102.9   10.19   15.29      0    "
+     "101.9   "
+     "10.29   15.44      0  2026-01-02 03:04:05\n",
+     102.9, 101.9, 0, 1, 2},
+    {"a time of day without headings",
+     "     1048576        262144     float     sum      -1    102.9   10.19   15.29      0    "
+     "101.9   "
+     "10.29   15.44      0  2026-01-02 03:04:05\n",
+     102.9, 101.9, 0, 1, 2},
+    {"2.19: single iterations",
+     "#       size         count      type   redop    root     time   algbw   busbw  #wrong    "
+     "i_min   "
+     " i_max    i_p99    i_cv%     time   algbw   busbw  #wrong    i_min    i_max    i_p99    "
+     "i_cv%\n"
+     "     1048576        262144     float     sum      -1    102.9   10.19   15.29       0    "
+     "99.10   "
+     " 120.0    119.0     3.50    101.9   10.29   15.44       0    98.20    119.0    118.0     "
+     "3.40\n",
+     102.9, 101.9, 0, 1, 2},
+    {"RCCL's columns behind",
+     "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+     "time   "
+     "algbw   busbw #wrong   algo  proto  channels\n"
+     "     1048576        262144     float     sum      -1    102.9   10.19   15.29      0    "
+     "101.9   "
+     "10.29   15.44      0   RING   LL128   32\n",
+     102.9, 101.9, 0, 1, 2},
+    {"NCCL_DEBUG between",
+     COLUMNS
+     "node-a:6899:6899 [0] NCCL INFO Bootstrap : Using eth0:192.168.0.183<0>\n"
+     "node-a:6899:6911 [0] NCCL INFO 12 coll channels, 16 nvls channels, 16 p2p channels\n" ROW,
+     102.9, 101.9, 0, 1, 2},
+    {"two runs",
+     HEADER("all_reduce_perf") COLUMNS ROW TAIL HEADER("all_reduce_perf") COLUMNS ROW TAIL, 102.9,
+     101.9, 0, 2, 2},
+    {"two tables without headers", COLUMNS ROW TAIL COLUMNS ROW TAIL, 102.9, 101.9, 0, 2, 2},
+    {"a run that failed before it", HEADER("all_gather_perf") HEADER("all_reduce_perf") COLUMNS ROW,
+     102.9, 101.9, 0, 1, 2},
+};
+
+TEST(bench_read_forms)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct form *f = &forms[i];
+        const bool in_only = isnan(f->out_us);
+        const struct bench_row *first, *second;
+        if (read_text(f->text) < 0)
+            test_fail(__FILE__, __LINE__, "%s: %s", f->what, said.msg);
+        first = row_of(0, 0);
+        second = row_of(0, 1);
+        if (result.nruns != f->nruns || result.nruns == 0 || result.runs[0].nrows != f->nrows ||
+            result.damaged)
+            test_fail(__FILE__, __LINE__, "%s: %zu runs, %zu rows", f->what, result.nruns,
+                      result.nruns > 0 ? result.runs[0].nrows : 0);
+        if (first->time_us != (in_only ? f->in_us : f->out_us) || first->in_place != in_only ||
+            first->bytes != 1048576 || first->dtype != SPECTER_FP32)
+            test_fail(__FILE__, __LINE__, "%s: first row of %g us", f->what, first->time_us);
+        if (f->nrows == 2 && (second->time_us != f->in_us || !second->in_place))
+            test_fail(__FILE__, __LINE__, "%s: second row of %g us", f->what, second->time_us);
+        if (first->wrong != f->wrong && !(isnan(first->wrong) && isnan(f->wrong)))
+            test_fail(__FILE__, __LINE__, "%s: %g wrong", f->what, first->wrong);
+    }
+}
+
+TEST(bench_read_single_iterations)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (strstr(forms[i].text, "i_cv%") == NULL)
+            continue;
+        CHECK_INT(read_text(forms[i].text), 0);
+        CHECK_DOUBLE(row_of(0, 0)->min_us, 99.1, 0);
+        CHECK_DOUBLE(row_of(0, 0)->p99_us, 119, 0);
+        CHECK_DOUBLE(row_of(0, 0)->cv, 0.035, 1e-12);
+        CHECK_DOUBLE(row_of(0, 1)->min_us, 98.2, 0);
+    }
+}
+
+/* A header of another run's shape: the ranks of one communicator of several count. */
+TEST(bench_read_ranks_of_one_communicator)
+{
+    CHECK_INT(
+        read_text("#  Rank  0 Group  0 Pid 1 on n1 device  0 [0000:04:00] GPU A\n"
+                  "#  Rank  1 Group  0 Pid 2 on n2 device  0 [0000:04:00] GPU B\n"
+                  "#  Rank  0 Group  1 Pid 3 on n1 device  1 [0000:05:00] GPU A\n"
+                  "#  Rank  1 Group  1 Pid 4 on n2 device  1 [0000:05:00] GPU A\n" COLUMNS ROW),
+        0);
+    CHECK_INT(result.runs[0].where.ranks, 2);
+    CHECK_INT(result.runs[0].where.nodes, 2);
+    CHECK_STR(result.runs[0].gpu, "GPU A");
+    CHECK_STR(result.runs[0].other_gpu, "GPU B");
+    CHECK_INT(
+        read_text(
+            "#   Rank  0 Pid  14926 on v100-gpu-1 device  0 [0x00] Tesla V100-PCIE-16GB\n"
+            "#   Rank  1 Pid   9210 on v100-gpu-5 device  0 [0x00] Tesla V100-PCIE-16GB\n" COLUMNS
+                ROW),
+        0);
+    CHECK_INT(result.runs[0].where.nodes, 2);
+    CHECK_STR(result.runs[0].gpu, "Tesla V100-PCIE-16GB");
+}
+
+/* Of a job whose processes each believe to be alone, or one that failed before it printed a row. */
+TEST(bench_read_headers_without_rows)
+{
+    CHECK_INT(read_text(HEADER("all_gather_perf") HEADER("all_reduce_perf") COLUMNS ROW), 0);
+    CHECK_INT(result.nruns, 1);
+    CHECK_INT(row_of(0, 0)->op, SPECTER_ALLREDUCE);
+    CHECK_INT(row_of(0, 0)->where.ranks, 2);
+    CHECK_INT(result.runs[0].nhosts, 2);
+    CHECK_INT(
+        read_text("# Collective test starting: all_reduce_perf\n"
+                  "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor)\n"
+                  "#  Rank  0 Group  0 Pid 1 on n1 device  0 [0000:04:00] GPU A\n"
+                  "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor)\n"
+                  "#  Rank  0 Group  0 Pid 2 on n2 device  0 [0000:04:00] GPU A\n" COLUMNS ROW),
+        0);
+    CHECK_INT(row_of(0, 0)->op, SPECTER_ALLREDUCE);
+    CHECK_INT(row_of(0, 0)->where.ranks, 1);
+}
+
+TEST(bench_read_settings_that_nccl_tells)
+{
+    CHECK_INT(read_text("n:1:2 [0] NCCL INFO NCCL_PROTO set by environment to LL,LL128.\n"
+                        "n:1:2 [0] NCCL INFO NCCL_PROTO set by environment to Simple.\n"
+                        "NCCL version 2.21.5+cuda12.4\n" COLUMNS ROW),
+              0);
+    CHECK_STR(bench_setting(&result.runs[0], "NCCL_PROTO"), "Simple");
+    CHECK_INT(result.runs[0].nsettings, 1);
+    CHECK_STR(result.runs[0].library, "NCCL 2.21.5");
+    CHECK_INT(
+        read_text("+ mpirun -np 2 /opt/nccl-tests/build/reduce_scatter_perf -b 8\n"
+                  "# nThread 1 nGpus 1 minBytes 8 maxBytes 1024 step: 2(factor)\n" COLUMNS ROW),
+        0);
+    CHECK_INT(row_of(0, 0)->op, SPECTER_REDUCESCATTER);
+}
+
+TEST(bench_read_ways_that_nccl_tells)
+{
+    const struct bench_paths *p;
+    CHECK_INT(
+        read_text(
+            "n:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB "
+            "eth0:10.0.0.1<0>\n"
+            "n:1:2 [0] NCCL INFO Using network IB\n"
+            "n:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n"
+            "n:1:2 [0] NCCL INFO Channel 01/0 : 1[1] -> 2[2] via SHM/direct/direct\n"
+            "n:1:2 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0/GDRDMA\n"
+            "n:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/1\n" COLUMNS ROW),
+        0);
+    p = &result.runs[0].paths;
+    CHECK_INT(p->nics, 2);
+    CHECK_STR(p->network, "IB");
+    CHECK_INT(p->p2p, 1);
+    CHECK_INT(p->host, 1);
+    CHECK_INT(p->net, 2);
+    CHECK_INT(p->gdr, 1);
+}
+
+/* Nothing that a terminal would obey comes through. */
+TEST(bench_read_names_are_safe)
+{
+    CHECK_INT(
+        read_text("#  Rank  0 Group  0 Pid 1 on n\033[1m device  0 [0000:04:00] GPU \033[31mA\n"
+                  "n:1:2 [0] NCCL INFO NCCL_X set by environment to \033]0;x\007.\n" COLUMNS ROW),
+        0);
+    CHECK_STR(result.runs[0].gpu, "GPU ?[31mA");
+    CHECK_STR(result.runs[0].hosts[0], "n?[1m");
+    CHECK_STR(bench_setting(&result.runs[0], "NCCL_X"), "?]0;x?");
+}
+
+/* ---- damage ---- */
+
+static const struct {
+    const char *text, *note; /* of a file that stands; the rows that do */
+    size_t nrows;
+} damaged[] = {
+    {COLUMNS ROW "     2097152        524288     float     sum      -1    201.9   10",
+     "6: the row is cut", 2},
+    {COLUMNS ROW
+     "     2097152        524288     float     sum      -1    201.9   10.38   15.57      0",
+     "6: the row is cut", 3},
+    {COLUMNS ROW "     2097152        524288     float     sum      -1    x    10.38   15.57      "
+                 "0    1   1   1   0\n",
+     "6: a value is no number", 2},
+    {COLUMNS ROW "     2097152        524288     float     sum      -1    0.00   10.38   15.57     "
+                 " 0    1   1   1   0\n",
+     "6: the time is not above 0", 2},
+    {COLUMNS ROW "     2097152        524288     float     sum      -1    -5   10.38   15.57      "
+                 "0    1   1   1   0\n",
+     "6: the time is not above 0", 2},
+    {COLUMNS ROW "     2097152        524288     float     sum      -1    nan   10.38   15.57      "
+                 "0    1   1   1   0\n",
+     "6: a value", 2},
+    {COLUMNS ROW "     2097152        524288     float     sum      -1    9e99   10.38   15.57     "
+                 " 0    1   1   1   0\n",
+     "6: the time is out of range", 2},
+    {COLUMNS ROW "     99999999999999999999999        524288     float     sum      -1    9   "
+                 "10.38   15.57      0    1   1   1   0\n",
+     "6: the size is out of range", 2},
+    {COLUMNS ROW "     2097152        524288     float     sum      9999999999    9   10.38   "
+                 "15.57      0    1   1   1   0\n",
+     "6: a value is no number", 2},
+};
+
+TEST(bench_read_keeps_what_is_whole)
+{
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        CHECK_INT(read_text(damaged[i].text), 0);
+        CHECK(result.damaged);
+        CHECK_HAS(result.nnotes > 0 ? result.notes[0] : "", damaged[i].note);
+        CHECK_INT(result.nruns > 0 ? result.runs[0].nrows : 0, damaged[i].nrows);
+    }
+}
+
+TEST(bench_read_rows_of_no_bytes)
+{
+    CHECK_INT(
+        read_text(
+            COLUMNS
+            "           0             0     float    none      -1     0.10    0.00    0.00    "
+            "  0     0.10    0.00    0.00      0\n" ROW),
+        0);
+    CHECK(!result.damaged);
+    CHECK_INT(result.runs[0].nrows, 2);
+    CHECK_HAS(result.notes[0], "5: 1 row of 0 bytes");
+    CHECK(
+        read_text(
+            COLUMNS
+            "           0             0     float    none      -1     0.10    0.00    0.00      0 "
+            "    0.10    0.00    0.00      0\n") < 0);
+    CHECK_HAS(said.msg, "log: no measured row of nccl-tests in it");
+}
+
+TEST(bench_read_refuses_what_is_no_log)
+{
+    static const char *const texts[] = {
+        "",
+        "\n",
+        "hello\n",
+        "#!/bin/sh\necho 1 2 float\n",
+        "{",
+        "{}",
+        "[]",
+        "{\"results\":[]}",
+        "\"text\"",
+        "{\"schema\":\"specter.bench/1\",\"kind\":\"report\",\"runs\":[]}",
+        "Configuration: World Size=0\n",
+        "{\"results\":[{\"size\":8,\"out_of_place\":{\"time\":0}}]}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        CHECK_INT(read_text(texts[i]), -1);
+        CHECK_INT(said.code, ERR_INPUT);
+        CHECK_HAS(said.msg, "log");
+        CHECK(strchr(said.msg, '\n') == NULL);
+    }
+}
+
+/* ---- JSON ---- */
+
+#define DEVICE(host)                                         \
+    "{\"rank\":0,\"group\":0,\"pid\":1,\"hostname\":\"" host \
+    "\",\"device\":0,\"device_hex\":\"0000:04:00\",\"device_info\":\"NVIDIA H100 80GB HBM3\"}"
+
+static const char json_run[] =
+    "{\"version\":2,\"start_time\":\"2026-01-01 "
+    "00:00:00\",\"args\":[\"./build\\/all_gather_perf\",\"-b\",\"8\"],"
+    "\"env\":[\"HOME=\\/root\",\"TOKEN=secret\",\"NCCL_PROTO=LL\"],\"nccl_version\":22703,"
+    "\"config\":{\"nthreads\":1,\"ngpus\":4,\"devices\":[" DEVICE("n1") "," DEVICE(
+        "n2") "]},"
+              "\"results\":[{\"size\":1048576,\"count\":32768,\"type\":\"float\",\"redop\":"
+              "\"none\",\"root\":\"    -1\","
+              "\"out_of_place\":{\"time\":27.1,\"alg_bw\":38.7,\"bus_bw\":33.9,\"nwrong\":2.000000}"
+              ","
+              "\"out_of_place_per_iter\":{\"min_us\":26.0,\"max_us\":29,\"p50_us\":27,\"p99_us\":"
+              "29,\"cv_pct\":3.7,\"times_us\":[26.0,27.5,29]},"
+              "\"in_place\":{\"cpu_time\":28.1,\"alg_bw\":38.7,\"bus_bw\":33.9,\"nwrong\":null},"
+              "\"actual_iterations\":20},"
+              "{\"size\":0,\"count\":0,\"type\":\"float\",\"out_of_place\":{\"time\":0.1}},"
+              "{\"size\":2097152,\"count\":65536,\"type\":\"half\",\"redop\":\"none\",\"root\":\"  "
+              "  -1\",\"out_of_place\":null,"
+              "\"in_place\":{\"time\":40,\"alg_bw\":1,\"bus_bw\":1,\"nwrong\":0}}],"
+              "\"out_of_bounds\":{\"count\":0,\"okay\":\"true\"}}";
+
+TEST(bench_read_json_of_nccl_tests)
+{
+    struct buf twice = BUF_INIT;
+    const struct bench_run *run;
+    CHECK_INT(read_text(json_run), 0);
+    run = &result.runs[0];
+    CHECK_STR(run->program, "all_gather_perf");
+    CHECK_STR(run->library, "NCCL 2.27.3");
+    CHECK_INT(run->where.ranks, 8); /* only the first GPU of a process is in its JSON */
+    CHECK_INT(run->where.nodes, 2);
+    CHECK_INT(run->where.per_node, 4);
+    CHECK_INT(run->nsettings, 1); /* and no secret */
+    CHECK_STR(bench_setting(run, "NCCL_PROTO"), "LL");
+    CHECK_INT(run->nrows, 3);
+    CHECK_INT(row_of(0, 0)->op, SPECTER_ALLGATHER);
+    CHECK_DOUBLE(row_of(0, 0)->time_us, 27.1, 0);
+    CHECK_DOUBLE(row_of(0, 0)->wrong, 2, 0);
+    CHECK_DOUBLE(row_of(0, 0)->median_us, 27, 0);
+    CHECK_DOUBLE(row_of(0, 0)->cv, 0.037, 1e-12);
+    CHECK_INT(row_of(0, 0)->nsamples, 3);
+    CHECK_DOUBLE(row_of(0, 0)->sample[1], 27.5, 0);
+    CHECK(row_of(0, 1)->in_place && isnan(row_of(0, 1)->wrong));
+    CHECK_DOUBLE(row_of(0, 1)->time_us, 28.1, 0);
+    CHECK(row_of(0, 2)->in_place && row_of(0, 2)->dtype == SPECTER_FP16);
+    CHECK(!result.damaged);
+
+    buf_printf(&twice, "%s\n%s", json_run, json_run);
+    CHECK_INT(read_text(twice.data), 0);
+    CHECK_INT(result.nruns, 2);
+    buf_reset(&twice);
+    buf_printf(&twice, "[%s,%s]", json_run, json_run);
+    CHECK_INT(read_text(twice.data), 0);
+    CHECK_INT(result.nruns, 2);
+    buf_release(&twice);
+}
+
+/* Cut at any byte it is read, is refused, or stands in part; never more rows than the whole has. */
+TEST(bench_read_json_cut_anywhere)
+{
+    char text[sizeof json_run];
+    for (size_t len = 1; len < sizeof json_run - 1; len++) {
+        memcpy(text, json_run, len);
+        text[len] = '\0';
+        if (read_text(text) == 0)
+            CHECK(result.damaged && result.runs[0].nrows <= 3);
+    }
+}
+
+/* ---- profile_*.txt ---- */
+
+TEST(bench_read_profile_text)
+{
+    static const char text[] =
+        "================\nConfiguration: World Size=4\nBackend: gloo\n================\n\n"
+        "Tensor Size: 1,048,576 elements (4.19 MB)\n"
+        "  AllReduce:     0.090 ms | AlgBW: 46.60 GB/s | BusBW: 69.91 GB/s\n"
+        "  AllGather:     0.179 ms | AlgBW: 93.73 GB/s | BusBW: 70.30 GB/s\n"
+        "  ReduceScatter: 0.174 ms | AlgBW: 96.42 GB/s | BusBW: 72.32 GB/s\n"
+        "Tensor Size: 8 elements (0.00 MB)\n  AllReduce:     0.000 ms | AlgBW: 1 GB/s\n";
+    static const double rates[][2] = {{46.60, 69.91}, {93.73, 70.30}, {96.42, 72.32}};
+    CHECK_INT(read_text(text), 0);
+    CHECK_STR(result.runs[0].backend, "gloo");
+    CHECK_INT(result.runs[0].where.ranks, 4);
+    CHECK_INT(result.runs[0].nrows, 3);
+    CHECK_INT(row_of(0, 1)->bytes, 4 * 4 * 1048576);
+    CHECK(result.damaged); /* the time of 0 */
+    CHECK_HAS(result.notes[0], "11: the time is no time in ms");
+    bench_infer(&result.runs[0], SPECTER_COMM_OP_COUNT);
+    for (size_t i = 0; i < 3; i++) { /* as the file has them, which follows nccl-tests */
+        CHECK_DOUBLE(row_of(0, i)->algbw_GBps, rates[i][0], 2e-4);
+        CHECK_DOUBLE(row_of(0, i)->busbw_GBps, rates[i][1], 2e-4);
+    }
+}
+
+/* ---- factors, and what follows from them ---- */
+
+/* By hand, of 1 MB in 100 us, so that algbw is 10 GB/s. */
+TEST(bench_rates_are_those_of_nccl_tests)
+{
+    static const struct {
+        enum specter_comm_op op;
+        int ranks;
+        double busbw;
+    } cases[] = {
+        {SPECTER_ALLREDUCE, 2, 10},    {SPECTER_ALLREDUCE, 4, 15},
+        {SPECTER_ALLREDUCE, 8, 17.5},  {SPECTER_ALLGATHER, 2, 5},
+        {SPECTER_ALLGATHER, 8, 8.75},  {SPECTER_REDUCESCATTER, 4, 7.5},
+        {SPECTER_ALLTOALL, 16, 9.375}, {SPECTER_GATHER, 4, 7.5},
+        {SPECTER_SCATTER, 8, 8.75},    {SPECTER_BROADCAST, 8, 10},
+        {SPECTER_REDUCE, 64, 10},      {SPECTER_SEND, 2, 10},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench_row row = {.op = cases[i].op,
+                                .where = {cases[i].ranks, 1, cases[i].ranks},
+                                .bytes = 1000000,
+                                .time_us = 100};
+        bench_row_rates(&row);
+        CHECK_DOUBLE(row.algbw_GBps, 10, 1e-12);
+        CHECK_DOUBLE(row.busbw_GBps, cases[i].busbw, 1e-12);
+    }
+}
+
+/* A table without its header: the operation and the ranks by counting, where one pair explains it.
+ */
+TEST(bench_infer_operation_and_ranks)
+{
+    static const struct {
+        const char *rows;
+        enum specter_comm_op op;
+        int ranks;
+    } cases[] = {
+        {"  67108864  16777216  float  sum  -1  300.0  223.70  391.47  0\n", SPECTER_ALLREDUCE, 8},
+        {"  67108864  16777216  float  sum  -1  300.0  223.70  419.43  0\n", SPECTER_ALLREDUCE, 16},
+        {"  67108864  2097152  float  sum  -1  300.0  223.70  195.74  0\n", SPECTER_REDUCESCATTER,
+         8},
+        {"  67108864  16777216  float  sum  0  300.0  223.70  223.70  0\n", SPECTER_REDUCE, 0},
+        {"  67108864  16777216  float  none  0  300.0  223.70  223.70  0\n", SPECTER_BROADCAST, 0},
+        /* AllGather and AlltoAll print the same, AllReduce of 2 and messages, too */
+        {"  67108864  2097152  float  none  -1  300.0  223.70  195.74  0\n", SPECTER_COMM_OP_COUNT,
+         0},
+        {"  67108864  16777216  float  sum  -1  300.0  223.70  223.70  0\n", SPECTER_COMM_OP_COUNT,
+         0},
+        /* of rates that say little, several numbers of ranks */
+        {"  1024  256  float  sum  -1  30.0  0.03  0.06  0\n", SPECTER_COMM_OP_COUNT, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK_INT(read_text(cases[i].rows), 0);
+        bench_infer(&result.runs[0], SPECTER_COMM_OP_COUNT);
+        CHECK_INT(row_of(0, 0)->op, cases[i].op);
+        CHECK_INT(result.runs[0].where.ranks, cases[i].ranks);
+    }
+}
