@@ -3,10 +3,35 @@
  * One rank dies; the others are told. Rank 1 kills itself before the operation named:
  *
  *     check_gone collective|message|split
+ *
+ * Or it lives and never comes, and the others end their queued collectives, all of them at once:
+ *
+ *     check_gone abort
  */
 #include <signal.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "check.h"
+
+#define QUEUED 30
+#define ABORT_S 15 /* at most, on a busy machine; one after the other they would take QUEUED seconds */
+
+/* Kernels that wait for rank 1 leave at once, those behind them, too. */
+static void abort_queued(ncclComm_t comm, float *buffer, cudaStream_t stream)
+{
+    time_t begin = time(NULL);
+
+    if (check_rank() == 1) {
+        sleep(1);
+    } else {
+        for (int i = 0; i < QUEUED; i++)
+            OK(ncclAllReduce(buffer, buffer, 8, ncclFloat32, ncclSum, comm, stream));
+    }
+    OK(ncclCommAbort(comm));
+    CHECK(time(NULL) - begin < ABORT_S, 1);
+    OK(cudaStreamSynchronize(stream));
+}
 
 int main(int argc, char **argv)
 {
@@ -20,6 +45,10 @@ int main(int argc, char **argv)
     OK(cudaMalloc((void **)&buffer, 4096));
     OK(ncclAllReduce(buffer, buffer, 8, ncclFloat32, ncclSum, comm, stream));
     OK(cudaStreamSynchronize(stream));
+    if (strcmp(what, "abort") == 0) {
+        abort_queued(comm, buffer, stream);
+        return 0;
+    }
     if (check_rank() == 1)
         raise(SIGKILL);
     if (strcmp(what, "split") == 0) {

@@ -226,10 +226,8 @@ static bool is_busy(struct ncclComm *comm)
 
 /* A kernel that looked just before the flag was set, and slept after it was woken, is woken again.
  */
-void comm_revoke(struct ncclComm *comm, struct emu_thread *self)
+static void wake_kernels(struct ncclComm *comm, struct emu_thread *self)
 {
-    comm->revoked_at = self->clock;
-    atomic_store(&comm->revoked, true);
     while (is_busy(comm)) {
         segment_wake(&segment_slot(comm->segment, 0)->settled);
         segment_wake(&segment_slot(comm->segment, 1)->settled);
@@ -237,4 +235,17 @@ void comm_revoke(struct ncclComm *comm, struct emu_thread *self)
         usleep(200);
     }
     comm_drain(comm, self);
+}
+
+void comm_revoke(struct ncclComm *comm, struct emu_thread *self)
+{
+    comm->revoked_at = self->clock;
+    atomic_store(&comm->revoked, true);
+    wake_kernels(comm, self);
+}
+
+void comm_abort(struct ncclComm *comm, struct emu_thread *self)
+{
+    atomic_store(&comm->aborted, true);
+    wake_kernels(comm, self);
 }

@@ -111,6 +111,9 @@ void comm_drain(struct ncclComm *comm, struct emu_thread *self);
 /* Ends what runs, without an error on its stream, and refuses what comes. */
 void comm_revoke(struct ncclComm *comm, struct emu_thread *self);
 
+/* Ends what runs and what is queued, without an error on its stream. */
+void comm_abort(struct ncclComm *comm, struct emu_thread *self);
+
 /* Notes a reason for ncclGetLastError, and returns the result. */
 ncclResult_t comm_fail(ncclResult_t result, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

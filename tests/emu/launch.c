@@ -407,7 +407,7 @@ static uint64_t run_launch(void *data, const struct emu_turn *turn, CUresult *er
     met =
         emu_lane_await(turn->place, start, start + emu_fabric()->collective_ns, launch_ended, comm);
     emu_set_waiting(&waiting);
-    met = met && !atomic_load(&comm->revoked) && !atomic_load(&comm->error) &&
+    met = met && !launch_ended(comm) && !atomic_load(&comm->error) &&
           run_tasks(comm, l, turn->place, start, &end);
     if (!met && atomic_load(&comm->revoked)) {
         end = start > comm->revoked_at ? start : comm->revoked_at;

@@ -428,12 +428,12 @@ NCCL(ncclResult_t, ncclCommAbort, (ncclComm_t comm))
     result = comm_check(comm);
     if (result)
         return result;
-    atomic_store(&comm->aborted, true);
     if (comm->job) {
+        atomic_store(&comm->aborted, true);
         job_free(comm->job);
         comm->job = NULL;
     } else {
-        comm_drain(comm, self);
+        comm_abort(comm, self);
     }
     profiler_end(comm);
     comm_unref(comm);
