@@ -3,7 +3,7 @@
 # Recordings of examples/train and of tests/parallel on the stand-in GPU stack, and what replays of them say,
 # for scripts/replay-accuracy.sh and tests/cli/scaling. Needs ROOT, BUILD, SPECTER and a folder in $work.
 
-# name | options of examples/train | what it is | the axis that grows with the ranks | the other one
+# name | options of examples/train | what it is | the axis that grows with the ranks | the other ones of 8 ranks
 PATTERNS_OF_TRAINING='dp||data parallel|dp|
 tp|--tp 2|tensor x data parallel|dp|tp=2
 pp|--pp 2|pipeline, 1F1B|dp|pp=2
@@ -13,14 +13,14 @@ ITERS=5
 
 # Likewise of tests/parallel, which take no options.
 PROGRAMS_OF_TESTS='zero3||ZeRO-3, layers of many sizes, two prefetched|fsdp
-hybrid||shards of four, replicas beside them|dp
+hybrid||shards of four, replicas beside them|dp|fsdp=4
 accumulate||micro-batches, the last one short, steps uneven|dp
 server||parameter server: Broadcast and Reduce|dp
-megatron||tensor x pipeline x data parallel|dp
-sequence||sequence x data parallel|dp
-far||tensor parallel between nodes x data parallel|dp
-context||ring attention x data parallel|dp
-moe||experts with uneven messages x data parallel|dp
+megatron||tensor x pipeline x data parallel|dp|tp=2,pp=2
+sequence||sequence x data parallel|dp|tp=4
+far||tensor parallel between nodes x data parallel|dp|tp=2:4
+context||ring attention x data parallel|dp|cp=4
+moe||experts with uneven messages x data parallel|dp|ep=4
 dlrm||tables exchanged beside dense gradients|dp
 halo||borders of a ring, both ways|dp'
 
@@ -41,9 +41,12 @@ program() {
 
 # grid NAME RANKS: what --parallel takes.
 grid() {
-    local other=$(pattern "$1" 5) size
-    size=${other#*=}
-    echo "${other:+$other,}$(pattern "$1" 4)=$(($2 / ${size:-1}))"
+    local others=$(pattern "$1" 5) size=1 each
+    for each in ${others//,/ }; do
+        each=${each#*=}
+        size=$((size * ${each%:*}))
+    done
+    echo "${others:+$others,}$(pattern "$1" 4)=$(($2 / size))"
 }
 
 # launch FABRIC RANKS COMMAND...

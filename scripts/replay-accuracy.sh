@@ -12,7 +12,7 @@
 #   scripts/replay-accuracy.sh pytorch RANKS           captures against the same in PyTorch's format
 #   scripts/replay-accuracy.sh programs FROM TO        as scaling, of the programs in tests/parallel
 #
-# PATTERNS="dp fsdp" takes some of the patterns, PROGRAMS="moe far" some of the programs. Exit status: 1 when an
+# PATTERNS="dp fsdp" takes some of the patterns (`alone` programs, too), PROGRAMS="moe far" some of the programs. Exit status: 1 when an
 # error is above its limit (which the table then marks with !), 77 when nothing is built.
 set -euo pipefail
 export LC_ALL=C
@@ -385,6 +385,8 @@ EOF
     printf 'The file of rank 0 of 8, with the grid told (`--parallel`): other members of its groups, and when\n'
     printf 'they come, are not known.\n\n'
     alone 8 16 32 64
+    printf '\nThe other programs of the next section, likewise:\n\n'
+    PATTERNS=$PROGRAMS alone 8 32
     printf '\n## Other programs at another size (%s %%, or within the stated error)\n\n' $LIMIT_PROGRAMS
     printf 'tests/parallel: eleven ways to divide work that the training example does not have.\n\n'
     programs 8 32

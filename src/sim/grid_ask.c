@@ -11,6 +11,7 @@
 struct seen {
     int size[GRID_ROLES]; /* 0: none */
     struct buf words;     /* "of 2 ranks (AllReduce)" */
+    bool dp_gathers;      /* those of dp share out parameters or what the optimizer keeps */
     bool twice;           /* two sizes have one role */
 };
 
@@ -26,6 +27,23 @@ static int main_op(const struct grid_comm *comm)
     return top;
 }
 
+/* Of two groups that look like dp, one that gathers and one that does not, the first is of shards. */
+static enum grid_role tell_shards_from_replicas(struct seen *s, enum grid_role role, int op)
+{
+    bool gathers = op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER;
+    if (role != GRID_DP)
+        return role;
+    if (s->size[GRID_DP] == 0 || s->size[GRID_FSDP] > 0 || gathers == s->dp_gathers) {
+        s->dp_gathers = gathers;
+        return GRID_DP;
+    }
+    if (gathers)
+        return GRID_FSDP;
+    s->size[GRID_FSDP] = s->size[GRID_DP];
+    s->size[GRID_DP] = 0;
+    return GRID_DP;
+}
+
 static void see(struct seen *s, const struct grid_comm *comm)
 {
     enum grid_role role = grid_own_role(comm);
@@ -37,6 +55,7 @@ static void see(struct seen *s, const struct grid_comm *comm)
                specter_comm_op_name((enum specter_comm_op)op));
     if (role == GRID_ROLES)
         return;
+    role = tell_shards_from_replicas(s, role, op);
     s->twice = s->twice || s->size[role] > 0;
     s->size[role] = comm->size;
 }

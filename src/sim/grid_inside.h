@@ -44,6 +44,9 @@ bool grid_axes_from_sets(struct grid *g, const struct grid_input *in);
 struct grid_place grid_place_of(const struct grid *g, const struct grid_comm *comm);
 void grid_place_all(struct grid *g, const struct grid_input *in);
 
+/* Whether some of the axes together have as many ranks as the communicator. */
+bool grid_size_fits(const struct grid *g, const struct grid_comm *comm);
+
 /* Who the members are, where the trace does not write them all: those that differ from a known one
  * on no axis but the communicator's, in order. Needs complete places. */
 void grid_fill_members(struct grid *g, const struct grid_input *in);

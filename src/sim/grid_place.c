@@ -72,6 +72,15 @@ static struct grid_place guess_place(const struct grid *g, const struct grid_com
     return found == 1 ? place : (struct grid_place){0};
 }
 
+bool grid_size_fits(const struct grid *g, const struct grid_comm *comm)
+{
+    for (unsigned axes = 0; axes < 1u << g->naxes; axes++) {
+        if (span(g, axes) == comm->size)
+            return true;
+    }
+    return false;
+}
+
 struct grid_place grid_place_of(const struct grid *g, const struct grid_comm *comm)
 {
     int known, first = 0;

@@ -116,18 +116,28 @@ static bool lay_out(struct grid *g, const struct told *list, const int *order, i
     return true;
 }
 
-/* The first communicator whose members are no box of these axes; ncomms when all are. Neighbours of
- * a pipeline need not be one. */
+/* A part of a pipeline's stages: its neighbours, or its first and its last one. */
+static bool is_of_stages(const struct grid *g, const struct grid_comm *comm, unsigned axes)
+{
+    for (int a = 0; a < g->naxes; a++) {
+        if (g->axes[a].role == GRID_PP &&
+            (axes != 0 ? axes == 1u << a : comm->size <= g->axes[a].size))
+            return true;
+    }
+    return false;
+}
+
+/* The first communicator whose members are no box of these axes, or, where not all of them are known,
+ * whose size is none of a box; ncomms when all are. Parts of a pipeline's stages need not be one. */
 static size_t first_misfit(const struct grid *g, const struct grid_input *in)
 {
     bool any_used = grid_any_used(in);
     size_t c = 0;
     for (; c < in->ncomms; c++) {
-        struct grid_place place = grid_place_of(g, &in->comms[c]);
-        bool stages = false;
-        for (int a = 0; a < g->naxes; a++)
-            stages = stages || (g->axes[a].role == GRID_PP && place.axes == 1u << a);
-        if (place.part && !stages && grid_shapes(&in->comms[c], any_used))
+        const struct grid_comm *comm = &in->comms[c];
+        struct grid_place place = grid_place_of(g, comm);
+        if ((place.part || !grid_size_fits(g, comm)) && !is_of_stages(g, comm, place.axes) &&
+            grid_shapes(comm, any_used))
             break;
     }
     return c;
@@ -190,6 +200,15 @@ static void try_order(struct search *s, const int *order)
     }
 }
 
+/* " (0, 1, ...)"; "" where the trace does not write its members. */
+static const char *members_words(struct grid *g, const struct grid_comm *comm)
+{
+    if (comm->size < 2 || comm->ranks[0] < 0 || comm->ranks[1] < 0)
+        return "";
+    return grid_words(g, " (%d, %d%s)", comm->ranks[0], comm->ranks[1],
+                      comm->size > 2 ? ", ..." : "");
+}
+
 static int told_or_error(struct search *s, const char *text, struct err *e)
 {
     const struct grid_comm *comm;
@@ -199,12 +218,12 @@ static int told_or_error(struct search *s, const char *text, struct err *e)
         return err_set(e, ERR_USAGE, "--parallel '%s': no order of these axes has these strides",
                        text);
     comm = &s->in->comms[s->misfit];
-    return err_set(
-        e, ERR_USAGE,
-        "--parallel '%s': communicator '%s' of %d ranks (%d, %d%s) is none of its groups, "
-        "in whatever order",
-        text, comm->name[0] ? comm->name : comm->id, comm->size, comm->ranks[0], comm->ranks[1],
-        comm->size > 2 ? ", ..." : "");
+    return err_set(e, ERR_USAGE,
+                   "--parallel '%s': communicator '%s' of %d ranks%s is none of its groups, in "
+                   "whatever order%s%s",
+                   text, comm->name[0] ? comm->name : comm->id, comm->size,
+                   members_words(&s->found, comm), s->found.ncandidates > 0 ? "; perhaps " : "",
+                   s->found.ncandidates > 0 ? s->found.candidates[0] : "");
 }
 
 int grid_tell(struct grid *g, const struct grid_input *in, const char *text, struct err *e)

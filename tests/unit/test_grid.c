@@ -204,7 +204,38 @@ TEST(grid_known_by_one_rank)
         CHECK(g.comms[a].ranks != NULL);
     }
     grid_release(&g);
+    CHECK_INT(grid_tell(&g, &j.in, "dp=8,pp=2", &e), -1); /* has no 4 ranks */
+    CHECK_HAS(e.msg, "of 4 ranks is none of its groups");
+    CHECK_HAS(e.msg, "perhaps tp=2,dp=4,pp=2");
+    grid_release(&g);
+    CHECK_INT(grid_tell(&g, &j.in, "dp=4,pp=4", &e), 0); /* stages that are neighbours are 2 */
+    grid_release(&g);
     release(&j);
+}
+
+/* A sharded optimizer and the replicas beside it both look like dp: what gathers is of shards. */
+TEST(grid_asked_of_shards_and_replicas)
+{
+    const struct made_grid m = {{{GRID_FSDP, 4}, {GRID_DP, 2}}, 2};
+    for (unsigned first = 0; first < 2; first++) {
+        struct made_job j = {.in = {.world = 8, .steps = 1}};
+        struct grid g;
+        for (unsigned a = 0; a < 2; a++) {
+            unsigned axis = a ^ first;
+            struct grid_comm *comm = add_comm(&j, &m, 1u << axis, 0, "");
+            int *ranks = (int *)comm->ranks;
+            for (int i = 0; i < comm->size; i++)
+                ranks[i] = ranks[i] == 0 ? 0 : -1;
+            comm->did = traffic_of(m.axes[axis].role);
+            if (axis == 0)
+                comm->did.calls[SPECTER_REDUCESCATTER] = comm->did.calls[SPECTER_ALLGATHER];
+        }
+        grid_find(&g, &j.in);
+        CHECK_INT(g.ncandidates, 1);
+        CHECK_STR(g.candidates[0], "fsdp=4,dp=2");
+        grid_release(&g);
+        release(&j);
+    }
 }
 
 /* ---- borders ---- */

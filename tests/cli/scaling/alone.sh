@@ -2,7 +2,7 @@
 # The file of rank 0 of eight, with the grid told, tells what thirty-two take. Without the grid it is asked for, in
 # the words to type; with it, groups are priced where their members sit.
 . "$ROOT"/tests/cli/scaling/common.bash
-"$ROOT/scripts/replay-accuracy.sh" alone 8 32 >table
+PATTERNS="$ALL hybrid megatron context" "$ROOT/scripts/replay-accuracy.sh" alone 8 32 >table
 status=$?
 grep '^|' table | verdicts 3
 
