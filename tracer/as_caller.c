@@ -107,9 +107,7 @@ bool as_caller_ask(const struct loader *loader, const void *code, void *handle, 
     loader_objects(search_object, &s);
     if (s.found.at == NULL)
         return false;
-    loader_enter();
     *found = as_caller_jump(handle, name, version, function, s.found.at, s.found.popped);
-    loader_leave();
     return true;
 }
 

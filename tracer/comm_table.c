@@ -163,6 +163,7 @@ void comm_table_remove(struct comm *c)
 {
     atomic_fetch_add(&removals, 1);
     unlink_slot(c);
+    atomic_fetch_add(&removals, 1); /* for who began in between and stands on the slot */
     comm_table_give_back(c);
 }
 

@@ -7,6 +7,8 @@
 #ifdef TRACER_HAS_DLSYM
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,10 +21,48 @@
 static __thread char *aside __attribute__((tls_model("initial-exec")));
 static __thread char *given __attribute__((tls_model("initial-exec")));
 
-static void put_aside(char *text)
+static pthread_t first_thread; /* of the process */
+
+__attribute__((constructor)) static void note_first_thread(void)
 {
-    free(aside);
-    aside = text;
+    first_thread = pthread_self();
+}
+
+/* What C++ registers destructors of thread-local objects with. */
+int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *dso);
+extern void *__dso_handle;
+
+/* glibc never calls the allocator where no error is there: nor may this, below a malloc() of the
+ * program's that asks dlerror(). */
+static void forget(char **text)
+{
+    if (*text != NULL)
+        free(*text);
+    *text = NULL;
+}
+
+static void end_thread(void *unused)
+{
+    (void)unused;
+    forget(&aside);
+    forget(&given);
+}
+
+/* A copy that ends with the thread. That of the process's first thread stays: exit() ends its
+ * thread-local objects before the exit handlers, which may still read the text. */
+static char *copy(const char *text)
+{
+    static __thread bool is_registered __attribute__((tls_model("initial-exec")));
+    if (!is_registered && !pthread_equal(pthread_self(), first_thread))
+        is_registered = __cxa_thread_atexit_impl(end_thread, NULL, &__dso_handle) == 0;
+    return strdup(text);
+}
+
+static void put_aside(const char *text)
+{
+    forget(&aside);
+    if (text != NULL)
+        aside = copy(text);
 }
 
 void pending_begin(void)
@@ -30,7 +70,7 @@ void pending_begin(void)
     char *(*next)(void) = next_dlerror();
     const char *text = next != NULL ? next() : NULL;
     if (text != NULL && strstr(text, MARK) == NULL)
-        put_aside(strdup(text));
+        put_aside(text);
     else if (text == NULL)
         put_aside(NULL);
 }
@@ -46,7 +86,7 @@ void pending_end(void)
 
 void pending_replace(const char *text)
 {
-    put_aside(strdup(text));
+    put_aside(text);
     pending_end();
 }
 
@@ -59,9 +99,9 @@ __attribute__((visibility("default"))) char *dlerror(void)
         given = aside;
         aside = NULL;
     } else {
-        given = text != NULL ? strdup(text) : NULL;
+        given = text != NULL ? copy(text) : NULL;
     }
-    free(last);
+    forget(&last);
     return given;
 }
 

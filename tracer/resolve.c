@@ -179,7 +179,9 @@ static void *ask_as(const struct request *r, void *handle, const char *version)
 {
     struct loader loader = real_loader();
     void *found = NULL;
+    loader_enter();
     as_caller_ask(&loader, r->code, handle, r->name, version, &found);
+    loader_leave();
     return usable(found);
 }
 
@@ -473,6 +475,10 @@ void resolve_unloaded(void)
         const ElfW(Dyn) *there = atomic_load(&called[i]);
         if (there != NULL && object_of(there) == NULL)
             atomic_store(&called[i], NULL);
+    }
+    for (int id = 0; id < HOOK_COUNT; id++) { /* another library may have come to the same place */
+        for (int i = 0; i < RESOLVE_ENTRIES; i++)
+            atomic_store_explicit(&entries[id][i].is_called, false, memory_order_relaxed);
     }
     for (int id = 0; id < FUNCTION_COUNT; id++) {
         atomic_store_explicit(&of_own_library[id], NULL, memory_order_relaxed);

@@ -93,7 +93,7 @@ $(B)/tracer/%: tests/tracer/%.c $(B)/flags | emu
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Itracer -Itests/emu -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread -ldl
 # Over libraries that do nothing (tests/bench/bench.mk).
-TRACER_INSTANT := $(patsubst %,$(B)/tracer/%,instant many_comms filtered thread_ends late_calls)
+TRACER_INSTANT := $(patsubst %,$(B)/tracer/%,instant many_comms filtered thread_ends late_calls loader_errors)
 $(TRACER_INSTANT): $(B)/tracer/%: tests/tracer/%.c $(B)/bench/lib/libnccl.so.2 $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"

@@ -142,7 +142,8 @@ static void check_privileged(struct app *p, const struct elf_file *f)
     const char *why = app_privileged(p->file);
     (void)f;
     if (why != NULL)
-        app_add_finding(p, APP_REFUSED, "run a copy without those rights",
+        app_add_finding(p, APP_REFUSED,
+                        "run a copy without those rights, or specter with them (sudo specter ...)",
                         "'%s' is %s: the loader preloads nothing into it", p->path, why);
 }
 

@@ -104,29 +104,44 @@ static const char *shown(const struct app *p, size_t object)
     return object == 0 ? p->path : p->objects[object].path;
 }
 
-static void check_object(struct app *p, size_t object, struct hooks *h)
+/* What one kind of finding names: its first object, and how many more there are. */
+struct named {
+    const char *object, *functions;
+    size_t others;
+};
+
+static void add_name(struct named *n, const struct app *p, size_t object, const char *functions)
+{
+    if (functions != NULL && n->object == NULL)
+        *n = (struct named){shown(p, object), functions, 0};
+    else if (functions != NULL)
+        n->others++;
+}
+
+/* " (and 2 other files)": one line is enough for a job that loads a hundred libraries. */
+static const char *others_of(struct app *p, const struct named *n)
+{
+    if (n->others == 0)
+        return "";
+    return arena_printf(p->arena, " (and %zu other file%s)", n->others, n->others > 1 ? "s" : "");
+}
+
+static void check_object(struct app *p, size_t object, struct hooks *h, struct named *weak,
+                         struct named *taken)
 {
     struct elf_file f;
-    const char *names;
     bool asks;
     if (elf_file_open(&f, p->objects[object].path, NULL) < 0)
         return;
     asks = note_references(h, &f);
     elf_file_close(&f);
-    names = names_of(p, h, WEAK, DEFINED);
-    if (names != NULL)
-        app_add_finding(p, APP_DIFFERS, "ask dlsym() instead, or run it untraced",
-                        "'%s' tests a weak %s, which no library has: traced it is there",
-                        shown(p, object), names);
-    names = asks ? names_of(p, h, TAKEN | DEFINED, 0) : NULL;
-    if (names != NULL)
-        app_add_finding(p, APP_DIFFERS, "run it untraced if it needs that name",
-                        "'%s' takes the address of %s, for which dladdr() names libspecter.so",
-                        shown(p, object), names);
+    add_name(weak, p, object, names_of(p, h, WEAK, DEFINED));
+    add_name(taken, p, object, asks ? names_of(p, h, TAKEN | DEFINED, 0) : NULL);
 }
 
 void app_check_symbols(struct app *p)
 {
+    struct named weak = {0}, taken = {0};
     struct hooks h;
     hooks_init(&h);
     for (size_t i = 0; i < p->object_count; i++) {
@@ -136,5 +151,13 @@ void app_check_symbols(struct app *p)
         elf_file_close(&f);
     }
     for (size_t i = 0; i < p->object_count; i++)
-        check_object(p, i, &h);
+        check_object(p, i, &h, &weak, &taken);
+    if (weak.object != NULL)
+        app_add_finding(p, APP_DIFFERS, "ask dlsym() instead, or run it untraced",
+                        "'%s'%s tests a weak %s, which no library has: traced it is there",
+                        weak.object, others_of(p, &weak), weak.functions);
+    if (taken.object != NULL)
+        app_add_finding(p, APP_DIFFERS, "run it untraced if it needs that name",
+                        "'%s'%s takes the address of %s, for which dladdr() names libspecter.so",
+                        taken.object, others_of(p, &taken), taken.functions);
 }

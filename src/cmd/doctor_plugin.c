@@ -2,10 +2,19 @@
  *
  * Of `specter doctor`: who has NCCL's places for plugins, and what a profiler plugin costs.
  */
+#include "cmd/cmd.h"
 #include "cmd/doctor.h"
 #include "cmd/nccl_slot.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+static bool is_ours(struct doctor *d, const char *plugin)
+{
+    const char *library = NULL;
+    struct err e;
+    return cmd_library(&d->arena, &library, &e) == 0 && strcmp(plugin, library) == 0;
+}
 
 static void check_profiler(struct doctor *d)
 {
@@ -13,10 +22,14 @@ static void check_profiler(struct doctor *d)
     struct nccl_slot slot = nccl_slot_find(&d->arena, &d->loader);
     switch (slot.by) {
     case SLOT_ENVIRONMENT:
-        doctor_say(d, DOCTOR_WARNING, "plugin", advice,
-                   NCCL_SLOT_VARIABLE
-                   " is '%s': NCCL has one place for a profiler, and this takes it",
-                   slot.what);
+        if (is_ours(d, slot.what))
+            doctor_say(d, DOCTOR_OK, "plugin", NULL,
+                       NCCL_SLOT_VARIABLE " is libspecter.so, as --nccl-plugin sets it");
+        else
+            doctor_say(d, DOCTOR_WARNING, "plugin", advice,
+                       NCCL_SLOT_VARIABLE
+                       " is '%s': NCCL has one place for a profiler, and this takes it",
+                       slot.what);
         break;
     case SLOT_FILE:
         doctor_say(d, DOCTOR_WARNING, "plugin",

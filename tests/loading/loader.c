@@ -20,10 +20,10 @@
  * All four must be equal, but for what differences.txt lists, with a reason for each. What is
  * listed and no longer differs fails, too.
  *
- *   make check T=loading                        all families
- *   tests/loading/run.bash -v scope.plugin       the patterns whose name holds the word, with all
- * they tell tests/loading/run.bash -b .                  the names of those that fail BUILD=DIR
- * LIBSPECTER=FILE tests/loading/...  another build, another tracer
+ *   make check T=loading                     all families
+ *   tests/loading/run.bash -v scope.plugin   patterns with that word in their name, and what they say
+ *   tests/loading/run.bash -b .              the names of those that fail
+ *   BUILD=DIR LIBSPECTER=FILE tests/loading/run.bash ...   another build, another tracer
  *
  * The steps. OBJECT is `program`, a handle, or HANDLE:NAME for the object NAME that the handle's
  * dependencies brought in; HANDLE is the name that `open` gave, or DEFAULT, NEXT, MAIN

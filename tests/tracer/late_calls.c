@@ -4,8 +4,8 @@
  * (tests/bench/stub.c):
  *
  *     late_calls handlers    in a constructor, in main, in exit handlers registered before and
- * after the first call, in a destructor: 1, 2, 4, 8 and 16 calls late_calls threads     8 threads
- * that call until a destructor stops them
+ *                            after the first call, in a destructor: 1, 2, 4, 8 and 16 calls
+ *     late_calls threads     8 threads that call until a destructor stops them
  *
  * As a library (-DLATE_LIBRARY): 32 calls in a handler of its constructor, 64 in its destructor.
  * The program prints how many calls it has made, in its destructor, and ends with status 9.

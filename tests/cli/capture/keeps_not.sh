@@ -47,3 +47,12 @@ export ASAN_OPTIONS=verify_asan_link_order=0 # of a sanitized build: the user's 
 echo "--- preloaded by the user: $(LD_PRELOAD=libnccl.so.2 ./weak)"
 LD_PRELOAD=libnccl.so.2 "$SPECTER" capture -o traces -- ./weak 2>err
 sed '/^specter: no NCCL/,$d' err
+# One line, whatever number of libraries it is so in.
+for n in 1 2; do
+    "$cc" -shared -fPIC -o lib/libhas$n.so -xc - <<<"#pragma weak ncclGroupStart
+int ncclGroupStart(void); int has$n(void) { return ncclGroupStart != 0; }" || exit 1
+done
+link by_three -xc - -xnone lib/libhas.so lib/libhas1.so lib/libhas2.so <<<'int has(void), has1(void), has2(void); int main(void) { return has() + has1() + has2() > 3; }'
+unset LD_PRELOAD
+"$SPECTER" capture -o traces -- ./by_three 2>&1 | sed "/^specter: no NCCL/,\$d; s|$PWD|PWD|g"
+exit 0

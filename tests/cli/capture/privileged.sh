@@ -8,7 +8,7 @@ if [[ $(id -u) == 0 ]]; then
     "${as_user[@]}" test -x "$SPECTER" || { echo "no other user can run specter here"; exit 77; }
 fi
 "${as_user[@]}" "$SPECTER" capture -o traces -- su --version 2>err && echo "it was started"
-grep -qxF "specter: '$target' is setuid: the loader preloads nothing into it; run a copy without those rights" err || cat err
+grep -qxF "specter: '$target' is setuid: the loader preloads nothing into it; run a copy without those rights, or specter with them (sudo specter ...)" err || cat err
 "${as_user[@]}" "$SPECTER" capture -o traces -- sh -c 'su --version' >traced 2>/dev/null || echo "status $?"
 su --version | cmp - traced
 # where no rights are gained, there is nothing to refuse

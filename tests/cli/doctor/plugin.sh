@@ -12,6 +12,7 @@ both() {
         sed "/^specter: no NCCL/,\$d; s|$PWD|PWD|g"
 }
 NCCL_PROFILER_PLUGIN=other.so both
+NCCL_PROFILER_PLUGIN=$LIBSPECTER doctor plugin | grep -v -e status -e 'kernel events'
 LD_LIBRARY_PATH=$PWD/lib both
 LD_LIBRARY_PATH=$PWD/net both
 LD_LIBRARY_PATH=$PWD/plain both
