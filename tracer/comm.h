@@ -22,7 +22,7 @@
  * a birth waits as *late* until the handle is used. A handle that was never seen being made (the
  * library was loaded later) gets no identity, only rank and size.
  *
- * There is room for 8,192 communicators at a time. Operations on those beyond are recorded without
+ * There is room for up to 8,192 communicators at a time. Operations on those beyond are recorded without
  * a communicator, at no more cost than others; how many were made is told in the closing record.
  */
 #ifndef SPECTER_TRACER_COMM_H
