@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { CLOCK_GRAPHICS = 0, CLOCK_SM = 1, CLOCK_MEM = 2, SENSOR_GPU = 0, NO_PERMISSION = 4 };
+enum { NVLINKS_MAX = 64, REMOTE_SWITCH = 2 };
 
 struct utilization {
     unsigned gpu, memory;
@@ -20,6 +21,13 @@ struct process {
     unsigned pid;
     unsigned long long bytes;
     unsigned instance, compute_instance;
+};
+
+/* nvmlPciInfo_t */
+struct pci {
+    char legacy_id[16];
+    unsigned domain, bus, device, device_id, subsystem;
+    char id[32];
 };
 
 /* X(name here, parameters, symbol) */
@@ -41,6 +49,11 @@ struct process {
     X(Processes, (void *, unsigned *, struct process *),                                    \
       "nvmlDeviceGetComputeRunningProcesses_v3")                                            \
     X(Cpus, (void *, unsigned, unsigned long *), "nvmlDeviceGetCpuAffinity")                \
+    X(Pci, (void *, struct pci *), "nvmlDeviceGetPciInfo_v3")                               \
+    X(Ancestor, (void *, void *, int *), "nvmlDeviceGetTopologyCommonAncestor")             \
+    X(LinkState, (void *, unsigned, int *), "nvmlDeviceGetNvLinkState")                     \
+    X(LinkRemote, (void *, unsigned, struct pci *), "nvmlDeviceGetNvLinkRemotePciInfo_v2")  \
+    X(LinkType, (void *, unsigned, int *), "nvmlDeviceGetNvLinkRemoteDeviceType")           \
     X(Lock, (void *, unsigned, unsigned), "nvmlDeviceSetGpuLockedClocks")                   \
     X(Unlock, (void *), "nvmlDeviceResetGpuLockedClocks")
 
@@ -139,6 +152,44 @@ int bench_nvml_index(void *device)
     unsigned index;
     return device != NULL && call.Index != NULL && call.Index(device, &index) == 0 ? (int)index
                                                                                    : -1;
+}
+
+/* ---- topology ---- */
+
+/* NVLinks of `a` that lead to `b`; those into a switch lead to every GPU. */
+static int nvlinks_to(void *a, void *b)
+{
+    struct pci other, remote;
+    int n = 0;
+    if (call.LinkState == NULL || call.Pci == NULL || call.Pci(b, &other) != 0)
+        return 0;
+    for (unsigned link = 0; link < NVLINKS_MAX; link++) {
+        int active = 0, type = -1;
+        if (call.LinkState(a, link, &active) != 0 || !active)
+            continue;
+        if (call.LinkType != NULL && call.LinkType(a, link, &type) == 0 && type == REMOTE_SWITCH)
+            n++;
+        else if (call.LinkRemote != NULL && call.LinkRemote(a, link, &remote) == 0)
+            n += remote.domain == other.domain && remote.bus == other.bus &&
+                 remote.device == other.device;
+    }
+    return n;
+}
+
+void bench_nvml_path(void *a, void *b, char text[BENCH_PATH_MAX])
+{
+    static const char *const levels[] = {"X", "PIX", "PXB", "PHB", "NODE", "SYS"};
+    int level = -1, links = a != NULL && b != NULL && a != b ? nvlinks_to(a, b) : 0;
+    if (a != NULL && b != NULL && call.Ancestor != NULL && call.Ancestor(a, b, &level) != 0)
+        level = -1;
+    level = a != NULL && a == b ? 0 : level; /* the levels are 10 apart */
+    if (links > 0)
+        snprintf(text, BENCH_PATH_MAX, "NV%d", links);
+    else
+        snprintf(text, BENCH_PATH_MAX, "%s",
+                 level >= 0 && level / 10 < (int)(sizeof levels / sizeof *levels)
+                     ? levels[level / 10]
+                     : "?");
 }
 
 /* ---- state ---- */

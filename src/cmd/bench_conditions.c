@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/bench_conditions.h"
 
+#include "base/buf.h"
 #include "bench/numa.h"
+#include "bench/nvml.h"
 #include "bench/warm.h"
 #include "cmd/bench.h"
 
@@ -283,10 +285,36 @@ int bench_conditions_warm(struct bench_conditions *c, const struct bench_conditi
     return status;
 }
 
+/* Of each GPU of this node what connects it to the others: "X NV18 NV18 NV18". */
+static void describe_topology(const struct bench_neighbours *node, struct bench_result *r,
+                              struct bench_run *run)
+{
+    for (int i = 0; i < node->count; i++) {
+        void *gpu = node->bus_ids[i][0] != '\0' ? bench_nvml_device(node->bus_ids[i], NULL) : NULL;
+        struct buf row = BUF_INIT;
+        char name[32];
+        for (int k = 0; k < node->count; k++) {
+            char path[BENCH_PATH_MAX];
+            bench_nvml_path(gpu, node->bus_ids[k][0] != '\0'
+                                     ? bench_nvml_device(node->bus_ids[k], NULL)
+                                     : NULL,
+                            path);
+            buf_printf(&row, "%s%s", k > 0 ? " " : "", path);
+        }
+        snprintf(name, sizeof name, "topology of GPU %d", i);
+        if (gpu != NULL)
+            bench_setting_add(r, run, name, row.data);
+        buf_release(&row);
+    }
+}
+
 void bench_conditions_describe(const struct bench_conditions *c, int rank, struct bench_result *r,
                                struct bench_run *run)
 {
     char text[32];
+    if (bench_nvml_driver()[0] != '\0')
+        bench_setting_add(r, run, "driver", bench_nvml_driver());
+    describe_topology(&c->neighbours, r, run);
     snprintf(text, sizeof text, "CPUs of rank %d", rank);
     if (c->cpus[0] != '\0')
         bench_setting_add(r, run, text, c->cpus);

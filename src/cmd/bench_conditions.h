@@ -102,7 +102,7 @@ int bench_conditions_watch(struct bench_conditions *c, const struct bench_condit
 int bench_conditions_rewarm(struct bench_conditions *c, const struct bench_conditions_where *where,
                             struct err *e);
 
-/* CPUs and locked clock, as settings of the run. */
+/* Driver, what connects the GPUs of this node, CPUs and locked clock, as settings of the run. */
 void bench_conditions_describe(const struct bench_conditions *c, int rank, struct bench_result *r,
                                struct bench_run *run);
 
