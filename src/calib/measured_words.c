@@ -100,6 +100,22 @@ enum specter_comm_op measured_op(const char *text)
                         : specter_comm_op_parse(text, len);
 }
 
+const char *measured_op_name(enum specter_comm_op op)
+{
+    static const char *const names[SPECTER_COMM_OP_COUNT] = {
+        [SPECTER_ALLREDUCE] = "all_reduce",
+        [SPECTER_ALLGATHER] = "all_gather",
+        [SPECTER_REDUCESCATTER] = "reduce_scatter",
+        [SPECTER_ALLTOALL] = "alltoall",
+        [SPECTER_BROADCAST] = "broadcast",
+        [SPECTER_REDUCE] = "reduce",
+        [SPECTER_GATHER] = "gather",
+        [SPECTER_SCATTER] = "scatter",
+        [SPECTER_SEND] = "sendrecv",
+    };
+    return op < SPECTER_COMM_OP_COUNT && names[op] != NULL ? names[op] : "unknown";
+}
+
 enum specter_dtype measured_dtype(const char *text)
 {
     const char *name;

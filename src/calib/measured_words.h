@@ -15,6 +15,10 @@
  * SPECTER_SEND. SPECTER_COMM_OP_COUNT: none of them. */
 enum specter_comm_op measured_op(const char *text);
 
+/* As nccl-tests and docs/validate.md name it: "all_reduce"; SPECTER_SEND is "sendrecv". "unknown"
+ * where they do not. */
+const char *measured_op_name(enum specter_comm_op op);
+
 /* "half", "bfloat16", "torch.float32", "nvfp4", ...; else SPECTER_DTYPE_UNKNOWN. */
 enum specter_dtype measured_dtype(const char *text);
 

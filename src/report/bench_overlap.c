@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/bench_overlap.h"
 
+#include "calib/measured_words.h"
 #include "report/csv_text.h"
 #include "report/json_add.h"
 #include "report/table.h"
@@ -168,15 +169,6 @@ void bench_overlap_text(const struct bench_overlap_report *r, bool full, FILE *o
 
 /* ---- files ---- */
 
-/* As nccl-tests and docs/validate.md name operations. */
-static const char *op_word(enum specter_comm_op op)
-{
-    return op == SPECTER_ALLREDUCE       ? "all_reduce"
-           : op == SPECTER_ALLGATHER     ? "all_gather"
-           : op == SPECTER_REDUCESCATTER ? "reduce_scatter"
-                                         : "unknown";
-}
-
 void bench_overlap_csv(const struct bench_overlap_report *r, FILE *out)
 {
     struct buf device = BUF_INIT;
@@ -191,10 +183,10 @@ void bench_overlap_csv(const struct bench_overlap_report *r, FILE *out)
         const struct bench_overlap_side *g = &row->gemm, *c = &row->collective;
         const struct bench_gemm_shape *s = &row->of->shape;
         fprintf(out, "specter_bench,%s,%s,%s,%s,%llu,%d,%d,%d,%d,%s,%lld,%lld,%lld,%s,",
-                device.data, r->gpu, r->network, op_word(row->op), (unsigned long long)row->bytes,
-                row->where.ranks, row->where.nodes, row->where.per_node, row->channels,
-                bench_overlap_bound(row->of->memory), (long long)s->m, (long long)s->n,
-                (long long)s->k, s->type->name);
+                device.data, r->gpu, r->network, measured_op_name(row->op),
+                (unsigned long long)row->bytes, row->where.ranks, row->where.nodes,
+                row->where.per_node, row->channels, bench_overlap_bound(row->of->memory),
+                (long long)s->m, (long long)s->n, (long long)s->k, s->type->name);
         fprintf(out, "%.3f,%.3f,%.4f,%.4f,%.3f,%.3f,%.4f,%.4f,%.4f,%.4f\n", g->alone_us,
                 g->beside_us, g->slowdown, g->spread, c->alone_us, c->beside_us, c->slowdown,
                 c->spread, bench_overlap_saved(row), bench_overlap_together(r->log, row));
@@ -218,7 +210,7 @@ static cJSON *row_json(const struct bench_overlap_log *l, const struct bench_ove
     const struct bench_gemm_shape *s = &row->of->shape;
     cJSON *o = cJSON_CreateObject();
     cJSON_AddNumberToObject(o, "channels", row->channels);
-    cJSON_AddStringToObject(o, "collective", op_word(row->op));
+    cJSON_AddStringToObject(o, "collective", measured_op_name(row->op));
     cJSON_AddNumberToObject(o, "bytes", (double)row->bytes);
     cJSON_AddStringToObject(o, "bound", bench_overlap_bound(row->of->memory));
     cJSON_AddNumberToObject(o, "m", (double)s->m);

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "bench/collective.h"
 #include "bench/expect.h"
+#include "calib/measured_words.h"
 #include "report/csv_text.h"
 #include "report/json_add.h"
 
@@ -20,23 +21,6 @@ static const char *type_name(enum specter_dtype type)
     };
     return type < SPECTER_DTYPE_COUNT && names[type] != NULL ? names[type]
                                                              : specter_dtype_name(type);
-}
-
-/* As nccl-tests and docs/validate.md name operations. */
-static const char *op_name(enum specter_comm_op op)
-{
-    static const char *const names[SPECTER_COMM_OP_COUNT] = {
-        [SPECTER_ALLREDUCE] = "all_reduce",
-        [SPECTER_ALLGATHER] = "all_gather",
-        [SPECTER_REDUCESCATTER] = "reduce_scatter",
-        [SPECTER_ALLTOALL] = "alltoall",
-        [SPECTER_BROADCAST] = "broadcast",
-        [SPECTER_REDUCE] = "reduce",
-        [SPECTER_GATHER] = "gather",
-        [SPECTER_SCATTER] = "scatter",
-        [SPECTER_SEND] = "sendrecv",
-    };
-    return op < SPECTER_COMM_OP_COUNT && names[op] != NULL ? names[op] : "unknown";
 }
 
 /* ---- nccl-tests' table ---- */
@@ -90,7 +74,7 @@ void bench_table_row(const struct bench_run *run, const struct bench_row *row,
     if (!row->in_place) {
         const struct bench_row *before = row > run->rows ? row - 1 : NULL;
         if (before == NULL || before->op != row->op || before->where.ranks != row->where.ranks)
-            fprintf(out, "# %s, %d ranks\n", op_name(row->op), row->where.ranks);
+            fprintf(out, "# %s, %d ranks\n", measured_op_name(row->op), row->where.ranks);
         fprintf(out, "%12llu  %12llu  %8s  %6s  %6d", (unsigned long long)row->bytes,
                 (unsigned long long)row->count, type_name(row->dtype),
                 row->redop == SPECTER_REDOP_NONE ? "none" : specter_redop_name(row->redop),
@@ -144,10 +128,10 @@ void bench_table_csv(const struct bench_run *run, const struct bench_target *tar
         const struct bench_row *r = &run->rows[i];
         if (r->in_place || (r->op == SPECTER_SEND) != messages)
             continue;
-        fprintf(out, "%s,%llu,%d,%d,%d,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.4f,", op_name(r->op),
-                (unsigned long long)r->bytes, r->where.ranks, r->where.nodes, r->where.per_node,
-                specter_dtype_name(r->dtype), r->time_us, r->algbw_GBps, r->busbw_GBps, r->min_us,
-                r->median_us, r->p99_us, r->cv);
+        fprintf(out, "%s,%llu,%d,%d,%d,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.4f,",
+                measured_op_name(r->op), (unsigned long long)r->bytes, r->where.ranks,
+                r->where.nodes, r->where.per_node, specter_dtype_name(r->dtype), r->time_us,
+                r->algbw_GBps, r->busbw_GBps, r->min_us, r->median_us, r->p99_us, r->cv);
         if (!isnan(r->wrong))
             fprintf(out, "%.0f", r->wrong);
         fputc(',', out);
@@ -218,7 +202,7 @@ static void add_us(cJSON *to, const char *key, double us)
 static cJSON *row_json(const struct bench_row *r)
 {
     cJSON *o = cJSON_CreateObject();
-    cJSON_AddStringToObject(o, "op", op_name(r->op));
+    cJSON_AddStringToObject(o, "op", measured_op_name(r->op));
     cJSON_AddStringToObject(o, "dtype", specter_dtype_name(r->dtype));
     if (r->redop != SPECTER_REDOP_NONE)
         cJSON_AddStringToObject(o, "redop", specter_redop_name(r->redop));
