@@ -20,7 +20,7 @@ struct bench {
     struct bench_values values; /* of the operation */
     enum specter_comm_op op;
     char *send, *receive; /* the backend's; of room bytes each */
-    char *ahead;          /* of AHEAD_BYTES; NULL: the library does not enqueue, or no room */
+    char *ahead;          /* of AHEAD_BYTES; NULL: the library does not enqueue */
     size_t room;
     char *expected, *got; /* owned; CHUNK each */
     double *us;           /* owned; of iters + 1: each call, and the loop */

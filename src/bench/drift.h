@@ -5,9 +5,10 @@
  * the same moment on all of them: the event behind it has the GPU's time of that moment, and the
  * host reads its clock when it sees the event.
  *
- *   GPU against host     of the calls of a moment, the one that the host saw soonest: what the
- * GPU's clock shows beyond the host's is largest there host against rank 0  the median over the
- * calls of a moment of the difference of both clocks
+ *   GPU against host: the call of a moment that the host saw soonest, which is the one where the
+ *   GPU's clock is furthest ahead of the host's.
+ *
+ *   Host against rank 0: the median, over the calls of a moment, of the difference of both clocks.
  *
  * The differences over time are fitted with a line; its slope is the drift, in us a second, which
  * is ppm. The GPU's time is a sum of the times from one event to the next, since the library gives

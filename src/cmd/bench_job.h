@@ -6,11 +6,12 @@
  *
  *     struct bench_job job = {.opts = BENCH_JOB_DEFAULTS};
  *     if (bench_job_check(&job, e) < 0) ...
- *     count = bench_job_processes(&job, "p2p", e);
- *     if (count > 1)
- *         status = bench_job_launch(count, argc, argv, e);     which have measured
+ *     status = bench_job_run(&job, "p2p", argc, argv, rank, arg, e);
+ *
+ * bench_job_run() calls rank() in every process that is a rank, and that does:
+ *
  *     if (bench_job_begin(&job, e) == 0)
- *         ... this process is rank job.place.rank ...
+ *         ... measures as rank job.place.rank ...
  *     bench_job_end(&job, e);
  */
 #ifndef SPECTER_CMD_BENCH_JOB_H

@@ -260,8 +260,10 @@ static int run_rank(void *arg, struct err *e)
     struct p2p *p = arg;
     struct err own = {0};
     int status;
-    if (p->job.place.world < 2)
-        return -err_set(e, ERR_INPUT, "messages need two GPUs, and this job has one") * ERR_INPUT;
+    if (p->job.place.world < 2) {
+        err_set(e, ERR_INPUT, "messages need two GPUs, and this job has one");
+        return ERR_INPUT;
+    }
     status = bench_job_begin(&p->job, e);
     if (status == 0)
         status = measure(p, e);

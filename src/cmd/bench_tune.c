@@ -265,10 +265,10 @@ static int run_rank(void *arg, struct err *e)
     struct tune *t = arg;
     struct err own = {0};
     int status;
-    if (t->job.place.world < 2)
-        return -err_set(e, ERR_INPUT,
-                        "NCCL chooses between two GPUs or more, and this job has one") *
-               ERR_INPUT;
+    if (t->job.place.world < 2) {
+        err_set(e, ERR_INPUT, "NCCL chooses between two GPUs or more, and this job has one");
+        return ERR_INPUT;
+    }
     if (t->opts->output != NULL)
         signal(SIGPIPE, SIG_IGN); /* a launcher that ends reads no more: the files still count */
     if (t->job.place.rank == 0)
