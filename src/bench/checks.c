@@ -221,22 +221,40 @@ static void take_link(struct bench_checks *g, const struct bench_p2p_log *log,
     bench_link_points_release(&points);
 }
 
+/* How far a link is from what it should be: the lowest of the ratios it is named for; 1: sound. */
+static double soundness(const struct bench_link *l)
+{
+    double least = 1;
+    if (l->slow)
+        least = fmin(least, l->beta_ratio);
+    if (l->asymmetric)
+        least = fmin(least, l->back_ratio);
+    if (l->late)
+        least = fmin(least, 1 / l->alpha_ratio);
+    return least;
+}
+
 void bench_checks_links(struct bench_checks *g, const struct bench_p2p_log *log,
                         const struct bench_links *links)
 {
     const struct bench_link *worst = NULL;
-    int bad = 0;
+    int known = 0, bad = 0;
     for (int i = 0; i < links->ranks * links->ranks; i++) {
         const struct bench_link *link = &links->list[i];
         if (link->npieces == 0)
             continue;
-        bad += link->slow || link->late || link->asymmetric;
-        if (worst == NULL || link->beta_ratio < worst->beta_ratio)
-            worst = link;
+        known++;
         take_link(g, log, link);
+        if (soundness(link) >= 1)
+            continue;
+        bad++;
+        if (worst == NULL || soundness(link) < soundness(worst))
+            worst = link;
     }
     if (worst != NULL)
         bench_checks_take(g, BENCH_CHECK_links, bad, "GPU %d to GPU %d", worst->src, worst->dst);
+    else if (known > 0)
+        bench_checks_take(g, BENCH_CHECK_links, 0, "no link");
 }
 
 /* ---- overlap ---- */

@@ -264,16 +264,25 @@ static const struct truth *slow_start(int src, int dst)
     return src == 1 && dst == 2 ? &no_latency : &sound;
 }
 
+static const struct truth *late_from_two(int src, int dst)
+{
+    return src == 2 && dst == 1 ? &late : &sound;
+}
+
 TEST(checks_of_links_names_the_link)
 {
     struct bench_checks checks;
     checks_of(all_sound, &checks);
     CHECK_INT(bench_checks_failed(&checks), 0);
+    CHECK_STR(checks.figures[BENCH_CHECK_links].where, "no link");
     CHECK_INT(bench_check_verdict(&checks, BENCH_CHECK_asymptote), BENCH_CHECK_PASS);
     CHECK_INT(bench_check_verdict(&checks, BENCH_CHECK_throttled), BENCH_CHECK_UNKNOWN);
     checks_of(two_to_three, &checks);
     CHECK_INT(bench_checks_failed(&checks), 1);
     CHECK_STR(checks.figures[BENCH_CHECK_links].where, "GPU 2 to GPU 3");
+    CHECK_DOUBLE(checks.figures[BENCH_CHECK_links].value, 1, 0);
+    checks_of(late_from_two, &checks);
+    CHECK_STR(checks.figures[BENCH_CHECK_links].where, "GPU 2 to GPU 1");
     CHECK_DOUBLE(checks.figures[BENCH_CHECK_links].value, 1, 0);
     checks_of(noisy_pair, &checks);
     CHECK_INT(bench_check_verdict(&checks, BENCH_CHECK_cv), BENCH_CHECK_FAIL);
