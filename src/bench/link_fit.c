@@ -261,14 +261,17 @@ static void fit_one(const struct bench_p2p_log *log, struct bench_link *l)
 }
 
 /* The middle of `values`, of an even number the higher of the two, and how far half of them are
- * from it. */
+ * from it, as a share of it: 0 where it is 0. */
 static double middle(double *values, size_t n, bool higher, double *spread)
 {
     double ref;
+    *spread = 0;
     if (n == 0)
-        return *spread = 0, (double)NAN;
+        return (double)NAN;
     qsort(values, n, sizeof *values, by_value);
     ref = values[higher ? n / 2 : (n - 1) / 2];
+    if (!(ref > 0))
+        return ref;
     for (size_t i = 0; i < n; i++)
         values[i] = fabs(values[i] / ref - 1);
     qsort(values, n, sizeof *values, by_value);
@@ -309,7 +312,7 @@ static void judge(struct bench_link *l, const struct bench_link *back,
     double beta_noise = three_sigma(l->beta_low_GBps, l->beta_high_GBps, l->beta_GBps);
     double alpha_noise = three_sigma(l->alpha_low_us, l->alpha_high_us, l->alpha_us);
     double beta_limit = fmax(kind->beta_limit, beta_noise);
-    l->alpha_ratio = l->alpha_us / kind->alpha_us;
+    l->alpha_ratio = kind->alpha_us > 0 ? l->alpha_us / kind->alpha_us : (double)NAN;
     l->beta_ratio = l->beta_GBps / kind->beta_GBps;
     l->back_ratio = back->npieces > 0 ? l->beta_GBps / back->beta_GBps : (double)NAN;
     l->slow = l->beta_ratio < 1 - beta_limit;

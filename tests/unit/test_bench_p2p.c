@@ -236,6 +236,32 @@ TEST(link_fit_is_never_negative)
     CHECK_INT(l.npieces, 0);
 }
 
+/* Sizes that grow faster than in a line: no latency is left, but for the pair that has one. */
+TEST(link_without_a_latency_to_compare_with_is_not_late)
+{
+    static const int nodes[GPUS] = {0};
+    struct bench_p2p_log log = {.ranks = GPUS};
+    struct bench_links links;
+    for (int src = 0; src < GPUS; src++) {
+        for (int dst = 0; dst < GPUS; dst++) {
+            for (int i = 0; i < BENCH_P2P_SIZES && src != dst; i++) {
+                struct bench_p2p_config c = {BENCH_P2P_ONE_WAY, 0, src, dst, UINT64_C(1) << i};
+                struct bench_p2p_done *d = bench_p2p_log_add(&log, &c, 1);
+                d->repeats[0].time = pow((double)c.bytes, 1.2) + (src + dst == 1 ? 5 : 0);
+            }
+        }
+    }
+    bench_links_fit(&log, nodes, &links);
+    CHECK_DOUBLE(links.kinds[1].alpha_us, 0, 0);
+    CHECK_DOUBLE(links.kinds[1].alpha_limit, BENCH_LINK_LATER, 0);
+    CHECK(bench_link_of(&links, 0, 1)->alpha_us > 0);
+    for (int i = 0; i < GPUS * GPUS; i++)
+        CHECK(!links.list[i].late &&
+              (links.list[i].npieces == 0 || isnan(links.list[i].alpha_ratio)));
+    bench_links_release(&links);
+    bench_p2p_log_release(&log);
+}
+
 /* ---- the checks ---- */
 
 static void checks_of(const struct truth *(*truth_of)(int, int), struct bench_checks *checks)
