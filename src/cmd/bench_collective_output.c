@@ -123,12 +123,14 @@ static int write_files(const struct bench_output *o, struct err *e)
         if (close_result(out, path, e) < 0)
             return -1;
     }
-    out = open_result(o, "profile", "txt", path, sizeof path, e);
-    if (out == NULL)
-        return -1;
-    bench_table_profile(o->job->run, out);
-    if (close_result(out, path, e) < 0)
-        return -1;
+    if (bench_table_has_profile(o->job->run)) {
+        out = open_result(o, "profile", "txt", path, sizeof path, e);
+        if (out == NULL)
+            return -1;
+        bench_table_profile(o->job->run, out);
+        if (close_result(out, path, e) < 0)
+            return -1;
+    }
     return save_json(o, e);
 }
 

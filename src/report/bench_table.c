@@ -159,32 +159,68 @@ static void print_grouped(uint64_t value, FILE *out)
     fputs(grouped, out);
 }
 
+static bool in_profile(const struct bench_row *r)
+{
+    return !r->in_place && r->dtype == SPECTER_FP32;
+}
+
+bool bench_table_has_profile(const struct bench_run *run)
+{
+    for (size_t i = 0; i < run->nrows; i++) {
+        if (in_profile(&run->rows[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Whether row i is the first of its number of ranks; with `count`, also of its count. */
+static bool is_first(const struct bench_run *run, size_t i, bool count)
+{
+    const struct bench_row *r = &run->rows[i];
+    for (size_t k = 0; k < i; k++) {
+        const struct bench_row *before = &run->rows[k];
+        if (in_profile(before) && before->where.ranks == r->where.ranks &&
+            (!count || before->count == r->count))
+            return false;
+    }
+    return in_profile(r);
+}
+
+/* Rows of the size and the number of ranks of row i. */
+static void print_size(const struct bench_run *run, size_t i, FILE *out)
+{
+    const struct bench_row *first = &run->rows[i];
+    fputs("\nTensor Size: ", out);
+    print_grouped(first->count, out);
+    fprintf(out, " elements (%.2f MB)\n",
+            (double)first->count * specter_dtype_bits(first->dtype) / 8e6);
+    for (; i < run->nrows; i++) {
+        const struct bench_row *r = &run->rows[i];
+        char name[32];
+        if (!in_profile(r) || r->count != first->count || r->where.ranks != first->where.ranks)
+            continue;
+        snprintf(name, sizeof name, "%s:", specter_comm_op_name(r->op));
+        fprintf(out, "  %-14s %.3f ms | AlgBW: %.2f GB/s | BusBW: %.2f GB/s\n", name,
+                r->median_us / 1e3, (double)r->bytes / r->median_us / 1e3,
+                r->busbw_GBps * r->time_us / r->median_us);
+    }
+}
+
 void bench_table_profile(const struct bench_run *run, FILE *out)
 {
     static const char line[] =
         "================================================================================";
-    fprintf(out, "%s\nConfiguration: World Size=%d\nBackend: %s\n%s\n", line, run->where.ranks,
-            run->backend, line);
+    const char *gap = "";
     for (size_t i = 0; i < run->nrows; i++) {
-        const struct bench_row *first = &run->rows[i];
-        bool before = first->in_place;
-        for (size_t k = 0; k < i && !before; k++)
-            before = !run->rows[k].in_place && run->rows[k].count == first->count;
-        if (before)
+        const int ranks = run->rows[i].where.ranks;
+        if (!is_first(run, i, false))
             continue;
-        fputs("\nTensor Size: ", out);
-        print_grouped(first->count, out);
-        fprintf(out, " elements (%.2f MB)\n",
-                (double)first->count * specter_dtype_bits(first->dtype) / 8e6);
+        fprintf(out, "%s%s\nConfiguration: World Size=%d\nBackend: %s\n%s\n", gap, line, ranks,
+                run->backend, line);
+        gap = "\n";
         for (size_t k = i; k < run->nrows; k++) {
-            const struct bench_row *r = &run->rows[k];
-            char name[32];
-            if (r->in_place || r->count != first->count)
-                continue;
-            snprintf(name, sizeof name, "%s:", specter_comm_op_name(r->op));
-            fprintf(out, "  %-14s %.3f ms | AlgBW: %.2f GB/s | BusBW: %.2f GB/s\n", name,
-                    r->median_us / 1e3, (double)r->bytes / r->median_us / 1e3,
-                    r->busbw_GBps * r->time_us / r->median_us);
+            if (run->rows[k].where.ranks == ranks && is_first(run, k, true))
+                print_size(run, k, out);
         }
     }
 }

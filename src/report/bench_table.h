@@ -9,6 +9,7 @@
 #include "bench/result.h"
 #include "model/profile.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* The hardware that a run is laid beside; both NULL: nothing is expected of it. */
@@ -31,8 +32,11 @@ void bench_table_end(const struct bench_run *run, FILE *out);
 void bench_table_csv(const struct bench_run *run, const struct bench_target *target, bool messages,
                      FILE *out);
 
-/* CCL-Bench's form: sizes as elements of a rank, median times, rates by nccl-tests' definitions. */
+/* CCL-Bench's form: a part for each number of ranks, sizes as elements of a rank, median times,
+ * rates by nccl-tests' definitions. Its readers take all elements for fp32, so that it holds rows
+ * of fp32 alone. */
 void bench_table_profile(const struct bench_run *run, FILE *out);
+bool bench_table_has_profile(const struct bench_run *run); /* has such rows */
 
 /* {"schema": "specter.bench/1", "kind": "collective"}, runs with settings, hosts and rows; every
  * iteration's time is in `us`. Caller deletes. */

@@ -7,10 +7,12 @@
 #include "base/err.h"
 #include "bench/infer.h"
 #include "bench/read.h"
+#include "report/bench_table.h"
 #include "test.h"
 #include "trace_files.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define RANKS_2                                                                     \
     "#  Rank  0 Group  0 Pid   6899 on     node-a device  0 [0000:04:00] Tesla V\n" \
@@ -497,6 +499,49 @@ TEST(bench_read_profile_text)
         CHECK_DOUBLE(row_of(0, i)->algbw_GBps, rates[i][0], 2e-4);
         CHECK_DOUBLE(row_of(0, i)->busbw_GBps, rates[i][1], 2e-4);
     }
+}
+
+static void add_measured(struct bench_run *run, int ranks, enum specter_dtype dtype, uint64_t count)
+{
+    struct bench_row *row = bench_row_add(run);
+    row->op = SPECTER_ALLGATHER;
+    row->dtype = dtype;
+    row->count = count;
+    row->where = (struct layout){ranks, 1, ranks};
+    row->bytes = specter_comm_op_bytes(row->op, count, dtype, (uint64_t)ranks);
+    row->time_us = row->median_us = 1000;
+    bench_row_rates(row);
+}
+
+/* Of a run with communicators of 2 and 4 ranks, and with rows that are not of fp32. */
+TEST(bench_read_profile_that_was_written)
+{
+    struct bench_result written;
+    struct bench_run *run;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    bench_result_init(&written);
+    run = bench_run_add(&written);
+    run->where = (struct layout){4, 1, 4};
+    add_measured(run, 2, SPECTER_BF16, 4096);
+    CHECK(!bench_table_has_profile(run));
+    add_measured(run, 2, SPECTER_FP32, 1024);
+    add_measured(run, 4, SPECTER_FP32, 1024);
+    add_measured(run, 4, SPECTER_FP32, 2048);
+    CHECK(bench_table_has_profile(run));
+    bench_table_profile(run, out);
+    fclose(out);
+    CHECK_INT(read_text(text), 0);
+    CHECK_INT(result.nruns, 2);
+    CHECK_INT(result.runs[0].where.ranks, 2);
+    CHECK_INT(result.runs[0].nrows, 1);
+    CHECK_INT(row_of(0, 0)->bytes, 2 * 4 * 1024);
+    CHECK_INT(result.runs[1].where.ranks, 4);
+    CHECK_INT(result.runs[1].nrows, 2);
+    CHECK_INT(row_of(1, 1)->bytes, 4 * 4 * 2048);
+    free(text);
+    bench_result_release(&written);
 }
 
 /* ---- factors, and what follows from them ---- */
