@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/bench_collective_output.h"
 
+#include "cmd/bench_files.h"
 #include "report/bench_checks.h"
 #include "report/bench_page.h"
 #include "report/bench_report.h"
 #include "report/bench_state.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static void result_path(const struct bench_output *o, const char *kind, const char *extension,
                         char *path, size_t size)
@@ -46,19 +45,11 @@ static cJSON *document(const struct bench_output *o)
     return doc;
 }
 
-/* The file is whole at any moment, because this process may be killed at any. */
 static int save_json(const struct bench_output *o, struct err *e)
 {
-    char path[4096], part[4112];
+    char path[BENCH_PATH_MAX];
     result_path(o, "collectives", "json", path, sizeof path);
-    snprintf(part, sizeof part, "%s.part", path);
-    if (cmd_write_json(document(o), part, e) < 0) {
-        unlink(part);
-        return -1;
-    }
-    if (rename(part, path) != 0)
-        return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
-    return 0;
+    return bench_file_json(document(o), path, e);
 }
 
 /* ---- on the way ---- */
@@ -81,25 +72,6 @@ void bench_output_row(struct bench_output *o, const struct bench_row *row)
 
 /* ---- at the end ---- */
 
-static FILE *open_result(const struct bench_output *o, const char *kind, const char *extension,
-                         char *path, size_t size, struct err *e)
-{
-    FILE *out;
-    result_path(o, kind, extension, path, size);
-    out = fopen(path, "w");
-    if (out == NULL)
-        err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
-    return out;
-}
-
-static int close_result(FILE *out, const char *path, struct err *e)
-{
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed)
-        return err_set(e, ERR_INPUT, "%s: not all could be written", path);
-    return 0;
-}
-
 static bool has_rows(const struct bench_run *run, bool messages)
 {
     for (size_t i = 0; i < run->nrows; i++) {
@@ -111,24 +83,26 @@ static bool has_rows(const struct bench_run *run, bool messages)
 
 static int write_files(const struct bench_output *o, struct err *e)
 {
-    char path[4096];
+    char path[BENCH_PATH_MAX];
     FILE *out;
     for (int messages = 0; messages <= 1; messages++) {
         if (!has_rows(o->job->run, messages))
             continue;
-        out = open_result(o, messages ? "messages" : "collectives", "csv", path, sizeof path, e);
+        result_path(o, messages ? "messages" : "collectives", "csv", path, sizeof path);
+        out = bench_file_open(path, e);
         if (out == NULL)
             return -1;
         bench_table_csv(o->job->run, &o->target, messages, out);
-        if (close_result(out, path, e) < 0)
+        if (bench_file_close(out, path, e) < 0)
             return -1;
     }
     if (bench_table_has_profile(o->job->run)) {
-        out = open_result(o, "profile", "txt", path, sizeof path, e);
+        result_path(o, "profile", "txt", path, sizeof path);
+        out = bench_file_open(path, e);
         if (out == NULL)
             return -1;
         bench_table_profile(o->job->run, out);
-        if (close_result(out, path, e) < 0)
+        if (bench_file_close(out, path, e) < 0)
             return -1;
     }
     return save_json(o, e);

@@ -4,6 +4,7 @@
  */
 #include "base/arena.h"
 #include "calib/measured_words.h"
+#include "cmd/bench_files.h"
 #include "cmd/bench_job.h"
 #include "cmd/hardware.h"
 #include "report/bench_checks.h"
@@ -210,19 +211,17 @@ static cJSON *document(const struct overlap *o)
 static int write_files(const struct overlap *o, struct err *e)
 {
     const struct bench_overlap_report r = report(o);
-    char path[4096];
+    char path[BENCH_PATH_MAX];
     FILE *out;
-    bool failed;
     result_path(o, "csv", path, sizeof path);
-    out = fopen(path, "we");
+    out = bench_file_open(path, e);
     if (out == NULL)
-        return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+        return -1;
     bench_overlap_csv(&r, out);
-    failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed)
-        return err_set(e, ERR_INPUT, "%s: not all could be written: %s", path, strerror(errno));
+    if (bench_file_close(out, path, e) < 0)
+        return -1;
     result_path(o, "json", path, sizeof path);
-    return cmd_write_json(document(o), path, e);
+    return bench_file_json(document(o), path, e);
 }
 
 /* Launchers kill a job without notice, so rows are saved on the way, about once a second. That they

@@ -6,6 +6,7 @@
 #include "bench/nccl_choice.h"
 #include "calib/measured_words.h"
 #include "cmd/bench_conditions.h"
+#include "cmd/bench_files.h"
 #include "cmd/bench_job.h"
 #include "cmd/predict.h"
 #include "cmd/progress.h"
@@ -161,17 +162,11 @@ static struct cJSON *document(const struct tune *t)
     return doc;
 }
 
-/* The file is whole at any moment, because launchers kill a job without notice. */
 static int save_json(const struct tune *t, struct err *e)
 {
-    char path[4096], part[4112];
+    char path[BENCH_PATH_MAX];
     snprintf(path, sizeof path, "%s/" BENCH_TUNE_JSON, t->opts->output);
-    snprintf(part, sizeof part, "%s.part", path);
-    if (cmd_write_json(document(t), part, e) < 0) {
-        unlink(part);
-        return -1;
-    }
-    return rename(part, path) == 0 ? 0 : err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+    return bench_file_json(document(t), path, e);
 }
 
 static void take_size(void *arg)
@@ -190,18 +185,14 @@ static int write_file(const struct tune *t, const char *name,
                       void (*print)(const struct bench_tune_report *, FILE *), struct err *e)
 {
     const struct bench_tune_report r = report_of(t);
-    char path[4096];
-    bool failed;
+    char path[BENCH_PATH_MAX];
     FILE *out;
     snprintf(path, sizeof path, "%s/%s", t->opts->output, name);
-    out = fopen(path, "we");
+    out = bench_file_open(path, e);
     if (out == NULL)
-        return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+        return -1;
     print(&r, out);
-    failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed)
-        return err_set(e, ERR_INPUT, "%s: not all could be written: %s", path, strerror(errno));
-    return 0;
+    return bench_file_close(out, path, e);
 }
 
 static int write_results(const struct tune *t, struct err *e)

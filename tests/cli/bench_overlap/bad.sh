@@ -29,16 +29,23 @@ measuring() {
     "$SPECTER" bench overlap --gpus 2 --channels 0 --repeat 60 -o "$1" >out 2>err &
     bench=$!
     for _ in $(seq 3000); do
-        [[ ! -s $(echo "$1"/*.json) ]] || return
+        [[ ! -s $(echo "$1"/*.json) ]] || { exec 3<"$(echo "$1"/*.csv)" 4<"$(echo "$1"/*.json)"; return; }
         kill -0 $bench 2>/dev/null || break
         sleep 0.1
     done
     cat err
     exit 1
 }
+# That these files are never written over, only replaced: a kill leaves no half of one.
+replaced() {
+    local fd=$1 file=$2
+    [[ $(stat -L -c %i "/dev/fd/$fd") != "$(stat -c %i "$file")" ]] || echo "written over: $file"
+}
 ended() {
     wait $bench
     echo "$1: status $?"
+    replaced 3 "$(echo "$2"/*.csv)"
+    replaced 4 "$(echo "$2"/*.json)"
     grep -v '^emu: ' err
     head -1 out
     python3 -c 'import glob, json; doc = json.load(open(glob.glob("'"$2"'/*.json")[0])); print(doc["complete"], len(doc["rows"]) > 0)'
