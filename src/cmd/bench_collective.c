@@ -284,6 +284,8 @@ static int run_rank(void *arg, struct err *e)
     if (status == 0)
         status =
             bench_job_in_conditions(&j->job, &j->conditions, j->opts->output, measure_all, j, e);
+    if (status == 0 && j->output.complete && j->job.run->nrows == 0)
+        status = err_set(e, ERR_INPUT, "nothing was measured");
     if (j->job.place.rank == 0) {
         struct err own = {0};
         if (bench_output_end(&j->output, &own) < 0) {

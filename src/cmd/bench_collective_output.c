@@ -111,10 +111,9 @@ static int write_files(const struct bench_output *o, struct err *e)
 static void print_end(const struct bench_output *o, const struct bench_studies *studies,
                       const struct bench_checks *checks)
 {
-    bench_table_end(o->job->run, stdout);
+    if (o->job->run->nrows > 0)
+        bench_table_end(o->job->run, stdout);
     bench_state_text(o->conditions->gpus, o->conditions->ngpus, stdout);
-    for (size_t i = 0; i < o->job->result.nnotes; i++)
-        fprintf(stderr, "specter: note: %s\n", o->job->result.notes[i]);
     for (size_t i = 0; i < studies->n && o->target.gpu != NULL; i++) {
         if (i > 0)
             putchar('\n');
@@ -146,11 +145,10 @@ int bench_output_end(const struct bench_output *o, struct err *e)
     struct bench_studies studies = {0};
     struct bench_checks checks;
     int status;
-    if (o->job->run->nrows == 0) {
-        bench_checks_init(&checks);
-        bench_checks_done(&checks, 0, o->wanted);
-        return o->fail_on != NULL ? bench_checks_apply(o->fail_on, &checks, e) : 0;
-    }
+    if (o->job->run->library[0] == '\0')
+        return 0;
+    for (size_t i = 0; i < o->job->result.nnotes; i++)
+        fprintf(stderr, "specter: note: %s\n", o->job->result.notes[i]);
     if (o->folder != NULL && write_files(o, e) < 0)
         return -1;
     if (o->json != NULL && cmd_write_json(document(o), o->json, e) < 0)
@@ -159,7 +157,7 @@ int bench_output_end(const struct bench_output *o, struct err *e)
     take_checks(o, &studies, &checks);
     if (o->json == NULL)
         print_end(o, &studies, &checks);
-    status = o->html != NULL ? write_page(o, &studies, &checks, e) : 0;
+    status = o->html != NULL && o->job->run->nrows > 0 ? write_page(o, &studies, &checks, e) : 0;
     bench_studies_release(&studies);
     return status < 0 ? -1 : o->fail_on != NULL ? bench_checks_apply(o->fail_on, &checks, e) : 0;
 }

@@ -37,7 +37,7 @@ void bench_output_head(const struct bench_output *o);
  * second. That it cannot be is an error at the end. */
 void bench_output_row(struct bench_output *o, const struct bench_row *row);
 
-/* Nothing where no row was measured. 0, or -1 with e filled: not all could be written, or a
+/* Nothing where the library was not opened. 0, or -1 with e filled: not all could be written, or a
  * condition of fail_on holds (ERR_NO). */
 int bench_output_end(const struct bench_output *o, struct err *e);
 
