@@ -28,7 +28,8 @@ struct bench {
 
 /* One operation at one size. */
 struct size {
-    uint64_t count, part, whole; /* the call's argument; bytes of it; bytes of the full buffer */
+    uint64_t count, part; /* the call's argument; bytes of it */
+    uint64_t whole;       /* bytes of the full buffer; 0: none, or more than 64 bits hold */
     int root;
     bool in_place;
 };
@@ -365,7 +366,7 @@ static struct size size_of(const struct bench *b, uint64_t asked)
     uint64_t n = (uint64_t)b->on->where.ranks;
     struct size s = {0};
     s.count = p->elements ? asked : bench_op_count(b->op, p->dtype, asked, b->on->where.ranks);
-    s.part = s.count * specter_dtype_bits(p->dtype) / 8;
+    s.part = s.count * (specter_dtype_bits(p->dtype) / 8);
     s.whole = specter_comm_op_bytes(b->op, s.count, p->dtype, n);
     return s;
 }
@@ -373,9 +374,8 @@ static struct size size_of(const struct bench *b, uint64_t asked)
 /* Do any two ranks want to stop, or has one too little memory? All ranks learn it. */
 static int ask_all(struct bench *b, const struct size *s, bool *stop, bool *room, struct err *e)
 {
-    uint64_t parts = parts_sent(b) > parts_received(b) ? parts_sent(b) : parts_received(b);
     double asks[2] = {b->plan->stop != NULL && b->plan->stop(),
-                      b->on->comm != NULL && parts * s->part > b->room};
+                      b->on->comm != NULL && (s->whole == 0 || s->whole > b->room)};
     if (bench_ranks_max(b->on->ranks, asks, 2, e) < 0)
         return -1;
     *stop = asks[0] > 0;
@@ -395,8 +395,9 @@ static int run_size(struct bench *b, uint64_t asked, struct bench_result *result
     if (s.count == 0)
         return 0;
     if (!room) {
-        bench_note(result, "", 0, "%s of %llu bytes: too little memory for its buffers",
-                   specter_comm_op_name(b->op), (unsigned long long)s.whole);
+        bench_note(result, "", 0, "%s of %llu %s: too little memory for its buffers",
+                   specter_comm_op_name(b->op), (unsigned long long)asked,
+                   b->plan->elements ? "elements a rank" : "bytes");
         return 0;
     }
     for (int in_place = 0; in_place <= bench_op_in_place(b->op); in_place++) {
@@ -431,8 +432,7 @@ static int make_buffers(struct bench *b, struct err *e)
         b->op = p->ops[o];
         for (size_t i = 0; i < p->nsizes; i++) {
             struct size s = size_of(b, p->sizes[i]);
-            uint64_t parts = parts_sent(b) > parts_received(b) ? parts_sent(b) : parts_received(b);
-            most = parts * s.part > most ? (size_t)(parts * s.part) : most;
+            most = s.whole > most ? (size_t)s.whole : most;
         }
     }
     if (on->backend->free_bytes(on->comm, &left, e) < 0)
