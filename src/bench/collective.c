@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/collective.h"
 
+#include "base/buf.h"
 #include "bench/samples.h"
 #include "bench/values.h"
 
@@ -408,6 +409,47 @@ static int run_size(struct bench *b, uint64_t asked, struct bench_result *result
     return 0;
 }
 
+/* The largest size that is less than an element of each rank; *n: how many are; 0: none is. */
+static uint64_t largest_empty(const struct bench_plan *p, enum specter_comm_op op, int ranks,
+                              size_t *n)
+{
+    uint64_t largest = 0;
+    *n = 0;
+    for (size_t i = 0; i < p->nsizes && !p->elements; i++) {
+        if (bench_op_count(op, p->dtype, p->sizes[i], ranks) > 0)
+            continue;
+        largest = p->sizes[i] > largest ? p->sizes[i] : largest;
+        ++*n;
+    }
+    return largest;
+}
+
+size_t bench_plan_empty(const struct bench_plan *p, int ranks)
+{
+    size_t all = 0, n;
+    for (size_t i = 0; i < p->nops; i++) {
+        largest_empty(p, p->ops[i], ranks, &n);
+        all += n;
+    }
+    return all;
+}
+
+static void note_empty(const struct bench_plan *p, int ranks, struct bench_result *result)
+{
+    struct buf list = BUF_INIT;
+    for (size_t i = 0; i < p->nops; i++) {
+        size_t n;
+        uint64_t largest = largest_empty(p, p->ops[i], ranks, &n);
+        if (n > 0)
+            buf_printf(&list, "%s%s up to %llu bytes", list.len > 0 ? ", " : "",
+                       specter_comm_op_name(p->ops[i]), (unsigned long long)largest);
+    }
+    if (list.len > 0)
+        bench_note(result, "", 0, "less than one element for each of %d ranks, not measured: %s",
+                   ranks, list.data);
+    buf_release(&list);
+}
+
 static int run_op(struct bench *b, struct bench_result *result, struct bench_run *run,
                   struct err *e)
 {
@@ -474,6 +516,7 @@ int bench_collective(const struct bench_plan *plan, const struct bench_communica
     b.us = need(((size_t)plan->iters + 1) * sizeof *b.us);
     status = on->comm != NULL ? make_buffers(&b, e) : 0;
     status = bench_ranks_agree(on->ranks, status, e);
+    note_empty(plan, on->where.ranks, result);
     for (size_t i = 0; i < plan->nops && status == 0; i++) {
         b.op = plan->ops[i];
         status = run_op(&b, result, run, e);

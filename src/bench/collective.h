@@ -52,9 +52,14 @@ struct bench_communicator {
 
 /* Adds the rows to run, on every rank, as is every decision. 0; 1: a rank wanted to end early;
  * -1 with e filled: a rank failed (what was measured before is in run). A size for which a rank has
- * too little memory is passed over, with a note in `result`. */
+ * too little memory is passed over, with a note in `result`; so are, with one note, sizes of less
+ * than an element of each rank. */
 int bench_collective(const struct bench_plan *plan, const struct bench_communicator *on,
                      struct bench_result *result, struct bench_run *run, struct err *e);
+
+/* How many configurations (an operation at a size) of the plan are less than an element of each
+ * rank. */
+size_t bench_plan_empty(const struct bench_plan *plan, int ranks);
 
 /* Single operations out of place, for those who choose themselves what is measured (tune.h). All
  * ranks make the same calls. */

@@ -216,6 +216,7 @@ static int measure(struct job *j, int per_node, struct err *e)
     }
     free(in);
     on.member = mine ? on.member : -1;
+    j->output.wanted -= bench_plan_empty(&j->plan, on.where.ranks);
     on.where.nodes = j->job.nodes;
     on.where.per_node = per_node < j->job.per_node ? per_node : j->job.per_node;
     j->job.members.size = on.where.ranks;

@@ -23,11 +23,11 @@ struct bench_output {
     const struct bench_job *job;               /* borrowed, as all is */
     const struct bench_conditions *conditions; /* of no GPU: nothing is said of them */
     struct bench_target target;
-    size_t wanted;       /* rows out of place that the plan has */
+    size_t wanted;       /* rows out of place of the plan, without empty sizes */
     const char *html;    /* a page; NULL: none */
     const char *fail_on; /* conditions on the checks; NULL: none */
-    time_t started; /* in the files' names */
-    time_t saved;   /* when the results were last written, before the end */
+    time_t started;      /* in the files' names */
+    time_t saved;        /* when the results were last written, before the end */
     bool complete;
 };
 
