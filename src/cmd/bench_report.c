@@ -73,13 +73,24 @@ static int find_hardware(const struct question *q, const struct bench_run *run, 
                       on, e);
 }
 
+/* Sets the nodes of a layout whose ranks are known. Options that are 0 were not given. */
+static void fill_nodes(struct layout *w, int nodes, int per_node, const struct network_profile *net)
+{
+    const int most = per_node < w->ranks ? per_node : w->ranks;
+    if (nodes == 0 && per_node == 0)
+        *w = layout_dense(net, w->ranks);
+    else
+        *w = (struct layout){w->ranks, nodes > 0 ? nodes : (w->ranks + per_node - 1) / per_node,
+                             per_node > 0 ? most : (w->ranks + nodes - 1) / nodes};
+}
+
+/* Fills what the log does not say of ranks and nodes, in the run and in its rows. */
 static int layout_of(const struct question *q, struct bench_run *run,
                      const struct network_profile *net, struct err *e)
 {
     struct layout *w = &run->where;
     const int nodes = q->opts->nodes == BENCH_NO_NUMBER ? 0 : (int)q->opts->nodes;
     const int per_node = q->opts->per_node == BENCH_NO_NUMBER ? 0 : (int)q->opts->per_node;
-    const bool given = nodes > 0 || per_node > 0;
     if (nodes > 0 && per_node > 0 && w->ranks > 0 && w->ranks != nodes * per_node)
         return err_set(e, ERR_USAGE, "%s:%zu: %d ranks are not --nodes %d with --gpus-per-node %d",
                        run->file, run->line, w->ranks, nodes, per_node);
@@ -87,14 +98,16 @@ static int layout_of(const struct question *q, struct bench_run *run,
         return ask(q, run, "the number of ranks is not told", "--nodes 1 --gpus-per-node 8", e);
     if (w->ranks == 0)
         w->ranks = nodes * per_node;
-    if (given)
-        *w = (struct layout){w->ranks, nodes > 0 ? nodes : (w->ranks + per_node - 1) / per_node,
-                             per_node > 0 ? per_node : (w->ranks + nodes - 1) / nodes};
-    else if (w->nodes == 0)
-        *w = layout_dense(net, w->ranks);
+    if (w->nodes == 0)
+        fill_nodes(w, nodes, per_node, net);
     for (size_t i = 0; i < run->nrows; i++) {
-        if (given || run->rows[i].where.nodes == 0)
-            run->rows[i].where = *w;
+        struct layout *row = &run->rows[i].where;
+        if (row->nodes > 0)
+            continue;
+        if (row->ranks == 0 || row->ranks == w->ranks)
+            *row = *w;
+        else
+            fill_nodes(row, nodes, per_node, net);
     }
     return 0;
 }
@@ -194,10 +207,11 @@ static int report(const struct question *q, struct bench_result *r, struct arena
     if (rc == 0)
         rc = print(q->opts, &studies, &checks, e);
     if (rc == 0 && q->opts->html != NULL)
-        rc = bench_page_write(
-            &(struct bench_page){
-                .title = r->runs[0].file, .run = &r->runs[0], .checks = &checks, .studies = &studies},
-            q->opts->html, e);
+        rc = bench_page_write(&(struct bench_page){.title = r->runs[0].file,
+                                                   .run = &r->runs[0],
+                                                   .checks = &checks,
+                                                   .studies = &studies},
+                              q->opts->html, e);
     if (rc == 0 && q->opts->fail_on != NULL)
         rc = bench_checks_apply(q->opts->fail_on, &checks, e);
     bench_studies_release(&studies);
