@@ -10,6 +10,8 @@
 #include <strings.h>
 
 #define SIDE_MAX ((int64_t)1 << 24)
+#define MATRIX_MAX \
+    ((int64_t)1 << 48) /* elements, of the whole batch: its bytes fit in an int64_t */
 
 enum column { M, N, K, BATCH, DTYPE, ORDER, CACHE, COLUMNS };
 static const char *const names[COLUMNS] = {"m", "n", "k", "batch", "dtype", "order", "cache"};
@@ -36,6 +38,12 @@ static void complain(struct reader *r, size_t line, const char *what)
         r->note(e.msg);
 }
 
+static bool is_too_large(const int64_t sides[BATCH + 1])
+{
+    const int64_t most = MATRIX_MAX / sides[BATCH];
+    return sides[M] * sides[N] > most || sides[M] * sides[K] > most || sides[N] * sides[K] > most;
+}
+
 /* The fields of one GEMM, NULL or "" where one is not there. */
 static int add_shape(struct reader *r, const char *const fields[COLUMNS], struct err *e)
 {
@@ -51,6 +59,9 @@ static int add_shape(struct reader *r, const char *const fields[COLUMNS], struct
             return err_set(e, ERR_INPUT, "%s: '%.32s' is no number from 1 to %lld", names[i],
                            fields[i] != NULL ? fields[i] : "", (long long)SIDE_MAX);
     }
+    if (is_too_large(sides))
+        return err_set(e, ERR_INPUT, "a matrix of more than %lld elements, with its batch",
+                       (long long)MATRIX_MAX);
     if (dtype != NULL && dtype[0] != '\0' && (type = bench_gemm_type_find(dtype)) == NULL)
         return err_set(e, ERR_INPUT, "'%.32s' is no type that GEMMs are timed in", dtype);
     if (order == NULL || order[0] == '\0')

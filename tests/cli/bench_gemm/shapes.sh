@@ -13,6 +13,7 @@ cat >list.txt <<'END'
 64 64
 8 8 8 2 bf16 TN more
 8 8 8 fp3
+16777216 16777216 16777216 65536
 END
 gemm --shapes list.txt --dtype bf16,fp32 --list 2>&1
 printf 'name,m,n,k,batch,dtype,order,cache\na,64,128,256,2,fp32,NT,hot\nb,64,-1,256,1,fp32,,\nc,32,32,32,,bf16,,cold\n' >table.csv
