@@ -55,8 +55,10 @@ bool bench_backend_built(const char *name)
 
 const struct bench_backend *bench_backend_find(const char *name, struct err *e)
 {
-    if (strcmp(name, "nccl") == 0 || strcmp(name, "rccl") == 0 || strcmp(name, "ncclx") == 0)
-        return &bench_backend_nccl;
+    for (size_t i = 0; i < BENCH_BACKENDS_NCCL; i++) {
+        if (strcmp(name, bench_backends_nccl[i].name) == 0)
+            return &bench_backends_nccl[i];
+    }
     if (strcmp(name, "gloo") == 0 || strcmp(name, "mpi") == 0)
         return open_module(name, e);
     err_set(e, ERR_USAGE, "unknown backend '%.32s'; known are nccl, rccl, ncclx, gloo, mpi", name);

@@ -126,7 +126,9 @@ bool bench_module_find(const char *name, char *path, size_t size);
  * what is there. */
 const struct bench_backend *bench_backend_find(const char *name, struct err *e);
 
-extern const struct bench_backend bench_backend_nccl;
+/* NCCL, and those of its interface. */
+#define BENCH_BACKENDS_NCCL 3
+extern const struct bench_backend bench_backends_nccl[BENCH_BACKENDS_NCCL];
 
 /* What a module exports under this name. */
 #define BENCH_MODULE "specter_bench_backend"

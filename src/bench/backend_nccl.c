@@ -91,21 +91,50 @@ static int failed(const struct bench_comm *c, const char *what, int error, struc
     return err_set(e, ERR_INPUT, "%s: %s (error %d)", what, c->nccl.GetErrorString(error), error);
 }
 
-static int open_library(struct bench_comm *c, const char *path, struct err *e)
+/* A library with this interface. */
+struct family {
+    const char *word;     /* in its file names */
+    const char *name;     /* for provenance */
+    const char *usual[5]; /* file names that its backend opens; ends with NULL */
+};
+
+enum { NCCLX, RCCL, NCCL, FAMILIES }; /* "ncclx" before "nccl", which is in it */
+
+static const struct family families[FAMILIES] = {
+    [NCCLX] = {"ncclx", "NCCLX", {"libncclx.so.2", "libncclx.so"}},
+    [RCCL] = {"rccl", "RCCL", {"librccl.so.1", "librccl.so"}},
+    [NCCL] = {"nccl", "NCCL", {"libnccl.so.2", "librccl.so.1", "librccl.so"}},
+};
+
+/* Which family an opened file is of. Builds of NCCLX are also named as NCCL's are, so that only the
+ * default, NCCL, goes by the file's name. */
+static const struct family *family_of(const char *file, const struct family *asked)
 {
-    static const char *const usual[] = {"libnccl.so.2", "librccl.so.1", NULL};
+    const char *slash = strrchr(file, '/'), *base = slash != NULL ? slash + 1 : file;
+    for (int i = 0; i < FAMILIES && asked == &families[NCCL]; i++) {
+        if (strstr(base, families[i].word) != NULL)
+            return &families[i];
+    }
+    return asked;
+}
+
+static int open_library(struct bench_comm *c, const struct family *asked, const char *path,
+                        struct err *e)
+{
     const char *const given[] = {path, NULL};
-    const char *name;
-    void *library = bench_lib_open(path != NULL ? given : usual, &name, e);
+    const char *file;
+    void *library = bench_lib_open(path != NULL ? given : asked->usual, &file, e);
     int version = 0;
+    if (library == NULL && path == NULL && asked != &families[NCCL])
+        return err_set(e, ERR_INPUT, "no %s here: name its file with --lib, or try --backend nccl",
+                       asked->usual[0]);
     if (library == NULL ||
         bench_lib_bind(library, "nccl", symbols, sizeof symbols / sizeof *symbols, &c->nccl, e) < 0)
         return -1;
     bench_lib_bind(library, "nccl", config_symbols, 1, &c->config, NULL);
     c->nccl.GetVersion(&version);
-    snprintf(c->library, sizeof c->library, "%s %d.%d.%d",
-             strstr(name, "rccl") != NULL ? "RCCL" : "NCCL", version / 10000, version / 100 % 100,
-             version % 100);
+    snprintf(c->library, sizeof c->library, "%s %d.%d.%d", family_of(file, asked)->name,
+             version / 10000, version / 100 % 100, version % 100);
     return 0;
 }
 
@@ -200,13 +229,15 @@ static void abandon(struct bench_comm *c)
     end_comm(c, true);
 }
 
-static int open_libraries(struct bench_comm *c, const struct bench_members *m, struct err *e)
+static int open_libraries(struct bench_comm *c, const struct family *asked,
+                          const struct bench_members *m, struct err *e)
 {
-    return bench_gpu_open(&c->gpu, m->device, e) < 0 ? -1 : open_library(c, m->lib, e);
+    return bench_gpu_open(&c->gpu, m->device, e) < 0 ? -1 : open_library(c, asked, m->lib, e);
 }
 
 /* Members and others go through the same exchanges. */
-static int open_comm(const struct bench_members *m, struct bench_comm **comm, struct err *e)
+static int open_comm(const struct family *asked, const struct bench_members *m,
+                     struct bench_comm **comm, struct err *e)
 {
     struct bench_comm *c = calloc(1, sizeof *c);
     unique_id id = {{0}};
@@ -217,7 +248,7 @@ static int open_comm(const struct bench_members *m, struct bench_comm **comm, st
     c->size = m->size;
     c->member = m->member;
     c->call_s = m->call_s;
-    if (bench_ranks_agree(m->ranks, open_libraries(c, m, e), e) == 0 &&
+    if (bench_ranks_agree(m->ranks, open_libraries(c, asked, m, e), e) == 0 &&
         exchange_id(c, m, &id, e) == 0 &&
         bench_ranks_agree(m->ranks, init_comm(c, m, id, e), e) == 0)
         status = 0;
@@ -227,6 +258,21 @@ static int open_comm(const struct bench_members *m, struct bench_comm **comm, st
     }
     *comm = c;
     return status;
+}
+
+static int open_ncclx(const struct bench_members *m, struct bench_comm **comm, struct err *e)
+{
+    return open_comm(&families[NCCLX], m, comm, e);
+}
+
+static int open_rccl(const struct bench_members *m, struct bench_comm **comm, struct err *e)
+{
+    return open_comm(&families[RCCL], m, comm, e);
+}
+
+static int open_nccl(const struct bench_members *m, struct bench_comm **comm, struct err *e)
+{
+    return open_comm(&families[NCCL], m, comm, e);
 }
 
 static void identify(const struct bench_comm *c, struct bench_identity *out)
@@ -439,27 +485,17 @@ static int wait_all(struct bench_comm *c, struct err *e)
     return bench_gpu_wait(&c->gpu, alive, c, e);
 }
 
-const struct bench_backend bench_backend_nccl = {
-    .name = "nccl",
-    .enqueues = true,
-    .supports = supports,
-    .open = open_comm,
-    .close = close_comm,
-    .abandon = abandon,
-    .identify = identify,
-    .alloc = alloc,
-    .release = release,
-    .free_bytes = free_bytes,
-    .put = put,
-    .get = get,
-    .set = set,
-    .copy = copy,
-    .call = call,
-    .messages = messages,
-    .mark = mark,
-    .us = between,
-    .host_ns = host_ns,
-    .pause = take_a_pause,
-    .gpu = gpu_of,
-    .wait = wait_all,
+#define BACKEND(_name, _open)                                                                      \
+    {                                                                                              \
+        .name = _name, .enqueues = true, .supports = supports, .open = _open, .close = close_comm, \
+        .abandon = abandon, .identify = identify, .alloc = alloc, .release = release,              \
+        .free_bytes = free_bytes, .put = put, .get = get, .set = set, .copy = copy, .call = call,  \
+        .messages = messages, .mark = mark, .us = between, .host_ns = host_ns,                     \
+        .pause = take_a_pause, .gpu = gpu_of, .wait = wait_all,                                    \
+    }
+
+const struct bench_backend bench_backends_nccl[BENCH_BACKENDS_NCCL] = {
+    BACKEND("nccl", open_nccl),
+    BACKEND("rccl", open_rccl),
+    BACKEND("ncclx", open_ncclx),
 };
