@@ -176,7 +176,7 @@ static int nvlinks_to(void *a, void *b)
     return n;
 }
 
-void bench_nvml_path(void *a, void *b, char text[BENCH_PATH_MAX])
+void bench_nvml_connection(void *a, void *b, char text[BENCH_CONNECTION_MAX])
 {
     static const char *const levels[] = {"X", "PIX", "PXB", "PHB", "NODE", "SYS"};
     int level = -1, links = a != NULL && b != NULL && a != b ? nvlinks_to(a, b) : 0;
@@ -184,9 +184,9 @@ void bench_nvml_path(void *a, void *b, char text[BENCH_PATH_MAX])
         level = -1;
     level = a != NULL && a == b ? 0 : level; /* the levels are 10 apart */
     if (links > 0)
-        snprintf(text, BENCH_PATH_MAX, "NV%d", links);
+        snprintf(text, BENCH_CONNECTION_MAX, "NV%d", links);
     else
-        snprintf(text, BENCH_PATH_MAX, "%s",
+        snprintf(text, BENCH_CONNECTION_MAX, "%s",
                  level >= 0 && level / 10 < (int)(sizeof levels / sizeof *levels)
                      ? levels[level / 10]
                      : "?");

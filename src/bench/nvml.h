@@ -40,10 +40,10 @@ void *bench_nvml_device_at(int index, struct err *e);
 int bench_nvml_index(void *device); /* -1: not known */
 
 /* What connects two GPUs of a node, in the words of `nvidia-smi topo -m`: "NV18" (18 NVLinks, also
- * through switches), "PIX", "PXB", "PHB", "NODE", "SYS"; "X" of one with itself, "?" where it is not
- * known. */
-#define BENCH_PATH_MAX 16
-void bench_nvml_path(void *a, void *b, char text[BENCH_PATH_MAX]);
+ * through switches), "PIX", "PXB", "PHB", "NODE", "SYS"; "X" of one with itself, "?" where it is
+ * not known. */
+#define BENCH_CONNECTION_MAX 16
+void bench_nvml_connection(void *a, void *b, char text[BENCH_CONNECTION_MAX]);
 
 /* device NULL: nothing is known. */
 void bench_nvml_read(void *device, struct bench_gpu_state *out);

@@ -294,11 +294,10 @@ static void describe_topology(const struct bench_neighbours *node, struct bench_
         struct buf row = BUF_INIT;
         char name[32];
         for (int k = 0; k < node->count; k++) {
-            char path[BENCH_PATH_MAX];
-            bench_nvml_path(gpu, node->bus_ids[k][0] != '\0'
-                                     ? bench_nvml_device(node->bus_ids[k], NULL)
-                                     : NULL,
-                            path);
+            char path[BENCH_CONNECTION_MAX];
+            bench_nvml_connection(
+                gpu, node->bus_ids[k][0] != '\0' ? bench_nvml_device(node->bus_ids[k], NULL) : NULL,
+                path);
             buf_printf(&row, "%s%s", k > 0 ? " " : "", path);
         }
         snprintf(name, sizeof name, "topology of GPU %d", i);

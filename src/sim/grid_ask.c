@@ -27,7 +27,8 @@ static int main_op(const struct grid_comm *comm)
     return top;
 }
 
-/* Of two groups that look like dp, one that gathers and one that does not, the first is of shards. */
+/* Of two groups that look like dp, one that gathers and one that does not, the first is of shards.
+ */
 static enum grid_role tell_shards_from_replicas(struct seen *s, enum grid_role role, int op)
 {
     bool gathers = op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER;

@@ -127,8 +127,9 @@ static bool is_of_stages(const struct grid *g, const struct grid_comm *comm, uns
     return false;
 }
 
-/* The first communicator whose members are no box of these axes, or, where not all of them are known,
- * whose size is none of a box; ncomms when all are. Parts of a pipeline's stages need not be one. */
+/* The first communicator whose members are no box of these axes, or, where not all of them are
+ * known, whose size is none of a box; ncomms when all are. Parts of a pipeline's stages need not be
+ * one. */
 static size_t first_misfit(const struct grid *g, const struct grid_input *in)
 {
     bool any_used = grid_any_used(in);

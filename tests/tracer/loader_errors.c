@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * dlerror() beside the program's own malloc() and free(): `loader_errors` reads errors of the loader in
- * many threads that end, between calls of a hooked function. Prints what is wrong, nothing when all is
- * well; on stderr how often dlerror() called free(NULL).
+ * dlerror() beside the program's own malloc() and free(): `loader_errors` reads errors of the
+ * loader in many threads that end, between calls of a hooked function. Prints what is wrong,
+ * nothing when all is well; on stderr how often dlerror() called free(NULL).
  */
 #include <dlfcn.h>
 #include <malloc.h>
@@ -18,7 +18,8 @@
 
 extern void __libc_free(void *p);
 
-static _Thread_local volatile bool is_on; /* within dlerror(), which <dlfcn.h> says calls nothing here */
+static _Thread_local volatile bool
+    is_on;                       /* within dlerror(), which <dlfcn.h> says calls nothing here */
 static atomic_int freed_nothing; /* free(NULL) within dlerror() */
 
 /* Of the program, so that all libraries use it, as that of jemalloc. */
@@ -65,7 +66,8 @@ static void run_threads(int count)
 {
     for (int i = 0; i < count; i++) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, read_errors, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        if (pthread_create(&thread, NULL, read_errors, NULL) != 0 ||
+            pthread_join(thread, NULL) != 0)
             exit(77);
     }
 }
