@@ -257,6 +257,42 @@ void bench_checks_links(struct bench_checks *g, const struct bench_p2p_log *log,
         bench_checks_take(g, BENCH_CHECK_links, 0, "no link");
 }
 
+/* The largest message of a link beside the model's time for it; NAN where it is small or the model
+ * does not know it. */
+static double share_of_predicted(const struct bench_p2p_log *log, const struct bench_link *link,
+                                 bool across, const struct gpu_profile *gpu,
+                                 const struct network_profile *net)
+{
+    const struct bench_link_point *largest;
+    struct bench_link_points points;
+    struct bench_stats stats;
+    struct comm_cost cost;
+    double share = NAN;
+    bench_link_points_of(log, link->src, link->dst, &points);
+    largest = points.n > 0 ? &points.list[points.n - 1] : NULL;
+    if (largest != NULL && largest->bytes >= BENCH_CHECK_LARGE &&
+        model_p2p(gpu, net, (double)largest->bytes, across, &cost, NULL) == 0) {
+        bench_stats_of(largest->us, largest->n, &stats);
+        share = cost.us / stats.median;
+    }
+    bench_link_points_release(&points);
+    return share;
+}
+
+void bench_checks_predicted(struct bench_checks *g, const struct bench_p2p_log *log,
+                            const struct bench_links *links, const int *node_of,
+                            const struct gpu_profile *gpu, const struct network_profile *net)
+{
+    for (int i = 0; i < links->ranks * links->ranks; i++) {
+        const struct bench_link *link = &links->list[i];
+        bool across = node_of[link->src] != node_of[link->dst];
+        double share = link->npieces > 0 ? share_of_predicted(log, link, across, gpu, net) : NAN;
+        if (isfinite(share))
+            bench_checks_take(g, BENCH_CHECK_ratio, share, "GPU %d to GPU %d", link->src,
+                              link->dst);
+    }
+}
+
 /* ---- overlap ---- */
 
 void bench_checks_overlap(struct bench_checks *g, const struct bench_overlap_log *log)

@@ -88,6 +88,10 @@ void bench_checks_gemms(struct bench_checks *g, const struct bench_gemm_result *
 /* cv, links, flat, asymptote of messages one way. */
 void bench_checks_links(struct bench_checks *g, const struct bench_p2p_log *log,
                         const struct bench_links *links);
+/* ratio of the largest message of each link. node_of: by rank; the profiles are not NULL. */
+void bench_checks_predicted(struct bench_checks *g, const struct bench_p2p_log *log,
+                            const struct bench_links *links, const int *node_of,
+                            const struct gpu_profile *gpu, const struct network_profile *net);
 /* drift: each GPU against its host, each host of another node against rank 0's. */
 void bench_checks_drift(struct bench_checks *g, const struct bench_drift_log *log,
                         const int *node_of);

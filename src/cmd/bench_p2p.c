@@ -122,6 +122,7 @@ static struct bench_p2p_report report(const struct p2p *p)
                                      .run = p->job.run,
                                      .plan = &p->plan,
                                      .log = &p->log,
+                                     .target = &p->folder.target,
                                      .drift = {&p->drift[0], &p->drift[1]},
                                      .node_of = p->job.node_of,
                                      .gpus = p->conditions.gpus,
@@ -193,7 +194,7 @@ static int find_target(struct p2p *p, struct err *e)
 {
     int status = 0;
     if (p->job.place.rank == 0)
-        status = bench_job_target(&p->job, p->opts->gpu, p->opts->network, p->arena,
+        status = bench_p2p_target(p->opts->gpu, p->opts->network, p->job.run->gpu, p->arena,
                                   &p->folder.target, e);
     return bench_ranks_agree(p->job.ranks, status, e);
 }
@@ -215,7 +216,7 @@ static int measure(struct p2p *p, struct err *e)
     bench_conditions_describe(&p->conditions, p->job.place.rank, &p->job.result, p->job.run);
     r = report(p);
     status = bench_p2p_folder_start(&p->folder, p->opts->output, &r, e);
-    if (status == 0 && p->opts->output != NULL)
+    if (status == 0)
         status = find_target(p, e);
     if (status == 0)
         status = drift(p, &on, 0, e);

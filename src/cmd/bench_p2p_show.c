@@ -1,10 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/bench_p2p_show.h"
 
+#include "cmd/hardware.h"
 #include "report/bench_page.h"
 
 #include <cjson/cJSON.h>
 #include <string.h>
+
+int bench_p2p_target(const char *gpu, const char *network, const char *device, struct arena *a,
+                     struct bench_target *out, struct err *e)
+{
+    const struct gpu_profile *by_name =
+        gpu != NULL ? gpu_profile_find(gpu, NULL) : gpu_profile_of_device(device);
+    struct profile_pair on;
+    *out = (struct bench_target){NULL, NULL};
+    if (gpu == NULL && by_name == NULL)
+        return 0;
+    if (network == NULL && by_name != NULL)
+        network = by_name->network;
+    if (cmd_target(gpu != NULL ? gpu : by_name->name, network, true, a, &on, e) < 0)
+        return -1;
+    *out = (struct bench_target){on.gpu, on.network};
+    return 0;
+}
 
 static void take_checks(const struct bench_p2p_report *r, struct bench_checks *checks)
 {
@@ -14,6 +32,9 @@ static void take_checks(const struct bench_p2p_report *r, struct bench_checks *c
     bench_checks_init(checks);
     bench_checks_done(checks, done, ranks * (ranks - 1) * r->plan->nsizes);
     bench_checks_links(checks, r->log, r->links);
+    if (r->target != NULL && r->target->gpu != NULL)
+        bench_checks_predicted(checks, r->log, r->links, r->node_of, r->target->gpu,
+                               r->target->net);
     for (int i = 0; i < 2; i++)
         bench_checks_drift(checks, r->drift[i], r->node_of);
     bench_checks_gpus(checks, r->gpus, r->ngpus);

@@ -221,23 +221,28 @@ static int report(const struct question *q, struct bench_result *r, struct arena
 /* ---- links ---- */
 
 /* A folder of `bench p2p`. */
-static int report_links(const struct report_opts *o, const char *folder, struct err *e)
+static int report_links(const struct report_opts *o, const char *folder, struct arena *a,
+                        struct err *e)
 {
     const struct bench_p2p_show show = {o->json, o->html, o->fail_on, o->full, folder};
     struct bench_p2p_files f;
     struct bench_links links = {0};
     struct bench_checks checks;
+    struct bench_target target = {NULL, NULL};
     int status = bench_p2p_read(&f, folder, e);
     struct bench_p2p_report r = {.result = &f.result,
                                  .run = f.run,
                                  .plan = &f.plan,
                                  .log = &f.log,
+                                 .target = &target,
                                  .links = &links,
                                  .drift = {&f.drift[0], &f.drift[1]},
                                  .node_of = f.node_of,
                                  .gpus = f.gpus,
                                  .ngpus = f.ngpus,
                                  .complete = f.complete};
+    if (status == 0)
+        status = bench_p2p_target(o->gpu, o->network, f.run->gpu, a, &target, e);
     if (status == 0) {
         bench_links_fit(&f.log, f.node_of, &links);
         status = bench_p2p_show(&r, &checks, &show, e);
@@ -260,7 +265,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
     if (check(&o, n, argv, &q, e) < 0)
         return (int)e->code;
     if (bench_p2p_is_folder(q.path))
-        return report_links(&o, q.path, e);
+        return report_links(&o, q.path, a, e);
     bench_result_init(&result);
     status = report(&q, &result, a, e) < 0 ? (int)e->code : result.damaged ? ERR_PARTIAL : 0;
     bench_result_release(&result);

@@ -21,7 +21,8 @@ struct bench_p2p_report {
     const struct bench_p2p_plan *plan;
     const struct bench_p2p_log *log;
     const struct bench_links *links;
-    const struct bench_checks *checks;          /* the checks */
+    const struct bench_target *target;      /* the profiles; NULL, or gpu NULL: not known */
+    const struct bench_checks *checks;      /* the checks */
     const struct bench_drift_log *drift[2]; /* before and after; n 0: not measured */
     const int *node_of;                     /* by rank */
     const struct bench_gpu_summary *gpus;   /* what they were like, of all nodes */

@@ -17,6 +17,8 @@
 #define NAMED_LINKS 3 /* findings of the short text */
 #define MATRIX_GPUS 8 /* that its matrices have at most */
 
+#define FAR_BELOW 0.75 /* of the predicted rate: links that are alike and all too slow */
+
 /* ---- the answer ---- */
 
 static void print_usual(const struct bench_links *links, FILE *out)
@@ -73,11 +75,19 @@ static void print_answer(const struct bench_p2p_report *r, bool full, FILE *out)
     struct bench_link_finding *list;
     size_t n = bench_link_findings(links, &list), shown = full || n < NAMED_LINKS ? n : NAMED_LINKS;
     size_t known = links->kinds[0].n + links->kinds[1].n;
+    double share = r->checks->figures[BENCH_CHECK_ratio].value; /* NAN: not predicted */
     if (n == 0) {
-        fprintf(out, known == 2 ? "Both links are normal: " : "All %zu links are normal: ", known);
+        if (known == 2)
+            fputs("Both links are ", out);
+        else
+            fprintf(out, "All %zu links are ", known);
+        fputs(share < FAR_BELOW ? "alike, and slow: " : "normal: ", out);
         print_usual(links, out);
         fputs(".\n", out);
     }
+    if (n == 0 && share < FAR_BELOW)
+        fprintf(out, "%s: %.2f of the predicted rate (%s).\n",
+                r->checks->figures[BENCH_CHECK_ratio].where, share, r->target->net->name);
     for (size_t i = 0; i < shown; i++)
         print_finding(links, &list[i], out);
     if (n > shown)
