@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GIVEN_MAX 256 /* of an option's name in a message */
+
 /* One parse under way. */
 struct parse {
     const struct opt *rows;
@@ -216,29 +218,26 @@ static int unknown_option(const struct parse *p, const char *given, struct err *
     return err_set(e, ERR_USAGE, "unknown option '%s'", given);
 }
 
-/* --name, --name=VALUE, --name VALUE. Cuts arg at the '='. */
-static int take_long(struct parse *p, char *arg, struct err *e)
+/* --name, --name=VALUE, --name VALUE. The words stay as they are: `bench` passes them on. */
+static int take_long(struct parse *p, const char *arg, struct err *e)
 {
-    char *text = strchr(arg, '=');
+    const char *equals = strchr(arg, '='), *value = equals != NULL ? equals + 1 : NULL;
     const struct opt *row = p->rows;
-    const char *value = text;
-    if (text != NULL) {
-        *text = '\0';
-        value = text + 1;
-    }
-    if (strcmp(arg, "--help") == 0) {
+    char given[GIVEN_MAX];
+    snprintf(given, sizeof given, "%.*s", equals != NULL ? (int)(equals - arg) : GIVEN_MAX, arg);
+    if (strcmp(given, "--help") == 0) {
         *p->help = true;
         return 0;
     }
-    while (row->name != NULL && strcmp(row->name, arg + 2) != 0)
+    while (row->name != NULL && strcmp(row->name, given + 2) != 0)
         row++;
     if (row->name == NULL)
-        return unknown_option(p, arg, e);
+        return unknown_option(p, given, e);
     if (row->type == OPT_FLAG && value != NULL)
-        return err_set(e, ERR_USAGE, "option '%s' takes no argument", arg);
-    if (row->type != OPT_FLAG && value == NULL && (value = next_argument(p, row, arg, e)) == NULL)
+        return err_set(e, ERR_USAGE, "option '%s' takes no argument", given);
+    if (row->type != OPT_FLAG && value == NULL && (value = next_argument(p, row, given, e)) == NULL)
         return -1;
-    return set_value(p, row, arg, value, e);
+    return set_value(p, row, given, value, e);
 }
 
 /* -a, -ab (two flags), -oVALUE, -o VALUE. */

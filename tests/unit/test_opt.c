@@ -65,6 +65,17 @@ TEST(opt_every_type)
     free(p.opts.scales.values);
 }
 
+TEST(opt_leaves_the_words_as_they_are)
+{
+    struct parsed p;
+    parse(&p, false, "--rank=7 --output=a=b --sync");
+    CHECK_INT(p.n, 0);
+    CHECK_INT(p.opts.rank, 7);
+    CHECK_STR(p.opts.output, "a=b");
+    CHECK_STR(p.words[0], "--rank=7");
+    CHECK_STR(p.words[1], "--output=a=b");
+}
+
 TEST(opt_letters_in_one_word)
 {
     struct parsed p;

@@ -6,7 +6,7 @@ printf 'gpus_per_node = 4\nhot_gpu = 1 60\n' >>fabric.conf
 export EMU_FABRIC=$PWD/fabric.conf
 bench() {
     rm -rf emu/*
-    "$SPECTER" bench collective --gpus 4 --op all_reduce --bytes 1M:4M --iters 5 --check 4096 --network dgx_h100_400g "$@" \
+    "$SPECTER" bench collective --gpus=4 --op=all_reduce --bytes 1M:4M --iters 5 --check 4096 --network dgx_h100_400g "$@" \
         >out 2>err
     echo "$?: $(sed -E 's/is [0-9.]+/is N/' err)"
 }
