@@ -15,12 +15,15 @@ struct launcher {
     const char *name, *rank, *world, *local_rank, *local_world, *needed;
 };
 
+/* mpirun may run in a job step (srun --pty bash), so its variables come before Slurm's. srun sets
+ * PMI_RANK, too (--mpi=pmi2), but MPI_LOCALRANKID only MPI's own launchers do. */
 static const struct launcher launchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL},
-    /* A batch script has SLURM_PROCID, too; only a job step's tasks have SLURM_STEP_ID. */
-    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_STEP_ID"},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE", NULL},
+    {"MPI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"},
+    /* A batch script has SLURM_PROCID, too; only a job step's tasks have SLURM_STEP_ID. */
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_STEP_ID"},
     {"MPI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL},
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which process of a job this one is, as its launcher says in the environment. Known launchers, in
- * this order: torchrun and `specter bench` itself (RANK, WORLD_SIZE), srun (SLURM_*), Open MPI's
- * mpirun (OMPI_*), other launchers of MPI (PMI_*).
+ * this order: torchrun and `specter bench` itself (RANK, WORLD_SIZE), Open MPI's mpirun (OMPI_*),
+ * other launchers of MPI (PMI_*, MPI_LOCALRANKID), srun (SLURM_*), other PMI (PMI_*).
  *
  *     struct bench_place place;
  *     if (bench_place_read(&place, e) < 0) ...

@@ -39,6 +39,8 @@ static const char *const variables[] = {
     "OMPI_COMM_WORLD_LOCAL_SIZE",
     "PMI_RANK",
     "PMI_SIZE",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
     BENCH_ENV_NONCE,
     BENCH_ENV_LISTEN,
 };
@@ -55,7 +57,7 @@ static void set_environment(const char *const *pairs)
 TEST(bench_place_of_launchers)
 {
     static const struct {
-        const char *pairs[13];
+        const char *pairs[17];
         const char *launcher, *master;
         int rank, world, local_rank, local_world, port;
     } cases[] = {
@@ -104,6 +106,37 @@ TEST(bench_place_of_launchers)
          4,
          1,
          4,
+         29500},
+        /* mpirun of Open MPI, then of others, in a shell that srun has started. */
+        {{"SLURM_PROCID", "0", "SLURM_STEP_NUM_TASKS", "1", "SLURM_LOCALID", "0", "SLURM_STEP_ID",
+          "0", "OMPI_COMM_WORLD_RANK", "3", "OMPI_COMM_WORLD_SIZE", "4",
+          "OMPI_COMM_WORLD_LOCAL_RANK", "3", "OMPI_COMM_WORLD_LOCAL_SIZE", "4", NULL},
+         "mpirun",
+         "127.0.0.1",
+         3,
+         4,
+         3,
+         4,
+         29500},
+        {{"SLURM_PROCID", "0", "SLURM_STEP_NUM_TASKS", "1", "SLURM_LOCALID", "0", "SLURM_STEP_ID",
+          "0", "PMI_RANK", "2", "PMI_SIZE", "4", "MPI_LOCALRANKID", "2", "MPI_LOCALNRANKS", "4",
+          NULL},
+         "MPI",
+         "127.0.0.1",
+         2,
+         4,
+         2,
+         4,
+         29500},
+        /* srun --mpi=pmi2. */
+        {{"SLURM_PROCID", "5", "SLURM_STEP_NUM_TASKS", "8", "SLURM_LOCALID", "1", "SLURM_STEP_ID",
+          "0", "SLURM_STEP_NODELIST", "n1,n2", "PMI_RANK", "5", "PMI_SIZE", "8", NULL},
+         "srun",
+         "n1",
+         5,
+         8,
+         1,
+         -1,
          29500},
         {{"PMI_RANK", "1", "PMI_SIZE", "2", "MASTER_ADDR", "10.0.0.1", NULL},
          "MPI",
