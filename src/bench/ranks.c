@@ -7,6 +7,10 @@
  *     rank r -> 0   DATA (what it gives)          an exchange
  *     0 -> all      DATA (of all ranks)
  *     any time      FAIL (what went wrong)        the sender's last message
+ *     rank r -> 0   BLOCKED (nothing)             its calls do not end; then only a FAIL can follow
+ *     0 -> all      ASK (nothing)                 who is there?
+ *     rank r -> 0   HERE (nothing)                the answer of one that waits for its device;
+ *                                                 one that is at an exchange has answered by it
  *
  * Numbers are those of the machine: all ranks run the same build.
  */
@@ -27,10 +31,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HELLO = 0x53504252, DATA, FAIL };
+enum { HELLO = 0x53504252, DATA, FAIL, BLOCKED, ASK, HERE };
 
 #define RETRY_MS 100  /* between attempts to reach rank 0, which may start later */
 #define STRANGER_S 2  /* a connection that says nothing for so long is closed */
+#define GRACE_S 5     /* to answer when rank 0 asks who is there, at most the timeout */
+#define NEWS_S 0.5    /* for the news of another rank's end to come */
 #define NAMED_RANKS 8 /* that did not come, in a message */
 
 struct head {
@@ -47,7 +53,11 @@ struct bench_ranks {
     int rank, world;
     double timeout_s;
     int *fds;    /* owned; rank 0: of each rank, others: [0] of rank 0. -1: not come, or ended */
-    bool failed; /* the job is over; why says what happened */
+    bool *heard; /* owned; on rank 0: that have come, gave their part of an exchange, or are BLOCKED
+                  */
+    bool blocked; /* on rank 0: some rank's calls do not end */
+    bool silent;  /* rank 0 is there to say what went wrong */
+    bool failed;  /* the job is over; why says what happened */
     char why[512];
 };
 
@@ -62,6 +72,17 @@ static int left_ms(double until_s)
 {
     double left = until_s - now_s();
     return left <= 0 ? 0 : left > 1e6 ? 1000000000 : (int)(left * 1e3) + 1;
+}
+
+static double grace_s(const struct bench_ranks *r)
+{
+    return r->timeout_s < GRACE_S ? r->timeout_s : GRACE_S;
+}
+
+/* How long another rank than 0 waits for rank 0, which itself waits for the others. */
+static double patience_s(const struct bench_ranks *r)
+{
+    return 2 * (r->timeout_s + grace_s(r));
 }
 
 /* ---- bytes ---- */
@@ -126,6 +147,7 @@ static int peer_lost(struct bench_ranks *r, int rank, struct err *e)
              rank, r->timeout_s);
     close(r->fds[rank]);
     r->fds[rank] = -1;
+    r->silent &= r->rank != 1; /* without rank 0, rank 1 says it */
     return end_job(r, (uint32_t)rank, e);
 }
 
@@ -139,16 +161,97 @@ static int peer_failed(struct bench_ranks *r, int fd, const struct head *head, s
         snprintf(r->why, sizeof r->why, "rank %u: %s", head->rank, text);
     else
         snprintf(r->why, sizeof r->why, "%s", text);
+    r->silent = r->rank != 0;
     return end_job(r, head->rank, e);
 }
 
-void bench_ranks_fail(struct bench_ranks *r, const struct err *e)
+/* ---- who is there ---- */
+
+/* The numbers of those that are not in `heard`, and how many they are. */
+static int put_others(const struct bench_ranks *r, const bool *heard, struct buf *names)
 {
-    if (r == NULL || r->failed)
-        return;
-    snprintf(r->why, sizeof r->why, r->rank == 0 ? "rank 0: %.400s" : "%.400s", e->msg);
-    spread_failure(r, (uint32_t)r->rank);
-    r->failed = true;
+    int others = 0;
+    for (int i = 1; i < r->world; i++) {
+        if (!heard[i] && others++ < NAMED_RANKS)
+            buf_printf(names, "%s%d", others == 1 ? "" : ", ", i);
+    }
+    if (others > NAMED_RANKS)
+        buf_printf(names, " and %d more", others - NAMED_RANKS);
+    return others;
+}
+
+/* "ranks 1, 2 did not come within 60 s", of those that are not in `heard`; 0: none. */
+static int name_silent(struct bench_ranks *r, const bool *heard, const char *did, struct err *e)
+{
+    struct buf names = BUF_INIT;
+    int others = put_others(r, heard, &names);
+    if (others > 0)
+        snprintf(r->why, sizeof r->why, "rank%s %s did not %s within %g s", others > 1 ? "s" : "",
+                 names.data, did, r->timeout_s);
+    buf_release(&names);
+    return others > 0 ? end_job(r, 0, e) : 0;
+}
+
+/* Takes what a rank says outside of an exchange, if anything. 0, or -1 with e filled: the job is
+ * over. *there is set where it waits for its device, or is at an exchange. */
+static int listen_to(struct bench_ranks *r, int from, bool *there, struct err *e)
+{
+    struct head head;
+    ssize_t n;
+    while ((n = recv(r->fds[from], &head, sizeof head, MSG_PEEK | MSG_DONTWAIT)) ==
+           (ssize_t)sizeof head) {
+        *there |= head.kind != FAIL;
+        if (head.kind == DATA)
+            return 0;
+        recv(r->fds[from], &head, sizeof head, MSG_DONTWAIT);
+        if (head.kind == FAIL)
+            return peer_failed(r, r->fds[from], &head, e);
+        if (head.kind == BLOCKED)
+            r->blocked = r->heard[from] = true;
+        if (head.kind == ASK) /* where rank 0 has ended, a FAIL may be behind it */
+            (void)send_message(r, r->fds[0], HERE, (uint32_t)r->rank, NULL, 0);
+    }
+    errno = n == 0 ? ECONNRESET : errno;
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ? peer_lost(r, from, e) : 0;
+}
+
+/* On rank 0. 0: all are there; -1 with e filled, which names those that are not. */
+static int ask_all(struct bench_ranks *r, struct err *e)
+{
+    const struct timespec pause = {0, 20 * 1000000};
+    double until_s = now_s() + grace_s(r);
+    bool *there = calloc((size_t)r->world, sizeof *there);
+    int missing = 1, status = 0;
+    if (there == NULL)
+        die("out of memory");
+    for (int i = 1; i < r->world; i++) {
+        there[i] = r->heard[i];
+        (void)send_message(r, r->fds[i], ASK, 0, NULL, 0);
+    }
+    while (missing > 0 && status == 0 && now_s() < until_s) {
+        missing = 0;
+        for (int i = 1; i < r->world && status == 0; i++) {
+            if (!there[i])
+                status = listen_to(r, i, &there[i], e);
+            missing += !there[i];
+        }
+        if (missing > 0)
+            nanosleep(&pause, NULL);
+    }
+    if (status == 0)
+        status = name_silent(r, there, "answer", e);
+    free(there);
+    return status;
+}
+
+/* On rank 0: some rank's calls do not end. */
+static int find_hanging(struct bench_ranks *r, struct err *e)
+{
+    if (ask_all(r, e) < 0)
+        return -1;
+    snprintf(r->why, sizeof r->why, "calls did not end within %g s, though all ranks answer",
+             r->timeout_s);
+    return end_job(r, 0, e);
 }
 
 /* ---- exchanges ---- */
@@ -157,12 +260,20 @@ void bench_ranks_fail(struct bench_ranks *r, const struct err *e)
 static int receive(struct bench_ranks *r, int from, void *bytes, size_t size, double until_s,
                    struct err *e)
 {
-    struct head head;
+    struct head head = {.kind = ASK};
     int fd = r->fds[from];
-    if (transfer(fd, &head, sizeof head, false, until_s) < 0)
-        return peer_lost(r, from, e);
+    while (head.kind == ASK || head.kind == HERE) {
+        if (transfer(fd, &head, sizeof head, false, until_s) < 0)
+            return peer_lost(r, from, e);
+        if (head.kind == ASK) /* rank 0 waits for another one */
+            until_s = now_s() + patience_s(r);
+    }
     if (head.kind == FAIL)
         return peer_failed(r, fd, &head, e);
+    if (head.kind == BLOCKED) {
+        r->heard[from] = true;
+        return find_hanging(r, e);
+    }
     if (head.kind != DATA || head.length != size) {
         snprintf(r->why, sizeof r->why,
                  "rank %d is at another exchange than rank %d: do all run "
@@ -188,16 +299,20 @@ static int receive_all(struct bench_ranks *r, size_t size, char *all, struct err
         polls[i] = (struct pollfd){i == 0 ? -1 : r->fds[i], POLLIN, 0};
     while (missing > 0 && status == 0) {
         int ready = poll(polls, (nfds_t)r->world, left_ms(until_s));
+        if (ready == 0) { /* a rank whose device is at work for longer may go on */
+            status = ask_all(r, e) < 0 ? -1 : r->blocked ? find_hanging(r, e) : 0;
+            until_s = now_s() + r->timeout_s;
+        }
         for (int i = 1; i < r->world && status == 0; i++) {
-            if (polls[i].fd < 0 || (ready > 0 && polls[i].revents == 0))
+            if (polls[i].fd < 0 || ready <= 0 || polls[i].revents == 0)
                 continue;
-            errno = ETIMEDOUT;
-            status = ready == 0 ? peer_lost(r, i, e)
-                                : receive(r, i, all + (size_t)i * size, size, until_s, e);
+            status = receive(r, i, all + (size_t)i * size, size, until_s, e);
             polls[i].fd = -1;
+            r->heard[i] = true;
             missing--;
         }
     }
+    memset(r->heard, 0, (size_t)r->world * sizeof *r->heard);
     free(polls);
     return status;
 }
@@ -222,7 +337,7 @@ int bench_ranks_gather(struct bench_ranks *r, const void *mine, size_t size, voi
         return receive_all(r, size, all, e) < 0 ? -1 : send_all(r, all, whole, e);
     if (send_message(r, r->fds[0], DATA, (uint32_t)r->rank, mine, size) < 0)
         return bench_ranks_check(r, e) < 0 ? -1 : peer_lost(r, 0, e);
-    return receive(r, 0, all, whole, now_s() + 2 * r->timeout_s, e);
+    return receive(r, 0, all, whole, now_s() + patience_s(r), e);
 }
 
 /* Room for what all ranks give. */
@@ -274,22 +389,62 @@ int bench_ranks_agree(struct bench_ranks *r, int status, struct err *e)
     return first >= 0 ? -1 : result;
 }
 
+int bench_ranks_agree_or_fail(struct bench_ranks *r, int status, struct err *e)
+{
+    if (status < 0 && r->world > 1)
+        bench_ranks_fail(r, e);
+    return bench_ranks_agree(r, status, e);
+}
+
 int bench_ranks_check(struct bench_ranks *r, struct err *e)
 {
     int first = r->rank == 0 ? 1 : 0, last = r->rank == 0 ? r->world : r->world > 1;
     if (r->failed)
         return err_set(e, ERR_INPUT, "%s", r->why);
     for (int i = first; i < last; i++) {
-        struct head head;
-        ssize_t n = recv(r->fds[i], &head, sizeof head, MSG_PEEK | MSG_DONTWAIT);
-        errno = n == 0 ? ECONNRESET : errno;
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-            return peer_lost(r, i, e);
-        if (n == (ssize_t)sizeof head && head.kind == FAIL &&
-            recv(r->fds[i], &head, sizeof head, MSG_DONTWAIT) == (ssize_t)sizeof head)
-            return peer_failed(r, r->fds[i], &head, e);
+        bool there = false;
+        if (listen_to(r, i, &there, e) < 0)
+            return -1;
     }
-    return 0;
+    return r->blocked ? find_hanging(r, e) : 0;
+}
+
+int bench_ranks_blocked(struct bench_ranks *r, struct err *e)
+{
+    if (r->failed)
+        return err_set(e, ERR_INPUT, "%s", r->why);
+    if (r->rank == 0)
+        return find_hanging(r, e);
+    if (send_message(r, r->fds[0], BLOCKED, (uint32_t)r->rank, NULL, 0) < 0)
+        return bench_ranks_check(r, e) < 0 ? -1 : peer_lost(r, 0, e);
+    return receive(r, 0, NULL, 0, now_s() + patience_s(r), e);
+}
+
+bool bench_ranks_silent(const struct bench_ranks *r)
+{
+    return r != NULL && r->silent;
+}
+
+/* ---- a failure of this rank ---- */
+
+/* A call fails, too, because another rank has ended, of which the news may come a moment later. */
+static bool another_failed(struct bench_ranks *r)
+{
+    const struct timespec pause = {0, 20 * 1000000};
+    double until_s = now_s() + NEWS_S;
+    struct err unused = {0};
+    while (bench_ranks_check(r, &unused) == 0 && now_s() < until_s)
+        nanosleep(&pause, NULL);
+    return r->failed;
+}
+
+void bench_ranks_fail(struct bench_ranks *r, const struct err *e)
+{
+    if (r == NULL || r->failed || another_failed(r))
+        return;
+    snprintf(r->why, sizeof r->why, r->rank == 0 ? "rank 0: %.400s" : "%.400s", e->msg);
+    spread_failure(r, (uint32_t)r->rank);
+    r->failed = true;
 }
 
 bool bench_ranks_failed(const struct bench_ranks *r)
@@ -383,25 +538,8 @@ static bool admit(struct bench_ranks *r, const struct bench_place *p, int fd)
     }
     set_options(fd);
     r->fds[hello.rank] = fd;
+    r->heard[hello.rank] = true;
     return true;
-}
-
-static int not_all_came(const struct bench_ranks *r, struct err *e)
-{
-    struct buf names = BUF_INIT;
-    int missing = 0;
-    for (int i = 1; i < r->world; i++) {
-        if (r->fds[i] >= 0)
-            continue;
-        if (missing++ < NAMED_RANKS)
-            buf_printf(&names, "%s%d", missing == 1 ? "" : ", ", i);
-    }
-    if (missing > NAMED_RANKS)
-        buf_printf(&names, " and %d more", missing - NAMED_RANKS);
-    err_set(e, ERR_INPUT, "rank%s %s did not come within %g s", missing > 1 ? "s" : "", names.data,
-            r->timeout_s);
-    buf_release(&names);
-    return -1;
 }
 
 static int wait_for_all(struct bench_ranks *r, const struct bench_place *p, struct err *e)
@@ -414,13 +552,14 @@ static int wait_for_all(struct bench_ranks *r, const struct bench_place *p, stru
         struct pollfd poll_one = {listener, POLLIN, 0};
         int fd;
         if (poll(&poll_one, 1, left_ms(until_s)) == 0) {
-            status = not_all_came(r, e);
+            status = name_silent(r, r->heard, "come", e);
             break;
         }
         fd = accept(listener, NULL, NULL);
         missing -= fd >= 0 && admit(r, p, fd);
     }
     close(listener);
+    memset(r->heard, 0, (size_t)r->world * sizeof *r->heard);
     return status < 0 ? -1 : send_all(r, "", 0, e);
 }
 
@@ -462,27 +601,28 @@ static int join_first(struct bench_ranks *r, const struct bench_place *p, struct
         return -1;
     if (send_message(r, r->fds[0], HELLO, (uint32_t)r->rank, &hello, sizeof hello) < 0)
         return peer_lost(r, 0, e);
-    return receive(r, 0, NULL, 0, now_s() + 2 * r->timeout_s, e);
+    if (receive(r, 0, NULL, 0, now_s() + patience_s(r), e) < 0)
+        return -1;
+    r->silent = true;
+    return 0;
 }
 
-struct bench_ranks *bench_ranks_join(const struct bench_place *place, double timeout_s,
-                                     struct err *e)
+int bench_ranks_join(const struct bench_place *place, double timeout_s, struct bench_ranks **ranks,
+                     struct err *e)
 {
-    struct bench_ranks *r = calloc(1, sizeof *r);
-    int status = 0;
-    if (r == NULL || (r->fds = calloc((size_t)place->world, sizeof *r->fds)) == NULL)
+    struct bench_ranks *r = *ranks = calloc(1, sizeof *r);
+    size_t world = (size_t)place->world;
+    if (r == NULL || (r->fds = calloc(world, sizeof *r->fds)) == NULL ||
+        (r->heard = calloc(world, sizeof *r->heard)) == NULL)
         die("out of memory");
     r->rank = place->rank;
     r->world = place->world;
     r->timeout_s = timeout_s;
     for (int i = 0; i < r->world; i++)
         r->fds[i] = -1;
-    if (r->world > 1)
-        status = r->rank == 0 ? wait_for_all(r, place, e) : join_first(r, place, e);
-    if (status == 0)
-        return r;
-    bench_ranks_leave(r);
-    return NULL;
+    if (r->world == 1)
+        return 0;
+    return r->rank == 0 ? wait_for_all(r, place, e) : join_first(r, place, e);
 }
 
 void bench_ranks_leave(struct bench_ranks *r)
@@ -493,6 +633,7 @@ void bench_ranks_leave(struct bench_ranks *r)
         if (r->fds[i] >= 0)
             close(r->fds[i]);
     }
+    free(r->heard);
     free(r->fds);
     free(r);
 }

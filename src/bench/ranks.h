@@ -3,7 +3,7 @@
  * What the ranks of a benchmark say to each other beside the library that is measured: over TCP,
  * each with rank 0. Small data of a fixed length: ids, times, what went wrong.
  *
- *     struct bench_ranks *ranks = bench_ranks_join(&place, 60, e);
+ *     status = bench_ranks_join(&place, 60, &ranks, e);
  *     bench_ranks_gather(ranks, &mine, sizeof mine, all, e)      all: `world` of them, by rank
  *     bench_ranks_leave(ranks);
  *
@@ -21,14 +21,15 @@
 
 struct bench_ranks;
 
-/* Waits until all ranks have come, for at most timeout_s seconds; the same bound holds for every
- * exchange. NULL with e filled (ERR_INPUT): the port is taken, or a rank did not come, which is
- * then named. Of a job of one rank nothing is opened. Owned. */
-struct bench_ranks *bench_ranks_join(const struct bench_place *place, double timeout_s,
-                                     struct err *e);
+/* Waits until all ranks have come, for at most timeout_s seconds. 0, or -1 with e filled
+ * (ERR_INPUT): the port is taken, or a rank did not come, which is then named on all ranks. *ranks
+ * is owned in any case. Of a job of one rank nothing is opened. */
+int bench_ranks_join(const struct bench_place *place, double timeout_s, struct bench_ranks **ranks,
+                     struct err *e);
 
 /* Puts what each rank gives, `size` bytes, to all[rank * size]; `all` holds world * size bytes. 0,
- * or -1 with e filled: a rank failed, ended, or did not answer in time. */
+ * or -1 with e filled: a rank failed, ended, or did not answer within timeout_s. A rank answers
+ * that is at the exchange or in a loop of bench_ranks_check(). */
 int bench_ranks_gather(struct bench_ranks *r, const void *mine, size_t size, void *all,
                        struct err *e);
 
@@ -38,12 +39,21 @@ int bench_ranks_from_first(struct bench_ranks *r, void *bytes, size_t size, stru
 /* Each of `values` becomes the largest over the ranks. */
 int bench_ranks_max(struct bench_ranks *r, double *values, size_t count, struct err *e);
 
-/* Tells the others, at the exchange that they make next, that this rank cannot go on. */
+/* Tells the others, at the exchange that they make next, that this rank cannot go on; unless
+ * another one has failed before. */
 void bench_ranks_fail(struct bench_ranks *r, const struct err *e);
 
 /* For loops that wait for the device: has any rank failed or ended meanwhile? 0, or -1 with e
  * filled. */
 int bench_ranks_check(struct bench_ranks *r, struct err *e);
+
+/* Called out of such a loop where the device has ended no call for timeout_s. Always -1, with e
+ * filled on all ranks: which ranks do not answer, or that all do. */
+int bench_ranks_blocked(struct bench_ranks *r, struct err *e);
+
+/* Whether another rank says what went wrong: rank 0, once it knows of this one; rank 1 where rank 0
+ * is lost. */
+bool bench_ranks_silent(const struct bench_ranks *r);
 
 /* This machine's address on the way between the ranks, in figures: "10.0.0.7". */
 int bench_ranks_address(const struct bench_ranks *r, char *address, size_t size, struct err *e);
@@ -54,6 +64,10 @@ bool bench_ranks_failed(const struct bench_ranks *r);
 /* Sums up: where any rank has failed (status -1, its message in e), all of them get -1 and the
  * lowest such rank's message, with its number in front. */
 int bench_ranks_agree(struct bench_ranks *r, int status, struct err *e);
+
+/* As bench_ranks_agree, where other ranks may wait for this one's calls: they learn of its failure
+ * at once, and the job is over. */
+int bench_ranks_agree_or_fail(struct bench_ranks *r, int status, struct err *e);
 
 void bench_ranks_leave(struct bench_ranks *r); /* NULL is fine */
 

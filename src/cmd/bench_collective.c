@@ -296,8 +296,7 @@ static int run_rank(void *arg, struct err *e)
     }
     status = status < 0 ? (int)e->code : status_of(j);
     bench_conditions_release(&j->conditions);
-    bench_job_end(&j->job, e);
-    return status;
+    return bench_job_end(&j->job, status, e);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)

@@ -161,8 +161,7 @@ static int run_rank(void *arg, struct err *e)
     }
     status = status < 0 ? (int)e->code : d->complete ? 0 : ERR_PARTIAL;
     bench_drift_log_release(&d->log);
-    bench_job_end(&d->job, e);
-    return status;
+    return bench_job_end(&d->job, status, e);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)

@@ -307,9 +307,7 @@ static int run_job(struct job *j, struct arena *a, struct err *e)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
-    j->ranks = bench_ranks_join(&alone, 1, e);
-    if (j->ranks == NULL)
-        return (int)e->code;
+    bench_ranks_join(&alone, 1, &j->ranks, e); /* which nothing can keep from */
     j->where = (struct bench_conditions_where){
         .ranks = j->ranks, .world = 1, .output = j->folder[0] != '\0' ? j->folder : NULL};
     status = measure(j, a, e);

@@ -220,8 +220,7 @@ static int join(struct bench_job *j, struct err *e)
 {
     if (j->opts.port != BENCH_NO_NUMBER)
         j->place.port = (int)j->opts.port;
-    j->ranks = bench_ranks_join(&j->place, j->opts.timeout, e);
-    if (j->ranks == NULL)
+    if (bench_ranks_join(&j->place, j->opts.timeout, &j->ranks, e) < 0)
         return -1;
     j->members = (struct bench_members){.ranks = j->ranks,
                                         .world = j->place.world,
@@ -281,13 +280,23 @@ int bench_job_in_conditions(struct bench_job *j, struct bench_conditions *c, con
     return status;
 }
 
-void bench_job_end(struct bench_job *j, struct err *e)
+int bench_job_end(struct bench_job *j, int status, struct err *e)
 {
-    if (j->place.rank != 0 && j->ranks != NULL)
-        e->code = ERR_NONE; /* rank 0 says it */
+    struct err others = {0};
+    if (e->code != ERR_NONE && j->place.rank != 0)
+        bench_ranks_fail(j->ranks, e);
+    if (j->ranks != NULL && bench_ranks_agree(j->ranks, 0, &others) < 0 && e->code == ERR_NONE &&
+        j->place.rank == 0) {
+        *e = others;
+        status = others.code;
+    }
+    if (bench_ranks_silent(j->ranks))
+        e->code = ERR_NONE;
     bench_ranks_leave(j->ranks);
+    j->ranks = NULL;
     free(j->node_of);
     bench_result_release(&j->result);
+    return status;
 }
 
 /* ---- what is known of the run ---- */

@@ -12,7 +12,7 @@
  *
  *     if (bench_job_begin(&job, e) == 0)
  *         ... measures as rank job.place.rank ...
- *     bench_job_end(&job, e);
+ *     status = bench_job_end(&job, status, e);
  */
 #ifndef SPECTER_CMD_BENCH_JOB_H
 #define SPECTER_CMD_BENCH_JOB_H
@@ -94,8 +94,10 @@ void bench_job_describe(struct bench_job *j, const struct bench_comm *comm, stru
 int bench_job_target(const struct bench_job *j, const char *gpu, const char *network,
                      struct arena *a, struct bench_target *out, struct err *e);
 
-/* Leaves the others. Of an error that all ranks learn of, only rank 0 keeps the message in e. */
-void bench_job_end(struct bench_job *j, struct err *e);
+/* Waits until all have come here, and leaves them. Returns the exit status, which is `status`
+ * unless rank 0 learns only now that another rank failed. Of an error, one rank keeps the message
+ * in e. */
+int bench_job_end(struct bench_job *j, int status, struct err *e);
 
 /* Calls `measure` in the conditions that were asked for, and watches the GPUs meanwhile; backends
  * without GPUs have none. output: folder for temperatures.csv; NULL: none. As `measure` returns, or

@@ -273,8 +273,7 @@ static int run_rank(void *arg, struct err *e)
     }
     status = status < 0 ? (int)e->code : o->complete ? 0 : ERR_PARTIAL;
     bench_overlap_log_release(&o->log);
-    bench_job_end(&o->job, e);
-    return status;
+    return bench_job_end(&o->job, status, e);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)

@@ -281,8 +281,7 @@ static int run_rank(void *arg, struct err *e)
     for (int i = 0; i < 2; i++)
         bench_drift_log_release(&p->drift[i]);
     bench_p2p_log_release(&p->log);
-    bench_job_end(&p->job, e);
-    return status;
+    return bench_job_end(&p->job, status, e);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)

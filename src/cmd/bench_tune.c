@@ -277,8 +277,7 @@ static int run_rank(void *arg, struct err *e)
     }
     status = status < 0 ? (int)e->code : status_of(t);
     bench_tune_log_release(&t->log);
-    bench_job_end(&t->job, e);
-    return status;
+    return bench_job_end(&t->job, status, e);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)

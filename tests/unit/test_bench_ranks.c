@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,18 +241,23 @@ static struct bench_place place_of(int rank, int world, int port)
 /* What a rank does once it has joined; its exit status. */
 typedef int behaviour(struct bench_ranks *r, int rank);
 
-static pid_t start_rank(int rank, int world, int port, behaviour *act)
+static pid_t start_rank_within(double timeout_s, int rank, int world, int port, behaviour *act)
 {
     pid_t pid = fork();
     if (pid == 0) {
         struct bench_place p = place_of(rank, world, port);
         struct err e = {0};
-        struct bench_ranks *r = bench_ranks_join(&p, 10, &e);
-        int status = r != NULL ? act(r, rank) : 99;
+        struct bench_ranks *r;
+        int status = bench_ranks_join(&p, timeout_s, &r, &e) == 0 ? act(r, rank) : 99;
         bench_ranks_leave(r);
         _exit(status);
     }
     return pid;
+}
+
+static pid_t start_rank(int rank, int world, int port, behaviour *act)
+{
+    return start_rank_within(10, rank, world, port, act);
 }
 
 static int end_of(pid_t pid)
@@ -363,6 +369,7 @@ TEST(bench_ranks_turn_strangers_away)
 {
     int port = free_port();
     struct bench_place p = place_of(0, 2, port), other = place_of(1, 2, port);
+    struct bench_ranks *r;
     struct err e = {0};
     pid_t stranger = fork(), foreign;
     if (stranger == 0) {
@@ -384,12 +391,120 @@ TEST(bench_ranks_turn_strangers_away)
     if (foreign == 0) {
         struct err own = {0};
         other.nonce[0] = 3;
-        _exit(bench_ranks_join(&other, 3, &own) == NULL ? 0 : 1);
+        _exit(bench_ranks_join(&other, 3, &r, &own) < 0 ? 0 : 1);
     }
-    CHECK(bench_ranks_join(&p, 1.5, &e) == NULL);
+    CHECK_INT(bench_ranks_join(&p, 1.5, &r, &e), -1);
+    bench_ranks_leave(r);
     CHECK_STR(e.msg, "rank 1 did not come within 1.5 s");
     CHECK_INT(end_of(stranger), 0);
     CHECK_INT(end_of(foreign), 0);
+}
+
+/* One rank does not come: rank 0 names it, and the one that came says nothing itself. */
+TEST(bench_ranks_learn_who_did_not_come)
+{
+    int port = free_port();
+    struct bench_place p = place_of(0, 3, port);
+    struct bench_ranks *r;
+    struct err e = {0};
+    pid_t came = fork();
+    if (came == 0) {
+        struct bench_place own = place_of(1, 3, port);
+        bool right = bench_ranks_join(&own, 10, &r, &e) < 0 && bench_ranks_silent(r) &&
+                     strcmp(e.msg, "rank 2 did not come within 1 s") == 0;
+        bench_ranks_leave(r);
+        _exit(right ? 0 : 1);
+    }
+    CHECK_INT(bench_ranks_join(&p, 1, &r, &e), -1);
+    CHECK(!bench_ranks_silent(r));
+    CHECK_STR(e.msg, "rank 2 did not come within 1 s");
+    bench_ranks_leave(r);
+    CHECK_INT(end_of(came), 0);
+}
+
+/* Waits as for a device, of which nothing more is heard. */
+static bool waits_for_device(struct bench_ranks *r, bool blocked, struct err *e)
+{
+    for (int i = 0; i < 50; i++) {
+        if (bench_ranks_check(r, e) < 0)
+            return false;
+        usleep(10000);
+    }
+    if (blocked)
+        bench_ranks_blocked(r, e);
+    return !blocked;
+}
+
+/* Rank 1 and 3 wait for rank 2, which hangs; rank 0 is at the next exchange. */
+static int one_hangs(struct bench_ranks *r, int rank)
+{
+    struct err e = {0};
+    char byte = 0, all[4];
+    if (rank == 2)
+        pause();
+    if (rank == 0)
+        bench_ranks_gather(r, &byte, 1, all, &e);
+    else
+        while (waits_for_device(r, rank == 1, &e)) {
+        }
+    return strcmp(e.msg, "rank 2 did not answer within 1 s") == 0 &&
+                   bench_ranks_silent(r) == (rank != 0)
+               ? 0
+               : 1;
+}
+
+/* Rank 0 hangs: of the others one says so. */
+static int first_hangs(struct bench_ranks *r, int rank)
+{
+    struct err e = {0};
+    if (rank == 0)
+        pause();
+    waits_for_device(r, true, &e);
+    return strcmp(e.msg, "rank 0 did not answer within 1 s") == 0 &&
+                   bench_ranks_silent(r) == (rank != 1)
+               ? 0
+               : 1;
+}
+
+/* Calls of all do not end, and all ranks are there. */
+static int all_are_blocked(struct bench_ranks *r, int rank)
+{
+    struct err e = {0};
+    while (waits_for_device(r, rank == 1, &e)) {
+    }
+    return strcmp(e.msg, "calls did not end within 1 s, though all ranks answer") == 0 ? 0 : 1;
+}
+
+/* Rank 0's exchange waits for longer than the timeout for a device that is at work. */
+static int one_is_slow(struct bench_ranks *r, int rank)
+{
+    struct err e = {0};
+    char byte = 0, all[4];
+    for (int i = 0; i < 4 && rank == 1; i++)
+        waits_for_device(r, false, &e);
+    return bench_ranks_gather(r, &byte, 1, all, &e) == 0 ? 0 : 1;
+}
+
+TEST(bench_ranks_find_who_hangs)
+{
+    static const struct {
+        behaviour *act;
+        int hangs;
+    } cases[] = {{one_hangs, 2}, {first_hangs, 0}, {all_are_blocked, -1}, {one_is_slow, -1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        int port = free_port();
+        pid_t pids[4];
+        for (int i = 0; i < 4; i++)
+            pids[i] = start_rank_within(1, i, 4, port, cases[k].act);
+        for (int i = 0; i < 4; i++) {
+            if (i != cases[k].hangs)
+                CHECK_INT(end_of(pids[i]), 0);
+        }
+        if (cases[k].hangs >= 0) {
+            kill(pids[cases[k].hangs], SIGKILL);
+            CHECK_INT(end_of(pids[cases[k].hangs]), 128 + SIGKILL);
+        }
+    }
 }
 
 TEST(bench_ranks_of_one)
@@ -397,8 +512,8 @@ TEST(bench_ranks_of_one)
     struct bench_place p = place_of(0, 1, 0);
     struct err e = {0};
     int mine = 5, all = 0;
-    struct bench_ranks *r = bench_ranks_join(&p, 1, &e);
-    CHECK(r != NULL);
+    struct bench_ranks *r;
+    CHECK_INT(bench_ranks_join(&p, 1, &r, &e), 0);
     CHECK_INT(bench_ranks_gather(r, &mine, sizeof mine, &all, &e), 0);
     CHECK_INT(all, 5);
     CHECK_INT(bench_ranks_agree(r, err_set(&e, ERR_INPUT, "no"), &e), -1);
