@@ -29,9 +29,9 @@ struct bench_members {
     int neighbours;            /* of the job's processes, those on this machine, with this one */
     int device;                /* the GPU's index among those that the process sees */
     const char *lib;           /* the library to open; NULL: by its usual names */
-    double timeout_s;          /* to wait for another rank */
+    double timeout_s;          /* to wait for another rank, in every call */
     int channels;              /* of the communicator, exactly; 0: as the library has it */
-    double call_s;             /* after so long a wait() fails; 0: never */
+    double call_s;             /* after so long a wait() fails on this rank alone; 0: never */
     /* Where a call of the library cannot end, because another rank has: called in its place, from
      * another thread, with what happened. Must not return; the library is not called again. */
     void (*lost)(void *arg, const struct err *e);
@@ -113,7 +113,8 @@ struct bench_backend {
     /* The GPU whose stream the calls are put on; NULL: the backend has none. */
     struct bench_gpu *(*gpu)(struct bench_comm *comm);
 
-    /* Until all calls of this rank are over, or a rank of `ranks` has failed. */
+    /* Until all calls of this rank are over, or a rank of `ranks` has failed or hangs: none of the
+     * marks behind calls was passed for timeout_s. */
     int (*wait)(struct bench_comm *comm, struct err *e);
 };
 

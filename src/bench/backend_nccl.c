@@ -13,6 +13,7 @@
 #include <time.h>
 
 #define UNIQUE_ID 128 /* NCCL_UNIQUE_ID_BYTES */
+#define LOOKS 4       /* at what the device has ended, in the time that another rank may take */
 
 typedef struct {
     char bytes[UNIQUE_ID];
@@ -81,7 +82,10 @@ struct bench_comm {
     char library[64];
     void **marks; /* owned */
     size_t nmarks;
-    double call_s, waits_since; /* of wait() */
+    double call_s, timeout_s;
+    /* Of wait(): its begin; when marks were last counted, and when one was last seen to end. */
+    double waits_since, looked, ended;
+    size_t over; /* marks that had ended */
 };
 
 /* ---- opening ---- */
@@ -145,6 +149,22 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* Whether the device has ended none of the calls that it waits for, for so long as another rank may
+ * take. Marks are behind calls, and while they are waited for none is put anew. */
+static bool is_blocked(struct bench_comm *c)
+{
+    size_t over = 0;
+    if (now_s() - c->looked < c->timeout_s / LOOKS)
+        return false;
+    c->looked = now_s();
+    for (size_t i = 0; i < c->nmarks; i++)
+        over += c->marks[i] != NULL && bench_gpu_event_is_over(&c->gpu, c->marks[i]);
+    if (over != c->over)
+        c->ended = c->looked;
+    c->over = over;
+    return c->looked - c->ended > c->timeout_s;
+}
+
 static int alive(void *arg, struct err *e)
 {
     struct bench_comm *c = arg;
@@ -154,6 +174,8 @@ static int alive(void *arg, struct err *e)
         return failed(c, "the communicator", state, e);
     if (c->call_s > 0 && now_s() - c->waits_since > c->call_s)
         return err_set(e, ERR_INPUT, "calls did not end within %g s", c->call_s);
+    if (c->call_s <= 0 && is_blocked(c))
+        return bench_ranks_blocked(c->ranks, e);
     return bench_ranks_check(c->ranks, e);
 }
 
@@ -248,6 +270,7 @@ static int open_comm(const struct family *asked, const struct bench_members *m,
     c->size = m->size;
     c->member = m->member;
     c->call_s = m->call_s;
+    c->timeout_s = m->timeout_s;
     if (bench_ranks_agree(m->ranks, open_libraries(c, asked, m, e), e) == 0 &&
         exchange_id(c, m, &id, e) == 0 &&
         bench_ranks_agree(m->ranks, init_comm(c, m, id, e), e) == 0)
@@ -481,7 +504,8 @@ static void take_a_pause(const struct bench_comm *c, double seconds)
 
 static int wait_all(struct bench_comm *c, struct err *e)
 {
-    c->waits_since = now_s();
+    c->waits_since = c->looked = c->ended = now_s();
+    c->over = 0;
     return bench_gpu_wait(&c->gpu, alive, c, e);
 }
 

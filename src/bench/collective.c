@@ -269,7 +269,8 @@ static int time_calls(struct bench *b, const struct bench_call *call, struct err
 static int warm_up(struct bench *b, const struct bench_call *call, struct err *e)
 {
     for (int i = 0; i < b->plan->warmup; i++) {
-        if (call_once(b, call, (size_t)i, e) < 0)
+        if (call_once(b, call, (size_t)i, e) < 0 ||
+            b->on->backend->mark(b->on->comm, (size_t)i, e) < 0)
             return -1;
     }
     return b->on->backend->wait(b->on->comm, e);
@@ -306,10 +307,10 @@ static int measure(struct bench *b, const struct size *s, struct verdict *all, s
         status = check(b, s, &mine, e);
     if (on->comm != NULL && status == 0)
         status = warm_up(b, &call, e);
-    if (bench_ranks_agree(on->ranks, status, e) < 0)
+    if (bench_ranks_agree_or_fail(on->ranks, status, e) < 0)
         return -1;
     status = on->comm != NULL ? time_calls(b, &call, e) : 0;
-    if (bench_ranks_agree(on->ranks, status, e) < 0 ||
+    if (bench_ranks_agree_or_fail(on->ranks, status, e) < 0 ||
         bench_ranks_max(on->ranks, b->us, (size_t)b->plan->iters + 1, e) < 0)
         return -1;
     return bench_ranks_gather(on->ranks, &mine, sizeof mine, all, e);

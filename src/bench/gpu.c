@@ -29,6 +29,7 @@
     X(EventCreate, int, (void **))                                           \
     X(EventDestroy, int, (void *))                                           \
     X(EventRecord, int, (void *, void *))                                    \
+    X(EventQuery, int, (void *))                                             \
     X(EventElapsedTime, int, (float *, void *, void *))                      \
     X(StreamWaitEvent, int, (void *, void *, unsigned))                      \
     X(StreamBeginCapture, int, (void *, int))                                \
@@ -222,6 +223,14 @@ void bench_gpu_forget_event(struct bench_gpu *gpu, void *event)
 {
     if (event != NULL)
         gpu->calls->EventDestroy(event);
+}
+
+bool bench_gpu_event_is_over(const struct bench_gpu *gpu, void *event)
+{
+    int error = gpu->calls->EventQuery(event);
+    if (error == NOT_READY)
+        gpu->calls->GetLastError(); /* or it would be the next call's error */
+    return error == 0;
 }
 
 static int64_t now_us(void)

@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,6 +58,7 @@ int bench_gpu_set(struct bench_gpu *gpu, void *to, int value, size_t bytes, stru
 int bench_gpu_event(struct bench_gpu *gpu, void **event, struct err *e);
 /* What is put on the stream from now on begins when the event, of another stream, is over. */
 int bench_gpu_await(struct bench_gpu *gpu, void *event, struct err *e);
+bool bench_gpu_event_is_over(const struct bench_gpu *gpu, void *event);
 void bench_gpu_forget_event(struct bench_gpu *gpu, void *event);
 
 /* Waits until the stream has nothing left to do. `alive` (may be NULL) is asked meanwhile: where it

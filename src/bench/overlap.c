@@ -186,7 +186,7 @@ static int time_block(struct bench *b, int side, bool beside, double *us, bool *
         if (!(values[0] > 0))
             status = err_set(e, ERR_INPUT, "the GPU tells no time of a call");
     }
-    if (bench_ranks_agree(b->on->ranks, status, e) < 0 ||
+    if (bench_ranks_agree_or_fail(b->on->ranks, status, e) < 0 ||
         bench_ranks_max(b->on->ranks, values, 2, e) < 0)
         return -1;
     *us = values[0];

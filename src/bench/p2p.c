@@ -198,7 +198,8 @@ static int work(struct bench *b, const struct bench_p2p_config *c, struct err *e
     if (get_ahead(b, e) < 0 || exchange(b, &small, 0, e) < 0)
         return -1;
     for (int i = 0; i < b->plan->warmup; i++) {
-        if (exchange(b, c, 0, e) < 0)
+        /* A mark of its own, by which wait() sees that it has ended. */
+        if (exchange(b, c, 0, e) < 0 || backend->mark(comm, 2 * repeat + 1 + (size_t)i, e) < 0)
             return -1;
     }
     if (backend->mark(comm, 0, e) < 0)
@@ -273,7 +274,7 @@ static int measure(struct bench *b, const struct bench_p2p_config *c, struct err
     b->mine->stop = b->plan->stop != NULL && b->plan->stop();
     if (status < 0)
         bench_ranks_fail(on->ranks, e);
-    if (status < 0 || bench_ranks_gather(on->ranks, b->mine, b->told_size, b->all, e) < 0)
+    if (bench_ranks_gather(on->ranks, b->mine, b->told_size, b->all, e) < 0)
         return -1;
     done = bench_p2p_log_add(b->log, c, (size_t)b->plan->repeat);
     add_repeats(b, c, done);
