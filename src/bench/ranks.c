@@ -492,26 +492,50 @@ static void set_options(int fd)
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* On the machine's address of that name alone. A launcher of ours has opened the socket already. */
+static bool is_loopback(const struct sockaddr *at)
+{
+    const struct sockaddr_in *v4 = (const void *)at;
+    const struct sockaddr_in6 *v6 = (const void *)at;
+    return at->sa_family == AF_INET ? ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+                                    : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
+/* -1: not possible, errno says why. */
+static int listen_at(const struct addrinfo *at, int world)
+{
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1, error;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (fd < 0 || (bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, world) == 0))
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* On one of the machine's addresses of that name alone. Debian gives a machine's own name an
+ * address of the loopback, which other nodes do not reach: for several it comes last. A launcher of
+ * ours has opened the socket already. */
 static int open_listener(const struct bench_place *p, struct err *e)
 {
     const char *given = getenv(BENCH_ENV_LISTEN);
+    bool several = p->world != p->local_world;
     struct addrinfo *list;
-    int fd, yes = 1;
+    int fd = -1;
     if (given != NULL)
         return (int)strtol(given, NULL, 10);
     list = look_up(p, e);
     if (list == NULL)
         return -1;
-    fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen) != 0 || listen(fd, p->world) != 0) {
+    for (int last = 0; last <= several && fd < 0; last++) {
+        for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
+            if (!several || is_loopback(a->ai_addr) == (last > 0))
+                fd = listen_at(a, p->world);
+        }
+    }
+    if (fd < 0)
         err_set(e, ERR_INPUT, "cannot listen on %s port %d: %s (--port N takes another)", p->master,
                 p->port, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        fd = -1;
-    }
     freeaddrinfo(list);
     return fd;
 }

@@ -8,6 +8,8 @@
 #include "test.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -218,6 +220,27 @@ TEST(bench_place_first_host_of_slurm)
 
 /* ---- ranks ---- */
 
+/* Stands in for libc's: the addresses of the name "list:A,B" are A and B. */
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+                struct addrinfo **list)
+{
+    static int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    struct addrinfo **end = list;
+    char names[128];
+    int error = 0;
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    if (node == NULL || strncmp(node, "list:", 5) != 0)
+        return real(node, service, hints, list);
+    snprintf(names, sizeof names, "%s", node + 5);
+    for (char *name = strtok(names, ","); name != NULL && error == 0; name = strtok(NULL, ",")) {
+        error = real(name, service, hints, end);
+        while (error == 0 && *end != NULL)
+            end = &(*end)->ai_next;
+    }
+    return error;
+}
+
 /* A port that is free now. */
 static int free_port(void)
 {
@@ -398,6 +421,29 @@ TEST(bench_ranks_turn_strangers_away)
     CHECK_STR(e.msg, "rank 1 did not come within 1.5 s");
     CHECK_INT(end_of(stranger), 0);
     CHECK_INT(end_of(foreign), 0);
+}
+
+/* Rank 0 listens where another node reaches it, here by 127.0.0.1: not on a loopback address where
+ * there is another, nor on one that is not this machine's. */
+TEST(bench_ranks_listen_where_others_reach)
+{
+    static const char *const masters[] = {"list:127.0.1.1,0.0.0.0", "list:192.0.2.1,127.0.0.1"};
+    for (size_t i = 0; i < sizeof masters / sizeof *masters; i++) {
+        int port = free_port();
+        struct bench_place p = place_of(0, 3, port);
+        struct bench_ranks *r;
+        struct err e = {0};
+        pid_t pids[2];
+        for (int k = 0; k < 2; k++)
+            pids[k] = start_rank(k + 1, 3, port, exchange);
+        snprintf(p.master, sizeof p.master, "%s", masters[i]);
+        CHECK_INT(bench_ranks_join(&p, 10, &r, &e), 0);
+        CHECK_STR(e.msg, "");
+        CHECK_INT(exchange(r, 0), 0);
+        for (int k = 0; k < 2; k++)
+            CHECK_INT(end_of(pids[k]), 0);
+        bench_ranks_leave(r);
+    }
 }
 
 /* One rank does not come: rank 0 names it, and the one that came says nothing itself. */
