@@ -150,6 +150,7 @@ static uint32_t count_lost(const struct job_steps *steps, const struct run *run)
     return first == STEP_NONE ? 0 : first;
 }
 
+/* The first n steps do not count, nor do operations that are in them. */
 static void drop_first(struct job_steps *steps, const struct run *run, uint32_t n)
 {
     steps->count -= n;
@@ -157,7 +158,7 @@ static void drop_first(struct job_steps *steps, const struct run *run, uint32_t 
         struct rank_steps *s = &steps->ranks[r];
         s->count -= n;
         for (size_t i = 0; i < run->ranks[r].nops; i++)
-            s->of[i] -= s->of[i] != STEP_NONE ? n : 0;
+            s->of[i] = s->of[i] == STEP_NONE || s->of[i] < n ? STEP_NONE : s->of[i] - n;
         if (s->from_ns != NULL)
             memmove(s->from_ns, s->from_ns + n, ((size_t)s->count + 1) * sizeof *s->from_ns);
     }

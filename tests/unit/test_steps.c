@@ -213,6 +213,35 @@ TEST(steps_of_single_windows)
     device_done(&a, &run);
 }
 
+/* Three windows of one step each, or more: only the last step counts, and nothing called for before. */
+TEST(steps_of_many_single_windows)
+{
+    static const int64_t end[] = {100, 700, 1300, 1900};
+    for (int n = 3; n <= 4; n++) {
+        for (int ranks = 1; ranks <= 2; ranks++) {
+            struct run run;
+            struct analysis a;
+            device_run(&run, ranks);
+            for (int i = 0; i < n * ranks; i++) {
+                int64_t t = end[i / ranks];
+                device_step(&run, i % ranks, "step", t - 90, t - 10);
+                device_op(&run, i % ranks, 1, t - 80, t - 79, t - 60, t + i % ranks);
+            }
+            for (int i = 0; i + 1 < n; i++)
+                pause_at(&run, end[i] + 50);
+            device_analyze(&a, &run);
+            CHECK_INT(a.job_steps.count, 1);
+            CHECK_INT(a.step_time.window.steps, 1);
+            CHECK_DOUBLE(a.step_time.ns, 90 + (ranks - 1), 0);
+            for (int r = 0; r < ranks; r++) {
+                for (int i = 0; i < n; i++)
+                    CHECK_INT(a.job_steps.ranks[r].of[i], i + 1 < n ? STEP_NONE : 0);
+            }
+            device_done(&a, &run);
+        }
+    }
+}
+
 /* The recording ends in the fourth step: it has one operation of two. */
 TEST(steps_cut_by_the_end_do_not_count)
 {
