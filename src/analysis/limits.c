@@ -176,14 +176,20 @@ double limit_comm_bytes(enum specter_comm_op op, double bytes, int n)
     }
 }
 
+/* GB/s, per direction: what a GPU's links can do together, with a bridge where it can have one; 0: not
+ * known. */
+static double links_of(const struct gpu_profile *gpu)
+{
+    return gpu->pcie_GBps > 0 ? gpu->nvlink_GBps + gpu->bridge_GBps + gpu->pcie_GBps : 0;
+}
+
 bool limit_beyond_links(const struct gpu_profile *gpu, enum specter_comm_op op, double algbw_GBps,
                         int n)
 {
     double moved = limit_comm_bytes(op, algbw_GBps, n);
     double bus = n > 1 ? algbw_GBps * specter_comm_op_bus_factor(op, (uint64_t)n) : 0;
-    if (gpu->nvlink_GBps == 0)
-        return false;
-    return (gpu->cc < 90 && bus > moved ? bus : moved) > gpu->nvlink_GBps + gpu->pcie_GBps;
+    double links = links_of(gpu);
+    return links > 0 && (gpu->cc < 90 && bus > moved ? bus : moved) > links;
 }
 
 /* What a rank sends to itself crosses no link. */
@@ -220,7 +226,7 @@ static void add_member(const struct limits *l, struct member_times *t, uint32_t 
         t->op = op;
         return;
     }
-    if (t->gpu != NULL && (gpu == NULL || gpu->nvlink_GBps > t->gpu->nvlink_GBps))
+    if (t->gpu != NULL && (gpu == NULL || links_of(gpu) > links_of(t->gpu)))
         t->gpu = gpu;
     t->longest_ns = larger(t->longest_ns, ns);
     if (ns < t->shortest_ns) {
@@ -235,9 +241,9 @@ static int check_moved(const struct member_times *t, double bytes, bool whole, s
 {
     struct excess x = {.rank = t->rank, .op = t->op, .unit = "B/s"};
     double links;
-    if (t->timed == 0 || t->gpu == NULL || t->gpu->nvlink_GBps == 0)
+    links = t->timed > 0 && t->gpu != NULL ? links_of(t->gpu) * 1e9 * LIMIT_LINK : 0;
+    if (links == 0)
         return 0;
-    links = (t->gpu->nvlink_GBps + t->gpu->pcie_GBps) * 1e9 * LIMIT_LINK;
     x.rate = bytes / t->shortest_ns * 1e9;
     x.limit = "the memory";
     x.most = t->gpu->mem_GBps * 1e9 * LIMIT_MEMORY;

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT
- *
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
  * Figures that physics forbids: recorded sizes and times that no hardware of the recording's kind
  * can have. They come from input that is wrong (times cut or scaled by a tool, sizes of another
  * job, clocks that do not agree), and every figure that is computed from them would be wrong as
@@ -11,19 +12,22 @@
  * Only what is certain is a limit: figures of the GPU that the recording names (a GPU without a
  * profile has none), with room for what measurement and boost clocks add:
  *
- *   GEMM        FLOPs per second above the dense peak of its type (of fp32 with TF32, of fp64 with
- *               emulation by int8), times LIMIT_PEAK; kernels named sparse have none
+ *   GEMM        FLOPs per second above the dense peak of its type (of fp32 with TF32, of fp64
+ *               with emulation by int8), times LIMIT_PEAK; kernels named sparse have none
  *   copy        between host and device: above its host link or NVLink; on the device: twice its
  *               bytes, and of a fill once, above the memory bandwidth, from 4 L2 caches on. Times
  *               LIMIT_LINK
- *   collective, what a rank must at least send or receive (limit_comm_bytes()), above NVLink and
- * host message     link together, times LIMIT_LINK, over the time of the member that took longest.
- * Where not all members are known LIMIT_BUFFERED bytes may have come before it began; they still
- * cross its memory, LIMIT_MEMORY times as fast as that is wait        of one member of a collective
- * for another: longer than the longest recording of a rank
+ *   collective, what a rank must at least send or receive (limit_comm_bytes()), above NVLink, or
+ *   message     the bridge that such a GPU can have, and host link together, times LIMIT_LINK, over
+ *               the time of the member that took longest. Where not all members are known
+ *               LIMIT_BUFFERED bytes may have come before it began; they still cross its memory,
+ *               LIMIT_MEMORY times as fast as that is
+ *   wait        of one member of a collective for another: longer than the longest recording of a
+ *               rank
  *
  * Times may be whole microseconds: LIMIT_NS is added to each.
  */
+/* clang-format on */
 #ifndef SPECTER_ANALYSIS_LIMITS_H
 #define SPECTER_ANALYSIS_LIMITS_H
 
@@ -47,8 +51,8 @@ int limits_check(const struct run *run, struct err *e);
  * certain. */
 double limit_comm_bytes(enum specter_comm_op op, double bytes, int n);
 
-/* Does a collective or message of that algorithm bandwidth take more than NVLink and host link of
- * the GPU together can move? Of GPUs whose switches do not reduce (NVIDIA's before Hopper, others)
+/* Does a collective or message of that algorithm bandwidth take more than NVLink (or a bridge) and
+ * host link of the GPU together can move? Of GPUs whose switches do not reduce (NVIDIA's before Hopper, others)
  * by bus bandwidth. False where the GPU's links are not known. */
 bool limit_beyond_links(const struct gpu_profile *gpu, enum specter_comm_op op, double algbw_GBps,
                         int n);

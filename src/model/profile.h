@@ -60,6 +60,7 @@
     X(clock_MHz, "MHz", 100, 1e4, "held under load; 0: what tdp_W allows")         \
     X(tdp_W, "W", 10, 1e4, "board power")                                          \
     X(nvlink_GBps, "GB/s", 1, 1e5, "GPU-to-GPU fabric, per direction")             \
+    X(bridge_GBps, "GB/s", 1, 1e5, "optional bridge of two GPUs: in no model")     \
     X(pcie_GBps, "GB/s", 0.5, 1e4, "host link, per direction")                     \
     X(launch_us, "us", 0.1, 1e3, "launch call to kernel start, idle stream")       \
     X(overlap_sm, "", 0.001, 20, "loss of GEMMs over the SMs of channels")         \

@@ -76,7 +76,12 @@ TEST(limits_of_communication)
     CHECK_HAS(refused(H100, COMM("allreduce", "268435456", "1200")),
               "AllReduce of 1.07 GB in 1.2e+03 us is 894 GB/s, above what the links of");
     CHECK_STR(refused(H100, COMM("allreduce", "1024", "4")), "");
-    CHECK_STR(refused("NVIDIA H100 PCIe", COMM("allreduce", "268435456", "1200")), "");
+    CHECK_HAS(refused("NVIDIA H100 PCIe", COMM("allreduce", "268435456", "1200")),
+              "above what the links of 'NVIDIA H100 PCIe' can do (454 GB/s)"); /* with a bridge */
+    CHECK_HAS(refused("NVIDIA GeForce RTX 4090", COMM("allreduce", "268435456", "1000")),
+              "above what the links of 'NVIDIA GeForce RTX 4090' can do (39.4 GB/s)");
+    CHECK_STR(refused("NVIDIA GeForce RTX 4090", COMM("allreduce", "268435456", "60000")), "");
+    CHECK_STR(refused("NVIDIA A40", COMM("allreduce", "268435456", "12000")), ""); /* a bridge */
     CHECK_DOUBLE(limit_comm_bytes(SPECTER_ALLGATHER, 800, 8), 700, 0);
     CHECK_DOUBLE(limit_comm_bytes(SPECTER_ALLTOALLV, 800, 8), 0, 0);
     CHECK_DOUBLE(limit_comm_bytes(SPECTER_ALLREDUCE, 800, 1), 0, 0);
