@@ -143,13 +143,6 @@ static void add_device(struct step_row *row, int64_t ns)
     row->device_max_ns = ns > row->device_max_ns ? ns : row->device_max_ns;
 }
 
-static bool believable(const struct step *step)
-{
-    return step->start_ns != UNKNOWN_NS && step->end_ns != UNKNOWN_NS &&
-           step->end_ns >= step->start_ns && step->start_ns > -RUN_TIME_MAX &&
-           step->end_ns < RUN_TIME_MAX;
-}
-
 /* What is needed while one rank is added. */
 struct adding {
     struct ruler rulers[RULERS];
@@ -198,11 +191,11 @@ void steps_add_rank(struct steps *s, const struct run *run, size_t r, const stru
     ends = rank_step_ends(job, run, r);
     for (size_t i = 0; i < rank->nsteps; i++) {
         const struct step *step = &rank->steps[i];
-        uint32_t k = job->source == STEPS_MARKED && believable(step)
+        uint32_t k = job->source == STEPS_MARKED && step_believable(step)
                          ? job_steps_at(job, r, step->start_ns)
                          : STEP_NONE;
         bool both = k != STEP_NONE && step_has_length(job, k) && ends[k - 1] != UNKNOWN_NS && !job->untimed;
-        if (believable(step))
+        if (step_believable(step))
             add_step(s, &a, rank, step, k, both ? ends[k] - ends[k - 1] : UNKNOWN_NS);
     }
     ARRAY_GROW(s->ranks, s->cap_ranks, s->nranks + 1);
@@ -243,34 +236,28 @@ static void count_slowest(struct steps *s, const struct step_row *row)
         s->ranks[low].slowest++;
 }
 
-/* `list` holds the lengths in the order of the steps: a first one that warms up is left out. */
-static void summarize_host(struct step_summary *out, struct sample *list)
+/* The hosts' ranges of all steps; where the job's first ones warm up, of those that count. */
+static void summarize_host(struct steps *s, bool warm_up)
 {
-    struct sample_stats others;
-    struct sample rest = {0};
-    out->first_ns = list->count > 0 ? (double)list->list[0] : NAN;
-    for (size_t i = 1; i < list->count; i++)
-        sample_add(&rest, list->list[i]);
-    sample_measure(&rest, &others);
-    out->warm_up = list->count >= STEPS_FEW && out->first_ns > STEP_WARM_UP * others.median;
-    out->steps = out->warm_up ? rest.count : list->count;
-    if (out->warm_up)
-        out->of = others;
-    else
-        sample_measure(list, &out->of);
-    sample_release(&rest);
+    struct sample host = {0};
+    s->host.first_ns = NAN;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->list[i].counts || !warm_up)
+            sample_add(&host, s->list[i].max_ns);
+    }
+    s->host.steps = host.count;
+    sample_measure(&host, &s->host.of);
+    sample_release(&host);
 }
 
 /* The hosts' ranges, and the lengths of the job's steps. */
 static void summarize(struct steps *s, const struct job_steps *job, const struct step_time *time)
 {
-    struct sample host = {0}, steps = {0};
+    struct sample steps = {0};
     bool several = time->window.several;
-    s->job.first_ns = NAN;
     for (size_t i = 0; i < s->count; i++) {
         struct step_row *row = &s->list[i];
         count_slowest(s, row);
-        sample_add(&host, row->max_ns);
         if (row->step == STEP_NONE)
             continue;
         row->counts = !several || step_counts(job, row->step);
@@ -282,15 +269,13 @@ static void summarize(struct steps *s, const struct job_steps *job, const struct
         if (step_counts(job, k) && time->ends_ns[k - 1] != UNKNOWN_NS)
             sample_add(&steps, time->ends_ns[k] - time->ends_ns[k - 1]);
     }
-    if (job->warm_up)
-        s->job.first_ns = (double)(time->ends_ns[1] - time->ends_ns[0]);
     if (!several && job->source != STEPS_WHOLE && time->window.steps > 0)
         sample_add(&steps, (int64_t)time->ns);
     s->job.steps = steps.count;
-    summarize_host(&s->host, &host);
+    s->job.warm_up = job->warm_up;
+    s->job.first_ns = time->warm_up_ns;
     sample_measure(&steps, &s->job.of);
-    s->job.warm_up = s->job.first_ns > STEP_WARM_UP * s->job.of.median;
-    sample_release(&host);
+    summarize_host(s, job->warm_up);
     sample_release(&steps);
 }
 

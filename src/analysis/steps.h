@@ -59,8 +59,8 @@ struct step_rank {
 
 struct step_summary {
     size_t steps;    /* that the numbers are of; of the job 0: the whole recording is one */
-    bool warm_up;    /* the one before them took longer than STEP_WARM_UP times their median */
-    double first_ns; /* how long the first took; NAN */
+    bool warm_up;    /* of the job: one before them warms up and is left out, */
+    double first_ns; /* and took so long; else NAN */
     struct sample_stats of;
 };
 

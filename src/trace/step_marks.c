@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool believable(const struct step *step)
+bool step_believable(const struct step *step)
 {
     return step->start_ns != UNKNOWN_NS && step->end_ns != UNKNOWN_NS &&
            step->end_ns >= step->start_ns && step->start_ns > -RUN_TIME_MAX &&
@@ -22,7 +22,7 @@ void step_find_marks(struct found *f, const struct rank *rank)
     f->end_ns = INT64_MIN;
     for (size_t i = 0; i < rank->nsteps; i++) {
         const struct step *step = &rank->steps[i];
-        if (!believable(step))
+        if (!step_believable(step))
             continue;
         if (f->count > 0)
             f->end_ns = step->start_ns;

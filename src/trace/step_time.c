@@ -213,19 +213,64 @@ static int64_t *job_ends(const struct job_steps *steps, const struct run *run, s
     return all;
 }
 
-/* Of the steps behind which time is measured, when it begins in the window: a host that is ahead of
- * its device moves that to before the step's end. */
-static void move_begins(int64_t *ends_ns, const struct job_steps *steps,
-                        const struct step_window *w)
+/* The rank whose host takes longest over a part, of those that are measured together. */
+static size_t slowest_host(const struct step_bounds *list, const struct job_steps *steps,
+                           const struct run *run, size_t p, size_t only)
+{
+    size_t found = SIZE_MAX;
+    int64_t longest_ns = -1;
+    for (size_t r = 0, n = 0; r < run->nranks; r++) {
+        const struct step_bounds *b = &list[n * steps->nparts + p];
+        if (steps_blank(run, r) || (only != SIZE_MAX && r != only))
+            continue;
+        n++;
+        if (b->called_before_ns == UNKNOWN_NS || b->called_last_ns == UNKNOWN_NS ||
+            b->called_last_ns - b->called_before_ns <= longest_ns)
+            continue;
+        longest_ns = b->called_last_ns - b->called_before_ns;
+        found = r;
+    }
+    return found;
+}
+
+/* In a part that the host's time is the length of, a step ends as long before the last one as its
+ * last call lies before the last of all. */
+static void end_with_calls(int64_t *ends_ns, const struct rank_steps *s, const struct rank *rank,
+                           const struct step_part *part)
+{
+    int64_t *calls = array_new(s->count, sizeof *calls), called_ns;
+    for (uint32_t k = 0; k < s->count; k++)
+        calls[k] = UNKNOWN_NS;
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (s->of[i] != STEP_NONE && s->ends[i])
+            calls[s->of[i]] = later(calls[s->of[i]], rank->ops[i].host_ns);
+    }
+    called_ns = calls[part->before];
+    for (uint32_t k = part->before; k < part->last; k++) {
+        called_ns = later(called_ns, calls[k]);
+        if (called_ns > calls[part->last])
+            called_ns = calls[part->last];
+        ends_ns[k] = ends_ns[part->last] - (calls[part->last] - called_ns);
+    }
+    free(calls);
+}
+
+/* Of a part of which a host that is ahead of its device moves the begin to before the end of step
+ * `before`, all ends are the host's: the device catches up once, and that is no step's length. */
+static void move_ends(struct step_time *t, const struct job_steps *steps, const struct run *run,
+                      const struct step_bounds *list, size_t only)
 {
     for (size_t p = 0; p < steps->nparts; p++) {
-        int64_t *end_ns = &ends_ns[steps->parts[p].before], begin_ns = w->start_ns;
-        if (steps->parts[p].last == steps->parts[p].before)
+        const struct step_part *part = &steps->parts[p];
+        int64_t end_ns = t->ends_ns[part->before], begin_ns = t->window.start_ns;
+        size_t rank;
+        if (part->last == part->before || end_ns == UNKNOWN_NS)
             continue;
-        for (size_t i = 0; i < w->npauses && w->pauses[i].end <= *end_ns; i++)
-            begin_ns = w->pauses[i].end;
-        if (*end_ns != UNKNOWN_NS)
-            *end_ns = begin_ns;
+        for (size_t i = 0; i < t->window.npauses && t->window.pauses[i].end <= end_ns; i++)
+            begin_ns = t->window.pauses[i].end;
+        rank = begin_ns < end_ns ? slowest_host(list, steps, run, p, only) : SIZE_MAX;
+        if (rank != SIZE_MAX)
+            end_with_calls(t->ends_ns, &steps->ranks[rank], &run->ranks[rank], part);
     }
 }
 
@@ -272,7 +317,7 @@ void step_time_measure(struct step_time *out, const struct job_steps *steps, con
 {
     size_t n = run->nranks * steps->nparts, longest = SIZE_MAX;
     struct step_bounds *list = array_new(n, sizeof *list);
-    *out = (struct step_time){.ns = NAN};
+    *out = (struct step_time){.ns = NAN, .warm_up_ns = NAN};
     out->windows = array_new(run->nranks, sizeof *out->windows);
     out->pauses = array_new(n, sizeof *out->pauses);
     if (steps->apart)
@@ -280,8 +325,12 @@ void step_time_measure(struct step_time *out, const struct job_steps *steps, con
     else
         measure_together(out, steps, run, list);
     out->ends_ns = job_ends(steps, run, longest);
+    if (steps->warm_up && out->ends_ns[0] != UNKNOWN_NS)
+        out->warm_up_ns = (double)(out->ends_ns[1] - out->ends_ns[0]);
+    if (longest != SIZE_MAX)
+        steps_bounds(list, steps, run, longest);
     if (out->window.several)
-        move_begins(out->ends_ns, steps, &out->window);
+        move_ends(out, steps, run, list, longest);
     free(list);
 }
 

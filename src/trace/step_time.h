@@ -96,6 +96,9 @@ struct job_steps {
 void job_steps_find(struct job_steps *steps, const struct run *run);
 void job_steps_release(struct job_steps *steps);
 
+/* Whether a mark has a begin and an end that can be true. */
+bool step_believable(const struct step *step);
+
 /* Step in which the rank's host was at that moment; STEP_NONE. */
 uint32_t job_steps_at(const struct job_steps *steps, size_t rank, int64_t t_ns);
 
@@ -150,13 +153,15 @@ int64_t *rank_step_ends(const struct job_steps *steps, const struct run *run, si
 /* The job's step time as recorded. */
 struct step_time {
     double ns;                   /* NAN: nothing has a time */
+    double warm_up_ns;           /* how long the step took that warms up; NAN: none does */
     struct step_window window;   /* apart: of the rank whose steps take longest */
     struct step_window *windows; /* [nranks] of each rank: that of the job, unless they are apart;
                                     steps 0: it has none. Owned */
     struct interval *pauses;     /* of the windows; owned */
     int64_t *ends_ns; /* [steps.count] when the last rank was done with each, UNKNOWN_NS; owned. Of
-                         that rank, where clocks are apart. Of the steps behind which time is
-                         measured, when that begins */
+                         that rank, where clocks are apart. Where the step time is that of a host
+                         which is ahead of its device, as its calls come: lengths between ends add
+                         up to the window's */
 };
 
 void step_time_measure(struct step_time *out, const struct job_steps *steps, const struct run *run);

@@ -91,12 +91,13 @@ TEST(steps_warm_up_and_spread)
     device_analyze(&a, &run);
     CHECK_INT((int64_t)a.steps.count, 5);
     CHECK_INT(a.steps.list[4].nth, 4);
-    CHECK(a.steps.host.warm_up);
-    CHECK_INT((int64_t)a.steps.host.steps, 4);
-    CHECK_DOUBLE(a.steps.host.first_ns, 301, 0);
-    CHECK_DOUBLE(a.steps.host.of.mean, 100, 0);
-    CHECK_DOUBLE(a.steps.host.of.max, 110, 0);
-    CHECK_DOUBLE(sample_cv(&a.steps.host.of), sqrt(200. / 3) / 100, 1e-12);
+    CHECK(!a.steps.job.warm_up); /* the first has no length */
+    CHECK_INT((int64_t)a.steps.job.steps, 4);
+    CHECK_DOUBLE(a.steps.job.of.mean, 100, 0);
+    CHECK_DOUBLE(a.steps.job.of.max, 110, 0);
+    CHECK_DOUBLE(sample_cv(&a.steps.job.of), sqrt(200. / 3) / 100, 1e-12);
+    CHECK_INT((int64_t)a.steps.host.steps, 5);
+    CHECK_DOUBLE(a.steps.host.of.max, 301, 0);
     CHECK(a.job_steps.untimed); /* nothing ran */
     CHECK_DOUBLE(a.step_time.ns, 100, 0);
     CHECK_INT(a.steps.list[0].timed, 0);
@@ -113,7 +114,7 @@ TEST(steps_without_warm_up)
     device_step(&run, 0, "b", 900, 1000);
     device_step(&run, 1, "b", 900, 1000);
     device_analyze(&a, &run);
-    CHECK(!a.steps.host.warm_up);
+    CHECK(!a.steps.job.warm_up);
     CHECK_INT((int64_t)a.steps.host.steps, 2);
     CHECK_DOUBLE(a.step_time.ns, 100, 0);
     CHECK_INT(a.steps.list[1].ranks, 2);
@@ -123,7 +124,7 @@ TEST(steps_without_warm_up)
     device_step(&run, 0, "b", 150, 250);
     device_step(&run, 0, "c", 250, 350);
     device_analyze(&a, &run);
-    CHECK(!a.steps.host.warm_up);
+    CHECK(!a.steps.job.warm_up);
     CHECK_INT((int64_t)a.steps.host.steps, 3);
     device_done(&a, &run);
 }
@@ -145,6 +146,33 @@ TEST(steps_second_warms_up)
     CHECK(a.steps.job.warm_up);
     CHECK_DOUBLE(a.steps.job.first_ns, 301, 0);
     CHECK_DOUBLE(a.step_time.ns, 100, 0);
+    device_done(&a, &run);
+}
+
+/* The host needs 1000 a step, and its device catches up once with what the second left behind: that
+ * is no length of a step, and the second warms up. */
+TEST(steps_of_a_host_ahead)
+{
+    static const int64_t dur[] = {500, 3000, 200, 200, 200, 200, 200, 200};
+    struct run run;
+    struct analysis a;
+    int64_t done = 0;
+    device_run(&run, 1);
+    for (int i = 0; i < 8; i++) {
+        int64_t t = 1000 * i, start = done > t + 10 ? done : t + 10;
+        device_step(&run, 0, "step", t, t + 990);
+        device_op(&run, 0, 1, t + 5, t + 8, start, done = start + dur[i]);
+    }
+    device_analyze(&a, &run);
+    CHECK(a.job_steps.warm_up);
+    CHECK(a.steps.job.warm_up);
+    CHECK_DOUBLE(a.steps.job.first_ns, 3500, 0);
+    CHECK_DOUBLE(a.step_time.ns, 1000, 0);
+    CHECK_INT((int64_t)a.steps.job.steps, 6);
+    CHECK_DOUBLE(a.steps.job.of.mean, 1000, 0);
+    CHECK_DOUBLE(a.steps.job.of.max, 1000, 0);
+    CHECK_DOUBLE(a.steps.job.of.min, 1000, 0);
+    CHECK_INT((int64_t)a.steps.host.steps, 6);
     device_done(&a, &run);
 }
 
