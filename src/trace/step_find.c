@@ -105,26 +105,21 @@ static size_t *count_ops(const struct rank_steps *s, const struct rank *rank)
     return counts;
 }
 
-/* Is the last step empty on all ranks, or, where several tell, shorter on some rank than any
- * between the first and it? */
-static bool last_is_cut(const struct job_steps *steps, const struct run *run)
+/* How many steps of a rank its recording holds to their ends. The last that has operations was cut
+ * where, when several tell, it has fewer than any between the first and it. A recording ends once:
+ * no step before that one is judged. *begun: how many come up to it. */
+static uint32_t count_whole(const struct rank_steps *s, const struct rank *rank, uint32_t *begun)
 {
-    uint32_t last = steps->count - 1;
-    bool empty = true, fewer = false, any = false;
-    for (size_t r = 0; r < run->nranks; r++) {
-        size_t *counts, least = SIZE_MAX;
-        if (steps->ranks[r].from_ns == NULL)
-            continue;
-        counts = count_ops(&steps->ranks[r], &run->ranks[r]);
-        for (uint32_t k = 1; k < last; k++)
-            least = counts[k] < least ? counts[k] : least;
-        for (uint32_t k = 0; k <= last; k++)
-            any = any || counts[k] > 0;
-        empty = empty && counts[last] == 0;
-        fewer = fewer || (last > LIKE_MOST && counts[last] < least);
-        free(counts);
-    }
-    return any && (empty || fewer);
+    size_t *counts = count_ops(s, rank), least = SIZE_MAX;
+    uint32_t n = s->count;
+    while (n > 0 && counts[n - 1] == 0)
+        n--;
+    *begun = n;
+    for (uint32_t k = 1; k + 1 < n; k++)
+        least = counts[k] < least ? counts[k] : least;
+    n -= n > LIKE_MOST + 1 && counts[n - 1] < least;
+    free(counts);
+    return n;
 }
 
 static void drop_last(struct job_steps *steps, const struct run *run)
@@ -136,6 +131,26 @@ static void drop_last(struct job_steps *steps, const struct run *run)
             if (steps->ranks[r].of[i] == steps->count)
                 steps->ranks[r].of[i] = STEP_NONE;
         }
+    }
+}
+
+/* Steps at the end do not count that are empty on all ranks, or that a rank's recording ends in or
+ * before. */
+static void drop_cut(struct job_steps *steps, const struct run *run)
+{
+    uint32_t begun = 0, whole = steps->count;
+    for (size_t r = 0; r < run->nranks; r++) {
+        uint32_t n, of_rank;
+        if (steps->ranks[r].from_ns == NULL)
+            continue;
+        n = count_whole(&steps->ranks[r], &run->ranks[r], &of_rank);
+        begun = of_rank > begun ? of_rank : begun;
+        whole = n > LIKE_MOST && n < whole ? n : whole;
+    }
+    whole = begun < whole ? begun : whole;
+    while (begun > 0 && steps->count > 1 && steps->count > whole) {
+        drop_last(steps, run);
+        steps->cut++;
     }
 }
 
@@ -255,12 +270,10 @@ void job_steps_find(struct job_steps *steps, const struct run *run)
     if (steps->source == STEPS_WHOLE)
         steps->count = 1;
     assign(steps, run, list);
-    while (steps->source == STEPS_MARKED && steps->count > 1 && last_is_cut(steps, run)) {
-        drop_last(steps, run);
-        steps->cut++;
-    }
-    if (steps->source == STEPS_MARKED)
+    if (steps->source == STEPS_MARKED) {
+        drop_cut(steps, run);
         drop_first(steps, run, count_lost(steps, run));
+    }
     release_found(list, run->nranks);
     if (job_steps_divide(steps, run))
         return;

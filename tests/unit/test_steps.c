@@ -290,6 +290,46 @@ TEST(steps_cut_by_the_end_do_not_count)
     device_done(&a, &run);
 }
 
+/* A recording ends in one step: those before it may have fewer operations each. */
+TEST(steps_that_shrink_are_not_cut)
+{
+    static const int nops[] = {20, 20, 19, 18, 17, 16, 15, 14};
+    struct run run;
+    struct analysis a;
+    device_run(&run, 1);
+    for (int i = 0; i < 8; i++) {
+        int64_t t = 1000 * i;
+        device_step(&run, 0, "step", t, t + 990);
+        for (int k = 0; k < nops[i]; k++)
+            device_op(&run, 0, 1, t + 5 + 9 * k, t + 8 + 9 * k, t + 10 + 9 * k, t + 18 + 9 * k);
+    }
+    device_analyze(&a, &run);
+    CHECK_INT(a.job_steps.count, 7);
+    CHECK_INT(a.job_steps.cut, 1);
+    device_done(&a, &run);
+}
+
+/* One rank's recording ends in the fourth of six steps, the other's in the last. */
+TEST(steps_cut_on_one_rank)
+{
+    static const int nops[2][6] = {{5, 5, 5, 5, 5, 2}, {5, 5, 5, 3, 0, 0}};
+    struct run run;
+    struct analysis a;
+    device_run(&run, 2);
+    for (int r = 0; r < 2; r++) {
+        for (int i = 0; i < 6; i++) {
+            int64_t t = 100 * i;
+            device_step(&run, r, "step", t, t + 90);
+            for (int k = 0; k < nops[r][i]; k++)
+                device_op(&run, r, 1, t + 9 * k, t + 9 * k + 3, t + 9 * k + 5, t + 9 * k + 9);
+        }
+    }
+    device_analyze(&a, &run);
+    CHECK_INT(a.job_steps.count, 3);
+    CHECK_INT(a.job_steps.cut, 3);
+    device_done(&a, &run);
+}
+
 /* Rings hold other steps on each rank: what counts is what both hold, by time. */
 TEST(steps_of_rings_are_matched_by_time)
 {
