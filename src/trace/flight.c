@@ -342,5 +342,9 @@ static bool flight_sniff(const char *head, size_t len)
     return false;
 }
 
-const struct reader reader_flight = {
-    .name = "flight", .sniff = flight_sniff, .read = flight_read, .finish = flight_finish};
+const struct reader reader_flight = {.name = "flight",
+                                     .sniff = flight_sniff,
+                                     .read = flight_read,
+                                     .apart = true,
+                                     .grouped = true,
+                                     .finish = flight_finish};

@@ -16,7 +16,8 @@
     X(RANK, "the same ranks again")      \
     X(FULL, "more ranks than the world") \
     X(TIME, "another time")              \
-    X(GPU, "another GPU")
+    X(GPU, "another GPU")                \
+    X(TIE, "nothing ties it to this one")
 
 enum apart {
 #define X(id, words) APART_##id,
@@ -49,7 +50,10 @@ struct set {
     int world;   /* 0 unknown */
     int highest; /* rank number; -1 none is known */
     size_t processes;
-    const char *gpu; /* the first that is known; "" */
+    const char *gpu;   /* the first that is known; "" */
+    const char *host;  /* likewise */
+    bool numbered;     /* all ranks have numbers */
+    bool communicates; /* an operation is communication */
 };
 
 struct group {
@@ -93,6 +97,8 @@ static void add_item(struct group *g, uint32_t rec, const struct rank *rank, str
     item->rank = rank;
     item->host = rank->host[0] != '\0' ? rank->host : host_in_label(arena, r->label, rank->pid);
     item->dated = rank_extent(rank, &item->begin_ns, &item->end_ns);
+    if (rank->undated && item->begin_ns > 0) /* times of its calls are those of the wall clock */
+        item->dated = true;
     if (item->dated && item->begin_ns != UNKNOWN_NS) {
         if (r->begin_ns == UNKNOWN_NS || item->begin_ns < r->begin_ns)
             r->begin_ns = item->begin_ns;
@@ -111,17 +117,23 @@ static void add_recording(struct group *g, uint32_t rec, struct arena *arena)
 {
     struct recording *r = &g->list[rec];
     struct set *set = &g->sets[rec];
-    *set = (struct set){.parent = rec, .last = rec + 1, .highest = -1, .gpu = ""};
-    set->world = r->part->world_size;
+    *set = (struct set){.parent = rec, .last = rec + 1, .highest = -1, .gpu = "", .host = ""};
     set->processes = r->part->nranks;
+    set->numbered = true;
     r->begin_ns = r->end_ns = UNKNOWN_NS;
     g->first_item[rec] = g->nitems;
     for (size_t i = 0; i < r->part->nranks; i++) {
         const struct rank *rank = &r->part->ranks[i];
         add_item(g, rec, rank, arena);
+        set->world = rank->undated ? 0 : r->part->world_size; /* of dumps at least so many */
         set->highest = rank->rank > set->highest ? rank->rank : set->highest;
+        set->numbered = set->numbered && rank->rank >= 0;
+        for (size_t k = 0; k < rank->nops && !set->communicates; k++)
+            set->communicates = rank->ops[k].class == OP_COLL || rank->ops[k].class == OP_P2P;
         if (set->gpu[0] == '\0')
             set->gpu = rank->gpu;
+        if (set->host[0] == '\0')
+            set->host = g->items[g->nitems - 1].host;
     }
     g->first_item[rec + 1] = g->nitems;
 }
@@ -214,8 +226,12 @@ static void unite(struct group *g, uint32_t a, uint32_t b, size_t shared)
     into->world = into->world > from->world ? into->world : from->world;
     into->highest = into->highest > from->highest ? into->highest : from->highest;
     into->processes += from->processes - shared;
+    into->numbered = into->numbered && from->numbered;
+    into->communicates = into->communicates || from->communicates;
     if (into->gpu[0] == '\0')
         into->gpu = from->gpu;
+    if (into->host[0] == '\0')
+        into->host = from->host;
 }
 
 static void try_unite(struct group *g, uint32_t rec_a, uint32_t rec_b)
@@ -318,7 +334,8 @@ static void join_processes(struct group *g)
     struct item **order = array_new(g->nitems + 1, sizeof *order);
     size_t n = 0;
     for (size_t i = 0; i < g->nitems; i++) {
-        if (g->items[i].begin_ns != UNKNOWN_NS && !is_moment(&g->items[i]))
+        if (g->items[i].begin_ns != UNKNOWN_NS && !is_moment(&g->items[i]) &&
+            !g->items[i].rank->undated) /* a ring is no window */
             order[n++] = &g->items[i];
     }
     if (n > 0)
@@ -367,6 +384,34 @@ static void join_comms(struct group *g)
 
 /* ---- time ---- */
 
+/* Do both name a communicator of the same members? */
+static bool share_comm(const struct run *a, const struct run *b)
+{
+    for (size_t i = 0; i < a->ncomms; i++) {
+        for (size_t k = 0; k < b->ncomms; k++) {
+            const struct comm *x = &a->comms[i], *y = &b->comms[k];
+            if (x->size > 1 && x->size == y->size && strcmp(x->id, y->id) == 0 &&
+                memcmp(x->ranks, y->ranks, (size_t)x->size * sizeof *x->ranks) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Does more than time say that recordings are of one job? Unrelated programs run at one time on one
+ * machine as well. */
+static bool tied(struct group *g, uint32_t rec_a, uint32_t rec_b)
+{
+    const struct set *x = &g->sets[root_of(g, rec_a)], *y = &g->sets[root_of(g, rec_b)];
+    if ((x->world > 0 && x->world == y->world) ||
+        share_comm(g->list[rec_a].part, g->list[rec_b].part))
+        return true;
+    if (!agree(x->gpu, y->gpu))
+        return false;
+    return (x->numbered && y->numbered) ||
+           (x->communicates && y->communicates && agree(x->host, y->host));
+}
+
 static int by_begin(const void *pa, const void *pb)
 {
     const struct item *a = *(const struct item *const *)pa, *b = *(const struct item *const *)pb;
@@ -407,7 +452,7 @@ static void join_overlapping(struct group *g, struct item **order, size_t n, boo
         bool there = false;
         count = drop_ended(list, count, order[i]->begin_ns);
         for (size_t k = 0; k < count; k++) {
-            if (!in_folder || list[k].folder == folder)
+            if ((!in_folder || list[k].folder == folder) && tied(g, list[k].rec, rec))
                 try_unite(g, list[k].rec, rec);
             if (there || list[k].folder != folder || root_of(g, list[k].rec) != root_of(g, rec))
                 continue;
@@ -455,16 +500,24 @@ static bool skewed(const struct item *a, const struct item *b)
            between <= RECORDINGS_SKEW_NS;
 }
 
+/* Nor are rings of one job all of one time: one rank may have called nothing for long. */
+static bool rings(const struct item *a, const struct item *b, bool in_folder)
+{
+    int64_t between = a->begin_ns > b->begin_ns ? a->begin_ns - b->end_ns : b->begin_ns - a->end_ns;
+    return a->rank->undated && b->rank->undated && (in_folder || between <= RECORDINGS_UNNAMED_NS);
+}
+
 /* Recordings of two sets. */
 static bool times_fit(const struct group *g, uint32_t rec_a, uint32_t rec_b)
 {
+    bool in_folder = g->list[rec_a].folder == g->list[rec_b].folder;
     bool fit = false;
     for (size_t i = g->first_item[rec_a]; i < g->first_item[rec_a + 1]; i++) {
         for (size_t k = g->first_item[rec_b]; k < g->first_item[rec_b + 1]; k++) {
             const struct item *a = &g->items[i], *b = &g->items[k];
             if (!a->dated || !b->dated || a->begin_ns == UNKNOWN_NS || b->begin_ns == UNKNOWN_NS)
                 return true;
-            fit = fit || skewed(a, b);
+            fit = fit || skewed(a, b) || rings(a, b, in_folder);
         }
     }
     return fit;
@@ -546,6 +599,20 @@ static uint32_t unite_job(struct group *g, uint32_t job)
     return first;
 }
 
+/* Does any recording of the one overlap one of the other in time? */
+static bool overlap(const struct group *g, uint32_t job_a, uint32_t job_b)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        for (size_t k = 0; k < g->n; k++) {
+            const struct recording *a = &g->list[i], *b = &g->list[k];
+            if (a->job == job_a && b->job == job_b && a->begin_ns != UNKNOWN_NS &&
+                b->begin_ns != UNKNOWN_NS && a->begin_ns < b->end_ns && b->begin_ns < a->end_ns)
+                return true;
+        }
+    }
+    return false;
+}
+
 const char *recordings_why(struct recording *list, size_t n, uint32_t job_a, uint32_t job_b,
                            struct arena *arena)
 {
@@ -556,9 +623,10 @@ const char *recordings_why(struct recording *list, size_t n, uint32_t job_a, uin
     a = unite_job(&g, job_a);
     b = unite_job(&g, job_b);
     why = contradiction(&g, a, b);
-    if (why == APART_NOT || why == APART_FULL)
-        why =
-            agree(g.sets[a].gpu, g.sets[b].gpu) ? (why == APART_NOT ? APART_TIME : why) : APART_GPU;
+    if (why == APART_NOT)
+        why = overlap(&g, job_a, job_b) ? APART_TIE : APART_TIME;
+    if (why >= APART_FULL && !agree(g.sets[a].gpu, g.sets[b].gpu))
+        why = APART_GPU;
     group_release(&g);
     return apart_words[why];
 }

@@ -20,11 +20,16 @@
  *             range). Without process ids the rank numbers must be known and the folder be one;
  *             where neither rank nor host is known, at most RECORDINGS_UNNAMED_NS lie between them
  *   comm      they name one communicator by an id that is unique (NCCL's hash)
- *   time      they overlap in time, on the wall clock; where operations have no times, they were
- *             written within RECORDINGS_SKEW_NS
+ *   time      they overlap in time, on the wall clock (where operations have no times, they were
+ *             written within RECORDINGS_SKEW_NS), and more ties them: the world size that both
+ *             record, a communicator of the same name and members; or, with GPUs of one model as
+ *             far as known, numbers of all their ranks, or communication in both and one host as
+ *             far as known
  *   default   when nothing tells: the time of one is not known, and their GPUs are of one model as
  *             far as known. Or wall clocks may differ: they are of different hosts as far as known,
- *             all their ranks have numbers, and at most RECORDINGS_SKEW_NS lie between them
+ *             all their ranks have numbers, and at most RECORDINGS_SKEW_NS lie between them. Or
+ *             they are rings of calls (rank->undated), of one folder, or at most
+ *             RECORDINGS_UNNAMED_NS apart; the world size of these is not known
  *
  * Equal recordings of one process (same stretch of time, same number of operations) are copies of
  * one file.

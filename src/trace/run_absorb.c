@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SAME_NAME_MAX 64 /* communicators of one name and first rank, with other members */
+
 /* ---- texts ---- */
 
 static struct name_pair *slot_of(const struct name_map *m, const char *from)
@@ -109,6 +111,38 @@ static void absorb_comm(struct run *run, int at, const struct comm *from, const 
     }
 }
 
+/* Are all members of both known, and not the same? */
+static bool other_members(const struct comm *a, const struct comm *b)
+{
+    bool differ = a->size != b->size;
+    for (int i = 0; i < a->size; i++) {
+        if (a->ranks[i] < 0)
+            return false;
+        differ = differ || i >= b->size || a->ranks[i] != b->ranks[i];
+    }
+    for (int i = 0; i < b->size; i++) {
+        if (b->ranks[i] < 0)
+            return false;
+    }
+    return differ && a->size > 0 && b->size > 0;
+}
+
+/* The id of a communicator of the part in the run. PyTorch can give groups with other members one
+ * name (each half of a split, on its own ranks): the first has it alone, the others with their first
+ * rank. */
+static const char *absorbed_id(struct run *run, const struct comm *from)
+{
+    const char *id = from->id;
+    for (int i = 1; i < SAME_NAME_MAX; i++) {
+        int c = run_comm(run, id, strlen(id), 0);
+        if (c < 0 || !other_members(&run->comms[c], from))
+            return id;
+        id = i == 1 ? arena_printf(&run->arena, "%s:%d", from->id, from->ranks[0])
+                    : arena_printf(&run->arena, "%s:%d:%d", from->id, from->ranks[0], i);
+    }
+    return id;
+}
+
 /* The run's number of each communicator of the part. Owned; NULL when they are the same. */
 static int *absorb_comms(struct run *run, const struct run *part)
 {
@@ -116,10 +150,11 @@ static int *absorb_comms(struct run *run, const struct run *part)
     bool same = true;
     for (size_t c = 0; c < part->ncomms; c++) {
         const struct comm *from = &part->comms[c];
-        size_t len = strlen(from->id);
-        numbers[c] = run_comm(run, from->id, len, from->size);
+        const char *id = absorbed_id(run, from);
+        size_t len = strlen(id);
+        numbers[c] = run_comm(run, id, len, from->size);
         if (numbers[c] < 0) {
-            numbers[c] = run_comm(run, from->id, len, 0);
+            numbers[c] = run_comm(run, id, len, 0);
             run_note(run, true,
                      "communicators of more members in all than can be believed: their "
                      "sizes are left out");

@@ -3,6 +3,8 @@
 
 #include "trace/flight.h"
 
+#include <sys/stat.h>
+
 #define ENTRY(id, seq, p2p, is_p2p, name, in, in_types, out, out_types, state, more)             \
     "{\"collective_seq_id\":" seq ",\"input_dtypes\":" in_types ",\"input_sizes\":" in           \
     ",\"is_p2p\":" is_p2p ",\"output_dtypes\":" out_types ",\"output_sizes\":" out               \
@@ -162,6 +164,66 @@ TEST(flight_groups_of_one_name)
     CHECK_INT(run.ranks[2].in[0].comm, 1);
     CHECK_INT(run.ranks[2].in[0].rank, 1);
     CHECK(run.ranks[2].quiet);
+    run_release(&run);
+    remove_folder(folder);
+}
+
+/* A dump of one call at that moment, of a world of `world`. */
+static void put_dump(const char *folder, const char *name, int world, long long at_ns)
+{
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "{\"version\":\"2.4\",\"pg_config\":{\"0\":{\"name\":\"0\",\"ranks\":\"[");
+    for (int r = 0; r < world; r++)
+        buf_printf(&b, "%s%d", r > 0 ? ", " : "", r);
+    buf_printf(&b,
+               "]\"}},\"entries\":[{\"record_id\":1,\"process_group\":[\"0\",\"d\"],"
+               "\"collective_seq_id\":1,\"profiling_name\":\"nccl:all_reduce\","
+               "\"time_created_ns\":%lld,\"input_sizes\":[[4]],\"input_dtypes\":[\"Float\"],"
+               "\"output_sizes\":[[4]],\"output_dtypes\":[\"Float\"],\"state\":\"scheduled\"}]}",
+               at_ns);
+    write_text(folder, name, b.data);
+    buf_release(&b);
+}
+
+/* Two jobs in folders beside each other, of one a dump is missing: the newer is read, by its calls. In
+ * one folder as well, by their names; a rank that has called nothing for long is still of its job. */
+TEST(flight_dumps_of_two_jobs)
+{
+    static const long long old_ns = 1700000000000000000, new_ns = 1700000000000000000 + 86400000000000;
+    static const char *const layouts[] = {"a/_dump_", "b/_dump_", "c_", "d_"};
+    const char *folder;
+    struct run run;
+    for (int layout = 0; layout < 4; layout += 2) {
+        folder = make_folder();
+        CHECK_INT(mkdir(file_in(folder, "a"), 0700) + mkdir(file_in(folder, "b"), 0700), 0);
+        for (int r = 0; r < 4; r++) {
+            char name[32];
+            snprintf(name, sizeof name, "%s%d", layouts[layout], r);
+            put_dump(folder, name, 4, old_ns + r * 1000);
+            snprintf(name, sizeof name, "%s%d", layouts[layout + 1], r);
+            if (r != 2)
+                put_dump(folder, name, 4, new_ns + r * 1000);
+        }
+        load_path(&run, folder);
+        CHECK_INT(run.nranks, 3);
+        CHECK_INT(run.world_size, 4);
+        CHECK_INT(run.ranks[2].rank, 3);
+        CHECK_INT(run.ranks[2].ops[0].host_ns, new_ns + 3000);
+        CHECK_HAS(note_with(&run, "other run"),
+                  layout == 0 ? "1 other run here: 'a' (4 files, 2023-11-14 22:13:20, the same "
+                                "ranks again); 'b', the newest, is read"
+                              : "1 other run here: 'c_0' (4 files, 2023-11-14 22:13:20, the same "
+                                "ranks again); 'd_0', the newest, is read");
+        CHECK_STR(note_with(&run, "more than one trace"), "");
+        run_release(&run);
+        remove_folder(folder);
+    }
+    folder = make_folder();
+    put_dump(folder, "_dump_0", 2, old_ns);
+    put_dump(folder, "_dump_1", 2, old_ns + 7200000000000);
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 2);
+    CHECK_STR(note_with(&run, "other run"), "");
     run_release(&run);
     remove_folder(folder);
 }

@@ -389,7 +389,7 @@ TEST(nsys_machines)
                    "(1, 'GPU', '%dabcdefg-1');",
                    f);
         nsys_put_kernel(&sql, 1, 0, "work", 9000, 100);
-        nsys_make(folder, f == 0 ? "a.sqlite" : "b.sqlite", sql.data);
+        nsys_make(folder, f == 0 ? "rank0.sqlite" : "rank1.sqlite", sql.data);
         buf_release(&sql);
     }
     load_path(&run, folder);

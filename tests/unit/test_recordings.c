@@ -19,6 +19,7 @@ struct made {
     int64_t begin_us;
     const char *gpu, *kernel;
     int steps, first_step;
+    bool alone; /* does not communicate */
 };
 
 /* Each step lasts 100 us: two kernels of 20 us, the first of them a collective, and their launches.
@@ -46,8 +47,10 @@ static void put_profile(struct buf *b, const struct made *m)
                        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,"
                        "\"ts\":%lld,\"dur\":20,\"args\":{\"device\":0,\"stream\":7,"
                        "\"correlation\":%d}},",
-                       k ? m->kernel != NULL ? m->kernel : "gelu" : "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", t + k * 30 + 10,
-                       i * 2 + k + 1);
+                       k == 0 && !m->alone ? "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)"
+                       : m->kernel != NULL ? m->kernel
+                                           : "gelu",
+                       t + k * 30 + 10, i * 2 + k + 1);
         }
     }
     buf_puts(b, "{\"ph\":\"M\",\"name\":\"end\",\"pid\":0,\"tid\":0,\"ts\":0}]}");
@@ -175,6 +178,52 @@ TEST(recordings_of_hosts_with_other_clocks)
     write_profile(folder, "h_101.2.pt.trace.json",
                   (struct made){.rank = 1, .world = 2, .begin_us = NOON + 5000000});
     check_read(folder, 1, "another time");
+    remove_folder(folder);
+}
+
+/* Programs that run at one time are no job for that: nothing but the time is common to them. */
+TEST(recordings_that_only_overlap)
+{
+    const char *folder = make_folder();
+    struct made a = {.rank = -1, .pid = 11, .alone = true, .gpu = "x"};
+    struct made b = {.rank = -1, .pid = 12, .alone = true, .gpu = "x", .begin_us = NOON + 20};
+    write_profile(folder, "a.json", a);
+    write_profile(folder, "b.json", b);
+    check_read(folder, 1, "'a.json' (1 file, 2023-11-14 22:13:20, nothing ties it to this one)");
+    b.gpu = "y"; /* of what communicates, and is numbered, as well */
+    a.alone = b.alone = false;
+    write_profile(folder, "a.json", a);
+    write_profile(folder, "b.json", b);
+    check_read(folder, 1, "'a.json' (1 file, 2023-11-14 22:13:20, another GPU)");
+    write_profile(folder, "rank0.json", a);
+    write_profile(folder, "rank1.json", b);
+    CHECK_INT(remove(file_in(folder, "a.json")) + remove(file_in(folder, "b.json")), 0);
+    check_read(folder, 1, "'rank0.json' (1 file, 2023-11-14 22:13:20, another GPU)");
+    remove_folder(folder);
+}
+
+/* Ranks in the names of files, a world size, or communication of one GPU model tie them. */
+TEST(recordings_that_overlap_and_are_tied)
+{
+    const char *folder = make_folder();
+    struct made a = {.rank = -1, .pid = 11, .alone = true, .gpu = "x"};
+    struct made b = {.rank = -1, .pid = 12, .alone = true, .gpu = "x", .begin_us = NOON + 20};
+    write_profile(folder, "t_rank0.json", a);
+    write_profile(folder, "t_rank1.json", b);
+    check_read(folder, 2, NULL);
+    remove_folder(folder);
+    folder = make_folder();
+    a.alone = b.alone = false;
+    write_profile(folder, "a.json", a);
+    write_profile(folder, "b.json", b);
+    check_read(folder, 2, NULL);
+    remove_folder(folder);
+    folder = make_folder();
+    write_profile(folder, "a.json",
+                  (struct made){.rank = 0, .world = 2, .alone = true, .gpu = "x"});
+    write_profile(folder, "b.json",
+                  (struct made){.rank = 1, .world = 2, .alone = true, .gpu = "y"});
+    check_read(folder, 2, NULL);
     remove_folder(folder);
 }
 
