@@ -180,8 +180,7 @@ static int axis_between(const struct metrics *m, const struct comm_instance *in)
     return found;
 }
 
-/* The outermost axis that a communicator spans, which is what its traffic pays for; messages that
- * no axis explains are those of a pipeline, all-to-alls those of experts. */
+/* The outermost axis that a communicator spans, which is what its traffic pays for. */
 static int axis_of(const struct metrics *m, const struct comm_instance *in)
 {
     const struct grid *g = &m->recorded.grid;
@@ -195,10 +194,6 @@ static int axis_of(const struct metrics *m, const struct comm_instance *in)
                 found = g->axes[a].role;
         }
     }
-    if (in->p2p && found == AXIS_UNKNOWN)
-        return GRID_PP;
-    if (found == AXIS_UNKNOWN && (in->op == SPECTER_ALLTOALL || in->op == SPECTER_ALLTOALLV))
-        return GRID_EP;
     return found;
 }
 
