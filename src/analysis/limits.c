@@ -176,8 +176,8 @@ double limit_comm_bytes(enum specter_comm_op op, double bytes, int n)
     }
 }
 
-/* GB/s, per direction: what a GPU's links can do together, with a bridge where it can have one; 0: not
- * known. */
+/* GB/s, per direction: what a GPU's links can do together, with a bridge where it can have one; 0:
+ * not known. */
 static double links_of(const struct gpu_profile *gpu)
 {
     return gpu->pcie_GBps > 0 ? gpu->nvlink_GBps + gpu->bridge_GBps + gpu->pcie_GBps : 0;

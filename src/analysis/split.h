@@ -1,17 +1,23 @@
-/* SPDX-License-Identifier: MIT
- *
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
  * Where a rank's time went, as exact lengths of interval unions on its device's timeline, within
  * the steps that count (trace/step_time.h): the window that replays and the critical path are of.
  *
- *   span            the window; where nothing tells steps, first start to last end of the
- * operations that have device times compute         |C|            C: GEMMs and other kernels comm
- * |N|            N: collectives, sends and receives memory          |M|            M: copies and
- * memsets overlap         |C n N| exposed_comm    |N \ C| exposed_memory  |(M \ C) \ N| idle span -
- * |C u N u M|
+ *   span            the window; where nothing tells steps, first start to last end of the operations
+ *                   that have device times
+ *   compute         |C|            C: GEMMs and other kernels
+ *   comm            |N|            N: collectives, sends and receives
+ *   memory          |M|            M: copies and memsets
+ *   overlap         |C n N|
+ *   exposed_comm    |N \ C|
+ *   exposed_memory  |(M \ C) \ N|
+ *   idle            span - |C u N u M|
  *
  * so that compute + exposed_comm + exposed_memory + idle = span, to the nanosecond. (The split of
  * TraceLens' gpu_event_analyser, with memsets counted as memory as HTA does.)
  */
+/* clang-format on */
 #ifndef SPECTER_ANALYSIS_SPLIT_H
 #define SPECTER_ANALYSIS_SPLIT_H
 

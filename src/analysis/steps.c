@@ -194,7 +194,8 @@ void steps_add_rank(struct steps *s, const struct run *run, size_t r, const stru
         uint32_t k = job->source == STEPS_MARKED && step_believable(step)
                          ? job_steps_at(job, r, step->start_ns)
                          : STEP_NONE;
-        bool both = k != STEP_NONE && step_has_length(job, k) && ends[k - 1] != UNKNOWN_NS && !job->untimed;
+        bool both =
+            k != STEP_NONE && step_has_length(job, k) && ends[k - 1] != UNKNOWN_NS && !job->untimed;
         if (step_believable(step))
             add_step(s, &a, rank, step, k, both ? ends[k] - ends[k - 1] : UNKNOWN_NS);
     }

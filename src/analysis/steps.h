@@ -1,12 +1,14 @@
-/* SPDX-License-Identifier: MIT
- *
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
  * Training steps, one by one and summed up. Which there are, which count and what the job's step
  * time is: trace/step_time.h. Of each marked one (ProfilerStep#N, markers) is told:
  *
  *   host     end - start of the range; the host runs ahead of the device
  *   device   when all work was done that the step, or one before it, launched - the same of the
- *            step before it on the rank. Unknown for a rank's first step, and for a step that is
- * not one of the job's job      the same of the last rank: the lengths whose mean is the step time
+ *            step before it on the rank. Unknown for a rank's first step, and for a step that is not
+ *            one of the job's
+ *   job      the same of the last rank: the lengths whose mean is the step time
  *
  * What the device did within [start, end), cut off at both ends, is split as in split.h: compute +
  * exposed_comm + exposed_memory + idle = host.
@@ -14,6 +16,7 @@
  * A step of one rank is that of another when it is the same of the job's, else when name and
  * occurrence are the same: the n-th "step" of each rank, or ProfilerStep#17.
  */
+/* clang-format on */
 #ifndef SPECTER_ANALYSIS_STEPS_H
 #define SPECTER_ANALYSIS_STEPS_H
 

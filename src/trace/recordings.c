@@ -289,8 +289,7 @@ static bool close_enough(const struct item *a, const struct item *b)
 
 static bool is_copy(const struct item *a, const struct item *b)
 {
-    return a->begin_ns == b->begin_ns && a->end_ns == b->end_ns &&
-           rank_same_work(a->rank, b->rank);
+    return a->begin_ns == b->begin_ns && a->end_ns == b->end_ns && rank_same_work(a->rank, b->rank);
 }
 
 static void unite_process(struct group *g, struct item *before, struct item *item)

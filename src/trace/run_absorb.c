@@ -128,8 +128,8 @@ static bool other_members(const struct comm *a, const struct comm *b)
 }
 
 /* The id of a communicator of the part in the run. PyTorch can give groups with other members one
- * name (each half of a split, on its own ranks): the first has it alone, the others with their first
- * rank. */
+ * name (each half of a split, on its own ranks): the first has it alone, the others with their
+ * first rank. */
 static const char *absorbed_id(struct run *run, const struct comm *from)
 {
     const char *id = from->id;

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT
- *
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
  * The steps of a job, and how long one takes: the one definition behind `analyze`, `metrics`,
  * `replay`, `sweep` and their pages. Recorded and simulated times go through the same functions.
  *
@@ -10,16 +11,17 @@
  *             called for it, wherever the device runs it
  *   repeated  the sequence of operations that each rank repeats (same class, operation,
  *             communicator, bytes or shape, stream), three times or more, and that makes up most of
- * what it did. Layers of one step repeat as well: a sequence is a step only where the rest of the
- * recording does not repeat as often and, in recordings that show all kernels and copies, each
- *             repetition has an optimizer's kernel or copies a batch (1 KiB) from the host or a
- *             result to it
+ *             what it did. Layers of one step repeat as well: a sequence is a step only where the
+ *             rest of the recording does not repeat as often and, in recordings that show all
+ *             kernels and copies, each repetition has an optimizer's kernel or copies a batch
+ *             (1 KiB) from the host or a result to it
  *   whole     all that was recorded counts as one step
  *
  * A step counts when all ranks recorded it to its end. The last one does not where the recording
  * ends in it (a signal, a full ring, a profile that stopped): its end is not in the recording, or
- * it holds fewer operations than any step before it. Ranks that hold different steps, as rings do,
- * are compared in those that all hold: by number, else by time, else from the last one back.
+ * it holds fewer operations than any step before it; a rank's recording ends in one step only.
+ * Ranks that hold different steps, as rings do, are compared in those that all hold: by number, else
+ * by time, else from the last one back.
  *
  * How long. A step ends when the last rank's device is done with all that was called for in it or
  * before. It lasts from the end of the step before to its own end, which in a loop is what passes
@@ -35,7 +37,7 @@
  *
  * A device that lags behind a host which never waits for it catches up once, and not in every step:
  * so that is no less than what the host took from its last call in the one step to its last call in
- * the other.
+ * the other, and each step ends as its last call does.
  *
  * Where only one step counts, or the whole recording is one, it lasts from when the last rank began
  * it to the end of the last rank's work, host or device: what ranks start apart is not part of it.
@@ -43,6 +45,7 @@
  * Where clocks of ranks cannot be compared, each rank has ends of its own, and the job's step time
  * is that of the rank whose steps take longest.
  */
+/* clang-format on */
 #ifndef SPECTER_TRACE_STEP_TIME_H
 #define SPECTER_TRACE_STEP_TIME_H
 

@@ -185,11 +185,13 @@ static void put_dump(const char *folder, const char *name, int world, long long 
     buf_release(&b);
 }
 
-/* Two jobs in folders beside each other, of one a dump is missing: the newer is read, by its calls. In
- * one folder as well, by their names; a rank that has called nothing for long is still of its job. */
+/* Two jobs in folders beside each other, of one a dump is missing: the newer is read, by its calls.
+ * In one folder as well, by their names; a rank that has called nothing for long is still of its
+ * job. */
 TEST(flight_dumps_of_two_jobs)
 {
-    static const long long old_ns = 1700000000000000000, new_ns = 1700000000000000000 + 86400000000000;
+    static const long long old_ns = 1700000000000000000,
+                           new_ns = 1700000000000000000 + 86400000000000;
     static const char *const layouts[] = {"a/_dump_", "b/_dump_", "c_", "d_"};
     const char *folder;
     struct run run;

@@ -241,7 +241,8 @@ TEST(steps_of_single_windows)
     device_done(&a, &run);
 }
 
-/* Three windows of one step each, or more: only the last step counts, and nothing called for before. */
+/* Three windows of one step each, or more: only the last step counts, and nothing called for
+ * before. */
 TEST(steps_of_many_single_windows)
 {
     static const int64_t end[] = {100, 700, 1300, 1900};
