@@ -228,7 +228,7 @@ static void put_figures(struct buf *b, const struct sweep_result *result)
  * from it here: it knows other scales, too, and a row is the same in every company. */
 static bool is_unscaled(const struct replay_scale *s)
 {
-    return s->scale > 1 && !isfinite(s->efficiency);
+    return !isfinite(s->efficiency);
 }
 
 char *sweep_line(const struct sweep_result *result, enum sweep_status *status)

@@ -111,9 +111,15 @@ const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MA
             list[n++] = words;
     }
     list[n] = NULL;
+    replay_percent(off, sizeof off, rep->scales[0].error.replay);
     return arena_printf(
-        &rep->arena, "the replay is %s off on the recording's own hardware%s%s%s",
-        replay_percent(off, sizeof off, rep->scales[0].error.replay),
+        &rep->arena, "%s%s%s%s",
+        rep->own_error > REPLAY_ERROR_MAX
+            ? arena_printf(&rep->arena,
+                           "on the recording's own hardware a step takes %s %s than its replay",
+                           off, rep->recorded.span_ns > rep->own.span_ns ? "more" : "less")
+            : arena_printf(&rep->arena, "the replay is %s off on the recording's own hardware",
+                           off),
         rep->scales[0].error.steps > 0 ? arena_printf(&rep->arena, "; too few steps: %.0f %%",
                                                       100 * rep->scales[0].error.steps)
                                        : "",

@@ -20,11 +20,48 @@ void look_at_recording(struct job *job)
     workload_survey(&rep->workload, job, job->opts->tokens, job->opts->flops);
 }
 
-/* How far the replay is off where the truth is known. */
+/* How far the truth is off the replay where it is known: a share of what was replayed, as the error
+ * is of what is predicted. */
 static double replay_error(const struct replay *rep)
 {
-    double off = fabs(rep->own.span_ns / rep->recorded.span_ns - 1);
+    double off = fabs(rep->recorded.span_ns / rep->own.span_ns - 1);
     return isfinite(off) ? off : 0;
+}
+
+/* What the recording lacks that a replay rests on. */
+static const char *lacks_words(const struct job *job)
+{
+    const struct program *p = &job->program;
+    const struct {
+        uint64_t count;
+        const char *words;
+    } lacks[] = {
+        {p->facts.no_host_time, "operations have no host time"},
+        {p->facts.syncs_untold, "calls waited for something that the recording does not tell"},
+        {p->facts.hidden[HIDDEN_HOST], "kernels were counted and not timed"},
+        {p->matches.unnumbered, "communication operations name no communicator or number"},
+    };
+    const char *words = NULL;
+    for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++) {
+        if (lacks[i].count > 0)
+            words = arena_printf(&job->rep->arena, "%s%s%llu %s", words != NULL ? words : "",
+                                 words != NULL ? ", " : "", (unsigned long long)lacks[i].count,
+                                 lacks[i].words);
+    }
+    return words != NULL ? words : "the recording does not show why";
+}
+
+void look_at_own(struct job *job)
+{
+    struct replay *rep = job->rep;
+    rep->own_error = replay_error(rep);
+    if (rep->own_error <= REPLAY_ERROR_MAX)
+        return;
+    rep->topic = TOPIC_RECORDING;
+    replay_note_first(rep,
+                      "no speed-up and efficiency: on the recording's own hardware a step of %.3g "
+                      "ms was recorded and one of %.3g ms is replayed; %s",
+                      rep->recorded.span_ns / 1e6, rep->own.span_ns / 1e6, lacks_words(job));
 }
 
 /* Of the hosts' time, what they waited for something that the recording does not tell. */
@@ -64,7 +101,7 @@ static int find_error(struct job *job, const struct retarget *t, const struct pa
 {
     struct replay *rep = job->rep;
     const struct iteration_spread *spread = &rep->spread;
-    struct certainty known = {.replay = replay_error(rep),
+    struct certainty known = {.replay = rep->own_error,
                               .waits = untold_waits(job),
                               .steps = rep->iterations,
                               .spread =

@@ -10,6 +10,9 @@
 /* Once, before the first simulation: of the recording. */
 void look_at_recording(struct job *job);
 
+/* Of the recording on its own hardware: whether its replay is to be trusted. */
+void look_at_own(struct job *job);
+
 /* Of the last simulation: communication by axis, critical path, uncertainty, throughput. */
 int look_at_scale(struct job *job, const struct retarget *t, struct replay_scale *out,
                   struct err *e);

@@ -38,8 +38,10 @@ static int simulate_own(struct job *job, struct err *e)
     job->growth.target = wanted;
     for (size_t r = 0; rc == 0 && r < rep->nranks; r++)
         rep->ranks[r].replayed_ns = job->spans[r];
-    if (rc == 0)
+    if (rc == 0) {
         compare_waits(job);
+        look_at_own(job);
+    }
     retarget_release(&t);
     return rc;
 }
@@ -156,7 +158,8 @@ static void add_scale(struct replay *rep, const struct replay_scale *base,
     }
     if (scale.scale > 1 && rep->unscaled != NULL)
         scale.error.share = NAN;
-    if (isnan(scale.error.share) || is_impossible(rep, &scale, ratio)) {
+    if (isnan(scale.error.share) || rep->own_error > REPLAY_ERROR_MAX ||
+        is_impossible(rep, &scale, ratio)) {
         scale.speedup = scale.efficiency = NAN;
         scale.rate = (struct throughput){NAN, NAN, NAN};
     }
@@ -325,6 +328,18 @@ static bool holds_work(const struct run *run)
     return false;
 }
 
+/* Has an operation a device time? Without one nothing tells what a step takes. */
+static bool holds_times(const struct run *run)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops; i++) {
+            if (op_timed(&run->ranks[r].ops[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
 int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
                struct err *e)
 {
@@ -336,6 +351,9 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
         return err_set(e, ERR_INPUT, "%s: no rank to replay", run->source);
     if (!holds_work(run))
         return err_set(e, ERR_INPUT, "%s: no operation to replay", run->source);
+    if (!holds_times(run))
+        return err_set(e, ERR_INPUT, "%s: no operation has a device time: nothing to replay",
+                       run->source);
     rep->calibrate = opts->calibrate;
     rep->strong = opts->strong;
     rep->host_speed = opts->host_speed > 0 ? opts->host_speed : 1;

@@ -28,6 +28,7 @@
 
 #define HOST_SPEED_MIN 0.01
 #define HOST_SPEED_MAX 100.0
+#define REPLAY_ERROR_MAX 0.25 /* of own_error, for speed-up and efficiency to be told */
 
 struct job;
 struct replay_scale;
@@ -74,7 +75,8 @@ struct replay_scale {
     struct iteration_time time;
     double speedup; /* work done per time, as a multiple of scale 1: scale * T(1) / T(scale), of a
                        divided batch T(1) / T(scale) */
-    double efficiency; /* speedup / scale; both NAN where the recording does not tell them */
+    double efficiency; /* speedup / scale; both NAN where the recording does not tell them,
+                          or its own replay is too far off */
     size_t rank;       /* index in the simulated run: whose end ends the step */
     struct axis_times axes;
     struct path_summary path;
@@ -130,6 +132,7 @@ struct replay {
     struct grid_absent absent;
     struct iteration_time recorded;
     struct iteration_time own; /* replayed on the hardware of the recording */
+    double own_error;          /* |recorded / replayed - 1| of these; 0: not known */
     struct axis_times recorded_axes;
     struct iteration_spread spread; /* of recorded iterations, on the rank that takes longest */
     struct workload workload;

@@ -61,7 +61,7 @@ struct uncertainty {
     double shares[BASIS_COUNT];  /* of the path; BASIS_UNSIZED: of the iteration */
     double errors[BASIS_COUNT];  /* mean of the class, weighted by time */
     double unknown[BASIS_COUNT]; /* of the path, where the error is not known */
-    double replay;               /* |replayed - recorded| / recorded, on the same hardware */
+    double replay;               /* |recorded / replayed - 1|, on the same hardware */
     double waits;                /* of the hosts' time, spent waiting for what the recording does
                                     not tell: CPU time, which it may not be */
     double steps;                /* their spread, and that they are fewer than STEPS_FEW */

@@ -165,6 +165,8 @@ static struct op *add(struct rank *rank, enum op_class class, int64_t dur_ns, co
     op->stream = 1;
     op->timing = SPECTER_TIMING_DEVICE;
     op->host_ns = op->host_end_ns = op->start_ns = (int64_t)rank->nops;
+    if (rank->nops > 1)
+        op->start_ns = op[-1].start_ns + op[-1].dur_ns;
     op->dur_ns = dur_ns;
     op->dtype = SPECTER_BF16;
     return op;
