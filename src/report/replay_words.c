@@ -46,6 +46,30 @@ static const struct replay_scale *most(const struct replay *rep, enum basis basi
     return top;
 }
 
+#define SAME 0.0005 /* a ratio that is shown as 1 */
+
+/* Of waits for ranks that were not recorded. */
+static const char *wait_words(struct replay *rep, const struct uncertainty *u, const char *share,
+                              const char *error)
+{
+    const char *start = arena_printf(
+        &rep->arena, "up to %s of the step is waits for ranks that were not recorded", share);
+    if (u->errors[BASIS_WAIT] >= 1)
+        return arena_printf(&rep->arena,
+                            "%s: what they are on this hardware is not known, and they are taken "
+                            "to be off by as much",
+                            start);
+    if (fabs(u->wait_ratio - 1) < SAME)
+        return arena_printf(&rep->arena,
+                            "%s: they are kept, and taken to be off by %s, as communication "
+                            "changes",
+                            start, error);
+    return arena_printf(&rep->arena,
+                        "%s: they take x %.3g, as computation does, and are taken to be off by %s, "
+                        "as computation and communication change",
+                        start, u->wait_ratio, error);
+}
+
 static const char *basis_words(struct replay *rep, enum basis basis)
 {
     static const char *const on[] = {[BASIS_COLLECTIVE] = "the model of collectives",
@@ -65,10 +89,7 @@ static const char *basis_words(struct replay *rep, enum basis basis)
             "it keeps its measured time, which is taken to be off by as much",
             share);
     if (basis == BASIS_WAIT)
-        return arena_printf(&rep->arena,
-                            "up to %s of the step is waits for ranks that were not recorded: they "
-                            "are kept, and taken to be off by %s, as communication changes",
-                            share, error);
+        return wait_words(rep, u, share, error);
     if (u->unknown[basis] > 0 && u->errors[basis] == 1)
         return arena_printf(
             &rep->arena,

@@ -48,8 +48,7 @@ void absent_wait_find(struct program *p, const struct kinds *kinds, const struct
     free(most);
 }
 
-/* How much longer computation takes on the target. */
-static double computation_ratio(const struct retarget *t)
+double absent_wait_ratio(const struct retarget *t)
 {
     static const enum cost_rule rules[] = {COST_GEMM, COST_KERNEL, COST_GRAPH, COST_MEMORY};
     double from_ns = 0, to_ns = 0;
@@ -62,7 +61,7 @@ static double computation_ratio(const struct retarget *t)
 
 void absent_wait_apply(struct program *p, const struct retarget *t)
 {
-    double ratio = computation_ratio(t);
+    double ratio = absent_wait_ratio(t);
     for (uint32_t i = 0; i < p->matches.count; i++)
         program_set_wait(p, i, llround((double)p->absent_ns[i] * ratio));
 }

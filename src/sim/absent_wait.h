@@ -22,6 +22,10 @@
  * the wait. own: the recording on its own hardware. */
 void absent_wait_find(struct program *p, const struct kinds *kinds, const struct retarget *own);
 
+/* What a wait takes on the target, as a multiple of the recorded: how much longer computation takes
+ * there. Of a simulation whose costs t has set. */
+double absent_wait_ratio(const struct retarget *t);
+
 /* Sets the delays of a simulation whose costs t has set. */
 void absent_wait_apply(struct program *p, const struct retarget *t);
 

@@ -174,7 +174,8 @@ void say_absent_waits(struct replay *rep, const struct program *p)
         replay_assume(rep,
                       "of %.0f us that transfers with ranks that were not recorded took, %.0f us "
                       "were waits for these: what a transfer took longer than the shortest of its "
-                      "kind. Waits are kept, transfers scaled",
+                      "kind. Transfers are scaled, waits take as much longer or less as "
+                      "computation does",
                       all_ns / 1e3, wait_ns / 1e3);
 }
 

@@ -2,6 +2,7 @@
 #include "sim/uncertainty.h"
 
 #include "model/accuracy.h"
+#include "sim/absent_wait.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,7 +46,8 @@ struct adding {
     double sums[BASIS_COUNT]; /* shares x errors */
     struct retarget *t;
     const struct certainty *known;
-    double wait_error; /* of waits that are no part of a transfer */
+    double wait_error; /* of waits that are no part of a transfer: that transfers change */
+    double wait_rule;  /* of all waits: that they were scaled */
 };
 
 /* Of a modelled cost; *known: both ends of the ratio are. */
@@ -81,6 +83,12 @@ static double wait_error(const struct retarget *t)
     return fmin(comm->measured_ns / all_ns * fabs(comm->target_ns / comm->measured_ns - 1), 1);
 }
 
+/* What the rule by which waits are scaled changes of what it gives. */
+static double wait_rule_error(double ratio)
+{
+    return fmin(fabs(1 - 1 / ratio), 1);
+}
+
 /* ns: what the transfer behind the wait takes on the target. */
 static void add_wait(struct adding *a, const struct program_cost *cost, int64_t ns, double share)
 {
@@ -88,6 +96,7 @@ static void add_wait(struct adding *a, const struct program_cost *cost, int64_t 
     double ratio = cost->measured_ns > 0 ? (double)ns / (double)cost->measured_ns : 1;
     double doubt = (double)p->doubt_ns[cost->match] / (double)p->absent_ns[cost->match];
     double error = doubt * fmin(fabs(ratio - 1), 1) + (1 - doubt) * a->wait_error;
+    error = kept_blindly(a, BASIS_WAIT) ? 1 : fmin(hypot(error, a->wait_rule), 1);
     a->out->shares[BASIS_WAIT] += share;
     a->sums[BASIS_WAIT] += share * error;
     a->out->unknown[BASIS_WAIT] += error > 0 ? share : 0;
@@ -133,10 +142,16 @@ int uncertainty_of(struct uncertainty *out, const struct path *path, const struc
                    const struct certainty *known, struct err *e)
 {
     struct retarget again = *t; /* its counters are not for us */
-    struct adding a = {.out = out, .t = &again, .known = known, .wait_error = wait_error(t)};
+    double ratio = absent_wait_ratio(t);
+    struct adding a = {.out = out,
+                       .t = &again,
+                       .known = known,
+                       .wait_error = wait_error(t),
+                       .wait_rule = wait_rule_error(ratio)};
     double squares = known->replay * known->replay + known->waits * known->waits;
     double span = (double)path->length_ns;
     memset(out, 0, sizeof *out);
+    out->wait_ratio = ratio;
     out->replay = known->replay;
     out->waits = known->waits;
     out->steps = known->steps == 1 ? STEP_ALONE : known->steps < STEPS_FEW ? STEP_SECOND : 0;

@@ -18,7 +18,9 @@
  * on the target, all of it that the rank spends in an iteration is unknown, on the path or not:
  * what computation overlaps today may be longer than the computation there.
  *
- * Waits for ranks that were not recorded are kept (absent_wait.h). The missing ranks communicate
+ * Waits for ranks that were not recorded take as much longer or less as computation does
+ * (absent_wait.h), which is a rule without a model: its error is what it changes. Kept on hardware
+ * that was asked for, while the recording's is not known, they may be anything. And the missing ranks communicate
  * for as large a part of their time as the recorded ones: by that part of what communication
  * changes on the target the waits may change. What even the shortest transfer of a kind took beyond
  * the model may have been the transfer and no wait: it may change as much as the transfer.
@@ -66,6 +68,7 @@ struct uncertainty {
                                     not tell: CPU time, which it may not be */
     double steps;                /* their spread, and that they are fewer than STEPS_FEW */
     double unmeasured;           /* of the path, where the error is not known: sum */
+    double wait_ratio;           /* by which waits for ranks that were not recorded are scaled */
 };
 
 /* What is known of a replay as a whole. */
