@@ -300,6 +300,14 @@ void findings_release(struct findings *f)
     memset(f, 0, sizeof *f);
 }
 
+/* Does a step time that is told rest on too few steps? */
+static bool few_steps(const struct analysis *a)
+{
+    uint32_t lengths = a->step_time.window.steps;
+    return analysis_timed(a) && a->job_steps.source != STEPS_WHOLE && lengths > 0 &&
+           lengths < STEPS_FEW;
+}
+
 void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS])
 {
     static const struct {
@@ -322,5 +330,9 @@ void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS]
     }
     if (a->total.devices > 1)
         list[n++] = "a rank drives several devices: its times are of their union";
+    if (few_steps(a))
+        list[n++] =
+            "the step time rests on fewer than three step lengths: how much steps differ is "
+            "not known";
     list[n] = NULL;
 }

@@ -63,8 +63,8 @@ struct findings {
 void findings_make(struct findings *f, const struct analysis *a);
 void findings_release(struct findings *f);
 
-/* What the traces did not look at and how that limits the numbers, one sentence each; ends with
- * NULL. `list` has room for COVERAGE_LIMITS pointers to constant text. */
+/* What the traces did not look at or hold too little of and how that limits the numbers, one
+ * sentence each; ends with NULL. `list` has room for COVERAGE_LIMITS pointers to constant text. */
 #define COVERAGE_LIMITS 8
 void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS]);
 

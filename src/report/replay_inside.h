@@ -56,7 +56,7 @@ const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MA
 /* "15.7 ms recorded, 15.8 ms replayed on the same hardware (+0.6 %)". */
 const char *replay_own_words(struct replay *rep);
 
-/* "4 recorded behind a warm-up: median 1.00 ms, 0.98 ms to 1.02 ms"; NULL: there was one only. */
+/* "4 of known length: median 1.00 ms, 0.98 ms to 1.02 ms"; NULL: there was one only. */
 const char *replay_spread_words(struct replay *rep);
 
 /* Work of an iteration, and the peak: "4.19e+06 tokens, 3.2e+15 FLOPs (told); ..."; NULL: none. */

@@ -141,9 +141,11 @@ const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MA
                            off, rep->recorded.span_ns > rep->own.span_ns ? "more" : "less")
             : arena_printf(&rep->arena, "the replay is %s off on the recording's own hardware",
                            off),
-        rep->scales[0].error.steps > 0 ? arena_printf(&rep->arena, "; too few steps: %.0f %%",
-                                                      100 * rep->scales[0].error.steps)
-                                       : "",
+        rep->scales[0].error.steps > 0
+            ? arena_printf(&rep->arena, "; %s: %.0f %%",
+                           rep->lengths < STEPS_FEW ? "too few steps" : "steps differ",
+                           100 * rep->scales[0].error.steps)
+            : "",
         any_unmeasured(rep) ? "; ? marks an error that is not measured in full" : "",
         n > 0 ? ". Of the critical path" : "");
 }
@@ -172,9 +174,10 @@ const char *replay_spread_words(struct replay *rep)
     text_ns(median, sizeof median, s->median_ns);
     text_ns(low, sizeof low, s->p5_ns);
     text_ns(high, sizeof high, s->p95_ns);
-    return arena_printf(&rep->arena,
-                        "%zu recorded behind a warm-up that is left out: median %s, %s%s to %s",
-                        s->count, median, s->count < 20 ? "" : "5 to 95 % of them ", low, high);
+    return arena_printf(&rep->arena, "%zu %s: median %s, %s%s to %s", s->count,
+                        rep->warm_up ? "recorded behind a warm-up that is left out"
+                                     : "of known length",
+                        median, s->count < 20 ? "" : "5 to 95 % of them ", low, high);
 }
 
 const char *replay_work_words(struct replay *rep)

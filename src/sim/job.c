@@ -12,12 +12,23 @@
 #include <math.h>
 #include <string.h>
 
+/* A step that is alone has one: from its begin on. */
+static uint32_t count_lengths(const struct job_steps *steps)
+{
+    uint32_t n = 0;
+    for (size_t p = 0; p < steps->nparts; p++)
+        n += steps->parts[p].last - steps->parts[p].before;
+    return n > 0 ? n : 1;
+}
+
 static void find_steps(struct job *job)
 {
     struct replay *rep = job->rep;
     const struct run *run = job->program.run;
     job_find_steps(job, &rep->arena);
     rep->iterations = job->steps.count;
+    rep->lengths = count_lengths(&job->steps);
+    rep->warm_up = job->steps.warm_up;
     rep->source = job->steps.source;
     rep->steps = &job->steps;
     for (size_t r = 0; r < run->nranks; r++)

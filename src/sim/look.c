@@ -104,6 +104,7 @@ static int find_error(struct job *job, const struct retarget *t, const struct pa
     struct certainty known = {.replay = rep->own_error,
                               .waits = untold_waits(job),
                               .steps = rep->iterations,
+                              .lengths = rep->lengths,
                               .spread =
                                   spread->mean_ns > 0 ? spread->mean_off_ns / spread->mean_ns : 0,
                               .gpu_known = rep->gpu_known,

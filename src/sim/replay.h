@@ -138,6 +138,9 @@ struct replay {
     struct workload workload;
     struct waits waits;  /* in collectives, of both */
     uint32_t iterations; /* steps */
+    uint32_t lengths;    /* that the step time is the mean of: the first of several steps has none,
+                            one that warms up is left out */
+    bool warm_up;        /* a step warms up and is left out */
     enum step_source source;
     const struct job_steps *steps; /* while the replay runs */
     enum bound bound, path_bound;  /* of the step at scale 1, and of its path; not when brief */

@@ -183,13 +183,15 @@ void say_absent_waits(struct replay *rep, const struct program *p)
 
 static void say_few(struct replay *rep)
 {
-    if (rep->iterations < STEPS_FEW && rep->source != STEPS_WHOLE)
-        replay_note(
-            rep, false,
-            "%u step%s %s recorded to the end: how much steps differ, and whether they warm "
-            "up, is not known below %d; the error is wider by %.0f %%",
-            rep->iterations, rep->iterations > 1 ? "s" : "", rep->iterations > 1 ? "were" : "was",
-            STEPS_FEW, 100 * (rep->iterations > 1 ? STEP_SECOND : STEP_ALONE));
+    if (rep->lengths < STEPS_FEW && rep->source != STEPS_WHOLE)
+        replay_note(rep, false,
+                    "%s: how much steps differ, and whether they warm up, is not known below %d; "
+                    "the error is wider by %.0f %%",
+                    rep->iterations == 1
+                        ? "1 step was recorded to the end"
+                        : arena_printf(&rep->arena, "the step time rests on %u step length%s",
+                                       rep->lengths, rep->lengths > 1 ? "s" : ""),
+                    STEPS_FEW, 100 * (rep->iterations > 1 ? STEP_SECOND : STEP_ALONE));
     else if (rep->source == STEPS_WHOLE)
         replay_note(rep, false,
                     "the recording marks no steps: that all of it is one step is taken for "
@@ -220,8 +222,10 @@ void say_iterations(struct replay *rep)
                       : steps->warm_up ? "; the first two warm up and are left out"
                                        : "; the first has no known begin and is left out");
     if (steps->cut > 0)
-        replay_note(rep, false, "the last %s does not count: the recording ends in it",
-                    steps->cut > 1 ? "steps" : "marked step");
+        replay_note(rep, false, "the last %s not count: the recording ends in %s",
+                    steps->cut > 1 ? arena_printf(&rep->arena, "%u marked steps do", steps->cut)
+                                   : "marked step does",
+                    steps->cut > 1 ? "them" : "it");
     say_few(rep);
 }
 

@@ -154,7 +154,8 @@ int uncertainty_of(struct uncertainty *out, const struct path *path, const struc
     out->wait_ratio = ratio;
     out->replay = known->replay;
     out->waits = known->waits;
-    out->steps = known->steps == 1 ? STEP_ALONE : known->steps < STEPS_FEW ? STEP_SECOND : 0;
+    if (known->lengths < STEPS_FEW)
+        out->steps = known->steps == 1 ? STEP_ALONE : STEP_SECOND;
     out->steps = hypot(out->steps, known->spread);
     squares += out->steps * out->steps;
     for (size_t i = 0; i < path->count && span > 0; i++) {

@@ -20,10 +20,11 @@
  *
  * Waits for ranks that were not recorded take as much longer or less as computation does
  * (absent_wait.h), which is a rule without a model: its error is what it changes. Kept on hardware
- * that was asked for, while the recording's is not known, they may be anything. And the missing ranks communicate
- * for as large a part of their time as the recorded ones: by that part of what communication
- * changes on the target the waits may change. What even the shortest transfer of a kind took beyond
- * the model may have been the transfer and no wait: it may change as much as the transfer.
+ * that was asked for, while the recording's is not known, they may be anything. And the missing
+ * ranks communicate for as large a part of their time as the recorded ones: by that part of what
+ * communication changes on the target the waits may change. What even the shortest transfer of a
+ * kind took beyond the model may have been the transfer and no wait: it may change as much as the
+ * transfer.
  *
  * Steps differ: how far the mean of the recorded ones may be off the job's is independent of all
  * that, too.
@@ -32,10 +33,10 @@
  * something which the recording does not tell: all of that may be gone on other hardware, or
  * longer.
  *
- * Of fewer than STEPS_FEW steps it is not known whether they warm up: a first step is noticed to
- * do so from STEP_WARM_UP times the others on, so that one alone may be half as long again,
- * STEP_ALONE either way of the middle. Of two the second is measured; what steps behind a warm-up
- * still differ from the mean of many is taken as STEP_SECOND.
+ * Of fewer than STEPS_FEW step lengths it is not known whether steps warm up: a first step is
+ * noticed to do so from STEP_WARM_UP times the others on, so that one alone may be half as long
+ * again, STEP_ALONE either way of the middle. Of several the first has no length; what the steps
+ * behind it still differ from the mean of many is taken as STEP_SECOND.
  */
 #ifndef SPECTER_SIM_UNCERTAINTY_H
 #define SPECTER_SIM_UNCERTAINTY_H
@@ -66,7 +67,7 @@ struct uncertainty {
     double replay;               /* |recorded / replayed - 1|, on the same hardware */
     double waits;                /* of the hosts' time, spent waiting for what the recording does
                                     not tell: CPU time, which it may not be */
-    double steps;                /* their spread, and that they are fewer than STEPS_FEW */
+    double steps;                /* their spread, and that fewer than STEPS_FEW have a length */
     double unmeasured;           /* of the path, where the error is not known: sum */
     double wait_ratio;           /* by which waits for ranks that were not recorded are scaled */
 };
@@ -76,6 +77,7 @@ struct certainty {
     double replay;                 /* as above; 0 when not known */
     double waits;                  /* as above */
     uint32_t steps;                /* recorded to their end */
+    uint32_t lengths;              /* of these, which the step time is the mean of */
     double spread;                 /* how far the mean of these may be off (spread.h) */
     bool gpu_known, network_known; /* of the recording: else no ratio to it means anything */
     bool gpu_asked_for, network_asked_for; /* of the target: another one, perhaps */

@@ -88,11 +88,13 @@ elif step["why"]:
     check("the sentence is told", named not in [f["rule"] for f in analyze["findings"]], step["why"])
 
 # Few steps are warned of, and widen the error.
-few = step["recorded"] < 3
+few = step["steps"] < 3
 error = replay["scales"][0]["error"]
 check("few steps widen the error", not few or error["steps"] >= 0.1, error["steps"])
 check("few steps are in the error", error["share"] >= error["steps"], error["share"])
 check("few steps are warned of", few == any("wider by" in note for note in replay["notes"]))
+check("analyze warns of few steps",
+      (few and not whole) == ("rests on fewer than three step lengths" in text))
 
 plural = "s" if step["recorded"] > 1 else ""
 print(f"{name}: {step['recorded']} step{plural} ({step['source'].split(',')[0]}), {step['us'] / 1000:.4g} ms, "
