@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "cmd/hardware.h"
 #include "cmd/load.h"
+#include "cmd/recorded_bounds.h"
 #include "cmd/replay_files.h"
 #include "report/replay_report.h"
 #include "sim/replay.h"
@@ -145,9 +146,13 @@ static int replay(const struct replay_args *args, const struct replay_opts *opts
                   const struct run *run, int *status, struct err *e)
 {
     struct replay_opts watched = *opts;
+    struct recorded_bounds bounds;
     struct replay_files files;
     struct replay rep;
     int rc;
+    if (recorded_bounds_find(&bounds, run, e) < 0)
+        return -1;
+    watched.bounds = &bounds;
     if (replay_files_open(&files, args->timeline, args->html, e) < 0)
         return -1;
     watched.watch = replay_files_watch(&files);

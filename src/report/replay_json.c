@@ -93,6 +93,7 @@ static void add_source(cJSON *doc, const struct replay *rep, const struct run *r
     cJSON_AddStringToObject(o, "bound", bound_name(rep->bound));
     cJSON_AddStringToObject(o, "path", bound_name(rep->path_bound));
     add_name(o, "why", rep->bound_why);
+    add_name(o, "recorded_why", rep->recorded_why);
     add_spread(o, &rep->spread);
     add_time(cJSON_AddObjectToObject(o, "recorded"), &rep->recorded);
     add_time(cJSON_AddObjectToObject(o, "replayed"), &rep->own);

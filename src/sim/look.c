@@ -256,18 +256,78 @@ static bool sees_waits(const struct run *run)
     return all;
 }
 
+static void bound_times(double time[BOUNDS], const struct iteration_time *t)
+{
+    time[BOUND_COMPUTE] = t->compute_ns + t->untraced_ns;
+    time[BOUND_COMM] = t->exposed_comm_ns + t->absent_wait_ns + t->bubble_ns;
+    time[BOUND_COPIES] = t->exposed_memory_ns;
+    time[BOUND_HOST] = t->idle_ns - t->bubble_ns;
+}
+
+static const char *step_words(enum bound bound)
+{
+    return bound == BOUND_HOST ? "idle" : bound_name(bound);
+}
+
+static const char *path_name(enum bound bound)
+{
+    return bound == BOUND_HOST ? "the host" : bound_name(bound);
+}
+
+/* Why the prediction is bound otherwise than the recording is. time: whether the step is, or only
+ * its path. */
+static const char *why_otherwise(const struct job *job, bool time)
+{
+    const struct replay *rep = job->rep;
+    double recorded[BOUNDS];
+    bound_times(recorded, &rep->recorded);
+    if (rep->own_error > REPLAY_ERROR_MAX)
+        return "the replay is far off the recording on its own hardware";
+    if (time && bound_of(recorded) != job->opts->bounds->time)
+        return "kernels that were counted and not timed are work here, and idle time to analyze";
+    if (rep->from.gpu != rep->to.gpu || rep->from.network != rep->to.network || !rep->calibrate ||
+        rep->host_speed != 1 || job->opts->vary.nfaults > 0)
+        return "on the target the parts of a step take other times";
+    if (!sees_waits(job->program.run))
+        return "the recording does not hold what the host waited for, which the replay infers and "
+               "analyze counts as the host's own time";
+    return "the host is ahead of busy devices by so little that the path goes through its calls or "
+           "through their work, as one or the other is replayed to come last";
+}
+
+/* analyze tells the recording's bounds to the same reader. */
+static void compare_bounds(struct job *job)
+{
+    struct replay *rep = job->rep;
+    const struct recorded_bounds *seen = job->opts->bounds;
+    bool time = seen->time != rep->bound, path = seen->path_known && seen->path != rep->path_bound;
+    if (!time && !path)
+        return;
+    rep->recorded_why = why_otherwise(job, time);
+    replay_assume(rep, "%s%s%s: %s",
+                  time ? arena_printf(&rep->arena,
+                                      "most of the recorded step is %s, of the "
+                                      "predicted one %s",
+                                      step_words(seen->time), step_words(rep->bound))
+                       : "",
+                  time && path ? ", and " : "",
+                  path ? arena_printf(&rep->arena,
+                                      "most of the recorded critical path is %s, of "
+                                      "the predicted one %s",
+                                      path_name(seen->path), path_name(rep->path_bound))
+                       : "",
+                  rep->recorded_why);
+}
+
 void look_for_verdict(struct job *job, struct replay_scale *base)
 {
     struct replay *rep = job->rep;
     const struct iteration_time *t = &base->time;
-    const double time[BOUNDS] = {[BOUND_COMPUTE] = t->compute_ns + t->untraced_ns,
-                                 [BOUND_COMM] =
-                                     t->exposed_comm_ns + t->absent_wait_ns + t->bubble_ns,
-                                 [BOUND_COPIES] = t->exposed_memory_ns,
-                                 [BOUND_HOST] = t->idle_ns - t->bubble_ns};
+    double time[BOUNDS];
     double path[BOUNDS] = {0}, waits_ns = t->comm_wait_ns + t->absent_wait_ns + t->bubble_ns;
     for (int i = 0; i < base->path.count; i++)
         path[bound_of_part(base->path.parts[i].what)] += base->path.parts[i].share;
+    bound_times(time, t);
     rep->bound = bound_of(time);
     rep->path_bound = bound_of(path);
     rep->bound_why = bound_why(rep->bound, rep->path_bound, sees_waits(job->program.run),
@@ -275,7 +335,7 @@ void look_for_verdict(struct job *job, struct replay_scale *base)
     rep->topic = TOPIC_RECORDING;
     if (rep->bound_why != NULL)
         replay_assume(rep, "most of the step is %s, most of its critical path %s: %s",
-                      rep->bound == BOUND_HOST ? "idle" : bound_name(rep->bound),
-                      rep->path_bound == BOUND_HOST ? "the host" : bound_name(rep->path_bound),
-                      rep->bound_why);
+                      step_words(rep->bound), path_name(rep->path_bound), rep->bound_why);
+    if (job->opts->bounds != NULL)
+        compare_bounds(job);
 }

@@ -17,6 +17,7 @@
 #include "sim/grid_survey.h"
 #include "sim/iterate.h"
 #include "sim/path.h"
+#include "sim/recorded_bounds.h"
 #include "sim/retarget.h"
 #include "sim/spread.h"
 #include "sim/throughput.h"
@@ -61,7 +62,8 @@ struct replay_opts {
     struct replay_watch watch;         /* look NULL: nobody */
     bool brief;                        /* iteration times only: no paths, groups, errors, rates */
     double host_speed;                 /* CPU time takes 1 / this on the target; 0: as recorded */
-    struct vary_opts vary;             /* variation, slow ranks and links; all 0: none */
+    const struct recorded_bounds *bounds; /* what the prediction's are compared with; NULL: none */
+    struct vary_opts vary;                /* variation, slow ranks and links; all 0: none */
 };
 
 /* time: a step of the job, from the end of the last rank in the one before to that in it; its parts
@@ -145,6 +147,7 @@ struct replay {
     const struct job_steps *steps; /* while the replay runs */
     enum bound bound, path_bound;  /* of the step at scale 1, and of its path; not when brief */
     const char *bound_why;         /* why they differ; NULL */
+    const char *recorded_why;      /* why they are not those of the recording; NULL */
     struct replay_rank *ranks;     /* by index in run->ranks; in the arena */
     size_t nranks;
     struct replay_scale *scales; /* owned; in the order asked for */

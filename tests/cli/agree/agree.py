@@ -78,6 +78,13 @@ if ranks:
 for what, of in (("analyze", step), ("replay", replay["source"])):
     if of["bound"] and of["path"]:
         check(f"verdict of {what}", of["bound"] == of["path"] or of["why"], of["bound"], of["path"])
+# What the prediction says otherwise than analyze does of the recording it explains.
+predicted = replay["source"]
+same = step["bound"] in (None, predicted["bound"]) and step["path"] in (None, predicted["path"])
+check("verdicts of the two", same == (predicted["recorded_why"] is None), step["bound"], step["path"],
+      predicted["bound"], predicted["path"], predicted["recorded_why"])
+check("the sentence is in the text",
+      same or predicted["recorded_why"] in " ".join(open("replay.txt").read().split()))
 text = " ".join(open("analyze.txt").read().split())
 if step["why"] and any(f["rule"] in ("compute", "exposed_comm", "exposed_memory", "idle")
                        and step["why"] in f["text"] for f in analyze["findings"]):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 # A recording whose operations have no host time, ten times as long as what is replayed: the error is a share of
 # the prediction and reaches the truth, and no scale has a speed-up or an efficiency. Sweep tells none either.
+# That the recording is idle and the prediction is not is explained.
 mkdir traces
 for file in "$ROOT"/tests/cli/replay/data/two_ranks/*.jsonl; do
     sed 's/"host_us":[0-9.]*,"host_end_us":[0-9.]*/"host_us":null,"host_end_us":null/
          s/"start_us":\([0-9]*\)\./"start_us":\10./' "$file" >traces/"${file##*/}"
 done
 "$SPECTER" replay traces --scale 1,8 --json far.json |
-    sed -n '/^iteration /,/^iterations/p; /^  GPUs  *iteration/,/^$/p; /^error/,/^  -/p; /^notes/,$p'
+    sed -n '/most of the recorded/,/hardware$/p; /^iteration /,/^iterations/p; /^  GPUs  *iteration/,/^$/p; /^error/,/^  -/p; /^notes/,$p'
 grep -c '"speedup":.null' far.json
 grep -c '"efficiency":.null' far.json
 echo '{"gpus": ["h100_sxm"], "networks": ["dgx_h100_400g"], "scales": [1, 8]}' >grid.json
