@@ -3,6 +3,7 @@
 
 #include "base/sink.h"
 #include "report/analyze_html_inside.h"
+#include "report/clock_words.h"
 
 #include <string.h>
 
@@ -29,10 +30,10 @@ static void put_ranks_fact(struct buf *b, const struct analysis *a)
 
 static void put_clocks_fact(struct buf *b, const struct run *run)
 {
-    char error[32];
+    char error[32], clocks[64];
     if (run->ndomains < 2)
         return;
-    buf_printf(b, "<dt>clocks</dt><dd>of %d hosts, ", run->ndomains);
+    buf_printf(b, "<dt>clocks</dt><dd>%s, ", clock_words(clocks, sizeof clocks, run));
     if (run->clock_aligned)
         buf_printf(b, "compared to %s", text_ns(error, sizeof error, run->clock_residual_ns));
     else

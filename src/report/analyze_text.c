@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/opt.h"
 #include "report/analyze_sheets.h"
+#include "report/clock_words.h"
 #include "report/rank_spread.h"
 #include "report/table.h"
 
@@ -76,15 +77,14 @@ static const char *common_gpu(const struct analysis *a)
 /* What all that compares hosts rests on. */
 static void print_clocks(const struct run *run, FILE *out)
 {
-    char error[32];
+    char error[32], clocks[64];
     if (run->ndomains < 2)
         return;
+    fprintf(out, "\n%s, ", clock_words(clocks, sizeof clocks, run));
     if (run->clock_aligned)
-        fprintf(out, "\nclocks of %d hosts, compared to %s", run->ndomains,
-                text_ns(error, sizeof error, run->clock_residual_ns));
+        fprintf(out, "compared to %s", text_ns(error, sizeof error, run->clock_residual_ns));
     else
-        fprintf(out, "\nclocks of %d hosts, not comparable: no times are compared across them",
-                run->ndomains);
+        fputs("not comparable: no times are compared across them", out);
 }
 
 static void print_head(const struct analysis *a, FILE *out)

@@ -151,7 +151,7 @@ void say_program(struct replay *rep, const struct program *p)
     replay_assume(rep, "a transfer takes what it took once its last member was there; waits for "
                        "late members come out of the simulation");
     if (p->run->ndomains > 1 && !p->run->clock_aligned)
-        replay_assume(rep, "ranks of %d hosts begin together: their clocks share no zero",
+        replay_assume(rep, "ranks on %d clocks begin together: the clocks share no zero",
                       p->run->ndomains);
     say_waits(rep, p);
     say_coverage(rep, p->run);
