@@ -54,6 +54,7 @@ struct overlap_shown {
     uint64_t pairs;    /* kernels beside communication that also ran away from it */
     double longer;     /* the median of by how much longer they took, as a share */
     double factor;     /* on the modelled effect; 0 when neither recording nor profile tells it */
+    double seen;       /* the recording's, of which no more than OVERLAP_FACTOR_MAX is taken */
     bool from_profile; /* too few pairs */
     uint64_t untold;   /* kernels beside communication, where the pairs are too few to tell */
 };

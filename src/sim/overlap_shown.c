@@ -98,7 +98,8 @@ static void conclude(struct overlap_shown *out, const struct measures *m)
     out->longer = median(list, m->count);
     for (size_t i = 0; i < m->count; i++)
         list[i] = m->list[i].factor;
-    out->factor = fmin(OVERLAP_FACTOR_MAX, fmax(0, median(list, m->count)));
+    out->seen = fmax(0, median(list, m->count));
+    out->factor = fmin(OVERLAP_FACTOR_MAX, out->seen);
     free(list);
 }
 

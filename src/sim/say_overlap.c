@@ -20,10 +20,17 @@ static void say_shown(struct replay *rep, const struct overlap *o)
     for (int b = 0; b < OVERLAP_BOUNDS; b++) {
         const struct overlap_shown *s = &o->shown[b];
         if (s->pairs >= OVERLAP_PAIRS_MIN)
-            replay_assume(rep,
-                          "%s beside communication take %.1f %% longer, as the recording shows "
-                          "(%llu that also ran away from it): x %.2f what channels and traffic say",
-                          bound_words[b], 100 * s->longer, (unsigned long long)s->pairs, s->factor);
+            replay_assume(
+                rep,
+                "%s beside communication take %.1f %% longer, as the recording shows "
+                "(%llu that also ran away from it): x %.2f what channels and traffic say%s",
+                bound_words[b], 100 * s->longer, (unsigned long long)s->pairs, s->seen,
+                s->seen > s->factor
+                    ? arena_printf(&rep->arena,
+                                   ", of which no more than x %g is taken for the effect "
+                                   "of communication",
+                                   OVERLAP_FACTOR_MAX)
+                    : "");
     }
 }
 

@@ -266,6 +266,23 @@ TEST(overlap_is_said)
     }
 }
 
+/* More than the most is not taken for the effect of communication, and not in silence. */
+TEST(overlap_limit_is_said)
+{
+    static const double strengths[] = {1.8, 2.5};
+    for (size_t i = 0; i < sizeof strengths / sizeof *strengths; i++) {
+        struct made m = made_loaded(strengths[i]);
+        struct scene s;
+        made_run(&s.run, &m);
+        open_scene(&s, &calibrated);
+        CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].seen, strengths[i], 0.02);
+        CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, fmin(strengths[i], OVERLAP_FACTOR_MAX),
+                     0.02);
+        CHECK(says(&s, "no more than x 2 is taken") == (strengths[i] > OVERLAP_FACTOR_MAX));
+        close_scene(&s);
+    }
+}
+
 /* ---- the host ---- */
 
 /* CPUs of twice the speed halve what the host takes, and change nothing that the device does. */
