@@ -13,6 +13,11 @@ const char *comm_dtype_words(unsigned dtype)
     return dtype < SPECTER_DTYPE_COUNT ? specter_dtype_name((enum specter_dtype)dtype) : "";
 }
 
+const char *comm_product_words(unsigned dtype, unsigned compute)
+{
+    return comm_dtype_words(dtype == SPECTER_FP32 && compute == SPECTER_TF32 ? compute : dtype);
+}
+
 const char *comm_group_words(int size, const char *name, struct arena *arena)
 {
     const char *space = name[0] != '\0' ? " " : "";

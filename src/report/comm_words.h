@@ -13,6 +13,10 @@ const char *comm_op_words(unsigned op);
 /* "fp16"; "" unknown. */
 const char *comm_dtype_words(unsigned dtype);
 
+/* Of a product, in what it is computed where the type of its operands does not tell: "tf32" of fp32
+ * operands. */
+const char *comm_product_words(unsigned dtype, unsigned compute);
+
 /* "8 tp": size, where known, and name of a communicator. */
 const char *comm_group_words(int size, const char *name, struct arena *arena);
 

@@ -77,7 +77,8 @@ void sheet_of_operations(struct sheet *s, const struct analysis *a)
         {"of_span", NULL, SHEET_SHARE, 0},
     };
     const struct operations *o = &a->operations;
-    sheet_init(s, "operations", "Device work by the operation that launched it, of the whole recording",
+    sheet_init(s, "operations",
+               "Device work by the operation that launched it, of the whole recording",
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < o->count && operations_known(o); i++) {
         const struct operation_row *row = &o->list[i];
@@ -120,7 +121,8 @@ void sheet_of_roofline(struct sheet *s, const struct analysis *a)
         {"n", "n", SHEET_COUNT, 0},
         {"k", "k", SHEET_COUNT, 0},
         {"batch", "batch", SHEET_COUNT, 0},
-        {"dtype", "type", SHEET_TEXT, 8},
+        {NULL, "type", SHEET_TEXT, 8},
+        {"dtype", NULL, SHEET_TEXT, 8},
         {"compute", NULL, SHEET_TEXT, 8},
         {"timed", "count", SHEET_COUNT, 0},
         {"flops", NULL, SHEET_COUNT, 0},
@@ -146,6 +148,7 @@ void sheet_of_roofline(struct sheet *s, const struct analysis *a)
         sheet_number(s, g->n);
         sheet_number(s, g->k);
         sheet_number(s, g->batch);
+        sheet_text(s, comm_product_words(g->dtype, g->compute));
         sheet_text(s, comm_dtype_words(g->dtype));
         sheet_text(s, comm_dtype_words(g->compute));
         sheet_number(s, (double)g->timed);

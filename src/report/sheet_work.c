@@ -13,12 +13,19 @@
 void sheet_of_gemms(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
-        {"m", "m", SHEET_COUNT, 0},           {"n", "n", SHEET_COUNT, 0},
-        {"k", "k", SHEET_COUNT, 0},           {"batch", "batch", SHEET_COUNT, 0},
-        {"dtype", "dtype", SHEET_TEXT, 0},    {"compute", NULL, SHEET_TEXT, 0},
-        {"count", "count", SHEET_COUNT, 0},   {"timed", NULL, SHEET_COUNT, 0},
-        {"total_us", "total", SHEET_TIME, 0}, {"tflops", "TFLOPS", SHEET_RATE, 0},
-        {"peak_tflops", NULL, SHEET_RATE, 0}, {"of_peak", "of peak", SHEET_SHARE, 0},
+        {"m", "m", SHEET_COUNT, 0},
+        {"n", "n", SHEET_COUNT, 0},
+        {"k", "k", SHEET_COUNT, 0},
+        {"batch", "batch", SHEET_COUNT, 0},
+        {NULL, "dtype", SHEET_TEXT, 0},
+        {"dtype", NULL, SHEET_TEXT, 0},
+        {"compute", NULL, SHEET_TEXT, 0},
+        {"count", "count", SHEET_COUNT, 0},
+        {"timed", NULL, SHEET_COUNT, 0},
+        {"total_us", "total", SHEET_TIME, 0},
+        {"tflops", "TFLOPS", SHEET_RATE, 0},
+        {"peak_tflops", NULL, SHEET_RATE, 0},
+        {"of_peak", "of peak", SHEET_SHARE, 0},
     };
     sheet_init(s, "gemms", "Matrix products by shape, dense peak", SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->work.ngemms; i++) {
@@ -27,6 +34,7 @@ void sheet_of_gemms(struct sheet *s, const struct analysis *a)
         sheet_number(s, g->n);
         sheet_number(s, g->k);
         sheet_number(s, g->batch);
+        sheet_text(s, comm_product_words(g->dtype, g->compute));
         sheet_text(s, comm_dtype_words(g->dtype));
         sheet_text(s, comm_dtype_words(g->compute));
         sheet_number(s, (double)g->count);
@@ -45,10 +53,11 @@ void sheet_of_operator_flops(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
         {"operator", "operator", SHEET_NAME, 0}, {"flops", "FLOPs", SHEET_COUNT, 0},
-        {"dtype", "dtype", SHEET_TEXT, 0},       {"compute", NULL, SHEET_TEXT, 0},
-        {"count", "count", SHEET_COUNT, 0},      {"timed", NULL, SHEET_COUNT, 0},
-        {"total_us", "total", SHEET_TIME, 0},    {"tflops", "TFLOPS", SHEET_RATE, 0},
-        {"peak_tflops", NULL, SHEET_RATE, 0},    {"of_peak", "of peak", SHEET_SHARE, 0},
+        {NULL, "dtype", SHEET_TEXT, 0},          {"dtype", NULL, SHEET_TEXT, 0},
+        {"compute", NULL, SHEET_TEXT, 0},        {"count", "count", SHEET_COUNT, 0},
+        {"timed", NULL, SHEET_COUNT, 0},         {"total_us", "total", SHEET_TIME, 0},
+        {"tflops", "TFLOPS", SHEET_RATE, 0},     {"peak_tflops", NULL, SHEET_RATE, 0},
+        {"of_peak", "of peak", SHEET_SHARE, 0},
     };
     sheet_init(s, "operator_flops", "Convolutions, attention and grouped GEMMs by size, dense peak",
                SHEET_COLUMNS(columns));
@@ -56,6 +65,7 @@ void sheet_of_operator_flops(struct sheet *s, const struct analysis *a)
         const struct flops_row *row = &a->work.operators[i];
         sheet_text(s, row->op);
         sheet_number(s, row->flops);
+        sheet_text(s, comm_product_words(row->dtype, row->compute));
         sheet_text(s, comm_dtype_words(row->dtype));
         sheet_text(s, comm_dtype_words(row->compute));
         sheet_number(s, (double)row->count);
