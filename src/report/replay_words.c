@@ -194,7 +194,9 @@ const char *replay_work_words(struct replay *rep)
                    : NULL;
     return arena_printf(
         &rep->arena, "%s%.3g FLOPs an iteration (%s%s); a GPU's dense peak is %.4g TFLOPS (%s)",
-        tokens, w->flops, w->told ? "told" : "of the recorded GEMMs, recomputation included",
+        tokens, w->flops,
+        w->told ? "told"
+                : arena_printf(&rep->arena, "of the recorded %s, recomputation included", w->of),
         !w->told && w->shapeless > 0 ? ", those of unknown shape left out" : "", w->peak_tflops,
         w->mix);
 }

@@ -150,7 +150,8 @@ int look_at_scale(struct job *job, const struct retarget *t, struct replay_scale
     if (out->rate.utilisation > 1)
         replay_note(rep, false,
                     "at %lld GPUs the %s come to %.0f %% of the GPUs' dense peak: more than can be",
-                    (long long)out->gpus, rep->workload.told ? "FLOPs that were told" : "GEMMs",
+                    (long long)out->gpus,
+                    rep->workload.told ? "FLOPs that were told" : rep->workload.of,
                     100 * out->rate.utilisation);
     return rc;
 }

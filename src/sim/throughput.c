@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/throughput.h"
 
+#include "base/kernel_class.h"
 #include "sim/job.h"
 #include "trace/graph.h"
 
@@ -8,10 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What floating-point operations are counted of. */
+enum product { PRODUCT_GEMM, PRODUCT_CONVOLUTION, PRODUCT_ATTENTION, PRODUCTS };
+
 /* Operations of matrix products, convolutions and attention, by types of the operands and of the
  * sum. */
 struct work {
     double flops[SPECTER_DTYPE_COUNT + 1][SPECTER_DTYPE_COUNT + 1];
+    double of[PRODUCTS];        /* the same by what they are of */
     uint64_t shaped, shapeless; /* products */
 };
 
@@ -26,11 +31,21 @@ static bool is_product(const struct op *op)
            (op->class == OP_KERNEL && specter_kernel_class_of(op->name) == SPECTER_KERNEL_GEMM);
 }
 
+static enum product product_of(const struct op *op)
+{
+    if (op->class == OP_GEMM)
+        return PRODUCT_GEMM;
+    if (specter_kernel_class_of(op->name) == SPECTER_KERNEL_ATTENTION)
+        return PRODUCT_ATTENTION;
+    return specter_kernel_holds(op->caller, "conv") ? PRODUCT_CONVOLUTION : PRODUCT_GEMM;
+}
+
 static void add_product(struct work *w, const struct op *op, double share)
 {
     unsigned compute = op->class == OP_GEMM ? op->gemm.compute : op->kernel.compute;
     w->flops[op->dtype][compute < SPECTER_DTYPE_COUNT ? compute : SPECTER_DTYPE_COUNT] +=
         op_flops(op) * share;
+    w->of[product_of(op)] += op_flops(op) * share;
 }
 
 /* What one rank does in an iteration, those that warm up apart. */
@@ -45,8 +60,7 @@ static void add_rank(struct work *w, const struct job *job, size_t r)
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         const struct graph *graph;
-        if (it->of[i] == STEP_NONE || it->of[i] < first ||
-            op->timing == SPECTER_TIMING_CAPTURED)
+        if (it->of[i] == STEP_NONE || it->of[i] < first || op->timing == SPECTER_TIMING_CAPTURED)
             continue;
         w->shaped += has_flops(op);
         if (has_flops(op))
@@ -105,6 +119,28 @@ static const char *mix_words(struct arena *a, double by_type[SPECTER_DTYPE_COUNT
     }
 }
 
+/* "GEMMs", "convolutions, GEMMs and attention": the largest first. */
+static const char *product_words(struct arena *a, double of[PRODUCTS])
+{
+    static const char *const names[PRODUCTS] = {[PRODUCT_GEMM] = "GEMMs",
+                                                [PRODUCT_CONVOLUTION] = "convolutions",
+                                                [PRODUCT_ATTENTION] = "attention"};
+    const char *words = NULL;
+    int left = 0;
+    for (int i = 0; i < PRODUCTS; i++)
+        left += of[i] > 0;
+    while (left-- > 0) {
+        int top = 0;
+        for (int i = 1; i < PRODUCTS; i++)
+            top = of[i] > of[top] ? i : top;
+        of[top] = 0;
+        words = words == NULL
+                    ? names[top]
+                    : arena_printf(a, "%s%s%s", words, left == 0 ? " and " : ", ", names[top]);
+    }
+    return words != NULL ? words : names[PRODUCT_GEMM];
+}
+
 /* Why the recorded products do not tell the operations of an iteration; NULL. */
 static const char *unknown_products(const struct run *run, const struct work *work)
 {
@@ -152,6 +188,7 @@ void workload_survey(struct workload *w, const struct job *job, double tokens, d
     all = add_up(work, rep->to.gpu, &peak_s, by_type);
     *w = (struct workload){.tokens = tokens, .flops = flops, .told = flops > 0};
     w->mix = mix_words(&rep->arena, by_type, all);
+    w->of = product_words(&rep->arena, work->of);
     w->shapeless = work->shapeless;
     w->extrapolated = ranks > 0 && ranks < rep->world;
     if (!w->told) {

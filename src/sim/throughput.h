@@ -23,11 +23,12 @@ struct gpu_profile;
 
 /* Of one iteration of the whole job as recorded, at scale 1. */
 struct workload {
-    double tokens;       /* told; 0: not */
-    double flops;        /* told, or of the recorded products; 0: not known */
-    bool told;           /* flops were */
-    double peak_tflops;  /* of one target GPU for the mix; 0: not known */
-    const char *mix;     /* "bf16", "fp8e4m3 80 %, bf16 20 %"; in the arena of the replay */
+    double tokens;      /* told; 0: not */
+    double flops;       /* told, or of the recorded products; 0: not known */
+    bool told;          /* flops were */
+    double peak_tflops; /* of one target GPU for the mix; 0: not known */
+    const char *mix;    /* "bf16", "fp8e4m3 80 %, bf16 20 %"; in the arena of the replay */
+    const char *of; /* "GEMMs, convolutions and attention": what the flops are of, unless told */
     const char *missing; /* why flops or peak are not known; NULL */
     uint64_t shapeless;  /* recorded products without a shape: not counted */
     bool extrapolated;   /* ranks without operations are taken to do what the others do */

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 # A split product's sum is part of its time, whatever the order in the file and the case of the
-# names; convolutions and attention have their FLOPs where stride and causality are recorded.
+# names, and one of fp32 that is computed in tf32 is told so; convolutions and attention have their FLOPs where stride and causality are recorded.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 python3 - <<'PY'
 import json, os
 
 BF16 = ["c10::BFloat16"] * 3
 
-def profile(folder, calls, back):
+def profile(folder, calls, back, types=BF16):
     events, id, t = [], 0, 1000
     for op, dims, values, kernels in calls:
-        args = {"External id": id + 1, "Input Dims": dims, "Input type": BF16}
+        args = {"External id": id + 1, "Input Dims": dims, "Input type": types}
         if values:
             args["Concrete Inputs"] = values
         events.append(dict(ph="X", cat="cpu_op", name=op, pid=1, tid=1, ts=t, dur=100, args=args))
@@ -37,6 +37,9 @@ profile("c", [("aten::mm", MM, None, [("nvjet_sm100_tst_64x8_64x16_1x4_h_bz_spli
 profile("d", [("aten::_scaled_mm", MM, None, [("void cutlass::Kernel2<cutlass_80_tensorop>", 15),
                ("void cutlass::Kernel2<cutlass::reduction::kernel::ReduceSplitK<x>>", 5)])], True)
 profile("e", [("aten::mm", MM, None, [("Cijk_Ailk_Bljk_MT64x64x32_GSU8", 15), ("Cijk_D_PostGSU8_VW4", 5)])], True)
+profile("tf32", [("aten::mm", MM, None, [("ampere_sgemm_128x64_nn", 30)]),
+                 ("aten::mm", MM, None, [("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x64x16", 15)])],
+        True, ["float"] * 3)
 profile("other", [
     ("aten::convolution", [[10, 256, 14, 14], [512, 256, 3, 3]],
      ["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"],
@@ -56,3 +59,6 @@ done
 "$SPECTER" analyze other --table operator_flops 2>/dev/null
 "$SPECTER" metrics other --json - 2>/dev/null | grep -A16 hardware_saturation | grep '"value"\|tflop\|operators'
 "$SPECTER" replay other --gpu h100_sxm --scale 1 --json - 2>/dev/null | grep '"flops"'
+"$SPECTER" replay other --gpu h100_sxm --scale 1 2>/dev/null | sed -n '/^work/,/^$/p'
+"$SPECTER" analyze tf32 --table gemms 2>/dev/null
+"$SPECTER" analyze tf32 --table gemms --format csv 2>/dev/null | cut -d, -f5,6
