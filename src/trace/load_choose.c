@@ -58,21 +58,69 @@ static void drop_made(struct load *l)
     free(kept);
 }
 
-/* A folder can hold recordings by several tools; the first of READERS is taken, with what completes
- * it. */
+/* May a run of this file have that name? */
+static bool has_name(const struct load *l, const struct source *s, const char *run_id)
+{
+    if (s->reader->identify != NULL)
+        return strcmp(s->id.run, run_id) == 0;
+    return s->reader->grouped && (strcmp(load_file_name(l, s), run_id) == 0 ||
+                                  strcmp(load_folder_name(l, s), run_id) == 0);
+}
+
+/* The format whose files these are read with. */
+static const struct reader *main_reader(const struct load *l, const struct reader *reader)
+{
+    const struct reader *main = reader->completes != NULL ? reader->completes : reader->form_of;
+    return main != NULL && load_count(l, main) > 0 ? main : reader;
+}
+
+/* The first of READERS, but one that has a run of the name that was asked for. */
+static const struct reader *first_reader(const struct load *l)
+{
+    const struct reader *first = NULL;
+    for (size_t i = 0; i < load_nreaders; i++) {
+        for (size_t k = 0; k < l->count; k++) {
+            if (l->list[k].reader != load_readers[i])
+                continue;
+            first = first != NULL ? first : load_readers[i];
+            if (l->opts->run_id == NULL || has_name(l, &l->list[k], l->opts->run_id))
+                return main_reader(l, load_readers[i]);
+        }
+    }
+    return first;
+}
+
+/* Files of another format: what they are called, and how to read them. */
+static void note_aside(struct load *l, const struct reader *reader, const struct reader *chosen)
+{
+    struct buf names = BUF_INIT;
+    const char *last = "";
+    size_t n = 0, files = load_count(l, reader);
+    bool runs = reader->identify != NULL || reader->grouped;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct source *s = &l->list[i];
+        const char *name = s->id.run[0] != '\0' ? s->id.run : load_file_name(l, s);
+        if (s->reader != reader || strcmp(name, last) == 0)
+            continue;
+        if (n++ < NAMED_MAX)
+            buf_printf(&names, "%s'%s'", n > 1 ? ", " : "", name);
+        last = name;
+    }
+    run_note(l->run, false, "%zu %s trace%s here left aside: %s%s; the %s traces are read%s", files,
+             reader->name, files > 1 ? "s" : "", names.data, n > NAMED_MAX ? ", ..." : "",
+             chosen->name, runs ? " (--run chooses)" : "");
+    buf_release(&names);
+}
+
+/* A folder can hold recordings by several tools; one is taken, with what completes it. */
 static const struct reader *choose_reader(struct load *l)
 {
-    const struct reader *chosen = NULL;
+    const struct reader *chosen = first_reader(l);
     for (size_t i = 0; i < load_nreaders; i++) {
-        size_t n = load_count(l, load_readers[i]);
-        if (n > 0 && chosen != NULL &&
-            (load_readers[i]->completes == chosen || load_readers[i]->form_of == chosen))
-            continue;
-        if (n > 0 && chosen != NULL)
-            run_note(l->run, false, "%zu %s trace%s here left aside: the %s traces are read", n,
-                     load_readers[i]->name, n > 1 ? "s" : "", chosen->name);
-        else if (n > 0)
-            chosen = load_readers[i];
+        const struct reader *other = load_readers[i];
+        if (other != chosen && other->completes != chosen && other->form_of != chosen &&
+            load_count(l, other) > 0)
+            note_aside(l, other, chosen);
     }
     drop_sources(l, of_other_reader, chosen);
     drop_made(l);

@@ -30,10 +30,9 @@ struct jobs {
 
 /* ---- names ---- */
 
-/* The file below the place that was named; of an archive the member. */
-static const char *file_name(const struct jobs *j, const struct source *s)
+const char *load_file_name(const struct load *l, const struct source *s)
 {
-    const char *path = j->l->path, *label = s->label;
+    const char *path = l->path, *label = s->label;
     size_t top = strlen(path);
     while (top > 0 && path[top - 1] == '/')
         top--;
@@ -45,10 +44,10 @@ static const char *file_name(const struct jobs *j, const struct source *s)
     return label;
 }
 
-static const char *folder_name(const struct jobs *j, const struct source *s)
+const char *load_folder_name(const struct load *l, const struct source *s)
 {
-    size_t top = strlen(j->l->path);
-    return strlen(s->folder) > top ? load_printable(j->l->run, s->folder + top + 1) : "";
+    size_t top = strlen(l->path);
+    return strlen(s->folder) > top ? load_printable(l->run, s->folder + top + 1) : "";
 }
 
 /* Does the job have all files of the folder, and only those? */
@@ -72,8 +71,8 @@ static size_t first_of(const struct jobs *j, uint32_t job)
 static const char *job_name(const struct jobs *j, uint32_t job)
 {
     const struct source *s = j->sources[first_of(j, job)];
-    const char *folder = folder_name(j, s);
-    return folder[0] != '\0' && has_folder(j, job, s->folder) ? folder : file_name(j, s);
+    const char *folder = load_folder_name(j->l, s);
+    return folder[0] != '\0' && has_folder(j, job, s->folder) ? folder : load_file_name(j->l, s);
 }
 
 /* ---- which is meant ---- */
@@ -139,7 +138,7 @@ static uint32_t named_job(const struct jobs *j, const char *name)
             return job;
     }
     for (size_t i = 0; i < j->n; i++) {
-        if (strcmp(file_name(j, j->sources[i]), name) == 0)
+        if (strcmp(load_file_name(j->l, j->sources[i]), name) == 0)
             return j->list[i].job;
     }
     return UINT32_MAX;

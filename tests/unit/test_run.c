@@ -364,8 +364,36 @@ TEST(load_two_formats)
     write_text(folder, "rank0.json", "{\"schemaVersion\": 1, \"traceEvents\": []}");
     load_path(&run, folder);
     CHECK_STR(run.format, "specter");
-    CHECK_STR(all_notes(&run), "1 kineto trace here left aside: the specter traces are read\n");
+    CHECK_STR(all_notes(&run),
+              "1 kineto trace here left aside: 'rank0.json'; the specter traces are "
+              "read (--run chooses)\n");
     run_release(&run);
+    remove_folder(folder);
+}
+
+/* A run of another format is one of those that are named, by its file or its id. */
+TEST(load_a_run_of_another_format)
+{
+    static const char *const names[] = {"rank0.json", "r"}, *const formats[] = {"kineto",
+                                                                                "specter"};
+    const char *folder = make_folder();
+    struct run run;
+    struct err e;
+    write_ranks(folder, "r", 1, 1);
+    write_text(folder, "rank0.json",
+               "{\"schemaVersion\":1,\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\","
+               "\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":10,\"dur\":5,\"args\":{\"device\":0,"
+               "\"stream\":7,\"correlation\":1}}]}");
+    for (int i = 0; i < 2; i++) {
+        struct load_opts opts = {.run_id = names[i]};
+        CHECK_INT(run_load(&run, folder, &opts, &e), 0);
+        CHECK_STR(run.format, formats[i]);
+        CHECK_HAS(note_with(&run, "left aside"),
+                  i == 0 ? "1 specter trace here left aside: 'r'; the kineto traces are read"
+                         : "1 kineto trace here left aside: 'rank0.json'; the specter traces are");
+        run_release(&run);
+    }
+    CHECK_HAS(load_error(folder, "none"), "no run 'none'");
     remove_folder(folder);
 }
 
