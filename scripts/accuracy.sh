@@ -48,10 +48,10 @@ if [[ -z $IN_SAMPLE ]]; then
     printf '\n## Collectives, left out\n'
     show validate collectives.csv --leave-one-out source --worst 0
 fi
-printf '\n## Matrix products, in sample\n'
+printf '\n## GEMMs, in sample\n'
 show validate gemm.csv --worst 10
 if [[ -z $IN_SAMPLE ]]; then
-    printf '\n## Matrix products, left out\n'
+    printf '\n## GEMMs, left out\n'
     show validate gemm.csv --leave-one-out gpu --worst 0
 fi
 printf '\n## Messages between two GPUs, in sample\n'

@@ -55,7 +55,7 @@ kept() {
     part == "capture" || /^\$ / { keep[NR] = 1 }
     /^[4-9]\. |^ +Note:|^$/ { rest = 0 }
     part == "analyze" && /^1\. / { rest = 99 }
-    part == "analyze" && (/^Collectives:/ || (/^Matrix products/ && !tables)) { rest = 5; tables = 1 }
+    part == "analyze" && (/^Collectives:/ || (/^GEMMs by shape/ && !tables)) { rest = 5; tables = 1 }
     part == "analyze" && /^Critical path:/ { rest = 6 }
     part == "replay" && /^iteration / { rest = 1 }
     part == "replay" && (/^  GPUs +iteration/ || /^where the step goes/ || /^critical path/) { rest = 99 }

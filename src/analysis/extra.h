@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Device work beside communication and matrix products, pooled over the ranks that are added:
+ * Device work beside communication and GEMMs, pooled over the ranks that are added:
  * copies by kind, kernels that were only counted, and launches of graphs. Sizes and counts that a
  * damaged trace makes too large stop at UINT64_MAX.
  */

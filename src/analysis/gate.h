@@ -35,8 +35,8 @@
     X(step_ms, TIME, "marked steps", "mean length of a step, in ms")                            \
     X(step_cv, SHARE, "series of three marked steps",                                           \
       "standard deviation of the steps over their mean")                                        \
-    X(gemm_of_peak, SHARE, "matrix products with times on a known GPU",                         \
-      "flops of the matrix products over what the dense peak gives")                            \
+    X(gemm_of_peak, SHARE, "GEMMs with times on a known GPU",                                   \
+      "flops of the GEMMs over what the dense peak gives")                                      \
     X(untimed, SHARE, "operations", "share of the operations that have no device time")         \
     X(lost, COUNT, "count of what was lost: a recording has no end",                            \
       "operations and lines that recorder or reader lost (a count)")

@@ -118,7 +118,7 @@ struct work_sum work_kernels(const struct work *w)
     return sum_lengths(w, INT64_MAX);
 }
 
-/* ---- matrix products ---- */
+/* ---- GEMMs ---- */
 
 static int by_shape(const void *x, const void *y)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Device work by what it was: operations by name, by kind and by length, and matrix products by
+ * Device work by what it was: operations by name, by kind and by length, and GEMMs by
  * shape, pooled over the ranks that are added.
  */
 #ifndef SPECTER_ANALYSIS_WORK_H

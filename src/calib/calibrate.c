@@ -82,7 +82,7 @@ int calibration_only(struct calibration *c, const char *name, struct err *e)
         return -1;
     if (p->held == CALIBRATION_NO_ROWS)
         return err_set(e, ERR_INPUT, "parameter '%s': no row is of %s", name,
-                       p->group == PARAMS_GEMM   ? "a matrix product"
+                       p->group == PARAMS_GEMM   ? "a GEMM"
                        : p->group == PARAMS_NODE ? "a transfer within a node"
                                                  : "a transfer between nodes");
     if (p->held == CALIBRATION_NO_SENSE)

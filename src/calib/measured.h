@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measured times: tables of collectives, of messages between GPUs (p2p) and of matrix products
+ * Measured times: tables of collectives, of messages between GPUs (p2p) and of GEMMs
  * (gemm), read by the names in their header. Columns come in any order, unknown ones are passed
  * over; docs/validate.md lists what each kind needs.
  *

@@ -47,7 +47,7 @@ static const struct opt rows[] = {
 static const char details[] =
     "Reads the traces in DIR (a folder, file or archive; default: $SPECTER_OUTPUT, else ./traces)\n"
     "and prints the most important findings, the exact split of each rank's time, the collectives\n"
-    "with their bandwidths, the matrix products and the longest operations.\n"
+    "with their bandwidths, the GEMMs and the longest operations.\n"
     "\n"
     "The page shows the first rows of the most important tables. --format and --table print all\n"
     "rows of all, or of some:"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * specter predict gemm: one matrix product.
+ * specter predict gemm: one GEMM.
  */
 #include "cmd/predict_gemm.h"
 
@@ -253,7 +253,7 @@ const struct cmd_kind predict_gemm = {
     .command = {.name = "predict",
                 .synopsis = "predict gemm -m N -n N -k N [--batch N] [--dtype TYPE] [--cold|--hot] "
                             "[--quantize HOW] [--gpu NAME|FILE] [--explain] [--json]",
-                .summary = "predict one matrix product",
+                .summary = "predict one GEMM",
                 .rows = rows},
     .run = run,
 };

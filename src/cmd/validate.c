@@ -35,7 +35,7 @@ static const struct opt rows[] = {
 };
 
 static const char details[] =
-    "Reads measured times of collectives, of messages (p2p) or of matrix products (gemm),\n"
+    "Reads measured times of collectives, of messages (p2p) or of GEMMs (gemm),\n"
     "predicts each, and prints the error by class: median, mean and 90 % quantile of\n"
     "|predicted - measured| / measured, bias (the median with its sign) and the share of rows\n"
     "whose error is at most 25 %. FILE is CSV, its columns found by the names in its header\n"

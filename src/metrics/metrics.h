@@ -42,7 +42,7 @@
       "model FLOPs of a step (card) / what all GPUs could do in iter_time at their dense peak")  \
     X(variability, "share", "standard deviation of the steps / their mean")                      \
     X(hardware_saturation, "share",                                                              \
-      "FLOPs of the recorded matrix products, convolutions and attention / what the devices "    \
+      "FLOPs of the recorded GEMMs, convolutions and attention / what the devices "              \
       "could "                                                                                   \
       "do in their span at their dense peaks")
 

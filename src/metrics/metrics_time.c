@@ -169,7 +169,7 @@ void metric_hardware_saturation(struct metrics *m, struct metric *metric)
     double span_ns = (double)a->total.recorded_ns;
     metric->value = p.known + p.others > 0 ? p.at_peak_s / (span_ns / 1e9) : NAN;
     if (p.known + p.others == 0)
-        metric->reason = "no matrix product with shape, device time and a GPU of known peak";
+        metric->reason = "no GEMM with shape, device time and a GPU of known peak";
     else if (p.known < p.count || a->gemm_rate > 1)
         metric_text(metric, "doubt",
                     "a lower bound: of some products the shape, time or peak is not known, or only "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a matrix product costs on a GPU: its bytes, the clock that the power allows, the kernels
+ * What a GEMM costs on a GPU: its bytes, the clock that the power allows, the kernels
  * before it; the tiles are in gemm_tiles.c. Derivation: README.md beside this file.
  */
 #include "model/cost.h"
@@ -92,7 +92,7 @@ static double peak_for(const struct gpu_profile *gpu, const struct gemm_shape *s
     const struct profile_field *field = gpu_peak_field(s->type, s->compute);
     double peak = field != NULL ? profile_value(gpu, field) : 0;
     if (field == NULL)
-        err_set(e, ERR_USAGE, "no peak is known for matrix products of type '%s'",
+        err_set(e, ERR_USAGE, "no peak is known for GEMMs of type '%s'",
                 specter_dtype_name(s->type));
     else if (!(peak > 0))
         err_set(e, ERR_USAGE, "GPU profile '%s' lacks %s", gpu->name, field->name);
@@ -162,7 +162,7 @@ static int operands_of(const struct gemm_shape *s, struct operands *o, struct er
     double batch = s->batch > 0 ? (double)s->batch : 1;
     enum specter_dtype type_c = type_of_c(s);
     if (specter_dtype_bits(s->type) == 0 || specter_dtype_bits(type_c) == 0)
-        return err_set(e, ERR_USAGE, "a matrix product of type '%s' into '%s' has no known size",
+        return err_set(e, ERR_USAGE, "a GEMM of type '%s' into '%s' has no known size",
                        specter_dtype_name(s->type), specter_dtype_name(type_c));
     o->a = m * k * batch * element_bytes(s->type);
     o->b = k * n * batch * element_bytes(s->type);
@@ -271,12 +271,12 @@ int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *s
     struct machine m;
     double traffic_us = 0;
     if (count == 0)
-        return err_set(e, ERR_USAGE, "a group of matrix products is empty");
+        return err_set(e, ERR_USAGE, "a group of GEMMs is empty");
     if (machine_init(&m, gpu, &shapes[0], e) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
         if (!same_kind(&shapes[0], &shapes[i]))
-            return err_set(e, ERR_USAGE, "the matrix products of a group differ in type");
+            return err_set(e, ERR_USAGE, "the GEMMs of a group differ in type");
         if (add_product(&m, &shapes[i], &cost, &traffic_us, e) < 0)
             return -1;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock of matrix products, shared by gemm.c and other.c. Derivation: README.md.
+ * The clock of GEMMs, shared by gemm.c and other.c. Derivation: README.md.
  */
 #ifndef SPECTER_MODEL_GEMM_RATE_H
 #define SPECTER_MODEL_GEMM_RATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The work of matrix products on the multiprocessors: C is cut into tiles, each multiprocessor
+ * The work of GEMMs on the multiprocessors: C is cut into tiles, each multiprocessor
  * computes one at a time, and where there are few of them k is cut as well. Memory is not looked at
  * here but as a floor. Derivation: README.md beside this file; for gemm.c alone.
  */

@@ -3,7 +3,7 @@
  * What the models cannot read off a data sheet: fitted parameters, each a physical quantity with a
  * unit and bounds. They come in three groups:
  *
- *     gemm   matrix products; one class a GPU architecture: "hopper"
+ *     gemm   GEMMs; one class a GPU architecture: "hopper"
  *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch";
  *           the row of a fabric, "any/nvswitch", holds for GPUs that nobody measured on it
  *     net    what crosses the network; one class a transport: "infiniband", "efa", and
@@ -101,7 +101,7 @@ double param_value(const void *values, const struct param *param);
 /* What a class's values were fitted on. Zeros: not fitted, or no measurement of that kind. */
 struct fit_range {
     double rows, median_ape;  /* measured rows, and their median error |p - m| / m */
-    double smallest, largest; /* bytes; FLOPs of a matrix product */
+    double smallest, largest; /* bytes; FLOPs of a GEMM */
     double ranks, nodes;      /* the largest */
 };
 

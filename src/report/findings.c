@@ -315,7 +315,7 @@ void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS]
         const char *text;
     } limits[] = {
         {COVER_NCCL, "communication was not traced: its time reads as idle"},
-        {COVER_GEMM, "shapes of matrix products were not traced"},
+        {COVER_GEMM, "shapes of GEMMs were not traced"},
         {COVER_LAUNCHES, "kernels other than NCCL's and cuBLAS's were not traced: their time reads "
                          "as idle"},
         {COVER_KERNELS, "kernels other than NCCL's and cuBLAS's were counted, not timed: their "

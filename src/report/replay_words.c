@@ -74,7 +74,7 @@ static const char *basis_words(struct replay *rep, enum basis basis)
 {
     static const char *const on[] = {[BASIS_COLLECTIVE] = "the model of collectives",
                                      [BASIS_P2P] = "the model of messages",
-                                     [BASIS_GEMM] = "the model of matrix products",
+                                     [BASIS_GEMM] = "the model of GEMMs",
                                      [BASIS_RULE] = "ratios of the hardware's figures"};
     const struct uncertainty *u = &most(rep, basis)->error;
     char share[32], error[32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Sheets of what the device ran: kinds and lengths of kernels, the framework's operations
- * behind them, and what matrix products could reach.
+ * behind them, and what GEMMs could reach.
  */
 #include "report/analyze_sheets.h"
 #include "report/comm_words.h"
@@ -94,7 +94,7 @@ void sheet_of_operations(struct sheet *s, const struct analysis *a)
     }
 }
 
-/* ---- matrix products ---- */
+/* ---- GEMMs ---- */
 
 static void put_limit(struct sheet *s, const struct gemm_row *g, double flops)
 {
@@ -136,7 +136,7 @@ void sheet_of_roofline(struct sheet *s, const struct analysis *a)
         {"lost_us", "lost", SHEET_TIME, 0},
     };
     size_t unlimited = 0;
-    sheet_init(s, "roofline", "Matrix products against the roofline of their GPU",
+    sheet_init(s, "roofline", "GEMMs against the roofline of their GPU",
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->work.ngemms; i++) {
         const struct gemm_row *g = &a->work.gemms[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sheets of device work: matrix products, copies, kernels that were counted, graphs, and what takes
+ * Sheets of device work: GEMMs, copies, kernels that were counted, graphs, and what takes
  * longest.
  */
 #include "report/analyze_sheets.h"
@@ -27,7 +27,7 @@ void sheet_of_gemms(struct sheet *s, const struct analysis *a)
         {"peak_tflops", NULL, SHEET_RATE, 0},
         {"of_peak", "of peak", SHEET_SHARE, 0},
     };
-    sheet_init(s, "gemms", "Matrix products by shape, dense peak", SHEET_COLUMNS(columns));
+    sheet_init(s, "gemms", "GEMMs by shape, dense peak", SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->work.ngemms; i++) {
         const struct gemm_row *g = &a->work.gemms[i];
         sheet_number(s, g->m);

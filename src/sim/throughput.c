@@ -12,7 +12,7 @@
 /* What floating-point operations are counted of. */
 enum product { PRODUCT_GEMM, PRODUCT_CONVOLUTION, PRODUCT_ATTENTION, PRODUCTS };
 
-/* Operations of matrix products, convolutions and attention, by types of the operands and of the
+/* Operations of GEMMs, convolutions and attention, by types of the operands and of the
  * sum. */
 struct work {
     double flops[SPECTER_DTYPE_COUNT + 1][SPECTER_DTYPE_COUNT + 1];
@@ -145,10 +145,10 @@ static const char *product_words(struct arena *a, double of[PRODUCTS])
 static const char *unknown_products(const struct run *run, const struct work *work)
 {
     if (work->shapeless > work->shaped)
-        return "most recorded matrix products have no shape (--flops N tells the operations)";
+        return "most recorded GEMMs have no shape (--flops N tells the operations)";
     for (size_t r = 0; r < run->nranks; r++) {
         if (run->ranks[r].gemm_rate > 1)
-            return "only some of the matrix products were recorded (--flops N tells them)";
+            return "only some of the GEMMs were recorded (--flops N tells them)";
     }
     return NULL;
 }
@@ -195,7 +195,7 @@ void workload_survey(struct workload *w, const struct job *job, double tokens, d
         w->missing = unknown_products(run, work);
         w->flops = w->missing == NULL && ranks > 0 ? all * rep->world / ranks : 0;
         if (w->missing == NULL && !(all > 0))
-            w->missing = "no matrix product of known shape was recorded (--flops N tells them)";
+            w->missing = "no GEMM of known shape was recorded (--flops N tells them)";
     }
     if (w->missing == NULL)
         find_peak(w, rep, all, peak_s);

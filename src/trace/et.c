@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads a PyTorch execution trace: of its nodes only the calls of process groups, matrix products
+ * Reads a PyTorch execution trace: of its nodes only the calls of process groups, GEMMs
  * and the list of process groups are kept. Until 1.0.1 a node is flat; later its inputs are an
  * object and what describes it is a list of attributes. Both are read by their keys.
  */

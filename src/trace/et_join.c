@@ -317,7 +317,7 @@ static void note_told(struct et *et, const struct rank *rank, const struct told 
                  "the execution traces");
     if (told->products > 0)
         run_note(et->run, false,
-                 "shapes of matrix products that the profile does not tell are from the execution "
+                 "shapes of GEMMs that the profile does not tell are from the execution "
                  "traces");
     if (told->repeats > 1 && told->comms + told->products > 0)
         run_note(et->run, false,

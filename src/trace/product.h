@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators of PyTorch whose arithmetic follows from what they were called with: matrix products,
+ * Operators of PyTorch whose arithmetic follows from what they were called with: GEMMs,
  * grouped ones, convolutions, attention. Which operators these are, what their inputs tell, and
  * which of an operator's kernels carry it out. One for all readers: Kineto's "Input Dims", the
  * "sizes" of NVTX ranges and execution traces write shapes alike.

@@ -55,7 +55,7 @@ static inline int64_t ns_add(int64_t a, int64_t b)
 enum op_class {
     OP_COLL,   /* collective: every member of the communicator */
     OP_P2P,    /* Send, Recv */
-    OP_GEMM,   /* matrix product with known shape */
+    OP_GEMM,   /* GEMM with known shape */
     OP_KERNEL, /* other device computation */
     OP_MEMORY, /* copy or memset */
     OP_GRAPH,  /* launch of a graph: stands for the ops that were captured into it */

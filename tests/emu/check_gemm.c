@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products: every entry point, type, transposition and layout against sums done by hand, on
+ * GEMMs: every entry point, type, transposition and layout against sums done by hand, on
  * small whole numbers, which all types hold exactly. And what cublasLt says of its descriptors; and
  * NVML, which has no other place. One process.
  */

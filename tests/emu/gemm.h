@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products as work of a stream, for the cuBLAS stand-ins: how long the imitated GPU takes,
+ * GEMMs as work of a stream, for the cuBLAS stand-ins: how long the imitated GPU takes,
  * and the arithmetic itself where it is small (gemm_products of the fabric).
  */
 #ifndef EMU_GEMM_H

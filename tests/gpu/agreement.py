@@ -39,7 +39,7 @@ def traced_gemms(folder):
 
 
 def cupti_kernels(path):
-    """(start, end) in microseconds of the kernels of matrix products, in order of start."""
+    """(start, end) in microseconds of the kernels of GEMMs, in order of start."""
     return sorted(
         (start, start + duration)
         for kind, name, start, duration in kineto.work(path)

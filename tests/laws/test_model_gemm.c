@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold of the model of matrix products.
+ * What must hold of the model of GEMMs.
  */
 #include "model/cost.h"
 #include "test.h"
@@ -319,9 +319,9 @@ TEST(model_gemm_grouped_is_between_its_longest_and_its_sum)
     CHECK(group.busy_us > longest && group.busy_us < sum);
     list[1].type = SPECTER_FP8E4M3;
     CHECK_INT(model_gemm_grouped(&toy_gpu, list, COUNT(list), &group, &e), -1);
-    CHECK_STR(e.msg, "the matrix products of a group differ in type");
+    CHECK_STR(e.msg, "the GEMMs of a group differ in type");
     CHECK_INT(model_gemm_grouped(&toy_gpu, list, 0, &group, &e), -1);
-    CHECK_STR(e.msg, "a group of matrix products is empty");
+    CHECK_STR(e.msg, "a group of GEMMs is empty");
 }
 
 TEST(model_gemm_nothing_to_do_costs_its_launch)
@@ -494,9 +494,9 @@ TEST(model_gemm_refuses_what_it_cannot_know)
     CHECK_STR(gemm_refusal(gpu_profile_find("a100_sxm", NULL), SPECTER_FP8E4M3),
               "GPU profile 'a100_sxm' lacks fp8_tflops");
     CHECK_STR(gemm_refusal(&toy_gpu, SPECTER_INT64),
-              "no peak is known for matrix products of type 'int64'");
+              "no peak is known for GEMMs of type 'int64'");
     CHECK_STR(gemm_refusal(&toy_gpu, SPECTER_DTYPE_UNKNOWN),
-              "no peak is known for matrix products of type 'unknown'");
+              "no peak is known for GEMMs of type 'unknown'");
     CHECK_STR(gemm_refusal(&poor, SPECTER_FP16), "GPU profile 'toy' lacks mem_GBps");
     poor = toy_gpu;
     poor.sms = 0;

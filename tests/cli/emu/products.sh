@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
-# Matrix products of every entry point, type and layout; descriptors; NVML.
+# GEMMs of every entry point, type and layout; descriptors; NVML.
 LD_LIBRARY_PATH=$BUILD/emu/lib exec "$BUILD/emu/check_gemm"
