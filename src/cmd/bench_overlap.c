@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "calib/measured_words.h"
 #include "cmd/bench_files.h"
+#include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"
 #include "cmd/hardware.h"
 #include "report/bench_checks.h"
@@ -30,6 +31,7 @@ struct overlap_opts {
     struct opt_list channels; /* values owned */
     struct opt_bytes bytes;
     struct bench_job_opts job;
+    struct bench_conditions_opts conditions;
     int64_t repeat;
     bool full;
 };
@@ -50,6 +52,7 @@ static const struct opt rows[] = {
     {"full", 0, OPT_FLAG, AT(full), NULL, "a row for every measurement"},
     {"json", 0, OPT_STR, AT(json), "FILE|-", "write everything as JSON; -: in place of the text"},
     BENCH_FAIL_ON_ROW(AT(fail_on)),
+    BENCH_CONDITIONS_ROWS(AT(conditions)),
     OPT_END,
 };
 
@@ -57,6 +60,7 @@ static const struct opt rows[] = {
 struct overlap {
     const struct overlap_opts *opts;
     struct bench_job job;
+    struct bench_conditions conditions;
     enum specter_comm_op ops[OPS_MAX];
     struct bench_overlap_plan plan;
     struct bench_overlap gpu;
@@ -148,8 +152,9 @@ static int measure_with(struct overlap *o, int channels, struct err *e)
     return status;
 }
 
-static int measure(struct overlap *o, struct err *e)
+static int measure(void *arg, struct err *e)
 {
+    struct overlap *o = arg;
     const struct opt_list *list = &o->opts->channels;
     int status = 0;
     if (o->job.place.world < 2)
@@ -178,6 +183,8 @@ static struct bench_overlap_report report(const struct overlap *o)
                                                         ? o->profiles.network->name
                                                     : usual != NULL ? usual
                                                                     : "",
+                                         .gpus = o->conditions.gpus,
+                                         .ngpus = o->conditions.ngpus,
                                          .repeats = o->plan.repeats,
                                          .complete = o->complete};
 }
@@ -196,6 +203,7 @@ static void take_checks(const struct overlap *o, struct bench_checks *checks)
     bench_checks_done(checks, o->log.n,
                       o->opts->channels.count * o->plan.nops * BENCH_OVERLAP_GEMMS);
     bench_checks_overlap(checks, &o->log);
+    bench_checks_gpus(checks, o->conditions.gpus, o->conditions.ngpus);
 }
 
 static cJSON *document(const struct overlap *o)
@@ -263,7 +271,7 @@ static int run_rank(void *arg, struct err *e)
     o->plan.row = save_rows;
     o->plan.arg = o;
     if (status == 0)
-        status = measure(o, e);
+        status = bench_job_in_conditions(&o->job, &o->conditions, o->opts->output, measure, o, e);
     if (status == 0 && o->complete && o->log.n == 0)
         status = err_set(e, ERR_INPUT, "nothing could be measured: %s",
                          o->job.result.nnotes > 0 ? o->job.result.notes[0] : "no row");
@@ -278,13 +286,18 @@ static int run_rank(void *arg, struct err *e)
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct overlap_opts opts = {.ops = OPS_DEFAULT, .repeat = 7, .job = BENCH_JOB_DEFAULTS};
+    struct overlap_opts opts = {.ops = OPS_DEFAULT,
+                                .repeat = 7,
+                                .job = BENCH_JOB_DEFAULTS,
+                                .conditions = BENCH_CONDITIONS_NONE};
     struct overlap o = {.opts = &opts, .job.gpus_only = true, .started = time(NULL)};
     int status = cmd_parse_options(self, &opts, argc, argv, e);
     if (status < 0)
-        status = parse(&o, &opts, a, e) < 0
+        status = parse(&o, &opts, a, e) < 0 ||
+                         bench_conditions_prepare(&o.conditions, &opts.conditions, e) < 0
                      ? (int)e->code
                      : bench_job_run(&o.job, "overlap", argc, argv, run_rank, &o, e);
+    bench_conditions_release(&o.conditions);
     free(opts.channels.values);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "report/bench_overlap.h"
 
 #include "calib/measured_words.h"
+#include "report/bench_state.h"
 #include "report/csv_text.h"
 #include "report/json_add.h"
 #include "report/table.h"
@@ -165,6 +166,7 @@ void bench_overlap_text(const struct bench_overlap_report *r, bool full, FILE *o
         print_rows(r->log, out);
     else
         print_summaries(r->log, out);
+    bench_state_text(r->gpus, r->ngpus, out);
 }
 
 /* ---- files ---- */
@@ -240,6 +242,7 @@ cJSON *bench_overlap_json(const struct bench_overlap_report *r)
     rows = cJSON_AddArrayToObject(doc, "rows");
     for (size_t i = 0; i < r->log->n; i++)
         cJSON_AddItemToArray(rows, row_json(r->log, &r->log->rows[i]));
+    cJSON_AddItemToObject(doc, "state", bench_state_json(r->gpus, r->ngpus));
     notes = cJSON_AddArrayToObject(doc, "notes");
     for (size_t i = 0; i < r->result->nnotes; i++)
         cJSON_AddItemToArray(notes, cJSON_CreateString(r->result->notes[i]));

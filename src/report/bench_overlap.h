@@ -8,6 +8,7 @@
 
 #include "bench/overlap.h"
 #include "bench/result.h"
+#include "bench/state.h"
 
 #include <stdio.h>
 
@@ -17,7 +18,9 @@ struct bench_overlap_report {
     const struct bench_result *result; /* notes */
     const struct bench_run *run;       /* library, GPU, ranks */
     const struct bench_overlap_log *log;
-    const char *gpu, *network; /* names of profiles; "": not known */
+    const char *gpu, *network;            /* names of profiles; "": not known */
+    const struct bench_gpu_summary *gpus; /* what they were like, of all nodes */
+    int ngpus;
     int repeats;
     bool complete;
 };

@@ -29,7 +29,7 @@ measuring() {
     "$SPECTER" bench overlap --gpus 2 --channels 0 --repeat 60 -o "$1" >out 2>err &
     bench=$!
     for _ in $(seq 3000); do
-        [[ ! -s $(echo "$1"/*.json) ]] || { exec 3<"$(echo "$1"/*.csv)" 4<"$(echo "$1"/*.json)"; return; }
+        [[ ! -s $(echo "$1"/*.json) ]] || { exec 3<"$(echo "$1"/overlap_*.csv)" 4<"$(echo "$1"/*.json)"; return; }
         kill -0 $bench 2>/dev/null || break
         sleep 0.1
     done
@@ -44,7 +44,7 @@ replaced() {
 ended() {
     wait $bench
     echo "$1: status $?"
-    replaced 3 "$(echo "$2"/*.csv)"
+    replaced 3 "$(echo "$2"/overlap_*.csv)"
     replaced 4 "$(echo "$2"/*.json)"
     grep -v '^emu: ' err
     head -1 out

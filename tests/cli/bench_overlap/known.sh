@@ -35,7 +35,7 @@ for row in doc["rows"]:
     assert gemm["spread"] < 0.02 and comm["spread"] < 0.03, row
     assert abs(row["saved"] - (1 / gemm["slowdown"] + 1 / comm["slowdown"] - 1)) < 1e-6, row
     assert row["together"] >= max(1, gemm["slowdown"] * (1 - links) if channels >= 24 else 1), row
-rows = list(csv.DictReader(open(glob.glob("out/*.csv")[0])))
+rows = list(csv.DictReader(open(glob.glob("out/overlap_*.csv")[0])))
 assert len(rows) == len(doc["rows"])
 for a, b in zip(rows, doc["rows"]):
     assert a["gpu_profile"] == "h100_sxm" and int(a["channels"]) == b["channels"], a
