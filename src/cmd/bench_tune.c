@@ -10,6 +10,7 @@
 #include "cmd/bench_job.h"
 #include "cmd/predict.h"
 #include "cmd/progress.h"
+#include "report/bench_checks.h"
 #include "report/bench_state.h"
 #include "report/bench_tune.h"
 #include "report/table.h"
@@ -28,7 +29,7 @@
 #define CHANNELS_MAX 64
 
 struct tune_opts {
-    const char *ops, *bytes, *dtype, *algos, *protos, *output, *json;
+    const char *ops, *bytes, *dtype, *algos, *protos, *output, *json, *fail_on;
     struct opt_list channels; /* values owned */
     struct opt_bytes check;
     struct bench_job_opts job;
@@ -59,6 +60,7 @@ static const struct opt rows[] = {
      "write the tuner plugin's table, settings and JSON there"},
     {"full", 0, OPT_FLAG, AT(full), NULL, "every setting that was tried"},
     {"json", 0, OPT_STR, AT(json), "FILE|-", "write everything as JSON; -: in place of the text"},
+    BENCH_FAIL_ON_ROW(AT(fail_on)),
     OPT_END,
 };
 
@@ -132,7 +134,8 @@ static int parse(struct tune *t, struct err *e)
         bench_sizes_parse(o->bytes, o->factor, &t->sizes, &what->nsizes, e) < 0 ||
         parse_words("--algo", o->algos, bench_tune_algos, measured_algo, t->algos, e) < 0 ||
         parse_words("--proto", o->protos, bench_tune_protos, measured_proto, t->protos, e) < 0 ||
-        parse_channels(t, e) < 0 || bench_job_check(&t->job, e) < 0)
+        parse_channels(t, e) < 0 || (o->fail_on != NULL && bench_checks_parse(o->fail_on, e) < 0) ||
+        bench_job_check(&t->job, e) < 0)
         return -1;
     what->sizes = t->sizes;
     t->plan.algos = t->algos;
@@ -154,10 +157,30 @@ static struct bench_tune_report report_of(const struct tune *t)
                                       t->complete};
 }
 
+static void take_checks(const struct tune *t, struct bench_checks *checks)
+{
+    size_t wrong = 0;
+    const char *where = "no size";
+    for (size_t i = 0; i < t->log.n; i++) {
+        if (t->log.sizes[i].wrong == 0)
+            continue;
+        wrong++;
+        where = specter_comm_op_name(t->log.sizes[i].op);
+    }
+    bench_checks_init(checks);
+    bench_checks_done(checks, t->log.n, t->plan.what.nops * t->plan.what.nsizes);
+    if (t->plan.what.check > 0)
+        bench_checks_take(checks, BENCH_CHECK_wrong, (double)wrong, "%s", where);
+    bench_checks_gpus(checks, t->conditions.gpus, t->conditions.ngpus);
+}
+
 static struct cJSON *document(const struct tune *t)
 {
     const struct bench_tune_report r = report_of(t);
     struct cJSON *doc = bench_tune_json(&r);
+    struct bench_checks checks;
+    take_checks(t, &checks);
+    cJSON_AddItemToObject(doc, "checks", bench_checks_json(&checks));
     cJSON_AddItemToObject(doc, "state", bench_state_json(t->conditions.gpus, t->conditions.ngpus));
     return doc;
 }
@@ -199,15 +222,20 @@ static int write_results(const struct tune *t, struct err *e)
 {
     const struct tune_opts *o = t->opts;
     const struct bench_tune_report r = report_of(t);
+    struct bench_checks checks;
+    take_checks(t, &checks);
     if (o->json == NULL || strcmp(o->json, "-") != 0) {
         bench_tune_text(&r, o->full, stdout);
         bench_state_text(t->conditions.gpus, t->conditions.ngpus, stdout);
+        bench_checks_text(&checks, o->full, stdout);
     }
     if (o->output != NULL &&
         (write_file(t, BENCH_TUNE_TABLE, bench_tune_table, e) < 0 ||
          write_file(t, BENCH_TUNE_SETTINGS, bench_tune_settings, e) < 0 || save_json(t, e) < 0))
         return -1;
-    return o->json != NULL ? cmd_write_json(document(t), o->json, e) : 0;
+    if (o->json != NULL && cmd_write_json(document(t), o->json, e) < 0)
+        return -1;
+    return o->fail_on != NULL ? bench_checks_apply(o->fail_on, &checks, e) : 0;
 }
 
 /* ---- a rank ---- */

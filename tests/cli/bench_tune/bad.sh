@@ -41,6 +41,7 @@ import json
 doc = json.load(open("result.json"))
 assert not doc["complete"] and doc["not_measured"] > 0 and doc["sizes"], doc["not_measured"]'
 
+tune --gpus 2 --op all_reduce --bytes 1K:64M --factor 1.1 --check 4K --budget 1 --fail-on 'missing>0' | sed 's/is [0-9.]*/is N/'
 # measuring NAME: begins a benchmark that takes long, and waits until it has measured something.
 measuring() {
     rm -rf emu/*
