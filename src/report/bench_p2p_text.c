@@ -130,6 +130,48 @@ static void print_matrices(const struct bench_links *links, FILE *out)
     }
 }
 
+/* ---- topology ---- */
+
+#define TOPOLOGY "topology of GPU " /* settings, a row each: "X NV18 NV18 NV18" */
+
+/* The only word of the row beside X, as long as it is *word, or none is there yet. Returns whether
+ * it is. */
+static bool is_uniform(const char *row, char *word, size_t size)
+{
+    for (size_t len; *row != '\0'; row += len + strspn(row + len, " ")) {
+        len = strcspn(row, " ");
+        if (len == 1 && *row == 'X')
+            continue;
+        if (word[0] == '\0')
+            snprintf(word, size, "%.*s", (int)len, row);
+        if (strlen(word) != len || memcmp(word, row, len) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* What connects the GPUs of rank 0's node: one line where it is the same for all, else a row each.
+ */
+static void print_topology(const struct bench_run *run, FILE *out)
+{
+    char word[32] = "";
+    bool uniform = true;
+    int rows = 0;
+    for (size_t i = 0; i < run->nsettings; i++) {
+        if (strncmp(run->settings[i].name, TOPOLOGY, strlen(TOPOLOGY)) != 0)
+            continue;
+        uniform = is_uniform(run->settings[i].value, word, sizeof word) && uniform;
+        rows++;
+    }
+    if (rows > 1 && uniform)
+        fprintf(out, "Topology: %s between any two GPUs of a node.\n", word);
+    for (size_t i = 0; i < run->nsettings && !uniform; i++) {
+        if (strncmp(run->settings[i].name, TOPOLOGY, strlen(TOPOLOGY)) == 0)
+            fprintf(out, "Topology of GPU %s: %s\n", run->settings[i].name + strlen(TOPOLOGY),
+                    run->settings[i].value);
+    }
+}
+
 /* ---- at once ---- */
 
 static double median_time(const struct bench_p2p_done *d)
@@ -226,6 +268,8 @@ void bench_p2p_text(const struct bench_p2p_report *r, bool full, FILE *out)
     print_answer(r, full, out);
     if (full || links->ranks <= MATRIX_GPUS)
         print_matrices(links, out);
+    if (full)
+        print_topology(r->run, out);
     if (full)
         print_all(links, out);
     if (full || links->ranks < MATRIX_GPUS)

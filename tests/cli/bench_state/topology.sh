@@ -19,4 +19,11 @@ echo "== no NVLink, two NUMA nodes"
 settings 'nvlinks = 0' 'nvswitches = 0' 'numa_nodes = 2'
 "$SPECTER" bench p2p --gpus 2 --sizes 1K:1K --repeat 1 --drift 0 -o p2p >/dev/null 2>&1
 grep -h "topology\|'driver'" p2p/*/metadata_rank_0.yml
+echo "== beside the links"
+for nvlinks in 18 0; do
+    printf '%s\n' 'gpus_per_node = 4' "nvlinks = $nvlinks" 'nvswitches = 4' 'numa_nodes = 2' >fabric.conf
+    rm -rf emu/* p2p
+    "$SPECTER" bench p2p --gpus 4 --sizes 1K:2K --repeat 2 --drift 0 --full -o p2p 2>/dev/null | grep ^Topology
+    "$SPECTER" bench report --full p2p/* 2>/dev/null | grep -c ^Topology
+done
 exit 0
