@@ -40,7 +40,7 @@ struct gpu {
     struct slot slots[PROCESSES_MAX];
 };
 
-static struct gpu *_Atomic gpus; /* of all; NULL: nobody has asked */
+static struct gpu *_Atomic gpus; /* of all; NULL until the first question */
 static struct slot *_Atomic own[EMU_DEVICES_MAX];
 static atomic_uint owned; /* devices below this may have one */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -7,7 +7,7 @@
  *
  * Work sees how warm the GPU is at its start from what its own stream has done, and from what the
  * program had waited for when it launched it. Both follow from the program, so two runs agree. Work
- * on streams that nobody waits for warms the GPU that NVML shows, but does not slow others.
+ * on streams without a waiting host warms the GPU that NVML shows, but does not slow others.
  *
  *     op->pace = emu_pace(device, stream, &s->heat);          the host, at the launch
  *     turn.clock = emu_pace_clock(&op->pace, start);          the stream's thread
