@@ -59,7 +59,11 @@ static void *read_errors(void *unused)
 
 static size_t bytes_in_use(void)
 {
+#if __GLIBC_PREREQ(2, 33)
     return mallinfo2().uordblks;
+#else
+    return (size_t)mallinfo().uordblks;
+#endif
 }
 
 static void run_threads(int count)
