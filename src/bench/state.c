@@ -107,13 +107,10 @@ static void put(FILE *table, double value, int digits)
     fputc(',', table);
 }
 
-static void write_row(const struct bench_watch *w, const struct watched *g,
-                      const struct bench_gpu_state *s)
+static void write_row(FILE *t, const struct bench_sample *at, const struct bench_gpu_state *s)
 {
     char reasons[BENCH_REASONS_MAX];
-    FILE *t = w->table;
-    fprintf(t, "%.3f,%.3f,%d,", clock_s(CLOCK_REALTIME), clock_s(CLOCK_MONOTONIC) - w->began_s,
-            g->gpu_id);
+    fprintf(t, "%.3f,%.3f,%d,", at->at_s, at->elapsed_s, at->gpu_id);
     put(t, s->celsius, 0);
     put(t, s->power_W, 1);
     put(t, s->graphics_MHz, 0);
@@ -134,27 +131,37 @@ static double known(double value)
     return value >= 0 ? value : NAN;
 }
 
+/* Rounds to a decimal place as the table does, so that who reads it back has the same number. */
+static double rounded(double value, double per_unit)
+{
+    return rint(value * per_unit) / per_unit;
+}
+
 static void take_sample(struct bench_watch *w, struct watched *g)
 {
     struct bench_gpu_state s;
+    struct bench_sample sample;
     bench_nvml_read(g->device, &s);
+    s.power_W = rounded(s.power_W, 10);
+    sample = (struct bench_sample){
+        .at_s = rounded(clock_s(CLOCK_REALTIME), 1000),
+        .elapsed_s = rounded(clock_s(CLOCK_MONOTONIC) - w->began_s, 1000),
+        .gpu_id = g->gpu_id,
+        .celsius = known(s.celsius),
+        .watts = known(s.power_W),
+        .MHz = known(s.sm_MHz),
+        .busy = known(s.busy),
+        .reasons = s.reasons,
+    };
     if (w->table != NULL)
-        write_row(w, g, &s);
+        write_row(w->table, &sample, &s);
     if (g->count == g->cap) {
         g->cap = g->cap > 0 ? 2 * g->cap : 64;
         g->samples = realloc(g->samples, g->cap * sizeof *g->samples);
         if (g->samples == NULL)
             die("out of memory");
     }
-    g->samples[g->count++] =
-        (struct bench_sample){.at_s = clock_s(CLOCK_REALTIME),
-                              .elapsed_s = clock_s(CLOCK_MONOTONIC) - w->began_s,
-                              .gpu_id = g->gpu_id,
-                              .celsius = known(s.celsius),
-                              .watts = rint(known(s.power_W) * 10) / 10, /* as in the table */
-                              .MHz = known(s.sm_MHz),
-                              .busy = known(s.busy),
-                              .reasons = s.reasons};
+    g->samples[g->count++] = sample;
 }
 
 static void take_samples(struct bench_watch *w)
