@@ -8,6 +8,9 @@
 #include "check.h"
 #include "emu.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 /* Other headers have other parameters. */
 #define cudaStreamGetCaptureInfo capture_info
 #define cudaGraphNodeGetDependencies dependencies_of
@@ -140,9 +143,43 @@ static void driver(void)
     CHECK(version == NULL, 1);
 }
 
+static void sleep_a_little(void *unused)
+{
+    (void)unused;
+    usleep(100000);
+}
+
+static void *wait_for_stream(void *stream)
+{
+    OK(cudaStreamSynchronize(stream));
+    for (;;)
+        pthread_testcancel();
+    return NULL;
+}
+
+/* A thread that is cancelled while it waits leaves the stream to the others. */
+static void cancelled(void)
+{
+    cudaStream_t stream;
+    pthread_t waits;
+    void *how;
+
+    OK(cudaStreamCreate(&stream));
+    OK(cudaLaunchHostFunc(stream, sleep_a_little, NULL));
+    CHECK(pthread_create(&waits, NULL, wait_for_stream, stream), 0);
+    usleep(20000);
+    CHECK(pthread_cancel(waits), 0);
+    CHECK(pthread_join(waits, &how), 0);
+    CHECK(how == PTHREAD_CANCELED, 1);
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaStreamDestroy(stream));
+}
+
 int main(void)
 {
+    alarm(60); /* where a wait has no end */
     in_order();
+    cancelled();
     captured();
     device();
     driver();

@@ -161,12 +161,25 @@ void emu_op_after(struct emu_op *op, struct emu_op *dep)
     op->deps[op->dep_count++] = emu_op_ref(dep);
 }
 
+/* Until an op is done, or `until` (NULL: without end). An application's thread that is cancelled
+ * here must not end with the lock: it ends behind the wait. */
+static void wait_a_change(struct emu_op *op, const struct timespec *until)
+{
+    int before;
+
+    op->awaited = true;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    if (until)
+        pthread_cond_timedwait(&done, &lock, until);
+    else
+        pthread_cond_wait(&done, &lock);
+    pthread_setcancelstate(before, NULL);
+}
+
 static void wait_done(struct emu_op *op)
 {
-    while (!op->done) {
-        op->awaited = true;
-        pthread_cond_wait(&done, &lock);
-    }
+    while (!op->done)
+        wait_a_change(op, NULL);
 }
 
 uint64_t emu_work_run(const struct emu_work *work, struct emu_turn *turn, CUresult *error)
@@ -430,8 +443,7 @@ static void wait_a_little(struct emu_op *op, uint64_t ns)
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
     }
-    op->awaited = true;
-    pthread_cond_timedwait(&done, &lock, &until);
+    wait_a_change(op, &until);
 }
 
 /* An application's query is answered by virtual time: it waits until it is known whether the op
