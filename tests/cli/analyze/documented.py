@@ -3,7 +3,7 @@
 import glob, json, re, sys
 root, traces = sys.argv[1], sys.argv[2:]
 page = open(root + "/docs/analyze.md").read()
-text = page + open(root + "/docs/communication.md").read()
+text = page + "".join(open(root + "/docs/" + name).read() for name in ("communication.md", "clocks.md"))
 listed = set(re.findall(r'"(\w+)"', page[page.index("\n## JSON\n"):]))
 named = set(re.findall(r'"(\w+)"', text))
 for words in re.findall(r"`([^`\n]+)`", text):
