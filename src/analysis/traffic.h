@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the communication of a run moved: bytes by operation, type and group, by size, by group of
- * ranks, and between which ranks messages went. Formulas and their sources: docs/analyze.md,
- * "Traffic".
+ * ranks, and between which ranks messages went. Formulas and their sources: docs/communication.md,
+ * "Bytes".
  *
  *   bytes        S, once an instance: nccl-tests' full buffer; AlltoAllv: mean of what the members
  *                send
