@@ -12,7 +12,7 @@ capture_16() {
 # them, whose clock is OFFSET_NS ahead when the trace begins, runs faster by PPM, and is set STEP_NS
 # ahead halfway; KEEP: a pattern of lines that are kept of those that are operations.
 on_clock() {
-    python3 - "$@" <<'PY'
+    python3 - "$@" <<'PY' || exit 1
 import glob, json, os, re, sys
 source, target, offset, ppm, step, keep = sys.argv[1:7]
 offset, rate, step, keep = int(offset), 1 + float(ppm) * 1e-6, int(step), re.compile(keep)
@@ -54,16 +54,18 @@ for name, lines in texts.items():
 PY
 }
 
-# make_late FROM TO RANK US: in its large collectives that rank starts so much later.
+# make_late FROM TO RANK US: in its large collectives that rank starts so much later. A line without a
+# duration was written of a call that had not ended yet; the same call's later line takes its place.
 make_late() {
-    python3 - "$@" <<'PY'
+    python3 - "$@" <<'PY' || exit 1
 import json, os, shutil, sys
 source, target, rank, late = sys.argv[1:5]
 shutil.copytree(source, target)
 path = os.path.join(target, "specter_trace_rank%s.jsonl" % rank)
 lines = [json.loads(line) for line in open(path)]
 for line in lines:
-    if line.get("type") == "nccl" and line["bytes"] >= 1 << 24 and line["comm_size"] > 2:
+    large = line.get("type") == "nccl" and line["bytes"] >= 1 << 24 and line["comm_size"] > 2
+    if large and line["duration_us"] is not None:
         line["start_us"] = round(line["start_us"] + float(late), 3)
         line["duration_us"] = round(line["duration_us"] - float(late), 3)
 with open(path, "w") as out:
