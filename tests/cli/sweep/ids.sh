@@ -42,7 +42,7 @@ END
 
 # another duration, another file's figures
 cp -r elsewhere changed
-sed -i '0,/"duration_us":[0-9]*/s//&1/' changed/*rank0.jsonl
+sed -i '0,/"duration_us":[0-9][0-9]*/s//&1/' changed/*rank0.jsonl
 cmp -s changed/*rank0.jsonl elsewhere/*rank0.jsonl && echo "nothing was changed"
 ids grid.json changed | cut -d, -f1 | grep -xFf <(cut -d, -f1 plain)
 echo '{"gpu": {"name": "mine", "base": "a100_sxm"}}' >mine.json
