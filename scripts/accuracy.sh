@@ -6,8 +6,8 @@
 #
 #   BUILD=build scripts/accuracy.sh [--in-sample] [FOLDER] >docs/accuracy.md
 #
-# --in-sample leaves out what needs fits, which take a minute. FOLDER holds collectives.csv, gemm.csv and p2p.csv; default: ../shared/data/measured. Status 77: it is
-# not there.
+# --in-sample leaves out what needs fits, which take a minute. FOLDER holds collectives.csv, gemm.csv and
+# p2p.csv; default: ../shared/data/measured. Status 77: it is not there.
 set -euo pipefail
 export LC_ALL=C
 
@@ -23,39 +23,76 @@ if [[ ! -d $FOLDER ]]; then
 fi
 cd "$FOLDER" # the document names the tables without their folder
 
-# Runs a command of specter, shows it and what it says.
+# errors GROUP...: of what `specter validate --format md` prints, its tables of errors as one: the totals and the
+# rows of these groups, in per cent, without the mean. GROUP+ keeps classes of at least 10 rows. Other tables and
+# lines pass.
+errors() {
+    awk -F ' *[|] *' -v groups="$*" '
+        BEGIN {
+            n = split(groups, name, " ")
+            for (i = 1; i <= n; i++) {
+                least = sub(/[+]$/, "", name[i]) ? 10 : 1
+                wanted[name[i]] = least
+            }
+        }
+        function show(class) {
+            printf "| %s | %s | %s | %s | %s | %s |\n", class, $(NF - 6), $(NF - 5), $(NF - 3), $(NF - 2), $(NF - 1)
+        }
+        /^$/ { blank = 1; table = ""; next }
+        !/^[|]/ || table == "other" { if (blank) print ""; blank = 0; print; next }
+        table == "" && $2 == "error of all rows" {
+            table = "totals"
+            print "\n| class | rows | median | p90 | bias | in 25% |\n| --- | ---: | ---: | ---: | ---: | ---: |"
+        }
+        table == "" && $3 == "" && $4 == "rows" { table = "groups" }
+        table == "" { table = "other"; print ""; print; blank = 0; next }
+        { blank = 0; gsub(/ %/, "") }
+        $0 !~ /[|] [0-9]+ [|]/ { next }
+        table == "totals" { show($2) }
+        table == "groups" && $2 != "" { group = $2 }
+        table == "groups" && group in wanted && $4 >= wanted[group] { show((group == "nodes" ? "nodes " : "") $3) }
+    '
+}
+
+# show GROUPS COMMAND...: runs a command of specter, shows it and what errors() leaves of what it says.
 show() {
-    printf '\n    specter %s\n\n' "$*"
-    "$SPECTER" "$@" --format md || [[ $? == 4 ]]
+    printf '\n    specter %s\n\n' "${*:2}"
+    { "$SPECTER" "${@:2}" --format md || [[ $? == 4 ]]; } | errors $1
 }
 
 cat <<'EOF'
 # Accuracy
 
-How far the models are from measurements. `make accuracy` wrote this page; each table is what the command
-above it prints. [validate.md](validate.md) says what the figures mean, src/model/README.md what the
-models are and where they are wrong.
+How far the models are from measurements. `make accuracy` wrote this page from what the command above each table
+prints. The command shows more classes; GPUs and networks with fewer than ten rows are not here.
+[validate.md](validate.md) defines the figures, [src/model/README.md](../src/model/README.md) the models and where
+they are wrong.
 
-An error is |predicted - measured| / measured; the bias is the median with its sign. In sample: the
-parameters were fitted on these rows, too. Left out: each row is predicted by parameters that were fitted
-without it, without all that its source says of its GPU where two sources have measured the machine, and
-without all rows of its GPU elsewhere. The latter is what to expect of a machine that nobody measured.
+Errors are |predicted - measured| / measured in per cent; the bias is the median with its sign; `in 25%` is the share
+of rows with an error of at most 25 %. **In sample**: the parameters were fitted on these rows, too. **Left out**: each
+row is predicted by parameters fitted without it: without all that its source says of its GPU where two sources have
+measured the machine, else without all rows of its GPU. Expect the latter of a machine that nobody measured.
 
 ## Collectives, in sample
 EOF
-show validate collectives.csv --worst 10
+show 'size collective network+' validate collectives.csv --worst 5
 if [[ -z $IN_SAMPLE ]]; then
     printf '\n## Collectives, left out\n'
-    show validate collectives.csv --leave-one-out source --worst 0
+    show 'size collective network+ nodes source' validate collectives.csv --leave-one-out source --worst 0
 fi
 printf '\n## GEMMs, in sample\n'
-show validate gemm.csv --worst 10
+show 'dtype gpu+' validate gemm.csv --worst 5
 if [[ -z $IN_SAMPLE ]]; then
     printf '\n## GEMMs, left out\n'
-    show validate gemm.csv --leave-one-out gpu --worst 0
+    show 'm flops dtype gpu+ source' validate gemm.csv --leave-one-out gpu --worst 0
 fi
 printf '\n## Messages between two GPUs, in sample\n'
-show validate p2p.csv --worst 0
-printf '\n## The fitted parameters\n\nThose that all of the above rest on; src/model/params.h says what each is.\n'
-printf '\n    specter validate collectives.csv gemm.csv p2p.csv --parameters\n\n'
-"$SPECTER" validate collectives.csv gemm.csv p2p.csv --parameters --worst 0 --format md | sed -n '/^| group/,/^$/{ /./p; }'
+show network+ validate p2p.csv --worst 0
+cat <<'EOF'
+
+## The fitted parameters
+
+Their values are in profiles/fitted.def; src/model/params.h says what each is. Those that the above rests on:
+
+    specter validate collectives.csv gemm.csv p2p.csv --parameters
+EOF
