@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The report of `specter replay`: the scaling table with what it rests on, or everything as JSON
- * (schema "specter.replay/1", src/sim/README.md).
+ * (schema "specter.replay/1", docs/replay.md).
  */
 #ifndef SPECTER_REPORT_REPLAY_REPORT_H
 #define SPECTER_REPORT_REPLAY_REPORT_H
