@@ -4,6 +4,11 @@
 #include "../../tracer/comm_table.h"
 #include "../../tracer/process.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -207,6 +212,90 @@ TEST(tracer_comm_slots_are_used_again)
     CHECK_INT(lines, 20000);
     CHECK(count_room() <= 10);
     CHECK_INT(comm_table_steps(handle_of(20000)), 0);
+    comm_reset();
+}
+
+/* ---- a look-up beside a slot that moves: a page that nobody may read stops both threads there
+ * ---- */
+
+static struct {
+    struct comm *slot;
+    ncclComm_t next; /* whose the slot is then */
+    pthread_t remover;
+    _Atomic bool is_stopped, may_go_on, is_removed;
+    bool is_same; /* it was this slot that was taken again */
+} moving;
+
+static void protect_slot(int protection)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    mprotect((void *)((uintptr_t)moving.slot & ~(page - 1)), page, protection);
+}
+
+static void wait_for(_Atomic bool *flag)
+{
+    while (!atomic_load(flag))
+        sched_yield();
+}
+
+/* The remover stops before it takes the slot out of its list. The look-up, which stands on the slot
+ * by then, goes on only when that is done and the slot is in another list. */
+static void at_slot(int signal)
+{
+    struct comm *again;
+    (void)signal;
+    if (pthread_equal(pthread_self(), moving.remover)) {
+        atomic_store(&moving.is_stopped, true);
+        wait_for(&moving.may_go_on);
+        return;
+    }
+    protect_slot(PROT_READ | PROT_WRITE);
+    atomic_store(&moving.may_go_on, true);
+    wait_for(&moving.is_removed);
+    again = comm_table_take();
+    moving.is_same = again == moving.slot;
+    comm_table_enter(again, moving.next);
+}
+
+static void *remove_slot(void *unused)
+{
+    (void)unused;
+    moving.remover = pthread_self();
+    comm_table_remove(moving.slot);
+    atomic_store(&moving.is_removed, true);
+    atomic_store(&moving.is_stopped, true); /* for good, if nothing has stopped it before */
+    return NULL;
+}
+
+/* A handle whose list holds so many slots. */
+static ncclComm_t handle_in_list_of(uint32_t slots)
+{
+    uintptr_t n = 1000;
+    while (comm_table_steps(handle_of(n)) != slots)
+        n++;
+    return handle_of(n);
+}
+
+TEST(tracer_comm_look_up_on_a_slot_that_moves)
+{
+    struct sigaction action = {.sa_handler = at_slot}, before;
+    struct comm *found, *behind;
+    pthread_t thread;
+    comm_reset();
+    behind = born(7, 100, 4);
+    moving.slot = comm_add(handle_in_list_of(1), &comm_unborn);
+    moving.next = handle_in_list_of(0);
+    CHECK_INT(comm_table_steps(handle_of(7)), 2);
+    comm_end(atomic_load(&moving.slot->handle));
+    sigaction(SIGSEGV, &action, &before);
+    protect_slot(PROT_NONE);
+    CHECK_INT(pthread_create(&thread, NULL, remove_slot, NULL), 0);
+    wait_for(&moving.is_stopped);
+    found = comm_look_up(handle_of(7));
+    pthread_join(thread, NULL);
+    sigaction(SIGSEGV, &before, NULL);
+    CHECK(found == behind);
+    CHECK(moving.is_same && comm_look_up(moving.next) == moving.slot);
     comm_reset();
 }
 
