@@ -43,7 +43,7 @@ made() {
         objects=("$file" ${objects[@]+"${objects[@]}"})
     done
     mkdir -p "$OUT/$(dirname "$name")"
-    "$CC" "${link[@]}" -o "$OUT/$name" -Wl,-z,lazy,--no-as-needed,--allow-shlib-undefined \
+    "$CC" -Wl,-z,lazy "${link[@]}" -o "$OUT/$name" -Wl,--no-as-needed,--allow-shlib-undefined \
         "${objects[@]}" "${paths[@]}" -lpthread -ldl
 }
 
