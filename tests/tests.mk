@@ -29,7 +29,7 @@ check:
 check-build: all emu $(B)/unit-tests $(B)/tracer-unit-tests gpu-programs $(if $(SAN),,gpu-bundle-here)
 
 ## check-unit: the unit tests and laws only
-check-unit: $(B)/unit-tests
+check-unit: $(B)/unit-tests $(B)/loading/built
 	$(Q)$(run_tests) --unit $(T)
 
 ## check-cli: the command-line tests only
