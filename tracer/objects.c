@@ -25,8 +25,9 @@ struct object {
 static struct object objects[OBJECTS_MAX];
 static int count;
 
-/* What came with the program is never unloaded. */
-static _Atomic int count_at_start;
+/* What came with the program is never unloaded: so many objects, the first of the list. 0: not
+ * counted yet. */
+static int count_at_start;
 
 /* Walks so far. The loader's lock orders them; this shows it to tools that do not know that lock.
  */
@@ -54,27 +55,6 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *data)
     o->soname = o->map.l_ld != NULL ? elf_soname(&o->map) : NULL;
     count++;
     return 0;
-}
-
-static int note_count(struct dl_phdr_info *info, size_t size, void *data)
-{
-    (void)info, (void)size;
-    ++*(int *)data;
-    return 0;
-}
-
-__attribute__((constructor)) static void note_start(void)
-{
-    int n = 0;
-    dl_iterate_phdr(note_count, &n);
-    atomic_store(&count_at_start, n);
-}
-
-static void walk_begin(void)
-{
-    (void)atomic_load(&walks);
-    count = 0;
-    loader_objects(note_object, NULL);
 }
 
 /* ---- questions to the list ---- */
@@ -117,16 +97,42 @@ static bool is_needed(int library, int user)
     return false;
 }
 
+static bool is_needed_by_earlier(int i)
+{
+    for (int user = 0; user < i; user++) {
+        if (is_needed(i, user))
+            return true;
+    }
+    return false;
+}
+
+/* The loader itself came with the program, behind all preloads, because the C library needs it.
+ * What stands behind it came with the program, too, up to the first that no earlier one needs: that
+ * was opened, if only by a constructor that ran before all of ours. */
+static int count_start(void)
+{
+    int i = 0;
+    while (i < count && !elf_is_loader(&objects[i].map))
+        i++;
+    do
+        i++;
+    while (i < count && is_needed_by_earlier(i));
+    return i < count ? i : count;
+}
+
+static void walk_begin(void)
+{
+    (void)atomic_load(&walks);
+    count = 0;
+    loader_objects(note_object, NULL);
+    if (count_at_start == 0)
+        count_at_start = count_start();
+}
+
 /* Was it the one that a dlopen() asked for, and not there for another? */
 static bool is_root(int i)
 {
-    if (i < count_at_start)
-        return i == 0;
-    for (int user = 0; user < i; user++) {
-        if (is_needed(i, user))
-            return false;
-    }
-    return true;
+    return i < count_at_start ? i == 0 : !is_needed_by_earlier(i);
 }
 
 static int root_of(int i)
