@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * A program that puts itself under a seccomp filter, over libraries whose functions return at once
- * (tests/bench/stub.c): `filtered thread|process`, for the calling thread or for all. What the
- * filter does not name kills the process; it names what a program of threads needs to go on and to
- * end, and not getpid(). Ends with status 5.
+ * (tests/bench/stub.c): `filtered thread|process [late]`, for the calling thread or for all; late:
+ * with calls behind the tracer's exit handler. What the filter does not name kills the process; it
+ * names what a program of threads and files needs to go on and to end, not getpid() or pwrite().
+ * Ends with status 5.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -21,7 +22,7 @@ static const int allowed[] = {
     SYS_write,         SYS_exit,        SYS_exit_group,      SYS_futex,           SYS_mmap,
     SYS_munmap,        SYS_brk,         SYS_madvise,         SYS_rt_sigprocmask,  SYS_rt_sigreturn,
     SYS_clock_gettime, SYS_sched_yield, SYS_clock_nanosleep, SYS_restart_syscall, SYS_fstat,
-    SYS_newfstatat,    SYS_close,
+    SYS_newfstatat,    SYS_close,       SYS_lseek,
 };
 
 #define ALLOWED (sizeof allowed / sizeof *allowed)
@@ -50,9 +51,17 @@ static int install(unsigned flags)
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) != 0 ? errno : 0;
 }
 
+static int late_calls;
+
+__attribute__((destructor)) static void end(void)
+{
+    call(late_calls);
+}
+
 int main(int argc, char **argv)
 {
-    bool all = argc == 2 && strcmp(argv[1], "process") == 0;
+    bool all = argc >= 2 && strcmp(argv[1], "process") == 0;
+    late_calls = argc == 3 ? 20 : 0;
     call(10);
     usleep(300000); /* a tracer has looked around by now */
     if (install(all ? SECCOMP_FILTER_FLAG_TSYNC : 0) != 0)
