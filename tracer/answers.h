@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Answers that resolve() has given, kept per (function, calling place), so that a place asks once.
+ * Answers that resolve() has given, kept per (function, calling place), so that a place asks once,
+ * and per (function, object), the place being its dynamic section (resolve.c).
  * Lock-free; in a full neighbourhood the last comer takes the place of another, which
  * asks again.
  *

@@ -261,7 +261,7 @@ static function ask(const struct request *r)
     return as_function(found);
 }
 
-static void look(struct request *r, enum hook_id id, const void *caller)
+static void find_object(struct request *r, enum hook_id id, const void *caller)
 {
     *r = (struct request){.id = id, .name = function_names[id].name, .code = caller};
     r->object = caller != NULL ? object_of(caller) : NULL;
@@ -269,6 +269,10 @@ static void look(struct request *r, enum hook_id id, const void *caller)
         r->object = NULL; /* a constructor left by a jump to the function */
     if (r->object == NULL)
         r->code = NULL;
+}
+
+static void look(struct request *r)
+{
     own_object(); /* once, before the loader's list is locked */
     objects_look(&r->defined, r->name, r->object);
 }
@@ -285,24 +289,50 @@ static function as_of_loading(const struct request *r, function found)
     return then != NULL ? then : found;
 }
 
+/* Is the answer what a reference of the object itself is bound to? */
+static bool is_of_object(const struct request *r)
+{
+    const struct definitions *d = &r->defined;
+    const char *version;
+    return r->object != NULL && (d->own != NULL || d->is_referred ||
+                                 (d->is_plain && elf_refers(r->object, r->name, &version)));
+}
+
+static function find(struct request *r)
+{
+    const struct definitions *d = &r->defined;
+    function found;
+    look(r);
+    if (d->is_plain)
+        return d->first;
+    pending_begin();
+    found = as_of_loading(r, ask(r));
+    pending_end();
+    return found;
+}
+
+/* The loader binds a reference once, at the latest when it is first called, for all places of the
+ * object. So the first answer is kept for the object, too, by the address of its dynamic section,
+ * from which nothing is called. */
 static function choose(enum hook_id id, const void *caller)
 {
+    uint32_t generation = atomic_load(&answers_generation);
     struct request r;
-    const struct definitions *d = &r.defined;
     struct hold hold;
     function found;
     hold_begin(&hold);
-    look(&r, id, caller);
-    found = d->first;
-    if (!d->is_plain) {
-        pending_begin();
-        found = as_of_loading(&r, ask(&r));
-        pending_end();
+    find_object(&r, id, caller);
+    found = r.object != NULL ? answers_get(id, r.object->l_ld) : NULL;
+    if (found == NULL) {
+        found = find(&r);
+        if (found != NULL && is_of_object(&r))
+            answers_put(id, r.object->l_ld, found, generation);
     }
     if (found == NULL)
-        found = d->own != NULL ? d->own : objects_in_scope(r.name, d->version, r.object);
+        found = r.defined.own != NULL ? r.defined.own
+                                      : objects_in_scope(r.name, r.defined.version, r.object);
     hold_end(&hold);
-    return found != NULL ? found : d->first;
+    return found != NULL ? found : r.defined.first;
 }
 
 /* The message is the loader's, which it would give for the caller. */
@@ -321,7 +351,8 @@ void *resolve_behind_us(enum hook_id id, bool in_all_scopes, const void *caller)
     struct hold hold;
     void *found;
     hold_begin(&hold);
-    look(&r, id, caller);
+    find_object(&r, id, caller);
+    look(&r);
     found = in_all_scopes ? ask_any_version(&r) : ask_global(&r);
     if (found == NULL)
         leave_error(&r);

@@ -21,7 +21,9 @@
  * calls. It leads to an entry (dlsym.c) that says which before it goes on to the wrapper.
  *
  * Nothing is loaded and no library is kept from being unloaded. Our own functions are never the
- * answer. Answers are kept per (function, calling place) until a library is unloaded (answers.h).
+ * answer. Answers are kept per (function, calling place) until a library is unloaded (answers.h),
+ * and per (function, object) where the object refers to the function: all of its places are bound
+ * together.
  */
 #ifndef SPECTER_TRACER_RESOLVE_H
 #define SPECTER_TRACER_RESOLVE_H
