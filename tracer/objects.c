@@ -308,17 +308,29 @@ function objects_behind(const char *name, const struct link_map *caller)
     return w.real;
 }
 
+/* The object that holds the function; `count`: none. */
+static int holder_of(function real)
+{
+    uintptr_t address = (uintptr_t)real;
+    int i = 0;
+    while (i < count && !(address >= objects[i].begin && address < objects[i].end))
+        i++;
+    return i;
+}
+
+static bool is_later(int i, int than)
+{
+    return i < count && i > than && root_of(i) > than;
+}
+
 static int look_when(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct walk *w = data;
-    uintptr_t address = (uintptr_t)w->real;
-    int caller, i;
+    int caller;
     (void)info, (void)size;
     walk_begin();
     caller = index_of(w->caller);
-    for (i = 0; i < count && !(address >= objects[i].begin && address < objects[i].end);)
-        i++;
-    w->came_later = caller >= 0 && i < count && i > caller && root_of(i) > caller;
+    w->came_later = caller >= 0 && is_later(holder_of(w->real), caller);
     atomic_fetch_add(&walks, 1);
     return 1;
 }
@@ -327,5 +339,29 @@ bool objects_came_later(function real, const struct link_map *caller)
 {
     struct walk w = {.caller = caller, .real = real};
     loader_objects(look_when, &w);
+    return w.came_later;
+}
+
+static int look_when_for_others(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct walk *w = data;
+    const char *version;
+    int holder;
+    (void)info, (void)size;
+    walk_begin();
+    holder = holder_of(w->real);
+    w->came_later = true;
+    for (int i = 0; i < count && w->came_later; i++) {
+        if (objects[i].map.l_ld != NULL && elf_refers(&objects[i].map, w->name, &version))
+            w->came_later = is_later(holder, i) && !elf_is_bound_lazily(&objects[i].map, w->name);
+    }
+    atomic_fetch_add(&walks, 1);
+    return 1;
+}
+
+bool objects_came_later_for_all(function real, const char *name)
+{
+    struct walk w = {.name = name, .real = real};
+    loader_objects(look_when_for_others, &w);
     return w.came_later;
 }

@@ -51,4 +51,7 @@ function objects_behind(const char *name, const struct link_map *caller);
 /* Did the object that holds `real` come by a later dlopen() than the caller? */
 bool objects_came_later(function real, const struct link_map *caller);
 
+/* Did it come later than all that refer to `name`, whose references were bound by then? */
+bool objects_came_later_for_all(function real, const char *name);
+
 #endif

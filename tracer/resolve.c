@@ -235,13 +235,15 @@ static void *ask_any_version(const struct request *r)
 
 /* A caller that neither refers to the function nor defines it: another object left for the function
  * by a jump (a tail call), or passed its address. Nothing is asked in the name of this one, which
- * would depend on the answer from then on. */
+ * would depend on the answer from then on. What is global comes first, but for references that ask
+ * for a version, and for those that were bound before it came. */
 static function ask_for_others(const struct request *r)
 {
     const struct definitions *d = &r->defined;
     void *global = ask_global(r);
     if (d->of_others != NULL &&
-        (global == NULL || (d->others_ask_versions && version_of(global, r->name) != NULL)))
+        (global == NULL || (d->others_ask_versions && version_of(global, r->name) != NULL) ||
+         objects_came_later_for_all(as_function(global), r->name)))
         return d->of_others;
     return global != NULL ? as_function(global) : objects_in_scope(r->name, NULL, r->object);
 }

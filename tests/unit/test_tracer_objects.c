@@ -296,3 +296,21 @@ TEST(tracer_objects_in_the_order_of_loading)
     closed(link);
     closed(loose);
 }
+
+TEST(tracer_objects_later_than_all_references)
+{
+    struct library three, b, loose;
+    NEEDS_OBJECTS;
+    three = opened("plug_3.so");
+    b = opened("b/libnccl.so.2");
+    CHECK(objects_came_later_for_all(of(b, nccl), nccl));
+    CHECK(!objects_came_later_for_all(of(three, nccl), nccl));
+    loose = opened_as("plug_loose.so", RTLD_LAZY);
+    CHECK(!objects_came_later_for_all(of(b, nccl), nccl));
+    closed(loose);
+    loose = opened("plug_a.so"); /* came later itself */
+    CHECK(!objects_came_later_for_all(of(b, nccl), nccl));
+    closed(loose);
+    closed(b);
+    closed(three);
+}
