@@ -116,9 +116,35 @@ static void wait_as_inferred(struct builder *b, uint32_t op)
     }
 }
 
+/* Work of the stream that no operation stands for. */
+static struct program_cost *launch_hidden(struct builder *b, uint32_t stream, int64_t from_ns,
+                                          int64_t ns)
+{
+    uint32_t item = sim_work(b->p->sim, b->places[stream].sim, 0);
+    add_cost(b, PROGRAM_NONE, item, ns);
+    b->out->untraced[b->out->nuntraced++] =
+        (struct program_untraced){item, {from_ns, from_ns + ns}};
+    return &b->p->costs[b->p->ncosts - 1];
+}
+
+/* What was not recorded in front of the operation (hidden.h). */
+static void launch_gap(struct builder *b, uint32_t op)
+{
+    static const uint64_t other[SPECTER_KERNEL_CLASS_COUNT] = {[SPECTER_KERNEL_OTHER] = 1};
+    struct program_cost *cost;
+    int64_t ns = b->gap_ns != NULL ? b->gap_ns[op] : 0;
+    if (ns <= 0)
+        return;
+    cost = launch_hidden(b, b->stream[op], b->rank->ops[op].start_ns - ns, ns);
+    cost->launch = PROGRAM_NONE;
+    cost->before = op;
+    cost->classes = other;
+}
+
 static void launch_item(struct builder *b, uint32_t op)
 {
     b->host->launched = true;
+    launch_gap(b, op);
     if (b->group_of[op] != SIM_NONE && group_is_matched(b, op))
         launch_group(b, op);
     else
@@ -247,12 +273,9 @@ static void call_launches(struct process *proc, struct builder *b, const struct 
     int64_t ns = b->hidden_ns[call->index];
     (void)proc;
     if (ns > 0) {
-        uint32_t item = sim_work(b->p->sim, b->places[stream].sim, 0);
-        add_cost(b, PROGRAM_NONE, item, ns);
-        b->out->untraced[b->out->nuntraced++] = (struct program_untraced){
-            item, {b->hidden_from_ns[call->index], b->hidden_from_ns[call->index] + ns}};
-        b->p->costs[b->p->ncosts - 1].launch = call->index;
-        b->p->costs[b->p->ncosts - 1].classes = b->hidden_classes[call->index];
+        struct program_cost *cost = launch_hidden(b, stream, b->hidden_from_ns[call->index], ns);
+        cost->launch = call->index;
+        cost->classes = b->hidden_classes[call->index];
     }
     b->host->launched = true;
 }

@@ -51,6 +51,7 @@ struct builder {
     int64_t *hidden_ns;      /* by launches: device time that they are taken to have (hidden.h) */
     int64_t *hidden_from_ns; /* since when, in the recording */
     const uint64_t **hidden_classes; /* and the kernels, by class, that share it */
+    int64_t *gap_ns; /* device time that was not recorded, in front of the operation; NULL: none */
     int64_t *blocked_ns;     /* of the call: spent waiting for room in a launch queue (backlog.h) */
     uint32_t *thread_stream; /* by thread: place that it launched on last; SIM_NONE */
     int64_t sync_cost_ns;

@@ -39,6 +39,7 @@ struct lane {
     bool await_unknown; /* or it is not known when that ended */
     int64_t awaited_ns; /* the same of what was awaited before the stretch */
     bool lost;          /* a stretch before this one ended at a time that is not known */
+    bool of_graph;      /* what came last was issued by the launch of a graph */
     struct stretch now, before; /* before: a wait ended it at a time that is not known */
     struct recorded
         behind; /* awaited since then, with kernels before it; lane NOT_THERE: none, or two */
@@ -182,6 +183,38 @@ static void on_waiting_copy(struct scene *s, struct lane *lane, const struct op 
     clear(lane, later(lane->free_ns, t_ns));
 }
 
+/* Does the recording tell what the operation waited for, other than what is before it on its
+ * stream? */
+static bool is_explained(const struct scene *s, uint32_t i, const struct lane *lane)
+{
+    const uint32_t *after = s->b->inferred.after[INFER_BY_GAP];
+    return lane->await_unknown || lane->behind_any || lane->lost ||
+           (after != NULL && after[i] != INFER_NONE);
+}
+
+/* allowed_ns: by its launch; UNKNOWN_NS. */
+static void keep_distance(struct scene *s, uint32_t i, const struct lane *lane, int64_t allowed_ns)
+{
+    const struct op *op = &s->b->rank->ops[i];
+    struct program_facts *facts = &s->b->p->facts;
+    bool graph = lane->of_graph || (op->flags & OP_IN_GRAPH);
+    enum hidden_gap why = graph ? GAP_GRAPH : GAP_NO_LAUNCH;
+    int64_t gap_ns;
+    if (lane->free_ns == UNKNOWN_NS || lane->now.first != NOT_THERE || is_explained(s, i, lane) ||
+        !(graph || op->host_ns == UNKNOWN_NS))
+        return;
+    allowed_ns = later(later(allowed_ns, lane->free_ns), later(lane->awaited_ns, lane->await_ns));
+    gap_ns = op->start_ns - allowed_ns;
+    if (gap_ns <= LATE_NS)
+        return;
+    if (s->b->gap_ns == NULL)
+        s->b->gap_ns = arena_alloc(&s->b->scratch, s->b->rank->nops * sizeof *s->b->gap_ns);
+    s->b->gap_ns[i] = gap_ns;
+    facts->gaps[why]++;
+    if (__builtin_add_overflow(facts->gap_ns[why], gap_ns, &facts->gap_ns[why]))
+        facts->gap_ns[why] = INT64_MAX;
+}
+
 static void on_op(struct scene *s, uint32_t i)
 {
     const struct op *op = &s->b->rank->ops[i];
@@ -196,9 +229,11 @@ static void on_op(struct scene *s, uint32_t i)
     }
     allowed_ns =
         ns_add(op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns, s->latency_ns);
+    keep_distance(s, i, lane, allowed_ns);
     witness(s, lane, op->start_ns, allowed_ns);
     settle(s, lane, op->start_ns, allowed_ns);
     clear(lane, later(lane->free_ns, op->start_ns + op->dur_ns));
+    lane->of_graph = op->flags & OP_IN_GRAPH;
 }
 
 static void on_launches(struct scene *s, uint32_t i)
@@ -286,8 +321,11 @@ static uint32_t last_launched(const struct scene *s)
 static void on_act(struct scene *s, uint32_t i)
 {
     const struct act *act = &s->b->rank->acts[i];
+    const uint32_t *sync = s->b->inferred.sync;
     uint32_t at = act->stream >= 0 ? find_place(s->b, act->device, act->stream) : NOT_THERE;
     int64_t t_ns = act->host_end_ns;
+    if (at == NOT_THERE && sync != NULL && sync[i] != INFER_NONE)
+        at = s->b->stream[sync[i]];
     if (t_ns != UNKNOWN_NS)
         t_ns -= s->b->sync_cost_ns;
     if (act->kind == ACT_RECORD && at != NOT_THERE && act->event >= 0)
@@ -305,13 +343,23 @@ static void on_act(struct scene *s, uint32_t i)
         on_sync(s, at, act, t_ns);
 }
 
+/* Is there anything to find? */
+static bool has_hidden(const struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (rank->ops[i].flags & OP_IN_GRAPH || rank->ops[i].host_ns == UNKNOWN_NS)
+            return true;
+    }
+    return rank->nlaunches > 0;
+}
+
 void hidden_find(struct builder *b, int64_t latency_ns)
 {
     struct scene s = {.b = b, .latency_ns = latency_ns};
     b->hidden_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_ns);
     b->hidden_from_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_from_ns);
     b->hidden_classes = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_classes);
-    if (b->rank->nlaunches == 0)
+    if (!has_hidden(b->rank))
         return;
     s.lanes = arena_alloc(&b->scratch, b->nplaces * sizeof *s.lanes);
     for (size_t i = 0; i < b->nplaces; i++)

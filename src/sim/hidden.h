@@ -17,6 +17,13 @@
  * earlier, started when they were over. Where none does, kernels before and behind a wait share the
  * time up to N, an equal part for each, unless the first then end before what is awaited.
  *
+ * Some operations leave gaps that no host can explain. Those that the launch of a graph issued run
+ * as the device orders them, and a profile may hold a few of many; what comes behind them on the
+ * stream waits for all. Those whose call the recording does not hold (launched before it began,
+ * say) tell nothing of their host. Both keep their distance from what is before them on the stream,
+ * where that, their launch and every wait allowed an earlier start: as work that was not recorded,
+ * in front of them.
+ *
  * This reads differences between recorded device times, as infer.h does. The time is replayed as
  * work of the stream, launched where the first kernel was.
  */
@@ -31,10 +38,17 @@ enum hidden_rule {
     HIDDEN_RULES
 };
 
+/* Why an operation keeps its distance from what is before it on its stream. */
+enum hidden_gap {
+    GAP_GRAPH,     /* in, or right behind, the launch of a graph */
+    GAP_NO_LAUNCH, /* its call is not in the recording */
+    HIDDEN_GAPS
+};
+
 struct builder;
 
-/* Fills b->hidden_ns, b->hidden_classes and the facts. latency_ns: from a launch to the start of
- * its work. */
+/* Fills b->hidden_ns, b->hidden_classes, b->gap_ns and the facts. latency_ns: from a launch to the
+ * start of its work. */
 void hidden_find(struct builder *b, int64_t latency_ns);
 
 #endif

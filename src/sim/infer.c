@@ -93,8 +93,17 @@ static size_t ends_until(const struct scene *s, int64_t t_ns)
     return low;
 }
 
-/* The operation whose end let `i` start, when nothing before free_ns kept it; INFER_NONE. */
-static uint32_t released_by(const struct scene *s, uint32_t i, int64_t free_ns)
+/* Was `other` issued before `i`? Operations of one launch of a graph are issued in their order. */
+static bool issued_before(const struct scene *s, uint32_t other, uint32_t i)
+{
+    const struct op *ops = s->rank->ops;
+    return ops[s->leader[other]].host_ns < ops[i].host_ns ||
+           (other < i && op_same_graph_launch(&ops[other], &ops[i]));
+}
+
+/* The operation whose end let `i` start, when nothing before free_ns kept it; INFER_NONE. inside:
+ * the stream is within a launch of a graph, which waits for nothing but what is in it. */
+static uint32_t released_by(const struct scene *s, uint32_t i, int64_t free_ns, bool inside)
 {
     const struct op *op = &s->rank->ops[i];
     int64_t since = op->start_ns - INFER_BEHIND_NS;
@@ -103,8 +112,8 @@ static uint32_t released_by(const struct scene *s, uint32_t i, int64_t free_ns)
     for (size_t k = ends_until(s, op->start_ns + INFER_SLACK_NS);
          k-- > 0 && s->ends[k].end_ns > since;) {
         uint32_t other = s->ends[k].op;
-        bool before = s->rank->ops[s->leader[other]].host_ns < op->host_ns;
-        if (s->stream[other] != s->stream[i] && before)
+        if (s->stream[other] != s->stream[i] && issued_before(s, other, i) &&
+            (!inside || op_same_graph_launch(&s->rank->ops[other], op)))
             return s->leader[other];
     }
     return INFER_NONE;
@@ -113,10 +122,11 @@ static uint32_t released_by(const struct scene *s, uint32_t i, int64_t free_ns)
 static void infer_by_gap(const struct scene *s, uint32_t *after)
 {
     int64_t *free_ns = new_array(s->nstreams, sizeof *free_ns);
+    uint32_t *last = new_indices(s->nstreams);
     for (uint32_t i = 0; i < s->nstreams; i++)
         free_ns[i] = INT64_MIN;
     for (size_t c = 0; c < s->calls->count; c++) {
-        uint32_t i = s->calls->list[c].index;
+        uint32_t i = s->calls->list[c].index, before;
         const struct op *op;
         int64_t *stream_free, allowed;
         if (!issues(s, &s->calls->list[c]) || !placed(&s->rank->ops[i]))
@@ -126,12 +136,17 @@ static void infer_by_gap(const struct scene *s, uint32_t *after)
         allowed = op->host_ns + s->latency_ns + INFER_LATE_NS;
         if (*stream_free > allowed)
             allowed = *stream_free;
+        before = last[s->stream[i]];
         if (op->start_ns > allowed)
-            after[i] = released_by(s, i, allowed);
+            after[i] = released_by(s, i, allowed,
+                                   before != INFER_NONE &&
+                                       op_same_graph_launch(&s->rank->ops[before], op));
         if (end_of(op) > *stream_free)
             *stream_free = end_of(op);
+        last[s->stream[i]] = i;
     }
     free(free_ns);
+    free(last);
 }
 
 /* The computation that the thread of each collective issued last before it. */

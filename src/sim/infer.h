@@ -6,7 +6,8 @@
  *
  *   by gap    an operation that started later than its launch and its stream allow, within
  *             INFER_BEHIND_NS behind the end of an operation on another stream that the host had
- *             issued before it, waited for that operation.
+ *             issued before it, waited for that operation. Within the launch of a graph only its
+ *             own operations are waited for.
  *   by issue  a collective waits for the computation that its thread issued last before it (every
  *             framework orders its communication stream so); taken for a stream only when all of
  *             its collectives, as far as they are timed, started no earlier than that.
@@ -21,9 +22,9 @@
 #include "sim/calls.h"
 
 #define INFER_NONE UINT32_MAX
-#define INFER_BEHIND_NS                                                                            \
-    30000                  /* an operation starts so soon behind what it waited for: seen are 2 us \
-                              on V100, 10 to 18 us on MI300X */
+#define INFER_BEHIND_NS                                                           \
+    30000 /* an operation starts so soon behind what it waited for: seen are 2 us \
+             on V100, 10 to 18 us on MI300X */
 #define INFER_SLACK_NS \
     1000 /* and perhaps before its end, by times that are rounded or read from events */
 #define INFER_LATE_NS 5000 /* a start so soon after the launch is no wait */
@@ -40,8 +41,9 @@ struct inferred {
 /* Does the trace not tell what this synchronisation waits for? */
 bool infer_untold(const struct act *act);
 
-/* waits: between streams, too, not only of hosts. rank is the `nth` of the process. stream[i]: the stream of operation i, 0 .. nstreams-1.
- * leader[i]: the operation whose call launches i (of a group the last, else i itself). */
+/* waits: between streams, too, not only of hosts. rank is the `nth` of the process. stream[i]: the
+ * stream of operation i, 0 .. nstreams-1. leader[i]: the operation whose call launches i (of a
+ * group the last, else i itself). */
 void infer_waits(struct inferred *out, const struct rank *rank, const struct calls *calls,
                  uint32_t nth, const uint32_t *stream, uint32_t nstreams, const uint32_t *leader,
                  int64_t latency_ns, bool waits);

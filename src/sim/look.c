@@ -285,7 +285,7 @@ static const char *why_otherwise(const struct job *job, bool time)
     if (rep->own_error > REPLAY_ERROR_MAX)
         return "the replay is far off the recording on its own hardware";
     if (time && bound_of(recorded) != job->opts->bounds->time)
-        return "kernels that were counted and not timed are work here, and idle time to analyze";
+        return "what was not timed is work here, and idle time to analyze";
     if (rep->from.gpu != rep->to.gpu || rep->from.network != rep->to.network || !rep->calibrate ||
         rep->host_speed != 1 || job->opts->vary.nfaults > 0)
         return "on the target the parts of a step take other times";

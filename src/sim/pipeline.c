@@ -135,6 +135,7 @@ static void clean_stage(struct pipeline *pl, const struct pipe_stage *s)
     for (size_t i = 0; i < rank->nops; i++)
         clean[i] = op_timed(&rank->ops[i]) ? rank->ops[i].dur_ns : UNKNOWN_NS;
     pl->clean_ns[s->r] = clean;
+    pl->gap_ns[s->r] = arena_alloc(&pl->arena, rank->nops * sizeof **pl->gap_ns);
     pl->hidden_ns[s->r] = arena_alloc(&pl->arena, rank->nlaunches * sizeof **pl->hidden_ns);
     pl->hidden_classes[s->r] =
         arena_alloc(&pl->arena, rank->nlaunches * sizeof **pl->hidden_classes);
@@ -156,6 +157,7 @@ static void clean_times(struct pipeline *pl)
     size_t n = pl->run->nranks;
     pl->clean_ns = arena_alloc(&pl->arena, n * sizeof *pl->clean_ns);
     pl->hidden_ns = arena_alloc(&pl->arena, n * sizeof *pl->hidden_ns);
+    pl->gap_ns = arena_alloc(&pl->arena, n * sizeof *pl->gap_ns);
     pl->hidden_classes = arena_alloc(&pl->arena, n * sizeof *pl->hidden_classes);
     for (int s = 0; s < pl->nstages; s++)
         clean_stage(pl, &pl->stages[s]);
@@ -165,6 +167,9 @@ static void clean_times(struct pipeline *pl)
             clean_transfer(pl, cost);
         } else if (cost->op != PROGRAM_NONE && pl->clean_ns[cost->rank] != NULL) {
             pl->clean_ns[cost->rank][cost->op] = cost->measured_ns;
+        } else if (cost->op == PROGRAM_NONE && cost->launch == PROGRAM_NONE) {
+            if (pl->gap_ns[cost->rank] != NULL)
+                pl->gap_ns[cost->rank][cost->before] = cost->measured_ns;
         } else if (cost->op == PROGRAM_NONE && pl->hidden_ns[cost->rank] != NULL) {
             pl->hidden_ns[cost->rank][cost->launch] = cost->measured_ns;
             pl->hidden_classes[cost->rank][cost->launch] = cost->classes;

@@ -51,6 +51,7 @@ struct pipeline {
         *middle_backward; /* of two stages: [niterations] what of them */
     int64_t **clean_ns;   /* [run->nranks][nops] device times without waits; UNKNOWN_NS */
     int64_t **hidden_ns;  /* [run->nranks][nlaunches]; 0 */
+    int64_t **gap_ns;     /* [run->nranks][nops] in front of the operation (hidden.h); 0 */
     const uint64_t ***hidden_classes; /* the kernels that share that time */
     const char *why;                  /* not; in the arena */
     struct arena arena;

@@ -188,6 +188,33 @@ static int map_coll(struct writer *w, const struct pipe_stage *s, struct op *op)
     return 0;
 }
 
+/* Names that specter_kernel_class_of() knows. */
+static const char *const class_names[SPECTER_KERNEL_CLASS_COUNT] = {
+    [SPECTER_KERNEL_ATTENTION] = "attention",
+    [SPECTER_KERNEL_GEMM] = "gemm",
+    [SPECTER_KERNEL_ELEMENTWISE] = "elementwise",
+    [SPECTER_KERNEL_REDUCTION] = "reduction",
+    [SPECTER_KERNEL_COPY] = "memcpy",
+    [SPECTER_KERNEL_OPTIMIZER] = "adam",
+    [SPECTER_KERNEL_COMM] = "nccl",
+    [SPECTER_KERNEL_OTHER] = "kernel",
+};
+
+/* Work that no operation stands for, of `like`'s thread and stream. */
+static void add_counted(struct writer *w, const struct pipe_stage *s, const struct op *like,
+                        enum specter_kernel_class class, int64_t ns)
+{
+    struct op op = {.class = OP_KERNEL, .name = class_names[class], .dur_ns = ns, .tid = like->tid};
+    op.timing = SPECTER_TIMING_DEVICE;
+    op.flags = OP_COUNTED;
+    op.dtype = SPECTER_DTYPE_UNKNOWN;
+    op.stream = like->stream;
+    op.device = like->device;
+    op.graph = -1;
+    op.start_ns = op.host_ns = op.host_end_ns = w->cursor_ns;
+    add_op(w, &op, (struct growth_op){s->r, UINT32_MAX});
+}
+
 static int copy_op(struct writer *w, const struct pipe_stage *s, const struct call *call,
                    int64_t end_ns)
 {
@@ -209,6 +236,9 @@ static int copy_op(struct writer *w, const struct pipe_stage *s, const struct ca
         op.device = w->from->device;
         op.stream = op.stream == s->compute ? w->from->compute : op.stream;
     }
+    if (w->pl->gap_ns[s->r][call->index] > 0)
+        add_counted(w, s, &op, SPECTER_KERNEL_OTHER, w->pl->gap_ns[s->r][call->index]);
+    op.flags &= (uint8_t)~OP_IN_GRAPH;
     add_op(w, &op, (struct growth_op){s->r, call->index});
     w->cursor_ns = op.host_end_ns;
     return 0;
@@ -223,18 +253,6 @@ static void copy_act(struct writer *w, const struct pipe_stage *s, const struct 
     act->host_end_ns = w->cursor_ns = end_ns;
 }
 
-/* Names that specter_kernel_class_of() knows. */
-static const char *const class_names[SPECTER_KERNEL_CLASS_COUNT] = {
-    [SPECTER_KERNEL_ATTENTION] = "attention",
-    [SPECTER_KERNEL_GEMM] = "gemm",
-    [SPECTER_KERNEL_ELEMENTWISE] = "elementwise",
-    [SPECTER_KERNEL_REDUCTION] = "reduction",
-    [SPECTER_KERNEL_COPY] = "memcpy",
-    [SPECTER_KERNEL_OPTIMIZER] = "adam",
-    [SPECTER_KERNEL_COMM] = "nccl",
-    [SPECTER_KERNEL_OTHER] = "kernel",
-};
-
 /* Kernels that were counted, as work of the time that they are taken to have: by class, as many
  * parts of it as kernels. */
 static void copy_launches(struct writer *w, const struct pipe_stage *s, const struct call *call)
@@ -247,17 +265,10 @@ static void copy_launches(struct writer *w, const struct pipe_stage *s, const st
         kernels += classes[c];
     for (int c = 0; c < SPECTER_KERNEL_CLASS_COUNT && kernels > 0; c++) {
         int64_t ns = (int64_t)((double)left_ns * ((double)classes[c] / (double)kernels));
-        struct op op = {.class = OP_KERNEL, .name = class_names[c], .dur_ns = ns, .tid = l->tid};
+        struct op like = {.tid = l->tid, .stream = l->stream, .device = l->device};
         if (classes[c] == 0)
             continue;
-        op.timing = SPECTER_TIMING_DEVICE;
-        op.flags = OP_COUNTED;
-        op.dtype = SPECTER_DTYPE_UNKNOWN;
-        op.stream = l->stream;
-        op.device = l->device;
-        op.graph = -1;
-        op.start_ns = op.host_ns = op.host_end_ns = w->cursor_ns;
-        add_op(w, &op, (struct growth_op){s->r, UINT32_MAX});
+        add_counted(w, s, &like, (enum specter_kernel_class)c, ns);
         left_ns -= ns;
         kernels -= classes[c];
     }

@@ -48,7 +48,9 @@ struct program_cost {
                             UNKNOWN_NS */
     int64_t wait_ns;     /* of measured_ns: what a transfer waited in a queue (overlap_queues.c) */
     int64_t set_ns;      /* what it is simulated with */
-    uint32_t launch;     /* of such kernels: index of the rank's launches */
+    uint32_t launch;     /* of such kernels: index of the rank's launches; PROGRAM_NONE: what was
+                            not recorded in front of an operation (hidden.h), */
+    uint32_t before;     /* which is this one */
     const uint64_t *classes; /* [SPECTER_KERNEL_CLASS_COUNT] of such kernels; NULL. Borrowed */
 };
 
@@ -102,6 +104,8 @@ struct program_facts {
     uint64_t blocked;               /* launches that waited for room in a queue */
     uint64_t hidden[HIDDEN_RULES];  /* kernels without times, by what is taken for theirs */
     int64_t hidden_ns;              /* device time that they are taken to have */
+    uint64_t gaps[HIDDEN_GAPS];     /* operations that keep their distance from the one before */
+    int64_t gap_ns[HIDDEN_GAPS];    /* and by how much */
 };
 
 /* Of a transfer whose data go one way along its members. */

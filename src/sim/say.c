@@ -27,6 +27,17 @@ static void say_hidden(struct replay *rep, const struct program_facts *f)
                       "%llu kernels that were counted ran while the device waited for the host: "
                       "their time is not known and taken as 0",
                       u(f->hidden[HIDDEN_HOST]));
+    if (f->gaps[GAP_GRAPH] > 0)
+        replay_assume(rep,
+                      "%llu operations in or behind launches of graphs began later than these and "
+                      "what is before them on the stream allow: %.0f us in all are taken as work "
+                      "of graphs that was not recorded",
+                      u(f->gaps[GAP_GRAPH]), (double)f->gap_ns[GAP_GRAPH] / 1e3);
+    if (f->gaps[GAP_NO_LAUNCH] > 0)
+        replay_assume(rep,
+                      "%llu operations without a recorded call keep their distance from the one "
+                      "before them on the stream, %.0f us in all",
+                      u(f->gaps[GAP_NO_LAUNCH]), (double)f->gap_ns[GAP_NO_LAUNCH] / 1e3);
 }
 
 /* Counts that are worth a sentence when they are not 0. */

@@ -334,12 +334,20 @@ static void survey_rank(struct builder *b)
     size_t nthreads = b->rank->nthreads > 0 ? b->rank->nthreads : 1;
     b->out->item = new_indices(&b->p->arena, b->rank->nops, SIM_NONE);
     b->out->issue = arena_alloc(&b->p->arena, b->rank->nops * sizeof *b->out->issue);
-    b->out->untraced = arena_alloc(&b->p->arena, b->rank->nlaunches * sizeof *b->out->untraced);
     b->thread_stream = new_indices(&b->scratch, nthreads, SIM_NONE);
     b->sync_cost_ns = sync_cost(b->rank);
     find_streams(b);
     find_groups(b);
     backlog_find(b);
+}
+
+static void find_untraced(struct builder *b, int64_t latency_ns)
+{
+    size_t count = b->rank->nlaunches;
+    hidden_find(b, latency_ns);
+    for (size_t i = 0; b->gap_ns != NULL && i < b->rank->nops; i++)
+        count += b->gap_ns[i] > 0;
+    b->out->untraced = arena_alloc(&b->p->arena, count * sizeof *b->out->untraced);
 }
 
 void survey(struct builder *list, size_t n, int64_t latency_ns)
@@ -349,6 +357,6 @@ void survey(struct builder *list, size_t n, int64_t latency_ns)
     find_events(list, n);
     for (size_t i = 0; i < n; i++) {
         infer(&list[i], latency_ns);
-        hidden_find(&list[i], latency_ns);
+        find_untraced(&list[i], latency_ns);
     }
 }

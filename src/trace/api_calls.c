@@ -58,6 +58,7 @@ static const struct {
     {"MemcpyWithStream", WHOLE, API_COPY}, /* of HIP: a copy and a synchronisation */
     {"Memcpy", BEGINS, API_COPY},
     {"Memset", BEGINS, API_LAUNCH},
+    {"GraphLaunch", BEGINS, API_GRAPH},
     {"Launch", CONTAINS, API_LAUNCH},
     /* Level Zero and Unified Runtime, under which Intel's GPUs run */
     {"zeCommandListHostSynchronize", WHOLE, API_SYNC_STREAM},
@@ -141,7 +142,7 @@ enum api_call api_call_named(const char *name, size_t len)
         if (!fits(core, calls[i].text, calls[i].part))
             continue;
         return calls[i].call == API_COPY && contains(core, "Async") ? API_COPY_ASYNC
-                                                                     : calls[i].call;
+                                                                    : calls[i].call;
     }
     return API_OTHER;
 }
@@ -165,6 +166,7 @@ int api_call_act(enum api_call call)
         return ACT_FREE;
     case API_OTHER:
     case API_LAUNCH:
+    case API_GRAPH:
     case API_COPY_ASYNC:
     case API_COPY:
         break;

@@ -16,6 +16,7 @@
 enum api_call {
     API_OTHER,      /* nothing that orders or awaits work */
     API_LAUNCH,     /* puts work on a stream and returns */
+    API_GRAPH,      /* the same, of a graph: several operations at a time */
     API_COPY_ASYNC, /* the same; waits for the copy where the host's memory is pageable */
     API_COPY,       /* a copy between host and device, which it waits for */
     API_RECORD,     /* records an event on a stream */

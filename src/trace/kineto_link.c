@@ -32,6 +32,8 @@ static void link_launches(struct kineto *k)
         op->tid = k->launches.list[at].tid;
         if (op->class == OP_MEMORY)
             op->copy.by = (uint8_t)k->launches.list[at].call;
+        if (k->launches.list[at].call == API_GRAPH)
+            op->flags |= OP_IN_GRAPH;
     }
 }
 

@@ -139,6 +139,8 @@ static void link_launches(struct nsys *n, const struct nsys_member *m)
         op->tid = p->launches.list[at].tid;
         if (op->class == OP_MEMORY)
             op->copy.by = (uint8_t)p->launches.list[at].call;
+        if (p->launches.list[at].call == API_GRAPH && op->class != OP_GRAPH)
+            op->flags |= OP_IN_GRAPH;
     }
 }
 

@@ -67,6 +67,7 @@ enum op_flag {
     OP_BYTES_UNKNOWN = 4, /* bytes and count are 0 because the trace does not tell */
     OP_COUNTED = 16,      /* stands for kernels that were counted, not timed (pipeline.h) */
     OP_COMM_ONLY = 8,     /* OP_GRAPH: all that is in it is known, and communication (graph.h) */
+    OP_IN_GRAPH = 32,     /* issued by the launch of a graph, with all others of that call */
 };
 
 /* The host's side of a copy. */
@@ -121,9 +122,9 @@ struct op {
             uint8_t compute; /* enum specter_dtype */
         } kernel;            /* OP_KERNEL; dtype is that of the operator's inputs */
         struct {
-            uint8_t host; /* enum host_memory */
-            uint8_t by;   /* enum api_call that issued it; API_OTHER unknown */
-            uint8_t wait; /* enum copy_wait: by host_waits_find() */
+            uint8_t host;    /* enum host_memory */
+            uint8_t by;      /* enum api_call that issued it; API_OTHER unknown */
+            uint8_t wait;    /* enum copy_wait: by host_waits_find() */
             int64_t wait_ns; /* of the call, up to the end of what it waited for; UNKNOWN_NS: it
                                 waited, and how long is not known */
         } copy;              /* OP_MEMORY */
@@ -181,6 +182,13 @@ static inline bool op_same_kernel(const struct op *before, const struct op *op)
            before->start_ns == op->start_ns && before->name == op->name;
 }
 
+/* Were both issued by one launch of a graph? */
+static inline bool op_same_graph_launch(const struct op *a, const struct op *b)
+{
+    return (a->flags & b->flags & OP_IN_GRAPH) != 0 && a->id == b->id && a->tid == b->tid &&
+           a->host_ns == b->host_ns;
+}
+
 enum act_kind {
     ACT_RECORD,      /* event recorded on stream */
     ACT_WAIT,        /* stream waits for event */
@@ -196,8 +204,8 @@ struct act {
     uint8_t kind; /* enum act_kind */
     uint32_t tid;
     int32_t device;
-    int32_t stream; /* -1: not applicable or the trace does not tell */
-    int64_t event;  /* -1 likewise */
+    int32_t stream;  /* -1: not applicable or the trace does not tell */
+    int64_t event;   /* -1 likewise */
     int64_t wait_ns; /* ACT_ALLOC, ACT_FREE: how long it waited for the device (host_waits.h) */
 };
 

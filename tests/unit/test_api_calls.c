@@ -40,7 +40,7 @@ TEST(api_calls_by_name)
         {"__cudaLaunchKernel", API_LAUNCH},
         {"cuLaunchKernelEx", API_LAUNCH},
         {"hipExtModuleLaunchKernel", API_LAUNCH},
-        {"cudaGraphLaunch", API_LAUNCH},
+        {"cudaGraphLaunch", API_GRAPH},
         {"cudaMalloc_v3020", API_ALLOC},
         {"cuMemAlloc_v2", API_ALLOC},
         {"cudaHostAlloc", API_ALLOC},
