@@ -4,7 +4,9 @@
  * holds the wait for its last member, and no other rank's time tells how long that was. The
  * shortest of all calls of its kind waited least: it stands for the transfer, and what a call took
  * longer is its wait. A kind of which even the shortest call takes several times what the model
- * says waited every time.
+ * says waited every time. But where other transfers of the rank ran beside a call they shared
+ * its port: as long as they were beside it, though no more than each takes by itself, is part of
+ * the transfer.
  *
  * On a target the transfer is scaled and the wait is kept, as the missing ranks do what the
  * recorded ones do; with the computation of another GPU it takes as much less or more as that does.

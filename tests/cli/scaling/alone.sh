@@ -17,4 +17,13 @@ for traces in "$trace" one; do
         awk '$1 ~ /^scales\.0\.groups\.[0-9]+\.(axes|comm_us)$/ { print $2 }' | paste - - | sort >"${traces##*/}.groups"
 done
 paste one.groups "${trace##*/}.groups" | awk '$1 != "\"world\"" { print $1, ($2 > 0.98 * $4 && $2 < 1.02 * $4) ? "as with all ranks" : $0 }'
+
+# Transfers that ran beside each other shared the rank's port: that is no wait for ranks that were not recorded.
+capture h100 dlrm 8
+mkdir exchange
+cp "$trace"/*rank0.jsonl exchange
+all=$(replay "$trace" flat --scale 4 --grow dp && get flat scales.0.iteration_us)
+replay exchange flat --scale 4 --grow dp --parallel dp=8
+awk -v all="$all" -v alone="$(get flat scales.0.iteration_us)" 'BEGIN {
+    print "tables exchanged:", (alone > 0.97 * all && alone < 1.03 * all) ? "as with all ranks" : alone " us, with all ranks " all }'
 exit $status
