@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "bench/nvtx.h"
-#include "bench/samples.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -77,6 +76,17 @@ struct bench_p2p_done *bench_p2p_log_add(struct bench_p2p_log *log,
     if (done->repeats == NULL)
         die("out of memory");
     return done;
+}
+
+struct bench_stats bench_p2p_stats(const struct bench_p2p_done *done)
+{
+    double *us = array_new(done->nrepeats, sizeof *us);
+    struct bench_stats stats;
+    for (size_t i = 0; i < done->nrepeats; i++)
+        us[i] = done->repeats[i].time;
+    bench_stats_of(us, done->nrepeats, &stats);
+    free(us);
+    return stats;
 }
 
 const char *bench_p2p_name(const struct bench_p2p_config *c, size_t repetition,
@@ -289,19 +299,6 @@ static int measure(struct bench *b, const struct bench_p2p_config *c, struct err
 
 /* ---- modes ---- */
 
-static double median_exchange(const struct bench_p2p_done *done)
-{
-    struct bench_stats stats;
-    double *us = malloc((done->nrepeats + 1) * sizeof *us);
-    if (us == NULL)
-        die("out of memory");
-    for (size_t i = 0; i < done->nrepeats; i++)
-        us[i] = done->repeats[i].exchange;
-    bench_stats_of(us, done->nrepeats, &stats);
-    free(us);
-    return stats.median;
-}
-
 /* Small sizes there and back; of 1 byte first, which tells what an acknowledgement takes. */
 static int ping_pong(struct bench *b, int src, int dst, int *id, struct err *e)
 {
@@ -312,7 +309,7 @@ static int ping_pong(struct bench *b, int src, int dst, int *id, struct err *e)
     if (status < 0)
         return -1;
     b->ack_us[src * ranks + dst] = b->ack_us[dst * ranks + src] =
-        median_exchange(&b->log->list[b->log->n - 1]) / 2;
+        bench_p2p_stats(&b->log->list[b->log->n - 1]).median;
     for (size_t i = 0; i < p->nsizes && status == 0; i++) {
         c.bytes = p->sizes[i];
         if (c.bytes <= 1 || c.bytes > SMALL_BYTES || c.bytes > b->room)

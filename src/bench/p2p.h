@@ -25,6 +25,7 @@
 #define SPECTER_BENCH_P2P_H
 
 #include "bench/collective.h"
+#include "bench/samples.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,6 +97,9 @@ struct bench_p2p_log {
 };
 
 void bench_p2p_log_release(struct bench_p2p_log *log);
+
+/* Of the times of its messages. */
+struct bench_stats bench_p2p_stats(const struct bench_p2p_done *done);
 
 /* Adds a configuration with room for its repetitions; good until the next one is added. */
 struct bench_p2p_done *bench_p2p_log_add(struct bench_p2p_log *log,

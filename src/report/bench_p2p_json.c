@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/err.h"
 #include "bench/link_findings.h"
-#include "bench/samples.h"
 #include "report/bench_checks.h"
 #include "report/bench_p2p.h"
 #include "report/bench_state.h"
@@ -93,14 +91,7 @@ static cJSON *config_json(const struct bench_p2p_done *d)
 {
     const struct bench_p2p_config *c = &d->config;
     cJSON *o = cJSON_CreateObject();
-    struct bench_stats s;
-    double *us = malloc((d->nrepeats + 1) * sizeof *us);
-    if (us == NULL)
-        die("out of memory");
-    for (size_t i = 0; i < d->nrepeats; i++)
-        us[i] = d->repeats[i].time;
-    bench_stats_of(us, d->nrepeats, &s);
-    free(us);
+    const struct bench_stats s = bench_p2p_stats(d);
     cJSON_AddStringToObject(o, "mode", bench_p2p_mode_name(c->mode));
     cJSON_AddNumberToObject(o, "config_id", c->id);
     json_add_number(o, "src", c->src >= 0 ? c->src : (double)NAN);

@@ -2,13 +2,10 @@
  *
  * The files of a folder of `specter bench p2p`.
  */
-#include "base/arena.h"
-#include "bench/samples.h"
 #include "report/bench_p2p.h"
 #include "report/csv_text.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 void bench_p2p_csv_head(bool one_way, FILE *out)
 {
@@ -70,12 +67,7 @@ static void put_message(const struct bench_p2p_report *r, const struct bench_p2p
     bool all = c->mode == BENCH_P2P_ALL;
     int nodes = all || r->node_of[c->src] == r->node_of[c->dst] ? 1 : 2;
     struct layout where = {2, nodes, 2 / nodes};
-    double *us = array_new(d->nrepeats, sizeof *us);
-    struct bench_stats s;
-    for (size_t i = 0; i < d->nrepeats; i++)
-        us[i] = d->repeats[i].time;
-    bench_stats_of(us, d->nrepeats, &s);
-    free(us);
+    const struct bench_stats s = bench_p2p_stats(d);
     if (all)
         where = r->run->where;
     fprintf(out, "send,%s,%llu,%d,%d,%d,%.4f,%.4f,%.4f,%.4f,%.4f,", directions[c->mode],

@@ -2,9 +2,7 @@
  *
  * `specter bench p2p` on a screen.
  */
-#include "base/err.h"
 #include "bench/link_findings.h"
-#include "bench/samples.h"
 #include "report/bench_checks.h"
 #include "report/bench_p2p.h"
 #include "report/bench_state.h"
@@ -174,19 +172,6 @@ static void print_topology(const struct bench_run *run, FILE *out)
 
 /* ---- at once ---- */
 
-static double median_time(const struct bench_p2p_done *d)
-{
-    struct bench_stats stats;
-    double *us = malloc((d->nrepeats + 1) * sizeof *us);
-    if (us == NULL)
-        die("out of memory");
-    for (size_t i = 0; i < d->nrepeats; i++)
-        us[i] = d->repeats[i].time;
-    bench_stats_of(us, d->nrepeats, &stats);
-    free(us);
-    return stats.median;
-}
-
 /* The lowest rate of a GPU's traffic out at the largest size of the mode, in GB/s; NAN: not
  * measured. */
 static double rate_at_once(const struct bench_p2p_log *log, enum bench_p2p_mode mode,
@@ -202,7 +187,7 @@ static double rate_at_once(const struct bench_p2p_log *log, enum bench_p2p_mode 
         const struct bench_p2p_done *d = &log->list[i];
         int peers = mode == BENCH_P2P_ALL ? log->ranks - 1 : 1;
         if (d->config.mode == mode && d->config.bytes == *bytes)
-            least = fmin(least, peers * (double)*bytes / median_time(d) / 1e3);
+            least = fmin(least, peers * (double)*bytes / bench_p2p_stats(d).median / 1e3);
     }
     return least;
 }
