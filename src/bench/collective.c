@@ -2,6 +2,8 @@
 #include "bench/collective.h"
 
 #include "base/buf.h"
+#include "bench/gpu.h"
+#include "bench/nvml.h"
 #include "bench/samples.h"
 #include "bench/values.h"
 
@@ -24,7 +26,7 @@ struct bench {
     char *ahead;          /* of AHEAD_BYTES; NULL: the library does not enqueue */
     size_t room;
     char *expected, *got; /* owned; CHUNK each */
-    double *us;           /* owned; of iters + 1: each call, and the loop */
+    double *us;           /* owned; of iters + 1: each call, and the loop; then the GPU's C */
 };
 
 /* One operation at one size. */
@@ -245,6 +247,15 @@ static int line_up(struct bench *b, struct err *e)
     return b->on->backend->enqueues ? b->on->backend->call(b->on->comm, &one, e) : 0;
 }
 
+/* C; 0: not known. */
+static double temperature(const struct bench *b)
+{
+    const struct bench_backend *backend = b->on->backend;
+    double celsius =
+        backend->gpu != NULL ? bench_nvml_celsius(backend->gpu(b->on->comm)->bus_id) : 0;
+    return celsius > 0 ? celsius : 0;
+}
+
 /* This rank's times of the calls, and of the loop behind them. The call in front is not timed. */
 static int time_calls(struct bench *b, const struct bench_call *call, struct err *e)
 {
@@ -263,6 +274,7 @@ static int time_calls(struct bench *b, const struct bench_call *call, struct err
     for (size_t i = 0; i < iters; i++)
         b->us[i] = backend->us(comm, i, i + 1);
     b->us[iters] = backend->us(comm, 0, iters);
+    b->us[iters + 1] = temperature(b);
     return 0;
 }
 
@@ -285,6 +297,8 @@ static void sum_up(const struct bench *b, struct bench_result *result, struct be
     row->sample = samples;
     row->nsamples = iters;
     row->time_us = b->us[iters] / (double)iters;
+    if (b->us[iters + 1] > 0)
+        row->celsius = b->us[iters + 1];
     bench_stats_of(samples, iters, &stats);
     row->min_us = stats.min;
     row->median_us = stats.median;
@@ -302,7 +316,7 @@ static int measure(struct bench *b, const struct size *s, struct verdict *all, s
     struct verdict mine = {0};
     int status = 0;
     place_buffers(b, s, &call);
-    memset(b->us, 0, ((size_t)b->plan->iters + 1) * sizeof *b->us);
+    memset(b->us, 0, ((size_t)b->plan->iters + 2) * sizeof *b->us);
     if (on->comm != NULL && b->plan->check > 0)
         status = check(b, s, &mine, e);
     if (on->comm != NULL && status == 0)
@@ -311,7 +325,7 @@ static int measure(struct bench *b, const struct size *s, struct verdict *all, s
         return -1;
     status = on->comm != NULL ? time_calls(b, &call, e) : 0;
     if (bench_ranks_agree_or_fail(on->ranks, status, e) < 0 ||
-        bench_ranks_max(on->ranks, b->us, (size_t)b->plan->iters + 1, e) < 0)
+        bench_ranks_max(on->ranks, b->us, (size_t)b->plan->iters + 2, e) < 0)
         return -1;
     return bench_ranks_gather(on->ranks, &mine, sizeof mine, all, e);
 }
@@ -514,7 +528,7 @@ int bench_collective(const struct bench_plan *plan, const struct bench_communica
     int status;
     b.expected = need(CHUNK);
     b.got = need(CHUNK);
-    b.us = need(((size_t)plan->iters + 1) * sizeof *b.us);
+    b.us = need(((size_t)plan->iters + 2) * sizeof *b.us);
     status = on->comm != NULL ? make_buffers(&b, e) : 0;
     status = bench_ranks_agree(on->ranks, status, e);
     note_empty(plan, on->where.ranks, result);
@@ -615,7 +629,7 @@ int bench_meter_time(struct bench_meter *m, struct bench_comm *comm, size_t call
     int status;
     m->on.comm = comm;
     m->plan.iters = (int)calls;
-    m->bench.us = need((calls + 1) * sizeof *us);
+    m->bench.us = need((calls + 2) * sizeof *us);
     place_buffers(&m->bench, &m->size, &call);
     status = bench_ranks_agree(m->on.ranks, 0, e); /* none begins before all have come */
     if (status == 0)

@@ -203,21 +203,14 @@ static void expect(const struct gpu_profile *gpu, struct bench_gemm_row *row)
 
 struct bench_correlation bench_gemm_heat(const struct bench_gemm_result *result)
 {
-    double *celsius = array_new(result->nrows, sizeof *celsius);
-    double *ratio = array_new(result->nrows, sizeof *ratio);
-    struct bench_correlation c;
-    size_t n = 0;
+    struct bench_heat heat;
+    bench_heat_init(&heat, result->nrows);
     for (size_t i = 0; i < result->nrows; i++) {
         const struct bench_gemm_row *row = &result->rows[i];
-        if (row->time.state.celsius < 0 || isnan(row->expected_us))
-            continue;
-        celsius[n] = row->time.state.celsius;
-        ratio[n++] = row->time.us / row->expected_us;
+        const int celsius = row->time.state.celsius;
+        bench_heat_add(&heat, celsius < 0 ? (double)NAN : celsius, row->time.us / row->expected_us);
     }
-    c = bench_correlate(celsius, ratio, n);
-    free(celsius);
-    free(ratio);
-    return c;
+    return bench_heat_end(&heat);
 }
 
 bool bench_gemm_is_far(const struct bench_gemm_row *row)

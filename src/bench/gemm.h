@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "bench/expect.h"
 #include "bench/gemm_plan.h"
-#include "bench/samples.h"
+#include "bench/heat.h"
 #include "bench/state.h"
 
 struct bench_gemm_time {

@@ -123,6 +123,23 @@ void bench_studies_release(struct bench_studies *s)
     free(s->list);
 }
 
+struct bench_correlation bench_studies_heat(const struct bench_studies *s)
+{
+    struct bench_heat heat;
+    size_t most = 0;
+    for (size_t i = 0; i < s->n; i++)
+        most += s->list[i].nrows;
+    bench_heat_init(&heat, most);
+    for (size_t i = 0; i < s->n; i++) {
+        for (size_t k = 0; k < s->list[i].nrows; k++) {
+            const struct bench_judged *j = &s->list[i].rows[k];
+            if (j->row->bytes >= BENCH_HEAT_FROM)
+                bench_heat_add(&heat, j->row->celsius, 1 / j->ratio);
+        }
+    }
+    return bench_heat_end(&heat);
+}
+
 enum bench_shape bench_shape_of(const struct bench_study *s, enum bench_verdict verdict,
                                 size_t *first, size_t *last)
 {

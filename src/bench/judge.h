@@ -9,13 +9,14 @@
  *         ... bench_findings(&studies.list[i], findings);   // bench/findings.h: what it looks like
  *     bench_studies_release(&studies);
  *
- * Studies borrow run and profiles; without profiles every row is UNKNOWN. Verdicts of an operation come from its main rows: those out
- * of place, or those in place where there are no others.
+ * Studies borrow run and profiles; without profiles every row is UNKNOWN. Verdicts of an operation
+ * come from its main rows: those out of place, or those in place where there are no others.
  */
 #ifndef SPECTER_BENCH_JUDGE_H
 #define SPECTER_BENCH_JUDGE_H
 
 #include "bench/expect.h"
+#include "bench/heat.h"
 
 /* X(id, word): what is said of a row. */
 #define BENCH_VERDICTS(X)                                      \
@@ -75,6 +76,12 @@ struct bench_studies {
 void bench_studies_add(struct bench_studies *s, const struct bench_run *run,
                        const struct gpu_profile *gpu, const struct network_profile *net);
 void bench_studies_release(struct bench_studies *s);
+
+/* How times beside the models', of sizes from BENCH_HEAT_FROM on, go with the temperature of the
+ * warmest GPU. Rows come by size, and GPUs become warm meanwhile: what the models miss by size is
+ * in it, too. */
+#define BENCH_HEAT_FROM (1 << 20) /* bytes */
+struct bench_correlation bench_studies_heat(const struct bench_studies *s);
 
 /* Where the main rows change from one verdict to another. */
 enum bench_shape {

@@ -71,7 +71,8 @@ struct bench_link_point {
 };
 void bench_link_fit(const struct bench_link_point *points, size_t n, struct bench_link *out);
 
-/* What was measured of a link one way, by sizes ascending; times that are not above 0 are left out. */
+/* What was measured of a link one way, by sizes ascending; times that are not above 0 are left out.
+ */
 struct bench_link_points {
     struct bench_link_point *list; /* owned */
     size_t n;

@@ -2,6 +2,7 @@
 #include "bench/nvml.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -211,11 +212,26 @@ void bench_state_unknown(struct bench_gpu_state *out)
     *out = (struct bench_gpu_state){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 }
 
+/* -1: not known. */
+static int celsius_of(void *device)
+{
+    unsigned celsius;
+    return call.Temperature != NULL && call.Temperature(device, SENSOR_GPU, &celsius) == 0
+               ? (int)celsius
+               : -1;
+}
+
+double bench_nvml_celsius(const char *bus_id)
+{
+    void *device = bench_nvml_device(bus_id, NULL);
+    const int celsius = device != NULL ? celsius_of(device) : -1;
+    return celsius < 0 ? (double)NAN : celsius;
+}
+
 void bench_nvml_read(void *device, struct bench_gpu_state *out)
 {
     struct utilization busy;
     struct memory memory;
-    unsigned celsius;
     unsigned long long reasons;
     bench_state_unknown(out);
     if (device == NULL)
@@ -227,8 +243,7 @@ void bench_nvml_read(void *device, struct bench_gpu_state *out)
     out->graphics_MHz = clock_of(call.Clock, device, CLOCK_GRAPHICS);
     out->power_W = watts_of(call.Power, device);
     out->limit_W = watts_of(call.PowerLimit, device);
-    if (call.Temperature != NULL && call.Temperature(device, SENSOR_GPU, &celsius) == 0)
-        out->celsius = (int)celsius;
+    out->celsius = celsius_of(device);
     if (call.Utilization != NULL && call.Utilization(device, &busy) == 0)
         out->busy = (int)busy.gpu;
     if (call.Memory != NULL && call.Memory(device, &memory) == 0)

@@ -48,6 +48,9 @@ void bench_nvml_connection(void *a, void *b, char text[BENCH_CONNECTION_MAX]);
 /* device NULL: nothing is known. */
 void bench_nvml_read(void *device, struct bench_gpu_state *out);
 
+/* C, of the GPU of a PCI bus id; NAN: not known. */
+double bench_nvml_celsius(const char *bus_id);
+
 /* Processes with a compute context on it: how many, up to `max` of them in pids. -1: not known. */
 int bench_nvml_processes(void *device, int *pids, int max);
 

@@ -2,6 +2,8 @@
 #include "bench/p2p.h"
 
 #include "base/buf.h"
+#include "bench/gpu.h"
+#include "bench/nvml.h"
 #include "bench/nvtx.h"
 
 #include <math.h>
@@ -72,7 +74,8 @@ struct bench_p2p_done *bench_p2p_log_add(struct bench_p2p_log *log,
     struct bench_p2p_done *done;
     ARRAY_GROW(log->list, log->cap, log->n + 1);
     done = &log->list[log->n++];
-    *done = (struct bench_p2p_done){*config, calloc(nrepeats + 1, sizeof *done->repeats), nrepeats};
+    *done = (struct bench_p2p_done){*config, calloc(nrepeats + 1, sizeof *done->repeats), nrepeats,
+                                    (double)NAN};
     if (done->repeats == NULL)
         die("out of memory");
     return done;
@@ -109,6 +112,7 @@ double bench_p2p_us(double ns)
 struct told {
     int64_t end_ns;
     double stop;
+    double celsius; /* NAN: not known */
     struct told_repeat {
         double first_us, us;  /* from the last one's end to the first message's end, to its own */
         int64_t called_ns[2]; /* when the host began and ended the call of the first message */
@@ -226,6 +230,7 @@ static int work(struct bench *b, const struct bench_p2p_config *c, struct err *e
     if (backend->wait(comm, e) < 0)
         return -1;
     b->mine->end_ns = backend->host_ns(comm);
+    b->mine->celsius = bench_nvml_celsius(backend->gpu(comm)->bus_id);
     for (size_t i = 0; i < repeat; i++) {
         b->mine->repeats[i].first_us = backend->us(comm, 2 * i, 2 * i + 1);
         b->mine->repeats[i].us = backend->us(comm, 2 * i, 2 * i + 2);
@@ -240,6 +245,16 @@ static double slowest(const struct bench *b, const struct bench_p2p_config *c, s
     for (int rank = 0; rank < b->log->ranks; rank++) {
         if (c->mode == BENCH_P2P_ALL || rank == c->src || rank == c->dst)
             most = fmax(most, told_by(b, rank)->repeats[i].us);
+    }
+    return most;
+}
+
+static double warmest(const struct bench *b, const struct bench_p2p_config *c)
+{
+    double most = (double)NAN;
+    for (int rank = 0; rank < b->log->ranks; rank++) {
+        if (c->mode == BENCH_P2P_ALL || rank == c->src || rank == c->dst)
+            most = fmax(most, told_by(b, rank)->celsius);
     }
     return most;
 }
@@ -288,6 +303,7 @@ static int measure(struct bench *b, const struct bench_p2p_config *c, struct err
         return -1;
     done = bench_p2p_log_add(b->log, c, (size_t)b->plan->repeat);
     add_repeats(b, c, done);
+    done->celsius = warmest(b, c);
     for (int rank = 0; rank < b->log->ranks; rank++)
         status |= told_by(b, rank)->stop > 0;
     if (on->member == 0 && b->plan->done != NULL && b->plan->done(done, b->plan->arg, e) < 0) {

@@ -87,6 +87,7 @@ struct bench_p2p_done {
     struct bench_p2p_config config;
     struct bench_p2p_repeat *repeats; /* owned by the log */
     size_t nrepeats;
+    double celsius; /* of the warmest GPU that took part; NAN: not known */
 };
 
 /* What was measured, in the order of measuring. */
@@ -123,7 +124,7 @@ struct bench_p2p_plan {
 /* Measures the ping-pongs, then one way in the plan's order, then both and all. Fills log on every
  * rank. 0; 1: a rank wanted to end early; -1 with e filled: a rank failed (what was measured before
  * is in log). Sizes for which a rank has too little memory are passed over, with a note in result.
- * The backend has messages and host_ns. */
+ * The backend has messages, host_ns and gpu. */
 int bench_p2p(const struct bench_p2p_plan *plan, const struct bench_communicator *on,
               struct bench_p2p_log *log, struct bench_result *result, struct err *e);
 

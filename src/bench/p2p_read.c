@@ -25,12 +25,14 @@
 /* ---- tables ---- */
 
 /* X(name): columns of the logs and of the drift. */
-#define COLUMNS(X)                                                                             \
-    X(mode)                                                                                    \
-    X(config_id)                                                                               \
-    X(src)                                                                                     \
-    X(dst) X(size) X(repetition) X(timestamp_start_ns) X(duration_ns) X(send_ns) X(receive_ns) \
-        X(exchange_ns) X(two_sided_ns) X(rank) X(elapsed_s) X(gpu_ahead_us) X(host_ahead_us)
+#define COLUMNS(X)                                                                         \
+    X(mode)                                                                                \
+    X(config_id)                                                                           \
+    X(src)                                                                                 \
+    X(dst)                                                                                 \
+    X(size) X(repetition) X(timestamp_start_ns) X(duration_ns) X(send_ns) X(receive_ns)    \
+        X(exchange_ns) X(two_sided_ns) X(temperature) X(rank) X(elapsed_s) X(gpu_ahead_us) \
+            X(host_ahead_us)
 
 enum column {
 #define X(name) COLUMN_##name,
@@ -147,6 +149,7 @@ static bool real(const struct table *t, enum column c, double *out)
 struct entry {
     struct bench_p2p_config config;
     struct bench_p2p_repeat repeat;
+    double celsius;
     uint32_t at; /* the configuration's number */
 };
 
@@ -219,6 +222,8 @@ static bool read_entry(const struct table *t, struct entry *out, enum column *wr
     r->time = time_of(t, c);
     if (!(r->time > 0) || r->time > 1e12)
         return false;
+    if (!real(t, COLUMN_temperature, &out->celsius))
+        out->celsius = (double)NAN;
     r->exchange = time_of(t, COLUMN_exchange_ns);
     r->send = time_of(t, COLUMN_send_ns);
     r->receive = time_of(t, COLUMN_receive_ns);
@@ -260,6 +265,7 @@ static void add_entries(const struct entries *all, struct bench_p2p_log *log)
     for (size_t i = 0; i < all->n; i++) {
         struct bench_p2p_done *d = &log->list[before + all->list[i].at];
         d->repeats[d->nrepeats++] = all->list[i].repeat;
+        d->celsius = all->list[i].celsius;
     }
     idmap_release(&configs);
     free(counts);

@@ -66,6 +66,7 @@ struct bench_row *bench_row_add(struct bench_run *run)
         .median_us = NAN,
         .p99_us = NAN,
         .cv = NAN,
+        .celsius = NAN,
         .algbw_GBps = NAN,
         .busbw_GBps = NAN,
         .wrong = NAN,

@@ -34,12 +34,15 @@ static void take_checks(const struct bench_output *o, const struct bench_studies
 static cJSON *document(const struct bench_output *o)
 {
     struct bench_studies studies = {0};
+    struct bench_correlation heat;
     struct bench_checks checks;
     cJSON *doc = bench_table_json(&o->job->result, o->complete);
     cJSON_AddItemToObject(doc, "state",
                           bench_state_json(o->conditions->gpus, o->conditions->ngpus));
     bench_studies_add(&studies, o->job->run, o->target.gpu, o->target.net);
     take_checks(o, &studies, &checks);
+    heat = bench_studies_heat(&studies);
+    cJSON_AddItemToObject(doc, "temperature", bench_heat_json(&heat));
     cJSON_AddItemToObject(doc, "checks", bench_checks_json(&checks));
     bench_studies_release(&studies);
     return doc;
@@ -111,9 +114,11 @@ static int write_files(const struct bench_output *o, struct err *e)
 static void print_end(const struct bench_output *o, const struct bench_studies *studies,
                       const struct bench_checks *checks)
 {
+    const struct bench_correlation heat = bench_studies_heat(studies);
     if (o->job->run->nrows > 0)
         bench_table_end(o->job->run, stdout);
     bench_state_text(o->conditions->gpus, o->conditions->ngpus, stdout);
+    bench_heat_text(&heat, "From 1 MiB on, collectives take", stdout);
     for (size_t i = 0; i < studies->n && o->target.gpu != NULL; i++) {
         if (i > 0)
             putchar('\n');

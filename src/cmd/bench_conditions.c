@@ -8,6 +8,7 @@
 #include "cmd/bench.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -158,18 +159,6 @@ static int warm_up(struct bench_conditions *c, const struct warming *to,
     return status;
 }
 
-/* This process's GPU, in C; below 0: not known. */
-static int temperature(const struct bench_gpu *gpu)
-{
-    struct bench_gpu_state s;
-    struct err unused = {0};
-    void *device = bench_nvml_device(gpu->bus_id, &unused);
-    if (device == NULL)
-        return -1;
-    bench_nvml_read(device, &s);
-    return s.celsius;
-}
-
 /* What keeps GPUs from being warmed (the memory is the benchmark's) does not keep it from going on.
  */
 int bench_conditions_rewarm(struct bench_conditions *c, const struct bench_conditions_where *w,
@@ -179,11 +168,13 @@ int bench_conditions_rewarm(struct bench_conditions *c, const struct bench_condi
     struct bench_gpu gpu = {0};
     struct err own = {0};
     double found[2]; /* of any GPU: its temperature is not known; it is too cold */
-    int status = 0, celsius;
+    double celsius = (double)NAN;
+    int status = 0;
     if (c->rewarm_failed)
         return 0;
-    celsius = bench_gpu_open(&gpu, w->device, &own) < 0 ? -1 : temperature(&gpu);
-    found[0] = celsius < 0;
+    if (bench_gpu_open(&gpu, w->device, &own) == 0)
+        celsius = bench_nvml_celsius(gpu.bus_id);
+    found[0] = isnan(celsius);
     found[1] = celsius < BENCH_REWARM_BELOW;
     if (bench_ranks_max(w->ranks, found, 2, e) < 0)
         status = -1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/link_findings.h"
+#include "bench/link_heat.h"
 #include "report/bench_checks.h"
 #include "report/bench_p2p.h"
 #include "report/bench_state.h"
@@ -101,6 +102,7 @@ static cJSON *config_json(const struct bench_p2p_done *d)
     json_add_number(o, "min_us", s.min);
     json_add_number(o, "p99_us", s.p99);
     json_add_number(o, "cv", s.cv);
+    json_add_number(o, "temperature_C", d->celsius);
     return o;
 }
 
@@ -121,6 +123,7 @@ void bench_p2p_drift(const struct bench_p2p_report *r, struct bench_drift_report
 
 cJSON *bench_p2p_json(const struct bench_p2p_report *r)
 {
+    const struct bench_correlation heat = bench_links_heat(r->log, r->links);
     struct bench_drift_report clocks[2];
     cJSON *doc = cJSON_CreateObject(), *settings, *list, *drift;
     const struct bench_run *run = r->run;
@@ -158,6 +161,7 @@ cJSON *bench_p2p_json(const struct bench_p2p_report *r)
     for (int i = 0; i < 2; i++)
         cJSON_AddItemToObject(drift, i > 0 ? "after" : "before", bench_drift_part_json(&clocks[i]));
     cJSON_AddItemToObject(doc, "state", bench_state_json(r->gpus, r->ngpus));
+    cJSON_AddItemToObject(doc, "temperature", bench_heat_json(&heat));
     cJSON_AddItemToObject(doc, "notes", texts_json(r->result->notes, r->result->nnotes));
     return doc;
 }

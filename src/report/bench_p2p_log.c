@@ -10,9 +10,9 @@
 void bench_p2p_csv_head(bool one_way, FILE *out)
 {
     fputs(one_way ? "config_id,src,dst,size,repetition,timestamp_start_ns,timestamp_end_ns,"
-                    "duration_ns,send_ns,receive_ns,exchange_ns,two_sided_ns\n"
+                    "duration_ns,send_ns,receive_ns,exchange_ns,two_sided_ns,temperature\n"
                   : "mode,config_id,src,dst,size,repetition,timestamp_start_ns,timestamp_end_ns,"
-                    "duration_ns,exchange_ns\n",
+                    "duration_ns,exchange_ns,temperature\n",
           out);
 }
 
@@ -35,10 +35,11 @@ void bench_p2p_csv_rows(const struct bench_p2p_done *done, const struct bench_co
         fprintf(out, "%llu,%zu,%lld,%lld,%lld,", (unsigned long long)c->bytes, i, start,
                 start + duration, duration);
         if (c->mode == BENCH_P2P_ONE_WAY)
-            fprintf(out, "%.1f,%.1f,%.1f,%.1f\n", r->send * 1e3, r->receive * 1e3,
-                    r->exchange * 1e3, r->time * 1e3);
+            fprintf(out, "%.1f,%.1f,%.1f,%.1f,", r->send * 1e3, r->receive * 1e3, r->exchange * 1e3,
+                    r->time * 1e3);
         else
-            fprintf(out, "%.1f\n", r->exchange * 1e3);
+            fprintf(out, "%.1f,", r->exchange * 1e3);
+        fprintf(out, isnan(done->celsius) ? "\n" : "%.0f\n", done->celsius);
     }
 }
 

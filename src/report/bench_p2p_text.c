@@ -3,6 +3,7 @@
  * `specter bench p2p` on a screen.
  */
 #include "bench/link_findings.h"
+#include "bench/link_heat.h"
 #include "report/bench_checks.h"
 #include "report/bench_p2p.h"
 #include "report/bench_state.h"
@@ -243,6 +244,7 @@ static void print_all(const struct bench_links *links, FILE *out)
 void bench_p2p_text(const struct bench_p2p_report *r, bool full, FILE *out)
 {
     const struct bench_links *links = r->links;
+    const struct bench_correlation heat = bench_links_heat(r->log, links);
     struct bench_drift_report clocks[2];
     if (!r->complete)
         fputs("Ended early: not all configurations are in this.\n", out);
@@ -262,6 +264,7 @@ void bench_p2p_text(const struct bench_p2p_report *r, bool full, FILE *out)
     bench_p2p_drift(r, clocks);
     bench_drift_change_text(&clocks[0], &clocks[1], out);
     bench_state_text(r->gpus, r->ngpus, out);
+    bench_heat_text(&heat, "Messages take", out);
     bench_checks_text(r->checks, full, out);
     if (!full)
         fputs("More: --full, --json FILE|-, -o DIR.\n", out);

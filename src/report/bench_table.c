@@ -258,6 +258,7 @@ static cJSON *row_json(const struct bench_row *r)
     add_us(o, "algbw_GBps", r->algbw_GBps);
     add_us(o, "busbw_GBps", r->busbw_GBps);
     add_us(o, "wrong", r->wrong);
+    add_us(o, "temperature_C", r->celsius);
     cJSON_AddItemToObject(o, "us", cJSON_CreateDoubleArray(r->sample, (int)r->nsamples));
     return o;
 }

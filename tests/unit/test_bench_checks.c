@@ -101,3 +101,29 @@ TEST(checks_of_configurations_and_gpus)
     CHECK_INT(bench_checks_apply("drift>10", &checks, &e), -1);
     CHECK_INT(e.code, ERR_INPUT);
 }
+
+/* From 1 MiB on the run's 14 sizes; below it, a temperature that has nothing to do with the time.
+ */
+TEST(studies_heat_is_that_of_large_sizes)
+{
+    const struct made_bench m = made_bench(SPECTER_ALLREDUCE, 1);
+    struct bench_studies studies = {0};
+    struct bench_result result;
+    struct bench_correlation c;
+    struct bench_run *run;
+    bench_result_init(&result);
+    run = made_run(&result, &m);
+    for (size_t i = 0; i < run->nrows; i++) {
+        struct bench_row *row = &run->rows[i];
+        row->celsius = row->bytes < BENCH_HEAT_FROM ? 90 : 50 + (double)(i * 5 % 14);
+        row->time_us *= row->bytes < BENCH_HEAT_FROM ? 1 : 1 + 0.02 * (row->celsius - 50);
+    }
+    bench_studies_add(&studies, run, gpu_profile_find(m.gpu, NULL),
+                      network_profile_find(m.network, NULL));
+    c = bench_studies_heat(&studies);
+    CHECK_INT(c.n, 14);
+    CHECK(bench_correlation_is_clear(&c) && c.r > 0.9);
+    CHECK_DOUBLE(c.slope, 0.02, 0.2);
+    bench_studies_release(&studies);
+    bench_result_release(&result);
+}

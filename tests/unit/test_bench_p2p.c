@@ -5,6 +5,7 @@
 #include "bench/checks.h"
 #include "bench/link_findings.h"
 #include "bench/link_fit.h"
+#include "bench/link_heat.h"
 #include "bench/p2p.h"
 #include "test.h"
 
@@ -217,6 +218,35 @@ TEST(link_findings_name_links_pairs_and_gpus)
     CHECK_DOUBLE(list[0].ratio, 1.5, 0.02);
     free(list);
     bench_links_release(&links);
+}
+
+TEST(links_heat_is_the_temperature_that_times_go_with)
+{
+    static const int nodes[GPUS] = {0};
+    struct bench_p2p_log log;
+    struct bench_links links;
+    struct bench_correlation c;
+    uint64_t state = 3;
+    fill_log(&log, GPUS, two_to_three);
+    for (size_t i = 0; i < log.n; i++) {
+        struct bench_p2p_done *d = &log.list[i];
+        d->celsius = 40 + floor(40 * noise_of(&state));
+        for (int k = 0; k < REPEATS; k++)
+            d->repeats[k].time *= 1 + 0.005 * (d->celsius - 60);
+    }
+    bench_links_fit(&log, nodes, &links);
+    c = bench_links_heat(&log, &links);
+    CHECK_INT(c.n, CONFIGS - BENCH_P2P_SIZES);
+    CHECK(bench_correlation_is_clear(&c));
+    CHECK_DOUBLE(c.r, 0.9, 0.05);
+    CHECK_DOUBLE(c.slope, 0.004, 0.1); /* of 0.005: medians of 12 links have some of it */
+    for (size_t i = 0; i < log.n; i++)
+        log.list[i].celsius = (double)NAN;
+    c = bench_links_heat(&log, &links);
+    CHECK_INT(c.n, 0);
+    CHECK(!bench_correlation_is_clear(&c));
+    bench_links_release(&links);
+    bench_p2p_log_release(&log);
 }
 
 TEST(link_fit_is_never_negative)

@@ -17,7 +17,9 @@ cut -d, -f3 out/temperatures.csv | sort | uniq -c | awk '{ print $2, ($1 >= 2 ||
 python3 -c '
 import glob, json
 state = json.load(open(glob.glob("out/collectives*.json")[0]))["state"]
-print([(g["node"], g["gpu_id"], g["throttled"] > 0, g["throttle_reasons"], g["other_processes"]) for g in state])'
+print([(g["node"], g["gpu_id"], g["throttled"] > 0, g["throttle_reasons"], g["other_processes"]) for g in state])
+doc = json.load(open(glob.glob("out/collectives*.json")[0]))
+print(doc["temperature"]["samples"], {row["temperature_C"] > 90 for row in doc["runs"][0]["rows"]})'
 
 echo "-- from a temperature on"
 echo 'hot_gpu = 0 0' >>fabric.conf
