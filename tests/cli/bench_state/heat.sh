@@ -5,7 +5,7 @@ cat >fabric.conf <<'END'
 gpu_name = NVIDIA H100 80GB HBM3
 gpus_per_node = 4
 hot_gpu = 1 60
-foreign_process = 2 4711 2000
+foreign_process = 2 4194999 2000
 thermal_s = 2
 END
 export EMU_FABRIC=$PWD/fabric.conf
