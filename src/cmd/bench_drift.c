@@ -2,6 +2,7 @@
  *
  * specter bench drift: how fast the clocks of GPUs and hosts run against each other.
  */
+#include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"
 #include "cmd/progress.h"
 #include "report/bench_drift.h"
@@ -16,6 +17,7 @@
 struct drift_opts {
     const char *output, *json, *html, *fail_on;
     struct bench_job_opts job;
+    struct bench_conditions_opts conditions;
     double seconds;
     int64_t windows;
     bool full;
@@ -28,6 +30,7 @@ static const struct opt rows[] = {
     {"windows", 0, OPT_I64, AT(windows), "N", "parts of it that are compared; default 10"},
     BENCH_JOB_LIBRARY_ROWS(AT(job)),
     BENCH_JOB_RANKS_ROWS(AT(job)),
+    BENCH_CONDITIONS_ROWS(AT(conditions)),
     {"output", 'o', OPT_STR, AT(output), "FILE", "write every sample there, as CSV"},
     {"full", 0, OPT_FLAG, AT(full), NULL, "a row for every rank"},
     {"json", 0, OPT_STR, AT(json), "FILE|-", "write everything as JSON; -: in place of the text"},
@@ -40,6 +43,7 @@ static const struct opt rows[] = {
 struct drift {
     const struct drift_opts *opts;
     struct bench_job job;
+    struct bench_conditions conditions;
     struct bench_drift_plan plan;
     struct bench_drift_log log;
     bool complete;
@@ -78,8 +82,9 @@ static int parse(struct drift *d, struct err *e)
     return 0;
 }
 
-static int measure(struct drift *d, struct err *e)
+static int measure(void *arg, struct err *e)
 {
+    struct drift *d = arg;
     struct bench_communicator on;
     int status;
     if (bench_job_open(&d->job, &on, e) < 0)
@@ -130,13 +135,20 @@ static int write_page(const struct drift *d, const struct bench_checks *checks, 
 static int write_results(const struct drift *d, struct err *e)
 {
     const struct drift_opts *o = d->opts;
-    const struct bench_drift_report r = {&d->job.result,        d->job.run, &d->log, d->job.node_of,
-                                         (int)d->opts->windows, d->complete};
+    const struct bench_drift_report r = {&d->job.result,
+                                         d->job.run,
+                                         &d->log,
+                                         d->job.node_of,
+                                         (int)d->opts->windows,
+                                         d->complete,
+                                         d->conditions.gpus,
+                                         d->conditions.ngpus};
     const size_t wanted = (size_t)(d->plan.seconds / d->plan.every) + 1;
     struct bench_checks checks;
     bench_checks_init(&checks);
     bench_checks_done(&checks, d->log.n, d->complete ? d->log.n : wanted);
     bench_checks_drift(&checks, &d->log, d->job.node_of);
+    bench_checks_gpus(&checks, r.gpus, r.ngpus);
     if ((o->output != NULL && write_samples(&r, o->output, e) < 0) ||
         (o->json != NULL && cmd_write_json(document(&r, &checks), o->json, e) < 0) ||
         (o->html != NULL && write_page(d, &checks, e) < 0))
@@ -154,7 +166,7 @@ static int run_rank(void *arg, struct err *e)
     int status = bench_job_begin(&d->job, e);
     struct err own = {0};
     if (status == 0)
-        status = measure(d, e);
+        status = bench_job_in_conditions(&d->job, &d->conditions, NULL, measure, d, e);
     if (d->job.place.rank == 0 && d->log.n > 0 && write_results(d, &own) < 0 && status == 0) {
         *e = own;
         status = -1;
@@ -166,22 +178,28 @@ static int run_rank(void *arg, struct err *e)
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct drift_opts o = {.seconds = 300, .windows = 10, .job = BENCH_JOB_DEFAULTS};
+    struct drift_opts o = {.seconds = 300,
+                           .windows = 10,
+                           .job = BENCH_JOB_DEFAULTS,
+                           .conditions = BENCH_CONDITIONS_NONE};
     struct drift d = {.opts = &o, .job.gpus_only = true};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     (void)a;
     if (status >= 0)
         return status;
-    if (parse(&d, e) < 0)
-        return (int)e->code;
-    return bench_job_run(&d.job, "drift", argc, argv, run_rank, &d, e);
+    status = parse(&d, e) < 0 || bench_conditions_prepare(&d.conditions, &o.conditions, e) < 0
+                 ? (int)e->code
+                 : bench_job_run(&d.job, "drift", argc, argv, run_rank, &d, e);
+    bench_conditions_release(&d.conditions);
+    return status;
 }
 
 const struct cmd_kind bench_drifts = {
     .name = "drift",
     .command = {.name = "bench",
-                .synopsis = "bench drift [--seconds S] [--windows N] [--gpus N] [-o FILE] [--full] "
-                            "[--json FILE|-] [--html FILE] [--fail-on EXPR] [OPTIONS]",
+                .synopsis = "bench drift [--seconds S] [--windows N] [--gpus N] [--warmup-temp C] "
+                            "[--lock-clocks MHZ] [--no-numa] [-o FILE] [--full] [--json FILE|-] "
+                            "[--html FILE] [--fail-on EXPR] [OPTIONS]",
                 .summary = "how fast the clocks of GPUs and hosts run against each other",
                 .rows = rows},
     .run = run,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/bench_drift.h"
 
+#include "report/bench_state.h"
 #include "report/json_add.h"
 #include "report/table.h"
 
@@ -156,6 +157,7 @@ void bench_drift_text(const struct bench_drift_report *r, bool full, FILE *out)
     print_table(r, list, n, out);
     if (n < all)
         fprintf(out, "The %d of %d ranks with the largest drifts; all: --full\n", n, all);
+    bench_state_text(r->gpus, r->ngpus, out);
     free(list);
 }
 
@@ -278,6 +280,7 @@ cJSON *bench_drift_json(const struct bench_drift_report *r)
     json_add_number(doc, "largest_ppm", largest);
     cJSON_AddStringToObject(doc, "verdict", bench_drift_verdict(largest));
     cJSON_AddItemToObject(doc, "ranks", ranks_json(r, list));
+    cJSON_AddItemToObject(doc, "state", bench_state_json(r->gpus, r->ngpus));
     notes = cJSON_AddArrayToObject(doc, "notes");
     for (size_t i = 0; i < r->result->nnotes; i++)
         cJSON_AddItemToArray(notes, cJSON_CreateString(r->result->notes[i]));

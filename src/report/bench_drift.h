@@ -7,6 +7,7 @@
 
 #include "bench/drift.h"
 #include "bench/result.h"
+#include "bench/state.h"
 
 #include <stdio.h>
 
@@ -19,6 +20,8 @@ struct bench_drift_report {
     const int *node_of; /* by rank; ranks of rank 0's node share its host's clock */
     int windows;
     bool complete;
+    const struct bench_gpu_summary *gpus; /* what they were like, of all nodes */
+    int ngpus;
 };
 
 /* The answer first; then a row a rank, unless full at most eight: the largest drifts. */

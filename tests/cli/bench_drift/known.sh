@@ -3,7 +3,7 @@
 . "$ROOT/tests/cli/bench_collective/common.bash"
 export EMU_FABRIC=$PWD/fabric.conf MASTER_PORT=$((20000 + RANDOM % 10000))
 check() {
-    awk 'NR > 14 && !/^  pass/ || length > 80 { print "too long: " $0 }' text
+    awk 'NR > 14 && !/^  pass|^Checks/ || length > 80 { print "too long: " $0 }' text
     echo "$1: $(head -1 text)"
     shift
     python3 - "$@" <<'PY'
@@ -39,3 +39,10 @@ check "2 nodes" 0 0 0 0 12 -12 14.5 -12
 "$ROOT/examples/launch.sh" -n 4 -g 2 "$SPECTER" bench drift --seconds 5 --html page.html --fail-on 'drift>10' 2>&1 >/dev/null
 echo "status $?"
 grep -o '<figcaption>[^<]*\|FAIL  drift' page.html
+echo "-- a hot GPU"
+printf '%s\n' 'gpus_per_node = 4' 'hot_gpu = 1 60' >fabric.conf
+"$SPECTER" bench drift --gpus 4 --seconds 5 --json result.json >text
+echo "status $?"
+awk 'length > 80' text
+grep -e '^GPU' -e throttled text | sed 's/[0-9.]* %/N %/; s/of [0-9]* samples/of N samples/; s/most [0-9]* C/most N C/'
+python3 -c 'import json; print([g["gpu_id"] for g in json.load(open("result.json"))["state"] if g["throttled"] > 0])'
