@@ -100,14 +100,18 @@ struct family {
     const char *word;     /* in its file names */
     const char *name;     /* for provenance */
     const char *usual[5]; /* file names that its backend opens; ends with NULL */
+    const char *also;     /* its builds under another name, for the message that it is not here */
 };
 
 enum { NCCLX, RCCL, NCCL, FAMILIES }; /* "ncclx" before "nccl", which is in it */
 
 static const struct family families[FAMILIES] = {
-    [NCCLX] = {"ncclx", "NCCLX", {"libncclx.so.2", "libncclx.so"}},
-    [RCCL] = {"rccl", "RCCL", {"librccl.so.1", "librccl.so"}},
-    [NCCL] = {"nccl", "NCCL", {"libnccl.so.2", "librccl.so.1", "librccl.so"}},
+    [NCCLX] = {"ncclx",
+               "NCCLX",
+               {"libncclx.so.2", "libncclx.so"},
+               ", also one that is named libnccl.so.2"},
+    [RCCL] = {"rccl", "RCCL", {"librccl.so.1", "librccl.so"}, ""},
+    [NCCL] = {"nccl", "NCCL", {"libnccl.so.2", "librccl.so.1", "librccl.so"}, ""},
 };
 
 /* Which family an opened file is of. Builds of NCCLX are also named as NCCL's are, so that only the
@@ -130,8 +134,9 @@ static int open_library(struct bench_comm *c, const struct family *asked, const 
     void *library = bench_lib_open(path != NULL ? given : asked->usual, &file, e);
     int version = 0;
     if (library == NULL && path == NULL && asked != &families[NCCL])
-        return err_set(e, ERR_INPUT, "no %s here: name its file with --lib, or try --backend nccl",
-                       asked->usual[0]);
+        return err_set(e, ERR_INPUT,
+                       "no %s here: name its file with --lib%s, or try --backend nccl",
+                       asked->usual[0], asked->also);
     if (library == NULL ||
         bench_lib_bind(library, "nccl", symbols, sizeof symbols / sizeof *symbols, &c->nccl, e) < 0)
         return -1;
