@@ -9,7 +9,7 @@
 #ifndef SPECTER_BENCH_BACKEND_H
 #define SPECTER_BENCH_BACKEND_H
 
-#include "bench/ranks.h"
+#include "bench/calls.h"
 #include "specter/trace.h"
 
 #include <stdbool.h>
@@ -32,10 +32,7 @@ struct bench_members {
     double timeout_s;          /* to wait for another rank, in every call */
     int channels;              /* of the communicator, exactly; 0: as the library has it */
     double call_s;             /* after so long a wait() fails on this rank alone; 0: never */
-    /* Where a call of the library cannot end, because another rank has: called in its place, from
-     * another thread, with what happened. Must not return; the library is not called again. */
-    void (*lost)(void *arg, const struct err *e);
-    void *lost_arg;
+    struct bench_calls *calls; /* borrowed; around every call that may not return */
 };
 
 /* What a library is, for provenance: texts of the communicator, good until it is closed. */

@@ -76,7 +76,8 @@ struct bench_comm {
     struct calls nccl;
     struct config_calls config;
     struct bench_gpu gpu;
-    struct bench_ranks *ranks; /* borrowed */
+    struct bench_ranks *ranks; /* borrowed, as is */
+    struct bench_calls *calls;
     void *comm;
     int size, member;
     char library[64];
@@ -225,9 +226,11 @@ static int init_comm(struct bench_comm *c, const struct bench_members *m, unique
     int error = SUCCESS;
     if (m->channels > 0 && c->config.CommInitRankConfig == NULL)
         return err_set(e, ERR_INPUT, "%s cannot be told how many channels to use", c->library);
+    bench_calls_begin(c->calls, "ncclCommInitRank");
     if (m->member >= 0)
         error = m->channels > 0 ? init_channels(c, m, id)
                                 : c->nccl.CommInitRank(&c->comm, m->size, id, m->member);
+    bench_calls_end(c->calls);
     return error == SUCCESS ? 0 : failed(c, "a communicator", error, e);
 }
 
@@ -238,9 +241,11 @@ static void end_comm(struct bench_comm *c, bool abort)
     for (size_t i = 0; i < c->nmarks; i++)
         bench_gpu_forget_event(&c->gpu, c->marks[i]);
     free(c->marks);
-    if (c->comm != NULL && !abort && !bench_ranks_failed(c->ranks))
+    if (c->comm != NULL && !abort && !bench_ranks_failed(c->ranks)) {
+        bench_calls_begin(c->calls, "ncclCommDestroy");
         c->nccl.CommDestroy(c->comm);
-    else if (c->comm != NULL)
+        bench_calls_end(c->calls);
+    } else if (c->comm != NULL)
         c->nccl.CommAbort(c->comm);
     bench_gpu_close(&c->gpu);
     free(c);
@@ -272,6 +277,7 @@ static int open_comm(const struct family *asked, const struct bench_members *m,
     if (c == NULL)
         die("out of memory");
     c->ranks = m->ranks;
+    c->calls = m->calls;
     c->size = m->size;
     c->member = m->member;
     c->call_s = m->call_s;
@@ -312,7 +318,11 @@ static void identify(const struct bench_comm *c, struct bench_identity *out)
 
 static int alloc(struct bench_comm *c, size_t bytes, void **buffer, struct err *e)
 {
-    return bench_gpu_alloc(&c->gpu, bytes, buffer, e);
+    int status;
+    bench_calls_begin(c->calls, "cudaMalloc");
+    status = bench_gpu_alloc(&c->gpu, bytes, buffer, e);
+    bench_calls_end(c->calls);
+    return status;
 }
 
 /* cudaFree waits for all kernels, and one that waits for a rank that is gone never ends: then the
@@ -330,22 +340,38 @@ static int free_bytes(struct bench_comm *c, size_t *bytes, struct err *e)
 
 static int put(struct bench_comm *c, void *to, const void *from, size_t bytes, struct err *e)
 {
-    return bench_gpu_put(&c->gpu, to, from, bytes, e);
+    int status;
+    bench_calls_begin(c->calls, "cudaMemcpy");
+    status = bench_gpu_put(&c->gpu, to, from, bytes, e);
+    bench_calls_end(c->calls);
+    return status;
 }
 
 static int get(struct bench_comm *c, void *to, const void *from, size_t bytes, struct err *e)
 {
-    return bench_gpu_get(&c->gpu, to, from, bytes, e);
+    int status;
+    bench_calls_begin(c->calls, "cudaMemcpy");
+    status = bench_gpu_get(&c->gpu, to, from, bytes, e);
+    bench_calls_end(c->calls);
+    return status;
 }
 
 static int set(struct bench_comm *c, void *to, int value, size_t bytes, struct err *e)
 {
-    return bench_gpu_set(&c->gpu, to, value, bytes, e);
+    int status;
+    bench_calls_begin(c->calls, "cudaMemsetAsync");
+    status = bench_gpu_set(&c->gpu, to, value, bytes, e);
+    bench_calls_end(c->calls);
+    return status;
 }
 
 static int copy(struct bench_comm *c, void *to, const void *from, size_t bytes, struct err *e)
 {
-    return bench_gpu_copy(&c->gpu, to, from, bytes, e);
+    int status;
+    bench_calls_begin(c->calls, "cudaMemcpyAsync");
+    status = bench_gpu_copy(&c->gpu, to, from, bytes, e);
+    bench_calls_end(c->calls);
+    return status;
 }
 
 /* ---- calls ---- */
@@ -455,19 +481,25 @@ static int dispatch(struct bench_comm *c, const struct bench_call *k, int type, 
 
 static int call(struct bench_comm *c, const struct bench_call *k, struct err *e)
 {
-    int error = dispatch(c, k, nccl_type(k->dtype), nccl_redop(k->redop));
+    int error;
+    bench_calls_begin(c->calls, specter_comm_op_name(k->op));
+    error = dispatch(c, k, nccl_type(k->dtype), nccl_redop(k->redop));
+    bench_calls_end(c->calls);
     return error == SUCCESS ? 0 : failed(c, specter_comm_op_name(k->op), error, e);
 }
 
 static int messages(struct bench_comm *c, const struct bench_message *list, size_t n, struct err *e)
 {
-    int type = nccl_type(SPECTER_UINT8), error = c->nccl.GroupStart(), ended;
+    int type = nccl_type(SPECTER_UINT8), error, ended;
+    bench_calls_begin(c->calls, "a message");
+    error = c->nccl.GroupStart();
     for (size_t i = 0; i < n && error == SUCCESS; i++) {
         const struct bench_message *m = &list[i];
         error = m->sends ? c->nccl.Send(m->buffer, m->bytes, type, m->peer, c->comm, c->gpu.stream)
                          : c->nccl.Recv(m->buffer, m->bytes, type, m->peer, c->comm, c->gpu.stream);
     }
     ended = c->nccl.GroupEnd();
+    bench_calls_end(c->calls);
     error = error != SUCCESS ? error : ended;
     return error == SUCCESS ? 0 : failed(c, "a message", error, e);
 }
@@ -476,6 +508,7 @@ static int messages(struct bench_comm *c, const struct bench_message *list, size
 
 static int mark(struct bench_comm *c, size_t i, struct err *e)
 {
+    int status;
     if (i >= c->nmarks) {
         void **marks = realloc(c->marks, (i + 1) * sizeof *marks);
         if (marks == NULL)
@@ -484,7 +517,10 @@ static int mark(struct bench_comm *c, size_t i, struct err *e)
         c->marks = marks;
         c->nmarks = i + 1;
     }
-    return bench_gpu_event(&c->gpu, &c->marks[i], e);
+    bench_calls_begin(c->calls, "cudaEventRecord");
+    status = bench_gpu_event(&c->gpu, &c->marks[i], e);
+    bench_calls_end(c->calls);
+    return status;
 }
 
 static double between(struct bench_comm *c, size_t from, size_t to)

@@ -7,10 +7,10 @@
  *     rank r -> 0   DATA (what it gives)          an exchange
  *     0 -> all      DATA (of all ranks)
  *     any time      FAIL (what went wrong)        the sender's last message
- *     rank r -> 0   BLOCKED (nothing)             its calls do not end; then only a FAIL can follow
+ *     rank r -> 0   BLOCKED (what it does)        its calls do not end; then only a FAIL can follow
  *     0 -> all      ASK (nothing)                 who is there?
- *     rank r -> 0   HERE (nothing)                the answer of one that waits for its device;
- *                                                 one that is at an exchange has answered by it
+ *     rank r -> 0   HERE (what it does)           the answer of one that waits for its device, or
+ * is in a call; one that is at an exchange has answered by it
  *
  * Numbers are those of the machine: all ranks run the same build.
  */
@@ -49,15 +49,24 @@ struct hello {
     uint32_t rank, world;
 };
 
+/* What a rank does outside of an exchange. Between two exchanges all ranks that work make the same
+ * calls, so that the one with the lowest number is behind. */
+struct doing {
+    uint64_t calls; /* begun since the last exchange */
+    char call[40];  /* that it is in; "": none */
+};
+
 struct bench_ranks {
     int rank, world;
     double timeout_s;
     int *fds;    /* owned; rank 0: of each rank, others: [0] of rank 0. -1: not come, or ended */
     bool *heard; /* owned; on rank 0: that have come, gave their part of an exchange, or are BLOCKED
                   */
-    bool blocked; /* on rank 0: some rank's calls do not end */
-    bool silent;  /* rank 0 is there to say what went wrong */
-    bool failed;  /* the job is over; why says what happened */
+    struct doing mine;
+    struct doing *doing; /* owned; on rank 0: of each rank, as it said last */
+    bool blocked;        /* on rank 0: some rank's calls do not end */
+    bool silent;         /* rank 0 is there to say what went wrong */
+    bool failed;         /* the job is over; why says what happened */
     char why[512];
 };
 
@@ -167,29 +176,37 @@ static int peer_failed(struct bench_ranks *r, int fd, const struct head *head, s
 
 /* ---- who is there ---- */
 
-/* The numbers of those that are not in `heard`, and how many they are. */
-static int put_others(const struct bench_ranks *r, const bool *heard, struct buf *names)
-{
-    int others = 0;
-    for (int i = 1; i < r->world; i++) {
-        if (!heard[i] && others++ < NAMED_RANKS)
-            buf_printf(names, "%s%d", others == 1 ? "" : ", ", i);
-    }
-    if (others > NAMED_RANKS)
-        buf_printf(names, " and %d more", others - NAMED_RANKS);
-    return others;
-}
-
-/* "ranks 1, 2 did not come within 60 s", of those that are not in `heard`; 0: none. */
-static int name_silent(struct bench_ranks *r, const bool *heard, const char *did, struct err *e)
+/* "ranks 1, 2 did not come within 60 s", of those that are not in `did`; 0: none. */
+static int name_others(struct bench_ranks *r, const bool *did, const char *what, struct err *e)
 {
     struct buf names = BUF_INIT;
-    int others = put_others(r, heard, &names);
+    int others = 0;
+    for (int i = 0; i < r->world; i++) {
+        if (!did[i] && others++ < NAMED_RANKS)
+            buf_printf(&names, "%s%d", others == 1 ? "" : ", ", i);
+    }
+    if (others > NAMED_RANKS)
+        buf_printf(&names, " and %d more", others - NAMED_RANKS);
     if (others > 0)
         snprintf(r->why, sizeof r->why, "rank%s %s did not %s within %g s", others > 1 ? "s" : "",
-                 names.data, did, r->timeout_s);
+                 names.data, what, r->timeout_s);
     buf_release(&names);
     return others > 0 ? end_job(r, 0, e) : 0;
+}
+
+/* The text behind a HERE or BLOCKED of rank `from`; others are cut off by a later error. */
+static void note_doing(struct bench_ranks *r, int from, const struct head *head)
+{
+    struct doing *d = &r->doing[from];
+    if (head->length != sizeof *d ||
+        transfer(r->fds[from], d, sizeof *d, false, now_s() + STRANGER_S) < 0)
+        *d = (struct doing){0};
+    d->call[sizeof d->call - 1] = '\0';
+}
+
+static int say_doing(struct bench_ranks *r, uint32_t kind)
+{
+    return send_message(r, r->fds[0], kind, (uint32_t)r->rank, &r->mine, sizeof r->mine);
 }
 
 /* Takes what a rank says outside of an exchange, if anything. 0, or -1 with e filled: the job is
@@ -201,15 +218,19 @@ static int listen_to(struct bench_ranks *r, int from, bool *there, struct err *e
     while ((n = recv(r->fds[from], &head, sizeof head, MSG_PEEK | MSG_DONTWAIT)) ==
            (ssize_t)sizeof head) {
         *there |= head.kind != FAIL;
-        if (head.kind == DATA)
+        if (head.kind == DATA) {
+            r->doing[from] = (struct doing){0};
             return 0;
+        }
         recv(r->fds[from], &head, sizeof head, MSG_DONTWAIT);
         if (head.kind == FAIL)
             return peer_failed(r, r->fds[from], &head, e);
+        if (head.kind == BLOCKED || head.kind == HERE)
+            note_doing(r, from, &head);
         if (head.kind == BLOCKED)
             r->blocked = r->heard[from] = true;
         if (head.kind == ASK) /* where rank 0 has ended, a FAIL may be behind it */
-            (void)send_message(r, r->fds[0], HERE, (uint32_t)r->rank, NULL, 0);
+            (void)say_doing(r, HERE);
     }
     errno = n == 0 ? ECONNRESET : errno;
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ? peer_lost(r, from, e) : 0;
@@ -224,6 +245,7 @@ static int ask_all(struct bench_ranks *r, struct err *e)
     int missing = 1, status = 0;
     if (there == NULL)
         die("out of memory");
+    there[0] = true;
     for (int i = 1; i < r->world; i++) {
         there[i] = r->heard[i];
         (void)send_message(r, r->fds[i], ASK, 0, NULL, 0);
@@ -239,15 +261,44 @@ static int ask_all(struct bench_ranks *r, struct err *e)
             nanosleep(&pause, NULL);
     }
     if (status == 0)
-        status = name_silent(r, there, "answer", e);
+        status = name_others(r, there, "answer", e);
     free(there);
     return status;
+}
+
+/* On rank 0: names those that are in a call which others have behind them. 0: none. */
+static int name_behind(struct bench_ranks *r, struct err *e)
+{
+    bool *ahead = calloc((size_t)r->world, sizeof *ahead);
+    char what[64];
+    int first = -1, status = 0;
+    bool differ = false;
+    if (ahead == NULL)
+        die("out of memory");
+    r->doing[0] = r->mine;
+    for (int i = 0; i < r->world; i++) {
+        if (r->doing[i].call[0] != '\0' && (first < 0 || r->doing[i].calls < r->doing[first].calls))
+            first = i;
+    }
+    for (int i = 0; i < r->world && first >= 0; i++) {
+        ahead[i] = r->doing[i].call[0] == '\0' || r->doing[i].calls > r->doing[first].calls;
+        differ |= ahead[i];
+    }
+    if (first >= 0)
+        snprintf(what, sizeof what, "return from %s", r->doing[first].call);
+    if (differ)
+        status = name_others(r, ahead, what, e);
+    else if (first >= 0)
+        snprintf(r->why, sizeof r->why, "%s did not return within %g s, though all ranks are in it",
+                 r->doing[first].call, r->timeout_s);
+    free(ahead);
+    return first >= 0 && status == 0 ? end_job(r, 0, e) : status;
 }
 
 /* On rank 0: some rank's calls do not end. */
 static int find_hanging(struct bench_ranks *r, struct err *e)
 {
-    if (ask_all(r, e) < 0)
+    if (ask_all(r, e) < 0 || name_behind(r, e) < 0)
         return -1;
     snprintf(r->why, sizeof r->why, "calls did not end within %g s, though all ranks answer",
              r->timeout_s);
@@ -267,6 +318,8 @@ static int receive(struct bench_ranks *r, int from, void *bytes, size_t size, do
             return peer_lost(r, from, e);
         if (head.kind == ASK) /* rank 0 waits for another one */
             until_s = now_s() + patience_s(r);
+        if (head.kind == HERE || head.kind == BLOCKED)
+            note_doing(r, from, &head);
     }
     if (head.kind == FAIL)
         return peer_failed(r, fd, &head, e);
@@ -330,6 +383,7 @@ int bench_ranks_gather(struct bench_ranks *r, const void *mine, size_t size, voi
                        struct err *e)
 {
     size_t whole = size * (size_t)r->world;
+    r->mine = (struct doing){0};
     memcpy((char *)all + (size_t)r->rank * size, mine, size);
     if (r->failed)
         return err_set(e, ERR_INPUT, "%s", r->why);
@@ -415,9 +469,15 @@ int bench_ranks_blocked(struct bench_ranks *r, struct err *e)
         return err_set(e, ERR_INPUT, "%s", r->why);
     if (r->rank == 0)
         return find_hanging(r, e);
-    if (send_message(r, r->fds[0], BLOCKED, (uint32_t)r->rank, NULL, 0) < 0)
+    if (say_doing(r, BLOCKED) < 0)
         return bench_ranks_check(r, e) < 0 ? -1 : peer_lost(r, 0, e);
     return receive(r, 0, NULL, 0, now_s() + patience_s(r), e);
+}
+
+void bench_ranks_in_call(struct bench_ranks *r, const char *call)
+{
+    r->mine.calls += call != NULL;
+    snprintf(r->mine.call, sizeof r->mine.call, "%s", call != NULL ? call : "");
 }
 
 bool bench_ranks_silent(const struct bench_ranks *r)
@@ -572,11 +632,12 @@ static int wait_for_all(struct bench_ranks *r, const struct bench_place *p, stru
     int listener = open_listener(p, e), missing = r->world - 1, status = 0;
     if (listener < 0)
         return -1;
+    r->heard[0] = true;
     while (missing > 0 && status == 0) {
         struct pollfd poll_one = {listener, POLLIN, 0};
         int fd;
         if (poll(&poll_one, 1, left_ms(until_s)) == 0) {
-            status = name_silent(r, r->heard, "come", e);
+            status = name_others(r, r->heard, "come", e);
             break;
         }
         fd = accept(listener, NULL, NULL);
@@ -637,7 +698,8 @@ int bench_ranks_join(const struct bench_place *place, double timeout_s, struct b
     struct bench_ranks *r = *ranks = calloc(1, sizeof *r);
     size_t world = (size_t)place->world;
     if (r == NULL || (r->fds = calloc(world, sizeof *r->fds)) == NULL ||
-        (r->heard = calloc(world, sizeof *r->heard)) == NULL)
+        (r->heard = calloc(world, sizeof *r->heard)) == NULL ||
+        (r->doing = calloc(world, sizeof *r->doing)) == NULL)
         die("out of memory");
     r->rank = place->rank;
     r->world = place->world;
@@ -657,6 +719,7 @@ void bench_ranks_leave(struct bench_ranks *r)
         if (r->fds[i] >= 0)
             close(r->fds[i]);
     }
+    free(r->doing);
     free(r->heard);
     free(r->fds);
     free(r);

@@ -47,9 +47,14 @@ void bench_ranks_fail(struct bench_ranks *r, const struct err *e);
  * filled. */
 int bench_ranks_check(struct bench_ranks *r, struct err *e);
 
-/* Called out of such a loop where the device has ended no call for timeout_s. Always -1, with e
- * filled on all ranks: which ranks do not answer, or that all do. */
+/* Called out of such a loop where the device has ended no call for timeout_s, or where a call of
+ * the library does not return (bench/calls.h). Always -1, with e filled on all ranks: which ranks
+ * do not answer, else which are behind in a call, else that all answer. */
 int bench_ranks_blocked(struct bench_ranks *r, struct err *e);
+
+/* The call of the library that this rank is in from now on, which others are told when they ask;
+ * NULL: none. */
+void bench_ranks_in_call(struct bench_ranks *r, const char *call);
 
 /* Whether another rank says what went wrong: rank 0, once it knows of this one; rank 1 where rank 0
  * is lost. */

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define OPS_DEFAULT "all_reduce,all_gather,reduce_scatter"
 #define OPS_MAX 16
@@ -155,22 +154,10 @@ static int parse(struct job *j, struct err *e)
 
 /* ---- the job ---- */
 
-/* A call of the library cannot end: what was measured is kept, and this process ends here. */
-static void give_up(void *arg, const struct err *e)
+static int keep(void *arg, struct err *e)
 {
     struct job *j = arg;
-    struct err own = {0};
-    if (j->job.place.rank == 0) {
-        if (bench_output_end(&j->output, &own) < 0)
-            fprintf(stderr, "specter: %s\n", own.msg);
-        fprintf(stderr, "specter: %s\n", e->msg);
-        fflush(stdout);
-    } else {
-        /* Launchers kill all as soon as one has ended: rank 0 writes its files first. */
-        bench_ranks_fail(j->job.ranks, e);
-        sleep(1);
-    }
-    _exit((int)e->code);
+    return bench_output_end(&j->output, e);
 }
 
 /* Whether the library has what is asked for. */
@@ -277,8 +264,6 @@ static int run_rank(void *arg, struct err *e)
     if (j->job.place.rank == 0)
         j->plan.row = take_row;
     j->plan.row_arg = &j->output;
-    j->job.lost = give_up;
-    j->job.lost_arg = j;
     status = bench_job_begin(&j->job, e);
     if (status == 0)
         status = check_support(j, e);
@@ -309,7 +294,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                 .warmup = 10,
                                 .iters = 50,
                                 .factor = 2};
-    struct job j = {.opts = &o, .arena = a};
+    struct job j = {.opts = &o, .job.keep = keep, .arena = a};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status < 0) {
         j.job.opts = o.job;

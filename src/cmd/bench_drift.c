@@ -160,6 +160,13 @@ static int write_results(const struct drift *d, struct err *e)
     return o->fail_on != NULL ? bench_checks_apply(o->fail_on, &checks, e) : 0;
 }
 
+/* Where a call of the library does not return. */
+static int keep(void *arg, struct err *e)
+{
+    struct drift *d = arg;
+    return d->log.n > 0 ? write_results(d, e) : 0;
+}
+
 static int run_rank(void *arg, struct err *e)
 {
     struct drift *d = arg;
@@ -182,7 +189,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                            .windows = 10,
                            .job = BENCH_JOB_DEFAULTS,
                            .conditions = BENCH_CONDITIONS_NONE};
-    struct drift d = {.opts = &o, .job.gpus_only = true};
+    struct drift d = {.opts = &o, .job.gpus_only = true, .job.keep = keep};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     (void)a;
     if (status >= 0)

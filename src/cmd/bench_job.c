@@ -154,6 +154,7 @@ int bench_job_run(struct bench_job *j, const char *kind, int argc, char **argv,
                   int (*rank)(void *arg, struct err *e), void *arg, struct err *e)
 {
     int count = count_processes(j, kind, e);
+    j->arg = arg;
     if (count == 1)
         return rank(arg, e);
     return count > 1 ? launch(count, kind, argc, argv, e) : (int)e->code;
@@ -216,6 +217,26 @@ static int find_nodes(struct bench_job *j, struct err *e)
     return status;
 }
 
+/* A call of the library cannot end: what was measured is kept, and this process ends here. */
+static void give_up(void *arg, const struct err *e)
+{
+    struct bench_job *j = arg;
+    struct err own = {0};
+    if (j->place.rank == 0) {
+        if (j->keep != NULL && j->keep(j->arg, &own) < 0)
+            fprintf(stderr, "specter: %s\n", own.msg);
+        fprintf(stderr, "specter: %s\n", e->msg);
+        fflush(stdout);
+    } else {
+        bench_ranks_fail(j->ranks, e);
+        if (!bench_ranks_silent(j->ranks))
+            fprintf(stderr, "specter: %s\n", e->msg);
+        /* Launchers kill all as soon as one has ended: rank 0 writes its files first. */
+        sleep(1);
+    }
+    _exit((int)e->code);
+}
+
 static int join(struct bench_job *j, struct err *e)
 {
     if (j->opts.port != BENCH_NO_NUMBER)
@@ -228,9 +249,10 @@ static int join(struct bench_job *j, struct err *e)
                                         .size = j->place.world,
                                         .member = j->place.rank,
                                         .lib = j->opts.lib,
-                                        .timeout_s = j->opts.timeout,
-                                        .lost = j->lost,
-                                        .lost_arg = j->lost_arg};
+                                        .timeout_s = j->opts.timeout};
+    j->members.calls = j->calls = bench_calls_start(j->ranks, j->opts.timeout, give_up, j, e);
+    if (bench_ranks_agree(j->ranks, j->calls != NULL ? 0 : -1, e) < 0)
+        return -1;
     if (find_nodes(j, e) < 0)
         return -1;
     if (j->backend->enqueues) {
@@ -292,7 +314,9 @@ int bench_job_end(struct bench_job *j, int status, struct err *e)
     }
     if (bench_ranks_silent(j->ranks))
         e->code = ERR_NONE;
+    bench_calls_stop(j->calls);
     bench_ranks_leave(j->ranks);
+    j->calls = NULL;
     j->ranks = NULL;
     free(j->node_of);
     bench_result_release(&j->result);

@@ -63,8 +63,11 @@ struct bench_job {
     int *node_of;                    /* owned; by rank, nodes counted from 0 */
     struct bench_result result;      /* hosts, settings, notes; rows are the kind's */
     struct bench_run *run;           /* of result */
-    void (*lost)(void *arg, const struct err *e); /* see struct bench_members; set by the kind */
-    void *lost_arg;
+    struct bench_calls *calls;       /* owned */
+    /* Set by the kind: writes what was measured, on rank 0, where a call of the library does not
+     * return and the process ends. As `rank` it gets the argument of bench_job_run(). */
+    int (*keep)(void *arg, struct err *e);
+    void *arg;
 };
 
 /* Checks the options and the environment. 0, or -1 with e filled. */

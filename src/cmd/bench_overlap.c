@@ -263,6 +263,13 @@ static int write_results(const struct overlap *o, struct err *e)
     return opts->fail_on != NULL ? bench_checks_apply(opts->fail_on, &checks, e) : 0;
 }
 
+/* Where a call of the library does not return. */
+static int keep(void *arg, struct err *e)
+{
+    struct overlap *o = arg;
+    return o->log.n > 0 ? write_results(o, e) : 0;
+}
+
 static int run_rank(void *arg, struct err *e)
 {
     struct overlap *o = arg;
@@ -290,7 +297,8 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                 .repeat = 7,
                                 .job = BENCH_JOB_DEFAULTS,
                                 .conditions = BENCH_CONDITIONS_NONE};
-    struct overlap o = {.opts = &opts, .job.gpus_only = true, .started = time(NULL)};
+    struct overlap o = {
+        .opts = &opts, .job.gpus_only = true, .job.keep = keep, .started = time(NULL)};
     int status = cmd_parse_options(self, &opts, argc, argv, e);
     if (status < 0)
         status = parse(&o, &opts, a, e) < 0 ||

@@ -244,6 +244,8 @@ static int write_results(struct p2p *p, struct err *e)
     struct bench_p2p_report r = report(p);
     struct bench_checks checks;
     int status;
+    for (size_t i = 0; i < p->log.n; i++)
+        bench_common_clock_apply(&p->clock, &p->log.list[i]);
     bench_links_fit(&p->log, p->job.node_of, &p->links);
     r.links = &p->links;
     status = bench_p2p_folder_end(&p->folder, &r, e);
@@ -254,6 +256,13 @@ static int write_results(struct p2p *p, struct err *e)
     if (p->opts->json == NULL && p->folder.path[0] != '\0')
         printf("Files: %s\n", p->folder.path);
     return status;
+}
+
+/* Where a call of the library does not return. */
+static int keep(void *arg, struct err *e)
+{
+    struct p2p *p = arg;
+    return p->log.n > 0 ? write_results(p, e) : 0;
 }
 
 static int run_rank(void *arg, struct err *e)
@@ -268,8 +277,6 @@ static int run_rank(void *arg, struct err *e)
     status = bench_job_begin(&p->job, e);
     if (status == 0)
         status = measure(p, e);
-    for (size_t i = 0; i < p->log.n; i++)
-        bench_common_clock_apply(&p->clock, &p->log.list[i]);
     if (p->log.n > 0 && write_results(p, &own) < 0) {
         *e = status < 0 ? *e : own;
         status = -1;
@@ -293,7 +300,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                          .warmup = 5,
                          .repeat = 10,
                          .drift = -1};
-    struct p2p p = {.opts = &o, .job.gpus_only = true, .arena = a};
+    struct p2p p = {.opts = &o, .job.gpus_only = true, .job.keep = keep, .arena = a};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status >= 0)
         return status;

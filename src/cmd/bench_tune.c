@@ -279,6 +279,13 @@ static int status_of(const struct tune *t)
     return t->complete ? 0 : ERR_PARTIAL;
 }
 
+/* Where a call of the library does not return. */
+static int keep(void *arg, struct err *e)
+{
+    struct tune *t = arg;
+    return t->log.n > 0 ? write_results(t, e) : 0;
+}
+
 static int run_rank(void *arg, struct err *e)
 {
     struct tune *t = arg;
@@ -318,7 +325,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                           .budget = 300,
                           .job = BENCH_JOB_DEFAULTS,
                           .conditions = BENCH_CONDITIONS_NONE};
-    struct tune t = {.opts = &o, .job.gpus_only = true};
+    struct tune t = {.opts = &o, .job.gpus_only = true, .job.keep = keep};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     (void)a;
     if (status < 0)

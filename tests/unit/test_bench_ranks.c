@@ -521,6 +521,30 @@ static int all_are_blocked(struct bench_ranks *r, int rank)
     return strcmp(e.msg, "calls did not end within 1 s, though all ranks answer") == 0 ? 0 : 1;
 }
 
+/* Rank 3 does not return from a call that rank 1 has behind it; ranks 0 and 2 wait for the device.
+ */
+static int one_is_behind(struct bench_ranks *r, int rank)
+{
+    struct err e = {0};
+    for (int i = 0; i <= rank % 3; i++)
+        bench_ranks_in_call(r, rank == 1 || rank == 3 ? "AllReduce" : NULL);
+    while (waits_for_device(r, rank == 1, &e)) {
+    }
+    return strcmp(e.msg, "rank 3 did not return from AllReduce within 1 s") == 0 ? 0 : 1;
+}
+
+static int all_are_in_a_call(struct bench_ranks *r, int rank)
+{
+    struct err e = {0};
+    bench_ranks_in_call(r, "ncclCommInitRank");
+    while (waits_for_device(r, rank == 2, &e)) {
+    }
+    return strcmp(e.msg,
+                  "ncclCommInitRank did not return within 1 s, though all ranks are in it") == 0
+               ? 0
+               : 1;
+}
+
 /* Rank 0's exchange waits for longer than the timeout for a device that is at work. */
 static int one_is_slow(struct bench_ranks *r, int rank)
 {
@@ -536,7 +560,8 @@ TEST(bench_ranks_find_who_hangs)
     static const struct {
         behaviour *act;
         int hangs;
-    } cases[] = {{one_hangs, 2}, {first_hangs, 0}, {all_are_blocked, -1}, {one_is_slow, -1}};
+    } cases[] = {{one_hangs, 2},      {first_hangs, 0},        {all_are_blocked, -1},
+                 {one_is_behind, -1}, {all_are_in_a_call, -1}, {one_is_slow, -1}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         int port = free_port();
         pid_t pids[4];

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PATIENCE 10 /* timeouts until gloo itself gives up, which names no rank */
+
 /* ---- opening ---- */
 
 /* gloo writes to sockets whose other end may be gone. */
@@ -59,7 +61,8 @@ static int listen_for_all(struct bench_comm *c, struct card *mine, struct err *e
         return 0;
     if (bench_ranks_address(m->ranks, address, sizeof address, e) < 0)
         return -1;
-    if (gloo_open(m->member, m->size, address, m->timeout_s, &gloo, mine->own, why, sizeof why) < 0)
+    if (gloo_open(m->member, m->size, address, PATIENCE * m->timeout_s, &gloo, mine->own, why,
+                  sizeof why) < 0)
         return err_set(e, ERR_INPUT, "gloo: %s", why);
     c->handle = gloo;
     return 0;
@@ -70,13 +73,13 @@ static int connect_all(struct bench_comm *c, const char *cards, size_t size, str
     const struct bench_members *m = &c->members;
     char why[256];
     int status = 0;
-    bench_host_begin(c, "a connection");
+    bench_calls_begin(c->members.calls, "a connection");
     for (int i = 0; m->member >= 0 && i < m->size && status == 0; i++) {
         if (i != m->member)
             status = gloo_connect(c->handle, i, &card_of(cards, size, i)->own[m->member], why,
                                   sizeof why);
     }
-    bench_host_end(c);
+    bench_calls_end(c->members.calls);
     return status == 0 ? 0 : err_set(e, ERR_INPUT, "gloo: %s", why);
 }
 
@@ -134,9 +137,9 @@ static int call(struct bench_comm *c, const struct bench_call *k, struct err *e)
     const char *name = specter_comm_op_name(k->op);
     char why[256];
     int status;
-    bench_host_begin(c, name);
+    bench_calls_begin(c->members.calls, name);
     status = gloo_call(c->handle, k, why, sizeof why);
-    bench_host_end(c);
+    bench_calls_end(c->members.calls);
     return status == 0 ? 0 : err_set(e, ERR_INPUT, "%s: gloo: %s", name, why);
 }
 

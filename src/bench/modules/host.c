@@ -1,99 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/modules/host.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define PAGE ((size_t)4096)
-#define LOOK_MS 100 /* between looks at the other ranks */
-
-struct bench_watch {
-    pthread_t thread;
-    pthread_mutex_t mutex; /* held while the thread looks, so that no exchange begins meanwhile */
-    pthread_cond_t wake;
-    bool closing;
-    const char *call;
-    _Atomic int64_t busy_since_us; /* 0: no call is under way */
-};
-
-/* ---- calls under watch ---- */
-
-void bench_host_begin(struct bench_comm *c, const char *call)
-{
-    c->watch->call = call;
-    c->watch->busy_since_us = (int64_t)bench_host_now_us();
-}
-
-void bench_host_end(struct bench_comm *c)
-{
-    pthread_mutex_lock(&c->watch->mutex);
-    c->watch->busy_since_us = 0;
-    pthread_mutex_unlock(&c->watch->mutex);
-}
-
-static void look(const struct bench_comm *c)
-{
-    int64_t since_us = c->watch->busy_since_us;
-    double busy_s = since_us > 0 ? (bench_host_now_us() - (double)since_us) / 1e6 : 0;
-    struct err e = {0};
-    if (busy_s * 1e3 < LOOK_MS)
-        return;
-    if (bench_ranks_check(c->members.ranks, &e) == 0 && busy_s > c->members.timeout_s)
-        err_set(&e, ERR_INPUT, "%s did not end within %g s: a rank hangs", c->watch->call,
-                c->members.timeout_s);
-    if (e.code != ERR_NONE)
-        c->members.lost(c->members.lost_arg, &e);
-}
-
-static void *watch(void *arg)
-{
-    const struct bench_comm *c = arg;
-    struct bench_watch *w = c->watch;
-    pthread_mutex_lock(&w->mutex);
-    while (!w->closing) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += LOOK_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        pthread_cond_timedwait(&w->wake, &w->mutex, &until);
-        look(c);
-    }
-    pthread_mutex_unlock(&w->mutex);
-    return NULL;
-}
-
-static int start_watch(struct bench_comm *c, struct err *e)
-{
-    struct bench_watch *w = c->watch = calloc(1, sizeof *w);
-    int error;
-    if (w == NULL)
-        return err_set(e, ERR_INPUT, "out of memory");
-    pthread_mutex_init(&w->mutex, NULL);
-    pthread_cond_init(&w->wake, NULL);
-    error = pthread_create(&w->thread, NULL, watch, c);
-    if (error == 0)
-        return 0;
-    free(w);
-    c->watch = NULL;
-    return err_set(e, ERR_INPUT, "a thread: %s", strerror(error));
-}
-
-static void end_watch(struct bench_watch *w)
-{
-    if (w == NULL)
-        return;
-    pthread_mutex_lock(&w->mutex);
-    w->closing = true;
-    pthread_cond_signal(&w->wake);
-    pthread_mutex_unlock(&w->mutex);
-    pthread_join(w->thread, NULL);
-    free(w);
-}
 
 /* ---- opening ---- */
 
@@ -105,17 +18,13 @@ struct bench_comm *bench_host_new(const struct bench_members *m, struct err *e)
         return NULL;
     }
     c->members = *m;
-    if (start_watch(c, e) == 0)
-        return c;
-    free(c);
-    return NULL;
+    return c;
 }
 
 void bench_host_free(struct bench_comm *c)
 {
     if (c == NULL)
         return;
-    end_watch(c->watch);
     free(c->marks_us);
     free(c);
 }

@@ -14,7 +14,6 @@
 struct bench_comm {
     struct bench_members members; /* as it was opened */
     void *handle;                 /* the library's communicator; the module's own */
-    struct bench_watch *watch;    /* owned */
     char library[96];             /* "Open MPI 4.1.4" */
     double *marks_us;             /* owned; by mark */
     size_t nmarks;
@@ -25,12 +24,6 @@ struct bench_comm *bench_host_new(const struct bench_members *m, struct err *e);
 void bench_host_free(struct bench_comm *comm); /* NULL is fine */
 
 double bench_host_now_us(void); /* CLOCK_MONOTONIC */
-
-/* Around a call that waits for other ranks, with its name. Meanwhile a thread looks after them:
- * where one has ended, or the call takes longer than members.timeout_s, nothing can end the call
- * itself, and members.lost is called. */
-void bench_host_begin(struct bench_comm *comm, const char *call);
-void bench_host_end(struct bench_comm *comm);
 
 /* Part of bench_backend, the same for every module. */
 void bench_host_identify(const struct bench_comm *comm, struct bench_identity *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * MPI: processes that mpirun or srun started, blocking calls. A call does not end when another
- * process has died (bench_host_begin).
+ * process has died (bench/calls.h).
  */
 #include "bench/modules/host.h"
 
@@ -51,7 +51,10 @@ static int start(const struct bench_members *m, struct err *e)
 {
     int given, size = 0;
     if (!mpi.started) {
-        int error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given);
+        int error;
+        bench_calls_begin(m->calls, "MPI_Init");
+        error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given);
+        bench_calls_end(m->calls);
         if (error != MPI_SUCCESS)
             return failed("MPI_Init", error, e);
         mpi.started = true;
@@ -88,9 +91,9 @@ static int make_comm(struct bench_comm *c, struct err *e)
         return err_set(e, ERR_INPUT, "out of memory");
     *comm = MPI_COMM_NULL;
     name_library(c->library, sizeof c->library);
-    bench_host_begin(c, "MPI_Comm_split");
+    bench_calls_begin(c->members.calls, "MPI_Comm_split");
     error = MPI_Comm_split(MPI_COMM_WORLD, m->member < 0 ? MPI_UNDEFINED : 0, m->member, comm);
-    bench_host_end(c);
+    bench_calls_end(c->members.calls);
     return error == MPI_SUCCESS ? 0 : failed("a communicator", error, e);
 }
 
@@ -230,9 +233,9 @@ static int call(struct bench_comm *c, const struct bench_call *k, struct err *e)
     int error;
     if (k->count > INT_MAX)
         return err_set(e, ERR_INPUT, "%s: MPI counts to %d elements", name, INT_MAX);
-    bench_host_begin(c, name);
+    bench_calls_begin(c->members.calls, name);
     error = dispatch(c, k);
-    bench_host_end(c);
+    bench_calls_end(c->members.calls);
     return error == MPI_SUCCESS ? 0 : failed(name, error, e);
 }
 

@@ -40,4 +40,53 @@ hangs collective 'collective/*.json' has_rows collective --op all_reduce --bytes
 hangs p2p 'p2p/*/metadata_rank_0.yml' has_messages p2p --repeat 1000 --drift 0 --network dgx_h100_400g -o p2p
 hangs drift drift.json has_moments drift --seconds 600 --json drift.json
 hangs overlap 'overlap/*.json' has_overlap overlap --channels 0-31 --repeat 3 --bytes 1M -o overlap
+# In a call that does not return: rank 1 never calls ncclCommInitRank as the others do, or its 30th AllReduce hangs.
+cat >blocks.c <<'C'
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    char bytes[128];
+} id;
+
+static int hangs(const char *in)
+{
+    return *getenv("RANK") == '1' && strcmp(getenv("HANGS_IN"), in) == 0;
+}
+
+int ncclCommInitRank(void **comm, int ranks, id unique, int rank)
+{
+    int (*real)(void **, int, id, int) = dlsym(RTLD_NEXT, "ncclCommInitRank");
+    if (hangs("init"))
+        raise(SIGSTOP);
+    return real(comm, ranks, unique, rank);
+}
+
+int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op, void *comm, void *stream)
+{
+    int (*real)(const void *, void *, size_t, int, int, void *, void *) = dlsym(RTLD_NEXT, "ncclAllReduce");
+    static int calls;
+    while (++calls > 30 && hangs("call"))
+        pause();
+    return real(send, receive, count, type, op, comm, stream);
+}
+C
+${CC:-cc} -shared -fPIC -o libblocks.so blocks.c -L"$BUILD/emu/lib" -Wl,--no-as-needed -l:libnccl.so.2 -ldl || exit 1
+# blocks NAME WHERE FILE COMMAND...
+blocks() {
+    rm -rf emu/*
+    HANGS_IN=$2 "$SPECTER" bench "${@:4}" --lib "$PWD/libblocks.so" --gpus 3 --timeout 2 >"$1.out" 2>"$1.err"
+    echo "$1: status $?"
+    grep -v '^specter: no \|^specter: note\|^emu:' "$1.err"
+    # shellcheck disable=SC2086  # a pattern
+    [[ -z $3 ]] || grep -hoE '"?complete"?:[[:space:]]*false' $3 | tr -s '\t' ' '
+    left_behind
+}
+blocks init init '' collective --op all_reduce --elements 1000
+blocks init_p2p init '' p2p --sizes 1:1K --drift 0
+blocks call call 'call/*.json' collective --op all_reduce --elements 1000,2000 --warmup 2 --iters 10 -o call
+blocks call_drift call '' drift --seconds 600
 exit 0

@@ -51,7 +51,11 @@ ended
 measuring mpi_interrupted open_mpi
 kill -INT $bench
 ended
+measuring gloo_hangs gloo --timeout 2
+kill -STOP "$(rank 2)"
+ended
+grep '^specter' gloo_hangs.err
 measuring mpi_hangs open_mpi --timeout 2
 kill -STOP "$(rank 2)"
 ended
-grep -c '^specter' mpi_hangs.err
+grep '^specter' mpi_hangs.err
