@@ -493,7 +493,7 @@ static int one_hangs(struct bench_ranks *r, int rank)
     else
         while (waits_for_device(r, rank == 1, &e)) {
         }
-    return strcmp(e.msg, "rank 2 did not answer within 1 s") == 0 &&
+    return strcmp(e.msg, "rank 2 did not answer within 2 s") == 0 &&
                    bench_ranks_silent(r) == (rank != 0)
                ? 0
                : 1;
@@ -506,7 +506,7 @@ static int first_hangs(struct bench_ranks *r, int rank)
     if (rank == 0)
         pause();
     waits_for_device(r, true, &e);
-    return strcmp(e.msg, "rank 0 did not answer within 1 s") == 0 &&
+    return strcmp(e.msg, "rank 0 did not answer within 2 s") == 0 &&
                    bench_ranks_silent(r) == (rank != 1)
                ? 0
                : 1;
@@ -518,7 +518,7 @@ static int all_are_blocked(struct bench_ranks *r, int rank)
     struct err e = {0};
     while (waits_for_device(r, rank == 1, &e)) {
     }
-    return strcmp(e.msg, "calls did not end within 1 s, though all ranks answer") == 0 ? 0 : 1;
+    return strcmp(e.msg, "calls did not end within 2 s, though all ranks answer") == 0 ? 0 : 1;
 }
 
 /* Rank 3 does not return from a call that rank 1 has behind it; ranks 0 and 2 wait for the device.
@@ -530,7 +530,7 @@ static int one_is_behind(struct bench_ranks *r, int rank)
         bench_ranks_in_call(r, rank == 1 || rank == 3 ? "AllReduce" : NULL);
     while (waits_for_device(r, rank == 1, &e)) {
     }
-    return strcmp(e.msg, "rank 3 did not return from AllReduce within 1 s") == 0 ? 0 : 1;
+    return strcmp(e.msg, "rank 3 did not return from AllReduce within 2 s") == 0 ? 0 : 1;
 }
 
 static int all_are_in_a_call(struct bench_ranks *r, int rank)
@@ -540,7 +540,7 @@ static int all_are_in_a_call(struct bench_ranks *r, int rank)
     while (waits_for_device(r, rank == 2, &e)) {
     }
     return strcmp(e.msg,
-                  "ncclCommInitRank did not return within 1 s, though all ranks are in it") == 0
+                  "ncclCommInitRank did not return within 2 s, though all ranks are in it") == 0
                ? 0
                : 1;
 }
@@ -550,7 +550,7 @@ static int one_is_slow(struct bench_ranks *r, int rank)
 {
     struct err e = {0};
     char byte = 0, all[4];
-    for (int i = 0; i < 4 && rank == 1; i++)
+    for (int i = 0; i < 6 && rank == 1; i++)
         waits_for_device(r, false, &e);
     return bench_ranks_gather(r, &byte, 1, all, &e) == 0 ? 0 : 1;
 }
@@ -566,7 +566,7 @@ TEST(bench_ranks_find_who_hangs)
         int port = free_port();
         pid_t pids[4];
         for (int i = 0; i < 4; i++)
-            pids[i] = start_rank_within(1, i, 4, port, cases[k].act);
+            pids[i] = start_rank_within(2, i, 4, port, cases[k].act);
         for (int i = 0; i < 4; i++) {
             if (i != cases[k].hangs)
                 CHECK_INT(end_of(pids[i]), 0);
