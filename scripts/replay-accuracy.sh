@@ -379,6 +379,13 @@ EOF
     printf '\n## From rank 0 alone (%s %%, or inside an interval of %s %% to either side)\n\n' $LIMIT_ALONE $LIMIT_INTERVAL
     printf 'The file of rank 0 of 8, with `--parallel`: what other ranks do, and when, is not known.\n\n'
     PATTERNS="$PATTERNS $PROGRAMS" alone 8 32
+    cat <<'EOF'
+
+Intervals wider than 25 % are so with all ranks, too (next section), but for the parameter server: rank 0 alone shows the
+end of each Reduce and not how data get there. Their width is the part of the critical path that rests on models of
+communication, times the error of such models on machines that they had not seen (54 and 62 %): a profile of `calibrate`
+carries no errors of its own yet.
+EOF
     printf '\n## Other programs at another size (%s %%, or inside the stated interval)\n\n' $LIMIT_PROGRAMS
     programs 8 32
     printf '\n## On another GPU (%s %%)\n\n' $LIMIT_GPUS
