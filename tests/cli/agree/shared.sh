@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Every trace made by others: one step time, one set of steps, one verdict.
+# Every trace made by others: one step time, one set of steps, one verdict; replayed on its own hardware it
+# takes its own time.
 . "$ROOT"/tests/cli/agree/common.bash
 [[ -n $SHARED && -e $SHARED/data/traces/param/dlrm_kineto.tar.gz ]] ||
     { echo "no ../shared data"; exit 77; }
@@ -9,5 +10,12 @@ status=0
 traces=$SHARED/data/traces
 for trace in "$traces"/{tracelens,hta/*}/*.json.gz "$traces"/param/{dlrm,linear}_kineto.* "$traces"/{nsys-ai,pipit}/*.sqlite; do
     agree "$(basename "$trace")" "$trace" --gpu h100_sxm || status=1
+    python3 - <<'PY'
+import json
+source = json.load(open("replay.json"))["source"]
+off = source["replayed"]["iteration_us"] / source["recorded"]["iteration_us"] - 1
+if abs(off) > 0.03:
+    print("replayed %+.1f %% off" % (100 * off))
+PY
 done
 exit $status
