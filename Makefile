@@ -28,8 +28,8 @@ LINK     := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 
 include scripts/deps.mk
 
-LIB_SRC  := $(filter-out src/cmd/%,$(wildcard src/*/*.c)) $(wildcard profiles/*.c) \
-            tracer/settings.c
+LIB_SRC  := $(filter-out src/cmd/%,$(wildcard src/*/*.c)) $(wildcard src/sim/*/*.c) \
+            $(wildcard profiles/*.c) tracer/settings.c
 CLI_SRC  := src/main.c $(wildcard src/cmd/*.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a GPU's kernels lose beside communication, from the tables of `specter bench overlap`: the
- * factors on what the models say of it (sim/overlap.h), which a profile holds as overlap_sm and
+ * factors on what the models say of it (sim/target/overlap.h), which a profile holds as overlap_sm and
  * overlap_memory.
  *
  * Of a row the models say a load: channels / SMs of a compute-bound GEMM, traffic of the collective

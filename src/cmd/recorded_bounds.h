@@ -6,7 +6,7 @@
 #ifndef SPECTER_CMD_RECORDED_BOUNDS_H
 #define SPECTER_CMD_RECORDED_BOUNDS_H
 
-#include "sim/recorded_bounds.h"
+#include "sim/replay/recorded_bounds.h"
 #include "trace/run.h"
 
 /* 0, or -1 with e filled. */

@@ -11,7 +11,7 @@
 #include "cmd/recorded_bounds.h"
 #include "cmd/replay_files.h"
 #include "report/replay_report.h"
-#include "sim/replay.h"
+#include "sim/replay/replay.h"
 #include "trace/run.h"
 
 #include <stdio.h>

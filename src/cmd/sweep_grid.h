@@ -18,7 +18,7 @@
 #define SPECTER_CMD_SWEEP_GRID_H
 
 #include "base/arena.h"
-#include "sim/replay.h"
+#include "sim/replay/replay.h"
 
 #define SWEEP_POINTS_MAX 10000000 /* a grid with more is a slip */
 #define SWEEP_AXES_MAX 32

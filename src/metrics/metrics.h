@@ -18,7 +18,7 @@
 #include "analysis/analysis.h"
 #include "base/arena.h"
 #include "metrics/card.h"
-#include "sim/recorded.h"
+#include "sim/grid/recorded_grid.h"
 
 /* X(name, unit, definition of the value) */
 #define METRICS(X)                                                                               \

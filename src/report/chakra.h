@@ -12,7 +12,7 @@
  * is waited for at once than a node has room for, nodes without length join it.
  *
  * Untimed kernels are one device node for each of the rank's launches, with the time that a replay
- * takes for theirs (sim/hidden.h). Operations of one group on a stream are one kernel: their nodes
+ * takes for theirs (sim/program/untimed.h). Operations of one group on a stream are one kernel: their nodes
  * stand beside each other, and what follows on the stream depends on all of them. A message of a
  * group to the rank itself has no node, as its copy is a part of the group's time.
  */

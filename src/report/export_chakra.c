@@ -18,7 +18,7 @@
 #include "report/op_words.h"
 #include "report/table.h"
 #include "report/tracks.h"
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include <errno.h>
 #include <inttypes.h>

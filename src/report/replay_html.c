@@ -4,7 +4,7 @@
 #include "base/sink.h"
 #include "report/replay_html_inside.h"
 #include "report/table.h"
-#include "sim/job.h"
+#include "sim/replay/job.h"
 
 #include <math.h>
 #include <stdlib.h>

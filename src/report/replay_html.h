@@ -14,7 +14,7 @@
 #ifndef SPECTER_REPORT_REPLAY_HTML_H
 #define SPECTER_REPORT_REPLAY_HTML_H
 
-#include "sim/replay.h"
+#include "sim/replay/replay.h"
 
 struct replay_html;
 

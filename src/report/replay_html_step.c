@@ -7,7 +7,7 @@
 #include "report/replay_html_inside.h"
 
 #include "report/table.h"
-#include "sim/job.h"
+#include "sim/replay/job.h"
 #include "trace/busy.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef SPECTER_REPORT_REPLAY_INSIDE_H
 #define SPECTER_REPORT_REPLAY_INSIDE_H
 
-#include "sim/replay.h"
+#include "sim/replay/replay.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #ifndef SPECTER_REPORT_REPLAY_REPORT_H
 #define SPECTER_REPORT_REPLAY_REPORT_H
 
-#include "sim/replay.h"
+#include "sim/replay/replay.h"
 
 #include <stdio.h>
 

@@ -22,7 +22,7 @@
 #ifndef SPECTER_REPORT_TIMELINE_H
 #define SPECTER_REPORT_TIMELINE_H
 
-#include "sim/replay.h"
+#include "sim/replay/replay.h"
 
 #define TIMELINE_OPS_MAX 100000
 

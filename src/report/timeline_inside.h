@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "report/timeline.h"
-#include "sim/job.h"
+#include "sim/replay/job.h"
 
 struct sink;
 

@@ -11,8 +11,8 @@
  */
 #include "../unit/made_run.h"
 #include "model/cost.h"
-#include "sim/replay.h"
-#include "sim/sim.h"
+#include "sim/replay/replay.h"
+#include "sim/engine/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

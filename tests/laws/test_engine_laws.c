@@ -6,7 +6,7 @@
 #include "test.h"
 
 #include "made_run.h"
-#include "sim/sim.h"
+#include "sim/engine/sim.h"
 
 #include <stdlib.h>
 #include <string.h>

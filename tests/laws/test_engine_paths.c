@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "made_run.h"
-#include "sim/sim.h"
+#include "sim/engine/sim.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 
 #include "../unit/made_grid.h"
 #include "../unit/made_run.h"
-#include "sim/grow.h"
-#include "sim/replay.h"
+#include "sim/scaling/weak_scaling.h"
+#include "sim/replay/replay.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include "test.h"
 
 #include "made_run.h"
-#include "sim/sim.h"
+#include "sim/engine/sim.h"
 
 #include <string.h>
 

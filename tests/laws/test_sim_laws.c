@@ -6,8 +6,8 @@
 
 #include "grown.h"
 #include "made_run.h"
-#include "sim/replay.h"
-#include "sim/sim.h"
+#include "sim/replay/replay.h"
+#include "sim/engine/sim.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #ifndef SPECTER_TEST_GROWN_H
 #define SPECTER_TEST_GROWN_H
 
-#include "sim/grid_survey.h"
-#include "sim/grow.h"
+#include "sim/grid/grid_input.h"
+#include "sim/scaling/weak_scaling.h"
 
 struct grown {
     struct arena arena;

@@ -10,7 +10,7 @@
 #ifndef SPECTER_TEST_MADE_GRID_H
 #define SPECTER_TEST_MADE_GRID_H
 
-#include "sim/grid.h"
+#include "sim/grid/grid.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef SPECTER_TEST_MADE_JOB_H
 #define SPECTER_TEST_MADE_JOB_H
 
-#include "sim/job.h"
+#include "sim/replay/job.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  */
 #include "test.h"
 
-#include "sim/exchange.h"
-#include "sim/replay.h"
+#include "sim/program/alltoall.h"
+#include "sim/replay/replay.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "test.h"
 
 #include "made_pipeline.h"
-#include "sim/pipeline_plan.h"
-#include "sim/replay.h"
+#include "sim/scaling/pipeline_plan.h"
+#include "sim/replay/replay.h"
 
 static int replay_pipeline(struct replay *rep, const struct made_pipeline *m, const int64_t *scales,
                            size_t n, struct err *e)

@@ -4,9 +4,9 @@
  */
 #include "test.h"
 
-#include "sim/replay.h"
-#include "sim/retarget.h"
-#include "sim/strong.h"
+#include "sim/replay/replay.h"
+#include "sim/target/retarget.h"
+#include "sim/scaling/strong_scaling.h"
 
 #include <math.h>
 #include <string.h>

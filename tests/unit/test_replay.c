@@ -3,7 +3,7 @@
 
 #include "grown.h"
 #include "made_run.h"
-#include "sim/replay.h"
+#include "sim/replay/replay.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #include "made_run.h"
 #include "model/accuracy.h"
 #include "report/timeline.h"
-#include "sim/replay.h"
+#include "sim/replay/replay.h"
 
 #include <ctype.h>
 #include <math.h>

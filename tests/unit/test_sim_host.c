@@ -6,7 +6,7 @@
 #include "test.h"
 
 #include "made_job.h"
-#include "sim/backlog.h"
+#include "sim/program/backlog.h"
 #include "trace/host_waits.h"
 
 #define KERNELS 3000

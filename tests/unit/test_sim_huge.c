@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "sim/sim.h"
+#include "sim/engine/sim.h"
 
 static int64_t end_of(const struct sim *s, uint32_t item)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "sim/iterate.h"
+#include "sim/step/step_measure.h"
 #include "trace/stretch.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "sim/sim.h"
+#include "sim/engine/sim.h"
 
 #include <string.h>
 

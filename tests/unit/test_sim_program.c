@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "sim/program.h"
+#include "sim/program/program.h"
 
 #include <string.h>
 

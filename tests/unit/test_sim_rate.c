@@ -5,7 +5,7 @@
  */
 #include "test.h"
 
-#include "sim/sim.h"
+#include "sim/engine/sim.h"
 
 #include <math.h>
 

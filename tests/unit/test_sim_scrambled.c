@@ -5,7 +5,7 @@
  * it ran before.
  */
 #include "made_run.h"
-#include "sim/program.h"
+#include "sim/program/program.h"
 #include "test.h"
 #include "trace_load.h"
 

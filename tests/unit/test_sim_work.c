@@ -6,7 +6,7 @@
 #include "test.h"
 
 #include "made_run.h"
-#include "sim/replay.h"
+#include "sim/replay/replay.h"
 #include "trace/host_waits.h"
 
 #include <math.h>

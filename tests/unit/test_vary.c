@@ -7,8 +7,8 @@
 
 #include "made_run.h"
 #include "made_tensor.h"
-#include "sim/replay.h"
-#include "sim/vary_random.h"
+#include "sim/replay/replay.h"
+#include "sim/whatif/random.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "sim/vary_random.h"
+#include "sim/whatif/random.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * Waits in collectives: as recorded, and as a replay finds them.
  */
 #include "made_run.h"
-#include "sim/replay.h"
+#include "sim/replay/replay.h"
 #include "test.h"
 
 #define LATE_NS 40000

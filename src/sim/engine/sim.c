@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The event loop is at the bottom: take the earliest event, set the clock, run its handler. There
+ * are three kinds of events: the first item of a stream is due, a host goes on, a transfer begins
+ * or ends. None of these has more than one event at a time, so that the heap holds them by their
+ * ids and a changed rate moves an event where it is. Whatever wakes somebody else does it by an
+ * event at the present time, never by a call, so that no chain of wake-ups can grow the C stack.
+ *
+ * A host whose device nobody else feeds runs ahead: what it launches waits in the streams until its
+ * time comes, so a launch needs no event of its own.
+ */
+#include "sim/engine/sim_internal.h"
+
+#include "base/arena.h"
+
+/* ---- waiting and waking ---- */
+
+static uint32_t new_waiter(struct sim *s, struct waiter w)
+{
+    uint32_t i = s->free_waiter;
+    if (i != SIM_NONE) {
+        s->free_waiter = s->waiters[i].next;
+    } else {
+        ARRAY_GROW(s->waiters, s->cap_waiters, s->nwaiters + 1);
+        i = (uint32_t)s->nwaiters++;
+    }
+    s->waiters[i] = w;
+    return i;
+}
+
+static void wait_on(struct sim *s, uint32_t *list, struct waiter w)
+{
+    w.next = *list;
+    *list = new_waiter(s, w);
+}
+
+/* Takes the waiter at *at off its list and schedules it: `by` has ended. */
+static void wake_one(struct sim *s, uint32_t *at, uint32_t by)
+{
+    uint32_t i = *at;
+    struct waiter *w = &s->waiters[i];
+    *at = w->next;
+    w->next = s->free_waiter;
+    s->free_waiter = i;
+    if (w->is_stream) {
+        heap_set(&s->heap, w->who, s->now_ns);
+    } else if (--s->hosts[w->who].waits == 0) {
+        s->hosts[w->who].woken_by = by;
+        heap_set(&s->heap, host_id(s, w->who), s->now_ns);
+    }
+}
+
+/* Wakes whoever waits in the list for `item` (SIM_NONE: everybody). */
+static void wake(struct sim *s, uint32_t *list, uint32_t item, uint32_t by)
+{
+    uint32_t *at = list;
+    while (*at != SIM_NONE) {
+        if (s->waiters[*at].item == item)
+            wake_one(s, at, by);
+        else
+            at = &s->waiters[*at].next;
+    }
+}
+
+/* ---- transfers ---- */
+
+static void begin_transfer(struct sim *s, uint32_t index)
+{
+    s->transfers[index].start_ns = s->now_ns;
+    heap_set(&s->heap, transfer_id(s, index), rate_begin_transfer(s, index));
+}
+
+static void arrive(struct sim *s, uint32_t index, uint32_t item)
+{
+    struct transfer *t = &s->transfers[index];
+    t->arrived++;
+    if (way_of(s, &s->items[item]) != NULL) {
+        way_arrive(s, index);
+        return;
+    }
+    if (t->arrived < t->members)
+        return;
+    t->last_item = item;
+    if (t->delay_ns > 0)
+        heap_set(&s->heap, transfer_id(s, index), later(s->now_ns, t->delay_ns));
+    else
+        begin_transfer(s, index);
+}
+
+/* ---- streams ---- */
+
+/* The first item of the stream ends now. */
+static void end_first(struct sim *s, struct stream *stream)
+{
+    uint32_t i = stream->first;
+    s->items[i].end_ns = s->now_ns;
+    if (s->keep_beside)
+        rate_close_area(s, stream);
+    if (s->has_holds)
+        rate_drop_hold(s, stream);
+    stream->first = s->items[i].next;
+    stream->state = STREAM_IDLE;
+    stream->held--;
+    if (stream->waiters != SIM_NONE)
+        wake(s, &stream->waiters, i, i);
+    if (stream->launchers != SIM_NONE)
+        wake_one(s, &stream->launchers, i);
+}
+
+/* Item kinds: start the first item of a stream. Each leaves the stream IDLE when the item is over
+ * at once. */
+
+static void start_work(struct sim *s, uint32_t index, struct item *item)
+{
+    int64_t end_ns =
+        s->has_needs ? rate_begin_work(s, index) : later(s->now_ns, item->u.work.dur_ns);
+    s->streams[index].state = STREAM_WORKS;
+    heap_set(&s->heap, index, end_ns);
+}
+
+static void start_join(struct sim *s, uint32_t index, struct item *item)
+{
+    struct stream *stream = &s->streams[index];
+    uint32_t self = stream->first, first = item->u.join.first, count = item->u.join.count;
+    if (count == 0) {
+        end_first(s, stream);
+        return;
+    }
+    stream->transfers = count & SIM_MOST;
+    stream->state = STREAM_BLOCKED;
+    if (s->has_holds)
+        rate_take_hold(s, stream);
+    arrive(s, item->u.join.transfer, self);
+    for (uint32_t j = first + 1; j < first + count; j++)
+        arrive(s, s->joins[j].transfer, self);
+}
+
+static void start_record(struct sim *s, uint32_t index, struct item *item)
+{
+    wake(s, &item->u.record.waiters, SIM_NONE, s->streams[index].first);
+    end_first(s, &s->streams[index]);
+}
+
+/* Has the event, which the item records, fired? */
+static bool has_fired(const struct sim *s, uint32_t by)
+{
+    return by != SIM_NONE && s->items[by].end_ns != NOT_YET;
+}
+
+static void start_wait(struct sim *s, uint32_t index, struct item *item)
+{
+    uint32_t by = item->u.wait.by;
+    if (by == SIM_NONE) /* recorded by what was added later, or never */
+        by = item->u.wait.by = s->events[item->u.wait.event].by;
+    if (has_fired(s, by)) {
+        end_first(s, &s->streams[index]);
+        return;
+    }
+    s->streams[index].state = STREAM_BLOCKED;
+    if (by != SIM_NONE)
+        wait_on(s, &s->items[by].u.record.waiters,
+                (struct waiter){index, SIM_NONE, SIM_NONE, true});
+}
+
+static void (*const starters[])(struct sim *, uint32_t, struct item *) = {
+    [ITEM_WORK] = start_work,
+    [ITEM_JOIN] = start_join,
+    [ITEM_RECORD] = start_record,
+    [ITEM_WAIT] = start_wait,
+};
+
+static void prefetch(const struct item *item)
+{
+    __builtin_prefetch(item, 1);
+    __builtin_prefetch(item + 1, 1); /* it may lie across two cache lines */
+}
+
+/* Starts what can start on an idle stream. */
+static void stream_go(struct sim *s, uint32_t index)
+{
+    struct stream *stream = &s->streams[index];
+    while (stream->state == STREAM_IDLE && stream->first != SIM_NONE) {
+        struct item *item = &s->items[stream->first];
+        if (item->start_ns > s->now_ns) {
+            stream->state = STREAM_EARLY;
+            heap_set(&s->heap, index, item->start_ns);
+            return;
+        }
+        item->start_ns = s->now_ns;
+        item->started = 1;
+        if (s->keep_beside)
+            rate_open_area(s, stream);
+        if (item->next != SIM_NONE)
+            prefetch(&s->items[item->next]);
+        starters[item->kind](s, index, item);
+    }
+}
+
+/* Puts the item into its stream: the host has done the action. */
+static void launch(struct sim *s, uint32_t index, uint32_t action, int64_t t_ns)
+{
+    struct item *item = &s->items[index];
+    struct stream *stream = &s->streams[item->stream];
+    bool is_work = item->kind == ITEM_WORK || item->kind == ITEM_JOIN;
+    item->start_ns = is_work ? later(t_ns, s->latency_ns) : t_ns;
+    if (s->keep_causes)
+        s->causes[index] = (struct cause){action, stream->last, t_ns};
+    if (stream->first == SIM_NONE)
+        stream->first = index;
+    else
+        s->items[stream->last].next = index;
+    stream->last = index;
+    stream->held++;
+    if (stream->state == STREAM_IDLE)
+        stream_go(s, item->stream);
+}
+
+/* ---- hosts ---- */
+
+/* Blocks the host until the item that was launched last on the stream has ended. */
+static void await_stream(struct sim *s, uint32_t host, uint32_t index)
+{
+    struct stream *stream = &s->streams[index];
+    if (stream->last == SIM_NONE || s->items[stream->last].end_ns != NOT_YET)
+        return;
+    s->hosts[host].waits++;
+    wait_on(s, &stream->waiters, (struct waiter){host, stream->last, SIM_NONE, false});
+}
+
+/* Blocks the host until an item of the stream, whose launch queue is full, has ended. */
+static void await_room(struct sim *s, uint32_t host, uint32_t index)
+{
+    uint32_t w = new_waiter(s, (struct waiter){host, SIM_NONE, SIM_NONE, false});
+    uint32_t *at = &s->streams[index].launchers;
+    while (*at != SIM_NONE)
+        at = &s->waiters[*at].next;
+    *at = w;
+    s->hosts[host].waits++;
+    s->hosts[host].queued = true;
+}
+
+static void act_launch(struct sim *s, uint32_t host, uint32_t arg)
+{
+    launch(s, arg, s->hosts[host].next - 1, s->hosts[host].clock_ns);
+}
+
+static void act_sync_stream(struct sim *s, uint32_t host, uint32_t arg)
+{
+    await_stream(s, host, arg);
+}
+
+static void act_sync_device(struct sim *s, uint32_t host, uint32_t arg)
+{
+    for (uint32_t i = s->devices[arg].streams; i != SIM_NONE; i = s->streams[i].next)
+        await_stream(s, host, i);
+}
+
+static void act_sync_event(struct sim *s, uint32_t host, uint32_t arg)
+{
+    uint32_t by = s->events[arg].by;
+    if (has_fired(s, by))
+        return;
+    s->hosts[host].waits++;
+    if (by != SIM_NONE)
+        wait_on(s, &s->items[by].u.record.waiters,
+                (struct waiter){host, SIM_NONE, SIM_NONE, false});
+}
+
+static void act_mark(struct sim *s, uint32_t host, uint32_t arg)
+{
+    s->marks[arg] = s->hosts[host].clock_ns;
+}
+
+static void act_pause(struct sim *s, uint32_t host, uint32_t arg)
+{
+    struct host *h = &s->hosts[host];
+    h->clock_ns = later(h->clock_ns, host_cpu(h, s->pauses[arg]));
+}
+
+static void (*const actors[])(struct sim *, uint32_t, uint32_t) = {
+    [ACT_LAUNCH] = act_launch,
+    [ACT_SYNC_STREAM] = act_sync_stream,
+    [ACT_SYNC_DEVICE] = act_sync_device,
+    [ACT_SYNC_EVENT] = act_sync_event,
+    [ACT_MARK] = act_mark,
+    [ACT_PAUSE] = act_pause,
+};
+
+/* ---- events ---- */
+
+/* The host goes on, later than it would have: what it was blocked on has ended now. */
+static void unblock(struct sim *s, struct host *host)
+{
+    uint32_t action = host->next - !host->queued;
+    host->clock_ns = s->now_ns;
+    if (!s->keep_causes)
+        return;
+    ARRAY_GROW(s->blocks, s->cap_blocks, s->nblocks + 1);
+    s->blocks[s->nblocks] = (struct block){s->now_ns, host->woken_by};
+    s->action_block[action] = (uint32_t)s->nblocks++;
+}
+
+static bool is_full(const struct sim *s, const struct action *action)
+{
+    return action->kind == ACT_LAUNCH && s->streams[s->items[action->arg].stream].held >= s->depth;
+}
+
+static void on_host(struct sim *s, uint32_t index)
+{
+    struct host *host = &s->hosts[index];
+    if (host->clock_ns < s->now_ns)
+        unblock(s, host);
+    host->queued = false;
+    while (host->waits == 0 && host->next < host->end) {
+        const struct action *action = &s->actions[host->next];
+        if (!host->cpu_done) {
+            host->clock_ns = later(host->clock_ns, host_cpu(host, action->cpu_ns));
+            host->cpu_done = true;
+        }
+        if (host->shared && host->clock_ns > s->now_ns) {
+            heap_set(&s->heap, host_id(s, index), host->clock_ns);
+            return;
+        }
+        if (s->depth > 0 && is_full(s, action)) {
+            await_room(s, index, s->items[action->arg].stream);
+            return;
+        }
+        host->next++;
+        host->cpu_done = false;
+        actors[action->kind](s, index, action->arg);
+    }
+}
+
+static void on_stream(struct sim *s, uint32_t index)
+{
+    struct stream *stream = &s->streams[index];
+    if (stream->state == STREAM_FILLS) {
+        way_begin(s, index);
+        return;
+    }
+    if (stream->state == STREAM_FLOWS)
+        way_end(s, index);
+    if (stream->state == STREAM_EARLY)
+        stream->state = STREAM_IDLE;
+    else /* its work is done, its lag is over, or the event that it waits for has fired */
+        end_first(s, stream);
+    stream_go(s, index);
+}
+
+/* All transfers of the item, which is the first of its stream, have ended. */
+static void leave(struct sim *s, uint32_t index)
+{
+    struct stream *stream = &s->streams[index];
+    const struct item *item = &s->items[stream->first];
+    int64_t lag_ns = item->u.join.lag_ns + way_lag(s, item);
+    if (lag_ns > 0) {
+        stream->state = STREAM_LAGS;
+        heap_set(&s->heap, index, later(s->now_ns, lag_ns));
+        return;
+    }
+    end_first(s, stream);
+    stream_go(s, index);
+}
+
+static void on_transfer(struct sim *s, uint32_t index)
+{
+    struct transfer *t = &s->transfers[index];
+    if (t->start_ns == NOT_YET) { /* its delay is over */
+        begin_transfer(s, index);
+        return;
+    }
+    t->end_ns = s->now_ns;
+    rate_end_transfer(s, index);
+    for (uint32_t m = t->first; m < t->first + t->members; m++) {
+        uint32_t stream = s->items[s->members[m]].stream;
+        if (--s->streams[stream].transfers == 0)
+            leave(s, stream);
+    }
+}
+
+static void on_event(struct sim *s, uint32_t id)
+{
+    if (id < s->nstreams)
+        on_stream(s, id);
+    else if (id < s->nstreams + s->nhosts)
+        on_host(s, id - (uint32_t)s->nstreams);
+    else
+        on_transfer(s, id - (uint32_t)(s->nstreams + s->nhosts));
+}
+
+/* ---- a run ---- */
+
+/* Sets the clock to the earliest event; false when there is none. */
+static bool next_event(struct sim *s, uint32_t *id)
+{
+    if (s->changed_links != SIM_NONE && heap_first_ns(&s->heap) > s->now_ns)
+        rate_settle_links(s);
+    return heap_pop(&s->heap, id, &s->now_ns);
+}
+
+int sim_run(struct sim *s)
+{
+    struct sim_stuck stuck;
+    size_t at = 0;
+    uint32_t id;
+    sim_make_ready(s);
+    while (next_event(s, &id))
+        on_event(s, id);
+    return sim_stuck(s, &at, &stuck) ? -1 : 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Transfers whose data go one way, from a source past all members. What holds a member up is the
+ * largest of (start + fill from there) over those before it; counted from the source that is one
+ * number, which grows as the members come in their order along the way:
+ *
+ *     begin_ns = max over those that have come of (start - fill up to its place)
+ *
+ * A member that comes before one ahead of it on the way waits until that one has come.
+ */
+#include "sim/engine/sim_internal.h"
+
+struct way *way_of(const struct sim *s, const struct item *item)
+{
+    const struct transfer *t;
+    if (s->nways == 0)
+        return NULL;
+    t = &s->transfers[item->u.join.transfer];
+    return t->way == SIM_NONE || s->ways[t->way].shared ? NULL : &s->ways[t->way];
+}
+
+/* How long data take from the first member there is to this one. */
+static int64_t fill_up_to(const struct sim *s, const struct transfer *t, uint32_t item)
+{
+    const struct way *way = &s->ways[t->way];
+    uint32_t from = s->joins[s->items[s->members[t->first]].u.join.first].place;
+    uint32_t place = s->joins[s->items[item].u.join.first].place;
+    return way->fill_ns * (place - from) / way->span;
+}
+
+int64_t way_lag(const struct sim *s, const struct item *item)
+{
+    const struct transfer *t;
+    if (s->nways == 0)
+        return 0;
+    t = &s->transfers[item->u.join.transfer];
+    return t->way == SIM_NONE ? 0 : fill_up_to(s, t, (uint32_t)(item - s->items));
+}
+
+static int64_t start_of(const struct sim *s, const struct transfer *t, uint32_t item)
+{
+    int64_t start_ns = s->items[item].start_ns;
+    return item == s->members[t->first] ? later(start_ns, t->delay_ns) : start_ns;
+}
+
+uint32_t way_last(const struct sim *s, uint32_t item)
+{
+    const struct transfer *t = &s->transfers[s->items[item].u.join.transfer];
+    uint32_t last = s->members[t->first];
+    int64_t last_ns = start_of(s, t, last);
+    for (uint32_t m = t->first + 1; s->members[m - 1] != item; m++) {
+        int64_t ns = start_of(s, t, s->members[m]) - fill_up_to(s, t, s->members[m]);
+        if (ns >= last_ns) {
+            last = s->members[m];
+            last_ns = ns;
+        }
+    }
+    return last;
+}
+
+int64_t way_reach(const struct sim *s, uint32_t item)
+{
+    const struct transfer *t = &s->transfers[s->items[item].u.join.transfer];
+    uint32_t last = way_last(s, item);
+    return later(start_of(s, t, last), fill_up_to(s, t, item) - fill_up_to(s, t, last));
+}
+
+void way_arrive(struct sim *s, uint32_t index)
+{
+    struct transfer *t = &s->transfers[index];
+    struct way *way = &s->ways[t->way];
+    while (way->front < t->members && s->items[s->members[t->first + way->front]].started) {
+        uint32_t item = s->members[t->first + way->front], stream = s->items[item].stream;
+        int64_t fill_ns = fill_up_to(s, t, item), begin_ns = start_of(s, t, item) - fill_ns;
+        if (way->front++ == 0) {
+            way->begin_ns = begin_ns;
+            t->start_ns = begin_ns;
+            t->end_ns = later(begin_ns, t->cost_ns);
+            t->last_item = item;
+        } else if (begin_ns > way->begin_ns) {
+            way->begin_ns = begin_ns;
+        }
+        s->streams[stream].state = STREAM_FILLS;
+        heap_set(&s->heap, stream, later(way->begin_ns, fill_ns));
+    }
+}
+
+void way_begin(struct sim *s, uint32_t index)
+{
+    struct stream *stream = &s->streams[index];
+    const struct item *item = &s->items[stream->first];
+    const struct transfer *t = &s->transfers[item->u.join.transfer];
+    rate_load_member(s, t, stream->first, 1);
+    stream->state = STREAM_FLOWS;
+    heap_set(&s->heap, index, later(later(s->now_ns, t->cost_ns), item->u.join.lag_ns));
+}
+
+void way_end(struct sim *s, uint32_t index)
+{
+    struct stream *stream = &s->streams[index];
+    const struct item *item = &s->items[stream->first];
+    rate_load_member(s, &s->transfers[item->u.join.transfer], stream->first, -1);
+    stream->transfers = 0;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/program/host_calls.h"
+
+#include "base/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_time(const void *pa, const void *pb)
+{
+    const struct call *a = pa, *b = pb;
+    if (a->start_ns != b->start_ns)
+        return ORDER(a->start_ns, b->start_ns);
+    if (a->end_ns != b->end_ns)
+        return ORDER(a->end_ns, b->end_ns);
+    if (a->rank != b->rank)
+        return ORDER(a->rank, b->rank);
+    if (a->what != b->what)
+        return ORDER(a->what, b->what);
+    return ORDER(a->index, b->index);
+}
+
+static struct call call_of(int64_t start_ns, int64_t end_ns, size_t index, enum call_what what)
+{
+    if (end_ns == UNKNOWN_NS || end_ns < start_ns)
+        end_ns = start_ns;
+    return (struct call){
+        .start_ns = start_ns, .end_ns = end_ns, .index = (uint32_t)index, .what = (uint8_t)what};
+}
+
+static void add_call(struct calls *calls, struct call call, size_t rank)
+{
+    call.rank = (uint32_t)rank;
+    calls->list[calls->count++] = call;
+}
+
+/* When the rank's first call with a known time, or its first step, begins; INT64_MAX. What stands
+ * in the list of operations before it, without a time, is issued then. */
+static int64_t first_known(const struct rank *rank)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (rank->ops[i].host_ns != UNKNOWN_NS && rank->ops[i].host_ns < first)
+            first = rank->ops[i].host_ns;
+    }
+    for (size_t i = 0; i < rank->nacts; i++) {
+        if (rank->acts[i].host_ns != UNKNOWN_NS && rank->acts[i].host_ns < first)
+            first = rank->acts[i].host_ns;
+    }
+    for (size_t i = 0; i < rank->nsteps; i++) {
+        if (rank->steps[i].start_ns != UNKNOWN_NS && rank->steps[i].start_ns < first)
+            first = rank->steps[i].start_ns;
+    }
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        const struct launches *l = &rank->launches[i];
+        if (l->graph < 0 && l->host_ns != UNKNOWN_NS && l->host_ns < first)
+            first = l->host_ns;
+    }
+    return first;
+}
+
+/* When the rank's device began; INT64_MAX. Without any call that is when all is issued. */
+static int64_t first_start(const struct rank *rank)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (rank->ops[i].start_ns != UNKNOWN_NS && rank->ops[i].start_ns < first)
+            first = rank->ops[i].start_ns;
+    }
+    return first;
+}
+
+/* When the program got control back: where the tracer synchronised, behind the device's work. */
+static int64_t return_of(const struct op *op)
+{
+    int64_t synced_ns = ns_add(op->host_ns, op->dur_ns);
+    if (op->timing != SPECTER_TIMING_SYNC || synced_ns == UNKNOWN_NS)
+        return op->host_end_ns;
+    return op->host_end_ns > synced_ns ? op->host_end_ns : synced_ns;
+}
+
+static void add_ops(struct calls *calls, const struct rank *rank, size_t r)
+{
+    int64_t known_ns = calls->first_ns;
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        bool known = op->host_ns != UNKNOWN_NS;
+        struct call call = known ? call_of(op->host_ns, return_of(op), i, CALL_OP)
+                                 : call_of(known_ns, known_ns, i, CALL_OP);
+        call.untimed = !known;
+        if (known)
+            known_ns = call.end_ns;
+        add_call(calls, call, r);
+    }
+}
+
+static void add_acts(struct calls *calls, const struct rank *rank, size_t r)
+{
+    for (size_t i = 0; i < rank->nacts; i++) {
+        const struct act *act = &rank->acts[i];
+        if (act->host_ns == UNKNOWN_NS)
+            continue;
+        add_call(calls, call_of(act->host_ns, act->host_end_ns, i, CALL_ACT), r);
+    }
+}
+
+static void add_launches(struct calls *calls, const struct rank *rank, size_t r)
+{
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        const struct launches *l = &rank->launches[i];
+        if (l->host_ns != UNKNOWN_NS && l->graph < 0)
+            add_call(calls, call_of(l->host_ns, l->host_ns, i, CALL_LAUNCHES), r);
+    }
+}
+
+/* Threads are those of the process, and all its ranks count them alike. */
+static uint32_t thread_of(const struct call *call, const struct rank *const *ranks)
+{
+    const struct rank *rank = ranks[call->rank];
+    uint32_t tid = call->what == CALL_OP    ? rank->ops[call->index].tid
+                   : call->what == CALL_ACT ? rank->acts[call->index].tid
+                                            : rank->launches[call->index].tid;
+    return tid < rank->nthreads ? tid : 0;
+}
+
+/* Marks the threads that must run on their own. Those that are left share host 0 and never overlap,
+ * so that the one of their calls that ends last is all that need be remembered. */
+static void find_overlaps(const struct calls *calls, const struct rank *const *ranks, bool *alone)
+{
+    const struct call *last = NULL;
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct call *call = &calls->list[i];
+        uint32_t thread = thread_of(call, ranks), other = last ? thread_of(last, ranks) : thread;
+        if (alone[thread])
+            continue;
+        if (thread != other && last->end_ns > call->start_ns + CALLS_OVERLAP_NS)
+            alone[thread > other ? thread : other] = true;
+        if (alone[thread])
+            continue;
+        if (last == NULL || alone[other] || call->end_ns >= last->end_ns)
+            last = call;
+    }
+}
+
+static int by_host(const void *pa, const void *pb)
+{
+    const struct call *a = pa, *b = pb;
+    return a->host != b->host ? ORDER(a->host, b->host) : by_time(pa, pb);
+}
+
+/* Gives every thread its host: 0 is shared, the others have one each. */
+static void deal_out(struct calls *calls, const struct rank *const *ranks)
+{
+    size_t nthreads = ranks[0]->nthreads > 0 ? ranks[0]->nthreads : 1;
+    bool *alone = calloc(nthreads, sizeof *alone);
+    uint32_t *host = calloc(nthreads, sizeof *host);
+    if (alone == NULL || host == NULL)
+        die("out of memory");
+    find_overlaps(calls, ranks, alone);
+    calls->nhosts = 1;
+    for (size_t t = 0; t < nthreads; t++)
+        host[t] = alone[t] ? calls->nhosts++ : 0;
+    for (size_t i = 0; i < calls->count; i++)
+        calls->list[i].host = host[thread_of(&calls->list[i], ranks)];
+    if (calls->nhosts > 1)
+        qsort(calls->list, calls->count, sizeof *calls->list, by_host);
+    free(alone);
+    free(host);
+}
+
+static void find_end(struct calls *calls, const struct rank *const *ranks, size_t nranks)
+{
+    calls->last_ns = calls->steps_end_ns = calls->first_ns;
+    for (size_t r = 0; r < nranks; r++) {
+        for (size_t i = 0; i < ranks[r]->nsteps; i++) {
+            int64_t end_ns = ranks[r]->steps[i].end_ns;
+            if (end_ns != UNKNOWN_NS && end_ns > calls->steps_end_ns)
+                calls->steps_end_ns = end_ns;
+        }
+    }
+    for (size_t i = 0; i < calls->count; i++) {
+        if (calls->list[i].end_ns > calls->last_ns)
+            calls->last_ns = calls->list[i].end_ns;
+    }
+    if (calls->steps_end_ns > calls->last_ns)
+        calls->last_ns = calls->steps_end_ns;
+}
+
+void calls_make(struct calls *calls, const struct rank *const *ranks, size_t nranks)
+{
+    size_t cap = 0, all = 0;
+    memset(calls, 0, sizeof *calls);
+    calls->nhosts = 1;
+    calls->first_ns = INT64_MAX;
+    for (size_t r = 0; r < nranks; r++) {
+        int64_t first_ns = first_known(ranks[r]);
+        calls->first_ns = first_ns < calls->first_ns ? first_ns : calls->first_ns;
+        all += ranks[r]->nops + ranks[r]->nacts + ranks[r]->nlaunches;
+    }
+    if (all > UINT32_MAX)
+        die("rank %d has too many operations to replay", ranks[0]->rank);
+    ARRAY_GROW(calls->list, cap, all);
+    for (size_t r = 0; r < nranks && calls->first_ns == INT64_MAX; r++)
+        calls->first_ns = first_start(ranks[r]);
+    calls->timed = calls->first_ns != INT64_MAX;
+    if (!calls->timed)
+        calls->first_ns = 0;
+    for (size_t r = 0; r < nranks; r++) {
+        add_ops(calls, ranks[r], r);
+        add_acts(calls, ranks[r], r);
+        add_launches(calls, ranks[r], r);
+    }
+    if (calls->count > 0)
+        qsort(calls->list, calls->count, sizeof *calls->list, by_time);
+    find_end(calls, ranks, nranks);
+    if (ranks[0]->nthreads > 1)
+        deal_out(calls, ranks);
+}
+
+void calls_release(struct calls *calls)
+{
+    free(calls->list);
+    memset(calls, 0, sizeof *calls);
+}

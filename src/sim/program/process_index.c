@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is in the traces of a process, before its actions are made: streams and groups of each rank,
+ * the events of all, and the waits that must be inferred.
+ */
+#include "sim/program/process.h"
+#include "sim/program/backlog.h"
+#include "sim/program/untimed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t *new_indices(struct arena *arena, size_t count, uint32_t value)
+{
+    uint32_t *list = arena_alloc(arena, count * sizeof *list);
+    for (size_t i = 0; i < count; i++)
+        list[i] = value;
+    return list;
+}
+
+static bool is_comm(const struct op *op)
+{
+    return op->class == OP_COLL || op->class == OP_P2P;
+}
+
+/* ---- streams ---- */
+
+static int by_place(const void *pa, const void *pb)
+{
+    const struct place *a = pa, *b = pb;
+    return a->stream != b->stream ? ORDER(a->stream, b->stream) : ORDER(a->device, b->device);
+}
+
+/* The first place that is not before (stream, device). */
+static size_t lower_place(const struct builder *b, int32_t device, int32_t stream)
+{
+    struct place key = {.device = device, .stream = stream};
+    size_t low = 0, high = b->nplaces;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (by_place(&b->places[mid], &key) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+uint32_t find_place(const struct builder *b, int32_t device, int32_t stream)
+{
+    size_t i = lower_place(b, device, stream);
+    if (i < b->nplaces && b->places[i].device == device && b->places[i].stream == stream)
+        return (uint32_t)i;
+    i = lower_place(b, INT32_MIN, stream);
+    return i < b->nplaces && b->places[i].stream == stream ? (uint32_t)i : SIM_NONE;
+}
+
+static void sort_places(struct builder *b)
+{
+    size_t kept = 0;
+    if (b->nplaces > 0)
+        qsort(b->places, b->nplaces, sizeof *b->places, by_place);
+    for (size_t i = 0; i < b->nplaces; i++) {
+        if (kept == 0 || by_place(&b->places[i], &b->places[kept - 1]) != 0)
+            b->places[kept++] = b->places[i];
+    }
+    b->nplaces = kept;
+}
+
+/* Streams of operations, then those that only acts name. */
+static void collect_places(struct builder *b)
+{
+    const struct rank *rank = b->rank;
+    size_t used;
+    b->places =
+        arena_alloc(&b->scratch, (rank->nops + rank->nacts + rank->nlaunches) * sizeof *b->places);
+    for (size_t i = 0; i < rank->nops; i++)
+        b->places[b->nplaces++] = (struct place){rank->ops[i].device, rank->ops[i].stream, 0, 0};
+    sort_places(b);
+    used = b->nplaces;
+    for (size_t i = 0; i < rank->nacts; i++) {
+        const struct act *act = &rank->acts[i];
+        if (act->stream >= 0 && find_place(b, act->device, act->stream) == SIM_NONE)
+            b->places[used++] = (struct place){act->device, act->stream, 0, 0};
+    }
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        const struct launches *l = &rank->launches[i];
+        if (find_place(b, l->device, l->stream) == SIM_NONE)
+            b->places[used++] = (struct place){l->device, l->stream, 0, 0};
+    }
+    b->nplaces = used;
+    sort_places(b);
+}
+
+static int by_number(const void *pa, const void *pb)
+{
+    int32_t a, b;
+    memcpy(&a, pa, sizeof a);
+    memcpy(&b, pb, sizeof b);
+    return ORDER(a, b);
+}
+
+/* The engine's devices, in the order of the trace's numbers. */
+static void add_devices(struct builder *b)
+{
+    int32_t *numbers = arena_alloc(&b->scratch, b->nplaces * sizeof *numbers), *found;
+    uint32_t first = 0, n = 0;
+    for (size_t i = 0; i < b->nplaces; i++)
+        numbers[i] = b->places[i].device;
+    if (b->nplaces > 0)
+        qsort(numbers, b->nplaces, sizeof *numbers, by_number);
+    for (size_t i = 0; i < b->nplaces; i++) {
+        if (n > 0 && numbers[i] == numbers[n - 1])
+            continue;
+        numbers[n++] = numbers[i];
+        first = sim_add_device(b->p->sim) - (n - 1);
+    }
+    for (size_t i = 0; i < b->nplaces; i++) {
+        found = bsearch(&b->places[i].device, numbers, n, sizeof *numbers, by_number);
+        b->places[i].sim_device = first + (uint32_t)(found - numbers);
+    }
+}
+
+static void find_streams(struct builder *b)
+{
+    const struct rank *rank = b->rank;
+    collect_places(b);
+    add_devices(b);
+    b->out->nstreams = b->nplaces;
+    b->out->streams = arena_alloc(&b->p->arena, b->nplaces * sizeof *b->out->streams);
+    for (size_t i = 0; i < b->nplaces; i++) {
+        b->places[i].sim = sim_add_stream(b->p->sim, b->places[i].sim_device);
+        b->out->streams[i] = b->places[i].stream;
+    }
+    b->stream = new_indices(&b->scratch, rank->nops, 0);
+    for (size_t i = 0; i < rank->nops; i++)
+        b->stream[i] = find_place(b, rank->ops[i].device, rank->ops[i].stream);
+}
+
+/* ---- groups ---- */
+
+static int by_group(const void *pa, const void *pb)
+{
+    const struct grouped *a = pa, *b = pb;
+    if (a->group != b->group)
+        return ORDER(a->group, b->group);
+    if (a->stream != b->stream)
+        return ORDER(a->stream, b->stream);
+    return ORDER(a->at, b->at);
+}
+
+static bool same_item(const struct grouped *a, const struct grouped *b)
+{
+    return a->group == b->group && a->stream == b->stream;
+}
+
+static void lead_groups(struct builder *b)
+{
+    for (size_t i = 0, end; i < b->ngroups; i = end) {
+        for (end = i + 1; end < b->ngroups && same_item(&b->groups[i], &b->groups[end]);)
+            end++;
+        for (size_t k = i; k < end; k++)
+            b->leader[b->groups[k].op] = b->groups[end - 1].op;
+        b->group_of[b->groups[end - 1].op] = (uint32_t)i;
+    }
+}
+
+/* The operation issued last launches the item of its group and stream. */
+static void find_groups(struct builder *b)
+{
+    const struct rank *rank = b->rank;
+    b->leader = new_indices(&b->scratch, rank->nops, 0);
+    b->group_of = new_indices(&b->scratch, rank->nops, SIM_NONE);
+    b->groups = arena_alloc(&b->scratch, rank->nops * sizeof *b->groups);
+    for (size_t c = 0; c < b->calls.count; c++) {
+        uint32_t i = b->calls.list[c].index;
+        const struct op *op;
+        if (b->calls.list[c].what != CALL_OP || b->calls.list[c].rank != b->nth)
+            continue;
+        op = &rank->ops[i];
+        b->leader[i] = i;
+        if (is_comm(op) && is_issued(op) && op->coll.group >= 0)
+            b->groups[b->ngroups++] =
+                (struct grouped){op->coll.group, b->stream[i], (uint32_t)c, i};
+    }
+    if (b->ngroups > 0)
+        qsort(b->groups, b->ngroups, sizeof *b->groups, by_group);
+    lead_groups(b);
+}
+
+/* ---- events ---- */
+
+struct recorded {
+    int64_t event;
+    uint32_t sim;
+};
+
+static int by_event(const void *pa, const void *pb)
+{
+    const struct recorded *a = pa, *b = pb;
+    return ORDER(a->event, b->event);
+}
+
+/* Every event that an act of the process names, once, in order; their number. */
+static size_t collect_events(const struct builder *list, size_t n, struct recorded *events)
+{
+    size_t all = 0, kept = 0;
+    for (size_t r = 0; r < n; r++) {
+        for (size_t i = 0; i < list[r].rank->nacts; i++) {
+            if (list[r].rank->acts[i].event >= 0)
+                events[all++] = (struct recorded){list[r].rank->acts[i].event, SIM_NONE};
+        }
+    }
+    if (all > 0)
+        qsort(events, all, sizeof *events, by_event);
+    for (size_t i = 0; i < all; i++) {
+        if (kept == 0 || events[i].event != events[kept - 1].event)
+            events[kept++] = events[i];
+    }
+    return kept;
+}
+
+/* The rank whose next act comes first; next[] counts on. NULL behind the last. */
+static struct builder *next_act(struct builder *list, size_t n, size_t *next, size_t *act)
+{
+    struct builder *first = NULL;
+    for (size_t r = 0; r < n; r++) {
+        const struct rank *rank = list[r].rank;
+        if (next[r] == rank->nacts)
+            continue;
+        if (first == NULL || rank->acts[next[r]].host_ns < first->rank->acts[*act].host_ns) {
+            first = &list[r];
+            *act = next[r];
+        }
+    }
+    if (first != NULL)
+        next[first->nth]++;
+    return first;
+}
+
+/* A wait means the record that came last before it, in recorded order, on whichever device of the
+ * process; each record is an event of its own. One that was never recorded is not waited for, as
+ * CUDA does. */
+static void find_events(struct builder *list, size_t n)
+{
+    struct arena *scratch = &list[0].scratch;
+    size_t all = 0, kept, i, *next = arena_alloc(scratch, n * sizeof *next);
+    struct recorded *events, *found;
+    struct builder *b;
+    for (size_t r = 0; r < n; r++) {
+        list[r].act_event = new_indices(&list[r].scratch, list[r].rank->nacts, SIM_NONE);
+        all += list[r].rank->nacts;
+    }
+    events = arena_alloc(scratch, all * sizeof *events);
+    kept = collect_events(list, n, events);
+    while ((b = next_act(list, n, next, &i)) != NULL) {
+        const struct act *act = &b->rank->acts[i];
+        struct recorded key = {act->event, SIM_NONE};
+        found = act->event < 0 ? NULL : bsearch(&key, events, kept, sizeof key, by_event);
+        if (found == NULL)
+            continue;
+        if (act->kind == ACT_RECORD && act->stream >= 0)
+            found->sim = sim_add_event(b->p->sim);
+        b->act_event[i] = found->sim;
+    }
+}
+
+/* ---- what the trace does not hold ---- */
+
+static bool knows_waits(const struct rank *rank)
+{
+    if (!(rank->coverage & COVER_DEPS))
+        return false;
+    for (size_t i = 0; i < rank->nacts; i++) {
+        const struct act *act = &rank->acts[i];
+        if ((act->kind == ACT_WAIT || act->kind == ACT_RECORD) &&
+            (act->stream < 0 || act->event < 0))
+            return false;
+    }
+    return true;
+}
+
+static bool has_untold_syncs(const struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nacts; i++) {
+        if (infer_untold(&rank->acts[i]))
+            return true;
+    }
+    return false;
+}
+
+static void infer(struct builder *b, int64_t latency_ns)
+{
+    struct program_facts *facts = &b->p->facts;
+    b->op_event = new_indices(&b->scratch, b->rank->nops, SIM_NONE);
+    if (knows_waits(b->rank) && !has_untold_syncs(b->rank))
+        return;
+    infer_waits(&b->inferred, b->rank, &b->calls, b->nth, b->stream, (uint32_t)b->nplaces,
+                b->leader, latency_ns, !knows_waits(b->rank));
+    if (knows_waits(b->rank))
+        return;
+    facts->ranks_inferred++;
+    for (int rule = 0; rule < INFER_RULES; rule++)
+        facts->inferred[rule] += b->inferred.count[rule];
+}
+
+static void shortest(int64_t *least, int64_t start_ns, int64_t end_ns)
+{
+    if (start_ns != UNKNOWN_NS && end_ns != UNKNOWN_NS && end_ns > start_ns &&
+        end_ns - start_ns < *least)
+        *least = end_ns - start_ns;
+}
+
+/* What a synchronisation costs apart from waiting: the shortest of the rank; when that one blocked
+ * too, the shortest call of any kind. */
+static int64_t sync_cost(const struct rank *rank)
+{
+    int64_t sync = INT64_MAX, any = INT64_MAX;
+    for (size_t i = 0; i < rank->nacts; i++) {
+        const struct act *act = &rank->acts[i];
+        if (act->kind >= ACT_SYNC_STREAM && act->kind <= ACT_SYNC_DEVICE)
+            shortest(&sync, act->host_ns, act->host_end_ns);
+        shortest(&any, act->host_ns, act->host_end_ns);
+    }
+    for (size_t i = 0; i < rank->nops; i++)
+        shortest(&any, rank->ops[i].host_ns, rank->ops[i].host_end_ns);
+    if (sync <= PROGRAM_SYNC_COST_MAX_NS)
+        return sync;
+    return any <= PROGRAM_SYNC_COST_MAX_NS ? any : 0;
+}
+
+static void survey_rank(struct builder *b)
+{
+    size_t nthreads = b->rank->nthreads > 0 ? b->rank->nthreads : 1;
+    b->out->item = new_indices(&b->p->arena, b->rank->nops, SIM_NONE);
+    b->out->issue = arena_alloc(&b->p->arena, b->rank->nops * sizeof *b->out->issue);
+    b->thread_stream = new_indices(&b->scratch, nthreads, SIM_NONE);
+    b->sync_cost_ns = sync_cost(b->rank);
+    find_streams(b);
+    find_groups(b);
+    backlog_find(b);
+}
+
+static void find_untraced(struct builder *b, int64_t latency_ns)
+{
+    size_t count = b->rank->nlaunches;
+    hidden_find(b, latency_ns);
+    for (size_t i = 0; b->gap_ns != NULL && i < b->rank->nops; i++)
+        count += b->gap_ns[i] > 0;
+    b->out->untraced = arena_alloc(&b->p->arena, count * sizeof *b->out->untraced);
+}
+
+void survey(struct builder *list, size_t n, int64_t latency_ns)
+{
+    for (size_t i = 0; i < n; i++)
+        survey_rank(&list[i]);
+    find_events(list, n);
+    for (size_t i = 0; i < n; i++) {
+        infer(&list[i], latency_ns);
+        find_untraced(&list[i], latency_ns);
+    }
+}

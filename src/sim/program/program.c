@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/program/program.h"
+
+#include "base/buf.h"
+#include "base/order.h"
+#include "sim/program/process_build.h"
+#include "sim/program/one_way.h"
+#include "base/idmap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- transfers ---- */
+
+static uint32_t root_of(const struct program *p, uint32_t match)
+{
+    while (p->tied[match] != match) {
+        p->tied[match] = p->tied[p->tied[match]];
+        match = p->tied[match];
+    }
+    return match;
+}
+
+void program_tie(struct program *p, uint32_t match_a, uint32_t match_b)
+{
+    uint32_t a = root_of(p, match_a), b = root_of(p, match_b);
+    if (a < b)
+        p->tied[b] = a;
+    else
+        p->tied[a] = b;
+}
+
+/* A transfer for every match, with the same index; and which operation belongs to which. */
+static void add_transfers(struct program *p)
+{
+    if (p->matches.count >= PROGRAM_NONE)
+        die("too many collectives to replay");
+    p->lag_ns = arena_alloc(&p->arena, p->matches.nmembers * sizeof *p->lag_ns);
+    p->absent_ns = arena_alloc(&p->arena, p->matches.count * sizeof *p->absent_ns);
+    p->doubt_ns = arena_alloc(&p->arena, p->matches.count * sizeof *p->doubt_ns);
+    p->wait_ns = arena_alloc(&p->arena, p->matches.count * sizeof *p->wait_ns);
+    p->ways = arena_alloc(&p->arena, p->matches.count * sizeof *p->ways);
+    p->tied = arena_alloc(&p->arena, p->matches.count * sizeof *p->tied);
+    for (uint32_t i = 0; i < p->matches.count; i++) {
+        const struct match *match = &p->matches.list[i];
+        p->tied[i] = i;
+        sim_add_transfer(p->sim, 0);
+        for (uint32_t k = 0; k < match->nmembers; k++) {
+            struct match_member m = p->matches.members[match->first + k];
+            p->ranks[m.rank].match[m.op] = i;
+        }
+    }
+}
+
+/* What a transfer takes when nobody waits: the shortest recorded time of its members. Members of a
+ * group share one time, which includes their waits for third parties; so the shortest time of all
+ * transfers that are tied together by groups counts. */
+static void cost_transfers(struct program *p)
+{
+    int64_t *least = arena_alloc(&p->arena, p->matches.count * sizeof *least);
+    for (uint32_t i = 0; i < p->matches.count; i++)
+        least[i] = UNKNOWN_NS;
+    for (uint32_t i = 0; i < p->matches.count; i++) {
+        int64_t ns = p->matches.list[i].transfer_ns;
+        uint32_t root = root_of(p, i);
+        if (ns != UNKNOWN_NS && (least[root] == UNKNOWN_NS || ns < least[root]))
+            least[root] = ns;
+    }
+    ARRAY_GROW(p->costs, p->cap_costs, p->ncosts + p->matches.count);
+    for (uint32_t i = 0; i < p->matches.count; i++) {
+        struct match_member first = p->matches.members[p->matches.list[i].first];
+        if (p->run->ranks[first.rank].ops[first.op].timing == SPECTER_TIMING_CAPTURED)
+            continue; /* it did not run then */
+        p->costs[p->ncosts++] = (struct program_cost){.rank = first.rank,
+                                                      .op = first.op,
+                                                      .target = i,
+                                                      .match = i,
+                                                      .measured_ns = least[root_of(p, i)]};
+    }
+}
+
+/* ---- ranks ---- */
+
+/* The ranks that one process drives, and what it did. */
+struct process {
+    uint32_t *ranks; /* [n] */
+    uint32_t n;
+    struct calls calls;
+};
+
+/* list has room for all ranks; how many processes they are. */
+static size_t find_processes(struct program *p, struct process *list)
+{
+    const struct run *run = p->run;
+    struct idmap seen = {0};
+    uint32_t *of = arena_alloc(&p->arena, run->nranks * sizeof *of);
+    uint32_t *ranks = arena_alloc(&p->arena, run->nranks * sizeof *ranks);
+    size_t n;
+    for (size_t r = 0; r < run->nranks; r++) {
+        int process = run->ranks[r].process;
+        of[r] = idmap_add(&seen, process >= 0 ? process : -1 - (int64_t)r);
+        list[of[r]].n++;
+    }
+    n = seen.count;
+    idmap_release(&seen);
+    for (size_t i = 0; i < n; i++) {
+        list[i].ranks = ranks;
+        ranks += list[i].n;
+        list[i].n = 0;
+    }
+    for (uint32_t r = 0; r < run->nranks; r++)
+        list[of[r]].ranks[list[of[r]].n++] = r;
+    return n;
+}
+
+static void place_rank(struct program *p, uint32_t r, const struct calls *calls)
+{
+    struct program_rank *rank = &p->ranks[r];
+    size_t nops = p->run->ranks[r].nops;
+    rank->origin_ns = calls->first_ns;
+    rank->end_ns = calls->last_ns;
+    rank->match = arena_alloc(&p->arena, nops * sizeof *rank->match);
+    for (size_t i = 0; i < nops; i++)
+        rank->match[i] = PROGRAM_NONE;
+}
+
+static void place_process(struct program *p, struct process *process)
+{
+    const struct rank **ranks = arena_alloc(&p->arena, process->n * sizeof *ranks);
+    for (uint32_t i = 0; i < process->n; i++)
+        ranks[i] = &p->run->ranks[process->ranks[i]];
+    calls_make(&process->calls, ranks, process->n);
+    for (uint32_t i = 0; i < process->n; i++)
+        place_rank(p, process->ranks[i], &process->calls);
+}
+
+/* Ranks whose times can be compared have a zero in common. */
+static size_t domain_of(const struct run *run, const struct rank *rank)
+{
+    return rank->domain > 0 && !run->clock_aligned ? (size_t)rank->domain : 0;
+}
+
+/* Processes of one clock, or of clocks that are aligned, keep their offsets; the first of each
+ * domain begins at 0, as does one of which no time is known. */
+static void place_origins(struct program *p, const struct process *list, size_t n)
+{
+    const struct run *run = p->run;
+    size_t ndomains = 1;
+    int64_t *zero_ns;
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (domain_of(run, &run->ranks[r]) >= ndomains)
+            ndomains = domain_of(run, &run->ranks[r]) + 1;
+    }
+    zero_ns = arena_alloc(&p->arena, ndomains * sizeof *zero_ns);
+    for (size_t d = 0; d < ndomains; d++)
+        zero_ns[d] = INT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        int64_t *zero = &zero_ns[domain_of(run, &run->ranks[list[i].ranks[0]])];
+        if (list[i].calls.timed && list[i].calls.first_ns < *zero)
+            *zero = list[i].calls.first_ns;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int64_t zero = zero_ns[domain_of(run, &run->ranks[list[i].ranks[0]])];
+        for (uint32_t k = 0; k < list[i].n && list[i].calls.timed; k++)
+            p->ranks[list[i].ranks[k]].begin_ns = list[i].calls.first_ns - zero;
+    }
+}
+
+static void add_processes(struct program *p, const struct process *list, size_t n,
+                          int64_t latency_ns)
+{
+    uint32_t streams = 0, hosts = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct process *process = &list[i];
+        for (uint32_t k = 0; k < process->n; k++) {
+            p->ranks[process->ranks[k]].first_host = hosts;
+            p->ranks[process->ranks[k]].nhosts = process->calls.nhosts;
+        }
+        build_process(p, process->ranks, process->n, &process->calls, latency_ns);
+        hosts += process->calls.nhosts;
+        for (uint32_t k = 0; k < process->n; k++) {
+            p->ranks[process->ranks[k]].first_stream = streams;
+            streams += (uint32_t)p->ranks[process->ranks[k]].nstreams;
+        }
+    }
+    p->nhosts = hosts;
+}
+
+void program_make(struct program *p, const struct run *run, int64_t latency_ns, bool apart)
+{
+    program_make_filled(p, run, latency_ns, apart, NULL);
+}
+
+void program_make_filled(struct program *p, const struct run *run, int64_t latency_ns, bool apart,
+                         const struct match_standins *standins)
+{
+    struct process *list;
+    size_t n;
+    memset(p, 0, sizeof *p);
+    p->run = run;
+    p->apart = apart;
+    p->sim = sim_new();
+    arena_init(&p->arena);
+    sim_set_launch_latency(p->sim, latency_ns);
+    p->ranks = arena_alloc(&p->arena, run->nranks * sizeof *p->ranks);
+    list = arena_alloc(&p->arena, run->nranks * sizeof *list);
+    n = find_processes(p, list);
+    for (size_t i = 0; i < n; i++)
+        place_process(p, &list[i]);
+    place_origins(p, list, n);
+    matches_make_filled(&p->matches, run, standins);
+    add_transfers(p);
+    add_processes(p, list, n, latency_ns);
+    if (!apart) {
+        cost_transfers(p);
+        one_way_find(p);
+    }
+    for (size_t i = 0; i < n; i++)
+        calls_release(&list[i].calls);
+}
+
+void program_release(struct program *p)
+{
+    sim_free(p->sim);
+    matches_release(&p->matches);
+    free(p->costs);
+    free(p->syncs);
+    arena_release(&p->arena);
+    memset(p, 0, sizeof *p);
+}
+
+static void set_lags(struct program *p, const struct program_cost *c, int64_t ns)
+{
+    const struct match *match = &p->matches.list[c->match];
+    double ratio = c->measured_ns > 0 ? (double)ns / (double)c->measured_ns : 1;
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        struct match_member m = p->matches.members[match->first + k];
+        uint32_t item = p->ranks[m.rank].item[m.op], lag_ns = p->lag_ns[match->first + k];
+        if (lag_ns > 0)
+            sim_set_lag(p->sim, item, ns == c->measured_ns ? lag_ns : llround(lag_ns * ratio));
+    }
+}
+
+void program_set_cost(struct program *p, size_t cost, int64_t ns)
+{
+    struct program_cost *c = &p->costs[cost];
+    c->set_ns = ns;
+    if (c->match == PROGRAM_NONE) {
+        sim_set_work(p->sim, c->target, ns);
+        return;
+    }
+    sim_set_transfer(p->sim, c->target, ns);
+    set_lags(p, c, ns);
+}
+
+void program_set_wait(struct program *p, uint32_t match, int64_t ns)
+{
+    p->wait_ns[match] = ns;
+    sim_set_delay(p->sim, match, ns);
+}
+
+void program_measured(struct program *p)
+{
+    for (size_t i = 0; i < p->ncosts; i++) {
+        int64_t ns = p->costs[i].measured_ns;
+        program_set_cost(p, i, ns == UNKNOWN_NS ? 0 : ns);
+    }
+}
+
+struct sim_span program_span(const struct program *p, size_t rank, size_t op)
+{
+    uint32_t item = p->ranks[rank].item[op];
+    return item == PROGRAM_NONE ? (struct sim_span){-1, -1} : sim_span(p->sim, item);
+}
+
+/* A member's lag is part of its transfer; members of groups have none, and wait for each other. */
+struct sim_span program_moved(const struct program *p, size_t rank, size_t op)
+{
+    struct sim_span span = program_span(p, rank, op), moved;
+    uint32_t match = p->ranks[rank].match[op];
+    if (match == PROGRAM_NONE || p->apart || span.end_ns < 0)
+        return (struct sim_span){-1, -1};
+    moved = sim_transfer_span(p->sim, match);
+    if (sim_moved_from(p->sim, p->ranks[rank].item[op]) >= 0)
+        moved.start_ns = sim_moved_from(p->sim, p->ranks[rank].item[op]);
+    if (p->run->ranks[rank].ops[op].coll.group < 0)
+        moved.end_ns = span.end_ns;
+    return moved;
+}
+
+/* ---- launch latency ---- */
+
+/* How much longer the recorded host took from the synchronisation before (or its begin) to this
+ * one. false when it did not block, or had launched nothing that could block it. */
+static bool stretch_excess(const struct program *p, size_t i, int64_t *excess_ns)
+{
+    const struct program_sync *sync = &p->syncs[i], *before = sync->first ? NULL : sync - 1;
+    int64_t recorded_ns = sync->end_ns - (before ? before->end_ns : 0);
+    int64_t begin_ns = before ? sim_mark_time(p->sim, before->after) : sync->base_ns;
+    *excess_ns = recorded_ns - (sim_mark_time(p->sim, sync->after) - begin_ns);
+    return sync->launched && sync->end_ns - sync->start_ns > sync->cost_ns;
+}
+
+static int64_t median_excess(const struct program *p)
+{
+    int64_t *excess = NULL, median_ns = 0;
+    size_t n = 0, cap = 0;
+    for (size_t i = 0; i < p->nsyncs; i++) {
+        ARRAY_GROW(excess, cap, n + 1);
+        n += stretch_excess(p, i, &excess[n]);
+    }
+    if (n > 0) {
+        qsort(excess, n, sizeof *excess, order_int64s);
+        median_ns = excess[(n - 1) / 2];
+    }
+    free(excess);
+    return median_ns;
+}
+
+int64_t program_fit_latency(struct program *apart, int64_t latency_ns)
+{
+    int64_t fitted_ns;
+    program_measured(apart);
+    sim_run(apart->sim); /* ranks apart cannot get stuck but on an event that never comes */
+    fitted_ns = latency_ns + median_excess(apart);
+    if (fitted_ns == latency_ns || fitted_ns < 0 || fitted_ns > PROGRAM_LATENCY_MAX_NS)
+        return latency_ns;
+    sim_set_launch_latency(apart->sim, fitted_ns);
+    sim_run(apart->sim);
+    return fitted_ns;
+}
+
+/* ---- parts in a transfer ---- */
+
+/* When the last member of the match started, apart; -1 when one of them did not, or is not timed.
+ */
+static int64_t last_start(const struct program *apart, const struct match *match)
+{
+    int64_t last_ns = -1;
+    const struct run *run = apart->run;
+    size_t domain = domain_of(run, &run->ranks[apart->matches.members[match->first].rank]);
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        struct match_member m = apart->matches.members[match->first + k];
+        const struct rank *rank = &run->ranks[m.rank];
+        struct sim_span span = program_span(apart, m.rank, m.op);
+        if (span.end_ns < 0 || !op_timed(&rank->ops[m.op]) || domain_of(run, rank) != domain)
+            return -1;
+        if (span.start_ns > last_ns)
+            last_ns = span.start_ns;
+    }
+    return last_ns;
+}
+
+static bool is_tied(const struct program *p, uint32_t match)
+{
+    struct match_member m = p->matches.members[p->matches.list[match].first];
+    return p->tied[match] != match || p->run->ranks[m.rank].ops[m.op].coll.group >= 0;
+}
+
+static void learn(struct program *p, const struct program *apart, struct program_cost *cost)
+{
+    const struct match *match = &p->matches.list[cost->match];
+    int64_t last_ns = last_start(apart, match), least_ns = INT64_MAX;
+    if (p->ways[cost->match].span > 0) {
+        if (last_ns >= 0)
+            one_way_learn(p, apart, cost);
+        return;
+    }
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        struct match_member m = p->matches.members[match->first + k];
+        int64_t part_ns = program_span(apart, m.rank, m.op).end_ns - last_ns;
+        if (part_ns < least_ns)
+            least_ns = part_ns;
+    }
+    if (last_ns < 0 || least_ns < match->transfer_ns / 2)
+        return;
+    cost->measured_ns = least_ns;
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        struct match_member m = p->matches.members[match->first + k];
+        int64_t lag_ns = program_span(apart, m.rank, m.op).end_ns - last_ns - least_ns;
+        p->lag_ns[match->first + k] = lag_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)lag_ns;
+    }
+}
+
+void program_learn(struct program *p, const struct program *apart)
+{
+    for (size_t i = 0; i < p->ncosts; i++) {
+        struct program_cost *cost = &p->costs[i];
+        if (cost->match != PROGRAM_NONE && cost->measured_ns != UNKNOWN_NS &&
+            !is_tied(p, cost->match))
+            learn(p, apart, cost);
+    }
+}
+
+/* ---- what waits for what ---- */
+
+#define BLOCKED_SHOWN 4 /* ranks in the message */
+
+struct where {
+    size_t rank, op;
+};
+
+static bool find_item(const struct program *p, uint32_t item, struct where *out)
+{
+    for (size_t r = 0; r < p->run->nranks; r++) {
+        for (size_t i = 0; i < p->run->ranks[r].nops; i++) {
+            *out = (struct where){r, i};
+            if (p->ranks[r].item[i] == item)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The rank whose streams include `index`. */
+static size_t rank_of_stream(const struct program *p, uint32_t index)
+{
+    size_t r = 0;
+    while (r + 1 < p->run->nranks && index - p->ranks[r].first_stream >= p->ranks[r].nstreams)
+        r++;
+    return r;
+}
+
+/* The first rank of the process whose hosts include `index`. */
+static size_t rank_of_host(const struct program *p, uint32_t index)
+{
+    size_t r = 0;
+    while (r + 1 < p->run->nranks && index - p->ranks[r].first_host >= p->ranks[r].nhosts)
+        r++;
+    return r;
+}
+
+static size_t rank_of(const struct program *p, const struct sim_stuck *stuck)
+{
+    if (stuck->kind == SIM_HOST_WAITS_EVENT || stuck->kind == SIM_HOST_WAITS_ITEM)
+        return rank_of_host(p, stuck->who);
+    return rank_of_stream(p, sim_item_stream(p->sim, stuck->who));
+}
+
+/* Stream number of the trace. */
+static int stream_name(const struct program *p, uint32_t item)
+{
+    uint32_t stream = sim_item_stream(p->sim, item);
+    const struct program_rank *rank = &p->ranks[rank_of_stream(p, stream)];
+    return rank->streams[stream - rank->first_stream];
+}
+
+static void describe_transfer(const struct program *p, const struct sim_stuck *stuck,
+                              struct buf *out)
+{
+    const struct match *match = &p->matches.list[stuck->on];
+    const char *op = specter_comm_op_name((enum specter_comm_op)match->op);
+    struct where missing;
+    uint32_t n = 0, item;
+    buf_printf(out, "%s (communicator '%s', seq %lld) on stream %d waits for", op,
+               p->run->comms[match->comm].id, (long long)match->seq, stream_name(p, stuck->who));
+    while ((item = sim_transfer_member(p->sim, stuck->on, n)) != SIM_NONE &&
+           sim_arrived(p->sim, item))
+        n++;
+    if (item != SIM_NONE && find_item(p, item, &missing))
+        buf_printf(out, " rank %d", p->run->ranks[missing.rank].rank);
+    buf_printf(out, " (%u of %u arrived)", stuck->arrived, stuck->members);
+}
+
+static void describe(const struct program *p, const struct sim_stuck *stuck, struct buf *out)
+{
+    switch (stuck->kind) {
+    case SIM_ITEM_WAITS_TRANSFER:
+        describe_transfer(p, stuck, out);
+        break;
+    case SIM_ITEM_WAITS_EVENT:
+        buf_printf(out, "stream %d waits for an event", stream_name(p, stuck->who));
+        break;
+    case SIM_HOST_WAITS_ITEM:
+        buf_printf(out, "the host waits for stream %d", stream_name(p, stuck->on));
+        break;
+    case SIM_HOST_WAITS_EVENT:
+        buf_puts(out, "the host waits for an event");
+        break;
+    }
+}
+
+int program_run(struct program *p, struct err *e)
+{
+    struct buf text = BUF_INIT, safe = BUF_INIT;
+    struct sim_stuck stuck;
+    size_t at = 0, shown = 0, last = SIZE_MAX;
+    if (sim_run(p->sim) == 0)
+        return 0;
+    while (shown < BLOCKED_SHOWN && sim_stuck(p->sim, &at, &stuck)) {
+        size_t r = rank_of(p, &stuck);
+        if (r == last)
+            continue;
+        buf_printf(&text, "%s rank %d: ", shown ? ";" : "", p->run->ranks[r].rank);
+        describe(p, &stuck, &text);
+        last = r;
+        shown++;
+    }
+    buf_put_printable(&safe, text.data, text.len);
+    err_set(e, ERR_INPUT, "the replay cannot proceed:%s", safe.data);
+    buf_release(&text);
+    buf_release(&safe);
+    return -1;
+}

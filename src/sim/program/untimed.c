@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/program/untimed.h"
+
+#include "sim/program/process.h"
+#include "base/idmap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOT_THERE UINT32_MAX
+#define LATE_NS INFER_LATE_NS /* a start so soon after what allows it waited for nothing else */
+
+/* Of an event: what its last record stands for. */
+struct recorded {
+    bool known; /* it was recorded */
+    uint32_t lane;
+    int64_t end_ns;   /* of what was before it; UNKNOWN_NS: nothing */
+    bool behind_some; /* kernels without times were before it: */
+    uint32_t first;   /* the first launch, */
+    uint64_t kernels; /* and how many */
+};
+
+/* Kernels without times that share one: between two waits of a stream, up to what shows when they
+ * were over. */
+struct stretch {
+    uint32_t first;   /* of their launches; NOT_THERE: there are none */
+    bool several;     /* and there are more */
+    int64_t begin_ns; /* as far as is known; UNKNOWN_NS */
+    int64_t seen_ns;  /* what it took, as an operation behind an event shows; 0: not seen */
+    uint64_t kernels;
+    uint64_t classes[SPECTER_KERNEL_CLASS_COUNT]; /* of these launches */
+};
+
+/* A stream, while the calls are looked at in order. */
+struct lane {
+    int64_t free_ns;    /* what is known to be over by then; UNKNOWN_NS */
+    int64_t await_ns;   /* since the stretch began: the end of what the stream was told to await */
+    bool await_unknown; /* or it is not known when that ended */
+    int64_t awaited_ns; /* the same of what was awaited before the stretch */
+    bool lost;          /* a stretch before this one ended at a time that is not known */
+    bool of_graph;      /* what came last was issued by the launch of a graph */
+    struct stretch now, before; /* before: a wait ended it at a time that is not known */
+    struct recorded
+        behind; /* awaited since then, with kernels before it; lane NOT_THERE: none, or two */
+    bool behind_any;
+};
+
+struct scene {
+    struct builder *b;
+    struct lane *lanes; /* by place */
+    struct idmap events;
+    struct recorded *recorded; /* owned; by event */
+    size_t cap_recorded;
+    int64_t latency_ns;
+};
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b; /* UNKNOWN_NS is earlier than all */
+}
+
+static void clear(struct lane *lane, int64_t free_ns)
+{
+    *lane = (struct lane){.free_ns = free_ns,
+                          .await_ns = UNKNOWN_NS,
+                          .awaited_ns = UNKNOWN_NS,
+                          .now.first = NOT_THERE,
+                          .before.first = NOT_THERE,
+                          .behind.lane = NOT_THERE};
+}
+
+/* Of the launches that share a time. */
+static const uint64_t *classes_of(const struct scene *s, const struct stretch *of)
+{
+    uint64_t *classes;
+    if (!of->several)
+        return s->b->rank->launches[of->first].classes;
+    classes = arena_alloc(&s->b->p->arena, sizeof of->classes);
+    memcpy(classes, of->classes, sizeof of->classes);
+    return classes;
+}
+
+static void give(struct scene *s, const struct stretch *to, int64_t ns)
+{
+    struct program_facts *facts = &s->b->p->facts;
+    if (to->first == NOT_THERE)
+        return;
+    facts->hidden[ns > 0 ? HIDDEN_WORK : HIDDEN_HOST] += to->kernels;
+    if (ns <= 0)
+        return;
+    s->b->hidden_ns[to->first] = ns;
+    s->b->hidden_from_ns[to->first] = to->begin_ns;
+    s->b->hidden_classes[to->first] = classes_of(s, to);
+    if (__builtin_add_overflow(facts->hidden_ns, ns, &facts->hidden_ns))
+        facts->hidden_ns = INT64_MAX;
+}
+
+/* A wait came behind the stretch, or it is known when it was over, and more kernels came. */
+static void end_stretch(struct scene *s, struct lane *lane)
+{
+    give(s, &lane->before, 0);
+    lane->before.first = NOT_THERE;
+    if (lane->now.seen_ns > 0) {
+        give(s, &lane->now, lane->now.seen_ns);
+        lane->free_ns = later(lane->free_ns, lane->now.begin_ns + lane->now.seen_ns);
+    } else {
+        lane->before = lane->now;
+        lane->lost = true;
+    }
+    lane->now.first = NOT_THERE;
+}
+
+static void begin_stretch(struct scene *s, struct lane *lane, uint32_t first)
+{
+    int64_t launch_ns = ns_add(s->b->rank->launches[first].host_ns, s->latency_ns);
+    lane->now = (struct stretch){.first = first};
+    lane->now.begin_ns =
+        lane->await_unknown || launch_ns == UNKNOWN_NS
+            ? UNKNOWN_NS
+            : later(later(lane->free_ns, launch_ns), later(lane->awaited_ns, lane->await_ns));
+    lane->awaited_ns = later(lane->awaited_ns, lane->await_ns);
+    lane->await_ns = UNKNOWN_NS;
+    lane->await_unknown = false;
+}
+
+/* Gives the kernels of two stretches the time up to t_ns, when those of the second were over. What
+ * the first took of it the recording does not tell: each kernel has an equal part. As long as that
+ * ends before what the second awaited, the second had all the time behind that. */
+static void divide(struct scene *s, struct lane *lane, int64_t t_ns)
+{
+    struct stretch *before = &lane->before, *now = &lane->now;
+    uint64_t kernels = before->kernels + now->kernels;
+    int64_t ns = 0;
+    if (before->first != NOT_THERE && before->begin_ns != UNKNOWN_NS)
+        ns = llround((double)(t_ns - before->begin_ns) * (double)before->kernels / (double)kernels);
+    if (ns > 0 && before->begin_ns + ns > now->begin_ns)
+        now->begin_ns = before->begin_ns + ns;
+    else
+        ns = 0;
+    give(s, before, ns);
+    give(s, now, t_ns - now->begin_ns);
+}
+
+/* The stream got to something at t_ns, which nothing but what is before it on the stream kept from
+ * happening at allowed_ns: gives the kernels before it their time. */
+static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t allowed_ns)
+{
+    struct stretch *now = &lane->now;
+    bool work;
+    if (now->first == NOT_THERE)
+        return;
+    allowed_ns = later(allowed_ns, later(lane->awaited_ns, lane->await_ns));
+    work = now->begin_ns != UNKNOWN_NS && !lane->await_unknown && t_ns > allowed_ns + LATE_NS &&
+           t_ns > now->begin_ns;
+    if (work) {
+        divide(s, lane, t_ns);
+        return;
+    }
+    give(s, &lane->before, 0);
+    give(s, now, now->seen_ns);
+}
+
+/* An operation that nothing but an event kept from starting at allowed_ns started at t_ns: so long
+ * the kernels before the event took, if none was launched behind it since. */
+static void witness(struct scene *s, const struct lane *lane, int64_t t_ns, int64_t allowed_ns)
+{
+    const struct recorded *r = &lane->behind;
+    struct stretch *of = r->lane == NOT_THERE ? NULL : &s->lanes[r->lane].now;
+    if (of == NULL || of->first == NOT_THERE || of->first != r->first ||
+        of->kernels != r->kernels || of->begin_ns == UNKNOWN_NS)
+        return;
+    allowed_ns = later(later(allowed_ns, lane->free_ns), later(lane->awaited_ns, lane->await_ns));
+    if (t_ns > allowed_ns + LATE_NS && t_ns > of->begin_ns)
+        of->seen_ns = t_ns - of->begin_ns;
+}
+
+/* The host came back from a copy at the call's end: its stream had got there. */
+static void on_waiting_copy(struct scene *s, struct lane *lane, const struct op *op)
+{
+    int64_t t_ns = op->host_end_ns - s->b->sync_cost_ns;
+    settle(s, lane, t_ns, later(op->host_ns, lane->free_ns));
+    clear(lane, later(lane->free_ns, t_ns));
+}
+
+/* Does the recording tell what the operation waited for, other than what is before it on its
+ * stream? */
+static bool is_explained(const struct scene *s, uint32_t i, const struct lane *lane)
+{
+    const uint32_t *after = s->b->inferred.after[INFER_BY_GAP];
+    return lane->await_unknown || lane->behind_any || lane->lost ||
+           (after != NULL && after[i] != INFER_NONE);
+}
+
+/* allowed_ns: by its launch; UNKNOWN_NS. */
+static void keep_distance(struct scene *s, uint32_t i, const struct lane *lane, int64_t allowed_ns)
+{
+    const struct op *op = &s->b->rank->ops[i];
+    struct program_facts *facts = &s->b->p->facts;
+    bool graph = lane->of_graph || (op->flags & OP_IN_GRAPH);
+    enum hidden_gap why = graph ? GAP_GRAPH : GAP_NO_LAUNCH;
+    int64_t gap_ns;
+    if (lane->free_ns == UNKNOWN_NS || lane->now.first != NOT_THERE || is_explained(s, i, lane) ||
+        !(graph || op->host_ns == UNKNOWN_NS))
+        return;
+    allowed_ns = later(later(allowed_ns, lane->free_ns), later(lane->awaited_ns, lane->await_ns));
+    gap_ns = op->start_ns - allowed_ns;
+    if (gap_ns <= LATE_NS)
+        return;
+    if (s->b->gap_ns == NULL)
+        s->b->gap_ns = arena_alloc(&s->b->scratch, s->b->rank->nops * sizeof *s->b->gap_ns);
+    s->b->gap_ns[i] = gap_ns;
+    facts->gaps[why]++;
+    if (__builtin_add_overflow(facts->gap_ns[why], gap_ns, &facts->gap_ns[why]))
+        facts->gap_ns[why] = INT64_MAX;
+}
+
+static void on_op(struct scene *s, uint32_t i)
+{
+    const struct op *op = &s->b->rank->ops[i];
+    struct lane *lane = &s->lanes[s->b->stream[i]];
+    int64_t allowed_ns;
+    if (!is_issued(op))
+        return;
+    if (!op_timed(op) || op->start_ns == UNKNOWN_NS) {
+        if (op_call_waits(op))
+            on_waiting_copy(s, lane, op);
+        return;
+    }
+    allowed_ns =
+        ns_add(op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns, s->latency_ns);
+    keep_distance(s, i, lane, allowed_ns);
+    witness(s, lane, op->start_ns, allowed_ns);
+    settle(s, lane, op->start_ns, allowed_ns);
+    clear(lane, later(lane->free_ns, op->start_ns + op->dur_ns));
+    lane->of_graph = op->flags & OP_IN_GRAPH;
+}
+
+static void on_launches(struct scene *s, uint32_t i)
+{
+    const struct launches *l = &s->b->rank->launches[i];
+    struct lane *lane = &s->lanes[find_place(s->b, l->device, l->stream)];
+    if (lane->now.first != NOT_THERE &&
+        (lane->await_ns != UNKNOWN_NS || lane->await_unknown || lane->now.seen_ns > 0))
+        end_stretch(s, lane);
+    if (lane->now.first == NOT_THERE)
+        begin_stretch(s, lane, i);
+    lane->now.several = lane->now.first != i;
+    lane->now.kernels += l->count;
+    for (int class = 0; class < SPECTER_KERNEL_CLASS_COUNT; class ++)
+        lane->now.classes[class] += l->classes[class];
+}
+
+static struct recorded *event_of(struct scene *s, int64_t event)
+{
+    uint32_t at = idmap_add(&s->events, event);
+    ARRAY_GROW(s->recorded, s->cap_recorded, s->events.count);
+    return &s->recorded[at];
+}
+
+static void on_record(struct scene *s, uint32_t at, const struct act *act)
+{
+    const struct lane *lane = &s->lanes[at];
+    *event_of(s, act->event) =
+        (struct recorded){.known = true,
+                          .lane = at,
+                          .end_ns = later(lane->free_ns, later(lane->awaited_ns, lane->await_ns)),
+                          .behind_some = lane->now.first != NOT_THERE || lane->lost,
+                          .first = lane->now.first,
+                          .kernels = lane->now.kernels};
+}
+
+/* elsewhere: an event that is not of this device was recorded on another one of the process. */
+static void on_wait(struct scene *s, uint32_t at, const struct act *act, bool elsewhere)
+{
+    const struct recorded *r = event_of(s, act->event);
+    struct lane *lane = &s->lanes[at];
+    if (!r->known) {
+        lane->await_unknown = lane->await_unknown || elsewhere;
+        return;
+    }
+    if (r->lane == at)
+        return;
+    lane->await_ns = later(lane->await_ns, r->end_ns);
+    lane->await_unknown = lane->await_unknown || r->behind_some;
+    if (!r->behind_some)
+        return;
+    lane->behind = *r;
+    if (lane->behind_any)
+        lane->behind.lane = NOT_THERE;
+    lane->behind_any = true;
+}
+
+/* The host came back at t_ns: the stream had got there, and is empty. */
+static void on_sync(struct scene *s, uint32_t at, const struct act *act, int64_t t_ns)
+{
+    struct lane *lane = &s->lanes[at];
+    int64_t allowed_ns = act->host_ns;
+    for (size_t i = 0; act->kind == ACT_SYNC_DEVICE && i < s->b->nplaces; i++) {
+        if (i != at)
+            allowed_ns = later(allowed_ns, s->lanes[i].free_ns);
+    }
+    settle(s, lane, t_ns, later(allowed_ns, lane->free_ns));
+    clear(lane, later(lane->free_ns, t_ns));
+}
+
+/* Of several streams that a device synchronisation awaits, the one that was launched on last. */
+static uint32_t last_launched(const struct scene *s)
+{
+    uint32_t last = NOT_THERE;
+    for (uint32_t i = 0; i < s->b->nplaces; i++) {
+        uint32_t first = s->lanes[i].now.first;
+        if (first != NOT_THERE &&
+            (last == NOT_THERE || s->b->rank->launches[first].host_end_ns >
+                                      s->b->rank->launches[s->lanes[last].now.first].host_end_ns))
+            last = i;
+    }
+    return last;
+}
+
+static void on_act(struct scene *s, uint32_t i)
+{
+    const struct act *act = &s->b->rank->acts[i];
+    const uint32_t *sync = s->b->inferred.sync;
+    uint32_t at = act->stream >= 0 ? find_place(s->b, act->device, act->stream) : NOT_THERE;
+    int64_t t_ns = act->host_end_ns;
+    if (at == NOT_THERE && sync != NULL && sync[i] != INFER_NONE)
+        at = s->b->stream[sync[i]];
+    if (t_ns != UNKNOWN_NS)
+        t_ns -= s->b->sync_cost_ns;
+    if (act->kind == ACT_RECORD && at != NOT_THERE && act->event >= 0)
+        on_record(s, at, act);
+    else if (act->kind == ACT_WAIT && at != NOT_THERE && act->event >= 0)
+        on_wait(s, at, act, s->b->act_event[i] != SIM_NONE);
+    if (act->kind == ACT_SYNC_EVENT && act->event >= 0 && event_of(s, act->event)->known &&
+        event_of(s, act->event)->behind_some)
+        at = event_of(s, act->event)->lane;
+    else if (act->kind == ACT_SYNC_DEVICE)
+        at = last_launched(s);
+    else if (act->kind != ACT_SYNC_STREAM)
+        return;
+    if (at != NOT_THERE && t_ns != UNKNOWN_NS)
+        on_sync(s, at, act, t_ns);
+}
+
+/* Is there anything to find? */
+static bool has_hidden(const struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (rank->ops[i].flags & OP_IN_GRAPH || rank->ops[i].host_ns == UNKNOWN_NS)
+            return true;
+    }
+    return rank->nlaunches > 0;
+}
+
+void hidden_find(struct builder *b, int64_t latency_ns)
+{
+    struct scene s = {.b = b, .latency_ns = latency_ns};
+    b->hidden_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_ns);
+    b->hidden_from_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_from_ns);
+    b->hidden_classes = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_classes);
+    if (!has_hidden(b->rank))
+        return;
+    s.lanes = arena_alloc(&b->scratch, b->nplaces * sizeof *s.lanes);
+    for (size_t i = 0; i < b->nplaces; i++)
+        clear(&s.lanes[i], UNKNOWN_NS);
+    for (size_t c = 0; c < b->calls.count; c++) {
+        const struct call *call = &b->calls.list[c];
+        if (call->rank != b->nth)
+            continue;
+        if (call->what == CALL_OP)
+            on_op(&s, call->index);
+        else if (call->what == CALL_ACT)
+            on_act(&s, call->index);
+        else
+            on_launches(&s, call->index);
+    }
+    for (size_t i = 0; i < b->nplaces; i++)
+        give(&s, &s.lanes[i].before, 0);
+    idmap_release(&s.events);
+    free(s.recorded);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside a replay: what is looked at after each simulation besides the iteration's length.
+ */
+#ifndef SPECTER_SIM_REPLAY_DERIVE_H
+#define SPECTER_SIM_REPLAY_DERIVE_H
+
+#include "sim/replay/job.h"
+
+/* Once, before the first simulation: of the recording. */
+void look_at_recording(struct job *job);
+
+/* Of the recording on its own hardware: whether its replay is to be trusted. */
+void look_at_own(struct job *job);
+
+/* Of the last simulation: communication by axis, critical path, uncertainty, throughput. */
+int look_at_scale(struct job *job, const struct retarget *t, struct replay_scale *out,
+                  struct err *e);
+
+/* Its uncertainty alone, where the rest is not asked for. */
+int look_at_error(struct job *job, const struct retarget *t, struct replay_scale *out,
+                  struct err *e);
+
+/* When another GPU or network changed nothing: why. */
+void look_for_reasons(struct job *job, const struct replay_scale *base);
+
+/* What bounds the step, the largest part of its critical path, and why these differ, where they
+ * do. */
+void look_for_verdict(struct job *job, struct replay_scale *base);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside a replay: for src/sim, and for what watches one (struct replay_watch). A job is the
+ * recorded run as a program, with what does not depend on the target: iterations, grid, growth. It
+ * is made once and simulated as often as there are targets.
+ */
+#ifndef SPECTER_SIM_REPLAY_JOB_H
+#define SPECTER_SIM_REPLAY_JOB_H
+
+#include "sim/target/overlap.h"
+#include "sim/scaling/pipeline.h"
+#include "sim/replay/replay.h"
+#include "sim/whatif/whatif_job.h"
+
+/* The scale that was simulated last: shorter.h. */
+struct job_before {
+    int64_t scale, *set_ns; /* [ncosts]; in the arena of the replay; NULL: none so far */
+    struct iteration_time time;
+};
+
+struct job {
+    struct replay *rep;
+    struct program program;
+    struct growth growth;
+    struct strong strong;         /* where the batch is divided: rep->strong */
+    struct overlap overlap;       /* what communication slows down */
+    struct job_steps steps;       /* owned */
+    struct step_bounds *recorded; /* [nranks][steps.nparts] as recorded; in the arena of rep */
+    struct pipeline *pipeline;    /* where the axis that grows is one; owned; NULL */
+    bool pipeline_checked;
+    struct step_window *windows;    /* by rank, of the last measurement: the same of all, unless
+                                       clocks are apart; in the arena of rep */
+    struct interval *pauses;        /* of the windows; likewise */
+    double *spans;                  /* by rank: its own step time in it; likewise */
+    size_t deciding;                /* rank whose end ends the window */
+    const struct replay_opts *opts; /* borrowed */
+    struct vary_job vary;
+    struct job_before before;
+    double base_ns; /* the iteration at scale 1; 0 before that was simulated */
+};
+
+/* What is simulated: the target, how, and how often the job. */
+struct target {
+    struct hardware to;
+    bool calibrate;
+    int64_t scale;
+    bool faulty;       /* with the faults of replay_opts.vary */
+    double host_speed; /* CPU time takes 1 / this; 0: as recorded */
+};
+
+/* replay_hardware.c: fills from, to, gpu_known, network_known and same_hardware, and says what was
+ * assumed. */
+int replay_find_hardware(struct replay *rep, const struct run *run, const struct replay_opts *opts,
+                         struct err *e);
+
+/* To be released in either case. */
+int job_make(struct job *job, const struct run *run, const struct replay_opts *opts, struct err *e);
+void job_release(struct job *job);
+
+/* One simulation. t, to be released in either case, tells by which rules the costs were set. */
+int job_simulate(struct job *job, struct target target, struct retarget *t,
+                 struct iteration_time *out, struct err *e);
+
+/* What is seen of one rank, as recorded or in the last simulation: replay_measure.c. Arrays are
+ * owned. */
+struct job_view {
+    struct sim_span *spans;
+    int64_t *launched;
+    struct movement *moves; /* NULL of a recording */
+    struct slice *beside;
+    size_t nbeside;
+    struct timeline when; /* all of the above */
+};
+
+void job_view_make(struct job_view *v, const struct job *job, size_t rank, bool simulated);
+void job_view_release(struct job_view *v);
+
+/* pipeline_job.c. Finds how the pipeline is laid out for more stages, where that is what grows;
+ * else growth.refused says why not. */
+void job_find_pipeline(struct job *job);
+
+/* What is looked at after a simulation. */
+typedef int job_look(struct job *job, const struct retarget *t, struct replay_scale *out,
+                     struct err *e);
+
+/* One simulation of target.scale times as many stages, by a job of its own, which `look` sees. */
+int job_simulate_pipeline(struct job *job, struct target target, job_look *look,
+                          struct replay_scale *out, struct err *e);
+
+/* replay_measure.c. Finds the steps and what of their bounds is recorded. */
+void job_find_steps(struct job *job, struct arena *arena);
+
+/* The job's step, its parts as means over the ranks, so that they add up to it. job->windows, spans
+ * and deciding receive what is behind it. */
+struct iteration_time job_measure(struct job *job, bool simulated);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For replay.c: what a result must say about itself, as sentences.
+ */
+#ifndef SPECTER_SIM_REPLAY_NOTES_H
+#define SPECTER_SIM_REPLAY_NOTES_H
+
+#include "sim/target/overlap.h"
+#include "sim/replay/replay.h"
+
+/* notes_list.c. An assumption is of rep->topic. */
+void replay_assume(struct replay *rep, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void replay_note(struct replay *rep, bool loss, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Before all other notes. */
+void replay_note_first(struct replay *rep, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* notes_list.c, at the end: assumptions by topic, and as they were said within one. */
+void say_in_order(struct replay *rep);
+
+void say_program(struct replay *rep, const struct program *p);
+
+/* How long the recorded ranks waited for those that were not: behind absent_wait_find(). */
+void say_absent_waits(struct replay *rep, const struct program *p);
+void say_iterations(struct replay *rep);
+void say_grid(struct replay *rep);
+/* notes_scaling.c: how ranks sit on nodes. */
+void say_placement(struct replay *rep, const struct growth *g);
+
+/* notes_scaling.c: where what the user tells of the grid contradicts the operations. */
+void say_told(struct replay *rep);
+
+/* notes_scaling.c: what is divided with the batch; the share whose part is not known. */
+void say_strong(struct replay *rep, const struct strong *s);
+void say_untold(struct replay *rep, double share);
+
+/* notes_scaling.c: all-to-alls that are made of messages. */
+void say_exchanges(struct replay *rep, const struct growth *g);
+
+void say_growth(struct replay *rep, const struct growth *g);
+void say_overlap(struct replay *rep, const struct overlap *o);
+
+/* Why --host-speed changes nothing at scale 1, where it does not. */
+void say_host_speed(struct replay *rep, const struct iteration_time *target);
+
+void say_latency(struct replay *rep);
+void say_costs(struct replay *rep, const struct retarget *t);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is assumed of computation beside communication, of ports that communicators share, and of
+ * the host.
+ */
+#include "sim/replay/notes.h"
+
+#include <math.h>
+
+#define NEXT_TO_NOTHING 0.005 /* of an iteration */
+
+static const char *const bound_words[OVERLAP_BOUNDS] = {
+    [OVERLAP_SM] = "products",
+    [OVERLAP_MEMORY] = "kernels bound by memory",
+    [OVERLAP_BOTH] = "kernels bound by both multiprocessors and memory",
+};
+
+static void say_shown(struct replay *rep, const struct overlap *o)
+{
+    for (int b = 0; b < OVERLAP_BOUNDS; b++) {
+        const struct overlap_shown *s = &o->shown[b];
+        if (s->pairs >= OVERLAP_PAIRS_MIN)
+            replay_assume(
+                rep,
+                "%s beside communication take %.1f %% longer, as the recording shows "
+                "(%llu that also ran away from it): x %.2f what channels and traffic say%s",
+                bound_words[b], 100 * s->longer, (unsigned long long)s->pairs, s->seen,
+                s->seen > s->factor
+                    ? arena_printf(&rep->arena,
+                                   ", of which no more than x %g is taken for the effect "
+                                   "of communication",
+                                   OVERLAP_FACTOR_MAX)
+                    : "");
+    }
+}
+
+/* What rests on profiles: of the source where the recording shows nothing, of the target where it
+ * is another GPU. */
+static void say_profile(struct replay *rep, const struct overlap *o)
+{
+    for (int b = 0; b < OVERLAP_BOUNDS; b++) {
+        const struct overlap_shown *s = &o->shown[b];
+        bool target;
+        double factor = overlap_factor(o, &rep->from, &rep->to, (enum overlap_bound)b, &target);
+        if (s->from_profile && s->factor > 0)
+            replay_assume(
+                rep,
+                "%s beside communication: the recording does not show what they lose; the "
+                "profile %s says x %.2f what channels and traffic say",
+                bound_words[b], rep->from.gpu->name, s->factor);
+        if (target)
+            replay_assume(rep,
+                          "%s beside communication on the target: x %.2f what channels and traffic "
+                          "say, by the profile %s",
+                          bound_words[b], factor, rep->to.gpu->name);
+    }
+}
+
+/* No slowdown is put in where none is known to have been taken out. */
+static void say_not_shown(struct replay *rep, const struct overlap *o)
+{
+    uint64_t untold = 0;
+    for (int b = 0; b < OVERLAP_BOUNDS; b++)
+        untold += o->shown[b].factor > 0 ? 0 : o->shown[b].untold;
+    if (untold > 0 && !rep->same_hardware)
+        replay_assume(
+            rep,
+            "%llu kernels ran beside communication, and too few of them also away from it "
+            "to show that they took longer there: on the target they do not",
+            (unsigned long long)untold);
+}
+
+static void say_transfers(struct replay *rep, const struct overlap *o)
+{
+    if (o->contended > 0)
+        replay_assume(
+            rep,
+            "%llu transfers shared a NIC of several GPUs with others, which took %.0f us of their "
+            "time: on the target they share its NICs",
+            (unsigned long long)o->contended, (double)o->shared_ns / 1e3);
+    if (o->queued > 0)
+        replay_assume(rep,
+                      "%llu transfers took more than 4 times what others of their communicator do: "
+                      "%.0f us of that are waits in a queue, and are kept",
+                      (unsigned long long)o->queued, (double)o->queued_ns / 1e3);
+}
+
+void say_overlap(struct replay *rep, const struct overlap *o)
+{
+    rep->topic = TOPIC_OVERLAP;
+    if (o->beside > 0) {
+        replay_assume(rep,
+                      "communication beside %llu kernels took %.0f us of their time; on the "
+                      "target it takes from products the multiprocessors that its channels hold, "
+                      "from other kernels memory bandwidth",
+                      (unsigned long long)o->beside, (double)o->taken_ns / 1e3);
+        say_shown(rep, o);
+        if (o->counted > 0)
+            replay_assume(rep,
+                          "channels of communication: as NCCL's profiler interface counted them "
+                          "(%u of %u kinds of it)",
+                          o->counted, o->transfers);
+    }
+    say_profile(rep, o);
+    say_not_shown(rep, o);
+    say_transfers(rep, o);
+    if (rep->host_speed != 1)
+        replay_assume(rep, "CPU time takes 1 / %g of what was recorded (--host-speed)",
+                      rep->host_speed);
+}
+
+void say_host_speed(struct replay *rep, const struct iteration_time *target)
+{
+    const struct iteration_time *own = &rep->own;
+    if (rep->host_speed == 1 || !rep->same_hardware || !rep->calibrate ||
+        fabs(target->span_ns - own->span_ns) > NEXT_TO_NOTHING * own->span_ns)
+        return;
+    replay_note(rep, false,
+                "other CPUs change next to nothing: the device waits for the host for %.1f %% of "
+                "the iteration",
+                100 * own->host_bound_ns / own->span_ns);
+}

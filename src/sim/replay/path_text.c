@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A critical path in numbers and in words.
+ */
+#include "sim/replay/path.h"
+
+#include "base/buf.h"
+#include "base/order.h"
+#include "sim/replay/axis_time.h"
+#include "sim/replay/job.h"
+#include "trace/busy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMED 0.03    /* smaller parts go into the rest of a sentence */
+#define NAMED_MAX 4   /* parts that a sentence names */
+#define SLOWER 0.02   /* a rank is named when its work takes so much longer */
+#define UNHIDDEN 0.05 /* of a part's time, beside computation: "none of it" */
+#define PLACED 12     /* operations of an iteration, for its thirds to mean something */
+#define BLAMED 0.6    /* of the path's work that must be the named rank's */
+
+static const char *const names[PATH_WHATS] = {
+    [PATH_GEMM] = "GEMMs",
+    [PATH_ATTENTION] = "attention kernels",
+    [PATH_KERNEL] = "other kernels",
+    [PATH_UNTRACED] = "untraced kernels",
+    [PATH_GRAPH] = "graphs",
+    [PATH_COPY] = "copies",
+    [PATH_COMM] = "communication",
+    [PATH_LATE] = "waits for ranks not recorded",
+    [PATH_LAUNCH] = "launch latency",
+    [PATH_HOST] = "host CPU time",
+    [PATH_BEGIN] = "time before a rank's host began",
+};
+
+/* Of one rank: for each of its operations that communicate the how manieth of its kind it is in its
+ * iteration, and its place in the order of issue. */
+struct places {
+    uint32_t *nth;   /* [nops] */
+    float *position; /* [nops] 0 .. 1 */
+    size_t per_iteration;
+};
+
+/* While a summary is made. */
+struct adding {
+    struct path_summary *out;
+    const struct job *job;
+    const struct path *path;
+    struct places *places;     /* [nranks]; filled when asked for */
+    struct intervals computes; /* of the deciding rank */
+    struct path_part *list;    /* all parts */
+    double **by_call;          /* of each: ns by nth call; owned */
+    size_t *cap_calls;         /* of each */
+    size_t count, cap, cap_by, cap_cap;
+    struct kind {
+        uint8_t what, op;
+        int32_t comm;
+        size_t part;
+    } * kinds; /* parts found before; owned */
+    size_t nkinds, cap_kinds;
+};
+
+/* ---- where in the step ---- */
+
+static bool alike(const struct op *a, const struct op *b)
+{
+    return a->class == b->class && a->coll.op == b->coll.op && a->coll.comm == b->coll.comm;
+}
+
+/* Calls of the same kind that were issued before in the same iteration. Communicators are few. */
+static void number_calls(struct places *at, const struct rank *rank, const struct rank_steps *it,
+                         const struct program_rank *program)
+{
+    struct seen {
+        uint32_t op, iteration, count;
+    } *seen = NULL;
+    size_t nseen = 0, cap = 0, k;
+    for (size_t i = 0; i < program->nissued; i++) {
+        uint32_t op = program->issue[i];
+        if (rank->ops[op].class != OP_COLL && rank->ops[op].class != OP_P2P)
+            continue;
+        for (k = 0; k < nseen && !alike(&rank->ops[seen[k].op], &rank->ops[op]); k++) {
+        }
+        if (k == nseen) {
+            ARRAY_GROW(seen, cap, nseen + 1);
+            seen[nseen++] = (struct seen){op, it->of[op], 0};
+        }
+        if (seen[k].iteration != it->of[op])
+            seen[k] = (struct seen){op, it->of[op], 0};
+        at->nth[op] = seen[k].count++;
+    }
+    free(seen);
+    at->per_iteration = program->nissued / it->count;
+}
+
+static void place_all(struct places *at, const struct rank_steps *it,
+                      const struct program_rank *program)
+{
+    size_t first = 0, end;
+    while (first < program->nissued) {
+        uint32_t iteration = it->of[program->issue[first]];
+        for (end = first; end < program->nissued && it->of[program->issue[end]] == iteration;)
+            end++;
+        for (size_t i = first; i < end; i++)
+            at->position[program->issue[i]] = (float)(i - first) / (float)(end - first);
+        first = end;
+    }
+}
+
+static const struct places *places_of(struct adding *a, uint32_t r)
+{
+    const struct rank *rank = &a->job->program.run->ranks[r];
+    struct places *at = &a->places[r];
+    if (at->nth != NULL)
+        return at;
+    at->nth = calloc(rank->nops + 1, sizeof *at->nth);
+    at->position = calloc(rank->nops + 1, sizeof *at->position);
+    if (at->nth == NULL || at->position == NULL)
+        die("out of memory");
+    number_calls(at, rank, &a->job->steps.ranks[r], &a->job->program.ranks[r]);
+    place_all(at, &a->job->steps.ranks[r], &a->job->program.ranks[r]);
+    return at;
+}
+
+/* ---- parts ---- */
+
+static const char *name_of(struct adding *a, const struct path_step *step)
+{
+    const struct op *op;
+    if (step->what != PATH_COMM || step->op == PATH_NO_OP)
+        return names[step->what];
+    op = &a->job->program.run->ranks[step->rank].ops[step->op];
+    if (op->coll.op >= SPECTER_COMM_OP_COUNT)
+        return names[PATH_COMM];
+    return arena_printf(&a->job->rep->arena, "%s %s", axis_name(a->job, op->coll.comm),
+                        specter_comm_op_name((enum specter_comm_op)op->coll.op));
+}
+
+static size_t part_named(struct adding *a, enum path_what what, const char *name)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->list[i].what == what && strcmp(a->list[i].name, name) == 0)
+            return i;
+    }
+    ARRAY_GROW(a->list, a->cap, a->count + 1);
+    ARRAY_GROW(a->by_call, a->cap_by, a->count + 1);
+    ARRAY_GROW(a->cap_calls, a->cap_cap, a->count + 1);
+    a->list[a->count] = (struct path_part){.what = what, .name = name};
+    a->by_call[a->count] = NULL;
+    a->cap_calls[a->count] = 0;
+    return a->count++;
+}
+
+static size_t part_of(struct adding *a, const struct path_step *step)
+{
+    struct kind kind = {(uint8_t)step->what, SPECTER_COMM_OP_COUNT, -1, 0};
+    if (step->what == PATH_COMM && step->op != PATH_NO_OP) {
+        kind.op = a->job->program.run->ranks[step->rank].ops[step->op].coll.op;
+        kind.comm = a->job->program.run->ranks[step->rank].ops[step->op].coll.comm;
+    }
+    for (size_t i = 0; i < a->nkinds; i++) {
+        const struct kind *k = &a->kinds[i];
+        if (k->what == kind.what && k->op == kind.op && k->comm == kind.comm)
+            return k->part;
+    }
+    kind.part = part_named(a, step->what, name_of(a, step));
+    ARRAY_GROW(a->kinds, a->cap_kinds, a->nkinds + 1);
+    a->kinds[a->nkinds++] = kind;
+    return kind.part;
+}
+
+/* Calls like it in its iteration, of the same rank. */
+static uint32_t calls_like(const struct adding *a, const struct path_step *step)
+{
+    const struct rank *rank = &a->job->program.run->ranks[step->rank];
+    const struct rank_steps *it = &a->job->steps.ranks[step->rank];
+    uint32_t n = 0;
+    for (size_t i = 0; i < rank->nops; i++)
+        n += it->of[i] == it->of[step->op] && alike(&rank->ops[i], &rank->ops[step->op]) &&
+             rank->ops[i].timing != SPECTER_TIMING_CAPTURED;
+    return n;
+}
+
+static void add_call(struct adding *a, size_t part, const struct path_step *step, double ns)
+{
+    const struct op *op = &a->job->program.run->ranks[step->rank].ops[step->op];
+    uint32_t nth = places_of(a, step->rank)->nth[step->op];
+    struct path_part *p = &a->list[part];
+    if (p->calls == 0) {
+        p->calls = calls_like(a, step);
+        p->bytes = op->bytes;
+    }
+    if (nth >= p->calls)
+        p->calls = nth + 1;
+    if (op->bytes != p->bytes)
+        p->bytes = 0;
+    ARRAY_GROW(a->by_call[part], a->cap_calls[part], (size_t)p->calls);
+    a->by_call[part][nth] += ns;
+}
+
+static double hidden(const struct adding *a, const struct path_step *step)
+{
+    struct interval one = {step->start_ns, step->end_ns};
+    struct intervals span = {&one, 1, 1};
+    return (double)intervals_common(&span, &a->computes);
+}
+
+static void add_step(struct adding *a, const struct path_step *step)
+{
+    double ns = (double)(step->end_ns - step->start_ns);
+    size_t part = part_of(a, step);
+    struct path_part *p = &a->list[part];
+    p->ns += ns;
+    if (step->what == PATH_COMM)
+        p->hidden_ns += hidden(a, step);
+    if (step->op == PATH_NO_OP)
+        return;
+    p->many = p->many || places_of(a, step->rank)->per_iteration >= PLACED;
+    int third = (int)(3 * places_of(a, step->rank)->position[step->op]);
+    p->thirds[third < 2 ? third : 2] += ns;
+    if (step->what == PATH_COMM)
+        add_call(a, part, step, ns);
+}
+
+/* How many of the last calls make nearly all of it. */
+static uint32_t last_calls(const double *by_call, uint32_t calls, double all)
+{
+    double sum = 0;
+    for (uint32_t k = 1; k <= calls; k++) {
+        sum += by_call[calls - k];
+        if (sum >= PATH_ENDS * all)
+            return 2 * k <= calls ? k : 0;
+    }
+    return 0;
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+    const struct path_part *a = pa, *b = pb;
+    if (a->ns != b->ns)
+        return a->ns < b->ns ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+static void finish(struct adding *a)
+{
+    struct path_summary *out = a->out;
+    double n = a->path->iterations, all = 0;
+    out->span_ns = (double)a->path->length_ns / n;
+    for (size_t i = 0; i < a->count; i++) {
+        struct path_part *p = &a->list[i];
+        if (p->calls > 0)
+            p->last = last_calls(a->by_call[i], p->calls, p->ns);
+        for (int t = 0; t < 3; t++)
+            p->thirds[t] /= p->ns;
+        p->ns /= n;
+        p->hidden_ns /= n;
+        p->share = out->span_ns > 0 ? p->ns / out->span_ns : 0;
+    }
+    if (a->count > 0)
+        qsort(a->list, a->count, sizeof *a->list, by_time);
+    for (size_t i = 0; i < a->count && i < PATH_PARTS_MAX; i++) {
+        out->parts[out->count++] = a->list[i];
+        all += a->list[i].ns;
+    }
+    out->rest_ns = fmax(out->span_ns - all, 0);
+}
+
+/* ---- which rank ---- */
+
+static bool is_work(enum path_what what)
+{
+    return what <= PATH_GRAPH;
+}
+
+/* What a rank computes in the whole simulation. */
+static double work_of(const struct program *p, uint32_t r)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->run->ranks[r].nops; i++) {
+        struct sim_span span = program_span(p, r, i);
+        if (span.end_ns >= 0 && busy_kind_of(&p->run->ranks[r].ops[i]) == BUSY_COMPUTE)
+            sum += (double)(span.end_ns - span.start_ns);
+    }
+    for (size_t i = 0; i < p->ranks[r].nuntraced; i++) {
+        struct sim_span span = sim_span(p->sim, p->ranks[r].untraced[i].item);
+        if (span.end_ns >= 0)
+            sum += (double)(span.end_ns - span.start_ns);
+    }
+    return sum;
+}
+
+/* The rank that most of the path's work is of, where the others have less to do. */
+static void blame(struct adding *a)
+{
+    const struct program *p = &a->job->program;
+    size_t nranks = p->run->nranks;
+    double *on_path = calloc(nranks, sizeof *on_path), *work = calloc(nranks, sizeof *work);
+    double all = 0, own;
+    uint32_t top = 0;
+    if (on_path == NULL || work == NULL)
+        die("out of memory");
+    a->out->slow_rank = -1;
+    for (size_t i = 0; i < a->path->count; i++) {
+        const struct path_step *s = &a->path->list[i];
+        if (!is_work(s->what) || s->rank == PATH_NO_OP)
+            continue;
+        on_path[s->rank] += (double)(s->end_ns - s->start_ns);
+        all += (double)(s->end_ns - s->start_ns);
+    }
+    for (uint32_t r = 0; r < nranks; r++) {
+        top = on_path[r] > on_path[top] ? r : top;
+        work[r] = work_of(p, r);
+    }
+    own = work[top];
+    qsort(work, nranks, sizeof *work, order_doubles);
+    if (nranks > 1 && all > 0 && on_path[top] >= BLAMED * all &&
+        own > (1 + SLOWER) * work[(nranks - 1) / 2] && work[(nranks - 1) / 2] > 0) {
+        a->out->slow_rank = p->run->ranks[top].rank;
+        a->out->slow_work = on_path[top] / all;
+        a->out->slower = own / work[(nranks - 1) / 2] - 1;
+    }
+    free(on_path);
+    free(work);
+}
+
+/* ---- words ---- */
+
+static void put_part(struct buf *b, const struct path_part *p, int percent, bool first)
+{
+    static const char *const where[] = {"first", "middle", "last"};
+    buf_printf(b, "%s%d %%%s %s", first ? "" : ", ", percent, first ? " of the step is" : "",
+               p->name);
+    if (!first)
+        return;
+    if (p->last == 1)
+        buf_printf(b, ", nearly all in the last of its %u calls", p->calls);
+    else if (p->last > 1)
+        buf_printf(b, ", nearly all in the last %u of its %u calls", p->last, p->calls);
+    for (int t = 0; t < 3 && p->last == 0 && p->many; t++) {
+        if (p->thirds[t] >= PATH_ENDS)
+            buf_printf(b, " in the %s third of it", where[t]);
+    }
+    if (p->what == PATH_COMM && p->hidden_ns <= UNHIDDEN * p->ns)
+        buf_puts(b, ", not overlapped");
+}
+
+/* Whole percents of what a sentence names; what is left is the rest, never below 0. */
+static int percents(const struct path_summary *s, int list[NAMED_MAX])
+{
+    int n = 0, sum = 0;
+    while (n < s->count && n < NAMED_MAX && (n == 0 || s->parts[n].share >= NAMED)) {
+        list[n] = (int)lround(100 * s->parts[n].share);
+        sum += list[n++];
+    }
+    for (int i = 0; sum > 100; i = (i + 1) % n, sum--)
+        list[i]--;
+    return n;
+}
+
+static void put_words(struct adding *a)
+{
+    struct path_summary *s = a->out;
+    struct buf b = BUF_INIT;
+    int list[NAMED_MAX], n = percents(s, list), rest = 100;
+    for (int i = 0; i < n; i++) {
+        put_part(&b, &s->parts[i], list[i], i == 0);
+        rest -= list[i];
+    }
+    if (n == 0)
+        buf_puts(&b, "nothing is on the path");
+    else if (rest > 0)
+        buf_printf(&b, ", %d %% rest", rest);
+    if (s->slow_rank >= 0)
+        buf_printf(&b,
+                   ". %.0f %% of the work on the path is rank %d's, which computes %.0f %% longer "
+                   "than the median rank",
+                   100 * s->slow_work, s->slow_rank, 100 * s->slower);
+    s->words = arena_strdup(&a->job->rep->arena, b.data);
+    buf_release(&b);
+}
+
+static void find_computes(struct adding *a)
+{
+    const struct rank *rank = &a->job->program.run->ranks[a->path->rank];
+    struct job_view v;
+    intervals_init(&a->computes);
+    job_view_make(&v, a->job, a->path->rank, true);
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (v.spans[i].start_ns != UNKNOWN_NS && busy_kind_of(&rank->ops[i]) == BUSY_COMPUTE)
+            intervals_add(&a->computes, v.spans[i].start_ns, v.spans[i].end_ns);
+    }
+    for (size_t i = 0; i < v.when.nbeside; i++) {
+        if (v.beside[i].kind == SLICE_UNTRACED)
+            intervals_add(&a->computes, v.beside[i].when.start_ns, v.beside[i].when.end_ns);
+    }
+    intervals_merge(&a->computes);
+    job_view_release(&v);
+}
+
+void path_summarise(struct path_summary *out, const struct path *path, const struct job *job)
+{
+    size_t nranks = job->program.run->nranks;
+    struct adding a = {
+        .out = out, .job = job, .path = path, .places = calloc(nranks, sizeof *a.places)};
+    if (a.places == NULL)
+        die("out of memory");
+    memset(out, 0, sizeof *out);
+    find_computes(&a);
+    for (size_t i = 0; i < path->count; i++)
+        add_step(&a, &path->list[i]);
+    finish(&a);
+    blame(&a);
+    put_words(&a);
+    for (size_t r = 0; r < nranks; r++) {
+        free(a.places[r].nth);
+        free(a.places[r].position);
+    }
+    for (size_t i = 0; i < a.count; i++)
+        free(a.by_call[i]);
+    intervals_release(&a.computes);
+    free(a.places);
+    free(a.list);
+    free(a.by_call);
+    free(a.cap_calls);
+    free(a.kinds);
+}

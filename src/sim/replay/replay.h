@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The replay of a run on other hardware and at other scales: program, costs, simulation, iteration
+ * times. What it assumed and could not know is in the result, in words.
+ *
+ *     struct replay_opts opts = {.gpu = gpu, .scales = list, .nscales = 3, .calibrate = true};
+ *     struct replay rep;
+ *     if (replay_run(&rep, &run, &opts, e) == 0)
+ *         for (size_t i = 0; i < rep.nscales; i++)
+ *             use(rep.scales[i].time.span_ns, rep.scales[i].efficiency);
+ *     replay_release(&rep);
+ */
+#ifndef SPECTER_SIM_REPLAY_REPLAY_H
+#define SPECTER_SIM_REPLAY_REPLAY_H
+
+#include "sim/replay/axis_time.h"
+#include "sim/grid/grid_input.h"
+#include "sim/step/step_measure.h"
+#include "sim/replay/path.h"
+#include "sim/replay/recorded_bounds.h"
+#include "sim/target/retarget.h"
+#include "sim/step/step_spread.h"
+#include "sim/replay/throughput.h"
+#include "sim/replay/uncertainty.h"
+#include "sim/whatif/whatif.h"
+#include "sim/step/waits.h"
+#include "trace/run.h"
+#include "trace/verdict.h"
+
+#define HOST_SPEED_MIN 0.01
+#define HOST_SPEED_MAX 100.0
+#define REPLAY_ERROR_MAX 0.25 /* of own_error, for speed-up and efficiency to be told */
+
+struct job;
+struct replay_scale;
+
+/* Called behind the measurement of the recording (scale NULL), then behind the simulation of each
+ * scale (1 first, whether asked for or not), while job.h can still tell when everything ran. */
+struct replay_watch {
+    void (*look)(void *context, const struct job *job, const struct replay_scale *scale);
+    void *context;
+};
+
+struct replay_opts {
+    /* Target; NULL: the recording's own. The network of another GPU is the one that such a GPU
+     * usually sits in. */
+    const struct gpu_profile *gpu;
+    const struct network_profile *network;
+    const struct gpu_profile *from_gpu; /* source; NULL: as the trace tells */
+    const struct network_profile *from_network;
+    const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
+    size_t nscales;
+    const int64_t *gpus; /* sizes of the whole job, in place of scales; borrowed */
+    size_t ngpus;
+    bool strong;                       /* the batch is divided; else every GPU keeps its work */
+    const struct placement *placement; /* how ranks sit on the target's nodes; NULL: as recorded,
+                                          where that is known, else in blocks */
+    bool calibrate;                    /* see struct retarget */
+    const char *parallel;              /* the grid, as grid_tell() takes it; NULL: found */
+    const char *grow;                  /* the axis that scales multiply: name of a role; NULL: dp */
+    double tokens, flops;              /* of an iteration of the recorded job; 0: not told */
+    struct replay_watch watch;         /* look NULL: nobody */
+    bool brief;                        /* iteration times only: no paths, groups, errors, rates */
+    double host_speed;                 /* CPU time takes 1 / this on the target; 0: as recorded */
+    const struct recorded_bounds *bounds; /* what the prediction's are compared with; NULL: none */
+    struct vary_opts vary;                /* variation, slow ranks and links; all 0: none */
+};
+
+/* time: a step of the job, from the end of the last rank in the one before to that in it; its parts
+ * are means over the ranks. */
+/* The scales of a replay that names none, in ascending order; the network may hold fewer. */
+extern const int64_t replay_scales[];
+extern const size_t replay_nscales;
+
+struct replay_scale {
+    int64_t scale, gpus;
+    struct iteration_time time;
+    double speedup; /* work done per time, as a multiple of scale 1: scale * T(1) / T(scale), of a
+                       divided batch T(1) / T(scale) */
+    double efficiency; /* speedup / scale; both NAN where the recording does not tell them,
+                          or its own replay is too far off */
+    size_t rank;       /* index in the simulated run: whose end ends the step */
+    struct axis_times axes;
+    struct path_summary path;
+    struct uncertainty error;
+    struct throughput rate;
+    double sound_ns; /* the iteration without the faults that were asked for; 0: there are none */
+    size_t absent;   /* faults that were asked for and are about ranks that it does not have */
+    struct vary_result vary;
+};
+
+/* A step of one rank, as recorded and as replayed on the hardware of the recording. */
+struct replay_rank {
+    int rank;
+    double recorded_ns, replayed_ns;
+    struct rank_waits waits; /* in collectives, of the whole recording */
+};
+
+/* What a sentence is about, in the order in which assumptions are told: what the reader asked for
+ * first. */
+enum replay_topic {
+    TOPIC_TARGET,    /* which hardware it was, and is */
+    TOPIC_SCALE,     /* what grows, and by which rule */
+    TOPIC_COST,      /* what an operation takes on the target */
+    TOPIC_VARIATION, /* what varies, and what is wrong */
+    TOPIC_RECORDING, /* how the recording was understood */
+    TOPIC_OVERLAP,   /* what communication takes of computation; the host */
+};
+
+/* Something that the reader of the result must know. */
+struct replay_line {
+    const char *text;
+    bool loss; /* part of the input could not be used */
+    enum replay_topic topic;
+};
+
+struct replay_lines {
+    struct replay_line *list; /* owned; texts in the arena of the replay */
+    size_t count, cap;
+};
+
+struct replay {
+    struct hardware from, to;      /* what is not known of `from` is taken from `to`: no ratio */
+    bool gpu_known, network_known; /* of the recording */
+    bool same_hardware;            /* known to be */
+    bool calibrate;
+    double host_speed;     /* of the target, against the recording's */
+    bool strong;           /* as asked for */
+    const char *placement; /* how ranks sit on the target's nodes: "block"; in the arena */
+    int world;
+    struct grid grid;
+    struct grid_input groups; /* what the grid was found from; in the arena and the run */
+    enum grid_role grown;     /* the axis that scales multiply */
+    struct grid_absent absent;
+    struct iteration_time recorded;
+    struct iteration_time own; /* replayed on the hardware of the recording */
+    double own_error;          /* |recorded / replayed - 1| of these; 0: not known */
+    struct axis_times recorded_axes;
+    struct iteration_spread spread; /* of recorded iterations, on the rank that takes longest */
+    struct workload workload;
+    struct waits waits;  /* in collectives, of both */
+    uint32_t iterations; /* steps */
+    uint32_t lengths;    /* that the step time is the mean of: the first of several steps has none,
+                            one that warms up is left out */
+    bool warm_up;        /* a step warms up and is left out */
+    enum step_source source;
+    const struct job_steps *steps; /* while the replay runs */
+    enum bound bound, path_bound;  /* of the step at scale 1, and of its path; not when brief */
+    const char *bound_why;         /* why they differ; NULL */
+    const char *recorded_why;      /* why they are not those of the recording; NULL */
+    struct replay_rank *ranks;     /* by index in run->ranks; in the arena */
+    size_t nranks;
+    struct replay_scale *scales; /* owned; in the order asked for */
+    size_t nscales, cap_scales;
+    const char *unscaled; /* why no scale above 1 has a speed-up, an efficiency and an error (NAN):
+                             nothing recorded grows; NULL: they have. In the arena */
+    int64_t first_scale;  /* asked for: of it a step is drawn; set before a scale is simulated */
+    double latency_us;    /* from a launch to the start of its work, as the recording shows it */
+    double excess_us;     /* of it, beyond the profile's launch_us: kept on any GPU; >= 0 */
+    double untold;        /* share of it whose part in a divided batch is not known */
+    double sharded;       /* share of the step at scale 1 that shrinks as shards do */
+    double unmodelled;    /* share of device time that rests on no model */
+    struct cost_sum device_time[COST_RULES]; /* at scale 1, by what it rests on */
+    struct variation variation;              /* where it was asked for */
+    uint64_t seed;                           /* of its draws */
+    struct vary_result recorded_spread;      /* of the recorded iterations, beside it */
+    struct replay_lines assumptions, notes;  /* assumptions by topic */
+    enum replay_topic topic;                 /* of what is said next */
+    struct arena arena;
+};
+
+/* 0, or -1 with e filled. To be released in either case. The run is only read: several threads may
+ * replay one at a time. */
+int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
+               struct err *e);
+void replay_release(struct replay *rep);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/scaling/strong_scaling.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DIM_M, DIM_N, DIM_K };
+
+static bool is_product(const struct op *op)
+{
+    return op->class == OP_GEMM && op->gemm.m > 0 && op->gemm.n > 0 && op->gemm.k > 0;
+}
+
+static uint32_t size_of(const struct op *op, int dim)
+{
+    return dim == DIM_M ? op->gemm.m : dim == DIM_N ? op->gemm.n : op->gemm.k;
+}
+
+/* Dimensions that may count tokens, as bits (strong_scaling.h); all of them where the trace does not tell
+ * how the factors lie. */
+static unsigned dims_of(const struct op *op)
+{
+    bool a_moved = op->gemm.trans[0] == 'T' || op->gemm.trans[0] == 'C';
+    bool b_moved = op->gemm.trans[1] == 'T' || op->gemm.trans[1] == 'C';
+    if (op->gemm.trans[0] == '\0' || op->gemm.trans[1] == '\0')
+        return 1u << DIM_M | 1u << DIM_N | 1u << DIM_K;
+    if (!a_moved && b_moved)
+        return 1u << DIM_K;
+    return (a_moved ? 1u << DIM_M : 0) | (!b_moved ? 1u << DIM_N : 0);
+}
+
+static bool may_be(const struct op *op, uint32_t tokens)
+{
+    for (int dim = DIM_M; dim <= DIM_K; dim++) {
+        if (dims_of(op) & 1u << dim && size_of(op, dim) == tokens)
+            return true;
+    }
+    return false;
+}
+
+/* ---- which number ---- */
+
+struct search {
+    const struct run *run;
+    const struct rank_steps *iterations;
+    uint32_t may[3];                 /* numbers that may be the tokens; 0: struck out */
+    const struct op *first, *struck; /* and the product that struck the last one out */
+    uint64_t side_m, side_n;         /* products in which it is m, and n, where it could be both */
+    uint64_t tied;                   /* in which it is both */
+    bool untold;                     /* one whose order is not told has that number twice */
+};
+
+static void narrow(struct search *f, struct strong *s, const struct op *op)
+{
+    bool any = false;
+    if (op->gemm.batch > 1) {
+        uint32_t a = s->batch, b = op->gemm.batch;
+        while (a != 0) {
+            uint32_t rest = b % a;
+            b = a;
+            a = rest;
+        }
+        s->batch = b;
+        return;
+    }
+    for (int dim = DIM_M; f->first == NULL && dim <= DIM_K; dim++)
+        f->may[dim] = dims_of(op) & 1u << dim ? size_of(op, dim) : 0;
+    f->first = f->first == NULL ? op : f->first;
+    for (int i = 0; i < 3; i++) {
+        if (f->may[i] != 0 && !may_be(op, f->may[i]))
+            f->may[i] = 0;
+        any = any || f->may[i] != 0;
+    }
+    if (!any && f->struck == NULL)
+        f->struck = op;
+}
+
+static void count_sides(struct search *f, const struct strong *s, const struct op *op)
+{
+    bool m = op->gemm.m == s->tokens, n = op->gemm.n == s->tokens;
+    if (op->gemm.batch > 1)
+        return;
+    if (dims_of(op) == (1u << DIM_M | 1u << DIM_N | 1u << DIM_K)) {
+        f->untold = f->untold || m + n + (op->gemm.k == s->tokens) > 1;
+        return;
+    }
+    if (dims_of(op) != (1u << DIM_M | 1u << DIM_N))
+        return;
+    f->tied += m && n;
+    f->side_m += m && !n;
+    f->side_n += n && !m;
+}
+
+static void each_product(struct search *f, struct strong *s,
+                         void (*see)(struct search *, struct strong *, const struct op *))
+{
+    for (size_t r = 0; r < f->run->nranks; r++) {
+        for (size_t i = 0; i < f->run->ranks[r].nops; i++) {
+            const struct op *op = &f->run->ranks[r].ops[i];
+            if (is_product(op) && f->iterations[r].of[i] != STEP_NONE)
+                see(f, s, op);
+        }
+    }
+}
+
+static void see_sides(struct search *f, struct strong *s, const struct op *op)
+{
+    count_sides(f, s, op);
+}
+
+static const char *product_words(struct arena *arena, const struct op *op)
+{
+    return arena_printf(arena, "%u x %u x %u (%s)", op->gemm.m, op->gemm.n, op->gemm.k,
+                        op->gemm.trans[0] ? op->gemm.trans : "order not told");
+}
+
+/* The one number that is left; 0 with s->refused set. */
+static uint32_t choose(struct strong *s, const struct search *f, struct arena *arena)
+{
+    uint32_t chosen = 0;
+    for (int i = 0; i < 3; i++) {
+        if (f->may[i] == 0 || f->may[i] == chosen)
+            continue;
+        if (chosen != 0) {
+            s->refused = arena_printf(arena,
+                                      "%u and %u may both be the tokens of a micro-batch in every "
+                                      "product",
+                                      chosen, f->may[i]);
+            return 0;
+        }
+        chosen = f->may[i];
+    }
+    if (chosen == 0 && f->first == NULL)
+        s->refused = "no product tells the tokens of a micro-batch";
+    else if (chosen == 0)
+        s->refused = arena_printf(arena,
+                                  "no dimension counts tokens in every product: %s and %s have "
+                                  "none in common",
+                                  product_words(arena, f->first), product_words(arena, f->struck));
+    return chosen;
+}
+
+static const char *wrong_axis(const struct growth *g)
+{
+    enum grid_role role = g->axis < 0 ? GRID_DP : g->grid->axes[g->axis].role;
+    return role == GRID_DP || role == GRID_FSDP
+               ? NULL
+               : "it divides the batch, which data-parallel ranks share (--grow dp or fsdp)";
+}
+
+void strong_find(struct strong *s, const struct growth *growth, const struct rank_steps *iterations,
+                 struct arena *arena)
+{
+    struct search f = {.run = growth->run, .iterations = iterations};
+    *s = (struct strong){.growth = growth, .refused = wrong_axis(growth)};
+    if (s->refused != NULL)
+        return;
+    each_product(&f, s, narrow);
+    s->tokens = choose(s, &f, arena);
+    if (s->refused != NULL)
+        return;
+    each_product(&f, s, see_sides);
+    s->tied_n = f.side_m == 0;
+    if (f.untold || (f.tied > 0 && (f.side_m > 0) == (f.side_n > 0)))
+        s->refused = arena_printf(arena,
+                                  "two dimensions are %u in some products, and others do not tell "
+                                  "which counts tokens",
+                                  s->tokens);
+    else if (s->batch > 0 && grid_size(growth->grid, GRID_EP) > 1)
+        s->refused = "batches of products may count experts or sequences";
+}
+
+int strong_check(const struct strong *s, int64_t scale, struct err *e)
+{
+    if (scale > 1 && s->refused != NULL)
+        return err_set(e, ERR_USAGE, "--strong: %s", s->refused);
+    if (scale > 1 && s->tokens % scale != 0)
+        return err_set(e, ERR_USAGE,
+                       "--strong: scale %lld does not divide the %u tokens of a "
+                       "micro-batch",
+                       (long long)scale, s->tokens);
+    if (scale > 1 && s->batch % scale != 0)
+        return err_set(e, ERR_USAGE, "--strong: scale %lld does not divide batches of %u products",
+                       (long long)scale, s->batch);
+    return 0;
+}
+
+/* ---- what is left ---- */
+
+static int token_dim(const struct strong *s, const struct op *op)
+{
+    unsigned dims = dims_of(op);
+    bool m = dims & 1u << DIM_M && op->gemm.m == s->tokens;
+    bool n = dims & 1u << DIM_N && op->gemm.n == s->tokens;
+    if (m && n)
+        return s->tied_n ? DIM_N : DIM_M;
+    return m ? DIM_M : n ? DIM_N : DIM_K;
+}
+
+void strong_divide(const struct strong *s, const struct op *op, int64_t scale,
+                   struct gemm_shape *shape)
+{
+    uint64_t n = (uint64_t)scale;
+    if (op->gemm.batch > 1) {
+        shape->batch /= n;
+        return;
+    }
+    switch (token_dim(s, op)) {
+    case DIM_M:
+        shape->m /= n;
+        break;
+    case DIM_N:
+        shape->n /= n;
+        break;
+    default:
+        if (op->gemm.k == s->tokens) /* else of no iteration */
+            shape->k /= n;
+    }
+}
+
+bool strong_divides(const struct strong *s, int comm, enum specter_comm_op what, uint64_t bytes,
+                    enum specter_dtype dtype)
+{
+    const struct grid *g = s->growth->grid;
+    uint64_t size = specter_dtype_bits(dtype) / 8;
+    if (!g->comms[comm].known || bytes <= GRID_CONTROL_BYTES)
+        return false;
+    for (int a = 0; a < g->naxes; a++) {
+        bool data = g->axes[a].role == GRID_DP || g->axes[a].role == GRID_FSDP;
+        if (data && g->comms[comm].axes & 1u << a)
+            return false;
+    }
+    if (specter_comm_op_is_p2p(what) || what == SPECTER_ALLTOALL || what == SPECTER_ALLTOALLV)
+        return true;
+    return size > 0 && bytes / size % s->tokens == 0;
+}
+
+double strong_kernel_ns(enum specter_kernel_class kind, double ns, double least_ns, int64_t scale)
+{
+    static const bool divides[SPECTER_KERNEL_CLASS_COUNT] = {
+        [SPECTER_KERNEL_ATTENTION] = true,   [SPECTER_KERNEL_GEMM] = true,
+        [SPECTER_KERNEL_ELEMENTWISE] = true, [SPECTER_KERNEL_REDUCTION] = true,
+        [SPECTER_KERNEL_COPY] = true,
+    };
+    if (!divides[kind])
+        return ns;
+    return fmin(ns, least_ns) + fmax(ns - least_ns, 0) / (double)scale;
+}

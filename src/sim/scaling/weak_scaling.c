@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/scaling/weak_scaling.h"
+
+#include "base/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const int *growth_members(const struct growth *g, int comm)
+{
+    const struct comm *c = &g->run->comms[comm];
+    if (g->origin == NULL && g->grid->comms[comm].ranks != NULL)
+        return g->grid->comms[comm].ranks;
+    for (int i = 0; i < c->size; i++) {
+        if (c->ranks[i] < 0)
+            return NULL;
+    }
+    return c->ranks;
+}
+
+int growth_peer(const struct growth *g, const struct op *op)
+{
+    const struct comm *comm = &g->run->comms[op->coll.comm];
+    const int *members = growth_members(g, op->coll.comm);
+    if (op->coll.peer < 0 || op->coll.peer >= comm->size)
+        return -1;
+    return members != NULL ? members[op->coll.peer] : comm->ranks[op->coll.peer];
+}
+
+/* The members in order, or NULL when they are not known. */
+static int *sort_members(const struct growth *g, int c)
+{
+    const struct comm *comm = &g->run->comms[c];
+    const int *ranks = growth_members(g, c);
+    int *sorted;
+    if (ranks == NULL)
+        return NULL;
+    sorted = malloc((size_t)(comm->size > 0 ? comm->size : 1) * sizeof *sorted);
+    if (sorted == NULL)
+        die("out of memory");
+    for (int i = 0; i < comm->size; i++)
+        sorted[i] = ranks[i];
+    qsort(sorted, (size_t)comm->size, sizeof *sorted, order_ints);
+    return sorted;
+}
+
+/* ---- which axis ---- */
+
+/* The outermost of that role; replicas of shards are dp, replicas of anything else, too. */
+static int find_axis(const struct grid *grid, enum grid_role role)
+{
+    const struct grid_axis *axis = grid_axis_of(grid, role);
+    if (axis == NULL && role == GRID_DP)
+        axis = grid_axis_of(grid, GRID_FSDP);
+    return axis == NULL ? -1 : (int)(axis - grid->axes);
+}
+
+static const char *list_candidates(struct growth *g)
+{
+    const char *list = "";
+    for (int i = 0; i < g->grid->ncandidates; i++)
+        list = arena_printf(&g->arena, "%s%s--parallel %s", list, i > 0 ? " or " : "",
+                            g->grid->candidates[i]);
+    return list;
+}
+
+/* "tp=2, dp=4" */
+static const char *axes_words(struct growth *g)
+{
+    const char *words = "";
+    for (int a = 0; a < g->grid->naxes; a++)
+        words = arena_printf(&g->arena, "%s%s%s=%d", words, a > 0 ? ", " : "",
+                             grid_role_name(g->grid->axes[a].role), g->grid->axes[a].size);
+    return g->grid->naxes > 0 ? words : "none";
+}
+
+static const char *why_not(struct growth *g, enum grid_role role)
+{
+    const struct grid *grid = g->grid;
+    if (grid->state == GRID_AMBIGUOUS && grid->ncandidates > 0)
+        return arena_printf(&g->arena, "the parallel grid is ambiguous, because %s: say %s",
+                            grid->problem, list_candidates(g));
+    if (grid->state != GRID_FOUND)
+        return arena_printf(&g->arena, "the parallel grid is not known (--parallel): %s",
+                            grid->problem);
+    if (role == GRID_CP)
+        return "attention grows with the context, and the recording does not tell by how much "
+               "(--grow cp)";
+    return g->axis < 0
+               ? arena_printf(&g->arena,
+                              "the recorded job has no %s axis, but %s (--grow, or --parallel)",
+                              grid_role_name(role), axes_words(g))
+               : NULL;
+}
+
+/* The communicator of a message that is in no group, of those whose all-to-alls would get more
+ * members: which messages make one is then not told. -1: none. */
+static int ungrouped(const struct growth *g)
+{
+    for (size_t r = 0; r < g->run->nranks; r++) {
+        for (size_t i = 0; i < g->run->ranks[r].nops; i++) {
+            const struct op *op = &g->run->ranks[r].ops[i];
+            if (op->class == OP_P2P && op->coll.comm >= 0 && op->coll.group < 0 &&
+                growth_grows(g, op->coll.comm) && g->grid->comms[op->coll.comm].by_messages)
+                return op->coll.comm;
+        }
+    }
+    return -1;
+}
+
+static const char *why_not_messages(struct growth *g)
+{
+    int comm = growth_exchanges(g) ? ungrouped(g) : -1;
+    if (comm < 0)
+        return NULL;
+    return arena_printf(
+        &g->arena,
+        "the all-to-alls of communicator '%s' are messages without a group: which of "
+        "them make one is not told (--grow %s)",
+        g->run->comms[comm].id, grid_role_name(g->grid->axes[g->axis].role));
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of communicators that are alike the one that did most speaks for all. */
+static bool find_shards(const struct growth *g)
+{
+    uint64_t sharded = 0, whole = 0;
+    enum grid_role role = g->axis >= 0 ? g->grid->axes[g->axis].role : GRID_ROLES;
+    if (role != GRID_DP && role != GRID_FSDP)
+        return false;
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        if (!growth_grows(g, (int)c))
+            continue;
+        sharded = larger(sharded, g->grid->comms[c].sharded_bytes);
+        whole = larger(whole, g->grid->comms[c].whole_bytes);
+    }
+    return sharded > whole;
+}
+
+static void sort_all(struct growth *g)
+{
+    g->sorted = calloc(g->run->ncomms > 0 ? g->run->ncomms : 1, sizeof *g->sorted);
+    if (g->sorted == NULL)
+        die("out of memory");
+    for (size_t c = 0; c < g->run->ncomms; c++)
+        g->sorted[c] = sort_members(g, (int)c);
+}
+
+void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
+                 enum grid_role axis)
+{
+    *g = (struct growth){.run = run, .grid = grid, .world = grid->world};
+    arena_init(&g->arena);
+    g->axis = grid->state == GRID_FOUND ? find_axis(grid, axis) : -1;
+    g->refused = why_not(g, axis);
+    if (g->refused == NULL)
+        g->refused = why_not_messages(g);
+    g->shards = find_shards(g);
+    sort_all(g);
+}
+
+void growth_make_made(struct growth *g, const struct run *run, const struct growth_origin *origin)
+{
+    *g = (struct growth){.run = run,
+                         .grid = origin->growth->grid,
+                         .world = run->world_size,
+                         .axis = -1,
+                         .origin = origin,
+                         .source = origin->growth->source,
+                         .target = origin->growth->target};
+    arena_init(&g->arena);
+    sort_all(g);
+}
+
+void growth_release(struct growth *g)
+{
+    for (size_t c = 0; g->sorted != NULL && c < g->run->ncomms; c++)
+        free(g->sorted[c]);
+    free(g->sorted);
+    arena_release(&g->arena);
+    memset(g, 0, sizeof *g);
+}
+
+bool growth_grows(const struct growth *g, int comm)
+{
+    const struct grid_place *place = &g->grid->comms[comm];
+    return g->axis >= 0 && place->known && !place->part && place->axes & 1u << g->axis;
+}
+
+bool growth_exchanges(const struct growth *g)
+{
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        if (g->grid->comms[c].by_messages && growth_grows(g, (int)c))
+            return true;
+    }
+    return false;
+}
+
+bool growth_shards(const struct growth *g)
+{
+    return g->shards;
+}
+
+void growth_place(struct growth *g, const struct placement *told,
+                  const struct network_profile *from, const struct network_profile *to)
+{
+    g->source_told =
+        placement_of_hosts(&g->source, g->run, g->world, from, &g->arena, &g->source_doubt);
+    if (told != NULL)
+        g->target = *told;
+    else if (from == to && g->source.kind != PLACE_LISTED)
+        g->target = g->source;
+}
+
+static int no_multiple(int64_t gpus, int world, struct err *e)
+{
+    int64_t below = gpus / world * world;
+    if (below < world)
+        return err_set(e, ERR_USAGE, "--gpus %lld: the recorded job has %d, which is the smallest",
+                       (long long)gpus, world);
+    return err_set(e, ERR_USAGE,
+                   "--gpus %lld: not a multiple of the recorded job's %d; the nearest are %lld and "
+                   "%lld",
+                   (long long)gpus, world, (long long)below, (long long)(below + world));
+}
+
+int growth_scales(const struct growth *g, const int64_t *gpus, size_t n, int64_t *scales,
+                  struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (gpus[i] < g->world || gpus[i] % g->world != 0)
+            return no_multiple(gpus[i], g->world, e);
+        scales[i] = gpus[i] / g->world;
+    }
+    return 0;
+}
+
+int growth_check(const struct growth *g, const struct network_profile *net, int64_t scale,
+                 struct err *e)
+{
+    if (scale < 1)
+        return err_set(e, ERR_USAGE, "scale %lld: the smallest is 1", (long long)scale);
+    if (scale > 1 && g->refused != NULL)
+        return err_set(e, ERR_USAGE, "scale %lld: %s", (long long)scale, g->refused);
+    if (scale > GROW_GPUS_MAX / g->world)
+        return err_set(e, ERR_USAGE, "scale %lld: %d ranks times that is more than %d GPUs",
+                       (long long)scale, g->world, GROW_GPUS_MAX);
+    if (g->axis >= 0 && g->grid->axes[g->axis].role == GRID_PP &&
+        scale > GROW_STAGES_MAX / g->grid->axes[g->axis].size)
+        return err_set(e, ERR_USAGE, "scale %lld: a pipeline of more than %d stages",
+                       (long long)scale, GROW_STAGES_MAX);
+    if (placement_nodes(&g->target, net, g->world * scale) > 1 && !(net->nics_per_node >= 1))
+        return err_set(
+            e, ERR_USAGE,
+            "scale %lld needs %lld GPUs, but network '%s' is a single node of %d: it has "
+            "no NIC",
+            (long long)scale, (long long)(g->world * scale), net->name,
+            placement_per_node(&g->target, net));
+    return placement_check(&g->target, net, g->world * scale, e);
+}

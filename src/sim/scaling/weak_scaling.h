@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Weak scaling: one axis of the job's parallel grid becomes `scale` times as long, and every GPU
+ * keeps its work. Communicators that span the axis get that many times the members; the others are
+ * repeated. Axes outside the one that grows keep their place in the numbering of ranks, so that
+ * their strides grow with it.
+ *
+ * - dp, fsdp: more replicas, or shards, of the same model. Where the recording has shards only, dp
+ *   is fsdp; where it has neither, replicas of the whole job are added outside it.
+ * - tp: a wider model. Heads and inner width grow with the axis, the hidden size stays, so that
+ *   products keep their shapes on each GPU and activations their size.
+ * - ep: more experts, as many on each GPU. Exchanges spread with their recorded imbalance, also
+ * where they are made of messages (alltoall.h).
+ * - pp: a deeper model, in stages like those recorded (pipeline.h).
+ * - cp: refused, as attention grows with the context, and no recording tells by how much.
+ *
+ * Strong scaling, which divides the batch instead, is strong_scaling.h.
+ *
+ * Only the recorded ranks are simulated. A grown communicator is priced with all its members, on
+ * the nodes that they occupy under the placement (placement.h).
+ */
+#ifndef SPECTER_SIM_SCALING_WEAK_SCALING_H
+#define SPECTER_SIM_SCALING_WEAK_SCALING_H
+
+#include "model/cost.h"
+#include "sim/grid/grid.h"
+#include "sim/scaling/placement.h"
+#include "trace/run.h"
+
+#define GROW_GPUS_MAX (1 << 30)
+#define GROW_STAGES_MAX 4096
+
+struct growth;
+
+/* An operation of a recording. */
+struct growth_op {
+    uint32_t rank, op; /* indices; op UINT32_MAX: kernels that were counted */
+};
+
+/* Of a run that was made of another one (pipeline.h): where what is in it was recorded. All
+ * borrowed. */
+struct growth_origin {
+    const struct growth *growth; /* of the recording */
+    const int *comm; /* [ncomms] its communicator; -1: that of messages between stages */
+    struct growth_op *const *op; /* [nranks][nops] */
+};
+
+struct growth {
+    const struct run *run;              /* borrowed */
+    const struct grid *grid;            /* borrowed; must be complete */
+    int world;                          /* ranks of the recorded job */
+    int axis;                           /* of the grid, which grows; -1: none, see refused */
+    bool shards;                        /* growth_shards() */
+    const char *refused;                /* why no scale but 1 is possible; NULL */
+    struct placement source, target;    /* growth_place(); block before */
+    bool source_told;                   /* by the hosts of the recording */
+    const char *source_doubt;           /* why they do not tell, where that is odd; NULL */
+    const struct growth_origin *origin; /* of a run that was made; NULL */
+    int **sorted; /* [run->ncomms] members in order; NULL when they are not known; owned */
+    struct arena arena;
+};
+
+/* Which axis grows: grid and run are borrowed until growth_release(). */
+void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
+                 enum grid_role axis);
+
+/* Of a run that was made: nothing grows any more, and what is measured is the recording's. */
+void growth_make_made(struct growth *g, const struct run *run, const struct growth_origin *origin);
+
+void growth_release(struct growth *g);
+
+/* The scales at which the job has that many GPUs in all. 0, or -1 with e filled (ERR_USAGE): a size
+ * that is no multiple of the recorded job's, with the nearest that are. */
+int growth_scales(const struct growth *g, const int64_t *gpus, size_t n, int64_t *scales,
+                  struct err *e);
+
+/* Is that scale possible, and does the network hold it? -1 with e filled (ERR_USAGE). */
+int growth_check(const struct growth *g, const struct network_profile *net, int64_t scale,
+                 struct err *e);
+
+/* Does it get more members? */
+bool growth_grows(const struct growth *g, int comm);
+
+/* Do all-to-alls that are made of messages get more members? Each rank then sends as much as before
+ * to as many members as there are: what a recorded member got is spread over those in its place. */
+bool growth_exchanges(const struct growth *g);
+
+/* Does the optimizer work on shards that shrink as the axis grows? It does where what grows is dp
+ * or fsdp and its ranks ReduceScatter more bytes of gradients than they AllReduce: shards of
+ * parameters, or of the optimizer's state alone. */
+bool growth_shards(const struct growth *g);
+
+/* The recorded communicator that one of the run stands for; -1: the messages between stages. The
+ * same, unless the run was made of another one. */
+int growth_recorded_comm(const struct growth *g, int comm);
+
+/* Its members as global ranks, by comm rank: as recorded or as the grid has them; NULL: not known.
+ */
+const int *growth_members(const struct growth *g, int comm);
+
+/* The other end of a message as a global rank; -1: not known. */
+int growth_peer(const struct growth *g, const struct op *op);
+
+/* The number that a recorded rank has at that scale. */
+int64_t growth_rank(const struct growth *g, int rank, int64_t scale);
+
+/* The recorded rank that does what `rank` does at that scale, in [0, world): 0 <= rank < world *
+ * scale. */
+int growth_kind(const struct growth *g, int64_t rank, int64_t scale);
+
+/* How the recording was laid out, by the hosts of its ranks (`from`: its network), and how the
+ * target is to be: `told` by the user, or NULL: as recorded, where that is known and the network is
+ * the same, else in blocks. */
+void growth_place(struct growth *g, const struct placement *told,
+                  const struct network_profile *from, const struct network_profile *to);
+
+/* Where the members of a communicator sit at that scale, and where they sat. */
+struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,
+                            int64_t scale);
+struct layout growth_recorded_layout(const struct growth *g, int comm,
+                                     const struct network_profile *net);
+
+/* Do both ends of a message sit on different nodes? rank, op: indices in the run. */
+bool growth_across(const struct growth *g, uint32_t rank, uint32_t op,
+                   const struct network_profile *net, int64_t scale);
+bool growth_recorded_across(const struct growth *g, uint32_t rank, uint32_t op,
+                            const struct network_profile *net);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a step of a run takes, and where it goes: recorded and simulated times go through the same
+ * functions. Which steps there are, and where a step begins and ends: trace/step_time.h.
+ */
+#ifndef SPECTER_SIM_STEP_STEP_MEASURE_H
+#define SPECTER_SIM_STEP_STEP_MEASURE_H
+
+#include "sim/program/program.h"
+#include "sim/step/time_breakdown.h"
+#include "trace/step_time.h"
+
+/* Of an operation that communicates: when its data moved, and what it otherwise waited for. */
+struct movement {
+    struct sim_span moved; /* start_ns UNKNOWN_NS: all the time, as far as is known */
+    bool pipeline;         /* it waits for its neighbour in a pipeline */
+    bool absent;           /* it waits for ranks that were not recorded */
+};
+
+/* Something that no operation of the trace stands for. */
+struct slice {
+    struct sim_span when;
+    enum slice_kind kind;
+};
+
+/* When things happened on one rank; spans[op].start_ns is UNKNOWN_NS for what has no time. */
+struct timeline {
+    const struct sim_span *spans;
+    int64_t begin_ns, end_ns;     /* the host's part of the steps */
+    const struct movement *moves; /* [nops]; NULL: not known of any */
+    const struct slice *beside;   /* [nbeside] */
+    size_t nbeside;
+    const int64_t *launched; /* [nops] when the host launched each; UNKNOWN_NS; NULL: not known */
+};
+
+/* One step, in ns. Each moment of a device counts once (time_breakdown.h):
+ *
+ *     span = compute + untraced + exposed communication + absent wait + exposed memory + idle
+ *     idle = host bound + stream wait + bubble + other
+ *
+ * Of a recording no waits are known: all communication moves data there, and all idling is other.
+ * Of a job, the parts are the means over its ranks.
+ */
+struct iteration_time {
+    double span_ns, compute_ns;
+    double untraced_ns; /* kernels that were counted, not timed; beside compute not counted */
+    double comm_ns, exposed_comm_ns;
+    double comm_wait_ns;   /* of exposed_comm_ns: waits for other ranks; the pipeline's apart */
+    double absent_wait_ns; /* exposed: waits for ranks that were not recorded, which the recording
+                              does not tell from transfers with certainty (absent_wait.h) */
+    double memory_ns, exposed_memory_ns;
+    double idle_ns;
+    double host_bound_ns;  /* what comes next was not launched yet */
+    double stream_wait_ns; /* it was, and awaited another stream */
+    double bubble_ns;      /* a message along the pipeline axis waited for its other end */
+    double other_idle_ns;
+};
+
+/* Where the rank's steps begin and end in these times, into list[nparts]. Operations without a
+ * recorded time end none where others have one: the recording would not show that end. */
+void iteration_bounds(struct step_bounds *list, const struct rank_steps *it, size_t nops,
+                      const struct timeline *when);
+
+/* End of the last operation of a step; UNKNOWN_NS. */
+int64_t iteration_end(const struct rank_steps *it, size_t nops, const struct timeline *when,
+                      uint32_t step);
+
+/* The mean step of a window on one rank. */
+void iteration_measure(struct iteration_time *out, const struct step_window *window,
+                       const struct rank *rank, const struct timeline *when);
+
+/* out += one x factor, part by part. */
+void iteration_add(struct iteration_time *out, const struct iteration_time *one, double factor);
+
+#endif

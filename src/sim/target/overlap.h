@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What runs beside communication runs slower: channels hold multiprocessors, and data passes
+ * through memory. And communicators that leave a node through one NIC share it (port_contention.h).
+ *
+ * A recorded duration contains what the recording took from it. So the recorded job is simulated
+ * on its own hardware with durations as recorded and nothing slowed down, which shows what ran
+ * beside what; taking the share that others took out of each duration leaves what it takes alone.
+ * These are the measured costs that targets start from, and on each target the loads and needs of
+ * that hardware slow the work down anew. On its own hardware the recording comes out again.
+ *
+ * A transfer's load on memory is its traffic there (model/cost.h) / its time / bandwidth, while it
+ * is under way. Channels hold multiprocessors from the start of a member's kernel to its end, also
+ * while it waits for other ranks: kernels of NCCL spin. A kernel's need says which of the two slows
+ * it: products the multiprocessors, or memory where the model says that they are bound by it, other
+ * kernels as their class is bound (model_compute_share), copies on the device the memory, graphs
+ * half of either.
+ *
+ * How strong this is, the recording itself shows: where the same kernel, of one rank and stream,
+ * ran beside communication and away from it, the median of (excess / load) is the factor for all
+ * needs of that bound. Of a bound of which it shows nothing, the figure of the recording's GPU
+ * counts where its profile has one (overlap_sm, overlap_memory: `specter bench overlap`); else such
+ * kernels are not slowed down. On a target whose profile has other figures these count.
+ *
+ *     struct overlap o;
+ *     overlap_make(&o, &program);
+ *     if (overlap_learn(&o, &own, e) < 0) ...        own: struct retarget of the recording's
+ * hardware
+ *     ... set costs for a target ...
+ *     overlap_apply(&o, &t);
+ *     program_run(&program, e);
+ *     overlap_release(&o);
+ */
+#ifndef SPECTER_SIM_TARGET_OVERLAP_H
+#define SPECTER_SIM_TARGET_OVERLAP_H
+
+#include "sim/target/cost_classes.h"
+#include "sim/target/port_contention.h"
+#include "sim/target/retarget.h"
+
+#define OVERLAP_PAIRS_MIN 8 /* kernels beside communication that tell how strong it is */
+#define OVERLAP_FACTOR_MAX 2.0
+
+/* What bounds a kernel, for the strength of the effect. */
+enum overlap_bound { OVERLAP_SM, OVERLAP_MEMORY, OVERLAP_BOTH, OVERLAP_BOUNDS };
+
+/* How far the rate of a kernel depends on multiprocessors and memory: 0 to 1 each. */
+struct overlap_need {
+    double sm, memory;
+};
+
+/* What the recording shows of kernels with one bound. */
+struct overlap_shown {
+    uint64_t pairs;    /* kernels beside communication that also ran away from it */
+    double longer;     /* the median of by how much longer they took, as a share */
+    double factor;     /* on the modelled effect; 0 when neither recording nor profile tells it */
+    double seen;       /* the recording's, of which no more than OVERLAP_FACTOR_MAX is taken */
+    bool from_profile; /* too few pairs */
+    uint64_t untold;   /* kernels beside communication, where the pairs are too few to tell */
+};
+
+/* A kind of transfer on a target: what does not depend on its time. */
+struct overlap_load {
+    bool known;
+    struct comm_cost price;
+    double sm, bytes; /* share of the multiprocessors; traffic in memory */
+};
+
+struct overlap {
+    struct program *program; /* borrowed */
+    struct kinds kinds;
+    struct links links;
+    double *channels;   /* by kind: as recorded / as modelled; 1 where not recorded. Owned */
+    uint32_t counted;   /* kinds of transfers whose channels were recorded, */
+    uint32_t transfers; /* of so many */
+    struct overlap_shown shown[OVERLAP_BOUNDS];
+    uint64_t beside;  /* kernels that ran beside communication */
+    int64_t taken_ns; /* device time that communication took from them, in the recording */
+    uint64_t queued;  /* transfers that waited in a queue */
+    int64_t queued_ns;
+    uint64_t contended; /* transfers that met others on a NIC of several GPUs, in the recording */
+    int64_t shared_ns;  /* what that took */
+    double factors[OVERLAP_BOUNDS]; /* on the target that was set last */
+    double strength; /* the largest of them: loads are told times this, needs divided by it */
+    int rounds;      /* simulations that it took until the recording came out again */
+};
+
+/* What the profile says of kernels with that bound; 0: nothing. */
+double overlap_figure(const struct gpu_profile *gpu, enum overlap_bound bound);
+
+/* The factor on the target, and in *by_profile whether its own profile says so. Nothing is put in
+ * where something unknown was in the recording. */
+double overlap_factor(const struct overlap *o, const struct hardware *from,
+                      const struct hardware *to, enum overlap_bound bound, bool *by_profile);
+
+void overlap_make(struct overlap *o, struct program *p);
+void overlap_release(struct overlap *o);
+
+/* own: what retargets to the recording's own hardware at scale 1. Replaces measured_ns of the
+ * program's costs by what they would have been without others. 0, or -1 with e filled when the
+ * program is stuck or a profile lacks a figure. */
+int overlap_learn(struct overlap *o, struct retarget *own, struct err *e);
+
+/* Tells the engine loads, needs and shares on the target of t, whose costs are set. */
+void overlap_apply(struct overlap *o, const struct retarget *t);
+
+/* For overlap.c; both are in overlap_hold.c. */
+
+/* Fills o->channels. own: as for overlap_learn(). */
+void overlap_count_channels(struct overlap *o, const struct retarget *own);
+
+/* How many messages each item of the engine takes part in; up to the last item that takes part in a
+ * transfer. Owned by the caller. */
+uint32_t *overlap_messages(const struct program *p);
+
+/* Of the multiprocessors, what a message takes while its data moves: those of one group share the
+ * channels of one kernel. 0 of a collective, which holds them all the time. */
+double overlap_moving_sm(const struct overlap *o, const struct program_cost *c,
+                         const struct overlap_load *load, const uint32_t *messages);
+
+/* Tells the engine what each kernel of a collective holds. loads: by kind. */
+void overlap_hold(struct overlap *o, const struct overlap_load *loads);
+
+/* Parts per million of a share, a million at most. */
+uint32_t overlap_ppm(double share);
+
+/* overlap_queues.c: fills o->queued, and wait_ns of the program's costs. loads: by kind.
+ */
+void overlap_show_queues(struct overlap *o, const struct overlap_load *loads);
+
+/* For overlap_shown.c: what the run that was just made, with nothing slowed down, shows. needs: by
+ * kind. */
+void overlap_show(struct overlap *o, const struct overlap_need *needs);
+
+enum overlap_bound overlap_bound_of(struct overlap_need need);
+
+/* By how much a kernel's time grew, at factor 1, under these loads. */
+double overlap_taken(struct overlap_need need, struct sim_beside beside);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/target/port_contention.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PPM 1e6
+
+/* ---- which NICs ---- */
+
+/* Directions of a NIC. */
+enum way { OUT, IN, WAYS };
+
+/* The links of a rank; SIM_NONE until one is used. */
+struct ports {
+    uint32_t link[WAYS];
+};
+
+struct maker {
+    struct links *links;
+    struct program *p;
+    bool messages;
+    struct ports *ports; /* by rank */
+};
+
+static void use(struct maker *m, uint32_t cost, uint32_t rank, enum way way)
+{
+    struct links *l = m->links;
+    uint32_t *link = &m->ports[rank].link[way];
+    if (*link == SIM_NONE) {
+        *link = sim_add_link(m->p->sim);
+        l->nlinks++;
+    }
+    ARRAY_GROW(l->uses, l->cap, l->count + 1);
+    l->uses[l->count++] = (struct link_use){.cost = cost,
+                                            .rank = rank,
+                                            .own = *link,
+                                            .link = *link,
+                                            .told = SIM_NONE,
+                                            .way = (uint8_t)way,
+                                            .spare = true};
+}
+
+/* In a job without messages both directions are used alike, and one of them tells all. */
+static void use_nics(struct maker *m, uint32_t cost)
+{
+    const struct match *match = &m->p->matches.list[m->p->costs[cost].match];
+    const struct match_member *members = &m->p->matches.members[match->first];
+    bool message = specter_comm_op_is_p2p((enum specter_comm_op)match->op);
+    if (message && match->nmembers == 2 && members[0].rank == members[1].rank)
+        return; /* to itself: past the NICs */
+    for (uint32_t k = 0; k < match->nmembers && k < LINKS_MEMBERS; k++) {
+        struct match_member member = members[k];
+        bool sends = m->p->run->ranks[member.rank].ops[member.op].coll.op == SPECTER_SEND;
+        if (!message || sends)
+            use(m, cost, member.rank, OUT);
+        if (message ? !sends : m->messages)
+            use(m, cost, member.rank, IN);
+    }
+}
+
+void links_make(struct links *l, struct program *p)
+{
+    struct maker m = {.links = l, .p = p};
+    memset(l, 0, sizeof *l);
+    m.ports = array_new(p->run->nranks, sizeof *m.ports);
+    for (size_t r = 0; r < p->run->nranks; r++)
+        memset(&m.ports[r], 0xff, sizeof m.ports[r]); /* SIM_NONE */
+    for (size_t i = 0; i < p->matches.count; i++)
+        m.messages =
+            m.messages || specter_comm_op_is_p2p((enum specter_comm_op)p->matches.list[i].op);
+    for (uint32_t i = 0; i < p->ncosts; i++) {
+        if (p->costs[i].match != PROGRAM_NONE)
+            use_nics(&m, i);
+    }
+    free(m.ports);
+}
+
+void links_release(struct links *l)
+{
+    free(l->uses);
+    memset(l, 0, sizeof *l);
+}
+
+/* ---- how much of them ---- */
+
+void links_share(struct link_use *list, size_t n, const struct comm_cost *price)
+{
+    bool known = price != NULL && price->nic_us > 0 && price->us > 0;
+    for (size_t i = 0; i < n; i++)
+        list[i].share = known && !list[i].spare ? fmin(1, price->nic_us / price->us) : 0;
+}
+
+static uint32_t ppm_of(const struct link_use *u)
+{
+    return (uint32_t)lround(u->share * PPM);
+}
+
+/* Two passes: on another target two uses of a transfer may change places. */
+void links_set(struct links *l, struct program *p, bool off)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        struct link_use *u = &l->uses[i];
+        if (u->told == SIM_NONE || (!off && u->told == u->link && ppm_of(u) > 0))
+            continue;
+        sim_use_link(p->sim, p->costs[u->cost].target, u->told, 0);
+        u->told = SIM_NONE;
+    }
+    for (size_t i = 0; i < l->count && !off; i++) {
+        struct link_use *u = &l->uses[i];
+        uint32_t ppm = ppm_of(u);
+        if (ppm == 0 || (u->told == u->link && u->told_ppm == ppm))
+            continue;
+        sim_use_link(p->sim, p->costs[u->cost].target, u->link, ppm);
+        u->told = u->link;
+        u->told_ppm = ppm;
+    }
+}
+
+/* ---- what sharing took ---- */
+
+/* A transfer starts or ends. */
+struct change {
+    int64_t t_ns;
+    uint32_t first, end; /* its uses */
+    bool starts;
+};
+
+/* A transfer under way. */
+struct flow {
+    int64_t since_ns;
+    double work_ns, rate;
+};
+
+struct sweep {
+    const struct links *links;
+    struct flow *flows;  /* by first use */
+    uint64_t *load;      /* by link, ppm: shares of what is under way on it */
+    uint32_t *under_way; /* by link: a use, SIM_NONE */
+    uint32_t *next;      /* by use: the next one under way on its link, and the one before it */
+    uint32_t *before;
+    uint32_t *touched; /* links whose load changes at this time, */
+    size_t ntouched;
+    bool *is_touched;   /* by link: it is one of them */
+    uint32_t *first_of; /* by use: first use of its transfer */
+    uint32_t *end_of;   /* by first use: behind the last */
+};
+
+static int by_change(const void *pa, const void *pb)
+{
+    const struct change *a = pa, *b = pb;
+    if (a->t_ns != b->t_ns)
+        return a->t_ns < b->t_ns ? -1 : 1;
+    if (a->starts != b->starts)
+        return a->starts ? 1 : -1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static double rate_of(const struct sweep *s, uint32_t first)
+{
+    uint64_t most = (uint64_t)PPM;
+    for (uint32_t i = first; i < s->end_of[first]; i++) {
+        if (ppm_of(&s->links->uses[i]) > 0 && s->load[s->links->uses[i].link] > most)
+            most = s->load[s->links->uses[i].link];
+    }
+    return PPM / (double)most;
+}
+
+static void advance(struct sweep *s, uint32_t first, int64_t t_ns)
+{
+    struct flow *f = &s->flows[first];
+    f->work_ns += (double)(t_ns - f->since_ns) * f->rate;
+    f->since_ns = t_ns;
+    f->rate = rate_of(s, first);
+}
+
+static void touch(struct sweep *s, uint32_t link)
+{
+    if (!s->is_touched[link])
+        s->touched[s->ntouched++] = link;
+    s->is_touched[link] = true;
+}
+
+static void enter(struct sweep *s, uint32_t use)
+{
+    uint32_t link = s->links->uses[use].link, *head = &s->under_way[link];
+    s->next[use] = *head;
+    s->before[use] = SIM_NONE;
+    if (*head != SIM_NONE)
+        s->before[*head] = use;
+    *head = use;
+    s->load[link] += ppm_of(&s->links->uses[use]);
+    touch(s, link);
+}
+
+static void leave(struct sweep *s, uint32_t use)
+{
+    uint32_t link = s->links->uses[use].link, next = s->next[use], before = s->before[use];
+    *(before == SIM_NONE ? &s->under_way[link] : &s->next[before]) = next;
+    if (next != SIM_NONE)
+        s->before[next] = before;
+    s->load[link] -= ppm_of(&s->links->uses[use]);
+    touch(s, link);
+}
+
+/* All that are under way on links whose load has changed go on at their new rate. */
+static void settle(struct sweep *s, int64_t t_ns)
+{
+    while (s->ntouched > 0) {
+        uint32_t link = s->touched[--s->ntouched];
+        s->is_touched[link] = false;
+        for (uint32_t use = s->under_way[link]; use != SIM_NONE; use = s->next[use])
+            advance(s, s->first_of[use], t_ns);
+    }
+}
+
+static void apply(struct sweep *s, const struct change *c, int64_t *work_ns)
+{
+    struct flow *flow = &s->flows[c->first];
+    if (c->starts) {
+        *flow = (struct flow){.since_ns = c->t_ns, .rate = 1};
+    } else {
+        advance(s, c->first, c->t_ns);
+        work_ns[s->links->uses[c->first].cost] = llround(flow->work_ns);
+    }
+    for (uint32_t i = c->first; i < c->end; i++) {
+        if (ppm_of(&s->links->uses[i]) == 0)
+            continue;
+        if (c->starts)
+            enter(s, i);
+        else
+            leave(s, i);
+    }
+}
+
+/* The starts and ends of all transfers that use links, in order. */
+static size_t list_changes(const struct sweep *s, const struct program *p, struct change *list)
+{
+    const struct links *l = s->links;
+    size_t n = 0;
+    for (uint32_t i = 0; i < l->count; i = s->end_of[i]) {
+        struct sim_span span = sim_transfer_span(p->sim, p->costs[l->uses[i].cost].target);
+        if (span.end_ns <= span.start_ns || span.start_ns < 0)
+            continue;
+        list[n++] = (struct change){span.start_ns, i, s->end_of[i], true};
+        list[n++] = (struct change){span.end_ns, i, s->end_of[i], false};
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_change);
+    return n;
+}
+
+static void sweep_init(struct sweep *s, const struct links *l)
+{
+    s->links = l;
+    s->flows = array_new(l->count, sizeof *s->flows);
+    s->load = array_new(l->nlinks, sizeof *s->load);
+    s->under_way = array_new(l->nlinks, sizeof *s->under_way);
+    s->next = array_new(l->count, sizeof *s->next);
+    s->before = array_new(l->count, sizeof *s->before);
+    s->touched = array_new(l->nlinks, sizeof *s->touched);
+    s->ntouched = 0;
+    s->is_touched = array_new(l->nlinks, sizeof *s->is_touched);
+    s->first_of = array_new(l->count, sizeof *s->first_of);
+    s->end_of = array_new(l->count, sizeof *s->end_of);
+    memset(s->under_way, 0xff, l->nlinks * sizeof *s->under_way); /* SIM_NONE */
+    for (uint32_t i = 0; i < l->count; i++) {
+        s->first_of[i] = i > 0 && l->uses[i].cost == l->uses[i - 1].cost ? s->first_of[i - 1] : i;
+        s->end_of[s->first_of[i]] = i + 1;
+    }
+}
+
+static void sweep_release(struct sweep *s)
+{
+    free(s->flows);
+    free(s->load);
+    free(s->under_way);
+    free(s->next);
+    free(s->before);
+    free(s->touched);
+    free(s->is_touched);
+    free(s->first_of);
+    free(s->end_of);
+}
+
+void links_undo(const struct links *l, const struct program *p, int64_t *work_ns)
+{
+    struct sweep s;
+    struct change *list = array_new(2 * l->count, sizeof *list);
+    size_t n;
+    sweep_init(&s, l);
+    n = list_changes(&s, p, list);
+    for (size_t i = 0; i < n; i++) {
+        apply(&s, &list[i], work_ns);
+        if (i + 1 == n || list[i + 1].t_ns > list[i].t_ns) /* once for all that happens then */
+            settle(&s, list[i].t_ns);
+    }
+    free(list);
+    sweep_release(&s);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an operation costs on other hardware: its measured time, waits removed, times
+ * model(target)/model(source) where a model knows the operation; else by a stated rule. On the same
+ * hardware at the recorded scale every measured time is kept exactly.
+ */
+#ifndef SPECTER_SIM_TARGET_RETARGET_H
+#define SPECTER_SIM_TARGET_RETARGET_H
+
+#include "sim/scaling/weak_scaling.h"
+#include "sim/program/program.h"
+#include "sim/scaling/strong_scaling.h"
+#include "trace/graph.h"
+
+struct hardware {
+    const struct gpu_profile *gpu; /* never NULL */
+    const struct network_profile *network;
+};
+
+/* By what right a time was changed or kept: X(id, name in the JSON). */
+#define COST_RULE_TABLE(X)                                                                      \
+    X(GEMM, "gemms")         /* GEMM model */                                                   \
+    X(COMM, "communication") /* communication model */                                          \
+    X(MEMORY, "copies")      /* copies on the device and memsets: ratio of memory bandwidths */ \
+    X(LINK, "host_copies")   /* copies between host and device: ratio of host links */          \
+    X(GRAPH, "graphs")       /* what is in them by the models, the rest by the ratio */         \
+    X(KERNEL, "kernels")     /* others: the ratio of their class (model/cost.h); no model */    \
+    X(SMALL, "small_copies") /* too small to have been timed: 0 */                              \
+    X(KEPT, "kept")          /* size or shape unknown: as measured */                           \
+    X(NONE, "none")          /* neither a time nor a model: 0 */
+
+enum cost_rule {
+#define X(id, name) COST_##id,
+    COST_RULE_TABLE(X)
+#undef X
+        COST_RULES
+};
+
+/* Of the operations that a rule was applied to. */
+struct cost_sum {
+    uint64_t count, timed; /* all, and those that have a measured time */
+    double measured_ns;    /* of the timed ones, of all ranks */
+    double target_ns;      /* of the same ones, on the target */
+};
+
+const char *cost_rule_name(enum cost_rule rule);
+
+struct retarget {
+    const struct run *run;         /* borrowed */
+    const struct program *program; /* borrowed */
+    const struct growth *growth;   /* borrowed */
+    struct hardware from, to;
+    bool calibrate; /* false: GEMMs and communication take the model's own time */
+    int64_t scale;
+    double other_ratio[SPECTER_KERNEL_CLASS_COUNT]; /* source / target, by class (model/cost.h) */
+    double link_ratio;                              /* of host links; 1 where not known */
+    struct layout *from_where, *to_where;           /* by communicator; owned */
+    uint64_t *
+        *sent; /* by rank and operation, where all-to-alls of messages grow (alltoall.h); NULL */
+    const double *slow_link; /* by rank of the recorded job: the target's NICs of its node run at
+                                1/that; NULL: all as the profile says. Set after init; borrowed */
+    uint64_t slowed;         /* transfers that take longer for that */
+    const struct strong *strong; /* retarget_divide(); NULL: weak scaling */
+    double least_us;             /* what any kernel takes at least, there: the smallest product */
+    double untold_ns;      /* of kernels whose part in a divided batch nobody knows, measured */
+    struct graphs *graphs; /* by rank; owned with what they hold */
+    struct cost_sum sums[COST_RULES]; /* of what retarget_cost() saw */
+    double shard_ns;   /* measured time of the optimizer's kernels, where growth_shards() */
+    uint64_t modelled; /* had no measured time, or were told not to use it: the model's */
+};
+
+/* To be released in either case. */
+int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
+                  struct hardware from, struct hardware to, bool calibrate, int64_t scale,
+                  struct err *e);
+/* The batch is divided over scale times as many ranks; strong is borrowed. */
+int retarget_divide(struct retarget *t, const struct strong *strong, struct err *e);
+
+void retarget_release(struct retarget *t);
+
+/* *ns: what `cost` takes there. -1 with e filled when a profile lacks what a model needs. */
+int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e);
+
+/* By which rule. */
+enum cost_rule retarget_rule(const struct retarget *t, const struct program_cost *cost);
+
+/* Is it communication that keeps its measured time though that may be another on the target,
+ * because its size is not known, or its communicator? */
+bool retarget_unsized(const struct retarget *t, const struct program_cost *cost);
+
+/* Sets every cost of the program, which is the one that t was made for. */
+int retarget_set_costs(struct retarget *t, struct program *program, struct err *e);
+
+/* What the model says of a transfer on the target. false: its size is not known, or the target's
+ * profiles lack a figure that the model needs. */
+bool retarget_price(const struct retarget *t, const struct program_cost *cost,
+                    struct comm_cost *price);
+
+/* What a transfer carries on the target: of a divided batch perhaps a part. */
+double retarget_bytes(const struct retarget *t, const struct program_cost *cost);
+
+/* Ranks of a transfer on the target. */
+int retarget_members(const struct retarget *t, const struct program_cost *cost);
+
+/* Does the model say that memory bounds what is left of this product on the target? Not where its
+ * shape is not known. */
+bool retarget_memory_bound(const struct retarget *t, const struct op *op);
+
+/* A copy between host and device. */
+bool retarget_over_host_link(const struct op *op);
+
+/* Measured device time by all rules together. */
+double retarget_measured_ns(const struct cost_sum sums[COST_RULES]);
+
+/* Until the first data of a one-way transfer reach the end of its way, there (one_way.h). */
+int64_t retarget_fill_ns(const struct retarget *t, const struct program_cost *cost);
+
+/* Share of it that rests on no model; 0 when nothing was measured. */
+double retarget_unmodelled(const struct retarget *t);
+
+/* Share of it that keeps its time when the batch is divided, because nobody knows its part. */
+double retarget_untold(const struct retarget *t);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For retarget.c: NICs of some nodes that carry less than their profile says. A transfer runs at
+ * the pace of its slowest member's link: it is priced as if all NICs were as slow.
+ */
+#ifndef SPECTER_SIM_TARGET_SLOW_LINKS_H
+#define SPECTER_SIM_TARGET_SLOW_LINKS_H
+
+#include "sim/target/retarget.h"
+
+/* By how much the slowest NICs that a transfer may meet on the target are slower than usual; 1:
+ * none. Of a message both ends count, of a collective all members. */
+double vary_link_slowness(const struct retarget *t, const struct rank *rank, const struct op *op,
+                          bool p2p);
+
+/* Is that more than 1, and does the transfer leave its node there? */
+bool vary_link_met(const struct retarget *t, const struct program_cost *cost);
+
+/* Prices it anew for NICs at 1/slow, done in the way that `price` says: NCCL knows what a NIC
+ * should carry, not what it does carry. */
+int vary_link_price(struct hardware on, enum specter_comm_op what, double bytes,
+                    struct layout where, double slow, struct comm_cost *price, struct err *e);
+
+#endif

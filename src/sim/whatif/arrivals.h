@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where simulated ranks meet ranks that are not simulated: a collective whose communicator has more
+ * members than joined it. Each simulated member stands for itself and for `others` like it, and
+ * must come as late as the latest of these. For jitter_draw.c.
+ *
+ * A member comes when what its stream was told to await is over. That the stream is still busy with
+ * the meeting before is in nobody's way to be later than others: all wait for that one together.
+ *
+ * A meeting's parent is the meeting before it on the path that decides when the member comes (in
+ * the simulation without variation): there all were together last. So the time from the parent's
+ * end to the member's arrival is what varies independently between a rank and its likes. The
+ * carrier is the computation, or the transfer within the replica, on that path that ended last:
+ * what makes the rank later is added to it, so that it hides wherever later work would hide.
+ */
+#ifndef SPECTER_SIM_WHATIF_ARRIVALS_H
+#define SPECTER_SIM_WHATIF_ARRIVALS_H
+
+#include "sim/whatif/whatif_job.h"
+
+struct vary_meet {
+    uint32_t rank, item, transfer;
+    uint32_t ready;   /* item: at its end the member is there, but for meetings in its stream;
+                         SIM_NONE: at its own start */
+    uint32_t parent;  /* transfer; VARY_NONE: the path leads to the begin of all */
+    uint32_t carrier; /* cost, of an operation or a transfer; VARY_NONE: only hosts on the path */
+    uint32_t before;  /* the meeting whose carrier comes last before this one's; VARY_NONE */
+    uint32_t epoch;   /* of the rank: grows with its parents */
+    uint32_t first;   /* meetings of one transfer lie side by side: the first of them, */
+    uint32_t members; /* and how many */
+    int64_t start_ns; /* of the transfer, without variation */
+    double others;
+    double work_ns, work2, work3; /* computation on the path; sums of squares and cubes of it */
+    double slow_ns;               /* by how much slow ranks make it longer (--straggler) */
+};
+
+struct vary_meets {
+    struct vary_meet *list; /* owned; in the order of start */
+    size_t count, cap;
+};
+
+/* The program has run without variation, with causes kept. */
+void vary_meets_find(struct vary_meets *m, const struct job *job, const struct retarget *t);
+void vary_meets_release(struct vary_meets *m);
+
+/* From the end of the parent to the arrival of the member, in the last run. */
+double vary_meet_lateness(const struct vary_meet *meet, const struct job *job);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Iteration times under variation: every draw is a simulation in which each operation takes its
+ * mean over the recorded iterations times a factor of its own. Where ranks are missing there are
+ * two rounds of draws: the first tells how late simulated ranks come to each meeting by themselves,
+ * the second makes them as late as the latest of their likes.
+ */
+#include "sim/replay/job.h"
+#include "sim/replay/notes.h"
+#include "sim/whatif/arrivals.h"
+#include "sim/whatif/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a random number is for; a part of its key. */
+enum purpose { FOR_WORK = 1, FOR_STEP, FOR_ITERATION, FOR_TRANSFER, FOR_HOST, FOR_LATEST };
+
+struct draws {
+    struct job *job;
+    uint64_t count;
+    int64_t *mean_ns;  /* [ncosts] without variation */
+    int64_t *extra_ns; /* [ncosts] that a carrier takes longer in this draw */
+    struct vary_meets meets;
+    bool *meets_at;        /* [matches] it is a meeting */
+    double *lateness;      /* [count][meets] of the first round */
+    double *mean, *spread; /* [meets] of it over draws */
+    double *carried;       /* [meets] extra time on the path, in this draw */
+    int64_t *delay_ns;     /* [matches] in this draw, where nothing can carry it */
+    double *samples;
+    size_t nsamples, cap_samples;
+};
+
+/* ---- costs of one draw ---- */
+
+/* The same operation of all warm iterations takes their mean, in the first one, too. */
+static void take_means(struct draws *d)
+{
+    const struct vary_job *v = &d->job->vary;
+    size_t ncosts = d->job->program.ncosts;
+    double *sum = vary_zeroed(v->nslots, sizeof *sum);
+    uint32_t *n = vary_zeroed(v->nslots, sizeof *n);
+    for (size_t i = 0; i < ncosts; i++) {
+        if (v->of[i].slot == VARY_NONE || v->of[i].iteration == 0)
+            continue;
+        sum[v->of[i].slot] += (double)v->base_ns[i];
+        n[v->of[i].slot]++;
+    }
+    for (size_t i = 0; i < ncosts; i++) {
+        uint32_t slot = v->of[i].slot;
+        bool known = slot != VARY_NONE && n[slot] > 0;
+        d->mean_ns[i] = known ? llround(sum[slot] / n[slot]) : v->base_ns[i];
+    }
+    free(sum);
+    free(n);
+}
+
+static uint64_t key_of(const struct draws *d, uint64_t draw, enum purpose purpose)
+{
+    return vary_key(vary_key(d->job->vary.opts.seed, purpose), draw);
+}
+
+static double factor(uint64_t key, double cv)
+{
+    return cv > 0 ? vary_factor(vary_normal(key), cv) : 1;
+}
+
+/* all: with what is common to all ranks in an iteration, which makes none later than another. */
+static double factor_of(const struct draws *d, size_t cost, uint64_t draw, bool all)
+{
+    const struct variation *v = &d->job->rep->variation;
+    const struct program_cost *c = &d->job->program.costs[cost];
+    uint32_t k = d->job->vary.of[cost].iteration;
+    double f;
+    if (c->match != PROGRAM_NONE)
+        return factor(vary_key(key_of(d, draw, FOR_TRANSFER), c->match), v->transfer);
+    f = factor(vary_key(key_of(d, draw, FOR_WORK), cost), v->work);
+    f *= factor(vary_key(vary_key(key_of(d, draw, FOR_STEP), c->rank), k), v->step);
+    return all ? f * factor(vary_key(key_of(d, draw, FOR_ITERATION), k), v->iteration) : f;
+}
+
+static void set_hosts(const struct draws *d, uint64_t draw, bool all)
+{
+    const struct program *p = &d->job->program;
+    for (size_t r = 0; r < p->run->nranks; r++) {
+        double slow = all ? vary_host_slowness(d->job, r) : 1;
+        slow *= factor(vary_key(key_of(d, draw, FOR_HOST), r), d->job->rep->variation.host);
+        vary_set_hosts(d->job, r, slow);
+    }
+}
+
+static void set_draw(const struct draws *d, uint64_t draw, bool all)
+{
+    struct program *p = &d->job->program;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        int64_t ns = llround((double)d->mean_ns[i] * factor_of(d, i, draw, all));
+        if (all)
+            ns = vary_slowed(d->job, i, ns) + d->extra_ns[i];
+        program_set_cost(p, i, ns);
+    }
+    for (uint32_t i = 0; i < p->matches.count; i++)
+        sim_set_delay(p->sim, i, p->wait_ns[i] + (all ? d->delay_ns[i] : 0));
+    set_hosts(d, draw, all);
+}
+
+/* ---- the first round ---- */
+
+/* Hosts as fast as recorded, and no delays but those that the recording shows. */
+static void set_plain(const struct draws *d)
+{
+    const struct program *p = &d->job->program;
+    for (uint32_t i = 0; i < p->matches.count; i++)
+        sim_set_delay(p->sim, i, p->wait_ns[i]);
+    for (size_t r = 0; r < p->run->nranks; r++)
+        vary_set_hosts(d->job, r, 1);
+}
+
+static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
+{
+    struct program *p = &d->job->program;
+    int rc;
+    set_plain(d);
+    for (size_t i = 0; i < p->ncosts; i++)
+        program_set_cost(p, i, d->mean_ns[i]);
+    sim_keep_causes(p->sim, true);
+    rc = program_run(p, e);
+    if (rc == 0)
+        vary_meets_find(&d->meets, d->job, t);
+    for (size_t i = 0; i < d->meets.count; i++)
+        d->meets_at[d->meets.list[i].transfer] = true;
+    sim_keep_causes(p->sim, d->job->rep->iterations == 1); /* job_measure() asks for them */
+    return rc;
+}
+
+static int observe(struct draws *d, struct err *e)
+{
+    size_t n = d->meets.count;
+    d->lateness = vary_zeroed(n * d->count, sizeof *d->lateness);
+    d->mean = vary_zeroed(n, sizeof *d->mean);
+    d->spread = vary_zeroed(n, sizeof *d->spread);
+    d->carried = vary_zeroed(n, sizeof *d->carried);
+    for (uint64_t draw = 0; n > 0 && draw < d->count; draw++) {
+        set_draw(d, draw, false);
+        if (program_run(&d->job->program, e) < 0)
+            return -1;
+        for (size_t i = 0; i < n; i++)
+            d->lateness[draw * n + i] = vary_meet_lateness(&d->meets.list[i], d->job);
+    }
+    return 0;
+}
+
+/* Mean and variance over draws. What members of one collective have in common is their variance
+ * and, where ranks differ for no reason but chance, their mean. */
+static void learn_spreads(struct draws *d)
+{
+    size_t n = d->meets.count;
+    double persistent = d->job->rep->variation.rank;
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0, square = 0;
+        for (uint64_t k = 0; k < d->count; k++)
+            sum += d->lateness[k * n + i];
+        d->mean[i] = sum / (double)d->count;
+        for (uint64_t k = 0; k < d->count; k++)
+            square += pow(d->lateness[k * n + i] - d->mean[i], 2);
+        d->spread[i] = square / (double)(d->count - 1);
+    }
+    for (size_t i = 0, end; i < n; i = end) {
+        uint32_t members = d->meets.list[i].members;
+        double mean = 0, variance = 0;
+        end = i + members;
+        for (size_t k = i; k < end; k++) {
+            mean += d->mean[k] / members;
+            variance += d->spread[k] / members;
+        }
+        for (size_t k = i; k < end; k++) {
+            d->mean[k] = persistent > 0 ? mean : d->mean[k];
+            d->spread[k] = hypot(sqrt(variance), persistent * d->meets.list[k].work_ns);
+        }
+    }
+}
+
+/* ---- the second round ---- */
+
+/* Of the time on the path of a meeting: what varies by itself adds up, what varies with the step
+ * does so as one. */
+static double skewness_of(const struct vary_meet *m, const struct variation *v)
+{
+    double variance = m->work2 * v->work * v->work + pow(m->work_ns * v->step, 2);
+    double third = m->work3 * pow(v->work, 3) * vary_skewness(v->work) +
+                   pow(m->work_ns * v->step, 3) * vary_skewness(v->step);
+    return variance > 0 ? third / pow(variance, 1.5) : 0;
+}
+
+/* Ranks of one replica are late together: they wait for each other. */
+static double latest_of(const struct draws *d, const struct vary_meet *meet, uint64_t draw)
+{
+    const struct growth *g = &d->job->growth;
+    int rank = d->job->program.run->ranks[meet->rank].rank;
+    int replica = g->axis >= 0 && rank >= 0 ? grid_coordinate(&g->grid->axes[g->axis], rank) : rank;
+    uint64_t key = vary_key(key_of(d, draw, FOR_LATEST), (uint64_t)(int64_t)replica);
+    return vary_latest(vary_uniform(vary_key(key, meet->epoch)), meet->others);
+}
+
+/* How much later than by itself the rank must come. */
+static double wanted(const struct draws *d, size_t i, uint64_t draw)
+{
+    const struct vary_meet *meet = &d->meets.list[i];
+    double own = d->lateness[draw * d->meets.count + i] + meet->slow_ns;
+    double z = vary_skewed(latest_of(d, meet, draw), skewness_of(meet, &d->job->rep->variation));
+    double latest = d->mean[i] + d->spread[i] * z;
+    return fmax(latest - own, 0);
+}
+
+/* Makes the carrier of a meeting longer, or shorter where the one before it on the path brought
+ * more than is wanted here. Of two meetings with one carrier the first may take nothing back from.
+ */
+static void carry(struct draws *d, size_t i, double want)
+{
+    const struct vary_meet *meet = &d->meets.list[i];
+    const struct program_cost *cost = &d->job->program.costs[meet->carrier];
+    bool transfer = cost->match != PROGRAM_NONE;
+    int64_t *extra_ns = transfer ? &d->delay_ns[cost->match] : &d->extra_ns[meet->carrier];
+    int64_t least_ns = transfer ? 0 : -d->mean_ns[meet->carrier];
+    double have = meet->before != VARY_NONE ? d->carried[meet->before] : 0;
+    bool shared = meet->before != VARY_NONE && d->meets.list[meet->before].carrier == meet->carrier;
+    int64_t more = llround(want - have);
+    if (shared && more < 0)
+        more = 0;
+    if (*extra_ns + more < least_ns)
+        more = least_ns - *extra_ns;
+    *extra_ns += more;
+    d->carried[i] = have + (double)more;
+}
+
+static void make_late(struct draws *d, uint64_t draw)
+{
+    memset(d->extra_ns, 0, d->job->program.ncosts * sizeof *d->extra_ns);
+    memset(d->delay_ns, 0, d->job->program.matches.count * sizeof *d->delay_ns);
+    for (size_t i = 0; i < d->meets.count; i++) {
+        const struct vary_meet *meet = &d->meets.list[i];
+        double want = wanted(d, i, draw);
+        int64_t *delay_ns = &d->delay_ns[meet->transfer];
+        if (meet->carrier != VARY_NONE)
+            carry(d, i, want);
+        else if (want > (double)*delay_ns)
+            *delay_ns = llround(want);
+    }
+}
+
+/* ---- iterations ---- */
+
+static void add_sample(struct draws *d, double ns)
+{
+    ARRAY_GROW(d->samples, d->cap_samples, d->nsamples + 1);
+    d->samples[d->nsamples++] = ns;
+}
+
+static int64_t end_of(const struct job *job, size_t r, size_t i, bool simulated)
+{
+    const struct op *op = &job->program.run->ranks[r].ops[i];
+    if (simulated)
+        return program_span(&job->program, r, i).end_ns;
+    return op_timed(op) && op->start_ns != UNKNOWN_NS ? op->start_ns + op->dur_ns : INT64_MIN;
+}
+
+/* Where ranks are missing, what the others do behind their last meeting says nothing of all. */
+static bool counts(const struct draws *d, size_t r, size_t op)
+{
+    uint32_t match = d->job->program.ranks[r].match[op];
+    return d->meets.count == 0 || (match != PROGRAM_NONE && d->meets_at[match]);
+}
+
+/* When iterations end on a rank: ends[k] is put off to that. */
+static void put_off(const struct draws *d, size_t r, bool simulated, int64_t *ends)
+{
+    const struct rank_steps *it = &d->job->steps.ranks[r];
+    for (size_t i = 0; i < d->job->program.run->ranks[r].nops; i++) {
+        int64_t end_ns = end_of(d->job, r, i, simulated);
+        if (it->of[i] < d->job->rep->iterations && end_ns > ends[it->of[i]] && counts(d, r, i))
+            ends[it->of[i]] = end_ns;
+    }
+}
+
+/* From the end of one iteration to that of the next: of all ranks where their clocks are one, else
+ * of the first rank. (Of the rank that takes longest it would be longer for the mere number of
+ * ranks among which it is chosen.) */
+static void add_iterations(struct draws *d, bool simulated)
+{
+    struct job *job = d->job;
+    uint32_t n = job->rep->iterations;
+    int64_t *ends = vary_zeroed(n, sizeof *ends);
+    size_t nranks = simulated || job->program.run->clock_aligned ? job->rep->nranks : 1;
+    for (uint32_t k = 0; k < n; k++)
+        ends[k] = INT64_MIN;
+    for (size_t r = 0; r < nranks; r++)
+        put_off(d, r, simulated, ends);
+    for (uint32_t k = 1; k < n; k++) {
+        if (step_counts(&job->steps, k) && ends[k - 1] != INT64_MIN && ends[k] > ends[k - 1])
+            add_sample(d, (double)(ends[k] - ends[k - 1]));
+    }
+    if (n == 1)
+        add_sample(d, job_measure(job, simulated).span_ns);
+    free(ends);
+}
+
+static void summarise(struct draws *d, struct vary_result *out)
+{
+    double sum = 0;
+    for (size_t i = 0; i < d->nsamples; i++)
+        sum += d->samples[i];
+    vary_sort(d->samples, d->nsamples);
+    *out = (struct vary_result){.draws = d->count,
+                                .samples = d->nsamples,
+                                .mean_ns = d->nsamples > 0 ? sum / (double)d->nsamples : 0,
+                                .p50_ns = vary_quantile(d->samples, d->nsamples, 0.5),
+                                .p95_ns = vary_quantile(d->samples, d->nsamples, 0.95)};
+}
+
+static void make(struct draws *d, struct job *job)
+{
+    *d = (struct draws){.job = job, .count = (uint64_t)job->vary.opts.draws};
+    d->mean_ns = vary_zeroed(job->program.ncosts, sizeof *d->mean_ns);
+    d->extra_ns = vary_zeroed(job->program.ncosts, sizeof *d->extra_ns);
+    d->delay_ns = vary_zeroed(job->program.matches.count, sizeof *d->delay_ns);
+    d->meets_at = vary_zeroed(job->program.matches.count, sizeof *d->meets_at);
+}
+
+static void release(struct draws *d)
+{
+    vary_meets_release(&d->meets);
+    free(d->mean_ns);
+    free(d->extra_ns);
+    free(d->delay_ns);
+    free(d->meets_at);
+    free(d->lateness);
+    free(d->mean);
+    free(d->spread);
+    free(d->carried);
+    free(d->samples);
+}
+
+static int second_round(struct draws *d, struct err *e)
+{
+    for (uint64_t draw = 0; draw < d->count; draw++) {
+        make_late(d, draw);
+        set_draw(d, draw, true);
+        if (program_run(&d->job->program, e) < 0)
+            return -1;
+        add_iterations(d, true);
+    }
+    return 0;
+}
+
+int vary_draw(struct job *job, const struct retarget *t, struct vary_result *out, struct err *e)
+{
+    struct draws d;
+    int rc;
+    if (!vary_drawn(&job->vary))
+        return 0;
+    make(&d, job);
+    take_means(&d);
+    rc = find_meets(&d, t, e);
+    if (rc == 0)
+        rc = observe(&d, e);
+    if (rc == 0) {
+        learn_spreads(&d);
+        rc = second_round(&d, e);
+    }
+    if (rc == 0)
+        summarise(&d, out);
+    set_plain(&d);
+    release(&d);
+    return rc;
+}
+
+void vary_recorded(struct job *job, struct vary_result *out)
+{
+    struct draws d = {.job = job};
+    add_iterations(&d, false);
+    summarise(&d, out);
+    free(d.samples);
+}

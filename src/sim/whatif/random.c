@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/whatif/random.h"
+
+#include "base/order.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit of a key moves half of all. */
+static uint64_t scatter(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+uint64_t vary_key(uint64_t key, uint64_t part)
+{
+    return scatter(key + 0x9E3779B97F4A7C15u) ^ scatter(part + 0xD1B54A32D192ED03u) * 3;
+}
+
+double vary_uniform(uint64_t key)
+{
+    return ((double)(scatter(key) >> 11) + 0.5) * 0x1p-53;
+}
+
+double vary_normal(uint64_t key)
+{
+    return vary_quantile_of_normal(vary_uniform(key));
+}
+
+static double polynomial(const double *c, int n, double x)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum = sum * x + c[i];
+    return sum;
+}
+
+/* Below LOW: in the tail, by the square root of the logarithm. */
+#define LOW 0.02425
+
+static double lower_tail(double p)
+{
+    static const double c[] = {-7.784894002430293e-03, -3.223964580411365e-01,
+                               -2.400758277161838e+00, -2.549732539343734e+00,
+                               4.374664141464968e+00,  2.938163982698783e+00};
+    static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                               3.754408661907416e+00, 1};
+    double q = sqrt(-2 * log(p));
+    return polynomial(c, 6, q) / polynomial(d, 5, q);
+}
+
+double vary_quantile_of_normal(double p)
+{
+    static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,
+                               -2.759285104469687e+02, 1.383577518672690e+02,
+                               -3.066479806614716e+01, 2.506628277459239e+00};
+    static const double b[] = {-5.447609879822406e+01, 1.615858368580409e+02,
+                               -1.556989798598866e+02, 6.680131188771972e+01,
+                               -1.328068155288572e+01, 1};
+    double q = p - 0.5, r = q * q;
+    if (p < LOW)
+        return lower_tail(p);
+    if (p > 1 - LOW)
+        return -lower_tail(1 - p);
+    return polynomial(a, 6, r) * q / polynomial(b, 6, r);
+}
+
+/* By the probability to be later, which keeps its digits where that to be earlier is next to 1. */
+double vary_latest(double u, double count)
+{
+    double later = -expm1(log(u) / count);
+    return later < 0.5 ? -vary_quantile_of_normal(later) : vary_quantile_of_normal(1 - later);
+}
+
+double vary_factor(double z, double cv)
+{
+    double variance = log1p(cv * cv);
+    return exp(sqrt(variance) * z - variance / 2);
+}
+
+double vary_skewness(double cv)
+{
+    return cv * (3 + cv * cv);
+}
+
+/* vary_skewness() solved for cv: with cv = 2 sinh(t) it is 2 sinh(3t). */
+double vary_skewed(double z, double skewness)
+{
+    double cv = 2 * sinh(asinh(skewness / 2) / 3);
+    return cv > 1e-6 ? (vary_factor(z, cv) - 1) / cv : z;
+}
+
+void vary_sort(double *list, size_t n)
+{
+    if (n > 0)
+        qsort(list, n, sizeof *list, order_doubles);
+}
+
+double vary_quantile(const double *sorted, size_t n, double share)
+{
+    double at;
+    size_t i;
+    if (n == 0)
+        return NAN;
+    at = share * (double)(n - 1);
+    i = (size_t)at;
+    return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+}
