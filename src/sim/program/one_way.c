@@ -131,12 +131,3 @@ void one_way_learn(struct program *p, const struct program *apart, const struct 
     }
     free(parts);
 }
-
-void one_way_apply(struct program *p, const struct retarget *t)
-{
-    for (size_t i = 0; i < p->ncosts; i++) {
-        uint32_t match = p->costs[i].match;
-        if (match != PROGRAM_NONE && p->ways[match].span > 0)
-            sim_set_fill(p->sim, match, retarget_fill_ns(t, &p->costs[i]));
-    }
-}

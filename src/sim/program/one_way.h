@@ -14,7 +14,7 @@
 #ifndef SPECTER_SIM_PROGRAM_ONE_WAY_H
 #define SPECTER_SIM_PROGRAM_ONE_WAY_H
 
-#include "sim/target/retarget.h"
+#include "sim/program/program.h"
 
 #define ONE_WAY_ROOM (UINT64_C(64) << 20)
 
@@ -24,8 +24,5 @@ void one_way_find(struct program *p);
 /* The fill of a transfer all of whose members are timed on one clock, out of the program in which
  * ranks are apart, which has run; tells the engine. */
 void one_way_learn(struct program *p, const struct program *apart, const struct program_cost *cost);
-
-/* Sets the fill of all such transfers on the target. */
-void one_way_apply(struct program *p, const struct retarget *t);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "sim/target/absent_wait.h"
 #include "sim/program/backlog.h"
-#include "sim/program/one_way.h"
 #include "sim/replay/notes.h"
 
 #include <math.h>
@@ -110,13 +109,39 @@ static int learn_overlap(struct job *job, struct err *e)
     if (rc == 0) {
         absent_wait_find(&job->program, &job->overlap.kinds, &own);
         absent_wait_apply(&job->program, &own);
-        one_way_apply(&job->program, &own);
+        retarget_set_fills(&own, &job->program);
     }
     if (rc == 0)
         rc = overlap_learn(&job->overlap, &own, e);
     job->growth.target = wanted;
     retarget_release(&own);
     return rc;
+}
+
+static double step_ns(void *job, bool simulated)
+{
+    return job_measure(job, simulated).span_ns;
+}
+
+static int learn_variation(struct job *job, const struct vary_opts *opts, struct err *e)
+{
+    struct replay *rep = job->rep;
+    job->vary = (struct vary_job){.program = &job->program,
+                                  .growth = &job->growth,
+                                  .steps = &job->steps,
+                                  .net = rep->to.network,
+                                  .world = rep->world,
+                                  .step_ns = step_ns,
+                                  .context = job};
+    if (vary_job_init(&job->vary, opts, e) < 0)
+        return -1;
+    if (opts->jitter == JITTER_OFF)
+        return 0;
+    rep->seed = opts->seed;
+    rep->variation = job->vary.variation;
+    say_variation(rep, opts);
+    vary_recorded(&job->vary, &rep->recorded_spread);
+    return 0;
 }
 
 int job_make(struct job *job, const struct run *run, const struct replay_opts *opts, struct err *e)
@@ -136,7 +161,7 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
     job_find_pipeline(job);
     if (rep->strong)
         strong_find(&job->strong, &job->growth, job->steps.ranks, &rep->arena);
-    if (vary_job_make(job, &opts->vary, e) < 0)
+    if (learn_variation(job, &opts->vary, e) < 0)
         return -1;
     say_latency(rep);
     say_program(rep, &job->program);
@@ -172,7 +197,7 @@ static int set_costs(struct job *job, struct retarget *t, struct err *e)
         int64_t ns;
         if (retarget_cost(t, &job->program.costs[i], &ns, e) < 0)
             return -1;
-        program_set_cost(&job->program, i, vary_note_cost(job, i, ns));
+        program_set_cost(&job->program, i, vary_note_cost(&job->vary, i, ns));
     }
     return 0;
 }
@@ -188,11 +213,11 @@ int job_simulate(struct job *job, struct target target, struct retarget *t,
         return -1;
     if (job->rep->strong && retarget_divide(t, &job->strong, e) < 0)
         return -1;
-    vary_place_faults(job, &target, t);
+    vary_place_faults(&job->vary, target.faulty, target.host_speed, t);
     if (set_costs(job, t, e) < 0)
         return -1;
     absent_wait_apply(&job->program, t);
-    one_way_apply(&job->program, t);
+    retarget_set_fills(t, &job->program);
     overlap_apply(&job->overlap, t);
     sim_keep_causes(job->program.sim, true);
     if (program_run(&job->program, e) < 0)

@@ -7,6 +7,7 @@
 
 #include "sim/target/overlap.h"
 #include "sim/replay/replay.h"
+#include "sim/whatif/whatif_job.h"
 
 /* notes_list.c. An assumption is of rep->topic. */
 void replay_assume(struct replay *rep, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -44,6 +45,16 @@ void say_overlap(struct replay *rep, const struct overlap *o);
 
 /* Why --host-speed changes nothing at scale 1, where it does not. */
 void say_host_speed(struct replay *rep, const struct iteration_time *target);
+
+/* notes_whatif.c: what was learned of the steps' variation, or is given. */
+void say_variation(struct replay *rep, const struct vary_opts *opts);
+
+/* Names the faults that lie outside the job of so many GPUs, and returns how many. */
+size_t say_absent_faults(struct replay *rep, const struct vary_job *v, int64_t gpus);
+
+/* What the faults cost: the step without them and with them; the reason where they change nothing. */
+void say_faults(struct replay *rep, const struct retarget *faulty, double sound_ns,
+                double wrong_ns);
 
 void say_latency(struct replay *rep);
 void say_costs(struct replay *rep, const struct retarget *t);

@@ -54,8 +54,8 @@ static int simulate_sound(struct job *job, int64_t scale, const struct retarget 
     struct iteration_time sound;
     struct retarget t;
     int rc;
-    out->absent = vary_say_absent(job, scale * rep->world);
-    if (!vary_faulty(job))
+    out->absent = say_absent_faults(rep, &job->vary, scale * rep->world);
+    if (!vary_faulty(&job->vary))
         return 0;
     rc = job_simulate(job,
                       (struct target){.to = rep->to,
@@ -67,7 +67,7 @@ static int simulate_sound(struct job *job, int64_t scale, const struct retarget 
         out->sound_ns = sound.span_ns;
     retarget_release(&t);
     if (rc == 0)
-        vary_say_faults(job, faulty, out->sound_ns, out->time.span_ns);
+        say_faults(rep, faulty, out->sound_ns, out->time.span_ns);
     return rc;
 }
 
@@ -125,7 +125,7 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
         say_host_speed(rep, &out->time);
     }
     if (rc == 0)
-        rc = vary_draw(job, &t, &out->vary, e);
+        rc = vary_draw(&job->vary, &t, &out->vary, e);
     if (rc == 0)
         rc = simulate_sound(job, scale, &t, out, e);
     retarget_release(&t);
@@ -297,7 +297,7 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
     scales = find_scales(job, opts, &n, e);
     if (scales == NULL || check_scales(job, scales, n, e) < 0)
         return -1;
-    if (vary_check_faults(job, scales, n, e) < 0)
+    if (vary_check_faults(&job->vary, scales, n, e) < 0)
         return -1;
     job->rep->first_scale = scales[0];
     if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||

@@ -112,8 +112,9 @@ bool retarget_over_host_link(const struct op *op);
 /* Measured device time by all rules together. */
 double retarget_measured_ns(const struct cost_sum sums[COST_RULES]);
 
-/* Until the first data of a one-way transfer reach the end of its way, there (one_way.h). */
-int64_t retarget_fill_ns(const struct retarget *t, const struct program_cost *cost);
+/* Sets the fills of the program's one-way transfers (one_way.h) on the target: the time until the
+ * first data reach the end of the way. */
+void retarget_set_fills(const struct retarget *t, struct program *program);
 
 /* Share of it that rests on no model; 0 when nothing was measured. */
 double retarget_unmodelled(const struct retarget *t);

@@ -134,7 +134,7 @@ static int comm_us(const struct retarget *t, const struct program_cost *cost, st
     return 0;
 }
 
-int64_t retarget_fill_ns(const struct retarget *t, const struct program_cost *cost)
+static int64_t fill_ns(const struct retarget *t, const struct program_cost *cost)
 {
     const struct match *match = &t->program->matches.list[cost->match];
     const struct rank *rank = &t->run->ranks[cost->rank];
@@ -155,6 +155,15 @@ int64_t retarget_fill_ns(const struct retarget *t, const struct program_cost *co
         !(from.fill_us > 0))
         return retarget_ns(to.fill_us);
     return retarget_ns((double)measured_ns / 1e3 * (to.fill_us / from.fill_us));
+}
+
+void retarget_set_fills(const struct retarget *t, struct program *program)
+{
+    for (size_t i = 0; i < program->ncosts; i++) {
+        uint32_t match = program->costs[i].match;
+        if (match != PROGRAM_NONE && program->ways[match].span > 0)
+            sim_set_fill(program->sim, match, fill_ns(t, &program->costs[i]));
+    }
 }
 
 bool retarget_known_transfer(const struct retarget *t, const struct program_cost *cost)

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/whatif/arrivals.h"
 
-#include "sim/replay/job.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Members that each of those found stands for beside itself. Of data that go one way not all wait
  * for the latest. */
-static double others_of(const struct job *job, const struct retarget *t, uint32_t match)
+static double others_of(const struct vary_job *v, const struct retarget *t, uint32_t match)
 {
-    const struct match *m = &job->program.matches.list[match];
+    const struct match *m = &v->program->matches.list[match];
     if (specter_comm_op_is_p2p((enum specter_comm_op)m->op) || m->nmembers == 0 ||
-        job->program.run->comms[m->comm].size == 0 || job->program.ways[match].span > 0)
+        v->program->run->comms[m->comm].size == 0 || v->program->ways[match].span > 0)
         return 0;
     return (double)t->to_where[m->comm].ranks / m->nmembers - 1;
 }
 
-static void add_meets(struct vary_meets *out, const struct job *job, uint32_t match, double others)
+static void add_meets(struct vary_meets *out, const struct vary_job *v, uint32_t match, double others)
 {
-    const struct program *p = &job->program;
+    const struct program *p = v->program;
     const struct match *m = &p->matches.list[match];
     struct sim_span span = sim_transfer_span(p->sim, match);
     ARRAY_GROW(out->list, out->cap, out->count + m->nmembers);
@@ -51,7 +49,7 @@ static int by_start(const void *pa, const void *pb)
 
 /* What is known of the program's items and transfers while paths are followed. */
 struct ways {
-    const struct job *job;
+    const struct vary_job *v;
     bool *meets;           /* [matches] members are missing */
     uint32_t *cost_of;     /* [items] VARY_NONE */
     uint32_t *transfer_of; /* [matches] cost */
@@ -68,15 +66,15 @@ static uint32_t *list_of_none(size_t n)
     return list;
 }
 
-static void ways_make(struct ways *w, const struct job *job)
+static void ways_make(struct ways *w, const struct vary_job *v)
 {
-    const struct program *p = &job->program;
+    const struct program *p = v->program;
     size_t items = 0;
     for (size_t i = 0; i < p->ncosts; i++) {
         if (p->costs[i].match == PROGRAM_NONE && p->costs[i].target >= items)
             items = (size_t)p->costs[i].target + 1;
     }
-    *w = (struct ways){.job = job, .cost_of = list_of_none(items)};
+    *w = (struct ways){.v = v, .cost_of = list_of_none(items)};
     w->transfer_of = list_of_none(p->matches.count);
     w->carries = list_of_none(p->ncosts);
     w->meets = calloc(p->matches.count + 1, sizeof *w->meets);
@@ -112,12 +110,12 @@ static void pass_work(const struct ways *w, struct vary_meet *meet, const struct
     meet->work_ns += (double)ns;
     meet->work2 += pow((double)ns, 2);
     meet->work3 += pow((double)ns, 3);
-    meet->slow_ns += (double)(vary_slowed(w->job, cost, ns) - ns);
+    meet->slow_ns += (double)(vary_slowed(w->v, cost, ns) - ns);
 }
 
 static void follow(const struct ways *w, struct vary_meet *meet)
 {
-    const struct sim *sim = w->job->program.sim;
+    const struct sim *sim = w->v->program->sim;
     struct sim_path path = sim_path_from_start(sim, meet->item);
     struct sim_step step;
     meet->ready = sim_awaited(sim, meet->item);
@@ -136,7 +134,7 @@ static void follow(const struct ways *w, struct vary_meet *meet)
 /* Also which meetings are of one transfer, and the epochs of each rank. */
 static void follow_all(const struct ways *w, struct vary_meets *m)
 {
-    size_t nranks = w->job->program.run->nranks;
+    size_t nranks = w->v->program->run->nranks;
     uint32_t *parent = list_of_none(nranks), *epoch = calloc(nranks + 1, sizeof *epoch);
     if (epoch == NULL)
         die("out of memory");
@@ -157,16 +155,16 @@ static void follow_all(const struct ways *w, struct vary_meets *m)
     free(epoch);
 }
 
-void vary_meets_find(struct vary_meets *m, const struct job *job, const struct retarget *t)
+void vary_meets_find(struct vary_meets *m, const struct vary_job *v, const struct retarget *t)
 {
     struct ways w;
     memset(m, 0, sizeof *m);
-    ways_make(&w, job);
-    for (uint32_t i = 0; i < job->program.matches.count; i++) {
-        double others = others_of(job, t, i);
+    ways_make(&w, v);
+    for (uint32_t i = 0; i < v->program->matches.count; i++) {
+        double others = others_of(v, t, i);
         w.meets[i] = others > 0;
         if (others > 0)
-            add_meets(m, job, i, others);
+            add_meets(m, v, i, others);
     }
     if (m->count > 0)
         qsort(m->list, m->count, sizeof *m->list, by_start);
@@ -180,9 +178,9 @@ void vary_meets_release(struct vary_meets *m)
     memset(m, 0, sizeof *m);
 }
 
-double vary_meet_lateness(const struct vary_meet *meet, const struct job *job)
+double vary_meet_lateness(const struct vary_meet *meet, const struct vary_job *v)
 {
-    const struct sim *sim = job->program.sim;
+    const struct sim *sim = v->program->sim;
     int64_t from_ns = 0;
     if (meet->parent != VARY_NONE)
         from_ns = sim_transfer_span(sim, meet->parent).end_ns;

@@ -40,10 +40,10 @@ struct vary_meets {
 };
 
 /* The program has run without variation, with causes kept. */
-void vary_meets_find(struct vary_meets *m, const struct job *job, const struct retarget *t);
+void vary_meets_find(struct vary_meets *m, const struct vary_job *v, const struct retarget *t);
 void vary_meets_release(struct vary_meets *m);
 
 /* From the end of the parent to the arrival of the member, in the last run. */
-double vary_meet_lateness(const struct vary_meet *meet, const struct job *job);
+double vary_meet_lateness(const struct vary_meet *meet, const struct vary_job *v);
 
 #endif

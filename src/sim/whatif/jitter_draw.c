@@ -5,10 +5,9 @@
  * two rounds of draws: the first tells how late simulated ranks come to each meeting by themselves,
  * the second makes them as late as the latest of their likes.
  */
-#include "sim/replay/job.h"
-#include "sim/replay/notes.h"
 #include "sim/whatif/arrivals.h"
 #include "sim/whatif/random.h"
+#include "sim/whatif/whatif_job.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 enum purpose { FOR_WORK = 1, FOR_STEP, FOR_ITERATION, FOR_TRANSFER, FOR_HOST, FOR_LATEST };
 
 struct draws {
-    struct job *job;
+    struct vary_job *v;
     uint64_t count;
     int64_t *mean_ns;  /* [ncosts] without variation */
     int64_t *extra_ns; /* [ncosts] that a carrier takes longer in this draw */
@@ -37,8 +36,8 @@ struct draws {
 /* The same operation of all warm iterations takes their mean, in the first one, too. */
 static void take_means(struct draws *d)
 {
-    const struct vary_job *v = &d->job->vary;
-    size_t ncosts = d->job->program.ncosts;
+    const struct vary_job *v = d->v;
+    size_t ncosts = d->v->program->ncosts;
     double *sum = vary_zeroed(v->nslots, sizeof *sum);
     uint32_t *n = vary_zeroed(v->nslots, sizeof *n);
     for (size_t i = 0; i < ncosts; i++) {
@@ -58,7 +57,7 @@ static void take_means(struct draws *d)
 
 static uint64_t key_of(const struct draws *d, uint64_t draw, enum purpose purpose)
 {
-    return vary_key(vary_key(d->job->vary.opts.seed, purpose), draw);
+    return vary_key(vary_key(d->v->opts.seed, purpose), draw);
 }
 
 static double factor(uint64_t key, double cv)
@@ -69,9 +68,9 @@ static double factor(uint64_t key, double cv)
 /* all: with what is common to all ranks in an iteration, which makes none later than another. */
 static double factor_of(const struct draws *d, size_t cost, uint64_t draw, bool all)
 {
-    const struct variation *v = &d->job->rep->variation;
-    const struct program_cost *c = &d->job->program.costs[cost];
-    uint32_t k = d->job->vary.of[cost].iteration;
+    const struct variation *v = &d->v->variation;
+    const struct program_cost *c = &d->v->program->costs[cost];
+    uint32_t k = d->v->of[cost].iteration;
     double f;
     if (c->match != PROGRAM_NONE)
         return factor(vary_key(key_of(d, draw, FOR_TRANSFER), c->match), v->transfer);
@@ -82,21 +81,21 @@ static double factor_of(const struct draws *d, size_t cost, uint64_t draw, bool 
 
 static void set_hosts(const struct draws *d, uint64_t draw, bool all)
 {
-    const struct program *p = &d->job->program;
+    const struct program *p = d->v->program;
     for (size_t r = 0; r < p->run->nranks; r++) {
-        double slow = all ? vary_host_slowness(d->job, r) : 1;
-        slow *= factor(vary_key(key_of(d, draw, FOR_HOST), r), d->job->rep->variation.host);
-        vary_set_hosts(d->job, r, slow);
+        double slow = all ? vary_host_slowness(d->v, r) : 1;
+        slow *= factor(vary_key(key_of(d, draw, FOR_HOST), r), d->v->variation.host);
+        vary_set_hosts(d->v, r, slow);
     }
 }
 
 static void set_draw(const struct draws *d, uint64_t draw, bool all)
 {
-    struct program *p = &d->job->program;
+    struct program *p = d->v->program;
     for (size_t i = 0; i < p->ncosts; i++) {
         int64_t ns = llround((double)d->mean_ns[i] * factor_of(d, i, draw, all));
         if (all)
-            ns = vary_slowed(d->job, i, ns) + d->extra_ns[i];
+            ns = vary_slowed(d->v, i, ns) + d->extra_ns[i];
         program_set_cost(p, i, ns);
     }
     for (uint32_t i = 0; i < p->matches.count; i++)
@@ -109,16 +108,16 @@ static void set_draw(const struct draws *d, uint64_t draw, bool all)
 /* Hosts as fast as recorded, and no delays but those that the recording shows. */
 static void set_plain(const struct draws *d)
 {
-    const struct program *p = &d->job->program;
+    const struct program *p = d->v->program;
     for (uint32_t i = 0; i < p->matches.count; i++)
         sim_set_delay(p->sim, i, p->wait_ns[i]);
     for (size_t r = 0; r < p->run->nranks; r++)
-        vary_set_hosts(d->job, r, 1);
+        vary_set_hosts(d->v, r, 1);
 }
 
 static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
 {
-    struct program *p = &d->job->program;
+    struct program *p = d->v->program;
     int rc;
     set_plain(d);
     for (size_t i = 0; i < p->ncosts; i++)
@@ -126,10 +125,10 @@ static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
     sim_keep_causes(p->sim, true);
     rc = program_run(p, e);
     if (rc == 0)
-        vary_meets_find(&d->meets, d->job, t);
+        vary_meets_find(&d->meets, d->v, t);
     for (size_t i = 0; i < d->meets.count; i++)
         d->meets_at[d->meets.list[i].transfer] = true;
-    sim_keep_causes(p->sim, d->job->rep->iterations == 1); /* job_measure() asks for them */
+    sim_keep_causes(p->sim, d->v->steps->count == 1); /* step_ns() asks for them */
     return rc;
 }
 
@@ -142,10 +141,10 @@ static int observe(struct draws *d, struct err *e)
     d->carried = vary_zeroed(n, sizeof *d->carried);
     for (uint64_t draw = 0; n > 0 && draw < d->count; draw++) {
         set_draw(d, draw, false);
-        if (program_run(&d->job->program, e) < 0)
+        if (program_run(d->v->program, e) < 0)
             return -1;
         for (size_t i = 0; i < n; i++)
-            d->lateness[draw * n + i] = vary_meet_lateness(&d->meets.list[i], d->job);
+            d->lateness[draw * n + i] = vary_meet_lateness(&d->meets.list[i], d->v);
     }
     return 0;
 }
@@ -155,7 +154,7 @@ static int observe(struct draws *d, struct err *e)
 static void learn_spreads(struct draws *d)
 {
     size_t n = d->meets.count;
-    double persistent = d->job->rep->variation.rank;
+    double persistent = d->v->variation.rank;
     for (size_t i = 0; i < n; i++) {
         double sum = 0, square = 0;
         for (uint64_t k = 0; k < d->count; k++)
@@ -195,8 +194,8 @@ static double skewness_of(const struct vary_meet *m, const struct variation *v)
 /* Ranks of one replica are late together: they wait for each other. */
 static double latest_of(const struct draws *d, const struct vary_meet *meet, uint64_t draw)
 {
-    const struct growth *g = &d->job->growth;
-    int rank = d->job->program.run->ranks[meet->rank].rank;
+    const struct growth *g = d->v->growth;
+    int rank = d->v->program->run->ranks[meet->rank].rank;
     int replica = g->axis >= 0 && rank >= 0 ? grid_coordinate(&g->grid->axes[g->axis], rank) : rank;
     uint64_t key = vary_key(key_of(d, draw, FOR_LATEST), (uint64_t)(int64_t)replica);
     return vary_latest(vary_uniform(vary_key(key, meet->epoch)), meet->others);
@@ -207,7 +206,7 @@ static double wanted(const struct draws *d, size_t i, uint64_t draw)
 {
     const struct vary_meet *meet = &d->meets.list[i];
     double own = d->lateness[draw * d->meets.count + i] + meet->slow_ns;
-    double z = vary_skewed(latest_of(d, meet, draw), skewness_of(meet, &d->job->rep->variation));
+    double z = vary_skewed(latest_of(d, meet, draw), skewness_of(meet, &d->v->variation));
     double latest = d->mean[i] + d->spread[i] * z;
     return fmax(latest - own, 0);
 }
@@ -218,7 +217,7 @@ static double wanted(const struct draws *d, size_t i, uint64_t draw)
 static void carry(struct draws *d, size_t i, double want)
 {
     const struct vary_meet *meet = &d->meets.list[i];
-    const struct program_cost *cost = &d->job->program.costs[meet->carrier];
+    const struct program_cost *cost = &d->v->program->costs[meet->carrier];
     bool transfer = cost->match != PROGRAM_NONE;
     int64_t *extra_ns = transfer ? &d->delay_ns[cost->match] : &d->extra_ns[meet->carrier];
     int64_t least_ns = transfer ? 0 : -d->mean_ns[meet->carrier];
@@ -235,8 +234,8 @@ static void carry(struct draws *d, size_t i, double want)
 
 static void make_late(struct draws *d, uint64_t draw)
 {
-    memset(d->extra_ns, 0, d->job->program.ncosts * sizeof *d->extra_ns);
-    memset(d->delay_ns, 0, d->job->program.matches.count * sizeof *d->delay_ns);
+    memset(d->extra_ns, 0, d->v->program->ncosts * sizeof *d->extra_ns);
+    memset(d->delay_ns, 0, d->v->program->matches.count * sizeof *d->delay_ns);
     for (size_t i = 0; i < d->meets.count; i++) {
         const struct vary_meet *meet = &d->meets.list[i];
         double want = wanted(d, i, draw);
@@ -256,28 +255,28 @@ static void add_sample(struct draws *d, double ns)
     d->samples[d->nsamples++] = ns;
 }
 
-static int64_t end_of(const struct job *job, size_t r, size_t i, bool simulated)
+static int64_t end_of(const struct vary_job *v, size_t r, size_t i, bool simulated)
 {
-    const struct op *op = &job->program.run->ranks[r].ops[i];
+    const struct op *op = &v->program->run->ranks[r].ops[i];
     if (simulated)
-        return program_span(&job->program, r, i).end_ns;
+        return program_span(v->program, r, i).end_ns;
     return op_timed(op) && op->start_ns != UNKNOWN_NS ? op->start_ns + op->dur_ns : INT64_MIN;
 }
 
 /* Where ranks are missing, what the others do behind their last meeting says nothing of all. */
 static bool counts(const struct draws *d, size_t r, size_t op)
 {
-    uint32_t match = d->job->program.ranks[r].match[op];
+    uint32_t match = d->v->program->ranks[r].match[op];
     return d->meets.count == 0 || (match != PROGRAM_NONE && d->meets_at[match]);
 }
 
 /* When iterations end on a rank: ends[k] is put off to that. */
 static void put_off(const struct draws *d, size_t r, bool simulated, int64_t *ends)
 {
-    const struct rank_steps *it = &d->job->steps.ranks[r];
-    for (size_t i = 0; i < d->job->program.run->ranks[r].nops; i++) {
-        int64_t end_ns = end_of(d->job, r, i, simulated);
-        if (it->of[i] < d->job->rep->iterations && end_ns > ends[it->of[i]] && counts(d, r, i))
+    const struct rank_steps *it = &d->v->steps->ranks[r];
+    for (size_t i = 0; i < d->v->program->run->ranks[r].nops; i++) {
+        int64_t end_ns = end_of(d->v, r, i, simulated);
+        if (it->of[i] < d->v->steps->count && end_ns > ends[it->of[i]] && counts(d, r, i))
             ends[it->of[i]] = end_ns;
     }
 }
@@ -287,20 +286,20 @@ static void put_off(const struct draws *d, size_t r, bool simulated, int64_t *en
  * ranks among which it is chosen.) */
 static void add_iterations(struct draws *d, bool simulated)
 {
-    struct job *job = d->job;
-    uint32_t n = job->rep->iterations;
+    const struct vary_job *v = d->v;
+    uint32_t n = v->steps->count;
     int64_t *ends = vary_zeroed(n, sizeof *ends);
-    size_t nranks = simulated || job->program.run->clock_aligned ? job->rep->nranks : 1;
+    size_t nranks = simulated || v->program->run->clock_aligned ? v->program->run->nranks : 1;
     for (uint32_t k = 0; k < n; k++)
         ends[k] = INT64_MIN;
     for (size_t r = 0; r < nranks; r++)
         put_off(d, r, simulated, ends);
     for (uint32_t k = 1; k < n; k++) {
-        if (step_counts(&job->steps, k) && ends[k - 1] != INT64_MIN && ends[k] > ends[k - 1])
+        if (step_counts(v->steps, k) && ends[k - 1] != INT64_MIN && ends[k] > ends[k - 1])
             add_sample(d, (double)(ends[k] - ends[k - 1]));
     }
     if (n == 1)
-        add_sample(d, job_measure(job, simulated).span_ns);
+        add_sample(d, v->step_ns(v->context, simulated));
     free(ends);
 }
 
@@ -317,13 +316,13 @@ static void summarise(struct draws *d, struct vary_result *out)
                                 .p95_ns = vary_quantile(d->samples, d->nsamples, 0.95)};
 }
 
-static void make(struct draws *d, struct job *job)
+static void make(struct draws *d, struct vary_job *v)
 {
-    *d = (struct draws){.job = job, .count = (uint64_t)job->vary.opts.draws};
-    d->mean_ns = vary_zeroed(job->program.ncosts, sizeof *d->mean_ns);
-    d->extra_ns = vary_zeroed(job->program.ncosts, sizeof *d->extra_ns);
-    d->delay_ns = vary_zeroed(job->program.matches.count, sizeof *d->delay_ns);
-    d->meets_at = vary_zeroed(job->program.matches.count, sizeof *d->meets_at);
+    *d = (struct draws){.v = v, .count = (uint64_t)v->opts.draws};
+    d->mean_ns = vary_zeroed(v->program->ncosts, sizeof *d->mean_ns);
+    d->extra_ns = vary_zeroed(v->program->ncosts, sizeof *d->extra_ns);
+    d->delay_ns = vary_zeroed(v->program->matches.count, sizeof *d->delay_ns);
+    d->meets_at = vary_zeroed(v->program->matches.count, sizeof *d->meets_at);
 }
 
 static void release(struct draws *d)
@@ -345,20 +344,20 @@ static int second_round(struct draws *d, struct err *e)
     for (uint64_t draw = 0; draw < d->count; draw++) {
         make_late(d, draw);
         set_draw(d, draw, true);
-        if (program_run(&d->job->program, e) < 0)
+        if (program_run(d->v->program, e) < 0)
             return -1;
         add_iterations(d, true);
     }
     return 0;
 }
 
-int vary_draw(struct job *job, const struct retarget *t, struct vary_result *out, struct err *e)
+int vary_draw(struct vary_job *v, const struct retarget *t, struct vary_result *out, struct err *e)
 {
     struct draws d;
     int rc;
-    if (!vary_drawn(&job->vary))
+    if (!vary_drawn(v))
         return 0;
-    make(&d, job);
+    make(&d, v);
     take_means(&d);
     rc = find_meets(&d, t, e);
     if (rc == 0)
@@ -374,9 +373,9 @@ int vary_draw(struct job *job, const struct retarget *t, struct vary_result *out
     return rc;
 }
 
-void vary_recorded(struct job *job, struct vary_result *out)
+void vary_recorded(struct vary_job *v, struct vary_result *out)
 {
-    struct draws d = {.job = job};
+    struct draws d = {.v = v};
     add_iterations(&d, false);
     summarise(&d, out);
     free(d.samples);

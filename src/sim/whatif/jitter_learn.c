@@ -6,9 +6,8 @@
  * decide; all use differences between successive iterations, which need no centre and have no bias
  * in short series. Derivation: README.md, "Variation".
  */
-#include "sim/replay/job.h"
-#include "sim/replay/notes.h"
 #include "sim/whatif/random.h"
+#include "sim/whatif/whatif_job.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,38 +80,38 @@ struct times {
     struct sample sample;
 };
 
-static uint64_t what_of(const struct job *job, const struct program_cost *cost)
+static uint64_t what_of(const struct vary_job *from, const struct program_cost *cost)
 {
     const struct op *op;
     if (cost->op == PROGRAM_NONE)
         return 1;
-    op = &job->program.run->ranks[cost->rank].ops[cost->op];
+    op = &from->program->run->ranks[cost->rank].ops[cost->op];
     if (op->class == OP_GEMM)
         return vary_key(vary_key(vary_key(op->class, op->gemm.m), op->gemm.n), op->gemm.k);
     return vary_key(op->class, (uintptr_t)op->name); /* interned */
 }
 
-static void times_fill(struct times *t, const struct job *job)
+static void times_fill(struct times *t, const struct vary_job *from)
 {
-    const struct program *p = &job->program;
+    const struct program *p = from->program;
     for (size_t i = 0; i < t->nslots * t->k; i++)
         t->log[i] = NAN;
     for (size_t i = 0; i < p->ncosts; i++) {
-        struct vary_slot at = job->vary.of[i];
+        struct vary_slot at = from->of[i];
         if (at.slot == VARY_NONE)
             continue;
         t->rank[at.slot] = p->costs[i].rank;
         t->is_transfer[at.slot] = p->costs[i].match != PROGRAM_NONE;
-        t->what[at.slot] = what_of(job, &p->costs[i]);
+        t->what[at.slot] = what_of(from, &p->costs[i]);
         if (p->costs[i].measured_ns > 0)
             t->log[(size_t)at.slot * t->k + at.iteration] = log((double)p->costs[i].measured_ns);
     }
 }
 
-static void times_make(struct times *t, const struct job *job)
+static void times_make(struct times *t, const struct vary_job *from)
 {
-    size_t n = job->vary.nslots, nranks = job->program.run->nranks;
-    *t = (struct times){.nslots = n, .nranks = nranks, .k = job->rep->iterations};
+    size_t n = from->nslots, nranks = from->program->run->nranks;
+    *t = (struct times){.nslots = n, .nranks = nranks, .k = from->steps->count};
     t->log = vary_zeroed(n * t->k, sizeof *t->log);
     t->level = vary_zeroed(n, sizeof *t->level);
     t->rank = vary_zeroed(n, sizeof *t->rank);
@@ -122,7 +121,7 @@ static void times_make(struct times *t, const struct job *job)
     t->step = vary_zeroed(nranks * t->k, sizeof *t->step);
     t->count = vary_zeroed(nranks, sizeof *t->count);
     t->first = vary_zeroed(nranks + 1, sizeof *t->first);
-    times_fill(t, job);
+    times_fill(t, from);
     for (size_t s = 0; s < n; s++)
         t->first[t->rank[s] + 1] = s + 1;
     for (size_t r = 0; r < nranks; r++)
@@ -348,19 +347,19 @@ static bool waited(const struct rank *rank, size_t *act, int64_t from_ns, int64_
 
 /* CPU time of a rank by iteration: its calls, and what lies between two calls of one thread without
  * a wait. */
-static void cpu_times(const struct job *job, size_t r, double *cpu_ns)
+static void cpu_times(const struct vary_job *from, size_t r, double *cpu_ns)
 {
-    const struct rank *rank = &job->program.run->ranks[r];
-    const struct program_rank *place = &job->program.ranks[r];
+    const struct rank *rank = &from->program->run->ranks[r];
+    const struct program_rank *place = &from->program->ranks[r];
     const struct op *before = NULL;
     size_t act = 0;
     for (size_t i = 0; i < place->nissued; i++) {
         const struct op *op = &rank->ops[place->issue[i]];
-        uint32_t k = job->steps.ranks[r].of[place->issue[i]];
+        uint32_t k = from->steps->ranks[r].of[place->issue[i]];
         bool timed = op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS;
         bool waits =
             timed && before != NULL && waited(rank, &act, before->host_end_ns, op->host_ns);
-        if (timed && k < job->rep->iterations && op->class != OP_MEMORY &&
+        if (timed && k < from->steps->count && op->class != OP_MEMORY &&
             op->timing != SPECTER_TIMING_SYNC) {
             cpu_ns[k] += (double)(op->host_end_ns - op->host_ns);
             if (before != NULL && !waits && before->tid == op->tid &&
@@ -372,12 +371,12 @@ static void cpu_times(const struct job *job, size_t r, double *cpu_ns)
     }
 }
 
-static void learn_hosts(struct times *t, const struct job *job, struct variation *v)
+static void learn_hosts(struct times *t, const struct vary_job *from, struct variation *v)
 {
     double *cpu = vary_zeroed(t->k, sizeof *cpu);
     for (size_t r = 0; r < t->nranks; r++) {
         memset(cpu, 0, t->k * sizeof *cpu);
-        cpu_times(job, r, cpu);
+        cpu_times(from, r, cpu);
         for (uint32_t k = 0; k < t->k; k++)
             cpu[k] = cpu[k] > 0 ? log(cpu[k]) : NAN;
         add_differences(t, cpu, 1);
@@ -386,37 +385,11 @@ static void learn_hosts(struct times *t, const struct job *job, struct variation
     free(cpu);
 }
 
-static void say(struct replay *rep)
+static void learn(struct vary_job *from)
 {
-    const struct variation *v = &rep->variation;
-    if (v->iterations < VARY_ITERATIONS_MIN) {
-        replay_note(rep, false,
-                    "variation cannot be learned from %u iteration%s (%d are needed): none is "
-                    "assumed (--jitter PCT gives it)",
-                    v->iterations, v->iterations == 1 ? "" : "s", VARY_ITERATIONS_MIN);
-        return;
-    }
-    replay_assume(rep,
-                  "as its %u iterations differ, an operation varies by %.2g %%, all of a rank in "
-                  "an iteration by %.2g %%, an iteration on all ranks by %.2g %%, a transfer by "
-                  "%.2g %%, CPU time by %.2g %% (standard deviations)",
-                  v->iterations, 100 * v->work, 100 * v->step, 100 * v->iteration,
-                  100 * v->transfer, 100 * v->host);
-    if (v->alike > 1)
-        replay_assume(rep,
-                      "ranks that do the same (%u) differ by %.2g %% in all iterations; those "
-                      "that were not recorded differ likewise",
-                      v->alike, 100 * v->rank);
-    else
-        replay_assume(rep, "no two recorded ranks do the same: how much ranks differ in all "
-                           "iterations is not known, and taken as 0");
-}
-
-static void learn(struct job *job)
-{
-    struct variation *v = &job->rep->variation;
+    struct variation *v = &from->variation;
     struct times t;
-    times_make(&t, job);
+    times_make(&t, from);
     take_levels(&t);
     count_slots(&t);
     take_common(&t);
@@ -424,26 +397,16 @@ static void learn(struct job *job)
     v->transfer = of_slots(&t, true);
     learn_steps(&t, v);
     learn_ranks(&t, v);
-    learn_hosts(&t, job, v);
+    learn_hosts(&t, from, v);
     times_release(&t);
 }
 
-void vary_measure(struct job *job)
+void vary_measure(struct vary_job *v)
 {
-    struct variation *v = &job->rep->variation;
-    const struct vary_opts *opts = &job->vary.opts;
-    *v = (struct variation){.iterations = job->rep->iterations};
-    job->rep->topic = TOPIC_VARIATION;
-    vary_assign_slots(job);
-    if (opts->jitter == JITTER_GIVEN) {
-        v->work = opts->cv;
-        replay_assume(job->rep,
-                      "every operation of a rank alone varies by %.3g %% (--jitter), "
-                      "transfers and hosts do not",
-                      100 * opts->cv);
-        return;
-    }
-    if (v->iterations >= VARY_ITERATIONS_MIN)
-        learn(job);
-    say(job->rep);
+    v->variation = (struct variation){.iterations = v->steps->count};
+    vary_assign_slots(v);
+    if (v->opts.jitter == JITTER_GIVEN)
+        v->variation.work = v->opts.cv;
+    else if (v->variation.iterations >= VARY_ITERATIONS_MIN)
+        learn(v);
 }

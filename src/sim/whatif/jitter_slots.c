@@ -2,8 +2,8 @@
  *
  * Which costs of the program are the same operation in the iterations of its rank.
  */
-#include "sim/replay/job.h"
 #include "sim/whatif/random.h"
+#include "sim/whatif/whatif_job.h"
 
 #include <stdlib.h>
 
@@ -26,11 +26,11 @@ static struct counter *counter_of(struct counters *c, const struct program_cost 
     return &c->list[2 * cost->rank + (cost->match != PROGRAM_NONE)];
 }
 
-static uint32_t iteration_of(const struct job *job, struct counters *c,
+static uint32_t iteration_of(const struct vary_job *v, struct counters *c,
                              const struct program_cost *cost)
 {
     if (cost->op != PROGRAM_NONE)
-        c->latest[cost->rank] = job->steps.ranks[cost->rank].of[cost->op];
+        c->latest[cost->rank] = v->steps->ranks[cost->rank].of[cost->op];
     return c->latest[cost->rank];
 }
 
@@ -56,11 +56,10 @@ static void number_slots(struct vary_job *v, struct counters *c, size_t n)
     }
 }
 
-void vary_assign_slots(struct job *job)
+void vary_assign_slots(struct vary_job *v)
 {
-    struct vary_job *v = &job->vary;
-    const struct program *p = &job->program;
-    struct counters c = {.k = job->rep->iterations};
+    const struct program *p = v->program;
+    struct counters c = {.k = v->steps->count};
     size_t nranks = p->run->nranks;
     v->of = vary_zeroed(p->ncosts, sizeof *v->of);
     c.list = vary_zeroed(2 * nranks, sizeof *c.list);
@@ -71,7 +70,7 @@ void vary_assign_slots(struct job *job)
     for (size_t r = 0; r < nranks; r++)
         c.latest[r] = STEP_NONE;
     for (size_t i = 0; i < p->ncosts; i++) {
-        uint32_t k = iteration_of(job, &c, &p->costs[i]);
+        uint32_t k = iteration_of(v, &c, &p->costs[i]);
         v->of[i] = (struct vary_slot){VARY_NONE, k};
         if (k < c.k)
             v->of[i].slot = counter_of(&c, &p->costs[i])->count[k]++;

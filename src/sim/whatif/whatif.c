@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/whatif/whatif.h"
 
-#include "sim/replay/job.h"
+#include "sim/whatif/whatif_job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,25 +21,21 @@ static int check(const struct vary_opts *opts, struct err *e)
     return err_set(e, ERR_USAGE, "--draws %lld: 2 to %d", (long long)opts->draws, VARY_DRAWS_MAX);
 }
 
-int vary_job_make(struct job *job, const struct vary_opts *opts, struct err *e)
+int vary_job_init(struct vary_job *v, const struct vary_opts *opts, struct err *e)
 {
-    struct vary_job *v = &job->vary;
-    size_t world = (size_t)job->rep->world;
     v->opts = *opts;
     if (check(&v->opts, e) < 0)
         return -1;
     if (opts->nfaults > 0) {
-        v->slow_work = vary_zeroed(world, sizeof *v->slow_work);
-        v->slow_link = vary_zeroed(world, sizeof *v->slow_link);
+        v->slow_work = vary_zeroed((size_t)v->world, sizeof *v->slow_work);
+        v->slow_link = vary_zeroed((size_t)v->world, sizeof *v->slow_link);
         v->placed = vary_zeroed(opts->nfaults, sizeof *v->placed);
     }
     if (!vary_drawn(v))
         return 0;
-    job->rep->seed = opts->seed;
-    v->base_ns = vary_zeroed(job->program.ncosts, sizeof *v->base_ns);
-    vary_measure(job);
-    vary_recorded(job, &job->rep->recorded_spread);
-    if (v->opts.jitter == JITTER_TRACE && job->rep->variation.iterations < VARY_ITERATIONS_MIN)
+    v->base_ns = vary_zeroed(v->program->ncosts, sizeof *v->base_ns);
+    vary_measure(v);
+    if (v->opts.jitter == JITTER_TRACE && v->variation.iterations < VARY_ITERATIONS_MIN)
         v->opts.jitter = JITTER_OFF;
     return 0;
 }

@@ -9,6 +9,13 @@ allowed() {
     src/calib/*) echo 'base/ specter/ model/ calib/' ;;
     src/bench/modules/*) echo 'base/ specter/ model/ bench/ ../../../tracer/abi/' ;;
     src/bench/*) echo 'base/ specter/ model/ calib/ bench/' ;;
+    src/sim/engine/*) echo 'base/ specter/ sim/engine/' ;;
+    src/sim/program/*) echo 'base/ specter/ trace/ sim/engine/ sim/program/' ;;
+    src/sim/step/*) echo 'base/ specter/ trace/ sim/engine/ sim/program/ sim/step/' ;;
+    src/sim/grid/*) echo 'base/ specter/ trace/ sim/engine/ sim/program/ sim/step/ sim/grid/' ;;
+    src/sim/scaling/*) echo 'base/ specter/ trace/ model/ sim/engine/ sim/program/ sim/step/ sim/grid/ sim/scaling/' ;;
+    src/sim/target/*) echo 'base/ specter/ trace/ model/ sim/engine/ sim/program/ sim/step/ sim/grid/ sim/scaling/ sim/target/' ;;
+    src/sim/whatif/*) echo 'base/ specter/ trace/ model/ sim/engine/ sim/program/ sim/step/ sim/grid/ sim/scaling/ sim/target/ sim/whatif/' ;;
     src/sim/*) echo 'base/ specter/ trace/ model/ sim/' ;;
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
     src/metrics/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ metrics/' ;;
