@@ -38,8 +38,8 @@ static void take_means(struct draws *d)
 {
     const struct vary_job *v = d->v;
     size_t ncosts = d->v->program->ncosts;
-    double *sum = vary_zeroed(v->nslots, sizeof *sum);
-    uint32_t *n = vary_zeroed(v->nslots, sizeof *n);
+    double *sum = array_new(v->nslots, sizeof *sum);
+    uint32_t *n = array_new(v->nslots, sizeof *n);
     for (size_t i = 0; i < ncosts; i++) {
         if (v->of[i].slot == VARY_NONE || v->of[i].iteration == 0)
             continue;
@@ -135,10 +135,10 @@ static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
 static int observe(struct draws *d, struct err *e)
 {
     size_t n = d->meets.count;
-    d->lateness = vary_zeroed(n * d->count, sizeof *d->lateness);
-    d->mean = vary_zeroed(n, sizeof *d->mean);
-    d->spread = vary_zeroed(n, sizeof *d->spread);
-    d->carried = vary_zeroed(n, sizeof *d->carried);
+    d->lateness = array_new(n * d->count, sizeof *d->lateness);
+    d->mean = array_new(n, sizeof *d->mean);
+    d->spread = array_new(n, sizeof *d->spread);
+    d->carried = array_new(n, sizeof *d->carried);
     for (uint64_t draw = 0; n > 0 && draw < d->count; draw++) {
         set_draw(d, draw, false);
         if (program_run(d->v->program, e) < 0)
@@ -288,7 +288,7 @@ static void add_iterations(struct draws *d, bool simulated)
 {
     const struct vary_job *v = d->v;
     uint32_t n = v->steps->count;
-    int64_t *ends = vary_zeroed(n, sizeof *ends);
+    int64_t *ends = array_new(n, sizeof *ends);
     size_t nranks = simulated || v->program->run->clock_aligned ? v->program->run->nranks : 1;
     for (uint32_t k = 0; k < n; k++)
         ends[k] = INT64_MIN;
@@ -319,10 +319,10 @@ static void summarise(struct draws *d, struct vary_result *out)
 static void make(struct draws *d, struct vary_job *v)
 {
     *d = (struct draws){.v = v, .count = (uint64_t)v->opts.draws};
-    d->mean_ns = vary_zeroed(v->program->ncosts, sizeof *d->mean_ns);
-    d->extra_ns = vary_zeroed(v->program->ncosts, sizeof *d->extra_ns);
-    d->delay_ns = vary_zeroed(v->program->matches.count, sizeof *d->delay_ns);
-    d->meets_at = vary_zeroed(v->program->matches.count, sizeof *d->meets_at);
+    d->mean_ns = array_new(v->program->ncosts, sizeof *d->mean_ns);
+    d->extra_ns = array_new(v->program->ncosts, sizeof *d->extra_ns);
+    d->delay_ns = array_new(v->program->matches.count, sizeof *d->delay_ns);
+    d->meets_at = array_new(v->program->matches.count, sizeof *d->meets_at);
 }
 
 static void release(struct draws *d)

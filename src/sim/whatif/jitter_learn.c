@@ -112,15 +112,15 @@ static void times_make(struct times *t, const struct vary_job *from)
 {
     size_t n = from->nslots, nranks = from->program->run->nranks;
     *t = (struct times){.nslots = n, .nranks = nranks, .k = from->steps->count};
-    t->log = vary_zeroed(n * t->k, sizeof *t->log);
-    t->level = vary_zeroed(n, sizeof *t->level);
-    t->rank = vary_zeroed(n, sizeof *t->rank);
-    t->is_transfer = vary_zeroed(n, sizeof *t->is_transfer);
-    t->what = vary_zeroed(n, sizeof *t->what);
-    t->common = vary_zeroed(t->k, sizeof *t->common);
-    t->step = vary_zeroed(nranks * t->k, sizeof *t->step);
-    t->count = vary_zeroed(nranks, sizeof *t->count);
-    t->first = vary_zeroed(nranks + 1, sizeof *t->first);
+    t->log = array_new(n * t->k, sizeof *t->log);
+    t->level = array_new(n, sizeof *t->level);
+    t->rank = array_new(n, sizeof *t->rank);
+    t->is_transfer = array_new(n, sizeof *t->is_transfer);
+    t->what = array_new(n, sizeof *t->what);
+    t->common = array_new(t->k, sizeof *t->common);
+    t->step = array_new(nranks * t->k, sizeof *t->step);
+    t->count = array_new(nranks, sizeof *t->count);
+    t->first = array_new(nranks + 1, sizeof *t->first);
     times_fill(t, from);
     for (size_t s = 0; s < n; s++)
         t->first[t->rank[s] + 1] = s + 1;
@@ -175,7 +175,7 @@ static double middle(struct times *t, size_t rank, uint32_t k)
 
 static void count_slots(struct times *t)
 {
-    double *sum = vary_zeroed(2 * t->nranks, sizeof *sum);
+    double *sum = array_new(2 * t->nranks, sizeof *sum);
     for (size_t s = 0; s < t->nslots; s++) {
         if (t->is_transfer[s] || isnan(t->level[s]))
             continue;
@@ -309,7 +309,7 @@ static void learn_ranks(struct times *t, struct variation *v)
 {
     struct sample differences = {0};
     double noise, n = t->k - 1;
-    bool *seen = vary_zeroed(t->nranks, sizeof *seen);
+    bool *seen = array_new(t->nranks, sizeof *seen);
     for (size_t r = 0; r < t->nranks; r++) {
         uint32_t same = 1;
         size_t last = r;
@@ -373,7 +373,7 @@ static void cpu_times(const struct vary_job *from, size_t r, double *cpu_ns)
 
 static void learn_hosts(struct times *t, const struct vary_job *from, struct variation *v)
 {
-    double *cpu = vary_zeroed(t->k, sizeof *cpu);
+    double *cpu = array_new(t->k, sizeof *cpu);
     for (size_t r = 0; r < t->nranks; r++) {
         memset(cpu, 0, t->k * sizeof *cpu);
         cpu_times(from, r, cpu);

@@ -37,7 +37,7 @@ static uint32_t iteration_of(const struct vary_job *v, struct counters *c,
 /* The count that most warm iterations have: the median. */
 static uint32_t usual_count(const struct counter *c, uint32_t k)
 {
-    double *list = vary_zeroed(k, sizeof *list);
+    double *list = array_new(k, sizeof *list);
     uint32_t usual;
     for (uint32_t i = 1; i < k; i++)
         list[i - 1] = c->count[i];
@@ -61,10 +61,10 @@ void vary_assign_slots(struct vary_job *v)
     const struct program *p = v->program;
     struct counters c = {.k = v->steps->count};
     size_t nranks = p->run->nranks;
-    v->of = vary_zeroed(p->ncosts, sizeof *v->of);
-    c.list = vary_zeroed(2 * nranks, sizeof *c.list);
-    c.counts = vary_zeroed(2 * nranks * c.k, sizeof *c.counts);
-    c.latest = vary_zeroed(nranks, sizeof *c.latest);
+    v->of = array_new(p->ncosts, sizeof *v->of);
+    c.list = array_new(2 * nranks, sizeof *c.list);
+    c.counts = array_new(2 * nranks * c.k, sizeof *c.counts);
+    c.latest = array_new(nranks, sizeof *c.latest);
     for (size_t i = 0; i < 2 * nranks; i++)
         c.list[i].count = c.counts + i * c.k;
     for (size_t r = 0; r < nranks; r++)

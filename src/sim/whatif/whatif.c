@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *vary_zeroed(size_t n, size_t size)
-{
-    void *p = calloc(n > 0 ? n : 1, size);
-    if (p == NULL)
-        die("out of memory");
-    return p;
-}
-
 static int check(const struct vary_opts *opts, struct err *e)
 {
     if (opts->jitter == JITTER_OFF || (opts->draws >= 2 && opts->draws <= VARY_DRAWS_MAX))
@@ -27,13 +19,13 @@ int vary_job_init(struct vary_job *v, const struct vary_opts *opts, struct err *
     if (check(&v->opts, e) < 0)
         return -1;
     if (opts->nfaults > 0) {
-        v->slow_work = vary_zeroed((size_t)v->world, sizeof *v->slow_work);
-        v->slow_link = vary_zeroed((size_t)v->world, sizeof *v->slow_link);
-        v->placed = vary_zeroed(opts->nfaults, sizeof *v->placed);
+        v->slow_work = array_new((size_t)v->world, sizeof *v->slow_work);
+        v->slow_link = array_new((size_t)v->world, sizeof *v->slow_link);
+        v->placed = array_new(opts->nfaults, sizeof *v->placed);
     }
     if (!vary_drawn(v))
         return 0;
-    v->base_ns = vary_zeroed(v->program->ncosts, sizeof *v->base_ns);
+    v->base_ns = array_new(v->program->ncosts, sizeof *v->base_ns);
     vary_measure(v);
     if (v->opts.jitter == JITTER_TRACE && v->variation.iterations < VARY_ITERATIONS_MIN)
         v->opts.jitter = JITTER_OFF;

@@ -82,9 +82,6 @@ double vary_host_slowness(const struct vary_job *v, size_t rank); /* index in th
 /* CPU time of the rank's hosts takes `slow` times what it takes on the target. */
 void vary_set_hosts(const struct vary_job *v, size_t rank, double slow);
 
-/* Cleared memory for n elements; dies when there is none. free(). */
-void *vary_zeroed(size_t n, size_t size);
-
 /* ---- jitter_slots.c, jitter_learn.c ---- */
 
 /* Fills v->of: slots are positions in a step; those of steps that differ from most have none. */
