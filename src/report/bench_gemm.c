@@ -159,11 +159,11 @@ static void print_types(const struct bench_gemm_result *r, FILE *out)
     table_init(&t);
     table_column(&t, "dtype", TABLE_LEFT);
     table_column(&t, "GEMMs", TABLE_RIGHT);
-    table_column(&t, "best TFLOPS", TABLE_RIGHT);
+    table_column(&t, "TFLOPS", TABLE_RIGHT);
     table_column(&t, "of peak", TABLE_RIGHT);
-    table_column(&t, "median of peak", TABLE_RIGHT);
+    table_column(&t, "median", TABLE_RIGHT);
     table_column(&t, "predicted", TABLE_RIGHT);
-    table_column(&t, "time/predicted", TABLE_RIGHT);
+    table_column(&t, "ratio", TABLE_RIGHT);
     table_column(&t, "slower", TABLE_RIGHT);
     table_column(&t, "faster", TABLE_RIGHT);
     for (size_t i = 0; i < BENCH_GEMM_TYPES; i++) {

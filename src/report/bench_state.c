@@ -91,7 +91,7 @@ void bench_state_text(const struct bench_gpu_summary *gpus, int n, FILE *out)
 static void range_cell(struct table *t, const struct bench_range *r)
 {
     if (isfinite(r->median))
-        table_cell(t, "%.0f / %.0f / %.0f", r->min, r->median, r->max);
+        table_cell(t, "%.0f/%.0f/%.0f", r->min, r->median, r->max);
     else
         table_cell(t, "-");
 }
@@ -125,7 +125,7 @@ void bench_state_table(const struct bench_gpu_summary *gpus, int n, FILE *out)
     table_init(&t);
     table_column(&t, "GPU", TABLE_RIGHT);
     table_column(&t, "samples", TABLE_RIGHT);
-    table_column(&t, "C min/median/max", TABLE_RIGHT);
+    table_column(&t, "C", TABLE_RIGHT);
     table_column(&t, "W", TABLE_RIGHT);
     table_column(&t, "SM MHz", TABLE_RIGHT);
     table_column(&t, "busy %", TABLE_RIGHT);
@@ -143,13 +143,14 @@ void bench_state_table(const struct bench_gpu_summary *gpus, int n, FILE *out)
         range_cell(&t, &g->sm_MHz);
         range_cell(&t, &g->busy);
         if (g->throttled > 0)
-            table_cell(&t, "%.0f %% (%s)", 100 * g->throttled,
+            table_cell(&t, "%.0f %% %s", 100 * g->throttled,
                        bench_reasons_text(g->reasons, reasons));
         else
             table_cell(&t, isnan(g->throttled) ? "-" : "no");
     }
     table_print(&t, out);
     table_release(&t);
+    fputs("  C, W, MHz and percent: minimum/median/maximum of the samples\n", out);
 }
 
 static void add_range(cJSON *o, const char *key, const struct bench_range *r)

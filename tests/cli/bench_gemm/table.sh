@@ -27,6 +27,7 @@ export EMU_DIR=$PWD/job EMU_FABRIC=$PWD/fabric.conf LD_LIBRARY_PATH=$BUILD/emu/l
 gemm --budget 3 -o gemm.csv --json gemm.json >text 2>talk
 echo "status $?"
 cat talk
+awk 'length > 80 { print "too long: " $0 }' text
 awk 'END { print(NR <= 14 ? "at most 14 lines" : NR " lines") }' text
 awk 'NR == 1 { print $1, $2 } / of peak/ { print }' text
 python3 -c '

@@ -5,6 +5,9 @@
 printf 'gpus_per_node = 2\nsm_clock_MHz = 1500\n' >fabric.conf
 export EMU_FABRIC=$PWD/fabric.conf
 "$SPECTER" bench state | sed 's/  */ /g'
+printf '%s\n' 'hot_gpu = 1 60' >>fabric.conf
+"$SPECTER" bench state | awk 'length > 80 { print "too long: " $0 } / sw_thermal$/ { print "throttles" }'
+sed -i '$d' fabric.conf
 "$SPECTER" bench state --every 0.05 -o s.csv -- sh -c 'sleep 0.5; exit 7' 2>summary
 echo "status $?"
 head -n 1 s.csv
