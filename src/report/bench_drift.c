@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/bench_drift.h"
 
+#include "report/bench_run.h"
 #include "report/bench_state.h"
 #include "report/json_add.h"
 #include "report/table.h"
@@ -263,7 +264,7 @@ cJSON *bench_drift_part_json(const struct bench_drift_report *r)
 
 cJSON *bench_drift_json(const struct bench_drift_report *r)
 {
-    cJSON *doc = cJSON_CreateObject(), *notes;
+    cJSON *doc = cJSON_CreateObject();
     struct rank_drift *list = fit_all(r);
     double largest = NAN;
     for (int i = 0; i < r->log->ranks; i++)
@@ -281,9 +282,7 @@ cJSON *bench_drift_json(const struct bench_drift_report *r)
     cJSON_AddStringToObject(doc, "verdict", bench_drift_verdict(largest));
     cJSON_AddItemToObject(doc, "ranks", ranks_json(r, list));
     cJSON_AddItemToObject(doc, "state", bench_state_json(r->gpus, r->ngpus));
-    notes = cJSON_AddArrayToObject(doc, "notes");
-    for (size_t i = 0; i < r->result->nnotes; i++)
-        cJSON_AddItemToArray(notes, cJSON_CreateString(r->result->notes[i]));
+    bench_notes_json(doc, r->result);
     free(list);
     return doc;
 }

@@ -1,36 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/findings.h"
 #include "report/bench_report.h"
+#include "report/bench_run.h"
 #include "report/json_add.h"
-#include "report/table.h"
 
 #include <cjson/cJSON.h>
 
-/* cJSON writes bytes as they are. */
-static cJSON *text_json(const char *text)
-{
-    char safe[1024];
-    return cJSON_CreateString(text_safe(safe, sizeof safe, text, sizeof safe));
-}
-
 static cJSON *run_json(const struct bench_run *run)
 {
-    cJSON *doc = cJSON_CreateObject(), *hosts, *settings;
+    cJSON *doc = cJSON_CreateObject();
     json_add_text(doc, "file", run->file);
     cJSON_AddNumberToObject(doc, "line", (double)run->line);
     json_add_text(doc, "program", run->program);
-    json_add_text(doc, "backend", run->backend);
-    json_add_text(doc, "library", run->library);
-    json_add_text(doc, "gpu", run->gpu);
-    cJSON_AddNumberToObject(doc, "ranks", run->where.ranks);
-    cJSON_AddNumberToObject(doc, "nodes", run->where.nodes);
-    cJSON_AddNumberToObject(doc, "gpus_per_node", run->where.per_node);
-    hosts = cJSON_AddArrayToObject(doc, "hosts");
-    for (size_t i = 0; i < run->nhosts; i++)
-        cJSON_AddItemToArray(hosts, text_json(run->hosts[i]));
-    settings = cJSON_AddObjectToObject(doc, "settings");
-    for (size_t i = 0; i < run->nsettings; i++)
-        json_add_text(settings, run->settings[i].name, run->settings[i].value);
+    bench_run_json(doc, run);
     return doc;
 }
 

@@ -2,6 +2,7 @@
 #include "report/bench_overlap.h"
 
 #include "calib/measured_words.h"
+#include "report/bench_run.h"
 #include "report/bench_state.h"
 #include "report/csv_text.h"
 #include "report/json_add.h"
@@ -227,7 +228,7 @@ static cJSON *row_json(const struct bench_overlap_log *l, const struct bench_ove
 
 cJSON *bench_overlap_json(const struct bench_overlap_report *r)
 {
-    cJSON *doc = cJSON_CreateObject(), *rows, *notes;
+    cJSON *doc = cJSON_CreateObject(), *rows;
     int best = bench_overlap_best(r->log);
     cJSON_AddStringToObject(doc, "schema", "specter.bench/1");
     cJSON_AddStringToObject(doc, "kind", "overlap");
@@ -243,8 +244,6 @@ cJSON *bench_overlap_json(const struct bench_overlap_report *r)
     for (size_t i = 0; i < r->log->n; i++)
         cJSON_AddItemToArray(rows, row_json(r->log, &r->log->rows[i]));
     cJSON_AddItemToObject(doc, "state", bench_state_json(r->gpus, r->ngpus));
-    notes = cJSON_AddArrayToObject(doc, "notes");
-    for (size_t i = 0; i < r->result->nnotes; i++)
-        cJSON_AddItemToArray(notes, cJSON_CreateString(r->result->notes[i]));
+    bench_notes_json(doc, r->result);
     return doc;
 }

@@ -3,6 +3,7 @@
 #include "bench/link_heat.h"
 #include "report/bench_checks.h"
 #include "report/bench_p2p.h"
+#include "report/bench_run.h"
 #include "report/bench_state.h"
 #include "report/json_add.h"
 
@@ -106,14 +107,6 @@ static cJSON *config_json(const struct bench_p2p_done *d)
     return o;
 }
 
-static cJSON *texts_json(const char **list, size_t n)
-{
-    cJSON *array = cJSON_CreateArray();
-    for (size_t i = 0; i < n; i++)
-        cJSON_AddItemToArray(array, cJSON_CreateString(list[i]));
-    return array;
-}
-
 void bench_p2p_drift(const struct bench_p2p_report *r, struct bench_drift_report out[2])
 {
     for (int i = 0; i < 2; i++)
@@ -125,23 +118,13 @@ cJSON *bench_p2p_json(const struct bench_p2p_report *r)
 {
     const struct bench_correlation heat = bench_links_heat(r->log, r->links);
     struct bench_drift_report clocks[2];
-    cJSON *doc = cJSON_CreateObject(), *settings, *list, *drift;
-    const struct bench_run *run = r->run;
+    cJSON *doc = cJSON_CreateObject(), *list, *drift;
     size_t all = (size_t)r->links->ranks * (size_t)r->links->ranks;
     bench_p2p_drift(r, clocks);
     cJSON_AddStringToObject(doc, "schema", "specter.bench/1");
     cJSON_AddStringToObject(doc, "kind", "p2p");
     cJSON_AddBoolToObject(doc, "complete", r->complete);
-    cJSON_AddStringToObject(doc, "backend", run->backend);
-    cJSON_AddStringToObject(doc, "library", run->library);
-    cJSON_AddStringToObject(doc, "gpu", run->gpu);
-    cJSON_AddNumberToObject(doc, "ranks", run->where.ranks);
-    cJSON_AddNumberToObject(doc, "nodes", run->where.nodes);
-    cJSON_AddNumberToObject(doc, "gpus_per_node", run->where.per_node);
-    cJSON_AddItemToObject(doc, "hosts", texts_json(run->hosts, run->nhosts));
-    settings = cJSON_AddObjectToObject(doc, "settings");
-    for (size_t i = 0; i < run->nsettings; i++)
-        cJSON_AddStringToObject(settings, run->settings[i].name, run->settings[i].value);
+    bench_run_json(doc, r->run);
     cJSON_AddNumberToObject(doc, "seed", (double)r->plan->seed);
     cJSON_AddNumberToObject(doc, "warmup", r->plan->warmup);
     cJSON_AddNumberToObject(doc, "repeat", r->plan->repeat);
@@ -162,6 +145,6 @@ cJSON *bench_p2p_json(const struct bench_p2p_report *r)
         cJSON_AddItemToObject(drift, i > 0 ? "after" : "before", bench_drift_part_json(&clocks[i]));
     cJSON_AddItemToObject(doc, "state", bench_state_json(r->gpus, r->ngpus));
     cJSON_AddItemToObject(doc, "temperature", bench_heat_json(&heat));
-    cJSON_AddItemToObject(doc, "notes", texts_json(r->result->notes, r->result->nnotes));
+    bench_notes_json(doc, r->result);
     return doc;
 }

@@ -5,6 +5,7 @@
 #include "bench/collective.h"
 #include "bench/expect.h"
 #include "calib/measured_words.h"
+#include "report/bench_run.h"
 #include "report/csv_text.h"
 #include "report/json_add.h"
 
@@ -227,14 +228,6 @@ void bench_table_profile(const struct bench_run *run, FILE *out)
 
 /* ---- JSON ---- */
 
-static void add_us(cJSON *to, const char *key, double us)
-{
-    if (isfinite(us))
-        cJSON_AddNumberToObject(to, key, us);
-    else
-        cJSON_AddNullToObject(to, key);
-}
-
 static cJSON *row_json(const struct bench_row *r)
 {
     cJSON *o = cJSON_CreateObject();
@@ -250,34 +243,23 @@ static cJSON *row_json(const struct bench_row *r)
     cJSON_AddNumberToObject(o, "nodes", r->where.nodes);
     cJSON_AddNumberToObject(o, "gpus_per_node", r->where.per_node);
     cJSON_AddBoolToObject(o, "in_place", r->in_place);
-    add_us(o, "time_us", r->time_us);
-    add_us(o, "min_us", r->min_us);
-    add_us(o, "median_us", r->median_us);
-    add_us(o, "p99_us", r->p99_us);
-    add_us(o, "cv", r->cv);
-    add_us(o, "algbw_GBps", r->algbw_GBps);
-    add_us(o, "busbw_GBps", r->busbw_GBps);
-    add_us(o, "wrong", r->wrong);
-    add_us(o, "temperature_C", r->celsius);
+    json_add_number(o, "time_us", r->time_us);
+    json_add_number(o, "min_us", r->min_us);
+    json_add_number(o, "median_us", r->median_us);
+    json_add_number(o, "p99_us", r->p99_us);
+    json_add_number(o, "cv", r->cv);
+    json_add_number(o, "algbw_GBps", r->algbw_GBps);
+    json_add_number(o, "busbw_GBps", r->busbw_GBps);
+    json_add_number(o, "wrong", r->wrong);
+    json_add_number(o, "temperature_C", r->celsius);
     cJSON_AddItemToObject(o, "us", cJSON_CreateDoubleArray(r->sample, (int)r->nsamples));
     return o;
 }
 
 static cJSON *run_json(const struct bench_run *run)
 {
-    cJSON *o = cJSON_CreateObject(), *hosts, *settings, *rows;
-    cJSON_AddStringToObject(o, "backend", run->backend);
-    cJSON_AddStringToObject(o, "library", run->library);
-    cJSON_AddStringToObject(o, "gpu", run->gpu);
-    cJSON_AddNumberToObject(o, "ranks", run->where.ranks);
-    cJSON_AddNumberToObject(o, "nodes", run->where.nodes);
-    cJSON_AddNumberToObject(o, "gpus_per_node", run->where.per_node);
-    hosts = cJSON_AddArrayToObject(o, "hosts");
-    for (size_t i = 0; i < run->nhosts; i++)
-        cJSON_AddItemToArray(hosts, cJSON_CreateString(run->hosts[i]));
-    settings = cJSON_AddObjectToObject(o, "settings");
-    for (size_t i = 0; i < run->nsettings; i++)
-        cJSON_AddStringToObject(settings, run->settings[i].name, run->settings[i].value);
+    cJSON *o = cJSON_CreateObject(), *rows;
+    bench_run_json(o, run);
     rows = cJSON_AddArrayToObject(o, "rows");
     for (size_t i = 0; i < run->nrows; i++)
         cJSON_AddItemToArray(rows, row_json(&run->rows[i]));
@@ -286,15 +268,13 @@ static cJSON *run_json(const struct bench_run *run)
 
 cJSON *bench_table_json(const struct bench_result *result, bool complete)
 {
-    cJSON *doc = cJSON_CreateObject(), *runs, *notes;
+    cJSON *doc = cJSON_CreateObject(), *runs;
     cJSON_AddStringToObject(doc, "schema", "specter.bench/1");
     cJSON_AddStringToObject(doc, "kind", "collective");
     cJSON_AddBoolToObject(doc, "complete", complete);
     runs = cJSON_AddArrayToObject(doc, "runs");
     for (size_t i = 0; i < result->nruns; i++)
         cJSON_AddItemToArray(runs, run_json(&result->runs[i]));
-    notes = cJSON_AddArrayToObject(doc, "notes");
-    for (size_t i = 0; i < result->nnotes; i++)
-        cJSON_AddItemToArray(notes, cJSON_CreateString(result->notes[i]));
+    bench_notes_json(doc, result);
     return doc;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "report/bench_run.h"
 #include "report/bench_tune.h"
 
 #include "report/json_add.h"
@@ -102,8 +103,6 @@ cJSON *bench_tune_json(const struct bench_tune_report *r)
     list = cJSON_AddArrayToObject(doc, "sizes");
     for (size_t i = 0; i < r->log->n; i++)
         cJSON_AddItemToArray(list, size_json(&r->log->sizes[i]));
-    list = cJSON_AddArrayToObject(doc, "notes");
-    for (size_t i = 0; i < r->result->nnotes; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateString(r->result->notes[i]));
+    bench_notes_json(doc, r->result);
     return doc;
 }
