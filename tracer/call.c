@@ -276,8 +276,8 @@ static const struct handlers {
     [CALL_LAUNCH]         = {false, note_host,         launch_end,      NULL},
     [CALL_GRAPH]          = {false, graph_begin,       graph_end,       graph_end},
     [CALL_ACT]            = {true,  note_host,         act_end,         NULL},
-    [CALL_BIRTH]          = {false, NULL,              birth_end,       NULL},
-    [CALL_BIRTH_ALL]      = {false, NULL,              birth_all_end,   NULL},
+    [CALL_BIRTH]          = {false, NULL,              comm_init_end,       NULL},
+    [CALL_BIRTH_ALL]      = {false, NULL,              comm_init_all_end,   NULL},
     [CALL_BIRTH_SPLIT]    = {false, find_member,       split_end,       NULL},
     [CALL_BIRTH_SHRINK]   = {false, shrink_begin,      shrink_end,      NULL},
     [CALL_DESTROY]        = {false, end_comm,          NULL,            NULL},
@@ -310,7 +310,7 @@ static void count_groups(enum hook_id hook)
 }
 
 /* There is no memory for the thread's ring. */
-static void count_homeless(enum hook_id hook)
+static void count_no_ring(enum hook_id hook)
 {
     int kind = function_names[hook].record;
     if (kind >= 0 && recording((enum record_kind)kind))
@@ -362,7 +362,7 @@ bool call_enter(struct call *c, enum hook_id hook, function real)
     become_outermost(c);
     c->thread = thread_self();
     if (c->thread == NULL) {
-        count_homeless(hook);
+        count_no_ring(hook);
         leave();
         errno = saved;
         return false;
@@ -432,7 +432,7 @@ void call_reset(void)
     ids_reset(&streams);
     ids_reset(&events);
     nccl_reset();
-    birth_reset();
+    comm_init_reset();
     graph_reset();
     launch_reset();
 }

@@ -84,7 +84,7 @@ struct call {
     uint64_t note;           /* plugin.h */
     enum op_place op_place;  /* CALL_NCCL_OP */
     uint32_t group_stream;   /* index into the thread's group */
-    struct comm_birth birth;
+    struct comm_init init;
     const int *devices;  /* CALL_BIRTH_ALL */
     const int *excluded; /* CALL_BIRTH_SHRINK: ranks that are left out, and how many */
     int nexcluded;
@@ -124,9 +124,9 @@ void describe_alltoallv(struct call *c, const size_t *counts, int type, const vo
 void describe_p2p(struct call *c, enum specter_comm_op op, size_t count, int type, int peer,
                   const void *buffer, ncclComm_t comm, CUstream stream);
 
-void describe_birth(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *ids, int nids,
-                    int rank, const ncclConfig_t *config);
-void describe_birth_all(struct call *c, ncclComm_t *handles, int count, const int *devices);
+void describe_comm_init(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *ids,
+                        int nids, int rank, const ncclConfig_t *config);
+void describe_comm_init_all(struct call *c, ncclComm_t *handles, int count, const int *devices);
 void describe_split(struct call *c, ncclComm_t parent, int color, int key, ncclComm_t *handle,
                     const ncclConfig_t *config);
 void describe_shrink(struct call *c, ncclComm_t parent, const int *excluded, int nexcluded,
@@ -255,12 +255,12 @@ void group_end_close(struct call *c);
 void nccl_reset(void);
 
 struct group;
-void birth_end(struct call *c);
-void birth_all_end(struct call *c);
+void comm_init_end(struct call *c);
+void comm_init_all_end(struct call *c);
 void split_end(struct call *c);
 void shrink_begin(struct call *c);
 void shrink_end(struct call *c);
-void births_of_group(struct group *g, int result);
-void birth_reset(void);
+void comm_inits_of_group(struct group *g, int result);
+void comm_init_reset(void);
 
 #endif

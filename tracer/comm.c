@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-const struct comm_birth comm_unborn = {.rank = COMM_UNKNOWN,
+const struct comm_init comm_pending = {.rank = COMM_UNKNOWN,
                                        .size = COMM_UNKNOWN,
                                        .device = COMM_UNKNOWN,
                                        .split_seq = COMM_UNKNOWN,
@@ -19,13 +19,13 @@ const struct comm_birth comm_unborn = {.rank = COMM_UNKNOWN,
                                        .nodes = COMM_UNKNOWN};
 
 #define P2P_PEERS_MIN 8
-#define READ_MAX 64   /* handles of late births that are read at once */
+#define READ_MAX 64   /* handles of late creations that are read at once */
 #define STRANGERS 256 /* a power of two */
 
 /* Handles that there was no room for, each where its hash says: no call on one tries again. */
 static _Atomic(ncclComm_t) strangers[STRANGERS];
 static _Atomic uint64_t without_room;
-static _Atomic uint32_t late; /* births that wait as late */
+static _Atomic uint32_t late; /* creations that wait as late */
 static _Atomic uint32_t changes;
 static uint32_t changes_seen; /* the writer's own */
 
@@ -74,22 +74,22 @@ static void keep_name(struct comm *c, const char *name)
     bool named = name != NULL && name[0] != '\0';
     if (named && c->name == NULL)
         c->name = memory_carve(COMM_NAME_MAX);
-    c->birth.name = named ? c->name : NULL;
-    if (c->birth.name == NULL)
+    c->init.name = named ? c->name : NULL;
+    if (c->init.name == NULL)
         return;
     strncpy(c->name, name, COMM_NAME_MAX - 1);
     c->name[COMM_NAME_MAX - 1] = '\0';
 }
 
-static struct comm *keep(const struct comm_birth *birth)
+static struct comm *keep(const struct comm_init *init)
 {
     struct comm *c = comm_table_take();
     if (c == NULL) {
-        atomic_fetch_add(&without_room, birth->id != 0);
+        atomic_fetch_add(&without_room, init->id != 0);
         return NULL;
     }
-    c->birth = *birth;
-    keep_name(c, birth->name);
+    c->init = *init;
+    keep_name(c, init->name);
     return c;
 }
 
@@ -98,9 +98,9 @@ uint64_t comm_without_room(void)
     return atomic_load(&without_room);
 }
 
-struct comm *comm_keep(const struct comm_birth *birth, struct comm *others)
+struct comm *comm_keep(const struct comm_init *init, struct comm *others)
 {
-    struct comm *c = keep(birth);
+    struct comm *c = keep(init);
     if (c == NULL)
         return others;
     atomic_store_explicit(&c->next, others, memory_order_relaxed);
@@ -124,20 +124,20 @@ void comm_drop_kept(struct comm *kept)
     comm_table_give_back(kept);
 }
 
-void comm_add_late(const struct comm_birth *birth)
+void comm_add_late(const struct comm_init *init)
 {
-    struct comm *c = keep(birth);
+    struct comm *c = keep(init);
     if (c != NULL)
         comm_make_late(c);
 }
 
 struct comm *comm_add_kept(struct comm *c, ncclComm_t handle)
 {
-    const struct comm_birth *b = &c->birth;
+    const struct comm_init *b = &c->init;
     struct comm_shrinks *shrinks = atomic_load(&c->shrinks);
     bool known = b->rank != COMM_UNKNOWN && b->size != COMM_UNKNOWN && b->device != COMM_UNKNOWN;
     comm_end(handle); /* destroyed unseen, or the handle would not have come back */
-    c->birth.handle = NULL;
+    c->init.handle = NULL;
     c->time_ns = clock_host_ns();
     atomic_store(&c->known, known ? COMM_KNOWN : COMM_TO_ASK);
     reset(&c->collectives);
@@ -153,9 +153,9 @@ struct comm *comm_add_kept(struct comm *c, ncclComm_t handle)
     return c;
 }
 
-struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth)
+struct comm *comm_add(ncclComm_t handle, const struct comm_init *init)
 {
-    struct comm *c = keep(birth);
+    struct comm *c = keep(init);
     if (c != NULL)
         return comm_add_kept(c, handle);
     comm_end(handle);
@@ -183,9 +183,9 @@ static void ask_all(struct comm *c, ncclComm_t handle, function from)
     bool all = true;
     if (!atomic_compare_exchange_strong(&c->known, &was, COMM_ASKING))
         return;
-    all &= ask(&c->birth.size, GETTER_ncclCommCount, handle, from);
-    all &= ask(&c->birth.rank, GETTER_ncclCommUserRank, handle, from);
-    all &= ask(&c->birth.device, GETTER_ncclCommCuDevice, handle, from);
+    all &= ask(&c->init.size, GETTER_ncclCommCount, handle, from);
+    all &= ask(&c->init.rank, GETTER_ncclCommUserRank, handle, from);
+    all &= ask(&c->init.device, GETTER_ncclCommCuDevice, handle, from);
     atomic_store_explicit(&c->known, all ? COMM_KNOWN : COMM_TO_ASK, memory_order_release);
     atomic_fetch_add(&changes, 1);
 }
@@ -197,24 +197,24 @@ static int read_handles(ncclComm_t *to, struct comm *const *from, int count)
     struct iovec local = {to, (size_t)count * sizeof *to}, remote[READ_MAX];
     ssize_t bytes;
     for (int i = 0; i < count; i++)
-        remote[i] = (struct iovec){from[i]->birth.handle, sizeof *to};
+        remote[i] = (struct iovec){from[i]->init.handle, sizeof *to};
     bytes = process_is_ours()
                 ? process_vm_readv(process_id(), &local, 1, remote, (unsigned long)count, 0)
                 : 0;
     return bytes > 0 ? (int)((size_t)bytes / sizeof *to) : 0;
 }
 
-/* The one of the late births whose handle this is, taken from them; NULL: none. */
-static struct comm *take_late_of(struct comm *const *births, int count, ncclComm_t handle)
+/* The one of the late creations whose handle this is, taken from them; NULL: none. */
+static struct comm *take_late_of(struct comm *const *comm_inits, int count, ncclComm_t handle)
 {
     ncclComm_t handles[READ_MAX];
     for (int from = 0, n; from < count; from += n + 1) { /* + 1: the one that could not be read */
-        n = read_handles(handles, births + from, count - from);
+        n = read_handles(handles, comm_inits + from, count - from);
         for (int i = 0; i < n; i++) {
             uint8_t was = COMM_LATE;
             if (handles[i] == handle &&
-                atomic_compare_exchange_strong(&births[from + i]->state, &was, COMM_FILLING))
-                return births[from + i];
+                atomic_compare_exchange_strong(&comm_inits[from + i]->state, &was, COMM_FILLING))
+                return comm_inits[from + i];
         }
     }
     return NULL;
@@ -222,20 +222,20 @@ static struct comm *take_late_of(struct comm *const *births, int count, ncclComm
 
 static struct comm *take_late(ncclComm_t handle)
 {
-    struct comm *births[READ_MAX], *c, *found = NULL;
+    struct comm *comm_inits[READ_MAX], *c, *found = NULL;
     int n = 0;
     if (atomic_load_explicit(&late, memory_order_relaxed) == 0)
         return NULL;
     for (uint32_t i = 0; found == NULL && (c = comm_table_at(i)) != NULL; i++) {
         if (atomic_load_explicit(&c->state, memory_order_acquire) == COMM_LATE)
-            births[n++] = c;
+            comm_inits[n++] = c;
         if (n == READ_MAX) {
-            found = take_late_of(births, n, handle);
+            found = take_late_of(comm_inits, n, handle);
             n = 0;
         }
     }
     if (found == NULL)
-        found = take_late_of(births, n, handle);
+        found = take_late_of(comm_inits, n, handle);
     if (found != NULL)
         atomic_fetch_sub(&late, 1);
     return found;
@@ -244,7 +244,7 @@ static struct comm *take_late(ncclComm_t handle)
 static struct comm *add_unseen(ncclComm_t handle)
 {
     struct comm *kept = take_late(handle);
-    return kept != NULL ? comm_add_kept(kept, handle) : comm_add(handle, &comm_unborn);
+    return kept != NULL ? comm_add_kept(kept, handle) : comm_add(handle, &comm_pending);
 }
 
 struct comm *comm_find(ncclComm_t handle, function from)
@@ -316,7 +316,7 @@ void comm_give_back(uint32_t group)
 
 int64_t comm_next_collective(struct comm *c, uint32_t group)
 {
-    return c->birth.id != 0 ? take(c, &c->collectives, group) : -1;
+    return c->init.id != 0 ? take(c, &c->collectives, group) : -1;
 }
 
 bool comm_is(const struct comm *c, ncclComm_t handle)
@@ -358,7 +358,7 @@ static struct p2p_counters *make_counters(int64_t peers)
 static struct p2p_counters *counters_of(struct comm *c)
 {
     struct p2p_counters *made, *there = atomic_load_explicit(&c->p2p, memory_order_acquire);
-    int64_t peers = c->birth.size;
+    int64_t peers = c->init.size;
     if (there != NULL && there->peers >= peers)
         return there;
     made = make_counters(peers);
@@ -371,7 +371,7 @@ static struct p2p_counters *counters_of(struct comm *c)
 int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv, uint32_t group)
 {
     struct p2p_counters *p;
-    if (c->birth.id == 0 || peer < 0 || peer >= c->birth.size)
+    if (c->init.id == 0 || peer < 0 || peer >= c->init.size)
         return -1;
     p = counters_of(c);
     if (p == NULL || peer >= p->peers)
@@ -392,7 +392,7 @@ struct comm *comm_of_nccl_hash(uint64_t hash, int32_t rank)
     struct comm *c;
     for (uint32_t i = 0; (c = comm_table_at(i)) != NULL; i++) {
         if (atomic_load_explicit(&c->state, memory_order_acquire) == COMM_LIVE &&
-            c->birth.nccl_hash == hash && c->birth.rank == rank && c->birth.id != 0)
+            c->init.nccl_hash == hash && c->init.rank == rank && c->init.id != 0)
             return c;
     }
     return NULL;
@@ -403,7 +403,7 @@ uint64_t comm_split_id(struct comm *parent, int color, uint32_t group, int64_t *
     struct {
         uint64_t parent;
         int64_t seq, color;
-    } from = {parent->birth.id, take(parent, &parent->splits, group), color};
+    } from = {parent->init.id, take(parent, &parent->splits, group), color};
     *split_seq = from.seq;
     return from.parent != 0 ? comm_hash(&from, sizeof from, 0) : 0;
 }
@@ -438,7 +438,7 @@ uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, uint32_t group, 
     struct {
         uint64_t parent, left_out;
         int64_t seq;
-    } from = {parent->birth.id, left_out, COMM_UNKNOWN};
+    } from = {parent->init.id, left_out, COMM_UNKNOWN};
     if (shrinks != NULL)
         from.seq = take(parent, &shrinks->made, group);
     *split_seq = from.seq;

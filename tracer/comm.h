@@ -19,11 +19,12 @@
  *
  * Handles are looked up without a lock in every hook (comm_table.h). NCCL may write a handle only
  * at the end of the group, or behind the program's back when the communicator is non-blocking: such
- * a birth waits as *late* until the handle is used. A handle that was never seen being made (the
+ * a creation waits as *late* until the handle is used. A handle that was never seen being made (the
  * library was loaded later) gets no identity, only rank and size.
  *
- * There is room for up to 8,192 communicators at a time. Operations on those beyond are recorded without
- * a communicator, at no more cost than others; how many were made is told in the closing record.
+ * There is room for up to 8,192 communicators at a time. Operations on those beyond are recorded
+ * without a communicator, at no more cost than others; how many were made is told in the closing
+ * record.
  */
 #ifndef SPECTER_TRACER_COMM_H
 #define SPECTER_TRACER_COMM_H
@@ -54,7 +55,7 @@ struct p2p_counters {
 };
 
 /* What a communicator is made of. */
-struct comm_birth {
+struct comm_init {
     ncclComm_t *handle;  /* the program's: where NCCL writes it */
     ncclComm_t before;   /* what stood there before the call */
     uint64_t id, parent; /* 0: none */
@@ -87,8 +88,8 @@ enum comm_known { COMM_TO_ASK, COMM_ASKING, COMM_KNOWN };
 
 struct comm {
     _Atomic(ncclComm_t) handle; /* the key; see comm_table.h */
-    struct comm *_Atomic next;  /* in the same bucket; of births that wait: of the same group */
-    struct comm_birth birth;
+    struct comm *_Atomic next;  /* in the same bucket; of creations that wait: of the same group */
+    struct comm_init init;
     struct comm_counter collectives, splits;
     _Atomic uint32_t group; /* the last that took numbers, + 1 */
     _Atomic uint8_t state;  /* enum comm_state */
@@ -101,7 +102,7 @@ struct comm {
     _Atomic uint32_t link;  /* its bucket; while it is free, the next free one's number + 1 */
     int64_t time_ns;
     /* These three are made when they are needed, and stay with the slot. */
-    char *name;                           /* [COMM_NAME_MAX]: what birth.name points to */
+    char *name;                           /* [COMM_NAME_MAX]: what init.name points to */
     struct comm_shrinks *_Atomic shrinks; /* [COMM_SHRINKS_MAX] */
     struct p2p_counters *_Atomic p2p;
 };
@@ -111,28 +112,28 @@ uint64_t comm_hash(const void *bytes, size_t len, uint64_t seed); /* never 0 */
 /* Of a set: the same in any order. Never 0. */
 uint64_t comm_hash_ranks(const int *ranks, int count);
 
-extern const struct comm_birth comm_unborn; /* nothing is known */
+extern const struct comm_init comm_pending; /* nothing is known */
 
 /* Registers a new communicator; one that had the handle before has ended. NULL: there is no room.
  */
-struct comm *comm_add(ncclComm_t handle, const struct comm_birth *birth);
+struct comm *comm_add(ncclComm_t handle, const struct comm_init *init);
 
-/* Keeps a birth whose handle NCCL has yet to write, in front of the births `others`; returns all of
- * them. Each is added, made late or dropped later. */
-struct comm *comm_keep(const struct comm_birth *birth, struct comm *others);
+/* Keeps a creation whose handle NCCL has yet to write, in front of the creations `others`; returns
+ * all of them. Each is added, made late or dropped later. */
+struct comm *comm_keep(const struct comm_init *init, struct comm *others);
 struct comm *comm_next_kept(const struct comm *kept); /* asked before one of these: */
 struct comm *comm_add_kept(struct comm *kept, ncclComm_t handle);
 void comm_make_late(struct comm *kept);
 void comm_drop_kept(struct comm *kept);
 
 /* Both: keeps it, and makes it late. */
-void comm_add_late(const struct comm_birth *birth);
+void comm_add_late(const struct comm_init *init);
 
 struct comm *comm_look_up(ncclComm_t handle); /* NULL: never added */
 
 /* The same for a communicator that is ready for use, and that nobody else may end meanwhile, so
  * before the real call that uses it: adds one that is missing, without identity, and asks NCCL for
- * rank, size and device where the birth did not tell. `from`: any real function
+ * rank, size and device where the creation did not tell. `from`: any real function
  * of the library that made it. NULL: there is no room. */
 struct comm *comm_find(ncclComm_t handle, function from);
 

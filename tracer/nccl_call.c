@@ -130,7 +130,7 @@ static bool is_in_place(const struct call *c)
 /* All but the number, which only an accepted operation takes. */
 static void name_comm(struct call *c)
 {
-    const struct comm_birth *b = &c->member->birth;
+    const struct comm_init *b = &c->member->init;
     c->r.nccl.comm = b->id;
     c->r.nccl.comm_rank = b->rank != COMM_UNKNOWN ? b->rank : -1;
     c->r.nccl.comm_size = b->size != COMM_UNKNOWN ? b->size : -1;
@@ -320,7 +320,7 @@ void group_end_close(struct call *c)
             span_set_end(g->streams[i].span, g->count, end_ns);
         close_group_stream(g, &g->streams[i], result);
     }
-    births_of_group(g, result);
+    comm_inits_of_group(g, result);
     g->id = NO_ID;
     g->count = g->nstreams = 0;
     g->in_progress = false;

@@ -420,7 +420,7 @@ static int64_t told(int64_t value)
 
 void output_comm(const struct comm *c, void *unused)
 {
-    const struct comm_birth *b = &c->birth;
+    const struct comm_init *b = &c->init;
     (void)unused;
     if (b->id == 0 || !may_write())
         return; /* without an identity nothing could refer to it */

@@ -67,21 +67,21 @@ static bool is_bound(uint64_t member)
     return false;
 }
 
-int32_t plugin_nodes(const struct comm_birth *birth)
+int32_t plugin_nodes(const struct comm_init *init)
 {
-    if (!atomic_load_explicit(&active, memory_order_acquire) || birth->id == 0 ||
-        birth->nccl_hash == 0)
-        return birth->nodes;
+    if (!atomic_load_explicit(&active, memory_order_acquire) || init->id == 0 ||
+        init->nccl_hash == 0)
+        return init->nodes;
     for (int i = 0; i < CONTEXTS_MAX; i++) {
         struct context *x = &contexts[i];
         uint64_t id = atomic_load_explicit(&x->id, memory_order_acquire);
-        if (id == 0 || id == CONTEXT_FILLING || x->hash != birth->nccl_hash ||
-            x->ranks != birth->size || x->rank != birth->rank)
+        if (id == 0 || id == CONTEXT_FILLING || x->hash != init->nccl_hash ||
+            x->ranks != init->size || x->rank != init->rank)
             continue;
-        atomic_store_explicit(&x->member, member_key(birth->id, birth->rank), memory_order_relaxed);
+        atomic_store_explicit(&x->member, member_key(init->id, init->rank), memory_order_relaxed);
         return x->nodes;
     }
-    return birth->nodes;
+    return init->nodes;
 }
 
 /* ---- notes of calls ---- */
@@ -371,7 +371,7 @@ static void bind_by_hash(struct context *x)
     struct comm *c = x->hash != 0 ? comm_of_nccl_hash(x->hash, x->rank) : NULL;
     uint64_t none = 0;
     if (c == NULL ||
-        !atomic_compare_exchange_strong(&x->member, &none, member_key(c->birth.id, c->birth.rank)))
+        !atomic_compare_exchange_strong(&x->member, &none, member_key(c->init.id, c->init.rank)))
         return;
     if (x->nodes > 0)
         comm_set_nodes(c, x->nodes);

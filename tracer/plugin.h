@@ -30,15 +30,15 @@
 #include <stdint.h>
 
 struct call;
-struct comm_birth;
+struct comm_init;
 
 #define PLUGIN_NO_NOTE 0
 
 /* NCCL's own hash of a unique id (its getHash(): DJB2a). */
 uint64_t plugin_hash(const void *id, size_t len);
 
-/* A communicator is known now: how many nodes it spans, if NCCL has said so; else `birth`'s. */
-int32_t plugin_nodes(const struct comm_birth *birth);
+/* A communicator is known now: how many nodes it spans, if NCCL has said so; else `init`'s. */
+int32_t plugin_nodes(const struct comm_init *init);
 
 /* Around an operation that is recorded: before the real call, and behind it with the number that it
  * got (-1: none), or when it failed. */

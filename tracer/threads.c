@@ -198,7 +198,7 @@ static struct thread *begin(void)
     if (t == NULL)
         return NULL;
     t->tid = (uint16_t)atomic_fetch_add(&next_tid, 1);
-    births_of_group(&t->group, ncclInternalError); /* a thread that ended within a group */
+    comm_inits_of_group(&t->group, ncclInternalError); /* a thread that ended within a group */
     memset(&t->group, 0, offsetof(struct group, streams));
     t->group.id = NO_ID;
     launch_forget(t);

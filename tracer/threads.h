@@ -41,9 +41,9 @@ struct group {
     uint32_t id;    /* NO_ID until the group holds an operation */
     uint32_t count; /* operations so far */
     uint32_t nstreams;
-    bool in_progress;    /* a call said ncclInProgress: launched later than we can see */
-    int64_t synced_ns;   /* --sync: when the streams were empty */
-    struct comm *births; /* made here; NCCL may fill the handles at the end (comm_keep()) */
+    bool in_progress;        /* a call said ncclInProgress: launched later than we can see */
+    int64_t synced_ns;       /* --sync: when the streams were empty */
+    struct comm *comm_inits; /* made here; NCCL may fill the handles at the end (comm_keep()) */
     struct group_stream streams[GROUP_STREAMS_MAX];
 };
 

@@ -59,11 +59,11 @@ static void add_rank(struct analysis *a, size_t index)
     struct rank_result *r = &a->ranks[a->nranks++];
     r->rank = rank;
     r->arrival = &a->stragglers.arrivals[index];
-    split_make(&r->split, rank, wait, window);
-    split_make(&r->recorded, rank, NULL, NULL);
-    split_add(&a->total, &r->split);
+    time_breakdown_init(&r->split, rank, wait, window);
+    time_breakdown_init(&r->recorded, rank, NULL, NULL);
+    time_breakdown_add(&a->total, &r->split);
     work_add_rank(&a->work, rank);
-    extra_add_rank(&a->extra, rank);
+    other_work_add_rank(&a->extra, rank);
     operations_add_rank(&a->operations, rank);
     steps_add_rank(&a->steps, a->run, index, &a->job_steps);
     add_streams(a, rank, window);
@@ -77,14 +77,14 @@ static void study_comm(struct analysis *a, const struct gpu_profile *gpu,
 {
     struct comm_context context = {&a->machine, &a->places};
     machine_find(&a->machine, a->run, gpu, net);
-    places_make(&a->places, a->run, a->machine.net);
+    node_map_init(&a->places, a->run, a->machine.net);
     comm_study_make(&a->comm, a->run);
     comm_rows_make(&a->collectives, &a->comm, &context, false, false);
     comm_rows_make(&a->collectives_named, &a->comm, &context, false, true);
     comm_rows_make(&a->p2p, &a->comm, &context, true, false);
     traffic_make(&a->traffic, &a->comm, &a->places, &a->job_steps);
     pairs_make(&a->pairs, &a->comm, &a->places);
-    exchanges_make(&a->exchanges, &a->comm);
+    alltoalls_init(&a->exchanges, &a->comm);
 }
 
 int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struct err *e)
@@ -100,7 +100,7 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
     a->run = run;
     a->coverage = ~0u;
     work_init(&a->work);
-    extra_init(&a->extra);
+    other_work_init(&a->extra);
     a->gemm_rate = 1;
     job_steps_find(&a->job_steps, run);
     step_time_measure(&a->step_time, &a->job_steps, run);
@@ -116,7 +116,7 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
         return no_such_rank(run, rank, e);
     }
     work_finish(&a->work);
-    extra_finish(&a->extra);
+    other_work_finish(&a->extra);
     operations_finish(&a->operations);
     steps_finish(&a->steps, run, &a->job_steps, &a->step_time);
     bubbles_make(&a->bubbles, run, &a->comm.matches, &a->job_steps);
@@ -131,15 +131,15 @@ void analysis_release(struct analysis *a)
     comm_rows_release(&a->p2p);
     stragglers_release(&a->stragglers);
     comm_study_release(&a->comm);
-    places_release(&a->places);
+    node_map_release(&a->places);
     traffic_release(&a->traffic);
     pairs_release(&a->pairs);
-    exchanges_release(&a->exchanges);
+    alltoalls_release(&a->exchanges);
     bubbles_release(&a->bubbles);
     critical_release(&a->critical);
     hangs_release(&a->hangs);
     work_release(&a->work);
-    extra_release(&a->extra);
+    other_work_release(&a->extra);
     idle_release(&a->idle);
     launch_release(&a->launches);
     queue_release(&a->queues);
@@ -188,7 +188,7 @@ static enum bound bound_of_kind(enum path_kind kind)
 
 struct verdict analysis_verdict(const struct analysis *a)
 {
-    const struct split *s = &a->total;
+    const struct time_breakdown *s = &a->total;
     const double time[BOUNDS] = {[BOUND_COMPUTE] = (double)s->compute_ns,
                                  [BOUND_COMM] = (double)s->exposed_comm_ns,
                                  [BOUND_COPIES] = (double)s->exposed_memory_ns,

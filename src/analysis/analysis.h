@@ -18,8 +18,8 @@
 #include "analysis/comm.h"
 #include "analysis/comm_rows.h"
 #include "analysis/critical.h"
-#include "analysis/extra.h"
-#include "analysis/exchange.h"
+#include "analysis/other_work.h"
+#include "analysis/alltoall.h"
 #include "analysis/expected.h"
 #include "analysis/hang.h"
 #include "analysis/idle.h"
@@ -27,7 +27,7 @@
 #include "analysis/operations.h"
 #include "analysis/pairs.h"
 #include "analysis/queue.h"
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 #include "analysis/steps.h"
 #include "analysis/stragglers.h"
 #include "analysis/traffic.h"
@@ -39,19 +39,19 @@
 struct rank_result {
     const struct rank *rank;       /* borrowed from the run */
     const struct arrival *arrival; /* borrowed from stragglers */
-    struct split split;
-    struct split recorded; /* the same of all that was recorded */
+    struct time_breakdown split;
+    struct time_breakdown recorded; /* the same of all that was recorded */
 };
 
 struct analysis {
     const struct run *run;     /* borrowed */
     struct rank_result *ranks; /* owned; the selected ones, by rank */
     size_t nranks, cap_ranks;
-    struct split total; /* sum over them */
-    unsigned coverage;  /* enum coverage: what the traces of all of them look at */
-    struct work work;   /* of them */
-    struct extra extra; /* of them */
-    struct idle idle;   /* of them, as are the next four */
+    struct time_breakdown total; /* sum over them */
+    unsigned coverage;           /* enum coverage: what the traces of all of them look at */
+    struct work work;            /* of them */
+    struct other_work extra;     /* of them */
+    struct idle idle;            /* of them, as are the next four */
     struct launch_table launches;
     struct queue_table queues;
     struct operations operations;
@@ -60,12 +60,12 @@ struct analysis {
     struct steps steps;
     uint64_t gemm_rate;     /* of them, the largest: see struct rank */
     struct machine machine; /* of the recording */
-    struct places places;
+    struct node_map places;
     struct comm_study comm;
     struct stragglers stragglers;
     struct traffic traffic;
     struct pairs pairs;
-    struct exchanges exchanges;
+    struct alltoalls exchanges;
     bool all_rows; /* the caller prints tables in full: their sheets have all rows, however many */
     struct hangs hangs;                 /* over all ranks, as communication is */
     struct comm_rows collectives, p2p;  /* rows as in JSON */

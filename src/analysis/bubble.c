@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/bubble.h"
 
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 #include "base/interval.h"
-#include "trace/busy.h"
+#include "trace/activity.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,16 +101,16 @@ static void sets_make(struct maker *m, uint32_t r, struct rank_sets *sets)
     struct intervals both;
     int64_t start, end;
     for (uint32_t i = 0; i < rank->nops; i++) {
-        enum busy_kind kind = busy_kind_of(&rank->ops[i]);
+        enum activity_kind kind = activity_kind_of(&rank->ops[i]);
         if (!op_device_time(&rank->ops[i], &start, &end))
             continue;
-        if (kind == BUSY_COMM && rank->ops[i].class != OP_GRAPH) {
+        if (kind == ACTIVITY_COMM && rank->ops[i].class != OP_GRAPH) {
             add_comm(m, r, i, sets);
             continue;
         }
         intervals_add(&sets->busy, start, end);
         intervals_add(&sets->running, start, end);
-        if (kind == BUSY_COMPUTE)
+        if (kind == ACTIVITY_COMPUTE)
             intervals_add(&sets->compute, start, end);
     }
     intervals_merge(&sets->compute);

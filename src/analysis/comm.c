@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/comm.h"
 
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -194,9 +194,9 @@ static void add_match(struct study_work *w, const struct match *m,
     in->consistent = m->consistent;
     in->seq = m->seq;
     in->members = m->nmembers;
-    meet_make(&in->meet, s->run, members, m->nmembers);
+    coll_timing_init(&in->meet, s->run, members, m->nmembers);
     if (in->p2p)
-        meet_message(&in->meet, s->run, members, m->nmembers);
+        coll_timing_of_message(&in->meet, s->run, members, m->nmembers);
     for (uint32_t i = 0; i < m->nmembers; i++) {
         w->seen[members[i].rank][members[i].op] = true;
         if (in->detail == NULL)
@@ -219,9 +219,9 @@ static void add_alone(struct study_work *w, struct match_member me)
     double sum_ns = 0;
     in->members = 1;
     add_member(in, op, &sum_ns);
-    meet_make(&in->meet, w->study->run, &me, 1);
+    coll_timing_init(&in->meet, w->study->run, &me, 1);
     if (in->p2p)
-        meet_message(&in->meet, w->study->run, &me, 1);
+        coll_timing_of_message(&in->meet, w->study->run, &me, 1);
     set_moved(in, &w->groups[me.rank], op);
 }
 

@@ -13,7 +13,7 @@
 #ifndef SPECTER_ANALYSIS_COMM_H
 #define SPECTER_ANALYSIS_COMM_H
 
-#include "analysis/meet.h"
+#include "analysis/coll_timing.h"
 #include "base/interval.h"
 #include "trace/match.h"
 #include "trace/run.h"
@@ -42,7 +42,7 @@ struct comm_instance {
     int64_t transfer_ns;   /* UNKNOWN_NS when timed is 0 */
     double wait_ns;        /* mean over the timed members; NAN with fewer than two */
     struct match_member first; /* of the members */
-    struct meet meet;
+    struct coll_timing meet;
     const struct comm_detail *detail; /* what NCCL's profiler said of the first member that it spoke
                                          of; NULL. Borrowed from the run */
 };

@@ -167,7 +167,7 @@ static void set_skew(struct comm_row *row, const struct named *list, size_t n)
     size_t known = 0;
     row->skew_max_ns = NAN;
     for (size_t i = 0; i < n; i++) {
-        const struct meet *m = &list[i].in->meet;
+        const struct coll_timing *m = &list[i].in->meet;
         row->busy_ns += busy_of(list[i].in);
         if (m->last_start_ns == UNKNOWN_NS)
             continue;

@@ -56,7 +56,7 @@ struct comm_rows {
 /* What else is known of the run that was studied. */
 struct comm_context {
     const struct machine *machine;
-    const struct places *places;
+    const struct node_map *places;
 };
 
 /* Rows of the study's collectives, or (p2p) of its sends and receives. by_name: communicators of

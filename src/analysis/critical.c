@@ -2,7 +2,7 @@
 #include "analysis/critical.h"
 
 #include "analysis/critical_links.h"
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 #include "base/arena.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/critical_links.h"
 
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 #include "base/arena.h"
 #include "base/idmap.h"
 
@@ -161,9 +161,7 @@ static void sweep_op(struct sweep *s, uint32_t i, struct host_call *call)
     if (has_time(op)) {
         uint32_t before = later(s->l, at->last, at->pending);
         sweep_timed(s, i, at);
-        call->target = blocks(op)           ? i
-                       : op_call_waits(op) ? before
-                                           : LINK_NONE;
+        call->target = blocks(op) ? i : op_call_waits(op) ? before : LINK_NONE;
     } else if (op->timing != SPECTER_TIMING_CAPTURED) {
         at->untimed = call->untimed = true;
     }

@@ -27,19 +27,19 @@ void machine_find(struct machine *m, const struct run *run, const struct gpu_pro
         m->by = NETWORK_USUAL;
 }
 
-bool expected_layout(const struct places *places, const struct run *run,
+bool expected_layout(const struct node_map *places, const struct run *run,
                      const struct comm_instance *in, struct layout *out)
 {
     int src, dst, across;
     if (!in->p2p)
-        return places_layout(places, run, in->comm, out);
+        return node_map_layout(places, run, in->comm, out);
     pair_of(in, run, &src, &dst);
-    across = places_across(places, run, src, dst, in->comm);
+    across = node_map_across(places, run, src, dst, in->comm);
     *out = (struct layout){2, across > 0 ? 2 : 1, across > 0 ? 1 : 2};
     return across >= 0;
 }
 
-double expected_ns(const struct machine *m, const struct places *places, const struct run *run,
+double expected_ns(const struct machine *m, const struct node_map *places, const struct run *run,
                    const struct comm_instance *in)
 {
     struct layout where;

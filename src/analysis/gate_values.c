@@ -69,7 +69,7 @@ double gate_value_gemm_of_peak(const struct analysis *a)
 
 double gate_value_untimed(const struct analysis *a)
 {
-    uint64_t untimed = split_untimed(&a->total);
+    uint64_t untimed = time_breakdown_untimed(&a->total);
     uint64_t all = untimed + a->total.unplaced_ops + a->total.timed_ops;
     return all > 0 ? (double)untimed / (double)all : NAN;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/idle.h"
 
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 #include "base/interval.h"
-#include "trace/busy.h"
+#include "trace/activity.h"
 #include "base/idmap.h"
 
 #include <stdlib.h>
@@ -294,7 +294,7 @@ static bool awaits_comm(const struct rank *rank, const struct lanes *lanes, int3
         else
             high = mid;
     }
-    return low > lane->first && busy_kind_of(&rank->ops[lanes->ops[low - 1]]) == BUSY_COMM;
+    return low > lane->first && activity_kind_of(&rank->ops[lanes->ops[low - 1]]) == ACTIVITY_COMM;
 }
 
 static void add_stream(struct idle_stream *s, const struct lanes *lanes, const struct lane *lane,

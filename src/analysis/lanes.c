@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/lanes.h"
 
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 #include "base/idmap.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/limits.h"
 
-#include "analysis/meet.h"
-#include "analysis/split.h"
+#include "analysis/coll_timing.h"
+#include "analysis/time_breakdown.h"
 #include "trace/match.h"
 #include "trace/rank_join.h"
 
@@ -259,7 +259,7 @@ static int check_moved(const struct member_times *t, double bytes, bool whole, s
 
 /* No rank waits for longer than its trace: from the first to the last moment of both ranks'
  * recordings where these overlap, else the longest recording. */
-static int64_t longest_wait(const struct limits *l, const struct meet *m)
+static int64_t longest_wait(const struct limits *l, const struct coll_timing *m)
 {
     int64_t first_begin_ns, first_end_ns, last_begin_ns, last_end_ns;
     rank_extent(&l->run->ranks[m->first_rank], &first_begin_ns, &first_end_ns);
@@ -271,7 +271,7 @@ static int64_t longest_wait(const struct limits *l, const struct meet *m)
            (first_begin_ns < last_begin_ns ? first_begin_ns : last_begin_ns);
 }
 
-static int refuse_wait(const struct limits *l, const struct meet *m, struct err *e)
+static int refuse_wait(const struct limits *l, const struct coll_timing *m, struct err *e)
 {
     const struct rank *first = &l->run->ranks[m->first_rank], *last = &l->run->ranks[m->last_rank];
     return err_set(
@@ -289,7 +289,7 @@ static int check_match(const struct limits *l, const struct matches *all, const 
     const struct match_member *members = &all->members[match->first];
     int n = match->comm >= 0 ? l->run->comms[match->comm].size : 0;
     struct member_times t = {.timed = 0};
-    struct meet m;
+    struct coll_timing m;
     for (uint32_t i = 0; i < match->nmembers; i++)
         add_member(l, &t, members[i].rank, &l->run->ranks[members[i].rank].ops[members[i].op]);
     if (match->consistent && match->bytes > 0 && match->op < SPECTER_COMM_OP_COUNT) {
@@ -299,9 +299,9 @@ static int check_match(const struct limits *l, const struct matches *all, const 
     }
     if (t.timed < 2 || match->op == SPECTER_SEND)
         return 0;
-    meet_make(&m, l->run, members, match->nmembers);
-    if (m.last_start_ns == UNKNOWN_NS || m.first_rank == MEET_NOBODY ||
-        m.last_rank == MEET_NOBODY || m.last_start_ns - m.first_start_ns <= longest_wait(l, &m))
+    coll_timing_init(&m, l->run, members, match->nmembers);
+    if (m.last_start_ns == UNKNOWN_NS || m.first_rank == RANK_UNKNOWN ||
+        m.last_rank == RANK_UNKNOWN || m.last_start_ns - m.first_start_ns <= longest_wait(l, &m))
         return 0;
     return refuse_wait(l, &m, e);
 }

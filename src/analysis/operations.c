@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/operations.h"
 
-#include "analysis/split.h"
-#include "trace/busy.h"
+#include "analysis/time_breakdown.h"
+#include "trace/activity.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void operations_add_rank(struct operations *o, const struct rank *rank)
 {
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
-        enum busy_kind kind = busy_kind_of(op);
+        enum activity_kind kind = activity_kind_of(op);
         struct operation_row *row;
         int64_t start, end;
         double ns;
@@ -34,8 +34,8 @@ void operations_add_rank(struct operations *o, const struct rank *rank)
         row->count++;
         row->total_ns += ns;
         row->max_ns = fmax(row->max_ns, ns);
-        row->comm_ns += kind == BUSY_COMM ? ns : 0;
-        row->memory_ns += kind == BUSY_MEMORY ? ns : 0;
+        row->comm_ns += kind == ACTIVITY_COMM ? ns : 0;
+        row->memory_ns += kind == ACTIVITY_MEMORY ? ns : 0;
         o->total_ns += ns;
     }
 }

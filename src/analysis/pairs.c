@@ -74,14 +74,14 @@ static void add_message(struct pair_row *row, const struct comm_instance *in, in
 }
 
 static void add_row(struct pairs *p, const struct message *list, size_t n, const struct run *run,
-                    const struct places *places)
+                    const struct node_map *places)
 {
     struct pair_row *row;
     int64_t until_ns = INT64_MIN;
     ARRAY_GROW(p->list, p->cap, p->count + 1);
     row = &p->list[p->count++];
     *row = (struct pair_row){.src = list[0].src, .dst = list[0].dst};
-    row->across = places_across(places, run, row->src, row->dst, list[0].in->comm);
+    row->across = node_map_across(places, run, row->src, row->dst, list[0].in->comm);
     for (size_t i = 0; i < n; i++)
         add_message(row, list[i].in, &until_ns);
     row->bw_GBps = row->time_ns > 0 ? row->timed_bytes / row->time_ns : NAN;
@@ -104,7 +104,7 @@ static bool counted_by_sender(const struct comm_instance *in, const struct run *
     return !in->matched && op->coll.op == SPECTER_RECV && sender != NULL && sender->nops > 0;
 }
 
-void pairs_make(struct pairs *p, const struct comm_study *study, const struct places *places)
+void pairs_make(struct pairs *p, const struct comm_study *study, const struct node_map *places)
 {
     struct message *list = NULL;
     size_t n = 0, cap = 0;

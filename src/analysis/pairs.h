@@ -2,15 +2,15 @@
  *
  * Messages between ranks: one row for each directed pair (sender -> receiver).
  *
- *   time   length of the union of the times in which the pair's messages moved (meet_message()):
- *          messages of one group share its time, and it counts once
- *   bw     bytes of the timed messages / time
+ *   time   length of the union of the times in which the pair's messages moved
+ * (coll_timing_of_message()): messages of one group share its time, and it counts once bw     bytes
+ * of the timed messages / time
  */
 #ifndef SPECTER_ANALYSIS_PAIRS_H
 #define SPECTER_ANALYSIS_PAIRS_H
 
 #include "analysis/comm.h"
-#include "analysis/places.h"
+#include "analysis/node_map.h"
 
 struct pair_row {
     int src, dst; /* global ranks; -1 unknown */
@@ -28,7 +28,7 @@ struct pairs {
     uint64_t endless; /* messages of which neither or one end is not known: in no row */
 };
 
-void pairs_make(struct pairs *p, const struct comm_study *study, const struct places *places);
+void pairs_make(struct pairs *p, const struct comm_study *study, const struct node_map *places);
 void pairs_release(struct pairs *p);
 
 /* Sender and receiver of a message; -1 unknown. */

@@ -2,7 +2,7 @@
 #include "analysis/queue.h"
 
 #include "analysis/sample.h"
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -61,7 +61,7 @@ static bool is_judged(const struct comm_instance *in)
 }
 
 static size_t collect(struct timed *list, const struct comm_study *study,
-                      const struct places *places)
+                      const struct node_map *places)
 {
     size_t n = 0;
     for (size_t i = 0; i < study->count; i++) {
@@ -119,7 +119,7 @@ static void judge(struct slow_comm *out, const struct timed *list, const struct 
 }
 
 void slow_comm_find(struct slow_comm *out, const struct comm_study *study,
-                    const struct places *places, double factor)
+                    const struct node_map *places, double factor)
 {
     struct timed *list = array_new(study->count + 1, sizeof *list);
     struct part *parts = array_new(study->count + 1, sizeof *parts);

@@ -12,7 +12,7 @@
 #define SPECTER_ANALYSIS_SLOW_COMM_H
 
 #include "analysis/comm.h"
-#include "analysis/places.h"
+#include "analysis/node_map.h"
 
 struct slow_comm {
     const struct comm_instance *sample; /* one of its instances; NULL: nothing to compare */
@@ -25,6 +25,6 @@ struct slow_comm {
 /* The communicator that loses most among those that take `factor` times as long as usual or more.
  */
 void slow_comm_find(struct slow_comm *out, const struct comm_study *study,
-                    const struct places *places, double factor);
+                    const struct node_map *places, double factor);
 
 #endif

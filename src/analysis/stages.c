@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/stages.h"
 
-#include "analysis/stages_inside.h"
+#include "analysis/stages_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

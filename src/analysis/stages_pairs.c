@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/stages_inside.h"
+#include "analysis/stages_internal.h"
 
 #include "analysis/stages.h"
 #include "base/arena.h"

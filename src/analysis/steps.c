@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/steps.h"
 
-#include "analysis/split.h"
-#include "trace/busy.h"
+#include "analysis/time_breakdown.h"
+#include "trace/activity.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,15 +60,16 @@ enum { RULER_COMPUTE, RULER_COMM, RULER_ALL, RULERS };
 /* True when the rank has device times. */
 static bool make_rulers(struct ruler rulers[RULERS], const struct rank *rank)
 {
-    static const int first[BUSY_KINDS] = {
-        [BUSY_COMPUTE] = RULER_COMPUTE, [BUSY_COMM] = RULER_COMM, [BUSY_MEMORY] = RULER_ALL};
+    static const int first[ACTIVITY_KINDS] = {[ACTIVITY_COMPUTE] = RULER_COMPUTE,
+                                              [ACTIVITY_COMM] = RULER_COMM,
+                                              [ACTIVITY_MEMORY] = RULER_ALL};
     int64_t start, end;
     bool timed = false;
     for (size_t i = 0; i < rank->nops; i++) {
         if (!op_device_time(&rank->ops[i], &start, &end))
             continue;
         timed = true;
-        for (int k = first[busy_kind_of(&rank->ops[i])]; k < RULERS; k++)
+        for (int k = first[activity_kind_of(&rank->ops[i])]; k < RULERS; k++)
             add_time(&rulers[k].set, start, end);
     }
     for (int k = 0; k < RULERS; k++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/stragglers.h"
 
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,10 +41,10 @@ struct late_work {
     const struct run *run;
     const struct job_steps *job;
     const struct matches *m;
-    struct late_sets *sets; /* owned [nranks], as all below */
-    struct visits *visits;  /* [nranks] */
-    uint32_t *origin;       /* [matches]; UINT32_MAX: nobody was last, or not known */
-    size_t *order;          /* [matches]: by latest start */
+    struct late_activity *sets; /* owned [nranks], as all below */
+    struct visits *visits;      /* [nranks] */
+    uint32_t *origin;           /* [matches]; UINT32_MAX: nobody was last, or not known */
+    size_t *order;              /* [matches]: by latest start */
     struct share *shares;
     size_t nshares, cap_shares;
     struct visit *starts; /* of one match: match is the rank */
@@ -193,9 +193,9 @@ static size_t first_visit(const struct visits *v, int64_t t_ns)
 static bool computes_beside(const struct late_work *w, uint32_t rank, const struct match *match,
                             int64_t end_ns)
 {
-    double parts[WHY_COUNT] = {0};
-    late_sets_add(&w->sets[rank], end_ns - match->transfer_ns, end_ns, 1, parts);
-    return parts[WHY_compute] > 0;
+    double parts[LATE_CAUSE_COUNT] = {0};
+    late_activity_add(&w->sets[rank], end_ns - match->transfer_ns, end_ns, 1, parts);
+    return parts[LATE_compute] > 0;
 }
 
 /* A later collective of any communicator in which both ranks took part with all of their devices,
@@ -247,21 +247,21 @@ static uint32_t find_origin(struct late_work *w, size_t at, uint32_t last)
 {
     struct arrival *a = &w->s->arrivals[last];
     uint32_t middle = middle_rank(w, &w->m->list[at], last);
-    double parts[WHY_COUNT] = {0}, late = 0;
+    double parts[LATE_CAUSE_COUNT] = {0}, late = 0;
     struct between t = {0};
     int64_t end;
     time_of(w, member_of(w, &w->m->list[at], last), &t.to_ns[0], &end);
     time_of(w, member_of(w, &w->m->list[at], middle), &t.to_ns[1], &end);
     if (!look_round(w, last, middle, look_back(w, at, last, middle, &t), &t))
         return last;
-    late_sets_add(&w->sets[last], t.from_ns[0], t.to_ns[0], 1, parts);
-    late_sets_add(&w->sets[middle], t.from_ns[1], t.to_ns[1], -1, parts);
+    late_activity_add(&w->sets[last], t.from_ns[0], t.to_ns[0], 1, parts);
+    late_activity_add(&w->sets[middle], t.from_ns[1], t.to_ns[1], -1, parts);
     a->explained++;
-    for (int k = 0; k < WHY_COUNT; k++) {
+    for (int k = 0; k < LATE_CAUSE_COUNT; k++) {
         a->why_ns[k] += parts[k];
         late += parts[k];
     }
-    if (!(parts[WHY_waiting] > 0 && parts[WHY_waiting] * 2 > late))
+    if (!(parts[LATE_waiting] > 0 && parts[LATE_waiting] * 2 > late))
         return last;
     at = longest_wait(w, last, t.from_ns[0], t.to_ns[0]);
     return at != SIZE_MAX ? w->origin[at] : last;
@@ -286,7 +286,7 @@ static void attribute(struct late_work *w, size_t at, uint32_t last, double ns)
 {
     const struct match_member *m = member_of(w, &w->m->list[at], last);
     struct arrival *a = &w->s->arrivals[last];
-    uint32_t step = meet_step(w->job, last, m->op);
+    uint32_t step = op_step(w->job, last, m->op);
     a->last++;
     a->caused_ns += ns;
     if (ns > a->worst_ns) {
@@ -391,7 +391,7 @@ static void collect(struct late_work *w)
 static void work_release(struct late_work *w)
 {
     for (size_t r = 0; r < w->run->nranks; r++) {
-        late_sets_release(&w->sets[r]);
+        late_activity_release(&w->sets[r]);
         free(w->visits[r].list);
     }
     free(w->sets);
@@ -415,7 +415,7 @@ void stragglers_make(struct stragglers *s, const struct comm_study *study,
     w.origin = array_new(w.m->count + 1, sizeof *w.origin);
     w.order = array_new(w.m->count + 1, sizeof *w.order);
     for (size_t r = 0; r < nranks; r++)
-        late_sets_make(&w.sets[r], &study->run->ranks[r], &study->wait[r]);
+        late_activity_init(&w.sets[r], &study->run->ranks[r], &study->wait[r]);
     collect(&w);
     for (size_t i = 0; i < w.m->count; i++)
         take_match(&w, w.order[i]);

@@ -4,7 +4,7 @@
 #include "base/order.h"
 
 #include "analysis/pairs.h"
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,17 +72,17 @@ static double size_of(const struct comm_instance *in)
 /* A message leaves one GPU, whichever of its ends was recorded; one to its own sender leaves none.
  */
 static struct wire message_wire(const struct comm_instance *in, double bytes, const struct run *run,
-                                const struct places *places)
+                                const struct node_map *places)
 {
     int src, dst, across;
     pair_of(in, run, &src, &dst);
     if (src >= 0 && src == dst)
         return (struct wire){0, 0};
-    across = places_across(places, run, src, dst, in->comm);
+    across = node_map_across(places, run, src, dst, in->comm);
     return (struct wire){bytes, across < 0 ? NAN : across * bytes};
 }
 
-static void set_bytes(struct item *item, const struct run *run, const struct places *places)
+static void set_bytes(struct item *item, const struct run *run, const struct node_map *places)
 {
     static const struct comm_place nowhere = {.across = NAN};
     const struct comm_instance *in = item->in;
@@ -106,7 +106,7 @@ static void set_bytes(struct item *item, const struct run *run, const struct pla
 }
 
 struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
-                              const struct places *places)
+                              const struct node_map *places)
 {
     struct item item = {.in = in, .sum = {.instances = 1, .calls = in->members}};
     set_bytes(&item, study->run, places);
@@ -123,7 +123,7 @@ static int bin_of(double bytes)
 }
 
 static void collect(struct items *items, const struct comm_study *study,
-                    const struct places *places)
+                    const struct node_map *places)
 {
     for (size_t i = 0; i < study->count; i++) {
         const struct comm_instance *in = &study->list[i];
@@ -363,16 +363,16 @@ static void add_rank(struct traffic *t, const struct run *run, size_t r,
 {
     const struct rank *rank = &run->ranks[r];
     struct stepped *all = &stepped[t->ngroups];
-    all->steps += meet_steps(job);
+    all->steps += counted_steps(job);
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         if ((op->class == OP_COLL || op->class == OP_P2P) && op->coll.comm >= 0)
-            add_op(&parts[group_of[op->coll.comm]], op, meet_step(job, r, i) != STEP_NONE);
+            add_op(&parts[group_of[op->coll.comm]], op, op_step(job, r, i) != STEP_NONE);
     }
     for (size_t g = 0; g < t->ngroups; g++) {
         struct group_row *row = &t->groups[g];
         if (parts[g].calls > 0) {
-            stepped[g].steps += meet_steps(job);
+            stepped[g].steps += counted_steps(job);
             stepped[g].calls += parts[g].in_steps;
             all->calls += parts[g].in_steps;
         }
@@ -427,7 +427,7 @@ static void time_groups(struct traffic *t, const struct run *run, const struct j
     free(stepped);
 }
 
-void traffic_make(struct traffic *t, const struct comm_study *study, const struct places *places,
+void traffic_make(struct traffic *t, const struct comm_study *study, const struct node_map *places,
                   const struct job_steps *job)
 {
     struct items items = {0};

@@ -15,7 +15,7 @@
 #define SPECTER_ANALYSIS_TRAFFIC_H
 
 #include "analysis/comm.h"
-#include "analysis/places.h"
+#include "analysis/node_map.h"
 
 /* Of one instance, or of several together. */
 struct traffic_sum {
@@ -78,9 +78,9 @@ struct wire wire_of(unsigned op, double bytes, int n, const struct comm_place *p
 
 /* Of one instance, without its time. */
 struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
-                              const struct places *places);
+                              const struct node_map *places);
 
-void traffic_make(struct traffic *t, const struct comm_study *study, const struct places *places,
+void traffic_make(struct traffic *t, const struct comm_study *study, const struct node_map *places,
                   const struct job_steps *job);
 void traffic_release(struct traffic *t);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/work.h"
 
-#include "analysis/split.h"
+#include "analysis/time_breakdown.h"
 #include "base/order.h"
 
 #include <math.h>

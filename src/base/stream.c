@@ -3,7 +3,7 @@
  * The file, and its decoded bytes (plain or unpacked, with a buffer to look ahead).
  */
 #include "base/buf.h"
-#include "base/stream_parts.h"
+#include "base/stream_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  *
  * gzip, one member behind another.
  */
-#include "base/stream_parts.h"
+#include "base/stream_internal.h"
 
 #include <stdlib.h>
 #include <zlib.h>

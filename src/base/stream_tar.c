@@ -2,7 +2,7 @@
  *
  * The members of a tar: ustar, GNU and pax, one after another, out of the decoded bytes.
  */
-#include "base/stream_parts.h"
+#include "base/stream_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

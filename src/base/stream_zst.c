@@ -2,7 +2,7 @@
  *
  * zstd, one frame behind another; where the build found no zstd, a line that says so.
  */
-#include "base/stream_parts.h"
+#include "base/stream_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "cmd/app.h"
 #include "cmd/cmd.h"
 #include "cmd/nccl_slot.h"
-#include "trace/glance.h"
+#include "trace/trace_summary.h"
 
 #include "../tracer/settings.h"
 
@@ -248,14 +248,15 @@ static void report_nothing(char **argv)
         buf_putc(&command, ' ');
         put_shell_word(&command, *argv);
     }
-    fprintf(stderr,
-            "specter: no NCCL or cuBLAS call was seen, so there is no trace; possible causes:\n"
-            "  - the program did no such GPU work\n"
-            "  - no trace could be written, which a line further up says\n"
-            "  - its NCCL is linked statically, or loaded with RTLD_DEEPBIND or dlmopen()\n"
-            "  - a setuid program or a launcher (ssh, mpirun without -x, docker) dropped LD_PRELOAD\n"
-            "next: specter doctor --%s\n",
-            command.data);
+    fprintf(
+        stderr,
+        "specter: no NCCL or cuBLAS call was seen, so there is no trace; possible causes:\n"
+        "  - the program did no such GPU work\n"
+        "  - no trace could be written, which a line further up says\n"
+        "  - its NCCL is linked statically, or loaded with RTLD_DEEPBIND or dlmopen()\n"
+        "  - a setuid program or a launcher (ssh, mpirun without -x, docker) dropped LD_PRELOAD\n"
+        "next: specter doctor --%s\n",
+        command.data);
     buf_release(&command);
 }
 
@@ -286,7 +287,7 @@ void cmd_unseen_words(const char *kind, const char **before, const char **behind
 
 /* Lines of "kind path". A library that one process alone has loaded for nothing is usual: PyTorch
  * brings NCCL along. */
-static void report_unseen(const struct glance *g)
+static void report_unseen(const struct trace_summary *g)
 {
     struct buf path = BUF_INIT;
     char *line, *rest = g->unseen.data;
@@ -303,13 +304,13 @@ static void report_unseen(const struct glance *g)
 }
 
 /* by_default: other commands look for traces there without being told. */
-static void report_run(const struct glance *g, const struct capture *c, bool by_default)
+static void report_run(const struct trace_summary *g, const struct capture *c, bool by_default)
 {
     struct buf shown = BUF_INIT;
     put_shell_word(&shown, c->dir);
     if (g->open > 0)
         fprintf(stderr, "specter: killed or still running, trace without an end: %s%s\n",
-                g->opened.data, g->open > GLANCE_NAMED ? ", ..." : "");
+                g->opened.data, g->open > TRACE_SUMMARY_NAMED ? ", ..." : "");
     fprintf(stderr,
             "specter: %zu rank%s, %s%" PRIu64 " operation%s, %" PRIu64 " dropped, in %s; "
             "next: specter analyze%s%s\n",
@@ -320,10 +321,10 @@ static void report_run(const struct glance *g, const struct capture *c, bool by_
 
 static void report(const struct capture *c, const struct capture_opts *o, char **argv)
 {
-    struct glance_run run = {c->run, c->host, c->start_ns, RUN_PREFIX};
-    struct glance g;
+    struct trace_summary_run run = {c->run, c->host, c->start_ns, RUN_PREFIX};
+    struct trace_summary g;
     struct err why;
-    if (glance_dir(&g, c->full_dir, &run, &why) < 0) {
+    if (trace_summary_read(&g, c->full_dir, &run, &why) < 0) {
         fprintf(stderr, "specter: %s\n", why.msg);
     } else if (g.files == 0) {
         report_nothing(argv);
@@ -331,7 +332,7 @@ static void report(const struct capture *c, const struct capture_opts *o, char *
         report_unseen(&g);
         report_run(&g, c, o->output == NULL);
     }
-    glance_release(&g);
+    trace_summary_release(&g);
 }
 
 /* What the option says, as its variable would; NULL: not given. */

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "cmd/app.h"
 #include "cmd/cmd.h"
-#include "trace/glance.h"
+#include "trace/trace_summary.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -174,9 +174,9 @@ static void check_preload(struct doctor *d)
 
 static void check_traces(struct doctor *d, const char *dir)
 {
-    struct glance g;
+    struct trace_summary g;
     char *line, *rest;
-    if (glance_dir(&g, dir, NULL, NULL) < 0 || g.files == 0)
+    if (trace_summary_read(&g, dir, NULL, NULL) < 0 || g.files == 0)
         goto out;
     if (g.unseen.len == 0)
         doctor_say(d, DOCTOR_OK, "traces", NULL,
@@ -189,7 +189,7 @@ static void check_traces(struct doctor *d, const char *dir)
                    line != NULL ? line : "", behind);
     }
 out:
-    glance_release(&g);
+    trace_summary_release(&g);
 }
 
 /* ---- the result ---- */

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "cmd/cmd.h"
 #include "specter/trace.h"
-#include "trace/glance.h"
+#include "trace/trace_summary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static const struct opt dump_rows[] = {
 /* One dump under way. */
 struct dump {
     struct arena arena;
-    struct glance_heads heads; /* of the newest run */
+    struct trace_heads heads; /* of the newest run */
     const char *dir;
     const char *name, *path; /* of the folder: in DIR, and with it */
     int dirfd, to;
@@ -55,9 +55,9 @@ struct dump {
 
 /* ---- who is there ---- */
 
-static void keep_newest_run(struct glance_heads *heads)
+static void keep_newest_run(struct trace_heads *heads)
 {
-    const struct glance_head *newest = NULL;
+    const struct trace_head *newest = NULL;
     const char *run;
     size_t kept = 0;
     for (size_t i = 0; i < heads->count; i++) {
@@ -90,7 +90,7 @@ static bool is_zombie(int64_t pid)
 }
 
 /* Could it answer? Of other machines nothing is known. */
-static bool may_live(const struct dump *d, const struct glance_head *head)
+static bool may_live(const struct dump *d, const struct trace_head *head)
 {
     if (head->closed)
         return false;
@@ -99,7 +99,7 @@ static bool may_live(const struct dump *d, const struct glance_head *head)
     return (kill((pid_t)head->pid, 0) == 0 || errno == EPERM) && !is_zombie(head->pid);
 }
 
-static bool has_answered(const struct dump *d, const struct glance_head *head)
+static bool has_answered(const struct dump *d, const struct trace_head *head)
 {
     return faccessat(d->to, head->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -155,7 +155,7 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void note_silent(struct dump *d, const struct glance_head *head)
+static void note_silent(struct dump *d, const struct trace_head *head)
 {
     if (d->nsilent++ >= NAMED_MAX)
         return;
@@ -221,7 +221,7 @@ static int copy_file(const struct dump *d, const char *name)
 static int take_left(struct dump *d, struct err *e)
 {
     for (size_t i = 0; i < d->heads.count; i++) {
-        const struct glance_head *head = &d->heads.list[i];
+        const struct trace_head *head = &d->heads.list[i];
         if (has_answered(d, head))
             continue;
         if (!head->ring && linkat(d->dirfd, head->name, d->to, head->name, 0) == 0)
@@ -293,7 +293,7 @@ static void report(const struct dump *d, double wait_s)
 
 static int dump(struct dump *d, const struct dump_opts *o, struct err *e)
 {
-    if (glance_heads(&d->heads, d->dir, &d->arena, e) < 0)
+    if (trace_heads(&d->heads, d->dir, &d->arena, e) < 0)
         return -1;
     keep_newest_run(&d->heads);
     if (d->heads.count == 0)

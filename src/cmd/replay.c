@@ -211,25 +211,25 @@ static int check_scale(const struct replay_args *args, struct arena *a, struct r
     return 0;
 }
 
-static int parse_vary(const struct replay_args *args, struct arena *a, struct vary_opts *out,
-                      struct err *e)
+static int parse_whatif(const struct replay_args *args, struct arena *a, struct whatif_opts *out,
+                        struct err *e)
 {
-    struct vary_fault *faults;
+    struct fault *faults;
     size_t n = 0;
-    if (args->seed < 0 || args->seed > VARY_SEED_MAX)
+    if (args->seed < 0 || args->seed > JITTER_SEED_MAX)
         return err_set(e, ERR_USAGE, "--seed %lld: 0 to %lld", (long long)args->seed,
-                       VARY_SEED_MAX);
+                       JITTER_SEED_MAX);
     out->draws = args->draws;
     out->seed = (uint64_t)args->seed;
-    if (args->jitter != NULL && vary_parse_jitter(args->jitter, out, e) < 0)
+    if (args->jitter != NULL && whatif_parse_jitter(args->jitter, out, e) < 0)
         return -1;
     for (int i = 0; i < FAULT_OPTIONS; i++)
         n += args->faults[i].count;
     faults = arena_alloc(a, n * sizeof *faults);
     for (int i = 0; i < FAULT_OPTIONS; i++) {
         for (size_t k = 0; k < args->faults[i].count; k++) {
-            if (vary_parse_fault(fault_options[i], args->faults[i].list[k], &faults[out->nfaults++],
-                                 e) < 0)
+            if (whatif_parse_fault(fault_options[i], args->faults[i].list[k],
+                                   &faults[out->nfaults++], e) < 0)
                 return -1;
         }
     }
@@ -281,7 +281,7 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
                       e) < 0)
         return -1;
     unite(args, opts);
-    if (parse_vary(args, a, &opts->vary, e) < 0)
+    if (parse_whatif(args, a, &opts->whatif, e) < 0)
         return -1;
     if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
         return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, pp, ep", args->grow);
@@ -308,7 +308,7 @@ static int load_and_replay(const struct replay_args *args, const struct replay_o
 
 static int run_replay(const struct command *self, int argc, char **argv, struct err *e)
 {
-    struct replay_args args = {.host_speed = 1, .draws = VARY_DRAWS, .seed = VARY_SEED};
+    struct replay_args args = {.host_speed = 1, .draws = JITTER_DRAWS, .seed = JITTER_SEED};
     struct replay_opts opts;
     struct arena a;
     int n, status = cmd_parse(self, &args, argc, argv, false, &n, e);

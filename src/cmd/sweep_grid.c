@@ -34,7 +34,7 @@ static int set_grow(struct replay_opts *opts, const char *text, struct arena *a,
 static int set_jitter(struct replay_opts *opts, const char *text, struct arena *a, struct err *e)
 {
     (void)a;
-    return vary_parse_jitter(text, &opts->vary, e);
+    return whatif_parse_jitter(text, &opts->whatif, e);
 }
 
 /* One or several arguments of an option that may be repeated, with spaces between them. */
@@ -42,14 +42,14 @@ static int add_faults(struct replay_opts *opts, const char *option, const char *
                       struct arena *a, struct err *e)
 {
     while (*(text += strspn(text, " ")) != '\0') {
-        size_t len = strcspn(text, " "), n = opts->vary.nfaults;
-        struct vary_fault *faults = arena_alloc(a, (n + 1) * sizeof *faults);
+        size_t len = strcspn(text, " "), n = opts->whatif.nfaults;
+        struct fault *faults = arena_alloc(a, (n + 1) * sizeof *faults);
         if (n > 0)
-            memcpy(faults, opts->vary.faults, n * sizeof *faults);
-        if (vary_parse_fault(option, arena_strndup(a, text, len), &faults[n], e) < 0)
+            memcpy(faults, opts->whatif.faults, n * sizeof *faults);
+        if (whatif_parse_fault(option, arena_strndup(a, text, len), &faults[n], e) < 0)
             return -1;
-        opts->vary.faults = faults;
-        opts->vary.nfaults = n + 1;
+        opts->whatif.faults = faults;
+        opts->whatif.nfaults = n + 1;
         text += len;
     }
     return 0;
@@ -118,16 +118,16 @@ const struct sweep_axis sweep_axes[] = {
      .column = "draws",
      .kind = SWEEP_COUNT,
      .standard = "32",
-     .offset = AT(vary.draws),
+     .offset = AT(whatif.draws),
      .lowest = 2,
-     .highest = VARY_DRAWS_MAX},
+     .highest = JITTER_DRAWS_MAX},
     {.key = "seed",
      .column = "seed",
      .kind = SWEEP_COUNT,
      .standard = "1",
-     .offset = AT(vary.seed),
+     .offset = AT(whatif.seed),
      .lowest = 0,
-     .highest = VARY_SEED_MAX},
+     .highest = JITTER_SEED_MAX},
     {.key = "straggler", .column = "straggler", .kind = SWEEP_TEXT, .set = set_straggler},
     {.key = "slow_link", .column = "slow_link", .kind = SWEEP_TEXT, .set = set_slow_link},
     {.key = "failed_nic", .column = "failed_nic", .kind = SWEEP_TEXT, .set = set_failed_nic},

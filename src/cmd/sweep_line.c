@@ -22,27 +22,27 @@ enum { LEAD = 3, TAIL = 2 };
 #define STEPS_PER_S(s) (1e9 / (s)->time.span_ns)
 #define WORK_PER_S(r, s) \
     (isnan((s)->speedup) ? NAN : (double)((r)->strong ? 1 : (s)->scale) * STEPS_PER_S(s))
-#define FIGURES(X)                                                    \
-    X(gpus, "%.0f", (double)s->gpus)                                  \
-    X(iteration_us, "%.3f", US(s->time.span_ns))                      \
-    X(steps_per_s, "%.6g", STEPS_PER_S(s))                            \
-    X(work_per_s, "%.6g", WORK_PER_S(r, s))                           \
-    X(speedup, "%.6g", s->speedup)                                    \
-    X(efficiency, "%.6g", s->efficiency)                              \
-    X(compute_us, "%.3f", US(s->time.compute_ns))                     \
-    X(untraced_us, "%.3f", US(s->time.untraced_ns))                   \
-    X(comm_us, "%.3f", US(s->time.comm_ns))                           \
-    X(exposed_comm_us, "%.3f", US(s->time.exposed_comm_ns))           \
-    X(memory_us, "%.3f", US(s->time.memory_ns))                       \
-    X(exposed_memory_us, "%.3f", US(s->time.exposed_memory_ns))       \
-    X(idle_us, "%.3f", US(s->time.idle_ns))                           \
-    X(host_bound_us, "%.3f", US(s->time.host_bound_ns))               \
-    X(bubble_us, "%.3f", US(s->time.bubble_ns))                       \
-    X(p50_us, "%.3f", s->vary.samples > 0 ? US(s->vary.p50_ns) : NAN) \
-    X(p95_us, "%.3f", s->vary.samples > 0 ? US(s->vary.p95_ns) : NAN) \
-    X(sound_us, "%.3f", s->sound_ns > 0 ? US(s->sound_ns) : NAN)      \
-    X(recorded_us, "%.3f", US(r->recorded.span_ns))                   \
-    X(replayed_us, "%.3f", US(r->own.span_ns))                        \
+#define FIGURES(X)                                                         \
+    X(gpus, "%.0f", (double)s->gpus)                                       \
+    X(iteration_us, "%.3f", US(s->time.span_ns))                           \
+    X(steps_per_s, "%.6g", STEPS_PER_S(s))                                 \
+    X(work_per_s, "%.6g", WORK_PER_S(r, s))                                \
+    X(speedup, "%.6g", s->speedup)                                         \
+    X(efficiency, "%.6g", s->efficiency)                                   \
+    X(compute_us, "%.3f", US(s->time.compute_ns))                          \
+    X(untraced_us, "%.3f", US(s->time.untraced_ns))                        \
+    X(comm_us, "%.3f", US(s->time.comm_ns))                                \
+    X(exposed_comm_us, "%.3f", US(s->time.exposed_comm_ns))                \
+    X(memory_us, "%.3f", US(s->time.memory_ns))                            \
+    X(exposed_memory_us, "%.3f", US(s->time.exposed_memory_ns))            \
+    X(idle_us, "%.3f", US(s->time.idle_ns))                                \
+    X(host_bound_us, "%.3f", US(s->time.host_bound_ns))                    \
+    X(bubble_us, "%.3f", US(s->time.bubble_ns))                            \
+    X(p50_us, "%.3f", s->jitter.samples > 0 ? US(s->jitter.p50_ns) : NAN)  \
+    X(p95_us, "%.3f", s->jitter.samples > 0 ? US(s->jitter.p95_ns) : NAN)  \
+    X(sound_us, "%.3f", s->fault_free_ns > 0 ? US(s->fault_free_ns) : NAN) \
+    X(recorded_us, "%.3f", US(r->recorded.span_ns))                        \
+    X(replayed_us, "%.3f", US(r->own.span_ns))                             \
     X(unmodelled, "%.6g", r->unmodelled)
 
 static const char *const figures[] = {

@@ -43,7 +43,7 @@ void metric_coll_call_num(struct metrics *m, struct metric *metric)
 
 void metric_comm_comp_overlap(struct metrics *m, struct metric *metric)
 {
-    const struct split *total = &m->in.analysis->total;
+    const struct time_breakdown *total = &m->in.analysis->total;
     double low = NAN, high = NAN;
     if (total->comm_ns == 0) {
         metric->reason = "no communication with device times";
@@ -51,7 +51,7 @@ void metric_comm_comp_overlap(struct metrics *m, struct metric *metric)
     }
     metric->value = share_of(total->overlap_ns, total->comm_ns);
     for (size_t i = 0; i < m->in.analysis->nranks; i++) {
-        const struct split *s = &m->in.analysis->ranks[i].split;
+        const struct time_breakdown *s = &m->in.analysis->ranks[i].split;
         double share = share_of(s->overlap_ns, s->comm_ns);
         low = fmin(low, share);
         high = fmax(high, share);
@@ -88,7 +88,7 @@ void metric_straggler_lag(struct metrics *m, struct metric *metric)
     struct sample_stats stats;
     const char *source;
     for (size_t i = 0; i < s->count && m->in.run->clock_aligned; i++) {
-        const struct meet *meet = &s->list[i].meet;
+        const struct coll_timing *meet = &s->list[i].meet;
         if (s->list[i].p2p || s->list[i].timed < 2 || meet->last_start_ns == UNKNOWN_NS ||
             meet->first_start_ns == UNKNOWN_NS)
             continue;

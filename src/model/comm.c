@@ -55,7 +55,7 @@ static int check_op(enum specter_comm_op op, double bytes, struct err *e)
     return comm_check_bytes(bytes, e);
 }
 
-static void price_one_rank(const struct comm_site *s, struct comm_cost *out)
+static void price_one_rank(const struct topo_view *s, struct comm_cost *out)
 {
     *out = (struct comm_cost){
         .us = s->node.start_us,
@@ -66,14 +66,14 @@ static void price_one_rank(const struct comm_site *s, struct comm_cost *out)
     };
 }
 
-static void price(const struct comm_site *s, enum specter_comm_op op, enum nccl_algo algo,
+static void price(const struct topo_view *s, enum specter_comm_op op, enum nccl_algo algo,
                   enum nccl_proto proto, int channels, double bytes, struct comm_cost *out)
 {
-    struct comm_load load;
-    struct comm_site site = *s;
+    struct comm_demand load;
+    struct topo_view site = *s;
     if (algo == NCCL_NVLS || algo == NCCL_NVLS_TREE)
         site.wire = s->nvls_wire;
-    comm_load_of(&site, op, algo, proto, channels, bytes, &load);
+    comm_demand_of(&site, op, algo, proto, channels, bytes, &load);
     comm_price(&site, &load, bytes * specter_comm_op_bus_factor(op, (uint64_t)s->ranks), out);
     out->algo = algo_names[algo];
     out->proto = nccl_proto_names[proto];
@@ -124,7 +124,7 @@ static int p2p_proto(const struct comm_choice *choice)
     return strcmp(choice->proto, nccl_proto_names[NCCL_SIMPLE]) == 0 ? NCCL_SIMPLE : -1;
 }
 
-static int price_p2p(const struct comm_site *s, enum specter_comm_op op, double bytes,
+static int price_p2p(const struct topo_view *s, enum specter_comm_op op, double bytes,
                      const struct comm_choice *choice, struct comm_cost *out, struct err *e)
 {
     int proto = p2p_proto(choice);
@@ -142,8 +142,8 @@ int model_collective_as(const struct gpu_profile *gpu, const struct network_prof
     struct nccl_allowed allowed;
     struct nccl_tuning tuning;
     struct nccl_choice chosen;
-    struct comm_site s;
-    if (check_op(op, bytes, e) < 0 || !comm_site_init(gpu, net, where, &s, e))
+    struct topo_view s;
+    if (check_op(op, bytes, e) < 0 || !topo_view_init(gpu, net, where, &s, e))
         return -1;
     if (where.ranks == 1) {
         price_one_rank(&s, out);
@@ -167,7 +167,7 @@ int model_collective(const struct gpu_profile *gpu, const struct network_profile
     return model_collective_as(gpu, net, op, bytes, where, NULL, out, e);
 }
 
-static void explain(const struct comm_site *s, enum specter_comm_op op, double bytes,
+static void explain(const struct topo_view *s, enum specter_comm_op op, double bytes,
                     const struct nccl_candidate *from, struct comm_candidate *to)
 {
     *to = (struct comm_candidate){
@@ -190,9 +190,9 @@ int model_collective_candidates(const struct gpu_profile *gpu, const struct netw
     struct nccl_candidate all[NCCL_ALGOS * NCCL_PROTOS];
     struct nccl_tuning tuning;
     struct nccl_choice chosen;
-    struct comm_site s;
+    struct topo_view s;
     int count = 0;
-    if (check_op(op, bytes, e) < 0 || !comm_site_init(gpu, net, where, &s, e))
+    if (check_op(op, bytes, e) < 0 || !topo_view_init(gpu, net, where, &s, e))
         return -1;
     if (where.ranks == 1 || is_p2p(op)) {
         out[0] = (struct comm_candidate){.chosen = true};

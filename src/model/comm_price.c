@@ -15,7 +15,7 @@ double comm_us(double bytes, double share, double GBps)
     return share > 0 ? bytes * share / (GBps * 1e3) : 0;
 }
 
-static double blocks_us(const struct comm_site *s, const struct comm_load *l)
+static double blocks_us(const struct topo_view *s, const struct comm_demand *l)
 {
     double bytes;
     if (l->proto != NCCL_LL)
@@ -25,14 +25,14 @@ static double blocks_us(const struct comm_site *s, const struct comm_load *l)
     return comm_us(bytes, 1, s->node.ll_GBps);
 }
 
-static const char *bound_of(const struct comm_load *l, double lat_us, double wire_us)
+static const char *bound_of(const struct comm_demand *l, double lat_us, double wire_us)
 {
     if (lat_us >= wire_us)
         return "latency";
     return l->nic_us > fmax(l->link_us, l->host_us) ? "inter" : "intra";
 }
 
-void comm_price(const struct comm_site *s, const struct comm_load *l, double bus_bytes,
+void comm_price(const struct topo_view *s, const struct comm_demand *l, double bus_bytes,
                 struct comm_cost *out)
 {
     const struct comm_proto *p = &comm_protos[l->proto];

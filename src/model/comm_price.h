@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what an operation asks of the hardware to a time. A load says what is asked; comm_load.c
+ * From what an operation asks of the hardware to a time. A load says what is asked; comm_demand.c
  * and p2p.c make loads, comm_price() prices them. For those and comm.c alone; everybody else asks
  * cost.h. Derivations: README.md beside this file.
  */
 #ifndef SPECTER_MODEL_COMM_PRICE_H
 #define SPECTER_MODEL_COMM_PRICE_H
 
-#include "model/comm_site.h"
+#include "model/topo_view.h"
 
 /* S: the operation's bytes (cost.h). */
-struct comm_load {
+struct comm_demand {
     enum nccl_proto proto;
     int channels;
     double steps, hops; /* on the longest path, within nodes and between them */
@@ -34,11 +34,11 @@ struct comm_load {
 double comm_us(double bytes, double share, double GBps);
 
 /* `bus_bytes`: S x bus factor, for the rate that is reported. */
-void comm_price(const struct comm_site *s, const struct comm_load *load, double bus_bytes,
+void comm_price(const struct topo_view *s, const struct comm_demand *load, double bus_bytes,
                 struct comm_cost *out);
 
 /* The load of an algorithm of NCCL's for `op`, whose combination NCCL allows. */
-void comm_load_of(const struct comm_site *s, enum specter_comm_op op, enum nccl_algo algo,
-                  enum nccl_proto proto, int channels, double bytes, struct comm_load *out);
+void comm_demand_of(const struct topo_view *s, enum specter_comm_op op, enum nccl_algo algo,
+                    enum nccl_proto proto, int channels, double bytes, struct comm_demand *out);
 
 #endif

@@ -39,7 +39,7 @@ static int pow2_up(double n)
 
 /* Channels that a message gets: one for each eighth of a chunk (half between nodes), up to what the
  * path can use. */
-static int message_channels(const struct comm_site *s, double message)
+static int message_channels(const struct topo_view *s, double message)
 {
     bool nvlink = s->nccl.topo.fabric < NCCL_PCIE;
     int all = pow2_up(s->nccl.graphs.channels), most = nvlink ? all : PCIE_CHANNELS;
@@ -60,12 +60,12 @@ static double batches(int peers)
     return ceil((double)peers / BATCH);
 }
 
-static void price(const struct comm_site *s, const struct exchange *x, enum nccl_proto forced,
+static void price(const struct topo_view *s, const struct exchange *x, enum nccl_proto forced,
                   int channels, double bus_bytes, struct comm_cost *out)
 {
     int n = channels > 0 ? channels : message_channels(s, x->message);
     bool ll = forced < NCCL_PROTOS ? forced == NCCL_LL : x->message <= n * LL_CHANNEL_BYTES;
-    struct comm_load l = {
+    struct comm_demand l = {
         .proto = ll ? NCCL_LL : NCCL_SIMPLE,
         .channels = n,
         .hops = x->outside > 0 ? 1 : 0,
@@ -86,7 +86,7 @@ static void price(const struct comm_site *s, const struct exchange *x, enum nccl
 }
 
 /* Every rank sends S/n to every other one. `share` ranks of a node send together. */
-static void spread_from(const struct comm_site *s, int share, double bytes, struct exchange *x)
+static void spread_from(const struct topo_view *s, int share, double bytes, struct exchange *x)
 {
     double part = bytes / s->ranks, outside = s->ranks - share;
     if (share > 1)
@@ -97,7 +97,7 @@ static void spread_from(const struct comm_site *s, int share, double bytes, stru
 }
 
 /* One rank, on a full node, exchanges S/n with every other one: alone at its links and NICs. */
-static void root(const struct comm_site *s, double bytes, struct exchange *x)
+static void root(const struct topo_view *s, double bytes, struct exchange *x)
 {
     double part = bytes / s->ranks;
     if (x->inside > 0)
@@ -106,7 +106,7 @@ static void root(const struct comm_site *s, double bytes, struct exchange *x)
         x->nic_us = comm_us(part, x->outside, comm_nic_GBps(s, 1));
 }
 
-void p2p_collective(const struct comm_site *s, enum specter_comm_op op, enum nccl_proto forced,
+void p2p_collective(const struct topo_view *s, enum specter_comm_op op, enum nccl_proto forced,
                     int channels, double bytes, struct comm_cost *out)
 {
     struct exchange x = {
@@ -136,7 +136,7 @@ static int price_pair(const struct gpu_profile *gpu, const struct network_profil
 {
     bool across = m->where.nodes > 1;
     struct exchange x = {.message = bytes};
-    struct comm_site s;
+    struct topo_view s;
     struct layout where = {.ranks = 2, .nodes = across ? 2 : 1, .per_node = across ? 1 : 2};
     struct network_profile apart;
     if (across && !(net->nics_per_node >= 1))
@@ -149,7 +149,7 @@ static int price_pair(const struct gpu_profile *gpu, const struct network_profil
         apart.domain_gpus = 0;
         net = &apart;
     }
-    if (!comm_site_init(gpu, net, where, &s, e))
+    if (!topo_view_init(gpu, net, where, &s, e))
         return -1;
     if (across) {
         x.outside = 1;
@@ -169,8 +169,8 @@ static int price_all_pairs(const struct gpu_profile *gpu, const struct network_p
                            double bytes, struct layout where, struct comm_cost *out, struct err *e)
 {
     struct exchange x = {.message = bytes};
-    struct comm_site s;
-    if (!comm_site_init(gpu, net, where, &s, e))
+    struct topo_view s;
+    if (!topo_view_init(gpu, net, where, &s, e))
         return -1;
     x.inside = s.most - 1;
     x.outside = s.ranks - s.most;

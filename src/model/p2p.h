@@ -9,7 +9,7 @@
 #include "model/comm_price.h"
 
 /* `op`: AlltoAll, AlltoAllv, Gather or Scatter. `forced`: NCCL_PROTOS, or the protocol to take. */
-void p2p_collective(const struct comm_site *s, enum specter_comm_op op, enum nccl_proto forced,
+void p2p_collective(const struct topo_view *s, enum specter_comm_op op, enum nccl_proto forced,
                     int channels, double bytes, struct comm_cost *out);
 
 #endif

@@ -2,7 +2,7 @@
 #include "report/analyze_html.h"
 
 #include "base/sink.h"
-#include "report/analyze_html_inside.h"
+#include "report/analyze_html_internal.h"
 #include "report/clock_words.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * The exact split of each rank's time as a bar. Lengths compare: the longest span is the full
  * width.
  */
-#include "report/analyze_html_inside.h"
+#include "report/analyze_html_internal.h"
 #include "report/rank_spread.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static const struct {
 #undef X
 };
 
-static void parts_of(const struct split *s, int64_t out[PART_COUNT])
+static void parts_of(const struct time_breakdown *s, int64_t out[PART_COUNT])
 {
     int64_t waits = s->wait_known ? s->exposed_wait_ns : 0;
     out[PART_compute] = s->compute_ns;
@@ -47,7 +47,7 @@ static void parts_of(const struct split *s, int64_t out[PART_COUNT])
     out[PART_idle] = s->idle_ns;
 }
 
-static void put_bar(struct buf *b, const struct split *s, double scale)
+static void put_bar(struct buf *b, const struct time_breakdown *s, double scale)
 {
     int64_t ns[PART_COUNT], at_ns = 0;
     char time[32];
@@ -109,7 +109,7 @@ static void put_bars(struct buf *b, const struct analysis *a)
     free(chosen);
 }
 
-static void put_keys(struct buf *b, const struct split *total)
+static void put_keys(struct buf *b, const struct time_breakdown *total)
 {
     int64_t ns[PART_COUNT];
     parts_of(total, ns);
@@ -128,7 +128,7 @@ static void put_keys(struct buf *b, const struct split *total)
 static void spread_row(struct table *t, const struct analysis *a, const char *name, size_t offset,
                        bool known)
 {
-    struct split spread[3];
+    struct time_breakdown spread[3];
     char text[32];
     rank_spread(a, offset, spread);
     table_cell(t, "%s", name);
@@ -149,13 +149,14 @@ static void put_spread(struct buf *b, const struct analysis *a)
     table_column(&t, "shortest", TABLE_RIGHT);
     table_column(&t, "median", TABLE_RIGHT);
     table_column(&t, "longest", TABLE_RIGHT);
-    spread_row(&t, a, "span", offsetof(struct split, span_ns), true);
-    spread_row(&t, a, "compute", offsetof(struct split, compute_ns), true);
-    spread_row(&t, a, "exposed communication", offsetof(struct split, exposed_comm_ns), true);
-    spread_row(&t, a, "of it, waiting for late ranks", offsetof(struct split, exposed_wait_ns),
-               a->total.wait_known);
-    spread_row(&t, a, "exposed copies", offsetof(struct split, exposed_memory_ns), copies);
-    spread_row(&t, a, "nothing that was traced", offsetof(struct split, idle_ns), true);
+    spread_row(&t, a, "span", offsetof(struct time_breakdown, span_ns), true);
+    spread_row(&t, a, "compute", offsetof(struct time_breakdown, compute_ns), true);
+    spread_row(&t, a, "exposed communication", offsetof(struct time_breakdown, exposed_comm_ns),
+               true);
+    spread_row(&t, a, "of it, waiting for late ranks",
+               offsetof(struct time_breakdown, exposed_wait_ns), a->total.wait_known);
+    spread_row(&t, a, "exposed copies", offsetof(struct time_breakdown, exposed_memory_ns), copies);
+    spread_row(&t, a, "nothing that was traced", offsetof(struct time_breakdown, idle_ns), true);
     html_table(b, &t);
     table_release(&t);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/analyze_html_inside.h"
+#include "report/analyze_html_internal.h"
 #include "report/analyze_sheets.h"
 
 #include <string.h>

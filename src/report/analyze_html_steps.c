@@ -3,7 +3,7 @@
  * Steps over time: a bar a step, as long as on its slowest rank. Where there are more than a screen
  * has room for, the longest of several in a row.
  */
-#include "report/analyze_html_inside.h"
+#include "report/analyze_html_internal.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "report/analyze_report.h"
 
 #include "base/arena.h"
-#include "report/analyze_json_parts.h"
+#include "report/analyze_json_internal.h"
 #include "report/analyze_sheets.h"
 #include "report/hang_text.h"
 #include "report/json_add.h"

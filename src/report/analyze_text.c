@@ -131,7 +131,7 @@ static void rank_columns(struct table *t)
 }
 
 /* The cells behind the first one; `last` < 0: none. Copies that were not traced are not 0. */
-static void split_cells(struct table *t, const struct scale *scale, const struct split *s,
+static void split_cells(struct table *t, const struct scale *scale, const struct time_breakdown *s,
                         unsigned coverage, int64_t last)
 {
     const double none = NAN;
@@ -161,7 +161,7 @@ static void rank_row(struct table *t, const struct scale *scale, const struct an
     split_cells(t, scale, &r->split, r->rank->coverage, compared ? (int64_t)r->arrival->last : -1);
 }
 
-static void share_row(struct table *t, const struct split *s, unsigned coverage)
+static void share_row(struct table *t, const struct time_breakdown *s, unsigned coverage)
 {
     table_cell(t, "share");
     cell_percent(t, share_of(s->span_ns, s->span_ns));
@@ -178,11 +178,11 @@ static void share_row(struct table *t, const struct split *s, unsigned coverage)
 static void spread_rows(struct table *t, const struct scale *scale, const struct analysis *a)
 {
     static const char *const names[] = {"min", "median", "max"};
-    struct split spread[3] = {0};
-#define X(name) rank_spread(a, offsetof(struct split, name##_ns), spread);
-    SPLIT_TIMES(X)
+    struct time_breakdown spread[3] = {0};
+#define X(name) rank_spread(a, offsetof(struct time_breakdown, name##_ns), spread);
+    BREAKDOWN_TIMES(X)
 #undef X
-    rank_spread(a, offsetof(struct split, exposed_wait_ns), spread);
+    rank_spread(a, offsetof(struct time_breakdown, exposed_wait_ns), spread);
     for (int k = 0; k < 3; k++) {
         spread[k].timed_ops = 1;
         spread[k].wait_known = a->total.wait_known;

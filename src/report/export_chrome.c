@@ -11,7 +11,7 @@
 #include "base/sink.h"
 #include "report/op_words.h"
 #include "report/tracks.h"
-#include "trace/drawn.h"
+#include "trace/own_export.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -143,7 +143,7 @@ int export_chrome(const struct run *run, const char *where, size_t only, struct 
     if (sink_open(&c.sink, where, e) < 0)
         return -1;
     buf_init(&c.out);
-    buf_puts(&c.out, DRAWN_HEAD);
+    buf_puts(&c.out, OWN_EXPORT_HEAD);
     tracks_write(run, only, &writer);
     buf_printf(&c.out, "\n],\"otherData\":{\"by\":\"specter export\",\"clock_aligned\":%s}}\n",
                run->clock_aligned ? "true" : "false");

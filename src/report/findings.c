@@ -65,7 +65,7 @@ bool rule_under_way(const struct analysis *a, double threshold, struct finding *
 
 bool rule_untimed(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
-    uint64_t untimed = split_untimed(&a->total), unplaced = a->total.unplaced_ops;
+    uint64_t untimed = time_breakdown_untimed(&a->total), unplaced = a->total.unplaced_ops;
     uint64_t all = untimed + unplaced + a->total.timed_ops;
     const char *sep = "";
     if (all == 0) {
@@ -115,12 +115,12 @@ static void put_reasons(struct buf *b, const struct analysis *a, const struct ar
 {
     static const char *const words[] = {
 #define X(name, words) words,
-        WHYS(X)
+        LATE_CAUSES(X)
 #undef X
     };
     char time[TIME_TEXT];
     int most = 0;
-    for (int k = 1; k < WHY_COUNT; k++)
+    for (int k = 1; k < LATE_CAUSE_COUNT; k++)
         most = x->why_ns[k] > x->why_ns[most] ? k : most;
     if (x->explained > 0 && x->why_ns[most] > 0)
         buf_printf(b, " Before that %s %s longer than the rank in the middle, on average.",
@@ -134,7 +134,7 @@ static void put_reasons(struct buf *b, const struct analysis *a, const struct ar
  * is the schedule, and part of its bubble, unless the rank itself computes or idles longer. */
 static bool pipeline_explains(const struct analysis *a, const struct arrival *worst)
 {
-    double own_ns = worst->why_ns[WHY_compute] + worst->why_ns[WHY_idle];
+    double own_ns = worst->why_ns[LATE_compute] + worst->why_ns[LATE_idle];
     return a->bubbles.why == NULL && !(own_ns >= worst->origin_ns / 2);
 }
 

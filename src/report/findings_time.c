@@ -101,7 +101,7 @@ bool rule_exposed_memory(const struct analysis *a, double threshold, struct find
 /* True for the largest of the four parts of the span. */
 static bool is_largest(const struct analysis *a, int64_t part_ns)
 {
-    const struct split *s = &a->total;
+    const struct time_breakdown *s = &a->total;
     return part_ns >= s->compute_ns && part_ns >= s->exposed_comm_ns &&
            part_ns >= s->exposed_memory_ns && part_ns >= s->idle_ns;
 }

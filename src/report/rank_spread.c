@@ -13,7 +13,7 @@ static int64_t time_at(const struct rank_result *r, size_t offset)
     return ns;
 }
 
-void rank_spread(const struct analysis *a, size_t offset, struct split spread[3])
+void rank_spread(const struct analysis *a, size_t offset, struct time_breakdown spread[3])
 {
     int64_t *values = NULL;
     size_t cap = 0, n = 0;
@@ -32,9 +32,10 @@ void rank_spread(const struct analysis *a, size_t offset, struct split spread[3]
 size_t rank_extremes(const struct analysis *a, size_t list[RANK_EXTREMES])
 {
     static const size_t offsets[RANK_EXTREMES] = {
-        offsetof(struct split, span_ns), offsetof(struct split, compute_ns),
-        offsetof(struct split, exposed_comm_ns), offsetof(struct split, exposed_memory_ns),
-        offsetof(struct split, idle_ns)};
+        offsetof(struct time_breakdown, span_ns), offsetof(struct time_breakdown, compute_ns),
+        offsetof(struct time_breakdown, exposed_comm_ns),
+        offsetof(struct time_breakdown, exposed_memory_ns),
+        offsetof(struct time_breakdown, idle_ns)};
     size_t n = 0;
     for (size_t k = 0; k < RANK_EXTREMES; k++) {
         int64_t best = 0;

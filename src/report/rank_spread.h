@@ -9,9 +9,9 @@
 
 #define RANK_EXTREMES 5 /* of span, compute, exposed communication and copies, idle time */
 
-/* Smallest, middle and largest of one time, an int64_t at `offset` in struct split, over the timed
- * ranks, of which there is one; written into the three splits at the same place. */
-void rank_spread(const struct analysis *a, size_t offset, struct split spread[3]);
+/* Smallest, middle and largest of one time, an int64_t at `offset` in struct time_breakdown, over
+ * the timed ranks, of which there is one; written into the three splits at the same place. */
+void rank_spread(const struct analysis *a, size_t offset, struct time_breakdown spread[3]);
 
 /* The ranks that a user wants to see by number: places in a->ranks of those where one of the times
  * is largest, each once. Returns how many. */

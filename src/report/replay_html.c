@@ -2,7 +2,7 @@
 #include "report/replay_html.h"
 
 #include "base/sink.h"
-#include "report/replay_html_inside.h"
+#include "report/replay_html_internal.h"
 #include "report/table.h"
 #include "sim/replay/job.h"
 
@@ -75,7 +75,7 @@ static void put_table(struct buf *b, const struct replay *rep)
     buf_printf(b,
                "<div class=wide><table><tr><th>GPUs<th>iteration<th>error%s<th>speed-up"
                "<th>efficiency",
-               rep->scales[0].vary.samples > 0 ? "<th>P50<th>P95" : "");
+               rep->scales[0].jitter.samples > 0 ? "<th>P50<th>P95" : "");
     buf_printf(b, "%s%s</tr>", w->tokens > 0 ? "<th>tokens/s" : "",
                w->missing != NULL ? ""
                : w->told          ? "<th>MFU"
@@ -86,9 +86,9 @@ static void put_table(struct buf *b, const struct replay *rep)
                    text_ns(time, sizeof time, s->time.span_ns),
                    isfinite(s->error.share) ? replay_percent(bar, sizeof bar, s->error.share) : "?",
                    isfinite(s->error.share) && replay_unmeasured(s) ? " ?" : "");
-        if (s->vary.samples > 0)
-            buf_printf(b, "<td>%s<td>%s", text_ns(time, sizeof time, s->vary.p50_ns),
-                       text_ns(bar, sizeof bar, s->vary.p95_ns));
+        if (s->jitter.samples > 0)
+            buf_printf(b, "<td>%s<td>%s", text_ns(time, sizeof time, s->jitter.p50_ns),
+                       text_ns(bar, sizeof bar, s->jitter.p95_ns));
         if (isfinite(s->speedup))
             buf_printf(b, "<td>%.2f<td>%.1f %%", s->speedup, 100 * s->efficiency);
         else

@@ -2,7 +2,7 @@
  *
  * Charts of all scales. GPUs are on a logarithmic axis; scales stand in the order of their numbers.
  */
-#include "report/replay_html_inside.h"
+#include "report/replay_html_internal.h"
 
 #include "report/table.h"
 
@@ -129,11 +129,11 @@ static void put_varied(struct buf *b, const struct chart *c)
 {
     for (size_t i = 0; i < c->rep->nscales; i++) {
         const struct replay_scale *s = c->sorted[i];
-        double high = y_of(c, s->vary.p95_ns);
-        if (s->vary.samples == 0)
+        double high = y_of(c, s->jitter.p95_ns);
+        if (s->jitter.samples == 0)
             continue;
         buf_printf(b, "<rect class=varied x=%.1f width=5 y=%.1f height=%.1f />", x_of(c, s) + 7,
-                   high, fmax(y_of(c, s->vary.p50_ns) - high, 1));
+                   high, fmax(y_of(c, s->jitter.p50_ns) - high, 1));
     }
 }
 
@@ -162,7 +162,7 @@ void html_scaling(struct buf *b, const struct replay *rep)
     chart_init(&c, rep);
     for (size_t i = 0; i < rep->nscales; i++)
         most = fmax(most,
-                    fmax(rep->scales[i].vary.p95_ns,
+                    fmax(rep->scales[i].jitter.p95_ns,
                          rep->scales[i].time.span_ns * (1 + fmin(rep->scales[i].error.share, 1))));
     buf_puts(b, "<div class=charts>");
     begin(b, "Iteration by GPUs");
@@ -181,8 +181,8 @@ void html_scaling(struct buf *b, const struct replay *rep)
     buf_printf(b,
                "</svg></figure></div><p class=soft>Bars: what the prediction may be off; dashed "
                "where part of that is not measured.%s</p>",
-               rep->scales[0].vary.samples > 0 ? " Beside them: P50 to P95 of single iterations."
-                                               : "");
+               rep->scales[0].jitter.samples > 0 ? " Beside them: P50 to P95 of single iterations."
+                                                 : "");
     free(c.sorted);
 }
 

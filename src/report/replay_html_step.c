@@ -4,11 +4,11 @@
  * together than one of them and of one kind is one rectangle, so that a row has two thousand at
  * most.
  */
-#include "report/replay_html_inside.h"
+#include "report/replay_html_internal.h"
 
 #include "report/table.h"
 #include "sim/replay/job.h"
-#include "trace/busy.h"
+#include "trace/activity.h"
 
 #include <stdlib.h>
 
@@ -50,10 +50,10 @@ static int kind_of(const struct op *op)
 {
     if (op->flags & OP_COUNTED)
         return UNTRACED;
-    switch (busy_kind_of(op)) {
-    case BUSY_COMM:
+    switch (activity_kind_of(op)) {
+    case ACTIVITY_COMM:
         return COMM;
-    case BUSY_MEMORY:
+    case ACTIVITY_MEMORY:
         return COPY;
     default:
         return COMPUTE;

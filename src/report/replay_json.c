@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "report/json_add.h"
-#include "report/replay_inside.h"
+#include "report/replay_internal.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -180,7 +180,7 @@ static void add_ranks(cJSON *doc, const struct replay *rep)
 }
 
 /* Iteration times over draws, or recorded ones. */
-static void add_samples(cJSON *o, const struct vary_result *r)
+static void add_samples(cJSON *o, const struct jitter_result *r)
 {
     cJSON_AddNumberToObject(o, "samples", (double)r->samples);
     if (r->draws > 0)
@@ -193,7 +193,7 @@ static void add_samples(cJSON *o, const struct vary_result *r)
 /* What was asked for with --jitter; no key without it. */
 static void add_variation(cJSON *doc, const struct replay *rep)
 {
-    const struct variation *v = &rep->variation;
+    const struct jitter *v = &rep->variation;
     const struct {
         const char *key;
         double value;
@@ -223,10 +223,10 @@ static void add_scales(cJSON *doc, const struct replay *rep)
         json_add_number(o, "speedup", s->speedup);
         json_add_number(o, "efficiency", s->efficiency);
         replay_scale_json(o, s, &rep->workload);
-        if (s->vary.samples > 0)
-            add_samples(cJSON_AddObjectToObject(o, "variation"), &s->vary);
-        if (s->sound_ns > 0)
-            json_add_us(o, "sound_us", s->sound_ns);
+        if (s->jitter.samples > 0)
+            add_samples(cJSON_AddObjectToObject(o, "variation"), &s->jitter);
+        if (s->fault_free_ns > 0)
+            json_add_us(o, "sound_us", s->fault_free_ns);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/replay_inside.h"
+#include "report/replay_internal.h"
 #include "report/json_add.h"
 
 #include <cjson/cJSON.h>

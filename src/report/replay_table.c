@@ -3,7 +3,7 @@
  * What a replay's scales come to, in tables of at most 80 columns: a number of GPUs has 10 digits
  * at most (GROW_GPUS_MAX), a time 7 characters or, from a million seconds on, 9.
  */
-#include "report/replay_inside.h"
+#include "report/replay_internal.h"
 
 #include "report/table.h"
 
@@ -121,7 +121,7 @@ static void cell_time(struct table *t, double ns)
 }
 
 static void variation_row(struct table *t, const char *gpus, const char *from, double point_ns,
-                          const struct vary_result *r)
+                          const struct jitter_result *r)
 {
     char longer[32];
     table_cell(t, "%s", gpus);
@@ -141,7 +141,7 @@ static void print_variation(const struct replay *rep, FILE *out)
                                          "P50 longer by", "iterations"};
     char gpus[32];
     struct table t;
-    if (rep->nscales == 0 || rep->scales[0].vary.samples == 0)
+    if (rep->nscales == 0 || rep->scales[0].jitter.samples == 0)
         return;
     table_init(&t);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
@@ -152,7 +152,7 @@ static void print_variation(const struct replay *rep, FILE *out)
     for (size_t i = 0; i < rep->nscales; i++) {
         const struct replay_scale *s = &rep->scales[i];
         snprintf(gpus, sizeof gpus, "%lld", (long long)s->gpus);
-        variation_row(&t, gpus, "drawn", s->time.span_ns, &s->vary);
+        variation_row(&t, gpus, "drawn", s->time.span_ns, &s->jitter);
     }
     fputs("\niterations under variation\n", out);
     table_print(&t, out);

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/opt.h"
-#include "report/replay_inside.h"
+#include "report/replay_internal.h"
 #include "report/table.h"
 
 #include <string.h>

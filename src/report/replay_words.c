@@ -2,7 +2,7 @@
  *
  * Sentences that the text and the page of a replay share.
  */
-#include "report/replay_inside.h"
+#include "report/replay_internal.h"
 
 #include "report/table.h"
 

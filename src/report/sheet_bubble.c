@@ -3,7 +3,7 @@
  * The sheet of pipeline stages, the object about the pipeline in JSON, and what the bubble is for.
  */
 #include "base/buf.h"
-#include "report/analyze_json_parts.h"
+#include "report/analyze_json_internal.h"
 #include "report/analyze_sheets.h"
 #include "report/findings_rules.h"
 #include "report/json_add.h"

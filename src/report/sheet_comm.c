@@ -51,7 +51,7 @@ static double between(int64_t from, int64_t to)
 
 static double rank_number(const struct run *run, uint32_t index)
 {
-    return index != MEET_NOBODY ? run->ranks[index].rank : NAN;
+    return index != RANK_UNKNOWN ? run->ranks[index].rank : NAN;
 }
 
 static void who_cells(struct sheet *s, const struct analysis *a, const struct comm_instance *in)
@@ -72,8 +72,8 @@ static void who_cells(struct sheet *s, const struct analysis *a, const struct co
 
 static const char *step_name(const struct analysis *a, const struct comm_instance *in)
 {
-    uint32_t step = meet_step(&a->job_steps, in->first.rank, in->first.op);
-    return meet_step_name(&a->job_steps, a->run, in->first.rank, step);
+    uint32_t step = op_step(&a->job_steps, in->first.rank, in->first.op);
+    return op_step_name(&a->job_steps, a->run, in->first.rank, step);
 }
 
 /* Since the first collective; NAN where their clocks do not agree. */
@@ -89,7 +89,7 @@ static double since(const struct analysis *a, const struct comm_instance *zero,
 static void time_cells(struct sheet *s, const struct analysis *a, const struct comm_instance *in,
                        const struct comm_instance *zero)
 {
-    const struct meet *m = &in->meet;
+    const struct coll_timing *m = &in->meet;
     sheet_text(s, step_name(a, in));
     sheet_number(s, since(a, zero, in));
     sheet_number(s, between(m->last_start_ns != UNKNOWN_NS ? m->first_start_ns : UNKNOWN_NS,
@@ -101,8 +101,8 @@ static void time_cells(struct sheet *s, const struct analysis *a, const struct c
     sheet_number(s, m->arrive_wait_ns);
     sheet_number(s, rank_number(a->run, m->first_rank));
     sheet_number(s, rank_number(a->run, m->last_rank));
-    sheet_number(s, exchange_wall_ns(in));
-    sheet_number(s, exchange_moved_ns(in));
+    sheet_number(s, alltoall_wall_ns(in));
+    sheet_number(s, alltoall_moved_ns(in));
 }
 
 static void rate_cells(struct sheet *s, const struct comm_instance *in)
@@ -114,7 +114,7 @@ static void rate_cells(struct sheet *s, const struct comm_instance *in)
         factor = specter_comm_op_bus_factor(in->op, (uint64_t)in->comm_size);
     sheet_number(s, bw);
     sheet_number(s, bw * factor);
-    sheet_number(s, is_exchange(in) ? exchange_imbalance(in) : NAN);
+    sheet_number(s, is_alltoall(in) ? alltoall_imbalance(in) : NAN);
     sheet_number(s, in->grouped);
     sheet_number(s, in->consistent);
 }
@@ -178,7 +178,7 @@ static void hardware_cells(struct sheet *s, const struct analysis *a)
     sheet_text(s, network_words(m->by));
     sheet_number(s, expected_error(m, false));
     sheet_number(s, expected_error(m, true));
-    sheet_text(s, places_by_name(a->places.by));
+    sheet_text(s, node_map_source_name(a->places.by));
     sheet_number(s, a->places.nodes > 0 ? a->places.nodes : NAN);
 }
 

@@ -3,7 +3,7 @@
  * The sheets of the critical path, its object in JSON, and what is to be said of it.
  */
 #include "base/buf.h"
-#include "report/analyze_json_parts.h"
+#include "report/analyze_json_internal.h"
 #include "report/analyze_sheets.h"
 #include "report/findings_rules.h"
 #include "report/table.h"

@@ -149,7 +149,7 @@ void sheet_of_overlap(struct sheet *s, const struct analysis *a)
     };
     sheet_init(s, "overlap", "Communication and compute at the same time", SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->nranks; i++) {
-        const struct split *split = &a->ranks[i].split;
+        const struct time_breakdown *split = &a->ranks[i].split;
         if (split->timed_ops == 0)
             continue;
         sheet_number(s, a->ranks[i].rank->rank);
@@ -170,19 +170,19 @@ void sheet_of_active(struct sheet *s, const struct analysis *a)
         {"of_busy", "of busy", SHEET_SHARE, 0},
         {"of_span", "of span", SHEET_SHARE, 0},
     };
-    static const char *const names[1 << BUSY_KINDS] = {
-        [1 << BUSY_COMPUTE] = "compute",
-        [1 << BUSY_COMM] = "communication",
-        [1 << BUSY_MEMORY] = "memory",
-        [1 << BUSY_COMPUTE | 1 << BUSY_COMM] = "compute + communication",
-        [1 << BUSY_COMPUTE | 1 << BUSY_MEMORY] = "compute + memory",
-        [1 << BUSY_COMM | 1 << BUSY_MEMORY] = "communication + memory",
-        [1 << BUSY_COMPUTE | 1 << BUSY_COMM | 1 << BUSY_MEMORY] =
+    static const char *const names[1 << ACTIVITY_KINDS] = {
+        [1 << ACTIVITY_COMPUTE] = "compute",
+        [1 << ACTIVITY_COMM] = "communication",
+        [1 << ACTIVITY_MEMORY] = "memory",
+        [1 << ACTIVITY_COMPUTE | 1 << ACTIVITY_COMM] = "compute + communication",
+        [1 << ACTIVITY_COMPUTE | 1 << ACTIVITY_MEMORY] = "compute + memory",
+        [1 << ACTIVITY_COMM | 1 << ACTIVITY_MEMORY] = "communication + memory",
+        [1 << ACTIVITY_COMPUTE | 1 << ACTIVITY_COMM | 1 << ACTIVITY_MEMORY] =
             "compute + communication + memory",
     };
     sheet_init(s, "active", "Kinds of work that ran together, each moment once",
                SHEET_COLUMNS(columns));
-    for (int k = 1; k < 1 << BUSY_KINDS; k++) {
+    for (int k = 1; k < 1 << ACTIVITY_KINDS; k++) {
         int64_t ns = a->total.active_ns[k];
         if (ns == 0)
             continue;

@@ -6,15 +6,15 @@
 
 #include <math.h>
 
-static void times(struct sheet *s, const struct split *x)
+static void times(struct sheet *s, const struct time_breakdown *x)
 {
     bool timed = x->timed_ops > 0;
 #define X(name) sheet_number(s, timed ? (double)x->name##_ns : NAN);
-    SPLIT_TIMES(X)
+    BREAKDOWN_TIMES(X)
 #undef X
 }
 
-static void waits(struct sheet *s, const struct split *x)
+static void waits(struct sheet *s, const struct time_breakdown *x)
 {
     sheet_number(s, x->wait_known ? (double)x->exposed_wait_ns : NAN);
 }
@@ -68,7 +68,7 @@ void sheet_of_ranks(struct sheet *s, const struct analysis *a)
         waits(s, &r->split);
         arrivals(s, r->arrival);
         sheet_number(s, (double)r->split.timed_ops);
-        sheet_number(s, (double)split_untimed(&r->split));
+        sheet_number(s, (double)time_breakdown_untimed(&r->split));
         sheet_number(s, (double)r->rank->dropped);
         sheet_text(s, r->rank->host);
         sheet_text(s, r->rank->gpu);

@@ -40,7 +40,7 @@ static void put_worst(struct sheet *s, const struct analysis *a, const struct ar
 static void put_rank(struct sheet *s, const struct analysis *a, const struct arrival *x)
 {
     const struct rank *rank = &a->run->ranks[x - a->stragglers.arrivals];
-    uint32_t steps = meet_steps(&a->job_steps);
+    uint32_t steps = counted_steps(&a->job_steps);
     double last = (double)x->last;
     sheet_number(s, rank->rank);
     sheet_text(s, rank->host);
@@ -54,7 +54,7 @@ static void put_rank(struct sheet *s, const struct analysis *a, const struct arr
     sheet_number(s, x->passed_ns);
     sheet_number(s, x->origin_ns);
     sheet_number(s, (double)x->explained);
-    for (int k = 0; k < WHY_COUNT; k++)
+    for (int k = 0; k < LATE_CAUSE_COUNT; k++)
         sheet_number(s, x->explained > 0 ? x->why_ns[k] : NAN);
     sheet_number(s, a->stragglers.steps > 0 ? (double)x->top_steps : NAN);
 }

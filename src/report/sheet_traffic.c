@@ -45,7 +45,7 @@ static void sum_cells(struct sheet *s, const struct traffic_sum *sum)
 /* What stands behind the split into nodes. */
 static void note_places(struct sheet *s, const struct analysis *a)
 {
-    if (a->places.by == PLACES_LAYOUT)
+    if (a->places.by == NODE_MAP_LAYOUT)
         sheet_note(s, "which ranks share a node: assumed, in order, %d to a node",
                    a->places.per_node);
     if (a->traffic.without_data > 0)
@@ -188,7 +188,7 @@ void sheet_of_alltoall(struct sheet *s, const struct analysis *a)
     sheet_init(s, "alltoall", "All-to-all: bytes and throughput of all members together",
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->exchanges.count; i++) {
-        const struct exchange_row *row = &a->exchanges.list[i];
+        const struct alltoall_row *row = &a->exchanges.list[i];
         sheet_text(s, comm_op_words(row->op));
         sheet_text(s, comm_dtype_words(row->dtype));
         sheet_text(s, row->group);

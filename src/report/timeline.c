@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/sink.h"
-#include "report/timeline_inside.h"
-#include "trace/drawn.h"
+#include "report/timeline_internal.h"
+#include "trace/own_export.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ int timeline_file_open(struct timeline_file **out, const char *path, struct err 
         free(t);
         return -1;
     }
-    buf_puts(&t->text, DRAWN_HEAD);
+    buf_puts(&t->text, OWN_EXPORT_HEAD);
     *out = t;
     return 0;
 }
@@ -49,8 +49,7 @@ static uint64_t ops_of(const struct job *job, size_t ranks, uint32_t keep)
     for (size_t r = 0; r < ranks; r++) {
         const struct rank_steps *it = &job->steps.ranks[r];
         for (size_t i = 0; i < run->ranks[r].nops; i++)
-            n += keep == 0 ||
-                 (it->of[i] != STEP_NONE && it->of[i] + (uint64_t)keep >= it->count);
+            n += keep == 0 || (it->of[i] != STEP_NONE && it->of[i] + (uint64_t)keep >= it->count);
     }
     return n;
 }
@@ -72,8 +71,7 @@ static void choose(struct timeline_file *t, const struct job *job)
 
 bool timeline_takes(const struct timeline_file *t, const struct rank_steps *it, size_t op)
 {
-    return t->keep == 0 ||
-           (it->of[op] != STEP_NONE && it->of[op] + (uint64_t)t->keep >= it->count);
+    return t->keep == 0 || (it->of[op] != STEP_NONE && it->of[op] + (uint64_t)t->keep >= it->count);
 }
 
 /* ---- what is called ---- */

@@ -3,7 +3,7 @@
  * Events of the Chrome trace format: names of tracks (M), slices (X), arrows (s, t, f). Times are
  * microseconds with three decimals, made of whole nanoseconds.
  */
-#include "report/timeline_inside.h"
+#include "report/timeline_internal.h"
 
 #include "base/json.h"
 #include "report/op_words.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/timeline_inside.h"
+#include "report/timeline_internal.h"
 
 #include "base/arena.h"
 

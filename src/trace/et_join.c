@@ -131,12 +131,12 @@ static int compare_calls(const void *pa, const void *pb)
 }
 
 /* The calls of one thread. */
-struct stretch {
+struct period {
     size_t first, count;
 };
 
 struct stretches {
-    KINETO_LIST(struct stretch, of);
+    KINETO_LIST(struct period, of);
 };
 
 static void split_anchors(const struct rank *rank, struct stretches *s)
@@ -144,7 +144,7 @@ static void split_anchors(const struct rank *rank, struct stretches *s)
     for (size_t i = 0; i < rank->nanchors; i++) {
         if (i == 0 || rank->anchors[i].tid != rank->anchors[i - 1].tid) {
             ARRAY_GROW(s->of.list, s->of.cap, s->of.count + 1);
-            s->of.list[s->of.count++] = (struct stretch){i, 0};
+            s->of.list[s->of.count++] = (struct period){i, 0};
         }
         s->of.list[s->of.count - 1].count++;
     }
@@ -155,14 +155,14 @@ static void split_calls(const struct et *et, struct stretches *s)
     for (size_t i = 0; i < et->calls.count; i++) {
         if (i == 0 || et->calls.list[i].tid != et->calls.list[i - 1].tid) {
             ARRAY_GROW(s->of.list, s->of.cap, s->of.count + 1);
-            s->of.list[s->of.count++] = (struct stretch){i, 0};
+            s->of.list[s->of.count++] = (struct period){i, 0};
         }
         s->of.list[s->of.count - 1].count++;
     }
 }
 
-static bool same_names(const struct et *et, const struct rank *rank, struct stretch a,
-                       struct stretch c)
+static bool same_names(const struct et *et, const struct rank *rank, struct period a,
+                       struct period c)
 {
     if (a.count % c.count != 0)
         return false;
@@ -180,7 +180,7 @@ static void join_by_order(struct et *et, struct rank *rank, struct told *told)
     split_calls(et, &calls);
     for (size_t a = 0; a < anchors.of.count && calls.of.count * anchors.of.count <= PAIRS_MAX;
          a++) {
-        struct stretch at = anchors.of.list[a], fit = {0, 0};
+        struct period at = anchors.of.list[a], fit = {0, 0};
         size_t fits = 0;
         for (size_t c = 0; c < calls.of.count; c++) {
             if (same_names(et, rank, at, calls.of.list[c]) && fits++ == 0)

@@ -5,7 +5,7 @@
  */
 #include "trace/kineto.h"
 
-#include "trace/drawn.h"
+#include "trace/own_export.h"
 #include "trace/reader.h"
 #include "trace/window.h"
 
@@ -221,7 +221,7 @@ static bool has(const char *head, size_t len, const char *word)
 static bool kineto_sniff(const char *head, size_t len)
 {
     size_t i = 0;
-    if (drawn(head, len))
+    if (is_own_export(head, len))
         return false;
     while (i < len && (head[i] == ' ' || head[i] == '\n' || head[i] == '\r' || head[i] == '\t'))
         i++;

@@ -6,7 +6,7 @@
 #include "trace/load.h"
 
 #include "base/hash.h"
-#include "trace/drawn.h"
+#include "trace/own_export.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -226,7 +226,7 @@ static void not_recorded(struct load *l, struct stream *s)
     struct err e;
     ssize_t n = stream_peek(s, &head, &e);
     err_set(&l->first, ERR_INPUT, "%s: %s", stream_label(s),
-            n > 0 && drawn(head, (size_t)n)
+            n > 0 && is_own_export(head, (size_t)n)
                 ? "drawn by specter, not recorded: give the traces that it was made of"
                 : "not a trace of a known format");
 }

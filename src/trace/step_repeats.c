@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/order.h"
 #include "trace/host_waits.h"
-#include "trace/stretch.h"
+#include "trace/period.h"
 
 #include <stdlib.h>
 
@@ -97,8 +97,7 @@ static bool tells_step(const struct op *op)
 }
 
 /* True where each repetition has such an operation, or the recording would not show them. */
-static bool may_be_steps(const struct found *f, const struct rank *rank,
-                         const struct stretch *found)
+static bool may_be_steps(const struct found *f, const struct rank *rank, const struct period *found)
 {
     if (!(rank->coverage & COVER_MEMORY) || !(rank->coverage & COVER_KERNELS))
         return true;
@@ -111,11 +110,11 @@ static bool may_be_steps(const struct found *f, const struct rank *rank,
 
 /* Does what lies before the stretch, or behind it, repeat as often? Layers run forward, then
  * backward. */
-static bool repeats_beside(const uint64_t *symbols, size_t n, const struct stretch *found)
+static bool repeats_beside(const uint64_t *symbols, size_t n, const struct period *found)
 {
     size_t times = found->length / found->period, behind = found->first + found->length;
-    struct stretch sides[] = {stretch_find(symbols, found->first),
-                              stretch_find(symbols + behind, n - behind)};
+    struct period sides[] = {period_find(symbols, found->first),
+                             period_find(symbols + behind, n - behind)};
     for (int i = 0; i < 2; i++) {
         size_t other = sides[i].period > 0 ? sides[i].length / sides[i].period : 0;
         if (times > 2 && other + 1 >= times && other <= times + 1)
@@ -129,11 +128,11 @@ void step_find_repeats(struct found *f, const struct rank *rank, struct job_step
 {
     bool host_times = step_has_host_times(rank);
     uint64_t *symbols = array_new(f->nissued, sizeof *symbols);
-    struct stretch found;
+    struct period found;
     size_t n;
     for (size_t i = 0; i < f->nissued; i++)
         symbols[i] = signature(&rank->ops[f->issue[i]]);
-    found = stretch_find(symbols, f->nissued);
+    found = period_find(symbols, f->nissued);
     n = found.period > 0 ? found.length / found.period : 0;
     n = n < STEPS_FEW ? 0 : n; /* by chance, or halves of a step */
     if (n > 0 && repeats_beside(symbols, f->nissued, &found))

@@ -35,22 +35,22 @@ static void copy_comms(struct run *run, const struct made_job *j)
 }
 
 /* Members are counted once over nodes in order, once one by one: the same comes out. */
-static void check_comm(struct growth *g, int c, int64_t scale, const struct placement *list)
+static void check_comm(struct weak_scaling *g, int c, int64_t scale, const struct placement *list)
 {
     const struct placement block = {.kind = PLACE_BLOCK};
     struct layout a, b;
-    a = growth_layout(g, c, net8(), scale);
+    a = weak_scaling_layout(g, c, net8(), scale);
     g->target = *list;
-    b = growth_layout(g, c, net8(), scale);
+    b = weak_scaling_layout(g, c, net8(), scale);
     g->target = block;
     CHECK_INT(a.ranks, b.ranks);
     CHECK_INT(a.nodes, b.nodes);
     CHECK_INT(a.per_node, b.per_node);
-    CHECK_INT(a.ranks, g->run->comms[c].size * (growth_grows(g, c) ? scale : 1));
+    CHECK_INT(a.ranks, g->run->comms[c].size * (weak_scaling_grows(g, c) ? scale : 1));
     CHECK(a.per_node <= 8 && (int64_t)a.nodes * a.per_node >= a.ranks);
 }
 
-static void check_axis(struct growth *g)
+static void check_axis(struct weak_scaling *g)
 {
     static const int64_t scales[] = {1, 2, 3, 8};
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
@@ -75,11 +75,11 @@ TEST(law_members_sit_where_they_are_counted)
         copy_comms(&run, &j);
         grid_find(&grid, &j.in);
         for (int a = 0; a < grids[i].n; a++) {
-            struct growth g;
-            growth_make(&g, &run, &grid, grids[i].axes[a].role);
+            struct weak_scaling g;
+            weak_scaling_init(&g, &run, &grid, grids[i].axes[a].role);
             CHECK(g.axis >= 0);
             check_axis(&g);
-            growth_release(&g);
+            weak_scaling_release(&g);
         }
         grid_release(&grid);
         run_release(&run);
@@ -96,13 +96,13 @@ TEST(law_ranks_of_a_grown_job)
         struct grid grid;
         grid_find(&grid, &j.in);
         for (int a = 0; a < grids[i].n; a++) {
-            struct growth g;
-            growth_make(&g, &run, &grid, grids[i].axes[a].role);
+            struct weak_scaling g;
+            weak_scaling_init(&g, &run, &grid, grids[i].axes[a].role);
             for (int r = 0; r < g.world; r++) {
-                CHECK_INT(growth_kind(&g, growth_rank(&g, r, 7), 7), r);
-                CHECK(r == 0 || growth_rank(&g, r, 7) > growth_rank(&g, r - 1, 7));
+                CHECK_INT(weak_scaling_kind(&g, weak_scaling_rank(&g, r, 7), 7), r);
+                CHECK(r == 0 || weak_scaling_rank(&g, r, 7) > weak_scaling_rank(&g, r - 1, 7));
             }
-            growth_release(&g);
+            weak_scaling_release(&g);
         }
         grid_release(&grid);
         release(&j);

@@ -12,7 +12,7 @@ struct grown {
     struct arena arena;
     struct grid_input in;
     struct grid grid;
-    struct growth g;
+    struct weak_scaling g;
 };
 
 /* The operations of ranks are not looked at. */
@@ -21,15 +21,15 @@ static inline void grown_make(struct grown *to, const struct run *run)
     struct run names = *run;
     names.nranks = 0;
     arena_init(&to->arena);
-    grid_survey(&to->in, &names, NULL, NULL, &to->arena);
+    grid_input_fill(&to->in, &names, NULL, NULL, &to->arena);
     to->in.world = run->world_size;
     grid_find(&to->grid, &to->in);
-    growth_make(&to->g, run, &to->grid, GRID_DP);
+    weak_scaling_init(&to->g, run, &to->grid, GRID_DP);
 }
 
 static inline void grown_release(struct grown *to)
 {
-    growth_release(&to->g);
+    weak_scaling_release(&to->g);
     grid_release(&to->grid);
     arena_release(&to->arena);
 }

@@ -104,7 +104,7 @@ static void done(struct analysis *a, struct run *run)
 static void check_identity(const struct analysis *a)
 {
     for (size_t i = 0; i < a->nranks; i++) {
-        const struct split *s = &a->ranks[i].split;
+        const struct time_breakdown *s = &a->ranks[i].split;
         CHECK_INT(s->compute_ns + s->exposed_comm_ns + s->exposed_memory_ns + s->idle_ns,
                   s->span_ns);
         CHECK_INT(s->overlap_ns + s->exposed_comm_ns, s->comm_ns);
@@ -164,7 +164,7 @@ TEST(analysis_split_is_counted_by_hand)
     add_coll(&run, 0, 1, 350, 10, 4);
     add_op(&run, 0, OP_KERNEL, 500, 0);
     analyze(&a, &run);
-    const struct split *s = &a.ranks[0].split;
+    const struct time_breakdown *s = &a.ranks[0].split;
     CHECK_INT(s->span_ns, 500);
     CHECK_INT(s->compute_ns, 250);
     CHECK_INT(s->comm_ns, 90);
@@ -192,7 +192,7 @@ TEST(analysis_split_nested_touching_and_equal)
     add_coll(&run, 0, 1, 115, 5, 4);     /* wholly exposed */
     add_op(&run, 0, OP_MEMORY, 60, 58);  /* behind both, to 118 */
     analyze(&a, &run);
-    const struct split *s = &a.ranks[0].split;
+    const struct time_breakdown *s = &a.ranks[0].split;
     CHECK_INT(s->span_ns, 110);
     CHECK_INT(s->compute_ns, 105);
     CHECK_INT(s->overlap_ns, 100);
@@ -221,7 +221,7 @@ TEST(analysis_split_equals_counting_each_nanosecond)
         unsigned at[SPAN] = {0};
         int64_t compute = 0, comm = 0, memory = 0, idle = 0, first = SPAN, last = 0;
         struct run run;
-        struct split s;
+        struct time_breakdown s;
         make_run(&run, 1);
         for (int i = 0; i < 1 + round % 20; i++) {
             random = random * 1664525 + 1013904223;
@@ -239,7 +239,7 @@ TEST(analysis_split_equals_counting_each_nanosecond)
             memory += at[t] == MEMORY;
             idle += at[t] == 0;
         }
-        split_make(&s, &run.ranks[0], NULL, NULL);
+        time_breakdown_init(&s, &run.ranks[0], NULL, NULL);
         CHECK_INT(s.span_ns, last - first);
         CHECK_INT(s.compute_ns, compute);
         CHECK_INT(s.exposed_comm_ns, comm);
@@ -770,13 +770,13 @@ TEST(analysis_counts_known_devices)
 {
     static const int32_t devices[] = {0, -1, 64, 0, -1, 64, 128};
     struct run run;
-    struct split s;
+    struct time_breakdown s;
     make_run(&run, 1);
     for (int i = 0; i < 7; i++) {
         add_op(&run, 0, OP_KERNEL, 10 * i, 5);
         run.ranks[0].ops[i].device = devices[i];
     }
-    split_make(&s, &run.ranks[0], NULL, NULL);
+    time_breakdown_init(&s, &run.ranks[0], NULL, NULL);
     CHECK_INT(s.devices, 3);
     CHECK_INT((int64_t)s.timed_ops, 7);
     run_release(&run);

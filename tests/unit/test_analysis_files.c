@@ -55,7 +55,7 @@ static void check_figure(const cJSON *want, int rank, const char *key, int64_t g
                   value != NULL ? value->valuedouble : NAN);
 }
 
-static void check_rank(const cJSON *want, int rank, const struct split *s)
+static void check_rank(const cJSON *want, int rank, const struct time_breakdown *s)
 {
     check_figure(want, rank, "span", s->span_ns);
     check_figure(want, rank, "compute", s->compute_ns);
@@ -92,8 +92,8 @@ TEST(analysis_dlrm_equals_plain_interval_arithmetic)
         for (size_t i = 0; i < a.nranks; i++) {
             char key[16];
             snprintf(key, sizeof key, "%d", a.ranks[i].rank->rank);
-            struct split whole;
-            split_make(&whole, a.ranks[i].rank, NULL, NULL);
+            struct time_breakdown whole;
+            time_breakdown_init(&whole, a.ranks[i].rank, NULL, NULL);
             check_rank(cJSON_GetObjectItem(ranks, key), a.ranks[i].rank->rank, &whole);
         }
         analysis_release(&a);
@@ -153,7 +153,7 @@ TEST(analysis_dlrm_collectives_and_the_late_rank)
 static void check_identity(const struct analysis *a, const char *path)
 {
     for (size_t i = 0; i < a->nranks; i++) {
-        const struct split *s = &a->ranks[i].split;
+        const struct time_breakdown *s = &a->ranks[i].split;
         int64_t sum = s->compute_ns + s->exposed_comm_ns + s->exposed_memory_ns + s->idle_ns;
         if (sum != s->span_ns || s->overlap_ns + s->exposed_comm_ns != s->comm_ns || s->idle_ns < 0)
             test_fail(__FILE__, __LINE__, "%s: rank %d does not add up", path,
@@ -249,7 +249,7 @@ TEST(analysis_document_lists_every_number)
     HANG_CAUSES(X)
 #undef X
 #define X(name) CHECK_HAS(document, "| `" #name "_us` |");
-    SPLIT_TIMES(X)
+    BREAKDOWN_TIMES(X)
 #undef X
     free(document);
 }

@@ -36,26 +36,26 @@ static const struct network_profile toy_net = {
 static const struct gpu_profile toy_gpu = {
     .name = "toy", .arch = "toy", .cc = 90, .nvlink_GBps = 100, .pcie_GBps = 50};
 
-static struct comm_site site_on(const struct network_profile *net, int ranks, int nodes,
+static struct topo_view site_on(const struct network_profile *net, int ranks, int nodes,
                                 int per_node)
 {
-    struct comm_site s;
-    CHECK(comm_site_init(&toy_gpu, net, (struct layout){ranks, nodes, per_node}, &s, NULL));
+    struct topo_view s;
+    CHECK(topo_view_init(&toy_gpu, net, (struct layout){ranks, nodes, per_node}, &s, NULL));
     return s;
 }
 
-static struct comm_load load_on(const struct comm_site *s, enum specter_comm_op op,
-                                enum nccl_algo algo, enum nccl_proto proto, double bytes)
+static struct comm_demand load_on(const struct topo_view *s, enum specter_comm_op op,
+                                  enum nccl_algo algo, enum nccl_proto proto, double bytes)
 {
-    struct comm_load l;
-    comm_load_of(s, op, algo, proto, 2, bytes, &l);
+    struct comm_demand l;
+    comm_demand_of(s, op, algo, proto, 2, bytes, &l);
     return l;
 }
 
-TEST(comm_site_links_carry_their_share)
+TEST(topo_view_links_carry_their_share)
 {
     struct network_profile mesh = toy_net;
-    struct comm_site s = site_on(&toy_net, 4, 1, 4);
+    struct topo_view s = site_on(&toy_net, 4, 1, 4);
     CHECK_DOUBLE(comm_link_GBps(&s, 3), 50, 1e-12);
     mesh.pair_GBps = 20;
     s = site_on(&mesh, 4, 1, 4);
@@ -64,10 +64,10 @@ TEST(comm_site_links_carry_their_share)
 }
 
 /* One GPU has the port beside it, all have both; behind an oversubscribed leaf, half of them. */
-TEST(comm_site_ports_are_shared)
+TEST(topo_view_ports_are_shared)
 {
     struct network_profile thin = toy_net;
-    struct comm_site s = site_on(&toy_net, 8, 2, 4);
+    struct topo_view s = site_on(&toy_net, 8, 2, 4);
     CHECK_DOUBLE(comm_nic_GBps(&s, 1), 20, 1e-12);
     CHECK_DOUBLE(comm_nic_GBps(&s, 4), 40, 1e-12);
     thin.oversubscription = 2;
@@ -76,10 +76,10 @@ TEST(comm_site_ports_are_shared)
 }
 
 /* Racks of two trays are one node, with the ports of both. */
-TEST(comm_site_domains_are_nodes)
+TEST(topo_view_domains_are_nodes)
 {
     struct network_profile rack = toy_net;
-    struct comm_site s;
+    struct topo_view s;
     rack.domain_gpus = 8;
     s = site_on(&rack, 16, 4, 4);
     CHECK_INT(s.nodes, 2);
@@ -89,19 +89,19 @@ TEST(comm_site_domains_are_nodes)
 
 /* NVLSTree between racks was measured to use few of their ports; a message and an AlltoAll have all
  * of theirs. */
-TEST(comm_site_domains_have_their_ports_but_in_nvls)
+TEST(topo_view_domains_have_their_ports_but_in_nvls)
 {
     const struct network_profile *rack = network_profile_find("gb200_nvl72", NULL);
-    struct comm_site s = site_on(rack, 144, 36, 4);
+    struct topo_view s = site_on(rack, 144, 36, 4);
     struct comm_cost message;
     CHECK(s.nvls_wire.nic_share < s.wire.nic_share);
     CHECK_INT(model_p2p(&toy_gpu, rack, 1e9, true, &message, NULL), 0);
     CHECK_DOUBLE(comm_nic_GBps(&s, 1), message.bw_GBps, 1e-12);
 }
 
-TEST(comm_site_steps_add_software_to_the_link)
+TEST(topo_view_steps_add_software_to_the_link)
 {
-    struct comm_site s = site_on(&toy_net, 8, 2, 4);
+    struct topo_view s = site_on(&toy_net, 8, 2, 4);
     CHECK_DOUBLE(comm_step_us(&s, NCCL_LL), 1 + 2, 1e-12);
     CHECK_DOUBLE(comm_step_us(&s, NCCL_LL128), 1 + 2.5 * 2, 1e-12);
     CHECK_DOUBLE(comm_step_us(&s, NCCL_SIMPLE), 1 + 3, 1e-12);
@@ -111,10 +111,10 @@ TEST(comm_site_steps_add_software_to_the_link)
 
 /* With P2P a ring crosses between sockets once; through memory the bytes of all four GPUs add up.
  * Two GPUs sit on one switch. */
-TEST(comm_site_host_path)
+TEST(topo_view_host_path)
 {
     struct network_profile pcie = toy_net;
-    struct comm_site s;
+    struct topo_view s;
     pcie.intra = "pcie";
     s = site_on(&pcie, 4, 1, 4);
     CHECK_DOUBLE(comm_host_us(&s, 1e6, 1), 100, 1e-12);
@@ -138,10 +138,10 @@ TEST(comm_ramp_ends)
 }
 
 /* 4 ranks of a node, 4 MB, link 50 GB/s: 3 MB of an AllGather cross it in 60 us. */
-TEST(comm_load_of_rings)
+TEST(comm_demand_of_rings)
 {
-    struct comm_site s = site_on(&toy_net, 4, 1, 4);
-    struct comm_load l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_SIMPLE, 4e6);
+    struct topo_view s = site_on(&toy_net, 4, 1, 4);
+    struct comm_demand l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_SIMPLE, 4e6);
     CHECK_DOUBLE(l.steps, 3, 0);
     CHECK_DOUBLE(l.hops, 0, 0);
     CHECK_DOUBLE(l.link_us, 60, 1e-12);
@@ -153,10 +153,10 @@ TEST(comm_load_of_rings)
 }
 
 /* 8 ranks on 2 nodes: 2 of 14 steps leave the node, through ports of 40 GB/s. */
-TEST(comm_load_between_nodes)
+TEST(comm_demand_between_nodes)
 {
-    struct comm_site s = site_on(&toy_net, 8, 2, 4);
-    struct comm_load l = load_on(&s, SPECTER_ALLREDUCE, NCCL_RING, NCCL_SIMPLE, 4e6);
+    struct topo_view s = site_on(&toy_net, 8, 2, 4);
+    struct comm_demand l = load_on(&s, SPECTER_ALLREDUCE, NCCL_RING, NCCL_SIMPLE, 4e6);
     CHECK_DOUBLE(l.steps, 12, 0);
     CHECK_DOUBLE(l.hops, 2, 0);
     CHECK_DOUBLE(l.nic_us, 1.75 * 100, 1e-12);
@@ -200,11 +200,11 @@ static int busiest_links(int nodes)
     return most;
 }
 
-TEST(comm_load_of_a_tree_is_that_of_its_busiest_node)
+TEST(comm_demand_of_a_tree_is_that_of_its_busiest_node)
 {
     for (int nodes = 2; nodes <= 40; nodes++) {
-        struct comm_site s = site_on(&toy_net, 4 * nodes, nodes, 4);
-        struct comm_load l = load_on(&s, SPECTER_ALLREDUCE, NCCL_TREE, NCCL_SIMPLE, 4e6);
+        struct topo_view s = site_on(&toy_net, 4 * nodes, nodes, 4);
+        struct comm_demand l = load_on(&s, SPECTER_ALLREDUCE, NCCL_TREE, NCCL_SIMPLE, 4e6);
         CHECK_DOUBLE(l.nic_us, busiest_links(nodes) / 2.0 * 100, 1e-12);
         l = load_on(&s, SPECTER_ALLREDUCE, NCCL_NVLS_TREE, NCCL_SIMPLE, 4e6);
         CHECK_DOUBLE(l.nic_us, busiest_links(nodes) / 2.0 * 100, 1e-12);
@@ -212,10 +212,10 @@ TEST(comm_load_of_a_tree_is_that_of_its_busiest_node)
 }
 
 /* S leaves and comes in once, and S/g more; the switches sustain 0.81 of it. */
-TEST(comm_load_of_reduction_in_switches)
+TEST(comm_demand_of_reduction_in_switches)
 {
-    struct comm_site s = site_on(&toy_net, 4, 1, 4);
-    struct comm_load l = load_on(&s, SPECTER_ALLREDUCE, NCCL_NVLS, NCCL_SIMPLE, 4e6);
+    struct topo_view s = site_on(&toy_net, 4, 1, 4);
+    struct comm_demand l = load_on(&s, SPECTER_ALLREDUCE, NCCL_NVLS, NCCL_SIMPLE, 4e6);
     CHECK_DOUBLE(l.link_us, 80 * 1.25 / 0.81, 1e-12);
     CHECK_DOUBLE(l.fill_us, 2 * 4 * 128 * KiB / 50e3 * 1.25 / 0.81, 1e-12);
     CHECK_DOUBLE(l.hops, 0, 0);
@@ -224,8 +224,8 @@ TEST(comm_load_of_reduction_in_switches)
 /* Start 10 + 20, steps of 4 us beside 60 us of data, 1 MB copied at 100 GB/s, half the ramp. */
 TEST(comm_price_of_a_ring)
 {
-    struct comm_site s = site_on(&toy_net, 4, 1, 4);
-    struct comm_load l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_SIMPLE, 4e6);
+    struct topo_view s = site_on(&toy_net, 4, 1, 4);
+    struct comm_demand l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_SIMPLE, 4e6);
     struct comm_cost c;
     comm_price(&s, &l, 3e6, &c);
     CHECK_DOUBLE(c.us, 30 + hypot(12, 60) + 10 + 15, 1e-12);
@@ -239,8 +239,8 @@ TEST(comm_price_of_a_ring)
  * (one block moves 4000 of them), 6000 at half of 50 GB/s, 2000 copied at 100. */
 TEST(comm_price_of_blocks_with_ll)
 {
-    struct comm_site s = site_on(&toy_net, 4, 1, 4);
-    struct comm_load l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_LL, 8000);
+    struct topo_view s = site_on(&toy_net, 4, 1, 4);
+    struct comm_demand l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_LL, 8000);
     struct comm_cost c;
     comm_price(&s, &l, 6000, &c);
     CHECK_DOUBLE(c.us, 10 + 9 + (3 * 1000 + 2 * 2000) / 4096.0 + 0.24 + 0.02, 1e-12);

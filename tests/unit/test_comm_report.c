@@ -89,13 +89,13 @@ static const char *const two_hosts[] = {"a", "a", "b", "b"};
 TEST(places_by_hosts)
 {
     struct run run;
-    struct places p;
+    struct node_map p;
     make_run(&run, 4, two_hosts);
     int near = add_comm(&run, "near", (const int[]){0, 1}, 2);
     int far = add_comm(&run, "far", (const int[]){0, 1, 2}, 3);
     run_finish(&run);
-    places_make(&p, &run, NULL);
-    CHECK_INT(p.by, PLACES_HOSTS);
+    node_map_init(&p, &run, NULL);
+    CHECK_INT(p.by, NODE_MAP_HOSTS);
     CHECK_INT(p.nodes, 2);
     CHECK_INT(p.comms[0].nodes, 2);
     CHECK_INT(p.comms[0].per_node, 2);
@@ -105,10 +105,10 @@ TEST(places_by_hosts)
     CHECK_INT(p.comms[far].nodes, 2);
     CHECK_INT(p.comms[far].per_node, 2);
     CHECK_DOUBLE(p.comms[far].across, 4 / 6.0, 1e-12);
-    CHECK_INT(places_across(&p, &run, 0, 1, -1), 0);
-    CHECK_INT(places_across(&p, &run, 1, 2, -1), 1);
-    CHECK_INT(places_across(&p, &run, 1, -1, -1), -1);
-    places_release(&p);
+    CHECK_INT(node_map_across(&p, &run, 0, 1, -1), 0);
+    CHECK_INT(node_map_across(&p, &run, 1, 2, -1), 1);
+    CHECK_INT(node_map_across(&p, &run, 1, -1, -1), -1);
+    node_map_release(&p);
     run_release(&run);
 }
 
@@ -116,35 +116,35 @@ TEST(places_by_hosts)
 TEST(places_believe_nccl_before_hosts)
 {
     struct run run;
-    struct places p;
+    struct node_map p;
     make_run(&run, 4, two_hosts);
     int pair = add_comm(&run, "pair", (const int[]){0, 2}, 2);
     run.comms[0].nodes = 1;
     run_finish(&run);
-    places_make(&p, &run, NULL);
-    CHECK_INT(p.by, PLACES_UNKNOWN);
+    node_map_init(&p, &run, NULL);
+    CHECK_INT(p.by, NODE_MAP_UNKNOWN);
     CHECK_INT(p.comms[0].nodes, 1);
     CHECK_INT(p.comms[pair].nodes, 0);
     CHECK(isnan(p.comms[pair].across));
-    CHECK_INT(places_across(&p, &run, 0, 3, 0), 0);
-    CHECK_INT(places_across(&p, &run, 0, 2, pair), -1);
-    places_release(&p);
+    CHECK_INT(node_map_across(&p, &run, 0, 3, 0), 0);
+    CHECK_INT(node_map_across(&p, &run, 0, 2, pair), -1);
+    node_map_release(&p);
     run_release(&run);
 }
 
 TEST(places_of_nccl_alone_are_even)
 {
     struct run run;
-    struct places p;
+    struct node_map p;
     make_run(&run, 8, NULL);
     run.comms[0].nodes = 2;
     run_finish(&run);
-    places_make(&p, &run, NULL);
-    CHECK_INT(p.by, PLACES_UNKNOWN);
+    node_map_init(&p, &run, NULL);
+    CHECK_INT(p.by, NODE_MAP_UNKNOWN);
     CHECK_INT(p.comms[0].nodes, 2);
     CHECK_INT(p.comms[0].per_node, 4);
     CHECK_DOUBLE(p.comms[0].across, 4 / 7.0, 1e-12);
-    places_release(&p);
+    node_map_release(&p);
     run_release(&run);
 }
 
@@ -152,13 +152,13 @@ TEST(places_of_nccl_alone_are_even)
 TEST(places_of_too_many_nodes)
 {
     struct run run;
-    struct places p;
+    struct node_map p;
     make_run(&run, 4, NULL);
     run.comms[0].nodes = 9;
     run_finish(&run);
-    places_make(&p, &run, NULL);
+    node_map_init(&p, &run, NULL);
     CHECK_INT(p.comms[0].nodes, 0);
-    places_release(&p);
+    node_map_release(&p);
     run_release(&run);
 }
 
@@ -168,24 +168,24 @@ TEST(places_by_the_machines_size)
     static const struct {
         const char *const *hosts;
         int gpus;
-        enum places_by by;
+        enum node_map_source by;
     } cases[] = {
-        {NULL, 2, PLACES_LAYOUT},  {some, 2, PLACES_LAYOUT},
-        {NULL, 0, PLACES_UNKNOWN}, {some, 0, PLACES_HOSTS}, /* what they tell, and no more */
-        {mixed, 2, PLACES_HOSTS},                           /* not in order */
+        {NULL, 2, NODE_MAP_LAYOUT},  {some, 2, NODE_MAP_LAYOUT},
+        {NULL, 0, NODE_MAP_UNKNOWN}, {some, 0, NODE_MAP_HOSTS}, /* what they tell, and no more */
+        {mixed, 2, NODE_MAP_HOSTS},                             /* not in order */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run run;
-        struct places p;
+        struct node_map p;
         make_run(&run, 4, cases[i].hosts);
         for (int r = 0; r < 4; r++)
             run.ranks[r].host_gpus = cases[i].gpus;
         run_finish(&run);
-        places_make(&p, &run, NULL);
+        node_map_init(&p, &run, NULL);
         CHECK_INT(p.by, cases[i].by);
-        CHECK_INT(p.comms[0].nodes, cases[i].by == PLACES_LAYOUT ? 2 : 0);
-        CHECK_INT(places_across(&p, &run, 2, 3, -1), cases[i].by == PLACES_LAYOUT ? 0 : -1);
-        places_release(&p);
+        CHECK_INT(p.comms[0].nodes, cases[i].by == NODE_MAP_LAYOUT ? 2 : 0);
+        CHECK_INT(node_map_across(&p, &run, 2, 3, -1), cases[i].by == NODE_MAP_LAYOUT ? 0 : -1);
+        node_map_release(&p);
         run_release(&run);
     }
 }
@@ -195,20 +195,20 @@ TEST(places_of_a_crowded_host)
 {
     const char *hosts[16];
     struct run run;
-    struct places p;
+    struct node_map p;
     for (int r = 0; r < 16; r++)
         hosts[r] = "a";
     make_run(&run, 16, hosts);
     run_finish(&run);
-    places_make(&p, &run, network_profile_find("dgx_h100_400g", NULL));
-    CHECK_INT(p.by, PLACES_LAYOUT);
+    node_map_init(&p, &run, network_profile_find("dgx_h100_400g", NULL));
+    CHECK_INT(p.by, NODE_MAP_LAYOUT);
     CHECK_INT(p.per_node, 8);
     CHECK_INT(p.comms[0].nodes, 2);
-    places_release(&p);
-    places_make(&p, &run, NULL);
-    CHECK_INT(p.by, PLACES_HOSTS);
+    node_map_release(&p);
+    node_map_init(&p, &run, NULL);
+    CHECK_INT(p.by, NODE_MAP_HOSTS);
     CHECK_INT(p.comms[0].nodes, 1);
-    places_release(&p);
+    node_map_release(&p);
     run_release(&run);
 }
 
@@ -223,14 +223,14 @@ static void make_meeting(struct run *run)
     add(run, 2, 0, SPECTER_ALLREDUCE, 0, 20, 98, 3000);
 }
 
-TEST(meeting_by_hand)
+TEST(coll_timing_by_hand)
 {
     struct run run;
     struct analysis a;
     make_meeting(&run);
     analyze(&a, &run);
     const struct comm_instance *in = &a.comm.list[0];
-    const struct meet *m = &in->meet;
+    const struct coll_timing *m = &in->meet;
     CHECK_INT((int64_t)in->seq, 0);
     CHECK(in->consistent);
     CHECK_INT(m->last_start_ns - m->first_start_ns, 60);
@@ -241,8 +241,8 @@ TEST(meeting_by_hand)
     CHECK_DOUBLE(m->wait_max_ns, 100 - 44, 0);
     CHECK_DOUBLE(in->wait_ns, (100 + 44 + 78) / 3.0 - 44, 1e-12);
     CHECK_INT(in->transfer_ns, 44);
-    CHECK_DOUBLE(exchange_wall_ns(in), 104, 0);
-    CHECK_DOUBLE(exchange_moved_ns(in), 44, 0);
+    CHECK_DOUBLE(alltoall_wall_ns(in), 104, 0);
+    CHECK_DOUBLE(alltoall_moved_ns(in), 44, 0);
     const struct comm_row *row = &a.collectives.list[0];
     CHECK_DOUBLE(row->skew_ns, 60, 0);
     CHECK_DOUBLE(row->skew_max_ns, 60, 0);
@@ -251,40 +251,40 @@ TEST(meeting_by_hand)
     done(&a, &run);
 }
 
-TEST(meeting_needs_comparable_clocks)
+TEST(coll_timing_needs_comparable_clocks)
 {
     struct run run;
-    struct meet m;
+    struct coll_timing m;
     static const struct match_member all[] = {{0, 0}, {1, 0}, {2, 0}};
     make_meeting(&run);
     run_finish(&run);
     run.ranks[1].domain = 1;
     run.clock_aligned = false;
-    meet_make(&m, &run, all, 3);
+    coll_timing_init(&m, &run, all, 3);
     CHECK_INT(m.last_start_ns, UNKNOWN_NS);
     CHECK_INT(m.last_end_ns, UNKNOWN_NS);
-    CHECK_INT(m.last_rank, MEET_NOBODY);
+    CHECK_INT(m.last_rank, RANK_UNKNOWN);
     CHECK(isnan(m.arrive_wait_ns));
     CHECK_DOUBLE(m.wait_max_ns, 56, 0); /* durations compare everywhere */
-    meet_make(&m, &run, (const struct match_member[]){{0, 0}, {2, 0}}, 2); /* of one clock */
+    coll_timing_init(&m, &run, (const struct match_member[]){{0, 0}, {2, 0}}, 2); /* of one clock */
     CHECK_INT(m.last_start_ns - m.first_start_ns, 20);
     run.clock_aligned = true;
-    meet_make(&m, &run, all, 3);
+    coll_timing_init(&m, &run, all, 3);
     CHECK_INT(m.last_start_ns - m.first_start_ns, 60);
     run_release(&run);
 }
 
-TEST(meeting_of_one_tells_nothing_of_others)
+TEST(coll_timing_of_one_tells_nothing_of_others)
 {
     struct run run;
     struct analysis a;
     make_run(&run, 2, NULL);
     add(&run, 0, 0, SPECTER_ALLREDUCE, 0, 5, 100, 64);
     analyze(&a, &run);
-    const struct meet *m = &a.comm.list[0].meet;
+    const struct coll_timing *m = &a.comm.list[0].meet;
     CHECK_INT(m->first_start_ns, 5);
     CHECK_INT(m->last_start_ns, UNKNOWN_NS);
-    CHECK_INT(m->first_rank, MEET_NOBODY);
+    CHECK_INT(m->first_rank, RANK_UNKNOWN);
     CHECK(isnan(m->wait_max_ns));
     CHECK(isnan(a.collectives.list[0].skew_ns));
     CHECK_INT((int64_t)a.collectives.list[0].compared, 0);
@@ -292,7 +292,7 @@ TEST(meeting_of_one_tells_nothing_of_others)
 }
 
 /* Nineteen transfers of 10 ns and one of 50: 95 % take no longer than 10. */
-TEST(meeting_percentile_is_the_nearest_rank)
+TEST(coll_timing_percentile_is_the_nearest_rank)
 {
     struct run run;
     struct analysis a;
@@ -349,15 +349,15 @@ TEST(pairs_by_hand)
 TEST(pairs_without_a_common_clock)
 {
     struct run run;
-    struct meet m;
+    struct coll_timing m;
     static const struct match_member ends[] = {{0, 0}, {1, 0}};
     make_run(&run, 2, NULL);
     message(&run, 0, 1, 0, 1000000, 1000040, 60, 100 + 60);
     run_finish(&run);
     run.ranks[1].domain = 1;
     run.clock_aligned = false;
-    meet_make(&m, &run, ends, 2);
-    meet_message(&m, &run, ends, 2);
+    coll_timing_init(&m, &run, ends, 2);
+    coll_timing_of_message(&m, &run, ends, 2);
     CHECK(m.two_sided);
     CHECK_INT(m.to_ns - m.from_ns, 40); /* the shorter one, */
     CHECK_INT(m.to_ns, 160);            /* on the receiver's clock */
@@ -530,7 +530,7 @@ TEST(alltoallv_by_hand)
     add(&run, 1, 0, SPECTER_ALLTOALLV, 1, 200, 240, 500);
     analyze(&a, &run);
     CHECK_INT((int64_t)a.exchanges.count, 1);
-    const struct exchange_row *x = &a.exchanges.list[0];
+    const struct alltoall_row *x = &a.exchanges.list[0];
     CHECK_INT((int64_t)x->instances, 2);
     CHECK_DOUBLE(x->bytes, 5000, 0);
     CHECK_DOUBLE(x->imbalance, (1.5 + 1) / 2, 1e-12);

@@ -197,18 +197,18 @@ TEST(grid_known_by_one_rank)
     CHECK_STR(g.problem, "too few members of its groups are known, which are of 2 ranks (tp: "
                          "AllReduce), of 4 ranks (dp: AllReduce), of 2 ranks (pp: Send)");
     grid_release(&g);
-    CHECK_INT(grid_tell(&g, &j.in, "tp=2,dp=4,pp=2", &e), 0);
+    CHECK_INT(grid_from_text(&g, &j.in, "tp=2,dp=4,pp=2", &e), 0);
     for (int a = 0; a < 3; a++) {
         for (int i = 0; g.comms[a].ranks != NULL && i < j.comms[a].size; i++)
             CHECK_INT(g.comms[a].ranks[i], members[a][i]);
         CHECK(g.comms[a].ranks != NULL);
     }
     grid_release(&g);
-    CHECK_INT(grid_tell(&g, &j.in, "dp=8,pp=2", &e), -1); /* has no 4 ranks */
+    CHECK_INT(grid_from_text(&g, &j.in, "dp=8,pp=2", &e), -1); /* has no 4 ranks */
     CHECK_HAS(e.msg, "of 4 ranks is none of its groups");
     CHECK_HAS(e.msg, "perhaps tp=2,dp=4,pp=2");
     grid_release(&g);
-    CHECK_INT(grid_tell(&g, &j.in, "dp=4,pp=4", &e), 0); /* stages that are neighbours are 2 */
+    CHECK_INT(grid_from_text(&g, &j.in, "dp=4,pp=4", &e), 0); /* stages that are neighbours are 2 */
     grid_release(&g);
     release(&j);
 }
@@ -355,7 +355,7 @@ TEST(grid_ignores_groups_that_do_nothing)
     grid_find(&g, &j.in);
     check_axes(&g, &m);
     grid_release(&g);
-    CHECK_INT(grid_tell(&g, &j.in, "tp=2,dp=6", NULL), 0);
+    CHECK_INT(grid_from_text(&g, &j.in, "tp=2,dp=6", NULL), 0);
     check_axes(&g, &m);
     grid_release(&g);
     release(&j);

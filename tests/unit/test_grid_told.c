@@ -13,7 +13,7 @@ static void check_told(struct made_job *j, const char *text, const char *wanted)
 {
     struct grid g;
     struct err e = {0};
-    int rc = grid_tell(&g, &j->in, text, &e);
+    int rc = grid_from_text(&g, &j->in, text, &e);
     if (rc == 0)
         CHECK_STR(grid_sentence(&g, &j->in), wanted);
     else
@@ -68,13 +68,13 @@ TEST(grid_told_with_experts)
     const struct made_grid m = {{{GRID_TP, 2}, {GRID_EP, 4}, {GRID_DP, 2}}, 3};
     struct made_job j = make_job(&m, true);
     struct grid g;
-    CHECK_INT(grid_tell(&g, &j.in, "tp=2,ep=4,dp=8", NULL), 0);
+    CHECK_INT(grid_from_text(&g, &j.in, "tp=2,ep=4,dp=8", NULL), 0);
     check_axes(&g, &m);
     grid_release(&g);
-    CHECK_INT(grid_tell(&g, &j.in, "tp=2,ep=4,dp=2", NULL), 0);
+    CHECK_INT(grid_from_text(&g, &j.in, "tp=2,ep=4,dp=2", NULL), 0);
     check_axes(&g, &m);
     grid_release(&g);
-    CHECK_INT(grid_tell(&g, &j.in, "dp=16,ep=4,tp=4", NULL), -1); /* 64 alone are 16 x 4 */
+    CHECK_INT(grid_from_text(&g, &j.in, "dp=16,ep=4,tp=4", NULL), -1); /* 64 alone are 16 x 4 */
     grid_release(&g);
     release(&j);
 }
@@ -85,7 +85,7 @@ TEST(grid_told_with_experts_in_shards)
     const struct made_grid m = {{{GRID_TP, 2}, {GRID_EP, 4}, {GRID_FSDP, 2}}, 3};
     struct made_job j = make_job(&m, true);
     struct grid g;
-    CHECK_INT(grid_tell(&g, &j.in, "tp=2,ep=4,fsdp=8", NULL), 0);
+    CHECK_INT(grid_from_text(&g, &j.in, "tp=2,ep=4,fsdp=8", NULL), 0);
     check_axes(&g, &m);
     grid_release(&g);
     release(&j);
@@ -99,7 +99,7 @@ TEST(grid_told_with_axes_of_one)
     const struct made_grid m = {{{GRID_TP, 2}, {GRID_PP, 2}}, 2};
     struct made_job j = make_job(&m, true);
     struct grid g;
-    CHECK_INT(grid_tell(&g, &j.in, "ep=1,pp=2,dp=1,tp=2,cp=1", NULL), 0);
+    CHECK_INT(grid_from_text(&g, &j.in, "ep=1,pp=2,dp=1,tp=2,cp=1", NULL), 0);
     CHECK_STR(grid_sentence(&g, &j.in), "tp=2 (ranks 0-1, stride 1, 32 AllReduce a step), pp=2 "
                                         "(ranks 0,2, stride 2, 16 Send and 16 Recv a step)");
     CHECK_INT(grid_axis_of(&g, GRID_DP)->stride, 2);
@@ -115,7 +115,7 @@ TEST(grid_place_along_two_axes)
     const struct made_grid m = {{{GRID_DP, 2}, {GRID_TP, 2}, {GRID_DP, 4}}, 3};
     struct made_job j = make_job(&m, false);
     struct grid g;
-    CHECK_INT(grid_tell(&g, &j.in, "dp=2:1,tp=2:2,dp=4:4", NULL), 0);
+    CHECK_INT(grid_from_text(&g, &j.in, "dp=2:1,tp=2:2,dp=4:4", NULL), 0);
     CHECK_INT(grid_place_along(&g, GRID_DP, 0), 0);
     CHECK_INT(grid_place_along(&g, GRID_DP, 1), 1);
     CHECK_INT(grid_place_along(&g, GRID_DP, 15), 7);
@@ -123,10 +123,10 @@ TEST(grid_place_along_two_axes)
     CHECK_INT(grid_place_along(&g, GRID_TP, 15), 1);
     CHECK_INT(grid_place_along(&g, GRID_PP, 15), 0);
     grid_release(&g);
-    CHECK_INT(grid_tell(&g, &j.in, "dp=2:1,tp=2:2,dp=4:4,dp=1", NULL), 0);
+    CHECK_INT(grid_from_text(&g, &j.in, "dp=2:1,tp=2:2,dp=4:4,dp=1", NULL), 0);
     CHECK_INT(grid_axis_of(&g, GRID_DP)->size, 4);
     grid_release(&g);
-    CHECK_INT(grid_tell(&g, &j.in, "dp=2:1,tp= 2:2,dp=4:4", NULL), -1);
+    CHECK_INT(grid_from_text(&g, &j.in, "dp=2:1,tp= 2:2,dp=4:4", NULL), -1);
     grid_release(&g);
     release(&j);
 }
@@ -150,14 +150,14 @@ TEST(grid_of_a_communicator_beyond_the_world)
     struct made_job j = make_job(&m, true);
     struct run run;
     struct grid grid;
-    struct growth g;
+    struct weak_scaling g;
     j.comms[0].size = 3; /* the world, as it was written */
     j.in.world = 2;
     make_run(&run, &j);
     grid_find(&grid, &j.in);
-    growth_make(&g, &run, &grid, GRID_DP);
-    CHECK(!grid.comms[0].known && !growth_grows(&g, 0));
-    growth_release(&g);
+    weak_scaling_init(&g, &run, &grid, GRID_DP);
+    CHECK(!grid.comms[0].known && !weak_scaling_grows(&g, 0));
+    weak_scaling_release(&g);
     grid_release(&grid);
     run_release(&run);
     release(&j);
@@ -165,11 +165,11 @@ TEST(grid_of_a_communicator_beyond_the_world)
 
 /* ---- growth ---- */
 
-static void check_layout(const struct growth *g, size_t comm, int64_t scale, int ranks, int nodes,
-                         int per_node)
+static void check_layout(const struct weak_scaling *g, size_t comm, int64_t scale, int ranks,
+                         int nodes, int per_node)
 {
     struct layout l =
-        growth_layout(g, (int)comm, network_profile_find("dgx_h100_400g", NULL), scale);
+        weak_scaling_layout(g, (int)comm, network_profile_find("dgx_h100_400g", NULL), scale);
     CHECK_INT(l.ranks, ranks);
     CHECK_INT(l.nodes, nodes);
     CHECK_INT(l.per_node, per_node);
@@ -182,14 +182,14 @@ TEST(grow_each_axis)
     struct made_job j = make_job(&m, true);
     struct run run;
     struct grid grid;
-    struct growth g;
+    struct weak_scaling g;
     make_run(&run, &j);
     grid_find(&grid, &j.in);
-    growth_make(&g, &run, &grid, GRID_DP);
-    CHECK(growth_grows(&g, 0) && !growth_grows(&g, 1) && growth_grows(&g, 5) &&
-          !growth_grows(&g, 9));
-    CHECK_INT(growth_rank(&g, 3, 4), 3);
-    CHECK_INT(growth_rank(&g, 4, 4), 16);
+    weak_scaling_init(&g, &run, &grid, GRID_DP);
+    CHECK(weak_scaling_grows(&g, 0) && !weak_scaling_grows(&g, 1) && weak_scaling_grows(&g, 5) &&
+          !weak_scaling_grows(&g, 9));
+    CHECK_INT(weak_scaling_rank(&g, 3, 4), 3);
+    CHECK_INT(weak_scaling_rank(&g, 4, 4), 16);
     check_layout(&g, 0, 4, 32, 4, 8);
     check_layout(&g, 1, 4, 2, 1, 2);
     check_layout(&g, 5, 1, 2, 1, 2);
@@ -197,15 +197,15 @@ TEST(grow_each_axis)
     check_layout(&g, 9, 1, 2, 1, 2);
     check_layout(&g, 9, 4, 2, 2, 1); /* the stages are on nodes of their own now */
     check_layout(&g, 0, 131072, 1048576, 131072, 8);
-    growth_release(&g);
-    growth_make(&g, &run, &grid, GRID_TP);
-    CHECK(growth_grows(&g, 0) && growth_grows(&g, 1) && !growth_grows(&g, 5));
+    weak_scaling_release(&g);
+    weak_scaling_init(&g, &run, &grid, GRID_TP);
+    CHECK(weak_scaling_grows(&g, 0) && weak_scaling_grows(&g, 1) && !weak_scaling_grows(&g, 5));
     check_layout(&g, 1, 8, 16, 2, 8);
     check_layout(&g, 5, 8, 2, 2, 1);
-    growth_release(&g);
-    growth_make(&g, &run, &grid, GRID_EP);
+    weak_scaling_release(&g);
+    weak_scaling_init(&g, &run, &grid, GRID_EP);
     CHECK_HAS(g.refused, "the recorded job has no ep axis");
-    growth_release(&g);
+    weak_scaling_release(&g);
     grid_release(&grid);
     run_release(&run);
     release(&j);
@@ -219,15 +219,15 @@ TEST(grow_refuses_an_ambiguous_grid)
     const struct network_profile *net = network_profile_find("dgx_h100_400g", NULL);
     struct run run;
     struct grid grid;
-    struct growth g;
+    struct weak_scaling g;
     struct err e;
     make_run(&run, &j);
     grid_find(&grid, &j.in);
-    growth_make(&g, &run, &grid, GRID_DP);
-    CHECK_INT(growth_check(&g, net, 1, &e), 0);
-    CHECK_INT(growth_check(&g, net, 2, &e), -1);
+    weak_scaling_init(&g, &run, &grid, GRID_DP);
+    CHECK_INT(weak_scaling_check(&g, net, 1, &e), 0);
+    CHECK_INT(weak_scaling_check(&g, net, 2, &e), -1);
     CHECK_HAS(e.msg, "--parallel tp=2:1,dp=2:2 or --parallel dp=2:1,tp=2:2");
-    growth_release(&g);
+    weak_scaling_release(&g);
     grid_release(&grid);
     run_release(&run);
     release(&j);
@@ -250,7 +250,7 @@ TEST(grow_shrinks_shards)
         struct made_job j = make_job(&m, true);
         struct run run;
         struct grid grid;
-        struct growth g;
+        struct weak_scaling g;
         for (size_t c = 0; c < j.in.ncomms; c++) {
             struct grid_traffic *did = &j.comms[c].did;
             if (j.comms[c].size != 4)
@@ -260,10 +260,10 @@ TEST(grow_shrinks_shards)
         }
         make_run(&run, &j);
         grid_find(&grid, &j.in);
-        growth_make(&g, &run, &grid, cases[i].grow);
+        weak_scaling_init(&g, &run, &grid, cases[i].grow);
         CHECK_INT(g.axis, (int)(cases[i].grow == GRID_TP ? 0 : cases[i].grow == GRID_FSDP ? 1 : 2));
-        CHECK_INT(growth_shards(&g), cases[i].shards);
-        growth_release(&g);
+        CHECK_INT(weak_scaling_shards(&g), cases[i].shards);
+        weak_scaling_release(&g);
         grid_release(&grid);
         run_release(&run);
         release(&j);
@@ -276,31 +276,31 @@ TEST(grow_knows_exchanges_of_messages)
     struct made_job j = make_job(&m, true);
     struct run run;
     struct grid grid;
-    struct growth g;
+    struct weak_scaling g;
     struct op *message;
     make_run(&run, &j);
     grid_find(&grid, &j.in);
-    growth_make(&g, &run, &grid, GRID_EP);
-    CHECK(g.refused == NULL && !growth_exchanges(&g));
-    growth_release(&g);
+    weak_scaling_init(&g, &run, &grid, GRID_EP);
+    CHECK(g.refused == NULL && !weak_scaling_alltoalls(&g));
+    weak_scaling_release(&g);
     grid_release(&grid);
     for (size_t c = 1; c < 3; c++) {
         j.comms[c].did = (struct grid_traffic){.to_itself = true};
         j.comms[c].did.calls[SPECTER_SEND] = 64;
     }
     grid_find(&grid, &j.in);
-    growth_make(&g, &run, &grid, GRID_EP);
-    CHECK(g.refused == NULL && growth_exchanges(&g));
-    growth_release(&g);
+    weak_scaling_init(&g, &run, &grid, GRID_EP);
+    CHECK(g.refused == NULL && weak_scaling_alltoalls(&g));
+    weak_scaling_release(&g);
     run_add_rank(&run);
     message = rank_add_op(&run.ranks[0]);
     message->class = OP_P2P;
     message->coll.op = SPECTER_SEND;
     message->coll.comm = 1;
     message->coll.group = -1;
-    growth_make(&g, &run, &grid, GRID_EP);
+    weak_scaling_init(&g, &run, &grid, GRID_EP);
     CHECK_HAS(g.refused, "are messages without a group");
-    growth_release(&g);
+    weak_scaling_release(&g);
     grid_release(&grid);
     run_release(&run);
     release(&j);

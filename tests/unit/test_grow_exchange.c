@@ -86,7 +86,7 @@ TEST(exchange_of_a_group)
     uint64_t *sent;
     make_run(&run);
     for (int r = 0; r < MEMBERS; r++) {
-        sent = exchange_bytes(&run.ranks[r]);
+        sent = alltoall_bytes(&run.ranks[r]);
         for (size_t i = 0; i < run.ranks[r].nops; i++)
             CHECK_INT((int64_t)sent[i], run.ranks[r].ops[i].class == OP_P2P
                                             ? (int64_t)(sizes[r][0] + sizes[r][1])

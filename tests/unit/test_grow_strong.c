@@ -23,10 +23,10 @@ struct made_batch {
     struct run run;
     struct arena arena;
     struct grid grid;
-    struct growth growth;
+    struct weak_scaling growth;
     struct rank_steps iterations[1];
     uint32_t of[PRODUCTS_MAX];
-    struct strong strong;
+    struct strong_scaling strong;
 };
 
 static void find(struct made_batch *b, const struct made_product *list, enum grid_role grow)
@@ -48,13 +48,13 @@ static void find(struct made_batch *b, const struct made_product *list, enum gri
     }
     b->iterations[0] = (struct rank_steps){.count = 1, .of = b->of};
     grid_find(&b->grid, &in);
-    growth_make(&b->growth, &b->run, &b->grid, grow);
-    strong_find(&b->strong, &b->growth, b->iterations, &b->arena);
+    weak_scaling_init(&b->growth, &b->run, &b->grid, grow);
+    strong_scaling_find(&b->strong, &b->growth, b->iterations, &b->arena);
 }
 
 static void drop(struct made_batch *b)
 {
-    growth_release(&b->growth);
+    weak_scaling_release(&b->growth);
     grid_release(&b->grid);
     arena_release(&b->arena);
     run_release(&b->run);
@@ -65,7 +65,7 @@ static struct gemm_shape left_of(const struct made_batch *b, size_t i, int64_t s
     const struct op *op = &b->run.ranks[0].ops[i];
     struct gemm_shape shape = {
         .m = op->gemm.m, .n = op->gemm.n, .k = op->gemm.k, .batch = op->gemm.batch};
-    strong_divide(&b->strong, op, scale, &shape);
+    strong_scaling_divide(&b->strong, op, scale, &shape);
     return shape;
 }
 
@@ -94,10 +94,10 @@ TEST(strong_products_of_pytorch)
     check_shape(left_of(&b, 1, 4), 512, 1024, 2048, 1);
     check_shape(left_of(&b, 2, 4), 512, 2048, 1024, 1);
     check_shape(left_of(&b, 3, 4), 128, 128, 64, 24);
-    CHECK_INT(strong_check(&b.strong, 32, &e), 0);
-    CHECK_INT(strong_check(&b.strong, 64, &e), -1);
+    CHECK_INT(strong_scaling_check(&b.strong, 32, &e), 0);
+    CHECK_INT(strong_scaling_check(&b.strong, 64, &e), -1);
     CHECK_HAS(e.msg, "does not divide batches of 96 products");
-    CHECK_INT(strong_check(&b.strong, 3, &e), -1);
+    CHECK_INT(strong_scaling_check(&b.strong, 3, &e), -1);
     CHECK_HAS(e.msg, "scale 3 does not divide the 4096 tokens");
     drop(&b);
 }
@@ -139,8 +139,8 @@ TEST(strong_refuses)
         struct err e;
         find(&b, cases[i].list, cases[i].grow);
         CHECK_HAS(b.strong.refused, cases[i].why);
-        CHECK_INT(strong_check(&b.strong, 1, &e), 0);
-        CHECK_INT(strong_check(&b.strong, 2, &e), -1);
+        CHECK_INT(strong_scaling_check(&b.strong, 1, &e), 0);
+        CHECK_INT(strong_scaling_check(&b.strong, 2, &e), -1);
         drop(&b);
     }
 }
@@ -148,11 +148,11 @@ TEST(strong_refuses)
 /* The start and end of a kernel stay, the rest is divided; and weights stay. */
 TEST(strong_kernels)
 {
-    CHECK_DOUBLE(strong_kernel_ns(SPECTER_KERNEL_ELEMENTWISE, 8000, 1500, 4), 3125, 0);
-    CHECK_DOUBLE(strong_kernel_ns(SPECTER_KERNEL_ATTENTION, 8000, 1500, 8), 2312.5, 0);
-    CHECK_DOUBLE(strong_kernel_ns(SPECTER_KERNEL_REDUCTION, 1000, 1500, 2), 1000, 0);
-    CHECK_DOUBLE(strong_kernel_ns(SPECTER_KERNEL_OPTIMIZER, 8000, 1500, 4), 8000, 0);
-    CHECK_DOUBLE(strong_kernel_ns(SPECTER_KERNEL_OTHER, 8000, 1500, 4), 8000, 0);
+    CHECK_DOUBLE(strong_scaling_kernel_ns(SPECTER_KERNEL_ELEMENTWISE, 8000, 1500, 4), 3125, 0);
+    CHECK_DOUBLE(strong_scaling_kernel_ns(SPECTER_KERNEL_ATTENTION, 8000, 1500, 8), 2312.5, 0);
+    CHECK_DOUBLE(strong_scaling_kernel_ns(SPECTER_KERNEL_REDUCTION, 1000, 1500, 2), 1000, 0);
+    CHECK_DOUBLE(strong_scaling_kernel_ns(SPECTER_KERNEL_OPTIMIZER, 8000, 1500, 4), 8000, 0);
+    CHECK_DOUBLE(strong_scaling_kernel_ns(SPECTER_KERNEL_OTHER, 8000, 1500, 4), 8000, 0);
 }
 
 /* ---- the whole of it ---- */
@@ -235,8 +235,8 @@ TEST(strong_parts_beside_each_other)
 {
     struct grid_place place = {.known = true};
     struct grid grid = {.comms = &place, .ncomms = 1};
-    struct growth growth = {.grid = &grid};
-    struct strong strong = {.growth = &growth, .tokens = 8192};
+    struct weak_scaling growth = {.grid = &grid};
+    struct strong_scaling strong = {.growth = &growth, .tokens = 8192};
     struct match match = {.op = SPECTER_ALLREDUCE, .dtype = SPECTER_BF16, .bytes = 8192 * 4096};
     struct program program = {.matches.list = &match};
     struct retarget t = {.program = &program,

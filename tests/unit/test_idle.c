@@ -156,9 +156,9 @@ TEST(split_by_what_runs_together)
     device_op(&run, 0, 3, 0, 0, 8, 22)->class = OP_MEMORY;
     device_op(&run, 0, 3, 0, 0, 40, 44)->class = OP_MEMORY;
     device_analyze(&a, &run);
-    CHECK_INT(BUSY_COMPUTE, 0);
-    CHECK_INT(BUSY_COMM, 1);
-    CHECK_INT(BUSY_MEMORY, 2);
+    CHECK_INT(ACTIVITY_COMPUTE, 0);
+    CHECK_INT(ACTIVITY_COMM, 1);
+    CHECK_INT(ACTIVITY_MEMORY, 2);
     for (size_t i = 0; i < sizeof want / sizeof *want; i++)
         CHECK_INT(a.ranks[0].split.active_ns[want[i].kinds], want[i].ns);
     device_done(&a, &run);

@@ -5,7 +5,7 @@
  */
 #include "trace_load.h"
 
-#include "trace/busy.h"
+#include "trace/activity.h"
 #include "trace/graph.h"
 
 #define INIT_OF(coverage)                                                                    \
@@ -169,7 +169,7 @@ TEST(jsonl_graph_of_unknown_origin)
     CHECK_STR(all_notes(&run), "");
     CHECK_INT(first_of(&run, OP_GRAPH)->graph, -1);
     CHECK_INT(first_of(&run, OP_GRAPH)->dur_ns, 2500);
-    CHECK_INT(busy_kind_of(first_of(&run, OP_GRAPH)), BUSY_COMPUTE);
+    CHECK_INT(activity_kind_of(first_of(&run, OP_GRAPH)), ACTIVITY_COMPUTE);
     run_release(&run);
 }
 
@@ -178,23 +178,23 @@ TEST(jsonl_graphs_of_communication_alone)
 {
     static const struct {
         const char *text;
-        enum busy_kind kind;
+        enum activity_kind kind;
     } cases[] = {
         {INIT_OF("\"launches\"") REDUCE("0", "0", UNTIMED ",\"graph\":7") GRAPH("3", "7", "1"),
-         BUSY_COMM},
+         ACTIVITY_COMM},
         {INIT_OF("\"launches\"") REDUCE("0", "0", UNTIMED ",\"graph\":7") GRAPH("3", "7", "2"),
-         BUSY_COMPUTE}, /* one operation is not in the trace */
+         ACTIVITY_COMPUTE}, /* one operation is not in the trace */
         {INIT_OF("\"nccl\"") REDUCE("0", "0", UNTIMED ",\"graph\":7") GRAPH("3", "7", "1"),
-         BUSY_COMPUTE}, /* nobody looked at kernels */
+         ACTIVITY_COMPUTE}, /* nobody looked at kernels */
         {INIT_OF("\"launches\"") REDUCE("0", "0", UNTIMED ",\"graph\":7")
              GRAPH("3", "7", "1") "{\"type\":\"untraced\",\"launches\":1,\"graph\":7}\n",
-         BUSY_COMPUTE},
-        {INIT_OF("\"launches\"") GRAPH("3", "7", "0"), BUSY_COMPUTE},
+         ACTIVITY_COMPUTE},
+        {INIT_OF("\"launches\"") GRAPH("3", "7", "0"), ACTIVITY_COMPUTE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run run;
         load_text(&run, cases[i].text);
-        CHECK_INT(busy_kind_of(first_of(&run, OP_GRAPH)), cases[i].kind);
+        CHECK_INT(activity_kind_of(first_of(&run, OP_GRAPH)), cases[i].kind);
         run_release(&run);
     }
 }

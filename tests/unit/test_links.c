@@ -16,7 +16,7 @@ enum { LINKS = 5 };
 static void check_undo(uint64_t seed, uint32_t n, uint32_t links_each, uint32_t apart_ns)
 {
     struct program p = {.sim = sim_new(), .ncosts = n};
-    struct links l = {.nlinks = LINKS};
+    struct port_contention l = {.nlinks = LINKS};
     int64_t *cost_ns = array_new(n, sizeof *cost_ns), *work_ns = array_new(n, sizeof *work_ns);
     int64_t taken_ns = 0;
     p.costs = array_new(n, sizeof *p.costs);
@@ -36,9 +36,9 @@ static void check_undo(uint64_t seed, uint32_t n, uint32_t links_each, uint32_t 
                                   .share = (double)(made_random(&seed) % 1000001) / 1e6};
         }
     }
-    links_set(&l, &p, false);
+    port_contention_set(&l, &p, false);
     CHECK_INT(sim_run(p.sim), 0);
-    links_undo(&l, &p, work_ns);
+    port_contention_undo(&l, &p, work_ns);
     for (uint32_t i = 0; i < n; i++) {
         struct sim_span span = sim_transfer_span(p.sim, i);
         CHECK(llabs(work_ns[i] - cost_ns[i]) <= 1);
@@ -49,7 +49,7 @@ static void check_undo(uint64_t seed, uint32_t n, uint32_t links_each, uint32_t 
     free(work_ns);
     free(p.costs);
     sim_free(p.sim);
-    links_release(&l);
+    port_contention_release(&l);
 }
 
 TEST(links_undo_what_the_engine_did)

@@ -172,9 +172,9 @@ TEST(placement_of_a_recording)
     }
 }
 
-static void check_layout(const struct growth *g, int comm, int64_t scale, struct layout want)
+static void check_layout(const struct weak_scaling *g, int comm, int64_t scale, struct layout want)
 {
-    struct layout l = growth_layout(g, comm, net8(), scale);
+    struct layout l = weak_scaling_layout(g, comm, net8(), scale);
     CHECK_INT(l.ranks, want.ranks);
     CHECK_INT(l.nodes, want.nodes);
     CHECK_INT(l.per_node, want.per_node);
@@ -222,21 +222,21 @@ TEST(growth_to_so_many_gpus)
     static const int64_t sizes[] = {12, 24, 12000}, odd[] = {100}, small[] = {6};
     struct made_job j = make_job(&m, true);
     struct grid grid;
-    struct growth g;
+    struct weak_scaling g;
     struct run run = {.ncomms = 0};
     int64_t scales[3];
     struct err e;
     grid_find(&grid, &j.in);
-    growth_make(&g, &run, &grid, GRID_DP);
-    CHECK_INT(growth_scales(&g, sizes, 3, scales, &e), 0);
+    weak_scaling_init(&g, &run, &grid, GRID_DP);
+    CHECK_INT(weak_scaling_scales(&g, sizes, 3, scales, &e), 0);
     CHECK_INT(scales[0], 1);
     CHECK_INT(scales[1], 2);
     CHECK_INT(scales[2], 1000);
-    CHECK_INT(growth_scales(&g, odd, 1, scales, &e), -1);
+    CHECK_INT(weak_scaling_scales(&g, odd, 1, scales, &e), -1);
     CHECK_HAS(e.msg, "not a multiple of the recorded job's 12; the nearest are 96 and 108");
-    CHECK_INT(growth_scales(&g, small, 1, scales, &e), -1);
+    CHECK_INT(weak_scaling_scales(&g, small, 1, scales, &e), -1);
     CHECK_HAS(e.msg, "12, which is the smallest");
-    growth_release(&g);
+    weak_scaling_release(&g);
     grid_release(&grid);
     release(&j);
 }

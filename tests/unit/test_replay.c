@@ -599,10 +599,10 @@ static int add_comm(struct run *run, const char *id, int n, int first, int strid
     return c;
 }
 
-static void check_layout(const struct growth *g, int comm, const char *network, int64_t scale,
+static void check_layout(const struct weak_scaling *g, int comm, const char *network, int64_t scale,
                          int ranks, int nodes, int per_node)
 {
-    struct layout l = growth_layout(g, comm, network_profile_find(network, NULL), scale);
+    struct layout l = weak_scaling_layout(g, comm, network_profile_find(network, NULL), scale);
     CHECK_INT(l.ranks, ranks);
     CHECK_INT(l.nodes, nodes);
     CHECK_INT(l.per_node, per_node);
@@ -613,7 +613,7 @@ TEST(replay_growth_rules_and_layouts)
 {
     struct run run;
     struct grown to;
-    const struct growth *g = &to.g;
+    const struct weak_scaling *g = &to.g;
     int world, pair, data, alone, unknown;
     run_init(&run);
     run.world_size = 8;
@@ -625,11 +625,11 @@ TEST(replay_growth_rules_and_layouts)
     run.comms[pair].name = "tp";
     run.comms[data].name = "dp";
     grown_make(&to, &run);
-    CHECK(growth_grows(g, world));
-    CHECK(!growth_grows(g, pair));
-    CHECK(growth_grows(g, data));
-    CHECK(!growth_grows(g, alone));
-    CHECK(!growth_grows(g, unknown));
+    CHECK(weak_scaling_grows(g, world));
+    CHECK(!weak_scaling_grows(g, pair));
+    CHECK(weak_scaling_grows(g, data));
+    CHECK(!weak_scaling_grows(g, alone));
+    CHECK(!weak_scaling_grows(g, unknown));
     check_layout(g, world, "dgx_h100_400g", 1, 8, 1, 8);
     check_layout(g, world, "dgx_h100_400g", 131072, 1048576, 131072, 8);
     check_layout(g, pair, "dgx_h100_400g", 64, 2, 1, 2);

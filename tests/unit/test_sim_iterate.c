@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "sim/step/step_measure.h"
-#include "trace/stretch.h"
+#include "trace/period.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +12,10 @@ static void check_stretch(const char *text, size_t first, size_t period, size_t 
 {
     size_t n = strlen(text);
     uint64_t *symbols = calloc(n + 1, sizeof *symbols);
-    struct stretch s;
+    struct period s;
     for (size_t i = 0; i < n; i++)
         symbols[i] = (uint64_t)text[i];
-    s = stretch_find(symbols, n);
+    s = period_find(symbols, n);
     if (s.first != first || s.period != period || (period && s.length / period != iterations))
         test_fail(__FILE__, __LINE__, "'%s': %zu times %zu from %zu, want %zu times %zu from %zu",
                   text, period ? s.length / (s.period ? s.period : 1) : 0, s.period, s.first,
@@ -23,7 +23,7 @@ static void check_stretch(const char *text, size_t first, size_t period, size_t 
     free(symbols);
 }
 
-TEST(stretch_plain)
+TEST(period_plain)
 {
     check_stretch("", 0, 0, 0);
     check_stretch("a", 0, 0, 0);
@@ -34,7 +34,7 @@ TEST(stretch_plain)
     check_stretch("abcabcab", 0, 3, 2);
 }
 
-TEST(stretch_behind_a_prologue_and_before_an_epilogue)
+TEST(period_behind_a_prologue_and_before_an_epilogue)
 {
     check_stretch("xyabcabcabcabc", 2, 3, 4);
     check_stretch("abcabcabcabcxyz", 0, 3, 4);
@@ -43,61 +43,61 @@ TEST(stretch_behind_a_prologue_and_before_an_epilogue)
 }
 
 /* Layers repeat within an iteration: the iteration is what covers most. */
-TEST(stretch_of_iterations_with_layers)
+TEST(period_of_iterations_with_layers)
 {
     check_stretch("iLMLMLMLMoiLMLMLMLMoiLMLMLMLMo", 0, 10, 3);
     check_stretch("piLLLLLLoiLLLLLLoiLLLLLLo", 1, 8, 3);
 }
 
 /* Half is not enough to speak of iterations. */
-TEST(stretch_covers_at_least_half)
+TEST(period_covers_at_least_half)
 {
     check_stretch("qwertyuiopabababzxcvbnm", 0, 0, 0);
 }
 
-TEST(stretch_long_sequences)
+TEST(period_long_sequences)
 {
     enum { N = 200000, P = 997 };
     uint64_t *symbols = calloc(N, sizeof *symbols);
-    struct stretch s;
+    struct period s;
     for (size_t i = 0; i < N; i++)
         symbols[i] = i < 500 ? 100000 + i : i % P % 31 * 7 + (i % P == 0) * 1000;
-    s = stretch_find(symbols, N);
+    s = period_find(symbols, N);
     CHECK_INT((int64_t)s.period, P);
     CHECK_INT((int64_t)s.first, 500);
     CHECK_INT((int64_t)s.length, N - 500);
     for (size_t i = 0; i < N; i++)
         symbols[i] = i * i; /* nothing repeats */
-    CHECK_INT((int64_t)stretch_find(symbols, N).period, 0);
+    CHECK_INT((int64_t)period_find(symbols, N).period, 0);
     memset(symbols, 0, N * sizeof *symbols);
-    CHECK_INT((int64_t)stretch_find(symbols, N).period, 1);
+    CHECK_INT((int64_t)period_find(symbols, N).period, 1);
     free(symbols);
 }
 
 /* Every symbol behind the odd one changes the period, and each such stretch reaches far left. */
-TEST(stretch_work_is_linear)
+TEST(period_work_is_linear)
 {
     enum { N = 200000, ODD = 80000 };
     uint64_t *symbols = calloc(N, sizeof *symbols);
-    struct stretch s;
+    struct period s;
     symbols[ODD] = 1;
-    s = stretch_find(symbols, N);
+    s = period_find(symbols, N);
     CHECK_INT((int64_t)s.period, 1);
     CHECK(s.compared > 0 && s.compared < 100u * N);
     free(symbols);
 }
 
 /* What is found repeats itself, and reaches to the left as far as it can. */
-TEST(stretch_is_as_periodic_as_it_says)
+TEST(period_is_as_periodic_as_it_says)
 {
     uint64_t seed = 7, symbols[48];
     for (int round = 0; round < 3000; round++) {
-        struct stretch s;
+        struct period s;
         for (size_t i = 0; i < 48; i++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             symbols[i] = i >= 6 && seed >> 60 != 0 ? symbols[i - 6] : seed >> 33 & 1;
         }
-        s = stretch_find(symbols, 48);
+        s = period_find(symbols, 48);
         for (size_t i = s.first; s.period && i + s.period < s.first + s.length; i++)
             CHECK(symbols[i] == symbols[i + s.period]);
         if (s.period && s.first > 0)

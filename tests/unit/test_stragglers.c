@@ -94,18 +94,18 @@ TEST(stragglers_victim_and_origin)
     CHECK_INT(a.comm.matches.list[x[2].worst].seq, 1);
     /* against rank 1, which is the second of 200, 210, 560 */
     CHECK_INT((int64_t)x[2].explained, 1);
-    CHECK_DOUBLE(x[2].why_ns[WHY_compute], 200 - 100, 0);
-    CHECK_DOUBLE(x[2].why_ns[WHY_waiting], 300, 0);
-    CHECK_DOUBLE(x[2].why_ns[WHY_moving], 20, 0);
-    CHECK_DOUBLE(x[2].why_ns[WHY_idle], -10, 0);
+    CHECK_DOUBLE(x[2].why_ns[LATE_compute], 200 - 100, 0);
+    CHECK_DOUBLE(x[2].why_ns[LATE_waiting], 300, 0);
+    CHECK_DOUBLE(x[2].why_ns[LATE_moving], 20, 0);
+    CHECK_DOUBLE(x[2].why_ns[LATE_idle], -10, 0);
     CHECK_DOUBLE(x[2].passed_ns, x[2].caused_ns, 0);
     CHECK_DOUBLE(x[2].origin_ns, 0, 0);
     CHECK_DOUBLE(x[3].caused_ns, 300, 0);
     CHECK_DOUBLE(x[3].origin_ns, 300 + x[2].caused_ns, 1e-12);
     /* the pair's first; before it, both left the world's */
     CHECK_INT((int64_t)x[3].explained, 1);
-    CHECK_DOUBLE(x[3].why_ns[WHY_compute], 400 - 100, 0);
-    CHECK_DOUBLE(x[3].why_ns[WHY_idle], 0, 0);
+    CHECK_DOUBLE(x[3].why_ns[LATE_compute], 400 - 100, 0);
+    CHECK_DOUBLE(x[3].why_ns[LATE_idle], 0, 0);
     CHECK_DOUBLE(a.stragglers.caused_ns, 300 + x[2].caused_ns, 1e-12);
     CHECK_INT((int64_t)a.stragglers.steps, 0);
     analysis_release(&a);
@@ -126,7 +126,7 @@ TEST(stragglers_finding_names_the_origin)
     analyze(&a, &run);
     /* not from the pair's of the chain before: the world's in between brought both together */
     CHECK_INT((int64_t)a.stragglers.arrivals[3].explained, 3);
-    CHECK_DOUBLE(a.stragglers.arrivals[3].why_ns[WHY_compute], 3 * (400 - 100), 0);
+    CHECK_DOUBLE(a.stragglers.arrivals[3].why_ns[LATE_compute], 3 * (400 - 100), 0);
     CHECK_INT((int64_t)a.stragglers.steps, 3);
     CHECK_INT((int64_t)a.stragglers.arrivals[3].top_steps, 3);
     CHECK_INT((int64_t)a.stragglers.arrivals[2].top_steps, 0);
@@ -161,10 +161,10 @@ TEST(stragglers_that_compute_beside_are_not_together)
     const struct arrival *x = &a.stragglers.arrivals[1];
     CHECK_INT((int64_t)x->last, 2);
     /* the world's: 100 late, computes as long; the pair's as above */
-    CHECK_DOUBLE(x->why_ns[WHY_compute], (200 - 100) + (400 - 100), 0);
-    CHECK_DOUBLE(x->why_ns[WHY_waiting], -100, 0);
-    CHECK_DOUBLE(x->why_ns[WHY_moving], -40, 0);
-    CHECK_DOUBLE(x->why_ns[WHY_idle], 0, 0);
+    CHECK_DOUBLE(x->why_ns[LATE_compute], (200 - 100) + (400 - 100), 0);
+    CHECK_DOUBLE(x->why_ns[LATE_waiting], -100, 0);
+    CHECK_DOUBLE(x->why_ns[LATE_moving], -40, 0);
+    CHECK_DOUBLE(x->why_ns[LATE_idle], 0, 0);
     analysis_release(&a);
     run_release(&run);
 }
@@ -216,10 +216,10 @@ TEST(stragglers_and_what_clocks_tell)
 
 TEST(stragglers_why_by_hand)
 {
-    struct late_sets sets;
+    struct late_activity sets;
     struct intervals wait;
     struct run run;
-    double parts[WHY_COUNT] = {0};
+    double parts[LATE_CAUSE_COUNT] = {0};
     made(&run, 1);
     kernel(&run, 0, 0, 100);
     add(&run, 0, 0, 0, 50, 250); /* waits up to 200: not beside the kernel */
@@ -227,15 +227,15 @@ TEST(stragglers_why_by_hand)
     intervals_init(&wait);
     intervals_add(&wait, 50, 200);
     intervals_merge(&wait);
-    late_sets_make(&sets, &run.ranks[0], &wait);
-    late_sets_add(&sets, 60, 320, 2, parts);
-    CHECK_DOUBLE(parts[WHY_compute], 2 * (40 + 20), 0);
-    CHECK_DOUBLE(parts[WHY_waiting], 2 * 100, 0);
-    CHECK_DOUBLE(parts[WHY_moving], 2 * 50, 0);
-    CHECK_DOUBLE(parts[WHY_idle], 2 * 50, 0);
-    late_sets_add(&sets, 320, 320, 1, parts);
-    CHECK_DOUBLE(parts[WHY_compute], 120, 0);
-    late_sets_release(&sets);
+    late_activity_init(&sets, &run.ranks[0], &wait);
+    late_activity_add(&sets, 60, 320, 2, parts);
+    CHECK_DOUBLE(parts[LATE_compute], 2 * (40 + 20), 0);
+    CHECK_DOUBLE(parts[LATE_waiting], 2 * 100, 0);
+    CHECK_DOUBLE(parts[LATE_moving], 2 * 50, 0);
+    CHECK_DOUBLE(parts[LATE_idle], 2 * 50, 0);
+    late_activity_add(&sets, 320, 320, 1, parts);
+    CHECK_DOUBLE(parts[LATE_compute], 120, 0);
+    late_activity_release(&sets);
     intervals_release(&wait);
     run_release(&run);
 }

@@ -19,7 +19,7 @@ static ncclComm_t handle_of(uintptr_t n)
 
 static struct comm *born(uintptr_t handle, uint64_t id, int64_t size)
 {
-    struct comm_birth b = comm_unborn;
+    struct comm_init b = comm_pending;
     b.id = id;
     b.size = size;
     b.rank = b.device = 0;
@@ -39,10 +39,10 @@ TEST(tracer_comm_reused_handle_is_the_new_communicator)
     comm_reset();
     born(7, 100, 4);
     born(7, 200, 4);
-    CHECK_INT(comm_look_up(handle_of(7))->birth.id, 200);
+    CHECK_INT(comm_look_up(handle_of(7))->init.id, 200);
     comm_visit_new(count_lines, &lines);
     CHECK_INT(lines, 2);
-    CHECK_INT(comm_look_up(handle_of(7))->birth.id, 200);
+    CHECK_INT(comm_look_up(handle_of(7))->init.id, 200);
     comm_end(handle_of(7));
     CHECK(comm_look_up(handle_of(7)) == NULL);
     comm_reset();
@@ -123,7 +123,7 @@ TEST(tracer_comm_shrinks_without_identity)
     struct comm *c, *unborn;
     int64_t seq;
     comm_reset();
-    unborn = comm_add(handle_of(9), &comm_unborn);
+    unborn = comm_add(handle_of(9), &comm_pending);
     CHECK_INT(comm_shrink_id(unborn, 1, NO_ID, &seq), 0);
     c = born(7, 100, 64);
     for (int i = 0; i < COMM_SHRINKS_MAX; i++)
@@ -144,7 +144,7 @@ TEST(tracer_comm_look_ups_of_thousands)
         uint32_t most = 0, sum = 0;
         comm_reset();
         for (uintptr_t i = 1; i <= 5000; i++)
-            CHECK(comm_add((ncclComm_t)(i * strides[s]), &comm_unborn) != NULL);
+            CHECK(comm_add((ncclComm_t)(i * strides[s]), &comm_pending) != NULL);
         for (uintptr_t i = 1; i <= 5000; i++) {
             uint32_t steps = comm_table_steps((ncclComm_t)(i * strides[s]));
             most = steps > most ? steps : most;
@@ -183,7 +183,7 @@ TEST(tracer_comm_beyond_the_room)
     CHECK(comm_find(handle_of(10003), NULL) == NULL);
     CHECK_INT(comm_without_room(), 2);
     c = comm_find(handle_of(1), NULL);
-    CHECK(c != NULL && c->birth.id == 1 && comm_next_p2p(c, 1, false, NO_ID) == 0);
+    CHECK(c != NULL && c->init.id == 1 && comm_next_p2p(c, 1, false, NO_ID) == 0);
     for (uintptr_t i = 1; i <= 100; i++)
         comm_end(handle_of(i));
     comm_visit_new(count_lines, &lines);
@@ -283,7 +283,7 @@ TEST(tracer_comm_look_up_on_a_slot_that_moves)
     pthread_t thread;
     comm_reset();
     behind = born(7, 100, 4);
-    moving.slot = comm_add(handle_in_list_of(1), &comm_unborn);
+    moving.slot = comm_add(handle_in_list_of(1), &comm_pending);
     moving.next = handle_in_list_of(0);
     CHECK_INT(comm_table_steps(handle_of(7)), 2);
     comm_end(atomic_load(&moving.slot->handle));
@@ -312,7 +312,7 @@ static bool kernel_reads_for_us(void)
 TEST(tracer_comm_births_that_wait)
 {
     static ncclComm_t handles[100];
-    struct comm_birth b = comm_unborn;
+    struct comm_init b = comm_pending;
     struct comm *kept = NULL;
     if (!kernel_reads_for_us())
         SKIP("no process_vm_readv");
@@ -327,8 +327,8 @@ TEST(tracer_comm_births_that_wait)
     }
     for (struct comm *c = kept, *next; c != NULL; c = next) {
         next = comm_next_kept(c);
-        if (c->birth.id % 2 == 0)
-            comm_add_kept(c, handle_of((uintptr_t)c->birth.id));
+        if (c->init.id % 2 == 0)
+            comm_add_kept(c, handle_of((uintptr_t)c->init.id));
         else
             comm_make_late(c);
     }
@@ -336,9 +336,9 @@ TEST(tracer_comm_births_that_wait)
         handles[i] = handle_of(i + 1);
     for (uintptr_t i = 1; i <= 100; i++) {
         struct comm *c = comm_find(handle_of(i), NULL);
-        CHECK_INT(c->birth.id, i == 51 ? 0 : i);
+        CHECK_INT(c->init.id, i == 51 ? 0 : i);
         if (i != 51)
-            CHECK_STR(c->birth.name, "of the program");
+            CHECK_STR(c->init.name, "of the program");
     }
     comm_reset();
 }

@@ -222,16 +222,16 @@ static void count_visit(const struct comm *c, void *arg)
 
 TEST(tracer_comm_identity_and_counts)
 {
-    struct comm_birth birth = comm_unborn;
+    struct comm_init init = comm_pending;
     ncclComm_t handle = (ncclComm_t)(uintptr_t)0x5000, other = (ncclComm_t)(uintptr_t)0x6000;
     struct comm *c, *d;
     int64_t seq;
     comm_reset();
-    birth.id = comm_hash("id", 2, 0);
-    birth.rank = 1;
-    birth.size = 4;
-    birth.device = 0;
-    c = comm_add(handle, &birth);
+    init.id = comm_hash("id", 2, 0);
+    init.rank = 1;
+    init.size = 4;
+    init.device = 0;
+    c = comm_add(handle, &init);
     CHECK(c != NULL && comm_look_up(handle) == c && comm_look_up(other) == NULL);
     CHECK_INT(comm_next_collective(c, NO_ID), 0);
     CHECK_INT(comm_next_collective(c, NO_ID), 1);
@@ -252,7 +252,7 @@ TEST(tracer_comm_identity_and_counts)
     CHECK(comm_look_up(handle) == NULL && comm_look_up(other) == d);
     comm_visit_new(count_visit, NULL);
     CHECK_INT(visited, 2);
-    c = comm_add(handle, &birth); /* the handle again, for another communicator */
+    c = comm_add(handle, &init); /* the handle again, for another communicator */
     CHECK_INT(comm_next_collective(c, NO_ID), 0);
     CHECK_INT(comm_next_p2p(c, 3, false, NO_ID), 0);
     comm_reset();
@@ -260,13 +260,13 @@ TEST(tracer_comm_identity_and_counts)
 
 TEST(tracer_comm_numbers_of_a_failed_group_come_back)
 {
-    struct comm_birth birth = comm_unborn;
+    struct comm_init init = comm_pending;
     struct comm *c;
     int64_t seq;
     comm_reset();
-    birth.id = birth.size = 4;
-    birth.rank = birth.device = 0;
-    c = comm_add((ncclComm_t)(uintptr_t)0x5000, &birth);
+    init.id = init.size = 4;
+    init.rank = init.device = 0;
+    c = comm_add((ncclComm_t)(uintptr_t)0x5000, &init);
     CHECK_INT(comm_next_collective(c, 7), 0); /* of a group that goes well */
     CHECK_INT(comm_next_collective(c, 8), 1);
     CHECK_INT(comm_next_collective(c, 8), 2);
@@ -287,24 +287,24 @@ TEST(tracer_comm_numbers_of_a_failed_group_come_back)
 
 TEST(tracer_comm_split_is_the_same_on_all_members)
 {
-    struct comm_birth birth = comm_unborn;
+    struct comm_init init = comm_pending;
     uint64_t ids[2][3];
     int64_t seq;
-    birth.id = comm_hash("parent", 6, 0);
-    birth.size = 2;
-    birth.device = 0;
+    init.id = comm_hash("parent", 6, 0);
+    init.size = 2;
+    init.device = 0;
     for (int member = 0; member < 2; member++) {
         struct comm *parent;
         comm_reset();
-        birth.rank = member;
-        parent = comm_add((ncclComm_t)(uintptr_t)0x5000, &birth);
+        init.rank = member;
+        parent = comm_add((ncclComm_t)(uintptr_t)0x5000, &init);
         ids[member][0] = comm_split_id(parent, 0, NO_ID, &seq);
         ids[member][1] = comm_split_id(parent, 1, NO_ID, &seq);
         ids[member][2] = comm_split_id(parent, 1, NO_ID, &seq);
         CHECK_INT(seq, 2);
     }
     for (int i = 0; i < 3; i++)
-        CHECK(ids[0][i] == ids[1][i] && ids[0][i] != birth.id);
+        CHECK(ids[0][i] == ids[1][i] && ids[0][i] != init.id);
     CHECK(ids[0][0] != ids[0][1] && ids[0][1] != ids[0][2]);
     comm_reset();
 }

@@ -6,9 +6,9 @@
 #define SPECTER_TRACER_HOOKS_NCCL_H
 
 #define CALL_COMM_INIT(_handle, _size, _ids, _nids, _rank, _config) \
-    describe_birth(&call, _handle, _size, _ids, _nids, _rank, _config)
+    describe_comm_init(&call, _handle, _size, _ids, _nids, _rank, _config)
 #define CALL_COMM_INIT_ALL(_handles, _count, _devices) \
-    describe_birth_all(&call, _handles, _count, _devices)
+    describe_comm_init_all(&call, _handles, _count, _devices)
 #define CALL_COMM_SPLIT(_parent, _color, _key, _handle, _config) \
     describe_split(&call, _parent, _color, _key, _handle, _config)
 #define CALL_COMM_SHRINK(_parent, _excluded, _count, _handle, _config) \

@@ -189,7 +189,7 @@ static void stream_go(struct sim *s, uint32_t index)
         item->start_ns = s->now_ns;
         item->started = 1;
         if (s->keep_beside)
-            rate_open_area(s, stream);
+            load_integral(s, stream);
         if (item->next != SIM_NONE)
             prefetch(&s->items[item->next]);
         starters[item->kind](s, index, item);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the engine: for sim.c (running), sim_build.c (building), sim_rate.c (what slows what down),
- * sim_result.c and sim_path.c (results) only. README.md, "The engine", says how it is laid out.
+ * Inside the engine: for sim.c (running), sim_build.c (building), sim_rate.c (what slows what
+ * down), sim_result.c and sim_path.c (results) only. README.md, "The engine", says how it is laid
+ * out.
  */
 #ifndef SPECTER_SIM_ENGINE_SIM_INTERNAL_H
 #define SPECTER_SIM_ENGINE_SIM_INTERNAL_H
@@ -286,7 +287,7 @@ void rate_take_hold(struct sim *s, const struct stream *stream);
 void rate_drop_hold(struct sim *s, const struct stream *stream);
 
 /* Integrals of the loads of the stream's device, for items that begin and end. */
-void rate_open_area(struct sim *s, const struct stream *stream);
+void load_integral(struct sim *s, const struct stream *stream);
 void rate_close_area(struct sim *s, const struct stream *stream);
 
 /* A transfer begins (returns when it will end) or ends now: work beside it goes slower or faster.

@@ -177,7 +177,7 @@ void rate_drop_hold(struct sim *s, const struct stream *stream)
     hold(s, stream, -1);
 }
 
-void rate_open_area(struct sim *s, const struct stream *stream)
+void load_integral(struct sim *s, const struct stream *stream)
 {
     struct device *device = &s->devices[stream->device];
     settle_device(s, device);

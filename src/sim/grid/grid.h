@@ -141,7 +141,7 @@ void grid_find(struct grid *g, const struct grid_input *in);
  * world, ep counting as part of dp where the rest is the world without it. 0, or -1 with e filled
  * (ERR_USAGE): not a grid, another world, or a communicator that does not fit, which is named. To
  * be released in either case. */
-int grid_tell(struct grid *g, const struct grid_input *in, const char *text, struct err *e);
+int grid_from_text(struct grid *g, const struct grid_input *in, const char *text, struct err *e);
 
 void grid_release(struct grid *g);
 

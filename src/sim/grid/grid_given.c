@@ -227,7 +227,7 @@ static int told_or_error(struct search *s, const char *text, struct err *e)
                    s->found.ncandidates > 0 ? s->found.candidates[0] : "");
 }
 
-int grid_tell(struct grid *g, const struct grid_input *in, const char *text, struct err *e)
+int grid_from_text(struct grid *g, const struct grid_input *in, const char *text, struct err *e)
 {
     struct told list[GRID_AXES_MAX];
     struct search s = {.in = in, .list = list, .score = -1};

@@ -205,8 +205,8 @@ static void list_comms(struct surveyor *s)
     }
 }
 
-void grid_survey(struct grid_input *in, const struct run *run, const struct program_rank *ranks,
-                 const struct rank_steps *iterations, struct arena *arena)
+void grid_input_fill(struct grid_input *in, const struct run *run, const struct program_rank *ranks,
+                     const struct rank_steps *iterations, struct arena *arena)
 {
     struct surveyor s = {.run = run, .arena = arena};
     uint64_t *most = arena_alloc(arena, run->ncomms * sizeof *most);

@@ -13,8 +13,8 @@
 
 /* Counts what communicators did within the iterations of each rank (iterations by index in
  * run->ranks). Everything it points to is in `arena` or the run. */
-void grid_survey(struct grid_input *in, const struct run *run, const struct program_rank *ranks,
-                 const struct rank_steps *iterations, struct arena *arena);
+void grid_input_fill(struct grid_input *in, const struct run *run, const struct program_rank *ranks,
+                     const struct rank_steps *iterations, struct arena *arena);
 
 /* Ranks without operations. Those of one pipeline stage do the same, so that one of each stage is
  * enough; the others are filled in by symmetry: a collective is replayed with the members that are

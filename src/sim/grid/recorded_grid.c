@@ -17,11 +17,11 @@ int recorded_make(struct recorded *rec, const struct run *run, const struct job_
     memset(rec, 0, sizeof *rec);
     arena_init(&rec->arena);
     program_make(&program, run, LATENCY_NS, false);
-    grid_survey(&groups, run, program.ranks, steps->ranks, &rec->arena);
+    grid_input_fill(&groups, run, program.ranks, steps->ranks, &rec->arena);
     if (parallel == NULL)
         grid_find(&rec->grid, &groups);
     else
-        rc = grid_tell(&rec->grid, &groups, parallel, e);
+        rc = grid_from_text(&rec->grid, &groups, parallel, e);
     program_release(&program);
     return rc;
 }

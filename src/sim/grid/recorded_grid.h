@@ -18,7 +18,7 @@ struct recorded {
     struct grid grid;
 };
 
-/* steps: of the run. parallel: the grid as grid_tell() takes it; NULL: found. 0, or -1 with e
+/* steps: of the run. parallel: the grid as grid_from_text() takes it; NULL: found. 0, or -1 with e
  * filled (ERR_USAGE): what is told does not fit. To be released in either case. */
 int recorded_make(struct recorded *rec, const struct run *run, const struct job_steps *steps,
                   const char *parallel, struct err *e);

@@ -15,7 +15,7 @@ static int64_t key_of(const struct op *op)
     return (int64_t)op->coll.group << 32 | op->coll.comm;
 }
 
-uint64_t *exchange_bytes(const struct rank *rank)
+uint64_t *alltoall_bytes(const struct rank *rank)
 {
     struct idmap groups = {0};
     size_t n = rank->nops > 0 ? rank->nops : 1;

@@ -10,6 +10,6 @@
 
 /* By operation: what its rank sends in the group that it is in, over the same communicator; 0 where
  * it is no message of a group. Owned by the caller, freed with free(). */
-uint64_t *exchange_bytes(const struct rank *rank);
+uint64_t *alltoall_bytes(const struct rank *rank);
 
 #endif

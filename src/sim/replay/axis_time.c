@@ -2,7 +2,7 @@
 #include "sim/replay/axis_time.h"
 
 #include "sim/replay/job.h"
-#include "trace/busy.h"
+#include "trace/activity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ const char *axis_name(const struct job *job, int comm)
     static const char part[] = "part of ";
     struct replay *rep = job->rep;
     const char *words;
-    int recorded = comm < 0 ? comm : growth_recorded_comm(&job->growth, comm);
+    int recorded = comm < 0 ? comm : weak_scaling_recorded_comm(&job->growth, comm);
     if (comm < 0 || job->program.run->comms[comm].size == 0)
         return "unknown";
     if (recorded < 0)
@@ -69,11 +69,11 @@ static void collect(struct lanes *l, struct intervals *hides, const struct rank 
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         const struct movement *move = when->moves != NULL ? &when->moves[i] : NULL;
-        enum busy_kind kind = busy_kind_of(op);
+        enum activity_kind kind = activity_kind_of(op);
         struct lane *lane;
-        if (when->spans[i].start_ns == UNKNOWN_NS || kind == BUSY_MEMORY)
+        if (when->spans[i].start_ns == UNKNOWN_NS || kind == ACTIVITY_MEMORY)
             continue;
-        if (kind == BUSY_COMPUTE) {
+        if (kind == ACTIVITY_COMPUTE) {
             add_clipped(hides, when->spans[i], w);
             continue;
         }

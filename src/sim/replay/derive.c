@@ -9,7 +9,7 @@
 #define UNCHANGED 0.005 /* an iteration that differs by less is said to be the same */
 
 /* Needs the recording's measurement. */
-void look_at_recording(struct job *job)
+void derive_recording(struct job *job)
 {
     struct replay *rep = job->rep;
     struct step_time time;
@@ -51,7 +51,7 @@ static const char *lacks_words(const struct job *job)
     return words != NULL ? words : "the recording does not show why";
 }
 
-void look_at_own(struct job *job)
+void derive_own(struct job *job)
 {
     struct replay *rep = job->rep;
     rep->own_error = replay_error(rep);
@@ -115,8 +115,7 @@ static int find_error(struct job *job, const struct retarget *t, const struct pa
     return uncertainty_of(&out->error, path, t, &known, e);
 }
 
-int look_at_error(struct job *job, const struct retarget *t, struct replay_scale *out,
-                  struct err *e)
+int derive_error(struct job *job, const struct retarget *t, struct replay_scale *out, struct err *e)
 {
     struct job_view view;
     struct path path;
@@ -130,8 +129,7 @@ int look_at_error(struct job *job, const struct retarget *t, struct replay_scale
     return rc;
 }
 
-int look_at_scale(struct job *job, const struct retarget *t, struct replay_scale *out,
-                  struct err *e)
+int derive_scale(struct job *job, const struct retarget *t, struct replay_scale *out, struct err *e)
 {
     struct replay *rep = job->rep;
     struct job_view view;
@@ -215,7 +213,7 @@ static void give_reason(struct job *job, const struct replay_scale *base, bool c
                     name, kind);
 }
 
-void look_for_reasons(struct job *job, const struct replay_scale *base)
+void derive_reasons(struct job *job, const struct replay_scale *base)
 {
     const struct replay_opts *opts = job->opts;
     struct replay *rep = job->rep;
@@ -287,7 +285,7 @@ static const char *why_otherwise(const struct job *job, bool time)
     if (time && bound_of(recorded) != job->opts->bounds->time)
         return "what was not timed is work here, and idle time to analyze";
     if (rep->from.gpu != rep->to.gpu || rep->from.network != rep->to.network || !rep->calibrate ||
-        rep->host_speed != 1 || job->opts->vary.nfaults > 0)
+        rep->host_speed != 1 || job->opts->whatif.nfaults > 0)
         return "on the target the parts of a step take other times";
     if (!sees_waits(job->program.run))
         return "the recording does not hold what the host waited for, which the replay infers and "
@@ -320,7 +318,7 @@ static void compare_bounds(struct job *job)
                   rep->recorded_why);
 }
 
-void look_for_verdict(struct job *job, struct replay_scale *base)
+void derive_verdict(struct job *job, struct replay_scale *base)
 {
     struct replay *rep = job->rep;
     const struct iteration_time *t = &base->time;

@@ -64,13 +64,13 @@ static int make_grid(struct job *job, const struct replay_opts *opts, struct err
     rep->grown = grid_role_parse(grow, strlen(grow));
     if (rep->grown == GRID_ROLES)
         return err_set(e, ERR_USAGE, "no axis '%s' to grow", grow);
-    grid_survey(&rep->groups, run, job->program.ranks, job->steps.ranks, &rep->arena);
+    grid_input_fill(&rep->groups, run, job->program.ranks, job->steps.ranks, &rep->arena);
     if (opts->parallel == NULL)
         grid_find(&rep->grid, &rep->groups);
-    else if (grid_tell(&rep->grid, &rep->groups, opts->parallel, e) < 0)
+    else if (grid_from_text(&rep->grid, &rep->groups, opts->parallel, e) < 0)
         return -1;
-    growth_make(&job->growth, run, &rep->grid, rep->grown);
-    growth_place(&job->growth, opts->placement, rep->from.network, rep->to.network);
+    weak_scaling_init(&job->growth, run, &rep->grid, rep->grown);
+    weak_scaling_place(&job->growth, opts->placement, rep->from.network, rep->to.network);
     rep->placement = placement_words(&job->growth.target, &rep->arena);
     grid_find_absent(&rep->absent, &rep->grid, run, job->steps.ranks, &rep->arena);
     if (rep->absent.refused != NULL)
@@ -123,24 +123,24 @@ static double step_ns(void *job, bool simulated)
     return job_measure(job, simulated).span_ns;
 }
 
-static int learn_variation(struct job *job, const struct vary_opts *opts, struct err *e)
+static int learn_jitter(struct job *job, const struct whatif_opts *opts, struct err *e)
 {
     struct replay *rep = job->rep;
-    job->vary = (struct vary_job){.program = &job->program,
+    job->whatif = (struct whatif){.program = &job->program,
                                   .growth = &job->growth,
                                   .steps = &job->steps,
                                   .net = rep->to.network,
                                   .world = rep->world,
                                   .step_ns = step_ns,
                                   .context = job};
-    if (vary_job_init(&job->vary, opts, e) < 0)
+    if (whatif_init(&job->whatif, opts, e) < 0)
         return -1;
     if (opts->jitter == JITTER_OFF)
         return 0;
     rep->seed = opts->seed;
-    rep->variation = job->vary.variation;
-    say_variation(rep, opts);
-    vary_recorded(&job->vary, &rep->recorded_spread);
+    rep->variation = job->whatif.variation;
+    note_variation(rep, opts);
+    jitter_recorded(&job->whatif, &rep->recorded_spread);
     return 0;
 }
 
@@ -160,21 +160,21 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
         return -1;
     job_find_pipeline(job);
     if (rep->strong)
-        strong_find(&job->strong, &job->growth, job->steps.ranks, &rep->arena);
-    if (learn_variation(job, &opts->vary, e) < 0)
+        strong_scaling_find(&job->strong, &job->growth, job->steps.ranks, &rep->arena);
+    if (learn_jitter(job, &opts->whatif, e) < 0)
         return -1;
-    say_latency(rep);
-    say_program(rep, &job->program);
-    say_absent_waits(rep, &job->program);
-    say_iterations(rep);
-    say_grid(rep);
+    note_latency(rep);
+    note_program(rep, &job->program);
+    note_absent_waits(rep, &job->program);
+    note_iterations(rep);
+    note_grid(rep);
     if (opts->parallel != NULL)
-        say_told(rep);
-    say_growth(rep, &job->growth);
-    say_strong(rep, &job->strong);
-    say_exchanges(rep, &job->growth);
-    say_placement(rep, &job->growth);
-    say_overlap(rep, &job->overlap);
+        note_given_grid(rep);
+    note_growth(rep, &job->growth);
+    note_strong(rep, &job->strong);
+    note_exchanges(rep, &job->growth);
+    note_placement(rep, &job->growth);
+    note_overlap(rep, &job->overlap);
     return 0;
 }
 
@@ -183,8 +183,8 @@ void job_release(struct job *job)
     pipeline_free(job->pipeline);
     job_steps_release(&job->steps);
     if (job->growth.run != NULL)
-        growth_release(&job->growth);
-    vary_job_release(&job->vary);
+        weak_scaling_release(&job->growth);
+    whatif_release(&job->whatif);
     overlap_release(&job->overlap);
     program_release(&job->program);
 }
@@ -197,7 +197,7 @@ static int set_costs(struct job *job, struct retarget *t, struct err *e)
         int64_t ns;
         if (retarget_cost(t, &job->program.costs[i], &ns, e) < 0)
             return -1;
-        program_set_cost(&job->program, i, vary_note_cost(&job->vary, i, ns));
+        program_set_cost(&job->program, i, faults_note_cost(&job->whatif, i, ns));
     }
     return 0;
 }
@@ -213,7 +213,7 @@ int job_simulate(struct job *job, struct target target, struct retarget *t,
         return -1;
     if (job->rep->strong && retarget_divide(t, &job->strong, e) < 0)
         return -1;
-    vary_place_faults(&job->vary, target.faulty, target.host_speed, t);
+    faults_place(&job->whatif, target.faulty, target.host_speed, t);
     if (set_costs(job, t, e) < 0)
         return -1;
     absent_wait_apply(&job->program, t);

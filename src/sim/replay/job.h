@@ -21,8 +21,8 @@ struct job_before {
 struct job {
     struct replay *rep;
     struct program program;
-    struct growth growth;
-    struct strong strong;         /* where the batch is divided: rep->strong */
+    struct weak_scaling growth;
+    struct strong_scaling strong; /* where the batch is divided: rep->strong */
     struct overlap overlap;       /* what communication slows down */
     struct job_steps steps;       /* owned */
     struct step_bounds *recorded; /* [nranks][steps.nparts] as recorded; in the arena of rep */
@@ -34,7 +34,7 @@ struct job {
     double *spans;                  /* by rank: its own step time in it; likewise */
     size_t deciding;                /* rank whose end ends the window */
     const struct replay_opts *opts; /* borrowed */
-    struct vary_job vary;
+    struct whatif whatif;
     struct job_before before;
     double base_ns; /* the iteration at scale 1; 0 before that was simulated */
 };

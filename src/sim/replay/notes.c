@@ -15,7 +15,7 @@ static unsigned long long u(uint64_t n)
 /* ---- how the program was made ---- */
 
 /* Kernels that the trace counts: their time is the gap that nothing else explains. */
-static void say_hidden(struct replay *rep, const struct program_facts *f)
+static void note_hidden(struct replay *rep, const struct program_facts *f)
 {
     if (f->hidden[HIDDEN_WORK] > 0)
         replay_assume(rep,
@@ -41,7 +41,7 @@ static void say_hidden(struct replay *rep, const struct program_facts *f)
 }
 
 /* Counts that are worth a sentence when they are not 0. */
-static void say_facts(struct replay *rep, const struct program_facts *f)
+static void note_facts(struct replay *rep, const struct program_facts *f)
 {
     if (f->syncs_guessed > 0)
         replay_assume(rep,
@@ -98,10 +98,10 @@ static void say_facts(struct replay *rep, const struct program_facts *f)
                       "%llu launch calls waited for room in the launch queue of their stream: not "
                       "CPU time, simulated anew (%d launches)",
                       u(f->blocked), BACKLOG_DEPTH);
-    say_hidden(rep, f);
+    note_hidden(rep, f);
 }
 
-static void say_waits(struct replay *rep, const struct program *p)
+static void note_waits(struct replay *rep, const struct program *p)
 {
     const struct program_facts *f = &p->facts;
     if (f->ranks_inferred == 0)
@@ -118,7 +118,7 @@ static void say_waits(struct replay *rep, const struct program *p)
 }
 
 /* What could not be matched across ranks is a loss: its waits are not recomputed. */
-static void say_matches(struct replay *rep, const struct matches *m)
+static void note_matches(struct replay *rep, const struct matches *m)
 {
     if (m->incomplete > 0)
         replay_note(rep, true,
@@ -136,7 +136,7 @@ static void say_matches(struct replay *rep, const struct matches *m)
 }
 
 /* A record that is missing must not read as work that was not there. */
-static void say_coverage(struct replay *rep, const struct run *run)
+static void note_coverage(struct replay *rep, const struct run *run)
 {
     size_t copies = 0, kernels = 0, blind = 0;
     for (size_t r = 0; r < run->nranks; r++) {
@@ -156,7 +156,7 @@ static void say_coverage(struct replay *rep, const struct run *run)
                                     : "copies and other kernels");
 }
 
-void say_program(struct replay *rep, const struct program *p)
+void note_program(struct replay *rep, const struct program *p)
 {
     rep->topic = TOPIC_RECORDING;
     replay_assume(rep, "a transfer takes what it took once its last member was there; waits for "
@@ -164,13 +164,13 @@ void say_program(struct replay *rep, const struct program *p)
     if (p->run->ndomains > 1 && !p->run->clock_aligned)
         replay_assume(rep, "ranks on %d clocks begin together: the clocks share no zero",
                       p->run->ndomains);
-    say_waits(rep, p);
-    say_coverage(rep, p->run);
-    say_facts(rep, &p->facts);
-    say_matches(rep, &p->matches);
+    note_waits(rep, p);
+    note_coverage(rep, p->run);
+    note_facts(rep, &p->facts);
+    note_matches(rep, &p->matches);
 }
 
-void say_absent_waits(struct replay *rep, const struct program *p)
+void note_absent_waits(struct replay *rep, const struct program *p)
 {
     double wait_ns = 0, all_ns = 0;
     for (size_t i = 0; i < p->ncosts; i++) {
@@ -192,7 +192,7 @@ void say_absent_waits(struct replay *rep, const struct program *p)
 
 /* ---- iterations ---- */
 
-static void say_few(struct replay *rep)
+static void note_few(struct replay *rep)
 {
     if (rep->lengths < STEPS_FEW && rep->source != STEPS_WHOLE)
         replay_note(rep, false,
@@ -210,7 +210,7 @@ static void say_few(struct replay *rep)
                     100 * STEP_ALONE);
 }
 
-void say_iterations(struct replay *rep)
+void note_iterations(struct replay *rep)
 {
     const struct job_steps *steps = rep->steps;
     if (rep->source == STEPS_WHOLE && steps->doubt != NULL && steps->repeats > 0)
@@ -237,13 +237,13 @@ void say_iterations(struct replay *rep)
                     steps->cut > 1 ? arena_printf(&rep->arena, "%u marked steps do", steps->cut)
                                    : "marked step does",
                     steps->cut > 1 ? "them" : "it");
-    say_few(rep);
+    note_few(rep);
 }
 
 /* ---- the grid ---- */
 
 /* What was taken for granted, and who stands for whom. */
-void say_grid(struct replay *rep)
+void note_grid(struct replay *rep)
 {
     const struct grid *g = &rep->grid;
     const struct grid_absent *absent = &rep->absent;
@@ -299,7 +299,7 @@ static struct kind *kind_of(struct kind *kinds, const struct grid_place *place)
     return &kinds[place->axes << 2 | (unsigned)place->part << 1 | (unsigned)place->known];
 }
 
-static void say_kind(struct replay *rep, const struct growth *g, const struct kind *k)
+static void note_kind(struct replay *rep, const struct weak_scaling *g, const struct kind *k)
 {
     replay_assume(rep, "communicators of %s (%llu, of %s rank%s) %s",
                   grid_comm_words(&rep->grid, k->first), u(k->count),
@@ -307,10 +307,10 @@ static void say_kind(struct replay *rep, const struct growth *g, const struct ki
                       ? arena_printf(&rep->arena, "%d", k->smallest)
                       : arena_printf(&rep->arena, "%d to %d", k->smallest, k->largest),
                   k->largest == 1 ? "" : "s",
-                  growth_grows(g, (int)k->first) ? "grow with the scale" : "keep their size");
+                  weak_scaling_grows(g, (int)k->first) ? "grow with the scale" : "keep their size");
 }
 
-static void count_kinds(struct kind *kinds, const struct replay *rep, const struct growth *g)
+static void count_kinds(struct kind *kinds, const struct replay *rep, const struct weak_scaling *g)
 {
     for (size_t c = 0; c < g->run->ncomms; c++) {
         struct kind *k = kind_of(kinds, &rep->grid.comms[c]);
@@ -323,27 +323,28 @@ static void count_kinds(struct kind *kinds, const struct replay *rep, const stru
 }
 
 /* Those that span most, as an outer axis counts, come first. */
-static void say_kinds(struct replay *rep, const struct growth *g)
+static void note_kinds(struct replay *rep, const struct weak_scaling *g)
 {
     unsigned n = 4u << rep->grid.naxes;
     struct kind *kinds = arena_alloc(&rep->arena, n * sizeof *kinds);
     count_kinds(kinds, rep, g);
     while (n-- > 0) {
-        if (kinds[n].largest > 1 || (kinds[n].count > 0 && growth_grows(g, (int)kinds[n].first)))
-            say_kind(rep, g, &kinds[n]);
+        if (kinds[n].largest > 1 ||
+            (kinds[n].count > 0 && weak_scaling_grows(g, (int)kinds[n].first)))
+            note_kind(rep, g, &kinds[n]);
     }
 }
 
-static bool grows_from_one(const struct growth *g)
+static bool grows_from_one(const struct weak_scaling *g)
 {
     for (size_t c = 0; c < g->run->ncomms; c++) {
-        if (g->run->comms[c].size == 1 && growth_grows(g, (int)c))
+        if (g->run->comms[c].size == 1 && weak_scaling_grows(g, (int)c))
             return true;
     }
     return false;
 }
 
-void say_growth(struct replay *rep, const struct growth *g)
+void note_growth(struct replay *rep, const struct weak_scaling *g)
 {
     enum grid_role role;
     rep->topic = TOPIC_SCALE;
@@ -358,10 +359,10 @@ void say_growth(struct replay *rep, const struct growth *g)
                           : "");
     if (grow_words[role] != NULL)
         replay_assume(rep, "%s", grow_words[role]);
-    if (role == GRID_FSDP && !growth_shards(g))
+    if (role == GRID_FSDP && !weak_scaling_shards(g))
         replay_assume(rep, "the optimizer's work on a shard is kept: no gradients are scattered "
                            "over its ranks");
-    say_kinds(rep, g);
+    note_kinds(rep, g);
     if (grows_from_one(g))
         replay_assume(rep, "a communicator of 1 rank that grows takes the model's time: what it "
                            "was measured at is no transfer");
@@ -369,7 +370,7 @@ void say_growth(struct replay *rep, const struct growth *g)
 
 /* ---- costs ---- */
 
-void say_latency(struct replay *rep)
+void note_latency(struct replay *rep)
 {
     double profile_us = rep->from.gpu->launch_us;
     rep->topic = TOPIC_RECORDING;
@@ -384,7 +385,7 @@ void say_latency(struct replay *rep)
                       rep->latency_us, rep->from.gpu->name, profile_us);
 }
 
-static void say_ratios(struct replay *rep, const struct retarget *t)
+static void note_ratios(struct replay *rep, const struct retarget *t)
 {
     replay_assume(rep,
                   "copies on the device and other kernels: measured time x %.3g, the ratio of "
@@ -399,7 +400,7 @@ static void say_ratios(struct replay *rep, const struct retarget *t)
                       t->link_ratio);
 }
 
-static void say_scaling_rules(struct replay *rep, const struct retarget *t)
+static void note_scaling_rules(struct replay *rep, const struct retarget *t)
 {
     if (rep->same_hardware && rep->calibrate) {
         replay_assume(rep, "same hardware as recorded: measured times are kept; a communicator "
@@ -422,13 +423,13 @@ static void say_scaling_rules(struct replay *rep, const struct retarget *t)
                       "measured",
                       rep->to.gpu->name, rep->to.network->name);
     if (rep->from.gpu != rep->to.gpu)
-        say_ratios(rep, t);
+        note_ratios(rep, t);
     if (rep->host_speed == 1)
         replay_assume(rep, "CPU time between calls is kept as recorded");
 }
 
 /* The rule by which an optimizer's work shrinks with its shard, and how much it concerns. */
-static void say_shards(struct replay *rep, const struct retarget *t)
+static void note_shards(struct replay *rep, const struct retarget *t)
 {
     if (t->shard_ns > 0)
         replay_assume(
@@ -443,7 +444,7 @@ static void say_shards(struct replay *rep, const struct retarget *t)
 }
 
 /* What rests on no model, of what there is. */
-static void say_unmodelled(struct replay *rep, const struct retarget *t)
+static void note_unmodelled(struct replay *rep, const struct retarget *t)
 {
     struct buf b = BUF_INIT;
     if (t->sums[COST_KERNEL].count > 0)
@@ -462,7 +463,7 @@ static void say_unmodelled(struct replay *rep, const struct retarget *t)
 }
 
 /* What the models say of operations that have a measured time, too. */
-static void say_models(struct replay *rep, const struct retarget *t)
+static void note_models(struct replay *rep, const struct retarget *t)
 {
     static const struct {
         enum cost_rule rule;
@@ -479,15 +480,15 @@ static void say_models(struct replay *rep, const struct retarget *t)
     }
 }
 
-void say_costs(struct replay *rep, const struct retarget *t)
+void note_costs(struct replay *rep, const struct retarget *t)
 {
     rep->topic = TOPIC_COST;
-    say_scaling_rules(rep, t);
+    note_scaling_rules(rep, t);
     if (!rep->calibrate)
-        say_models(rep, t);
-    say_unmodelled(rep, t);
-    if (growth_shards(t->growth))
-        say_shards(rep, t);
+        note_models(rep, t);
+    note_unmodelled(rep, t);
+    if (weak_scaling_shards(t->growth))
+        note_shards(rep, t);
     if (t->sums[COST_KEPT].count > 0)
         replay_note(rep, false,
                     "%llu operations keep their measured time at every scale: their "

@@ -19,44 +19,45 @@ void replay_note_first(struct replay *rep, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* notes_list.c, at the end: assumptions by topic, and as they were said within one. */
-void say_in_order(struct replay *rep);
+void note_sort(struct replay *rep);
 
-void say_program(struct replay *rep, const struct program *p);
+void note_program(struct replay *rep, const struct program *p);
 
 /* How long the recorded ranks waited for those that were not: behind absent_wait_find(). */
-void say_absent_waits(struct replay *rep, const struct program *p);
-void say_iterations(struct replay *rep);
-void say_grid(struct replay *rep);
+void note_absent_waits(struct replay *rep, const struct program *p);
+void note_iterations(struct replay *rep);
+void note_grid(struct replay *rep);
 /* notes_scaling.c: how ranks sit on nodes. */
-void say_placement(struct replay *rep, const struct growth *g);
+void note_placement(struct replay *rep, const struct weak_scaling *g);
 
 /* notes_scaling.c: where what the user tells of the grid contradicts the operations. */
-void say_told(struct replay *rep);
+void note_given_grid(struct replay *rep);
 
 /* notes_scaling.c: what is divided with the batch; the share whose part is not known. */
-void say_strong(struct replay *rep, const struct strong *s);
-void say_untold(struct replay *rep, double share);
+void note_strong(struct replay *rep, const struct strong_scaling *s);
+void note_undivided(struct replay *rep, double share);
 
 /* notes_scaling.c: all-to-alls that are made of messages. */
-void say_exchanges(struct replay *rep, const struct growth *g);
+void note_exchanges(struct replay *rep, const struct weak_scaling *g);
 
-void say_growth(struct replay *rep, const struct growth *g);
-void say_overlap(struct replay *rep, const struct overlap *o);
+void note_growth(struct replay *rep, const struct weak_scaling *g);
+void note_overlap(struct replay *rep, const struct overlap *o);
 
 /* Why --host-speed changes nothing at scale 1, where it does not. */
-void say_host_speed(struct replay *rep, const struct iteration_time *target);
+void note_host_speed(struct replay *rep, const struct iteration_time *target);
 
 /* notes_whatif.c: what was learned of the steps' variation, or is given. */
-void say_variation(struct replay *rep, const struct vary_opts *opts);
+void note_variation(struct replay *rep, const struct whatif_opts *opts);
 
 /* Names the faults that lie outside the job of so many GPUs, and returns how many. */
-size_t say_absent_faults(struct replay *rep, const struct vary_job *v, int64_t gpus);
+size_t note_absent_faults(struct replay *rep, const struct whatif *v, int64_t gpus);
 
-/* What the faults cost: the step without them and with them; the reason where they change nothing. */
-void say_faults(struct replay *rep, const struct retarget *faulty, double sound_ns,
-                double wrong_ns);
+/* What the faults cost: the step without them and with them; the reason where they change nothing.
+ */
+void note_faults(struct replay *rep, const struct retarget *faulty, double fault_free_ns,
+                 double wrong_ns);
 
-void say_latency(struct replay *rep);
-void say_costs(struct replay *rep, const struct retarget *t);
+void note_latency(struct replay *rep);
+void note_costs(struct replay *rep, const struct retarget *t);
 
 #endif

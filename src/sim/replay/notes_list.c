@@ -53,7 +53,7 @@ void replay_note_first(struct replay *rep, const char *fmt, ...)
     notes->list[0] = first;
 }
 
-void say_in_order(struct replay *rep)
+void note_sort(struct replay *rep)
 {
     struct replay_line *list = rep->assumptions.list;
     for (size_t i = 1; i < rep->assumptions.count; i++) {

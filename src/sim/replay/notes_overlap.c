@@ -15,7 +15,7 @@ static const char *const bound_words[OVERLAP_BOUNDS] = {
     [OVERLAP_BOTH] = "kernels bound by both multiprocessors and memory",
 };
 
-static void say_shown(struct replay *rep, const struct overlap *o)
+static void note_shown(struct replay *rep, const struct overlap *o)
 {
     for (int b = 0; b < OVERLAP_BOUNDS; b++) {
         const struct overlap_shown *s = &o->shown[b];
@@ -36,7 +36,7 @@ static void say_shown(struct replay *rep, const struct overlap *o)
 
 /* What rests on profiles: of the source where the recording shows nothing, of the target where it
  * is another GPU. */
-static void say_profile(struct replay *rep, const struct overlap *o)
+static void note_profile(struct replay *rep, const struct overlap *o)
 {
     for (int b = 0; b < OVERLAP_BOUNDS; b++) {
         const struct overlap_shown *s = &o->shown[b];
@@ -57,7 +57,7 @@ static void say_profile(struct replay *rep, const struct overlap *o)
 }
 
 /* No slowdown is put in where none is known to have been taken out. */
-static void say_not_shown(struct replay *rep, const struct overlap *o)
+static void note_not_shown(struct replay *rep, const struct overlap *o)
 {
     uint64_t untold = 0;
     for (int b = 0; b < OVERLAP_BOUNDS; b++)
@@ -70,7 +70,7 @@ static void say_not_shown(struct replay *rep, const struct overlap *o)
             (unsigned long long)untold);
 }
 
-static void say_transfers(struct replay *rep, const struct overlap *o)
+static void note_transfers(struct replay *rep, const struct overlap *o)
 {
     if (o->contended > 0)
         replay_assume(
@@ -85,7 +85,7 @@ static void say_transfers(struct replay *rep, const struct overlap *o)
                       (unsigned long long)o->queued, (double)o->queued_ns / 1e3);
 }
 
-void say_overlap(struct replay *rep, const struct overlap *o)
+void note_overlap(struct replay *rep, const struct overlap *o)
 {
     rep->topic = TOPIC_OVERLAP;
     if (o->beside > 0) {
@@ -94,22 +94,22 @@ void say_overlap(struct replay *rep, const struct overlap *o)
                       "target it takes from products the multiprocessors that its channels hold, "
                       "from other kernels memory bandwidth",
                       (unsigned long long)o->beside, (double)o->taken_ns / 1e3);
-        say_shown(rep, o);
+        note_shown(rep, o);
         if (o->counted > 0)
             replay_assume(rep,
                           "channels of communication: as NCCL's profiler interface counted them "
                           "(%u of %u kinds of it)",
                           o->counted, o->transfers);
     }
-    say_profile(rep, o);
-    say_not_shown(rep, o);
-    say_transfers(rep, o);
+    note_profile(rep, o);
+    note_not_shown(rep, o);
+    note_transfers(rep, o);
     if (rep->host_speed != 1)
         replay_assume(rep, "CPU time takes 1 / %g of what was recorded (--host-speed)",
                       rep->host_speed);
 }
 
-void say_host_speed(struct replay *rep, const struct iteration_time *target)
+void note_host_speed(struct replay *rep, const struct iteration_time *target)
 {
     const struct iteration_time *own = &rep->own;
     if (rep->host_speed == 1 || !rep->same_hardware || !rep->calibrate ||

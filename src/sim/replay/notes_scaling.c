@@ -11,7 +11,7 @@ static bool same_role(enum grid_role a, enum grid_role b)
 }
 
 /* Each axis of which the operations, or names, tell another role than the user does. */
-void say_told(struct replay *rep)
+void note_given_grid(struct replay *rep)
 {
     struct grid found;
     grid_find(&found, &rep->groups);
@@ -30,7 +30,7 @@ void say_told(struct replay *rep)
     grid_release(&found);
 }
 
-void say_strong(struct replay *rep, const struct strong *s)
+void note_strong(struct replay *rep, const struct strong_scaling *s)
 {
     if (!rep->strong || s->refused != NULL)
         return;
@@ -45,7 +45,7 @@ void say_strong(struct replay *rep, const struct strong *s)
                        "optimizer, memsets, copies to and from the host and CPU time stay");
 }
 
-void say_untold(struct replay *rep, double share)
+void note_undivided(struct replay *rep, double share)
 {
     rep->topic = TOPIC_SCALE;
     replay_assume(rep,
@@ -55,9 +55,9 @@ void say_untold(struct replay *rep, double share)
                   100 * share, 100 * STRONG_UNTOLD_MAX);
 }
 
-void say_exchanges(struct replay *rep, const struct growth *g)
+void note_exchanges(struct replay *rep, const struct weak_scaling *g)
 {
-    if (growth_exchanges(g) && g->refused == NULL)
+    if (weak_scaling_alltoalls(g) && g->refused == NULL)
         replay_assume(rep,
                       "all-to-alls made of messages: each rank sends as much as recorded, what "
                       "went to a member is spread over those in its place; measured time x "
@@ -66,7 +66,7 @@ void say_exchanges(struct replay *rep, const struct growth *g)
 }
 
 /* Blocks on both sides, as everybody expects, need no word. */
-void say_placement(struct replay *rep, const struct growth *g)
+void note_placement(struct replay *rep, const struct weak_scaling *g)
 {
     const char *source = placement_words(&g->source, &rep->arena);
     bool plain = g->target.kind == PLACE_BLOCK && g->target.per_node == 0;

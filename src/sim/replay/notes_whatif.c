@@ -4,13 +4,13 @@
  */
 #include "sim/replay/notes.h"
 
-static void say_learned(struct replay *rep, const struct variation *v)
+static void note_learned(struct replay *rep, const struct jitter *v)
 {
-    if (v->iterations < VARY_ITERATIONS_MIN) {
+    if (v->iterations < JITTER_STEPS_MIN) {
         replay_note(rep, false,
                     "variation cannot be learned from %u iteration%s (%d are needed): none is "
                     "assumed (--jitter PCT gives it)",
-                    v->iterations, v->iterations == 1 ? "" : "s", VARY_ITERATIONS_MIN);
+                    v->iterations, v->iterations == 1 ? "" : "s", JITTER_STEPS_MIN);
         return;
     }
     replay_assume(rep,
@@ -29,7 +29,7 @@ static void say_learned(struct replay *rep, const struct variation *v)
                            "iterations is not known, and taken as 0");
 }
 
-void say_variation(struct replay *rep, const struct vary_opts *opts)
+void note_variation(struct replay *rep, const struct whatif_opts *opts)
 {
     rep->topic = TOPIC_VARIATION;
     if (opts->jitter == JITTER_GIVEN)
@@ -38,31 +38,32 @@ void say_variation(struct replay *rep, const struct vary_opts *opts)
                       "transfers and hosts do not",
                       100 * opts->cv);
     else
-        say_learned(rep, &rep->variation);
+        note_learned(rep, &rep->variation);
 }
 
-size_t say_absent_faults(struct replay *rep, const struct vary_job *v, int64_t gpus)
+size_t note_absent_faults(struct replay *rep, const struct whatif *v, int64_t gpus)
 {
     size_t absent = 0;
     for (size_t i = 0; i < v->opts.nfaults; i++) {
         if (v->placed[i])
             continue;
-        replay_note(rep, false, "'%s' is not in the job of %lld GPUs",
-                    v->opts.faults[i].text, (long long)gpus);
+        replay_note(rep, false, "'%s' is not in the job of %lld GPUs", v->opts.faults[i].text,
+                    (long long)gpus);
         absent++;
     }
     return absent;
 }
 
-void say_faults(struct replay *rep, const struct retarget *faulty, double sound_ns, double wrong_ns)
+void note_faults(struct replay *rep, const struct retarget *faulty, double fault_free_ns,
+                 double wrong_ns)
 {
     int64_t gpus = faulty->scale * rep->world;
     bool one_node = placement_nodes(&faulty->growth->target, rep->to.network, gpus) == 1;
     bool links = faulty->slow_link != NULL;
     rep->topic = TOPIC_VARIATION;
-    if (wrong_ns > sound_ns) {
+    if (wrong_ns > fault_free_ns) {
         replay_assume(rep, "%lld GPUs: what is wrong makes the iteration %.1f %% longer",
-                      (long long)gpus, 100 * (wrong_ns / sound_ns - 1));
+                      (long long)gpus, 100 * (wrong_ns / fault_free_ns - 1));
     } else if (links && faulty->slowed == 0) {
         replay_note(rep, false, "%lld GPUs: slow links change nothing: %s", (long long)gpus,
                     one_node

@@ -8,7 +8,7 @@
 #include "base/order.h"
 #include "sim/replay/axis_time.h"
 #include "sim/replay/job.h"
-#include "trace/busy.h"
+#include "trace/activity.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static const char *const names[PATH_WHATS] = {
 
 /* Of one rank: for each of its operations that communicate the how manieth of its kind it is in its
  * iteration, and its place in the order of issue. */
-struct places {
+struct node_map {
     uint32_t *nth;   /* [nops] */
     float *position; /* [nops] 0 .. 1 */
     size_t per_iteration;
@@ -48,7 +48,7 @@ struct adding {
     struct path_summary *out;
     const struct job *job;
     const struct path *path;
-    struct places *places;     /* [nranks]; filled when asked for */
+    struct node_map *places;   /* [nranks]; filled when asked for */
     struct intervals computes; /* of the deciding rank */
     struct path_part *list;    /* all parts */
     double **by_call;          /* of each: ns by nth call; owned */
@@ -70,7 +70,7 @@ static bool alike(const struct op *a, const struct op *b)
 }
 
 /* Calls of the same kind that were issued before in the same iteration. Communicators are few. */
-static void number_calls(struct places *at, const struct rank *rank, const struct rank_steps *it,
+static void number_calls(struct node_map *at, const struct rank *rank, const struct rank_steps *it,
                          const struct program_rank *program)
 {
     struct seen {
@@ -95,7 +95,7 @@ static void number_calls(struct places *at, const struct rank *rank, const struc
     at->per_iteration = program->nissued / it->count;
 }
 
-static void place_all(struct places *at, const struct rank_steps *it,
+static void place_all(struct node_map *at, const struct rank_steps *it,
                       const struct program_rank *program)
 {
     size_t first = 0, end;
@@ -109,10 +109,10 @@ static void place_all(struct places *at, const struct rank_steps *it,
     }
 }
 
-static const struct places *places_of(struct adding *a, uint32_t r)
+static const struct node_map *places_of(struct adding *a, uint32_t r)
 {
     const struct rank *rank = &a->job->program.run->ranks[r];
-    struct places *at = &a->places[r];
+    struct node_map *at = &a->places[r];
     if (at->nth != NULL)
         return at;
     at->nth = calloc(rank->nops + 1, sizeof *at->nth);
@@ -281,7 +281,7 @@ static double work_of(const struct program *p, uint32_t r)
     double sum = 0;
     for (size_t i = 0; i < p->run->ranks[r].nops; i++) {
         struct sim_span span = program_span(p, r, i);
-        if (span.end_ns >= 0 && busy_kind_of(&p->run->ranks[r].ops[i]) == BUSY_COMPUTE)
+        if (span.end_ns >= 0 && activity_kind_of(&p->run->ranks[r].ops[i]) == ACTIVITY_COMPUTE)
             sum += (double)(span.end_ns - span.start_ns);
     }
     for (size_t i = 0; i < p->ranks[r].nuntraced; i++) {
@@ -389,7 +389,8 @@ static void find_computes(struct adding *a)
     intervals_init(&a->computes);
     job_view_make(&v, a->job, a->path->rank, true);
     for (size_t i = 0; i < rank->nops; i++) {
-        if (v.spans[i].start_ns != UNKNOWN_NS && busy_kind_of(&rank->ops[i]) == BUSY_COMPUTE)
+        if (v.spans[i].start_ns != UNKNOWN_NS &&
+            activity_kind_of(&rank->ops[i]) == ACTIVITY_COMPUTE)
             intervals_add(&a->computes, v.spans[i].start_ns, v.spans[i].end_ns);
     }
     for (size_t i = 0; i < v.when.nbeside; i++) {

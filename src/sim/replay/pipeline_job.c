@@ -16,7 +16,7 @@
 
 void job_find_pipeline(struct job *job)
 {
-    struct growth *g = &job->growth;
+    struct weak_scaling *g = &job->growth;
     struct pipeline_input in = {&job->program, job->steps.ranks, g};
     const char *why;
     if (g->refused != NULL || g->grid->axes[g->axis].role != GRID_PP)
@@ -110,7 +110,7 @@ int job_simulate_pipeline(struct job *job, struct target target, job_look *look,
                           struct replay_scale *out, struct err *e)
 {
     int stages = job->growth.grid->axes[job->growth.axis].size;
-    if (job->vary.opts.nfaults > 0 || vary_drawn(&job->vary))
+    if (job->whatif.opts.nfaults > 0 || whatif_has_jitter(&job->whatif))
         return err_set(e, ERR_USAGE,
                        "--grow pp: what varies or fails is not known of stages that "
                        "were not recorded");

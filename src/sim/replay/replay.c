@@ -40,22 +40,22 @@ static int simulate_own(struct job *job, struct err *e)
         rep->ranks[r].replayed_ns = job->spans[r];
     if (rc == 0) {
         compare_waits(job);
-        look_at_own(job);
+        derive_own(job);
     }
     retarget_release(&t);
     return rc;
 }
 
 /* The same without what is wrong: what that costs, or why it costs nothing. */
-static int simulate_sound(struct job *job, int64_t scale, const struct retarget *faulty,
-                          struct replay_scale *out, struct err *e)
+static int simulate_without_faults(struct job *job, int64_t scale, const struct retarget *faulty,
+                                   struct replay_scale *out, struct err *e)
 {
     struct replay *rep = job->rep;
     struct iteration_time sound;
     struct retarget t;
     int rc;
-    out->absent = say_absent_faults(rep, &job->vary, scale * rep->world);
-    if (!vary_faulty(&job->vary))
+    out->absent = note_absent_faults(rep, &job->whatif, scale * rep->world);
+    if (!faults_are_placed(&job->whatif))
         return 0;
     rc = job_simulate(job,
                       (struct target){.to = rep->to,
@@ -64,10 +64,10 @@ static int simulate_sound(struct job *job, int64_t scale, const struct retarget 
                                       .host_speed = rep->host_speed},
                       &t, &sound, e);
     if (rc == 0)
-        out->sound_ns = sound.span_ns;
+        out->fault_free_ns = sound.span_ns;
     retarget_release(&t);
     if (rc == 0)
-        say_faults(rep, faulty, out->sound_ns, out->time.span_ns);
+        note_faults(rep, faulty, out->fault_free_ns, out->time.span_ns);
     return rc;
 }
 
@@ -83,9 +83,9 @@ static struct target target_of(const struct replay *rep, int64_t scale)
 static int look(struct job *job, const struct retarget *t, struct replay_scale *out, struct err *e)
 {
     bool shorter = out->scale > 1 && out->time.span_ns < job->base_ns; /* its error decides */
-    if (!job->opts->brief && look_at_scale(job, t, out, e) < 0)
+    if (!job->opts->brief && derive_scale(job, t, out, e) < 0)
         return -1;
-    if (job->opts->brief && shorter && look_at_error(job, t, out, e) < 0)
+    if (job->opts->brief && shorter && derive_error(job, t, out, e) < 0)
         return -1;
     if (job->opts->watch.look != NULL)
         job->opts->watch.look(job->opts->watch.context, job, out);
@@ -99,7 +99,9 @@ static double sharded_share(const struct job *job, const struct retarget *t)
     double steps = 0;
     for (size_t r = 0; r < rep->nranks; r++)
         steps += steps_blank(job->program.run, r) ? 0 : rep->iterations;
-    return growth_shards(&job->growth) && job->base_ns > 0 ? t->shard_ns / steps / job->base_ns : 0;
+    return weak_scaling_shards(&job->growth) && job->base_ns > 0
+               ? t->shard_ns / steps / job->base_ns
+               : 0;
 }
 
 static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *out, struct err *e)
@@ -120,14 +122,14 @@ static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *o
         rep->unmodelled = retarget_unmodelled(&t);
         rep->sharded = sharded_share(job, &t);
         memcpy(rep->device_time, t.sums, sizeof rep->device_time);
-        say_costs(rep, &t);
+        note_costs(rep, &t);
         rep->untold = retarget_untold(&t);
-        say_host_speed(rep, &out->time);
+        note_host_speed(rep, &out->time);
     }
     if (rc == 0)
-        rc = vary_draw(&job->vary, &t, &out->vary, e);
+        rc = jitter_draw(&job->whatif, &t, &out->jitter, e);
     if (rc == 0)
-        rc = simulate_sound(job, scale, &t, out, e);
+        rc = simulate_without_faults(job, scale, &t, out, e);
     retarget_release(&t);
     return rc;
 }
@@ -169,9 +171,9 @@ static void add_scale(struct replay *rep, const struct replay_scale *base,
 
 static int check_scale(const struct job *job, int64_t scale, struct err *e)
 {
-    if (growth_check(&job->growth, job->rep->to.network, scale, e) < 0)
+    if (weak_scaling_check(&job->growth, job->rep->to.network, scale, e) < 0)
         return -1;
-    return job->rep->strong ? strong_check(&job->strong, scale, e) : 0;
+    return job->rep->strong ? strong_scaling_check(&job->strong, scale, e) : 0;
 }
 
 /* Scales that nobody asked for and that cannot be are left out, aloud. */
@@ -227,7 +229,7 @@ static bool has_size(const struct job *job, size_t r, size_t i)
  * axis. NULL when it does. */
 static const char *why_unscaled(const struct job *job)
 {
-    const struct growth *g = &job->growth;
+    const struct weak_scaling *g = &job->growth;
     const struct run *run = job->program.run;
     uint64_t all = 0, unknown = 0;
     if (g->refused != NULL || job->pipeline != NULL)
@@ -240,7 +242,7 @@ static const char *why_unscaled(const struct job *job)
             all++;
             if (!has_size(job, r, i))
                 unknown++;
-            else if (growth_grows(g, op->coll.comm))
+            else if (weak_scaling_grows(g, op->coll.comm))
                 return NULL;
         }
     }
@@ -268,7 +270,8 @@ static const int64_t *find_scales(struct job *job, const struct replay_opts *opt
     *n = opts->ngpus;
     if (opts->ngpus > 0) {
         scales = arena_alloc(&job->rep->arena, opts->ngpus * sizeof *scales);
-        return growth_scales(&job->growth, opts->gpus, opts->ngpus, scales, e) < 0 ? NULL : scales;
+        return weak_scaling_scales(&job->growth, opts->gpus, opts->ngpus, scales, e) < 0 ? NULL
+                                                                                         : scales;
     }
     *n = default_count(job);
     return replay_scales;
@@ -284,7 +287,7 @@ static int check_untold(struct replay *rep, struct err *e)
             "known (kernels of no known class, graphs, operations of unknown size); %.0f "
             "%% is the most",
             100 * rep->untold, 100 * STRONG_UNTOLD_MAX);
-    say_untold(rep, rep->untold);
+    note_undivided(rep, rep->untold);
     return 0;
 }
 
@@ -297,15 +300,15 @@ static int simulate_all(struct job *job, const struct replay_opts *opts, struct 
     scales = find_scales(job, opts, &n, e);
     if (scales == NULL || check_scales(job, scales, n, e) < 0)
         return -1;
-    if (vary_check_faults(&job->vary, scales, n, e) < 0)
+    if (faults_check(&job->whatif, scales, n, e) < 0)
         return -1;
     job->rep->first_scale = scales[0];
-    if (growth_check(&job->growth, job->rep->to.network, 1, e) < 0 || simulate_own(job, e) < 0 ||
-        simulate_scale(job, 1, &base, e) < 0)
+    if (weak_scaling_check(&job->growth, job->rep->to.network, 1, e) < 0 ||
+        simulate_own(job, e) < 0 || simulate_scale(job, 1, &base, e) < 0)
         return -1;
     if (!opts->brief) {
-        look_for_reasons(job, &base);
-        look_for_verdict(job, &base);
+        derive_reasons(job, &base);
+        derive_verdict(job, &base);
     }
     if (job->rep->strong && check_untold(job->rep, e) < 0)
         return -1;
@@ -367,12 +370,12 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
         for (size_t r = 0; r < rep->nranks; r++)
             rep->ranks[r].recorded_ns = job.spans[r];
         if (!opts->brief)
-            look_at_recording(&job);
+            derive_recording(&job);
         if (opts->watch.look != NULL)
             opts->watch.look(opts->watch.context, &job, NULL);
         rc = simulate_all(&job, opts, e);
     }
-    say_in_order(rep);
+    note_sort(rep);
     job_release(&job);
     return rc;
 }

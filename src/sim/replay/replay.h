@@ -56,14 +56,14 @@ struct replay_opts {
     const struct placement *placement; /* how ranks sit on the target's nodes; NULL: as recorded,
                                           where that is known, else in blocks */
     bool calibrate;                    /* see struct retarget */
-    const char *parallel;              /* the grid, as grid_tell() takes it; NULL: found */
+    const char *parallel;              /* the grid, as grid_from_text() takes it; NULL: found */
     const char *grow;                  /* the axis that scales multiply: name of a role; NULL: dp */
     double tokens, flops;              /* of an iteration of the recorded job; 0: not told */
     struct replay_watch watch;         /* look NULL: nobody */
     bool brief;                        /* iteration times only: no paths, groups, errors, rates */
     double host_speed;                 /* CPU time takes 1 / this on the target; 0: as recorded */
     const struct recorded_bounds *bounds; /* what the prediction's are compared with; NULL: none */
-    struct vary_opts vary;                /* variation, slow ranks and links; all 0: none */
+    struct whatif_opts whatif;            /* variation, slow ranks and links; all 0: none */
 };
 
 /* time: a step of the job, from the end of the last rank in the one before to that in it; its parts
@@ -84,9 +84,10 @@ struct replay_scale {
     struct path_summary path;
     struct uncertainty error;
     struct throughput rate;
-    double sound_ns; /* the iteration without the faults that were asked for; 0: there are none */
-    size_t absent;   /* faults that were asked for and are about ranks that it does not have */
-    struct vary_result vary;
+    double
+        fault_free_ns; /* the iteration without the faults that were asked for; 0: there are none */
+    size_t absent;     /* faults that were asked for and are about ranks that it does not have */
+    struct jitter_result jitter;
 };
 
 /* A step of one rank, as recorded and as replayed on the hardware of the recording. */
@@ -161,9 +162,9 @@ struct replay {
     double sharded;       /* share of the step at scale 1 that shrinks as shards do */
     double unmodelled;    /* share of device time that rests on no model */
     struct cost_sum device_time[COST_RULES]; /* at scale 1, by what it rests on */
-    struct variation variation;              /* where it was asked for */
+    struct jitter variation;                 /* where it was asked for */
     uint64_t seed;                           /* of its draws */
-    struct vary_result recorded_spread;      /* of the recorded iterations, beside it */
+    struct jitter_result recorded_spread;    /* of the recorded iterations, beside it */
     struct replay_lines assumptions, notes;  /* assumptions by topic */
     enum replay_topic topic;                 /* of what is said next */
     struct arena arena;

@@ -48,8 +48,8 @@ static bool along_pipeline(const struct job *job, int rank, const struct op *op)
     if (op->class != OP_P2P || grid->state != GRID_FOUND || op->coll.comm < 0 || rank < 0)
         return false;
     if (job->growth.origin != NULL)
-        return growth_recorded_comm(&job->growth, op->coll.comm) < 0;
-    other = growth_peer(&job->growth, op);
+        return weak_scaling_recorded_comm(&job->growth, op->coll.comm) < 0;
+    other = weak_scaling_peer(&job->growth, op);
     return other >= 0 &&
            grid_place_along(grid, GRID_PP, rank) != grid_place_along(grid, GRID_PP, other);
 }

@@ -33,7 +33,7 @@
 struct pipeline_input {
     const struct program *program; /* with what transfers take without waits (program_learn) */
     const struct rank_steps *iterations; /* by rank */
-    const struct growth *growth;         /* whose axis is pp */
+    const struct weak_scaling *growth;   /* whose axis is pp */
 };
 
 struct pipeline;
@@ -48,11 +48,11 @@ const char *pipeline_words(const struct pipeline *pl, struct arena *arena);
 
 struct longer_run {
     struct run run;
-    struct growth growth; /* of it; scale 1 is all there is */
-    struct growth_origin origin;
+    struct weak_scaling growth; /* of it; scale 1 is all there is */
+    struct weak_scaling_origin origin;
     int *comm; /* owned: what origin points to */
     size_t ncomms, cap_comms;
-    struct growth_op **op; /* owned with what it points to; [run.nranks] */
+    struct weak_scaling_op **op; /* owned with what it points to; [run.nranks] */
 };
 
 /* The job with that many stages: a multiple of the recorded ones. 0, or -1 with e filled. To be

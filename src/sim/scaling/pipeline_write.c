@@ -132,7 +132,7 @@ static bool is_left_out(const struct writer *w, const struct op *op)
 
 /* ---- operations ---- */
 
-static struct op *add_op(struct writer *w, const struct op *like, struct growth_op origin)
+static struct op *add_op(struct writer *w, const struct op *like, struct weak_scaling_op origin)
 {
     struct op *op = rank_add_op(w->rank);
     uint64_t id = w->rank->nops;
@@ -212,7 +212,7 @@ static void add_counted(struct writer *w, const struct pipe_stage *s, const stru
     op.device = like->device;
     op.graph = -1;
     op.start_ns = op.host_ns = op.host_end_ns = w->cursor_ns;
-    add_op(w, &op, (struct growth_op){s->r, UINT32_MAX});
+    add_op(w, &op, (struct weak_scaling_op){s->r, UINT32_MAX});
 }
 
 static int copy_op(struct writer *w, const struct pipe_stage *s, const struct call *call,
@@ -239,7 +239,7 @@ static int copy_op(struct writer *w, const struct pipe_stage *s, const struct ca
     if (w->pl->gap_ns[s->r][call->index] > 0)
         add_counted(w, s, &op, SPECTER_KERNEL_OTHER, w->pl->gap_ns[s->r][call->index]);
     op.flags &= (uint8_t)~OP_IN_GRAPH;
-    add_op(w, &op, (struct growth_op){s->r, call->index});
+    add_op(w, &op, (struct weak_scaling_op){s->r, call->index});
     w->cursor_ns = op.host_end_ns;
     return 0;
 }
@@ -513,8 +513,8 @@ int pipeline_write(const struct pipeline *pl, int stages, struct longer_run *out
     for (int s = 0; s < stages && rc == 0; s++)
         rc = write_rank(&w, s);
     free(w.seq);
-    out->origin = (struct growth_origin){pl->in.growth, out->comm, out->op};
-    growth_make_made(&out->growth, &out->run, &out->origin);
+    out->origin = (struct weak_scaling_origin){pl->in.growth, out->comm, out->op};
+    weak_scaling_init_made(&out->growth, &out->run, &out->origin);
     return rc;
 }
 
@@ -524,6 +524,6 @@ void longer_run_release(struct longer_run *longer)
         free(longer->op[r]);
     free(longer->op);
     free(longer->comm);
-    growth_release(&longer->growth);
+    weak_scaling_release(&longer->growth);
     run_release(&longer->run);
 }

@@ -16,8 +16,8 @@ static uint32_t size_of(const struct op *op, int dim)
     return dim == DIM_M ? op->gemm.m : dim == DIM_N ? op->gemm.n : op->gemm.k;
 }
 
-/* Dimensions that may count tokens, as bits (strong_scaling.h); all of them where the trace does not tell
- * how the factors lie. */
+/* Dimensions that may count tokens, as bits (strong_scaling.h); all of them where the trace does
+ * not tell how the factors lie. */
 static unsigned dims_of(const struct op *op)
 {
     bool a_moved = op->gemm.trans[0] == 'T' || op->gemm.trans[0] == 'C';
@@ -50,7 +50,7 @@ struct search {
     bool untold;                     /* one whose order is not told has that number twice */
 };
 
-static void narrow(struct search *f, struct strong *s, const struct op *op)
+static void narrow(struct search *f, struct strong_scaling *s, const struct op *op)
 {
     bool any = false;
     if (op->gemm.batch > 1) {
@@ -75,7 +75,7 @@ static void narrow(struct search *f, struct strong *s, const struct op *op)
         f->struck = op;
 }
 
-static void count_sides(struct search *f, const struct strong *s, const struct op *op)
+static void count_sides(struct search *f, const struct strong_scaling *s, const struct op *op)
 {
     bool m = op->gemm.m == s->tokens, n = op->gemm.n == s->tokens;
     if (op->gemm.batch > 1)
@@ -91,8 +91,8 @@ static void count_sides(struct search *f, const struct strong *s, const struct o
     f->side_n += n && !m;
 }
 
-static void each_product(struct search *f, struct strong *s,
-                         void (*see)(struct search *, struct strong *, const struct op *))
+static void each_product(struct search *f, struct strong_scaling *s,
+                         void (*see)(struct search *, struct strong_scaling *, const struct op *))
 {
     for (size_t r = 0; r < f->run->nranks; r++) {
         for (size_t i = 0; i < f->run->ranks[r].nops; i++) {
@@ -103,7 +103,7 @@ static void each_product(struct search *f, struct strong *s,
     }
 }
 
-static void see_sides(struct search *f, struct strong *s, const struct op *op)
+static void see_sides(struct search *f, struct strong_scaling *s, const struct op *op)
 {
     count_sides(f, s, op);
 }
@@ -115,7 +115,7 @@ static const char *product_words(struct arena *arena, const struct op *op)
 }
 
 /* The one number that is left; 0 with s->refused set. */
-static uint32_t choose(struct strong *s, const struct search *f, struct arena *arena)
+static uint32_t choose(struct strong_scaling *s, const struct search *f, struct arena *arena)
 {
     uint32_t chosen = 0;
     for (int i = 0; i < 3; i++) {
@@ -140,7 +140,7 @@ static uint32_t choose(struct strong *s, const struct search *f, struct arena *a
     return chosen;
 }
 
-static const char *wrong_axis(const struct growth *g)
+static const char *wrong_axis(const struct weak_scaling *g)
 {
     enum grid_role role = g->axis < 0 ? GRID_DP : g->grid->axes[g->axis].role;
     return role == GRID_DP || role == GRID_FSDP
@@ -148,11 +148,11 @@ static const char *wrong_axis(const struct growth *g)
                : "it divides the batch, which data-parallel ranks share (--grow dp or fsdp)";
 }
 
-void strong_find(struct strong *s, const struct growth *growth, const struct rank_steps *iterations,
-                 struct arena *arena)
+void strong_scaling_find(struct strong_scaling *s, const struct weak_scaling *growth,
+                         const struct rank_steps *iterations, struct arena *arena)
 {
     struct search f = {.run = growth->run, .iterations = iterations};
-    *s = (struct strong){.growth = growth, .refused = wrong_axis(growth)};
+    *s = (struct strong_scaling){.growth = growth, .refused = wrong_axis(growth)};
     if (s->refused != NULL)
         return;
     each_product(&f, s, narrow);
@@ -170,7 +170,7 @@ void strong_find(struct strong *s, const struct growth *growth, const struct ran
         s->refused = "batches of products may count experts or sequences";
 }
 
-int strong_check(const struct strong *s, int64_t scale, struct err *e)
+int strong_scaling_check(const struct strong_scaling *s, int64_t scale, struct err *e)
 {
     if (scale > 1 && s->refused != NULL)
         return err_set(e, ERR_USAGE, "--strong: %s", s->refused);
@@ -187,7 +187,7 @@ int strong_check(const struct strong *s, int64_t scale, struct err *e)
 
 /* ---- what is left ---- */
 
-static int token_dim(const struct strong *s, const struct op *op)
+static int token_dim(const struct strong_scaling *s, const struct op *op)
 {
     unsigned dims = dims_of(op);
     bool m = dims & 1u << DIM_M && op->gemm.m == s->tokens;
@@ -197,8 +197,8 @@ static int token_dim(const struct strong *s, const struct op *op)
     return m ? DIM_M : n ? DIM_N : DIM_K;
 }
 
-void strong_divide(const struct strong *s, const struct op *op, int64_t scale,
-                   struct gemm_shape *shape)
+void strong_scaling_divide(const struct strong_scaling *s, const struct op *op, int64_t scale,
+                           struct gemm_shape *shape)
 {
     uint64_t n = (uint64_t)scale;
     if (op->gemm.batch > 1) {
@@ -218,8 +218,8 @@ void strong_divide(const struct strong *s, const struct op *op, int64_t scale,
     }
 }
 
-bool strong_divides(const struct strong *s, int comm, enum specter_comm_op what, uint64_t bytes,
-                    enum specter_dtype dtype)
+bool strong_scaling_divides(const struct strong_scaling *s, int comm, enum specter_comm_op what,
+                            uint64_t bytes, enum specter_dtype dtype)
 {
     const struct grid *g = s->growth->grid;
     uint64_t size = specter_dtype_bits(dtype) / 8;
@@ -235,7 +235,8 @@ bool strong_divides(const struct strong *s, int comm, enum specter_comm_op what,
     return size > 0 && bytes / size % s->tokens == 0;
 }
 
-double strong_kernel_ns(enum specter_kernel_class kind, double ns, double least_ns, int64_t scale)
+double strong_scaling_kernel_ns(enum specter_kernel_class kind, double ns, double least_ns,
+                                int64_t scale)
 {
     static const bool divides[SPECTER_KERNEL_CLASS_COUNT] = {
         [SPECTER_KERNEL_ATTENTION] = true,   [SPECTER_KERNEL_GEMM] = true,

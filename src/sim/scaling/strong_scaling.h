@@ -35,30 +35,31 @@
 
 #define STRONG_UNTOLD_MAX 0.2
 
-struct strong {
-    const struct growth *growth; /* borrowed */
-    uint32_t tokens;             /* of a micro-batch */
-    uint32_t batch;              /* common divisor of the batches of batched products; 0: none */
-    bool tied_n;                 /* where m and n are both the tokens, n counts them */
-    const char *refused;         /* why not; in the arena that it was made with; NULL */
+struct strong_scaling {
+    const struct weak_scaling *growth; /* borrowed */
+    uint32_t tokens;                   /* of a micro-batch */
+    uint32_t batch;      /* common divisor of the batches of batched products; 0: none */
+    bool tied_n;         /* where m and n are both the tokens, n counts them */
+    const char *refused; /* why not; in the arena that it was made with; NULL */
 };
 
 /* iterations: by rank. */
-void strong_find(struct strong *s, const struct growth *growth, const struct rank_steps *iterations,
-                 struct arena *arena);
+void strong_scaling_find(struct strong_scaling *s, const struct weak_scaling *growth,
+                         const struct rank_steps *iterations, struct arena *arena);
 
 /* Does N divide what it has to? 0, or -1 with e filled (ERR_USAGE). */
-int strong_check(const struct strong *s, int64_t scale, struct err *e);
+int strong_scaling_check(const struct strong_scaling *s, int64_t scale, struct err *e);
 
 /* The product that is left to each rank. */
-void strong_divide(const struct strong *s, const struct op *op, int64_t scale,
-                   struct gemm_shape *shape);
+void strong_scaling_divide(const struct strong_scaling *s, const struct op *op, int64_t scale,
+                           struct gemm_shape *shape);
 
 /* Does a transfer carry activations? */
-bool strong_divides(const struct strong *s, int comm, enum specter_comm_op what, uint64_t bytes,
-                    enum specter_dtype dtype);
+bool strong_scaling_divides(const struct strong_scaling *s, int comm, enum specter_comm_op what,
+                            uint64_t bytes, enum specter_dtype dtype);
 
 /* What kernels of a class take: `least_ns` is what as many kernels take at least. */
-double strong_kernel_ns(enum specter_kernel_class kind, double ns, double least_ns, int64_t scale);
+double strong_scaling_kernel_ns(enum specter_kernel_class kind, double ns, double least_ns,
+                                int64_t scale);
 
 #endif

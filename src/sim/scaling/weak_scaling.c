@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const int *growth_members(const struct growth *g, int comm)
+const int *weak_scaling_members(const struct weak_scaling *g, int comm)
 {
     const struct comm *c = &g->run->comms[comm];
     if (g->origin == NULL && g->grid->comms[comm].ranks != NULL)
@@ -18,20 +18,20 @@ const int *growth_members(const struct growth *g, int comm)
     return c->ranks;
 }
 
-int growth_peer(const struct growth *g, const struct op *op)
+int weak_scaling_peer(const struct weak_scaling *g, const struct op *op)
 {
     const struct comm *comm = &g->run->comms[op->coll.comm];
-    const int *members = growth_members(g, op->coll.comm);
+    const int *members = weak_scaling_members(g, op->coll.comm);
     if (op->coll.peer < 0 || op->coll.peer >= comm->size)
         return -1;
     return members != NULL ? members[op->coll.peer] : comm->ranks[op->coll.peer];
 }
 
 /* The members in order, or NULL when they are not known. */
-static int *sort_members(const struct growth *g, int c)
+static int *sort_members(const struct weak_scaling *g, int c)
 {
     const struct comm *comm = &g->run->comms[c];
-    const int *ranks = growth_members(g, c);
+    const int *ranks = weak_scaling_members(g, c);
     int *sorted;
     if (ranks == NULL)
         return NULL;
@@ -55,7 +55,7 @@ static int find_axis(const struct grid *grid, enum grid_role role)
     return axis == NULL ? -1 : (int)(axis - grid->axes);
 }
 
-static const char *list_candidates(struct growth *g)
+static const char *list_candidates(struct weak_scaling *g)
 {
     const char *list = "";
     for (int i = 0; i < g->grid->ncandidates; i++)
@@ -65,7 +65,7 @@ static const char *list_candidates(struct growth *g)
 }
 
 /* "tp=2, dp=4" */
-static const char *axes_words(struct growth *g)
+static const char *axes_words(struct weak_scaling *g)
 {
     const char *words = "";
     for (int a = 0; a < g->grid->naxes; a++)
@@ -74,7 +74,7 @@ static const char *axes_words(struct growth *g)
     return g->grid->naxes > 0 ? words : "none";
 }
 
-static const char *why_not(struct growth *g, enum grid_role role)
+static const char *why_not(struct weak_scaling *g, enum grid_role role)
 {
     const struct grid *grid = g->grid;
     if (grid->state == GRID_AMBIGUOUS && grid->ncandidates > 0)
@@ -95,22 +95,22 @@ static const char *why_not(struct growth *g, enum grid_role role)
 
 /* The communicator of a message that is in no group, of those whose all-to-alls would get more
  * members: which messages make one is then not told. -1: none. */
-static int ungrouped(const struct growth *g)
+static int ungrouped(const struct weak_scaling *g)
 {
     for (size_t r = 0; r < g->run->nranks; r++) {
         for (size_t i = 0; i < g->run->ranks[r].nops; i++) {
             const struct op *op = &g->run->ranks[r].ops[i];
             if (op->class == OP_P2P && op->coll.comm >= 0 && op->coll.group < 0 &&
-                growth_grows(g, op->coll.comm) && g->grid->comms[op->coll.comm].by_messages)
+                weak_scaling_grows(g, op->coll.comm) && g->grid->comms[op->coll.comm].by_messages)
                 return op->coll.comm;
         }
     }
     return -1;
 }
 
-static const char *why_not_messages(struct growth *g)
+static const char *why_not_messages(struct weak_scaling *g)
 {
-    int comm = growth_exchanges(g) ? ungrouped(g) : -1;
+    int comm = weak_scaling_alltoalls(g) ? ungrouped(g) : -1;
     if (comm < 0)
         return NULL;
     return arena_printf(
@@ -126,14 +126,14 @@ static uint64_t larger(uint64_t a, uint64_t b)
 }
 
 /* Of communicators that are alike the one that did most speaks for all. */
-static bool find_shards(const struct growth *g)
+static bool find_shards(const struct weak_scaling *g)
 {
     uint64_t sharded = 0, whole = 0;
     enum grid_role role = g->axis >= 0 ? g->grid->axes[g->axis].role : GRID_ROLES;
     if (role != GRID_DP && role != GRID_FSDP)
         return false;
     for (size_t c = 0; c < g->run->ncomms; c++) {
-        if (!growth_grows(g, (int)c))
+        if (!weak_scaling_grows(g, (int)c))
             continue;
         sharded = larger(sharded, g->grid->comms[c].sharded_bytes);
         whole = larger(whole, g->grid->comms[c].whole_bytes);
@@ -141,7 +141,7 @@ static bool find_shards(const struct growth *g)
     return sharded > whole;
 }
 
-static void sort_all(struct growth *g)
+static void sort_all(struct weak_scaling *g)
 {
     g->sorted = calloc(g->run->ncomms > 0 ? g->run->ncomms : 1, sizeof *g->sorted);
     if (g->sorted == NULL)
@@ -150,10 +150,10 @@ static void sort_all(struct growth *g)
         g->sorted[c] = sort_members(g, (int)c);
 }
 
-void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
-                 enum grid_role axis)
+void weak_scaling_init(struct weak_scaling *g, const struct run *run, const struct grid *grid,
+                       enum grid_role axis)
 {
-    *g = (struct growth){.run = run, .grid = grid, .world = grid->world};
+    *g = (struct weak_scaling){.run = run, .grid = grid, .world = grid->world};
     arena_init(&g->arena);
     g->axis = grid->state == GRID_FOUND ? find_axis(grid, axis) : -1;
     g->refused = why_not(g, axis);
@@ -163,20 +163,21 @@ void growth_make(struct growth *g, const struct run *run, const struct grid *gri
     sort_all(g);
 }
 
-void growth_make_made(struct growth *g, const struct run *run, const struct growth_origin *origin)
+void weak_scaling_init_made(struct weak_scaling *g, const struct run *run,
+                            const struct weak_scaling_origin *origin)
 {
-    *g = (struct growth){.run = run,
-                         .grid = origin->growth->grid,
-                         .world = run->world_size,
-                         .axis = -1,
-                         .origin = origin,
-                         .source = origin->growth->source,
-                         .target = origin->growth->target};
+    *g = (struct weak_scaling){.run = run,
+                               .grid = origin->growth->grid,
+                               .world = run->world_size,
+                               .axis = -1,
+                               .origin = origin,
+                               .source = origin->growth->source,
+                               .target = origin->growth->target};
     arena_init(&g->arena);
     sort_all(g);
 }
 
-void growth_release(struct growth *g)
+void weak_scaling_release(struct weak_scaling *g)
 {
     for (size_t c = 0; g->sorted != NULL && c < g->run->ncomms; c++)
         free(g->sorted[c]);
@@ -185,28 +186,28 @@ void growth_release(struct growth *g)
     memset(g, 0, sizeof *g);
 }
 
-bool growth_grows(const struct growth *g, int comm)
+bool weak_scaling_grows(const struct weak_scaling *g, int comm)
 {
     const struct grid_place *place = &g->grid->comms[comm];
     return g->axis >= 0 && place->known && !place->part && place->axes & 1u << g->axis;
 }
 
-bool growth_exchanges(const struct growth *g)
+bool weak_scaling_alltoalls(const struct weak_scaling *g)
 {
     for (size_t c = 0; c < g->run->ncomms; c++) {
-        if (g->grid->comms[c].by_messages && growth_grows(g, (int)c))
+        if (g->grid->comms[c].by_messages && weak_scaling_grows(g, (int)c))
             return true;
     }
     return false;
 }
 
-bool growth_shards(const struct growth *g)
+bool weak_scaling_shards(const struct weak_scaling *g)
 {
     return g->shards;
 }
 
-void growth_place(struct growth *g, const struct placement *told,
-                  const struct network_profile *from, const struct network_profile *to)
+void weak_scaling_place(struct weak_scaling *g, const struct placement *told,
+                        const struct network_profile *from, const struct network_profile *to)
 {
     g->source_told =
         placement_of_hosts(&g->source, g->run, g->world, from, &g->arena, &g->source_doubt);
@@ -228,8 +229,8 @@ static int no_multiple(int64_t gpus, int world, struct err *e)
                    (long long)gpus, world, (long long)below, (long long)(below + world));
 }
 
-int growth_scales(const struct growth *g, const int64_t *gpus, size_t n, int64_t *scales,
-                  struct err *e)
+int weak_scaling_scales(const struct weak_scaling *g, const int64_t *gpus, size_t n,
+                        int64_t *scales, struct err *e)
 {
     for (size_t i = 0; i < n; i++) {
         if (gpus[i] < g->world || gpus[i] % g->world != 0)
@@ -239,8 +240,8 @@ int growth_scales(const struct growth *g, const int64_t *gpus, size_t n, int64_t
     return 0;
 }
 
-int growth_check(const struct growth *g, const struct network_profile *net, int64_t scale,
-                 struct err *e)
+int weak_scaling_check(const struct weak_scaling *g, const struct network_profile *net,
+                       int64_t scale, struct err *e)
 {
     if (scale < 1)
         return err_set(e, ERR_USAGE, "scale %lld: the smallest is 1", (long long)scale);

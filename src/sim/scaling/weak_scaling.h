@@ -30,100 +30,101 @@
 #define GROW_GPUS_MAX (1 << 30)
 #define GROW_STAGES_MAX 4096
 
-struct growth;
+struct weak_scaling;
 
 /* An operation of a recording. */
-struct growth_op {
+struct weak_scaling_op {
     uint32_t rank, op; /* indices; op UINT32_MAX: kernels that were counted */
 };
 
 /* Of a run that was made of another one (pipeline.h): where what is in it was recorded. All
  * borrowed. */
-struct growth_origin {
-    const struct growth *growth; /* of the recording */
+struct weak_scaling_origin {
+    const struct weak_scaling *growth; /* of the recording */
     const int *comm; /* [ncomms] its communicator; -1: that of messages between stages */
-    struct growth_op *const *op; /* [nranks][nops] */
+    struct weak_scaling_op *const *op; /* [nranks][nops] */
 };
 
-struct growth {
-    const struct run *run;              /* borrowed */
-    const struct grid *grid;            /* borrowed; must be complete */
-    int world;                          /* ranks of the recorded job */
-    int axis;                           /* of the grid, which grows; -1: none, see refused */
-    bool shards;                        /* growth_shards() */
-    const char *refused;                /* why no scale but 1 is possible; NULL */
-    struct placement source, target;    /* growth_place(); block before */
-    bool source_told;                   /* by the hosts of the recording */
-    const char *source_doubt;           /* why they do not tell, where that is odd; NULL */
-    const struct growth_origin *origin; /* of a run that was made; NULL */
+struct weak_scaling {
+    const struct run *run;                    /* borrowed */
+    const struct grid *grid;                  /* borrowed; must be complete */
+    int world;                                /* ranks of the recorded job */
+    int axis;                                 /* of the grid, which grows; -1: none, see refused */
+    bool shards;                              /* weak_scaling_shards() */
+    const char *refused;                      /* why no scale but 1 is possible; NULL */
+    struct placement source, target;          /* weak_scaling_place(); block before */
+    bool source_told;                         /* by the hosts of the recording */
+    const char *source_doubt;                 /* why they do not tell, where that is odd; NULL */
+    const struct weak_scaling_origin *origin; /* of a run that was made; NULL */
     int **sorted; /* [run->ncomms] members in order; NULL when they are not known; owned */
     struct arena arena;
 };
 
-/* Which axis grows: grid and run are borrowed until growth_release(). */
-void growth_make(struct growth *g, const struct run *run, const struct grid *grid,
-                 enum grid_role axis);
+/* Which axis grows: grid and run are borrowed until weak_scaling_release(). */
+void weak_scaling_init(struct weak_scaling *g, const struct run *run, const struct grid *grid,
+                       enum grid_role axis);
 
 /* Of a run that was made: nothing grows any more, and what is measured is the recording's. */
-void growth_make_made(struct growth *g, const struct run *run, const struct growth_origin *origin);
+void weak_scaling_init_made(struct weak_scaling *g, const struct run *run,
+                            const struct weak_scaling_origin *origin);
 
-void growth_release(struct growth *g);
+void weak_scaling_release(struct weak_scaling *g);
 
 /* The scales at which the job has that many GPUs in all. 0, or -1 with e filled (ERR_USAGE): a size
  * that is no multiple of the recorded job's, with the nearest that are. */
-int growth_scales(const struct growth *g, const int64_t *gpus, size_t n, int64_t *scales,
-                  struct err *e);
+int weak_scaling_scales(const struct weak_scaling *g, const int64_t *gpus, size_t n,
+                        int64_t *scales, struct err *e);
 
 /* Is that scale possible, and does the network hold it? -1 with e filled (ERR_USAGE). */
-int growth_check(const struct growth *g, const struct network_profile *net, int64_t scale,
-                 struct err *e);
+int weak_scaling_check(const struct weak_scaling *g, const struct network_profile *net,
+                       int64_t scale, struct err *e);
 
 /* Does it get more members? */
-bool growth_grows(const struct growth *g, int comm);
+bool weak_scaling_grows(const struct weak_scaling *g, int comm);
 
 /* Do all-to-alls that are made of messages get more members? Each rank then sends as much as before
  * to as many members as there are: what a recorded member got is spread over those in its place. */
-bool growth_exchanges(const struct growth *g);
+bool weak_scaling_alltoalls(const struct weak_scaling *g);
 
 /* Does the optimizer work on shards that shrink as the axis grows? It does where what grows is dp
  * or fsdp and its ranks ReduceScatter more bytes of gradients than they AllReduce: shards of
  * parameters, or of the optimizer's state alone. */
-bool growth_shards(const struct growth *g);
+bool weak_scaling_shards(const struct weak_scaling *g);
 
 /* The recorded communicator that one of the run stands for; -1: the messages between stages. The
  * same, unless the run was made of another one. */
-int growth_recorded_comm(const struct growth *g, int comm);
+int weak_scaling_recorded_comm(const struct weak_scaling *g, int comm);
 
 /* Its members as global ranks, by comm rank: as recorded or as the grid has them; NULL: not known.
  */
-const int *growth_members(const struct growth *g, int comm);
+const int *weak_scaling_members(const struct weak_scaling *g, int comm);
 
 /* The other end of a message as a global rank; -1: not known. */
-int growth_peer(const struct growth *g, const struct op *op);
+int weak_scaling_peer(const struct weak_scaling *g, const struct op *op);
 
 /* The number that a recorded rank has at that scale. */
-int64_t growth_rank(const struct growth *g, int rank, int64_t scale);
+int64_t weak_scaling_rank(const struct weak_scaling *g, int rank, int64_t scale);
 
 /* The recorded rank that does what `rank` does at that scale, in [0, world): 0 <= rank < world *
  * scale. */
-int growth_kind(const struct growth *g, int64_t rank, int64_t scale);
+int weak_scaling_kind(const struct weak_scaling *g, int64_t rank, int64_t scale);
 
 /* How the recording was laid out, by the hosts of its ranks (`from`: its network), and how the
  * target is to be: `told` by the user, or NULL: as recorded, where that is known and the network is
  * the same, else in blocks. */
-void growth_place(struct growth *g, const struct placement *told,
-                  const struct network_profile *from, const struct network_profile *to);
+void weak_scaling_place(struct weak_scaling *g, const struct placement *told,
+                        const struct network_profile *from, const struct network_profile *to);
 
 /* Where the members of a communicator sit at that scale, and where they sat. */
-struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,
-                            int64_t scale);
-struct layout growth_recorded_layout(const struct growth *g, int comm,
-                                     const struct network_profile *net);
+struct layout weak_scaling_layout(const struct weak_scaling *g, int comm,
+                                  const struct network_profile *net, int64_t scale);
+struct layout weak_scaling_recorded_layout(const struct weak_scaling *g, int comm,
+                                           const struct network_profile *net);
 
 /* Do both ends of a message sit on different nodes? rank, op: indices in the run. */
-bool growth_across(const struct growth *g, uint32_t rank, uint32_t op,
-                   const struct network_profile *net, int64_t scale);
-bool growth_recorded_across(const struct growth *g, uint32_t rank, uint32_t op,
-                            const struct network_profile *net);
+bool weak_scaling_across(const struct weak_scaling *g, uint32_t rank, uint32_t op,
+                         const struct network_profile *net, int64_t scale);
+bool weak_scaling_recorded_across(const struct weak_scaling *g, uint32_t rank, uint32_t op,
+                                  const struct network_profile *net);
 
 #endif

@@ -8,20 +8,20 @@
 #include <string.h>
 
 /* Ranks up to the end of the axis that grows: they are repeated as one. */
-static int block_of(const struct growth *g)
+static int block_of(const struct weak_scaling *g)
 {
     if (g->axis < 0)
         return g->world;
     return g->grid->axes[g->axis].stride * g->grid->axes[g->axis].size;
 }
 
-int64_t growth_rank(const struct growth *g, int rank, int64_t scale)
+int64_t weak_scaling_rank(const struct weak_scaling *g, int rank, int64_t scale)
 {
     int block = block_of(g);
     return rank / block * (block * scale) + rank % block;
 }
 
-int growth_kind(const struct growth *g, int64_t rank, int64_t scale)
+int weak_scaling_kind(const struct weak_scaling *g, int64_t rank, int64_t scale)
 {
     int block = block_of(g);
     return (int)(rank / (block * scale) * block + rank % block);
@@ -82,14 +82,14 @@ struct side {
     int64_t scale;
 };
 
-static int64_t block_start(const struct growth *g, int rank, int64_t scale)
+static int64_t block_start(const struct weak_scaling *g, int rank, int64_t scale)
 {
-    return growth_rank(g, rank / block_of(g) * block_of(g), scale);
+    return weak_scaling_rank(g, rank / block_of(g) * block_of(g), scale);
 }
 
 /* Blocks fill nodes in order. */
-static void fill_blocks(struct filling *f, const struct growth *g, int comm, const struct side *on,
-                        int64_t copies)
+static void fill_blocks(struct filling *f, const struct weak_scaling *g, int comm,
+                        const struct side *on, int64_t copies)
 {
     const int *sorted = g->sorted[comm];
     int size = g->run->comms[comm].size, block = block_of(g);
@@ -102,7 +102,7 @@ static void fill_blocks(struct filling *f, const struct growth *g, int comm, con
 }
 
 /* Any other placement: members are counted one by one. */
-static void count_members(struct filling *f, const struct growth *g, int comm,
+static void count_members(struct filling *f, const struct weak_scaling *g, int comm,
                           const struct side *on, int64_t copies)
 {
     int64_t world = g->world * on->scale, block = block_of(g);
@@ -112,7 +112,7 @@ static void count_members(struct filling *f, const struct growth *g, int comm,
         die("out of memory");
     for (int i = 0; i < g->run->comms[comm].size; i++) {
         for (int64_t k = 0; k < copies; k++) {
-            int64_t rank = growth_rank(g, g->sorted[comm][i], on->scale) + k * block;
+            int64_t rank = weak_scaling_rank(g, g->sorted[comm][i], on->scale) + k * block;
             int *here = &held[placement_node(on->placement, on->net, rank, world)];
             f->where.nodes += ++*here == 1;
             f->where.per_node = *here > f->where.per_node ? *here : f->where.per_node;
@@ -121,10 +121,10 @@ static void count_members(struct filling *f, const struct growth *g, int comm,
     free(held);
 }
 
-static struct layout layout_on(const struct growth *g, int comm, const struct side *on)
+static struct layout layout_on(const struct weak_scaling *g, int comm, const struct side *on)
 {
     const struct comm *c = &g->run->comms[comm];
-    int64_t copies = growth_grows(g, comm) ? on->scale : 1;
+    int64_t copies = weak_scaling_grows(g, comm) ? on->scale : 1;
     struct filling f = {.where = {.ranks = (int)(c->size * copies)}, .node = -1};
     if (g->sorted[comm] == NULL || c->size == 0)
         return layout_dense(on->net, f.where.ranks > 0 ? f.where.ranks : 1);
@@ -135,73 +135,75 @@ static struct layout layout_on(const struct growth *g, int comm, const struct si
     return f.where;
 }
 
-struct layout growth_layout(const struct growth *g, int comm, const struct network_profile *net,
-                            int64_t scale)
+struct layout weak_scaling_layout(const struct weak_scaling *g, int comm,
+                                  const struct network_profile *net, int64_t scale)
 {
     const struct side on = {&g->target, net, scale};
     return layout_on(g, comm, &on);
 }
 
-struct layout growth_recorded_layout(const struct growth *g, int comm,
-                                     const struct network_profile *net)
+struct layout weak_scaling_recorded_layout(const struct weak_scaling *g, int comm,
+                                           const struct network_profile *net)
 {
     const struct side on = {&g->source, net, 1};
     if (g->origin != NULL && g->origin->comm[comm] >= 0)
-        return growth_recorded_layout(g->origin->growth, g->origin->comm[comm], net);
+        return weak_scaling_recorded_layout(g->origin->growth, g->origin->comm[comm], net);
     return layout_on(g, comm, &on);
 }
 
 /* The number of the rank that takes the place of `other` beside `rank`. Around the end of the axis
  * that grows it is none of the recorded ones: behind the last comes the next copy's first, before
  * the first the last copy's last. */
-static int64_t neighbour(const struct growth *g, int rank, int other, int64_t scale)
+static int64_t neighbour(const struct weak_scaling *g, int rank, int other, int64_t scale)
 {
     const struct grid_axis *axis = g->axis < 0 ? NULL : &g->grid->axes[g->axis];
     int ahead;
     if (axis == NULL || axis->size < 3 || scale < 2)
-        return growth_rank(g, other, scale);
+        return weak_scaling_rank(g, other, scale);
     ahead = grid_coordinate(axis, other) - grid_coordinate(axis, rank);
     if (ahead == 1 - axis->size)
-        return growth_rank(g, other, scale) + block_of(g);
-    return growth_rank(g, other, scale) + (ahead == axis->size - 1 ? (scale - 1) * block_of(g) : 0);
+        return weak_scaling_rank(g, other, scale) + block_of(g);
+    return weak_scaling_rank(g, other, scale) +
+           (ahead == axis->size - 1 ? (scale - 1) * block_of(g) : 0);
 }
 
-static bool across(const struct growth *g, int rank, int other, const struct side *on)
+static bool across(const struct weak_scaling *g, int rank, int other, const struct side *on)
 {
     int64_t world = g->world * on->scale;
-    return placement_node(on->placement, on->net, growth_rank(g, rank, on->scale), world) !=
+    return placement_node(on->placement, on->net, weak_scaling_rank(g, rank, on->scale), world) !=
            placement_node(on->placement, on->net, neighbour(g, rank, other, on->scale), world);
 }
 
 /* Their communicator decides where the trace does not tell who both ends are. */
-static bool message_across(const struct growth *g, uint32_t r, uint32_t op, const struct side *on)
+static bool message_across(const struct weak_scaling *g, uint32_t r, uint32_t op,
+                           const struct side *on)
 {
     const struct rank *rank = &g->run->ranks[r];
-    int other = growth_peer(g, &rank->ops[op]);
+    int other = weak_scaling_peer(g, &rank->ops[op]);
     if (other < 0 || rank->rank < 0)
         return layout_on(g, rank->ops[op].coll.comm, on).nodes > 1;
     return across(g, rank->rank, other, on);
 }
 
-bool growth_across(const struct growth *g, uint32_t rank, uint32_t op,
-                   const struct network_profile *net, int64_t scale)
+bool weak_scaling_across(const struct weak_scaling *g, uint32_t rank, uint32_t op,
+                         const struct network_profile *net, int64_t scale)
 {
     const struct side on = {&g->target, net, scale};
     return message_across(g, rank, op, &on);
 }
 
-bool growth_recorded_across(const struct growth *g, uint32_t rank, uint32_t op,
-                            const struct network_profile *net)
+bool weak_scaling_recorded_across(const struct weak_scaling *g, uint32_t rank, uint32_t op,
+                                  const struct network_profile *net)
 {
     const struct side on = {&g->source, net, 1};
     if (g->origin != NULL) {
-        struct growth_op recorded = g->origin->op[rank][op];
-        return growth_recorded_across(g->origin->growth, recorded.rank, recorded.op, net);
+        struct weak_scaling_op recorded = g->origin->op[rank][op];
+        return weak_scaling_recorded_across(g->origin->growth, recorded.rank, recorded.op, net);
     }
     return message_across(g, rank, op, &on);
 }
 
-int growth_recorded_comm(const struct growth *g, int comm)
+int weak_scaling_recorded_comm(const struct weak_scaling *g, int comm)
 {
     return g->origin == NULL ? comm : g->origin->comm[comm];
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/step/step_measure.h"
 
-#include "trace/busy.h"
+#include "trace/activity.h"
 
 #include <string.h>
 
@@ -40,28 +40,28 @@ void iteration_bounds(struct step_bounds *list, const struct rank_steps *it, siz
 
 static enum slice_kind slice_of(const struct op *op, const struct movement *move)
 {
-    switch (busy_kind_of(op)) {
-    case BUSY_COMM:
+    switch (activity_kind_of(op)) {
+    case ACTIVITY_COMM:
         if (move == NULL || move->moved.start_ns == UNKNOWN_NS)
             return SLICE_TRANSFER;
         if (move->absent)
             return SLICE_ABSENT_WAIT;
         return move->pipeline ? SLICE_BUBBLE : SLICE_MEMBER_WAIT;
-    case BUSY_MEMORY:
+    case ACTIVITY_MEMORY:
         return SLICE_MEMORY;
     default:
         return SLICE_COMPUTE;
     }
 }
 
-static void add(struct slices *slices, const struct step_window *w, enum slice_kind kind,
+static void add(struct step_parts *slices, const struct step_window *w, enum slice_kind kind,
                 struct sim_span span)
 {
-    slices_add(slices, kind, step_window_at(w, span.start_ns), step_window_at(w, span.end_ns));
+    step_parts_add(slices, kind, step_window_at(w, span.start_ns), step_window_at(w, span.end_ns));
 }
 
 /* Waiting communication is all that does not move data: what moves it counts before what waits. */
-static void collect(struct slices *slices, const struct step_window *w, const struct rank *rank,
+static void collect(struct step_parts *slices, const struct step_window *w, const struct rank *rank,
                     const struct timeline *when)
 {
     for (size_t i = 0; i < rank->nops; i++) {
@@ -100,15 +100,15 @@ static void fill(struct iteration_time *out, const struct slice_times *t, double
 void iteration_measure(struct iteration_time *out, const struct step_window *window,
                        const struct rank *rank, const struct timeline *when)
 {
-    struct slices slices;
+    struct step_parts slices;
     struct slice_times t;
     memset(out, 0, sizeof *out);
     if (window->steps == 0)
         return;
-    slices_init(&slices, 0, step_window_ns(window));
+    step_parts_init(&slices, 0, step_window_ns(window));
     collect(&slices, window, rank, when);
-    slices_measure(&slices, &t);
-    slices_release(&slices);
+    step_parts_measure(&slices, &t);
+    step_parts_release(&slices);
     out->span_ns = step_window_mean(window);
     fill(out, &t, window->steps);
 }

@@ -7,7 +7,7 @@
 #define SPECTER_SIM_STEP_STEP_MEASURE_H
 
 #include "sim/program/program.h"
-#include "sim/step/time_breakdown.h"
+#include "sim/step/step_parts.h"
 #include "trace/step_time.h"
 
 /* Of an operation that communicates: when its data moved, and what it otherwise waited for. */
@@ -33,7 +33,7 @@ struct timeline {
     const int64_t *launched; /* [nops] when the host launched each; UNKNOWN_NS; NULL: not known */
 };
 
-/* One step, in ns. Each moment of a device counts once (time_breakdown.h):
+/* One step, in ns. Each moment of a device counts once (step_parts.h):
  *
  *     span = compute + untraced + exposed communication + absent wait + exposed memory + idle
  *     idle = host bound + stream wait + bubble + other

@@ -14,7 +14,7 @@ static bool lacks_members(const struct program *p, const struct program_cost *c)
 }
 
 /* By kind: the shortest such transfer; INT64_MAX. */
-static int64_t *find_shortest(const struct program *p, const struct kinds *kinds)
+static int64_t *find_shortest(const struct program *p, const struct cost_classes *kinds)
 {
     int64_t *least = array_new(kinds->count, sizeof *least);
     for (uint32_t k = 0; k < kinds->count; k++)
@@ -81,7 +81,7 @@ static size_t first_behind(const struct comm_list *list, const struct rank *rank
 }
 
 static void contention_init(struct contention *w, const struct program *p,
-                            const struct kinds *kinds, const int64_t *least)
+                            const struct cost_classes *kinds, const int64_t *least)
 {
     *w = (struct contention){.p = p};
     w->lists = array_new(p->run->nranks, sizeof *w->lists);
@@ -147,7 +147,8 @@ static bool has_times(const struct program *p, const struct program_cost *cost)
     return op->start_ns != UNKNOWN_NS && op_timed(op);
 }
 
-void absent_wait_find(struct program *p, const struct kinds *kinds, const struct retarget *own)
+void absent_wait_find(struct program *p, const struct cost_classes *kinds,
+                      const struct retarget *own)
 {
     int64_t *least = find_shortest(p, kinds);
     int64_t *most = array_new(kinds->count, sizeof *most); /* that the model allows a transfer */

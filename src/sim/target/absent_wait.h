@@ -22,7 +22,8 @@
 
 /* Splits measured_ns of transfers that lack members into the transfer, which stays measured_ns, and
  * the wait. own: the recording on its own hardware. */
-void absent_wait_find(struct program *p, const struct kinds *kinds, const struct retarget *own);
+void absent_wait_find(struct program *p, const struct cost_classes *kinds,
+                      const struct retarget *own);
 
 /* What a wait takes on the target, as a multiple of the recorded: how much longer computation takes
  * there. Of a simulation whose costs t has set. */

@@ -71,7 +71,7 @@ static int by_key(const void *pa, const void *pb)
     return (a->cost > b->cost) - (a->cost < b->cost);
 }
 
-void kinds_make(struct kinds *k, const struct program *p)
+void cost_classes_init(struct cost_classes *k, const struct program *p)
 {
     struct keyed *list = array_new(p->ncosts, sizeof *list);
     k->of = array_new(p->ncosts, sizeof *k->of);
@@ -89,7 +89,7 @@ void kinds_make(struct kinds *k, const struct program *p)
     free(list);
 }
 
-void kinds_release(struct kinds *k)
+void cost_classes_release(struct cost_classes *k)
 {
     free(k->of);
     free(k->first);

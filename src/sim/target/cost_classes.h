@@ -8,14 +8,14 @@
 
 #include "sim/program/program.h"
 
-struct kinds {
+struct cost_classes {
     uint32_t *of;    /* [program.ncosts] kind of each cost; owned */
     uint32_t *first; /* [count] a cost of each kind: the first; owned */
     uint32_t count;
 };
 
 /* To be released. */
-void kinds_make(struct kinds *k, const struct program *p);
-void kinds_release(struct kinds *k);
+void cost_classes_init(struct cost_classes *k, const struct program *p);
+void cost_classes_release(struct cost_classes *k);
 
 #endif

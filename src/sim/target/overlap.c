@@ -16,8 +16,8 @@ void overlap_make(struct overlap *o, struct program *p)
     memset(o, 0, sizeof *o);
     o->program = p;
     o->strength = 1;
-    kinds_make(&o->kinds, p);
-    links_make(&o->links, p);
+    cost_classes_init(&o->kinds, p);
+    port_contention_init(&o->links, p);
     o->channels = array_new(o->kinds.count, sizeof *o->channels);
     for (uint32_t k = 0; k < o->kinds.count; k++)
         o->channels[k] = 1;
@@ -27,8 +27,8 @@ void overlap_release(struct overlap *o)
 {
     if (o->program == NULL)
         return;
-    kinds_release(&o->kinds);
-    links_release(&o->links);
+    cost_classes_release(&o->kinds);
+    port_contention_release(&o->links);
     free(o->channels);
     o->program = NULL;
 }
@@ -220,8 +220,8 @@ static void share_time(const struct program *p, const struct program_cost *c,
 static void find_shares(struct overlap *o, const struct retarget *t,
                         const struct overlap_load *loads)
 {
-    struct links *l = &o->links;
-    links_place(l, t);
+    struct port_contention *l = &o->links;
+    port_contention_place(l, t);
     for (size_t i = 0, end; i < l->count; i = end) {
         const struct overlap_load *load = &loads[o->kinds.of[l->uses[i].cost]];
         struct comm_cost price = load->price;
@@ -229,7 +229,7 @@ static void find_shares(struct overlap *o, const struct retarget *t,
             end++;
         if (load->known)
             share_time(o->program, &o->program->costs[l->uses[i].cost], &price);
-        links_share(&l->uses[i], end - i, load->known ? &price : NULL);
+        port_contention_share(&l->uses[i], end - i, load->known ? &price : NULL);
     }
 }
 
@@ -241,7 +241,7 @@ void overlap_apply(struct overlap *o, const struct retarget *t)
     set_loads(o, t, loads);
     set_needs(o, needs);
     find_shares(o, t, loads);
-    links_set(&o->links, o->program, false);
+    port_contention_set(&o->links, o->program, false);
     free(loads);
     free(needs);
 }
@@ -261,7 +261,7 @@ static void undo_sharing(struct overlap *o)
     int64_t *work_ns = array_new(p->ncosts, sizeof *work_ns);
     for (size_t i = 0; i < p->ncosts; i++)
         work_ns[i] = UNKNOWN_NS;
-    links_undo(&o->links, p, work_ns);
+    port_contention_undo(&o->links, p, work_ns);
     for (size_t i = 0; i < p->ncosts; i++) {
         struct program_cost *c = &p->costs[i];
         if (work_ns[i] == UNKNOWN_NS || c->measured_ns == UNKNOWN_NS ||
@@ -346,7 +346,7 @@ static int run_as_recorded(struct overlap *o, struct retarget *own,
         return -1;
     set_loads(o, own, loads);
     set_needs(o, NULL);
-    links_set(&o->links, o->program, true);
+    port_contention_set(&o->links, o->program, true);
     return program_run(o->program, e);
 }
 

@@ -68,8 +68,8 @@ struct overlap_load {
 
 struct overlap {
     struct program *program; /* borrowed */
-    struct kinds kinds;
-    struct links links;
+    struct cost_classes kinds;
+    struct port_contention links;
     double *channels;   /* by kind: as recorded / as modelled; 1 where not recorded. Owned */
     uint32_t counted;   /* kinds of transfers whose channels were recorded, */
     uint32_t transfers; /* of so many */

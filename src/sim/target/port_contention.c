@@ -18,7 +18,7 @@ struct ports {
 };
 
 struct maker {
-    struct links *links;
+    struct port_contention *links;
     struct program *p;
     bool messages;
     struct ports *ports; /* by rank */
@@ -26,7 +26,7 @@ struct maker {
 
 static void use(struct maker *m, uint32_t cost, uint32_t rank, enum way way)
 {
-    struct links *l = m->links;
+    struct port_contention *l = m->links;
     uint32_t *link = &m->ports[rank].link[way];
     if (*link == SIM_NONE) {
         *link = sim_add_link(m->p->sim);
@@ -50,7 +50,7 @@ static void use_nics(struct maker *m, uint32_t cost)
     bool message = specter_comm_op_is_p2p((enum specter_comm_op)match->op);
     if (message && match->nmembers == 2 && members[0].rank == members[1].rank)
         return; /* to itself: past the NICs */
-    for (uint32_t k = 0; k < match->nmembers && k < LINKS_MEMBERS; k++) {
+    for (uint32_t k = 0; k < match->nmembers && k < PORT_CONTENTION_MEMBERS; k++) {
         struct match_member member = members[k];
         bool sends = m->p->run->ranks[member.rank].ops[member.op].coll.op == SPECTER_SEND;
         if (!message || sends)
@@ -60,7 +60,7 @@ static void use_nics(struct maker *m, uint32_t cost)
     }
 }
 
-void links_make(struct links *l, struct program *p)
+void port_contention_init(struct port_contention *l, struct program *p)
 {
     struct maker m = {.links = l, .p = p};
     memset(l, 0, sizeof *l);
@@ -77,7 +77,7 @@ void links_make(struct links *l, struct program *p)
     free(m.ports);
 }
 
-void links_release(struct links *l)
+void port_contention_release(struct port_contention *l)
 {
     free(l->uses);
     memset(l, 0, sizeof *l);
@@ -85,7 +85,7 @@ void links_release(struct links *l)
 
 /* ---- how much of them ---- */
 
-void links_share(struct link_use *list, size_t n, const struct comm_cost *price)
+void port_contention_share(struct link_use *list, size_t n, const struct comm_cost *price)
 {
     bool known = price != NULL && price->nic_us > 0 && price->us > 0;
     for (size_t i = 0; i < n; i++)
@@ -98,7 +98,7 @@ static uint32_t ppm_of(const struct link_use *u)
 }
 
 /* Two passes: on another target two uses of a transfer may change places. */
-void links_set(struct links *l, struct program *p, bool off)
+void port_contention_set(struct port_contention *l, struct program *p, bool off)
 {
     for (size_t i = 0; i < l->count; i++) {
         struct link_use *u = &l->uses[i];
@@ -134,7 +134,7 @@ struct flow {
 };
 
 struct sweep {
-    const struct links *links;
+    const struct port_contention *links;
     struct flow *flows;  /* by first use */
     uint64_t *load;      /* by link, ppm: shares of what is under way on it */
     uint32_t *under_way; /* by link: a use, SIM_NONE */
@@ -237,7 +237,7 @@ static void apply(struct sweep *s, const struct change *c, int64_t *work_ns)
 /* The starts and ends of all transfers that use links, in order. */
 static size_t list_changes(const struct sweep *s, const struct program *p, struct change *list)
 {
-    const struct links *l = s->links;
+    const struct port_contention *l = s->links;
     size_t n = 0;
     for (uint32_t i = 0; i < l->count; i = s->end_of[i]) {
         struct sim_span span = sim_transfer_span(p->sim, p->costs[l->uses[i].cost].target);
@@ -251,7 +251,7 @@ static size_t list_changes(const struct sweep *s, const struct program *p, struc
     return n;
 }
 
-static void sweep_init(struct sweep *s, const struct links *l)
+static void sweep_init(struct sweep *s, const struct port_contention *l)
 {
     s->links = l;
     s->flows = array_new(l->count, sizeof *s->flows);
@@ -284,7 +284,8 @@ static void sweep_release(struct sweep *s)
     free(s->end_of);
 }
 
-void links_undo(const struct links *l, const struct program *p, int64_t *work_ns)
+void port_contention_undo(const struct port_contention *l, const struct program *p,
+                          int64_t *work_ns)
 {
     struct sweep s;
     struct change *list = array_new(2 * l->count, sizeof *list);

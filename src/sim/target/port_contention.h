@@ -2,24 +2,26 @@
  *
  * Transfers of several communicators that leave a node through the same NIC: where a node has fewer
  * of them than GPUs, ranks that sit next to each other use the same one, and their communicators
- * meet there. GPU i of g has NIC i n / g of n (links_place()); only ranks that are simulated do.
- * The model's time of a transfer is that of one of them alone. A NIC has two directions:
- * collectives use both, a message leaves its sender and enters its receiver. What a transfer uses
- * of one when it is alone there is the time that its bytes take at the NIC's rate / its own time,
- * both as the model says (comm_cost.nic_us, us): a small one waits for latencies, and leaves room.
+ * meet there. GPU i of g has NIC i n / g of n (port_contention_place()); only ranks that are
+ * simulated do. The model's time of a transfer is that of one of them alone. A NIC has two
+ * directions: collectives use both, a message leaves its sender and enters its receiver. What a
+ * transfer uses of one when it is alone there is the time that its bytes take at the NIC's rate /
+ * its own time, both as the model says (comm_cost.nic_us, us): a small one waits for latencies, and
+ * leaves room.
  *
  * Ports that a GPU has for itself are not shared here: of sixteen jobs at four times their size one
  * showed that transfers of one rank took time of each other there, and none was predicted better
  * for it (README.md, "Beside communication").
  *
- * Members of a collective are alike in this: the NICs of the first LINKS_MEMBERS stand for all.
+ * Members of a collective are alike in this: the NICs of the first PORT_CONTENTION_MEMBERS stand
+ * for all.
  */
 #ifndef SPECTER_SIM_TARGET_PORT_CONTENTION_H
 #define SPECTER_SIM_TARGET_PORT_CONTENTION_H
 
 #include "sim/target/retarget.h"
 
-#define LINKS_MEMBERS 32
+#define PORT_CONTENTION_MEMBERS 32
 
 /* A transfer on a link of the engine. */
 struct link_use {
@@ -34,28 +36,30 @@ struct link_use {
     double share;
 };
 
-struct links {
+struct port_contention {
     struct link_use *uses; /* owned; by cost */
     size_t count, cap;
     uint32_t nlinks;
 };
 
 /* Adds links to the program, with no shares. To be released. */
-void links_make(struct links *l, struct program *p);
-void links_release(struct links *l);
+void port_contention_init(struct port_contention *l, struct program *p);
+void port_contention_release(struct port_contention *l);
 
-/* port_contention_nic.c: which NIC each rank has on the target of t. To be done before links_share(). */
-void links_place(struct links *l, const struct retarget *t);
+/* port_contention_nic.c: which NIC each rank has on the target of t. To be done before
+ * port_contention_share(). */
+void port_contention_place(struct port_contention *l, const struct retarget *t);
 
 /* The share that the transfer of list[0..n), all of one cost, uses of its NICs; NULL: none. */
-void links_share(struct link_use *list, size_t n, const struct comm_cost *price);
+void port_contention_share(struct link_use *list, size_t n, const struct comm_cost *price);
 
 /* Tells the engine; off: nothing is shared. */
-void links_set(struct links *l, struct program *p, bool off);
+void port_contention_set(struct port_contention *l, struct program *p, bool off);
 
 /* Of a run with nothing shared in which transfers lasted as recorded: what each would have taken
  * without those beside it, if these took their shares. work_ns: [p->ncosts], filled where a
  * transfer uses a link and happened; the rest is left alone. */
-void links_undo(const struct links *l, const struct program *p, int64_t *work_ns);
+void port_contention_undo(const struct port_contention *l, const struct program *p,
+                          int64_t *work_ns);
 
 #endif

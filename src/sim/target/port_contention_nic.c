@@ -22,11 +22,11 @@ static bool has_shared_nics(const struct network_profile *net)
 /* The NIC of a rank, numbered through all nodes. */
 static int64_t nic_of(const struct retarget *t, size_t rank)
 {
-    const struct growth *g = t->growth;
+    const struct weak_scaling *g = t->growth;
     const struct network_profile *net = t->to.network;
     int64_t gpus = (int64_t)net->gpus_per_node, nics = (int64_t)net->nics_per_node;
     int64_t world = g->world * t->scale;
-    int64_t self = growth_rank(g, t->run->ranks[rank].rank, t->scale);
+    int64_t self = weak_scaling_rank(g, t->run->ranks[rank].rank, t->scale);
     int64_t node = placement_node(&g->target, net, self, world);
     return node * nics + placement_slot(&g->target, net, self, world) * nics / gpus;
 }
@@ -40,7 +40,7 @@ static int64_t *list_nics(const struct retarget *t)
     return list;
 }
 
-static void own_links(struct links *l)
+static void own_links(struct port_contention *l)
 {
     for (size_t i = 0; i < l->count; i++) {
         l->uses[i].link = l->uses[i].own;
@@ -50,7 +50,7 @@ static void own_links(struct links *l)
 
 /* Of uses of one NIC by one transfer the first stands for all: what the model says that it takes of
  * the node's NICs is for each of them. */
-static bool is_again(const struct links *l, size_t i)
+static bool is_again(const struct port_contention *l, size_t i)
 {
     const struct link_use *u = &l->uses[i];
     for (size_t k = i; k > 0 && l->uses[k - 1].cost == u->cost; k--) {
@@ -60,7 +60,7 @@ static bool is_again(const struct links *l, size_t i)
     return false;
 }
 
-void links_place(struct links *l, const struct retarget *t)
+void port_contention_place(struct port_contention *l, const struct retarget *t)
 {
     struct nic *nics;
     int64_t *number;

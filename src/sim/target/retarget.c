@@ -33,8 +33,8 @@ static void place_comms(struct retarget *t)
     t->from_where = new_layouts(t);
     t->to_where = new_layouts(t);
     for (size_t c = 0; c < t->run->ncomms; c++) {
-        t->from_where[c] = growth_recorded_layout(t->growth, (int)c, t->from.network);
-        t->to_where[c] = growth_layout(t->growth, (int)c, t->to.network, t->scale);
+        t->from_where[c] = weak_scaling_recorded_layout(t->growth, (int)c, t->from.network);
+        t->to_where[c] = weak_scaling_layout(t->growth, (int)c, t->to.network, t->scale);
     }
 }
 
@@ -62,18 +62,18 @@ static int other_ratios(struct retarget *t, struct err *e)
 
 static void find_exchanges(struct retarget *t)
 {
-    if (t->scale == 1 || !growth_exchanges(t->growth))
+    if (t->scale == 1 || !weak_scaling_alltoalls(t->growth))
         return;
     t->sent = calloc(t->run->nranks, sizeof *t->sent);
     if (t->sent == NULL)
         die("out of memory");
     for (size_t r = 0; r < t->run->nranks; r++)
-        t->sent[r] = exchange_bytes(&t->run->ranks[r]);
+        t->sent[r] = alltoall_bytes(&t->run->ranks[r]);
 }
 
-int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
-                  struct hardware from, struct hardware to, bool calibrate, int64_t scale,
-                  struct err *e)
+int retarget_init(struct retarget *t, const struct program *program,
+                  const struct weak_scaling *growth, struct hardware from, struct hardware to,
+                  bool calibrate, int64_t scale, struct err *e)
 {
     memset(t, 0, sizeof *t);
     t->run = program->run;

@@ -46,9 +46,9 @@ struct cost_sum {
 const char *cost_rule_name(enum cost_rule rule);
 
 struct retarget {
-    const struct run *run;         /* borrowed */
-    const struct program *program; /* borrowed */
-    const struct growth *growth;   /* borrowed */
+    const struct run *run;             /* borrowed */
+    const struct program *program;     /* borrowed */
+    const struct weak_scaling *growth; /* borrowed */
     struct hardware from, to;
     bool calibrate; /* false: GEMMs and communication take the model's own time */
     int64_t scale;
@@ -60,21 +60,21 @@ struct retarget {
     const double *slow_link; /* by rank of the recorded job: the target's NICs of its node run at
                                 1/that; NULL: all as the profile says. Set after init; borrowed */
     uint64_t slowed;         /* transfers that take longer for that */
-    const struct strong *strong; /* retarget_divide(); NULL: weak scaling */
-    double least_us;             /* what any kernel takes at least, there: the smallest product */
+    const struct strong_scaling *strong; /* retarget_divide(); NULL: weak scaling */
+    double least_us;       /* what any kernel takes at least, there: the smallest product */
     double untold_ns;      /* of kernels whose part in a divided batch nobody knows, measured */
     struct graphs *graphs; /* by rank; owned with what they hold */
     struct cost_sum sums[COST_RULES]; /* of what retarget_cost() saw */
-    double shard_ns;   /* measured time of the optimizer's kernels, where growth_shards() */
+    double shard_ns;   /* measured time of the optimizer's kernels, where weak_scaling_shards() */
     uint64_t modelled; /* had no measured time, or were told not to use it: the model's */
 };
 
 /* To be released in either case. */
-int retarget_init(struct retarget *t, const struct program *program, const struct growth *growth,
-                  struct hardware from, struct hardware to, bool calibrate, int64_t scale,
-                  struct err *e);
+int retarget_init(struct retarget *t, const struct program *program,
+                  const struct weak_scaling *growth, struct hardware from, struct hardware to,
+                  bool calibrate, int64_t scale, struct err *e);
 /* The batch is divided over scale times as many ranks; strong is borrowed. */
-int retarget_divide(struct retarget *t, const struct strong *strong, struct err *e);
+int retarget_divide(struct retarget *t, const struct strong_scaling *strong, struct err *e);
 
 void retarget_release(struct retarget *t);
 

@@ -11,8 +11,8 @@ static bool across_nodes(const struct retarget *t, const struct rank *rank, cons
 {
     uint32_t r = (uint32_t)(rank - t->run->ranks), i = (uint32_t)(op - rank->ops);
     if (where == t->from_where)
-        return growth_recorded_across(t->growth, r, i, net);
-    return growth_across(t->growth, r, i, net, t->scale);
+        return weak_scaling_recorded_across(t->growth, r, i, net);
+    return weak_scaling_across(t->growth, r, i, net, t->scale);
 }
 
 /* `what` and bytes are those of the transfer, which op may not tell itself. */
@@ -23,10 +23,10 @@ static int price_transfer(const struct retarget *t, const struct rank *rank, con
     struct layout at = where[op->coll.comm];
     bool p2p = specter_comm_op_is_p2p(what);
     bool across = p2p ? across_nodes(t, rank, op, on.network, where) : at.nodes > 1;
-    double slow = where == t->to_where && across ? vary_link_slowness(t, rank, op, p2p) : 1;
+    double slow = where == t->to_where && across ? slow_link_factor(t, rank, op, p2p) : 1;
     int rc = p2p ? model_p2p(on.gpu, on.network, bytes, across, price, e)
                  : model_collective(on.gpu, on.network, what, bytes, at, price, e);
-    return rc == 0 && slow > 1 ? vary_link_price(on, what, bytes, at, slow, price, e) : rc;
+    return rc == 0 && slow > 1 ? slow_link_price(on, what, bytes, at, slow, price, e) : rc;
 }
 
 int retarget_transfer_us(const struct retarget *t, const struct rank *rank, const struct op *op,
@@ -41,11 +41,11 @@ int retarget_transfer_us(const struct retarget *t, const struct rank *rank, cons
 }
 
 /* A message of an all-to-all that gets more members. */
-static bool is_exchange(const struct retarget *t, const struct program_cost *cost)
+static bool is_alltoall(const struct retarget *t, const struct program_cost *cost)
 {
     int comm = t->program->matches.list[cost->match].comm;
     return t->sent != NULL && t->growth->grid->comms[comm].by_messages &&
-           growth_grows(t->growth, comm) && t->sent[cost->rank][cost->op] > 0;
+           weak_scaling_grows(t->growth, comm) && t->sent[cost->rank][cost->op] > 0;
 }
 
 /* As the all-to-all that it is part of: each rank sends as much as before, to more members. */
@@ -66,8 +66,8 @@ static bool carries_less(const struct retarget *t, const struct program_cost *co
 {
     const struct match *match = &t->program->matches.list[cost->match];
     return retarget_is_divided(t) &&
-           strong_divides(t->strong, match->comm, (enum specter_comm_op)match->op, match->bytes,
-                          (enum specter_dtype)match->dtype);
+           strong_scaling_divides(t->strong, match->comm, (enum specter_comm_op)match->op,
+                                  match->bytes, (enum specter_dtype)match->dtype);
 }
 
 double retarget_bytes(const struct retarget *t, const struct program_cost *cost)
@@ -121,7 +121,7 @@ static int comm_us(const struct retarget *t, const struct program_cost *cost, st
     const struct match *match = &t->program->matches.list[cost->match];
     const struct rank *rank = &t->run->ranks[cost->rank];
     double bytes = (double)match->bytes;
-    if (is_exchange(t, cost))
+    if (is_alltoall(t, cost))
         return exchange_us(t, cost, on, where, us, e);
     if (where == t->to_where)
         bytes = retarget_bytes(t, cost);
@@ -144,7 +144,7 @@ static int64_t fill_ns(const struct retarget *t, const struct program_cost *cost
     struct comm_cost from, to;
     struct err ignored;
     if (measured_ns != UNKNOWN_NS && t->calibrate && retarget_same_hardware(t) &&
-        !retarget_moved(t, match->comm) && !carries_less(t, cost) && !vary_link_met(t, cost))
+        !retarget_moved(t, match->comm) && !carries_less(t, cost) && !slow_link_is_met(t, cost))
         return measured_ns;
     if (price_transfer(t, rank, op, what, retarget_bytes(t, cost), t->to, t->to_where, &to,
                        &ignored) < 0)
@@ -197,7 +197,7 @@ bool retarget_moved(const struct retarget *t, int comm)
 /* Does the grid tell how the communicator grows? */
 static bool is_placed(const struct retarget *t, int comm)
 {
-    int recorded = comm < 0 ? -1 : growth_recorded_comm(t->growth, comm);
+    int recorded = comm < 0 ? -1 : weak_scaling_recorded_comm(t->growth, comm);
     return comm >= 0 && (recorded < 0 || t->growth->grid->comms[recorded].known);
 }
 
@@ -221,7 +221,7 @@ static bool has_moved(const struct retarget *t, const struct program_cost *cost)
     const struct match *match = &t->program->matches.list[cost->match];
     const struct rank *rank = &t->run->ranks[cost->rank];
     const struct op *op = &rank->ops[cost->op];
-    if (specter_comm_op_is_p2p((enum specter_comm_op)match->op) && !is_exchange(t, cost))
+    if (specter_comm_op_is_p2p((enum specter_comm_op)match->op) && !is_alltoall(t, cost))
         return across_nodes(t, rank, op, t->from.network, t->from_where) !=
                across_nodes(t, rank, op, t->to.network, t->to_where);
     return retarget_moved(t, match->comm);
@@ -231,7 +231,7 @@ int retarget_comm(struct retarget *t, const struct program_cost *cost, int64_t *
 {
     int comm = t->program->matches.list[cost->match].comm;
     bool grown = has_moved(t, cost) || carries_less(t, cost);
-    bool slow = vary_link_met(t, cost);
+    bool slow = slow_link_is_met(t, cost);
     struct modelled m;
     t->slowed += slow;
     if (retarget_untouched(t, cost->measured_ns, retarget_same_hardware(t) && !grown && !slow)) {

@@ -40,7 +40,7 @@ static struct gemm_shape shape_left(const struct retarget *t, const struct op *o
 {
     struct gemm_shape left = shape_of(op);
     if (retarget_is_divided(t))
-        strong_divide(t->strong, op, t->scale, &left);
+        strong_scaling_divide(t->strong, op, t->scale, &left);
     return left;
 }
 
@@ -55,7 +55,7 @@ bool retarget_memory_bound(const struct retarget *t, const struct op *op)
     return model_gemm(t->to.gpu, &shape, &cost, &ignored) == 0 && strcmp(cost.bound, "memory") == 0;
 }
 
-int retarget_divide(struct retarget *t, const struct strong *strong, struct err *e)
+int retarget_divide(struct retarget *t, const struct strong_scaling *strong, struct err *e)
 {
     const struct gemm_shape smallest = {.m = 1, .n = 1, .k = 1, .type = SPECTER_FP16};
     t->strong = strong;
@@ -122,8 +122,8 @@ static double divided_ns(struct retarget *t, const struct program_cost *cost, co
         double n = op != NULL ? kind == (int)kind_of(op) : (double)cost->classes[kind];
         if (kind == SPECTER_KERNEL_OTHER)
             t->untold_ns += n / all * (double)cost->measured_ns;
-        sum += strong_kernel_ns((enum specter_kernel_class)kind, n / all * ns,
-                                n * t->least_us * 1e3, t->scale);
+        sum += strong_scaling_kernel_ns((enum specter_kernel_class)kind, n / all * ns,
+                                        n * t->least_us * 1e3, t->scale);
     }
     return all > 0 ? sum : ns;
 }
@@ -132,7 +132,7 @@ static double divided_ns(struct retarget *t, const struct program_cost *cost, co
 int64_t retarget_kernel(struct retarget *t, const struct program_cost *cost, const struct op *op)
 {
     double ratio = op == NULL ? mixed_ratio(t, cost) : t->other_ratio[kind_of(op)];
-    double share = growth_shards(t->growth) ? optimizer_share(cost, op) : 0;
+    double share = weak_scaling_shards(t->growth) ? optimizer_share(cost, op) : 0;
     int64_t ns = retarget_scaled(t, cost->measured_ns, ratio);
     if (t->strong != NULL)
         ns = retarget_ns(divided_ns(t, cost, op, (double)ns) / 1e3);
@@ -151,5 +151,6 @@ int64_t retarget_memory(const struct retarget *t, const struct op *op, int64_t m
     if (!retarget_is_divided(t) || strcasestr(op->name, "memset") != NULL)
         return ns;
     return retarget_ns(
-        strong_kernel_ns(SPECTER_KERNEL_COPY, (double)ns, t->least_us * 1e3, t->scale) / 1e3);
+        strong_scaling_kernel_ns(SPECTER_KERNEL_COPY, (double)ns, t->least_us * 1e3, t->scale) /
+        1e3);
 }

@@ -9,31 +9,31 @@ static double slower(const struct retarget *t, double slow, int rank)
     return rank >= 0 && rank < t->growth->world ? fmax(slow, t->slow_link[rank]) : slow;
 }
 
-double vary_link_slowness(const struct retarget *t, const struct rank *rank, const struct op *op,
-                          bool p2p)
+double slow_link_factor(const struct retarget *t, const struct rank *rank, const struct op *op,
+                        bool p2p)
 {
     const struct comm *comm = &t->run->comms[op->coll.comm];
-    const int *members = growth_members(t->growth, op->coll.comm);
+    const int *members = weak_scaling_members(t->growth, op->coll.comm);
     double slow = 1;
     if (t->slow_link == NULL)
         return 1;
     if (p2p && op->coll.peer >= 0 && op->coll.peer < comm->size)
-        return slower(t, slower(t, 1, rank->rank), growth_peer(t->growth, op));
+        return slower(t, slower(t, 1, rank->rank), weak_scaling_peer(t->growth, op));
     for (int i = 0; i < comm->size; i++)
         slow = slower(t, slow, members != NULL ? members[i] : comm->ranks[i]);
     return slow;
 }
 
-bool vary_link_met(const struct retarget *t, const struct program_cost *cost)
+bool slow_link_is_met(const struct retarget *t, const struct program_cost *cost)
 {
     const struct match *match = &t->program->matches.list[cost->match];
     const struct rank *rank = &t->run->ranks[cost->rank];
     bool p2p = specter_comm_op_is_p2p((enum specter_comm_op)match->op);
     return t->slow_link != NULL && t->to_where[match->comm].nodes > 1 &&
-           vary_link_slowness(t, rank, &rank->ops[cost->op], p2p) > 1;
+           slow_link_factor(t, rank, &rank->ops[cost->op], p2p) > 1;
 }
 
-int vary_link_price(struct hardware on, enum specter_comm_op what, double bytes,
+int slow_link_price(struct hardware on, enum specter_comm_op what, double bytes,
                     struct layout where, double slow, struct comm_cost *price, struct err *e)
 {
     struct network_profile net = *on.network;

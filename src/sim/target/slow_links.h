@@ -10,15 +10,15 @@
 
 /* By how much the slowest NICs that a transfer may meet on the target are slower than usual; 1:
  * none. Of a message both ends count, of a collective all members. */
-double vary_link_slowness(const struct retarget *t, const struct rank *rank, const struct op *op,
-                          bool p2p);
+double slow_link_factor(const struct retarget *t, const struct rank *rank, const struct op *op,
+                        bool p2p);
 
 /* Is that more than 1, and does the transfer leave its node there? */
-bool vary_link_met(const struct retarget *t, const struct program_cost *cost);
+bool slow_link_is_met(const struct retarget *t, const struct program_cost *cost);
 
 /* Prices it anew for NICs at 1/slow, done in the way that `price` says: NCCL knows what a NIC
  * should carry, not what it does carry. */
-int vary_link_price(struct hardware on, enum specter_comm_op what, double bytes,
+int slow_link_price(struct hardware on, enum specter_comm_op what, double bytes,
                     struct layout where, double slow, struct comm_cost *price, struct err *e);
 
 #endif

@@ -18,13 +18,13 @@
 
 #include "sim/whatif/whatif_job.h"
 
-struct vary_meet {
+struct arrival {
     uint32_t rank, item, transfer;
     uint32_t ready;   /* item: at its end the member is there, but for meetings in its stream;
                          SIM_NONE: at its own start */
-    uint32_t parent;  /* transfer; VARY_NONE: the path leads to the begin of all */
-    uint32_t carrier; /* cost, of an operation or a transfer; VARY_NONE: only hosts on the path */
-    uint32_t before;  /* the meeting whose carrier comes last before this one's; VARY_NONE */
+    uint32_t parent;  /* transfer; JITTER_NONE: the path leads to the begin of all */
+    uint32_t carrier; /* cost, of an operation or a transfer; JITTER_NONE: only hosts on the path */
+    uint32_t before;  /* the meeting whose carrier comes last before this one's; JITTER_NONE */
     uint32_t epoch;   /* of the rank: grows with its parents */
     uint32_t first;   /* meetings of one transfer lie side by side: the first of them, */
     uint32_t members; /* and how many */
@@ -34,16 +34,16 @@ struct vary_meet {
     double slow_ns;               /* by how much slow ranks make it longer (--straggler) */
 };
 
-struct vary_meets {
-    struct vary_meet *list; /* owned; in the order of start */
+struct arrivals {
+    struct arrival *list; /* owned; in the order of start */
     size_t count, cap;
 };
 
 /* The program has run without variation, with causes kept. */
-void vary_meets_find(struct vary_meets *m, const struct vary_job *v, const struct retarget *t);
-void vary_meets_release(struct vary_meets *m);
+void arrivals_find(struct arrivals *m, const struct whatif *v, const struct retarget *t);
+void arrivals_release(struct arrivals *m);
 
 /* From the end of the parent to the arrival of the member, in the last run. */
-double vary_meet_lateness(const struct vary_meet *meet, const struct vary_job *v);
+double arrival_lateness(const struct arrival *arrival, const struct whatif *v);
 
 #endif

@@ -8,13 +8,13 @@
 
 #include <math.h>
 
-static bool is_link(const struct vary_fault *f)
+static bool is_link(const struct fault *f)
 {
     return f->kind == FAULT_SLOW_LINK || f->kind == FAULT_NO_NIC;
 }
 
 /* Ranks or nodes of a job of so many GPUs, of which a fault names one. */
-static int64_t places(const struct vary_job *v, const struct vary_fault *f, int64_t gpus)
+static int64_t places(const struct whatif *v, const struct fault *f, int64_t gpus)
 {
     if (f->kind == FAULT_SLOW_RANK)
         return gpus;
@@ -26,7 +26,7 @@ struct stretch_of_ranks {
     int64_t first, end, step;
 };
 
-static struct stretch_of_ranks stretch_of(const struct vary_job *v, const struct vary_fault *f,
+static struct stretch_of_ranks stretch_of(const struct whatif *v, const struct fault *f,
                                           int64_t gpus)
 {
     const struct placement *p = &v->growth->target;
@@ -42,7 +42,7 @@ static struct stretch_of_ranks stretch_of(const struct vary_job *v, const struct
     return at;
 }
 
-static bool is_about(const struct vary_job *v, const struct vary_fault *f, int64_t rank, int64_t gpus)
+static bool is_about(const struct whatif *v, const struct fault *f, int64_t rank, int64_t gpus)
 {
     return f->kind == FAULT_SLOW_RANK ||
            placement_node(&v->growth->target, v->net, rank, gpus) == f->where;
@@ -51,7 +51,7 @@ static bool is_about(const struct vary_job *v, const struct vary_fault *f, int64
 /* ---- may it be asked for ---- */
 
 /* NICs of the node of faults[i] that do not work, by all that is said of it. */
-static double failed_nics(const struct vary_opts *opts, size_t i)
+static double failed_nics(const struct whatif_opts *opts, size_t i)
 {
     double failed = 0;
     for (size_t k = 0; k < opts->nfaults; k++) {
@@ -61,10 +61,10 @@ static double failed_nics(const struct vary_opts *opts, size_t i)
     return failed;
 }
 
-static int check_nics(const struct vary_opts *opts, size_t i, const struct network_profile *net,
+static int check_nics(const struct whatif_opts *opts, size_t i, const struct network_profile *net,
                       struct err *e)
 {
-    const struct vary_fault *f = &opts->faults[i];
+    const struct fault *f = &opts->faults[i];
     if (!is_link(f))
         return 0;
     if (!(net->nics_per_node >= 1))
@@ -75,14 +75,14 @@ static int check_nics(const struct vary_opts *opts, size_t i, const struct netwo
     return 0;
 }
 
-int vary_check_faults(struct vary_job *v, const int64_t *scales, size_t n, struct err *e)
+int faults_check(struct whatif *v, const int64_t *scales, size_t n, struct err *e)
 {
     const struct network_profile *net = v->net;
     int64_t most = 1;
     for (size_t i = 0; i < n; i++)
         most = scales[i] > most ? scales[i] : most;
     for (size_t i = 0; i < v->opts.nfaults; i++) {
-        const struct vary_fault *f = &v->opts.faults[i];
+        const struct fault *f = &v->opts.faults[i];
         int64_t there = places(v, f, most * v->world);
         if (f->where >= there)
             return err_set(e, ERR_USAGE, "'%s': the largest job has %s 0 to %lld", f->text,
@@ -96,7 +96,7 @@ int vary_check_faults(struct vary_job *v, const int64_t *scales, size_t n, struc
 /* ---- where it is ---- */
 
 /* All that is wrong with the links of the node of faults[i]. */
-static double node_slowness(const struct vary_opts *opts, size_t i,
+static double node_slowness(const struct whatif_opts *opts, size_t i,
                             const struct network_profile *net)
 {
     double slow = 1, failed = failed_nics(opts, i);
@@ -108,31 +108,31 @@ static double node_slowness(const struct vary_opts *opts, size_t i,
     return failed > 0 ? slow * net->nics_per_node / (net->nics_per_node - failed) : slow;
 }
 
-static void place(struct vary_job *v, size_t i, int64_t scale)
+static void place(struct whatif *v, size_t i, int64_t scale)
 {
-    const struct vary_fault *f = &v->opts.faults[i];
+    const struct fault *f = &v->opts.faults[i];
     double slow = is_link(f) ? node_slowness(&v->opts, i, v->net) : f->slow;
     double *list = is_link(f) ? v->slow_link : v->slow_work;
     int64_t gpus = scale * v->world;
     struct stretch_of_ranks at = stretch_of(v, f, gpus);
     v->placed[i] = f->where < places(v, f, gpus);
     for (int64_t r = at.first; v->placed[i] && r < at.end; r += at.step) {
-        int kind = growth_kind(v->growth, r, scale);
+        int kind = weak_scaling_kind(v->growth, r, scale);
         if (is_about(v, f, r, gpus))
             list[kind] = fmax(list[kind], slow);
     }
-    v->wrong_link = v->wrong_link || (v->placed[i] && is_link(f));
-    v->wrong_work = v->wrong_work || (v->placed[i] && !is_link(f));
+    v->has_slow_links = v->has_slow_links || (v->placed[i] && is_link(f));
+    v->has_slow_ranks = v->has_slow_ranks || (v->placed[i] && !is_link(f));
 }
 
-double vary_host_slowness(const struct vary_job *v, size_t r)
+double faults_host_slowness(const struct whatif *v, size_t r)
 {
     int rank = v->program->run->ranks[r].rank;
-    bool known = v->wrong_work && rank >= 0 && rank < v->world;
+    bool known = v->has_slow_ranks && rank >= 0 && rank < v->world;
     return known ? v->slow_work[rank] : 1;
 }
 
-void vary_set_hosts(const struct vary_job *v, size_t r, double slow)
+void faults_set_hosts(const struct whatif *v, size_t r, double slow)
 {
     const struct program_rank *rank = &v->program->ranks[r];
     for (uint32_t h = 0; h < rank->nhosts; h++)
@@ -140,47 +140,47 @@ void vary_set_hosts(const struct vary_job *v, size_t r, double slow)
 }
 
 /* A process with several ranks issues for all of them as slowly as for the slowest. */
-static void set_hosts(struct vary_job *v)
+static void set_hosts(struct whatif *v)
 {
     for (size_t r = 0; r < v->program->run->nranks; r++)
-        vary_set_hosts(v, r, 1);
+        faults_set_hosts(v, r, 1);
     for (size_t r = 0; r < v->program->run->nranks; r++) {
-        if (vary_host_slowness(v, r) > 1)
-            vary_set_hosts(v, r, vary_host_slowness(v, r));
+        if (faults_host_slowness(v, r) > 1)
+            faults_set_hosts(v, r, faults_host_slowness(v, r));
     }
 }
 
-void vary_place_faults(struct vary_job *v, bool faulty, double host_speed, struct retarget *t)
+void faults_place(struct whatif *v, bool faulty, double host_speed, struct retarget *t)
 {
     v->host_speed = host_speed > 0 ? host_speed : 1;
     if (v->opts.nfaults == 0)
         return;
-    v->wrong_link = v->wrong_work = false;
+    v->has_slow_links = v->has_slow_ranks = false;
     for (int r = 0; r < v->world; r++)
         v->slow_work[r] = v->slow_link[r] = 1;
     for (size_t i = 0; i < v->opts.nfaults && faulty; i++)
         place(v, i, t->scale);
-    t->slow_link = v->wrong_link ? v->slow_link : NULL;
+    t->slow_link = v->has_slow_links ? v->slow_link : NULL;
     set_hosts(v);
 }
 
-bool vary_faulty(const struct vary_job *v)
+bool faults_are_placed(const struct whatif *v)
 {
-    return v->wrong_link || v->wrong_work;
+    return v->has_slow_links || v->has_slow_ranks;
 }
 
-int64_t vary_slowed(const struct vary_job *v, size_t cost, int64_t ns)
+int64_t faults_slowed(const struct whatif *v, size_t cost, int64_t ns)
 {
     const struct program_cost *c;
-    if (!v->wrong_work)
+    if (!v->has_slow_ranks)
         return ns;
     c = &v->program->costs[cost];
-    return c->match != PROGRAM_NONE ? ns : llround((double)ns * vary_host_slowness(v, c->rank));
+    return c->match != PROGRAM_NONE ? ns : llround((double)ns * faults_host_slowness(v, c->rank));
 }
 
-int64_t vary_note_cost(struct vary_job *v, size_t cost, int64_t ns)
+int64_t faults_note_cost(struct whatif *v, size_t cost, int64_t ns)
 {
     if (v->base_ns != NULL)
         v->base_ns[cost] = ns;
-    return vary_slowed(v, cost, ns);
+    return faults_slowed(v, cost, ns);
 }

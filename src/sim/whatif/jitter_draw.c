@@ -17,15 +17,15 @@
 enum purpose { FOR_WORK = 1, FOR_STEP, FOR_ITERATION, FOR_TRANSFER, FOR_HOST, FOR_LATEST };
 
 struct draws {
-    struct vary_job *v;
+    struct whatif *v;
     uint64_t count;
     int64_t *mean_ns;  /* [ncosts] without variation */
     int64_t *extra_ns; /* [ncosts] that a carrier takes longer in this draw */
-    struct vary_meets meets;
+    struct arrivals arrivals;
     bool *meets_at;        /* [matches] it is a meeting */
-    double *lateness;      /* [count][meets] of the first round */
-    double *mean, *spread; /* [meets] of it over draws */
-    double *carried;       /* [meets] extra time on the path, in this draw */
+    double *lateness;      /* [count][arrivals] of the first round */
+    double *mean, *spread; /* [arrivals] of it over draws */
+    double *carried;       /* [arrivals] extra time on the path, in this draw */
     int64_t *delay_ns;     /* [matches] in this draw, where nothing can carry it */
     double *samples;
     size_t nsamples, cap_samples;
@@ -36,19 +36,19 @@ struct draws {
 /* The same operation of all warm iterations takes their mean, in the first one, too. */
 static void take_means(struct draws *d)
 {
-    const struct vary_job *v = d->v;
+    const struct whatif *v = d->v;
     size_t ncosts = d->v->program->ncosts;
     double *sum = array_new(v->nslots, sizeof *sum);
     uint32_t *n = array_new(v->nslots, sizeof *n);
     for (size_t i = 0; i < ncosts; i++) {
-        if (v->of[i].slot == VARY_NONE || v->of[i].iteration == 0)
+        if (v->of[i].slot == JITTER_NONE || v->of[i].iteration == 0)
             continue;
         sum[v->of[i].slot] += (double)v->base_ns[i];
         n[v->of[i].slot]++;
     }
     for (size_t i = 0; i < ncosts; i++) {
         uint32_t slot = v->of[i].slot;
-        bool known = slot != VARY_NONE && n[slot] > 0;
+        bool known = slot != JITTER_NONE && n[slot] > 0;
         d->mean_ns[i] = known ? llround(sum[slot] / n[slot]) : v->base_ns[i];
     }
     free(sum);
@@ -57,35 +57,35 @@ static void take_means(struct draws *d)
 
 static uint64_t key_of(const struct draws *d, uint64_t draw, enum purpose purpose)
 {
-    return vary_key(vary_key(d->v->opts.seed, purpose), draw);
+    return random_key(random_key(d->v->opts.seed, purpose), draw);
 }
 
 static double factor(uint64_t key, double cv)
 {
-    return cv > 0 ? vary_factor(vary_normal(key), cv) : 1;
+    return cv > 0 ? random_factor(random_normal(key), cv) : 1;
 }
 
 /* all: with what is common to all ranks in an iteration, which makes none later than another. */
 static double factor_of(const struct draws *d, size_t cost, uint64_t draw, bool all)
 {
-    const struct variation *v = &d->v->variation;
+    const struct jitter *v = &d->v->variation;
     const struct program_cost *c = &d->v->program->costs[cost];
     uint32_t k = d->v->of[cost].iteration;
     double f;
     if (c->match != PROGRAM_NONE)
-        return factor(vary_key(key_of(d, draw, FOR_TRANSFER), c->match), v->transfer);
-    f = factor(vary_key(key_of(d, draw, FOR_WORK), cost), v->work);
-    f *= factor(vary_key(vary_key(key_of(d, draw, FOR_STEP), c->rank), k), v->step);
-    return all ? f * factor(vary_key(key_of(d, draw, FOR_ITERATION), k), v->iteration) : f;
+        return factor(random_key(key_of(d, draw, FOR_TRANSFER), c->match), v->transfer);
+    f = factor(random_key(key_of(d, draw, FOR_WORK), cost), v->work);
+    f *= factor(random_key(random_key(key_of(d, draw, FOR_STEP), c->rank), k), v->step);
+    return all ? f * factor(random_key(key_of(d, draw, FOR_ITERATION), k), v->iteration) : f;
 }
 
 static void set_hosts(const struct draws *d, uint64_t draw, bool all)
 {
     const struct program *p = d->v->program;
     for (size_t r = 0; r < p->run->nranks; r++) {
-        double slow = all ? vary_host_slowness(d->v, r) : 1;
-        slow *= factor(vary_key(key_of(d, draw, FOR_HOST), r), d->v->variation.host);
-        vary_set_hosts(d->v, r, slow);
+        double slow = all ? faults_host_slowness(d->v, r) : 1;
+        slow *= factor(random_key(key_of(d, draw, FOR_HOST), r), d->v->variation.host);
+        faults_set_hosts(d->v, r, slow);
     }
 }
 
@@ -95,7 +95,7 @@ static void set_draw(const struct draws *d, uint64_t draw, bool all)
     for (size_t i = 0; i < p->ncosts; i++) {
         int64_t ns = llround((double)d->mean_ns[i] * factor_of(d, i, draw, all));
         if (all)
-            ns = vary_slowed(d->v, i, ns) + d->extra_ns[i];
+            ns = faults_slowed(d->v, i, ns) + d->extra_ns[i];
         program_set_cost(p, i, ns);
     }
     for (uint32_t i = 0; i < p->matches.count; i++)
@@ -112,7 +112,7 @@ static void set_plain(const struct draws *d)
     for (uint32_t i = 0; i < p->matches.count; i++)
         sim_set_delay(p->sim, i, p->wait_ns[i]);
     for (size_t r = 0; r < p->run->nranks; r++)
-        vary_set_hosts(d->v, r, 1);
+        faults_set_hosts(d->v, r, 1);
 }
 
 static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
@@ -125,16 +125,16 @@ static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
     sim_keep_causes(p->sim, true);
     rc = program_run(p, e);
     if (rc == 0)
-        vary_meets_find(&d->meets, d->v, t);
-    for (size_t i = 0; i < d->meets.count; i++)
-        d->meets_at[d->meets.list[i].transfer] = true;
+        arrivals_find(&d->arrivals, d->v, t);
+    for (size_t i = 0; i < d->arrivals.count; i++)
+        d->meets_at[d->arrivals.list[i].transfer] = true;
     sim_keep_causes(p->sim, d->v->steps->count == 1); /* step_ns() asks for them */
     return rc;
 }
 
 static int observe(struct draws *d, struct err *e)
 {
-    size_t n = d->meets.count;
+    size_t n = d->arrivals.count;
     d->lateness = array_new(n * d->count, sizeof *d->lateness);
     d->mean = array_new(n, sizeof *d->mean);
     d->spread = array_new(n, sizeof *d->spread);
@@ -144,7 +144,7 @@ static int observe(struct draws *d, struct err *e)
         if (program_run(d->v->program, e) < 0)
             return -1;
         for (size_t i = 0; i < n; i++)
-            d->lateness[draw * n + i] = vary_meet_lateness(&d->meets.list[i], d->v);
+            d->lateness[draw * n + i] = arrival_lateness(&d->arrivals.list[i], d->v);
     }
     return 0;
 }
@@ -153,7 +153,7 @@ static int observe(struct draws *d, struct err *e)
  * and, where ranks differ for no reason but chance, their mean. */
 static void learn_spreads(struct draws *d)
 {
-    size_t n = d->meets.count;
+    size_t n = d->arrivals.count;
     double persistent = d->v->variation.rank;
     for (size_t i = 0; i < n; i++) {
         double sum = 0, square = 0;
@@ -165,7 +165,7 @@ static void learn_spreads(struct draws *d)
         d->spread[i] = square / (double)(d->count - 1);
     }
     for (size_t i = 0, end; i < n; i = end) {
-        uint32_t members = d->meets.list[i].members;
+        uint32_t members = d->arrivals.list[i].members;
         double mean = 0, variance = 0;
         end = i + members;
         for (size_t k = i; k < end; k++) {
@@ -174,7 +174,7 @@ static void learn_spreads(struct draws *d)
         }
         for (size_t k = i; k < end; k++) {
             d->mean[k] = persistent > 0 ? mean : d->mean[k];
-            d->spread[k] = hypot(sqrt(variance), persistent * d->meets.list[k].work_ns);
+            d->spread[k] = hypot(sqrt(variance), persistent * d->arrivals.list[k].work_ns);
         }
     }
 }
@@ -183,30 +183,30 @@ static void learn_spreads(struct draws *d)
 
 /* Of the time on the path of a meeting: what varies by itself adds up, what varies with the step
  * does so as one. */
-static double skewness_of(const struct vary_meet *m, const struct variation *v)
+static double skewness_of(const struct arrival *m, const struct jitter *v)
 {
     double variance = m->work2 * v->work * v->work + pow(m->work_ns * v->step, 2);
-    double third = m->work3 * pow(v->work, 3) * vary_skewness(v->work) +
-                   pow(m->work_ns * v->step, 3) * vary_skewness(v->step);
+    double third = m->work3 * pow(v->work, 3) * random_skewness(v->work) +
+                   pow(m->work_ns * v->step, 3) * random_skewness(v->step);
     return variance > 0 ? third / pow(variance, 1.5) : 0;
 }
 
 /* Ranks of one replica are late together: they wait for each other. */
-static double latest_of(const struct draws *d, const struct vary_meet *meet, uint64_t draw)
+static double latest_of(const struct draws *d, const struct arrival *arrival, uint64_t draw)
 {
-    const struct growth *g = d->v->growth;
-    int rank = d->v->program->run->ranks[meet->rank].rank;
+    const struct weak_scaling *g = d->v->growth;
+    int rank = d->v->program->run->ranks[arrival->rank].rank;
     int replica = g->axis >= 0 && rank >= 0 ? grid_coordinate(&g->grid->axes[g->axis], rank) : rank;
-    uint64_t key = vary_key(key_of(d, draw, FOR_LATEST), (uint64_t)(int64_t)replica);
-    return vary_latest(vary_uniform(vary_key(key, meet->epoch)), meet->others);
+    uint64_t key = random_key(key_of(d, draw, FOR_LATEST), (uint64_t)(int64_t)replica);
+    return random_latest(random_uniform(random_key(key, arrival->epoch)), arrival->others);
 }
 
 /* How much later than by itself the rank must come. */
 static double wanted(const struct draws *d, size_t i, uint64_t draw)
 {
-    const struct vary_meet *meet = &d->meets.list[i];
-    double own = d->lateness[draw * d->meets.count + i] + meet->slow_ns;
-    double z = vary_skewed(latest_of(d, meet, draw), skewness_of(meet, &d->v->variation));
+    const struct arrival *arrival = &d->arrivals.list[i];
+    double own = d->lateness[draw * d->arrivals.count + i] + arrival->slow_ns;
+    double z = random_skewed(latest_of(d, arrival, draw), skewness_of(arrival, &d->v->variation));
     double latest = d->mean[i] + d->spread[i] * z;
     return fmax(latest - own, 0);
 }
@@ -216,13 +216,14 @@ static double wanted(const struct draws *d, size_t i, uint64_t draw)
  */
 static void carry(struct draws *d, size_t i, double want)
 {
-    const struct vary_meet *meet = &d->meets.list[i];
-    const struct program_cost *cost = &d->v->program->costs[meet->carrier];
+    const struct arrival *arrival = &d->arrivals.list[i];
+    const struct program_cost *cost = &d->v->program->costs[arrival->carrier];
     bool transfer = cost->match != PROGRAM_NONE;
-    int64_t *extra_ns = transfer ? &d->delay_ns[cost->match] : &d->extra_ns[meet->carrier];
-    int64_t least_ns = transfer ? 0 : -d->mean_ns[meet->carrier];
-    double have = meet->before != VARY_NONE ? d->carried[meet->before] : 0;
-    bool shared = meet->before != VARY_NONE && d->meets.list[meet->before].carrier == meet->carrier;
+    int64_t *extra_ns = transfer ? &d->delay_ns[cost->match] : &d->extra_ns[arrival->carrier];
+    int64_t least_ns = transfer ? 0 : -d->mean_ns[arrival->carrier];
+    double have = arrival->before != JITTER_NONE ? d->carried[arrival->before] : 0;
+    bool shared = arrival->before != JITTER_NONE &&
+                  d->arrivals.list[arrival->before].carrier == arrival->carrier;
     int64_t more = llround(want - have);
     if (shared && more < 0)
         more = 0;
@@ -236,11 +237,11 @@ static void make_late(struct draws *d, uint64_t draw)
 {
     memset(d->extra_ns, 0, d->v->program->ncosts * sizeof *d->extra_ns);
     memset(d->delay_ns, 0, d->v->program->matches.count * sizeof *d->delay_ns);
-    for (size_t i = 0; i < d->meets.count; i++) {
-        const struct vary_meet *meet = &d->meets.list[i];
+    for (size_t i = 0; i < d->arrivals.count; i++) {
+        const struct arrival *arrival = &d->arrivals.list[i];
         double want = wanted(d, i, draw);
-        int64_t *delay_ns = &d->delay_ns[meet->transfer];
-        if (meet->carrier != VARY_NONE)
+        int64_t *delay_ns = &d->delay_ns[arrival->transfer];
+        if (arrival->carrier != JITTER_NONE)
             carry(d, i, want);
         else if (want > (double)*delay_ns)
             *delay_ns = llround(want);
@@ -255,7 +256,7 @@ static void add_sample(struct draws *d, double ns)
     d->samples[d->nsamples++] = ns;
 }
 
-static int64_t end_of(const struct vary_job *v, size_t r, size_t i, bool simulated)
+static int64_t end_of(const struct whatif *v, size_t r, size_t i, bool simulated)
 {
     const struct op *op = &v->program->run->ranks[r].ops[i];
     if (simulated)
@@ -267,7 +268,7 @@ static int64_t end_of(const struct vary_job *v, size_t r, size_t i, bool simulat
 static bool counts(const struct draws *d, size_t r, size_t op)
 {
     uint32_t match = d->v->program->ranks[r].match[op];
-    return d->meets.count == 0 || (match != PROGRAM_NONE && d->meets_at[match]);
+    return d->arrivals.count == 0 || (match != PROGRAM_NONE && d->meets_at[match]);
 }
 
 /* When iterations end on a rank: ends[k] is put off to that. */
@@ -286,7 +287,7 @@ static void put_off(const struct draws *d, size_t r, bool simulated, int64_t *en
  * ranks among which it is chosen.) */
 static void add_iterations(struct draws *d, bool simulated)
 {
-    const struct vary_job *v = d->v;
+    const struct whatif *v = d->v;
     uint32_t n = v->steps->count;
     int64_t *ends = array_new(n, sizeof *ends);
     size_t nranks = simulated || v->program->run->clock_aligned ? v->program->run->nranks : 1;
@@ -303,20 +304,20 @@ static void add_iterations(struct draws *d, bool simulated)
     free(ends);
 }
 
-static void summarise(struct draws *d, struct vary_result *out)
+static void summarise(struct draws *d, struct jitter_result *out)
 {
     double sum = 0;
     for (size_t i = 0; i < d->nsamples; i++)
         sum += d->samples[i];
-    vary_sort(d->samples, d->nsamples);
-    *out = (struct vary_result){.draws = d->count,
-                                .samples = d->nsamples,
-                                .mean_ns = d->nsamples > 0 ? sum / (double)d->nsamples : 0,
-                                .p50_ns = vary_quantile(d->samples, d->nsamples, 0.5),
-                                .p95_ns = vary_quantile(d->samples, d->nsamples, 0.95)};
+    random_sort(d->samples, d->nsamples);
+    *out = (struct jitter_result){.draws = d->count,
+                                  .samples = d->nsamples,
+                                  .mean_ns = d->nsamples > 0 ? sum / (double)d->nsamples : 0,
+                                  .p50_ns = random_quantile(d->samples, d->nsamples, 0.5),
+                                  .p95_ns = random_quantile(d->samples, d->nsamples, 0.95)};
 }
 
-static void make(struct draws *d, struct vary_job *v)
+static void make(struct draws *d, struct whatif *v)
 {
     *d = (struct draws){.v = v, .count = (uint64_t)v->opts.draws};
     d->mean_ns = array_new(v->program->ncosts, sizeof *d->mean_ns);
@@ -327,7 +328,7 @@ static void make(struct draws *d, struct vary_job *v)
 
 static void release(struct draws *d)
 {
-    vary_meets_release(&d->meets);
+    arrivals_release(&d->arrivals);
     free(d->mean_ns);
     free(d->extra_ns);
     free(d->delay_ns);
@@ -351,11 +352,12 @@ static int second_round(struct draws *d, struct err *e)
     return 0;
 }
 
-int vary_draw(struct vary_job *v, const struct retarget *t, struct vary_result *out, struct err *e)
+int jitter_draw(struct whatif *v, const struct retarget *t, struct jitter_result *out,
+                struct err *e)
 {
     struct draws d;
     int rc;
-    if (!vary_drawn(v))
+    if (!whatif_has_jitter(v))
         return 0;
     make(&d, v);
     take_means(&d);
@@ -373,7 +375,7 @@ int vary_draw(struct vary_job *v, const struct retarget *t, struct vary_result *
     return rc;
 }
 
-void vary_recorded(struct vary_job *v, struct vary_result *out)
+void jitter_recorded(struct whatif *v, struct jitter_result *out)
 {
     struct draws d = {.v = v};
     add_iterations(&d, false);

@@ -80,25 +80,25 @@ struct times {
     struct sample sample;
 };
 
-static uint64_t what_of(const struct vary_job *from, const struct program_cost *cost)
+static uint64_t what_of(const struct whatif *from, const struct program_cost *cost)
 {
     const struct op *op;
     if (cost->op == PROGRAM_NONE)
         return 1;
     op = &from->program->run->ranks[cost->rank].ops[cost->op];
     if (op->class == OP_GEMM)
-        return vary_key(vary_key(vary_key(op->class, op->gemm.m), op->gemm.n), op->gemm.k);
-    return vary_key(op->class, (uintptr_t)op->name); /* interned */
+        return random_key(random_key(random_key(op->class, op->gemm.m), op->gemm.n), op->gemm.k);
+    return random_key(op->class, (uintptr_t)op->name); /* interned */
 }
 
-static void times_fill(struct times *t, const struct vary_job *from)
+static void times_fill(struct times *t, const struct whatif *from)
 {
     const struct program *p = from->program;
     for (size_t i = 0; i < t->nslots * t->k; i++)
         t->log[i] = NAN;
     for (size_t i = 0; i < p->ncosts; i++) {
-        struct vary_slot at = from->of[i];
-        if (at.slot == VARY_NONE)
+        struct jitter_slot at = from->of[i];
+        if (at.slot == JITTER_NONE)
             continue;
         t->rank[at.slot] = p->costs[i].rank;
         t->is_transfer[at.slot] = p->costs[i].match != PROGRAM_NONE;
@@ -108,7 +108,7 @@ static void times_fill(struct times *t, const struct vary_job *from)
     }
 }
 
-static void times_make(struct times *t, const struct vary_job *from)
+static void times_make(struct times *t, const struct whatif *from)
 {
     size_t n = from->nslots, nranks = from->program->run->nranks;
     *t = (struct times){.nslots = n, .nranks = nranks, .k = from->steps->count};
@@ -259,7 +259,7 @@ static double per_slot(const struct times *t)
     return n > 0 ? sum / n : 0;
 }
 
-static void learn_steps(struct times *t, struct variation *v)
+static void learn_steps(struct times *t, struct jitter *v)
 {
     double own = MEDIAN_VARIANCE * v->work * v->work * per_slot(t), n = 0;
     for (size_t r = 0; r < t->nranks; r++) {
@@ -305,7 +305,7 @@ static double slower_by(struct times *t, size_t a, size_t b)
 }
 
 /* Differences between each rank and the next one that is like it, around: n of n ranks. */
-static void learn_ranks(struct times *t, struct variation *v)
+static void learn_ranks(struct times *t, struct jitter *v)
 {
     struct sample differences = {0};
     double noise, n = t->k - 1;
@@ -347,7 +347,7 @@ static bool waited(const struct rank *rank, size_t *act, int64_t from_ns, int64_
 
 /* CPU time of a rank by iteration: its calls, and what lies between two calls of one thread without
  * a wait. */
-static void cpu_times(const struct vary_job *from, size_t r, double *cpu_ns)
+static void cpu_times(const struct whatif *from, size_t r, double *cpu_ns)
 {
     const struct rank *rank = &from->program->run->ranks[r];
     const struct program_rank *place = &from->program->ranks[r];
@@ -371,7 +371,7 @@ static void cpu_times(const struct vary_job *from, size_t r, double *cpu_ns)
     }
 }
 
-static void learn_hosts(struct times *t, const struct vary_job *from, struct variation *v)
+static void learn_hosts(struct times *t, const struct whatif *from, struct jitter *v)
 {
     double *cpu = array_new(t->k, sizeof *cpu);
     for (size_t r = 0; r < t->nranks; r++) {
@@ -385,9 +385,9 @@ static void learn_hosts(struct times *t, const struct vary_job *from, struct var
     free(cpu);
 }
 
-static void learn(struct vary_job *from)
+static void learn_all(struct whatif *from)
 {
-    struct variation *v = &from->variation;
+    struct jitter *v = &from->variation;
     struct times t;
     times_make(&t, from);
     take_levels(&t);
@@ -401,12 +401,12 @@ static void learn(struct vary_job *from)
     times_release(&t);
 }
 
-void vary_measure(struct vary_job *v)
+void jitter_learn(struct whatif *v)
 {
-    v->variation = (struct variation){.iterations = v->steps->count};
-    vary_assign_slots(v);
+    v->variation = (struct jitter){.iterations = v->steps->count};
+    jitter_assign_slots(v);
     if (v->opts.jitter == JITTER_GIVEN)
         v->variation.work = v->opts.cv;
-    else if (v->variation.iterations >= VARY_ITERATIONS_MIN)
-        learn(v);
+    else if (v->variation.iterations >= JITTER_STEPS_MIN)
+        learn_all(v);
 }

@@ -26,7 +26,7 @@ static struct counter *counter_of(struct counters *c, const struct program_cost 
     return &c->list[2 * cost->rank + (cost->match != PROGRAM_NONE)];
 }
 
-static uint32_t iteration_of(const struct vary_job *v, struct counters *c,
+static uint32_t iteration_of(const struct whatif *v, struct counters *c,
                              const struct program_cost *cost)
 {
     if (cost->op != PROGRAM_NONE)
@@ -41,13 +41,13 @@ static uint32_t usual_count(const struct counter *c, uint32_t k)
     uint32_t usual;
     for (uint32_t i = 1; i < k; i++)
         list[i - 1] = c->count[i];
-    vary_sort(list, k - 1);
+    random_sort(list, k - 1);
     usual = k > 1 ? (uint32_t)list[(k - 1) / 2] : 0;
     free(list);
     return usual;
 }
 
-static void number_slots(struct vary_job *v, struct counters *c, size_t n)
+static void number_slots(struct whatif *v, struct counters *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         c->list[i].usual = usual_count(&c->list[i], c->k);
@@ -56,7 +56,7 @@ static void number_slots(struct vary_job *v, struct counters *c, size_t n)
     }
 }
 
-void vary_assign_slots(struct vary_job *v)
+void jitter_assign_slots(struct whatif *v)
 {
     const struct program *p = v->program;
     struct counters c = {.k = v->steps->count};
@@ -71,17 +71,17 @@ void vary_assign_slots(struct vary_job *v)
         c.latest[r] = STEP_NONE;
     for (size_t i = 0; i < p->ncosts; i++) {
         uint32_t k = iteration_of(v, &c, &p->costs[i]);
-        v->of[i] = (struct vary_slot){VARY_NONE, k};
+        v->of[i] = (struct jitter_slot){JITTER_NONE, k};
         if (k < c.k)
             v->of[i].slot = counter_of(&c, &p->costs[i])->count[k]++;
     }
     number_slots(v, &c, 2 * nranks);
     for (size_t i = 0; i < p->ncosts; i++) {
         const struct counter *at = counter_of(&c, &p->costs[i]);
-        if (v->of[i].slot == VARY_NONE)
+        if (v->of[i].slot == JITTER_NONE)
             continue;
         v->of[i].slot =
-            at->count[v->of[i].iteration] == at->usual ? at->first + v->of[i].slot : VARY_NONE;
+            at->count[v->of[i].iteration] == at->usual ? at->first + v->of[i].slot : JITTER_NONE;
     }
     free(c.list);
     free(c.counts);

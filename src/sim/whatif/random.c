@@ -15,19 +15,19 @@ static uint64_t scatter(uint64_t x)
     return x ^ x >> 31;
 }
 
-uint64_t vary_key(uint64_t key, uint64_t part)
+uint64_t random_key(uint64_t key, uint64_t part)
 {
     return scatter(key + 0x9E3779B97F4A7C15u) ^ scatter(part + 0xD1B54A32D192ED03u) * 3;
 }
 
-double vary_uniform(uint64_t key)
+double random_uniform(uint64_t key)
 {
     return ((double)(scatter(key) >> 11) + 0.5) * 0x1p-53;
 }
 
-double vary_normal(uint64_t key)
+double random_normal(uint64_t key)
 {
-    return vary_quantile_of_normal(vary_uniform(key));
+    return random_quantile_of_normal(random_uniform(key));
 }
 
 static double polynomial(const double *c, int n, double x)
@@ -52,7 +52,7 @@ static double lower_tail(double p)
     return polynomial(c, 6, q) / polynomial(d, 5, q);
 }
 
-double vary_quantile_of_normal(double p)
+double random_quantile_of_normal(double p)
 {
     static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,
                                -2.759285104469687e+02, 1.383577518672690e+02,
@@ -69,37 +69,37 @@ double vary_quantile_of_normal(double p)
 }
 
 /* By the probability to be later, which keeps its digits where that to be earlier is next to 1. */
-double vary_latest(double u, double count)
+double random_latest(double u, double count)
 {
     double later = -expm1(log(u) / count);
-    return later < 0.5 ? -vary_quantile_of_normal(later) : vary_quantile_of_normal(1 - later);
+    return later < 0.5 ? -random_quantile_of_normal(later) : random_quantile_of_normal(1 - later);
 }
 
-double vary_factor(double z, double cv)
+double random_factor(double z, double cv)
 {
     double variance = log1p(cv * cv);
     return exp(sqrt(variance) * z - variance / 2);
 }
 
-double vary_skewness(double cv)
+double random_skewness(double cv)
 {
     return cv * (3 + cv * cv);
 }
 
-/* vary_skewness() solved for cv: with cv = 2 sinh(t) it is 2 sinh(3t). */
-double vary_skewed(double z, double skewness)
+/* random_skewness() solved for cv: with cv = 2 sinh(t) it is 2 sinh(3t). */
+double random_skewed(double z, double skewness)
 {
     double cv = 2 * sinh(asinh(skewness / 2) / 3);
-    return cv > 1e-6 ? (vary_factor(z, cv) - 1) / cv : z;
+    return cv > 1e-6 ? (random_factor(z, cv) - 1) / cv : z;
 }
 
-void vary_sort(double *list, size_t n)
+void random_sort(double *list, size_t n)
 {
     if (n > 0)
         qsort(list, n, sizeof *list, order_doubles);
 }
 
-double vary_quantile(const double *sorted, size_t n, double share)
+double random_quantile(const double *sorted, size_t n, double share)
 {
     double at;
     size_t i;

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int check(const struct vary_opts *opts, struct err *e)
+static int check(const struct whatif_opts *opts, struct err *e)
 {
-    if (opts->jitter == JITTER_OFF || (opts->draws >= 2 && opts->draws <= VARY_DRAWS_MAX))
+    if (opts->jitter == JITTER_OFF || (opts->draws >= 2 && opts->draws <= JITTER_DRAWS_MAX))
         return 0;
-    return err_set(e, ERR_USAGE, "--draws %lld: 2 to %d", (long long)opts->draws, VARY_DRAWS_MAX);
+    return err_set(e, ERR_USAGE, "--draws %lld: 2 to %d", (long long)opts->draws, JITTER_DRAWS_MAX);
 }
 
-int vary_job_init(struct vary_job *v, const struct vary_opts *opts, struct err *e)
+int whatif_init(struct whatif *v, const struct whatif_opts *opts, struct err *e)
 {
     v->opts = *opts;
     if (check(&v->opts, e) < 0)
@@ -23,16 +23,16 @@ int vary_job_init(struct vary_job *v, const struct vary_opts *opts, struct err *
         v->slow_link = array_new((size_t)v->world, sizeof *v->slow_link);
         v->placed = array_new(opts->nfaults, sizeof *v->placed);
     }
-    if (!vary_drawn(v))
+    if (!whatif_has_jitter(v))
         return 0;
     v->base_ns = array_new(v->program->ncosts, sizeof *v->base_ns);
-    vary_measure(v);
-    if (v->opts.jitter == JITTER_TRACE && v->variation.iterations < VARY_ITERATIONS_MIN)
+    jitter_learn(v);
+    if (v->opts.jitter == JITTER_TRACE && v->variation.iterations < JITTER_STEPS_MIN)
         v->opts.jitter = JITTER_OFF;
     return 0;
 }
 
-void vary_job_release(struct vary_job *v)
+void whatif_release(struct whatif *v)
 {
     free(v->slow_work);
     free(v->slow_link);

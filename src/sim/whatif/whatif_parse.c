@@ -13,7 +13,7 @@
 #define SLOW_MOST 1000.0
 #define VALUE_MOST 32 /* characters of a number */
 
-int vary_parse_jitter(const char *text, struct vary_opts *out, struct err *e)
+int whatif_parse_jitter(const char *text, struct whatif_opts *out, struct err *e)
 {
     size_t n = strlen(text);
     char number[VALUE_MOST];
@@ -35,7 +35,7 @@ int vary_parse_jitter(const char *text, struct vary_opts *out, struct err *e)
 /* What each option says: a place and an amount. */
 struct form {
     const char *option, *place, *amount;
-    enum vary_fault_kind kind;
+    enum fault_kind kind;
     double usual; /* the amount, where it may be left out; NaN: it may not */
     const char *example;
 };
@@ -63,11 +63,11 @@ static bool take(const char **text, const char *key, char *out)
     return true;
 }
 
-static bool fits(const struct form *form, const char *text, struct vary_fault *out)
+static bool fits(const struct form *form, const char *text, struct fault *out)
 {
     char place[VALUE_MOST], amount[VALUE_MOST];
     double value = form->usual;
-    *out = (struct vary_fault){.kind = form->kind, .slow = 1, .count = 1, .text = text};
+    *out = (struct fault){.kind = form->kind, .slow = 1, .count = 1, .text = text};
     if (!take(&text, form->place, place) || opt_parse_i64("", place, &out->where, NULL) < 0 ||
         out->where < 0)
         return false;
@@ -82,7 +82,7 @@ static bool fits(const struct form *form, const char *text, struct vary_fault *o
     return form->kind != FAULT_NO_NIC || (double)out->count == value;
 }
 
-int vary_parse_fault(const char *option, const char *text, struct vary_fault *out, struct err *e)
+int whatif_parse_fault(const char *option, const char *text, struct fault *out, struct err *e)
 {
     const char *example = "";
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/node_map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_host(const void *x, const void *y)
+{
+    const struct rank *a = *(const struct rank *const *)x, *b = *(const struct rank *const *)y;
+    int order = strcmp(a->host, b->host);
+    return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* Numbers the hosts that are known. Returns how many ranks the fullest of them holds. */
+static int number_hosts(struct node_map *p, const struct run *run)
+{
+    const struct rank **ranks = NULL;
+    size_t cap = 0;
+    int fullest = 0, held = 0, node = -1;
+    ARRAY_GROW(ranks, cap, run->nranks + 1);
+    for (size_t r = 0; r < run->nranks; r++)
+        ranks[r] = &run->ranks[r];
+    qsort(ranks, run->nranks, sizeof *ranks, by_host);
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (ranks[r]->host[0] == '\0')
+            continue;
+        if (node < 0 || strcmp(ranks[r]->host, ranks[r - 1]->host) != 0) {
+            node++;
+            held = 0;
+        }
+        if (ranks[r]->rank >= 0 && ranks[r]->rank < p->world)
+            p->node[ranks[r]->rank] = node;
+        fullest = ++held > fullest ? held : fullest;
+    }
+    free(ranks);
+    return fullest;
+}
+
+/* The node of a member; -1 unknown. Of a communicator as large as the job all ranks are members,
+ * in whichever order. */
+static int node_of_member(const struct node_map *p, const struct comm *c, int i)
+{
+    int r = c->size == p->world ? i : c->ranks[i];
+    return r >= 0 && r < p->world ? p->node[r] : -1;
+}
+
+/* Counts the members by node, in `held` [world], which is zero before and after. A communicator
+ * with members of which nothing is known stays unknown. */
+static struct comm_place count_members(const struct node_map *p, const struct comm *c, int *held)
+{
+    static const struct comm_place unknown = {.across = NAN}, alone = {.nodes = 1, .per_node = 1};
+    struct comm_place place = {.nodes = 0};
+    double together = 0; /* ordered pairs on one node */
+    bool known = true;
+    if (c->size == 1)
+        return alone;
+    for (int i = 0; i < c->size && known; i++)
+        known = node_of_member(p, c, i) >= 0;
+    if (!known || c->size < 1)
+        return unknown;
+    for (int i = 0; i < c->size; i++)
+        held[node_of_member(p, c, i)]++;
+    for (int i = 0; i < c->size; i++) {
+        int node = node_of_member(p, c, i), n = held[node];
+        held[node] = 0;
+        place.nodes += n > 0;
+        place.per_node = n > place.per_node ? n : place.per_node;
+        together += (double)n * (n - 1);
+    }
+    place.across = 1 - together / ((double)c->size * (c->size - 1));
+    return place;
+}
+
+/* False when NCCL counted otherwise. */
+static bool agrees_with_nccl(const struct node_map *p, const struct run *run, int *held)
+{
+    for (size_t i = 0; i < run->ncomms; i++) {
+        const struct comm *c = &run->comms[i];
+        struct comm_place place;
+        if (c->nodes <= 0 || c->nodes > c->size)
+            continue;
+        place = count_members(p, c, held);
+        if (place.nodes > 0 && place.nodes != c->nodes)
+            return false;
+    }
+    return true;
+}
+
+/* GPUs of a machine, when all traces tell the same number; 0. */
+static int machine_gpus(const struct run *run)
+{
+    int gpus = run->nranks > 0 ? run->ranks[0].host_gpus : 0;
+    for (size_t r = 1; r < run->nranks; r++) {
+        if (run->ranks[r].host_gpus != gpus)
+            return 0;
+    }
+    return gpus;
+}
+
+/* Would full nodes in order put the ranks of one host together, and no others? Also true where no
+ * host is known. `block` [world] is zero before and after: of each host, its node + 1. */
+static bool hosts_are_blocks(const struct node_map *p, int per_node, int *block)
+{
+    bool fit = true;
+    int last = -1;
+    for (int r = 0; r < p->world && fit; r++) {
+        int host = p->node[r], node = r / per_node + 1;
+        if (host < 0)
+            continue;
+        fit = block[host] == node || (block[host] == 0 && node > last);
+        block[host] = last = node;
+    }
+    for (int r = 0; r < p->world; r++) {
+        if (p->node[r] >= 0)
+            block[p->node[r]] = 0;
+    }
+    return fit;
+}
+
+static void lay_out(struct node_map *p, int per_node)
+{
+    for (int r = 0; r < p->world; r++)
+        p->node[r] = r / per_node;
+    p->by = NODE_MAP_LAYOUT;
+    p->per_node = per_node;
+}
+
+static void forget_hosts(struct node_map *p)
+{
+    for (int r = 0; r < p->world; r++)
+        p->node[r] = -1;
+    p->by = NODE_MAP_UNKNOWN;
+}
+
+static bool all_known(const struct node_map *p)
+{
+    for (int r = 0; r < p->world; r++) {
+        if (p->node[r] < 0)
+            return false;
+    }
+    return true;
+}
+
+static int count_nodes(const struct node_map *p)
+{
+    int nodes = 0;
+    for (int r = 0; r < p->world; r++) {
+        if (p->node[r] < 0)
+            return 0;
+        nodes = p->node[r] >= nodes ? p->node[r] + 1 : nodes;
+    }
+    return nodes;
+}
+
+static void find_nodes(struct node_map *p, const struct run *run, const struct network_profile *net,
+                       int *held)
+{
+    int fullest = number_hosts(p, run), gpus = machine_gpus(run);
+    bool crowded = net != NULL && fullest > net->gpus_per_node;
+    if (fullest > 0 && !crowded && agrees_with_nccl(p, run, held))
+        p->by = NODE_MAP_HOSTS;
+    else
+        forget_hosts(p);
+    if (p->by == NODE_MAP_HOSTS && all_known(p))
+        return;
+    if (gpus == 0 && crowded)
+        gpus = (int)net->gpus_per_node;
+    if (gpus < 1 || !hosts_are_blocks(p, gpus, held))
+        return;
+    lay_out(p, gpus);
+    if (!agrees_with_nccl(p, run, held))
+        forget_hosts(p);
+}
+
+/* What NCCL told of it is believed before what was counted. */
+static struct comm_place place_comm(const struct node_map *p, const struct comm *c, int *held)
+{
+    struct comm_place place = count_members(p, c, held);
+    if (c->nodes <= 0 || c->nodes > c->size || place.nodes == c->nodes)
+        return place;
+    place.nodes = c->nodes;
+    place.per_node = (c->size + c->nodes - 1) / c->nodes;
+    place.across = 0;
+    if (c->nodes > 1)
+        place.across = (c->size - (double)c->size / c->nodes) / (c->size - 1);
+    return place;
+}
+
+void node_map_init(struct node_map *p, const struct run *run, const struct network_profile *net)
+{
+    size_t nodes = 0, comms = 0, counts = 0;
+    int *held = NULL;
+    *p = (struct node_map){.world = run->world_size};
+    for (size_t r = 0; r < run->nranks; r++)
+        p->world = run->ranks[r].rank >= p->world ? run->ranks[r].rank + 1 : p->world;
+    if (p->world < 0 || p->world > RUN_RANKS_MAX)
+        p->world = 0; /* damage */
+    ARRAY_GROW(p->node, nodes, (size_t)p->world + 1);
+    ARRAY_GROW(p->comms, comms, run->ncomms + 1);
+    ARRAY_GROW(held, counts, (size_t)p->world + run->nranks + 1);
+    forget_hosts(p);
+    find_nodes(p, run, net, held);
+    p->nodes = count_nodes(p);
+    for (size_t i = 0; i < run->ncomms; i++)
+        p->comms[i] = place_comm(p, &run->comms[i], held);
+    free(held);
+}
+
+void node_map_release(struct node_map *p)
+{
+    free(p->node);
+    free(p->comms);
+    memset(p, 0, sizeof *p);
+}
+
+const char *node_map_source_name(enum node_map_source by)
+{
+    return by == NODE_MAP_HOSTS ? "hosts" : by == NODE_MAP_LAYOUT ? "layout" : NULL;
+}
+
+int node_map_across(const struct node_map *p, const struct run *run, int a, int b, int32_t comm)
+{
+    if (comm >= 0 && (size_t)comm < run->ncomms) {
+        const struct comm_place *place = &p->comms[comm];
+        if (place->nodes == 1)
+            return 0;
+        if (place->nodes > 1 && place->nodes == run->comms[comm].size)
+            return a != b;
+    }
+    if (a < 0 || b < 0 || a >= p->world || b >= p->world || p->node[a] < 0 || p->node[b] < 0)
+        return -1;
+    return p->node[a] != p->node[b];
+}
+
+bool node_map_layout(const struct node_map *p, const struct run *run, int32_t comm,
+                     struct layout *out)
+{
+    if (comm < 0 || (size_t)comm >= run->ncomms || p->comms[comm].nodes <= 0)
+        return false;
+    *out = (struct layout){run->comms[comm].size, p->comms[comm].nodes, p->comms[comm].per_node};
+    return out->ranks > 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of stream share; for nobody else. stream.c reads the file and keeps what is looked
+ * ahead at, one file a kind of packing (stream_gz.c, stream_zst.c) unpacks it, and stream_tar.c
+ * finds the members of an archive in what comes out.
+ *
+ * An error below the last good byte is kept in the stream and returned when that byte has been
+ * taken.
+ */
+#ifndef SPECTER_BASE_STREAM_INTERNAL_H
+#define SPECTER_BASE_STREAM_INTERNAL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/stream.h"
+
+/* A kind of packing. To add one: its file, and a line to the codecs of stream.c. */
+struct codec {
+    const char *name;                                  /* "gzip": of what is damaged, in messages */
+    bool (*is)(const unsigned char *head, size_t len); /* by its first bytes */
+
+    /* NULL: this build cannot. Returns the state that the stream keeps for it. */
+    void *(*begin)(void);
+    void (*end)(void *state);
+
+    /* Unpacks until buf is full, the file ends or something is wrong; what is good counts. */
+    size_t (*read)(struct stream *s, void *buf, size_t len);
+};
+
+extern const struct codec stream_gz, stream_zst;
+
+#define STREAM_HEAD 4 /* bytes that tell the packing */
+
+struct stream {
+    int fd;
+    bool tar;
+    char *given;                     /* the path as it was given; owned */
+    struct buf path;                 /* printable */
+    struct buf label;                /* path, or path:member */
+    struct err err;                  /* kept until the good bytes are taken; code ERR_NONE: none */
+    uint64_t file_read;              /* bytes, so far */
+    unsigned char head[STREAM_HEAD]; /* read to tell the packing, and from head_at on read again: a
+                                        pipe cannot go back */
+    size_t head_at, head_len;
+    atomic_uint_least64_t *count; /* borrowed: bytes of the file are added; NULL */
+
+    /* packed bytes */
+    const struct codec *codec; /* NULL: none */
+    void *state;               /* owned: the codec's */
+    unsigned char *in;         /* owned; */
+    size_t in_at, in_len;      /* not consumed yet: from at to len */
+    uint64_t in_total;         /* read from the file */
+
+    /* decoded bytes */
+    char *ahead; /* owned: STREAM_PEEK bytes */
+    size_t ahead_at, ahead_len;
+    uint64_t decoded; /* in all */
+    uint64_t taken;   /* of them */
+
+    /* members of a tar */
+    uint64_t left, padding; /* of the member, and behind it */
+    struct buf name;
+};
+
+/* For a codec: makes sure there is packed input. 1 yes, 0 the file is at its end, -1 error. */
+int stream_input(struct stream *s);
+
+/* Notes what is wrong at the first packed byte not consumed. Returns -1. */
+int stream_damaged(struct stream *s, const char *what);
+
+/* For stream_tar.c: up to len decoded bytes; less only at the end or before an error. And passes
+ * over a byte order mark. */
+size_t stream_take(struct stream *s, char *buf, size_t len);
+void stream_skip_mark(struct stream *s);
+int stream_kept_error(const struct stream *s, struct err *e);
+
+/* Does a block look like a tar header? And that a member is cut off: returns -1. */
+#define TAR_BLOCK 512
+bool stream_is_tar_header(const char *block);
+int stream_tar_cut(struct stream *s);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside the report of a replay: what its writers (replay_*.c) share.
+ */
+#ifndef SPECTER_REPORT_REPLAY_INTERNAL_H
+#define SPECTER_REPORT_REPLAY_INTERNAL_H
+
+#include "sim/replay/replay.h"
+
+#include <stdio.h>
+
+/* The parts of an iteration, which add up to it. */
+#define REPLAY_SHARES 9
+
+struct replay_share {
+    const char *name, *brief; /* brief: heading of a column, 8 characters at most */
+    size_t offset;            /* of a double in struct iteration_time */
+};
+
+extern const struct replay_share replay_shares[REPLAY_SHARES];
+
+double replay_share_ns(const struct iteration_time *time, int share);
+double replay_share_of(const struct iteration_time *time, int share); /* of the iteration */
+bool replay_share_seen(const struct replay *rep, int share);          /* at any scale */
+
+/* "6.2 %", "38 %"; in buf, which it returns. */
+char *replay_percent(char *buf, size_t size, double share);
+
+/* "+2.1 %", "-0.3 %", "+0.0 %". */
+char *replay_change(char *buf, size_t size, double share);
+
+/* Does part of the error bar rest on what nobody measured? Then a "?" is behind it. */
+bool replay_unmeasured(const struct replay_scale *s);
+
+/* Communication of one axis; NULL: none at this scale. */
+const struct axis_time *replay_axis(const struct replay_scale *s, const char *name);
+
+/* What of the iteration it leaves exposed, in %; 0 where an iteration takes no time. */
+double replay_exposed_percent(const struct replay_scale *s, const struct axis_time *axis);
+
+/* A thousand is "1 k": "23.4 M"; NAN is "-". */
+char *replay_rate(char *buf, size_t size, double per_s);
+
+/* What the tables and the critical paths of all scales are; replay_text.c has the rest. */
+void replay_tables(const struct replay *rep, FILE *out);
+
+/* From the scale at *at on: how many GPUs ("8 GPUs", "8 to 64 GPUs": those with the same critical
+ * path in a row) and its words. false when there is none left. */
+bool replay_next_path(const struct replay *rep, size_t *at, char gpus[64], const char **words);
+
+/* What the error bars say of themselves: the sentence that is returned leads to those of the list,
+ * NULL behind the last. In the arena. */
+#define REPLAY_BARS_MAX 6
+const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1]);
+
+/* "15.7 ms recorded, 15.8 ms replayed on the same hardware (+0.6 %)". */
+const char *replay_own_words(struct replay *rep);
+
+/* "4 of known length: median 1.00 ms, 0.98 ms to 1.02 ms"; NULL: there was one only. */
+const char *replay_spread_words(struct replay *rep);
+
+/* Work of an iteration, and the peak: "4.19e+06 tokens, 3.2e+15 FLOPs (told); ..."; NULL: none. */
+const char *replay_work_words(struct replay *rep);
+
+struct cJSON;
+
+/* replay_scales_json.c: the keys of one scale beside its iteration. */
+void replay_scale_json(struct cJSON *o, const struct replay_scale *s, const struct workload *w);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls that make and end communicators.
+ */
+#include "call.h"
+
+#include "device.h"
+#include "hooks/nccl_types.h"
+#include "plugin.h"
+#include "threads.h"
+#include "tracer.h"
+
+#include <string.h>
+
+static _Atomic uint64_t born_at_once; /* communicators of ncclCommInitAll so far */
+
+/* ncclConfig_t has grown from version to version: a field is there when `size` covers it. This is
+ * the layout up to the name (NCCL 2.27). */
+struct config_head {
+    size_t size;
+    unsigned magic, version;
+    int blocking, cga_cluster_size, min_ctas, max_ctas;
+    const char *net_name;
+    int split_share, traffic_class;
+    const char *comm_name;
+};
+
+#define CONFIG_MAGIC 0xcafebeefu
+
+/* The program's own, for as long as the call lasts. */
+static void read_name(struct comm_init *b, const ncclConfig_t *config)
+{
+    const struct config_head *head = (const void *)config;
+    if (head != NULL && head->magic == CONFIG_MAGIC && head->size >= sizeof *head)
+        b->name = head->comm_name;
+}
+
+static void describe_handle(struct call *c, enum call_kind kind, ncclComm_t *handle,
+                            const ncclConfig_t *config)
+{
+    c->kind = handle != NULL ? kind : CALL_UNRECORDED;
+    c->init = comm_pending;
+    c->init.handle = handle;
+    c->init.before = handle != NULL ? *handle : NULL;
+    read_name(&c->init, config);
+}
+
+/* NCCL takes at most one id a rank; another number of them is refused, and they are not looked at.
+ */
+void describe_comm_init(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *ids,
+                        int nids, int rank, const ncclConfig_t *config)
+{
+    describe_handle(c, CALL_BIRTH, handle, config);
+    if (ids != NULL && nids >= 1 && nids <= size)
+        c->init.id = comm_hash(ids, (size_t)nids * sizeof *ids, 0);
+    if (ids != NULL && nids == 1) /* NCCL's own hash of several is not known */
+        c->init.nccl_hash = plugin_hash(ids, sizeof *ids);
+    c->init.size = size;
+    c->init.rank = rank;
+}
+
+void describe_comm_init_all(struct call *c, ncclComm_t *handles, int count, const int *devices)
+{
+    describe_handle(c, CALL_BIRTH_ALL, handles, NULL);
+    c->init.size = count;
+    c->devices = devices;
+}
+
+void describe_split(struct call *c, ncclComm_t parent, int color, int key, ncclComm_t *handle,
+                    const ncclConfig_t *config)
+{
+    describe_handle(c, CALL_BIRTH_SPLIT, handle, config);
+    c->comm = parent;
+    c->init.color = color;
+    c->init.key = key;
+}
+
+void describe_shrink(struct call *c, ncclComm_t parent, const int *excluded, int nexcluded,
+                     ncclComm_t *handle, const ncclConfig_t *config)
+{
+    describe_handle(c, CALL_BIRTH_SHRINK, handle, config);
+    c->comm = parent;
+    c->excluded = excluded;
+    c->nexcluded = nexcluded;
+}
+
+/* Those that join have no parent to name, the others no id that all were given: NCCL hands that on
+ * among them. Rank and size are asked for. */
+void describe_grow(struct call *c, ncclComm_t parent, ncclComm_t *handle,
+                   const ncclConfig_t *config)
+{
+    const struct comm *from = comm_look_up(parent);
+    describe_handle(c, CALL_BIRTH, handle, config);
+    if (from != NULL)
+        c->init.parent = from->init.id;
+}
+
+void describe_destroy(struct call *c, ncclComm_t comm)
+{
+    c->kind = CALL_DESTROY;
+    c->comm = comm;
+}
+
+/* Whether NCCL has written the handle. `sure`: it has by now. */
+static bool is_written(const struct comm_init *b, bool sure)
+{
+    return *b->handle != NULL && (sure || *b->handle != b->before);
+}
+
+void comm_inits_of_group(struct group *g, int result)
+{
+    bool made = result == ncclSuccess || result == ncclInProgress;
+    struct comm *next;
+    for (struct comm *kept = g->comm_inits; kept != NULL; kept = next) {
+        next = comm_next_kept(kept);
+        if (made && is_written(&kept->init, result == ncclSuccess)) {
+            kept->init.nodes = plugin_nodes(&kept->init);
+            comm_add_kept(kept, *kept->init.handle);
+        } else if (result == ncclInProgress) {
+            comm_make_late(kept);
+        } else {
+            comm_drop_kept(kept);
+        }
+    }
+    g->comm_inits = NULL;
+}
+
+/* Registers what was made, now, at the end of the group that is to make it, or when it is used. */
+void comm_init_end(struct call *c)
+{
+    struct group *g = &c->thread->group;
+    int device = device_current();
+    bool sure = c->result == ncclSuccess && thread_group_depth == 0;
+    if (device >= 0)
+        c->init.device = device;
+    if (is_written(&c->init, sure)) {
+        c->init.nodes = plugin_nodes(&c->init);
+        if (comm_add(*c->init.handle, &c->init) != NULL && sure)
+            comm_find(*c->init.handle, c->real);
+    } else if (g->depth > 0) {
+        g->comm_inits = comm_keep(&c->init, g->comm_inits);
+    } else if (c->result == ncclInProgress || thread_group_depth > 0) {
+        comm_add_late(&c->init);
+    }
+    if (!tracer.config.sync)
+        device_prepare();
+}
+
+void comm_init_all_end(struct call *c)
+{
+    struct {
+        char host[sizeof tracer.config.host];
+        int64_t pid;
+        uint64_t number;
+    } from;
+    memset(&from, 0, sizeof from);
+    memcpy(from.host, tracer.config.host, sizeof from.host);
+    from.pid = tracer.config.pid;
+    from.number = atomic_fetch_add(&born_at_once, 1);
+    c->init.id = comm_hash(&from, sizeof from, 0);
+    for (int i = 0; i < c->init.size; i++) {
+        c->init.rank = i;
+        c->init.device = c->devices != NULL ? c->devices[i] : i;
+        comm_add(c->init.handle[i], &c->init);
+    }
+}
+
+/* Every member counts each split of its parent, also one that leaves it out (NCCL_SPLIT_NOCOLOR).
+ */
+void split_end(struct call *c)
+{
+    struct comm *parent = c->member;
+    if (parent == NULL || !comm_is(parent, c->comm))
+        return;
+    c->init.parent = parent->init.id;
+    c->init.id = comm_split_id(parent, c->init.color, nccl_group(c), &c->init.split_seq);
+    if (c->init.color != NCCL_SPLIT_NOCOLOR)
+        comm_init_end(c);
+}
+
+/* The list is the program's, which may change it afterwards. A number that NCCL refuses is none
+ * that may be read. */
+void shrink_begin(struct call *c)
+{
+    c->left_out = 0;
+    c->member = comm_find(c->comm, c->real);
+    if (c->member != NULL && c->nexcluded >= 0 && c->nexcluded < c->member->init.size &&
+        (c->excluded != NULL || c->nexcluded == 0))
+        c->left_out = comm_hash_ranks(c->excluded, c->nexcluded);
+}
+
+void shrink_end(struct call *c)
+{
+    struct comm *parent = c->member;
+    if (parent != NULL && comm_is(parent, c->comm) && c->left_out != 0) {
+        c->init.parent = parent->init.id;
+        c->init.id = comm_shrink_id(parent, c->left_out, nccl_group(c), &c->init.split_seq);
+    }
+    comm_init_end(c);
+}
+
+void comm_init_reset(void)
+{
+    atomic_store(&born_at_once, 0);
+}
