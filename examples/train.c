@@ -95,15 +95,23 @@ static void complete_options(struct options *o)
 static struct options read_options(int argc, char **argv)
 {
     static const struct option table[] = {
-        {"iters", required_argument, NULL, 'i'},  {"layers", required_argument, NULL, 'l'},
-        {"hidden", required_argument, NULL, 'h'}, {"tokens", required_argument, NULL, 't'},
-        {"tp", required_argument, NULL, 'p'},     {"buckets", required_argument, NULL, 'b'},
-        {"pp", required_argument, NULL, 's'},     {"micro", required_argument, NULL, 'm'},
-        {"ep", required_argument, NULL, 'e'},     {"item", required_argument, NULL, 'r'},
+        {"iters", required_argument, NULL, 'i'},
+        {"layers", required_argument, NULL, 'l'},
+        {"hidden", required_argument, NULL, 'h'},
+        {"tokens", required_argument, NULL, 't'},
+        {"tp", required_argument, NULL, 'p'},
+        {"buckets", required_argument, NULL, 'b'},
+        {"pp", required_argument, NULL, 's'},
+        {"micro", required_argument, NULL, 'm'},
+        {"ep", required_argument, NULL, 'e'},
+        {"item", required_argument, NULL, 'r'},
         {"fsdp", no_argument, NULL, 'z'},
-        {"no-kernels", no_argument, NULL, 'n'},   {"verify", no_argument, NULL, 'v'},
-        {"count", required_argument, NULL, 'c'},  {"id", required_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'H'},         {NULL, 0, NULL, 0},
+        {"no-kernels", no_argument, NULL, 'n'},
+        {"verify", no_argument, NULL, 'v'},
+        {"count", required_argument, NULL, 'c'},
+        {"id", required_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'H'},
+        {NULL, 0, NULL, 0},
     };
     struct options o = {.iters = 3,
                         .layers = 4,
@@ -115,8 +123,9 @@ static struct options read_options(int argc, char **argv)
                         .buckets = 2,
                         .id_file = getenv("SPECTER_EXAMPLE_ID")};
     int *const numbers[128] = {
-        ['i'] = &o.iters,   ['l'] = &o.layers, ['h'] = &o.hidden, ['t'] = &o.tokens, ['p'] = &o.tp,
-        ['b'] = &o.buckets, ['s'] = &o.pp,     ['m'] = &o.micro,  ['e'] = &o.ep, ['r'] = &o.item};
+        ['i'] = &o.iters, ['l'] = &o.layers,  ['h'] = &o.hidden, ['t'] = &o.tokens,
+        ['p'] = &o.tp,    ['b'] = &o.buckets, ['s'] = &o.pp,     ['m'] = &o.micro,
+        ['e'] = &o.ep,    ['r'] = &o.item};
     bool *const flags[128] = {['z'] = &o.fsdp, ['n'] = &o.no_kernels, ['v'] = &o.verify};
     int c, which = 0;
 

@@ -24,8 +24,8 @@ struct file {
     char name[PATH_MAX]; /* for messages */
 };
 
-/* Moves a new descriptor of the tracer's out of the program's way: from 200 on, where there is room.
- * Returns the number it then has; a negative fd is returned as it is. */
+/* Moves a new descriptor of the tracer's out of the program's way: from 200 on, where there is
+ * room. Returns the number it then has; a negative fd is returned as it is. */
 int file_move_up(int fd);
 
 /* Makes the directory (0700) and in it a new file of ours (0600, never an existing one, never

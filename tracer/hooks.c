@@ -25,8 +25,7 @@ TRACER_LIBS(X)
 
 /* ---- the functions ---- */
 
-#define HOOK(_lib, _ret, _fn, _params, _args, _record) \
-    EXPORT_VISIBILITY(_lib) _ret _fn _params;
+#define HOOK(_lib, _ret, _fn, _params, _args, _record) EXPORT_VISIBILITY(_lib) _ret _fn _params;
 #include "hooks.def"
 
 #define HOOK_BY_HAND(...)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Questions to the dynamic loader beside fork(). The loader answers them under locks of its own, and
- * a fork() at such a moment leaves these locked in the child, for good: its next dlopen() or
+ * Questions to the dynamic loader beside fork(). The loader answers them under locks of its own,
+ * and a fork() at such a moment leaves these locked in the child, for good: its next dlopen() or
  * dl_iterate_phdr() never returns. The tracer asks where an untraced program does not, in a thread
  * of its own, too; so whatever it asks is asked between loader_enter() and loader_leave(), and
  * fork() waits for those that are under way, at most FORK_PATIENCE_NS.
@@ -14,8 +14,8 @@
 
 #define FORK_PATIENCE_NS INT64_C(100000000)
 
-/* In pairs, which may be nested. Where another thread forks just then, the outer loader_enter() waits
- * until it has, for as long at most. */
+/* In pairs, which may be nested. Where another thread forks just then, the outer loader_enter()
+ * waits until it has, for as long at most. */
 void loader_enter(void);
 void loader_leave(void);
 

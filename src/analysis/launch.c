@@ -9,8 +9,8 @@ struct launch_samples {
     struct sample call, delay;
 };
 
-/* How long after its call the work began; UNKNOWN_NS: it cannot have begun before it was asked for, so
- * host and device times do not agree well enough to tell. */
+/* How long after its call the work began; UNKNOWN_NS: it cannot have begun before it was asked for,
+ * so host and device times do not agree well enough to tell. */
 static int64_t launch_delay(const struct op *op)
 {
     if (op->start_ns < op->host_ns)

@@ -26,8 +26,8 @@ struct err {
     char msg[1024]; /* always terminated; cut when longer */
 };
 
-/* Fills e (may be NULL) and returns -1, so that it can be returned. Control bytes, of names in files or
- * of other libraries' messages, become '?': a message is safe for a terminal. */
+/* Fills e (may be NULL) and returns -1, so that it can be returned. Control bytes, of names in
+ * files or of other libraries' messages, become '?': a message is safe for a terminal. */
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

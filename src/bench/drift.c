@@ -9,7 +9,7 @@
 
 #define CALLS BENCH_DRIFT_CALLS
 #define MOMENTS 30 /* at least */
-#define LEVEL 0.9 /* of an interval */
+#define LEVEL 0.9  /* of an interval */
 
 /* ---- lines ---- */
 

@@ -25,14 +25,14 @@
 /* ---- tables ---- */
 
 /* X(name): columns of the logs and of the drift. */
-#define COLUMNS(X)                                                                         \
-    X(mode)                                                                                \
-    X(config_id)                                                                           \
-    X(src)                                                                                 \
-    X(dst)                                                                                 \
-    X(size) X(repetition) X(timestamp_start_ns) X(duration_ns) X(send_ns) X(receive_ns)    \
-        X(exchange_ns) X(two_sided_ns) X(temperature) X(rank) X(elapsed_s) X(gpu_ahead_us) \
-            X(host_ahead_us)
+#define COLUMNS(X)                                                                             \
+    X(mode)                                                                                    \
+    X(config_id)                                                                               \
+    X(src)                                                                                     \
+    X(dst)                                                                                     \
+    X(size)                                                                                    \
+    X(repetition) X(timestamp_start_ns) X(duration_ns) X(send_ns) X(receive_ns) X(exchange_ns) \
+        X(two_sided_ns) X(temperature) X(rank) X(elapsed_s) X(gpu_ahead_us) X(host_ahead_us)
 
 enum column {
 #define X(name) COLUMN_##name,

@@ -21,7 +21,7 @@ void bench_stats_of(const double *values, size_t count, struct bench_stats *out)
 /* How two values go together. */
 struct bench_correlation {
     size_t n;
-    double r;         /* Pearson's; NAN of fewer than four pairs, or where one value never changes */
+    double r; /* Pearson's; NAN of fewer than four pairs, or where one value never changes */
     double low, high; /* its 95 % interval, by Fisher's transformation */
     double slope;     /* of y, in the least-squares line over x */
 };

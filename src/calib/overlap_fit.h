@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a GPU's kernels lose beside communication, from the tables of `specter bench overlap`: the
- * factors on what the models say of it (sim/target/overlap.h), which a profile holds as overlap_sm and
- * overlap_memory.
+ * factors on what the models say of it (sim/target/overlap.h), which a profile holds as overlap_sm
+ * and overlap_memory.
  *
  * Of a row the models say a load: channels / SMs of a compute-bound GEMM, traffic of the collective
  * / memory bandwidth of a memory-bound one. Measured is the loss, 1 - alone / beside. The factor is

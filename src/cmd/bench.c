@@ -5,8 +5,8 @@
 #include "cmd/bench.h"
 
 static const struct cmd_kind *const kinds[] = {
-    &bench_collectives, &bench_gemms, &bench_states, &bench_p2ps,
-    &bench_drifts,      &bench_overlaps, &bench_tunes, &bench_report,
+    &bench_collectives, &bench_gemms,    &bench_states, &bench_p2ps,
+    &bench_drifts,      &bench_overlaps, &bench_tunes,  &bench_report,
 };
 
 static int run_bench(const struct command *self, int argc, char **argv, struct err *e)

@@ -24,8 +24,10 @@
 #define BENCH_NO_NUMBER INT64_MIN /* not given, and no number that an option accepts */
 
 /* Rows of options that most kinds have. --html is for a `const char *html`. */
-#define BENCH_HTML_ROW(offset) \
-    {"html", 0, OPT_STR, offset, "FILE", "write curves and checks as one page"}
+#define BENCH_HTML_ROW(offset)                                                    \
+    {                                                                             \
+        "html", 0, OPT_STR, offset, "FILE", "write curves and checks as one page" \
+    }
 
 /* The row of --fail-on, for option tables that hold a `const char *fail_on`. */
 #define BENCH_FAIL_ON_ROW(offset)                                                              \

@@ -12,9 +12,9 @@
  * is waited for at once than a node has room for, nodes without length join it.
  *
  * Untimed kernels are one device node for each of the rank's launches, with the time that a replay
- * takes for theirs (sim/program/untimed.h). Operations of one group on a stream are one kernel: their nodes
- * stand beside each other, and what follows on the stream depends on all of them. A message of a
- * group to the rank itself has no node, as its copy is a part of the group's time.
+ * takes for theirs (sim/program/untimed.h). Operations of one group on a stream are one kernel:
+ * their nodes stand beside each other, and what follows on the stream depends on all of them. A
+ * message of a group to the rank itself has no node, as its copy is a part of the group's time.
  */
 #ifndef SPECTER_REPORT_CHAKRA_H
 #define SPECTER_REPORT_CHAKRA_H

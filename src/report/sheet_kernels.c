@@ -136,8 +136,7 @@ void sheet_of_roofline(struct sheet *s, const struct analysis *a)
         {"lost_us", "lost", SHEET_TIME, 0},
     };
     size_t unlimited = 0;
-    sheet_init(s, "roofline", "GEMMs against the roofline of their GPU",
-               SHEET_COLUMNS(columns));
+    sheet_init(s, "roofline", "GEMMs against the roofline of their GPU", SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->work.ngemms; i++) {
         const struct gemm_row *g = &a->work.gemms[i];
         double flops = 2.0 * g->m * g->n * g->k * g->batch;

@@ -70,8 +70,8 @@ struct frdump {
     size_t nentries, cap_entries;
     struct frdump_status *status; /* owned */
     size_t nstatus, cap_status;
-    bool ascending;    /* the entries' own numbers are in their order; they tell what lies between */
-    bool whole;        /* no entry before or between those that are there was lost */
+    bool ascending; /* the entries' own numbers are in their order; they tell what lies between */
+    bool whole;     /* no entry before or between those that are there was lost */
     const char *error; /* NULL, or what is wrong with the text, */
     size_t offset;     /* and at which byte */
 };

@@ -113,8 +113,8 @@ static int64_t part_until(int64_t host_ns, int64_t host_end_ns, int64_t t_ns)
     return end_ns > host_ns ? end_ns - host_ns : 0;
 }
 
-/* Until the copy began the call did its own work, where nothing on the stream kept it from beginning
- * at once. */
+/* Until the copy began the call did its own work, where nothing on the stream kept it from
+ * beginning at once. */
 static int64_t wait_until_end(const struct called *c)
 {
     const struct op *op = c->op;
@@ -131,8 +131,7 @@ static void find_copy_wait(const struct rank *rank, struct op *op, int64_t befor
                        .all_timed = (rank->coverage & COVER_KERNELS) != 0};
     op->copy.wait = COPY_NO_WAIT;
     op->copy.wait_ns = 0;
-    if (!has_call(op) || op->timing == SPECTER_TIMING_SYNC ||
-        op->timing == SPECTER_TIMING_CAPTURED)
+    if (!has_call(op) || op->timing == SPECTER_TIMING_SYNC || op->timing == SPECTER_TIMING_CAPTURED)
         return;
     c.end_ns = c.timed ? ns_add(op->start_ns, op->dur_ns) : UNKNOWN_NS;
     c.is_long = op->host_end_ns - op->host_ns > HOST_WAITS_LONG_NS;

@@ -93,7 +93,8 @@ const struct reader *load_choose(struct load *l, struct err *e);
 int load_join_parts(struct load *l, struct load_parts *parts, struct err *e);
 void load_failed(struct load *l, const struct load_failure *f);
 
-/* A file below the place that was named, of an archive the member; its folder, "" that place itself.
+/* A file below the place that was named, of an archive the member; its folder, "" that place
+ * itself.
  */
 const char *load_file_name(const struct load *l, const struct source *s);
 const char *load_folder_name(const struct load *l, const struct source *s);

@@ -261,9 +261,8 @@ static void place_spans(struct nsys *n, size_t process)
             if (n->members.list[i].process != process || (placed && !step))
                 continue;
             if (step) /* one that was left open ends with the recording */
-                *rank_add_step(rank) =
-                    (struct step){span->start_ns, span->end_ns, span->name, span->tid,
-                                  span->end_ns == n->last_ns};
+                *rank_add_step(rank) = (struct step){span->start_ns, span->end_ns, span->name,
+                                                     span->tid, span->end_ns == n->last_ns};
             else
                 *rank_add_mark(rank) = *span;
             placed = true;

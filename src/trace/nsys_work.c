@@ -342,8 +342,7 @@ int nsys_work(struct nsys *n, struct err *e)
 {
     static const char *const kernels[] = {WORK_COLUMNS, "demangledName", "shortName",
                                           "mangledName"};
-    static const char *const copies[] = {WORK_COLUMNS, "bytes", "copyKind", "srcKind",
-                                         "dstKind"};
+    static const char *const copies[] = {WORK_COLUMNS, "bytes", "copyKind", "srcKind", "dstKind"};
     static const char *const graphs[] = {WORK_COLUMNS, "graphId"};
     take_table(n, NSYS_KERNEL, kernels, OWN + 3, add_kernel);
     take_table(n, NSYS_MEMCPY, copies, OWN + 4, add_copy);

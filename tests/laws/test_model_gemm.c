@@ -493,8 +493,7 @@ TEST(model_gemm_refuses_what_it_cannot_know)
               "GPU profile 'v100_sxm' lacks bf16_tflops");
     CHECK_STR(gemm_refusal(gpu_profile_find("a100_sxm", NULL), SPECTER_FP8E4M3),
               "GPU profile 'a100_sxm' lacks fp8_tflops");
-    CHECK_STR(gemm_refusal(&toy_gpu, SPECTER_INT64),
-              "no peak is known for GEMMs of type 'int64'");
+    CHECK_STR(gemm_refusal(&toy_gpu, SPECTER_INT64), "no peak is known for GEMMs of type 'int64'");
     CHECK_STR(gemm_refusal(&toy_gpu, SPECTER_DTYPE_UNKNOWN),
               "no peak is known for GEMMs of type 'unknown'");
     CHECK_STR(gemm_refusal(&poor, SPECTER_FP16), "GPU profile 'toy' lacks mem_GBps");

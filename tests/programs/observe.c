@@ -9,11 +9,11 @@
  *
  *     bash make exited 2: 0 /dev/null 1 /tmp/out 2 /tmp/err
  *
- * A name is the file that the process executed last; the parent of the command is "-". The processes
- * are stopped (ptrace) where they begin and end and nowhere else. With -1 the command alone is
- * observed: its children may be debuggers, of which a process has one. The status is the command's,
- * 128 + N when signal N ended it. What is still there when the command and all that it left behind
- * have ended cannot be: observe waits for all of them.
+ * A name is the file that the process executed last; the parent of the command is "-". The
+ * processes are stopped (ptrace) where they begin and end and nowhere else. With -1 the command
+ * alone is observed: its children may be debuggers, of which a process has one. The status is the
+ * command's, 128 + N when signal N ended it. What is still there when the command and all that it
+ * left behind have ended cannot be: observe waits for all of them.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -125,8 +125,8 @@ static char *fds_of(pid_t tid)
     return text;
 }
 
-/* A thread is about to end. The last one of its process is the one that counts: what it sees open is
- * what the process ends with. */
+/* A thread is about to end. The last one of its process is the one that counts: what it sees open
+ * is what the process ends with. */
 static void take_down(pid_t tid)
 {
     struct process *p = find_or_add(process_of(tid));
@@ -154,8 +154,8 @@ static void add(pid_t parent, pid_t child)
     p->waits = false;
 }
 
-/* Returns whether a stopped process has to wait until its parent has told of it: it could be gone by
- * then. */
+/* Returns whether a stopped process has to wait until its parent has told of it: it could be gone
+ * by then. */
 static bool is_early(pid_t tid)
 {
     if (process_of(tid) != tid || find(tid) != NULL)

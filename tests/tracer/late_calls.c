@@ -112,7 +112,8 @@ int main(int argc, char **argv)
         usleep(50000);
     }
     if (argc == 2 && strcmp(argv[1], "clone") == 0) {
-        usleep(50000); /* a child of a bare clone() never gets a lock that another thread had then */
+        usleep(
+            50000); /* a child of a bare clone() never gets a lock that another thread had then */
         bare_child();
     }
     exit(9);

@@ -87,7 +87,8 @@ static bool wanted(const struct test *t, const char *pattern)
     return pattern == NULL || strstr(t->name, pattern) != NULL || strstr(t->file, pattern) != NULL;
 }
 
-/* Runs the tests whose name or file contains argv[1], or all; prints TAP, each line when it is known. */
+/* Runs the tests whose name or file contains argv[1], or all; prints TAP, each line when it is
+ * known. */
 int main(int argc, char **argv)
 {
     const char *pattern = argc > 1 ? argv[1] : NULL;

@@ -316,20 +316,20 @@ TEST(kineto_allocations)
     run_release(&run);
 }
 
-/* item() of PyTorch: the copy waits within its call, of which the synchronisation behind it is free.
- * To pinned memory it does not. */
+/* item() of PyTorch: the copy waits within its call, of which the synchronisation behind it is
+ * free. To pinned memory it does not. */
 TEST(kineto_copies_that_wait)
 {
-#define COPY(to, call, ts, dur, start, end, id)                                                  \
-    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" call "\",\"ts\":" ts ",\"dur\":" dur   \
-    ",\"pid\":1,\"tid\":1,\"args\":{\"correlation\":" id "}},{\"ph\":\"X\",\"cat\":"              \
-    "\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> " to ")\",\"ts\":" start ",\"dur\":" end      \
+#define COPY(to, call, ts, dur, start, end, id)                                                \
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" call "\",\"ts\":" ts ",\"dur\":" dur  \
+    ",\"pid\":1,\"tid\":1,\"args\":{\"correlation\":" id "}},{\"ph\":\"X\",\"cat\":"           \
+    "\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> " to ")\",\"ts\":" start ",\"dur\":" end \
     ",\"pid\":0,\"tid\":7,\"args\":{\"device\":0,\"stream\":7,\"correlation\":" id "}}"
     struct run run;
     load_text(&run, "trace.json",
               "[" COPY("Pageable", "cudaMemcpyAsync", "10", "900", "900", "2", "5") "," COPY(
-                  "Pinned", "cudaMemcpyAsync", "1000", "5", "1002", "2", "6") "," COPY(
-                  "Pinned", "cudaMemcpy_ptds", "2000", "500", "2490", "2", "7") "]");
+                  "Pinned", "cudaMemcpyAsync", "1000", "5", "1002", "2",
+                  "6") "," COPY("Pinned", "cudaMemcpy_ptds", "2000", "500", "2490", "2", "7") "]");
     CHECK_INT(run.ranks[0].nops, 3);
     CHECK_INT(run.ranks[0].ops[0].copy.wait, COPY_WAITS);
     CHECK_INT(run.ranks[0].ops[0].copy.wait_ns, 892000);

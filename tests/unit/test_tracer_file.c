@@ -88,14 +88,16 @@ TEST(tracer_file_leaves_a_taken_descriptor_alone)
     CHECK_INT(file_open(&file, &config), 0);
     CHECK_INT(file_write(&file, "{}\n", 3, &kept), 0);
     second = file;
-    CHECK((theirs = open("theirs", O_RDWR | O_CREAT, 0600)) >= 0 && write(theirs, "mine\n", 5) == 5);
+    CHECK((theirs = open("theirs", O_RDWR | O_CREAT, 0600)) >= 0 &&
+          write(theirs, "mine\n", 5) == 5);
     number = file.fd;
     CHECK(dup2(theirs, number) == number);
     CHECK_INT(file_replace(&file, 0, "[]\n", 3), EBADF);
     CHECK_INT(file_write(&second, "[]\n", 3, &kept), EBADF);
     CHECK(kept == 0 && file.fd < 0 && second.fd < 0);
     CHECK(pread(theirs, text, sizeof text, 0) == 5 && memcmp(text, "mine\n", 5) == 0);
-    CHECK(close(number) == 0 && close(theirs) == 0 && unlink("theirs") == 0 && unlink("out/" NAME) == 0);
+    CHECK(close(number) == 0 && close(theirs) == 0 && unlink("theirs") == 0 &&
+          unlink("out/" NAME) == 0);
     file_close(&file);
     leave();
 }

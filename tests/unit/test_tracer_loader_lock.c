@@ -34,8 +34,8 @@ static void *ask(void *unused)
     return NULL;
 }
 
-/* The child asks by itself, and through the tracer; ended by a signal where it hangs. It ends by the
- * system call: ThreadSanitizer's _exit() would report the parent's thread as never joined. */
+/* The child asks by itself, and through the tracer; ended by a signal where it hangs. It ends by
+ * the system call: ThreadSanitizer's _exit() would report the parent's thread as never joined. */
 static int child_ends(void)
 {
     int status = -1;

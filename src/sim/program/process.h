@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the building of one process: for process_index.c (what is in the traces of its ranks) and process_build.c
- * (its actions).
+ * Inside the building of one process: for process_index.c (what is in the traces of its ranks) and
+ * process_build.c (its actions).
  */
 #ifndef SPECTER_SIM_PROGRAM_PROCESS_H
 #define SPECTER_SIM_PROGRAM_PROCESS_H

@@ -24,8 +24,8 @@
  * where that, their launch and every wait allowed an earlier start: as work that was not recorded,
  * in front of them.
  *
- * This reads differences between recorded device times, as infer_waits.h does. The time is replayed as
- * work of the stream, launched where the first kernel was.
+ * This reads differences between recorded device times, as infer_waits.h does. The time is replayed
+ * as work of the stream, launched where the first kernel was.
  */
 #ifndef SPECTER_SIM_PROGRAM_UNTIMED_H
 #define SPECTER_SIM_PROGRAM_UNTIMED_H
