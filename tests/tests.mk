@@ -41,6 +41,11 @@ check-same: all emu
 	$(Q)BUILD=$(B) scripts/check-same.sh $(BASE) $(ONLY); status=$$?; [ $$status = 77 ] || exit $$status
 .PHONY: check-same
 
+## structure: how the code is cut, as figures with their limits
+structure:
+	$(Q)scripts/structure.py
+.PHONY: structure
+
 ## check-gpu: what only a GPU can tell (tests/gpu), figures in build/gpu/report.md
 check-gpu: all gpu-programs
 	$(Q)BUILD=$(B) tests/gpu/run.sh; status=$$?; [ $$status = 77 ] || exit $$status

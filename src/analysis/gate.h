@@ -32,8 +32,8 @@
     X(of_model, SHARE, "collective that can be compared with the model",                        \
       "lowest share of the bandwidth that the model expects")                                   \
     X(bubble, SHARE, "pipeline", "share of a step in which pipeline stages have nothing to do") \
-    X(step_ms, TIME, "marked steps", "mean length of a step, in ms")                            \
-    X(step_cv, SHARE, "series of three marked steps",                                           \
+    X(step_ms, TIME, "steps", "mean length of a step, in ms")                                   \
+    X(step_cv, SHARE, "series of three steps",                                                  \
       "standard deviation of the steps over their mean")                                        \
     X(gemm_of_peak, SHARE, "GEMMs with times on a known GPU",                                   \
       "flops of the GEMMs over what the dense peak gives")                                      \

@@ -27,8 +27,8 @@
       "ranks")                                                                                   \
     X(throughput_tokens, "tokens/s", "tokens of a step of the whole job (card) / iter_time")     \
     X(iter_time, "ms",                                                                           \
-      "mean time of a step, of the slowest rank in each: marked steps without a first one that " \
-      "warms up, else the period that the operations repeat")                                    \
+      "mean step time, from the end of the last rank in a step to its end in the next: marked "  \
+      "steps without a first one that warms up, else the period that the operations repeat")     \
     X(pipeline_bubble, "share",                                                                  \
       "of the steps' time, mean over the stages: waiting of a pipeline stage for others")        \
     X(comm_comp_overlap, "share",                                                                \

@@ -105,7 +105,7 @@ TEST(gate_values_that_are_not_known)
         {"of_model<2", "collective that can be compared with the model"},
         {"bubble>=0", "pipeline"},
         {"step_ms>0", "marked steps"},
-        {"step_cv>=0", "series of three marked steps"},
+        {"step_cv>=0", "series of three steps"},
         {"gemm_of_peak<2", "GEMMs with times on a known GPU"},
         {"untimed<2", "operations"},
         {"lost<1", "count of what was lost: a recording has no end"},
