@@ -349,7 +349,8 @@ static void find_untimed(struct chakra *c)
         c->untimed_ns[r] = array_new(c->run->ranks[r].nlaunches, sizeof **c->untimed_ns);
     program_make(&p, c->run, launch_latency_ns(c->run), true);
     for (size_t i = 0; i < p.ncosts; i++) {
-        if (p.costs[i].match == PROGRAM_NONE && p.costs[i].op == PROGRAM_NONE)
+        bool is_launch = p.costs[i].launch != PROGRAM_NONE; /* else a gap that a replay keeps */
+        if (p.costs[i].match == PROGRAM_NONE && p.costs[i].op == PROGRAM_NONE && is_launch)
             c->untimed_ns[p.costs[i].rank][p.costs[i].launch] = p.costs[i].measured_ns;
     }
     program_release(&p);
