@@ -15,8 +15,7 @@
 #include "check.h"
 
 #define QUEUED 30
-#define ABORT_S \
-    15 /* at most, on a busy machine; one after the other they would take QUEUED seconds */
+#define ABORT_S 15 /* at most, on a busy machine; one after the other they would take QUEUED seconds */
 
 /* Kernels that wait for rank 1 leave at once, those behind them, too. */
 static void abort_queued(ncclComm_t comm, float *buffer, cudaStream_t stream)

@@ -185,8 +185,7 @@ int main(void)
     OK(cudaMalloc((void **)&buffer, 2048 * MIB));
     fact("unknown words are refused as the communicator is made",
          refused("Ring,Square", NULL, false) == 0 && refused(NULL, "LL256", false) == 0 &&
-             refused("allreduced:ring", NULL, false) == 0 &&
-             refused("ring;tree", NULL, false) == 0);
+             refused("allreduced:ring", NULL, false) == 0 && refused("ring;tree", NULL, false) == 0);
     fact("a tree for AllGather is refused when it is called for, but for one rank",
          refused("Tree", NULL, true) == (alone ? -1 : 1) && refused("Tree", NULL, false) == -1);
     fact("what is not imitated is refused", refused("NVLS", NULL, false) == (alone ? -1 : 1));

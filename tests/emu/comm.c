@@ -206,10 +206,14 @@ ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self)
 
 void comm_drain(struct ncclComm *comm, struct emu_thread *self)
 {
+    int cancelling;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling); /* never with the lock */
     pthread_mutex_lock(&comm->lock);
     while (comm->serving != comm->tickets)
         pthread_cond_wait(&comm->turn, &comm->lock);
     pthread_mutex_unlock(&comm->lock);
+    pthread_setcancelstate(cancelling, NULL);
     if (!emu_real_clock())
         emu_advance(self, comm->last_end);
 }

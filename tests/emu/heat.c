@@ -84,7 +84,7 @@ void emu_heat_sum(struct emu_heat *sum, const struct emu_heat *other)
 static double watts_of(enum emu_load load)
 {
     const struct emu_fabric *f = emu_fabric();
-    const double shares[] = {0, f->gemm_load, f->kernel_load, f->comm_demand};
+    const double shares[] = {0, f->gemm_load, f->kernel_load, f->comm_load};
 
     return shares[load] * ((double)f->power_W - (double)f->idle_W);
 }

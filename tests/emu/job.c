@@ -86,7 +86,7 @@ struct emu_job *job_grow(ncclComm_t *out, struct ncclComm *parent, int ranks, ui
 
 ncclResult_t job_arrive(struct emu_job *job, struct emu_thread *self, int key)
 {
-    struct time_breakdown *mine;
+    struct split *mine;
     _Atomic uint32_t *bell;
 
     job->arrived = true;
@@ -169,7 +169,7 @@ static void find_place(const struct emu_job *job, int *ranks, int *rank)
 
     *ranks = *rank = 0;
     for (int i = 0; i < parent->ranks; i++) {
-        const struct time_breakdown *s = segment_split(parent->segment, job->number, (unsigned)i);
+        const struct split *s = segment_split(parent->segment, job->number, (unsigned)i);
 
         if (s->color != job->color)
             continue;
@@ -202,7 +202,7 @@ static ncclResult_t open_grown(struct emu_job *job, struct emu_thread *self)
     ncclResult_t result;
 
     for (int i = 0; i < parent->ranks; i++) {
-        const struct time_breakdown *s = segment_split(parent->segment, job->number, (unsigned)i);
+        const struct split *s = segment_split(parent->segment, job->number, (unsigned)i);
 
         if (!s->grown_key)
             continue;

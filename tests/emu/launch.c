@@ -258,8 +258,8 @@ static bool gather(struct ncclComm *comm, const struct task *t, uint64_t number,
     return true;
 }
 
-/* Moves the bytes behind the head, piece after piece. A rank puts the next piece only when all
- * others have read the last one. */
+/* Moves the bytes behind the head, piece after piece. A rank puts the next piece only when all others
+ * have read the last one. */
 static bool move_rest(struct ncclComm *comm, const struct task *t, uint64_t number)
 {
     struct piece piece = piece_at(comm, t, piece_at(comm, t, 0).bytes);

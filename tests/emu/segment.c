@@ -47,7 +47,7 @@ static void lay_out(struct segment *s)
 
     s->asks = aligned(sizeof(struct head)) + aligned(n * sizeof(struct member));
     s->splits = s->asks + aligned(2 * n * sizeof(struct ask));
-    s->channels = s->splits + aligned(SEGMENT_SPLITS * n * sizeof(struct time_breakdown));
+    s->channels = s->splits + aligned(SEGMENT_SPLITS * n * sizeof(struct split));
     s->posts = s->channels + aligned(n * n * sizeof(struct channel));
     s->results = s->posts + 2 * n * s->head;
     s->messages = s->results + 2 * s->head;
@@ -180,10 +180,10 @@ char *segment_result(struct segment *s, uint64_t number)
     return s->base + s->results + number % 2 * s->head;
 }
 
-struct time_breakdown *segment_split(struct segment *s, uint64_t number, unsigned rank)
+struct split *segment_split(struct segment *s, uint64_t number, unsigned rank)
 {
-    return (struct time_breakdown *)(void *)(s->base + s->splits) +
-           number % SEGMENT_SPLITS * s->ranks + rank;
+    return (struct split *)(void *)(s->base + s->splits) + number % SEGMENT_SPLITS * s->ranks +
+           rank;
 }
 
 _Atomic uint32_t *segment_split_bell(struct segment *s)

@@ -53,7 +53,7 @@ struct slot {
 };
 
 /* One member at a split of its communicator, or at its growth. */
-struct time_breakdown {
+struct split {
     _Atomic uint64_t came; /* number of the split + 1 */
     uint64_t clock;
     int color, key;
@@ -103,7 +103,7 @@ struct slot *segment_slot(struct segment *s, uint64_t number);
 struct ask *segment_ask(struct segment *s, uint64_t number, unsigned rank);
 char *segment_post(struct segment *s, uint64_t number, unsigned rank);
 char *segment_result(struct segment *s, uint64_t number);
-struct time_breakdown *segment_split(struct segment *s, uint64_t number, unsigned rank);
+struct split *segment_split(struct segment *s, uint64_t number, unsigned rank);
 _Atomic uint32_t *segment_split_bell(struct segment *s);
 _Atomic uint32_t *segment_member_bell(struct segment *s);
 struct channel *segment_channel(struct segment *s, unsigned from, unsigned to);
