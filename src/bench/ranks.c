@@ -9,8 +9,8 @@
  *     any time      FAIL (what went wrong)        the sender's last message
  *     rank r -> 0   BLOCKED (what it does)        its calls do not end; then only a FAIL can follow
  *     0 -> all      ASK (nothing)                 who is there?
- *     rank r -> 0   HERE (what it does)           the answer of one that waits for its device, or
- * is in a call; one that is at an exchange has answered by it
+ *     rank r -> 0   HERE (what it does)           the answer, while it waits for its device or is
+ *                                                 in a call; an exchange is an answer, too
  *
  * Numbers are those of the machine: all ranks run the same build.
  */
@@ -334,6 +334,7 @@ static int receive(struct bench_ranks *r, int from, void *bytes, size_t size, do
                  from, r->rank);
         return end_job(r, (uint32_t)from, e);
     }
+    r->doing[from] = (struct doing){0}; /* what it said before it came here */
     if (transfer(fd, bytes, size, false, until_s) < 0)
         return peer_lost(r, from, e);
     return 0;

@@ -47,7 +47,7 @@ struct bench_job_opts {
 
 #define BENCH_JOB_RANKS_ROWS(_at)                                                            \
     {"timeout", 0, OPT_DOUBLE, BENCH_JOB_AT(_at, timeout), "S",                              \
-     "seconds to wait for a rank; default 60"},                                              \
+     "seconds to wait for a rank, or for a call that waits for ranks; default 60"},                                              \
     {"port", 0, OPT_I64, BENCH_JOB_AT(_at, port), "N",                                       \
      "of rank 0; default MASTER_PORT, else 29500"}
 /* clang-format on */

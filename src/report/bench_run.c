@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/bench_run.h"
 
+#include "base/arena.h"
 #include "report/json_add.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* cJSON writes bytes as they are. */
 static cJSON *text_json(const char *text)
 {
-    char safe[1024];
-    return cJSON_CreateString(text_safe(safe, sizeof safe, text, sizeof safe));
+    size_t size = strlen(text) + 1;
+    char *safe = array_new(size, 1);
+    cJSON *json = cJSON_CreateString(text_safe(safe, size, text, size - 1));
+    free(safe);
+    return json;
 }
 
 static void add_texts(cJSON *o, const char *key, const char **list, size_t n)
@@ -32,7 +38,7 @@ void bench_run_json(cJSON *o, const struct bench_run *run)
     add_texts(o, "hosts", run->hosts, run->nhosts);
     settings = cJSON_AddObjectToObject(o, "settings");
     for (size_t i = 0; i < run->nsettings; i++)
-        cJSON_AddItemToObject(settings, run->settings[i].name, text_json(run->settings[i].value));
+        json_add_text(settings, run->settings[i].name, run->settings[i].value);
 }
 
 void bench_notes_json(cJSON *o, const struct bench_result *result)
