@@ -9,8 +9,9 @@
 status=0
 traces=$SHARED/data/traces
 for trace in "$traces"/{tracelens,hta/*}/*.json.gz "$traces"/param/{dlrm,linear}_kineto.* "$traces"/{nsys-ai,pipit}/*.sqlite; do
+    rm -f replay.json
     agree "$(basename "$trace")" "$trace" --gpu h100_sxm || status=1
-    python3 - <<'PY'
+    [[ ! -e replay.json ]] || python3 - <<'PY'
 import json
 source = json.load(open("replay.json"))["source"]
 off = source["replayed"]["iteration_us"] / source["recorded"]["iteration_us"] - 1
