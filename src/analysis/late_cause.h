@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Why a rank is late at a collective: what its device did since the collective before, against what
- * that of the rank in the middle did.
+ * that of the median rank did.
  *
  * All members leave the collective before together, so that the lateness at the next is the
  * difference of what lies between them: computing, waiting in other communication for other ranks,

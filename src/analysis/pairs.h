@@ -3,8 +3,8 @@
  * Messages between ranks: one row for each directed pair (sender -> receiver).
  *
  *   time   length of the union of the times in which the pair's messages moved
- * (coll_timing_of_message()): messages of one group share its time, and it counts once bw     bytes
- * of the timed messages / time
+ *          (coll_timing_of_message()): messages of one group share its time, which counts once
+ *   bw     bytes of the timed messages / time
  */
 #ifndef SPECTER_ANALYSIS_PAIRS_H
 #define SPECTER_ANALYSIS_PAIRS_H

@@ -7,7 +7,7 @@
  *            than the clocks may be off
  *   caused   by the last one: mean over the other members of its start - their start
  *   origin   of that wait: the last one; but where most of its lateness is that it waited longer in
- *            other communication than the rank in the middle (late_cause.h), the origin of the wait
+ *            other communication than the median rank (late_cause.h), the origin of the wait
  * in which it waited longest since the collective before, and so on from there
  *
  * Only where the clocks of all ranks agree; all is 0 otherwise.
@@ -31,7 +31,7 @@ struct arrival {
     double origin_ns;     /* caused by any rank, with this one as its origin */
     uint64_t explained;   /* times it was last with a collective before to compare from */
     double
-        why_ns[LATE_CAUSE_COUNT]; /* sums over these: own time - that of the rank in the middle */
+        why_ns[LATE_CAUSE_COUNT]; /* sums over these: own time - that of the median rank */
     uint64_t top_steps; /* steps in which more waiting has its origin here than in any other */
 };
 

@@ -123,7 +123,7 @@ static void put_reasons(struct buf *b, const struct analysis *a, const struct ar
     for (int k = 1; k < LATE_CAUSE_COUNT; k++)
         most = x->why_ns[k] > x->why_ns[most] ? k : most;
     if (x->explained > 0 && x->why_ns[most] > 0)
-        buf_printf(b, " Before that %s %s longer than the rank in the middle, on average.",
+        buf_printf(b, " Before that %s %s longer than the median rank, on average.",
                    words[most], text_ns(time, sizeof time, x->why_ns[most] / (double)x->explained));
     if (a->stragglers.steps >= LATE_STEPS_MIN)
         buf_printf(b, " It is the worst in %llu of %llu steps.", (unsigned long long)x->top_steps,

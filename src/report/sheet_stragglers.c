@@ -121,7 +121,7 @@ void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
         put_rank(s, a, list[i]);
     if (n > 0) {
         sheet_note(s, "caused: mean wait of the others for it; origin: as far as it began here;");
-        sheet_note(s, "compute to idle: its time before, more than that of the rank in the middle");
+        sheet_note(s, "compute to idle: its time before, more than that of the median rank");
         note_steps(s, a);
         if (a->bubbles.why == NULL)
             sheet_note(s,

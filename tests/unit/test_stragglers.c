@@ -137,7 +137,7 @@ TEST(stragglers_finding_names_the_origin)
     CHECK_HAS(text, "300 ns on average, 900 ns in all");
     CHECK_HAS(text, "With those who are late for waiting for it, it causes 1.79 us.");
     CHECK_HAS(text, "100 % of all waiting");
-    CHECK_HAS(text, "Before that it computes 300 ns longer than the rank in the middle");
+    CHECK_HAS(text, "Before that it computes 300 ns longer than the median rank");
     CHECK_HAS(text, "It is the worst in 3 of 3 steps.");
     findings_release(&f);
     analysis_release(&a);

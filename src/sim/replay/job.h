@@ -44,7 +44,7 @@ struct target {
     struct hardware to;
     bool calibrate;
     int64_t scale;
-    bool faulty;       /* with the faults of replay_opts.vary */
+    bool faulty;       /* with the faults of replay_opts.whatif */
     double host_speed; /* CPU time takes 1 / this; 0: as recorded */
 };
 

@@ -62,7 +62,7 @@ void note_faults(struct replay *rep, const struct retarget *faulty, double fault
     bool links = faulty->slow_link != NULL;
     rep->topic = TOPIC_VARIATION;
     if (wrong_ns > fault_free_ns) {
-        replay_assume(rep, "%lld GPUs: what is wrong makes the iteration %.1f %% longer",
+        replay_assume(rep, "%lld GPUs: the injected fault adds %.1f %% to the step",
                       (long long)gpus, 100 * (wrong_ns / fault_free_ns - 1));
     } else if (links && faulty->slowed == 0) {
         replay_note(rep, false, "%lld GPUs: slow links change nothing: %s", (long long)gpus,
@@ -71,7 +71,7 @@ void note_faults(struct replay *rep, const struct retarget *faulty, double fault
                         : "no communicator of the ranks beside them has members on other nodes");
     } else {
         replay_note(rep, false,
-                    "%lld GPUs: what is wrong changes nothing: it is not on the critical path, "
+                    "%lld GPUs: the injected fault changes nothing: it is not on the critical path, "
                     "others are waited for longer",
                     (long long)gpus);
     }

@@ -10,7 +10,7 @@
  * - tp: a wider model. Heads and inner width grow with the axis, the hidden size stays, so that
  *   products keep their shapes on each GPU and activations their size.
  * - ep: more experts, as many on each GPU. Exchanges spread with their recorded imbalance, also
- * where they are made of messages (alltoall.h).
+ *   where they are made of messages (alltoall.h).
  * - pp: a deeper model, in stages like those recorded (pipeline.h).
  * - cp: refused, as attention grows with the context, and no recording tells by how much.
  *

@@ -24,8 +24,7 @@
  *
  *     struct overlap o;
  *     overlap_make(&o, &program);
- *     if (overlap_learn(&o, &own, e) < 0) ...        own: struct retarget of the recording's
- * hardware
+ *     if (overlap_learn(&o, &own, e) < 0) ...        own: of the recording's hardware
  *     ... set costs for a target ...
  *     overlap_apply(&o, &t);
  *     program_run(&program, e);
