@@ -39,10 +39,10 @@ enum call_kind {
     CALL_LAUNCH,      /* of a kernel: only counted */
     CALL_GRAPH,       /* what is captured, and what becomes of it */
     CALL_ACT,         /* dep, sync */
-    CALL_BIRTH,
-    CALL_BIRTH_ALL,
-    CALL_BIRTH_SPLIT,
-    CALL_BIRTH_SHRINK,
+    CALL_COMM_INIT,
+    CALL_COMM_INIT_ALL,
+    CALL_COMM_SPLIT,
+    CALL_COMM_SHRINK,
     CALL_DESTROY,
     CALL_GROUP_OPEN,
     CALL_GROUP_CLOSE,
@@ -85,8 +85,8 @@ struct call {
     enum op_place op_place;  /* CALL_NCCL_OP */
     uint32_t group_stream;   /* index into the thread's group */
     struct comm_init init;
-    const int *devices;  /* CALL_BIRTH_ALL */
-    const int *excluded; /* CALL_BIRTH_SHRINK: ranks that are left out, and how many */
+    const int *devices;  /* CALL_COMM_INIT_ALL */
+    const int *excluded; /* CALL_COMM_SHRINK: ranks that are left out, and how many */
     int nexcluded;
     uint64_t left_out; /* their comm_hash_ranks(); 0: cannot be told */
     union {

@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-const struct comm_init comm_pending = {.rank = COMM_UNKNOWN,
+const struct comm_init comm_init_unknown = {.rank = COMM_UNKNOWN,
                                        .size = COMM_UNKNOWN,
                                        .device = COMM_UNKNOWN,
                                        .split_seq = COMM_UNKNOWN,
@@ -244,7 +244,7 @@ static struct comm *take_late(ncclComm_t handle)
 static struct comm *add_unseen(ncclComm_t handle)
 {
     struct comm *kept = take_late(handle);
-    return kept != NULL ? comm_add_kept(kept, handle) : comm_add(handle, &comm_pending);
+    return kept != NULL ? comm_add_kept(kept, handle) : comm_add(handle, &comm_init_unknown);
 }
 
 struct comm *comm_find(ncclComm_t handle, function from)

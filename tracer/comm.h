@@ -112,7 +112,7 @@ uint64_t comm_hash(const void *bytes, size_t len, uint64_t seed); /* never 0 */
 /* Of a set: the same in any order. Never 0. */
 uint64_t comm_hash_ranks(const int *ranks, int count);
 
-extern const struct comm_init comm_pending; /* nothing is known */
+extern const struct comm_init comm_init_unknown; /* nothing is known */
 
 /* Registers a new communicator; one that had the handle before has ended. NULL: there is no room.
  */

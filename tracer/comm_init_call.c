@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static _Atomic uint64_t born_at_once; /* communicators of ncclCommInitAll so far */
+static _Atomic uint64_t made_at_once; /* communicators of ncclCommInitAll so far */
 
 /* ncclConfig_t has grown from version to version: a field is there when `size` covers it. This is
  * the layout up to the name (NCCL 2.27). */
@@ -39,7 +39,7 @@ static void describe_handle(struct call *c, enum call_kind kind, ncclComm_t *han
                             const ncclConfig_t *config)
 {
     c->kind = handle != NULL ? kind : CALL_UNRECORDED;
-    c->init = comm_pending;
+    c->init = comm_init_unknown;
     c->init.handle = handle;
     c->init.before = handle != NULL ? *handle : NULL;
     read_name(&c->init, config);
@@ -50,7 +50,7 @@ static void describe_handle(struct call *c, enum call_kind kind, ncclComm_t *han
 void describe_comm_init(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *ids,
                         int nids, int rank, const ncclConfig_t *config)
 {
-    describe_handle(c, CALL_BIRTH, handle, config);
+    describe_handle(c, CALL_COMM_INIT, handle, config);
     if (ids != NULL && nids >= 1 && nids <= size)
         c->init.id = comm_hash(ids, (size_t)nids * sizeof *ids, 0);
     if (ids != NULL && nids == 1) /* NCCL's own hash of several is not known */
@@ -61,7 +61,7 @@ void describe_comm_init(struct call *c, ncclComm_t *handle, int size, const nccl
 
 void describe_comm_init_all(struct call *c, ncclComm_t *handles, int count, const int *devices)
 {
-    describe_handle(c, CALL_BIRTH_ALL, handles, NULL);
+    describe_handle(c, CALL_COMM_INIT_ALL, handles, NULL);
     c->init.size = count;
     c->devices = devices;
 }
@@ -69,7 +69,7 @@ void describe_comm_init_all(struct call *c, ncclComm_t *handles, int count, cons
 void describe_split(struct call *c, ncclComm_t parent, int color, int key, ncclComm_t *handle,
                     const ncclConfig_t *config)
 {
-    describe_handle(c, CALL_BIRTH_SPLIT, handle, config);
+    describe_handle(c, CALL_COMM_SPLIT, handle, config);
     c->comm = parent;
     c->init.color = color;
     c->init.key = key;
@@ -78,7 +78,7 @@ void describe_split(struct call *c, ncclComm_t parent, int color, int key, ncclC
 void describe_shrink(struct call *c, ncclComm_t parent, const int *excluded, int nexcluded,
                      ncclComm_t *handle, const ncclConfig_t *config)
 {
-    describe_handle(c, CALL_BIRTH_SHRINK, handle, config);
+    describe_handle(c, CALL_COMM_SHRINK, handle, config);
     c->comm = parent;
     c->excluded = excluded;
     c->nexcluded = nexcluded;
@@ -90,7 +90,7 @@ void describe_grow(struct call *c, ncclComm_t parent, ncclComm_t *handle,
                    const ncclConfig_t *config)
 {
     const struct comm *from = comm_look_up(parent);
-    describe_handle(c, CALL_BIRTH, handle, config);
+    describe_handle(c, CALL_COMM_INIT, handle, config);
     if (from != NULL)
         c->init.parent = from->init.id;
 }
@@ -156,7 +156,7 @@ void comm_init_all_end(struct call *c)
     memset(&from, 0, sizeof from);
     memcpy(from.host, tracer.config.host, sizeof from.host);
     from.pid = tracer.config.pid;
-    from.number = atomic_fetch_add(&born_at_once, 1);
+    from.number = atomic_fetch_add(&made_at_once, 1);
     c->init.id = comm_hash(&from, sizeof from, 0);
     for (int i = 0; i < c->init.size; i++) {
         c->init.rank = i;
@@ -201,5 +201,5 @@ void shrink_end(struct call *c)
 
 void comm_init_reset(void)
 {
-    atomic_store(&born_at_once, 0);
+    atomic_store(&made_at_once, 0);
 }

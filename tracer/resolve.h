@@ -14,8 +14,7 @@
  *                                                    when the caller was loaded, nothing that came
  *                                                    by a later dlopen()
  *   another object has left for the function by a    what those are bound to that do refer to it,
- *   jump, or has passed its address to the caller    as far as the list of objects tells
- * (objects.h)
+ *   jump, or has passed its address to the caller    as far as objects.h tells
  *
  * A pointer that the program got from dlsym() is different: it belongs to one library, whoever
  * calls. It leads to an entry (dlsym.c) that says which before it goes on to the wrapper.

@@ -3,8 +3,10 @@
  * The tracer's life in a process: it wakes in the first traced call, and ends at exit. A process
  * that makes no traced call (a shell, a launcher) gets no file, no thread, nothing.
  *
- *   FRESH ──first traced call──> STARTING ──> ON ──────exit handler──────> ENDING ──last of all──>
- * OFF │         └──file cannot be written──> LOSING ──┘ └──disabled, or no file──> OFF
+ *   FRESH ── first traced call ──> STARTING ── a file is open ──> ON
+ *   FRESH ── disabled, or no file ──> OFF
+ *   ON ── the file cannot be written ──> LOSING
+ *   ON, LOSING ── exit handler ──> ENDING ── last of all ──> OFF
  *
  * The exit handler runs before the driver's own, behind which no event answers: the file is
  * complete then, with its closing record. What exit handlers, destructors and other threads call

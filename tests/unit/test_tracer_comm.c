@@ -17,9 +17,9 @@ static ncclComm_t handle_of(uintptr_t n)
     return (ncclComm_t)(n * 4096);
 }
 
-static struct comm *born(uintptr_t handle, uint64_t id, int64_t size)
+static struct comm *make_comm(uintptr_t handle, uint64_t id, int64_t size)
 {
-    struct comm_init b = comm_pending;
+    struct comm_init b = comm_init_unknown;
     b.id = id;
     b.size = size;
     b.rank = b.device = 0;
@@ -37,8 +37,8 @@ TEST(tracer_comm_reused_handle_is_the_new_communicator)
 {
     int lines = 0;
     comm_reset();
-    born(7, 100, 4);
-    born(7, 200, 4);
+    make_comm(7, 100, 4);
+    make_comm(7, 200, 4);
     CHECK_INT(comm_look_up(handle_of(7))->init.id, 200);
     comm_visit_new(count_lines, &lines);
     CHECK_INT(lines, 2);
@@ -54,7 +54,7 @@ TEST(tracer_comm_counts_after_its_end)
     int lines = 0;
     struct comm *c, *next;
     comm_reset();
-    c = born(7, 100, 4);
+    c = make_comm(7, 100, 4);
     CHECK_INT(comm_next_p2p(c, 3, false, NO_ID), 0);
     CHECK_INT(comm_next_p2p(c, 3, false, NO_ID), 1);
     CHECK_INT(comm_next_p2p(c, 3, true, NO_ID), 0);
@@ -63,7 +63,7 @@ TEST(tracer_comm_counts_after_its_end)
     CHECK(!comm_is(c, handle_of(7)));
     comm_visit_new(count_lines, &lines);
     CHECK_INT(comm_next_p2p(c, 2, false, NO_ID), 0);
-    next = born(7, 200, 3000);
+    next = make_comm(7, 200, 3000);
     CHECK_INT(comm_next_p2p(next, 3, false, NO_ID), 0);
     CHECK_INT(comm_next_p2p(next, 2999, true, NO_ID), 0);
     CHECK_INT(comm_next_p2p(next, 2999, true, NO_ID), 1);
@@ -81,8 +81,8 @@ TEST(tracer_comm_shrinks_count_by_who_is_left_out)
     struct comm *one, *two;
     int64_t seq;
     comm_reset();
-    one = born(7, 100, 4); /* rank 1, as it sees the parent, ... */
-    two = born(8, 100, 4); /* ... and rank 0 */
+    one = make_comm(7, 100, 4); /* rank 1, as it sees the parent, ... */
+    two = make_comm(8, 100, 4); /* ... and rank 0 */
     CHECK_INT(without_ends, comm_hash_ranks(turned, 2));
     CHECK(without_ends != without_last && comm_hash_ranks(NULL, 0) != 0);
     few = comm_shrink_id(one, without_ends, NO_ID, &seq);
@@ -105,7 +105,7 @@ TEST(tracer_comm_shrinks_of_a_failed_group_do_not_count)
     struct comm *c;
     int64_t seq;
     comm_reset();
-    c = born(7, 100, 4);
+    c = make_comm(7, 100, 4);
     first = comm_shrink_id(c, without_last, 5, &seq);
     CHECK_INT(seq, 0);
     comm_give_back(5);
@@ -120,18 +120,18 @@ TEST(tracer_comm_shrinks_of_a_failed_group_do_not_count)
 /* No identity rather than one that another member would not come to. */
 TEST(tracer_comm_shrinks_without_identity)
 {
-    struct comm *c, *unborn;
+    struct comm *c, *unknown;
     int64_t seq;
     comm_reset();
-    unborn = comm_add(handle_of(9), &comm_pending);
-    CHECK_INT(comm_shrink_id(unborn, 1, NO_ID, &seq), 0);
-    c = born(7, 100, 64);
+    unknown = comm_add(handle_of(9), &comm_init_unknown);
+    CHECK_INT(comm_shrink_id(unknown, 1, NO_ID, &seq), 0);
+    c = make_comm(7, 100, 64);
     for (int i = 0; i < COMM_SHRINKS_MAX; i++)
         CHECK(comm_shrink_id(c, comm_hash_ranks(&i, 1), NO_ID, &seq) != 0);
     CHECK_INT(comm_shrink_id(c, comm_hash_ranks(&(int){60}, 1), NO_ID, &seq), 0);
     CHECK_INT(seq, COMM_UNKNOWN);
     comm_end(handle_of(7));
-    c = born(7, 200, 64);
+    c = make_comm(7, 200, 64);
     CHECK(comm_shrink_id(c, comm_hash_ranks(&(int){60}, 1), NO_ID, &seq) != 0);
     comm_reset();
 }
@@ -144,7 +144,7 @@ TEST(tracer_comm_look_ups_of_thousands)
         uint32_t most = 0, sum = 0;
         comm_reset();
         for (uintptr_t i = 1; i <= 5000; i++)
-            CHECK(comm_add((ncclComm_t)(i * strides[s]), &comm_pending) != NULL);
+            CHECK(comm_add((ncclComm_t)(i * strides[s]), &comm_init_unknown) != NULL);
         for (uintptr_t i = 1; i <= 5000; i++) {
             uint32_t steps = comm_table_steps((ncclComm_t)(i * strides[s]));
             most = steps > most ? steps : most;
@@ -174,10 +174,10 @@ TEST(tracer_comm_beyond_the_room)
     struct comm *c;
     comm_reset();
     for (uintptr_t i = 1; i <= COMM_TABLE_MAX; i++)
-        CHECK(born(i, i, 4) != NULL);
+        CHECK(make_comm(i, i, 4) != NULL);
     CHECK_INT(comm_without_room(), 0);
-    CHECK(born(10001, 10001, 4) == NULL);
-    CHECK(born(10002, 10002, 4) == NULL);
+    CHECK(make_comm(10001, 10001, 4) == NULL);
+    CHECK(make_comm(10002, 10002, 4) == NULL);
     CHECK_INT(comm_without_room(), 2);
     CHECK(comm_find(handle_of(10001), NULL) == NULL);
     CHECK(comm_find(handle_of(10003), NULL) == NULL);
@@ -189,7 +189,7 @@ TEST(tracer_comm_beyond_the_room)
     comm_visit_new(count_lines, &lines);
     CHECK_INT(lines, COMM_TABLE_MAX);
     CHECK(comm_find(handle_of(10001), NULL) == NULL);
-    CHECK(born(10002, 10002, 4) != NULL);
+    CHECK(make_comm(10002, 10002, 4) != NULL);
     CHECK(comm_find(handle_of(10002), NULL) != NULL);
     for (uintptr_t i = 101; i <= COMM_TABLE_MAX; i++)
         CHECK(comm_look_up(handle_of(i)) != NULL);
@@ -204,7 +204,7 @@ TEST(tracer_comm_slots_are_used_again)
     int lines = 0;
     comm_reset();
     for (uintptr_t i = 1; i <= 20000; i++) {
-        CHECK(born(i, i, 4) != NULL);
+        CHECK(make_comm(i, i, 4) != NULL);
         comm_end(handle_of(i));
         if (i % 10 == 0)
             comm_visit_new(count_lines, &lines);
@@ -282,8 +282,8 @@ TEST(tracer_comm_look_up_on_a_slot_that_moves)
     struct comm *found, *behind;
     pthread_t thread;
     comm_reset();
-    behind = born(7, 100, 4);
-    moving.slot = comm_add(handle_in_list_of(1), &comm_pending);
+    behind = make_comm(7, 100, 4);
+    moving.slot = comm_add(handle_in_list_of(1), &comm_init_unknown);
     moving.next = handle_in_list_of(0);
     CHECK_INT(comm_table_steps(handle_of(7)), 2);
     comm_end(atomic_load(&moving.slot->handle));
@@ -307,12 +307,12 @@ static bool kernel_reads_for_us(void)
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof from;
 }
 
-/* Births that wait for the end of a group, and late ones, which are found by what NCCL has written
+/* Creations that wait for the end of a group, and late ones, which are found by what NCCL has written
  * by then. A variable that is gone costs the others nothing. */
-TEST(tracer_comm_births_that_wait)
+TEST(tracer_comm_inits_that_wait)
 {
     static ncclComm_t handles[100];
-    struct comm_init b = comm_pending;
+    struct comm_init b = comm_init_unknown;
     struct comm *kept = NULL;
     if (!kernel_reads_for_us())
         SKIP("no process_vm_readv");

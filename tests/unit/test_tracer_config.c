@@ -222,7 +222,7 @@ static void count_visit(const struct comm *c, void *arg)
 
 TEST(tracer_comm_identity_and_counts)
 {
-    struct comm_init init = comm_pending;
+    struct comm_init init = comm_init_unknown;
     ncclComm_t handle = (ncclComm_t)(uintptr_t)0x5000, other = (ncclComm_t)(uintptr_t)0x6000;
     struct comm *c, *d;
     int64_t seq;
@@ -260,7 +260,7 @@ TEST(tracer_comm_identity_and_counts)
 
 TEST(tracer_comm_numbers_of_a_failed_group_come_back)
 {
-    struct comm_init init = comm_pending;
+    struct comm_init init = comm_init_unknown;
     struct comm *c;
     int64_t seq;
     comm_reset();
@@ -287,7 +287,7 @@ TEST(tracer_comm_numbers_of_a_failed_group_come_back)
 
 TEST(tracer_comm_split_is_the_same_on_all_members)
 {
-    struct comm_init init = comm_pending;
+    struct comm_init init = comm_init_unknown;
     uint64_t ids[2][3];
     int64_t seq;
     init.id = comm_hash("parent", 6, 0);
