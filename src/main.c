@@ -25,6 +25,7 @@ static void fill_standard_descriptors(void)
 static int run_help(int argc, char **argv, struct err *e)
 {
     const struct command *command;
+    char asks[] = "--help";
     if (argc < 2) {
         cmd_help_all();
         return 0;
@@ -32,6 +33,8 @@ static int run_help(int argc, char **argv, struct err *e)
     command = cmd_find(argv[1], e);
     if (command == NULL)
         return ERR_USAGE;
+    if (argc > 2 && command->has_kinds)
+        return command->run(command, 3, (char *[]){argv[1], argv[2], asks, NULL}, e);
     cmd_help(command);
     return 0;
 }

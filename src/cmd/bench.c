@@ -40,8 +40,9 @@ const struct command cmd_bench = {
         "size, with the table of NCCL's example tuner plugin.\n"
         "report: nccl-tests' text beside what the models expect, size by size: is this normal, "
         "and what usually causes such a shape.\n"
-        "'specter bench collective --help' (gemm, state, p2p, drift, overlap, tune, report) shows "
+        "'specter help bench collective' (gemm, state, p2p, drift, overlap, tune, report) shows "
         "the options of each kind; docs/bench.md defines each figure.",
     .rows = bench_rows,
+    .has_kinds = true,
     .run = run_bench,
 };

@@ -23,6 +23,7 @@ struct command {
     const char *details;  /* paragraphs for `specter help NAME`, broken anew at column 80; NULL:
                              none.  A line that starts with a space stays as it is */
     const struct opt *rows;
+    bool has_kinds; /* its first operand is a kind with options and help of its own (kinds.h) */
 
     /* argv[0] is the command's name. Prints its own result to stdout, returns the exit status;
      * on failure fills e and returns e's code, and main prints "specter: <message>". */

@@ -75,8 +75,9 @@ const struct command cmd_predict = {
     .details =
         "Time, bandwidth or TFLOPS of one operation on given hardware, and what bounds it; over "
         "a range of sizes, the table that nccl-tests prints.\n"
-        "'specter predict collective --help' (p2p, gemm) shows the options of each kind;\n"
+        "'specter help predict collective' (p2p, gemm) shows the options of each kind;\n"
         "'specter profiles' lists GPUs and networks. SIZE counts in powers of 1024.",
     .rows = predict_rows,
+    .has_kinds = true,
     .run = run_predict,
 };

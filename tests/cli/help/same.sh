@@ -9,3 +9,12 @@ for command in $("$SPECTER" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\
     "$SPECTER" "$command" -h >c
     cmp a b && cmp a c || exit 1
 done
+for kind in 'predict gemm' 'bench p2p'; do
+    # shellcheck disable=SC2086 # two words
+    "$SPECTER" help $kind >a
+    # shellcheck disable=SC2086
+    "$SPECTER" $kind --help | cmp - a || exit 1
+done
+"$SPECTER" help predict nothing 2>/dev/null
+[[ $? == 2 ]] || echo "help of a kind that is none"
+exit 0
