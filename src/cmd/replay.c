@@ -214,7 +214,7 @@ static int check_scale(const struct replay_args *args, struct arena *a, struct r
 static int parse_whatif(const struct replay_args *args, struct arena *a, struct whatif_opts *out,
                         struct err *e)
 {
-    struct fault *faults;
+    struct whatif_fault *faults;
     size_t n = 0;
     if (args->seed < 0 || args->seed > JITTER_SEED_MAX)
         return err_set(e, ERR_USAGE, "--seed %lld: 0 to %lld", (long long)args->seed,

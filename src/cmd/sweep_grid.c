@@ -43,7 +43,7 @@ static int add_faults(struct replay_opts *opts, const char *option, const char *
 {
     while (*(text += strspn(text, " ")) != '\0') {
         size_t len = strcspn(text, " "), n = opts->whatif.nfaults;
-        struct fault *faults = arena_alloc(a, (n + 1) * sizeof *faults);
+        struct whatif_fault *faults = arena_alloc(a, (n + 1) * sizeof *faults);
         if (n > 0)
             memcpy(faults, opts->whatif.faults, n * sizeof *faults);
         if (whatif_parse_fault(option, arena_strndup(a, text, len), &faults[n], e) < 0)

@@ -131,38 +131,38 @@ static int compare_calls(const void *pa, const void *pb)
 }
 
 /* The calls of one thread. */
-struct period {
+struct thread_calls {
     size_t first, count;
 };
 
-struct stretches {
-    KINETO_LIST(struct period, of);
+struct thread_calls_list {
+    KINETO_LIST(struct thread_calls, of);
 };
 
-static void split_anchors(const struct rank *rank, struct stretches *s)
+static void split_anchors(const struct rank *rank, struct thread_calls_list *s)
 {
     for (size_t i = 0; i < rank->nanchors; i++) {
         if (i == 0 || rank->anchors[i].tid != rank->anchors[i - 1].tid) {
             ARRAY_GROW(s->of.list, s->of.cap, s->of.count + 1);
-            s->of.list[s->of.count++] = (struct period){i, 0};
+            s->of.list[s->of.count++] = (struct thread_calls){i, 0};
         }
         s->of.list[s->of.count - 1].count++;
     }
 }
 
-static void split_calls(const struct et *et, struct stretches *s)
+static void split_calls(const struct et *et, struct thread_calls_list *s)
 {
     for (size_t i = 0; i < et->calls.count; i++) {
         if (i == 0 || et->calls.list[i].tid != et->calls.list[i - 1].tid) {
             ARRAY_GROW(s->of.list, s->of.cap, s->of.count + 1);
-            s->of.list[s->of.count++] = (struct period){i, 0};
+            s->of.list[s->of.count++] = (struct thread_calls){i, 0};
         }
         s->of.list[s->of.count - 1].count++;
     }
 }
 
-static bool same_names(const struct et *et, const struct rank *rank, struct period a,
-                       struct period c)
+static bool same_names(const struct et *et, const struct rank *rank, struct thread_calls a,
+                       struct thread_calls c)
 {
     if (a.count % c.count != 0)
         return false;
@@ -175,12 +175,12 @@ static bool same_names(const struct et *et, const struct rank *rank, struct peri
 
 static void join_by_order(struct et *et, struct rank *rank, struct told *told)
 {
-    struct stretches anchors = {0}, calls = {0};
+    struct thread_calls_list anchors = {0}, calls = {0};
     split_anchors(rank, &anchors);
     split_calls(et, &calls);
     for (size_t a = 0; a < anchors.of.count && calls.of.count * anchors.of.count <= PAIRS_MAX;
          a++) {
-        struct period at = anchors.of.list[a], fit = {0, 0};
+        struct thread_calls at = anchors.of.list[a], fit = {0, 0};
         size_t fits = 0;
         for (size_t c = 0; c < calls.of.count; c++) {
             if (same_names(et, rank, at, calls.of.list[c]) && fits++ == 0)

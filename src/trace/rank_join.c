@@ -217,7 +217,7 @@ void rank_append(struct rank *into, struct rank *from)
 /* ---- pauses ---- */
 
 /* One window: a rank as it was read. */
-struct period {
+struct rank_window {
     size_t rank;
     uint32_t process;
     int64_t begin_ns, end_ns;
@@ -226,7 +226,7 @@ struct period {
 
 struct joining {
     struct run *run;
-    struct period *list; /* owned; by process and time */
+    struct rank_window *list; /* owned; by process and time */
     size_t n;
     struct pause *pauses; /* owned; by time, in times as recorded */
     size_t npauses, cap_pauses;
@@ -235,7 +235,7 @@ struct joining {
 
 static int by_process(const void *pa, const void *pb)
 {
-    const struct period *a = pa, *b = pb;
+    const struct rank_window *a = pa, *b = pb;
     int order = ORDER(a->process, b->process);
     if (order == 0)
         order = ORDER(a->begin_ns, b->begin_ns);
@@ -244,7 +244,7 @@ static int by_process(const void *pa, const void *pb)
 
 static int by_begin(const void *pa, const void *pb)
 {
-    const struct period *a = pa, *b = pb;
+    const struct rank_window *a = pa, *b = pb;
     int order = ORDER(a->begin_ns, b->begin_ns);
     return order != 0 ? order : ORDER(a->rank, b->rank);
 }
@@ -254,15 +254,15 @@ static void make_windows(struct joining *j, const uint32_t *processes)
     j->n = j->run->nranks;
     j->list = array_new(j->n + 1, sizeof *j->list);
     for (size_t r = 0; r < j->n; r++) {
-        struct period *w = &j->list[r];
+        struct rank_window *w = &j->list[r];
         w->rank = r;
         w->process = processes[r];
         w->dated = rank_extent(&j->run->ranks[r], &w->begin_ns, &w->end_ns);
     }
     qsort(j->list, j->n, sizeof *j->list, by_process);
     for (size_t i = 1; i < j->n; i++) {
-        struct period *w = &j->list[i];
-        const struct period *before = &j->list[i - 1];
+        struct rank_window *w = &j->list[i];
+        const struct rank_window *before = &j->list[i - 1];
         if (w->process != before->process)
             continue;
         w->copy = w->begin_ns != UNKNOWN_NS && w->begin_ns == before->begin_ns &&
@@ -277,7 +277,7 @@ static void make_windows(struct joining *j, const uint32_t *processes)
 static bool is_pause(const struct joining *j, int64_t from_ns, int64_t to_ns, bool dated)
 {
     for (size_t i = 1; i < j->n; i++) {
-        const struct period *a = &j->list[i - 1], *b = &j->list[i];
+        const struct rank_window *a = &j->list[i - 1], *b = &j->list[i];
         if (a->process == b->process && a->dated == dated && b->dated == dated &&
             a->begin_ns != UNKNOWN_NS && a->end_ns <= from_ns && b->begin_ns >= to_ns)
             return true;
@@ -288,12 +288,12 @@ static bool is_pause(const struct joining *j, int64_t from_ns, int64_t to_ns, bo
 /* The stretches that no window covers, of the ranks that are dated, or of the others. */
 static void find_pauses(struct joining *j, bool dated)
 {
-    struct period *order = array_new(j->n + 1, sizeof *order);
+    struct rank_window *order = array_new(j->n + 1, sizeof *order);
     int64_t end_ns = UNKNOWN_NS;
     memcpy(order, j->list, j->n * sizeof *order);
     qsort(order, j->n, sizeof *order, by_begin);
     for (size_t i = 0; i < j->n; i++) {
-        const struct period *w = &order[i];
+        const struct rank_window *w = &order[i];
         if (w->begin_ns == UNKNOWN_NS || w->dated != dated)
             continue;
         if (end_ns != UNKNOWN_NS && w->begin_ns > end_ns &&
@@ -310,7 +310,7 @@ static void find_pauses(struct joining *j, bool dated)
 static void cut_pauses(struct joining *j, bool dated)
 {
     for (size_t i = 0; i < j->n; i++) {
-        const struct period *w = &j->list[i];
+        const struct rank_window *w = &j->list[i];
         int64_t by_ns = 0;
         for (size_t p = 0; p < j->npauses && w->dated == dated; p++)
             by_ns += j->pauses[p].at_ns < w->begin_ns ? j->pauses[p].dur_ns : 0;

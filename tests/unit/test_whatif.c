@@ -357,7 +357,7 @@ TEST(whatif_cannot_be_learned_from_one_iteration)
 
 /* ---- slow ranks ---- */
 
-static struct whatif_opts wrong(const struct fault *fault)
+static struct whatif_opts wrong(const struct whatif_fault *fault)
 {
     return (struct whatif_opts){.faults = fault, .nfaults = 1};
 }
@@ -369,7 +369,7 @@ TEST(whatif_slow_rank)
     struct made m = made_default;
     m.overlap = false;
     for (int64_t rank = 0; rank < 16; rank += 5) {
-        struct fault f = {.kind = FAULT_SLOW_RANK, .where = rank, .slow = 1.25, .text = ""};
+        struct whatif_fault f = {.kind = FAULT_SLOW_RANK, .where = rank, .slow = 1.25, .text = ""};
         struct replay_scale sound = made(&m, 4, none), at = made(&m, 4, wrong(&f));
         CHECK_DOUBLE(at.fault_free_ns, sound.time.span_ns, 0);
         /* The host of the rank passes 20 us with nothing under way, by 1.25 as long, too. */
@@ -381,7 +381,7 @@ TEST(whatif_slow_rank_of_a_replica_of_several)
 {
     struct made_tensor t = {.m = made_default, .tp = 2, .dp = 2, .segments = 4};
     for (int64_t rank = 0; rank < 16; rank += 3) {
-        struct fault f = {.kind = FAULT_SLOW_RANK, .where = rank, .slow = 1.5, .text = ""};
+        struct whatif_fault f = {.kind = FAULT_SLOW_RANK, .where = rank, .slow = 1.5, .text = ""};
         struct replay_scale sound = tensor(&t, 4, none), at = tensor(&t, 4, wrong(&f));
         CHECK_DOUBLE(at.time.span_ns - sound.time.span_ns, 4 * 0.5 * (double)t.m.gemm_ns, 0.02);
     }
@@ -392,7 +392,7 @@ TEST(whatif_slower_is_never_faster)
     struct made m = made_default;
     double before_ns = 0, before_p50_ns = 0;
     for (double slow = 1; slow < 3; slow += 0.25) {
-        struct fault f = {.kind = FAULT_SLOW_NODE, .where = 1, .slow = slow, .text = ""};
+        struct whatif_fault f = {.kind = FAULT_SLOW_NODE, .where = 1, .slow = slow, .text = ""};
         struct whatif_opts whatif = percent(0.05, 32);
         struct replay_scale at;
         whatif.faults = &f;
@@ -409,7 +409,7 @@ TEST(whatif_slower_is_never_faster)
 TEST(whatif_slow_rank_hides_variation)
 {
     struct made m = made_default;
-    struct fault f = {.kind = FAULT_SLOW_RANK, .where = 1, .slow = 2, .text = ""};
+    struct whatif_fault f = {.kind = FAULT_SLOW_RANK, .where = 1, .slow = 2, .text = ""};
     struct whatif_opts whatif = percent(0.02, 64);
     struct replay_scale at;
     m.overlap = false;
@@ -429,7 +429,7 @@ TEST(whatif_slow_link)
     double before_ns = 0;
     m.overlap = false;
     for (size_t i = 0; i < 2; i++) {
-        struct fault f = {.kind = kinds[i], .where = 1, .slow = 2, .count = 4, .text = ""};
+        struct whatif_fault f = {.kind = kinds[i], .where = 1, .slow = 2, .count = 4, .text = ""};
         struct replay_scale inside = made(&m, 1, none), at = made(&m, 8, wrong(&f));
         CHECK(at.time.span_ns > 1.2 * at.fault_free_ns);
         CHECK(i == 0 || at.time.span_ns == before_ns); /* 4 of 8 NICs: half the rate */
@@ -449,10 +449,10 @@ TEST(whatif_faults_follow_the_placement)
     static const struct placement *const ways[] = {&spread, &turns};
     static const int on_node_1[2][2] = {{2, 3}, {1, 3}};
     static const int64_t scale = 1;
-    struct fault node = {.kind = FAULT_SLOW_NODE, .where = 1, .slow = 1.5, .text = "node"};
-    struct fault link = {.kind = FAULT_SLOW_LINK, .where = 1, .slow = 4, .text = "link"};
+    struct whatif_fault node = {.kind = FAULT_SLOW_NODE, .where = 1, .slow = 1.5, .text = "node"};
+    struct whatif_fault link = {.kind = FAULT_SLOW_LINK, .where = 1, .slow = 4, .text = "link"};
     for (int i = 0; i < 2; i++) {
-        struct fault ranks[2] = {node, node};
+        struct whatif_fault ranks[2] = {node, node};
         struct whatif_opts faults[3] = {{.faults = &node, .nfaults = 1},
                                         {.faults = ranks, .nfaults = 2},
                                         {.faults = &link, .nfaults = 1}};
@@ -479,7 +479,7 @@ TEST(whatif_faults_follow_the_placement)
     }
 }
 
-static void refused(struct fault f, const char *part)
+static void refused(struct whatif_fault f, const char *part)
 {
     struct whatif_opts whatif = wrong(&f);
     struct replay_opts opts = {.calibrate = true, .whatif = whatif};
@@ -499,11 +499,11 @@ static void refused(struct fault f, const char *part)
 
 TEST(whatif_faults_outside_the_job)
 {
-    refused((struct fault){.kind = FAULT_SLOW_RANK, .where = 16, .slow = 2, .text = "x"},
+    refused((struct whatif_fault){.kind = FAULT_SLOW_RANK, .where = 16, .slow = 2, .text = "x"},
             "'x': the largest job has ranks 0 to 15");
-    refused((struct fault){.kind = FAULT_SLOW_NODE, .where = 2, .slow = 2, .text = "x"},
+    refused((struct whatif_fault){.kind = FAULT_SLOW_NODE, .where = 2, .slow = 2, .text = "x"},
             "'x': the largest job has nodes 0 to 1");
-    refused((struct fault){.kind = FAULT_NO_NIC, .where = 0, .count = 8, .text = "x"},
+    refused((struct whatif_fault){.kind = FAULT_NO_NIC, .where = 0, .count = 8, .text = "x"},
             "has 8 NICs, none would be left");
 }
 
@@ -518,7 +518,7 @@ TEST(whatif_words)
                                       "rank=3,slow=2,x=1",
                                       "rank=3,slow=nan",
                                       "gpu=3,slow=2"};
-    struct fault f;
+    struct whatif_fault f;
     struct whatif_opts v;
     CHECK_INT(whatif_parse_fault("straggler", "rank=3,slow=1.2", &f, NULL), 0);
     CHECK_INT(f.kind, FAULT_SLOW_RANK);

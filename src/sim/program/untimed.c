@@ -23,7 +23,7 @@ struct recorded {
 
 /* Kernels without times that share one: between two waits of a stream, up to what shows when they
  * were over. */
-struct period {
+struct untimed_run {
     uint32_t first;   /* of their launches; NOT_THERE: there are none */
     bool several;     /* and there are more */
     int64_t begin_ns; /* as far as is known; UNKNOWN_NS */
@@ -40,7 +40,7 @@ struct lane {
     int64_t awaited_ns; /* the same of what was awaited before the stretch */
     bool lost;          /* a stretch before this one ended at a time that is not known */
     bool of_graph;      /* what came last was issued by the launch of a graph */
-    struct period now, before; /* before: a wait ended it at a time that is not known */
+    struct untimed_run now, before; /* before: a wait ended it at a time that is not known */
     struct recorded
         behind; /* awaited since then, with kernels before it; lane NOT_THERE: none, or two */
     bool behind_any;
@@ -71,7 +71,7 @@ static void clear(struct lane *lane, int64_t free_ns)
 }
 
 /* Of the launches that share a time. */
-static const uint64_t *classes_of(const struct scene *s, const struct period *of)
+static const uint64_t *classes_of(const struct scene *s, const struct untimed_run *of)
 {
     uint64_t *classes;
     if (!of->several)
@@ -81,7 +81,7 @@ static const uint64_t *classes_of(const struct scene *s, const struct period *of
     return classes;
 }
 
-static void give(struct scene *s, const struct period *to, int64_t ns)
+static void give(struct scene *s, const struct untimed_run *to, int64_t ns)
 {
     struct program_facts *facts = &s->b->p->facts;
     if (to->first == NOT_THERE)
@@ -114,7 +114,7 @@ static void end_stretch(struct scene *s, struct lane *lane)
 static void begin_stretch(struct scene *s, struct lane *lane, uint32_t first)
 {
     int64_t launch_ns = ns_add(s->b->rank->launches[first].host_ns, s->latency_ns);
-    lane->now = (struct period){.first = first};
+    lane->now = (struct untimed_run){.first = first};
     lane->now.begin_ns =
         lane->await_unknown || launch_ns == UNKNOWN_NS
             ? UNKNOWN_NS
@@ -129,7 +129,7 @@ static void begin_stretch(struct scene *s, struct lane *lane, uint32_t first)
  * ends before what the second awaited, the second had all the time behind that. */
 static void divide(struct scene *s, struct lane *lane, int64_t t_ns)
 {
-    struct period *before = &lane->before, *now = &lane->now;
+    struct untimed_run *before = &lane->before, *now = &lane->now;
     uint64_t kernels = before->kernels + now->kernels;
     int64_t ns = 0;
     if (before->first != NOT_THERE && before->begin_ns != UNKNOWN_NS)
@@ -146,7 +146,7 @@ static void divide(struct scene *s, struct lane *lane, int64_t t_ns)
  * happening at allowed_ns: gives the kernels before it their time. */
 static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t allowed_ns)
 {
-    struct period *now = &lane->now;
+    struct untimed_run *now = &lane->now;
     bool work;
     if (now->first == NOT_THERE)
         return;
@@ -166,7 +166,7 @@ static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t all
 static void witness(struct scene *s, const struct lane *lane, int64_t t_ns, int64_t allowed_ns)
 {
     const struct recorded *r = &lane->behind;
-    struct period *of = r->lane == NOT_THERE ? NULL : &s->lanes[r->lane].now;
+    struct untimed_run *of = r->lane == NOT_THERE ? NULL : &s->lanes[r->lane].now;
     if (of == NULL || of->first == NOT_THERE || of->first != r->first ||
         of->kernels != r->kernels || of->begin_ns == UNKNOWN_NS)
         return;

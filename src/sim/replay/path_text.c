@@ -37,7 +37,7 @@ static const char *const names[PATH_WHATS] = {
 
 /* Of one rank: for each of its operations that communicate the how manieth of its kind it is in its
  * iteration, and its place in the order of issue. */
-struct node_map {
+struct op_positions {
     uint32_t *nth;   /* [nops] */
     float *position; /* [nops] 0 .. 1 */
     size_t per_iteration;
@@ -48,11 +48,11 @@ struct adding {
     struct path_summary *out;
     const struct job *job;
     const struct path *path;
-    struct node_map *places;   /* [nranks]; filled when asked for */
-    struct intervals computes; /* of the deciding rank */
-    struct path_part *list;    /* all parts */
-    double **by_call;          /* of each: ns by nth call; owned */
-    size_t *cap_calls;         /* of each */
+    struct op_positions *places; /* [nranks]; filled when asked for */
+    struct intervals computes;   /* of the deciding rank */
+    struct path_part *list;      /* all parts */
+    double **by_call;            /* of each: ns by nth call; owned */
+    size_t *cap_calls;           /* of each */
     size_t count, cap, cap_by, cap_cap;
     struct kind {
         uint8_t what, op;
@@ -70,8 +70,8 @@ static bool alike(const struct op *a, const struct op *b)
 }
 
 /* Calls of the same kind that were issued before in the same iteration. Communicators are few. */
-static void number_calls(struct node_map *at, const struct rank *rank, const struct rank_steps *it,
-                         const struct program_rank *program)
+static void number_calls(struct op_positions *at, const struct rank *rank,
+                         const struct rank_steps *it, const struct program_rank *program)
 {
     struct seen {
         uint32_t op, iteration, count;
@@ -95,7 +95,7 @@ static void number_calls(struct node_map *at, const struct rank *rank, const str
     at->per_iteration = program->nissued / it->count;
 }
 
-static void place_all(struct node_map *at, const struct rank_steps *it,
+static void place_all(struct op_positions *at, const struct rank_steps *it,
                       const struct program_rank *program)
 {
     size_t first = 0, end;
@@ -109,10 +109,10 @@ static void place_all(struct node_map *at, const struct rank_steps *it,
     }
 }
 
-static const struct node_map *places_of(struct adding *a, uint32_t r)
+static const struct op_positions *places_of(struct adding *a, uint32_t r)
 {
     const struct rank *rank = &a->job->program.run->ranks[r];
-    struct node_map *at = &a->places[r];
+    struct op_positions *at = &a->places[r];
     if (at->nth != NULL)
         return at;
     at->nth = calloc(rank->nops + 1, sizeof *at->nth);

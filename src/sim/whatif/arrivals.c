@@ -16,7 +16,8 @@ static double others_of(const struct whatif *v, const struct retarget *t, uint32
     return (double)t->to_where[m->comm].ranks / m->nmembers - 1;
 }
 
-static void add_meets(struct arrivals *out, const struct whatif *v, uint32_t match, double others)
+static void add_meets(struct jitter_arrivals *out, const struct whatif *v, uint32_t match,
+                      double others)
 {
     const struct program *p = v->program;
     const struct match *m = &p->matches.list[match];
@@ -24,7 +25,7 @@ static void add_meets(struct arrivals *out, const struct whatif *v, uint32_t mat
     ARRAY_GROW(out->list, out->cap, out->count + m->nmembers);
     for (uint32_t i = 0; i < m->nmembers && span.start_ns >= 0; i++) {
         struct match_member who = p->matches.members[m->first + i];
-        out->list[out->count++] = (struct arrival){
+        out->list[out->count++] = (struct jitter_arrival){
             .rank = who.rank,
             .item = p->ranks[who.rank].item[who.op],
             .transfer = match,
@@ -39,7 +40,7 @@ static void add_meets(struct arrivals *out, const struct whatif *v, uint32_t mat
 
 static int by_start(const void *pa, const void *pb)
 {
-    const struct arrival *a = pa, *b = pb;
+    const struct jitter_arrival *a = pa, *b = pb;
     if (a->start_ns != b->start_ns)
         return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
     if (a->transfer != b->transfer)
@@ -94,7 +95,7 @@ static void ways_release(struct ways *w)
     free(w->carries);
 }
 
-static void pass(const struct ways *w, struct arrival *arrival, uint32_t cost)
+static void pass(const struct ways *w, struct jitter_arrival *arrival, uint32_t cost)
 {
     if (arrival->carrier == JITTER_NONE)
         arrival->carrier = cost;
@@ -102,7 +103,8 @@ static void pass(const struct ways *w, struct arrival *arrival, uint32_t cost)
         arrival->before = w->carries[cost];
 }
 
-static void pass_work(const struct ways *w, struct arrival *arrival, const struct sim_step *step)
+static void pass_work(const struct ways *w, struct jitter_arrival *arrival,
+                      const struct sim_step *step)
 {
     uint32_t cost = w->cost_of[step->who];
     int64_t ns = step->end_ns - step->start_ns;
@@ -113,7 +115,7 @@ static void pass_work(const struct ways *w, struct arrival *arrival, const struc
     arrival->slow_ns += (double)(faults_slowed(w->v, cost, ns) - ns);
 }
 
-static void follow(const struct ways *w, struct arrival *arrival)
+static void follow(const struct ways *w, struct jitter_arrival *arrival)
 {
     const struct sim *sim = w->v->program->sim;
     struct sim_path path = sim_path_from_start(sim, arrival->item);
@@ -132,14 +134,14 @@ static void follow(const struct ways *w, struct arrival *arrival)
 }
 
 /* Also which meetings are of one transfer, and the epochs of each rank. */
-static void follow_all(const struct ways *w, struct arrivals *m)
+static void follow_all(const struct ways *w, struct jitter_arrivals *m)
 {
     size_t nranks = w->v->program->run->nranks;
     uint32_t *parent = list_of_none(nranks), *epoch = calloc(nranks + 1, sizeof *epoch);
     if (epoch == NULL)
         die("out of memory");
     for (size_t i = 0, first = 0; i < m->count; i++) {
-        struct arrival *arrival = &m->list[i];
+        struct jitter_arrival *arrival = &m->list[i];
         if (arrival->transfer != m->list[first].transfer)
             first = i;
         arrival->first = (uint32_t)first;
@@ -155,7 +157,7 @@ static void follow_all(const struct ways *w, struct arrivals *m)
     free(epoch);
 }
 
-void arrivals_find(struct arrivals *m, const struct whatif *v, const struct retarget *t)
+void arrivals_find(struct jitter_arrivals *m, const struct whatif *v, const struct retarget *t)
 {
     struct ways w;
     memset(m, 0, sizeof *m);
@@ -172,13 +174,13 @@ void arrivals_find(struct arrivals *m, const struct whatif *v, const struct reta
     ways_release(&w);
 }
 
-void arrivals_release(struct arrivals *m)
+void arrivals_release(struct jitter_arrivals *m)
 {
     free(m->list);
     memset(m, 0, sizeof *m);
 }
 
-double arrival_lateness(const struct arrival *arrival, const struct whatif *v)
+double arrival_lateness(const struct jitter_arrival *arrival, const struct whatif *v)
 {
     const struct sim *sim = v->program->sim;
     int64_t from_ns = 0;

@@ -18,7 +18,7 @@
 
 #include "sim/whatif/whatif_job.h"
 
-struct arrival {
+struct jitter_arrival {
     uint32_t rank, item, transfer;
     uint32_t ready;   /* item: at its end the member is there, but for meetings in its stream;
                          SIM_NONE: at its own start */
@@ -34,16 +34,16 @@ struct arrival {
     double slow_ns;               /* by how much slow ranks make it longer (--straggler) */
 };
 
-struct arrivals {
-    struct arrival *list; /* owned; in the order of start */
+struct jitter_arrivals {
+    struct jitter_arrival *list; /* owned; in the order of start */
     size_t count, cap;
 };
 
 /* The program has run without variation, with causes kept. */
-void arrivals_find(struct arrivals *m, const struct whatif *v, const struct retarget *t);
-void arrivals_release(struct arrivals *m);
+void arrivals_find(struct jitter_arrivals *m, const struct whatif *v, const struct retarget *t);
+void arrivals_release(struct jitter_arrivals *m);
 
 /* From the end of the parent to the arrival of the member, in the last run. */
-double arrival_lateness(const struct arrival *arrival, const struct whatif *v);
+double arrival_lateness(const struct jitter_arrival *arrival, const struct whatif *v);
 
 #endif

@@ -8,13 +8,13 @@
 
 #include <math.h>
 
-static bool is_link(const struct fault *f)
+static bool is_link(const struct whatif_fault *f)
 {
     return f->kind == FAULT_SLOW_LINK || f->kind == FAULT_NO_NIC;
 }
 
 /* Ranks or nodes of a job of so many GPUs, of which a fault names one. */
-static int64_t places(const struct whatif *v, const struct fault *f, int64_t gpus)
+static int64_t places(const struct whatif *v, const struct whatif_fault *f, int64_t gpus)
 {
     if (f->kind == FAULT_SLOW_RANK)
         return gpus;
@@ -26,7 +26,7 @@ struct stretch_of_ranks {
     int64_t first, end, step;
 };
 
-static struct stretch_of_ranks stretch_of(const struct whatif *v, const struct fault *f,
+static struct stretch_of_ranks stretch_of(const struct whatif *v, const struct whatif_fault *f,
                                           int64_t gpus)
 {
     const struct placement *p = &v->growth->target;
@@ -42,7 +42,8 @@ static struct stretch_of_ranks stretch_of(const struct whatif *v, const struct f
     return at;
 }
 
-static bool is_about(const struct whatif *v, const struct fault *f, int64_t rank, int64_t gpus)
+static bool is_about(const struct whatif *v, const struct whatif_fault *f, int64_t rank,
+                     int64_t gpus)
 {
     return f->kind == FAULT_SLOW_RANK ||
            placement_node(&v->growth->target, v->net, rank, gpus) == f->where;
@@ -64,7 +65,7 @@ static double failed_nics(const struct whatif_opts *opts, size_t i)
 static int check_nics(const struct whatif_opts *opts, size_t i, const struct network_profile *net,
                       struct err *e)
 {
-    const struct fault *f = &opts->faults[i];
+    const struct whatif_fault *f = &opts->faults[i];
     if (!is_link(f))
         return 0;
     if (!(net->nics_per_node >= 1))
@@ -82,7 +83,7 @@ int faults_check(struct whatif *v, const int64_t *scales, size_t n, struct err *
     for (size_t i = 0; i < n; i++)
         most = scales[i] > most ? scales[i] : most;
     for (size_t i = 0; i < v->opts.nfaults; i++) {
-        const struct fault *f = &v->opts.faults[i];
+        const struct whatif_fault *f = &v->opts.faults[i];
         int64_t there = places(v, f, most * v->world);
         if (f->where >= there)
             return err_set(e, ERR_USAGE, "'%s': the largest job has %s 0 to %lld", f->text,
@@ -110,7 +111,7 @@ static double node_slowness(const struct whatif_opts *opts, size_t i,
 
 static void place(struct whatif *v, size_t i, int64_t scale)
 {
-    const struct fault *f = &v->opts.faults[i];
+    const struct whatif_fault *f = &v->opts.faults[i];
     double slow = is_link(f) ? node_slowness(&v->opts, i, v->net) : f->slow;
     double *list = is_link(f) ? v->slow_link : v->slow_work;
     int64_t gpus = scale * v->world;

@@ -21,7 +21,7 @@ struct draws {
     uint64_t count;
     int64_t *mean_ns;  /* [ncosts] without variation */
     int64_t *extra_ns; /* [ncosts] that a carrier takes longer in this draw */
-    struct arrivals arrivals;
+    struct jitter_arrivals arrivals;
     bool *meets_at;        /* [matches] it is a meeting */
     double *lateness;      /* [count][arrivals] of the first round */
     double *mean, *spread; /* [arrivals] of it over draws */
@@ -183,7 +183,7 @@ static void learn_spreads(struct draws *d)
 
 /* Of the time on the path of a meeting: what varies by itself adds up, what varies with the step
  * does so as one. */
-static double skewness_of(const struct arrival *m, const struct jitter *v)
+static double skewness_of(const struct jitter_arrival *m, const struct jitter *v)
 {
     double variance = m->work2 * v->work * v->work + pow(m->work_ns * v->step, 2);
     double third = m->work3 * pow(v->work, 3) * random_skewness(v->work) +
@@ -192,7 +192,7 @@ static double skewness_of(const struct arrival *m, const struct jitter *v)
 }
 
 /* Ranks of one replica are late together: they wait for each other. */
-static double latest_of(const struct draws *d, const struct arrival *arrival, uint64_t draw)
+static double latest_of(const struct draws *d, const struct jitter_arrival *arrival, uint64_t draw)
 {
     const struct weak_scaling *g = d->v->growth;
     int rank = d->v->program->run->ranks[arrival->rank].rank;
@@ -204,7 +204,7 @@ static double latest_of(const struct draws *d, const struct arrival *arrival, ui
 /* How much later than by itself the rank must come. */
 static double wanted(const struct draws *d, size_t i, uint64_t draw)
 {
-    const struct arrival *arrival = &d->arrivals.list[i];
+    const struct jitter_arrival *arrival = &d->arrivals.list[i];
     double own = d->lateness[draw * d->arrivals.count + i] + arrival->slow_ns;
     double z = random_skewed(latest_of(d, arrival, draw), skewness_of(arrival, &d->v->variation));
     double latest = d->mean[i] + d->spread[i] * z;
@@ -216,7 +216,7 @@ static double wanted(const struct draws *d, size_t i, uint64_t draw)
  */
 static void carry(struct draws *d, size_t i, double want)
 {
-    const struct arrival *arrival = &d->arrivals.list[i];
+    const struct jitter_arrival *arrival = &d->arrivals.list[i];
     const struct program_cost *cost = &d->v->program->costs[arrival->carrier];
     bool transfer = cost->match != PROGRAM_NONE;
     int64_t *extra_ns = transfer ? &d->delay_ns[cost->match] : &d->extra_ns[arrival->carrier];
@@ -238,7 +238,7 @@ static void make_late(struct draws *d, uint64_t draw)
     memset(d->extra_ns, 0, d->v->program->ncosts * sizeof *d->extra_ns);
     memset(d->delay_ns, 0, d->v->program->matches.count * sizeof *d->delay_ns);
     for (size_t i = 0; i < d->arrivals.count; i++) {
-        const struct arrival *arrival = &d->arrivals.list[i];
+        const struct jitter_arrival *arrival = &d->arrivals.list[i];
         double want = wanted(d, i, draw);
         int64_t *delay_ns = &d->delay_ns[arrival->transfer];
         if (arrival->carrier != JITTER_NONE)

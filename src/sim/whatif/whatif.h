@@ -35,7 +35,7 @@ enum fault_kind {
     FAULT_NO_NIC,    /* `count` NICs of a node do not work: the others carry its traffic */
 };
 
-struct fault {
+struct whatif_fault {
     enum fault_kind kind;
     int64_t where; /* rank or node of the job at the scale in question */
     double slow;   /* at least 1 */
@@ -48,7 +48,7 @@ struct whatif_opts {
     double cv;     /* of JITTER_GIVEN: standard deviation / mean of an operation */
     int64_t draws; /* 2 to JITTER_DRAWS_MAX; not looked at without jitter */
     uint64_t seed;
-    const struct fault *faults; /* borrowed */
+    const struct whatif_fault *faults; /* borrowed */
     size_t nfaults;
 };
 
@@ -79,6 +79,7 @@ int whatif_parse_jitter(const char *text, struct whatif_opts *out, struct err *e
 
 /* `text` of --straggler ("rank=3,slow=1.2", "node=0,slow=1.2"), --slow-link ("node=0,slow=2") or
  * --failed-nic ("node=0,count=1"): the option's name without dashes tells which. */
-int whatif_parse_fault(const char *option, const char *text, struct fault *out, struct err *e);
+int whatif_parse_fault(const char *option, const char *text, struct whatif_fault *out,
+                       struct err *e);
 
 #endif

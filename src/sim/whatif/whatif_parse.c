@@ -63,11 +63,11 @@ static bool take(const char **text, const char *key, char *out)
     return true;
 }
 
-static bool fits(const struct form *form, const char *text, struct fault *out)
+static bool fits(const struct form *form, const char *text, struct whatif_fault *out)
 {
     char place[VALUE_MOST], amount[VALUE_MOST];
     double value = form->usual;
-    *out = (struct fault){.kind = form->kind, .slow = 1, .count = 1, .text = text};
+    *out = (struct whatif_fault){.kind = form->kind, .slow = 1, .count = 1, .text = text};
     if (!take(&text, form->place, place) || opt_parse_i64("", place, &out->where, NULL) < 0 ||
         out->where < 0)
         return false;
@@ -82,7 +82,8 @@ static bool fits(const struct form *form, const char *text, struct fault *out)
     return form->kind != FAULT_NO_NIC || (double)out->count == value;
 }
 
-int whatif_parse_fault(const char *option, const char *text, struct fault *out, struct err *e)
+int whatif_parse_fault(const char *option, const char *text, struct whatif_fault *out,
+                       struct err *e)
 {
     const char *example = "";
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
