@@ -104,7 +104,7 @@ TEST(gate_values_that_are_not_known)
         {"lag_us>0", "collectives of ranks with one clock"},
         {"of_model<2", "collective that can be compared with the model"},
         {"bubble>=0", "pipeline"},
-        {"step_ms>0", "marked steps"},
+        {"step_ms>0", "steps"},
         {"step_cv>=0", "series of three steps"},
         {"gemm_of_peak<2", "GEMMs with times on a known GPU"},
         {"untimed<2", "operations"},
