@@ -97,7 +97,7 @@ TRACER_INSTANT := $(patsubst %,$(B)/tracer/%,instant many_comms filtered thread_
 $(TRACER_INSTANT): $(B)/tracer/%: tests/tracer/%.c $(B)/bench/lib/libnccl.so.2 $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $(filter %.c %.so.2,$^) -lpthread
+	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $(filter %.c %.so.2,$^) -lpthread -ldl
 # Over the stand-ins of ROCm.
 $(B)/tracer/rccl_calls: tests/tracer/rccl_calls.c $(B)/flags | emu
 	@mkdir -p $(@D)
