@@ -71,7 +71,7 @@ they are wrong.
 Errors are |predicted - measured| / measured in per cent; the bias is the median with its sign; `in 25%` is the share
 of rows with an error of at most 25 %. **In sample**: the parameters were fitted on these rows, too. **Left out**: each
 row is predicted by parameters fitted without it: without all that its source says of its GPU where two sources have
-measured the machine, else without all rows of its GPU. Expect the latter of a machine that nobody measured.
+measured the machine, else without all rows of its GPU. Expect the latter of a machine without measurements.
 
 ## Collectives, in sample
 EOF

@@ -43,7 +43,7 @@ struct late_work {
     const struct matches *m;
     struct late_activity *sets; /* owned [nranks], as all below */
     struct visits *visits;      /* [nranks] */
-    uint32_t *origin;           /* [matches]; UINT32_MAX: nobody was last, or not known */
+    uint32_t *origin;           /* [matches]; UINT32_MAX: no rank was last, or not known */
     size_t *order;              /* [matches]: by latest start */
     struct share *shares;
     size_t nshares, cap_shares;

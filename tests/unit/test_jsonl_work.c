@@ -185,7 +185,7 @@ TEST(jsonl_graphs_of_communication_alone)
         {INIT_OF("\"launches\"") REDUCE("0", "0", UNTIMED ",\"graph\":7") GRAPH("3", "7", "2"),
          ACTIVITY_COMPUTE}, /* one operation is not in the trace */
         {INIT_OF("\"nccl\"") REDUCE("0", "0", UNTIMED ",\"graph\":7") GRAPH("3", "7", "1"),
-         ACTIVITY_COMPUTE}, /* nobody looked at kernels */
+         ACTIVITY_COMPUTE}, /* kernels were not recorded */
         {INIT_OF("\"launches\"") REDUCE("0", "0", UNTIMED ",\"graph\":7")
              GRAPH("3", "7", "1") "{\"type\":\"untraced\",\"launches\":1,\"graph\":7}\n",
          ACTIVITY_COMPUTE},

@@ -215,7 +215,7 @@ TEST(tracer_comm_slots_are_used_again)
     comm_reset();
 }
 
-/* ---- a look-up beside a slot that moves: a page that nobody may read stops both threads there
+/* ---- a look-up beside a slot that moves: a page without access stops both threads there
  * ---- */
 
 static struct {

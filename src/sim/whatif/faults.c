@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slow ranks, slow links and failed NICs. Replicas are alike: what is wrong with one of them that
- * is not simulated is wrong with the simulated one, for which all others wait as they would for
- * that one.
+ * Slow ranks, slow links and failed NICs. Replicas are alike: a fault of one that is not
+ * simulated is given to the simulated one, for which all others wait as they would for that one.
  */
 #include "sim/whatif/whatif_job.h"
 

@@ -1,6 +1,6 @@
 # The loader binds a reference of an object once, for all the places that call it. So a place that calls
 # later goes where the first one went, whatever has become global since; and it asks the loader nothing,
-# which would answer nobody while it runs a constructor that waits for the calling thread.
+# which does not answer while it runs a constructor that waits for the calling thread.
 . "$ROOT/tests/cli/tracer/common.bash"
 . "$ROOT/tests/cli/tracer/lookups.bash"
 PRELOAD=$LIBSPECTER
