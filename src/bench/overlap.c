@@ -224,7 +224,9 @@ static int estimate(struct bench *b, struct err *e)
     return 0;
 }
 
-/* 1: the others do not outlast it. */
+enum { STOPPED = 1, APART }; /* why a row has no figures; -1: an error */
+
+/* APART: the others do not outlast it. */
 static int time_beside(struct bench *b, int side, double *us, struct err *e)
 {
     bool outlasted = false;
@@ -235,7 +237,7 @@ static int time_beside(struct bench *b, int side, double *us, struct err *e)
             return 0;
         b->others[side] = count_between(2.0 * b->others[side], 0, OTHERS_MAX);
     }
-    return 1;
+    return APART;
 }
 
 static struct bench_overlap_side sum_up(const struct bench *b, int side, const double *alone,
@@ -251,17 +253,28 @@ static struct bench_overlap_side sum_up(const struct bench *b, int side, const d
                                        .calls = b->calls[side]};
 }
 
-/* us: 4 times `repeats`. 1: the two cannot be kept beside each other. */
-static int measure(struct bench *b, int repeats, double *us, struct bench_overlap_row *row,
-                   struct err *e)
+/* Whether a rank wants to stop: 1, or -1. All ranks have the same answer. */
+static int ask_stop(const struct bench *b, const struct bench_overlap_plan *plan, struct err *e)
 {
+    double asked = plan->stop != NULL && plan->stop();
+    return bench_ranks_max(b->on->ranks, &asked, 1, e) < 0 ? -1 : asked > 0;
+}
+
+/* us: 4 times plan->repeats. STOPPED: a rank wants to stop; APART: the two cannot be kept beside
+   each other. A row of many repetitions takes long, so each repetition asks. */
+static int measure(struct bench *b, const struct bench_overlap_plan *plan, double *us,
+                   struct bench_overlap_row *row, struct err *e)
+{
+    const int repeats = plan->repeats;
     double *const alone[SIDES] = {us, us + repeats};
     double *const beside[SIDES] = {us + 2 * repeats, us + 3 * repeats};
     int status = estimate(b, e);
     for (int i = 0; i < SIDES * repeats && status == 0; i++) {
         int side = i % SIDES, at = i / SIDES;
         bool unused;
-        status = time_block(b, side, false, &alone[side][at], &unused, e);
+        status = side == 0 ? ask_stop(b, plan, e) : 0;
+        if (status == 0)
+            status = time_block(b, side, false, &alone[side][at], &unused, e);
         if (status == 0)
             status = time_beside(b, side, &beside[side][at], e);
     }
@@ -289,12 +302,12 @@ static int add_row(struct bench *b, const struct bench_overlap_plan *plan,
     int status;
     if (us == NULL)
         die("out of memory");
-    status = measure(b, plan->repeats, us, &row, e);
+    status = measure(b, plan, us, &row, e);
     free(us);
-    if (status > 0)
+    if (status == APART)
         note_row(&row, "one of them takes too long to be kept beside the other", result);
     if (status != 0)
-        return status < 0 ? -1 : 0;
+        return status == APART ? 0 : status;
     ARRAY_GROW(log->rows, log->cap, log->n + 1);
     log->rows[log->n++] = row;
     if (plan->row != NULL)
@@ -312,16 +325,11 @@ static int sets_of(const struct bench_blas *blas, const struct bench_gemm_shape 
     return sets < SETS_MAX ? (int)sets : SETS_MAX;
 }
 
-/* Whether a rank wants to stop, and whether all have the memory. */
-static int ask_all(const struct bench *b, const struct bench_overlap_plan *plan,
-                   const struct bench_overlap_row *row, bool *stop, bool *room, struct err *e)
+/* Whether all ranks have the memory: 1, or -1. */
+static int ask_room(const struct bench *b, const struct bench_overlap_row *row, struct err *e)
 {
-    double asks[2] = {plan->stop != NULL && plan->stop(), b->sets < 1 || row->bytes > b->o->room};
-    if (bench_ranks_max(b->on->ranks, asks, 2, e) < 0)
-        return -1;
-    *stop = asks[0] > 0;
-    *room = asks[1] <= 0;
-    return 0;
+    double lacks = b->sets < 1 || row->bytes > b->o->room;
+    return bench_ranks_max(b->on->ranks, &lacks, 1, e) < 0 ? -1 : lacks <= 0;
 }
 
 static int run_row(struct bench *b, const struct bench_overlap_plan *plan,
@@ -329,7 +337,7 @@ static int run_row(struct bench *b, const struct bench_overlap_plan *plan,
                    struct bench_result *result, struct err *e)
 {
     uint64_t count = bench_op_count(row->op, SPECTER_BF16, row->bytes, row->where.ranks);
-    bool stop, room;
+    int room;
     b->shape = &row->of->shape;
     b->sets = sets_of(&b->o->blas, b->shape);
     b->call = (struct bench_call){.op = row->op,
@@ -338,11 +346,10 @@ static int run_row(struct bench *b, const struct bench_overlap_plan *plan,
                                   .count = count,
                                   .send = b->o->buffers[0],
                                   .receive = b->o->buffers[1]};
-    if (ask_all(b, plan, row, &stop, &room, e) < 0)
+    room = ask_room(b, row, e);
+    if (room < 0)
         return -1;
-    if (stop)
-        return 1;
-    if (room && count > 0)
+    if (room > 0 && count > 0)
         return add_row(b, plan, row, log, result, e);
     note_row(row, "too little memory", result);
     return 0;

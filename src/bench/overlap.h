@@ -31,7 +31,7 @@ struct bench_overlap_plan {
     size_t nops;
     uint64_t bytes; /* of the full buffer, as nccl-tests counts it */
     int repeats;
-    bool (*stop)(void);     /* asked before each row; a rank that wants to end returns true */
+    bool (*stop)(void); /* asked before each repetition; true: this rank wants to end */
     void (*row)(void *arg); /* called behind each row, on every rank; NULL */
     void *arg;
 };

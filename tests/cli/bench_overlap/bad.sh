@@ -57,4 +57,18 @@ ended killed killed
 measuring interrupted
 kill -INT $bench
 ended interrupted interrupted
+# A row that takes longer than the time that is left to ranks behind a signal.
+rm -rf emu/*
+"$SPECTER" bench overlap --gpus 2 --channels 0 --repeat 1000 >out 2>err &
+bench=$!
+for _ in $(seq 600); do
+    [[ -z $(ls emu) ]] || break
+    sleep 0.1
+done
+sleep 0.5
+kill -INT $bench
+wait $bench
+echo "within a row: status $?"
+grep -v '^emu: ' err
+left_behind
 exit 0
