@@ -63,15 +63,12 @@ show() {
 cat <<'EOF'
 # Accuracy
 
-How far the models are from measurements. `make accuracy` wrote this page from what the command above each table
-prints. The command shows more classes; GPUs and networks with fewer than ten rows are not here.
-[validate.md](validate.md) defines the figures, [src/model/README.md](../src/model/README.md) the models and where
-they are wrong.
+Errors of the models on published measurements, in per cent; `make accuracy` wrote this page. The command above each
+table shows more classes; GPUs and networks with fewer than ten rows are not here. [validate.md](validate.md) defines
+the figures and what is left out, [src/model/README.md](../src/model/README.md) says where the models are wrong.
 
-Errors are |predicted - measured| / measured in per cent; the bias is the median with its sign; `in 25%` is the share
-of rows with an error of at most 25 %. **In sample**: the parameters were fitted on these rows, too. **Left out**: each
-row is predicted by parameters fitted without it: without all that its source says of its GPU where two sources have
-measured the machine, else without all rows of its GPU. Expect the latter of a machine without measurements.
+**In sample**: the parameters were fitted on these rows, too. **Left out**: they were fitted without them; expect these
+errors of a machine without measurements.
 
 ## Collectives, in sample
 EOF
@@ -92,7 +89,7 @@ cat <<'EOF'
 
 ## The fitted parameters
 
-Their values are in profiles/fitted.def; src/model/params.h says what each is. Those that the above rests on:
+src/model/params.h defines them, profiles/fitted.def has their values. Those that the above rests on:
 
     specter validate collectives.csv gemm.csv p2p.csv --parameters
 EOF

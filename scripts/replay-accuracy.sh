@@ -345,22 +345,19 @@ document() {
     cat <<EOF
 # How far a replay is off
 
-\`make accuracy-replay\` wrote this page: replays of recordings on the stand-in GPU stack
-([tests/emu](../tests/emu/README.md)), compared with recordings of other runs. The recorded jobs are examples/train and
-eleven other programs (tests/parallel).
+\`make accuracy-replay\` wrote this page: replays of recordings on the [stand-ins](../tests/emu/README.md), which share
+nothing with the models that a replay uses, beside recordings of other runs. The jobs are examples/train and eleven
+programs of tests/parallel.
 
-- The stand-ins move every collective chunk by chunk over simulated links and share nothing with the models that a
-  replay uses.
-- The models know the machines by a profile that \`specter calibrate\` fitted to \`specter bench\` on them. Told to it,
-  as a data sheet would: the machine to start from ($(machine h100 | sed 's/ / in /'), $(machine a100 | sed 's/ / in /')), and that
-  its NCCL takes trees for AllReduces of up to 256 KiB and rings for all else (\`tree_max_bytes\`).
-- *off* is predicted / recorded - 1; *stated* is the error that the replay gives itself, to either side
-  ([replay.md](replay.md#the-error-bar)). A figure with ! is above the limit in its heading.
+- The machines' profiles were fitted by \`specter calibrate\` to \`specter bench\` on them. Given were the machine to start
+  from ($(machine h100 | sed 's/ / in /'), $(machine a100 | sed 's/ / in /')) and \`tree_max_bytes\` of 256 KiB.
+- *off* is predicted / recorded - 1; *stated* is the [error](replay.md#the-error-bar) that the replay gives itself, to
+  either side. A figure with ! is above the limit in its heading.
 
 ## The profiles
 
-Errors of the fitted models on what was measured (messages: in \`all\`), in %. The rows do not determine these parameters, which keep
-the value of the machine's kind:
+Errors of the fitted models on what was measured (messages: in \`all\`), in %. These parameters, which the rows do not
+determine, keep the value of the machine's kind:
 
 EOF
     profile h100 2 8 16 32 64
@@ -381,10 +378,10 @@ EOF
     PATTERNS="$PATTERNS $PROGRAMS" alone 8 32
     cat <<'EOF'
 
-Intervals wider than 25 % are so with all ranks, too (next section), but for the parameter server: rank 0 alone shows the
-end of each Reduce and not how data get there. Their width is the part of the critical path that rests on models of
-communication, times the error of such models on machines that they had not seen (54 and 62 %): a profile of `calibrate`
-carries no errors of its own yet.
+Intervals wider than 25 % are so with all ranks, too (next section), but for the parameter server: rank 0 alone does not
+show how data get to each Reduce. They are the part of the critical path that rests on models of communication, times
+the error of a ratio of two such models on machines that they had not seen (collectives 54 %, messages 62 %): a profile of
+`calibrate` carries no errors of its own.
 EOF
     printf '\n## Other programs at another size (%s %%, or inside the stated interval)\n\n' $LIMIT_PROGRAMS
     programs 8 32
@@ -393,8 +390,8 @@ EOF
     printf '\n## As a PyTorch profile (%s %% apart)\n\n' $LIMIT_APART
     cat <<EOF
 Steps read values back as \`.item()\` does (\`examples/train --item\`). The same recording is replayed as specter captured
-it and as PyTorch's profiler would have written it (tests/profiles/pytorch.py): without the events that streams wait
-for, and without what a synchronisation is about. All kernels have times in both (\`--no-kernels\`).
+it and as PyTorch's profiler would have written it (tests/profiles/pytorch.py): without the events of waits and
+synchronisations. All kernels have times in both (\`--no-kernels\`).
 
 EOF
     READS=$DOCUMENTED_READS pytorch 8 brief
