@@ -2,7 +2,7 @@
  *
  * What slows what down: computation beside transfers that load its device, transfers that share a
  * link, hosts of another speed. Only what is under way and changes its rate is looked at, and only
- * when a transfer begins or ends; README.md, "Rates", has the formulas and the rounding.
+ * when a transfer begins or ends; sim.h has the formulas, README.md the rounding.
  */
 #include "sim/engine/sim_internal.h"
 
