@@ -284,7 +284,7 @@ static int open_comm(const struct family *asked, const struct bench_members *m,
     c->timeout_s = m->timeout_s;
     if (bench_ranks_agree(m->ranks, open_libraries(c, asked, m, e), e) == 0 &&
         exchange_id(c, m, &id, e) == 0 &&
-        bench_ranks_agree(m->ranks, init_comm(c, m, id, e), e) == 0)
+        bench_ranks_agree_or_fail(m->ranks, init_comm(c, m, id, e), e) == 0)
         status = 0;
     if (status < 0 || m->member < 0) {
         close_comm(c);
