@@ -19,26 +19,25 @@
     X(exposed_comm, exposed_comm, span, "communication runs and nothing computes") \
     X(memory, memory, span, "copies run")                                          \
     X(exposed_memory, exposed_memory, span, "only copies run")                     \
-    X(idle, idle, span, "nothing that was traced runs")                            \
+    X(idle, idle, span, "no traced work runs")                                     \
     X(overlap, overlap, comm, "share of communication time that compute covers")
 
 /* X(name, kind, "the trace holds no ...", help): gate_value_<name>() */
-#define GATE_VALUES(X)                                                                          \
-    X(hangs, COUNT, "communication", "communication that holds the job up (a count)")           \
-    X(waiting, SHARE, "communication between ranks",                                            \
-      "share of the span: waits for late ranks, nothing computes")                              \
-    X(lag_us, TIME, "collectives of ranks with one clock",                                      \
-      "mean over the collectives: last start - first start, in us")                             \
-    X(of_model, SHARE, "collective that can be compared with the model",                        \
-      "lowest share of the bandwidth that the model expects")                                   \
-    X(bubble, SHARE, "pipeline", "share of a step in which pipeline stages have nothing to do") \
-    X(step_ms, TIME, "steps", "mean length of a step, in ms")                                   \
-    X(step_cv, SHARE, "series of three steps",                                                  \
-      "standard deviation of the steps over their mean")                                        \
-    X(gemm_of_peak, SHARE, "GEMMs with times on a known GPU",                                   \
-      "flops of the GEMMs over what the dense peak gives")                                      \
-    X(untimed, SHARE, "operations", "share of the operations that have no device time")         \
-    X(lost, COUNT, "count of what was lost: a recording has no end",                            \
+#define GATE_VALUES(X)                                                                            \
+    X(hangs, COUNT, "communication", "communication that never ended (a count)")                  \
+    X(waiting, SHARE, "communication between ranks",                                              \
+      "share of the step: exposed waits for stragglers")                                          \
+    X(lag_us, TIME, "collectives of ranks with one clock",                                        \
+      "mean over the collectives: last start - first start, in us")                               \
+    X(of_model, SHARE, "collective that can be compared with the model",                          \
+      "lowest share of the bandwidth that the model expects")                                     \
+    X(bubble, SHARE, "pipeline", "share of a step in which pipeline stages have nothing to do")   \
+    X(step_ms, TIME, "steps", "mean length of a step, in ms")                                     \
+    X(step_cv, SHARE, "series of three steps", "standard deviation of the steps over their mean") \
+    X(gemm_of_peak, SHARE, "GEMMs with times on a known GPU",                                     \
+      "flops of the GEMMs over what the dense peak gives")                                        \
+    X(untimed, SHARE, "operations", "share of the operations that have no device time")           \
+    X(lost, COUNT, "count of what was lost: a recording has no end",                              \
       "operations and lines that recorder or reader lost (a count)")
 
 #define X(name, kind, lacks, help) double gate_value_##name(const struct analysis *a);

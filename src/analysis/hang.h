@@ -50,7 +50,7 @@
     X(BEHIND, "behind", "called it, but its stream does not get there")                           \
     X(NO_TRACE, "no_trace", "recorded nothing, so that nothing is known")                         \
     X(CIRCLE, "circle", "did not call it, and waits itself for a rank that waits here")           \
-    X(ALL_CALLED, "all_called", "nobody: all have called it, and it does not end")                \
+    X(ALL_CALLED, "all_called", "no rank: all have called it, and it does not end")               \
     X(WORK, "work", "has device work that does not end, or communication without a number")
 
 enum hang_cause {

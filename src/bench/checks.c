@@ -300,7 +300,7 @@ void bench_checks_overlap(struct bench_checks *g, const struct bench_overlap_log
     for (size_t i = 0; i < log->n; i++) {
         const struct bench_overlap_row *r = &log->rows[i];
         char where[96];
-        snprintf(where, sizeof where, "%s beside %s GEMMs, --channels %d",
+        snprintf(where, sizeof where, "%s overlapped by %s GEMMs, --channels %d",
                  specter_comm_op_name(r->op), bench_overlap_bound(r->of->memory), r->channels);
         bench_checks_take(g, BENCH_CHECK_cv, fmax(r->gemm.spread, r->collective.spread), "%s",
                           where);

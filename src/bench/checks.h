@@ -44,8 +44,8 @@ struct err;
     X(flat, SHARE, 0.25, "two sizes up to 4 KiB", "growth of the time up to 4 KiB")                \
     X(asymptote, SHARE, 0.05, "two large sizes", "change of the largest size's rate per doubling") \
     X(ratio, SHARE, NAN, "row that the models know", "lowest rate as a share of the predicted")    \
-    X(gemm, SHARE, NAN, "overlap", "largest slow-down of GEMMs beside collectives")                \
-    X(collective, SHARE, NAN, "overlap", "largest slow-down of collectives beside GEMMs")          \
+    X(gemm, SHARE, NAN, "overlap", "largest slow-down of GEMMs overlapped by collectives")         \
+    X(collective, SHARE, NAN, "overlap", "largest slow-down of collectives overlapped by GEMMs")   \
     X(together, SHARE, NAN, "overlap", "longest time of both, over what either takes at best")
 
 enum bench_check_name {

@@ -288,7 +288,7 @@ static int measure(struct bench *b, const struct bench_overlap_plan *plan, doubl
 static void note_row(const struct bench_overlap_row *row, const char *why,
                      struct bench_result *result)
 {
-    bench_note(result, "", 0, "%s of %llu bytes beside the %s GEMM: %s",
+    bench_note(result, "", 0, "%s of %llu bytes overlapped by the %s GEMM: %s",
                specter_comm_op_name(row->op), (unsigned long long)row->bytes,
                bench_overlap_bound(row->of->memory), why);
 }
@@ -305,7 +305,7 @@ static int add_row(struct bench *b, const struct bench_overlap_plan *plan,
     status = measure(b, plan, us, &row, e);
     free(us);
     if (status == APART)
-        note_row(&row, "one of them takes too long to be kept beside the other", result);
+        note_row(&row, "one of them takes too long for the other to overlap it", result);
     if (status != 0)
         return status == APART ? 0 : status;
     ARRAY_GROW(log->rows, log->cap, log->n + 1);

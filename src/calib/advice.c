@@ -92,7 +92,7 @@ static void say(const struct measured_row *r, char *text, size_t size)
     double n = r->bytes / 1024;
     size_t unit = 0;
     if (r->kind == MEASURED_GEMM) {
-        snprintf(text, size, "a %s product of m %llu, n %llu, k %llu", specter_dtype_name(r->dtype),
+        snprintf(text, size, "a %s GEMM of m %llu, n %llu, k %llu", specter_dtype_name(r->dtype),
                  (unsigned long long)r->m, (unsigned long long)r->n, (unsigned long long)r->k);
         return;
     }

@@ -58,7 +58,7 @@ static const char details[] =
         "\n"
         "EXPR compares a name with a number (> >= < <=; 0.3 or 30%); of several with commas "
         "between\n"
-        "them one is enough. The first six are shares of the span, over all ranks together:\n"
+        "them one is enough. The first six are shares of the steps, over all ranks together:\n"
 #define X(name, part, whole, help) "  " #name ": " help "\n"
     GATE_SHARES(X)
 #undef X

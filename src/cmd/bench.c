@@ -30,7 +30,7 @@ const struct command cmd_bench = {
     .details =
         "collective: times of a library's collectives on this machine's GPUs, or in a job that "
         "torchrun, srun or mpirun starts; results are checked.\n"
-        "gemm: times of GEMMs on one GPU, beside its peak and what the models expect.\n"
+        "gemm: times of GEMMs on one GPU, its peak and what the models predict.\n"
         "state: temperature, power, clocks and what holds them down, now or while a command runs.\n"
         "p2p: latency and rate of every link between two GPUs, one way, both and all at once; "
         "slow and asymmetric links are named.\n"
@@ -38,7 +38,7 @@ const struct command cmd_bench = {
         "overlap: what GEMMs and collectives lose to each other, by the number of channels.\n"
         "tune: algorithm, protocol and channels that are faster than NCCL's own choice, size by "
         "size, with the table of NCCL's example tuner plugin.\n"
-        "report: nccl-tests' text beside what the models expect, size by size: is this normal, "
+        "report: nccl-tests' text and what the models predict, size by size: is this normal, "
         "and what usually causes such a shape.\n"
         "'specter help bench collective' (gemm, state, p2p, drift, overlap, tune, report) shows "
         "the options of each kind; docs/bench.md defines each figure.",

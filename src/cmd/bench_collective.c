@@ -318,7 +318,7 @@ const struct cmd_kind bench_collectives = {
                     "[--dtype TYPE] [--backend NAME] [--lib PATH] [--gpus N] "
                     "[--warmup N] [--iters N] [--warmup-temp C] [--lock-clocks MHZ] [--no-numa] "
                     "[-o DIR] [OPTIONS]",
-                .summary = "times of collectives, checked, beside what the models expect",
+                .summary = "times of collectives, checked, and what the models predict",
                 .rows = rows},
     .run = run,
 };

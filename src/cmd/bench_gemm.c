@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * specter bench gemm: times of GEMMs on this GPU beside what the models expect.
+ * specter bench gemm: times of GEMMs on this GPU and what the models predict.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -365,7 +365,7 @@ const struct cmd_kind bench_gemms = {
                 .synopsis = "bench gemm [--budget SECONDS] [--shapes FILE] [--dtype LIST] [--list] "
                             "[-o FILE|DIR] [--gpu NAME|FILE] [--warmup-temp C] [--lock-clocks MHZ] "
                             "[--no-numa] [--full] [--json FILE|-]",
-                .summary = "times of GEMMs on this GPU, beside its peak and what the models expect",
+                .summary = "times of GEMMs on this GPU, its peak and what the models predict",
                 .rows = rows},
     .run = run,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * specter bench report: a log of nccl-tests beside what the models expect; a folder of links.
+ * specter bench report: a log of nccl-tests and what the models predict; a folder of links.
  */
 #include "base/arena.h"
 #include "bench/infer.h"
@@ -279,7 +279,7 @@ const struct cmd_kind bench_report = {
                     "bench report FILE|DIR|- [--gpu NAME|FILE] [--network NAME|FILE] [--nodes N] "
                     "[--gpus-per-node N] [--op OP] [--full] [--format table|csv|md] "
                     "[--json FILE|-] [--html FILE] [--fail-on EXPR]",
-                .summary = "nccl-tests' output beside what the models expect, or a folder of links",
+                .summary = "nccl-tests' output and what the models predict, or a folder of links",
                 .rows = rows},
     .run = run,
 };

@@ -24,7 +24,7 @@ static const struct opt rows[] = {
     {"m", 'm', OPT_I64, AT(m), "N", "rows of the result"},
     {"n", 'n', OPT_I64, AT(n), "N", "columns of the result"},
     {"k", 'k', OPT_I64, AT(k), "N", "length of the sums"},
-    {"batch", 0, OPT_I64, AT(batch), "N", "products of this shape; default 1"},
+    {"batch", 0, OPT_I64, AT(batch), "N", "GEMMs of this shape; default 1"},
     {"dtype", 0, OPT_STR, AT(dtype), "TYPE", "type of A and B; default fp16"},
     {"dtype-c", 0, OPT_STR, AT(dtype_c), "TYPE",
      "of C; default: as A and B, bf16 for fp8 and fp4, int32 for int8"},
@@ -168,7 +168,7 @@ static int write_json(const struct product *p, bool explain, struct err *e)
 static void print_title(const struct product *p)
 {
     const struct gemm_shape *s = &p->shape;
-    printf("%llu x %llu x %llu product in %s", (unsigned long long)s->m, (unsigned long long)s->n,
+    printf("GEMM %llux%llux%llu %s", (unsigned long long)s->m, (unsigned long long)s->n,
            (unsigned long long)s->k, specter_dtype_name(s->type));
     if (s->type_c != s->type)
         printf(" to %s", specter_dtype_name(s->type_c));

@@ -44,7 +44,7 @@
     X(hardware_saturation, "share",                                                              \
       "FLOPs of the recorded GEMMs, convolutions and attention / what the devices "              \
       "could "                                                                                   \
-      "do in their span at their dense peaks")
+      "do in their time at their dense peaks")
 
 struct metric_field {
     const char *key;  /* says its unit */

@@ -57,7 +57,7 @@ static void put_head(struct buf *b, const struct analysis *a)
         html_fact(b, m->by == NETWORK_TOLD ? "network" : "network (the usual one)", m->net->name);
     put_clocks_fact(b, run);
     if (analysis_timed(a))
-        html_fact(b, a->step_time.window.several ? "steps that count, in all" : "span, mean",
+        html_fact(b, a->step_time.window.several ? "steps that count, in all" : "recording, mean",
                   text_ns(span, sizeof span, (double)a->total.span_ns / (double)a->nranks));
     buf_puts(b, "</dl>");
 }

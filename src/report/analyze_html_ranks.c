@@ -17,9 +17,9 @@
 #define PARTS(X)                                   \
     X(compute, 0, "compute")                       \
     X(moves, 2, "communication moves, exposed")    \
-    X(waits, 4, "waiting for late ranks, exposed") \
+    X(waits, 4, "waiting for stragglers, exposed") \
     X(memory, 3, "copies, exposed")                \
-    X(idle, 7, "nothing that was traced runs")
+    X(idle, 7, "no traced work runs")
 
 enum {
 #define X(id, colour, words) PART_##id,
@@ -149,14 +149,14 @@ static void put_spread(struct buf *b, const struct analysis *a)
     table_column(&t, "shortest", TABLE_RIGHT);
     table_column(&t, "median", TABLE_RIGHT);
     table_column(&t, "longest", TABLE_RIGHT);
-    spread_row(&t, a, "span", offsetof(struct time_breakdown, span_ns), true);
+    spread_row(&t, a, "total", offsetof(struct time_breakdown, span_ns), true);
     spread_row(&t, a, "compute", offsetof(struct time_breakdown, compute_ns), true);
     spread_row(&t, a, "exposed communication", offsetof(struct time_breakdown, exposed_comm_ns),
                true);
-    spread_row(&t, a, "of it, waiting for late ranks",
+    spread_row(&t, a, "of it, waiting for stragglers",
                offsetof(struct time_breakdown, exposed_wait_ns), a->total.wait_known);
     spread_row(&t, a, "exposed copies", offsetof(struct time_breakdown, exposed_memory_ns), copies);
-    spread_row(&t, a, "nothing that was traced", offsetof(struct time_breakdown, idle_ns), true);
+    spread_row(&t, a, "no traced work", offsetof(struct time_breakdown, idle_ns), true);
     html_table(b, &t);
     table_release(&t);
 }
@@ -171,7 +171,7 @@ void html_ranks(struct buf *b, const struct analysis *a)
         return;
     buf_printf(
         b,
-        "<p class=soft>At most %d of %zu ranks: those with the longest span, compute, exposed "
+        "<p class=soft>At most %d of %zu ranks: those with the longest total, compute, exposed "
         "communication, exposed copies and idle time, and others evenly between.</p>",
         RANKS_SHOWN, a->nranks);
     put_spread(b, a);

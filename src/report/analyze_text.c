@@ -125,8 +125,8 @@ static void print_findings(const struct analysis *a, const struct findings *f, F
 static void rank_columns(struct table *t)
 {
     static const char *const left[] = {NULL};
-    static const char *const right[] = {"rank",    "span", "compute", "exp.comm", "waiting",
-                                        "exp.mem", "idle", "hidden",  "last",     NULL};
+    static const char *const right[] = {"rank",    "total", "compute", "exp.comm", "waiting",
+                                        "exp.mem", "idle",  "overlap", "last",     NULL};
     add_columns(t, left, right);
 }
 
@@ -207,7 +207,7 @@ static void print_ranks_title(const struct analysis *a, const char *unit, FILE *
                 w->steps > 1 ? "s" : "", unit);
     else
         fprintf(out, "\nTime per rank, %s:\n", unit);
-    fputs("span = compute + exp.comm + exp.mem + idle\n", out);
+    fputs("total = compute + exp.comm + exp.mem + idle\n", out);
 }
 
 static void print_ranks(const struct analysis *a, FILE *out)
@@ -229,8 +229,9 @@ static void print_ranks(const struct analysis *a, FILE *out)
     }
     share_row(&t, &a->total, a->coverage);
     table_print(&t, out);
-    fputs("  exp.: exposed, not behind compute; waiting: part of exp.comm, for late ranks;\n"
-          "  hidden: share of communication behind compute; last: times it came last\n",
+    fputs("  exp.: exposed, not overlapped by compute; waiting: for stragglers, part of\n"
+          "  exp.comm; overlap: share of communication that compute overlaps; last: times\n"
+          "  it arrived last\n",
           out);
     table_release(&t);
 }

@@ -203,7 +203,7 @@ static void print_worst(const struct bench_gemm_result *r, FILE *out)
     }
     if (worst == NULL)
         return;
-    fprintf(out, "Slowest beside the model: GEMM %lldx%lldx%lld %s %s, %s for %s.\n",
+    fprintf(out, "Slowest against the model: GEMM %lldx%lldx%lld %s %s, %s for %s.\n",
             (long long)worst->of.shape.m, (long long)worst->of.shape.n,
             (long long)worst->of.shape.k, worst->of.shape.type->name, cache_word(&worst->of),
             text_ns(time, sizeof time, worst->time.us * 1e3),

@@ -81,10 +81,11 @@ static void print_answer(const struct bench_overlap_report *r, FILE *out)
             one         ? ""
             : best == 1 ? " loses least"
                         : " lose least");
-    fprintf(out, "With %s GEMMs beside collectives of %s take up to\n",
+    fprintf(out, "With %s GEMMs overlapped by collectives of %s\n",
             channels_words(first.channels, count, sizeof count),
             text_bytes(bytes, sizeof bytes, (double)l->rows[0].bytes));
-    fprintf(out, "  %.2f times as long as alone, and collectives beside GEMMs %.2f times.\n",
+    fprintf(out,
+            "  take up to %.2f times as long as alone, collectives overlapped by GEMMs %.2f.\n",
             fmax(first.gemm[0].slowdown, first.gemm[1].slowdown), first.collective.slowdown);
 }
 
@@ -121,7 +122,7 @@ static void print_summaries(const struct bench_overlap_log *l, FILE *out)
     }
     table_print(&t, out);
     table_release(&t);
-    fputs("GEMMs and collectives beside each other: over their time alone, the largest.\n"
+    fputs("GEMMs and collectives that overlap: over their time alone, the largest.\n"
           "their time: collectives alone, over the quickest. together: both, over what\n"
           "either takes at best; 1 loses nothing.\n",
           out);
@@ -136,10 +137,10 @@ static void print_rows(const struct bench_overlap_log *l, FILE *out)
     table_column(&t, "operation", TABLE_LEFT);
     table_column(&t, "GEMM", TABLE_LEFT);
     table_column(&t, "alone", TABLE_RIGHT);
-    table_column(&t, "beside", TABLE_RIGHT);
+    table_column(&t, "overlapped", TABLE_RIGHT);
     table_column(&t, "slower", TABLE_RIGHT);
     table_column(&t, "collective", TABLE_RIGHT);
-    table_column(&t, "beside", TABLE_RIGHT);
+    table_column(&t, "overlapped", TABLE_RIGHT);
     table_column(&t, "slower", TABLE_RIGHT);
     table_column(&t, "together", TABLE_RIGHT);
     for (size_t i = 0; i < l->n; i++) {

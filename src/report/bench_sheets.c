@@ -65,7 +65,7 @@ static void put_row(struct sheet *s, const struct bench_study *study, size_t run
 
 static void begin(struct sheet *s)
 {
-    sheet_init(s, "rows", "Measured beside predicted", SHEET_COLUMNS(columns));
+    sheet_init(s, "rows", "Measured and predicted", SHEET_COLUMNS(columns));
 }
 
 static void put_study(struct sheet *s, const struct bench_study *study, size_t run)

@@ -155,7 +155,7 @@ static void print_figure(const char *name, const struct overlap_figure *f, const
 void calibrate_text_overlap(const struct overlap_fit *fit, FILE *out)
 {
     if (fit->sm.rows + fit->memory.rows > 0)
-        fputs("\n  beside communication kernels lose\n", out);
+        fputs("\n  kernels overlapped by communication lose\n", out);
     print_figure("overlap_sm", &fit->sm, "the SMs that channels hold", out);
     print_figure("overlap_memory", &fit->memory, "the memory bandwidth that it takes", out);
 }

@@ -42,10 +42,11 @@ bool rule_slow_group(const struct analysis *a, double threshold, struct finding 
         buf_puts(b, "the other group like it");
     else
         buf_printf(b, "the %zu other groups like it", slow.alike);
-    buf_printf(b,
-               " (medians of transfers, waiting for late ranks not counted): %.2f times as long. "
-               "Over %llu of them that is %.2g %% of the span. Check the links and the GPUs of "
-               "these ranks.",
-               f->value, (unsigned long long)slow.count, 100 * f->weight);
+    buf_printf(
+        b,
+        " (median transfer time, without waiting for stragglers): %.2f times as long. "
+        "Over %llu of them that is %.2g %% of the recorded time. Check the links and the GPUs of "
+        "these ranks.",
+        f->value, (unsigned long long)slow.count, 100 * f->weight);
     return true;
 }

@@ -87,8 +87,8 @@ bool rule_untimed(const struct analysis *a, double threshold, struct finding *f,
     if (!analysis_timed(a) && unplaced == 0)
         buf_puts(b, "The trace holds no device times, so how long anything took on the device is "
                     "not known. ");
-    buf_printf(b, "%llu of %llu operations have no device time and are in no figure here (",
-               (unsigned long long)untimed, (unsigned long long)all);
+    buf_printf(b, "%llu of %llu operations excluded: no device time (", (unsigned long long)untimed,
+               (unsigned long long)all);
     for (int t = 0; t < SPECTER_TIMING_COUNT; t++) {
         if (a->total.untimed_ops[t] == 0)
             continue;
@@ -123,11 +123,11 @@ static void put_reasons(struct buf *b, const struct analysis *a, const struct ar
     for (int k = 1; k < LATE_CAUSE_COUNT; k++)
         most = x->why_ns[k] > x->why_ns[most] ? k : most;
     if (x->explained > 0 && x->why_ns[most] > 0)
-        buf_printf(b, " Before that %s %s longer than the median rank, on average.",
-                   words[most], text_ns(time, sizeof time, x->why_ns[most] / (double)x->explained));
+        buf_printf(b, " Before that %s %s longer than the median rank, on average.", words[most],
+                   text_ns(time, sizeof time, x->why_ns[most] / (double)x->explained));
     if (a->stragglers.steps >= LATE_STEPS_MIN)
-        buf_printf(b, " It is the worst in %llu of %llu steps.", (unsigned long long)x->top_steps,
-                   (unsigned long long)a->stragglers.steps);
+        buf_printf(b, " It is the worst straggler in %llu of %llu steps.",
+                   (unsigned long long)x->top_steps, (unsigned long long)a->stragglers.steps);
 }
 
 /* The stages of a pipeline come to what is at a step's end one after another: what they wait there
@@ -152,7 +152,7 @@ bool rule_straggler(const struct analysis *a, double threshold, struct finding *
     if (f->value < threshold || f->value < LATE_FAIR_FACTOR / (double)a->run->nranks ||
         !(f->weight >= LATE_SHARE_MIN) || pipeline_explains(a, worst))
         return false;
-    buf_printf(b, "Late rank: rank %d", a->run->ranks[rank].rank);
+    buf_printf(b, "Straggler: rank %d", a->run->ranks[rank].rank);
     if (worst->last > 0)
         buf_printf(b,
                    " starts last in %llu of its %llu collectives; the others wait for it %s on "
@@ -161,11 +161,11 @@ bool rule_straggler(const struct analysis *a, double threshold, struct finding *
                    text_ns(each, sizeof each, worst->caused_ns / (double)worst->last),
                    text_ns(total, sizeof total, worst->caused_ns));
     else
-        buf_puts(b, " is never last itself, but those are that wait for it elsewhere.");
+        buf_puts(b, " is never last itself; ranks that wait for it elsewhere are.");
     if (worst->origin_ns - (worst->caused_ns - worst->passed_ns) > 0.01 * worst->origin_ns)
-        buf_printf(b, " With those who are late for waiting for it, it causes %s.",
+        buf_printf(b, " With ranks that are late because they waited for it, it causes %s.",
                    text_ns(total, sizeof total, worst->origin_ns));
-    buf_printf(b, " That is " RATE_TEXT " of all waiting for late ranks.", percent(f->value));
+    buf_printf(b, " That is " RATE_TEXT " of all waiting for stragglers.", percent(f->value));
     put_reasons(b, a, worst);
     if (critical_holder(a, &path) == rank)
         buf_printf(b, " " RATE_TEXT " of the critical path is on it.", percent(path));
@@ -219,7 +219,7 @@ static void put_slow_collective(const struct analysis *a, const struct comm_row 
     if (isfinite(error))
         buf_printf(b, " (its median error there: %.1f %%)", percent(error));
     buf_printf(b,
-               ". It takes as long as %.2g %% of the span. Check its algorithm and transport "
+               ". It takes %.2g %% of the recorded time. Check its algorithm and transport "
                "(NCCL_DEBUG=INFO), the links, and what shares them at that time.",
                percent(share));
 }
@@ -318,7 +318,7 @@ void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS]
         {COVER_GEMM, "shapes of GEMMs were not traced"},
         {COVER_LAUNCHES, "kernels other than NCCL's and cuBLAS's were not traced: their time reads "
                          "as idle"},
-        {COVER_KERNELS, "kernels other than NCCL's and cuBLAS's were counted, not timed: their "
+        {COVER_KERNELS, "kernels other than NCCL's and cuBLAS's were untimed: their "
                         "time reads as idle"},
         {COVER_MEMORY, "copies and memsets were not traced: their time reads as idle"},
     };

@@ -21,15 +21,15 @@
 
 /* X(name, threshold, what is compared with it). Shares are of the span, pooled over the ranks. */
 #define RULES(X)                                                                       \
-    X(hang, 1, "communication that holds the job up")                                  \
+    X(hang, 1, "communication that never ended")                                       \
     X(under_way, 1, "operations that had not ended when dumps were written")           \
     X(untimed, 0.01, "share of operations without device time")                        \
-    X(compute, 0.50, "share of the span in which the device computes")                 \
-    X(exposed_comm, 0.10, "share of the span with communication and no compute")       \
-    X(exposed_memory, 0.10, "share of the span with copies alone")                     \
-    X(idle, 0.10, "share of the span in which nothing traced runs")                    \
+    X(compute, 0.50, "share of the step in which GPUs compute")                 \
+    X(exposed_comm, 0.10, "exposed communication, share of the step")       \
+    X(exposed_memory, 0.10, "exposed copies, share of the step")                     \
+    X(idle, 0.10, "share of the step without traced work")                    \
     X(step_variance, 0.10, "standard deviation of the steps over their mean")          \
-    X(straggler, 0.50, "share of all waiting for a late rank that one rank causes")    \
+    X(straggler, 0.50, "share of all waiting for stragglers that one rank causes")     \
     X(slow_rank, 1.20, "longest compute time of a rank over the median rank's")        \
     X(slow_collective, 0.50, "bandwidth of a collective over the model's, when below") \
     X(slow_group, 1.30, "a communicator's transfers over those of others of its kind") \

@@ -21,7 +21,7 @@ bool rule_gemm_efficiency(const struct analysis *a, double threshold, struct fin
         return false;
     buf_printf(b,
                "Slow GEMMs: they reach " RATE_TEXT " of the dense peak (%.1f of %.0f TFLOPS) and "
-               "take as long as " RATE_TEXT " of the span.",
+               "take " RATE_TEXT " of the recorded time.",
                percent(f->value), gemms.flops / gemms.total_ns / 1e3,
                gemms.peak_flops / gemms.total_ns / 1e3, percent(share));
     return true;

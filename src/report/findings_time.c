@@ -10,7 +10,7 @@
 
 const char *span_word(const struct analysis *a)
 {
-    return a->step_time.window.several ? "step" : "span";
+    return a->step_time.window.several ? "step" : "recording";
 }
 
 /* "of the step (7.67 ms of 14.6 ms a rank)": a part of the steps that count, mean over steps and
@@ -41,8 +41,8 @@ bool rule_compute(const struct analysis *a, double threshold, struct finding *f,
     f->value = f->weight = share_of(a->total.compute_ns, a->total.span_ns);
     if (!(f->value >= threshold))
         return false;
-    buf_printf(b, "Compute-bound: %s computes for " RATE_TEXT " ",
-               a->nranks > 1 ? "a device" : "the device", percent(f->value));
+    buf_printf(b, "Compute-bound: %s for " RATE_TEXT " ",
+               a->nranks > 1 ? "GPUs compute" : "the GPU computes", percent(f->value));
     put_of_span(b, a, a->total.compute_ns);
     buf_putc(b, '.');
     if (gemms.total_ns > 0 && !rule_speaks(a, RULE_gemm_efficiency))
@@ -52,7 +52,8 @@ bool rule_compute(const struct analysis *a, double threshold, struct finding *f,
     return true;
 }
 
-/* Did the traces look at anything that computes? Else time without it says nothing. */
+/* Returns whether the traces hold anything that computes: otherwise time without it is no evidence.
+ */
 static bool sees_compute(const struct analysis *a)
 {
     return a->coverage & (COVER_GEMM | COVER_KERNELS | COVER_LAUNCHES);
@@ -65,21 +66,18 @@ bool rule_exposed_comm(const struct analysis *a, double threshold, struct findin
     f->value = f->weight = share_of(a->total.exposed_comm_ns, a->total.span_ns);
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
-    buf_printf(b, "Exposed communication: for " RATE_TEXT " ", percent(f->value));
+    buf_printf(b, "Exposed communication: " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.exposed_comm_ns);
-    buf_printf(b,
-               " data moves or is waited for and nothing computes; compute hides " RATE_TEXT
-               " of communication.",
+    buf_printf(b, "; " RATE_TEXT " of communication is overlapped.",
                percent(share_of(a->total.overlap_ns, a->total.comm_ns)));
     if (pipeline) { /* what is waited for is at stake there */
         f->weight *= 1 - waiting;
-        buf_printf(b,
-                   " Of the exposed time " RATE_TEXT " is waiting for others, which in a pipeline "
-                   "is its bubble.",
-                   percent(waiting));
+        buf_printf(
+            b, " " RATE_TEXT " of the exposed time is waiting, which in a pipeline is its bubble.",
+            percent(waiting));
     } else if (a->total.wait_known) {
-        buf_printf(b, " Of the exposed time " RATE_TEXT " is waiting for ranks that come late%s.",
-                   percent(waiting), waiting >= 0.5 ? ", not transfer" : ", the rest transfer");
+        buf_printf(b, " " RATE_TEXT " of the exposed time is waiting for stragglers%s.",
+                   percent(waiting), waiting >= 0.5 ? ", not transfer" : ", the rest is transfer");
     }
     put_path(b, a, BOUND_COMM);
     return true;
@@ -91,9 +89,9 @@ bool rule_exposed_memory(const struct analysis *a, double threshold, struct find
     f->value = f->weight = share_of(a->total.exposed_memory_ns, a->total.span_ns);
     if (!(f->value >= threshold))
         return false;
-    buf_printf(b, "Copies: for " RATE_TEXT " ", percent(f->value));
+    buf_printf(b, "Exposed copies: " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.exposed_memory_ns);
-    buf_puts(b, " nothing but copies and memsets run.");
+    buf_puts(b, " with copies and memsets alone.");
     put_path(b, a, BOUND_COPIES);
     return true;
 }
@@ -113,7 +111,7 @@ static bool host_is_late(const struct idle_sum *s)
     return late >= (double)idle_sum_ns(s) / 2;
 }
 
-/* ". Of it 88 %: host launches late; 10 %: ...": the causes that matter, the largest first. */
+/* "; 88 % of that: host launches late, 10 %: ...": the causes that matter, the largest first. */
 static void put_causes(struct buf *b, const struct idle_sum *s)
 {
     enum idle_cause order[IDLE_CAUSE_COUNT];
@@ -123,8 +121,8 @@ static void put_causes(struct buf *b, const struct idle_sum *s)
         double share = share_of(s->ns[order[i]], all);
         if (i > 0 && !(share >= IDLE_CAUSE_MIN))
             break;
-        buf_printf(b, "%s" RATE_TEXT ": %s", i == 0 ? ". Of it " : "; ", percent(share),
-                   idle_cause_words[order[i]]);
+        buf_printf(b, "%s" RATE_TEXT "%s: %s", i == 0 ? "; " : ", ", percent(share),
+                   i == 0 ? " of that" : "", idle_cause_words[order[i]]);
     }
     buf_putc(b, '.');
 }
@@ -143,10 +141,10 @@ bool rule_idle(const struct analysis *a, double threshold, struct finding *f, st
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     if (sees_all)
-        buf_printf(b, "%s: %s idle for " RATE_TEXT " ", host_bound(a) ? "Host-bound" : "Idle",
-                   a->nranks > 1 ? "the devices are" : "the device is", percent(f->value));
+        buf_printf(b, "%s: %s idle " RATE_TEXT " ", host_bound(a) ? "Host-bound" : "Idle",
+                   a->nranks > 1 ? "GPUs are" : "the GPU is", percent(f->value));
     else
-        buf_printf(b, "Nothing that was traced runs for " RATE_TEXT " ", percent(f->value));
+        buf_printf(b, "No traced work runs in " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.idle_ns);
     if (sees_all)
         put_causes(b, causes);

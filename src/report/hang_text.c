@@ -355,7 +355,7 @@ bool hang_culprits_text(struct buf *out, const struct hangs *h)
         unrecorded = 0;
     culprit = h->count > 1 || unrecorded > 0 ? put_culprits(out, h) : 0;
     if (culprit > 0)
-        buf_puts(out, culprit > 1 ? " hold up the others" : " holds up the others");
+        buf_puts(out, culprit > 1 ? " block the others" : " blocks the others");
     if (unrecorded > 0) {
         buf_puts(out, culprit > 0 ? ", and " : "");
         buf_puts(out, list == NULL ? "there is no dump of " : "nothing is recorded of ");

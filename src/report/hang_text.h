@@ -12,7 +12,7 @@
 /* Appends it, without a full stop; safe for a terminal. */
 void hang_text(struct buf *out, const struct hang *hang, const struct run *run);
 
-/* Appends "ranks 12, 14 hold up the others": all who are at fault, each once. False, and nothing,
+/* Appends "ranks 12, 14 block the others": all who are at fault, each once. False, and nothing,
  * when no rank is. */
 bool hang_culprits_text(struct buf *out, const struct hangs *h);
 

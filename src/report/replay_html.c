@@ -199,7 +199,7 @@ static void put_step(struct buf *b, const struct replay_html *h)
     buf_put(b, h->step.data, h->step.len);
     buf_puts(b, "<div class=keys>");
     html_key(b, 0, "compute");
-    html_key(b, 1, "untraced");
+    html_key(b, 1, "untimed");
     html_key(b, 2, "communication");
     html_key(b, 3, "copies");
     html_key(b, 7, "waits for other ranks");

@@ -163,7 +163,7 @@ static void print_variation(const struct replay *rep, FILE *out)
 
 const struct replay_share replay_shares[REPLAY_SHARES] = {
     {"compute", "compute", offsetof(struct iteration_time, compute_ns)},
-    {"untraced", "untraced", offsetof(struct iteration_time, untraced_ns)},
+    {"untimed", "untimed", offsetof(struct iteration_time, untraced_ns)},
     {"exposed comm", "comm", offsetof(struct iteration_time, exposed_comm_ns)},
     {"copies", "copies", offsetof(struct iteration_time, exposed_memory_ns)},
     {"pipeline bubble", "bubble", offsetof(struct iteration_time, bubble_ns)},

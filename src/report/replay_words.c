@@ -86,30 +86,29 @@ static const char *basis_words(struct replay *rep, enum basis basis)
         return arena_printf(
             &rep->arena,
             "up to %s of the step is communication of unknown size or communicator: "
-            "it keeps its measured time, which is taken to be off by as much",
+            "it keeps its measured time, and its error is taken as all of it",
             share);
     if (basis == BASIS_WAIT)
         return wait_words(rep, u, share, error);
     if (u->unknown[basis] > 0 && u->errors[basis] == 1)
         return arena_printf(
             &rep->arena,
-            "up to %s rests on measured times that were kept: what they are on this "
-            "hardware is not known, and they are taken to be off by as much",
+            "up to %s is measured times that were kept: their times on this hardware are "
+            "not known, so their error is taken as their whole time",
             share);
     if (!(u->unknown[basis] > 0))
         return arena_printf(&rep->arena,
-                            "up to %s rests on %s: %s off, as measured on such hardware", share,
-                            on[basis], error);
+                            "up to %s is predicted by %s: error %s, as measured on such hardware",
+                            share, on[basis], error);
     if (basis == BASIS_RULE)
-        return arena_printf(
-            &rep->arena,
-            "up to %s rests on %s: not measured, taken to be off by as much as they "
-            "change (%s)",
-            share, on[basis], error);
+        return arena_printf(&rep->arena,
+                            "up to %s is scaled by %s: not validated, the error is taken as the "
+                            "change (%s)",
+                            share, on[basis], error);
     return arena_printf(
         &rep->arena,
-        "up to %s rests on %s: not measured on this hardware, %s stands for what such "
-        "a model may be off on hardware that it has not seen",
+        "up to %s is predicted by %s: not validated on this hardware; %s is the error of such "
+        "models on hardware they were not fitted to",
         share, on[basis], error);
 }
 
@@ -195,7 +194,7 @@ const char *replay_work_words(struct replay *rep)
     return arena_printf(
         &rep->arena, "%s%.3g FLOPs an iteration (%s%s); a GPU's dense peak is %.4g TFLOPS (%s)",
         tokens, w->flops,
-        w->told ? "told"
+        w->told ? "given"
                 : arena_printf(&rep->arena, "of the recorded %s, recomputation included", w->of),
         !w->told && w->shapeless > 0 ? ", those of unknown shape left out" : "", w->peak_tflops,
         w->mix);

@@ -222,9 +222,8 @@ void sheet_of_nccl_choices(struct sheet *s, const struct analysis *a)
 static void note_model(struct sheet *s, const struct machine *m)
 {
     double error = expected_error(m, false);
-    sheet_note(s, "model: %s on %s%s, all ranks there at once and nothing beside them",
-               m->gpu->name, m->net->name,
-               m->by == NETWORK_USUAL ? " (where it usually sits; --network)" : "");
+    sheet_note(s, "model: %s on %s%s, all ranks arrive at once and nothing overlaps", m->gpu->name,
+               m->net->name, m->by == NETWORK_USUAL ? " (where it usually sits; --network)" : "");
     if (isfinite(error))
         sheet_note(s, "its median error on measured collectives there is %.1f %%", 100 * error);
     else

@@ -21,7 +21,7 @@ void sheet_of_idle(struct sheet *s, const struct analysis *a)
     static const struct sheet_column columns[] = {
         {"cause", NULL, SHEET_TEXT, 0},         {NULL, "idle because", SHEET_TEXT, 0},
         {"gaps", "gaps", SHEET_COUNT, 0},       {"total_us", "total", SHEET_NS, 0},
-        {"of_idle", "of idle", SHEET_SHARE, 0}, {"of_span", "of span", SHEET_SHARE, 0},
+        {"of_idle", "of idle", SHEET_SHARE, 0}, {"of_span", "of total", SHEET_SHARE, 0},
         {"mean_us", "mean", SHEET_TIME, 0},     {"longest_us", "longest", SHEET_TIME, 0},
     };
     const struct idle_sum *sum = &a->idle.total;
@@ -145,7 +145,7 @@ void sheet_of_overlap(struct sheet *s, const struct analysis *a)
         {"rank", "rank", SHEET_COUNT, 0},       {"comm_us", "comm", SHEET_NS, 0},
         {"compute_us", "compute", SHEET_NS, 0}, {"overlap_us", "both", SHEET_NS, 0},
         {"of_comm", "of comm", SHEET_SHARE, 0}, {"of_compute", "of compute", SHEET_SHARE, 0},
-        {"of_span", "of span", SHEET_SHARE, 0},
+        {"of_span", "of total", SHEET_SHARE, 0},
     };
     sheet_init(s, "overlap", "Communication and compute at the same time", SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->nranks; i++) {
@@ -168,7 +168,7 @@ void sheet_of_active(struct sheet *s, const struct analysis *a)
         {"kinds", "at the same time", SHEET_TEXT, 0},
         {"total_us", "total", SHEET_NS, 0},
         {"of_busy", "of busy", SHEET_SHARE, 0},
-        {"of_span", "of span", SHEET_SHARE, 0},
+        {"of_span", "of total", SHEET_SHARE, 0},
     };
     static const char *const names[1 << ACTIVITY_KINDS] = {
         [1 << ACTIVITY_COMPUTE] = "compute",

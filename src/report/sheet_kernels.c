@@ -18,7 +18,7 @@ void sheet_of_kernel_kinds(struct sheet *s, const struct analysis *a)
     static const struct sheet_column columns[] = {
         {"kind", "device work", SHEET_TEXT, 0}, {"count", "count", SHEET_COUNT, 0},
         {"total_us", "total", SHEET_TIME, 0},   {"mean_us", "mean", SHEET_TIME, 0},
-        {"share", "of all", SHEET_SHARE, 0},    {"of_span", "of span", SHEET_SHARE, 0},
+        {"share", "of all", SHEET_SHARE, 0},    {"of_span", "of total", SHEET_SHARE, 0},
     };
     double all = 0;
     sheet_init(s, "kernel_kinds", "Device work by kind, of the whole recording; durations added up",

@@ -113,7 +113,7 @@ void sheet_of_launch_classes(struct sheet *s, const struct analysis *a)
     };
     const struct launch_sum *l = &a->extra.launches;
     char gap[32];
-    sheet_init(s, "launch_classes", "Other kernels, counted and not timed", SHEET_COLUMNS(columns));
+    sheet_init(s, "launch_classes", "Untimed kernels", SHEET_COLUMNS(columns));
     for (int k = 0; k < SPECTER_KERNEL_CLASS_COUNT; k++) {
         if (l->classes[k] == 0)
             continue;

@@ -70,7 +70,7 @@ static void put_name(struct buf *b, const struct timeline_rank *tr, const struct
 {
     switch ((enum slot_what)s->what) {
     case SLOT_UNTRACED:
-        put_text(b, "name", "untraced kernels");
+        put_text(b, "name", "untimed kernels");
         return;
     case SLOT_ACT:
         put_text(b, "name", act_title(&tr->rank->acts[s->index]));

@@ -81,14 +81,12 @@ static void name_lanes(struct run *run, struct lanes *lanes, int64_t size, const
     }
     free(order);
     if (count[true] > 0)
-        run_note(run, false,
-                 "the traces name no %s: the n-th collective of a stream is taken to be "
-                 "the same on every rank",
+        run_note(run, false, "the traces name no %s: collectives are matched by stream order",
                  unnamed);
     if (count[false] > 0)
         run_note(run, false,
-                 "communication by kernels of no library (custom all-reduce, say): the n-th of a "
-                 "stream is taken to be the same on every rank");
+                 "communication by kernels of no library (custom all-reduce, for example) is "
+                 "matched by stream order");
 }
 
 /* Kernels whose name says for how many GPUs they are: of groups smaller than the job nobody knows
@@ -203,6 +201,6 @@ void order_note_gaps(struct run *run)
                     g.comm);
     if (g.unlaunched > 0)
         run_note_of(run, NOTE_GAPS, false,
-                    "%zu of %zu GPU operations were launched by calls that the traces do not hold",
-                    g.unlaunched, g.ops);
+                    "%zu of %zu GPU operations have no launch call in the traces", g.unlaunched,
+                    g.ops);
 }

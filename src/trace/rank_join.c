@@ -383,7 +383,7 @@ static void note(struct joining *j)
     run_note(
         run, false,
         "%zu recordings are windows of %zu rank%s, read as one recording; in the %.3g s between "
-        "windows nothing was recorded: they are in no figure",
+        "windows nothing was recorded: that time is excluded",
         j->n - j->copies, run->nranks, run->nranks > 1 ? "s" : "", (double)paused_ns / 1e9);
 }
 

@@ -277,7 +277,7 @@ TEST(analysis_leaves_out_what_has_no_device_time)
     const struct finding *one = finding_of(&f, "untimed");
     CHECK(one != NULL);
     if (one != NULL)
-        CHECK_HAS(one->text, "6 of 9 operations have no device time");
+        CHECK_HAS(one->text, "6 of 9 operations excluded: no device time");
     findings_release(&f);
     done(&a, &run);
 }
@@ -796,17 +796,17 @@ TEST(analysis_finding_order_and_words)
     findings_make(&f, &a);
     CHECK_STR(f.list[0].rule, "idle");
     CHECK_DOUBLE(f.list[0].value, 0.50, 1e-12);
-    CHECK_HAS(f.list[0].text, "Host-bound: the devices are idle for 50 % of the span");
+    CHECK_HAS(f.list[0].text, "Host-bound: GPUs are idle 50 % of the recording");
     CHECK_STR(f.list[1].rule, "exposed_comm");
     CHECK_DOUBLE(f.list[1].value, 0.30, 1e-12);
-    CHECK_HAS(f.list[1].text, "compute hides 0 % of communication. Of the exposed time 33 % ");
+    CHECK_HAS(f.list[1].text, "0 % of communication is overlapped. 33 % of the exposed time is waiting for stragglers");
     findings_release(&f);
     for (int r = 0; r < 2; r++)
         run.ranks[r].coverage = COVER_NCCL | COVER_GEMM;
     analysis_release(&a);
     CHECK_INT(analysis_make(&a, &run, ANALYSIS_ALL_RANKS, NULL), 0);
     findings_make(&f, &a);
-    CHECK_HAS(f.list[0].text, "Nothing that was traced runs for 50 %");
+    CHECK_HAS(f.list[0].text, "No traced work runs in 50 %");
     CHECK_HAS(f.list[0].text, "how much of it is idle is not known");
     char *text = text_of(&a);
     CHECK_HAS(text, "kernels other than NCCL's and cuBLAS's were not traced");
@@ -828,7 +828,7 @@ TEST(analysis_host_bound_is_for_the_largest_part)
     findings_make(&f, &a);
     CHECK_STR(f.list[0].rule, "compute");
     CHECK_STR(f.list[1].rule, "idle");
-    CHECK_HAS(f.list[1].text, "Idle: the device is idle for 20 % of the span (20 ns of 100 ns).");
+    CHECK_HAS(f.list[1].text, "Idle: the GPU is idle 20 % of the recording (20 ns of 100 ns); 100 % of that: host launches late.");
     findings_release(&f);
     done(&a, &run);
 }
@@ -855,7 +855,7 @@ TEST(analysis_host_on_the_path_costs_idle_time)
         const struct finding *host = finding_of(&f, "critical_host");
         CHECK(cases[i].told == (host != NULL));
         if (host != NULL)
-            CHECK_HAS(host->text, "for 20 % of the span devices are idle for that");
+            CHECK_HAS(host->text, "for 20 % of the recording devices are idle for that");
         findings_release(&f);
         done(&a, &run);
     }
@@ -896,7 +896,7 @@ TEST(analysis_finds_compute_bound_and_slow_ranks)
     analyze(&a, &run);
     findings_make(&f, &a);
     CHECK_STR(f.list[0].rule, "compute");
-    CHECK_HAS(f.list[0].text, "Compute-bound: a device computes for 73 % of the span");
+    CHECK_HAS(f.list[0].text, "Compute-bound: GPUs compute for 73 % of the recording");
     const struct finding *slow = finding_of(&f, "slow_rank");
     CHECK(slow != NULL);
     if (slow != NULL)

@@ -96,7 +96,7 @@ TEST(strong_products_of_pytorch)
     check_shape(left_of(&b, 3, 4), 128, 128, 64, 24);
     CHECK_INT(strong_scaling_check(&b.strong, 32, &e), 0);
     CHECK_INT(strong_scaling_check(&b.strong, 64, &e), -1);
-    CHECK_HAS(e.msg, "does not divide batches of 96 products");
+    CHECK_HAS(e.msg, "does not divide batches of 96 GEMMs");
     CHECK_INT(strong_scaling_check(&b.strong, 3, &e), -1);
     CHECK_HAS(e.msg, "scale 3 does not divide the 4096 tokens");
     drop(&b);
@@ -132,7 +132,7 @@ TEST(strong_refuses)
         {{{"NN", 2048, 4096, 512, 0}, {"NN", 512, 1024, 2048, 0}},
          GRID_DP,
          "2048 x 4096 x 512 (NN) and 512 x 1024 x 2048 (NN) have none in common"},
-        {{{"", 0, 0, 0, 0}}, GRID_DP, "no product tells the tokens"},
+        {{{"", 0, 0, 0, 0}}, GRID_DP, "no GEMM shows the tokens"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct made_batch b;

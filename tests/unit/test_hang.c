@@ -652,7 +652,7 @@ TEST(hang_of_independent_ranks)
         CHECK_INT(h.list[i].nranks, 1);
     struct buf text = BUF_INIT;
     CHECK(hang_culprits_text(&text, &h));
-    CHECK_STR(text.data, "ranks 1, 6 hold up the others");
+    CHECK_STR(text.data, "ranks 1, 6 block the others");
     buf_release(&text);
     hangs_release(&h);
     run_release(&run);

@@ -96,7 +96,7 @@ TEST(overlap_acts_only_where_it_is_shown)
     CHECK_INT((int64_t)s.job.overlap.shown[OVERLAP_SM].pairs, 0);
     CHECK_INT((int64_t)s.job.overlap.shown[OVERLAP_SM].untold, 100);
     CHECK_INT((int64_t)s.job.overlap.beside, 0);
-    CHECK(says(&s, "100 kernels ran beside communication, and too few of them also away from it"));
+    CHECK(says(&s, "communication overlapped 100 kernels, of which too few also ran without it"));
     for (size_t i = 0; i < p->ncosts; i++) {
         const struct program_cost *c = &p->costs[i];
         if (c->match == PROGRAM_NONE)
@@ -260,7 +260,7 @@ TEST(overlap_is_said)
         if (unlike)
             make_unlike(&s.run);
         open_scene(&s, &calibrated);
-        CHECK(says(&s, "communication beside 100 kernels took") == !unlike);
+        CHECK(says(&s, "overlap slowed 100 kernels by") == !unlike);
         CHECK(says(&s, shown) == !unlike);
         close_scene(&s);
     }
@@ -278,7 +278,7 @@ TEST(overlap_limit_is_said)
         CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].seen, strengths[i], 0.02);
         CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, fmin(strengths[i], OVERLAP_FACTOR_MAX),
                      0.02);
-        CHECK(says(&s, "no more than x 2 is taken") == (strengths[i] > OVERLAP_FACTOR_MAX));
+        CHECK(says(&s, "at most x 2 counts") == (strengths[i] > OVERLAP_FACTOR_MAX));
         close_scene(&s);
     }
 }

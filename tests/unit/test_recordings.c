@@ -300,7 +300,7 @@ TEST(recordings_windows_of_ranks_are_joined)
     CHECK_INT(run.pauses[0].dur_ns, 10000000000 - 200000);
     CHECK_HAS(note_with(&run, "windows"),
               "6 recordings are windows of 2 ranks, read as one recording; in the 20 s between "
-              "windows nothing was recorded: they are in no figure");
+              "windows nothing was recorded: that time is excluded");
     CHECK(!run_partial(&run));
     run_release(&run);
     remove_folder(folder);

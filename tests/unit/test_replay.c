@@ -330,7 +330,7 @@ TEST(replay_of_other_kernels_and_copies)
     if (run_replay(&rep, &run, &opts)) {
         CHECK_DOUBLE(rep.scales[0].time.span_ns, rep.own.span_ns * ratio, 1e-5);
         CHECK(rep.unmodelled > 0.4 && rep.unmodelled < 0.8);
-        CHECK(says(&rep.assumptions, "rests on no model"));
+        CHECK(says(&rep.assumptions, "has no model"));
     }
     replay_release(&rep);
     run_release(&run);

@@ -486,10 +486,10 @@ TEST(steps_idle_finding_names_causes)
         device_op(&run, 0, 1, late ? 2 : 80000, 80001, 90000, 100000);
         device_analyze(&a, &run);
         CHECK_DOUBLE(spoken(&a, "idle", text), 0.6, 1e-12);
-        CHECK_HAS(text, late ? "Host-bound: the device is idle for 60 %"
-                             : "Idle: the device is idle for 60 %");
-        CHECK_HAS(text, late ? "Of it 67 %: host launches late; 33 %: launch gap."
-                             : "Of it 67 %: queued, cause not seen; 33 %: host launches late.");
+        CHECK_HAS(text, late ? "Host-bound: the GPU is idle 60 %"
+                             : "Idle: the GPU is idle 60 %");
+        CHECK_HAS(text, late ? "67 % of that: host launches late, 33 %: launch gap."
+                             : "67 % of that: queued, cause not seen, 33 %: host launches late.");
         device_done(&a, &run);
     }
 }

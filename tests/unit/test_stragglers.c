@@ -135,10 +135,10 @@ TEST(stragglers_finding_names_the_origin)
         text = strcmp(f.list[i].rule, "straggler") == 0 ? f.list[i].text : text;
     CHECK_HAS(text, "rank 3 starts last in 3 of its 9 collectives");
     CHECK_HAS(text, "300 ns on average, 900 ns in all");
-    CHECK_HAS(text, "With those who are late for waiting for it, it causes 1.79 us.");
+    CHECK_HAS(text, "With ranks that are late because they waited for it, it causes 1.79 us.");
     CHECK_HAS(text, "100 % of all waiting");
     CHECK_HAS(text, "Before that it computes 300 ns longer than the median rank");
-    CHECK_HAS(text, "It is the worst in 3 of 3 steps.");
+    CHECK_HAS(text, "It is the worst straggler in 3 of 3 steps.");
     findings_release(&f);
     analysis_release(&a);
     run_release(&run);

@@ -45,7 +45,7 @@ static const char *difference(const struct habit *a, const struct habit *b)
         if (!alike(a->calls[op], b->calls[op]))
             return specter_comm_op_name((enum specter_comm_op)op);
     }
-    return alike(a->products, b->products) ? NULL : "products";
+    return alike(a->products, b->products) ? NULL : "GEMMs";
 }
 
 static int stage_of(const struct grid *g, int rank)

@@ -38,7 +38,7 @@ static const char *lacks_words(const struct job *job)
     } lacks[] = {
         {p->facts.no_host_time, "operations have no host time"},
         {p->facts.syncs_untold, "calls waited for something that the recording does not tell"},
-        {p->facts.hidden[HIDDEN_HOST], "kernels were counted and not timed"},
+        {p->facts.hidden[HIDDEN_HOST], "kernels were untimed"},
         {p->matches.unnumbered, "communication operations name no communicator or number"},
     };
     const char *words = NULL;
@@ -148,8 +148,7 @@ int derive_scale(struct job *job, const struct retarget *t, struct replay_scale 
     if (out->rate.utilisation > 1)
         replay_note(rep, false,
                     "at %lld GPUs the %s come to %.0f %% of the GPUs' dense peak: more than can be",
-                    (long long)out->gpus,
-                    rep->workload.told ? "FLOPs that were told" : rep->workload.of,
+                    (long long)out->gpus, rep->workload.told ? "given FLOPs" : rep->workload.of,
                     100 * out->rate.utilisation);
     return rc;
 }

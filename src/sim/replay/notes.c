@@ -19,19 +19,18 @@ static void note_hidden(struct replay *rep, const struct program_facts *f)
 {
     if (f->hidden[HIDDEN_WORK] > 0)
         replay_assume(rep,
-                      "%llu kernels that were counted and not timed took what lies between the "
-                      "operations around them, %.0f us in all",
+                      "%llu untimed kernels take the gap between the operations around them, "
+                      "%.0f us in all",
                       u(f->hidden[HIDDEN_WORK]), (double)f->hidden_ns / 1e3);
     if (f->hidden[HIDDEN_HOST] > 0)
         replay_assume(rep,
-                      "%llu kernels that were counted ran while the device waited for the host: "
-                      "their time is not known and taken as 0",
+                      "%llu untimed kernels ran while the device waited for the host: their time "
+                      "is not known and taken as 0",
                       u(f->hidden[HIDDEN_HOST]));
     if (f->gaps[GAP_GRAPH] > 0)
         replay_assume(rep,
-                      "%llu operations in or behind launches of graphs began later than these and "
-                      "what is before them on the stream allow: %.0f us in all are taken as work "
-                      "of graphs that was not recorded",
+                      "%llu operations in or behind launches of graphs started later than their "
+                      "stream explains: %.0f us in all count as unrecorded work of graphs",
                       u(f->gaps[GAP_GRAPH]), (double)f->gap_ns[GAP_GRAPH] / 1e3);
     if (f->gaps[GAP_NO_LAUNCH] > 0)
         replay_assume(rep,
@@ -71,8 +70,8 @@ static void note_facts(struct replay *rep, const struct program_facts *f)
                     u(f->no_host_time));
     if (f->syncs_untold > 0)
         replay_note(rep, false,
-                    "%llu calls waited for something that the recording does not tell, %.0f us in "
-                    "all: taken as CPU time, and as part of the error",
+                    "%llu calls waited for something that is not recorded, %.0f us in all: CPU "
+                    "time, and part of the error",
                     u(f->syncs_untold), (double)f->untold_ns / 1e3);
     if (f->captured > 0 && f->graphs == 0)
         replay_note(rep, false, "%llu operations were captured into a graph: not replayed",
@@ -108,10 +107,10 @@ static void note_waits(struct replay *rep, const struct program *p)
         return;
     replay_assume(rep,
                   f->inferred[INFER_BY_GAP] + f->inferred[INFER_BY_ISSUE] > 0
-                      ? "the traces of %llu of %llu ranks do not hold what streams wait for; "
+                      ? "the traces of %llu of %llu ranks lack what streams wait for; "
                         "inferred from recorded times: %llu waits behind another stream's "
                         "operation, %llu collectives behind the computation issued before them"
-                      : "the traces of %llu of %llu ranks do not hold what streams wait for; "
+                      : "the traces of %llu of %llu ranks lack what streams wait for; "
                         "recorded times show no wait",
                   u(f->ranks_inferred), u(p->run->nranks), u(f->inferred[INFER_BY_GAP]),
                   u(f->inferred[INFER_BY_ISSUE]));
@@ -277,9 +276,8 @@ void note_grid(struct replay *rep)
 
 /* Of an axis that grows. */
 static const char *const grow_words[GRID_ROLES] = {
-    [GRID_TP] =
-        "heads and inner width grow with tp, the hidden size stays: products and activations "
-        "of each GPU keep their shapes",
+    [GRID_TP] = "heads and inner width grow with tp, the hidden size stays: GEMMs and activations "
+                "of each GPU keep their shapes",
     [GRID_EP] = "experts grow with ep, as many on each GPU: tokens spread over more of them as "
                 "unevenly as recorded",
     [GRID_FSDP] = "parameters are cut into more shards",
@@ -390,7 +388,7 @@ static void note_ratios(struct replay *rep, const struct retarget *t)
     replay_assume(rep,
                   "copies on the device and other kernels: measured time x %.3g, the ratio of "
                   "memory bandwidths; attention x %.3g, half of it the ratio of 16-bit peaks; "
-                  "products without a shape x %.3g, that ratio",
+                  "GEMMs without a shape x %.3g, that ratio",
                   t->other_ratio[SPECTER_KERNEL_OTHER], t->other_ratio[SPECTER_KERNEL_ATTENTION],
                   t->other_ratio[SPECTER_KERNEL_GEMM]);
     if (t->sums[COST_LINK].count > 0)
@@ -454,10 +452,10 @@ static void note_unmodelled(struct replay *rep, const struct retarget *t)
     if (t->sums[COST_GRAPH].count > 0)
         buf_puts(&b, ", graphs in part");
     if (b.len > 0)
-        replay_assume(rep, "%.1f %% of traced device time rests on no model: %s",
-                      100 * rep->unmodelled, b.data + strlen(", "));
+        replay_assume(rep, "%.1f %% of traced device time has no model: %s", 100 * rep->unmodelled,
+                      b.data + strlen(", "));
     else
-        replay_assume(rep, "all traced device time rests on a model or a measurement of the "
+        replay_assume(rep, "all traced device time has a model or a measurement of the "
                            "operation");
     buf_release(&b);
 }

@@ -10,9 +10,9 @@
 #define NEXT_TO_NOTHING 0.005 /* of an iteration */
 
 static const char *const bound_words[OVERLAP_BOUNDS] = {
-    [OVERLAP_SM] = "products",
-    [OVERLAP_MEMORY] = "kernels bound by memory",
-    [OVERLAP_BOTH] = "kernels bound by both multiprocessors and memory",
+    [OVERLAP_SM] = "GEMMs",
+    [OVERLAP_MEMORY] = "memory-bound kernels",
+    [OVERLAP_BOTH] = "kernels bound by both SMs and memory",
 };
 
 static void note_shown(struct replay *rep, const struct overlap *o)
@@ -22,13 +22,12 @@ static void note_shown(struct replay *rep, const struct overlap *o)
         if (s->pairs >= OVERLAP_PAIRS_MIN)
             replay_assume(
                 rep,
-                "%s beside communication take %.1f %% longer, as the recording shows "
-                "(%llu that also ran away from it): x %.2f what channels and traffic say%s",
+                "%s overlapped by communication take %.1f %% longer, as the recording shows "
+                "(%llu that also ran without it): x %.2f of what channels and traffic take%s",
                 bound_words[b], 100 * s->longer, (unsigned long long)s->pairs, s->seen,
                 s->seen > s->factor
                     ? arena_printf(&rep->arena,
-                                   ", of which no more than x %g is taken for the effect "
-                                   "of communication",
+                                   ", of which at most x %g counts as the effect of communication",
                                    OVERLAP_FACTOR_MAX)
                     : "");
     }
@@ -45,13 +44,13 @@ static void note_profile(struct replay *rep, const struct overlap *o)
         if (s->from_profile && s->factor > 0)
             replay_assume(
                 rep,
-                "%s beside communication: the recording does not show what they lose; the "
-                "profile %s says x %.2f what channels and traffic say",
+                "%s overlapped by communication: the recording does not show their slow-down; "
+                "profile %s has x %.2f of what channels and traffic take",
                 bound_words[b], rep->from.gpu->name, s->factor);
         if (target)
             replay_assume(rep,
-                          "%s beside communication on the target: x %.2f what channels and traffic "
-                          "say, by the profile %s",
+                          "%s overlapped by communication on the target: x %.2f of what channels "
+                          "and traffic take, by profile %s",
                           bound_words[b], factor, rep->to.gpu->name);
     }
 }
@@ -65,8 +64,8 @@ static void note_not_shown(struct replay *rep, const struct overlap *o)
     if (untold > 0 && !rep->same_hardware)
         replay_assume(
             rep,
-            "%llu kernels ran beside communication, and too few of them also away from it "
-            "to show that they took longer there: on the target they do not",
+            "communication overlapped %llu kernels, of which too few also ran without it to show "
+            "a slow-down: none on the target",
             (unsigned long long)untold);
 }
 
@@ -90,9 +89,8 @@ void note_overlap(struct replay *rep, const struct overlap *o)
     rep->topic = TOPIC_OVERLAP;
     if (o->beside > 0) {
         replay_assume(rep,
-                      "communication beside %llu kernels took %.0f us of their time; on the "
-                      "target it takes from products the multiprocessors that its channels hold, "
-                      "from other kernels memory bandwidth",
+                      "overlap slowed %llu kernels by %.0f us; on the target NCCL's channels take "
+                      "SMs from GEMMs, and memory bandwidth from other kernels",
                       (unsigned long long)o->beside, (double)o->taken_ns / 1e3);
         note_shown(rep, o);
         if (o->counted > 0)

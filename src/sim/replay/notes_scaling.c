@@ -37,7 +37,7 @@ void note_strong(struct replay *rep, const struct strong_scaling *s)
     replay_assume(rep,
                   "strong scaling (--strong): the batch stays and each rank has 1 / scale of its "
                   "tokens; micro-batches keep their number and have %u tokens at scale 1, which is "
-                  "the dimension of every product that is divided",
+                  "the dimension of every GEMM that is divided",
                   s->tokens);
     replay_assume(rep, "transfers of activations carry 1 / scale of the bytes, those of gradients "
                        "and parameters what they did; of kernels on activations what the "

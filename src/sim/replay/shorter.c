@@ -76,7 +76,7 @@ static const char *why_part(const struct iteration_time *before, const struct it
         double ns;
     } parts[] = {
         {"computation", before->compute_ns - now->compute_ns},
-        {"kernels that were counted, not timed", before->untraced_ns - now->untraced_ns},
+        {"untimed kernels", before->untraced_ns - now->untraced_ns},
         {"exposed communication", before->exposed_comm_ns - now->exposed_comm_ns},
         {"exposed copies", before->exposed_memory_ns - now->exposed_memory_ns},
         {"idling", before->idle_ns - now->idle_ns},

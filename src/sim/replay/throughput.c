@@ -160,14 +160,14 @@ static void find_peak(struct workload *w, struct replay *rep, double all, double
         return;
     }
     if (all > 0) {
-        w->missing = arena_printf(&rep->arena, "%s has no peak for products in %s",
-                                  rep->to.gpu->name, w->mix);
+        w->missing =
+            arena_printf(&rep->arena, "%s has no peak for GEMMs in %s", rep->to.gpu->name, w->mix);
         return;
     }
     w->peak_tflops = gpu_peak_tflops(rep->to.gpu, SPECTER_BF16, SPECTER_DTYPE_UNKNOWN);
     w->mix = "bf16, assumed";
     if (!(w->peak_tflops > 0))
-        w->missing = "no product was recorded, and the GPU has no bf16 peak";
+        w->missing = "no GEMM was recorded, and the GPU has no bf16 peak";
 }
 
 void workload_survey(struct workload *w, const struct job *job, double tokens, double flops)

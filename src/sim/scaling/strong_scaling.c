@@ -124,17 +124,17 @@ static uint32_t choose(struct strong_scaling *s, const struct search *f, struct 
         if (chosen != 0) {
             s->refused = arena_printf(arena,
                                       "%u and %u may both be the tokens of a micro-batch in every "
-                                      "product",
+                                      "GEMM",
                                       chosen, f->may[i]);
             return 0;
         }
         chosen = f->may[i];
     }
     if (chosen == 0 && f->first == NULL)
-        s->refused = "no product tells the tokens of a micro-batch";
+        s->refused = "no GEMM shows the tokens of a micro-batch";
     else if (chosen == 0)
         s->refused = arena_printf(arena,
-                                  "no dimension counts tokens in every product: %s and %s have "
+                                  "no dimension counts tokens in every GEMM: %s and %s have "
                                   "none in common",
                                   product_words(arena, f->first), product_words(arena, f->struck));
     return chosen;
@@ -163,11 +163,11 @@ void strong_scaling_find(struct strong_scaling *s, const struct weak_scaling *gr
     s->tied_n = f.side_m == 0;
     if (f.untold || (f.tied > 0 && (f.side_m > 0) == (f.side_n > 0)))
         s->refused = arena_printf(arena,
-                                  "two dimensions are %u in some products, and others do not tell "
+                                  "two dimensions are %u in some GEMMs, and others do not tell "
                                   "which counts tokens",
                                   s->tokens);
     else if (s->batch > 0 && grid_size(growth->grid, GRID_EP) > 1)
-        s->refused = "batches of products may count experts or sequences";
+        s->refused = "batches of GEMMs may count experts or sequences";
 }
 
 int strong_scaling_check(const struct strong_scaling *s, int64_t scale, struct err *e)
@@ -180,7 +180,7 @@ int strong_scaling_check(const struct strong_scaling *s, int64_t scale, struct e
                        "micro-batch",
                        (long long)scale, s->tokens);
     if (scale > 1 && s->batch % scale != 0)
-        return err_set(e, ERR_USAGE, "--strong: scale %lld does not divide batches of %u products",
+        return err_set(e, ERR_USAGE, "--strong: scale %lld does not divide batches of %u GEMMs",
                        (long long)scale, s->batch);
     return 0;
 }

@@ -7,7 +7,7 @@ refused() {
     "$SPECTER" analyze "$1" --json "$1.json" >"$1.text" 2>"$1.notes"
     status=$?
     sed "s/^/$1: status $status: /; s/[0-9.]* us from/N us from/; s/[0-9]* common/N common/" "$1.notes"
-    grep -c "Late rank" "$1.text"
+    grep -c "Straggler" "$1.text"
     python3 - "$1.json" <<'PY'
 import json, sys
 doc = json.load(open(sys.argv[1]))

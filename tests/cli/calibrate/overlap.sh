@@ -17,7 +17,7 @@ for us in 300, 600:
     print(f"x,,{gpu},dgx_h100_400g,all_reduce,67108864,8,1,8,16,memory-bound,16,8192,8192,bf16,100,{100 / (1 - memory / us):.6f},{us}")
 PY
 }
-figures() { sed -n '/beside comm/,$p' out; grep -o '"overlap.*[0-9]' mine.json; }
+figures() { sed -n '/overlapped by communication/,$p' out; grep -o '"overlap.*[0-9]' mine.json; }
 rows h100_sxm 0.9 40 >overlap.csv
 "$SPECTER" calibrate overlap.csv -o mine.json >out || exit 1
 head -1 out

@@ -47,7 +47,7 @@ print("%s: %.1f ms recorded, %s, %.1f and %.1f ms of it untraced" % (
     "as long replayed" if abs(replayed["iteration_us"] / recorded["iteration_us"] - 1) < 0.01
     else "%.1f ms replayed" % (replayed["iteration_us"] / 1e3), recorded["untraced_us"] / 1e3, replayed["untraced_us"] / 1e3))
 PY
-    grep -A2 -E 'launches of graphs began|without a recorded call' out.txt
+    grep -A1 -E 'launches of graphs started|without a recorded call' out.txt
     for format in chakra chrome perfetto csv; do
         "$SPECTER" export $name --format $format -o $name.$format >/dev/null 2>err || { echo "export $format: $?"; cat err; }
     done

@@ -20,7 +20,7 @@ machine() {
         fix=${fix:+$fix,}$(sed -n 's/.*: --fix \([a-zA-Z0-9_,]*\) is enough.*/\1/p' log)
         [[ -n $fix ]] || { cat log; exit 1; }
     done
-    sed -n '/beside comm/,$s/  *[0-9].*//p' fit
+    sed -n '/overlapped by communication/,$s/  *[0-9].*//p' fit
 }
 machine fast 395 450
 machine slow 60 68
@@ -50,7 +50,7 @@ truth, without, with_ = map(float, sys.argv[1:])
 off = [abs(us / truth - 1) for us in (without, with_)]
 print("nearer" if off[1] < off[0] else f"not nearer: {off}", "within 1 %" if off[1] < 0.01 else off[1])
 for text in json.load(open("result"))["assumptions"]:
-    if text.startswith("products beside"):
+    if text.startswith("GEMMs overlapped"):
         print("-", __import__("re").sub(r"[0-9.]+ %|x [0-9.]+|\([0-9]+", "N", text))
 PY
 done
