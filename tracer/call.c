@@ -3,7 +3,7 @@
 
 #include "device.h"
 #include "driver.h"
-#include "gate.h"
+#include "filter.h"
 #include "ids.h"
 #include "launch.h"
 #include "plugin.h"
@@ -25,7 +25,7 @@ static struct ids events = IDS_INIT(event_slots);
 /* Is a record of this kind wanted now? One that is wanted and cannot be kept is counted. */
 static bool recording(enum record_kind kind)
 {
-    if (!gate_wants(kind))
+    if (!filter_wants(kind))
         return false;
     if (atomic_load_explicit(&tracer.state, memory_order_relaxed) == TRACER_ON)
         return true;

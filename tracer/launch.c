@@ -4,7 +4,7 @@
 #include "call.h"
 #include "device.h"
 #include "driver.h"
-#include "gate.h"
+#include "filter.h"
 #include "hold.h"
 #include "loader_lock.h"
 #include "threads.h"
@@ -203,7 +203,7 @@ void launch_collect(struct thread *t, void (*take)(struct record *r))
 
 void describe_launch(struct call *c, enum kernel_handle handle, const void *func, CUstream stream)
 {
-    c->kind = gate_wants(RECORD_UNTRACED) ? CALL_LAUNCH : CALL_UNRECORDED;
+    c->kind = filter_wants(RECORD_UNTRACED) ? CALL_LAUNCH : CALL_UNRECORDED;
     c->stream = plain(stream);
     c->launch = (struct launch_call){handle, func};
 }

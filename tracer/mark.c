@@ -2,7 +2,7 @@
 #include "mark.h"
 
 #include "call.h"
-#include "gate.h"
+#include "filter.h"
 #include "threads.h"
 #include "tracer.h"
 
@@ -28,7 +28,7 @@ void mark_copy_name(char to[MARK_NAME_MAX], const char *name)
 
 static void lose(void)
 {
-    if (gate_wants(RECORD_MARK))
+    if (filter_wants(RECORD_MARK))
         atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
 }
 
@@ -67,12 +67,12 @@ static void publish(struct thread *t, const struct record *r)
     errno = saved;
 }
 
-/* The gate is told first: a mark that opens it is recorded. */
+/* The filter hears of it first: the mark that begins the first iteration wanted is recorded. */
 static void put_moment(struct thread *t, enum specter_mark kind, const char *name)
 {
     struct record r = blank(kind, t->tid, name, tracer_now());
     if (kind == SPECTER_MARK_ITERATION)
-        gate_iteration();
+        filter_iteration();
     publish(t, &r);
 }
 
@@ -193,7 +193,7 @@ void mark_abandon(struct thread *t, mark_writer *write)
     struct ranges *s = atomic_load_explicit(&t->ranges, memory_order_acquire);
     if (s == NULL || !seize(s))
         return;
-    for (uint32_t i = 0; i < s->depth && gate_wants(RECORD_MARK); i++) {
+    for (uint32_t i = 0; i < s->depth && filter_wants(RECORD_MARK); i++) {
         struct record r = blank(SPECTER_MARK_RANGE, t->tid, s->open[i].name, s->open[i].start_ns);
         write(&r);
     }
@@ -260,7 +260,7 @@ void mark_abandon_begun(mark_writer *write)
 {
     struct record r;
     for (uint32_t i = 0; i < BEGUN_MAX; i++) {
-        if (take_begun(&begun[i], atomic_load(&begun[i].id), &r) && gate_wants(RECORD_MARK))
+        if (take_begun(&begun[i], atomic_load(&begun[i].id), &r) && filter_wants(RECORD_MARK))
             write(&r);
     }
 }

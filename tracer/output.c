@@ -5,8 +5,8 @@
 #include "comm.h"
 #include "driver.h"
 #include "file.h"
+#include "filter.h"
 #include "flight.h"
-#include "gate.h"
 #include "graph_ops.h"
 #include "lookup.h"
 #include "request.h"
@@ -403,7 +403,7 @@ void output_init(void)
                                         .coverage = coverage,
                                         .gpus = output.gpus,
                                         .env = c->env,
-                                        .window = gate_is_windowed(window) ? window : NULL,
+                                        .window = filter_is_windowed(window) ? window : NULL,
                                         .ring = (uint64_t)c->ring,
                                     });
     if (output.in_slots && !open_flight())
@@ -653,9 +653,9 @@ static void put_timings(struct out *o)
 /* What was left out, and why. */
 static void put_limits(struct out *o)
 {
-    if (gate_skipped() > 0) {
+    if (filter_skipped() > 0) {
         put_RAW(o, ",\"skipped\":{\"cublas\":");
-        put_U64(o, gate_skipped());
+        put_U64(o, filter_skipped());
         put_RAW(o, "}");
     }
     if (output.in_slots) {

@@ -5,7 +5,7 @@
 #include "comm.h"
 #include "device.h"
 #include "driver.h"
-#include "gate.h"
+#include "filter.h"
 #include "hold.h"
 #include "loader_lock.h"
 #include "mark.h"
@@ -117,7 +117,7 @@ static int begin(void)
     driver_ready(); /* it may bring a clock of its own */
     tracer.origin_ns = clock_host_ns();
     real_ns = clock_real_ns();
-    gate_begin(&tracer.config);
+    filter_begin(&tracer.config);
     pthread_once(&registered, register_handlers);
     return writer_start(&tracer.config, tracer.origin_ns, real_ns) == 0 ? TRACER_ON : TRACER_OFF;
 }

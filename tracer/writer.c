@@ -4,7 +4,7 @@
 #include "clock.h"
 #include "comm.h"
 #include "device.h"
-#include "gate.h"
+#include "filter.h"
 #include "governor.h"
 #include "graph_ops.h"
 #include "launch.h"
@@ -127,7 +127,7 @@ static uint64_t number(const struct record *r)
 static void take_record(const struct record *record)
 {
     struct record r = *record;
-    bool admitted = gate_admits(&r);
+    bool admitted = filter_admits(&r);
     uint64_t id = admitted ? number(&r) : 0;
     governor_count(&r);
     if (r.span != NO_SPAN || (admitted && output_is_first_launch(&r)))
@@ -139,7 +139,7 @@ static void take_record(const struct record *record)
 /* What a thread has left: launches that no record ended, ranges that were not closed. */
 static void take_left(struct record *r)
 {
-    if (gate_admits(r))
+    if (filter_admits(r))
         output_record(r, 0, NOT_SHOWN);
 }
 
@@ -272,7 +272,7 @@ static void govern(void)
     uint32_t rate = governor_look();
     if (rate == 0)
         return;
-    gate_sample(rate);
+    filter_sample(rate);
     output_sample(rate, "governor", tracer_now());
 }
 
@@ -325,7 +325,7 @@ static void take_last(const struct record *record)
     struct record r = *record;
     uint64_t id;
     enum span_answer answer;
-    if (!gate_admits(&r))
+    if (!filter_admits(&r))
         return;
     id = number(&r);
     answer = r.span != NO_SPAN ? span_ask(&r) : SPAN_DONE;
@@ -353,11 +353,11 @@ static void warn_of_iterations(void)
 {
     char begun[32], first[32];
     const struct config *c = &tracer.config;
-    if (!c->record_ops || gate_iterations() >= c->iterations.number)
+    if (!c->record_ops || filter_iterations() >= c->iterations.number)
         return;
-    snprintf(begun, sizeof begun, "%lld", (long long)gate_iterations());
+    snprintf(begun, sizeof begun, "%lld", (long long)filter_iterations());
     snprintf(first, sizeof first, "%lld", (long long)c->iterations.number);
-    if (gate_iterations() == 0)
+    if (filter_iterations() == 0)
         warn_once("no iteration was marked, so iterations from ", first,
                   " on could not be recorded (see SPECTER_MARKER)", NULL);
     else
@@ -407,7 +407,7 @@ static void finish(int64_t deadline_ns)
 
 static void count_left(struct record *r)
 {
-    if (gate_admits(r))
+    if (filter_admits(r))
         atomic_fetch_add(&tracer.lost, 1);
 }
 

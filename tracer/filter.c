@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gate.h"
+#include "filter.h"
 
 #include "config.h"
 #include "tracer.h"
@@ -7,14 +7,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Why nothing is recorded now; 0: it is. */
+/* Why nothing is recorded now; 0: calls are recorded. */
 enum reason {
     BEFORE_DELAY = 1,
     AFTER_DURATION = 2,
     OUTSIDE_ITERATIONS = 4,
 };
 
-static const struct config *config = &tracer.config; /* never NULL, whoever asks how early */
+static const struct config *config = &tracer.config; /* never NULL, however early it is read */
 static _Atomic unsigned closed;                      /* enum reason, joined */
 static _Atomic int64_t iterations;
 static _Atomic uint32_t rate;
@@ -22,7 +22,7 @@ static _Atomic uint64_t skipped;
 
 #define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
 
-/* The mark that has just closed the gate is of this thread. */
+/* This thread's mark has just ended the last iteration wanted, and is itself still recorded. */
 THREAD_LOCAL bool closing;
 
 /* GEMMs of this thread in blocks of `rate`: the one at `pick` is recorded. */
@@ -31,7 +31,7 @@ THREAD_LOCAL struct {
     uint64_t blocks;
 } turn;
 
-void gate_begin(const struct config *c)
+void filter_begin(const struct config *c)
 {
     config = c;
     atomic_store(&closed, (c->delay_ns > 0 ? BEFORE_DELAY : 0u) |
@@ -41,7 +41,7 @@ void gate_begin(const struct config *c)
     atomic_store(&rate, (uint32_t)c->sample);
 }
 
-/* splitmix64's: neighbours come out unlike each other. */
+/* The finalizer of splitmix64: neighbouring inputs give unrelated outputs. */
 static uint64_t mix(uint64_t h)
 {
     h += UINT64_C(0x9e3779b97f4a7c15);
@@ -65,7 +65,8 @@ static bool take_turn(uint32_t of)
     return false;
 }
 
-/* While the gate is closed: is it time to open it, or is this the mark that has closed it? */
+/* Returns whether a record is wanted while `closed` is set: the delay is over, or this is the mark
+ * that ended the last iteration. */
 static bool opens(enum record_kind kind)
 {
     unsigned why = atomic_load_explicit(&closed, memory_order_relaxed);
@@ -78,7 +79,7 @@ static bool opens(enum record_kind kind)
     return why == 0;
 }
 
-bool gate_wants(enum record_kind kind)
+bool filter_wants(enum record_kind kind)
 {
     uint32_t of;
     if (!config->record_ops || !config->wanted[kind])
@@ -91,7 +92,7 @@ bool gate_wants(enum record_kind kind)
     return of == 1 || take_turn(of);
 }
 
-void gate_iteration(void)
+void filter_iteration(void)
 {
     int64_t n;
     if (config->iterations.number == 0)
@@ -105,7 +106,7 @@ void gate_iteration(void)
     }
 }
 
-bool gate_admits(const struct record *r)
+bool filter_admits(const struct record *r)
 {
     if (config->duration_ns == 0 || r->host_ns - config->delay_ns < config->duration_ns)
         return true;
@@ -113,17 +114,17 @@ bool gate_admits(const struct record *r)
     return false;
 }
 
-void gate_sample(uint32_t of)
+void filter_sample(uint32_t of)
 {
     atomic_store(&rate, of);
 }
 
-uint64_t gate_skipped(void)
+uint64_t filter_skipped(void)
 {
     return atomic_load(&skipped);
 }
 
-int64_t gate_iterations(void)
+int64_t filter_iterations(void)
 {
     return atomic_load(&iterations);
 }
@@ -137,7 +138,7 @@ static size_t add_seconds(char text[128], size_t len, const char *what, int64_t 
                                   (long long)(ns / 1000000 % 1000));
 }
 
-bool gate_is_windowed(char text[128])
+bool filter_is_windowed(char text[128])
 {
     const struct setting_value *steps = &config->iterations;
     size_t len = add_seconds(text, 0, "delay", config->delay_ns);

@@ -2,13 +2,13 @@
 #include "test.h"
 
 #include "../../tracer/clock.h"
-#include "../../tracer/gate.h"
+#include "../../tracer/filter.h"
 #include "../../tracer/tracer.h"
 
 #include <pthread.h>
 #include <string.h>
 
-struct tracer tracer; /* the gate's view of it; the rest of the tracer is not linked here */
+struct tracer tracer; /* what the filter reads of it; the rest of the tracer is not linked here */
 
 static uint64_t now_ns;
 
@@ -17,67 +17,67 @@ static uint64_t virtual_now(void)
     return now_ns;
 }
 
-/* Opens the gate as these settings say, at time 0. */
+/* Starts the filter with these settings, at time 0. */
 static void begin(const char *const *settings)
 {
     config_read_from(&tracer.config, settings);
     tracer.origin_ns = 0;
     now_ns = 0;
     clock_use(virtual_now);
-    gate_begin(&tracer.config);
+    filter_begin(&tracer.config);
 }
 
 #define BEGIN(...) begin((const char *const[]){__VA_ARGS__, NULL})
 
-TEST(tracer_gate_delay_and_duration)
+TEST(tracer_filter_delay_and_duration)
 {
     struct record r = {.kind = RECORD_NCCL};
     char text[128];
     BEGIN("SPECTER_DELAY=1", "SPECTER_DURATION=2.5");
-    CHECK(!gate_wants(RECORD_NCCL) && !gate_wants(RECORD_MARK));
+    CHECK(!filter_wants(RECORD_NCCL) && !filter_wants(RECORD_MARK));
     now_ns = 999999999;
-    CHECK(!gate_wants(RECORD_NCCL));
+    CHECK(!filter_wants(RECORD_NCCL));
     now_ns = 1000000000;
-    CHECK(gate_wants(RECORD_NCCL) && gate_wants(RECORD_MARK));
+    CHECK(filter_wants(RECORD_NCCL) && filter_wants(RECORD_MARK));
     r.host_ns = 3499999999;
-    CHECK(gate_admits(&r) && gate_wants(RECORD_NCCL));
+    CHECK(filter_admits(&r) && filter_wants(RECORD_NCCL));
     r.host_ns = 3500000000;
-    CHECK(!gate_admits(&r));
-    CHECK(!gate_wants(RECORD_NCCL)); /* the writer saw that it is over */
-    CHECK(gate_is_windowed(text));
+    CHECK(!filter_admits(&r));
+    CHECK(!filter_wants(RECORD_NCCL)); /* the writer saw that it is over */
+    CHECK(filter_is_windowed(text));
     CHECK_STR(text, "delay 1.000 s, duration 2.500 s");
     BEGIN("A=b");
-    CHECK(gate_wants(RECORD_NCCL) && !gate_is_windowed(text));
+    CHECK(filter_wants(RECORD_NCCL) && !filter_is_windowed(text));
     clock_use(NULL);
 }
 
 /* Within one more iteration: is it recorded? */
 static bool step(void)
 {
-    gate_iteration();
-    gate_wants(RECORD_MARK);
-    return gate_wants(RECORD_GEMM);
+    filter_iteration();
+    filter_wants(RECORD_MARK);
+    return filter_wants(RECORD_GEMM);
 }
 
-TEST(tracer_gate_iterations)
+TEST(tracer_filter_iterations)
 {
     char text[128];
     BEGIN("SPECTER_ITERATIONS=2:3");
-    CHECK(!gate_wants(RECORD_NCCL)); /* before any mark */
+    CHECK(!filter_wants(RECORD_NCCL)); /* before any mark */
     CHECK(!step());
     CHECK(step());
     CHECK(step());
-    gate_iteration();
-    CHECK(gate_wants(RECORD_MARK)); /* this one says when the third ended */
-    CHECK(!gate_wants(RECORD_MARK) && !gate_wants(RECORD_GEMM));
+    filter_iteration();
+    CHECK(filter_wants(RECORD_MARK)); /* this one says when the third ended */
+    CHECK(!filter_wants(RECORD_MARK) && !filter_wants(RECORD_GEMM));
     CHECK(!step());
-    CHECK_INT(gate_iterations(), 5);
-    CHECK(gate_is_windowed(text));
+    CHECK_INT(filter_iterations(), 5);
+    CHECK(filter_is_windowed(text));
     CHECK_STR(text, "iterations 2 to 3");
     BEGIN("SPECTER_ITERATIONS=1:");
     for (int i = 0; i < 10; i++)
         CHECK(step());
-    CHECK(gate_is_windowed(text));
+    CHECK(filter_is_windowed(text));
     CHECK_STR(text, "iterations 1 to the end");
     clock_use(NULL);
 }
@@ -86,20 +86,20 @@ static void *count_turns(void *at)
 {
     int *turns = at, n = 0;
     for (int i = 0; i < 80; i++) {
-        if (gate_wants(RECORD_GEMM))
+        if (filter_wants(RECORD_GEMM))
             turns[n++] = i;
     }
     return (void *)(intptr_t)n;
 }
 
-TEST(tracer_gate_samples_one_gemm_in_each_block)
+TEST(tracer_filter_samples_one_gemm_in_each_block)
 {
     int turns[80], differ = 0;
     pthread_t thread;
     void *n;
     BEGIN("SPECTER_SAMPLE=8");
     for (int i = 0; i < 100; i++)
-        CHECK(gate_wants(RECORD_NCCL));
+        CHECK(filter_wants(RECORD_NCCL));
     CHECK(pthread_create(&thread, NULL, count_turns, turns) == 0); /* a thread with no past */
     CHECK(pthread_join(thread, &n) == 0);
     CHECK_INT((intptr_t)n, 10);
@@ -108,17 +108,17 @@ TEST(tracer_gate_samples_one_gemm_in_each_block)
         differ += turns[i] % 8 != turns[0] % 8;
     }
     CHECK(differ > 3); /* not always the same of a program's eight */
-    CHECK_INT((int64_t)gate_skipped(), 70);
-    gate_sample(1);
-    CHECK(gate_wants(RECORD_GEMM) && gate_wants(RECORD_GEMM));
+    CHECK_INT((int64_t)filter_skipped(), 70);
+    filter_sample(1);
+    CHECK(filter_wants(RECORD_GEMM) && filter_wants(RECORD_GEMM));
     clock_use(NULL);
 }
 
-TEST(tracer_gate_leaves_out_kinds_and_ranks)
+TEST(tracer_filter_leaves_out_kinds_and_ranks)
 {
     BEGIN("SPECTER_NO_DEPS=1");
-    CHECK(!gate_wants(RECORD_RECORD) && !gate_wants(RECORD_SYNC) && gate_wants(RECORD_NCCL));
+    CHECK(!filter_wants(RECORD_RECORD) && !filter_wants(RECORD_SYNC) && filter_wants(RECORD_NCCL));
     BEGIN("RANK=2", "SPECTER_RANKS=0-1");
-    CHECK(!gate_wants(RECORD_NCCL) && !gate_wants(RECORD_MARK));
+    CHECK(!filter_wants(RECORD_NCCL) && !filter_wants(RECORD_MARK));
     clock_use(NULL);
 }
