@@ -97,8 +97,8 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *data)
     return s->code == 0;
 }
 
-bool as_caller_ask(const struct loader *loader, const void *code, void *handle, const char *name,
-                   const char *version, void **found)
+bool as_caller_ask(const struct dl_functions *loader, const void *code, void *handle,
+                   const char *name, const char *version, void **found)
 {
     struct search s = {(uintptr_t)code, {NULL, 0}};
     uintptr_t function = version == NULL ? (uintptr_t)loader->sym : (uintptr_t)loader->vsym;
@@ -113,8 +113,8 @@ bool as_caller_ask(const struct loader *loader, const void *code, void *handle, 
 
 #else
 
-bool as_caller_ask(const struct loader *loader, const void *code, void *handle, const char *name,
-                   const char *version, void **found)
+bool as_caller_ask(const struct dl_functions *loader, const void *code, void *handle,
+                   const char *name, const char *version, void **found)
 {
     (void)loader, (void)code, (void)handle, (void)name, (void)version, (void)found;
     return false;

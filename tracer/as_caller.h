@@ -17,7 +17,7 @@
 
 #ifndef __ASSEMBLER__
 
-#include "real.h"
+#include "real_dlsym.h"
 
 #include <stdbool.h>
 
@@ -27,8 +27,8 @@
  * has no `ret` that serves, or the thread has a shadow stack, which allows a return to its caller
  * only. The code must stay loaded meanwhile: it is a place that a call has come from or is going
  * to. */
-bool as_caller_ask(const struct loader *loader, const void *code, void *handle, const char *name,
-                   const char *version, void **found);
+bool as_caller_ask(const struct dl_functions *loader, const void *code, void *handle,
+                   const char *name, const char *version, void **found);
 
 #endif
 #endif

@@ -3,9 +3,9 @@
 
 #include "clock.h"
 #include "driver.h"
-#include "tracer.h"
-#include "hold.h"
 #include "ids.h"
+#include "signal_block.h"
+#include "tracer.h"
 #include "writer.h"
 
 #include <stdatomic.h>
@@ -174,8 +174,8 @@ static void await_context(struct context *c)
 {
     const struct timespec nap = {0, CONTEXT_NAP_NS};
     int64_t begun = clock_pace_ns();
-    struct hold hold;
-    hold_begin(&hold); /* nanosleep() is a cancellation point */
+    struct signal_block blocked;
+    signal_block_begin(&blocked); /* nanosleep() is a cancellation point */
     while (atomic_load_explicit(&c->state, memory_order_acquire) < CONTEXT_READY) {
         if (clock_pace_ns() - begun > CONTEXT_PATIENCE_NS) {
             atomic_store(&c->given_up, true);
@@ -183,7 +183,7 @@ static void await_context(struct context *c)
         }
         nanosleep(&nap, NULL);
     }
-    hold_end(&hold);
+    signal_block_end(&blocked);
 }
 
 static struct context *ready_context(CUcontext handle)

@@ -8,10 +8,10 @@
 #ifdef TRACER_HAS_DLSYM
 
 #include "answers.h"
-#include "hold.h"
 #include "loader_lock.h"
-#include "real.h"
+#include "real_dlsym.h"
 #include "resolve.h"
+#include "signal_block.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,11 +38,11 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
     unsigned long long before = unloaded();
     int result = next != NULL ? next(handle) : -1, saved = errno;
     if (unloaded() != before) {
-        struct hold hold;
+        struct signal_block blocked;
         answers_drop();
-        hold_begin(&hold);
+        signal_block_begin(&blocked);
         resolve_unloaded();
-        hold_end(&hold);
+        signal_block_end(&blocked);
     }
     errno = saved;
     return result;

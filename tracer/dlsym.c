@@ -6,9 +6,9 @@
 #include "hooks/nccl.h"
 #include "as_caller.h"
 #include "elf.h"
-#include "hold.h"
-#include "real.h"
+#include "real_dlsym.h"
 #include "resolve.h"
+#include "signal_block.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -122,14 +122,14 @@ void *dlsym_entry(enum hook_id id, void *found)
 }
 
 /* As the caller. False: that cannot be done, and the handle means another thing for everyone. */
-static bool ask(const struct loader *loader, void *handle, const char *name, const char *version,
-                const void *caller, void **found)
+static bool ask(const struct dl_functions *loader, void *handle, const char *name,
+                const char *version, const void *caller, void **found)
 {
-    struct hold hold;
+    struct signal_block blocked;
     bool asked;
-    hold_begin(&hold); /* a handler would see a return address of no call */
+    signal_block_begin(&blocked); /* a handler would see a return address of no call */
     asked = as_caller_ask(loader, caller, handle, name, version, found);
-    hold_end(&hold);
+    signal_block_end(&blocked);
     if (asked)
         return true;
     if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
@@ -175,7 +175,7 @@ static struct dlsym_answer answer_hook(enum hook_id id, void *found, void *handl
 struct dlsym_answer dlsym_answer(void *handle, const char *name, const char *version,
                                  const void *caller)
 {
-    struct loader next = next_loader();
+    struct dl_functions next = next_loader();
     void *go_on = version == NULL ? (void *)(uintptr_t)next.sym : (void *)(uintptr_t)next.vsym;
     struct dlsym_answer answer = {NULL, go_on};
     int wanted = what_is_wanted();

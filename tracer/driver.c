@@ -3,10 +3,10 @@
 
 #include "clock.h"
 #include "hip.h"
-#include "hold.h"
 #include "pending.h"
-#include "real.h"
+#include "real_dlsym.h"
 #include "resolve.h"
+#include "signal_block.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -61,16 +61,16 @@ static bool find_hip(void)
 static void look(void)
 {
     int was = NOT_FOUND;
-    struct hold hold;
+    struct signal_block blocked;
     void *library;
     if (!atomic_compare_exchange_strong(&state, &was, LOOKING))
         return;
-    hold_begin(&hold);
+    signal_block_begin(&blocked);
     pending_begin();
     library = resolve_library("libcuda");
     atomic_store(&state, (library != NULL ? bind(library) : find_hip()) ? FOUND : NOT_FOUND);
     pending_end();
-    hold_end(&hold);
+    signal_block_end(&blocked);
 }
 
 bool driver_ready(void)

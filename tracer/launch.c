@@ -5,8 +5,8 @@
 #include "device.h"
 #include "driver.h"
 #include "filter.h"
-#include "hold.h"
 #include "loader_lock.h"
+#include "signal_block.h"
 #include "threads.h"
 #include "tracer.h"
 
@@ -46,11 +46,11 @@ static const char *ask_runtime(function real, const void *func)
 static const char *ask_symbols(const void *func)
 {
     Dl_info info;
-    struct hold hold;
+    struct signal_block blocked;
     bool known;
-    hold_begin(&hold);
+    signal_block_begin(&blocked);
     known = loader_address(func, &info) != 0 && info.dli_saddr == func;
-    hold_end(&hold);
+    signal_block_end(&blocked);
     return known ? info.dli_sname : NULL;
 }
 

@@ -6,10 +6,10 @@
 #include "config.h"
 #include "dlsym.h"
 #include "export.h"
-#include "hold.h"
 #include "pending.h"
-#include "real.h"
+#include "real_dlsym.h"
 #include "resolve.h"
+#include "signal_block.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -148,16 +148,16 @@ static void *answer(const struct lookup *l, void *found, int version, const void
 {
     enum hook_id hook = hook_of(l, version);
     void *entry = NULL;
-    struct hold hold;
+    struct signal_block blocked;
     if (hook == HOOK_COUNT || !is_wanted(function_names[hook].record) ||
         !is_known(l, found, version))
         return found;
-    hold_begin(&hold);
+    signal_block_begin(&blocked);
     pending_begin();
     if (!is_left_out(caller))
         entry = dlsym_entry(hook, found);
     pending_end();
-    hold_end(&hold);
+    signal_block_end(&blocked);
     return entry != NULL ? entry : found;
 }
 

@@ -3,7 +3,7 @@
 
 #include "elf.h"
 #include "loader_lock.h"
-#include "real.h"
+#include "real_dlsym.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "comm.h"
+#include "coverage_gaps.h"
 #include "driver.h"
 #include "file.h"
 #include "filter.h"
@@ -11,7 +12,6 @@
 #include "lookup.h"
 #include "request.h"
 #include "tracer.h"
-#include "unseen.h"
 #include "warn.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define FLUSH_NS INT64_C(100000000)
 #define BATCH_BYTES 61440
 #define BUFFER_BYTES (BATCH_BYTES + FORMAT_INIT_MAX)
-#define SUMMARY_BYTES (8192 + UNSEEN_BYTES_MAX)
+#define SUMMARY_BYTES (8192 + COVERAGE_GAPS_BYTES_MAX)
 #define ROOM_BYTES 4096 /* given up at the end of a full disk */
 #define CLOSING_BYTES (SUMMARY_BYTES + 512)
 _Static_assert(CLOSING_BYTES <= FLIGHT_END_BYTES, "it must fit its slot");
@@ -98,7 +98,7 @@ int output_open(const struct config *config, int64_t mono_ns, int64_t real_ns)
     output.in_slots = config->ring > 0;
     for (int i = 0; i < HOOK_COUNT; i++)
         format_gemm_name(output.gemm_names[i], function_names[i].name);
-    unseen_begin();
+    coverage_gaps_begin();
     return file_open(&output.file, config);
 }
 
@@ -702,7 +702,7 @@ static void put_summary(struct out *o)
     put_RAW(o, ",\"marks\":");
     put_U64(o, output.marks);
     put_RAW(o, ",\"unseen\":");
-    unseen_put(o);
+    coverage_gaps_put(o);
     put_limits(o);
     put_RAW(o, "}");
     *o->p = '\0';
@@ -800,12 +800,12 @@ void output_abandon(void)
 void output_forked(void)
 {
     file_close(&output.file);
-    unseen_forked();
+    coverage_gaps_forked();
 }
 
 void output_reset(void)
 {
     memset(&output, 0, offsetof(struct output, gemm_names));
     graph_ops_reset();
-    unseen_reset();
+    coverage_gaps_reset();
 }

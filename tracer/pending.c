@@ -2,7 +2,7 @@
 #include "pending.h"
 
 #include "dlsym.h"
-#include "real.h"
+#include "real_dlsym.h"
 
 #ifdef TRACER_HAS_DLSYM
 

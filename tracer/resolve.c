@@ -7,12 +7,12 @@
 #include "answers.h"
 #include "as_caller.h"
 #include "elf.h"
-#include "hold.h"
 #include "loader_lock.h"
 #include "objects.h"
 #include "pending.h"
-#include "real.h"
+#include "real_dlsym.h"
 #include "record.h"
+#include "signal_block.h"
 #include "warn.h"
 
 #include <ctype.h>
@@ -80,12 +80,12 @@ static _Atomic(const ElfW(Dyn) *) called[CALLED_MAX]; /* dynamic sections */
 static void note_called(function real)
 {
     const struct link_map *object;
-    struct hold hold;
+    struct signal_block blocked;
     void *address;
     memcpy(&address, &real, sizeof address);
-    hold_begin(&hold);
+    signal_block_begin(&blocked);
     object = object_of(address);
-    hold_end(&hold);
+    signal_block_end(&blocked);
     for (int i = 0; object != NULL && i < CALLED_MAX; i++) {
         const ElfW(Dyn) *there = NULL;
         if (atomic_compare_exchange_strong(&called[i], &there, object->l_ld) ||
@@ -177,7 +177,7 @@ static void *usable(void *p)
 /* In the name of the object; NULL, too, where that cannot be done. */
 static void *ask_as(const struct request *r, void *handle, const char *version)
 {
-    struct loader loader = real_loader();
+    struct dl_functions loader = real_loader();
     void *found = NULL;
     loader_enter();
     as_caller_ask(&loader, r->code, handle, r->name, version, &found);
@@ -320,9 +320,9 @@ static function choose(enum hook_id id, const void *caller)
 {
     uint32_t generation = atomic_load(&answers_generation);
     struct request r;
-    struct hold hold;
+    struct signal_block blocked;
     function found;
-    hold_begin(&hold);
+    signal_block_begin(&blocked);
     find_object(&r, id, caller);
     found = r.object != NULL ? answers_get(id, r.object->l_ld) : NULL;
     if (found == NULL) {
@@ -333,7 +333,7 @@ static function choose(enum hook_id id, const void *caller)
     if (found == NULL)
         found = r.defined.own != NULL ? r.defined.own
                                       : objects_in_scope(r.name, r.defined.version, r.object);
-    hold_end(&hold);
+    signal_block_end(&blocked);
     return found != NULL ? found : r.defined.first;
 }
 
@@ -350,15 +350,15 @@ static void leave_error(const struct request *r)
 void *resolve_behind_us(enum hook_id id, bool in_all_scopes, const void *caller)
 {
     struct request r;
-    struct hold hold;
+    struct signal_block blocked;
     void *found;
-    hold_begin(&hold);
+    signal_block_begin(&blocked);
     find_object(&r, id, caller);
     look(&r);
     found = in_all_scopes ? ask_any_version(&r) : ask_global(&r);
     if (found == NULL)
         leave_error(&r);
-    hold_end(&hold);
+    signal_block_end(&blocked);
     return found;
 }
 
@@ -437,11 +437,11 @@ function resolve(enum hook_id id, const void *caller)
         note_called(real);
         answers_put(id, caller, real, generation);
     } else {
-        struct hold hold;
-        hold_begin(&hold); /* it writes */
+        struct signal_block blocked;
+        signal_block_begin(&blocked); /* it writes */
         warn_once("no library in this process has ", function_names[id].name,
                   "; the call returns an error", NULL);
-        hold_end(&hold);
+        signal_block_end(&blocked);
     }
     errno = saved;
     return real;
@@ -452,17 +452,17 @@ function resolve_beside(enum hook_id id, function neighbour)
     const void *address;
     const struct link_map *object;
     uint32_t generation;
-    struct hold hold;
+    struct signal_block blocked;
     function real;
     memcpy(&address, &neighbour, sizeof address);
     real = address != NULL ? answers_get(id, address) : NULL;
     if (real != NULL || address == NULL)
         return real;
     generation = atomic_load(&answers_generation);
-    hold_begin(&hold);
+    signal_block_begin(&blocked);
     object = object_of(address);
     real = object != NULL ? as_function(elf_function(object, function_names[id].name)) : NULL;
-    hold_end(&hold);
+    signal_block_end(&blocked);
     if (object != NULL && real == NULL) /* another preload answers for the library */
         real = choose(id, address);
     if (real != NULL)
@@ -476,7 +476,7 @@ static _Atomic(function) of_own_library[FUNCTION_COUNT], of_others[FUNCTION_COUN
 
 bool resolve_is_own(enum hook_id id, function real)
 {
-    struct hold hold;
+    struct signal_block blocked;
     const struct link_map *object;
     const void *address;
     bool is_own;
@@ -485,9 +485,9 @@ bool resolve_is_own(enum hook_id id, function real)
     if (atomic_load_explicit(&of_others[id], memory_order_relaxed) == real)
         return false;
     memcpy(&address, &real, sizeof address);
-    hold_begin(&hold);
+    signal_block_begin(&blocked);
     object = object_of(address);
-    hold_end(&hold);
+    signal_block_end(&blocked);
     is_own =
         object != NULL && resolve_is_library(object->l_name, resolve_stems[function_names[id].lib]);
     atomic_store_explicit(is_own ? &of_own_library[id] : &of_others[id], real,

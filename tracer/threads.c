@@ -2,9 +2,9 @@
 #include "threads.h"
 
 #include "call.h"
-#include "hold.h"
 #include "mark.h"
 #include "memory.h"
+#include "signal_block.h"
 #include "writer.h"
 
 #include <errno.h>
@@ -209,16 +209,16 @@ static struct thread *begin(void)
  * would leave the C library's locks behind. */
 struct thread *thread_begin(void)
 {
-    struct hold hold;
+    struct signal_block blocked;
     struct thread *t;
     uint32_t n = refused;
     if ((n & (n + 1)) != 0) {
         refused++;
         return NULL;
     }
-    hold_begin(&hold);
+    signal_block_begin(&blocked);
     t = thread_own != NULL ? thread_own : begin();
-    hold_end(&hold);
+    signal_block_end(&blocked);
     refused = t != NULL ? 0 : n + 1;
     return t;
 }

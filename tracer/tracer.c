@@ -6,12 +6,12 @@
 #include "device.h"
 #include "driver.h"
 #include "filter.h"
-#include "hold.h"
 #include "loader_lock.h"
 #include "mark.h"
 #include "output.h"
 #include "plugin.h"
 #include "process.h"
+#include "signal_block.h"
 #include "threads.h"
 #include "warn.h"
 #include "writer.h"
@@ -126,24 +126,24 @@ static void await_start(void)
 {
     const struct timespec nap = {0, START_NAP_NS};
     int64_t begun = clock_pace_ns();
-    struct hold hold;
-    hold_begin(&hold); /* nanosleep() is a cancellation point */
+    struct signal_block blocked;
+    signal_block_begin(&blocked); /* nanosleep() is a cancellation point */
     while (atomic_load(&tracer.state) == TRACER_STARTING &&
            clock_pace_ns() - begun < START_PATIENCE_NS)
         nanosleep(&nap, NULL);
-    hold_end(&hold);
+    signal_block_end(&blocked);
 }
 
 bool tracer_start(void)
 {
     int saved = errno, state = TRACER_FRESH;
     if (atomic_compare_exchange_strong(&tracer.state, &state, TRACER_STARTING)) {
-        struct hold hold;
-        hold_begin(&hold);
+        struct signal_block blocked;
+        signal_block_begin(&blocked);
         thread_depth++;
         atomic_store(&tracer.state, begin());
         thread_depth--;
-        hold_end(&hold);
+        signal_block_end(&blocked);
     } else if (state == TRACER_STARTING) {
         await_start();
     }

@@ -14,13 +14,13 @@ TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
 TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ring ids format config settings file flight request filter comm memory comm_table process \
-    secrets resolve objects answers as_caller as_caller_jump loader_lock pending real elf clock warn graph_ops timeline \
+    secrets resolve objects answers as_caller as_caller_jump loader_lock pending real_dlsym elf clock warn graph_ops timeline \
     driver hip)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
 # What runs in a program's dlsym(), which a sanitizer calls before it is ready for our checks.
 TRACER_EARLY := $(patsubst %,$(B)/tracer/%.o,dlsym dlsym_entry as_caller as_caller_jump elf loader_lock \
-    real)
+    real_dlsym)
 
 $(B)/tracer/%.o: private CPPFLAGS += $(TRACER_PIC)
 $(TRACER_EARLY): private CPPFLAGS += -fno-sanitize=all

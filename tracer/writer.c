@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "comm.h"
+#include "coverage_gaps.h"
 #include "device.h"
 #include "filter.h"
 #include "governor.h"
@@ -13,7 +14,6 @@
 #include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
-#include "unseen.h"
 #include "warn.h"
 
 #include <errno.h>
@@ -303,7 +303,7 @@ static void tick(bool last)
     plugin_visit(output_plugin, false);
     govern();
     answer_request();
-    unseen_look();
+    coverage_gaps_refresh();
     output_flush_old(writer.starved);
 }
 

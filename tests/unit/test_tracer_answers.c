@@ -5,7 +5,7 @@
 #include "../../tracer/as_caller.h"
 #include "../../tracer/dlsym.h"
 #include "../../tracer/pending.h"
-#include "../../tracer/real.h"
+#include "../../tracer/real_dlsym.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -80,7 +80,7 @@ TEST(tracer_answers_of_a_full_table_are_right)
 TEST(tracer_asks_the_loader_in_the_name_of_others)
 {
     static const char name[] = "gnu_get_libc_version";
-    struct loader loader = real_loader();
+    struct dl_functions loader = real_loader();
     const void *libc = dlsym(RTLD_DEFAULT, name);
     void *found = NULL;
     const char *text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "real.h"
+#include "real_dlsym.h"
 
 #include "elf.h"
 #include "loader_lock.h"
@@ -95,22 +95,22 @@ const struct link_map *object_of(const void *address)
     return find_object((void *)(uintptr_t)address, &found) == 0 ? found.map : NULL;
 }
 
-static struct loader loader_of(uintptr_t sym, uintptr_t vsym)
+static struct dl_functions loader_of(uintptr_t sym, uintptr_t vsym)
 {
-    return (struct loader){(void *(*)(void *, const char *))sym,
-                           (void *(*)(void *, const char *, const char *))vsym};
+    return (struct dl_functions){(void *(*)(void *, const char *))sym,
+                                 (void *(*)(void *, const char *, const char *))vsym};
 }
 
-struct loader real_loader(void)
+struct dl_functions real_loader(void)
 {
 #ifdef __GLIBC__
     return loader_of(known(&real.sym, "dlsym", true), known(&real.vsym, "dlvsym", true));
 #else
-    return (struct loader){dlsym, NULL}; /* where ours is not in the way */
+    return (struct dl_functions){dlsym, NULL}; /* where ours is not in the way */
 #endif
 }
 
-struct loader next_loader(void)
+struct dl_functions next_loader(void)
 {
     return loader_of(known(&next.sym, "dlsym", false), known(&next.vsym, "dlvsym", false));
 }
@@ -127,7 +127,7 @@ char *(*next_dlerror(void))(void)
 
 void *real_dlsym(void *handle, const char *name)
 {
-    struct loader loader = real_loader();
+    struct dl_functions loader = real_loader();
     void *found;
     loader_enter();
     found = loader.sym != NULL ? loader.sym(handle, name) : NULL;

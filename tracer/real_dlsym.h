@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loader's own dlsym() and dlvsym(), behind ours. Our code calls these and never `dlsym`, which
- * is the program's way in (dlsym.c); RTLD_NEXT, asked from here, means: next after us.
+ * The dlsym() and dlvsym() of libc. The tracer calls these and never `dlsym`, which is its wrapper
+ * for the program (dlsym.c); RTLD_NEXT passed to them means: after this library.
  *
- * They are found in the symbol tables of the objects behind us in the loader's list, because
- * finding them by dlsym() would find ourselves.
+ * They are found in the symbol tables of the objects that follow this library in the loader's list,
+ * because dlsym() would find the wrapper.
  */
-#ifndef SPECTER_TRACER_REAL_H
-#define SPECTER_TRACER_REAL_H
+#ifndef SPECTER_TRACER_REAL_DLSYM_H
+#define SPECTER_TRACER_REAL_DLSYM_H
 
 #include <link.h>
 
 /* One implementation; NULL where there is none. */
-struct loader {
+struct dl_functions {
     void *(*sym)(void *handle, const char *name);
     void *(*vsym)(void *handle, const char *name, const char *version);
 };
 
-/* libc's (libdl's before glibc 2.34): what our own code asks. */
-struct loader real_loader(void);
+/* libc's (libdl's before glibc 2.34): the tracer's own calls go to them. */
+struct dl_functions real_loader(void);
 
-/* Whichever come next after ours, which may be another preload's: what the program's calls go to.
- */
-struct loader next_loader(void);
+/* The next ones after ours, which may be another preload's: the program's calls go to them. */
+struct dl_functions next_loader(void);
 
 /* The implementation that comes next after ours of another function of libdl's, NULL: none. */
 int (*next_dlclose(void))(void *handle);

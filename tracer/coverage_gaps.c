@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unseen.h"
+#include "coverage_gaps.h"
 
 #include "clock.h"
 #include "elf.h"
@@ -21,24 +21,24 @@
 #define PATH_MAX_SHOWN 256 /* in bytes of the name; a longer one loses its front */
 #define COPIES_MAX 16
 
-#define LOOK_NS INT64_C(200000000)
+#define REFRESH_NS INT64_C(200000000)
 
-struct look {
+struct gap_list {
     struct out *out;
     int shown;
 };
 
-/* Libraries in other namespaces, as they were when libraries came last. */
+/* The libnccl copies of other namespaces, read when a library was last loaded. */
 static struct {
-    unsigned long long adds; /* libraries that have ever come, in all namespaces */
-    int64_t looked_ns;
+    unsigned long long adds; /* libraries loaded so far, in all namespaces */
+    int64_t refreshed_ns;
     uintptr_t copies[COPIES_MAX]; /* where the libnccl copies of this namespace begin in memory */
     int ncopies;
     char paths[SHOWN_MAX][PATH_MAX_SHOWN + 1];
     int npaths;
 } others;
 
-/* /proc/self/maps. The number may have become another's: closed by the program, and used again. */
+/* /proc/self/maps. The program may have closed the descriptor and reused its number. */
 static int maps = -1;
 static struct stat maps_are;
 
@@ -49,14 +49,14 @@ static bool has_maps(void)
            st.st_ino == maps_are.st_ino;
 }
 
-void unseen_begin(void)
+void coverage_gaps_begin(void)
 {
     maps = file_move_up(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
     if (maps >= 0 && fstat(maps, &maps_are) < 0)
         maps_are = (struct stat){0};
 }
 
-void unseen_forked(void)
+void coverage_gaps_forked(void)
 {
     if (has_maps())
         close(maps);
@@ -70,7 +70,7 @@ static const char *end_of(const char *path)
     return len > PATH_MAX_SHOWN ? path + len - PATH_MAX_SHOWN : path;
 }
 
-static void show(struct look *l, const char *kind, const char *path)
+static void show(struct gap_list *l, const char *kind, const char *path)
 {
     if (l->shown == SHOWN_MAX)
         return;
@@ -99,10 +99,10 @@ static uintptr_t begin_of(const struct dl_phdr_info *info)
     return 0;
 }
 
-/* pncclAllReduce: what NCCL itself has under both names, a preload like us only without the p. */
-static int look_at(struct dl_phdr_info *info, size_t size, void *data)
+/* pncclAllReduce tells NCCL from a preload such as the tracer, which defines only ncclAllReduce. */
+static int note_uncalled(struct dl_phdr_info *info, size_t size, void *data)
 {
-    struct look *l = data;
+    struct gap_list *l = data;
     struct link_map object = {.l_addr = info->dlpi_addr, .l_ld = (ElfW(Dyn) *)dynamic_of(info)};
     bool is_nccl = resolve_is_library(info->dlpi_name, resolve_stems[LIB_NCCL]);
     (void)size;
@@ -115,8 +115,8 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* A line of /proc/self/maps; the first page of a libnccl that this namespace does not have. */
-static void look_at_mapping(const char *line)
+/* Notes the path of a mapping that is the first page of a libnccl of another namespace. */
+static void note_mapping(const char *line)
 {
     unsigned long begin, offset;
     const char *path = strchr(line, '/');
@@ -131,7 +131,7 @@ static void look_at_mapping(const char *line)
         strcpy(others.paths[others.npaths++], end_of(path));
 }
 
-static void look_at_mappings(void)
+static void note_mappings(void)
 {
     static char text[8192];
     size_t len = 0;
@@ -144,7 +144,7 @@ static void look_at_mappings(void)
         text[len] = '\0';
         for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
             *end = '\0';
-            look_at_mapping(line);
+            note_mapping(line);
         }
         len -= (size_t)(line - text);
         memmove(text, line, len);
@@ -169,7 +169,7 @@ static int note_copy(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-static void look(void)
+static void refresh(void)
 {
     unsigned long long adds = 0;
     loader_objects(count_adds, &adds);
@@ -178,29 +178,29 @@ static void look(void)
     others.adds = adds;
     others.ncopies = others.npaths = 0;
     loader_objects(note_copy, NULL);
-    look_at_mappings();
+    note_mappings();
 }
 
-void unseen_look(void)
+void coverage_gaps_refresh(void)
 {
     int64_t now = clock_pace_ns();
-    if (now - others.looked_ns < LOOK_NS)
+    if (now - others.refreshed_ns < REFRESH_NS)
         return;
-    others.looked_ns = now;
-    look();
+    others.refreshed_ns = now;
+    refresh();
 }
 
-void unseen_reset(void)
+void coverage_gaps_reset(void)
 {
     memset(&others, 0, sizeof others);
 }
 
-void unseen_put(struct out *o)
+void coverage_gaps_put(struct out *o)
 {
-    struct look l = {.out = o};
-    look();
+    struct gap_list l = {.out = o};
+    refresh();
     put_RAW(o, "[");
-    loader_objects(look_at, &l);
+    loader_objects(note_uncalled, &l);
     for (int i = 0; i < others.npaths; i++)
         show(&l, "namespace", others.paths[i]);
     put_RAW(o, "]");

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `specter capture` does for a program and who preloads the library by hand would have to:
- * with SPECTER_NCCL_PLUGIN set, NCCL is told where its profiler plugin is, which it asks of one
- * variable alone. A plugin that the user has named stays.
+ * Sets NCCL_PROFILER_PLUGIN to this library when SPECTER_NCCL_PLUGIN is set, as `specter capture`
+ * does, for programs that preload the library without it. A plugin that the user has named stays.
  *
- * Only in a constructor, and only while the process has one thread, because others read the
- * environment without a lock. It is put in place by hand, as some programs (bash) bring a setenv()
- * of their own, which is not ready before main().
+ * Done in a constructor, and only while the process has one thread: other threads would read
+ * the environment without a lock. `environ` is replaced directly, as some programs (bash) define a
+ * setenv() of their own, which is not ready before main().
  */
 #include "config.h"
 
@@ -46,7 +45,7 @@ static bool find_ourselves(void)
            realpath(info.dli_fname, ours + strlen(VARIABLE)) != NULL;
 }
 
-/* The list goes on living: the program has pointers into it, as it has into the one it replaces. */
+/* Neither list is ever freed: the program may have pointers into both. */
 static void add_to_environment(void)
 {
     size_t n = 0, to = 0;
