@@ -9,7 +9,7 @@
 
 /* A thread that makes `turn` odd writes the slot; a reader that finds it odd or changed has read
  * nothing. */
-static struct slot {
+static struct cached_answer {
     _Atomic uint32_t turn;
     _Atomic uint32_t generation;
     _Atomic uint64_t key; /* 0: never used */
@@ -33,7 +33,7 @@ function answers_get(enum hook_id id, const void *place)
     uint64_t key = key_of(id, place), there;
     uint32_t now = atomic_load_explicit(&answers_generation, memory_order_acquire);
     for (uint32_t i = 0, at = first_slot(key); i < PROBES; i++, at = (at + 1) & (SLOTS - 1)) {
-        struct slot *s = &slots[at];
+        struct cached_answer *s = &slots[at];
         uint32_t turn = atomic_load_explicit(&s->turn, memory_order_acquire);
         there = atomic_load_explicit(&s->key, memory_order_acquire);
         if (there == key) {
@@ -50,7 +50,7 @@ function answers_get(enum hook_id id, const void *place)
 }
 
 /* A slot that another thread is writing is left to it. */
-static bool write_slot(struct slot *s, uint64_t key, function real, uint32_t generation)
+static bool write_slot(struct cached_answer *s, uint64_t key, function real, uint32_t generation)
 {
     uint32_t turn = atomic_load_explicit(&s->turn, memory_order_acquire);
     if ((turn & 1) != 0 || !atomic_compare_exchange_strong(&s->turn, &turn, turn + 1))
@@ -62,7 +62,7 @@ static bool write_slot(struct slot *s, uint64_t key, function real, uint32_t gen
     return true;
 }
 
-static bool is_free(struct slot *s, uint64_t key)
+static bool is_free(struct cached_answer *s, uint64_t key)
 {
     uint64_t there = atomic_load_explicit(&s->key, memory_order_acquire);
     return there == 0 || there == key ||

@@ -64,7 +64,7 @@ static bool has_shadow_stack(void)
 
 #endif
 
-struct search {
+struct frame_search {
     uintptr_t code;
     struct way_back found;
 };
@@ -81,7 +81,7 @@ static bool search_range(uintptr_t from, uintptr_t to, struct way_back *found)
 /* Looks near the code first, in pages that are surely there. The program is the first object. */
 static int search_object(struct dl_phdr_info *info, size_t size, void *data)
 {
-    struct search *s = data;
+    struct frame_search *s = data;
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -100,7 +100,7 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *data)
 bool as_caller_ask(const struct dl_functions *loader, const void *code, void *handle,
                    const char *name, const char *version, void **found)
 {
-    struct search s = {(uintptr_t)code, {NULL, 0}};
+    struct frame_search s = {(uintptr_t)code, {NULL, 0}};
     uintptr_t function = version == NULL ? (uintptr_t)loader->sym : (uintptr_t)loader->vsym;
     if (function == 0 || has_shadow_stack())
         return false;

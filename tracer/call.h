@@ -38,7 +38,7 @@ enum call_kind {
     CALL_SHORT_OP,    /* work on one stream that is not worth a pair of events: small copies */
     CALL_LAUNCH,      /* of a kernel: only counted */
     CALL_GRAPH,       /* what is captured, and what becomes of it */
-    CALL_ACT,         /* dep, sync */
+    CALL_SYNC,        /* dep, sync */
     CALL_COMM_INIT,
     CALL_COMM_INIT_ALL,
     CALL_COMM_SPLIT,
@@ -78,7 +78,7 @@ struct call {
     struct record r;
     CUstream stream;
     ncclComm_t comm;
-    struct comm *member;     /* of the call: found before it, and NULL when it cannot be */
+    struct traced_comm *member; /* of the call: found before it, and NULL when it cannot be */
     const void *send, *recv; /* NCCL operations; a message's buffer is `send` */
     const size_t *counts;    /* AlltoAllv: what goes to each rank; else NULL */
     uint64_t note;           /* plugin.h */
@@ -254,13 +254,13 @@ void group_begin_close(struct call *c);
 void group_end_close(struct call *c);
 void nccl_reset(void);
 
-struct group;
+struct nccl_group;
 void comm_init_end(struct call *c);
 void comm_init_all_end(struct call *c);
 void split_end(struct call *c);
 void shrink_begin(struct call *c);
 void shrink_end(struct call *c);
-void comm_inits_of_group(struct group *g, int result);
+void comm_inits_of_group(struct nccl_group *g, int result);
 void comm_init_reset(void);
 
 #endif

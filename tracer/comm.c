@@ -69,7 +69,7 @@ static void reset(struct comm_counter *counter)
 }
 
 /* Without memory for its name, it has none. */
-static void keep_name(struct comm *c, const char *name)
+static void keep_name(struct traced_comm *c, const char *name)
 {
     bool named = name != NULL && name[0] != '\0';
     if (named && c->name == NULL)
@@ -81,9 +81,9 @@ static void keep_name(struct comm *c, const char *name)
     c->name[COMM_NAME_MAX - 1] = '\0';
 }
 
-static struct comm *keep(const struct comm_init *init)
+static struct traced_comm *keep(const struct comm_init *init)
 {
-    struct comm *c = comm_table_take();
+    struct traced_comm *c = comm_table_take();
     if (c == NULL) {
         atomic_fetch_add(&without_room, init->id != 0);
         return NULL;
@@ -98,9 +98,9 @@ uint64_t comm_without_room(void)
     return atomic_load(&without_room);
 }
 
-struct comm *comm_keep(const struct comm_init *init, struct comm *others)
+struct traced_comm *comm_keep(const struct comm_init *init, struct traced_comm *others)
 {
-    struct comm *c = keep(init);
+    struct traced_comm *c = keep(init);
     if (c == NULL)
         return others;
     atomic_store_explicit(&c->next, others, memory_order_relaxed);
@@ -108,30 +108,30 @@ struct comm *comm_keep(const struct comm_init *init, struct comm *others)
     return c;
 }
 
-struct comm *comm_next_kept(const struct comm *kept)
+struct traced_comm *comm_next_kept(const struct traced_comm *kept)
 {
     return atomic_load_explicit(&kept->next, memory_order_relaxed);
 }
 
-void comm_make_late(struct comm *kept)
+void comm_make_late(struct traced_comm *kept)
 {
     atomic_fetch_add(&late, 1);
     atomic_store_explicit(&kept->state, COMM_LATE, memory_order_release);
 }
 
-void comm_drop_kept(struct comm *kept)
+void comm_drop_kept(struct traced_comm *kept)
 {
     comm_table_give_back(kept);
 }
 
 void comm_add_late(const struct comm_init *init)
 {
-    struct comm *c = keep(init);
+    struct traced_comm *c = keep(init);
     if (c != NULL)
         comm_make_late(c);
 }
 
-struct comm *comm_add_kept(struct comm *c, ncclComm_t handle)
+struct traced_comm *comm_add_kept(struct traced_comm *c, ncclComm_t handle)
 {
     const struct comm_init *b = &c->init;
     struct comm_shrinks *shrinks = atomic_load(&c->shrinks);
@@ -153,9 +153,9 @@ struct comm *comm_add_kept(struct comm *c, ncclComm_t handle)
     return c;
 }
 
-struct comm *comm_add(ncclComm_t handle, const struct comm_init *init)
+struct traced_comm *comm_add(ncclComm_t handle, const struct comm_init *init)
 {
-    struct comm *c = keep(init);
+    struct traced_comm *c = keep(init);
     if (c != NULL)
         return comm_add_kept(c, handle);
     comm_end(handle);
@@ -177,7 +177,7 @@ static bool ask(int32_t *what, enum hook_id getter, ncclComm_t handle, function 
     return true;
 }
 
-static void ask_all(struct comm *c, ncclComm_t handle, function from)
+static void ask_all(struct traced_comm *c, ncclComm_t handle, function from)
 {
     uint8_t was = COMM_TO_ASK;
     bool all = true;
@@ -192,7 +192,7 @@ static void ask_all(struct comm *c, ncclComm_t handle, function from)
 
 /* The program's variables, which may be gone by now: the kernel reads them for us, up to the first
  * that is. Returns how many it has read. */
-static int read_handles(ncclComm_t *to, struct comm *const *from, int count)
+static int read_handles(ncclComm_t *to, struct traced_comm *const *from, int count)
 {
     struct iovec local = {to, (size_t)count * sizeof *to}, remote[READ_MAX];
     ssize_t bytes;
@@ -205,7 +205,8 @@ static int read_handles(ncclComm_t *to, struct comm *const *from, int count)
 }
 
 /* The one of the late creations whose handle this is, taken from them; NULL: none. */
-static struct comm *take_late_of(struct comm *const *comm_inits, int count, ncclComm_t handle)
+static struct traced_comm *take_late_of(struct traced_comm *const *comm_inits, int count,
+                                        ncclComm_t handle)
 {
     ncclComm_t handles[READ_MAX];
     for (int from = 0, n; from < count; from += n + 1) { /* + 1: the one that could not be read */
@@ -220,9 +221,9 @@ static struct comm *take_late_of(struct comm *const *comm_inits, int count, nccl
     return NULL;
 }
 
-static struct comm *take_late(ncclComm_t handle)
+static struct traced_comm *take_late(ncclComm_t handle)
 {
-    struct comm *comm_inits[READ_MAX], *c, *found = NULL;
+    struct traced_comm *comm_inits[READ_MAX], *c, *found = NULL;
     int n = 0;
     if (atomic_load_explicit(&late, memory_order_relaxed) == 0)
         return NULL;
@@ -241,15 +242,15 @@ static struct comm *take_late(ncclComm_t handle)
     return found;
 }
 
-static struct comm *add_unseen(ncclComm_t handle)
+static struct traced_comm *add_unseen(ncclComm_t handle)
 {
-    struct comm *kept = take_late(handle);
+    struct traced_comm *kept = take_late(handle);
     return kept != NULL ? comm_add_kept(kept, handle) : comm_add(handle, &comm_init_unknown);
 }
 
-struct comm *comm_find(ncclComm_t handle, function from)
+struct traced_comm *comm_find(ncclComm_t handle, function from)
 {
-    struct comm *c = comm_look_up(handle);
+    struct traced_comm *c = comm_look_up(handle);
     if (c == NULL && handle != NULL && handle != COMM_GONE && !is_stranger(handle))
         c = add_unseen(handle);
     if (c != NULL && atomic_load_explicit(&c->known, memory_order_acquire) != COMM_KNOWN)
@@ -259,7 +260,7 @@ struct comm *comm_find(ncclComm_t handle, function from)
 
 void comm_end(ncclComm_t handle)
 {
-    struct comm *c = comm_look_up(handle);
+    struct traced_comm *c = comm_look_up(handle);
     ncclComm_t was = handle;
     if (c == NULL) {
         if (handle != NULL)
@@ -272,7 +273,7 @@ void comm_end(ncclComm_t handle)
     atomic_fetch_add(&changes, 1);
 }
 
-static int64_t take(struct comm *c, struct comm_counter *counter, uint32_t group)
+static int64_t take(struct traced_comm *c, struct comm_counter *counter, uint32_t group)
 {
     uint64_t taken = atomic_load_explicit(&counter->in_group, memory_order_relaxed);
     if (group != NO_ID) {
@@ -292,7 +293,7 @@ static void give_back(struct comm_counter *counter, uint32_t group)
         atomic_fetch_sub(&counter->next, (int64_t)(uint32_t)taken);
 }
 
-static void give_back_all(struct comm *c, uint32_t group)
+static void give_back_all(struct traced_comm *c, uint32_t group)
 {
     struct p2p_counters *p = atomic_load_explicit(&c->p2p, memory_order_acquire);
     struct comm_shrinks *shrinks = atomic_load_explicit(&c->shrinks, memory_order_acquire);
@@ -306,7 +307,7 @@ static void give_back_all(struct comm *c, uint32_t group)
 
 void comm_give_back(uint32_t group)
 {
-    struct comm *c;
+    struct traced_comm *c;
     for (uint32_t i = 0; group != NO_ID && (c = comm_table_at(i)) != NULL; i++) {
         if (atomic_load_explicit(&c->group, memory_order_relaxed) == group + 1 &&
             atomic_load_explicit(&c->state, memory_order_acquire) == COMM_LIVE)
@@ -314,12 +315,12 @@ void comm_give_back(uint32_t group)
     }
 }
 
-int64_t comm_next_collective(struct comm *c, uint32_t group)
+int64_t comm_next_collective(struct traced_comm *c, uint32_t group)
 {
     return c->init.id != 0 ? take(c, &c->collectives, group) : -1;
 }
 
-bool comm_is(const struct comm *c, ncclComm_t handle)
+bool comm_is(const struct traced_comm *c, ncclComm_t handle)
 {
     return atomic_load_explicit(&c->handle, memory_order_relaxed) == handle;
 }
@@ -355,7 +356,7 @@ static struct p2p_counters *make_counters(int64_t peers)
 }
 
 /* Made at the first use. What is too small is left to those who may still be counting in it. */
-static struct p2p_counters *counters_of(struct comm *c)
+static struct p2p_counters *counters_of(struct traced_comm *c)
 {
     struct p2p_counters *made, *there = atomic_load_explicit(&c->p2p, memory_order_acquire);
     int64_t peers = c->init.size;
@@ -368,7 +369,7 @@ static struct p2p_counters *counters_of(struct comm *c)
     return there;
 }
 
-int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv, uint32_t group)
+int64_t comm_next_p2p(struct traced_comm *c, int peer, bool is_recv, uint32_t group)
 {
     struct p2p_counters *p;
     if (c->init.id == 0 || peer < 0 || peer >= c->init.size)
@@ -379,7 +380,7 @@ int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv, uint32_t group)
     return take(c, &p->count[(is_recv ? p->peers : 0) + peer], group);
 }
 
-void comm_set_nodes(struct comm *c, int32_t nodes)
+void comm_set_nodes(struct traced_comm *c, int32_t nodes)
 {
     if (atomic_exchange(&c->nodes, nodes) == nodes)
         return;
@@ -387,9 +388,9 @@ void comm_set_nodes(struct comm *c, int32_t nodes)
     atomic_fetch_add(&changes, 1);
 }
 
-struct comm *comm_of_nccl_hash(uint64_t hash, int32_t rank)
+struct traced_comm *comm_of_nccl_hash(uint64_t hash, int32_t rank)
 {
-    struct comm *c;
+    struct traced_comm *c;
     for (uint32_t i = 0; (c = comm_table_at(i)) != NULL; i++) {
         if (atomic_load_explicit(&c->state, memory_order_acquire) == COMM_LIVE &&
             c->init.nccl_hash == hash && c->init.rank == rank && c->init.id != 0)
@@ -398,7 +399,7 @@ struct comm *comm_of_nccl_hash(uint64_t hash, int32_t rank)
     return NULL;
 }
 
-uint64_t comm_split_id(struct comm *parent, int color, uint32_t group, int64_t *split_seq)
+uint64_t comm_split_id(struct traced_comm *parent, int color, uint32_t group, int64_t *split_seq)
 {
     struct {
         uint64_t parent;
@@ -409,7 +410,7 @@ uint64_t comm_split_id(struct comm *parent, int color, uint32_t group, int64_t *
 }
 
 /* Made at the first shrink of any communicator in the slot. */
-static struct comm_shrinks *all_shrinks(struct comm *parent)
+static struct comm_shrinks *all_shrinks(struct traced_comm *parent)
 {
     struct comm_shrinks *there = atomic_load_explicit(&parent->shrinks, memory_order_acquire),
                         *made;
@@ -420,7 +421,7 @@ static struct comm_shrinks *all_shrinks(struct comm *parent)
                                                                                           : there;
 }
 
-static struct comm_shrinks *shrinks_of(struct comm *parent, uint64_t left_out)
+static struct comm_shrinks *shrinks_of(struct traced_comm *parent, uint64_t left_out)
 {
     struct comm_shrinks *shrinks = all_shrinks(parent);
     for (int i = 0; shrinks != NULL && i < COMM_SHRINKS_MAX; i++) {
@@ -432,7 +433,8 @@ static struct comm_shrinks *shrinks_of(struct comm *parent, uint64_t left_out)
     return NULL;
 }
 
-uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, uint32_t group, int64_t *split_seq)
+uint64_t comm_shrink_id(struct traced_comm *parent, uint64_t left_out, uint32_t group,
+                        int64_t *split_seq)
 {
     struct comm_shrinks *shrinks = shrinks_of(parent, left_out);
     struct {
@@ -447,7 +449,7 @@ uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, uint32_t group, 
     return comm_hash(&from, sizeof from, 1); /* another seed than splits have */
 }
 
-static void free_slot(struct comm *c)
+static void free_slot(struct traced_comm *c)
 {
     struct p2p_counters *p = atomic_load(&c->p2p);
     for (int64_t i = 0; p != NULL && i < 2 * p->peers; i++)
@@ -456,7 +458,8 @@ static void free_slot(struct comm *c)
     comm_table_remove(c);
 }
 
-static void visit(struct comm *c, void (*write)(const struct comm *c, void *arg), void *arg)
+static void visit(struct traced_comm *c, void (*write)(const struct traced_comm *c, void *arg),
+                  void *arg)
 {
     int state = atomic_load_explicit(&c->state, memory_order_acquire);
     bool known = atomic_load_explicit(&c->known, memory_order_acquire) == COMM_KNOWN;
@@ -470,10 +473,10 @@ static void visit(struct comm *c, void (*write)(const struct comm *c, void *arg)
         free_slot(c);
 }
 
-void comm_visit_new(void (*write)(const struct comm *c, void *arg), void *arg)
+void comm_visit_new(void (*write)(const struct traced_comm *c, void *arg), void *arg)
 {
     uint32_t now = atomic_load(&changes);
-    struct comm *c;
+    struct traced_comm *c;
     if (now == changes_seen)
         return;
     changes_seen = now;
@@ -483,7 +486,7 @@ void comm_visit_new(void (*write)(const struct comm *c, void *arg), void *arg)
 
 void comm_reset(void)
 {
-    struct comm *c;
+    struct traced_comm *c;
     for (uint32_t i = 0; (c = comm_table_at(i)) != NULL; i++) {
         if (atomic_load(&c->p2p) != NULL)
             free_counters(atomic_load(&c->p2p));

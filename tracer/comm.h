@@ -86,9 +86,10 @@ enum comm_state {
 };
 enum comm_known { COMM_TO_ASK, COMM_ASKING, COMM_KNOWN };
 
-struct comm {
+struct traced_comm {
     _Atomic(ncclComm_t) handle; /* the key; see comm_table.h */
-    struct comm *_Atomic next;  /* in the same bucket; of creations that wait: of the same group */
+    struct traced_comm
+        *_Atomic next; /* in the same bucket; of creations that wait: of the same group */
     struct comm_init init;
     struct comm_counter collectives, splits;
     _Atomic uint32_t group; /* the last that took numbers, + 1 */
@@ -116,26 +117,26 @@ extern const struct comm_init comm_init_unknown; /* nothing is known */
 
 /* Registers a new communicator; one that had the handle before has ended. NULL: there is no room.
  */
-struct comm *comm_add(ncclComm_t handle, const struct comm_init *init);
+struct traced_comm *comm_add(ncclComm_t handle, const struct comm_init *init);
 
 /* Keeps a creation whose handle NCCL has yet to write, in front of the creations `others`; returns
  * all of them. Each is added, made late or dropped later. */
-struct comm *comm_keep(const struct comm_init *init, struct comm *others);
-struct comm *comm_next_kept(const struct comm *kept); /* asked before one of these: */
-struct comm *comm_add_kept(struct comm *kept, ncclComm_t handle);
-void comm_make_late(struct comm *kept);
-void comm_drop_kept(struct comm *kept);
+struct traced_comm *comm_keep(const struct comm_init *init, struct traced_comm *others);
+struct traced_comm *comm_next_kept(const struct traced_comm *kept); /* asked before one of these: */
+struct traced_comm *comm_add_kept(struct traced_comm *kept, ncclComm_t handle);
+void comm_make_late(struct traced_comm *kept);
+void comm_drop_kept(struct traced_comm *kept);
 
 /* Both: keeps it, and makes it late. */
 void comm_add_late(const struct comm_init *init);
 
-struct comm *comm_look_up(ncclComm_t handle); /* NULL: never added */
+struct traced_comm *comm_look_up(ncclComm_t handle); /* NULL: never added */
 
 /* The same for a communicator that is ready for use, and that nobody else may end meanwhile, so
  * before the real call that uses it: adds one that is missing, without identity, and asks NCCL for
  * rank, size and device where the creation did not tell. `from`: any real function
  * of the library that made it. NULL: there is no room. */
-struct comm *comm_find(ncclComm_t handle, function from);
+struct traced_comm *comm_find(ncclComm_t handle, function from);
 
 void comm_end(ncclComm_t handle); /* before the real destroy: the handle may come back at once */
 
@@ -143,13 +144,13 @@ void comm_end(ncclComm_t handle); /* before the real destroy: the handle may com
 uint64_t comm_without_room(void);
 
 /* Whether the slot still is this handle's: another thread may have ended the communicator. */
-bool comm_is(const struct comm *c, ncclComm_t handle);
+bool comm_is(const struct traced_comm *c, ncclComm_t handle);
 
 /* The numbers of the next collective, and of the next send or receive; -1 when the identity is not
  * known, because numbers would not be those of the other members. `group`: the number of the group
  * that the call is in, or NO_ID. */
-int64_t comm_next_collective(struct comm *c, uint32_t group);
-int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv, uint32_t group);
+int64_t comm_next_collective(struct traced_comm *c, uint32_t group);
+int64_t comm_next_p2p(struct traced_comm *c, int peer, bool is_recv, uint32_t group);
 
 /* The group has failed: nothing of it runs, and what is called in its place gets its numbers. Of a
  * communicator that another thread uses meanwhile, which NCCL forbids, numbers may be taken twice.
@@ -157,22 +158,23 @@ int64_t comm_next_p2p(struct comm *c, int peer, bool is_recv, uint32_t group);
 void comm_give_back(uint32_t group);
 
 /* NCCL has told how many nodes it spans: its line is written again when it is out already. */
-void comm_set_nodes(struct comm *c, int32_t nodes);
+void comm_set_nodes(struct traced_comm *c, int32_t nodes);
 
 /* The communicator whose unique id has this hash of NCCL's, where this process has that rank; NULL.
  */
-struct comm *comm_of_nccl_hash(uint64_t hash, int32_t rank);
+struct traced_comm *comm_of_nccl_hash(uint64_t hash, int32_t rank);
 
 /* Identity of the split that is made now. Counts it. */
-uint64_t comm_split_id(struct comm *parent, int color, uint32_t group, int64_t *split_seq);
+uint64_t comm_split_id(struct traced_comm *parent, int color, uint32_t group, int64_t *split_seq);
 
 /* Likewise of a shrink. left_out: comm_hash_ranks(). *split_seq: how many that left out the same
  * came before; COMM_UNKNOWN when there is no identity for want of room. */
-uint64_t comm_shrink_id(struct comm *parent, uint64_t left_out, uint32_t group, int64_t *split_seq);
+uint64_t comm_shrink_id(struct traced_comm *parent, uint64_t left_out, uint32_t group,
+                        int64_t *split_seq);
 
 /* For the writer: calls `write` for each communicator that is new or renewed, and frees those that
  * ended. Cheap when nothing has changed. */
-void comm_visit_new(void (*write)(const struct comm *c, void *arg), void *arg);
+void comm_visit_new(void (*write)(const struct traced_comm *c, void *arg), void *arg);
 
 void comm_reset(void);
 

@@ -89,7 +89,7 @@ void describe_shrink(struct call *c, ncclComm_t parent, const int *excluded, int
 void describe_grow(struct call *c, ncclComm_t parent, ncclComm_t *handle,
                    const ncclConfig_t *config)
 {
-    const struct comm *from = comm_look_up(parent);
+    const struct traced_comm *from = comm_look_up(parent);
     describe_handle(c, CALL_COMM_INIT, handle, config);
     if (from != NULL)
         c->init.parent = from->init.id;
@@ -107,11 +107,11 @@ static bool is_written(const struct comm_init *b, bool sure)
     return *b->handle != NULL && (sure || *b->handle != b->before);
 }
 
-void comm_inits_of_group(struct group *g, int result)
+void comm_inits_of_group(struct nccl_group *g, int result)
 {
     bool made = result == ncclSuccess || result == ncclInProgress;
-    struct comm *next;
-    for (struct comm *kept = g->comm_inits; kept != NULL; kept = next) {
+    struct traced_comm *next;
+    for (struct traced_comm *kept = g->comm_inits; kept != NULL; kept = next) {
         next = comm_next_kept(kept);
         if (made && is_written(&kept->init, result == ncclSuccess)) {
             kept->init.nodes = plugin_nodes(&kept->init);
@@ -128,7 +128,7 @@ void comm_inits_of_group(struct group *g, int result)
 /* Registers what was made, now, at the end of the group that is to make it, or when it is used. */
 void comm_init_end(struct call *c)
 {
-    struct group *g = &c->thread->group;
+    struct nccl_group *g = &c->thread->group;
     int device = device_current();
     bool sure = c->result == ncclSuccess && thread_group_depth == 0;
     if (device >= 0)
@@ -169,7 +169,7 @@ void comm_init_all_end(struct call *c)
  */
 void split_end(struct call *c)
 {
-    struct comm *parent = c->member;
+    struct traced_comm *parent = c->member;
     if (parent == NULL || !comm_is(parent, c->comm))
         return;
     c->init.parent = parent->init.id;
@@ -191,7 +191,7 @@ void shrink_begin(struct call *c)
 
 void shrink_end(struct call *c)
 {
-    struct comm *parent = c->member;
+    struct traced_comm *parent = c->member;
     if (parent != NULL && comm_is(parent, c->comm) && c->left_out != 0) {
         c->init.parent = parent->init.id;
         c->init.id = comm_shrink_id(parent, c->left_out, nccl_group(c), &c->init.split_seq);

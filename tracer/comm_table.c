@@ -8,13 +8,13 @@
 
 #define BUCKETS 4096 /* a power of two */
 #define CHUNK_BYTES ((size_t)16 << 10)
-#define CHUNK_SLOTS ((uint32_t)(CHUNK_BYTES / sizeof(struct comm)))
+#define CHUNK_SLOTS ((uint32_t)(CHUNK_BYTES / sizeof(struct traced_comm)))
 #define CHUNKS ((COMM_TABLE_MAX + CHUNK_SLOTS - 1) / CHUNK_SLOTS)
 
 #define TRIES 8 /* of a look-up that slots were taken out beside */
 
-static struct comm *_Atomic buckets[BUCKETS];
-static struct comm *_Atomic chunks[CHUNKS];
+static struct traced_comm *_Atomic buckets[BUCKETS];
+static struct traced_comm *_Atomic chunks[CHUNKS];
 static _Atomic uint32_t made;      /* slots that were ever taken */
 static _Atomic uint64_t free_list; /* the first one's number + 1; above it, how often it changed */
 static _Atomic uint32_t removals;
@@ -22,7 +22,7 @@ static _Atomic bool refused; /* no chunk was to be had: none is asked for again 
 
 /* ---- slots ---- */
 
-struct comm *comm_table_at(uint32_t number)
+struct traced_comm *comm_table_at(uint32_t number)
 {
     if (number >= atomic_load_explicit(&made, memory_order_acquire))
         return NULL;
@@ -35,10 +35,10 @@ static uint64_t changed(uint64_t was, uint32_t first)
     return ((was >> 32) + 1) << 32 | first;
 }
 
-static struct comm *take_free(void)
+static struct traced_comm *take_free(void)
 {
     uint64_t was = atomic_load_explicit(&free_list, memory_order_acquire), now;
-    struct comm *c;
+    struct traced_comm *c;
     do {
         if ((uint32_t)was == 0)
             return NULL;
@@ -48,7 +48,7 @@ static struct comm *take_free(void)
     return c;
 }
 
-void comm_table_give_back(struct comm *c)
+void comm_table_give_back(struct traced_comm *c)
 {
     uint64_t was = atomic_load_explicit(&free_list, memory_order_relaxed);
     atomic_store_explicit(&c->state, COMM_FREE, memory_order_relaxed);
@@ -60,7 +60,7 @@ void comm_table_give_back(struct comm *c)
 /* Whether there is one; two threads may map it, and one of the two stays. */
 static bool have_chunk(uint32_t i)
 {
-    struct comm *none = NULL, *fresh;
+    struct traced_comm *none = NULL, *fresh;
     if (atomic_load_explicit(&chunks[i], memory_order_acquire) != NULL)
         return true;
     fresh = memory_map(CHUNK_BYTES);
@@ -71,10 +71,10 @@ static bool have_chunk(uint32_t i)
     return fresh != NULL;
 }
 
-static struct comm *take_new(void)
+static struct traced_comm *take_new(void)
 {
     uint32_t n = atomic_load(&made);
-    struct comm *c;
+    struct traced_comm *c;
     do {
         if (n >= COMM_TABLE_MAX || atomic_load_explicit(&refused, memory_order_relaxed) ||
             !have_chunk(n / CHUNK_SLOTS))
@@ -85,9 +85,9 @@ static struct comm *take_new(void)
     return c;
 }
 
-struct comm *comm_table_take(void)
+struct traced_comm *comm_table_take(void)
 {
-    struct comm *c = take_free();
+    struct traced_comm *c = take_free();
     if (c == NULL)
         c = take_new();
     if (c != NULL)
@@ -103,9 +103,9 @@ static uint32_t home_of(ncclComm_t handle)
            (BUCKETS - 1);
 }
 
-static struct comm *walk(ncclComm_t handle, uint32_t *steps)
+static struct traced_comm *walk(ncclComm_t handle, uint32_t *steps)
 {
-    struct comm *c = atomic_load_explicit(&buckets[home_of(handle)], memory_order_acquire);
+    struct traced_comm *c = atomic_load_explicit(&buckets[home_of(handle)], memory_order_acquire);
     for (*steps = 0; c != NULL && ++*steps <= COMM_TABLE_MAX;
          c = atomic_load_explicit(&c->next, memory_order_acquire)) {
         if (atomic_load_explicit(&c->handle, memory_order_acquire) == handle)
@@ -114,14 +114,14 @@ static struct comm *walk(ncclComm_t handle, uint32_t *steps)
     return NULL;
 }
 
-struct comm *comm_look_up(ncclComm_t handle)
+struct traced_comm *comm_look_up(ncclComm_t handle)
 {
     uint32_t steps;
     if (handle == NULL || handle == COMM_GONE)
         return NULL;
     for (int i = 0; i < TRIES; i++) {
         uint32_t before = atomic_load_explicit(&removals, memory_order_acquire);
-        struct comm *c = walk(handle, &steps);
+        struct traced_comm *c = walk(handle, &steps);
         if (c != NULL || atomic_load_explicit(&removals, memory_order_acquire) == before)
             return c;
     }
@@ -135,10 +135,10 @@ uint32_t comm_table_steps(ncclComm_t handle)
     return steps;
 }
 
-void comm_table_enter(struct comm *c, ncclComm_t handle)
+void comm_table_enter(struct traced_comm *c, ncclComm_t handle)
 {
     uint32_t home = home_of(handle);
-    struct comm *first;
+    struct traced_comm *first;
     atomic_store_explicit(&c->link, home, memory_order_relaxed);
     atomic_store_explicit(&c->handle, handle, memory_order_relaxed);
     atomic_store_explicit(&c->state, COMM_LIVE, memory_order_release);
@@ -149,9 +149,9 @@ void comm_table_enter(struct comm *c, ncclComm_t handle)
 }
 
 /* Others only put slots in front of the first. */
-static void unlink_slot(struct comm *c)
+static void unlink_slot(struct traced_comm *c)
 {
-    struct comm *after = atomic_load_explicit(&c->next, memory_order_relaxed), *before = c;
+    struct traced_comm *after = atomic_load_explicit(&c->next, memory_order_relaxed), *before = c;
     if (atomic_compare_exchange_strong(&buckets[atomic_load(&c->link)], &before, after))
         return;
     while (atomic_load_explicit(&before->next, memory_order_acquire) != c)
@@ -159,7 +159,7 @@ static void unlink_slot(struct comm *c)
     atomic_store_explicit(&before->next, after, memory_order_release);
 }
 
-void comm_table_remove(struct comm *c)
+void comm_table_remove(struct traced_comm *c)
 {
     atomic_fetch_add(&removals, 1);
     unlink_slot(c);

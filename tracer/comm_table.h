@@ -21,14 +21,14 @@
 
 /* A slot, in state COMM_FILLING and in no list; NULL: there is no room. The other: one that is in
  * no list. */
-struct comm *comm_table_take(void);
-void comm_table_give_back(struct comm *c);
+struct traced_comm *comm_table_take(void);
+void comm_table_give_back(struct traced_comm *c);
 
-void comm_table_enter(struct comm *c, ncclComm_t handle); /* it is COMM_LIVE then */
-void comm_table_remove(struct comm *c);                   /* the writer's: one that has ended */
+void comm_table_enter(struct traced_comm *c, ncclComm_t handle); /* it is COMM_LIVE then */
+void comm_table_remove(struct traced_comm *c); /* the writer's: one that has ended */
 
 /* All slots that were ever taken, by number; NULL behind the last. */
-struct comm *comm_table_at(uint32_t number);
+struct traced_comm *comm_table_at(uint32_t number);
 
 /* For tests: how many slots a look-up of the handle has to look at. */
 uint32_t comm_table_steps(ncclComm_t handle);

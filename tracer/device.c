@@ -40,28 +40,28 @@ struct span {
 };
 
 /* Number + 1 of the first, how many, and a tag against a head that went and came back. */
-struct pool {
+struct span_pool {
     _Atomic uint64_t head;
 };
 
 enum context_state { CONTEXT_EMPTY, CONTEXT_ASKED, CONTEXT_READY, CONTEXT_LOST };
 
-struct context {
+struct device_context {
     _Atomic(CUcontext) handle;
     _Atomic int state;
     _Atomic bool given_up; /* a hook waited in vain: none waits again */
     int device;
-    struct pool pool;
+    struct span_pool pool;
     _Atomic uint32_t low; /* a hook that brings the pool down to this wakes the writer */
     uint32_t spans;       /* the writer's own */
-    struct timeline timeline;
+    struct device_timeline timeline;
 };
 
 static struct id_slot capture_slots[DEVICE_CAPTURES];
 static struct ids captures = IDS_INIT(capture_slots);
 static struct span spans[SPANS_MAX];
-static struct context contexts[CONTEXTS_MAX];
-static struct pool bare;
+static struct device_context contexts[CONTEXTS_MAX];
+static struct span_pool bare;
 static _Atomic uint32_t bare_made;
 static uint32_t spans_made = BARE_MAX; /* the writer's own, as all below */
 static int64_t origin_ns;
@@ -85,7 +85,7 @@ static uint64_t pool_head(uint64_t old, uint32_t first, uint32_t count)
 }
 
 /* *left: how many remain. */
-static uint32_t pool_pop(struct pool *p, uint32_t *left)
+static uint32_t pool_pop(struct span_pool *p, uint32_t *left)
 {
     uint64_t head = atomic_load_explicit(&p->head, memory_order_acquire), after;
     uint32_t first;
@@ -101,7 +101,7 @@ static uint32_t pool_pop(struct pool *p, uint32_t *left)
     return first - 1;
 }
 
-static void pool_push(struct pool *p, uint32_t span)
+static void pool_push(struct span_pool *p, uint32_t span)
 {
     uint64_t head = atomic_load_explicit(&p->head, memory_order_relaxed), after;
     do {
@@ -146,16 +146,16 @@ static bool is_capture_error(CUresult result)
 
 /* Its events are gone (cudaDeviceReset) or no longer answer (a failed kernel). The slot stays, so
  * that spans under way find it; a context that comes back gets another. */
-static void lose(struct context *c)
+static void lose(struct device_context *c)
 {
     atomic_store_explicit(&c->state, CONTEXT_LOST, memory_order_release);
 }
 
 /* The context's slot, perhaps a new one; NULL when there are too many. */
-static struct context *slot_of(CUcontext handle)
+static struct device_context *slot_of(CUcontext handle)
 {
     for (int i = 0; i < CONTEXTS_MAX; i++) {
-        struct context *c = &contexts[i];
+        struct device_context *c = &contexts[i];
         CUcontext there = atomic_load_explicit(&c->handle, memory_order_acquire);
         if (there == NULL && atomic_compare_exchange_strong(&c->handle, &there, handle)) {
             atomic_store_explicit(&c->state, CONTEXT_ASKED, memory_order_release);
@@ -170,7 +170,7 @@ static struct context *slot_of(CUcontext handle)
     return NULL;
 }
 
-static void await_context(struct context *c)
+static void await_context(struct device_context *c)
 {
     const struct timespec nap = {0, CONTEXT_NAP_NS};
     int64_t begun = clock_pace_ns();
@@ -186,9 +186,9 @@ static void await_context(struct context *c)
     signal_block_end(&blocked);
 }
 
-static struct context *ready_context(CUcontext handle)
+static struct device_context *ready_context(CUcontext handle)
 {
-    struct context *c = handle != NULL ? slot_of(handle) : NULL;
+    struct device_context *c = handle != NULL ? slot_of(handle) : NULL;
     if (c == NULL)
         return NULL;
     if (atomic_load_explicit(&c->state, memory_order_acquire) < CONTEXT_READY &&
@@ -258,7 +258,7 @@ bool device_is_foreign(CUstream stream, int owner_device)
     return is_implied(stream) && owner_device >= 0 && device_current() != owner_device;
 }
 
-static struct context *context_of(CUstream stream, int owner_device)
+static struct device_context *context_of(CUstream stream, int owner_device)
 {
     CUcontext handle;
     CUresult result;
@@ -278,7 +278,7 @@ void device_prepare(void)
 
 uint32_t span_take(CUstream stream, int owner_device, struct record *r)
 {
-    struct context *c;
+    struct device_context *c;
     uint32_t span, left;
     r->timing = SPECTER_TIMING_HOST;
     if (!driver_ready())
@@ -363,7 +363,7 @@ void device_begin(int64_t ns)
 }
 
 /* Creates up to `want` more spans. The context is current. */
-static void grow(struct context *c, uint32_t want)
+static void grow(struct device_context *c, uint32_t want)
 {
     while (want-- > 0 && spans_made < SPANS_MAX) {
         struct span *s = &spans[spans_made];
@@ -379,7 +379,7 @@ static void grow(struct context *c, uint32_t want)
     atomic_store(&c->low, c->spans / 2);
 }
 
-static void grow_if_low(struct context *c)
+static void grow_if_low(struct device_context *c)
 {
     uint32_t left = pool_count(atomic_load(&c->pool.head));
     uint32_t room = SPANS_PER_CONTEXT_MAX - c->spans;
@@ -398,7 +398,7 @@ double device_pair_ns(void)
 }
 
 /* On the timeline's own stream, with events that no work waits for yet. The context is current. */
-static void measure_pair(const struct context *c)
+static void measure_pair(const struct device_context *c)
 {
     uint32_t first = spans_made - (c->spans < PAIRS_MEASURED ? c->spans : PAIRS_MEASURED);
     int64_t begun = clock_pace_ns();
@@ -411,7 +411,7 @@ static void measure_pair(const struct context *c)
 }
 
 /* A hook has met the context for the first time. */
-static void open_context(struct context *c)
+static void open_context(struct device_context *c)
 {
     enum context_state state = CONTEXT_LOST;
     CUdevice device;
@@ -443,7 +443,7 @@ static void enter_capture_mode(void)
 void device_serve(bool last, timeline_write_fn *write, void *arg)
 {
     for (int i = 0; i < CONTEXTS_MAX; i++) {
-        struct context *c = &contexts[i];
+        struct device_context *c = &contexts[i];
         int state = atomic_load_explicit(&c->state, memory_order_acquire);
         if (state == CONTEXT_EMPTY)
             return;
@@ -477,7 +477,7 @@ static int64_t start_of(const struct span *s)
 
 static void ask_events(struct span *s)
 {
-    struct context *c = &contexts[s->context];
+    struct device_context *c = &contexts[s->context];
     CUresult result = CUDA_ERROR_UNKNOWN;
     int64_t dur_ns;
     if (atomic_load(&c->state) != CONTEXT_LOST)

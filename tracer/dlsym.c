@@ -27,7 +27,7 @@ static const uint16_t by_name[] = {
 #include "hooks_sorted.h"
 };
 
-enum { UNKNOWN, ENTRIES, NO_ENTRIES, NOTHING };
+enum { UNKNOWN, ENTRIES, NO_ENTRIES, NO_HOOKS };
 
 /* A variable and the words of a SETTING_FLAG; setting_parse() itself calls what a sanitizer looks
  * at. */
@@ -48,15 +48,15 @@ static bool is_set(const char *variable, const char *name)
 }
 
 /* Without getenv(), which another thread's setenv() may be moving under us. The environment is not
- * there yet when a constructor in front of libc's calls: then we look again. */
+ * there yet when a constructor in front of libc's calls: then it is read again. */
 static int read_switches(void)
 {
     int wanted = environ != NULL ? ENTRIES : UNKNOWN;
     if (getauxval(AT_SECURE) != 0)
-        return NOTHING;
+        return NO_HOOKS;
     for (char **e = environ; e != NULL && *e != NULL; e++) {
         if (is_set(*e, "SPECTER_DISABLE"))
-            return NOTHING;
+            return NO_HOOKS;
         if (is_set(*e, "SPECTER_NO_DLSYM"))
             wanted = NO_ENTRIES;
     }
@@ -179,7 +179,7 @@ struct dlsym_answer dlsym_answer(void *handle, const char *name, const char *ver
     void *go_on = version == NULL ? (void *)(uintptr_t)next.sym : (void *)(uintptr_t)next.vsym;
     struct dlsym_answer answer = {NULL, go_on};
     int wanted = what_is_wanted();
-    const uint16_t *id = wanted != NOTHING ? hook_of(name) : NULL;
+    const uint16_t *id = wanted != NO_HOOKS ? hook_of(name) : NULL;
     void *found = NULL;
     int saved = errno;
     if (id == NULL || go_on == NULL)

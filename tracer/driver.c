@@ -14,7 +14,7 @@
 
 struct driver driver;
 
-enum { NOT_FOUND, LOOKING, FOUND };
+enum { DRIVER_ABSENT, DRIVER_SEARCHING, DRIVER_FOUND };
 
 static _Atomic int state;
 
@@ -58,17 +58,18 @@ static bool find_hip(void)
     return atomic_load(&is_hip);
 }
 
-static void look(void)
+static void find_driver(void)
 {
-    int was = NOT_FOUND;
+    int was = DRIVER_ABSENT;
     struct signal_block blocked;
     void *library;
-    if (!atomic_compare_exchange_strong(&state, &was, LOOKING))
+    if (!atomic_compare_exchange_strong(&state, &was, DRIVER_SEARCHING))
         return;
     signal_block_begin(&blocked);
     pending_begin();
     library = resolve_library("libcuda");
-    atomic_store(&state, (library != NULL ? bind(library) : find_hip()) ? FOUND : NOT_FOUND);
+    atomic_store(&state,
+                 (library != NULL ? bind(library) : find_hip()) ? DRIVER_FOUND : DRIVER_ABSENT);
     pending_end();
     signal_block_end(&blocked);
 }
@@ -76,18 +77,18 @@ static void look(void)
 bool driver_ready(void)
 {
     uint32_t n;
-    if (atomic_load_explicit(&state, memory_order_acquire) == FOUND)
+    if (atomic_load_explicit(&state, memory_order_acquire) == DRIVER_FOUND)
         return true;
     n = asked++;
     if ((n & (n + 1)) == 0)
-        look();
-    return atomic_load_explicit(&state, memory_order_acquire) == FOUND;
+        find_driver();
+    return atomic_load_explicit(&state, memory_order_acquire) == DRIVER_FOUND;
 }
 
 void driver_reset(void)
 {
-    int was = LOOKING;
-    atomic_compare_exchange_strong(&state, &was, NOT_FOUND);
+    int was = DRIVER_SEARCHING;
+    atomic_compare_exchange_strong(&state, &was, DRIVER_ABSENT);
     asked = 0;
 }
 

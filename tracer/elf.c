@@ -16,7 +16,7 @@ int elf_compare(const char *a, const char *b)
 }
 
 /* What a search needs of a dynamic section. */
-struct tables {
+struct symbol_tables {
     const ElfW(Sym) * symbols;
     const char *strings;
     const ElfW(Half) * versions;  /* NULL: the object has none */
@@ -39,9 +39,9 @@ static const void *at(const struct link_map *object, const ElfW(Dyn) * d)
     return (const void *)(address < object->l_addr ? address + object->l_addr : address);
 }
 
-static struct tables tables_of(const struct link_map *object)
+static struct symbol_tables tables_of(const struct link_map *object)
 {
-    struct tables t = {0};
+    struct symbol_tables t = {0};
     for (const ElfW(Dyn) *d = object->l_ld; d != NULL && d->d_tag != DT_NULL; d++) {
         if (d->d_tag == DT_SYMTAB)
             t.symbols = at(object, d);
@@ -73,7 +73,7 @@ static struct tables tables_of(const struct link_map *object)
     return t;
 }
 
-static bool is_function(const struct tables *t, uint32_t index, const char *name)
+static bool is_function(const struct symbol_tables *t, uint32_t index, const char *name)
 {
     const ElfW(Sym) *s = &t->symbols[index];
     return s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
@@ -91,7 +91,7 @@ static uint32_t gnu_hash_of(const char *name)
 
 /* The table: four numbers, a Bloom filter of words, buckets, and one chain of hashes whose lowest
  * bit marks the end of a bucket. Index 0, the null symbol, stands for none. */
-static uint32_t search_gnu_hash(const struct tables *t, const char *name)
+static uint32_t search_gnu_hash(const struct symbol_tables *t, const char *name)
 {
     const uint32_t *header = t->gnu_hash, nbuckets = header[0], first = header[1];
     const uint32_t *buckets = header + 4 + header[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
@@ -118,7 +118,7 @@ static uint32_t sysv_hash_of(const char *name)
     return h;
 }
 
-static uint32_t search_hash(const struct tables *t, const char *name)
+static uint32_t search_hash(const struct symbol_tables *t, const char *name)
 {
     const uint32_t *buckets = t->hash + 2, nbuckets = t->hash[0], *chain = buckets + nbuckets;
     uint32_t index = nbuckets != 0 ? buckets[sysv_hash_of(name) % nbuckets] : 0;
@@ -128,7 +128,7 @@ static uint32_t search_hash(const struct tables *t, const char *name)
 }
 
 /* The index of a function that the object defines; 0: none. */
-static uint32_t definition(const struct tables *t, const char *name)
+static uint32_t definition(const struct symbol_tables *t, const char *name)
 {
     if (t->symbols == NULL || t->strings == NULL)
         return 0;
@@ -139,14 +139,14 @@ static uint32_t definition(const struct tables *t, const char *name)
 
 void *elf_function(const struct link_map *object, const char *name)
 {
-    struct tables t = tables_of(object);
+    struct symbol_tables t = tables_of(object);
     uint32_t index = definition(&t, name);
     return index != 0 ? (void *)(object->l_addr + t.symbols[index].st_value) : NULL;
 }
 
 const char *elf_version(const struct link_map *object, const char *name)
 {
-    struct tables t = tables_of(object);
+    struct symbol_tables t = tables_of(object);
     uint32_t index = definition(&t, name);
     const ElfW(Verdef) *v = index != 0 && t.versions != NULL ? t.defines : NULL;
     while (v != NULL && t.versions[index] > VER_NDX_GLOBAL) {
@@ -161,7 +161,7 @@ const char *elf_version(const struct link_map *object, const char *name)
 /* glibc puts its resolver into the third word of the table, for an object that is to use it. */
 bool elf_is_bound_lazily(const struct link_map *object, const char *name)
 {
-    struct tables t = tables_of(object);
+    struct symbol_tables t = tables_of(object);
     if (t.symbols == NULL || t.strings == NULL || t.calls == NULL || t.got == NULL || t.got[2] == 0)
         return false;
     for (size_t i = 0; i < t.calls_bytes / sizeof *t.calls; i++) {
@@ -180,8 +180,8 @@ bool elf_is_loader(const struct link_map *object)
 
 /* The symbol of that name that one of these relocations refers to; 0: none. An executable that is
  * not position-independent may give an undefined symbol an address of its own. */
-static uint32_t find_reference(const struct tables *t, const ElfW(Rela) * relocations, size_t count,
-                               const char *name)
+static uint32_t find_reference(const struct symbol_tables *t, const ElfW(Rela) * relocations,
+                               size_t count, const char *name)
 {
     for (size_t i = 0; relocations != NULL && i < count; i++) {
         uint32_t index = (uint32_t)ELF64_R_SYM(relocations[i].r_info);
@@ -192,7 +192,7 @@ static uint32_t find_reference(const struct tables *t, const ElfW(Rela) * reloca
     return 0;
 }
 
-static const char *needed_version(const struct tables *t, uint32_t index)
+static const char *needed_version(const struct symbol_tables *t, uint32_t index)
 {
     const ElfW(Half) wanted = t->versions != NULL ? t->versions[index] & ~VERSION_HIDDEN : 0;
     for (const ElfW(Verneed) *n = t->needs; n != NULL && wanted > VER_NDX_GLOBAL;) {
@@ -208,7 +208,7 @@ static const char *needed_version(const struct tables *t, uint32_t index)
 
 bool elf_refers(const struct link_map *object, const char *name, const char **version)
 {
-    struct tables t = tables_of(object);
+    struct symbol_tables t = tables_of(object);
     size_t others = t.data_bytes / sizeof *t.data;
     uint32_t index = 0;
     *version = NULL;

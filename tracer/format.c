@@ -616,7 +616,7 @@ void format_comm(struct out *o, const struct comm_line *l)
 #define CLOCK_real_ns l->real_ns
 #define CLOCK_err_ns l->err_ns
 
-void format_clock(struct out *o, const struct clock_line *l)
+void format_clock(struct out *o, const struct clock_record *l)
 {
 #define X(_key, _kind, _when) PUT_##_when(CLOCK, _key, _kind)
     PUT_LINE(CLOCK);

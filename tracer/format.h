@@ -65,7 +65,7 @@ struct comm_line {
     int64_t nodes;
 };
 
-struct clock_line {
+struct clock_record {
     int64_t device, dev_ns;
     uint64_t mono_ns, real_ns, err_ns;
 };
@@ -93,7 +93,7 @@ struct shutdown_line {
 
 void format_init(struct out *o, const struct init_line *l);
 void format_comm(struct out *o, const struct comm_line *l);
-void format_clock(struct out *o, const struct clock_line *l);
+void format_clock(struct out *o, const struct clock_record *l);
 void format_sample(struct out *o, const struct sample_line *l);
 void format_dump(struct out *o, int64_t time_ns);
 void format_plugin(struct out *o, const struct plugin_line *l);

@@ -6,13 +6,13 @@
 
 #include <stdbool.h>
 
-#define LOOK_NS INT64_C(500000000)
-#define LOOKS_OVER 2 /* in a row: a burst at the start is no habit */
+#define UPDATE_NS INT64_C(500000000)
+#define UPDATES_OVER 2 /* in a row: a burst at the start is no habit */
 #define TRIES 256
 #define RING 16
 
-/* What came since the last look. */
-struct look {
+/* Records since the last update. */
+struct pace_counts {
     uint64_t records, pairs, gemms;
 };
 
@@ -21,7 +21,7 @@ static struct {
     double record_ns; /* of a record without events */
     int64_t since_ns; /* on the pacing clock */
     uint32_t rate, over;
-    struct look now;
+    struct pace_counts now;
 } governor;
 
 /* What a hook does for a record besides events: two looks at the clock, the record filled and
@@ -45,7 +45,7 @@ void governor_begin(const struct config *config)
     governor.limit = clock_is_real() ? (double)config->overhead_ppm / 1e6 : 0;
     governor.rate = (uint32_t)config->sample;
     governor.over = 0;
-    governor.now = (struct look){0};
+    governor.now = (struct pace_counts){0};
     governor.since_ns = clock_pace_ns();
     if (governor.limit > 0)
         governor.record_ns = measure_record();
@@ -58,7 +58,7 @@ void governor_count(const struct record *r)
     governor.now.gemms += r->kind == RECORD_GEMM;
 }
 
-/* Of the time that has passed since the last look. */
+/* The tracer's share of the time since the last update. */
 static double share(int64_t elapsed_ns)
 {
     return ((double)governor.now.records * governor.record_ns +
@@ -66,17 +66,17 @@ static double share(int64_t elapsed_ns)
            (double)elapsed_ns;
 }
 
-uint32_t governor_look(void)
+uint32_t governor_update(void)
 {
     int64_t elapsed_ns = clock_pace_ns() - governor.since_ns;
     bool over;
-    if (governor.limit == 0 || elapsed_ns < LOOK_NS)
+    if (governor.limit == 0 || elapsed_ns < UPDATE_NS)
         return 0;
     over = governor.now.gemms > 0 && share(elapsed_ns) > governor.limit;
     governor.over = over ? governor.over + 1 : 0;
-    governor.now = (struct look){0};
+    governor.now = (struct pace_counts){0};
     governor.since_ns += elapsed_ns;
-    if (governor.over < LOOKS_OVER || governor.rate >= GOVERNOR_RATE_MAX)
+    if (governor.over < UPDATES_OVER || governor.rate >= GOVERNOR_RATE_MAX)
         return 0;
     governor.over = 0;
     return governor.rate *= 2;

@@ -28,6 +28,6 @@ void governor_begin(const struct config *config);
 void governor_count(const struct record *r);
 
 /* The rate that holds from now on when it changes, else 0. */
-uint32_t governor_look(void);
+uint32_t governor_update(void);
 
 #endif

@@ -9,12 +9,12 @@
 #define RANGES 8192
 #define ID_BYTES 21 /* an id and a comma */
 
-struct range {
+struct node_run {
     uint64_t first, count;
     uint32_t next; /* of the capture, or of those that are free: index + 1 */
 };
 
-static struct range ranges[RANGES];
+static struct node_run ranges[RANGES];
 static uint32_t ranges_used; /* the rest was never taken */
 static uint32_t freed;       /* index + 1 */
 
@@ -36,7 +36,7 @@ static uint32_t take_range(void)
 
 void graph_ops_add(uint32_t graph, uint64_t id)
 {
-    struct range *last;
+    struct node_run *last;
     uint32_t range;
     if (graph >= DEVICE_CAPTURES)
         return;
@@ -49,7 +49,7 @@ void graph_ops_add(uint32_t graph, uint64_t id)
     range = take_range();
     if (range == 0)
         return;
-    ranges[range - 1] = (struct range){id, 1, 0};
+    ranges[range - 1] = (struct node_run){id, 1, 0};
     if (last != NULL)
         last->next = range;
     else
@@ -68,7 +68,7 @@ void graph_ops_list(uint32_t graph, char *text, size_t size)
     const char *last = text + size - ID_BYTES - 2;
     put_RAW(&o, "[");
     for (uint32_t at = captures[graph].head; at != 0; at = ranges[at - 1].next) {
-        const struct range *r = &ranges[at - 1];
+        const struct node_run *r = &ranges[at - 1];
         for (uint64_t i = 0; i < r->count && o.p < last; i++) {
             if (o.p[-1] != '[')
                 put_RAW(&o, ",");

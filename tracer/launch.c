@@ -208,7 +208,7 @@ void describe_launch(struct call *c, enum kernel_handle handle, const void *func
     c->launch = (struct launch_call){handle, func};
 }
 
-static struct launch_run *run_of(struct launches *l, CUstream stream, int owner, uint32_t graph)
+static struct launch_run *run_of(struct launch_runs *l, CUstream stream, int owner, uint32_t graph)
 {
     for (int i = 0; i < LAUNCH_STREAMS; i++) {
         struct launch_run *run = &l->runs[i];
@@ -218,7 +218,7 @@ static struct launch_run *run_of(struct launches *l, CUstream stream, int owner,
     return NULL;
 }
 
-static struct launch_run *oldest(struct launches *l)
+static struct launch_run *oldest(struct launch_runs *l)
 {
     struct launch_run *found = &l->runs[0];
     for (int i = 1; i < LAUNCH_STREAMS; i++) {

@@ -43,7 +43,7 @@ struct launch_run {
     _Atomic int64_t first_ns, last_ns, max_gap_ns;
 };
 
-struct launches {
+struct launch_runs {
     uint64_t count;    /* ever */
     uint32_t gathered; /* runs that hold something: the thread's own */
     struct launch_run runs[LAUNCH_STREAMS];

@@ -29,13 +29,13 @@ static bool is_set(const char *variable)
     return text != NULL && setting_parse(SETTING_FLAG, text, &v) && v.number != 0;
 }
 
-enum { LOOKED = 1, OFF = 2, NO_LAUNCHES = 4, NO_COPIES = 8, NO_GRAPHS = 16 };
+enum { SETTINGS_READ = 1, OFF = 2, NO_LAUNCHES = 4, NO_COPIES = 8, NO_GRAPHS = 16 };
 
-static unsigned look(void)
+static unsigned read_settings(void)
 {
-    unsigned found = LOOKED;
+    unsigned found = SETTINGS_READ;
     if (getauxval(AT_SECURE) != 0 || environ == NULL)
-        return LOOKED | OFF;
+        return SETTINGS_READ | OFF;
     if (config_is_disabled((const char *const *)environ) || is_set("SPECTER_NO_DLSYM"))
         found |= OFF;
     found |= is_set("SPECTER_NO_LAUNCHES") ? NO_LAUNCHES : 0;
@@ -49,7 +49,7 @@ static bool is_wanted(int kind)
     static _Atomic unsigned known;
     unsigned off = atomic_load_explicit(&known, memory_order_relaxed), by = OFF;
     if (off == 0) {
-        off = look();
+        off = read_settings();
         atomic_store_explicit(&known, off, memory_order_relaxed);
     }
     by |= kind == RECORD_UNTRACED ? NO_LAUNCHES : 0;

@@ -91,9 +91,9 @@ static void note_start(struct thread *t, const char *name)
 
 /* ---- ranges of a thread ---- */
 
-static struct ranges *ranges_of(struct thread *t)
+static struct open_ranges *ranges_of(struct thread *t)
 {
-    struct ranges *there = atomic_load_explicit(&t->ranges, memory_order_relaxed);
+    struct open_ranges *there = atomic_load_explicit(&t->ranges, memory_order_relaxed);
     int saved = errno;
     if (there == NULL) {
         there = threads_ranges();
@@ -103,17 +103,17 @@ static struct ranges *ranges_of(struct thread *t)
     return there;
 }
 
-static bool seize(struct ranges *s)
+static bool seize(struct open_ranges *s)
 {
     return !atomic_exchange_explicit(&s->busy, true, memory_order_acquire);
 }
 
-static void let_go(struct ranges *s)
+static void let_go(struct open_ranges *s)
 {
     atomic_store_explicit(&s->busy, false, memory_order_release);
 }
 
-static int count_of(const struct ranges *s, const void *domain)
+static int count_of(const struct open_ranges *s, const void *domain)
 {
     int n = 0;
     for (uint32_t i = 0; i < s->depth; i++)
@@ -121,7 +121,7 @@ static int count_of(const struct ranges *s, const void *domain)
     return n;
 }
 
-static int push(struct ranges *s, const void *domain, const char *name, int64_t now_ns)
+static int push(struct open_ranges *s, const void *domain, const char *name, int64_t now_ns)
 {
     int level = count_of(s, domain);
     if (s->depth == RANGES_MAX) {
@@ -138,7 +138,7 @@ static int push(struct ranges *s, const void *domain, const char *name, int64_t 
 int mark_push(const void *domain, const char *name)
 {
     struct thread *t = marking(true);
-    struct ranges *s = t != NULL ? ranges_of(t) : NULL;
+    struct open_ranges *s = t != NULL ? ranges_of(t) : NULL;
     int level = 0;
     if (t == NULL)
         return 0;
@@ -153,7 +153,7 @@ int mark_push(const void *domain, const char *name)
 }
 
 /* Takes the innermost range of the domain; false: there is none. */
-static bool pop(struct ranges *s, const void *domain, struct range *out)
+static bool pop(struct open_ranges *s, const void *domain, struct open_range *out)
 {
     uint32_t i = s->depth;
     while (i > 0 && s->open[i - 1].domain != domain)
@@ -169,8 +169,9 @@ static bool pop(struct ranges *s, const void *domain, struct range *out)
 int mark_pop(const void *domain)
 {
     struct thread *t = marking(false);
-    struct ranges *s = t != NULL ? atomic_load_explicit(&t->ranges, memory_order_relaxed) : NULL;
-    struct range range;
+    struct open_ranges *s =
+        t != NULL ? atomic_load_explicit(&t->ranges, memory_order_relaxed) : NULL;
+    struct open_range range;
     bool found = false;
     int level = 0;
     if (s == NULL || !seize(s))
@@ -190,7 +191,7 @@ int mark_pop(const void *domain)
 
 void mark_abandon(struct thread *t, mark_writer *write)
 {
-    struct ranges *s = atomic_load_explicit(&t->ranges, memory_order_acquire);
+    struct open_ranges *s = atomic_load_explicit(&t->ranges, memory_order_acquire);
     if (s == NULL || !seize(s))
         return;
     for (uint32_t i = 0; i < s->depth && filter_wants(RECORD_MARK); i++) {
@@ -209,7 +210,7 @@ void mark_abandon(struct thread *t, mark_writer *write)
 static struct begun {
     _Atomic uint64_t id; /* 0: free; BEGUN_FILLING; else of the range, its slot in the low byte */
     uint16_t tid;
-    struct range range;
+    struct open_range range;
 } begun[BEGUN_MAX];
 static _Atomic uint64_t begun_count;
 

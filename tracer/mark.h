@@ -24,7 +24,7 @@ struct thread;
 
 #define RANGES_MAX 32 /* of one thread, one within another */
 
-struct range {
+struct open_range {
     int64_t start_ns;
     const void *domain; /* NVTX: ranges of different domains need not nest; NULL: the default */
     char name[MARK_NAME_MAX];
@@ -32,11 +32,11 @@ struct range {
 
 /* The ranges that a thread has open. `busy`: somebody is at them; the thread itself, or at the end
  * the writer, and neither waits for the other. */
-struct ranges {
+struct open_ranges {
     _Atomic bool busy;
     uint32_t depth; /* kept ones */
     uint32_t above; /* deeper ones, which are only counted */
-    struct range open[RANGES_MAX];
+    struct open_range open[RANGES_MAX];
 };
 
 void specter_mark(const char *name);

@@ -25,7 +25,7 @@ static enum op_place place_of(const struct call *c)
 
 static struct group_stream *find_group_stream(struct call *c)
 {
-    struct group *g = &c->thread->group;
+    struct nccl_group *g = &c->thread->group;
     struct group_stream *s;
     for (uint32_t i = 0; i < g->nstreams; i++) {
         if (g->streams[i].comm == c->comm && g->streams[i].stream == c->stream)
@@ -83,7 +83,7 @@ static void group_op_begin(struct call *c, int owner)
 
 uint32_t nccl_group(struct call *c)
 {
-    struct group *g = &c->thread->group;
+    struct nccl_group *g = &c->thread->group;
     if (place_of(c) != OP_IN_GROUP)
         return NO_ID;
     if (g->id == NO_ID)
@@ -93,7 +93,7 @@ uint32_t nccl_group(struct call *c)
 
 static void group_op_end(struct call *c, bool in_progress)
 {
-    struct group *g = &c->thread->group;
+    struct nccl_group *g = &c->thread->group;
     struct record *slot = call_reserve(c);
     g->in_progress |= in_progress;
     c->r.stream = call_stream_id(c);
@@ -265,7 +265,7 @@ static bool is_outermost(const struct call *c)
  * has put on the stream, is as late as it can be. */
 void group_begin_close(struct call *c)
 {
-    struct group *g = &c->thread->group;
+    struct nccl_group *g = &c->thread->group;
     if (!is_outermost(c))
         return;
     for (uint32_t i = 0; i < g->nstreams; i++) {
@@ -279,7 +279,7 @@ void group_begin_close(struct call *c)
     g->synced_ns = tracer_now();
 }
 
-static void close_group_stream(const struct group *g, struct group_stream *s, int result)
+static void close_group_stream(const struct nccl_group *g, struct group_stream *s, int result)
 {
     if (s->timing == SPECTER_TIMING_SYNC && result == ncclSuccess)
         work_sync(s->stream);
@@ -303,7 +303,7 @@ static void close_group_stream(const struct group *g, struct group_stream *s, in
  * members number theirs, whether their group failed or not. */
 void group_end_close(struct call *c)
 {
-    struct group *g = &c->thread->group;
+    struct nccl_group *g = &c->thread->group;
     int64_t end_ns = tracer_now();
     int result = c->result;
     if (c->kind == CALL_GROUP_SIMULATE)

@@ -199,7 +199,7 @@ static function find_in_scope(const struct walk *w, int object, const char *vers
     return NULL;
 }
 
-static void look_at_definitions(struct walk *w)
+static void find_own_definitions(struct walk *w)
 {
     struct definitions *d = w->d;
     int caller = index_of(w->caller);
@@ -217,7 +217,7 @@ static void look_at_definitions(struct walk *w)
     d->is_plain = d->count == 1 && d->stays;
 }
 
-static void look_at_reference(struct walk *w)
+static void find_reference(struct walk *w)
 {
     struct definitions *d = w->d;
     if (w->caller == NULL)
@@ -228,7 +228,7 @@ static void look_at_reference(struct walk *w)
 }
 
 /* Those that define the function themselves have no part in this: they call their own. */
-static void look_at_others(struct walk *w)
+static void find_others_references(struct walk *w)
 {
     struct definitions *d = w->d;
     bool agree = true;
@@ -246,29 +246,29 @@ static void look_at_others(struct walk *w)
     d->of_others = agree ? d->of_others : NULL;
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *data)
+static int walk_definitions(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct walk *w = data;
     (void)info, (void)size;
     walk_begin();
-    look_at_definitions(w);
+    find_own_definitions(w);
     if (!w->d->is_plain) {
-        look_at_reference(w);
+        find_reference(w);
         if (w->d->own == NULL && !w->d->is_referred)
-            look_at_others(w);
+            find_others_references(w);
     }
     atomic_fetch_add(&walks, 1);
     return 1;
 }
 
-void objects_look(struct definitions *d, const char *name, const struct link_map *caller)
+void objects_definitions(struct definitions *d, const char *name, const struct link_map *caller)
 {
     struct walk w = {.d = d, .name = name, .caller = caller, .own_library = own_object()};
     *d = (struct definitions){0};
-    loader_objects(look, &w);
+    loader_objects(walk_definitions, &w);
 }
 
-static int look_in_scope(struct dl_phdr_info *info, size_t size, void *data)
+static int walk_scope(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct walk *w = data;
     int caller;
@@ -284,11 +284,11 @@ function objects_in_scope(const char *name, const char *version, const struct li
 {
     struct walk w = {
         .name = name, .version = version, .caller = caller, .own_library = own_object()};
-    loader_objects(look_in_scope, &w);
+    loader_objects(walk_scope, &w);
     return w.real;
 }
 
-static int look_behind(struct dl_phdr_info *info, size_t size, void *data)
+static int walk_behind(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct walk *w = data;
     int caller;
@@ -304,7 +304,7 @@ static int look_behind(struct dl_phdr_info *info, size_t size, void *data)
 function objects_behind(const char *name, const struct link_map *caller)
 {
     struct walk w = {.name = name, .caller = caller, .own_library = own_object()};
-    loader_objects(look_behind, &w);
+    loader_objects(walk_behind, &w);
     return w.real;
 }
 

@@ -39,7 +39,7 @@ struct definitions {
 };
 
 /* Fills *d with what there is of `name` for a call from the object `caller`; NULL: not known. */
-void objects_look(struct definitions *d, const char *name, const struct link_map *caller);
+void objects_definitions(struct definitions *d, const char *name, const struct link_map *caller);
 
 /* The first definition in all that the dlopen() which brought the caller brought in. */
 function objects_in_scope(const char *name, const char *version, const struct link_map *caller);

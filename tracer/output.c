@@ -30,7 +30,7 @@ _Static_assert(CLOSING_BYTES <= FLIGHT_END_BYTES, "it must fit its slot");
 #define GPUS_MAX 64
 #define GPU_BYTES 1024
 
-struct tally {
+struct op_total {
     uint64_t count, bytes;
 };
 
@@ -61,7 +61,7 @@ static struct output {
     struct file file;
     bool in_slots; /* SPECTER_RING */
     struct flight flight;
-    struct request request;
+    struct dump_request request;
     char folder[REQUEST_NAME_MAX]; /* that it asks for */
     int64_t base;        /* bytes of lines before the buffer: the file's size but for slots */
     const char *stopped; /* why nothing more is recorded; NULL: it is */
@@ -74,11 +74,11 @@ static struct output {
     uint64_t nlines;     /* noted so far; the last LINES_MAX are in lines[] */
     struct line_note lines[LINES_MAX];
     uint64_t synced; /* a bit a device whose clock record was written under --sync */
-    struct tally comm_ops[SPECTER_COMM_OP_COUNT];
-    struct tally gemms[HOOK_COUNT];
+    struct op_total comm_ops[SPECTER_COMM_OP_COUNT];
+    struct op_total gemms[HOOK_COUNT];
     uint64_t timings[SPECTER_TIMING_COUNT];
     uint64_t deps, syncs, launches, graphs, marks;
-    struct tally copies;
+    struct op_total copies;
     int64_t end_ns;
     off_t closing_at; /* where the closing record begins, without slots */
     char gemm_names[HOOK_COUNT][64];
@@ -418,7 +418,7 @@ static int64_t told(int64_t value)
     return value != COMM_UNKNOWN ? value : INT64_MIN;
 }
 
-void output_comm(const struct comm *c, void *unused)
+void output_comm(const struct traced_comm *c, void *unused)
 {
     const struct comm_init *b = &c->init;
     (void)unused;
@@ -439,7 +439,7 @@ void output_comm(const struct comm *c, void *unused)
                                     });
 }
 
-void output_clock(const struct clock_line *l, void *unused)
+void output_clock(const struct clock_record *l, void *unused)
 {
     (void)unused;
     if (may_write())
@@ -552,7 +552,7 @@ static void put_identity_clock(const struct record *r)
         (output.synced & bit) != 0)
         return;
     output.synced |= bit;
-    format_clock(line(LINE_CLOCK, 0), &(struct clock_line){
+    format_clock(line(LINE_CLOCK, 0), &(struct clock_record){
                                           .device = r->device,
                                           .dev_ns = r->start_ns,
                                           .mono_ns = (uint64_t)(output.mono_ns + r->start_ns),
@@ -623,7 +623,7 @@ void output_abandoned(const struct record *r, uint64_t id, int64_t shown)
 
 /* ---- the end ---- */
 
-static void put_tally(struct out *o, const char *name, const struct tally *t, bool with_bytes)
+static void put_total(struct out *o, const char *name, const struct op_total *t, bool with_bytes)
 {
     if (o->p[-1] != '{')
         put_RAW(o, ",");
@@ -679,12 +679,12 @@ static void put_summary(struct out *o)
     put_RAW(o, "{\"nccl\":{");
     for (int i = 0; i < SPECTER_COMM_OP_COUNT; i++) {
         if (output.comm_ops[i].count > 0)
-            put_tally(o, specter_comm_op_name(i), &output.comm_ops[i], true);
+            put_total(o, specter_comm_op_name(i), &output.comm_ops[i], true);
     }
     put_RAW(o, "},\"cublas\":{");
     for (int i = 0; i < HOOK_COUNT; i++) {
         if (output.gemms[i].count > 0)
-            put_tally(o, output.gemm_names[i], &output.gemms[i], false);
+            put_total(o, output.gemm_names[i], &output.gemms[i], false);
     }
     put_RAW(o, "},\"timing\":{");
     put_timings(o);
@@ -694,7 +694,7 @@ static void put_summary(struct out *o)
     put_U64(o, output.syncs);
     put_RAW(o, ",\"copies\":{");
     if (output.copies.count > 0)
-        put_tally(o, "all", &output.copies, true);
+        put_total(o, "all", &output.copies, true);
     put_RAW(o, "},\"launches\":");
     put_U64(o, output.launches);
     put_RAW(o, ",\"graphs\":");
@@ -780,7 +780,7 @@ static int copy_slots(void *unused, int fd)
 
 bool output_is_asked(void)
 {
-    return !output.broken && request_look(&output.request, &output.file, output.folder);
+    return !output.broken && request_poll(&output.request, &output.file, output.folder);
 }
 
 void output_answer(int64_t time_ns)

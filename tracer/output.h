@@ -21,16 +21,16 @@
 
 #include <stdbool.h>
 
-struct comm;
+struct traced_comm;
 
 /* Opens the file for a trace that began at these times. 0, or an errno. config: borrowed. */
 int output_open(const struct config *config, int64_t mono_ns, int64_t real_ns);
 
 void output_init(void);
-void output_comm(const struct comm *c, void *unused);
+void output_comm(const struct traced_comm *c, void *unused);
 void output_sample(uint64_t rate, const char *why, int64_t time_ns); /* from then on */
 void output_plugin(const struct plugin_line *l);
-void output_clock(const struct clock_line *l, void *unused);
+void output_clock(const struct clock_record *l, void *unused);
 
 /* An operation that is not finished, and will come once more. Where its line is, for then. */
 #define NOT_SHOWN (-1)   /* not written yet */

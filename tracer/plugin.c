@@ -25,7 +25,7 @@
 
 #define CONTEXT_FILLING UINT64_MAX /* id of one whose other fields are being written */
 
-static struct context {
+static struct profiler_context {
     _Atomic uint64_t id; /* 0: free; never the same again */
     uint64_t hash;       /* 0: not told */
     int nodes, ranks, rank;
@@ -42,7 +42,7 @@ uint64_t plugin_hash(const void *id, size_t len)
     return h;
 }
 
-static struct context *context_of(void *handle)
+static struct profiler_context *context_of(void *handle)
 {
     uintptr_t n = (uintptr_t)handle;
     return n >= 1 && n <= CONTEXTS_MAX ? &contexts[n - 1] : NULL;
@@ -73,7 +73,7 @@ int32_t plugin_nodes(const struct comm_init *init)
         init->nccl_hash == 0)
         return init->nodes;
     for (int i = 0; i < CONTEXTS_MAX; i++) {
-        struct context *x = &contexts[i];
+        struct profiler_context *x = &contexts[i];
         uint64_t id = atomic_load_explicit(&x->id, memory_order_acquire);
         if (id == 0 || id == CONTEXT_FILLING || x->hash != init->nccl_hash ||
             x->ranks != init->size || x->rank != init->rank)
@@ -88,13 +88,13 @@ int32_t plugin_nodes(const struct comm_init *init)
 
 enum note_state { NOTE_FREE, NOTE_FILLING, NOTE_OPEN, NOTE_TAKEN };
 
-static struct note {
+static struct launched_op {
     _Atomic uint64_t word; /* ticket << 2 | enum note_state */
     _Atomic uint64_t batch, key, member;
     _Atomic int32_t ranks;
     _Atomic int64_t seq;    /* SEQ_OPEN - ticket: not numbered yet */
     _Atomic uint64_t event; /* handle; 0: none yet */
-    struct comm *comm;
+    struct traced_comm *comm;
     uint64_t comm_id;
     int32_t comm_rank, peer;
     uint8_t op;
@@ -145,7 +145,7 @@ void plugin_unseen(struct call *c)
         atomic_store_explicit(&c->member->captured, true, memory_order_relaxed);
 }
 
-static void fill_note(struct note *n, const struct call *c, uint64_t ticket)
+static void fill_note(struct launched_op *n, const struct call *c, uint64_t ticket)
 {
     atomic_store_explicit(&n->batch, launch.batch, memory_order_relaxed);
     atomic_store_explicit(&n->key, key_of_call(c), memory_order_relaxed);
@@ -165,7 +165,7 @@ static void fill_note(struct note *n, const struct call *c, uint64_t ticket)
 void plugin_note(struct call *c)
 {
     uint64_t ticket, was;
-    struct note *n;
+    struct launched_op *n;
     c->note = PLUGIN_NO_NOTE;
     if (!atomic_load_explicit(&active, memory_order_relaxed) || c->member == NULL)
         return;
@@ -201,7 +201,7 @@ enum event_state { EVENT_FREE, EVENT_FILLING, EVENT_LIVE };
 
 /* Its handle is generation << (EVENT_BITS + 1) | slot << 1 | 1 for one of its kernels. So it is
  * never an address, and one that is too old is seen to be. */
-static struct event {
+static struct tracked_event {
     _Atomic uint64_t word; /* generation << 32 | callbacks at it << 2 | enum event_state */
     _Atomic int64_t seq;
     _Atomic uint64_t first_ns, last_ns; /* of its kernels */
@@ -209,7 +209,7 @@ static struct event {
     _Atomic bool issued;                /* NCCL has stopped it, which is when it is on the stream */
     uint64_t comm, context_id;
     int64_t since_ns; /* on the pacing clock */
-    struct context *context;
+    struct profiler_context *context;
     int32_t comm_rank, peer;
     uint8_t op, channels; /* channels 0: not known */
     char algo[16], proto[8];
@@ -224,7 +224,7 @@ static _Atomic uint32_t next_event, live_events;
  * events without one. */
 #define OTHER_EVENT ((void *)~(uintptr_t)0)
 
-static void *handle_of(const struct event *e, uint64_t generation, bool kernel)
+static void *handle_of(const struct tracked_event *e, uint64_t generation, bool kernel)
 {
     uintptr_t slot = (uintptr_t)(e - events);
     return (void *)((uintptr_t)generation << (EVENT_BITS + 1) | slot << 1 | kernel);
@@ -236,10 +236,10 @@ static bool is_kernel(const void *handle)
 }
 
 /* The event, kept in its slot until unpin(); NULL: it is gone, or was never ours. */
-static struct event *pin(const void *handle)
+static struct tracked_event *pin(const void *handle)
 {
     uintptr_t h = (uintptr_t)handle, slot = h >> 1 & ((1u << EVENT_BITS) - 1);
-    struct event *e = &events[slot % EVENTS_MAX];
+    struct tracked_event *e = &events[slot % EVENTS_MAX];
     uint64_t word = atomic_load_explicit(&e->word, memory_order_acquire);
     if (handle == NULL || handle == OTHER_EVENT || slot >= EVENTS_MAX)
         return NULL;
@@ -250,17 +250,17 @@ static struct event *pin(const void *handle)
     return NULL;
 }
 
-static void unpin(struct event *e)
+static void unpin(struct tracked_event *e)
 {
     atomic_fetch_sub_explicit(&e->word, PIN, memory_order_release);
 }
 
 /* A free slot, being filled. */
-static struct event *event_alloc(void)
+static struct tracked_event *event_alloc(void)
 {
     uint32_t n = atomic_fetch_add_explicit(&next_event, 1, memory_order_relaxed);
     for (uint32_t i = 0; i < EVENT_PROBES; i++) {
-        struct event *e = &events[(n + i) % EVENTS_MAX];
+        struct tracked_event *e = &events[(n + i) % EVENTS_MAX];
         uint64_t word = atomic_load_explicit(&e->word, memory_order_relaxed);
         uint64_t generation = (GENERATION(word) + 1) & UINT32_MAX;
         if ((word & 3) == EVENT_FREE &&
@@ -272,13 +272,13 @@ static struct event *event_alloc(void)
 }
 
 /* For the writer, which nobody may disturb then; false: a callback is at it. */
-static bool event_take(struct event *e, uint64_t word)
+static bool event_take(struct tracked_event *e, uint64_t word)
 {
     return PINS(word) == 0 &&
            atomic_compare_exchange_strong(&e->word, &word, GENERATION(word) << 32 | EVENT_FILLING);
 }
 
-static void event_free(struct event *e)
+static void event_free(struct tracked_event *e)
 {
     uint64_t word = atomic_load_explicit(&e->word, memory_order_relaxed);
     atomic_store_explicit(&e->word, GENERATION(word) << 32 | EVENT_FREE, memory_order_release);
@@ -288,7 +288,7 @@ static void event_free(struct event *e)
 /* ---- joining both ---- */
 
 /* What an event of any version says. */
-struct what {
+struct event_fields {
     unsigned op; /* SPECTER_COMM_OP_COUNT: not one that is recorded so */
     uint64_t count;
     enum specter_dtype type;
@@ -298,7 +298,7 @@ struct what {
     uint8_t channels;
 };
 
-static uint64_t key_of_event(const struct what *w)
+static uint64_t key_of_event(const struct event_fields *w)
 {
     struct key_parts p = {.op = w->op,
                           .bytes = w->count * (specter_dtype_bits(w->type) / 8),
@@ -310,7 +310,7 @@ static uint64_t key_of_event(const struct what *w)
     return make_key(&p);
 }
 
-static bool fits(const struct note *n, const struct context *x, uint64_t key)
+static bool fits(const struct launched_op *n, const struct profiler_context *x, uint64_t key)
 {
     uint64_t member = atomic_load_explicit(&n->member, memory_order_relaxed);
     uint64_t bound = atomic_load_explicit(&x->member, memory_order_relaxed);
@@ -323,13 +323,14 @@ static bool fits(const struct note *n, const struct context *x, uint64_t key)
 }
 
 /* The only open note from `first` on that fits; of the batch when it is not 0. Its word, or 0. */
-static uint64_t find_note(const struct context *x, uint64_t key, uint64_t first, uint64_t batch)
+static uint64_t find_note(const struct profiler_context *x, uint64_t key, uint64_t first,
+                          uint64_t batch)
 {
     uint64_t last = atomic_load(&last_ticket), found = 0;
     if (first + NOTES_MAX <= last)
         first = last - NOTES_MAX + 1;
     for (uint64_t ticket = first; ticket <= last; ticket++) {
-        const struct note *n = &notes[ticket % NOTES_MAX];
+        const struct launched_op *n = &notes[ticket % NOTES_MAX];
         uint64_t word = atomic_load_explicit(&n->word, memory_order_acquire);
         if (word != (ticket << 2 | NOTE_OPEN) || !fits(n, x, key))
             continue;
@@ -343,11 +344,11 @@ static uint64_t find_note(const struct context *x, uint64_t key, uint64_t first,
 }
 
 /* Takes the note of the operation that the event is of; NULL: not certain. */
-static struct note *take_note(struct context *x, const struct what *w)
+static struct launched_op *take_note(struct profiler_context *x, const struct event_fields *w)
 {
     uint64_t key = key_of_event(w), word;
     bool here = launch.batch != 0;
-    struct note *n;
+    struct launched_op *n;
     if (here)
         word = find_note(x, key, launch.first, launch.batch);
     else if (atomic_load_explicit(&x->member, memory_order_relaxed) != 0)
@@ -366,9 +367,9 @@ static struct note *take_note(struct context *x, const struct what *w)
 }
 
 /* NCCL's hash says which communicator it is. */
-static void bind_by_hash(struct context *x)
+static void bind_by_hash(struct profiler_context *x)
 {
-    struct comm *c = x->hash != 0 ? comm_of_nccl_hash(x->hash, x->rank) : NULL;
+    struct traced_comm *c = x->hash != 0 ? comm_of_nccl_hash(x->hash, x->rank) : NULL;
     uint64_t none = 0;
     if (c == NULL ||
         !atomic_compare_exchange_strong(&x->member, &none, member_key(c->init.id, c->init.rank)))
@@ -378,7 +379,7 @@ static void bind_by_hash(struct context *x)
 }
 
 /* On the thread that uses the communicator, which therefore stays. */
-static void bind_comm(struct context *x, const struct note *n)
+static void bind_comm(struct profiler_context *x, const struct launched_op *n)
 {
     uint64_t none = 0, member = atomic_load_explicit(&n->member, memory_order_relaxed);
     if (atomic_compare_exchange_strong(&x->member, &none, member) && x->nodes > 0)
@@ -391,8 +392,8 @@ static void copy_word(char *to, size_t size, const char *from)
     to[size - 1] = '\0';
 }
 
-static void fill_event(struct event *e, struct context *x, const struct note *n,
-                       const struct what *w)
+static void fill_event(struct tracked_event *e, struct profiler_context *x,
+                       const struct launched_op *n, const struct event_fields *w)
 {
     atomic_store_explicit(&e->seq, SEQ_OPEN, memory_order_relaxed);
     atomic_store_explicit(&e->first_ns, UINT64_MAX, memory_order_relaxed);
@@ -412,7 +413,7 @@ static void fill_event(struct event *e, struct context *x, const struct note *n,
     copy_word(e->proto, sizeof e->proto, w->proto);
 }
 
-static void set_number(struct event *e, const struct note *n)
+static void set_number(struct tracked_event *e, const struct launched_op *n)
 {
     int64_t seq = atomic_load(&n->seq);
     if (seq > SEQ_OPEN)
@@ -421,9 +422,9 @@ static void set_number(struct event *e, const struct note *n)
 
 /* The number goes from the note to the event. Either the call stores it first and it is found here,
  * or the event is there first and the call finds that. */
-static void *join(struct context *x, struct note *n, const struct what *w)
+static void *join(struct profiler_context *x, struct launched_op *n, const struct event_fields *w)
 {
-    struct event *e = event_alloc();
+    struct tracked_event *e = event_alloc();
     uint64_t ticket = atomic_load_explicit(&n->word, memory_order_relaxed) >> 2, generation;
     void *handle = OTHER_EVENT;
     if (e != NULL) {
@@ -442,9 +443,9 @@ static void *join(struct context *x, struct note *n, const struct what *w)
 
 void plugin_number(const struct call *c, int64_t seq)
 {
-    struct note *n = &notes[c->note % NOTES_MAX];
+    struct launched_op *n = &notes[c->note % NOTES_MAX];
     int64_t open = SEQ_OPEN - (int64_t)c->note;
-    struct event *e;
+    struct tracked_event *e;
     if (c->note == PLUGIN_NO_NOTE ||
         !atomic_compare_exchange_strong(&n->seq, &open, seq >= 0 ? seq : SEQ_NONE))
         return;
@@ -459,9 +460,9 @@ void plugin_number(const struct call *c, int64_t seq)
  * takes the note's slot meanwhile may lose a line by it. */
 static void drop_note(uint64_t ticket)
 {
-    struct note *n = &notes[ticket % NOTES_MAX];
+    struct launched_op *n = &notes[ticket % NOTES_MAX];
     uint64_t open = ticket << 2 | NOTE_OPEN;
-    struct event *e;
+    struct tracked_event *e;
     if (atomic_load_explicit(&n->word, memory_order_acquire) >> 2 != ticket)
         return;
     atomic_compare_exchange_strong(&n->word, &open, ticket << 2 | NOTE_TAKEN);
@@ -502,13 +503,13 @@ static bool is_wanted(void)
     return tracer.config.record_ops && tracer.config.wanted[RECORD_NCCL];
 }
 
-static int init(void **context, int *mask, int wanted, const struct context *told)
+static int init(void **context, int *mask, int wanted, const struct profiler_context *told)
 {
     int state = atomic_load(&tracer.state);
     *mask = 0;
     *context = NULL;
     for (uintptr_t i = 0; i < CONTEXTS_MAX && state == TRACER_ON; i++) {
-        struct context *x = &contexts[i];
+        struct profiler_context *x = &contexts[i];
         uint64_t none = 0, id = atomic_fetch_add(&context_count, 1) + 1;
         if (!atomic_compare_exchange_strong(&x->id, &none, CONTEXT_FILLING))
             continue;
@@ -529,7 +530,8 @@ static int init(void **context, int *mask, int wanted, const struct context *tol
 /* Up to version 3 kernels tell no times, so they are not asked for. */
 static int init_v1(void **context, int *mask)
 {
-    return init(context, mask, PROFILER_COLL | PROFILER_P2P, &(struct context){.rank = -1});
+    return init(context, mask, PROFILER_COLL | PROFILER_P2P,
+                &(struct profiler_context){.rank = -1});
 }
 
 static int init_v4(void **context, int *mask, const char *name, uint64_t hash, int nodes, int ranks,
@@ -537,8 +539,9 @@ static int init_v4(void **context, int *mask, const char *name, uint64_t hash, i
 {
     (void)name;
     (void)log;
-    return init(context, mask, PROFILER_COLL | PROFILER_P2P | PROFILER_KERNEL,
-                &(struct context){.hash = hash, .nodes = nodes, .ranks = ranks, .rank = rank});
+    return init(
+        context, mask, PROFILER_COLL | PROFILER_P2P | PROFILER_KERNEL,
+        &(struct profiler_context){.hash = hash, .nodes = nodes, .ranks = ranks, .rank = rank});
 }
 
 static int init_v5(void **context, uint64_t hash, int *mask, const char *name, int nodes, int ranks,
@@ -547,9 +550,10 @@ static int init_v5(void **context, uint64_t hash, int *mask, const char *name, i
     return init_v4(context, mask, name, hash, nodes, ranks, rank, log);
 }
 
-static void start_operation(struct context *x, void **event, struct what *w, int rank)
+static void start_operation(struct profiler_context *x, void **event, struct event_fields *w,
+                            int rank)
 {
-    struct note *n;
+    struct launched_op *n;
     w->rank = rank;
     if (x == NULL || w->op >= SPECTER_COMM_OP_COUNT)
         return;
@@ -566,7 +570,7 @@ static void start_operation(struct context *x, void **event, struct what *w, int
 static void start_kernel(void **event, const struct profiler_event *what)
 {
     uint64_t first, now = what->kernel_v4.time_ns;
-    struct event *e = pin(what->head.parent);
+    struct tracked_event *e = pin(what->head.parent);
     if (e == NULL)
         return;
     first = atomic_load_explicit(&e->first_ns, memory_order_relaxed);
@@ -579,7 +583,7 @@ static void start_kernel(void **event, const struct profiler_event *what)
 
 static int stop(void *event)
 {
-    struct event *e = is_kernel(event) ? NULL : pin(event);
+    struct tracked_event *e = is_kernel(event) ? NULL : pin(event);
     if (e != NULL) {
         atomic_store(&e->issued, true);
         unpin(e);
@@ -597,7 +601,7 @@ static int record_nothing(void *event, int state, union profiler_state *args)
 
 static int record(void *event, int state, union profiler_state *args)
 {
-    struct event *e;
+    struct tracked_event *e;
     uint64_t last;
     if (state != PROFILER_KERNEL_STOP || args == NULL || !is_kernel(event) ||
         (e = pin(event)) == NULL)
@@ -613,7 +617,7 @@ static int record(void *event, int state, union profiler_state *args)
 
 static int finalize(void *context)
 {
-    struct context *x = context_of(context);
+    struct profiler_context *x = context_of(context);
     if (x != NULL) {
         atomic_store_explicit(&x->member, 0, memory_order_relaxed);
         atomic_store_explicit(&x->id, 0, memory_order_release);
@@ -666,77 +670,77 @@ static const char *proto_numbered(unsigned proto)
 
 /* Versions 2 on use words. */
 #define WHAT_COLL(_c)                                                                         \
-    (struct what)                                                                             \
+    (struct event_fields)                                                                     \
     {                                                                                         \
         .op = op_named((_c)->function), .count = (_c)->count, .type = type_named((_c)->type), \
         .send = (_c)->send, .recv = (_c)->recv, .peer = (_c)->root, .algo = (_c)->algo,       \
         .proto = (_c)->proto                                                                  \
     }
 #define WHAT_P2P(_p)                                                                          \
-    (struct what)                                                                             \
+    (struct event_fields)                                                                     \
     {                                                                                         \
         .op = op_named((_p)->function), .count = (_p)->count, .type = type_named((_p)->type), \
         .send = (_p)->buffer, .peer = (_p)->peer                                              \
     }
 
-static struct what coll_v1(const struct profiler_event *what)
+static struct event_fields coll_v1(const struct profiler_event *what)
 {
     const struct profiler_coll_v1 *c = &what->coll_v1;
-    return (struct what){.op = op_numbered(c->function),
-                         .count = c->count,
-                         .type = specter_dtype_from_nccl(c->type),
-                         .send = c->send,
-                         .recv = c->recv,
-                         .peer = c->root,
-                         .algo = algo_numbered(c->algo),
-                         .proto = proto_numbered(c->proto)};
+    return (struct event_fields){.op = op_numbered(c->function),
+                                 .count = c->count,
+                                 .type = specter_dtype_from_nccl(c->type),
+                                 .send = c->send,
+                                 .recv = c->recv,
+                                 .peer = c->root,
+                                 .algo = algo_numbered(c->algo),
+                                 .proto = proto_numbered(c->proto)};
 }
 
-static struct what p2p_v1(const struct profiler_event *what)
+static struct event_fields p2p_v1(const struct profiler_event *what)
 {
     const struct profiler_p2p_v1 *p = &what->p2p_v1;
-    return (struct what){.op = op_numbered(p->function),
-                         .count = p->count,
-                         .type = specter_dtype_from_nccl(p->type),
-                         .send = p->buffer,
-                         .peer = p->peer};
+    return (struct event_fields){.op = op_numbered(p->function),
+                                 .count = p->count,
+                                 .type = specter_dtype_from_nccl(p->type),
+                                 .send = p->buffer,
+                                 .peer = p->peer};
 }
 
-static struct what coll_v2(const struct profiler_event *what)
+static struct event_fields coll_v2(const struct profiler_event *what)
 {
     return WHAT_COLL(&what->coll_v2);
 }
 
-static struct what coll_v3(const struct profiler_event *what)
+static struct event_fields coll_v3(const struct profiler_event *what)
 {
     return WHAT_COLL(&what->coll_v3);
 }
 
-static struct what p2p_v2(const struct profiler_event *what)
+static struct event_fields p2p_v2(const struct profiler_event *what)
 {
     return WHAT_P2P(&what->p2p_v2);
 }
 
-static struct what coll_v4(const struct profiler_event *what)
+static struct event_fields coll_v4(const struct profiler_event *what)
 {
-    struct what w = WHAT_COLL(&what->coll_v4);
+    struct event_fields w = WHAT_COLL(&what->coll_v4);
     w.channels = what->coll_v4.channels;
     return w;
 }
 
-static struct what p2p_v4(const struct profiler_event *what)
+static struct event_fields p2p_v4(const struct profiler_event *what)
 {
-    struct what w = WHAT_P2P(&what->p2p_v4);
+    struct event_fields w = WHAT_P2P(&what->p2p_v4);
     w.channels = what->p2p_v4.channels;
     return w;
 }
 
-typedef struct what reader(const struct profiler_event *what);
+typedef struct event_fields reader(const struct profiler_event *what);
 
 static int start(void *context, void **event, const struct profiler_event *what, reader *coll,
                  reader *p2p)
 {
-    struct what w;
+    struct event_fields w;
     *event = OTHER_EVENT;
     if (what->head.type != PROFILER_COLL && what->head.type != PROFILER_P2P)
         return ncclSuccess;
@@ -799,7 +803,7 @@ EXPORT(profiler_v5, 6) = {NAME, init_v5, start_v5, stop, record, finalize};
 /* ---- the writer ---- */
 
 /* All kernels that were announced have come and gone; without times there are none to wait for. */
-static bool is_complete(const struct event *e)
+static bool is_complete(const struct tracked_event *e)
 {
     uint32_t started = atomic_load(&e->started), stopped = atomic_load(&e->stopped);
     if (!atomic_load(&e->issued))
@@ -808,20 +812,20 @@ static bool is_complete(const struct event *e)
 }
 
 /* NCCL will say nothing more. */
-static bool is_over(const struct event *e, int64_t now_ns)
+static bool is_over(const struct tracked_event *e, int64_t now_ns)
 {
     return atomic_load_explicit(&e->context->id, memory_order_acquire) != e->context_id ||
            now_ns - e->since_ns > PATIENCE_NS;
 }
 
-static int64_t kernel_ns(const struct event *e)
+static int64_t kernel_ns(const struct tracked_event *e)
 {
     uint64_t first = atomic_load(&e->first_ns), last = atomic_load(&e->last_ns);
     bool known = e->channels > 0 && is_complete(e) && first != 0 && last >= first;
     return known ? (int64_t)(last - first) : NO_TIME;
 }
 
-static void write_event(const struct event *e, void (*write)(const struct plugin_line *l))
+static void write_event(const struct tracked_event *e, void (*write)(const struct plugin_line *l))
 {
     int64_t seq = atomic_load(&e->seq);
     if (seq < 0)
@@ -845,7 +849,7 @@ void plugin_visit(void (*write)(const struct plugin_line *l), bool last)
     if (atomic_load(&live_events) == 0)
         return;
     for (uint32_t i = 0; i < EVENTS_MAX; i++) {
-        struct event *e = &events[i];
+        struct tracked_event *e = &events[i];
         uint64_t word = atomic_load_explicit(&e->word, memory_order_acquire);
         bool done;
         if ((word & 3) != EVENT_LIVE)

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_NS INT64_C(200000000)
+#define POLL_NS INT64_C(200000000)
 
-static bool is_new(struct request *q, const struct stat *st, bool first)
+static bool is_new(struct dump_request *q, const struct stat *st, bool first)
 {
     if (st->st_ino == q->ino && st->st_mtim.tv_sec == q->made.tv_sec &&
         st->st_mtim.tv_nsec == q->made.tv_nsec)
@@ -36,15 +36,15 @@ static bool read_name(int dir, char folder[REQUEST_NAME_MAX])
            strchr(folder, '/') == NULL;
 }
 
-bool request_look(struct request *q, const struct file *f, char folder[REQUEST_NAME_MAX])
+bool request_poll(struct dump_request *q, const struct file *f, char folder[REQUEST_NAME_MAX])
 {
     int64_t now = clock_pace_ns();
     bool first = !q->begun;
     struct stat st;
     int dir;
-    if (now - q->looked_ns < LOOK_NS)
+    if (now - q->polled_ns < POLL_NS)
         return false;
-    q->looked_ns = now;
+    q->polled_ns = now;
     q->begun = true;
     dir = file_dir(f);
     return dir >= 0 && fstatat(dir, SPECTER_DUMP_REQUEST, &st, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -14,9 +14,9 @@
 
 #define REQUEST_NAME_MAX 64
 
-struct request {
-    int64_t looked_ns; /* on the pacing clock */
-    bool begun;        /* a first look was taken */
+struct dump_request {
+    int64_t polled_ns; /* on the pacing clock */
+    bool begun;        /* the folder was read at least once */
     ino_t ino;         /* the last one that was seen */
     struct timespec made;
 };
@@ -24,7 +24,7 @@ struct request {
 /* Is there a new request? One that the first look finds is not: it was there before this process
  * had a file, so that it asks others, or was left behind. folder: a name without a slash. Only the
  * user's own and root's count: the folder may be writable for others. */
-bool request_look(struct request *q, const struct file *f, char folder[REQUEST_NAME_MAX]);
+bool request_poll(struct dump_request *q, const struct file *f, char folder[REQUEST_NAME_MAX]);
 
 /* Puts the file where the request wants it: the file itself under another name, when it is an
  * ordinary trace, else what `copy` writes. 0, or an errno. */

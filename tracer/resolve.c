@@ -149,7 +149,7 @@ static function as_function(void *p)
 }
 
 /* What a call of `name` from `object` means. */
-struct request {
+struct symbol_query {
     enum hook_id id;
     const char *name;
     const struct link_map *object; /* the caller's; NULL: not known */
@@ -175,7 +175,7 @@ static void *usable(void *p)
 }
 
 /* In the name of the object; NULL, too, where that cannot be done. */
-static void *ask_as(const struct request *r, void *handle, const char *version)
+static void *ask_as(const struct symbol_query *r, void *handle, const char *version)
 {
     struct dl_functions loader = real_loader();
     void *found = NULL;
@@ -186,7 +186,7 @@ static void *ask_as(const struct request *r, void *handle, const char *version)
 }
 
 /* What comes behind us in the global scope. */
-static void *ask_global(const struct request *r)
+static void *ask_global(const struct symbol_query *r)
 {
     return usable(real_dlsym(RTLD_NEXT, r->name));
 }
@@ -199,7 +199,7 @@ static const char *version_of(const void *found, const char *name)
 
 /* A definition without a version, or in the right one, behind us in the global scope comes before
  * what dlvsym() finds. */
-static void *ask_version(const struct request *r)
+static void *ask_version(const struct symbol_query *r)
 {
     const char *wanted = r->defined.version, *has;
     void *global = ask_global(r);
@@ -219,7 +219,7 @@ static void *as_data(function f)
  * one, then that of the dlopen() which brought the object. A versioned library that calls itself
  * means its own version. Asked once more by its version, the answer is noted as what the object
  * depends on. */
-static void *ask_any_version(const struct request *r)
+static void *ask_any_version(const struct symbol_query *r)
 {
     const struct definitions *d = &r->defined;
     bool is_own_version = d->own != NULL && elf_version(r->object, r->name) != NULL;
@@ -237,7 +237,7 @@ static void *ask_any_version(const struct request *r)
  * by a jump (a tail call), or passed its address. Nothing is asked in the name of this one, which
  * would depend on the answer from then on. What is global comes first, but for references that ask
  * for a version, and for those that were bound before it came. */
-static function ask_for_others(const struct request *r)
+static function ask_for_others(const struct symbol_query *r)
 {
     const struct definitions *d = &r->defined;
     void *global = ask_global(r);
@@ -248,7 +248,7 @@ static function ask_for_others(const struct request *r)
     return global != NULL ? as_function(global) : objects_in_scope(r->name, NULL, r->object);
 }
 
-static function ask(const struct request *r)
+static function ask(const struct symbol_query *r)
 {
     const struct definitions *d = &r->defined;
     void *found;
@@ -263,9 +263,9 @@ static function ask(const struct request *r)
     return as_function(found);
 }
 
-static void find_object(struct request *r, enum hook_id id, const void *caller)
+static void find_object(struct symbol_query *r, enum hook_id id, const void *caller)
 {
-    *r = (struct request){.id = id, .name = function_names[id].name, .code = caller};
+    *r = (struct symbol_query){.id = id, .name = function_names[id].name, .code = caller};
     r->object = caller != NULL ? object_of(caller) : NULL;
     if (r->object != NULL && elf_is_loader(r->object))
         r->object = NULL; /* a constructor left by a jump to the function */
@@ -273,14 +273,14 @@ static void find_object(struct request *r, enum hook_id id, const void *caller)
         r->code = NULL;
 }
 
-static void look(struct request *r)
+static void find_definitions(struct symbol_query *r)
 {
     own_object(); /* once, before the loader's list is locked */
-    objects_look(&r->defined, r->name, r->object);
+    objects_definitions(&r->defined, r->name, r->object);
 }
 
 /* A reference that was bound when its object was loaded cannot mean a library that came later. */
-static function as_of_loading(const struct request *r, function found)
+static function as_of_loading(const struct symbol_query *r, function found)
 {
     function then;
     if (found == NULL || !r->defined.is_bound_early || !objects_came_later(found, r->object))
@@ -292,7 +292,7 @@ static function as_of_loading(const struct request *r, function found)
 }
 
 /* Is the answer what a reference of the object itself is bound to? */
-static bool is_of_object(const struct request *r)
+static bool is_of_object(const struct symbol_query *r)
 {
     const struct definitions *d = &r->defined;
     const char *version;
@@ -300,11 +300,11 @@ static bool is_of_object(const struct request *r)
                                  (d->is_plain && elf_refers(r->object, r->name, &version)));
 }
 
-static function find(struct request *r)
+static function find(struct symbol_query *r)
 {
     const struct definitions *d = &r->defined;
     function found;
-    look(r);
+    find_definitions(r);
     if (d->is_plain)
         return d->first;
     pending_begin();
@@ -319,7 +319,7 @@ static function find(struct request *r)
 static function choose(enum hook_id id, const void *caller)
 {
     uint32_t generation = atomic_load(&answers_generation);
-    struct request r;
+    struct symbol_query r;
     struct signal_block blocked;
     function found;
     signal_block_begin(&blocked);
@@ -338,7 +338,7 @@ static function choose(enum hook_id id, const void *caller)
 }
 
 /* The message is the loader's, which it would give for the caller. */
-static void leave_error(const struct request *r)
+static void leave_error(const struct symbol_query *r)
 {
     char text[512];
     const char *object = r->object != NULL ? r->object->l_name : "";
@@ -349,12 +349,12 @@ static void leave_error(const struct request *r)
 
 void *resolve_behind_us(enum hook_id id, bool in_all_scopes, const void *caller)
 {
-    struct request r;
+    struct symbol_query r;
     struct signal_block blocked;
     void *found;
     signal_block_begin(&blocked);
     find_object(&r, id, caller);
-    look(&r);
+    find_definitions(&r);
     found = in_all_scopes ? ask_any_version(&r) : ask_global(&r);
     if (found == NULL)
         leave_error(&r);
@@ -364,7 +364,7 @@ void *resolve_behind_us(enum hook_id id, bool in_all_scopes, const void *caller)
 
 bool resolve_is_behind_us(enum hook_id id, const void *found)
 {
-    struct request r = {.id = id, .name = function_names[id].name};
+    struct symbol_query r = {.id = id, .name = function_names[id].name};
     return ask_global(&r) == found;
 }
 

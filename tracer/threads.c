@@ -183,9 +183,9 @@ static struct thread *inherit(void)
     return NULL;
 }
 
-struct ranges *threads_ranges(void)
+struct open_ranges *threads_ranges(void)
 {
-    return memory_map(sizeof(struct ranges));
+    return memory_map(sizeof(struct open_ranges));
 }
 
 static struct thread *begin(void)
@@ -199,7 +199,7 @@ static struct thread *begin(void)
         return NULL;
     t->tid = (uint16_t)atomic_fetch_add(&next_tid, 1);
     comm_inits_of_group(&t->group, ncclInternalError); /* a thread that ended within a group */
-    memset(&t->group, 0, offsetof(struct group, streams));
+    memset(&t->group, 0, offsetof(struct nccl_group, streams));
     t->group.id = NO_ID;
     launch_forget(t);
     return thread_own = t;
@@ -284,7 +284,7 @@ void threads_reset(void)
     struct thread *t;
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
         if (atomic_load(&t->ranges) != NULL)
-            memory_unmap(atomic_load(&t->ranges), sizeof(struct ranges));
+            memory_unmap(atomic_load(&t->ranges), sizeof(struct open_ranges));
         memory_unmap(t, block_bytes(t->ring.slots));
         atomic_store(&blocks[i], NULL);
     }

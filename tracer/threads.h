@@ -36,18 +36,19 @@ struct group_stream {
     bool prepared, started;
 };
 
-struct group {
+struct nccl_group {
     uint32_t depth;
     uint32_t id;    /* NO_ID until the group holds an operation */
     uint32_t count; /* operations so far */
     uint32_t nstreams;
     bool in_progress;        /* a call said ncclInProgress: launched later than we can see */
     int64_t synced_ns;       /* --sync: when the streams were empty */
-    struct comm *comm_inits; /* made here; NCCL may fill the handles at the end (comm_keep()) */
+    struct traced_comm
+        *comm_inits; /* made here; NCCL may fill the handles at the end (comm_keep()) */
     struct group_stream streams[GROUP_STREAMS_MAX];
 };
 
-struct ranges;
+struct open_ranges;
 
 enum thread_state {
     THREAD_FREE,
@@ -60,9 +61,9 @@ struct thread {
     _Atomic int state;
     uint16_t tid;
     uint32_t backed; /* the writer's own: slots that have memory behind them */
-    struct group group;
-    struct ranges *_Atomic ranges; /* mark.h; NULL: none was pushed; stays with the block */
-    struct launches launches;
+    struct nccl_group group;
+    struct open_ranges *_Atomic ranges; /* mark.h; NULL: none was pushed; stays with the block */
+    struct launch_runs launches;
     pthread_mutex_t life; /* held by the owner while it lives */
     struct ring ring;
     struct record records[]; /* the ring's */
@@ -104,7 +105,7 @@ extern __thread unsigned thread_depth __attribute__((tls_model("initial-exec")))
  * the tracer's state. More than its block knows: a group whose start was not recorded. */
 extern __thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
 
-struct ranges *threads_ranges(void); /* for struct thread; NULL: no memory */
+struct open_ranges *threads_ranges(void); /* for struct thread; NULL: no memory */
 
 /* For the writer: has its owner ended? */
 bool thread_has_ended(struct thread *t);

@@ -29,14 +29,14 @@ bool timeline_elapsed(CUevent from, CUevent to, int64_t *ns)
     return true;
 }
 
-static struct base *base_of(const struct timeline *t, uint32_t base)
+static struct base *base_of(const struct device_timeline *t, uint32_t base)
 {
     return (struct base *)&t->bases[base % TIMELINE_BASES];
 }
 
 /* Records the event on our own, idle stream and watches it pass. *hi is NO_TIME when it did not
  * within the time that we are willing to spin. false: the context is of no more use. */
-static bool bracket(struct timeline *t, CUevent event, int64_t *lo, int64_t *hi)
+static bool bracket(struct device_timeline *t, CUevent event, int64_t *lo, int64_t *hi)
 {
     int64_t begun = clock_pace_ns();
     CUresult result;
@@ -60,7 +60,7 @@ static void swap_events(CUevent *a, CUevent *b)
 
 /* The tightest of a few brackets; if none closes in time the last one, which is closed when it is
  * seen to have passed. */
-static bool renew(struct timeline *t)
+static bool renew(struct device_timeline *t)
 {
     uint32_t newest = atomic_load(&t->newest) + 1;
     struct base *b = base_of(t, newest);
@@ -82,7 +82,7 @@ static bool renew(struct timeline *t)
     return true;
 }
 
-bool timeline_open(struct timeline *t, int64_t origin_ns)
+bool timeline_open(struct device_timeline *t, int64_t origin_ns)
 {
     bool ok = driver.StreamCreate(&t->stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS;
     t->origin_ns = origin_ns;
@@ -95,7 +95,7 @@ bool timeline_open(struct timeline *t, int64_t origin_ns)
 }
 
 /* What the base's bracket says of the offset, together with what was known before. */
-static void refine_offset(struct timeline *t, const struct base *b)
+static void refine_offset(struct device_timeline *t, const struct base *b)
 {
     int64_t lo = b->lo - b->dev_ns, hi = b->hi - b->dev_ns;
     int64_t drift = (b->dev_ns - t->offset_at) / 1000000 * DRIFT_PER_MILLION + 1000;
@@ -111,7 +111,7 @@ static void refine_offset(struct timeline *t, const struct base *b)
 
 /* The base's place on the timeline, once it has passed: its host time for the first, then its
  * distance from the one before. */
-static bool place(struct timeline *t, uint32_t base)
+static bool place(struct device_timeline *t, uint32_t base)
 {
     struct base *b = base_of(t, base), *before = base_of(t, base - 1);
     int64_t ns = 0;
@@ -129,7 +129,7 @@ static bool place(struct timeline *t, uint32_t base)
     return true;
 }
 
-bool timeline_serve(struct timeline *t, bool now)
+bool timeline_serve(struct device_timeline *t, bool now)
 {
     uint32_t newest = atomic_load(&t->newest);
     int64_t age = clock_host_ns() - base_of(t, newest)->lo;
@@ -139,7 +139,8 @@ bool timeline_serve(struct timeline *t, bool now)
     return t->placed == atomic_load(&t->newest) || place(t, t->placed + 1);
 }
 
-void timeline_write(struct timeline *t, int device, bool last, timeline_write_fn *write, void *arg)
+void timeline_write(struct device_timeline *t, int device, bool last, timeline_write_fn *write,
+                    void *arg)
 {
     bool poor = t->poor > 0 && t->poor < POOR_MAX && t->offset_hi - t->offset_lo > POOR_NS;
     if (poor && !last)
@@ -148,24 +149,24 @@ void timeline_write(struct timeline *t, int device, bool last, timeline_write_fn
         const struct base *b = base_of(t, ++t->written);
         int64_t half = (t->offset_hi - t->offset_lo) / 2;
         int64_t mono_ns = b->dev_ns + t->offset_lo + half;
-        struct clock_line l = {device, b->dev_ns, (uint64_t)mono_ns,
-                               (uint64_t)(b->wall_ns + (mono_ns - b->lo)),
-                               (uint64_t)(t->offset_hi - t->offset_lo - half)};
+        struct clock_record l = {device, b->dev_ns, (uint64_t)mono_ns,
+                                 (uint64_t)(b->wall_ns + (mono_ns - b->lo)),
+                                 (uint64_t)(t->offset_hi - t->offset_lo - half)};
         write(&l, arg);
     }
 }
 
-uint32_t timeline_newest(const struct timeline *t)
+uint32_t timeline_newest(const struct device_timeline *t)
 {
     return atomic_load_explicit(&t->newest, memory_order_acquire);
 }
 
-bool timeline_is_placed(const struct timeline *t, uint32_t base)
+bool timeline_is_placed(const struct device_timeline *t, uint32_t base)
 {
     return base <= t->placed;
 }
 
-int64_t timeline_time(const struct timeline *t, uint32_t base, CUevent event)
+int64_t timeline_time(const struct device_timeline *t, uint32_t base, CUevent event)
 {
     int64_t ns;
     if (!timeline_is_placed(t, base) || atomic_load(&t->newest) - base >= TIMELINE_BASES ||
@@ -181,7 +182,7 @@ static int64_t offset_of(const struct base *b, int64_t *half)
     return b->lo + (b->hi - b->lo) / 2 - b->dev_ns;
 }
 
-int64_t timeline_host_at_least(const struct timeline *t, int64_t dev_ns)
+int64_t timeline_host_at_least(const struct device_timeline *t, int64_t dev_ns)
 {
     const struct base *b = base_of(t, t->placed), *before = base_of(t, t->placed - 1);
     int64_t half, half_before, offset = offset_of(b, &half), age = dev_ns - b->dev_ns;

@@ -34,7 +34,7 @@ struct base {
     int64_t dev_ns;  /* on the timeline; NO_TIME: not yet known */
 };
 
-struct timeline {
+struct device_timeline {
     _Atomic uint32_t newest; /* base; 1 is the first */
     int64_t origin_ns;       /* init.mono_ns */
     CUstream stream;
@@ -46,30 +46,31 @@ struct timeline {
     int64_t offset_lo, offset_hi, offset_at; /* host minus device, as known at that device time */
 };
 
-typedef void timeline_write_fn(const struct clock_line *l, void *arg);
+typedef void timeline_write_fn(const struct clock_record *l, void *arg);
 
 /* The context is current in this thread. false: it is of no use. */
-bool timeline_open(struct timeline *t, int64_t origin_ns);
+bool timeline_open(struct device_timeline *t, int64_t origin_ns);
 
 /* Renews the base when it is time, or in any case. false: the context is of no more use. */
-bool timeline_serve(struct timeline *t, bool now);
+bool timeline_serve(struct device_timeline *t, bool now);
 
 /* Calls `write` for bases that are new; `last`: also for those that wait for a better bracket. */
-void timeline_write(struct timeline *t, int device, bool last, timeline_write_fn *write, void *arg);
+void timeline_write(struct device_timeline *t, int device, bool last, timeline_write_fn *write,
+                    void *arg);
 
 /* For hooks: the base that an event recorded from here on counts from. */
-uint32_t timeline_newest(const struct timeline *t);
+uint32_t timeline_newest(const struct device_timeline *t);
 
 /* Is the base's place known? If not, wait. */
-bool timeline_is_placed(const struct timeline *t, uint32_t base);
+bool timeline_is_placed(const struct device_timeline *t, uint32_t base);
 
 /* The time of an event that was recorded under `base` and has passed; NO_TIME: too long ago. */
-int64_t timeline_time(const struct timeline *t, uint32_t base, CUevent event);
+int64_t timeline_time(const struct device_timeline *t, uint32_t base, CUevent event);
 
 /* The earliest that the host's clock (from init.mono_ns) can have shown at a moment of the
  * timeline: by the newest base, by how the clocks drifted apart from the one before, and by how
  * well both are known. */
-int64_t timeline_host_at_least(const struct timeline *t, int64_t dev_ns);
+int64_t timeline_host_at_least(const struct device_timeline *t, int64_t dev_ns);
 
 /* Between two events that have passed. false: they do not answer. */
 bool timeline_elapsed(CUevent from, CUevent to, int64_t *ns);

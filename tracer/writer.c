@@ -56,7 +56,7 @@ struct pending {
 };
 
 /* All of it is the writer thread's own but for the atomics. */
-static struct writer {
+static struct ring_reader {
     _Atomic uint32_t wake, stop, stopped, amend, amended;
     _Atomic uint64_t told_lost; /* in the closing record */
     _Atomic int64_t end_ns;
@@ -269,7 +269,7 @@ static void harvest(bool all)
 /* Recording takes too much of the program's time: from here on fewer GEMMs. */
 static void govern(void)
 {
-    uint32_t rate = governor_look();
+    uint32_t rate = governor_update();
     if (rate == 0)
         return;
     filter_sample(rate);
@@ -548,6 +548,6 @@ void writer_amend(void)
 
 void writer_reset(void)
 {
-    memset((void *)&writer, 0, offsetof(struct writer, pending));
+    memset((void *)&writer, 0, offsetof(struct ring_reader, pending));
     output_reset();
 }

@@ -17,7 +17,7 @@ static ncclComm_t handle_of(uintptr_t n)
     return (ncclComm_t)(n * 4096);
 }
 
-static struct comm *make_comm(uintptr_t handle, uint64_t id, int64_t size)
+static struct traced_comm *make_comm(uintptr_t handle, uint64_t id, int64_t size)
 {
     struct comm_init b = comm_init_unknown;
     b.id = id;
@@ -26,7 +26,7 @@ static struct comm *make_comm(uintptr_t handle, uint64_t id, int64_t size)
     return comm_add(handle_of(handle), &b);
 }
 
-static void count_lines(const struct comm *c, void *lines)
+static void count_lines(const struct traced_comm *c, void *lines)
 {
     (void)c;
     ++*(int *)lines;
@@ -52,7 +52,7 @@ TEST(tracer_comm_reused_handle_is_the_new_communicator)
 TEST(tracer_comm_counts_after_its_end)
 {
     int lines = 0;
-    struct comm *c, *next;
+    struct traced_comm *c, *next;
     comm_reset();
     c = make_comm(7, 100, 4);
     CHECK_INT(comm_next_p2p(c, 3, false, NO_ID), 0);
@@ -78,7 +78,7 @@ TEST(tracer_comm_shrinks_count_by_who_is_left_out)
     const int last[] = {3}, ends[] = {0, 3}, turned[] = {3, 0};
     uint64_t without_last = comm_hash_ranks(last, 1), without_ends = comm_hash_ranks(ends, 2);
     uint64_t all, few, split, other_split;
-    struct comm *one, *two;
+    struct traced_comm *one, *two;
     int64_t seq;
     comm_reset();
     one = make_comm(7, 100, 4); /* rank 1, as it sees the parent, ... */
@@ -102,7 +102,7 @@ TEST(tracer_comm_shrinks_count_by_who_is_left_out)
 TEST(tracer_comm_shrinks_of_a_failed_group_do_not_count)
 {
     uint64_t without_last = comm_hash_ranks(&(int){3}, 1), first;
-    struct comm *c;
+    struct traced_comm *c;
     int64_t seq;
     comm_reset();
     c = make_comm(7, 100, 4);
@@ -120,7 +120,7 @@ TEST(tracer_comm_shrinks_of_a_failed_group_do_not_count)
 /* No identity rather than one that another member would not come to. */
 TEST(tracer_comm_shrinks_without_identity)
 {
-    struct comm *c, *unknown;
+    struct traced_comm *c, *unknown;
     int64_t seq;
     comm_reset();
     unknown = comm_add(handle_of(9), &comm_init_unknown);
@@ -160,7 +160,7 @@ TEST(tracer_comm_look_ups_of_thousands)
 static int count_room(void)
 {
     int n = 0;
-    struct comm *c;
+    struct traced_comm *c;
     while ((c = comm_table_at((uint32_t)n)) != NULL)
         n++;
     return n;
@@ -171,7 +171,7 @@ static int count_room(void)
 TEST(tracer_comm_beyond_the_room)
 {
     int lines = 0;
-    struct comm *c;
+    struct traced_comm *c;
     comm_reset();
     for (uintptr_t i = 1; i <= COMM_TABLE_MAX; i++)
         CHECK(make_comm(i, i, 4) != NULL);
@@ -219,7 +219,7 @@ TEST(tracer_comm_slots_are_used_again)
  * ---- */
 
 static struct {
-    struct comm *slot;
+    struct traced_comm *slot;
     ncclComm_t next; /* whose the slot is then */
     pthread_t remover;
     _Atomic bool is_stopped, may_go_on, is_removed;
@@ -242,7 +242,7 @@ static void wait_for(_Atomic bool *flag)
  * by then, goes on only when that is done and the slot is in another list. */
 static void at_slot(int signal)
 {
-    struct comm *again;
+    struct traced_comm *again;
     (void)signal;
     if (pthread_equal(pthread_self(), moving.remover)) {
         atomic_store(&moving.is_stopped, true);
@@ -279,7 +279,7 @@ static ncclComm_t handle_in_list_of(uint32_t slots)
 TEST(tracer_comm_look_up_on_a_slot_that_moves)
 {
     struct sigaction action = {.sa_handler = at_slot}, before;
-    struct comm *found, *behind;
+    struct traced_comm *found, *behind;
     pthread_t thread;
     comm_reset();
     behind = make_comm(7, 100, 4);
@@ -313,7 +313,7 @@ TEST(tracer_comm_inits_that_wait)
 {
     static ncclComm_t handles[100];
     struct comm_init b = comm_init_unknown;
-    struct comm *kept = NULL;
+    struct traced_comm *kept = NULL;
     if (!kernel_reads_for_us())
         SKIP("no process_vm_readv");
     process_begin(getpid());
@@ -325,7 +325,7 @@ TEST(tracer_comm_inits_that_wait)
         b.handle = i == 50 ? (ncclComm_t *)8 : &handles[i];
         kept = comm_keep(&b, kept);
     }
-    for (struct comm *c = kept, *next; c != NULL; c = next) {
+    for (struct traced_comm *c = kept, *next; c != NULL; c = next) {
         next = comm_next_kept(c);
         if (c->init.id % 2 == 0)
             comm_add_kept(c, handle_of((uintptr_t)c->init.id));
@@ -335,7 +335,7 @@ TEST(tracer_comm_inits_that_wait)
     for (uintptr_t i = 0; i < 100; i++)
         handles[i] = handle_of(i + 1);
     for (uintptr_t i = 1; i <= 100; i++) {
-        struct comm *c = comm_find(handle_of(i), NULL);
+        struct traced_comm *c = comm_find(handle_of(i), NULL);
         CHECK_INT(c->init.id, i == 51 ? 0 : i);
         if (i != 51)
             CHECK_STR(c->init.name, "of the program");

@@ -213,7 +213,7 @@ TEST(tracer_resolve_knows_a_library_by_its_file_name)
 
 static int visited;
 
-static void count_visit(const struct comm *c, void *arg)
+static void count_visit(const struct traced_comm *c, void *arg)
 {
     (void)c;
     (void)arg;
@@ -224,7 +224,7 @@ TEST(tracer_comm_identity_and_counts)
 {
     struct comm_init init = comm_init_unknown;
     ncclComm_t handle = (ncclComm_t)(uintptr_t)0x5000, other = (ncclComm_t)(uintptr_t)0x6000;
-    struct comm *c, *d;
+    struct traced_comm *c, *d;
     int64_t seq;
     comm_reset();
     init.id = comm_hash("id", 2, 0);
@@ -261,7 +261,7 @@ TEST(tracer_comm_identity_and_counts)
 TEST(tracer_comm_numbers_of_a_failed_group_come_back)
 {
     struct comm_init init = comm_init_unknown;
-    struct comm *c;
+    struct traced_comm *c;
     int64_t seq;
     comm_reset();
     init.id = init.size = 4;
@@ -294,7 +294,7 @@ TEST(tracer_comm_split_is_the_same_on_all_members)
     init.size = 2;
     init.device = 0;
     for (int member = 0; member < 2; member++) {
-        struct comm *parent;
+        struct traced_comm *parent;
         comm_reset();
         init.rank = member;
         parent = comm_add((ncclComm_t)(uintptr_t)0x5000, &init);

@@ -177,27 +177,27 @@ TEST(tracer_request_is_seen_once_and_names_no_other_place)
 {
     static const char *const refused[] = {"dump-a/../..\n", "/tmp\n", "other\n", ""};
     char folder[REQUEST_NAME_MAX];
-    struct request q = {0};
+    struct dump_request q = {0};
     struct file file;
     enter(&file);
-    CHECK(!request_look(&q, &file, folder));
+    CHECK(!request_poll(&q, &file, folder));
     write_request(&file, "dump-1\n");
-    CHECK(!request_look(&q, &file, folder)); /* too soon after the last look */
-    q.looked_ns = 0;
-    CHECK(request_look(&q, &file, folder));
+    CHECK(!request_poll(&q, &file, folder)); /* too soon after the last look */
+    q.polled_ns = 0;
+    CHECK(request_poll(&q, &file, folder));
     CHECK_STR(folder, "dump-1");
-    q.looked_ns = 0;
-    CHECK(!request_look(&q, &file, folder));
+    q.polled_ns = 0;
+    CHECK(!request_poll(&q, &file, folder));
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         write_request(&file, refused[i]);
-        q = (struct request){.begun = true};
-        CHECK(!request_look(&q, &file, folder));
+        q = (struct dump_request){.begun = true};
+        CHECK(!request_poll(&q, &file, folder));
     }
     write_request(&file, "dump-1\n");
-    q = (struct request){0}; /* of a process that begins now */
-    CHECK(!request_look(&q, &file, folder));
-    q.looked_ns = 0;
-    CHECK(!request_look(&q, &file, folder));
+    q = (struct dump_request){0}; /* of a process that begins now */
+    CHECK(!request_poll(&q, &file, folder));
+    q.polled_ns = 0;
+    CHECK(!request_poll(&q, &file, folder));
     CHECK(mkdirat(file.dir, "dump-2", 0700) == 0);
     CHECK_INT(request_answer(&file, "dump-2", NULL, NULL), 0);
     CHECK_INT(request_answer(&file, "dump-2", NULL, NULL), EEXIST); /* never overwritten */

@@ -360,7 +360,7 @@ TEST(tracer_format_process_lines)
                              .color = INT64_MIN,
                              .key = INT64_MIN,
                              .nodes = INT64_MIN};
-    struct clock_line mark = {0, -1000, 5, 6, 7};
+    struct clock_record mark = {0, -1000, 5, 6, 7};
     struct shutdown_line end = {2000, 3, 1, "{}"};
     CHECK_WRITTEN(format_init(o, &init),
                   "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":3,\"world_size\":null,"

@@ -110,7 +110,7 @@ static function of(struct library l, const char *name)
 static struct definitions seen(const char *name, const struct link_map *caller)
 {
     struct definitions d;
-    objects_look(&d, name, caller);
+    objects_definitions(&d, name, caller);
     return d;
 }
 

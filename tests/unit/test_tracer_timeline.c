@@ -10,7 +10,8 @@
 #define ORIGIN (50 * SECOND)
 
 /* A base whose bracket is +-`half` around host time `host`, from the origin. */
-static void place(struct timeline *t, uint32_t number, int64_t dev_ns, int64_t host, int64_t half)
+static void place(struct device_timeline *t, uint32_t number, int64_t dev_ns, int64_t host,
+                  int64_t half)
 {
     t->origin_ns = ORIGIN;
     t->placed = number;
@@ -22,7 +23,7 @@ static void place(struct timeline *t, uint32_t number, int64_t dev_ns, int64_t h
  * by 100 in a million of its distance. */
 TEST(tracer_timeline_allows_for_unknown_drift)
 {
-    static struct timeline t;
+    static struct device_timeline t;
     memset(&t, 0, sizeof t);
     place(&t, 1, 10 * MS, 12 * MS, 3000);
     CHECK_INT(timeline_host_at_least(&t, 10 * MS), 12 * MS - 3500);
@@ -33,7 +34,7 @@ TEST(tracer_timeline_allows_for_unknown_drift)
 /* Two bases tell how fast the clocks part: here by 20 us in 4 s. */
 TEST(tracer_timeline_follows_the_drift)
 {
-    static struct timeline t;
+    static struct device_timeline t;
     memset(&t, 0, sizeof t);
     place(&t, 1, 0, 2 * MS, 3000);
     place(&t, 2, 4 * SECOND, 4 * SECOND + 2 * MS + 20000, 1500);
