@@ -40,20 +40,20 @@ enum { SUCCESS = 0, IN_PROGRESS = 7 };
     X(GroupStart, int, (void))                                                      \
     X(GroupEnd, int, (void))
 
-struct calls {
+struct nccl_functions {
 #define X(name, type, params) type(*name) params;
     CALLS(X)
 #undef X
 };
 
 static const struct bench_symbol symbols[] = {
-#define X(name, type, params) {#name, offsetof(struct calls, name)},
+#define X(name, type, params) {#name, offsetof(struct nccl_functions, name)},
     CALLS(X)
 #undef X
 };
 
 /* ncclConfig_t as far as NCCL 2.17 had it: the library takes what lies behind from its defaults. */
-struct config {
+struct nccl_config {
     size_t size;
     unsigned magic, version;
     int blocking, cga, min_ctas, max_ctas;
@@ -67,13 +67,13 @@ struct config {
 
 /* Libraries older than NCCL 2.14 lack it. */
 struct config_calls {
-    int (*CommInitRankConfig)(void **, int, unique_id, int, struct config *);
+    int (*CommInitRankConfig)(void **, int, unique_id, int, struct nccl_config *);
 };
 
 static const struct bench_symbol config_symbols[] = {{"CommInitRankConfig", 0}};
 
 struct bench_comm {
-    struct calls nccl;
+    struct nccl_functions nccl;
     struct config_calls config;
     struct bench_gpu gpu;
     struct bench_ranks *ranks; /* borrowed, as is */
@@ -209,14 +209,14 @@ static int exchange_id(struct bench_comm *c, const struct bench_members *m, uniq
 /* A communicator of so many channels; NCCL 2.17 and later obey. */
 static int init_channels(struct bench_comm *c, const struct bench_members *m, unique_id id)
 {
-    struct config config = {.size = sizeof config,
-                            .magic = CONFIG_MAGIC,
-                            .version = CONFIG_VERSION,
-                            .blocking = CONFIG_UNSET,
-                            .cga = CONFIG_UNSET,
-                            .min_ctas = m->channels,
-                            .max_ctas = m->channels,
-                            .split_share = CONFIG_UNSET};
+    struct nccl_config config = {.size = sizeof config,
+                                 .magic = CONFIG_MAGIC,
+                                 .version = CONFIG_VERSION,
+                                 .blocking = CONFIG_UNSET,
+                                 .cga = CONFIG_UNSET,
+                                 .min_ctas = m->channels,
+                                 .max_ctas = m->channels,
+                                 .split_share = CONFIG_UNSET};
     return c->config.CommInitRankConfig(&c->comm, m->size, id, m->member, &config);
 }
 
@@ -455,7 +455,7 @@ static int around(struct bench_comm *c, const struct bench_call *k, int type)
 
 static int dispatch(struct bench_comm *c, const struct bench_call *k, int type, int redop)
 {
-    const struct calls *nccl = &c->nccl;
+    const struct nccl_functions *nccl = &c->nccl;
     size_t part = (size_t)(k->count * specter_dtype_bits(k->dtype) / 8);
     void *stream = c->gpu.stream;
     switch (k->op) {

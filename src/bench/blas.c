@@ -59,7 +59,7 @@ enum {
     PREFER_WORKSPACE = 1
 };
 
-static struct calls {
+static struct blas_functions {
 #define X(name, params, function) int(*name) params;
     BLAS(X)
     LIGHT(X)
@@ -68,16 +68,16 @@ static struct calls {
 } cu;
 
 static const struct bench_symbol blas_symbols[] = {
-#define X(name, params, function) {function, offsetof(struct calls, name)},
+#define X(name, params, function) {function, offsetof(struct blas_functions, name)},
     BLAS(X)
 #undef X
 };
 
 static const struct bench_symbol light_symbols[] = {
-#define X(name, params, function) {function, offsetof(struct calls, name)},
+#define X(name, params, function) {function, offsetof(struct blas_functions, name)},
     LIGHT(X)
 #undef X
-        {"LtGetVersion", offsetof(struct calls, LightVersion)},
+        {"LtGetVersion", offsetof(struct blas_functions, LightVersion)},
 };
 
 /* ---- opening ---- */

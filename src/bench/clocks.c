@@ -9,23 +9,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct request {
+struct watcher_request {
     char bus_id[BENCH_BUS_ID];
     int MHz;
 };
 
-struct answer {
+struct watcher_answer {
     int code;
     char msg[256];
 };
 
 /* ---- the watcher ---- */
 
-static void serve(const struct request *r, struct bench_clocks *c, struct answer *a)
+static void serve(const struct watcher_request *r, struct bench_clocks *c, struct watcher_answer *a)
 {
     struct err e = {0};
     void *device = bench_nvml_device(r->bus_id, &e);
-    *a = (struct answer){0};
+    *a = (struct watcher_answer){0};
     if (device == NULL || bench_nvml_lock(device, r->MHz, &e) < 0) {
         a->code = (int)e.code;
         snprintf(a->msg, sizeof a->msg, "%.255s", e.msg);
@@ -48,8 +48,8 @@ static _Noreturn void watch(int socket)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
     struct bench_clocks c = {0};
-    struct request r;
-    struct answer a;
+    struct watcher_request r;
+    struct watcher_answer a;
     setsid();
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
@@ -86,8 +86,8 @@ int bench_clocks_start(struct bench_clocks *c, struct err *e)
 
 int bench_clocks_lock(struct bench_clocks *c, const char *bus_id, int MHz, struct err *e)
 {
-    struct request r = {.MHz = MHz};
-    struct answer a;
+    struct watcher_request r = {.MHz = MHz};
+    struct watcher_answer a;
     snprintf(r.bus_id, sizeof r.bus_id, "%s", bus_id);
     if (c->nlocked == BENCH_WATCH_GPUS)
         return err_set(e, ERR_INPUT, "the clocks of more than %d GPUs cannot be locked",

@@ -17,7 +17,7 @@
 #define SPARE_BYTES ((size_t)512 << 20) /* of a device's memory that is left to the library */
 
 /* Of one rank, while it measures. */
-struct bench {
+struct collective_bench {
     const struct bench_plan *plan;
     const struct bench_communicator *on;
     struct bench_values values; /* of the operation */
@@ -63,7 +63,7 @@ uint64_t bench_op_count(enum specter_comm_op op, enum specter_dtype dtype, uint6
 /* ---- buffers ---- */
 
 /* How many parts of `count` elements the buffers of a rank hold. */
-static uint64_t parts_sent(const struct bench *b)
+static uint64_t parts_sent(const struct collective_bench *b)
 {
     enum specter_comm_op op = b->op;
     return op == SPECTER_REDUCESCATTER || op == SPECTER_ALLTOALL || op == SPECTER_SCATTER
@@ -71,7 +71,7 @@ static uint64_t parts_sent(const struct bench *b)
                : 1;
 }
 
-static uint64_t parts_received(const struct bench *b)
+static uint64_t parts_received(const struct collective_bench *b)
 {
     enum specter_comm_op op = b->op;
     return op == SPECTER_ALLGATHER || op == SPECTER_ALLTOALL || op == SPECTER_GATHER
@@ -81,7 +81,8 @@ static uint64_t parts_received(const struct bench *b)
 
 /* Where data go out from and come to. In place, the smaller buffer is this rank's part of the
  * larger one. */
-static void place_buffers(const struct bench *b, const struct size *s, struct bench_call *call)
+static void place_buffers(const struct collective_bench *b, const struct size *s,
+                          struct bench_call *call)
 {
     size_t own = b->on->comm != NULL ? (size_t)b->on->member * s->part : 0;
     *call = (struct bench_call){.op = b->op,
@@ -98,7 +99,7 @@ static void place_buffers(const struct bench *b, const struct size *s, struct be
 }
 
 /* Fills a buffer with what this rank sends. */
-static int fill(struct bench *b, const struct size *s, char *buffer, struct err *e)
+static int fill(struct collective_bench *b, const struct size *s, char *buffer, struct err *e)
 {
     const struct bench_communicator *on = b->on;
     uint64_t elements = parts_sent(b) * s->count;
@@ -117,7 +118,8 @@ static int fill(struct bench *b, const struct size *s, char *buffer, struct err 
 
 /* Part i of what this rank receives: of which rank, and where in that one's send buffer it begins.
  */
-static uint64_t source(const struct bench *b, const struct size *s, uint64_t i, int *rank)
+static uint64_t source(const struct collective_bench *b, const struct size *s, uint64_t i,
+                       int *rank)
 {
     uint64_t own = (uint64_t)b->on->member * s->count;
     int n = b->on->where.ranks;
@@ -149,12 +151,13 @@ static uint64_t source(const struct bench *b, const struct size *s, uint64_t i, 
 }
 
 /* What was found wrong; offset: the first such element's place in what the rank received. */
-struct verdict {
+struct check_result {
     double wrong;
     double offset;
 };
 
-static void compare(const struct bench *b, uint64_t first, size_t n, struct verdict *v)
+static void compare(const struct collective_bench *b, uint64_t first, size_t n,
+                    struct check_result *v)
 {
     size_t size = b->values.size;
     if (memcmp(b->expected, b->got, n * size) == 0)
@@ -167,8 +170,8 @@ static void compare(const struct bench *b, uint64_t first, size_t n, struct verd
     }
 }
 
-static int check_part(struct bench *b, const struct size *s, const char *received, uint64_t part,
-                      struct verdict *v, struct err *e)
+static int check_part(struct collective_bench *b, const struct size *s, const char *received,
+                      uint64_t part, struct check_result *v, struct err *e)
 {
     const struct bench_communicator *on = b->on;
     uint64_t most = b->plan->check / b->values.size;
@@ -188,13 +191,14 @@ static int check_part(struct bench *b, const struct size *s, const char *receive
 }
 
 /* One call, and what this rank received by it. */
-static int check(struct bench *b, const struct size *s, struct verdict *v, struct err *e)
+static int check(struct collective_bench *b, const struct size *s, struct check_result *v,
+                 struct err *e)
 {
     const struct bench_communicator *on = b->on;
     bool receives = !has_root(b->op) || b->op == SPECTER_BROADCAST || b->op == SPECTER_SCATTER ||
                     on->member == s->root;
     struct bench_call call;
-    *v = (struct verdict){0};
+    *v = (struct check_result){0};
     place_buffers(b, s, &call);
     if (on->backend->set(on->comm, b->receive, 0xA5, (size_t)(parts_received(b) * s->part), e) <
             0 ||
@@ -213,7 +217,7 @@ static int check(struct bench *b, const struct size *s, struct verdict *v, struc
 
 /* ---- times ---- */
 
-static int get_ahead(struct bench *b, struct err *e)
+static int get_ahead(struct collective_bench *b, struct err *e)
 {
     const struct bench_communicator *on = b->on;
     for (int i = 0; b->ahead != NULL && i < AHEAD_TIMES; i++) {
@@ -225,7 +229,8 @@ static int get_ahead(struct bench *b, struct err *e)
 
 /* Call number i. With roots that rotate, Broadcasts reach the next root last, and Reduces start
  * there: no call begins before the one before it is over. */
-static int call_once(const struct bench *b, const struct bench_call *call, size_t i, struct err *e)
+static int call_once(const struct collective_bench *b, const struct bench_call *call, size_t i,
+                     struct err *e)
 {
     const size_t n = (size_t)b->on->where.ranks;
     struct bench_call one = *call;
@@ -236,7 +241,7 @@ static int call_once(const struct bench *b, const struct bench_call *call, size_
 
 /* Ends when all ranks have come. A Broadcast's root does not wait for them, so that a call of the
  * operation itself would not do; libraries that do not enqueue come from a barrier of the hosts. */
-static int line_up(struct bench *b, struct err *e)
+static int line_up(struct collective_bench *b, struct err *e)
 {
     const struct bench_call one = {.op = SPECTER_ALLREDUCE,
                                    .dtype = SPECTER_INT32,
@@ -248,7 +253,7 @@ static int line_up(struct bench *b, struct err *e)
 }
 
 /* C; 0: not known. */
-static double temperature(const struct bench *b)
+static double temperature(const struct collective_bench *b)
 {
     const struct bench_backend *backend = b->on->backend;
     double celsius =
@@ -257,7 +262,7 @@ static double temperature(const struct bench *b)
 }
 
 /* This rank's times of the calls, and of the loop behind them. The call in front is not timed. */
-static int time_calls(struct bench *b, const struct bench_call *call, struct err *e)
+static int time_calls(struct collective_bench *b, const struct bench_call *call, struct err *e)
 {
     const struct bench_backend *backend = b->on->backend;
     struct bench_comm *comm = b->on->comm;
@@ -278,7 +283,7 @@ static int time_calls(struct bench *b, const struct bench_call *call, struct err
     return 0;
 }
 
-static int warm_up(struct bench *b, const struct bench_call *call, struct err *e)
+static int warm_up(struct collective_bench *b, const struct bench_call *call, struct err *e)
 {
     for (int i = 0; i < b->plan->warmup; i++) {
         if (call_once(b, call, (size_t)i, e) < 0 ||
@@ -288,7 +293,8 @@ static int warm_up(struct bench *b, const struct bench_call *call, struct err *e
     return b->on->backend->wait(b->on->comm, e);
 }
 
-static void sum_up(const struct bench *b, struct bench_result *result, struct bench_row *row)
+static void sum_up(const struct collective_bench *b, struct bench_result *result,
+                   struct bench_row *row)
 {
     size_t iters = (size_t)b->plan->iters;
     double *samples = arena_alloc(&result->arena, iters * sizeof *samples);
@@ -309,11 +315,12 @@ static void sum_up(const struct bench *b, struct bench_result *result, struct be
 /* ---- a row ---- */
 
 /* The ranks that are not in the communicator take part in exchanges alone. */
-static int measure(struct bench *b, const struct size *s, struct verdict *all, struct err *e)
+static int measure(struct collective_bench *b, const struct size *s, struct check_result *all,
+                   struct err *e)
 {
     const struct bench_communicator *on = b->on;
     struct bench_call call;
-    struct verdict mine = {0};
+    struct check_result mine = {0};
     int status = 0;
     place_buffers(b, s, &call);
     memset(b->us, 0, ((size_t)b->plan->iters + 2) * sizeof *b->us);
@@ -330,7 +337,7 @@ static int measure(struct bench *b, const struct size *s, struct verdict *all, s
     return bench_ranks_gather(on->ranks, &mine, sizeof mine, all, e);
 }
 
-static void note_wrong(const struct bench *b, const struct verdict *all,
+static void note_wrong(const struct collective_bench *b, const struct check_result *all,
                        struct bench_result *result, const struct bench_row *row)
 {
     for (int i = 0; i < b->on->world; i++) {
@@ -343,10 +350,10 @@ static void note_wrong(const struct bench *b, const struct verdict *all,
     }
 }
 
-static int add_row(struct bench *b, const struct size *s, struct bench_result *result,
+static int add_row(struct collective_bench *b, const struct size *s, struct bench_result *result,
                    struct bench_run *run, struct err *e)
 {
-    struct verdict *all = calloc((size_t)b->on->world, sizeof *all);
+    struct check_result *all = calloc((size_t)b->on->world, sizeof *all);
     int status;
     if (all == NULL)
         die("out of memory");
@@ -376,7 +383,7 @@ static int add_row(struct bench *b, const struct size *s, struct bench_result *r
 
 /* ---- sizes and operations ---- */
 
-static struct size size_of(const struct bench *b, uint64_t asked)
+static struct size size_of(const struct collective_bench *b, uint64_t asked)
 {
     const struct bench_plan *p = b->plan;
     uint64_t n = (uint64_t)b->on->where.ranks;
@@ -388,7 +395,8 @@ static struct size size_of(const struct bench *b, uint64_t asked)
 }
 
 /* Do any two ranks want to stop, or has one too little memory? All ranks learn it. */
-static int ask_all(struct bench *b, const struct size *s, bool *stop, bool *room, struct err *e)
+static int ask_all(struct collective_bench *b, const struct size *s, bool *stop, bool *room,
+                   struct err *e)
 {
     double asks[2] = {b->plan->stop != NULL && b->plan->stop(),
                       b->on->comm != NULL && (s->whole == 0 || s->whole > b->room)};
@@ -399,7 +407,7 @@ static int ask_all(struct bench *b, const struct size *s, bool *stop, bool *room
     return 0;
 }
 
-static int run_size(struct bench *b, uint64_t asked, struct bench_result *result,
+static int run_size(struct collective_bench *b, uint64_t asked, struct bench_result *result,
                     struct bench_run *run, struct err *e)
 {
     struct size s = size_of(b, asked);
@@ -465,7 +473,7 @@ static void note_empty(const struct bench_plan *p, int ranks, struct bench_resul
     buf_release(&list);
 }
 
-static int run_op(struct bench *b, struct bench_result *result, struct bench_run *run,
+static int run_op(struct collective_bench *b, struct bench_result *result, struct bench_run *run,
                   struct err *e)
 {
     const struct bench_plan *p = b->plan;
@@ -480,7 +488,7 @@ static int run_op(struct bench *b, struct bench_result *result, struct bench_run
 /* ---- memory ---- */
 
 /* Of the largest size, as far as the memory reaches; sizes beyond are passed over later. */
-static int make_buffers(struct bench *b, struct err *e)
+static int make_buffers(struct collective_bench *b, struct err *e)
 {
     const struct bench_communicator *on = b->on;
     const struct bench_plan *p = b->plan;
@@ -503,7 +511,7 @@ static int make_buffers(struct bench *b, struct err *e)
                                  : 0;
 }
 
-static void release_buffers(struct bench *b)
+static void release_buffers(struct collective_bench *b)
 {
     const struct bench_communicator *on = b->on;
     if (on->comm == NULL)
@@ -524,7 +532,7 @@ static void *need(size_t size)
 int bench_collective(const struct bench_plan *plan, const struct bench_communicator *on,
                      struct bench_result *result, struct bench_run *run, struct err *e)
 {
-    struct bench b = {.plan = plan, .on = on};
+    struct collective_bench b = {.plan = plan, .on = on};
     int status;
     b.expected = need(CHUNK);
     b.got = need(CHUNK);
@@ -546,7 +554,7 @@ int bench_collective(const struct bench_plan *plan, const struct bench_communica
 /* ---- single operations ---- */
 
 struct bench_meter {
-    struct bench bench;
+    struct collective_bench bench;
     struct bench_plan plan; /* bench's */
     struct bench_communicator on;
     struct bench_comm *owner; /* of the buffers */
@@ -563,7 +571,7 @@ struct bench_meter *bench_meter_open(const struct bench_plan *plan,
     m->plan = *plan;
     m->on = *on;
     m->owner = on->comm;
-    m->bench = (struct bench){.plan = &m->plan, .on = &m->on};
+    m->bench = (struct collective_bench){.plan = &m->plan, .on = &m->on};
     m->bench.expected = need(CHUNK);
     m->bench.got = need(CHUNK);
     if (bench_ranks_agree(on->ranks, make_buffers(&m->bench, e), e) == 0)
@@ -588,7 +596,7 @@ void bench_meter_close(struct bench_meter *m)
 int bench_meter_size(struct bench_meter *m, enum specter_comm_op op, uint64_t bytes,
                      uint64_t *whole, struct err *e)
 {
-    struct bench *b = &m->bench;
+    struct collective_bench *b = &m->bench;
     bool stop, room;
     if (!m->has_values || b->op != op) {
         enum specter_redop redop = reduces(op) ? m->plan.redop : SPECTER_REDOP_NONE;
@@ -609,7 +617,7 @@ int bench_meter_size(struct bench_meter *m, enum specter_comm_op op, uint64_t by
 
 int bench_meter_check(struct bench_meter *m, struct bench_comm *comm, double *wrong, struct err *e)
 {
-    struct verdict mine = {0}, *all = need((size_t)m->on.world * sizeof *all);
+    struct check_result mine = {0}, *all = need((size_t)m->on.world * sizeof *all);
     int status;
     m->on.comm = comm;
     status = bench_ranks_agree(m->on.ranks, check(&m->bench, &m->size, &mine, e), e);

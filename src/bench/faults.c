@@ -24,7 +24,7 @@
 #define LARGE_SHARE 0.2
 
 /* A machine with one fault, and what the fault does to the times beside that. */
-struct change {
+struct fault_effect {
     struct gpu_profile gpu;
     struct network_profile net;
     struct comm_choice forced;
@@ -32,7 +32,7 @@ struct change {
     double add_us, factor, bytes_factor; /* of all of a time; of what grows with bytes */
 };
 
-struct fit {
+struct fault_fit {
     double distance;  /* mean |log(measured / predicted)|; HUGE_VAL: the change is not possible */
     double explained; /* share of rows in the interval around the curve */
 };
@@ -40,13 +40,13 @@ struct fit {
 /* The best change of a kind so far. */
 struct best {
     const struct bench_study *study;
-    struct fit fit;
+    struct fault_fit fit;
     char what[96];
 };
 
-static struct change no_change(const struct bench_study *s)
+static struct fault_effect no_change(const struct bench_study *s)
 {
-    return (struct change){.gpu = *s->gpu, .net = *s->net, .factor = 1, .bytes_factor = 1};
+    return (struct fault_effect){.gpu = *s->gpu, .net = *s->net, .factor = 1, .bytes_factor = 1};
 }
 
 static size_t stride_of(const struct bench_study *s)
@@ -55,7 +55,7 @@ static size_t stride_of(const struct bench_study *s)
 }
 
 static int changed_us(const struct bench_study *s, const struct bench_row *row,
-                      const struct change *c, double *us)
+                      const struct fault_effect *c, double *us)
 {
     struct measured_row q = bench_question(s->run, row, &c->gpu, &c->net);
     struct row_prediction p;
@@ -70,9 +70,9 @@ static int changed_us(const struct bench_study *s, const struct bench_row *row,
     return *us > 0 ? 0 : -1;
 }
 
-static struct fit fit_of(const struct bench_study *s, const struct change *c)
+static struct fault_fit fit_of(const struct bench_study *s, const struct fault_effect *c)
 {
-    struct fit f = {HUGE_VAL, 0};
+    struct fault_fit f = {HUGE_VAL, 0};
     const bool message = specter_comm_op_is_p2p(s->op);
     double sum = 0;
     size_t n = 0, inside = 0;
@@ -86,13 +86,13 @@ static struct fit fit_of(const struct bench_study *s, const struct change *c)
         inside += measured >= in.low_us && measured <= in.high_us;
         sum += fabs(log(measured / us));
     }
-    return n == 0 ? f : (struct fit){sum / (double)n, (double)inside / (double)n};
+    return n == 0 ? f : (struct fault_fit){sum / (double)n, (double)inside / (double)n};
 }
 
-__attribute__((format(printf, 3, 4))) static void try(struct best *b, const struct change *c,
+__attribute__((format(printf, 3, 4))) static void try(struct best *b, const struct fault_effect *c,
                                                       const char *fmt, ...)
 {
-    struct fit f = fit_of(b->study, c);
+    struct fault_fit f = fit_of(b->study, c);
     va_list args;
     if (!(f.distance < b->fit.distance))
         return;
@@ -118,7 +118,7 @@ static void fault_nics(struct best *b)
 {
     const int nics = (int)b->study->net->nics_per_node;
     for (int k = 1; between_nodes(b->study) && k < nics; k++) {
-        struct change c = no_change(b->study);
+        struct fault_effect c = no_change(b->study);
         c.net.nics_per_node = k;
         try(b, &c, "%d of %d", k, nics);
     }
@@ -135,7 +135,7 @@ static double host_GBps(const struct bench_study *s)
 
 static void fault_no_gdr(struct best *b)
 {
-    struct change c = no_change(b->study);
+    struct fault_effect c = no_change(b->study);
     const double staged_Gbps = 8 * host_GBps(b->study) / c.net.nics_per_node;
     if (!between_nodes(b->study) || !(staged_Gbps < c.net.nic_Gbps))
         return;
@@ -147,7 +147,7 @@ static void fault_tcp(struct best *b)
 {
     static const int rates[] = {1, 10, 25, 40, 50, 100, 200}; /* of Ethernet ports, Gb/s */
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        struct change c = no_change(b->study);
+        struct fault_effect c = no_change(b->study);
         if (!between_nodes(b->study) || strcmp(c.net.inter, "ethernet") == 0)
             return;
         c.net.inter = "ethernet";
@@ -160,7 +160,7 @@ static void fault_tcp(struct best *b)
 
 static void without_nvlink(struct best *b, const char *intra)
 {
-    struct change c = no_change(b->study);
+    struct fault_effect c = no_change(b->study);
     if (b->study->where.per_node < 2 || strcmp(c.net.intra, intra) == 0 || !(c.gpu.pcie_GBps > 0))
         return;
     c.net.intra = intra;
@@ -185,7 +185,7 @@ static void fault_host_memory(struct best *b)
 
 static void fault_no_nvls(struct best *b)
 {
-    struct change c = no_change(b->study);
+    struct fault_effect c = no_change(b->study);
     c.no_nvls = true;
     try(b, &c, "%s", "");
 }
@@ -194,7 +194,7 @@ static void fault_proto(struct best *b)
 {
     static const char *const protos[] = {"LL", "LL128", "Simple"};
     for (size_t i = 0; i < sizeof protos / sizeof *protos; i++) {
-        struct change c = no_change(b->study);
+        struct fault_effect c = no_change(b->study);
         c.forced.proto = protos[i];
         try(b, &c, "NCCL_PROTO=%s", protos[i]);
     }
@@ -206,7 +206,7 @@ static void fault_algo(struct best *b)
         const char *name, *nccl;
     } algos[] = {{"ring", "Ring"}, {"tree", "Tree"}};
     for (size_t i = 0; i < sizeof algos / sizeof *algos; i++) {
-        struct change c = no_change(b->study);
+        struct fault_effect c = no_change(b->study);
         c.forced.algo = algos[i].name;
         try(b, &c, "NCCL_ALGO=%s", algos[i].nccl);
     }
@@ -257,7 +257,7 @@ static double bytes_longer(const struct bench_judged *j)
 
 static void fault_latency(struct best *b)
 {
-    struct change c = no_change(b->study);
+    struct fault_effect c = no_change(b->study);
     c.add_us = median(b->study, extra_us);
     if (c.add_us > 0)
         try(b, &c, "%.3g us", c.add_us);
@@ -265,7 +265,7 @@ static void fault_latency(struct best *b)
 
 static void fault_slower(struct best *b)
 {
-    struct change c = no_change(b->study);
+    struct fault_effect c = no_change(b->study);
     c.factor = median(b->study, times_longer);
     if (c.factor > 1)
         try(b, &c, "%.2g", c.factor);
@@ -273,7 +273,7 @@ static void fault_slower(struct best *b)
 
 static void fault_bandwidth(struct best *b)
 {
-    struct change c = no_change(b->study);
+    struct fault_effect c = no_change(b->study);
     c.bytes_factor = median(b->study, bytes_longer);
     if (c.bytes_factor > 1)
         try(b, &c, "%.2f", 1 / c.bytes_factor);
@@ -303,8 +303,8 @@ static int compare_findings(const void *a, const void *b)
 size_t bench_faults(const struct bench_study *s, struct bench_finding *out, size_t max)
 {
     struct bench_finding found[FAULTS];
-    const struct change none = no_change(s);
-    const struct fit sound = fit_of(s, &none);
+    const struct fault_effect none = no_change(s);
+    const struct fault_fit sound = fit_of(s, &none);
     size_t n = 0, given;
     for (size_t i = 0; i < FAULTS; i++) {
         struct best b = {.study = s, .fit = {HUGE_VAL, 0}};

@@ -24,7 +24,7 @@ static const int64_t depths[] = {8192, 32768, 131072};
 static const int64_t lengths[] = {128, 512, 1024, 2048, 4096};
 static const int64_t batches[] = {16, 32, 96, 256};
 
-struct maker {
+struct plan_builder {
     struct bench_gemm_plan *plan;
     const struct bench_gemm_type *type;
 };
@@ -70,7 +70,7 @@ void bench_gemm_plan_add(struct bench_gemm_plan *plan, struct bench_gemm_case on
 }
 
 /* Cold and hot. */
-static void add(const struct maker *to, const char *family, struct bench_gemm_shape s)
+static void add(const struct plan_builder *to, const char *family, struct bench_gemm_shape s)
 {
     s.type = to->type;
     if (!suits(&s))
@@ -85,7 +85,7 @@ static void add(const struct maker *to, const char *family, struct bench_gemm_sh
 #define TO_X .batch = 1                     /* the gradient of x */
 #define TO_W .batch = 1, .x_trans = true    /* the gradient of w: tokens are summed over */
 
-static void squares(const struct maker *to)
+static void squares(const struct plan_builder *to)
 {
     for (size_t i = 0; i < COUNT(sides); i++) {
         add(to, "square",
@@ -96,7 +96,7 @@ static void squares(const struct maker *to)
 }
 
 /* What a decoder's layer multiplies: qkv, out, up, down, forward and, of many tokens, backward. */
-static void layers(const struct maker *to)
+static void layers(const struct plan_builder *to)
 {
     for (size_t i = 0; i < COUNT(widths) * COUNT(tokens) * 4; i++) {
         int64_t h = widths[i % COUNT(widths)], t = tokens[i / COUNT(widths) % COUNT(tokens)];
@@ -110,7 +110,7 @@ static void layers(const struct maker *to)
     }
 }
 
-static void heads(const struct maker *to)
+static void heads(const struct plan_builder *to)
 {
     for (size_t i = 0; i < COUNT(vocabularies) * COUNT(tokens); i++) {
         int64_t v = vocabularies[i % COUNT(vocabularies)], t = tokens[i / COUNT(vocabularies)];
@@ -120,7 +120,7 @@ static void heads(const struct maker *to)
 }
 
 /* Scores and their product with the values, a product for each head of each sequence. */
-static void attention(const struct maker *to)
+static void attention(const struct plan_builder *to)
 {
     for (size_t i = 0; i < COUNT(lengths) * COUNT(batches) * 2; i++) {
         int64_t s = lengths[i % COUNT(lengths)];
@@ -132,7 +132,7 @@ static void attention(const struct maker *to)
     }
 }
 
-static void thin_ones(const struct maker *to)
+static void thin_ones(const struct plan_builder *to)
 {
     static const int64_t others[] = {2048, 4096, 8192, 16384};
     for (size_t i = 0; i < COUNT(thin) * COUNT(others); i++) {
@@ -142,7 +142,7 @@ static void thin_ones(const struct maker *to)
     }
 }
 
-static void odd_ones(const struct maker *to)
+static void odd_ones(const struct plan_builder *to)
 {
     for (size_t i = 0; i < COUNT(odd_sides); i++) {
         int64_t a = odd_sides[i], b = odd_sides[(i + 3) % COUNT(odd_sides)];
@@ -152,7 +152,7 @@ static void odd_ones(const struct maker *to)
     }
 }
 
-static void deep_ones(const struct maker *to)
+static void deep_ones(const struct plan_builder *to)
 {
     static const int64_t small[] = {64, 128, 256, 512, 1024};
     for (size_t i = 0; i < COUNT(small) * COUNT(depths); i++) {
@@ -163,7 +163,7 @@ static void deep_ones(const struct maker *to)
 }
 
 /* Run until power and clock are those of a long run. */
-static void held_ones(const struct maker *to)
+static void held_ones(const struct plan_builder *to)
 {
     static const int64_t held[][3] = {{2048, 2048, 2048},
                                       {4096, 4096, 4096},
@@ -179,7 +179,7 @@ static void held_ones(const struct maker *to)
     }
 }
 
-static void (*const families[])(const struct maker *to) = {
+static void (*const families[])(const struct plan_builder *to) = {
     squares, layers, heads, attention, thin_ones, odd_ones, deep_ones, held_ones};
 /* ---- the order ---- */
 
@@ -228,7 +228,7 @@ void bench_gemm_plan_make(struct bench_gemm_plan *plan, const bool wanted[BENCH_
     *plan = (struct bench_gemm_plan){0};
     for (size_t t = 0; t < BENCH_GEMM_TYPES; t++)
         for (size_t f = 0; f < COUNT(families) && wanted[t]; f++)
-            families[f](&(struct maker){plan, &bench_gemm_types[t]});
+            families[f](&(struct plan_builder){plan, &bench_gemm_types[t]});
     take_turns(plan);
 }
 

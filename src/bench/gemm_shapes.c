@@ -16,7 +16,7 @@
 enum column { M, N, K, BATCH, DTYPE, ORDER, CACHE, COLUMNS };
 static const char *const names[COLUMNS] = {"m", "n", "k", "batch", "dtype", "order", "cache"};
 
-struct reader {
+struct shape_reader {
     const char *path;
     const bool *wanted;
     struct bench_gemm_plan *plan;
@@ -29,7 +29,7 @@ static bool is_order(const char *text)
     return strlen(text) == 2 && strspn(text, "NTnt") == 2;
 }
 
-static void complain(struct reader *r, size_t line, const char *what)
+static void complain(struct shape_reader *r, size_t line, const char *what)
 {
     struct err e = {0};
     r->bad++;
@@ -45,7 +45,7 @@ static bool is_too_large(const int64_t sides[BATCH + 1])
 }
 
 /* The fields of one GEMM, NULL or "" where one is not there. */
-static int add_shape(struct reader *r, const char *const fields[COLUMNS], struct err *e)
+static int add_shape(struct shape_reader *r, const char *const fields[COLUMNS], struct err *e)
 {
     const struct bench_gemm_type *type = NULL;
     int64_t sides[BATCH + 1] = {0, 0, 0, 1};
@@ -91,7 +91,7 @@ static int add_shape(struct reader *r, const char *const fields[COLUMNS], struct
 /* ---- lines ---- */
 
 /* Words behind m, n and k are told apart by what they are. */
-static int add_line(struct reader *r, char *line, struct err *e)
+static int add_line(struct shape_reader *r, char *line, struct err *e)
 {
     const char *fields[COLUMNS] = {0};
     char *save = NULL, *word;
@@ -109,7 +109,7 @@ static int add_line(struct reader *r, char *line, struct err *e)
     return i == 0 ? 0 : add_shape(r, fields, e);
 }
 
-static void read_lines(struct reader *r, char *text)
+static void read_lines(struct shape_reader *r, char *text)
 {
     char *at = text;
     for (size_t line = 1; at != NULL; line++) {
@@ -137,7 +137,7 @@ static void find_columns(const struct csv *c, int place[COLUMNS])
     }
 }
 
-static void read_table(struct reader *r, const char *text, size_t len)
+static void read_table(struct shape_reader *r, const char *text, size_t len)
 {
     int place[COLUMNS];
     bool head = false;
@@ -178,7 +178,7 @@ int bench_gemm_shapes(const char *path, const char *text, size_t len,
                       const bool wanted[BENCH_GEMM_TYPES], struct bench_gemm_plan *plan,
                       void (*note)(const char *text), size_t *bad, struct err *e)
 {
-    struct reader r = {.path = path, .wanted = wanted, .plan = plan, .note = note};
+    struct shape_reader r = {.path = path, .wanted = wanted, .plan = plan, .note = note};
     const size_t before = plan->count;
     char *copy = strndup(text, len);
     if (copy == NULL)

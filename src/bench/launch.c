@@ -24,7 +24,7 @@
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
 
-struct job {
+struct local_job {
     int count, running, listener, port;
     pid_t *pids; /* owned; 0: has ended */
     char nonce[33];
@@ -35,7 +35,7 @@ struct job {
 
 /* ---- start ---- */
 
-static int make_nonce(struct job *j, struct err *e)
+static int make_nonce(struct local_job *j, struct err *e)
 {
     uint64_t random[2];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
@@ -46,7 +46,7 @@ static int make_nonce(struct job *j, struct err *e)
 }
 
 /* Opened here and inherited by rank 0, so that no other program can take the port meanwhile. */
-static int open_listener(struct job *j, struct err *e)
+static int open_listener(struct local_job *j, struct err *e)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
@@ -67,7 +67,7 @@ static void set_number(const char *name, int value)
 }
 
 /* In the child. Only rank 0 keeps the listening socket. */
-static _Noreturn void become_rank(const struct job *j, int rank, pid_t parent, char **argv)
+static _Noreturn void become_rank(const struct local_job *j, int rank, pid_t parent, char **argv)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -90,7 +90,7 @@ static _Noreturn void become_rank(const struct job *j, int rank, pid_t parent, c
     _exit(126);
 }
 
-static int start_all(struct job *j, char **argv, struct err *e)
+static int start_all(struct local_job *j, char **argv, struct err *e)
 {
     pid_t parent = getpid();
     for (int i = 0; i < j->count; i++) {
@@ -108,7 +108,7 @@ static int start_all(struct job *j, char **argv, struct err *e)
 
 /* ---- wait ---- */
 
-static void signal_all(const struct job *j, int signal)
+static void signal_all(const struct local_job *j, int signal)
 {
     for (int i = 0; i < j->count; i++) {
         if (j->pids[i] > 0)
@@ -117,7 +117,7 @@ static void signal_all(const struct job *j, int signal)
 }
 
 /* Takes note of every process that has ended. Returns whether one of them failed. */
-static bool reap(struct job *j)
+static bool reap(struct local_job *j)
 {
     bool failed = false;
     for (int i = 0; i < j->count; i++) {
@@ -144,7 +144,7 @@ static time_t now_s(void)
 }
 
 /* The signals are blocked and fetched one by one. */
-static void wait_all(struct job *j, const sigset_t *watched)
+static void wait_all(struct local_job *j, const sigset_t *watched)
 {
     time_t over = 0; /* when the processes were first asked to end, or one failed */
     while (j->running > 0) {
@@ -164,7 +164,7 @@ static void wait_all(struct job *j, const sigset_t *watched)
 
 int bench_launch(int count, char **argv, struct err *e)
 {
-    struct job j = {.count = count, .listener = -1};
+    struct local_job j = {.count = count, .listener = -1};
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigset_t watched;
     int started;

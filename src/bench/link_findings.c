@@ -9,7 +9,7 @@
 
 #define GROUP_LEAST 3 /* links that a GPU is named for */
 
-struct search {
+struct link_search {
     const struct bench_links *links;
     bool *told;                      /* owned; by link: a finding stands for it */
     struct bench_link_finding *list; /* owned */
@@ -21,7 +21,7 @@ static bool of_group(const struct bench_link *l, int gpu, bool out, bool in)
     return (out && l->src == gpu) || (in && l->dst == gpu);
 }
 
-static void add(struct search *s, struct bench_link_finding f, const struct bench_link *l)
+static void add(struct link_search *s, struct bench_link_finding f, const struct bench_link *l)
 {
     const struct bench_link_kind *kind = &s->links->kinds[l->near];
     f.near = l->near;
@@ -36,7 +36,7 @@ static void add(struct search *s, struct bench_link_finding f, const struct benc
 }
 
 /* All links of a GPU of that kind and direction are slow: one finding stands for them. */
-static void add_group(struct search *s, int gpu, bool near, bool out, bool in)
+static void add_group(struct link_search *s, int gpu, bool near, bool out, bool in)
 {
     size_t all = (size_t)s->links->ranks * (size_t)s->links->ranks, n = 0, slow = 0, fresh = 0;
     const struct bench_link *first = NULL;
@@ -73,7 +73,7 @@ static void add_group(struct search *s, int gpu, bool near, bool out, bool in)
         first);
 }
 
-static void add_groups(struct search *s)
+static void add_groups(struct link_search *s)
 {
     static const bool ways[][2] = {{true, true}, {true, false}, {false, true}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -84,7 +84,7 @@ static void add_groups(struct search *s)
     }
 }
 
-static void add_single(struct search *s, size_t i)
+static void add_single(struct link_search *s, size_t i)
 {
     const struct bench_link *l = &s->links->list[i];
     const struct bench_link *back = bench_link_of(s->links, l->dst, l->src);
@@ -123,7 +123,7 @@ static int by_weight(const void *a, const void *b)
 size_t bench_link_findings(const struct bench_links *links, struct bench_link_finding **out)
 {
     size_t all = (size_t)links->ranks * (size_t)links->ranks;
-    struct search s = {.links = links};
+    struct link_search s = {.links = links};
     s.told = calloc(all + 1, sizeof *s.told);
     s.list = calloc(2 * all + 6 * (size_t)links->ranks + 1, sizeof *s.list);
     if (s.told == NULL || s.list == NULL)

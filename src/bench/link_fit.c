@@ -38,20 +38,20 @@ struct curve {
     size_t n;
 };
 
-struct line {
+struct fit_line {
     double alpha, slope; /* us, us a byte */
 };
 
-static double predict(struct line l, double bytes)
+static double predict(struct fit_line l, double bytes)
 {
     return l.alpha + l.slope * bytes;
 }
 
 /* Least squares of predict() / us - 1 over sizes first to last - 1, neither below 0. */
-static struct line fit_line(const struct curve *c, size_t first, size_t last)
+static struct fit_line fit_line(const struct curve *c, size_t first, size_t last)
 {
     double uu = 0, uv = 0, vv = 0, u = 0, v = 0, det;
-    struct line l;
+    struct fit_line l;
     for (size_t i = first; i < last; i++) {
         double one = 1 / c->us[i], x = c->bytes[i] / c->us[i];
         uu += one * one;
@@ -62,16 +62,16 @@ static struct line fit_line(const struct curve *c, size_t first, size_t last)
     }
     det = uu * vv - uv * uv;
     if (det <= 1e-12 * uu * vv)
-        return (struct line){u / uu, 0};
-    l = (struct line){(u * vv - v * uv) / det, (uu * v - uv * u) / det};
+        return (struct fit_line){u / uu, 0};
+    l = (struct fit_line){(u * vv - v * uv) / det, (uu * v - uv * u) / det};
     if (l.alpha < 0)
-        l = (struct line){0, v / vv};
+        l = (struct fit_line){0, v / vv};
     else if (l.slope < 0)
-        l = (struct line){u / uu, 0};
+        l = (struct fit_line){u / uu, 0};
     return l;
 }
 
-static double cost(const struct curve *c, struct line l, size_t first, size_t last)
+static double cost(const struct curve *c, struct fit_line l, size_t first, size_t last)
 {
     double sum = 0;
     for (size_t i = first; i < last; i++) {
@@ -149,7 +149,7 @@ static void interval(double *values, size_t n, double *low, double *high)
     *high = values[n - 1 - n / 20];
 }
 
-static double rate_GBps(struct line l)
+static double rate_GBps(struct fit_line l)
 {
     return l.slope > 0 ? 1e-3 / l.slope : (double)INFINITY;
 }
@@ -199,7 +199,7 @@ void bench_link_fit(const struct bench_link_point *points, size_t n, struct benc
     fill_curve(points, n, &c);
     cuts = find_cuts(&c);
     for (size_t i = 0; i < cuts.pieces; i++) {
-        struct line l = fit_line(&c, cuts.at[i], cuts.at[i + 1]);
+        struct fit_line l = fit_line(&c, cuts.at[i], cuts.at[i + 1]);
         out->pieces[out->npieces++] = (struct bench_link_piece){
             points[cuts.at[i]].bytes, points[cuts.at[i + 1] - 1].bytes, l.alpha, rate_GBps(l)};
         for (size_t k = cuts.at[i]; k < cuts.at[i + 1]; k++)

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct timed {
+struct heat_sample {
     const struct bench_link *link;
     uint64_t bytes;
     double celsius;
@@ -14,7 +14,7 @@ struct timed {
 
 static int by_size(const void *a, const void *b)
 {
-    const struct timed *x = a, *y = b;
+    const struct heat_sample *x = a, *y = b;
     if (x->link->near != y->link->near)
         return x->link->near ? 1 : -1;
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
@@ -22,12 +22,12 @@ static int by_size(const void *a, const void *b)
 
 static int by_link(const void *a, const void *b)
 {
-    const struct timed *x = a, *y = b;
+    const struct heat_sample *x = a, *y = b;
     return (x->link > y->link) - (x->link < y->link);
 }
 
 /* Divides each by the median of those that are alike. */
-static void divide(struct timed *list, size_t n, int (*compare)(const void *, const void *))
+static void divide(struct heat_sample *list, size_t n, int (*compare)(const void *, const void *))
 {
     double *values = array_new(n, sizeof *values);
     struct bench_stats stats;
@@ -45,7 +45,7 @@ static void divide(struct timed *list, size_t n, int (*compare)(const void *, co
 struct bench_correlation bench_links_heat(const struct bench_p2p_log *log,
                                           const struct bench_links *links)
 {
-    struct timed *list = array_new(log->n, sizeof *list);
+    struct heat_sample *list = array_new(log->n, sizeof *list);
     struct bench_heat heat;
     size_t n = 0;
     for (size_t i = 0; i < log->n; i++) {
@@ -56,7 +56,7 @@ struct bench_correlation bench_links_heat(const struct bench_p2p_log *log,
             continue;
         link = bench_link_of(links, c->src, c->dst);
         if (!link->slow && !link->late)
-            list[n++] = (struct timed){link, c->bytes, d->celsius, bench_p2p_stats(d).median};
+            list[n++] = (struct heat_sample){link, c->bytes, d->celsius, bench_p2p_stats(d).median};
     }
     divide(list, n, by_size);
     divide(list, n, by_link);

@@ -21,7 +21,7 @@
 #define NAME_MAX_LEN 200                  /* of a host, a GPU, a setting */
 #define DAMAGE_SHOWN 4                    /* lines that are named; the rest is counted */
 
-struct reader {
+struct nccl_tests_reader {
     struct bench_result *r;
     const char *file;
     size_t line, run; /* where it stands; the run that rows go to */
@@ -35,7 +35,7 @@ struct reader {
     struct buf text; /* of the line, terminated; owned */
 };
 
-static struct bench_run *run_of(struct reader *rd)
+static struct bench_run *run_of(struct nccl_tests_reader *rd)
 {
     return &rd->r->runs[rd->run];
 }
@@ -43,7 +43,7 @@ static struct bench_run *run_of(struct reader *rd)
 /* Drops what rank lines said, for those of another header; program and library were named before
  * it.
  */
-static void forget_ranks(struct reader *rd)
+static void forget_ranks(struct nccl_tests_reader *rd)
 {
     struct bench_run *run = run_of(rd);
     run->where = (struct layout){0, 0, 0};
@@ -54,7 +54,7 @@ static void forget_ranks(struct reader *rd)
         rd->on_host[i] = 0;
 }
 
-static void begin_run(struct reader *rd)
+static void begin_run(struct nccl_tests_reader *rd)
 {
     struct bench_run *run = bench_run_add(rd->r);
     rd->run = rd->r->nruns - 1;
@@ -67,7 +67,7 @@ static void begin_run(struct reader *rd)
 }
 
 /* A header's line: the next run's where this one has rows. */
-static struct bench_run *header(struct reader *rd)
+static struct bench_run *header(struct nccl_tests_reader *rd)
 {
     if (run_of(rd)->nrows > 0)
         begin_run(rd);
@@ -78,7 +78,7 @@ static struct bench_run *header(struct reader *rd)
 
 /* "Rank  0 Group  0 Pid 6899 on HOST device  0 [0000:04:00] NVIDIA H100 80GB HBM3", without the
  * group in older versions. */
-static bool rank_line(struct reader *rd, const char *text)
+static bool rank_line(struct nccl_tests_reader *rd, const char *text)
 {
     struct bench_run *run;
     int rank, group = 0, end = 0;
@@ -112,7 +112,7 @@ static bool rank_line(struct reader *rd, const char *text)
 }
 
 /* The word behind `mark`; "" where it is not there. */
-static const char *word_behind(struct reader *rd, const char *text, const char *mark)
+static const char *word_behind(struct nccl_tests_reader *rd, const char *text, const char *mark)
 {
     const char *at = strstr(text, mark);
     if (at == NULL)
@@ -124,7 +124,7 @@ static const char *word_behind(struct reader *rd, const char *text, const char *
 
 /* "# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22501": NCCL's number is
  * major x 10000 + minor x 100 + patch. */
-static void version_line(struct reader *rd, const char *text)
+static void version_line(struct nccl_tests_reader *rd, const char *text)
 {
     struct bench_run *run = header(rd);
     const char *library = word_behind(rd, text, "-library=");
@@ -137,7 +137,7 @@ static void version_line(struct reader *rd, const char *text)
                                     number / 10000, number / 100 % 100, number % 100);
 }
 
-static bool header_line(struct reader *rd, const char *text)
+static bool header_line(struct nccl_tests_reader *rd, const char *text)
 {
     if (strstr(text, "ccl-tests version ") != NULL) {
         version_line(rd, text);
@@ -162,7 +162,7 @@ static bool header_line(struct reader *rd, const char *text)
 
 /* "... -> 1[1] via P2P/CUMEM", "... [send] via NET/IB/0/GDRDMA", "NET/IB : Using [0]mlx5_0:1/IB
  * [1]...", "Using network IB". */
-static void paths_line(struct reader *rd, const char *text)
+static void paths_line(struct nccl_tests_reader *rd, const char *text)
 {
     static const char using_ib[] = "NET/IB : Using ", network[] = "Using network ";
     struct bench_paths *p = &run_of(rd)->paths;
@@ -187,7 +187,7 @@ static void paths_line(struct reader *rd, const char *text)
 }
 
 /* NCCL tells, with NCCL_DEBUG=INFO, "NCCL_ALGO set by environment to Ring." and its version. */
-static void debug_line(struct reader *rd, const char *text)
+static void debug_line(struct nccl_tests_reader *rd, const char *text)
 {
     static const char set[] = " set by environment to ", version[] = "NCCL version ";
     const char *at = strstr(text, set), *start = at, *value;
@@ -217,7 +217,7 @@ static void debug_line(struct reader *rd, const char *text)
 
 /* A command line that somebody's script printed: the operation, and settings as mpirun's -x passes
  * them. */
-static void command_line(struct reader *rd, const struct nccl_tests_words *words)
+static void command_line(struct nccl_tests_reader *rd, const struct nccl_tests_words *words)
 {
     for (size_t i = 0; i < words->n; i++) {
         const struct nccl_tests_word *w = &words->word[i];
@@ -233,14 +233,14 @@ static void command_line(struct reader *rd, const struct nccl_tests_words *words
     }
 }
 
-static void damage(struct reader *rd, const char *why)
+static void damage(struct nccl_tests_reader *rd, const char *why)
 {
     rd->r->damaged = true;
     if (rd->damaged++ < DAMAGE_SHOWN)
         bench_note(rd->r, rd->file, rd->line, "%s", why);
 }
 
-static void table_line(struct reader *rd, const struct nccl_tests_words *words)
+static void table_line(struct nccl_tests_reader *rd, const struct nccl_tests_words *words)
 {
     const char *why = NULL;
     switch (nccl_tests_row(&rd->columns, words, run_of(rd), rd->line, &why)) {
@@ -259,7 +259,7 @@ static void table_line(struct reader *rd, const struct nccl_tests_words *words)
     }
 }
 
-static void one_line(struct reader *rd)
+static void one_line(struct nccl_tests_reader *rd)
 {
     const char *text = rd->text.data;
     struct nccl_tests_words words;
@@ -284,7 +284,7 @@ static void one_line(struct reader *rd)
 }
 
 /* Fills in what holds for all rows of a run, and notes what was passed over. */
-static void finish(struct reader *rd, size_t first)
+static void finish(struct nccl_tests_reader *rd, size_t first)
 {
     for (size_t i = first; i < rd->r->nruns; i++) {
         struct bench_run *run = &rd->r->runs[i];
@@ -305,7 +305,8 @@ static void finish(struct reader *rd, size_t first)
 
 int bench_read_nccl_tests(struct bench_result *r, struct stream *s, const char *file, struct err *e)
 {
-    struct reader rd = {.r = r, .file = file, .line = 1, .seen_program = "", .text = BUF_INIT};
+    struct nccl_tests_reader rd = {
+        .r = r, .file = file, .line = 1, .seen_program = "", .text = BUF_INIT};
     const size_t first = r->nruns;
     struct lines l;
     int rc;

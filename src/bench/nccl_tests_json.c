@@ -22,7 +22,7 @@
 #define TEXT_MAX 512  /* of a name, an argument, a setting */
 #define TIME_MAX 1e12 /* us: twelve days */
 
-struct reader {
+struct nccl_tests_json_reader {
     struct bench_result *r;
     const char *file;
     struct json j;
@@ -33,14 +33,14 @@ struct reader {
     bool bad_row;
 };
 
-static struct bench_run *run_of(struct reader *rd)
+static struct bench_run *run_of(struct nccl_tests_json_reader *rd)
 {
     return &rd->r->runs[rd->run];
 }
 
 /* ---- what was run ---- */
 
-static void args(struct reader *rd)
+static void args(struct nccl_tests_json_reader *rd)
 {
     for (bool first = true; json_next_item(&rd->j); first = false) {
         const char *arg = bench_json_text(&rd->j, rd->r), *slash = strrchr(arg, '/');
@@ -49,7 +49,7 @@ static void args(struct reader *rd)
     }
 }
 
-static void env(struct reader *rd)
+static void env(struct nccl_tests_json_reader *rd)
 {
     static const char *const prefixes[] = {"NCCL_", "RCCL_", "FI_", "UCX_", "MSCCL"};
     while (json_next_item(&rd->j)) {
@@ -63,7 +63,7 @@ static void env(struct reader *rd)
     }
 }
 
-static void device(struct reader *rd)
+static void device(struct nccl_tests_json_reader *rd)
 {
     struct bench_run *run = run_of(rd);
     struct json_text key;
@@ -90,7 +90,7 @@ static void device(struct reader *rd)
         run->other_gpu = gpu;
 }
 
-static void config(struct reader *rd)
+static void config(struct nccl_tests_json_reader *rd)
 {
     struct json_text key;
     int64_t threads = 1, gpus = 1;
@@ -113,7 +113,7 @@ static void config(struct reader *rd)
 
 /* ---- rows ---- */
 
-static void measured(struct reader *rd, struct bench_row *row, bool *any)
+static void measured(struct nccl_tests_json_reader *rd, struct bench_row *row, bool *any)
 {
     struct json_text key;
     *any = json_enter(&rd->j, '{');
@@ -131,7 +131,7 @@ static void measured(struct reader *rd, struct bench_row *row, bool *any)
     }
 }
 
-static void per_iteration(struct reader *rd, struct bench_row *row)
+static void per_iteration(struct nccl_tests_json_reader *rd, struct bench_row *row)
 {
     struct json_text key;
     bool any = json_enter(&rd->j, '{');
@@ -152,8 +152,8 @@ static void per_iteration(struct reader *rd, struct bench_row *row)
 }
 
 /* A part takes what the row says of both, whichever came first. */
-static void keep_part(struct reader *rd, const struct bench_row *both, struct bench_row part,
-                      bool in_place)
+static void keep_part(struct nccl_tests_json_reader *rd, const struct bench_row *both,
+                      struct bench_row part, bool in_place)
 {
     struct bench_row *row;
     if (both->bytes == 0)
@@ -172,7 +172,7 @@ static void keep_part(struct reader *rd, const struct bench_row *both, struct be
     row->root = both->root;
 }
 
-static void result(struct reader *rd)
+static void result(struct nccl_tests_json_reader *rd)
 {
     struct bench_run scratch = {.nrows = 0};
     struct bench_row *both, *part; /* what both parts share, then out of place, in place */
@@ -219,7 +219,7 @@ static void result(struct reader *rd)
 
 /* ---- the document ---- */
 
-static void begin_run(struct reader *rd)
+static void begin_run(struct nccl_tests_json_reader *rd)
 {
     struct bench_run *run = bench_run_add(rd->r);
     rd->run = rd->r->nruns - 1;
@@ -231,7 +231,7 @@ static void begin_run(struct reader *rd)
         rd->on_host[i] = 0;
 }
 
-static void end_run(struct reader *rd)
+static void end_run(struct nccl_tests_json_reader *rd)
 {
     struct bench_run *run = run_of(rd);
     run->where.ranks *= rd->per_process;
@@ -243,7 +243,7 @@ static void end_run(struct reader *rd)
     }
 }
 
-static void document(struct reader *rd)
+static void document(struct nccl_tests_json_reader *rd)
 {
     struct json_text key;
     begin_run(rd);
@@ -274,7 +274,7 @@ static void document(struct reader *rd)
     end_run(rd);
 }
 
-static bool more(struct reader *rd)
+static bool more(struct nccl_tests_json_reader *rd)
 {
     return rd->j.error == NULL && json_peek(&rd->j) == '{';
 }
@@ -282,7 +282,7 @@ static bool more(struct reader *rd)
 static int read_text(struct bench_result *r, const char *p, size_t len, const char *file,
                      struct err *e)
 {
-    struct reader rd = {.r = r, .file = file};
+    struct nccl_tests_json_reader rd = {.r = r, .file = file};
     const size_t first = r->nruns;
     json_init(&rd.j, p, len);
     if (json_peek(&rd.j) == '[' && json_enter(&rd.j, '[')) {

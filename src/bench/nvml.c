@@ -18,7 +18,7 @@ struct memory {
     unsigned long long total, unused, used;
 };
 
-struct process {
+struct nvml_process {
     unsigned pid;
     unsigned long long bytes;
     unsigned instance, compute_instance;
@@ -47,7 +47,7 @@ struct pci {
     X(Utilization, (void *, struct utilization *), "nvmlDeviceGetUtilizationRates")         \
     X(Memory, (void *, struct memory *), "nvmlDeviceGetMemoryInfo")                         \
     X(Reasons, (void *, unsigned long long *), "nvmlDeviceGetCurrentClocksThrottleReasons") \
-    X(Processes, (void *, unsigned *, struct process *),                                    \
+    X(Processes, (void *, unsigned *, struct nvml_process *),                               \
       "nvmlDeviceGetComputeRunningProcesses_v3")                                            \
     X(Cpus, (void *, unsigned, unsigned long *), "nvmlDeviceGetCpuAffinity")                \
     X(Pci, (void *, struct pci *), "nvmlDeviceGetPciInfo_v3")                               \
@@ -254,7 +254,7 @@ void bench_nvml_read(void *device, struct bench_gpu_state *out)
 
 int bench_nvml_processes(void *device, int *pids, int max)
 {
-    struct process all[256];
+    struct nvml_process all[256];
     unsigned count = sizeof all / sizeof *all;
     if (device == NULL || call.Processes == NULL || call.Processes(device, &count, all) != 0)
         return -1;

@@ -31,7 +31,7 @@ enum { GO, FIRST, LAST, OTHERS_LAST }; /* events */
 enum { GEMM, COLLECTIVE, SIDES };
 
 /* One row that is being measured. */
-struct bench {
+struct overlap_bench {
     struct bench_overlap *o;
     const struct bench_communicator *on;
     const struct bench_gemm_shape *shape;
@@ -112,14 +112,14 @@ int bench_overlap_best(const struct bench_overlap_log *log)
 
 /* ---- calls ---- */
 
-static int put_gemm(struct bench *b, struct err *e)
+static int put_gemm(struct overlap_bench *b, struct err *e)
 {
     size_t set = (size_t)(b->done++ % b->sets);
     return bench_blas_gemm(&b->o->blas, b->shape, set * bench_blas_operand_set(b->shape),
                            set * bench_blas_result_set(b->shape), e);
 }
 
-static int put_calls(struct bench *b, int side, int count, struct err *e)
+static int put_calls(struct overlap_bench *b, int side, int count, struct err *e)
 {
     int status = 0;
     for (int i = 0; i < count && status == 0; i++)
@@ -127,18 +127,18 @@ static int put_calls(struct bench *b, int side, int count, struct err *e)
     return status;
 }
 
-static int put_event(struct bench *b, int side, int event, struct err *e)
+static int put_event(struct overlap_bench *b, int side, int event, struct err *e)
 {
     return bench_gpu_event(b->streams[side], &b->o->events[event], e);
 }
 
-static double between(const struct bench *b, int begin, int end)
+static double between(const struct overlap_bench *b, int begin, int end)
 {
     return bench_gpu_us(b->streams[GEMM], b->o->events[begin], b->o->events[end]);
 }
 
 /* Of this rank; a rank that fails is noticed. */
-static int wait_for_both(struct bench *b, struct err *e)
+static int wait_for_both(struct overlap_bench *b, struct err *e)
 {
     return b->on->backend->wait(b->on->comm, e) < 0 ||
                    bench_gpu_wait(b->streams[GEMM], NULL, NULL, e) < 0
@@ -147,14 +147,14 @@ static int wait_for_both(struct bench *b, struct err *e)
 }
 
 /* Fills L2's worth of memory, so that the host is ahead of the GPU. */
-static int get_ahead(struct bench *b, int side, struct err *e)
+static int get_ahead(struct overlap_bench *b, int side, struct err *e)
 {
     return bench_gpu_set(b->streams[side], b->o->blas.flush, 0, b->o->blas.flush_bytes, e);
 }
 
 /* Calls of the other side that begin first and outlast what is timed. The timed stream waits for
  * the first of them. */
-static int put_others(struct bench *b, int side, struct err *e)
+static int put_others(struct overlap_bench *b, int side, struct err *e)
 {
     int other = 1 - side;
     if (get_ahead(b, other, e) < 0 || put_calls(b, other, 1, e) < 0 ||
@@ -165,7 +165,7 @@ static int put_others(struct bench *b, int side, struct err *e)
 }
 
 /* The first call, which is not timed, waits for the slowest rank. */
-static int put_block(struct bench *b, int side, bool beside, struct err *e)
+static int put_block(struct overlap_bench *b, int side, bool beside, struct err *e)
 {
     if ((beside ? put_others(b, side, e) : get_ahead(b, side, e)) < 0 ||
         put_calls(b, side, 1, e) < 0 || put_event(b, side, FIRST, e) < 0 ||
@@ -175,7 +175,7 @@ static int put_block(struct bench *b, int side, bool beside, struct err *e)
 }
 
 /* us: of a call, on the slowest rank. *outlasted: of the others, on all ranks. */
-static int time_block(struct bench *b, int side, bool beside, double *us, bool *outlasted,
+static int time_block(struct overlap_bench *b, int side, bool beside, double *us, bool *outlasted,
                       struct err *e)
 {
     double values[2] = {0, 0};
@@ -203,7 +203,7 @@ static int count_between(double count, int least, int most)
 
 /* What a call takes alone, and from it how many are timed and how many run beside them. 1: so many
  * cannot be launched at once. */
-static int estimate(struct bench *b, struct err *e)
+static int estimate(struct overlap_bench *b, struct err *e)
 {
     for (int side = 0; side < SIDES; side++) {
         bool unused;
@@ -227,7 +227,7 @@ static int estimate(struct bench *b, struct err *e)
 enum { STOPPED = 1, APART }; /* why a row has no figures; -1: an error */
 
 /* APART: the others do not outlast it. */
-static int time_beside(struct bench *b, int side, double *us, struct err *e)
+static int time_beside(struct overlap_bench *b, int side, double *us, struct err *e)
 {
     bool outlasted = false;
     for (int i = 0; i < TRIES; i++) {
@@ -240,8 +240,8 @@ static int time_beside(struct bench *b, int side, double *us, struct err *e)
     return APART;
 }
 
-static struct bench_overlap_side sum_up(const struct bench *b, int side, const double *alone,
-                                        const double *beside, int repeats)
+static struct bench_overlap_side sum_up(const struct overlap_bench *b, int side,
+                                        const double *alone, const double *beside, int repeats)
 {
     struct bench_stats a, c;
     bench_stats_of(alone, (size_t)repeats, &a);
@@ -254,7 +254,8 @@ static struct bench_overlap_side sum_up(const struct bench *b, int side, const d
 }
 
 /* Whether a rank wants to stop: 1, or -1. All ranks have the same answer. */
-static int ask_stop(const struct bench *b, const struct bench_overlap_plan *plan, struct err *e)
+static int ask_stop(const struct overlap_bench *b, const struct bench_overlap_plan *plan,
+                    struct err *e)
 {
     double asked = plan->stop != NULL && plan->stop();
     return bench_ranks_max(b->on->ranks, &asked, 1, e) < 0 ? -1 : asked > 0;
@@ -262,7 +263,7 @@ static int ask_stop(const struct bench *b, const struct bench_overlap_plan *plan
 
 /* us: 4 times plan->repeats. STOPPED: a rank wants to stop; APART: the two cannot be kept beside
    each other. A row of many repetitions takes long, so each repetition asks. */
-static int measure(struct bench *b, const struct bench_overlap_plan *plan, double *us,
+static int measure(struct overlap_bench *b, const struct bench_overlap_plan *plan, double *us,
                    struct bench_overlap_row *row, struct err *e)
 {
     const int repeats = plan->repeats;
@@ -293,7 +294,7 @@ static void note_row(const struct bench_overlap_row *row, const char *why,
                bench_overlap_bound(row->of->memory), why);
 }
 
-static int add_row(struct bench *b, const struct bench_overlap_plan *plan,
+static int add_row(struct overlap_bench *b, const struct bench_overlap_plan *plan,
                    const struct bench_overlap_row *of, struct bench_overlap_log *log,
                    struct bench_result *result, struct err *e)
 {
@@ -326,13 +327,14 @@ static int sets_of(const struct bench_blas *blas, const struct bench_gemm_shape 
 }
 
 /* Whether all ranks have the memory: 1, or -1. */
-static int ask_room(const struct bench *b, const struct bench_overlap_row *row, struct err *e)
+static int ask_room(const struct overlap_bench *b, const struct bench_overlap_row *row,
+                    struct err *e)
 {
     double lacks = b->sets < 1 || row->bytes > b->o->room;
     return bench_ranks_max(b->on->ranks, &lacks, 1, e) < 0 ? -1 : lacks <= 0;
 }
 
-static int run_row(struct bench *b, const struct bench_overlap_plan *plan,
+static int run_row(struct overlap_bench *b, const struct bench_overlap_plan *plan,
                    struct bench_overlap_row *row, struct bench_overlap_log *log,
                    struct bench_result *result, struct err *e)
 {
@@ -355,7 +357,7 @@ static int run_row(struct bench *b, const struct bench_overlap_plan *plan,
     return 0;
 }
 
-static int run_rows(struct bench *b, const struct bench_overlap_plan *plan, int channels,
+static int run_rows(struct overlap_bench *b, const struct bench_overlap_plan *plan, int channels,
                     struct bench_overlap_log *log, struct bench_result *result, struct err *e)
 {
     int status = 0;
@@ -392,7 +394,8 @@ void bench_overlap_close(struct bench_overlap *o)
 }
 
 /* Two buffers of the largest size, as far as half of the memory reaches. */
-static int make_buffers(struct bench *b, const struct bench_overlap_plan *plan, struct err *e)
+static int make_buffers(struct overlap_bench *b, const struct bench_overlap_plan *plan,
+                        struct err *e)
 {
     const struct bench_backend *backend = b->on->backend;
     size_t left;
@@ -411,7 +414,7 @@ int bench_overlap(struct bench_overlap *o, const struct bench_overlap_plan *plan
                   const struct bench_communicator *on, struct bench_overlap_log *log,
                   struct bench_result *result, struct err *e)
 {
-    struct bench b = {.o = o, .on = on, .streams = {&o->gpu, on->backend->gpu(on->comm)}};
+    struct overlap_bench b = {.o = o, .on = on, .streams = {&o->gpu, on->backend->gpu(on->comm)}};
     int status = bench_ranks_agree(on->ranks, make_buffers(&b, plan, e), e);
     if (status == 0)
         status = run_rows(&b, plan, channels, log, result, e);

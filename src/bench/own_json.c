@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stddef.h>
 
-struct reader {
+struct own_json_reader {
     struct bench_result *r;
     const char *file, *kind;
     struct json j;
@@ -28,7 +28,7 @@ static int whole(struct json *j)
     return value >= 1 && value <= INT_MAX ? (int)value : 0;
 }
 
-static bool layout_key(struct reader *rd, struct json_text key, struct layout *w)
+static bool layout_key(struct own_json_reader *rd, struct json_text key, struct layout *w)
 {
     if (json_text_is(key, "ranks"))
         w->ranks = whole(&rd->j);
@@ -55,7 +55,7 @@ static const struct {
     {"wrong", offsetof(struct bench_row, wrong)},
 };
 
-static bool number_key(struct reader *rd, struct json_text key, struct bench_row *row)
+static bool number_key(struct own_json_reader *rd, struct json_text key, struct bench_row *row)
 {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (json_text_is(key, numbers[i].key)) {
@@ -66,7 +66,7 @@ static bool number_key(struct reader *rd, struct json_text key, struct bench_row
     return false;
 }
 
-static void row(struct reader *rd, struct bench_run *run)
+static void row(struct own_json_reader *rd, struct bench_run *run)
 {
     struct bench_row *out = bench_row_add(run);
     struct json_text key;
@@ -101,7 +101,7 @@ static void row(struct reader *rd, struct bench_run *run)
     run->nrows--;
 }
 
-static void settings(struct reader *rd, struct bench_run *run)
+static void settings(struct own_json_reader *rd, struct bench_run *run)
 {
     struct json_text key;
     bool any = json_enter(&rd->j, '{');
@@ -111,7 +111,7 @@ static void settings(struct reader *rd, struct bench_run *run)
     }
 }
 
-static void hosts(struct reader *rd, struct bench_run *run)
+static void hosts(struct own_json_reader *rd, struct bench_run *run)
 {
     bool any = json_enter(&rd->j, '[');
     while (any && json_next_item(&rd->j)) {
@@ -120,14 +120,14 @@ static void hosts(struct reader *rd, struct bench_run *run)
     }
 }
 
-static void rows(struct reader *rd, struct bench_run *run)
+static void rows(struct own_json_reader *rd, struct bench_run *run)
 {
     bool any = json_enter(&rd->j, '[');
     while (any && json_next_item(&rd->j))
         row(rd, run);
 }
 
-static void one_run(struct reader *rd)
+static void one_run(struct own_json_reader *rd)
 {
     struct bench_run *run = bench_run_add(rd->r);
     struct json_text key;
@@ -154,7 +154,7 @@ static void one_run(struct reader *rd)
     }
 }
 
-static void document(struct reader *rd)
+static void document(struct own_json_reader *rd)
 {
     struct json_text key;
     json_enter(&rd->j, '{');
@@ -172,7 +172,7 @@ static void document(struct reader *rd)
 
 int bench_read_own_json(struct bench_result *r, struct stream *s, const char *file, struct err *e)
 {
-    struct reader rd = {.r = r, .file = file, .kind = ""};
+    struct own_json_reader rd = {.r = r, .file = file, .kind = ""};
     const size_t first = r->nruns;
     struct buf text = BUF_INIT;
     int rc = bench_json_file(s, file, &text, e);

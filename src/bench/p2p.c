@@ -109,18 +109,18 @@ double bench_p2p_us(double ns)
 /* ---- one configuration ---- */
 
 /* What a rank tells the others after each configuration. */
-struct told {
+struct p2p_report {
     int64_t end_ns;
     double stop;
     double celsius; /* NAN: not known */
-    struct told_repeat {
+    struct p2p_report_repeat {
         double first_us, us;  /* from the last one's end to the first message's end, to its own */
         int64_t called_ns[2]; /* when the host began and ended the call of the first message */
     } repeats[];
 };
 
 /* Of one rank, while it measures. */
-struct bench {
+struct p2p_bench {
     const struct bench_p2p_plan *plan;
     const struct bench_communicator *on;
     struct bench_p2p_log *log;
@@ -128,24 +128,24 @@ struct bench {
     char *ahead;          /* of AHEAD_BYTES; NULL: the library does not enqueue */
     size_t room;          /* the least of all ranks */
     double *ack_us;       /* owned; of a pair, src * ranks + dst: half of its ping-pong of 1 byte */
-    struct told *mine;    /* owned */
+    struct p2p_report *mine; /* owned */
     char *all;            /* owned: what all ranks told */
     size_t told_size;
     struct bench_message *messages; /* owned; of all to all */
 };
 
-static const struct told *told_by(const struct bench *b, int rank)
+static const struct p2p_report *told_by(const struct p2p_bench *b, int rank)
 {
-    return (const struct told *)(const void *)(b->all + (size_t)rank * b->told_size);
+    return (const struct p2p_report *)(const void *)(b->all + (size_t)rank * b->told_size);
 }
 
-static bool takes_part(const struct bench *b, const struct bench_p2p_config *c)
+static bool takes_part(const struct p2p_bench *b, const struct bench_p2p_config *c)
 {
     return c->mode == BENCH_P2P_ALL || b->on->member == c->src || b->on->member == c->dst;
 }
 
 /* A message to the peer, then one from it; or the other way round on the side that is sent to. */
-static int to_and_from(struct bench *b, const struct bench_p2p_config *c, uint64_t answer,
+static int to_and_from(struct p2p_bench *b, const struct bench_p2p_config *c, uint64_t answer,
                        size_t mark, struct err *e)
 {
     int64_t *called_ns = b->mine->repeats[mark / 2].called_ns;
@@ -165,7 +165,8 @@ static int to_and_from(struct bench *b, const struct bench_p2p_config *c, uint64
 }
 
 /* A message to each peer and one from it, all at once. */
-static int at_once(struct bench *b, const struct bench_p2p_config *c, size_t mark, struct err *e)
+static int at_once(struct p2p_bench *b, const struct bench_p2p_config *c, size_t mark,
+                   struct err *e)
 {
     const struct bench_backend *backend = b->on->backend;
     int me = b->on->member;
@@ -184,14 +185,15 @@ static int at_once(struct bench *b, const struct bench_p2p_config *c, size_t mar
 }
 
 /* One repetition behind mark `mark`, which takes the next two. */
-static int exchange(struct bench *b, const struct bench_p2p_config *c, size_t mark, struct err *e)
+static int exchange(struct p2p_bench *b, const struct bench_p2p_config *c, size_t mark,
+                    struct err *e)
 {
     if (c->mode == BENCH_P2P_BOTH || c->mode == BENCH_P2P_ALL)
         return at_once(b, c, mark, e);
     return to_and_from(b, c, c->mode == BENCH_P2P_ONE_WAY ? 1 : c->bytes, mark, e);
 }
 
-static int get_ahead(struct bench *b, struct err *e)
+static int get_ahead(struct p2p_bench *b, struct err *e)
 {
     for (int i = 0; b->ahead != NULL && i < AHEAD_TIMES; i++) {
         if (b->on->backend->set(b->on->comm, b->ahead, i, AHEAD_BYTES, e) < 0)
@@ -202,7 +204,7 @@ static int get_ahead(struct bench *b, struct err *e)
 
 /* This rank's part. The small exchange in front is not timed: what follows begins when all that
  * take part have come. */
-static int work(struct bench *b, const struct bench_p2p_config *c, struct err *e)
+static int work(struct p2p_bench *b, const struct bench_p2p_config *c, struct err *e)
 {
     const struct bench_backend *backend = b->on->backend;
     struct bench_comm *comm = b->on->comm;
@@ -239,7 +241,7 @@ static int work(struct bench *b, const struct bench_p2p_config *c, struct err *e
 }
 
 /* The largest of the ranks that took part. */
-static double slowest(const struct bench *b, const struct bench_p2p_config *c, size_t i)
+static double slowest(const struct p2p_bench *b, const struct bench_p2p_config *c, size_t i)
 {
     double most = 0;
     for (int rank = 0; rank < b->log->ranks; rank++) {
@@ -249,7 +251,7 @@ static double slowest(const struct bench *b, const struct bench_p2p_config *c, s
     return most;
 }
 
-static double warmest(const struct bench *b, const struct bench_p2p_config *c)
+static double warmest(const struct p2p_bench *b, const struct bench_p2p_config *c)
 {
     double most = (double)NAN;
     for (int rank = 0; rank < b->log->ranks; rank++) {
@@ -259,16 +261,16 @@ static double warmest(const struct bench *b, const struct bench_p2p_config *c)
     return most;
 }
 
-static void add_repeats(struct bench *b, const struct bench_p2p_config *c,
+static void add_repeats(struct p2p_bench *b, const struct bench_p2p_config *c,
                         struct bench_p2p_done *done)
 {
     bool at_once = c->mode == BENCH_P2P_BOTH || c->mode == BENCH_P2P_ALL;
-    const struct told *src = told_by(b, c->src < 0 ? 0 : c->src);
-    const struct told *dst = told_by(b, c->dst < 0 ? 0 : c->dst);
+    const struct p2p_report *src = told_by(b, c->src < 0 ? 0 : c->src);
+    const struct p2p_report *dst = told_by(b, c->dst < 0 ? 0 : c->dst);
     double src_us = 0, dst_us = 0; /* until the end */
     for (size_t i = done->nrepeats; i-- > 0;) {
         struct bench_p2p_repeat *r = &done->repeats[i];
-        const struct told_repeat *sent = &src->repeats[i], *received = &dst->repeats[i];
+        const struct p2p_report_repeat *sent = &src->repeats[i], *received = &dst->repeats[i];
         src_us += sent->us;
         dst_us += received->us;
         r->start_ns = src->end_ns - llround(src_us * 1e3);
@@ -288,7 +290,7 @@ static void add_repeats(struct bench *b, const struct bench_p2p_config *c,
 }
 
 /* 0; 1: some rank wants to stop; -1 with e filled, which the other ranks have been told, too. */
-static int measure(struct bench *b, const struct bench_p2p_config *c, struct err *e)
+static int measure(struct p2p_bench *b, const struct bench_p2p_config *c, struct err *e)
 {
     const struct bench_communicator *on = b->on;
     struct bench_p2p_done *done;
@@ -316,7 +318,7 @@ static int measure(struct bench *b, const struct bench_p2p_config *c, struct err
 /* ---- modes ---- */
 
 /* Small sizes there and back; of 1 byte first, which tells what an acknowledgement takes. */
-static int ping_pong(struct bench *b, int src, int dst, int *id, struct err *e)
+static int ping_pong(struct p2p_bench *b, int src, int dst, int *id, struct err *e)
 {
     const struct bench_p2p_plan *p = b->plan;
     int ranks = b->log->ranks, status;
@@ -336,7 +338,7 @@ static int ping_pong(struct bench *b, int src, int dst, int *id, struct err *e)
     return status;
 }
 
-static int ping_pongs(struct bench *b, struct err *e)
+static int ping_pongs(struct p2p_bench *b, struct err *e)
 {
     int id = 0, status = 0;
     for (int src = 0; src < b->log->ranks; src++) {
@@ -346,7 +348,7 @@ static int ping_pongs(struct bench *b, struct err *e)
     return status;
 }
 
-static int one_way(struct bench *b, struct err *e)
+static int one_way(struct p2p_bench *b, struct err *e)
 {
     const struct bench_p2p_plan *p = b->plan;
     struct bench_p2p_config *list;
@@ -361,7 +363,8 @@ static int one_way(struct bench *b, struct err *e)
 }
 
 /* Large sizes, from the largest for which there is room for `parts` down. */
-static int concurrent(struct bench *b, struct bench_p2p_config *c, uint64_t parts, struct err *e)
+static int concurrent(struct p2p_bench *b, struct bench_p2p_config *c, uint64_t parts,
+                      struct err *e)
 {
     const struct bench_p2p_plan *p = b->plan;
     uint64_t last = UINT64_MAX;
@@ -379,7 +382,7 @@ static int concurrent(struct bench *b, struct bench_p2p_config *c, uint64_t part
     return status;
 }
 
-static int concurrents(struct bench *b, struct err *e)
+static int concurrents(struct p2p_bench *b, struct err *e)
 {
     struct bench_p2p_config both = {.mode = BENCH_P2P_BOTH},
                             all = {.mode = BENCH_P2P_ALL, .src = -1, .dst = -1};
@@ -395,7 +398,7 @@ static int concurrents(struct bench *b, struct err *e)
 /* ---- memory ---- */
 
 /* Random bytes, none of them 0, in all of the buffer that is sent. */
-static int fill(struct bench *b, struct err *e)
+static int fill(struct p2p_bench *b, struct err *e)
 {
     const struct bench_backend *backend = b->on->backend;
     uint64_t state = BENCH_P2P_SEED + (uint64_t)b->on->member;
@@ -416,7 +419,7 @@ static int fill(struct bench *b, struct err *e)
     return status < 0 ? -1 : backend->wait(b->on->comm, e);
 }
 
-static int find_room(struct bench *b, struct err *e)
+static int find_room(struct p2p_bench *b, struct err *e)
 {
     const struct bench_p2p_plan *p = b->plan;
     size_t left, most = (size_t)p->sizes[p->nsizes - 1];
@@ -427,7 +430,7 @@ static int find_room(struct bench *b, struct err *e)
     return 0;
 }
 
-static int make_buffers(struct bench *b, struct err *e)
+static int make_buffers(struct p2p_bench *b, struct err *e)
 {
     const struct bench_backend *backend = b->on->backend;
     struct bench_comm *comm = b->on->comm;
@@ -439,7 +442,7 @@ static int make_buffers(struct bench *b, struct err *e)
 }
 
 /* Made once, of the largest size for which all ranks have memory. */
-static int prepare(struct bench *b, struct bench_result *result, struct err *e)
+static int prepare(struct p2p_bench *b, struct bench_result *result, struct err *e)
 {
     const struct bench_p2p_plan *p = b->plan;
     struct bench_ranks *ranks = b->on->ranks;
@@ -471,7 +474,7 @@ static void *need(size_t size)
 int bench_p2p(const struct bench_p2p_plan *plan, const struct bench_communicator *on,
               struct bench_p2p_log *log, struct bench_result *result, struct err *e)
 {
-    struct bench b = {.plan = plan, .on = on, .log = log};
+    struct p2p_bench b = {.plan = plan, .on = on, .log = log};
     size_t ranks = (size_t)on->where.ranks;
     int status;
     log->ranks = on->where.ranks;

@@ -47,7 +47,7 @@ static const char *const column_names[COLUMN_COUNT] = {
 #undef X
 };
 
-struct table {
+struct p2p_table {
     struct bench_result *result;
     char path[4200];
     struct buf text;
@@ -56,25 +56,25 @@ struct table {
     size_t bad;
 };
 
-static bool has_column(const struct table *t, enum column c)
+static bool has_column(const struct p2p_table *t, enum column c)
 {
     return t->at[c] >= 0;
 }
 
-static const char *field(const struct table *t, enum column c)
+static const char *field(const struct p2p_table *t, enum column c)
 {
     int at = t->at[c];
     return at >= 0 && (size_t)at < t->csv.count ? t->csv.fields[at] : "";
 }
 
-static void pass_over(struct table *t, const char *why)
+static void pass_over(struct p2p_table *t, const char *why)
 {
     t->result->damaged = true;
     if (t->bad++ < NOTES_MAX)
         bench_note(t->result, t->path, t->csv.line, "%s: the row is passed over", why);
 }
 
-static void pass_over_value(struct table *t, enum column c)
+static void pass_over_value(struct p2p_table *t, enum column c)
 {
     char why[128];
     snprintf(why, sizeof why, "%s '%.64s' is not usable", column_names[c], field(t, c));
@@ -82,11 +82,11 @@ static void pass_over_value(struct table *t, enum column c)
 }
 
 /* 0; 1: there is no such file; -1 with e filled. */
-static int open_table(struct table *t, struct bench_result *result, const char *folder,
+static int open_table(struct p2p_table *t, struct bench_result *result, const char *folder,
                       const char *name, struct err *e)
 {
     struct stat st;
-    *t = (struct table){.result = result, .text = BUF_INIT};
+    *t = (struct p2p_table){.result = result, .text = BUF_INIT};
     snprintf(t->path, sizeof t->path, "%s/%s", folder, name);
     if (stat(t->path, &st) != 0)
         return 1;
@@ -106,7 +106,7 @@ static int open_table(struct table *t, struct bench_result *result, const char *
     return 0;
 }
 
-static void close_table(struct table *t)
+static void close_table(struct p2p_table *t)
 {
     if (t->bad > NOTES_MAX)
         bench_note(t->result, t->path, 1, "%zu more rows are passed over", t->bad - NOTES_MAX);
@@ -115,7 +115,7 @@ static void close_table(struct table *t)
 }
 
 /* The next row with as many fields as the header; those without are noted. */
-static bool next_row(struct table *t, size_t columns)
+static bool next_row(struct p2p_table *t, size_t columns)
 {
     while (csv_next(&t->csv)) {
         if (t->csv.problem != NULL)
@@ -128,7 +128,8 @@ static bool next_row(struct table *t, size_t columns)
     return false;
 }
 
-static bool whole(const struct table *t, enum column c, int64_t least, int64_t most, int64_t *out)
+static bool whole(const struct p2p_table *t, enum column c, int64_t least, int64_t most,
+                  int64_t *out)
 {
     char *end;
     errno = 0;
@@ -136,7 +137,7 @@ static bool whole(const struct table *t, enum column c, int64_t least, int64_t m
     return end != field(t, c) && *end == '\0' && errno == 0 && *out >= least && *out <= most;
 }
 
-static bool real(const struct table *t, enum column c, double *out)
+static bool real(const struct p2p_table *t, enum column c, double *out)
 {
     char *end;
     *out = strtod(field(t, c), &end);
@@ -146,7 +147,7 @@ static bool real(const struct table *t, enum column c, double *out)
 /* ---- logs ---- */
 
 /* A repetition, and its configuration. */
-struct entry {
+struct read_repeat {
     struct bench_p2p_config config;
     struct bench_p2p_repeat repeat;
     double celsius;
@@ -154,18 +155,18 @@ struct entry {
 };
 
 struct entries {
-    struct entry *list;
+    struct read_repeat *list;
     size_t n, cap;
 };
 
 /* ns as a file has them; NAN: none. */
-static double time_of(const struct table *t, enum column c)
+static double time_of(const struct p2p_table *t, enum column c)
 {
     double ns;
     return real(t, c, &ns) ? bench_p2p_us(ns) : (double)NAN;
 }
 
-static bool read_mode(const struct table *t, struct bench_p2p_config *c)
+static bool read_mode(const struct p2p_table *t, struct bench_p2p_config *c)
 {
     if (!has_column(t, COLUMN_mode))
         return true;
@@ -177,7 +178,7 @@ static bool read_mode(const struct table *t, struct bench_p2p_config *c)
     return false;
 }
 
-static bool read_config(const struct table *t, struct bench_p2p_config *c, enum column *wrong)
+static bool read_config(const struct p2p_table *t, struct bench_p2p_config *c, enum column *wrong)
 {
     int64_t id = 0, src = -1, dst = -1, size;
     c->mode = BENCH_P2P_ONE_WAY;
@@ -204,17 +205,17 @@ static bool read_config(const struct table *t, struct bench_p2p_config *c, enum 
 }
 
 /* The column that has the time of a message. */
-static enum column time_column(const struct table *t, enum bench_p2p_mode mode)
+static enum column time_column(const struct p2p_table *t, enum bench_p2p_mode mode)
 {
     enum column best = mode == BENCH_P2P_ONE_WAY ? COLUMN_two_sided_ns : COLUMN_exchange_ns;
     return has_column(t, best) ? best : COLUMN_duration_ns;
 }
 
-static bool read_entry(const struct table *t, struct entry *out, enum column *wrong)
+static bool read_entry(const struct p2p_table *t, struct read_repeat *out, enum column *wrong)
 {
     struct bench_p2p_repeat *r = &out->repeat;
     enum column c;
-    *out = (struct entry){0};
+    *out = (struct read_repeat){0};
     if (!read_config(t, &out->config, wrong))
         return false;
     c = time_column(t, out->config.mode);
@@ -248,7 +249,7 @@ static void add_entries(const struct entries *all, struct bench_p2p_log *log)
     size_t *counts = array_new(all->n, sizeof *counts), nconfigs = 0, before = log->n;
     for (int mode = 0; mode < BENCH_P2P_MODES; mode++) {
         for (size_t i = 0; i < all->n; i++) {
-            struct entry *entry = &all->list[i];
+            struct read_repeat *entry = &all->list[i];
             if (entry->config.mode != (enum bench_p2p_mode)mode)
                 continue;
             entry->at = idmap_add(&configs, key_of(&entry->config));
@@ -271,7 +272,7 @@ static void add_entries(const struct entries *all, struct bench_p2p_log *log)
     free(counts);
 }
 
-static void note_times(struct table *t, const struct entries *all, size_t first)
+static void note_times(struct p2p_table *t, const struct entries *all, size_t first)
 {
     double fastest = 0;
     if (has_column(t, COLUMN_two_sided_ns))
@@ -291,7 +292,7 @@ static int read_log(struct bench_p2p_files *f, const char *folder, bool one_way,
 {
     const char *name = one_way ? "execution_log.csv" : "exchange_log.csv";
     size_t columns, before = all->n;
-    struct table t;
+    struct p2p_table t;
     int status = open_table(&t, &f->result, folder, name, e);
     if (status > 0)
         status = one_way ? err_set(e, ERR_INPUT, "%s: no execution_log.csv in it", folder) : 0;
@@ -301,7 +302,7 @@ static int read_log(struct bench_p2p_files *f, const char *folder, bool one_way,
         status = err_set(e, ERR_INPUT, "%s:1: no columns src, dst, size and duration_ns", t.path);
     columns = t.csv.count;
     while (status == 0 && t.csv.p != NULL && next_row(&t, columns)) {
-        struct entry entry;
+        struct read_repeat entry;
         enum column wrong;
         if (!read_entry(&t, &entry, &wrong)) {
             pass_over_value(&t, wrong);
@@ -333,7 +334,7 @@ static int read_logs(struct bench_p2p_files *f, const char *folder, struct err *
 static int read_drift(struct bench_p2p_files *f, const char *folder, int after, struct err *e)
 {
     struct bench_drift_log *log = &f->drift[after];
-    struct table t;
+    struct p2p_table t;
     size_t columns, rows = 0, at = 0;
     int status =
         open_table(&t, &f->result, folder, after ? "drift_after.csv" : "drift_before.csv", e);

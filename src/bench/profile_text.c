@@ -28,7 +28,7 @@
 #define ELEMENTS_MAX ((uint64_t)1 << 42)
 #define TIME_MAX_MS 1e9 /* twelve days */
 
-struct reader {
+struct profile_text_reader {
     struct bench_result *r;
     const char *file;
     size_t line, run;
@@ -48,13 +48,13 @@ static uint64_t grouped_number(const char *text)
     return value;
 }
 
-static void damage(struct reader *rd, const char *what)
+static void damage(struct profile_text_reader *rd, const char *what)
 {
     bench_note(rd->r, rd->file, rd->line, "%s", what);
     rd->r->damaged = true;
 }
 
-static void begin_run(struct reader *rd, const char *world_size)
+static void begin_run(struct profile_text_reader *rd, const char *world_size)
 {
     const uint64_t ranks = grouped_number(world_size);
     struct bench_run *run = bench_run_add(rd->r);
@@ -69,7 +69,7 @@ static void begin_run(struct reader *rd, const char *world_size)
 }
 
 /* "  AllReduce:     0.090 ms | AlgBW: ...". Lines of another kind are passed over. */
-static void measured_line(struct reader *rd, const char *text)
+static void measured_line(struct profile_text_reader *rd, const char *text)
 {
     char name[32], number[32], unit[4] = "";
     struct bench_run *run = &rd->r->runs[rd->run];
@@ -99,7 +99,7 @@ static void measured_line(struct reader *rd, const char *text)
         run->nrows--;
 }
 
-static void one_line(struct reader *rd, const char *text)
+static void one_line(struct profile_text_reader *rd, const char *text)
 {
     static const char world[] = "World Size=", backend[] = "Backend:", size[] = "Tensor Size:";
     const char *at = strstr(text, world);
@@ -129,7 +129,7 @@ static void one_line(struct reader *rd, const char *text)
 
 int bench_read_profile(struct bench_result *r, struct stream *s, const char *file, struct err *e)
 {
-    struct reader rd = {.r = r, .file = file, .run = r->nruns};
+    struct profile_text_reader rd = {.r = r, .file = file, .run = r->nruns};
     struct buf text = BUF_INIT;
     struct lines l;
     int rc;

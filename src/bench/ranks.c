@@ -39,7 +39,7 @@ enum { HELLO = 0x53504252, DATA, FAIL, BLOCKED, ASK, HERE };
 #define NEWS_S 0.5    /* for the news of another rank's end to come */
 #define NAMED_RANKS 8 /* that did not come, in a message */
 
-struct head {
+struct message_head {
     uint32_t kind, rank;
     uint64_t length;
 };
@@ -122,7 +122,7 @@ static int transfer(int fd, void *bytes, size_t size, bool sending, double until
 static int send_message(const struct bench_ranks *r, int fd, uint32_t kind, uint32_t rank,
                         const void *bytes, size_t size)
 {
-    struct head head = {kind, rank, size};
+    struct message_head head = {kind, rank, size};
     double until_s = now_s() + r->timeout_s;
     if (fd < 0 || transfer(fd, &head, sizeof head, true, until_s) < 0)
         return -1;
@@ -161,7 +161,8 @@ static int peer_lost(struct bench_ranks *r, int rank, struct err *e)
 }
 
 /* Reads the text behind a FAIL's head. */
-static int peer_failed(struct bench_ranks *r, int fd, const struct head *head, struct err *e)
+static int peer_failed(struct bench_ranks *r, int fd, const struct message_head *head,
+                       struct err *e)
 {
     char text[sizeof r->why - 32] = "";
     size_t size = head->length < sizeof text - 1 ? head->length : sizeof text - 1;
@@ -195,7 +196,7 @@ static int name_others(struct bench_ranks *r, const bool *did, const char *what,
 }
 
 /* The text behind a HERE or BLOCKED of rank `from`; others are cut off by a later error. */
-static void note_doing(struct bench_ranks *r, int from, const struct head *head)
+static void note_doing(struct bench_ranks *r, int from, const struct message_head *head)
 {
     struct doing *d = &r->doing[from];
     if (head->length != sizeof *d ||
@@ -213,7 +214,7 @@ static int say_doing(struct bench_ranks *r, uint32_t kind)
  * over. *there is set where it waits for its device, or is at an exchange. */
 static int listen_to(struct bench_ranks *r, int from, bool *there, struct err *e)
 {
-    struct head head;
+    struct message_head head;
     ssize_t n;
     while ((n = recv(r->fds[from], &head, sizeof head, MSG_PEEK | MSG_DONTWAIT)) ==
            (ssize_t)sizeof head) {
@@ -311,7 +312,7 @@ static int find_hanging(struct bench_ranks *r, struct err *e)
 static int receive(struct bench_ranks *r, int from, void *bytes, size_t size, double until_s,
                    struct err *e)
 {
-    struct head head = {.kind = ASK};
+    struct message_head head = {.kind = ASK};
     int fd = r->fds[from];
     while (head.kind == ASK || head.kind == HERE) {
         if (transfer(fd, &head, sizeof head, false, until_s) < 0)
@@ -602,7 +603,7 @@ static int open_listener(const struct bench_place *p, struct err *e)
 }
 
 static bool is_ours(const struct bench_ranks *r, const struct bench_place *p,
-                    const struct head *head, const struct hello *hello)
+                    const struct message_head *head, const struct hello *hello)
 {
     return head->kind == HELLO && head->length == sizeof *hello &&
            memcmp(hello->nonce, p->nonce, sizeof hello->nonce) == 0 &&
@@ -613,7 +614,7 @@ static bool is_ours(const struct bench_ranks *r, const struct bench_place *p,
 /* A connection's first message; what is not of this job is closed. Returns whether a rank came. */
 static bool admit(struct bench_ranks *r, const struct bench_place *p, int fd)
 {
-    struct head head;
+    struct message_head head;
     struct hello hello;
     double until_s = now_s() + STRANGER_S;
     if (transfer(fd, &head, sizeof head, false, until_s) < 0 || head.length != sizeof hello ||

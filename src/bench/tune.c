@@ -24,7 +24,7 @@ const char *const bench_tune_algos[] = {
 const char *const bench_tune_protos[] = {"LL", "LL128", "Simple", NULL};
 
 /* A setting's communicator. */
-struct slot {
+struct trial_comm {
     struct comm_choice setting;
     struct bench_comm *comm;    /* owned; NULL: none (any more) */
     unsigned refused;           /* bits of operations */
@@ -36,7 +36,7 @@ struct tuner {
     const struct bench_communicator *on;
     const struct bench_members *members;
     struct bench_meter *meter;
-    struct slot *slots; /* owned */
+    struct trial_comm *slots; /* owned */
     size_t nslots;
     double until_s; /* of what is measured now */
 };
@@ -100,7 +100,7 @@ static bool same_choice(const struct comm_choice *a, const struct comm_choice *b
 /* ---- communicators ---- */
 
 /* NULL: there is none for this setting. */
-static int open_slot(struct tuner *t, struct slot *s, struct err *e)
+static int open_slot(struct tuner *t, struct trial_comm *s, struct err *e)
 {
     struct bench_members members = *t->members;
     int status;
@@ -115,7 +115,7 @@ static int open_slot(struct tuner *t, struct slot *s, struct err *e)
     return 0;
 }
 
-static int find_slot(struct tuner *t, const struct comm_choice *setting, struct slot **slot,
+static int find_slot(struct tuner *t, const struct comm_choice *setting, struct trial_comm **slot,
                      struct err *e)
 {
     for (size_t i = 0; i < t->nslots; i++) {
@@ -127,7 +127,7 @@ static int find_slot(struct tuner *t, const struct comm_choice *setting, struct 
     if (t->slots == NULL)
         die("out of memory");
     *slot = &t->slots[t->nslots++];
-    **slot = (struct slot){.setting = *setting};
+    **slot = (struct trial_comm){.setting = *setting};
     return open_slot(t, *slot, e);
 }
 
@@ -135,7 +135,7 @@ static int find_slot(struct tuner *t, const struct comm_choice *setting, struct 
 static int judge_failure(struct tuner *t, struct bench_trial *trial, double began_s, struct err *e)
 {
     double waited_s = now_s() - began_s;
-    struct slot *s;
+    struct trial_comm *s;
     if (bench_ranks_failed(t->on->ranks) || bench_ranks_max(t->on->ranks, &waited_s, 1, e) < 0 ||
         find_slot(t, &trial->setting, &s, e) < 0)
         return -1;
@@ -198,7 +198,7 @@ static int try_setting(struct tuner *t, struct bench_tuned *s, const struct comm
                        struct err *e)
 {
     struct bench_trial *trial;
-    struct slot *slot;
+    struct trial_comm *slot;
     double wrong, began_s;
     int status;
     s->trials = realloc(s->trials, (s->n + 1) * sizeof *s->trials);
@@ -396,7 +396,7 @@ static int race_trials(struct tuner *t, struct bench_tuned *s, int seed, size_t 
     int status = 0;
     list[0].comm = t->on->comm;
     for (size_t i = 0; i < s->n && status == 0; i++) {
-        struct slot *slot;
+        struct trial_comm *slot;
         if (s->trials[i].state != BENCH_TRIAL_RACED || ((int)i != seed && i < first))
             continue;
         status = find_slot(t, &s->trials[i].setting, &slot, e);
@@ -423,7 +423,7 @@ static int duel(struct tuner *t, struct bench_tuned *s, struct bench_trial *best
 {
     const double least = 1 + t->plan->least_gain;
     struct runner list[2] = {{.comm = t->on->comm}, {.trial = best}};
-    struct slot *slot;
+    struct trial_comm *slot;
     int status = find_slot(t, &best->setting, &slot, e);
     list[1].comm = slot->comm;
     if (status == 0)

@@ -36,22 +36,22 @@ static void close_comm(struct bench_comm *c)
 }
 
 /* What each rank tells the others: its place in the communicator, and where each is to connect. */
-struct card {
+struct gloo_card {
     int64_t member; /* -1: not in it */
     struct gloo_address own[];
 };
 
-static const struct card *card_of(const char *cards, size_t size, int member)
+static const struct gloo_card *card_of(const char *cards, size_t size, int member)
 {
-    const struct card *card = (const struct card *)(const void *)cards;
+    const struct gloo_card *card = (const struct gloo_card *)(const void *)cards;
     while (card->member != member) {
         cards += size;
-        card = (const struct card *)(const void *)cards;
+        card = (const struct gloo_card *)(const void *)cards;
     }
     return card;
 }
 
-static int listen_for_all(struct bench_comm *c, struct card *mine, struct err *e)
+static int listen_for_all(struct bench_comm *c, struct gloo_card *mine, struct err *e)
 {
     const struct bench_members *m = &c->members;
     char address[BENCH_HOST_MAX], why[256];
@@ -86,8 +86,8 @@ static int connect_all(struct bench_comm *c, const char *cards, size_t size, str
 static int make_comm(struct bench_comm *c, struct err *e)
 {
     const struct bench_members *m = &c->members;
-    size_t size = sizeof(struct card) + (size_t)m->size * sizeof(struct gloo_address);
-    struct card *mine = calloc(1, size);
+    size_t size = sizeof(struct gloo_card) + (size_t)m->size * sizeof(struct gloo_address);
+    struct gloo_card *mine = calloc(1, size);
     char *cards = calloc((size_t)m->world, size);
     int status = mine == NULL || cards == NULL ? err_set(e, ERR_INPUT, "out of memory")
                                                : listen_for_all(c, mine, e);
