@@ -105,29 +105,30 @@ static const char *shown(const struct app *p, size_t object)
 }
 
 /* What one kind of finding names: its first object, and how many more there are. */
-struct named {
+struct named_object {
     const char *object, *functions;
     size_t others;
 };
 
-static void add_name(struct named *n, const struct app *p, size_t object, const char *functions)
+static void add_name(struct named_object *n, const struct app *p, size_t object,
+                     const char *functions)
 {
     if (functions != NULL && n->object == NULL)
-        *n = (struct named){shown(p, object), functions, 0};
+        *n = (struct named_object){shown(p, object), functions, 0};
     else if (functions != NULL)
         n->others++;
 }
 
 /* " (and 2 other files)": one line is enough for a job that loads a hundred libraries. */
-static const char *others_of(struct app *p, const struct named *n)
+static const char *others_of(struct app *p, const struct named_object *n)
 {
     if (n->others == 0)
         return "";
     return arena_printf(p->arena, " (and %zu other file%s)", n->others, n->others > 1 ? "s" : "");
 }
 
-static void check_object(struct app *p, size_t object, struct hooks *h, struct named *weak,
-                         struct named *taken)
+static void check_object(struct app *p, size_t object, struct hooks *h, struct named_object *weak,
+                         struct named_object *taken)
 {
     struct elf_file f;
     bool asks;
@@ -141,7 +142,7 @@ static void check_object(struct app *p, size_t object, struct hooks *h, struct n
 
 void app_check_symbols(struct app *p)
 {
-    struct named weak = {0}, taken = {0};
+    struct named_object weak = {0}, taken = {0};
     struct hooks h;
     hooks_init(&h);
     for (size_t i = 0; i < p->object_count; i++) {

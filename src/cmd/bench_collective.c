@@ -21,7 +21,7 @@
 #define OPS_DEFAULT "all_reduce,all_gather,reduce_scatter"
 #define OPS_MAX 16
 
-struct collective_opts {
+struct bench_collective_opts {
     const char *ops, *bytes, *dtype, *redop, *gpu, *network, *output, *json, *html, *fail_on;
     struct opt_list elements, per_node; /* values owned */
     struct opt_bytes check;
@@ -32,7 +32,7 @@ struct collective_opts {
     bool rotate_root, full;
 };
 
-#define AT(field) offsetof(struct collective_opts, field)
+#define AT(field) offsetof(struct bench_collective_opts, field)
 
 static const struct opt rows[] = {
     {"op", 0, OPT_STR, AT(ops), "LIST", "operations; default " OPS_DEFAULT "; all: every one"},
@@ -64,8 +64,8 @@ static const struct opt rows[] = {
 };
 
 /* The command line, checked, and what became of it on this rank. */
-struct job {
-    const struct collective_opts *opts;
+struct collective_run {
+    const struct bench_collective_opts *opts;
     struct bench_job job;
     enum specter_comm_op ops[OPS_MAX];
     uint64_t *sizes; /* owned */
@@ -80,10 +80,10 @@ struct job {
 #define OPS_ALL \
     "all_reduce,all_gather,reduce_scatter,broadcast,reduce,alltoall,gather,scatter,sendrecv"
 
-static int parse_sizes(struct job *j, struct err *e)
+static int parse_sizes(struct collective_run *j, struct err *e)
 {
     static const int64_t usual[] = {1048576, 4194304, 16777216};
-    const struct collective_opts *o = j->opts;
+    const struct bench_collective_opts *o = j->opts;
     const int64_t *elements = o->elements.count > 0 ? o->elements.values : usual;
     size_t n = o->elements.count > 0 ? o->elements.count : sizeof usual / sizeof *usual;
     if (o->bytes != NULL && o->elements.count > 0)
@@ -109,9 +109,9 @@ static int parse_sizes(struct job *j, struct err *e)
     return 0;
 }
 
-static int parse_words(struct job *j, struct err *e)
+static int parse_words(struct collective_run *j, struct err *e)
 {
-    const struct collective_opts *o = j->opts;
+    const struct bench_collective_opts *o = j->opts;
     if (predict_dtype("--dtype", o->dtype, &j->plan.dtype, e) < 0)
         return -1;
     j->plan.redop = specter_redop_parse(o->redop, strlen(o->redop));
@@ -121,9 +121,9 @@ static int parse_words(struct job *j, struct err *e)
     return 0;
 }
 
-static int parse(struct job *j, struct err *e)
+static int parse(struct collective_run *j, struct err *e)
 {
-    const struct collective_opts *o = j->opts;
+    const struct bench_collective_opts *o = j->opts;
     j->plan.warmup = (int)o->warmup;
     j->plan.iters = (int)o->iters;
     j->plan.rotate_root = o->rotate_root;
@@ -156,12 +156,12 @@ static int parse(struct job *j, struct err *e)
 
 static int keep(void *arg, struct err *e)
 {
-    struct job *j = arg;
+    struct collective_run *j = arg;
     return bench_output_end(&j->output, e);
 }
 
 /* Whether the library has what is asked for. */
-static int check_support(const struct job *j, struct err *e)
+static int check_support(const struct collective_run *j, struct err *e)
 {
     for (size_t i = 0; i < j->plan.nops; i++) {
         if (j->job.backend->supports(j->plan.ops[i], j->plan.dtype, j->plan.redop, e) < 0)
@@ -172,7 +172,7 @@ static int check_support(const struct job *j, struct err *e)
 
 /* ---- what is known of the run ---- */
 
-static void describe(struct job *j, const struct bench_comm *comm, struct layout where)
+static void describe(struct collective_run *j, const struct bench_comm *comm, struct layout where)
 {
     bench_job_describe(&j->job, comm, where);
     if (j->plan.rotate_root)
@@ -188,7 +188,7 @@ static void take_row(const struct bench_row *row, void *arg)
 }
 
 /* With so many ranks of each node. */
-static int measure(struct job *j, int per_node, struct err *e)
+static int measure(struct collective_run *j, int per_node, struct err *e)
 {
     struct bench_communicator on = {.backend = j->job.backend, .ranks = j->job.ranks};
     int status, first = j->job.run->nrows == 0;
@@ -228,7 +228,7 @@ static int measure(struct job *j, int per_node, struct err *e)
 
 static int measure_all(void *arg, struct err *e)
 {
-    struct job *j = arg;
+    struct collective_run *j = arg;
     const struct opt_list *list = &j->opts->per_node;
     int status = 0;
     if (list->count == 0)
@@ -245,7 +245,7 @@ static int measure_all(void *arg, struct err *e)
 /* ---- a rank ---- */
 
 /* Wrong results are the answer "no", an early end is a partial one. */
-static int status_of(const struct job *j)
+static int status_of(const struct collective_run *j)
 {
     for (size_t i = 0; i < j->job.run->nrows; i++) {
         if (j->job.run->rows[i].wrong > 0)
@@ -256,7 +256,7 @@ static int status_of(const struct job *j)
 
 static int run_rank(void *arg, struct err *e)
 {
-    struct job *j = arg;
+    struct collective_run *j = arg;
     int status;
     if (j->opts->output != NULL)
         signal(SIGPIPE, SIG_IGN); /* a launcher that ends reads no more: the files still count */
@@ -286,15 +286,15 @@ static int run_rank(void *arg, struct err *e)
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct collective_opts o = {.ops = OPS_DEFAULT,
-                                .dtype = "fp32",
-                                .redop = "sum",
-                                .job = BENCH_JOB_DEFAULTS,
-                                .conditions = BENCH_CONDITIONS_NONE,
-                                .warmup = 10,
-                                .iters = 50,
-                                .factor = 2};
-    struct job j = {.opts = &o, .job.keep = keep, .arena = a};
+    struct bench_collective_opts o = {.ops = OPS_DEFAULT,
+                                      .dtype = "fp32",
+                                      .redop = "sum",
+                                      .job = BENCH_JOB_DEFAULTS,
+                                      .conditions = BENCH_CONDITIONS_NONE,
+                                      .warmup = 10,
+                                      .iters = 50,
+                                      .factor = 2};
+    struct collective_run j = {.opts = &o, .job.keep = keep, .arena = a};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status < 0) {
         j.job.opts = o.job;

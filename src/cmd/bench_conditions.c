@@ -18,7 +18,7 @@
 #define HOST_NAME 64
 
 /* What the ranks tell each other. */
-struct member {
+struct rank_place {
     char host[HOST_NAME], bus_id[BENCH_BUS_ID];
     int node_index, pid;
 };
@@ -47,7 +47,7 @@ int bench_conditions_prepare(struct bench_conditions *c, const struct bench_cond
 
 /* The node of rank i, counted from 0: a node begins with its process number 0, which is the last
  * such one of the same host up to i. */
-static int node_of(const struct member *all, int i)
+static int node_of(const struct rank_place *all, int i)
 {
     int leader = i, node = 0;
     while (leader > 0 &&
@@ -62,7 +62,7 @@ static int find_node(struct bench_conditions *c, const struct bench_conditions_w
                      const char *bus_id, struct err *e)
 {
     struct bench_neighbours *node = &c->neighbours;
-    struct member mine = {.node_index = w->node_index, .pid = (int)getpid()}, *all;
+    struct rank_place mine = {.node_index = w->node_index, .pid = (int)getpid()}, *all;
     int status;
     all = calloc((size_t)w->world, sizeof *all);
     node->bus_ids = calloc((size_t)w->world, sizeof *node->bus_ids);

@@ -51,7 +51,7 @@ struct drift {
 
 /* Of rank 0; asked for at each moment, by stop(). */
 static struct {
-    struct progress bar;
+    struct progress_line bar;
     double seconds;
 } waiting;
 

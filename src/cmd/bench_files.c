@@ -8,20 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
-struct part {
+struct part_file {
     char path[BENCH_PATH_MAX + sizeof ".part"];
 };
 
-static struct part part_of(const char *path)
+static struct part_file part_of(const char *path)
 {
-    struct part p;
+    struct part_file p;
     snprintf(p.path, sizeof p.path, "%s.part", path);
     return p;
 }
 
 FILE *bench_file_open(const char *path, struct err *e)
 {
-    const struct part part = part_of(path);
+    const struct part_file part = part_of(path);
     FILE *out = fopen(part.path, "we");
     if (out == NULL)
         err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
@@ -30,7 +30,7 @@ FILE *bench_file_open(const char *path, struct err *e)
 
 int bench_file_close(FILE *out, const char *path, struct err *e)
 {
-    const struct part part = part_of(path);
+    const struct part_file part = part_of(path);
     const bool failed = ferror(out) != 0;
     int status = 0;
     if (fclose(out) != 0 || failed)

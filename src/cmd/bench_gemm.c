@@ -22,14 +22,14 @@
 
 #define BUDGET_S 120
 
-struct gemm_opts {
+struct bench_gemm_opts {
     const char *shapes, *dtype, *output, *gpu, *json, *source, *fail_on;
     double budget;
     bool list, full;
     struct bench_conditions_opts conditions;
 };
 
-#define AT(field) offsetof(struct gemm_opts, field)
+#define AT(field) offsetof(struct bench_gemm_opts, field)
 
 static const struct opt rows[] = {
     {"budget", 0, OPT_DOUBLE, AT(budget), "SECONDS", "no GEMM begins later; default 120"},
@@ -49,11 +49,11 @@ static const struct opt rows[] = {
 };
 
 /* The command line, checked, and what is open. */
-struct job {
-    const struct gemm_opts *opts;
+struct gemm_run {
+    const struct bench_gemm_opts *opts;
     bool wanted[BENCH_GEMM_TYPES];
     struct bench_gemm_plan plan;
-    struct progress progress;
+    struct progress_line progress;
     size_t bad_lines;
     char folder[4096]; /* "": the output is a file, or there is none */
     FILE *table;
@@ -82,7 +82,7 @@ static bool stop(void)
 
 /* ---- options ---- */
 
-static int parse_types(struct job *j, struct arena *a, struct err *e)
+static int parse_types(struct gemm_run *j, struct arena *a, struct err *e)
 {
     const char *text = j->opts->dtype;
     char *save = NULL, *copy = text != NULL ? arena_strdup(a, text) : NULL;
@@ -105,7 +105,7 @@ static void print_note(const char *text)
     fprintf(stderr, "specter: note: %s\n", text);
 }
 
-static int make_plan(struct job *j, struct err *e)
+static int make_plan(struct gemm_run *j, struct err *e)
 {
     struct buf text = BUF_INIT;
     int status;
@@ -125,7 +125,7 @@ static int make_plan(struct job *j, struct err *e)
 }
 
 /* A folder is one that is there, or a name without an extension. */
-static int open_output(struct job *j, struct err *e)
+static int open_output(struct gemm_run *j, struct err *e)
 {
     const char *output = j->opts->output, *base;
     struct stat st;
@@ -162,7 +162,7 @@ static void list_plan(const struct bench_gemm_plan *plan)
 
 /* The profile that --gpu names, else by the device's name; NULL: there is nothing to compare with.
  */
-static int find_profile(struct job *j, struct arena *a, struct err *e)
+static int find_profile(struct gemm_run *j, struct arena *a, struct err *e)
 {
     const struct network_profile *unused;
     if (j->opts->gpu == NULL) {
@@ -173,7 +173,7 @@ static int find_profile(struct job *j, struct arena *a, struct err *e)
     return j->about.gpu != NULL ? 0 : -1;
 }
 
-static void describe(struct job *j, void *nvml)
+static void describe(struct gemm_run *j, void *nvml)
 {
     j->about.device = j->gpu.name;
     j->about.source = j->opts->source;
@@ -186,7 +186,7 @@ static void describe(struct job *j, void *nvml)
 }
 
 /* How far it is: by the plan, or by the budget. */
-static void show_progress(struct job *j, const struct bench_gemm_row *row)
+static void show_progress(struct gemm_run *j, const struct bench_gemm_row *row)
 {
     const double s = (double)progress_ns(&j->progress) / 1e9;
     const double done = (double)(j->result.nrows + j->result.nskips);
@@ -200,13 +200,13 @@ static void show_progress(struct job *j, const struct bench_gemm_row *row)
 
 static void write_row(const struct bench_gemm_row *row, void *arg)
 {
-    struct job *j = arg;
+    struct gemm_run *j = arg;
     if (j->table != NULL)
         bench_gemm_csv_row(&j->about, row, j->table);
     show_progress(j, row);
 }
 
-static int measure(struct job *j, struct arena *a, struct err *e)
+static int measure(struct gemm_run *j, struct arena *a, struct err *e)
 {
     void *nvml;
     bool color;
@@ -239,7 +239,7 @@ static int measure(struct job *j, struct arena *a, struct err *e)
 
 /* ---- results ---- */
 
-static int close_table(struct job *j, struct err *e)
+static int close_table(struct gemm_run *j, struct err *e)
 {
     bool failed;
     if (j->table == NULL)
@@ -250,14 +250,14 @@ static int close_table(struct job *j, struct err *e)
     return failed ? err_set(e, ERR_INPUT, "%s: not all could be written", j->table_path) : 0;
 }
 
-static cJSON *document(const struct job *j, const struct bench_checks *checks)
+static cJSON *document(const struct gemm_run *j, const struct bench_checks *checks)
 {
     cJSON *doc = bench_gemm_json(&j->about, &j->result);
     cJSON_AddItemToObject(doc, "checks", bench_checks_json(checks));
     return doc;
 }
 
-static void take_checks(const struct job *j, struct bench_checks *checks)
+static void take_checks(const struct gemm_run *j, struct bench_checks *checks)
 {
     const struct bench_gemm_result *r = &j->result;
     bench_checks_init(checks);
@@ -266,9 +266,9 @@ static void take_checks(const struct job *j, struct bench_checks *checks)
     bench_checks_gpus(checks, j->about.gpus, j->about.ngpus);
 }
 
-static int write_results(struct job *j, struct err *e)
+static int write_results(struct gemm_run *j, struct err *e)
 {
-    const struct gemm_opts *o = j->opts;
+    const struct bench_gemm_opts *o = j->opts;
     struct bench_checks checks;
     j->about.gpus = j->conditions.gpus;
     j->about.ngpus = j->conditions.ngpus;
@@ -288,7 +288,7 @@ static int write_results(struct job *j, struct err *e)
 }
 
 /* Nothing measured is no result; an early end, or a line that could not be used, a partial one. */
-static int status_of(const struct job *j, struct err *e)
+static int status_of(const struct gemm_run *j, struct err *e)
 {
     if (!j->result.complete || j->bad_lines > 0)
         return ERR_PARTIAL;
@@ -298,7 +298,7 @@ static int status_of(const struct job *j, struct err *e)
     return ERR_INPUT;
 }
 
-static int run_job(struct job *j, struct arena *a, struct err *e)
+static int run_job(struct gemm_run *j, struct arena *a, struct err *e)
 {
     const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     const struct bench_place alone = {.world = 1};
@@ -326,7 +326,7 @@ static int run_job(struct job *j, struct arena *a, struct err *e)
     return status < 0 ? (int)e->code : status_of(j, e);
 }
 
-static int check(struct job *j, struct arena *a, struct err *e)
+static int check(struct gemm_run *j, struct arena *a, struct err *e)
 {
     if (!(j->opts->budget > 0))
         return err_set(e, ERR_USAGE, "--budget: out of range");
@@ -339,9 +339,9 @@ static int check(struct job *j, struct arena *a, struct err *e)
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct gemm_opts o = {
+    struct bench_gemm_opts o = {
         .budget = BUDGET_S, .source = "specter_bench", .conditions = BENCH_CONDITIONS_NONE};
-    struct job j = {.opts = &o};
+    struct gemm_run j = {.opts = &o};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status >= 0)
         return status;

@@ -57,7 +57,7 @@ static const struct opt rows[] = {
 };
 
 /* The command line, checked, and what became of it on this rank. */
-struct overlap {
+struct overlap_run {
     const struct overlap_opts *opts;
     struct bench_job job;
     struct bench_conditions conditions;
@@ -73,7 +73,7 @@ struct overlap {
 
 /* ---- options ---- */
 
-static int parse_ops(struct overlap *o, struct arena *a, struct err *e)
+static int parse_ops(struct overlap_run *o, struct arena *a, struct err *e)
 {
     char *copy = arena_strdup(a, o->opts->ops), *save = NULL;
     for (char *name = strtok_r(copy, ",", &save); name != NULL; name = strtok_r(NULL, ",", &save)) {
@@ -110,7 +110,7 @@ static int check_channels(struct overlap_opts *o, struct err *e)
     return 0;
 }
 
-static int parse(struct overlap *o, struct overlap_opts *opts, struct arena *a, struct err *e)
+static int parse(struct overlap_run *o, struct overlap_opts *opts, struct arena *a, struct err *e)
 {
     o->job.opts = opts->job;
     o->plan.bytes = opts->bytes.given ? opts->bytes.value : BYTES_DEFAULT;
@@ -138,7 +138,7 @@ static int parse(struct overlap *o, struct overlap_opts *opts, struct arena *a, 
 
 /* ---- measuring ---- */
 
-static int measure_with(struct overlap *o, int channels, struct err *e)
+static int measure_with(struct overlap_run *o, int channels, struct err *e)
 {
     struct bench_communicator on;
     int status;
@@ -154,7 +154,7 @@ static int measure_with(struct overlap *o, int channels, struct err *e)
 
 static int measure(void *arg, struct err *e)
 {
-    struct overlap *o = arg;
+    struct overlap_run *o = arg;
     const struct opt_list *list = &o->opts->channels;
     int status = 0;
     if (o->job.place.world < 2)
@@ -170,7 +170,7 @@ static int measure(void *arg, struct err *e)
 
 /* ---- results ---- */
 
-static struct bench_overlap_report report(const struct overlap *o)
+static struct bench_overlap_report report(const struct overlap_run *o)
 {
     const struct gpu_profile *by_name = gpu_profile_of_device(o->job.run->gpu);
     const struct gpu_profile *gpu = o->profiles.gpu != NULL ? o->profiles.gpu : by_name;
@@ -189,7 +189,7 @@ static struct bench_overlap_report report(const struct overlap *o)
                                          .complete = o->complete};
 }
 
-static void result_path(const struct overlap *o, const char *extension, char *path, size_t size)
+static void result_path(const struct overlap_run *o, const char *extension, char *path, size_t size)
 {
     char when[32];
     strftime(when, sizeof when, "%Y%m%d_%H%M%S", localtime(&o->started));
@@ -197,7 +197,7 @@ static void result_path(const struct overlap *o, const char *extension, char *pa
              o->job.place.world, when, extension);
 }
 
-static void take_checks(const struct overlap *o, struct bench_checks *checks)
+static void take_checks(const struct overlap_run *o, struct bench_checks *checks)
 {
     bench_checks_init(checks);
     bench_checks_done(checks, o->log.n,
@@ -206,7 +206,7 @@ static void take_checks(const struct overlap *o, struct bench_checks *checks)
     bench_checks_gpus(checks, o->conditions.gpus, o->conditions.ngpus);
 }
 
-static cJSON *document(const struct overlap *o)
+static cJSON *document(const struct overlap_run *o)
 {
     const struct bench_overlap_report r = report(o);
     cJSON *doc = bench_overlap_json(&r);
@@ -216,7 +216,7 @@ static cJSON *document(const struct overlap *o)
     return doc;
 }
 
-static int write_files(const struct overlap *o, struct err *e)
+static int write_files(const struct overlap_run *o, struct err *e)
 {
     const struct bench_overlap_report r = report(o);
     char path[BENCH_PATH_MAX];
@@ -236,7 +236,7 @@ static int write_files(const struct overlap *o, struct err *e)
  * cannot be is an error at the end. */
 static void save_rows(void *arg)
 {
-    struct overlap *o = arg;
+    struct overlap_run *o = arg;
     time_t now = time(NULL);
     if (o->opts->output != NULL && o->job.place.rank == 0 && now != o->saved)
         (void)write_files(o, NULL);
@@ -244,7 +244,7 @@ static void save_rows(void *arg)
 }
 
 /* On rank 0. */
-static int write_results(const struct overlap *o, struct err *e)
+static int write_results(const struct overlap_run *o, struct err *e)
 {
     const struct overlap_opts *opts = o->opts;
     const struct bench_overlap_report r = report(o);
@@ -266,13 +266,13 @@ static int write_results(const struct overlap *o, struct err *e)
 /* Where a call of the library does not return. */
 static int keep(void *arg, struct err *e)
 {
-    struct overlap *o = arg;
+    struct overlap_run *o = arg;
     return o->log.n > 0 ? write_results(o, e) : 0;
 }
 
 static int run_rank(void *arg, struct err *e)
 {
-    struct overlap *o = arg;
+    struct overlap_run *o = arg;
     int status = bench_job_begin(&o->job, e);
     struct err own = {0};
     o->plan.row = save_rows;
@@ -297,7 +297,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                 .repeat = 7,
                                 .job = BENCH_JOB_DEFAULTS,
                                 .conditions = BENCH_CONDITIONS_NONE};
-    struct overlap o = {
+    struct overlap_run o = {
         .opts = &opts, .job.gpus_only = true, .job.keep = keep, .started = time(NULL)};
     int status = cmd_parse_options(self, &opts, argc, argv, e);
     if (status < 0)

@@ -17,7 +17,7 @@
 #define REWARM_EVERY 20 /* configurations */
 #define LARGEST ((uint64_t)64 << 30)
 
-struct p2p_opts {
+struct bench_p2p_opts {
     const char *sizes, *gpu, *network, *output, *json, *html, *fail_on;
     struct bench_job_opts job;
     struct bench_conditions_opts conditions;
@@ -26,7 +26,7 @@ struct p2p_opts {
     bool rewarm, full;
 };
 
-#define AT(field) offsetof(struct p2p_opts, field)
+#define AT(field) offsetof(struct bench_p2p_opts, field)
 
 static const struct opt rows[] = {
     {"sizes", 0, OPT_STR, AT(sizes), "MIN:MAX", "bytes, each size twice the last; default 1:1G"},
@@ -52,7 +52,7 @@ static const struct opt rows[] = {
 
 /* The command line, checked, and what became of it on this rank. */
 struct p2p {
-    const struct p2p_opts *opts;
+    const struct bench_p2p_opts *opts;
     struct bench_job job;
     struct bench_conditions conditions;
     struct bench_conditions_where where;
@@ -63,7 +63,7 @@ struct p2p {
     struct bench_drift_log drift[2]; /* before the messages, after them */
     struct bench_common_clock clock;
     struct bench_p2p_folder folder;
-    struct progress progress; /* on rank 0 */
+    struct progress_line progress; /* on rank 0 */
     size_t one_way;           /* configurations that it counts */
     struct arena *arena;      /* of the command: profiles */
     double drift_s;           /* of each; 0: none */
@@ -93,7 +93,7 @@ static int parse_sizes(struct p2p *p, struct err *e)
 
 static int parse(struct p2p *p, struct err *e)
 {
-    const struct p2p_opts *o = p->opts;
+    const struct bench_p2p_opts *o = p->opts;
     p->plan.seed = (uint64_t)o->seed;
     p->plan.warmup = (int)o->warmup;
     p->plan.repeat = (int)o->repeat;
@@ -293,13 +293,13 @@ static int run_rank(void *arg, struct err *e)
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct p2p_opts o = {.sizes = "1:1G",
-                         .job = BENCH_JOB_DEFAULTS,
-                         .conditions = BENCH_CONDITIONS_NONE,
-                         .seed = BENCH_P2P_SEED,
-                         .warmup = 5,
-                         .repeat = 10,
-                         .drift = -1};
+    struct bench_p2p_opts o = {.sizes = "1:1G",
+                               .job = BENCH_JOB_DEFAULTS,
+                               .conditions = BENCH_CONDITIONS_NONE,
+                               .seed = BENCH_P2P_SEED,
+                               .warmup = 5,
+                               .repeat = 10,
+                               .drift = -1};
     struct p2p p = {.opts = &o, .job.gpus_only = true, .job.keep = keep, .arena = a};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status >= 0)

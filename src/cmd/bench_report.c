@@ -41,22 +41,22 @@ static const struct opt rows[] = {
 };
 
 /* The command line, checked. */
-struct question {
+struct report_question {
     const struct report_opts *opts;
     const char *path;
     enum specter_comm_op op; /* SPECTER_COMM_OP_COUNT: not given */
 };
 
 /* Names the option that says what the log does not. */
-static int ask(const struct question *q, const struct bench_run *run, const char *what,
+static int ask(const struct report_question *q, const struct bench_run *run, const char *what,
                const char *option, struct err *e)
 {
     return err_set(e, ERR_USAGE, "%s:%zu: %s; say it: specter bench report %s %s", run->file,
                    run->line, what, q->path, option);
 }
 
-static int find_hardware(const struct question *q, const struct bench_run *run, struct arena *a,
-                         struct profile_pair *on, struct err *e)
+static int find_hardware(const struct report_question *q, const struct bench_run *run,
+                         struct arena *a, struct profile_pair *on, struct err *e)
 {
     const struct gpu_profile *gpu = NULL;
     if (q->opts->gpu == NULL) {
@@ -85,7 +85,7 @@ static void fill_nodes(struct layout *w, int nodes, int per_node, const struct n
 }
 
 /* Fills what the log does not say of ranks and nodes, in the run and in its rows. */
-static int layout_of(const struct question *q, struct bench_run *run,
+static int layout_of(const struct report_question *q, struct bench_run *run,
                      const struct network_profile *net, struct err *e)
 {
     struct layout *w = &run->where;
@@ -112,7 +112,7 @@ static int layout_of(const struct question *q, struct bench_run *run,
     return 0;
 }
 
-static int study_run(const struct question *q, struct bench_run *run, struct arena *a,
+static int study_run(const struct report_question *q, struct bench_run *run, struct arena *a,
                      struct bench_studies *studies, struct err *e)
 {
     struct profile_pair on;
@@ -168,11 +168,12 @@ static int check_number(const char *option, int64_t value, struct err *e)
     return err_set(e, ERR_USAGE, "%s: %lld is out of range", option, (long long)value);
 }
 
-static int check(const struct report_opts *o, int n, char **argv, struct question *q, struct err *e)
+static int check(const struct report_opts *o, int n, char **argv, struct report_question *q,
+                 struct err *e)
 {
     static const char *const formats[] = {"table", "csv", "md"};
     bool known = false;
-    *q = (struct question){o, n > 0 ? argv[0] : NULL, SPECTER_COMM_OP_COUNT};
+    *q = (struct report_question){o, n > 0 ? argv[0] : NULL, SPECTER_COMM_OP_COUNT};
     if (n == 0)
         return err_set(e, ERR_USAGE, "bench report: no FILE given; - is stdin");
     if (n > 1)
@@ -191,7 +192,8 @@ static int check(const struct report_opts *o, int n, char **argv, struct questio
     return check_number("--gpus-per-node", o->per_node, e);
 }
 
-static int report(const struct question *q, struct bench_result *r, struct arena *a, struct err *e)
+static int report(const struct report_question *q, struct bench_result *r, struct arena *a,
+                  struct err *e)
 {
     struct bench_studies studies = {0};
     struct bench_checks checks;
@@ -257,7 +259,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
 {
     struct report_opts o = {
         .nodes = BENCH_NO_NUMBER, .per_node = BENCH_NO_NUMBER, .format = "table"};
-    struct question q;
+    struct report_question q;
     struct bench_result result;
     int n, status = cmd_parse(self, &o, argc, argv, false, &n, e);
     if (status >= 0)

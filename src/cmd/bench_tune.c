@@ -74,7 +74,7 @@ struct tune {
     const char *algos[WORDS_MAX], *protos[WORDS_MAX];
     struct bench_tune_plan plan;
     struct bench_tune_log log;
-    struct progress progress;
+    struct progress_line progress;
     bool complete;
 };
 

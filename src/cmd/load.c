@@ -18,7 +18,7 @@ static void put_bytes(struct buf *b, double bytes)
 
 static void show(void *arg, uint64_t done, uint64_t total)
 {
-    struct progress *p = arg;
+    struct progress_line *p = arg;
     double s = (double)progress_ns(p) / 1e9;
     struct buf line = BUF_INIT;
     if (s * 1e9 < QUIET_NS || total == 0)
@@ -40,7 +40,7 @@ static void show(void *arg, uint64_t done, uint64_t total)
 
 int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e)
 {
-    struct progress bar;
+    struct progress_line bar;
     struct load_opts opts = {.run_id = run_id, .progress = show, .progress_arg = &bar};
     bool color;
     int rc;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct collective_opts {
+struct predict_collective_opts {
     const char *gpu, *network, *op, *bytes, *dtype, *algo, *proto;
     struct opt_bytes step;
     struct opt_list ranks; /* values owned */
@@ -20,7 +20,7 @@ struct collective_opts {
     bool explain, json;
 };
 
-#define AT(field) offsetof(struct collective_opts, field)
+#define AT(field) offsetof(struct predict_collective_opts, field)
 
 static const struct opt rows[] = {
     {"op", 0, OPT_STR, AT(op), "OP", "all_reduce, all_gather, reduce_scatter, alltoall, ..."},
@@ -43,8 +43,8 @@ static const struct opt rows[] = {
 };
 
 /* What is asked, checked. */
-struct question {
-    const struct collective_opts *opts;
+struct collective_question {
+    const struct predict_collective_opts *opts;
     enum specter_comm_op op;
     enum specter_dtype type;
     struct predict_sizes sizes;
@@ -53,8 +53,8 @@ struct question {
 };
 
 /* Of a question, the part with so many ranks. */
-struct part {
-    const struct question *q;
+struct ranks_question {
+    const struct collective_question *q;
     int64_t ranks;
 };
 
@@ -86,7 +86,7 @@ static int check_given(const char *option, int64_t value, struct err *e)
     return value == PREDICT_NO_NUMBER ? 0 : check_number(option, value, e);
 }
 
-static int check_ranks(const struct collective_opts *o, struct err *e)
+static int check_ranks(const struct predict_collective_opts *o, struct err *e)
 {
     if (o->ranks.count == 0)
         return predict_missing("--ranks", e);
@@ -99,10 +99,10 @@ static int check_ranks(const struct collective_opts *o, struct err *e)
     return check_given("--gpus-per-node", o->per_node, e);
 }
 
-static int parse(const struct collective_opts *o, struct arena *a, struct question *q,
-                 struct err *e)
+static int parse(const struct predict_collective_opts *o, struct arena *a,
+                 struct collective_question *q, struct err *e)
 {
-    *q = (struct question){.opts = o};
+    *q = (struct collective_question){.opts = o};
     if (parse_op(o->op, &q->op, e) < 0 ||
         predict_sizes_parse(o->bytes, o->factor, o->step, &q->sizes, e) < 0 ||
         check_ranks(o, e) < 0 || predict_dtype("--dtype", o->dtype, &q->type, e) < 0 ||
@@ -119,7 +119,7 @@ static int ceil_div(int64_t a, int64_t b)
 }
 
 /* Node after node, unless it is said how many nodes there are or how many ranks each has. */
-static struct layout layout_of(const struct question *q, int64_t ranks)
+static struct layout layout_of(const struct collective_question *q, int64_t ranks)
 {
     int64_t nodes = q->opts->nodes, per_node = q->opts->per_node;
     if (nodes == PREDICT_NO_NUMBER && per_node == PREDICT_NO_NUMBER)
@@ -131,10 +131,10 @@ static struct layout layout_of(const struct question *q, int64_t ranks)
     return (struct layout){(int)ranks, (int)nodes, (int)(per_node < ranks ? per_node : ranks)};
 }
 
-static int answer(const struct part *part, uint64_t bytes, struct predict_transfer *t,
+static int answer(const struct ranks_question *part, uint64_t bytes, struct predict_transfer *t,
                   struct err *e)
 {
-    const struct question *q = part->q;
+    const struct collective_question *q = part->q;
     const struct profile_pair *on = &q->on;
     *t = (struct predict_transfer){
         .on = on, .op = q->op, .bytes = (double)bytes, .where = layout_of(q, part->ranks)};
@@ -155,7 +155,8 @@ static int answer_part(const void *part, uint64_t bytes, struct predict_transfer
 
 #define JUMPS_LAST ((uint64_t)1 << 36) /* 64 GiB */
 
-static int write_one(const struct part *part, const struct predict_transfer *t, struct err *e)
+static int write_one(const struct ranks_question *part, const struct predict_transfer *t,
+                     struct err *e)
 {
     const struct predict_ask ask = {answer_part, part};
     cJSON *doc = predict_transfer_json(t);
@@ -167,7 +168,8 @@ static int write_one(const struct part *part, const struct predict_transfer *t, 
     return cmd_write_json(doc, "-", e);
 }
 
-static int explain_one(const struct part *part, const struct predict_transfer *t, struct err *e)
+static int explain_one(const struct ranks_question *part, const struct predict_transfer *t,
+                       struct err *e)
 {
     const struct predict_ask ask = {answer_part, part};
     if (predict_print_candidates(t, e) < 0)
@@ -176,9 +178,9 @@ static int explain_one(const struct part *part, const struct predict_transfer *t
     return predict_print_jumps(&ask, 1, JUMPS_LAST, "  ", e);
 }
 
-static int print_one(const struct question *q, struct err *e)
+static int print_one(const struct collective_question *q, struct err *e)
 {
-    const struct part part = {q, q->opts->ranks.values[0]};
+    const struct ranks_question part = {q, q->opts->ranks.values[0]};
     struct predict_transfer t;
     if (answer(&part, q->sizes.first, &t, e) < 0)
         return -1;
@@ -195,18 +197,18 @@ static int print_one(const struct question *q, struct err *e)
 /* ---- many answers ---- */
 
 /* Every layout is asked for once before anything is printed. */
-static int check_layouts(const struct question *q, struct err *e)
+static int check_layouts(const struct collective_question *q, struct err *e)
 {
     struct predict_transfer t;
     for (size_t i = 0; i < q->opts->ranks.count; i++) {
-        const struct part part = {q, q->opts->ranks.values[i]};
+        const struct ranks_question part = {q, q->opts->ranks.values[i]};
         if (answer(&part, q->sizes.first, &t, e) < 0)
             return -1;
     }
     return 0;
 }
 
-static int put_sizes(const struct part *part, struct predict_rows *r, struct err *e)
+static int put_sizes(const struct ranks_question *part, struct predict_rows *r, struct err *e)
 {
     const struct predict_sizes *s = &part->q->sizes;
     const struct predict_ask ask = {answer_part, part};
@@ -220,7 +222,7 @@ static int put_sizes(const struct part *part, struct predict_rows *r, struct err
     return predict_print_jumps(&ask, s->first, s->last, "# ", e);
 }
 
-static int print_many(const struct question *q, struct err *e)
+static int print_many(const struct collective_question *q, struct err *e)
 {
     const struct opt_list *ranks = &q->opts->ranks;
     struct predict_rows r;
@@ -228,7 +230,7 @@ static int print_many(const struct question *q, struct err *e)
         return -1;
     predict_rows_init(&r, q->type, q->opts->explain, q->opts->json);
     for (size_t i = 0; i < ranks->count; i++) {
-        const struct part part = {q, ranks->values[i]};
+        const struct ranks_question part = {q, ranks->values[i]};
         if (put_sizes(&part, &r, e) < 0) {
             predict_rows_drop(&r);
             return -1;
@@ -237,9 +239,9 @@ static int print_many(const struct question *q, struct err *e)
     return predict_rows_end(&r, e);
 }
 
-static int predict(const struct collective_opts *o, struct arena *a, struct err *e)
+static int predict(const struct predict_collective_opts *o, struct arena *a, struct err *e)
 {
-    struct question q;
+    struct collective_question q;
     if (parse(o, a, &q, e) < 0)
         return -1;
     return q.sizes.sweep || o->ranks.count > 1 ? print_many(&q, e) : print_one(&q, e);
@@ -247,11 +249,11 @@ static int predict(const struct collective_opts *o, struct arena *a, struct err 
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct collective_opts o = {.nodes = PREDICT_NO_NUMBER,
-                                .per_node = PREDICT_NO_NUMBER,
-                                .channels = PREDICT_NO_NUMBER,
-                                .factor = 2,
-                                .dtype = "fp32"};
+    struct predict_collective_opts o = {.nodes = PREDICT_NO_NUMBER,
+                                        .per_node = PREDICT_NO_NUMBER,
+                                        .channels = PREDICT_NO_NUMBER,
+                                        .factor = 2,
+                                        .dtype = "fp32"};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status < 0)
         status = predict(&o, a, e) < 0 ? (int)e->code : 0;

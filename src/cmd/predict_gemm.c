@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-struct gemm_opts {
+struct predict_gemm_opts {
     const char *gpu, *dtype, *dtype_c, *quantize;
     int64_t m, n, k, batch;
     bool hot, cold, explain, json;
 };
 
-#define AT(field) offsetof(struct gemm_opts, field)
+#define AT(field) offsetof(struct predict_gemm_opts, field)
 
 static const struct opt rows[] = {
     {"m", 'm', OPT_I64, AT(m), "N", "rows of the result"},
@@ -39,7 +39,7 @@ static const struct opt rows[] = {
 };
 
 /* One answer. */
-struct product {
+struct gemm_prediction {
     struct profile_pair on;
     struct gemm_shape shape;
     struct gemm_cost cost;
@@ -62,7 +62,7 @@ static int parse_quantize(const char *text, enum gemm_quantize *out, struct err 
     return err_set(e, ERR_USAGE, "--quantize: '%.64s' is none of none, static, dynamic", text);
 }
 
-static int check_sizes(const struct gemm_opts *o, struct err *e)
+static int check_sizes(const struct predict_gemm_opts *o, struct err *e)
 {
     if (o->m == PREDICT_NO_NUMBER)
         return predict_missing("-m", e);
@@ -77,7 +77,7 @@ static int check_sizes(const struct gemm_opts *o, struct err *e)
     return 0;
 }
 
-static int parse_types(const struct gemm_opts *o, struct gemm_shape *s, struct err *e)
+static int parse_types(const struct predict_gemm_opts *o, struct gemm_shape *s, struct err *e)
 {
     if (predict_dtype("--dtype", o->dtype, &s->type, e) < 0 ||
         parse_quantize(o->quantize, &s->quantize, e) < 0)
@@ -90,7 +90,7 @@ static int parse_types(const struct gemm_opts *o, struct gemm_shape *s, struct e
     return o->dtype_c == NULL ? 0 : predict_dtype("--dtype-c", o->dtype_c, &s->type_c, e);
 }
 
-static int parse(const struct gemm_opts *o, struct gemm_shape *s, struct err *e)
+static int parse(const struct predict_gemm_opts *o, struct gemm_shape *s, struct err *e)
 {
     if (check_sizes(o, e) < 0)
         return -1;
@@ -118,7 +118,7 @@ static void add_kernel(cJSON *doc, const struct gemm_cost *c)
     cJSON_AddNumberToObject(doc, "clock", c->clock);
 }
 
-static void add_shape(cJSON *doc, const struct product *p)
+static void add_shape(cJSON *doc, const struct gemm_prediction *p)
 {
     cJSON_AddNumberToObject(doc, "m", (double)p->shape.m);
     cJSON_AddNumberToObject(doc, "n", (double)p->shape.n);
@@ -130,7 +130,7 @@ static void add_shape(cJSON *doc, const struct product *p)
     cJSON_AddStringToObject(doc, "quantize", quantize_words[p->shape.quantize]);
 }
 
-static void add_times(cJSON *doc, const struct product *p)
+static void add_times(cJSON *doc, const struct gemm_prediction *p)
 {
     const struct gemm_cost *c = &p->cost;
     cJSON_AddNumberToObject(doc, "flops", c->flops);
@@ -147,7 +147,7 @@ static void add_times(cJSON *doc, const struct product *p)
     cJSON_AddNumberToObject(doc, "memory_us", c->memory_us);
 }
 
-static int write_json(const struct product *p, bool explain, struct err *e)
+static int write_json(const struct gemm_prediction *p, bool explain, struct err *e)
 {
     const struct gemm_cost *c = &p->cost;
     cJSON *doc = predict_doc("gemm", &p->on);
@@ -165,7 +165,7 @@ static int write_json(const struct product *p, bool explain, struct err *e)
     return cmd_write_json(doc, "-", e);
 }
 
-static void print_title(const struct product *p)
+static void print_title(const struct gemm_prediction *p)
 {
     const struct gemm_shape *s = &p->shape;
     printf("GEMM %llux%llux%llu %s", (unsigned long long)s->m, (unsigned long long)s->n,
@@ -199,7 +199,7 @@ static void print_kernel(const struct gemm_cost *c)
     printf("; clock %.0f %% of boost under power\n", 100 * c->clock);
 }
 
-static int print_text(const struct product *p, bool explain, struct err *e)
+static int print_text(const struct gemm_prediction *p, bool explain, struct err *e)
 {
     const struct gemm_cost *c = &p->cost;
     char text[32];
@@ -223,9 +223,9 @@ static int print_text(const struct product *p, bool explain, struct err *e)
     return 0;
 }
 
-static int predict(const struct gemm_opts *o, struct arena *a, struct err *e)
+static int predict(const struct predict_gemm_opts *o, struct arena *a, struct err *e)
 {
-    struct product p;
+    struct gemm_prediction p;
     if (parse(o, &p.shape, e) < 0 || cmd_target(o->gpu, NULL, false, a, &p.on, e) < 0 ||
         model_gemm(p.on.gpu, &p.shape, &p.cost, e) < 0)
         return -1;
@@ -236,12 +236,12 @@ static int predict(const struct gemm_opts *o, struct arena *a, struct err *e)
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct gemm_opts o = {.m = PREDICT_NO_NUMBER,
-                          .n = PREDICT_NO_NUMBER,
-                          .k = PREDICT_NO_NUMBER,
-                          .batch = 1,
-                          .dtype = "fp16",
-                          .quantize = "none"};
+    struct predict_gemm_opts o = {.m = PREDICT_NO_NUMBER,
+                                  .n = PREDICT_NO_NUMBER,
+                                  .k = PREDICT_NO_NUMBER,
+                                  .batch = 1,
+                                  .dtype = "fp16",
+                                  .quantize = "none"};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status >= 0)
         return status;

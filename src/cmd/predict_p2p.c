@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-struct p2p_opts {
+struct predict_p2p_opts {
     const char *gpu, *network, *bytes, *direction;
     struct opt_bytes step;
     int64_t flows, ranks;
@@ -17,7 +17,7 @@ struct p2p_opts {
     bool across, explain, json;
 };
 
-#define AT(field) offsetof(struct p2p_opts, field)
+#define AT(field) offsetof(struct predict_p2p_opts, field)
 
 static const struct opt rows[] = {
     {"bytes", 0, OPT_STR, AT(bytes), "SIZE", "size of the message, or a sweep: 1K:8G"},
@@ -36,17 +36,17 @@ static const struct opt rows[] = {
 };
 
 /* What is asked, checked. */
-struct question {
-    const struct p2p_opts *opts;
+struct p2p_question {
+    const struct predict_p2p_opts *opts;
     struct predict_sizes sizes;
     struct profile_pair on;
     struct comm_messages messages;
 };
 
-/* `question` is a struct question. */
+/* `question` is a struct p2p_question. */
 static int answer(const void *question, uint64_t bytes, struct predict_transfer *t, struct err *e)
 {
-    const struct question *q = question;
+    const struct p2p_question *q = question;
     const struct profile_pair *on = &q->on;
     const struct comm_messages *m = &q->messages;
     bool across = q->opts->across;
@@ -74,7 +74,7 @@ static int answer(const void *question, uint64_t bytes, struct predict_transfer 
 
 #define JUMPS_LAST ((uint64_t)1 << 36) /* 64 GiB */
 
-static int write_one(const struct question *q, const struct predict_transfer *t, struct err *e)
+static int write_one(const struct p2p_question *q, const struct predict_transfer *t, struct err *e)
 {
     const struct predict_ask ask = {answer, q};
     cJSON *doc = predict_transfer_json(t);
@@ -85,7 +85,7 @@ static int write_one(const struct question *q, const struct predict_transfer *t,
     return cmd_write_json(doc, "-", e);
 }
 
-static int print_one(const struct question *q, struct err *e)
+static int print_one(const struct p2p_question *q, struct err *e)
 {
     const struct predict_ask ask = {answer, q};
     struct predict_transfer t;
@@ -106,7 +106,7 @@ static int print_one(const struct question *q, struct err *e)
 
 /* ---- many answers ---- */
 
-static int print_many(const struct question *q, struct err *e)
+static int print_many(const struct p2p_question *q, struct err *e)
 {
     const struct predict_sizes *s = &q->sizes;
     const struct predict_ask ask = {answer, q};
@@ -128,9 +128,9 @@ static int print_many(const struct question *q, struct err *e)
 }
 
 /* Who sends to whom. */
-static int find_messages(struct question *q, struct err *e)
+static int find_messages(struct p2p_question *q, struct err *e)
 {
-    const struct p2p_opts *o = q->opts;
+    const struct predict_p2p_opts *o = q->opts;
     const int nodes = o->across ? 2 : 1, most = nodes * (int)q->on.network->gpus_per_node;
     struct comm_messages *m = &q->messages;
     *m = (struct comm_messages){
@@ -152,9 +152,9 @@ static int find_messages(struct question *q, struct err *e)
     return 0;
 }
 
-static int predict(const struct p2p_opts *o, struct arena *a, struct err *e)
+static int predict(const struct predict_p2p_opts *o, struct arena *a, struct err *e)
 {
-    struct question q = {.opts = o};
+    struct p2p_question q = {.opts = o};
     if (predict_sizes_parse(o->bytes, o->factor, o->step, &q.sizes, e) < 0)
         return -1;
     if (o->flows < 1 || o->flows > INT_MAX)
@@ -171,7 +171,7 @@ static int predict(const struct p2p_opts *o, struct arena *a, struct err *e)
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct p2p_opts o = {
+    struct predict_p2p_opts o = {
         .direction = "one_way", .ranks = PREDICT_NO_NUMBER, .flows = 1, .factor = 2};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status >= 0)

@@ -34,10 +34,10 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-void progress_start(struct progress *p, size_t total, bool color)
+void progress_start(struct progress_line *p, size_t total, bool color)
 {
     const char *term = getenv("TERM");
-    *p = (struct progress){.color = color, .total = total, .start_ns = now_ns()};
+    *p = (struct progress_line){.color = color, .total = total, .start_ns = now_ns()};
     p->on = isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
@@ -58,7 +58,7 @@ static void put_bar(struct buf *b, double share)
     buf_putc(b, ']');
 }
 
-static void put_figures(struct buf *b, const struct progress *p, size_t done, const char *what)
+static void put_figures(struct buf *b, const struct progress_line *p, size_t done, const char *what)
 {
     double s = (double)progress_ns(p) / 1e9, rate = s > 0 ? (double)done / s : 0;
     buf_printf(b, " %zu/%zu  %.1f/s", done, p->total, rate);
@@ -70,12 +70,12 @@ static void put_figures(struct buf *b, const struct progress *p, size_t done, co
     buf_put_printable(b, what, strlen(what));
 }
 
-static bool is_too_soon(const struct progress *p)
+static bool is_too_soon(const struct progress_line *p)
 {
     return !p->on || (p->shown_ns != 0 && now_ns() - p->shown_ns < AGAIN_NS);
 }
 
-void progress_show(struct progress *p, size_t done, const char *what)
+void progress_show(struct progress_line *p, size_t done, const char *what)
 {
     struct buf rest = BUF_INIT;
     if (is_too_soon(p))
@@ -85,12 +85,12 @@ void progress_show(struct progress *p, size_t done, const char *what)
     buf_release(&rest);
 }
 
-int64_t progress_ns(const struct progress *p)
+int64_t progress_ns(const struct progress_line *p)
 {
     return now_ns() - p->start_ns;
 }
 
-void progress_draw(struct progress *p, double share, const char *rest)
+void progress_draw(struct progress_line *p, double share, const char *rest)
 {
     struct buf bar = BUF_INIT;
     size_t columns = width(), len = strlen(rest), room;
@@ -105,7 +105,7 @@ void progress_draw(struct progress *p, double share, const char *rest)
     buf_release(&bar);
 }
 
-void progress_end(struct progress *p)
+void progress_end(struct progress_line *p)
 {
     if (p->on && p->shown_ns != 0)
         fputs("\r\033[K", stderr);

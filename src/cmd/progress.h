@@ -16,7 +16,7 @@
 
 struct err;
 
-struct progress {
+struct progress_line {
     bool on, color;
     size_t total;
     int64_t start_ns, shown_ns;
@@ -25,14 +25,14 @@ struct progress {
 /* --color: auto, always or never; NULL is auto: unless NO_COLOR is set. 0, or -1 with e filled. */
 int color_parse(const char *when, bool *color, struct err *e);
 
-void progress_start(struct progress *p, size_t total, bool color);
-void progress_show(struct progress *p, size_t done, const char *what);
+void progress_start(struct progress_line *p, size_t total, bool color);
+void progress_show(struct progress_line *p, size_t done, const char *what);
 
 /* For those that count in other things: the time since the start, and a bar filled to that share
  * with a text behind it. */
-int64_t progress_ns(const struct progress *p);
-void progress_draw(struct progress *p, double share, const char *rest);
+int64_t progress_ns(const struct progress_line *p);
+void progress_draw(struct progress_line *p, double share, const char *rest);
 
-void progress_end(struct progress *p);
+void progress_end(struct progress_line *p);
 
 #endif

@@ -112,7 +112,7 @@ static int check_opts(struct sweep_opts *o, int n, struct shard *shard, bool *co
 
 /* ---- a sweep ---- */
 
-struct sweep {
+struct sweep_run {
     const struct sweep_opts *opts;
     struct sweep_grid grid;
     struct run *runs; /* by trace of the grid; owned */
@@ -123,7 +123,7 @@ struct sweep {
     bool color;
 };
 
-static int load_runs(struct sweep *s, struct err *e)
+static int load_runs(struct sweep_run *s, struct err *e)
 {
     const struct sweep_list *traces = &s->grid.axes[SWEEP_TRACES];
     s->runs = calloc(traces->count, sizeof *s->runs);
@@ -145,7 +145,7 @@ static size_t shard_begin(int64_t part, int64_t parts, size_t points)
     return (size_t)((uint64_t)part * points / (uint64_t)parts);
 }
 
-static size_t missing(const struct sweep *s)
+static size_t missing(const struct sweep_run *s)
 {
     size_t n = 0;
     for (size_t p = s->first; p < s->end; p++)
@@ -154,7 +154,7 @@ static size_t missing(const struct sweep *s)
 }
 
 /* The JSON would take the place of the table. */
-static bool is_table(const struct sweep *s, const char *path)
+static bool is_table(const struct sweep_run *s, const char *path)
 {
     struct stat table, other;
     return s->file.regular && path != NULL && stat(path, &other) == 0 &&
@@ -162,7 +162,7 @@ static bool is_table(const struct sweep *s, const char *path)
            table.st_dev == other.st_dev;
 }
 
-static int open_output(struct sweep *s, struct err *e)
+static int open_output(struct sweep_run *s, struct err *e)
 {
     const char *path = s->opts->output;
     size_t cut;
@@ -182,7 +182,7 @@ static int open_output(struct sweep *s, struct err *e)
     return 0;
 }
 
-static int write_output(struct sweep *s, struct err *e)
+static int write_output(struct sweep_run *s, struct err *e)
 {
     const struct sweep_opts *o = s->opts;
     bool json_only = o->json != NULL && strcmp(o->json, "-") == 0;
@@ -198,7 +198,7 @@ static int write_output(struct sweep *s, struct err *e)
 }
 
 /* e says why no more can be written. */
-static int keep_rows(const struct sweep *s, struct err *e)
+static int keep_rows(const struct sweep_run *s, struct err *e)
 {
     struct err why = *e;
     err_set(e, why.code, "%s; the %zu points in it are whole, and the same command goes on",
@@ -207,7 +207,7 @@ static int keep_rows(const struct sweep *s, struct err *e)
 }
 
 /* The status, and in e what is to be said of it. */
-static int conclude(const struct sweep *s, int signal, struct err *e)
+static int conclude(const struct sweep_run *s, int signal, struct err *e)
 {
     const struct sweep_table *t = &s->table;
     size_t left = missing(s), i = 0;
@@ -231,9 +231,9 @@ static int conclude(const struct sweep *s, int signal, struct err *e)
     return ERR_PARTIAL;
 }
 
-static int sweep(struct sweep *s, const struct shard *shard, struct err *e)
+static int sweep(struct sweep_run *s, const struct shard *shard, struct err *e)
 {
-    struct progress bar;
+    struct progress_line bar;
     struct sweep_work work = {.table = &s->table, .runs = s->runs, .progress = &bar};
     int signal, rc;
     s->first = shard_begin(shard->part - 1, shard->parts, s->grid.points);
@@ -257,7 +257,7 @@ static int sweep(struct sweep *s, const struct shard *shard, struct err *e)
 static int run_sweep(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct sweep_opts opts = {0};
-    struct sweep s = {.opts = &opts, .file = {.fd = -1}};
+    struct sweep_run s = {.opts = &opts, .file = {.fd = -1}};
     struct shard shard;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
     if (status >= 0)

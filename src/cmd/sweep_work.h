@@ -17,7 +17,7 @@ struct sweep_work {
     struct sweep_file *file;   /* receives them, too; NULL: none */
     size_t first, end;         /* the points to replay, this shard's */
     size_t threads;            /* at least 1; no more are started than there are jobs */
-    struct progress *progress;
+    struct progress_line *progress;
 };
 
 /* Until all is done, the file cannot be written (-1 with e filled), or SIGINT or SIGTERM arrives:
