@@ -22,22 +22,22 @@
 #define FINDINGS_LISTED 6 /* the others are in the JSON */
 
 /* One unit for a whole table, so that its numbers compare at a glance. */
-struct scale {
+struct table_unit {
     const char *name;
     double ns;
     int decimals;
 };
 
-static struct scale scale_for(double longest_ns)
+static struct table_unit scale_for(double longest_ns)
 {
     if (longest_ns < 10e6)
-        return (struct scale){"us", 1e3, 1};
+        return (struct table_unit){"us", 1e3, 1};
     if (longest_ns < 10e9)
-        return (struct scale){"ms", 1e6, 2};
-    return (struct scale){"s", 1e9, 2};
+        return (struct table_unit){"ms", 1e6, 2};
+    return (struct table_unit){"s", 1e9, 2};
 }
 
-static void cell_time(struct table *t, const struct scale *scale, double ns)
+static void cell_time(struct table *t, const struct table_unit *scale, double ns)
 {
     if (isfinite(ns))
         table_cell(t, "%.*f", scale->decimals, ns / scale->ns);
@@ -131,8 +131,8 @@ static void rank_columns(struct table *t)
 }
 
 /* The cells behind the first one; `last` < 0: none. Copies that were not traced are not 0. */
-static void split_cells(struct table *t, const struct scale *scale, const struct time_breakdown *s,
-                        unsigned coverage, int64_t last)
+static void split_cells(struct table *t, const struct table_unit *scale,
+                        const struct time_breakdown *s, unsigned coverage, int64_t last)
 {
     const double none = NAN;
     bool timed = s->timed_ops > 0, copies = coverage & COVER_MEMORY;
@@ -153,7 +153,7 @@ static void split_cells(struct table *t, const struct scale *scale, const struct
         table_cell(t, "%s", "");
 }
 
-static void rank_row(struct table *t, const struct scale *scale, const struct analysis *a,
+static void rank_row(struct table *t, const struct table_unit *scale, const struct analysis *a,
                      const struct rank_result *r)
 {
     bool compared = a->run->clock_aligned && r->arrival->collectives > 0;
@@ -175,7 +175,7 @@ static void share_row(struct table *t, const struct time_breakdown *s, unsigned 
 }
 
 /* Rows for the smallest, median and largest value of each column. */
-static void spread_rows(struct table *t, const struct scale *scale, const struct analysis *a)
+static void spread_rows(struct table *t, const struct table_unit *scale, const struct analysis *a)
 {
     static const char *const names[] = {"min", "median", "max"};
     struct time_breakdown spread[3] = {0};
@@ -192,7 +192,7 @@ static void spread_rows(struct table *t, const struct scale *scale, const struct
     }
 }
 
-static void extreme_rows(struct table *t, const struct scale *scale, const struct analysis *a)
+static void extreme_rows(struct table *t, const struct table_unit *scale, const struct analysis *a)
 {
     size_t shown[RANK_EXTREMES], n = rank_extremes(a, shown);
     for (size_t k = 0; k < n; k++)
@@ -216,7 +216,7 @@ static void print_ranks(const struct analysis *a, FILE *out)
     struct table t;
     for (size_t i = 0; i < a->nranks; i++)
         longest = a->ranks[i].split.span_ns > longest ? a->ranks[i].split.span_ns : longest;
-    struct scale scale = scale_for((double)longest);
+    struct table_unit scale = scale_for((double)longest);
     table_init(&t);
     rank_columns(&t);
     print_ranks_title(a, scale.name, out);

@@ -12,7 +12,7 @@
 #include <math.h>
 
 /* What the rows of one number of channels say together. */
-struct summary {
+struct channel_summary {
     int channels;
     struct bench_overlap_side gemm[2], collective; /* the largest slow-downs; by `memory` */
     double alone;    /* of collectives: geometric mean over the quickest row's time */
@@ -35,9 +35,9 @@ static double quickest(const struct bench_overlap_log *l, enum specter_comm_op o
     return least;
 }
 
-static struct summary summarise(const struct bench_overlap_log *l, int channels)
+static struct channel_summary summarise(const struct bench_overlap_log *l, int channels)
 {
-    struct summary s = {.channels = channels};
+    struct channel_summary s = {.channels = channels};
     double alone = 0, together = 0, n = 0;
     for (size_t i = 0; i < l->n; i++) {
         const struct bench_overlap_row *row = &l->rows[i];
@@ -71,7 +71,7 @@ static const char *channels_words(int channels, char *buf, size_t size)
 static void print_answer(const struct bench_overlap_report *r, FILE *out)
 {
     const struct bench_overlap_log *l = r->log;
-    const struct summary first = summarise(l, l->rows[0].channels);
+    const struct channel_summary first = summarise(l, l->rows[0].channels);
     int best = bench_overlap_best(l);
     bool one = l->rows[l->n - 1].channels == first.channels; /* number of channels is known */
     char bytes[32], count[64];
@@ -109,7 +109,7 @@ static void print_summaries(const struct bench_overlap_log *l, FILE *out)
     table_column(&t, "their time", TABLE_RIGHT);
     table_column(&t, "together", TABLE_RIGHT);
     for (size_t i = 0; i < l->n; i++) {
-        struct summary s;
+        struct channel_summary s;
         if (i > 0 && l->rows[i].channels == l->rows[i - 1].channels)
             continue;
         s = summarise(l, l->rows[i].channels);

@@ -14,14 +14,14 @@
 #define FIRST_ID 3 /* of a call in an execution trace: behind the process and its groups */
 
 /* One side of a message. */
-struct side {
+struct message_side {
     const struct bench_p2p_config *config;
     const struct bench_p2p_repeat *repeat;
     size_t repetition, id;
     bool sends;
 };
 
-struct writer {
+struct p2p_trace_writer {
     const struct bench_p2p_report *r;
     const struct bench_p2p_rank *rank;
     int64_t base_ns;
@@ -29,8 +29,9 @@ struct writer {
 };
 
 /* Hands on this rank's side of each message, in the order of measuring. */
-static void each_side(const struct writer *w,
-                      void (*put)(const struct writer *w, const struct side *side))
+static void each_side(const struct p2p_trace_writer *w,
+                      void (*put)(const struct p2p_trace_writer *w,
+                                  const struct message_side *side))
 {
     size_t id = 0;
     for (size_t i = 0; i < w->r->log->n; i++) {
@@ -39,7 +40,7 @@ static void each_side(const struct writer *w,
         if (c->mode != BENCH_P2P_ONE_WAY || (c->src != w->rank->rank && c->dst != w->rank->rank))
             continue;
         for (size_t k = 0; k < d->nrepeats; k++) {
-            const struct side side = {c, &d->repeats[k], k, id++, c->src == w->rank->rank};
+            const struct message_side side = {c, &d->repeats[k], k, id++, c->src == w->rank->rank};
             put(w, &side);
         }
     }
@@ -52,7 +53,7 @@ static void put_plain(const char *text, FILE *out)
         fputc((unsigned char)*text < ' ' || *text == '"' || *text == '\\' ? '?' : *text, out);
 }
 
-static void put_ranks(const struct writer *w)
+static void put_ranks(const struct p2p_trace_writer *w)
 {
     for (int i = 0; i < w->rank->world; i++)
         fprintf(w->out, "%s%d", i > 0 ? ", " : "", i);
@@ -61,7 +62,7 @@ static void put_ranks(const struct writer *w)
 /* ---- Kineto ---- */
 
 /* As an event begins: microseconds since the base. */
-static void put_event(const struct writer *w, const char *category, const char *name,
+static void put_event(const struct p2p_trace_writer *w, const char *category, const char *name,
                       int64_t begin_ns, int64_t dur_ns, bool device)
 {
     long long at = begin_ns - w->base_ns, dur = dur_ns > 0 ? dur_ns : 0;
@@ -72,7 +73,7 @@ static void put_event(const struct writer *w, const char *category, const char *
             at / 1000, at % 1000, dur / 1000, dur % 1000);
 }
 
-static void put_call_args(const struct writer *w, const struct side *s)
+static void put_call_args(const struct p2p_trace_writer *w, const struct message_side *s)
 {
     unsigned long long bytes = s->config->bytes;
     fprintf(w->out,
@@ -85,7 +86,7 @@ static void put_call_args(const struct writer *w, const struct side *s)
     fprintf(w->out, "]\", \"Src Rank\": %d, \"Dst Rank\": %d}}", s->config->src, s->config->dst);
 }
 
-static void put_profile(const struct writer *w, const struct side *s)
+static void put_profile(const struct p2p_trace_writer *w, const struct message_side *s)
 {
     const struct bench_p2p_repeat *r = s->repeat;
     const int64_t *called = r->calls_ns[s->sends ? 0 : 1];
@@ -115,7 +116,7 @@ static void put_profile(const struct writer *w, const struct side *s)
 void bench_p2p_kineto(const struct bench_p2p_report *r, const struct bench_p2p_rank *rank,
                       FILE *out)
 {
-    struct writer w = {.r = r, .rank = rank, .out = out};
+    struct p2p_trace_writer w = {.r = r, .rank = rank, .out = out};
     for (size_t i = 0; i < r->log->n; i++) {
         const struct bench_p2p_done *d = &r->log->list[i];
         for (size_t k = 0; k < d->nrepeats; k++) {
@@ -154,17 +155,17 @@ void bench_p2p_kineto(const struct bench_p2p_report *r, const struct bench_p2p_r
 /* ---- execution trace ---- */
 
 /* An attribute that is a number, and one that is a text. */
-static void put_number(const struct writer *w, const char *name, unsigned long long value)
+static void put_number(const struct p2p_trace_writer *w, const char *name, unsigned long long value)
 {
     fprintf(w->out, ", {\"name\": \"%s\", \"type\": \"uint64\", \"value\": %llu}", name, value);
 }
 
-static void put_text(const struct writer *w, const char *name, const char *value)
+static void put_text(const struct p2p_trace_writer *w, const char *name, const char *value)
 {
     fprintf(w->out, ", {\"name\": \"%s\", \"type\": \"string\", \"value\": \"%s\"}", name, value);
 }
 
-static void put_call(const struct writer *w, const struct side *s)
+static void put_call(const struct p2p_trace_writer *w, const struct message_side *s)
 {
     unsigned long long bytes = s->config->bytes, id = s->id + FIRST_ID;
     const char *op = s->sends ? "send" : "recv";
@@ -195,7 +196,7 @@ static void put_call(const struct writer *w, const struct side *s)
 void bench_p2p_execution_trace(const struct bench_p2p_report *r, const struct bench_p2p_rank *rank,
                                FILE *out)
 {
-    struct writer w = {.r = r, .rank = rank, .out = out};
+    struct p2p_trace_writer w = {.r = r, .rank = rank, .out = out};
     fprintf(out,
             "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": %d, \"nodes\": [\n{\"id\": 1, \"name\": "
             "\"[pytorch|profiler|execution_trace|process]\", \"ctrl_deps\": 1, \"inputs\": "

@@ -196,16 +196,16 @@ static void put_links(struct buf *b, const struct bench_p2p_log *log,
 /* ---- over time ---- */
 
 /* Lines over time, one a GPU or rank. */
-struct lines {
+struct chart_lines {
     struct plot_series *series; /* owned */
     char (*names)[32];          /* owned */
     double *values;             /* owned: of each line all x, then all y */
     size_t n, points;           /* lines; room of each */
 };
 
-static void lines_init(struct lines *l, size_t n, size_t points)
+static void lines_init(struct chart_lines *l, size_t n, size_t points)
 {
-    *l = (struct lines){.n = n, .points = points};
+    *l = (struct chart_lines){.n = n, .points = points};
     l->series = array_new(n, sizeof *l->series);
     l->names = array_new(n, sizeof *l->names);
     l->values = array_new(2 * n * points, sizeof *l->values);
@@ -216,14 +216,14 @@ static void lines_init(struct lines *l, size_t n, size_t points)
                                             .y = l->values + (2 * i + 1) * points};
 }
 
-static void lines_add(struct lines *l, size_t i, double x, double y)
+static void lines_add(struct chart_lines *l, size_t i, double x, double y)
 {
     const size_t at = l->series[i].n++;
     l->values[2 * i * l->points + at] = x;
     l->values[(2 * i + 1) * l->points + at] = y;
 }
 
-static void lines_put(struct buf *b, struct lines *l, const char *title, const char *unit)
+static void lines_put(struct buf *b, struct chart_lines *l, const char *title, const char *unit)
 {
     plot_curves(b, &(struct plot){.title = title,
                                   .x = {"s", PLOT_NUMBER, false},
@@ -252,7 +252,7 @@ static void put_temperatures(struct buf *b, const struct bench_temperatures *t)
     gpus = idmap_ids(&ids);
     buf_puts(b, "<h2>GPUs</h2><div class=charts>");
     for (size_t k = 0; k < sizeof charts / sizeof *charts; k++) {
-        struct lines l;
+        struct chart_lines l;
         lines_init(&l, ids.count, t->n);
         for (uint32_t i = 0; i < ids.count; i++)
             snprintf(l.names[i], sizeof l.names[i], "GPU %lld", (long long)gpus[i]);
@@ -275,7 +275,7 @@ static void put_drift(struct buf *b, const struct bench_drift_log *log)
                                          "Host ahead of rank 0's, us over seconds"};
     buf_puts(b, "<h2>Clocks</h2><div class=charts>");
     for (int k = 0; k < 2; k++) {
-        struct lines l;
+        struct chart_lines l;
         lines_init(&l, (size_t)log->ranks, log->n);
         for (int r = 0; r < log->ranks; r++) {
             snprintf(l.names[r], sizeof l.names[r], "rank %d", r);

@@ -32,7 +32,7 @@ struct tails {
     size_t cap;
 };
 
-struct maker {
+struct graph_builder {
     struct chakra_graph *g;
     const struct run *run;
     const struct rank *rank;
@@ -108,7 +108,7 @@ static void wait_for(struct chakra_graph *g, struct tail *t, uint32_t node)
 
 /* The host's node that ends at end_ns: from where the thread stood. A call that began before
  * another of the thread ended is of a group: it takes no time of its own. */
-static uint32_t host_node(struct maker *m, uint32_t tid, int64_t start_ns, int64_t end_ns)
+static uint32_t host_node(struct graph_builder *m, uint32_t tid, int64_t start_ns, int64_t end_ns)
 {
     struct tail *t = tail_of(&m->threads, tid);
     int64_t from_ns = t->end_ns != UNKNOWN_NS ? t->end_ns : m->newest_end_ns;
@@ -126,7 +126,7 @@ static uint32_t host_node(struct maker *m, uint32_t tid, int64_t start_ns, int64
 }
 
 /* What holds the recorded gap of a stream before work whose launch is not known. */
-static uint32_t gap_node(struct maker *m, const struct tail *stream, int64_t start_ns)
+static uint32_t gap_node(struct graph_builder *m, const struct tail *stream, int64_t start_ns)
 {
     uint32_t node;
     if (stream->end_ns == UNKNOWN_NS || stream->end_ns >= start_ns)
@@ -139,7 +139,7 @@ static uint32_t gap_node(struct maker *m, const struct tail *stream, int64_t sta
 /* ---- streams ---- */
 
 /* All that the stream has to be through with, as one node. */
-static uint32_t stream_end(struct maker *m, struct tail *stream)
+static uint32_t stream_end(struct graph_builder *m, struct tail *stream)
 {
     if (stream->group < 0)
         return stream->node;
@@ -150,7 +150,7 @@ static uint32_t stream_end(struct maker *m, struct tail *stream)
 }
 
 /* What the members of a group stand behind, as one node. */
-static void begin_group(struct maker *m, struct tail *stream, int32_t group)
+static void begin_group(struct graph_builder *m, struct tail *stream, int32_t group)
 {
     uint32_t before = stream->node;
     if (stream->nwaits > 0) {
@@ -162,8 +162,8 @@ static void begin_group(struct maker *m, struct tail *stream, int32_t group)
         .node = stream->node, .end_ns = stream->end_ns, .group = group, .base = before};
 }
 
-static uint32_t add_member(struct maker *m, struct tail *stream, uint32_t launch, int64_t start_ns,
-                           int64_t dur_ns)
+static uint32_t add_member(struct graph_builder *m, struct tail *stream, uint32_t launch,
+                           int64_t start_ns, int64_t dur_ns)
 {
     uint32_t node = add_node(m->g, CHAKRA_DEVICE, start_ns, dur_ns);
     depend(m->g, node, launch);
@@ -175,8 +175,8 @@ static uint32_t add_member(struct maker *m, struct tail *stream, uint32_t launch
 }
 
 /* A device node of the stream; launch CHAKRA_NONE: no call of it is known. */
-static uint32_t device_node(struct maker *m, struct tail *stream, uint32_t launch, int64_t start_ns,
-                            int64_t dur_ns, int32_t group)
+static uint32_t device_node(struct graph_builder *m, struct tail *stream, uint32_t launch,
+                            int64_t start_ns, int64_t dur_ns, int32_t group)
 {
     uint32_t node;
     if (group >= 0 && stream->group == group)
@@ -212,7 +212,7 @@ bool chakra_alone(const struct run *run, const struct rank *rank, const struct o
            comm->ranks[op->coll.peer] == rank->rank;
 }
 
-static void find_groups(struct maker *m)
+static void find_groups(struct graph_builder *m)
 {
     for (size_t i = 0; i < m->rank->nops; i++) {
         const struct op *op = &m->rank->ops[i];
@@ -223,13 +223,13 @@ static void find_groups(struct maker *m)
 
 /* A message to the rank itself, in a group with others: its copy is a part of the time that the
  * others have. */
-static bool is_part_of_others(const struct maker *m, const struct op *op)
+static bool is_part_of_others(const struct graph_builder *m, const struct op *op)
 {
     return op->class == OP_P2P && op->coll.group >= 0 && chakra_alone(m->run, m->rank, op) &&
            idmap_find(&m->groups, op->coll.group) != IDMAP_NONE;
 }
 
-static void add_op(struct maker *m, const struct op *op)
+static void add_op(struct graph_builder *m, const struct op *op)
 {
     bool called = op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS;
     bool communicates = op->class == OP_COLL || op->class == OP_P2P;
@@ -257,7 +257,7 @@ static void add_op(struct maker *m, const struct op *op)
 }
 
 /* The host's way to the first of these kernels: other calls may lie between them. */
-static void add_launches(struct maker *m, uint32_t index)
+static void add_launches(struct graph_builder *m, uint32_t index)
 {
     const struct launches *l = &m->rank->launches[index];
     struct tail *stream = tail_of(&m->streams, l->stream);
@@ -273,13 +273,13 @@ static void add_launches(struct maker *m, uint32_t index)
 }
 
 /* A host that waited for every stream. */
-static void wait_for_all(struct maker *m, struct tail *thread)
+static void wait_for_all(struct graph_builder *m, struct tail *thread)
 {
     for (uint32_t i = 0; i < m->streams.ids.count; i++)
         wait_for(m->g, thread, stream_end(m, &m->streams.list[i]));
 }
 
-static void await_event(struct maker *m, const struct act *act)
+static void await_event(struct graph_builder *m, const struct act *act)
 {
     struct tail *stream = tail_of(&m->streams, act->stream);
     stream_end(m, stream);
@@ -287,7 +287,7 @@ static void await_event(struct maker *m, const struct act *act)
 }
 
 /* The host's way to the call; what the call waits for, the thread's next node depends on. */
-static void add_act(struct maker *m, const struct act *act)
+static void add_act(struct graph_builder *m, const struct act *act)
 {
     bool waits = act_waits(act);
     int64_t end_ns = waits || act->host_end_ns == UNKNOWN_NS ? act->host_ns : act->host_end_ns;
@@ -354,12 +354,12 @@ void chakra_graph_make(struct chakra_graph *g, const struct run *run, size_t r,
                        const int64_t *untimed_ns)
 {
     const struct rank *rank = &run->ranks[r];
-    struct maker m = {.g = g,
-                      .run = run,
-                      .rank = rank,
-                      .untimed_ns = untimed_ns,
-                      .newest = CHAKRA_NONE,
-                      .newest_end_ns = UNKNOWN_NS};
+    struct graph_builder m = {.g = g,
+                              .run = run,
+                              .rank = rank,
+                              .untimed_ns = untimed_ns,
+                              .newest = CHAKRA_NONE,
+                              .newest_end_ns = UNKNOWN_NS};
     size_t count;
     struct deed *deeds = deeds_of(rank, &count);
     memset(g, 0, sizeof *g);

@@ -108,7 +108,7 @@ static void put_arrow(struct chrome *c, const struct track *track, const char *w
     buf_puts(b, part == FLOW_LAST ? ",\"bp\":\"e\"}" : "}");
 }
 
-static void put_slice(void *context, const struct track *track, const struct slice *s)
+static void put_slice(void *context, const struct track *track, const struct track_slice *s)
 {
     struct chrome *c = context;
     struct buf *b = event(c);

@@ -22,7 +22,7 @@
 
 #define FLUSH ((size_t)1 << 18)
 
-struct tables {
+struct csv_export {
     const struct run *run;
     size_t only;
     int64_t origin_ns;
@@ -54,12 +54,12 @@ static void put_us(struct buf *b, int64_t ns)
         buf_printf(b, "%s%" PRIu64 ".%03u", ns < 0 ? "-" : "", n / 1000, (unsigned)(n % 1000));
 }
 
-static void put_moment(const struct tables *t, struct buf *b, int64_t ns)
+static void put_moment(const struct csv_export *t, struct buf *b, int64_t ns)
 {
     put_us(b, ns == UNKNOWN_NS ? UNKNOWN_NS : ns - t->origin_ns);
 }
 
-static void end_row(struct tables *t)
+static void end_row(struct csv_export *t)
 {
     buf_putc(&t->out, '\n');
     if (t->out.len < FLUSH)
@@ -70,7 +70,7 @@ static void end_row(struct tables *t)
 
 /* ---- operations ---- */
 
-static void put_comm(const struct tables *t, struct buf *b, const struct op *op)
+static void put_comm(const struct csv_export *t, struct buf *b, const struct op *op)
 {
     const struct comm *comm = op->coll.comm >= 0 ? &t->run->comms[op->coll.comm] : NULL;
     put_text(b, op->coll.op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name(op->coll.op) : "");
@@ -94,7 +94,7 @@ static void put_shape(struct buf *b, const struct op *op)
     put_known(b, known, known ? op->gemm.batch : 0);
 }
 
-static void put_op(struct tables *t, size_t r, size_t i)
+static void put_op(struct csv_export *t, size_t r, size_t i)
 {
     const struct rank *rank = &t->run->ranks[r];
     const struct op *op = &rank->ops[i];
@@ -122,7 +122,7 @@ static void put_op(struct tables *t, size_t r, size_t i)
     end_row(t);
 }
 
-static void put_ops(struct tables *t, size_t r)
+static void put_ops(struct csv_export *t, size_t r)
 {
     for (size_t i = 0; i < t->run->ranks[r].nops; i++)
         put_op(t, r, i);
@@ -130,7 +130,7 @@ static void put_ops(struct tables *t, size_t r)
 
 /* ---- the others ---- */
 
-static void put_acts(struct tables *t, size_t r)
+static void put_acts(struct csv_export *t, size_t r)
 {
     const struct rank *rank = &t->run->ranks[r];
     for (size_t i = 0; i < rank->nacts; i++) {
@@ -146,7 +146,7 @@ static void put_acts(struct tables *t, size_t r)
     }
 }
 
-static void put_steps(struct tables *t, size_t r)
+static void put_steps(struct csv_export *t, size_t r)
 {
     const struct rank *rank = &t->run->ranks[r];
     for (size_t i = 0; i < rank->nsteps; i++) {
@@ -158,7 +158,7 @@ static void put_steps(struct tables *t, size_t r)
     }
 }
 
-static void put_marks(struct tables *t, size_t r)
+static void put_marks(struct csv_export *t, size_t r)
 {
     const struct rank *rank = &t->run->ranks[r];
     for (size_t i = 0; i < rank->nmarks; i++) {
@@ -171,7 +171,7 @@ static void put_marks(struct tables *t, size_t r)
     }
 }
 
-static void put_ranks(struct tables *t, size_t r)
+static void put_ranks(struct csv_export *t, size_t r)
 {
     const struct rank *rank = &t->run->ranks[r];
     buf_printf(&t->out, "%d", rank->rank);
@@ -185,7 +185,7 @@ static void put_ranks(struct tables *t, size_t r)
     end_row(t);
 }
 
-static void put_members(struct tables *t, size_t r)
+static void put_members(struct csv_export *t, size_t r)
 {
     const struct rank *rank = &t->run->ranks[r];
     for (size_t i = 0; i < rank->nin; i++) {
@@ -209,8 +209,8 @@ static void put_members(struct tables *t, size_t r)
     X(ranks, "rank,host,gpu,pid,file,clock_domain,dropped,complete")                             \
     X(members, "rank,comm,group,comm_size,comm_rank")
 
-static int put_table(struct tables *t, const char *where, const char *name, const char *keys,
-                     void (*put)(struct tables *, size_t), struct err *e)
+static int put_table(struct csv_export *t, const char *where, const char *name, const char *keys,
+                     void (*put)(struct csv_export *, size_t), struct err *e)
 {
     struct buf path = BUF_INIT;
     int rc;
@@ -232,7 +232,7 @@ static int put_table(struct tables *t, const char *where, const char *name, cons
 
 /* ---- matches ---- */
 
-static void number_matches(struct tables *t)
+static void number_matches(struct csv_export *t)
 {
     struct matches m;
     t->match = array_new(t->run->nranks + 1, sizeof *t->match);
@@ -252,7 +252,7 @@ static void number_matches(struct tables *t)
 
 int export_csv(const struct run *run, const char *where, size_t only, struct err *e)
 {
-    struct tables t = {.run = run, .only = only, .origin_ns = tracks_origin(run)};
+    struct csv_export t = {.run = run, .only = only, .origin_ns = tracks_origin(run)};
     int rc = 0;
     if (mkdir(where, 0777) < 0 && errno != EEXIST)
         return err_set(e, ERR_INPUT, "cannot make '%s': %s", where, strerror(errno));

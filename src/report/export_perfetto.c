@@ -65,7 +65,7 @@ enum { INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_ANNOTATIONS = 3 };
 enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
 
 /* Texts that were written, and their numbers. */
-struct names {
+struct written_names {
     struct intern texts;
     struct idmap ids; /* by where the text is kept */
 };
@@ -78,7 +78,7 @@ struct perfetto {
     struct buf out;      /* not written yet */
     struct buf interned; /* of the packet that is made */
     struct arena arena;
-    struct names categories, titles, keys;
+    struct written_names categories, titles, keys;
     int64_t origin_ns;
     uint64_t process, track; /* uuids */
     bool begun;
@@ -110,7 +110,8 @@ static void close_packet(struct perfetto *p, size_t at)
 }
 
 /* The text's number; a new text is put into the packet that is made. */
-static uint64_t number_of(struct perfetto *p, struct names *names, uint32_t field, const char *text)
+static uint64_t number_of(struct perfetto *p, struct written_names *names, uint32_t field,
+                          const char *text)
 {
     const char *kept = intern_add(&names->texts, text, strlen(text));
     uint32_t known = names->ids.count, index = idmap_add(&names->ids, (int64_t)(uintptr_t)kept);
@@ -218,7 +219,7 @@ static void put_flow(struct perfetto *p, uint64_t flow, enum flow_part part)
         proto_fixed64(&p->out, part == FLOW_LAST ? EVENT_LAST_FLOWS : EVENT_FLOWS, flow);
 }
 
-static void put_slice(void *context, const struct track *track, const struct slice *s)
+static void put_slice(void *context, const struct track *track, const struct track_slice *s)
 {
     struct perfetto *p = context;
     size_t packet, event;
@@ -258,13 +259,13 @@ static void put_count(void *context, const struct track *track, int64_t at_ns, i
 
 /* ---- the file ---- */
 
-static void names_init(struct names *n, struct arena *arena)
+static void names_init(struct written_names *n, struct arena *arena)
 {
     memset(n, 0, sizeof *n);
     intern_init(&n->texts, arena);
 }
 
-static void names_release(struct names *n)
+static void names_release(struct written_names *n)
 {
     intern_release(&n->texts);
     idmap_release(&n->ids);

@@ -17,7 +17,7 @@
 #define LABEL 52.0 /* that one takes of the horizontal axis */
 
 /* What an axis shows, from least to most; in logarithms where it is logarithmic. */
-struct range {
+struct axis_range {
     bool log;
     double least, most;
 };
@@ -27,7 +27,7 @@ static bool shown(const struct plot_axis *a, double value)
     return isfinite(value) && (!a->log || value > 0);
 }
 
-static void widen(struct range *r, const struct plot_axis *a, double value)
+static void widen(struct axis_range *r, const struct plot_axis *a, double value)
 {
     if (!shown(a, value))
         return;
@@ -36,10 +36,10 @@ static void widen(struct range *r, const struct plot_axis *a, double value)
     r->most = fmax(r->most, value);
 }
 
-static struct range range_of(const struct plot *p, bool horizontal)
+static struct axis_range range_of(const struct plot *p, bool horizontal)
 {
     const struct plot_axis *a = horizontal ? &p->x : &p->y;
-    struct range r = {a->log, NAN, NAN};
+    struct axis_range r = {a->log, NAN, NAN};
     for (size_t i = 0; i < p->nseries; i++) {
         const struct plot_series *s = &p->series[i];
         for (size_t k = 0; k < s->n; k++) {
@@ -54,7 +54,7 @@ static struct range range_of(const struct plot *p, bool horizontal)
 }
 
 /* Axes begin at 0, or below it, and end at a round number; logarithmic ones at powers of two. */
-static void round_range(struct range *r)
+static void round_range(struct axis_range *r)
 {
     if (r->log) {
         r->least = floor(r->least);
@@ -67,7 +67,7 @@ static void round_range(struct range *r)
         r->most = r->least + 1;
 }
 
-static double part_of(const struct range *r, double value)
+static double part_of(const struct axis_range *r, double value)
 {
     value = r->log ? log2(value) : value;
     if (!(r->most > r->least))
@@ -75,12 +75,12 @@ static double part_of(const struct range *r, double value)
     return fmin(fmax((value - r->least) / (r->most - r->least), 0), 1);
 }
 
-static double x_of(const struct range *r, double value)
+static double x_of(const struct axis_range *r, double value)
 {
     return LEFT + (WIDTH - LEFT - RIGHT) * part_of(r, value);
 }
 
-static double y_of(const struct range *r, double value)
+static double y_of(const struct axis_range *r, double value)
 {
     return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * part_of(r, value);
 }
@@ -95,8 +95,8 @@ static void label(const struct plot_axis *a, double value, char *buf, size_t siz
         snprintf(buf, size, "%.4g", value);
 }
 
-static void put_grid(struct buf *b, const struct plot *p, const struct range *x,
-                     const struct range *y)
+static void put_grid(struct buf *b, const struct plot *p, const struct axis_range *x,
+                     const struct axis_range *y)
 {
     char text[32];
     double free = 0;
@@ -124,7 +124,7 @@ static void put_grid(struct buf *b, const struct plot *p, const struct range *x,
 }
 
 static void put_points(struct buf *b, const struct plot *p, const struct plot_series *s,
-                       const struct range *x, const struct range *y)
+                       const struct axis_range *x, const struct axis_range *y)
 {
     for (size_t i = 0; i < s->n; i++) {
         if (shown(&p->x, s->x[i]) && shown(&p->y, s->y[i]))
@@ -134,7 +134,7 @@ static void put_points(struct buf *b, const struct plot *p, const struct plot_se
 }
 
 static void put_line(struct buf *b, const struct plot *p, const struct plot_series *s,
-                     const struct range *x, const struct range *y)
+                     const struct axis_range *x, const struct axis_range *y)
 {
     bool open = false;
     buf_printf(b, "<path class=\"line c%d%s\" d=\"", s->colour,
@@ -150,7 +150,7 @@ static void put_line(struct buf *b, const struct plot *p, const struct plot_seri
 
 /* Along the lower edge and back along the upper one. */
 static void put_band(struct buf *b, const struct plot *p, const struct plot_series *s,
-                     const struct range *x, const struct range *y)
+                     const struct axis_range *x, const struct axis_range *y)
 {
     const char *before = "M";
     buf_printf(b, "<path class=\"band k%d\" d=\"", s->colour);
@@ -230,7 +230,7 @@ static void begin_figure(struct buf *b, const char *title, double width, double 
 
 void plot_curves(struct buf *b, const struct plot *p)
 {
-    struct range x = range_of(p, true), y = range_of(p, false);
+    struct axis_range x = range_of(p, true), y = range_of(p, false);
     if (isnan(x.least) || isnan(y.least))
         return;
     round_range(&y);

@@ -18,20 +18,20 @@
 /* Colours, by place in replay_shares. */
 enum { COMPUTE = 0, UNTRACED = 1, COMM = 2, COPY = 3, WAIT = 7 };
 
-struct row {
+struct stream_row {
     uint8_t kind[STEPS + 1]; /* what fills most of each step; 255 nothing */
     bool any;
 };
 
 /* One rank while it is drawn. */
-struct drawing {
+struct rank_chart {
     const struct job *job;
     size_t rank;
     int64_t start_ns, end_ns; /* of the step that is drawn */
-    struct row *rows;         /* by stream; owned */
+    struct stream_row *rows;  /* by stream; owned */
 };
 
-static void fill(struct drawing *d, size_t stream, int kind, int64_t start_ns, int64_t end_ns)
+static void fill(struct rank_chart *d, size_t stream, int kind, int64_t start_ns, int64_t end_ns)
 {
     double length = (double)(d->end_ns - d->start_ns);
     int64_t from_ns = start_ns > d->start_ns ? start_ns : d->start_ns;
@@ -60,7 +60,7 @@ static int kind_of(const struct op *op)
     }
 }
 
-static void fill_rows(struct drawing *d)
+static void fill_rows(struct rank_chart *d)
 {
     const struct program *p = &d->job->program;
     const struct program_rank *place = &p->ranks[d->rank];
@@ -86,9 +86,9 @@ static void fill_rows(struct drawing *d)
     job_view_release(&v);
 }
 
-static void put_row(struct buf *b, const struct drawing *d, size_t stream)
+static void put_row(struct buf *b, const struct rank_chart *d, size_t stream)
 {
-    const struct row *row = &d->rows[stream];
+    const struct stream_row *row = &d->rows[stream];
     buf_printf(b,
                "<div class=row><span>rank %d, stream %d</span><svg viewBox=\"0 0 %d 10\" "
                "preserveAspectRatio=none>",
@@ -105,7 +105,8 @@ static void put_row(struct buf *b, const struct drawing *d, size_t stream)
 
 static void draw_rank(struct buf *b, const struct job *job, size_t rank, struct sim_span step)
 {
-    struct drawing d = {.job = job, .rank = rank, .start_ns = step.start_ns, .end_ns = step.end_ns};
+    struct rank_chart d = {
+        .job = job, .rank = rank, .start_ns = step.start_ns, .end_ns = step.end_ns};
     size_t n = job->program.ranks[rank].nstreams;
     d.rows = malloc((n + 1) * sizeof *d.rows);
     if (d.rows == NULL)

@@ -79,13 +79,13 @@ size_t sheet_rows(const struct sheet *s)
 
 /* One unit for all times of a sheet that are in SHEET_NS, so that its numbers compare at a
  * glance. */
-struct scale {
+struct time_unit {
     const char *name; /* NULL: there are none */
     double ns;
     int decimals;
 };
 
-static struct scale scale_of(const struct sheet *s, size_t rows)
+static struct time_unit scale_of(const struct sheet *s, size_t rows)
 {
     double longest = -1;
     for (size_t i = 0; i < rows * s->ncolumns; i++) {
@@ -95,8 +95,8 @@ static struct scale scale_of(const struct sheet *s, size_t rows)
             longest = ns;
     }
     if (longest < 10e6)
-        return (struct scale){longest >= 0 ? "us" : NULL, 1e3, 1};
-    return longest < 10e9 ? (struct scale){"ms", 1e6, 2} : (struct scale){"s", 1e9, 2};
+        return (struct time_unit){longest >= 0 ? "us" : NULL, 1e3, 1};
+    return longest < 10e9 ? (struct time_unit){"ms", 1e6, 2} : (struct time_unit){"s", 1e9, 2};
 }
 
 static void rate_cell(struct table *t, double value)
@@ -110,7 +110,7 @@ static double without_minus(double value, int decimals)
     return value < 0 && -value * pow(10, decimals) < 0.5 ? 0 : value;
 }
 
-static void number_cell(struct table *t, enum sheet_unit unit, const struct scale *scale,
+static void number_cell(struct table *t, enum sheet_unit unit, const struct time_unit *scale,
                         double value)
 {
     char text[32];
@@ -198,7 +198,7 @@ static const char **text_of_column(const struct sheet *s, size_t c, size_t rows,
 /* Returns the name of the unit of times; NULL. */
 static const char *fill_table(const struct sheet *s, size_t rows, bool whole, struct table *t)
 {
-    struct scale scale = scale_of(s, rows);
+    struct time_unit scale = scale_of(s, rows);
     struct arena arena;
     const char ***texts;
     arena_init(&arena);

@@ -66,7 +66,7 @@ static void put_op_name(struct buf *b, const struct op *op)
     put_text(b, "name", op_title(op, title));
 }
 
-static void put_name(struct buf *b, const struct timeline_rank *tr, const struct slot *s)
+static void put_name(struct buf *b, const struct timeline_rank *tr, const struct timeline_slot *s)
 {
     switch ((enum slot_what)s->what) {
     case SLOT_UNTRACED:
@@ -91,7 +91,7 @@ static void put_field(struct buf *b, const struct op_field *f)
         buf_printf(b, "\"%s\":%lld", f->key, (long long)f->number);
 }
 
-static void put_args(struct buf *b, const struct timeline_rank *tr, const struct slot *s)
+static void put_args(struct buf *b, const struct timeline_rank *tr, const struct timeline_slot *s)
 {
     struct op_field fields[OP_FIELDS_MAX];
     const struct op *op;
@@ -128,7 +128,7 @@ static void put_arrow(const struct timeline_rank *tr, char phase, const char *id
 }
 
 /* From a call to what it launched: to where the slices of the operation begin. */
-static void put_launch(const struct timeline_rank *tr, const struct slot *s, uint32_t tid)
+static void put_launch(const struct timeline_rank *tr, const struct timeline_slot *s, uint32_t tid)
 {
     char id[64];
     const struct op *op = &tr->rank->ops[s->index];
@@ -153,7 +153,7 @@ static struct sim_span member_span(const struct timeline_rank *tr, const struct 
 }
 
 /* Along the members of a transfer in the order of their ends: the one that ends first begins it. */
-static void put_members(const struct timeline_rank *tr, const struct slot *s, uint32_t tid)
+static void put_members(const struct timeline_rank *tr, const struct timeline_slot *s, uint32_t tid)
 {
     const struct program *p = &tr->job->program;
     uint32_t match = tr->place->match[s->index], before = 0, behind = 0;
@@ -183,7 +183,7 @@ static void put_members(const struct timeline_rank *tr, const struct slot *s, ui
               id, "members", tid, s->end_ns > s->start_ns ? s->end_ns - 1 : s->end_ns);
 }
 
-void timeline_slice(const struct timeline_rank *tr, const struct slot *s, uint32_t tid)
+void timeline_slice(const struct timeline_rank *tr, const struct timeline_slot *s, uint32_t tid)
 {
     static const char *const kinds[] = {[SLOT_OP] = "device",
                                         [SLOT_WAIT] = "wait",

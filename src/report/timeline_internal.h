@@ -25,7 +25,7 @@ struct timeline_file {
 enum slot_what { SLOT_OP, SLOT_WAIT, SLOT_UNTRACED, SLOT_CALL, SLOT_ACT };
 
 /* Something on a track. */
-struct slot {
+struct timeline_slot {
     int64_t start_ns, end_ns;
     uint32_t track; /* of the rank: host threads, then streams (timeline_rank.c) */
     uint32_t index; /* operation, act, or launches */
@@ -43,7 +43,7 @@ struct timeline_rank {
     bool predicted;
     int64_t shift_ns; /* added to every time */
     int pid;
-    struct slot *list; /* owned */
+    struct timeline_slot *list; /* owned */
     size_t count, cap;
 };
 
@@ -63,6 +63,6 @@ void timeline_name_process(const struct timeline_rank *tr);
 void timeline_name_thread(const struct timeline_rank *tr, uint32_t tid, const char *name);
 
 /* A slice with its arguments and arrows. */
-void timeline_slice(const struct timeline_rank *tr, const struct slot *slot, uint32_t tid);
+void timeline_slice(const struct timeline_rank *tr, const struct timeline_slot *slot, uint32_t tid);
 
 #endif

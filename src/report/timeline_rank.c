@@ -16,7 +16,8 @@ static void add(struct timeline_rank *tr, enum slot_what what, uint32_t track, u
     if (span.end_ns < span.start_ns)
         return;
     ARRAY_GROW(tr->list, tr->cap, tr->count + 1);
-    tr->list[tr->count++] = (struct slot){span.start_ns, span.end_ns, track, index, (uint8_t)what};
+    tr->list[tr->count++] =
+        (struct timeline_slot){span.start_ns, span.end_ns, track, index, (uint8_t)what};
 }
 
 static uint32_t stream_track(const struct timeline_rank *tr, uint32_t item)
@@ -110,7 +111,7 @@ static void collect(struct timeline_rank *tr)
 
 static int by_track(const void *pa, const void *pb)
 {
-    const struct slot *a = pa, *b = pb;
+    const struct timeline_slot *a = pa, *b = pb;
     if (a->track != b->track)
         return a->track < b->track ? -1 : 1;
     if (a->start_ns != b->start_ns)
@@ -137,7 +138,8 @@ static void name_track(const struct timeline_rank *tr, uint32_t track, uint32_t 
 }
 
 /* The first lane that is free then; what equals the slice before it nests in it. LANES: none. */
-static uint32_t find_lane(const struct slot *last, uint32_t lanes, const struct slot *s)
+static uint32_t find_lane(const struct timeline_slot *last, uint32_t lanes,
+                          const struct timeline_slot *s)
 {
     for (uint32_t l = 0; l < lanes; l++) {
         if (s->start_ns >= last[l].end_ns ||
@@ -149,10 +151,10 @@ static uint32_t find_lane(const struct slot *last, uint32_t lanes, const struct 
 
 static void emit(const struct timeline_rank *tr)
 {
-    struct slot last[LANES];
+    struct timeline_slot last[LANES];
     uint32_t lanes = 0;
     for (size_t i = 0; i < tr->count; i++) {
-        const struct slot *s = &tr->list[i];
+        const struct timeline_slot *s = &tr->list[i];
         uint32_t lane;
         if (i == 0 || s->track != tr->list[i - 1].track)
             lanes = 0;

@@ -15,7 +15,7 @@
 #define NESTING 64
 
 /* A slice before it has a place. */
-struct item {
+struct pending_slice {
     int64_t start_ns, end_ns;
     uint8_t kind; /* enum track_kind */
     uint8_t what; /* enum slice_what */
@@ -30,11 +30,11 @@ struct membership_flow {
     uint8_t part;   /* enum flow_part */
 };
 
-struct drawing {
+struct track_walk {
     const struct run *run;
     const struct track_writer *writer;
     struct membership_flow **members; /* [nranks][nops] */
-    struct item *list;                /* owned; of the rank that is drawn */
+    struct pending_slice *list;       /* owned; of the rank that is drawn */
     size_t count, cap;
 };
 
@@ -70,17 +70,17 @@ static bool same_call(const struct rank *rank, uint32_t op)
 
 /* ---- what there is ---- */
 
-static void add(struct drawing *d, enum track_kind kind, int32_t id, enum slice_what what,
+static void add(struct track_walk *d, enum track_kind kind, int32_t id, enum slice_what what,
                 uint32_t index, int64_t start_ns, int64_t end_ns)
 {
     if (start_ns == UNKNOWN_NS || end_ns == UNKNOWN_NS || end_ns < start_ns)
         return;
     ARRAY_GROW(d->list, d->cap, d->count + 1);
     d->list[d->count++] =
-        (struct item){start_ns, end_ns, (uint8_t)kind, (uint8_t)what, 0, id, index};
+        (struct pending_slice){start_ns, end_ns, (uint8_t)kind, (uint8_t)what, 0, id, index};
 }
 
-static void add_op(struct drawing *d, const struct rank *rank, uint32_t i)
+static void add_op(struct track_walk *d, const struct rank *rank, uint32_t i)
 {
     const struct op *op = &rank->ops[i];
     int64_t start_ns, end_ns;
@@ -90,7 +90,7 @@ static void add_op(struct drawing *d, const struct rank *rank, uint32_t i)
         add(d, TRACK_THREAD, (int32_t)op->tid, SLICE_CALL, i, start_ns, end_ns);
 }
 
-static void collect(struct drawing *d, const struct rank *rank)
+static void collect(struct track_walk *d, const struct rank *rank)
 {
     d->count = 0;
     for (uint32_t i = 0; i < rank->nsteps; i++)
@@ -109,7 +109,7 @@ static void collect(struct drawing *d, const struct rank *rank)
 }
 
 /* Longer ones first, so that they enclose. */
-static int by_time(const struct item *a, const struct item *b)
+static int by_time(const struct pending_slice *a, const struct pending_slice *b)
 {
     int order = ORDER(a->start_ns, b->start_ns);
     if (order == 0)
@@ -121,7 +121,7 @@ static int by_time(const struct item *a, const struct item *b)
 
 static int by_track(const void *pa, const void *pb)
 {
-    const struct item *a = pa, *b = pb;
+    const struct pending_slice *a = pa, *b = pb;
     int order = ORDER(a->kind, b->kind);
     if (order == 0)
         order = ORDER(a->id, b->id);
@@ -133,8 +133,8 @@ static int by_track(const void *pa, const void *pb)
 /* ---- lanes ---- */
 
 /* The slices that are open on a lane, the innermost last. */
-struct lane {
-    struct item *open[NESTING];
+struct slice_stack {
+    struct pending_slice *open[NESTING];
     int depth;
 };
 
@@ -142,15 +142,15 @@ struct lane {
  * resolution of CUDA events. The earlier one is drawn so much shorter. */
 #define EVENT_NS 1000
 
-static bool overlaps_barely(const struct item *before, const struct item *item)
+static bool overlaps_barely(const struct pending_slice *before, const struct pending_slice *item)
 {
     return item->kind == TRACK_STREAM && item->end_ns > before->end_ns &&
            before->end_ns - item->start_ns <= EVENT_NS;
 }
 
-static bool fits(struct lane *lane, const struct item *item)
+static bool fits(struct slice_stack *lane, const struct pending_slice *item)
 {
-    struct item *top;
+    struct pending_slice *top;
     while (lane->depth > 0) {
         top = lane->open[lane->depth - 1];
         if (overlaps_barely(top, item))
@@ -165,7 +165,7 @@ static bool fits(struct lane *lane, const struct item *item)
 
 /* Slices of one track, by start: gives each the first lane where it nests. What finds none is left
  * out: LANES. */
-static void place(struct item *list, size_t count, struct lane *lanes)
+static void place(struct pending_slice *list, size_t count, struct slice_stack *lanes)
 {
     int open = 0;
     for (size_t i = 0; i < count; i++) {
@@ -180,14 +180,14 @@ static void place(struct item *list, size_t count, struct lane *lanes)
     }
 }
 
-static bool same_track(const struct item *a, const struct item *b)
+static bool same_track(const struct pending_slice *a, const struct pending_slice *b)
 {
     return a->kind == b->kind && a->id == b->id;
 }
 
-static void place_all(struct drawing *d)
+static void place_all(struct track_walk *d)
 {
-    struct lane *lanes = NULL;
+    struct slice_stack *lanes = NULL;
     size_t cap = 0;
     ARRAY_GROW(lanes, cap, LANES);
     for (size_t i = 0, end; i < d->count; i = end) {
@@ -208,7 +208,7 @@ static int64_t end_of(const struct run *run, const struct match_member *m)
 }
 
 /* Marks the members that end first and last, and those between. */
-static void mark_match(struct drawing *d, const struct matches *m, size_t index)
+static void mark_match(struct track_walk *d, const struct matches *m, size_t index)
 {
     const struct match *match = &m->list[index];
     const struct match_member *first = NULL, *last = NULL;
@@ -234,7 +234,7 @@ static void mark_match(struct drawing *d, const struct matches *m, size_t index)
     d->members[last->rank][last->op].part = FLOW_LAST;
 }
 
-static void find_members(struct drawing *d)
+static void find_members(struct track_walk *d)
 {
     struct matches m;
     size_t cap = 0;
@@ -255,7 +255,7 @@ static void find_members(struct drawing *d)
 
 /* ---- writing ---- */
 
-static uint64_t launch_flow(const struct drawing *d, size_t r, uint32_t op)
+static uint64_t launch_flow(const struct track_walk *d, size_t r, uint32_t op)
 {
     const struct op *o = &d->run->ranks[r].ops[op];
     int64_t start_ns, end_ns, call_ns, call_end_ns;
@@ -265,18 +265,18 @@ static uint64_t launch_flow(const struct drawing *d, size_t r, uint32_t op)
     return ((uint64_t)r << 32 | op) << 1 | 1;
 }
 
-static void describe(const struct drawing *d, size_t r, const struct item *item, struct slice *s,
-                     char title[OP_TITLE_MAX])
+static void describe(const struct track_walk *d, size_t r, const struct pending_slice *item,
+                     struct track_slice *s, char title[OP_TITLE_MAX])
 {
     static const char *const categories[] = {
         [SLICE_STEP] = "step", [SLICE_MARK] = "mark",         [SLICE_CALL] = "call",
         [SLICE_ACT] = "sync",  [SLICE_LAUNCHES] = "launches", [SLICE_OP] = "device"};
     const struct rank *rank = &d->run->ranks[r];
-    *s = (struct slice){.start_ns = item->start_ns,
-                        .end_ns = item->end_ns,
-                        .what = (enum slice_what)item->what,
-                        .category = categories[item->what],
-                        .title = title};
+    *s = (struct track_slice){.start_ns = item->start_ns,
+                              .end_ns = item->end_ns,
+                              .what = (enum slice_what)item->what,
+                              .category = categories[item->what],
+                              .title = title};
     switch (s->what) {
     case SLICE_STEP:
         s->title = rank->steps[item->index].name;
@@ -308,7 +308,7 @@ static void describe(const struct drawing *d, size_t r, const struct item *item,
 }
 
 /* "steps", "marks of thread 0", "thread 0", "stream 7", "stream 7 (2)". */
-static void name_track(const struct item *item, char name[64])
+static void name_track(const struct pending_slice *item, char name[64])
 {
     size_t len;
     if (item->kind == TRACK_STEPS)
@@ -326,7 +326,7 @@ static void name_track(const struct item *item, char name[64])
         snprintf(name + len, 64 - len, " (%d)", item->lane + 1);
 }
 
-static void draw_rank(struct drawing *d, size_t r)
+static void draw_rank(struct track_walk *d, size_t r)
 {
     const struct rank *rank = &d->run->ranks[r];
     const struct track_writer *w = d->writer;
@@ -340,8 +340,8 @@ static void draw_rank(struct drawing *d, size_t r)
         qsort(d->list, d->count, sizeof *d->list, by_track);
     w->rank(w->context, rank, r);
     for (size_t i = 0; i < d->count; i++) {
-        const struct item *item = &d->list[i];
-        struct slice slice;
+        const struct pending_slice *item = &d->list[i];
+        struct track_slice slice;
         if (item->lane == LANES)
             continue;
         if (i == 0 || !same_track(item, item - 1) || item->lane != item[-1].lane) {
@@ -361,7 +361,7 @@ static void draw_rank(struct drawing *d, size_t r)
 
 int64_t tracks_origin(const struct run *run)
 {
-    struct drawing d = {.run = run};
+    struct track_walk d = {.run = run};
     int64_t origin_ns = INT64_MAX;
     for (size_t r = 0; r < run->nranks; r++) {
         collect(&d, &run->ranks[r]);
@@ -374,7 +374,7 @@ int64_t tracks_origin(const struct run *run)
 
 void tracks_write(const struct run *run, size_t only, const struct track_writer *writer)
 {
-    struct drawing d = {.run = run, .writer = writer};
+    struct track_walk d = {.run = run, .writer = writer};
     find_members(&d);
     for (size_t r = 0; r < run->nranks; r++) {
         if (only == SIZE_MAX || only == r)

@@ -38,7 +38,7 @@ enum slice_what { SLICE_STEP, SLICE_MARK, SLICE_CALL, SLICE_ACT, SLICE_LAUNCHES,
 
 enum flow_part { FLOW_NONE, FLOW_FIRST, FLOW_NEXT, FLOW_LAST };
 
-struct slice {
+struct track_slice {
     int64_t start_ns, end_ns;
     enum slice_what what;
     const char *title;    /* valid during the call */
@@ -54,7 +54,7 @@ struct track_writer {
     void *context;
     void (*rank)(void *context, const struct rank *rank, size_t index);
     void (*track)(void *context, const struct track *track); /* before its slices */
-    void (*slice)(void *context, const struct track *track, const struct slice *slice);
+    void (*slice)(void *context, const struct track *track, const struct track_slice *slice);
 
     /* From that moment on; 0 before the first. */
     void (*count)(void *context, const struct track *track, int64_t at_ns, int64_t value);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* One more or less at a moment. */
-struct change {
+struct count_change {
     int64_t at_ns;
     int32_t id;  /* stream */
     int8_t kind; /* enum track_kind */
@@ -15,7 +15,7 @@ struct change {
 };
 
 struct changes {
-    struct change *list; /* owned */
+    struct count_change *list; /* owned */
     size_t count, cap;
 };
 
@@ -24,8 +24,8 @@ static void add(struct changes *c, enum track_kind kind, int32_t id, int64_t fro
     if (from_ns >= to_ns)
         return;
     ARRAY_GROW(c->list, c->cap, c->count + 2);
-    c->list[c->count++] = (struct change){from_ns, id, (int8_t)kind, 1};
-    c->list[c->count++] = (struct change){to_ns, id, (int8_t)kind, -1};
+    c->list[c->count++] = (struct count_change){from_ns, id, (int8_t)kind, 1};
+    c->list[c->count++] = (struct count_change){to_ns, id, (int8_t)kind, -1};
 }
 
 static void collect(struct changes *c, const struct rank *rank)
@@ -45,19 +45,19 @@ static void collect(struct changes *c, const struct rank *rank)
 
 static int by_track(const void *pa, const void *pb)
 {
-    const struct change *a = pa, *b = pb;
+    const struct count_change *a = pa, *b = pb;
     int order = ORDER(a->kind, b->kind);
     if (order == 0)
         order = ORDER(a->id, b->id);
     return order != 0 ? order : ORDER(a->at_ns, b->at_ns);
 }
 
-static bool same_track(const struct change *a, const struct change *b)
+static bool same_track(const struct count_change *a, const struct count_change *b)
 {
     return a->kind == b->kind && a->id == b->id;
 }
 
-static void begin_track(struct track *track, const struct change *c, char name[64])
+static void begin_track(struct track *track, const struct count_change *c, char name[64])
 {
     if (c->kind == TRACK_COMMS)
         snprintf(name, 64, "communication at once");
@@ -81,7 +81,7 @@ void tracks_count(const struct rank *rank, struct track *track, const struct tra
     if (c.count > 0)
         qsort(c.list, c.count, sizeof *c.list, by_track);
     for (size_t i = 0; i < c.count; i++) {
-        const struct change *now = &c.list[i];
+        const struct count_change *now = &c.list[i];
         if (i == 0 || !same_track(now, now - 1)) {
             value = told = 0;
             begin_track(track, now, name);

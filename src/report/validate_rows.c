@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Where a line of the tables ended up: one of both is NULL. */
-struct entry {
+struct table_line {
     const struct scored_row *scored;
     const struct measured_skip *skip;
     size_t file; /* its place among the files */
@@ -62,7 +62,7 @@ static size_t place_of(const struct measured *m, const char *file)
 
 static int in_order(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct table_line *x = a, *y = b;
     if (x->file != y->file)
         return x->file < y->file ? -1 : 1;
     return (x->line > y->line) - (x->line < y->line);
@@ -71,16 +71,16 @@ static int in_order(const void *a, const void *b)
 void validate_rows(const struct validation *v, FILE *out)
 {
     const struct measured *m = v->measured;
-    struct entry *entries = NULL;
+    struct table_line *entries = NULL;
     size_t cap = 0, n = 0;
     ARRAY_GROW(entries, cap, v->score->nrows + m->nskips + 1);
     for (size_t i = 0; i < v->score->nrows; i++) {
         const struct scored_row *s = &v->score->rows[i];
-        entries[n++] = (struct entry){s, NULL, place_of(m, s->row->file), s->row->line};
+        entries[n++] = (struct table_line){s, NULL, place_of(m, s->row->file), s->row->line};
     }
     for (size_t i = 0; i < m->nskips; i++) {
         const struct measured_skip *s = &m->skips[i];
-        entries[n++] = (struct entry){NULL, s, place_of(m, s->file), s->line};
+        entries[n++] = (struct table_line){NULL, s, place_of(m, s->file), s->line};
     }
     qsort(entries, n, sizeof *entries, in_order);
     fputs("file,line,status,reason,kind,source_id,gpu_profile,network_profile,op,bytes,ranks,nodes,"

@@ -48,7 +48,7 @@ static void see_track(void *context, const struct track *track)
     seen->depth = 0;
 }
 
-static void see_slice(void *context, const struct track *track, const struct slice *s)
+static void see_slice(void *context, const struct track *track, const struct track_slice *s)
 {
     struct seen *seen = context;
     while (seen->depth > 0 && seen->open[seen->depth - 1] <= s->start_ns)
