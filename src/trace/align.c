@@ -134,7 +134,7 @@ static const char *put_time(char *out, size_t size, double ns)
 #define TIME_TEXT 40
 
 /* The largest of each over the domains behind the first. */
-struct summary {
+struct align_summary {
     double offset_ns, drift, drift_err, residual_ns, wall_ns;
     uint64_t anchors; /* the least */
     bool dated;
@@ -146,9 +146,9 @@ static void take_larger(double *most, double value)
         *most = value;
 }
 
-static struct summary summarise(const struct run *run, const struct walls *walls)
+static struct align_summary summarise(const struct run *run, const struct walls *walls)
 {
-    struct summary s = {.anchors = UINT64_MAX, .dated = true};
+    struct align_summary s = {.anchors = UINT64_MAX, .dated = true};
     for (size_t i = 0; i < walls->count; i++) {
         const struct domain *d = &run->domains[i];
         s.dated &= walls->list[i].dated;
@@ -167,7 +167,7 @@ static struct summary summarise(const struct run *run, const struct walls *walls
 
 static void note_aligned(struct run *run, const struct walls *walls)
 {
-    struct summary s = summarise(run, walls);
+    struct align_summary s = summarise(run, walls);
     char offset[TIME_TEXT], residual[TIME_TEXT], wall[TIME_TEXT], drift[64], apart[96] = "";
     bool two = walls->count == 2;
     if (s.drift != 0)

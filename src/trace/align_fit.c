@@ -24,7 +24,7 @@ struct class
 };
 
 struct fitting {
-    struct fit *f;
+    struct clock_fit *f;
     const struct fit_point *points; /* by x */
     size_t n;
     struct class *classes; /* owned, as all below */
@@ -308,7 +308,7 @@ static void fit_all(struct fitting *g)
     take_offset(g);
 }
 
-bool fit_line(struct fit *f, struct fit_point *points, size_t n, uint32_t classes)
+bool fit_line(struct clock_fit *f, struct fit_point *points, size_t n, uint32_t classes)
 {
     struct fitting g = {.f = f, .points = points, .n = n};
     memset(f, 0, sizeof *f);

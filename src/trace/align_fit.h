@@ -24,7 +24,7 @@ struct fit_point {
     uint32_t class; /* below the number of classes */
 };
 
-struct fit {
+struct clock_fit {
     double at;                    /* centre of the points that were used */
     double offset, slope;         /* slope 0 where it is not known to be another */
     double offset_err, slope_err; /* standard errors; slope_err also where the slope is 0 */
@@ -44,7 +44,7 @@ struct fit {
 
 /* False with fewer than FIT_POINTS_MIN points, all points, or near the line. Sorts the points by
  * x. Classes of fewer than FIT_POINTS_MIN points are taken as one. */
-bool fit_line(struct fit *f, struct fit_point *points, size_t n, uint32_t classes);
+bool fit_line(struct clock_fit *f, struct fit_point *points, size_t n, uint32_t classes);
 
 /* NAN of an empty list; the mean of the two in the middle of an even one. Reorders it. No NAN in
  * it. */

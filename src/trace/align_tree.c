@@ -14,26 +14,26 @@ __extension__ typedef __int128 i128;
     1e9 /* ns; a link of which no more is wanted than that it is the last to be taken */
 
 /* What an edge's pairs say of the clocks at its ends. */
-struct link {
+struct clock_link {
     const struct end_edge *edge;
-    struct fit fit;
+    struct clock_fit fit;
     enum unaligned why;
     struct clock_line line; /* from b to a */
 };
 
 /* First and last moment of timed work in a domain, on its own clock. */
-struct extent {
+struct domain_extent {
     int64_t from_ns, to_ns;
 };
 
 struct tree {
     struct domain_map *maps; /* [n]; borrowed */
     int n;
-    struct link *links; /* [nlinks]; owned, as all below */
+    struct clock_link *links; /* [nlinks]; owned, as all below */
     size_t nlinks;
     size_t *first; /* [n + 1]: in of, the links of each domain */
     size_t *of;
-    struct extent *extents; /* [n] */
+    struct domain_extent *extents; /* [n] */
     size_t *up;             /* [n]: link to the one before; SIZE_MAX none */
     int64_t *cost;          /* [n]: sum of errors up to the first, in picoseconds */
     bool *settled;
@@ -44,9 +44,9 @@ static void set_extents(struct tree *t, const struct run *run)
 {
     t->extents = array_new((size_t)t->n, sizeof *t->extents);
     for (int d = 0; d < t->n; d++)
-        t->extents[d] = (struct extent){INT64_MAX, INT64_MIN};
+        t->extents[d] = (struct domain_extent){INT64_MAX, INT64_MIN};
     for (size_t r = 0; r < run->nranks; r++) {
-        struct extent *x = &t->extents[run->ranks[r].domain];
+        struct domain_extent *x = &t->extents[run->ranks[r].domain];
         for (size_t i = 0; i < run->ranks[r].nops; i++) {
             const struct op *op = &run->ranks[r].ops[i];
             int64_t end_ns = op_timed(op) ? ns_add(op->start_ns, op->dur_ns) : UNKNOWN_NS;
@@ -74,12 +74,12 @@ static struct fit_point *points_of(const struct end_edge *e)
     return points;
 }
 
-static double distance(const struct fit *f)
+static double distance(const struct clock_fit *f)
 {
     return f->residual > f->wander ? f->residual : f->wander;
 }
 
-static enum unaligned judge(const struct link *l, bool fitted)
+static enum unaligned judge(const struct clock_link *l, bool fitted)
 {
     if (l->edge->npairs < FIT_POINTS_MIN)
         return JOINED_BY_FEW;
@@ -89,7 +89,7 @@ static enum unaligned judge(const struct link *l, bool fitted)
     return ALIGNED;
 }
 
-static void link_make(struct link *l, const struct end_edge *e, uint32_t classes)
+static void link_make(struct clock_link *l, const struct end_edge *e, uint32_t classes)
 {
     struct fit_point *points = points_of(e);
     const struct end_pair *first = &e->pairs[0];
@@ -107,7 +107,7 @@ static void link_make(struct link *l, const struct end_edge *e, uint32_t classes
 }
 
 /* The mapping of one end of a link to the other. */
-static struct clock_line line_to(const struct link *l, int domain)
+static struct clock_line line_to(const struct clock_link *l, int domain)
 {
     return domain == l->edge->a ? l->line : clock_line_inverse(&l->line);
 }
@@ -115,10 +115,10 @@ static struct clock_line line_to(const struct link *l, int domain)
 /* How far off this mapping may be where the domain's work is farthest from the middle of the ends
  * that it rests on: two standard errors, or as far as the ends lie from the line, or may all lie to
  * one side of it. */
-static double link_error(const struct tree *t, const struct link *l, int from)
+static double link_error(const struct tree *t, const struct clock_link *l, int from)
 {
     struct clock_line line = line_to(l, from == l->edge->a ? l->edge->b : l->edge->a);
-    const struct extent *x = &t->extents[from];
+    const struct domain_extent *x = &t->extents[from];
     double before = (double)((i128)line.at_ns - x->from_ns);
     double behind = (double)((i128)x->to_ns - line.at_ns);
     double reach = before > behind ? before : behind;
@@ -154,7 +154,7 @@ static void make_links(struct tree *t, const struct ends *ends)
     free(next);
 }
 
-static int other_end(const struct link *l, int domain)
+static int other_end(const struct clock_link *l, int domain)
 {
     return domain == l->edge->a ? l->edge->b : l->edge->a;
 }
@@ -165,7 +165,7 @@ static void explain(struct tree *t, int d)
     struct domain_map *map = &t->maps[d];
     map->why = NOT_JOINED;
     for (size_t i = t->first[d]; i < t->first[d + 1]; i++) {
-        const struct link *l = &t->links[t->of[i]];
+        const struct clock_link *l = &t->links[t->of[i]];
         if (l->edge->collectives <= map->anchors)
             continue;
         map->anchors = l->edge->collectives;
@@ -177,7 +177,7 @@ static void explain(struct tree *t, int d)
 /* The mapping of d, from that of the domain before it. */
 static void settle(struct tree *t, int d)
 {
-    const struct link *l = &t->links[t->up[d]];
+    const struct clock_link *l = &t->links[t->up[d]];
     int before = other_end(l, d);
     const struct domain_map *parent = &t->maps[before];
     struct clock_line line = line_to(l, before);
@@ -195,7 +195,7 @@ static void settle(struct tree *t, int d)
 static void reach_next(struct tree *t, int d)
 {
     for (size_t i = t->first[d]; i < t->first[d + 1]; i++) {
-        const struct link *l = &t->links[t->of[i]];
+        const struct clock_link *l = &t->links[t->of[i]];
         int to = other_end(l, d);
         if (l->why != ALIGNED || t->settled[to])
             continue;

@@ -11,15 +11,15 @@
 /* ---- communicators ---- */
 
 /* One stream that carries collectives of libraries, or others. */
-struct lane {
+struct comm_lane {
     int32_t device, stream;
     bool library;
     int comm; /* of the ops that have one; -1 none, -2 more than one */
 };
 
 /* The streams of a rank that carry collectives. */
-struct lanes {
-    struct lane *list; /* owned */
+struct comm_lanes {
+    struct comm_lane *list; /* owned */
     size_t count, cap;
     struct idmap ids; /* device and stream -> list */
 };
@@ -30,11 +30,11 @@ static int64_t lane_key(const struct op *op)
     return (int64_t)((uint64_t)(uint32_t)op->device << 33 ^ stream);
 }
 
-static void collect_lanes(const struct rank *rank, struct lanes *lanes)
+static void collect_lanes(const struct rank *rank, struct comm_lanes *lanes)
 {
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
-        struct lane *lane;
+        struct comm_lane *lane;
         size_t at;
         if (op->class != OP_COLL)
             continue;
@@ -43,7 +43,7 @@ static void collect_lanes(const struct rank *rank, struct lanes *lanes)
         lane = &lanes->list[at];
         if (at == lanes->count) {
             lanes->count++;
-            *lane = (struct lane){op->device, op->stream, kernel_is_library(op->name), -1};
+            *lane = (struct comm_lane){op->device, op->stream, kernel_is_library(op->name), -1};
         }
         if (op->coll.comm >= 0)
             lane->comm = lane->comm == -1 || lane->comm == op->coll.comm ? op->coll.comm : -2;
@@ -52,7 +52,7 @@ static void collect_lanes(const struct rank *rank, struct lanes *lanes)
 
 static int compare_lanes(const void *pa, const void *pb)
 {
-    const struct lane *a = *(struct lane *const *)pa, *b = *(struct lane *const *)pb;
+    const struct comm_lane *a = *(struct comm_lane *const *)pa, *b = *(struct comm_lane *const *)pb;
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
     if (a->library != b->library)
@@ -61,9 +61,9 @@ static int compare_lanes(const void *pa, const void *pb)
 }
 
 /* A communicator for each lane that has none, by the lane's place among those. */
-static void name_lanes(struct run *run, struct lanes *lanes, int64_t size, const char *unnamed)
+static void name_lanes(struct run *run, struct comm_lanes *lanes, int64_t size, const char *unnamed)
 {
-    struct lane **order = array_new(lanes->count + 1, sizeof *order);
+    struct comm_lane **order = array_new(lanes->count + 1, sizeof *order);
     int count[2] = {0, 0};
     size_t n = 0;
     char id[32];
@@ -104,12 +104,12 @@ bool order_is_guessed(const struct run *run, int comm)
 
 void order_name_lanes(struct run *run, struct rank *rank, int64_t size, const char *unnamed)
 {
-    struct lanes lanes = {0};
+    struct comm_lanes lanes = {0};
     collect_lanes(rank, &lanes);
     name_lanes(run, &lanes, size, unnamed);
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
-        const struct lane *lane;
+        const struct comm_lane *lane;
         if (op->class != OP_COLL || op->coll.comm >= 0 || !spans_job(op, size))
             continue;
         lane = &lanes.list[idmap_find(&lanes.ids, lane_key(op))];
@@ -122,13 +122,13 @@ void order_name_lanes(struct run *run, struct rank *rank, int64_t size, const ch
 /* ---- numbers ---- */
 
 /* Counts from 0 for each key. */
-struct counters {
+struct key_counters {
     struct idmap keys;
     int64_t *next; /* owned */
     size_t cap;
 };
 
-static int64_t count_up(struct counters *c, int64_t key)
+static int64_t count_up(struct key_counters *c, int64_t key)
 {
     uint32_t at = idmap_add(&c->keys, key);
     ARRAY_GROW(c->next, c->cap, (size_t)at + 1);
@@ -137,7 +137,7 @@ static int64_t count_up(struct counters *c, int64_t key)
 
 void order_number_messages(struct rank *rank)
 {
-    struct counters messages = {0};
+    struct key_counters messages = {0};
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
         if (op->class == OP_P2P && op->coll.comm >= 0 && op->coll.peer >= 0)
@@ -151,7 +151,7 @@ void order_number_messages(struct rank *rank)
 
 void order_number(struct rank *rank)
 {
-    struct counters collectives = {0};
+    struct key_counters collectives = {0};
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
         if (op->class == OP_COLL && op->coll.comm >= 0)

@@ -12,28 +12,28 @@
 #define FIT_AGAIN 4    /* in a row, or up to the end, so that it is no chance */
 
 /* One collective, in the order of communicator, window, rank, op. */
-struct entry {
+struct coll_entry {
     int32_t comm;
     uint32_t window; /* pauses of the recorder before it */
     uint32_t rank, op;
 };
 
 /* Those of one rank in one communicator and window. */
-struct row {
-    const struct entry *list;
+struct coll_row {
+    const struct coll_entry *list;
     size_t n;
     uint64_t hash; /* of what they are */
 };
 
 /* A place in the order that all rows together have, on one clock. */
-struct place {
-    struct entry of; /* the first row's that has it */
+struct order_place {
+    struct coll_entry of; /* the first row's that has it */
     int64_t seq;     /* in the order in which places were found */
 };
 
 struct resync {
     struct run *run;
-    struct row pattern;
+    struct coll_row pattern;
     int64_t base;                  /* number of the pattern's first collective */
     int64_t next;                  /* number for a collective that the pattern does not have */
     bool clock;                    /* the row in hand and the pattern are on one clock */
@@ -41,13 +41,13 @@ struct resync {
     size_t lost;                   /* of them, that did not fit again */
     size_t pairs;                  /* places that two rows share */
     size_t timed;                  /* sets of rows that were matched by time */
-    struct entry first;            /* where the first of them begins to */
+    struct coll_entry first;       /* where the first of them begins to */
     size_t first_at;
 };
 
 static int compare(const void *pa, const void *pb)
 {
-    const struct entry *a = pa, *b = pb;
+    const struct coll_entry *a = pa, *b = pb;
     if (a->comm != b->comm)
         return a->comm < b->comm ? -1 : 1;
     if (a->window != b->window)
@@ -57,7 +57,7 @@ static int compare(const void *pa, const void *pb)
     return (a->op > b->op) - (a->op < b->op);
 }
 
-static bool one_row(const struct entry *a, const struct entry *b)
+static bool one_row(const struct coll_entry *a, const struct coll_entry *b)
 {
     return a->comm == b->comm && a->window == b->window && a->rank == b->rank;
 }
@@ -70,7 +70,7 @@ static uint32_t window_of(const struct run *run, const struct op *op, uint32_t w
     return window;
 }
 
-static size_t collect(const struct run *run, const bool *by_order, struct entry **list)
+static size_t collect(const struct run *run, const bool *by_order, struct coll_entry **list)
 {
     size_t n = 0, cap = 0;
     for (uint32_t r = 0; r < run->nranks; r++) {
@@ -81,7 +81,7 @@ static size_t collect(const struct run *run, const bool *by_order, struct entry 
                 continue;
             window = window_of(run, op, window);
             ARRAY_GROW(*list, cap, n + 1);
-            (*list)[n++] = (struct entry){op->coll.comm, window, r, i};
+            (*list)[n++] = (struct coll_entry){op->coll.comm, window, r, i};
         }
     }
     if (n > 0)
@@ -89,12 +89,12 @@ static size_t collect(const struct run *run, const bool *by_order, struct entry 
     return n;
 }
 
-static struct op *op_of(const struct resync *s, const struct entry *e)
+static struct op *op_of(const struct resync *s, const struct coll_entry *e)
 {
     return &s->run->ranks[e->rank].ops[e->op];
 }
 
-static uint64_t hash_of(const struct resync *s, const struct row *row)
+static uint64_t hash_of(const struct resync *s, const struct coll_row *row)
 {
     uint64_t h = row->n;
     for (size_t i = 0; i < row->n; i++) {
@@ -130,13 +130,13 @@ static bool together(const struct op *a, const struct op *b)
 }
 
 /* The i-th of the pattern and the j-th of the row. */
-static bool fits(const struct resync *s, const struct row *row, size_t i, size_t j)
+static bool fits(const struct resync *s, const struct coll_row *row, size_t i, size_t j)
 {
     const struct op *a = op_of(s, &s->pattern.list[i]), *b = op_of(s, &row->list[j]);
     return alike(a, b) && (!s->clock || together(a, b));
 }
 
-static bool fits_on(const struct resync *s, const struct row *row, size_t i, size_t j)
+static bool fits_on(const struct resync *s, const struct coll_row *row, size_t i, size_t j)
 {
     size_t count = 0;
     while (count < FIT_AGAIN && i < s->pattern.n && j < row->n && fits(s, row, i, j)) {
@@ -148,7 +148,7 @@ static bool fits_on(const struct resync *s, const struct row *row, size_t i, siz
 }
 
 /* The nearest place from which both fit again. */
-static bool find_again(const struct resync *s, const struct row *row, size_t *i, size_t *j)
+static bool find_again(const struct resync *s, const struct coll_row *row, size_t *i, size_t *j)
 {
     for (size_t away = 1; away <= LOOK_AHEAD; away++) {
         for (size_t skip = 0; skip <= away; skip++) {
@@ -165,7 +165,7 @@ static bool find_again(const struct resync *s, const struct row *row, size_t *i,
 
 /* ---- one rank along the pattern ---- */
 
-static void differ(struct resync *s, const struct row *row, size_t at, bool *differs)
+static void differ(struct resync *s, const struct coll_row *row, size_t at, bool *differs)
 {
     if (*differs)
         return;
@@ -176,7 +176,7 @@ static void differ(struct resync *s, const struct row *row, size_t at, bool *dif
     }
 }
 
-static void number_row(struct resync *s, const struct row *row)
+static void number_row(struct resync *s, const struct coll_row *row)
 {
     size_t i = 0, j = 0;
     bool differs = false, lost = false;
@@ -214,8 +214,8 @@ static int64_t overlap_ns(const struct op *a, const struct op *b)
 /* By the time that two share, of places from i and the row from j: this pair unless one of them
  * shares more with the next of the other. Two of one rank share none, so that a collective's other
  * end is the one that ran beside it longest. */
-static bool is_pair(const struct resync *s, const struct place *places, size_t n, size_t i,
-                    const struct row *row, size_t j)
+static bool is_pair(const struct resync *s, const struct order_place *places, size_t n, size_t i,
+                    const struct coll_row *row, size_t j)
 {
     const struct op *a = op_of(s, &places[i].of), *b = op_of(s, &row->list[j]);
     int64_t shared = overlap_ns(a, b);
@@ -232,10 +232,10 @@ static bool ends_first(const struct op *a, const struct op *b)
 
 /* Lays one row beside the places: what has no place there gets one of its own. Returns the places
  * of both, by time; owned. */
-static struct place *lay_by_time(struct resync *s, struct place *places, size_t *n,
-                                 const struct row *row)
+static struct order_place *lay_by_time(struct resync *s, struct order_place *places, size_t *n,
+                                       const struct coll_row *row)
 {
-    struct place *both = array_new(*n + row->n + 1, sizeof *both);
+    struct order_place *both = array_new(*n + row->n + 1, sizeof *both);
     size_t i = 0, j = 0, count = 0;
     while (i < *n || j < row->n) {
         bool pair = i < *n && j < row->n && is_pair(s, places, *n, i, row, j);
@@ -248,7 +248,7 @@ static struct place *lay_by_time(struct resync *s, struct place *places, size_t 
             continue;
         }
         op_of(s, &row->list[j])->coll.seq = s->next;
-        both[count++] = (struct place){row->list[j++], s->next++};
+        both[count++] = (struct order_place){row->list[j++], s->next++};
     }
     free(places);
     *n = count;
@@ -256,7 +256,7 @@ static struct place *lay_by_time(struct resync *s, struct place *places, size_t 
 }
 
 /* Are all rows on one clock, and every operation of theirs timed? */
-static bool have_times(const struct resync *s, const struct row *rows, size_t n)
+static bool have_times(const struct resync *s, const struct coll_row *rows, size_t n)
 {
     const struct rank *first = &s->run->ranks[rows[0].list[0].rank];
     for (size_t r = 0; r < n; r++) {
@@ -271,9 +271,9 @@ static bool have_times(const struct resync *s, const struct row *rows, size_t n)
     return n > 1;
 }
 
-static void number_by_time(struct resync *s, const struct row *rows, size_t n)
+static void number_by_time(struct resync *s, const struct coll_row *rows, size_t n)
 {
-    struct place *places = NULL;
+    struct order_place *places = NULL;
     int64_t *at;
     size_t count = 0;
     s->next = 0;
@@ -295,7 +295,7 @@ static void number_by_time(struct resync *s, const struct row *rows, size_t n)
 }
 
 /* The row that most others equal, the longest of those, the first of those. */
-static struct row choose(const struct row *rows, size_t n)
+static struct coll_row choose(const struct coll_row *rows, size_t n)
 {
     size_t best = 0, most = 0;
     n = n < ASKED_MAX ? n : ASKED_MAX;
@@ -312,7 +312,7 @@ static struct row choose(const struct row *rows, size_t n)
 }
 
 /* What fits the pattern, row for row. */
-static void number_by_order(struct resync *s, const struct row *rows, size_t n)
+static void number_by_order(struct resync *s, const struct coll_row *rows, size_t n)
 {
     size_t longest = 0;
     for (size_t r = 0; r < n; r++)
@@ -330,7 +330,7 @@ static void number_by_order(struct resync *s, const struct row *rows, size_t n)
 
 /* The rows of one communicator and window, by order, or by time where that shows more of them the
  * same. Numbers of a window are behind those of the one before. */
-static void number_rows(struct resync *s, struct row *rows, size_t n)
+static void number_rows(struct resync *s, struct coll_row *rows, size_t n)
 {
     struct resync before;
     size_t pairs;
@@ -369,8 +369,8 @@ static void note(const struct resync *s)
 void order_resync(struct run *run, const bool *by_order)
 {
     struct resync s = {.run = run};
-    struct entry *list = NULL;
-    struct row *rows = NULL;
+    struct coll_entry *list = NULL;
+    struct coll_row *rows = NULL;
     size_t n = collect(run, by_order, &list), cap = 0, count = 0;
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && one_row(&list[to], &list[from]);)
@@ -381,7 +381,7 @@ void order_resync(struct run *run, const bool *by_order)
             count = 0;
         }
         ARRAY_GROW(rows, cap, count + 1);
-        rows[count++] = (struct row){.list = &list[from], .n = to - from};
+        rows[count++] = (struct coll_row){.list = &list[from], .n = to - from};
     }
     if (count > 0)
         number_rows(&s, rows, count);

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* A node as it stands in the file. */
-struct node {
+struct et_node {
     struct json_text name, values, shapes, types;
     int64_t record_id, tid;
     struct event_args args;
@@ -61,7 +61,7 @@ static struct json_text raw_string(struct json_text raw)
     return json_peek(&j) == '"' ? json_string(&j) : (struct json_text){NULL, 0, false};
 }
 
-static void take_attr(struct node *node, struct json_text name, struct json_text raw)
+static void take_attr(struct et_node *node, struct json_text name, struct json_text raw)
 {
     if (json_text_is(name, "rf_id"))
         node->record_id = raw_number(raw);
@@ -74,7 +74,7 @@ static void take_attr(struct node *node, struct json_text name, struct json_text
 #undef X
 }
 
-static void take_attrs(struct node *node, struct json *j)
+static void take_attrs(struct et_node *node, struct json *j)
 {
     struct json_text key;
     if (!json_enter(j, '['))
@@ -110,7 +110,7 @@ struct comm_inputs {
 };
 
 /* The pair of name and description. */
-static void take_pair(struct node *node, struct json *j)
+static void take_pair(struct et_node *node, struct json *j)
 {
     struct json_text item;
     int n = 0;
@@ -137,7 +137,7 @@ static bool is_pair(const struct json *j)
            json_peek(&ahead) == '"';
 }
 
-static void take_input(struct node *node, struct comm_inputs *in, struct json *j)
+static void take_input(struct et_node *node, struct comm_inputs *in, struct json *j)
 {
     char c = json_peek(j);
     if (c == '"') {
@@ -160,7 +160,7 @@ static void take_input(struct node *node, struct comm_inputs *in, struct json *j
 
 /* The rank, of a message the other end, stands nowhere else; the rest counts where the attributes
  * do not say it. */
-static void take_comm_inputs(struct node *node)
+static void take_comm_inputs(struct et_node *node)
 {
     bool known = node->args.collective.p != NULL;
     struct comm_inputs in = {.number = -1, .before = -1};
@@ -193,7 +193,7 @@ static void take_comm_inputs(struct node *node)
 
 /* ---- nodes ---- */
 
-static void take_inputs(struct node *node, struct json *j)
+static void take_inputs(struct et_node *node, struct json *j)
 {
     struct json_text key;
     if (json_peek(j) != '{') {
@@ -213,7 +213,7 @@ static void take_inputs(struct node *node, struct json *j)
     }
 }
 
-static void take_node(struct node *node, struct json *j)
+static void take_node(struct et_node *node, struct json *j)
 {
     struct json_text key;
     memset(node, 0, sizeof *node);
@@ -241,7 +241,7 @@ static void take_node(struct node *node, struct json *j)
 }
 
 /* The groups are a text in JSON, the first input. */
-static void take_groups(struct et *et, const struct node *node)
+static void take_groups(struct et *et, const struct et_node *node)
 {
     struct buf plain = BUF_INIT;
     struct json values, groups;
@@ -254,7 +254,7 @@ static void take_groups(struct et *et, const struct node *node)
     buf_release(&plain);
 }
 
-static void add_call(struct et *et, const struct node *node, const char *name)
+static void add_call(struct et *et, const struct et_node *node, const char *name)
 {
     struct et_call *call;
     ARRAY_GROW(et->calls.list, et->calls.cap, et->calls.count + 1);
@@ -271,7 +271,7 @@ static void add_call(struct et *et, const struct node *node, const char *name)
         call->meta = kineto_args_meta(&et->k, &node->args);
 }
 
-static void use_node(struct et *et, struct node *node)
+static void use_node(struct et *et, struct et_node *node)
 {
     const char *name;
     if (node->name.p == NULL)
@@ -301,7 +301,7 @@ static void bad_node(struct et *et, uint64_t at, const char *reason)
 static int take_element(void *ctx, struct window *w, struct err *e)
 {
     struct et *et = ctx;
-    struct node node;
+    struct et_node node;
     struct json j;
     for (;;) {
         json_init(&j, w->text + w->at, w->have - w->at);

@@ -76,14 +76,14 @@ static struct rank *find_rank(struct et *et)
 /* ---- the calls ---- */
 
 /* What a join found. */
-struct told {
+struct join_counts {
     size_t calls; /* that both traces have */
     size_t comms, products;
     size_t repeats; /* how often the execution trace's calls are in the profile, at most */
 };
 
 static void tell(struct et *et, struct rank *rank, const struct anchor *anchor,
-                 const struct et_call *call, struct told *told)
+                 const struct et_call *call, struct join_counts *told)
 {
     struct op *op = anchor->op != ANCHOR_NONE ? &rank->ops[anchor->op] : NULL;
     told->calls++;
@@ -96,7 +96,7 @@ static void tell(struct et *et, struct rank *rank, const struct anchor *anchor,
 }
 
 /* By PyTorch's record function id, which is unique in a process. */
-static void join_by_id(struct et *et, struct rank *rank, struct told *told)
+static void join_by_id(struct et *et, struct rank *rank, struct join_counts *told)
 {
     struct idmap ids = {0};
     uint32_t *calls = array_new(et->calls.count, sizeof *calls);
@@ -173,7 +173,7 @@ static bool same_names(const struct et *et, const struct rank *rank, struct thre
     return true;
 }
 
-static void join_by_order(struct et *et, struct rank *rank, struct told *told)
+static void join_by_order(struct et *et, struct rank *rank, struct join_counts *told)
 {
     struct thread_calls_list anchors = {0}, calls = {0};
     split_anchors(rank, &anchors);
@@ -201,11 +201,11 @@ static void join_by_order(struct et *et, struct rank *rank, struct told *told)
 /* ---- numbers ---- */
 
 /* The guessed communicators of the streams of a rank. */
-struct lanes {
+struct guessed_comms {
     KINETO_LIST(struct op, of); /* one op of each */
 };
 
-static const struct op *find_lane(const struct lanes *lanes, const struct op *op)
+static const struct op *find_lane(const struct guessed_comms *lanes, const struct op *op)
 {
     for (size_t i = 0; i < lanes->of.count; i++) {
         if (lanes->of.list[i].stream == op->stream && lanes->of.list[i].device == op->device)
@@ -214,7 +214,8 @@ static const struct op *find_lane(const struct lanes *lanes, const struct op *op
     return NULL;
 }
 
-static void collect_lanes(const struct run *run, const struct rank *rank, struct lanes *lanes)
+static void collect_lanes(const struct run *run, const struct rank *rank,
+                          struct guessed_comms *lanes)
 {
     for (size_t i = 0; i < rank->nops && lanes->of.count < LANES_MAX; i++) {
         const struct op *op = &rank->ops[i];
@@ -230,7 +231,7 @@ static void collect_lanes(const struct run *run, const struct rank *rank, struct
  * guessed one. */
 static void place_collectives(struct run *run, struct rank *rank)
 {
-    struct lanes lanes = {0};
+    struct guessed_comms lanes = {0};
     collect_lanes(run, rank, &lanes);
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
@@ -301,7 +302,7 @@ static void tell_members(struct et *et)
 
 /* ---- together ---- */
 
-static void note_told(struct et *et, const struct rank *rank, const struct told *told)
+static void note_told(struct et *et, const struct rank *rank, const struct join_counts *told)
 {
     if (rank == NULL)
         run_note(et->run, false, "%s: an execution trace of no rank whose profile is here",
@@ -328,7 +329,7 @@ static void note_told(struct et *et, const struct rank *rank, const struct told 
 void et_join(struct et *et)
 {
     struct rank *rank = find_rank(et);
-    struct told told = {0};
+    struct join_counts told = {0};
     size_t nknown = et->run->ncomms;
     bool *known = rank != NULL ? numbered(et->run, rank) : NULL;
     tell_members(et);

@@ -109,12 +109,12 @@ uint32_t frdump_group(struct frdump *f, struct json_text name, struct json_text 
 
 /* ---- pg_config ---- */
 
-struct numbers {
+struct number_list {
     int32_t *list; /* owned */
     size_t count, cap;
 };
 
-static void read_numbers(struct numbers *n, struct json *j)
+static void read_numbers(struct number_list *n, struct json *j)
 {
     if (!json_enter(j, '['))
         return;
@@ -131,7 +131,7 @@ static void read_numbers(struct numbers *n, struct json *j)
 }
 
 /* A list, or the text of one: "[0, 1, 2]". */
-static void read_ranks(struct numbers *n, struct json *j)
+static void read_ranks(struct number_list *n, struct json *j)
 {
     struct json inner;
     struct json_text text;
@@ -148,7 +148,8 @@ static void read_ranks(struct numbers *n, struct json *j)
         n->count = 0;
 }
 
-static void read_group(struct frdump *f, struct json *j, struct json_text name, struct numbers *n)
+static void read_group(struct frdump *f, struct json *j, struct json_text name,
+                       struct number_list *n)
 {
     struct json_text key, desc = {NULL, 0, false};
     n->count = 0;
@@ -171,7 +172,7 @@ static void read_group(struct frdump *f, struct json *j, struct json_text name, 
 
 void frdump_config(struct frdump *f, struct json *j)
 {
-    struct numbers n = {NULL, 0, 0};
+    struct number_list n = {NULL, 0, 0};
     struct json_text name;
     if (json_enter(j, '{')) {
         while (json_next_key(j, &name))

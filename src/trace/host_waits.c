@@ -55,7 +55,7 @@ static bool on_device(const struct op *op)
 }
 
 /* A copy and its call; before_ns: the end of what was before it on its stream. */
-struct called {
+struct waiting_copy {
     const struct op *op;
     int64_t end_ns, before_ns;
     bool is_long; /* the call */
@@ -64,7 +64,7 @@ struct called {
     bool all_timed; /* every kernel of the rank has a time: what was before is known */
 };
 
-static enum copy_wait wait_to_host(const struct called *c)
+static enum copy_wait wait_to_host(const struct waiting_copy *c)
 {
     const struct op *op = c->op;
     bool told = op->copy.host == HOST_MEMORY_PAGEABLE || op->copy.by == API_COPY;
@@ -73,7 +73,7 @@ static enum copy_wait wait_to_host(const struct called *c)
     return c->outlasted && (c->is_long || (told && c->timed)) ? COPY_WAITS : COPY_NO_WAIT;
 }
 
-static enum copy_wait wait_to_device(const struct called *c)
+static enum copy_wait wait_to_device(const struct waiting_copy *c)
 {
     const struct op *op = c->op;
     bool told = op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY;
@@ -88,7 +88,7 @@ static enum copy_wait wait_to_device(const struct called *c)
                : COPY_NO_WAIT;
 }
 
-static enum copy_wait wait_of(const struct called *c)
+static enum copy_wait wait_of(const struct waiting_copy *c)
 {
     switch (copy_kind(c->op->name)) {
     case SPECTER_COPY_H2D:
@@ -115,7 +115,7 @@ static int64_t part_until(int64_t host_ns, int64_t host_end_ns, int64_t t_ns)
 
 /* Until the copy began the call did its own work, where nothing on the stream kept it from
  * beginning at once. */
-static int64_t wait_until_end(const struct called *c)
+static int64_t wait_until_end(const struct waiting_copy *c)
 {
     const struct op *op = c->op;
     bool at_once = c->all_timed && c->before_ns <= op->host_ns && op->start_ns > op->host_ns &&
@@ -125,10 +125,10 @@ static int64_t wait_until_end(const struct called *c)
 
 static void find_copy_wait(const struct rank *rank, struct op *op, int64_t before_ns)
 {
-    struct called c = {.op = op,
-                       .before_ns = before_ns,
-                       .timed = on_device(op),
-                       .all_timed = (rank->coverage & COVER_KERNELS) != 0};
+    struct waiting_copy c = {.op = op,
+                             .before_ns = before_ns,
+                             .timed = on_device(op),
+                             .all_timed = (rank->coverage & COVER_KERNELS) != 0};
     op->copy.wait = COPY_NO_WAIT;
     op->copy.wait_ns = 0;
     if (!has_call(op) || op->timing == SPECTER_TIMING_SYNC || op->timing == SPECTER_TIMING_CAPTURED)
@@ -168,13 +168,13 @@ static void find_copies(struct rank *rank)
 
 /* ---- allocations ---- */
 
-struct issued {
+struct issue_times {
     int64_t host_ns, end_ns;
 };
 
 static int by_issue(const void *pa, const void *pb)
 {
-    const struct issued *a = pa, *b = pb;
+    const struct issue_times *a = pa, *b = pb;
     return ORDER(a->host_ns, b->host_ns);
 }
 
@@ -185,15 +185,16 @@ static bool may_wait(const struct act *act)
 }
 
 /* Operations with device times by the moment they were issued; owned. */
-static struct issued *issued_of(const struct rank *rank, size_t *n)
+static struct issue_times *issued_of(const struct rank *rank, size_t *n)
 {
-    struct issued *list = array_new(rank->nops + 1, sizeof *list);
+    struct issue_times *list = array_new(rank->nops + 1, sizeof *list);
     *n = 0;
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         if (on_device(op))
-            list[(*n)++] = (struct issued){op->host_ns != UNKNOWN_NS ? op->host_ns : op->start_ns,
-                                           ns_add(op->start_ns, op->dur_ns)};
+            list[(*n)++] =
+                (struct issue_times){op->host_ns != UNKNOWN_NS ? op->host_ns : op->start_ns,
+                                     ns_add(op->start_ns, op->dur_ns)};
     }
     qsort(list, *n, sizeof *list, by_issue);
     return list;
@@ -201,7 +202,7 @@ static struct issued *issued_of(const struct rank *rank, size_t *n)
 
 static void find_allocations(struct rank *rank)
 {
-    struct issued *list;
+    struct issue_times *list;
     size_t n, next = 0, first = 0;
     int64_t busy_ns = UNKNOWN_NS;
     while (first < rank->nacts && !may_wait(&rank->acts[first]))

@@ -26,7 +26,7 @@
 _Static_assert(SPECTER_COMM_OP_COUNT <= 16, "a number holds which operation it is of");
 
 /* The process is that rank of a communicator. */
-struct member {
+struct comm_member {
     int32_t comm, rank;
     int32_t slot; /* which of its ranks in this communicator, by number */
 };
@@ -35,7 +35,7 @@ struct inspector {
     struct run *run;
     struct rank *rank;
     const char *label;
-    struct member *members; /* owned */
+    struct comm_member *members; /* owned */
     size_t nmembers, cap_members;
     size_t last; /* found */
     uint64_t usable, bad, first_bad, unknown;
@@ -62,7 +62,7 @@ static int member_of(struct inspector *in, const struct inspector_record *rec)
     if (comm < 0)
         return -1;
     for (size_t n = 0; n < in->nmembers; n++) {
-        const struct member *m = &in->members[in->last];
+        const struct comm_member *m = &in->members[in->last];
         if (m->comm == comm && m->rank == rec->comm_rank)
             return (int)in->last;
         in->last = (in->last + 1) % in->nmembers;
@@ -71,7 +71,7 @@ static int member_of(struct inspector *in, const struct inspector_record *rec)
         return -1;
     ARRAY_GROW(in->members, in->cap_members, in->nmembers + 1);
     in->last = in->nmembers++;
-    in->members[in->last] = (struct member){comm, (int32_t)rec->comm_rank, 0};
+    in->members[in->last] = (struct comm_member){comm, (int32_t)rec->comm_rank, 0};
     if (rec->comm_name.len > 0)
         in->run->comms[comm].name = intern_text(in->run, rec->comm_name);
     if (rec->nodes > 0 && rec->nodes <= RUN_RANKS_MAX)
@@ -239,7 +239,7 @@ static void take_line(struct inspector *in, const struct lines *l)
 
 static int by_comm_rank(const void *pa, const void *pb)
 {
-    const struct member *a = pa, *b = pb;
+    const struct comm_member *a = pa, *b = pb;
     if (a->comm != b->comm)
         return a->comm < b->comm ? -1 : 1;
     return (a->rank > b->rank) - (a->rank < b->rank);
@@ -249,7 +249,7 @@ static int by_comm_rank(const void *pa, const void *pb)
  * name: its first rank in each communicator is taken to be the same GPU, and so on. */
 static void tell_apart(struct inspector *in)
 {
-    struct member *sorted = array_new(in->nmembers + 1, sizeof *sorted);
+    struct comm_member *sorted = array_new(in->nmembers + 1, sizeof *sorted);
     int32_t most = 0;
     memcpy(sorted, in->members, in->nmembers * sizeof *sorted);
     qsort(sorted, in->nmembers, sizeof *sorted, by_comm_rank);
@@ -258,7 +258,7 @@ static void tell_apart(struct inspector *in)
         most = sorted[i].slot > most ? sorted[i].slot : most;
     }
     for (size_t i = 0; i < in->nmembers; i++) {
-        const struct member *m =
+        const struct comm_member *m =
             bsearch(&in->members[i], sorted, in->nmembers, sizeof *m, by_comm_rank);
         in->members[i].slot = most > 0 ? m->slot : -1;
         rank_add_member(in->rank, m->comm, m->rank, in->members[i].slot);

@@ -19,7 +19,7 @@
 static int take_element(void *ctx, struct window *w, struct err *e)
 {
     struct kineto *k = ctx;
-    struct event ev;
+    struct kineto_event ev;
     struct json j;
     for (;;) {
         json_init(&j, w->text + w->at, w->have - w->at);

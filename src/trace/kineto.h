@@ -155,11 +155,11 @@ struct kineto {
 window_value *kineto_section(const char *key);
 
 /* Are the event's times and args of use? */
-bool kineto_believable(const struct event *ev);
+bool kineto_believable(const struct kineto_event *ev);
 
 /* Does it only name other work? Then nothing is lost where it is of no use. */
-bool kineto_is_label(const struct event *ev);
-void kineto_add_event(struct kineto *k, const struct event *ev);
+bool kineto_is_label(const struct kineto_event *ev);
+void kineto_add_event(struct kineto *k, const struct kineto_event *ev);
 
 /* Counts what cannot be used; the first is described. */
 void kineto_bad_event(struct kineto *k, uint64_t at, const char *reason);

@@ -15,12 +15,12 @@ static int64_t or_none(int64_t arg, int64_t none)
     return arg == ARG_NONE ? none : arg;
 }
 
-static uint32_t thread(struct kineto *k, const struct event *ev)
+static uint32_t thread(struct kineto *k, const struct kineto_event *ev)
 {
     return idmap_add(&k->threads, ev->tid);
 }
 
-static bool has_process(const struct event *ev)
+static bool has_process(const struct kineto_event *ev)
 {
     return ev->pid != -1 && ev->pid != ARG_NONE;
 }
@@ -52,7 +52,7 @@ static struct kineto_kept keep_meta(struct kineto *k, struct kineto_meta meta)
 }
 
 /* Device work. Its id is the correlation until kineto_link() has used it. */
-static struct op *add_op(struct kineto *k, const struct event *ev, enum op_class class)
+static struct op *add_op(struct kineto *k, const struct kineto_event *ev, enum op_class class)
 {
     int64_t device = or_none(ev->args.device, 0);
     struct op *op = rank_add_op(k->rank);
@@ -75,7 +75,7 @@ static struct op *add_op(struct kineto *k, const struct event *ev, enum op_class
     return op;
 }
 
-static void add_kernel(struct kineto *k, const struct event *ev)
+static void add_kernel(struct kineto *k, const struct kineto_event *ev)
 {
     size_t at = k->rank->nops;
     if (ev->detail == KERNEL_COMM) {
@@ -94,7 +94,7 @@ static void add_kernel(struct kineto *k, const struct event *ev)
     }
 }
 
-static void add_memory(struct kineto *k, const struct event *ev)
+static void add_memory(struct kineto *k, const struct kineto_event *ev)
 {
     struct op *op = add_op(k, ev, OP_MEMORY);
     op->copy.host = (uint8_t)copy_host_memory(ev->name);
@@ -105,7 +105,7 @@ static void add_memory(struct kineto *k, const struct event *ev)
 }
 
 /* Two calls of one correlation (a runtime call and the driver call inside it): the outer counts. */
-static void add_launch(struct kineto *k, const struct event *ev)
+static void add_launch(struct kineto *k, const struct kineto_event *ev)
 {
     struct kineto_launch launch = {ev->ts_ns, ev->ts_ns + ev->dur_ns, thread(k, ev),
                                    (enum api_call)ev->detail};
@@ -121,7 +121,7 @@ static void add_launch(struct kineto *k, const struct event *ev)
         k->launches.count++;
 }
 
-static void add_act(struct kineto *k, const struct event *ev)
+static void add_act(struct kineto *k, const struct kineto_event *ev)
 {
     struct act act = {
         .host_ns = ev->ts_ns,
@@ -138,7 +138,7 @@ static void add_act(struct kineto *k, const struct event *ev)
         *rank_add_act(k->rank) = act;
 }
 
-static void add_sync(struct kineto *k, const struct event *ev)
+static void add_sync(struct kineto *k, const struct kineto_event *ev)
 {
     ARRAY_ROOM(k->syncs.list, k->syncs.cap, k->syncs.count + 1);
     k->syncs.list[k->syncs.count++] = (struct kineto_sync){
@@ -150,27 +150,27 @@ static void add_sync(struct kineto *k, const struct event *ev)
     };
 }
 
-static void add_caller(struct kineto *k, const struct event *ev)
+static void add_caller(struct kineto *k, const struct kineto_event *ev)
 {
     ARRAY_ROOM(k->callers.list, k->callers.cap, k->callers.count + 1);
     k->callers.list[k->callers.count++] = (struct kineto_caller){
         ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, thread(k, ev), external_id(ev->args.external)};
 }
 
-static void add_mark(struct kineto *k, const struct event *ev)
+static void add_mark(struct kineto *k, const struct kineto_event *ev)
 {
     *rank_add_mark(k->rank) =
         (struct mark){ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, thread(k, ev)};
 }
 
-static void add_gpu_mark(struct kineto *k, const struct event *ev)
+static void add_gpu_mark(struct kineto *k, const struct kineto_event *ev)
 {
     ARRAY_ROOM(k->gpu_marks.list, k->gpu_marks.cap, k->gpu_marks.count + 1);
     k->gpu_marks.list[k->gpu_marks.count++] =
         (struct mark){ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, 0};
 }
 
-static void add_host_op(struct kineto *k, const struct event *ev)
+static void add_host_op(struct kineto *k, const struct kineto_event *ev)
 {
     struct kineto_host_op host = {.start_ns = ev->ts_ns, .end_ns = ev->ts_ns + ev->dur_ns};
     host.tid = thread(k, ev);
@@ -193,7 +193,7 @@ static void add_host_op(struct kineto *k, const struct event *ev)
     k->host.list[k->host.count++] = host;
 }
 
-static void add_step(struct kineto *k, const struct event *ev)
+static void add_step(struct kineto *k, const struct kineto_event *ev)
 {
     struct step *step = rank_add_step(k->rank);
     step->start_ns = ev->ts_ns;
@@ -202,26 +202,26 @@ static void add_step(struct kineto *k, const struct event *ev)
     step->tid = thread(k, ev);
 }
 
-bool kineto_believable(const struct event *ev)
+bool kineto_believable(const struct kineto_event *ev)
 {
     return !ev->damaged && ev->ts_ns != UNKNOWN_NS && ev->ts_ns < RUN_TIME_MAX &&
            ev->ts_ns > -RUN_TIME_MAX && ev->dur_ns >= 0 && ev->dur_ns <= RUN_DUR_MAX;
 }
 
-bool kineto_is_label(const struct event *ev)
+bool kineto_is_label(const struct kineto_event *ev)
 {
     return ev->kind == EVENT_OP || ev->kind == EVENT_MARK || ev->kind == EVENT_GPU_MARK;
 }
 
 /* Device work tells its stream: what does not is counted, and left out. */
-static bool on_stream(struct kineto *k, const struct event *ev)
+static bool on_stream(struct kineto *k, const struct kineto_event *ev)
 {
     bool on = ev->args.stream >= 0 && ev->args.stream <= INT32_MAX;
     k->streamless += !on;
     return on;
 }
 
-void kineto_add_event(struct kineto *k, const struct event *ev)
+void kineto_add_event(struct kineto *k, const struct kineto_event *ev)
 {
     if (ev->is_operator)
         add_caller(k, ev);

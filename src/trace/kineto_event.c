@@ -297,7 +297,8 @@ static bool is_python_frame(const struct partial *p)
 }
 
 /* False as soon as the element is known to be of no interest. */
-static bool decide(struct event *ev, struct partial *p, struct event_words *words, struct run *run)
+static bool decide(struct kineto_event *ev, struct partial *p, struct event_words *words,
+                   struct run *run)
 {
     if (p->other_phase || p->category == CAT_OTHER)
         return false;
@@ -316,7 +317,8 @@ static bool decide(struct event *ev, struct partial *p, struct event_words *word
 }
 
 /* One key of the element; the value may be of interest only later, then it is kept as it stands. */
-static void take_key(struct event *ev, struct partial *p, struct json_text key, struct json *j)
+static void take_key(struct kineto_event *ev, struct partial *p, struct json_text key,
+                     struct json *j)
 {
     if (json_text_is(key, "ts")) {
         ev->ts_ns = json_time_ns(j, 1000, UNKNOWN_NS);
@@ -350,14 +352,15 @@ static void take_key(struct event *ev, struct partial *p, struct json_text key, 
     }
 }
 
-static bool pass_over(struct event *ev, struct json *j)
+static bool pass_over(struct kineto_event *ev, struct json *j)
 {
     ev->kind = EVENT_OTHER;
     json_leave(j);
     return j->error == NULL;
 }
 
-bool event_parse(struct event *ev, struct json *j, struct event_words *words, struct run *run)
+bool event_parse(struct kineto_event *ev, struct json *j, struct event_words *words,
+                 struct run *run)
 {
     struct partial p = {.category = CAT_UNKNOWN};
     struct json_text key;

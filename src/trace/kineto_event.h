@@ -74,7 +74,7 @@ struct event_args {
 };
 
 /* Texts are views into the scanned bytes; name is interned. */
-struct event {
+struct kineto_event {
     enum event_kind kind;
     int detail;             /* EVENT_LAUNCH: enum api_call; EVENT_ACT: enum act_kind; EVENT_KERNEL:
                                enum kernel_kind */
@@ -93,7 +93,8 @@ struct event_words {
 
 /* Reads the element that j stands at. false with j's error when it is malformed; then nothing has
  * been changed but the memo. Kind EVENT_OTHER: passed over. */
-bool event_parse(struct event *ev, struct json *j, struct event_words *words, struct run *run);
+bool event_parse(struct kineto_event *ev, struct json *j, struct event_words *words,
+                 struct run *run);
 
 /* A whole number, also one written as text; ARG_NONE for null and other texts. */
 int64_t event_number(struct json *j);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* One file to read, or one archive with the members to read. */
-struct job {
+struct read_job {
     const char *path;
     const struct source **sources; /* owned; members in their order */
     size_t nsources, cap;
@@ -36,7 +36,7 @@ enum into {
 
 struct reading {
     struct load *l;
-    struct job *jobs; /* owned */
+    struct read_job *jobs; /* owned */
     size_t njobs, cap;
     enum into into;
     pthread_mutex_t lock; /* of what follows, of the run, and of who takes operations */
@@ -48,20 +48,20 @@ struct reading {
 
 /* ---- one file ---- */
 
-static void failed(struct job *job, const struct source *source, const struct err *e, bool cut)
+static void failed(struct read_job *job, const struct source *source, const struct err *e, bool cut)
 {
     ARRAY_GROW(job->failures, job->cap_failures, job->nfailures + 1);
     job->failures[job->nfailures++] = (struct load_failure){*e, source, cut};
 }
 
-static struct run *part_of(const struct reading *r, const struct job *job, size_t source)
+static struct run *part_of(const struct reading *r, const struct read_job *job, size_t source)
 {
     return r->into == INTO_RUN     ? r->l->run
            : r->into == INTO_PARTS ? &job->parts[0]
                                    : &job->parts[source];
 }
 
-static void read_source(struct reading *r, struct job *job, size_t at, struct stream *s)
+static void read_source(struct reading *r, struct read_job *job, size_t at, struct stream *s)
 {
     const struct source *source = job->sources[at];
     struct run *into = part_of(r, job, at);
@@ -73,7 +73,7 @@ static void read_source(struct reading *r, struct job *job, size_t at, struct st
         run_hand_over(into, &into->ranks[i]);
 }
 
-static void read_members(struct reading *r, struct job *job, struct stream *s)
+static void read_members(struct reading *r, struct read_job *job, struct stream *s)
 {
     struct err cut;
     const char *name;
@@ -87,7 +87,7 @@ static void read_members(struct reading *r, struct job *job, struct stream *s)
         failed(job, job->sources[0], &cut, true);
 }
 
-static void read_path(struct reading *r, struct job *job)
+static void read_path(struct reading *r, struct read_job *job)
 {
     struct stream *s;
     struct err e;
@@ -113,7 +113,7 @@ void load_failed(struct load *l, const struct load_failure *f)
         load_damaged(l, &f->err);
 }
 
-static void join_job(struct reading *r, struct job *job)
+static void join_job(struct reading *r, struct read_job *job)
 {
     if (r->into == INTO_PARTS)
         run_absorb(r->l->run, &job->parts[0]);
@@ -122,7 +122,7 @@ static void join_job(struct reading *r, struct job *job)
 }
 
 /* A job is done; it and those behind it are joined as far as none before them is missing. */
-static void job_ready(struct reading *r, struct job *job)
+static void job_ready(struct reading *r, struct read_job *job)
 {
     if (r->into == INTO_FILES)
         return;
@@ -147,7 +147,7 @@ static void rename_part(struct reading *r, struct run *part)
 static void do_job(void *arg, size_t i)
 {
     struct reading *r = arg;
-    struct job *job = &r->jobs[i];
+    struct read_job *job = &r->jobs[i];
     size_t nparts = r->into == INTO_RUN ? 0 : r->into == INTO_PARTS ? 1 : job->nsources;
     job->parts = array_new(nparts, sizeof *job->parts);
     for (size_t p = 0; p < nparts; p++) {
@@ -166,7 +166,7 @@ static int join_files(struct reading *r, const struct reader *of, struct err *e)
     struct load_parts parts = {.reader = of};
     int rc;
     for (size_t i = 0; i < r->njobs; i++) {
-        struct job *job = &r->jobs[i];
+        struct read_job *job = &r->jobs[i];
         for (size_t s = 0; s < job->nsources; s++) {
             ARRAY_GROW(parts.list, parts.cap, parts.count + 1);
             parts.list[parts.count++] = (struct load_part){job->sources[s], &job->parts[s]};
@@ -188,7 +188,7 @@ static int join_files(struct reading *r, const struct reader *of, struct err *e)
 
 static void add_source(struct reading *r, const struct source *source)
 {
-    struct job *job = NULL;
+    struct read_job *job = NULL;
     for (size_t i = r->njobs; source->archive && i-- > 0 && job == NULL;)
         job = strcmp(r->jobs[i].path, source->path) == 0 ? &r->jobs[i] : NULL;
     if (job == NULL) {

@@ -113,13 +113,13 @@ static bool names_step(struct json_text text)
 
 /* ---- rows ---- */
 
-struct event {
+struct nvtx_event {
     struct nsys_process *process;
     int64_t start_ns, end_ns, thread;
     struct json_text text;
 };
 
-static void add_range(struct nsys *n, const struct event *ev, enum nsys_range_kind kind,
+static void add_range(struct nsys *n, const struct nvtx_event *ev, enum nsys_range_kind kind,
                       struct json_text name, int32_t detail)
 {
     struct nsys_process *p = ev->process;
@@ -137,7 +137,7 @@ static void add_range(struct nsys *n, const struct event *ev, enum nsys_range_ki
 }
 
 /* ncclAllReduce, ncclGroupStart, ncclCommInitRankConfig, ...: what moves data is an operation. */
-static void add_nccl(struct nsys *n, const struct event *ev, const struct nsys_rows *rows)
+static void add_nccl(struct nsys *n, const struct nvtx_event *ev, const struct nsys_rows *rows)
 {
     struct json_text name = {ev->text.p + 4, ev->text.len - 4, false};
     struct nsys_process *p = ev->process;
@@ -164,7 +164,7 @@ static void add_nccl(struct nsys *n, const struct event *ev, const struct nsys_r
     p->calls.list[p->calls.count++] = call;
 }
 
-static void add_span(struct nsys *n, const struct event *ev)
+static void add_span(struct nsys *n, const struct nvtx_event *ev)
 {
     struct nsys_process *p = ev->process;
     if (p->spans.count == NSYS_MARKS_MAX) {
@@ -177,7 +177,7 @@ static void add_span(struct nsys *n, const struct event *ev)
                       idmap_add(&p->threads, ev->thread)};
 }
 
-static void add_framework(struct nsys *n, const struct event *ev, uint32_t len)
+static void add_framework(struct nsys *n, const struct nvtx_event *ev, uint32_t len)
 {
     struct json_text name = {ev->text.p, len, false};
     uint32_t tid = idmap_find(&ev->process->threads, ev->thread);
@@ -190,7 +190,7 @@ static void add_framework(struct nsys *n, const struct event *ev, uint32_t len)
                   nsys_product(ev->process, memo_find(&n->texts, n->run, name)->text, ev->text));
 }
 
-static void add_named(struct nsys *n, const struct event *ev, const struct nsys_rows *rows,
+static void add_named(struct nsys *n, const struct nvtx_event *ev, const struct nsys_rows *rows,
                       bool moment)
 {
     uint32_t len = moment ? 0 : framework_len(ev->text);
@@ -208,7 +208,7 @@ static void add_named(struct nsys *n, const struct event *ev, const struct nsys_
 static bool add_event(struct nsys *n, const struct nsys_rows *rows)
 {
     int64_t type = nsys_int(rows, TYPE, -1);
-    struct event ev = {.thread = nsys_int(rows, THREAD, 0)};
+    struct nvtx_event ev = {.thread = nsys_int(rows, THREAD, 0)};
     if (type != NVTX_MARK && type != NVTX_PUSH_POP && type != NVTX_START_END)
         return true;
     ev.process = nsys_process_of(n, ev.thread);

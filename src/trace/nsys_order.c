@@ -44,22 +44,22 @@ static void adopt_exchanges(struct rank *rank)
 /* ---- order against time ---- */
 
 /* A collective whose place is known by its stream's order only. */
-struct placed {
+struct ordered_op {
     int32_t comm;
     uint32_t rank;
     struct op *op;
 };
 
 /* The collectives of one communicator on one rank: a part of the list of all. */
-struct row {
-    const struct placed *list;
+struct order_row {
+    const struct ordered_op *list;
     size_t count;
     int64_t wall_ns; /* to be added to their times */
 };
 
 static int compare_placed(const void *pa, const void *pb)
 {
-    const struct placed *a = pa, *b = pb;
+    const struct ordered_op *a = pa, *b = pb;
     if (a->comm != b->comm)
         return a->comm < b->comm ? -1 : 1;
     if (a->rank != b->rank)
@@ -67,7 +67,7 @@ static int compare_placed(const void *pa, const void *pb)
     return (a->op > b->op) - (a->op < b->op); /* as in the rank */
 }
 
-static size_t find_placed(struct run *run, struct placed **list)
+static size_t find_placed(struct run *run, struct ordered_op **list)
 {
     size_t n = 0, cap = 0;
     for (size_t r = 0; r < run->nranks; r++) {
@@ -76,7 +76,7 @@ static size_t find_placed(struct run *run, struct placed **list)
             if (op->class != OP_COLL || op->coll.comm < 0 || !order_is_guessed(run, op->coll.comm))
                 continue;
             ARRAY_GROW(*list, cap, n + 1);
-            (*list)[n++] = (struct placed){op->coll.comm, (uint32_t)r, op};
+            (*list)[n++] = (struct ordered_op){op->coll.comm, (uint32_t)r, op};
         }
     }
     if (n > 0)
@@ -85,9 +85,9 @@ static size_t find_placed(struct run *run, struct placed **list)
 }
 
 /* The row that begins here. */
-static struct row row_at(const struct run *run, const struct placed *list, size_t n)
+static struct order_row row_at(const struct run *run, const struct ordered_op *list, size_t n)
 {
-    struct row row = {list, 1, 0};
+    struct order_row row = {list, 1, 0};
     const struct rank *rank = &run->ranks[list->rank];
     while (row.count < n && list[row.count].rank == list->rank &&
            list[row.count].comm == list->comm)
@@ -97,7 +97,7 @@ static struct row row_at(const struct run *run, const struct placed *list, size_
     return row;
 }
 
-static bool overlap(const struct row *a, size_t i, const struct row *b, size_t j)
+static bool overlap(const struct order_row *a, size_t i, const struct order_row *b, size_t j)
 {
     const struct op *x = a->list[i].op, *y = b->list[j].op;
     int64_t xs = x->start_ns + a->wall_ns, ys = y->start_ns + b->wall_ns;
@@ -105,7 +105,7 @@ static bool overlap(const struct row *a, size_t i, const struct row *b, size_t j
 }
 
 /* How many of b fit a's when b's i-th is a's (i + shift)-th. */
-static size_t fits(const struct row *a, const struct row *b, int64_t shift)
+static size_t fits(const struct order_row *a, const struct order_row *b, int64_t shift)
 {
     size_t count = 0;
     for (size_t i = shift < 0 ? (size_t)-shift : 0; i < b->count; i++) {
@@ -117,7 +117,7 @@ static size_t fits(const struct row *a, const struct row *b, int64_t shift)
     return count;
 }
 
-static int64_t best_shift(const struct row *a, const struct row *b)
+static int64_t best_shift(const struct order_row *a, const struct order_row *b)
 {
     int64_t best = 0;
     size_t most = fits(a, b, 0);
@@ -133,13 +133,13 @@ static int64_t best_shift(const struct row *a, const struct row *b)
     return best;
 }
 
-struct verdict {
+struct order_check {
     size_t compared, apart; /* collectives; those that do not run at the same time */
     size_t moved;           /* ranks */
 };
 
 /* Aligns b to a; both are rows of one communicator and one file. */
-static void align(const struct row *a, const struct row *b, struct verdict *v)
+static void align(const struct order_row *a, const struct order_row *b, struct order_check *v)
 {
     int64_t shift = best_shift(a, b);
     size_t both;
@@ -155,12 +155,12 @@ static void align(const struct row *a, const struct row *b, struct verdict *v)
 }
 
 /* Every row against the first of its communicator, where they are of one file. */
-static void check_rows(const struct run *run, const struct placed *list, size_t n,
-                       struct verdict *v)
+static void check_rows(const struct run *run, const struct ordered_op *list, size_t n,
+                       struct order_check *v)
 {
-    struct row first = {NULL, 0, 0};
+    struct order_row first = {NULL, 0, 0};
     for (size_t i = 0; i < n;) {
-        struct row row = row_at(run, list + i, n - i);
+        struct order_row row = row_at(run, list + i, n - i);
         i += row.count;
         for (size_t k = 0; k < row.count; k++)
             row.list[k].op->coll.seq += SHIFT_MAX; /* below 0 is unknown */
@@ -173,8 +173,8 @@ static void check_rows(const struct run *run, const struct placed *list, size_t 
 
 static void check_order(struct run *run)
 {
-    struct verdict v = {0};
-    struct placed *list = NULL;
+    struct order_check v = {0};
+    struct ordered_op *list = NULL;
     size_t n = find_placed(run, &list);
     check_rows(run, list, n, &v);
     free(list);
@@ -247,7 +247,7 @@ static bool number_ranks(struct run *run)
 static void fill_ordered(struct run *run)
 {
     size_t *members = array_new(run->ncomms + 1, sizeof *members);
-    struct placed *list = NULL;
+    struct ordered_op *list = NULL;
     size_t n = find_placed(run, &list);
     for (size_t i = 0; i < n; i++)
         members[list[i].comm] +=

@@ -15,7 +15,7 @@
 #define ANCHORS 16
 #define SLACK 1.05 /* a longer period must cover so much more */
 
-struct search {
+struct period_search {
     const uint64_t *s;
     size_t n, anchor;
     uint32_t *fail; /* [n] length of the longest proper border of s[anchor..anchor + i] */
@@ -36,14 +36,14 @@ static bool better(struct period a, struct period b)
 }
 
 /* What lies before the anchor, then all, both read backwards. */
-static uint64_t backwards(const struct search *f, size_t i)
+static uint64_t backwards(const struct period_search *f, size_t i)
 {
     return i < f->anchor ? f->s[f->anchor - 1 - i] : f->s[f->n - 1 - (i - f->anchor)];
 }
 
 /* z[i]: how many symbols from i on equal those from 0 on. [left, right) is the match found so far
  * that reaches furthest; what it holds is not compared again. */
-static void fill_z(struct search *f)
+static void fill_z(struct period_search *f)
 {
     size_t all = f->anchor + f->n, left = 0, right = 0;
     f->z[0] = (uint32_t)all;
@@ -65,14 +65,14 @@ static void fill_z(struct search *f)
 
 /* How far a stretch of that period reaches to the left of the anchor: what ends there equals what
  * ends a period later. */
-static size_t reach_left(const struct search *f, size_t period)
+static size_t reach_left(const struct period_search *f, size_t period)
 {
     size_t same = f->z[f->anchor + f->n - (f->anchor + period)];
     return same < f->anchor ? same : f->anchor;
 }
 
 /* Considers the stretch that begins at the anchor; worth it when a quarter period repeats. */
-static void consider(struct search *f, size_t length, size_t period)
+static void consider(struct period_search *f, size_t length, size_t period)
 {
     struct period at;
     size_t left;
@@ -86,7 +86,7 @@ static void consider(struct search *f, size_t length, size_t period)
 
 /* The smallest period of the first `length` symbols is length - fail, and it never shrinks as
  * length grows. */
-static void search_from(struct search *f, size_t anchor)
+static void search_from(struct period_search *f, size_t anchor)
 {
     const uint64_t *t = f->s + anchor;
     size_t m = f->n - anchor, border = 0;
@@ -107,7 +107,7 @@ static void search_from(struct search *f, size_t anchor)
 
 struct period period_find(const uint64_t *symbols, size_t n)
 {
-    struct search f = {.s = symbols, .n = n};
+    struct period_search f = {.s = symbols, .n = n};
     struct period found = {0};
     if (n < 2 || n > UINT32_MAX / 2)
         return found;

@@ -75,14 +75,14 @@ static uint32_t *join_threads(struct rank *into, const struct rank *from)
 }
 
 /* Numbers of one rank that mean something else in another file. */
-struct numbers {
+struct other_numbers {
     uint32_t *threads; /* owned */
     uint32_t nthreads;
     int32_t graphs, groups;
     uint32_t ops, members;
 };
 
-static void next_numbers(struct numbers *n, const struct rank *into)
+static void next_numbers(struct other_numbers *n, const struct rank *into)
 {
     n->ops = (uint32_t)into->nops;
     n->members = (uint32_t)into->nin;
@@ -96,13 +96,13 @@ static void next_numbers(struct numbers *n, const struct rank *into)
     }
 }
 
-static void renumber_thread(const struct numbers *n, uint32_t *tid)
+static void renumber_thread(const struct other_numbers *n, uint32_t *tid)
 {
     if (*tid < n->nthreads)
         *tid = n->threads[*tid];
 }
 
-static void renumber(const struct numbers *n, struct rank *rank)
+static void renumber(const struct other_numbers *n, struct rank *rank)
 {
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
@@ -184,7 +184,7 @@ bool rank_same_work(const struct rank *a, const struct rank *b)
 
 void rank_append(struct rank *into, struct rank *from)
 {
-    struct numbers numbers = {.nthreads = from->nthreads};
+    struct other_numbers numbers = {.nthreads = from->nthreads};
     next_numbers(&numbers, into);
     numbers.threads = join_threads(into, from);
     renumber(&numbers, from);

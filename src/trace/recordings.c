@@ -32,7 +32,7 @@ static const char *const apart_words[] = {
 };
 
 /* One rank of one recording. */
-struct item {
+struct recorded_rank {
     uint32_t rec; /* index into the list */
     uint32_t process;
     const struct rank *rank;
@@ -56,10 +56,10 @@ struct set {
     bool communicates; /* an operation is communication */
 };
 
-struct group {
+struct recording_group {
     struct recording *list;
     size_t n;
-    struct item *items; /* owned */
+    struct recorded_rank *items; /* owned */
     size_t nitems;
     size_t *first_item; /* owned [n + 1] */
     struct set *sets;   /* owned [n] */
@@ -88,10 +88,11 @@ static const char *host_in_label(struct arena *arena, const char *label, int64_t
     return arena_strndup(arena, base, (size_t)(p - 1 - base));
 }
 
-static void add_item(struct group *g, uint32_t rec, const struct rank *rank, struct arena *arena)
+static void add_item(struct recording_group *g, uint32_t rec, const struct rank *rank,
+                     struct arena *arena)
 {
     struct recording *r = &g->list[rec];
-    struct item *item = &g->items[g->nitems];
+    struct recorded_rank *item = &g->items[g->nitems];
     item->rec = rec;
     item->process = (uint32_t)g->nitems++;
     item->rank = rank;
@@ -113,7 +114,7 @@ static void add_item(struct group *g, uint32_t rec, const struct rank *rank, str
     }
 }
 
-static void add_recording(struct group *g, uint32_t rec, struct arena *arena)
+static void add_recording(struct recording_group *g, uint32_t rec, struct arena *arena)
 {
     struct recording *r = &g->list[rec];
     struct set *set = &g->sets[rec];
@@ -138,12 +139,13 @@ static void add_recording(struct group *g, uint32_t rec, struct arena *arena)
     g->first_item[rec + 1] = g->nitems;
 }
 
-static void group_init(struct group *g, struct recording *list, size_t n, struct arena *arena)
+static void group_init(struct recording_group *g, struct recording *list, size_t n,
+                       struct arena *arena)
 {
     size_t nitems = 0;
     for (size_t i = 0; i < n; i++)
         nitems += list[i].part->nranks;
-    *g = (struct group){.list = list, .n = n};
+    *g = (struct recording_group){.list = list, .n = n};
     g->items = array_new(nitems + 1, sizeof *g->items);
     g->first_item = array_new(n + 1, sizeof *g->first_item);
     g->sets = array_new(n + 1, sizeof *g->sets);
@@ -151,7 +153,7 @@ static void group_init(struct group *g, struct recording *list, size_t n, struct
         add_recording(g, (uint32_t)i, arena);
 }
 
-static void group_release(struct group *g)
+static void group_release(struct recording_group *g)
 {
     free(g->items);
     free(g->first_item);
@@ -162,7 +164,7 @@ static void group_release(struct group *g)
 
 /* ---- sets ---- */
 
-static uint32_t root_of(struct group *g, uint32_t rec)
+static uint32_t root_of(struct recording_group *g, uint32_t rec)
 {
     while (g->sets[rec].parent != rec) {
         g->sets[rec].parent = g->sets[g->sets[rec].parent].parent;
@@ -183,7 +185,7 @@ static bool worlds_agree(int a, int b)
 }
 
 /* Does any rank of `a` have the number of one of `b`? */
-static bool share_number(struct group *g, uint32_t a, uint32_t b)
+static bool share_number(struct recording_group *g, uint32_t a, uint32_t b)
 {
     for (uint32_t rec = a + 1; rec != 0; rec = g->sets[rec - 1].next) {
         for (size_t i = g->first_item[rec - 1]; i < g->first_item[rec]; i++) {
@@ -200,7 +202,7 @@ static bool share_number(struct group *g, uint32_t a, uint32_t b)
 }
 
 /* Both are roots. */
-static enum apart contradiction(struct group *g, uint32_t a, uint32_t b)
+static enum apart contradiction(struct recording_group *g, uint32_t a, uint32_t b)
 {
     const struct set *x = &g->sets[a], *y = &g->sets[b];
     int world = x->world > y->world ? x->world : y->world;
@@ -216,7 +218,7 @@ static enum apart contradiction(struct group *g, uint32_t a, uint32_t b)
 
 /* Makes both roots one set, whose root is the one that comes first in the list. `shared`: so many
  * processes are in both. */
-static void unite(struct group *g, uint32_t a, uint32_t b, size_t shared)
+static void unite(struct recording_group *g, uint32_t a, uint32_t b, size_t shared)
 {
     struct set *into = &g->sets[a < b ? a : b], *from = &g->sets[a < b ? b : a];
     uint32_t root = a < b ? a : b, other = a < b ? b : a;
@@ -234,7 +236,7 @@ static void unite(struct group *g, uint32_t a, uint32_t b, size_t shared)
         into->host = from->host;
 }
 
-static void try_unite(struct group *g, uint32_t rec_a, uint32_t rec_b)
+static void try_unite(struct recording_group *g, uint32_t rec_a, uint32_t rec_b)
 {
     uint32_t a = root_of(g, rec_a), b = root_of(g, rec_b);
     if (a != b && contradiction(g, a, b) == APART_NOT)
@@ -246,7 +248,8 @@ static void try_unite(struct group *g, uint32_t rec_a, uint32_t rec_b)
 /* Records of one process are found beside each other in this order; within it by time. */
 static int by_process(const void *pa, const void *pb)
 {
-    const struct item *a = *(const struct item *const *)pa, *b = *(const struct item *const *)pb;
+    const struct recorded_rank *a = *(const struct recorded_rank *const *)pa,
+                               *b = *(const struct recorded_rank *const *)pb;
     bool x = a->rank->pid >= 0, y = b->rank->pid >= 0;
     int order = ORDER(x, y);
     if (order == 0)
@@ -256,14 +259,15 @@ static int by_process(const void *pa, const void *pb)
     return order != 0 ? order : ORDER(a->process, b->process);
 }
 
-static bool same_class(const struct item *a, const struct item *b)
+static bool same_class(const struct recorded_rank *a, const struct recorded_rank *b)
 {
     return (a->rank->pid >= 0) == (b->rank->pid >= 0) &&
            (a->rank->pid >= 0 ? a->rank->pid == b->rank->pid : a->rank->rank == b->rank->rank);
 }
 
 /* Nothing says that they are different processes, and enough that they are one. */
-static bool same_process(const struct group *g, const struct item *a, const struct item *b)
+static bool same_process(const struct recording_group *g, const struct recorded_rank *a,
+                         const struct recorded_rank *b)
 {
     const struct recording *x = &g->list[a->rec], *y = &g->list[b->rec];
     if (a->rec == b->rec || a->dated != b->dated || !agree(a->host, b->host) ||
@@ -280,19 +284,20 @@ static bool same_process(const struct group *g, const struct item *a, const stru
 
 /* Process ids are few in containers: where neither rank nor host tells a process from another, its
  * windows are not far apart. */
-static bool close_enough(const struct item *a, const struct item *b)
+static bool close_enough(const struct recorded_rank *a, const struct recorded_rank *b)
 {
     bool named =
         (a->rank->rank >= 0 && b->rank->rank >= 0) || (a->host[0] != '\0' && b->host[0] != '\0');
     return named || b->begin_ns - a->end_ns <= RECORDINGS_UNNAMED_NS;
 }
 
-static bool is_copy(const struct item *a, const struct item *b)
+static bool is_copy(const struct recorded_rank *a, const struct recorded_rank *b)
 {
     return a->begin_ns == b->begin_ns && a->end_ns == b->end_ns && rank_same_work(a->rank, b->rank);
 }
 
-static void unite_process(struct group *g, struct item *before, struct item *item)
+static void unite_process(struct recording_group *g, struct recorded_rank *before,
+                          struct recorded_rank *item)
 {
     uint32_t a = root_of(g, before->rec), b = root_of(g, item->rec);
     item->process = before->process;
@@ -303,9 +308,9 @@ static void unite_process(struct group *g, struct item *before, struct item *ite
 }
 
 /* The items of one class: each is put behind the last window of its process. */
-static void chain_windows(struct group *g, struct item **list, size_t n)
+static void chain_windows(struct recording_group *g, struct recorded_rank **list, size_t n)
 {
-    struct item **ends = array_new(n, sizeof *ends); /* the last window of each process */
+    struct recorded_rank **ends = array_new(n, sizeof *ends); /* the last window of each process */
     size_t nends = 0;
     for (size_t i = 0; i < n; i++) {
         size_t e = 0;
@@ -323,14 +328,14 @@ static void chain_windows(struct group *g, struct item **list, size_t n)
 
 /* Of a recording without times only the moment is known at which it was written: all that was
  * written soon before or behind it goes with it. */
-static bool is_moment(const struct item *item)
+static bool is_moment(const struct recorded_rank *item)
 {
     return item->begin_ns == item->end_ns;
 }
 
-static void join_processes(struct group *g)
+static void join_processes(struct recording_group *g)
 {
-    struct item **order = array_new(g->nitems + 1, sizeof *order);
+    struct recorded_rank **order = array_new(g->nitems + 1, sizeof *order);
     size_t n = 0;
     for (size_t i = 0; i < g->nitems; i++) {
         if (g->items[i].begin_ns != UNKNOWN_NS && !is_moment(&g->items[i]) &&
@@ -362,7 +367,7 @@ static int by_id(const void *pa, const void *pb)
     return order != 0 ? order : ORDER(a->rec, b->rec);
 }
 
-static void join_comms(struct group *g)
+static void join_comms(struct recording_group *g)
 {
     struct comm_name *names = NULL;
     size_t n = 0, cap = 0;
@@ -399,7 +404,7 @@ static bool share_comm(const struct run *a, const struct run *b)
 
 /* Does more than time say that recordings are of one job? Unrelated programs run at one time on one
  * machine as well. */
-static bool tied(struct group *g, uint32_t rec_a, uint32_t rec_b)
+static bool tied(struct recording_group *g, uint32_t rec_a, uint32_t rec_b)
 {
     const struct set *x = &g->sets[root_of(g, rec_a)], *y = &g->sets[root_of(g, rec_b)];
     if ((x->world > 0 && x->world == y->world) ||
@@ -413,7 +418,8 @@ static bool tied(struct group *g, uint32_t rec_a, uint32_t rec_b)
 
 static int by_begin(const void *pa, const void *pb)
 {
-    const struct item *a = *(const struct item *const *)pa, *b = *(const struct item *const *)pb;
+    const struct recorded_rank *a = *(const struct recorded_rank *const *)pa,
+                               *b = *(const struct recorded_rank *const *)pb;
     int order = ORDER(a->begin_ns, b->begin_ns);
     return order != 0 ? order : ORDER(a->process, b->process);
 }
@@ -425,7 +431,7 @@ struct under_way {
     int64_t end_ns;
 };
 
-static int64_t under_way_until(const struct item *item)
+static int64_t under_way_until(const struct recorded_rank *item)
 {
     return is_moment(item) ? ns_add(item->end_ns, RECORDINGS_SKEW_NS) : item->end_ns;
 }
@@ -441,7 +447,8 @@ static size_t drop_ended(struct under_way *list, size_t n, int64_t now_ns)
 }
 
 /* Those that overlap, `order`: all that are dated, by their begins. */
-static void join_overlapping(struct group *g, struct item **order, size_t n, bool in_folder)
+static void join_overlapping(struct recording_group *g, struct recorded_rank **order, size_t n,
+                             bool in_folder)
 {
     struct under_way *list = array_new(n + 1, sizeof *list);
     size_t count = 0;
@@ -465,9 +472,9 @@ static void join_overlapping(struct group *g, struct item **order, size_t n, boo
     free(list);
 }
 
-static void join_by_time(struct group *g)
+static void join_by_time(struct recording_group *g)
 {
-    struct item **order = array_new(g->nitems + 1, sizeof *order);
+    struct recorded_rank **order = array_new(g->nitems + 1, sizeof *order);
     size_t n = 0;
     for (size_t i = 0; i < g->nitems; i++) {
         if (g->items[i].dated && g->items[i].begin_ns != UNKNOWN_NS)
@@ -483,7 +490,7 @@ static void join_by_time(struct group *g)
 /* ---- where nothing tells ---- */
 
 /* Of one machine as far as is known: by name, else by the block of ranks that share one. */
-static bool same_host(const struct item *a, const struct item *b)
+static bool same_host(const struct recorded_rank *a, const struct recorded_rank *b)
 {
     int gpus = a->rank->host_gpus;
     if (a->host[0] != '\0' && b->host[0] != '\0')
@@ -492,7 +499,7 @@ static bool same_host(const struct item *a, const struct item *b)
 }
 
 /* May wall clocks of two hosts be what keeps them apart? */
-static bool skewed(const struct item *a, const struct item *b)
+static bool skewed(const struct recorded_rank *a, const struct recorded_rank *b)
 {
     int64_t between = a->begin_ns > b->begin_ns ? a->begin_ns - b->end_ns : b->begin_ns - a->end_ns;
     return a->rank->rank >= 0 && b->rank->rank >= 0 && !same_host(a, b) &&
@@ -500,20 +507,20 @@ static bool skewed(const struct item *a, const struct item *b)
 }
 
 /* Nor are rings of one job all of one time: one rank may have called nothing for long. */
-static bool rings(const struct item *a, const struct item *b, bool in_folder)
+static bool rings(const struct recorded_rank *a, const struct recorded_rank *b, bool in_folder)
 {
     int64_t between = a->begin_ns > b->begin_ns ? a->begin_ns - b->end_ns : b->begin_ns - a->end_ns;
     return a->rank->undated && b->rank->undated && (in_folder || between <= RECORDINGS_UNNAMED_NS);
 }
 
 /* Recordings of two sets. */
-static bool times_fit(const struct group *g, uint32_t rec_a, uint32_t rec_b)
+static bool times_fit(const struct recording_group *g, uint32_t rec_a, uint32_t rec_b)
 {
     bool in_folder = g->list[rec_a].folder == g->list[rec_b].folder;
     bool fit = false;
     for (size_t i = g->first_item[rec_a]; i < g->first_item[rec_a + 1]; i++) {
         for (size_t k = g->first_item[rec_b]; k < g->first_item[rec_b + 1]; k++) {
-            const struct item *a = &g->items[i], *b = &g->items[k];
+            const struct recorded_rank *a = &g->items[i], *b = &g->items[k];
             if (!a->dated || !b->dated || a->begin_ns == UNKNOWN_NS || b->begin_ns == UNKNOWN_NS)
                 return true;
             fit = fit || skewed(a, b) || rings(a, b, in_folder);
@@ -522,7 +529,7 @@ static bool times_fit(const struct group *g, uint32_t rec_a, uint32_t rec_b)
     return fit;
 }
 
-static bool fits_by_default(struct group *g, uint32_t a, uint32_t b)
+static bool fits_by_default(struct recording_group *g, uint32_t a, uint32_t b)
 {
     if (!agree(g->sets[a].gpu, g->sets[b].gpu) || contradiction(g, a, b) != APART_NOT)
         return false;
@@ -535,7 +542,7 @@ static bool fits_by_default(struct group *g, uint32_t a, uint32_t b)
     return false;
 }
 
-static void join_by_default(struct group *g, bool in_folder)
+static void join_by_default(struct recording_group *g, bool in_folder)
 {
     for (uint32_t b = 1; b < g->n; b++) {
         for (uint32_t a = 0; a < b && root_of(g, b) == b; a++) {
@@ -548,7 +555,7 @@ static void join_by_default(struct group *g, bool in_folder)
 
 /* ---- together ---- */
 
-static void put_processes(struct group *g, struct arena *arena)
+static void put_processes(struct recording_group *g, struct arena *arena)
 {
     for (size_t rec = 0; rec < g->n; rec++) {
         struct recording *r = &g->list[rec];
@@ -558,7 +565,7 @@ static void put_processes(struct group *g, struct arena *arena)
     }
 }
 
-static uint32_t put_jobs(struct group *g)
+static uint32_t put_jobs(struct recording_group *g)
 {
     uint32_t jobs = 0;
     for (uint32_t rec = 0; rec < g->n; rec++) {
@@ -570,7 +577,7 @@ static uint32_t put_jobs(struct group *g)
 
 uint32_t recordings_group(struct recording *list, size_t n, bool unique_comms, struct arena *arena)
 {
-    struct group g;
+    struct recording_group g;
     uint32_t jobs;
     group_init(&g, list, n, arena);
     join_processes(&g);
@@ -586,7 +593,7 @@ uint32_t recordings_group(struct recording *list, size_t n, bool unique_comms, s
 }
 
 /* The root of a job whose recordings become one set. */
-static uint32_t unite_job(struct group *g, uint32_t job)
+static uint32_t unite_job(struct recording_group *g, uint32_t job)
 {
     uint32_t first = 0;
     while (g->list[first].job != job)
@@ -599,7 +606,7 @@ static uint32_t unite_job(struct group *g, uint32_t job)
 }
 
 /* Does any recording of the one overlap one of the other in time? */
-static bool overlap(const struct group *g, uint32_t job_a, uint32_t job_b)
+static bool overlap(const struct recording_group *g, uint32_t job_a, uint32_t job_b)
 {
     for (size_t i = 0; i < g->n; i++) {
         for (size_t k = 0; k < g->n; k++) {
@@ -615,7 +622,7 @@ static bool overlap(const struct group *g, uint32_t job_a, uint32_t job_b)
 const char *recordings_why(struct recording *list, size_t n, uint32_t job_a, uint32_t job_b,
                            struct arena *arena)
 {
-    struct group g;
+    struct recording_group g;
     uint32_t a, b;
     enum apart why;
     group_init(&g, list, n, arena);

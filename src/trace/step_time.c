@@ -138,11 +138,11 @@ int64_t *rank_step_ends(const struct job_steps *steps, const struct run *run, si
 }
 
 /* The first and the last of some moments; what lies beyond all times is damage. */
-struct extent {
+struct moments_extent {
     int64_t first, last;
 };
 
-static void reach(struct extent *e, int64_t from_ns, int64_t to_ns)
+static void reach(struct moments_extent *e, int64_t from_ns, int64_t to_ns)
 {
     if (from_ns != UNKNOWN_NS && from_ns > -RUN_TIME_MAX && from_ns < e->first)
         e->first = from_ns;
@@ -156,7 +156,7 @@ static void reach(struct extent *e, int64_t from_ns, int64_t to_ns)
  * start of its first operation. */
 static void whole_bounds(struct step_bounds *b, const struct rank *rank, const bool *ends)
 {
-    struct extent e = {RUN_TIME_MAX, UNKNOWN_NS};
+    struct moments_extent e = {RUN_TIME_MAX, UNKNOWN_NS};
     for (size_t i = 0; i < rank->nops; i++)
         reach(&e, rank->ops[i].host_ns, rank->ops[i].host_end_ns);
     for (size_t i = 0; i < rank->nacts; i++)

@@ -19,7 +19,7 @@
 #define NO_ID UINT64_MAX
 
 /* What one line says, of whichever record it is. */
-struct line {
+struct summary_line {
     struct json_text event, run, host;
     struct json unseen; /* in summary, where it begins; p NULL: not there */
     int64_t real_ns, rank, pid;
@@ -85,7 +85,7 @@ static void note_unseen(struct buf *list, struct json j)
     buf_release(&line);
 }
 
-static bool parse_line(const char *text, size_t len, struct line *line)
+static bool parse_line(const char *text, size_t len, struct summary_line *line)
 {
     struct json j;
     struct json_text key;
@@ -123,7 +123,7 @@ static bool parse_line(const char *text, size_t len, struct line *line)
     return j.error == NULL;
 }
 
-static bool belongs(const struct line *init, const struct trace_summary_run *run)
+static bool belongs(const struct summary_line *init, const struct trace_summary_run *run)
 {
     size_t others = run != NULL ? strlen(run->others) : 0;
     if (run == NULL)
@@ -135,7 +135,7 @@ static bool belongs(const struct line *init, const struct trace_summary_run *run
 }
 
 /* The first line, when it is an init record; its texts stand in the block. */
-static bool read_init(int fd, char *block, struct line *init)
+static bool read_init(int fd, char *block, struct summary_line *init)
 {
     size_t len = read_at(fd, block, BLOCK_SIZE, 0);
     const char *end = memchr(block, '\n', len);
@@ -148,7 +148,7 @@ static bool read_init(int fd, char *block, struct line *init)
 static struct ending read_ending(int fd, char *block, off_t size, struct buf *unseen)
 {
     struct ending end = {false, 0, 0};
-    struct line line;
+    struct summary_line line;
     off_t from = size > (off_t)BLOCK_SIZE ? size - (off_t)BLOCK_SIZE : 0;
     size_t len = read_at(fd, block, BLOCK_SIZE, from);
     const char *p = from > 0 ? memchr(block, '\n', len) : block, *newline;
@@ -171,7 +171,7 @@ static void trace_summary_file(struct trace_summary *g, int dirfd, const char *n
                                const struct trace_summary_run *run)
 {
     struct ending end;
-    struct line init;
+    struct summary_line init;
     struct stat st;
     uint64_t ring;
     int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -218,7 +218,7 @@ static const char *copy_text(struct arena *arena, struct json_text text)
 static void add_head(struct trace_heads *heads, int dirfd, const char *name, char *block,
                      struct arena *arena)
 {
-    struct line init;
+    struct summary_line init;
     struct stat st;
     struct trace_head *head;
     int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -385,7 +385,7 @@ TEST(align_median)
 TEST(align_line_by_hand)
 {
     struct fit_point p[9];
-    struct fit f;
+    struct clock_fit f;
     for (int i = 0; i < 9; i++)
         p[i] = (struct fit_point){i * 1000, 3000 + 0.5 * (i * 1000 - 4000), 1, 0};
     p[6].y += 90000;
@@ -403,7 +403,7 @@ TEST(align_line_by_hand)
 TEST(align_errors_by_hand)
 {
     struct fit_point p[8];
-    struct fit f;
+    struct clock_fit f;
     for (int i = 0; i < 8; i++)
         p[i] = (struct fit_point){i * 100, (i % 4 == 0 || i % 4 == 3) ? 8 : -8, 1, 0};
     CHECK(fit_line(&f, p, 8, 1));
@@ -419,7 +419,7 @@ TEST(align_errors_by_hand)
 TEST(align_classes_by_hand)
 {
     struct fit_point p[40];
-    struct fit f;
+    struct clock_fit f;
     size_t n = 0;
     for (int i = 0; i < 20; i++) {
         double x = i * 100000;
