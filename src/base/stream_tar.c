@@ -11,7 +11,7 @@
 #define PAX_MAX ((uint64_t)1 << 20)
 
 /* What a tar header and the extended headers before it say of a member. */
-struct member {
+struct tar_member {
     char type;
     uint64_t size;
     bool has_name, has_size; /* from an extended header, which wins */
@@ -109,7 +109,7 @@ static int tar_end(struct stream *s)
 }
 
 /* 1 a header, 0 the end, -1 error. */
-static int tar_header(struct stream *s, struct member *m)
+static int tar_header(struct stream *s, struct tar_member *m)
 {
     char block[TAR_BLOCK];
     uint64_t size;
@@ -148,7 +148,7 @@ static int tar_content(struct stream *s, uint64_t max, struct buf *out)
     return 0;
 }
 
-static void pax_record(struct stream *s, struct member *m, const char *key, const char *value,
+static void pax_record(struct stream *s, struct tar_member *m, const char *key, const char *value,
                        size_t len)
 {
     uint64_t size = 0;
@@ -165,7 +165,7 @@ static void pax_record(struct stream *s, struct member *m, const char *key, cons
 }
 
 /* "LENGTH KEY=VALUE\n" and so on. */
-static int tar_pax(struct stream *s, struct member *m)
+static int tar_pax(struct stream *s, struct tar_member *m)
 {
     struct buf text = BUF_INIT;
     int rc = tar_content(s, PAX_MAX, &text);
@@ -187,7 +187,7 @@ static int tar_pax(struct stream *s, struct member *m)
 }
 
 /* Takes what is no member of its own. 1 when it was that, 0 when it is a member, -1 error. */
-static int tar_extended(struct stream *s, struct member *m)
+static int tar_extended(struct stream *s, struct tar_member *m)
 {
     switch (m->type) {
     case 'L':
@@ -203,7 +203,7 @@ static int tar_extended(struct stream *s, struct member *m)
     }
 }
 
-static bool is_regular(const struct stream *s, const struct member *m)
+static bool is_regular(const struct stream *s, const struct tar_member *m)
 {
     size_t len = strlen(s->name.data);
     if (m->type != '0' && m->type != '\0' && m->type != '7')
@@ -213,7 +213,7 @@ static bool is_regular(const struct stream *s, const struct member *m)
 
 int stream_tar_next(struct stream *s, const char **name, struct err *e)
 {
-    struct member m = {0};
+    struct tar_member m = {0};
     int rc, special;
     buf_reset(&s->label);
     buf_put(&s->label, s->path.data, s->path.len);
