@@ -16,9 +16,9 @@
 #define VERSION_PREFIX "GLIBC_"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-enum { OWN_ORDER = ELFDATA2LSB };
+#define OWN_ORDER ELFDATA2LSB
 #else
-enum { OWN_ORDER = ELFDATA2MSB };
+#define OWN_ORDER ELFDATA2MSB
 #endif
 
 /* `count` items of `size` bytes at `offset`; NULL when they are not all there, or lie crookedly. */

@@ -13,8 +13,8 @@
 #define MATRIX_MAX \
     ((int64_t)1 << 48) /* elements, of the whole batch: its bytes fit in an int64_t */
 
-enum column { M, N, K, BATCH, DTYPE, ORDER, CACHE, COLUMNS };
-static const char *const names[COLUMNS] = {"m", "n", "k", "batch", "dtype", "order", "cache"};
+enum column { M, N, K, BATCH, DTYPE, ORDER, CACHE, SHAPE_COLUMNS };
+static const char *const names[SHAPE_COLUMNS] = {"m", "n", "k", "batch", "dtype", "order", "cache"};
 
 struct shape_reader {
     const char *path;
@@ -45,7 +45,7 @@ static bool is_too_large(const int64_t sides[BATCH + 1])
 }
 
 /* The fields of one GEMM, NULL or "" where one is not there. */
-static int add_shape(struct shape_reader *r, const char *const fields[COLUMNS], struct err *e)
+static int add_shape(struct shape_reader *r, const char *const fields[SHAPE_COLUMNS], struct err *e)
 {
     const struct bench_gemm_type *type = NULL;
     int64_t sides[BATCH + 1] = {0, 0, 0, 1};
@@ -93,7 +93,7 @@ static int add_shape(struct shape_reader *r, const char *const fields[COLUMNS], 
 /* Words behind m, n and k are told apart by what they are. */
 static int add_line(struct shape_reader *r, char *line, struct err *e)
 {
-    const char *fields[COLUMNS] = {0};
+    const char *fields[SHAPE_COLUMNS] = {0};
     char *save = NULL, *word;
     int i = 0;
     for (word = strtok_r(line, " \t\r", &save); word != NULL;
@@ -126,9 +126,9 @@ static void read_lines(struct shape_reader *r, char *text)
 
 /* ---- a table ---- */
 
-static void find_columns(const struct csv *c, int place[COLUMNS])
+static void find_columns(const struct csv *c, int place[SHAPE_COLUMNS])
 {
-    for (int i = 0; i < COLUMNS; i++) {
+    for (int i = 0; i < SHAPE_COLUMNS; i++) {
         place[i] = -1;
         for (size_t f = 0; f < c->count; f++) {
             if (strcasecmp(c->fields[f], names[i]) == 0)
@@ -139,12 +139,12 @@ static void find_columns(const struct csv *c, int place[COLUMNS])
 
 static void read_table(struct shape_reader *r, const char *text, size_t len)
 {
-    int place[COLUMNS];
+    int place[SHAPE_COLUMNS];
     bool head = false;
     struct csv c;
     csv_init(&c, text, len);
     while (csv_next(&c)) {
-        const char *fields[COLUMNS] = {0};
+        const char *fields[SHAPE_COLUMNS] = {0};
         struct err e = {0};
         if (c.problem != NULL) {
             complain(r, c.line, c.problem);
@@ -157,7 +157,7 @@ static void read_table(struct shape_reader *r, const char *text, size_t len)
             head = true;
             continue;
         }
-        for (int i = 0; i < COLUMNS; i++)
+        for (int i = 0; i < SHAPE_COLUMNS; i++)
             fields[i] = place[i] >= 0 && (size_t)place[i] < c.count ? c.fields[place[i]] : NULL;
         if (add_shape(r, fields, &e) < 0)
             complain(r, c.line, e.msg);

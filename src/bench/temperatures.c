@@ -12,16 +12,16 @@
 
 #define FILE_MAX ((size_t)1 << 30)
 
-enum column { AT, ELAPSED, GPU, CELSIUS, WATTS, SM_MHZ, GRAPHICS_MHZ, BUSY, REASONS, COLUMNS };
+enum column { AT, ELAPSED, GPU, CELSIUS, WATTS, SM_MHZ, GRAPHICS_MHZ, BUSY, REASONS, LOG_COLUMNS };
 
-static const char *const column_names[COLUMNS] = {
+static const char *const column_names[LOG_COLUMNS] = {
     "timestamp_abs", "elapsed_s",      "gpu_id",      "temperature",      "power",
     "clock_sm",      "clock_graphics", "utilization", "throttle_reasons",
 };
 
-static void find_columns(const struct csv *c, int at[COLUMNS])
+static void find_columns(const struct csv *c, int at[LOG_COLUMNS])
 {
-    for (int k = 0; k < COLUMNS; k++) {
+    for (int k = 0; k < LOG_COLUMNS; k++) {
         at[k] = -1;
         for (size_t i = 0; i < c->count; i++) {
             if (strcmp(c->fields[i], column_names[k]) == 0)
@@ -40,7 +40,7 @@ static double number(const struct csv *c, int at)
     return end == c->fields[at] || *end != '\0' || !isfinite(value) ? NAN : value;
 }
 
-static void take(struct bench_temperatures *t, const struct csv *c, const int at[COLUMNS])
+static void take(struct bench_temperatures *t, const struct csv *c, const int at[LOG_COLUMNS])
 {
     const double gpu = number(c, at[GPU]), sm = number(c, at[SM_MHZ]);
     struct bench_sample s = {.at_s = number(c, at[AT]),
@@ -65,7 +65,7 @@ int bench_temperatures_read(struct bench_temperatures *t, const char *path, stru
 {
     struct buf text = BUF_INIT;
     struct csv c;
-    int at[COLUMNS], status = stream_read_file(path, FILE_MAX, &text, e);
+    int at[LOG_COLUMNS], status = stream_read_file(path, FILE_MAX, &text, e);
     *t = (struct bench_temperatures){0};
     csv_init(&c, text.data, text.len);
     if (status == 0 && csv_next(&c) && c.problem == NULL) {

@@ -17,7 +17,7 @@ struct cut {
 };
 
 /* Ways to tell texts apart, the plainest first. */
-enum way { ENDS_OF_TEXT, ENDS_OF_WHOLE, NUMBER, WAYS };
+enum way { ENDS_OF_TEXT, ENDS_OF_WHOLE, NUMBER, CUT_WAYS };
 
 static int by_shown(const void *pa, const void *pb)
 {
@@ -117,7 +117,7 @@ void cut_texts(struct arena *arena, const char **shown, const char *const *whole
     struct cut *list = array_new(n, sizeof *list);
     for (size_t i = 0; i < n; i++)
         list[i] = (struct cut){safe(arena, shown[i], max), shown[i], whole[i], i};
-    for (int way = 0; way < WAYS && n > 0; way++)
+    for (int way = 0; way < CUT_WAYS && n > 0; way++)
         tell_all_apart(arena, list, n, max, (enum way)way);
     for (size_t i = 0; i < n; i++)
         shown[list[i].at] = list[i].shown;

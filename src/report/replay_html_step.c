@@ -16,7 +16,7 @@
 #define STEPS 1000
 
 /* Colours, by place in replay_shares. */
-enum { COMPUTE = 0, UNTRACED = 1, COMM = 2, COPY = 3, WAIT = 7 };
+enum { SHARE_COMPUTE = 0, SHARE_UNTRACED = 1, SHARE_COMM = 2, SHARE_COPY = 3, SHARE_WAIT = 7 };
 
 struct stream_row {
     uint8_t kind[STEPS + 1]; /* what fills most of each step; 255 nothing */
@@ -49,14 +49,14 @@ static void fill(struct rank_chart *d, size_t stream, int kind, int64_t start_ns
 static int kind_of(const struct op *op)
 {
     if (op->flags & OP_COUNTED)
-        return UNTRACED;
+        return SHARE_UNTRACED;
     switch (activity_kind_of(op)) {
     case ACTIVITY_COMM:
-        return COMM;
+        return SHARE_COMM;
     case ACTIVITY_MEMORY:
-        return COPY;
+        return SHARE_COPY;
     default:
-        return COMPUTE;
+        return SHARE_COMPUTE;
     }
 }
 
@@ -76,12 +76,12 @@ static void fill_rows(struct rank_chart *d)
         fill(d, stream, kind_of(&p->run->ranks[d->rank].ops[i]),
              moved_ns > span.start_ns ? moved_ns : span.start_ns, span.end_ns);
         if (moved_ns > span.start_ns)
-            fill(d, stream, WAIT, span.start_ns, moved_ns);
+            fill(d, stream, SHARE_WAIT, span.start_ns, moved_ns);
     }
     for (size_t i = 0; i < place->nuntraced; i++) {
         struct sim_span span = sim_span(p->sim, place->untraced[i].item);
-        fill(d, sim_item_stream(p->sim, place->untraced[i].item) - place->first_stream, UNTRACED,
-             span.start_ns, span.end_ns);
+        fill(d, sim_item_stream(p->sim, place->untraced[i].item) - place->first_stream,
+             SHARE_UNTRACED, span.start_ns, span.end_ns);
     }
     job_view_release(&v);
 }

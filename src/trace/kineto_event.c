@@ -145,14 +145,14 @@ static int32_t name_verdict(enum category category, const char *name)
 
 /* ---- args ---- */
 
-enum arg_kind { NUM, STR, RAW };
+enum arg_kind { ARG_NUM, ARG_STR, ARG_RAW };
 
 static const struct arg {
     const char *key;
     uint8_t len, kind;
     uint16_t offset;
 } known_args[] = {
-#define X(field, kind, key) {key, sizeof key - 1, kind, offsetof(struct event_args, field)},
+#define X(field, kind, key) {key, sizeof key - 1, ARG_##kind, offsetof(struct event_args, field)},
     EVENT_ARGS(X)
 #undef X
 };
@@ -216,15 +216,15 @@ static void take_arg(struct event_args *args, const struct arg *arg, struct json
     void *field = (char *)args + arg->offset;
     struct json_text *text = field;
     char next = json_peek(j);
-    if (arg->kind == NUM) {
+    if (arg->kind == ARG_NUM) {
         *(int64_t *)field = event_number(j);
-    } else if (arg->kind == STR && next == '"') {
+    } else if (arg->kind == ARG_STR && next == '"') {
         *text = json_string(j);
     } else {
         text->p = j->p;
         json_skip(j);
         text->len = (uint32_t)(j->p - text->p);
-        if (next == 'n' || arg->kind == STR)
+        if (next == 'n' || arg->kind == ARG_STR)
             *text = (struct json_text){NULL, 0, false};
     }
 }

@@ -11,7 +11,7 @@
 
 /* ---- calls ---- */
 
-enum { START, END, THREAD, CORRELATION, NAME };
+enum { HOST_START, HOST_END, HOST_THREAD, HOST_CORRELATION, HOST_NAME };
 
 /* Two calls of one correlation (a runtime call and the driver's inside it): the outer counts. */
 static void take_launch(struct nsys_process *p, uint32_t at, enum api_call call, int64_t start,
@@ -50,8 +50,10 @@ static void take_act(struct nsys_process *p, int kind, int64_t correlation, int6
 
 static bool add_call(struct nsys *n, const struct nsys_rows *rows)
 {
-    int64_t start = nsys_int(rows, START, UNKNOWN_NS), end = nsys_int(rows, END, UNKNOWN_NS);
-    int64_t thread = nsys_int(rows, THREAD, 0), correlation = nsys_int(rows, CORRELATION, -1);
+    int64_t start = nsys_int(rows, HOST_START, UNKNOWN_NS),
+            end = nsys_int(rows, HOST_END, UNKNOWN_NS);
+    int64_t thread = nsys_int(rows, HOST_THREAD, 0),
+            correlation = nsys_int(rows, HOST_CORRELATION, -1);
     struct nsys_process *p = nsys_process_of(n, thread);
     uint32_t at;
     struct json_text name;
@@ -62,7 +64,7 @@ static bool add_call(struct nsys *n, const struct nsys_rows *rows)
         return false;
     if (end > n->last_ns)
         n->last_ns = end;
-    name = nsys_name(n, nsys_int(rows, NAME, -1));
+    name = nsys_name(n, nsys_int(rows, HOST_NAME, -1));
     call = name.p != NULL ? api_call_named(name.p, name.len) : API_OTHER;
     at = correlation >= 0 ? idmap_find(&p->launch_ids, correlation) : IDMAP_NONE;
     if (at != IDMAP_NONE)
@@ -89,7 +91,13 @@ static void take_calls(struct nsys *n, enum nsys_table table)
 
 /* ---- what synchronisations and events say of those calls ---- */
 
-enum { PID, CONTEXT, STREAM, SYNC_CORRELATION, EVENT };
+enum {
+    SYNC_COLUMN_PID,
+    SYNC_COLUMN_CONTEXT,
+    SYNC_COLUMN_STREAM,
+    SYNC_COLUMN_CORRELATION,
+    SYNC_COLUMN_EVENT
+};
 
 /* 2^32 - 1 stands for none in columns of 32 bits. */
 static int64_t id32(const struct nsys_rows *rows, int column)
@@ -106,16 +114,16 @@ static void take_details(struct nsys *n, enum nsys_table table)
     struct err e = {0};
     int rc = nsys_scan(&rows, n->db, table, columns, 5, 0, &e);
     while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0) {
-        struct nsys_process *p = nsys_process_of(n, nsys_int(&rows, PID, 0));
-        int64_t correlation = nsys_int(&rows, SYNC_CORRELATION, -1);
+        struct nsys_process *p = nsys_process_of(n, nsys_int(&rows, SYNC_COLUMN_PID, 0));
+        int64_t correlation = nsys_int(&rows, SYNC_COLUMN_CORRELATION, -1);
         uint32_t at =
             p != NULL && correlation >= 0 ? idmap_find(&p->act_ids, correlation) : IDMAP_NONE;
         n->has_syncs = true;
         if (at == IDMAP_NONE)
             continue;
-        p->acts.list[at].act.stream = (int32_t)id32(&rows, STREAM);
-        p->acts.list[at].act.event = id32(&rows, EVENT);
-        p->acts.list[at].context = id32(&rows, CONTEXT);
+        p->acts.list[at].act.stream = (int32_t)id32(&rows, SYNC_COLUMN_STREAM);
+        p->acts.list[at].act.event = id32(&rows, SYNC_COLUMN_EVENT);
+        p->acts.list[at].context = id32(&rows, SYNC_COLUMN_CONTEXT);
     }
     nsys_scan_end(&rows);
     if (rc < 0)

@@ -16,7 +16,17 @@
 #define HEADER 32
 #define FIELDS_MAX 4096
 
-enum field { COMM, SIZE, REDOP, PEER, ROOT, NRANKS, RANK, CUDA_DEVICE, FIELD_COUNT };
+enum field {
+    FIELD_COMM,
+    FIELD_SIZE,
+    FIELD_REDOP,
+    FIELD_PEER,
+    FIELD_ROOT,
+    FIELD_NRANKS,
+    FIELD_RANK,
+    FIELD_CUDA_DEVICE,
+    FIELD_COUNT
+};
 
 /* As NCCL names them (src/include/nvtx_payload_schemas.h), since 2.19. */
 static const char *const field_names[] = {
@@ -43,28 +53,28 @@ static void take_field(struct nsys_call *call, int field, uint64_t value)
 {
     int64_t number = value <= INT64_MAX ? (int64_t)value : -1;
     switch ((enum field)field) {
-    case COMM:
+    case FIELD_COMM:
         call->comm = value;
         call->has_comm = true;
         break;
-    case SIZE:
+    case FIELD_SIZE:
         call->bytes = number;
         break;
-    case REDOP:
+    case FIELD_REDOP:
         call->redop = number >= 0 && number <= 4 ? (uint8_t)specter_redop_from_nccl((int)number)
                                                  : (uint8_t)SPECTER_REDOP_PREMUL;
         break;
-    case PEER:
-    case ROOT:
+    case FIELD_PEER:
+    case FIELD_ROOT:
         call->peer = number < RUN_RANKS_MAX ? number : -1;
         break;
-    case NRANKS:
+    case FIELD_NRANKS:
         call->nranks = number > 0 && number <= RUN_RANKS_MAX ? number : -1;
         break;
-    case RANK:
+    case FIELD_RANK:
         call->rank = number < RUN_RANKS_MAX ? number : -1;
         break;
-    case CUDA_DEVICE:
+    case FIELD_CUDA_DEVICE:
         call->device = number <= INT32_MAX ? number : -1;
         break;
     case FIELD_COUNT:

@@ -19,7 +19,18 @@
 #define NVTX_PUSH_POP 59
 #define NVTX_START_END 60
 
-enum { START, END, TYPE, THREAD, TEXT, TEXT_ID, JSON, JSON_ID, BINARY, COLUMNS };
+enum {
+    NVTX_START,
+    NVTX_END,
+    NVTX_TYPE,
+    NVTX_THREAD,
+    NVTX_TEXT,
+    NVTX_TEXT_ID,
+    NVTX_JSON,
+    NVTX_JSON_ID,
+    NVTX_BINARY,
+    NVTX_COLUMNS
+};
 
 /* ---- launches by thread and time ---- */
 
@@ -151,11 +162,11 @@ static void add_nccl(struct nsys *n, const struct nvtx_event *ev, const struct n
     }
     call.op = (uint8_t)comm_op_named(name.p, name.len);
     call.redop = SPECTER_REDOP_NONE;
-    data = nsys_bytes(rows, BINARY, &len);
+    data = nsys_bytes(rows, NVTX_BINARY, &len);
     nsys_payload(n, &call, data, len);
-    nsys_payload_json(&call, nsys_text(rows, JSON));
-    if (nsys_int(rows, JSON_ID, -1) >= 0)
-        nsys_payload_json(&call, nsys_string(n->db, nsys_int(rows, JSON_ID, -1)));
+    nsys_payload_json(&call, nsys_text(rows, NVTX_JSON));
+    if (nsys_int(rows, NVTX_JSON_ID, -1) >= 0)
+        nsys_payload_json(&call, nsys_string(n->db, nsys_int(rows, NVTX_JSON_ID, -1)));
     if (call.op == SPECTER_COMM_OP_COUNT && call.nranks < 0)
         return;
     if (call.op != SPECTER_COMM_OP_COUNT)
@@ -207,22 +218,22 @@ static void add_named(struct nsys *n, const struct nvtx_event *ev, const struct 
 /* False when the row cannot be used. */
 static bool add_event(struct nsys *n, const struct nsys_rows *rows)
 {
-    int64_t type = nsys_int(rows, TYPE, -1);
-    struct nvtx_event ev = {.thread = nsys_int(rows, THREAD, 0)};
+    int64_t type = nsys_int(rows, NVTX_TYPE, -1);
+    struct nvtx_event ev = {.thread = nsys_int(rows, NVTX_THREAD, 0)};
     if (type != NVTX_MARK && type != NVTX_PUSH_POP && type != NVTX_START_END)
         return true;
     ev.process = nsys_process_of(n, ev.thread);
     if (ev.process == NULL)
         return true;
-    ev.start_ns = nsys_int(rows, START, UNKNOWN_NS);
-    ev.end_ns = type == NVTX_MARK ? ev.start_ns : nsys_int(rows, END, n->last_ns);
-    if (ev.end_ns < ev.start_ns && nsys_int(rows, END, UNKNOWN_NS) == UNKNOWN_NS)
+    ev.start_ns = nsys_int(rows, NVTX_START, UNKNOWN_NS);
+    ev.end_ns = type == NVTX_MARK ? ev.start_ns : nsys_int(rows, NVTX_END, n->last_ns);
+    if (ev.end_ns < ev.start_ns && nsys_int(rows, NVTX_END, UNKNOWN_NS) == UNKNOWN_NS)
         ev.end_ns = ev.start_ns; /* left open behind the last moment */
     if (!nsys_times(n, ev.start_ns, ev.end_ns))
         return false;
-    ev.text = nsys_text(rows, TEXT);
-    if (ev.text.p == NULL && nsys_int(rows, TEXT_ID, -1) >= 0)
-        ev.text = nsys_name(n, nsys_int(rows, TEXT_ID, -1));
+    ev.text = nsys_text(rows, NVTX_TEXT);
+    if (ev.text.p == NULL && nsys_int(rows, NVTX_TEXT_ID, -1) >= 0)
+        ev.text = nsys_name(n, nsys_int(rows, NVTX_TEXT_ID, -1));
     if (ev.text.p != NULL && ev.text.len > 0)
         add_named(n, &ev, rows, type == NVTX_MARK);
     return true;
@@ -272,16 +283,16 @@ static void place_spans(struct nsys *n, size_t process)
 
 void nsys_nvtx(struct nsys *n)
 {
-    static const char *const columns[COLUMNS] = {"start",     "end",        "eventType",
-                                                 "globalTid", "text",       "textId",
-                                                 "jsonText",  "jsonTextId", "binaryData"};
+    static const char *const columns[NVTX_COLUMNS] = {"start",     "end",        "eventType",
+                                                      "globalTid", "text",       "textId",
+                                                      "jsonText",  "jsonTextId", "binaryData"};
     struct nsys_rows rows;
     struct err e = {0};
     uint64_t bad = 0;
     int rc;
     for (size_t i = 0; i < n->processes.count; i++)
         order_launches(&n->processes.list[i]);
-    rc = nsys_scan(&rows, n->db, NSYS_NVTX, columns, COLUMNS, 4, &e);
+    rc = nsys_scan(&rows, n->db, NSYS_NVTX, columns, NVTX_COLUMNS, 4, &e);
     n->has_nvtx = rc > 0;
     while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0)
         bad += !add_event(n, &rows);

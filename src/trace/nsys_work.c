@@ -87,7 +87,17 @@ static struct nsys_member *member_of(struct nsys *n, int64_t global, int64_t dev
 
 /* ---- rows ---- */
 
-enum { START, END, PID, DEVICE, CONTEXT, STREAM, CORRELATION, OWN }; /* columns of all four */
+/* The columns of all four tables. */
+enum {
+    WORK_START,
+    WORK_END,
+    WORK_PID,
+    WORK_DEVICE,
+    WORK_CONTEXT,
+    WORK_STREAM,
+    WORK_CORRELATION,
+    WORK_OWN
+};
 
 #define WORK_COLUMNS \
     "start", "end", "globalPid", "deviceId", "contextId", "streamId", "correlationId"
@@ -126,13 +136,14 @@ static void want_launch(struct nsys_process *p, int64_t correlation)
 /* The op of a row, with what all tables have; NULL when the row cannot be used. */
 static struct op *add_op(struct nsys *n, const struct nsys_rows *rows, enum op_class class)
 {
-    int64_t start = nsys_int(rows, START, UNKNOWN_NS), end = nsys_int(rows, END, UNKNOWN_NS);
-    int64_t device = nsys_int(rows, DEVICE, 0), stream = nsys_int(rows, STREAM, -1);
-    int64_t correlation = nsys_int(rows, CORRELATION, -1);
+    int64_t start = nsys_int(rows, WORK_START, UNKNOWN_NS),
+            end = nsys_int(rows, WORK_END, UNKNOWN_NS);
+    int64_t device = nsys_int(rows, WORK_DEVICE, 0), stream = nsys_int(rows, WORK_STREAM, -1);
+    int64_t correlation = nsys_int(rows, WORK_CORRELATION, -1);
     struct nsys_member *m;
     struct op *op;
     if (!nsys_times(n, start, end) || !number32(device) ||
-        (m = member_of(n, nsys_int(rows, PID, 0), device)) == NULL)
+        (m = member_of(n, nsys_int(rows, WORK_PID, 0), device)) == NULL)
         return NULL;
     op = rank_add_op(&n->run->ranks[m->rank]);
     op->start_ns = start;
@@ -143,7 +154,7 @@ static struct op *add_op(struct nsys *n, const struct nsys_rows *rows, enum op_c
     op->class = (uint8_t) class;
     op->timing = SPECTER_TIMING_DEVICE;
     m->kernels += class != OP_MEMORY;
-    saw_context(&n->processes.list[m->process], nsys_int(rows, CONTEXT, -1), (int32_t)device);
+    saw_context(&n->processes.list[m->process], nsys_int(rows, WORK_CONTEXT, -1), (int32_t)device);
     want_launch(&n->processes.list[m->process], correlation);
     if (end > n->last_ns)
         n->last_ns = end;
@@ -155,7 +166,7 @@ static struct op *add_op(struct nsys *n, const struct nsys_rows *rows, enum op_c
 /* The first of three names that the row has; an export can hold the text itself. */
 static const char *kernel_name(struct nsys *n, const struct nsys_rows *rows)
 {
-    for (int c = OWN; c < OWN + 3; c++) {
+    for (int c = WORK_OWN; c < WORK_OWN + 3; c++) {
         struct json_text text = nsys_text(rows, c);
         int64_t id = nsys_int(rows, c, -1);
         if (text.p == NULL && id >= 0)
@@ -231,9 +242,10 @@ static bool add_copy(struct nsys *n, const struct nsys_rows *rows)
     struct op *op = add_op(n, rows, OP_MEMORY);
     if (op == NULL)
         return false;
-    op->name = copy_name(nsys_int(rows, OWN + 1, 0));
-    op->copy.host = (uint8_t)host_memory(nsys_int(rows, OWN + 2, -1), nsys_int(rows, OWN + 3, -1));
-    set_bytes(op, nsys_int(rows, OWN, -1));
+    op->name = copy_name(nsys_int(rows, WORK_OWN + 1, 0));
+    op->copy.host =
+        (uint8_t)host_memory(nsys_int(rows, WORK_OWN + 2, -1), nsys_int(rows, WORK_OWN + 3, -1));
+    set_bytes(op, nsys_int(rows, WORK_OWN, -1));
     return true;
 }
 
@@ -243,7 +255,7 @@ static bool add_fill(struct nsys *n, const struct nsys_rows *rows)
     if (op == NULL)
         return false;
     op->name = specter_copy_name(SPECTER_COPY_MEMSET);
-    set_bytes(op, nsys_int(rows, OWN, -1));
+    set_bytes(op, nsys_int(rows, WORK_OWN, -1));
     return true;
 }
 
@@ -251,9 +263,9 @@ static bool add_fill(struct nsys *n, const struct nsys_rows *rows)
 
 static bool add_graph(struct nsys *n, const struct nsys_rows *rows)
 {
-    int64_t id = nsys_int(rows, OWN, -1);
+    int64_t id = nsys_int(rows, WORK_OWN, -1);
     struct op *op = add_op(n, rows, OP_GRAPH);
-    struct nsys_process *p = nsys_process_of(n, nsys_int(rows, PID, 0));
+    struct nsys_process *p = nsys_process_of(n, nsys_int(rows, WORK_PID, 0));
     if (op == NULL)
         return false;
     op->name = "cudaGraphLaunch";
@@ -344,10 +356,10 @@ int nsys_work(struct nsys *n, struct err *e)
                                           "mangledName"};
     static const char *const copies[] = {WORK_COLUMNS, "bytes", "copyKind", "srcKind", "dstKind"};
     static const char *const graphs[] = {WORK_COLUMNS, "graphId"};
-    take_table(n, NSYS_KERNEL, kernels, OWN + 3, add_kernel);
-    take_table(n, NSYS_MEMCPY, copies, OWN + 4, add_copy);
-    take_table(n, NSYS_MEMSET, copies, OWN + 1, add_fill);
-    take_table(n, NSYS_GRAPH, graphs, OWN + 1, add_graph);
+    take_table(n, NSYS_KERNEL, kernels, WORK_OWN + 3, add_kernel);
+    take_table(n, NSYS_MEMCPY, copies, WORK_OWN + 4, add_copy);
+    take_table(n, NSYS_MEMSET, copies, WORK_OWN + 1, add_fill);
+    take_table(n, NSYS_GRAPH, graphs, WORK_OWN + 1, add_graph);
     if (n->members.count == 0)
         return err_set(e, ERR_INPUT, "%s: no GPU work in it", n->label);
     drop_contexts(n);
