@@ -5,7 +5,7 @@
 # In a sanitized build, libspecter.so stays plain, because it is loaded into programs that are not
 # sanitized (shells, Python); libspecter-san.so beside it is what the tracer's own tests preload.
 
-TRACER_BASE := words kernel_class
+TRACER_BASE := names kernel_class
 TRACER_SRC  := $(wildcard tracer/*.c tracer/*.S)
 TRACER_OBJ  := $(addprefix $(B)/,$(addsuffix .o,$(basename $(TRACER_SRC)))) $(TRACER_BASE:%=$(B)/tracer/%.o)
 TRACER_MAP  := $(B)/tracer/exports.map

@@ -435,7 +435,7 @@ enum specter_record {
         SPECTER_REC_COUNT
 };
 
-/* Names, sizes and conventions that follow from the tables. Defined once, in src/base/words.c,
+/* Names, sizes and conventions that follow from the tables. Defined once, in src/base/names.c,
  * which the tracer links too. Lookups by name are exact for files; specter_comm_op_parse() is
  * forgiving (all_reduce, allreduce, AllReduce) for options. A value out of range gives "unknown";
  * a name not found gives the table's COUNT. */

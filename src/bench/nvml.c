@@ -300,7 +300,7 @@ int bench_nvml_unlock(void *device, struct err *e)
 static const struct {
     long long bit;
     const char *word;
-} reason_words[] = {
+} reason_names[] = {
     {0x1, "idle"},        {0x2, "applications_clocks"}, {0x4, "power_cap"},
     {0x8, "hw_slowdown"}, {0x10, "sync_boost"},         {0x20, "sw_thermal"},
     {0x40, "hw_thermal"}, {0x80, "power_brake"},        {0x100, "display_clocks"},
@@ -310,10 +310,10 @@ const char *bench_reasons_text(long long reasons, char text[BENCH_REASONS_MAX])
 {
     size_t len = 0;
     strcpy(text, reasons < 0 ? "unknown" : "none");
-    for (size_t i = 0; i < sizeof reason_words / sizeof *reason_words && reasons > 0; i++) {
-        if (reasons & reason_words[i].bit)
+    for (size_t i = 0; i < sizeof reason_names / sizeof *reason_names && reasons > 0; i++) {
+        if (reasons & reason_names[i].bit)
             len += (size_t)snprintf(text + len, BENCH_REASONS_MAX - len, "%s%s", len > 0 ? "+" : "",
-                                    reason_words[i].word);
+                                    reason_names[i].word);
     }
     return text;
 }
@@ -326,9 +326,9 @@ long long bench_reasons_parse(const char *text)
     for (size_t len; *text != '\0'; text += len + (text[len] == '+')) {
         long long bit = 0;
         len = strcspn(text, "+");
-        for (size_t i = 0; i < sizeof reason_words / sizeof *reason_words; i++) {
-            if (strlen(reason_words[i].word) == len && memcmp(text, reason_words[i].word, len) == 0)
-                bit = reason_words[i].bit;
+        for (size_t i = 0; i < sizeof reason_names / sizeof *reason_names; i++) {
+            if (strlen(reason_names[i].word) == len && memcmp(text, reason_names[i].word, len) == 0)
+                bit = reason_names[i].bit;
         }
         if (bit == 0)
             return -1;

@@ -109,7 +109,7 @@ static int parse_sizes(struct collective_run *j, struct err *e)
     return 0;
 }
 
-static int parse_words(struct collective_run *j, struct err *e)
+static int parse_types(struct collective_run *j, struct err *e)
 {
     const struct bench_collective_opts *o = j->opts;
     if (predict_dtype("--dtype", o->dtype, &j->plan.dtype, e) < 0)
@@ -130,7 +130,7 @@ static int parse(struct collective_run *j, struct err *e)
     j->plan.ops = j->ops;
     j->plan.check = o->check.given ? o->check.value : UINT64_MAX;
     j->plan.stop = bench_job_stop;
-    if (parse_words(j, e) < 0 ||
+    if (parse_types(j, e) < 0 ||
         bench_ops_parse(strcmp(o->ops, "all") == 0 ? OPS_ALL : o->ops, "all, " OPS_ALL, j->ops,
                         OPS_MAX, &j->plan.nops, e) < 0 ||
         parse_sizes(j, e) < 0 || bench_check_range("--warmup", o->warmup, 0, 1000000, e) < 0 ||

@@ -81,7 +81,7 @@ struct tune {
 /* ---- options ---- */
 
 /* Words of a list, as struct comm_choice has them; text NULL: all of `known`. */
-static int parse_words(const char *option, const char *text, const char *const *known,
+static int parse_names(const char *option, const char *text, const char *const *known,
                        const char *(*find)(const char *, size_t), const char **words, struct err *e)
 {
     size_t n = 0;
@@ -132,8 +132,8 @@ static int parse(struct tune *t, struct err *e)
     if (predict_dtype("--dtype", o->dtype, &what->dtype, e) < 0 ||
         bench_ops_parse(o->ops, OPS, t->ops, OPS_MAX, &what->nops, e) < 0 ||
         bench_sizes_parse(o->bytes, o->factor, &t->sizes, &what->nsizes, e) < 0 ||
-        parse_words("--algo", o->algos, bench_tune_algos, measured_algo, t->algos, e) < 0 ||
-        parse_words("--proto", o->protos, bench_tune_protos, measured_proto, t->protos, e) < 0 ||
+        parse_names("--algo", o->algos, bench_tune_algos, measured_algo, t->algos, e) < 0 ||
+        parse_names("--proto", o->protos, bench_tune_protos, measured_proto, t->protos, e) < 0 ||
         parse_channels(t, e) < 0 || (o->fail_on != NULL && bench_checks_parse(o->fail_on, e) < 0) ||
         bench_job_check(&t->job, e) < 0)
         return -1;

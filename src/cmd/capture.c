@@ -265,7 +265,7 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-void cmd_unseen_words(const char *kind, const char **before, const char **behind)
+void cmd_coverage_gap_text(const char *kind, const char **before, const char **behind)
 {
     static const struct {
         const char *kind, *before, *behind;
@@ -295,7 +295,7 @@ static void report_unseen(const struct trace_summary *g)
         const char *kind = strsep(&line, " "), *before, *behind;
         if (line == NULL || (strcmp(kind, "uncalled") == 0 && g->files == 1))
             continue;
-        cmd_unseen_words(kind, &before, &behind);
+        cmd_coverage_gap_text(kind, &before, &behind);
         path.len = 0;
         buf_put_printable(&path, line, strlen(line));
         fprintf(stderr, "specter: %s'%s'%s\n", before, path.data, behind);

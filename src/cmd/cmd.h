@@ -79,7 +79,7 @@ struct arena;
 int cmd_library(struct arena *a, const char **library, struct err *e);
 
 /* What a trace's "unseen" means, around the path. */
-void cmd_unseen_words(const char *kind, const char **before, const char **behind);
+void cmd_coverage_gap_text(const char *kind, const char **before, const char **behind);
 
 struct run;
 

@@ -184,7 +184,7 @@ static void check_traces(struct doctor *d, const char *dir)
     rest = g.unseen.data;
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
         const char *kind = strsep(&line, " "), *before, *behind;
-        cmd_unseen_words(kind, &before, &behind);
+        cmd_coverage_gap_text(kind, &before, &behind);
         doctor_say(d, DOCTOR_WARNING, "traces", NULL, "in '%s': %s'%s'%s", dir, before,
                    line != NULL ? line : "", behind);
     }

@@ -47,14 +47,14 @@ struct gemm_prediction {
     struct predict_trust trust;
 };
 
-static const char *const quantize_words[] = {[GEMM_QUANTIZE_NONE] = "none",
+static const char *const quantize_names[] = {[GEMM_QUANTIZE_NONE] = "none",
                                              [GEMM_QUANTIZE_STATIC] = "static",
                                              [GEMM_QUANTIZE_DYNAMIC] = "dynamic"};
 
 static int parse_quantize(const char *text, enum gemm_quantize *out, struct err *e)
 {
     for (int i = GEMM_QUANTIZE_NONE; i <= GEMM_QUANTIZE_DYNAMIC; i++) {
-        if (strcmp(text, quantize_words[i]) == 0) {
+        if (strcmp(text, quantize_names[i]) == 0) {
             *out = (enum gemm_quantize)i;
             return 0;
         }
@@ -127,7 +127,7 @@ static void add_shape(cJSON *doc, const struct gemm_prediction *p)
     cJSON_AddStringToObject(doc, "dtype", specter_dtype_name(p->shape.type));
     cJSON_AddStringToObject(doc, "dtype_c", specter_dtype_name(p->shape.type_c));
     cJSON_AddStringToObject(doc, "l2", p->shape.hot_sets > 0 ? "hot" : "cold");
-    cJSON_AddStringToObject(doc, "quantize", quantize_words[p->shape.quantize]);
+    cJSON_AddStringToObject(doc, "quantize", quantize_names[p->shape.quantize]);
 }
 
 static void add_times(cJSON *doc, const struct gemm_prediction *p)
@@ -176,7 +176,7 @@ static void print_title(const struct gemm_prediction *p)
         printf(", batch of %llu", (unsigned long long)s->batch);
     printf(" on %s, %s L2", p->on.gpu->name, s->hot_sets > 0 ? "hot" : "cold");
     if (s->quantize != GEMM_QUANTIZE_NONE)
-        printf(", %s quantising of A", quantize_words[s->quantize]);
+        printf(", %s quantising of A", quantize_names[s->quantize]);
     fputs("\n\n", stdout);
 }
 

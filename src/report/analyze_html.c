@@ -3,11 +3,11 @@
 
 #include "base/sink.h"
 #include "report/analyze_html_internal.h"
-#include "report/clock_words.h"
+#include "report/clock_text.h"
 
 #include <string.h>
 
-static const char *gpu_words(const struct analysis *a)
+static const char *gpu_text(const struct analysis *a)
 {
     const char *name = a->ranks[0].rank->gpu;
     for (size_t i = 1; i < a->nranks; i++) {
@@ -33,7 +33,7 @@ static void put_clocks_fact(struct buf *b, const struct run *run)
     char error[32], clocks[64];
     if (run->ndomains < 2)
         return;
-    buf_printf(b, "<dt>clocks</dt><dd>%s, ", clock_words(clocks, sizeof clocks, run));
+    buf_printf(b, "<dt>clocks</dt><dd>%s, ", clock_text(clocks, sizeof clocks, run));
     if (run->clock_aligned)
         buf_printf(b, "compared to %s", text_ns(error, sizeof error, run->clock_residual_ns));
     else
@@ -52,7 +52,7 @@ static void put_head(struct buf *b, const struct analysis *a)
     html_fact(b, "run", run->id[0] != '\0' ? run->id : NULL);
     html_fact(b, "trace", run->format);
     put_ranks_fact(b, a);
-    html_fact(b, "GPU", gpu_words(a));
+    html_fact(b, "GPU", gpu_text(a));
     if (m->net != NULL)
         html_fact(b, m->by == NETWORK_TOLD ? "network" : "network (the usual one)", m->net->name);
     put_clocks_fact(b, run);

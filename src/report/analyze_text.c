@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/opt.h"
 #include "report/analyze_sheets.h"
-#include "report/clock_words.h"
+#include "report/clock_text.h"
 #include "report/rank_spread.h"
 #include "report/table.h"
 
@@ -80,7 +80,7 @@ static void print_clocks(const struct run *run, FILE *out)
     char error[32], clocks[64];
     if (run->ndomains < 2)
         return;
-    fprintf(out, "\n%s, ", clock_words(clocks, sizeof clocks, run));
+    fprintf(out, "\n%s, ", clock_text(clocks, sizeof clocks, run));
     if (run->clock_aligned)
         fprintf(out, "compared to %s", text_ns(error, sizeof error, run->clock_residual_ns));
     else

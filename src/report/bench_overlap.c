@@ -62,7 +62,7 @@ static const char *channels_text(int channels, char *buf, size_t size)
     return channels > 0 ? buf : "own";
 }
 
-static const char *channels_words(int channels, char *buf, size_t size)
+static const char *channels_sentence(int channels, char *buf, size_t size)
 {
     snprintf(buf, size, "%d channel%s", channels, channels > 1 ? "s" : "");
     return channels > 0 ? buf : "the library's own channels";
@@ -77,12 +77,12 @@ static void print_answer(const struct bench_overlap_report *r, FILE *out)
     char bytes[32], count[64];
     fprintf(out, "Overlap on %d GPUs%s%s%s%s\n", r->run->where.ranks,
             r->complete ? "" : " (ended early)", one ? "" : ": ",
-            one ? "" : channels_words(best, count, sizeof count),
+            one ? "" : channels_sentence(best, count, sizeof count),
             one         ? ""
             : best == 1 ? " loses least"
                         : " lose least");
     fprintf(out, "With %s GEMMs overlapped by collectives of %s\n",
-            channels_words(first.channels, count, sizeof count),
+            channels_sentence(first.channels, count, sizeof count),
             text_bytes(bytes, sizeof bytes, (double)l->rows[0].bytes));
     fprintf(out,
             "  take up to %.2f times as long as alone, collectives overlapped by GEMMs %.2f.\n",

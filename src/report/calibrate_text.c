@@ -54,7 +54,7 @@ void calibrate_text_errors(const struct score *before, const struct score *after
     table_release(&t);
 }
 
-static const char *held_words(enum calibration_held held)
+static const char *held_text(enum calibration_held held)
 {
     static const char *const words[] = {
         [CALIBRATION_FITTED] = "",
@@ -91,7 +91,7 @@ static void param_row(struct table *t, const struct calibration *c,
     else if (fitted && p->fit.verdict == FIT_CORRELATED)
         table_cell(t, "not to be told from %s", c->params[p->fit.with].param->name);
     else
-        table_cell(t, "%s", fitted ? fit_verdict_name(p->fit.verdict) : held_words(p->held));
+        table_cell(t, "%s", fitted ? fit_verdict_name(p->fit.verdict) : held_text(p->held));
 }
 
 void calibrate_text_params(const struct calibration *c, FILE *out)

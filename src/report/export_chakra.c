@@ -15,7 +15,7 @@
 #include "base/sink.h"
 #include "model/profile.h"
 #include "report/chakra.h"
-#include "report/op_words.h"
+#include "report/op_text.h"
 #include "report/table.h"
 #include "report/tracks.h"
 #include "sim/program/program.h"

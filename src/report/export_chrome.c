@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/sink.h"
-#include "report/op_words.h"
+#include "report/op_text.h"
 #include "report/tracks.h"
 #include "trace/own_export.h"
 

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/sink.h"
 #include "report/csv_text.h"
-#include "report/op_words.h"
+#include "report/op_text.h"
 #include "report/tracks.h"
 #include "trace/match.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/proto.h"
 #include "base/sink.h"
-#include "report/op_words.h"
+#include "report/op_text.h"
 #include "report/table.h"
 #include "report/tracks.h"
 #include "base/idmap.h"

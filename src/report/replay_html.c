@@ -62,9 +62,9 @@ static void put_head(struct buf *b, struct replay *rep, const struct run *run)
               arena_printf(a, "%s, %s%s", rep->to.gpu->name, rep->to.network->name,
                            rep->same_hardware ? " (the same)" : ""));
     html_fact(b, "parallelism", grid_sentence(&rep->grid, &rep->groups));
-    html_fact(b, "iteration", replay_own_words(rep));
-    html_fact(b, "iterations", replay_spread_words(rep));
-    html_fact(b, "work", replay_work_words(rep));
+    html_fact(b, "iteration", replay_own_text(rep));
+    html_fact(b, "iterations", replay_spread_text(rep));
+    html_fact(b, "work", replay_work_text(rep));
     buf_puts(b, "</dl>");
 }
 
@@ -173,7 +173,7 @@ static void put_bars(struct buf *b, struct replay *rep)
 {
     const char *bars[REPLAY_BARS_MAX + 1];
     buf_puts(b, "<h2>Error</h2><p>");
-    html_text(b, replay_bar_words(rep, bars));
+    html_text(b, replay_error_text(rep, bars));
     buf_puts(b, "</p><ul>");
     for (int i = 0; bars[i] != NULL; i++)
         html_item(b, bars[i]);

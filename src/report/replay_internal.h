@@ -51,16 +51,16 @@ bool replay_next_path(const struct replay *rep, size_t *at, char gpus[64], const
 /* What the error bars say of themselves: the sentence that is returned leads to those of the list,
  * NULL behind the last. In the arena. */
 #define REPLAY_BARS_MAX 6
-const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1]);
+const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1]);
 
 /* "15.7 ms recorded, 15.8 ms replayed on the same hardware (+0.6 %)". */
-const char *replay_own_words(struct replay *rep);
+const char *replay_own_text(struct replay *rep);
 
 /* "4 of known length: median 1.00 ms, 0.98 ms to 1.02 ms"; NULL: there was one only. */
-const char *replay_spread_words(struct replay *rep);
+const char *replay_spread_text(struct replay *rep);
 
 /* Work of an iteration, and the peak: "4.19e+06 tokens, 3.2e+15 FLOPs (told); ..."; NULL: none. */
-const char *replay_work_words(struct replay *rep);
+const char *replay_work_text(struct replay *rep);
 
 struct cJSON;
 

@@ -30,7 +30,7 @@ static void print_bars(struct replay *rep, FILE *out)
 {
     const char *list[REPLAY_BARS_MAX + 1];
     struct buf head = BUF_INIT;
-    buf_printf(&head, "error (+-): %s", replay_bar_words(rep, list));
+    buf_printf(&head, "error (+-): %s", replay_error_text(rep, list));
     fputc('\n', out);
     opt_wrap(head.data, 0, 0, out);
     buf_release(&head);
@@ -90,9 +90,9 @@ void replay_text(struct replay *rep, const struct run *run, FILE *out)
     fprintf(out, "target      %s, %s%s\n", rep->to.gpu->name, rep->to.network->name,
             rep->same_hardware ? " (the same)" : "");
     print_parallel(rep, out);
-    print_head("iteration", replay_own_words(rep), out);
-    print_head("iterations", replay_spread_words(rep), out);
-    print_head("work", replay_work_words(rep), out);
+    print_head("iteration", replay_own_text(rep), out);
+    print_head("iterations", replay_spread_text(rep), out);
+    print_head("work", replay_work_text(rep), out);
     fputc('\n', out);
     replay_tables(rep, out);
     print_paths(rep, out);

@@ -5,7 +5,7 @@
 #include "report/analyze_sheets.h"
 
 #include "base/buf.h"
-#include "report/comm_words.h"
+#include "report/comm_text.h"
 
 #include <math.h>
 
@@ -16,7 +16,7 @@
 static void op_cell(struct sheet *s, const struct comm_row *row)
 {
     char *text =
-        arena_printf(&s->arena, "%s%s", comm_op_words(row->op), row->grouped > 0 ? "*" : "");
+        arena_printf(&s->arena, "%s%s", comm_op_text(row->op), row->grouped > 0 ? "*" : "");
     sheet_text(s, text);
 }
 
@@ -24,10 +24,10 @@ static void kind_cells(struct sheet *s, const struct comm_row *row)
 {
     sheet_text(s, row->op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name(row->op) : "");
     op_cell(s, row);
-    sheet_text(s, comm_dtype_words(row->dtype));
+    sheet_text(s, comm_dtype_text(row->dtype));
     sheet_number(s, row->comm_size > 0 ? row->comm_size : NAN);
     sheet_text(s, row->name);
-    sheet_text(s, comm_group_words(row->comm_size, row->name, &s->arena));
+    sheet_text(s, comm_group_text(row->comm_size, row->name, &s->arena));
     sheet_number(s, row->bytes_known ? (double)row->bytes : NAN);
 }
 

@@ -4,7 +4,7 @@
  */
 #include "report/analyze_sheets.h"
 #include "base/order.h"
-#include "report/comm_words.h"
+#include "report/comm_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,8 +60,8 @@ static void who_cells(struct sheet *s, const struct analysis *a, const struct co
     int nodes = named ? a->places.comms[in->comm].nodes : 0;
     sheet_text(s, named ? a->run->comms[in->comm].id : "");
     sheet_number(s, in->seq >= 0 ? (double)in->seq : NAN);
-    sheet_text(s, comm_op_words(in->op));
-    sheet_text(s, comm_dtype_words(in->dtype));
+    sheet_text(s, comm_op_text(in->op));
+    sheet_text(s, comm_dtype_text(in->dtype));
     sheet_number(s, in->bytes_known ? (double)in->bytes : NAN);
     sheet_text(s, comm_group_name(a->run, in->comm));
     sheet_number(s, in->comm_size > 0 ? in->comm_size : NAN);
@@ -165,7 +165,7 @@ void sheet_of_collective_instances(struct sheet *s, const struct analysis *a)
 
 /* ---- all together ---- */
 
-static const char *network_words(enum network_by by)
+static const char *network_text(enum network_by by)
 {
     return by == NETWORK_TOLD ? "given" : by == NETWORK_USUAL ? "usual" : "";
 }
@@ -175,7 +175,7 @@ static void hardware_cells(struct sheet *s, const struct analysis *a)
     const struct machine *m = &a->machine;
     sheet_text(s, m->gpu != NULL ? m->gpu->name : "");
     sheet_text(s, m->net != NULL ? m->net->name : "");
-    sheet_text(s, network_words(m->by));
+    sheet_text(s, network_text(m->by));
     sheet_number(s, expected_error(m, false));
     sheet_number(s, expected_error(m, true));
     sheet_text(s, node_map_source_name(a->places.by));

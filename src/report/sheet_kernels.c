@@ -4,7 +4,7 @@
  * behind them, and what GEMMs could reach.
  */
 #include "report/analyze_sheets.h"
-#include "report/comm_words.h"
+#include "report/comm_text.h"
 
 #include <math.h>
 
@@ -147,9 +147,9 @@ void sheet_of_roofline(struct sheet *s, const struct analysis *a)
         sheet_number(s, g->n);
         sheet_number(s, g->k);
         sheet_number(s, g->batch);
-        sheet_text(s, comm_product_words(g->dtype, g->compute));
-        sheet_text(s, comm_dtype_words(g->dtype));
-        sheet_text(s, comm_dtype_words(g->compute));
+        sheet_text(s, comm_gemm_dtype_text(g->dtype, g->compute));
+        sheet_text(s, comm_dtype_text(g->dtype));
+        sheet_text(s, comm_dtype_text(g->compute));
         sheet_number(s, (double)g->timed);
         sheet_number(s, flops);
         sheet_number(s, g->tflops);

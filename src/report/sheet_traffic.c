@@ -3,7 +3,7 @@
  * Sheets of what communication moved, and between which ranks.
  */
 #include "report/analyze_sheets.h"
-#include "report/comm_words.h"
+#include "report/comm_text.h"
 
 #include <math.h>
 
@@ -69,11 +69,11 @@ void sheet_of_traffic(struct sheet *s, const struct analysis *a)
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->traffic.nrows; i++) {
         const struct traffic_row *row = &a->traffic.rows[i];
-        sheet_text(s, comm_op_words(row->op));
-        sheet_text(s, comm_dtype_words(row->dtype));
+        sheet_text(s, comm_op_text(row->op));
+        sheet_text(s, comm_dtype_text(row->dtype));
         sheet_text(s, row->group);
         sheet_number(s, row->comm_size > 0 ? row->comm_size : NAN);
-        sheet_text(s, comm_group_words(row->comm_size, row->group, &s->arena));
+        sheet_text(s, comm_group_text(row->comm_size, row->group, &s->arena));
         sheet_number(s, row->nodes > 0 ? row->nodes : NAN);
         sum_cells(s, &row->sum);
     }
@@ -91,7 +91,7 @@ void sheet_of_traffic_sizes(struct sheet *s, const struct analysis *a)
     sheet_init(s, "traffic_sizes", "Traffic by size of the full buffer", SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->traffic.nsizes; i++) {
         const struct size_row *row = &a->traffic.sizes[i];
-        sheet_text(s, comm_op_words(row->op));
+        sheet_text(s, comm_op_text(row->op));
         sheet_number(s, row->bin >= 0 ? ldexp(1, row->bin) : NAN);
         sheet_number(s, row->bin >= 0 ? ldexp(1, row->bin + 1) : NAN);
         sum_cells(s, &row->sum);
@@ -131,7 +131,7 @@ void sheet_of_comm_groups(struct sheet *s, const struct analysis *a)
     }
 }
 
-static const char *across_words(const struct pair_row *row)
+static const char *across_text(const struct pair_row *row)
 {
     int across = row->across;
     return row->src == row->dst ? "self" : across < 0 ? "" : across > 0 ? "inter" : "intra";
@@ -153,7 +153,7 @@ void sheet_of_pairs(struct sheet *s, const struct analysis *a)
         const struct pair_row *row = &a->pairs.list[i];
         sheet_number(s, row->src);
         sheet_number(s, row->dst);
-        sheet_text(s, across_words(row));
+        sheet_text(s, across_text(row));
         sheet_number(s, (double)row->count);
         sheet_number(s, (double)row->unsized);
         sheet_number(s, row->unsized < row->count ? row->bytes : NAN);
@@ -189,11 +189,11 @@ void sheet_of_alltoall(struct sheet *s, const struct analysis *a)
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->exchanges.count; i++) {
         const struct alltoall_row *row = &a->exchanges.list[i];
-        sheet_text(s, comm_op_words(row->op));
-        sheet_text(s, comm_dtype_words(row->dtype));
+        sheet_text(s, comm_op_text(row->op));
+        sheet_text(s, comm_dtype_text(row->dtype));
         sheet_text(s, row->group);
         sheet_number(s, row->comm_size > 0 ? row->comm_size : NAN);
-        sheet_text(s, comm_group_words(row->comm_size, row->group, &s->arena));
+        sheet_text(s, comm_group_text(row->comm_size, row->group, &s->arena));
         sheet_number(s, (double)row->instances);
         sheet_number(s, (double)row->whole);
         sheet_number(s, row->whole > 0 ? row->bytes : NAN);

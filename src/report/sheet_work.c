@@ -4,8 +4,8 @@
  * longest.
  */
 #include "report/analyze_sheets.h"
-#include "report/comm_words.h"
-#include "report/op_words.h"
+#include "report/comm_text.h"
+#include "report/op_text.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -34,9 +34,9 @@ void sheet_of_gemms(struct sheet *s, const struct analysis *a)
         sheet_number(s, g->n);
         sheet_number(s, g->k);
         sheet_number(s, g->batch);
-        sheet_text(s, comm_product_words(g->dtype, g->compute));
-        sheet_text(s, comm_dtype_words(g->dtype));
-        sheet_text(s, comm_dtype_words(g->compute));
+        sheet_text(s, comm_gemm_dtype_text(g->dtype, g->compute));
+        sheet_text(s, comm_dtype_text(g->dtype));
+        sheet_text(s, comm_dtype_text(g->compute));
         sheet_number(s, (double)g->count);
         sheet_number(s, (double)g->timed);
         sheet_number(s, g->timed > 0 ? g->total_ns : NAN);
@@ -65,9 +65,9 @@ void sheet_of_operator_flops(struct sheet *s, const struct analysis *a)
         const struct flops_row *row = &a->work.operators[i];
         sheet_text(s, row->op);
         sheet_number(s, row->flops);
-        sheet_text(s, comm_product_words(row->dtype, row->compute));
-        sheet_text(s, comm_dtype_words(row->dtype));
-        sheet_text(s, comm_dtype_words(row->compute));
+        sheet_text(s, comm_gemm_dtype_text(row->dtype, row->compute));
+        sheet_text(s, comm_dtype_text(row->dtype));
+        sheet_text(s, comm_dtype_text(row->compute));
         sheet_number(s, (double)row->count);
         sheet_number(s, (double)row->timed);
         sheet_number(s, row->timed > 0 ? row->total_ns : NAN);

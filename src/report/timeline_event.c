@@ -6,7 +6,7 @@
 #include "report/timeline_internal.h"
 
 #include "base/json.h"
-#include "report/op_words.h"
+#include "report/op_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/order.h"
-#include "report/op_words.h"
+#include "report/op_text.h"
 #include "report/tracks_count.h"
 #include "trace/match.h"
 

@@ -112,7 +112,7 @@ struct kineto {
     struct rank *rank;
     const char *label;
 
-    struct event_words words;
+    struct event_memos words;
     struct memo texts;
     struct idmap threads;
     struct idmap launch_ids; /* correlation -> launches */

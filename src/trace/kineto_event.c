@@ -297,7 +297,7 @@ static bool is_python_frame(const struct partial *p)
 }
 
 /* False as soon as the element is known to be of no interest. */
-static bool decide(struct kineto_event *ev, struct partial *p, struct event_words *words,
+static bool decide(struct kineto_event *ev, struct partial *p, struct event_memos *words,
                    struct run *run)
 {
     if (p->other_phase || p->category == CAT_OTHER)
@@ -359,7 +359,7 @@ static bool pass_over(struct kineto_event *ev, struct json *j)
     return j->error == NULL;
 }
 
-bool event_parse(struct kineto_event *ev, struct json *j, struct event_words *words,
+bool event_parse(struct kineto_event *ev, struct json *j, struct event_memos *words,
                  struct run *run)
 {
     struct partial p = {.category = CAT_UNKNOWN};

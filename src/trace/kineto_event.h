@@ -87,13 +87,13 @@ struct kineto_event {
     struct event_args args;
 };
 
-struct event_words {
+struct event_memos {
     struct memo names[EVENT_MARK + 1]; /* by what the category alone tells */
 };
 
 /* Reads the element that j stands at. false with j's error when it is malformed; then nothing has
  * been changed but the memo. Kind EVENT_OTHER: passed over. */
-bool event_parse(struct kineto_event *ev, struct json *j, struct event_words *words,
+bool event_parse(struct kineto_event *ev, struct json *j, struct event_memos *words,
                  struct run *run);
 
 /* A whole number, also one written as text; ARG_NONE for null and other texts. */

@@ -34,7 +34,7 @@ $(BENCH_LIBS): tests/bench/stub.c $(BENCH_HOOKS) $(B)/flags
 	@echo "  CC      $@"
 	$(Q)$(CC) $(BENCH_FLAGS) -MF $@.d -fPIC -shared -Wl,-soname,$(@F) \
 	 -DSTUB_$(if $(findstring nccl,$@),NCCL,CUBLAS) -o $@ $<
-$(B)/bench/libnaive.so: tests/bench/naive.c src/base/words.c $(BENCH_HOOKS) $(B)/flags
+$(B)/bench/libnaive.so: tests/bench/naive.c src/base/names.c $(BENCH_HOOKS) $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(BENCH_FLAGS) -MF $@.d -Isrc -fPIC -shared -o $@ $(filter %.c,$^) -ldl -lpthread

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arena, interning, arrays, buffers, errors, and the conventions of words.c.
+ * Arena, interning, arrays, buffers, errors, and the conventions of names.c.
  */
 #include "base/arena.h"
 #include "base/buf.h"

@@ -49,8 +49,8 @@ static const struct replay_scale *most(const struct replay *rep, enum basis basi
 #define SAME 0.0005 /* a ratio that is shown as 1 */
 
 /* Of waits for ranks that were not recorded. */
-static const char *wait_words(struct replay *rep, const struct uncertainty *u, const char *share,
-                              const char *error)
+static const char *wait_text(struct replay *rep, const struct uncertainty *u, const char *share,
+                             const char *error)
 {
     const char *start = arena_printf(
         &rep->arena, "up to %s of the step is waits for ranks that were not recorded", share);
@@ -70,7 +70,7 @@ static const char *wait_words(struct replay *rep, const struct uncertainty *u, c
                         start, u->wait_ratio, error);
 }
 
-static const char *basis_words(struct replay *rep, enum basis basis)
+static const char *basis_text(struct replay *rep, enum basis basis)
 {
     static const char *const on[] = {[BASIS_COLLECTIVE] = "the model of collectives",
                                      [BASIS_P2P] = "the model of messages",
@@ -89,7 +89,7 @@ static const char *basis_words(struct replay *rep, enum basis basis)
             "it keeps its measured time, and its error is taken as all of it",
             share);
     if (basis == BASIS_WAIT)
-        return wait_words(rep, u, share, error);
+        return wait_text(rep, u, share, error);
     if (u->unknown[basis] > 0 && u->errors[basis] == 1)
         return arena_printf(
             &rep->arena,
@@ -121,12 +121,12 @@ static bool any_unmeasured(const struct replay *rep)
     return false;
 }
 
-const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1])
+const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1])
 {
     char off[32];
     int n = 0;
     for (int b = BASIS_KEPT + 1; b < BASIS_COUNT && rep->nscales > 0; b++) {
-        const char *words = basis_words(rep, (enum basis)b);
+        const char *words = basis_text(rep, (enum basis)b);
         if (words != NULL)
             list[n++] = words;
     }
@@ -151,7 +151,7 @@ const char *replay_bar_words(struct replay *rep, const char *list[REPLAY_BARS_MA
 
 /* ---- the recording ---- */
 
-const char *replay_own_words(struct replay *rep)
+const char *replay_own_text(struct replay *rep)
 {
     char recorded[32], own[32], off[32];
     double change = rep->own.span_ns / rep->recorded.span_ns - 1;
@@ -164,7 +164,7 @@ const char *replay_own_words(struct replay *rep)
                         isfinite(change) ? ")" : "");
 }
 
-const char *replay_spread_words(struct replay *rep)
+const char *replay_spread_text(struct replay *rep)
 {
     const struct iteration_spread *s = &rep->spread;
     char median[32], low[32], high[32];
@@ -179,7 +179,7 @@ const char *replay_spread_words(struct replay *rep)
                         median, s->count < 20 ? "" : "5 to 95 % of them ", low, high);
 }
 
-const char *replay_work_words(struct replay *rep)
+const char *replay_work_text(struct replay *rep)
 {
     const struct workload *w = &rep->workload;
     char tokens[64] = "";

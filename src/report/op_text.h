@@ -3,8 +3,8 @@
  * What an operation is called on a timeline, and what is told of it there, for every format that
  * draws one.
  */
-#ifndef SPECTER_REPORT_OP_WORDS_H
-#define SPECTER_REPORT_OP_WORDS_H
+#ifndef SPECTER_REPORT_OP_TEXT_H
+#define SPECTER_REPORT_OP_TEXT_H
 
 #include "trace/run.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/clock_words.h"
+#include "report/clock_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static bool hosts_differ(const struct run *run)
     return true;
 }
 
-char *clock_words(char *buf, size_t size, const struct run *run)
+char *clock_text(char *buf, size_t size, const struct run *run)
 {
     snprintf(buf, size, hosts_differ(run) ? "clocks of %d hosts" : "%d clocks", run->ndomains);
     return buf;

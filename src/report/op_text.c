@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/op_words.h"
+#include "report/op_text.h"
 
 #include <stdio.h>
 
