@@ -51,21 +51,21 @@ static double message(int from, int to, size_t bytes)
 }
 
 /* Every rank learns what the receiver saw. */
-static double told_by(int rank, double us)
+static double broadcast_from(int rank, double us)
 {
-    double told = us;
+    double value = us;
 
-    OK(cudaMemcpy(buffer, &told, sizeof(told), cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(buffer, &value, sizeof(value), cudaMemcpyHostToDevice));
     OK(ncclBroadcast(buffer, buffer, 1, ncclFloat64, rank, comm, stream));
     OK(cudaStreamSynchronize(stream));
-    OK(cudaMemcpy(&told, buffer, sizeof(told), cudaMemcpyDeviceToHost));
-    return told;
+    OK(cudaMemcpy(&value, buffer, sizeof(value), cudaMemcpyDeviceToHost));
+    return value;
 }
 
 static struct link measure(int from, int to)
 {
-    double few = told_by(to, message(from, to, 1)),
-           many = told_by(to, message(from, to, 256 * MIB));
+    double few = broadcast_from(to, message(from, to, 1)),
+           many = broadcast_from(to, message(from, to, 256 * MIB));
 
     return (struct link){few, (double)(256 * MIB - 1) / (many - few) / 1e3};
 }

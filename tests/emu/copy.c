@@ -59,24 +59,24 @@ static void release_copy(void *data)
     free(c);
 }
 
-static void tell_copy(const void *data, struct emu_told *told)
+static void describe_copy(const void *data, struct emu_description *what)
 {
     const struct copy *c = data;
 
-    *told = (struct emu_told){.type = c->from ? TOLD_COPY : TOLD_FILL,
-                              .launch = c->from ? "cudaMemcpyAsync" : "cudaMemsetAsync",
-                              .bytes = c->bytes,
-                              .from = c->source,
-                              .to = c->target,
-                              .from_device = c->source_device,
-                              .to_device = c->target_device,
-                              .value = (unsigned)c->value};
+    *what = (struct emu_description){.type = c->from ? EMU_COPY : EMU_FILL,
+                                     .launch = c->from ? "cudaMemcpyAsync" : "cudaMemsetAsync",
+                                     .bytes = c->bytes,
+                                     .from = c->source,
+                                     .to = c->target,
+                                     .from_device = c->source_device,
+                                     .to_device = c->target_device,
+                                     .value = (unsigned)c->value};
 }
 
 static const struct emu_kind copy_kind = {.name = "copy",
                                           .run = run_copy,
                                           .release = release_copy,
-                                          .tell = tell_copy,
+                                          .describe = describe_copy,
                                           .load = EMU_LOAD_KERNEL};
 
 static void take_snapshot(struct copy *c)

@@ -142,7 +142,7 @@ struct emu_turn {
     uint64_t *begun;         /* where work that begins later than `start` says so */
 };
 
-struct emu_told;
+struct emu_description;
 
 /* What a kind of work does. Called without any lock held. */
 struct emu_kind {
@@ -156,7 +156,7 @@ struct emu_kind {
     /* Whether it is communication that later work competes with. NULL: it is not. */
     bool (*communicates)(const void *data);
     /* What it is, for who listens (listen.h). NULL: nothing of its own. */
-    void (*tell)(const void *data, struct emu_told *told);
+    void (*describe)(const void *data, struct emu_description *what);
     enum emu_load load; /* what it draws while it runs */
 };
 

@@ -173,25 +173,25 @@ void cupti_record_call(const struct cupti_function *function, const struct emu_h
 
 static void record_kernel(const struct emu_heard_work *work)
 {
-    const struct emu_told *told = &work->told;
+    const struct emu_description *what = &work->what;
     CUpti_ActivityKernel10 record = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                      .registersPerThread =
-                                         (uint16_t)(told->registers ? told->registers : REGISTERS),
+                                         (uint16_t)(what->registers ? what->registers : REGISTERS),
                                      .start = cupti_device_stamp(work->device, work->start),
                                      .end = cupti_device_stamp(work->device, work->end),
                                      .deviceId = (uint32_t)work->device,
                                      .contextId = work->context,
                                      .streamId = work->stream,
-                                     .gridX = (int32_t)told->grid[0],
-                                     .gridY = (int32_t)told->grid[1],
-                                     .gridZ = (int32_t)told->grid[2],
-                                     .blockX = (int32_t)told->block[0],
-                                     .blockY = (int32_t)told->block[1],
-                                     .blockZ = (int32_t)told->block[2],
-                                     .dynamicSharedMemory = (int32_t)told->shared_bytes,
+                                     .gridX = (int32_t)what->grid[0],
+                                     .gridY = (int32_t)what->grid[1],
+                                     .gridZ = (int32_t)what->grid[2],
+                                     .blockX = (int32_t)what->block[0],
+                                     .blockY = (int32_t)what->block[1],
+                                     .blockZ = (int32_t)what->block[2],
+                                     .dynamicSharedMemory = (int32_t)what->shared_bytes,
                                      .correlationId = work->correlation,
                                      .gridId = work->correlation,
-                                     .name = told->name,
+                                     .name = what->name,
                                      .graphNodeId = work->node,
                                      .channelType = CUPTI_CHANNEL_TYPE_COMPUTE};
 
@@ -203,32 +203,32 @@ static const uint8_t memory_kinds[] = {[MEMORY_PAGEABLE] = CUPTI_ACTIVITY_MEMORY
                                        [MEMORY_DEVICE] = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
                                        [MEMORY_PINNED] = CUPTI_ACTIVITY_MEMORY_KIND_PINNED};
 
-static uint8_t copy_kind(const struct emu_told *told)
+static uint8_t copy_kind(const struct emu_description *what)
 {
-    if (told->from == MEMORY_DEVICE)
-        return told->to == MEMORY_DEVICE ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
+    if (what->from == MEMORY_DEVICE)
+        return what->to == MEMORY_DEVICE ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
                                          : CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
-    return told->to == MEMORY_DEVICE ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
+    return what->to == MEMORY_DEVICE ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
                                      : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
 }
 
 static void record_peer_copy(const struct emu_heard_work *work)
 {
-    const struct emu_told *told = &work->told;
+    const struct emu_description *what = &work->what;
     CUpti_ActivityMemcpyPtoP4 record = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY2,
                                         .copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP,
-                                        .srcKind = memory_kinds[told->from],
-                                        .dstKind = memory_kinds[told->to],
-                                        .bytes = told->bytes,
+                                        .srcKind = memory_kinds[what->from],
+                                        .dstKind = memory_kinds[what->to],
+                                        .bytes = what->bytes,
                                         .start = cupti_device_stamp(work->device, work->start),
                                         .end = cupti_device_stamp(work->device, work->end),
                                         .deviceId = (uint32_t)work->device,
                                         .contextId = work->context,
                                         .streamId = work->stream,
-                                        .srcDeviceId = (uint32_t)told->from_device,
-                                        .srcContextId = (uint32_t)told->from_device + 1,
-                                        .dstDeviceId = (uint32_t)told->to_device,
-                                        .dstContextId = (uint32_t)told->to_device + 1,
+                                        .srcDeviceId = (uint32_t)what->from_device,
+                                        .srcContextId = (uint32_t)what->from_device + 1,
+                                        .dstDeviceId = (uint32_t)what->to_device,
+                                        .dstContextId = (uint32_t)what->to_device + 1,
                                         .correlationId = work->correlation,
                                         .graphNodeId = work->node,
                                         .channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY};
@@ -238,12 +238,12 @@ static void record_peer_copy(const struct emu_heard_work *work)
 
 static void record_copy(const struct emu_heard_work *work)
 {
-    const struct emu_told *told = &work->told;
+    const struct emu_description *what = &work->what;
     CUpti_ActivityMemcpy6 record = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY,
-                                    .copyKind = copy_kind(told),
-                                    .srcKind = memory_kinds[told->from],
-                                    .dstKind = memory_kinds[told->to],
-                                    .bytes = told->bytes,
+                                    .copyKind = copy_kind(what),
+                                    .srcKind = memory_kinds[what->from],
+                                    .dstKind = memory_kinds[what->to],
+                                    .bytes = what->bytes,
                                     .start = cupti_device_stamp(work->device, work->start),
                                     .end = cupti_device_stamp(work->device, work->end),
                                     .deviceId = (uint32_t)work->device,
@@ -261,15 +261,15 @@ static void record_copy(const struct emu_heard_work *work)
 static void record_fill(const struct emu_heard_work *work)
 {
     CUpti_ActivityMemset4 record = {.kind = CUPTI_ACTIVITY_KIND_MEMSET,
-                                    .value = work->told.value,
-                                    .bytes = work->told.bytes,
+                                    .value = work->what.value,
+                                    .bytes = work->what.bytes,
                                     .start = cupti_device_stamp(work->device, work->start),
                                     .end = cupti_device_stamp(work->device, work->end),
                                     .deviceId = (uint32_t)work->device,
                                     .contextId = work->context,
                                     .streamId = work->stream,
                                     .correlationId = work->correlation,
-                                    .memoryKind = memory_kinds[work->told.to],
+                                    .memoryKind = memory_kinds[work->what.to],
                                     .graphNodeId = work->node,
                                     .channelType = CUPTI_CHANNEL_TYPE_COMPUTE};
 
@@ -279,17 +279,17 @@ static void record_fill(const struct emu_heard_work *work)
 /* Copies between devices are switched on with the others. */
 void cupti_record_work(const struct emu_heard_work *work)
 {
-    const struct emu_told *told = &work->told;
+    const struct emu_description *what = &work->what;
 
-    if (told->type == TOLD_KERNEL && on(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
+    if (what->type == EMU_KERNEL && on(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
         record_kernel(work);
-    else if (told->type == TOLD_FILL && on(CUPTI_ACTIVITY_KIND_MEMSET))
+    else if (what->type == EMU_FILL && on(CUPTI_ACTIVITY_KIND_MEMSET))
         record_fill(work);
-    else if (told->type == TOLD_COPY && on(CUPTI_ACTIVITY_KIND_MEMCPY) &&
-             (told->from != MEMORY_DEVICE || told->to != MEMORY_DEVICE ||
-              told->from_device == told->to_device))
+    else if (what->type == EMU_COPY && on(CUPTI_ACTIVITY_KIND_MEMCPY) &&
+             (what->from != MEMORY_DEVICE || what->to != MEMORY_DEVICE ||
+              what->from_device == what->to_device))
         record_copy(work);
-    else if (told->type == TOLD_COPY && on(CUPTI_ACTIVITY_KIND_MEMCPY))
+    else if (what->type == EMU_COPY && on(CUPTI_ACTIVITY_KIND_MEMCPY))
         record_peer_copy(work);
 }
 

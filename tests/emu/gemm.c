@@ -304,7 +304,7 @@ static const struct kernel_family *family_of(const struct gemm *g)
     return &other;
 }
 
-static void tell_gemm(const void *data, struct emu_told *told)
+static void describe_gemm(const void *data, struct emu_description *what)
 {
     const struct gemm *g = data;
     const struct kernel_family *family = family_of(g);
@@ -314,17 +314,21 @@ static void tell_gemm(const void *data, struct emu_told *told)
     snprintf(name, sizeof(name), "%s%ux%u%s%c%c%s", family->before, t->rows, t->cols,
              family->between, g->a.row_step == 1 ? 'n' : 't', g->b.row_step == 1 ? 'n' : 't',
              family->after);
-    *told = (struct emu_told){.type = TOLD_KERNEL,
-                              .name = emu_keep_name(name),
-                              .launch = family->launch,
-                              .grid = {(unsigned)ceil((double)g->m / t->rows),
-                                       (unsigned)ceil((double)g->n / t->cols), (unsigned)g->batch},
-                              .block = {384, 1, 1},
-                              .shared_bytes = 4 * 64 * 2 * (t->rows + t->cols)};
+    *what = (struct emu_description){.type = EMU_KERNEL,
+                                     .name = emu_keep_name(name),
+                                     .launch = family->launch,
+                                     .grid = {(unsigned)ceil((double)g->m / t->rows),
+                                              (unsigned)ceil((double)g->n / t->cols),
+                                              (unsigned)g->batch},
+                                     .block = {384, 1, 1},
+                                     .shared_bytes = 4 * 64 * 2 * (t->rows + t->cols)};
 }
 
-static const struct emu_kind gemm_kind = {
-    .name = "gemm", .run = run_gemm, .release = free, .tell = tell_gemm, .load = EMU_LOAD_GEMM};
+static const struct emu_kind gemm_kind = {.name = "gemm",
+                                          .run = run_gemm,
+                                          .release = free,
+                                          .describe = describe_gemm,
+                                          .load = EMU_LOAD_GEMM};
 
 cudaDataType emu_gemm_scale_type(cublasComputeType_t compute, cudaDataType type)
 {

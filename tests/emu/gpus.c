@@ -193,9 +193,9 @@ void emu_gpus_tick(uint64_t clock)
     for (unsigned i = 0, count = atomic_load_explicit(&owned, memory_order_relaxed); i < count;
          i++) {
         struct slot *slot = atomic_load(&own[i]);
-        uint64_t told = slot ? atomic_load(&slot->clock) : UINT64_MAX;
+        uint64_t latest = slot ? atomic_load(&slot->clock) : UINT64_MAX;
 
-        while (clock > told && !atomic_compare_exchange_weak(&slot->clock, &told, clock))
+        while (clock > latest && !atomic_compare_exchange_weak(&slot->clock, &latest, clock))
             ;
     }
 }

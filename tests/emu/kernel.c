@@ -177,24 +177,24 @@ static uint64_t run_kernel(void *data, const struct emu_turn *turn, CUresult *er
     return turn->start + (uint64_t)emu_compute_memory(turn, (double)ns);
 }
 
-static void tell_kernel(const void *data, struct emu_told *told)
+static void describe_kernel(const void *data, struct emu_description *what)
 {
     const struct launched *l = data;
     const unsigned *blocks = l->grid.blocks, *threads = l->grid.threads;
 
-    *told = (struct emu_told){.type = TOLD_KERNEL,
-                              .name = l->name,
-                              .launch = "cudaLaunchKernel",
-                              .grid = {blocks[0], blocks[1], blocks[2]},
-                              .block = {threads[0], threads[1], threads[2]},
-                              .registers = l->registers,
-                              .shared_bytes = l->shared_bytes};
+    *what = (struct emu_description){.type = EMU_KERNEL,
+                                     .name = l->name,
+                                     .launch = "cudaLaunchKernel",
+                                     .grid = {blocks[0], blocks[1], blocks[2]},
+                                     .block = {threads[0], threads[1], threads[2]},
+                                     .registers = l->registers,
+                                     .shared_bytes = l->shared_bytes};
 }
 
 static const struct emu_kind kernel_kind = {.name = "kernel",
                                             .run = run_kernel,
                                             .release = free,
-                                            .tell = tell_kernel,
+                                            .describe = describe_kernel,
                                             .load = EMU_LOAD_KERNEL};
 
 CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const struct emu_grid *grid,

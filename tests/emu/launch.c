@@ -475,7 +475,7 @@ static void name_launch(const struct task *t, char *name, size_t size)
                      : "SendRecv");
 }
 
-static void tell_launch(const void *data, struct emu_told *told)
+static void describe_launch(const void *data, struct emu_description *what)
 {
     const struct launch *l = data;
     const struct tuning *tuning = &l->comm->tuning;
@@ -485,12 +485,12 @@ static void tell_launch(const void *data, struct emu_told *told)
     for (unsigned i = 0; i < l->count; i++)
         bytes += task_bytes(&l->tasks[i]);
     name_launch(&l->tasks[0], name, sizeof(name));
-    *told = (struct emu_told){.type = TOLD_KERNEL,
-                              .name = emu_keep_name(name),
-                              .launch = "cuLaunchKernelEx",
-                              .grid = {tuning_channels(tuning, bytes), 1, 1},
-                              .block = {tuning->threads ? tuning->threads + 32 : 544, 1, 1},
-                              .shared_bytes = 82240};
+    *what = (struct emu_description){.type = EMU_KERNEL,
+                                     .name = emu_keep_name(name),
+                                     .launch = "cuLaunchKernelEx",
+                                     .grid = {tuning_channels(tuning, bytes), 1, 1},
+                                     .block = {tuning->threads ? tuning->threads + 32 : 544, 1, 1},
+                                     .shared_bytes = 82240};
 }
 
 const struct emu_kind launch_kind = {.name = "nccl",
@@ -498,5 +498,5 @@ const struct emu_kind launch_kind = {.name = "nccl",
                                      .run = run_launch,
                                      .release = release_launch,
                                      .communicates = communicates,
-                                     .tell = tell_launch,
+                                     .describe = describe_launch,
                                      .load = EMU_LOAD_COMM};

@@ -63,16 +63,16 @@ void emu_heard_end(struct emu_thread *self)
 }
 
 /* Several launches of one library call follow each other. */
-static uint32_t tell_launch(struct emu_thread *self, const struct emu_work *work, uint64_t at)
+static uint32_t announce_launch(struct emu_thread *self, const struct emu_work *work, uint64_t at)
 {
     const struct emu_listener *listener = who();
-    struct emu_told told = {0};
+    struct emu_description what = {0};
     struct emu_heard_call call = {.correlation = next_correlation(), .context = self->context};
 
-    if (!listener || !work->kind->tell)
+    if (!listener || !work->kind->describe)
         return 0;
-    work->kind->tell(work->data, &told);
-    call.name = told.launch;
+    work->kind->describe(work->data, &what);
+    call.name = what.launch;
     call.start = self->heard.start;
     call.end = emu_real_clock() ? emu_monotonic() : at > call.start ? at : call.start;
     listener->call_begins(&call);
@@ -85,18 +85,18 @@ uint32_t emu_heard_issue(struct emu_thread *self, const struct emu_work *work, u
 {
     if (!emu_heard(self))
         return 0;
-    return self->heard.name ? self->heard.correlation : tell_launch(self, work, at);
+    return self->heard.name ? self->heard.correlation : announce_launch(self, work, at);
 }
 
 void emu_heard_done(const struct emu_work *work, uint32_t correlation, struct CUstream_st *stream,
                     uint64_t node, uint64_t start, uint64_t end)
 {
-    const struct emu_listener *listener = correlation && work->kind->tell ? who() : NULL;
+    const struct emu_listener *listener = correlation && work->kind->describe ? who() : NULL;
     struct emu_heard_work heard = {.correlation = correlation, .node = node};
 
     if (!listener)
         return;
-    work->kind->tell(work->data, &heard.told);
+    work->kind->describe(work->data, &heard.what);
     heard.start = start;
     heard.end = end;
     heard.device = stream->context->device;

@@ -13,9 +13,9 @@
 
 #include "core.h"
 
-/* What a kind of work says of itself (emu_kind.tell). */
-struct emu_told {
-    enum { TOLD_KERNEL = 1, TOLD_COPY, TOLD_FILL } type;
+/* The description of a piece of work (emu_kind.describe). */
+struct emu_description {
+    enum { EMU_KERNEL = 1, EMU_COPY, EMU_FILL } type;
     const char *name;   /* of a kernel; lives as long as the process */
     const char *launch; /* the call with which a library launches it */
     unsigned grid[3], block[3], shared_bytes;
@@ -28,7 +28,7 @@ struct emu_told {
 
 /* Device work that is over. */
 struct emu_heard_work {
-    struct emu_told told;
+    struct emu_description what;
     uint32_t correlation;
     uint64_t start, end;
     int device;
@@ -63,7 +63,7 @@ struct emu_listener {
 /* Takes the place of who listened; NULL: nobody. It lives as long as the process. */
 EMU_API void emu_listen(const struct emu_listener *listener);
 
-/* The same text, kept as long as the process: for names that tell() makes. */
+/* The same text, kept as long as the process: for names that describe() makes. */
 EMU_API const char *emu_keep_name(const char *name);
 
 EMU_API unsigned emu_context_id(CUcontext context); /* counted from 1; 0: none */
