@@ -58,7 +58,7 @@ struct pending {
 /* All of it is the writer thread's own but for the atomics. */
 static struct ring_reader {
     _Atomic uint32_t wake, stop, stopped, amend, amended;
-    _Atomic uint64_t told_lost; /* in the closing record */
+    _Atomic uint64_t reported_lost; /* in the closing record */
     _Atomic int64_t end_ns;
     int64_t mono_ns;
     int64_t active_ns; /* when the last record came, on the pacing clock */
@@ -399,8 +399,8 @@ static void finish(int64_t deadline_ns)
     warn_of_iterations();
     abandon_ranges();
     plugin_visit(output_plugin, true);
-    atomic_store(&writer.told_lost, lost_so_far());
-    output_close(atomic_load(&writer.end_ns), atomic_load(&writer.told_lost));
+    atomic_store(&writer.reported_lost, lost_so_far());
+    output_close(atomic_load(&writer.end_ns), atomic_load(&writer.reported_lost));
 }
 
 /* ---- behind the program's exit handlers ---- */
@@ -538,7 +538,7 @@ void writer_amend(void)
 {
     int64_t deadline = clock_pace_ns() + AMEND_NS, left;
     if (atomic_load(&writer.stopped) == 0 ||
-        (lost_so_far() == atomic_load(&writer.told_lost) && rings_are_empty()))
+        (lost_so_far() == atomic_load(&writer.reported_lost) && rings_are_empty()))
         return;
     atomic_store(&writer.amend, 1);
     futex_wake(&writer.amend);

@@ -13,7 +13,7 @@
 #define QUOTE_(name) #name
 #define QUOTE(name) QUOTE_(name)
 
-static struct bench_nccl_told *told;
+static struct bench_nccl_choices *choices;
 
 static const char *const forcing[] = {
     "NCCL_ALGO",     "NCCL_PROTO",         "NCCL_MIN_CTAS",
@@ -35,8 +35,8 @@ void bench_nccl_watch(char *taken, size_t size)
     if (getenv(PLUGIN) != NULL || !bench_module_find("nccl_choice", path, sizeof path))
         return;
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* NCCL gets the same one */
-    told = library != NULL ? dlsym(library, QUOTE(BENCH_NCCL_TOLD)) : NULL;
-    if (told != NULL)
+    choices = library != NULL ? dlsym(library, QUOTE(BENCH_NCCL_CHOICES)) : NULL;
+    if (choices != NULL)
         setenv(PLUGIN, path, 1);
 }
 
@@ -74,11 +74,11 @@ void bench_nccl_force(const char *algo, const char *proto)
 
 bool bench_nccl_chosen(struct comm_choice *choice)
 {
-    if (told == NULL || told->calls == 0)
+    if (choices == NULL || choices->calls == 0)
         return false;
-    told->calls = 0;
-    choice->algo = measured_algo(told->algo, strlen(told->algo));
-    choice->proto = measured_proto(told->proto, strlen(told->proto));
-    choice->channels = told->channels;
+    choices->calls = 0;
+    choice->algo = measured_algo(choices->algo, strlen(choices->algo));
+    choice->proto = measured_proto(choices->proto, strlen(choices->proto));
+    choice->channels = choices->channels;
     return choice->algo != NULL && choice->proto != NULL;
 }

@@ -17,13 +17,13 @@
 #include <stdbool.h>
 
 /* What the plugin exports under this name. */
-struct bench_nccl_told {
+struct bench_nccl_choices {
     unsigned calls; /* 0: nothing was told */
     char algo[32], proto[16];
     int channels;
 };
 
-#define BENCH_NCCL_TOLD specter_bench_nccl_told
+#define BENCH_NCCL_CHOICES specter_bench_nccl_choices
 
 /* Has NCCL open the plugin, unless the environment names another. Also takes from this process's
  * environment what would force a choice: the names of what was there, one behind the other, are in

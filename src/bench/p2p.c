@@ -130,13 +130,13 @@ struct p2p_bench {
     double *ack_us;       /* owned; of a pair, src * ranks + dst: half of its ping-pong of 1 byte */
     struct p2p_report *mine; /* owned */
     char *all;            /* owned: what all ranks told */
-    size_t told_size;
+    size_t report_bytes;
     struct bench_message *messages; /* owned; of all to all */
 };
 
-static const struct p2p_report *told_by(const struct p2p_bench *b, int rank)
+static const struct p2p_report *report_of(const struct p2p_bench *b, int rank)
 {
-    return (const struct p2p_report *)(const void *)(b->all + (size_t)rank * b->told_size);
+    return (const struct p2p_report *)(const void *)(b->all + (size_t)rank * b->report_bytes);
 }
 
 static bool takes_part(const struct p2p_bench *b, const struct bench_p2p_config *c)
@@ -246,7 +246,7 @@ static double slowest(const struct p2p_bench *b, const struct bench_p2p_config *
     double most = 0;
     for (int rank = 0; rank < b->log->ranks; rank++) {
         if (c->mode == BENCH_P2P_ALL || rank == c->src || rank == c->dst)
-            most = fmax(most, told_by(b, rank)->repeats[i].us);
+            most = fmax(most, report_of(b, rank)->repeats[i].us);
     }
     return most;
 }
@@ -256,7 +256,7 @@ static double warmest(const struct p2p_bench *b, const struct bench_p2p_config *
     double most = (double)NAN;
     for (int rank = 0; rank < b->log->ranks; rank++) {
         if (c->mode == BENCH_P2P_ALL || rank == c->src || rank == c->dst)
-            most = fmax(most, told_by(b, rank)->celsius);
+            most = fmax(most, report_of(b, rank)->celsius);
     }
     return most;
 }
@@ -265,8 +265,8 @@ static void add_repeats(struct p2p_bench *b, const struct bench_p2p_config *c,
                         struct bench_p2p_done *done)
 {
     bool at_once = c->mode == BENCH_P2P_BOTH || c->mode == BENCH_P2P_ALL;
-    const struct p2p_report *src = told_by(b, c->src < 0 ? 0 : c->src);
-    const struct p2p_report *dst = told_by(b, c->dst < 0 ? 0 : c->dst);
+    const struct p2p_report *src = report_of(b, c->src < 0 ? 0 : c->src);
+    const struct p2p_report *dst = report_of(b, c->dst < 0 ? 0 : c->dst);
     double src_us = 0, dst_us = 0; /* until the end */
     for (size_t i = done->nrepeats; i-- > 0;) {
         struct bench_p2p_repeat *r = &done->repeats[i];
@@ -301,13 +301,13 @@ static int measure(struct p2p_bench *b, const struct bench_p2p_config *c, struct
     b->mine->stop = b->plan->stop != NULL && b->plan->stop();
     if (status < 0)
         bench_ranks_fail(on->ranks, e);
-    if (bench_ranks_gather(on->ranks, b->mine, b->told_size, b->all, e) < 0)
+    if (bench_ranks_gather(on->ranks, b->mine, b->report_bytes, b->all, e) < 0)
         return -1;
     done = bench_p2p_log_add(b->log, c, (size_t)b->plan->repeat);
     add_repeats(b, c, done);
     done->celsius = warmest(b, c);
     for (int rank = 0; rank < b->log->ranks; rank++)
-        status |= told_by(b, rank)->stop > 0;
+        status |= report_of(b, rank)->stop > 0;
     if (on->member == 0 && b->plan->done != NULL && b->plan->done(done, b->plan->arg, e) < 0) {
         bench_ranks_fail(on->ranks, e);
         return -1;
@@ -478,9 +478,9 @@ int bench_p2p(const struct bench_p2p_plan *plan, const struct bench_communicator
     size_t ranks = (size_t)on->where.ranks;
     int status;
     log->ranks = on->where.ranks;
-    b.told_size = sizeof *b.mine + (size_t)plan->repeat * sizeof *b.mine->repeats;
-    b.mine = need(b.told_size);
-    b.all = need(ranks * b.told_size);
+    b.report_bytes = sizeof *b.mine + (size_t)plan->repeat * sizeof *b.mine->repeats;
+    b.mine = need(b.report_bytes);
+    b.all = need(ranks * b.report_bytes);
     b.ack_us = need(ranks * ranks * sizeof *b.ack_us);
     b.messages = need(2 * ranks * sizeof *b.messages);
     status = prepare(&b, result, e);

@@ -205,7 +205,7 @@ static void note_doing(struct bench_ranks *r, int from, const struct message_hea
     d->call[sizeof d->call - 1] = '\0';
 }
 
-static int say_doing(struct bench_ranks *r, uint32_t kind)
+static int send_doing(struct bench_ranks *r, uint32_t kind)
 {
     return send_message(r, r->fds[0], kind, (uint32_t)r->rank, &r->mine, sizeof r->mine);
 }
@@ -231,7 +231,7 @@ static int listen_to(struct bench_ranks *r, int from, bool *there, struct err *e
         if (head.kind == BLOCKED)
             r->blocked = r->heard[from] = true;
         if (head.kind == ASK) /* where rank 0 has ended, a FAIL may be behind it */
-            (void)say_doing(r, HERE);
+            (void)send_doing(r, HERE);
     }
     errno = n == 0 ? ECONNRESET : errno;
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ? peer_lost(r, from, e) : 0;
@@ -471,7 +471,7 @@ int bench_ranks_blocked(struct bench_ranks *r, struct err *e)
         return err_set(e, ERR_INPUT, "%s", r->why);
     if (r->rank == 0)
         return find_hanging(r, e);
-    if (say_doing(r, BLOCKED) < 0)
+    if (send_doing(r, BLOCKED) < 0)
         return bench_ranks_check(r, e) < 0 ? -1 : peer_lost(r, 0, e);
     return receive(r, 0, NULL, 0, now_s() + patience_s(r), e);
 }

@@ -44,8 +44,8 @@ static const char *const level_names[] = {"ok", "warning", "problem"};
 
 /* ---- findings ---- */
 
-void doctor_say(struct doctor *d, enum doctor_level level, const char *check, const char *advice,
-                const char *fmt, ...)
+void doctor_print(struct doctor *d, enum doctor_level level, const char *check, const char *advice,
+                  const char *fmt, ...)
 {
     struct buf text = BUF_INIT, clean = BUF_INIT;
     va_list ap;
@@ -68,8 +68,8 @@ static void check_glibc(struct doctor *d, const char *library)
     char running[64] = "";
     unsigned need, have = 0, major, minor;
     if (elf_file_open(&f, library, NULL) < 0) {
-        doctor_say(d, DOCTOR_PROBLEM, "glibc", "install specter again",
-                   "'%s' cannot be read as a library", library);
+        doctor_print(d, DOCTOR_PROBLEM, "glibc", "install specter again",
+                     "'%s' cannot be read as a library", library);
         return;
     }
     need = elf_file_glibc(&f, NULL);
@@ -78,15 +78,15 @@ static void check_glibc(struct doctor *d, const char *library)
     if (sscanf(running, "glibc %u.%u", &major, &minor) == 2)
         have = major * 1000 + minor;
     if (have == 0)
-        doctor_say(d, DOCTOR_WARNING, "glibc", "use a system with glibc",
-                   "this system's C library is another");
+        doctor_print(d, DOCTOR_WARNING, "glibc", "use a system with glibc",
+                     "this system's C library is another");
     else if (need > have)
-        doctor_say(d, DOCTOR_PROBLEM, "glibc", "build specter here, or use a release build",
-                   "the library needs %u.%u, this system has %u.%u", need / 1000, need % 1000,
-                   have / 1000, have % 1000);
+        doctor_print(d, DOCTOR_PROBLEM, "glibc", "build specter here, or use a release build",
+                     "the library needs %u.%u, this system has %u.%u", need / 1000, need % 1000,
+                     have / 1000, have % 1000);
     else
-        doctor_say(d, DOCTOR_OK, "glibc", NULL, "the library needs %u.%u, this system has %u.%u",
-                   need / 1000, need % 1000, have / 1000, have % 1000);
+        doctor_print(d, DOCTOR_OK, "glibc", NULL, "the library needs %u.%u, this system has %u.%u",
+                     need / 1000, need % 1000, have / 1000, have % 1000);
 }
 
 static void check_library(struct doctor *d)
@@ -94,10 +94,10 @@ static void check_library(struct doctor *d)
     const char *library;
     struct err why;
     if (cmd_library(&d->arena, &library, &why) < 0) {
-        doctor_say(d, DOCTOR_PROBLEM, "library", "install it, or set SPECTER_LIB", "%s", why.msg);
+        doctor_print(d, DOCTOR_PROBLEM, "library", "install it, or set SPECTER_LIB", "%s", why.msg);
         return;
     }
-    doctor_say(d, DOCTOR_OK, "library", NULL, "%s", library);
+    doctor_print(d, DOCTOR_OK, "library", NULL, "%s", library);
     check_glibc(d, library);
 }
 
@@ -121,18 +121,18 @@ static void check_directory(struct doctor *d, const char *dir)
     struct statvfs fs;
     double left;
     if (access(arena_printf(&d->arena, "%s/.", there), W_OK | X_OK) < 0) {
-        doctor_say(d, DOCTOR_PROBLEM, "directory", "choose another with -o or SPECTER_OUTPUT",
-                   "cannot write to '%s': %s", there, strerror(errno));
+        doctor_print(d, DOCTOR_PROBLEM, "directory", "choose another with -o or SPECTER_OUTPUT",
+                     "cannot write to '%s': %s", there, strerror(errno));
         return;
     }
     if (statvfs(there, &fs) < 0) {
-        doctor_say(d, DOCTOR_OK, "directory", NULL, "'%s' %s", dir, what);
+        doctor_print(d, DOCTOR_OK, "directory", NULL, "'%s' %s", dir, what);
         return;
     }
     left = (double)fs.f_bavail * (double)fs.f_frsize;
-    doctor_say(d, left < LOW_SPACE ? DOCTOR_WARNING : DOCTOR_OK, "directory",
-               left < LOW_SPACE ? "make room: an operation takes about 300 bytes" : NULL,
-               "'%s' %s, %.1f GB free", dir, what, left / 1e9);
+    doctor_print(d, left < LOW_SPACE ? DOCTOR_WARNING : DOCTOR_OK, "directory",
+                 left < LOW_SPACE ? "make room: an operation takes about 300 bytes" : NULL,
+                 "'%s' %s, %.1f GB free", dir, what, left / 1e9);
 }
 
 /* ---- the system ---- */
@@ -142,13 +142,13 @@ static void check_clock(struct doctor *d)
     char name[64] = "";
     FILE *in = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
     if (in == NULL || fscanf(in, "%63s", name) != 1)
-        doctor_say(d, DOCTOR_OK, "clock", NULL, "the kernel does not name its clock source");
+        doctor_print(d, DOCTOR_OK, "clock", NULL, "the kernel does not name its clock source");
     else if (strcmp(name, "hpet") == 0 || strcmp(name, "acpi_pm") == 0 ||
              strcmp(name, "jiffies") == 0)
-        doctor_say(d, DOCTOR_WARNING, "clock", "boot with tsc, if the processor's is steady",
-                   "%s: reading the time takes about a microsecond, twice a traced call", name);
+        doctor_print(d, DOCTOR_WARNING, "clock", "boot with tsc, if the processor's is steady",
+                     "%s: reading the time takes about a microsecond, twice a traced call", name);
     else
-        doctor_say(d, DOCTOR_OK, "clock", NULL, "%s", name);
+        doctor_print(d, DOCTOR_OK, "clock", NULL, "%s", name);
     if (in != NULL)
         fclose(in);
 }
@@ -157,17 +157,17 @@ static void check_preload(struct doctor *d)
 {
     const char *list = getenv("LD_PRELOAD");
     if (list == NULL || list[strspn(list, " :")] == '\0')
-        doctor_say(d, DOCTOR_OK, "preload", NULL, "LD_PRELOAD is empty");
+        doctor_print(d, DOCTOR_OK, "preload", NULL, "LD_PRELOAD is empty");
     else if (strstr(list, "libspecter") != NULL)
-        doctor_say(d, DOCTOR_WARNING, "preload", "leave it to specter capture",
-                   "LD_PRELOAD names the library already: '%s'", list);
+        doctor_print(d, DOCTOR_WARNING, "preload", "leave it to specter capture",
+                     "LD_PRELOAD names the library already: '%s'", list);
     else if (app_asan_in_front(list) > 0)
-        doctor_say(d, DOCTOR_OK, "preload", NULL,
-                   "LD_PRELOAD is '%s'; capture leaves AddressSanitizer in front", list);
+        doctor_print(d, DOCTOR_OK, "preload", NULL,
+                     "LD_PRELOAD is '%s'; capture leaves AddressSanitizer in front", list);
     else
-        doctor_say(d, DOCTOR_WARNING, "preload",
-                   "nothing, unless it interposes NCCL, cuBLAS or dlsym too",
-                   "LD_PRELOAD is '%s'; capture puts the library in front", list);
+        doctor_print(d, DOCTOR_WARNING, "preload",
+                     "nothing, unless it interposes NCCL, cuBLAS or dlsym too",
+                     "LD_PRELOAD is '%s'; capture puts the library in front", list);
 }
 
 /* ---- traces that are there ---- */
@@ -179,14 +179,14 @@ static void check_traces(struct doctor *d, const char *dir)
     if (trace_summary_read(&g, dir, NULL, NULL) < 0 || g.files == 0)
         goto out;
     if (g.unseen.len == 0)
-        doctor_say(d, DOCTOR_OK, "traces", NULL,
-                   "%zu in '%s', which say of nothing that it was not seen", g.files, dir);
+        doctor_print(d, DOCTOR_OK, "traces", NULL,
+                     "%zu in '%s', which say of nothing that it was not seen", g.files, dir);
     rest = g.unseen.data;
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
         const char *kind = strsep(&line, " "), *before, *behind;
         cmd_coverage_gap_text(kind, &before, &behind);
-        doctor_say(d, DOCTOR_WARNING, "traces", NULL, "in '%s': %s'%s'%s", dir, before,
-                   line != NULL ? line : "", behind);
+        doctor_print(d, DOCTOR_WARNING, "traces", NULL, "in '%s': %s'%s'%s", dir, before,
+                     line != NULL ? line : "", behind);
     }
 out:
     trace_summary_release(&g);

@@ -31,8 +31,8 @@ struct doctor {
     double patience;        /* seconds for each question */
 };
 
-void doctor_say(struct doctor *d, enum doctor_level level, const char *check, const char *advice,
-                const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void doctor_print(struct doctor *d, enum doctor_level level, const char *check, const char *advice,
+                  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 void doctor_find_dirs(struct doctor *d);       /* doctor_libs.c: fills loader and python */
 void doctor_check_libraries(struct doctor *d); /* doctor_libs.c */

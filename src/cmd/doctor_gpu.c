@@ -70,23 +70,23 @@ void doctor_check_gpu(struct doctor *d)
     const char *repair = "look at nvidia-smi and the kernel's log";
     out.data[strcspn(out.data, "\n")] = '\0'; /* of what a driver says itself nothing but this */
     if (status == ASK_LATE)
-        doctor_say(d, DOCTOR_WARNING, "gpu", repair, "the driver did not answer within %g s",
-                   d->patience);
+        doctor_print(d, DOCTOR_WARNING, "gpu", repair, "the driver did not answer within %g s",
+                     d->patience);
     else if (!WIFEXITED(status))
-        doctor_say(d, DOCTOR_WARNING, "gpu", repair, "the driver crashed (signal %d)",
-                   WTERMSIG(status));
+        doctor_print(d, DOCTOR_WARNING, "gpu", repair, "the driver crashed (signal %d)",
+                     WTERMSIG(status));
     else if (sscanf(out.data, "devices %d driver %d %n", &devices, &driver, &at) == 2)
-        doctor_say(d, devices > 0 ? DOCTOR_OK : DOCTOR_WARNING, "gpu",
-                   devices > 0 ? NULL : "look at CUDA_VISIBLE_DEVICES",
-                   "%d device%s%s%s, driver for CUDA %d.%d", devices, devices == 1 ? "" : "s",
-                   out.data[at] != '\0' ? ", the first is " : "", out.data + at, driver / 1000,
-                   driver % 1000 / 10);
+        doctor_print(d, devices > 0 ? DOCTOR_OK : DOCTOR_WARNING, "gpu",
+                     devices > 0 ? NULL : "look at CUDA_VISIBLE_DEVICES",
+                     "%d device%s%s%s, driver for CUDA %d.%d", devices, devices == 1 ? "" : "s",
+                     out.data[at] != '\0' ? ", the first is " : "", out.data + at, driver / 1000,
+                     driver % 1000 / 10);
     else if (sscanf(out.data, "error %31s %d", call, &driver) == 2)
-        doctor_say(d, DOCTOR_WARNING, "gpu", repair, "%s() gave error %d", call, driver);
+        doctor_print(d, DOCTOR_WARNING, "gpu", repair, "%s() gave error %d", call, driver);
     else if (strncmp(out.data, "lacks ", 6) == 0)
-        doctor_say(d, DOCTOR_WARNING, "gpu", repair, "the driver has no %s()", out.data + 6);
+        doctor_print(d, DOCTOR_WARNING, "gpu", repair, "the driver has no %s()", out.data + 6);
     else
-        doctor_say(d, DOCTOR_WARNING, "gpu", "nothing, where no GPU is wanted",
-                   "no driver: libcuda.so.1 cannot be loaded");
+        doctor_print(d, DOCTOR_WARNING, "gpu", "nothing, where no GPU is wanted",
+                     "no driver: libcuda.so.1 cannot be loaded");
     buf_release(&out);
 }

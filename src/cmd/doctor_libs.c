@@ -175,16 +175,16 @@ static void check_one(struct doctor *d, const char *stem, unsigned what)
     doctor_copies(d, &d->loader.dirs, stem, &copies);
     doctor_copies(d, &d->python, stem, &copies);
     if (copies.count == 0 && what & EXPECTED)
-        doctor_say(d, DOCTOR_WARNING, stem, "nothing, if programs bring their own",
-                   "not found where the loader or python3 looks");
+        doctor_print(d, DOCTOR_WARNING, stem, "nothing, if programs bring their own",
+                     "not found where the loader or python3 looks");
     else if (copies.count > 0 && what & UNSEEN)
-        doctor_say(d, DOCTOR_WARNING, stem, NULL, "%s: calls of it are not recorded",
-                   list_copies(d, &copies));
+        doctor_print(d, DOCTOR_WARNING, stem, NULL, "%s: calls of it are not recorded",
+                     list_copies(d, &copies));
     else if (copies.count > 1 && what & SINGLE)
-        doctor_say(d, DOCTOR_WARNING, stem, "see which one a program loads: init has its version",
-                   "%zu copies: %s", copies.count, list_copies(d, &copies));
+        doctor_print(d, DOCTOR_WARNING, stem, "see which one a program loads: init has its version",
+                     "%zu copies: %s", copies.count, list_copies(d, &copies));
     else if (copies.count > 0)
-        doctor_say(d, DOCTOR_OK, stem, NULL, "%s", list_copies(d, &copies));
+        doctor_print(d, DOCTOR_OK, stem, NULL, "%s", list_copies(d, &copies));
     free(copies.dirs);
 }
 

@@ -19,11 +19,11 @@ static void report_steps(struct doctor *d, const struct app *p, bool complete)
     for (size_t i = 0; i < p->step_count; i++) {
         const struct app_step *s = &p->steps[i];
         if (i + 1 < p->step_count || complete)
-            doctor_say(d, DOCTOR_OK, "program", NULL, "'%s' %s '%s'", s->path, s->relation,
-                       s->next);
+            doctor_print(d, DOCTOR_OK, "program", NULL, "'%s' %s '%s'", s->path, s->relation,
+                         s->next);
         else
-            doctor_say(d, DOCTOR_PROBLEM, "program", "install it",
-                       "'%s' %s '%s', which is not there", s->path, s->relation, s->next);
+            doctor_print(d, DOCTOR_PROBLEM, "program", "install it",
+                         "'%s' %s '%s', which is not there", s->path, s->relation, s->next);
     }
 }
 
@@ -33,15 +33,15 @@ static bool find_program(struct doctor *d, struct app *p, const char *name)
     enum app_state state = app_find(p, name);
     report_steps(d, p, state != APP_NEXT_MISSING);
     if (state == APP_MISSING)
-        doctor_say(d, DOCTOR_PROBLEM, "program", "check its name and PATH",
-                   "'%s' is not there, or cannot be executed", name);
+        doctor_print(d, DOCTOR_PROBLEM, "program", "check its name and PATH",
+                     "'%s' is not there, or cannot be executed", name);
     else if (state == APP_NOT_EXECUTABLE)
-        doctor_say(d, DOCTOR_PROBLEM, "program", NULL, "'%s' is neither a program nor a script",
-                   p->path);
+        doctor_print(d, DOCTOR_PROBLEM, "program", NULL, "'%s' is neither a program nor a script",
+                     p->path);
     else if (state == APP_FOUND && p->unknown != NULL)
-        doctor_say(d, DOCTOR_WARNING, "program",
-                   "name the program that it starts: specter doctor -- PROGRAM",
-                   "what '%s' starts cannot be known: a shell may start anything", p->unknown);
+        doctor_print(d, DOCTOR_WARNING, "program",
+                     "name the program that it starts: specter doctor -- PROGRAM",
+                     "what '%s' starts cannot be known: a shell may start anything", p->unknown);
     return state == APP_FOUND;
 }
 
@@ -49,8 +49,8 @@ static void report_findings(struct doctor *d, const struct app *p, size_t first)
 {
     for (size_t i = first; i < p->finding_count; i++) {
         const struct app_finding *f = &p->findings[i];
-        doctor_say(d, f->effect == APP_DIFFERS ? DOCTOR_WARNING : DOCTOR_PROBLEM, "program",
-                   f->advice, "%s", f->text);
+        doctor_print(d, f->effect == APP_DIFFERS ? DOCTOR_WARNING : DOCTOR_PROBLEM, "program",
+                     f->advice, "%s", f->text);
     }
 }
 
@@ -59,7 +59,7 @@ static bool check_program(struct doctor *d, struct app *p)
 {
     bool loaded = app_check(p);
     if (loaded)
-        doctor_say(d, DOCTOR_OK, "program", NULL, "%s", p->file);
+        doctor_print(d, DOCTOR_OK, "program", NULL, "%s", p->file);
     report_findings(d, p, 0);
     return loaded;
 }
@@ -86,8 +86,8 @@ static void report_static_nccl(struct doctor *d, const struct app *p)
         struct elf_file f;
         if (!is_nccl(path) && elf_file_open(&f, path, NULL) == 0) {
             if (elf_file_defines(&f, "ncclAllReduce") || elf_file_defines(&f, "pncclAllReduce"))
-                doctor_say(d, DOCTOR_PROBLEM, "static nccl", "link it to libnccl.so.2",
-                           "'%s' has NCCL linked in: its calls may not be seen", path);
+                doctor_print(d, DOCTOR_PROBLEM, "static nccl", "link it to libnccl.so.2",
+                             "'%s' has NCCL linked in: its calls may not be seen", path);
             elf_file_close(&f);
         }
     }
@@ -106,11 +106,11 @@ static bool report_linked(struct doctor *d, const struct app *p, const char *ste
     if (linked)
         doctor_copies(d, &d->loader.dirs, stem, &copies);
     if (copies.count > 1)
-        doctor_say(d, DOCTOR_WARNING, stem + 3, "make sure that both ends of a job load the same",
-                   "'%s' finds %s first, and %s is there too", p->file, copies.dirs[0],
-                   copies.dirs[1]);
+        doctor_print(d, DOCTOR_WARNING, stem + 3, "make sure that both ends of a job load the same",
+                     "'%s' finds %s first, and %s is there too", p->file, copies.dirs[0],
+                     copies.dirs[1]);
     else if (linked)
-        doctor_say(d, DOCTOR_OK, stem + 3, NULL, "%s, linked", copies.dirs[0]);
+        doctor_print(d, DOCTOR_OK, stem + 3, NULL, "%s, linked", copies.dirs[0]);
     free(copies.dirs);
     return linked;
 }
@@ -126,8 +126,8 @@ static bool report_all_linked(struct doctor *d, const struct app *p)
 static void report_missing(struct doctor *d, const struct app *p)
 {
     for (size_t i = 0; i < p->missing.count; i++)
-        doctor_say(d, DOCTOR_WARNING, "needs", "set LD_LIBRARY_PATH as for a run",
-                   "'%s' is needed and not found", p->missing.dirs[i]);
+        doctor_print(d, DOCTOR_WARNING, "needs", "set LD_LIBRARY_PATH as for a run",
+                     "'%s' is needed and not found", p->missing.dirs[i]);
 }
 
 /* What a training program's calls go to. */
@@ -139,8 +139,8 @@ static void report_loaded(struct doctor *d, const struct app *p)
         for (size_t i = 0; i < p->object_count; i++) {
             const char *path = p->objects[i].path;
             if (doctor_is_library(path, of_gpu[s]))
-                doctor_say(d, DOCTOR_OK, of_gpu[s] + 3, NULL, "%s (version %s), by torch", path,
-                           doctor_version(d, path));
+                doctor_print(d, DOCTOR_OK, of_gpu[s] + 3, NULL, "%s (version %s), by torch", path,
+                             doctor_version(d, path));
         }
     }
 }
@@ -154,7 +154,7 @@ static bool report_torch(struct doctor *d, struct app *p)
     size_t first;
     if (!doctor_is_python(p->path) || !doctor_find_torch(d, p->path, &torch))
         return false;
-    doctor_say(d, DOCTOR_OK, "torch", NULL, "%s (version %s)", torch.folder, torch.version);
+    doctor_print(d, DOCTOR_OK, "torch", NULL, "%s (version %s)", torch.folder, torch.version);
     app_walk_library(p, torch.module);
     report_loaded(d, p);
     first = p->finding_count;
@@ -169,8 +169,8 @@ static void report_libraries(struct doctor *d, struct app *p)
     report_static_nccl(d, p);
     report_missing(d, p);
     if (!linked && !loaded)
-        doctor_say(d, DOCTOR_OK, "nccl", NULL,
-                   "not linked: what the program loads while it runs is seen then");
+        doctor_print(d, DOCTOR_OK, "nccl", NULL,
+                     "not linked: what the program loads while it runs is seen then");
 }
 
 void doctor_check_program(struct doctor *d, const char *name)

@@ -36,8 +36,8 @@ static void size_text(enum param_group group, double size, char *buf, size_t len
 }
 
 /* "512 ranks, more than the 64" */
-static void say_beyond(enum param_group group, enum fit_beyond in, const struct fit_range *r,
-                       const struct asked *a, char *why, size_t len)
+static void beyond_text(enum param_group group, enum fit_beyond in, const struct fit_range *r,
+                        const struct asked *a, char *why, size_t len)
 {
     char size[32], limit[32];
     size_text(group, a->size, size, sizeof size);
@@ -64,7 +64,7 @@ static struct predict_trust trust(enum param_group group, const struct gpu_profi
     in = fit_range_beyond(&t.row->range, asked->size, asked->ranks, asked->nodes);
     t.beyond = in != FIT_WITHIN;
     if (t.beyond)
-        say_beyond(group, in, &t.row->range, asked, t.why, sizeof t.why);
+        beyond_text(group, in, &t.row->range, asked, t.why, sizeof t.why);
     return t;
 }
 

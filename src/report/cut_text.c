@@ -84,7 +84,7 @@ static const char *numbered(struct arena *arena, const char *shown, size_t numbe
 }
 
 /* Of list[0..n), which read the same: shows more of those whose whole texts differ. */
-static void tell_apart(struct arena *arena, struct cut *list, size_t n, size_t max, enum way way)
+static void distinguish(struct arena *arena, struct cut *list, size_t n, size_t max, enum way way)
 {
     size_t number = 0;
     if (strcmp(list[0].whole, list[n - 1].whole) == 0)
@@ -99,15 +99,15 @@ static void tell_apart(struct arena *arena, struct cut *list, size_t n, size_t m
     }
 }
 
-static void tell_all_apart(struct arena *arena, struct cut *list, size_t n, size_t max,
-                           enum way way)
+static void distinguish_all(struct arena *arena, struct cut *list, size_t n, size_t max,
+                            enum way way)
 {
     qsort(list, n, sizeof *list, by_shown);
     for (size_t i = 0, end; i < n; i = end) {
         const char *shown = list[i].shown;
         for (end = i + 1; end < n && strcmp(list[end].shown, shown) == 0;)
             end++;
-        tell_apart(arena, &list[i], end - i, max, way);
+        distinguish(arena, &list[i], end - i, max, way);
     }
 }
 
@@ -118,7 +118,7 @@ void cut_texts(struct arena *arena, const char **shown, const char *const *whole
     for (size_t i = 0; i < n; i++)
         list[i] = (struct cut){safe(arena, shown[i], max), shown[i], whole[i], i};
     for (int way = 0; way < CUT_WAYS && n > 0; way++)
-        tell_all_apart(arena, list, n, max, (enum way)way);
+        distinguish_all(arena, list, n, max, (enum way)way);
     for (size_t i = 0; i < n; i++)
         shown[list[i].at] = list[i].shown;
     free(list);

@@ -7,13 +7,13 @@
 #include "report/findings_rules.h"
 #include "report/table.h"
 
-#define RANKS_TOLD 8
+#define RANKS_SHOWN 8
 
 /* "ranks 2, 3", "ranks 0, 8, 16 and 29 more". */
 static void put_ranks(struct buf *b, const struct comm *comm)
 {
-    int told = comm->size > RANKS_TOLD ? RANKS_TOLD - 1 : comm->size, known = 0;
-    for (int i = 0; i < told; i++) {
+    int shown = comm->size > RANKS_SHOWN ? RANKS_SHOWN - 1 : comm->size, known = 0;
+    for (int i = 0; i < shown; i++) {
         if (comm->ranks[i] >= 0)
             buf_printf(b, "%s%d", known++ == 0 ? "ranks " : ", ", comm->ranks[i]);
     }

@@ -151,7 +151,7 @@ void sheet_of_graphs(struct sheet *s, const struct analysis *a)
 }
 
 /* Every operation is in a table of its own kind: products, communication, copies. */
-static bool told_elsewhere(const struct work *w)
+static bool shown_elsewhere(const struct work *w)
 {
     for (size_t i = 0; i < w->ntop; i++) {
         if (w->top[i].class == OP_KERNEL || w->top[i].class == OP_GRAPH ||
@@ -174,7 +174,7 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
                a->nranks > 1 ? "Top operations by device time, all ranks added"
                              : "Top operations by device time, this rank",
                SHEET_COLUMNS(columns));
-    s->off_page = operations_known(&a->operations) || told_elsewhere(&a->work);
+    s->off_page = operations_known(&a->operations) || shown_elsewhere(&a->work);
     for (size_t i = 0; i < a->work.ntop; i++) {
         const struct top_row *row = &a->work.top[i];
         sheet_text(s, row->name);

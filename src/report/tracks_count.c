@@ -76,23 +76,23 @@ void tracks_count(const struct rank *rank, struct track *track, const struct tra
 {
     struct changes c = {0};
     char name[64];
-    int64_t value = 0, told = 0;
+    int64_t value = 0, written = 0;
     collect(&c, rank);
     if (c.count > 0)
         qsort(c.list, c.count, sizeof *c.list, by_track);
     for (size_t i = 0; i < c.count; i++) {
         const struct count_change *now = &c.list[i];
         if (i == 0 || !same_track(now, now - 1)) {
-            value = told = 0;
+            value = written = 0;
             begin_track(track, now, name);
             writer->track(writer->context, track);
         }
         value += now->by;
         if (i + 1 < c.count && same_track(now, now + 1) && now[1].at_ns == now->at_ns)
             continue; /* more changes at that moment */
-        if (value != told)
+        if (value != written)
             writer->count(writer->context, track, now->at_ns, value);
-        told = value;
+        written = value;
     }
     free(c.list);
 }

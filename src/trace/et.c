@@ -164,7 +164,7 @@ static void take_comm_inputs(struct et_node *node)
 {
     bool known = node->args.collective.p != NULL;
     struct comm_inputs in = {.number = -1, .before = -1};
-    struct event_args told = node->args;
+    struct event_args args = node->args;
     struct json j;
     json_init(&j, node->values.p, node->values.len);
     if (node->values.p == NULL || json_peek(&j) != '[' || !json_enter(&j, '['))
@@ -172,7 +172,7 @@ static void take_comm_inputs(struct et_node *node)
     while (json_next_item(&j))
         take_input(node, &in, &j);
     if (known)
-        node->args = told;
+        node->args = args;
     if (j.error != NULL || in.nstrings == 0)
         return;
     if (in.before >= 0)
@@ -392,7 +392,7 @@ static int et_read(struct run *run, struct stream *s, const char *label, struct 
     et->label = label;
     et->pid = -1;
     et->k.world_size = run->world_size;
-    et->k.told_rank = -1;
+    et->k.reported_rank = -1;
     rc = read_file(et, s, e);
     if (rc == 0)
         et_join(et);

@@ -82,21 +82,21 @@ struct join_counts {
     size_t repeats; /* how often the execution trace's calls are in the profile, at most */
 };
 
-static void tell(struct et *et, struct rank *rank, const struct anchor *anchor,
-                 const struct et_call *call, struct join_counts *told)
+static void join_call(struct et *et, struct rank *rank, const struct anchor *anchor,
+                      const struct et_call *call, struct join_counts *counts)
 {
     struct op *op = anchor->op != ANCHOR_NONE ? &rank->ops[anchor->op] : NULL;
-    told->calls++;
+    counts->calls++;
     if (op == NULL)
         return;
     if ((op->class == OP_COLL || op->class == OP_P2P) && call->product.kind == PRODUCT_NONE)
-        told->comms += kineto_complete_comm(&et->k, op, &call->meta);
+        counts->comms += kineto_complete_comm(&et->k, op, &call->meta);
     else if (op->class == OP_KERNEL && !(op->kernel.flops > 0))
-        told->products += product_set(rank, op, &call->product);
+        counts->products += product_set(rank, op, &call->product);
 }
 
 /* By PyTorch's record function id, which is unique in a process. */
-static void join_by_id(struct et *et, struct rank *rank, struct join_counts *told)
+static void join_by_id(struct et *et, struct rank *rank, struct join_counts *counts)
 {
     struct idmap ids = {0};
     uint32_t *calls = array_new(et->calls.count, sizeof *calls);
@@ -112,7 +112,7 @@ static void join_by_id(struct et *et, struct rank *rank, struct join_counts *tol
         uint32_t at =
             anchor->record_id != 0 ? idmap_find(&ids, (int64_t)anchor->record_id) : IDMAP_NONE;
         if (at != IDMAP_NONE && et->calls.list[calls[at]].name == anchor->name)
-            tell(et, rank, anchor, &et->calls.list[calls[at]], told);
+            join_call(et, rank, anchor, &et->calls.list[calls[at]], counts);
     }
     idmap_release(&ids);
     free(calls);
@@ -173,7 +173,7 @@ static bool same_names(const struct et *et, const struct rank *rank, struct thre
     return true;
 }
 
-static void join_by_order(struct et *et, struct rank *rank, struct join_counts *told)
+static void join_by_order(struct et *et, struct rank *rank, struct join_counts *counts)
 {
     struct thread_calls_list anchors = {0}, calls = {0};
     split_anchors(rank, &anchors);
@@ -188,11 +188,11 @@ static void join_by_order(struct et *et, struct rank *rank, struct join_counts *
         }
         if (fits != 1)
             continue;
-        if (at.count / fit.count > told->repeats)
-            told->repeats = at.count / fit.count;
+        if (at.count / fit.count > counts->repeats)
+            counts->repeats = at.count / fit.count;
         for (size_t i = 0; i < at.count; i++)
-            tell(et, rank, &rank->anchors[at.first + i], &et->calls.list[fit.first + i % fit.count],
-                 told);
+            join_call(et, rank, &rank->anchors[at.first + i],
+                      &et->calls.list[fit.first + i % fit.count], counts);
     }
     free(anchors.of.list);
     free(calls.of.list);
@@ -276,8 +276,8 @@ static void number_rest(const struct run *run, struct rank *rank, const bool *kn
 
 /* ---- groups ---- */
 
-/* Groups whose members no profile told: "5[64 ranks]". */
-static void tell_members(struct et *et)
+/* Groups whose members no profile lists: "5[64 ranks]". */
+static void join_members(struct et *et)
 {
     struct run *run = et->run;
     struct buf id = BUF_INIT;
@@ -302,25 +302,25 @@ static void tell_members(struct et *et)
 
 /* ---- together ---- */
 
-static void note_told(struct et *et, const struct rank *rank, const struct join_counts *told)
+static void note_join(struct et *et, const struct rank *rank, const struct join_counts *counts)
 {
     if (rank == NULL)
         run_note(et->run, false, "%s: an execution trace of no rank whose profile is here",
                  et->label);
-    else if (told->calls == 0 && rank->nanchors > 0)
+    else if (counts->calls == 0 && rank->nanchors > 0)
         run_note(et->run, false,
                  "%s: an execution trace whose calls are not those of the profile of rank %d: not "
                  "used",
                  et->label, rank->rank);
-    if (told->comms > 0)
+    if (counts->comms > 0)
         run_note(et->run, false,
                  "operations and sizes of communication that the profile does not tell are from "
                  "the execution traces");
-    if (told->products > 0)
+    if (counts->products > 0)
         run_note(et->run, false,
                  "shapes of GEMMs that the profile does not tell are from the execution "
                  "traces");
-    if (told->repeats > 1 && told->comms + told->products > 0)
+    if (counts->repeats > 1 && counts->comms + counts->products > 0)
         run_note(et->run, false,
                  "the execution traces hold one of the iterations in the profile: the others are "
                  "taken to be like it");
@@ -329,21 +329,21 @@ static void note_told(struct et *et, const struct rank *rank, const struct join_
 void et_join(struct et *et)
 {
     struct rank *rank = find_rank(et);
-    struct join_counts told = {0};
+    struct join_counts counts = {0};
     size_t nknown = et->run->ncomms;
     bool *known = rank != NULL ? numbered(et->run, rank) : NULL;
-    tell_members(et);
+    join_members(et);
     if (rank != NULL && et->calls.count > 0) {
         qsort(et->calls.list, et->calls.count, sizeof *et->calls.list, compare_calls);
-        join_by_id(et, rank, &told);
-        if (told.calls == 0)
-            join_by_order(et, rank, &told);
+        join_by_id(et, rank, &counts);
+        if (counts.calls == 0)
+            join_by_order(et, rank, &counts);
     }
-    if (told.comms > 0) {
+    if (counts.comms > 0) {
         place_collectives(et->run, rank);
         number_rest(et->run, rank, known, nknown);
         order_number_messages(rank);
     }
-    note_told(et, rank, &told);
+    note_join(et, rank, &counts);
     free(known);
 }

@@ -67,19 +67,19 @@ struct waiting_copy {
 static enum copy_wait wait_to_host(const struct waiting_copy *c)
 {
     const struct op *op = c->op;
-    bool told = op->copy.host == HOST_MEMORY_PAGEABLE || op->copy.by == API_COPY;
+    bool known_kind = op->copy.host == HOST_MEMORY_PAGEABLE || op->copy.by == API_COPY;
     if (op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY_ASYNC)
         return COPY_NO_WAIT;
-    return c->outlasted && (c->is_long || (told && c->timed)) ? COPY_WAITS : COPY_NO_WAIT;
+    return c->outlasted && (c->is_long || (known_kind && c->timed)) ? COPY_WAITS : COPY_NO_WAIT;
 }
 
 static enum copy_wait wait_to_device(const struct waiting_copy *c)
 {
     const struct op *op = c->op;
-    bool told = op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY;
+    bool known_kind = op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY;
     if (op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY_ASYNC)
         return COPY_NO_WAIT;
-    if (c->outlasted && (c->is_long || (told && c->timed)))
+    if (c->outlasted && (c->is_long || (known_kind && c->timed)))
         return COPY_WAITS;
     return c->timed && c->before_ns != UNKNOWN_NS &&
                    c->before_ns > op->host_ns + HOST_WAITS_LONG_NS &&

@@ -247,7 +247,7 @@ static int by_comm_rank(const void *pa, const void *pb)
 
 /* A process that is several ranks of one communicator drives several GPUs, which the log does not
  * name: its first rank in each communicator is taken to be the same GPU, and so on. */
-static void tell_apart(struct inspector *in)
+static void number_gpus(struct inspector *in)
 {
     struct comm_member *sorted = array_new(in->nmembers + 1, sizeof *sorted);
     int32_t most = 0;
@@ -290,7 +290,7 @@ static void finish_file(struct inspector *in)
     rank->bad_lines = in->bad;
     if (in->last_ns >= 0) /* all times are of the host's wall clock */
         rank->end_ns = rank->mono_ns = rank->real_ns = in->last_ns;
-    tell_apart(in);
+    number_gpus(in);
     note_file(in);
     devices_split(in->run);
 }

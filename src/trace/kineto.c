@@ -78,14 +78,14 @@ static void number_rank(struct kineto *k)
     struct rank *rank = k->rank;
     if (k->recorded_rank >= 0 && k->recorded_rank < RUN_RANKS_MAX)
         rank->rank = (int)k->recorded_rank;
-    else if (k->told_rank >= 0)
-        rank->rank = (int)k->told_rank;
+    else if (k->reported_rank >= 0)
+        rank->rank = (int)k->reported_rank;
     else
         rank->rank = rank_in_name(k->label);
     if (rank->rank < 0 || k->recorded_rank >= 0)
         return;
     run_note(k->run, false, "the traces do not say their rank: it is taken from %s",
-             k->told_rank >= 0 ? "their collectives" : "the file names");
+             k->reported_rank >= 0 ? "their collectives" : "the file names");
 }
 
 /* Times are those of the wall clock; small ones without a base are nobody knows whose. */
@@ -198,7 +198,7 @@ static int kineto_read(struct run *run, struct stream *s, const char *label, str
         die("out of memory");
     k->run = run;
     k->label = label;
-    k->recorded_rank = k->told_rank = -1;
+    k->recorded_rank = k->reported_rank = -1;
     k->rank = run_add_rank(run);
     k->rank->file = arena_strdup(&run->arena, label);
     run->format = "kineto";

@@ -135,7 +135,7 @@ struct kineto {
     /* what stands beside the events */
     bool has_base;
     int64_t recorded_rank, world_size, base_ns;
-    int64_t told_rank; /* by collectives that say which member recorded them; -1 */
+    int64_t reported_rank; /* by collectives that say which member recorded them; -1 */
     KINETO_LIST(struct kineto_group, groups);
     int64_t too_large; /* groups of so many ranks are no longer believed; 0: none was refused */
     struct idmap group_ids;                             /* name of a group -> known */

@@ -76,7 +76,7 @@ static void count_launched(struct batches *b)
 }
 
 /* Is this a kernel of which neither its args nor a record around it tell the call? */
-static bool is_untold(const struct batches *b, const struct batch_kernel *kernel)
+static bool is_unidentified(const struct batches *b, const struct batch_kernel *kernel)
 {
     struct kineto *k = b->k;
     const struct op *op = op_of(b, kernel);
@@ -167,7 +167,7 @@ static void set_messages(struct batches *b, size_t at)
 static void set_batch(struct batches *b, const struct batch_kernel *kernel)
 {
     struct op *op = op_of(b, kernel);
-    if (!is_untold(b, kernel))
+    if (!is_unidentified(b, kernel))
         return;
     if (are_messages(b) &&
         (kernel_is_sendrecv(op->name) || kernel_comm_op(op->name) == SPECTER_COMM_OP_COUNT))

@@ -293,9 +293,10 @@ static int group_comm(struct kineto *k, const struct kineto_meta *meta)
 /* Only where the members are told: a whole list, or first rank and stride. */
 static void learn_group(struct kineto *k, const struct kineto_meta *meta)
 {
-    bool told = meta->rank_stride > 0 ||
-                (meta->group_ranks[0] == '[' && strstr(meta->group_ranks, "...") == NULL);
-    if (meta->group != NULL && meta->group_size > 0 && told && find_known_group(k, meta) == NULL)
+    bool has_members = meta->rank_stride > 0 ||
+                       (meta->group_ranks[0] == '[' && strstr(meta->group_ranks, "...") == NULL);
+    if (meta->group != NULL && meta->group_size > 0 && has_members &&
+        find_known_group(k, meta) == NULL)
         add_group(k, meta);
 }
 
@@ -366,8 +367,8 @@ static void take_group_rank(struct kineto *k, struct op *op, const struct comm *
     case SPECTER_REDUCESCATTER:
     case SPECTER_ALLTOALL:
     case SPECTER_ALLTOALLV:
-        if (k->told_rank < 0)
-            k->told_rank = comm->ranks[rank];
+        if (k->reported_rank < 0)
+            k->reported_rank = comm->ranks[rank];
         break;
     default:
         break;
@@ -408,10 +409,10 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
 }
 
 /* Is the operation that is known only what an annotation calls it? Those know one all-to-all. */
-static bool is_refined(int known, int told)
+static bool is_refined(int known, int reported)
 {
     return known == SPECTER_COMM_OP_COUNT ||
-           (known == SPECTER_ALLTOALL && told == SPECTER_ALLTOALLV);
+           (known == SPECTER_ALLTOALL && reported == SPECTER_ALLTOALLV);
 }
 
 bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta)

@@ -152,14 +152,15 @@ static uint32_t newest_job(const struct jobs *j)
     int64_t newest_ns = job_date(j, 0, &newest_dated);
     for (uint32_t job = 1; job < j->count; job++) {
         int64_t date = job_date(j, job, &dated), after = date - newest_ns;
-        bool told = dated && newest_dated ? after != 0 : after >= COPIED_NS || after <= -COPIED_NS;
+        bool is_distinct =
+            dated && newest_dated ? after != 0 : after >= COPIED_NS || after <= -COPIED_NS;
         if (after > 0) {
-            sure = told;
+            sure = is_distinct;
             newest = job;
             newest_ns = date;
             newest_dated = dated;
         } else {
-            sure = sure && told;
+            sure = sure && is_distinct;
         }
     }
     return sure ? newest : UINT32_MAX;

@@ -192,7 +192,7 @@ static int convert(struct run *run, const char *path, const char *label, struct 
 }
 
 /* What to do by hand, such that it can be pasted into a shell. */
-static int tell_command(const char *label, struct err *e)
+static int note_command(const char *label, struct err *e)
 {
     struct buf quoted = BUF_INIT;
     for (const char *p = label; *p != '\0'; p++)
@@ -214,7 +214,7 @@ static int nsysrep_read(struct run *run, struct stream *s, const char *label, st
         is_database(beside))
         return read_export(run, beside, NULL, e);
     if (path == NULL || !child_find("nsys", X_OK, nsys, sizeof nsys))
-        return tell_command(label, e);
+        return note_command(label, e);
     return convert(run, path, label, e);
 }
 

@@ -56,7 +56,7 @@ static void load_both(struct run *run, const char *kineto, const char *et)
     remove_folder(folder);
 }
 
-static void check_told(const struct run *run)
+static void check_joined(const struct run *run)
 {
     const struct op *op = op_named(&run->ranks[0], "SendRecv");
     CHECK_INT(op->class, OP_COLL);
@@ -93,7 +93,7 @@ TEST(et_by_order)
     struct run run;
     load_both(&run, PROFILE("0", "0", "0"),
               ET("1.0.1", REDUCE101("13", "1") COMM101("12", "1", "all_to_allv") MM101("14", "1")));
-    check_told(&run);
+    check_joined(&run);
     CHECK_STR(note_with(&run, "one of the iterations"), "");
     run_release(&run);
 }
@@ -105,7 +105,7 @@ TEST(et_by_id)
     load_both(&run, PROFILE("12", "13", "14"),
               ET("1.0.1", WAIT101("11", "1") MM101("14", "3") REDUCE101("13", "2")
                               COMM101("12", "1", "all_to_allv")));
-    check_told(&run);
+    check_joined(&run);
     run_release(&run);
 }
 
@@ -135,7 +135,7 @@ TEST(et_chakra_inputs)
                                   MM("14")),
                  i == 0 ? "1.0.2-chakra.0.0.4" : "1.0.3-chakra.0.0.4", groups[i], groups[i]);
         load_both(&run, PROFILE("12", "13", "14"), et);
-        check_told(&run);
+        check_joined(&run);
         run_release(&run);
     }
 }
@@ -153,7 +153,7 @@ TEST(et_attributes)
     load_both(&run, PROFILE("12", "13", "14"),
               ET("1.1.1-chakra.0.0.4", COMM("12", "all_to_allv", "24", "Long")
                                            COMM("13", "allreduce", "100", "Float") MM("14")));
-    check_told(&run);
+    check_joined(&run);
     run_release(&run);
 }
 

@@ -11,7 +11,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT struct bench_nccl_told BENCH_NCCL_TOLD;
+EXPORT struct bench_nccl_choices BENCH_NCCL_CHOICES;
 
 static int begin(void **context, int *mask)
 {
@@ -36,14 +36,14 @@ static int begin_v5(void **context, uint64_t hash, int *mask, const char *name, 
 
 static int keep(void **event, const char *algo, const char *proto, int channels)
 {
-    struct bench_nccl_told *told = &BENCH_NCCL_TOLD;
+    struct bench_nccl_choices *out = &BENCH_NCCL_CHOICES;
     *event = NULL;
     if (algo == NULL || proto == NULL)
         return 0;
-    snprintf(told->algo, sizeof told->algo, "%s", algo);
-    snprintf(told->proto, sizeof told->proto, "%s", proto);
-    told->channels = channels;
-    told->calls++;
+    snprintf(out->algo, sizeof out->algo, "%s", algo);
+    snprintf(out->proto, sizeof out->proto, "%s", proto);
+    out->channels = channels;
+    out->calls++;
     return 0;
 }
 
