@@ -270,7 +270,7 @@ void comm_study_make(struct comm_study *s, const struct run *run)
     *s = (struct comm_study){.run = run};
     ARRAY_GROW(s->wait, wait, run->nranks);
     ARRAY_GROW(s->wait_known, known, run->nranks);
-    matches_make(&s->matches, run);
+    matches_init(&s->matches, run);
     work_init(&w, s);
     study_all(&w, &s->matches);
     s->incomplete = s->matches.incomplete;

@@ -332,7 +332,7 @@ static int check_comm(const struct limits *l, struct err *e)
 {
     struct matches all;
     int rc = 0;
-    matches_make(&all, l->run);
+    matches_init(&all, l->run);
     for (size_t i = 0; i < all.count && rc == 0; i++)
         rc = check_match(l, &all, &all.list[i], e);
     matches_release(&all);

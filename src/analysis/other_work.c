@@ -201,7 +201,7 @@ static void add_graph(struct other_work *x, const struct op *op, const struct gr
 static void add_graphs(struct other_work *x, const struct rank *rank)
 {
     struct graphs graphs;
-    graphs_make(&graphs, rank);
+    graphs_init(&graphs, rank);
     for (size_t i = 0; i < rank->nops; i++) {
         if (rank->ops[i].class == OP_GRAPH)
             add_graph(x, &rank->ops[i], graphs_find(&graphs, rank->ops[i].graph));

@@ -106,7 +106,7 @@ static int fill(struct collective_bench *b, const struct size *s, char *buffer, 
     size_t step = CHUNK / b->values.size;
     for (uint64_t first = 0; first < elements; first += step) {
         size_t n = elements - first < step ? (size_t)(elements - first) : step;
-        bench_values_make(&b->values, on->member, first, n, b->expected);
+        bench_values_fill(&b->values, on->member, first, n, b->expected);
         if (on->backend->put(on->comm, buffer + first * b->values.size, b->expected,
                              n * b->values.size, e) < 0)
             return -1;
@@ -184,7 +184,7 @@ static int check_part(struct collective_bench *b, const struct size *s, const ch
         if (on->backend->get(on->comm, b->got, received + (part * s->count + first) * size,
                              n * size, e) < 0)
             return -1;
-        bench_values_make(&b->values, rank, begins + first, n, b->expected);
+        bench_values_fill(&b->values, rank, begins + first, n, b->expected);
         compare(b, part * s->count + first, n, v);
     }
     return 0;

@@ -223,7 +223,7 @@ static void take_turns(struct bench_gemm_plan *plan)
     qsort(plan->cases, plan->count, sizeof *plan->cases, by_turn);
 }
 
-void bench_gemm_plan_make(struct bench_gemm_plan *plan, const bool wanted[BENCH_GEMM_TYPES])
+void bench_gemm_plan_init(struct bench_gemm_plan *plan, const bool wanted[BENCH_GEMM_TYPES])
 {
     *plan = (struct bench_gemm_plan){0};
     for (size_t t = 0; t < BENCH_GEMM_TYPES; t++)
@@ -232,7 +232,7 @@ void bench_gemm_plan_make(struct bench_gemm_plan *plan, const bool wanted[BENCH_
     take_turns(plan);
 }
 
-void bench_gemm_plan_free(struct bench_gemm_plan *plan)
+void bench_gemm_plan_release(struct bench_gemm_plan *plan)
 {
     free(plan->cases);
     *plan = (struct bench_gemm_plan){0};

@@ -22,8 +22,8 @@ struct bench_gemm_plan {
 };
 
 /* wanted: which of bench_gemm_types. */
-void bench_gemm_plan_make(struct bench_gemm_plan *plan, const bool wanted[BENCH_GEMM_TYPES]);
-void bench_gemm_plan_free(struct bench_gemm_plan *plan);
+void bench_gemm_plan_init(struct bench_gemm_plan *plan, const bool wanted[BENCH_GEMM_TYPES]);
+void bench_gemm_plan_release(struct bench_gemm_plan *plan);
 void bench_gemm_plan_add(struct bench_gemm_plan *plan, struct bench_gemm_case one);
 
 /* As cuBLAS says it, by columns: first w, then x. "TN": w is transposed. */

@@ -172,7 +172,7 @@ static uint32_t hash_index(uint64_t index)
     return (uint32_t)(index * UINT64_C(0x9E3779B97F4A7C15) >> 33);
 }
 
-void bench_values_make(const struct bench_values *v, int rank, uint64_t first, size_t count,
+void bench_values_fill(const struct bench_values *v, int rank, uint64_t first, size_t count,
                        void *out)
 {
     const uint16_t *table = rank == BENCH_REDUCED ? v->reduced : v->sent;

@@ -5,8 +5,8 @@
  *
  *     struct bench_values v;
  *     bench_values_init(&v, SPECTER_BF16, SPECTER_REDOP_SUM, ranks, e);
- *     bench_values_make(&v, rank, first, count, host);              of the send buffer
- *     bench_values_make(&v, BENCH_REDUCED, first, count, host);     of a reduction
+ *     bench_values_fill(&v, rank, first, count, host);              of the send buffer
+ *     bench_values_fill(&v, BENCH_REDUCED, first, count, host);     of a reduction
  *
  * Element j of rank r's send buffer is factors[(h(j) + r) mod period], h a hash: it differs from
  * rank to rank, so that data of a wrong rank are seen. A reduction over all ranks then depends on
@@ -39,7 +39,7 @@ void bench_values_release(struct bench_values *v);
 
 /* Elements first to first + count of what `rank` sends, or of what the reduction over all ranks
  * gives (BENCH_REDUCED). `out` holds count * v->size bytes. */
-void bench_values_make(const struct bench_values *v, int rank, uint64_t first, size_t count,
+void bench_values_fill(const struct bench_values *v, int rank, uint64_t first, size_t count,
                        void *out);
 
 #endif

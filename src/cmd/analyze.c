@@ -123,7 +123,7 @@ static int report(const struct analyze_opts *opts, const struct analysis *a, str
 {
     struct findings findings;
     int status = 0;
-    findings_make(&findings, a);
+    findings_init(&findings, a);
     if (opts->json == NULL || strcmp(opts->json, "-") != 0)
         print(opts, a, &findings);
     if (opts->json != NULL)

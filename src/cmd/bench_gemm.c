@@ -110,7 +110,7 @@ static int make_plan(struct gemm_run *j, struct err *e)
     struct buf text = BUF_INIT;
     int status;
     if (j->opts->shapes == NULL) {
-        bench_gemm_plan_make(&j->plan, j->wanted);
+        bench_gemm_plan_init(&j->plan, j->wanted);
         return j->plan.count > 0 ? 0 : err_set(e, ERR_USAGE, "--dtype: no type is named");
     }
     status = cmd_read_file(j->opts->shapes, "a list of GEMMs", &text, e);
@@ -355,7 +355,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
         fclose(j.table);
     bench_conditions_release(&j.conditions);
     bench_gemm_release(&j.result);
-    bench_gemm_plan_free(&j.plan);
+    bench_gemm_plan_release(&j.plan);
     return status < 0 ? j.bad_lines > 0 ? ERR_PARTIAL : 0 : status;
 }
 

@@ -350,7 +350,7 @@ static struct deed *deeds_of(const struct rank *rank, size_t *count)
     return list;
 }
 
-void chakra_graph_make(struct chakra_graph *g, const struct run *run, size_t r,
+void chakra_graph_init(struct chakra_graph *g, const struct run *run, size_t r,
                        const int64_t *untimed_ns)
 {
     const struct rank *rank = &run->ranks[r];

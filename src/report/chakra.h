@@ -45,7 +45,7 @@ struct chakra_graph {
 
 /* Of run->ranks[r]. untimed_ns: by the rank's launches, what their kernels take; 0: not in the
  * graph. NULL: all 0. */
-void chakra_graph_make(struct chakra_graph *g, const struct run *run, size_t r,
+void chakra_graph_init(struct chakra_graph *g, const struct run *run, size_t r,
                        const int64_t *untimed_ns);
 void chakra_graph_release(struct chakra_graph *g);
 

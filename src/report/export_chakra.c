@@ -284,7 +284,7 @@ static int put_rank(struct chakra *c, const char *where, struct err *e)
     buf_release(&path);
     if (rc < 0)
         return -1;
-    chakra_graph_make(&g, c->run, (size_t)(c->rank - c->run->ranks),
+    chakra_graph_init(&g, c->run, (size_t)(c->rank - c->run->ranks),
                       c->untimed_ns[c->rank - c->run->ranks]);
     put_metadata(c);
     for (size_t i = 0; i < g.count; i++)

@@ -240,7 +240,7 @@ static void number_matches(struct csv_export *t)
         t->match[r] = array_new(t->run->ranks[r].nops + 1, sizeof **t->match);
         memset(t->match[r], -1, (t->run->ranks[r].nops + 1) * sizeof **t->match);
     }
-    matches_make(&m, t->run);
+    matches_init(&m, t->run);
     for (size_t i = 0; i < m.count; i++) {
         for (uint32_t k = 0; k < m.list[i].nmembers; k++) {
             const struct match_member *member = &m.members[m.list[i].first + k];

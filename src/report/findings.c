@@ -278,7 +278,7 @@ static void insert(struct findings *all, const struct finding *f)
     all->list[at] = *f;
 }
 
-void findings_make(struct findings *f, const struct analysis *a)
+void findings_init(struct findings *f, const struct analysis *a)
 {
     struct buf text = BUF_INIT;
     memset(f, 0, sizeof *f);

@@ -5,7 +5,7 @@
  * docs/analyze.md explains them.
  *
  *     struct findings f;
- *     findings_make(&f, &analysis);
+ *     findings_init(&f, &analysis);
  *     for (size_t i = 0; i < f.count; i++)
  *         puts(f.list[i].text);
  *     findings_release(&f);
@@ -60,7 +60,7 @@ struct findings {
     size_t count;
 };
 
-void findings_make(struct findings *f, const struct analysis *a);
+void findings_init(struct findings *f, const struct analysis *a);
 void findings_release(struct findings *f);
 
 /* What the traces did not look at or hold too little of and how that limits the numbers, one

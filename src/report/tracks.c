@@ -247,7 +247,7 @@ static void find_members(struct track_walk *d)
     }
     if (!d->run->clock_aligned)
         return; /* arrows would point anywhere */
-    matches_make(&m, d->run);
+    matches_init(&m, d->run);
     for (size_t i = 0; i < m.count && i < UINT32_MAX - 1; i++)
         mark_match(d, &m, i);
     matches_release(&m);

@@ -283,7 +283,7 @@ static struct domain_map *find_maps(const struct run *run, size_t n, uint64_t *o
     struct ends ends;
     if (n < 2)
         return maps;
-    ends_make(&ends, run);
+    ends_init(&ends, run);
     *one_sided = ends.one_sided;
     tree_map(maps, (int)n, &ends, run);
     ends_release(&ends);

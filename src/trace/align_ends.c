@@ -218,13 +218,13 @@ static uint64_t count_one_sided(const struct run *run, const struct matches *m)
     return n;
 }
 
-void ends_make(struct ends *e, const struct run *run)
+void ends_init(struct ends *e, const struct run *run)
 {
     struct matches matches;
     struct gather g = {.ends = e, .run = run, .matches = &matches};
     *e = (struct ends){0};
     arena_init(&e->arena);
-    matches_make(&matches, run);
+    matches_init(&matches, run);
     g.usable = array_new(run->nranks, sizeof *g.usable);
     for (size_t r = 0; r < run->nranks; r++)
         g.usable[r] = usable_ops(&run->ranks[r]);

@@ -40,7 +40,7 @@ struct ends {
 };
 
 /* Needs rank->domain. The pairs that are kept take no more than 64 MiB. */
-void ends_make(struct ends *e, const struct run *run);
+void ends_init(struct ends *e, const struct run *run);
 void ends_release(struct ends *e);
 
 #endif

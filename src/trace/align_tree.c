@@ -89,7 +89,7 @@ static enum unaligned judge(const struct clock_link *l, bool fitted)
     return ALIGNED;
 }
 
-static void link_make(struct clock_link *l, const struct end_edge *e, uint32_t classes)
+static void fit_link(struct clock_link *l, const struct end_edge *e, uint32_t classes)
 {
     struct fit_point *points = points_of(e);
     const struct end_pair *first = &e->pairs[0];
@@ -139,7 +139,7 @@ static void make_links(struct tree *t, const struct ends *ends)
     t->first = array_new((size_t)t->n + 2, sizeof *t->first);
     t->of = array_new(2 * t->nlinks + 1, sizeof *t->of);
     for (size_t i = 0; i < t->nlinks; i++) {
-        link_make(&t->links[i], &ends->edges[i], ends->classes);
+        fit_link(&t->links[i], &ends->edges[i], ends->classes);
         t->first[ends->edges[i].a + 1]++;
         t->first[ends->edges[i].b + 1]++;
     }

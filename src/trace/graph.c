@@ -80,7 +80,7 @@ static void place_ops(struct graphs *g, const struct rank *rank)
     }
 }
 
-void graphs_make(struct graphs *g, const struct rank *rank)
+void graphs_init(struct graphs *g, const struct rank *rank)
 {
     memset(g, 0, sizeof *g);
     collect_ids(g, rank);
@@ -108,7 +108,7 @@ void graphs_release(struct graphs *g)
 void graphs_flag(struct rank *rank)
 {
     struct graphs g;
-    graphs_make(&g, rank);
+    graphs_init(&g, rank);
     for (size_t i = 0; i < rank->nops && g.count > 0; i++) {
         struct op *op = &rank->ops[i];
         const struct graph *what = op->class == OP_GRAPH ? graphs_find(&g, op->graph) : NULL;

@@ -4,7 +4,7 @@
  * no times, and the kernels that nobody recorded.
  *
  *     struct graphs g;
- *     graphs_make(&g, rank);
+ *     graphs_init(&g, rank);
  *     const struct graph *what = graphs_find(&g, op->graph);
  *     for (size_t i = 0; what != NULL && i < what->nops; i++)
  *         use(&rank->ops[what->ops[i]]);
@@ -30,7 +30,7 @@ struct graphs {
     uint32_t *ops; /* owned */
 };
 
-void graphs_make(struct graphs *g, const struct rank *rank);
+void graphs_init(struct graphs *g, const struct rank *rank);
 void graphs_release(struct graphs *g);
 const struct graph *graphs_find(const struct graphs *g, int32_t id); /* NULL: nothing captured */
 

@@ -138,7 +138,7 @@ static void rename_part(struct reading *r, struct run *part)
 {
     struct name_map names;
     pthread_mutex_lock(&r->lock);
-    name_map_make(&names, &r->l->run->names, &part->names);
+    name_map_init(&names, &r->l->run->names, &part->names);
     pthread_mutex_unlock(&r->lock);
     run_rename(part, &names);
     name_map_release(&names);

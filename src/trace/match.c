@@ -157,7 +157,7 @@ static void match_check(struct match *match, const struct op *op)
 }
 
 /* Makes the match of keys[0..n), which all name it. */
-static void match_make(struct matches *m, const struct run *run, const struct key *keys, size_t n)
+static void find_matches(struct matches *m, const struct run *run, const struct key *keys, size_t n)
 {
     struct match *match = &m->list[m->count++];
     bool pair = keys->src != NO_PAIR;
@@ -192,7 +192,7 @@ static size_t group_end(const struct keys *keys, size_t first)
     return i;
 }
 
-void matches_make(struct matches *m, const struct run *run)
+void matches_init(struct matches *m, const struct run *run)
 {
     matches_make_filled(m, run, NULL);
 }
@@ -210,7 +210,7 @@ void matches_make_filled(struct matches *m, const struct run *run,
     for (size_t i = 0, end; i < keys.count; i = end) {
         end = group_end(&keys, i);
         ARRAY_GROW(m->list, cap_list, m->count + 1);
-        match_make(m, run, &keys.list[i], end - i);
+        find_matches(m, run, &keys.list[i], end - i);
     }
     free(keys.list);
 }

@@ -4,7 +4,7 @@
  * its Recv pair up by (communicator, both ends, p2p_seq). Analysis and replay both start from here.
  *
  *     struct matches m;
- *     matches_make(&m, &run);
+ *     matches_init(&m, &run);
  *     for (size_t i = 0; i < m.count; i++)
  *         for (uint32_t k = 0; k < m.list[i].nmembers; k++)
  *             use(run.ranks[m.members[m.list[i].first + k].rank]...);
@@ -55,7 +55,7 @@ struct match_standins {
 };
 
 /* Groups of N sends and N receives stay N pairs. Never fails; needs a finished run. */
-void matches_make(struct matches *m, const struct run *run);
+void matches_init(struct matches *m, const struct run *run);
 
 /* The same, with messages between ranks that stand for others; NULL: none do. */
 void matches_make_filled(struct matches *m, const struct run *run,

@@ -18,7 +18,7 @@ static struct name_pair *slot_of(const struct name_map *m, const char *from)
     return &m->slots[i];
 }
 
-void name_map_make(struct name_map *m, struct intern *into, const struct intern *from)
+void name_map_init(struct name_map *m, struct intern *into, const struct intern *from)
 {
     m->nslots = 16;
     while (m->nslots < from->count * 2)

@@ -2,7 +2,7 @@
  *
  * Two runs made one: what was read from one file (a part) goes behind what a run holds already.
  *
- *     name_map_make(&names, &run->names, &part.names);      both under the run's lock,
+ *     name_map_init(&names, &run->names, &part.names);      both under the run's lock,
  *     run_rename(&part, &names);                            this beside other threads
  *     run_absorb(run, &part);
  *
@@ -24,7 +24,7 @@ struct name_map {
     size_t nslots;
 };
 
-void name_map_make(struct name_map *m, struct intern *into, const struct intern *from);
+void name_map_init(struct name_map *m, struct intern *into, const struct intern *from);
 void name_map_release(struct name_map *m);
 
 /* Puts the run's texts in place of the part's own, everywhere in the part. */

@@ -125,7 +125,7 @@ static inline void fuzz_report(const struct run *run)
     FILE *out;
     if (analysis_make(&a, run, ANALYSIS_ALL_RANKS, &e) < 0)
         return;
-    findings_make(&findings, &a);
+    findings_init(&findings, &a);
     out = fopen("/dev/null", "w");
     if (out == NULL)
         abort();

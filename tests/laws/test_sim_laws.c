@@ -256,7 +256,7 @@ static int64_t end_on(const struct network_profile *net)
     int64_t end_ns, ns;
     made_run(&run, &made_default);
     program_make(&p, &run, 3000, false);
-    grown_make(&grown, &run);
+    grown_init(&grown, &run);
     CHECK_INT(retarget_init(&t, &p, &grown.g, from, to, true, 4, &e), 0);
     for (size_t i = 0; i < p.ncosts; i++) {
         CHECK_INT(retarget_cost(&t, &p.costs[i], &ns, &e), 0);

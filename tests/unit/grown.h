@@ -16,7 +16,7 @@ struct grown {
 };
 
 /* The operations of ranks are not looked at. */
-static inline void grown_make(struct grown *to, const struct run *run)
+static inline void grown_init(struct grown *to, const struct run *run)
 {
     struct run names = *run;
     names.nranks = 0;

@@ -125,7 +125,7 @@ static inline void nsys_put_range(struct buf *sql, int p, const char *text, long
 }
 
 /* Runs the statements on a new database in the folder; what is wrong with them on stderr. */
-static inline void nsys_make(const char *folder, const char *name, const char *sql)
+static inline void nsys_write(const char *folder, const char *name, const char *sql)
 {
     sqlite3 *db;
     char *wrong = NULL;

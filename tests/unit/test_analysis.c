@@ -119,7 +119,7 @@ static char *text_of(const struct analysis *a)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    findings_make(&f, a);
+    findings_init(&f, a);
     analyze_text(a, &f, out);
     findings_release(&f);
     fclose(out);
@@ -129,7 +129,7 @@ static char *text_of(const struct analysis *a)
 static cJSON *json_of(const struct analysis *a)
 {
     struct findings f;
-    findings_make(&f, a);
+    findings_init(&f, a);
     cJSON *doc = parsed_analysis(a, &f);
     findings_release(&f);
     return doc;
@@ -273,7 +273,7 @@ TEST(analysis_leaves_out_what_has_no_device_time)
     CHECK_INT((int64_t)a.total.untimed_ops[SPECTER_TIMING_NONE], 1);
     CHECK_INT((int64_t)a.total.untimed_ops[SPECTER_TIMING_UNKNOWN], 3);
     check_identity(&a);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     const struct finding *one = finding_of(&f, "untimed");
     CHECK(one != NULL);
     if (one != NULL)
@@ -406,7 +406,7 @@ TEST(analysis_arrival_of_four_ranks)
     CHECK_INT((int64_t)a.stragglers.arrivals[3].last, 3);
     CHECK_DOUBLE(a.stragglers.arrivals[3].late_ns, 3000, 0);
     CHECK_DOUBLE(a.stragglers.arrivals[3].caused_ns, 3 * (1000 + 900 + 950) / 3.0, 1e-12);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     const struct finding *late = finding_of(&f, "straggler");
     CHECK(late != NULL);
     if (late != NULL) {
@@ -615,7 +615,7 @@ TEST(analysis_flags_gemms_above_the_peak)
     run.ranks[0].gpu = "NVIDIA H100 80GB HBM3";
     add_gemm(&run, 0, 0, 1000, 1000); /* 2e9 flop in 1 us: 2000 TFLOPS */
     analyze(&a, &run);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     const struct finding *one = finding_of(&f, "gemm_peak");
     CHECK(one != NULL);
     if (one != NULL)
@@ -793,7 +793,7 @@ TEST(analysis_finding_order_and_words)
     add_coll(&run, 0, 0, 60, 40, 64);
     add_coll(&run, 1, 0, 80, 20, 64);
     analyze(&a, &run);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     CHECK_STR(f.list[0].rule, "idle");
     CHECK_DOUBLE(f.list[0].value, 0.50, 1e-12);
     CHECK_HAS(f.list[0].text, "Host-bound: GPUs are idle 50 % of the recording");
@@ -805,7 +805,7 @@ TEST(analysis_finding_order_and_words)
         run.ranks[r].coverage = COVER_NCCL | COVER_GEMM;
     analysis_release(&a);
     CHECK_INT(analysis_make(&a, &run, ANALYSIS_ALL_RANKS, NULL), 0);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     CHECK_HAS(f.list[0].text, "No traced work runs in 50 %");
     CHECK_HAS(f.list[0].text, "how much of it is idle is not known");
     char *text = text_of(&a);
@@ -825,7 +825,7 @@ TEST(analysis_host_bound_is_for_the_largest_part)
     add_op(&run, 0, OP_KERNEL, 0, 80);
     add_op(&run, 0, OP_KERNEL, 100, 0);
     analyze(&a, &run);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     CHECK_STR(f.list[0].rule, "compute");
     CHECK_STR(f.list[1].rule, "idle");
     CHECK_HAS(f.list[1].text, "Idle: the GPU is idle 20 % of the recording (20 ns of 100 ns); 100 % of that: host launches late.");
@@ -851,7 +851,7 @@ TEST(analysis_host_on_the_path_costs_idle_time)
         analyze(&a, &run);
         CHECK(share_of(path_kind_sum(&a.critical, PATH_HOST).all_ns, a.critical.length.all_ns) >
               0.9);
-        findings_make(&f, &a);
+        findings_init(&f, &a);
         const struct finding *host = finding_of(&f, "critical_host");
         CHECK(cases[i].told == (host != NULL));
         if (host != NULL)
@@ -871,7 +871,7 @@ TEST(analysis_slow_gemms_are_told_once)
     run.ranks[0].gpu = "NVIDIA H100 80GB HBM3";
     add_gemm(&run, 0, 0, 100000, 1000); /* 2e9 flop in 100 us: 20 TFLOPS */
     analyze(&a, &run);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     const struct finding *slow = finding_of(&f, "gemm_efficiency");
     const struct finding *compute = finding_of(&f, "compute");
     CHECK(slow != NULL && compute != NULL);
@@ -894,7 +894,7 @@ TEST(analysis_finds_compute_bound_and_slow_ranks)
         add_op(&run, r, OP_KERNEL, 160, 1);
     }
     analyze(&a, &run);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     CHECK_STR(f.list[0].rule, "compute");
     CHECK_HAS(f.list[0].text, "Compute-bound: GPUs compute for 73 % of the recording");
     const struct finding *slow = finding_of(&f, "slow_rank");

@@ -69,13 +69,13 @@ static void check_reduction(enum specter_dtype type, enum specter_redop redop, i
     double want[N];
     CHECK_INT(bench_values_init(&v, type, redop, ranks, &e), 0);
     for (int r = 0; r < ranks; r++) {
-        bench_values_make(&v, r, first, N, sent);
+        bench_values_fill(&v, r, first, N, sent);
         for (int i = 0; i < N; i++) {
             double value = decode(type, sent + (size_t)i * v.size);
             want[i] = r == 0 ? value : combine(redop, want[i], value);
         }
     }
-    bench_values_make(&v, BENCH_REDUCED, first, N, reduced);
+    bench_values_fill(&v, BENCH_REDUCED, first, N, reduced);
     for (int i = 0; i < N; i++) {
         double got = decode(type, reduced + (size_t)i * v.size);
         if (got != want[i])
@@ -105,9 +105,9 @@ TEST(bench_values_tell_ranks_apart)
     struct err e = {0};
     int same_rank = 0, same_place = 0;
     CHECK_INT(bench_values_init(&v, SPECTER_FP32, SPECTER_REDOP_NONE, 8, &e), 0);
-    bench_values_make(&v, 3, 0, N, mine);
-    bench_values_make(&v, 4, 0, N, other);
-    bench_values_make(&v, 3, 1, N, moved);
+    bench_values_fill(&v, 3, 0, N, mine);
+    bench_values_fill(&v, 4, 0, N, other);
+    bench_values_fill(&v, 3, 1, N, moved);
     for (int i = 0; i < N; i++) {
         same_rank += mine[i] == other[i];
         same_place += mine[i] == moved[i];

@@ -16,7 +16,7 @@ static struct job_steps found; /* of the bubbles that were made last */
 static void make_bubbles(struct bubbles *x, const struct run *run)
 {
     struct matches m;
-    matches_make(&m, run);
+    matches_init(&m, run);
     job_steps_find(&found, run);
     bubbles_make(x, run, &m, &found);
     matches_release(&m);

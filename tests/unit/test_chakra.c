@@ -75,7 +75,7 @@ TEST(chakra_event_between_streams)
     add_act(rank, ACT_RECORD, 0, 1, 5, 2500, 2600);
     add_act(rank, ACT_WAIT, 0, 2, 5, 2700, 2800);
     add_op(rank, 0, 2, 3000, 9500, 9900);
-    chakra_graph_make(&g, &run, 0, NULL);
+    chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 6);
     CHECK_INT(g.list[1].kind, CHAKRA_DEVICE);
     CHECK(depends(&g, 1, 0));
@@ -96,7 +96,7 @@ TEST(chakra_synchronisation)
     add_op(rank, 0, 1, 1000, 3000, 9000);
     add_act(rank, ACT_SYNC_STREAM, 0, 1, -1, 2500, 9000);
     add_op(rank, 0, 1, 9400, 10500, 11000);
-    chakra_graph_make(&g, &run, 0, NULL);
+    chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 5); /* call, work, wait, call, work */
     CHECK_INT(g.list[2].dur_ns, 500);
     CHECK(depends(&g, 3, 2) && depends(&g, 3, 1));
@@ -116,7 +116,7 @@ TEST(chakra_threads)
     add_op(rank, 0, 1, 1000, 3000, 4000);
     add_op(rank, 7, 2, 5000, 7000, 8000);
     add_op(rank, 0, 1, 6500, 9000, 9100);
-    chakra_graph_make(&g, &run, 0, NULL);
+    chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 6);
     CHECK(depends(&g, 2, 0));
     CHECK_INT(g.list[2].dur_ns, 4000); /* from 2000 to 6000 */
@@ -137,7 +137,7 @@ TEST(chakra_gaps)
     add_op(rank, 0, 1, -1, 3000, 3100);
     add_op(rank, 0, 1, 5000, UNKNOWN_NS, UNKNOWN_NS);
     rank->ops[3].dur_ns = UNKNOWN_NS;
-    chakra_graph_make(&g, &run, 0, NULL);
+    chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 5); /* work, gap, work, work, call */
     CHECK_INT(g.list[1].kind, CHAKRA_GAP);
     CHECK_INT(g.list[1].dur_ns, 700);
@@ -160,7 +160,7 @@ TEST(chakra_waits_for_many)
         add_op(rank, 0, i, 1000 + 1000 * i, 2500 + 1000 * i, 50000 + 100 * i);
     add_act(rank, ACT_SYNC_DEVICE, 0, -1, -1, 45000, 60000);
     add_op(rank, 0, 0, 61000, 63000, 64000);
-    chakra_graph_make(&g, &run, 0, NULL);
+    chakra_graph_init(&g, &run, 0, NULL);
     for (size_t i = 0; i < g.count; i++)
         last = g.list[i].kind == CHAKRA_HOST ? i : last;
     CHECK_INT(g.list[last].dur_ns, 2000); /* from 60000 to 62000 */
@@ -186,14 +186,14 @@ TEST(chakra_untimed_kernels)
     *l = (struct launches){.host_ns = 2200, .host_end_ns = 2300, .count = 3, .stream = 1};
     add_op(rank, 0, 1, 1000, 3000, 9000);
     add_op(rank, 0, 1, 3000, 13000, 14000);
-    chakra_graph_make(&g, &run, 0, untimed_ns);
+    chakra_graph_init(&g, &run, 0, untimed_ns);
     CHECK_INT((int64_t)g.count, 6); /* call, work, launch, kernels, call, work */
     CHECK(g.list[3].launches == rank->launches && g.list[3].kind == CHAKRA_DEVICE);
     CHECK_INT(g.list[3].dur_ns, 4000);
     CHECK(depends(&g, 3, 2) && depends(&g, 3, 1) && depends(&g, 5, 3));
     CHECK_INT(g.list[2].dur_ns, 200);
     chakra_graph_release(&g);
-    chakra_graph_make(&g, &run, 0, NULL);
+    chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 4);
     chakra_graph_release(&g);
     run_release(&run);
@@ -228,7 +228,7 @@ TEST(chakra_group_of_messages)
     add_message(rank, SPECTER_RECV, 1, 2000);
     add_op(rank, 0, 1, 4000, 9000, 9500);
     CHECK(chakra_alone(&run, rank, &rank->ops[1]) && !chakra_alone(&run, rank, &rank->ops[3]));
-    chakra_graph_make(&g, &run, 0, NULL);
+    chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 11); /* 2 + 4 calls, 2 messages, join, 2 */
     CHECK(g.list[5].op == &rank->ops[3] && g.list[7].op == &rank->ops[4]);
     CHECK(depends(&g, 5, 1) && depends(&g, 7, 1) && !reaches(&g, 7, 5));

@@ -593,7 +593,7 @@ TEST(expected_is_what_the_model_says)
     CHECK_DOUBLE(row->expected_busbw_GBps, 4 * row->busbw_GBps, 1e-5);
     CHECK(expected_error(&a.machine, false) > 0 && expected_error(&a.machine, false) < 0.1);
     CHECK(isnan(expected_error(&a.machine, true))); /* messages were not measured there */
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     CHECK_HAS(text_of_rule(&f, "slow_collective"), "AllReduce of 64 MiB over 8 ranks");
     CHECK_HAS(text_of_rule(&f, "slow_collective"), "25 % of the");
     findings_release(&f);
@@ -607,7 +607,7 @@ TEST(expected_is_met)
     struct findings f;
     make_measured(&run, 1.9, "NVIDIA H100 80GB HBM3");
     analyze(&a, &run);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     CHECK_STR(text_of_rule(&f, "slow_collective"), "");
     findings_release(&f);
     done(&a, &run);
@@ -635,7 +635,7 @@ TEST(expected_needs_all_that_it_rests_on)
         analyze(&a, &run);
         CHECK_INT((int64_t)a.collectives.list[0].compared, without == 0 ? 3 : 0);
         CHECK(isnan(a.collectives.list[0].of_expected) == (without > 0));
-        findings_make(&f, &a);
+        findings_init(&f, &a);
         CHECK((text_of_rule(&f, "slow_collective")[0] != '\0') == (without == 0));
         findings_release(&f);
         done(&a, &run);
@@ -680,7 +680,7 @@ TEST(instances_in_json_are_bounded)
     for (int i = 0; i < 10005; i++)
         add(&run, 0, 0, SPECTER_ALLREDUCE, i, 10 * i, 10 * i + 5, 64);
     analyze(&a, &run);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     for (int full = 0; full < 2; full++) {
         a.all_rows = full;
         cJSON *doc = parsed_analysis(&a, &f);

@@ -81,7 +81,7 @@ TEST(resync_left_out_and_added)
               "collectives are matched by order, and 2 ranks differ from the others: 1 left out, 1 "
               "more, from collective 3 on of 'w' of rank 1; what follows is matched where it fits "
               "again\n");
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT((int64_t)m.inconsistent, 0);
     CHECK_INT((int64_t)m.incomplete, 2);
     matches_release(&m);

@@ -18,7 +18,7 @@ static struct step_time step_time;
 static void make_critical(struct critical *x, const struct run *run)
 {
     struct matches m;
-    matches_make(&m, run);
+    matches_init(&m, run);
     job_steps_find(&steps, run);
     step_time_measure(&step_time, &steps, run);
     critical_make(x, run, &m, &steps, &step_time);

@@ -114,7 +114,7 @@ TEST(devices_nodes)
         CHECK_INT(run.ranks[r].pid, 1 + r / 2);
         CHECK_INT(run.ranks[r].device, r % 2);
     }
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 1);
     CHECK_INT(m.list[0].nmembers, 4);
     CHECK_INT(m.incomplete + m.inconsistent, 0);

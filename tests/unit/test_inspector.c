@@ -69,7 +69,7 @@ TEST(inspector_numbers_are_by_function)
                    COLL("1", "2", "AllReduce", "7", "1000", "20", "")
                        COLL("1", "2", "AllReduce", "9", "1000", "20", ""));
     load_path(&run, folder);
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 3);
     CHECK_INT(m.incomplete, 1);
     CHECK_INT(m.inconsistent, 0);

@@ -163,7 +163,7 @@ TEST(jsonl_two_ranks)
         CHECK_INT(rank->nops, 5);
         CHECK_INT(rank->nthreads, 2);
     }
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 4);
     CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
     CHECK_INT(m.list[0].transfer_ns, 35250);
@@ -399,7 +399,7 @@ TEST(jsonl_original_tool)
     CHECK_INT(op_of(&run, 0)->coll.group, -1);
     CHECK_INT(op_of(&run, 3)->coll.peer, 1); /* its root */
     CHECK_INT(op_of(&run, 3)->bytes, 40);    /* of a type it did not know */
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 3);
     CHECK_INT(m.incomplete, 0);
     CHECK_INT(m.list[0].transfer_ns, UNKNOWN_NS);

@@ -147,7 +147,7 @@ TEST(jsonl_graph_launches_stand_for_what_was_captured)
     CHECK_INT(op->graph_launch.op_count, 2);
     CHECK_INT(op->dur_ns, 2500);
     CHECK_INT(first_of(&run, OP_COLL)->dur_ns, UNKNOWN_NS);
-    graphs_make(&g, &run.ranks[0]);
+    graphs_init(&g, &run.ranks[0]);
     CHECK_INT(g.count, 2);
     CHECK(graphs_find(&g, 6) == NULL);
     if (g.count == 2) {

@@ -116,7 +116,7 @@ TEST(kineto_collectives)
     CHECK_INT(op->coll.count, 1024);
     CHECK_INT(op->dtype, SPECTER_FP32);
     CHECK_INT(op->coll.comm, 0);
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 4);
     CHECK_INT(m.incomplete + m.inconsistent, 0);
     CHECK_INT(m.unnumbered, 2);
@@ -444,7 +444,7 @@ TEST(kineto_recorded_numbers)
                "{" DIST("1", "2") ",\"traceEvents\":[" SEQ("2", "2", ",\"Seq\":6") "," SEQ(
                    "3", "3", ",\"Seq\":7") "]}");
     load_path(&run, folder);
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 3);
     CHECK_INT(m.inconsistent, 0);
     CHECK_INT(m.list[1].nmembers, 2);
@@ -454,7 +454,7 @@ TEST(kineto_recorded_numbers)
                "{" DIST("1", "2") ",\"traceEvents\":[" SEQ("1", "2", "") "," SEQ(
                    "2", "3", ",\"Seq\":6") "]}");
     load_path(&run, folder);
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 2);
     CHECK_INT(m.incomplete + m.inconsistent, 0);
     matches_release(&m);
@@ -670,7 +670,7 @@ static void check_collectives(const struct run *run, struct json_text want)
     struct json j;
     json_init(&j, want.p, want.len);
     json_enter(&j, '[');
-    matches_make(&m, run);
+    matches_init(&m, run);
     CHECK_INT(m.count, 8);
     CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
     for (size_t i = 0; i < m.count && json_next_item(&j); i++) {

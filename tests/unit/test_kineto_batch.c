@@ -55,7 +55,7 @@ TEST(kineto_batch_of_messages)
             CHECK_INT(op->dur_ns, 50000);
         }
     }
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 2);
     CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
     matches_release(&m);

@@ -326,7 +326,7 @@ TEST(kineto_custom_kernels_have_an_order_of_their_own)
                  CUSTOM("1") CUSTOM("4") NCCL("8", SEQ("7")) NCCL("12", SEQ("8"))) "}");
     CHECK_INT(run.ncomms, 2);
     CHECK_INT(run.ranks[0].ops[1].coll.seq, 7);
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 4);
     CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
     for (size_t i = 0; i < m.count; i++)
@@ -361,7 +361,7 @@ TEST(kineto_numbers_of_kernels_without_record)
     CHECK_INT(run.ranks[0].ops[0].coll.seq, 5);
     CHECK_INT(run.ranks[1].ops[0].coll.seq, 6);
     CHECK_INT(run.ranks[1].ops[3].coll.seq, 9);
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 5);
     matches_release(&m);
     run_release(&run);

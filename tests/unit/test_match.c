@@ -50,7 +50,7 @@ TEST(match_collectives)
         coll(&run, r, SPECTER_ALLGATHER, 1, 700 - 100 * (int64_t)r);
         coll(&run, r, SPECTER_ALLREDUCE, 0, 10 + (int64_t)r);
     }
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 2);
     CHECK_INT(m.nmembers, 6);
     CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
@@ -84,7 +84,7 @@ TEST(match_incomplete_and_inconsistent)
     coll(&run, 1, SPECTER_ALLREDUCE, 4, 10);
     coll(&run, 0, SPECTER_ALLTOALLV, 5, 10);
     coll(&run, 1, SPECTER_ALLTOALLV, 5, 10)->bytes = 1; /* as it may be */
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 6);
     CHECK_INT(m.incomplete, 1);
     CHECK_INT(m.inconsistent, 4);
@@ -111,7 +111,7 @@ TEST(match_unknown_facts)
     coll(&run, 1, SPECTER_ALLREDUCE, 0, 50)->timing = SPECTER_TIMING_HOST;
     coll(&run, 0, SPECTER_ALLREDUCE, -1, 10);
     coll(&run, 0, SPECTER_ALLREDUCE, 7, 10)->coll.comm = -1;
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 1);
     CHECK_INT(m.unnumbered, 2);
     CHECK(m.list[0].consistent);
@@ -140,7 +140,7 @@ TEST(match_messages)
     message(&run, 1, SPECTER_SEND, 2, 2); /* never received */
     message(&run, 1, SPECTER_SEND, -1, 3);
     message(&run, 1, SPECTER_COMM_OP_COUNT, 0, 0);
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 8);
     CHECK_INT(m.incomplete, 1);
     CHECK_INT(m.inconsistent, 0);
@@ -167,7 +167,7 @@ TEST(match_messages_in_a_subgroup)
     message(&run, 3, SPECTER_SEND, 1, 0)->coll.comm = 1;
     message(&run, 1, SPECTER_RECV, 0, 0)->coll.comm = 1;
     message(&run, 3, SPECTER_SEND, 1, 0); /* the same numbers in the world mean rank 1, too */
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 2);
     CHECK_INT(m.incomplete, 1);
     CHECK_INT(m.list[1].nmembers, 2);
@@ -181,7 +181,7 @@ TEST(match_nothing)
     struct matches m;
     made(&run, 1);
     rank_add_op(&run.ranks[0])->class = OP_KERNEL;
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 0);
     CHECK_INT(m.unnumbered, 0);
     matches_release(&m);
@@ -197,7 +197,7 @@ TEST(match_1024_ranks)
         for (int64_t seq = 63; seq >= 0; seq--)
             coll(&run, r, SPECTER_ALLREDUCE, seq, 1000 + (int64_t)r);
     }
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 64);
     CHECK_INT(m.incomplete + m.inconsistent, 0);
     CHECK_INT(m.list[63].nmembers, 1024);
@@ -225,7 +225,7 @@ TEST(match_messages_of_standins)
     }
     message(&run, 0, SPECTER_SEND, 1, 0)->coll.comm = near;
     message(&run, 3, SPECTER_RECV, 0, 0)->coll.comm = far;
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 2);
     CHECK_INT(m.incomplete, 2);
     matches_release(&m);

@@ -15,7 +15,7 @@
 static void load_sql(struct run *run, const char *sql)
 {
     const char *folder = make_folder();
-    nsys_make(folder, "report.sqlite", sql);
+    nsys_write(folder, "report.sqlite", sql);
     load_path(run, folder);
     remove_folder(folder);
 }
@@ -23,7 +23,7 @@ static void load_sql(struct run *run, const char *sql)
 static const char *sql_error(const char *sql)
 {
     const char *folder = make_folder(), *error;
-    nsys_make(folder, "report.sqlite", sql);
+    nsys_write(folder, "report.sqlite", sql);
     error = load_error(file_in(folder, "report.sqlite"), NULL);
     remove_folder(folder);
     return error;
@@ -92,7 +92,7 @@ TEST(nsys_payloads)
         CHECK_INT(gather->host_ns, 1700000000000003900);
         CHECK_INT(gather->host_end_ns, 1700000000000003950);
     }
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 2);
     CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
     CHECK_INT(m.list[1].transfer_ns, 501);
@@ -174,7 +174,7 @@ TEST(nsys_messages)
     CHECK_INT(op_like(&run.ranks[0], "SendRecv", 3)->class, OP_COLL);
     CHECK_INT(op_like(&run.ranks[0], "SendRecv", 3)->coll.op, SPECTER_ALLTOALL);
     CHECK_INT(op_like(&run.ranks[0], "SendRecv", 3)->bytes, 2000);
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 4); /* three pairs and the all-to-all */
     CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
     matches_release(&m);
@@ -362,7 +362,7 @@ TEST(nsys_several_files)
         buf_printf(&sql, "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld);",
                    1700000000000000000LL + f * 5000);
         nsys_put_kernel(&sql, 1, 0, ALLREDUCE, 9000 - f * 5000, 100);
-        nsys_make(folder, f == 0 ? "b_rank0.sqlite" : "a_rank1.sqlite", sql.data);
+        nsys_write(folder, f == 0 ? "b_rank0.sqlite" : "a_rank1.sqlite", sql.data);
         buf_release(&sql);
     }
     load_path(&run, folder);
@@ -389,7 +389,7 @@ TEST(nsys_machines)
                    "(1, 'GPU', '%dabcdefg-1');",
                    f);
         nsys_put_kernel(&sql, 1, 0, "work", 9000, 100);
-        nsys_make(folder, f == 0 ? "rank0.sqlite" : "rank1.sqlite", sql.data);
+        nsys_write(folder, f == 0 ? "rank0.sqlite" : "rank1.sqlite", sql.data);
         buf_release(&sql);
     }
     load_path(&run, folder);
@@ -439,7 +439,7 @@ TEST(nsys_order_by_time)
         nsys_put_kernel(&sql, 2, 1, ALLREDUCE, 10000 * (i + 1) + 50, 3000);
     }
     load_sql(&run, sql.data);
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     CHECK_INT(m.count, 5);
     for (size_t i = 0; i < m.count; i++)
         CHECK_INT(m.list[i].nmembers, i == 0 ? 1 : 2);
@@ -577,8 +577,8 @@ TEST(nsys_compressed)
         SKIP("SQLite without sqlite3_deserialize");
     folder = make_folder();
     put_two_ranks(&sql);
-    nsys_make(folder, "report.sqlite", "PRAGMA journal_mode=WAL;");
-    nsys_make(folder, "report.sqlite", sql.data);
+    nsys_write(folder, "report.sqlite", "PRAGMA journal_mode=WAL;");
+    nsys_write(folder, "report.sqlite", sql.data);
     f = fopen(file_in(folder, "report.sqlite"), "rb");
     len = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
@@ -695,10 +695,10 @@ TEST(nsys_authorizer)
     struct nsys_db *db;
     struct stream *s;
     struct err e = {0};
-    nsys_make(folder, "report.sqlite",
-              NSYS_NEW "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);"
-                       "CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"
-                       "CREATE VIEW v AS SELECT value FROM StringIds;");
+    nsys_write(folder, "report.sqlite",
+               NSYS_NEW "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);"
+                        "CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"
+                        "CREATE VIEW v AS SELECT value FROM StringIds;");
     CHECK_INT(stream_open(&s, file_in(folder, "report.sqlite"), &e), 0);
     CHECK_INT(nsys_db_open(&db, s, "report.sqlite", &e), 0);
     CHECK(nsys_db_allows(db, "SELECT id, value FROM StringIds"));
@@ -739,7 +739,7 @@ TEST(nsys_damaged)
     size_t len;
     FILE *f;
     put_two_ranks(&sql);
-    nsys_make(folder, "report.sqlite", sql.data);
+    nsys_write(folder, "report.sqlite", sql.data);
     f = fopen(file_in(folder, "report.sqlite"), "rb");
     len = fread(bytes, 1, sizeof bytes, f);
     fclose(f);

@@ -200,7 +200,7 @@ TEST(placement_of_grown_communicators)
         run.comms[data].ranks[i] = 2 * i;
     run.comms[pair].name = "tp";
     run.comms[data].name = "dp";
-    grown_make(&to, &run);
+    grown_init(&to, &run);
     check_layout(&to.g, pair, 4, (struct layout){2, 1, 2});
     check_layout(&to.g, data, 4, (struct layout){16, 4, 4});
     to.g.target = parsed("cyclic", &arena);

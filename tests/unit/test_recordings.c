@@ -327,7 +327,7 @@ TEST(recordings_windows_match_one_by_one)
     }
     load_path(&run, folder);
     CHECK_INT(run.nranks, 2);
-    matches_make(&m, &run);
+    matches_init(&m, &run);
     for (size_t i = 0; i < m.count; i++) {
         const struct match *one = &m.list[i];
         if (one->nmembers != 2)

@@ -624,7 +624,7 @@ TEST(replay_growth_rules_and_layouts)
     unknown = add_comm(&run, "unknown", 3, -1, 0);
     run.comms[pair].name = "tp";
     run.comms[data].name = "dp";
-    grown_make(&to, &run);
+    grown_init(&to, &run);
     CHECK(weak_scaling_grows(g, world));
     CHECK(!weak_scaling_grows(g, pair));
     CHECK(weak_scaling_grows(g, data));
@@ -655,7 +655,7 @@ TEST(replay_growth_of_uneven_replicas)
     add_comm(&run, "tensor", 3, 0, 1);
     run.comms[data].name = "dp";
     run.comms[data + 1].name = "tp";
-    grown_make(&to, &run);
+    grown_init(&to, &run);
     check_layout(&to.g, world, "dgx_h100_400g", 2, 12, 2, 8);
     check_layout(&to.g, world, "dgx_h100_400g", 4, 24, 3, 8);
     check_layout(&to.g, world, "dgx_h100_400g", 4000, 24000, 3000, 8);

@@ -76,7 +76,7 @@ static void find(struct run *run, struct slow_comm *slow, char *text, size_t siz
     run_finish(run);
     CHECK_INT(analysis_make(&a, run, ANALYSIS_ALL_RANKS, &e), 0);
     slow_comm_find(slow, &a.comm, &a.places, 1.3);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     snprintf(text, size, "%s", text_of(&f));
     findings_release(&f);
     analysis_release(&a);

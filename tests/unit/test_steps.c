@@ -435,7 +435,7 @@ static double spoken(const struct analysis *a, const char *rule, char out[512])
     struct findings f;
     double value = NAN;
     out[0] = '\0';
-    findings_make(&f, a);
+    findings_init(&f, a);
     for (size_t i = 0; i < f.count; i++) {
         if (strcmp(f.list[i].rule, rule) != 0)
             continue;

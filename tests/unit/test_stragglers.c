@@ -130,7 +130,7 @@ TEST(stragglers_finding_names_the_origin)
     CHECK_INT((int64_t)a.stragglers.steps, 3);
     CHECK_INT((int64_t)a.stragglers.arrivals[3].top_steps, 3);
     CHECK_INT((int64_t)a.stragglers.arrivals[2].top_steps, 0);
-    findings_make(&f, &a);
+    findings_init(&f, &a);
     for (size_t i = 0; i < f.count; i++)
         text = strcmp(f.list[i].rule, "straggler") == 0 ? f.list[i].text : text;
     CHECK_HAS(text, "rank 3 starts last in 3 of its 9 collectives");

@@ -56,7 +56,7 @@ static void add_rank(struct work *w, const struct job *job, size_t r)
     uint32_t first = it->count > 1 ? 1 : 0;
     double share = 1.0 / (it->count - first);
     struct graphs graphs;
-    graphs_make(&graphs, rank);
+    graphs_init(&graphs, rank);
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         const struct graph *graph;

@@ -90,7 +90,7 @@ int retarget_init(struct retarget *t, const struct program *program,
     if (t->graphs == NULL)
         die("out of memory");
     for (size_t r = 0; r < t->run->nranks; r++)
-        graphs_make(&t->graphs[r], &t->run->ranks[r]);
+        graphs_init(&t->graphs[r], &t->run->ranks[r]);
     return other_ratios(t, e);
 }
 
