@@ -72,15 +72,15 @@ static const struct bench_symbol name_symbols[] = {
 
 /* ---- libraries ---- */
 
-static const struct maker {
+static const struct gpu_vendor {
     const char *prefix, *driver_prefix;
     const char *drivers[2], *runtimes[5];
-} makers[] = {
+} vendors[] = {
     {"cuda", "cu", {"libcuda.so.1"}, {"libcudart.so.13", "libcudart.so.12", "libcudart.so"}},
     {"hip", "hip", {"libamdhip64.so"}, {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"}},
 };
 
-static int open_maker(const struct maker *m, struct bench_gpu_calls *calls, struct err *e)
+static int open_vendor(const struct gpu_vendor *m, struct bench_gpu_calls *calls, struct err *e)
 {
     void *driver = bench_lib_open(m->drivers, NULL, e), *runtime;
     if (driver == NULL)
@@ -104,7 +104,7 @@ static const struct bench_gpu_calls *library(struct err *e)
     struct err first = {0};
     if (opened != NULL)
         return opened;
-    if (open_maker(&makers[0], &calls, &first) == 0 || open_maker(&makers[1], &calls, e) == 0)
+    if (open_vendor(&vendors[0], &calls, &first) == 0 || open_vendor(&vendors[1], &calls, e) == 0)
         return opened = &calls;
     *e = first; /* what most machines lack */
     return NULL;
