@@ -38,15 +38,15 @@ static const struct type types[] = {
 };
 
 /* Complex or, with an imaginary part of 0, real. */
-struct value {
+struct whole_complex {
     int re, im;
 };
 
 /* What one or several matrices of a batch are to be. */
-struct product {
+struct checked_gemm {
     int m, n, k;
     cublasOperation_t transa, transb;
-    struct value alpha, beta;
+    struct whole_complex alpha, beta;
 };
 
 static cublasHandle_t handle;
@@ -70,29 +70,31 @@ static void fill(const struct type *t)
 }
 
 /* Element of the stored matrix `which`, column-major. */
-static struct value stored(const struct type *t, int which, int row, int col,
-                           cublasOperation_t trans, int batch)
+static struct whole_complex stored(const struct type *t, int which, int row, int col,
+                                   cublasOperation_t trans, int batch)
 {
     int at = batch * SIZE + (trans != CUBLAS_OP_N ? col + row * LD : row + col * LD);
 
     if (t->parts == 1)
-        return (struct value){entry(which, at), 0};
-    return (struct value){entry(which, 2 * at),
-                          entry(which, 2 * at + 1) * (trans == CUBLAS_OP_C ? -1 : 1)};
+        return (struct whole_complex){entry(which, at), 0};
+    return (struct whole_complex){entry(which, 2 * at),
+                                  entry(which, 2 * at + 1) * (trans == CUBLAS_OP_C ? -1 : 1)};
 }
 
-static struct value plus_times(struct value sum, struct value x, struct value y)
+static struct whole_complex plus_times(struct whole_complex sum, struct whole_complex x,
+                                       struct whole_complex y)
 {
-    return (struct value){sum.re + x.re * y.re - x.im * y.im, sum.im + x.re * y.im + x.im * y.re};
+    return (struct whole_complex){sum.re + x.re * y.re - x.im * y.im,
+                                  sum.im + x.re * y.im + x.im * y.re};
 }
 
-static void expect(const struct type *t, const struct product *p, int batch)
+static void expect(const struct type *t, const struct checked_gemm *p, int batch)
 {
     size_t first = (size_t)(batch * SIZE * t->parts);
 
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->n; j++) {
-            struct value none = {0, 0}, sum = none, want;
+            struct whole_complex none = {0, 0}, sum = none, want;
             size_t at = first + (size_t)((i + j * LD) * t->parts);
 
             for (int l = 0; l < p->k; l++)
@@ -111,7 +113,8 @@ static void expect(const struct type *t, const struct product *p, int batch)
 }
 
 /* A scalar in the type that the compute type and the elements ask for. */
-static void put_scalar(const struct type *t, void *scalars, size_t index, struct value value)
+static void put_scalar(const struct type *t, void *scalars, size_t index,
+                       struct whole_complex value)
 {
     enum number type = t->compute == CUBLAS_COMPUTE_64F   ? NUMBER_F64
                        : t->compute == CUBLAS_COMPUTE_32I ? NUMBER_I32
@@ -176,7 +179,7 @@ static struct gemm_call matrices(const struct type *t)
                               .algo = CUBLAS_GEMM_DEFAULT};
 }
 
-static void one_shape(const struct gemm_function *f, const struct type *t, struct product p)
+static void one_shape(const struct gemm_function *f, const struct type *t, struct checked_gemm p)
 {
     char alpha[16], beta[16];
     struct gemm_call call = matrices(t);
@@ -211,15 +214,15 @@ static const void *pair(const struct gemm_function *f, int64_t into[2], int64_t 
 }
 
 /* Two groups, of two products and of one, which differ in all. */
-static void two_groups(const struct gemm_function *f, const struct type *t, struct product p)
+static void two_groups(const struct gemm_function *f, const struct type *t, struct checked_gemm p)
 {
-    const struct product q = {.m = p.m - 1,
-                              .n = p.n - 2,
-                              .k = p.k - 3,
-                              .transa = p.transb,
-                              .transb = p.transa,
-                              .alpha = {1, 0},
-                              .beta = {2, 0}};
+    const struct checked_gemm q = {.m = p.m - 1,
+                                   .n = p.n - 2,
+                                   .k = p.k - 3,
+                                   .transa = p.transb,
+                                   .transb = p.transa,
+                                   .alpha = {1, 0},
+                                   .beta = {2, 0}};
     const cublasOperation_t transa[] = {p.transa, q.transa}, transb[] = {p.transb, q.transb};
     int64_t numbers[5][2];
     char alpha[32], beta[32];
@@ -249,7 +252,7 @@ static void two_groups(const struct gemm_function *f, const struct type *t, stru
 
 static void every(const struct gemm_function *f, const struct type *t)
 {
-    struct product p = {.m = M, .n = N, .k = K, .alpha = {2, t->parts - 1}, .beta = {-1, 0}};
+    struct checked_gemm p = {.m = M, .n = N, .k = K, .alpha = {2, t->parts - 1}, .beta = {-1, 0}};
 
     for (int trans = 0; trans < 9; trans++) {
         p.transa = (cublasOperation_t)(trans % 3);
@@ -356,13 +359,13 @@ static void light_weight(cublasLtOrder_t order)
 static void light_complex(void)
 {
     const struct type *t = &types[8];
-    const struct product p = {.m = M,
-                              .n = N,
-                              .k = K,
-                              .transa = CUBLAS_OP_C,
-                              .transb = CUBLAS_OP_N,
-                              .alpha = {2, 1},
-                              .beta = {-1, 2}};
+    const struct checked_gemm p = {.m = M,
+                                   .n = N,
+                                   .k = K,
+                                   .transa = CUBLAS_OP_C,
+                                   .transb = CUBLAS_OP_N,
+                                   .alpha = {2, 1},
+                                   .beta = {-1, 2}};
     const float alpha[] = {2, 1}, beta[] = {-1, 2};
     cublasLtMatmulDesc_t desc;
     cublasLtMatrixLayout_t la, lb, lc;

@@ -21,43 +21,43 @@ struct pci {
     char id[32];
 };
 
-struct process {
+struct nvml_process {
     unsigned pid;
     unsigned long long bytes;
     unsigned instances[2];
 };
 
-struct use {
+struct utilization {
     unsigned gpu, memory;
 };
 
 /* X(name, parameters) */
-#define FUNCTIONS(X)                                                                   \
-    X(nvmlInit_v2, (void))                                                             \
-    X(nvmlShutdown, (void))                                                            \
-    X(nvmlDeviceGetCount_v2, (unsigned *))                                             \
-    X(nvmlDeviceGetHandleByIndex_v2, (unsigned, void **))                              \
-    X(nvmlDeviceGetHandleByPciBusId_v2, (const char *, void **))                       \
-    X(nvmlDeviceGetHandleByUUID, (const char *, void **))                              \
-    X(nvmlDeviceGetUUID, (void *, char *, unsigned))                                   \
-    X(nvmlDeviceGetPciInfo_v3, (void *, struct pci *))                                 \
-    X(nvmlDeviceGetTemperature, (void *, int, unsigned *))                             \
-    X(nvmlDeviceGetTemperatureThreshold, (void *, int, unsigned *))                    \
-    X(nvmlDeviceGetPowerUsage, (void *, unsigned *))                                   \
-    X(nvmlDeviceGetEnforcedPowerLimit, (void *, unsigned *))                           \
-    X(nvmlDeviceGetClockInfo, (void *, int, unsigned *))                               \
-    X(nvmlDeviceGetMaxClockInfo, (void *, int, unsigned *))                            \
-    X(nvmlDeviceGetCurrentClocksEventReasons, (void *, unsigned long long *))          \
-    X(nvmlDeviceGetUtilizationRates, (void *, struct use *))                           \
-    X(nvmlDeviceGetComputeRunningProcesses_v3, (void *, unsigned *, struct process *)) \
-    X(nvmlDeviceSetGpuLockedClocks, (void *, unsigned, unsigned))                      \
-    X(nvmlDeviceResetGpuLockedClocks, (void *))                                        \
-    X(nvmlDeviceGetNvLinkState, (void *, unsigned, int *))                             \
-    X(nvmlDeviceGetNvLinkRemotePciInfo_v2, (void *, unsigned, struct pci *))           \
-    X(nvmlDeviceGetNvLinkRemoteDeviceType, (void *, unsigned, int *))                  \
-    X(nvmlDeviceGetTopologyCommonAncestor, (void *, void *, int *))                    \
-    X(nvmlDeviceGetTopologyNearestGpus, (void *, int, unsigned *, void **))            \
-    X(nvmlDeviceGetNumaNodeId, (void *, unsigned *))                                   \
+#define FUNCTIONS(X)                                                                        \
+    X(nvmlInit_v2, (void))                                                                  \
+    X(nvmlShutdown, (void))                                                                 \
+    X(nvmlDeviceGetCount_v2, (unsigned *))                                                  \
+    X(nvmlDeviceGetHandleByIndex_v2, (unsigned, void **))                                   \
+    X(nvmlDeviceGetHandleByPciBusId_v2, (const char *, void **))                            \
+    X(nvmlDeviceGetHandleByUUID, (const char *, void **))                                   \
+    X(nvmlDeviceGetUUID, (void *, char *, unsigned))                                        \
+    X(nvmlDeviceGetPciInfo_v3, (void *, struct pci *))                                      \
+    X(nvmlDeviceGetTemperature, (void *, int, unsigned *))                                  \
+    X(nvmlDeviceGetTemperatureThreshold, (void *, int, unsigned *))                         \
+    X(nvmlDeviceGetPowerUsage, (void *, unsigned *))                                        \
+    X(nvmlDeviceGetEnforcedPowerLimit, (void *, unsigned *))                                \
+    X(nvmlDeviceGetClockInfo, (void *, int, unsigned *))                                    \
+    X(nvmlDeviceGetMaxClockInfo, (void *, int, unsigned *))                                 \
+    X(nvmlDeviceGetCurrentClocksEventReasons, (void *, unsigned long long *))               \
+    X(nvmlDeviceGetUtilizationRates, (void *, struct utilization *))                        \
+    X(nvmlDeviceGetComputeRunningProcesses_v3, (void *, unsigned *, struct nvml_process *)) \
+    X(nvmlDeviceSetGpuLockedClocks, (void *, unsigned, unsigned))                           \
+    X(nvmlDeviceResetGpuLockedClocks, (void *))                                             \
+    X(nvmlDeviceGetNvLinkState, (void *, unsigned, int *))                                  \
+    X(nvmlDeviceGetNvLinkRemotePciInfo_v2, (void *, unsigned, struct pci *))                \
+    X(nvmlDeviceGetNvLinkRemoteDeviceType, (void *, unsigned, int *))                       \
+    X(nvmlDeviceGetTopologyCommonAncestor, (void *, void *, int *))                         \
+    X(nvmlDeviceGetTopologyNearestGpus, (void *, int, unsigned *, void **))                 \
+    X(nvmlDeviceGetNumaNodeId, (void *, unsigned *))                                        \
     X(nvmlDeviceGetCpuAffinity, (void *, unsigned, unsigned long *))
 
 #define X(_name, _params) static int(*_name) _params;
@@ -98,12 +98,12 @@ static void *handle_of(unsigned gpu)
 struct state {
     unsigned celsius, milliwatts, MHz, processes, mine;
     unsigned long long reasons;
-    struct use use;
+    struct utilization use;
 };
 
 static struct state look(unsigned gpu)
 {
-    struct process processes[32];
+    struct nvml_process processes[32];
     void *device = handle_of(gpu);
     struct state s = {.processes = 32};
 

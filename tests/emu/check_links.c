@@ -14,7 +14,7 @@
 #define MIB ((size_t)1 << 20)
 #define RANKS_MAX 16
 
-struct link {
+struct measured_link {
     double us, GBps;
 };
 
@@ -22,7 +22,7 @@ static ncclComm_t comm;
 static cudaStream_t stream;
 static cudaEvent_t begin, end;
 static char *buffer;
-static struct link links[RANKS_MAX][RANKS_MAX];
+static struct measured_link links[RANKS_MAX][RANKS_MAX];
 
 static double stop(void)
 {
@@ -62,12 +62,12 @@ static double broadcast_from(int rank, double us)
     return value;
 }
 
-static struct link measure(int from, int to)
+static struct measured_link measure(int from, int to)
 {
     double few = broadcast_from(to, message(from, to, 1)),
            many = broadcast_from(to, message(from, to, 256 * MIB));
 
-    return (struct link){few, (double)(256 * MIB - 1) / (many - few) / 1e3};
+    return (struct measured_link){few, (double)(256 * MIB - 1) / (many - few) / 1e3};
 }
 
 static bool same_node(int a, int b)
@@ -78,9 +78,9 @@ static bool same_node(int a, int b)
 }
 
 /* The best of its sort. */
-static struct link usual(bool near)
+static struct measured_link usual(bool near)
 {
-    struct link best = {HUGE_VAL, 0};
+    struct measured_link best = {HUGE_VAL, 0};
 
     for (int i = 0; i < check_world(); i++)
         for (int j = 0; j < check_world(); j++)
@@ -93,7 +93,7 @@ static struct link usual(bool near)
 
 static void print_links(bool near, const char *name)
 {
-    struct link best = usual(near);
+    struct measured_link best = usual(near);
 
     if (best.GBps <= 0)
         return;

@@ -36,7 +36,7 @@ enum {
     COUNT
 };
 
-struct cubin {
+struct made_cubin {
     Elf64_Ehdr header;
     Elf64_Shdr sections[COUNT];
     char names[160], strings[64];
@@ -55,8 +55,8 @@ static uint32_t add_text(char *table, const char *text)
     return (uint32_t)at;
 }
 
-static void set_section(struct cubin *c, unsigned which, const char *name, uint32_t type, size_t at,
-                        size_t bytes)
+static void set_section(struct made_cubin *c, unsigned which, const char *name, uint32_t type,
+                        size_t at, size_t bytes)
 {
     c->sections[which].sh_name = add_text(c->names, name);
     c->sections[which].sh_type = type;
@@ -74,19 +74,19 @@ static void put_words(unsigned char *to, unsigned attribute, unsigned count, con
 
 /* A kernel `scale` of 40 registers, 2 KiB of shared memory and blocks of up to 256 threads; a
  * device function `helper`; a variable `table`. */
-static struct cubin make_cubin(void)
+static struct made_cubin make_cubin(void)
 {
-    struct cubin c = {.global = {7, 8, 9, 10}};
+    struct made_cubin c = {.global = {7, 8, 9, 10}};
 
     memcpy(c.header.e_ident, ELFMAG, SELFMAG);
     c.header.e_ident[EI_CLASS] = ELFCLASS64;
     c.header.e_machine = EM_CUDA;
     c.header.e_flags = 90 << 8;
-    c.header.e_shoff = offsetof(struct cubin, sections);
+    c.header.e_shoff = offsetof(struct made_cubin, sections);
     c.header.e_shentsize = sizeof(Elf64_Shdr);
     c.header.e_shnum = COUNT;
     c.header.e_shstrndx = NAMES;
-#define AT(_field) offsetof(struct cubin, _field), sizeof(c._field)
+#define AT(_field) offsetof(struct made_cubin, _field), sizeof(c._field)
     set_section(&c, NAMES, ".shstrtab", SHT_STRTAB, AT(names));
     set_section(&c, STRINGS, ".strtab", SHT_STRTAB, AT(strings));
     set_section(&c, SYMBOLS, ".symtab", SHT_SYMTAB, AT(symbols));
@@ -121,7 +121,7 @@ static int attribute(CUfunction function, CUfunction_attribute which)
 
 static void facts(void)
 {
-    const struct cubin image = make_cubin();
+    const struct made_cubin image = make_cubin();
     const char *name;
     uint32_t there[3];
     CUdeviceptr table;
@@ -158,8 +158,8 @@ static void damage(void)
     const char *path = "damaged.cubin";
     unsigned refused = 0, loaded = 0;
 
-    for (size_t at = 0; at + 4 <= sizeof(struct cubin); at += 4) {
-        struct cubin image = make_cubin();
+    for (size_t at = 0; at + 4 <= sizeof(struct made_cubin); at += 4) {
+        struct made_cubin image = make_cubin();
         CUmodule module;
         FILE *file = fopen(path, "wb");
 
@@ -172,9 +172,9 @@ static void damage(void)
             refused++;
         }
     }
-    for (size_t size = 0; size < sizeof(struct cubin) - sizeof(((struct cubin *)0)->global);
-         size += 8) {
-        const struct cubin image = make_cubin();
+    for (size_t size = 0;
+         size < sizeof(struct made_cubin) - sizeof(((struct made_cubin *)0)->global); size += 8) {
+        const struct made_cubin image = make_cubin();
         CUmodule module;
         FILE *file = fopen(path, "wb");
 
@@ -228,7 +228,7 @@ static void other_forms(void)
 
 static CUfunction load_scale(CUmodule *module)
 {
-    const struct cubin image = make_cubin();
+    const struct made_cubin image = make_cubin();
     CUfunction scale;
 
     OK(cuModuleLoadData(module, &image));

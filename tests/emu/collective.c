@@ -311,7 +311,7 @@ static void play_tree(struct play *p)
 #define TREE_SLICE 16384 /* bytes of the only slice; n times n as many are in n slices */
 #define NO_PARENT UINT32_MAX
 
-struct tree {
+struct tree_positions {
     unsigned *parent, *children; /* by position: its parent, and how many it has below it */
     double *there;               /* by position and slice: when all of it has come from below */
     unsigned *missing;           /* likewise: from how many it has not */
@@ -367,7 +367,7 @@ static unsigned from_head(const struct play *p, unsigned first, unsigned i, bool
     return mirrored ? first + p->count[first] - 1 - i : first + i;
 }
 
-static void link_tree(const struct play *p, struct tree *t, bool mirrored)
+static void link_tree(const struct play *p, struct tree_positions *t, bool mirrored)
 {
     unsigned nodes = 0, *first = emu_alloc(p->n * sizeof(*first));
 
@@ -393,14 +393,14 @@ static void link_tree(const struct play *p, struct tree *t, bool mirrored)
 }
 
 /* A member has all of a slice: up with it, or from the root down. */
-static void pass_up(const struct tree *t, struct sendings *q, struct sending s)
+static void pass_up(const struct tree_positions *t, struct sendings *q, struct sending s)
 {
     s.up = t->parent[s.at] != NO_PARENT;
     put_sending(q, s);
 }
 
-static void send_slice(struct play *p, const struct tree *t, struct sendings *q, struct sending s,
-                       unsigned slices, double bytes)
+static void send_slice(struct play *p, const struct tree_positions *t, struct sendings *q,
+                       struct sending s, unsigned slices, double bytes)
 {
     unsigned parent = t->parent[s.at], at;
     double there;
@@ -426,10 +426,10 @@ static void play_trees(struct play *p)
     unsigned slices = (unsigned)fmax(1, fmin(ceil(sqrt(bytes / TREE_SLICE)), PASSES_MAX * SLICES));
     size_t places = (size_t)p->n * slices;
     struct sendings q = {emu_alloc(TREES * places * sizeof(*q.heap)), 0, 0};
-    struct tree trees[TREES];
+    struct tree_positions trees[TREES];
 
     for (unsigned k = 0; k < TREES; k++) {
-        struct tree *t = &trees[k];
+        struct tree_positions *t = &trees[k];
 
         t->parent = emu_alloc((2 * p->n + places) * sizeof(*t->parent));
         t->children = t->parent + p->n;

@@ -180,7 +180,7 @@ ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self)
     size_t head = POSTS_BYTES / (unsigned)comm->ranks;
     ncclResult_t result =
         tuning_read(&comm->tuning, comm->options.ctas_min, comm->options.ctas_max);
-    struct member *m;
+    struct segment_member *m;
     char path[4096];
 
     if (result)

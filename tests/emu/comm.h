@@ -68,7 +68,7 @@ struct ncclComm {
 };
 
 /* One call of the program. */
-struct task {
+struct nccl_task {
     enum { TASK_COLLECTIVE, TASK_SEND, TASK_RECV, TASK_PUT, TASK_AWAIT } kind;
     int op; /* enum collective_op */
     const void *send;
@@ -84,9 +84,9 @@ struct task {
 
 extern const struct emu_kind launch_kind;
 
-struct launch {
+struct nccl_launch {
     struct ncclComm *comm; /* counted */
-    struct task *tasks;    /* owned */
+    struct nccl_task *tasks; /* owned */
     unsigned count;
     bool captured; /* belongs to a graph */
 };

@@ -156,7 +156,7 @@ static cublasStatus_t submit(struct emu_thread *self, cublasHandle_t handle, con
 }
 
 /* The host arrays of a grouped call, of int64_t or, unless `wide`, of int. */
-struct groups {
+struct gemm_groups {
     bool wide;
     int64_t count;
     const cublasOperation_t *transa, *transb;
@@ -167,13 +167,13 @@ struct groups {
     cublasComputeType_t compute;
 };
 
-static int64_t entry(const struct groups *g, const void *array, int64_t at)
+static int64_t entry(const struct gemm_groups *g, const void *array, int64_t at)
 {
     return g->wide ? ((const int64_t *)array)[at] : ((const int *)array)[at];
 }
 
 static cublasStatus_t submit_groups(struct emu_thread *self, cublasHandle_t handle,
-                                    const struct groups *g)
+                                    const struct gemm_groups *g)
 {
     size_t scalar = emu_gemm_type_size(emu_gemm_scale_type(g->compute, g->type_a));
     int64_t before = 0;
@@ -227,26 +227,26 @@ static cublasStatus_t submit_groups(struct emu_thread *self, cublasHandle_t hand
 #define DO_CALL_GEMM_GROUPED(_int, _handle, _ta, _tb, _m, _n, _k, _count, _size, _a, _b, _c, \
                              _compute, _lda, _ldb, _ldc, _beta)                              \
     submit_groups(self, _handle,                                                             \
-                  &(struct groups){sizeof(_int) == 8,                                        \
-                                   _count,                                                   \
-                                   _ta,                                                      \
-                                   _tb,                                                      \
-                                   _m,                                                       \
-                                   _n,                                                       \
-                                   _k,                                                       \
-                                   _size,                                                    \
-                                   _lda,                                                     \
-                                   _ldb,                                                     \
-                                   _ldc,                                                     \
-                                   (const void *)alpha_array,                                \
-                                   (const void *)_beta,                                      \
-                                   ARRAY(Aarray),                                            \
-                                   ARRAY(Barray),                                            \
-                                   ARRAY(Carray),                                            \
-                                   _a,                                                       \
-                                   _b,                                                       \
-                                   _c,                                                       \
-                                   _compute})
+                  &(struct gemm_groups){sizeof(_int) == 8,                                   \
+                                        _count,                                              \
+                                        _ta,                                                 \
+                                        _tb,                                                 \
+                                        _m,                                                  \
+                                        _n,                                                  \
+                                        _k,                                                  \
+                                        _size,                                               \
+                                        _lda,                                                \
+                                        _ldb,                                                \
+                                        _ldc,                                                \
+                                        (const void *)alpha_array,                           \
+                                        (const void *)_beta,                                 \
+                                        ARRAY(Aarray),                                       \
+                                        ARRAY(Barray),                                       \
+                                        ARRAY(Carray),                                       \
+                                        _a,                                                  \
+                                        _b,                                                  \
+                                        _c,                                                  \
+                                        _compute})
 
 /* Arrays of pointers to elements of any type. */
 #define ARRAY(_array) ((const void *const *)(_array))

@@ -16,7 +16,7 @@ struct cublasLtContext {
     int unused;
 };
 
-struct layout {
+struct matrix_layout {
     uint32_t type, order;
     uint64_t rows, cols;
     int64_t ld, batch_stride;
@@ -36,7 +36,7 @@ struct preference {
     float waves;
 };
 
-_Static_assert(sizeof(struct layout) <= sizeof(cublasLtMatrixLayoutOpaque_t), "layout");
+_Static_assert(sizeof(struct matrix_layout) <= sizeof(cublasLtMatrixLayoutOpaque_t), "layout");
 _Static_assert(sizeof(struct desc) <= sizeof(cublasLtMatmulDescOpaque_t), "desc");
 _Static_assert(sizeof(struct preference) <= sizeof(cublasLtMatmulPreferenceOpaque_t), "preference");
 
@@ -51,13 +51,13 @@ struct attribute {
     }
 
 static const struct attribute layout_attributes[] = {
-    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_TYPE, layout, type),
-    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_ORDER, layout, order),
-    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_ROWS, layout, rows),
-    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_COLS, layout, cols),
-    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_LD, layout, ld),
-    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, layout, batch),
-    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, layout, batch_stride),
+    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_TYPE, matrix_layout, type),
+    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_ORDER, matrix_layout, order),
+    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_ROWS, matrix_layout, rows),
+    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_COLS, matrix_layout, cols),
+    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_LD, matrix_layout, ld),
+    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, matrix_layout, batch),
+    ATTRIBUTE(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix_layout, batch_stride),
     {-1, 0, 0},
 };
 
@@ -202,12 +202,13 @@ EMU_API cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *made, 
                                                   uint64_t rows, uint64_t cols, int64_t ld)
 {
     EMU_CALL(self);
-    struct layout *l;
+    struct matrix_layout *l;
 
     (void)self;
     *made = emu_alloc(sizeof(**made));
     l = (void *)*made;
-    *l = (struct layout){.type = (uint32_t)type, .rows = rows, .cols = cols, .ld = ld, .batch = 1};
+    *l = (struct matrix_layout){
+        .type = (uint32_t)type, .rows = rows, .cols = cols, .ld = ld, .batch = 1};
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -273,7 +274,7 @@ EMU_API cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
 }
 
 /* The matrix as the product walks it: a transposition swaps the roles of rows and columns. */
-static struct gemm_matrix matrix(const void *data, const struct layout *l, int32_t trans)
+static struct gemm_matrix matrix(const void *data, const struct matrix_layout *l, int32_t trans)
 {
     bool by_row = l->order == CUBLASLT_ORDER_ROW;
     struct gemm_matrix x = {
@@ -305,7 +306,7 @@ EMU_API cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDes
 {
     EMU_CALL(self);
     const struct desc *desc = (const void *)computeDesc;
-    const struct layout *a = (const void *)Adesc, *d = (const void *)Ddesc;
+    const struct matrix_layout *a = (const void *)Adesc, *d = (const void *)Ddesc;
     struct gemm g = {0};
 
     (void)algo;

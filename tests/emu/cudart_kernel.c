@@ -22,12 +22,12 @@
 
 #define SYMBOL_DEVICE 0 /* variables are there, whichever device asks */
 
-struct variable {
+struct host_variable {
     const void *host;
     size_t bytes;
     void *device; /* NULL before it is first asked for */
     unsigned age; /* of the device's memory then: of another, it is gone with that */
-    struct variable *next;
+    struct host_variable *next;
 };
 
 struct stub {
@@ -37,7 +37,7 @@ struct stub {
 
 struct binary {
     struct stub *stubs;
-    struct variable *variables;
+    struct host_variable *variables;
     struct binary *next;
 };
 
@@ -100,14 +100,14 @@ EMU_API void __cudaRegisterVar(void **handle, char *host, char *device_address, 
                                int external, size_t bytes, int constant, int global)
 {
     struct binary *b = (struct binary *)(void *)handle;
-    struct variable *v = emu_alloc(sizeof(*v));
+    struct host_variable *v = emu_alloc(sizeof(*v));
 
     (void)device_address;
     (void)name;
     (void)external;
     (void)constant;
     (void)global;
-    *v = (struct variable){.host = host, .bytes = bytes};
+    *v = (struct host_variable){.host = host, .bytes = bytes};
     pthread_mutex_lock(&lock);
     v->next = b->variables;
     b->variables = v;
@@ -128,7 +128,7 @@ static void forget_kernels(struct binary *b)
 static void forget_variables(struct binary *b)
 {
     while (b->variables) {
-        struct variable *v = b->variables;
+        struct host_variable *v = b->variables;
 
         b->variables = v->next;
         if (v->device && v->age == emu_memory_age(SYMBOL_DEVICE))
@@ -154,10 +154,10 @@ EMU_API void __cudaUnregisterFatBinary(void **handle)
 }
 
 /* The lock is held. */
-static struct variable *find_variable(const void *symbol)
+static struct host_variable *find_variable(const void *symbol)
 {
     for (const struct binary *b = binaries; b; b = b->next)
-        for (struct variable *v = b->variables; v; v = v->next)
+        for (struct host_variable *v = b->variables; v; v = v->next)
             if (v->host == symbol)
                 return v;
     return NULL;
@@ -165,7 +165,7 @@ static struct variable *find_variable(const void *symbol)
 
 void *cudart_symbol(const void *symbol)
 {
-    struct variable *v;
+    struct host_variable *v;
     void *device;
 
     pthread_mutex_lock(&lock);

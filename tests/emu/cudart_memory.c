@@ -82,17 +82,17 @@ EMU_API cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
  * One pool a device. What is freed goes back at once, so what a pool has in reserve is what is in
  * use. An allocation within a capture is not imitated. */
 
-struct pool {
+struct pool_settings {
     int reuse[3]; /* by enum cudaMemPoolAttr, from cudaMemPoolReuseFollowEventDependencies on */
     uint64_t threshold;
 };
 
-static struct pool pools[EMU_DEVICES_MAX];
+static struct pool_settings pools[EMU_DEVICES_MAX];
 
 static void __attribute__((constructor)) make_pools(void)
 {
     for (int device = 0; device < EMU_DEVICES_MAX; device++)
-        pools[device] = (struct pool){{1, 1, 1}, 0};
+        pools[device] = (struct pool_settings){{1, 1, 1}, 0};
 }
 
 static CUresult not_captured(struct emu_thread *self, cudaStream_t stream)
@@ -157,7 +157,7 @@ EMU_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
 }
 
 /* NULL: not a pool. */
-static struct pool *find_pool(cudaMemPool_t handle)
+static struct pool_settings *find_pool(cudaMemPool_t handle)
 {
     for (int i = 0; i < emu_device_count(); i++)
         if ((void *)handle == &pools[i])
@@ -169,7 +169,7 @@ EMU_API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, enum cudaMemPo
                                             void *value)
 {
     RUNTIME_CALL(self);
-    const struct pool *p = find_pool(handle);
+    const struct pool_settings *p = find_pool(handle);
 
     (void)self;
     if (!p || !value || attribute < cudaMemPoolReuseFollowEventDependencies ||
@@ -191,7 +191,7 @@ EMU_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, enum cudaMemPo
                                             void *value)
 {
     RUNTIME_CALL(self);
-    struct pool *p = find_pool(handle);
+    struct pool_settings *p = find_pool(handle);
 
     (void)self;
     if (!p || !value || attribute < cudaMemPoolReuseFollowEventDependencies)

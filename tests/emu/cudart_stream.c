@@ -111,7 +111,7 @@ STREAM_CALL(cudaStreamGetPriority, (cudaStream_t stream, int *priority),
 STREAM_CALL(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void *argument),
             emu_stream_call(self, stream, function, argument))
 
-struct callback {
+struct stream_callback {
     cudaStreamCallback_t function;
     cudaStream_t stream;
     void *argument;
@@ -119,7 +119,7 @@ struct callback {
 
 static void run_callback(void *data)
 {
-    struct callback c = *(struct callback *)data;
+    struct stream_callback c = *(struct stream_callback *)data;
 
     free(data);
     c.function(c.stream, cudaSuccess, c.argument);
@@ -132,14 +132,14 @@ static CUresult add_callback(struct emu_thread *self, cudaStream_t stream,
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult result =
         function && !flags ? emu_capture_status(self, stream, &status) : CUDA_ERROR_INVALID_VALUE;
-    struct callback *c;
+    struct stream_callback *c;
 
     if (result)
         return result;
     if (status != CU_STREAM_CAPTURE_STATUS_NONE)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     c = emu_alloc(sizeof(*c));
-    *c = (struct callback){function, stream, argument};
+    *c = (struct stream_callback){function, stream, argument};
     result = emu_stream_call(self, stream, run_callback, c);
     if (result)
         free(c);

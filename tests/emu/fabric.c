@@ -17,7 +17,7 @@
 
 enum kind { TEXT_KEY, INT_KEY, COUNT_KEY, REAL_KEY, RATE_KEY, LIST_KEY };
 
-struct key {
+struct fabric_key {
     const char *name;
     enum kind kind;
     size_t offset;
@@ -30,7 +30,7 @@ struct key {
 #define KEY(_kind, _key, _text, _number) \
     {#_key, _kind, offsetof(struct emu_fabric, _key), _text, _number, 0, 0, -1},
 
-static const struct key keys[] = {
+static const struct fabric_key keys[] = {
 #define TEXT(_key, _default) KEY(TEXT_KEY, _key, _default, 0)
 #define INT(_key, _default) KEY(INT_KEY, _key, NULL, _default)
 #define COUNT(_key, _default) KEY(COUNT_KEY, _key, NULL, _default)
@@ -43,12 +43,12 @@ static const struct key keys[] = {
 #undef API
 };
 
-struct cost {
+struct function_cost {
     char function[48];
     uint64_t ns;
 };
 
-static struct cost costs[256] = {
+static struct function_cost costs[256] = {
 #define TEXT(_key, _default)
 #define INT(_key, _default)
 #define REAL(_key, _default)
@@ -60,7 +60,7 @@ static struct cost costs[256] = {
 static struct emu_fabric fabric;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void put_number(struct emu_fabric *f, const struct key *key, double value)
+static void put_number(struct emu_fabric *f, const struct fabric_key *key, double value)
 {
     char *at = (char *)f + key->offset;
 
@@ -70,14 +70,15 @@ static void put_number(struct emu_fabric *f, const struct key *key, double value
         *(double *)(void *)at = value;
 }
 
-static void put_text(struct emu_fabric *f, const struct key *key, const char *text, size_t len)
+static void put_text(struct emu_fabric *f, const struct fabric_key *key, const char *text,
+                     size_t len)
 {
     char *at = (char *)f + key->offset;
 
     snprintf(at, sizeof(f->gpu_name), "%.*s", (int)len, text);
 }
 
-static struct emu_list *list_of(struct emu_fabric *f, const struct key *key)
+static struct emu_list *list_of(struct emu_fabric *f, const struct fabric_key *key)
 {
     return (struct emu_list *)(void *)((char *)f + key->offset);
 }
@@ -120,8 +121,8 @@ static bool parse_number(const char *text, size_t len, double *value)
 }
 
 /* Adds a line of numbers, with a sign or without, between blanks or `>`. */
-static bool parse_line_of_list(struct emu_list *list, const struct key *key, const char *text,
-                               size_t len)
+static bool parse_line_of_list(struct emu_list *list, const struct fabric_key *key,
+                               const char *text, size_t len)
 {
     double *line = list->line[list->count];
     unsigned count = 0;
@@ -150,9 +151,9 @@ static bool parse_line_of_list(struct emu_list *list, const struct key *key, con
     return count >= key->least && (key->positive < 0 || line[key->positive] > 0);
 }
 
-static struct cost *find_cost(const char *function, size_t len)
+static struct function_cost *find_cost(const char *function, size_t len)
 {
-    struct cost *c = costs;
+    struct function_cost *c = costs;
 
     while (c < costs + sizeof(costs) / sizeof(costs[0]) - 1 && c->function[0]) {
         if (strlen(c->function) == len && memcmp(c->function, function, len) == 0)
@@ -164,7 +165,7 @@ static struct cost *find_cost(const char *function, size_t len)
 
 static bool set_cost(const char *function, size_t len, double ns)
 {
-    struct cost *c = find_cost(function, len);
+    struct function_cost *c = find_cost(function, len);
 
     if (len >= sizeof(c->function))
         return false;
@@ -279,7 +280,7 @@ const struct emu_fabric *emu_fabric(void)
 
 uint64_t emu_fabric_api_ns(const char *function)
 {
-    const struct cost *c;
+    const struct function_cost *c;
 
     pthread_once(&once, load);
     c = find_cost(function, strlen(function));

@@ -19,12 +19,12 @@
 #include "listen.h"
 #include "number.h"
 
-struct tile {
+struct tile_size {
     unsigned rows, cols;
     double efficiency; /* of a big tile: small ones load more per product */
 };
 
-static const struct tile tiles[] = {
+static const struct tile_size tiles[] = {
     {256, 128, 1.0}, {128, 128, 0.94}, {128, 64, 0.82}, {64, 64, 0.66}, {64, 32, 0.45},
 };
 
@@ -79,13 +79,13 @@ static double peak_TFLOPS(const struct gemm *g)
     }
 }
 
-static double tile_count(const struct gemm *g, const struct tile *t)
+static double tile_count(const struct gemm *g, const struct tile_size *t)
 {
     return ceil((double)g->m / t->rows) * ceil((double)g->n / t->cols) * (double)g->batch;
 }
 
 /* Rounds of tiles over the SMs, each as long as one tile takes. */
-static double tiled_ns(const struct gemm *g, const struct tile *t, double rounds)
+static double tiled_ns(const struct gemm *g, const struct tile_size *t, double rounds)
 {
     const struct emu_fabric *f = emu_fabric();
     double depth = ceil((double)g->k / 32) * 32;
@@ -96,14 +96,14 @@ static double tiled_ns(const struct gemm *g, const struct tile *t, double rounds
 }
 
 /* On all SMs. */
-static double alone_ns(const struct gemm *g, const struct tile *t)
+static double alone_ns(const struct gemm *g, const struct tile_size *t)
 {
     return tiled_ns(g, t, ceil(tile_count(g, t) / (double)emu_fabric()->sms));
 }
 
-static const struct tile *best_tile(const struct gemm *g)
+static const struct tile_size *best_tile(const struct gemm *g)
 {
-    const struct tile *best = &tiles[0];
+    const struct tile_size *best = &tiles[0];
 
     for (size_t i = 1; i < sizeof(tiles) / sizeof(tiles[0]); i++)
         if (alone_ns(g, &tiles[i]) < alone_ns(g, best))
@@ -126,7 +126,7 @@ static double memory_ns(const struct gemm *g)
 static uint64_t duration(const struct gemm *g, const struct emu_turn *turn)
 {
     const struct emu_fabric *f = emu_fabric();
-    const struct tile *tile = best_tile(g);
+    const struct tile_size *tile = best_tile(g);
     double overhead = (double)f->gemm_overhead_ns, memory = memory_ns(g), tiled;
     uint64_t hash = emu_hash(emu_hash(f->seed, (uint64_t)emu_rank()), turn->start);
     double slow = 1 + f->gpu_jitter * emu_unit(emu_hash(hash, g->m * g->n + g->k));
@@ -141,22 +141,23 @@ static uint64_t duration(const struct gemm *g, const struct emu_turn *turn)
 }
 
 /* Complex or, with an imaginary part of 0, real. */
-struct value {
+struct complex_value {
     double re, im;
 };
 
-static struct value get(const void *data, size_t at, const struct element *e)
+static struct complex_value get(const void *data, size_t at, const struct element *e)
 {
     enum number number = (enum number)e->number;
 
     if (e->parts == 1)
-        return (struct value){number_get(data, at, number), 0};
-    return (struct value){number_get(data, 2 * at, number), number_get(data, 2 * at + 1, number)};
+        return (struct complex_value){number_get(data, at, number), 0};
+    return (struct complex_value){number_get(data, 2 * at, number),
+                                  number_get(data, 2 * at + 1, number)};
 }
 
-static struct value times(struct value a, struct value b)
+static struct complex_value times(struct complex_value a, struct complex_value b)
 {
-    return (struct value){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    return (struct complex_value){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
 static void *matrix_of(const struct gemm_matrix *x, uint64_t batch)
@@ -166,11 +167,11 @@ static void *matrix_of(const struct gemm_matrix *x, uint64_t batch)
                           (int64_t)batch * x->batch_step * (int64_t)emu_gemm_type_size(x->type);
 }
 
-static struct value element(const struct gemm_matrix *x, const void *data, uint64_t row,
-                            uint64_t col)
+static struct complex_value element(const struct gemm_matrix *x, const void *data, uint64_t row,
+                                    uint64_t col)
 {
     int64_t at = (int64_t)row * x->row_step + (int64_t)col * x->col_step;
-    struct value value = get(data, (size_t)at, element_of(x->type));
+    struct complex_value value = get(data, (size_t)at, element_of(x->type));
 
     if (x->conjugate)
         value.im = -value.im;
@@ -188,7 +189,8 @@ static double epilogue(const struct gemm *g, double value, uint64_t row)
     return value;
 }
 
-static void put(const struct gemm *g, void *data, uint64_t row, uint64_t col, struct value value)
+static void put(const struct gemm *g, void *data, uint64_t row, uint64_t col,
+                struct complex_value value)
 {
     const struct element *e = element_of(g->d.type);
     enum number number = (enum number)e->number;
@@ -199,20 +201,21 @@ static void put(const struct gemm *g, void *data, uint64_t row, uint64_t col, st
         number_put(data, at * 2 + 1, number, value.im);
 }
 
-static struct value scalar(const struct gemm *g, const uint64_t bits[2], const void *device)
+static struct complex_value scalar(const struct gemm *g, const uint64_t bits[2], const void *device)
 {
     return get(g->device_scalars ? device : bits, 0, element_of(g->scale_type));
 }
 
 /* Most products are real: they are spared the rest. */
-static struct value dot(const struct value *a, const struct value *b, uint64_t k, bool complex)
+static struct complex_value dot(const struct complex_value *a, const struct complex_value *b,
+                                uint64_t k, bool complex)
 {
-    struct value sum = {0, 0};
+    struct complex_value sum = {0, 0};
 
     for (uint64_t l = 0; l < k && !complex; l++)
         sum.re += a[l].re * b[l].re;
     for (uint64_t l = 0; l < k && complex; l++) {
-        struct value product = times(a[l], b[l]);
+        struct complex_value product = times(a[l], b[l]);
 
         sum.re += product.re;
         sum.im += product.im;
@@ -221,13 +224,14 @@ static struct value dot(const struct value *a, const struct value *b, uint64_t k
 }
 
 /* One matrix of the batch, its factors first copied to rows and columns that lie in a piece. */
-static void multiply(const struct gemm *g, uint64_t batch, struct value *a, struct value *b)
+static void multiply(const struct gemm *g, uint64_t batch, struct complex_value *a,
+                     struct complex_value *b)
 {
     const void *from_a = matrix_of(&g->a, batch), *from_b = matrix_of(&g->b, batch);
     const void *from_c = matrix_of(&g->c, batch);
     void *to = matrix_of(&g->d, batch);
-    struct value alpha = scalar(g, g->alpha_bits, g->alpha);
-    struct value beta = scalar(g, g->beta_bits, g->beta);
+    struct complex_value alpha = scalar(g, g->alpha_bits, g->alpha);
+    struct complex_value beta = scalar(g, g->beta_bits, g->beta);
     bool complex = element_of(g->a.type)->parts == 2;
 
     for (uint64_t l = 0; l < g->k; l++) {
@@ -238,10 +242,10 @@ static void multiply(const struct gemm *g, uint64_t batch, struct value *a, stru
     }
     for (uint64_t j = 0; j < g->n; j++)
         for (uint64_t i = 0; i < g->m; i++) {
-            struct value sum = times(alpha, dot(&a[i * g->k], &b[j * g->k], g->k, complex));
+            struct complex_value sum = times(alpha, dot(&a[i * g->k], &b[j * g->k], g->k, complex));
 
             if (beta.re != 0 || beta.im != 0) {
-                struct value more = times(beta, element(&g->c, from_c, i, j));
+                struct complex_value more = times(beta, element(&g->c, from_c, i, j));
 
                 sum.re += more.re;
                 sum.im += more.im;
@@ -252,7 +256,8 @@ static void multiply(const struct gemm *g, uint64_t batch, struct value *a, stru
 
 static void compute(const struct gemm *g)
 {
-    struct value *a = emu_alloc(g->m * g->k * sizeof(*a)), *b = emu_alloc(g->n * g->k * sizeof(*b));
+    struct complex_value *a = emu_alloc(g->m * g->k * sizeof(*a)),
+                         *b = emu_alloc(g->n * g->k * sizeof(*b));
 
     for (uint64_t i = 0; i < g->batch; i++)
         multiply(g, i, a, b);
@@ -308,7 +313,7 @@ static void describe_gemm(const void *data, struct emu_description *what)
 {
     const struct gemm *g = data;
     const struct kernel_family *family = family_of(g);
-    const struct tile *t = best_tile(g);
+    const struct tile_size *t = best_tile(g);
     char name[160];
 
     snprintf(name, sizeof(name), "%s%ux%u%s%c%c%s", family->before, t->rows, t->cols,

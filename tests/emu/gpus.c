@@ -28,20 +28,20 @@
 #define CONTEXT_BYTES ((uint64_t)512 << 20) /* what a context takes beside what is allocated */
 
 /* What one process tells of one GPU. `turn` is odd while it writes. */
-struct slot {
+struct process_slot {
     _Atomic int32_t pid;
     atomic_uint turn;
     _Atomic uint64_t clock, bytes;
     struct emu_heat heat;
 };
 
-struct gpu {
+struct shared_gpu {
     atomic_uint lock_MHz;
-    struct slot slots[PROCESSES_MAX];
+    struct process_slot slots[PROCESSES_MAX];
 };
 
-static struct gpu *_Atomic gpus; /* of all; NULL until the first question */
-static struct slot *_Atomic own[EMU_DEVICES_MAX];
+static struct shared_gpu *_Atomic gpus; /* of all; NULL until the first question */
+static struct process_slot *_Atomic own[EMU_DEVICES_MAX];
 static atomic_uint owned; /* devices below this may have one */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -49,7 +49,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *map_file(const char *path, bool make)
 {
-    const size_t size = GPUS_MAX * sizeof(struct gpu);
+    const size_t size = GPUS_MAX * sizeof(struct shared_gpu);
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0600);
     void *mapped = MAP_FAILED;
 
@@ -72,7 +72,7 @@ static void open_file(bool make)
         if (dir && *dir)
             mapped = map_file(path, make);
         if (mapped == MAP_FAILED && make)
-            mapped = mmap(NULL, GPUS_MAX * sizeof(struct gpu), PROT_READ | PROT_WRITE,
+            mapped = mmap(NULL, GPUS_MAX * sizeof(struct shared_gpu), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (mapped != MAP_FAILED)
             atomic_store(&gpus, mapped);
@@ -98,9 +98,9 @@ bool emu_gpus_shared(void)
     return atomic_load_explicit(&gpus, memory_order_acquire) != NULL;
 }
 
-static struct gpu *gpu_of(unsigned number)
+static struct shared_gpu *gpu_of(unsigned number)
 {
-    struct gpu *all = atomic_load(&gpus);
+    struct shared_gpu *all = atomic_load(&gpus);
 
     return all && number < GPUS_MAX ? &all[number] : NULL;
 }
@@ -109,14 +109,14 @@ static struct gpu *gpu_of(unsigned number)
 
 unsigned emu_gpus_lock(unsigned number)
 {
-    struct gpu *gpu = gpu_of(number);
+    struct shared_gpu *gpu = gpu_of(number);
 
     return gpu ? atomic_load(&gpu->lock_MHz) : 0;
 }
 
 void emu_gpus_set_lock(unsigned number, unsigned MHz)
 {
-    struct gpu *gpu = gpu_of(number);
+    struct shared_gpu *gpu = gpu_of(number);
 
     if (gpu)
         atomic_store(&gpu->lock_MHz, MHz);
@@ -141,10 +141,10 @@ static bool is_alive(pid_t pid)
 }
 
 /* A free place, or that of a process that is gone. */
-static struct slot *claim(struct gpu *gpu)
+static struct process_slot *claim(struct shared_gpu *gpu)
 {
     for (unsigned i = 0; i < PROCESSES_MAX; i++) {
-        struct slot *slot = &gpu->slots[i];
+        struct process_slot *slot = &gpu->slots[i];
         int32_t pid = atomic_load(&slot->pid);
 
         if (is_alive(pid) || !atomic_compare_exchange_strong(&slot->pid, &pid, (int32_t)getpid()))
@@ -160,7 +160,7 @@ static struct slot *claim(struct gpu *gpu)
 
 void emu_gpus_enter(int device)
 {
-    struct gpu *gpu = gpu_of(emu_device_number(device));
+    struct shared_gpu *gpu = gpu_of(emu_device_number(device));
 
     if (!gpu || atomic_load(&own[device]))
         return;
@@ -176,7 +176,7 @@ void emu_gpus_enter(int device)
 /* One at a time. */
 void emu_gpus_publish(int device, const struct emu_heat *heat)
 {
-    struct slot *slot = atomic_load(&own[device]);
+    struct process_slot *slot = atomic_load(&own[device]);
 
     if (!slot)
         return;
@@ -192,7 +192,7 @@ void emu_gpus_tick(uint64_t clock)
 {
     for (unsigned i = 0, count = atomic_load_explicit(&owned, memory_order_relaxed); i < count;
          i++) {
-        struct slot *slot = atomic_load(&own[i]);
+        struct process_slot *slot = atomic_load(&own[i]);
         uint64_t latest = slot ? atomic_load(&slot->clock) : UINT64_MAX;
 
         while (clock > latest && !atomic_compare_exchange_weak(&slot->clock, &latest, clock))
@@ -200,7 +200,7 @@ void emu_gpus_tick(uint64_t clock)
     }
 }
 
-static struct emu_heat read_heat(struct slot *slot)
+static struct emu_heat read_heat(struct process_slot *slot)
 {
     struct emu_heat heat;
     unsigned turn;
@@ -218,7 +218,7 @@ static struct emu_heat read_heat(struct slot *slot)
 
 /* What a process has left on a GPU, at the asker's time if it is its own, else as late as is known.
  */
-static struct emu_heat heat_of(struct slot *slot)
+static struct emu_heat heat_of(struct process_slot *slot)
 {
     struct emu_heat heat = read_heat(slot);
     bool clocked = emu_self()->app || emu_real_clock();
@@ -231,7 +231,7 @@ static struct emu_heat heat_of(struct slot *slot)
 struct emu_gpu_view emu_gpus_view(unsigned number)
 {
     const struct emu_fabric *f = emu_fabric();
-    struct gpu *gpu = gpu_of(number);
+    struct shared_gpu *gpu = gpu_of(number);
     struct emu_heat sum = {0, 0, 0, 0};
     struct emu_gpu_view view = {.MHz = (unsigned)f->sm_clock_MHz};
 
@@ -258,7 +258,7 @@ struct emu_gpu_view emu_gpus_view(unsigned number)
 unsigned emu_gpus_processes(unsigned number, struct emu_gpu_process *out, unsigned room)
 {
     const struct emu_list *foreign = &emu_fabric()->foreign_process;
-    struct gpu *gpu = gpu_of(number);
+    struct shared_gpu *gpu = gpu_of(number);
     unsigned count = 0;
 
     for (unsigned i = 0; gpu && i < PROCESSES_MAX; i++) {

@@ -10,17 +10,17 @@
 #include "listen.h"
 
 /* What is launched; counted. */
-struct program {
+struct counted_graph {
     struct emu_graph graph;
     atomic_uint refs; /* the exec, and each launch that has not ended */
 };
 
 struct emu_exec {
-    struct program *program;
+    struct counted_graph *program;
 };
 
 /* One launch: what each node's issue() gave. */
-struct launch {
+struct graph_launch {
     uint64_t *tokens;
     struct emu_place *places;
 };
@@ -105,16 +105,16 @@ static void copy_graph(struct emu_graph *to, const struct emu_graph *from)
     }
 }
 
-static struct program *new_program(const struct emu_graph *graph)
+static struct counted_graph *new_program(const struct emu_graph *graph)
 {
-    struct program *p = emu_alloc(sizeof(*p));
+    struct counted_graph *p = emu_alloc(sizeof(*p));
 
     atomic_init(&p->refs, 1);
     copy_graph(&p->graph, graph);
     return p;
 }
 
-static void unref_program(struct program *p)
+static void unref_program(struct counted_graph *p)
 {
     if (atomic_fetch_sub(&p->refs, 1) != 1)
         return;
@@ -202,7 +202,7 @@ static void record_external(struct CUevent_st *event, struct CUstream_st *s, uin
 }
 
 struct graph_run {
-    struct program *program;
+    struct counted_graph *program;
     struct CUstream_st *stream;
 };
 
@@ -211,7 +211,7 @@ static uint64_t issue_graph(void *data)
     struct emu_thread *self = emu_self();
     const struct graph_run *run = data;
     const struct emu_graph *g = &run->program->graph;
-    struct launch *launch = emu_alloc(sizeof(*launch));
+    struct graph_launch *launch = emu_alloc(sizeof(*launch));
 
     launch->tokens = emu_alloc(g->count * sizeof(*launch->tokens));
     launch->places = emu_alloc(g->count * sizeof(*launch->places));
@@ -231,7 +231,7 @@ static uint64_t issue_graph(void *data)
 static uint64_t run_node(const struct graph_run *run, unsigned i, const struct emu_turn *whole,
                          uint64_t start, CUresult *error)
 {
-    struct launch *launch = (struct launch *)(uintptr_t)whole->token;
+    struct graph_launch *launch = (struct graph_launch *)(uintptr_t)whole->token;
     const struct emu_work *work = run->program->graph.nodes[i]->work;
     uint64_t begun = start, end;
     struct emu_turn turn = {.token = launch->tokens[i],
@@ -253,7 +253,7 @@ static uint64_t run_graph(void *data, const struct emu_turn *turn, CUresult *err
 {
     const struct graph_run *run = data;
     const struct emu_graph *g = &run->program->graph;
-    struct launch *launch = (struct launch *)(uintptr_t)turn->token;
+    struct graph_launch *launch = (struct graph_launch *)(uintptr_t)turn->token;
     uint64_t *ends = emu_alloc(g->count * sizeof(*ends)), end = turn->start;
 
     for (unsigned i = 0; i < g->count; i++) {

@@ -13,19 +13,19 @@
 #include "profiler.h"
 
 /* The group of the calling thread. */
-struct group {
+struct thread_group {
     unsigned depth;
     struct emu_job *jobs, **last_job;
-    struct task *tasks;
+    struct nccl_task *tasks;
     unsigned count, room;
     ncclResult_t error;
 };
 
-static _Thread_local struct group group;
+static _Thread_local struct thread_group group;
 
 /* The streams of one communicator's tasks: the first gets the kernel, the others wait for it, and
  * it for what they hold. */
-static ncclResult_t join_streams(struct emu_thread *self, const struct launch *l, bool before)
+static ncclResult_t join_streams(struct emu_thread *self, const struct nccl_launch *l, bool before)
 {
     struct CUstream_st *first, *other;
 
@@ -43,7 +43,7 @@ static ncclResult_t join_streams(struct emu_thread *self, const struct launch *l
 /* Takes the work. */
 static ncclResult_t submit(struct emu_thread *self, struct emu_work *work, uint64_t at)
 {
-    const struct launch *l = work->data;
+    const struct nccl_launch *l = work->data;
     ncclResult_t result = join_streams(self, l, true);
     struct CUstream_st *stream;
 
@@ -59,12 +59,12 @@ static ncclResult_t submit(struct emu_thread *self, struct emu_work *work, uint6
 
 static void submit_late(struct emu_thread *self, void *work)
 {
-    const struct launch *l = ((struct emu_work *)work)->data;
+    const struct nccl_launch *l = ((struct emu_work *)work)->data;
 
     submit(self, work, l->comm->ready_at);
 }
 
-static bool is_captured(struct emu_thread *self, const struct task *t)
+static bool is_captured(struct emu_thread *self, const struct nccl_task *t)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
@@ -76,13 +76,13 @@ static bool is_captured(struct emu_thread *self, const struct task *t)
  * A blocking communicator launches now. A non-blocking one launches from a thread of its own in the
  * real library, after the call has returned; here that is at the caller's next call, which is also
  * later than anything that a tracer does in this one, and not left to chance. */
-static ncclResult_t launch(struct emu_thread *self, struct task *tasks, unsigned count)
+static ncclResult_t launch(struct emu_thread *self, struct nccl_task *tasks, unsigned count)
 {
     struct ncclComm *comm = tasks[0].comm;
-    struct launch *l = emu_alloc(sizeof(*l));
+    struct nccl_launch *l = emu_alloc(sizeof(*l));
     struct emu_work *work;
 
-    *l = (struct launch){comm, tasks, count, is_captured(self, &tasks[0])};
+    *l = (struct nccl_launch){comm, tasks, count, is_captured(self, &tasks[0])};
     atomic_fetch_add(&comm->refs, 1);
     emu_unpublish(&comm->published);
     emu_publish(&comm->published, self);
@@ -100,9 +100,9 @@ static ncclResult_t launch(struct emu_thread *self, struct task *tasks, unsigned
 }
 
 /* Takes the tasks of the first communicator out of the group, in order. */
-static struct task *take_tasks(struct group *g, unsigned *count)
+static struct nccl_task *take_tasks(struct thread_group *g, unsigned *count)
 {
-    struct task *taken = emu_alloc(g->count * sizeof(*taken));
+    struct nccl_task *taken = emu_alloc(g->count * sizeof(*taken));
     struct ncclComm *comm = g->tasks[0].comm;
     unsigned kept = 0;
 
@@ -123,16 +123,16 @@ static void worse(ncclResult_t *result, ncclResult_t other)
 }
 
 /* A message of a rank to itself has its other half in the same group. */
-static ncclResult_t check_own_messages(const struct group *g)
+static ncclResult_t check_own_messages(const struct thread_group *g)
 {
     for (unsigned i = 0; i < g->count; i++) {
-        const struct task *t = &g->tasks[i];
+        const struct nccl_task *t = &g->tasks[i];
         unsigned sends = 0, receives = 0;
 
         if ((t->kind != TASK_SEND && t->kind != TASK_RECV) || t->root != t->comm->rank)
             continue;
         for (unsigned j = 0; j < g->count; j++) {
-            const struct task *other = &g->tasks[j];
+            const struct nccl_task *other = &g->tasks[j];
 
             if (other->comm != t->comm || other->root != t->root)
                 continue;
@@ -146,10 +146,10 @@ static ncclResult_t check_own_messages(const struct group *g)
 }
 
 /* What the program forces may leave no way to run a collective. */
-static ncclResult_t check_choices(const struct group *g)
+static ncclResult_t check_choices(const struct thread_group *g)
 {
     ncclResult_t result = ncclSuccess;
-    struct choice choice;
+    struct run_method choice;
 
     for (unsigned i = 0; i < g->count && !result; i++)
         if (g->tasks[i].kind == TASK_COLLECTIVE && !tuning_is_free(&g->tasks[i].comm->tuning))
@@ -180,7 +180,7 @@ static ncclResult_t run_group(struct emu_thread *self)
     emu_lane_group(self, true);
     while (group.count) {
         unsigned count;
-        struct task *tasks = take_tasks(&group, &count);
+        struct nccl_task *tasks = take_tasks(&group, &count);
 
         worse(&result, launch(self, tasks, count));
     }
@@ -243,7 +243,7 @@ static ncclResult_t check_comm(const struct ncclComm *comm)
     return result;
 }
 
-static bool lacks_buffer(const struct task *t)
+static bool lacks_buffer(const struct nccl_task *t)
 {
     bool sends = t->kind == TASK_COLLECTIVE || t->kind == TASK_SEND || t->kind == TASK_PUT;
     bool takes = t->kind == TASK_COLLECTIVE || t->kind == TASK_RECV;
@@ -253,7 +253,7 @@ static bool lacks_buffer(const struct task *t)
     return t->count && ((sends && !t->send) || (takes && !t->recv));
 }
 
-static ncclResult_t check_task(const struct task *t)
+static ncclResult_t check_task(const struct nccl_task *t)
 {
     ncclResult_t result = check_comm(t->comm);
 
@@ -270,7 +270,7 @@ static ncclResult_t check_task(const struct task *t)
     return ncclSuccess;
 }
 
-static void note_task(const struct task *t)
+static void note_task(const struct nccl_task *t)
 {
     if (group.count == group.room) {
         group.room = group.room ? 2 * group.room : 16;
@@ -281,7 +281,7 @@ static void note_task(const struct task *t)
     group.tasks[group.count++] = *t;
 }
 
-ncclResult_t group_task(struct emu_thread *self, const struct task *t)
+ncclResult_t group_task(struct emu_thread *self, const struct nccl_task *t)
 {
     ncclResult_t result = check_task(t);
     bool empty = !t->count && t->kind != TASK_PUT; /* a bare signal is work */

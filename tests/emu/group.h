@@ -17,6 +17,6 @@ ncclResult_t group_simulate_end(void); /* the outermost forgets what was called 
 ncclResult_t group_job(struct emu_job *job, struct emu_thread *self, int key);
 
 /* Checks and takes a copy of one operation; where no group is open it is a group of its own. */
-ncclResult_t group_task(struct emu_thread *self, const struct task *task);
+ncclResult_t group_task(struct emu_thread *self, const struct nccl_task *task);
 
 #endif

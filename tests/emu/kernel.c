@@ -159,7 +159,7 @@ static uint64_t time_of(const struct emu_kernel *k, const struct emu_grid *g)
 }
 
 /* Nothing of the kernel itself, whose module may be unloaded before a graph is launched again. */
-struct launched {
+struct kernel_run {
     const char *name;
     unsigned registers, shared_bytes; /* static and dynamic */
     struct emu_grid grid;
@@ -168,7 +168,7 @@ struct launched {
 
 static uint64_t run_kernel(void *data, const struct emu_turn *turn, CUresult *error)
 {
-    const struct launched *l = data;
+    const struct kernel_run *l = data;
     uint64_t ns = turn->clock < 1 ? (uint64_t)((double)l->ns / turn->clock) : l->ns;
 
     (void)error;
@@ -179,7 +179,7 @@ static uint64_t run_kernel(void *data, const struct emu_turn *turn, CUresult *er
 
 static void describe_kernel(const void *data, struct emu_description *what)
 {
-    const struct launched *l = data;
+    const struct kernel_run *l = data;
     const unsigned *blocks = l->grid.blocks, *threads = l->grid.threads;
 
     *what = (struct emu_description){.type = EMU_KERNEL,
@@ -201,7 +201,7 @@ CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const st
                            CUstream stream)
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
-    struct launched *l;
+    struct kernel_run *l;
     CUstream to;
     CUresult result = k ? emu_stream_find(self, stream, NULL, &to) : CUDA_ERROR_INVALID_HANDLE;
 
@@ -210,9 +210,9 @@ CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const st
     if (result)
         return result;
     l = emu_alloc(sizeof(*l));
-    *l = (struct launched){k->facts.name, k->facts.registers,
-                           k->facts.shared_bytes + (unsigned)grid->shared_bytes, *grid,
-                           time_of(k, grid)};
+    *l = (struct kernel_run){k->facts.name, k->facts.registers,
+                             k->facts.shared_bytes + (unsigned)grid->shared_bytes, *grid,
+                             time_of(k, grid)};
     return emu_submit(self, to, emu_work_new(&kernel_kind, l), self->clock);
 }
 

@@ -34,17 +34,17 @@ struct emu_lane {
     struct emu_held *held;
 };
 
-struct wait {
+struct lane_wait {
     uint64_t start, least;
     bool lasts;    /* for more than a look */
     bool given_up; /* by a query, which found the job idle */
-    struct wait *next;
+    struct lane_wait *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lanes */
 static pthread_cond_t passed = PTHREAD_COND_INITIALIZER;
 static const struct emu_stall *stalls;
-static struct wait *waits;
+static struct lane_wait *waits;
 
 struct emu_lane *emu_lane_of(struct emu_thread *self, int device)
 {
@@ -167,14 +167,14 @@ static uint64_t first_wait(void)
 {
     uint64_t first = 0;
 
-    for (const struct wait *w = waits; w; w = w->next)
+    for (const struct lane_wait *w = waits; w; w = w->next)
         if (w->lasts && (!first || w->start < first))
             first = w->start;
     return first;
 }
 
 /* Drops the lock meanwhile. Whether the job has nothing to run, and this wait is its first. */
-static bool look(struct wait *w)
+static bool look(struct lane_wait *w)
 {
     const struct emu_stall *s = stalls;
     uint64_t first;
@@ -234,9 +234,9 @@ static bool has_turn(const struct emu_place *place)
     return has;
 }
 
-static void end_wait(struct wait *w)
+static void end_wait(struct lane_wait *w)
 {
-    struct wait **at = &waits;
+    struct lane_wait **at = &waits;
 
     while (*at != w)
         at = &(*at)->next;
@@ -261,7 +261,7 @@ static void overtake(struct emu_place *place)
 
 static bool ends_later(void *argument, uint64_t t)
 {
-    return ((const struct wait *)argument)->least > t;
+    return ((const struct lane_wait *)argument)->least > t;
 }
 
 static bool is_idle(void *argument)
@@ -277,7 +277,7 @@ static bool is_idle(void *argument)
 static void give_up(void *argument)
 {
     pthread_mutex_lock(&lock);
-    ((struct wait *)argument)->given_up = true;
+    ((struct lane_wait *)argument)->given_up = true;
     pthread_cond_broadcast(&passed);
     pthread_mutex_unlock(&lock);
 }
@@ -285,7 +285,7 @@ static void give_up(void *argument)
 bool emu_lane_await(struct emu_place *place, uint64_t start, uint64_t least, bool (*ended)(void *),
                     void *argument)
 {
-    struct wait w = {.start = start, .least = least};
+    struct lane_wait w = {.start = start, .least = least};
     const struct emu_waiting waiting = {ends_later, is_idle, &w, give_up};
     unsigned idle = 0;
     bool needed = true;

@@ -34,7 +34,7 @@ struct piece {
 };
 
 /* The piece at an offset; nothing where no more moves. */
-static struct piece piece_at(const struct ncclComm *comm, const struct task *t, size_t offset)
+static struct piece piece_at(const struct ncclComm *comm, const struct nccl_task *t, size_t offset)
 {
     size_t most = segment_head(comm->segment), all = task_bytes(t);
 
@@ -45,7 +45,7 @@ static struct piece piece_at(const struct ncclComm *comm, const struct task *t, 
     return (struct piece){offset, smaller(all - offset, most)};
 }
 
-static void post_bytes(struct ncclComm *comm, const struct task *t, uint64_t number,
+static void post_bytes(struct ncclComm *comm, const struct nccl_task *t, uint64_t number,
                        struct piece piece)
 {
     char *post = segment_post(comm->segment, number, (unsigned)comm->rank);
@@ -62,7 +62,7 @@ static void post_bytes(struct ncclComm *comm, const struct task *t, uint64_t num
 }
 
 /* By the last to come: rank after rank onto the first one's bytes. */
-static void reduce_bytes(struct ncclComm *comm, const struct task *t, uint64_t number,
+static void reduce_bytes(struct ncclComm *comm, const struct nccl_task *t, uint64_t number,
                          struct piece piece)
 {
     size_t parts = parts_sent(t->op) ? (size_t)comm->ranks : 1;
@@ -80,7 +80,7 @@ static void reduce_bytes(struct ncclComm *comm, const struct task *t, uint64_t n
         number_scale(result, count, (enum number)t->type, 1, (unsigned)comm->ranks);
 }
 
-static void take_bytes(struct ncclComm *comm, const struct task *t, uint64_t number,
+static void take_bytes(struct ncclComm *comm, const struct nccl_task *t, uint64_t number,
                        struct piece piece)
 {
     struct segment *s = comm->segment;
@@ -129,14 +129,14 @@ void launch_view(const struct emu_place *place, uint64_t start, struct calendar 
 }
 
 /* The whole buffer: what all ranks bring or take, where a call counts a part. */
-static uint64_t full_bytes(const struct task *t)
+static uint64_t full_bytes(const struct nccl_task *t)
 {
     bool all = parts_sent(t->op) || t->op == COLLECTIVE_ALLGATHER || t->op == COLLECTIVE_GATHER;
 
     return task_bytes(t) * (all ? (unsigned)t->comm->ranks : 1);
 }
 
-ncclResult_t launch_choose(const struct task *t, struct choice *choice)
+ncclResult_t launch_choose(const struct nccl_task *t, struct run_method *choice)
 {
     struct ncclComm *comm = t->comm;
     unsigned nodes = atomic_load(&comm->nodes);
@@ -150,11 +150,11 @@ ncclResult_t launch_choose(const struct task *t, struct choice *choice)
                          full_bytes(t), choice);
 }
 
-static void post_ask(struct ncclComm *comm, const struct task *t, uint64_t number, uint64_t start,
-                     const struct emu_place *place)
+static void post_ask(struct ncclComm *comm, const struct nccl_task *t, uint64_t number,
+                     uint64_t start, const struct emu_place *place)
 {
     struct ask *ask = segment_ask(comm->segment, number, (unsigned)comm->rank);
-    struct choice choice;
+    struct run_method choice;
 
     launch_choose(t, &choice); /* it was accepted when it was called for */
     ask->start = start;
@@ -196,9 +196,9 @@ static bool peers_gone(struct ncclComm *comm, uint64_t number)
 }
 
 /* Ranks that ask for different things hang, as they do for real; this says why. */
-static void settle(struct ncclComm *comm, const struct task *t, uint64_t number)
+static void settle(struct ncclComm *comm, const struct nccl_task *t, uint64_t number)
 {
-    struct slot *slot = segment_slot(comm->segment, number);
+    struct arrival_slot *slot = segment_slot(comm->segment, number);
     unsigned who;
 
     if (settle_collective(comm->segment, comm->key, number, &who) != 0) {
@@ -215,9 +215,9 @@ static void settle(struct ncclComm *comm, const struct task *t, uint64_t number)
 }
 
 /* Returns false when the others cannot come any more. */
-static bool meet(struct ncclComm *comm, const struct task *t, uint64_t number)
+static bool meet(struct ncclComm *comm, const struct nccl_task *t, uint64_t number)
 {
-    struct slot *slot = segment_slot(comm->segment, number);
+    struct arrival_slot *slot = segment_slot(comm->segment, number);
     uint32_t seen;
     bool met = true;
 
@@ -235,10 +235,10 @@ static bool meet(struct ncclComm *comm, const struct task *t, uint64_t number)
 
 /* All members of a collective come here as often; the last one that comes reduces a piece, if there
  * is one. Returns false when the others cannot come any more. */
-static bool gather(struct ncclComm *comm, const struct task *t, uint64_t number,
+static bool gather(struct ncclComm *comm, const struct nccl_task *t, uint64_t number,
                    const struct piece *piece)
 {
-    struct slot *slot = segment_slot(comm->segment, number);
+    struct arrival_slot *slot = segment_slot(comm->segment, number);
     uint32_t turn = atomic_load(&slot->turn);
 
     if (atomic_fetch_add(&slot->gathered, 1) + 1 == (unsigned)comm->ranks) {
@@ -260,7 +260,7 @@ static bool gather(struct ncclComm *comm, const struct task *t, uint64_t number,
 
 /* Moves the bytes behind the head, piece after piece. A rank puts the next piece only when all others
  * have read the last one. */
-static bool move_rest(struct ncclComm *comm, const struct task *t, uint64_t number)
+static bool move_rest(struct ncclComm *comm, const struct nccl_task *t, uint64_t number)
 {
     struct piece piece = piece_at(comm, t, piece_at(comm, t, 0).bytes);
     bool met = true;
@@ -277,7 +277,7 @@ static bool move_rest(struct ncclComm *comm, const struct task *t, uint64_t numb
     return met;
 }
 
-static bool run_collective(struct ncclComm *comm, const struct task *t,
+static bool run_collective(struct ncclComm *comm, const struct nccl_task *t,
                            const struct emu_place *place, uint64_t start, uint64_t *end)
 {
     uint64_t number = comm->collectives++;
@@ -302,7 +302,7 @@ static bool run_collective(struct ncclComm *comm, const struct task *t,
 
 static uint64_t issue_launch(void *data)
 {
-    struct ncclComm *comm = ((struct launch *)data)->comm;
+    struct ncclComm *comm = ((struct nccl_launch *)data)->comm;
     uint64_t ticket;
 
     pthread_mutex_lock(&comm->lock);
@@ -315,7 +315,7 @@ static uint64_t issue_launch(void *data)
 /* A peer's launch cannot start before its clock, unless it is already issued. */
 static bool peer_later(struct ncclComm *comm, unsigned peer, uint64_t t)
 {
-    struct member *m = segment_member(comm->segment, peer);
+    struct segment_member *m = segment_member(comm->segment, peer);
 
     return atomic_load(&m->clock) > t && atomic_load(&m->issued) == atomic_load(&m->completed);
 }
@@ -341,7 +341,7 @@ static bool all_idle(void *argument)
     return segment_idle(((struct ncclComm *)argument)->segment);
 }
 
-static bool run_tasks(struct ncclComm *comm, const struct launch *l, struct emu_place *place,
+static bool run_tasks(struct ncclComm *comm, const struct nccl_launch *l, struct emu_place *place,
                       uint64_t start, uint64_t *end)
 {
     unsigned messages = 0;
@@ -349,7 +349,7 @@ static bool run_tasks(struct ncclComm *comm, const struct launch *l, struct emu_
 
     *end = start;
     for (unsigned i = 0; i < l->count && met; i++) {
-        const struct task *t = &l->tasks[i];
+        const struct nccl_task *t = &l->tasks[i];
 
         if (t->kind == TASK_COLLECTIVE)
             met = run_collective(comm, t, place, *end, end);
@@ -363,7 +363,7 @@ static bool run_tasks(struct ncclComm *comm, const struct launch *l, struct emu_
     return met && (!messages || message_run(comm, l, place, *end, end));
 }
 
-static bool is_answered(const struct launch *l, const struct task *t)
+static bool is_answered(const struct nccl_launch *l, const struct nccl_task *t)
 {
     for (unsigned i = 0; i < l->count; i++)
         if (l->tasks[i].root == t->root && l->tasks[i].kind != t->kind)
@@ -375,7 +375,7 @@ static bool is_answered(const struct launch *l, const struct task *t)
  * A message one way may be awaited long before its sender can send it, so nobody waits for it. */
 static bool communicates(const void *data)
 {
-    const struct launch *l = data;
+    const struct nccl_launch *l = data;
 
     for (unsigned i = 0; i < l->count; i++)
         if (l->tasks[i].kind == TASK_COLLECTIVE)
@@ -388,7 +388,7 @@ static bool communicates(const void *data)
 
 static uint64_t run_launch(void *data, const struct emu_turn *turn, CUresult *error)
 {
-    struct launch *l = data;
+    struct nccl_launch *l = data;
     struct ncclComm *comm = l->comm;
     const struct emu_waiting waiting = {certainly_later, all_idle, comm, NULL};
     uint64_t start = turn->start, end = start;
@@ -430,7 +430,7 @@ static uint64_t run_launch(void *data, const struct emu_turn *turn, CUresult *er
 
 static void release_launch(void *data)
 {
-    struct launch *l = data;
+    struct nccl_launch *l = data;
 
     comm_unref(l->comm);
     free(l->tasks);
@@ -445,16 +445,16 @@ static const char *const redop_names[] = {"Sum", "Prod", "MinMax", "MinMax", "Su
 
 /* Whether a kernel of NCCL's for trees runs it: those of the stand-in's own choice go by one name.
  */
-static bool runs_forced_tree(const struct task *t)
+static bool runs_forced_tree(const struct nccl_task *t)
 {
-    struct choice choice;
+    struct run_method choice;
 
     return t->op == COLLECTIVE_ALLREDUCE && !tuning_is_free(&t->comm->tuning) &&
            launch_choose(t, &choice) == ncclSuccess && choice.algorithm == COLLECTIVE_TREE;
 }
 
 /* As NCCL names its kernels; messages of all sorts go by one. */
-static void name_launch(const struct task *t, char *name, size_t size)
+static void name_launch(const struct nccl_task *t, char *name, size_t size)
 {
     static const char *const plain[] = {
         [COLLECTIVE_BROADCAST] = "Broadcast_RING_LL", [COLLECTIVE_ALLGATHER] = "AllGather_RING_LL"};
@@ -477,7 +477,7 @@ static void name_launch(const struct task *t, char *name, size_t size)
 
 static void describe_launch(const void *data, struct emu_description *what)
 {
-    const struct launch *l = data;
+    const struct nccl_launch *l = data;
     const struct tuning *tuning = &l->comm->tuning;
     uint64_t bytes = 0;
     char name[128];

@@ -15,7 +15,7 @@ static inline size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static inline size_t task_bytes(const struct task *t)
+static inline size_t task_bytes(const struct nccl_task *t)
 {
     return t->count * number_size((enum number)t->type);
 }
@@ -24,7 +24,7 @@ static inline size_t task_bytes(const struct task *t)
 void launch_view(const struct emu_place *place, uint64_t start, struct calendar *view);
 
 /* How a collective runs; ncclInvalidUsage where the program's settings leave nothing. */
-ncclResult_t launch_choose(const struct task *t, struct choice *choice);
+ncclResult_t launch_choose(const struct nccl_task *t, struct run_method *choice);
 
 /* Whether somebody has ended what runs on the communicator. */
 bool launch_ended(void *comm);

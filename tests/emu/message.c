@@ -15,10 +15,10 @@
 
 enum progress { MESSAGE_NEW, MESSAGE_POSTED, MESSAGE_MOVING, MESSAGE_DONE };
 
-struct message {
-    const struct task *task;
+struct moving_message {
+    const struct nccl_task *task;
     enum progress state;
-    struct message *before; /* the one to or from the same peer in this launch, or NULL */
+    struct moving_message *before; /* the one to or from the same peer in this launch, or NULL */
     uint32_t number;
     unsigned from, to, peer;
     size_t moved, bytes; /* so far, and of those that are to move */
@@ -27,15 +27,15 @@ struct message {
 
 static void ring(struct ncclComm *comm, unsigned rank)
 {
-    struct member *m = segment_member(comm->segment, rank);
+    struct segment_member *m = segment_member(comm->segment, rank);
 
     atomic_fetch_add(&m->bell, 1);
     segment_wake(&m->bell);
 }
 
 /* One launch of messages. */
-struct messages {
-    struct message *all;
+struct message_set {
+    struct moving_message *all;
     unsigned count;
     unsigned sharing[2]
                     [2]; /* of those that it receives, and sends; from, to another node, its own */
@@ -51,8 +51,8 @@ static bool near(struct ncclComm *comm, unsigned a, unsigned b)
     return segment_member(comm->segment, a)->host == segment_member(comm->segment, b)->host;
 }
 
-static void post_message(struct ncclComm *comm, struct message *m, const struct messages *l,
-                         uint64_t start)
+static void post_message(struct ncclComm *comm, struct moving_message *m,
+                         const struct message_set *l, uint64_t start)
 {
     struct channel *c = segment_channel(comm->segment, m->from, m->to);
     size_t head = smaller(task_bytes(m->task), segment_message_head(comm->segment));
@@ -71,7 +71,7 @@ static void post_message(struct ncclComm *comm, struct message *m, const struct 
     ring(comm, m->peer);
 }
 
-static bool other_side_posted(struct ncclComm *comm, const struct message *m)
+static bool other_side_posted(struct ncclComm *comm, const struct moving_message *m)
 {
     struct channel *c = segment_channel(comm->segment, m->from, m->to);
     uint32_t posts = atomic_load(m->task->kind == TASK_SEND ? &c->received : &c->sent);
@@ -87,7 +87,7 @@ static int32_t pieces_there(const struct channel *c)
 }
 
 /* The place is free for the next piece, or the piece in it was counted. */
-static void count_piece(struct ncclComm *comm, struct message *m)
+static void count_piece(struct ncclComm *comm, struct moving_message *m)
 {
     struct channel *c = segment_channel(comm->segment, m->from, m->to);
 
@@ -96,7 +96,7 @@ static void count_piece(struct ncclComm *comm, struct message *m)
 }
 
 /* The head is through. Of a message whose rest moves too, it counts as the first piece. */
-static void finish_message(struct ncclComm *comm, struct message *m, struct calendar *used)
+static void finish_message(struct ncclComm *comm, struct moving_message *m, struct calendar *used)
 {
     const struct channel *c = segment_channel(comm->segment, m->from, m->to);
     const struct post *send = &c->send[m->number % 2], *recv = &c->recv[m->number % 2];
@@ -116,7 +116,7 @@ static void finish_message(struct ncclComm *comm, struct message *m, struct cale
 }
 
 /* One piece behind the head, where the place is the caller's turn to use. */
-static bool move_piece(struct ncclComm *comm, struct message *m)
+static bool move_piece(struct ncclComm *comm, struct moving_message *m)
 {
     const struct channel *c = segment_channel(comm->segment, m->from, m->to);
     char *place = segment_message(comm->segment, m->from, m->to, m->number);
@@ -136,7 +136,7 @@ static bool move_piece(struct ncclComm *comm, struct message *m)
 }
 
 /* One step of one message; returns whether there was one. */
-static bool advance(struct ncclComm *comm, struct message *m, struct messages *l)
+static bool advance(struct ncclComm *comm, struct moving_message *m, struct message_set *l)
 {
     if (m->state == MESSAGE_NEW && (!m->before || m->before->state == MESSAGE_DONE)) {
         bool later = m->before && m->before->end > l->start;
@@ -151,9 +151,9 @@ static bool advance(struct ncclComm *comm, struct message *m, struct messages *l
     return m->state == MESSAGE_MOVING && move_piece(comm, m);
 }
 
-static void prepare_message(struct ncclComm *comm, struct messages *l, const struct task *t)
+static void prepare_message(struct ncclComm *comm, struct message_set *l, const struct nccl_task *t)
 {
-    struct message *m = &l->all[l->count];
+    struct moving_message *m = &l->all[l->count];
     bool sends = t->kind == TASK_SEND;
 
     m->task = t;
@@ -170,7 +170,7 @@ static void prepare_message(struct ncclComm *comm, struct messages *l, const str
 }
 
 /* The first message that waits for its peer. */
-static const struct message *pending(const struct messages *l)
+static const struct moving_message *pending(const struct message_set *l)
 {
     for (unsigned i = 0; i < l->count; i++)
         if (l->all[i].state == MESSAGE_POSTED || l->all[i].state == MESSAGE_MOVING)
@@ -182,7 +182,7 @@ static const struct message *pending(const struct messages *l)
  * gone; whether it had come before that is for the caller to look. */
 static bool wait_for_bell(struct ncclComm *comm, unsigned peer, uint32_t seen)
 {
-    struct member *self = segment_member(comm->segment, (unsigned)comm->rank);
+    struct segment_member *self = segment_member(comm->segment, (unsigned)comm->rank);
 
     atomic_store(&comm->waiting_peer, peer + 1);
     segment_sleep(&self->bell, seen);
@@ -197,7 +197,7 @@ static bool peer_lost(struct ncclComm *comm, unsigned peer)
     return false;
 }
 
-static bool wait_for_message(struct ncclComm *comm, const struct message *m, uint32_t seen)
+static bool wait_for_message(struct ncclComm *comm, const struct moving_message *m, uint32_t seen)
 {
     bool there = wait_for_bell(comm, m->peer, seen);
 
@@ -209,9 +209,9 @@ static bool wait_for_message(struct ncclComm *comm, const struct message *m, uin
 }
 
 /* Until all are done. Returns false when a peer cannot come any more. */
-static bool exchange(struct ncclComm *comm, struct messages *l)
+static bool exchange(struct ncclComm *comm, struct message_set *l)
 {
-    struct member *self = segment_member(comm->segment, (unsigned)comm->rank);
+    struct segment_member *self = segment_member(comm->segment, (unsigned)comm->rank);
     unsigned done = 0;
 
     while (done < l->count) {
@@ -229,10 +229,10 @@ static bool exchange(struct ncclComm *comm, struct messages *l)
     return true;
 }
 
-bool message_run(struct ncclComm *comm, const struct launch *launch, const struct emu_place *place,
-                 uint64_t start, uint64_t *end)
+bool message_run(struct ncclComm *comm, const struct nccl_launch *launch,
+                 const struct emu_place *place, uint64_t start, uint64_t *end)
 {
-    struct messages l = {.all = emu_alloc(launch->count * sizeof(*l.all)), .place = place};
+    struct message_set l = {.all = emu_alloc(launch->count * sizeof(*l.all)), .place = place};
     struct emu_held *held;
     bool met;
 
@@ -254,8 +254,8 @@ bool message_run(struct ncclComm *comm, const struct launch *launch, const struc
 /* ---- one-sided ---- */
 
 /* No byte of a put is moved: only the signal behind it, when the bytes would be there. */
-static void post_signal(struct ncclComm *comm, const struct task *t, const struct emu_place *place,
-                        uint64_t start, uint64_t *end)
+static void post_signal(struct ncclComm *comm, const struct nccl_task *t,
+                        const struct emu_place *place, uint64_t start, uint64_t *end)
 {
     unsigned from = (unsigned)comm->rank, to = (unsigned)t->root;
     struct channel *c = segment_channel(comm->segment, from, to);
@@ -281,10 +281,10 @@ static void post_signal(struct ncclComm *comm, const struct task *t, const struc
     ring(comm, to);
 }
 
-static bool await_signals(struct ncclComm *comm, const struct task *t, uint64_t start,
+static bool await_signals(struct ncclComm *comm, const struct nccl_task *t, uint64_t start,
                           uint64_t *end)
 {
-    struct member *self = segment_member(comm->segment, (unsigned)comm->rank);
+    struct segment_member *self = segment_member(comm->segment, (unsigned)comm->rank);
     struct channel *c = segment_channel(comm->segment, (unsigned)t->root, (unsigned)comm->rank);
     uint32_t wanted = comm->awaited[t->root] + (uint32_t)t->count;
     uint64_t at;
@@ -306,8 +306,8 @@ static bool await_signals(struct ncclComm *comm, const struct task *t, uint64_t 
     return true;
 }
 
-bool message_one_sided(struct ncclComm *comm, const struct task *t, const struct emu_place *place,
-                       uint64_t start, uint64_t *end)
+bool message_one_sided(struct ncclComm *comm, const struct nccl_task *t,
+                       const struct emu_place *place, uint64_t start, uint64_t *end)
 {
     if (t->kind == TASK_AWAIT)
         return await_signals(comm, t, start, end);

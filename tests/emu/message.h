@@ -10,10 +10,10 @@
 #include "launch.h"
 
 /* All sends and receives of the launch, side by side; those between the same two in order. */
-bool message_run(struct ncclComm *comm, const struct launch *launch, const struct emu_place *place,
-                 uint64_t start, uint64_t *end);
+bool message_run(struct ncclComm *comm, const struct nccl_launch *launch,
+                 const struct emu_place *place, uint64_t start, uint64_t *end);
 
-bool message_one_sided(struct ncclComm *comm, const struct task *t, const struct emu_place *place,
-                       uint64_t start, uint64_t *end);
+bool message_one_sided(struct ncclComm *comm, const struct nccl_task *t,
+                       const struct emu_place *place, uint64_t start, uint64_t *end);
 
 #endif

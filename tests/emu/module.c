@@ -16,7 +16,7 @@
 #include "kernel.h"
 #include "memory.h"
 
-struct variable {
+struct module_variable {
     char *name;
     void *memory;
     size_t bytes;
@@ -24,7 +24,7 @@ struct variable {
 
 struct module {
     struct emu_kernel *kernels; /* by `sibling` */
-    struct variable *variables;
+    struct module_variable *variables;
     size_t variable_count;
     int device;
     unsigned age; /* of the device's memory: of another, the variables are gone with it */
@@ -41,7 +41,7 @@ static int current_device(const struct emu_thread *self)
     return self->context ? emu_context_device(self->context) : 0;
 }
 
-static CUresult place(struct variable *v, const struct image_variable *from, int device)
+static CUresult place(struct module_variable *v, const struct image_variable *from, int device)
 {
     v->memory = emu_memory_map(from->bytes ? from->bytes : 1, MEMORY_DEVICE, device);
     if (!v->memory)

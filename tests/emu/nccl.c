@@ -28,7 +28,7 @@
 #define POLL_PATIENCE_NS 2000000000u
 
 /* What a unique id holds; the rest is filler. */
-struct id {
+struct unique_id {
     uint64_t key;
     int32_t root_pid;
     uint32_t zero; /* where padding would differ from run to run */
@@ -63,7 +63,7 @@ NCCL(ncclResult_t, ncclGetUniqueId, (ncclUniqueId * uniqueId))
 {
     static atomic_uint made;
     const char *dir = secure_getenv("EMU_DIR");
-    struct id id = {0, (int32_t)getpid(), 0};
+    struct unique_id id = {0, (int32_t)getpid(), 0};
 
     EMU_CALL(self);
     (void)self;
@@ -113,7 +113,7 @@ static ncclResult_t init_rank(struct emu_thread *self, ncclComm_t *out, int rank
     struct comm_options options = {0};
     ncclResult_t result;
     struct emu_job *job;
-    struct id id;
+    struct unique_id id;
 
     if (!out || ranks < 1 || rank < 0 || rank >= ranks)
         return comm_fail(ncclInvalidArgument, "rank %d of %d", rank, ranks);
@@ -158,7 +158,7 @@ NCCL(ncclResult_t, ncclCommInitAll, (ncclComm_t * comm, int ndev, const int *dev
     struct emu_job **jobs;
     ncclResult_t result;
     ncclUniqueId unique;
-    struct id id;
+    struct unique_id id;
 
     if (!comm || ndev < 1 || emu_init() != CUDA_SUCCESS || (!devlist && ndev > emu_device_count()))
         return comm_fail(ncclInvalidArgument, "%d devices", ndev);
@@ -185,14 +185,14 @@ NCCL(ncclResult_t, ncclCommInitRankScalable,
 {
     EMU_CALL(self);
     ncclUniqueId all;
-    struct id id;
+    struct unique_id id;
 
     if (nId < 1 || nId > nranks || !commIds)
         return comm_fail(ncclInvalidArgument, "%d ids for %d ranks", nId, nranks);
     all = commIds[0];
     memcpy(&id, all.internal, sizeof(id));
     for (int i = 1; i < nId; i++) {
-        struct id other;
+        struct unique_id other;
 
         memcpy(&other, commIds[i].internal, sizeof(other));
         id.key = emu_hash(id.key, other.key);
@@ -292,7 +292,7 @@ NCCL(ncclResult_t, ncclCommGrow,
 {
     EMU_CALL(self);
     ncclResult_t result;
-    struct id id = {0, 0, 0};
+    struct unique_id id = {0, 0, 0};
     struct comm_options options;
     struct emu_job *job;
 

@@ -34,9 +34,9 @@ NCCL(ncclResult_t, ncclGroupSimulateEnd, (ncclSimInfo_t * simInfo))
     return group_simulate_end();
 }
 
-#define COLLECTIVE(_op, _send, _recv, _count, _redop, _root)                                 \
-    group_task(self, &(struct task){TASK_COLLECTIVE, COLLECTIVE_##_op, _send, _recv, _count, \
-                                    datatype, _redop, _root, comm, stream, NULL})
+#define COLLECTIVE(_op, _send, _recv, _count, _redop, _root)                                      \
+    group_task(self, &(struct nccl_task){TASK_COLLECTIVE, COLLECTIVE_##_op, _send, _recv, _count, \
+                                         datatype, _redop, _root, comm, stream, NULL})
 
 NCCL(ncclResult_t, ncclAllReduce,
      (const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, ncclRedOp_t op,
@@ -172,8 +172,8 @@ NCCL(ncclResult_t, ncclSend,
       cudaStream_t stream))
 {
     EMU_CALL(self);
-    return group_task(self, &(struct task){TASK_SEND, 0, sendbuff, NULL, count, datatype, 0, peer,
-                                           comm, stream, NULL});
+    return group_task(self, &(struct nccl_task){TASK_SEND, 0, sendbuff, NULL, count, datatype, 0,
+                                                peer, comm, stream, NULL});
 }
 
 NCCL(ncclResult_t, ncclRecv,
@@ -181,8 +181,8 @@ NCCL(ncclResult_t, ncclRecv,
       cudaStream_t stream))
 {
     EMU_CALL(self);
-    return group_task(self, &(struct task){TASK_RECV, 0, NULL, recvbuff, count, datatype, 0, peer,
-                                           comm, stream, NULL});
+    return group_task(self, &(struct nccl_task){TASK_RECV, 0, NULL, recvbuff, count, datatype, 0,
+                                                peer, comm, stream, NULL});
 }
 
 #define EMU_LIBRARY_NCCL

@@ -55,8 +55,8 @@ NCCL(ncclResult_t, ncclPutSignal,
         peerWinOffset > peerWin->size || bytes > peerWin->size - peerWinOffset || sigIdx || ctx ||
         flags)
         return comm_fail(ncclInvalidArgument, "%zu bytes at %zu of a window", bytes, peerWinOffset);
-    return group_task(self, &(struct task){TASK_PUT, 0, localbuff, NULL, count, datatype, 0, peer,
-                                           comm, stream, NULL});
+    return group_task(self, &(struct nccl_task){TASK_PUT, 0, localbuff, NULL, count, datatype, 0,
+                                                peer, comm, stream, NULL});
 }
 
 NCCL(ncclResult_t, ncclSignal,
@@ -65,8 +65,8 @@ NCCL(ncclResult_t, ncclSignal,
     EMU_CALL(self);
     if (sigIdx || ctx || flags)
         return comm_fail(ncclInvalidArgument, "signal %d of context %d", sigIdx, ctx);
-    return group_task(
-        self, &(struct task){TASK_PUT, 0, NULL, NULL, 0, ncclInt8, 0, peer, comm, stream, NULL});
+    return group_task(self, &(struct nccl_task){TASK_PUT, 0, NULL, NULL, 0, ncclInt8, 0, peer, comm,
+                                                stream, NULL});
 }
 
 NCCL(ncclResult_t, ncclWaitSignal,
@@ -78,9 +78,9 @@ NCCL(ncclResult_t, ncclWaitSignal,
     if (nDesc < 1 || !signalDescs)
         return comm_fail(ncclInvalidArgument, "%d signals to wait for", nDesc);
     for (int i = 0; i < nDesc && !result; i++)
-        result =
-            group_task(self, &(struct task){TASK_AWAIT, 0, NULL, NULL, (size_t)signalDescs[i].opCnt,
-                                            ncclInt8, 0, signalDescs[i].peer, comm, stream, NULL});
+        result = group_task(self, &(struct nccl_task){TASK_AWAIT, 0, NULL, NULL,
+                                                      (size_t)signalDescs[i].opCnt, ncclInt8, 0,
+                                                      signalDescs[i].peer, comm, stream, NULL});
     return result;
 }
 

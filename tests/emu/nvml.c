@@ -213,14 +213,14 @@ struct process_v1 {
     unsigned long long bytes;
 };
 
-struct process {
+struct nvml_process {
     unsigned pid;
     unsigned long long bytes;
     unsigned instance, compute_instance;
 };
 
 /* *count: room in, processes out. */
-static int processes_of(nvmlDevice_t device, unsigned *count, struct process *out)
+static int processes_of(nvmlDevice_t device, unsigned *count, struct nvml_process *out)
 {
     struct emu_gpu_process found[64];
     unsigned room = *count, all = emu_gpus_processes(device->number, found, 64);
@@ -229,13 +229,14 @@ static int processes_of(nvmlDevice_t device, unsigned *count, struct process *ou
     if (all > room || (all && !out))
         return NVML_ERROR_INSUFFICIENT_SIZE;
     for (unsigned i = 0; i < all && i < 64; i++)
-        out[i] = (struct process){(unsigned)found[i].pid, found[i].bytes, UINT32_MAX, UINT32_MAX};
+        out[i] =
+            (struct nvml_process){(unsigned)found[i].pid, found[i].bytes, UINT32_MAX, UINT32_MAX};
     return NVML_SUCCESS;
 }
 
 static int processes_v1_of(nvmlDevice_t device, unsigned *count, struct process_v1 *out)
 {
-    struct process all[64];
+    struct nvml_process all[64];
     unsigned room = *count;
     int error;
 
@@ -263,16 +264,17 @@ static int process_name(unsigned pid, char *name, unsigned length)
 }
 
 NVML_DEVICE(nvmlDeviceGetComputeRunningProcesses_v3,
-            (nvmlDevice_t device, unsigned *count, struct process *out),
+            (nvmlDevice_t device, unsigned *count, struct nvml_process *out),
             processes_of(device, count, out))
 NVML_DEVICE(nvmlDeviceGetComputeRunningProcesses_v2,
-            (nvmlDevice_t device, unsigned *count, struct process *out),
+            (nvmlDevice_t device, unsigned *count, struct nvml_process *out),
             processes_of(device, count, out))
 NVML_DEVICE(nvmlDeviceGetComputeRunningProcesses,
             (nvmlDevice_t device, unsigned *count, struct process_v1 *out),
             processes_v1_of(device, count, out))
 NVML_DEVICE(nvmlDeviceGetGraphicsRunningProcesses_v3,
-            (nvmlDevice_t device, unsigned *count, struct process *out), (*count = 0, (void)out, 0))
+            (nvmlDevice_t device, unsigned *count, struct nvml_process *out),
+            (*count = 0, (void)out, 0))
 
 NVML(int, nvmlSystemGetProcessName, (unsigned pid, char *name, unsigned length))
 {

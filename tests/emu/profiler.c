@@ -21,7 +21,7 @@ enum { GROUP = 1, COLL = 2, P2P = 4, KERNEL = 64, KERNEL_STOP = 22 };
 #define ABSENT 0
 
 /* Offsets into an event, by version. */
-static const struct layout {
+static const struct event_layout {
     struct {
         unsigned function, send, recv, count, root, type, channels, algo, proto;
     } coll;
@@ -41,7 +41,7 @@ static const struct layout {
 
 #define NEWEST ((int)(sizeof(layouts) / sizeof(*layouts)) - 1)
 
-struct table {
+struct profiler_table {
     const char *name;
     void (*init)(void);
     int (*start)(void *context, void **event, void *what);
@@ -54,7 +54,7 @@ typedef int (*init_v1)(void **, int *);
 typedef int (*init_v4)(void **, int *, const char *, uint64_t, int, int, int, void (*)(void));
 typedef int (*init_v5)(void **, uint64_t, int *, const char *, int, int, int, void (*)(void));
 
-static const struct table *table;
+static const struct profiler_table *table;
 static int version;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -120,11 +120,11 @@ void profiler_end(struct ncclComm *comm)
 
 /* ---- events ---- */
 
-struct event {
+struct event_bytes {
     _Alignas(8) char bytes[EVENT_BYTES];
 };
 
-static void put(struct event *e, unsigned at, const void *value, size_t size)
+static void put(struct event_bytes *e, unsigned at, const void *value, size_t size)
 {
     if (at != ABSENT)
         memcpy(e->bytes + at, value, size);
@@ -133,7 +133,7 @@ static void put(struct event *e, unsigned at, const void *value, size_t size)
 #define PUT(_event, _at, _type, _value) put(_event, _at, &(_type){_value}, sizeof(_type))
 
 /* A number up to version 1, a word from version 2 on. */
-static void put_word(struct event *e, unsigned at, int number, const char *word)
+static void put_word(struct event_bytes *e, unsigned at, int number, const char *word)
 {
     if (version == 1)
         PUT(e, at, uint8_t, (uint8_t)number);
@@ -141,9 +141,9 @@ static void put_word(struct event *e, unsigned at, int number, const char *word)
         PUT(e, at, const char *, word);
 }
 
-static struct event new_event(int type, const struct ncclComm *comm)
+static struct event_bytes new_event(int type, const struct ncclComm *comm)
 {
-    struct event e = {{0}};
+    struct event_bytes e = {{0}};
 
     if (version < 5) {
         memset(e.bytes, 0x5a, 8); /* the type is one byte, and nobody clears the rest */
@@ -169,14 +169,14 @@ static const char *const types[] = {
     "ncclFloat16", "ncclFloat32", "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclFloat8e5m2",
 };
 
-static bool is_small(const struct task *t)
+static bool is_small(const struct nccl_task *t)
 {
     return t->count * number_size((enum number)t->type) <= emu_fabric()->tree_bytes;
 }
 
 /* Where nothing is forced and the fabric does not say what is chosen, numbers that are only
  * plausible. */
-static uint8_t channels_of(const struct task *t)
+static uint8_t channels_of(const struct nccl_task *t)
 {
     const struct emu_fabric *f = emu_fabric();
 
@@ -190,9 +190,9 @@ static const char *const algorithms[] = {"TREE", "RING"};
 static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
 
 /* What is told of an operation's algorithm and protocol. */
-static void numbers_of(const struct task *t, int *algorithm, int *protocol)
+static void numbers_of(const struct nccl_task *t, int *algorithm, int *protocol)
 {
-    struct choice choice = {COLLECTIVE_RING, COLLECTIVE_ANY_PROTOCOL, 0};
+    struct run_method choice = {COLLECTIVE_RING, COLLECTIVE_ANY_PROTOCOL, 0};
 
     launch_choose(t, &choice);
     *algorithm = (int)choice.algorithm - COLLECTIVE_TREE;
@@ -201,10 +201,10 @@ static void numbers_of(const struct task *t, int *algorithm, int *protocol)
         *protocol = is_small(t) ? 0 : 2;
 }
 
-static void *start_coll(struct ncclComm *comm, const struct task *t)
+static void *start_coll(struct ncclComm *comm, const struct nccl_task *t)
 {
-    const struct layout *l = &layouts[version];
-    struct event e = new_event(COLL, comm);
+    const struct event_layout *l = &layouts[version];
+    struct event_bytes e = new_event(COLL, comm);
     bool in_bytes = t->op == COLLECTIVE_ALLGATHER || t->op == COLLECTIVE_BROADCAST;
     size_t size = in_bytes ? number_size((enum number)t->type) : 1;
     void *handle = NULL;
@@ -227,8 +227,8 @@ static void *start_coll(struct ncclComm *comm, const struct task *t)
 static void *start_message(struct ncclComm *comm, bool sends, const void *buffer, size_t count,
                            ncclDataType_t type, int peer, uint8_t channels)
 {
-    const struct layout *l = &layouts[version];
-    struct event e = new_event(P2P, comm);
+    const struct event_layout *l = &layouts[version];
+    struct event_bytes e = new_event(P2P, comm);
     void *handle = NULL;
 
     put_word(&e, l->p2p.function, sends ? 6 : 7, sends ? "Send" : "Recv");
@@ -241,7 +241,7 @@ static void *start_message(struct ncclComm *comm, bool sends, const void *buffer
     return handle;
 }
 
-static void tell_alltoall(struct ncclComm *comm, const struct task *t)
+static void tell_alltoall(struct ncclComm *comm, const struct nccl_task *t)
 {
     size_t part = t->count * number_size((enum number)t->type);
 
@@ -254,7 +254,7 @@ static void tell_alltoall(struct ncclComm *comm, const struct task *t)
     }
 }
 
-static void start_task(struct ncclComm *comm, struct task *t)
+static void start_task(struct ncclComm *comm, struct nccl_task *t)
 {
     t->event = NULL;
     if (t->kind != TASK_COLLECTIVE)
@@ -267,10 +267,10 @@ static void start_task(struct ncclComm *comm, struct task *t)
         t->event = start_coll(comm, t);
 }
 
-void profiler_launch(struct launch *l)
+void profiler_launch(struct nccl_launch *l)
 {
     struct ncclComm *comm = l->comm;
-    struct event e = new_event(GROUP, comm);
+    struct event_bytes e = new_event(GROUP, comm);
     void *group = NULL;
 
     if (!table || !(comm->profiled & (COLL | P2P)))
@@ -291,7 +291,7 @@ static void *launch_main(void *l)
     return NULL;
 }
 
-void profiler_launch_elsewhere(struct launch *l)
+void profiler_launch_elsewhere(struct nccl_launch *l)
 {
     pthread_t thread;
 
@@ -303,7 +303,7 @@ void profiler_launch_elsewhere(struct launch *l)
 static void tell_kernel(struct ncclComm *comm, void *parent, uint8_t channel, uint64_t start,
                         uint64_t end)
 {
-    struct event e = new_event(KERNEL, comm);
+    struct event_bytes e = new_event(KERNEL, comm);
     void *handle = NULL;
 
     memcpy(e.bytes + 8, &parent, sizeof(parent));
@@ -316,7 +316,7 @@ static void tell_kernel(struct ncclComm *comm, void *parent, uint8_t channel, ui
     table->stop(handle);
 }
 
-void profiler_kernels(struct launch *l, uint64_t start, uint64_t end)
+void profiler_kernels(struct nccl_launch *l, uint64_t start, uint64_t end)
 {
     if (!table || !(l->comm->profiled & KERNEL))
         return;

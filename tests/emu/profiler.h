@@ -21,9 +21,9 @@ void profiler_end(struct ncclComm *comm);
 
 /* The tasks of a launch go to the device; and its kernels ran from start to end, 0: they did not
  * end. */
-void profiler_launch(struct launch *l);
-void profiler_launch_elsewhere(struct launch *l); /* on a thread of the library's own */
-void profiler_kernels(struct launch *l, uint64_t start, uint64_t end);
+void profiler_launch(struct nccl_launch *l);
+void profiler_launch_elsewhere(struct nccl_launch *l); /* on a thread of the library's own */
+void profiler_kernels(struct nccl_launch *l, uint64_t start, uint64_t end);
 
 /* NCCL's hash of a unique id. */
 uint64_t profiler_hash(const ncclUniqueId *id);

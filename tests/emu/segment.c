@@ -20,11 +20,11 @@
 
 #include "core.h"
 
-struct head {
+struct segment_head {
     _Atomic uint32_t opened;  /* members that have the segment mapped */
     _Atomic uint32_t members; /* that have come; rung at each */
     _Atomic uint32_t splits;  /* rung at each arrival at a split */
-    struct slot slots[2];
+    struct arrival_slot slots[2];
 };
 
 struct segment {
@@ -45,7 +45,7 @@ static void lay_out(struct segment *s)
 {
     size_t n = s->ranks;
 
-    s->asks = aligned(sizeof(struct head)) + aligned(n * sizeof(struct member));
+    s->asks = aligned(sizeof(struct segment_head)) + aligned(n * sizeof(struct segment_member));
     s->splits = s->asks + aligned(2 * n * sizeof(struct ask));
     s->channels = s->splits + aligned(SEGMENT_SPLITS * n * sizeof(struct split));
     s->posts = s->channels + aligned(n * n * sizeof(struct channel));
@@ -85,14 +85,14 @@ void segment_close(struct segment *s)
     free(s);
 }
 
-static struct head *head_of(const struct segment *s)
+static struct segment_head *head_of(const struct segment *s)
 {
-    return (struct head *)(void *)s->base;
+    return (struct segment_head *)(void *)s->base;
 }
 
 void segment_arrive(struct segment *s, uint64_t clock, uint64_t host, unsigned bus, unsigned gpu)
 {
-    struct member *m = segment_member(s, s->rank);
+    struct segment_member *m = segment_member(s, s->rank);
 
     m->pid = getpid();
     m->host = host;
@@ -124,10 +124,10 @@ unsigned segment_node(struct segment *s, unsigned rank)
 
 int segment_beside(struct segment *s)
 {
-    const struct member *own = segment_member(s, s->rank);
+    const struct segment_member *own = segment_member(s, s->rank);
 
     for (unsigned i = 0; i < s->ranks; i++) {
-        const struct member *m = segment_member(s, i);
+        const struct segment_member *m = segment_member(s, i);
 
         if (i != s->rank && m->host == own->host && m->bus == own->bus)
             return (int)i;
@@ -155,12 +155,12 @@ size_t segment_message_head(const struct segment *s)
     return s->message_head;
 }
 
-struct member *segment_member(struct segment *s, unsigned rank)
+struct segment_member *segment_member(struct segment *s, unsigned rank)
 {
-    return (struct member *)(void *)(s->base + aligned(sizeof(struct head))) + rank;
+    return (struct segment_member *)(void *)(s->base + aligned(sizeof(struct segment_head))) + rank;
 }
 
-struct slot *segment_slot(struct segment *s, uint64_t number)
+struct arrival_slot *segment_slot(struct segment *s, uint64_t number)
 {
     return &head_of(s)->slots[number % 2];
 }
@@ -280,7 +280,7 @@ bool segment_idle(struct segment *s)
 
 bool segment_gone(struct segment *s, unsigned rank)
 {
-    const struct member *m = segment_member(s, rank);
+    const struct segment_member *m = segment_member(s, rank);
 
     return atomic_load(&m->here) && process_ended(m->pid);
 }

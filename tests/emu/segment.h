@@ -20,7 +20,7 @@
 
 #define SEGMENT_SPLITS 32
 
-struct member {
+struct segment_member {
     _Atomic uint32_t here;
     pid_t pid;
     uint64_t host;          /* equal on all members of a node */
@@ -46,7 +46,7 @@ struct ask {
     struct calendar busy, used; /* of its ports: by others; by this one, out */
 };
 
-struct slot {
+struct arrival_slot {
     _Atomic uint32_t arrived;
     _Atomic uint32_t settled;        /* number of the collective + 1 */
     _Atomic uint32_t gathered, turn; /* of a barrier between pieces of the buffers */
@@ -92,14 +92,14 @@ unsigned segment_ranks(const struct segment *s);
 unsigned segment_rank(const struct segment *s);
 size_t segment_head(const struct segment *s);         /* bytes of a post or a result */
 size_t segment_message_head(const struct segment *s); /* bytes of a message's place */
-struct member *segment_member(struct segment *s, unsigned rank);
+struct segment_member *segment_member(struct segment *s, unsigned rank);
 /* The node of a member, by its first member. All must have come. */
 unsigned segment_node(struct segment *s, unsigned rank);
 
 /* Another member on the device of this rank, or -1. All must have come. */
 int segment_beside(struct segment *s);
 
-struct slot *segment_slot(struct segment *s, uint64_t number);
+struct arrival_slot *segment_slot(struct segment *s, uint64_t number);
 struct ask *segment_ask(struct segment *s, uint64_t number, unsigned rank);
 char *segment_post(struct segment *s, uint64_t number, unsigned rank);
 char *segment_result(struct segment *s, uint64_t number);

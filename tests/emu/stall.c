@@ -11,7 +11,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ncclComm *comms;
 
-static struct member *self_in(struct ncclComm *comm)
+static struct segment_member *self_in(struct ncclComm *comm)
 {
     return segment_member(comm->segment, (unsigned)comm->rank);
 }
@@ -28,7 +28,7 @@ static void publish(uint64_t start)
 static bool first_in(struct ncclComm *comm, uint64_t start)
 {
     for (int i = 0; i < comm->ranks; i++) {
-        struct member *m = segment_member(comm->segment, (unsigned)i);
+        struct segment_member *m = segment_member(comm->segment, (unsigned)i);
         uint64_t other = atomic_load(&m->stalled);
 
         if (m->pid != getpid() && other && (other < start || (other == start && i < comm->rank)))

@@ -207,14 +207,14 @@ CUresult emu_stream_priority(struct emu_thread *self, CUstream handle, int *prio
     return result;
 }
 
-struct host_call {
+struct host_function {
     void (*function)(void *);
     void *argument;
 };
 
 static uint64_t run_host_call(void *data, const struct emu_turn *turn, CUresult *error)
 {
-    const struct host_call *call = data;
+    const struct host_function *call = data;
 
     (void)error;
     call->function(call->argument);
@@ -229,11 +229,11 @@ CUresult emu_stream_call(struct emu_thread *self, CUstream handle, void (*functi
     CUstream stream;
     CUresult result =
         function ? emu_stream_find(self, handle, NULL, &stream) : CUDA_ERROR_INVALID_VALUE;
-    struct host_call *call;
+    struct host_function *call;
 
     if (result)
         return result;
     call = emu_alloc(sizeof(*call));
-    *call = (struct host_call){function, argument};
+    *call = (struct host_function){function, argument};
     return emu_submit(self, stream, emu_work_new(&host_kind, call), self->clock);
 }

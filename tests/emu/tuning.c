@@ -215,7 +215,7 @@ static enum collective_protocol own_protocol(uint64_t bytes)
 
 /* By what each step waits and by what a rank sends, without anybody else: which of a few protocols
  * that are left is quickest. */
-static enum collective_protocol quickest(uint8_t left, const struct choice *c,
+static enum collective_protocol quickest(uint8_t left, const struct run_method *c,
                                          enum collective_op op, unsigned ranks, unsigned nodes,
                                          uint64_t bytes)
 {
@@ -240,13 +240,13 @@ static enum collective_protocol quickest(uint8_t left, const struct choice *c,
 }
 
 ncclResult_t tuning_choose(const struct tuning *t, enum collective_op op, unsigned ranks,
-                           unsigned nodes, uint64_t bytes, struct choice *choice)
+                           unsigned nodes, uint64_t bytes, struct run_method *choice)
 {
     const struct emu_fabric *f = emu_fabric();
     bool small = op == COLLECTIVE_ALLREDUCE && bytes <= f->tree_bytes;
     uint8_t algorithm_set, protocol_set;
 
-    *choice = (struct choice){.algorithm = small ? COLLECTIVE_TREE : COLLECTIVE_RING};
+    *choice = (struct run_method){.algorithm = small ? COLLECTIVE_TREE : COLLECTIVE_RING};
     if (op >= TUNING_FUNCTIONS || ranks == 1) {
         choice->rate_max = tuning_rate(t, COLLECTIVE_ANY_PROTOCOL);
         return ncclSuccess;

@@ -33,7 +33,7 @@ struct tuning {
 };
 
 /* How one operation runs. */
-struct choice {
+struct run_method {
     enum collective_algorithm algorithm;
     enum collective_protocol protocol;
     double rate_max; /* GB/s of its channels together; 0: they do not limit it */
@@ -46,7 +46,7 @@ ncclResult_t tuning_read(struct tuning *t, int ctas_min, int ctas_max);
 /* ncclInvalidUsage where nothing is left for the operation (`nodes`: 1 or more). `op` is an enum
  * collective_op; bytes as in struct collective. */
 ncclResult_t tuning_choose(const struct tuning *t, enum collective_op op, unsigned ranks,
-                           unsigned nodes, uint64_t bytes, struct choice *choice);
+                           unsigned nodes, uint64_t bytes, struct run_method *choice);
 
 /* GB/s to which limits on channels and threads bind a link; 0: they do not. */
 double tuning_rate(const struct tuning *t, enum collective_protocol protocol);

@@ -16,7 +16,7 @@ struct ihipEvent_t {
     _Atomic uint64_t at;
 };
 
-struct stream {
+struct hip_stream {
     _Atomic uint64_t end;
     int device;
 };
@@ -32,15 +32,15 @@ static uint64_t now_ns(void)
 }
 
 /* 0, 1 and 2 are the default streams of the current device; here one for all three. */
-static struct stream *find(hipStream_t stream)
+static struct hip_stream *find(hipStream_t stream)
 {
-    static struct stream defaults[DEVICES] = {{0, 0}, {0, 1}};
+    static struct hip_stream defaults[DEVICES] = {{0, 0}, {0, 1}};
 
-    return (uintptr_t)stream > 2 ? (struct stream *)(void *)stream : &defaults[current];
+    return (uintptr_t)stream > 2 ? (struct hip_stream *)(void *)stream : &defaults[current];
 }
 
 /* When what is put on the stream now would begin. */
-static uint64_t turn(const struct stream *s)
+static uint64_t turn(const struct hip_stream *s)
 {
     uint64_t now = now_ns(), end = atomic_load(&s->end);
 
@@ -49,7 +49,7 @@ static uint64_t turn(const struct stream *s)
 
 void emuHipWork(hipStream_t stream, uint64_t ns)
 {
-    struct stream *s = find(stream);
+    struct hip_stream *s = find(stream);
 
     atomic_store(&s->end, turn(s) + ns);
 }
@@ -113,7 +113,7 @@ hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
 
 hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags)
 {
-    struct stream *s = calloc(1, sizeof(*s));
+    struct hip_stream *s = calloc(1, sizeof(*s));
 
     (void)flags;
     if (!s)
