@@ -18,7 +18,7 @@
 
 enum kind { NOTHING, TRUE, FALSE, INT, UINT, REAL, TEXT, LIST, DICT };
 
-struct value {
+struct pickle_value {
     union {
         int64_t integer;
         uint64_t natural;
@@ -42,7 +42,7 @@ struct unpickler {
     const char *bytes; /* borrowed */
     size_t len, at;    /* where the opcode that is run stands */
     size_t next;       /* the byte behind what was read of it */
-    struct value *values;
+    struct pickle_value *values;
     size_t nvalues, cap_values;
     struct cell *cells;
     size_t ncells, cap_cells;
@@ -106,7 +106,7 @@ static bool push(struct unpickler *u, uint32_t value)
     return true;
 }
 
-static bool push_new(struct unpickler *u, struct value value)
+static bool push_new(struct unpickler *u, struct pickle_value value)
 {
     if (u->nvalues == PICKLE_VALUES_MAX || u->ncells >= PICKLE_VALUES_MAX)
         return refuse(u, "more values than any dump holds");
@@ -117,14 +117,14 @@ static bool push_new(struct unpickler *u, struct value value)
 
 static bool push_kind(struct unpickler *u, enum kind kind)
 {
-    struct value value = {.kind = (uint8_t)kind};
+    struct pickle_value value = {.kind = (uint8_t)kind};
     value.cells.first = value.cells.last = NONE;
     return push_new(u, value);
 }
 
 static bool push_int(struct unpickler *u, int64_t integer)
 {
-    return push_new(u, (struct value){.integer = integer, .kind = INT});
+    return push_new(u, (struct pickle_value){.integer = integer, .kind = INT});
 }
 
 /* How many values lie on the stack above the topmost mark, and where that is; false without one. */
@@ -153,7 +153,7 @@ static bool has_values(struct unpickler *u, size_t n)
 
 static void append(struct unpickler *u, uint32_t container, uint32_t value)
 {
-    struct value *c = &u->values[container];
+    struct pickle_value *c = &u->values[container];
     uint32_t cell = (uint32_t)u->ncells;
     ARRAY_GROW(u->cells, u->cap_cells, u->ncells + 1);
     u->cells[u->ncells++] = (struct cell){value, NONE};
@@ -247,7 +247,7 @@ static bool run_long(struct unpickler *u, unsigned size)
     if (p == NULL || (n == 9 && *p != 0))
         return p != NULL && refuse(u, "a number of more than 64 bits");
     if (n == 9)
-        return push_new(u, (struct value){.natural = low, .kind = UINT});
+        return push_new(u, (struct pickle_value){.natural = low, .kind = UINT});
     if (n > 0 && n < 8 && low >> (8 * n - 1) != 0)
         low |= UINT64_MAX << 8 * n;
     return push_int(u, (int64_t)low);
@@ -257,7 +257,7 @@ static bool run_long(struct unpickler *u, unsigned size)
 static bool run_float(struct unpickler *u, unsigned size)
 {
     const unsigned char *p = take(u, size);
-    struct value value = {.kind = REAL};
+    struct pickle_value value = {.kind = REAL};
     uint64_t bits = 0;
     for (size_t i = 0; p != NULL && i < size; i++)
         bits = bits << 8 | p[i];
@@ -267,7 +267,7 @@ static bool run_float(struct unpickler *u, unsigned size)
 
 static bool run_text(struct unpickler *u, unsigned size)
 {
-    struct value value = {.kind = TEXT};
+    struct pickle_value value = {.kind = TEXT};
     uint64_t n;
     if (!take_number(u, size, &n))
         return false;
@@ -496,7 +496,7 @@ static bool put_value(struct unpickler *u, uint32_t at, int depth);
 
 static bool put_key(struct unpickler *u, uint32_t at)
 {
-    const struct value *v = &u->values[at];
+    const struct pickle_value *v = &u->values[at];
     if (v->kind == TEXT)
         json_quote(u->json, u->bytes + v->text.at, v->text.len);
     else if (v->kind == INT)
@@ -526,7 +526,7 @@ static bool put_container(struct unpickler *u, uint32_t at, int depth)
 
 static bool put_value(struct unpickler *u, uint32_t at, int depth)
 {
-    const struct value *v = &u->values[at];
+    const struct pickle_value *v = &u->values[at];
     if (u->json->len > u->json_max)
         return refuse(u, "far more text than the pickle has bytes");
     switch ((enum kind)v->kind) {

@@ -281,7 +281,7 @@ static void fault_bandwidth(struct best *b)
 
 /* ---- all of them ---- */
 
-static const struct fault {
+static const struct fault_kind {
     const char *name;
     bool general;
     const char *sentence, *look_at;

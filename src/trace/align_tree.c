@@ -26,7 +26,7 @@ struct domain_extent {
     int64_t from_ns, to_ns;
 };
 
-struct tree {
+struct clock_tree {
     struct domain_map *maps; /* [n]; borrowed */
     int n;
     struct clock_link *links; /* [nlinks]; owned, as all below */
@@ -40,7 +40,7 @@ struct tree {
     struct heap heap;
 };
 
-static void set_extents(struct tree *t, const struct run *run)
+static void set_extents(struct clock_tree *t, const struct run *run)
 {
     t->extents = array_new((size_t)t->n, sizeof *t->extents);
     for (int d = 0; d < t->n; d++)
@@ -115,7 +115,7 @@ static struct clock_line line_to(const struct clock_link *l, int domain)
 /* How far off this mapping may be where the domain's work is farthest from the middle of the ends
  * that it rests on: two standard errors, or as far as the ends lie from the line, or may all lie to
  * one side of it. */
-static double link_error(const struct tree *t, const struct clock_link *l, int from)
+static double link_error(const struct clock_tree *t, const struct clock_link *l, int from)
 {
     struct clock_line line = line_to(l, from == l->edge->a ? l->edge->b : l->edge->a);
     const struct domain_extent *x = &t->extents[from];
@@ -131,7 +131,7 @@ static double link_error(const struct tree *t, const struct clock_link *l, int f
 
 /* ---- from domain to domain ---- */
 
-static void make_links(struct tree *t, const struct ends *ends)
+static void make_links(struct clock_tree *t, const struct ends *ends)
 {
     size_t *next = array_new((size_t)t->n + 1, sizeof *next);
     t->nlinks = ends->count;
@@ -160,7 +160,7 @@ static int other_end(const struct clock_link *l, int domain)
 }
 
 /* What is known of a domain that may get no mapping: of its link with most collectives. */
-static void explain(struct tree *t, int d)
+static void explain(struct clock_tree *t, int d)
 {
     struct domain_map *map = &t->maps[d];
     map->why = NOT_JOINED;
@@ -175,7 +175,7 @@ static void explain(struct tree *t, int d)
 }
 
 /* The mapping of d, from that of the domain before it. */
-static void settle(struct tree *t, int d)
+static void settle(struct clock_tree *t, int d)
 {
     const struct clock_link *l = &t->links[t->up[d]];
     int before = other_end(l, d);
@@ -192,7 +192,7 @@ static void settle(struct tree *t, int d)
 }
 
 /* Reaches the domains next to d by way of it, where that is better than another way. */
-static void reach_next(struct tree *t, int d)
+static void reach_next(struct clock_tree *t, int d)
 {
     for (size_t i = t->first[d]; i < t->first[d + 1]; i++) {
         const struct clock_link *l = &t->links[t->of[i]];
@@ -209,7 +209,7 @@ static void reach_next(struct tree *t, int d)
     }
 }
 
-static void spread(struct tree *t)
+static void spread(struct clock_tree *t)
 {
     uint32_t d;
     int64_t cost;
@@ -226,7 +226,7 @@ static void spread(struct tree *t)
 /* ---- what contradicts it ---- */
 
 /* Median distance of an edge's ends from each other, as mapped. */
-static double mapped_distance(const struct tree *t, const struct end_edge *e)
+static double mapped_distance(const struct clock_tree *t, const struct end_edge *e)
 {
     double *list = array_new(e->npairs, sizeof *list), median;
     for (size_t i = 0; i < e->npairs; i++) {
@@ -240,7 +240,7 @@ static double mapped_distance(const struct tree *t, const struct end_edge *e)
 }
 
 /* Collectives that joined two domains and were not needed must agree all the same. */
-static void check_links(struct tree *t)
+static void check_links(struct clock_tree *t)
 {
     for (size_t i = 0; i < t->nlinks; i++) {
         const struct end_edge *e = t->links[i].edge;
@@ -258,7 +258,7 @@ static void check_links(struct tree *t)
 
 void tree_map(struct domain_map *maps, int n, const struct ends *ends, const struct run *run)
 {
-    struct tree t = {.maps = maps, .n = n};
+    struct clock_tree t = {.maps = maps, .n = n};
     memset(maps, 0, (size_t)n * sizeof *maps);
     set_extents(&t, run);
     make_links(&t, ends);

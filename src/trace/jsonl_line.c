@@ -45,7 +45,7 @@ _Static_assert(INIT_COUNT <= LINE_FIELDS_MAX && COMM_COUNT <= LINE_FIELDS_MAX &&
 
 enum selector { event, type };
 
-static const struct record {
+static const struct record_kind_row {
     enum selector selector;
     int selector_field;
     const char *name;
@@ -108,7 +108,7 @@ static void find_record(struct line *l, struct json *j)
 }
 
 /* The field with this key: mostly the next one of the table, else the next of that name. */
-static inline int find_field(const struct record *record, int next, struct json_text key)
+static inline int find_field(const struct record_kind_row *record, int next, struct json_text key)
 {
     for (int i = 0; i < record->count; i++, next++) {
         const struct field *f;
@@ -202,7 +202,7 @@ static bool finish_line(struct line *l, const struct json *j)
     return j->error == NULL;
 }
 
-static bool any_field(struct json *j, const struct record *record, int next, int *field)
+static bool any_field(struct json *j, const struct record_kind_row *record, int next, int *field)
 {
     struct json_text key;
     if (!json_next_key(j, &key))
@@ -215,7 +215,8 @@ static bool any_field(struct json *j, const struct record *record, int next, int
 
 /* The next key as a field of the record: the one expected, or whichever it is; -1 for a key that
  * the record does not have, whose value is then passed over. False at the end of the object. */
-static inline bool next_field(struct json *j, const struct record *record, int next, int *field)
+static inline bool next_field(struct json *j, const struct record_kind_row *record, int next,
+                              int *field)
 {
     const struct field *f = &record->fields[next];
     struct json other;
@@ -236,7 +237,7 @@ static inline bool next_field(struct json *j, const struct record *record, int n
 }
 
 /* Reads the line as this record; false as soon as it says that it is another. */
-static bool parse_as(struct line *l, struct json *line, const struct record *record)
+static bool parse_as(struct line *l, struct json *line, const struct record_kind_row *record)
 {
     uint8_t *follow = l->follow[l->record];
     uint64_t present = 0;
@@ -282,7 +283,8 @@ static bool has_device_time(struct json *j)
     return found;
 }
 
-static inline bool is_named(const struct record *record, enum selector selector, const char *name)
+static inline bool is_named(const struct record_kind_row *record, enum selector selector,
+                            const char *name)
 {
     return *name == *record->name && record->selector == selector &&
            memcmp(name, record->name, record->name_len) == 0 && name[record->name_len] == '"';
