@@ -10,13 +10,13 @@
 #include <string.h>
 
 /* A recording as a job, its overlap learned. */
-struct scene {
+struct recorded_job {
     struct run run;
     struct replay rep;
     struct job job;
 };
 
-static inline void open_scene(struct scene *s, const struct replay_opts *opts)
+static inline void recorded_job_init(struct recorded_job *s, const struct replay_opts *opts)
 {
     struct err e;
     memset(&s->rep, 0, sizeof s->rep);
@@ -30,7 +30,7 @@ static inline void open_scene(struct scene *s, const struct replay_opts *opts)
     CHECK_INT(job_make(&s->job, &s->run, opts, &e), 0);
 }
 
-static inline void close_scene(struct scene *s)
+static inline void recorded_job_release(struct recorded_job *s)
 {
     job_release(&s->job);
     replay_release(&s->rep);
@@ -39,7 +39,8 @@ static inline void close_scene(struct scene *s)
 
 static const struct replay_opts calibrated = {.calibrate = true};
 
-static inline struct iteration_time on(struct scene *s, struct hardware to, double host_speed)
+static inline struct iteration_time on(struct recorded_job *s, struct hardware to,
+                                       double host_speed)
 {
     struct target target = {.to = to, .calibrate = true, .scale = 1, .host_speed = host_speed};
     struct iteration_time t = {0};

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-struct truth {
+struct true_clocks {
     int hosts, gpus;     /* ranks: hosts * gpus */
     int count;           /* collectives */
     double offset_ns[4]; /* of each host's clock at true time 0 */
@@ -28,7 +28,7 @@ struct truth {
     bool undated;
 };
 
-static const struct truth two_hosts = {
+static const struct true_clocks two_hosts = {
     .hosts = 2,
     .gpus = 4,
     .count = 512,
@@ -52,7 +52,7 @@ static int64_t between(uint64_t *seed, int64_t from, int64_t to)
 
 #define TRUE_ZERO ((int64_t)5000000000)
 
-static int64_t on_clock(const struct truth *t, int host, int64_t true_ns)
+static int64_t on_clock(const struct true_clocks *t, int host, int64_t true_ns)
 {
     double ahead = t->offset_ns[host] + t->drift[host] * (double)(true_ns - TRUE_ZERO);
     if (host == t->hosts - 1 && true_ns - TRUE_ZERO > t->count * t->every_ns / 2)
@@ -60,7 +60,7 @@ static int64_t on_clock(const struct truth *t, int host, int64_t true_ns)
     return true_ns + llround(ahead);
 }
 
-static void add_end(struct run *run, const struct truth *t, int r, int comm, int64_t seq,
+static void add_end(struct run *run, const struct true_clocks *t, int r, int comm, int64_t seq,
                     int64_t start_ns, int64_t end_ns)
 {
     struct op *op = rank_add_op(&run->ranks[r]);
@@ -82,7 +82,7 @@ static void add_end(struct run *run, const struct truth *t, int r, int comm, int
 }
 
 /* One collective of ranks [from, to), truly at t_ns. */
-static void add_collective(struct run *run, const struct truth *t, int from, int to, int comm,
+static void add_collective(struct run *run, const struct true_clocks *t, int from, int to, int comm,
                            int64_t seq, int64_t t_ns, uint64_t *seed)
 {
     for (int r = from; r < to; r++) {
@@ -95,7 +95,7 @@ static void add_collective(struct run *run, const struct truth *t, int from, int
     }
 }
 
-static void made_hosts(struct run *run, const struct truth *t)
+static void made_hosts(struct run *run, const struct true_clocks *t)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
     uint64_t seed = 1;
@@ -126,14 +126,15 @@ static void made_hosts(struct run *run, const struct truth *t)
 }
 
 /* How far the mapping of a host is from the truth at true time t_ns. */
-static double off_by(const struct run *run, const struct truth *t, int host, int64_t t_ns)
+static double off_by(const struct run *run, const struct true_clocks *t, int host, int64_t t_ns)
 {
     const struct domain *d = &run->domains[host];
     struct clock_line line = {d->offset_ns, d->at_ns, d->drift};
     return fabs((double)(clock_line_map(&line, on_clock(t, host, t_ns)) - on_clock(t, 0, t_ns)));
 }
 
-static void check_truth(const struct run *run, const struct truth *t, double within_ns, double ppm)
+static void check_truth(const struct run *run, const struct true_clocks *t, double within_ns,
+                        double ppm)
 {
     int64_t last_ns = TRUE_ZERO + t->count * t->every_ns;
     CHECK(run->clock_aligned);
@@ -168,7 +169,7 @@ TEST(align_two_hosts)
 /* Ends count, not starts: a rank that is always late moves nothing. */
 TEST(align_constant_straggler)
 {
-    struct truth t = two_hosts;
+    struct true_clocks t = two_hosts;
     struct run run;
     t.straggler_ns = 250000;
     made_hosts(&run, &t);
@@ -178,7 +179,7 @@ TEST(align_constant_straggler)
 
 TEST(align_one_rank_a_host_with_late_ends)
 {
-    struct truth t = two_hosts;
+    struct true_clocks t = two_hosts;
     struct run run;
     t.gpus = 1;
     t.late_percent = 20;
@@ -190,7 +191,7 @@ TEST(align_one_rank_a_host_with_late_ends)
 
 TEST(align_chain_of_hosts)
 {
-    struct truth t = two_hosts;
+    struct true_clocks t = two_hosts;
     struct run run;
     t.hosts = 3;
     t.gpus = 2;
@@ -206,7 +207,7 @@ TEST(align_chain_of_hosts)
 
 TEST(align_processes_without_dates)
 {
-    struct truth t = two_hosts;
+    struct true_clocks t = two_hosts;
     struct run run;
     t.gpus = 1;
     t.undated = true;
@@ -220,7 +221,7 @@ TEST(align_processes_without_dates)
  * there. */
 TEST(align_few_give_no_drift)
 {
-    struct truth t = two_hosts;
+    struct true_clocks t = two_hosts;
     struct run run;
     t.count = 8;
     t.every_ns = 500000;
@@ -241,7 +242,7 @@ TEST(align_few_give_no_drift)
 
 TEST(align_broadcasts_do_not_align)
 {
-    struct truth t = two_hosts;
+    struct true_clocks t = two_hosts;
     struct run run;
     t.op = SPECTER_BROADCAST;
     made_hosts(&run, &t);
@@ -254,7 +255,7 @@ TEST(align_broadcasts_do_not_align)
 
 TEST(align_clock_that_is_set_halfway)
 {
-    struct truth t = two_hosts;
+    struct true_clocks t = two_hosts;
     struct run run;
     t.step_ns = 1000000;
     made_hosts(&run, &t);
@@ -267,7 +268,7 @@ TEST(align_clock_that_is_set_halfway)
  * since then is not known. */
 TEST(align_does_not_reach_far_behind_the_last_collective)
 {
-    struct truth t = two_hosts;
+    struct true_clocks t = two_hosts;
     struct run run;
     struct op *op;
     t.count = 20;
@@ -296,7 +297,7 @@ TEST(align_does_not_reach_far_behind_the_last_collective)
 /* Two machines that are both called localhost and were started half a minute apart. */
 TEST(align_machines_of_one_name)
 {
-    struct truth t = two_hosts;
+    struct true_clocks t = two_hosts;
     struct run run;
     for (int near = 0; near < 2; near++) {
         t.offset_ns[1] = 30e9;
@@ -318,7 +319,7 @@ TEST(align_machines_of_one_name)
 /* A loop of three hosts, of which one pair contradicts the other two. */
 TEST(align_contradiction)
 {
-    struct truth t = two_hosts, apart = two_hosts;
+    struct true_clocks t = two_hosts, apart = two_hosts;
     struct run run;
     uint64_t seed = 3;
     t.hosts = 3;
@@ -345,7 +346,7 @@ TEST(align_contradiction)
 
 TEST(align_thousand_hosts)
 {
-    struct truth t = two_hosts;
+    struct true_clocks t = two_hosts;
     struct run run;
     uint64_t seed = 5;
     int comm;

@@ -69,7 +69,7 @@ TEST(p2p_order_is_that_of_the_seed)
 /* ---- links ---- */
 
 /* Up to three pieces, and noise that repeats itself. */
-struct truth {
+struct true_curve {
     struct {
         uint64_t until; /* bytes, not included */
         double alpha_us, beta_GBps;
@@ -77,7 +77,7 @@ struct truth {
     double noise;
 };
 
-static double true_us(const struct truth *t, uint64_t bytes)
+static double true_us(const struct true_curve *t, uint64_t bytes)
 {
     int i = 0;
     while (bytes >= t->pieces[i].until)
@@ -92,7 +92,7 @@ static double noise_of(uint64_t *state)
 }
 
 static void fill_log(struct bench_p2p_log *log, int ranks,
-                     const struct truth *(*truth_of)(int src, int dst))
+                     const struct true_curve *(*truth_of)(int src, int dst))
 {
     uint64_t state = 7;
     *log = (struct bench_p2p_log){.ranks = ranks};
@@ -100,7 +100,7 @@ static void fill_log(struct bench_p2p_log *log, int ranks,
         for (int dst = 0; dst < ranks; dst++) {
             for (int i = BENCH_P2P_SIZES; i-- > 0 && src != dst;) {
                 struct bench_p2p_config c = {BENCH_P2P_ONE_WAY, 0, src, dst, UINT64_C(1) << i};
-                const struct truth *t = truth_of(src, dst);
+                const struct true_curve *t = truth_of(src, dst);
                 struct bench_p2p_done *d = bench_p2p_log_add(log, &c, REPEATS);
                 for (int k = 0; k < REPEATS; k++)
                     d->repeats[k].time =
@@ -110,43 +110,43 @@ static void fill_log(struct bench_p2p_log *log, int ranks,
     }
 }
 
-static const struct truth sound = {{{UINT64_MAX, 8, 400}}, 0.03};
-static const struct truth slow = {{{UINT64_MAX, 8, 160}}, 0.03};
-static const struct truth late = {{{UINT64_MAX, 12, 400}}, 0.03};
-static const struct truth protocols = {{{4096, 6, 20}, {1 << 20, 11, 150}, {UINT64_MAX, 20, 300}},
-                                       0.03};
+static const struct true_curve sound = {{{UINT64_MAX, 8, 400}}, 0.03};
+static const struct true_curve slow = {{{UINT64_MAX, 8, 160}}, 0.03};
+static const struct true_curve late = {{{UINT64_MAX, 12, 400}}, 0.03};
+static const struct true_curve protocols = {
+    {{4096, 6, 20}, {1 << 20, 11, 150}, {UINT64_MAX, 20, 300}}, 0.03};
 
-static const struct truth *all_protocols(int src, int dst)
+static const struct true_curve *all_protocols(int src, int dst)
 {
     (void)src;
     (void)dst;
     return &protocols;
 }
 
-static const struct truth *all_sound(int src, int dst)
+static const struct true_curve *all_sound(int src, int dst)
 {
     (void)src;
     (void)dst;
     return &sound;
 }
 
-static const struct truth *two_to_three(int src, int dst)
+static const struct true_curve *two_to_three(int src, int dst)
 {
     return src == 2 && dst == 3 ? &slow : &sound;
 }
 
-static const struct truth *gpu_three(int src, int dst)
+static const struct true_curve *gpu_three(int src, int dst)
 {
     return src == 3 || dst == 3 ? &slow : &sound;
 }
 
-static const struct truth *late_pair(int src, int dst)
+static const struct true_curve *late_pair(int src, int dst)
 {
     return src + dst == 1 ? &late : &sound;
 }
 
 /* Links of a log of 4 GPUs on one node, and what is found. The caller frees. */
-static size_t find(const struct truth *(*truth_of)(int, int), struct bench_links *links,
+static size_t find(const struct true_curve *(*truth_of)(int, int), struct bench_links *links,
                    struct bench_link_finding **list)
 {
     static const int nodes[GPUS] = {0};
@@ -294,7 +294,7 @@ TEST(link_without_a_latency_to_compare_with_is_not_late)
 
 /* ---- the checks ---- */
 
-static void checks_of(const struct truth *(*truth_of)(int, int), struct bench_checks *checks)
+static void checks_of(const struct true_curve *(*truth_of)(int, int), struct bench_checks *checks)
 {
     static const int nodes[GPUS] = {0};
     struct bench_p2p_log log;
@@ -307,20 +307,20 @@ static void checks_of(const struct truth *(*truth_of)(int, int), struct bench_ch
     bench_p2p_log_release(&log);
 }
 
-static const struct truth noisy = {{{UINT64_MAX, 8, 400}}, 0.4};
-static const struct truth no_latency = {{{UINT64_MAX, 8, 0.5}}, 0.03};
+static const struct true_curve noisy = {{{UINT64_MAX, 8, 400}}, 0.4};
+static const struct true_curve no_latency = {{{UINT64_MAX, 8, 0.5}}, 0.03};
 
-static const struct truth *noisy_pair(int src, int dst)
+static const struct true_curve *noisy_pair(int src, int dst)
 {
     return src == 1 && dst == 0 ? &noisy : &sound;
 }
 
-static const struct truth *slow_start(int src, int dst)
+static const struct true_curve *slow_start(int src, int dst)
 {
     return src == 1 && dst == 2 ? &no_latency : &sound;
 }
 
-static const struct truth *late_from_two(int src, int dst)
+static const struct true_curve *late_from_two(int src, int dst)
 {
     return src == 2 && dst == 1 ? &late : &sound;
 }

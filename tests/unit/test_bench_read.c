@@ -92,7 +92,7 @@ TEST(bench_read_header_and_both_parts)
 }
 
 /* One form a row: how its only or first row must be read. */
-static const struct form {
+static const struct output_form {
     const char *what, *text;
     double out_us, in_us; /* NAN: not measured */
     double wrong;         /* of the first; NAN: not checked */
@@ -188,7 +188,7 @@ static const struct form {
 TEST(bench_read_forms)
 {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const struct form *f = &forms[i];
+        const struct output_form *f = &forms[i];
         const bool in_only = isnan(f->out_us);
         const struct bench_row *first, *second;
         if (read_text(f->text) < 0)

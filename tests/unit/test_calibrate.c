@@ -16,20 +16,21 @@
 #define ROWS_MAX 4096
 
 /* A table in the making. */
-struct table {
+struct made_table {
     struct measured m;
     const char *source;
 };
 
-static void table_init(struct table *t)
+static void table_init(struct made_table *t)
 {
     measured_init(&t->m);
     t->source = "made";
 }
 
 /* Adds what `gpu` in `net` would measure; the row names the compiled-in profiles. */
-static void add(struct table *t, const struct gpu_profile *gpu, const struct network_profile *net,
-                enum specter_comm_op op, double bytes, int ranks, int nodes)
+static void add(struct made_table *t, const struct gpu_profile *gpu,
+                const struct network_profile *net, enum specter_comm_op op, double bytes, int ranks,
+                int nodes)
 {
     struct measured_row row = {.kind = MEASURED_COLLECTIVE,
                                .file = "made.csv",
@@ -49,7 +50,7 @@ static void add(struct table *t, const struct gpu_profile *gpu, const struct net
     t->m.rows[t->m.nrows++] = row;
 }
 
-static void add_sweep(struct table *t, const struct gpu_profile *gpu,
+static void add_sweep(struct made_table *t, const struct gpu_profile *gpu,
                       const struct network_profile *net, int ranks, int nodes)
 {
     static const enum specter_comm_op ops[] = {SPECTER_ALLREDUCE, SPECTER_ALLGATHER,
@@ -81,7 +82,7 @@ TEST(calibration_finds_the_parameters_of_a_machine)
     struct network_profile net;
     struct calibration c;
     struct fit_rows rows;
-    struct table t;
+    struct made_table t;
     table_init(&t);
     machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
     net.node.link_share = 0.61;
@@ -113,7 +114,7 @@ TEST(calibration_uses_what_refutes_the_value_from_before)
     struct network_profile net;
     struct calibration c;
     struct fit_rows rows;
-    struct table t;
+    struct made_table t;
     table_init(&t);
     machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
     net.node.ramp_us = 0.2;
@@ -142,7 +143,7 @@ TEST(calibration_tells_what_rows_leave_open)
     struct network_profile net;
     struct calibration c;
     struct fit_rows rows;
-    struct table t;
+    struct made_table t;
     char text[128];
     struct err e;
     table_init(&t);
@@ -171,7 +172,7 @@ TEST(calibration_of_one_row_and_of_contradictions)
     struct network_profile net;
     struct calibration c;
     struct fit_rows rows;
-    struct table t;
+    struct made_table t;
     table_init(&t);
     machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
     add(&t, &gpu, &net, SPECTER_ALLREDUCE, 1e9, 8, 1);
@@ -201,7 +202,7 @@ TEST(fit_rows_know_their_group)
     struct gpu_profile gpu;
     struct network_profile net;
     struct fit_rows rows;
-    struct table t;
+    struct made_table t;
     table_init(&t);
     machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
     add(&t, &gpu, &net, SPECTER_ALLREDUCE, 1e6, 8, 1);
@@ -239,7 +240,7 @@ static double value_of(const struct fitted_class *c, const char *name)
 }
 
 /* A machine with the parameters of "any" but for two, whatever its class has just now. */
-static void add_like_any(struct table *t, const char *gpu_name, const char *net_name,
+static void add_like_any(struct made_table *t, const char *gpu_name, const char *net_name,
                          double link_share, double start_us)
 {
     const struct gpu_profile no_gpu = {.name = "none"};
@@ -255,7 +256,7 @@ static void add_like_any(struct table *t, const char *gpu_name, const char *net_
 }
 
 /* Two machines of nvswitch that differ in how much of the link is payload, one on PCIe. */
-static void add_three(struct table *t)
+static void add_three(struct made_table *t)
 {
     add_like_any(t, "h100_sxm", "dgx_h100_400g", 0.85, 6);
     add_like_any(t, "a100_sxm", "dgx_a100_200g", 0.6, 6);
@@ -266,7 +267,7 @@ TEST(classes_have_values_of_their_own_where_they_differ)
 {
     struct fitted_classes c;
     struct fit_rows rows;
-    struct table t;
+    struct made_table t;
     char *text = NULL;
     size_t size = 0;
     FILE *out;
@@ -297,7 +298,7 @@ TEST(classes_do_not_see_what_is_left_out)
 {
     struct fitted_classes c;
     struct fit_rows rows;
-    struct table t;
+    struct made_table t;
     bool *leave_out;
     double with_slow, without;
     table_init(&t);
@@ -326,7 +327,7 @@ TEST(classes_do_not_see_what_is_left_out)
 
 TEST(leave_one_out_predicts_each_row_once)
 {
-    struct table t;
+    struct made_table t;
     struct score s;
     size_t folds;
     table_init(&t);

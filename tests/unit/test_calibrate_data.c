@@ -79,14 +79,14 @@ static void calibrate_on(const struct measured *m, struct fit_machine *machine,
 }
 
 /* Pairs of collectives, one to calibrate on, one to predict. */
-struct tally {
+struct pair_errors {
     int off, better; /* pairs whose error is above 10 % before, and those of them it falls for */
     double before, after; /* sums over all pairs */
 };
 
 /* Calibrates on AllReduce and on AllGather in turn. Prints the errors of the others and counts. */
 static void try_machine(const struct measured *m, const char *gpu, const char *net,
-                        struct tally *tally)
+                        struct pair_errors *tally)
 {
     static const enum specter_comm_op ops[] = {SPECTER_ALLREDUCE, SPECTER_ALLGATHER,
                                                SPECTER_REDUCESCATTER, SPECTER_ALLTOALL};
@@ -123,7 +123,7 @@ TEST(calibrating_on_one_collective_improves_the_others)
     };
     const char *path = test_shared("data/measured/collectives.csv");
     struct measured m;
-    struct tally t = {0};
+    struct pair_errors t = {0};
     if (path == NULL)
         SKIP("no ../shared data");
     measured_init(&m);

@@ -87,10 +87,10 @@ TEST(causes_of_a_late_message)
         struct replay_opts opts = {.calibrate = true, .parallel = pipeline ? "pp=2" : "dp=2"};
         double wait_ns = (SENDER_NS - RECEIVER_NS) / 2.0;
         double compute_ns = (SENDER_NS + RECEIVER_NS) / 2.0;
-        struct scene s;
+        struct recorded_job s;
         struct iteration_time t;
         make_pipeline(&s.run);
-        open_scene(&s, &opts);
+        recorded_job_init(&s, &opts);
         t = on(&s, s.rep.from, 1);
         CHECK_DOUBLE(t.span_ns, SENDER_NS + MESSAGE_NS, 0);
         CHECK_DOUBLE(t.compute_ns, compute_ns, 5001); /* means over the two ranks; less the part of
@@ -99,7 +99,7 @@ TEST(causes_of_a_late_message)
         CHECK_DOUBLE(t.comm_wait_ns, pipeline ? 0 : wait_ns, 0);
         CHECK_DOUBLE(t.exposed_comm_ns, MESSAGE_NS + (pipeline ? 0 : wait_ns), 0);
         CHECK_DOUBLE(t.comm_ns, MESSAGE_NS + wait_ns, 0);
-        close_scene(&s);
+        recorded_job_release(&s);
     }
 }
 
@@ -132,15 +132,15 @@ static void make_waits(struct run *run)
 TEST(causes_of_an_idle_device)
 {
     struct replay_opts opts = {.calibrate = true};
-    struct scene s;
+    struct recorded_job s;
     struct iteration_time t;
     make_waits(&s.run);
-    open_scene(&s, &opts);
+    recorded_job_init(&s, &opts);
     t = on(&s, s.rep.from, 1);
     CHECK_DOUBLE(t.span_ns, GAP_NS, 0);
     CHECK_DOUBLE(t.compute_ns, 2 * KERNEL_NS, 0);
     CHECK_DOUBLE(t.host_bound_ns, GAP_NS - 2 * KERNEL_NS, 0);
     CHECK_DOUBLE(t.stream_wait_ns, 0, 0);
     CHECK_DOUBLE(t.other_idle_ns, 0, 0);
-    close_scene(&s);
+    recorded_job_release(&s);
 }

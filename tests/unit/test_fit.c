@@ -8,7 +8,7 @@
 #define N 60
 
 /* Rows of a model y = f(x): what is measured, and at which x. */
-struct rows {
+struct model_rows {
     double x[N], y[N];
     double (*model)(const double *values, double x);
     size_t n;
@@ -16,7 +16,7 @@ struct rows {
 
 static void residuals(const double *values, double *r, void *ctx)
 {
-    struct rows *rows = ctx;
+    struct model_rows *rows = ctx;
     for (size_t i = 0; i < rows->n; i++)
         r[i] = log(rows->model(values, rows->x[i]) / rows->y[i]);
 }
@@ -53,8 +53,8 @@ static double noise(size_t i)
     return p < 0.5 ? -z : z;
 }
 
-static void make(struct rows *rows, double (*model)(const double *, double), const double *truth,
-                 double scatter)
+static void make(struct model_rows *rows, double (*model)(const double *, double),
+                 const double *truth, double scatter)
 {
     rows->model = model;
     rows->n = N;
@@ -64,7 +64,7 @@ static void make(struct rows *rows, double (*model)(const double *, double), con
     }
 }
 
-static struct fit_problem problem(struct rows *rows, const struct fit_param *params, size_t n)
+static struct fit_problem problem(struct model_rows *rows, const struct fit_param *params, size_t n)
 {
     return (struct fit_problem){
         .params = params, .nparams = n, .nrows = N, .residuals = residuals, .ctx = rows};
@@ -74,7 +74,7 @@ TEST(fit_finds_a_line)
 {
     const struct fit_param params[] = {{"lat", 1, 0.1, 1000}, {"bw", 1, 0.01, 1e4}};
     const double truth[] = {20, 50};
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, params, 2);
     struct fit_estimate got[2];
     struct fit_summary sum;
@@ -92,7 +92,7 @@ TEST(fit_is_not_led_astray_by_outliers)
 {
     const struct fit_param params[] = {{"lat", 5, 0.1, 1000}, {"bw", 5, 0.01, 1e4}};
     const double truth[] = {20, 50};
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, params, 2);
     struct fit_estimate got[2];
     make(&rows, line, truth, 0.01);
@@ -107,7 +107,7 @@ TEST(fit_of_an_exponential)
 {
     const struct fit_param params[] = {{"height", 1, 1e-3, 1e3}, {"tau", 1, 1e-2, 1e3}};
     const double truth[] = {7, 4};
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, params, 2);
     struct fit_estimate got[2];
     make(&rows, decay, truth, 0);
@@ -125,7 +125,7 @@ TEST(fit_uncertainties_are_those_of_least_squares)
     /* log y = log a + log x + noise: the standard error of log a is that of a mean. */
     const struct fit_param params[] = {{"a", 1, 1e-3, 1e3}};
     const double truth[] = {3}, scatter = 0.1;
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, params, 1);
     struct fit_estimate got[1];
     struct fit_summary sum;
@@ -145,7 +145,7 @@ TEST(fit_weights_are_relative)
     const struct fit_param params[] = {{"a", 1, 1e-3, 1e3}};
     const double truth[] = {3};
     double weights[N];
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, params, 1);
     struct fit_estimate plain, weighted;
     make(&rows, first_only, truth, 0.1);
@@ -168,7 +168,7 @@ TEST(fit_stays_within_bounds_and_says_so)
 {
     const struct fit_param params[] = {{"lat", 5, 0.1, 10}, {"bw", 5, 1, 1e4}, {"no", 2, 2, 2}};
     const double truth[] = {20, 50};
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, params, 3);
     struct fit_estimate got[3];
     make(&rows, line, truth, 0);
@@ -184,7 +184,7 @@ TEST(fit_tells_what_the_rows_do_not_determine)
 {
     const struct fit_param pair[] = {{"a", 2, 0.1, 1000}, {"b", 5, 0.01, 1e4}};
     const double truth[] = {20, 50};
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, pair, 2);
     struct fit_estimate got[2];
     make(&rows, first_only, truth, 0.02);
@@ -216,7 +216,7 @@ TEST(fit_prior_holds_what_rows_leave_open)
 {
     const struct fit_param pair[] = {{"a", 2, 0.1, 1000}, {"b", 5, 0.01, 1e4}};
     const double truth[] = {20, 50};
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, pair, 2);
     struct fit_estimate got[2];
     p.prior = 0.5;
@@ -240,7 +240,7 @@ TEST(fit_starts_are_deterministic_and_help)
 {
     const struct fit_param pair[] = {{"a", 20, 0.1, 1000}, {"b", 15, 0.01, 1e4}};
     const double truth[] = {1, 40};
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, pair, 2);
     struct fit_estimate one[2], many[2], again[2];
     struct fit_summary from_one, from_many;
@@ -265,7 +265,7 @@ TEST(fit_refuses_what_cannot_be_fitted)
 {
     const struct fit_param one[] = {{"a", 2, 0.1, 1000}};
     const double truth[] = {3};
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, one, 1);
     struct fit_estimate got[1];
     struct err e;
@@ -286,7 +286,7 @@ TEST(fit_of_one_row_knows_no_scatter)
 {
     const struct fit_param one[] = {{"a", 2, 0.1, 1000}};
     const double truth[] = {3};
-    struct rows rows;
+    struct model_rows rows;
     struct fit_problem p = problem(&rows, one, 1);
     struct fit_estimate got[1];
     make(&rows, first_only, truth, 0);
@@ -302,7 +302,7 @@ TEST(fit_counts_only_what_it_fits_against_the_rows)
 {
     const struct fit_param params[] = {
         {"rate", 2, 0.1, 100}, {"a", 1, 1, 1}, {"b", 1, 1, 1}, {"c", 1, 1, 1}};
-    struct rows rows = {.x = {1, 2, 3}, .y = {3, 6.2, 8.8}, .model = first_only, .n = 3};
+    struct model_rows rows = {.x = {1, 2, 3}, .y = {3, 6.2, 8.8}, .model = first_only, .n = 3};
     struct fit_problem p = problem(&rows, params, 4);
     struct fit_estimate got[4];
     struct fit_summary sum;

@@ -35,13 +35,13 @@ static enum nccl_why why(const struct tuned *t, enum nccl_algo a, enum nccl_prot
     return t->tuning.of[a][p].why;
 }
 
-struct vector {
+struct tuner_case {
     enum nccl_algo algo;
     enum nccl_proto proto;
     double lat_us, bw_GBps;
 };
 
-static void check_vectors(const struct tuned *t, const struct vector *v, size_t n)
+static void check_vectors(const struct tuned *t, const struct tuner_case *v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct nccl_estimate *e = &t->tuning.of[v[i].algo][v[i].proto];
@@ -53,13 +53,13 @@ static void check_vectors(const struct tuned *t, const struct vector *v, size_t 
 
 TEST(nccl_tuner_h100_node)
 {
-    static const struct vector all_reduce[] = {
+    static const struct tuner_case all_reduce[] = {
         {NCCL_RING, NCCL_LL, 15.0, 80.6},      {NCCL_RING, NCCL_LL128, 40.6, 189.3},
         {NCCL_RING, NCCL_SIMPLE, 56.0, 205.7}, {NCCL_TREE, NCCL_LL, 15.2, 43.6},
         {NCCL_TREE, NCCL_LL128, 31.5, 128.8},  {NCCL_TREE, NCCL_SIMPLE, 64.4, 165.6},
         {NCCL_NVLS, NCCL_SIMPLE, 25, 272.0},
     };
-    static const struct vector all_gather[] = {{NCCL_RING, NCCL_SIMPLE, 32.2, 411.4}};
+    static const struct tuner_case all_gather[] = {{NCCL_RING, NCCL_SIMPLE, 32.2, 411.4}};
     struct tuned ar = tune(topo_h100(), layout_of(1, 8), SPECTER_ALLREDUCE);
     struct tuned ag = tune(topo_h100(), layout_of(1, 8), SPECTER_ALLGATHER);
     check_vectors(&ar, all_reduce, sizeof all_reduce / sizeof *all_reduce);
@@ -68,7 +68,7 @@ TEST(nccl_tuner_h100_node)
 
 TEST(nccl_tuner_four_h100_nodes)
 {
-    static const struct vector all_reduce[] = {
+    static const struct tuner_case all_reduce[] = {
         {NCCL_RING, NCCL_LL, 78.8, 10.5},       {NCCL_RING, NCCL_LL128, 144.4, 151.5},
         {NCCL_RING, NCCL_SIMPLE, 282.8, 185.8}, {NCCL_TREE, NCCL_LL, 35.2, 10.2},
         {NCCL_TREE, NCCL_LL128, 65.5, 116.0},   {NCCL_TREE, NCCL_SIMPLE, 120.4, 144.0},

@@ -27,7 +27,7 @@ static int64_t channels_ppm(const struct made *m)
 }
 
 /* Device time that the last simulation took longer over computation. */
-static double slowed_ns(const struct scene *s)
+static double slowed_ns(const struct recorded_job *s)
 {
     const struct program *p = &s->job.program;
     double sum = 0;
@@ -39,7 +39,7 @@ static double slowed_ns(const struct scene *s)
 }
 
 /* Every GEMM must have been found to take so long alone. */
-static void check_alone(const struct scene *s, int64_t ns, double tolerance)
+static void check_alone(const struct recorded_job *s, int64_t ns, double tolerance)
 {
     const struct program *p = &s->job.program;
     size_t seen = 0;
@@ -73,7 +73,7 @@ static struct made made_loaded(double strength)
     return m;
 }
 
-static bool says(const struct scene *s, const char *words)
+static bool says(const struct recorded_job *s, const char *words)
 {
     for (size_t i = 0; i < s->rep.assumptions.count; i++) {
         if (strstr(s->rep.assumptions.list[i].text, words) != NULL)
@@ -88,11 +88,11 @@ TEST(overlap_acts_only_where_it_is_shown)
 {
     struct made m = made_loaded(1);
     struct replay_opts opts = {.calibrate = true, .gpu = gpu_profile_find("a100_sxm", NULL)};
-    struct scene s;
+    struct recorded_job s;
     const struct program *p = &s.job.program;
     made_run(&s.run, &m);
     make_unlike(&s.run);
-    open_scene(&s, &opts);
+    recorded_job_init(&s, &opts);
     CHECK_INT((int64_t)s.job.overlap.shown[OVERLAP_SM].pairs, 0);
     CHECK_INT((int64_t)s.job.overlap.shown[OVERLAP_SM].untold, 100);
     CHECK_INT((int64_t)s.job.overlap.beside, 0);
@@ -104,7 +104,7 @@ TEST(overlap_acts_only_where_it_is_shown)
     }
     on(&s, s.rep.to, 1);
     CHECK_DOUBLE(slowed_ns(&s), 0, 0);
-    close_scene(&s);
+    recorded_job_release(&s);
 }
 
 /* Ranks wait for the last one in their collectives, whose kernels hold multiprocessors meanwhile.
@@ -112,18 +112,18 @@ TEST(overlap_acts_only_where_it_is_shown)
 TEST(overlap_channels_are_held_while_waiting)
 {
     struct made m = made_loaded(1);
-    struct scene s;
+    struct recorded_job s;
     const struct program *p = &s.job.program;
     m.late_ns = 100000;
     made_run(&s.run, &m);
-    open_scene(&s, &calibrated);
+    recorded_job_init(&s, &calibrated);
     for (size_t i = 0; i < p->ncosts; i++) {
         const struct program_cost *c = &p->costs[i];
         bool late = (int)c->rank == m.ranks - 1;
         if (c->match == PROGRAM_NONE)
             CHECK_DOUBLE((double)c->measured_ns, (double)(m.gemm_ns + (late ? m.late_ns : 0)), 5);
     }
-    close_scene(&s);
+    recorded_job_release(&s);
 }
 
 /* NCCL's profiler interface says how many channels a collective had. */
@@ -145,17 +145,17 @@ TEST(overlap_recorded_channels_count)
     const struct gpu_profile *h100 = gpu_profile_of_device(m.gpu);
     uint32_t modelled = (uint32_t)llround((double)channels_ppm(&m) * h100->sms / 1e6);
     for (int told = 0; told < 2; told++) {
-        struct scene s;
+        struct recorded_job s;
         CHECK(modelled % 2 == 0);
         made_run(&s.run, &m);
         if (told)
             tell_channels(&s.run, modelled / 2);
-        open_scene(&s, &calibrated);
+        recorded_job_init(&s, &calibrated);
         CHECK_INT((int64_t)s.job.overlap.counted, told);
         CHECK(says(&s, "as NCCL's profiler interface counted them (1 of 1") == (told != 0));
         CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, told ? 1 : 0.5, 0.02);
         check_alone(&s, m.gemm_ns, (double)m.gemm_ns * 2e-3);
-        close_scene(&s);
+        recorded_job_release(&s);
     }
 }
 
@@ -166,13 +166,13 @@ TEST(overlap_strength_is_shown_by_the_recording)
     static const double strengths[] = {0, 0.5, 1, 1.8};
     for (size_t i = 0; i < sizeof strengths / sizeof *strengths; i++) {
         struct made m = made_loaded(strengths[i]);
-        struct scene s;
+        struct recorded_job s;
         made_run(&s.run, &m);
-        open_scene(&s, &calibrated);
+        recorded_job_init(&s, &calibrated);
         CHECK(s.job.overlap.shown[OVERLAP_SM].pairs >= OVERLAP_PAIRS_MIN);
         CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, strengths[i], 0.02);
         check_alone(&s, m.gemm_ns, (double)m.gemm_ns * 2e-3);
-        close_scene(&s);
+        recorded_job_release(&s);
     }
 }
 
@@ -183,14 +183,14 @@ TEST(overlap_identity)
         struct made m = made_loaded(1);
         double before = 0;
         for (uint64_t seed = 0; seed < 3; seed++) {
-            struct scene s;
+            struct recorded_job s;
             struct iteration_time t;
             made_run(&s.run, &m);
             if (unlike)
                 make_unlike(&s.run);
             if (seed > 0)
                 made_scramble(&s.run, seed);
-            open_scene(&s, &calibrated);
+            recorded_job_init(&s, &calibrated);
             t = on(&s, s.rep.from, 1);
             CHECK((slowed_ns(&s) > 0) == !unlike);
             if (seed == 0) {
@@ -198,12 +198,12 @@ TEST(overlap_identity)
                 CHECK_DOUBLE(t.span_ns, job_measure(&s.job, false).span_ns, 1e-4 * t.span_ns);
             }
             CHECK_DOUBLE(t.span_ns, before, 0);
-            close_scene(&s);
+            recorded_job_release(&s);
         }
     }
 }
 
-static double slowed_by(struct scene *s, double intra_GBps)
+static double slowed_by(struct recorded_job *s, double intra_GBps)
 {
     struct network_profile net = *s->rep.from.network;
     net.intra_GBps = intra_GBps;
@@ -216,17 +216,17 @@ static double slowed_by(struct scene *s, double intra_GBps)
 TEST(overlap_shrinks_on_a_faster_network)
 {
     struct made m = made_loaded(1);
-    struct scene s;
+    struct recorded_job s;
     double fast_ns, slow_ns;
     m.reduce_ns = 40000;
     made_run(&s.run, &m);
-    open_scene(&s, &calibrated);
+    recorded_job_init(&s, &calibrated);
     fast_ns = slowed_by(&s, 225);
     slow_ns = slowed_by(&s, 112.5);
     CHECK(fast_ns > 0);
     CHECK(slow_ns > 1.7 * fast_ns);
     CHECK(slow_ns < 2 * fast_ns);
-    close_scene(&s);
+    recorded_job_release(&s);
 }
 
 /* A GPU of twice the rates on the same network has more of its step slowed down. */
@@ -234,10 +234,10 @@ TEST(overlap_grows_on_a_faster_gpu)
 {
     struct made m = made_loaded(1);
     struct gpu_profile fast;
-    struct scene s;
+    struct recorded_job s;
     double before, after;
     made_run(&s.run, &m);
-    open_scene(&s, &calibrated);
+    recorded_job_init(&s, &calibrated);
     fast = *s.rep.from.gpu;
     fast.fp16_tflops *= 1.5;
     fast.mem_GBps *= 1.5;
@@ -246,7 +246,7 @@ TEST(overlap_grows_on_a_faster_gpu)
     after = on(&s, (struct hardware){&fast, s.rep.from.network}, 1).compute_ns;
     after = slowed_ns(&s) / after;
     CHECK(after > 1.05 * before);
-    close_scene(&s);
+    recorded_job_release(&s);
 }
 
 /* The result says what was taken out, and by what right. */
@@ -255,14 +255,14 @@ TEST(overlap_is_said)
     static const char *const shown = "as the recording shows";
     for (int unlike = 0; unlike < 2; unlike++) {
         struct made m = made_loaded(1.5);
-        struct scene s;
+        struct recorded_job s;
         made_run(&s.run, &m);
         if (unlike)
             make_unlike(&s.run);
-        open_scene(&s, &calibrated);
+        recorded_job_init(&s, &calibrated);
         CHECK(says(&s, "overlap slowed 100 kernels by") == !unlike);
         CHECK(says(&s, shown) == !unlike);
-        close_scene(&s);
+        recorded_job_release(&s);
     }
 }
 
@@ -272,14 +272,14 @@ TEST(overlap_limit_is_said)
     static const double strengths[] = {1.8, 2.5};
     for (size_t i = 0; i < sizeof strengths / sizeof *strengths; i++) {
         struct made m = made_loaded(strengths[i]);
-        struct scene s;
+        struct recorded_job s;
         made_run(&s.run, &m);
-        open_scene(&s, &calibrated);
+        recorded_job_init(&s, &calibrated);
         CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].seen, strengths[i], 0.02);
         CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, fmin(strengths[i], OVERLAP_FACTOR_MAX),
                      0.02);
         CHECK(says(&s, "at most x 2 counts") == (strengths[i] > OVERLAP_FACTOR_MAX));
-        close_scene(&s);
+        recorded_job_release(&s);
     }
 }
 
@@ -289,14 +289,14 @@ TEST(overlap_limit_is_said)
 TEST(overlap_host_speed)
 {
     struct made m = made_default;
-    struct scene s;
+    struct recorded_job s;
     struct iteration_time one, two;
     m.gemm_ns = 3000;
     m.reduce_ns = 5000;
     m.gap_ns = 200000;
     m.sync = false;
     made_run(&s.run, &m);
-    open_scene(&s, &calibrated);
+    recorded_job_init(&s, &calibrated);
     one = on(&s, s.rep.from, 1);
     two = on(&s, s.rep.from, 2);
     CHECK(one.host_bound_ns > 0.95 * one.span_ns);
@@ -305,19 +305,19 @@ TEST(overlap_host_speed)
     CHECK_DOUBLE(two.compute_ns, one.compute_ns, 1);
     CHECK_DOUBLE(two.comm_ns, one.comm_ns, 1);
     CHECK_DOUBLE(two.stream_wait_ns, one.stream_wait_ns, 1);
-    close_scene(&s);
+    recorded_job_release(&s);
 }
 
 /* Where the device is the bottleneck, they change nothing but what is before its first work. */
 TEST(overlap_host_speed_of_a_busy_device)
 {
     struct made m = made_default;
-    struct scene s;
+    struct recorded_job s;
     m.sync = false;
     made_run(&s.run, &m);
-    open_scene(&s, &calibrated);
+    recorded_job_init(&s, &calibrated);
     CHECK_DOUBLE(on(&s, s.rep.from, 2).span_ns, on(&s, s.rep.from, 1).span_ns, 0);
-    close_scene(&s);
+    recorded_job_release(&s);
 }
 
 /* ---- odd recordings ---- */
@@ -347,7 +347,7 @@ TEST(overlap_odd_durations)
     uint64_t seed = 7;
     for (int kind = 0; kind < ODD_KINDS; kind++) {
         struct made m = made_loaded(1);
-        struct scene s;
+        struct recorded_job s;
         const struct program *p = &s.job.program;
         struct iteration_time t;
         m.ranks = 2;
@@ -356,7 +356,7 @@ TEST(overlap_odd_durations)
             for (size_t i = 0; i < s.run.ranks[r].nops; i++)
                 s.run.ranks[r].ops[i].dur_ns = odd_ns((enum odd)kind, &seed);
         }
-        open_scene(&s, &calibrated);
+        recorded_job_init(&s, &calibrated);
         for (size_t i = 0; i < p->ncosts; i++)
             CHECK(p->costs[i].measured_ns >= 0 && p->costs[i].measured_ns <= RUN_DUR_MAX);
         t = on(&s, s.rep.from, 1);
@@ -364,7 +364,7 @@ TEST(overlap_odd_durations)
         CHECK_DOUBLE(t.compute_ns + t.untraced_ns + t.exposed_comm_ns + t.exposed_memory_ns +
                          t.idle_ns,
                      t.span_ns, 1e-9 * t.span_ns);
-        close_scene(&s);
+        recorded_job_release(&s);
     }
 }
 
@@ -372,15 +372,15 @@ TEST(overlap_odd_durations)
 TEST(overlap_of_one_operation)
 {
     struct made m = made_default;
-    struct scene s;
+    struct recorded_job s;
     m.ranks = m.iterations = m.layers = 1;
     made_run(&s.run, &m);
     s.run.ranks[0].nops = 1;
     s.run.ranks[0].nacts = 0;
-    open_scene(&s, &calibrated);
+    recorded_job_init(&s, &calibrated);
     CHECK_INT((int64_t)s.job.overlap.beside, 0);
     CHECK(on(&s, s.rep.from, 1).span_ns >= (double)m.gemm_ns);
-    close_scene(&s);
+    recorded_job_release(&s);
 }
 
 /* Neither a slower network nor a slower GPU ever saves time, whatever it slows down less. */
@@ -389,10 +389,10 @@ TEST(overlap_law_slower_hardware_is_never_faster)
     struct made m = made_loaded(1);
     struct network_profile net;
     struct gpu_profile gpu;
-    struct scene s;
+    struct recorded_job s;
     double before = 0;
     made_run(&s.run, &m);
-    open_scene(&s, &calibrated);
+    recorded_job_init(&s, &calibrated);
     net = *s.rep.from.network;
     for (int i = 0; i < 4; i++) {
         double ns = on(&s, (struct hardware){s.rep.from.gpu, &net}, 1).span_ns;
@@ -410,5 +410,5 @@ TEST(overlap_law_slower_hardware_is_never_faster)
         gpu.fp16_tflops /= 1.5;
         gpu.mem_GBps /= 1.5;
     }
-    close_scene(&s);
+    recorded_job_release(&s);
 }

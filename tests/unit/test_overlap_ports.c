@@ -88,7 +88,7 @@ static void make_sisters(struct run *run, uint64_t bytes, double each_ns)
     }
 }
 
-static void check_transfers(const struct scene *s, double ns)
+static void check_transfers(const struct recorded_job *s, double ns)
 {
     const struct program *p = &s->job.program;
     for (size_t i = 0; i < p->ncosts; i++)
@@ -100,12 +100,12 @@ static void check_transfers(const struct scene *s, double ns)
 TEST(overlap_own_ports_are_not_shared)
 {
     const double work_ns = 4e6;
-    struct scene s;
+    struct recorded_job s;
     make_two_comms(&s.run, 1u << 30, work_ns, 1.6, EACH);
-    open_scene(&s, &calibrated);
+    recorded_job_init(&s, &calibrated);
     CHECK_INT((int64_t)s.job.overlap.contended, 0);
     check_transfers(&s, 1.6 * work_ns);
-    close_scene(&s);
+    recorded_job_release(&s);
 }
 
 /* One of many transfers waited in a queue: what it took longer than the others is not scaled. */
@@ -115,7 +115,7 @@ TEST(overlap_a_wait_in_a_queue_is_not_scaled)
     const struct network_profile *net = network_profile_find("dgx_h100_400g", NULL);
     struct network_profile half = *net;
     double longest_ns = 0, usual_ns = 0;
-    struct scene s;
+    struct recorded_job s;
     half.intra_GBps /= 2;
     half.pair_GBps /= 2;
     make_two_comms(&s.run, 64u << 20, work_ns, 1, 0);
@@ -124,7 +124,7 @@ TEST(overlap_a_wait_in_a_queue_is_not_scaled)
             s.run.ranks[r].ops[i].start_ns += i < 2 ? 0 : (int64_t)(queue_ns - work_ns);
         s.run.ranks[r].ops[1].dur_ns = (int64_t)queue_ns;
     }
-    open_scene(&s, &calibrated);
+    recorded_job_init(&s, &calibrated);
     CHECK_INT((int64_t)s.job.overlap.queued, 1);
     CHECK_DOUBLE((double)s.job.overlap.queued_ns, queue_ns - work_ns, 1);
     on(&s, (struct hardware){s.rep.from.gpu, &half}, 1);
@@ -135,7 +135,7 @@ TEST(overlap_a_wait_in_a_queue_is_not_scaled)
     }
     CHECK(usual_ns > 1.2 * work_ns);
     CHECK_DOUBLE(longest_ns, usual_ns + queue_ns - work_ns, 1);
-    close_scene(&s);
+    recorded_job_release(&s);
 }
 
 /* Rank 0 sends a message on each of two streams, to rank 1 (`back`: it receives the second one). */
@@ -164,15 +164,15 @@ TEST(overlap_messages_both_ways_do_not_meet)
     struct replay_opts opts = {.calibrate = true,
                                .from_network = network_profile_find("consumer_pcie", NULL)};
     for (int back = 0; back < 2; back++) {
-        struct scene s;
+        struct recorded_job s;
         make_sisters(&s.run, 1u << 28, 8e7);
         for (int r = 0; r < 4; r++) {
             for (int i = 0; i < EACH; i++)
                 make_message(&s.run.ranks[r].ops[i], (r < 2) != (back && r % 2 == 1), 1 - r / 2);
         }
-        open_scene(&s, &opts);
+        recorded_job_init(&s, &opts);
         CHECK_INT((int64_t)s.job.overlap.contended, back ? 0 : 2 * EACH);
-        close_scene(&s);
+        recorded_job_release(&s);
     }
 }
 
@@ -198,7 +198,7 @@ static struct op *add_product(struct run *run)
 }
 
 /* What the messages beside it hold of multiprocessors, times how long. */
-static double held_beside_product(struct scene *s)
+static double held_beside_product(struct recorded_job *s)
 {
     const struct program *p = &s->job.program;
     double held_ns = 0;
@@ -217,7 +217,7 @@ TEST(overlap_messages_of_a_group_share_channels)
 {
     double held[2] = {0, 0};
     for (int grouped = 0; grouped < 2; grouped++) {
-        struct scene s;
+        struct recorded_job s;
         make_messages(&s.run, 8e6, true);
         for (int r = 0; r < 2 && grouped; r++) {
             for (int i = 0; i < (int)s.run.ranks[r].nops; i++) {
@@ -226,16 +226,16 @@ TEST(overlap_messages_of_a_group_share_channels)
             }
         }
         add_product(&s.run);
-        open_scene(&s, &calibrated);
+        recorded_job_init(&s, &calibrated);
         held[grouped] = held_beside_product(&s);
-        close_scene(&s);
+        recorded_job_release(&s);
     }
     CHECK(held[0] > 0);
     CHECK_DOUBLE(held[1], held[0] / 2, 0.02 * held[0]);
 }
 
 /* How much longer the last simulation took over transfers than they take alone. */
-static int64_t contended_ns(const struct scene *s)
+static int64_t contended_ns(const struct recorded_job *s)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < s->job.program.ncosts; i++) {
@@ -266,12 +266,12 @@ TEST(overlap_ranks_of_a_node_share_its_nics)
     const uint64_t bytes = 1u << 28;
     const double work_ns = 8e7;
     struct network_profile more;
-    struct scene s;
+    struct recorded_job s;
     struct iteration_time t;
     double share = nic_share(one, bytes);
     CHECK(share > 0.7 && share <= 1);
     make_sisters(&s.run, bytes, work_ns * 2 * share);
-    open_scene(&s, &opts);
+    recorded_job_init(&s, &opts);
     CHECK_INT((int64_t)s.job.overlap.contended, 2 * EACH);
     check_transfers(&s, work_ns);
     more = *s.rep.from.network;
@@ -283,7 +283,7 @@ TEST(overlap_ranks_of_a_node_share_its_nics)
         CHECK_DOUBLE(t.span_ns, job_measure(&s.job, false).span_ns, 1e-5 * t.span_ns);
         CHECK(contended_ns(&s) > 0);
     }
-    close_scene(&s);
+    recorded_job_release(&s);
 }
 
 /* The calls of the second communicator lie behind those of the first. */
@@ -305,17 +305,17 @@ TEST(overlap_scrambled_starts_change_nothing_on_crowded_nics)
                                 .from_network = network_profile_find("consumer_pcie", NULL)};
     double before = 0;
     for (uint64_t seed = 0; seed < 4; seed++) {
-        struct scene s;
+        struct recorded_job s;
         double ns;
         make_sisters(&s.run, 1u << 28, 1.4e8);
         issue_apart(&s.run);
         if (seed > 0)
             made_scramble(&s.run, seed);
-        open_scene(&s, &apart);
+        recorded_job_init(&s, &apart);
         CHECK(s.job.overlap.contended > 0);
         ns = on(&s, s.rep.from, 1).span_ns;
         before = seed == 0 ? ns : before;
         CHECK_DOUBLE(ns, before, 1);
-        close_scene(&s);
+        recorded_job_release(&s);
     }
 }

@@ -13,7 +13,7 @@
 #define NOON ((int64_t)1700000000 * 1000000) /* microseconds of the wall clock */
 
 /* One profile: rank -1 and world 0 are not told. */
-struct made {
+struct made_profile {
     int rank, world;
     int pid;
     int64_t begin_us;
@@ -24,7 +24,7 @@ struct made {
 
 /* Each step lasts 100 us: two kernels of 20 us, the first of them a collective, and their launches.
  */
-static void put_profile(struct buf *b, const struct made *m)
+static void put_profile(struct buf *b, const struct made_profile *m)
 {
     buf_printf(b, "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"%s\"}]",
                m->gpu != NULL ? m->gpu : "g");
@@ -56,7 +56,7 @@ static void put_profile(struct buf *b, const struct made *m)
     buf_puts(b, "{\"ph\":\"M\",\"name\":\"end\",\"pid\":0,\"tid\":0,\"ts\":0}]}");
 }
 
-static void write_profile(const char *folder, const char *name, struct made m)
+static void write_profile(const char *folder, const char *name, struct made_profile m)
 {
     struct buf b = BUF_INIT;
     m.pid = m.pid > 0 ? m.pid : 100 + m.rank;
@@ -95,8 +95,9 @@ static size_t ranks_of_run(const char *folder, const char *run_id)
 TEST(recordings_of_one_job)
 {
     const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made){.rank = 0, .world = 2});
-    write_profile(folder, "b.json", (struct made){.rank = 1, .world = 2, .begin_us = NOON + 50});
+    write_profile(folder, "a.json", (struct made_profile){.rank = 0, .world = 2});
+    write_profile(folder, "b.json",
+                  (struct made_profile){.rank = 1, .world = 2, .begin_us = NOON + 50});
     check_read(folder, 2, NULL);
     remove_folder(folder);
 }
@@ -104,8 +105,9 @@ TEST(recordings_of_one_job)
 TEST(recordings_at_other_times)
 {
     const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made){.rank = -1, .pid = 7});
-    write_profile(folder, "b.json", (struct made){.rank = -1, .pid = 8, .begin_us = NOON + DAY});
+    write_profile(folder, "a.json", (struct made_profile){.rank = -1, .pid = 7});
+    write_profile(folder, "b.json",
+                  (struct made_profile){.rank = -1, .pid = 8, .begin_us = NOON + DAY});
     check_read(folder, 1,
                "1 other run here: 'a.json' (1 file, 2023-11-14 22:13:20, another time); 'b.json', "
                "the newest, is read (--run chooses)");
@@ -120,8 +122,9 @@ TEST(recordings_at_other_times)
 TEST(recordings_of_other_ranks_at_other_times)
 {
     const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made){.rank = 0, .world = 2});
-    write_profile(folder, "b.json", (struct made){.rank = 1, .world = 2, .begin_us = NOON + DAY});
+    write_profile(folder, "a.json", (struct made_profile){.rank = 0, .world = 2});
+    write_profile(folder, "b.json",
+                  (struct made_profile){.rank = 1, .world = 2, .begin_us = NOON + DAY});
     check_read(folder, 1, "'a.json' (1 file, 2023-11-14 22:13:20, another time)");
     remove_folder(folder);
 }
@@ -129,9 +132,10 @@ TEST(recordings_of_other_ranks_at_other_times)
 TEST(recordings_at_one_time_of_other_worlds)
 {
     const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made){.rank = 0, .world = 2});
-    write_profile(folder, "b.json", (struct made){.rank = 1, .world = 2});
-    write_profile(folder, "c.json", (struct made){.rank = 2, .world = 4, .begin_us = NOON + 10});
+    write_profile(folder, "a.json", (struct made_profile){.rank = 0, .world = 2});
+    write_profile(folder, "b.json", (struct made_profile){.rank = 1, .world = 2});
+    write_profile(folder, "c.json",
+                  (struct made_profile){.rank = 2, .world = 4, .begin_us = NOON + 10});
     check_read(folder, 1, "'a.json' (2 files, 2023-11-14 22:13:20, another world size)");
     CHECK_INT(ranks_of_run(folder, "b.json"), 2); /* any of its files names it */
     remove_folder(folder);
@@ -143,10 +147,11 @@ TEST(recordings_of_the_same_ranks_at_one_time)
     for (int r = 0; r < 2; r++) {
         char name[16];
         snprintf(name, sizeof name, "a%d.json", r);
-        write_profile(folder, name, (struct made){.rank = r, .world = 2, .pid = 10 + r});
+        write_profile(folder, name, (struct made_profile){.rank = r, .world = 2, .pid = 10 + r});
         snprintf(name, sizeof name, "b%d.json", r);
-        write_profile(folder, name,
-                      (struct made){.rank = r, .world = 2, .pid = 20 + r, .begin_us = NOON + 5});
+        write_profile(
+            folder, name,
+            (struct made_profile){.rank = r, .world = 2, .pid = 20 + r, .begin_us = NOON + 5});
     }
     check_read(folder, 2, "(2 files, 2023-11-14 22:13:20, the same ranks again)");
     remove_folder(folder);
@@ -156,9 +161,10 @@ TEST(recordings_of_the_same_ranks_at_one_time)
 TEST(recordings_of_a_full_world)
 {
     const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made){.rank = 0, .world = 2});
-    write_profile(folder, "b.json", (struct made){.rank = 1, .world = 2});
-    write_profile(folder, "c.json", (struct made){.rank = -1, .pid = 9, .begin_us = NOON + 20});
+    write_profile(folder, "a.json", (struct made_profile){.rank = 0, .world = 2});
+    write_profile(folder, "b.json", (struct made_profile){.rank = 1, .world = 2});
+    write_profile(folder, "c.json",
+                  (struct made_profile){.rank = -1, .pid = 9, .begin_us = NOON + 20});
     check_read(folder, 1, "'a.json' (2 files, 2023-11-14 22:13:20, more ranks than the world)");
     CHECK_INT(ranks_of_run(folder, "a.json"), 2);
     remove_folder(folder);
@@ -168,15 +174,15 @@ TEST(recordings_of_a_full_world)
 TEST(recordings_of_hosts_with_other_clocks)
 {
     const char *folder = make_folder();
-    write_profile(folder, "h_100.1.pt.trace.json", (struct made){.rank = 0, .world = 2});
+    write_profile(folder, "h_100.1.pt.trace.json", (struct made_profile){.rank = 0, .world = 2});
     write_profile(folder, "g_101.2.pt.trace.json",
-                  (struct made){.rank = 1, .world = 2, .begin_us = NOON + 5000000});
+                  (struct made_profile){.rank = 1, .world = 2, .begin_us = NOON + 5000000});
     check_read(folder, 2, NULL);
     remove_folder(folder);
     folder = make_folder();
-    write_profile(folder, "h_100.1.pt.trace.json", (struct made){.rank = 0, .world = 2});
+    write_profile(folder, "h_100.1.pt.trace.json", (struct made_profile){.rank = 0, .world = 2});
     write_profile(folder, "h_101.2.pt.trace.json",
-                  (struct made){.rank = 1, .world = 2, .begin_us = NOON + 5000000});
+                  (struct made_profile){.rank = 1, .world = 2, .begin_us = NOON + 5000000});
     check_read(folder, 1, "another time");
     remove_folder(folder);
 }
@@ -185,8 +191,9 @@ TEST(recordings_of_hosts_with_other_clocks)
 TEST(recordings_that_only_overlap)
 {
     const char *folder = make_folder();
-    struct made a = {.rank = -1, .pid = 11, .alone = true, .gpu = "x"};
-    struct made b = {.rank = -1, .pid = 12, .alone = true, .gpu = "x", .begin_us = NOON + 20};
+    struct made_profile a = {.rank = -1, .pid = 11, .alone = true, .gpu = "x"};
+    struct made_profile b = {
+        .rank = -1, .pid = 12, .alone = true, .gpu = "x", .begin_us = NOON + 20};
     write_profile(folder, "a.json", a);
     write_profile(folder, "b.json", b);
     check_read(folder, 1, "'a.json' (1 file, 2023-11-14 22:13:20, nothing ties it to this one)");
@@ -206,8 +213,9 @@ TEST(recordings_that_only_overlap)
 TEST(recordings_that_overlap_and_are_tied)
 {
     const char *folder = make_folder();
-    struct made a = {.rank = -1, .pid = 11, .alone = true, .gpu = "x"};
-    struct made b = {.rank = -1, .pid = 12, .alone = true, .gpu = "x", .begin_us = NOON + 20};
+    struct made_profile a = {.rank = -1, .pid = 11, .alone = true, .gpu = "x"};
+    struct made_profile b = {
+        .rank = -1, .pid = 12, .alone = true, .gpu = "x", .begin_us = NOON + 20};
     write_profile(folder, "t_rank0.json", a);
     write_profile(folder, "t_rank1.json", b);
     check_read(folder, 2, NULL);
@@ -220,9 +228,9 @@ TEST(recordings_that_overlap_and_are_tied)
     remove_folder(folder);
     folder = make_folder();
     write_profile(folder, "a.json",
-                  (struct made){.rank = 0, .world = 2, .alone = true, .gpu = "x"});
+                  (struct made_profile){.rank = 0, .world = 2, .alone = true, .gpu = "x"});
     write_profile(folder, "b.json",
-                  (struct made){.rank = 1, .world = 2, .alone = true, .gpu = "y"});
+                  (struct made_profile){.rank = 1, .world = 2, .alone = true, .gpu = "y"});
     check_read(folder, 2, NULL);
     remove_folder(folder);
 }
@@ -232,8 +240,10 @@ TEST(recordings_without_dates)
 {
     const char *folder = make_folder();
     struct timespec old[2] = {{1000000, 0}, {1000000, 0}}, new[2] = {{2000000, 0}, {2000000, 0}};
-    write_profile(folder, "a.json", (struct made){.rank = -1, .pid = 7, .begin_us = 5, .gpu = "x"});
-    write_profile(folder, "b.json", (struct made){.rank = -1, .pid = 8, .begin_us = 5, .gpu = "y"});
+    write_profile(folder, "a.json",
+                  (struct made_profile){.rank = -1, .pid = 7, .begin_us = 5, .gpu = "x"});
+    write_profile(folder, "b.json",
+                  (struct made_profile){.rank = -1, .pid = 8, .begin_us = 5, .gpu = "y"});
     utimensat(AT_FDCWD, file_in(folder, "a.json"), old, 0);
     utimensat(AT_FDCWD, file_in(folder, "b.json"), old, 0);
     CHECK_HAS(load_error(folder, NULL),
@@ -251,10 +261,10 @@ TEST(recordings_damage_of_another_run)
     const char *folder = make_folder();
     struct run run;
     CHECK_INT(mkdir(file_in(folder, "old"), 0700) + mkdir(file_in(folder, "new"), 0700), 0);
-    write_profile(folder, "old/a.json", (struct made){.rank = 0, .world = 1});
+    write_profile(folder, "old/a.json", (struct made_profile){.rank = 0, .world = 1});
     write_text(folder, "old/b.json", "{\"schemaVersion\":1,\"traceEvents\":[]}");
     write_profile(folder, "new/a.json",
-                  (struct made){.rank = 0, .world = 1, .pid = 9, .begin_us = NOON + DAY});
+                  (struct made_profile){.rank = 0, .world = 1, .pid = 9, .begin_us = NOON + DAY});
     load_path(&run, folder);
     CHECK_INT(run.nranks, 1);
     CHECK(!run_partial(&run));
@@ -275,11 +285,11 @@ TEST(recordings_windows_of_ranks_are_joined)
             char name[64];
             snprintf(name, sizeof name, "h_%d.%d.pt.trace.json", 100 + r, w);
             write_profile(folder, name,
-                          (struct made){.rank = r,
-                                        .world = 2,
-                                        .begin_us = NOON + w * 10000000,
-                                        .steps = 2 + w,
-                                        .first_step = w * 100});
+                          (struct made_profile){.rank = r,
+                                                .world = 2,
+                                                .begin_us = NOON + w * 10000000,
+                                                .steps = 2 + w,
+                                                .first_step = w * 100});
         }
     }
     load_path(&run, folder);
@@ -318,11 +328,11 @@ TEST(recordings_windows_match_one_by_one)
             char name[64];
             snprintf(name, sizeof name, "h_%d.%d.pt.trace.json", 100 + r, w);
             write_profile(folder, name,
-                          (struct made){.rank = r,
-                                        .world = 2,
-                                        .begin_us = NOON + w * 10000000,
-                                        .steps = 40,
-                                        .first_step = w * 100});
+                          (struct made_profile){.rank = r,
+                                                .world = 2,
+                                                .begin_us = NOON + w * 10000000,
+                                                .steps = 40,
+                                                .first_step = w * 100});
         }
     }
     load_path(&run, folder);
@@ -347,11 +357,11 @@ TEST(recordings_windows_of_a_process)
 {
     const char *folder = make_folder();
     struct run run;
-    write_profile(folder, "h_7.1.pt.trace.json", (struct made){.rank = -1, .pid = 7});
+    write_profile(folder, "h_7.1.pt.trace.json", (struct made_profile){.rank = -1, .pid = 7});
     write_profile(folder, "h_7.2.pt.trace.json",
-                  (struct made){.rank = -1, .pid = 7, .begin_us = NOON + 900000});
+                  (struct made_profile){.rank = -1, .pid = 7, .begin_us = NOON + 900000});
     write_profile(folder, "h_8.3.pt.trace.json",
-                  (struct made){.rank = -1, .pid = 8, .begin_us = NOON - 900000});
+                  (struct made_profile){.rank = -1, .pid = 8, .begin_us = NOON - 900000});
     load_path(&run, folder);
     CHECK_INT(run.nranks, 1);
     CHECK_INT(run.ranks[0].nsteps, 4);
@@ -364,11 +374,13 @@ TEST(recordings_windows_of_a_process)
 TEST(recordings_windows_without_names_are_close)
 {
     const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made){.rank = -1, .pid = 1});
-    write_profile(folder, "b.json",
-                  (struct made){.rank = -1, .pid = 1, .begin_us = NOON + (int64_t)1800 * 1000000});
+    write_profile(folder, "a.json", (struct made_profile){.rank = -1, .pid = 1});
+    write_profile(
+        folder, "b.json",
+        (struct made_profile){.rank = -1, .pid = 1, .begin_us = NOON + (int64_t)1800 * 1000000});
     check_read(folder, 1, NULL);
-    write_profile(folder, "c.json", (struct made){.rank = -1, .pid = 1, .begin_us = NOON + DAY});
+    write_profile(folder, "c.json",
+                  (struct made_profile){.rank = -1, .pid = 1, .begin_us = NOON + DAY});
     check_read(folder, 1, "'a.json' (2 files, 2023-11-14 22:13:20, another time)");
     remove_folder(folder);
 }
@@ -384,8 +396,9 @@ TEST(recordings_windows_in_folders)
         CHECK_INT(mkdir(file_in(folder, name), 0700), 0);
         for (int r = 0; r < 2; r++) {
             snprintf(name, sizeof name, "iteration_%d/rank%d_trace.json", w, r);
-            write_profile(folder, name,
-                          (struct made){.rank = r, .world = 2, .begin_us = NOON + w * 1000000});
+            write_profile(
+                folder, name,
+                (struct made_profile){.rank = r, .world = 2, .begin_us = NOON + w * 1000000});
         }
     }
     load_path(&run, folder);
@@ -400,8 +413,8 @@ TEST(recordings_copies_count_once)
 {
     const char *folder = make_folder();
     struct run run;
-    write_profile(folder, "a.json", (struct made){.rank = 0, .world = 1});
-    write_profile(folder, "b.json", (struct made){.rank = 0, .world = 1});
+    write_profile(folder, "a.json", (struct made_profile){.rank = 0, .world = 1});
+    write_profile(folder, "b.json", (struct made_profile){.rank = 0, .world = 1});
     load_path(&run, folder);
     CHECK_INT(run.nranks, 1);
     CHECK_INT(run.ranks[0].nops, 4);
@@ -413,8 +426,8 @@ TEST(recordings_copies_count_once)
 TEST(recordings_of_equal_extent_are_no_copies)
 {
     const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made){.rank = 0, .world = 1});
-    write_profile(folder, "b.json", (struct made){.rank = 0, .world = 1, .kernel = "relu"});
+    write_profile(folder, "a.json", (struct made_profile){.rank = 0, .world = 1});
+    write_profile(folder, "b.json", (struct made_profile){.rank = 0, .world = 1, .kernel = "relu"});
     CHECK_HAS(load_error(folder, NULL), "holds 2 runs and nothing tells which is the newest");
     remove_folder(folder);
 }
@@ -428,7 +441,7 @@ TEST(recordings_by_threads_are_the_same)
         snprintf(name, sizeof name, "h_%d.%d.pt.trace.json", 100 + w % 2, w);
         write_profile(
             folder, name,
-            (struct made){
+            (struct made_profile){
                 .rank = w % 2, .world = 2, .begin_us = NOON + w / 2 * 1000000, .first_step = w});
     }
     for (int i = 0; i < 2; i++) {

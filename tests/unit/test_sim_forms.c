@@ -89,14 +89,14 @@ TEST(sim_form_of_a_straggler)
     }
 }
 
-struct pipeline {
+struct pipeline_case {
     struct sim *s;
     uint32_t p, m; /* stages, micro-batches */
 };
 
 /* Stage i, one direction: receives each micro-batch from its neighbour, works, sends it on. */
-static void pass(struct pipeline *q, uint32_t stream, uint32_t from, uint32_t to, int64_t work_ns,
-                 uint32_t *items)
+static void pass(struct pipeline_case *q, uint32_t stream, uint32_t from, uint32_t to,
+                 int64_t work_ns, uint32_t *items)
 {
     for (uint32_t k = 0; k < q->m; k++) {
         if (from != SIM_NONE) {
@@ -115,7 +115,7 @@ static void pass(struct pipeline *q, uint32_t stream, uint32_t from, uint32_t to
 static void check_pipeline(uint32_t p, uint32_t m)
 {
     enum { FORWARD = 30, BACKWARD = 50 };
-    struct pipeline q = {sim_new(), p, m};
+    struct pipeline_case q = {sim_new(), p, m};
     uint32_t *items = calloc((size_t)2 * p * m, sizeof *items);
     int64_t total_ns = (m + p - 1) * INT64_C(80), busy_ns = 0, end_ns = 0;
     for (uint32_t t = 0; t < 2 * (p - 1) * m; t++)

@@ -100,13 +100,13 @@ TEST(host_queues_of_a_replay)
     static const char *const gpus[] = {"NVIDIA H100 80GB HBM3", "AMD Instinct MI300X"};
     for (int other = 0; other < 2; other++) {
         struct replay_opts opts = {.calibrate = true};
-        struct scene s;
+        struct recorded_job s;
         double recorded_ns, host_ns;
         make_full_queue(&s.run);
         s.run.format = s.run.source = "made";
         s.run.ranks[0].gpu = gpus[other];
         s.run.ranks[0].complete = true;
-        open_scene(&s, &opts);
+        recorded_job_init(&s, &opts);
         recorded_ns = (double)s.run.ranks[0].ops[KERNELS - 1].host_end_ns;
         on(&s, s.rep.from, 1);
         host_ns = (double)sim_host_end(s.job.program.sim, 0);
@@ -114,7 +114,7 @@ TEST(host_queues_of_a_replay)
             CHECK(host_ns < recorded_ns / 4);
         else
             CHECK_DOUBLE(host_ns, recorded_ns, 0.01 * recorded_ns);
-        close_scene(&s);
+        recorded_job_release(&s);
     }
 }
 

@@ -110,14 +110,14 @@ TEST(period_is_as_periodic_as_it_says)
 #define OPS 6
 
 /* Six operations of the given classes. */
-struct scene {
+struct six_ops {
     struct run run;
     struct rank rank;
     struct op ops[OPS];
     struct job_steps steps;
 };
 
-static void make_scene(struct scene *s, const uint8_t *classes)
+static void make_scene(struct six_ops *s, const uint8_t *classes)
 {
     memset(s, 0, sizeof *s);
     for (uint32_t i = 0; i < OPS; i++) {
@@ -132,7 +132,7 @@ static void make_scene(struct scene *s, const uint8_t *classes)
     s->run.nranks = 1;
 }
 
-static struct iteration_time measure(struct scene *s, const struct sim_span *spans, int64_t begin,
+static struct iteration_time measure(struct six_ops *s, const struct sim_span *spans, int64_t begin,
                                      int64_t end)
 {
     struct timeline when = {.spans = spans, .begin_ns = begin, .end_ns = end};
@@ -152,7 +152,7 @@ TEST(iteration_whole_trace)
     static const uint8_t classes[OPS] = {OP_KERNEL, OP_COLL, OP_MEMORY, OP_GEMM, OP_KERNEL, OP_P2P};
     static const struct sim_span spans[OPS] = {{10, 40},   {30, 70},   {60, 90},
                                                {100, 120}, {110, 130}, {UNKNOWN_NS, UNKNOWN_NS}};
-    struct scene s;
+    struct six_ops s;
     struct iteration_time t;
     make_scene(&s, classes);
     job_steps_find(&s.steps, &s.run);
@@ -189,7 +189,7 @@ TEST(iteration_causes_add_up)
                                    {{95, 110}, SLICE_STREAM_WAIT}};
     struct timeline when = {spans, 0, 120, moves, beside, 4, NULL};
     struct iteration_time t;
-    struct scene s;
+    struct six_ops s;
     make_scene(&s, classes);
     job_steps_find(&s.steps, &s.run);
     iteration_measure(&t, &(struct step_window){.end_ns = 120, .steps = 1}, &s.rank, &when);
@@ -221,7 +221,7 @@ TEST(iteration_absent_waits)
     const struct movement moves[OPS] = {still, {{40, 60}, false, true}, still, still, still, still};
     struct timeline when = {spans, 0, 60, moves, NULL, 0, NULL};
     struct iteration_time t;
-    struct scene s;
+    struct six_ops s;
     make_scene(&s, classes);
     job_steps_find(&s.steps, &s.run);
     iteration_measure(&t, &(struct step_window){.end_ns = 60, .steps = 1}, &s.rank, &when);
@@ -247,7 +247,7 @@ TEST(iteration_backlog_of_the_first)
         {-5, 20, "a", 0, false}, {20, 40, "b", 0, false}, {40, 55, "c", 0, false}};
     struct step_bounds b;
     struct step_window w;
-    struct scene s;
+    struct six_ops s;
     make_scene(&s, classes);
     s.rank.steps = steps;
     s.rank.nsteps = 3;
@@ -272,7 +272,7 @@ TEST(iteration_steps)
                                                {750, 1000}, {1000, 1100}, {1050, 1300}};
     struct step steps[3] = {
         {-5, 20, "a", 0, false}, {20, 40, "b", 0, false}, {40, 55, "c", 0, false}};
-    struct scene s;
+    struct six_ops s;
     struct iteration_time t;
     make_scene(&s, classes);
     s.rank.steps = steps;
@@ -299,7 +299,7 @@ TEST(iteration_empty_steps)
                             {15, 19, "b", 0, false},
                             {19, 25, "c", 0, false},
                             {25, 45, "d", 0, false}};
-    struct scene s;
+    struct six_ops s;
     make_scene(&s, classes);
     s.rank.steps = steps;
     s.rank.nsteps = 4;

@@ -10,14 +10,14 @@
 #include <math.h>
 
 /* One GPU with two streams: a work item on one, transfers of it alone on the other. */
-struct pair {
+struct two_streams {
     struct sim *s;
     uint32_t compute, comm, work;
 };
 
-static struct pair pair_of(int64_t work_ns)
+static struct two_streams pair_of(int64_t work_ns)
 {
-    struct pair p = {.s = sim_new()};
+    struct two_streams p = {.s = sim_new()};
     uint32_t device = sim_add_device(p.s);
     p.compute = sim_add_stream(p.s, device);
     p.comm = sim_add_stream(p.s, device);
@@ -43,7 +43,7 @@ static int64_t run_end(struct sim *s, uint32_t item)
 /* SMs and memory bandwidth add up, each by what is needed of it. */
 TEST(sim_load_and_need_multiply)
 {
-    struct pair p = pair_of(1000);
+    struct two_streams p = pair_of(1000);
     uint32_t t = transfer_on(p.s, p.comm, 400);
     sim_set_load(p.s, t, 500000, 250000);
     CHECK_INT(run_end(p.s, p.work), 1000); /* nothing is needed */
@@ -65,7 +65,7 @@ TEST(sim_load_and_need_multiply)
 /* Longer than the work: at 3/4 from the beginning to the end, which 1000 does not divide by. */
 TEST(sim_load_over_all_of_an_item)
 {
-    struct pair p = pair_of(1000);
+    struct two_streams p = pair_of(1000);
     sim_set_load(p.s, transfer_on(p.s, p.comm, 9000), 250000, 0);
     sim_set_need(p.s, p.work, 1000000, 0);
     CHECK_INT(run_end(p.s, p.work), 1334); /* 1333.33 */
@@ -76,7 +76,7 @@ TEST(sim_load_over_all_of_an_item)
 /* However much there is on it, a twentieth is left. */
 TEST(sim_load_leaves_a_twentieth)
 {
-    struct pair p = pair_of(100);
+    struct two_streams p = pair_of(100);
     for (int i = 0; i < 3; i++) {
         uint32_t stream = i == 0 ? p.comm : sim_add_stream(p.s, 0);
         sim_set_load(p.s, transfer_on(p.s, stream, 1000), 900000, 900000);
@@ -89,7 +89,7 @@ TEST(sim_load_leaves_a_twentieth)
 /* Three loads one after the other, the last behind the end; then the next item, already slower. */
 TEST(sim_loads_that_change)
 {
-    struct pair p = pair_of(1000);
+    struct two_streams p = pair_of(1000);
     uint32_t next;
     sim_set_load(p.s, transfer_on(p.s, p.comm, 100), 100000, 0);
     sim_set_load(p.s, transfer_on(p.s, p.comm, 200), 500000, 0);
@@ -195,7 +195,7 @@ TEST(sim_hold_of_a_stuck_item_is_dropped)
 /* The integrals, with and without a need; a joined item is under its own load. */
 TEST(sim_beside_measures_loads)
 {
-    struct pair p = pair_of(1000);
+    struct two_streams p = pair_of(1000);
     uint32_t t = sim_add_transfer(p.s, 400), join = sim_join(p.s, p.comm);
     struct sim_beside beside;
     sim_join_transfer(p.s, t);
@@ -351,7 +351,7 @@ TEST(sim_link_of_ten_thousand)
 
 TEST(sim_delay_is_before_a_transfer)
 {
-    struct pair p = pair_of(1000);
+    struct two_streams p = pair_of(1000);
     uint32_t t = sim_add_transfer(p.s, 200), join = sim_join(p.s, p.comm);
     sim_join_transfer(p.s, t);
     sim_set_load(p.s, t, 500000, 0);

@@ -12,7 +12,7 @@
 
 enum { THREADS = 4, ROUNDS = 3 };
 
-struct worker {
+struct sweep_thread {
     const struct run *run;
     struct replay_opts opts;
     int rc;
@@ -22,7 +22,7 @@ struct worker {
 
 static void *replay_often(void *argument)
 {
-    struct worker *w = argument;
+    struct sweep_thread *w = argument;
     for (int i = 0; i < ROUNDS; i++) {
         struct replay rep;
         struct err e;
@@ -39,13 +39,13 @@ static void *replay_often(void *argument)
 }
 
 /* Different targets, so that a thread that reads another one's shows. */
-static void prepare(struct worker *workers, const struct run *run)
+static void prepare(struct sweep_thread *workers, const struct run *run)
 {
     static const char *const gpus[] = {"h100_sxm", "a100_sxm", "b200_sxm", "v100_sxm"};
     static const int64_t scales[] = {1, 4, 64};
     struct err e;
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){.run = run};
+        workers[i] = (struct sweep_thread){.run = run};
         workers[i].opts = (struct replay_opts){
             .gpu = gpu_profile_find(gpus[i], &e),
             .scales = scales,
@@ -59,7 +59,7 @@ static void prepare(struct worker *workers, const struct run *run)
 
 TEST(sweep_threads_share_a_run)
 {
-    struct worker alone[THREADS], beside[THREADS];
+    struct sweep_thread alone[THREADS], beside[THREADS];
     pthread_t threads[THREADS];
     struct run run;
     made_run(&run, &made_default);

@@ -21,11 +21,11 @@
 static const struct trace_summary_run ours = {"capture-7", "here", 1000, "capture-"};
 
 /* A folder with the given files (name, content, ..., NULL), looked at and removed. */
-struct entry {
+struct named_text {
     const char *name, *content;
 };
 
-static struct trace_summary trace_summary_of(const struct entry *files, size_t count)
+static struct trace_summary trace_summary_of(const struct named_text *files, size_t count)
 {
     char dir[] = "/tmp/specter-test-XXXXXX", path[256];
     struct trace_summary g;
@@ -50,7 +50,7 @@ static struct trace_summary trace_summary_of(const struct entry *files, size_t c
 
 TEST(trace_summary_adds_up_the_files_of_a_run)
 {
-    static const struct entry files[] = {
+    static const struct named_text files[] = {
         {"specter_trace_rank0.jsonl", INIT("capture-7", "here", "1") OP END("10", "1")},
         {"specter_trace_rank1.jsonl", INIT("capture-7", "there", "1") END("20", "0")},
         {"specter_trace_rank2.jsonl",
@@ -69,7 +69,7 @@ TEST(trace_summary_adds_up_the_files_of_a_run)
 /* A launcher has named the run: by host and time then. */
 TEST(trace_summary_knows_a_run_that_a_launcher_named)
 {
-    static const struct entry files[] = {
+    static const struct named_text files[] = {
         {"specter_trace_rank0.jsonl", INIT("slurm-12.0", "here", "1000") END("1", "0")},
         {"specter_trace_rank1.jsonl", INIT("slurm-12.0", "there", "1000") END("2", "0")},
         {"specter_trace_rank2.jsonl", INIT("slurm-11.0", "here", "999") END("4", "0")},
@@ -82,7 +82,7 @@ TEST(trace_summary_knows_a_run_that_a_launcher_named)
 
 TEST(trace_summary_names_files_without_an_end)
 {
-    static const struct entry files[] = {
+    static const struct named_text files[] = {
         {"specter_trace_rank0.jsonl", INIT("capture-7", "here", "1") OP DEP},
         {"specter_trace_rank1.jsonl", INIT("capture-7", "here", "1") END("10", "0") "{\"torn"},
         {"specter_trace_rank2.jsonl", INIT("capture-7", "here", "1") END("5", "0")},
@@ -101,7 +101,7 @@ TEST(trace_summary_counts_what_a_ring_keeps)
 {
 #define RING(_size) \
     "{\"event\":\"init\",\"run\":\"capture-7\",\"host\":\"here\",\"ring\":" _size "}\n"
-    static const struct entry files[] = {
+    static const struct named_text files[] = {
         {"specter_trace_rank0.jsonl", RING("5") OP "      \n"},
         {"specter_trace_rank1.jsonl", RING("20") OP "      \n"},
         {"specter_trace_rank2.jsonl", RING("5") OP END("6", "0")},
@@ -114,7 +114,7 @@ TEST(trace_summary_counts_what_a_ring_keeps)
 
 TEST(trace_summary_passes_over_what_is_not_a_trace)
 {
-    static const struct entry files[] = {
+    static const struct named_text files[] = {
         {"specter_trace_rank0.jsonl", ""},
         {"specter_trace_rank1.jsonl", "\n\n"},
         {"specter_trace_rank2.jsonl", "garbage \xff\n" END("5", "0")},
@@ -130,7 +130,7 @@ TEST(trace_summary_passes_over_what_is_not_a_trace)
 TEST(trace_summary_reads_the_end_of_a_long_file)
 {
     struct buf text = BUF_INIT;
-    struct entry file = {"specter_trace_rank0.jsonl", NULL};
+    struct named_text file = {"specter_trace_rank0.jsonl", NULL};
     struct trace_summary g;
     buf_puts(&text, INIT("capture-7", "here", "1"));
     for (int i = 0; i < 5000; i++)
@@ -163,7 +163,7 @@ TEST(trace_summary_needs_a_directory)
 
 TEST(trace_summary_names_what_was_not_seen_once)
 {
-    static const struct entry files[] = {
+    static const struct named_text files[] = {
         {"specter_trace_rank0.jsonl",
          INIT("capture-7", "here", "1") UNSEEN(
              "[{\"kind\":\"static\",\"path\":\"/a b\"},{\"path\":\"/l\",\"kind\":\"uncalled\"}]")},

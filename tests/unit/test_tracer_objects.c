@@ -14,7 +14,7 @@
 
 static const char nccl[] = "ncclAllReduce", cudart[] = "cudaMemcpyAsync";
 
-struct library {
+struct open_library {
     void *handle;
     struct link_map *map;
 };
@@ -54,12 +54,12 @@ static void *open_one(void *data)
     return dlopen(o->path, o->mode);
 }
 
-static struct library opened_as(const char *name, int mode)
+static struct open_library opened_as(const char *name, int mode)
 {
     char path[4096];
     ssize_t len = readlink("/proc/self/exe", path, sizeof path / 2);
     struct opening o = {path, mode};
-    struct library l = {NULL, NULL};
+    struct open_library l = {NULL, NULL};
     path[len > 0 ? len : 0] = '\0';
     snprintf(strrchr(path, '/'), sizeof path / 2, "/loading/%s", name);
     l.handle = quietly(open_one, &o);
@@ -70,7 +70,7 @@ static struct library opened_as(const char *name, int mode)
     return l;
 }
 
-static struct library opened(const char *name)
+static struct open_library opened(const char *name)
 {
     return opened_as(name, RTLD_NOW | RTLD_LOCAL);
 }
@@ -81,7 +81,7 @@ static void *close_one(void *handle)
     return NULL;
 }
 
-static void closed(struct library l)
+static void closed(struct open_library l)
 {
     if (l.handle != NULL)
         quietly(close_one, l.handle);
@@ -99,7 +99,7 @@ static const struct link_map *object(const char *file)
 }
 
 /* What a library, or what it needs, defines. */
-static function of(struct library l, const char *name)
+static function of(struct open_library l, const char *name)
 {
     void *found = dlsym(l.handle, name);
     function f;
@@ -130,7 +130,7 @@ TEST(tracer_objects_of_the_start)
 
 TEST(tracer_objects_one_definition)
 {
-    struct library a, loose;
+    struct open_library a, loose;
     struct definitions d;
     NEEDS_OBJECTS;
     CHECK_INT(seen(nccl, NULL).count, 0);
@@ -150,7 +150,7 @@ TEST(tracer_objects_one_definition)
 
 TEST(tracer_objects_own_definition)
 {
-    struct library three, own;
+    struct open_library three, own;
     struct definitions d;
     NEEDS_OBJECTS;
     three = opened("libnccl.so.3");
@@ -171,7 +171,7 @@ TEST(tracer_objects_own_definition)
  * brought, not what came before. */
 TEST(tracer_objects_scope)
 {
-    struct library three, a, own;
+    struct open_library three, a, own;
     struct definitions d;
     const struct link_map *helper, *library;
     NEEDS_OBJECTS;
@@ -201,7 +201,7 @@ TEST(tracer_objects_scope)
 TEST(tracer_objects_versions)
 {
     static const char v11[] = "libcudart.so.11.0", v12[] = "libcudart.so.12";
-    struct library p11, p12, plain;
+    struct open_library p11, p12, plain;
     struct definitions d;
     NEEDS_OBJECTS;
     p11 = opened("plug_11.so");
@@ -226,7 +226,7 @@ TEST(tracer_objects_versions)
 
 TEST(tracer_objects_references_bound_early)
 {
-    struct library a, lazy, now, address;
+    struct open_library a, lazy, now, address;
     NEEDS_OBJECTS;
     a = opened("plug_a.so"); /* with one definition alone nothing more is looked for */
     lazy = opened_as("plug_3.so", RTLD_LAZY);
@@ -245,7 +245,7 @@ TEST(tracer_objects_references_bound_early)
 /* For a caller with no part in it: what the others are bound to, where they agree. */
 TEST(tracer_objects_of_others)
 {
-    struct library bystander, three, loose, a, cuda;
+    struct open_library bystander, three, loose, a, cuda;
     struct definitions d;
     NEEDS_OBJECTS;
     bystander = opened("libcublas.so.12");
@@ -269,7 +269,7 @@ TEST(tracer_objects_of_others)
 
 TEST(tracer_objects_in_the_order_of_loading)
 {
-    struct library loose, link, a;
+    struct open_library loose, link, a;
     NEEDS_OBJECTS;
     loose = opened_as("plug_loose.so", RTLD_LAZY);
     CHECK(objects_behind(nccl, loose.map) == NULL);
@@ -299,7 +299,7 @@ TEST(tracer_objects_in_the_order_of_loading)
 
 TEST(tracer_objects_later_than_all_references)
 {
-    struct library three, b, loose;
+    struct open_library three, b, loose;
     NEEDS_OBJECTS;
     three = opened("plug_3.so");
     b = opened("b/libnccl.so.2");

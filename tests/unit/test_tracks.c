@@ -11,7 +11,7 @@
 
 #define SEEN_MAX 512
 
-struct seen {
+struct seen_slices {
     struct {
         char track[64];
         int64_t start_ns, end_ns;
@@ -30,7 +30,7 @@ static void see_rank(void *context, const struct rank *rank, size_t index)
 
 static void see_count(void *context, const struct track *track, int64_t at_ns, int64_t value)
 {
-    struct seen *seen = context;
+    struct seen_slices *seen = context;
     size_t len = strlen(seen->counts);
     (void)track;
     snprintf(seen->counts + len, sizeof seen->counts - len, "%lld:%lld ", (long long)at_ns,
@@ -39,7 +39,7 @@ static void see_count(void *context, const struct track *track, int64_t at_ns, i
 
 static void see_track(void *context, const struct track *track)
 {
-    struct seen *seen = context;
+    struct seen_slices *seen = context;
     size_t len = strlen(seen->counts);
     if (track->kind >= TRACK_QUEUE)
         snprintf(seen->counts + len, sizeof seen->counts - len, "%s: ", track->name);
@@ -50,7 +50,7 @@ static void see_track(void *context, const struct track *track)
 
 static void see_slice(void *context, const struct track *track, const struct track_slice *s)
 {
-    struct seen *seen = context;
+    struct seen_slices *seen = context;
     while (seen->depth > 0 && seen->open[seen->depth - 1] <= s->start_ns)
         seen->depth--;
     seen->nests = seen->nests && (seen->depth == 0 || s->end_ns <= seen->open[seen->depth - 1]);
@@ -60,7 +60,7 @@ static void see_slice(void *context, const struct track *track, const struct tra
     seen->list[seen->count++].end_ns = s->end_ns;
 }
 
-static void draw(struct seen *seen, const struct run *run)
+static void draw(struct seen_slices *seen, const struct run *run)
 {
     struct track_writer writer = {seen, see_rank, see_track, see_slice, see_count};
     memset(seen, 0, sizeof *seen);
@@ -86,8 +86,8 @@ static void begin(struct run *run)
     run_add_rank(run)->rank = 0;
 }
 
-static void check_slice(const struct seen *seen, size_t i, const char *track, int64_t start_ns,
-                        int64_t end_ns)
+static void check_slice(const struct seen_slices *seen, size_t i, const char *track,
+                        int64_t start_ns, int64_t end_ns)
 {
     CHECK_STR(seen->list[i].track, track);
     CHECK_INT(seen->list[i].start_ns, start_ns);
@@ -97,7 +97,7 @@ static void check_slice(const struct seen *seen, size_t i, const char *track, in
 /* Two in a third, one after it that begins as it ends, and one without length. */
 TEST(tracks_nest)
 {
-    static struct seen seen;
+    static struct seen_slices seen;
     struct run run;
     begin(&run);
     add_kernel(&run, 7, 10000, 50000);
@@ -119,7 +119,7 @@ TEST(tracks_nest)
 /* Overlap in part of more than 1 us takes a second track, of 1 us and less the earlier's end. */
 TEST(tracks_of_overlaps)
 {
-    static struct seen seen;
+    static struct seen_slices seen;
     struct run run;
     begin(&run);
     add_kernel(&run, 1, 10000, 20000);
@@ -137,7 +137,7 @@ TEST(tracks_of_overlaps)
 /* Each overlaps all before it in part. */
 TEST(tracks_of_a_hundred_overlaps)
 {
-    static struct seen seen;
+    static struct seen_slices seen;
     struct run run;
     begin(&run);
     for (int i = 0; i < 100; i++)
@@ -153,7 +153,7 @@ TEST(tracks_of_a_hundred_overlaps)
 /* Deeper than a track holds: what is inside goes on to the next. */
 TEST(tracks_of_deep_nesting)
 {
-    static struct seen seen;
+    static struct seen_slices seen;
     struct run run;
     begin(&run);
     for (int i = 0; i < 70; i++)
@@ -169,7 +169,7 @@ TEST(tracks_of_deep_nesting)
  * there and [15,22) on stream 2. Changes that cancel out are not told. */
 TEST(tracks_of_counts)
 {
-    static struct seen seen;
+    static struct seen_slices seen;
     struct run run;
     begin(&run);
     add_kernel(&run, 1, 10, 20);
