@@ -22,7 +22,8 @@ static struct ids events = IDS_INIT(event_slots);
 
 /* ---- records ---- */
 
-/* Is a record of this kind wanted now? One that is wanted and cannot be kept is counted. */
+/* Returns whether a record of this kind is wanted now. One that is wanted and cannot be kept is
+ * counted. */
 static bool recording(enum record_kind kind)
 {
     if (!filter_wants(kind))
@@ -96,7 +97,7 @@ void work_sync(CUstream stream)
         driver.ThreadExchangeStreamCaptureMode(&mode);
 }
 
-/* Work that was not issued, or will be launched when nobody looks, has no device time. */
+/* Work that was not issued, or will be launched while recording is off, has no device time. */
 void work_drop_span(struct call *c)
 {
     if (c->r.span != NO_SPAN)
@@ -104,7 +105,7 @@ void work_drop_span(struct call *c)
     c->r.span = NO_SPAN;
 }
 
-/* What --sync can say of work on this stream. `owner`: as for span_take(). */
+/* Times work on this stream by --sync. `owner`: as for span_take(). */
 void work_sync_timing(struct call *c, int owner)
 {
     c->r.timing = SPECTER_TIMING_HOST;
@@ -265,7 +266,7 @@ static const struct handlers {
     bool flushes;                   /* launches so far get their record before this one */
     void (*begin)(struct call *c);  /* before the real call */
     void (*done)(struct call *c);   /* behind it, when it went well */
-    void (*failed)(struct call *c); /* ... or failed */
+    void (*failed)(struct call *c); /* after a call that failed */
 } handlers[] = {
     /* clang-format off */
     [CALL_UNRECORDED]     = {false, NULL,              NULL,            NULL},
@@ -289,8 +290,8 @@ static const struct handlers {
 
 /* ---- any call ---- */
 
-/* What was launched before on the stream comes before the record; what the host waits for ends what
- * was launched anywhere. */
+/* Launches that came before on the stream are written before the record; a call for which the host
+ * waits ends launches of all streams. */
 static void flush_launches(struct call *c)
 {
     if (c->r.kind == RECORD_SYNC && c->r.op != SYNC_STREAM)
@@ -299,7 +300,8 @@ static void flush_launches(struct call *c)
         launch_flush(c->thread, c->stream);
 }
 
-/* Also while nothing is looked at, so that whoever comes in the middle of a group knows. */
+/* Counted while recording is off, too, so that recording switched on inside a group knows its
+ * depth. */
 static void count_groups(enum hook_id hook)
 {
     if (hook == HOOK_ncclGroupStart)

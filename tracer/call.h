@@ -29,7 +29,7 @@
 
 struct thread;
 
-/* What a call is to the tracer: call.c says of each what is done before it and behind it. */
+/* The kinds of calls; call.c has for each what is done before and after it. */
 enum call_kind {
     CALL_UNRECORDED, /* only its depth matters */
     CALL_NCCL_OP,
@@ -49,12 +49,12 @@ enum call_kind {
     CALL_GROUP_SIMULATE,
 };
 
-/* Where an NCCL operation is called. What the end of a group does with the operations of one whose
- * start was not seen cannot be known. */
+/* Where an NCCL operation is called. What the end of a group does with its operations cannot be
+ * known when the group's start was not seen. */
 enum op_place { OP_ALONE, OP_IN_GROUP, OP_IN_UNSEEN_GROUP };
 
-/* What names a kernel: the runtime's host function, its cudaKernel_t, or the driver's CUfunction.
- */
+/* The handle that names a kernel: the runtime's host function, its cudaKernel_t, or the driver's
+ * CUfunction. */
 enum kernel_handle { KERNEL_RUNTIME, KERNEL_LIBRARY, KERNEL_DRIVER };
 
 enum graph_act {
@@ -138,7 +138,7 @@ void describe_group_open(struct call *c);
 void describe_group_close(struct call *c);
 void describe_group_simulate(struct call *c); /* ends the group, but launches nothing */
 
-/* What the elements are, and how they are multiplied. */
+/* The types of the elements, and how they are multiplied. */
 struct gemm_types {
     int a, b, c; /* cudaDataType_t */
     int compute; /* cublasComputeType_t */

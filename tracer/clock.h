@@ -17,7 +17,7 @@ int64_t clock_host_ns(void);
 int64_t clock_pace_ns(void);
 int64_t clock_real_ns(void); /* wall clock: nanoseconds since 1970 */
 
-/* Is the time in the trace the machine's own? */
+/* Returns whether times in the trace are the machine's own. */
 bool clock_is_real(void);
 
 /* `now` returns nanoseconds and never advances the clock it reads; NULL: back to the real one. */

@@ -32,9 +32,9 @@ static uint32_t changes_seen; /* the writer's own */
 uint64_t comm_hash(const void *bytes, size_t len, uint64_t seed)
 {
     uint64_t h = seed ^ UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < len; i++) /* FNV-1a, ... */
+    for (size_t i = 0; i < len; i++) /* FNV-1a, mixed as splitmix64 ends */
         h = (h ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-    h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9); /* ... mixed as splitmix64 ends */
+    h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
     h ^= h >> 31;
     return h != 0 ? h : 1;

@@ -54,7 +54,7 @@ struct p2p_counters {
     struct comm_counter count[]; /* sends to, then receives from each peer */
 };
 
-/* What a communicator is made of. */
+/* How a communicator was created. */
 struct comm_init {
     ncclComm_t *handle;  /* the program's: where NCCL writes it */
     ncclComm_t before;   /* what stood there before the call */
@@ -132,10 +132,10 @@ void comm_add_late(const struct comm_init *init);
 
 struct traced_comm *comm_look_up(ncclComm_t handle); /* NULL: never added */
 
-/* The same for a communicator that is ready for use, and that nobody else may end meanwhile, so
- * before the real call that uses it: adds one that is missing, without identity, and asks NCCL for
- * rank, size and device where the creation did not tell. `from`: any real function
- * of the library that made it. NULL: there is no room. */
+/* The same for a communicator that is ready for use and that no other thread may end meanwhile.
+ * Called before the real call that uses it: adds one that is missing, without identity, and asks
+ * NCCL for rank, size and device where the creation did not tell. `from`: any real function of the
+ * library that made it. NULL: there is no room. */
 struct traced_comm *comm_find(ncclComm_t handle, function from);
 
 void comm_end(ncclComm_t handle); /* before the real destroy: the handle may come back at once */
@@ -143,7 +143,8 @@ void comm_end(ncclComm_t handle); /* before the real destroy: the handle may com
 /* Communicators with an identity that there was no room for. */
 uint64_t comm_without_room(void);
 
-/* Whether the slot still is this handle's: another thread may have ended the communicator. */
+/* Returns whether the slot still is this handle's: another thread may have ended the communicator.
+ */
 bool comm_is(const struct traced_comm *c, ncclComm_t handle);
 
 /* The numbers of the next collective, and of the next send or receive; -1 when the identity is not

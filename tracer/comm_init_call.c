@@ -101,7 +101,7 @@ void describe_destroy(struct call *c, ncclComm_t comm)
     c->comm = comm;
 }
 
-/* Whether NCCL has written the handle. `sure`: it has by now. */
+/* Returns whether NCCL has written the handle. `sure`: it has by now. */
 static bool is_written(const struct comm_init *b, bool sure)
 {
     return *b->handle != NULL && (sure || *b->handle != b->before);

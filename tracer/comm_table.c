@@ -57,7 +57,7 @@ void comm_table_give_back(struct traced_comm *c)
     while (!atomic_compare_exchange_weak(&free_list, &was, changed(was, c->number + 1)));
 }
 
-/* Whether there is one; two threads may map it, and one of the two stays. */
+/* Returns whether there is one; two threads may map it, and one of the two stays. */
 static bool have_chunk(uint32_t i)
 {
     struct traced_comm *none = NULL, *fresh;

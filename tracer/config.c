@@ -25,8 +25,8 @@ static const struct {
     {"PMIX_RANK", NULL, NULL},
 };
 
-/* What may be recorded of the environment: settings that change how fast a program runs, and the
- * job's identity. A name that ends in '_' stands for all that start with it. */
+/* The variables of the environment that may be recorded: settings that change how fast a program
+ * runs, and the job's identity. A name that ends in '_' stands for all that start with it. */
 static const char *const recorded[] = {
     "NCCL_",
     "TORCH_NCCL_",
@@ -57,7 +57,7 @@ const char *config_variable(const char *const *environment, const char *name)
     return NULL;
 }
 
-/* What is no flag's value is taken as if it were not set. */
+/* A value that is no flag's counts as not set. */
 static bool is_on(const char *value)
 {
     struct setting_value v = {0, 0};

@@ -54,7 +54,8 @@ const char *config_variable(const char *const *environment, const char *name);
 
 bool config_is_disabled(const char *const *environment); /* SPECTER_DISABLE */
 
-/* Is `value` in a list such as "0,8-15"? A list that cannot be read holds nothing. */
+/* Returns whether `value` is in a list such as "0,8-15". A list that cannot be read holds nothing.
+ */
 bool config_in_list(const char *list, int64_t value);
 
 #endif

@@ -494,9 +494,9 @@ static void ask_events(struct span *s)
     }
 }
 
-/* Did the operation's time begin before the call that issued it had ended? Then the stream was idle
- * and the time holds what the host did in between. In doubt it is said to be so: a time that may be
- * too long is then a bound that holds. */
+/* Returns whether the operation's time began before the call that issued it had ended. Then the
+ * stream was idle and the time holds what the host did in between. When unsure, true: the time is
+ * marked as an upper bound. */
 static bool is_upper(const struct span *s, const struct record *r)
 {
     int64_t issued_ns = s->last != 0 ? s->host_end_ns : r->host_end_ns;

@@ -9,7 +9,7 @@
  * became of the group.
  *
  * Contexts. All that needs a context to be current is done by the writer thread, in its own thread
- * and in a capture mode that disturbs nobody's graph capture. The first hook that meets a context
+ * and in a capture mode that disturbs no graph capture. The first hook that meets a context
  * waits for its pool, once; no other hook waits for anything.
  */
 #ifndef SPECTER_TRACER_DEVICE_H
@@ -36,8 +36,8 @@ uint32_t span_take_bare(void); /* NO_SPAN: none left */
 bool span_start(uint32_t span, CUstream stream); /* false: gives no time */
 bool span_stop(uint32_t span, CUstream stream);
 
-/* What became of the work. After one of these the span belongs to the `count` records that name it,
- * and to nobody (back to its pool) when there are none. */
+/* Ends a span with the outcome of its work. After one of these the span belongs to the `count`
+ * records that name it, or goes back to its pool when there are none. */
 void span_close_timed(uint32_t span, uint32_t count);
 void span_close(uint32_t span, uint32_t count, enum specter_timing timing, int64_t start_ns,
                 int64_t dur_ns);
@@ -77,8 +77,8 @@ void device_prepare(void);
 /* Times in records count from here. */
 void device_begin(int64_t origin_ns);
 
-/* What it costs to record a pair of events, as measured when the first context was met; 0 before,
- * and in virtual time. */
+/* The cost of recording a pair of events, measured when the first context was met; 0 before, and in
+ * virtual time. */
 double device_pair_ns(void);
 
 /* Serves contexts: pools, timelines. Calls `write` for what is new of the clocks; `last`: for all.

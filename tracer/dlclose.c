@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <link.h>
 
-/* How many objects have been unloaded since the start. */
+/* Reads the number of objects unloaded since the start. */
 static int note_unloaded(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)size;

@@ -93,7 +93,7 @@ static const uint16_t *hook_of(const char *name)
     return NULL;
 }
 
-/* Is this, of the loader's own namespace, a library that the hook is for? */
+/* Returns whether this object, of the loader's own namespace, is a library that the hook is for. */
 static bool is_hooked_library(enum hook_id id, const struct link_map *object)
 {
     Lmid_t space = LM_ID_BASE;
@@ -147,8 +147,8 @@ static bool is_in_front_of_us(const struct link_map *object)
     return own != NULL && object != own_object();
 }
 
-/* Does a search that ends at this function come past us, as that of a linked reference does? Then
- * ours is in front of it, whatever library it is in. */
+/* Returns whether a search that ends at this function passes this library, as that of a linked
+ * reference does. Then our function is found first, whatever library the other is in. */
 static bool comes_past_us(enum hook_id id, const void *found, const void *handle,
                           const void *caller)
 {
@@ -157,7 +157,7 @@ static bool comes_past_us(enum hook_id id, const void *found, const void *handle
            resolve_is_behind_us(id, found);
 }
 
-/* ... for a name of the table. */
+/* The same for a name of the table. */
 static struct dlsym_answer answer_hook(enum hook_id id, void *found, void *handle,
                                        const void *caller, bool entries)
 {

@@ -18,8 +18,8 @@ enum { DRIVER_ABSENT, DRIVER_SEARCHING, DRIVER_FOUND };
 
 static _Atomic int state;
 
-/* How often this thread has asked in vain: every hook asks, so a counter that threads share would
- * be the one thing that they wait for each other at. */
+/* The number of times this thread asked in vain. Every hook asks, so a counter shared by threads
+ * would be the one thing that they wait for each other at. */
 static __thread uint32_t asked __attribute__((tls_model("initial-exec")));
 
 static _Atomic bool is_hip;

@@ -44,7 +44,7 @@
     X(ThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *),                                 \
       "cuThreadExchangeStreamCaptureMode", "cuThreadExchangeStreamCaptureMode")
 
-/* What older drivers lack; NULL then. X(name, parameters, symbol) */
+/* Functions that older drivers lack; NULL then. X(name, parameters, symbol) */
 #define DRIVER_EXTRAS(X)                                                                        \
     X(FuncGetName, (const char **, CUfunction), "cuFuncGetName")                                \
     X(KernelGetName, (const char **, CUkernel), "cuKernelGetName")                              \
@@ -70,7 +70,7 @@ bool driver_find(void *library, const char *symbol, void *slot);
 
 bool driver_is_hip(void); /* once it is ready */
 
-void driver_reset(void); /* for the child of a fork: nobody is looking in it */
+void driver_reset(void); /* for the child of a fork, in which no thread is searching */
 
 /* True once every function of DRIVER_FUNCTIONS was found. Cheap: looks for a library that is not
  * there yet only at a thread's calls 1, 2, 4, 8, ... */

@@ -15,7 +15,7 @@ int elf_compare(const char *a, const char *b)
     return (unsigned char)*a - (unsigned char)*b;
 }
 
-/* What a search needs of a dynamic section. */
+/* The tables of a dynamic section that a search needs. */
 struct symbol_tables {
     const ElfW(Sym) * symbols;
     const char *strings;

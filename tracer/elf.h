@@ -17,18 +17,19 @@ void *elf_function(const struct link_map *object, const char *name);
 /* The version of that function there, NULL: it has none. Belongs to the object. */
 const char *elf_version(const struct link_map *object, const char *name);
 
-/* Whether the object's reference to `name` is bound when it is first called: it has an entry of the
- * procedure linkage table, and the object was loaded so. */
+/* Returns whether the object's reference to `name` is bound when it is first called: it has an
+ * entry of the procedure linkage table, and the object was loaded so. */
 bool elf_is_bound_lazily(const struct link_map *object, const char *name);
 
-/* Is the object the dynamic loader itself? */
+/* Returns whether the object is the dynamic loader itself. */
 bool elf_is_loader(const struct link_map *object);
 
-/* Whether the object refers to `name`, which it does not define. *version is the version that the
- * reference asks for, NULL for none, and belongs to the object. */
+/* Returns whether the object refers to `name`, which it does not define. *version is the version
+ * that the reference asks for, NULL for none, and belongs to the object. */
 bool elf_refers(const struct link_map *object, const char *name, const char **version);
 
-/* Has the object's dynamic section an entry `tag` (DT_NEEDED, DT_SONAME) of this text? */
+/* Returns whether the object's dynamic section has an entry `tag` (DT_NEEDED, DT_SONAME) of this
+ * text. */
 bool elf_has_entry(const struct link_map *object, ElfW(Sxword) tag, const char *text);
 
 /* The names of the libraries that the object needs (DT_NEEDED), one after the other: NULL behind

@@ -27,7 +27,8 @@ static int make_directory(char *path)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Where no number is left for that, it stays where it is, unless that is 0, 1 or 2. */
+/* Moves the descriptor to a high number. Where none is left, it stays where it is, unless that is
+ * 0, 1 or 2. */
 int file_move_up(int fd)
 {
     int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, FD_LOWEST) : fd;
@@ -144,7 +145,7 @@ static void take_signal(void)
         continue;
 }
 
-/* What is behind the last newline of lines[0..len) goes from the file. */
+/* Removes from the file what is behind the last newline of lines[0..len). */
 static size_t cut_back(struct file *f, const char *lines, size_t len)
 {
     const char *newline = len > 0 ? memrchr(lines, '\n', len) : NULL;

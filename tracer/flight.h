@@ -25,7 +25,7 @@
  * events and synchronisations may be many times as many.
  *
  * The space is allocated before anything is recorded. It is written with pwrite(2) and not through
- * a mapping: a mapping of a file that somebody else cuts short would end the traced program.
+ * a mapping: a mapping of a file that another process cuts short would end the traced program.
  */
 #ifndef SPECTER_TRACER_FLIGHT_H
 #define SPECTER_TRACER_FLIGHT_H

@@ -287,7 +287,7 @@ static uint64_t gemm_flop(const struct record *r)
                        r->gemm.batch != NO_ID ? (int64_t)r->gemm.batch : -1);
 }
 
-/* Do m, n, k and batch not tell how many operations the call is? */
+/* Returns whether m, n, k and batch do not give the number of operations of the call. */
 static bool tells_flop(const struct record *r)
 {
     return r->gemm.unit != 2 || (r->gemm.epilogue == 0 && r->gemm.groups > 0);

@@ -119,8 +119,9 @@ static char trans_letter(int operation)
 
 /* ---- the classic interface ---- */
 
-/* What the handle's math mode allows: fp32 products to run as tf32, as fp16 (so the deprecated
- * CUBLAS_TENSOR_OP_MATH) or emulated; fp64 ones emulated. The mode's other bits are flags. */
+/* Returns the compute type by the handle's math mode, which may let fp32 GEMMs run as tf32, as fp16
+ * (so the deprecated CUBLAS_TENSOR_OP_MATH) or emulated; fp64 ones emulated. The mode's other bits
+ * are flags. */
 static uint8_t compute_of_handle(struct call *c, cublasHandle_t handle, uint8_t pace)
 {
     enum { FP32_EMULATED = 4, FP64_EMULATED = 8 }; /* older headers lack the names */
@@ -142,8 +143,8 @@ static uint8_t compute_of_handle(struct call *c, cublasHandle_t handle, uint8_t 
     }
 }
 
-/* Are the elements of the type that they are multiplied in by this compute type, unless the math
- * mode says otherwise? Only then it has to be asked. */
+/* Returns whether the elements are of the type that this compute type multiplies, unless the math
+ * mode says otherwise. Only then it has to be asked. */
 static bool obeys_math_mode(const struct gemm_types *t)
 {
     switch (t->compute) {
@@ -194,7 +195,7 @@ static uint32_t batch_count(int64_t batch)
     return batch >= 0 && batch < (int64_t)NO_ID ? (uint32_t)batch : NO_ID;
 }
 
-/* What all calls with a handle have. false: the call leaves no record. */
+/* Describes what all calls with a handle have. false: the call leaves no record. */
 static bool start(struct call *c, cublasHandle_t handle, const struct gemm_types *t)
 {
     struct record *r = &c->r;

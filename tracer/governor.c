@@ -24,9 +24,9 @@ static struct {
     struct pace_counts now;
 } governor;
 
-/* What a hook does for a record besides events: two looks at the clock, the record filled and
- * copied into the ring. Asking libraries for a stream or a shape comes on top, about as much again.
- */
+/* Measures what a hook does for a record besides events: two reads of the clock, the record filled
+ * and copied into the ring. Asking libraries for a stream or a shape comes on top, about as much
+ * again. */
 static double measure_record(void)
 {
     static struct record ring[RING];

@@ -17,7 +17,7 @@
     X(StreamSynchronize, "hipStreamSynchronize") \
     X(ThreadExchangeStreamCaptureMode, "hipThreadExchangeStreamCaptureMode")
 
-/* What stands in for contexts is made of these. */
+/* HIP has no contexts; these functions emulate them. */
 static struct {
     CUresult (*GetDevice)(int *);
     CUresult (*SetDevice)(int);

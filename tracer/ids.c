@@ -5,8 +5,8 @@
  *     0 ──first handle──> in use, generation 1 ──forget──> gone ──same or other handle──> in use, 2
  *
  * The key is changed by compare-and-swap only, with its generation, so a slot that had another
- * handle meanwhile is never taken for what it was. The number comes second: whoever finds a key in
- * use whose number is of an older generation draws one, and the first to enter it wins.
+ * handle meanwhile is never taken for what it was. The number comes second: a thread that finds a
+ * key in use whose number is of an older generation draws one, and the first to enter it wins.
  */
 #include "ids.h"
 

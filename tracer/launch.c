@@ -167,7 +167,8 @@ void launch_flush_capture(struct thread *t, uint32_t graph)
     }
 }
 
-/* What gathered was collected when the other ended; its own default stream is not this one's. */
+/* The other thread's launches were collected when it ended; its default stream is not this one's.
+ */
 void launch_forget(struct thread *t)
 {
     for (int i = 0; i < LAUNCH_STREAMS; i++)

@@ -31,7 +31,7 @@
 
 struct thread;
 
-/* What was launched on one stream, or into one capture there. Times count from init.mono_ns. */
+/* The kernels launched on one stream, or into one capture there. Times count from init.mono_ns. */
 struct launch_run {
     CUstream stream;           /* the thread's own, as the next two */
     int owner;                 /* device of a default stream, whose handle is not enough */

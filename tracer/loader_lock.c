@@ -11,7 +11,7 @@
 static _Atomic uint32_t asking;  /* threads between loader_enter() and loader_leave() */
 static _Atomic uint32_t forking; /* threads in fork() */
 
-/* How many questions this thread is in. */
+/* The number of loader questions that this thread is inside of. */
 static __thread uint32_t depth __attribute__((tls_model("initial-exec")));
 
 void loader_enter(void)

@@ -23,7 +23,7 @@ void loader_leave(void);
 int loader_objects(int (*take)(struct dl_phdr_info *, size_t, void *), void *arg);
 int loader_address(const void *address, Dl_info *info);
 
-/* Has fork() wait from here on. Once a process. */
+/* Makes fork() wait from here on. Called once a process. */
 void loader_lock_begin(void);
 
 #endif

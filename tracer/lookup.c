@@ -95,7 +95,7 @@ static CUresult ask(const struct lookup *l, void **found, int version)
 #define KNOWN_VERSION 13000
 #define NEVER INT_MAX
 
-/* What cuGetProcAddress takes for flags: of CUDA 11.3, and not in every header. */
+/* The flags of cuGetProcAddress: since CUDA 11.3, and not in every header. */
 enum { FLAGS_DEFAULT = 0, FLAGS_LEGACY = 1, FLAGS_PER_THREAD = 2 };
 
 static const struct row {
@@ -143,7 +143,7 @@ static bool is_left_out(const void *caller)
                               "libnccl|librccl|libcublas|libcublasLt|libcudart|libcupti|libcuda");
 }
 
-/* What the program gets for what the driver gave. */
+/* Returns the pointer that the program gets for the one that the driver gave. */
 static void *answer(const struct lookup *l, void *found, int version, const void *caller)
 {
     enum hook_id hook = hook_of(l, version);

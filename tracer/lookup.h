@@ -9,10 +9,10 @@
  * of the pointer; else the pointer. Nothing is recorded, started or allocated here: programs ask
  * before they initialise CUDA, and may fork behind it.
  *
- * Whoever is recorded by calls of its own gets the driver's pointers, and is told by the file name
- * of the object that asks: NCCL, whose threads launch kernels outside every call, cuBLAS, a CUDA
- * runtime of its own, and CUPTI. SPECTER_NO_DLSYM switches all of this off, SPECTER_NO_LAUNCHES,
- * _COPIES and _GRAPHS what each leaves out.
+ * Libraries that are recorded by their own calls get the driver's pointers; they are known by the
+ * file name of the object that asks: NCCL, whose threads launch kernels outside every call, cuBLAS,
+ * a CUDA runtime of its own, and CUPTI. SPECTER_NO_DLSYM switches all of this off,
+ * SPECTER_NO_LAUNCHES, _COPIES and _GRAPHS what each leaves out.
  */
 #ifndef SPECTER_TRACER_LOOKUP_H
 #define SPECTER_TRACER_LOOKUP_H
@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-/* Does a program get hooks for what leaves records of this kind? */
+/* Returns whether programs get hooks for the functions that leave records of this kind. */
 bool lookup_wants(enum record_kind kind);
 
 #endif

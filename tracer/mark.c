@@ -237,7 +237,7 @@ uint64_t mark_begin(const char *name)
     return 0;
 }
 
-/* Takes the range out of its slot, unless somebody else did. */
+/* Takes the range out of its slot, unless another thread did. */
 static bool take_begun(struct begun *b, uint64_t id, struct record *r)
 {
     if (id <= BEGUN_FILLING || !atomic_compare_exchange_strong(&b->id, &id, BEGUN_FILLING))

@@ -30,8 +30,8 @@ struct open_range {
     char name[MARK_NAME_MAX];
 };
 
-/* The ranges that a thread has open. `busy`: somebody is at them; the thread itself, or at the end
- * the writer, and neither waits for the other. */
+/* The ranges that a thread has open. `busy`: the thread itself, or at the end the writer, is
+ * changing them; neither waits for the other. */
 struct open_ranges {
     _Atomic bool busy;
     uint32_t depth; /* kept ones */

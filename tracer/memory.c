@@ -23,8 +23,7 @@ struct lump {
 static _Atomic size_t mapped;
 static struct lump *_Atomic lump; /* the one in use */
 
-/* Nobody asks for a size that overflows: the largest is a ring's, or grows with the ranks of a
- * communicator. */
+/* No size overflows: the largest is a ring's, or grows with the ranks of a communicator. */
 static size_t in_pages(size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -25,8 +25,8 @@ struct object {
 static struct object objects[OBJECTS_MAX];
 static int count;
 
-/* What came with the program is never unloaded: so many objects, the first of the list. 0: not
- * counted yet. */
+/* The number of objects, the first of the list, that came with the program, which are never
+ * unloaded. 0: not counted yet. */
 static int count_at_start;
 
 /* Walks so far. The loader's lock orders them; this shows it to tools that do not know that lock.
@@ -129,7 +129,7 @@ static void walk_begin(void)
         count_at_start = count_start();
 }
 
-/* Was it the one that a dlopen() asked for, and not there for another? */
+/* Returns whether a dlopen() asked for this object itself, not for one that needs it. */
 static bool is_root(int i)
 {
     return i < count_at_start ? i == 0 : !is_needed_by_earlier(i);

@@ -48,10 +48,11 @@ function objects_in_scope(const char *name, const char *version, const struct li
  * brought both has been unloaded since. */
 function objects_behind(const char *name, const struct link_map *caller);
 
-/* Did the object that holds `real` come by a later dlopen() than the caller? */
+/* Returns whether the object that holds `real` was loaded by a later dlopen() than the caller. */
 bool objects_came_later(function real, const struct link_map *caller);
 
-/* Did it come later than all that refer to `name`, whose references were bound by then? */
+/* Returns whether it was loaded later than all objects that refer to `name`, whose references were
+ * bound by then. */
 bool objects_came_later_for_all(function real, const char *name);
 
 #endif

@@ -142,8 +142,8 @@ static void note_replaced(uint64_t id)
     }
 }
 
-/* Is the operation or record gone with this line? One that is only shown as not finished is counted
- * when it ends. */
+/* Returns whether the operation or record is done with this line. One that is only shown as not
+ * finished is counted when it ends. */
 static bool is_last(enum line_kind kind)
 {
     return kind == LINE_OP || kind == LINE_OP_AGAIN || kind == LINE_ACT || kind == LINE_MARK ||
@@ -247,7 +247,7 @@ void output_flush_old(bool now)
         flush();
 }
 
-/* Is one more line allowed? The closing record keeps its place below the limit. */
+/* Returns whether one more line is allowed. The closing record keeps its place below the limit. */
 static bool may_write(void)
 {
     int64_t limit = output.config->max_size;
@@ -328,9 +328,9 @@ static void cover(struct out *o, const char *what, bool is_looked_at)
     put_STR(o, what);
 }
 
-/* What is looked at, as far as it was asked for. On ROCm, GEMMs, events and synchronisations go to
- * libraries that have no hooks; what the program does to the CUDA runtime can be seen where that is
- * a library of its own. */
+/* Puts what is recorded, as far as it was asked for. On ROCm, GEMMs, events and synchronisations go
+ * to libraries that have no hooks; calls of the CUDA runtime can be seen where it is a library of
+ * its own. */
 static void put_coverage(struct out *o)
 {
     const bool *wanted = output.config->wanted;
@@ -465,7 +465,7 @@ bool output_is_op(const struct record *r)
            r->kind == RECORD_GRAPH;
 }
 
-/* What a graph's list may have of its line. */
+/* The number of bytes that a graph's list may have of its line. */
 static size_t list_room(void)
 {
     if (output.in_slots)
@@ -650,7 +650,7 @@ static void put_timings(struct out *o)
     }
 }
 
-/* What was left out, and why. */
+/* Puts what was left out, and why. */
 static void put_limits(struct out *o)
 {
     if (filter_skipped() > 0) {
@@ -788,7 +788,7 @@ void output_answer(int64_t time_ns)
     if (may_write())
         format_dump(line(LINE_ACT, 0), time_ns);
     flush();
-    /* Who asked says what is missing; the program need not hear of it. */
+    /* The process that asked reports what is missing; the program need not hear of it. */
     (void)request_answer(&output.file, output.folder, output.in_slots ? copy_slots : NULL, NULL);
 }
 

@@ -53,8 +53,8 @@ void output_settle(void);
 void output_close(int64_t end_ns, uint64_t dropped);
 void output_amend(uint64_t dropped);
 
-/* Has somebody asked for a dump (request.h)? Then its answer is what is there. time_ns: the moment
- * by which all that is under way has been written. */
+/* The first returns whether a dump was asked for (request.h); then the second puts what is there.
+ * time_ns: the moment by which all that is under way has been written. */
 bool output_is_asked(void);
 void output_answer(int64_t time_ns);
 

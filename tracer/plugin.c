@@ -101,12 +101,13 @@ static struct launched_op {
 } notes[NOTES_MAX];
 static _Atomic uint64_t last_ticket, last_batch, unseen_ticket;
 
-/* What the calling thread is launching: its batch (0: nothing) and its first note. */
+/* The launch in progress in the calling thread: its batch (0: nothing) and its first note. */
 static __thread struct {
     uint64_t batch, first;
 } launch __attribute__((tls_model("initial-exec")));
 
-/* What call and event both know of an operation. NCCL counts some in bytes. */
+/* The fields that call and event have in common, by which they are matched. NCCL counts some in
+ * bytes. */
 struct key_parts {
     uint64_t op, bytes;
     const void *send, *recv;
@@ -161,7 +162,7 @@ static void fill_note(struct launched_op *n, const struct call *c, uint64_t tick
     n->op = (uint8_t)c->r.op;
 }
 
-/* A slot whose note nobody is at is taken over, whatever became of it. */
+/* Takes a slot over whose note no thread is changing, whatever state the note is in. */
 void plugin_note(struct call *c)
 {
     uint64_t ticket, was;
@@ -271,7 +272,7 @@ static struct tracked_event *event_alloc(void)
     return NULL;
 }
 
-/* For the writer, which nobody may disturb then; false: a callback is at it. */
+/* Takes the event for the writer, so that no callback changes it; false: a callback is at it. */
 static bool event_take(struct tracked_event *e, uint64_t word)
 {
     return PINS(word) == 0 &&
@@ -287,7 +288,7 @@ static void event_free(struct tracked_event *e)
 
 /* ---- joining both ---- */
 
-/* What an event of any version says. */
+/* The fields of an event, whatever its version. */
 struct event_fields {
     unsigned op; /* SPECTER_COMM_OP_COUNT: not one that is recorded so */
     uint64_t count;
@@ -456,8 +457,8 @@ void plugin_number(const struct call *c, int64_t seq)
     unpin(e);
 }
 
-/* What was called is not to happen: no event is of it, and one that was is not written. Whoever
- * takes the note's slot meanwhile may lose a line by it. */
+/* The call failed: no event belongs to it, and an event that was assigned is not written. A call
+ * that takes the note's slot meanwhile may lose a line by it. */
 static void drop_note(uint64_t ticket)
 {
     struct launched_op *n = &notes[ticket % NOTES_MAX];

@@ -29,7 +29,8 @@ enum record_kind {
 
 enum sync_kind { SYNC_STREAM, SYNC_EVENT, SYNC_DEVICE };
 
-/* What a product is computed in: enum specter_dtype, or a type that is emulated with another. */
+/* The type that a GEMM is computed in: enum specter_dtype, or a type that is emulated with another.
+ */
 enum gemm_compute {
     COMPUTE_BF16X9 = SPECTER_DTYPE_COUNT + 1, /* fp32 by nine products of bf16 */
     COMPUTE_FIXED_POINT,                      /* fp64 by products of int8 */

@@ -21,9 +21,10 @@ struct dump_request {
     struct timespec made;
 };
 
-/* Is there a new request? One that the first look finds is not: it was there before this process
- * had a file, so that it asks others, or was left behind. folder: a name without a slash. Only the
- * user's own and root's count: the folder may be writable for others. */
+/* Returns whether there is a new request. One that the first call finds is not new: it was there
+ * before this process had a file, so it asks other processes, or was left behind. folder: a name
+ * without a slash. Only requests of the user and of root count: the folder may be writable for
+ * others. */
 bool request_poll(struct dump_request *q, const struct file *f, char folder[REQUEST_NAME_MAX]);
 
 /* Puts the file where the request wants it: the file itself under another name, when it is an

@@ -107,7 +107,7 @@ bool resolve_was_called(const ElfW(Dyn) * dynamic)
 
 #define PATH_MAX_KEPT 512
 
-/* Is this object one of the libraries that `stem` names? */
+/* A search for the object that is one of the libraries that `stem` names. */
 struct library_search {
     const char *stem;
     char path[PATH_MAX_KEPT];
@@ -148,7 +148,7 @@ static function as_function(void *p)
     return f;
 }
 
-/* What a call of `name` from `object` means. */
+/* A question: which function a call of `name` from `object` means. */
 struct symbol_query {
     enum hook_id id;
     const char *name;
@@ -185,7 +185,7 @@ static void *ask_as(const struct symbol_query *r, void *handle, const char *vers
     return usable(found);
 }
 
-/* What comes behind us in the global scope. */
+/* Finds the function that follows ours in the global scope. */
 static void *ask_global(const struct symbol_query *r)
 {
     return usable(real_dlsym(RTLD_NEXT, r->name));
@@ -291,7 +291,7 @@ static function as_of_loading(const struct symbol_query *r, function found)
     return then != NULL ? then : found;
 }
 
-/* Is the answer what a reference of the object itself is bound to? */
+/* Returns whether the answer is what a reference of the object itself is bound to. */
 static bool is_of_object(const struct symbol_query *r)
 {
     const struct definitions *d = &r->defined;

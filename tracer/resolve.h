@@ -16,8 +16,8 @@
  *   another object has left for the function by a    what those are bound to that do refer to it,
  *   jump, or has passed its address to the caller    as far as objects.h tells
  *
- * A pointer that the program got from dlsym() is different: it belongs to one library, whoever
- * calls. It leads to an entry (dlsym.c) that says which before it goes on to the wrapper.
+ * A pointer that the program got from dlsym() is different: it belongs to one library, whichever
+ * object calls. It leads to an entry (dlsym.c) that says which before it goes on to the wrapper.
  *
  * Nothing is loaded and no library is kept from being unloaded. Our own functions are never the
  * answer. Answers are kept per (function, calling place) until a library is unloaded (answers.h),
@@ -54,15 +54,16 @@ function resolve_beside(enum hook_id id, function neighbour);
 /* The function in whatever copy is loaded, or NULL; for what is asked once. */
 function resolve_any(enum hook_id id);
 
-/* What a search by name that ended at our wrapper would have found without it: in the global scope
- * behind us, or also in the scope of the caller's own object. NULL with dlerror() saying so. */
+/* Finds what a search by name that ended at our wrapper would have found without it: in the global
+ * scope after us, or also in the scope of the caller's own object. NULL with dlerror() saying so.
+ */
 void *resolve_behind_us(enum hook_id id, bool in_all_scopes, const void *caller);
 
-/* Is that function what comes behind us in the global scope? Between pending_begin() and
- * pending_end(), or in a dlsym() of the program. */
+/* Returns whether that function is the next one in the global scope after the tracer's. Called
+ * between pending_begin() and pending_end(), or in a dlsym() of the program. */
 bool resolve_is_behind_us(enum hook_id id, const void *found);
 
-/* Is a library loaded that has such a file name? */
+/* Returns whether a library of such a file name is loaded. */
 bool resolve_is_loaded(const char *stem);
 
 /* A handle of such a library, or NULL. The library then stays loaded: for the driver, whose
@@ -72,8 +73,8 @@ void *resolve_library(const char *stem);
 /* A library has been unloaded: what is gone is forgotten. */
 void resolve_unloaded(void);
 
-/* Has a call gone to the object with this dynamic section? Reliable for the first
- * 32 objects that were called. */
+/* Returns whether a call went to the object with this dynamic section. Reliable for the first 32
+ * objects that were called. */
 bool resolve_was_called(const ElfW(Dyn) * dynamic);
 
 extern const char *const resolve_stems[LIB_COUNT];
@@ -82,8 +83,8 @@ extern const char *const resolve_stems[LIB_COUNT];
  * libnccl-net.so. `stem` may be several, with | between them. */
 bool resolve_is_library(const char *path, const char *stem);
 
-/* Whether what was found for a hook is in a library of the hook's own name, and not in another one
- * that has a function of this name. Lock-free for what was asked before. */
+/* Returns whether what was found for a hook is in a library of the hook's own name, and not in
+ * another one that has a function of this name. Lock-free for what was asked before. */
 bool resolve_is_own(enum hook_id id, function real);
 
 #endif

@@ -35,7 +35,7 @@ struct setting_value {
 /* false: `text` is no value of this kind. What is no number leaves *v as it is. */
 bool setting_parse(enum setting_kind kind, const char *text, struct setting_value *v);
 
-/* What it should have been, for a message: "a number of seconds, such as 2.5". */
+/* The expected form of a value, for a message: "a number of seconds, such as 2.5". */
 const char *setting_expected(enum setting_kind kind);
 
 #endif

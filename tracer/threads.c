@@ -32,7 +32,8 @@ __thread unsigned thread_depth __attribute__((tls_model("initial-exec")));
 __thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
 __thread struct thread *thread_own __attribute__((tls_model("initial-exec")));
 
-/* How often this thread was without a block: it asks for one at its calls 1, 2, 4, 8, ... */
+/* The number of calls of this thread without a block: it asks for one at its calls 1, 2, 4, 8, and
+ * so on. */
 static __thread uint32_t refused __attribute__((tls_model("initial-exec")));
 
 static struct thread *_Atomic blocks[THREADS_MAX];
@@ -64,8 +65,8 @@ static bool take_life(struct thread *t)
     return true;
 }
 
-/* Takes a block whose owner has ended out of state THREAD_OWNED; its mutex is then ours. Whoever
- * holds the mutex decides, the writer or a thread that needs a block. */
+/* Takes a block whose owner has ended out of state THREAD_OWNED; its mutex is then ours. The holder
+ * of the mutex decides, which is the writer or a thread that needs a block. */
 static bool take_from_dead(struct thread *t)
 {
     if (atomic_load_explicit(&t->state, memory_order_acquire) != THREAD_OWNED || !take_life(t))
@@ -117,7 +118,7 @@ static uint32_t slots_of(uint32_t n)
     return 0;
 }
 
-/* Where the table has room, which a number below THREADS_MAX says it has. */
+/* Enters the thread in the table, which has room while the number is below THREADS_MAX. */
 static void enter(struct thread *t)
 {
     for (uint32_t i = 0; i < THREADS_MAX; i++) {

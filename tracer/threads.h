@@ -52,7 +52,7 @@ struct open_ranges;
 
 enum thread_state {
     THREAD_FREE,
-    THREAD_CLAIMED, /* somebody is about to own it */
+    THREAD_CLAIMED, /* a thread is about to own it */
     THREAD_OWNED,
     THREAD_ENDED,
 };
@@ -101,8 +101,8 @@ void __tsan_release(void *address);
  * their own public functions. */
 extern __thread unsigned thread_depth __attribute__((tls_model("initial-exec")));
 
-/* How many ncclGroupStart of the calling thread have no end yet, counted in every wrapper, whatever
- * the tracer's state. More than its block knows: a group whose start was not recorded. */
+/* The number of the calling thread's ncclGroupStart that have no end yet, counted in every wrapper,
+ * whatever the tracer's state. More than its block knows: a group whose start was not recorded. */
 extern __thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
 
 struct open_ranges *threads_ranges(void); /* for struct thread; NULL: no memory */

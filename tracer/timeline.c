@@ -15,7 +15,7 @@
  */
 #define DRIFT_PER_MILLION 500
 
-/* What two crystals may differ by, until two bases tell better. */
+/* The drift between two crystals is at most this, until two bases tell better. */
 #define CRYSTALS_PER_MILLION 100
 #define RATE_FROM_NS 1000000000 /* bases that are so far apart tell it */
 #define EVENT_NS 500            /* cudaEventElapsedTime: "a resolution of around 0.5 us" */
@@ -94,7 +94,7 @@ bool timeline_open(struct device_timeline *t, int64_t origin_ns)
     return ok && renew(t);
 }
 
-/* What the base's bracket says of the offset, together with what was known before. */
+/* Narrows the offset by the base's bracket, together with what was known before. */
 static void refine_offset(struct device_timeline *t, const struct base *b)
 {
     int64_t lo = b->lo - b->dev_ns, hi = b->hi - b->dev_ns;

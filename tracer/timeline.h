@@ -61,7 +61,7 @@ void timeline_write(struct device_timeline *t, int device, bool last, timeline_w
 /* For hooks: the base that an event recorded from here on counts from. */
 uint32_t timeline_newest(const struct device_timeline *t);
 
-/* Is the base's place known? If not, wait. */
+/* Returns whether the base's place is known; until then its records wait. */
 bool timeline_is_placed(const struct device_timeline *t, uint32_t base);
 
 /* The time of an event that was recorded under `base` and has passed; NO_TIME: too long ago. */

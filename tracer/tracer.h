@@ -44,7 +44,7 @@ struct tracer {
 
 extern struct tracer tracer;
 
-/* Whether calls are looked at; starts the tracer when this is the first one. */
+/* Returns whether calls are recorded; starts the tracer when this is the first one. */
 bool tracer_start(void);
 
 static inline bool tracer_on(void)
@@ -58,9 +58,9 @@ static inline int64_t tracer_now(void)
     return clock_host_ns() - tracer.origin_ns;
 }
 
-/* Has the tracer end, at exit, before all that has been registered so far. Called at the first
- * traced call and again when a context is first seen: by then the driver has registered its own
- * handler, behind which no event answers. */
+/* Registers the tracer's exit handler, so that it runs before all that were registered so far.
+ * Called at the first traced call and again when a context is first seen: by then the driver has
+ * registered its own handler, after which no event answers. */
 void tracer_exit_first(void);
 
 /* The file failed: from here on only count. */

@@ -32,7 +32,7 @@ static bool stderr_is_usable(void)
            now.st_ino == at_start.st_ino && poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0;
 }
 
-/* A write to a pipe that nobody reads, or to a terminal from the background, raises a signal that
+/* A write to a pipe without a reader, or to a terminal from the background, raises a signal that
  * would end or stop the program. */
 static void write_quietly(const char *text, size_t len)
 {

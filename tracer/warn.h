@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one line that the tracer may ever print into somebody else's stderr.
+ * The one line that the tracer may ever print to the program's stderr.
  */
 #ifndef SPECTER_TRACER_WARN_H
 #define SPECTER_TRACER_WARN_H
@@ -11,7 +11,7 @@
  * The list ends with NULL. Keeps errno. */
 void warn_once(const char *part, ...) __attribute__((sentinel));
 
-/* Whether the line was spent, so that a fork starts with its own. */
+/* Allows the line again, so that a fork starts with its own. */
 void warn_reset(void);
 
 #endif

@@ -39,8 +39,8 @@
 #define SLICE_NS (MS / 10)   /* of a processor's time, asked for; the kernel's own is 3 ms or so */
 #define LATE_NS (1000 * MS)  /* an operation that takes longer is written as not finished */
 #define DRAIN_NS (2000 * MS) /* at exit */
-#define STOP_NS (2300 * MS)  /* and the program waits no longer than this for it, ... */
-#define AMEND_NS (500 * MS)  /* ... or this for the last count of what was lost */
+#define STOP_NS (2300 * MS)  /* the program waits no longer than this for its end */
+#define AMEND_NS (500 * MS)  /* and this for the last count of lost records */
 
 #define PENDING_MAX 16384
 #define STACK_BYTES (256 * 1024)
@@ -136,7 +136,7 @@ static void take_record(const struct record *record)
         output_record(&r, id, NOT_SHOWN);
 }
 
-/* What a thread has left: launches that no record ended, ranges that were not closed. */
+/* Takes what a thread left: launches that no record ended, ranges that were not closed. */
 static void take_left(struct record *r)
 {
     if (filter_admits(r))
@@ -187,8 +187,8 @@ static uint64_t *stream_bit(const struct record *r, uint64_t *mask)
     return &writer.blocked[r->stream >> 6 & 1023];
 }
 
-/* What a graph holds was recorded before it was launched, but perhaps by a thread whose ring was
- * emptied earlier in the same round. */
+/* The contents of a graph were recorded before it was launched, but perhaps by a thread whose ring
+ * was emptied earlier in the same round. */
 static enum span_answer ask(struct pending *p)
 {
     if (p->tick == writer.tick && output_is_first_launch(&p->r))
@@ -411,7 +411,8 @@ static void count_left(struct record *r)
         atomic_fetch_add(&tracer.lost, 1);
 }
 
-/* What calls that were under way have left since the rings were emptied for the last time. */
+/* Counts as lost the records of calls that were under way when the rings were emptied for the last
+ * time. */
 static void lose_left(void)
 {
     struct thread *t;
