@@ -15,11 +15,11 @@
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127, SIGNALLED = 128 };
 
-/* What would end or disturb us and is meant for the program. Stop signals are left alone: parent
- * and child stop and go on together. */
+/* Signals that would end or disturb us and are meant for the program. Stop signals are left alone:
+ * parent and child stop and go on together. */
 static const int watched[] = {SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
 
-/* How the parent's signals were before; the child gets them back. */
+/* The parent's signals as they were before; the child gets them back. */
 struct signals {
     sigset_t mask;
     struct sigaction child;
@@ -76,7 +76,7 @@ static int wait_passing_signals(pid_t pid, const sigset_t *set)
     return WIFSIGNALED(status) ? SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* What the child reports through the pipe: an errno, or end of file once it has become the program.
+/* Reads the child's report from the pipe: an errno, or end of file once it has become the program.
  */
 static int read_report(int fd)
 {

@@ -4,7 +4,7 @@
  *
  * The program sees what it would see without us: the same process group and terminal, the same
  * signal mask and dispositions. Meanwhile we ignore what the terminal sends to both of us (Ctrl-C
- * is the program's business) and pass on what somebody sends to us alone.
+ * is the program's business) and pass on signals that are sent to us alone.
  *
  *     struct child_env env[] = {{"LD_PRELOAD", path}};
  *     int status = child_run(argv, env, 1, e);

@@ -40,7 +40,8 @@ void elf_file_close(struct elf_file *f);
 /* The i-th library that it needs, NULL behind the last. */
 const char *elf_file_needed(const struct elf_file *f, size_t i);
 
-/* Does it define this function, for others or (where it is not stripped) for itself? */
+/* Returns whether the file defines this function, for others or (where it is not stripped) for
+ * itself. */
 bool elf_file_defines(const struct elf_file *f, const char *name);
 
 /* The newest version of glibc that it needs of this library (NULL: of any), and that it provides,
@@ -58,8 +59,8 @@ struct elf_symbol {
 /* The i-th dynamic symbol; false behind the last. */
 bool elf_file_symbol(const struct elf_file *f, size_t i, struct elf_symbol *s);
 
-/* Is the address of the i-th dynamic symbol kept in data, where code can test or pass it on? A mere
- * call through the PLT keeps none. */
+/* Returns whether the address of the i-th dynamic symbol is kept in data, where code can test or
+ * pass it on. A mere call through the PLT keeps none. */
 bool elf_file_takes_address(const struct elf_file *f, size_t i);
 
 /* The processor that this very program is for: EM_*. */

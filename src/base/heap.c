@@ -37,7 +37,7 @@ void heap_reset(struct heap *h, size_t nids)
     h->hollow = false;
 }
 
-/* Without a branch, as nobody can foretell it. */
+/* Without a branch, as none could be predicted. */
 static inline bool before(const struct heap_item *a, const struct heap_item *b)
 {
     return (a->t_ns < b->t_ns) | ((a->t_ns == b->t_ns) & (a->order < b->order));

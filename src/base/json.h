@@ -53,7 +53,7 @@ void json_room(struct json *j, size_t behind);
 
 size_t json_offset(const struct json *j); /* bytes from the start to where it stands or failed */
 
-/* Is the error that the text ended too early? Then more text might mend it. */
+/* Returns whether the error is that the text ended too early, so that more text might mend it. */
 bool json_is_cut(const struct json *j);
 
 /* What comes next: one of { [ " t f n - 0 (any digit gives '0'), or '\0' at the end or on error. */

@@ -147,7 +147,7 @@ static inline const char *take_fraction(const char *p, const char *end, uint64_t
     return p;
 }
 
-/* Does a number that began at `begin` end at p as plain digits do? */
+/* Returns whether a number that began at `begin` ends at p as plain digits do. */
 static inline bool ends_plainly(const struct json *j, const char *begin, const char *p)
 {
     return p > begin && p < j->end && !is_digit(*p) && *p != '.' && *p != 'e' && *p != 'E' &&
@@ -193,7 +193,7 @@ static inline bool fast_time(struct json *j, uint64_t unit, bool *negative, uint
     return true;
 }
 
-/* Is there a number to read? null is consumed, anything else is an error. */
+/* Returns whether there is a number to read. null is consumed, anything else is an error. */
 static inline bool at_number(struct json *j)
 {
     char c = next_byte(j);

@@ -132,8 +132,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Does the text begin with the word? In a mangled name the length of the next part stands for ::.
- */
+/* Returns whether the text begins with the word. In a mangled name the length of the next part
+ * stands for ::. */
 static bool begins(const char *text, const char *word)
 {
     while (*word != '\0') {

@@ -37,7 +37,7 @@ enum pickle_result {
     PICKLE_REFUSED, /* json holds nothing of use, e (ERR_INPUT) says why */
 };
 
-/* Do these bytes begin like a pickle of protocol 2 to 5? */
+/* Returns whether these bytes begin like a pickle of protocol 2 to 5. */
 bool pickle_begins(const char *bytes, size_t len);
 
 /* Appends the value as JSON: tuples are lists, bytes are texts, keys that are whole numbers are

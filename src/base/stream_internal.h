@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of stream share; for nobody else. stream.c reads the file and keeps what is looked
- * ahead at, one file a kind of packing (stream_gz.c, stream_zst.c) unpacks it, and stream_tar.c
+ * Internals that the files of stream share. stream.c reads the file and keeps the bytes that were
+ * read ahead, one file a kind of packing (stream_gz.c, stream_zst.c) unpacks it, and stream_tar.c
  * finds the members of an archive in what comes out.
  *
  * An error below the last good byte is kept in the stream and returned when that byte has been
@@ -74,7 +74,8 @@ size_t stream_take(struct stream *s, char *buf, size_t len);
 void stream_skip_mark(struct stream *s);
 int stream_kept_error(const struct stream *s, struct err *e);
 
-/* Does a block look like a tar header? And that a member is cut off: returns -1. */
+/* The first returns whether a block looks like a tar header; the second reports that a member is
+ * cut off and returns -1. */
 #define TAR_BLOCK 512
 bool stream_is_tar_header(const char *block);
 int stream_tar_cut(struct stream *s);

@@ -10,7 +10,7 @@
 #define LONG_NAME_MAX ((uint64_t)64 << 10)
 #define PAX_MAX ((uint64_t)1 << 20)
 
-/* What a tar header and the extended headers before it say of a member. */
+/* A member as its tar header and the extended headers before it describe it. */
 struct tar_member {
     char type;
     uint64_t size;

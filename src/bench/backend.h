@@ -115,7 +115,7 @@ struct bench_backend {
     int (*wait)(struct bench_comm *comm, struct err *e);
 };
 
-/* Whether the module of that name was built; and where it is. */
+/* Returns whether the module of that name was built; and where it is. */
 bool bench_backend_built(const char *name);
 bool bench_module_find(const char *name, char *path, size_t size);
 

@@ -155,8 +155,8 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Whether the device has ended none of the calls that it waits for, for so long as another rank may
- * take. Marks are behind calls, and while they are waited for none is put anew. */
+/* Returns whether the device has ended none of the calls that it waits for, for so long as another
+ * rank may take. Marks are behind calls, and while they are waited for none is put anew. */
 static bool is_blocked(struct bench_comm *c)
 {
     size_t over = 0;

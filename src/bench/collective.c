@@ -394,7 +394,8 @@ static struct size size_of(const struct collective_bench *b, uint64_t asked)
     return s;
 }
 
-/* Do any two ranks want to stop, or has one too little memory? All ranks learn it. */
+/* Asks all ranks whether any wants to stop, or has too little memory. All ranks learn the answer.
+ */
 static int ask_all(struct collective_bench *b, const struct size *s, bool *stop, bool *room,
                    struct err *e)
 {

@@ -85,7 +85,7 @@ int bench_meter_check(struct bench_meter *m, struct bench_comm *comm, double *wr
 int bench_meter_time(struct bench_meter *m, struct bench_comm *comm, size_t calls, double *us,
                      struct err *e);
 
-/* Is there an in-place form of the operation? As NCCL has it. */
+/* Returns whether NCCL has an in-place form of the operation. */
 bool bench_op_in_place(enum specter_comm_op op);
 
 /* The call's count argument for a full buffer of `bytes`, rounded down; 0: less than one element a

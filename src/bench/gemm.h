@@ -68,7 +68,7 @@ void bench_gemm_release(struct bench_gemm_result *result);
 /* How times beside the model go with the GPU's temperature, slope: share a K. */
 struct bench_correlation bench_gemm_heat(const struct bench_gemm_result *result);
 
-/* Does the time lie outside the interval around the model's? */
+/* Returns whether the time lies outside the interval around the model's. */
 bool bench_gemm_is_far(const struct bench_gemm_row *row);
 
 #endif

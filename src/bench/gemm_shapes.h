@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * GEMMs that somebody wants timed, from a file. One a line:
+ * GEMMs to be timed, from a file. One a line:
  *
  *     m n k [batch] [dtype] [NN|NT|TN|TT]     # what follows is a remark
  *

@@ -25,9 +25,9 @@ struct bench_nccl_choices {
 
 #define BENCH_NCCL_CHOICES specter_bench_nccl_choices
 
-/* Has NCCL open the plugin, unless the environment names another. Also takes from this process's
- * environment what would force a choice: the names of what was there, one behind the other, are in
- * `taken` ("": nothing). */
+/* Makes NCCL open the plugin, unless the environment names another. Also removes from this
+ * process's environment the variables that would force a choice: their names, one behind the other,
+ * are in `taken` ("": none). */
 void bench_nccl_watch(char *taken, size_t size);
 
 /* For communicators that are made from now on; words of struct comm_choice, NULL: NCCL's own. */

@@ -215,8 +215,7 @@ static void debug_line(struct nccl_tests_reader *rd, const char *text)
     }
 }
 
-/* A command line that somebody's script printed: the operation, and settings as mpirun's -x passes
- * them. */
+/* A command line that a script printed: the operation, and settings as mpirun's -x passes them. */
 static void command_line(struct nccl_tests_reader *rd, const struct nccl_tests_words *words)
 {
     for (size_t i = 0; i < words->n; i++) {

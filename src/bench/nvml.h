@@ -67,7 +67,7 @@ const char *bench_reasons_text(long long reasons, char text[BENCH_REASONS_MAX]);
 long long bench_reasons_parse(const char *text); /* -1: other words, or none */
 
 /* Of them those that slow a GPU down against its user's will: limits of power and temperature, not
- * idling and not clocks that somebody set. */
+ * idling and not clocks that were set. */
 #define BENCH_REASONS_THROTTLE 0xfc
 
 #endif

@@ -34,7 +34,7 @@ struct bench_p2p_files {
     bool complete; /* as the metadata say; true where they do not */
 };
 
-/* Whether it is a folder. */
+/* Returns whether it is a folder. */
 bool bench_p2p_is_folder(const char *path);
 
 /* 0, or -1 with e filled (ERR_INPUT): there is no execution_log.csv, or no message in it. To be

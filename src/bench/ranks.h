@@ -56,14 +56,14 @@ int bench_ranks_blocked(struct bench_ranks *r, struct err *e);
  * NULL: none. */
 void bench_ranks_in_call(struct bench_ranks *r, const char *call);
 
-/* Whether another rank says what went wrong: rank 0, once it knows of this one; rank 1 where rank 0
- * is lost. */
+/* Returns whether another rank says what went wrong: rank 0, once it knows of this one; rank 1
+ * where rank 0 is lost. */
 bool bench_ranks_silent(const struct bench_ranks *r);
 
 /* This machine's address on the way between the ranks, in figures: "10.0.0.7". */
 int bench_ranks_address(const struct bench_ranks *r, char *address, size_t size, struct err *e);
 
-/* Whether an exchange has failed, or bench_ranks_fail was called: the job is over. */
+/* Returns whether an exchange has failed, or bench_ranks_fail was called: the job is over. */
 bool bench_ranks_failed(const struct bench_ranks *r);
 
 /* Sums up: where any rank has failed (status -1, its message in e), all of them get -1 and the

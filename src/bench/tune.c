@@ -325,7 +325,7 @@ static bool judge(const struct tuner *t, struct runner *list, size_t n, double l
     return high <= 0 || (low > 1 && ratio >= least && (n == 2 || high < low * least));
 }
 
-/* Does a rank want to stop, or is the time up? */
+/* Asks all ranks whether one wants to stop, or the time is up. */
 static int ask(struct tuner *t, bool *stop, bool *late, struct err *e)
 {
     double asks[2] = {t->plan->what.stop != NULL && t->plan->what.stop(),

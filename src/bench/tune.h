@@ -100,7 +100,7 @@ struct bench_tune_plan {
 /* What NCCL has: all words of struct comm_choice, ends with NULL. */
 extern const char *const bench_tune_algos[], *const bench_tune_protos[];
 
-/* Whether NCCL has the operation by this algorithm and protocol, on so many nodes. */
+/* Returns whether NCCL has the operation by this algorithm and protocol, on so many nodes. */
 bool bench_tune_pair(enum specter_comm_op op, const char *algo, const char *proto, struct layout w);
 
 /* Fills log on every rank. `on` has the communicator of NCCL's own choice, `members` what it was

@@ -149,7 +149,7 @@ static void check_privileged(struct app *p, const struct elf_file *f)
 
 /* ---- by what it loads at its start ---- */
 
-/* Does the runtime look at the order at all? */
+/* Returns whether the runtime checks the order at all. */
 static bool order_is_checked(void)
 {
     static const char *const off[] = {"=0", "=false", "=no"};

@@ -78,12 +78,12 @@ struct arena;
  * where `make install` puts it. 0, or -1 with e filled. */
 int cmd_library(struct arena *a, const char **library, struct err *e);
 
-/* What a trace's "unseen" means, around the path. */
+/* The text for an entry of a trace's "unseen", before and behind the path. */
 void cmd_coverage_gap_text(const char *kind, const char **before, const char **behind);
 
 struct run;
 
-/* What must be known about how the run was read, a line each, to stderr. */
+/* Writes what must be known about how the run was read, a line each, to stderr. */
 void cmd_notes(const struct run *run);
 
 struct cJSON;

@@ -54,8 +54,8 @@ bool doctor_find_torch(struct doctor *d, const char *python, struct doctor_torch
  */
 const char *doctor_version(struct doctor *d, const char *path);
 
-/* Is the file of this path, by its name, the library that "libnccl" names? Its plugins, as
- * libnccl-net.so, are not. */
+/* Returns whether the file of this path is, by its name, the library that "libnccl" names. Its
+ * plugins, as libnccl-net.so, are not. */
 bool doctor_is_library(const char *path, const char *stem);
 
 /* Real paths of the files of a library, as "libnccl" names it, in these folders; each once.

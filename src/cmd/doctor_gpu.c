@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Of `specter doctor`: whether a GPU answers. A broken driver may hang or crash whoever asks, so a
- * child process does.
+ * Of `specter doctor`: whether a GPU answers. A broken driver may hang or crash the process that
+ * asks, so a child process does.
  */
 #include "cmd/ask.h"
 #include "cmd/doctor.h"

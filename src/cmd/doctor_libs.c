@@ -100,8 +100,8 @@ static const struct {
     {"librocblas", UNSEEN},         {"libhipblaslt", UNSEEN},
 };
 
-/* Does a package's list of files name this one? Lines "nvidia/nccl/lib/libnccl.so.2,sha256=...,1".
- */
+/* Returns whether a package's list of files names this one, in lines such as
+ * "nvidia/nccl/lib/libnccl.so.2,sha256=...,1". */
 static bool lists(const char *record, const char *file)
 {
     size_t len = strlen(file), size = 0;

@@ -72,7 +72,7 @@ static void keep_newest_run(struct trace_heads *heads)
     heads->count = kept;
 }
 
-/* A process that has ended and that nobody has waited for answers no more than one that is gone. */
+/* A zombie answers no more than a process that is gone. */
 static bool is_zombie(int64_t pid)
 {
     char path[64], text[512], *state;
@@ -89,7 +89,7 @@ static bool is_zombie(int64_t pid)
     return state != NULL && state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
 }
 
-/* Could it answer? Of other machines nothing is known. */
+/* Returns whether the process may still answer. Of other machines nothing is known. */
 static bool may_live(const struct dump *d, const struct trace_head *head)
 {
     if (head->closed)
@@ -235,7 +235,7 @@ static int take_left(struct dump *d, struct err *e)
 
 /* ---- all of it ---- */
 
-/* What the move would meet in the end is said before anybody is asked. */
+/* Checks the output before any process is asked, so that the final move does not fail. */
 static int check_output(struct dump *d, const char *output, struct err *e)
 {
     struct stat from, to;

@@ -14,8 +14,8 @@
 struct arena;
 struct buf;
 
-/* All of a file that somebody wrote by hand, up to 1 MiB; `what` ("a profile") is for the message.
- * 0, or -1 with e filled. */
+/* Reads all of a file written by hand, up to 1 MiB; `what` ("a profile") is for the message. 0, or
+ * -1 with e filled. */
 int cmd_read_file(const char *path, const char *what, struct buf *text, struct err *e);
 
 bool cmd_is_profile_file(const char *arg);

@@ -42,7 +42,7 @@ static const struct opt rows[] = {
     OPT_END,
 };
 
-/* What is asked, checked. */
+/* The command line, checked. */
 struct collective_question {
     const struct predict_collective_opts *opts;
     enum specter_comm_op op;

@@ -35,7 +35,7 @@ static const struct opt rows[] = {
     OPT_END,
 };
 
-/* What is asked, checked. */
+/* The command line, checked. */
 struct p2p_question {
     const struct predict_p2p_opts *opts;
     struct predict_sizes sizes;

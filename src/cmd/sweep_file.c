@@ -34,7 +34,8 @@ static int write_all(int fd, const char *text, size_t len)
 
 /* ---- opening ---- */
 
-/* Is what the name stands for still what is open? A sweep that ended meanwhile replaced it. */
+/* Returns whether the name still stands for the open file. A sweep that ended meanwhile replaced
+ * it. */
 static bool is_current(const struct sweep_file *f, const struct stat *open_one)
 {
     struct stat named;
@@ -47,7 +48,7 @@ static int try_open(struct sweep_file *f, struct err *e)
 {
     struct stat st;
     int how = O_RDWR | O_CREAT;
-    /* A pipe that is open for reading, too, swallows what nobody else reads. */
+    /* A pipe that is open for reading, too, would swallow what no other process reads. */
     if (stat(f->target, &st) == 0 && !S_ISREG(st.st_mode))
         how = O_WRONLY;
     f->fd = open(f->target, how | O_APPEND | O_CLOEXEC, 0666);
@@ -159,7 +160,8 @@ static size_t whole_lines(const struct buf *text)
     return newline != NULL ? (size_t)(newline + 1 - text->data) : 0;
 }
 
-/* Is what is there the beginning of the finished table? Then appending may keep it so. */
+/* Sets in_order: whether the file is the beginning of the finished table, so that appending keeps
+ * it so. */
 static void compare_order(struct sweep_file *f, const struct sweep_table *t, const char *text)
 {
     struct buf want = BUF_INIT;

@@ -275,7 +275,7 @@ static int read_count(struct profile_reader *r, const struct sweep_axis *axis,
     return 0;
 }
 
-/* What the option is when nobody says anything. */
+/* The option's value when it is not given. */
 static void default_value(struct sweep_value *v, const struct sweep_axis *axis)
 {
     v->text = axis->standard;

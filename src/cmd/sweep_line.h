@@ -22,7 +22,7 @@ enum sweep_status {
     SWEEP_STATUSES,
 };
 
-/* What has become of a point. */
+/* The result of a point. */
 struct sweep_result {
     const struct sweep_grid *grid;
     size_t job;

@@ -149,7 +149,7 @@ static void add_classes(cJSON *o, const char *key, const uint64_t *counts)
     }
 }
 
-/* null where nobody counted. */
+/* null where nothing was counted. */
 static void add_launches(cJSON *doc, const struct analysis *a)
 {
     const struct launch_sum *l = &a->extra.launches;

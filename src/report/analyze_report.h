@@ -21,7 +21,7 @@ enum analyze_format { ANALYZE_TABLE, ANALYZE_CSV, ANALYZE_MD };
 void analyze_tables(const struct analysis *a, const char *names, enum analyze_format format,
                     FILE *out);
 
-/* Is each name in the list that of a table? 0, or -1 with e filled (ERR_USAGE). */
+/* Checks that each name in the list is that of a table. 0, or -1 with e filled (ERR_USAGE). */
 int analyze_check_tables(const char *names, struct err *e);
 
 /* All of it, row by row; without a newline behind it. */

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Does the list (commas between names) hold this name? */
+/* Returns whether the list (commas between names) holds this name. */
 static bool lists(const char *names, const char *name)
 {
     size_t len = strlen(name);

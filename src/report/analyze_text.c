@@ -74,7 +74,7 @@ static const char *common_gpu(const struct analysis *a)
     return name;
 }
 
-/* What all that compares hosts rests on. */
+/* Prints the alignment of clocks, which every comparison of hosts rests on. */
 static void print_clocks(const struct run *run, FILE *out)
 {
     char error[32], clocks[64];

@@ -62,7 +62,7 @@ void bench_p2p_execution_trace(const struct bench_p2p_report *r, const struct be
  * columns and the checks, unless full: then all links with their fits. */
 void bench_p2p_text(const struct bench_p2p_report *r, bool full, FILE *out);
 
-/* What is said of the clocks before and after. */
+/* The drift of the GPUs' clocks before and after. */
 void bench_p2p_drift(const struct bench_p2p_report *r, struct bench_drift_report out[2]);
 
 /* {"schema": "specter.bench/1", "kind": "p2p"}; medians of every configuration. Caller deletes. */

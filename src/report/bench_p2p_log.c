@@ -47,7 +47,7 @@ void bench_p2p_csv_rows(const struct bench_p2p_done *done, const struct bench_co
 
 static const char *const directions[BENCH_P2P_MODES] = {NULL, "one_way", "both", "all"};
 
-/* Whether a link that the message uses is slow, late or asymmetric. */
+/* Returns whether a link that the message uses is slow, late or asymmetric. */
 static bool is_doubtful(const struct bench_links *links, const struct bench_p2p_config *c)
 {
     bool doubtful = false;

@@ -174,7 +174,7 @@ bool bench_table_has_profile(const struct bench_run *run)
     return false;
 }
 
-/* Whether row i is the first of its number of ranks; with `count`, also of its count. */
+/* Returns whether row i is the first of its number of ranks; with `count`, also of its count. */
 static bool is_first(const struct bench_run *run, size_t i, bool count)
 {
     const struct bench_row *r = &run->rows[i];

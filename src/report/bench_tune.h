@@ -60,10 +60,12 @@ struct bench_tune_range bench_tune_range_of(const struct bench_tune_log *log, si
 const struct comm_choice *bench_tune_single(const struct bench_tune_report *r,
                                             enum specter_comm_op op);
 
-/* Whether every operation that gains anywhere has such a setting, and one does; the variables. */
+/* Returns whether every operation that gains anywhere has such a setting, and one does; the
+ * variables. */
 bool bench_tune_exports(const struct bench_tune_report *r, struct buf *algo, struct buf *proto);
 
-/* Whether NCCL said what it takes at every size: the table has to name it, with channels. */
+/* Returns whether NCCL said what it takes at every size: the table has to name it, with channels.
+ */
 bool bench_tune_has_table(const struct bench_tune_report *r);
 
 /* "Tree/LL128", "Ring/Simple, 8 channels"; "unknown". */

@@ -300,7 +300,7 @@ void findings_release(struct findings *f)
     memset(f, 0, sizeof *f);
 }
 
-/* Does a step time that is told rest on too few steps? */
+/* Returns whether a step time that is shown rests on too few steps. */
 static bool few_steps(const struct analysis *a)
 {
     uint32_t lengths = a->step_time.window.steps;

@@ -38,7 +38,8 @@ size_t critical_holder(const struct analysis *a, double *share);
  * timed. */
 bool host_bound(const struct analysis *a);
 
-/* What shares of time are of: "step", the steps that count; "recording" of what is one step. */
+/* The word for what shares of time refer to: "step", the steps that count; "recording" where it
+ * is one step. */
 const char *span_word(const struct analysis *a);
 
 #endif

@@ -52,8 +52,7 @@ bool rule_compute(const struct analysis *a, double threshold, struct finding *f,
     return true;
 }
 
-/* Returns whether the traces hold anything that computes: otherwise time without it is no evidence.
- */
+/* Returns whether the traces record anything that computes. Else time without it says nothing. */
 static bool sees_compute(const struct analysis *a)
 {
     return a->coverage & (COVER_GEMM | COVER_KERNELS | COVER_LAUNCHES);

@@ -29,7 +29,8 @@ char *replay_percent(char *buf, size_t size, double share);
 /* "+2.1 %", "-0.3 %", "+0.0 %". */
 char *replay_change(char *buf, size_t size, double share);
 
-/* Does part of the error bar rest on what nobody measured? Then a "?" is behind it. */
+/* Returns whether part of the error bar rests on something that was never measured. Then a "?" is
+ * behind it. */
 bool replay_unmeasured(const struct replay_scale *s);
 
 /* Communication of one axis; NULL: none at this scale. */

@@ -25,7 +25,7 @@ static void print_paths(const struct replay *rep, FILE *out)
     }
 }
 
-/* What stands behind +-. */
+/* Prints the sentence behind the error bars. */
 static void print_bars(struct replay *rep, FILE *out)
 {
     const char *list[REPLAY_BARS_MAX + 1];

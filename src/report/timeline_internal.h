@@ -50,12 +50,12 @@ struct timeline_rank {
 /* Where the next event goes, its comma written. */
 struct buf *timeline_event(struct timeline_file *t);
 
-/* Is the operation written? */
+/* Returns whether the operation is written. */
 bool timeline_takes(const struct timeline_file *t, const struct rank_steps *it, size_t op);
 
 void timeline_rank(struct timeline_file *t, const struct job *job, size_t r, bool predicted);
 
-/* Was it launched together with the operation before it, in a group? */
+/* Returns whether it was launched together with the operation before it, in a group. */
 bool timeline_follows(const struct timeline_rank *tr, uint32_t op);
 
 /* Names of a process or thread. */

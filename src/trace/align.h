@@ -18,7 +18,8 @@
  * dated, by the wall clock. A note tells which. Needs numbered ranks and communicators. */
 void clocks_align(struct run *run);
 
-/* Are both surely on the clock of one host? Needs their numbers where the trace names no host. */
+/* Returns whether both are surely on the clock of one host. Needs their numbers where the trace
+ * names no host. */
 bool ranks_share_clock(const struct rank *a, const struct rank *b);
 
 #endif

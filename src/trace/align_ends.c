@@ -42,7 +42,7 @@ struct gather {
     uint64_t *seen; /* [edges]: collectives so far */
 };
 
-/* Does it end on all members together? */
+/* Returns whether the operation ends on all members together. */
 static bool is_together(uint8_t op)
 {
     return op == SPECTER_ALLREDUCE || op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER ||

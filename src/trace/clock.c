@@ -40,7 +40,7 @@ void clock_ready(struct clock_map *m, int64_t base_ns)
     m->count = kept;
 }
 
-/* Is pair i of this device and not later than dev_ns? */
+/* Returns whether pair i is of this device and not later than dev_ns. */
 static bool not_after(const struct clock_map *m, size_t i, int32_t device, int64_t dev_ns)
 {
     const struct clock_pair *p = &m->pairs[i];

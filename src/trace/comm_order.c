@@ -89,8 +89,8 @@ static void name_lanes(struct run *run, struct comm_lanes *lanes, int64_t size, 
                  "matched by stream order");
 }
 
-/* Kernels whose name says for how many GPUs they are: of groups smaller than the job nobody knows
- * who is in them. */
+/* Returns whether the kernel spans the whole job, as far as its name gives a number of GPUs: which
+ * ranks are in smaller groups is not known. */
 static bool spans_job(const struct op *op, int64_t size)
 {
     int64_t width = kernel_width(op->name);

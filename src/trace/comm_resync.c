@@ -255,7 +255,7 @@ static struct order_place *lay_by_time(struct resync *s, struct order_place *pla
     return both;
 }
 
-/* Are all rows on one clock, and every operation of theirs timed? */
+/* Returns whether all rows are on one clock and every operation of theirs is timed. */
 static bool have_times(const struct resync *s, const struct coll_row *rows, size_t n)
 {
     const struct rank *first = &s->run->ranks[rows[0].list[0].rank];

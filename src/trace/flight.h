@@ -11,7 +11,7 @@
  *       "duration_ms":0.2,"is_p2p":false,...}]}
  *
  * A dump does not say when it was written (rank->undated): upon a timeout of the watchdog, or
- * because somebody asked, of a job that may be well. docs/inputs.md tells what else is made of it.
+ * on request, of a job that may be well. docs/inputs.md tells what else is made of it.
  */
 #ifndef SPECTER_TRACE_FLIGHT_H
 #define SPECTER_TRACE_FLIGHT_H

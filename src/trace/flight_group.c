@@ -21,7 +21,7 @@ static const char *intern_text(struct run *run, struct json_text text)
     return name;
 }
 
-/* Does the communicator have these members? One that was only named so far takes them. */
+/* Returns whether the communicator has these members. One that was only named so far takes them. */
 static bool takes(struct comm *comm, int size_before, const int32_t *ranks, size_t n)
 {
     if (size_before == 0 && comm->size == (int)n) {

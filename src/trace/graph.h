@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is in the graphs that a rank captured and launched: the ops that were captured, which have
- * no times, and the kernels that nobody recorded.
+ * The contents of the graphs that a rank captured and launched: the captured ops, which have no
+ * times, and the kernels that were not recorded.
  *
  *     struct graphs g;
  *     graphs_init(&g, rank);

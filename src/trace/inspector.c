@@ -153,8 +153,8 @@ static void add_op(struct inspector *in, const struct inspector_record *rec, int
     set_bytes(op, rec->bytes, rec->comm_size);
     set_times(op, rec);
     if (rec->p2p) {
-        /* p2p_sn counts all messages of the communicator, whoever is at the other end: it does not
-         * say which receive belongs to which send. */
+        /* p2p_sn counts all messages of the communicator, whichever rank is at the other end: it
+         * does not say which receive belongs to which send. */
         op->coll.peer = rec->peer >= 0 && rec->peer < rec->comm_size ? (int32_t)rec->peer : -1;
         return;
     }

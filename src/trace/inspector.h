@@ -41,7 +41,7 @@ struct inspector_record {
 /* False when it is no JSON object, or a value is not what it should be. */
 bool inspector_parse(struct inspector_record *rec, const char *text, size_t len);
 
-/* Is the text, or the beginning of it, such a record? */
+/* Returns whether the text, or its beginning, is such a record. */
 bool inspector_is_record(const char *text, size_t len);
 
 #endif

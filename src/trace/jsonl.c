@@ -154,7 +154,8 @@ static int by_start(const void *pa, const void *pb)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* Was anything called, or begun, at that moment or later, as far as the trace tells of anything? */
+/* Returns whether anything was called, or began, at that moment or later, as far as the trace
+ * shows. */
 static bool works_from(const struct rank *rank, int64_t from_ns)
 {
     if (rank->nops == 0 && rank->nlaunches == 0)

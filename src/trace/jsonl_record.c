@@ -411,8 +411,8 @@ static void take_trans(const struct line *l, char trans[3])
         memset(trans, 0, 3);
 }
 
-/* Does the call take the 2mnk operations a product that its shape makes one expect? Complex ones
- * take more, and the trace says so. */
+/* Returns whether the call takes 2mnk operations a matrix, as its shape suggests. Complex ones take
+ * more, and the trace says so. */
 static bool is_plain(const struct op *op, const struct line *l)
 {
     const uint32_t factors[] = {op->gemm.m, op->gemm.n, op->gemm.k, op->gemm.batch};

@@ -201,7 +201,7 @@ bool comm_op_reduces(int op)
     return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
 }
 
-/* Is `part` in the name, and nothing but _, ( or the end behind it? */
+/* Returns whether `part` is in the name, followed by nothing but _, ( or the end. */
 static bool has_word(const char *name, const char *part)
 {
     const char *at = strstr(name, part);

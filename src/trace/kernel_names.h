@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Is this kernel communication? */
+/* Returns whether this kernel is communication. */
 bool kernel_is_comm(const char *kernel);
 
 /* And is it NCCL's, or of a library like it? The others are never recorded by a process group. */
@@ -45,7 +45,7 @@ uint8_t kernel_redop(const char *kernel);
  * named unsigned. */
 int kernel_dtype(const char *kernel);
 
-/* Does this operation (enum specter_comm_op) reduce? */
+/* Returns whether this operation (enum specter_comm_op) reduces. */
 bool comm_op_reduces(int op);
 
 #endif

@@ -88,7 +88,7 @@ static void number_rank(struct kineto *k)
              k->reported_rank >= 0 ? "their collectives" : "the file names");
 }
 
-/* Times are those of the wall clock; small ones without a base are nobody knows whose. */
+/* Times are those of the wall clock. Small values without a time base have no known epoch. */
 static void set_clock(struct kineto *k)
 {
     int64_t first = k->rank->ops[0].start_ns;

@@ -154,10 +154,10 @@ struct kineto {
 /* How the value of a key beside the events is taken; ctx is the struct kineto. */
 window_value *kineto_section(const char *key);
 
-/* Are the event's times and args of use? */
+/* Returns whether the event's times and args are of use. */
 bool kineto_believable(const struct kineto_event *ev);
 
-/* Does it only name other work? Then nothing is lost where it is of no use. */
+/* Returns whether it only names other work. Then nothing is lost where it is of no use. */
 bool kineto_is_label(const struct kineto_event *ev);
 void kineto_add_event(struct kineto *k, const struct kineto_event *ev);
 
@@ -206,7 +206,7 @@ struct kineto_meta kineto_annotation_meta(const char *name, const struct event_a
 
 /* Operation and communicator of one communication kernel from what is known, best source first:
  * its own args, record_param_comms, annotation; NULL for those that are not there. Bytes follow
- * from the counts; where nobody tells, OP_BYTES_UNKNOWN. */
+ * from the counts; where no trace tells, OP_BYTES_UNKNOWN. */
 void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *own,
                      const struct kineto_meta *params, const struct kineto_meta *annotation);
 

@@ -75,7 +75,7 @@ static void count_launched(struct batches *b)
     }
 }
 
-/* Is this a kernel of which neither its args nor a record around it tell the call? */
+/* Returns whether neither the kernel's args nor a record around it name its call. */
 static bool is_unidentified(const struct batches *b, const struct batch_kernel *kernel)
 {
     struct kineto *k = b->k;
@@ -92,7 +92,7 @@ static bool is_unidentified(const struct batches *b, const struct batch_kernel *
     return true;
 }
 
-/* Are all calls messages? */
+/* Returns whether all calls are messages. */
 static bool are_messages(const struct batches *b)
 {
     for (size_t i = 0; i < b->calls.count; i++) {
@@ -102,7 +102,8 @@ static bool are_messages(const struct batches *b)
     return b->calls.count > 0;
 }
 
-/* Are they one collective in several parts, and of the kind that the kernel tells, if it does? */
+/* Returns whether the calls are one collective in several parts, and of the kind that the kernel
+ * names, if it names one. */
 static bool are_parts(const struct batches *b, const struct op *op)
 {
     int kind = kernel_comm_op(op->name);
@@ -180,7 +181,7 @@ static void set_batch(struct batches *b, const struct batch_kernel *kernel)
         b->calls.list[i]->work = WORK_MANY;
 }
 
-/* A record that launched nothing, of a group that has somebody to talk to. */
+/* A record that launched nothing, of a group of more than one rank. */
 static bool is_open(const struct kineto *k, const struct kineto_host_op *host)
 {
     struct kineto_meta meta;

@@ -388,8 +388,7 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
     op->dtype = (uint8_t)BEST(dtype, SPECTER_DTYPE_UNKNOWN);
     if (op->dtype == SPECTER_DTYPE_UNKNOWN && comm_op_reduces(code))
         op->dtype = (uint8_t)kernel_dtype(op->name);
-    /* A SendRecv kernel of which nobody says more: messages between some ranks, in some direction.
-     */
+    /* A SendRecv kernel without further fields: messages between some ranks, in some direction. */
     op->class = specter_comm_op_is_p2p(code) ||
                         (code == SPECTER_COMM_OP_COUNT && kernel_is_sendrecv(op->name))
                     ? OP_P2P
@@ -408,7 +407,8 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
     set_bytes(op, with_counts(own, params, annotation), n);
 }
 
-/* Is the operation that is known only what an annotation calls it? Those know one all-to-all. */
+/* Returns whether the known operation is only what an annotation calls it: annotations know one
+ * all-to-all. */
 static bool is_refined(int known, int reported)
 {
     return known == SPECTER_COMM_OP_COUNT ||

@@ -227,7 +227,7 @@ static void show(void *arg)
                    r->total);
 }
 
-/* Whoever takes the operations gets them from one thread at a time. */
+/* Operations are handed over by one thread at a time. */
 static void take_locked(void *arg, const struct rank *rank, const struct op *ops, size_t n)
 {
     struct reading *r = arg;

@@ -33,7 +33,7 @@ size_t load_count(const struct load *l, const struct reader *reader)
     return n;
 }
 
-/* Is there a file that was made from this one? */
+/* Returns whether there is a file that was made from this one. */
 static bool was_made(const struct load *l, const struct source *s)
 {
     for (size_t i = 0; i < l->count && s->reader->made_from != NULL && !s->archive; i++) {
@@ -58,7 +58,7 @@ static void drop_made(struct load *l)
     free(kept);
 }
 
-/* May a run of this file have that name? */
+/* Returns whether a run of this file may have that name. */
 static bool has_name(const struct load *l, const struct source *s, const char *run_id)
 {
     if (s->reader->identify != NULL)
@@ -210,7 +210,7 @@ static bool rank_repeats(const struct load *l, size_t first, size_t at)
     return false;
 }
 
-/* Does source `at` begin another run than the one that began with `first`? */
+/* Returns whether source `at` begins another run than the one that began with `first`. */
 static bool is_other_run(const struct load *l, size_t first, size_t at)
 {
     const struct source *s = &l->list[at], *before = &l->list[at - 1];

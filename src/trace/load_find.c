@@ -61,7 +61,7 @@ int rank_in_name(const char *label)
     return rank >= 0 ? rank : number_behind(base, "worker");
 }
 
-/* Would a person take a file of this name for a trace? */
+/* Returns whether a file of this name looks like a trace. */
 static bool named_like_trace(const char *name)
 {
     static const char *const parts[] = {".json", ".sqlite", ".nsys-rep", ".qdrep",

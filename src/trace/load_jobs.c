@@ -50,7 +50,7 @@ const char *load_folder_name(const struct load *l, const struct source *s)
     return strlen(s->folder) > top ? load_printable(l->run, s->folder + top + 1) : "";
 }
 
-/* Does the job have all files of the folder, and only those? */
+/* Returns whether the job has all files of the folder, and only those. */
 static bool has_folder(const struct jobs *j, uint32_t job, const char *folder)
 {
     for (size_t i = 0; i < j->n; i++) {
@@ -189,7 +189,7 @@ static int choose(struct jobs *j, uint32_t *chosen, struct err *e)
 
 /* ---- into the run ---- */
 
-/* Is all that was read from this folder of other jobs? */
+/* Returns whether all that was read from this folder is of other jobs. */
 static bool of_other_jobs(const struct jobs *j, uint32_t chosen, const char *folder)
 {
     bool other = false;

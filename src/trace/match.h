@@ -32,7 +32,7 @@ struct match {
     uint32_t expected;   /* comm size; 2 for a pair */
     uint64_t bytes;      /* of the first member that knows; 0 */
     size_t first;        /* members[first .. first + nmembers) */
-    int64_t transfer_ns; /* shortest duration over members: what remains when nobody waits for a
+    int64_t transfer_ns; /* shortest duration over members: what remains when no member waits for a
                             late member; UNKNOWN_NS when none is timed (op_timed) */
 };
 

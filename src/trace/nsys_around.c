@@ -94,7 +94,7 @@ static void push(struct around *a, const struct nsys_range *range)
             a->open = a->p->ordered.count;
         break;
     case NSYS_GROUP_END:
-        /* without its begin, which the profile may have cut off, nobody knows what is in it */
+        /* without its begin, which the profile may have cut off, what is in it is not known */
         if (a->groups > 0 && --a->groups == 0)
             frame.group = add_group(a->p, a->open);
         break;

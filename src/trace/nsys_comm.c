@@ -140,7 +140,7 @@ static int64_t sum_bytes(const struct lot *lot)
     return sum;
 }
 
-/* Do all calls have one communicator (and one operation)? */
+/* Returns whether all calls have one communicator (and one operation). */
 static bool alike(const struct lot *lot, bool same_op)
 {
     for (size_t i = 1; i < lot->ncalls; i++) {
@@ -159,8 +159,8 @@ static struct op *op_of(const struct lot *lot, size_t i)
 
 /* ---- a kernel that sends and receives ---- */
 
-/* Is there exactly one call of `op` for each of n peers? Their sizes are added; *equal: all the
- * same. */
+/* Returns whether there is exactly one call of `op` for each of n peers. Their sizes are added;
+ * *equal: all the same. */
 static bool one_each(const struct lot *lot, int op, int64_t n, int64_t *bytes, bool *equal)
 {
     bool *seen = array_new((size_t)n, sizeof *seen), good = true;
@@ -226,7 +226,7 @@ static bool peers_known(const struct lot *lot)
 
 /* ---- a lot ---- */
 
-/* Is this call of the kind that the kernels are? */
+/* Returns whether this call is of the kind that the kernels are. */
 static bool suits(const struct lot *lot, const struct nsys_call *call)
 {
     if (lot->kernels[0].kind != EXCHANGE)
@@ -235,8 +235,8 @@ static bool suits(const struct lot *lot, const struct nsys_call *call)
            call->op == SPECTER_GATHER || call->op == SPECTER_SCATTER;
 }
 
-/* How many of the process's devices the call's communicator has, this one among them: nobody said,
- * then 1. 0: it has others. */
+/* The number of the process's devices that the call's communicator has, this one among them; 1
+ * where it is unknown, 0 where it has only others. */
 static int devices_of(const struct lot *lot, const struct nsys_call *call)
 {
     const struct nsys_process *p = lot->process;

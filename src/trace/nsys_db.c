@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What makes opening somebody's database safe is all in this file: see harden() and may().
+ * All that makes opening an untrusted database safe is in this file: see harden() and may().
  */
 #include "trace/nsys_db.h"
 
@@ -243,8 +243,8 @@ static int find_tables(struct nsys_db *db, struct err *e)
     return rc == SQLITE_DONE ? 0 : -1;
 }
 
-/* Marks those of the columns that the table stores. A computed column is as good as none: its
- * expression is the file's, and nobody asks may() about the functions in it. */
+/* Marks those of the columns that the table stores. A computed column counts as missing: its
+ * expression is the file's, and may() is not asked about the functions in it. */
 static int find_columns(struct nsys_db *db, enum nsys_table table, const char *const *columns,
                         int n, bool *there, struct err *e)
 {

@@ -55,7 +55,7 @@ bool nsys_db_reads_compressed(void);
 
 void nsys_db_close(struct nsys_db *db); /* NULL is allowed */
 
-/* Would this statement be let through? For tests of what is not. */
+/* Returns whether this statement would be let through. For tests of those that are not. */
 bool nsys_db_allows(struct nsys_db *db, const char *sql);
 
 const char *nsys_table_name(enum nsys_table table);

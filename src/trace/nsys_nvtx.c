@@ -96,7 +96,7 @@ static uint32_t framework_len(struct json_text text)
     return best > 0 ? (uint32_t)best : begins(text, "aten::") ? text.len : 0;
 }
 
-/* Does a range of this name stand for a training step? Its number does not matter. */
+/* Returns whether a range of this name stands for a training step. Its number does not matter. */
 static bool names_step(struct json_text text)
 {
     static const char *const names[] = {"step",       "iteration",    "iter",

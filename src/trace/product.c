@@ -357,7 +357,7 @@ static enum specter_kernel_class class_of(struct classes *c, const char *name)
     return (enum specter_kernel_class)c->list[at];
 }
 
-/* Does this kernel do arithmetic of its operator, by its class? */
+/* Returns whether this kernel does arithmetic of its operator, by its class. */
 static bool takes_part(struct classes *c, const struct product_kernel *kernel, const struct op *op)
 {
     bool attention = kernel->product->kind == PRODUCT_ATTENTION;

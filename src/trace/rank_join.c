@@ -273,7 +273,7 @@ static void make_windows(struct joining *j, const uint32_t *processes)
     }
 }
 
-/* Does any process have a window before that moment and one behind? */
+/* Returns whether any process has a window before that moment and one behind it. */
 static bool is_pause(const struct joining *j, int64_t from_ns, int64_t to_ns, bool dated)
 {
     for (size_t i = 1; i < j->n; i++) {

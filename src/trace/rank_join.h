@@ -17,7 +17,7 @@
  * which is returned; else on its own clock. UNKNOWN_NS where no record has a time. */
 bool rank_extent(const struct rank *rank, int64_t *begin_ns, int64_t *end_ns);
 
-/* Do both hold the same operations: as many, with the same names, times and bytes? */
+/* Returns whether both hold the same operations: as many, with the same names, times and bytes. */
 bool rank_same_work(const struct rank *a, const struct rank *b);
 
 /* Puts what a rank holds behind what `into` holds; `from` is empty then. Threads of equal ids

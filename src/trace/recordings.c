@@ -184,7 +184,7 @@ static bool worlds_agree(int a, int b)
     return a <= 0 || b <= 0 || a == b;
 }
 
-/* Does any rank of `a` have the number of one of `b`? */
+/* Returns whether any rank of `a` has the number of one of `b`. */
 static bool share_number(struct recording_group *g, uint32_t a, uint32_t b)
 {
     for (uint32_t rec = a + 1; rec != 0; rec = g->sets[rec - 1].next) {
@@ -388,7 +388,7 @@ static void join_comms(struct recording_group *g)
 
 /* ---- time ---- */
 
-/* Do both name a communicator of the same members? */
+/* Returns whether both name a communicator of the same members. */
 static bool share_comm(const struct run *a, const struct run *b)
 {
     for (size_t i = 0; i < a->ncomms; i++) {
@@ -402,8 +402,8 @@ static bool share_comm(const struct run *a, const struct run *b)
     return false;
 }
 
-/* Does more than time say that recordings are of one job? Unrelated programs run at one time on one
- * machine as well. */
+/* Returns whether more than time says that recordings are of one job. Unrelated programs run at one
+ * time on one machine as well. */
 static bool tied(struct recording_group *g, uint32_t rec_a, uint32_t rec_b)
 {
     const struct set *x = &g->sets[root_of(g, rec_a)], *y = &g->sets[root_of(g, rec_b)];
@@ -498,7 +498,7 @@ static bool same_host(const struct recorded_rank *a, const struct recorded_rank 
     return gpus > 0 && gpus == b->rank->host_gpus && a->rank->rank / gpus == b->rank->rank / gpus;
 }
 
-/* May wall clocks of two hosts be what keeps them apart? */
+/* Returns whether differing wall clocks of two hosts may be what separates them. */
 static bool skewed(const struct recorded_rank *a, const struct recorded_rank *b)
 {
     int64_t between = a->begin_ns > b->begin_ns ? a->begin_ns - b->end_ns : b->begin_ns - a->end_ns;
@@ -605,7 +605,7 @@ static uint32_t unite_job(struct recording_group *g, uint32_t job)
     return first;
 }
 
-/* Does any recording of the one overlap one of the other in time? */
+/* Returns whether any recording of one job overlaps one of the other in time. */
 static bool overlap(const struct recording_group *g, uint32_t job_a, uint32_t job_b)
 {
     for (size_t i = 0; i < g->n; i++) {

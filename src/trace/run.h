@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A run: the one in-memory form of a recorded job. Every reader produces it, every command consumes
- * it; nobody parses twice.
+ * it; no file is parsed twice.
  *
  * A run holds ranks; a rank holds what its device did (ops, sorted by start), what its host did to
  * order or await that work (acts, sorted by host time), and which kernels it launched that no op
@@ -135,7 +135,7 @@ struct op {
     };
 };
 
-/* Did a clock measure the work itself, on the device or around a synchronised call? */
+/* Returns whether a clock measured the work itself, on the device or around a synchronised call. */
 static inline bool op_timed(const struct op *op)
 {
     return op->dur_ns != UNKNOWN_NS &&
@@ -161,7 +161,7 @@ static inline int64_t op_rest_ns(const struct op *op)
                                     : 0;
 }
 
-/* Did the call that issued it wait for the device? */
+/* Returns whether the call that issued it waited for the device. */
 static inline bool op_call_waits(const struct op *op)
 {
     return op->class == OP_MEMORY && op->copy.wait != COPY_NO_WAIT;
@@ -173,8 +173,9 @@ static inline int64_t op_issued_ns(const struct op *op)
     return op->host_ns != UNKNOWN_NS ? op->host_ns : op->start_ns;
 }
 
-/* Is `op` a further message of the kernel that `before`, the operation before it, stands for? Where
- * kernels were traced and not calls, each message of a kernel is an operation, with its times. */
+/* Returns whether `op` is a further message of the kernel that `before`, the operation before it,
+ * stands for. Where kernels were traced and not calls, each message of a kernel is an operation,
+ * with its times. */
 static inline bool op_same_kernel(const struct op *before, const struct op *op)
 {
     return before->class == OP_P2P && op->class == OP_P2P && op->coll.group >= 0 &&
@@ -182,7 +183,7 @@ static inline bool op_same_kernel(const struct op *before, const struct op *op)
            before->start_ns == op->start_ns && before->name == op->name;
 }
 
-/* Were both issued by one launch of a graph? */
+/* Returns whether both were issued by one launch of a graph. */
 static inline bool op_same_graph_launch(const struct op *a, const struct op *b)
 {
     return (a->flags & b->flags & OP_IN_GRAPH) != 0 && a->id == b->id && a->tid == b->tid &&
@@ -209,7 +210,7 @@ struct act {
     int64_t wait_ns; /* ACT_ALLOC, ACT_FREE: how long it waited for the device (host_waits.h) */
 };
 
-/* Did the call wait for the device? */
+/* Returns whether the call waited for the device. */
 static inline bool act_waits(const struct act *act)
 {
     bool memory = act->kind == ACT_ALLOC || act->kind == ACT_FREE;
@@ -445,8 +446,8 @@ void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device)
 void rank_clear(struct rank *rank); /* frees what it owns */
 void rank_fit(struct rank *rank);   /* gives back room that it does not use */
 
-/* Where somebody takes operations as they are read (load_opts.take): gives them what the rank has,
- * and empties its lists. Else nothing. */
+/* Where operations are taken as they are read (load_opts.take): hands over what the rank has, and
+ * empties its lists. Else nothing. */
 void run_hand_over(const struct run *run, struct rank *rank);
 
 void rank_shift(struct rank *rank, int64_t by_ns); /* moves every time */

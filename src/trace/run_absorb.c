@@ -111,7 +111,7 @@ static void absorb_comm(struct run *run, int at, const struct comm *from, const 
     }
 }
 
-/* Are all members of both known, and not the same? */
+/* Returns whether all members of both are known, and not the same. */
 static bool other_members(const struct comm *a, const struct comm *b)
 {
     bool differ = a->size != b->size;

@@ -43,7 +43,7 @@ void step_find_repeats(struct found *f, const struct rank *rank, struct job_step
  * `shift`. Returns how many steps all ranks hold; 0: they have none in common. */
 uint32_t step_align_ranks(struct found *list, const struct run *run);
 
-/* Whether repetitions of all ranks take equally long: else they are not the same steps. */
+/* Returns whether repetitions of all ranks take equally long: else they are not the same steps. */
 bool step_same_lengths(const struct found *list, size_t n);
 
 /* Gives marks to ranks that lack them, where their clock is that of one that has some. */

@@ -108,8 +108,8 @@ static bool may_be_steps(const struct found *f, const struct rank *rank, const s
     return false;
 }
 
-/* Does what lies before the stretch, or behind it, repeat as often? Layers run forward, then
- * backward. */
+/* Returns whether what lies before the stretch, or behind it, repeats as often. Layers run forward,
+ * then backward. */
 static bool repeats_beside(const uint64_t *symbols, size_t n, const struct period *found)
 {
     size_t times = found->length / found->period, behind = found->first + found->length;

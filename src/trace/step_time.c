@@ -364,8 +364,8 @@ bool step_counts(const struct job_steps *steps, uint32_t step)
     return false;
 }
 
-/* Did the recorder pause between the ends of two steps? Times of pauses are on the clock of the
- * first domain, as are those of all ranks that are compared. */
+/* Returns whether the recorder paused between the ends of two steps. Times of pauses are on the
+ * clock of the first domain, as are those of all ranks that are compared. */
 static bool paused_between(const struct run *run, int64_t from_ns, int64_t to_ns)
 {
     for (size_t p = 0; p < run->npauses; p++) {

@@ -99,7 +99,7 @@ struct job_steps {
 void job_steps_find(struct job_steps *steps, const struct run *run);
 void job_steps_release(struct job_steps *steps);
 
-/* Whether a mark has a begin and an end that can be true. */
+/* Returns whether a mark has a begin and an end that can be true. */
 bool step_believable(const struct step *step);
 
 /* Step in which the rank's host was at that moment; STEP_NONE. */

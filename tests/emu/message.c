@@ -45,7 +45,8 @@ struct message_set {
     struct calendar used;
 };
 
-/* Do both sit in one node? Then a message goes through other ports than one that leaves it. */
+/* Returns whether both are in one node. Then a message goes through other ports than one that
+ * leaves it. */
 static bool near(struct ncclComm *comm, unsigned a, unsigned b)
 {
     return segment_member(comm->segment, a)->host == segment_member(comm->segment, b)->host;
