@@ -192,14 +192,14 @@ static void stream_op_end(struct call *c)
 
 void describe_dep(struct call *c, enum record_kind kind, CUevent event, CUstream stream)
 {
-    call_start_record(c, CALL_SYNC, kind, 0);
+    call_start_record(c, CALL_ORDER, kind, 0);
     c->stream = stream;
     c->r.dep.event = event != NULL ? ids_get(&events, (uintptr_t)event) : NO_ID;
 }
 
 void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream stream)
 {
-    call_start_record(c, CALL_SYNC, RECORD_SYNC, (uint8_t)kind);
+    call_start_record(c, CALL_ORDER, RECORD_SYNC, (uint8_t)kind);
     c->stream = stream;
     c->r.dep.event = event != NULL ? ids_get(&events, (uintptr_t)event) : NO_ID;
 }
@@ -276,7 +276,7 @@ static const struct handlers {
     [CALL_SHORT_OP]       = {true,  short_op_begin,    stream_op_end,   NULL},
     [CALL_LAUNCH]         = {false, note_host,         launch_end,      NULL},
     [CALL_GRAPH]          = {false, graph_begin,       graph_end,       graph_end},
-    [CALL_SYNC]            = {true,  note_host,         act_end,         NULL},
+    [CALL_ORDER]            = {true,  note_host,         act_end,         NULL},
     [CALL_COMM_INIT]          = {false, NULL,              comm_init_end,       NULL},
     [CALL_COMM_INIT_ALL]      = {false, NULL,              comm_init_all_end,   NULL},
     [CALL_COMM_SPLIT]    = {false, find_member,       split_end,       NULL},

@@ -38,7 +38,7 @@ enum call_kind {
     CALL_SHORT_OP,    /* work on one stream that is not worth a pair of events: small copies */
     CALL_LAUNCH,      /* of a kernel: only counted */
     CALL_GRAPH,       /* what is captured, and what becomes of it */
-    CALL_SYNC,        /* dep, sync */
+    CALL_ORDER,       /* dep, sync */
     CALL_COMM_INIT,
     CALL_COMM_INIT_ALL,
     CALL_COMM_SPLIT,

@@ -323,7 +323,7 @@ static bool is_later(int i, int than)
     return i < count && i > than && root_of(i) > than;
 }
 
-static int look_when(struct dl_phdr_info *info, size_t size, void *data)
+static int note_came_later(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct walk *w = data;
     int caller;
@@ -338,11 +338,11 @@ static int look_when(struct dl_phdr_info *info, size_t size, void *data)
 bool objects_came_later(function real, const struct link_map *caller)
 {
     struct walk w = {.caller = caller, .real = real};
-    loader_objects(look_when, &w);
+    loader_objects(note_came_later, &w);
     return w.came_later;
 }
 
-static int look_when_for_others(struct dl_phdr_info *info, size_t size, void *data)
+static int note_came_later_for_all(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct walk *w = data;
     const char *version;
@@ -362,6 +362,6 @@ static int look_when_for_others(struct dl_phdr_info *info, size_t size, void *da
 bool objects_came_later_for_all(function real, const char *name)
 {
     struct walk w = {.name = name, .real = real};
-    loader_objects(look_when_for_others, &w);
+    loader_objects(note_came_later_for_all, &w);
     return w.came_later;
 }

@@ -721,7 +721,7 @@ static void make_room(void)
     take_back();
 }
 
-void output_settle(void)
+void output_flush(void)
 {
     flush();
     if (output.broken)

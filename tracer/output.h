@@ -44,9 +44,9 @@ void output_record(struct record *r, uint64_t id, int64_t shown);
 /* One that will not be finished in this process. */
 void output_abandoned(const struct record *r, uint64_t id, int64_t shown);
 
-/* Before the last operations are abandoned: writes what is there, so that it is known what of it is
- * in the file. */
-void output_settle(void);
+/* Writes the lines in the buffer before the last operations are abandoned, so that it is known
+ * which of them are in the file. */
+void output_flush(void);
 
 /* The closing record, which ends the file. `dropped`: records that never came here. Then, when it
  * has grown, the same record once more in its place. */

@@ -390,7 +390,7 @@ static void finish(int64_t deadline_ns)
     }
     writer.tick++; /* all rings were emptied: what first launches hold is known */
     harvest(true);
-    output_settle();
+    output_flush();
     for (uint32_t i = 0; i < writer.npending; i++) {
         if (writer.pending[i].admitted)
             abandon(&writer.pending[i].r, writer.pending[i].id, writer.pending[i].shown);

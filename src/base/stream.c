@@ -97,7 +97,7 @@ static size_t decode(struct stream *s, char *buf, size_t len)
 }
 
 /* Makes up to `want` bytes ready in s->ahead; how many there are. */
-static size_t look_ahead(struct stream *s, size_t want)
+static size_t read_ahead(struct stream *s, size_t want)
 {
     size_t have = s->ahead_len - s->ahead_at;
     if (have >= want)
@@ -124,7 +124,7 @@ size_t stream_take(struct stream *s, char *buf, size_t len)
 void stream_skip_mark(struct stream *s)
 {
     char mark[3];
-    size_t n = look_ahead(s, sizeof mark);
+    size_t n = read_ahead(s, sizeof mark);
     if (text_mark(s->ahead + s->ahead_at, n) == 0 || (s->tar && s->left < sizeof mark))
         return;
     stream_take(s, mark, sizeof mark);
@@ -157,7 +157,7 @@ ssize_t stream_read(struct stream *s, void *buf, size_t len, struct err *e)
 ssize_t stream_peek(struct stream *s, const char **head, struct err *e)
 {
     size_t want = s->tar && s->left < STREAM_PEEK ? (size_t)s->left : STREAM_PEEK;
-    size_t n = look_ahead(s, want);
+    size_t n = read_ahead(s, want);
     *head = s->ahead + s->ahead_at;
     if (n == 0 && s->err.code != ERR_NONE)
         return stream_kept_error(s, e);
@@ -209,7 +209,7 @@ static int recognise(struct stream *s)
         if (codecs[i]->is(s->head, s->head_len) && begin_codec(s, codecs[i]) < 0)
             return -1;
     }
-    s->tar = look_ahead(s, TAR_BLOCK) == TAR_BLOCK && stream_is_tar_header(s->ahead);
+    s->tar = read_ahead(s, TAR_BLOCK) == TAR_BLOCK && stream_is_tar_header(s->ahead);
     if (!s->tar)
         stream_skip_mark(s);
     return 0;

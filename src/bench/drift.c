@@ -55,8 +55,8 @@ struct windows {
     double squares;
 };
 
-static void look_at_window(const struct bench_drift_point *p, size_t n, double error,
-                           struct bench_drift_line *line, struct windows *seen)
+static void add_window(const struct bench_drift_point *p, size_t n, double error,
+                       struct bench_drift_line *line, struct windows *seen)
 {
     double own_error, noise, change;
     struct sums sums;
@@ -90,7 +90,7 @@ struct bench_drift_line bench_drift_fit(const struct bench_drift_point *points, 
         double until = w < (size_t)windows ? points[0].s + span * (double)w / windows : INFINITY;
         while (last < n && points[last].s < until)
             last++;
-        look_at_window(points + first, last - first, error, &line, &seen);
+        add_window(points + first, last - first, error, &line, &seen);
         first = last;
     }
     if (seen.n > 1)

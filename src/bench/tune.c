@@ -443,8 +443,8 @@ static int duel(struct tuner *t, struct bench_tuned *s, struct bench_trial *best
 
 /* ---- sizes ---- */
 
-/* What NCCL does by itself. */
-static int look_at_own(struct tuner *t, struct bench_tuned *s, struct err *e)
+/* Measures NCCL's own choice. */
+static int measure_own(struct tuner *t, struct bench_tuned *s, struct err *e)
 {
     return bench_meter_check(t->meter, t->on->comm, &s->wrong, e) < 0 ||
                    ask_choice(t, &s->own, e) < 0 ||
@@ -459,7 +459,7 @@ static int run_races(struct tuner *t, struct bench_tuned *s, double share_s, str
     int best, status;
     size_t pairs;
     t->until_s = began_s + RACE_SHARE / 2 * share_s;
-    if (look_at_own(t, s, e) < 0 || try_pairs(t, s, e) < 0)
+    if (measure_own(t, s, e) < 0 || try_pairs(t, s, e) < 0)
         return -1;
     status = race_trials(t, s, -1, 0, &best, e);
     pairs = s->n;

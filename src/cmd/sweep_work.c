@@ -42,7 +42,7 @@ static void restore_signals(const struct sigaction before[SIGNALS])
 
 /* ---- what threads share ---- */
 
-struct crew {
+struct sweep_state {
     const struct sweep_work *work;
     const struct sweep_grid *grid;
     pthread_mutex_t lock; /* of all below, of the table's rows and of the file */
@@ -58,7 +58,7 @@ struct crew {
 
 /* A job's points that are to be replayed. */
 struct batch {
-    struct crew *crew;
+    struct sweep_state *state;
     size_t job;
     const struct run *run;
     struct replay_opts opts;
@@ -68,37 +68,37 @@ struct batch {
     size_t count;
 };
 
-static const struct sweep_value *scale_of(const struct crew *crew, size_t point)
+static const struct sweep_value *scale_of(const struct sweep_state *state, size_t point)
 {
-    return &crew->grid->axes[SWEEP_SCALES].values[point % crew->grid->scales];
+    return &state->grid->axes[SWEEP_SCALES].values[point % state->grid->scales];
 }
 
 /* ---- one row ---- */
 
-static void hand_over(struct crew *crew, size_t point, char *line, enum sweep_status status)
+static void hand_over(struct sweep_state *state, size_t point, char *line, enum sweep_status status)
 {
-    const struct sweep_work *work = crew->work;
-    pthread_mutex_lock(&crew->lock);
+    const struct sweep_work *work = state->work;
+    pthread_mutex_lock(&state->lock);
     sweep_table_set(work->table, point, line, status);
-    crew->done++;
-    crew->latest = point;
-    if (work->file != NULL && !crew->failed &&
-        sweep_file_append(work->file, work->table, point, crew->e) < 0)
-        crew->failed = crew->stop = true;
-    pthread_cond_signal(&crew->changed);
-    pthread_mutex_unlock(&crew->lock);
+    state->done++;
+    state->latest = point;
+    if (work->file != NULL && !state->failed &&
+        sweep_file_append(work->file, work->table, point, state->e) < 0)
+        state->failed = state->stop = true;
+    pthread_cond_signal(&state->changed);
+    pthread_mutex_unlock(&state->lock);
 }
 
 /* times NULL: it failed. */
 static void finish_point(struct batch *b, size_t point, const struct replay *rep,
                          const struct replay_scale *times, const char *failure)
 {
-    struct crew *crew = b->crew;
+    struct sweep_state *state = b->state;
     struct sweep_result result = {
-        .grid = crew->grid,
+        .grid = state->grid,
         .job = b->job,
-        .scale = scale_of(crew, point),
-        .id = crew->work->table->rows[point].id, /* set before threads began */
+        .scale = scale_of(state, point),
+        .id = state->work->table->rows[point].id, /* set before threads began */
         .run = b->run,
         .rep = rep,
         .times = times,
@@ -106,15 +106,15 @@ static void finish_point(struct batch *b, size_t point, const struct replay *rep
     };
     enum sweep_status status;
     char *line = sweep_line(&result, &status);
-    hand_over(crew, point, line, status);
+    hand_over(state, point, line, status);
 }
 
-static bool stopped(struct crew *crew)
+static bool stopped(struct sweep_state *state)
 {
     bool stop;
-    pthread_mutex_lock(&crew->lock);
-    stop = crew->stop;
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_lock(&state->lock);
+    stop = state->stop;
+    pthread_mutex_unlock(&state->lock);
     return stop;
 }
 
@@ -124,7 +124,7 @@ static void replay_points(struct batch *b, size_t first, size_t count)
     struct replay rep;
     struct err why = {0};
     int rc;
-    if (stopped(b->crew))
+    if (stopped(b->state))
         return;
     opts.scales = &b->scales[first];
     opts.nscales = count;
@@ -162,15 +162,15 @@ static size_t smaller(size_t a, size_t b)
 /* Its points of this shard that are missing; true when there are any. */
 static bool find_missing(struct batch *b)
 {
-    const struct crew *crew = b->crew;
-    size_t first = larger(b->job * crew->grid->scales, crew->work->first);
-    size_t end = smaller((b->job + 1) * crew->grid->scales, crew->work->end);
+    const struct sweep_state *state = b->state;
+    size_t first = larger(b->job * state->grid->scales, state->work->first);
+    size_t end = smaller((b->job + 1) * state->grid->scales, state->work->end);
     b->count = 0;
     for (size_t p = first; p < end; p++) {
-        if (crew->work->table->rows[p].line != NULL)
+        if (state->work->table->rows[p].line != NULL)
             continue;
         b->points[b->count] = p;
-        b->scales[b->count++] = scale_of(crew, p)->number;
+        b->scales[b->count++] = scale_of(state, p)->number;
     }
     return b->count > 0;
 }
@@ -178,97 +178,97 @@ static bool find_missing(struct batch *b)
 /* The next job with work in it, or false. */
 static bool take_job(struct batch *b)
 {
-    struct crew *crew = b->crew;
+    struct sweep_state *state = b->state;
     bool found = false;
-    pthread_mutex_lock(&crew->lock);
-    while (!found && !crew->stop && crew->next_job < crew->end_job) {
-        b->job = crew->next_job++;
+    pthread_mutex_lock(&state->lock);
+    while (!found && !state->stop && state->next_job < state->end_job) {
+        b->job = state->next_job++;
         found = find_missing(b);
     }
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&state->lock);
     return found;
 }
 
 static void *work_on(void *argument)
 {
-    struct crew *crew = argument;
-    const struct sweep_value *traces = crew->grid->axes[SWEEP_TRACES].values;
-    size_t n = crew->grid->scales;
-    struct batch b = {.crew = crew};
+    struct sweep_state *state = argument;
+    const struct sweep_value *traces = state->grid->axes[SWEEP_TRACES].values;
+    size_t n = state->grid->scales;
+    struct batch b = {.state = state};
     arena_init(&b.arena);
     b.points = calloc(n, sizeof *b.points);
     b.scales = calloc(n, sizeof *b.scales);
     if (b.points == NULL || b.scales == NULL)
         die("out of memory");
     while (take_job(&b)) {
-        b.run = &crew->work->runs[sweep_grid_value(crew->grid, b.job, SWEEP_TRACES) - traces];
-        sweep_grid_opts(crew->grid, b.job, &b.arena, &b.opts);
+        b.run = &state->work->runs[sweep_grid_value(state->grid, b.job, SWEEP_TRACES) - traces];
+        sweep_grid_opts(state->grid, b.job, &b.arena, &b.opts);
         replay_points(&b, 0, b.count);
         arena_release(&b.arena);
     }
     free(b.points);
     free(b.scales);
-    pthread_mutex_lock(&crew->lock);
-    crew->running--;
-    pthread_cond_signal(&crew->changed);
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_lock(&state->lock);
+    state->running--;
+    pthread_cond_signal(&state->changed);
+    pthread_mutex_unlock(&state->lock);
     return NULL;
 }
 
 /* ---- all of it ---- */
 
 /* "a100_sxm dgx_a100_200g x16": what of a point differs between points. */
-static void put_point(struct buf *b, const struct crew *crew, size_t point)
+static void put_point(struct buf *b, const struct sweep_state *state, size_t point)
 {
     for (size_t a = 0; a < SWEEP_SCALES; a++) {
-        const struct sweep_value *v = sweep_grid_value(crew->grid, point / crew->grid->scales, a);
-        if (crew->grid->axes[a].count > 1)
+        const struct sweep_value *v = sweep_grid_value(state->grid, point / state->grid->scales, a);
+        if (state->grid->axes[a].count > 1)
             buf_printf(b, "%s ", v->text != NULL ? v->text : "default");
     }
-    buf_printf(b, "x%s", scale_of(crew, point)->text);
+    buf_printf(b, "x%s", scale_of(state, point)->text);
 }
 
-static void show(struct crew *crew)
+static void show(struct sweep_state *state)
 {
     struct buf what = BUF_INIT;
-    size_t done = crew->done;
+    size_t done = state->done;
     if (done > 0)
-        put_point(&what, crew, crew->latest);
-    progress_show(crew->work->progress, done, what.data);
+        put_point(&what, state, state->latest);
+    progress_show(state->work->progress, done, what.data);
     buf_release(&what);
 }
 
-/* The caller's thread looks after the bar and signals. */
-static void look_after(struct crew *crew)
+/* The caller's thread redraws the bar and watches signals. */
+static void watch_threads(struct sweep_state *state)
 {
-    pthread_mutex_lock(&crew->lock);
-    show(crew);
-    while (crew->running > 0) {
+    pthread_mutex_lock(&state->lock);
+    show(state);
+    while (state->running > 0) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += 100000000;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&crew->changed, &crew->lock, &until);
-        crew->stop = crew->stop || caught != 0;
-        show(crew);
+        pthread_cond_timedwait(&state->changed, &state->lock, &until);
+        state->stop = state->stop || caught != 0;
+        show(state);
     }
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&state->lock);
 }
 
 /* Signals are for the caller's thread: the others are started with all of them blocked. */
-static size_t start(struct crew *crew, pthread_t *threads, size_t wanted)
+static size_t start(struct sweep_state *state, pthread_t *threads, size_t wanted)
 {
     sigset_t all, before;
     size_t n = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    crew->running = wanted;
-    while (n < wanted && pthread_create(&threads[n], NULL, work_on, crew) == 0)
+    state->running = wanted;
+    while (n < wanted && pthread_create(&threads[n], NULL, work_on, state) == 0)
         n++;
-    pthread_mutex_lock(&crew->lock);
-    crew->running -= wanted - n;
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_lock(&state->lock);
+    state->running -= wanted - n;
+    pthread_mutex_unlock(&state->lock);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (n == 0)
         die("no thread can be started");
@@ -277,25 +277,25 @@ static size_t start(struct crew *crew, pthread_t *threads, size_t wanted)
 
 int sweep_work(const struct sweep_work *work, int *signal, struct err *e)
 {
-    struct crew crew = {.work = work, .grid = work->table->grid, .e = e};
+    struct sweep_state state = {.work = work, .grid = work->table->grid, .e = e};
     struct sigaction before[SIGNALS];
     pthread_t *threads = calloc(work->threads, sizeof *threads);
     size_t n;
     if (threads == NULL)
         die("out of memory");
-    pthread_mutex_init(&crew.lock, NULL);
-    pthread_cond_init(&crew.changed, NULL);
-    crew.next_job = work->first / crew.grid->scales;
-    crew.end_job = (work->end + crew.grid->scales - 1) / crew.grid->scales;
+    pthread_mutex_init(&state.lock, NULL);
+    pthread_cond_init(&state.changed, NULL);
+    state.next_job = work->first / state.grid->scales;
+    state.end_job = (work->end + state.grid->scales - 1) / state.grid->scales;
     catch_signals(before);
-    n = start(&crew, threads, smaller(work->threads, larger(crew.end_job - crew.next_job, 1)));
-    look_after(&crew);
+    n = start(&state, threads, smaller(work->threads, larger(state.end_job - state.next_job, 1)));
+    watch_threads(&state);
     for (size_t i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
     restore_signals(before);
     *signal = caught;
-    pthread_cond_destroy(&crew.changed);
-    pthread_mutex_destroy(&crew.lock);
+    pthread_cond_destroy(&state.changed);
+    pthread_mutex_destroy(&state.lock);
     free(threads);
-    return crew.failed ? -1 : 0;
+    return state.failed ? -1 : 0;
 }

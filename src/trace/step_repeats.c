@@ -30,14 +30,14 @@ int64_t step_called_ns(const struct op *op, bool host_times)
     return host_times ? op->host_ns : op->start_ns;
 }
 
-struct issued_op {
+struct op_issue_time {
     int64_t t_ns;
     uint32_t op;
 };
 
 static int by_issue(const void *pa, const void *pb)
 {
-    const struct issued_op *a = pa, *b = pb;
+    const struct op_issue_time *a = pa, *b = pb;
     return a->t_ns != b->t_ns ? ORDER(a->t_ns, b->t_ns) : ORDER(a->op, b->op);
 }
 
@@ -46,14 +46,14 @@ static int by_issue(const void *pa, const void *pb)
 void step_find_issue(struct found *f, const struct rank *rank)
 {
     bool host_times = step_has_host_times(rank);
-    struct issued_op *list = array_new(rank->nops, sizeof *list);
+    struct op_issue_time *list = array_new(rank->nops, sizeof *list);
     int64_t last_ns = INT64_MIN;
     f->issue = array_new(rank->nops, sizeof *f->issue);
     for (size_t i = 0; i < rank->nops; i++) {
         int64_t t_ns = step_called_ns(&rank->ops[i], host_times);
         last_ns = t_ns != UNKNOWN_NS ? t_ns : last_ns;
         if (rank->ops[i].timing != SPECTER_TIMING_CAPTURED)
-            list[f->nissued++] = (struct issued_op){last_ns, (uint32_t)i};
+            list[f->nissued++] = (struct op_issue_time){last_ns, (uint32_t)i};
     }
     if (f->nissued > 0)
         qsort(list, f->nissued, sizeof *list, by_issue);
@@ -108,8 +108,8 @@ static bool may_be_steps(const struct found *f, const struct rank *rank, const s
     return false;
 }
 
-/* Returns whether what lies before the stretch, or behind it, repeats as often. Layers run forward,
- * then backward. */
+/* Returns whether what lies before the repeating part, or behind it, repeats as often. Layers run
+ * forward, then backward. */
 static bool repeats_beside(const uint64_t *symbols, size_t n, const struct period *found)
 {
     size_t times = found->length / found->period, behind = found->first + found->length;

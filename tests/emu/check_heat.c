@@ -124,7 +124,7 @@ static void print_state(const char *what, const struct state *s)
            s->milliwatts / 1e3, s->MHz, s->reasons, s->use.gpu, s->processes);
 }
 
-static void look_at_all(void)
+static void check_all(void)
 {
     unsigned count;
     char name[32];
@@ -288,7 +288,7 @@ int main(int argc, char **argv)
 
     open_nvml();
     if (strcmp(what, "look") == 0)
-        look_at_all();
+        check_all();
     else if (strcmp(what, "topology") == 0)
         topology();
     else if (strcmp(what, "lock") == 0)

@@ -190,7 +190,7 @@ static bool look(struct lane_wait *w)
     return idle;
 }
 
-static bool sleep_a_look(void)
+static bool sleep_shortly(void)
 {
     struct timespec until;
 
@@ -297,7 +297,7 @@ bool emu_lane_await(struct emu_place *place, uint64_t start, uint64_t least, boo
     w.next = waits;
     waits = &w;
     while (!in_turn(place) && needed && idle < LOOKS && !w.given_up) {
-        if (sleep_a_look())
+        if (sleep_shortly())
             idle = look(&w) ? idle + 1 : 0;
         needed = !ended || !ended(argument);
     }

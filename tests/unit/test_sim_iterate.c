@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Symbols are letters. */
-static void check_stretch(const char *text, size_t first, size_t period, size_t iterations)
+static void check_period(const char *text, size_t first, size_t period, size_t iterations)
 {
     size_t n = strlen(text);
     uint64_t *symbols = calloc(n + 1, sizeof *symbols);
@@ -25,34 +25,34 @@ static void check_stretch(const char *text, size_t first, size_t period, size_t 
 
 TEST(period_plain)
 {
-    check_stretch("", 0, 0, 0);
-    check_stretch("a", 0, 0, 0);
-    check_stretch("abcdef", 0, 0, 0);
-    check_stretch("abab", 0, 2, 2);
-    check_stretch("aaaa", 0, 1, 4);
-    check_stretch("abcabcabc", 0, 3, 3);
-    check_stretch("abcabcab", 0, 3, 2);
+    check_period("", 0, 0, 0);
+    check_period("a", 0, 0, 0);
+    check_period("abcdef", 0, 0, 0);
+    check_period("abab", 0, 2, 2);
+    check_period("aaaa", 0, 1, 4);
+    check_period("abcabcabc", 0, 3, 3);
+    check_period("abcabcab", 0, 3, 2);
 }
 
 TEST(period_behind_a_prologue_and_before_an_epilogue)
 {
-    check_stretch("xyabcabcabcabc", 2, 3, 4);
-    check_stretch("abcabcabcabcxyz", 0, 3, 4);
-    check_stretch("xyzabcdabcdabcdq", 3, 4, 3);
-    check_stretch("warmupabcdefghabcdefghend", 6, 8, 2);
+    check_period("xyabcabcabcabc", 2, 3, 4);
+    check_period("abcabcabcabcxyz", 0, 3, 4);
+    check_period("xyzabcdabcdabcdq", 3, 4, 3);
+    check_period("warmupabcdefghabcdefghend", 6, 8, 2);
 }
 
 /* Layers repeat within an iteration: the iteration is what covers most. */
 TEST(period_of_iterations_with_layers)
 {
-    check_stretch("iLMLMLMLMoiLMLMLMLMoiLMLMLMLMo", 0, 10, 3);
-    check_stretch("piLLLLLLoiLLLLLLoiLLLLLLo", 1, 8, 3);
+    check_period("iLMLMLMLMoiLMLMLMLMoiLMLMLMLMo", 0, 10, 3);
+    check_period("piLLLLLLoiLLLLLLoiLLLLLLo", 1, 8, 3);
 }
 
 /* Half is not enough to speak of iterations. */
 TEST(period_covers_at_least_half)
 {
-    check_stretch("qwertyuiopabababzxcvbnm", 0, 0, 0);
+    check_period("qwertyuiopabababzxcvbnm", 0, 0, 0);
 }
 
 TEST(period_long_sequences)
