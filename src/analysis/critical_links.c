@@ -18,7 +18,7 @@ struct event_of {
     int64_t host_ns;
     uint32_t order; /* of equal times */
     uint32_t index;
-    enum { FROM_OP, FROM_ACT, FROM_LAUNCHES } from;
+    enum { FROM_OP, FROM_SYNC_CALL, FROM_LAUNCHES } from;
 };
 
 /* What the sweep knows of one stream. */
@@ -167,47 +167,47 @@ static void sweep_op(struct sweep *s, uint32_t i, struct host_call *call)
     }
 }
 
-static void sweep_sync(struct sweep *s, const struct act *act, struct host_call *call)
+static void sweep_sync(struct sweep *s, const struct sync_call *sync, struct host_call *call)
 {
     const struct stream_state *at;
-    switch ((enum act_kind)act->kind) {
-    case ACT_SYNC_STREAM:
+    switch ((enum sync_call_kind)sync->kind) {
+    case SYNC_CALL_STREAM:
         call->target = LINK_ANY;
-        if (act->stream < 0)
+        if (sync->stream < 0)
             break;
-        at = stream_at(s, act->device, act->stream);
+        at = stream_at(s, sync->device, sync->stream);
         call->target = later(s->l, at->last, at->pending);
         call->behind = at->untimed;
         break;
-    case ACT_SYNC_EVENT:
-        call->target = act->event >= 0 ? *event_at(s, act->event) : LINK_ANY;
+    case SYNC_CALL_EVENT:
+        call->target = sync->event >= 0 ? *event_at(s, sync->event) : LINK_ANY;
         break;
     default:
-        if (!act_waits(act))
+        if (!sync_call_waits(sync))
             break;
-        call->target = act->device >= 0 ? *device_at(s, act->device) : s->last;
-        for (uint32_t k = 0; act->kind == ACT_SYNC_DEVICE && k < s->nstreams && k < UNTIMED_LOOK;
+        call->target = sync->device >= 0 ? *device_at(s, sync->device) : s->last;
+        for (uint32_t k = 0; sync->kind == SYNC_CALL_DEVICE && k < s->nstreams && k < UNTIMED_LOOK;
              k++)
             call->behind = call->behind || s->streams[k].untimed;
     }
 }
 
-static void sweep_act(struct sweep *s, const struct act *act, struct host_call *call)
+static void sweep_sync_call(struct sweep *s, const struct sync_call *sync, struct host_call *call)
 {
-    struct stream_state *at = stream_at(s, act->device, act->stream);
-    *call = (struct host_call){act->host_ns, act->host_end_ns, act->tid, act->device,
-                               act->stream,  LINK_NONE,        false,    false};
-    switch ((enum act_kind)act->kind) {
-    case ACT_RECORD:
-        if (act->event >= 0)
-            *event_at(s, act->event) = later(s->l, at->last, at->pending);
+    struct stream_state *at = stream_at(s, sync->device, sync->stream);
+    *call = (struct host_call){sync->host_ns, sync->host_end_ns, sync->tid, sync->device,
+                               sync->stream,  LINK_NONE,         false,     false};
+    switch ((enum sync_call_kind)sync->kind) {
+    case SYNC_CALL_RECORD:
+        if (sync->event >= 0)
+            *event_at(s, sync->event) = later(s->l, at->last, at->pending);
         break;
-    case ACT_WAIT:
-        if (act->event >= 0)
-            at->pending = later(s->l, at->pending, *event_at(s, act->event));
+    case SYNC_CALL_WAIT:
+        if (sync->event >= 0)
+            at->pending = later(s->l, at->pending, *event_at(s, sync->event));
         break;
     default:
-        sweep_sync(s, act, call);
+        sweep_sync(s, sync, call);
     }
 }
 
@@ -228,13 +228,14 @@ static void add_event(struct event_of *list, size_t *n, int64_t host_ns, int fro
     list[(*n)++].from = from;
 }
 
-/* Records of equal time: acts first, as they are what the operation behind them is about. */
+/* Records of equal time: sync calls first, as they are what the operation behind them is about. */
 static struct event_of *events_of(const struct rank *rank, size_t *n)
 {
-    struct event_of *list = array_new(rank->nops + rank->nacts + rank->nlaunches + 1, sizeof *list);
+    struct event_of *list =
+        array_new(rank->nops + rank->nsync_calls + rank->nlaunches + 1, sizeof *list);
     *n = 0;
-    for (size_t i = 0; i < rank->nacts; i++)
-        add_event(list, n, rank->acts[i].host_ns, FROM_ACT, i);
+    for (size_t i = 0; i < rank->nsync_calls; i++)
+        add_event(list, n, rank->sync_calls[i].host_ns, FROM_SYNC_CALL, i);
     for (size_t i = 0; i < rank->nlaunches; i++) {
         if (rank->launches[i].graph < 0)
             add_event(list, n, rank->launches[i].host_ns, FROM_LAUNCHES, i);
@@ -254,8 +255,8 @@ static void sweep_one(struct sweep *s, const struct event_of *e, uint32_t at)
         s->l->call[e->index] = at;
         sweep_op(s, e->index, call);
         break;
-    case FROM_ACT:
-        sweep_act(s, &s->l->rank->acts[e->index], call);
+    case FROM_SYNC_CALL:
+        sweep_sync_call(s, &s->l->rank->sync_calls[e->index], call);
         break;
     case FROM_LAUNCHES:
         x = &s->l->rank->launches[e->index];

@@ -107,7 +107,7 @@ static uint32_t head_on(const struct heads *h, int32_t device, int32_t stream)
 }
 
 /* The wait stands before a head that has not started: it waits for the head before the record. */
-static void hold_back(struct heads *h, const struct rank *rank, const struct act *wait,
+static void hold_back(struct heads *h, const struct rank *rank, const struct sync_call *wait,
                       uint32_t recorded)
 {
     uint32_t at = head_on(h, wait->device, wait->stream);
@@ -124,21 +124,21 @@ static void find_waits(struct heads *h, const struct rank *rank)
     struct idmap events = {0};
     uint32_t *recorded = NULL; /* by event: 1 + the head before its last record; 0 none */
     size_t cap = 0;
-    for (size_t i = 0; i < rank->nacts && h->count > 1; i++) {
-        const struct act *act = &rank->acts[i];
+    for (size_t i = 0; i < rank->nsync_calls && h->count > 1; i++) {
+        const struct sync_call *sync = &rank->sync_calls[i];
         uint32_t event, at;
-        if ((act->kind != ACT_RECORD && act->kind != ACT_WAIT) || act->event < 0)
+        if ((sync->kind != SYNC_CALL_RECORD && sync->kind != SYNC_CALL_WAIT) || sync->event < 0)
             continue;
-        event = idmap_add(&events, act->event);
+        event = idmap_add(&events, sync->event);
         ARRAY_GROW(recorded, cap, events.count);
-        if (act->kind == ACT_WAIT) {
+        if (sync->kind == SYNC_CALL_WAIT) {
             if (recorded[event] > 0)
-                hold_back(h, rank, act, recorded[event] - 1);
+                hold_back(h, rank, sync, recorded[event] - 1);
             continue;
         }
-        at = head_on(h, act->device, act->stream);
+        at = head_on(h, sync->device, sync->stream);
         recorded[event] = 0;
-        if (at != HEAD_NONE && rank->ops[h->list[at].op].host_ns <= act->host_ns)
+        if (at != HEAD_NONE && rank->ops[h->list[at].op].host_ns <= sync->host_ns)
             recorded[event] = at + 1;
     }
     free(recorded);

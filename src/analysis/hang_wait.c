@@ -87,7 +87,7 @@ uint32_t finder_rank(const struct finder *f, int number)
     const struct rank *rank = NULL;
     if (number >= 0 && run->nranks > 0)
         rank = bsearch(&number, run->ranks, run->nranks, sizeof *rank, by_number);
-    if (rank == NULL || (rank->nops + rank->nacts == 0 && !rank->quiet))
+    if (rank == NULL || (rank->nops + rank->nsync_calls == 0 && !rank->quiet))
         return NONE;
     return (uint32_t)(rank - run->ranks);
 }

@@ -41,10 +41,10 @@ struct host {
 
 static void find_blocked(struct host *h, const struct rank *rank)
 {
-    for (size_t i = 0; i < rank->nacts; i++) {
-        const struct act *act = &rank->acts[i];
-        if (act_waits(act) && act->host_ns != UNKNOWN_NS && act->host_end_ns != UNKNOWN_NS)
-            intervals_add(&h->blocked, act->host_ns, act->host_end_ns);
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        const struct sync_call *sync = &rank->sync_calls[i];
+        if (sync_call_waits(sync) && sync->host_ns != UNKNOWN_NS && sync->host_end_ns != UNKNOWN_NS)
+            intervals_add(&h->blocked, sync->host_ns, sync->host_end_ns);
     }
     for (size_t i = 0; i < rank->nops; i++) {
         if (op_call_waits(&rank->ops[i]))
@@ -63,26 +63,27 @@ static int by_wait(const void *x, const void *y)
     return (a->on > b->on) - (a->on < b->on);
 }
 
-/* The acts come in host order, so that an event's latest record is the one before its wait. */
+/* The sync calls come in host order, so that an event's latest record is the one before its
+ * wait. */
 static void find_waits(struct wait_list *w, const struct rank *rank)
 {
     struct idmap events = {0};
     int32_t *recorded = NULL;
     size_t cap = 0;
-    for (size_t i = 0; i < rank->nacts; i++) {
-        const struct act *act = &rank->acts[i];
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        const struct sync_call *sync = &rank->sync_calls[i];
         uint32_t at;
-        if (act->kind == ACT_RECORD && act->event >= 0) {
-            at = idmap_add(&events, act->event);
+        if (sync->kind == SYNC_CALL_RECORD && sync->event >= 0) {
+            at = idmap_add(&events, sync->event);
             ARRAY_GROW(recorded, cap, (size_t)at + 1);
-            recorded[at] = act->stream;
+            recorded[at] = sync->stream;
         }
-        if (act->kind != ACT_WAIT || act->stream < 0 || act->host_ns == UNKNOWN_NS)
+        if (sync->kind != SYNC_CALL_WAIT || sync->stream < 0 || sync->host_ns == UNKNOWN_NS)
             continue;
-        at = act->event >= 0 ? idmap_find(&events, act->event) : IDMAP_NONE;
+        at = sync->event >= 0 ? idmap_find(&events, sync->event) : IDMAP_NONE;
         ARRAY_GROW(w->list, w->cap, w->count + 1);
         w->list[w->count++] =
-            (struct wait){act->host_ns, act->stream, at != IDMAP_NONE ? recorded[at] : -1};
+            (struct wait){sync->host_ns, sync->stream, at != IDMAP_NONE ? recorded[at] : -1};
     }
     if (w->count > 0)
         qsort(w->list, w->count, sizeof *w->list, by_wait);

@@ -65,12 +65,12 @@ static uint64_t put_op(uint64_t h, const struct run *run, const struct op *op, i
     return op->class == OP_GEMM ? put_gemm(h, op) : h;
 }
 
-static uint64_t put_act(uint64_t h, const struct act *act)
+static uint64_t put_sync_call(uint64_t h, const struct sync_call *sync)
 {
-    h = put_number(h, act->kind);
-    h = put_number(h, (uint64_t)act->stream);
-    h = put_number(h, (uint64_t)act->event);
-    return put_number(h, (uint64_t)difference(act->host_end_ns, act->host_ns));
+    h = put_number(h, sync->kind);
+    h = put_number(h, (uint64_t)sync->stream);
+    h = put_number(h, (uint64_t)sync->event);
+    return put_number(h, (uint64_t)difference(sync->host_end_ns, sync->host_ns));
 }
 
 static uint64_t put_rank(uint64_t h, const struct run *run, const struct rank *rank)
@@ -80,9 +80,9 @@ static uint64_t put_rank(uint64_t h, const struct run *run, const struct rank *r
     h = put_number(h, rank->nops);
     for (size_t i = 0; i < rank->nops; i++)
         h = put_op(h, run, &rank->ops[i], i > 0 ? rank->ops[i - 1].host_ns : UNKNOWN_NS);
-    h = put_number(h, rank->nacts);
-    for (size_t i = 0; i < rank->nacts; i++)
-        h = put_act(h, &rank->acts[i]);
+    h = put_number(h, rank->nsync_calls);
+    for (size_t i = 0; i < rank->nsync_calls; i++)
+        h = put_sync_call(h, &rank->sync_calls[i]);
     h = put_number(h, rank->nlaunches);
     for (size_t i = 0; i < rank->nlaunches; i++)
         h = put_number(h, rank->launches[i].count);

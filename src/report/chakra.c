@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Something that the host did, in order; at one time in this order. */
-enum deed_kind { DEED_OP, DEED_LAUNCHES, DEED_ACT };
+enum deed_kind { DEED_OP, DEED_LAUNCHES, DEED_SYNC_CALL };
 
 struct deed {
     int64_t at_ns;
@@ -279,37 +279,37 @@ static void wait_for_all(struct graph_builder *m, struct tail *thread)
         wait_for(m->g, thread, stream_end(m, &m->streams.list[i]));
 }
 
-static void await_event(struct graph_builder *m, const struct act *act)
+static void await_event(struct graph_builder *m, const struct sync_call *sync)
 {
-    struct tail *stream = tail_of(&m->streams, act->stream);
+    struct tail *stream = tail_of(&m->streams, sync->stream);
     stream_end(m, stream);
-    wait_for(m->g, stream, tail_of(&m->events, act->event)->node);
+    wait_for(m->g, stream, tail_of(&m->events, sync->event)->node);
 }
 
 /* The host's way to the call; what the call waits for, the thread's next node depends on. */
-static void add_act(struct graph_builder *m, const struct act *act)
+static void add_sync_call(struct graph_builder *m, const struct sync_call *sync)
 {
-    bool waits = act_waits(act);
-    int64_t end_ns = waits || act->host_end_ns == UNKNOWN_NS ? act->host_ns : act->host_end_ns;
+    bool waits = sync_call_waits(sync);
+    int64_t end_ns = waits || sync->host_end_ns == UNKNOWN_NS ? sync->host_ns : sync->host_end_ns;
     struct tail *thread;
     uint32_t node;
-    if (act->host_ns == UNKNOWN_NS)
+    if (sync->host_ns == UNKNOWN_NS)
         return;
-    node = host_node(m, act->tid, act->host_ns, end_ns);
-    m->g->list[node].act = act;
-    thread = tail_of(&m->threads, act->tid);
-    if (act->kind == ACT_RECORD)
-        tail_of(&m->events, act->event)->node = stream_end(m, tail_of(&m->streams, act->stream));
-    else if (act->kind == ACT_WAIT)
-        await_event(m, act);
-    else if (act->kind == ACT_SYNC_STREAM && act->stream >= 0)
-        wait_for(m->g, thread, stream_end(m, tail_of(&m->streams, act->stream)));
-    else if (act->kind == ACT_SYNC_EVENT && act->event >= 0)
-        wait_for(m->g, thread, tail_of(&m->events, act->event)->node);
+    node = host_node(m, sync->tid, sync->host_ns, end_ns);
+    m->g->list[node].sync = sync;
+    thread = tail_of(&m->threads, sync->tid);
+    if (sync->kind == SYNC_CALL_RECORD)
+        tail_of(&m->events, sync->event)->node = stream_end(m, tail_of(&m->streams, sync->stream));
+    else if (sync->kind == SYNC_CALL_WAIT)
+        await_event(m, sync);
+    else if (sync->kind == SYNC_CALL_STREAM && sync->stream >= 0)
+        wait_for(m->g, thread, stream_end(m, tail_of(&m->streams, sync->stream)));
+    else if (sync->kind == SYNC_CALL_EVENT && sync->event >= 0)
+        wait_for(m->g, thread, tail_of(&m->events, sync->event)->node);
     else if (waits)
         wait_for_all(m, thread);
-    if (waits && act->host_end_ns != UNKNOWN_NS)
-        thread->end_ns = act->host_end_ns; /* the wait is the device's time, not the thread's */
+    if (waits && sync->host_end_ns != UNKNOWN_NS)
+        thread->end_ns = sync->host_end_ns; /* the wait is the device's time, not the thread's */
 }
 
 /* ---- the order in which the host did it ---- */
@@ -331,15 +331,16 @@ static int by_time(const void *pa, const void *pb)
 
 static struct deed *deeds_of(const struct rank *rank, size_t *count)
 {
-    struct deed *list = array_new(rank->nops + rank->nacts + rank->nlaunches + 1, sizeof *list);
+    struct deed *list =
+        array_new(rank->nops + rank->nsync_calls + rank->nlaunches + 1, sizeof *list);
     size_t n = 0;
     for (uint32_t i = 0; i < rank->nops; i++) {
         if (op_at(&rank->ops[i]) != UNKNOWN_NS)
             list[n++] = (struct deed){op_at(&rank->ops[i]), i, DEED_OP};
     }
-    for (uint32_t i = 0; i < rank->nacts; i++) {
-        if (rank->acts[i].host_ns != UNKNOWN_NS)
-            list[n++] = (struct deed){rank->acts[i].host_ns, i, DEED_ACT};
+    for (uint32_t i = 0; i < rank->nsync_calls; i++) {
+        if (rank->sync_calls[i].host_ns != UNKNOWN_NS)
+            list[n++] = (struct deed){rank->sync_calls[i].host_ns, i, DEED_SYNC_CALL};
     }
     for (uint32_t i = 0; i < rank->nlaunches; i++) {
         if (rank->launches[i].host_ns != UNKNOWN_NS)
@@ -365,8 +366,8 @@ void chakra_graph_init(struct chakra_graph *g, const struct run *run, size_t r,
     memset(g, 0, sizeof *g);
     find_groups(&m);
     for (size_t i = 0; i < count; i++) {
-        if (deeds[i].kind == DEED_ACT)
-            add_act(&m, &rank->acts[deeds[i].index]);
+        if (deeds[i].kind == DEED_SYNC_CALL)
+            add_sync_call(&m, &rank->sync_calls[deeds[i].index]);
         else if (deeds[i].kind == DEED_LAUNCHES)
             add_launches(&m, deeds[i].index);
         else

@@ -31,7 +31,7 @@ struct chakra_node {
     enum chakra_kind kind;
     int64_t start_ns, dur_ns;
     const struct op *op;   /* CHAKRA_DEVICE, and CHAKRA_HOST where it launched one; else NULL */
-    const struct act *act; /* CHAKRA_HOST that ends with it; else NULL */
+    const struct sync_call *sync;    /* CHAKRA_HOST that ends with it; else NULL */
     const struct launches *launches; /* of untimed kernels, as op; else NULL */
     uint32_t deps[CHAKRA_DEPS];      /* indices of earlier nodes */
     uint32_t ndeps;

@@ -173,8 +173,8 @@ static int node_type(const struct chakra *c, const struct chakra_node *node)
 /* Of a node that stands for something of the trace; made in buf where need be. */
 static const char *trace_title(const struct chakra_node *node, char buf[OP_TITLE_MAX])
 {
-    if (node->act != NULL)
-        return act_title(node->act);
+    if (node->sync != NULL)
+        return sync_call_title(node->sync);
     if (node->op != NULL)
         return op_title(node->op, buf);
     snprintf(buf, OP_TITLE_MAX, "%" PRIu64 " untimed kernel%s", node->launches->count,
@@ -190,8 +190,8 @@ static void node_name(const struct chakra_node *node, char out[NAME_MAX_BYTES])
                        : node->kind == CHAKRA_JOIN ? "join"
                                                    : trace_title(node, title);
     snprintf(text, sizeof text, "%s%.*s",
-             node->kind == CHAKRA_HOST && node->act == NULL ? "launch of " : "", NAME_MAX_BYTES / 4,
-             name);
+             node->kind == CHAKRA_HOST && node->sync == NULL ? "launch of " : "",
+             NAME_MAX_BYTES / 4, name);
     text_safe(out, NAME_MAX_BYTES, text, NAME_MAX_BYTES / 4);
 }
 
@@ -220,7 +220,7 @@ static int32_t stream_of(const struct chakra_node *node)
 static int64_t step_of(const struct rank *rank, const struct chakra_node *node)
 {
     int64_t at_ns = node->op != NULL         ? node->op->host_ns
-                    : node->act != NULL      ? node->act->host_ns
+                    : node->sync != NULL     ? node->sync->host_ns
                     : node->launches != NULL ? node->launches->host_ns
                                              : UNKNOWN_NS;
     size_t from = 0, end = rank->nsteps;

@@ -130,18 +130,18 @@ static void put_ops(struct csv_export *t, size_t r)
 
 /* ---- the others ---- */
 
-static void put_acts(struct csv_export *t, size_t r)
+static void put_sync_calls(struct csv_export *t, size_t r)
 {
     const struct rank *rank = &t->run->ranks[r];
-    for (size_t i = 0; i < rank->nacts; i++) {
-        const struct act *act = &rank->acts[i];
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        const struct sync_call *sync = &rank->sync_calls[i];
         buf_printf(&t->out, "%d", rank->rank);
-        put_text(&t->out, act_title(act));
-        put_moment(t, &t->out, act->host_ns);
-        put_moment(t, &t->out, act->host_end_ns);
-        put_known(&t->out, true, act->tid);
-        put_known(&t->out, act->stream >= 0, act->stream);
-        put_known(&t->out, act->event >= 0, act->event);
+        put_text(&t->out, sync_call_title(sync));
+        put_moment(t, &t->out, sync->host_ns);
+        put_moment(t, &t->out, sync->host_end_ns);
+        put_known(&t->out, true, sync->tid);
+        put_known(&t->out, sync->stream >= 0, sync->stream);
+        put_known(&t->out, sync->event >= 0, sync->event);
         end_row(t);
     }
 }
@@ -203,7 +203,7 @@ static void put_members(struct csv_export *t, size_t r)
 #define TABLES(X)                                                                                \
     X(ops, "rank,id,class,name,start_us,duration_us,timing,host_us,host_end_us,device,stream,"   \
            "thread,bytes,dtype,op,comm,group,comm_size,seq,peer,count,m,n,k,batch,match,caller") \
-    X(acts, "rank,kind,host_us,host_end_us,thread,stream,event")                                 \
+    X(sync_calls, "rank,kind,host_us,host_end_us,thread,stream,event")                           \
     X(steps, "rank,step,name,start_us,end_us")                                                   \
     X(marks, "rank,name,start_us,end_us,thread")                                                 \
     X(ranks, "rank,host,gpu,pid,file,clock_domain,dropped,complete")                             \

@@ -30,18 +30,18 @@ const char *op_title(const struct op *op, char buf[OP_TITLE_MAX])
     return op->name[0] != '\0' ? op->name : "kernel";
 }
 
-const char *act_title(const struct act *act)
+const char *sync_call_title(const struct sync_call *sync)
 {
     static const char *const titles[] = {
-        [ACT_RECORD] = "record event",
-        [ACT_WAIT] = "wait for event",
-        [ACT_SYNC_STREAM] = "synchronise stream",
-        [ACT_SYNC_EVENT] = "synchronise event",
-        [ACT_SYNC_DEVICE] = "synchronise device",
-        [ACT_ALLOC] = "allocate",
-        [ACT_FREE] = "free",
+        [SYNC_CALL_RECORD] = "record event",
+        [SYNC_CALL_WAIT] = "wait for event",
+        [SYNC_CALL_STREAM] = "synchronise stream",
+        [SYNC_CALL_EVENT] = "synchronise event",
+        [SYNC_CALL_DEVICE] = "synchronise device",
+        [SYNC_CALL_ALLOC] = "allocate",
+        [SYNC_CALL_FREE] = "free",
     };
-    return titles[act->kind];
+    return titles[sync->kind];
 }
 
 const char *op_class_name(enum op_class class)

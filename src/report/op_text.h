@@ -13,7 +13,7 @@
 const char *op_title(const struct op *op, char buf[OP_TITLE_MAX]);
 
 /* The call or wait of a host thread: "record event". */
-const char *act_title(const struct act *act);
+const char *sync_call_title(const struct sync_call *sync);
 
 /* "collective", "p2p", "gemm", "kernel", "memory", "graph". */
 const char *op_class_name(enum op_class class);

@@ -72,8 +72,8 @@ static void put_name(struct buf *b, const struct timeline_rank *tr, const struct
     case SLOT_UNTRACED:
         put_text(b, "name", "untimed kernels");
         return;
-    case SLOT_ACT:
-        put_text(b, "name", act_title(&tr->rank->acts[s->index]));
+    case SLOT_SYNC_CALL:
+        put_text(b, "name", sync_call_title(&tr->rank->sync_calls[s->index]));
         return;
     case SLOT_WAIT:
         put_text(b, "name", "wait for the last member");
@@ -97,7 +97,7 @@ static void put_args(struct buf *b, const struct timeline_rank *tr, const struct
     const struct op *op;
     uint32_t iteration;
     size_t n;
-    if (s->what == SLOT_UNTRACED || s->what == SLOT_ACT)
+    if (s->what == SLOT_UNTRACED || s->what == SLOT_SYNC_CALL)
         return;
     op = &tr->rank->ops[s->index];
     iteration = tr->job->steps.ranks[tr->r].of[s->index];
@@ -189,7 +189,7 @@ void timeline_slice(const struct timeline_rank *tr, const struct timeline_slot *
                                         [SLOT_WAIT] = "wait",
                                         [SLOT_UNTRACED] = "untraced",
                                         [SLOT_CALL] = "call",
-                                        [SLOT_ACT] = "sync"};
+                                        [SLOT_SYNC_CALL] = "sync"};
     struct buf *b = timeline_event(tr->file);
     buf_printf(b, "{\"ph\":\"X\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%u,", kinds[s->what], tr->pid,
                tid);
@@ -198,7 +198,7 @@ void timeline_slice(const struct timeline_rank *tr, const struct timeline_slot *
     put_us(b, "dur", s->end_ns - s->start_ns);
     put_args(b, tr, s);
     buf_putc(b, '}');
-    if (s->what == SLOT_UNTRACED || s->what == SLOT_ACT)
+    if (s->what == SLOT_UNTRACED || s->what == SLOT_SYNC_CALL)
         return;
     put_launch(tr, s, tid);
     if (s->what == SLOT_OP &&

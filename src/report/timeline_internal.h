@@ -22,13 +22,13 @@ struct timeline_file {
     bool predicted;
 };
 
-enum slot_what { SLOT_OP, SLOT_WAIT, SLOT_UNTRACED, SLOT_CALL, SLOT_ACT };
+enum slot_what { SLOT_OP, SLOT_WAIT, SLOT_UNTRACED, SLOT_CALL, SLOT_SYNC_CALL };
 
 /* Something on a track. */
 struct timeline_slot {
     int64_t start_ns, end_ns;
     uint32_t track; /* of the rank: host threads, then streams (timeline_rank.c) */
-    uint32_t index; /* operation, act, or launches */
+    uint32_t index; /* operation, sync call, or launches */
     uint8_t what;
 };
 

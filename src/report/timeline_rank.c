@@ -80,11 +80,12 @@ static void add_untraced(struct timeline_rank *tr, uint32_t index, int64_t first
         add(tr, SLOT_UNTRACED, stream_track(tr, u->item), index, span);
 }
 
-static void add_act(struct timeline_rank *tr, uint32_t index, int64_t first_ns)
+static void add_sync_call(struct timeline_rank *tr, uint32_t index, int64_t first_ns)
 {
-    const struct act *act = &tr->rank->acts[index];
-    if (act->host_ns != UNKNOWN_NS && act->host_end_ns != UNKNOWN_NS && act->host_ns >= first_ns)
-        add(tr, SLOT_ACT, act->tid, index, (struct sim_span){act->host_ns, act->host_end_ns});
+    const struct sync_call *sync = &tr->rank->sync_calls[index];
+    if (sync->host_ns != UNKNOWN_NS && sync->host_end_ns != UNKNOWN_NS && sync->host_ns >= first_ns)
+        add(tr, SLOT_SYNC_CALL, sync->tid, index,
+            (struct sim_span){sync->host_ns, sync->host_end_ns});
 }
 
 /* What stands for no operation is written from the first operation on that is. */
@@ -105,8 +106,8 @@ static void collect(struct timeline_rank *tr)
     }
     for (uint32_t i = 0; i < tr->place->nuntraced; i++)
         add_untraced(tr, i, first_ns);
-    for (uint32_t i = 0; !tr->predicted && i < tr->rank->nacts; i++)
-        add_act(tr, i, first_ns);
+    for (uint32_t i = 0; !tr->predicted && i < tr->rank->nsync_calls; i++)
+        add_sync_call(tr, i, first_ns);
 }
 
 static int by_track(const void *pa, const void *pb)

@@ -21,7 +21,7 @@ struct pending_slice {
     uint8_t what; /* enum slice_what */
     uint8_t lane;
     int32_t id;
-    uint32_t index; /* op, act, launches, mark, step */
+    uint32_t index; /* op, sync call, launches, mark, step */
 };
 
 /* Which flow an op is part of. */
@@ -98,9 +98,9 @@ static void collect(struct track_walk *d, const struct rank *rank)
     for (uint32_t i = 0; i < rank->nmarks; i++)
         add(d, TRACK_MARKS, (int32_t)rank->marks[i].tid, SLICE_MARK, i, rank->marks[i].start_ns,
             rank->marks[i].end_ns);
-    for (uint32_t i = 0; i < rank->nacts; i++)
-        add(d, TRACK_THREAD, (int32_t)rank->acts[i].tid, SLICE_ACT, i, rank->acts[i].host_ns,
-            rank->acts[i].host_end_ns);
+    for (uint32_t i = 0; i < rank->nsync_calls; i++)
+        add(d, TRACK_THREAD, (int32_t)rank->sync_calls[i].tid, SLICE_SYNC_CALL, i,
+            rank->sync_calls[i].host_ns, rank->sync_calls[i].host_end_ns);
     for (uint32_t i = 0; i < rank->nlaunches; i++)
         add(d, TRACK_THREAD, (int32_t)rank->launches[i].tid, SLICE_LAUNCHES, i,
             rank->launches[i].host_ns, rank->launches[i].host_end_ns);
@@ -269,8 +269,8 @@ static void describe(const struct track_walk *d, size_t r, const struct pending_
                      struct track_slice *s, char title[OP_TITLE_MAX])
 {
     static const char *const categories[] = {
-        [SLICE_STEP] = "step", [SLICE_MARK] = "mark",         [SLICE_CALL] = "call",
-        [SLICE_ACT] = "sync",  [SLICE_LAUNCHES] = "launches", [SLICE_OP] = "device"};
+        [SLICE_STEP] = "step",      [SLICE_MARK] = "mark",         [SLICE_CALL] = "call",
+        [SLICE_SYNC_CALL] = "sync", [SLICE_LAUNCHES] = "launches", [SLICE_OP] = "device"};
     const struct rank *rank = &d->run->ranks[r];
     *s = (struct track_slice){.start_ns = item->start_ns,
                               .end_ns = item->end_ns,
@@ -284,8 +284,8 @@ static void describe(const struct track_walk *d, size_t r, const struct pending_
     case SLICE_MARK:
         s->title = rank->marks[item->index].name;
         return;
-    case SLICE_ACT:
-        s->title = act_title(&rank->acts[item->index]);
+    case SLICE_SYNC_CALL:
+        s->title = sync_call_title(&rank->sync_calls[item->index]);
         return;
     case SLICE_LAUNCHES:
         snprintf(title, OP_TITLE_MAX, "%llu other kernels",

@@ -34,7 +34,7 @@ struct track {
     const char *name;
 };
 
-enum slice_what { SLICE_STEP, SLICE_MARK, SLICE_CALL, SLICE_ACT, SLICE_LAUNCHES, SLICE_OP };
+enum slice_what { SLICE_STEP, SLICE_MARK, SLICE_CALL, SLICE_SYNC_CALL, SLICE_LAUNCHES, SLICE_OP };
 
 enum flow_part { FLOW_NONE, FLOW_FIRST, FLOW_NEXT, FLOW_LAST };
 

@@ -58,8 +58,8 @@ void rank_map(struct rank *rank, const struct clock_line *line)
 {
     for (size_t i = 0; i < rank->nops; i++)
         map_op(line, &rank->ops[i]);
-    for (size_t i = 0; i < rank->nacts; i++)
-        map_pair(line, &rank->acts[i].host_ns, &rank->acts[i].host_end_ns);
+    for (size_t i = 0; i < rank->nsync_calls; i++)
+        map_pair(line, &rank->sync_calls[i].host_ns, &rank->sync_calls[i].host_end_ns);
     for (size_t i = 0; i < rank->nsteps; i++)
         map_pair(line, &rank->steps[i].start_ns, &rank->steps[i].end_ns);
     for (size_t i = 0; i < rank->nlaunches; i++)

@@ -147,23 +147,23 @@ enum api_call api_call_named(const char *name, size_t len)
     return API_OTHER;
 }
 
-int api_call_act(enum api_call call)
+int api_call_sync_kind(enum api_call call)
 {
     switch (call) {
     case API_RECORD:
-        return ACT_RECORD;
+        return SYNC_CALL_RECORD;
     case API_WAIT:
-        return ACT_WAIT;
+        return SYNC_CALL_WAIT;
     case API_SYNC_STREAM:
-        return ACT_SYNC_STREAM;
+        return SYNC_CALL_STREAM;
     case API_SYNC_EVENT:
-        return ACT_SYNC_EVENT;
+        return SYNC_CALL_EVENT;
     case API_SYNC_DEVICE:
-        return ACT_SYNC_DEVICE;
+        return SYNC_CALL_DEVICE;
     case API_ALLOC:
-        return ACT_ALLOC;
+        return SYNC_CALL_ALLOC;
     case API_FREE:
-        return ACT_FREE;
+        return SYNC_CALL_FREE;
     case API_OTHER:
     case API_LAUNCH:
     case API_GRAPH:

@@ -30,7 +30,7 @@ enum api_call {
 
 enum api_call api_call_named(const char *name, size_t len);
 
-/* enum act_kind of a call that orders or awaits work; -1: it is none. */
-int api_call_act(enum api_call call);
+/* enum sync_call_kind of a call that orders or awaits work; -1: it is none. */
+int api_call_sync_kind(enum api_call call);
 
 #endif

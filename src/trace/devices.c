@@ -112,7 +112,7 @@ static void make_parts(struct parts *p, struct run *run)
 
 /* ---- what names its device ---- */
 
-/* The part that an operation, act or launch of that thread and device belongs to. */
+/* The part that an operation, sync call or launch of that thread and device belongs to. */
 static struct rank *give(struct parts *p, int32_t device, uint32_t tid)
 {
     uint32_t part = part_of(p, device);
@@ -128,14 +128,15 @@ static void split_work(struct parts *p)
     const struct rank *whole = &p->whole;
     for (size_t i = 0; i < whole->nops; i++)
         *rank_add_op(give(p, whole->ops[i].device, whole->ops[i].tid)) = whole->ops[i];
-    for (size_t i = 0; i < whole->nacts; i++)
-        *rank_add_act(give(p, whole->acts[i].device, whole->acts[i].tid)) = whole->acts[i];
+    for (size_t i = 0; i < whole->nsync_calls; i++)
+        *rank_add_sync_call(give(p, whole->sync_calls[i].device, whole->sync_calls[i].tid)) =
+            whole->sync_calls[i];
     for (size_t i = 0; i < whole->nlaunches; i++) {
         const struct launches *l = &whole->launches[i];
         *rank_add_launches(give(p, l->device, l->tid)) = *l;
     }
-    for (size_t i = 0; i < p->n && whole->nops + whole->nacts > 0; i++)
-        p->list[i].quiet = p->list[i].nops + p->list[i].nacts == 0;
+    for (size_t i = 0; i < p->n && whole->nops + whole->nsync_calls > 0; i++)
+        p->list[i].quiet = p->list[i].nops + p->list[i].nsync_calls == 0;
 }
 
 static void split_memberships(struct parts *p)

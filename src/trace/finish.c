@@ -258,9 +258,9 @@ static int compare_ops(const void *pa, const void *pb)
     return order != 0 ? order : ORDER(a->id, b->id);
 }
 
-static int compare_acts(const void *pa, const void *pb)
+static int compare_sync_calls(const void *pa, const void *pb)
 {
-    const struct act *a = pa, *b = pb;
+    const struct sync_call *a = pa, *b = pb;
     int order = ORDER(a->host_ns, b->host_ns);
     return order != 0 ? order : ORDER(a->host_end_ns, b->host_end_ns);
 }
@@ -301,7 +301,7 @@ static void sort(void *list, size_t n, size_t size, int (*compare)(const void *,
 void rank_sort(struct rank *rank)
 {
     sort(rank->ops, rank->nops, sizeof *rank->ops, compare_ops);
-    sort(rank->acts, rank->nacts, sizeof *rank->acts, compare_acts);
+    sort(rank->sync_calls, rank->nsync_calls, sizeof *rank->sync_calls, compare_sync_calls);
     sort(rank->steps, rank->nsteps, sizeof *rank->steps, compare_steps);
     sort(rank->launches, rank->nlaunches, sizeof *rank->launches, compare_launches);
     sort(rank->marks, rank->nmarks, sizeof *rank->marks, compare_marks);

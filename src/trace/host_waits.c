@@ -178,10 +178,10 @@ static int by_issue(const void *pa, const void *pb)
     return ORDER(a->host_ns, b->host_ns);
 }
 
-static bool may_wait(const struct act *act)
+static bool may_wait(const struct sync_call *sync)
 {
-    return (act->kind == ACT_ALLOC || act->kind == ACT_FREE) && act->host_ns != UNKNOWN_NS &&
-           act->host_end_ns != UNKNOWN_NS;
+    return (sync->kind == SYNC_CALL_ALLOC || sync->kind == SYNC_CALL_FREE) &&
+           sync->host_ns != UNKNOWN_NS && sync->host_end_ns != UNKNOWN_NS;
 }
 
 /* Operations with device times by the moment they were issued; owned. */
@@ -205,20 +205,20 @@ static void find_allocations(struct rank *rank)
     struct issue_times *list;
     size_t n, next = 0, first = 0;
     int64_t busy_ns = UNKNOWN_NS;
-    while (first < rank->nacts && !may_wait(&rank->acts[first]))
+    while (first < rank->nsync_calls && !may_wait(&rank->sync_calls[first]))
         first++;
-    if (first == rank->nacts)
+    if (first == rank->nsync_calls)
         return;
     list = issued_of(rank, &n);
-    for (size_t i = first; i < rank->nacts; i++) {
-        struct act *act = &rank->acts[i];
-        if (!may_wait(act))
+    for (size_t i = first; i < rank->nsync_calls; i++) {
+        struct sync_call *sync = &rank->sync_calls[i];
+        if (!may_wait(sync))
             continue;
-        for (; next < n && list[next].host_ns < act->host_ns; next++)
+        for (; next < n && list[next].host_ns < sync->host_ns; next++)
             busy_ns = list[next].end_ns > busy_ns ? list[next].end_ns : busy_ns;
-        act->wait_ns = busy_ns <= act->host_end_ns + HOST_WAITS_SLACK_NS
-                           ? part_until(act->host_ns, act->host_end_ns, busy_ns)
-                           : 0;
+        sync->wait_ns = busy_ns <= sync->host_end_ns + HOST_WAITS_SLACK_NS
+                            ? part_until(sync->host_ns, sync->host_end_ns, busy_ns)
+                            : 0;
     }
     free(list);
 }

@@ -29,7 +29,8 @@ struct rank;
 /* Two clocks, and profilers that round to microseconds. */
 #define HOST_WAITS_SLACK_NS 2000
 
-/* Fills op->copy.wait and .wait_ns, and act->wait_ns. The rank is in order, its times are final. */
+/* Fills op->copy.wait and .wait_ns, and sync_call->wait_ns. The rank is in order, its times are
+ * final. */
 void host_waits_find(struct rank *rank);
 
 /* Where a copy goes, by what readers call it: "h2d", "Memcpy HtoD (Pinned -> Device)",

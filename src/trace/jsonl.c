@@ -233,9 +233,9 @@ static void map_times(struct jsonl *r)
             op->host_end_ns = ns_add(op->start_ns, op->dur_ns);
         }
     }
-    for (size_t i = 0; i < rank->nacts; i++) {
-        rank->acts[i].host_ns = ns_add(rank->acts[i].host_ns, base);
-        rank->acts[i].host_end_ns = ns_add(rank->acts[i].host_end_ns, base);
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        rank->sync_calls[i].host_ns = ns_add(rank->sync_calls[i].host_ns, base);
+        rank->sync_calls[i].host_end_ns = ns_add(rank->sync_calls[i].host_end_ns, base);
     }
     for (size_t i = 0; i < rank->nsteps; i++)
         rank->steps[i].start_ns = ns_add(rank->steps[i].start_ns, base);

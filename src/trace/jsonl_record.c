@@ -580,45 +580,46 @@ static const char *on_plugin(struct jsonl *r, const struct line *l)
     return NULL;
 }
 
-static const char *add_act(struct jsonl *r, struct act *act)
+static const char *add_sync_call(struct jsonl *r, struct sync_call *sync)
 {
-    saw_host_time(r, act->host_end_ns != UNKNOWN_NS ? act->host_end_ns : act->host_ns);
-    *rank_add_act(r->rank) = *act;
+    saw_host_time(r, sync->host_end_ns != UNKNOWN_NS ? sync->host_end_ns : sync->host_ns);
+    *rank_add_sync_call(r->rank) = *sync;
     return NULL;
 }
 
 static const char *on_dep(struct jsonl *r, const struct line *l)
 {
     struct json_text kind = line_text(l, DEP_kind);
-    struct act act = {.kind = json_text_is(kind, "wait") ? ACT_WAIT : ACT_RECORD};
-    if (act.kind == ACT_RECORD && !json_text_is(kind, "record"))
+    struct sync_call sync = {.kind =
+                                 json_text_is(kind, "wait") ? SYNC_CALL_WAIT : SYNC_CALL_RECORD};
+    if (sync.kind == SYNC_CALL_RECORD && !json_text_is(kind, "record"))
         return "neither a record nor a wait";
-    if (!take_time(l, DEP_host_us, &act.host_ns) ||
-        !take_time(l, DEP_host_end_us, &act.host_end_ns))
+    if (!take_time(l, DEP_host_us, &sync.host_ns) ||
+        !take_time(l, DEP_host_end_us, &sync.host_end_ns))
         return "impossible time";
-    if (!take_i32(l, DEP_device, 0, &act.device) || !take_i32(l, DEP_stream, -1, &act.stream))
+    if (!take_i32(l, DEP_device, 0, &sync.device) || !take_i32(l, DEP_stream, -1, &sync.stream))
         return "impossible device or stream";
-    act.event = (int64_t)line_u64(l, DEP_cuda_event, UINT64_MAX);
-    act.tid = thread(r, l, DEP_tid);
-    return add_act(r, &act);
+    sync.event = (int64_t)line_u64(l, DEP_cuda_event, UINT64_MAX);
+    sync.tid = thread(r, l, DEP_tid);
+    return add_sync_call(r, &sync);
 }
 
 static const char *on_sync(struct jsonl *r, const struct line *l)
 {
     struct json_text kind = line_text(l, SYNC_kind);
-    struct act act = {.kind = json_text_is(kind, "stream")  ? ACT_SYNC_STREAM
-                              : json_text_is(kind, "event") ? ACT_SYNC_EVENT
-                                                            : ACT_SYNC_DEVICE};
-    if (act.kind == ACT_SYNC_DEVICE && !json_text_is(kind, "device"))
+    struct sync_call sync = {.kind = json_text_is(kind, "stream")  ? SYNC_CALL_STREAM
+                                     : json_text_is(kind, "event") ? SYNC_CALL_EVENT
+                                                                   : SYNC_CALL_DEVICE};
+    if (sync.kind == SYNC_CALL_DEVICE && !json_text_is(kind, "device"))
         return "an unknown kind of synchronisation";
-    if (!take_time(l, SYNC_host_us, &act.host_ns) ||
-        !take_time(l, SYNC_host_end_us, &act.host_end_ns))
+    if (!take_time(l, SYNC_host_us, &sync.host_ns) ||
+        !take_time(l, SYNC_host_end_us, &sync.host_end_ns))
         return "impossible time";
-    if (!take_i32(l, SYNC_device, 0, &act.device) || !take_i32(l, SYNC_stream, -1, &act.stream))
+    if (!take_i32(l, SYNC_device, 0, &sync.device) || !take_i32(l, SYNC_stream, -1, &sync.stream))
         return "impossible device or stream";
-    act.event = (int64_t)line_u64(l, SYNC_cuda_event, UINT64_MAX);
-    act.tid = thread(r, l, SYNC_tid);
-    return add_act(r, &act);
+    sync.event = (int64_t)line_u64(l, SYNC_cuda_event, UINT64_MAX);
+    sync.tid = thread(r, l, SYNC_tid);
+    return add_sync_call(r, &sync);
 }
 
 static const char *on_clock(struct jsonl *r, const struct line *l)

@@ -170,7 +170,7 @@ static void kineto_free(struct kineto *k)
 {
     idmap_release(&k->threads);
     idmap_release(&k->launch_ids);
-    idmap_release(&k->act_ids);
+    idmap_release(&k->sync_call_ids);
     free(k->launches.list);
     free(k->syncs.list);
     free(k->host.list);

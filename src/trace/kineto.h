@@ -117,7 +117,7 @@ struct kineto {
     struct idmap threads;
     struct idmap launch_ids; /* correlation -> launches */
     KINETO_LIST(struct kineto_launch, launches);
-    struct idmap act_ids; /* correlation -> the rank's acts */
+    struct idmap sync_call_ids; /* correlation -> the rank's sync calls */
     KINETO_LIST(struct kineto_sync, syncs);
     KINETO_LIST(struct kineto_host_op, host);
     KINETO_LIST(struct kineto_meta, metas);

@@ -121,9 +121,9 @@ static void add_launch(struct kineto *k, const struct kineto_event *ev)
         k->launches.count++;
 }
 
-static void add_act(struct kineto *k, const struct kineto_event *ev)
+static void add_sync_call(struct kineto *k, const struct kineto_event *ev)
 {
-    struct act act = {
+    struct sync_call sync = {
         .host_ns = ev->ts_ns,
         .host_end_ns = ev->ts_ns + ev->dur_ns,
         .kind = (uint8_t)ev->detail,
@@ -133,9 +133,10 @@ static void add_act(struct kineto *k, const struct kineto_event *ev)
         .event = -1,
     };
     /* Correlations are not negative: an act without one gets a number of its own. */
-    int64_t id = or_none(ev->args.correlation, -1 - (int64_t)k->rank->nacts);
-    if (idmap_add(&k->act_ids, id) == k->rank->nacts) /* else the driver's call inside this one */
-        *rank_add_act(k->rank) = act;
+    int64_t id = or_none(ev->args.correlation, -1 - (int64_t)k->rank->nsync_calls);
+    if (idmap_add(&k->sync_call_ids, id) ==
+        k->rank->nsync_calls) /* else the driver's call inside this one */
+        *rank_add_sync_call(k->rank) = sync;
 }
 
 static void add_sync(struct kineto *k, const struct kineto_event *ev)
@@ -242,8 +243,8 @@ void kineto_add_event(struct kineto *k, const struct kineto_event *ev)
             idmap_add(&k->processes, ev->pid);
         add_launch(k, ev);
         break;
-    case EVENT_ACT:
-        add_act(k, ev);
+    case EVENT_SYNC_CALL:
+        add_sync_call(k, ev);
         break;
     case EVENT_SYNC:
         add_sync(k, ev);

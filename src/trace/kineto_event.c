@@ -79,8 +79,8 @@ static int32_t verdict(enum event_kind kind, int detail)
 static int32_t runtime_verdict(const char *name)
 {
     enum api_call call = api_call_named(name, strlen(name));
-    if (api_call_act(call) >= 0)
-        return verdict(EVENT_ACT, api_call_act(call));
+    if (api_call_sync_kind(call) >= 0)
+        return verdict(EVENT_SYNC_CALL, api_call_sync_kind(call));
     if (call == API_OTHER && strcmp(name, "INVALID") == 0)
         call = API_LAUNCH;
     return call == API_OTHER ? verdict(EVENT_OTHER, 0) : verdict(EVENT_LAUNCH, (int)call);

@@ -18,7 +18,7 @@ enum event_kind {
     EVENT_MEMCPY,
     EVENT_MEMSET,
     EVENT_LAUNCH,     /* host call that puts work on a stream */
-    EVENT_ACT,        /* host call that orders or awaits it: act says which */
+    EVENT_SYNC_CALL,  /* host call that orders or awaits it: detail says which */
     EVENT_SYNC,       /* what the profiler knows of such a call (cuda_sync) */
     EVENT_PARAMS,     /* record_param_comms */
     EVENT_COLLECTIVE, /* nccl:* annotation, or an operator that communicates */
@@ -76,8 +76,8 @@ struct event_args {
 /* Texts are views into the scanned bytes; name is interned. */
 struct kineto_event {
     enum event_kind kind;
-    int detail;             /* EVENT_LAUNCH: enum api_call; EVENT_ACT: enum act_kind; EVENT_KERNEL:
-                               enum kernel_kind */
+    int detail; /* EVENT_LAUNCH: enum api_call; EVENT_SYNC_CALL: enum sync_call_kind; EVENT_KERNEL:
+                   enum kernel_kind */
     const char *name;       /* NULL when the element has none */
     struct memo_slot *slot; /* of the name */
     int64_t ts_ns, dur_ns;  /* UNKNOWN_NS; as written, without the trace's base */

@@ -37,10 +37,10 @@ static void link_launches(struct kineto *k)
     }
 }
 
-static struct act *act_of(struct kineto *k, int64_t correlation)
+static struct sync_call *sync_call_of(struct kineto *k, int64_t correlation)
 {
-    uint32_t at = correlation != ARG_NONE ? idmap_find(&k->act_ids, correlation) : IDMAP_NONE;
-    return at != IDMAP_NONE ? &k->rank->acts[at] : NULL;
+    uint32_t at = correlation != ARG_NONE ? idmap_find(&k->sync_call_ids, correlation) : IDMAP_NONE;
+    return at != IDMAP_NONE ? &k->rank->sync_calls[at] : NULL;
 }
 
 static int32_t small(int64_t stream)
@@ -53,13 +53,13 @@ static void link_syncs(struct kineto *k)
 {
     for (size_t i = 0; i < k->syncs.count; i++) {
         const struct kineto_sync *sync = &k->syncs.list[i];
-        struct act *act = act_of(k, sync->correlation);
-        struct act *record = act_of(k, sync->record_correlation);
-        if (act != NULL) {
-            act->stream = small(sync->stream);
-            act->event = sync->event;
+        struct sync_call *sync_call = sync_call_of(k, sync->correlation);
+        struct sync_call *record = sync_call_of(k, sync->record_correlation);
+        if (sync_call != NULL) {
+            sync_call->stream = small(sync->stream);
+            sync_call->event = sync->event;
         }
-        if (record != NULL && record->kind == ACT_RECORD) {
+        if (record != NULL && record->kind == SYNC_CALL_RECORD) {
             record->stream = small(sync->event_stream);
             record->event = sync->event;
         }
@@ -231,7 +231,7 @@ static void place_anchors(struct kineto *k)
 static void drop_calls(struct kineto *k)
 {
     idmap_release(&k->launch_ids);
-    idmap_release(&k->act_ids);
+    idmap_release(&k->sync_call_ids);
     DROP(k->launches);
     DROP(k->syncs);
 }

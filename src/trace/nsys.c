@@ -106,14 +106,14 @@ static void release(struct nsys *n)
         struct nsys_process *p = &n->processes.list[i];
         idmap_release(&p->threads);
         idmap_release(&p->launch_ids);
-        idmap_release(&p->act_ids);
+        idmap_release(&p->sync_call_ids);
         idmap_release(&p->context_ids);
         idmap_release(&p->graph_ids);
         idmap_release(&p->joined);
         idmap_release(&p->comm_ids);
         free(p->comm_devices.list);
         free(p->launches.list);
-        free(p->acts.list);
+        free(p->sync_calls.list);
         free(p->contexts.list);
         free(p->spans.list);
         free(p->begins);

@@ -45,8 +45,8 @@ struct nsys_launch {
     enum api_call call;
 };
 
-struct nsys_act {
-    struct act act;
+struct nsys_sync_call {
+    struct sync_call sync;
     int64_t context; /* -1 */
 };
 
@@ -87,8 +87,8 @@ struct nsys_process {
     struct idmap threads;
     struct idmap launch_ids; /* correlation of device work -> launches */
     NSYS_LIST(struct nsys_launch, launches);
-    struct idmap act_ids; /* correlation -> acts */
-    NSYS_LIST(struct nsys_act, acts);
+    struct idmap sync_call_ids; /* correlation -> sync calls */
+    NSYS_LIST(struct nsys_sync_call, sync_calls);
     struct idmap context_ids;     /* -> contexts */
     NSYS_LIST(int32_t, contexts); /* their devices */
     struct idmap graph_ids;

@@ -26,18 +26,18 @@ static void take_launch(struct nsys_process *p, uint32_t at, enum api_call call,
     launch->call = call;
 }
 
-static void take_act(struct nsys_process *p, int kind, int64_t correlation, int64_t start,
-                     int64_t end, int64_t thread)
+static void take_sync_call(struct nsys_process *p, int kind, int64_t correlation, int64_t start,
+                           int64_t end, int64_t thread)
 {
     /* Correlations are not negative: an act without one gets a number of its own. */
-    int64_t id = correlation >= 0 ? correlation : -1 - (int64_t)p->acts.count;
-    struct nsys_act *act;
-    if (idmap_add(&p->act_ids, id) != p->acts.count)
+    int64_t id = correlation >= 0 ? correlation : -1 - (int64_t)p->sync_calls.count;
+    struct nsys_sync_call *sync;
+    if (idmap_add(&p->sync_call_ids, id) != p->sync_calls.count)
         return; /* the driver's call inside */
-    ARRAY_GROW(p->acts.list, p->acts.cap, p->acts.count + 1);
-    act = &p->acts.list[p->acts.count++];
-    act->context = -1;
-    act->act = (struct act){
+    ARRAY_GROW(p->sync_calls.list, p->sync_calls.cap, p->sync_calls.count + 1);
+    sync = &p->sync_calls.list[p->sync_calls.count++];
+    sync->context = -1;
+    sync->sync = (struct sync_call){
         .host_ns = start,
         .host_end_ns = end,
         .kind = (uint8_t)kind,
@@ -69,8 +69,8 @@ static bool add_call(struct nsys *n, const struct nsys_rows *rows)
     at = correlation >= 0 ? idmap_find(&p->launch_ids, correlation) : IDMAP_NONE;
     if (at != IDMAP_NONE)
         take_launch(p, at, call, start, end, thread);
-    if (api_call_act(call) >= 0)
-        take_act(p, api_call_act(call), correlation, start, end, thread);
+    if (api_call_sync_kind(call) >= 0)
+        take_sync_call(p, api_call_sync_kind(call), correlation, start, end, thread);
     return true;
 }
 
@@ -117,13 +117,13 @@ static void take_details(struct nsys *n, enum nsys_table table)
         struct nsys_process *p = nsys_process_of(n, nsys_int(&rows, SYNC_COLUMN_PID, 0));
         int64_t correlation = nsys_int(&rows, SYNC_COLUMN_CORRELATION, -1);
         uint32_t at =
-            p != NULL && correlation >= 0 ? idmap_find(&p->act_ids, correlation) : IDMAP_NONE;
+            p != NULL && correlation >= 0 ? idmap_find(&p->sync_call_ids, correlation) : IDMAP_NONE;
         n->has_syncs = true;
         if (at == IDMAP_NONE)
             continue;
-        p->acts.list[at].act.stream = (int32_t)id32(&rows, SYNC_COLUMN_STREAM);
-        p->acts.list[at].act.event = id32(&rows, SYNC_COLUMN_EVENT);
-        p->acts.list[at].context = id32(&rows, SYNC_COLUMN_CONTEXT);
+        p->sync_calls.list[at].sync.stream = (int32_t)id32(&rows, SYNC_COLUMN_STREAM);
+        p->sync_calls.list[at].sync.event = id32(&rows, SYNC_COLUMN_EVENT);
+        p->sync_calls.list[at].context = id32(&rows, SYNC_COLUMN_CONTEXT);
     }
     nsys_scan_end(&rows);
     if (rc < 0)
@@ -153,23 +153,23 @@ static void link_launches(struct nsys *n, const struct nsys_member *m)
 }
 
 /* The device of an act: that of its context; else the process's first. */
-static void place_acts(struct nsys *n, struct nsys_process *p)
+static void place_sync_calls(struct nsys *n, struct nsys_process *p)
 {
     struct rank *first = NULL;
     for (size_t i = n->members.count; i-- > 0;) {
         if (&n->processes.list[n->members.list[i].process] == p)
             first = &n->run->ranks[n->members.list[i].rank];
     }
-    for (size_t i = 0; i < p->acts.count && first != NULL; i++) {
-        const struct nsys_act *from = &p->acts.list[i];
+    for (size_t i = 0; i < p->sync_calls.count && first != NULL; i++) {
+        const struct nsys_sync_call *from = &p->sync_calls.list[i];
         uint32_t at = from->context >= 0 ? idmap_find(&p->context_ids, from->context) : IDMAP_NONE;
         struct rank *rank = at != IDMAP_NONE ? nsys_rank_of(n, p, p->contexts.list[at]) : NULL;
-        struct act *act;
+        struct sync_call *sync;
         if (rank == NULL)
             rank = first;
-        act = rank_add_act(rank);
-        *act = from->act;
-        act->device = rank->nops > 0 ? rank->ops[0].device : 0;
+        sync = rank_add_sync_call(rank);
+        *sync = from->sync;
+        sync->device = rank->nops > 0 ? rank->ops[0].device : 0;
     }
 }
 
@@ -182,7 +182,7 @@ void nsys_host(struct nsys *n)
     for (size_t i = 0; i < n->members.count; i++)
         link_launches(n, &n->members.list[i]);
     for (size_t i = 0; i < n->processes.count; i++)
-        place_acts(n, &n->processes.list[i]);
+        place_sync_calls(n, &n->processes.list[i]);
 }
 
 /* ---- devices ---- */

@@ -30,8 +30,8 @@ bool rank_extent(const struct rank *rank, int64_t *begin_ns, int64_t *end_ns)
         cover(begin_ns, end_ns, op->start_ns, ns_add(op->start_ns, op->dur_ns));
         cover(begin_ns, end_ns, op->host_ns, op->host_end_ns);
     }
-    for (size_t i = 0; i < rank->nacts; i++)
-        cover(begin_ns, end_ns, rank->acts[i].host_ns, rank->acts[i].host_end_ns);
+    for (size_t i = 0; i < rank->nsync_calls; i++)
+        cover(begin_ns, end_ns, rank->sync_calls[i].host_ns, rank->sync_calls[i].host_end_ns);
     for (size_t i = 0; i < rank->nsteps; i++)
         cover(begin_ns, end_ns, rank->steps[i].start_ns, rank->steps[i].end_ns);
     for (size_t i = 0; i < rank->nlaunches; i++)
@@ -111,8 +111,8 @@ static void renumber(const struct other_numbers *n, struct rank *rank)
         if ((op->class == OP_COLL || op->class == OP_P2P) && op->coll.group >= 0)
             op->coll.group += n->groups;
     }
-    for (size_t i = 0; i < rank->nacts; i++)
-        renumber_thread(n, &rank->acts[i].tid);
+    for (size_t i = 0; i < rank->nsync_calls; i++)
+        renumber_thread(n, &rank->sync_calls[i].tid);
     for (size_t i = 0; i < rank->nsteps; i++)
         renumber_thread(n, &rank->steps[i].tid);
     for (size_t i = 0; i < rank->nmarks; i++)
@@ -189,7 +189,7 @@ void rank_append(struct rank *into, struct rank *from)
     numbers.threads = join_threads(into, from);
     renumber(&numbers, from);
     APPEND(into, from, ops);
-    APPEND(into, from, acts);
+    APPEND(into, from, sync_calls);
     APPEND(into, from, steps);
     APPEND(into, from, launches);
     APPEND(into, from, marks);

@@ -26,7 +26,7 @@ void rank_clear(struct rank *rank)
 {
     free(rank->thread_ids);
     free(rank->ops);
-    free(rank->acts);
+    free(rank->sync_calls);
     free(rank->steps);
     free(rank->launches);
     free(rank->marks);
@@ -43,7 +43,7 @@ void rank_clear(struct rank *rank)
 void rank_fit(struct rank *rank)
 {
     FIT(rank, ops);
-    FIT(rank, acts);
+    FIT(rank, sync_calls);
     FIT(rank, launches);
     FIT(rank, marks);
     FIT(rank, details);
@@ -56,7 +56,7 @@ void run_hand_over(const struct run *run, struct rank *rank)
         return;
     if (rank->nops > 0)
         run->taker->take(run->taker->arg, rank, rank->ops, rank->nops);
-    rank->nops = rank->nacts = rank->nsteps = 0;
+    rank->nops = rank->nsync_calls = rank->nsteps = 0;
     rank->nlaunches = rank->nmarks = rank->ndetails = rank->nanchors = 0;
 }
 
@@ -164,16 +164,16 @@ struct op *rank_add_op(struct rank *rank)
     return op;
 }
 
-struct act *rank_add_act(struct rank *rank)
+struct sync_call *rank_add_sync_call(struct rank *rank)
 {
-    struct act *act;
-    ARRAY_ROOM(rank->acts, rank->cap_acts, rank->nacts + 1);
-    act = &rank->acts[rank->nacts++];
-    memset(act, 0, sizeof *act);
-    act->host_ns = act->host_end_ns = UNKNOWN_NS;
-    act->stream = -1;
-    act->event = -1;
-    return act;
+    struct sync_call *sync;
+    ARRAY_ROOM(rank->sync_calls, rank->cap_sync_calls, rank->nsync_calls + 1);
+    sync = &rank->sync_calls[rank->nsync_calls++];
+    memset(sync, 0, sizeof *sync);
+    sync->host_ns = sync->host_end_ns = UNKNOWN_NS;
+    sync->stream = -1;
+    sync->event = -1;
+    return sync;
 }
 
 struct step *rank_add_step(struct rank *rank)

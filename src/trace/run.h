@@ -190,31 +190,32 @@ static inline bool op_same_graph_launch(const struct op *a, const struct op *b)
            a->host_ns == b->host_ns;
 }
 
-enum act_kind {
-    ACT_RECORD,      /* event recorded on stream */
-    ACT_WAIT,        /* stream waits for event */
-    ACT_SYNC_STREAM, /* host blocked until stream was empty */
-    ACT_SYNC_EVENT,
-    ACT_SYNC_DEVICE,
-    ACT_ALLOC, /* memory allocated, and freed: both may wait for the device */
-    ACT_FREE,
+enum sync_call_kind {
+    SYNC_CALL_RECORD, /* event recorded on stream */
+    SYNC_CALL_WAIT,   /* stream waits for event */
+    SYNC_CALL_STREAM, /* host blocked until stream was empty */
+    SYNC_CALL_EVENT,
+    SYNC_CALL_DEVICE,
+    SYNC_CALL_ALLOC, /* memory allocated, and freed: both may wait for the device */
+    SYNC_CALL_FREE,
 };
 
-struct act {
+struct sync_call {
     int64_t host_ns, host_end_ns;
-    uint8_t kind; /* enum act_kind */
+    uint8_t kind; /* enum sync_call_kind */
     uint32_t tid;
     int32_t device;
     int32_t stream;  /* -1: not applicable or the trace does not tell */
     int64_t event;   /* -1 likewise */
-    int64_t wait_ns; /* ACT_ALLOC, ACT_FREE: how long it waited for the device (host_waits.h) */
+    int64_t wait_ns; /* SYNC_CALL_ALLOC, SYNC_CALL_FREE: how long it waited for the device
+                        (host_waits.h) */
 };
 
 /* Returns whether the call waited for the device. */
-static inline bool act_waits(const struct act *act)
+static inline bool sync_call_waits(const struct sync_call *sync)
 {
-    bool memory = act->kind == ACT_ALLOC || act->kind == ACT_FREE;
-    return memory ? act->wait_ns > 0 : act->kind >= ACT_SYNC_STREAM;
+    bool memory = sync->kind == SYNC_CALL_ALLOC || sync->kind == SYNC_CALL_FREE;
+    return memory ? sync->wait_ns > 0 : sync->kind >= SYNC_CALL_STREAM;
 }
 
 /* Kernels that one thread launched on a stream and that no op stands for. They have no device
@@ -311,8 +312,8 @@ struct rank {
     int64_t *thread_ids; /* owned [nthreads]: as the trace has them; NULL unknown */
     struct op *ops;      /* owned, by start_ns (unknown starts by host_ns) */
     size_t nops, cap_ops;
-    struct act *acts; /* owned, by host_ns */
-    size_t nacts, cap_acts;
+    struct sync_call *sync_calls; /* owned, by host_ns */
+    size_t nsync_calls, cap_sync_calls;
     struct step *steps; /* owned, by start_ns */
     size_t nsteps, cap_steps;
     struct launches *launches; /* owned, by host_ns */
@@ -437,7 +438,7 @@ struct rank *run_add_rank(struct run *run);
 int run_comm(struct run *run, const char *id, size_t len, int64_t size);
 
 struct op *rank_add_op(struct rank *rank);
-struct act *rank_add_act(struct rank *rank);
+struct sync_call *rank_add_sync_call(struct rank *rank);
 struct step *rank_add_step(struct rank *rank);
 struct launches *rank_add_launches(struct rank *rank);
 struct mark *rank_add_mark(struct rank *rank);

@@ -159,8 +159,8 @@ static void whole_bounds(struct step_bounds *b, const struct rank *rank, const b
     struct moments_extent e = {RUN_TIME_MAX, UNKNOWN_NS};
     for (size_t i = 0; i < rank->nops; i++)
         reach(&e, rank->ops[i].host_ns, rank->ops[i].host_end_ns);
-    for (size_t i = 0; i < rank->nacts; i++)
-        reach(&e, rank->acts[i].host_ns, rank->acts[i].host_end_ns);
+    for (size_t i = 0; i < rank->nsync_calls; i++)
+        reach(&e, rank->sync_calls[i].host_ns, rank->sync_calls[i].host_end_ns);
     for (size_t i = 0; i < rank->nlaunches; i++) {
         if (rank->launches[i].graph < 0)
             reach(&e, rank->launches[i].host_ns, rank->launches[i].host_end_ns);

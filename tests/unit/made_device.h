@@ -44,15 +44,15 @@ static inline struct op *device_op(struct run *run, int rank, int stream, int64_
     return op;
 }
 
-static inline void device_act(struct run *run, enum act_kind kind, int64_t host, int64_t host_end,
-                              int stream, int64_t event)
+static inline void device_sync_call(struct run *run, enum sync_call_kind kind, int64_t host,
+                                    int64_t host_end, int stream, int64_t event)
 {
-    struct act *act = rank_add_act(&run->ranks[0]);
-    act->kind = (uint8_t)kind;
-    act->host_ns = host;
-    act->host_end_ns = host_end;
-    act->stream = stream;
-    act->event = event;
+    struct sync_call *sync = rank_add_sync_call(&run->ranks[0]);
+    sync->kind = (uint8_t)kind;
+    sync->host_ns = host;
+    sync->host_end_ns = host_end;
+    sync->stream = stream;
+    sync->event = event;
 }
 
 static inline void device_step(struct run *run, int rank, const char *name, int64_t start,

@@ -62,13 +62,14 @@ static inline void pipeline_gemm(struct pipeline_maker *p, uint32_t m, uint32_t 
     op->gemm.batch = 1;
 }
 
-static inline void pipeline_act(struct pipeline_maker *p, enum act_kind kind, int stream, int event)
+static inline void pipeline_sync_call(struct pipeline_maker *p, enum sync_call_kind kind,
+                                      int stream, int event)
 {
-    struct act *act = rank_add_act(p->rank);
-    act->kind = (uint8_t)kind;
-    act->stream = stream;
-    act->event = event;
-    act->host_ns = act->host_end_ns = ++p->host_ns;
+    struct sync_call *sync = rank_add_sync_call(p->rank);
+    sync->kind = (uint8_t)kind;
+    sync->stream = stream;
+    sync->event = event;
+    sync->host_ns = sync->host_end_ns = ++p->host_ns;
 }
 
 /* `to` waits for what is on `from`. */
@@ -76,8 +77,8 @@ static inline void pipeline_order(struct pipeline_maker *p, int from, int to)
 {
     if (!p->m->apart)
         return;
-    pipeline_act(p, ACT_RECORD, from, 8 * from + to);
-    pipeline_act(p, ACT_WAIT, to, 8 * from + to);
+    pipeline_sync_call(p, SYNC_CALL_RECORD, from, 8 * from + to);
+    pipeline_sync_call(p, SYNC_CALL_WAIT, to, 8 * from + to);
 }
 
 /* way: 0 activations, 1 gradients; out or in. */

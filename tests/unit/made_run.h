@@ -113,25 +113,26 @@ static inline void made_gemm(struct run *run, const struct made *m, struct made_
     made_end(op, at, made_slowed(m, at, op->start_ns, m->gemm_ns + (late ? m->late_ns : 0)));
 }
 
-static inline struct act *made_act(struct run *run, const struct made *m, struct made_rank *at,
-                                   size_t r, enum act_kind kind, int stream, int64_t event)
+static inline struct sync_call *made_sync_call(struct run *run, const struct made *m,
+                                               struct made_rank *at, size_t r,
+                                               enum sync_call_kind kind, int stream, int64_t event)
 {
-    struct act *act = rank_add_act(&run->ranks[r]);
+    struct sync_call *sync_call = rank_add_sync_call(&run->ranks[r]);
     at->host_ns += m->gap_ns;
-    act->kind = (uint8_t)kind;
-    act->stream = stream;
-    act->event = event;
-    act->host_ns = at->host_ns;
-    act->host_end_ns = at->host_ns += m->call_ns;
-    return act;
+    sync_call->kind = (uint8_t)kind;
+    sync_call->stream = stream;
+    sync_call->event = event;
+    sync_call->host_ns = at->host_ns;
+    sync_call->host_end_ns = at->host_ns += m->call_ns;
+    return sync_call;
 }
 
 /* `from` is recorded, `to` waits for it. */
 static inline void made_depend(struct run *run, const struct made *m, struct made_rank *at,
                                size_t r, int from, int to)
 {
-    made_act(run, m, at, r, ACT_RECORD, from, from);
-    made_act(run, m, at, r, ACT_WAIT, to, from);
+    made_sync_call(run, m, at, r, SYNC_CALL_RECORD, from, from);
+    made_sync_call(run, m, at, r, SYNC_CALL_WAIT, to, from);
     at->free_ns[to] = made_max(at->free_ns[to], at->free_ns[from]);
 }
 
@@ -173,15 +174,16 @@ static inline void made_iteration(struct run *run, const struct made *m, struct 
         made_reduce(run, m, at, k * m->layers + l);
     }
     for (size_t r = 0; r < run->nranks; r++) {
-        struct act *act;
+        struct sync_call *sync_call;
         if (m->overlap)
             made_depend(run, m, &at[r], r, MADE_COMM, MADE_COMPUTE);
         made_gemm(run, m, &at[r], r);
         if (!m->sync)
             continue;
-        act = made_act(run, m, &at[r], r, ACT_SYNC_DEVICE, -1, -1);
-        act->host_end_ns = made_max(act->host_end_ns, at[r].free_ns[MADE_COMPUTE] + m->call_ns);
-        at[r].host_ns = act->host_end_ns;
+        sync_call = made_sync_call(run, m, &at[r], r, SYNC_CALL_DEVICE, -1, -1);
+        sync_call->host_end_ns =
+            made_max(sync_call->host_end_ns, at[r].free_ns[MADE_COMPUTE] + m->call_ns);
+        at[r].host_ns = sync_call->host_end_ns;
     }
 }
 

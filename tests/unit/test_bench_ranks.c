@@ -264,23 +264,23 @@ static struct bench_place place_of(int rank, int world, int port)
 /* What a rank does once it has joined; its exit status. */
 typedef int behaviour(struct bench_ranks *r, int rank);
 
-static pid_t start_rank_within(double timeout_s, int rank, int world, int port, behaviour *act)
+static pid_t start_rank_within(double timeout_s, int rank, int world, int port, behaviour *sync)
 {
     pid_t pid = fork();
     if (pid == 0) {
         struct bench_place p = place_of(rank, world, port);
         struct err e = {0};
         struct bench_ranks *r;
-        int status = bench_ranks_join(&p, timeout_s, &r, &e) == 0 ? act(r, rank) : 99;
+        int status = bench_ranks_join(&p, timeout_s, &r, &e) == 0 ? sync(r, rank) : 99;
         bench_ranks_leave(r);
         _exit(status);
     }
     return pid;
 }
 
-static pid_t start_rank(int rank, int world, int port, behaviour *act)
+static pid_t start_rank(int rank, int world, int port, behaviour *sync)
 {
-    return start_rank_within(10, rank, world, port, act);
+    return start_rank_within(10, rank, world, port, sync);
 }
 
 static int end_of(pid_t pid)
@@ -558,7 +558,7 @@ static int one_is_slow(struct bench_ranks *r, int rank)
 TEST(bench_ranks_find_who_hangs)
 {
     static const struct {
-        behaviour *act;
+        behaviour *sync;
         int hangs;
     } cases[] = {{one_hangs, 2},      {first_hangs, 0},        {all_are_blocked, -1},
                  {one_is_behind, -1}, {all_are_in_a_call, -1}, {one_is_slow, -1}};
@@ -566,7 +566,7 @@ TEST(bench_ranks_find_who_hangs)
         int port = free_port();
         pid_t pids[4];
         for (int i = 0; i < 4; i++)
-            pids[i] = start_rank_within(2, i, 4, port, cases[k].act);
+            pids[i] = start_rank_within(2, i, 4, port, cases[k].sync);
         for (int i = 0; i < 4; i++) {
             if (i != cases[k].hangs)
                 CHECK_INT(end_of(pids[i]), 0);

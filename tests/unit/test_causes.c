@@ -114,14 +114,14 @@ static void make_waits(struct run *run)
     for (int r = 0; r < 2; r++) {
         for (int64_t i = 0; i < ROUNDS; i++) {
             int64_t host_ns = (i + 1) * GAP_NS, start_ns = host_ns + CALL_NS + LATENCY_NS;
-            struct act *act;
+            struct sync_call *sync;
             add_op(run, r, OP_KERNEL, host_ns, start_ns, KERNEL_NS)->stream = 2;
-            for (int kind = ACT_RECORD; kind <= ACT_WAIT; kind++) {
-                act = rank_add_act(&run->ranks[r]);
-                act->kind = (uint8_t)kind;
-                act->stream = kind == ACT_RECORD ? 2 : 1;
-                act->event = i;
-                act->host_ns = act->host_end_ns = host_ns + CALL_NS + kind;
+            for (int kind = SYNC_CALL_RECORD; kind <= SYNC_CALL_WAIT; kind++) {
+                sync = rank_add_sync_call(&run->ranks[r]);
+                sync->kind = (uint8_t)kind;
+                sync->stream = kind == SYNC_CALL_RECORD ? 2 : 1;
+                sync->event = i;
+                sync->host_ns = sync->host_end_ns = host_ns + CALL_NS + kind;
             }
             add_op(run, r, OP_KERNEL, host_ns + 2 * CALL_NS, start_ns + KERNEL_NS, KERNEL_NS);
         }

@@ -32,16 +32,16 @@ static void add_op(struct rank *rank, uint32_t tid, int32_t stream, int64_t call
     op->host_end_ns = call_ns >= 0 ? call_ns + 1000 : UNKNOWN_NS;
 }
 
-static void add_act(struct rank *rank, enum act_kind kind, uint32_t tid, int32_t stream,
-                    int64_t event, int64_t begin_ns, int64_t end_ns)
+static void add_sync_call(struct rank *rank, enum sync_call_kind kind, uint32_t tid, int32_t stream,
+                          int64_t event, int64_t begin_ns, int64_t end_ns)
 {
-    struct act *act = rank_add_act(rank);
-    act->kind = (uint8_t)kind;
-    act->tid = tid;
-    act->stream = stream;
-    act->event = event;
-    act->host_ns = begin_ns;
-    act->host_end_ns = end_ns;
+    struct sync_call *sync = rank_add_sync_call(rank);
+    sync->kind = (uint8_t)kind;
+    sync->tid = tid;
+    sync->stream = stream;
+    sync->event = event;
+    sync->host_ns = begin_ns;
+    sync->host_end_ns = end_ns;
 }
 
 static bool depends(const struct chakra_graph *g, size_t node, uint32_t on)
@@ -72,8 +72,8 @@ TEST(chakra_event_between_streams)
     struct run run;
     struct rank *rank = begin(&run);
     add_op(rank, 0, 1, 1000, 3000, 9000);
-    add_act(rank, ACT_RECORD, 0, 1, 5, 2500, 2600);
-    add_act(rank, ACT_WAIT, 0, 2, 5, 2700, 2800);
+    add_sync_call(rank, SYNC_CALL_RECORD, 0, 1, 5, 2500, 2600);
+    add_sync_call(rank, SYNC_CALL_WAIT, 0, 2, 5, 2700, 2800);
     add_op(rank, 0, 2, 3000, 9500, 9900);
     chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 6);
@@ -94,7 +94,7 @@ TEST(chakra_synchronisation)
     struct run run;
     struct rank *rank = begin(&run);
     add_op(rank, 0, 1, 1000, 3000, 9000);
-    add_act(rank, ACT_SYNC_STREAM, 0, 1, -1, 2500, 9000);
+    add_sync_call(rank, SYNC_CALL_STREAM, 0, 1, -1, 2500, 9000);
     add_op(rank, 0, 1, 9400, 10500, 11000);
     chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 5); /* call, work, wait, call, work */
@@ -158,7 +158,7 @@ TEST(chakra_waits_for_many)
     size_t last = 0;
     for (int i = 0; i < STREAMS; i++)
         add_op(rank, 0, i, 1000 + 1000 * i, 2500 + 1000 * i, 50000 + 100 * i);
-    add_act(rank, ACT_SYNC_DEVICE, 0, -1, -1, 45000, 60000);
+    add_sync_call(rank, SYNC_CALL_DEVICE, 0, -1, -1, 45000, 60000);
     add_op(rank, 0, 0, 61000, 63000, 64000);
     chakra_graph_init(&g, &run, 0, NULL);
     for (size_t i = 0; i < g.count; i++)

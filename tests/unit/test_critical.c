@@ -93,15 +93,15 @@ static struct op *few_coll(struct run *run, int rank, int stream, int comm, int6
     return op;
 }
 
-static void few_act(struct run *run, int rank, enum act_kind kind, int stream, int64_t event,
-                    int64_t host, int64_t end)
+static void few_sync_call(struct run *run, int rank, enum sync_call_kind kind, int stream,
+                          int64_t event, int64_t host, int64_t end)
 {
-    struct act *act = rank_add_act(&run->ranks[rank]);
-    act->kind = (uint8_t)kind;
-    act->stream = stream;
-    act->event = event;
-    act->host_ns = host;
-    act->host_end_ns = end;
+    struct sync_call *sync = rank_add_sync_call(&run->ranks[rank]);
+    sync->kind = (uint8_t)kind;
+    sync->stream = stream;
+    sync->event = event;
+    sync->host_ns = host;
+    sync->host_end_ns = end;
 }
 
 /* "1 compute 15-515, ...": the chosen step's parts, the earliest first. */
@@ -124,14 +124,14 @@ static const char *path_text(const struct critical *c)
 
 static bool waits_for_event(const struct rank *rank, const struct op *from, const struct op *to)
 {
-    for (size_t i = 0; i < rank->nacts; i++) {
-        const struct act *record = &rank->acts[i];
-        if (record->kind != ACT_RECORD || record->stream != from->stream ||
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        const struct sync_call *record = &rank->sync_calls[i];
+        if (record->kind != SYNC_CALL_RECORD || record->stream != from->stream ||
             record->host_ns < from->host_ns)
             continue;
-        for (size_t k = i + 1; k < rank->nacts; k++) {
-            const struct act *wait = &rank->acts[k];
-            if (wait->kind == ACT_WAIT && wait->event == record->event &&
+        for (size_t k = i + 1; k < rank->nsync_calls; k++) {
+            const struct sync_call *wait = &rank->sync_calls[k];
+            if (wait->kind == SYNC_CALL_WAIT && wait->event == record->event &&
                 wait->stream == to->stream && wait->host_ns <= to->host_ns)
                 return true;
         }
@@ -271,8 +271,8 @@ TEST(critical_path_follows_events_between_streams)
     struct run run;
     make_few(&run, 1);
     few_op(&run, 0, 1, 0, 20, 320);
-    few_act(&run, 0, ACT_RECORD, 1, 7, 11, 12);
-    few_act(&run, 0, ACT_WAIT, 2, 7, 13, 14);
+    few_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 11, 12);
+    few_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 13, 14);
     few_op(&run, 0, 2, 15, 330, 430);
     few_op(&run, 0, 1, 30, 320, 400);
     check_few(&run, "0 host 0-10, 0 launch 10-20, 0 compute 20-320, 0 launch 320-330, "
@@ -285,8 +285,8 @@ TEST(critical_path_follows_a_host_that_waits)
     struct run run;
     make_few(&run, 1);
     few_op(&run, 0, 1, 0, 20, 320);
-    few_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 12, 325);
-    few_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 330, 335);
+    few_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 12, 325);
+    few_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 330, 335);
     few_op(&run, 0, 1, 360, 375, 475);
     check_few(&run,
               "0 host 0-10, 0 launch 10-20, 0 compute 20-320, 0 host 320-325, 0 host 325-370, "
@@ -299,7 +299,7 @@ TEST(critical_path_goes_on_with_the_thread_that_waited)
     struct run run;
     make_few(&run, 1);
     few_op(&run, 0, 1, 0, 20, 320);
-    few_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 12, 325);
+    few_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 12, 325);
     few_op(&run, 0, 1, 360, 375, 475)->tid = 1;
     check_few(&run,
               "0 host 0-10, 0 launch 10-20, 0 compute 20-320, 0 host 320-325, 0 host 325-370, "

@@ -65,7 +65,7 @@ TEST(devices_ranks)
     CHECK_STR(rank->host, "h");
     CHECK_STR(rank->gpu, "B");
     CHECK_INT(rank->nops, 2);
-    CHECK_INT(rank->nacts, 1);
+    CHECK_INT(rank->nsync_calls, 1);
     CHECK_INT(rank->nlaunches, 1);
     CHECK_INT(rank->nin, 1);
     CHECK_INT(rank->complete, true);
@@ -74,7 +74,7 @@ TEST(devices_ranks)
     CHECK_STR(run.ranks[1].gpu, "A");
     CHECK_INT(run.ranks[1].device, 0);
     CHECK_INT(run.ranks[1].nops, 1);
-    CHECK_INT(run.ranks[1].nacts, 0);
+    CHECK_INT(run.ranks[1].nsync_calls, 0);
     CHECK_INT(run.ranks[1].process, rank->process);
     CHECK(rank_detail(&run.ranks[1], 0) == NULL);
     CHECK_INT(run.comms[0].ranks[0], 0);

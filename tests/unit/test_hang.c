@@ -468,12 +468,12 @@ TEST(hang_in_a_wait_that_only_follows)
     struct op *kernel = add_op(&run, 0, 7, PENDS);
     kernel->class = OP_KERNEL;
     kernel->name = "GemmEx";
-    for (int kind = ACT_RECORD; kind <= ACT_WAIT; kind++) {
-        struct act *act = rank_add_act(&run.ranks[0]);
-        act->kind = (uint8_t)kind;
-        act->stream = kind == ACT_RECORD ? 7 : 100 + SPECTER_WAIT_SIGNAL;
-        act->event = 77;
-        act->host_ns = act->host_end_ns = 3 * MS / 2;
+    for (int kind = SYNC_CALL_RECORD; kind <= SYNC_CALL_WAIT; kind++) {
+        struct sync_call *sync = rank_add_sync_call(&run.ranks[0]);
+        sync->kind = (uint8_t)kind;
+        sync->stream = kind == SYNC_CALL_RECORD ? 7 : 100 + SPECTER_WAIT_SIGNAL;
+        sync->event = 77;
+        sync->host_ns = sync->host_end_ns = 3 * MS / 2;
     }
     wait_signal(&run, 0, dp);
     check_none(&run);
@@ -577,12 +577,12 @@ TEST(hang_called_is_not_arrived)
         int a = open_comm(&run, "aa", "a", 2, 1, 1), b = open_comm(&run, "bb", "b", 2, 0, 1);
         reduce(&run, 1, a, MIB, PENDS);
         add_op(&run, 2, 0, ENDS)->class = OP_KERNEL;
-        for (int kind = ACT_RECORD; events && kind <= ACT_WAIT; kind++) {
-            struct act *act = rank_add_act(&run.ranks[1]);
-            act->kind = (uint8_t)kind;
-            act->stream = kind == ACT_RECORD ? a : b;
-            act->event = 77;
-            act->host_ns = act->host_end_ns = 3 * MS / 2;
+        for (int kind = SYNC_CALL_RECORD; events && kind <= SYNC_CALL_WAIT; kind++) {
+            struct sync_call *sync = rank_add_sync_call(&run.ranks[1]);
+            sync->kind = (uint8_t)kind;
+            sync->stream = kind == SYNC_CALL_RECORD ? a : b;
+            sync->event = 77;
+            sync->host_ns = sync->host_end_ns = 3 * MS / 2;
         }
         reduce(&run, 0, b, MIB, PENDS)->start_ns = 5 * MS;
         reduce(&run, 1, b, MIB, PENDS)->stream = events ? b : a;

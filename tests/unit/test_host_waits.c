@@ -81,15 +81,15 @@ TEST(host_waits_of_allocations)
     struct run run;
     device_run(&run, 1);
     device_op(&run, 0, 1, 0, 5 * US, 6 * US, 300 * US);
-    device_act(&run, ACT_FREE, 10 * US, 330 * US, -1, -1);
-    device_act(&run, ACT_ALLOC, 340 * US, 640 * US, -1, -1);
+    device_sync_call(&run, SYNC_CALL_FREE, 10 * US, 330 * US, -1, -1);
+    device_sync_call(&run, SYNC_CALL_ALLOC, 340 * US, 640 * US, -1, -1);
     device_op(&run, 0, 1, 650 * US, 655 * US, 660 * US, 900 * US);
-    device_act(&run, ACT_ALLOC, 660 * US, 680 * US, -1, -1);
+    device_sync_call(&run, SYNC_CALL_ALLOC, 660 * US, 680 * US, -1, -1);
     run_finish(&run);
-    CHECK_INT(run.ranks[0].acts[0].wait_ns, 290 * US);
-    CHECK_INT(run.ranks[0].acts[1].wait_ns, 0);
-    CHECK_INT(run.ranks[0].acts[2].wait_ns, 0);
-    CHECK(act_waits(&run.ranks[0].acts[0]));
-    CHECK(!act_waits(&run.ranks[0].acts[1]));
+    CHECK_INT(run.ranks[0].sync_calls[0].wait_ns, 290 * US);
+    CHECK_INT(run.ranks[0].sync_calls[1].wait_ns, 0);
+    CHECK_INT(run.ranks[0].sync_calls[2].wait_ns, 0);
+    CHECK(sync_call_waits(&run.ranks[0].sync_calls[0]));
+    CHECK(!sync_call_waits(&run.ranks[0].sync_calls[1]));
     run_release(&run);
 }

@@ -31,7 +31,7 @@ TEST(idle_causes_of_one_stream)
     device_op(&run, 0, 1, 20 * US, 21 * US, 20 * US + 29999, 60 * US); /* at the end: in time */
     device_op(&run, 0, 1, 30 * US, 31 * US, 90 * US, 100 * US);
     device_op(&run, 0, 1, 100001, 100500, 101 * US, 110 * US);
-    device_act(&run, ACT_SYNC_STREAM, 100600, 110 * US, 1, -1);
+    device_sync_call(&run, SYNC_CALL_STREAM, 100600, 110 * US, 1, -1);
     device_op(&run, 0, 1, 110500, 111 * US, 112 * US, 120 * US);
     device_op(&run, 0, 1, UNKNOWN_NS, UNKNOWN_NS, 124 * US, 130 * US);
     device_analyze(&a, &run);
@@ -67,11 +67,11 @@ TEST(idle_waits_for_an_event)
     coll->class = OP_COLL;
     coll->coll.comm = coll->coll.group = coll->coll.peer = -1;
     coll->coll.seq = coll->coll.p2p_seq = -1;
-    device_act(&run, ACT_RECORD, 40, 41, 2, 7);
-    device_act(&run, ACT_WAIT, 50, 51, 1, 7);
+    device_sync_call(&run, SYNC_CALL_RECORD, 40, 41, 2, 7);
+    device_sync_call(&run, SYNC_CALL_WAIT, 50, 51, 1, 7);
     device_op(&run, 0, 1, 60, 70, 51 * US, 52 * US);   /* its gap: 50 us */
     device_op(&run, 0, 1, 80, 90, 92 * US, 100 * US);  /* 40 us, no wait */
-    device_act(&run, ACT_WAIT, 85, 86, 3, 7);          /* of another stream */
+    device_sync_call(&run, SYNC_CALL_WAIT, 85, 86, 3, 7); /* of another stream */
     device_op(&run, 0, 2, 95, 96, 140 * US, 141 * US); /* 90 us, of stream 2 */
     device_analyze(&a, &run);
     CHECK_INT((int64_t)a.idle.nstreams, 2);

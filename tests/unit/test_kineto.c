@@ -80,16 +80,16 @@ TEST(kineto_memory_and_acts)
     CHECK_INT(op_named(rank, "Memcpy")->class, OP_MEMORY);
     CHECK_INT(op_named(rank, "Memcpy")->bytes, 4096);
     CHECK_INT(op_named(rank, "Memset")->bytes, 64);
-    CHECK_INT(rank->nacts, 3);
-    CHECK_INT(rank->acts[0].kind, ACT_RECORD);
-    CHECK_INT(rank->acts[0].stream, 7);
-    CHECK_INT(rank->acts[0].event, 9);
-    CHECK_INT(rank->acts[1].kind, ACT_WAIT);
-    CHECK_INT(rank->acts[1].stream, 20);
-    CHECK_INT(rank->acts[1].event, 9);
-    CHECK_INT(rank->acts[2].kind, ACT_SYNC_DEVICE);
-    CHECK_INT(rank->acts[2].stream, -1);
-    CHECK_INT(rank->acts[2].host_end_ns - rank->acts[2].host_ns, 50000);
+    CHECK_INT(rank->nsync_calls, 3);
+    CHECK_INT(rank->sync_calls[0].kind, SYNC_CALL_RECORD);
+    CHECK_INT(rank->sync_calls[0].stream, 7);
+    CHECK_INT(rank->sync_calls[0].event, 9);
+    CHECK_INT(rank->sync_calls[1].kind, SYNC_CALL_WAIT);
+    CHECK_INT(rank->sync_calls[1].stream, 20);
+    CHECK_INT(rank->sync_calls[1].event, 9);
+    CHECK_INT(rank->sync_calls[2].kind, SYNC_CALL_DEVICE);
+    CHECK_INT(rank->sync_calls[2].stream, -1);
+    CHECK_INT(rank->sync_calls[2].host_end_ns - rank->sync_calls[2].host_ns, 50000);
     run_release(&run);
 }
 
@@ -308,11 +308,11 @@ TEST(kineto_allocations)
         &run, "trace.json",
         "[" KERNEL("a", "1", "2", "3") "," CALL("cudaMalloc", "5") "," CALL(
             "cudaMallocAsync", "8") "," CALL("cudaMallocHost", "10") "," CALL("hipFree", "12") "]");
-    CHECK_INT(run.ranks[0].nacts, 3);
-    CHECK_INT(run.ranks[0].acts[0].kind, ACT_ALLOC);
-    CHECK_INT(run.ranks[0].acts[0].host_end_ns - run.ranks[0].acts[0].host_ns, 2000);
-    CHECK_INT(run.ranks[0].acts[1].kind, ACT_ALLOC);
-    CHECK_INT(run.ranks[0].acts[2].kind, ACT_FREE);
+    CHECK_INT(run.ranks[0].nsync_calls, 3);
+    CHECK_INT(run.ranks[0].sync_calls[0].kind, SYNC_CALL_ALLOC);
+    CHECK_INT(run.ranks[0].sync_calls[0].host_end_ns - run.ranks[0].sync_calls[0].host_ns, 2000);
+    CHECK_INT(run.ranks[0].sync_calls[1].kind, SYNC_CALL_ALLOC);
+    CHECK_INT(run.ranks[0].sync_calls[2].kind, SYNC_CALL_FREE);
     run_release(&run);
 }
 

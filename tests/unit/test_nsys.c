@@ -250,12 +250,12 @@ TEST(nsys_host_side)
     CHECK_INT(rank->steps[0].end_ns - rank->steps[0].start_ns, 8000);
     CHECK_INT(rank->nmarks, 2);
     CHECK_STR(rank->marks[1].name, "forward");
-    CHECK_INT(rank->nacts, 2); /* memory in the order of a stream waits for nothing */
-    CHECK_INT(rank->acts[0].kind, ACT_SYNC_STREAM);
-    CHECK_INT(rank->acts[0].stream, 7);
-    CHECK_INT(rank->acts[0].event, -1);
-    CHECK(rank->acts[0].tid != op_like(rank, "gemm", 0)->tid);
-    CHECK_INT(rank->acts[1].kind, ACT_ALLOC);
+    CHECK_INT(rank->nsync_calls, 2); /* memory in the order of a stream waits for nothing */
+    CHECK_INT(rank->sync_calls[0].kind, SYNC_CALL_STREAM);
+    CHECK_INT(rank->sync_calls[0].stream, 7);
+    CHECK_INT(rank->sync_calls[0].event, -1);
+    CHECK(rank->sync_calls[0].tid != op_like(rank, "gemm", 0)->tid);
+    CHECK_INT(rank->sync_calls[1].kind, SYNC_CALL_ALLOC);
     CHECK_INT(op_like(rank, "d2h", 0)->bytes, 123);
     CHECK_INT(op_like(rank, "d2h", 0)->host_ns, UNKNOWN_NS);
     CHECK(op_like(rank, "copy", 0)->flags & OP_BYTES_UNKNOWN);
@@ -343,10 +343,10 @@ TEST(nsys_two_devices)
     CHECK_INT(run.ranks[0].process, run.ranks[1].process);
     CHECK_INT(run.ranks[0].ops[0].bytes, 64);
     CHECK_INT(run.ranks[1].ops[0].bytes, 64);
-    CHECK_INT(run.ranks[0].nacts, 0);
-    CHECK_INT(run.ranks[1].nacts, 1);
-    CHECK_INT(run.ranks[1].acts[0].event, 31);
-    CHECK_INT(run.ranks[1].acts[0].stream, 9);
+    CHECK_INT(run.ranks[0].nsync_calls, 0);
+    CHECK_INT(run.ranks[1].nsync_calls, 1);
+    CHECK_INT(run.ranks[1].sync_calls[0].event, 31);
+    CHECK_INT(run.ranks[1].sync_calls[0].stream, 9);
     run_release(&run);
     buf_release(&sql);
 }
@@ -531,9 +531,9 @@ TEST(nsys_oldest)
     CHECK_INT(rank->host_gpus, 2);
     CHECK_STR(rank->ops[0].name, "saxpy(int, float)");
     CHECK_INT(rank->ops[0].host_ns, 1000); /* the outer call */
-    CHECK_INT(rank->nacts, 1);
-    CHECK_INT(rank->acts[0].kind, ACT_SYNC_STREAM);
-    CHECK_INT(rank->acts[0].stream, -1); /* no table tells */
+    CHECK_INT(rank->nsync_calls, 1);
+    CHECK_INT(rank->sync_calls[0].kind, SYNC_CALL_STREAM);
+    CHECK_INT(rank->sync_calls[0].stream, -1); /* no table tells */
     CHECK_INT(rank->nmarks, 2);
     CHECK_INT(rank->marks[0].end_ns, 4000); /* the last moment */
     CHECK_INT(rank->nsteps, 0);             /* a moment is no step */

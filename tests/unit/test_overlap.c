@@ -376,7 +376,7 @@ TEST(overlap_of_one_operation)
     m.ranks = m.iterations = m.layers = 1;
     made_run(&s.run, &m);
     s.run.ranks[0].nops = 1;
-    s.run.ranks[0].nacts = 0;
+    s.run.ranks[0].nsync_calls = 0;
     recorded_job_init(&s, &calibrated);
     CHECK_INT((int64_t)s.job.overlap.beside, 0);
     CHECK(on(&s, s.rep.from, 1).span_ns >= (double)m.gemm_ns);

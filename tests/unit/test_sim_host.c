@@ -36,14 +36,15 @@ static void add_kernel(struct run *run, int64_t host_ns, int64_t host_end_ns)
     op->dur_ns = KERNEL_NS;
 }
 
-static void add_act(struct run *run, enum act_kind kind, int64_t host_ns, int64_t host_end_ns)
+static void add_sync_call(struct run *run, enum sync_call_kind kind, int64_t host_ns,
+                          int64_t host_end_ns)
 {
-    struct act *act = rank_add_act(&run->ranks[0]);
-    act->kind = (uint8_t)kind;
-    act->stream = -1;
-    act->event = -1;
-    act->host_ns = host_ns;
-    act->host_end_ns = host_end_ns;
+    struct sync_call *sync = rank_add_sync_call(&run->ranks[0]);
+    sync->kind = (uint8_t)kind;
+    sync->stream = -1;
+    sync->event = -1;
+    sync->host_ns = host_ns;
+    sync->host_end_ns = host_end_ns;
 }
 
 /* A host that is faster than its device: from the 1,023rd launch on each call waits until a kernel
@@ -129,7 +130,7 @@ TEST(host_long_calls_with_room_are_cpu_time)
         add_kernel(&run, t_ns, t_ns + (i % 100 == 99 ? 50000 : CALL_NS));
         t_ns = run.ranks[0].ops[i].host_end_ns;
         if (i % 1000 == 999)
-            add_act(&run, ACT_SYNC_DEVICE, t_ns, t_ns + 1);
+            add_sync_call(&run, SYNC_CALL_DEVICE, t_ns, t_ns + 1);
         t_ns++;
     }
     program_make(&p, &run, 0, false);
@@ -147,8 +148,8 @@ TEST(host_allocations_wait_for_the_device)
     struct err e;
     start_run(&run);
     add_kernel(&run, 0, CALL_NS);
-    add_act(&run, ACT_FREE, 1000, 10500);
-    add_act(&run, ACT_FREE, 20000, 20500);
+    add_sync_call(&run, SYNC_CALL_FREE, 1000, 10500);
+    add_sync_call(&run, SYNC_CALL_FREE, 20000, 20500);
     host_waits_find(&run.ranks[0]);
     program_make(&p, &run, 0, false);
     program_measured(&p);
@@ -170,7 +171,7 @@ TEST(host_long_allocation_is_cpu_time)
     struct err e;
     start_run(&run);
     add_kernel(&run, 0, CALL_NS);
-    add_act(&run, ACT_ALLOC, 1000, 7500);
+    add_sync_call(&run, SYNC_CALL_ALLOC, 1000, 7500);
     host_waits_find(&run.ranks[0]);
     program_make(&p, &run, 0, false);
     program_measured(&p);

@@ -62,16 +62,16 @@ static struct op *add_p2p(struct run *run, int r, enum specter_comm_op kind, int
     return op;
 }
 
-static struct act *add_act(struct run *run, int r, enum act_kind kind, int stream, int64_t event,
-                           int64_t host_ns, int64_t host_end_ns)
+static struct sync_call *add_sync_call(struct run *run, int r, enum sync_call_kind kind, int stream,
+                                       int64_t event, int64_t host_ns, int64_t host_end_ns)
 {
-    struct act *act = rank_add_act(&run->ranks[r]);
-    act->kind = (uint8_t)kind;
-    act->stream = stream;
-    act->event = event;
-    act->host_ns = host_ns;
-    act->host_end_ns = host_end_ns;
-    return act;
+    struct sync_call *sync = rank_add_sync_call(&run->ranks[r]);
+    sync->kind = (uint8_t)kind;
+    sync->stream = stream;
+    sync->event = event;
+    sync->host_ns = host_ns;
+    sync->host_end_ns = host_end_ns;
+    return sync;
 }
 
 /* Makes and runs the program with the measured times and no launch latency. */
@@ -312,13 +312,14 @@ TEST(program_events_order_streams)
     struct program p;
     struct err e;
     start_run(&run, 1);
-    add_act(&run, 0, ACT_WAIT, 2, 7, 0, 1); /* never recorded so far: no wait */
+    add_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 0, 1); /* never recorded so far: no wait */
     add_kernel(&run, 0, 1, 10, 1000);
-    add_act(&run, 0, ACT_RECORD, 1, 7, 20, 21);
+    add_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 20, 21);
     add_kernel(&run, 0, 1, 30, 1000);
     add_kernel(&run, 0, 2, 40, 5);
-    add_act(&run, 0, ACT_WAIT, 2, 7, 50, 51);
-    add_act(&run, 0, ACT_RECORD, 1, 7, 60, 61); /* a new meaning, which comes too late for it */
+    add_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 50, 51);
+    add_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 60,
+                  61); /* a new meaning, which comes too late for it */
     add_kernel(&run, 0, 2, 70, 5);
     CHECK_INT(replay_measured(&p, &run, &e), 0);
     check_span(&p, 0, 2, 40, 45);
@@ -336,12 +337,13 @@ TEST(program_acts_without_a_device)
     struct err e;
     start_run(&run, 1);
     add_kernel(&run, 0, 1, 0, 100000)->device = 3;
-    add_act(&run, 0, ACT_RECORD, 1, 7, 10, 11);
-    add_act(&run, 0, ACT_WAIT, 2, 7, 20, 21);
+    add_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 10, 11);
+    add_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 20, 21);
     add_kernel(&run, 0, 2, 30, 10)->device = 3;
-    add_act(&run, 0, ACT_SYNC_STREAM, 2, -1, 40, 100010);
-    add_act(&run, 0, ACT_RECORD, 9, 8, 100020, 100021); /* a stream without operations */
-    add_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 100030, 100031);
+    add_sync_call(&run, 0, SYNC_CALL_STREAM, 2, -1, 40, 100010);
+    add_sync_call(&run, 0, SYNC_CALL_RECORD, 9, 8, 100020,
+                  100021); /* a stream without operations */
+    add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 100030, 100031);
     add_kernel(&run, 0, 1, 100040, 10)->device = 3;
     CHECK_INT(replay_measured(&p, &run, &e), 0);
     check_span(&p, 0, 1, 100000, 100010);
@@ -359,7 +361,7 @@ TEST(program_streams_of_two_devices)
     start_run(&run, 1);
     add_kernel(&run, 0, 7, 0, 1000)->device = 0;
     add_kernel(&run, 0, 7, 10, 500)->device = 1;
-    add_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 20, 21)->device = 1;
+    add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 20, 21)->device = 1;
     add_kernel(&run, 0, 7, 100, 5)->device = 1;
     CHECK_INT(replay_measured(&p, &run, &e), 0);
     check_span(&p, 0, 1, 10, 510);
@@ -377,9 +379,9 @@ TEST(program_recomputes_blocked_time)
     struct err e;
     start_run(&run, 1);
     add_kernel(&run, 0, 1, 0, 500);
-    add_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 10, 510);
+    add_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 10, 510);
     add_kernel(&run, 0, 1, 530, 5);
-    add_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 600, 610);
+    add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 600, 610);
     add_kernel(&run, 0, 1, 620, 5);
     CHECK_INT(replay_measured(&p, &run, &e), 0);
     check_span(&p, 0, 1, 530, 535);
@@ -454,15 +456,15 @@ TEST(program_fits_the_launch_latency)
     struct program p;
     start_run(&run, 1);
     add_kernel(&run, 0, 1, 0, 50000);
-    add_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 1, 60007);
+    add_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 1, 60007);
     add_kernel(&run, 0, 1, 60017, 50000);
-    add_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 60018, 120024);
-    add_act(&run, 0, ACT_SYNC_DEVICE, -1, -1, 120024, 190024);
+    add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 60018, 120024);
+    add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 120024, 190024);
     program_make(&p, &run, 3000, true);
     CHECK_INT(program_fit_latency(&p, 3000), 10006);
     CHECK_INT(sim_host_end(p.sim, 0), 120025);
     program_release(&p);
-    run.ranks[0].acts[0].host_end_ns = 190000; /* 140 us: no launch takes that long */
+    run.ranks[0].sync_calls[0].host_end_ns = 190000; /* 140 us: no launch takes that long */
     program_make(&p, &run, 3000, true);
     CHECK_INT(program_fit_latency(&p, 3000), 3000);
     program_release(&p);
@@ -538,7 +540,7 @@ TEST(program_threads_hand_over)
     start_run(&run, 1);
     run.ranks[0].nthreads = 2;
     add_kernel(&run, 0, 1, 0, 100000);
-    add_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 1, 100001);
+    add_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 1, 100001);
     add_kernel(&run, 0, 1, 200000, 5)->tid = 1;
     add_kernel(&run, 0, 1, 300000, 5);
     CHECK_INT(replay_measured(&p, &run, &e), 0);
@@ -561,7 +563,7 @@ TEST(program_threads_overlap)
     start_run(&run, 1);
     run.ranks[0].nthreads = 2;
     add_kernel(&run, 0, 1, 0, 100000);
-    add_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 1, 100001);
+    add_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 1, 100001);
     add_kernel(&run, 0, 2, 40000, 5)->tid = 1;
     add_kernel(&run, 0, 1, 120000, 5);
     CHECK_INT(replay_measured(&p, &run, &e), 0);
@@ -643,7 +645,7 @@ TEST(program_guesses_the_stream_of_a_sync)
     run.ranks[0].coverage = COVER_KERNELS;
     add_kernel(&run, 0, 2, 0, 900000);
     add_kernel(&run, 0, 1, 10, 50000);
-    add_act(&run, 0, ACT_SYNC_STREAM, -1, -1, 20, 50010);
+    add_sync_call(&run, 0, SYNC_CALL_STREAM, -1, -1, 20, 50010);
     add_kernel(&run, 0, 1, 50110, 5);
     CHECK_INT(replay_measured(&p, &run, &e), 0);
     check_span(&p, 0, 2, 50110, 50115);
@@ -666,8 +668,8 @@ static void put_on_device(struct run *run, int r)
 {
     for (size_t i = 0; i < run->ranks[r].nops; i++)
         run->ranks[r].ops[i].device = r;
-    for (size_t i = 0; i < run->ranks[r].nacts; i++)
-        run->ranks[r].acts[i].device = r;
+    for (size_t i = 0; i < run->ranks[r].nsync_calls; i++)
+        run->ranks[r].sync_calls[i].device = r;
 }
 
 /* The thread awaits rank 0 before it goes on with rank 1, for however long rank 0 takes. */
@@ -678,7 +680,7 @@ TEST(program_shared_host)
     struct err e;
     one_process(&run);
     add_kernel(&run, 0, 1, 0, 500000);
-    add_act(&run, 0, ACT_SYNC_STREAM, 1, -1, 10, 500001);
+    add_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 10, 500001);
     add_kernel(&run, 1, 2, 500011, 100);
     put_on_device(&run, 1);
     CHECK_INT(replay_measured(&p, &run, &e), 0);
@@ -701,8 +703,8 @@ TEST(program_event_of_another_device)
     struct err e;
     one_process(&run);
     add_kernel(&run, 0, 1, 0, 500);
-    add_act(&run, 0, ACT_RECORD, 1, 7, 10, 11);
-    add_act(&run, 1, ACT_WAIT, 2, 7, 20, 21);
+    add_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 10, 11);
+    add_sync_call(&run, 1, SYNC_CALL_WAIT, 2, 7, 20, 21);
     add_kernel(&run, 1, 2, 30, 100);
     put_on_device(&run, 1);
     CHECK_INT(replay_measured(&p, &run, &e), 0);
@@ -740,7 +742,7 @@ TEST(program_stuck_in_a_process)
     add_coll(&run, 1, 1, 0, 10, 1);
     add_coll(&run, 1, 1, 5, 10, 0);
     add_coll(&run, 2, 4, 0, 10, 1)->device = 2;
-    add_act(&run, 2, ACT_SYNC_STREAM, 4, -1, 2, 5)->device = 2;
+    add_sync_call(&run, 2, SYNC_CALL_STREAM, 4, -1, 2, 5)->device = 2;
     add_coll(&run, 0, 1, 9, 10, 1);
     add_coll(&run, 2, 4, 9, 10, 0)->device = 2;
     CHECK_INT(replay_measured(&p, &run, &e), -1);
@@ -761,9 +763,9 @@ TEST(program_finds_what_a_sync_waited_for)
     run.ranks[0].coverage = COVER_KERNELS;
     add_kernel(&run, 0, 1, 0, 900000);
     add_kernel(&run, 0, 2, 10, 50000);
-    add_act(&run, 0, ACT_SYNC_EVENT, -1, -1, 20, 50012);
+    add_sync_call(&run, 0, SYNC_CALL_EVENT, -1, -1, 20, 50012);
     add_kernel(&run, 0, 2, 50110, 5);
-    add_act(&run, 0, ACT_SYNC_EVENT, -1, -1, 50200, 150200);
+    add_sync_call(&run, 0, SYNC_CALL_EVENT, -1, -1, 50200, 150200);
     add_kernel(&run, 0, 2, 150300, 5);
     CHECK_INT(replay_measured(&p, &run, &e), 0);
     CHECK_INT((int64_t)p.facts.syncs_found, 1);

@@ -54,15 +54,15 @@ static struct launches *add_launches(struct run *run, int stream, int64_t host_u
     return l;
 }
 
-static void add_act(struct run *run, enum act_kind kind, int stream, int64_t event, int64_t host_us,
-                    int64_t end_us)
+static void add_sync_call(struct run *run, enum sync_call_kind kind, int stream, int64_t event,
+                          int64_t host_us, int64_t end_us)
 {
-    struct act *act = rank_add_act(&run->ranks[0]);
-    act->kind = (uint8_t)kind;
-    act->stream = stream;
-    act->event = event;
-    act->host_ns = host_us * US;
-    act->host_end_ns = end_us * US;
+    struct sync_call *sync = rank_add_sync_call(&run->ranks[0]);
+    sync->kind = (uint8_t)kind;
+    sync->stream = stream;
+    sync->event = event;
+    sync->host_ns = host_us * US;
+    sync->host_end_ns = end_us * US;
 }
 
 static void check_start(const struct run *run, size_t op, int64_t start_us, uint64_t work,
@@ -155,8 +155,8 @@ TEST(hidden_kernels_and_waits)
         add_op(&run, 1, 0, 0, 100);
         add_op(&run, 2, 1, 1, 499);
         add_launches(&run, 1, cases[i].launch_us);
-        add_act(&run, ACT_RECORD, 2, 7, 5, 5);
-        add_act(&run, ACT_WAIT, 1, 7, 6, 6);
+        add_sync_call(&run, SYNC_CALL_RECORD, 2, 7, 5, 5);
+        add_sync_call(&run, SYNC_CALL_WAIT, 1, 7, 6, 6);
         add_op(&run, 1, 10, cases[i].start_us, 50);
         check_start(&run, 2, cases[i].work > 0 ? cases[i].start_us : 500, cases[i].work,
                     9 - cases[i].work);
@@ -186,11 +186,11 @@ TEST(hidden_kernels_that_another_stream_shows)
         add_op(&run, 1, 0, 0, 100);
         add_op(&run, 2, 1, 1, cases[i].busy_us - 1);
         add_launches(&run, 1, 3);
-        add_act(&run, ACT_RECORD, 1, 7, 8, 8);
-        add_act(&run, ACT_WAIT, 2, 7, 8, 8);
+        add_sync_call(&run, SYNC_CALL_RECORD, 1, 7, 8, 8);
+        add_sync_call(&run, SYNC_CALL_WAIT, 2, 7, 8, 8);
         add_op(&run, 2, late_us, 130, 370);
-        add_act(&run, ACT_RECORD, 2, 8, late_us + 4, late_us + 4);
-        add_act(&run, ACT_WAIT, 1, 8, late_us + 5, late_us + 5);
+        add_sync_call(&run, SYNC_CALL_RECORD, 2, 8, late_us + 4, late_us + 4);
+        add_sync_call(&run, SYNC_CALL_WAIT, 1, 8, late_us + 5, late_us + 5);
         add_launches(&run, 1, late_us + 6);
         add_op(&run, 1, late_us + 20, 560, 50);
         program_make(&p, &run, 0, false);
@@ -213,14 +213,14 @@ TEST(hidden_kernels_between_waits)
     open_run(&run);
     add_op(&run, 1, 0, 0, 100);
     add_op(&run, 2, 1, 1, 19);
-    add_act(&run, ACT_RECORD, 2, 6, 2, 2);
-    add_act(&run, ACT_WAIT, 1, 6, 2, 2);
+    add_sync_call(&run, SYNC_CALL_RECORD, 2, 6, 2, 2);
+    add_sync_call(&run, SYNC_CALL_WAIT, 1, 6, 2, 2);
     add_launches(&run, 1, 3);
-    add_act(&run, ACT_RECORD, 1, 7, 8, 8);
-    add_act(&run, ACT_WAIT, 2, 7, 8, 8);
+    add_sync_call(&run, SYNC_CALL_RECORD, 1, 7, 8, 8);
+    add_sync_call(&run, SYNC_CALL_WAIT, 2, 7, 8, 8);
     add_op(&run, 2, 9, 130, 370);
-    add_act(&run, ACT_RECORD, 2, 8, 13, 13);
-    add_act(&run, ACT_WAIT, 1, 8, 14, 14);
+    add_sync_call(&run, SYNC_CALL_RECORD, 2, 8, 13, 13);
+    add_sync_call(&run, SYNC_CALL_WAIT, 1, 8, 14, 14);
     add_launches(&run, 1, 15);
     add_op(&run, 1, 29, 560, 50);
     program_make(&p, &run, 0, false);
@@ -244,8 +244,8 @@ TEST(hidden_kernels_on_both_sides_of_a_wait)
     add_op(&run, 1, 0, 0, 100);
     add_op(&run, 2, 1, 1, 129);
     add_launches(&run, 1, 3);
-    add_act(&run, ACT_RECORD, 2, 7, 8, 8);
-    add_act(&run, ACT_WAIT, 1, 7, 9, 9);
+    add_sync_call(&run, SYNC_CALL_RECORD, 2, 7, 8, 8);
+    add_sync_call(&run, SYNC_CALL_WAIT, 1, 7, 9, 9);
     add_launches(&run, 1, 15)->count = 3;
     add_op(&run, 1, 29, 500, 50);
     program_make(&p, &run, 0, false);
@@ -281,15 +281,16 @@ TEST(hidden_kernels_before_a_copy_that_waits)
 /* Nothing with a time follows, but the host waited for them until 400. */
 TEST(hidden_kernels_before_a_synchronisation)
 {
-    static const enum act_kind kinds[] = {ACT_SYNC_STREAM, ACT_SYNC_DEVICE, ACT_SYNC_EVENT};
+    static const enum sync_call_kind kinds[] = {SYNC_CALL_STREAM, SYNC_CALL_DEVICE,
+                                                SYNC_CALL_EVENT};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct run run;
         open_run(&run);
         add_op(&run, 2, 0, 0, 30);
         add_op(&run, 1, 2, 2, 98);
         add_launches(&run, 1, 5);
-        add_act(&run, ACT_RECORD, 1, 7, 11, 12);
-        add_act(&run, kinds[i], kinds[i] == ACT_SYNC_STREAM ? 1 : -1, 7, 12, 400);
+        add_sync_call(&run, SYNC_CALL_RECORD, 1, 7, 11, 12);
+        add_sync_call(&run, kinds[i], kinds[i] == SYNC_CALL_STREAM ? 1 : -1, 7, 12, 400);
         add_op(&run, 1, 410, 410, 5);
         check_start(&run, 2, 410, 9, 0);
         run_release(&run);
@@ -365,7 +366,7 @@ static void training(struct run *run, bool counted)
             host_us += 6;
             free_us = start_us + 150 + (k < 7 ? 60 : 200);
         }
-        add_act(run, ACT_SYNC_DEVICE, -1, -1, host_us, free_us + 4);
+        add_sync_call(run, SYNC_CALL_DEVICE, -1, -1, host_us, free_us + 4);
         host_us = free_us + 4 + 5;
         run->ranks[0].steps[step].end_ns = host_us * US;
     }
@@ -482,7 +483,7 @@ static void sharded_training(struct run *run, bool sharded)
     add_launches(run, 1, 110)->classes[SPECTER_KERNEL_REDUCTION] = 3;
     add_launches(run, 1, 120)->classes[SPECTER_KERNEL_OPTIMIZER] = 1;
     add_op(run, 1, 130, 600, 200);
-    add_act(run, ACT_SYNC_STREAM, 1, -1, 140, 803);
+    add_sync_call(run, SYNC_CALL_STREAM, 1, -1, 140, 803);
 }
 
 /* Of 400 us a quarter, as kernels share it evenly: at scale 2 half of this is left. */

@@ -100,11 +100,11 @@ static inline struct op *timed_op(struct run *run, int rank, struct timed_stage 
 static inline void timed_event(struct run *run, int rank, const struct timed_stage *s, int stream)
 {
     for (int k = 0; k < 2; k++) {
-        struct act *act = rank_add_act(&run->ranks[rank]);
-        act->kind = k == 0 ? ACT_RECORD : ACT_WAIT;
-        act->stream = k == 0 ? 1 : stream;
-        act->event = stream;
-        act->host_ns = act->host_end_ns = s->begin_ns + s->order - 2 + k;
+        struct sync_call *sync = rank_add_sync_call(&run->ranks[rank]);
+        sync->kind = k == 0 ? SYNC_CALL_RECORD : SYNC_CALL_WAIT;
+        sync->stream = k == 0 ? 1 : stream;
+        sync->event = stream;
+        sync->host_ns = sync->host_end_ns = s->begin_ns + s->order - 2 + k;
     }
 }
 
@@ -186,7 +186,7 @@ static inline bool timed_go(struct run *run, const struct timed_pipeline *t,
 
 static inline int timed_by_host(const void *pa, const void *pb)
 {
-    const struct act *a = pa, *b = pb;
+    const struct sync_call *a = pa, *b = pb;
     return (a->host_ns > b->host_ns) - (a->host_ns < b->host_ns);
 }
 
@@ -299,8 +299,9 @@ static inline void timed_run(struct run *run, const struct timed_pipeline *t)
             if (rank->ops[i].host_ns >= last->end_ns)
                 last->end_ns = rank->ops[i].host_ns + 1;
         }
-        if (run->ranks[r].nacts > 0)
-            qsort(run->ranks[r].acts, run->ranks[r].nacts, sizeof(struct act), timed_by_host);
+        if (run->ranks[r].nsync_calls > 0)
+            qsort(run->ranks[r].sync_calls, run->ranks[r].nsync_calls, sizeof(struct sync_call),
+                  timed_by_host);
     }
     free(all);
 }

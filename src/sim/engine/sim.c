@@ -239,23 +239,23 @@ static void await_room(struct sim *s, uint32_t host, uint32_t index)
     s->hosts[host].queued = true;
 }
 
-static void act_launch(struct sim *s, uint32_t host, uint32_t arg)
+static void action_launch(struct sim *s, uint32_t host, uint32_t arg)
 {
     launch(s, arg, s->hosts[host].next - 1, s->hosts[host].clock_ns);
 }
 
-static void act_sync_stream(struct sim *s, uint32_t host, uint32_t arg)
+static void action_sync_stream(struct sim *s, uint32_t host, uint32_t arg)
 {
     await_stream(s, host, arg);
 }
 
-static void act_sync_device(struct sim *s, uint32_t host, uint32_t arg)
+static void action_sync_device(struct sim *s, uint32_t host, uint32_t arg)
 {
     for (uint32_t i = s->devices[arg].streams; i != SIM_NONE; i = s->streams[i].next)
         await_stream(s, host, i);
 }
 
-static void act_sync_event(struct sim *s, uint32_t host, uint32_t arg)
+static void action_sync_event(struct sim *s, uint32_t host, uint32_t arg)
 {
     uint32_t by = s->events[arg].by;
     if (has_fired(s, by))
@@ -266,24 +266,24 @@ static void act_sync_event(struct sim *s, uint32_t host, uint32_t arg)
                 (struct waiter){host, SIM_NONE, SIM_NONE, false});
 }
 
-static void act_mark(struct sim *s, uint32_t host, uint32_t arg)
+static void action_mark(struct sim *s, uint32_t host, uint32_t arg)
 {
     s->marks[arg] = s->hosts[host].clock_ns;
 }
 
-static void act_pause(struct sim *s, uint32_t host, uint32_t arg)
+static void action_pause(struct sim *s, uint32_t host, uint32_t arg)
 {
     struct host *h = &s->hosts[host];
     h->clock_ns = later(h->clock_ns, host_cpu(h, s->pauses[arg]));
 }
 
 static void (*const actors[])(struct sim *, uint32_t, uint32_t) = {
-    [ACT_LAUNCH] = act_launch,
-    [ACT_SYNC_STREAM] = act_sync_stream,
-    [ACT_SYNC_DEVICE] = act_sync_device,
-    [ACT_SYNC_EVENT] = act_sync_event,
-    [ACT_MARK] = act_mark,
-    [ACT_PAUSE] = act_pause,
+    [ACTION_LAUNCH] = action_launch,
+    [ACTION_SYNC_STREAM] = action_sync_stream,
+    [ACTION_SYNC_DEVICE] = action_sync_device,
+    [ACTION_SYNC_EVENT] = action_sync_event,
+    [ACTION_MARK] = action_mark,
+    [ACTION_PAUSE] = action_pause,
 };
 
 /* ---- events ---- */
@@ -302,7 +302,8 @@ static void unblock(struct sim *s, struct host *host)
 
 static bool is_full(const struct sim *s, const struct action *action)
 {
-    return action->kind == ACT_LAUNCH && s->streams[s->items[action->arg].stream].held >= s->depth;
+    return action->kind == ACTION_LAUNCH &&
+           s->streams[s->items[action->arg].stream].held >= s->depth;
 }
 
 static void on_host(struct sim *s, uint32_t index)

@@ -144,7 +144,7 @@ static void add_action(struct sim *s, enum action_kind kind, uint32_t arg)
     if (cpu_ns > UINT32_MAX) {
         uint32_t p = ADD(s, pauses);
         s->pauses[p] = cpu_ns;
-        append(s, 0, ACT_PAUSE, p);
+        append(s, 0, ACTION_PAUSE, p);
         cpu_ns = 0;
     }
     append(s, (uint32_t)cpu_ns, kind, arg);
@@ -171,7 +171,7 @@ static uint32_t add_item(struct sim *s, enum item_kind kind, uint32_t stream)
     item->stream = stream & SIM_MOST;
     item->kind = kind & 3;
     item->started = 0;
-    add_action(s, ACT_LAUNCH, i);
+    add_action(s, ACTION_LAUNCH, i);
     note_feeder(s, &s->devices[s->streams[stream].device]);
     return i;
 }
@@ -220,25 +220,25 @@ void sim_wait(struct sim *s, uint32_t stream, uint32_t event)
 
 void sim_sync_stream(struct sim *s, uint32_t stream)
 {
-    add_action(s, ACT_SYNC_STREAM, stream);
+    add_action(s, ACTION_SYNC_STREAM, stream);
     note_feeder(s, &s->devices[s->streams[stream].device]);
 }
 
 void sim_sync_device(struct sim *s, uint32_t device)
 {
-    add_action(s, ACT_SYNC_DEVICE, device);
+    add_action(s, ACTION_SYNC_DEVICE, device);
     note_feeder(s, &s->devices[device]);
 }
 
 void sim_sync_event(struct sim *s, uint32_t event)
 {
-    add_action(s, ACT_SYNC_EVENT, event);
+    add_action(s, ACTION_SYNC_EVENT, event);
 }
 
 uint32_t sim_mark(struct sim *s)
 {
     uint32_t m = ADD(s, marks);
-    add_action(s, ACT_MARK, m);
+    add_action(s, ACTION_MARK, m);
     return m;
 }
 

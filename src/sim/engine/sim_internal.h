@@ -129,12 +129,12 @@ struct waiter {
 };
 
 enum action_kind {
-    ACT_LAUNCH,      /* arg: item */
-    ACT_SYNC_STREAM, /* arg: stream */
-    ACT_SYNC_DEVICE, /* arg: device */
-    ACT_SYNC_EVENT,  /* arg: event */
-    ACT_MARK,        /* arg: mark */
-    ACT_PAUSE,       /* arg: pause, CPU time that does not fit cpu_ns */
+    ACTION_LAUNCH,      /* arg: item */
+    ACTION_SYNC_STREAM, /* arg: stream */
+    ACTION_SYNC_DEVICE, /* arg: device */
+    ACTION_SYNC_EVENT,  /* arg: event */
+    ACTION_MARK,        /* arg: mark */
+    ACTION_PAUSE,       /* arg: pause, CPU time that does not fit cpu_ns */
 };
 
 struct action {

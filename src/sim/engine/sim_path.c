@@ -161,9 +161,9 @@ static bool from_action(const struct sim *s, struct sim_path *path, struct sim_s
     const struct host *host = &s->hosts[path->who];
     const struct action *action = &s->actions[path->action];
     uint32_t block = s->action_block[path->action];
-    uint32_t item = action->kind == ACT_LAUNCH ? action->arg : SIM_NONE;
+    uint32_t item = action->kind == ACTION_LAUNCH ? action->arg : SIM_NONE;
     bool is_step;
-    if (action->kind == ACT_LAUNCH && block != SIM_NONE) {
+    if (action->kind == ACTION_LAUNCH && block != SIM_NONE) {
         go(path, (struct sim_path){AT_END, s->blocks[block].by, 0, path->t_ns}, SIM_STEP_QUEUE,
            out);
         out->item = item;
@@ -174,7 +174,7 @@ static bool from_action(const struct sim *s, struct sim_path *path, struct sim_s
                                    path->t_ns - action_cpu(s, host, action)},
                  SIM_STEP_CPU, out);
     out->item = item;
-    out->mark = action->kind == ACT_MARK ? action->arg : SIM_NONE;
+    out->mark = action->kind == ACTION_MARK ? action->arg : SIM_NONE;
     return is_step;
 }
 
@@ -184,7 +184,7 @@ static bool from_acted(const struct sim *s, struct sim_path *path, struct sim_st
     if (path->action == s->hosts[path->who].first)
         return go(path, (struct sim_path){.at = AT_NOTHING}, SIM_STEP_BEGIN, out);
     block = s->action_block[before];
-    if (s->actions[before].kind != ACT_LAUNCH && block != SIM_NONE)
+    if (s->actions[before].kind != ACTION_LAUNCH && block != SIM_NONE)
         return hop(path, AT_END, s->blocks[block].by, 0);
     return hop(path, AT_ACTION, path->who, before);
 }

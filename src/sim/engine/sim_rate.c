@@ -31,7 +31,7 @@ int64_t host_cpu(const struct host *host, int64_t ns)
 
 int64_t action_cpu(const struct sim *s, const struct host *host, const struct action *action)
 {
-    if (action->kind == ACT_PAUSE)
+    if (action->kind == ACTION_PAUSE)
         return host_cpu(host, s->pauses[action->arg]);
     return host_cpu(host, action->cpu_ns);
 }

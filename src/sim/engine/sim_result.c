@@ -110,7 +110,7 @@ static bool stuck_host(const struct sim *s, uint32_t index, struct sim_stuck *ou
     }
     action = &s->actions[host->next - 1];
     *out = (struct sim_stuck){.kind = SIM_HOST_WAITS_EVENT, .who = index, .on = action->arg};
-    if (action->kind == ACT_SYNC_EVENT)
+    if (action->kind == ACTION_SYNC_EVENT)
         return true;
     out->kind = SIM_HOST_WAITS_ITEM;
     for (size_t i = 0; i < s->nstreams; i++) {

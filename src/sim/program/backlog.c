@@ -31,12 +31,12 @@ static int64_t length(const struct op *op)
     return op->host_end_ns - op->host_ns;
 }
 
-static void on_act(struct scene *s, const struct act *act)
+static void on_sync_call(struct scene *s, const struct sync_call *sync)
 {
-    uint32_t at = act->stream >= 0 ? find_place(s->b, act->device, act->stream) : SIM_NONE;
-    if (act->kind == ACT_SYNC_STREAM && at != SIM_NONE)
+    uint32_t at = sync->stream >= 0 ? find_place(s->b, sync->device, sync->stream) : SIM_NONE;
+    if (sync->kind == SYNC_CALL_STREAM && at != SIM_NONE)
         s->ahead[at] = 0;
-    else if (act->kind == ACT_SYNC_STREAM || act->kind == ACT_SYNC_DEVICE)
+    else if (sync->kind == SYNC_CALL_STREAM || sync->kind == SYNC_CALL_DEVICE)
         memset(s->ahead, 0, s->b->nplaces * sizeof *s->ahead);
 }
 
@@ -59,8 +59,8 @@ static bool on_call(struct scene *s, const struct call *call)
 {
     struct builder *b = s->b;
     const struct launches *l;
-    if (call->what == CALL_ACT) {
-        on_act(s, &b->rank->acts[call->index]);
+    if (call->what == CALL_SYNC) {
+        on_sync_call(s, &b->rank->sync_calls[call->index]);
         return false;
     }
     if (call->what == CALL_OP)

@@ -43,9 +43,9 @@ static int64_t first_known(const struct rank *rank)
         if (rank->ops[i].host_ns != UNKNOWN_NS && rank->ops[i].host_ns < first)
             first = rank->ops[i].host_ns;
     }
-    for (size_t i = 0; i < rank->nacts; i++) {
-        if (rank->acts[i].host_ns != UNKNOWN_NS && rank->acts[i].host_ns < first)
-            first = rank->acts[i].host_ns;
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        if (rank->sync_calls[i].host_ns != UNKNOWN_NS && rank->sync_calls[i].host_ns < first)
+            first = rank->sync_calls[i].host_ns;
     }
     for (size_t i = 0; i < rank->nsteps; i++) {
         if (rank->steps[i].start_ns != UNKNOWN_NS && rank->steps[i].start_ns < first)
@@ -94,13 +94,13 @@ static void add_ops(struct calls *calls, const struct rank *rank, size_t r)
     }
 }
 
-static void add_acts(struct calls *calls, const struct rank *rank, size_t r)
+static void add_sync_calls(struct calls *calls, const struct rank *rank, size_t r)
 {
-    for (size_t i = 0; i < rank->nacts; i++) {
-        const struct act *act = &rank->acts[i];
-        if (act->host_ns == UNKNOWN_NS)
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        const struct sync_call *sync = &rank->sync_calls[i];
+        if (sync->host_ns == UNKNOWN_NS)
             continue;
-        add_call(calls, call_of(act->host_ns, act->host_end_ns, i, CALL_ACT), r);
+        add_call(calls, call_of(sync->host_ns, sync->host_end_ns, i, CALL_SYNC), r);
     }
 }
 
@@ -117,9 +117,9 @@ static void add_launches(struct calls *calls, const struct rank *rank, size_t r)
 static uint32_t thread_of(const struct call *call, const struct rank *const *ranks)
 {
     const struct rank *rank = ranks[call->rank];
-    uint32_t tid = call->what == CALL_OP    ? rank->ops[call->index].tid
-                   : call->what == CALL_ACT ? rank->acts[call->index].tid
-                                            : rank->launches[call->index].tid;
+    uint32_t tid = call->what == CALL_OP     ? rank->ops[call->index].tid
+                   : call->what == CALL_SYNC ? rank->sync_calls[call->index].tid
+                                             : rank->launches[call->index].tid;
     return tid < rank->nthreads ? tid : 0;
 }
 
@@ -195,7 +195,7 @@ void calls_make(struct calls *calls, const struct rank *const *ranks, size_t nra
     for (size_t r = 0; r < nranks; r++) {
         int64_t first_ns = first_known(ranks[r]);
         calls->first_ns = first_ns < calls->first_ns ? first_ns : calls->first_ns;
-        all += ranks[r]->nops + ranks[r]->nacts + ranks[r]->nlaunches;
+        all += ranks[r]->nops + ranks[r]->nsync_calls + ranks[r]->nlaunches;
     }
     if (all > UINT32_MAX)
         die("rank %d has too many operations to replay", ranks[0]->rank);
@@ -207,7 +207,7 @@ void calls_make(struct calls *calls, const struct rank *const *ranks, size_t nra
         calls->first_ns = 0;
     for (size_t r = 0; r < nranks; r++) {
         add_ops(calls, ranks[r], r);
-        add_acts(calls, ranks[r], r);
+        add_sync_calls(calls, ranks[r], r);
         add_launches(calls, ranks[r], r);
     }
     if (calls->count > 0)

@@ -13,12 +13,12 @@
 
 #include "trace/run.h"
 
-enum call_what { CALL_OP, CALL_ACT, CALL_LAUNCHES };
+enum call_what { CALL_OP, CALL_SYNC, CALL_LAUNCHES };
 
 struct call {
     int64_t start_ns, end_ns; /* of launches: both the first, the others are gaps between calls */
     uint32_t rank;            /* of the process: 0 .. nranks-1 */
-    uint32_t index;           /* into that rank's ops, acts or launches */
+    uint32_t index;           /* into that rank's ops, sync calls or launches */
     uint32_t host;            /* 0 .. nhosts-1 */
     uint8_t what;             /* enum call_what */
     bool untimed; /* the trace has no host time: it is issued right after the operation before it */

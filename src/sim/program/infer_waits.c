@@ -215,25 +215,25 @@ static void infer_between_streams(struct inferred *out, const struct scene *s)
 
 /* ---- hosts ---- */
 
-bool infer_untold(const struct act *act)
+bool infer_untold(const struct sync_call *sync_call)
 {
-    return (act->kind == ACT_SYNC_STREAM && act->stream < 0) ||
-           (act->kind == ACT_SYNC_EVENT && act->event < 0);
+    return (sync_call->kind == SYNC_CALL_STREAM && sync_call->stream < 0) ||
+           (sync_call->kind == SYNC_CALL_EVENT && sync_call->event < 0);
 }
 
 /* The operation whose end let the synchronisation return; INFER_NONE. */
-static uint32_t awaited_by(const struct scene *s, const struct act *act)
+static uint32_t awaited_by(const struct scene *s, const struct sync_call *sync_call)
 {
-    int64_t since = act->host_end_ns - INFER_BEHIND_NS;
+    int64_t since = sync_call->host_end_ns - INFER_BEHIND_NS;
     uint32_t any = INFER_NONE;
-    if (since < act->host_ns)
-        since = act->host_ns;
-    for (size_t k = ends_until(s, act->host_end_ns + HOST_WAITS_SLACK_NS);
+    if (since < sync_call->host_ns)
+        since = sync_call->host_ns;
+    for (size_t k = ends_until(s, sync_call->host_end_ns + HOST_WAITS_SLACK_NS);
          k-- > 0 && s->ends[k].end_ns > since;) {
         uint32_t op = s->leader[s->ends[k].op];
-        if (s->rank->ops[op].host_ns >= act->host_ns)
+        if (s->rank->ops[op].host_ns >= sync_call->host_ns)
             continue;
-        if (s->rank->ops[op].tid == act->tid)
+        if (s->rank->ops[op].tid == sync_call->tid)
             return op;
         any = any == INFER_NONE ? op : any;
     }
@@ -242,11 +242,12 @@ static uint32_t awaited_by(const struct scene *s, const struct act *act)
 
 static void infer_syncs(struct inferred *out, const struct scene *s)
 {
-    for (size_t i = 0; i < s->rank->nacts; i++) {
-        const struct act *act = &s->rank->acts[i];
-        if (!infer_untold(act) || act->host_ns == UNKNOWN_NS || act->host_end_ns == UNKNOWN_NS)
+    for (size_t i = 0; i < s->rank->nsync_calls; i++) {
+        const struct sync_call *sync_call = &s->rank->sync_calls[i];
+        if (!infer_untold(sync_call) || sync_call->host_ns == UNKNOWN_NS ||
+            sync_call->host_end_ns == UNKNOWN_NS)
             continue;
-        out->sync[i] = awaited_by(s, act);
+        out->sync[i] = awaited_by(s, sync_call);
         if (out->sync[i] != INFER_NONE)
             out->awaited[out->sync[i]] = true;
     }
@@ -265,7 +266,7 @@ void infer_waits(struct inferred *out, const struct rank *rank, const struct cal
                       .latency_ns = latency_ns};
     memset(out, 0, sizeof *out);
     out->awaited = new_array(rank->nops, sizeof *out->awaited);
-    out->sync = new_indices(rank->nacts);
+    out->sync = new_indices(rank->nsync_calls);
     collect_ends(&s);
     if (waits)
         infer_between_streams(out, &s);

@@ -39,7 +39,7 @@ struct inferred {
 };
 
 /* Does the trace not tell what this synchronisation waits for? */
-bool infer_untold(const struct act *act);
+bool infer_untold(const struct sync_call *sync_call);
 
 /* waits: between streams, too, not only of hosts. rank is the `nth` of the process. stream[i]: the
  * stream of operation i, 0 .. nstreams-1. leader[i]: the operation whose call launches i (of a

@@ -45,7 +45,7 @@ struct builder {
     struct grouped *groups; /* by group, stream, position */
     size_t ngroups;
     uint32_t *group_of;  /* of a leader: where its item begins in groups */
-    uint32_t *act_event; /* by act: the engine's event */
+    uint32_t *sync_call_event; /* by sync call: the engine's event */
     uint32_t *op_event;  /* event recorded behind an operation; SIM_NONE */
     struct inferred inferred;
     int64_t *hidden_ns;      /* by launches: device time that they are taken to have (untimed.h) */
@@ -62,8 +62,9 @@ struct builder {
  * latency_ns: for the waits that are inferred. */
 void survey(struct builder *list, size_t n, int64_t latency_ns);
 
-/* The stream that an act names: on its device, else the first of that number, because traces do not
- * always tell the device of an act, and only some count streams for each device anew. SIM_NONE. */
+/* The stream that a sync call names: on its device, else the first of that number, because traces
+ * do not always tell the device of a sync call, and only some count streams for each device anew.
+ * SIM_NONE. */
 uint32_t find_place(const struct builder *b, int32_t device, int32_t stream);
 
 /* process_sync.c: CPU time of a call that is not already behind the call before it. */
@@ -76,8 +77,8 @@ void build_sync_ends(struct builder *b);
 /* The engine's event behind an operation. */
 uint32_t build_event_behind(struct builder *b, uint32_t op);
 
-/* An act of the builder's rank. */
-void build_act(struct builder *b, const struct call *call);
+/* A sync call of the builder's rank. */
+void build_sync_call(struct builder *b, const struct call *call);
 
 /* Operations recorded into a graph do not run then. */
 static inline bool is_issued(const struct op *op)

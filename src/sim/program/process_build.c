@@ -282,15 +282,15 @@ static void call_launches(struct process *proc, struct builder *b, const struct 
 
 /* ---- hosts ---- */
 
-static void call_act(struct process *proc, struct builder *b, const struct call *call)
+static void call_sync(struct process *proc, struct builder *b, const struct call *call)
 {
     (void)proc;
-    build_act(b, call);
+    build_sync_call(b, call);
 }
 
 static void (*const handlers[])(struct process *, struct builder *, const struct call *) = {
     [CALL_OP] = call_op,
-    [CALL_ACT] = call_act,
+    [CALL_SYNC] = call_sync,
     [CALL_LAUNCHES] = call_launches,
 };
 

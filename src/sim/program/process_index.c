@@ -67,21 +67,22 @@ static void sort_places(struct builder *b)
     b->nplaces = kept;
 }
 
-/* Streams of operations, then those that only acts name. */
+/* Streams of operations, then those that only sync calls name. */
 static void collect_places(struct builder *b)
 {
     const struct rank *rank = b->rank;
     size_t used;
-    b->places =
-        arena_alloc(&b->scratch, (rank->nops + rank->nacts + rank->nlaunches) * sizeof *b->places);
+    b->places = arena_alloc(&b->scratch,
+                            (rank->nops + rank->nsync_calls + rank->nlaunches) * sizeof *b->places);
     for (size_t i = 0; i < rank->nops; i++)
         b->places[b->nplaces++] = (struct place){rank->ops[i].device, rank->ops[i].stream, 0, 0};
     sort_places(b);
     used = b->nplaces;
-    for (size_t i = 0; i < rank->nacts; i++) {
-        const struct act *act = &rank->acts[i];
-        if (act->stream >= 0 && find_place(b, act->device, act->stream) == SIM_NONE)
-            b->places[used++] = (struct place){act->device, act->stream, 0, 0};
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        const struct sync_call *sync_call = &rank->sync_calls[i];
+        if (sync_call->stream >= 0 &&
+            find_place(b, sync_call->device, sync_call->stream) == SIM_NONE)
+            b->places[used++] = (struct place){sync_call->device, sync_call->stream, 0, 0};
     }
     for (size_t i = 0; i < rank->nlaunches; i++) {
         const struct launches *l = &rank->launches[i];
@@ -201,14 +202,14 @@ static int by_event(const void *pa, const void *pb)
     return ORDER(a->event, b->event);
 }
 
-/* Every event that an act of the process names, once, in order; their number. */
+/* Every event that a sync call of the process names, once, in order; their number. */
 static size_t collect_events(const struct builder *list, size_t n, struct recorded *events)
 {
     size_t all = 0, kept = 0;
     for (size_t r = 0; r < n; r++) {
-        for (size_t i = 0; i < list[r].rank->nacts; i++) {
-            if (list[r].rank->acts[i].event >= 0)
-                events[all++] = (struct recorded){list[r].rank->acts[i].event, SIM_NONE};
+        for (size_t i = 0; i < list[r].rank->nsync_calls; i++) {
+            if (list[r].rank->sync_calls[i].event >= 0)
+                events[all++] = (struct recorded){list[r].rank->sync_calls[i].event, SIM_NONE};
         }
     }
     if (all > 0)
@@ -220,17 +221,19 @@ static size_t collect_events(const struct builder *list, size_t n, struct record
     return kept;
 }
 
-/* The rank whose next act comes first; next[] counts on. NULL behind the last. */
-static struct builder *next_act(struct builder *list, size_t n, size_t *next, size_t *act)
+/* The rank whose next sync call comes first; next[] counts on. NULL behind the last. */
+static struct builder *next_sync_call(struct builder *list, size_t n, size_t *next,
+                                      size_t *sync_call)
 {
     struct builder *first = NULL;
     for (size_t r = 0; r < n; r++) {
         const struct rank *rank = list[r].rank;
-        if (next[r] == rank->nacts)
+        if (next[r] == rank->nsync_calls)
             continue;
-        if (first == NULL || rank->acts[next[r]].host_ns < first->rank->acts[*act].host_ns) {
+        if (first == NULL ||
+            rank->sync_calls[next[r]].host_ns < first->rank->sync_calls[*sync_call].host_ns) {
             first = &list[r];
-            *act = next[r];
+            *sync_call = next[r];
         }
     }
     if (first != NULL)
@@ -248,20 +251,21 @@ static void find_events(struct builder *list, size_t n)
     struct recorded *events, *found;
     struct builder *b;
     for (size_t r = 0; r < n; r++) {
-        list[r].act_event = new_indices(&list[r].scratch, list[r].rank->nacts, SIM_NONE);
-        all += list[r].rank->nacts;
+        list[r].sync_call_event =
+            new_indices(&list[r].scratch, list[r].rank->nsync_calls, SIM_NONE);
+        all += list[r].rank->nsync_calls;
     }
     events = arena_alloc(scratch, all * sizeof *events);
     kept = collect_events(list, n, events);
-    while ((b = next_act(list, n, next, &i)) != NULL) {
-        const struct act *act = &b->rank->acts[i];
-        struct recorded key = {act->event, SIM_NONE};
-        found = act->event < 0 ? NULL : bsearch(&key, events, kept, sizeof key, by_event);
+    while ((b = next_sync_call(list, n, next, &i)) != NULL) {
+        const struct sync_call *sync_call = &b->rank->sync_calls[i];
+        struct recorded key = {sync_call->event, SIM_NONE};
+        found = sync_call->event < 0 ? NULL : bsearch(&key, events, kept, sizeof key, by_event);
         if (found == NULL)
             continue;
-        if (act->kind == ACT_RECORD && act->stream >= 0)
+        if (sync_call->kind == SYNC_CALL_RECORD && sync_call->stream >= 0)
             found->sim = sim_add_event(b->p->sim);
-        b->act_event[i] = found->sim;
+        b->sync_call_event[i] = found->sim;
     }
 }
 
@@ -271,10 +275,10 @@ static bool knows_waits(const struct rank *rank)
 {
     if (!(rank->coverage & COVER_DEPS))
         return false;
-    for (size_t i = 0; i < rank->nacts; i++) {
-        const struct act *act = &rank->acts[i];
-        if ((act->kind == ACT_WAIT || act->kind == ACT_RECORD) &&
-            (act->stream < 0 || act->event < 0))
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        const struct sync_call *sync_call = &rank->sync_calls[i];
+        if ((sync_call->kind == SYNC_CALL_WAIT || sync_call->kind == SYNC_CALL_RECORD) &&
+            (sync_call->stream < 0 || sync_call->event < 0))
             return false;
     }
     return true;
@@ -282,8 +286,8 @@ static bool knows_waits(const struct rank *rank)
 
 static bool has_untold_syncs(const struct rank *rank)
 {
-    for (size_t i = 0; i < rank->nacts; i++) {
-        if (infer_untold(&rank->acts[i]))
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        if (infer_untold(&rank->sync_calls[i]))
             return true;
     }
     return false;
@@ -316,11 +320,11 @@ static void shortest(int64_t *least, int64_t start_ns, int64_t end_ns)
 static int64_t sync_cost(const struct rank *rank)
 {
     int64_t sync = INT64_MAX, any = INT64_MAX;
-    for (size_t i = 0; i < rank->nacts; i++) {
-        const struct act *act = &rank->acts[i];
-        if (act->kind >= ACT_SYNC_STREAM && act->kind <= ACT_SYNC_DEVICE)
-            shortest(&sync, act->host_ns, act->host_end_ns);
-        shortest(&any, act->host_ns, act->host_end_ns);
+    for (size_t i = 0; i < rank->nsync_calls; i++) {
+        const struct sync_call *sync_call = &rank->sync_calls[i];
+        if (sync_call->kind >= SYNC_CALL_STREAM && sync_call->kind <= SYNC_CALL_DEVICE)
+            shortest(&sync, sync_call->host_ns, sync_call->host_end_ns);
+        shortest(&any, sync_call->host_ns, sync_call->host_end_ns);
     }
     for (size_t i = 0; i < rank->nops; i++)
         shortest(&any, rank->ops[i].host_ns, rank->ops[i].host_end_ns);

@@ -258,10 +258,10 @@ static struct recorded *event_of(struct scene *s, int64_t event)
     return &s->recorded[at];
 }
 
-static void on_record(struct scene *s, uint32_t at, const struct act *act)
+static void on_record(struct scene *s, uint32_t at, const struct sync_call *sync_call)
 {
     const struct lane *lane = &s->lanes[at];
-    *event_of(s, act->event) =
+    *event_of(s, sync_call->event) =
         (struct recorded){.known = true,
                           .lane = at,
                           .end_ns = later(lane->free_ns, later(lane->awaited_ns, lane->await_ns)),
@@ -271,9 +271,9 @@ static void on_record(struct scene *s, uint32_t at, const struct act *act)
 }
 
 /* elsewhere: an event that is not of this device was recorded on another one of the process. */
-static void on_wait(struct scene *s, uint32_t at, const struct act *act, bool elsewhere)
+static void on_wait(struct scene *s, uint32_t at, const struct sync_call *sync_call, bool elsewhere)
 {
-    const struct recorded *r = event_of(s, act->event);
+    const struct recorded *r = event_of(s, sync_call->event);
     struct lane *lane = &s->lanes[at];
     if (!r->known) {
         lane->await_unknown = lane->await_unknown || elsewhere;
@@ -292,11 +292,11 @@ static void on_wait(struct scene *s, uint32_t at, const struct act *act, bool el
 }
 
 /* The host came back at t_ns: the stream had got there, and is empty. */
-static void on_sync(struct scene *s, uint32_t at, const struct act *act, int64_t t_ns)
+static void on_sync(struct scene *s, uint32_t at, const struct sync_call *sync_call, int64_t t_ns)
 {
     struct lane *lane = &s->lanes[at];
-    int64_t allowed_ns = act->host_ns;
-    for (size_t i = 0; act->kind == ACT_SYNC_DEVICE && i < s->b->nplaces; i++) {
+    int64_t allowed_ns = sync_call->host_ns;
+    for (size_t i = 0; sync_call->kind == SYNC_CALL_DEVICE && i < s->b->nplaces; i++) {
         if (i != at)
             allowed_ns = later(allowed_ns, s->lanes[i].free_ns);
     }
@@ -318,29 +318,30 @@ static uint32_t last_launched(const struct scene *s)
     return last;
 }
 
-static void on_act(struct scene *s, uint32_t i)
+static void on_sync_call(struct scene *s, uint32_t i)
 {
-    const struct act *act = &s->b->rank->acts[i];
+    const struct sync_call *sync_call = &s->b->rank->sync_calls[i];
     const uint32_t *sync = s->b->inferred.sync;
-    uint32_t at = act->stream >= 0 ? find_place(s->b, act->device, act->stream) : NOT_THERE;
-    int64_t t_ns = act->host_end_ns;
+    uint32_t at =
+        sync_call->stream >= 0 ? find_place(s->b, sync_call->device, sync_call->stream) : NOT_THERE;
+    int64_t t_ns = sync_call->host_end_ns;
     if (at == NOT_THERE && sync != NULL && sync[i] != INFER_NONE)
         at = s->b->stream[sync[i]];
     if (t_ns != UNKNOWN_NS)
         t_ns -= s->b->sync_cost_ns;
-    if (act->kind == ACT_RECORD && at != NOT_THERE && act->event >= 0)
-        on_record(s, at, act);
-    else if (act->kind == ACT_WAIT && at != NOT_THERE && act->event >= 0)
-        on_wait(s, at, act, s->b->act_event[i] != SIM_NONE);
-    if (act->kind == ACT_SYNC_EVENT && act->event >= 0 && event_of(s, act->event)->known &&
-        event_of(s, act->event)->behind_some)
-        at = event_of(s, act->event)->lane;
-    else if (act->kind == ACT_SYNC_DEVICE)
+    if (sync_call->kind == SYNC_CALL_RECORD && at != NOT_THERE && sync_call->event >= 0)
+        on_record(s, at, sync_call);
+    else if (sync_call->kind == SYNC_CALL_WAIT && at != NOT_THERE && sync_call->event >= 0)
+        on_wait(s, at, sync_call, s->b->sync_call_event[i] != SIM_NONE);
+    if (sync_call->kind == SYNC_CALL_EVENT && sync_call->event >= 0 &&
+        event_of(s, sync_call->event)->known && event_of(s, sync_call->event)->behind_some)
+        at = event_of(s, sync_call->event)->lane;
+    else if (sync_call->kind == SYNC_CALL_DEVICE)
         at = last_launched(s);
-    else if (act->kind != ACT_SYNC_STREAM)
+    else if (sync_call->kind != SYNC_CALL_STREAM)
         return;
     if (at != NOT_THERE && t_ns != UNKNOWN_NS)
-        on_sync(s, at, act, t_ns);
+        on_sync(s, at, sync_call, t_ns);
 }
 
 /* Is there anything to find? */
@@ -370,8 +371,8 @@ void hidden_find(struct builder *b, int64_t latency_ns)
             continue;
         if (call->what == CALL_OP)
             on_op(&s, call->index);
-        else if (call->what == CALL_ACT)
-            on_act(&s, call->index);
+        else if (call->what == CALL_SYNC)
+            on_sync_call(&s, call->index);
         else
             on_launches(&s, call->index);
     }

@@ -122,9 +122,9 @@ static uint64_t kernels_of(const struct pipe_stage *s, uint32_t call)
 static bool same_count(const struct pipe_stage *s, uint32_t alone, uint32_t cut, int step)
 {
     int64_t a = (int64_t)alone + step, b = (int64_t)cut + step, n = (int64_t)s->calls.count;
-    while (a >= 0 && a < n && s->calls.list[a].what == CALL_ACT)
+    while (a >= 0 && a < n && s->calls.list[a].what == CALL_SYNC)
         a += step;
-    while (b >= 0 && b < n && s->calls.list[b].what == CALL_ACT)
+    while (b >= 0 && b < n && s->calls.list[b].what == CALL_SYNC)
         b += step;
     return a >= 0 && a < n && b >= 0 && b < n && s->calls.list[a].what == CALL_LAUNCHES &&
            s->calls.list[b].what == CALL_LAUNCHES &&

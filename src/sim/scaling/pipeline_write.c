@@ -244,13 +244,13 @@ static int copy_op(struct writer *w, const struct pipe_stage *s, const struct ca
     return 0;
 }
 
-static void copy_act(struct writer *w, const struct pipe_stage *s, const struct call *call,
-                     int64_t end_ns)
+static void copy_sync_call(struct writer *w, const struct pipe_stage *s, const struct call *call,
+                           int64_t end_ns)
 {
-    struct act *act = rank_add_act(w->rank);
-    *act = s->rank->acts[call->index];
-    act->host_ns = w->cursor_ns;
-    act->host_end_ns = w->cursor_ns = end_ns;
+    struct sync_call *sync = rank_add_sync_call(w->rank);
+    *sync = s->rank->sync_calls[call->index];
+    sync->host_ns = w->cursor_ns;
+    sync->host_end_ns = w->cursor_ns = end_ns;
 }
 
 /* Kernels that were counted, as work of the time that they are taken to have: by class, as many
@@ -286,8 +286,8 @@ static int copy_call(struct writer *w, const struct pipe_stage *s, uint32_t c)
         begin_ns = clock_ns;
     end_ns = w->cursor_ns + (call->end_ns > begin_ns ? call->end_ns - begin_ns : 0);
     switch (call->what) {
-    case CALL_ACT:
-        copy_act(w, s, call, end_ns);
+    case CALL_SYNC:
+        copy_sync_call(w, s, call, end_ns);
         return 0;
     case CALL_LAUNCHES:
         copy_launches(w, s, call);
@@ -322,10 +322,10 @@ static const struct pipe_found *find_exchange(const struct pipe_iteration *it, u
     return NULL;
 }
 
-static bool any_act(const struct pipe_stage *s, struct pipe_piece piece)
+static bool any_sync_call(const struct pipe_stage *s, struct pipe_piece piece)
 {
     for (uint32_t c = piece.first; c < piece.end; c++) {
-        if (s->calls.list[c].what == CALL_ACT)
+        if (s->calls.list[c].what == CALL_SYNC)
             return true;
     }
     return false;
@@ -340,7 +340,7 @@ static int write_exchange(struct writer *w, unsigned ways, const struct pipe_fou
     for (int i = 0; i < w->pl->nstages; i++) {
         const struct pipe_stage *s = &w->pl->stages[i];
         const struct pipe_found *found = find_exchange(&s->iterations[w->k], ways);
-        if (found != NULL && !any_act(s, found->calls))
+        if (found != NULL && !any_sync_call(s, found->calls))
             return copy_piece(w, s, found->calls);
     }
     return err_set(w->e, ERR_INPUT,

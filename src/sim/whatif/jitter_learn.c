@@ -335,12 +335,12 @@ static void learn_ranks(struct times *t, struct jitter *v)
 /* ---- hosts ---- */
 
 /* Did the host wait between two moments? Acts are in order. */
-static bool waited(const struct rank *rank, size_t *act, int64_t from_ns, int64_t to_ns)
+static bool waited(const struct rank *rank, size_t *sync, int64_t from_ns, int64_t to_ns)
 {
     bool found = false;
-    while (*act < rank->nacts && rank->acts[*act].host_ns < to_ns) {
-        const struct act *a = &rank->acts[(*act)++];
-        found = found || (a->host_ns >= from_ns && a->kind >= ACT_SYNC_STREAM);
+    while (*sync < rank->nsync_calls && rank->sync_calls[*sync].host_ns < to_ns) {
+        const struct sync_call *a = &rank->sync_calls[(*sync)++];
+        found = found || (a->host_ns >= from_ns && a->kind >= SYNC_CALL_STREAM);
     }
     return found;
 }
@@ -352,13 +352,13 @@ static void cpu_times(const struct whatif *from, size_t r, double *cpu_ns)
     const struct rank *rank = &from->program->run->ranks[r];
     const struct program_rank *place = &from->program->ranks[r];
     const struct op *before = NULL;
-    size_t act = 0;
+    size_t sync = 0;
     for (size_t i = 0; i < place->nissued; i++) {
         const struct op *op = &rank->ops[place->issue[i]];
         uint32_t k = from->steps->ranks[r].of[place->issue[i]];
         bool timed = op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS;
         bool waits =
-            timed && before != NULL && waited(rank, &act, before->host_end_ns, op->host_ns);
+            timed && before != NULL && waited(rank, &sync, before->host_end_ns, op->host_ns);
         if (timed && k < from->steps->count && op->class != OP_MEMORY &&
             op->timing != SPECTER_TIMING_SYNC) {
             cpu_ns[k] += (double)(op->host_end_ns - op->host_ns);
