@@ -15,7 +15,7 @@
 /* Each code is the exit status that a command returns for it. */
 enum err_code {
     ERR_NONE = 0,
-    ERR_NO = 1,      /* the answer is no: a gate did not hold */
+    ERR_NO = 1,      /* the answer is no: a condition of --fail-on holds */
     ERR_USAGE = 2,   /* the command line */
     ERR_INPUT = 3,   /* bad or missing input, or output that cannot be written */
     ERR_PARTIAL = 4, /* some input was unusable: the result stands, the loss is stated */

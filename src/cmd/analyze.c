@@ -3,7 +3,7 @@
  * specter analyze: where the time of a recorded run went.
  */
 #include "analysis/analysis.h"
-#include "analysis/gate.h"
+#include "analysis/fail_on.h"
 #include "analysis/limits.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
@@ -60,10 +60,10 @@ static const char details[] =
         "between\n"
         "them one is enough. The first six are shares of the steps, over all ranks together:\n"
 #define X(name, part, whole, help) "  " #name ": " help "\n"
-    GATE_SHARES(X)
+    FAIL_ON_SHARES(X)
 #undef X
 #define X(name, kind, lacks, help) "  " #name ": " help "\n"
-        GATE_VALUES(X)
+        FAIL_ON_VALUES(X)
 #undef X
             "\n"
             "Exit status: 0 done, 1 --fail-on holds, 3 no usable input, 4 part of the input was "
@@ -101,7 +101,7 @@ static void print(const struct analyze_opts *opts, const struct analysis *a,
 static int check(const struct analyze_opts *opts, struct err *e)
 {
     enum analyze_format format;
-    if (opts->fail_on != NULL && gate_check(opts->fail_on, e) < 0)
+    if (opts->fail_on != NULL && fail_on_check(opts->fail_on, e) < 0)
         return -1;
     if (opts->tables != NULL && analyze_check_tables(opts->tables, e) < 0)
         return -1;
@@ -156,7 +156,7 @@ static int analyze(const struct analyze_opts *opts, const struct profile_pair *m
     a.all_rows = opts->format != NULL || opts->tables != NULL || opts->html != NULL;
     if (report(opts, &a, e) < 0)
         goto release;
-    if (opts->fail_on != NULL && gate_apply(opts->fail_on, &a, e) < 0)
+    if (opts->fail_on != NULL && fail_on_apply(opts->fail_on, &a, e) < 0)
         goto release;
     status = 0;
 release:

@@ -7,7 +7,7 @@
 #include "parsed_json.h"
 
 #include "analysis/analysis.h"
-#include "analysis/gate.h"
+#include "analysis/fail_on.h"
 #include "report/analyze_report.h"
 #include "report/findings.h"
 
@@ -305,7 +305,7 @@ TEST(analysis_says_when_there_is_no_device_time)
     CHECK(cJSON_IsNull(cJSON_GetObjectItem(row, "median_us")));
     CHECK(cJSON_IsNull(cJSON_GetObjectItem(row, "algbw_GBps")));
     cJSON_Delete(doc);
-    CHECK_INT(gate_apply("idle>0", &a, &e), -1);
+    CHECK_INT(fail_on_apply("idle>0", &a, &e), -1);
     CHECK_INT(e.code, ERR_INPUT);
     done(&a, &run);
 }
@@ -721,9 +721,9 @@ TEST(analysis_gate_holds_and_does_not)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         e.code = ERR_NONE;
         e.msg[0] = '\0';
-        int status = gate_check(cases[i].expr, &e);
+        int status = fail_on_check(cases[i].expr, &e);
         if (status == 0)
-            status = gate_apply(cases[i].expr, &a, &e);
+            status = fail_on_apply(cases[i].expr, &a, &e);
         if ((int)e.code != cases[i].code || (status < 0) != (cases[i].code != 0))
             test_fail(__FILE__, __LINE__, "'%s' gives %d, want %d (%s)", cases[i].expr, e.code,
                       cases[i].code, e.msg);
@@ -739,7 +739,7 @@ TEST(analysis_gate_refuses_what_the_trace_cannot_tell)
     make_run(&run, 1);
     add_op(&run, 0, OP_KERNEL, 0, 25);
     analyze(&a, &run);
-    CHECK_INT(gate_apply("overlap<0.5", &a, &e), -1); /* no communication: overlap of nothing */
+    CHECK_INT(fail_on_apply("overlap<0.5", &a, &e), -1); /* no communication: overlap of nothing */
     CHECK_INT(e.code, ERR_INPUT);
     CHECK_HAS(e.msg, "the trace holds no such time");
     done(&a, &run);
@@ -756,10 +756,10 @@ TEST(analysis_gate_order_of_conditions_changes_nothing)
     analyze(&a, &run);
     for (int i = 0; i < 2; i++) {
         struct err e = {0};
-        CHECK_INT(gate_apply(holding[i], &a, &e), -1);
+        CHECK_INT(fail_on_apply(holding[i], &a, &e), -1);
         CHECK_INT(e.code, ERR_NO);
         CHECK_HAS(e.msg, "'compute>0.5' holds");
-        CHECK_INT(gate_apply(open[i], &a, &e), -1);
+        CHECK_INT(fail_on_apply(open[i], &a, &e), -1);
         CHECK_INT(e.code, ERR_INPUT);
         CHECK_HAS(e.msg, "cannot judge 'overlap<0.5'");
     }

@@ -6,7 +6,7 @@
 #include "test.h"
 
 #include "analysis/analysis.h"
-#include "analysis/gate.h"
+#include "analysis/fail_on.h"
 #include "report/findings.h"
 
 #include <cjson/cJSON.h>
@@ -240,10 +240,10 @@ TEST(analysis_document_lists_every_number)
 #undef X
 #define X(name, part, whole, help) \
     CHECK_HAS(document, "\n| `" #name "` | " #part " / " #whole " |");
-    GATE_SHARES(X)
+    FAIL_ON_SHARES(X)
 #undef X
 #define X(name, kind, lacks, help) CHECK_HAS(document, "\n| `" #name "` | ");
-    GATE_VALUES(X)
+    FAIL_ON_VALUES(X)
 #undef X
 #define X(id, name, what) CHECK_HAS(document, "\n| `" name "` | ");
     HANG_CAUSES(X)

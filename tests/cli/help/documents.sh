@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The documents agree with the tables in the code: synopses as in help; every rule, gate, metric, key of
+# The documents agree with the tables in the code: synopses as in help; every rule, condition, metric, key of
 # the workload card, export format and reader has its place.
 type python3 >/dev/null || { echo "no python3"; exit 77; }
 python3 - "$ROOT" "$SPECTER" <<'PY'
@@ -42,7 +42,7 @@ def named(document, names, how="`%s`"):
             print(f"{document} says nothing of {name}")
 
 named("docs/analyze.md", table("src/report/findings.h", "RULES")[0])
-named("docs/analyze.md", table("src/analysis/gate.h", "GATE_SHARES")[0])
+named("docs/analyze.md", table("src/analysis/fail_on.h", "FAIL_ON_SHARES")[0])
 named("docs/analyze.md", table("src/analysis/idle.h", "IDLE_CAUSES")[0])
 named("docs/metrics.md", table("src/metrics/metrics.h", "METRICS")[0])
 keys = re.findall(r"X\(\w+,\s*\"([^\"]+)\"", table("src/metrics/card.h", "CARD_FIELDS")[1].replace("\\\n", ""))

@@ -5,15 +5,15 @@
  * A name is a share (pooled over the selected ranks: sum over sum), a count, or a time in the unit
  * that its name ends in. docs/analyze.md, "--fail-on", defines each.
  *
- * To add one: a line in GATE_VALUES, a function in gate_values.c, a row in the document.
+ * To add one: a line in FAIL_ON_VALUES, a function in fail_on_values.c, a row in the document.
  */
-#ifndef SPECTER_ANALYSIS_GATE_H
-#define SPECTER_ANALYSIS_GATE_H
+#ifndef SPECTER_ANALYSIS_FAIL_ON_H
+#define SPECTER_ANALYSIS_FAIL_ON_H
 
 #include "analysis/analysis.h"
 
 /* X(name, part, whole, help): name = part / whole */
-#define GATE_SHARES(X)                                                             \
+#define FAIL_ON_SHARES(X)                                                          \
     X(compute, compute, span, "device computes")                                   \
     X(comm, comm, span, "communication runs")                                      \
     X(exposed_comm, exposed_comm, span, "communication runs and nothing computes") \
@@ -22,8 +22,8 @@
     X(idle, idle, span, "no traced work runs")                                     \
     X(overlap, overlap, comm, "share of communication time that compute covers")
 
-/* X(name, kind, "the trace holds no ...", help): gate_value_<name>() */
-#define GATE_VALUES(X)                                                                            \
+/* X(name, kind, "the trace holds no ...", help): fail_on_value_<name>() */
+#define FAIL_ON_VALUES(X)                                                                         \
     X(hangs, COUNT, "communication", "communication that never ended (a count)")                  \
     X(waiting, SHARE, "communication between ranks",                                              \
       "share of the step: exposed waits for stragglers")                                          \
@@ -40,16 +40,16 @@
     X(lost, COUNT, "count of what was lost: a recording has no end",                              \
       "operations and lines that recorder or reader lost (a count)")
 
-#define X(name, kind, lacks, help) double gate_value_##name(const struct analysis *a);
-GATE_VALUES(X) /* NAN: not known */
+#define X(name, kind, lacks, help) double fail_on_value_##name(const struct analysis *a);
+FAIL_ON_VALUES(X) /* NAN: not known */
 #undef X
 
 /* Checks the form alone, so that a wrong expression is refused before anything is read. 0, or -1
  * with e filled (ERR_USAGE). */
-int gate_check(const char *expr, struct err *e);
+int fail_on_check(const char *expr, struct err *e);
 
 /* 0: no condition holds. -1 with e filled: ERR_NO, the first condition that holds, with its value;
  * ERR_INPUT, none holds, and for one the trace has no such number; ERR_USAGE as above. */
-int gate_apply(const char *expr, const struct analysis *a, struct err *e);
+int fail_on_apply(const char *expr, const struct analysis *a, struct err *e);
 
 #endif

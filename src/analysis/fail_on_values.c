@@ -2,22 +2,22 @@
  *
  * The numbers behind the names of --fail-on that are no share of a rank's time.
  */
-#include "analysis/gate.h"
+#include "analysis/fail_on.h"
 
 #include <math.h>
 
-double gate_value_hangs(const struct analysis *a)
+double fail_on_value_hangs(const struct analysis *a)
 {
     return a->coverage & COVER_NCCL ? (double)a->hangs.count : NAN;
 }
 
-double gate_value_waiting(const struct analysis *a)
+double fail_on_value_waiting(const struct analysis *a)
 {
     return a->total.wait_known ? share_of(a->total.exposed_wait_ns, a->total.span_ns) : NAN;
 }
 
 /* Where not all clocks agree, the mean would be that of what happens within hosts alone. */
-double gate_value_lag_us(const struct analysis *a)
+double fail_on_value_lag_us(const struct analysis *a)
 {
     double sum_ns = 0, n = 0;
     if (!a->run->clock_aligned)
@@ -33,7 +33,7 @@ double gate_value_lag_us(const struct analysis *a)
     return n > 0 ? sum_ns / n / 1e3 : NAN;
 }
 
-double gate_value_of_model(const struct analysis *a)
+double fail_on_value_of_model(const struct analysis *a)
 {
     double lowest = NAN;
     for (size_t i = 0; i < a->collectives.count; i++) {
@@ -44,30 +44,30 @@ double gate_value_of_model(const struct analysis *a)
     return lowest;
 }
 
-double gate_value_bubble(const struct analysis *a)
+double fail_on_value_bubble(const struct analysis *a)
 {
     const struct bubbles *b = &a->bubbles;
     return b->why == NULL ? share_of(b->total.bubble_ns, b->total.window_ns) : NAN;
 }
 
-double gate_value_step_ms(const struct analysis *a)
+double fail_on_value_step_ms(const struct analysis *a)
 {
     return a->steps.job.steps > 0 ? a->step_time.ns / 1e6 : NAN;
 }
 
-double gate_value_step_cv(const struct analysis *a)
+double fail_on_value_step_cv(const struct analysis *a)
 {
     const struct step_summary *s = &a->steps.job;
     return s->steps >= STEPS_JUDGED ? sample_cv(&s->of) : NAN;
 }
 
-double gate_value_gemm_of_peak(const struct analysis *a)
+double fail_on_value_gemm_of_peak(const struct analysis *a)
 {
     struct gemm_sum gemms = work_gemms(&a->work);
     return gemms.peak_flops > 0 ? gemms.flops / gemms.peak_flops : NAN;
 }
 
-double gate_value_untimed(const struct analysis *a)
+double fail_on_value_untimed(const struct analysis *a)
 {
     uint64_t untimed = time_breakdown_untimed(&a->total);
     uint64_t all = untimed + a->total.unplaced_ops + a->total.timed_ops;
@@ -75,7 +75,7 @@ double gate_value_untimed(const struct analysis *a)
 }
 
 /* A recorder counts what it dropped, and says so at the end. */
-double gate_value_lost(const struct analysis *a)
+double fail_on_value_lost(const struct analysis *a)
 {
     double lost = 0;
     for (size_t r = 0; r < a->run->nranks; r++) {

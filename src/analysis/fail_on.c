@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/gate.h"
+#include "analysis/fail_on.h"
 
 #include "base/condition.h"
 
@@ -11,15 +11,15 @@
     {                                                                                       \
         return analysis_timed(a) ? share_of(a->total.part##_ns, a->total.whole##_ns) : NAN; \
     }
-GATE_SHARES(X)
+FAIL_ON_SHARES(X)
 #undef X
 
 static const struct condition_name names[] = {
 #define X(name, part, whole, help) {#name, CONDITION_SHARE},
-    GATE_SHARES(X)
+    FAIL_ON_SHARES(X)
 #undef X
 #define X(name, kind, lacks, help) {#name, CONDITION_##kind},
-        GATE_VALUES(X)
+        FAIL_ON_VALUES(X)
 #undef X
 };
 
@@ -28,10 +28,10 @@ static const struct {
     const char *lacks; /* when it is not known; NULL: a time of the split */
 } values[] = {
 #define X(name, part, whole, help) {value_of_##name, NULL},
-    GATE_SHARES(X)
+    FAIL_ON_SHARES(X)
 #undef X
-#define X(name, kind, lacks, help) {gate_value_##name, lacks},
-        GATE_VALUES(X)
+#define X(name, kind, lacks, help) {fail_on_value_##name, lacks},
+        FAIL_ON_VALUES(X)
 #undef X
 };
 
@@ -47,12 +47,12 @@ static double value_of(const void *of, size_t i, const char **lacks)
 static const struct condition_table table = {names, sizeof names / sizeof *names,
                                              "exposed_comm>0.3", "trace", value_of};
 
-int gate_check(const char *expr, struct err *e)
+int fail_on_check(const char *expr, struct err *e)
 {
     return conditions_check(&table, expr, e);
 }
 
-int gate_apply(const char *expr, const struct analysis *a, struct err *e)
+int fail_on_apply(const char *expr, const struct analysis *a, struct err *e)
 {
     return conditions_apply(&table, expr, a, e);
 }

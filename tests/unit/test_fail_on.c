@@ -5,7 +5,7 @@
  */
 #include "made_device.h"
 
-#include "analysis/gate.h"
+#include "analysis/fail_on.h"
 #include "model/cost.h"
 #include "timed_pipeline.h"
 
@@ -62,13 +62,13 @@ static void check_gate(const struct analysis *a, const char *expr, enum err_code
                        const char *message)
 {
     struct err e = {0};
-    int rc = gate_apply(expr, a, &e);
+    int rc = fail_on_apply(expr, a, &e);
     if (e.code != code || (rc < 0) != (code != ERR_NONE) || strcmp(e.msg, message) != 0)
         test_fail(__FILE__, __LINE__, "'%s' gives %d '%s', want %d '%s'", expr, e.code, e.msg, code,
                   message);
 }
 
-TEST(gate_values_hold_and_do_not)
+TEST(fail_on_values_hold_and_do_not)
 {
     static const struct {
         const char *holds, *message, *does_not;
@@ -90,11 +90,11 @@ TEST(gate_values_hold_and_do_not)
         check_gate(&a, cases[i].does_not, ERR_NONE, "");
     }
     /* 4e9 flops in 60 us are 66.7 TFLOPS, of 989.4 */
-    CHECK_DOUBLE(gate_value_gemm_of_peak(&a), 4e9 / 60e-6 / 989.4e12, 1e-3);
+    CHECK_DOUBLE(fail_on_value_gemm_of_peak(&a), 4e9 / 60e-6 / 989.4e12, 1e-3);
     device_done(&a, &run);
 }
 
-TEST(gate_values_that_are_not_known)
+TEST(fail_on_values_that_are_not_known)
 {
     static const struct {
         const char *expr, *lacks;
@@ -126,7 +126,7 @@ TEST(gate_values_that_are_not_known)
 }
 
 /* Steps of 1, 2 and 3 ms behind a first one: mean 2, standard deviation 1. */
-TEST(gate_values_of_steps)
+TEST(fail_on_values_of_steps)
 {
     static const int64_t end_ms[] = {1, 2, 4, 7};
     struct run run;
@@ -146,7 +146,7 @@ TEST(gate_values_of_steps)
 }
 
 /* Each lacks one thing of what make_two() has. */
-TEST(gate_values_need_all_that_they_rest_on)
+TEST(fail_on_values_need_all_that_they_rest_on)
 {
     struct run run;
     struct analysis a;
@@ -155,15 +155,15 @@ TEST(gate_values_need_all_that_they_rest_on)
         run.ranks[r].nsteps = 1; /* a mean, and nothing on how even they are */
     run.ranks[1].complete = false;
     device_analyze(&a, &run);
-    CHECK_DOUBLE(gate_value_step_ms(&a), 1, 0);
-    CHECK(isnan(gate_value_step_cv(&a)));
-    CHECK(isnan(gate_value_lost(&a)));
+    CHECK_DOUBLE(fail_on_value_step_ms(&a), 1, 0);
+    CHECK(isnan(fail_on_value_step_cv(&a)));
+    CHECK(isnan(fail_on_value_lost(&a)));
     run.clock_aligned = false;
-    CHECK(isnan(gate_value_lag_us(&a)));
+    CHECK(isnan(fail_on_value_lag_us(&a)));
     device_done(&a, &run);
 }
 
-TEST(gate_bubble_is_the_closed_form)
+TEST(fail_on_bubble_is_the_closed_form)
 {
     struct timed_pipeline t = {.stages = 4, .micro = 8, .steps = 1, .tp = 1, .marked = true};
     struct run run;
@@ -182,7 +182,7 @@ TEST(gate_bubble_is_the_closed_form)
 
 /* Large AllReduces take four times what the model says, small ones that take less than 1 % of the
  * span a hundred times. */
-TEST(gate_of_model_leaves_out_what_takes_no_time)
+TEST(fail_on_of_model_leaves_out_what_takes_no_time)
 {
     enum { RANKS = 8, BYTES = 64 << 20 };
     struct comm_cost large = {0}, small = {0};
@@ -209,7 +209,7 @@ TEST(gate_of_model_leaves_out_what_takes_no_time)
     CHECK_INT((int64_t)a.collectives.count, 2);
     CHECK_DOUBLE(a.collectives.list[0].of_expected, 0.25, 1e-3);
     CHECK_DOUBLE(a.collectives.list[1].of_expected, 0.01, 1e-3);
-    CHECK(isnan(gate_value_of_model(&a))); /* none takes 1 % of 900 ms */
+    CHECK(isnan(fail_on_value_of_model(&a))); /* none takes 1 % of 900 ms */
     device_done(&a, &run);
 
     device_run(&run, RANKS);
@@ -227,13 +227,13 @@ TEST(gate_of_model_leaves_out_what_takes_no_time)
     device_done(&a, &run);
 }
 
-TEST(gate_percentages_are_of_shares)
+TEST(fail_on_percentages_are_of_shares)
 {
     struct err e = {0};
-    CHECK_INT(gate_check("bubble>10%", &e), 0);
-    CHECK_INT(gate_check("step_ms>10%", &e), -1);
+    CHECK_INT(fail_on_check("bubble>10%", &e), 0);
+    CHECK_INT(fail_on_check("step_ms>10%", &e), -1);
     CHECK_INT(e.code, ERR_USAGE);
     CHECK_STR(e.msg, "'step_ms>10%' of --fail-on: step_ms is no share, so no percentage");
-    CHECK_INT(gate_check("idle>0.1,hangs>1 %", &e), -1);
+    CHECK_INT(fail_on_check("idle>0.1,hangs>1 %", &e), -1);
     CHECK_INT(e.code, ERR_USAGE);
 }
